@@ -1,0 +1,182 @@
+/* What user programs and the kernel agree on: system-call numbers, registers, error codes, page layouts.
+ * kernel/syscalls.toml documents every call; the build compares it with this file. */
+#ifndef ASHLAR_ABI_H
+#define ASHLAR_ABI_H
+
+/* Registers of a system call (instruction `syscall`):
+ *   in   rax = number, rdi = slot (or first argument), rsi = second argument,
+ *        words/arguments 0..9 = rdx r10 r8 r9 r12 r13 r14 r15 rbx rbp
+ *   out  rax = status (a STATUS_* code), rdi = result, rsi = second result, words as above for messages.
+ * rcx and r11 are destroyed. Every other register is kept. */
+#define MESSAGE_REGISTER_WORDS 10u
+#define MESSAGE_MAX_WORDS 120u
+/* Word i >= 10 of a message stands at 64-bit index i of the thread's message page. */
+
+#define SYS_NULL 0u
+#define SYS_CALL 1u              /* slot, n                     -> rdi badge, rsi n, words */
+#define SYS_REPLY_RECV 2u        /* slot, n (reply words)       -> rdi badge, rsi n, words */
+#define SYS_SEND 3u              /* slot, n                     */
+#define SYS_RECV 4u              /* slot                        -> rdi badge, rsi n, words */
+#define SYS_REPLY 5u             /* -, n (reply words)          */
+#define SYS_SIGNAL 6u            /* slot                        */
+#define SYS_WAIT 7u              /* slot, deadline ns           -> rdi bits */
+#define SYS_POLL 8u              /* slot                        -> rdi bits */
+#define SYS_YIELD 9u
+#define SYS_SLEEP 10u            /* deadline ns                 */
+#define SYS_CLOCK 11u            /*                             -> rdi ns since boot */
+#define SYS_THREAD_START 12u     /* thread index, entry, word0 stack, word1 argument */
+#define SYS_THREAD_EXIT 13u
+#define SYS_MEM_MAP 14u          /* address, pages, word0 PROT_* */
+#define SYS_MEM_UNMAP 15u        /* address, pages              */
+#define SYS_SHARE_OFFER 16u      /* slot, address of own page   */
+#define SYS_SHARE_ACCEPT 17u     /* slot, address, word0 PROT_* */
+#define SYS_SHARE_WITHDRAW 18u   /* slot                        */
+#define SYS_BBQ_INSERT 19u       /* slot, word                  */
+#define SYS_BBQ_REMOVE 20u       /* slot                        -> rdi word */
+#define SYS_PROCESS_CREATE 21u   /* slot                        */
+#define SYS_PROCESS_COPY 22u     /* slot, child's page address, word0 own page address, word1 PROT_* */
+#define SYS_PROCESS_START 23u    /* slot, entry, word0 stack, word1 argument */
+#define SYS_PROCESS_KILL 24u     /* slot                        */
+#define SYS_PROCESS_STATUS 25u   /* slot                        -> rdi PROCESS_*, rsi exit code or fault cause */
+#define SYS_PROCESS_EXIT 26u     /* code                        */
+#define SYS_QUOTA 27u            /*                             -> rdi used frames, rsi quota frames */
+#define SYS_IRQ_ACK 28u          /* slot                        */
+#define SYS_DEVICE_MAP 29u       /* slot, address, word0 page index in the window */
+#define SYS_PORT_IN 30u          /* slot, offset, word0 width 1 2 4 -> rdi value */
+#define SYS_PORT_OUT 31u         /* slot, offset, word0 width, word1 value */
+#define SYS_DMA_ADDRESS 32u      /* slot, address of own page   -> rdi physical address */
+#define SYS_VM_MAP 33u           /* slot, guest address, word0 own address, word1 pages, word2 PROT_* */
+#define SYS_VM_UNMAP 34u         /* slot, guest address, word0 pages */
+#define SYS_VCPU_PAGE 35u        /* slot, address: map the vcpu page there */
+#define SYS_VCPU_RUN 36u         /* slot, deadline ns, word0 notification slot or NONE -> rdi exit reason */
+#define SYS_CONSOLE_WRITE 37u    /* slot, n bytes (1..64), words 0..7 hold them -> rdi bytes taken */
+#define SYS_CONSOLE_READ 38u     /* slot                        -> rdi n bytes (0..64), words 0..7 */
+#define SYS_POWER_OFF 39u        /* slot, code                  */
+#define SYS_CHECK 40u            /*                             -> rdi 0 or the number of the broken invariant */
+#define NUM_SYSCALL 41u
+
+/* Status codes. Every refused request returns one of these and changes nothing. */
+#define STATUS_OK 0u
+#define ERR_UNKNOWN_CALL 1u      /* no such system call */
+#define ERR_BAD_SLOT 2u          /* slot out of range, empty, of another kind, or without the right needed */
+#define ERR_BAD_ARGUMENT 3u      /* a value out of its documented range */
+#define ERR_BAD_ADDRESS 4u       /* not page aligned, not in user space, or not mapped as needed */
+#define ERR_ALREADY_MAPPED 5u
+#define ERR_QUOTA 6u             /* the container has no frame left */
+#define ERR_NO_MEMORY 7u         /* the machine has no frame left */
+#define ERR_PEER_DEAD 8u         /* the process at the other end is dead or ended meanwhile */
+#define ERR_NO_REPLY_PENDING 9u  /* nothing to reply to */
+#define ERR_TIMEOUT 10u          /* the deadline passed */
+#define ERR_CANCELLED 11u        /* the wait was cancelled because the process is being ended */
+#define ERR_BAD_STATE 12u        /* the object is not in a state that allows this */
+#define ERR_WOULD_BLOCK 13u
+#define ERR_NOT_SUPPORTED 14u    /* this machine lacks the feature */
+#define STATUS_RESTART 15u       /* internal: preempted, run the call again; never seen by a user */
+
+/* Protection bits of mappings. Write and execute together are refused. */
+#define PROT_READ 1u
+#define PROT_WRITE 2u
+#define PROT_EXEC 4u
+
+/* Grant kinds (boot table) and rights. */
+#define GRANT_NONE 0u
+#define GRANT_ENDPOINT 1u        /* object = endpoint, rights SEND | RECV, badge */
+#define GRANT_NOTIFICATION 2u    /* object = notification, rights SIGNAL | WAIT, badge = bits to set */
+#define GRANT_BBQ 3u             /* object = bounded buffer, rights INSERT | REMOVE */
+#define GRANT_SHARE 4u           /* object = share, rights OFFER | ACCEPT */
+#define GRANT_PROCESS 5u         /* object = child process; badge = notification signalled on its death or NONE */
+#define GRANT_IRQ 6u             /* object = irq line, badge = notification it signals */
+#define GRANT_MMIO 7u            /* object = device: a window of whole pages */
+#define GRANT_PORT 8u            /* object = device: a range of I/O ports */
+#define GRANT_DMA 9u             /* may learn physical addresses of its own pages */
+#define GRANT_VM 10u             /* object = vm */
+#define GRANT_CONSOLE 11u        /* object = console, badge = notification signalled on input or NONE */
+#define GRANT_POWER 12u          /* may end the run */
+#define RIGHT_SEND 1u
+#define RIGHT_RECV 2u
+#define RIGHT_SIGNAL 1u
+#define RIGHT_WAIT 2u
+#define RIGHT_INSERT 1u
+#define RIGHT_REMOVE 2u
+#define RIGHT_OFFER 1u
+#define RIGHT_ACCEPT 2u
+
+/* Process states as SYS_PROCESS_STATUS tells them. */
+#define PROCESS_EMPTY 0u         /* never created, or dead and all its resources returned */
+#define PROCESS_LOADING 1u
+#define PROCESS_RUNNING 2u
+#define PROCESS_DYING 3u
+/* End causes: second result of SYS_PROCESS_STATUS once the process is EMPTY again. */
+#define END_EXIT 0x0u            /* | exit code (low 16 bits) << 8 */
+#define END_KILLED 0x1u
+#define END_FAULT 0x2u           /* | exception vector << 8 */
+
+/* Fault message to the fault endpoint: word 0 = vector, 1 = error code, 2 = fault address, 3 = ip, 4 = sp, 5 = flags. */
+#define FAULT_WORDS 6u
+#define FAULT_RETRY 1u           /* reply word 0: run the instruction again */
+#define FAULT_SKIP 2u            /* reply word 0: go on at the address in reply word 1 */
+
+/* User address space, all below the canonical hole. */
+#define USER_BASE 0x0000000000010000ul     /* nothing can be mapped below: null stays a fault */
+#define USER_END 0x0000700000000000ul
+#define ENV_VADDR 0x0000600000000000ul     /* environment page, read-only */
+#define MESSAGE_VADDR 0x0000600000100000ul /* message page of the process's thread i at + i * 4096, read-write */
+
+/* The vcpu page: 64-bit word indices. Segment: selector | attributes << 16 | limit << 32, and base apart.
+ * Attributes are the descriptor's bits 40..47 and 52..55 packed as in the AMD VMCB (type, S, DPL, P, AVL, L, D/B, G). */
+#define VCPU_EXIT_REASON 0u
+#define VCPU_EXIT_INFO1 1u       /* see VCPU_EXIT_* */
+#define VCPU_EXIT_INFO2 2u
+#define VCPU_EXIT_NEXT_RIP 3u    /* ip after the instruction that exited, 0 if the monitor must decode it */
+#define VCPU_INJECT 4u           /* monitor: event to inject at next run: vector | INJECT_*, cleared by the kernel when delivered */
+#define VCPU_CONTROL 5u          /* monitor: VCPU_CONTROL_* bits */
+#define VCPU_TSC_OFFSET 6u
+#define VCPU_INTERRUPT_SHADOW 7u /* 1: guest is in an interrupt shadow */
+#define VCPU_GPR 16u             /* rax rcx rdx rbx rsp rbp rsi rdi r8..r15 */
+#define VCPU_RIP 32u
+#define VCPU_RFLAGS 33u
+#define VCPU_CR0 34u
+#define VCPU_CR2 35u
+#define VCPU_CR3 36u
+#define VCPU_CR4 37u
+#define VCPU_EFER 38u
+#define VCPU_DR6 39u
+#define VCPU_DR7 40u
+#define VCPU_CPL 41u
+#define VCPU_SEGMENT 48u         /* es cs ss ds fs gs ldtr tr: two words each: packed, base */
+#define VCPU_GDTR 64u            /* limit, base */
+#define VCPU_IDTR 66u
+#define VCPU_KERNEL_GS_BASE 68u
+#define VCPU_STAR 69u
+#define VCPU_LSTAR 70u
+#define VCPU_CSTAR 71u
+#define VCPU_SFMASK 72u
+#define VCPU_SYSENTER_CS 73u
+#define VCPU_SYSENTER_ESP 74u
+#define VCPU_SYSENTER_EIP 75u
+#define VCPU_PAT 76u
+#define VCPU_WORDS 80u
+
+#define INJECT_VALID (1ul << 31)
+#define INJECT_EXTERNAL (0ul << 8)   /* external interrupt, needs IF and no shadow */
+#define INJECT_NMI (2ul << 8)
+#define INJECT_EXCEPTION (3ul << 8)
+#define INJECT_ERROR_CODE (1ul << 11) /* error code in bits 32..63 */
+#define VCPU_CONTROL_INTERRUPT_WINDOW 1u /* exit as soon as the guest can take an external interrupt */
+
+#define VCPU_EXIT_NONE 0u
+#define VCPU_EXIT_IO 1u          /* info1: port | size << 16 | in << 24 | string << 25 | rep << 26 */
+#define VCPU_EXIT_MEMORY 2u      /* info1: guest-physical address, info2: 1 write, 2 fetch */
+#define VCPU_EXIT_CPUID 3u
+#define VCPU_EXIT_MSR_READ 4u    /* msr number in rcx */
+#define VCPU_EXIT_MSR_WRITE 5u
+#define VCPU_EXIT_HALT 6u
+#define VCPU_EXIT_INTERRUPT_WINDOW 7u
+#define VCPU_EXIT_DEADLINE 8u
+#define VCPU_EXIT_NOTIFIED 9u
+#define VCPU_EXIT_SHUTDOWN 10u   /* triple fault */
+#define VCPU_EXIT_INVALID_STATE 11u /* the state in the vcpu page cannot be entered */
+#define VCPU_EXIT_HYPERCALL 12u
+#define VCPU_EXIT_UNSUPPORTED 13u /* info1: vendor's exit code, for a message only */
+
+#endif

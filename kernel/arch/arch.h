@@ -1,0 +1,123 @@
+/* The hardware's contract: every primitive that touches the machine. Implemented in arch/x86_64 for the PC and in
+ * arch/hosted on Linux threads for unit tests, fuzzing and native benchmarks. Not part of the certified C; its
+ * meaning is what the proofs assume of the machine. Interrupts are off whenever a layer runs. */
+#ifndef ASHLAR_ARCH_H
+#define ASHLAR_ARCH_H
+
+#include <stdint.h>
+
+#include "config.h"
+
+/* ---- processors ---- */
+uint32_t arch_cpu(void);        /* index of the CPU that runs this */
+uint32_t arch_cpu_count(void);  /* CPUs started */
+
+/* ---- atomic cells, each on a cache line of its own ---- */
+#define NUM_ATOMIC_CELL 32768u
+uint64_t arch_atomic_load(uint32_t cell);                                      /* acquire */
+void arch_atomic_store(uint32_t cell, uint64_t value);                         /* release */
+uint64_t arch_atomic_fetch_add(uint32_t cell, uint64_t value);                 /* returns the old value */
+uint64_t arch_atomic_swap(uint32_t cell, uint64_t value);                      /* returns the old value */
+uint64_t arch_atomic_cas(uint32_t cell, uint64_t expected, uint64_t value);    /* returns the old value */
+void arch_spin_hint(void);
+
+/* ---- frames (physical memory by 4 KiB frame and 64-bit word) ---- */
+uint64_t arch_frame_read(uint32_t frame, uint32_t word);
+void arch_frame_write(uint32_t frame, uint32_t word, uint64_t value);
+void arch_frame_copy(uint32_t to, uint32_t from, uint32_t first_word, uint32_t words); /* same word indices in both */
+void arch_frame_clear(uint32_t frame);
+
+/* ---- page maps: 4 levels of 512 entries ---- */
+#define ARCH_PTE_PRESENT 0x1ul
+#define ARCH_PTE_WRITE 0x2ul
+#define ARCH_PTE_USER 0x4ul
+#define ARCH_PTE_UNCACHED 0x18ul        /* PWT | PCD, for device windows */
+#define ARCH_PTE_NO_EXECUTE 0x8000000000000000ul
+#define ARCH_PTE_OWNED 0x200ul          /* software bit: the frame belongs to the process (not a device, not the image) */
+#define ARCH_PTE_FRAME_SHIFT 12u
+#define ARCH_PTE_FRAME_MASK 0x000ffffffffff000ul
+uint64_t arch_kernel_map_entry(uint32_t index); /* entry 256..511 that every page map's root shares */
+void arch_page_map_load(uint32_t root);         /* drops all non-global translations of this CPU */
+void arch_page_map_load_kernel(void);           /* the map without any user half */
+void arch_tlb_invalidate_page(uint64_t address);
+void arch_tlb_invalidate_all(void);
+
+/* ---- interrupts ---- */
+#define VECTOR_BASE 32u                 /* line i of the interrupt controller is vector VECTOR_BASE + i, i < 24 */
+#define NUM_IRQ_LINE 24u
+#define VECTOR_TIMER 56u
+#define VECTOR_RESCHEDULE 57u
+#define VECTOR_TLB 58u
+#define VECTOR_STOP 59u                 /* another CPU stopped the machine */
+#define VECTOR_SPURIOUS 63u
+uint32_t arch_interrupt_pending(void);  /* 1 if an interrupt waits for this CPU; opens no window */
+uint32_t arch_interrupt_poll(void);     /* takes one waiting interrupt: its vector, or NONE */
+uint32_t arch_idle(void);               /* sleeps until an interrupt and takes it: its vector */
+void arch_interrupt_end(void);          /* end of interrupt to the local controller */
+void arch_interrupt_send(uint32_t cpu, uint32_t vector);
+void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags); /* flags: 1 level triggered, 2 active low; stays masked */
+void arch_line_mask(uint32_t line);
+void arch_line_unmask(uint32_t line);
+
+/* ---- time ---- */
+uint64_t arch_clock_ns(void);           /* since boot, the same on all CPUs */
+void arch_timer_arm(uint64_t deadline_ns); /* one VECTOR_TIMER on this CPU at or soon after the deadline */
+void arch_timer_stop(void);
+
+/* ---- serial port, keyboard, I/O ports, end of run ---- */
+uint32_t arch_serial_room(void);        /* bytes the transmitter takes now, 0..16 */
+void arch_serial_put(uint32_t byte);    /* requires arch_serial_room() > 0 */
+uint32_t arch_serial_get(void);         /* byte or NONE */
+void arch_serial_transmit_interrupt(uint32_t enable); /* interrupt when the transmitter runs empty */
+#define SERIAL_LINE 4u
+#define KEYBOARD_LINE 1u
+uint32_t arch_keyboard_get(void);       /* scan code or NONE */
+uint32_t arch_port_in(uint32_t port, uint32_t width);               /* width 1, 2 or 4 bytes */
+void arch_port_out(uint32_t port, uint32_t width, uint32_t value);
+void arch_power_off(uint32_t code);     /* ends the run; does not return */
+
+/* ---- user contexts: what the trap entry saved; indices are registers ---- */
+#define UCTX_RAX 0u
+#define UCTX_RBX 1u
+#define UCTX_RCX 2u
+#define UCTX_RDX 3u
+#define UCTX_RSI 4u
+#define UCTX_RDI 5u
+#define UCTX_RBP 6u
+#define UCTX_R8 7u                      /* r8..r15 at 7..14 */
+#define UCTX_R9 8u
+#define UCTX_R10 9u
+#define UCTX_R11 10u
+#define UCTX_R12 11u
+#define UCTX_R13 12u
+#define UCTX_R14 13u
+#define UCTX_R15 14u
+#define UCTX_RIP 15u
+#define UCTX_RFLAGS 16u
+#define UCTX_RSP 17u
+#define UCTX_FULL_RETURN 18u            /* 1: leave by iretq; 0: by sysret, which destroys rcx and r11 */
+#define UCTX_VECTOR 19u                 /* of the last exception */
+#define UCTX_ERROR_CODE 20u
+#define UCTX_FAULT_ADDRESS 21u
+#define UCTX_WORDS 24u
+uint64_t arch_uctx_get(uint32_t thread, uint32_t word);
+void arch_uctx_set(uint32_t thread, uint32_t word, uint64_t value);
+void arch_fpu_reset(uint32_t thread);   /* fresh vector state; requires that the thread runs nowhere */
+void arch_fpu_use(void);                /* the current thread touched the vector unit: load its state */
+
+/* ---- threads: kernel stacks and switching ---- */
+void arch_thread_init(uint32_t thread); /* next switch to it starts in trap_leave() on an empty kernel stack */
+void arch_switch(uint32_t from, uint32_t to); /* returns when someone switches back to `from` */
+
+/* ---- guests (AMD SVM; Intel VT-x later). vm < NUM_VM ---- */
+uint32_t arch_vm_supported(void);
+uint64_t arch_nested_entry(uint32_t frame, uint32_t prot);    /* leaf entry of a nested page map; never 0 */
+uint64_t arch_nested_table(uint32_t frame);                   /* entry that points to a lower table */
+uint32_t arch_nested_frame(uint64_t entry);
+void arch_vcpu_init(uint32_t vm);                             /* reset state */
+uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame);       /* vcpu page -> hardware state, sanitised; 0 if it cannot be entered */
+void arch_vcpu_export(uint32_t vm, uint32_t frame);           /* hardware state -> vcpu page */
+uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root);  /* runs the guest; VCPU_EXIT_*, VCPU_EXIT_NONE for a physical interrupt */
+void arch_vcpu_flush(uint32_t vm);                            /* the nested map lost entries: drop guest translations at next entry */
+
+#endif
