@@ -1,0 +1,14 @@
+/* _start(argument): the first instruction of every program. The kernel sets rsp to a page-aligned stack top and
+ * rdi to the argument from the system description. main's result is the exit code. */
+#include "abi.h"
+        .section .text.start, "ax"
+        .globl  _start
+_start:
+        xor     %ebp, %ebp              /* ends the chain of frames for debuggers */
+        and     $-16, %rsp              /* as the C calling convention wants it */
+        call    main
+        mov     %eax, %edi
+        mov     $SYS_PROCESS_EXIT, %eax
+        syscall
+        ud2                             /* the call does not return */
+        .section .note.GNU-stack, "", @progbits
