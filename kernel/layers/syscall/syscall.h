@@ -1,0 +1,23 @@
+/* The system-call table. Validates every argument against the caller's grants and address space, runs the call, and
+ * leaves the outcome in the caller's saved registers. A refused call changes nothing but rax. */
+#ifndef ASHLAR_SYSCALL_H
+#define ASHLAR_SYSCALL_H
+
+#include <stdint.h>
+
+#include "config.h"
+
+/* Runs the call that stands in the current thread's saved registers. Requires: no lock held; the thread's process is
+ * RUNNING or DYING. Ensures: the outcome stands in the saved registers; a preempted long call has its saved ip back on
+ * the system-call instruction and its progress in the argument registers or in the object. */
+void syscall_dispatch(void);
+
+/* One bounded piece of the teardown of the dying process p, by its last thread. Returns 1 if there is more to do, 0 when
+ * everything is returned except the container (process_finish is next). May block until a child has ended. */
+uint32_t syscall_teardown_step(uint32_t p);
+
+/* All layers' invariants and those across layers; 0 or layer * 1000 + number of the broken one. Debug builds; requires
+ * that nothing else runs. */
+uint32_t syscall_check_all(void);
+
+#endif

@@ -1,0 +1,28 @@
+/* Where the kernel is entered and left. The entry assembly has saved the user registers in the current thread's context
+ * and runs on the thread's kernel stack with interrupts off; it calls one of these and restores the registers of the then
+ * current thread when trap_leave has returned. */
+#ifndef ASHLAR_TRAP_H
+#define ASHLAR_TRAP_H
+
+#include <stdint.h>
+
+#include "config.h"
+
+/* A `syscall` instruction. */
+void trap_syscall(void);
+
+/* An exception in user mode: vector, error code and fault address stand in the saved context. */
+void trap_exception(void);
+
+/* An interrupt taken in user mode. (Those taken at arch_interrupt_poll and arch_idle return their vector there.) */
+void trap_interrupt(uint32_t vector);
+
+/* A new thread's first kernel frame (arch_thread_init): on the way out to user mode for the first time. */
+void trap_leave(void);
+
+/* The idle thread's loop, one per CPU; start-up calls it last. Does not return. */
+void trap_idle(void);
+
+uint32_t trap_check(void);
+
+#endif
