@@ -122,19 +122,32 @@
 #define ENV_VADDR 0x0000600000000000ul     /* environment page, read-only */
 #define MESSAGE_VADDR 0x0000600000100000ul /* message page of the process's thread i at + i * 4096, read-write */
 
-/* The vcpu page: 64-bit word indices. Segment: selector | attributes << 16 | limit << 32, and base apart.
- * Attributes are the descriptor's bits 40..47 and 52..55 packed as in the AMD VMCB (type, S, DPL, P, AVL, L, D/B, G). */
+/* The vcpu page: 64-bit word indices. It is read when SYS_VCPU_RUN begins and written when it returns; between, the
+ * guest's state is in the processor. Nothing in it is trusted: a value that makes no sense gives
+ * VCPU_EXIT_INVALID_STATE or harms that guest only.
+ *   read at every run: VCPU_GPR, VCPU_RIP, VCPU_RFLAGS, VCPU_INJECT, VCPU_CONTROL, VCPU_TSC_OFFSET,
+ *   VCPU_INTERRUPT_SHADOW, VCPU_CHANGED; of the other words only the groups whose bit is set in VCPU_CHANGED (which the
+ *   kernel then clears). All words of guest state, of the exit and VCPU_INJECT are written at every return.
+ * A new vcpu is in the processor's reset state, and the page shows it.
+ * Segment: selector | attributes << 16 | limit << 32, then base. Attributes are the descriptor's bits 40..47 and 52..55
+ * packed into 12 bits: type, S, DPL, P, AVL, L, D/B, G. */
 #define VCPU_EXIT_REASON 0u
 #define VCPU_EXIT_INFO1 1u       /* see VCPU_EXIT_* */
 #define VCPU_EXIT_INFO2 2u
-#define VCPU_EXIT_NEXT_RIP 3u    /* ip after the instruction that exited, 0 if the monitor must decode it */
-#define VCPU_INJECT 4u           /* monitor: event to inject at next run: vector | INJECT_*, cleared by the kernel when delivered */
+#define VCPU_EXIT_NEXT_RIP 3u    /* ip after the instruction that exited; 0: the monitor must decode it. On processors that
+                                  * don't tell, it is right for an instruction without needless prefixes. */
+#define VCPU_INJECT 4u           /* to run: event to inject, vector | INJECT_*, or 0. From run: 0 if it was delivered, or the
+                                  * event whose delivery the exit broke off: leave it there and the next run injects it. */
 #define VCPU_CONTROL 5u          /* monitor: VCPU_CONTROL_* bits */
-#define VCPU_TSC_OFFSET 6u
-#define VCPU_INTERRUPT_SHADOW 7u /* 1: guest is in an interrupt shadow */
+#define VCPU_TSC_OFFSET 6u       /* guest's time-stamp counter - processor's */
+#define VCPU_INTERRUPT_SHADOW 7u /* 1: guest is in an interrupt shadow; clear it when skipping an instruction */
+#define VCPU_CHANGED 8u          /* monitor: VCPU_CHANGED_* bits */
+#define VCPU_FETCHED 9u          /* VCPU_EXIT_MEMORY: number of instruction bytes at VCPU_RIP that the processor gives */
+#define VCPU_FETCHED_BYTES 10u   /* 2 words hold them; 0 bytes on processors that don't tell */
 #define VCPU_GPR 16u             /* rax rcx rdx rbx rsp rbp rsi rdi r8..r15 */
 #define VCPU_RIP 32u
 #define VCPU_RFLAGS 33u
+/* group VCPU_CHANGED_CONTROL */
 #define VCPU_CR0 34u
 #define VCPU_CR2 35u
 #define VCPU_CR3 36u
@@ -142,10 +155,14 @@
 #define VCPU_EFER 38u
 #define VCPU_DR6 39u
 #define VCPU_DR7 40u
+#define VCPU_CR8 42u
+#define VCPU_PAT 76u
+/* group VCPU_CHANGED_SEGMENTS */
 #define VCPU_CPL 41u
 #define VCPU_SEGMENT 48u         /* es cs ss ds fs gs ldtr tr: two words each: packed, base */
 #define VCPU_GDTR 64u            /* limit, base */
 #define VCPU_IDTR 66u
+/* group VCPU_CHANGED_MSRS */
 #define VCPU_KERNEL_GS_BASE 68u
 #define VCPU_STAR 69u
 #define VCPU_LSTAR 70u
@@ -154,19 +171,22 @@
 #define VCPU_SYSENTER_CS 73u
 #define VCPU_SYSENTER_ESP 74u
 #define VCPU_SYSENTER_EIP 75u
-#define VCPU_PAT 76u
 #define VCPU_WORDS 80u
 
+#define VCPU_CHANGED_CONTROL 1u
+#define VCPU_CHANGED_SEGMENTS 2u
+#define VCPU_CHANGED_MSRS 4u
+
 #define INJECT_VALID (1ul << 31)
-#define INJECT_EXTERNAL (0ul << 8)   /* external interrupt, needs IF and no shadow */
+#define INJECT_EXTERNAL (0ul << 8)   /* external interrupt; only when RFLAGS.IF is set and there is no shadow */
 #define INJECT_NMI (2ul << 8)
 #define INJECT_EXCEPTION (3ul << 8)
 #define INJECT_ERROR_CODE (1ul << 11) /* error code in bits 32..63 */
 #define VCPU_CONTROL_INTERRUPT_WINDOW 1u /* exit as soon as the guest can take an external interrupt */
 
 #define VCPU_EXIT_NONE 0u
-#define VCPU_EXIT_IO 1u          /* info1: port | size << 16 | in << 24 | string << 25 | rep << 26 */
-#define VCPU_EXIT_MEMORY 2u      /* info1: guest-physical address, info2: 1 write, 2 fetch */
+#define VCPU_EXIT_IO 1u          /* info1: port | size << 16 | in << 24 | string << 25 | rep << 26 | address bytes << 32 */
+#define VCPU_EXIT_MEMORY 2u      /* info1: guest-physical address, info2: 1 write, 2 fetch, 4 while walking guest page tables */
 #define VCPU_EXIT_CPUID 3u
 #define VCPU_EXIT_MSR_READ 4u    /* msr number in rcx */
 #define VCPU_EXIT_MSR_WRITE 5u
@@ -174,9 +194,12 @@
 #define VCPU_EXIT_INTERRUPT_WINDOW 7u
 #define VCPU_EXIT_DEADLINE 8u
 #define VCPU_EXIT_NOTIFIED 9u
-#define VCPU_EXIT_SHUTDOWN 10u   /* triple fault */
+#define VCPU_EXIT_SHUTDOWN 10u   /* triple fault; the guest's registers are undefined */
 #define VCPU_EXIT_INVALID_STATE 11u /* the state in the vcpu page cannot be entered */
 #define VCPU_EXIT_HYPERCALL 12u
 #define VCPU_EXIT_UNSUPPORTED 13u /* info1: vendor's exit code, for a message only */
+#define VCPU_EXIT_CACHE 14u      /* INVD or WBINVD: go on at VCPU_EXIT_NEXT_RIP */
+#define VCPU_EXIT_INSTRUCTION 15u /* an instruction that a guest does not have (VMRUN, MONITOR, XSETBV, RDPMC ...).
+                                  * info1: the exception to inject, 6 or 13 */
 
 #endif
