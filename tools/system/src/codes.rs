@@ -1,0 +1,191 @@
+//! The diagnostic codes of system descriptions: the one place that defines them.
+//!
+//! Knows: number, title, meaning and remedy of each code. `systems/broken/` holds a description for each.
+//! Does not know: how a fault is found (`read` and `check`). Numbers are stable; a code that goes is not reused.
+
+/// Text of one code, for `ashlar explain` and the reference.
+struct Info {
+    name: &'static str,
+    title: &'static str,
+    explanation: &'static str,
+}
+
+macro_rules! codes {
+    ($($variant:ident $name:literal $title:literal $explanation:literal)*) => {
+        /// A kind of fault, with a stable name such as `ASH-S012`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Code { $($variant),* }
+
+        impl Code {
+            /// Every code, in order.
+            pub const ALL: &'static [Code] = &[$(Code::$variant),*];
+
+            fn info(self) -> Info {
+                match self {
+                    $(Code::$variant => Info { name: $name, title: $title, explanation: $explanation },)*
+                }
+            }
+        }
+    };
+}
+
+impl Code {
+    pub fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    pub fn title(self) -> &'static str {
+        self.info().title
+    }
+
+    /// What the fault means, why it is refused, and what to do about it.
+    pub fn explanation(self) -> &'static str {
+        self.info().explanation
+    }
+
+    /// The code named `name`, in any case, with or without its `ASH-` prefix.
+    pub fn parse(name: &str) -> Option<Code> {
+        let wanted = name.trim().to_ascii_uppercase();
+        Code::ALL.iter().copied().find(|code| {
+            code.name() == wanted || code.name().strip_prefix("ASH-") == Some(wanted.as_str())
+        })
+    }
+}
+
+codes! {
+    Unreadable "ASH-S001" "a description cannot be read"
+        "The file that describes the system, or the machine file it names, does not exist, may not be opened, or is \
+         not UTF-8 text. A machine is named by `machine = \"q35\"` in `[system]` and stands in `machines/q35.toml`. \
+         Check the path, and the file's permissions."
+    Syntax "ASH-S002" "the text is not TOML"
+        "The text breaks TOML's grammar: a quote or bracket is missing, or a value is not a string, number, true, \
+         false, list or table. Values with a unit are strings: quota = \"4MiB\". One broken line can make the lines \
+         after it unreadable, so mend the first fault first."
+    Duplicate "ASH-S003" "a name is defined twice"
+        "A key stands twice in one table, a table is opened twice, or a virtual machine has the name of a process \
+         (a virtual machine is a process: its monitor). Keep one of the two, or rename the other."
+    UnknownKey "ASH-S004" "a key or table that does not exist"
+        "Nothing reads this key, so it is refused rather than ignored: a misspelt `budget` must not mean \
+         \"no budget\". The reference page of the description lists every table and key."
+    WrongType "ASH-S005" "a value of the wrong type"
+        "The key wants another type of value: a string where a number stands, a list where a table should be. \
+         Sizes and times are strings with their unit; priorities and CPUs are plain integers; several names are a \
+         list of strings."
+    MissingKey "ASH-S006" "a required key is missing"
+        "The table cannot be understood without this key, and there is no default that would be right for most \
+         systems. Add it."
+    BadValue "ASH-S007" "a value that cannot be understood"
+        "The text of the value does not have the form its key wants: a size is a whole number and B, KiB, MiB or \
+         GiB; a time is a whole number and ns, us, ms or s; a range is FIRST..LAST, in hexadecimal or decimal, both \
+         ends included; a choice is one of the listed words."
+    OutOfRange "ASH-S008" "a value out of its range"
+        "The value has the right form but lies outside what the kernel or the machine can do. The message gives the \
+         bounds. Priorities 0 and 255 are the kernel's own (idle, and ending a process)."
+    BadName "ASH-S009" "a name that cannot be used"
+        "Names of processes, endpoints and the like appear in C constants, in the environment page and before each \
+         console line: they begin with a small letter, go on with small letters, digits, `_` or `-`, and have at \
+         most 31 characters. The console name `kernel` is the kernel's."
+    UnknownName "ASH-S010" "a name that nothing has"
+        "The value should name an object of this description or of its machine, and there is none of that name. \
+         Either the name is misspelt (the remedy suggests the nearest) or its table is missing."
+    TooMany "ASH-S011" "more objects than the kernel holds"
+        "The kernel's tables have fixed sizes, so that it never runs out of memory for them while it works. This \
+         system needs more objects of a kind than its table has. Use fewer, or raise the bound in kernel/config.h \
+         and build again."
+    OwnAncestor "ASH-S012" "a process is its own ancestor"
+        "Following `parent` from this process leads back to it. Quota flows from parent to child, so the parents \
+         must form a tree that begins at a process without parent."
+    Loop "ASH-S013" "both ends are the same process"
+        "A process that calls an endpoint on which it receives itself, shares memory with itself, or handles its own \
+         faults would wait for itself for ever. Give one end to another process."
+    OneEnded "ASH-S014" "a channel with one end"
+        "Nobody is at the other end: an endpoint without senders, a buffer without producer or without consumer, a \
+         notification that nothing signals. Whoever waits there waits for ever. Name the other end or remove the \
+         table."
+    TwoOwners "ASH-S015" "two owners of one thing"
+        "A device, an interrupt, a console or a virtual machine belongs to one process, so that nobody else can \
+         disturb its state. To let several processes use it, make one the owner and let the others send it messages."
+    KernelOwned "ASH-S016" "the kernel keeps this for itself"
+        "The machine description marks this device or interrupt `kernel = true`: the kernel uses it (serial port, \
+         timers, interrupt controllers) and cannot share it. Choose another."
+    NotWaiter "ASH-S017" "the notification belongs to another process"
+        "An interrupt, console input or a child's death is told to the process that owns it, so the notification \
+         named here must be one on which that process waits (`waiter`)."
+    NoCpu "ASH-S018" "a CPU that does not exist"
+        "CPUs are numbered from 0. `[system] cpus` says how many the system uses, the machine's `cpus` how many there \
+         are, and the kernel has its own bound. The process, thread or system asks for one beyond."
+    NoVirtualization "ASH-S019" "virtual machines on a machine without virtualization"
+        "A `[vm.NAME]` needs a processor that can run guests, and the machine file says `virtualization = \"none\"`. \
+         Choose a machine with \"svm\", or remove the virtual machines."
+    MachineMemory "ASH-S020" "more memory than the machine has"
+        "The quotas of all processes without parent, the system image and the kernel together exceed the machine's \
+         memory. Every quota is a promise that the kernel can keep at any time, so promises are never oversold. \
+         Lower the quotas or choose a larger machine."
+    Overlap "ASH-S021" "memory or ports overlap"
+        "Two things claim the same addresses: two devices of the machine, a device and its memory, or two segments \
+         of a program. Whoever got one would also get a part of the other."
+    QuotaTooSmall "ASH-S022" "a quota too small for its own process"
+        "The process cannot start: its writable segments, stack, message pages, page tables and, for a monitor, its \
+         guest's memory and nested page tables need more frames than its quota has. The message gives the least \
+         quota; what the program maps at run time comes on top. Leave `quota` out to get the least and 256 KiB."
+    ChildrenQuota "ASH-S023" "children's quotas exceed their parent's"
+        "A process's quota includes its descendants': each child's quota is split off its parent's. The children's \
+         quotas and the parent's own need together exceed the parent's quota."
+    Budget "ASH-S024" "a budget that does not fit its period"
+        "A process gets `budget` of processor time in every `period`. The budget must be positive and at most the \
+         period, and the two come together: one without the other means nothing."
+    BadRegex "ASH-S025" "a regular expression that does not parse"
+        "`up` is a regular expression searched in a console's output; the run waits for it. The syntax is that of \
+         the Rust `regex` crate. In a TOML string every backslash is doubled, or the string stands in single quotes."
+    NothingStarts "ASH-S026" "nothing starts"
+        "No process is started at boot: there is none, or each waits for a parent to start it. The parent must run \
+         first: give at least one process `start = \"boot\"`."
+    NoParent "ASH-S027" "started by a parent that it does not have"
+        "`start = \"parent\"` and `on_death` speak of the process that creates and watches this one, so `parent` must \
+         name it."
+    UnknownProgram "ASH-S028" "a program that does not exist"
+        "`program` names a program of user/apps, user/drivers or user/vmm; there is none of this name."
+    NotBuilt "ASH-S029" "a file has not been made yet"
+        "The program or guest file exists by name but not yet as a file, so addresses and the image cannot be \
+         computed. `ashlar build` makes programs and fetches guest files."
+    DamagedProgram "ASH-S030" "a program is not a usable ELF file"
+        "A program must be a static 64-bit ELF executable for x86-64 with at least one loadable segment and an entry \
+         point inside an executable one. This file is damaged or was built for something else; build it again."
+    WritableCode "ASH-S031" "a program segment is writable and executable"
+        "Memory that can be written and executed turns any overrun into foreign code, and the kernel refuses such a \
+         mapping. Link the program with user/lib/link.ld, which keeps code and data on pages of their own."
+    SegmentPlace "ASH-S032" "a program segment in the wrong place"
+        "Segments lie between USER_BASE and USER_END and outside the areas of the tool: mapped files and the stack \
+         of the first thread, the environment page, and the message pages. Link the program with user/lib/link.ld."
+    MissingFile "ASH-S033" "a file does not exist"
+        "The description names a file by path, relative to the description's own folder, and it cannot be read."
+    DamagedKernel "ASH-S034" "a guest kernel is damaged"
+        "A guest kernel must be a Linux bzImage for 64-bit x86: boot flag 0xAA55, the signature HdrS, protocol 2.12 \
+         or later with a 64-bit entry point, and as long as its header says. A half-finished download looks like \
+         this too: fetch it again."
+    DamagedInitrd "ASH-S035" "a guest initial ramdisk is damaged"
+        "An initial ramdisk must be a cpio archive (newc), plain or packed by gzip, xz, zstd, lz4, lzop, bzip2 or \
+         lzma. This file begins like none of these. Build or fetch it again."
+    GuestMemory "ASH-S036" "guest memory too small for its files"
+        "The guest's kernel, unpacked, and its initial ramdisk do not fit into `memory`, so the guest could not \
+         boot. Give it more."
+    EnvironmentFull "ASH-S037" "the environment page is full"
+        "Names, slots, files and arguments of a process must fit into one page of 4096 bytes. Use fewer or shorter \
+         arguments; pass large data as a file."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Code;
+
+    #[test]
+    fn codes_are_numbered_without_gap_and_parse_back() {
+        for (index, code) in Code::ALL.iter().enumerate() {
+            assert_eq!(code.name(), format!("ASH-S{:03}", index + 1));
+            assert_eq!(Code::parse(&code.name().to_lowercase()), Some(*code));
+            assert_eq!(Code::parse(&code.name()[4..]), Some(*code));
+            assert!(!code.title().is_empty() && code.explanation().len() > code.title().len());
+        }
+        assert_eq!(Code::parse("ASH-S999"), None);
+    }
+}

@@ -1,0 +1,135 @@
+//! From tables to typed data.
+
+use super::*;
+use crate::layout::{BBQ_CAPACITY, KIB};
+use crate::read::{Document, TableData};
+
+const DEFAULT_PRIORITY: u64 = 100;
+const DEFAULT_STACK: u64 = 64 * KIB;
+const DEFAULT_MONITOR: &str = "vmm";
+
+/// The description in `document`, with defaults filled in. A key left out because it was faulty takes its default.
+pub fn build(document: &Document, name: &str) -> Description {
+    let system = document.tables_of("system").next();
+    let text = |key| system.and_then(|table| table.text(key)).cloned();
+    Description {
+        source: document.source.clone(),
+        name: name.to_string(),
+        about: text("about").map_or_else(String::new, |about| about.value),
+        machine: text("machine"),
+        cpus: system.and_then(|table| table.number("cpus")).cloned(),
+        processes: document
+            .tables
+            .iter()
+            .filter(|table| matches!(table.spec.name, "process" | "vm"))
+            .map(process)
+            .collect(),
+        endpoints: document.tables_of("endpoint").map(endpoint).collect(),
+        notifications: document.tables_of("notification").map(notification).collect(),
+        buffers: document.tables_of("buffer").map(buffer).collect(),
+        shares: document.tables_of("share").map(share).collect(),
+        interrupts: document.tables_of("interrupt").map(interrupt).collect(),
+        consoles: document.tables_of("console").map(console).collect(),
+    }
+}
+
+fn process(table: &TableData) -> Process {
+    let is_vm = table.spec.name == "vm";
+    let cpu = table.number("cpu").cloned().unwrap_or_else(|| Spanned::new(0, table.name.span.clone()));
+    let priority = table.number("priority").map_or(DEFAULT_PRIORITY, |number| number.value);
+    let program = if is_vm {
+        let default = || Spanned::new(DEFAULT_MONITOR.to_string(), table.name.span.clone());
+        Some(table.text("monitor").cloned().unwrap_or_else(default))
+    } else {
+        table.text("program").cloned()
+    };
+    Process {
+        name: table.name.clone(),
+        program,
+        vm: is_vm.then(|| vm(table)),
+        quota: table.number("quota").cloned(),
+        stack: table.number("stack").map_or(DEFAULT_STACK, |number| number.value),
+        period: table.number("period").cloned(),
+        budget: table.number("budget").cloned(),
+        parent: table.text("parent").cloned(),
+        start: table.text("start").cloned(),
+        on_death: table.text("on_death").cloned(),
+        fault_endpoint: table.text("fault_endpoint").cloned(),
+        console: table.text("console").cloned(),
+        devices: table.names("devices").to_vec(),
+        power: table.flag("power"),
+        dma: table.flag("dma"),
+        files: table.pairs("files").to_vec(),
+        args: table.pairs("args").to_vec(),
+        threads: table.tables("thread").iter().map(|inner| thread(inner, &cpu, priority)).collect(),
+        cpu,
+        priority,
+    }
+}
+
+fn vm(table: &TableData) -> Vm {
+    Vm {
+        memory: table.number("memory").cloned(),
+        kernel: table.text("kernel").cloned(),
+        initrd: table.text("initrd").cloned(),
+        cmdline: table.text("cmdline").map_or_else(String::new, |text| text.value.clone()),
+    }
+}
+
+fn thread(table: &TableData, cpu: &Spanned<u64>, priority: u64) -> Thread {
+    Thread {
+        name: table.name.clone(),
+        cpu: table.number("cpu").cloned().unwrap_or_else(|| cpu.clone()),
+        priority: table.number("priority").map_or(priority, |number| number.value),
+    }
+}
+
+fn seen_as(table: &TableData) -> String {
+    table.text("as").map_or_else(|| table.name.value.clone(), |text| text.value.clone())
+}
+
+fn endpoint(table: &TableData) -> Endpoint {
+    Endpoint {
+        name: table.name.clone(),
+        seen_as: seen_as(table),
+        receiver: table.text("receiver").cloned(),
+        senders: table.names("senders").to_vec(),
+        fifo: table.text("order").is_some_and(|order| order.value == "fifo"),
+    }
+}
+
+fn notification(table: &TableData) -> Notification {
+    Notification {
+        name: table.name.clone(),
+        seen_as: seen_as(table),
+        waiter: table.text("waiter").cloned(),
+        signallers: table.names("signallers").to_vec(),
+    }
+}
+
+fn buffer(table: &TableData) -> Buffer {
+    Buffer {
+        name: table.name.clone(),
+        seen_as: seen_as(table),
+        capacity: table.number("capacity").map_or(u64::from(BBQ_CAPACITY), |number| number.value),
+        producers: table.names("producers").to_vec(),
+        consumers: table.names("consumers").to_vec(),
+    }
+}
+
+fn share(table: &TableData) -> Share {
+    Share {
+        name: table.name.clone(),
+        seen_as: seen_as(table),
+        from: table.text("from").cloned(),
+        to: table.text("to").cloned(),
+    }
+}
+
+fn interrupt(table: &TableData) -> Interrupt {
+    Interrupt { name: table.name.clone(), notification: table.text("notification").cloned() }
+}
+
+fn console(table: &TableData) -> Console {
+    Console { name: table.name.clone(), up: table.text("up").cloned(), input: table.text("input").cloned() }
+}

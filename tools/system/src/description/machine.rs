@@ -1,0 +1,105 @@
+//! A machine description as typed data.
+
+use super::Name;
+use crate::layout::GIB;
+use crate::read::{Document, TableData};
+use crate::source::{Source, Span, Spanned};
+use std::sync::Arc;
+
+#[derive(Debug, Clone)]
+pub struct Machine {
+    pub source: Arc<Source>,
+    pub name: String,
+    pub cpus: Option<Spanned<u64>>,
+    pub memory: Option<Spanned<u64>>,
+    /// The part of the memory that begins at address 0.
+    pub low_memory: u64,
+    pub virtualization: bool,
+    pub emulator: Option<Emulator>,
+    pub devices: Vec<Device>,
+    pub interrupts: Vec<Line>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Emulator {
+    pub command: String,
+    pub arguments: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Device {
+    pub name: Name,
+    pub window: Option<Window>,
+    pub kernel: Option<Span>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Window {
+    pub ports: bool,
+    /// First and last address or port.
+    pub range: Spanned<(u64, u64)>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Line {
+    pub name: Name,
+    pub line: Option<Spanned<u64>>,
+    pub level: bool,
+    pub low: bool,
+    pub kernel: Option<Span>,
+}
+
+impl Machine {
+    /// Memory that the kernel can use: what lies below 4 GiB.
+    pub fn usable_memory(&self) -> Option<u64> {
+        Some(self.memory.as_ref()?.value.min(self.low_memory).min(4 * GIB))
+    }
+}
+
+/// The machine in `document`, with defaults filled in.
+pub fn build(document: &Document, name: &str) -> Machine {
+    let table = document.tables_of("machine").next();
+    let number = |key| table.and_then(|table| table.number(key)).cloned();
+    let memory = number("memory");
+    let low_memory = number("low_memory").or_else(|| memory.clone()).map_or(4 * GIB, |size| size.value);
+    Machine {
+        source: document.source.clone(),
+        name: name.to_string(),
+        cpus: number("cpus"),
+        low_memory,
+        memory,
+        virtualization: table
+            .and_then(|table| table.text("virtualization"))
+            .is_some_and(|text| text.value != "none"),
+        emulator: document.tables_of("emulator").next().and_then(emulator),
+        devices: document.tables_of("device").map(device).collect(),
+        interrupts: document.tables_of("interrupt").map(line).collect(),
+    }
+}
+
+fn emulator(table: &TableData) -> Option<Emulator> {
+    Some(Emulator {
+        command: table.text("command")?.value.clone(),
+        arguments: table.names("arguments").iter().map(|argument| argument.value.clone()).collect(),
+    })
+}
+
+fn device(table: &TableData) -> Device {
+    let window = |ports, range: &Spanned<_>| Window { ports, range: range.clone() };
+    let memory = table.range("memory").map(|range| window(false, range));
+    Device {
+        name: table.name.clone(),
+        window: memory.or_else(|| table.range("ports").map(|range| window(true, range))),
+        kernel: table.flag_span("kernel").cloned(),
+    }
+}
+
+fn line(table: &TableData) -> Line {
+    Line {
+        name: table.name.clone(),
+        line: table.number("line").cloned(),
+        level: table.text("trigger").is_some_and(|text| text.value == "level"),
+        low: table.text("polarity").is_some_and(|text| text.value == "low"),
+        kernel: table.flag_span("kernel").cloned(),
+    }
+}

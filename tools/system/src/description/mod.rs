@@ -1,0 +1,142 @@
+//! A description as typed data: names, places and values, no ids and no addresses.
+//!
+//! Knows: which keys each object has, and their defaults where those need no other object.
+//! Does not know: whether names exist and values fit together (`check`).
+
+mod build;
+pub mod machine;
+
+pub use build::build;
+pub use machine::Machine;
+
+use crate::source::{Source, Spanned};
+use std::sync::Arc;
+
+/// A system description.
+#[derive(Debug, Clone)]
+pub struct Description {
+    pub source: Arc<Source>,
+    /// The file's name without `.toml`.
+    pub name: String,
+    pub about: String,
+    pub machine: Option<Spanned<String>>,
+    pub cpus: Option<Spanned<u64>>,
+    /// Processes and, as such, the monitors of virtual machines, in the order of the text.
+    pub processes: Vec<Process>,
+    pub endpoints: Vec<Endpoint>,
+    pub notifications: Vec<Notification>,
+    pub buffers: Vec<Buffer>,
+    pub shares: Vec<Share>,
+    pub interrupts: Vec<Interrupt>,
+    pub consoles: Vec<Console>,
+}
+
+pub type Name = Spanned<String>;
+
+#[derive(Debug, Clone)]
+pub struct Process {
+    pub name: Name,
+    pub program: Option<Name>,
+    pub vm: Option<Vm>,
+    pub cpu: Spanned<u64>,
+    pub priority: u64,
+    pub quota: Option<Spanned<u64>>,
+    pub stack: u64,
+    pub period: Option<Spanned<u64>>,
+    pub budget: Option<Spanned<u64>>,
+    pub parent: Option<Name>,
+    pub start: Option<Name>,
+    pub on_death: Option<Name>,
+    pub fault_endpoint: Option<Name>,
+    pub console: Option<Name>,
+    pub devices: Vec<Name>,
+    pub power: bool,
+    pub dma: bool,
+    /// Name in the process, file.
+    pub files: Vec<(Name, Name)>,
+    pub args: Vec<(Name, Name)>,
+    /// Threads after the first.
+    pub threads: Vec<Thread>,
+}
+
+impl Process {
+    pub fn starts_at_boot(&self) -> bool {
+        match &self.start {
+            Some(start) => start.value == "boot",
+            None => self.parent.is_none(),
+        }
+    }
+
+    /// The word for it in messages.
+    pub fn noun(&self) -> &'static str {
+        if self.vm.is_some() {
+            "virtual machine"
+        } else {
+            "process"
+        }
+    }
+}
+
+/// What a virtual machine has beyond its monitor process.
+#[derive(Debug, Clone)]
+pub struct Vm {
+    pub memory: Option<Spanned<u64>>,
+    pub kernel: Option<Name>,
+    pub initrd: Option<Name>,
+    pub cmdline: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct Thread {
+    pub name: Name,
+    pub cpu: Spanned<u64>,
+    pub priority: u64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    pub name: Name,
+    /// Name under which the processes see it.
+    pub seen_as: String,
+    pub receiver: Option<Name>,
+    pub senders: Vec<Name>,
+    pub fifo: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Notification {
+    pub name: Name,
+    pub seen_as: String,
+    pub waiter: Option<Name>,
+    pub signallers: Vec<Name>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Buffer {
+    pub name: Name,
+    pub seen_as: String,
+    pub capacity: u64,
+    pub producers: Vec<Name>,
+    pub consumers: Vec<Name>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Share {
+    pub name: Name,
+    pub seen_as: String,
+    pub from: Option<Name>,
+    pub to: Option<Name>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Interrupt {
+    pub name: Name,
+    pub notification: Option<Name>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Console {
+    pub name: Name,
+    pub up: Option<Name>,
+    pub input: Option<Name>,
+}

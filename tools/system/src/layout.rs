@@ -1,0 +1,64 @@
+//! Numbers that this crate shares with the kernel, in the kernel's own names.
+//!
+//! Knows: bounds of kernel/config.h, kinds and addresses of kernel/abi.h. A test compiles the headers and compares.
+
+pub const KIB: u64 = 1 << 10;
+pub const MIB: u64 = 1 << 20;
+pub const GIB: u64 = 1 << 30;
+pub const PAGE_SIZE: u64 = 4096;
+
+// kernel/config.h
+pub const NUM_CPU: u32 = 16;
+pub const NUM_PROCESS: u32 = 64;
+pub const NUM_THREAD: u32 = 144;
+pub const NUM_ENDPOINT: u32 = 64;
+pub const NUM_NOTIFICATION: u32 = 128;
+pub const NUM_BBQ: u32 = 16;
+pub const BBQ_CAPACITY: u32 = 64;
+pub const NUM_SHARE: u32 = 64;
+pub const NUM_IRQ: u32 = 32;
+pub const NUM_DEVICE: u32 = 64;
+pub const NUM_VM: u32 = 8;
+pub const NUM_GRANT: u32 = 64;
+pub const NUM_CONSOLE: u32 = 24;
+pub const NUM_PRIORITY: u32 = 256;
+pub const NUM_FRAME: u32 = 1048576;
+pub const NONE: u32 = 0xffff_ffff;
+
+/// Priorities that a description may give; the kernel keeps 0 and the highest for itself.
+pub const MIN_PRIORITY: u64 = 1;
+pub const MAX_PRIORITY: u64 = NUM_PRIORITY as u64 - 2;
+
+// kernel/abi.h
+pub const PROT_READ: u32 = 1;
+pub const PROT_WRITE: u32 = 2;
+pub const PROT_EXEC: u32 = 4;
+pub const GRANT_ENDPOINT: u32 = 1;
+pub const GRANT_NOTIFICATION: u32 = 2;
+pub const GRANT_BBQ: u32 = 3;
+pub const GRANT_SHARE: u32 = 4;
+pub const GRANT_PROCESS: u32 = 5;
+pub const GRANT_IRQ: u32 = 6;
+pub const GRANT_MMIO: u32 = 7;
+pub const GRANT_PORT: u32 = 8;
+pub const GRANT_DMA: u32 = 9;
+pub const GRANT_VM: u32 = 10;
+pub const GRANT_CONSOLE: u32 = 11;
+pub const GRANT_POWER: u32 = 12;
+pub const RIGHT_SEND: u32 = 1;
+pub const RIGHT_RECV: u32 = 2;
+pub const RIGHT_SIGNAL: u32 = 1;
+pub const RIGHT_WAIT: u32 = 2;
+pub const RIGHT_INSERT: u32 = 1;
+pub const RIGHT_REMOVE: u32 = 2;
+pub const RIGHT_OFFER: u32 = 1;
+pub const RIGHT_ACCEPT: u32 = 2;
+pub const USER_BASE: u64 = 0x0000_0000_0001_0000;
+pub const USER_END: u64 = 0x0000_7000_0000_0000;
+pub const ENV_VADDR: u64 = 0x0000_6000_0000_0000;
+pub const MESSAGE_VADDR: u64 = 0x0000_6000_0010_0000;
+
+/// Where mapped files begin, one after the other with an unmapped page between.
+pub const FILE_VADDR: u64 = 0x0000_5000_0000_0000;
+/// Top of the first thread's stack; the page above is never mapped.
+pub const STACK_TOP: u64 = 0x0000_5fff_ffff_0000;

@@ -1,0 +1,56 @@
+//! System descriptions: from what a person writes to what the kernel boots.
+//!
+//! ```text
+//! systems/NAME.toml + machines/MACHINE.toml   --load-->     System     names, no addresses; nothing built yet
+//! System + programs and guest files           --resolve-->  Resolved   JSON: every id, slot and address
+//! Resolved                                    --image-->    system.img boot table and payload; system_NAME.h
+//! ```
+//!
+//! Knows: the description's schema and meaning, the boot table's layout, program and guest-kernel headers.
+//! Does not know: how programs are built, guest files fetched or emulators run; that is for the command line.
+//! Never writes the user's files, and never stops at the first fault: every function reports all it can find.
+
+mod check;
+mod codes;
+mod description;
+mod diagnostic;
+mod environment;
+mod file;
+mod header;
+mod image;
+mod layout;
+mod load;
+mod memory;
+mod read;
+mod reference;
+mod resolve;
+mod schema;
+mod source;
+mod suggest;
+mod table;
+mod units;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+pub use codes::Code;
+pub use diagnostic::{Diagnostic, Label, Report};
+pub use image::{write_image, ImageError};
+pub use load::{check, load, ConsoleInfo, Emulator, System};
+pub use reference::reference;
+pub use resolve::resolved::Resolved;
+pub use resolve::{resolve, Resolution};
+pub use source::{Place, Source};
+pub use verify::{verify, Damage};
+
+/// Where the things are that a description names but does not hold.
+#[derive(Debug, Clone, Default)]
+pub struct Assets {
+    /// Folder of the machine files.
+    pub machines: PathBuf,
+    /// Every program that exists as source, with the ELF file that building it makes.
+    pub programs: BTreeMap<String, PathBuf>,
+    /// Every guest kernel, initial ramdisk or other file that has a name, with its place once fetched.
+    pub files: BTreeMap<String, PathBuf>,
+}

@@ -1,0 +1,155 @@
+//! Reading a description with its machine, and checking both.
+//!
+//! Knows: where files stand, and in which order the stages run.
+//! Does not know: any particular check.
+
+use crate::check;
+use crate::codes::Code;
+use crate::description::{self, machine, Description, Machine};
+use crate::diagnostic::{Diagnostic, Report};
+use crate::read::read;
+use crate::schema;
+use crate::source::{Source, Span};
+use crate::Assets;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A system without faults: what there is to build and run, before anything is built.
+#[derive(Debug, Clone)]
+pub struct System {
+    pub name: String,
+    pub about: String,
+    /// CPUs it needs.
+    pub cpus: u32,
+    /// Programs it runs, sorted: these must be built before it can be resolved.
+    pub programs: Vec<String>,
+    /// Named files it uses, sorted: these must be fetched before it can be resolved.
+    pub files: Vec<String>,
+    /// Consoles in the order of their numbers; the first is the kernel's.
+    pub consoles: Vec<ConsoleInfo>,
+    /// Name of its machine.
+    pub machine: String,
+    /// Bytes of memory its machine has.
+    pub machine_memory: u64,
+    /// How to run the machine as an emulator, if its file says so.
+    pub emulator: Option<Emulator>,
+    pub(crate) description: Description,
+    pub(crate) machine_description: Machine,
+}
+
+/// A console as people see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsoleInfo {
+    pub name: String,
+    /// Regular expression that tells that the system behind it is up.
+    pub up: Option<String>,
+}
+
+/// The emulator's command; `{kernel}`, `{image}`, `{cpus}`, `{memory}` (MiB), `{serial}` are to be filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Emulator {
+    pub command: String,
+    pub arguments: Vec<String>,
+}
+
+/// Every fault of the description at `path`, of its machine file, and of those programs and guest files that exist
+/// already. Needs nothing built.
+pub fn check(path: &Path, assets: &Assets) -> Report {
+    match load(path, assets) {
+        Ok(system) => match crate::resolve::resolve_present(&system, assets) {
+            Ok(_) => Report::default(),
+            Err(report) => report,
+        },
+        Err(report) => report,
+    }
+}
+
+/// Reads and checks the description at `path` and its machine file; all their faults, if there is one.
+pub fn load(path: &Path, assets: &Assets) -> Result<System, Report> {
+    let mut report = Report::default();
+    let source = read_source(path, &mut report, None)?;
+    let document = read(&source, schema::system::TABLES, &mut report);
+    let description = description::build(&document, &stem(path));
+    let machine = load_machine(&description, assets, &mut report);
+    check::check(&description, machine.as_ref(), &document, assets, &mut report);
+    report.sort();
+    match machine {
+        Some(machine) if report.is_clean() => Ok(system(description, machine, assets)),
+        _ => Err(report),
+    }
+}
+
+fn load_machine(description: &Description, assets: &Assets, report: &mut Report) -> Option<Machine> {
+    let named = description.machine.as_ref()?;
+    let path = if named.value.ends_with(".toml") {
+        beside(&description.source.path, &named.value)
+    } else {
+        assets.machines.join(format!("{}.toml", named.value))
+    };
+    let source = read_source(&path, report, Some((&description.source, &named.span))).ok()?;
+    let document = read(&source, schema::machine::TABLES, report);
+    Some(machine::build(&document, &stem(&path)))
+}
+
+/// `name` relative to the folder of the file at `path`.
+pub(crate) fn beside(path: &Path, name: &str) -> PathBuf {
+    path.parent().unwrap_or(Path::new("")).join(name)
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+}
+
+/// The text at `path`. On failure the fault is reported, at `from` if that named the file, and a copy returned.
+fn read_source(
+    path: &Path,
+    report: &mut Report,
+    from: Option<(&Arc<Source>, &Span)>,
+) -> Result<Arc<Source>, Report> {
+    let error = match std::fs::read(path).map(String::from_utf8) {
+        Ok(Ok(text)) => return Ok(Arc::new(Source::new(path, text))),
+        Ok(Err(_)) => "it is not UTF-8 text".to_string(),
+        Err(error) => error.to_string(),
+    };
+    let message = format!("{} cannot be read: {error}", path.display());
+    let fault = Diagnostic::new(Code::Unreadable, message, "check the name, the folder and the permissions");
+    report.push(match from {
+        Some((source, span)) => fault.at(source, span, "named here"),
+        None => fault,
+    });
+    Err(report.clone())
+}
+
+fn system(description: Description, machine: Machine, assets: &Assets) -> System {
+    let programs: BTreeSet<String> =
+        description.processes.iter().filter_map(|process| Some(process.program.as_ref()?.value.clone())).collect();
+    let files: BTreeSet<String> = description
+        .processes
+        .iter()
+        .flat_map(crate::file::named_files)
+        .filter(|name| assets.files.contains_key(&name.value))
+        .map(|name| name.value.clone())
+        .collect();
+    let mut consoles = vec![ConsoleInfo { name: crate::check::KERNEL_CONSOLE.to_string(), up: None }];
+    consoles.extend(description.consoles.iter().map(|console| ConsoleInfo {
+        name: console.name.value.clone(),
+        up: console.up.as_ref().map(|up| up.value.clone()),
+    }));
+    System {
+        name: description.name.clone(),
+        about: description.about.clone(),
+        cpus: check::cpus_needed(&description) as u32,
+        programs: programs.into_iter().collect(),
+        files: files.into_iter().collect(),
+        consoles,
+        machine: machine.name.clone(),
+        machine_memory: machine.memory.as_ref().map_or(0, |memory| memory.value),
+        emulator: machine.emulator.as_ref().map(|emulator| Emulator {
+            command: emulator.command.clone(),
+            arguments: emulator.arguments.clone(),
+        }),
+        description,
+        machine_description: machine,
+    }
+}

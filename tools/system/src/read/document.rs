@@ -1,0 +1,221 @@
+//! Tables of a text, matched with their schema.
+
+use super::{field, is_name, Field};
+use crate::codes::Code;
+use crate::diagnostic::{Diagnostic, Report};
+use crate::schema::{Need, TableSpec};
+use crate::source::{Source, Span, Spanned};
+use crate::suggest;
+use std::sync::Arc;
+use toml::de::{DeTable, DeValue};
+
+/// All tables of a text, in the order in which they were written.
+#[derive(Debug, Clone)]
+pub struct Document {
+    pub source: Arc<Source>,
+    pub tables: Vec<TableData>,
+}
+
+/// One table: its kind, its name if it has one, and its keys.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableData {
+    pub spec: &'static TableSpec,
+    pub name: Spanned<String>,
+    /// Key, where it stands, value.
+    pub fields: Vec<(&'static str, Span, Field)>,
+}
+
+impl Document {
+    pub fn tables_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a TableData> {
+        self.tables.iter().filter(move |table| table.spec.name == kind)
+    }
+}
+
+impl TableData {
+    fn field(&self, key: &str) -> Option<&Field> {
+        self.fields.iter().find(|(name, _, _)| *name == key).map(|(_, _, field)| field)
+    }
+
+    pub fn text(&self, key: &str) -> Option<&Spanned<String>> {
+        match self.field(key) {
+            Some(Field::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn number(&self, key: &str) -> Option<&Spanned<u64>> {
+        match self.field(key) {
+            Some(Field::Number(number)) => Some(number),
+            _ => None,
+        }
+    }
+
+    pub fn flag(&self, key: &str) -> bool {
+        matches!(self.field(key), Some(Field::Flag(flag)) if flag.value)
+    }
+
+    pub fn flag_span(&self, key: &str) -> Option<&Span> {
+        match self.field(key) {
+            Some(Field::Flag(flag)) if flag.value => Some(&flag.span),
+            _ => None,
+        }
+    }
+
+    pub fn range(&self, key: &str) -> Option<&Spanned<(u64, u64)>> {
+        match self.field(key) {
+            Some(Field::Range(range)) => Some(range),
+            _ => None,
+        }
+    }
+
+    pub fn names(&self, key: &str) -> &[Spanned<String>] {
+        match self.field(key) {
+            Some(Field::Names(names)) => names,
+            _ => &[],
+        }
+    }
+
+    pub fn pairs(&self, key: &str) -> &[(Spanned<String>, Spanned<String>)] {
+        match self.field(key) {
+            Some(Field::Pairs(pairs)) => pairs,
+            _ => &[],
+        }
+    }
+
+    pub fn tables(&self, key: &str) -> &[TableData] {
+        match self.field(key) {
+            Some(Field::Tables(tables)) => tables,
+            _ => &[],
+        }
+    }
+}
+
+/// Reads `source` as a description whose tables are `specs`. Every fault goes to `report`.
+pub fn read(source: &Arc<Source>, specs: &'static [TableSpec], report: &mut Report) -> Document {
+    let (root, errors) = DeTable::parse_recoverable(&source.text);
+    let broken = !errors.is_empty();
+    for error in errors {
+        report.push(syntax_fault(source, &error));
+    }
+    let mut reader = Reader { source, report, broken };
+    let mut tables = Vec::new();
+    for (key, value) in root.get_ref() {
+        let name = key.get_ref().as_ref();
+        match specs.iter().find(|spec| spec.name == name) {
+            Some(spec) => reader.family(spec, &key.span(), value, &mut tables),
+            None => reader.unknown_table(name, &key.span(), specs),
+        }
+    }
+    for spec in specs.iter().filter(|spec| spec.required) {
+        if !broken && !tables.iter().any(|table: &TableData| table.spec.name == spec.name) {
+            let message = format!("the table {} is missing", spec.header());
+            let remedy = format!("add {}: {}", spec.header(), spec.meaning);
+            reader.report.push(Diagnostic::new(Code::MissingKey, message, remedy).at(source, &(0..0), "in this file"));
+        }
+    }
+    Document { source: source.clone(), tables }
+}
+
+fn syntax_fault(source: &Arc<Source>, error: &toml::de::Error) -> Diagnostic {
+    let span = error.span().unwrap_or(0..0);
+    let message = error.message().to_string();
+    let code = if message.contains("duplicate key") { Code::Duplicate } else { Code::Syntax };
+    let remedy = match code {
+        Code::Duplicate => "keep one of the two, or give the other another name".to_string(),
+        _ => "see https://toml.io for the syntax; mend the first such fault first".to_string(),
+    };
+    Diagnostic::new(code, message, remedy).at(source, &span, "here")
+}
+
+/// What the reading of values needs beside the value.
+pub(super) struct Reader<'a> {
+    pub source: &'a Arc<Source>,
+    pub report: &'a mut Report,
+    /// The text had syntax faults, so keys that seem missing may have been lost with a broken line.
+    pub broken: bool,
+}
+
+impl Reader<'_> {
+    fn family(
+        &mut self,
+        spec: &'static TableSpec,
+        span: &Span,
+        value: &toml::Spanned<DeValue<'_>>,
+        tables: &mut Vec<TableData>,
+    ) {
+        let Some(table) = value.get_ref().as_table() else {
+            return self.wrong_type(&value.span(), &format!("{} is a table", spec.header()), "write it as a table");
+        };
+        if !spec.named {
+            let name = Spanned::new(spec.name.to_string(), span.clone());
+            tables.extend(self.table(spec, name, value));
+            return;
+        }
+        for (key, inner) in table {
+            let name = Spanned::new(key.get_ref().to_string(), key.span());
+            if !is_name(&name.value) {
+                let message = format!("`{}` cannot be the name of a {}", name.value, spec.name);
+                let remedy = "use small letters, digits, `_` and `-`, beginning with a letter, at most 31";
+                self.fault(Code::BadName, &message, remedy, &name.span, "this name");
+                continue;
+            }
+            tables.extend(self.table(spec, name, inner));
+        }
+    }
+
+    pub fn table(
+        &mut self,
+        spec: &'static TableSpec,
+        name: Spanned<String>,
+        value: &toml::Spanned<DeValue<'_>>,
+    ) -> Option<TableData> {
+        let Some(table) = value.get_ref().as_table() else {
+            let message = format!("a table {} should stand here", spec.header());
+            self.wrong_type(&value.span(), &message, &format!("begin it with {}", spec.header()));
+            return None;
+        };
+        let mut fields = Vec::new();
+        let mut tried: Vec<&str> = Vec::new();
+        for (key, value) in table {
+            let key_name = key.get_ref().as_ref();
+            match spec.all_keys().find(|known| known.name == key_name) {
+                Some(known) => {
+                    tried.push(known.name);
+                    if let Some(field) = field::read(self, known, value) {
+                        fields.push((known.name, key.span(), field));
+                    }
+                }
+                None => self.unknown_key(key_name, &key.span(), spec),
+            }
+        }
+        for known in spec.all_keys().filter(|known| known.need == Need::Required) {
+            if !self.broken && !tried.contains(&known.name) {
+                let owner = if spec.named { format!("{} `{}`", spec.name, name.value) } else { spec.header() };
+                let message = format!("{owner} has no `{}`", known.name);
+                let remedy = format!("add `{} = ...`, {}. {}", known.name, known.kind.describe(), known.meaning);
+                self.fault(Code::MissingKey, &message, &remedy, &name.span, "in this table");
+            }
+        }
+        Some(TableData { spec, name, fields })
+    }
+
+    fn unknown_table(&mut self, name: &str, span: &Span, specs: &'static [TableSpec]) {
+        let known: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
+        let message = format!("there is no table `{name}`");
+        self.fault(Code::UnknownKey, &message, &suggest::remedy(name, "table", &known), span, "unknown table");
+    }
+
+    fn unknown_key(&mut self, name: &str, span: &Span, spec: &'static TableSpec) {
+        let known: Vec<&str> = spec.all_keys().map(|key| key.name).collect();
+        let message = format!("{} has no key `{name}`", spec.header());
+        self.fault(Code::UnknownKey, &message, &suggest::remedy(name, "key", &known), span, "unknown key");
+    }
+
+    pub fn wrong_type(&mut self, span: &Span, message: &str, remedy: &str) {
+        self.fault(Code::WrongType, message, remedy, span, "this value");
+    }
+
+    pub fn fault(&mut self, code: Code, message: &str, remedy: &str, span: &Span, label: &str) {
+        self.report.push(Diagnostic::new(code, message, remedy).at(self.source, span, label));
+    }
+}

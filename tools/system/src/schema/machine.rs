@@ -1,0 +1,65 @@
+//! Tables and keys of a machine description, `machines/NAME.toml`.
+
+use super::{optional, required, Kind, TableSpec};
+use crate::layout::{GIB, MIB};
+
+pub const TABLES: &[TableSpec] = &[MACHINE, EMULATOR, DEVICE, INTERRUPT];
+
+const MACHINE: TableSpec = TableSpec {
+    name: "machine",
+    named: false,
+    required: true,
+    meaning: "What the machine has.",
+    keys: &[&[
+        optional("about", Kind::Text, "empty", "One line for people."),
+        required("cpus", Kind::Integer(1, u32::MAX as u64), "CPUs it has; more than the kernel's bound are not used."),
+        required("memory", Kind::Size(64 * MIB, 1024 * GIB), "Memory it has; the kernel uses what lies below 4 GiB."),
+        optional(
+            "low_memory",
+            Kind::Size(64 * MIB, 4 * GIB),
+            "all of its memory",
+            "The part of the memory that begins at address 0; the rest lies above 4 GiB.",
+        ),
+        optional("virtualization", Kind::Choice(&["svm", "none"]), "\"none\"", "How its CPUs run guests."),
+    ]],
+};
+
+const EMULATOR: TableSpec = TableSpec {
+    name: "emulator",
+    named: false,
+    required: false,
+    meaning: "How to run the machine as an emulator.",
+    keys: &[&[
+        required("command", Kind::Text, "The emulator's program."),
+        required(
+            "arguments",
+            Kind::Texts,
+            "Its arguments. `{kernel}`, `{image}`, `{cpus}`, `{memory}` (MiB) and `{serial}` are filled in by `ashlar run`.",
+        ),
+    ]],
+};
+
+const DEVICE: TableSpec = TableSpec {
+    name: "device",
+    named: true,
+    required: false,
+    meaning: "A window of device registers: either memory or ports.",
+    keys: &[&[
+        optional("memory", Kind::Range, "none", "Physical addresses, whole pages."),
+        optional("ports", Kind::Range, "none", "I/O ports."),
+        optional("kernel", Kind::Flag, "false", "The kernel uses it itself."),
+    ]],
+};
+
+const INTERRUPT: TableSpec = TableSpec {
+    name: "interrupt",
+    named: true,
+    required: false,
+    meaning: "An interrupt line of the I/O interrupt controller.",
+    keys: &[&[
+        required("line", Kind::Integer(0, 23), "Its number at the controller (global system interrupt)."),
+        optional("trigger", Kind::Choice(&["edge", "level"]), "\"edge\"", "What an interrupt is on this line."),
+        optional("polarity", Kind::Choice(&["high", "low"]), "\"high\"", "Which state is active."),
+        optional("kernel", Kind::Flag, "false", "The kernel uses it itself."),
+    ]],
+};

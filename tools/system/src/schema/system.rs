@@ -1,0 +1,241 @@
+//! Tables and keys of a system description, `systems/NAME.toml`.
+
+use super::{optional, required, Kind, KeySpec, Object, TableSpec};
+use crate::layout::{BBQ_CAPACITY, GIB, KIB, MAX_PRIORITY, MIB, MIN_PRIORITY};
+
+const NS_PER_US: u64 = 1_000;
+const NS_PER_S: u64 = 1_000_000_000;
+
+pub const TABLES: &[TableSpec] = &[SYSTEM, PROCESS, VM, ENDPOINT, NOTIFICATION, BUFFER, SHARE, INTERRUPT, CONSOLE];
+
+const SYSTEM: TableSpec = TableSpec {
+    name: "system",
+    named: false,
+    required: true,
+    meaning: "What holds for the system as a whole. Its name is the file's name without `.toml`.",
+    keys: &[&[
+        required(
+            "machine",
+            Kind::Text,
+            "The machine it runs on: `machines/NAME.toml`, or a path that ends in `.toml`, relative to this file.",
+        ),
+        optional("about", Kind::Text, "empty", "One line for people, shown by the tools."),
+        optional(
+            "cpus",
+            Kind::Integer(1, u32::MAX as u64),
+            "one more than the highest CPU named",
+            "CPUs the system needs, numbered from 0. It also runs where there are more.",
+        ),
+    ]],
+};
+
+const PROGRAM: &[KeySpec] = &[required(
+    "program",
+    Kind::Name(Object::Program),
+    "The program it runs, without `.elf`. Several processes may run the same program.",
+)];
+
+/// Keys that a process and a virtual machine's monitor share.
+const RUNNING: &[KeySpec] = &[
+    optional("cpu", Kind::Integer(0, u32::MAX as u64), "0", "CPU on which its threads run; threads never migrate."),
+    optional(
+        "priority",
+        Kind::Integer(MIN_PRIORITY, MAX_PRIORITY),
+        "100",
+        "Priority of its threads. The highest ready one of a CPU runs; equal ones take turns.",
+    ),
+    optional(
+        "quota",
+        Kind::Size(4 * KIB, 4 * GIB),
+        "the least that lets it start, with its children's quotas, and 256 KiB",
+        "Memory it may use in all: segments, stack, tables, what it maps at run time, and its children's quotas. \
+         Rounded up to whole pages of 4 KiB.",
+    ),
+    optional("stack", Kind::Size(4 * KIB, 16 * MIB), "64KiB", "Stack of its first thread."),
+    optional(
+        "period",
+        Kind::Duration(100 * NS_PER_US, 10 * NS_PER_S),
+        "no limit of processor time",
+        "With `budget`: in every period the process gets at most its budget of processor time.",
+    ),
+    optional("budget", Kind::Duration(NS_PER_US, 10 * NS_PER_S), "no limit of processor time", "See `period`."),
+    optional(
+        "parent",
+        Kind::Name(Object::Process),
+        "none",
+        "The process that may kill and create it, and from whose quota its own is split.",
+    ),
+    optional(
+        "start",
+        Kind::Choice(&["boot", "parent"]),
+        "\"parent\" if it has a parent, else \"boot\"",
+        "Who starts it: the kernel at boot, or its parent when it likes.",
+    ),
+    optional(
+        "on_death",
+        Kind::Name(Object::Notification),
+        "none",
+        "Notification, waited on by the parent, that is signalled when this process has ended.",
+    ),
+    optional(
+        "fault_endpoint",
+        Kind::Name(Object::Endpoint),
+        "a fault ends the process",
+        "Endpoint of another process that receives this one's faults and answers how to go on.",
+    ),
+    optional("console", Kind::Name(Object::Console), "none", "Console it writes to and reads from, alone."),
+    optional("devices", Kind::Names(Object::Device), "none", "Devices of the machine that it drives, alone."),
+    optional("power", Kind::Flag, "false", "May end the run of the whole system."),
+    optional("dma", Kind::Flag, "false", "May learn physical addresses of its own pages, to program devices with."),
+    optional(
+        "files",
+        Kind::Files,
+        "none",
+        "Files mapped read-only into it: `files.NAME = FILE`. A FILE with a `/` is a path relative to this \
+         description, any other the name of a guest file. The program finds them as `file.NAME`.",
+    ),
+    optional(
+        "args",
+        Kind::Arguments,
+        "none",
+        "Texts for the program: `args.KEY = \"VALUE\"`. The program finds them as `arg.KEY`. Integers and true/false \
+         may stand without quotes.",
+    ),
+];
+
+pub const THREAD: TableSpec = TableSpec {
+    name: "thread",
+    named: true,
+    required: false,
+    meaning: "A further thread of the process, which the process starts itself. The first thread is `main`.",
+    keys: &[&[
+        optional("cpu", Kind::Integer(0, u32::MAX as u64), "that of the process", "CPU on which it runs."),
+        optional("priority", Kind::Integer(MIN_PRIORITY, MAX_PRIORITY), "that of the process", "Its priority."),
+    ]],
+};
+
+const THREADS: &[KeySpec] = &[optional(
+    "thread",
+    Kind::Tables(&THREAD),
+    "only the first thread",
+    "Further threads: `[process.NAME.thread.THREAD]`. The program finds their indices as `thread.THREAD`.",
+)];
+
+const PROCESS: TableSpec = TableSpec {
+    name: "process",
+    named: true,
+    required: false,
+    meaning: "A program with an address space, threads and rights of its own.",
+    keys: &[PROGRAM, RUNNING, THREADS],
+};
+
+const VM: TableSpec = TableSpec {
+    name: "vm",
+    named: true,
+    required: false,
+    meaning: "A virtual machine. It stands for the process that runs its monitor, of the same name, with the right to \
+              the machine, its console, and a notification for console input; so other tables can name it as a \
+              process, and it takes a process's keys.",
+    keys: &[
+        &[
+            required("memory", Kind::Size(16 * MIB, 3 * GIB), "Memory of the guest. Whole MiB."),
+            required("kernel", Kind::Name(Object::File), "The guest's kernel: a Linux bzImage; named like `files`."),
+            optional("initrd", Kind::Name(Object::File), "none", "The guest's initial ramdisk; named like `files`."),
+            optional("cmdline", Kind::Text, "empty", "The guest kernel's command line."),
+            optional("monitor", Kind::Name(Object::Program), "\"vmm\"", "The program that monitors it."),
+        ],
+        RUNNING,
+    ],
+};
+
+const AS: KeySpec = optional(
+    "as",
+    Kind::Text,
+    "its own name",
+    "Name under which the processes at its ends see it, so that one program can serve under several descriptions.",
+);
+
+const ENDPOINT: TableSpec = TableSpec {
+    name: "endpoint",
+    named: true,
+    required: false,
+    meaning: "Where one process receives messages and calls of others. Each sender is told apart by its badge.",
+    keys: &[&[
+        required("receiver", Kind::Name(Object::Process), "The process that receives and replies."),
+        optional("senders", Kind::Names(Object::Process), "none", "The processes that may send and call."),
+        optional("order", Kind::Choice(&["priority", "fifo"]), "\"priority\"", "Order in which waiting senders are served."),
+        AS,
+    ]],
+};
+
+const NOTIFICATION: TableSpec = TableSpec {
+    name: "notification",
+    named: true,
+    required: false,
+    meaning: "A word of 64 bits that others set and one process waits for.",
+    keys: &[&[
+        required("waiter", Kind::Name(Object::Process), "The process that waits."),
+        optional(
+            "signallers",
+            Kind::Names(Object::Process),
+            "none",
+            "The processes that may signal; each sets a bit of its own, in this order from bit 0.",
+        ),
+        AS,
+    ]],
+};
+
+const BUFFER: TableSpec = TableSpec {
+    name: "buffer",
+    named: true,
+    required: false,
+    meaning: "A bounded buffer of 64-bit words in the kernel; inserting into a full one waits, as does removing from \
+              an empty one.",
+    keys: &[&[
+        required("producers", Kind::Names(Object::Process), "The processes that insert."),
+        required("consumers", Kind::Names(Object::Process), "The processes that remove."),
+        optional("capacity", Kind::Integer(1, BBQ_CAPACITY as u64), "64", "Words it holds."),
+        AS,
+    ]],
+};
+
+const SHARE: TableSpec = TableSpec {
+    name: "share",
+    named: true,
+    required: false,
+    meaning: "A way for one process to offer a page of its memory to another.",
+    keys: &[&[
+        required("from", Kind::Name(Object::Process), "The process that offers."),
+        required("to", Kind::Name(Object::Process), "The process that accepts, and pays for the page too."),
+        AS,
+    ]],
+};
+
+const INTERRUPT: TableSpec = TableSpec {
+    name: "interrupt",
+    named: true,
+    required: false,
+    meaning: "An interrupt of the machine, by its name in the machine file, given to a process.",
+    keys: &[&[required(
+        "notification",
+        Kind::Name(Object::Notification),
+        "Notification that it signals. The process that waits there owns the interrupt and acknowledges it.",
+    )]],
+};
+
+const CONSOLE: TableSpec = TableSpec {
+    name: "console",
+    named: true,
+    required: false,
+    meaning: "A console on the machine's serial line, shown under its name. The kernel's own, `kernel`, is always there.",
+    keys: &[&[
+        optional("up", Kind::Regex, "none", "Text that tells that its system is up; `ashlar run --until up` waits for it."),
+        optional(
+            "input",
+            Kind::Name(Object::Notification),
+            "none",
+            "Notification, waited on by the console's owner, that is signalled when input has come. A virtual \
+             machine's console has one already.",
+        ),
+    ]],
+};
