@@ -1,0 +1,43 @@
+/* Named byte streams over the one serial port. Each console has a ring of output and a ring of input; the port is
+ * shared by switching: byte 0x0E followed by 0x40 + console chooses the stream that follows, in both directions, and a
+ * literal 0x0E is sent twice. Nothing here waits: a full ring refuses the byte. LOCK_CONSOLE guards all of it. */
+#ifndef ASHLAR_CONSOLE_H
+#define ASHLAR_CONSOLE_H
+
+#include <stdint.h>
+
+#include "config.h"
+
+#define CONSOLE_SWITCH 0x0eu     /* shift byte of the protocol */
+#define CONSOLE_STREAM_BASE 0x40u /* 0x40 + console follows it */
+#define CONSOLE_BURST 16u        /* bytes one console sends before the next has its turn */
+
+/* Empties all rings. Requires: start-up, one CPU runs; the stream is at console 0. */
+void console_init(void);
+
+/* Appends a byte (low 8 bits) to the output of `console`. Requires console < NUM_CONSOLE.
+ * Returns 1 if it was taken, 0 if the ring is full and nothing changed. */
+uint32_t console_put(uint32_t console, uint32_t byte);
+
+/* Starts sending what console_put stored, as far as the transmitter takes it now. Call it after the last byte of a
+ * write; without it the bytes leave with the next transmitter interrupt. */
+void console_flush(void);
+
+/* Removes the oldest input byte of `console`: the byte, or NONE if there is none. Requires console < NUM_CONSOLE. */
+uint32_t console_get(uint32_t console);
+
+/* The serial port's interrupt: stores input in the rings of the streams it is for (a full ring drops it), refills the
+ * transmitter. Returns the consoles with new input as a bit mask (bit i = console i). */
+uint32_t console_interrupt(void);
+
+/* Input that came another way (the keyboard): appends the byte to the input of `console` unless its ring is full.
+ * Requires console < NUM_CONSOLE. Returns 1 if it was taken, else 0. */
+uint32_t console_input(uint32_t console, uint32_t byte);
+
+/* Sends everything stored, waiting for the transmitter. Only for the end of the run: takes as long as the port takes. */
+void console_drain(void);
+
+/* 0 if every ring is within its bounds, else the number of the broken invariant. */
+uint32_t console_check(void);
+
+#endif

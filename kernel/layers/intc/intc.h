@@ -1,0 +1,27 @@
+/* Interrupt controllers: lines 0..NUM_IRQ_LINE-1 come in as vector VECTOR_BASE + line on the CPU they are routed to. */
+#ifndef ASHLAR_INTC_H
+#define ASHLAR_INTC_H
+
+#include <stdint.h>
+
+#define INTC_LEVEL 1u      /* flag: level triggered, else edge */
+#define INTC_ACTIVE_LOW 2u /* flag: active low, else high */
+
+/* Routes `line` to `cpu` with INTC_* flags and leaves it masked. Requires line < NUM_IRQ_LINE,
+ * cpu < arch_cpu_count(). */
+void intc_route(uint32_t line, uint32_t cpu, uint32_t flags);
+
+/* Stops / lets through interrupts of `line`. Requires line < NUM_IRQ_LINE. */
+void intc_mask(uint32_t line);
+void intc_unmask(uint32_t line);
+
+/* 1 if `line` is masked, else 0. Requires line < NUM_IRQ_LINE. */
+uint32_t intc_masked(uint32_t line);
+
+/* Tells this CPU's local controller that the interrupt taken last is served; the next may come in. */
+void intc_end(void);
+
+/* Interrupts `cpu` with `vector`. Requires cpu < arch_cpu_count(), VECTOR_BASE <= vector < VECTOR_SPURIOUS. */
+void intc_send(uint32_t cpu, uint32_t vector);
+
+#endif
