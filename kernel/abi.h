@@ -112,6 +112,8 @@
 #define END_FAULT 0x2u           /* | exception vector << 8 */
 
 /* Fault message to the fault endpoint: word 0 = vector, 1 = error code, 2 = fault address, 3 = ip, 4 = sp, 5 = flags. */
+/* Its badge is FAULT_BADGE | kernel thread id; badges of ordinary senders have that bit clear. */
+#define FAULT_BADGE (1ul << 63)
 #define FAULT_WORDS 6u
 #define FAULT_RETRY 1u           /* reply word 0: run the instruction again */
 #define FAULT_SKIP 2u            /* reply word 0: go on at the address in reply word 1 */
