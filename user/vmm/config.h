@@ -1,0 +1,27 @@
+/* What the system description tells this monitor. */
+#ifndef VMM_CONFIG_H
+#define VMM_CONFIG_H
+
+#include <stdint.h>
+
+#define CONFIG_COMMAND_LINE 1536u
+#define CONFIG_NAME 32u
+
+struct config {
+    char name[CONFIG_NAME];
+    uint32_t vm;                     /* slots */
+    uint32_t console;
+    uint32_t input;                  /* notification that console input signals, or NO_SLOT */
+    uint64_t memory;                 /* guest memory, bytes */
+    uint64_t epoch;                  /* time of day at boot, seconds since 1970 */
+    const void *kernel;
+    uint64_t kernel_size;
+    const void *initrd;
+    uint64_t initrd_size;
+    char command_line[CONFIG_COMMAND_LINE];
+};
+
+/* Reads the environment page. Returns null, or what is missing in the description. */
+const char *config_read(struct config *config);
+
+#endif

@@ -1,0 +1,21 @@
+/* Between the guest's serial port and the monitor's console. */
+#ifndef VMM_CONSOLE_H
+#define VMM_CONSOLE_H
+
+#include <stdint.h>
+
+/* `slot`: the console; `input_slot`: the notification its input signals, or NO_SLOT. Once per start of the guest. */
+void console_start(uint32_t slot, uint32_t input_slot);
+/* Hands the guest's output to the console as far as it has room. `idle`: the guest waits, so write everything;
+ * otherwise only complete lines, and the rest when it has become long or old. */
+void console_flush(uint32_t idle, uint64_t now);
+/* Called after each exit that can have produced output: is there something that should not wait? */
+uint32_t console_wants_flush(void);
+/* Fetches input for the guest. */
+void console_fetch(void);
+/* When to flush again at the latest; ~0 if there is nothing to write. */
+uint64_t console_deadline(void);
+/* Writes everything, waiting for room as print() does: before the monitor itself prints. */
+void console_drain(void);
+
+#endif

@@ -1,0 +1,18 @@
+/* What CPUID tells the guest: the host's values, less everything that is not virtualised. */
+#ifndef VMM_CPUID_H
+#define VMM_CPUID_H
+
+#include <stdint.h>
+
+struct cpuid_result {
+    uint32_t eax, ebx, ecx, edx;
+};
+
+/* Leaf and subleaf as the guest asks; `host` is what the host's CPU answers to the same question (the caller runs
+ * the instruction, so that this stays testable); `osxsave` etc. need no care because XSAVE is hidden. */
+struct cpuid_result cpuid_filter(uint32_t leaf, uint32_t subleaf, struct cpuid_result host);
+
+/* CPUID exit: emulates the instruction. */
+void cpuid_exit(void);
+
+#endif

@@ -1,0 +1,71 @@
+/* Guest memory and the walk through the guest's page tables. */
+#include "guest.h"
+
+#include "ashlar/string.h"
+#include "vcpu.h"
+
+#define ENTRY_PRESENT 0x1ul
+#define ENTRY_LARGE 0x80ul
+#define ENTRY_ADDRESS 0x000ffffffffff000ul
+#define PAGE 4096ul
+
+uint64_t guest_size;
+
+uint32_t guest_translate(uint64_t linear, uint64_t *physical)
+{
+    if ((vcpu[VCPU_CR0] & CR0_PG) == 0) {
+        *physical = linear;
+        return 1;
+    }
+    if ((vcpu[VCPU_EFER] & EFER_LMA) == 0) {
+        return 0;
+    }
+    uint64_t table = vcpu[VCPU_CR3] & ENTRY_ADDRESS;
+    for (uint32_t shift = 39;; shift -= 9) {
+        const uint64_t *entry = guest_pointer(table + (linear >> shift & 511) * 8, 8);
+        if (entry == 0 || (*entry & ENTRY_PRESENT) == 0) {
+            return 0;
+        }
+        if (shift == 12 || (shift < 39 && (*entry & ENTRY_LARGE) != 0)) {
+            uint64_t inside = (1ul << shift) - 1;
+            *physical = (*entry & ENTRY_ADDRESS & ~inside) | (linear & inside);
+            return 1;
+        }
+        table = *entry & ENTRY_ADDRESS;
+    }
+}
+
+/* Bytes from `linear` to the end of its page, at most `bytes`, and the pointer to them; 0 if there is nothing. */
+static uint64_t piece(uint64_t linear, uint64_t bytes, uint8_t **at)
+{
+    uint64_t length = PAGE - linear % PAGE;
+    uint64_t physical;
+    length = length < bytes ? length : bytes;
+    if (guest_translate(linear, &physical) == 0) {
+        return 0;
+    }
+    *at = guest_pointer(physical, length);
+    return *at == 0 ? 0 : length;
+}
+
+uint64_t guest_read_linear(uint64_t linear, void *to, uint64_t bytes)
+{
+    uint64_t done = 0, length;
+    uint8_t *at;
+    while (done < bytes && (length = piece(linear + done, bytes - done, &at)) != 0) {
+        memcpy((uint8_t *)to + done, at, length);
+        done += length;
+    }
+    return done;
+}
+
+uint64_t guest_write_linear(uint64_t linear, const void *from, uint64_t bytes)
+{
+    uint64_t done = 0, length;
+    uint8_t *at;
+    while (done < bytes && (length = piece(linear + done, bytes - done, &at)) != 0) {
+        memcpy(at, (const uint8_t *)from + done, length);
+        done += length;
+    }
+    return done;
+}

@@ -1,0 +1,31 @@
+/* Placing a Linux kernel (bzImage), its initial RAM disk and the boot parameters in guest memory, by the 64-bit boot
+ * protocol (Documentation/x86/boot.rst of the kernel). Pure code: works on any buffer. */
+#ifndef VMM_LOADER_H
+#define VMM_LOADER_H
+
+#include <stdint.h>
+
+struct load_request {
+    uint8_t *memory;                 /* guest memory from guest-physical 0, all zero */
+    uint64_t memory_size;
+    const uint8_t *kernel;
+    uint64_t kernel_size;
+    const uint8_t *initrd;           /* may be null */
+    uint64_t initrd_size;
+    const char *command_line;
+};
+
+struct load_result {
+    uint64_t entry;                  /* rip */
+    uint64_t page_tables;            /* cr3: identity map of the first 4 GiB */
+    uint64_t gdt;
+    uint64_t zero_page;              /* rsi */
+};
+
+/* Checks a kernel file; writes nothing. Returns null, or what is wrong with it. */
+const char *loader_check(const struct load_request *request);
+
+/* Places everything. Requires that loader_check() found nothing. */
+void loader_place(const struct load_request *request, struct load_result *result);
+
+#endif

@@ -1,0 +1,122 @@
+/* The monitor of one virtual machine: a process that loads Linux into its own pages, shows them to the guest as
+ * physical memory, and runs the guest's virtual CPU, emulating what exits.
+ *
+ * Exit codes: 0 the guest powered off (or halted for good), 1 the guest did something that cannot go on, 2 the system
+ * description or a file is at fault. */
+#include "ashlar/env.h"
+#include "ashlar/print.h"
+#include "ashlar/string.h"
+#include "ashlar/syscall.h"
+#include "clock.h"
+#include "config.h"
+#include "console.h"
+#include "guest.h"
+#include "io.h"
+#include "loader.h"
+#include "run.h"
+#include "vcpu.h"
+
+#define EXIT_GUEST 1
+#define EXIT_CONFIG 2
+
+static struct config config;
+
+/* Adds "key=value" in numbers to the command line unless the description gives that key itself. */
+static void add_parameter(const char *key, uint64_t value)
+{
+    uint64_t key_length = strlen(key), length = strlen(config.command_line);
+    for (const char *at = config.command_line; *at != 0; at++) {
+        if (strncmp(at, key, key_length) == 0) {
+            return;
+        }
+    }
+    format(config.command_line + length, sizeof config.command_line - length, " %s%lu", key, value);
+}
+
+/* Maps the guest's memory into this process and to the guest. Returns 0, or the exit code after a message. */
+static int map_memory(void)
+{
+    uint64_t pages = config.memory / PAGE_SIZE;
+    uint32_t status = sys_mem_map(GUEST_BASE, pages, PROT_READ | PROT_WRITE);
+    if (status == STATUS_OK) {
+        status = sys_vm_map(config.vm, 0, GUEST_BASE, pages, PROT_READ | PROT_WRITE | PROT_EXEC);
+    }
+    if (status == STATUS_OK) {
+        status = sys_vcpu_page(config.vm, VCPU_ADDRESS);
+    }
+    if (status == STATUS_OK) {
+        guest_size = config.memory;
+        return 0;
+    }
+    uint64_t used = 0, quota = 0;
+    sys_quota(&used, &quota);
+    if (status == ERR_QUOTA) {
+        print("vmm: %s: memory=%luM needs %lu frames and some for page tables, but the quota is %lu with %lu in use: "
+              "raise the quota or lower the memory\n", config.name, config.memory >> 20, pages, quota, used);
+    } else if (status == ERR_NOT_SUPPORTED) {
+        print("vmm: %s: this CPU cannot run guests (no AMD SVM with nested paging)\n", config.name);
+    } else {
+        print("vmm: %s: mapping the guest's memory failed with status %u\n", config.name, status);
+    }
+    return EXIT_CONFIG;
+}
+
+int main(void)
+{
+    const char *fault = config_read(&config);
+    if (fault != 0) {
+        print("vmm: %s: %s\n", config.name, fault);
+        return EXIT_CONFIG;
+    }
+    const struct load_request request = {
+        .memory = (uint8_t *)GUEST_BASE,
+        .memory_size = config.memory,
+        .kernel = config.kernel,
+        .kernel_size = config.kernel_size,
+        .initrd = config.initrd,
+        .initrd_size = config.initrd_size,
+        .command_line = config.command_line,
+    };
+    clock_measure_begin();
+    fault = loader_check(&request);
+    if (fault != 0) {
+        print("vmm: %s: the file \"kernel\" cannot be started: %s\n", config.name, fault);
+        return EXIT_CONFIG;
+    }
+    int code = map_memory();
+    if (code != 0) {
+        return code;
+    }
+    add_parameter("tsc_early_khz=", clock_measure_khz());
+    fault = loader_check(&request);  /* the command line has grown */
+    if (fault != 0) {
+        print("vmm: %s: the file \"kernel\" cannot be started: %s\n", config.name, fault);
+        return EXIT_CONFIG;
+    }
+    for (;;) {
+        struct load_result start;
+        loader_place(&request, &start);
+        vcpu_reset(start.entry, start.page_tables, start.gdt, start.zero_page);
+        vcpu[VCPU_TSC_OFFSET] = 0ul - clock_tsc();
+        io_reset(config.epoch);
+        console_start(config.console, config.input);
+        struct run_end end = run_guest(config.vm, config.input);
+        console_drain();
+        switch (end.kind) {
+        case RUN_POWER_OFF:
+            print("GUEST-OFF\n");
+            return 0;
+        case RUN_HALTED:
+            print("GUEST-HALTED: halted with interrupts off\n");
+            return 0;
+        case RUN_RESET:
+            print("GUEST-RESET\n");
+            break;
+        default:
+            print("vmm: %s: guest ended: %s (rip 0x%lx, info 0x%lx 0x%lx)\n", config.name, end.why, vcpu[VCPU_RIP],
+                  vcpu[VCPU_EXIT_INFO1], vcpu[VCPU_EXIT_INFO2]);
+            return EXIT_GUEST;
+        }
+        memset((void *)GUEST_BASE, 0, guest_size);
+    }
+}

@@ -1,0 +1,156 @@
+/* The loop that runs the guest: give it the interrupts it can take, run, emulate what exited. */
+#include "run.h"
+
+#include "ashlar/syscall.h"
+#include "clock.h"
+#include "console.h"
+#include "cpuid.h"
+#include "io.h"
+#include "mmio.h"
+#include "msr.h"
+#include "vcpu.h"
+
+static const struct run_end going_on = {RUN_FAULT, 0};
+
+static struct run_end fault(const char *why)
+{
+    return (struct run_end){RUN_FAULT, why};
+}
+
+/* Puts the interrupt controller's request into the vcpu page if the guest can take it now, else asks for an exit as
+ * soon as it can. */
+static void offer_interrupt(void)
+{
+    uint64_t control = 0;
+    if (machine.pic.output != 0) {
+        if ((vcpu[VCPU_INJECT] & INJECT_VALID) == 0 && (vcpu[VCPU_RFLAGS] & RFLAGS_IF) != 0 &&
+            vcpu[VCPU_INTERRUPT_SHADOW] == 0) {
+            vcpu[VCPU_INJECT] = pic_acknowledge(&machine.pic) | INJECT_EXTERNAL | INJECT_VALID;
+        }
+        control = machine.pic.output != 0 ? VCPU_CONTROL_INTERRUPT_WINDOW : 0;
+    }
+    vcpu[VCPU_CONTROL] = control;
+}
+
+static uint64_t next_deadline(void)
+{
+    uint64_t flush = console_deadline();
+    return flush < machine.pit.next ? flush : machine.pit.next;
+}
+
+/* A deadline has passed: the timer's edge, output that has waited long enough. */
+static void handle_time(void)
+{
+    uint64_t now = clock_now();
+    if (pit_expire(&machine.pit, now)) {
+        pic_pulse(&machine.pic, 0);
+    }
+    if (now >= console_deadline()) {
+        console_flush(0, now);
+    }
+}
+
+/* The guest waits for an interrupt: so does the monitor, for the timer or console input. */
+static struct run_end halt(uint32_t input)
+{
+    vcpu_skip(1);
+    console_flush(1, clock_now());
+    if (machine.pic.output == 0 && (vcpu[VCPU_RFLAGS] & RFLAGS_IF) == 0) {
+        return (struct run_end){RUN_HALTED, 0};
+    }
+    while (machine.pic.output == 0) {
+        uint64_t deadline = next_deadline(), bits = 0;
+        uint32_t status;
+        if (input == NO_SLOT) {
+            status = sys_sleep(deadline) == STATUS_OK ? ERR_TIMEOUT : ERR_BAD_ARGUMENT;
+        } else {
+            status = sys_wait(input, deadline, &bits);
+        }
+        if (status == ERR_TIMEOUT) {
+            handle_time();
+        } else if (status == STATUS_OK) {
+            console_fetch();
+        } else {
+            return fault("the kernel refused to let the monitor wait");
+        }
+    }
+    return going_on;
+}
+
+static struct run_end port_access(void)
+{
+    io_exit();
+    if (machine.request == IO_REQUEST_POWER_OFF) {
+        return (struct run_end){RUN_POWER_OFF, 0};
+    }
+    if (machine.request == IO_REQUEST_RESET) {
+        return (struct run_end){RUN_RESET, 0};
+    }
+    if (machine.uart.out_length != 0 && (console_wants_flush() || console_deadline() == ~0ul)) {
+        console_flush(0, clock_now());
+    }
+    return going_on;
+}
+
+static struct run_end handle_exit(uint64_t reason, uint32_t input)
+{
+    switch (reason) {
+    case VCPU_EXIT_IO:
+        return port_access();
+    case VCPU_EXIT_CPUID:
+        cpuid_exit();
+        return going_on;
+    case VCPU_EXIT_MSR_READ:
+        msr_read_exit();
+        return going_on;
+    case VCPU_EXIT_MSR_WRITE:
+        msr_write_exit();
+        return going_on;
+    case VCPU_EXIT_HALT:
+        return halt(input);
+    case VCPU_EXIT_NONE:
+    case VCPU_EXIT_INTERRUPT_WINDOW:
+        return going_on;
+    case VCPU_EXIT_DEADLINE:
+        handle_time();
+        return going_on;
+    case VCPU_EXIT_NOTIFIED:
+        console_fetch();
+        return going_on;
+    case VCPU_EXIT_CACHE:
+        vcpu_skip(2);
+        return going_on;
+    case VCPU_EXIT_INSTRUCTION:
+        if (vcpu[VCPU_EXIT_INFO1] == EXCEPTION_GP) {
+            vcpu_raise_gp();
+        } else {
+            vcpu_raise_ud();
+        }
+        return going_on;
+    case VCPU_EXIT_HYPERCALL: /* there are none: the instruction is undefined */
+        vcpu_raise_ud();
+        return going_on;
+    case VCPU_EXIT_MEMORY:
+        return fault(mmio_exit());
+    case VCPU_EXIT_SHUTDOWN:
+        return fault("triple fault");
+    case VCPU_EXIT_INVALID_STATE:
+        return fault("its processor state is invalid");
+    default:
+        return fault("an exit the monitor does not know");
+    }
+}
+
+struct run_end run_guest(uint32_t vm, uint32_t input)
+{
+    struct run_end end = going_on;
+    while (end.kind == RUN_FAULT && end.why == 0) {
+        uint64_t reason = 0;
+        offer_interrupt();
+        if (sys_vcpu_run(vm, next_deadline(), input, &reason) != STATUS_OK) {
+            return fault("the kernel refused to run it");
+        }
+        end = handle_exit(reason, input);
+    }
+    return end;
+}

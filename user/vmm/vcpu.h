@@ -1,0 +1,67 @@
+/* The vcpu page: the virtual CPU's state, shared with the kernel (layout in kernel/abi.h). It is mapped at a low
+ * fixed address, so that each access is one instruction. */
+#ifndef VMM_VCPU_H
+#define VMM_VCPU_H
+
+#include <stdint.h>
+
+#include "abi.h"
+
+#define VCPU_ADDRESS 0x10000000ul
+
+static volatile uint64_t *const vcpu = (volatile uint64_t *)VCPU_ADDRESS;
+
+/* General registers by their number in instruction encodings. */
+#define RAX 0u
+#define RCX 1u
+#define RDX 2u
+#define RBX 3u
+#define RSP 4u
+#define RSI 6u
+#define RDI 7u
+
+#define RFLAGS_IF 0x200ul
+#define RFLAGS_DF 0x400ul
+#define CR0_PE 0x1ul
+#define CR0_PG 0x80000000ul
+#define CR4_PAE 0x20ul
+#define EFER_LME 0x100ul
+#define EFER_LMA 0x400ul
+
+#define EXCEPTION_UD 6u
+#define EXCEPTION_GP 13u
+
+static inline uint64_t vcpu_reg(uint32_t reg)
+{
+    return vcpu[VCPU_GPR + reg];
+}
+
+static inline void vcpu_set_reg(uint32_t reg, uint64_t value)
+{
+    vcpu[VCPU_GPR + reg] = value;
+}
+
+/* Goes past the instruction that exited: to where the hardware says, else over `length` bytes. */
+static inline void vcpu_skip(uint32_t length)
+{
+    uint64_t next = vcpu[VCPU_EXIT_NEXT_RIP];
+    vcpu[VCPU_RIP] = next != 0 ? next : vcpu[VCPU_RIP] + length;
+    vcpu[VCPU_INTERRUPT_SHADOW] = 0;
+}
+
+/* The instruction that exited raises an exception instead. */
+static inline void vcpu_raise_gp(void)
+{
+    vcpu[VCPU_INJECT] = EXCEPTION_GP | INJECT_EXCEPTION | INJECT_ERROR_CODE | INJECT_VALID;
+}
+
+static inline void vcpu_raise_ud(void)
+{
+    vcpu[VCPU_INJECT] = EXCEPTION_UD | INJECT_EXCEPTION | INJECT_VALID;
+}
+
+/* Reset for Linux' 64-bit boot protocol: long mode with paging by the tables at `cr3`, flat segments from the
+ * descriptor table at `gdt`, interrupts off, rsi = the zero page. */
+void vcpu_reset(uint64_t rip, uint64_t cr3, uint64_t gdt, uint64_t zero_page);
+
+#endif
