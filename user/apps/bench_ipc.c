@@ -1,0 +1,160 @@
+/* Counts the instructions of the kernel's basic operations, user level to user level, with the time-stamp counter of an
+ * emulator that adds one per instruction. Prints `BENCH name count` (the median of the rounds) for each and `BENCH-DONE`.
+ *
+ *   calibration  1,000 nops: anything but 1,000 means that the counter does not count instructions, and ends the run
+ *   null_call    the system call that does nothing
+ *   rtt_N        call and the answer of a server in another address space that waits in reply_recv, N words each way
+ *   signal       from before the signal until the waiting process of higher priority runs, in another address space
+ *   irq_to_user  from the last stamp of a spinning process until the process that waits for the interval timer's
+ *                interrupt runs; the loop that stamps is short, so this is at most a few instructions too many
+ *   fault_rtt    an undefined instruction, handled by another process, until the instruction after it */
+#include "bench.h"
+
+#include "ashlar/env.h"
+#include "ashlar/message.h"
+#include "ashlar/print.h"
+
+#define ROUNDS 65u
+#define WARM_UP 8u
+#define PIT_COUNTER0 0u              /* offsets in the port range 0x40..0x43 */
+#define PIT_CONTROL 3u
+#define PIT_ONE_SHOT 0x30u           /* counter 0, low then high byte, mode 0 */
+#define PIT_TICKS 400u               /* about 335 microseconds */
+
+static volatile uint64_t *const board = (volatile uint64_t *)BOARD_ADDRESS;
+static uint64_t sample[ROUNDS];
+static uint64_t overhead;            /* of two stamps with nothing between */
+
+static uint64_t median(void)
+{
+    for (uint32_t i = 1; i < ROUNDS; i++) {
+        uint64_t value = sample[i];
+        uint32_t j = i;
+        while (j > 0 && sample[j - 1] > value) {
+            sample[j] = sample[j - 1];
+            j--;
+        }
+        sample[j] = value;
+    }
+    return sample[ROUNDS / 2];
+}
+
+static void report(const char *name)
+{
+    uint64_t middle = median();
+    print("BENCH %s %lu min %lu max %lu\n", name, middle, sample[0], sample[ROUNDS - 1]);
+}
+
+/* Runs `statement` WARM_UP + ROUNDS times and reports what lies between the two stamps, less the stamps. */
+#define MEASURE(name, statement)                                \
+    do {                                                        \
+        for (uint32_t round = 0; round < WARM_UP + ROUNDS; round++) { \
+            uint64_t begin = timestamp();                       \
+            statement;                                          \
+            uint64_t end = timestamp();                         \
+            if (round >= WARM_UP) {                             \
+                sample[round - WARM_UP] = end - begin - overhead; \
+            }                                                   \
+        }                                                       \
+        report(name);                                           \
+    } while (0)
+
+static void require(uint32_t status, const char *what)
+{
+    if (status != STATUS_OK) {
+        panic("%s: error %u\n", what, status);
+    }
+}
+
+static void calibrate(void)
+{
+    uint64_t least = ~0ul;
+
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        uint64_t begin = timestamp();
+        uint64_t end = timestamp();
+        least = end - begin < least ? end - begin : least;
+    }
+    overhead = least;
+    MEASURE("calibration", __asm__ volatile(".rept 1000\n\tnop\n\t.endr"));
+    if (sample[0] != 1000 || sample[ROUNDS - 1] != 1000) {
+        panic("1000 nops counted as %lu to %lu: the time-stamp counter does not count instructions\n", sample[0],
+              sample[ROUNDS - 1]);
+    }
+}
+
+static void round_trips(uint32_t echo)
+{
+    struct message message = {0};
+    uint64_t count, badge, w0 = 1, w1 = 2, w2 = 3, w3 = 4;
+
+    MEASURE("rtt_0", require(message_call0(echo), "call"));
+    MEASURE("rtt_4", {
+        count = 4;
+        require(message_fast(SYS_CALL, echo, &count, &badge, &w0, &w1, &w2, &w3), "call");
+    });
+    MEASURE("rtt_10", {
+        message.count = 10;
+        require(message_call(echo, &message), "call");
+    });
+    MEASURE("rtt_120", {
+        message.count = MESSAGE_MAX_WORDS;
+        require(message_call(echo, &message), "call");
+    });
+}
+
+static void signals(uint32_t wake)
+{
+    for (uint32_t round = 0; round < WARM_UP + ROUNDS; round++) {
+        uint64_t begin = timestamp();
+        sys_signal(wake);
+        /* The waiter is more important and on this CPU: it has run and waits again by now. */
+        if (round >= WARM_UP) {
+            sample[round - WARM_UP] = board[BOARD_WOKEN] - begin - overhead;
+        }
+    }
+    report("signal");
+}
+
+static void interrupts(uint32_t ports)
+{
+    for (uint32_t round = 0; round < WARM_UP + ROUNDS; round++) {
+        uint64_t served = board[BOARD_ROUND];
+        require(sys_port_out(ports, PIT_CONTROL, 1, PIT_ONE_SHOT), "setting the interval timer");
+        require(sys_port_out(ports, PIT_COUNTER0, 1, PIT_TICKS & 0xff), "setting the interval timer");
+        require(sys_port_out(ports, PIT_COUNTER0, 1, PIT_TICKS >> 8), "setting the interval timer");
+        while (board[BOARD_ROUND] == served) {
+            board[BOARD_NOW] = timestamp();
+        }
+        /* The interrupt may strike between a stamp and its store; then the waiter's stamp is older than ours. */
+        uint64_t taken = board[BOARD_WOKEN] - board[BOARD_NOW];
+        if (taken >> 63 != 0) {
+            round--;
+            continue;
+        }
+        if (round >= WARM_UP) {
+            sample[round - WARM_UP] = taken;
+        }
+    }
+    report("irq_to_user");
+}
+
+int main(void)
+{
+    uint32_t wake = env_slot("notification.wake");
+
+    calibrate();
+    MEASURE("null_call", require(sys_null(), "null call"));
+    round_trips(env_slot("endpoint.echo"));
+    require(sys_mem_map(BOARD_ADDRESS, 1, PROT_READ | PROT_WRITE), "mapping the board");
+    require(sys_share_offer(env_slot("share.board"), BOARD_ADDRESS), "offering the board");
+    sys_signal(wake);
+    if (board[BOARD_ROUND] == 0) {
+        panic("the waiter did not run: it must have a higher priority on the same processor\n");
+    }
+    signals(wake);
+    interrupts(env_slot_of_kind("device"));
+    MEASURE("fault_rtt", __asm__ volatile("ud2" ::: "memory"));
+    print("BENCH-DONE\n");
+    return 0;
+}
