@@ -3,8 +3,9 @@
  * about it, is the monitor's affair. A physical interrupt always leaves the guest.
  *
  * A vcpu belongs to the CPU that runs it first: its translations and vector state are there. Only that CPU touches
- * the state of a run, with interrupts off, so it needs no lock; creation and destruction happen when no thread of the
- * monitor's process is in vcpu_run. */
+ * the state of a run, with interrupts off, so that needs no lock.
+ *
+ * Lock: LOCK_VCPU_BASE + vm guards whether vm has a vcpu, its page, and its CPU. */
 #ifndef ASHLAR_VCPU_H
 #define ASHLAR_VCPU_H
 
@@ -32,7 +33,7 @@ uint32_t vcpu_run(uint32_t vm, uint64_t deadline, uint32_t notification);
 /* VCPU_EXIT_* of the last run that returned STATUS_OK. */
 uint32_t vcpu_reason(uint32_t vm);
 
-/* Takes the vcpu away and returns its page, if there is one. */
+/* Takes the vcpu away and returns its page, if there is one. Requires: no thread is in vcpu_run(vm), or will be. */
 void vcpu_destroy(uint32_t vm);
 
 /* Invariant walk (debug builds): 0, or the number of the broken invariant. Requires that nothing else runs. */

@@ -1,0 +1,50 @@
+/* AMD SVM with nested paging: the inside of the back end of arch.h's guest primitives. */
+#ifndef ASHLAR_SVM_H
+#define ASHLAR_SVM_H
+
+#include <stdint.h>
+
+#include "config.h"
+
+/* Everything the processor and this back end keep about one guest. Touched only by the CPU that runs it; flush also by
+ * whoever changes its nested map. */
+struct svm_guest {
+    uint64_t gpr[16];            /* as in the vcpu page; rax and rsp stand in the control block while the guest runs */
+    uint64_t dr[4];              /* dr0..dr3 while they are not in the processor */
+    uint64_t info1;              /* of the last exit, in the terms of abi.h */
+    uint64_t info2;
+    uint64_t next_rip;
+    uint32_t dr_loaded;          /* 1: dr0..dr3 are in the processor and the guest may touch them */
+    uint32_t window;             /* 1: exit when the guest can take an interrupt */
+    uint32_t flush;              /* 1: drop its translations at the next entry */
+    uint32_t fetched;            /* 1: the control block holds instruction bytes of the last exit */
+};
+
+extern struct svm_guest svm_guest[NUM_VM];
+
+/* Start-up, on each CPU, when its segment and system-call registers have their final values: turns SVM on if the
+ * processor has it with nested paging. */
+void svm_init_cpu(void);
+
+/* Accessors of a control block by byte offset (vmcb.h). */
+uint64_t vmcb_get(uint32_t vm, uint32_t offset);
+void vmcb_set(uint32_t vm, uint32_t offset, uint64_t value);
+uint32_t vmcb_get32(uint32_t vm, uint32_t offset);
+void vmcb_set32(uint32_t vm, uint32_t offset, uint32_t value);
+
+/* Writes the control fields that never change, and the reset state of the processor. */
+void svm_control_init(uint32_t vm);
+void svm_reset_state(uint32_t vm);
+
+/* An event as the control block tells it, as one to inject again; 0 if there is none, or if running the instruction that
+ * raised it (INT n, INT3, INTO) raises it anew. */
+uint64_t svm_event_again(uint64_t event);
+
+/* Fills info1, info2, next_rip of an exit that the monitor handles and returns its VCPU_EXIT_*. */
+uint32_t svm_exit_reason(uint32_t vm, uint64_t code);
+
+/* 1 if the processor tells the next ip / gives instruction bytes. */
+extern uint32_t svm_has_next_rip;
+extern uint32_t svm_has_decode_assists;
+
+#endif

@@ -1,0 +1,197 @@
+/* Virtual processors: the loop of a run lives in the system call's restart. Each pass enters the guest once; after a
+ * physical interrupt the call is left with STATUS_RESTART, the interrupt is served on the ordinary way, other threads
+ * may run, and the same call goes on with the guest's state still in the processor's tables. */
+#include "vcpu.h"
+
+#include "abi.h"
+#include "arch.h"
+#include "frame.h"
+#include "notify.h"
+#include "npt.h"
+#include "sched.h"
+#include "spinlock.h"
+#include "thread.h"
+#include "timer.h"
+
+/* One cache line each. LOCK_VCPU_BASE + vm guards exists, process, page and cpu; they do not change while a thread is in
+ * vcpu_run. runner and reason: only CPU `cpu`. */
+struct vcpu {
+    uint32_t exists;
+    uint32_t process; /* owns the page */
+    uint32_t page;    /* frame */
+    uint32_t cpu;     /* NONE until the first run */
+    uint32_t runner;  /* thread whose run is half-way: the guest's state is newer than the page. Else NONE */
+    uint32_t reason;
+    uint32_t spare[10];
+};
+
+static struct vcpu vcpu[NUM_VM];
+
+/* Requires: vm's lock held. */
+static uint32_t vcpu_create_locked(uint32_t vm, uint32_t p)
+{
+    if (vcpu[vm].exists == 1u) {
+        return ERR_BAD_STATE;
+    }
+    uint32_t page = frame_alloc(p);
+    if (page == NONE) {
+        return ERR_NO_MEMORY;
+    }
+    if (page == FRAME_NO_QUOTA) {
+        return ERR_QUOTA;
+    }
+    arch_vcpu_init(vm);
+    arch_vcpu_flush(vm);
+    arch_vcpu_export(vm, page);
+    vcpu[vm].process = p;
+    vcpu[vm].page = page;
+    vcpu[vm].cpu = NONE;
+    vcpu[vm].runner = NONE;
+    vcpu[vm].reason = VCPU_EXIT_NONE;
+    vcpu[vm].exists = 1u;
+    return STATUS_OK;
+}
+
+uint32_t vcpu_create(uint32_t vm, uint32_t p)
+{
+    uint32_t supported = arch_vm_supported();
+    if (supported == 0u) {
+        return ERR_NOT_SUPPORTED;
+    }
+    spinlock_acquire(LOCK_VCPU_BASE + vm);
+    uint32_t status = vcpu_create_locked(vm, p);
+    spinlock_release(LOCK_VCPU_BASE + vm);
+    return status;
+}
+
+uint32_t vcpu_page(uint32_t vm)
+{
+    uint32_t page = NONE;
+    spinlock_acquire(LOCK_VCPU_BASE + vm);
+    if (vcpu[vm].exists == 1u) {
+        page = vcpu[vm].page;
+    }
+    spinlock_release(LOCK_VCPU_BASE + vm);
+    return page;
+}
+
+uint32_t vcpu_reason(uint32_t vm)
+{
+    return vcpu[vm].reason;
+}
+
+/* The run is over: the page gets the guest's state. Requires: the current thread is the runner. */
+static void vcpu_leave(uint32_t vm, uint32_t reason)
+{
+    uint32_t page = vcpu[vm].page;
+    sched_clear_deadline(vcpu[vm].runner);
+    vcpu[vm].runner = NONE;
+    vcpu[vm].reason = reason;
+    arch_vcpu_export(vm, page);
+    arch_frame_write(page, VCPU_EXIT_REASON, (uint64_t)reason);
+}
+
+/* One pass: enters the guest unless there is a reason not to. Requires: the current thread is the runner.
+ * Returns VCPU_EXIT_*, VCPU_EXIT_NONE if an interrupt wants to be served. */
+static uint32_t vcpu_pass(uint32_t vm, uint32_t root, uint64_t deadline, uint32_t notification)
+{
+    uint64_t now = timer_now();
+    if (now >= deadline) {
+        return VCPU_EXIT_DEADLINE;
+    }
+    if (notification == NONE) {
+        uint32_t alone = arch_vcpu_enter(vm, root);
+        return alone;
+    }
+    /* From the watch on a signal interrupts this CPU, so one that comes before the entry is not missed: its interrupt
+     * is pending then and ends the entry at once. */
+    uint32_t reason = VCPU_EXIT_NOTIFIED;
+    uint32_t signalled = notify_watch(notification);
+    if (signalled == 0u) {
+        reason = arch_vcpu_enter(vm, root);
+    }
+    notify_unwatch(notification);
+    return reason;
+}
+
+/* Binds vm to the CPU of its first run. Returns 1 if it is bound to `cpu`, else 0. */
+static uint32_t vcpu_claim(uint32_t vm, uint32_t cpu)
+{
+    uint32_t mine = 0u;
+    spinlock_acquire(LOCK_VCPU_BASE + vm);
+    if (vcpu[vm].exists == 1u) {
+        if (vcpu[vm].cpu == NONE) {
+            vcpu[vm].cpu = cpu;
+        }
+        if (vcpu[vm].cpu == cpu) {
+            mine = 1u;
+        }
+    }
+    spinlock_release(LOCK_VCPU_BASE + vm);
+    return mine;
+}
+
+uint32_t vcpu_run(uint32_t vm, uint64_t deadline, uint32_t notification)
+{
+    uint32_t current = thread_current();
+    uint32_t cpu = arch_cpu();
+    uint32_t root = npt_root(vm);
+    uint32_t mine = vcpu_claim(vm, cpu);
+    if (mine == 0u || root == NONE) {
+        return ERR_BAD_STATE;
+    }
+    if (vcpu[vm].runner == NONE) {
+        uint32_t page = vcpu[vm].page;
+        uint32_t valid = arch_vcpu_import(vm, page);
+        if (valid == 0u) {
+            vcpu[vm].reason = VCPU_EXIT_INVALID_STATE;
+            arch_frame_write(page, VCPU_EXIT_REASON, (uint64_t)VCPU_EXIT_INVALID_STATE);
+            return STATUS_OK;
+        }
+        vcpu[vm].runner = current;
+        if (deadline != NOTIFY_FOREVER) {
+            sched_set_deadline(current, deadline);
+        }
+    }
+    if (vcpu[vm].runner != current) {
+        return ERR_BAD_STATE;
+    }
+    uint32_t reason = vcpu_pass(vm, root, deadline, notification);
+    if (reason == VCPU_EXIT_NONE) {
+        return STATUS_RESTART;
+    }
+    vcpu_leave(vm, reason);
+    return STATUS_OK;
+}
+
+void vcpu_destroy(uint32_t vm)
+{
+    spinlock_acquire(LOCK_VCPU_BASE + vm);
+    if (vcpu[vm].exists == 1u) {
+        vcpu[vm].exists = 0u;
+        vcpu[vm].runner = NONE;
+        frame_remove_owner(vcpu[vm].page, vcpu[vm].process);
+        vcpu[vm].page = 0u;
+        vcpu[vm].process = 0u;
+    }
+    spinlock_release(LOCK_VCPU_BASE + vm);
+}
+
+uint32_t vcpu_check(void)
+{
+    for (uint32_t vm = 0u; vm < NUM_VM; vm = vm + 1u) {
+        if (vcpu[vm].exists == 1u) {
+            if (vcpu[vm].process >= NUM_PROCESS || vcpu[vm].page >= NUM_FRAME) {
+                return 1u;
+            }
+            uint64_t owners = frame_owners(vcpu[vm].page);
+            if (owners != 1ul << vcpu[vm].process) {
+                return 2u;
+            }
+            if (vcpu[vm].runner != NONE && vcpu[vm].cpu >= NUM_CPU) {
+                return 3u;
+            }
+        }
+    }
+    return 0u;
+}
