@@ -1,0 +1,466 @@
+//! Includes, macros and conditional compilation.
+//!
+//! Constants keep their names: a macro whose body is an expression stays a name in the token stream, and the
+//! checker evaluates it. Only macros that are no constants (refused in certified files) are expanded as text.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::conditional;
+use crate::fault::{Fault, Faults};
+use crate::lex::{lex, Token, TokenKind};
+use crate::order::{locate, LayerOrder};
+use crate::rule::Rule;
+use crate::source::{FileId, Sources, Span};
+
+pub const MAX_NESTING: usize = 200;
+const MAX_TOKENS: usize = 4_000_000;
+const MAX_EXPANSION: usize = 100_000;
+
+/// What the build says: the same for every file of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// `-D NAME=VALUE`; the value of a bare `-D NAME` is 1.
+    pub defines: Vec<(String, String)>,
+    /// Searched after the directory of the including file.
+    pub include_dirs: Vec<PathBuf>,
+    pub order: Option<LayerOrder>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MacroKind {
+    /// No body: an include guard or a build switch.
+    Empty,
+    /// An expression; stays a name.
+    Value,
+    /// Anything else; expanded as text.
+    Text,
+    Function,
+}
+
+#[derive(Clone, Debug)]
+pub struct Macro {
+    pub name: Rc<str>,
+    pub span: Span,
+    pub body: Vec<Token>,
+    pub kind: MacroKind,
+}
+
+#[derive(Debug, Default)]
+pub struct Preprocessed {
+    pub tokens: Vec<Token>,
+    pub macros: HashMap<Rc<str>, Macro>,
+    /// Names of macros in order of definition.
+    pub macro_order: Vec<Rc<str>>,
+    pub stdint: bool,
+    /// A header could not be read: names it declares are not known.
+    pub incomplete: bool,
+}
+
+struct Branch {
+    span: Span,
+    active: bool,
+    /// A branch of this #if was taken.
+    taken: bool,
+    parent_active: bool,
+}
+
+struct Preprocessor<'a> {
+    sources: &'a mut Sources,
+    faults: &'a mut Faults,
+    options: &'a Options,
+    out: Preprocessed,
+    depth: usize,
+}
+
+/// Reads `file` with all it includes.
+pub fn preprocess(sources: &mut Sources, file: FileId, options: &Options, faults: &mut Faults) -> Preprocessed {
+    let mut this = Preprocessor { sources, faults, options, out: Preprocessed::default(), depth: 0 };
+    this.command_line();
+    this.file(file);
+    let end = this.sources.get(file).text.len() as u32;
+    let span = Span { file, start: end.saturating_sub(1), end };
+    this.out.tokens.push(Token { kind: TokenKind::End, span, first: true, spaced: true });
+    this.out
+}
+
+impl Preprocessor<'_> {
+    fn fault(&mut self, span: Span, rule: Rule, message: String) {
+        self.faults.push(self.sources, Fault { rule, span, message, remedy: None });
+    }
+
+    fn command_line(&mut self) {
+        let mut text = String::new();
+        for (name, value) in &self.options.defines {
+            text.push_str(&format!("#define {name} {value}\n"));
+        }
+        let id = self.sources.add(Path::new("<command line>"), &text);
+        self.sources.set_trusted(id);
+        self.file(id);
+    }
+
+    fn file(&mut self, id: FileId) {
+        let tokens = lex(self.sources, id, self.faults);
+        let mut branches: Vec<Branch> = Vec::new();
+        let mut at = 0;
+        while at < tokens.len() {
+            let active = branches.last().is_none_or(|branch| branch.active);
+            if tokens[at].first && tokens[at].is("#") {
+                let length = tokens[at + 1..].iter().take_while(|token| !token.first).count();
+                self.directive(&tokens[at], &tokens[at + 1..at + 1 + length], &mut branches, active);
+                at += 1 + length;
+                continue;
+            }
+            if active {
+                self.token(&tokens[at]);
+            }
+            at += 1;
+        }
+        if let Some(branch) = branches.pop() {
+            self.fault(branch.span, Rule::Syntax, "this #if has no #endif".to_string());
+        }
+    }
+
+    fn token(&mut self, token: &Token) {
+        if self.out.tokens.len() >= MAX_TOKENS {
+            self.fault(token.span, Rule::Nesting, "the file with its headers is too long to be read".to_string());
+            return;
+        }
+        let text_macro = token
+            .name()
+            .and_then(|name| self.out.macros.get(name))
+            .is_some_and(|found| matches!(found.kind, MacroKind::Text | MacroKind::Empty));
+        if !text_macro {
+            self.out.tokens.push(token.clone());
+            return;
+        }
+        let mut expanded = Vec::new();
+        let stands = |found: &Macro| matches!(found.kind, MacroKind::Text | MacroKind::Empty);
+        if expand(&self.out.macros, token, &stands, &mut Vec::new(), &mut expanded).is_err() {
+            self.fault(token.span, Rule::Nesting, "this macro expands without end".to_string());
+        }
+        self.out.tokens.extend(expanded);
+    }
+
+    fn directive(&mut self, hash: &Token, line: &[Token], branches: &mut Vec<Branch>, active: bool) {
+        let Some(word) = line.first() else { return };
+        let rest = &line[1..];
+        let span = hash.span.to(word.span);
+        match word.name().unwrap_or("") {
+            "if" | "ifdef" | "ifndef" => {
+                let taken = active && self.condition(word, rest);
+                branches.push(Branch { span, active: taken, taken, parent_active: active });
+            }
+            "elif" | "else" => {
+                let Some(branch) = branches.last() else {
+                    self.fault(span, Rule::Syntax, "no #if stands before this".to_string());
+                    return;
+                };
+                let open = branch.parent_active && !branch.taken;
+                let taken = open && (word.is_name("else") || self.condition(word, rest));
+                if let Some(branch) = branches.last_mut() {
+                    branch.active = taken;
+                    branch.taken |= taken;
+                }
+            }
+            "endif" => {
+                if branches.pop().is_none() {
+                    self.fault(span, Rule::Syntax, "no #if stands before this".to_string());
+                }
+            }
+            _ if !active => {}
+            "define" => self.define(rest, span),
+            "include" => self.include(rest, span),
+            "error" => {
+                let text = self.text(rest);
+                self.fault(span, Rule::Directive, format!("#error {text}"));
+            }
+            "undef" => self.undef(rest, span),
+            other => self.fault(span, Rule::Directive, format!("#{other} is not a directive of the subset")),
+        }
+    }
+
+    fn text(&self, tokens: &[Token]) -> String {
+        match (tokens.first(), tokens.last()) {
+            (Some(first), Some(last)) => {
+                let all = first.span.to(last.span);
+                let text = &self.sources.get(all.file).text;
+                text.get(all.start as usize..all.end as usize).unwrap_or("").to_string()
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn condition(&mut self, word: &Token, rest: &[Token]) -> bool {
+        if !word.is_name("if") && !word.is_name("elif") {
+            let defined = rest.first().and_then(Token::name).map(|name| self.out.macros.contains_key(name));
+            return match defined {
+                Some(defined) => defined == word.is_name("ifdef"),
+                None => {
+                    self.fault(word.span, Rule::Syntax, "a name is missing behind this".to_string());
+                    false
+                }
+            };
+        }
+        match conditional::evaluate(&self.out.macros, word.span, rest) {
+            Ok(value) => value != 0,
+            Err((span, message)) => {
+                self.fault(span, Rule::Syntax, message);
+                false
+            }
+        }
+    }
+
+    fn undef(&mut self, rest: &[Token], span: Span) {
+        self.fault(span, Rule::MacroRedefined, "#undef takes a macro's meaning away".to_string());
+        if let Some(name) = rest.first().and_then(Token::name) {
+            self.out.macros.remove(name);
+        }
+    }
+
+    fn define(&mut self, rest: &[Token], span: Span) {
+        let Some((name_token, name)) = rest.first().and_then(|token| match &token.kind {
+            TokenKind::Name(name) => Some((token, name.clone())),
+            _ => None,
+        }) else {
+            self.fault(span, Rule::Syntax, "#define needs a name".to_string());
+            return;
+        };
+        let body = rest[1..].to_vec();
+        let kind = match body.first() {
+            None => MacroKind::Empty,
+            Some(first) if first.is("(") && !first.spaced => MacroKind::Function,
+            _ if is_value(&body) => MacroKind::Value,
+            _ => MacroKind::Text,
+        };
+        let trusted = self.sources.trusted(span.file);
+        match kind {
+            MacroKind::Function => {
+                self.fault(name_token.span, Rule::FunctionMacro, format!("`{name}` is a macro with arguments"));
+            }
+            MacroKind::Text if !trusted => {
+                let message = format!("macro `{name}` stands for something that is no constant");
+                self.fault(name_token.span, Rule::MacroBody, message);
+            }
+            _ => {}
+        }
+        if let Some(old) = self.out.macros.get(&name) {
+            let same = old.kind == kind && old.body.iter().map(|t| &t.kind).eq(body.iter().map(|t| &t.kind));
+            if !same {
+                let message = format!("macro `{name}` was defined with another meaning before");
+                self.fault(name_token.span, Rule::MacroRedefined, message);
+            }
+            return;
+        }
+        self.out.macro_order.push(name.clone());
+        self.out.macros.insert(name.clone(), Macro { name, span: name_token.span, body, kind });
+    }
+
+    fn include(&mut self, rest: &[Token], span: Span) {
+        let (name, whole) = match rest.first() {
+            Some(Token { kind: TokenKind::Str(name), span: at, .. }) => (name.to_string(), *at),
+            Some(first) if first.is("<") => {
+                let text = self.text(rest);
+                let whole = rest.last().map_or(first.span, |last| first.span.to(last.span));
+                (text.trim_end().to_string(), whole)
+            }
+            _ => {
+                self.fault(span, Rule::Syntax, "#include needs \"file\" or <file>".to_string());
+                return;
+            }
+        };
+        if name == "<stdint.h>" {
+            self.stdint();
+            return;
+        }
+        if self.depth >= MAX_NESTING {
+            self.fault(whole, Rule::Nesting, "these headers include one another without end".to_string());
+            return;
+        }
+        let permission = self.permission(span.file, &name);
+        if let Permission::Refused(message) = &permission {
+            self.fault(whole, Rule::Include, message.clone());
+        }
+        if name.starts_with('<') {
+            self.out.incomplete = true;
+            return;
+        }
+        let Some(path) = self.find(span.file, &name) else {
+            self.out.incomplete = true;
+            if !matches!(permission, Permission::Refused(_)) {
+                self.fault(whole, Rule::Include, format!("\"{name}\" is not found"));
+            }
+            return;
+        };
+        match self.sources.load(&path) {
+            Ok(id) => {
+                let outside = matches!(permission, Permission::Refused(_)) && locate(&path).is_none();
+                if matches!(permission, Permission::Trusted) || outside {
+                    self.sources.set_trusted(id);
+                }
+                self.depth += 1;
+                self.file(id);
+                self.depth -= 1;
+            }
+            Err(error) => self.fault(whole, Rule::Include, format!("\"{name}\" cannot be read: {error}")),
+        }
+    }
+
+    /// May `from` include `name`?
+    fn permission(&self, from: FileId, name: &str) -> Permission {
+        if matches!(name, "arch.h" | "arch/arch.h") {
+            return Permission::Trusted;
+        }
+        if matches!(name, "config.h" | "abi.h") {
+            return Permission::Granted;
+        }
+        if self.sources.trusted(from) {
+            return Permission::Trusted;
+        }
+        if name.starts_with('<') {
+            return Permission::Refused(format!("{name} is not for certified files: only <stdint.h> is"));
+        }
+        let own = locate_file(&self.sources.get(from).path).map(|location| location.layer);
+        let (layer, file) = name.split_once('/').unwrap_or((own.as_deref().unwrap_or(""), name));
+        let beside = self.sources.get(from).path.with_file_name(file);
+        if Some(layer) == own.as_deref() && self.sources.exists(&beside)
+            || self.sources.exists(&beside) && !name.contains('/')
+        {
+            return Permission::Granted;
+        }
+        // "layer.h" or "layer/layer.h"
+        let stem = file.strip_suffix(".h").unwrap_or(file);
+        if name.contains('/') && stem != layer {
+            return Permission::Refused(format!("\"{name}\" is not the header of a layer"));
+        }
+        let layer = stem;
+        let Some(order) = &self.options.order else { return Permission::Granted };
+        match (order.level(layer), own.as_deref().and_then(|own| order.level(own))) {
+            (None, _) => {
+                Permission::Refused(format!("\"{name}\" is no header of this layer, and no layer of layers.order"))
+            }
+            (Some(lower), Some(level)) if lower > level => {
+                let own = own.as_deref().unwrap_or_default();
+                Permission::Refused(format!("layer `{layer}` stands above `{own}` in layers.order"))
+            }
+            _ => Permission::Granted,
+        }
+    }
+
+    fn find(&self, from: FileId, name: &str) -> Option<PathBuf> {
+        let path = &self.sources.get(from).path;
+        let mut dirs: Vec<PathBuf> = vec![path.parent().unwrap_or(Path::new("")).to_path_buf()];
+        dirs.extend(self.options.include_dirs.iter().cloned());
+        if let Some(location) = locate_file(path) {
+            dirs.extend([location.root.clone(), location.root.join("layers"), location.root.join("arch")]);
+            dirs.push(location.root.join("layers").join(name.strip_suffix(".h").unwrap_or(name)));
+        }
+        dirs.into_iter().map(|dir| dir.join(name)).find(|candidate| self.sources.exists(candidate))
+    }
+
+    /// The limits that <stdint.h> names.
+    fn stdint(&mut self) {
+        if std::mem::replace(&mut self.out.stdint, true) {
+            return;
+        }
+        let text = "#define UINT8_MAX 255\n#define UINT16_MAX 65535\n#define UINT32_MAX 0xffffffffu\n\
+                    #define UINT64_MAX 0xfffffffffffffffful\n";
+        let id = self.sources.add(Path::new("<stdint.h>"), text);
+        self.sources.set_trusted(id);
+        self.file(id);
+    }
+}
+
+enum Permission {
+    Granted,
+    /// The hardware's contract: read for declarations only.
+    Trusted,
+    Refused(String),
+}
+
+/// Like [`locate`], also for a path relative to the file's own directory.
+pub fn locate_file(path: &Path) -> Option<crate::order::Location> {
+    locate(path).or_else(|| locate(&path.canonicalize().ok()?))
+}
+
+/// Words that make a macro body more than an expression.
+fn is_keyword(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "auto",
+        "break",
+        "case",
+        "char",
+        "const",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "union",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
+        "__attribute__",
+        "asm",
+        "__asm__",
+    ];
+    WORDS.contains(&name)
+}
+
+fn is_value(body: &[Token]) -> bool {
+    let expression = body.iter().all(|token| match &token.kind {
+        TokenKind::Number(_) | TokenKind::Char(_) => true,
+        TokenKind::Name(name) => !is_keyword(name),
+        TokenKind::Punct(punct) => !matches!(*punct, "{" | "}" | ";" | "#" | "##" | "," | "..." | "[" | "]"),
+        TokenKind::Str(_) | TokenKind::End => false,
+    });
+    let lone_type = matches!(body, [only] if only.name().is_some_and(|n| crate::ast::Width::from_name(n).is_some()));
+    expression && !lone_type
+}
+
+/// Replaces a name by its macro's body, again and again, as the preprocessor of C does. `stands` says which
+/// macros are replaced. Fails if the text grows without end.
+pub fn expand(
+    macros: &HashMap<Rc<str>, Macro>,
+    token: &Token,
+    stands: &dyn Fn(&Macro) -> bool,
+    active: &mut Vec<Rc<str>>,
+    out: &mut Vec<Token>,
+) -> Result<(), ()> {
+    let found = token.name().and_then(|name| macros.get(name)).filter(|found| stands(found));
+    let Some(found) = found.filter(|found| !active.contains(&found.name)) else {
+        out.push(token.clone());
+        return if out.len() > MAX_EXPANSION { Err(()) } else { Ok(()) };
+    };
+    if active.len() >= MAX_NESTING {
+        return Err(());
+    }
+    active.push(found.name.clone());
+    for inner in &found.body {
+        let placed = Token { span: token.span, ..inner.clone() };
+        expand(macros, &placed, stands, active, out)?;
+    }
+    active.pop();
+    Ok(())
+}
