@@ -1,0 +1,372 @@
+/* A monitor for a guest of a few dozen instructions, which together cause every kind of exit. Checks each exit, and that
+ * what belongs to the guest (vector and debug registers, unmapped pages) stays apart. Prints a line per step and
+ * `TINY-GUEST-DONE`; anything unexpected ends the program with exit code 125.
+ *
+ * Another process, ringer, signals the notification `bell` again and again. */
+#include "ashlar/env.h"
+#include "ashlar/print.h"
+#include "ashlar/string.h"
+#include "ashlar/syscall.h"
+
+#define VCPU_ADDRESS 0x10000000ul
+#define MEMORY_ADDRESS 0x20000000ul  /* the guest's first pages, in this process */
+#define MEMORY_PAGES 8ul
+#define SPARE_GPA 0x9000ul           /* mapped late */
+#define CODE_GPA 0x1000ul
+#define STACK_TOP 0x8000ul
+#define VECTOR_EXTERNAL 0x20u
+#define VECTOR_UNDEFINED 6u
+#define MILLISECOND 1000000ul
+#define TIMED_EXITS 20000u
+#define RINGS 10u
+
+/* The guest, in real mode. Port numbers tell where it is. */
+extern const uint8_t tiny_begin[], tiny_after_spin[], tiny_after_second_spin[], tiny_after_xsetbv[], tiny_loop[],
+    tiny_handler[], tiny_undefined_handler[], tiny_end[];
+__asm__(".pushsection .rodata\n"
+        ".code16\n"
+        ".globl tiny_begin\n"
+        "tiny_begin:\n"
+        "    mov $0x5a, %al\n    out %al, $0x80\n"
+        "    in $0x81, %ax\n     out %ax, $0x82\n"
+        "    mov $0x12345678, %eax\n    cpuid\n    mov %ebx, %eax\n    out %eax, $0x83\n"
+        "    mov $0xc0011234, %ecx\n    rdmsr\n    out %eax, $0x84\n    wrmsr\n"
+        "    hlt\n"
+        "    movw $0x1234, 0x9000\n    out %al, $0x85\n"      /* page mapped meanwhile */
+        "    movw $0x4321, 0x9000\n    out %al, $0x86\n"      /* unmapped, then mapped read-only, then writable */
+        "    sti\n    nop\n    nop\n    out %al, $0x87\n"     /* an interrupt gets in after the window exit */
+        "    out %al, $0x88\n"                                /* the monitor injects an exception here */
+        "    mov %cr4, %eax\n    or $0x200, %eax\n    mov %eax, %cr4\n"
+        "    mov $0x11223344, %eax\n    movd %eax, %xmm3\n    out %al, $0x89\n"
+        "    movd %xmm3, %eax\n    out %eax, $0x8a\n"
+        "    mov $0x00765432, %eax\n    mov %eax, %dr1\n    out %al, $0x8b\n"
+        "    mov %dr1, %eax\n    out %eax, $0x8c\n"
+        "1:  jmp 1b\n"
+        ".globl tiny_after_spin\n"
+        "tiny_after_spin:\n"
+        "2:  jmp 2b\n"
+        ".globl tiny_after_second_spin\n"
+        "tiny_after_second_spin:\n"
+        "    vmmcall\n"
+        "    wbinvd\n"
+        "    vmsave\n"
+        "    mov %cr4, %eax\n    or $0x40000, %eax\n    mov %eax, %cr4\n"
+        "    xor %ecx, %ecx\n    xor %edx, %edx\n    mov $1, %eax\n    .byte 0x0f, 0x01, 0xd1\n" /* xsetbv */
+        "    out %al, $0x8d\n"
+        ".globl tiny_after_xsetbv\n"
+        "tiny_after_xsetbv:\n"
+        "    out %al, $0x8e\n"
+        ".globl tiny_loop\n"
+        "tiny_loop:\n"
+        "    out %al, $0x8f\n    jmp tiny_loop\n"
+        ".globl tiny_handler\n"
+        "tiny_handler:\n"
+        "    out %al, $0x90\n    iret\n"
+        ".globl tiny_undefined_handler\n"
+        "tiny_undefined_handler:\n"
+        "    out %al, $0x91\n    iret\n"
+        ".globl tiny_end\n"
+        "tiny_end:\n"
+        ".code64\n"
+        ".popsection\n");
+
+static volatile uint64_t *const vcpu = (volatile uint64_t *)VCPU_ADDRESS;
+static volatile uint8_t *const memory = (volatile uint8_t *)MEMORY_ADDRESS;
+static uint32_t vm;
+static uint32_t bell;                /* notification slot */
+static const char *step = "start";
+
+static uint64_t offset_of(const uint8_t *label)
+{
+    return (uint64_t)(label - tiny_begin);
+}
+
+static void require(uint32_t status)
+{
+    if (status != STATUS_OK) {
+        panic("%s: error %u\n", step, status);
+    }
+}
+
+static void passed(void)
+{
+    print("tiny guest: %s\n", step);
+}
+
+static uint64_t run(uint64_t deadline, uint32_t notification)
+{
+    uint64_t reason = VCPU_EXIT_NONE;
+    require(sys_vcpu_run(vm, deadline, notification, &reason));
+    if (vcpu[VCPU_EXIT_REASON] != reason) {
+        panic("%s: the call says exit %lu, the page %lu\n", step, reason, vcpu[VCPU_EXIT_REASON]);
+    }
+    return reason;
+}
+
+static void expect(const char *name, uint64_t reason)
+{
+    uint64_t got;
+    step = name;
+    got = run(DEADLINE_NEVER, NO_SLOT);
+    if (got != reason) {
+        panic("%s: exit %lu instead of %lu at ip 0x%lx (info 0x%lx 0x%lx)\n", step, got, reason, vcpu[VCPU_RIP],
+              vcpu[VCPU_EXIT_INFO1], vcpu[VCPU_EXIT_INFO2]);
+    }
+}
+
+static void skip(void)
+{
+    if (vcpu[VCPU_EXIT_NEXT_RIP] == 0) {
+        panic("%s: no address of the next instruction\n", step);
+    }
+    vcpu[VCPU_RIP] = vcpu[VCPU_EXIT_NEXT_RIP];
+    vcpu[VCPU_INTERRUPT_SHADOW] = 0;
+}
+
+/* The guest must be at an access of `size` bytes to `port`; goes past it. */
+static void expect_io(const char *name, uint64_t port, uint64_t size, uint64_t in)
+{
+    uint64_t info;
+    expect(name, VCPU_EXIT_IO);
+    info = vcpu[VCPU_EXIT_INFO1];
+    if ((info & 0x7ffffff) != (port | size << 16 | in << 24)) {
+        panic("%s: I/O exit 0x%lx, wanted port 0x%lx size %lu in %lu\n", step, info, port, size, in);
+    }
+    skip();
+}
+
+static void expect_word(uint64_t got, uint64_t wanted)
+{
+    if (got != wanted) {
+        panic("%s: 0x%lx instead of 0x%lx\n", step, got, wanted);
+    }
+    passed();
+}
+
+static void expect_memory(const char *name, uint64_t info2)
+{
+    expect(name, VCPU_EXIT_MEMORY);
+    if (vcpu[VCPU_EXIT_INFO1] != SPARE_GPA || vcpu[VCPU_EXIT_INFO2] != info2) {
+        panic("%s: address 0x%lx, access %lu\n", step, vcpu[VCPU_EXIT_INFO1], vcpu[VCPU_EXIT_INFO2]);
+    }
+    passed();
+}
+
+static void set_vector(uint32_t vector, const uint8_t *handler)
+{
+    uint64_t at = offset_of(handler);
+    memory[vector * 4] = (uint8_t)at;
+    memory[vector * 4 + 1] = (uint8_t)(at >> 8);
+    memory[vector * 4 + 2] = (uint8_t)(CODE_GPA >> 4);
+    memory[vector * 4 + 3] = (uint8_t)(CODE_GPA >> 12);
+}
+
+static void set_segment(uint32_t index, uint64_t selector, uint64_t attributes)
+{
+    vcpu[VCPU_SEGMENT + 2 * index] = selector | attributes << 16 | 0xfffful << 32;
+    vcpu[VCPU_SEGMENT + 2 * index + 1] = selector << 4;
+}
+
+static void set_up(void)
+{
+    step = "set-up";
+    require(sys_vcpu_page(vm, VCPU_ADDRESS));
+    require(sys_mem_map(MEMORY_ADDRESS, MEMORY_PAGES + 1, PROT_READ | PROT_WRITE));
+    require(sys_vm_map(vm, 0, MEMORY_ADDRESS, MEMORY_PAGES, PROT_READ | PROT_WRITE | PROT_EXEC));
+    for (uint64_t i = 0; i < (uint64_t)(tiny_end - tiny_begin); i++) {
+        memory[CODE_GPA + i] = tiny_begin[i];
+    }
+    set_vector(VECTOR_EXTERNAL, tiny_handler);
+    set_vector(VECTOR_UNDEFINED, tiny_undefined_handler);
+    step = "reset state in a fresh page";
+    expect_word(vcpu[VCPU_RIP], 0xfff0);
+    for (uint32_t i = 0; i < 6; i++) {
+        set_segment(i, 0, 0x093);
+    }
+    set_segment(1, CODE_GPA >> 4, 0x09b);
+    vcpu[VCPU_IDTR] = 0x3ff;
+    vcpu[VCPU_IDTR + 1] = 0;
+    vcpu[VCPU_CR0] = 0x10;
+    vcpu[VCPU_RIP] = 0;
+    vcpu[VCPU_RFLAGS] = 2;
+    vcpu[VCPU_GPR + 4] = STACK_TOP;
+    vcpu[VCPU_CHANGED] = VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_CONTROL;
+}
+
+static void instructions(void)
+{
+    expect_io("port write", 0x80, 1, 0);
+    expect_word(vcpu[VCPU_GPR] & 0xff, 0x5a);
+    expect_io("port read", 0x81, 2, 1);
+    vcpu[VCPU_GPR] = 0xbeef;
+    expect_io("value read from a port", 0x82, 2, 0);
+    expect_word(vcpu[VCPU_GPR] & 0xffff, 0xbeef);
+    expect("cpuid", VCPU_EXIT_CPUID);
+    expect_word(vcpu[VCPU_GPR], 0x12345678);
+    vcpu[VCPU_GPR + 3] = 0x41534852;
+    skip();
+    expect_io("cpuid's answer", 0x83, 4, 0);
+    expect_word(vcpu[VCPU_GPR], 0x41534852);
+    expect("msr read", VCPU_EXIT_MSR_READ);
+    expect_word(vcpu[VCPU_GPR + 1], 0xc0011234);
+    vcpu[VCPU_GPR] = 77;
+    skip();
+    expect_io("msr's value", 0x84, 4, 0);
+    expect_word(vcpu[VCPU_GPR], 77);
+    expect("msr write", VCPU_EXIT_MSR_WRITE);
+    expect_word(vcpu[VCPU_GPR], 77);
+    skip();
+    expect("halt", VCPU_EXIT_HALT);
+    skip();
+    passed();
+}
+
+static void nested_memory(void)
+{
+    uint64_t page = MEMORY_ADDRESS + MEMORY_PAGES * PAGE_SIZE;
+    expect_memory("write to an unmapped page", 1);
+    require(sys_vm_map(vm, SPARE_GPA, page, 1, PROT_READ | PROT_WRITE));
+    if (sys_vm_map(vm, SPARE_GPA, page, 1, PROT_READ) != ERR_ALREADY_MAPPED) {
+        panic("a guest page could be mapped twice\n");
+    }
+    expect_io("write after mapping", 0x85, 1, 0);
+    expect_word(*(volatile uint16_t *)page, 0x1234);
+    require(sys_vm_unmap(vm, SPARE_GPA, 1));
+    expect_memory("write after unmapping", 1);
+    require(sys_vm_map(vm, SPARE_GPA, page, 1, PROT_READ));
+    expect_memory("write to a read-only page", 1);
+    expect_word(*(volatile uint16_t *)page, 0x1234);
+    require(sys_vm_unmap(vm, SPARE_GPA, 1));
+    require(sys_vm_map(vm, SPARE_GPA, page, 1, PROT_READ | PROT_WRITE));
+    expect_io("write after mapping again", 0x86, 1, 0);
+    expect_word(*(volatile uint16_t *)page, 0x4321);
+}
+
+static void events(void)
+{
+    vcpu[VCPU_CONTROL] = VCPU_CONTROL_INTERRUPT_WINDOW;
+    expect("interrupt window", VCPU_EXIT_INTERRUPT_WINDOW);
+    expect_word(vcpu[VCPU_RFLAGS] & 0x200, 0x200);
+    vcpu[VCPU_CONTROL] = 0;
+    vcpu[VCPU_INJECT] = VECTOR_EXTERNAL | INJECT_EXTERNAL | INJECT_VALID;
+    expect_io("injected interrupt", 0x90, 1, 0);
+    expect_word(vcpu[VCPU_INJECT], 0);
+    expect_io("return from interrupt", 0x87, 1, 0);
+    expect_io("before the exception", 0x88, 1, 0);
+    vcpu[VCPU_INJECT] = VECTOR_UNDEFINED | INJECT_EXCEPTION | INJECT_VALID;
+    expect_io("injected exception", 0x91, 1, 0);
+    passed();
+}
+
+static void registers(void)
+{
+    uint64_t mine = 0x5566778899aabbcc, after = 0;
+    expect_io("vector register set", 0x89, 1, 0);
+    __asm__ volatile("movq %0, %%xmm3" : : "r"(mine));
+    expect_io("guest's vector register kept", 0x8a, 4, 0);
+    expect_word(vcpu[VCPU_GPR] & 0xffffffff, 0x11223344);
+    step = "monitor's vector register kept";
+    __asm__ volatile("movq %%xmm3, %0" : "=r"(after));
+    expect_word(after, mine);
+    expect_io("debug register set", 0x8b, 1, 0);
+    expect_io("guest's debug register kept", 0x8c, 4, 0);
+    expect_word(vcpu[VCPU_GPR] & 0xffffffff, 0x00765432);
+}
+
+static void expect_bell(void)
+{
+    uint64_t bits;
+    if (run(DEADLINE_NEVER, bell) != VCPU_EXIT_NOTIFIED) {
+        panic("%s: exit %lu\n", step, vcpu[VCPU_EXIT_REASON]);
+    }
+    require(sys_poll(bell, &bits));
+    if (bits == 0) {
+        panic("%s: no bit is set\n", step);
+    }
+}
+
+static void interruptions(void)
+{
+    uint64_t deadline = sys_clock() + 5 * MILLISECOND;
+    uint64_t now;
+    step = "deadline";
+    if (run(deadline, NO_SLOT) != VCPU_EXIT_DEADLINE) {
+        panic("%s: exit %lu\n", step, vcpu[VCPU_EXIT_REASON]);
+    }
+    now = sys_clock();
+    if (now < deadline) {
+        panic("%s: left %lu ns early\n", step, deadline - now);
+    }
+    passed();
+    step = "notification already set";
+    require(sys_signal(bell));
+    expect_bell();
+    passed();
+    vcpu[VCPU_RIP] = offset_of(tiny_after_spin);
+    step = "notification from another processor";
+    for (uint32_t i = 0; i < RINGS; i++) {
+        expect_bell();
+    }
+    passed();
+    vcpu[VCPU_RIP] = offset_of(tiny_after_second_spin);
+}
+
+static void refused_instructions(void)
+{
+    expect("hypercall", VCPU_EXIT_HYPERCALL);
+    skip();
+    expect("cache flush", VCPU_EXIT_CACHE);
+    skip();
+    expect("instruction for hosts", VCPU_EXIT_INSTRUCTION);
+    expect_word(vcpu[VCPU_EXIT_INFO1], 6);
+    vcpu[VCPU_RIP] += 3;
+    expect("change of the vector unit's state", VCPU_EXIT_INSTRUCTION);
+    expect_word(vcpu[VCPU_EXIT_INFO1], 6);
+    vcpu[VCPU_RIP] = offset_of(tiny_after_xsetbv);
+    expect_io("after refused instructions", 0x8e, 1, 0);
+    passed();
+}
+
+static void timing(void)
+{
+    uint64_t begin = sys_clock();
+    for (uint32_t i = 0; i < TIMED_EXITS; i++) {
+        expect_io("many exits", 0x8f, 1, 0);
+    }
+    print("tiny guest: %u exits, %lu ns each\n", TIMED_EXITS, (sys_clock() - begin) / TIMED_EXITS);
+}
+
+static void ends(void)
+{
+    vcpu[VCPU_CR0] = 0x80000010; /* paging without protection */
+    vcpu[VCPU_CHANGED] = VCPU_CHANGED_CONTROL;
+    expect("state that cannot be", VCPU_EXIT_INVALID_STATE);
+    passed();
+    vcpu[VCPU_CR0] = 0x10;
+    vcpu[VCPU_CHANGED] = VCPU_CHANGED_CONTROL;
+    vcpu[VCPU_INJECT] = 7ul << 8 | INJECT_VALID; /* no such kind of event */
+    expect("event that cannot be", VCPU_EXIT_INVALID_STATE);
+    passed();
+    vcpu[VCPU_INJECT] = VECTOR_UNDEFINED | INJECT_EXCEPTION | INJECT_VALID;
+    vcpu[VCPU_IDTR] = 0;
+    vcpu[VCPU_CHANGED] = VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_CONTROL;
+    expect("triple fault", VCPU_EXIT_SHUTDOWN);
+    passed();
+}
+
+int main(void)
+{
+    vm = env_slot_of_kind("vm");
+    bell = env_slot("notification.bell");
+    set_up();
+    instructions();
+    nested_memory();
+    events();
+    registers();
+    interruptions();
+    refused_instructions();
+    timing();
+    ends();
+    print("TINY-GUEST-DONE\n");
+    return 0;
+}
