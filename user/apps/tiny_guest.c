@@ -275,7 +275,7 @@ static void registers(void)
 
 static void expect_bell(void)
 {
-    uint64_t bits;
+    uint64_t bits = 0;
     if (run(DEADLINE_NEVER, bell) != VCPU_EXIT_NOTIFIED) {
         panic("%s: exit %lu\n", step, vcpu[VCPU_EXIT_REASON]);
     }
