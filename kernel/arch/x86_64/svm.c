@@ -6,9 +6,10 @@
 
 #include "abi.h"
 #include "arch.h"
+#include "cpu.h"
 #include "fpu.h"
+#include "layout.h"
 #include "vmcb.h"
-#include "x86.h"
 
 #define CPUID_SVM_LEAF 0x8000000au
 #define CPUID_SVM (1u << 2)              /* leaf 0x80000001, ecx */
@@ -32,7 +33,6 @@ uint32_t svm_has_decode_assists;
 
 static uint32_t supported;               /* 1 once a CPU has found SVM, nested paging and enough identifiers */
 static uint32_t has_flush_asid;
-static uint32_t has_xsave;
 
 static uint8_t guest_block[NUM_VM][VMCB_BYTES] __attribute__((aligned(4096)));
 static uint8_t host_block[NUM_CPU][VMCB_BYTES] __attribute__((aligned(4096)));      /* the host's vmsave state */
@@ -41,6 +41,12 @@ static uint8_t io_permissions[IOPM_BYTES] __attribute__((aligned(4096)));       
 static uint8_t msr_permissions[MSRPM_BYTES] __attribute__((aligned(4096)));         /* two bits each: read, write */
 
 void svm_enter(uint64_t guest_vmcb, uint64_t *gpr, uint64_t host_vmcb);
+
+/* Of something in the kernel's image. */
+static uint64_t physical_address(const void *object)
+{
+    return (uint64_t)object - KERNEL_BASE;
+}
 
 /* ---- access to a control block ---- */
 
@@ -91,23 +97,22 @@ static void permissions_init(void)
 void svm_init_cpu(void)
 {
     uint32_t cpu = arch_cpu();
-    struct cpuid leaf = x86_cpuid(0x80000001, 0);
-    if (!(leaf.ecx & CPUID_SVM) || (x86_rdmsr(MSR_VM_CR) & VM_CR_SVM_DISABLED)) {
+    struct cpuid leaf = cpuid(0x80000001, 0);
+    if (!(leaf.ecx & CPUID_SVM) || (read_msr(MSR_VM_CR) & VM_CR_SVM_DISABLED)) {
         return;
     }
-    leaf = x86_cpuid(CPUID_SVM_LEAF, 0);
+    leaf = cpuid(CPUID_SVM_LEAF, 0);
     if (!(leaf.edx & SVM_NESTED_PAGING) || leaf.ebx <= NUM_VM) {
         return;
     }
-    x86_wrmsr(MSR_EFER, x86_rdmsr(MSR_EFER) | EFER_SVME);
-    x86_wrmsr(MSR_VM_HSAVE_PA, physical_address(host_save_area[cpu]));
+    write_msr(MSR_EFER, read_msr(MSR_EFER) | EFER_SVME);
+    write_msr(MSR_VM_HSAVE_PA, physical_address(host_save_area[cpu]));
     __asm__ volatile("vmsave %0" : : "a"(physical_address(host_block[cpu])) : "memory");
     if (cpu == 0) {
         permissions_init();
         svm_has_next_rip = !!(leaf.edx & SVM_NEXT_RIP);
         svm_has_decode_assists = !!(leaf.edx & SVM_DECODE_ASSISTS);
         has_flush_asid = !!(leaf.edx & SVM_FLUSH_ASID);
-        has_xsave = fpu_has_xsave();
         supported = 1;
     }
 }
@@ -178,7 +183,7 @@ void arch_vcpu_init(uint32_t vm)
     svm_guest[vm] = (struct svm_guest){0};
     svm_control_init(vm);
     svm_reset_state(vm);
-    fpu_reset(FPU_GUEST(vm));
+    fpu_reset_guest(vm);
 }
 
 void arch_vcpu_flush(uint32_t vm)
@@ -260,15 +265,14 @@ uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
     uint64_t host = physical_address(host_block[arch_cpu()]);
     uint64_t code;
     uint32_t went_on = 0;
-    fpu_take(FPU_GUEST(vm));
-    fpu_disable(); /* for the host: its next use of the vector unit must notice whose registers these are */
+    fpu_enter_guest(vm);
     do {
         prepare_entry(vm, nested_root);
         svm_enter(block, svm_guest[vm].gpr, host);
         code = vmcb_get(vm, VMCB_EXIT_CODE);
         /* What was injected is delivered, or it stands here again. */
         vmcb_set(vm, VMCB_EVENT_INJECT, svm_event_again(vmcb_get(vm, VMCB_EXIT_INT_INFO)));
-        if (has_xsave && fpu_repair_xcr0()) {
+        if (fpu_repair_components()) {
             save_debug_registers(vm);
             return svm_exit_reason(vm, SVM_EXIT_XSETBV);
         }

@@ -4,7 +4,6 @@
 #include "arch.h"
 #include "svm.h"
 #include "vmcb.h"
-#include "x86.h"
 
 #define RFLAGS_ALWAYS 0x2ul
 #define RFLAGS_DEFINED 0x3f7fd7ul

@@ -5,6 +5,12 @@
 
 #define VMCB_BYTES 4096u
 
+#define MSR_VM_CR 0xc0010114u
+#define MSR_VM_HSAVE_PA 0xc0010117u
+#define EFER_LME 0x100ul
+#define EFER_LMA 0x400ul
+#define EFER_SVME 0x1000ul
+
 /* ---- control area ---- */
 #define VMCB_INTERCEPT_DR 0x004u         /* 32 bits: reads in the low half, writes in the high half */
 #define VMCB_INTERCEPT_EXCEPTION 0x008u
