@@ -1,6 +1,6 @@
 //! Expressions, by precedence.
 
-use super::{broken_expr, too_high, Parsed, Parser};
+use super::{broken_expr, Parsed, Parser, MAX_HEIGHT, REFUSED_HEIGHT};
 use crate::lex::TokenKind;
 use crate::rule::Rule;
 use crate::source::Span;
@@ -29,12 +29,13 @@ impl Parser<'_> {
     /// Builds a node; one that grew too high becomes a reported, broken leaf.
     fn node(&mut self, kind: ExprKind, span: Span, children: &[u32]) -> Expr {
         let height = children.iter().max().map_or(0, |height| height + 1);
-        let expr = Expr { kind, span, height };
-        if too_high(&expr) {
-            self.fault(span, Rule::Nesting, "this expression is too long");
-            return broken_expr(span);
+        if height <= MAX_HEIGHT {
+            return Expr { kind, span, height };
         }
-        expr
+        if height < REFUSED_HEIGHT {
+            self.fault(span, Rule::Nesting, "this expression is too long");
+        }
+        Expr { height: REFUSED_HEIGHT, ..broken_expr(span) }
     }
 
     /// An expression, comma operator included.

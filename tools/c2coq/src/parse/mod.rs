@@ -39,7 +39,7 @@ pub fn parse(sources: &Sources, tokens: &[Token], faults: &mut Faults) -> Vec<It
         match parser.item() {
             Ok(Some(item)) => items.push(item),
             Ok(None) => {}
-            Err(Broken) => parser.skip_item(),
+            Err(Broken) => parser.skip_item(before),
         }
         if parser.at == before {
             parser.at += 1;
@@ -191,12 +191,12 @@ impl<'a> Parser<'a> {
         self.token().first && self.sources.at_line_start(self.span()) && self.starts_declaration()
     }
 
-    fn skip_item(&mut self) {
+    /// Passes what cannot be read of an item that began at token `begin`.
+    fn skip_item(&mut self, begin: usize) {
         self.depth = 0;
         let mut depth = 0usize;
-        let start = self.at;
         while !self.at_end() {
-            if self.at > start && self.at_new_item() {
+            if self.at > begin && self.at_new_item() {
                 return;
             }
             if self.is("{") {
@@ -215,9 +215,9 @@ impl<'a> Parser<'a> {
 }
 
 /// Height above which an expression is refused, so that walks over it cannot run out of stack.
-fn too_high(expr: &Expr) -> bool {
-    expr.height as usize > 2 * MAX_NESTING
-}
+const MAX_HEIGHT: u32 = 2 * MAX_NESTING as u32;
+/// Height of what was refused for its height: whatever is built on it is not reported again.
+const REFUSED_HEIGHT: u32 = u32::MAX / 2;
 
 fn broken_expr(span: Span) -> Expr {
     Expr { kind: ExprKind::Broken, span, height: 0 }

@@ -1,0 +1,9 @@
+/* expect: directive 4, directive 6 */
+#include <stdint.h>
+
+#pragma once
+#if 1
+#error stop
+#else
+#error not here
+#endif

@@ -1,0 +1,3 @@
+#include <stdint.h>
+static inline uint32_t one(void) { return 1; }
+uint32_t two(void);

@@ -1,0 +1,2 @@
+#include <stdint.h>
+static uint32_t copied[4];

@@ -1,0 +1,11 @@
+/* expect: prototype 4, prototype 6, prototype 7, prototype 9 */
+#include <stdint.h>
+
+static uint32_t f();
+static uint32_t g(uint32_t x);
+static uint64_t g(uint32_t x) { return 1; }
+uint32_t elsewhere(void);
+static uint32_t h(uint32_t x) {
+    x = g(x, x);
+    return x;
+}
