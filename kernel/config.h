@@ -32,6 +32,7 @@
 #define QUEUE_NOTIFICATION_BASE (QUEUE_ENDPOINT_RECV_BASE + NUM_ENDPOINT)
 #define QUEUE_CV_BASE (QUEUE_NOTIFICATION_BASE + NUM_NOTIFICATION)
 #define NUM_CV (2u * NUM_BBQ)    /* each bounded buffer has "not full" and "not empty" */
-#define NUM_QUEUE (QUEUE_CV_BASE + NUM_CV)
+#define QUEUE_PARKED_BASE (QUEUE_CV_BASE + NUM_CV) /* one per CPU and process: threads without budget */
+#define NUM_QUEUE (QUEUE_PARKED_BASE + NUM_CPU * NUM_PROCESS)
 
 #endif

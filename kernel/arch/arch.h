@@ -12,6 +12,8 @@
 uint32_t arch_cpu(void);        /* index of the CPU that runs this */
 uint32_t arch_cpu_count(void);  /* CPUs started */
 
+uint32_t arch_highest_bit(uint64_t word); /* index of the highest set bit; requires word != 0 */
+
 /* ---- atomic cells, each on a cache line of its own ---- */
 #define NUM_ATOMIC_CELL 32768u
 uint64_t arch_atomic_load(uint32_t cell);                                      /* acquire */
@@ -34,6 +36,7 @@ void arch_frame_clear(uint32_t frame);
 #define ARCH_PTE_UNCACHED 0x18ul        /* PWT | PCD, for device windows */
 #define ARCH_PTE_NO_EXECUTE 0x8000000000000000ul
 #define ARCH_PTE_OWNED 0x200ul          /* software bit: the frame belongs to the process (not a device, not the image) */
+#define ARCH_PTE_PINNED 0x400ul         /* software bit: stays mapped until the process ends */
 #define ARCH_PTE_FRAME_SHIFT 12u
 #define ARCH_PTE_FRAME_MASK 0x000ffffffffff000ul
 uint64_t arch_kernel_map_entry(uint32_t index); /* entry 256..511 that every page map's root shares */
@@ -92,21 +95,26 @@ void arch_power_off(uint32_t code);     /* ends the run; does not return */
 #define UCTX_R13 12u
 #define UCTX_R14 13u
 #define UCTX_R15 14u
-#define UCTX_RIP 15u
-#define UCTX_RFLAGS 16u
-#define UCTX_RSP 17u
-#define UCTX_FULL_RETURN 18u            /* 1: leave by iretq; 0: by sysret, which destroys rcx and r11 */
-#define UCTX_VECTOR 19u                 /* of the last exception */
-#define UCTX_ERROR_CODE 20u
-#define UCTX_FAULT_ADDRESS 21u
+#define UCTX_VECTOR 15u                 /* of the last exception or interrupt */
+#define UCTX_ERROR_CODE 16u
+#define UCTX_RIP 17u
+#define UCTX_CS 18u                     /* constant; 17..21 is the frame of iretq */
+#define UCTX_RFLAGS 19u
+#define UCTX_RSP 20u
+#define UCTX_SS 21u                     /* constant */
+#define UCTX_FAULT_ADDRESS 22u
+#define UCTX_FULL_RETURN 23u            /* 1: leave by iretq; 0: by sysret, which destroys rcx and r11 */
 #define UCTX_WORDS 24u
 uint64_t arch_uctx_get(uint32_t thread, uint32_t word);
+/* Keeps only the lower half's address bits of UCTX_RIP and the flags a user may change of UCTX_RFLAGS; the rest as given.
+ * UCTX_CS and UCTX_SS must not be set. */
 void arch_uctx_set(uint32_t thread, uint32_t word, uint64_t value);
 void arch_fpu_reset(uint32_t thread);   /* fresh vector state; requires that the thread runs nowhere */
 void arch_fpu_use(void);                /* the current thread touched the vector unit: load its state */
 
 /* ---- threads: kernel stacks and switching ---- */
-void arch_thread_init(uint32_t thread); /* next switch to it starts in trap_leave() on an empty kernel stack */
+void arch_thread_init(uint32_t thread); /* clears its user context; next switch to it calls trap_leave() on an empty
+                                         * kernel stack, then goes to user mode with the context set by then */
 void arch_switch(uint32_t from, uint32_t to); /* returns when someone switches back to `from` */
 
 /* ---- guests (AMD SVM; Intel VT-x later). vm < NUM_VM ---- */

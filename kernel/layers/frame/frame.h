@@ -1,0 +1,50 @@
+/* Physical memory by 4 KiB frame: which frames are free, and which processes own each of the others. Every owner pays one
+ * frame of its container. A frame is free again when its last owner leaves, and cleared before anyone gets it.
+ * Allocation takes the same few steps however full memory is: a bitmap of free frames with three levels of summaries.
+ *
+ * Lock: LOCK_FRAME guards everything here. */
+#ifndef ASHLAR_FRAME_H
+#define ASHLAR_FRAME_H
+
+#include <stdint.h>
+
+#include "config.h"
+
+#define FRAME_RESERVED 0u  /* not memory, or the kernel's, or the image's: never handed out */
+#define FRAME_FREE 1u
+#define FRAME_ALLOCATED 2u
+
+#define FRAME_NO_QUOTA 0xfffffffeu /* frame_alloc: the owner's container has no frame left */
+
+/* Requires: start-up, one CPU runs. Ensures: every frame is reserved. */
+void frame_init(void);
+
+/* Requires: start-up; first + count <= NUM_FRAME. Ensures: the reserved ones among these frames are free. */
+void frame_make_usable(uint32_t first, uint32_t count);
+
+/* Gives process owner a cleared frame that nobody else owns, charged to its container. Requires: owner < NUM_PROCESS.
+ * Returns the frame; FRAME_NO_QUOTA; NONE (the machine has no free frame). */
+uint32_t frame_alloc(uint32_t owner);
+
+/* Adds p to the owners of frame, charged to p's container. Requires: p < NUM_PROCESS.
+ * Returns STATUS_OK; ERR_BAD_STATE (the frame is not allocated, or p owns it already, or p has no container);
+ * ERR_QUOTA. */
+uint32_t frame_add_owner(uint32_t frame, uint32_t p);
+
+/* Removes p from the owners of frame and refunds it; the last owner frees the frame. Requires: p < NUM_PROCESS; p can no
+ * longer reach the frame. Returns STATUS_OK; ERR_BAD_STATE (p does not own it). */
+uint32_t frame_remove_owner(uint32_t frame, uint32_t p);
+
+/* Bit p: process p owns the frame. 0 for a frame that is not allocated or out of range. */
+uint64_t frame_owners(uint32_t frame);
+
+/* FRAME_*; FRAME_RESERVED for a frame out of range. */
+uint32_t frame_state(uint32_t frame);
+
+/* Free frames of the machine. */
+uint32_t frame_free_count(void);
+
+/* Also compares the owners of all frames with the containers' usage. */
+uint32_t frame_check(void);
+
+#endif

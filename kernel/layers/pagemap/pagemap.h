@@ -1,0 +1,56 @@
+/* Page maps: 4-level tables, one per process, that translate user addresses. The upper half is the kernel's, the same in
+ * all of them and never accessible to user programs; nothing here writes it after creation.
+ * Invariant: a leaf entry of kind owned names a frame that the process owns; every table is a frame of the process.
+ * Tables stay until the map is destroyed, also when they become empty.
+ *
+ * Lock: LOCK_PAGEMAP_BASE + p guards page map p. All functions require p < NUM_PROCESS. */
+#ifndef ASHLAR_PAGEMAP_H
+#define ASHLAR_PAGEMAP_H
+
+#include <stdint.h>
+
+#include "config.h"
+
+#define PAGEMAP_OWNED 0u  /* frame of the process */
+#define PAGEMAP_IMAGE 1u  /* frame that is nobody's: the image's, a vcpu page */
+#define PAGEMAP_DEVICE 2u /* device registers: not cached */
+
+/* Requires: start-up, one CPU runs. Ensures: no page map exists. */
+void pagemap_init(void);
+
+/* Makes an empty page map; its root is charged to p.
+ * Returns STATUS_OK; ERR_BAD_STATE (it exists); ERR_QUOTA; ERR_NO_MEMORY. */
+uint32_t pagemap_create(uint32_t p);
+
+/* Maps the page at vaddr to frame with PROT_* prot (reading is always allowed). At most 3 new tables are charged to p.
+ * Requires: kind PAGEMAP_OWNED: p owns the frame, and it is mapped nowhere else in p.
+ * Returns, on errors with nothing changed: STATUS_OK; ERR_BAD_STATE (p has no page map); ERR_BAD_ADDRESS (not page
+ * aligned or not in user space); ERR_BAD_ARGUMENT (write and execute together, or a kind that is none);
+ * ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
+uint32_t pagemap_map(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
+
+/* Takes the page at vaddr out. Returns the entry it had, 0 if there was none. CPUs may still hold the translation: the
+ * caller must call tlb_invalidate before anyone else gets the frame. */
+uint64_t pagemap_unmap(uint32_t p, uint64_t vaddr);
+
+/* The entry (ARCH_PTE_*) of the page at vaddr; 0 if there is none, or vaddr is no user page address. */
+uint64_t pagemap_walk(uint32_t p, uint64_t vaddr);
+
+/* The frame at vaddr if it is p's own (kind owned) and mapped at least with prot; else NONE. */
+uint32_t pagemap_frame(uint32_t p, uint64_t vaddr, uint32_t prot);
+
+/* Marks the page at vaddr, if there is one, with ARCH_PTE_PINNED. */
+void pagemap_pin(uint32_t p, uint64_t vaddr);
+
+/* Takes one bounded piece of the page map away: leaf pages (owned frames lose their owner p), tables, at last the root.
+ * Requires: no CPU has the map loaded or will load it, nobody else maps in it.
+ * Returns 1 if there is more to do, 0 if the map does not exist any more. */
+uint32_t pagemap_destroy_step(uint32_t p);
+
+/* Loads p's map, or one without user half, on this CPU. Requires: p's map exists. */
+void pagemap_load(uint32_t p);
+void pagemap_load_kernel(void);
+
+uint32_t pagemap_check(void);
+
+#endif
