@@ -22,8 +22,11 @@ pub const NUM_VM: u32 = 8;
 pub const NUM_GRANT: u32 = 64;
 pub const NUM_CONSOLE: u32 = 24;
 pub const NUM_PRIORITY: u32 = 256;
-pub const NUM_FRAME: u32 = 1048576;
+pub const NUM_FRAME: u64 = 1048576;
 pub const NONE: u32 = 0xffff_ffff;
+
+/// Segments of all processes together, as kernel/layers/process/process.h bounds them.
+pub const NUM_SEGMENT: u32 = 512;
 
 /// Priorities that a description may give; the kernel keeps 0 and the highest for itself.
 pub const MIN_PRIORITY: u64 = 1;

@@ -3,11 +3,14 @@
 //! Knows: where files stand, and in which order the stages run.
 //! Does not know: any particular check.
 
-use crate::check;
+use crate::check::{check as check_meaning, cpus_needed, KERNEL_CONSOLE};
 use crate::codes::Code;
 use crate::description::{self, machine, Description, Machine};
 use crate::diagnostic::{Diagnostic, Report};
+use crate::file::{named_files, read_all, Strictness};
+use crate::memory;
 use crate::read::read;
+use crate::resolve;
 use crate::schema;
 use crate::source::{Source, Span};
 use crate::Assets;
@@ -56,23 +59,20 @@ pub struct Emulator {
 /// Every fault of the description at `path`, of its machine file, and of those programs and guest files that exist
 /// already. Needs nothing built.
 pub fn check(path: &Path, assets: &Assets) -> Report {
-    match load(path, assets) {
-        Ok(system) => match crate::resolve::resolve_present(&system, assets) {
-            Ok(_) => Report::default(),
-            Err(report) => report,
-        },
-        Err(report) => report,
-    }
+    load(path, assets).err().unwrap_or_default()
 }
 
-/// Reads and checks the description at `path` and its machine file; all their faults, if there is one.
+/// The system described at `path`, or every fault that [`check`] finds.
 pub fn load(path: &Path, assets: &Assets) -> Result<System, Report> {
     let mut report = Report::default();
     let source = read_source(path, &mut report, None)?;
     let document = read(&source, schema::system::TABLES, &mut report);
     let description = description::build(&document, &stem(path));
     let machine = load_machine(&description, assets, &mut report);
-    check::check(&description, machine.as_ref(), &document, assets, &mut report);
+    check_meaning(&description, machine.as_ref(), &document, assets, &mut report);
+    let files = read_all(&description, assets, Strictness::Present, &mut report);
+    memory::plan(&description, machine.as_ref(), &files, assets, &mut report);
+    resolve::check_tables(&description, machine.as_ref(), &files, assets, &mut report);
     report.sort();
     match machine {
         Some(machine) if report.is_clean() => Ok(system(description, machine, assets)),
@@ -127,11 +127,11 @@ fn system(description: Description, machine: Machine, assets: &Assets) -> System
     let files: BTreeSet<String> = description
         .processes
         .iter()
-        .flat_map(crate::file::named_files)
+        .flat_map(named_files)
         .filter(|name| assets.files.contains_key(&name.value))
         .map(|name| name.value.clone())
         .collect();
-    let mut consoles = vec![ConsoleInfo { name: crate::check::KERNEL_CONSOLE.to_string(), up: None }];
+    let mut consoles = vec![ConsoleInfo { name: KERNEL_CONSOLE.to_string(), up: None }];
     consoles.extend(description.consoles.iter().map(|console| ConsoleInfo {
         name: console.name.value.clone(),
         up: console.up.as_ref().map(|up| up.value.clone()),
@@ -139,7 +139,7 @@ fn system(description: Description, machine: Machine, assets: &Assets) -> System
     System {
         name: description.name.clone(),
         about: description.about.clone(),
-        cpus: check::cpus_needed(&description) as u32,
+        cpus: cpus_needed(&description) as u32,
         programs: programs.into_iter().collect(),
         files: files.into_iter().collect(),
         consoles,

@@ -6,6 +6,7 @@ use crate::read::{Document, TableData};
 
 const DEFAULT_PRIORITY: u64 = 100;
 const DEFAULT_STACK: u64 = 64 * KIB;
+const DEFAULT_COMMAND_LINE: &str = "console=ttyS0";
 const DEFAULT_MONITOR: &str = "vmm";
 
 /// The description in `document`, with defaults filled in. A key left out because it was faulty takes its default.
@@ -46,6 +47,7 @@ fn process(table: &TableData) -> Process {
     Process {
         name: table.name.clone(),
         program,
+        loaded_by_parent: !is_vm && !table.has("program"),
         vm: is_vm.then(|| vm(table)),
         quota: table.number("quota").cloned(),
         stack: table.number("stack").map_or(DEFAULT_STACK, |number| number.value),
@@ -72,7 +74,7 @@ fn vm(table: &TableData) -> Vm {
         memory: table.number("memory").cloned(),
         kernel: table.text("kernel").cloned(),
         initrd: table.text("initrd").cloned(),
-        cmdline: table.text("cmdline").map_or_else(String::new, |text| text.value.clone()),
+        cmdline: table.text("cmdline").map_or_else(|| DEFAULT_COMMAND_LINE.to_string(), |text| text.value.clone()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A machine description as typed data.
 
 use super::Name;
-use crate::layout::GIB;
+use crate::layout::{GIB, NUM_FRAME, PAGE_SIZE};
 use crate::read::{Document, TableData};
 use crate::source::{Source, Span, Spanned};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub struct Line {
 impl Machine {
     /// Memory that the kernel can use: what lies below 4 GiB.
     pub fn usable_memory(&self) -> Option<u64> {
-        Some(self.memory.as_ref()?.value.min(self.low_memory).min(4 * GIB))
+        Some(self.memory.as_ref()?.value.min(self.low_memory).min(NUM_FRAME * PAGE_SIZE))
     }
 }
 

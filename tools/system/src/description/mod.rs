@@ -37,6 +37,8 @@ pub type Name = Spanned<String>;
 pub struct Process {
     pub name: Name,
     pub program: Option<Name>,
+    /// It names no program: its parent loads one.
+    pub loaded_by_parent: bool,
     pub vm: Option<Vm>,
     pub cpu: Spanned<u64>,
     pub priority: u64,
@@ -139,4 +141,22 @@ pub struct Console {
     pub name: Name,
     pub up: Option<Name>,
     pub input: Option<Name>,
+}
+
+impl Description {
+    pub fn process(&self, name: &str) -> Option<&Process> {
+        self.processes.iter().find(|process| process.name.value == name)
+    }
+
+    pub fn notification(&self, name: &str) -> Option<&Notification> {
+        self.notifications.iter().find(|notification| notification.name.value == name)
+    }
+
+    pub fn endpoint(&self, name: &str) -> Option<&Endpoint> {
+        self.endpoints.iter().find(|endpoint| endpoint.name.value == name)
+    }
+
+    pub fn console(&self, name: &str) -> Option<&Console> {
+        self.consoles.iter().find(|console| console.name.value == name)
+    }
 }

@@ -21,8 +21,10 @@ pub struct Document {
 pub struct TableData {
     pub spec: &'static TableSpec,
     pub name: Spanned<String>,
-    /// Key, where it stands, value.
-    pub fields: Vec<(&'static str, Span, Field)>,
+    /// Keys whose value could be read: key, value.
+    pub fields: Vec<(&'static str, Field)>,
+    /// Every known key that was written, with a value that could be read or not.
+    written: Vec<&'static str>,
 }
 
 impl Document {
@@ -33,7 +35,12 @@ impl Document {
 
 impl TableData {
     fn field(&self, key: &str) -> Option<&Field> {
-        self.fields.iter().find(|(name, _, _)| *name == key).map(|(_, _, field)| field)
+        self.fields.iter().find(|(name, _)| *name == key).map(|(_, field)| field)
+    }
+
+    /// Whether the key was written, however faulty its value.
+    pub fn has(&self, key: &str) -> bool {
+        self.written.contains(&key)
     }
 
     pub fn text(&self, key: &str) -> Option<&Spanned<String>> {
@@ -175,28 +182,28 @@ impl Reader<'_> {
             return None;
         };
         let mut fields = Vec::new();
-        let mut tried: Vec<&str> = Vec::new();
+        let mut written = Vec::new();
         for (key, value) in table {
             let key_name = key.get_ref().as_ref();
             match spec.all_keys().find(|known| known.name == key_name) {
                 Some(known) => {
-                    tried.push(known.name);
+                    written.push(known.name);
                     if let Some(field) = field::read(self, known, value) {
-                        fields.push((known.name, key.span(), field));
+                        fields.push((known.name, field));
                     }
                 }
                 None => self.unknown_key(key_name, &key.span(), spec),
             }
         }
         for known in spec.all_keys().filter(|known| known.need == Need::Required) {
-            if !self.broken && !tried.contains(&known.name) {
+            if !self.broken && !written.contains(&known.name) {
                 let owner = if spec.named { format!("{} `{}`", spec.name, name.value) } else { spec.header() };
                 let message = format!("{owner} has no `{}`", known.name);
                 let remedy = format!("add `{} = ...`, {}. {}", known.name, known.kind.describe(), known.meaning);
                 self.fault(Code::MissingKey, &message, &remedy, &name.span, "in this table");
             }
         }
-        Some(TableData { spec, name, fields })
+        Some(TableData { spec, name, fields, written })
     }
 
     fn unknown_table(&mut self, name: &str, span: &Span, specs: &'static [TableSpec]) {

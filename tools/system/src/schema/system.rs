@@ -29,10 +29,12 @@ const SYSTEM: TableSpec = TableSpec {
     ]],
 };
 
-const PROGRAM: &[KeySpec] = &[required(
+const PROGRAM: &[KeySpec] = &[optional(
     "program",
     Kind::Name(Object::Program),
-    "The program it runs, without `.elf`. Several processes may run the same program.",
+    "loaded by its parent at run time",
+    "The program it runs, without `.elf`. Several processes may run the same program. A process that starts at boot \
+     must have one.",
 )];
 
 /// Keys that a process and a virtual machine's monitor share.
@@ -141,7 +143,7 @@ const VM: TableSpec = TableSpec {
             required("memory", Kind::Size(16 * MIB, 3 * GIB), "Memory of the guest. Whole MiB."),
             required("kernel", Kind::Name(Object::File), "The guest's kernel: a Linux bzImage; named like `files`."),
             optional("initrd", Kind::Name(Object::File), "none", "The guest's initial ramdisk; named like `files`."),
-            optional("cmdline", Kind::Text, "empty", "The guest kernel's command line."),
+            optional("cmdline", Kind::Text, "\"console=ttyS0\"", "The guest kernel's command line."),
             optional("monitor", Kind::Name(Object::Program), "\"vmm\"", "The program that monitors it."),
         ],
         RUNNING,

@@ -1,0 +1,71 @@
+//! Parents and children: a tree, with somebody to start it.
+
+use crate::codes::Code;
+use crate::description::{Description, Process};
+use crate::diagnostic::{Diagnostic, Report};
+
+pub fn check(description: &Description, report: &mut Report) {
+    for process in &description.processes {
+        ancestors(description, process, report);
+        needs_parent(description, process, report);
+        needs_program(description, process, report);
+    }
+    let somebody = description.processes.iter().any(Process::starts_at_boot);
+    if !somebody && (report.is_clean() || !description.processes.is_empty()) {
+        let message = "no process starts at boot";
+        let remedy = "give a process `start = \"boot\"`, or add one";
+        let span = description.processes.first().map_or(0..0, |process| process.name.span.clone());
+        report.push(Diagnostic::new(Code::NothingStarts, message, remedy).at(
+            &description.source,
+            &span,
+            "waits for a parent, as does every other",
+        ));
+    }
+}
+
+fn ancestors(description: &Description, process: &Process, report: &mut Report) {
+    let Some(parent) = &process.parent else { return };
+    let mut here = Some(parent.value.as_str());
+    for _ in 0..=description.processes.len() {
+        match here {
+            Some(name) if name == process.name.value => {
+                let message = format!("`{}` is its own ancestor", process.name.value);
+                let remedy = "take `parent` out of one process of the circle";
+                report.push(Diagnostic::new(Code::OwnAncestor, message, remedy).at(
+                    &description.source,
+                    &parent.span,
+                    "leads back to it",
+                ));
+                return;
+            }
+            Some(name) => here = description.process(name).and_then(|up| Some(up.parent.as_ref()?.value.as_str())),
+            None => return,
+        }
+    }
+}
+
+fn needs_parent(description: &Description, process: &Process, report: &mut Report) {
+    if process.parent.is_some() {
+        return;
+    }
+    let by_parent = process.start.as_ref().filter(|start| start.value == "parent");
+    for key in by_parent.into_iter().chain(&process.on_death) {
+        let message = format!("`{}` has no parent", process.name.value);
+        let remedy = "name its parent: parent = \"...\"";
+        report.push(Diagnostic::new(Code::NoParent, message, remedy).at(
+            &description.source,
+            &key.span,
+            "speaks of the parent",
+        ));
+    }
+}
+
+/// A process without a program is loaded by its parent, so somebody must start it.
+fn needs_program(description: &Description, process: &Process, report: &mut Report) {
+    if process.loaded_by_parent && process.starts_at_boot() {
+        let message = format!("process `{}` starts at boot, but has no `program`", process.name.value);
+        let remedy = "add program = \"...\", or a parent that loads one";
+        let fault = Diagnostic::new(Code::MissingKey, message, remedy);
+        report.push(fault.at(&description.source, &process.name.span, "in this table"));
+    }
+}

@@ -1,0 +1,42 @@
+//! What the parts of a description must be together.
+//!
+//! Knows: names that must exist, trees that must be trees, owners that must be single, tables that must fit.
+//! Does not know: file contents (`file`) and memory needs (`memory`).
+//! Each check looks at the whole description, skips what an earlier fault left unknown, and reports all it finds.
+
+mod channel;
+mod count;
+mod family;
+mod machine;
+mod names;
+mod owner;
+mod processor;
+
+use crate::description::{Description, Machine};
+use crate::diagnostic::Report;
+use crate::read::Document;
+use crate::Assets;
+
+pub use processor::cpus_needed;
+
+/// The console that the kernel keeps for itself: always there, always number 0.
+pub const KERNEL_CONSOLE: &str = "kernel";
+
+/// Runs every check. `machine` is missing if its file could not be read.
+pub fn check(
+    description: &Description,
+    machine: Option<&Machine>,
+    document: &Document,
+    assets: &Assets,
+    report: &mut Report,
+) {
+    names::check(description, machine, document, assets, report);
+    family::check(description, report);
+    channel::check(description, report);
+    count::check(description, report);
+    processor::check(description, machine, report);
+    if let Some(machine) = machine {
+        machine::check(machine, report);
+        owner::check(description, machine, report);
+    }
+}

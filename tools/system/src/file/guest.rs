@@ -1,0 +1,135 @@
+//! Linux kernels and initial ramdisks for guests.
+//!
+//! Knows: the bzImage set-up header (Linux x86 boot protocol) and how archives begin.
+//! Does not know: how a guest is started; its monitor does that.
+
+use super::Flaw;
+use crate::codes::Code;
+
+const BOOT_FLAG: usize = 0x1fe;
+const SETUP_SECTORS: usize = 0x1f1;
+const SYSTEM_SIZE: usize = 0x1f4;
+const MAGIC: usize = 0x202;
+const VERSION: usize = 0x206;
+const LOAD_FLAGS: usize = 0x236;
+const PREFERRED_ADDRESS: usize = 0x258;
+const INIT_SIZE: usize = 0x260;
+const HEADER_END: usize = 0x264;
+
+const SECTOR: u64 = 512;
+const LEAST_VERSION: u16 = 0x020c;
+const HAS_64_BIT_ENTRY: u16 = 1;
+
+/// First bytes of the archives and packings that Linux unpacks.
+const INITRD_BEGINNINGS: &[&[u8]] = &[
+    b"070701",
+    b"070702",
+    b"\x1f\x8b",
+    b"\xfd7zXZ\0",
+    b"\x28\xb5\x2f\xfd",
+    b"\x02\x21\x4c\x18",
+    b"\x89LZO",
+    b"BZh",
+    b"\x5d\0\0",
+];
+
+/// A bzImage for 64-bit x86, whole.
+pub fn check_kernel(bytes: &[u8]) -> Result<(), Flaw> {
+    let flaw = |reason: String| {
+        let message = format!("not a usable guest kernel: {reason}");
+        Err(Flaw { code: Code::DamagedKernel, message, remedy: "fetch the kernel again, or name a Linux bzImage" })
+    };
+    if bytes.len() < HEADER_END {
+        return flaw(format!("{} bytes are less than its header", bytes.len()));
+    }
+    if u16_at(bytes, BOOT_FLAG) != 0xaa55 {
+        return flaw("the boot flag 0xAA55 is missing".into());
+    }
+    if &bytes[MAGIC..MAGIC + 4] != b"HdrS" {
+        return flaw("the signature HdrS is missing".into());
+    }
+    let version = u16_at(bytes, VERSION);
+    if version < LEAST_VERSION {
+        return flaw(format!("boot protocol {}.{}, but 2.12 is the least", version >> 8, version & 0xff));
+    }
+    if u16_at(bytes, LOAD_FLAGS) & HAS_64_BIT_ENTRY == 0 {
+        return flaw("it has no 64-bit entry point".into());
+    }
+    let setup = match bytes[SETUP_SECTORS] {
+        0 => 4,
+        sectors => u64::from(sectors),
+    };
+    let whole = (setup + 1) * SECTOR + u64::from(u32_at(bytes, SYSTEM_SIZE)) * 16;
+    // The last paragraph may be cut: the size is rounded up to 16 bytes.
+    if (bytes.len() as u64) + 16 <= whole {
+        return flaw(format!("it has {} bytes, but its header says {whole}", bytes.len()));
+    }
+    Ok(())
+}
+
+/// End of the memory that the unpacked kernel uses, if the header tells.
+pub fn memory_end(kernel: &[u8]) -> Option<u64> {
+    check_kernel(kernel).ok()?;
+    let address = u64::from_le_bytes(kernel.get(PREFERRED_ADDRESS..PREFERRED_ADDRESS + 8)?.try_into().ok()?);
+    address.checked_add(u64::from(u32_at(kernel, INIT_SIZE)))
+}
+
+/// A cpio archive, plain or packed.
+pub fn check_initrd(bytes: &[u8]) -> Result<(), Flaw> {
+    if INITRD_BEGINNINGS.iter().any(|beginning| bytes.starts_with(beginning)) {
+        return Ok(());
+    }
+    let message = "not an initial ramdisk: it begins like no archive that Linux unpacks".into();
+    Err(Flaw { code: Code::DamagedInitrd, message, remedy: "build or fetch it again" })
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel() -> Vec<u8> {
+        let mut bytes = vec![0; 0x400 + 512];
+        bytes[SETUP_SECTORS] = 1;
+        bytes[SYSTEM_SIZE] = 32;
+        bytes[BOOT_FLAG] = 0x55;
+        bytes[BOOT_FLAG + 1] = 0xaa;
+        bytes[MAGIC..MAGIC + 4].copy_from_slice(b"HdrS");
+        bytes[VERSION] = 0x0f;
+        bytes[VERSION + 1] = 2;
+        bytes[LOAD_FLAGS] = 1;
+        bytes[PREFERRED_ADDRESS + 3] = 1;
+        bytes[INIT_SIZE + 2] = 0x10;
+        bytes
+    }
+
+    #[test]
+    fn a_whole_kernel_is_taken_and_each_damage_is_not() {
+        assert!(check_kernel(&kernel()).is_ok());
+        assert_eq!(memory_end(&kernel()), Some((16 << 20) + (1 << 20)));
+        for at in [BOOT_FLAG, MAGIC, VERSION + 1, LOAD_FLAGS] {
+            let mut bytes = kernel();
+            bytes[at] = 0;
+            assert!(check_kernel(&bytes).is_err(), "{at:#x}");
+        }
+        let whole = kernel();
+        for length in [0, 100, HEADER_END, whole.len() - 16] {
+            assert!(check_kernel(&whole[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn initial_ramdisks_are_told_by_their_beginning() {
+        assert!(check_initrd(b"070701xxxx").is_ok());
+        assert!(check_initrd(b"\x1f\x8bxx").is_ok());
+        assert!(check_initrd(b"<html>").is_err());
+        assert!(check_initrd(b"").is_err());
+    }
+}

@@ -1,0 +1,48 @@
+//! The environment page of a process, from its grants and the description.
+
+use super::grants::{sender_badge, signal_bit};
+use super::ids::Ids;
+use super::resolved::Grant;
+use crate::description::Process;
+use crate::environment::Environment;
+use crate::memory::Mapped;
+
+pub fn environment(ids: &Ids, process: &Process, grants: &[Grant], files: &[Mapped]) -> Environment {
+    let description = ids.description;
+    let mut page = Environment::default();
+    let is_me = |name: &crate::description::Name| name.value == process.name.value;
+    page.line(format_args!("name"), &process.name.value);
+    for grant in grants {
+        page.line(format_args!("slot.{}", grant.name), grant.slot);
+    }
+    for endpoint in description.endpoints.iter().filter(|endpoint| endpoint.receiver.as_ref().is_some_and(is_me)) {
+        for (place, sender) in endpoint.senders.iter().enumerate() {
+            page.line(format_args!("badge.{}.{}", endpoint.seen_as, sender.value), sender_badge(place));
+        }
+    }
+    for notification in description.notifications.iter().filter(|object| object.waiter.as_ref().is_some_and(is_me)) {
+        for (place, signaller) in notification.signallers.iter().enumerate() {
+            page.line(format_args!("bit.{}.{}", notification.seen_as, signaller.value), signal_bit(place));
+        }
+    }
+    page.line(format_args!("thread.main"), 0);
+    for (index, thread) in (1..).zip(&process.threads) {
+        let index: u32 = index;
+        page.line(format_args!("thread.{}", thread.name.value), index);
+    }
+    for file in files {
+        page.line(format_args!("file.{}", file.name), format_args!("{:#x} {}", file.vaddr, file.size));
+    }
+    if let (Some(period), Some(budget)) = (&process.period, &process.budget) {
+        page.line(format_args!("period_ns"), period.value);
+        page.line(format_args!("budget_ns"), budget.value);
+    }
+    if let Some(vm) = &process.vm {
+        page.line(format_args!("arg.memory"), vm.memory.as_ref().map_or(0, |memory| memory.value));
+        page.line(format_args!("arg.cmdline"), &vm.cmdline);
+    }
+    for (key, value) in &process.args {
+        page.line(format_args!("arg.{}", key.value), &value.value);
+    }
+    page
+}

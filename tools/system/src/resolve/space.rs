@@ -1,0 +1,135 @@
+//! A process's address space: its segments in memory and in the image.
+
+use super::ids::Ids;
+use super::payload::Payload;
+use super::resolved::{Grant, Process as ResolvedProcess, Ref, Segment, Thread};
+use crate::description::Process;
+use crate::environment::Environment;
+use crate::file::{path_of, Files};
+use crate::layout::*;
+use crate::memory::{mapped_files, pages, Share};
+use crate::Assets;
+
+/// Process `index` with everything about it but other objects.
+#[allow(clippy::too_many_arguments)]
+pub fn process(
+    ids: &Ids,
+    index: u32,
+    process: &Process,
+    share: Share,
+    grants: Vec<Grant>,
+    page: &Environment,
+    (files, assets): (&Files, &Assets),
+    payload: &mut Payload,
+) -> ResolvedProcess {
+    let program = process.program.as_ref().and_then(|name| files.programs.get(&name.value));
+    let reference = |id: Option<u32>, name: &crate::description::Name| {
+        Some(Ref { id: id?, name: name.value.clone() })
+    };
+    ResolvedProcess {
+        id: index,
+        name: process.name.value.clone(),
+        program: process.program.as_ref().map(|name| name.value.clone()),
+        parent: process.parent.as_ref().and_then(|name| reference(ids.process(name), name)),
+        starts_at_boot: process.starts_at_boot(),
+        quota_frames: share.quota as u32,
+        need_frames: share.need,
+        entry: program.map_or(0, |program| program.entry),
+        stack_top: if process.loaded_by_parent { 0 } else { STACK_TOP },
+        argument: ENV_VADDR,
+        period_ns: process.period.as_ref().map_or(0, |period| period.value),
+        budget_ns: process.budget.as_ref().map_or(0, |budget| budget.value),
+        fault_endpoint: process.fault_endpoint.as_ref().and_then(|name| reference(ids.endpoint(name), name)),
+        threads: threads(ids, index, process),
+        segments: segments(ids, process, page, files, assets, payload),
+        grants,
+        environment: page.text().lines().map(str::to_string).collect(),
+    }
+}
+
+fn threads(ids: &Ids, index: u32, process: &Process) -> Vec<Thread> {
+    let first = ids.first_thread(index);
+    let main = ("main", process.cpu.value, process.priority);
+    let others = process.threads.iter().map(|thread| (thread.name.value.as_str(), thread.cpu.value, thread.priority));
+    std::iter::once(main)
+        .chain(others)
+        .zip(first..)
+        .map(|((name, cpu, priority), id)| Thread {
+            id,
+            name: name.to_string(),
+            cpu: cpu as u32,
+            priority: priority as u32,
+        })
+        .collect()
+}
+
+fn segments(
+    ids: &Ids,
+    process: &Process,
+    page: &Environment,
+    files: &Files,
+    assets: &Assets,
+    payload: &mut Payload,
+) -> Vec<Segment> {
+    let mut out = Vec::new();
+    if let Some((name, program)) = process.program.as_ref().and_then(|name| {
+        let program = files.programs.get(&name.value)?;
+        Some((&name.value, program))
+    }) {
+        for (index, segment) in program.segments.iter().enumerate() {
+            let what = format!("program {name}, segment {index}");
+            let copied = segment.prot & PROT_WRITE != 0;
+            let mut contents = segment.contents.clone();
+            if !copied {
+                contents.resize(segment.memory_size as usize, 0);
+            }
+            let image_offset = if contents.is_empty() { 0 } else { payload.place(&what, &contents) };
+            out.push(Segment {
+                what,
+                vaddr: segment.vaddr,
+                memory_size: segment.memory_size,
+                image_offset,
+                image_size: contents.len() as u64,
+                prot: segment.prot,
+                copied,
+            });
+        }
+    }
+    if !process.loaded_by_parent {
+        let size = pages(process.stack) * PAGE_SIZE;
+        out.push(Segment {
+            what: "stack of the first thread".into(),
+            vaddr: STACK_TOP - size,
+            memory_size: size,
+            image_offset: 0,
+            image_size: 0,
+            prot: PROT_READ | PROT_WRITE,
+            copied: true,
+        });
+    }
+    let mut page_bytes = page.text().as_bytes().to_vec();
+    page_bytes.push(0);
+    let what = format!("environment of {}", process.name.value);
+    out.push(read_only(what, ENV_VADDR, &page_bytes, payload));
+    for file in mapped_files(ids.description, process, files, assets) {
+        let path = path_of(ids.description, assets, file.file);
+        let bytes = path.as_ref().and_then(|path| files.contents.get(path)).filter(|bytes| !bytes.is_empty());
+        if let Some(bytes) = bytes {
+            out.push(read_only(format!("file {}", file.file), file.vaddr, bytes, payload));
+        }
+    }
+    out
+}
+
+/// The image's own frames, mapped read-only.
+fn read_only(what: String, vaddr: u64, bytes: &[u8], payload: &mut Payload) -> Segment {
+    Segment {
+        vaddr,
+        memory_size: pages(bytes.len() as u64) * PAGE_SIZE,
+        image_offset: payload.place(&what, bytes),
+        image_size: bytes.len() as u64,
+        prot: PROT_READ,
+        copied: false,
+        what,
+    }
+}

@@ -1,0 +1,169 @@
+//! The boot table: the resolved system in the layout that start-up reads.
+//!
+//! Knows: the layout of kernel/boot/boot_table.h. Does not know: how any number in it was found (`resolve`).
+
+pub mod crc32;
+pub mod record;
+
+use crate::layout::*;
+use crate::resolve::resolved::{Ref, Resolved};
+use record::{name, Record, Section};
+
+pub const MAGIC: u64 = 0x4c42_5452_4148_5341;
+pub const VERSION: u32 = 1;
+pub const PROCESS_AUTOSTART: u32 = 1;
+pub const SEGMENT_COPY: u32 = 0;
+pub const SEGMENT_IMAGE: u32 = 1;
+pub const ENDPOINT_FIFO: u32 = 1;
+pub const IRQ_LEVEL: u32 = 1;
+pub const IRQ_ACTIVE_LOW: u32 = 2;
+
+pub const NUM_SECTIONS: usize = 13;
+/// The header with its sections.
+pub const HEADER_SIZE: usize = record::Header::SIZE + NUM_SECTIONS * Section::SIZE;
+/// Where the header holds the table's checksum.
+pub const TABLE_CRC_OFFSET: usize = 24;
+
+/// Bytes of the table, header included.
+pub fn size(resolved: &Resolved) -> u64 {
+    sections(resolved).iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>() + HEADER_SIZE as u64
+}
+
+/// The table for a payload with this checksum.
+pub fn write(resolved: &Resolved, payload_crc32: u32) -> Vec<u8> {
+    let sections = sections(resolved);
+    let mut header = record::Header {
+        magic: MAGIC,
+        version: VERSION,
+        table_size: size(resolved) as u32,
+        image_size: resolved.image.size,
+        table_crc32: 0,
+        payload_crc32,
+        payload_offset: resolved.image.payload_offset,
+        memory_frames: resolved.memory_frames,
+        name: name(&resolved.system),
+    };
+    let mut body = Vec::new();
+    let mut directory = Vec::new();
+    for (count, bytes) in &sections {
+        let offset = (HEADER_SIZE + body.len()) as u32;
+        Section { offset, count: *count }.write(&mut directory);
+        body.extend_from_slice(bytes);
+    }
+    let whole = |header: &record::Header| {
+        let mut table = Vec::new();
+        header.write(&mut table);
+        table.extend_from_slice(&directory);
+        table.extend_from_slice(&body);
+        table
+    };
+    header.table_crc32 = crc32::crc32(&whole(&header));
+    whole(&header)
+}
+
+/// Count and bytes of each section, in the order of `enum boot_section_index`.
+fn sections(resolved: &Resolved) -> [(u32, Vec<u8>); NUM_SECTIONS] {
+    let id = |reference: &Option<Ref>| reference.as_ref().map_or(NONE, |reference| reference.id);
+    let processes = &resolved.processes;
+    let mut firsts = Firsts::default();
+    [
+        records((0..resolved.cpus).map(|_| record::Cpu { reserved: 0, flags: 0 })),
+        records(processes.iter().map(|process| {
+            let (first_thread, first_segment, first_grant) = firsts.after(process);
+            record::Process {
+                name: name(&process.name),
+                parent: id(&process.parent),
+                quota: process.quota_frames,
+                first_thread,
+                num_threads: process.threads.len() as u32,
+                first_segment,
+                num_segments: process.segments.len() as u32,
+                first_grant,
+                num_grants: process.grants.len() as u32,
+                fault_endpoint: id(&process.fault_endpoint),
+                flags: if process.starts_at_boot { PROCESS_AUTOSTART } else { 0 },
+                entry: process.entry,
+                stack_top: process.stack_top,
+                argument: process.argument,
+                period_ns: process.period_ns,
+                budget_ns: process.budget_ns,
+            }
+        })),
+        records(processes.iter().flat_map(|process| {
+            process.threads.iter().map(|thread| record::Thread {
+                process: process.id,
+                cpu: thread.cpu,
+                priority: thread.priority,
+                id: thread.id,
+            })
+        })),
+        records(processes.iter().flat_map(|process| &process.segments).map(|segment| record::Segment {
+            vaddr: segment.vaddr,
+            memory_size: segment.memory_size,
+            image_offset: segment.image_offset,
+            image_size: segment.image_size,
+            prot: segment.prot,
+            kind: if segment.copied { SEGMENT_COPY } else { SEGMENT_IMAGE },
+        })),
+        records(processes.iter().flat_map(|process| &process.grants).map(|grant| record::Grant {
+            slot: grant.slot,
+            kind: grant.kind,
+            object: grant.object,
+            rights: grant.rights,
+            badge: grant.badge,
+        })),
+        records(resolved.endpoints.iter().map(|endpoint| record::Endpoint {
+            owner: endpoint.receiver.id,
+            flags: if endpoint.fifo { ENDPOINT_FIFO } else { 0 },
+        })),
+        records(
+            resolved.notifications.iter().map(|object| record::Notification { owner: object.waiter.id, reserved: 0 }),
+        ),
+        records(resolved.buffers.iter().map(|buffer| record::Bbq { capacity: buffer.capacity, reserved: 0 })),
+        records(resolved.shares.iter().map(|share| record::Share { from: share.from.id, to: share.to.id })),
+        records(resolved.interrupts.iter().map(|interrupt| record::Irq {
+            gsi: interrupt.line,
+            flags: if interrupt.level { IRQ_LEVEL } else { 0 } | if interrupt.active_low { IRQ_ACTIVE_LOW } else { 0 },
+            notification: interrupt.notification.id,
+            cpu: interrupt.cpu,
+        })),
+        records(resolved.devices.iter().map(|device| record::Device {
+            base: device.base,
+            size: device.size,
+            kind: if device.ports { GRANT_PORT } else { GRANT_MMIO },
+            owner: device.owner.id,
+        })),
+        records(resolved.vms.iter().map(|vm| record::Vm { process: vm.monitor.id, reserved: 0 })),
+        records(resolved.consoles.iter().map(|console| record::Console { name: name(&console.name) })),
+    ]
+}
+
+fn records<R: Record>(all: impl Iterator<Item = R>) -> (u32, Vec<u8>) {
+    let mut bytes = Vec::new();
+    let mut count = 0;
+    for record in all {
+        record.write(&mut bytes);
+        count += 1;
+    }
+    // Every section begins at a multiple of 8 bytes, as its records want it.
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    (count, bytes)
+}
+
+/// Indices of the next process's first thread, segment and grant.
+#[derive(Default)]
+struct Firsts {
+    thread: u32,
+    segment: u32,
+    grant: u32,
+}
+
+impl Firsts {
+    fn after(&mut self, process: &crate::resolve::resolved::Process) -> (u32, u32, u32) {
+        let firsts = (self.thread, self.segment, self.grant);
+        self.thread += process.threads.len() as u32;
+        self.segment += process.segments.len() as u32;
+        self.grant += process.grants.len() as u32;
+        firsts
+    }
+}
