@@ -32,8 +32,11 @@ void cv_wake_first(uint32_t cv);
 /* Requires: the current thread is in a cv queue. Ensures: it is in none, and no longer marked cancelled. */
 void cv_leave(void);
 
-/* Requires: t is not running. Ensures: if t is blocked on cv, its wait is marked cancelled and it is ready. */
-void cv_cancel(uint32_t cv, uint32_t t);
+/* Requires: t < NUM_THREAD. Returns the queue t is in, or NONE. Needs no lock if t belongs to this CPU. */
+uint32_t cv_of(uint32_t t);
+
+/* Requires: t is in a cv queue and does not run. Ensures: its wait is marked cancelled; if it was blocked it is ready. */
+void cv_cancel(uint32_t t);
 
 /* Returns 1 if the current thread's wait was cancelled, else 0. */
 uint32_t cv_cancelled(void);

@@ -7,6 +7,9 @@
 
 #include "config.h"
 
+/* Requires: start-up, one CPU. Ensures: no device is defined. */
+void device_init(void);
+
 /* Requires: start-up; d < NUM_DEVICE; kind GRANT_MMIO (base and size multiples of 4096, the frames are reserved) or
  * GRANT_PORT (base + size <= 65536); owner is the only process with a grant for it. */
 void device_define(uint32_t d, uint32_t kind, uint64_t base, uint64_t size, uint32_t owner);

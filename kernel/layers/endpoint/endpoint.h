@@ -17,6 +17,9 @@
 
 #define ENDPOINT_FIFO 1u /* waiting senders in arrival order; else by priority, equal ones in arrival order */
 
+/* Requires: start-up, one CPU. Ensures: no endpoint is defined, no thread has a caller. */
+void endpoint_init(void);
+
 /* Requires: start-up; e < NUM_ENDPOINT. Ensures: e exists, is closed, and is received on by threads of owner only. */
 void endpoint_define(uint32_t e, uint32_t owner, uint32_t flags);
 

@@ -11,6 +11,9 @@
 
 #include "config.h"
 
+/* Requires: start-up, one CPU. Ensures: nothing is bound. */
+void irq_init(void);
+
 /* Requires: start-up; line < NUM_IRQ_LINE, not SERIAL_LINE or KEYBOARD_LINE; notification defined; cpu started; flags as
  * arch_line_route. Ensures: routed and masked; its first irq_ack opens it. */
 void irq_define(uint32_t line, uint32_t notification, uint64_t bits, uint32_t cpu, uint32_t flags);

@@ -12,6 +12,9 @@
 /* A deadline that never comes. */
 #define NOTIFY_FOREVER 0xfffffffffffffffful
 
+/* Requires: start-up, one CPU. Ensures: no notification is defined. */
+void notify_init(void);
+
 /* Requires: start-up; n < NUM_NOTIFICATION. Ensures: n exists, no bit set. owner = the process that waits for it. */
 void notify_define(uint32_t n, uint32_t owner);
 uint32_t notify_owner(uint32_t n); /* NONE if n is not defined */

@@ -29,6 +29,10 @@ uint32_t pagemap_create(uint32_t p);
  * ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t pagemap_map(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
 
+/* Makes the tables that a mapping at vaddr needs, so that the next pagemap_map there can't fail for want of frames.
+ * Returns STATUS_OK, or the error pagemap_map would give for vaddr. */
+uint32_t pagemap_prepare(uint32_t p, uint64_t vaddr);
+
 /* Takes the page at vaddr out. Returns the entry it had, 0 if there was none. CPUs may still hold the translation: the
  * caller must call tlb_invalidate before anyone else gets the frame. */
 uint64_t pagemap_unmap(uint32_t p, uint64_t vaddr);

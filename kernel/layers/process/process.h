@@ -20,6 +20,9 @@
 
 /* ---- start-up (one CPU runs, before any process exists) ---- */
 
+/* Ensures: no process is defined, no grant given, no request left. */
+void process_init(void);
+
 /* Requires: p < NUM_PROCESS; parent < NUM_PROCESS or NONE (its container is the root); threads first_thread ..
  * first_thread + num_threads - 1 are kernel thread ids defined for p, num_threads >= 1; fault_endpoint or NONE.
  * Ensures: p is EMPTY. entry, stack, argument: registers of its first thread. */
@@ -30,12 +33,15 @@ void process_define_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t a
 /* Adds a segment: pages pages at vaddr. The first image_words 64-bit words come from the image frames first_frame on.
  * copy 1: into frames of the process, the rest zero; copy 0: the image's own frames, read-only, all of them.
  * Segments of one process are added one after the other. Returns STATUS_OK; ERR_NO_MEMORY (more than NUM_SEGMENT);
- * ERR_BAD_ADDRESS (outside user space); ERR_BAD_ARGUMENT (protection, or copy 0 with PROT_WRITE). */
+ * ERR_BAD_ADDRESS (no page, or outside user space); ERR_BAD_ARGUMENT (protection, or copy 0 with PROT_WRITE). */
 uint32_t process_define_segment(uint32_t p, uint64_t vaddr, uint64_t pages, uint32_t first_frame, uint64_t image_words,
                                 uint32_t prot, uint32_t copy);
 
 /* Requires: p < NUM_PROCESS, slot < NUM_GRANT; object exists. */
 void process_set_grant(uint32_t p, uint32_t slot, uint32_t kind, uint32_t object, uint32_t rights, uint64_t badge);
+
+/* p's end signals these bits of notification (NONE: nothing); process_set_grant of GRANT_PROCESS calls it: bit `slot`. */
+void process_set_death(uint32_t p, uint32_t notification, uint64_t bits);
 
 /* ---- grants ---- */
 uint32_t process_grant_kind(uint32_t p, uint32_t slot); /* GRANT_NONE for an empty slot */

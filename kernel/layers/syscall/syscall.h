@@ -7,10 +7,13 @@
 
 #include "config.h"
 
+#define SYSCALL_INSTRUCTION_BYTES 2ul
+
 /* Runs the call that stands in the current thread's saved registers. Requires: no lock held; the thread's process is
  * RUNNING or DYING. Ensures: the outcome stands in the saved registers; a preempted long call has its saved ip back on
- * the system-call instruction and its progress in the argument registers or in the object. */
-void syscall_dispatch(void);
+ * the system-call instruction and its progress in the argument registers or in the object. Returns 1 if the call was
+ * SYS_THREAD_EXIT (the caller must end the thread), else 0. */
+uint32_t syscall_dispatch(void);
 
 /* One bounded piece of the teardown of the dying process p, by its last thread. Returns 1 if there is more to do, 0 when
  * everything is returned except the container (process_finish is next). May block until a child has ended. */
@@ -19,5 +22,8 @@ uint32_t syscall_teardown_step(uint32_t p);
 /* All layers' invariants and those across layers; 0 or layer * 1000 + number of the broken one. Debug builds; requires
  * that nothing else runs. */
 uint32_t syscall_check_all(void);
+
+/* If another CPU walks the tables, waits until it has finished. Called at interrupts, no lock held. */
+void syscall_hold(void);
 
 #endif

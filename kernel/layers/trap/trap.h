@@ -1,12 +1,16 @@
 /* Where the kernel is entered and left. The entry assembly has saved the user registers in the current thread's context
- * and runs on the thread's kernel stack with interrupts off; it calls one of these and restores the registers of the then
- * current thread when trap_leave has returned. */
+ * and runs on the thread's kernel stack with interrupts off; it calls one of these, each of which ends with trap_leave, and
+ * restores that thread's registers when the function returns. */
 #ifndef ASHLAR_TRAP_H
 #define ASHLAR_TRAP_H
 
 #include <stdint.h>
 
 #include "config.h"
+
+/* Start-up calls this first of the upper layers: cv, bbq, endpoint, notify, process, irq, device, syscall and trap are
+ * empty; their definitions follow. Requires: one CPU runs, queue and thread are initialised. */
+void trap_init(void);
 
 /* A `syscall` instruction. */
 void trap_syscall(void);

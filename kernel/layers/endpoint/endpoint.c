@@ -1,0 +1,497 @@
+/* Synchronous endpoints. The fast paths, call to a waiting receiver and reply_recv to a waiting caller, are the first
+ * branches of endpoint_call and endpoint_reply_recv: one lock, the words, two state changes, and a direct switch. */
+#include "endpoint.h"
+
+#include "abi.h"
+#include "arch.h"
+#include "queue.h"
+#include "sched.h"
+#include "spinlock.h"
+#include "thread.h"
+#include "uctx.h"
+
+#define SENDER_CALL 1u  /* waits for a reply */
+#define SENDER_SEND 2u  /* waits until received */
+#define SENDER_FAULT 3u /* as a call; the words come from the saved exception, the answer doesn't go to its registers */
+
+/* Guarded by LOCK_ENDPOINT_BASE + e; owner and flags are constant after start-up. */
+struct endpoint {
+    uint32_t open;
+    uint32_t flags;
+    uint32_t owner;
+    uint32_t spare[13];
+};
+
+/* A thread's part in messages, one cache line. caller is guarded by the lock of endpoint `through`, the fields from
+ * server on by the lock of the endpoint the thread waits on; through is used by the thread itself only. */
+struct endpoint_thread {
+    uint32_t caller;  /* thread that waits for this one's answer, or NONE */
+    uint32_t through; /* endpoint by which the caller came */
+    uint32_t server;  /* while this thread waits for a reply: who owes it */
+    uint32_t kind;    /* SENDER_* of its own message */
+    uint32_t words;
+    uint32_t status;  /* outcome of a fault message */
+    uint64_t badge;
+    uint64_t action;  /* words 0 and 1 of the answer to a fault message */
+    uint64_t ip;
+    uint64_t spare[2];
+};
+
+static struct endpoint endpoint[NUM_ENDPOINT];
+static struct endpoint_thread endpoint_thread[NUM_THREAD];
+
+void endpoint_init(void)
+{
+    for (uint32_t e = 0u; e < NUM_ENDPOINT; e = e + 1u) {
+        endpoint[e].open = 0u;
+        endpoint[e].flags = 0u;
+        endpoint[e].owner = NONE;
+    }
+    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
+        endpoint_thread[t].caller = NONE;
+        endpoint_thread[t].through = 0u;
+        endpoint_thread[t].server = NONE;
+    }
+}
+
+void endpoint_define(uint32_t e, uint32_t owner, uint32_t flags)
+{
+    endpoint[e].owner = owner;
+    endpoint[e].flags = flags;
+}
+
+uint32_t endpoint_owner(uint32_t e)
+{
+    return endpoint[e].owner;
+}
+
+void endpoint_open(uint32_t e)
+{
+    spinlock_acquire(LOCK_ENDPOINT_BASE + e);
+    endpoint[e].open = 1u;
+    spinlock_release(LOCK_ENDPOINT_BASE + e);
+}
+
+/* Copies the words beyond the registers, frame to frame. Requires: MESSAGE_REGISTER_WORDS < n <= MESSAGE_MAX_WORDS. */
+static void endpoint_copy_page(uint32_t to, uint32_t from, uint32_t n)
+{
+    uint32_t to_frame = thread_message_frame(to);
+    uint32_t from_frame = thread_message_frame(from);
+    arch_frame_copy(to_frame, from_frame, MESSAGE_REGISTER_WORDS, n - MESSAGE_REGISTER_WORDS);
+}
+
+/* Gives the message of n words to thread `to`. Requires: neither thread is in user mode. */
+static void endpoint_deliver(uint32_t to, uint32_t from, uint32_t n, uint64_t badge)
+{
+    uctx_set(to, UCTX_RAX, STATUS_OK);
+    uctx_set(to, UCTX_RDI, badge);
+    uctx_set(to, UCTX_RSI, (uint64_t)n);
+    if (n > 0u) {
+        if (n > MESSAGE_REGISTER_WORDS) {
+            uctx_copy_words(to, from, MESSAGE_REGISTER_WORDS);
+            endpoint_copy_page(to, from, n);
+        } else {
+            uctx_copy_words(to, from, n);
+        }
+    }
+}
+
+/* Gives thread `to` the fault message about `from`. */
+static void endpoint_deliver_fault(uint32_t to, uint32_t from)
+{
+    uint64_t vector = uctx_get(from, UCTX_VECTOR);
+    uint64_t code = uctx_get(from, UCTX_ERROR_CODE);
+    uint64_t address = uctx_get(from, UCTX_FAULT_ADDRESS);
+    uint64_t ip = uctx_get(from, UCTX_RIP);
+    uint64_t sp = uctx_get(from, UCTX_RSP);
+    uint64_t flags = uctx_get(from, UCTX_RFLAGS);
+    uctx_set_word(to, 0u, vector);
+    uctx_set_word(to, 1u, code);
+    uctx_set_word(to, 2u, address);
+    uctx_set_word(to, 3u, ip);
+    uctx_set_word(to, 4u, sp);
+    uctx_set_word(to, 5u, flags);
+    uctx_set(to, UCTX_RAX, STATUS_OK);
+    uctx_set(to, UCTX_RDI, endpoint_thread[from].badge);
+    uctx_set(to, UCTX_RSI, FAULT_WORDS);
+}
+
+/* Stores the outcome of t's wait where t will look for it. */
+static void endpoint_set_status(uint32_t t, uint32_t status)
+{
+    if (endpoint_thread[t].kind == SENDER_FAULT) {
+        endpoint_thread[t].status = status;
+    } else {
+        uctx_set(t, UCTX_RAX, (uint64_t)status);
+    }
+}
+
+/* Answers caller c of the current thread with n words. Requires: the lock of the endpoint c waits on is held.
+ * Ensures: c no longer waits; the caller of this function makes it ready. */
+static void endpoint_answer(uint32_t current, uint32_t c, uint32_t n)
+{
+    endpoint_thread[current].caller = NONE;
+    if (endpoint_thread[c].kind == SENDER_FAULT) {
+        uint64_t action = 0u;
+        uint64_t ip = 0u;
+        if (n > 0u) {
+            action = uctx_word(current, 0u);
+        }
+        if (n > 1u) {
+            ip = uctx_word(current, 1u);
+        }
+        endpoint_thread[c].action = action;
+        endpoint_thread[c].ip = ip;
+        endpoint_thread[c].status = STATUS_OK;
+    } else {
+        endpoint_deliver(c, current, n, 0u);
+    }
+    thread_set_wait(c, WAIT_NONE, NONE);
+}
+
+/* Appends the current thread to e's senders: by priority, or last if e is first-in first-out. Lock of e held. The scan
+ * passes at most NUM_THREAD waiters. */
+static void endpoint_enqueue_sender(uint32_t e, uint32_t t)
+{
+    uint32_t before = NONE;
+    if (endpoint[e].flags != ENDPOINT_FIFO) {
+        uint32_t priority = thread_priority(t);
+        uint32_t more = 1u;
+        before = queue_peek(QUEUE_ENDPOINT_SEND_BASE + e);
+        while (before != NONE && more == 1u) {
+            uint32_t other = thread_priority(before);
+            if (other < priority) {
+                more = 0u;
+            } else {
+                before = queue_next(before);
+            }
+        }
+    }
+    if (before == NONE) {
+        queue_enqueue(QUEUE_ENDPOINT_SEND_BASE + e, t);
+    } else {
+        queue_insert_before(QUEUE_ENDPOINT_SEND_BASE + e, t, before);
+    }
+}
+
+/* Sends and waits: for the reply (SENDER_CALL, SENDER_FAULT) or until received (SENDER_SEND).
+ * Requires: nobody waits to receive; lock of e held. Ensures: lock released, outcome stored. */
+static void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t badge, uint32_t n)
+{
+    endpoint_thread[current].kind = kind;
+    endpoint_thread[current].words = n;
+    endpoint_thread[current].badge = badge;
+    thread_set_wait(current, WAIT_ENDPOINT_SEND, e);
+    endpoint_enqueue_sender(e, current);
+    sched_prepare_block();
+    spinlock_release(LOCK_ENDPOINT_BASE + e);
+    sched_block();
+}
+
+/* Hands the processor to receiver r, which took the message of the current thread. Lock of e held, released here. */
+static void endpoint_wait_for_reply(uint32_t e, uint32_t current, uint32_t r, uint32_t kind)
+{
+    endpoint_thread[current].kind = kind;
+    endpoint_thread[current].server = r;
+    endpoint_thread[r].caller = current;
+    endpoint_thread[r].through = e;
+    thread_set_wait(r, WAIT_NONE, NONE);
+    thread_set_wait(current, WAIT_REPLY, e);
+    sched_prepare_block();
+    spinlock_release(LOCK_ENDPOINT_BASE + e);
+    sched_switch_to(r);
+}
+
+void endpoint_call(uint32_t e, uint64_t badge, uint32_t n)
+{
+    uint32_t current = thread_current();
+    spinlock_acquire(LOCK_ENDPOINT_BASE + e);
+    uint32_t r = queue_dequeue(QUEUE_ENDPOINT_RECV_BASE + e);
+    if (r != NONE) {
+        endpoint_deliver(r, current, n, badge);
+        endpoint_wait_for_reply(e, current, r, SENDER_CALL);
+        return;
+    }
+    if (endpoint[e].open == 0u) {
+        spinlock_release(LOCK_ENDPOINT_BASE + e);
+        uctx_set(current, UCTX_RAX, ERR_PEER_DEAD);
+        return;
+    }
+    endpoint_wait_to_send(e, current, SENDER_CALL, badge, n);
+}
+
+void endpoint_send(uint32_t e, uint64_t badge, uint32_t n)
+{
+    uint32_t current = thread_current();
+    spinlock_acquire(LOCK_ENDPOINT_BASE + e);
+    uint32_t r = queue_dequeue(QUEUE_ENDPOINT_RECV_BASE + e);
+    if (r != NONE) {
+        endpoint_deliver(r, current, n, badge);
+        thread_set_wait(r, WAIT_NONE, NONE);
+        sched_ready(r);
+        spinlock_release(LOCK_ENDPOINT_BASE + e);
+        uctx_set(current, UCTX_RAX, STATUS_OK);
+        return;
+    }
+    if (endpoint[e].open == 0u) {
+        spinlock_release(LOCK_ENDPOINT_BASE + e);
+        uctx_set(current, UCTX_RAX, ERR_PEER_DEAD);
+        return;
+    }
+    endpoint_wait_to_send(e, current, SENDER_SEND, badge, n);
+}
+
+/* Takes the message of sender s, which was just taken off e's queue. Lock of e held. */
+static void endpoint_take(uint32_t e, uint32_t current, uint32_t s)
+{
+    if (endpoint_thread[s].kind == SENDER_FAULT) {
+        endpoint_deliver_fault(current, s);
+    } else {
+        endpoint_deliver(current, s, endpoint_thread[s].words, endpoint_thread[s].badge);
+    }
+    if (endpoint_thread[s].kind == SENDER_SEND) {
+        uctx_set(s, UCTX_RAX, STATUS_OK);
+        thread_set_wait(s, WAIT_NONE, NONE);
+        sched_ready(s);
+    } else {
+        endpoint_thread[s].server = current;
+        endpoint_thread[current].caller = s;
+        endpoint_thread[current].through = e;
+        thread_set_wait(s, WAIT_REPLY, e);
+    }
+}
+
+/* Marks the current thread as waiting to receive from e. Lock of e held; the caller releases it and blocks. */
+static void endpoint_prepare_recv(uint32_t e, uint32_t current)
+{
+    endpoint_thread[current].kind = 0u;
+    thread_set_wait(current, WAIT_ENDPOINT_RECV, e);
+    queue_enqueue(QUEUE_ENDPOINT_RECV_BASE + e, current);
+    sched_prepare_block();
+}
+
+/* Requires: the current thread has no unanswered caller; no lock held. */
+static void endpoint_receive(uint32_t e, uint32_t current)
+{
+    spinlock_acquire(LOCK_ENDPOINT_BASE + e);
+    if (endpoint[e].open == 0u) {
+        spinlock_release(LOCK_ENDPOINT_BASE + e);
+        uctx_set(current, UCTX_RAX, ERR_PEER_DEAD);
+        return;
+    }
+    uint32_t s = queue_dequeue(QUEUE_ENDPOINT_SEND_BASE + e);
+    if (s != NONE) {
+        endpoint_take(e, current, s);
+        spinlock_release(LOCK_ENDPOINT_BASE + e);
+        return;
+    }
+    endpoint_prepare_recv(e, current);
+    spinlock_release(LOCK_ENDPOINT_BASE + e);
+    sched_block();
+}
+
+void endpoint_recv(uint32_t e)
+{
+    uint32_t current = thread_current();
+    uint32_t through = endpoint_thread[current].through;
+    spinlock_acquire(LOCK_ENDPOINT_BASE + through);
+    uint32_t caller = endpoint_thread[current].caller;
+    spinlock_release(LOCK_ENDPOINT_BASE + through);
+    if (caller != NONE) {
+        uctx_set(current, UCTX_RAX, ERR_BAD_STATE);
+        return;
+    }
+    endpoint_receive(e, current);
+}
+
+uint32_t endpoint_reply(uint32_t n)
+{
+    uint32_t current = thread_current();
+    uint32_t through = endpoint_thread[current].through;
+    uint32_t status = ERR_NO_REPLY_PENDING;
+    spinlock_acquire(LOCK_ENDPOINT_BASE + through);
+    uint32_t c = endpoint_thread[current].caller;
+    if (c != NONE) {
+        endpoint_answer(current, c, n);
+        sched_ready(c);
+        status = STATUS_OK;
+    }
+    spinlock_release(LOCK_ENDPOINT_BASE + through);
+    return status;
+}
+
+void endpoint_reply_recv(uint32_t e, uint32_t n)
+{
+    uint32_t current = thread_current();
+    if (endpoint_thread[current].through != e) {
+        endpoint_reply(n);
+        endpoint_receive(e, current);
+        return;
+    }
+    spinlock_acquire(LOCK_ENDPOINT_BASE + e);
+    uint32_t c = endpoint_thread[current].caller;
+    if (c != NONE) {
+        endpoint_answer(current, c, n);
+        uint32_t s = queue_dequeue(QUEUE_ENDPOINT_SEND_BASE + e);
+        if (s == NONE && endpoint[e].open == 1u) {
+            endpoint_prepare_recv(e, current);
+            spinlock_release(LOCK_ENDPOINT_BASE + e);
+            sched_switch_to(c);
+            return;
+        }
+        sched_ready(c);
+        if (s != NONE) {
+            endpoint_take(e, current, s);
+            spinlock_release(LOCK_ENDPOINT_BASE + e);
+            return;
+        }
+    }
+    spinlock_release(LOCK_ENDPOINT_BASE + e);
+    endpoint_receive(e, current);
+}
+
+uint32_t endpoint_fault(uint32_t e, uint64_t badge)
+{
+    uint32_t current = thread_current();
+    spinlock_acquire(LOCK_ENDPOINT_BASE + e);
+    if (endpoint[e].open == 0u) {
+        spinlock_release(LOCK_ENDPOINT_BASE + e);
+        return ERR_PEER_DEAD;
+    }
+    endpoint_thread[current].badge = badge;
+    uint32_t r = queue_dequeue(QUEUE_ENDPOINT_RECV_BASE + e);
+    if (r != NONE) {
+        endpoint_deliver_fault(r, current);
+        endpoint_wait_for_reply(e, current, r, SENDER_FAULT);
+    } else {
+        endpoint_wait_to_send(e, current, SENDER_FAULT, badge, FAULT_WORDS);
+    }
+    return endpoint_thread[current].status;
+}
+
+uint64_t endpoint_fault_action(void)
+{
+    uint32_t current = thread_current();
+    return endpoint_thread[current].action;
+}
+
+uint64_t endpoint_fault_ip(void)
+{
+    uint32_t current = thread_current();
+    return endpoint_thread[current].ip;
+}
+
+/* Ends the wait of t, which is in no endpoint queue any more. Lock of its endpoint held. */
+static void endpoint_fail(uint32_t t, uint32_t status)
+{
+    endpoint_set_status(t, status);
+    thread_set_wait(t, WAIT_NONE, NONE);
+    sched_ready(t);
+}
+
+uint32_t endpoint_close(uint32_t e)
+{
+    uint32_t more = 1u;
+    spinlock_acquire(LOCK_ENDPOINT_BASE + e);
+    endpoint[e].open = 0u;
+    uint32_t t = queue_dequeue(QUEUE_ENDPOINT_SEND_BASE + e);
+    if (t == NONE) {
+        t = queue_dequeue(QUEUE_ENDPOINT_RECV_BASE + e);
+    }
+    if (t == NONE) {
+        more = 0u;
+    } else {
+        endpoint_fail(t, ERR_PEER_DEAD);
+    }
+    spinlock_release(LOCK_ENDPOINT_BASE + e);
+    return more;
+}
+
+void endpoint_cancel(uint32_t t)
+{
+    /* The endpoint t waits on can't change meanwhile: t runs on this CPU only, and others merely end the wait. */
+    uint32_t kind = thread_wait_kind(t);
+    uint32_t e = thread_wait_object(t);
+    if (kind != WAIT_ENDPOINT_SEND && kind != WAIT_ENDPOINT_RECV && kind != WAIT_REPLY) {
+        return;
+    }
+    if (e >= NUM_ENDPOINT) {
+        return;
+    }
+    spinlock_acquire(LOCK_ENDPOINT_BASE + e);
+    kind = thread_wait_kind(t);
+    if (kind == WAIT_REPLY) {
+        endpoint_thread[endpoint_thread[t].server].caller = NONE;
+        endpoint_fail(t, ERR_CANCELLED);
+    }
+    if (kind == WAIT_ENDPOINT_SEND || kind == WAIT_ENDPOINT_RECV) {
+        queue_remove(t);
+        endpoint_fail(t, ERR_CANCELLED);
+    }
+    spinlock_release(LOCK_ENDPOINT_BASE + e);
+}
+
+void endpoint_thread_ended(void)
+{
+    uint32_t current = thread_current();
+    uint32_t through = endpoint_thread[current].through;
+    spinlock_acquire(LOCK_ENDPOINT_BASE + through);
+    uint32_t c = endpoint_thread[current].caller;
+    if (c != NONE) {
+        endpoint_thread[current].caller = NONE;
+        endpoint_fail(c, ERR_PEER_DEAD);
+    }
+    spinlock_release(LOCK_ENDPOINT_BASE + through);
+}
+
+uint32_t endpoint_check(void)
+{
+    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
+        uint32_t kind = thread_wait_kind(t);
+        uint32_t e = thread_wait_object(t);
+        uint32_t c = endpoint_thread[t].caller;
+        if (c != NONE) {
+            if (c >= NUM_THREAD) {
+                return 1u;
+            }
+            uint32_t caller_kind = thread_wait_kind(c);
+            uint32_t caller_object = thread_wait_object(c);
+            if (caller_kind != WAIT_REPLY || caller_object != endpoint_thread[t].through) {
+                return 2u;
+            }
+            if (endpoint_thread[c].server != t) {
+                return 3u;
+            }
+        }
+        if (kind == WAIT_REPLY) {
+            uint32_t server = endpoint_thread[t].server;
+            if (server >= NUM_THREAD) {
+                return 4u;
+            }
+            if (endpoint_thread[server].caller != t) {
+                return 5u;
+            }
+        }
+        if (kind == WAIT_ENDPOINT_SEND) {
+            uint32_t q = queue_of(t);
+            if (q != QUEUE_ENDPOINT_SEND_BASE + e || endpoint[e].open == 0u) {
+                return 6u;
+            }
+        }
+        if (kind == WAIT_ENDPOINT_RECV) {
+            uint32_t q = queue_of(t);
+            uint32_t p = thread_process(t);
+            if (q != QUEUE_ENDPOINT_RECV_BASE + e || endpoint[e].owner != p) {
+                return 7u;
+            }
+        }
+    }
+    for (uint32_t e = 0u; e < NUM_ENDPOINT; e = e + 1u) {
+        uint32_t sender = queue_peek(QUEUE_ENDPOINT_SEND_BASE + e);
+        uint32_t receiver = queue_peek(QUEUE_ENDPOINT_RECV_BASE + e);
+        if (sender != NONE && receiver != NONE) {
+            return 8u;
+        }
+    }
+    return 0u;
+}

@@ -1,0 +1,146 @@
+/* Device interrupts: mask and notify. */
+#include "irq.h"
+
+#include "abi.h"
+#include "arch.h"
+#include "console.h"
+#include "intc.h"
+#include "keyboard.h"
+#include "notify.h"
+#include "spinlock.h"
+
+/* Guarded by LOCK_IRQ. notification is NONE for a line nobody is bound to. */
+struct irq {
+    uint32_t notification;
+    uint32_t open; /* 1: unmasked at the controller */
+    uint64_t bits;
+};
+
+/* Constant after start-up. */
+struct irq_console {
+    uint32_t notification; /* or NONE */
+    uint32_t spare;
+    uint64_t bits;
+};
+
+static struct irq irq[NUM_IRQ_LINE];
+static struct irq_console irq_console[NUM_CONSOLE];
+
+void irq_init(void)
+{
+    for (uint32_t line = 0u; line < NUM_IRQ_LINE; line = line + 1u) {
+        irq[line].notification = NONE;
+        irq[line].open = 0u;
+        irq[line].bits = 0u;
+    }
+    for (uint32_t console = 0u; console < NUM_CONSOLE; console = console + 1u) {
+        irq_console[console].notification = NONE;
+        irq_console[console].bits = 0u;
+    }
+}
+
+void irq_define(uint32_t line, uint32_t notification, uint64_t bits, uint32_t cpu, uint32_t flags)
+{
+    irq[line].notification = notification;
+    irq[line].bits = bits;
+    intc_route(line, cpu, flags);
+}
+
+void irq_define_console(uint32_t console, uint32_t notification, uint64_t bits)
+{
+    irq_console[console].notification = notification;
+    irq_console[console].bits = bits;
+}
+
+void irq_define_kernel_lines(uint32_t cpu)
+{
+    intc_route(SERIAL_LINE, cpu, 0u);
+    intc_unmask(SERIAL_LINE);
+    intc_route(KEYBOARD_LINE, cpu, 0u);
+    intc_unmask(KEYBOARD_LINE);
+}
+
+/* The consoles in `mask` have new input. */
+static void irq_console_input(uint32_t mask)
+{
+    for (uint32_t console = 0u; console < NUM_CONSOLE; console = console + 1u) {
+        if (((mask >> console) & 1u) == 1u && irq_console[console].notification != NONE) {
+            notify_signal(irq_console[console].notification, irq_console[console].bits);
+        }
+    }
+}
+
+/* Keys go to the first user console: console 0 is the kernel's and nobody reads it. */
+static void irq_keyboard(void)
+{
+    uint32_t key = keyboard_interrupt();
+    if (key != NONE) {
+        console_input(1u, key);
+        irq_console_input(2u);
+    }
+}
+
+void irq_interrupt(uint32_t line)
+{
+    if (line == SERIAL_LINE) {
+        uint32_t mask = console_interrupt();
+        intc_end();
+        irq_console_input(mask);
+        return;
+    }
+    if (line == KEYBOARD_LINE) {
+        irq_keyboard();
+        intc_end();
+        return;
+    }
+    spinlock_acquire(LOCK_IRQ);
+    uint32_t notification = irq[line].notification;
+    uint64_t bits = irq[line].bits;
+    irq[line].open = 0u;
+    intc_mask(line);
+    spinlock_release(LOCK_IRQ);
+    intc_end();
+    if (notification != NONE) {
+        notify_signal(notification, bits);
+    }
+}
+
+uint32_t irq_ack(uint32_t line)
+{
+    uint32_t status = STATUS_OK;
+    spinlock_acquire(LOCK_IRQ);
+    if (irq[line].notification == NONE) {
+        status = ERR_BAD_STATE;
+    } else {
+        irq[line].open = 1u;
+        intc_unmask(line);
+    }
+    spinlock_release(LOCK_IRQ);
+    return status;
+}
+
+void irq_release(uint32_t line)
+{
+    spinlock_acquire(LOCK_IRQ);
+    irq[line].open = 0u;
+    intc_mask(line);
+    spinlock_release(LOCK_IRQ);
+}
+
+uint32_t irq_check(void)
+{
+    for (uint32_t line = 0u; line < NUM_IRQ_LINE; line = line + 1u) {
+        if (irq[line].notification != NONE && irq[line].notification >= NUM_NOTIFICATION) {
+            return 1u;
+        }
+        if (irq[line].open == 1u && irq[line].notification == NONE) {
+            return 2u;
+        }
+    }
+    for (uint32_t console = 0u; console < NUM_CONSOLE; console = console + 1u) {
+        if (irq_console[console].notification != NONE && irq_console[console].notification >= NUM_NOTIFICATION) {
+            return 3u;
+        }
+    }
+    return 0u;
+}

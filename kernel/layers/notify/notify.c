@@ -1,0 +1,204 @@
+/* Notifications. */
+#include "notify.h"
+
+#include "abi.h"
+#include "arch.h"
+#include "intc.h"
+#include "queue.h"
+#include "sched.h"
+#include "spinlock.h"
+#include "thread.h"
+#include "timer.h"
+#include "uctx.h"
+
+/* One cache line each. Guarded by LOCK_NOTIFICATION_BASE + n; owner is constant after start-up. */
+struct notification {
+    uint64_t bits;
+    uint32_t owner;
+    uint32_t watcher; /* CPU that runs a guest until a bit is set, or NONE */
+    uint64_t spare[6];
+};
+
+static struct notification notification[NUM_NOTIFICATION];
+
+void notify_init(void)
+{
+    for (uint32_t n = 0u; n < NUM_NOTIFICATION; n = n + 1u) {
+        notification[n].bits = 0u;
+        notification[n].owner = NONE;
+        notification[n].watcher = NONE;
+    }
+}
+
+void notify_define(uint32_t n, uint32_t owner)
+{
+    notification[n].owner = owner;
+    notification[n].bits = 0u;
+}
+
+uint32_t notify_owner(uint32_t n)
+{
+    return notification[n].owner;
+}
+
+/* Ends t's wait with this outcome. Requires: t is in no queue; the lock of its notification is held. */
+static void notify_finish(uint32_t t, uint32_t status)
+{
+    uctx_set(t, UCTX_RAX, (uint64_t)status);
+    thread_set_wait(t, WAIT_NONE, NONE);
+    sched_ready(t);
+}
+
+void notify_signal(uint32_t n, uint64_t bits)
+{
+    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    uint64_t all = notification[n].bits | bits;
+    uint32_t t = queue_dequeue(QUEUE_NOTIFICATION_BASE + n);
+    if (t != NONE) {
+        notification[n].bits = 0u;
+        uctx_set(t, UCTX_RDI, all);
+        notify_finish(t, STATUS_OK);
+    } else {
+        uint32_t cpu = arch_cpu();
+        notification[n].bits = all;
+        if (notification[n].watcher != NONE && notification[n].watcher != cpu) {
+            intc_send(notification[n].watcher, VECTOR_RESCHEDULE);
+        }
+    }
+    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+}
+
+void notify_wait(uint32_t n, uint64_t deadline)
+{
+    uint32_t current = thread_current();
+    uint64_t now = 0u;
+    if (deadline != NOTIFY_FOREVER) {
+        now = timer_now();
+    }
+    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    uint64_t bits = notification[n].bits;
+    if (bits != 0u) {
+        notification[n].bits = 0u;
+        spinlock_release(LOCK_NOTIFICATION_BASE + n);
+        uctx_set(current, UCTX_RAX, STATUS_OK);
+        uctx_set(current, UCTX_RDI, bits);
+        return;
+    }
+    if (deadline <= now) {
+        spinlock_release(LOCK_NOTIFICATION_BASE + n);
+        uctx_set(current, UCTX_RAX, ERR_TIMEOUT);
+        return;
+    }
+    thread_set_wait(current, WAIT_NOTIFICATION, n);
+    queue_enqueue(QUEUE_NOTIFICATION_BASE + n, current);
+    if (deadline != NOTIFY_FOREVER) {
+        sched_set_deadline(current, deadline);
+    }
+    sched_prepare_block();
+    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    sched_block();
+    /* By the thread itself: the one who ended the wait may be on another CPU, and deadlines belong to this one. */
+    if (deadline != NOTIFY_FOREVER) {
+        sched_clear_deadline(current);
+    }
+}
+
+uint64_t notify_poll(uint32_t n)
+{
+    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    uint64_t bits = notification[n].bits;
+    notification[n].bits = 0u;
+    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    return bits;
+}
+
+uint32_t notify_pending(uint32_t n)
+{
+    uint32_t pending = 0u;
+    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    if (notification[n].bits != 0u) {
+        pending = 1u;
+    }
+    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    return pending;
+}
+
+uint32_t notify_watch(uint32_t n)
+{
+    uint32_t pending = 0u;
+    uint32_t cpu = arch_cpu();
+    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    notification[n].watcher = cpu;
+    if (notification[n].bits != 0u) {
+        pending = 1u;
+    }
+    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    return pending;
+}
+
+void notify_unwatch(uint32_t n)
+{
+    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    notification[n].watcher = NONE;
+    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+}
+
+void notify_reset(uint32_t n)
+{
+    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    notification[n].bits = 0u;
+    notification[n].watcher = NONE;
+    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+}
+
+/* Requires: t belongs to this CPU and does not run; so the notification it waits for can't change meanwhile, others
+ * merely end the wait. */
+static void notify_end_wait(uint32_t t, uint32_t status)
+{
+    uint32_t kind = thread_wait_kind(t);
+    uint32_t n = thread_wait_object(t);
+    if (kind != WAIT_NOTIFICATION || n >= NUM_NOTIFICATION) {
+        return;
+    }
+    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    kind = thread_wait_kind(t);
+    if (kind == WAIT_NOTIFICATION) {
+        queue_remove(t);
+        notify_finish(t, status);
+    }
+    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+}
+
+void notify_cancel(uint32_t t)
+{
+    notify_end_wait(t, ERR_CANCELLED);
+}
+
+void notify_timeout(uint32_t t)
+{
+    notify_end_wait(t, ERR_TIMEOUT);
+}
+
+uint32_t notify_check(void)
+{
+    for (uint32_t n = 0u; n < NUM_NOTIFICATION; n = n + 1u) {
+        uint32_t t = queue_peek(QUEUE_NOTIFICATION_BASE + n);
+        if (t != NONE && notification[n].bits != 0u) {
+            return 1u;
+        }
+        if (t != NONE && notification[n].owner == NONE) {
+            return 2u;
+        }
+    }
+    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
+        uint32_t kind = thread_wait_kind(t);
+        if (kind == WAIT_NOTIFICATION) {
+            uint32_t n = thread_wait_object(t);
+            uint32_t q = queue_of(t);
+            if (q != QUEUE_NOTIFICATION_BASE + n) {
+                return 3u;
+            }
+        }
+    }
+    return 0u;
+}

@@ -1,0 +1,163 @@
+/* Operations on processes' address spaces. The space lock makes "find the frame, use it" a unit: the page can't be
+ * unmapped and its frame given to somebody else in between. */
+#include "abi.h"
+#include "arch.h"
+#include "frame.h"
+#include "pagemap.h"
+#include "process.h"
+#include "process_parts.h"
+#include "share.h"
+#include "spinlock.h"
+#include "thread.h"
+#include "tlb.h"
+
+uint32_t process_page_valid(uint64_t vaddr)
+{
+    if (vaddr % 4096ul != 0ul || vaddr < USER_BASE || vaddr >= USER_END) {
+        return 0u;
+    }
+    return 1u;
+}
+
+uint32_t process_prot_valid(uint64_t prot)
+{
+    if (prot > (uint64_t)(PROT_READ | PROT_WRITE | PROT_EXEC) || (prot & PROT_READ) == 0u) {
+        return 0u;
+    }
+    if ((prot & PROT_WRITE) != 0u && (prot & PROT_EXEC) != 0u) {
+        return 0u;
+    }
+    return 1u;
+}
+
+uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words)
+{
+    uint64_t old = pagemap_walk(p, vaddr);
+    if (old != 0u) {
+        return ERR_ALREADY_MAPPED;
+    }
+    uint32_t frame = frame_alloc(p);
+    if (frame == FRAME_NO_QUOTA) {
+        return ERR_QUOTA;
+    }
+    if (frame == NONE) {
+        return ERR_NO_MEMORY;
+    }
+    if (words > 0u) {
+        arch_frame_copy(frame, source, 0u, words);
+    }
+    uint32_t status = pagemap_map(p, vaddr, frame, prot, PAGEMAP_OWNED);
+    if (status != STATUS_OK) {
+        frame_remove_owner(frame, p);
+    }
+    return status;
+}
+
+uint32_t process_map_page(uint32_t p, uint64_t vaddr, uint32_t prot)
+{
+    spinlock_acquire(LOCK_SPACE_BASE + p);
+    uint32_t status = process_give_page(p, vaddr, prot, NONE, 0u);
+    spinlock_release(LOCK_SPACE_BASE + p);
+    return status;
+}
+
+uint32_t process_map_foreign(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind)
+{
+    spinlock_acquire(LOCK_SPACE_BASE + p);
+    uint32_t status = pagemap_map(p, vaddr, frame, prot, kind);
+    spinlock_release(LOCK_SPACE_BASE + p);
+    return status;
+}
+
+uint32_t process_unmap_page(uint32_t p, uint64_t vaddr)
+{
+    uint32_t status = STATUS_OK;
+    spinlock_acquire(LOCK_SPACE_BASE + p);
+    uint64_t entry = pagemap_walk(p, vaddr);
+    if (entry == 0u || (vaddr >= MESSAGE_VADDR && vaddr < MESSAGE_VADDR + NUM_THREAD * 4096ul)) {
+        status = ERR_BAD_ADDRESS;
+    } else {
+        if ((entry & ARCH_PTE_PINNED) != 0u) {
+            status = ERR_BAD_STATE;
+        } else {
+            uint64_t frame = (entry & ARCH_PTE_FRAME_MASK) >> ARCH_PTE_FRAME_SHIFT;
+            pagemap_unmap(p, vaddr);
+            if ((entry & ARCH_PTE_OWNED) != 0u) {
+                share_forget(p, (uint32_t)frame);
+            }
+        }
+    }
+    spinlock_release(LOCK_SPACE_BASE + p);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    /* The frame is freed only when no CPU can reach it through a translation it has kept. */
+    tlb_invalidate(p, vaddr);
+    if ((entry & ARCH_PTE_OWNED) != 0u) {
+        uint64_t frame = (entry & ARCH_PTE_FRAME_MASK) >> ARCH_PTE_FRAME_SHIFT;
+        frame_remove_owner((uint32_t)frame, p);
+    }
+    return STATUS_OK;
+}
+
+uint32_t process_pin_page(uint32_t p, uint64_t vaddr, uint32_t prot)
+{
+    spinlock_acquire(LOCK_SPACE_BASE + p);
+    uint32_t frame = pagemap_frame(p, vaddr, prot);
+    if (frame != NONE) {
+        pagemap_pin(p, vaddr);
+    }
+    spinlock_release(LOCK_SPACE_BASE + p);
+    return frame;
+}
+
+uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t prot)
+{
+    uint32_t current = thread_current();
+    uint32_t p = thread_process(current);
+    uint32_t status = STATUS_OK;
+    process_lock(child);
+    uint32_t state = process_state(child);
+    if (state != PROCESS_LOADING) {
+        status = ERR_BAD_STATE;
+    } else {
+        spinlock_acquire(LOCK_SPACE_BASE + p);
+        uint32_t source = pagemap_frame(p, from, PROT_READ);
+        if (source == NONE) {
+            status = ERR_BAD_ADDRESS;
+        } else {
+            status = process_give_page(child, to, prot, source, FRAME_WORDS);
+        }
+        spinlock_release(LOCK_SPACE_BASE + p);
+    }
+    process_unlock(child);
+    return status;
+}
+
+uint32_t process_offer_page(uint32_t p, uint32_t s, uint64_t vaddr)
+{
+    uint32_t status = ERR_BAD_ADDRESS;
+    spinlock_acquire(LOCK_SPACE_BASE + p);
+    uint32_t frame = pagemap_frame(p, vaddr, PROT_READ);
+    if (frame != NONE) {
+        status = share_offer(s, p, frame);
+    }
+    spinlock_release(LOCK_SPACE_BASE + p);
+    return status;
+}
+
+uint32_t process_accept_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t prot)
+{
+    spinlock_acquire(LOCK_SPACE_BASE + p);
+    /* First everything that may fail without the offer being used up. */
+    uint32_t status = pagemap_prepare(p, vaddr);
+    if (status == STATUS_OK) {
+        status = share_accept(s, p);
+    }
+    if (status == STATUS_OK) {
+        uint32_t frame = share_frame(s);
+        status = pagemap_map(p, vaddr, frame, prot, PAGEMAP_OWNED);
+    }
+    spinlock_release(LOCK_SPACE_BASE + p);
+    return status;
+}

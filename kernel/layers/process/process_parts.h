@@ -1,0 +1,47 @@
+/* What the files of the process layer use of each other. No other layer includes this. */
+#ifndef ASHLAR_PROCESS_PARTS_H
+#define ASHLAR_PROCESS_PARTS_H
+
+#include <stdint.h>
+
+/* ---- process_load.c: segments ---- */
+void process_load_init(void);
+
+/* Requires: LOCK_PROCESS_BASE + p held. Ensures: p's loading begins again at its first page. */
+void process_load_reset(uint32_t p);
+
+/* 1 if every page of p's segments is loaded. Requires: LOCK_PROCESS_BASE + p held. */
+uint32_t process_load_done(uint32_t p);
+
+/* Loads one page. Requires: LOCK_PROCESS_BASE + p held, p LOADING, not done. Returns STATUS_OK, ERR_QUOTA,
+ * ERR_NO_MEMORY, ERR_ALREADY_MAPPED (segments overlap). */
+uint32_t process_load_page(uint32_t p);
+
+/* ---- process_memory.c ---- */
+
+/* Maps a fresh frame of p at vaddr; its first `words` words are copied from frame `source`. Requires: nobody else
+ * changes p's address space (its space lock is held, or p is LOADING and its process lock is held).
+ * Returns STATUS_OK, ERR_ALREADY_MAPPED, ERR_QUOTA, ERR_NO_MEMORY. */
+uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words);
+
+/* ---- process_thread.c: starts and requests to CPUs ---- */
+void process_thread_init(void);
+
+/* Requires: LOCK_PROCESS_BASE + the thread's process held; t has ended or never ran. Ensures: t's CPU will start it with
+ * these registers once process_ask has told it. */
+void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument);
+
+/* Makes the CPUs in the mask look after process p: start what is planned, cancel its threads if it is dying. This CPU
+ * does so at once. Requires: no lock held. */
+void process_ask(uint32_t p, uint32_t cpus);
+
+/* ---- process.c ---- */
+void process_lock(uint32_t p);
+void process_unlock(uint32_t p);
+uint32_t process_first_thread(uint32_t p);
+uint32_t process_num_threads(uint32_t p);
+
+/* 1 from the start of t until it ends. Requires: the process's lock held. */
+uint32_t process_thread_alive(uint32_t t);
+
+#endif

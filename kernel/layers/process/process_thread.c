@@ -1,0 +1,121 @@
+/* Starting and cancelling threads. Only a thread's own CPU does either: there the thread can't be in the middle of its
+ * last switch, nor of going to sleep. Other CPUs leave a bit for the process and interrupt. */
+#include "abi.h"
+#include "arch.h"
+#include "bbq.h"
+#include "endpoint.h"
+#include "intc.h"
+#include "notify.h"
+#include "process.h"
+#include "process_parts.h"
+#include "sched.h"
+#include "spinlock.h"
+#include "thread.h"
+#include "uctx.h"
+
+/* Guarded by LOCK_PROCESS_BASE + the thread's process. */
+struct planned_start {
+    uint64_t entry;
+    uint64_t stack;
+    uint64_t argument;
+    uint64_t planned; /* 1 until the thread's CPU has started it */
+};
+
+/* Bit p: this CPU is to look after process p. Guarded by LOCK_REQUEST_BASE + cpu; one cache line each. */
+struct request {
+    uint64_t processes;
+    uint64_t spare[7];
+};
+
+static struct planned_start planned_start[NUM_THREAD];
+static struct request request[NUM_CPU];
+
+void process_thread_init(void)
+{
+    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
+        planned_start[t].planned = 0u;
+    }
+    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
+        request[cpu].processes = 0u;
+    }
+}
+
+void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument)
+{
+    planned_start[t].entry = entry;
+    planned_start[t].stack = stack;
+    planned_start[t].argument = argument;
+    planned_start[t].planned = 1u;
+}
+
+/* Ends whatever t waits for. Requires: t belongs to this CPU, is not current, and its process is dying. */
+static void process_cancel_thread(uint32_t t)
+{
+    sched_boost(t);
+    endpoint_cancel(t);
+    notify_cancel(t);
+    bbq_cancel(t);
+    uint32_t kind = thread_wait_kind(t);
+    if (kind == WAIT_SLEEP) {
+        thread_set_wait(t, WAIT_NONE, NONE);
+        sched_clear_deadline(t);
+        sched_ready(t);
+    }
+}
+
+/* Looks after the threads of p that belong to this CPU: at most NUM_THREAD. Requires: no lock held. */
+static void process_serve(uint32_t p)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t current = thread_current();
+    process_lock(p);
+    uint32_t dying = process_dying(p);
+    uint32_t first = process_first_thread(p);
+    uint32_t count = process_num_threads(p);
+    for (uint32_t i = 0u; i < count; i = i + 1u) {
+        uint32_t t = first + i;
+        uint32_t home = thread_cpu(t);
+        if (home == cpu && planned_start[t].planned == 1u) {
+            planned_start[t].planned = 0u;
+            thread_reset(t);
+            uctx_init(t, planned_start[t].entry, planned_start[t].stack, planned_start[t].argument);
+            sched_ready(t);
+        }
+        uint32_t alive = process_thread_alive(t);
+        if (home == cpu && dying == 1u && alive == 1u && t != current) {
+            process_cancel_thread(t);
+        }
+    }
+    process_unlock(p);
+}
+
+void process_serve_requests(void)
+{
+    uint32_t cpu = arch_cpu();
+    spinlock_acquire(LOCK_REQUEST_BASE + cpu);
+    uint64_t processes = request[cpu].processes;
+    request[cpu].processes = 0u;
+    spinlock_release(LOCK_REQUEST_BASE + cpu);
+    for (uint32_t p = 0u; p < NUM_PROCESS && processes != 0u; p = p + 1u) {
+        if ((processes & 1u) == 1u) {
+            process_serve(p);
+        }
+        processes = processes >> 1u;
+    }
+}
+
+void process_ask(uint32_t p, uint32_t cpus)
+{
+    uint32_t here = arch_cpu();
+    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
+        if (((cpus >> cpu) & 1u) == 1u && cpu != here) {
+            spinlock_acquire(LOCK_REQUEST_BASE + cpu);
+            request[cpu].processes = request[cpu].processes | (1ul << p);
+            spinlock_release(LOCK_REQUEST_BASE + cpu);
+            intc_send(cpu, VECTOR_RESCHEDULE);
+        }
+    }
+    if (((cpus >> here) & 1u) == 1u) {
+        process_serve(p);
+    }
+}

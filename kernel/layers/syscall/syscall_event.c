@@ -1,0 +1,98 @@
+/* Notifications, bounded buffers, time. */
+#include "abi.h"
+#include "arch.h"
+#include "bbq.h"
+#include "notify.h"
+#include "process.h"
+#include "sched.h"
+#include "syscall_parts.h"
+#include "thread.h"
+#include "timer.h"
+#include "uctx.h"
+
+uint32_t syscall_signal(uint32_t current)
+{
+    uint32_t valid = syscall_slot_valid(current, GRANT_NOTIFICATION, RIGHT_SIGNAL);
+    if (valid == 0u) {
+        return ERR_BAD_SLOT;
+    }
+    uint32_t p = thread_process(current);
+    uint64_t slot = uctx_get(current, UCTX_RDI);
+    uint32_t n = process_grant_object(p, (uint32_t)slot);
+    uint64_t bits = process_grant_badge(p, (uint32_t)slot);
+    notify_signal(n, bits);
+    return STATUS_OK;
+}
+
+void syscall_wait(uint32_t current)
+{
+    uint32_t valid = syscall_slot_valid(current, GRANT_NOTIFICATION, RIGHT_WAIT);
+    if (valid == 0u) {
+        uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
+        return;
+    }
+    uint32_t n = syscall_object(current);
+    uint64_t deadline = uctx_get(current, UCTX_RSI);
+    notify_wait(n, deadline);
+}
+
+uint32_t syscall_poll(uint32_t current)
+{
+    uint32_t valid = syscall_slot_valid(current, GRANT_NOTIFICATION, RIGHT_WAIT);
+    if (valid == 0u) {
+        return ERR_BAD_SLOT;
+    }
+    uint32_t n = syscall_object(current);
+    uint64_t bits = notify_poll(n);
+    uctx_set(current, UCTX_RDI, bits);
+    return STATUS_OK;
+}
+
+uint32_t syscall_bbq_insert(uint32_t current)
+{
+    uint32_t valid = syscall_slot_valid(current, GRANT_BBQ, RIGHT_INSERT);
+    if (valid == 0u) {
+        return ERR_BAD_SLOT;
+    }
+    uint32_t b = syscall_object(current);
+    uint64_t word = uctx_get(current, UCTX_RSI);
+    uint32_t status = bbq_insert(b, word);
+    return status;
+}
+
+uint32_t syscall_bbq_remove(uint32_t current)
+{
+    uint32_t valid = syscall_slot_valid(current, GRANT_BBQ, RIGHT_REMOVE);
+    if (valid == 0u) {
+        return ERR_BAD_SLOT;
+    }
+    uint32_t b = syscall_object(current);
+    uint32_t status = bbq_remove(b);
+    if (status == STATUS_OK) {
+        uint64_t word = bbq_result();
+        uctx_set(current, UCTX_RDI, word);
+    }
+    return status;
+}
+
+uint32_t syscall_sleep(uint32_t current)
+{
+    uint64_t deadline = uctx_get(current, UCTX_RDI);
+    uint64_t now = timer_now();
+    if (deadline > now) {
+        thread_set_wait(current, WAIT_SLEEP, NONE);
+        if (deadline != NOTIFY_FOREVER) {
+            sched_set_deadline(current, deadline);
+        }
+        sched_prepare_block();
+        sched_block();
+    }
+    return STATUS_OK;
+}
+
+uint32_t syscall_clock(uint32_t current)
+{
+    uint64_t now = timer_now();
+    uctx_set(current, UCTX_RDI, now);
+    return STATUS_OK;
+}

@@ -1,0 +1,57 @@
+/* What the files of the syscall layer use of each other. No other layer includes this.
+ *
+ * Each syscall_<name> runs the call of that name for the current thread, whose id it gets, and returns its status;
+ * results it stores in the saved registers itself. Those that return nothing store the status too, because a peer may
+ * store it while the thread is blocked. No lock is held on entry or exit. */
+#ifndef ASHLAR_SYSCALL_PARTS_H
+#define ASHLAR_SYSCALL_PARTS_H
+
+#include <stdint.h>
+
+/* 1 if the slot in the thread's saved rdi holds a grant of this kind with all of these rights, else 0. */
+uint32_t syscall_slot_valid(uint32_t current, uint32_t kind, uint32_t rights);
+
+/* Object of that slot. Requires: syscall_slot_valid returned 1. */
+uint32_t syscall_object(uint32_t current);
+
+void syscall_wait(uint32_t current);
+uint32_t syscall_signal(uint32_t current);
+uint32_t syscall_poll(uint32_t current);
+uint32_t syscall_bbq_insert(uint32_t current);
+uint32_t syscall_bbq_remove(uint32_t current);
+
+uint32_t syscall_sleep(uint32_t current);
+uint32_t syscall_clock(uint32_t current);
+
+uint32_t syscall_mem_map(uint32_t current);
+uint32_t syscall_mem_unmap(uint32_t current);
+uint32_t syscall_share_offer(uint32_t current);
+uint32_t syscall_share_accept(uint32_t current);
+uint32_t syscall_share_withdraw(uint32_t current);
+uint32_t syscall_quota(uint32_t current);
+
+uint32_t syscall_thread_start(uint32_t current);
+uint32_t syscall_process_create(uint32_t current);
+uint32_t syscall_process_copy(uint32_t current);
+uint32_t syscall_process_start(uint32_t current);
+uint32_t syscall_process_kill(uint32_t current);
+uint32_t syscall_process_status(uint32_t current);
+uint32_t syscall_process_exit(uint32_t current);
+
+uint32_t syscall_irq_ack(uint32_t current);
+uint32_t syscall_device_map(uint32_t current);
+uint32_t syscall_port_in(uint32_t current);
+uint32_t syscall_port_out(uint32_t current);
+uint32_t syscall_dma_address(uint32_t current);
+uint32_t syscall_console_write(uint32_t current);
+uint32_t syscall_console_read(uint32_t current);
+uint32_t syscall_power_off(uint32_t current);
+
+uint32_t syscall_vm_map(uint32_t current);
+uint32_t syscall_vm_unmap(uint32_t current);
+uint32_t syscall_vcpu_page(uint32_t current);
+uint32_t syscall_vcpu_run(uint32_t current);
+
+uint32_t syscall_check(uint32_t current);
+
+#endif

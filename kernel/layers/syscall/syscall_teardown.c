@@ -1,0 +1,83 @@
+/* The end of a process, in pieces. The stage, kept with the process, counts through endpoints, grants, processes (its
+ * children) and then shares and memory; a piece advances it or leaves the object it works on closer to its end. */
+#include "abi.h"
+#include "endpoint.h"
+#include "irq.h"
+#include "notify.h"
+#include "npt.h"
+#include "pagemap.h"
+#include "process.h"
+#include "share.h"
+#include "syscall.h"
+#include "vcpu.h"
+
+#define STAGE_GRANTS NUM_ENDPOINT
+#define STAGE_CHILDREN (STAGE_GRANTS + NUM_GRANT)
+#define STAGE_SHARES (STAGE_CHILDREN + NUM_PROCESS)
+#define STAGE_MEMORY (STAGE_SHARES + 1u)
+
+/* Returns 1 if the endpoint still has someone waiting on it, 0 if it is closed or not p's. */
+static uint32_t syscall_end_endpoint(uint32_t p, uint32_t e)
+{
+    uint32_t more = 0u;
+    uint32_t owner = endpoint_owner(e);
+    if (owner == p) {
+        more = endpoint_close(e);
+    }
+    return more;
+}
+
+/* Returns what the slot grants, as far as the grant left something to return. 1: more to do. */
+static uint32_t syscall_end_grant(uint32_t p, uint32_t slot)
+{
+    uint32_t more = 0u;
+    uint32_t kind = process_grant_kind(p, slot);
+    uint32_t object = process_grant_object(p, slot);
+    if (kind == GRANT_IRQ) {
+        irq_release(object);
+    }
+    if (kind == GRANT_NOTIFICATION) {
+        uint32_t owner = notify_owner(object);
+        if (owner == p) {
+            notify_reset(object);
+        }
+    }
+    if (kind == GRANT_VM) {
+        vcpu_destroy(object);
+        more = npt_destroy_step(object);
+    }
+    return more;
+}
+
+/* Ends a child, and waits until it is gone: its quota is part of p's. */
+static void syscall_end_child(uint32_t p, uint32_t q)
+{
+    uint32_t parent = process_parent(q);
+    uint32_t state = process_state(q);
+    if (parent == p && state != PROCESS_EMPTY) {
+        process_kill(q, END_KILLED);
+        process_wait_empty(q);
+    }
+}
+
+uint32_t syscall_teardown_step(uint32_t p)
+{
+    uint32_t stage = process_stage(p);
+    uint32_t more = 0u;
+    if (stage < STAGE_GRANTS) {
+        more = syscall_end_endpoint(p, stage);
+    } else if (stage < STAGE_CHILDREN) {
+        more = syscall_end_grant(p, stage - STAGE_GRANTS);
+    } else if (stage < STAGE_SHARES) {
+        syscall_end_child(p, stage - STAGE_CHILDREN);
+    } else if (stage < STAGE_MEMORY) {
+        share_process_ended(p);
+    } else {
+        more = pagemap_destroy_step(p);
+        return more;
+    }
+    if (more == 0u) {
+        process_set_stage(p, stage + 1u);
+    }
+    return 1u;
+}

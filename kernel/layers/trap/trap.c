@@ -1,0 +1,172 @@
+/* Kernel entries and the way out. Every way out is trap_leave: it lets a better thread run first, and ends the thread if
+ * its process is dying. */
+#include "trap.h"
+
+#include "abi.h"
+#include "arch.h"
+#include "cv.h"
+#include "device.h"
+#include "endpoint.h"
+#include "intc.h"
+#include "irq.h"
+#include "notify.h"
+#include "process.h"
+#include "sched.h"
+#include "spinlock.h"
+#include "syscall.h"
+#include "thread.h"
+#include "timer.h"
+#include "tlb.h"
+#include "uctx.h"
+
+#define VECTOR_NO_FPU 7u /* "device not available": first use of the vector unit since a switch */
+
+void trap_init(void)
+{
+    cv_init();
+    endpoint_init();
+    notify_init();
+    process_init();
+    irq_init();
+    device_init();
+}
+
+/* The deadlines of this CPU's threads that have passed: at most one wake-up per thread. */
+static void trap_expired(void)
+{
+    uint32_t t = sched_take_expired();
+    while (t != NONE) {
+        uint32_t kind = thread_wait_kind(t);
+        if (kind == WAIT_SLEEP) {
+            thread_set_wait(t, WAIT_NONE, NONE);
+            sched_ready(t);
+        } else {
+            notify_timeout(t);
+        }
+        t = sched_take_expired();
+    }
+}
+
+/* Serves one interrupt. Requires: no lock held. */
+static void trap_vector(uint32_t vector)
+{
+    if (vector == VECTOR_TIMER) {
+        intc_end();
+        sched_timer_interrupt();
+        trap_expired();
+    } else if (vector == VECTOR_RESCHEDULE) {
+        intc_end();
+        process_serve_requests();
+        sched_drain_pending();
+        syscall_hold();
+    } else if (vector == VECTOR_TLB) {
+        intc_end();
+        tlb_service();
+    } else if (vector >= VECTOR_BASE && vector < VECTOR_BASE + NUM_IRQ_LINE) {
+        irq_interrupt(vector - VECTOR_BASE);
+    }
+}
+
+/* Ends the current thread; the last one of its process takes the process down, piece by piece, each piece followed by
+ * whatever interrupt or better thread waits. Does not return. */
+static void trap_end_thread(void)
+{
+    uint32_t current = thread_current();
+    uint32_t p = thread_process(current);
+    uint32_t more = process_end_thread();
+    /* From here on at its own priority and cost: the end of one process must not disturb more important ones. */
+    sched_unboost();
+    while (more == 1u) {
+        more = syscall_teardown_step(p);
+        uint32_t vector = arch_interrupt_poll();
+        if (vector != NONE) {
+            trap_vector(vector);
+        }
+        sched_leave();
+    }
+    process_finish(p);
+    sched_exit_current();
+}
+
+void trap_leave(void)
+{
+    sched_leave();
+    uint32_t current = thread_current();
+    uint32_t p = thread_process(current);
+    uint32_t dying = process_dying(p);
+    if (dying == 1u) {
+        trap_end_thread();
+    }
+    spinlock_kernel_exit();
+}
+
+void trap_syscall(void)
+{
+    spinlock_kernel_enter();
+    uint32_t ends = syscall_dispatch();
+    if (ends == 1u) {
+        trap_end_thread();
+    }
+    trap_leave();
+}
+
+/* Tells the fault handler of process p, if it has one, and does what it answers; ends the process otherwise. */
+static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
+{
+    uint32_t handler = process_fault_endpoint(p);
+    uint32_t status = ERR_PEER_DEAD;
+    if (handler != NONE) {
+        status = endpoint_fault(handler, FAULT_BADGE | (uint64_t)current);
+    }
+    if (status == STATUS_OK) {
+        uint64_t action = endpoint_fault_action();
+        uint64_t ip = endpoint_fault_ip();
+        if (action == FAULT_RETRY) {
+            return;
+        }
+        if (action == FAULT_SKIP && ip >= USER_BASE && ip < USER_END) {
+            uctx_set(current, UCTX_RIP, ip);
+            return;
+        }
+    }
+    uint64_t cause = vector << 8u;
+    process_exit((uint32_t)cause | END_FAULT);
+}
+
+void trap_exception(void)
+{
+    spinlock_kernel_enter();
+    uint32_t current = thread_current();
+    uint32_t p = thread_process(current);
+    uint64_t vector = uctx_get(current, UCTX_VECTOR);
+    if (vector == VECTOR_NO_FPU) {
+        arch_fpu_use();
+    } else {
+        trap_fault(current, p, vector);
+    }
+    trap_leave();
+}
+
+void trap_interrupt(uint32_t vector)
+{
+    spinlock_kernel_enter();
+    trap_vector(vector);
+    trap_leave();
+}
+
+void trap_idle(void)
+{
+    spinlock_kernel_enter();
+    while (1u == 1u) {
+        sched_leave();
+        spinlock_kernel_exit();
+        uint32_t vector = arch_idle();
+        spinlock_kernel_enter();
+        trap_vector(vector);
+    }
+}
+
+uint32_t trap_check(void)
+{
+    return 0u;
+}
