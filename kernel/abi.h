@@ -187,7 +187,8 @@
 #define VCPU_CONTROL_INTERRUPT_WINDOW 1u /* exit as soon as the guest can take an external interrupt */
 
 #define VCPU_EXIT_NONE 0u
-#define VCPU_EXIT_IO 1u          /* info1: port | size << 16 | in << 24 | string << 25 | rep << 26 | address bytes << 32 */
+#define VCPU_EXIT_IO 1u          /* info1: port | size << 16 | in << 24 | string << 25 | rep << 26 |
+                                  * address bytes << 32 (0: the processor does not tell) */
 #define VCPU_EXIT_MEMORY 2u      /* info1: guest-physical address, info2: 1 write, 2 fetch, 4 while walking guest page tables */
 #define VCPU_EXIT_CPUID 3u
 #define VCPU_EXIT_MSR_READ 4u    /* msr number in rcx */
@@ -197,7 +198,8 @@
 #define VCPU_EXIT_DEADLINE 8u
 #define VCPU_EXIT_NOTIFIED 9u
 #define VCPU_EXIT_SHUTDOWN 10u   /* triple fault; the guest's registers are undefined */
-#define VCPU_EXIT_INVALID_STATE 11u /* the state in the vcpu page cannot be entered */
+#define VCPU_EXIT_INVALID_STATE 11u /* the state in the vcpu page cannot be entered; the page stays as it is, and the next
+                                  * run reads all groups */
 #define VCPU_EXIT_HYPERCALL 12u
 #define VCPU_EXIT_UNSUPPORTED 13u /* info1: vendor's exit code, for a message only */
 #define VCPU_EXIT_CACHE 14u      /* INVD or WBINVD: go on at VCPU_EXIT_NEXT_RIP */

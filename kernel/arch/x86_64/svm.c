@@ -247,7 +247,7 @@ static uint32_t give_back_exception(uint32_t vm, uint64_t vector)
 }
 
 /* 1 if the exit is settled and the guest can go on, 0 if not. */
-static uint32_t settle(uint32_t vm, uint64_t code)
+static uint32_t settle(uint32_t vm, uint32_t code)
 {
     if (code >= SVM_EXIT_READ_DR0 && code <= SVM_EXIT_WRITE_DR15) {
         load_debug_registers(vm);
@@ -263,13 +263,13 @@ uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
 {
     uint64_t block = physical_address(guest_block[vm]);
     uint64_t host = physical_address(host_block[arch_cpu()]);
-    uint64_t code;
+    uint32_t code;
     uint32_t went_on = 0;
     fpu_enter_guest(vm);
     do {
         prepare_entry(vm, nested_root);
         svm_enter(block, svm_guest[vm].gpr, host);
-        code = vmcb_get(vm, VMCB_EXIT_CODE);
+        code = vmcb_get32(vm, VMCB_EXIT_CODE);
         /* What was injected is delivered, or it stands here again. */
         vmcb_set(vm, VMCB_EVENT_INJECT, svm_event_again(vmcb_get(vm, VMCB_EXIT_INT_INFO)));
         if (fpu_repair_components()) {

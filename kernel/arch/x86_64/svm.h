@@ -18,6 +18,7 @@ struct svm_guest {
     uint32_t window;             /* 1: exit when the guest can take an interrupt */
     uint32_t flush;              /* 1: drop its translations at the next entry */
     uint32_t fetched;            /* 1: the control block holds instruction bytes of the last exit */
+    uint32_t refused;            /* 1: the processor refused the state, and what the control block holds is undefined */
 };
 
 extern struct svm_guest svm_guest[NUM_VM];
@@ -41,7 +42,7 @@ void svm_reset_state(uint32_t vm);
 uint64_t svm_event_again(uint64_t event);
 
 /* Fills info1, info2, next_rip of an exit that the monitor handles and returns its VCPU_EXIT_*. */
-uint32_t svm_exit_reason(uint32_t vm, uint64_t code);
+uint32_t svm_exit_reason(uint32_t vm, uint32_t code);
 
 /* 1 if the processor tells the next ip / gives instruction bytes. */
 extern uint32_t svm_has_next_rip;

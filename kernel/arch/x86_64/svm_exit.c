@@ -54,7 +54,7 @@ static uint32_t svm_exit_instruction(uint32_t vm, uint64_t exception)
     return VCPU_EXIT_INSTRUCTION;
 }
 
-uint32_t svm_exit_reason(uint32_t vm, uint64_t code)
+uint32_t svm_exit_reason(uint32_t vm, uint32_t code)
 {
     svm_guest[vm].info1 = 0;
     svm_guest[vm].info2 = 0;
@@ -86,6 +86,7 @@ uint32_t svm_exit_reason(uint32_t vm, uint64_t code)
     case SVM_EXIT_SHUTDOWN:
         return VCPU_EXIT_SHUTDOWN;
     case SVM_EXIT_INVALID:
+        svm_guest[vm].refused = 1;
         return VCPU_EXIT_INVALID_STATE;
     case SVM_EXIT_RDPMC:
         return svm_exit_instruction(vm, EXCEPTION_PROTECTION);

@@ -131,6 +131,11 @@ uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
     if (!import_event(frame, &event)) {
         return 0;
     }
+    if (svm_guest[vm].refused) {
+        svm_control_init(vm);
+        svm_guest[vm].refused = 0;
+        changed = VCPU_CHANGED_CONTROL | VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_MSRS;
+    }
     vmcb_set(vm, VMCB_EVENT_INJECT, event);
     if (changed & VCPU_CHANGED_CONTROL) {
         import_control(vm, frame);
@@ -179,6 +184,9 @@ static void export_exit(uint32_t vm, uint32_t frame)
 void arch_vcpu_export(uint32_t vm, uint32_t frame)
 {
     export_exit(vm, frame);
+    if (svm_guest[vm].refused) {
+        return; /* the page keeps what the monitor wrote; the next import takes all of it */
+    }
     svm_guest[vm].gpr[GPR_RAX] = vmcb_get(vm, VMCB_RAX);
     svm_guest[vm].gpr[GPR_RSP] = vmcb_get(vm, VMCB_RSP);
     for (uint32_t i = 0; i < 16; i++) {

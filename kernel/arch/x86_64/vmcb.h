@@ -102,34 +102,34 @@
 #define VMCB_CR2 0x640u
 #define VMCB_PAT 0x668u
 
-/* ---- exit codes ---- */
-#define SVM_EXIT_READ_DR0 0x20ul
-#define SVM_EXIT_WRITE_DR15 0x3ful
-#define SVM_EXIT_EXCEPTION 0x40ul        /* + vector */
-#define SVM_EXIT_INTR 0x60ul
-#define SVM_EXIT_NMI 0x61ul
-#define SVM_EXIT_SMI 0x62ul
-#define SVM_EXIT_INIT 0x63ul
-#define SVM_EXIT_VINTR 0x64ul
-#define SVM_EXIT_RDPMC 0x6ful
-#define SVM_EXIT_CPUID 0x72ul
-#define SVM_EXIT_INVD 0x76ul
-#define SVM_EXIT_HLT 0x78ul
-#define SVM_EXIT_INVLPGA 0x7aul
-#define SVM_EXIT_IOIO 0x7bul
-#define SVM_EXIT_MSR 0x7cul
-#define SVM_EXIT_SHUTDOWN 0x7ful
-#define SVM_EXIT_VMRUN 0x80ul
-#define SVM_EXIT_VMMCALL 0x81ul
-#define SVM_EXIT_SKINIT 0x86ul
-#define SVM_EXIT_WBINVD 0x89ul
-#define SVM_EXIT_MONITOR 0x8aul
-#define SVM_EXIT_MWAIT 0x8bul
-#define SVM_EXIT_MWAIT_ARMED 0x8cul
-#define SVM_EXIT_XSETBV 0x8dul
-#define SVM_EXIT_RDPRU 0x8eul
-#define SVM_EXIT_NPF 0x400ul
-#define SVM_EXIT_INVALID 0xfffffffffffffffful
+/* ---- exit codes: 64 bits, of which the upper ones say nothing new (an emulator leaves them 0) ---- */
+#define SVM_EXIT_READ_DR0 0x20u
+#define SVM_EXIT_WRITE_DR15 0x3fu
+#define SVM_EXIT_EXCEPTION 0x40u        /* + vector */
+#define SVM_EXIT_INTR 0x60u
+#define SVM_EXIT_NMI 0x61u
+#define SVM_EXIT_SMI 0x62u
+#define SVM_EXIT_INIT 0x63u
+#define SVM_EXIT_VINTR 0x64u
+#define SVM_EXIT_RDPMC 0x6fu
+#define SVM_EXIT_CPUID 0x72u
+#define SVM_EXIT_INVD 0x76u
+#define SVM_EXIT_HLT 0x78u
+#define SVM_EXIT_INVLPGA 0x7au
+#define SVM_EXIT_IOIO 0x7bu
+#define SVM_EXIT_MSR 0x7cu
+#define SVM_EXIT_SHUTDOWN 0x7fu
+#define SVM_EXIT_VMRUN 0x80u
+#define SVM_EXIT_VMMCALL 0x81u
+#define SVM_EXIT_SKINIT 0x86u
+#define SVM_EXIT_WBINVD 0x89u
+#define SVM_EXIT_MONITOR 0x8au
+#define SVM_EXIT_MWAIT 0x8bu
+#define SVM_EXIT_MWAIT_ARMED 0x8cu
+#define SVM_EXIT_XSETBV 0x8du
+#define SVM_EXIT_RDPRU 0x8eu
+#define SVM_EXIT_NPF 0x400u
+#define SVM_EXIT_INVALID 0xffffffffu
 
 #define NPF_WRITE (1ul << 1)
 #define NPF_FETCH (1ul << 4)
