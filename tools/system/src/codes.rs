@@ -137,9 +137,8 @@ codes! {
     BadRegex "ASH-S025" "a regular expression that does not parse"
         "`up` is a regular expression searched in a console's output; the run waits for it. The syntax is that of \
          the Rust `regex` crate. In a TOML string every backslash is doubled, or the string stands in single quotes."
-    NothingStarts "ASH-S026" "nothing starts"
-        "No process is started at boot: there is none, or each waits for a parent to start it. The parent must run \
-         first: give at least one process `start = \"boot\"`."
+    NothingStarts "ASH-S026" "nothing to start"
+        "The system has no process and no virtual machine, so there would be nothing to do after boot. Add one."
     NoParent "ASH-S027" "started by a parent that it does not have"
         "`start = \"parent\"` and `on_death` speak of the process that creates and watches this one, so `parent` must \
          name it."

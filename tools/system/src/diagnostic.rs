@@ -39,6 +39,11 @@ impl Diagnostic {
         self
     }
 
+    /// Whether it is this fault at this place.
+    pub(crate) fn is_at(&self, code: Code, span: &Span) -> bool {
+        self.code == code && self.labels.first().is_some_and(|label| label.span == *span)
+    }
+
     /// Line of the fault (from 1), if it is in a text.
     pub fn line(&self) -> Option<usize> {
         self.labels.first().map(|label| label.source.place(&label.span).line)

@@ -38,7 +38,8 @@ impl Checker<'_> {
         for process in processes {
             let key = (process.value.clone(), kind, alias.to_string());
             let first = self.seen.entry(key).or_insert_with(|| object.span.clone()).clone();
-            if first != object.span {
+            let told = || self.report.diagnostics.iter().any(|fault| fault.is_at(Code::Duplicate, &object.span));
+            if first != object.span && !told() {
                 let message = format!("`{}` would see two {kind}s as `{alias}`", process.value);
                 let fault = Diagnostic::new(Code::Duplicate, message, "give one of them another `as`")
                     .at(&self.description.source, &object.span, "the second")

@@ -10,16 +10,12 @@ pub fn check(description: &Description, report: &mut Report) {
         needs_parent(description, process, report);
         needs_program(description, process, report);
     }
-    let somebody = description.processes.iter().any(Process::starts_at_boot);
-    if !somebody && (report.is_clean() || !description.processes.is_empty()) {
-        let message = "no process starts at boot";
-        let remedy = "give a process `start = \"boot\"`, or add one";
-        let span = description.processes.first().map_or(0..0, |process| process.name.span.clone());
-        report.push(Diagnostic::new(Code::NothingStarts, message, remedy).at(
-            &description.source,
-            &span,
-            "waits for a parent, as does every other",
-        ));
+    // In a tree the root starts at boot, unless another fault says otherwise.
+    if description.processes.is_empty() {
+        let message = "the system has no process";
+        let remedy = "add a [process.NAME] or a [vm.NAME]";
+        let fault = Diagnostic::new(Code::NothingStarts, message, remedy);
+        report.push(fault.at(&description.source, &description.span, "this system"));
     }
 }
 

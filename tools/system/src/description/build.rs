@@ -17,6 +17,7 @@ pub fn build(document: &Document, name: &str) -> Description {
         source: document.source.clone(),
         name: name.to_string(),
         about: text("about").map_or_else(String::new, |about| about.value),
+        span: system.map_or(0..0, |table| table.name.span.clone()),
         machine: text("machine"),
         cpus: system.and_then(|table| table.number("cpus")).cloned(),
         processes: document

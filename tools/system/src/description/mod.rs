@@ -9,7 +9,7 @@ pub mod machine;
 pub use build::build;
 pub use machine::Machine;
 
-use crate::source::{Source, Spanned};
+use crate::source::{Source, Span, Spanned};
 use std::sync::Arc;
 
 /// A system description.
@@ -19,6 +19,8 @@ pub struct Description {
     /// The file's name without `.toml`.
     pub name: String,
     pub about: String,
+    /// Where `[system]` stands.
+    pub span: Span,
     pub machine: Option<Spanned<String>>,
     pub cpus: Option<Spanned<u64>>,
     /// Processes and, as such, the monitors of virtual machines, in the order of the text.

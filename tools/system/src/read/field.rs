@@ -73,6 +73,11 @@ fn mismatch(reader: &mut Reader, key: &KeySpec, value: Located) {
 
 fn text(reader: &mut Reader, key: &KeySpec, value: Located) -> Option<Spanned<String>> {
     match value.get_ref() {
+        DeValue::String(text) if text.contains(char::is_control) => {
+            let message = format!("`{}` holds a line end or another control character", key.name);
+            reader.fault(Code::BadValue, &message, "write it on one line", &value.span(), "this text");
+            None
+        }
         DeValue::String(text) => Some(Spanned::new(text.to_string(), value.span())),
         _ => {
             mismatch(reader, key, value);

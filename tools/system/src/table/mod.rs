@@ -167,3 +167,6 @@ impl Firsts {
         firsts
     }
 }
+
+#[cfg(test)]
+mod tests;

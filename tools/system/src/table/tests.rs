@@ -1,0 +1,80 @@
+//! The kernel's headers, compiled, say the same as this crate.
+
+use super::record::{layouts, Record};
+use super::*;
+use std::fmt::Write as _;
+use std::process::Command;
+
+/// Every constant that this crate repeats: its name in the headers, its value here.
+fn constants() -> Vec<(&'static str, u64)> {
+    macro_rules! same {
+        ($($name:ident),*) => { vec![$((stringify!($name), u64::from($name))),*] };
+    }
+    let mut all = same!(
+        NUM_CPU, NUM_PROCESS, NUM_THREAD, NUM_ENDPOINT, NUM_NOTIFICATION, NUM_BBQ, BBQ_CAPACITY, NUM_SHARE, NUM_IRQ,
+        NUM_DEVICE, NUM_VM, NUM_GRANT, NUM_CONSOLE, NUM_PRIORITY, NUM_FRAME, NONE, PROT_READ, PROT_WRITE, PROT_EXEC,
+        GRANT_ENDPOINT, GRANT_NOTIFICATION, GRANT_BBQ, GRANT_SHARE, GRANT_PROCESS, GRANT_IRQ, GRANT_MMIO, GRANT_PORT,
+        GRANT_DMA, GRANT_VM, GRANT_CONSOLE, GRANT_POWER, RIGHT_SEND, RIGHT_RECV, RIGHT_SIGNAL, RIGHT_WAIT,
+        RIGHT_INSERT, RIGHT_REMOVE, RIGHT_OFFER, RIGHT_ACCEPT, USER_BASE, USER_END, ENV_VADDR, MESSAGE_VADDR,
+        NUM_SEGMENT
+    );
+    all.extend([
+        ("BOOT_TABLE_MAGIC", MAGIC),
+        ("BOOT_TABLE_VERSION", u64::from(VERSION)),
+        ("BOOT_PROCESS_AUTOSTART", u64::from(PROCESS_AUTOSTART)),
+        ("BOOT_SEGMENT_COPY", u64::from(SEGMENT_COPY)),
+        ("BOOT_SEGMENT_IMAGE", u64::from(SEGMENT_IMAGE)),
+        ("BOOT_ENDPOINT_FIFO", u64::from(ENDPOINT_FIFO)),
+        ("BOOT_NUM_SECTIONS", NUM_SECTIONS as u64),
+        ("sizeof(struct boot_header)", HEADER_SIZE as u64),
+        ("offsetof(struct boot_header, sections)", record::Header::SIZE as u64),
+        ("offsetof(struct boot_header, table_crc32)", TABLE_CRC_OFFSET as u64),
+        ("FRAME_WORDS * 8", PAGE_SIZE),
+    ]);
+    let sections = [
+        "BOOT_CPUS", "BOOT_PROCESSES", "BOOT_THREADS", "BOOT_SEGMENTS", "BOOT_GRANTS", "BOOT_ENDPOINTS",
+        "BOOT_NOTIFICATIONS", "BOOT_BBQS", "BOOT_SHARES", "BOOT_IRQS", "BOOT_DEVICES", "BOOT_VMS", "BOOT_CONSOLES",
+    ];
+    all.extend(sections.iter().zip(0..).map(|(name, index)| (*name, index)));
+    all
+}
+
+#[test]
+fn the_headers_say_the_same() {
+    let mut expected: Vec<(String, u64)> =
+        constants().into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+    for (name, size, fields) in layouts() {
+        if name != "boot_header" {
+            expected.push((format!("sizeof(struct {name})"), size as u64));
+        }
+        expected.extend(fields.iter().map(|(field, at)| (format!("offsetof(struct {name}, {field})"), *at as u64)));
+    }
+    let mut program = String::from(
+        "#include <stddef.h>\n#include <stdio.h>\n#include \"config.h\"\n#include \"abi.h\"\n\
+         #include \"boot/boot_table.h\"\n#include \"layers/process/process.h\"\nint main(void)\n{\n",
+    );
+    for (name, _) in &expected {
+        writeln!(program, "    printf(\"%llu\\n\", (unsigned long long)({name}));").unwrap();
+    }
+    program.push_str("    return 0;\n}\n");
+    let printed = run(&program);
+    let printed: Vec<u64> = printed.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(printed.len(), expected.len());
+    for ((name, value), header) in expected.iter().zip(printed) {
+        assert_eq!(*value, header, "{name}");
+    }
+}
+
+fn run(program: &str) -> String {
+    let folder = std::env::temp_dir().join(format!("ashlar-boot-table-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (source, binary) = (folder.join("layout.c"), folder.join("layout"));
+    std::fs::write(&source, program).unwrap();
+    let kernel = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel");
+    let compiled =
+        Command::new("gcc").args(["-std=c11", "-I", kernel, "-o"]).arg(&binary).arg(&source).output().unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let output = Command::new(&binary).output().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}

@@ -1,0 +1,76 @@
+//! Small programs and guest files, whole and damaged, made for the tests.
+
+use std::path::Path;
+
+/// A loadable segment: address, flags (1 execute, 2 write, 4 read), bytes of the file, bytes in memory.
+pub type Segment<'a> = (u64, u32, &'a [u8], u64);
+
+pub const CODE: Segment = (0x40_0000, 5, b"\x0f\x0b", 2);
+pub const DATA: Segment = (0x40_1000, 6, b"data", 0x3000);
+
+/// A static ELF executable for x86-64 with these segments.
+pub fn elf(entry: u64, segments: &[Segment]) -> Vec<u8> {
+    let data_begin = 64 + 56 * segments.len() as u64;
+    let mut out = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    out.extend([2u16, 62].iter().flat_map(|half| half.to_le_bytes()));
+    out.extend(1u32.to_le_bytes());
+    out.extend([entry, 64, 0].iter().flat_map(|word| word.to_le_bytes()));
+    out.extend(0u32.to_le_bytes());
+    out.extend([64, 56, segments.len() as u16, 64, 0, 0].iter().flat_map(|half| half.to_le_bytes()));
+    let mut offset = data_begin;
+    for (vaddr, flags, bytes, memory) in segments {
+        out.extend([1u32, *flags].iter().flat_map(|word| word.to_le_bytes()));
+        let words = [offset, *vaddr, *vaddr, bytes.len() as u64, *memory, 1];
+        out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        offset += bytes.len() as u64;
+    }
+    segments.iter().for_each(|(_, _, bytes, _)| out.extend_from_slice(bytes));
+    out
+}
+
+/// The least that passes for a bzImage: it says it needs 1 MiB from 16 MiB on.
+pub fn guest_kernel() -> Vec<u8> {
+    let mut bytes = vec![0; 0x600];
+    bytes[0x1f1] = 1;
+    bytes[0x1f4] = 32;
+    bytes[0x1fe..0x200].copy_from_slice(&[0x55, 0xaa]);
+    bytes[0x202..0x206].copy_from_slice(b"HdrS");
+    bytes[0x206..0x208].copy_from_slice(&0x020f_u16.to_le_bytes());
+    bytes[0x236] = 1;
+    bytes[0x258..0x260].copy_from_slice(&(16_u64 << 20).to_le_bytes());
+    bytes[0x260..0x264].copy_from_slice(&(1_u32 << 20).to_le_bytes());
+    bytes
+}
+
+/// Writes a whole program for every name, a guest kernel and a ramdisk.
+pub fn build_all(assets: &system::Assets) {
+    for path in assets.programs.values() {
+        write(path, &elf(CODE.0, &[CODE, DATA]));
+    }
+    for (name, path) in &assets.files {
+        let initrd = b"070701 the rest of an archive".to_vec();
+        write(path, &if name.contains("busybox") { initrd } else { guest_kernel() });
+    }
+}
+
+pub fn write(path: &Path, bytes: &[u8]) {
+    std::fs::write(path, bytes).expect("the temporary folder can be written");
+}
+
+/// A fresh folder of this test, removed when dropped.
+pub struct Folder(pub std::path::PathBuf);
+
+impl Folder {
+    pub fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("ashlar-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary folder can be made");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A folder left behind harms nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

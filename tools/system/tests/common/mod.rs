@@ -1,0 +1,40 @@
+//! The source tree as the tests see it. Each test uses a part of this.
+
+#![allow(dead_code)]
+
+pub mod fake;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use system::Assets;
+
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the source tree is there")
+}
+
+/// Programs of the tree by name and the guests' named files; nothing is built in `build`.
+pub fn assets(build: &Path) -> Assets {
+    let mut programs = BTreeMap::new();
+    let sources = std::fs::read_dir(root().join("user/apps")).expect("user/apps is there");
+    for path in sources.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.extension().is_some_and(|extension| extension == "c") {
+            let name = path.file_stem().expect("a source has a name").to_string_lossy().into_owned();
+            programs.insert(name.clone(), build.join(format!("{name}.elf")));
+        }
+    }
+    programs.insert("vmm".into(), build.join("vmm.elf"));
+    let files = BTreeMap::from([
+        ("debian-cloud".to_string(), build.join("vmlinuz")),
+        ("busybox".to_string(), build.join("initrd.img")),
+    ]);
+    Assets { machines: root().join("machines"), programs, files }
+}
+
+/// Paths of the `.toml` files of `folder`, sorted.
+pub fn descriptions(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    paths
+}
