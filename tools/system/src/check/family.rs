@@ -9,6 +9,7 @@ pub fn check(description: &Description, report: &mut Report) {
         ancestors(description, process, report);
         needs_parent(description, process, report);
         needs_program(description, process, report);
+        needs_kernel(description, process, report);
     }
     // In a tree the root starts at boot, unless another fault says otherwise.
     if description.processes.is_empty() {
@@ -53,6 +54,17 @@ fn needs_parent(description: &Description, process: &Process, report: &mut Repor
             &key.span,
             "speaks of the parent",
         ));
+    }
+}
+
+/// The default monitor boots a kernel; only another one may bring its guest along.
+fn needs_kernel(description: &Description, process: &Process, report: &mut Report) {
+    let default_monitor = process.program.as_ref().is_some_and(|program| program.span == process.name.span);
+    if default_monitor && process.vm.as_ref().is_some_and(|vm| vm.kernel.is_none()) {
+        let message = format!("virtual machine `{}` has no `kernel`", process.name.value);
+        let remedy = "add kernel = \"...\"";
+        let fault = Diagnostic::new(Code::MissingKey, message, remedy);
+        report.push(fault.at(&description.source, &process.name.span, "in this table"));
     }
 }
 

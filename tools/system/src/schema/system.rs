@@ -141,7 +141,12 @@ const VM: TableSpec = TableSpec {
     keys: &[
         &[
             required("memory", Kind::Size(16 * MIB, 3 * GIB), "Memory of the guest. Whole MiB."),
-            required("kernel", Kind::Name(Object::File), "The guest's kernel: a Linux bzImage; named like `files`."),
+            optional(
+                "kernel",
+                Kind::Name(Object::File),
+                "none; only where `monitor` names a program that brings its own guest",
+                "The guest's kernel: a Linux bzImage; named like `files`.",
+            ),
             optional("initrd", Kind::Name(Object::File), "none", "The guest's initial ramdisk; named like `files`."),
             optional("cmdline", Kind::Text, "\"console=ttyS0\"", "The guest kernel's command line."),
             optional("monitor", Kind::Name(Object::Program), "\"vmm\"", "The program that monitors it."),
