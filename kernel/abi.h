@@ -78,7 +78,8 @@
 #define PROT_WRITE 2u
 #define PROT_EXEC 4u
 
-/* Grant kinds (boot table) and rights. */
+/* Grant kinds (boot table) and rights. An event that belongs to a slot (end of a child, interrupt, console input) sets bit
+ * `slot` of the notification that the grant's badge names. */
 #define GRANT_NONE 0u
 #define GRANT_ENDPOINT 1u        /* object = endpoint, rights SEND | RECV, badge */
 #define GRANT_NOTIFICATION 2u    /* object = notification, rights SIGNAL | WAIT, badge = bits to set */

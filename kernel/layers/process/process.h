@@ -37,8 +37,10 @@ void process_define_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t a
 uint32_t process_define_segment(uint32_t p, uint64_t vaddr, uint64_t pages, uint32_t first_frame, uint64_t image_words,
                                 uint32_t prot, uint32_t copy);
 
-/* Requires: p < NUM_PROCESS, slot < NUM_GRANT; object exists. */
-void process_set_grant(uint32_t p, uint32_t slot, uint32_t kind, uint32_t object, uint32_t rights, uint64_t badge);
+/* Requires: p < NUM_PROCESS, slot < NUM_GRANT; processes, endpoints and notifications are defined. Returns STATUS_OK;
+ * ERR_BAD_ARGUMENT (the object is out of range, or is another process's: receiving from an endpoint, waiting for a
+ * notification and being the parent are for one process only; or the badge names no notification where it must). */
+uint32_t process_set_grant(uint32_t p, uint32_t slot, uint32_t kind, uint32_t object, uint32_t rights, uint64_t badge);
 
 /* p's end signals these bits of notification (NONE: nothing); process_set_grant of GRANT_PROCESS calls it: bit `slot`. */
 void process_set_death(uint32_t p, uint32_t notification, uint64_t bits);
@@ -100,11 +102,11 @@ void process_serve_requests(void);
 
 /* ---- address spaces; each is one bounded piece; no lock held ---- */
 
-/* 1 if address is a page address in user space; 1 if prot is a protection that may be given; else 0. */
+/* 1 if address is a page address in user space, but no message page; 1 if prot is a protection that may be given; else 0. */
 uint32_t process_page_valid(uint64_t vaddr);
 uint32_t process_prot_valid(uint64_t prot);
 
-/* Maps a fresh cleared frame at vaddr of p. Returns STATUS_OK; ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
+/* Maps a fresh cleared frame at vaddr of p. Returns STATUS_OK; ERR_BAD_ADDRESS (process_page_valid); ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t process_map_page(uint32_t p, uint64_t vaddr, uint32_t prot);
 
 /* Maps a frame that p does not own (device register window, vcpu page): kind PAGEMAP_DEVICE or PAGEMAP_IMAGE. */

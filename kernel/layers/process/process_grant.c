@@ -1,5 +1,8 @@
 /* Grants: what each process may name by slot number. */
 #include "abi.h"
+#include "arch.h"
+#include "endpoint.h"
+#include "notify.h"
 #include "process.h"
 #include "process_parts.h"
 
@@ -15,9 +18,81 @@ struct grant {
 
 static struct grant grant[NUM_PROCESS * NUM_GRANT];
 
-void process_set_grant(uint32_t p, uint32_t slot, uint32_t kind, uint32_t object, uint32_t rights, uint64_t badge)
+/* 1 if the badge is a notification or, where the grant need not have one, NONE. */
+static uint32_t grant_badge_valid(uint32_t kind, uint64_t badge)
+{
+    if (badge < NUM_NOTIFICATION) {
+        return 1u;
+    }
+    if (badge == NONE && kind != GRANT_IRQ) {
+        return 1u;
+    }
+    return 0u;
+}
+
+/* 1 if object is in the range of its kind. */
+static uint32_t grant_object_valid(uint32_t kind, uint32_t object)
+{
+    uint32_t limit = NONE;
+    if (kind == GRANT_ENDPOINT) {
+        limit = NUM_ENDPOINT;
+    } else if (kind == GRANT_NOTIFICATION) {
+        limit = NUM_NOTIFICATION;
+    } else if (kind == GRANT_BBQ) {
+        limit = NUM_BBQ;
+    } else if (kind == GRANT_SHARE) {
+        limit = NUM_SHARE;
+    } else if (kind == GRANT_PROCESS) {
+        limit = NUM_PROCESS;
+    } else if (kind == GRANT_IRQ) {
+        limit = NUM_IRQ_LINE;
+    } else if (kind == GRANT_MMIO || kind == GRANT_PORT) {
+        limit = NUM_DEVICE;
+    } else if (kind == GRANT_VM) {
+        limit = NUM_VM;
+    } else if (kind == GRANT_CONSOLE) {
+        limit = NUM_CONSOLE;
+    }
+    if (object < limit || kind == GRANT_DMA || kind == GRANT_POWER) {
+        return 1u;
+    }
+    return 0u;
+}
+
+/* 1 unless the grant is for one process only and p is another. Requires: grant_object_valid. */
+static uint32_t grant_holder_valid(uint32_t p, uint32_t kind, uint32_t object, uint32_t rights)
+{
+    uint32_t holder = p;
+    if (kind == GRANT_ENDPOINT && (rights & RIGHT_RECV) != 0u) {
+        holder = endpoint_owner(object);
+    }
+    if (kind == GRANT_NOTIFICATION && (rights & RIGHT_WAIT) != 0u) {
+        holder = notify_owner(object);
+    }
+    if (kind == GRANT_PROCESS) {
+        holder = process_parent(object);
+    }
+    if (holder == p) {
+        return 1u;
+    }
+    return 0u;
+}
+
+uint32_t process_set_grant(uint32_t p, uint32_t slot, uint32_t kind, uint32_t object, uint32_t rights, uint64_t badge)
 {
     uint32_t g = p * NUM_GRANT + slot;
+    uint32_t valid = grant_object_valid(kind, object);
+    if (valid == 0u || kind == GRANT_NONE || kind > GRANT_POWER) {
+        return ERR_BAD_ARGUMENT;
+    }
+    valid = grant_holder_valid(p, kind, object, rights);
+    if (valid == 0u) {
+        return ERR_BAD_ARGUMENT;
+    }
+    valid = grant_badge_valid(kind, badge);
+    if (valid == 0u && (kind == GRANT_PROCESS || kind == GRANT_IRQ || kind == GRANT_CONSOLE)) {
+        return ERR_BAD_ARGUMENT;
+    }
     grant[g].kind = kind;
     grant[g].object = object;
     grant[g].rights = rights;
@@ -25,6 +100,7 @@ void process_set_grant(uint32_t p, uint32_t slot, uint32_t kind, uint32_t object
     if (kind == GRANT_PROCESS) {
         process_set_death(object, (uint32_t)badge, 1ul << slot);
     }
+    return STATUS_OK;
 }
 
 uint32_t process_grant_kind(uint32_t p, uint32_t slot)

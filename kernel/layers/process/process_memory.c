@@ -16,6 +16,9 @@ uint32_t process_page_valid(uint64_t vaddr)
     if (vaddr % 4096ul != 0ul || vaddr < USER_BASE || vaddr >= USER_END) {
         return 0u;
     }
+    if (vaddr >= MESSAGE_VADDR && vaddr < MESSAGE_VADDR + NUM_THREAD * 4096ul) {
+        return 0u;
+    }
     return 1u;
 }
 
@@ -55,6 +58,10 @@ uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t s
 
 uint32_t process_map_page(uint32_t p, uint64_t vaddr, uint32_t prot)
 {
+    uint32_t valid = process_page_valid(vaddr);
+    if (valid == 0u) {
+        return ERR_BAD_ADDRESS;
+    }
     spinlock_acquire(LOCK_SPACE_BASE + p);
     uint32_t status = process_give_page(p, vaddr, prot, NONE, 0u);
     spinlock_release(LOCK_SPACE_BASE + p);
@@ -72,9 +79,10 @@ uint32_t process_map_foreign(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_
 uint32_t process_unmap_page(uint32_t p, uint64_t vaddr)
 {
     uint32_t status = STATUS_OK;
+    uint32_t valid = process_page_valid(vaddr);
     spinlock_acquire(LOCK_SPACE_BASE + p);
     uint64_t entry = pagemap_walk(p, vaddr);
-    if (entry == 0u || (vaddr >= MESSAGE_VADDR && vaddr < MESSAGE_VADDR + NUM_THREAD * 4096ul)) {
+    if (entry == 0u || valid == 0u) {
         status = ERR_BAD_ADDRESS;
     } else {
         if ((entry & ARCH_PTE_PINNED) != 0u) {

@@ -78,7 +78,9 @@ static void trap_end_thread(void)
     sched_unboost();
     while (more == 1u) {
         more = syscall_teardown_step(p);
+        spinlock_kernel_exit();
         uint32_t vector = arch_interrupt_poll();
+        spinlock_kernel_enter();
         if (vector != NONE) {
             trap_vector(vector);
         }
