@@ -4,6 +4,7 @@
 #include "acpi.h"
 
 #include "ashlar/string.h"
+#include "bytes.h"
 
 #define RSDP 0x000u
 #define XSDT 0x040u
@@ -18,13 +19,6 @@
 #define FLAG_NO_POWER_BUTTON 0x10u
 #define FLAG_NO_SLEEP_BUTTON 0x20u
 #define FLAG_RESET 0x400u
-
-static void put(uint8_t *to, uint64_t value, uint32_t bytes)
-{
-    for (uint32_t i = 0; i < bytes; i++) {
-        to[i] = (uint8_t)(value >> (8 * i));
-    }
-}
 
 /* Sets the byte at `at` so that all `length` bytes add up to zero. */
 static void checksum(uint8_t *table, uint32_t length, uint32_t at)

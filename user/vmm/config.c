@@ -13,9 +13,9 @@
 const char *config_read(struct config *config)
 {
     env_name(config->name, sizeof config->name);
-    config->vm = env_slot_of_kind("vm");
+    config->vm = env_slot("vm.guest");
     config->console = env_slot_of_kind("console");
-    config->input = env_slot_of_kind("notification");
+    config->input = env_slot("notification.input");
     if (config->console == NO_SLOT) {
         return "this process has no console";
     }

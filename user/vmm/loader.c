@@ -3,6 +3,7 @@
 
 #include "acpi.h"
 #include "ashlar/string.h"
+#include "bytes.h"
 
 /* Where things stand in guest memory. */
 #define GDT 0x1000ul
@@ -43,22 +44,6 @@
 #define E820_RAM 1u
 #define E820_RESERVED 2u
 #define E820_ACPI 3u
-
-static uint64_t get(const uint8_t *from, uint32_t bytes)
-{
-    uint64_t value = 0;
-    for (uint32_t i = 0; i < bytes; i++) {
-        value |= (uint64_t)from[i] << (8 * i);
-    }
-    return value;
-}
-
-static void put(uint8_t *to, uint64_t value, uint32_t bytes)
-{
-    for (uint32_t i = 0; i < bytes; i++) {
-        to[i] = (uint8_t)(value >> (8 * i));
-    }
-}
 
 static uint64_t setup_bytes(const uint8_t *kernel)
 {

@@ -10,6 +10,8 @@
 #define MSR_GS_BASE 0xc0000101u
 #define SEGMENT_FS_BASE (VCPU_SEGMENT + 2 * 4 + 1)
 #define SEGMENT_GS_BASE (VCPU_SEGMENT + 2 * 5 + 1)
+#define MSR_HWCR 0xc0010015u        /* hardware configuration */
+#define HWCR_TSC_AT_P0 0x1000000ul    /* the TSC does not change with the clock rate */
 #define EFER_ALLOWED 0x4d01ul        /* SCE LME LMA NXE FFXSR */
 
 /* Index in the vcpu page of a register that stands there, or 0. */
@@ -72,7 +74,6 @@ static uint32_t is_inert(uint32_t msr)
     case 0xc0000408u:
     case 0xc001001fu: /* northbridge configuration */
     case 0xc0010010u: /* system configuration */
-    case 0xc0010015u: /* hardware configuration */
     case 0xc0010055u: /* interrupt pending message */
     case 0xc0010058u:
     case 0xc0010064u: /* P-state */
@@ -103,6 +104,8 @@ void msr_read_exit(void)
         }
     } else if (msr == MSR_TSC) {
         value = clock_tsc() + vcpu[VCPU_TSC_OFFSET];
+    } else if (msr == MSR_HWCR) {
+        value = HWCR_TSC_AT_P0;
     } else if (is_inert(msr) == 0) {
         vcpu_raise_gp();
         return;
@@ -131,7 +134,7 @@ void msr_write_exit(void)
         vcpu[VCPU_CHANGED] |= changed_group(word);
     } else if (msr == MSR_TSC) {
         vcpu[VCPU_TSC_OFFSET] = value - clock_tsc();
-    } else if (is_inert(msr) == 0) {
+    } else if (msr != MSR_HWCR && is_inert(msr) == 0) {
         vcpu_raise_gp();
         return;
     }

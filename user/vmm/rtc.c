@@ -132,7 +132,7 @@ static void set_time(struct rtc *rtc, uint32_t value, uint64_t now)
     default: /* the weekday follows from the date */
         return;
     }
-    if (c.month >= 1 && c.month <= 12 && c.day >= 1 && c.day <= 31 && c.year >= 1970 && c.hour < 24 && c.minute < 60 &&
+    if (c.month >= 1 && c.month <= 12 && c.day >= 1 && c.day <= 31 && c.year >= 1970 && c.year < 9999 && c.hour < 24 && c.minute < 60 &&
         c.second < 60) {
         rtc->epoch = from_civil(&c) - now / 1000000000ul;
     }

@@ -1,0 +1,69 @@
+/* The move decoder: encodings as the assembler makes them, truncations, random bytes. */
+#include "../decode.c"
+
+#include <string.h>
+
+#include "../../lib/tests/check.h"
+
+struct sample {
+    const char *code;
+    struct decoded want;
+};
+
+static const struct sample samples[] = {
+    /* mov (%rax),%ecx */
+    {"\x8b\x08", {.length = 2, .size = 4, .reg = 1, .extend = 4}},
+    /* mov %r9,0x10(%rax,%rbx,4) */
+    {"\x4c\x89\x4c\x98\x10", {.length = 5, .size = 8, .write = 1, .reg = 9, .extend = 8}},
+    /* mov %ax,0x12345678(%rip) */
+    {"\x66\x89\x05\x78\x56\x34\x12", {.length = 7, .size = 2, .write = 1, .reg = 0, .extend = 2}},
+    /* mov %ah,(%rsi) and, with REX, mov %spl,(%rsi) */
+    {"\x88\x26", {.length = 2, .size = 1, .write = 1, .reg = 0, .high_byte = 1, .extend = 1}},
+    {"\x40\x88\x26", {.length = 3, .size = 1, .write = 1, .reg = 4, .extend = 1}},
+    /* movl $1,0xffffffffff5fc0b0 */
+    {"\xc7\x04\x25\xb0\xc0\x5f\xff\x01\x00\x00\x00",
+     {.length = 11, .size = 4, .write = 1, .is_constant = 1, .constant = 1}},
+    /* movq $-2,(%rdi); movb $7,1(%rdi) */
+    {"\x48\xc7\x07\xfe\xff\xff\xff",
+     {.length = 7, .size = 8, .write = 1, .is_constant = 1, .constant = 0xfffffffffffffffeul}},
+    {"\xc6\x47\x01\x07", {.length = 4, .size = 1, .write = 1, .is_constant = 1, .constant = 7}},
+    /* movzbl (%rdx),%r10d; movswq 4(%rdx),%rax */
+    {"\x44\x0f\xb6\x12", {.length = 4, .size = 1, .reg = 10, .extend = 4}},
+    {"\x48\x0f\xbf\x42\x04", {.length = 5, .size = 2, .reg = 0, .extend = 8, .sign = 1}},
+    /* movabs 0x8877665544332211,%eax; %gs:mov %ecx,(%rax) */
+    {"\xa1\x11\x22\x33\x44\x55\x66\x77\x88", {.length = 9, .size = 4, .reg = 0, .extend = 4}},
+    {"\x65\x89\x08", {.length = 3, .size = 4, .write = 1, .reg = 1, .extend = 4}},
+};
+
+int main(void)
+{
+    struct decoded d;
+    for (unsigned i = 0; i < sizeof samples / sizeof samples[0]; i++) {
+        const struct decoded *w = &samples[i].want;
+        const uint8_t *code = (const uint8_t *)samples[i].code;
+        CHECK(decode_move(code, w->length, &d) == 1);
+        CHECK(d.length == w->length && d.size == w->size && d.write == w->write && d.is_constant == w->is_constant);
+        CHECK(d.constant == w->constant && d.reg == w->reg && d.high_byte == w->high_byte && d.sign == w->sign);
+        CHECK(w->is_constant || d.extend == w->extend);
+        for (uint32_t cut = 0; cut < w->length; cut++) {
+            uint8_t *exact = malloc(cut + 1); /* the sanitizer sees a read past the end */
+            memcpy(exact, code, cut);
+            CHECK(decode_move(exact, cut, &d) == 0);
+            free(exact);
+        }
+    }
+    CHECK(decode_move((const uint8_t *)"\x8b\xc8", 2, &d) == 0);         /* register to register */
+    CHECK(decode_move((const uint8_t *)"\x01\x08", 2, &d) == 0);         /* add */
+    CHECK(decode_move((const uint8_t *)"\xc7\x08\1\0\0\0", 6, &d) == 0); /* not a move */
+    for (unsigned i = 0; i < 3000000; i++) {
+        uint8_t code[DECODE_MAX];
+        for (unsigned k = 0; k < DECODE_MAX; k++) {
+            code[k] = (uint8_t)(rand() >> 7);
+        }
+        if (decode_move(code, DECODE_MAX, &d)) {
+            CHECK(d.length <= DECODE_MAX && d.reg < 16 && (d.size == 1 || d.size == 2 || d.size == 4 || d.size == 8));
+            CHECK(d.high_byte == 0 || d.reg < 4);
+        }
+    }
+    return 0;
+}
