@@ -46,9 +46,10 @@ impl Code {
     /// The code named `name`, in any case, with or without its `ASH-` prefix.
     pub fn parse(name: &str) -> Option<Code> {
         let wanted = name.trim().to_ascii_uppercase();
-        Code::ALL.iter().copied().find(|code| {
-            code.name() == wanted || code.name().strip_prefix("ASH-") == Some(wanted.as_str())
-        })
+        Code::ALL
+            .iter()
+            .copied()
+            .find(|code| code.name() == wanted || code.name().strip_prefix("ASH-") == Some(wanted.as_str()))
     }
 }
 

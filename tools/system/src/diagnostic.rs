@@ -69,11 +69,7 @@ impl Report {
     pub fn sort(&mut self) {
         self.diagnostics.sort_by_key(|diagnostic| {
             let label = diagnostic.labels.first();
-            (
-                label.map(|label| label.source.path.clone()),
-                label.map(|label| label.span.start),
-                diagnostic.code.name(),
-            )
+            (label.map(|label| label.source.path.clone()), label.map(|label| label.span.start), diagnostic.code.name())
         });
     }
 

@@ -102,11 +102,7 @@ fn stem(path: &Path) -> String {
 }
 
 /// The text at `path`. On failure the fault is reported, at `from` if that named the file, and a copy returned.
-fn read_source(
-    path: &Path,
-    report: &mut Report,
-    from: Option<(&Arc<Source>, &Span)>,
-) -> Result<Arc<Source>, Report> {
+fn read_source(path: &Path, report: &mut Report, from: Option<(&Arc<Source>, &Span)>) -> Result<Arc<Source>, Report> {
     let error = match std::fs::read(path).map(String::from_utf8) {
         Ok(Ok(text)) => return Ok(Arc::new(Source::new(path, text))),
         Ok(Err(_)) => "it is not UTF-8 text".to_string(),
@@ -145,10 +141,10 @@ fn system(description: Description, machine: Machine, assets: &Assets) -> System
         consoles,
         machine: machine.name.clone(),
         machine_memory: machine.memory.as_ref().map_or(0, |memory| memory.value),
-        emulator: machine.emulator.as_ref().map(|emulator| Emulator {
-            command: emulator.command.clone(),
-            arguments: emulator.arguments.clone(),
-        }),
+        emulator: machine
+            .emulator
+            .as_ref()
+            .map(|emulator| Emulator { command: emulator.command.clone(), arguments: emulator.arguments.clone() }),
         description,
         machine_description: machine,
     }

@@ -102,7 +102,7 @@ fn need(description: &Description, process: &Process, files: &Files, assets: &As
     let program = process.program.as_ref().and_then(|name| files.programs.get(&name.value));
     for segment in program.iter().flat_map(|program| &program.segments) {
         tables.reach(segment.vaddr, segment.memory_size);
-        if segment.prot & PROT_WRITE != 0 {
+        if segment.copied {
             frames += pages(segment.memory_size);
         }
     }
@@ -168,8 +168,7 @@ impl Planner<'_> {
         let quota = match given {
             Some(quota) => quota,
             None => {
-                let children: u64 =
-                    children(self.description, process).map(|child| self.share(child, depth + 1)).sum();
+                let children: u64 = children(self.description, process).map(|child| self.share(child, depth + 1)).sum();
                 self.needs[index] + children + SPARE_FRAMES
             }
         };
@@ -179,8 +178,7 @@ impl Planner<'_> {
 }
 
 fn children<'a>(description: &'a Description, parent: &'a Process) -> impl Iterator<Item = usize> + 'a {
-    let is_child =
-        |process: &Process| process.parent.as_ref().is_some_and(|name| name.value == parent.name.value);
+    let is_child = |process: &Process| process.parent.as_ref().is_some_and(|name| name.value == parent.name.value);
     description.processes.iter().enumerate().filter(move |(_, process)| is_child(process)).map(|(index, _)| index)
 }
 
@@ -192,7 +190,8 @@ fn check_quota(description: &Description, process: &Process, shares: &[Share], i
     let name = &process.name.value;
     let size = |frames: u64| show_size(frames * PAGE_SIZE);
     if share.quota < share.need {
-        let message = format!("{noun} `{name}` needs {} to start, but its quota is {}", size(share.need), size(share.quota));
+        let message =
+            format!("{noun} `{name}` needs {} to start, but its quota is {}", size(share.need), size(share.quota));
         let remedy = format!("give at least {}, or leave `quota` out", size(share.need));
         let fault = Diagnostic::new(Code::QuotaTooSmall, message, remedy);
         report.push(fault.at(&description.source, &quota.span, "too small"));

@@ -12,7 +12,7 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) 
 }
 
 /// A remedy: the nearest name, or all there are.
-pub fn remedy<'a>(wanted: &str, noun: &str, candidates: &[&'a str]) -> String {
+pub fn remedy(wanted: &str, noun: &str, candidates: &[&str]) -> String {
     match nearest(wanted, candidates.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None if candidates.is_empty() => format!("there is no {noun} at all: add one"),

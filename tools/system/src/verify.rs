@@ -122,13 +122,15 @@ impl Tables {
         all("process", (0..self.processes.len()).map(|index| self.process_is_good(index)).collect());
         all(
             "thread",
-            (0..).zip(&self.threads).map(|(index, thread): (u32, _)| {
-                process(thread.process)
-                    && cpu(thread.cpu)
-                    && thread.priority < NUM_PRIORITY
-                    && thread.id == NUM_CPU + index
-            })
-            .collect(),
+            (0..)
+                .zip(&self.threads)
+                .map(|(index, thread): (u32, _)| {
+                    process(thread.process)
+                        && cpu(thread.cpu)
+                        && thread.priority < NUM_PRIORITY
+                        && thread.id == NUM_CPU + index
+                })
+                .collect(),
         );
         all("segment", self.segments.iter().map(|segment| segment_is_good(segment, header)).collect());
         all("grant", self.grants.iter().map(|grant| self.grant_is_good(grant)).collect());
@@ -146,7 +148,8 @@ impl Tables {
 
     fn process_is_good(&self, index: usize) -> bool {
         let process = &self.processes[index];
-        let range = |first: u32, count: u32, length: usize| first.checked_add(count).is_some_and(|end| end as usize <= length);
+        let range =
+            |first: u32, count: u32, length: usize| first.checked_add(count).is_some_and(|end| end as usize <= length);
         // Parents need not come first, but following them must end.
         let mut ancestor = process.parent;
         for _ in 0..self.processes.len() {

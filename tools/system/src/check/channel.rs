@@ -28,13 +28,7 @@ impl Checker<'_> {
     }
 
     /// `processes` each see `object` as `alias`.
-    fn sees<'p>(
-        &mut self,
-        kind: &'static str,
-        object: &Name,
-        alias: &str,
-        processes: impl Iterator<Item = &'p Name>,
-    ) {
+    fn sees<'p>(&mut self, kind: &'static str, object: &Name, alias: &str, processes: impl Iterator<Item = &'p Name>) {
         for process in processes {
             let key = (process.value.clone(), kind, alias.to_string());
             let first = self.seen.entry(key).or_insert_with(|| object.span.clone()).clone();

@@ -7,8 +7,7 @@ use crate::layout::*;
 use crate::source::Span;
 
 pub fn check(description: &Description, report: &mut Report) {
-    let vms: Vec<&Span> =
-        description.processes.iter().filter(|p| p.vm.is_some()).map(|p| &p.name.span).collect();
+    let vms: Vec<&Span> = description.processes.iter().filter(|p| p.vm.is_some()).map(|p| &p.name.span).collect();
     let threads: Vec<&Span> = description
         .processes
         .iter()

@@ -133,9 +133,11 @@ fn processes_once(description: &Description, report: &mut Report) {
             let message = format!("two processes are named `{}`", name.value);
             let remedy = "rename one: a virtual machine is the process of its monitor";
             report.push(
-                Diagnostic::new(Code::Duplicate, message, remedy)
-                    .at(&description.source, &name.span, "the second")
-                    .at(&description.source, &first.span, "the first"),
+                Diagnostic::new(Code::Duplicate, message, remedy).at(&description.source, &name.span, "the second").at(
+                    &description.source,
+                    &first.span,
+                    "the first",
+                ),
             );
         }
     }
@@ -145,9 +147,11 @@ fn reserved_console(description: &Description, report: &mut Report) {
     for console in description.consoles.iter().filter(|console| console.name.value == KERNEL_CONSOLE) {
         let message = "the console `kernel` is the kernel's own";
         let remedy = "choose another name; the kernel's console needs no table";
-        report.push(
-            Diagnostic::new(Code::BadName, message, remedy).at(&description.source, &console.name.span, "this name"),
-        );
+        report.push(Diagnostic::new(Code::BadName, message, remedy).at(
+            &description.source,
+            &console.name.span,
+            "this name",
+        ));
     }
 }
 

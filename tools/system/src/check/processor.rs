@@ -50,11 +50,11 @@ fn system_cpus(description: &Description, machine: Option<&Machine>, report: &mu
     if cpus.value > has.value {
         let message = format!("{} CPUs, but the machine `{}` has {}", cpus.value, machine.name, has.value);
         let remedy = format!("use at most {}, or choose another machine", has.value);
-        report.push(
-            Diagnostic::new(Code::NoCpu, message, remedy)
-                .at(&description.source, &cpus.span, "too many")
-                .at(&machine.source, &has.span, "what it has"),
-        );
+        report.push(Diagnostic::new(Code::NoCpu, message, remedy).at(&description.source, &cpus.span, "too many").at(
+            &machine.source,
+            &has.span,
+            "what it has",
+        ));
     }
 }
 
@@ -94,7 +94,8 @@ fn budget(description: &Description, process: &Process, report: &mut Report) {
 fn virtualization(description: &Description, machine: Option<&Machine>, report: &mut Report) {
     let Some(machine) = machine.filter(|machine| !machine.virtualization) else { return };
     for process in description.processes.iter().filter(|process| process.vm.is_some()) {
-        let message = format!("`{}` needs a machine that can run guests; `{}` cannot", process.name.value, machine.name);
+        let message =
+            format!("`{}` needs a machine that can run guests; `{}` cannot", process.name.value, machine.name);
         let remedy = "choose a machine whose file says virtualization = \"svm\", or remove the virtual machine";
         report.push(Diagnostic::new(Code::NoVirtualization, message, remedy).at(
             &description.source,

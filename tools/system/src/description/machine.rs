@@ -68,9 +68,7 @@ pub fn build(document: &Document, name: &str) -> Machine {
         cpus: number("cpus"),
         low_memory,
         memory,
-        virtualization: table
-            .and_then(|table| table.text("virtualization"))
-            .is_some_and(|text| text.value != "none"),
+        virtualization: table.and_then(|table| table.text("virtualization")).is_some_and(|text| text.value != "none"),
         emulator: document.tables_of("emulator").next().and_then(emulator),
         devices: document.tables_of("device").map(device).collect(),
         interrupts: document.tables_of("interrupt").map(line).collect(),

@@ -29,6 +29,9 @@ pub struct Segment {
     /// What its first bytes hold; the rest is zero.
     pub contents: Vec<u8>,
     pub prot: u32,
+    /// Needs frames of its own, because it is written or has pages that the file does not hold; else the image's
+    /// frames serve every process that runs the program.
+    pub copied: bool,
 }
 
 impl Segment {
@@ -75,11 +78,7 @@ pub fn parse(bytes: &[u8]) -> Result<Program, Vec<Flaw>> {
     }
 }
 
-fn segment(
-    header: &ProgramHeader64<Endianness>,
-    endian: Endianness,
-    bytes: &[u8],
-) -> Result<Option<Segment>, Flaw> {
+fn segment(header: &ProgramHeader64<Endianness>, endian: Endianness, bytes: &[u8]) -> Result<Option<Segment>, Flaw> {
     let damaged = |message: &str| Flaw { code: Code::DamagedProgram, message: message.into(), remedy: REBUILD };
     let (vaddr, size) = (header.p_vaddr(endian), header.p_memsz(endian));
     if size == 0 {
@@ -110,7 +109,12 @@ fn segment(
     let mut contents = vec![0; (vaddr - first_page) as usize];
     contents.extend_from_slice(data);
     let memory_size = end.next_multiple_of(PAGE_SIZE) - first_page;
-    Ok(Some(Segment { vaddr: first_page, memory_size, contents, prot }))
+    if memory_size > NUM_FRAME * PAGE_SIZE {
+        return Err(damaged("not a usable program: a segment is larger than all memory"));
+    }
+    let in_file = (contents.len() as u64).next_multiple_of(PAGE_SIZE);
+    let copied = prot & PROT_WRITE != 0 || in_file < memory_size;
+    Ok(Some(Segment { vaddr: first_page, memory_size, contents, prot, copied }))
 }
 
 /// Segments share no page with each other, nor with the areas of the tool.

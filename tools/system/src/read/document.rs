@@ -110,8 +110,9 @@ pub fn read(source: &Arc<Source>, specs: &'static [TableSpec], report: &mut Repo
         let name = key.get_ref().as_ref();
         match specs.iter().find(|spec| spec.name == name) {
             Some(spec) => reader.family(spec, &key.span(), value, &mut tables),
-            // Under a broken header, keys seem to stand outside any table; the header's fault is told already.
-            None if broken && value.get_ref().as_table().is_none() => {}
+            // Under a broken header, keys seem to stand outside any table, the first with the header's bracket for a
+            // value; the header's fault is told already.
+            None if broken && (value.span().len() <= 1 || value.get_ref().as_table().is_none()) => {}
             None => reader.unknown_table(name, &key.span(), specs),
         }
     }
@@ -131,7 +132,8 @@ fn syntax_fault(source: &Arc<Source>, error: &toml::de::Error) -> Diagnostic {
     let code = if message.contains("duplicate key") { Code::Duplicate } else { Code::Syntax };
     let remedy = match code {
         Code::Duplicate => "keep one of the two, or give the other another name".to_string(),
-        _ => "texts stand in quotes, lists in [ ], headers in [ ] on a line of their own; see https://toml.io".to_string(),
+        _ => "texts stand in quotes, lists in [ ], headers in [ ] on a line of their own; see https://toml.io"
+            .to_string(),
     };
     Diagnostic::new(code, message, remedy).at(source, &span, "here")
 }

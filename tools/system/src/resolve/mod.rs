@@ -89,13 +89,7 @@ pub(crate) fn check_tables(
     }
 }
 
-fn tables_of(
-    ids: &Ids,
-    index: u32,
-    process: &Process,
-    files: &Files,
-    assets: &Assets,
-) -> (Vec<Grant>, Environment) {
+fn tables_of(ids: &Ids, index: u32, process: &Process, files: &Files, assets: &Assets) -> (Vec<Grant>, Environment) {
     let grants = grants::grants(ids, index, process);
     let mapped = mapped_files(ids.description, process, files, assets);
     let page = environment::environment(ids, process, &grants, &mapped);

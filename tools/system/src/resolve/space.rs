@@ -23,9 +23,7 @@ pub fn process(
     payload: &mut Payload,
 ) -> ResolvedProcess {
     let program = process.program.as_ref().and_then(|name| files.programs.get(&name.value));
-    let reference = |id: Option<u32>, name: &crate::description::Name| {
-        Some(Ref { id: id?, name: name.value.clone() })
-    };
+    let reference = |id: Option<u32>, name: &crate::description::Name| Some(Ref { id: id?, name: name.value.clone() });
     ResolvedProcess {
         id: index,
         name: process.name.value.clone(),
@@ -78,12 +76,8 @@ fn segments(
     }) {
         for (index, segment) in program.segments.iter().enumerate() {
             let what = format!("program {name}, segment {index}");
-            let copied = segment.prot & PROT_WRITE != 0;
-            let mut contents = segment.contents.clone();
-            if !copied {
-                contents.resize(segment.memory_size as usize, 0);
-            }
-            let image_offset = if contents.is_empty() { 0 } else { payload.place(&what, &contents) };
+            let contents = &segment.contents;
+            let image_offset = if contents.is_empty() { 0 } else { payload.place(&what, contents) };
             out.push(Segment {
                 what,
                 vaddr: segment.vaddr,
@@ -91,7 +85,7 @@ fn segments(
                 image_offset,
                 image_size: contents.len() as u64,
                 prot: segment.prot,
-                copied,
+                copied: segment.copied,
             });
         }
     }

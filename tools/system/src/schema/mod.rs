@@ -143,11 +143,6 @@ pub(crate) const fn required(name: &'static str, kind: Kind, meaning: &'static s
     KeySpec { name, kind, need: Need::Required, meaning }
 }
 
-pub(crate) const fn optional(
-    name: &'static str,
-    kind: Kind,
-    default: &'static str,
-    meaning: &'static str,
-) -> KeySpec {
+pub(crate) const fn optional(name: &'static str, kind: Kind, default: &'static str, meaning: &'static str) -> KeySpec {
     KeySpec { name, kind, need: Need::Default(default), meaning }
 }

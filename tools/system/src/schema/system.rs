@@ -1,6 +1,6 @@
 //! Tables and keys of a system description, `systems/NAME.toml`.
 
-use super::{optional, required, Kind, KeySpec, Object, TableSpec};
+use super::{optional, required, KeySpec, Kind, Object, TableSpec};
 use crate::layout::{BBQ_CAPACITY, GIB, KIB, MAX_PRIORITY, MIB, MIN_PRIORITY};
 
 const NS_PER_US: u64 = 1_000;
@@ -170,7 +170,12 @@ const ENDPOINT: TableSpec = TableSpec {
     keys: &[&[
         required("receiver", Kind::Name(Object::Process), "The process that receives and replies."),
         optional("senders", Kind::Names(Object::Process), "none", "The processes that may send and call."),
-        optional("order", Kind::Choice(&["priority", "fifo"]), "\"priority\"", "Order in which waiting senders are served."),
+        optional(
+            "order",
+            Kind::Choice(&["priority", "fifo"]),
+            "\"priority\"",
+            "Order in which waiting senders are served.",
+        ),
         AS,
     ]],
 };
@@ -234,9 +239,15 @@ const CONSOLE: TableSpec = TableSpec {
     name: "console",
     named: true,
     required: false,
-    meaning: "A console on the machine's serial line, shown under its name. The kernel's own, `kernel`, is always there.",
+    meaning:
+        "A console on the machine's serial line, shown under its name. The kernel's own, `kernel`, is always there.",
     keys: &[&[
-        optional("up", Kind::Regex, "none", "Text that tells that its system is up; `ashlar run --until up` waits for it."),
+        optional(
+            "up",
+            Kind::Regex,
+            "none",
+            "Text that tells that its system is up; `ashlar run --until up` waits for it.",
+        ),
         optional(
             "input",
             Kind::Name(Object::Notification),
