@@ -16,12 +16,8 @@
 void console_init(void);
 
 /* Appends a byte (low 8 bits) to the output of `console`. Requires console < NUM_CONSOLE.
- * Returns 1 if it was taken, 0 if the ring is full and nothing changed. */
+ * Returns 1 if it was taken (it leaves with the transmitter's interrupts), 0 if the ring is full and nothing changed. */
 uint32_t console_put(uint32_t console, uint32_t byte);
-
-/* Starts sending what console_put stored, as far as the transmitter takes it now. Call it after the last byte of a
- * write; without it the bytes leave with the next transmitter interrupt. */
-void console_flush(void);
 
 /* Removes the oldest input byte of `console`: the byte, or NONE if there is none. Requires console < NUM_CONSOLE. */
 uint32_t console_get(uint32_t console);

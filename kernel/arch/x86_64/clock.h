@@ -1,0 +1,16 @@
+#ifndef ASHLAR_X86_64_CLOCK_H
+#define ASHLAR_X86_64_CLOCK_H
+
+#include <stdint.h>
+
+/* Measures the TSC and the local timer against the best reference the machine has. Start-up, once, first CPU.
+ * Returns the name of the reference, or 0 if there is none that moves. */
+const char *clock_calibrate(void);
+
+/* Sets the local timer of the CPU that runs this up. Requires clock_calibrate(). */
+void clock_init_cpu(void);
+
+uint64_t clock_tsc_hz(void);
+uint64_t clock_timer_hz(void); /* of the local timer; 0 if the TSC deadline is used */
+
+#endif

@@ -1,0 +1,15 @@
+/* void arch_nmi_entry(void)           non-maskable interrupt, on its own stack: vector, error code, frame
+ *
+ * Counted and otherwise ignored, at any point of kernel or user code, except when a CPU that met a fatal error sent it:
+ * then this CPU halts for ever. */
+    .text
+    .globl arch_nmi_entry
+arch_nmi_entry:
+    lock incq nmi_count(%rip)
+    cmpl $0, machine_stopped(%rip)
+    jne 1f
+    add $16, %rsp
+    iretq
+1:  cli
+    hlt
+    jmp 1b

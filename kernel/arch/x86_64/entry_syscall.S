@@ -1,0 +1,61 @@
+/* void arch_syscall_entry(void)       from user mode by `syscall`: rcx = user rip, r11 = user rflags
+ * void arch_user_return(void)         to user mode with the current thread's context; does not return
+ *
+ * Interrupts are off from SFMASK on. UCTX_FULL_RETURN is 0 while a thread is in user mode, so it need not be written here.
+ * A user rip is always below 2^47: nothing can be mapped above USER_END and arch_uctx_set cuts it, so sysret cannot fault. */
+#include "layout.h"
+
+    .text
+    .globl arch_syscall_entry, arch_user_return
+    .balign 64
+arch_syscall_entry:
+    swapgs                              # GS base = this CPU's record
+    mov %rsp, %gs:PERCPU_SCRATCH        # free rsp ...
+    mov %gs:PERCPU_THREAD, %rsp         # ... for the thread's record
+    mov %rcx, U_RIP(%rsp)
+    mov %r11, U_RFLAGS(%rsp)
+    mov %gs:PERCPU_SCRATCH, %rcx
+    mov %rcx, U_RSP(%rsp)
+    mov %rax, U_RAX(%rsp)               # rcx and r11 are lost by contract, the rest is kept
+    mov %rbx, U_RBX(%rsp)
+    mov %rdx, U_RDX(%rsp)
+    mov %rsi, U_RSI(%rsp)
+    mov %rdi, U_RDI(%rsp)
+    mov %rbp, U_RBP(%rsp)
+    mov %r8, U_R8(%rsp)
+    mov %r9, U_R9(%rsp)
+    mov %r10, U_R10(%rsp)
+    mov %r12, U_R12(%rsp)
+    mov %r13, U_R13(%rsp)
+    mov %r14, U_R14(%rsp)
+    mov %r15, U_R15(%rsp)
+    mov THREAD_STACK_TOP(%rsp), %rsp    # the thread's kernel stack, empty
+    call trap_syscall
+arch_user_return:
+    mov %gs:PERCPU_THREAD, %rsp
+    mov U_RAX(%rsp), %rax
+    mov U_RBX(%rsp), %rbx
+    mov U_RDX(%rsp), %rdx
+    mov U_RSI(%rsp), %rsi
+    mov U_RDI(%rsp), %rdi
+    mov U_RBP(%rsp), %rbp
+    mov U_R8(%rsp), %r8
+    mov U_R9(%rsp), %r9
+    mov U_R10(%rsp), %r10
+    mov U_R12(%rsp), %r12
+    mov U_R13(%rsp), %r13
+    mov U_R14(%rsp), %r14
+    mov U_R15(%rsp), %r15
+    cmpl $0, U_FULL_RETURN(%rsp)
+    jne 1f
+    mov U_RIP(%rsp), %rcx
+    mov U_RFLAGS(%rsp), %r11
+    mov U_RSP(%rsp), %rsp
+    swapgs
+    sysretq
+1:  movl $0, U_FULL_RETURN(%rsp)        # an interrupted thread also wants rcx, r11 back
+    mov U_RCX(%rsp), %rcx
+    mov U_R11(%rsp), %r11
+    add $U_RIP, %rsp                    # the frame stands in the record as iretq reads it
+    swapgs
+    iretq

@@ -1,0 +1,20 @@
+/* The kernel's half of every address space. */
+#ifndef ASHLAR_X86_64_KERNEL_MAP_H
+#define ASHLAR_X86_64_KERNEL_MAP_H
+
+#include <stdint.h>
+
+/* Builds and loads the kernel's page map: image (text executable, constants read-only, data writable), direct map of
+ * 0..4 GiB, kernel stacks with a hole below each. Start-up, once, first CPU, NX switched on. */
+void kernel_map_build(void);
+
+/* Marks the 2 MiB pages of the direct map in which no memory is (bit i of `memory` clear for page i) as uncached. */
+void kernel_map_set_memory(const uint64_t memory[2048 / 64]);
+
+/* Physical address of the kernel's root table. */
+uint64_t kernel_map_root(void);
+
+/* Physical address of a thing in the kernel image. */
+uint64_t kernel_physical(const void *address);
+
+#endif

@@ -1,0 +1,30 @@
+/* What start-up found out about the machine from its ACPI tables; constant afterwards. */
+#ifndef ASHLAR_X86_64_PLATFORM_H
+#define ASHLAR_X86_64_PLATFORM_H
+
+#include <stdint.h>
+
+#include "config.h"
+
+#define NUM_ISA_LINE 16u
+
+struct platform {
+    uint32_t cpu_count; /* usable processors the tables name, at most NUM_CPU; the first is the one that boots */
+    uint32_t cpu_ignored; /* processors beyond NUM_CPU */
+    uint32_t apic_id[NUM_CPU];
+    uint64_t local_apic;
+    uint64_t io_apic;                /* the one with the lowest lines */
+    uint32_t isa_line[NUM_ISA_LINE]; /* where the ISA interrupt enters the controller */
+    uint32_t pin_flags[NUM_ISA_LINE]; /* of the controller's first pins, by override: 1 level triggered, 2 active low */
+    uint64_t hpet;            /* 0: none */
+    uint32_t pm_timer_port;   /* 0: none */
+    uint32_t pm_timer_mask;   /* 24 or 32 ones */
+    uint32_t pm1a_control;    /* ports for power off; 0: none */
+    uint32_t pm1b_control;
+    uint32_t sleep_type_a;    /* values for the state "off" */
+    uint32_t sleep_type_b;
+};
+
+extern struct platform platform;
+
+#endif

@@ -1,0 +1,38 @@
+/* void arch_switch(uint32_t from, uint32_t to)
+ *
+ * Saves what the C convention says a call keeps on `from`'s kernel stack, continues where `to` called this (or at
+ * arch_thread_start). Requires: interrupts off, from runs here, to runs nowhere and belongs to this CPU. */
+#include "layout.h"
+
+    .text
+    .globl arch_switch
+    .balign 64
+arch_switch:
+    shl $THREAD_SHIFT, %rdi             # thread number -> offset of its record
+    shl $THREAD_SHIFT, %rsi
+    push %rbx
+    push %rbp
+    push %r12
+    push %r13
+    push %r14
+    push %r15
+    mov %rsp, arch_threads+THREAD_KERNEL_RSP(%rdi)
+    lea arch_threads(%rsi), %rax
+    mov %rax, %gs:PERCPU_THREAD
+    lea THREAD_FRAME_END(%rax), %rcx
+    mov %rcx, %gs:PERCPU_TSS_RSP0       # exceptions and interrupts save into its record
+    mov THREAD_KERNEL_RSP(%rax), %rsp
+    cmpl $0, %gs:PERCPU_FPU_LIVE        # `from` used the vector unit: lock it, #NM will sort it out
+    jne 2f
+1:  pop %r15
+    pop %r14
+    pop %r13
+    pop %r12
+    pop %rbp
+    pop %rbx
+    ret
+2:  mov %cr0, %rcx
+    or $CR0_TS, %rcx
+    mov %rcx, %cr0
+    movl $0, %gs:PERCPU_FPU_LIVE
+    jmp 1b

@@ -1,0 +1,6 @@
+/* void arch_thread_start(void)        where the first switch to a thread arrives, on its empty kernel stack */
+    .text
+    .globl arch_thread_start
+arch_thread_start:
+    call trap_leave
+    jmp arch_user_return

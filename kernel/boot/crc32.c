@@ -1,0 +1,42 @@
+/* CRC-32 (IEEE, reflected), eight bytes a step: table k advances a byte that k more bytes follow. */
+#include "crc32.h"
+
+#define POLYNOMIAL 0xedb88320u
+
+static uint32_t table[8][256];
+
+static void fill_tables(void)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t value = i;
+        for (uint32_t bit = 0; bit < 8; bit++) {
+            value = value >> 1 ^ ((value & 1) != 0 ? POLYNOMIAL : 0);
+        }
+        table[0][i] = value;
+    }
+    for (uint32_t k = 1; k < 8; k++) {
+        for (uint32_t i = 0; i < 256; i++) {
+            table[k][i] = table[k - 1][i] >> 8 ^ table[0][table[k - 1][i] & 255];
+        }
+    }
+}
+
+uint32_t crc32(uint32_t crc, const uint8_t *bytes, uint64_t count)
+{
+    if (table[0][1] == 0) {
+        fill_tables();
+    }
+    crc = ~crc;
+    for (; count >= 8; count -= 8, bytes += 8) {
+        uint32_t low, high;
+        __builtin_memcpy(&low, bytes, 4);
+        __builtin_memcpy(&high, bytes + 4, 4);
+        low ^= crc;
+        crc = table[7][low & 255] ^ table[6][low >> 8 & 255] ^ table[5][low >> 16 & 255] ^ table[4][low >> 24] ^
+              table[3][high & 255] ^ table[2][high >> 8 & 255] ^ table[1][high >> 16 & 255] ^ table[0][high >> 24];
+    }
+    for (; count > 0; count--, bytes++) {
+        crc = crc >> 8 ^ table[0][(crc ^ *bytes) & 255];
+    }
+    return ~crc;
+}

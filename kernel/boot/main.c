@@ -1,0 +1,75 @@
+/* Start-up of the first processor, from the 64-bit switch to the idle loop. */
+#include <stdint.h>
+
+#include "apic.h"
+#include "acpi.h"
+#include "clock.h"
+#include "cpu.h"
+#include "info.h"
+#include "ioapic.h"
+#include "kernel_map.h"
+#include "keyboard_port.h"
+#include "memory.h"
+#include "percpu.h"
+#include "platform.h"
+#include "print.h"
+#include "run.h"
+#include "serial.h"
+#include "smp.h"
+#include "start.h"
+#include "svm.h"
+#include "table.h"
+
+void arch_run_on_stack(uint64_t top, void (*function)(void));
+
+static void check_processor(void)
+{
+    const char *missing = cpu_missing_feature();
+    if (missing != 0) {
+        boot_fail("this processor lacks %s, which Ashlar needs; with QEMU use -cpu max or -cpu EPYC, on a PC switch it on "
+                  "in the firmware set-up",
+                  missing);
+    }
+}
+
+static void start_clock(void)
+{
+    const char *reference = clock_calibrate();
+    if (reference == 0) {
+        boot_fail("no clock to measure time with (HPET, ACPI timer, PIT); switch one on in the firmware set-up");
+    }
+    clock_init_cpu();
+    boot_print("boot: clock: TSC %U kHz, timer %U kHz, measured against %s\n", clock_tsc_hz() / 1000,
+               clock_timer_hz() / 1000, reference);
+}
+
+/* loader: LOADER_*; information: physical address of what it passed. Does not return. */
+void boot_main(uint32_t loader, uint64_t information)
+{
+    serial_init();
+    boot_print("Ashlar\n");
+    check_processor();
+    write_msr(MSR_EFER, read_msr(MSR_EFER) | EFER_NXE);
+    kernel_map_build();
+    thread_records_init();
+    idt_build();
+    percpu_init(0, cpuid(1, 0).ebx >> 24);
+    cpu_init();
+    svm_init_cpu();
+    boot_info_read(loader, information);
+    memory_set_caching();
+    acpi_read();
+    apic_init_cpu();
+    platform.apic_id[0] = percpu[0].apic_id = apic_id();
+    ioapic_init();
+    keyboard_port_init();
+    start_clock();
+    table_verify();
+    smp_start();
+    boot_print("boot: %u processors, %u MiB free\n", cpus_started, memory_free_pieces(0) / 256);
+    if (platform.cpu_ignored != 0) {
+        boot_print("boot: %u more processors are not used (at most %u)\n", platform.cpu_ignored, NUM_CPU);
+    }
+    start_system();
+    arch_run_on_stack(STACK_TOP(0), run_idle);
+}
