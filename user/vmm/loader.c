@@ -45,10 +45,18 @@
 #define E820_RESERVED 2u
 #define E820_ACPI 3u
 
+/* Bytes of the real-mode part, before the part that is loaded. */
 static uint64_t setup_bytes(const uint8_t *kernel)
 {
     uint64_t sectors = kernel[SETUP_SECTS];
     return ((sectors == 0 ? 4 : sectors) + 1) * 512;
+}
+
+/* Bytes of the part that is loaded, by the header, which counts in 16 bytes: the last of them may be missing. */
+static uint64_t body_bytes(const struct load_request *r)
+{
+    uint64_t promised = get(r->kernel + SYSSIZE, 4) * 16, present = r->kernel_size - setup_bytes(r->kernel);
+    return promised > present && promised - present < 16 ? present : promised;
 }
 
 /* The highest place for the RAM disk; 0 if it collides with the kernel's own needs. */
@@ -76,10 +84,11 @@ const char *loader_check(const struct load_request *r)
     if ((get(k + XLOADFLAGS, 2) & 1) == 0) {
         return "it is not a 64-bit kernel";
     }
-    uint64_t setup = setup_bytes(k), body = get(k + SYSSIZE, 4) * 16;
-    if (setup > r->kernel_size || body > r->kernel_size - setup) {
+    uint64_t setup = setup_bytes(k);
+    if (setup > r->kernel_size || body_bytes(r) > r->kernel_size - setup) {
         return "the file is cut short: its header promises more";
     }
+    uint64_t body = body_bytes(r);
     uint64_t payload = get(k + PAYLOAD_OFFSET, 4), payload_length = get(k + PAYLOAD_LENGTH, 4);
     if (body < ENTRY_64 + 16 || payload > body || payload_length > body - payload || payload_length < 64) {
         return "its header is damaged: the compressed kernel does not lie inside the file";
@@ -132,7 +141,7 @@ void loader_place(const struct load_request *r, struct load_result *result)
     uint64_t setup = setup_bytes(k), address = get(k + PREF_ADDRESS, 8);
     uint8_t *zero_page = m + ZERO_PAGE;
 
-    memcpy(m + address, k + setup, get(k + SYSSIZE, 4) * 16);
+    memcpy(m + address, k + setup, body_bytes(r));
     memcpy(zero_page + HEADER_BEGIN, k + HEADER_BEGIN, HEADER_MAGIC + k[HEADER_LENGTH] - HEADER_BEGIN);
     zero_page[TYPE_OF_LOADER] = 0xff;
     put(zero_page + VID_MODE, 0xffff, 2);

@@ -21,8 +21,8 @@
 
 static struct config config;
 
-/* Adds "key=value" in numbers to the command line unless the description gives that key itself. */
-static void add_parameter(const char *key, uint64_t value)
+/* Adds a parameter to the command line unless the description gives that key itself. */
+static void add_parameter(const char *key, const char *value)
 {
     uint64_t key_length = strlen(key), length = strlen(config.command_line);
     for (const char *at = config.command_line; *at != 0; at++) {
@@ -30,7 +30,18 @@ static void add_parameter(const char *key, uint64_t value)
             return;
         }
     }
-    format(config.command_line + length, sizeof config.command_line - length, " %s%lu", key, value);
+    format(config.command_line + length, sizeof config.command_line - length, " %s%s", key, value);
+}
+
+/* What the monitor knows better than the guest can find out: the TSC's rate, that it can be trusted, and that its
+ * devices need no pause between two accesses. */
+static void add_parameters(void)
+{
+    char khz[24];
+    format(khz, sizeof khz, "%lu", clock_measure_khz());
+    add_parameter("tsc_early_khz=", khz);
+    add_parameter("tsc=", "reliable");
+    add_parameter("io_delay=", "none");
 }
 
 /* Maps the guest's memory into this process and to the guest. Returns 0, or the exit code after a message. */
@@ -87,7 +98,7 @@ int main(void)
     if (code != 0) {
         return code;
     }
-    add_parameter("tsc_early_khz=", clock_measure_khz());
+    add_parameters();
     fault = loader_check(&request);  /* the command line has grown */
     if (fault != 0) {
         print("vmm: %s: the file \"kernel\" cannot be started: %s\n", config.name, fault);
