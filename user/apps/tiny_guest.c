@@ -49,7 +49,7 @@ __asm__(".pushsection .rodata\n"
         "tiny_after_second_spin:\n"
         "    vmmcall\n"
         "    wbinvd\n"
-        "    vmsave\n"
+        "    rdpmc\n"
         "    mov %cr4, %eax\n    or $0x40000, %eax\n    mov %eax, %cr4\n"
         "    xor %ecx, %ecx\n    xor %edx, %edx\n    mov $1, %eax\n    .byte 0x0f, 0x01, 0xd1\n" /* xsetbv */
         "    out %al, $0x8d\n"
@@ -317,9 +317,9 @@ static void refused_instructions(void)
     skip();
     expect("cache flush", VCPU_EXIT_CACHE);
     skip();
-    expect("instruction for hosts", VCPU_EXIT_INSTRUCTION);
-    expect_word(vcpu[VCPU_EXIT_INFO1], 6);
-    vcpu[VCPU_RIP] += 3;
+    expect("performance counter", VCPU_EXIT_INSTRUCTION);
+    expect_word(vcpu[VCPU_EXIT_INFO1], 13);
+    vcpu[VCPU_RIP] += 2;
     expect("change of the vector unit's state", VCPU_EXIT_INSTRUCTION);
     expect_word(vcpu[VCPU_EXIT_INFO1], 6);
     vcpu[VCPU_RIP] = offset_of(tiny_after_xsetbv);
@@ -338,7 +338,7 @@ static void timing(void)
 
 static void ends(void)
 {
-    vcpu[VCPU_CR0] = 0x80000010; /* paging without protection */
+    vcpu[VCPU_CR0] = 0x20000010; /* not-write-through without cache-disable */
     vcpu[VCPU_CHANGED] = VCPU_CHANGED_CONTROL;
     expect("state that cannot be", VCPU_EXIT_INVALID_STATE);
     passed();
