@@ -1,0 +1,236 @@
+/* Verification of the boot table: processes with their threads, segments and grants. */
+#include "abi.h"
+#include "config.h"
+#include "sched.h"
+#include "table_check.h"
+
+#define FRAME 4096ul
+#define ALL_PROT (PROT_READ | PROT_WRITE | PROT_EXEC)
+#define PRIORITY_LIMIT (NUM_PRIORITY - 1u) /* the highest is the kernel's own */
+
+static uint8_t granted[NUM_GRANT];
+
+static int in_section(uint32_t first, uint32_t count, enum boot_section_index section)
+{
+    return first <= table_count(section) && count <= table_count(section) - first;
+}
+
+static void check_process(uint32_t p)
+{
+    const struct boot_process *process = table_process(p);
+    uint32_t ancestor = process->parent;
+
+    if (process->name[sizeof process->name - 1] != 0) {
+        table_bad(BOOT_PROCESSES, p, "its name has no end");
+    }
+    for (uint32_t steps = 0; ancestor != NONE; steps++) {
+        if (ancestor >= table_count(BOOT_PROCESSES) || steps == NUM_PROCESS) {
+            table_bad(BOOT_PROCESSES, p, "its parents do not lead to a first process");
+        }
+        ancestor = table_process(ancestor)->parent;
+    }
+    if (!in_section(process->first_thread, process->num_threads, BOOT_THREADS) || process->num_threads == 0 ||
+        !in_section(process->first_segment, process->num_segments, BOOT_SEGMENTS) ||
+        !in_section(process->first_grant, process->num_grants, BOOT_GRANTS)) {
+        table_bad(BOOT_PROCESSES, p, "its threads, segments or grants lie outside their section");
+    }
+    if (process->fault_endpoint != NONE && process->fault_endpoint >= table_count(BOOT_ENDPOINTS)) {
+        table_bad(BOOT_PROCESSES, p, "its fault handler's endpoint does not exist");
+    }
+    if ((process->flags & ~BOOT_PROCESS_AUTOSTART) != 0) {
+        table_bad(BOOT_PROCESSES, p, "unknown flags");
+    }
+    if (process->entry >= USER_END || process->stack_top > USER_END) {
+        table_bad(BOOT_PROCESSES, p, "entry or stack are no user addresses");
+    }
+    if (process->budget_ns > process->period_ns || process->period_ns > SCHED_PERIOD_MAX_NS ||
+        (process->period_ns != 0 && process->budget_ns == 0)) {
+        table_bad(BOOT_PROCESSES, p, "its budget does not fit its period");
+    }
+}
+
+static void check_threads(uint32_t p)
+{
+    const struct boot_process *process = table_process(p);
+    for (uint32_t i = process->first_thread; i < process->first_thread + process->num_threads; i++) {
+        const struct boot_thread *thread = table_thread(i);
+        if (thread->process != p || thread->id != NUM_CPU + i) {
+            table_bad(BOOT_THREADS, i, "it is not the thread its process counts");
+        }
+        if (thread->cpu >= table_count(BOOT_CPUS)) {
+            table_bad(BOOT_THREADS, i, "its CPU does not exist");
+        }
+        if (thread->priority >= PRIORITY_LIMIT) {
+            table_bad(BOOT_THREADS, i, "its priority is out of range");
+        }
+    }
+}
+
+static void check_segment(uint32_t i)
+{
+    const struct boot_header *header = table_header();
+    const struct boot_segment *segment = table_segment(i);
+
+    if (segment->vaddr % FRAME != 0 || segment->memory_size % FRAME != 0 || segment->memory_size == 0 ||
+        segment->vaddr < USER_BASE || segment->vaddr >= USER_END || segment->memory_size > USER_END - segment->vaddr) {
+        table_bad(BOOT_SEGMENTS, i, "it is not made of pages of user space");
+    }
+    if (segment->image_offset % FRAME != 0 || segment->image_size > segment->memory_size ||
+        (segment->image_size != 0 && segment->image_offset < header->payload_offset) ||
+        segment->image_offset > header->image_size || segment->image_size > header->image_size - segment->image_offset) {
+        table_bad(BOOT_SEGMENTS, i, "its contents lie outside the payload");
+    }
+    if ((segment->prot & ~ALL_PROT) != 0 || segment->prot == 0 ||
+        (segment->prot & (PROT_WRITE | PROT_EXEC)) == (PROT_WRITE | PROT_EXEC)) {
+        table_bad(BOOT_SEGMENTS, i, "its protection cannot be given");
+    }
+    if (segment->kind == BOOT_SEGMENT_IMAGE) {
+        if ((segment->prot & PROT_WRITE) != 0 ||
+            ((segment->image_size + FRAME - 1) & ~(FRAME - 1)) != segment->memory_size) {
+            table_bad(BOOT_SEGMENTS, i, "the image's own pages cannot be written or extended");
+        }
+    } else if (segment->kind != BOOT_SEGMENT_COPY) {
+        table_bad(BOOT_SEGMENTS, i, "unknown kind");
+    }
+}
+
+static void check_segments(uint32_t p)
+{
+    const struct boot_process *process = table_process(p);
+    uint32_t end = process->first_segment + process->num_segments;
+    uint64_t messages_end = MESSAGE_VADDR + process->num_threads * FRAME;
+
+    for (uint32_t i = process->first_segment; i < end; i++) {
+        const struct boot_segment *segment = table_segment(i);
+        check_segment(i);
+        if (segment->vaddr < messages_end && MESSAGE_VADDR < segment->vaddr + segment->memory_size) {
+            table_bad(BOOT_SEGMENTS, i, "it overlaps the message pages");
+        }
+        for (uint32_t k = process->first_segment; k < i; k++) {
+            const struct boot_segment *other = table_segment(k);
+            if (segment->vaddr < other->vaddr + other->memory_size && other->vaddr < segment->vaddr + segment->memory_size) {
+                table_bad(BOOT_SEGMENTS, i, "it overlaps an earlier one of its process");
+            }
+        }
+    }
+}
+
+static int irq_exists(uint32_t line)
+{
+    for (uint32_t i = 0; i < table_count(BOOT_IRQS); i++) {
+        if (table_irq(i)->gsi == line) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int told_exists(uint64_t badge)
+{
+    return badge == NONE || badge < table_count(BOOT_NOTIFICATIONS);
+}
+
+/* The reason why process p must not have this grant, or 0. */
+static const char *grant_fault(uint32_t p, const struct boot_grant *grant)
+{
+    uint32_t object = grant->object;
+    uint32_t rights = grant->rights;
+
+    switch (grant->kind) {
+    case GRANT_ENDPOINT:
+        if (object >= table_count(BOOT_ENDPOINTS) || rights == 0 || rights > (RIGHT_SEND | RIGHT_RECV)) {
+            return "no such endpoint or rights";
+        }
+        return (rights & RIGHT_RECV) != 0 && table_endpoint(object)->owner != p ? "only an endpoint's owner receives" : 0;
+    case GRANT_NOTIFICATION:
+        if (object >= table_count(BOOT_NOTIFICATIONS) || rights == 0 || rights > (RIGHT_SIGNAL | RIGHT_WAIT)) {
+            return "no such notification or rights";
+        }
+        return (rights & RIGHT_WAIT) != 0 && table_notification(object)->owner != p ? "only a notification's owner waits"
+                                                                                     : 0;
+    case GRANT_BBQ:
+        return object >= table_count(BOOT_BBQS) || rights == 0 || rights > (RIGHT_INSERT | RIGHT_REMOVE)
+                   ? "no such bounded buffer or rights"
+                   : 0;
+    case GRANT_SHARE:
+        if (object >= table_count(BOOT_SHARES) || (rights != RIGHT_OFFER && rights != RIGHT_ACCEPT)) {
+            return "no such share or rights";
+        }
+        return (rights == RIGHT_OFFER ? table_share(object)->from : table_share(object)->to) != p
+                   ? "the share joins other processes"
+                   : 0;
+    case GRANT_PROCESS:
+        if (object >= table_count(BOOT_PROCESSES) || table_process(object)->parent != p) {
+            return "only a parent controls a process";
+        }
+        return told_exists(grant->badge) ? 0 : "it signals no notification";
+    case GRANT_IRQ:
+        if (!irq_exists(object)) {
+            return "no such interrupt";
+        }
+        return told_exists(grant->badge) && grant->badge != NONE ? 0 : "it signals no notification";
+    case GRANT_MMIO:
+    case GRANT_PORT:
+        if (object >= table_count(BOOT_DEVICES) || table_device(object)->kind != grant->kind) {
+            return "no such device";
+        }
+        return table_device(object)->owner != p ? "the device is another process's" : 0;
+    case GRANT_VM:
+        return object >= table_count(BOOT_VMS) || table_vm(object)->process != p ? "the machine is another process's" : 0;
+    case GRANT_CONSOLE:
+        if (object >= table_count(BOOT_CONSOLES)) {
+            return "no such console";
+        }
+        return told_exists(grant->badge) ? 0 : "it signals no notification";
+    case GRANT_DMA:
+    case GRANT_POWER:
+        return 0;
+    default:
+        return "unknown kind";
+    }
+}
+
+static void check_grants(uint32_t p)
+{
+    const struct boot_process *process = table_process(p);
+
+    for (uint32_t slot = 0; slot < NUM_GRANT; slot++) {
+        granted[slot] = 0;
+    }
+    for (uint32_t i = process->first_grant; i < process->first_grant + process->num_grants; i++) {
+        const struct boot_grant *grant = table_grant(i);
+        const char *fault = grant_fault(p, grant);
+        if (grant->slot >= NUM_GRANT || granted[grant->slot] != 0) {
+            table_bad(BOOT_GRANTS, i, "its slot is out of range or taken");
+        }
+        if (fault != 0) {
+            table_bad(BOOT_GRANTS, i, fault);
+        }
+        granted[grant->slot] = 1;
+    }
+}
+
+/* Quotas of children, told apart from their parent's own use, must not exceed the parent's. */
+static void check_quota(uint32_t p)
+{
+    uint64_t children = 0;
+    for (uint32_t i = 0; i < table_count(BOOT_PROCESSES); i++) {
+        if (table_process(i)->parent == p) {
+            children += table_process(i)->quota;
+        }
+    }
+    if (children > table_process(p)->quota) {
+        table_bad(BOOT_PROCESSES, p, "its children's quotas exceed its own");
+    }
+}
+
+void table_check_processes(void)
+{
+    for (uint32_t p = 0; p < table_count(BOOT_PROCESSES); p++) {
+        check_process(p);
+        check_threads(p);
+        check_segments(p);
+        check_grants(p);
+        check_quota(p);
+    }
+}
