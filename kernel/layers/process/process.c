@@ -370,6 +370,7 @@ uint32_t process_end_thread(void)
     uint32_t p = thread_process(current);
     uint32_t last = 0u;
     endpoint_thread_ended();
+    sched_clear_deadline(current); /* of a guest run that was broken off */
     /* Once alive is down the page map may be destroyed at any moment: this CPU leaves it before. */
     thread_leave_space();
     process_lock(p);

@@ -37,9 +37,10 @@ void process_define_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t a
 uint32_t process_define_segment(uint32_t p, uint64_t vaddr, uint64_t pages, uint32_t first_frame, uint64_t image_words,
                                 uint32_t prot, uint32_t copy);
 
-/* Requires: p < NUM_PROCESS, slot < NUM_GRANT; processes, endpoints and notifications are defined. Returns STATUS_OK;
- * ERR_BAD_ARGUMENT (the object is out of range, or is another process's: receiving from an endpoint, waiting for a
- * notification and being the parent are for one process only; or the badge names no notification where it must). */
+/* Requires: p < NUM_PROCESS, slot < NUM_GRANT; endpoints and notifications are defined. Returns STATUS_OK;
+ * ERR_BAD_ARGUMENT (the object is out of range; or p is to receive from another process's endpoint or to wait for another
+ * process's notification; or the badge names no notification where it must). That a GRANT_PROCESS is held by the parent
+ * is checked when it is used. */
 uint32_t process_set_grant(uint32_t p, uint32_t slot, uint32_t kind, uint32_t object, uint32_t rights, uint64_t badge);
 
 /* p's end signals these bits of notification (NONE: nothing); process_set_grant of GRANT_PROCESS calls it: bit `slot`. */

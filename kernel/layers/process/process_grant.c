@@ -69,9 +69,6 @@ static uint32_t grant_holder_valid(uint32_t p, uint32_t kind, uint32_t object, u
     if (kind == GRANT_NOTIFICATION && (rights & RIGHT_WAIT) != 0u) {
         holder = notify_owner(object);
     }
-    if (kind == GRANT_PROCESS) {
-        holder = process_parent(object);
-    }
     if (holder == p) {
         return 1u;
     }
