@@ -9,6 +9,7 @@
 #define CR0_WP 0x10000ul
 #define CR0_CACHE_DISABLE 0x60000000ul
 #define CR4_TSD 0x4ul
+#define CR4_PSE 0x10ul
 #define CR4_PGE 0x80ul
 #define CR4_MCE 0x40ul
 #define CR4_PCE 0x100ul
@@ -69,7 +70,9 @@ void cpu_init(void)
     }
     write_cr0((read_cr0() & ~(CR0_EM | CR0_CACHE_DISABLE)) | CR0_MP | CR0_NE | CR0_WP | CR0_TS);
     cr4 &= ~(CR4_TSD | CR4_PCE | CR4_FSGSBASE); /* rdtsc is the user's, performance counters are not */
-    cr4 |= CR4_PGE | CR4_MCE | CR4_OSFXSR | CR4_OSXMMEXCPT;
+    /* PSE means nothing in 64-bit mode, but guests set it: where it is the same on both sides, an emulator drops its
+     * translations once less on each way in and out. */
+    cr4 |= CR4_PSE | CR4_PGE | CR4_MCE | CR4_OSFXSR | CR4_OSXMMEXCPT;
     if ((extended.ebx & 1u << 7) != 0) {
         cr4 |= CR4_SMEP;
     }
