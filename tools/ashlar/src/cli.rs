@@ -1,0 +1,190 @@
+//! Every verb, option and argument, defined once; help and completion come from here.
+//!
+//! Knows: names, types and meanings. Does not know: what a verb does.
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Ashlar: a kernel, its user level and its guests, from one system description.
+///
+/// Exit status: 0 good, 1 a finding (a fault in a description, a failed test, a console that never matched),
+/// 2 could not run.
+#[derive(Debug, Parser)]
+#[command(name = "ashlar", version, max_term_width = 100, disable_help_subcommand = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub verb: Verb,
+    /// Form of the result on standard output; progress always goes to standard error.
+    #[arg(long, global = true, value_enum, default_value_t = Format::Human, value_name = "FORM")]
+    pub format: Format,
+    /// Say more: the commands that run, and their output.
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+    /// No progress.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Human,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Say what this machine lacks, and the command that mends it.
+    Doctor,
+    /// Find every fault of a system description before anything is built.
+    Check(CheckOptions),
+    /// Build the kernel, the programs and the system image.
+    Build(BuildOptions),
+    /// Build a system and run it on the emulator.
+    Run(RunOptions),
+    /// Make an ISO image that boots on BIOS and UEFI machines.
+    Image(ImageOptions),
+    /// Measure.
+    Bench(BenchOptions),
+    /// Run the tests.
+    Test(TestOptions),
+    /// Explain a code such as ASH-S012.
+    Explain(ExplainOptions),
+}
+
+/// How locks work in this kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lock {
+    #[default]
+    Ticket,
+    Mcs,
+    /// One lock around the whole kernel, for comparison.
+    Big,
+}
+
+impl Lock {
+    /// The word for the kernel's Makefile.
+    pub fn word(self) -> &'static str {
+        match self {
+            Lock::Ticket => "ticket",
+            Lock::Mcs => "mcs",
+            Lock::Big => "big",
+        }
+    }
+}
+
+/// Which kernel to build.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub struct KernelOptions {
+    /// The kernel's locks.
+    #[arg(long, value_enum, default_value_t)]
+    pub lock: Lock,
+    /// A kernel that asserts and can walk all its tables.
+    #[arg(long)]
+    pub debug: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckOptions {
+    /// A description: a path, or a name in systems/.
+    #[arg(default_value = "three-linux")]
+    pub system: String,
+}
+
+#[derive(Debug, Args)]
+pub struct BuildOptions {
+    /// A description: a path, or a name in systems/.
+    #[arg(default_value = "three-linux")]
+    pub system: String,
+    #[command(flatten)]
+    pub kernel: KernelOptions,
+}
+
+/// At a terminal, what is typed goes to the selected console: the first that is not the kernel's, until Ctrl-] and then
+/// its number (0 to 9) or letter (a for 10 to k for 20) selects another. Ctrl-] l lists the consoles, Ctrl-] q ends
+/// the run, Ctrl-] Ctrl-] types a Ctrl-].
+#[derive(Debug, Args)]
+#[command(after_help = RUN_KEYS)]
+pub struct RunOptions {
+    /// A description: a path, or a name in systems/.
+    #[arg(default_value = "three-linux")]
+    pub system: String,
+    /// No input, no colours, no terminal control.
+    #[arg(long)]
+    pub headless: bool,
+    /// End with status 0 as soon as every awaited console has shown this regular expression on a line; `up` stands for
+    /// what the description says for each console.
+    #[arg(long, value_name = "REGEX|up")]
+    pub until: Option<String>,
+    /// Await only these consoles (repeatable); otherwise those the description gives an `up`.
+    #[arg(long, value_name = "NAME", requires = "until")]
+    pub console: Vec<String>,
+    /// Give up after this many seconds, with status 1 if something was awaited.
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
+    /// CPUs of the emulated machine; otherwise as many as the system needs.
+    #[arg(long, value_name = "N")]
+    pub cpus: Option<u32>,
+    /// Count instructions: time advances by 1 ns an instruction. Meant for one CPU.
+    #[arg(long)]
+    pub icount: bool,
+    /// Wait for gdb on port 1234 before the first instruction.
+    #[arg(long)]
+    pub gdb: bool,
+    /// Boot an ISO made by `image` instead of building the system anew.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "debug"])]
+    pub iso: Option<PathBuf>,
+    #[command(flatten)]
+    pub kernel: KernelOptions,
+}
+
+const RUN_KEYS: &str = "Keys: Ctrl-] 0..9 a..k select a console, Ctrl-] l lists them, Ctrl-] q ends the run, \
+                        Ctrl-] Ctrl-] types Ctrl-].";
+
+#[derive(Debug, Args)]
+pub struct ImageOptions {
+    /// A description: a path, or a name in systems/.
+    #[arg(default_value = "three-linux")]
+    pub system: String,
+    /// Where the ISO goes; otherwise build/systems/NAME/ashlar.iso.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub kernel: KernelOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchOptions {
+    #[command(subcommand)]
+    pub what: BenchVerb,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub enum BenchVerb {
+    /// System calls, messages, signals, interrupts and faults, in counted instructions.
+    Ipc,
+    /// Lock acquire and release on this machine's own processors, in cycles.
+    Locks,
+    /// Throughput of server and client pairs on one and two CPUs, fine locks against one big lock.
+    Scaling,
+    /// Linux in a guest against the same kernel directly on the emulator.
+    Guests,
+}
+
+#[derive(Debug, Args)]
+pub struct TestOptions {
+    /// Run only the tests whose name contains this.
+    pub filter: Option<String>,
+    /// Print the names of the tests and run none.
+    #[arg(long)]
+    pub list: bool,
+    /// Show the consoles of whole-system tests while they run.
+    #[arg(long)]
+    pub show: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainOptions {
+    /// The code, in any case; without it, every code with its title.
+    pub code: Option<String>,
+}

@@ -1,0 +1,100 @@
+//! The emulator's command line.
+//!
+//! Knows: how the template of a machine description becomes a command, and the options that runs add to it.
+//! Does not know: how the command is run.
+
+use std::fmt;
+use std::path::Path;
+
+/// A program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLine {
+    pub program: String,
+    pub arguments: Vec<String>,
+}
+
+/// What a machine description leaves open.
+#[derive(Debug, Clone)]
+pub struct Settings<'a> {
+    pub kernel: &'a Path,
+    pub image: &'a Path,
+    pub cpus: u32,
+    pub memory_mib: u64,
+}
+
+impl CommandLine {
+    /// Fills in a machine's template. The serial line becomes the emulator's standard input and output.
+    pub fn from_template(emulator: &system::Emulator, settings: &Settings<'_>) -> CommandLine {
+        let fill = |text: &String| {
+            text.replace("{kernel}", &settings.kernel.display().to_string())
+                .replace("{image}", &settings.image.display().to_string())
+                .replace("{cpus}", &settings.cpus.to_string())
+                .replace("{memory}", &settings.memory_mib.to_string())
+                .replace("{serial}", "stdio")
+        };
+        CommandLine { program: emulator.command.clone(), arguments: emulator.arguments.iter().map(fill).collect() }
+    }
+
+    /// Appends arguments.
+    pub fn with<const N: usize>(mut self, arguments: [&str; N]) -> CommandLine {
+        self.arguments.extend(arguments.map(String::from));
+        self
+    }
+
+    /// Replaces the kernel and image by an ISO to boot from.
+    pub fn booting_iso(mut self, iso: &Path) -> CommandLine {
+        for option in ["-kernel", "-initrd", "-append"] {
+            if let Some(at) = self.arguments.iter().position(|argument| argument == option) {
+                self.arguments.drain(at..(at + 2).min(self.arguments.len()));
+            }
+        }
+        let iso = iso.display().to_string();
+        self.with(["-cdrom", &iso, "-boot", "d"])
+    }
+}
+
+impl fmt::Display for CommandLine {
+    /// As it can be pasted into a shell.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&quoted(&self.program))?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {}", quoted(argument)))
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=,:+@%".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) {
+        text.to_string()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CommandLine, Settings};
+    use std::path::Path;
+
+    fn line() -> CommandLine {
+        let arguments =
+            ["-smp", "{cpus}", "-m", "{memory}M", "-kernel", "{kernel}", "-initrd", "{image}", "-serial", "{serial}"];
+        let emulator = system::Emulator {
+            command: "qemu".into(),
+            arguments: arguments.iter().map(|text| text.to_string()).collect(),
+        };
+        let settings =
+            Settings { kernel: Path::new("/k.elf"), image: Path::new("/a b/s.img"), cpus: 4, memory_mib: 2048 };
+        CommandLine::from_template(&emulator, &settings)
+    }
+
+    #[test]
+    fn fills_in_and_can_be_pasted() {
+        assert_eq!(line().to_string(), "qemu -smp 4 -m 2048M -kernel /k.elf -initrd '/a b/s.img' -serial stdio");
+    }
+
+    #[test]
+    fn an_iso_takes_the_place_of_kernel_and_image() {
+        let line = line().booting_iso(Path::new("/x.iso"));
+        assert_eq!(line.to_string(), "qemu -smp 4 -m 2048M -serial stdio -cdrom /x.iso -boot d");
+    }
+}

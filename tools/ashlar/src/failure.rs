@@ -1,0 +1,40 @@
+//! Why a verb did not succeed.
+//!
+//! Knows: the two kinds of failure and their exit status. Does not know: how they are shown (`output`).
+
+use system::Report;
+
+/// The end of a verb that did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The verb did its work and found something: exit status 1. The text has been shown by the verb if it is empty.
+    #[error("{0}")]
+    Finding(String),
+    /// Faults of a description: exit status 1.
+    #[error("{0}")]
+    Faults(Report),
+    /// The verb could not do its work: exit status 2.
+    #[error("{message}")]
+    Unable { message: String, remedy: String },
+}
+
+impl Failure {
+    /// A failure to do the work, and how to mend it.
+    pub fn unable(message: impl Into<String>, remedy: impl Into<String>) -> Failure {
+        Failure::Unable { message: message.into(), remedy: remedy.into() }
+    }
+
+    /// The process's exit status.
+    pub fn status(&self) -> u8 {
+        match self {
+            Failure::Finding(_) | Failure::Faults(_) => 1,
+            Failure::Unable { .. } => 2,
+        }
+    }
+}
+
+impl From<Report> for Failure {
+    fn from(report: Report) -> Failure {
+        Failure::Faults(report)
+    }
+}

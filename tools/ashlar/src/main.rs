@@ -1,0 +1,53 @@
+//! The command line of Ashlar.
+//!
+//! Knows: which verb does what was asked, and how its result becomes an exit status.
+//! Does not know: descriptions (crate `system`), guest files and boot media (crate `image`), the C subset (`c2coq`).
+
+mod build;
+mod cli;
+mod console;
+mod emulator;
+mod failure;
+mod output;
+mod project;
+mod verbs;
+
+use clap::Parser;
+use cli::{Arguments, Verb};
+use failure::Failure;
+use output::Output;
+use project::Project;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // clap's own status for wrong usage is 2, for --help and --version 0: the same as ours.
+        Err(error) => error.exit(),
+    };
+    let output = Output::new(arguments.format, arguments.verbose, arguments.quiet);
+    match dispatch(&arguments.verb, &output) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output.failure(&failure);
+            ExitCode::from(failure.status())
+        }
+    }
+}
+
+fn dispatch(verb: &Verb, output: &Output) -> Result<(), Failure> {
+    if let Verb::Explain(options) = verb {
+        return verbs::explain::explain(options, output);
+    }
+    let project = Project::find()?;
+    match verb {
+        Verb::Doctor => verbs::doctor::doctor(&project, output),
+        Verb::Check(options) => verbs::check::check(options, &project, output),
+        Verb::Build(options) => verbs::build::build(options, &project, output),
+        Verb::Run(options) => verbs::run::run(options, &project, output),
+        Verb::Image(options) => verbs::image::image(options, &project, output),
+        Verb::Bench(options) => verbs::bench::bench(options, &project, output),
+        Verb::Test(options) => verbs::test::test(options, &project, output),
+        Verb::Explain(options) => verbs::explain::explain(options, output),
+    }
+}

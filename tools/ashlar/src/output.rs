@@ -1,0 +1,101 @@
+//! What people and programs see: results on standard output, progress and failures on standard error.
+//!
+//! Knows: the form asked for, how much to say, whether standard error is a terminal.
+//! Does not know: what is being said.
+
+use crate::cli::Format;
+use crate::failure::Failure;
+use serde_json::{json, Value};
+use std::cell::Cell;
+use std::io::IsTerminal;
+
+pub struct Output {
+    format: Format,
+    verbose: u8,
+    quiet: bool,
+}
+
+impl Output {
+    pub fn new(format: Format, verbose: u8, quiet: bool) -> Output {
+        Output { format, verbose, quiet }
+    }
+
+    pub fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+
+    pub fn is_verbose(&self) -> bool {
+        self.verbose > 0
+    }
+
+    /// A line about what is going on, for people.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    /// A line that only `-v` shows, such as a command that is about to run.
+    pub fn detail(&self, text: &str) {
+        if self.is_verbose() {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Counted progress over `total` steps.
+    pub fn progress(&self, total: usize) -> Progress<'_> {
+        Progress { output: self, total, done: Cell::new(0) }
+    }
+
+    /// A result for people; nothing if a program reads.
+    pub fn human(&self, text: &str) {
+        if !self.is_json() {
+            println!("{text}");
+        }
+    }
+
+    /// The one result for a program; nothing if people read.
+    pub fn json(&self, value: &Value) {
+        if self.is_json() {
+            println!("{value}");
+        }
+    }
+
+    /// The end of a verb that did not succeed.
+    pub fn failure(&self, failure: &Failure) {
+        match failure {
+            Failure::Finding(text) if text.is_empty() => {}
+            Failure::Finding(text) => {
+                eprintln!("ashlar: {text}");
+            }
+            Failure::Faults(report) => {
+                self.json(&report.to_json());
+                if !self.is_json() {
+                    eprint!("{}", report.render(std::io::stderr().is_terminal()));
+                }
+            }
+            Failure::Unable { message, remedy } => {
+                self.json(&json!({ "error": { "message": message, "remedy": remedy } }));
+                eprintln!("ashlar: {message}");
+                if !remedy.is_empty() {
+                    eprintln!("  help: {remedy}");
+                }
+            }
+        }
+    }
+}
+
+/// Steps of a long verb: `[3/7] text` on standard error.
+pub struct Progress<'a> {
+    output: &'a Output,
+    total: usize,
+    done: Cell<usize>,
+}
+
+impl Progress<'_> {
+    /// Begins the next step.
+    pub fn step(&self, text: &str) {
+        self.done.set(self.done.get() + 1);
+        self.output.note(&format!("[{}/{}] {text}", self.done.get(), self.total));
+    }
+}

@@ -1,0 +1,100 @@
+//! The source tree: where things stand in it.
+//!
+//! Knows: the names of folders and files. Does not know: how any of them is made.
+
+use crate::cli::KernelOptions;
+use crate::failure::Failure;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Clone)]
+pub struct Project {
+    root: PathBuf,
+}
+
+impl Project {
+    /// The tree named by `ASHLAR_ROOT` (the entry script sets it), else the one around the current folder.
+    pub fn find() -> Result<Project, Failure> {
+        if let Some(root) = std::env::var_os("ASHLAR_ROOT") {
+            return Ok(Project { root: PathBuf::from(root) });
+        }
+        let here = std::env::current_dir()
+            .map_err(|error| Failure::unable(format!("the current folder cannot be read: {error}"), ""))?;
+        here.ancestors()
+            .find(|folder| folder.join("kernel/layers.order").exists())
+            .map(|root| Project { root: root.to_path_buf() })
+            .ok_or_else(|| Failure::unable("this is not a source tree of Ashlar", "run ./ashlar of the tree"))
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn build(&self) -> PathBuf {
+        self.root.join("build")
+    }
+
+    pub fn machines(&self) -> PathBuf {
+        self.root.join("machines")
+    }
+
+    /// Guest kernel and ramdisk, as fetched.
+    pub fn guest(&self) -> PathBuf {
+        self.build().join("guest")
+    }
+
+    /// What is built for the system called `name`.
+    pub fn system_folder(&self, name: &str) -> PathBuf {
+        self.build().join("systems").join(name)
+    }
+
+    /// The kernel that the Makefile builds for these options.
+    pub fn kernel(&self, options: &KernelOptions) -> PathBuf {
+        self.build().join("kernel").join(config_name(options)).join("ashlar.elf")
+    }
+
+    /// `argument` as a description's path: a path if it looks like one, else a name in `systems/`.
+    pub fn description(&self, argument: &str) -> Result<PathBuf, Failure> {
+        let path = Path::new(argument);
+        if argument.contains('/') || argument.ends_with(".toml") {
+            return Ok(path.to_path_buf());
+        }
+        let named = self.root.join("systems").join(format!("{argument}.toml"));
+        if named.exists() {
+            return Ok(named);
+        }
+        let known = self.known_systems().join(", ");
+        Err(Failure::unable(
+            format!("there is no system called {argument}"),
+            format!("name a file that ends in .toml, or one of systems/: {known}"),
+        ))
+    }
+
+    /// Names of the descriptions in `systems/`.
+    pub fn known_systems(&self) -> Vec<String> {
+        stems(&self.root.join("systems"), "toml")
+    }
+
+    /// A path as people like to read it: relative to the current folder if it lies there.
+    pub fn shown(&self, path: &Path) -> String {
+        let here = std::env::current_dir().unwrap_or_default();
+        path.strip_prefix(here).unwrap_or(path).display().to_string()
+    }
+}
+
+/// Name of the folder for a kernel's configuration: the same rule as in kernel/Makefile.
+fn config_name(options: &KernelOptions) -> String {
+    let debug = if options.debug { "-debug" } else { "" };
+    format!("x86_64-{}{debug}", options.lock.word())
+}
+
+/// Sorted stems of the files in `folder` with this extension; none if the folder cannot be read.
+pub fn stems(folder: &Path, extension: &str) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut stems: Vec<String> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()))
+        .collect();
+    stems.sort();
+    stems
+}

@@ -1,0 +1,17 @@
+//! `build`: kernel, programs, guest files and system image.
+
+use crate::build::{build_system, STEPS};
+use crate::cli::BuildOptions;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::Project;
+use serde_json::json;
+
+pub fn build(options: &BuildOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    let description = project.description(&options.system)?;
+    let built = build_system(&description, &options.kernel, project, output, &output.progress(STEPS))?;
+    output.human(&format!("kernel  {}", project.shown(&built.kernel)));
+    output.human(&format!("system  {}", project.shown(&built.image)));
+    output.json(&json!({ "system": built.system.name, "kernel": built.kernel, "image": built.image }));
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! The verbs of the command line, one a file.
+
+pub mod bench;
+pub mod build;
+pub mod check;
+pub mod doctor;
+pub mod explain;
+pub mod image;
+pub mod run;
+pub mod test;

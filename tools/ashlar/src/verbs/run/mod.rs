@@ -1,0 +1,215 @@
+//! `run`: builds a system, runs it on the emulator, shows its consoles and lets the user type.
+
+mod awaited;
+mod interactive;
+
+use crate::build::{build_system, Built, STEPS};
+use crate::cli::RunOptions;
+use crate::console::view::Style;
+use crate::console::{terminal, View};
+use crate::emulator::command::Settings;
+use crate::emulator::{CommandLine, End, Event, Session};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::Project;
+use awaited::Awaited;
+use interactive::Keyboard;
+use serde_json::{json, Value};
+use std::io::{stdout, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// How long a console must be silent before its unfinished line is shown.
+const QUIET: Duration = Duration::from_millis(100);
+/// The same at a keyboard, where what is typed should appear at once.
+const QUIET_INTERACTIVE: Duration = Duration::from_millis(8);
+/// Lines of each console shown when what was awaited did not come.
+const LAST_LINES: usize = 15;
+
+/// Why a run was over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Matched,
+    Timeout,
+    Ended(End),
+    Quit,
+    Signal(i32),
+}
+
+pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    let description = project.description(&options.system)?;
+    let built = build_system(&description, &options.kernel, project, output, &output.progress(STEPS))?;
+    let mut awaited = Awaited::new(options, &built.system)?;
+    let command = command_line(options, &built)?;
+    // The exact line is part of what a run shows; for a program it is in the result.
+    eprintln!("{command}");
+    if options.gdb {
+        eprintln!("waiting for:  gdb {} -ex 'target remote :1234'", built.kernel.display());
+    }
+    let mut session =
+        Session::start(&command).map_err(|error| Failure::unable(error.to_string(), "run ./ashlar doctor"))?;
+    let over = converse(options, output, &built, &mut awaited, &mut session)?;
+    report(output, &built, &awaited, over, &mut session, &command)
+}
+
+/// The emulator's command for this run.
+fn command_line(options: &RunOptions, built: &Built) -> Result<CommandLine, Failure> {
+    let system = &built.system;
+    let emulator = system.emulator.as_ref().ok_or_else(|| {
+        let message = format!("the machine {} has no [emulator], so it cannot be run here", system.machine);
+        Failure::unable(message, "add the table, or make an image for the real machine with `ashlar image`")
+    })?;
+    let settings = Settings {
+        kernel: &built.kernel,
+        image: &built.image,
+        cpus: options.cpus.unwrap_or(system.cpus),
+        memory_mib: system.machine_memory >> 20,
+    };
+    let mut command = CommandLine::from_template(emulator, &settings);
+    if options.icount {
+        command = command.with(["-icount", "shift=0,sleep=off"]);
+    }
+    if options.gdb {
+        command = command.with(["-s", "-S"]);
+    }
+    if let Some(iso) = &options.iso {
+        command = command.booting_iso(iso);
+    }
+    Ok(command)
+}
+
+/// Lets the machine run until something ends the run. The terminal is as before when this returns.
+fn converse(
+    options: &RunOptions,
+    output: &Output,
+    built: &Built,
+    awaited: &mut Awaited,
+    session: &mut Session<'_>,
+) -> Result<Over, Failure> {
+    let names: Vec<String> = built.system.consoles.iter().map(|console| console.name.clone()).collect();
+    let mut keyboard = Keyboard::new(options.headless, &names, session)?;
+    let style = style(options.headless, &keyboard);
+    // With a program reading standard output, what people see goes to standard error.
+    let out: Box<dyn Write> = if output.is_json() { Box::new(std::io::stderr()) } else { Box::new(stdout()) };
+    let mut view = View::new(out, &names, style);
+    keyboard.begin(&mut view);
+    terminal::watch_signals(session.sender())
+        .map_err(|error| Failure::unable(format!("signals cannot be watched: {error}"), ""))?;
+    let deadline = options.timeout.map(|seconds| session.started() + Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
+    let quiet = if keyboard.is_on() { QUIET_INTERACTIVE } else { QUIET };
+    let mut quiet_at = None;
+    let over = loop {
+        if awaited.all_matched() {
+            break Over::Matched;
+        }
+        let wake = [deadline, quiet_at].into_iter().flatten().min();
+        match session.next(wake) {
+            Some(Event::Output { console, bytes }) => {
+                view.feed(console, &bytes);
+                awaited.look(console, session);
+                quiet_at = view.has_pending().then(|| Instant::now() + quiet);
+            }
+            Some(Event::Ended(end)) => break Over::Ended(end),
+            Some(Event::Typed(bytes)) => {
+                if keyboard.typed(&bytes, &mut view, session) {
+                    break Over::Quit;
+                }
+            }
+            Some(Event::TypedEnd) => {}
+            Some(Event::Signal(signal)) => break Over::Signal(signal),
+            None if deadline.is_some_and(|deadline| Instant::now() >= deadline) => break Over::Timeout,
+            None => {
+                view.quiet();
+                quiet_at = None;
+            }
+        }
+    };
+    view.end();
+    Ok(over)
+}
+
+fn style(headless: bool, keyboard: &Keyboard) -> Style {
+    let terminal = !headless && stdout().is_terminal();
+    if !terminal {
+        return Style { raw: keyboard.is_raw(), ..Style::PLAIN };
+    }
+    let colour = std::env::var_os("NO_COLOR").is_none();
+    Style { colour, terminal, raw: keyboard.is_raw(), columns: terminal::columns() }
+}
+
+/// Says how it went, and makes it the exit status.
+fn report(
+    output: &Output,
+    built: &Built,
+    awaited: &Awaited,
+    over: Over,
+    session: &mut Session<'_>,
+    command: &CommandLine,
+) -> Result<(), Failure> {
+    let seconds = session.started().elapsed().as_secs_f64();
+    let complaints = session.finish();
+    let consoles = &built.system.consoles;
+    let last: Vec<Vec<String>> =
+        (0..consoles.len()).map(|index| session.transcript(index).last_lines(LAST_LINES)).collect();
+    let (word, failure) = verdict(over, awaited, seconds, &complaints);
+    let shown: serde_json::Map<String, Value> = consoles
+        .iter()
+        .zip(&last)
+        .enumerate()
+        .map(|(index, (console, last))| {
+            let value =
+                json!({ "awaited": awaited.is_awaited(index), "matched": awaited.matched(index), "last": last });
+            (console.name.clone(), value)
+        })
+        .collect();
+    output.json(&json!({
+        "system": built.system.name, "result": word, "seconds": seconds, "command": command.to_string(),
+        "consoles": shown,
+    }));
+    let Some(failure) = failure else { return Ok(()) };
+    if awaited.is_any() {
+        for (index, (console, last)) in consoles.iter().zip(&last).enumerate() {
+            let state = match (awaited.is_awaited(index), awaited.matched(index)) {
+                (false, _) => "not awaited",
+                (true, Some(_)) => "matched",
+                (true, None) => "NOT MATCHED",
+            };
+            eprintln!("--- last lines of {} ({state})", console.name);
+            last.iter().for_each(|line| eprintln!("{line}"));
+        }
+    }
+    Err(failure)
+}
+
+/// A word for programs, and the failure if it is one.
+fn verdict(over: Over, awaited: &Awaited, seconds: f64, complaints: &str) -> (&'static str, Option<Failure>) {
+    let missing = awaited.missing().join(", ");
+    match over {
+        Over::Matched => ("matched", None),
+        Over::Timeout if !awaited.is_any() => ("timeout", None),
+        Over::Timeout => ("timeout", Some(Failure::Finding(format!("after {seconds:.0} s still awaited: {missing}")))),
+        Over::Quit => ("quit", None),
+        Over::Signal(signal) => ("signal", Some(Failure::unable(format!("ended by signal {signal}"), ""))),
+        Over::Ended(end) if !complaints.trim().is_empty() && end != End::Exit(0) && seconds < 5.0 => {
+            let message = format!("the emulator ended ({end}): {}", complaints.trim());
+            ("refused", Some(Failure::unable(message, "run ./ashlar doctor")))
+        }
+        Over::Ended(end) if awaited.is_any() => {
+            let message = format!("the emulator ended ({end}) while these were awaited: {missing}");
+            ("ended", Some(Failure::Finding(message)))
+        }
+        Over::Ended(end) => match power_off_code(end) {
+            Some(0) => ("ended", None),
+            Some(code) => ("ended", Some(Failure::Finding(format!("the system ended itself with code {code}")))),
+            None => ("ended", Some(Failure::unable(format!("the emulator ended with {end}"), ""))),
+        },
+    }
+}
+
+/// The code with which the system ended itself. The debug-exit device turns code N into status 2N+1.
+fn power_off_code(end: End) -> Option<i32> {
+    match end {
+        End::Exit(0) => Some(0),
+        End::Exit(status) if status % 2 == 1 => Some(status / 2),
+        _ => None,
+    }
+}

@@ -1,0 +1,4 @@
+//! The two archive formats that guests and packages use.
+
+pub mod cpio;
+pub mod tar;

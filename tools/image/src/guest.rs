@@ -1,0 +1,212 @@
+//! The guest files: fetched once, then kept and checked.
+//!
+//! A manifest beside them records from which packages they came and what they hash to, so that later builds need no
+//! network and damage does not go unseen.
+
+use crate::deb::{self, Package};
+use crate::{ramdisk, sha256, Error};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+const METAPACKAGE: &str = "linux-image-cloud-amd64";
+const KERNEL_PACKAGE: &str = "linux-image-6.";
+const BUSYBOX_PACKAGE: &str = "busybox-static";
+
+/// Where the guest files are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guest {
+    /// Debian's kernel for virtual machines.
+    pub kernel: PathBuf,
+    /// The initial ramdisk.
+    pub ramdisk: PathBuf,
+    busybox: PathBuf,
+    manifest: PathBuf,
+}
+
+impl Guest {
+    /// The guest files of `folder`, there or not.
+    pub fn at(folder: &Path) -> Guest {
+        Guest {
+            kernel: folder.join("vmlinuz"),
+            ramdisk: folder.join("initramfs.gz"),
+            busybox: folder.join("busybox"),
+            manifest: folder.join("manifest"),
+        }
+    }
+}
+
+/// Makes the guest files in `folder` unless they are there, and checks them. `say` hears of each step.
+pub fn fetch_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<Guest, Error> {
+    std::fs::create_dir_all(folder).map_err(|error| Error::Write { path: folder.to_path_buf(), error })?;
+    let guest = Guest::at(folder);
+    let mut manifest = Manifest::read(&guest.manifest);
+    if !guest.kernel.exists() {
+        let package = Package::find_dependency(METAPACKAGE, KERNEL_PACKAGE)?;
+        take(&package, folder, "./boot/vmlinuz-", &guest.kernel, &mut manifest, say)?;
+    }
+    if !guest.busybox.exists() {
+        let package = Package::find(BUSYBOX_PACKAGE)?;
+        take(&package, folder, "./bin/busybox", &guest.busybox, &mut manifest, say)?;
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&guest.busybox, executable)
+            .map_err(|error| Error::Write { path: guest.busybox.clone(), error })?;
+    }
+    manifest.check(&guest.kernel)?;
+    check_kernel(&guest.kernel)?;
+    manifest.check(&guest.busybox)?;
+    if guest.ramdisk.exists() {
+        manifest.check(&guest.ramdisk)?;
+    }
+    // The scripts may have changed since; packing takes well under a second.
+    let bytes = ramdisk::build(&guest.busybox)?;
+    if manifest.hash_of(&guest.ramdisk) != Some(&sha256::hex(&bytes)) || !guest.ramdisk.exists() {
+        say("packing the guest's initial ramdisk");
+        write(&guest.ramdisk, &bytes)?;
+        manifest.record(&guest.ramdisk, &bytes, "tools/image");
+    }
+    manifest.write(&guest.manifest)?;
+    Ok(guest)
+}
+
+/// Takes one file out of a package.
+fn take(
+    package: &Package,
+    folder: &Path,
+    member: &'static str,
+    to: &Path,
+    manifest: &mut Manifest,
+    say: &mut dyn FnMut(&str),
+) -> Result<(), Error> {
+    say(&format!("fetching {} {}", package.name, package.version));
+    let deb = package.download(folder)?;
+    let bytes = deb::member(&deb, member)?;
+    write(to, &bytes)?;
+    manifest.record(to, &bytes, &format!("{}={}", package.name, package.version));
+    Ok(())
+}
+
+/// Writes beside and renames, so that an interrupted run leaves no half file.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let beside = path.with_extension(format!("new{}", std::process::id()));
+    std::fs::write(&beside, bytes)
+        .and_then(|()| std::fs::rename(&beside, path))
+        .map_err(|error| Error::Write { path: path.to_path_buf(), error })
+}
+
+/// A bzImage as the Linux boot protocol describes it: long enough, marked, and as long as it says.
+fn check_kernel(path: &Path) -> Result<(), Error> {
+    let bytes = std::fs::read(path).map_err(|error| Error::Read { path: path.to_path_buf(), error })?;
+    let damaged = |flaw: &str| Err(Error::Damaged { path: path.to_path_buf(), flaw: flaw.to_string() });
+    if bytes.len() < 0x268 {
+        return damaged("it is shorter than the header of a Linux kernel");
+    }
+    if bytes[0x1fe..0x200] != [0x55, 0xaa] || &bytes[0x202..0x206] != b"HdrS" {
+        return damaged("it lacks the marks 0xAA55 and HdrS of a Linux kernel");
+    }
+    let set_up = (u64::from(bytes[0x1f1]) + 1) * 512;
+    let paragraphs = u32::from_le_bytes([bytes[0x1f4], bytes[0x1f5], bytes[0x1f6], bytes[0x1f7]]);
+    if (bytes.len() as u64) < set_up + u64::from(paragraphs) * 16 {
+        return damaged("it is shorter than its header says");
+    }
+    Ok(())
+}
+
+/// Lines `NAME SHA256 ORIGIN`.
+#[derive(Debug, Default)]
+struct Manifest {
+    lines: Vec<(String, String, String)>,
+}
+
+impl Manifest {
+    /// The manifest at `path`; empty if there is none, and then every file counts as unrecorded.
+    fn read(path: &Path) -> Manifest {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let line = |line: &str| {
+            let mut words = line.splitn(3, ' ').map(String::from);
+            Some((words.next()?, words.next()?, words.next()?))
+        };
+        Manifest { lines: text.lines().filter_map(line).collect() }
+    }
+
+    fn write(&self, path: &Path) -> Result<(), Error> {
+        let line = |(name, hash, origin): &(String, String, String)| format!("{name} {hash} {origin}\n");
+        let text: String = self.lines.iter().map(line).collect();
+        write(path, text.as_bytes())
+    }
+
+    fn record(&mut self, path: &Path, bytes: &[u8], origin: &str) {
+        let name = name_of(path);
+        self.lines.retain(|line| line.0 != name);
+        self.lines.push((name, sha256::hex(bytes), origin.to_string()));
+    }
+
+    fn hash_of(&self, path: &Path) -> Option<&String> {
+        let name = name_of(path);
+        self.lines.iter().find(|line| line.0 == name).map(|line| &line.1)
+    }
+
+    /// Compares the file with its record.
+    fn check(&self, path: &Path) -> Result<(), Error> {
+        let bytes = std::fs::read(path).map_err(|error| Error::Read { path: path.to_path_buf(), error })?;
+        let flaw = match self.hash_of(path) {
+            Some(recorded) if *recorded == sha256::hex(&bytes) => return Ok(()),
+            Some(_) => "it has changed since it was made".to_string(),
+            None => "nothing records where it came from".to_string(),
+        };
+        Err(Error::Damaged { path: path.to_path_buf(), flaw })
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check_kernel, Manifest};
+    use std::path::PathBuf;
+
+    fn file(name: &str, bytes: &[u8]) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("ashlar-guest-{name}-{}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn kernel() -> Vec<u8> {
+        let mut bytes = vec![0; 4096];
+        bytes[0x1f1] = 1;
+        bytes[0x1f4..0x1f8].copy_from_slice(&192u32.to_le_bytes());
+        bytes[0x1fe..0x200].copy_from_slice(&[0x55, 0xaa]);
+        bytes[0x202..0x206].copy_from_slice(b"HdrS");
+        bytes
+    }
+
+    #[test]
+    fn a_damaged_kernel_is_named_with_its_flaw() {
+        let whole = kernel();
+        let path = file("kernel", &whole);
+        check_kernel(&path).unwrap();
+        for (bytes, flaw) in [(&whole[..100], "shorter than the header"), (&whole[..4000], "than its header says")] {
+            std::fs::write(&path, bytes).unwrap();
+            assert!(check_kernel(&path).unwrap_err().to_string().contains(flaw));
+        }
+        let mut unmarked = whole.clone();
+        unmarked[0x203] = 0;
+        std::fs::write(&path, unmarked).unwrap();
+        let error = check_kernel(&path).unwrap_err();
+        assert!(error.to_string().contains("HdrS") && error.remedy().contains("rm "));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn the_manifest_sees_a_changed_file() {
+        let path = file("member", b"one");
+        let mut manifest = Manifest::default();
+        assert!(manifest.check(&path).is_err());
+        manifest.record(&path, b"one", "package=1");
+        manifest.check(&path).unwrap();
+        std::fs::write(&path, b"two").unwrap();
+        assert!(manifest.check(&path).unwrap_err().to_string().contains("changed"));
+        std::fs::remove_file(path).unwrap();
+    }
+}

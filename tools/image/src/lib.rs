@@ -1,0 +1,16 @@
+//! What Ashlar boots from and into: the guest's kernel and initial ramdisk, and bootable media.
+//!
+//! Knows: Debian's packages, the cpio and tar formats, GRUB's image builder.
+//! Does not know: what is inside a system image, nor how machines are run.
+
+mod archive;
+mod deb;
+mod error;
+mod guest;
+mod iso;
+mod ramdisk;
+mod sha256;
+
+pub use error::Error;
+pub use guest::{fetch_guest, Guest};
+pub use iso::write_iso;

@@ -1,0 +1,85 @@
+//! The guest's initial ramdisk: busybox, a script that starts, scripts that work.
+//!
+//! Equal inputs give equal bytes.
+
+use crate::archive::cpio::Cpio;
+use crate::archive::tar::Tar;
+use crate::Error;
+use flate2::{Compression, GzBuilder};
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+const INIT: &str = include_str!("../guest/init");
+const WORKLOAD: &str = include_str!("../guest/workload");
+/// Files in the archive that the workload `untar` unpacks; the script counts them.
+const FILES: u32 = 1000;
+const FILES_PER_FOLDER: u32 = 50;
+
+/// The packed ramdisk with the busybox at `busybox`.
+pub fn build(busybox: &Path) -> Result<Vec<u8>, Error> {
+    let program = std::fs::read(busybox).map_err(|error| Error::Read { path: busybox.to_path_buf(), error })?;
+    let mut archive = Cpio::default();
+    for folder in ["bin", "dev", "proc", "sys", "tmp", "workload"] {
+        archive.folder(folder);
+    }
+    // The kernel opens the console before anything is mounted.
+    archive.device("dev/console", 5, 1);
+    archive.device("dev/null", 1, 3);
+    archive.file("bin/busybox", 0o755, &program);
+    for applet in applets(busybox)? {
+        archive.link(&format!("bin/{applet}"), "busybox");
+    }
+    archive.file("init", 0o755, INIT.as_bytes());
+    archive.file("workload/workload", 0o755, WORKLOAD.as_bytes());
+    archive.file("workload/files.tar", 0o644, &small_files());
+    pack(&archive.finish())
+}
+
+/// Names under which busybox can be called.
+fn applets(busybox: &Path) -> Result<Vec<String>, Error> {
+    let damaged = |flaw: String| Error::Damaged { path: busybox.to_path_buf(), flaw };
+    let listed = Command::new(busybox).arg("--list").output().map_err(|error| damaged(error.to_string()))?;
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let names: Vec<String> = text.lines().filter(|name| *name != "busybox").map(String::from).collect();
+    if listed.status.success() && names.iter().any(|name| name == "sh") {
+        Ok(names)
+    } else {
+        Err(damaged("it does not list its commands".into()))
+    }
+}
+
+/// An archive of many small files of different sizes, up to 4 KiB.
+fn small_files() -> Vec<u8> {
+    let mut tar = Tar::default();
+    for index in 0..FILES {
+        if index % FILES_PER_FOLDER == 0 {
+            tar.folder(&format!("folder{}/", index / FILES_PER_FOLDER));
+        }
+        // The multiplier is odd and unrelated to 4096, so sizes spread over the whole range.
+        let size = (index.wrapping_mul(2_654_435) % 4096) as usize;
+        let line = format!("This is line after line of file number {index}.\n");
+        let contents: Vec<u8> = line.bytes().cycle().take(size).collect();
+        tar.file(&format!("folder{}/file{index}", index / FILES_PER_FOLDER), &contents);
+    }
+    tar.finish()
+}
+
+fn pack(archive: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut packer = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
+    packer
+        .write_all(archive)
+        .and_then(|()| packer.finish())
+        .map_err(|error| Error::Write { path: "the ramdisk".into(), error })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn small_files_are_as_many_as_the_script_counts() {
+        let tar = super::small_files();
+        assert!(super::WORKLOAD.contains(&format!("-eq {} ]", super::FILES)));
+        assert!(crate::archive::tar::find(&tar, "folder19/file999").is_some());
+        assert_eq!(tar, super::small_files());
+    }
+}
