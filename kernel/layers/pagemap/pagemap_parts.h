@@ -1,0 +1,31 @@
+/* What the files of the page-map layer share. Everything here requires LOCK_PAGEMAP_BASE + p held and p's map to exist. */
+#ifndef ASHLAR_PAGEMAP_PARTS_H
+#define ASHLAR_PAGEMAP_PARTS_H
+
+#include <stdint.h>
+
+/* Level 3 is the root, level 0 holds the leaves. */
+#define PAGEMAP_ROOT_LEVEL 3u
+
+void pagemap_lock(uint32_t p);
+void pagemap_unlock(uint32_t p);
+uint32_t pagemap_exists(uint32_t p);
+uint32_t pagemap_root(uint32_t p);
+
+/* The page map is no more. */
+void pagemap_drop_root(uint32_t p);
+
+/* How far destruction has come: everything below this address is gone. */
+uint64_t pagemap_cursor(uint32_t p);
+void pagemap_set_cursor(uint32_t p, uint64_t vaddr);
+
+/* Word of the entry for vaddr in a table of this level. */
+uint32_t pagemap_index(uint64_t vaddr, uint32_t level);
+
+/* The frame an entry names. */
+uint32_t pagemap_entry_frame(uint64_t entry);
+
+/* The table of this level on the way to vaddr; NONE if a table above it is missing. */
+uint32_t pagemap_table(uint32_t p, uint64_t vaddr, uint32_t level);
+
+#endif

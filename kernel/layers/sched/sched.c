@@ -1,0 +1,365 @@
+/* The scheduler: who runs next, blocking, waking, handing over. See sched.h. */
+#include "sched.h"
+
+#include "arch.h"
+#include "intc.h"
+#include "queue.h"
+#include "sched_parts.h"
+#include "spinlock.h"
+#include "thread.h"
+#include "timer.h"
+
+/* One cache line each, touched by its CPU only. */
+struct sched_cpu {
+    uint32_t running;   /* priority of the running thread plus 1; 0 while idle */
+    uint32_t again;     /* 1: who runs must be decided anew at the next sched_leave */
+    uint32_t turn_over; /* 1: the running thread goes behind its equals */
+    uint32_t spare0;
+    uint64_t slice_end; /* end of the running thread's turn; TIMER_NEVER: nobody waits for it */
+    uint64_t spare[5];
+};
+
+static struct sched_cpu sched_cpu[NUM_CPU];
+
+void sched_init(void)
+{
+    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
+        sched_cpu[cpu].running = 0u;
+        sched_cpu[cpu].again = 0u;
+        sched_cpu[cpu].turn_over = 0u;
+        sched_cpu[cpu].slice_end = TIMER_NEVER;
+    }
+    sched_ready_init();
+    sched_alarm_init();
+    sched_deadline_init();
+    sched_budget_init();
+}
+
+void sched_init_cpu(void)
+{
+    uint32_t cpu = arch_cpu();
+    thread_set_state(cpu, THREAD_RUNNING);
+    sched_cpu[cpu].running = 0u;
+}
+
+/* Begins a turn if somebody waits for its end and none has begun. */
+static void sched_begin_slice(uint32_t cpu)
+{
+    uint32_t best = sched_ready_best(cpu);
+    if (best == sched_cpu[cpu].running && best != 0u && sched_cpu[cpu].slice_end == TIMER_NEVER) {
+        uint64_t now = timer_now();
+        sched_cpu[cpu].slice_end = now + SCHED_SLICE_NS;
+        sched_alarm_want(cpu, sched_cpu[cpu].slice_end);
+    }
+}
+
+void sched_insert(uint32_t cpu, uint32_t t)
+{
+    uint32_t priority = thread_priority(t);
+    thread_set_state(t, THREAD_READY);
+    sched_ready_insert(cpu, t);
+    if (priority >= sched_cpu[cpu].running) {
+        sched_cpu[cpu].again = 1u;
+    } else if (priority + 1u == sched_cpu[cpu].running) {
+        sched_begin_slice(cpu);
+    }
+}
+
+/* The thread that is to run: the first of the highest priority that has budget; those without are parked. The loop ends
+ * after one round unless budgets are used up, and after NUM_THREAD in any case: that many threads there are. */
+static uint32_t sched_pick(uint32_t cpu)
+{
+    uint32_t t = sched_ready_take(cpu);
+    for (uint32_t i = 0u; i < NUM_THREAD && t != NONE; i = i + 1u) {
+        uint32_t has = sched_budget_has(cpu, t);
+        if (has == 1u) {
+            return t;
+        }
+        sched_budget_park(cpu, t);
+        t = sched_ready_take(cpu);
+    }
+    return cpu; /* the idle thread */
+}
+
+/* Makes next, which is in no queue, the running thread. Returns when the current thread runs again. */
+static void sched_run(uint32_t cpu, uint32_t next)
+{
+    uint32_t current = thread_current();
+    uint32_t running = 0u;
+    if (next >= NUM_CPU) {
+        uint32_t priority = thread_priority(next);
+        running = priority + 1u;
+    }
+    thread_set_state(next, THREAD_RUNNING);
+    sched_cpu[cpu].running = running;
+    sched_cpu[cpu].again = 0u;
+    sched_cpu[cpu].turn_over = 0u;
+    sched_cpu[cpu].slice_end = TIMER_NEVER;
+    sched_begin_slice(cpu);
+    sched_budget_switch(cpu, next);
+    if (next != current) {
+        thread_switch(next);
+    }
+}
+
+void sched_prepare_block(void)
+{
+    uint32_t current = thread_current();
+    thread_set_state(current, THREAD_BLOCKED);
+}
+
+void sched_block(void)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t next = sched_pick(cpu);
+    sched_run(cpu, next);
+}
+
+/* Gives t to its CPU. The interrupt is sent for the first in the queue only: whoever serves it takes all. */
+static void sched_ready_remote(uint32_t home, uint32_t t)
+{
+    spinlock_acquire(LOCK_PENDING_BASE + home);
+    uint32_t first = queue_peek(QUEUE_PENDING_BASE + home);
+    queue_enqueue(QUEUE_PENDING_BASE + home, t);
+    spinlock_release(LOCK_PENDING_BASE + home);
+    if (first == NONE) {
+        intc_send(home, VECTOR_RESCHEDULE);
+    }
+}
+
+void sched_ready(uint32_t t)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t home = thread_cpu(t);
+    if (home == cpu) {
+        sched_insert(cpu, t);
+    } else {
+        sched_ready_remote(home, t);
+    }
+}
+
+/* Takes the first thread off this CPU's pending queue, or NONE. */
+static uint32_t sched_take_pending(uint32_t cpu)
+{
+    spinlock_acquire(LOCK_PENDING_BASE + cpu);
+    uint32_t t = queue_dequeue(QUEUE_PENDING_BASE + cpu);
+    spinlock_release(LOCK_PENDING_BASE + cpu);
+    return t;
+}
+
+void sched_drain_pending(void)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t t = sched_take_pending(cpu);
+    /* A thread taken can't come back before it runs, so there are at most NUM_THREAD. */
+    for (uint32_t i = 0u; i < NUM_THREAD && t != NONE; i = i + 1u) {
+        sched_insert(cpu, t);
+        t = sched_take_pending(cpu);
+    }
+}
+
+/* 1 if t may run at once in place of the current thread, which blocks: it belongs here, nobody ready is more
+ * important, and it has budget. */
+static uint32_t sched_may_run(uint32_t cpu, uint32_t t)
+{
+    uint32_t home = thread_cpu(t);
+    uint32_t priority = thread_priority(t);
+    uint32_t best = sched_ready_best(cpu);
+    if (home != cpu || priority + 1u < best) {
+        return 0u;
+    }
+    uint32_t has = sched_budget_has(cpu, t);
+    return has;
+}
+
+void sched_switch_to(uint32_t t)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t may = sched_may_run(cpu, t);
+    if (may == 0u) {
+        sched_ready(t);
+        sched_block();
+        return;
+    }
+    /* The turn goes on: handing over gives no new one, so that a pair that calls back and forth can't keep others of its
+     * priority waiting. */
+    uint32_t priority = thread_priority(t);
+    thread_set_state(t, THREAD_RUNNING);
+    sched_cpu[cpu].running = priority + 1u;
+    sched_begin_slice(cpu);
+    sched_budget_switch(cpu, t);
+    thread_switch(t);
+}
+
+void sched_yield(void)
+{
+    uint32_t cpu = arch_cpu();
+    sched_cpu[cpu].turn_over = 1u;
+    sched_cpu[cpu].again = 1u;
+}
+
+/* 1 if the running thread should make way: it has no budget, or someone more important is ready, or its turn is over and
+ * an equal is ready; or it is idle and anyone is ready. */
+static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
+{
+    uint32_t best = sched_ready_best(cpu);
+    uint32_t running = sched_cpu[cpu].running;
+    if (best > running) {
+        return 1u;
+    }
+    if (running == 0u) {
+        return 0u;
+    }
+    if (sched_cpu[cpu].turn_over == 1u && best == running) {
+        return 1u;
+    }
+    uint32_t has = sched_budget_has(cpu, current);
+    if (has == 0u) {
+        return 1u;
+    }
+    return 0u;
+}
+
+/* Puts the running thread where it belongs when another is to run: behind its equals, or among the parked. */
+static void sched_put_back(uint32_t cpu, uint32_t current)
+{
+    if (current < NUM_CPU) {
+        thread_set_state(current, THREAD_READY);
+        return;
+    }
+    uint32_t has = sched_budget_has(cpu, current);
+    if (has == 0u) {
+        sched_budget_park(cpu, current);
+    } else {
+        thread_set_state(current, THREAD_READY);
+        sched_ready_insert(cpu, current);
+    }
+}
+
+void sched_leave(void)
+{
+    uint32_t cpu = arch_cpu();
+    /* Each round but the last gives the processor away; what has come up meanwhile is looked at in the next. */
+    while (sched_cpu[cpu].again == 1u) {
+        uint32_t current = thread_current();
+        uint32_t way = sched_make_way(cpu, current);
+        sched_cpu[cpu].again = 0u;
+        if (way == 1u) {
+            sched_put_back(cpu, current);
+            uint32_t next = sched_pick(cpu);
+            sched_run(cpu, next);
+        } else {
+            sched_cpu[cpu].turn_over = 0u;
+            sched_cpu[cpu].slice_end = TIMER_NEVER;
+            sched_begin_slice(cpu);
+        }
+    }
+}
+
+void sched_exit_current(void)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t current = thread_current();
+    sched_deadline_remove(cpu, current);
+    thread_set_state(current, THREAD_EXITED);
+    sched_budget_exempt(cpu, current, 0u);
+    uint32_t next = sched_pick(cpu);
+    sched_run(cpu, next);
+}
+
+void sched_boost(uint32_t t)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t state = thread_state(t);
+    if (state != THREAD_READY && state != THREAD_PARKED && state != THREAD_BLOCKED) {
+        return;
+    }
+    if (state == THREAD_READY) {
+        sched_ready_remove(cpu, t);
+    }
+    if (state == THREAD_PARKED) {
+        sched_budget_unpark(cpu, t);
+    }
+    thread_set_priority(t, NUM_PRIORITY - 1u);
+    sched_budget_exempt(cpu, t, 1u);
+    if (state != THREAD_BLOCKED) {
+        sched_insert(cpu, t);
+    }
+}
+
+void sched_unboost(void)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t current = thread_current();
+    uint32_t priority = thread_base_priority(current);
+    thread_set_priority(current, priority);
+    sched_cpu[cpu].running = priority + 1u;
+    sched_cpu[cpu].again = 1u;
+    sched_budget_exempt(cpu, current, 0u);
+}
+
+void sched_timer_interrupt(void)
+{
+    uint32_t cpu = arch_cpu();
+    uint64_t now = timer_now();
+    sched_alarm_gone(cpu);
+    uint32_t over = sched_budget_timer(cpu, now);
+    if (over == 1u) {
+        sched_cpu[cpu].again = 1u;
+    }
+    if (sched_cpu[cpu].slice_end <= now) {
+        sched_cpu[cpu].slice_end = TIMER_NEVER;
+        sched_cpu[cpu].turn_over = 1u;
+        sched_cpu[cpu].again = 1u;
+    }
+    sched_alarm_want(cpu, sched_cpu[cpu].slice_end);
+}
+
+/* What must hold of the running thread of a CPU. */
+static uint32_t sched_check_running(uint32_t cpu)
+{
+    uint32_t current = NONE;
+    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
+        uint32_t home = thread_cpu(t);
+        uint32_t state = thread_state(t);
+        if (home == cpu && state == THREAD_RUNNING) {
+            if (current != NONE) {
+                return 31u;
+            }
+            current = t;
+        }
+    }
+    if (current == NONE) {
+        return 32u;
+    }
+    uint32_t queue = queue_of(current);
+    if (queue != NONE) {
+        return 33u;
+    }
+    uint32_t priority = thread_priority(current);
+    if (current >= NUM_CPU && sched_cpu[cpu].running != priority + 1u) {
+        return 34u;
+    }
+    return 0u;
+}
+
+uint32_t sched_check(void)
+{
+    uint32_t count = arch_cpu_count();
+    for (uint32_t cpu = 0u; cpu < count; cpu = cpu + 1u) {
+        uint32_t broken = sched_ready_check(cpu);
+        if (broken == 0u) {
+            broken = sched_deadline_check(cpu);
+        }
+        if (broken == 0u) {
+            broken = sched_budget_check(cpu);
+        }
+        if (broken == 0u) {
+            broken = sched_check_running(cpu);
+        }
+        if (broken != 0u) {
+            return broken;
+        }
+    }
+    return 0u;
+}

@@ -1,0 +1,363 @@
+/* Budgets: a sporadic server per CPU and limited process. Its budget is a ring of refills (time from which it may be used,
+ * amount), earliest first, whose amounts always add up to the budget. Running uses up the first refill; what was used
+ * from time s on becomes a refill at s + period. So no interval of one period sees more than the budget. When the ring is
+ * full or a piece is too small to be worth a switch, pieces are put together at the later time: that delays, and never
+ * gives too much. */
+#include "arch.h"
+#include "queue.h"
+#include "sched.h"
+#include "sched_parts.h"
+#include "thread.h"
+#include "timer.h"
+
+#define SCHED_REFILLS 8u
+
+/* Constant after start-up. period 0: no limit. */
+struct sched_limit {
+    uint64_t period;
+    uint64_t budget;
+};
+
+/* At index cpu * NUM_PROCESS + p; touched by its CPU only. count >= 1 if p is limited. */
+struct sched_server {
+    uint64_t used;    /* ns run in all */
+    uint32_t first;   /* index of the earliest refill */
+    uint32_t count;
+    uint64_t joint;   /* a use that begins so that its refill's time is this belongs to the last refill's; 0: none does */
+    uint64_t when[SCHED_REFILLS];
+    uint64_t amount[SCHED_REFILLS];
+};
+
+/* One cache line each, touched by its CPU only. */
+struct sched_account {
+    uint32_t charged; /* limited process whose time it is, or NONE */
+    uint32_t spare0;
+    uint64_t since;   /* it has been charged up to then */
+    uint64_t parked;  /* bit p: threads of p are parked here */
+    uint64_t spare[5];
+};
+
+static struct sched_limit sched_limit[NUM_PROCESS];
+static struct sched_server sched_server[NUM_CPU * NUM_PROCESS];
+static struct sched_account sched_account[NUM_CPU];
+static uint32_t sched_exempt[NUM_THREAD]; /* 1: boosted. Touched by the thread's CPU only */
+
+void sched_budget_init(void)
+{
+    for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
+        sched_limit[p].period = 0ul;
+        sched_limit[p].budget = 0ul;
+    }
+    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
+        sched_account[cpu].charged = NONE;
+        sched_account[cpu].since = 0ul;
+        sched_account[cpu].parked = 0ul;
+    }
+    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
+        sched_exempt[t] = 0u;
+    }
+}
+
+void sched_set_budget(uint32_t p, uint64_t period_ns, uint64_t budget_ns)
+{
+    sched_limit[p].period = period_ns;
+    sched_limit[p].budget = budget_ns;
+    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
+        uint32_t s = cpu * NUM_PROCESS + p;
+        sched_server[s].used = 0ul;
+        sched_server[s].first = 0u;
+        sched_server[s].count = 1u;
+        sched_server[s].joint = 0ul;
+        sched_server[s].when[0] = 0ul;
+        sched_server[s].amount[0] = budget_ns;
+    }
+}
+
+/* The limited process that pays for t; NONE if nobody does. */
+static uint32_t sched_payer(uint32_t t)
+{
+    uint32_t p = thread_process(t);
+    if (p == NONE) {
+        return NONE;
+    }
+    if (sched_limit[p].period == 0ul || sched_exempt[t] == 1u) {
+        return NONE;
+    }
+    return p;
+}
+
+/* Drops the first refill. Requires: it is empty and not the only one. */
+static void sched_refill_drop(uint32_t s)
+{
+    sched_server[s].first = (sched_server[s].first + 1u) % SCHED_REFILLS;
+    sched_server[s].count = sched_server[s].count - 1u;
+}
+
+/* Adds a refill at the end. Requires: when is not before the last one's time. */
+static void sched_refill_add(uint32_t s, uint64_t when, uint64_t amount)
+{
+    uint32_t last = (sched_server[s].first + sched_server[s].count - 1u) % SCHED_REFILLS;
+    uint64_t joint = sched_server[s].joint;
+    sched_server[s].joint = when + amount;
+    /* Used without a break since the last refill's use began: one piece. */
+    if (joint == when) {
+        sched_server[s].amount[last] = sched_server[s].amount[last] + amount;
+        return;
+    }
+    if (sched_server[s].count == SCHED_REFILLS) {
+        sched_server[s].when[last] = when;
+        sched_server[s].amount[last] = sched_server[s].amount[last] + amount;
+        return;
+    }
+    uint32_t next = (sched_server[s].first + sched_server[s].count) % SCHED_REFILLS;
+    sched_server[s].when[next] = when;
+    sched_server[s].amount[next] = amount;
+    sched_server[s].count = sched_server[s].count + 1u;
+}
+
+/* Uses time ns, beginning at `from`. More than there is (the alarm was served late) is taken from the refills to come. */
+static void sched_refill_use(uint32_t s, uint64_t from, uint64_t ns, uint64_t period)
+{
+    uint64_t left = ns;
+    uint64_t at = from;
+    for (uint32_t i = 0u; i < SCHED_REFILLS && left > 0ul; i = i + 1u) {
+        uint32_t first = sched_server[s].first;
+        uint64_t part = sched_server[s].amount[first];
+        if (part > left) {
+            part = left;
+        }
+        sched_server[s].amount[first] = sched_server[s].amount[first] - part;
+        sched_refill_add(s, at + period, part);
+        if (sched_server[s].amount[first] == 0ul && sched_server[s].count > 1u) {
+            sched_refill_drop(s);
+        }
+        left = left - part;
+        at = at + part;
+    }
+}
+
+/* Puts the first refill together with the second while both may be used, or while the first is too small. */
+static void sched_refill_settle(uint32_t s, uint64_t now)
+{
+    for (uint32_t i = 0u; i < SCHED_REFILLS && sched_server[s].count > 1u; i = i + 1u) {
+        uint32_t first = sched_server[s].first;
+        uint32_t second = (first + 1u) % SCHED_REFILLS;
+        if (sched_server[s].when[second] > now && sched_server[s].amount[first] >= SCHED_BUDGET_MIN_NS) {
+            return;
+        }
+        sched_server[s].amount[second] = sched_server[s].amount[second] + sched_server[s].amount[first];
+        sched_server[s].amount[first] = 0ul;
+        sched_refill_drop(s);
+        if (sched_server[s].count == 1u) {
+            sched_server[s].joint = 0ul; /* the last refill now holds more than one use */
+        }
+    }
+}
+
+/* What may be used at once, ns. */
+static uint64_t sched_available(uint32_t s, uint64_t now)
+{
+    uint32_t first = sched_server[s].first;
+    if (sched_server[s].when[first] > now) {
+        return 0ul;
+    }
+    return sched_server[s].amount[first];
+}
+
+/* Charges the time since the last call. Requires: some process is charged. */
+static void sched_charge(uint32_t cpu, uint64_t now)
+{
+    uint32_t p = sched_account[cpu].charged;
+    uint32_t s = cpu * NUM_PROCESS + p;
+    uint64_t from = sched_account[cpu].since;
+    if (now > from) {
+        sched_server[s].used = sched_server[s].used + (now - from);
+        sched_refill_use(s, from, now - from, sched_limit[p].period);
+        sched_account[cpu].since = now;
+    }
+    sched_refill_settle(s, now);
+}
+
+uint32_t sched_budget_has(uint32_t cpu, uint32_t t)
+{
+    uint32_t p = sched_payer(t);
+    if (p == NONE) {
+        return 1u;
+    }
+    uint32_t s = cpu * NUM_PROCESS + p;
+    uint64_t now = timer_now();
+    if (sched_account[cpu].charged == p) {
+        sched_charge(cpu, now);
+    } else {
+        sched_refill_settle(s, now);
+    }
+    uint64_t available = sched_available(s, now);
+    if (available == 0ul) {
+        return 0u;
+    }
+    return 1u;
+}
+
+void sched_budget_switch(uint32_t cpu, uint32_t t)
+{
+    uint32_t p = sched_payer(t);
+    if (p == sched_account[cpu].charged) {
+        return;
+    }
+    uint64_t now = timer_now();
+    if (sched_account[cpu].charged != NONE) {
+        sched_charge(cpu, now);
+    }
+    sched_account[cpu].charged = p;
+    sched_account[cpu].since = now;
+    if (p != NONE) {
+        uint32_t s = cpu * NUM_PROCESS + p;
+        sched_refill_settle(s, now);
+        uint64_t available = sched_available(s, now);
+        sched_alarm_want(cpu, now + available);
+    }
+}
+
+void sched_budget_park(uint32_t cpu, uint32_t t)
+{
+    uint32_t p = thread_process(t);
+    uint32_t s = cpu * NUM_PROCESS + p;
+    thread_set_state(t, THREAD_PARKED);
+    queue_enqueue(QUEUE_PARKED_BASE + s, t);
+    sched_account[cpu].parked = sched_account[cpu].parked | (1ul << p);
+    sched_alarm_want(cpu, sched_server[s].when[sched_server[s].first]);
+}
+
+void sched_budget_unpark(uint32_t cpu, uint32_t t)
+{
+    uint32_t p = thread_process(t);
+    queue_remove(t);
+    uint32_t first = queue_peek(QUEUE_PARKED_BASE + cpu * NUM_PROCESS + p);
+    if (first == NONE) {
+        sched_account[cpu].parked = sched_account[cpu].parked & ~(1ul << p);
+    }
+}
+
+void sched_budget_exempt(uint32_t cpu, uint32_t t, uint32_t exempt)
+{
+    uint32_t current = thread_current();
+    sched_exempt[t] = exempt;
+    if (t == current) {
+        sched_budget_switch(cpu, t);
+    }
+}
+
+/* Makes the parked threads of p ready if it has budget again, else wants the alarm for when it will. */
+static void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now)
+{
+    uint32_t s = cpu * NUM_PROCESS + p;
+    sched_refill_settle(s, now);
+    uint64_t available = sched_available(s, now);
+    if (available == 0ul) {
+        sched_alarm_want(cpu, sched_server[s].when[sched_server[s].first]);
+        return;
+    }
+    sched_account[cpu].parked = sched_account[cpu].parked & ~(1ul << p);
+    uint32_t t = queue_dequeue(QUEUE_PARKED_BASE + s);
+    for (uint32_t i = 0u; i < NUM_THREAD && t != NONE; i = i + 1u) {
+        sched_insert(cpu, t);
+        t = queue_dequeue(QUEUE_PARKED_BASE + s);
+    }
+}
+
+uint32_t sched_budget_timer(uint32_t cpu, uint64_t now)
+{
+    uint32_t over = 0u;
+    uint32_t p = sched_account[cpu].charged;
+    if (p != NONE) {
+        sched_charge(cpu, now);
+        uint64_t available = sched_available(cpu * NUM_PROCESS + p, now);
+        if (available == 0ul) {
+            over = 1u;
+        } else {
+            sched_alarm_want(cpu, now + available);
+        }
+    }
+    uint64_t parked = sched_account[cpu].parked;
+    for (uint32_t i = 0u; i < NUM_PROCESS && parked != 0ul; i = i + 1u) {
+        uint32_t waiting = arch_highest_bit(parked);
+        parked = parked & ~(1ul << waiting);
+        sched_replenish(cpu, waiting, now);
+    }
+    return over;
+}
+
+uint64_t sched_used_ns(uint32_t p)
+{
+    uint32_t cpu = arch_cpu();
+    uint64_t used = sched_server[cpu * NUM_PROCESS + p].used;
+    if (sched_account[cpu].charged == p) {
+        uint64_t now = timer_now();
+        used = used + (now - sched_account[cpu].since);
+    }
+    return used;
+}
+
+/* What must hold of the server of a limited process: refills in order of time, adding up to the budget. */
+static uint32_t sched_budget_check_server(uint32_t cpu, uint32_t p)
+{
+    uint32_t s = cpu * NUM_PROCESS + p;
+    uint64_t sum = 0ul;
+    uint64_t before = 0ul;
+    if (sched_server[s].count == 0u || sched_server[s].count > SCHED_REFILLS || sched_server[s].first >= SCHED_REFILLS) {
+        return 21u;
+    }
+    for (uint32_t i = 0u; i < sched_server[s].count; i = i + 1u) {
+        uint32_t at = (sched_server[s].first + i) % SCHED_REFILLS;
+        if (sched_server[s].when[at] < before) {
+            return 22u;
+        }
+        before = sched_server[s].when[at];
+        sum = sum + sched_server[s].amount[at];
+    }
+    if (sum != sched_limit[p].budget) {
+        return 23u;
+    }
+    return 0u;
+}
+
+/* What must hold of the threads parked for p. */
+static uint32_t sched_budget_check_parked(uint32_t cpu, uint32_t p)
+{
+    uint32_t s = cpu * NUM_PROCESS + p;
+    uint64_t bit = (sched_account[cpu].parked >> p) & 1ul;
+    uint64_t alarm = sched_alarm_at(cpu);
+    uint32_t t = queue_peek(QUEUE_PARKED_BASE + s);
+    if ((t == NONE && bit == 1ul) || (t != NONE && bit == 0ul)) {
+        return 24u;
+    }
+    if (t != NONE && alarm > sched_server[s].when[sched_server[s].first]) {
+        return 25u;
+    }
+    while (t != NONE) {
+        uint32_t state = thread_state(t);
+        uint32_t process = thread_process(t);
+        if (state != THREAD_PARKED || process != p) {
+            return 26u;
+        }
+        t = queue_next(t);
+    }
+    return 0u;
+}
+
+uint32_t sched_budget_check(uint32_t cpu)
+{
+    for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
+        if (sched_limit[p].period != 0ul) {
+            uint32_t broken = sched_budget_check_server(cpu, p);
+            if (broken != 0u) {
+                return broken;
+            }
+        }
+        uint32_t parked = sched_budget_check_parked(cpu, p);
+        if (parked != 0u) {
+            return parked;
+        }
+    }
+    return 0u;
+}

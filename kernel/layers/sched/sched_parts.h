@@ -1,0 +1,77 @@
+/* What the files of the scheduler use of each other. All of it belongs to one CPU (interrupts off, no lock); cpu is always
+ * the CPU that runs this, t one of its threads that is not idle. */
+#ifndef ASHLAR_SCHED_PARTS_H
+#define ASHLAR_SCHED_PARTS_H
+
+#include <stdint.h>
+
+/* ---- sched_ready.c: ready queues and their bitmap ---- */
+void sched_ready_init(void);
+
+/* Requires: t is in no queue. Ensures: t is the last of the ready queue of its priority. */
+void sched_ready_insert(uint32_t cpu, uint32_t t);
+
+/* Requires: t is in a ready queue. Ensures: it is in none. */
+void sched_ready_remove(uint32_t cpu, uint32_t t);
+
+/* Takes the first thread of the highest priority out; NONE if nothing is ready. */
+uint32_t sched_ready_take(uint32_t cpu);
+
+/* Highest priority of a ready thread plus 1; 0 if nothing is ready. */
+uint32_t sched_ready_best(uint32_t cpu);
+
+uint32_t sched_ready_check(uint32_t cpu);
+
+/* ---- sched_alarm.c ---- */
+void sched_alarm_init(void);
+
+/* Ensures: the alarm comes at `when` or earlier. */
+void sched_alarm_want(uint32_t cpu, uint64_t when);
+
+/* The alarm has gone off: none is set. */
+void sched_alarm_gone(uint32_t cpu);
+
+/* What the alarm is set to, TIMER_NEVER if it is not. */
+uint64_t sched_alarm_at(uint32_t cpu);
+
+/* ---- sched_deadline.c ---- */
+void sched_deadline_init(void);
+
+/* Requires: t ended. Ensures: it has no deadline. */
+void sched_deadline_remove(uint32_t cpu, uint32_t t);
+
+/* The earliest deadline, TIMER_NEVER if there is none. */
+uint64_t sched_deadline_first(uint32_t cpu);
+
+uint32_t sched_deadline_check(uint32_t cpu);
+
+/* ---- sched_budget.c ---- */
+void sched_budget_init(void);
+
+/* 1 if t may run now: its process has no limit, or some budget, or t is boosted. Else 0. */
+uint32_t sched_budget_has(uint32_t cpu, uint32_t t);
+
+/* From now on the time is t's process's; t may be idle. Ensures: the alarm comes when its budget ends. */
+void sched_budget_switch(uint32_t cpu, uint32_t t);
+
+/* t is ready but without budget. Requires: sched_budget_has(cpu, t) was 0. Ensures: t waits for its replenishment. */
+void sched_budget_park(uint32_t cpu, uint32_t t);
+
+/* t may run without budget (1) or not (0). Requires: t is in no ready queue. */
+void sched_budget_exempt(uint32_t cpu, uint32_t t, uint32_t exempt);
+
+/* Requires: t is parked. Ensures: it is in no queue. */
+void sched_budget_unpark(uint32_t cpu, uint32_t t);
+
+/* Charges the time up to now, makes threads ready whose budget is replenished, wants the alarm for what comes next.
+ * Returns 1 if the budget of the running thread is used up, else 0. */
+uint32_t sched_budget_timer(uint32_t cpu, uint64_t now);
+
+uint32_t sched_budget_check(uint32_t cpu);
+
+/* ---- sched.c ---- */
+
+/* Puts t, which is in no queue, into its ready queue, and asks for a switch if it should run instead of the running one. */
+void sched_insert(uint32_t cpu, uint32_t t);
+
+#endif

@@ -1,0 +1,144 @@
+/* The ready queues of a CPU: one per priority, and a bitmap of those that are not empty: 4 words of 64 bits and a summary of
+ * 4 bits. Invariant: bit i of the bitmap is set exactly if queue i has a thread; best is the highest set bit plus 1. */
+#include "arch.h"
+#include "queue.h"
+#include "sched.h"
+#include "sched_parts.h"
+#include "thread.h"
+
+#define SCHED_READY_WORDS (NUM_PRIORITY / 64u)
+
+/* One cache line each, touched by its CPU only. */
+struct sched_ready {
+    uint64_t word[SCHED_READY_WORDS];
+    uint64_t summary;
+    uint32_t best;
+    uint32_t spare[5];
+};
+
+static struct sched_ready sched_ready_map[NUM_CPU];
+
+void sched_ready_init(void)
+{
+    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
+        for (uint32_t i = 0u; i < SCHED_READY_WORDS; i = i + 1u) {
+            sched_ready_map[cpu].word[i] = 0ul;
+        }
+        sched_ready_map[cpu].summary = 0ul;
+        sched_ready_map[cpu].best = 0u;
+    }
+}
+
+static uint32_t sched_ready_queue(uint32_t cpu, uint32_t priority)
+{
+    return QUEUE_READY_BASE + cpu * NUM_PRIORITY + priority;
+}
+
+void sched_ready_insert(uint32_t cpu, uint32_t t)
+{
+    uint32_t priority = thread_priority(t);
+    uint32_t word = priority / 64u;
+    uint32_t q = sched_ready_queue(cpu, priority);
+    queue_enqueue(q, t);
+    sched_ready_map[cpu].word[word] = sched_ready_map[cpu].word[word] | (1ul << (priority % 64u));
+    sched_ready_map[cpu].summary = sched_ready_map[cpu].summary | (1ul << word);
+    if (priority >= sched_ready_map[cpu].best) {
+        sched_ready_map[cpu].best = priority + 1u;
+    }
+}
+
+/* The queue of this priority has become empty. */
+static void sched_ready_clear(uint32_t cpu, uint32_t priority)
+{
+    uint32_t word = priority / 64u;
+    sched_ready_map[cpu].word[word] = sched_ready_map[cpu].word[word] & ~(1ul << (priority % 64u));
+    if (sched_ready_map[cpu].word[word] == 0ul) {
+        sched_ready_map[cpu].summary = sched_ready_map[cpu].summary & ~(1ul << word);
+    }
+    if (sched_ready_map[cpu].summary == 0ul) {
+        sched_ready_map[cpu].best = 0u;
+        return;
+    }
+    uint32_t top = arch_highest_bit(sched_ready_map[cpu].summary);
+    uint32_t bit = arch_highest_bit(sched_ready_map[cpu].word[top]);
+    sched_ready_map[cpu].best = top * 64u + bit + 1u;
+}
+
+void sched_ready_remove(uint32_t cpu, uint32_t t)
+{
+    uint32_t priority = thread_priority(t);
+    uint32_t q = sched_ready_queue(cpu, priority);
+    queue_remove(t);
+    uint32_t first = queue_peek(q);
+    if (first == NONE) {
+        sched_ready_clear(cpu, priority);
+    }
+}
+
+uint32_t sched_ready_take(uint32_t cpu)
+{
+    if (sched_ready_map[cpu].best == 0u) {
+        return NONE;
+    }
+    uint32_t priority = sched_ready_map[cpu].best - 1u;
+    uint32_t q = sched_ready_queue(cpu, priority);
+    uint32_t t = queue_dequeue(q);
+    uint32_t first = queue_peek(q);
+    if (first == NONE) {
+        sched_ready_clear(cpu, priority);
+    }
+    return t;
+}
+
+uint32_t sched_ready_best(uint32_t cpu)
+{
+    return sched_ready_map[cpu].best;
+}
+
+/* What must hold of the queue of one priority: its bit, and its threads. */
+static uint32_t sched_ready_check_queue(uint32_t cpu, uint32_t priority)
+{
+    uint32_t q = sched_ready_queue(cpu, priority);
+    uint64_t bit = (sched_ready_map[cpu].word[priority / 64u] >> (priority % 64u)) & 1ul;
+    uint32_t t = queue_peek(q);
+    if ((t == NONE && bit == 1ul) || (t != NONE && bit == 0ul)) {
+        return 1u;
+    }
+    if (t != NONE && priority >= sched_ready_map[cpu].best) {
+        return 2u;
+    }
+    while (t != NONE) {
+        uint32_t state = thread_state(t);
+        uint32_t home = thread_cpu(t);
+        uint32_t own = thread_priority(t);
+        if (t < NUM_CPU || state != THREAD_READY || home != cpu || own != priority) {
+            return 3u;
+        }
+        t = queue_next(t);
+    }
+    return 0u;
+}
+
+uint32_t sched_ready_check(uint32_t cpu)
+{
+    for (uint32_t priority = 0u; priority < NUM_PRIORITY; priority = priority + 1u) {
+        uint32_t broken = sched_ready_check_queue(cpu, priority);
+        if (broken != 0u) {
+            return broken;
+        }
+    }
+    for (uint32_t i = 0u; i < SCHED_READY_WORDS; i = i + 1u) {
+        uint64_t bit = (sched_ready_map[cpu].summary >> i) & 1ul;
+        if ((bit == 1ul && sched_ready_map[cpu].word[i] == 0ul) || (bit == 0ul && sched_ready_map[cpu].word[i] != 0ul)) {
+            return 4u;
+        }
+    }
+    if (sched_ready_map[cpu].best != 0u) {
+        uint32_t q = sched_ready_queue(cpu, sched_ready_map[cpu].best - 1u);
+        uint32_t first = queue_peek(q);
+        if (first == NONE) {
+            return 5u;
+        }
+    }
+    return 0u;
+}

@@ -1,0 +1,17 @@
+/* The two lock algorithms. Only spinlock.c and the lock benchmark include this. Requirements and guarantees are those of
+ * spinlock_acquire and spinlock_release. */
+#ifndef ASHLAR_SPINLOCK_PARTS_H
+#define ASHLAR_SPINLOCK_PARTS_H
+
+#include <stdint.h>
+
+void spinlock_ticket_acquire(uint32_t lock);
+void spinlock_ticket_release(uint32_t lock);
+void spinlock_mcs_acquire(uint32_t lock);
+void spinlock_mcs_release(uint32_t lock);
+
+/* 1 if nobody holds or wants lock, else 0. */
+uint32_t spinlock_ticket_free(uint32_t lock);
+uint32_t spinlock_mcs_free(uint32_t lock);
+
+#endif

@@ -1,0 +1,206 @@
+/* Threads and the switch between them. */
+#include "thread.h"
+
+#include "arch.h"
+#include "pagemap.h"
+
+/* One cache line each: all that sending a message reads. thread.h tells what guards which. */
+struct thread {
+    uint32_t process; /* NONE: idle thread */
+    uint32_t cpu;
+    uint32_t priority;
+    uint32_t base_priority;
+    uint32_t state;
+    uint32_t wait_kind;
+    uint32_t wait_object;
+    uint32_t message_frame;
+    uint32_t space;   /* process whose page map it runs in; NONE: any will do */
+    uint32_t spare[7];
+};
+
+/* One cache line each, touched by its CPU only. */
+struct thread_cpu {
+    uint32_t current;
+    uint32_t space; /* process whose page map is loaded, NONE: none */
+    uint32_t spare[14];
+};
+
+static struct thread thread[NUM_THREAD];
+static struct thread_cpu thread_cpu_state[NUM_CPU];
+
+/* Requires: start-up. */
+static void thread_set(uint32_t t, uint32_t process, uint32_t cpu, uint32_t priority)
+{
+    thread[t].process = process;
+    thread[t].cpu = cpu;
+    thread[t].priority = priority;
+    thread[t].base_priority = priority;
+    thread[t].state = THREAD_UNUSED;
+    thread[t].wait_kind = WAIT_NONE;
+    thread[t].wait_object = NONE;
+    thread[t].message_frame = NONE;
+    thread[t].space = NONE;
+}
+
+void thread_init(void)
+{
+    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
+        thread_set(t, NONE, 0u, 0u);
+    }
+    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
+        thread_set(cpu, NONE, cpu, 0u);
+        thread[cpu].state = THREAD_RUNNING;
+        thread_cpu_state[cpu].current = cpu;
+        thread_cpu_state[cpu].space = NONE;
+    }
+}
+
+void thread_define(uint32_t t, uint32_t process, uint32_t cpu, uint32_t priority)
+{
+    thread_set(t, process, cpu, priority);
+}
+
+void thread_reset(uint32_t t)
+{
+    thread[t].priority = thread[t].base_priority;
+    thread[t].state = THREAD_BLOCKED;
+    thread[t].wait_kind = WAIT_NONE;
+    thread[t].wait_object = NONE;
+    thread[t].space = thread[t].process;
+    arch_thread_init(t);
+}
+
+uint32_t thread_current(void)
+{
+    uint32_t cpu = arch_cpu();
+    return thread_cpu_state[cpu].current;
+}
+
+uint32_t thread_process(uint32_t t)
+{
+    return thread[t].process;
+}
+
+uint32_t thread_cpu(uint32_t t)
+{
+    return thread[t].cpu;
+}
+
+uint32_t thread_priority(uint32_t t)
+{
+    return thread[t].priority;
+}
+
+uint32_t thread_base_priority(uint32_t t)
+{
+    return thread[t].base_priority;
+}
+
+void thread_set_priority(uint32_t t, uint32_t priority)
+{
+    thread[t].priority = priority;
+}
+
+uint32_t thread_state(uint32_t t)
+{
+    return thread[t].state;
+}
+
+void thread_set_state(uint32_t t, uint32_t state)
+{
+    thread[t].state = state;
+}
+
+uint32_t thread_wait_kind(uint32_t t)
+{
+    return thread[t].wait_kind;
+}
+
+uint32_t thread_wait_object(uint32_t t)
+{
+    return thread[t].wait_object;
+}
+
+void thread_set_wait(uint32_t t, uint32_t kind, uint32_t object)
+{
+    thread[t].wait_kind = kind;
+    thread[t].wait_object = object;
+}
+
+uint32_t thread_message_frame(uint32_t t)
+{
+    return thread[t].message_frame;
+}
+
+void thread_set_message_frame(uint32_t t, uint32_t frame)
+{
+    thread[t].message_frame = frame;
+}
+
+void thread_switch(uint32_t to)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t from = thread_cpu_state[cpu].current;
+    uint32_t space = thread[to].space;
+    thread_cpu_state[cpu].current = to;
+    /* A thread without user part runs in whatever map is loaded: the kernel's half is the same in all. */
+    if (space != NONE && space != thread_cpu_state[cpu].space) {
+        thread_cpu_state[cpu].space = space;
+        pagemap_load(space);
+    }
+    arch_switch(from, to);
+}
+
+void thread_leave_space(void)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t current = thread_cpu_state[cpu].current;
+    thread[current].space = NONE;
+    if (thread_cpu_state[cpu].space != NONE) {
+        thread_cpu_state[cpu].space = NONE;
+        pagemap_load_kernel();
+    }
+}
+
+/* What must hold of one CPU that has started. */
+static uint32_t thread_check_cpu(uint32_t cpu)
+{
+    uint32_t current = thread_cpu_state[cpu].current;
+    uint32_t space = thread_cpu_state[cpu].space;
+    if (current >= NUM_THREAD) {
+        return 1u;
+    }
+    if (thread[current].cpu != cpu) {
+        return 2u;
+    }
+    if (thread[current].space != NONE && thread[current].space != space) {
+        return 3u;
+    }
+    if (space != NONE && space >= NUM_PROCESS) {
+        return 4u;
+    }
+    return 0u;
+}
+
+uint32_t thread_check(void)
+{
+    uint32_t count = arch_cpu_count();
+    for (uint32_t cpu = 0u; cpu < count; cpu = cpu + 1u) {
+        uint32_t broken = thread_check_cpu(cpu);
+        if (broken != 0u) {
+            return broken;
+        }
+    }
+    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
+        if (thread[t].state > THREAD_EXITED) {
+            return 5u;
+        }
+        if (thread[t].priority >= NUM_PRIORITY || thread[t].cpu >= NUM_CPU) {
+            return 6u;
+        }
+        if (thread[t].space != NONE && thread[t].space != thread[t].process) {
+            return 7u;
+        }
+    }
+    return 0u;
+}
