@@ -172,6 +172,9 @@ codes! {
     EnvironmentFull "ASH-S037" "the environment page is full"
         "Names, slots, files and arguments of a process must fit into one page of 4096 bytes. Use fewer or shorter \
          arguments; pass large data as a file."
+    BeforeParent "ASH-S038" "started before its parent"
+        "The process starts at boot, but its parent does not, and there is nothing to take its quota from. Start the \
+         parent at boot too, or leave the start of this process to its parent."
 }
 
 #[cfg(test)]

@@ -18,7 +18,8 @@ pub const KEYS: &[(&str, &str)] = &[
     ),
     (
         "badge.ENDPOINT.SENDER=N",
-        "For the receiver: the badge with which a sender's messages arrive, from 1 in the order of `senders`.",
+        "For the receiver: the badge with which a sender's messages arrive, from 1 in the order of `senders`. Faults \
+         arrive with the badge FAULT_BADGE and the number of the faulting thread (`abi.h`).",
     ),
     (
         "bit.NOTIFICATION.SIGNALLER=N",

@@ -1,6 +1,6 @@
 //! Numbers that this crate shares with the kernel, in the kernel's own names.
 //!
-//! Knows: bounds of kernel/config.h, kinds and addresses of kernel/abi.h. A test compiles the headers and compares.
+//! Knows: bounds of kernel/config.h and of a few layers, kinds and addresses of kernel/abi.h. A test compiles the headers and compares.
 
 pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
@@ -24,6 +24,11 @@ pub const NUM_CONSOLE: u32 = 24;
 pub const NUM_PRIORITY: u32 = 256;
 pub const NUM_FRAME: u64 = 1048576;
 pub const NONE: u32 = 0xffff_ffff;
+
+// kernel/arch/arch.h and kernel/layers/sched/sched.h
+pub const NUM_IRQ_LINE: u32 = 24;
+pub const SCHED_PERIOD_MAX_NS: u64 = 10_000_000_000;
+pub const SCHED_BUDGET_MIN_NS: u64 = 10_000;
 
 /// Segments of all processes together, as kernel/layers/process/process.h bounds them.
 pub const NUM_SEGMENT: u32 = 512;

@@ -9,6 +9,7 @@ pub fn check(description: &Description, report: &mut Report) {
         ancestors(description, process, report);
         needs_parent(description, process, report);
         needs_program(description, process, report);
+        starts_after_parent(description, process, report);
         needs_kernel(description, process, report);
     }
     // In a tree the root starts at boot, unless another fault says otherwise.
@@ -75,5 +76,15 @@ fn needs_program(description: &Description, process: &Process, report: &mut Repo
         let remedy = "add program = \"...\", or a parent that loads one";
         let fault = Diagnostic::new(Code::MissingKey, message, remedy);
         report.push(fault.at(&description.source, &process.name.span, "in this table"));
+    }
+}
+
+fn starts_after_parent(description: &Description, process: &Process, report: &mut Report) {
+    let Some(name) = process.parent.as_ref().filter(|_| process.starts_at_boot()) else { return };
+    if description.process(&name.value).is_some_and(|parent| !parent.starts_at_boot()) {
+        let message = format!("`{}` starts at boot, but its parent `{}` does not", process.name.value, name.value);
+        let remedy = "start the parent at boot too, or give this one `start = \"parent\"`";
+        let fault = Diagnostic::new(Code::BeforeParent, message, remedy);
+        report.push(fault.at(&description.source, &name.span, "is not there yet at boot"));
     }
 }

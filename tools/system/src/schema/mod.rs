@@ -7,6 +7,8 @@
 pub mod machine;
 pub mod system;
 
+use crate::units::{show_duration, show_size};
+
 /// What a name in a description can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Object {
@@ -71,20 +73,29 @@ impl Kind {
             Kind::Texts => "a list of strings".into(),
             Kind::Regex => "a regular expression".into(),
             Kind::Flag => "true or false".into(),
+            Kind::Integer(low, high) if high == u64::from(u32::MAX) => format!("an integer from {low}"),
             Kind::Integer(low, high) => format!("an integer, {low} to {high}"),
-            Kind::Size(..) => "a size, such as \"4MiB\"".into(),
-            Kind::Duration(..) => "a time, such as \"10ms\"".into(),
+            Kind::Size(low, high) => format!("a size, \"{}\" to \"{}\"", show_size(low), show_size(high)),
+            Kind::Duration(low, high) => format!("a time, \"{}\" to \"{}\"", show_duration(low), show_duration(high)),
             Kind::Range => "a range, such as \"0x2f8..0x2ff\"".into(),
             Kind::Choice(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 quoted.join(" or ")
             }
-            Kind::Name(object) => format!("the name of a {}", object.noun()),
+            Kind::Name(object) => format!("the name of {} {}", article(object.noun()), object.noun()),
             Kind::Names(object) => format!("a list of names of {}", plural(object.noun())),
             Kind::Arguments => "a table of strings".into(),
             Kind::Files => "a table of files".into(),
             Kind::Tables(_) => "tables with names of your choice".into(),
         }
+    }
+}
+
+fn article(noun: &str) -> &'static str {
+    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
     }
 }
 

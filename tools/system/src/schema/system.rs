@@ -1,10 +1,11 @@
 //! Tables and keys of a system description, `systems/NAME.toml`.
 
 use super::{optional, required, KeySpec, Kind, Object, TableSpec};
-use crate::layout::{BBQ_CAPACITY, GIB, KIB, MAX_PRIORITY, MIB, MIN_PRIORITY};
+use crate::layout::{
+    BBQ_CAPACITY, GIB, KIB, MAX_PRIORITY, MIB, MIN_PRIORITY, SCHED_BUDGET_MIN_NS, SCHED_PERIOD_MAX_NS,
+};
 
 const NS_PER_US: u64 = 1_000;
-const NS_PER_S: u64 = 1_000_000_000;
 
 pub const TABLES: &[TableSpec] = &[SYSTEM, PROCESS, VM, ENDPOINT, NOTIFICATION, BUFFER, SHARE, INTERRUPT, CONSOLE];
 
@@ -56,11 +57,16 @@ const RUNNING: &[KeySpec] = &[
     optional("stack", Kind::Size(4 * KIB, 16 * MIB), "64KiB", "Stack of its first thread."),
     optional(
         "period",
-        Kind::Duration(100 * NS_PER_US, 10 * NS_PER_S),
+        Kind::Duration(100 * NS_PER_US, SCHED_PERIOD_MAX_NS),
         "no limit of processor time",
         "With `budget`: in every period the process gets at most its budget of processor time.",
     ),
-    optional("budget", Kind::Duration(NS_PER_US, 10 * NS_PER_S), "no limit of processor time", "See `period`."),
+    optional(
+        "budget",
+        Kind::Duration(SCHED_BUDGET_MIN_NS, SCHED_PERIOD_MAX_NS),
+        "no limit of processor time",
+        "See `period`.",
+    ),
     optional(
         "parent",
         Kind::Name(Object::Process),
@@ -140,7 +146,11 @@ const VM: TableSpec = TableSpec {
               process, and it takes a process's keys.",
     keys: &[
         &[
-            required("memory", Kind::Size(16 * MIB, 3 * GIB), "Memory of the guest. Whole MiB."),
+            required(
+                "memory",
+                Kind::Size(16 * MIB, 3 * GIB),
+                "Memory of the guest; rounded down to whole pages of 4 KiB.",
+            ),
             optional(
                 "kernel",
                 Kind::Name(Object::File),

@@ -54,7 +54,10 @@ fn constants() -> Vec<(&'static str, u64)> {
         USER_END,
         ENV_VADDR,
         MESSAGE_VADDR,
-        NUM_SEGMENT
+        NUM_SEGMENT,
+        NUM_IRQ_LINE,
+        SCHED_PERIOD_MAX_NS,
+        SCHED_BUDGET_MIN_NS
     );
     all.extend([
         ("BOOT_TABLE_MAGIC", MAGIC),
@@ -100,7 +103,8 @@ fn the_headers_say_the_same() {
     }
     let mut program = String::from(
         "#include <stddef.h>\n#include <stdio.h>\n#include \"config.h\"\n#include \"abi.h\"\n\
-         #include \"boot/boot_table.h\"\n#include \"layers/process/process.h\"\nint main(void)\n{\n",
+         #include \"boot/boot_table.h\"\n#include \"layers/process/process.h\"\n#include \"layers/sched/sched.h\"\n\
+         #include \"arch/arch.h\"\nint main(void)\n{\n",
     );
     for (name, _) in &expected {
         writeln!(program, "    printf(\"%llu\\n\", (unsigned long long)({name}));").unwrap();
@@ -120,8 +124,12 @@ fn run(program: &str) -> String {
     let (source, binary) = (folder.join("layout.c"), folder.join("layout"));
     std::fs::write(&source, program).unwrap();
     let kernel = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel");
-    let compiled =
-        Command::new("gcc").args(["-std=c11", "-I", kernel, "-o"]).arg(&binary).arg(&source).output().unwrap();
+    let compiled = Command::new("gcc")
+        .args(["-std=c11", "-I", kernel, "-I", &format!("{kernel}/arch"), "-o"])
+        .arg(&binary)
+        .arg(&source)
+        .output()
+        .unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let output = Command::new(&binary).output().unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
