@@ -1,8 +1,8 @@
 //! The C subset in which Ashlar's certified kernel is written.
 //!
 //! [`check`] parses files and refuses whatever the subset excludes, all faults of a run at once; what it accepts
-//! comes back as a typed, resolved syntax tree ([`ast::Program`]). `layers` compares object files with the layer
-//! order, `syscalls` the documentation of the system calls with the sources.
+//! comes back as a typed, resolved syntax tree ([`ast::Program`]). [`layers`] compares object files with the layer
+//! order, [`syscalls`] the documentation of the system calls with the sources.
 //!
 //! Does not know: what the C means (that is the proofs' part), nor how it is compiled.
 
@@ -10,6 +10,8 @@ pub mod ast;
 mod check;
 mod conditional;
 pub mod fault;
+pub mod finding;
+pub mod layers;
 mod lex;
 mod number;
 pub mod order;
@@ -18,6 +20,7 @@ mod preprocess;
 pub mod report;
 pub mod rule;
 pub mod source;
+pub mod syscalls;
 mod syntax;
 
 use std::io;

@@ -1,9 +1,10 @@
 //! The command line of the subset checker; the library does the work.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use c2coq::{Checked, Options};
 use clap::{Parser, Subcommand, ValueEnum};
 
 #[derive(Parser)]
@@ -39,7 +40,38 @@ enum Command {
         #[arg(long)]
         order: Option<PathBuf>,
     },
+    /// Refuse calls from a layer to one that is not below it
+    Layers {
+        #[arg(long, default_value = "kernel/layers.order")]
+        order: PathBuf,
+        /// Directory with the layers' object files
+        #[arg(long)]
+        objects: Option<PathBuf>,
+        /// Directory of the layers' sources; `layers` beside the order by default
+        #[arg(long)]
+        layers: Option<PathBuf>,
+    },
+    /// Compare the documentation of the system calls with the constants and the dispatcher
+    Syscalls {
+        #[arg(long, default_value = "kernel/syscalls.toml")]
+        table: PathBuf,
+        #[arg(long, default_value = "kernel/abi.h")]
+        abi: PathBuf,
+        /// The dispatcher; the other sources in its directory are read with it
+        #[arg(long, default_value = "kernel/layers/syscall/syscall.c")]
+        source: PathBuf,
+        /// Write the reference page there
+        #[arg(long)]
+        docs: Option<PathBuf>,
+        /// Build constant, as for the C compiler
+        #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+        define: Vec<String>,
+    },
+    /// Print the rules of the subset as a reference page
+    Rules,
 }
+
+type Outcome = Result<bool, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -54,24 +86,103 @@ fn main() -> ExitCode {
 }
 
 /// True if nothing was found.
-fn run(cli: &Cli) -> Result<bool, Box<dyn std::error::Error>> {
+fn run(cli: &Cli) -> Outcome {
     match &cli.command {
         Command::Check { files, include, define, order } => {
             let order = order.as_deref().map(c2coq::read_order).transpose()?;
-            let defines = define.iter().map(|text| match text.split_once('=') {
-                Some((name, value)) => (name.to_string(), value.to_string()),
-                None => (text.clone(), "1".to_string()),
-            });
-            let options = c2coq::Options { defines: defines.collect(), include_dirs: include.clone(), order };
-            let checked = c2coq::check(files, &options)?;
-            if cli.format == Format::Json {
-                println!("{}", c2coq::report::json(&checked.sources, &checked.faults, files.len())?);
-            } else if !checked.faults.is_empty() {
-                let colour = std::io::stderr().is_terminal();
-                eprint!("{}", c2coq::report::human(&checked.sources, &checked.faults, colour));
-                eprintln!("{} faults in {} files", checked.faults.len(), files.len());
+            let options = Options { defines: defines(define), include_dirs: include.clone(), order };
+            faults(cli.format, &c2coq::check(files, &options)?, files.len())
+        }
+        Command::Layers { order, objects, layers } => {
+            let names = c2coq::read_order(order)?;
+            let beside = order.with_file_name("layers");
+            let mut findings = c2coq::layers::check_directories(&names, order, layers.as_ref().unwrap_or(&beside))?;
+            if let Some(objects) = objects {
+                findings.extend(c2coq::layers::check_objects(&names, order, objects)?);
             }
-            Ok(checked.faults.is_empty())
+            found(cli.format, &findings)
+        }
+        Command::Syscalls { table, abi, source, docs, define } => {
+            syscalls(cli.format, [table, abi, source], docs.as_deref(), define)
+        }
+        Command::Rules => {
+            print!("{}", c2coq::rule::page("c2coq rules"));
+            Ok(true)
         }
     }
+}
+
+fn defines(define: &[String]) -> Vec<(String, String)> {
+    let split = |text: &String| match text.split_once('=') {
+        Some((name, value)) => (name.to_string(), value.to_string()),
+        None => (text.clone(), "1".to_string()),
+    };
+    define.iter().map(split).collect()
+}
+
+/// Prints the faults of checked files.
+fn faults(format: Format, checked: &Checked, files: usize) -> Outcome {
+    if format == Format::Json {
+        println!("{}", c2coq::report::json(&checked.sources, &checked.faults, files)?);
+    } else if !checked.faults.is_empty() {
+        let colour = std::io::stderr().is_terminal();
+        eprint!("{}", c2coq::report::human(&checked.sources, &checked.faults, colour));
+        eprintln!("{} in {}", count(checked.faults.len(), "fault"), count(files, "file"));
+    }
+    Ok(checked.faults.is_empty())
+}
+
+fn found(format: Format, findings: &[c2coq::finding::Finding]) -> Outcome {
+    if format == Format::Json {
+        println!("{}", c2coq::finding::json(findings)?);
+    } else if !findings.is_empty() {
+        eprint!("{}", c2coq::finding::human(findings));
+        eprintln!("{}", count(findings.len(), "fault"));
+    }
+    Ok(findings.is_empty())
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn syscalls(format: Format, [table, abi, source]: [&PathBuf; 3], docs: Option<&Path>, define: &[String]) -> Outcome {
+    let read = |path: &Path| {
+        std::fs::read_to_string(path).map_err(|error| c2coq::Error::Read { path: path.to_path_buf(), error })
+    };
+    let table_text = read(table)?;
+    let documented = c2coq::syscalls::read_table(table, &table_text)?;
+    if let Some(docs) = docs {
+        let page = c2coq::syscalls::page(&documented, "c2coq syscalls --docs");
+        std::fs::write(docs, page).map_err(|error| format!("{} cannot be written: {error}", docs.display()))?;
+    }
+    let options = Options { defines: defines(define), ..Options::default() };
+    let constants = c2coq::check(std::slice::from_ref(abi), &options)?;
+    let mut files = vec![source.clone()];
+    let dir = source.parent().unwrap_or(Path::new("."));
+    let beside = std::fs::read_dir(dir).map_err(|error| format!("{} cannot be read: {error}", dir.display()))?;
+    for entry in beside {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "c") && path != *source {
+            files.push(path);
+        }
+    }
+    files.sort();
+    let layer = c2coq::check(&files, &options)?;
+    for checked in [&constants, &layer] {
+        // What is outside the subset is not understood, so nothing could be said about the calls.
+        if !checked.faults.is_empty() {
+            return faults(format, checked, files.len());
+        }
+    }
+    let Some(abi) = constants.program.units.first() else { return Ok(false) };
+    let findings = c2coq::syscalls::compare(&c2coq::syscalls::Sources {
+        table: &documented,
+        table_path: table,
+        table_text: &table_text,
+        abi,
+        layer: &layer.program,
+        dispatcher: source,
+    });
+    found(format, &findings)
 }

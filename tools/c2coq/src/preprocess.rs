@@ -15,6 +15,8 @@ use crate::rule::Rule;
 use crate::source::{FileId, Sources, Span};
 
 pub const MAX_NESTING: usize = 200;
+/// Headers that one file may pull in, counted each time: two that include each other double at every step.
+const MAX_INCLUDED: usize = 1000;
 const MAX_TOKENS: usize = 4_000_000;
 const MAX_EXPANSION: usize = 100_000;
 
@@ -72,11 +74,12 @@ struct Preprocessor<'a> {
     options: &'a Options,
     out: Preprocessed,
     depth: usize,
+    included: usize,
 }
 
 /// Reads `file` with all it includes.
 pub fn preprocess(sources: &mut Sources, file: FileId, options: &Options, faults: &mut Faults) -> Preprocessed {
-    let mut this = Preprocessor { sources, faults, options, out: Preprocessed::default(), depth: 0 };
+    let mut this = Preprocessor { sources, faults, options, out: Preprocessed::default(), depth: 0, included: 0 };
     this.command_line();
     this.file(file);
     let end = this.sources.get(file).text.len() as u32;
@@ -274,7 +277,8 @@ impl Preprocessor<'_> {
             self.stdint();
             return;
         }
-        if self.depth >= MAX_NESTING {
+        self.included += 1;
+        if self.depth >= MAX_NESTING || self.included > MAX_INCLUDED {
             self.fault(whole, Rule::Nesting, "these headers include one another without end".to_string());
             return;
         }
