@@ -1,0 +1,56 @@
+/* Atomic cells, each on a cache line of its own. */
+#include "arch.h"
+#include "hosted_parts.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+static struct {
+    _Alignas(64) uint64_t value;
+} cells[NUM_ATOMIC_CELL];
+
+void hosted_cells_reset(void)
+{
+    for (uint32_t cell = 0; cell < NUM_ATOMIC_CELL; cell++) {
+        __atomic_store_n(&cells[cell].value, 0, __ATOMIC_RELAXED);
+    }
+}
+
+uint64_t arch_atomic_load(uint32_t cell)
+{
+    return __atomic_load_n(&cells[cell].value, __ATOMIC_ACQUIRE);
+}
+
+void arch_atomic_store(uint32_t cell, uint64_t value)
+{
+    __atomic_store_n(&cells[cell].value, value, __ATOMIC_RELEASE);
+}
+
+uint64_t arch_atomic_fetch_add(uint32_t cell, uint64_t value)
+{
+    return __atomic_fetch_add(&cells[cell].value, value, __ATOMIC_SEQ_CST);
+}
+
+uint64_t arch_atomic_swap(uint32_t cell, uint64_t value)
+{
+    return __atomic_exchange_n(&cells[cell].value, value, __ATOMIC_SEQ_CST);
+}
+
+uint64_t arch_atomic_cas(uint32_t cell, uint64_t expected, uint64_t value)
+{
+    __atomic_compare_exchange_n(&cells[cell].value, &expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return expected;
+}
+
+void arch_spin_hint(void)
+{
+#if defined(__x86_64__)
+    _mm_pause();
+#endif
+}
+
+uint32_t arch_highest_bit(uint64_t word)
+{
+    return 63u - (uint32_t)__builtin_clzll(word);
+}

@@ -1,0 +1,58 @@
+# Hosted tests and benchmarks: the layers on Linux threads (arch/hosted). Included by the Makefile beside it.
+#   make test [LOCK=ticket|mcs|big] [SAN=thread|address] [ONLY="queue sched"]
+#   make bench-locks [CPUS=N]
+# Each layer's tests stand beside it as <layer>_test.c; they are linked with all layers and run one after the other.
+
+HOSTED_OUT := $(ROOT)/build/kernel/hosted-$(LOCK)$(if $(SAN),-$(SAN))
+HOSTED_CC := gcc
+# -iquote: a layer's header must not stand in for the system's <sched.h>.
+HOSTED_INCLUDES := $(INCLUDES:-I%=-iquote%) -iquote$(KERNEL)/arch/hosted
+HOSTED_FLAGS := -std=gnu11 -g -O1 -pthread -DDEBUG -Wall -Wextra -Wno-unused-function -MMD -MP $(LOCK_DEFINE) \
+	$(HOSTED_INCLUDES) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) \
+	$(if $(filter address,$(SAN)),-fsanitize=undefined -fno-sanitize-recover=undefined)
+HOSTED_TESTS := $(foreach layer,$(LAYERS),$(wildcard $(KERNEL)/layers/$(layer)/*_test.c))
+ifneq ($(ONLY),)
+HOSTED_TESTS := $(foreach name,$(ONLY),$(filter %/$(name)_test.c,$(HOSTED_TESTS)))
+endif
+HOSTED_LAYERS := $(filter-out %_test.c,$(foreach layer,$(LAYERS),$(wildcard $(KERNEL)/layers/$(layer)/*.c)))
+HOSTED_OBJECTS := $(patsubst $(KERNEL)/%.c,$(HOSTED_OUT)/%.o,$(HOSTED_LAYERS) $(wildcard $(KERNEL)/arch/hosted/*.c))
+HOSTED_PROGRAMS := $(patsubst $(KERNEL)/%.c,$(HOSTED_OUT)/%,$(HOSTED_TESTS))
+
+.PHONY: test test-programs bench-locks
+test-programs: $(HOSTED_PROGRAMS)
+
+test: test-programs
+	@failed=0; for program in $(HOSTED_PROGRAMS); do \
+	    name=$$(basename $$program); \
+	    if result=$$(timeout 600 $$program 2>$$program.log); then \
+	        printf '%-24s %s\n' "$$name" "$$(echo "$$result" | tail -n 1)"; \
+	    else \
+	        printf '%-24s FAILED: %s\n' "$$name" "$$(echo "$$result" | tail -n 1)"; \
+	        head -n 40 $$program.log; failed=1; \
+	    fi; \
+	done; exit $$failed
+
+$(HOSTED_OUT)/%.o: $(KERNEL)/%.c $(KERNEL)/hosted.mk
+	@mkdir -p $(@D)
+	@$(HOSTED_CC) $(HOSTED_FLAGS) -c $< -o $@
+
+# An archive, so that a test is linked with what it uses only.
+$(HOSTED_OUT)/layers.a: $(HOSTED_OBJECTS)
+	@rm -f $@
+	@ar rcs $@ $^
+
+$(HOSTED_PROGRAMS): %: %.o $(HOSTED_OUT)/layers.a
+	@$(HOSTED_CC) $(HOSTED_FLAGS) $^ -o $@
+
+# Natively and fully optimised, as the kernel is: the whole program at once.
+BENCH_FLAGS := -std=gnu11 -O2 -flto -pthread -DLOCK_TICKET $(HOSTED_INCLUDES)
+BENCH_SOURCES := $(ROOT)/bench/locks.c $(filter-out %_test.c,$(wildcard $(KERNEL)/layers/spinlock/*.c)) \
+	$(addprefix $(KERNEL)/arch/hosted/,cell.c)
+$(ROOT)/build/bench/locks: $(BENCH_SOURCES) $(KERNEL)/hosted.mk $(wildcard $(KERNEL)/layers/spinlock/*.h)
+	@mkdir -p $(@D)
+	@$(HOSTED_CC) $(BENCH_FLAGS) $(BENCH_SOURCES) -o $@
+
+bench-locks: $(ROOT)/build/bench/locks
+	@$(ROOT)/build/bench/locks $(CPUS)
+
+-include $(HOSTED_OBJECTS:.o=.d) $(addsuffix .d,$(HOSTED_PROGRAMS))
