@@ -13,10 +13,13 @@ use crate::read::read;
 use crate::resolve;
 use crate::schema;
 use crate::source::{Source, Span};
+use crate::suggest;
 use crate::Assets;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+const CHECK_PATH: &str = "check the name, the folder and the permissions";
 
 /// A system without faults: what there is to build and run, before anything is built.
 #[derive(Debug, Clone)]
@@ -65,7 +68,7 @@ pub fn check(path: &Path, assets: &Assets) -> Report {
 /// The system described at `path`, or every fault that [`check`] finds.
 pub fn load(path: &Path, assets: &Assets) -> Result<System, Report> {
     let mut report = Report::default();
-    let source = read_source(path, &mut report, None)?;
+    let source = read_source(path, &mut report, None, CHECK_PATH)?;
     let document = read(&source, schema::system::TABLES, &mut report);
     let description = description::build(&document, &stem(path));
     let machine = load_machine(&description, assets, &mut report);
@@ -87,7 +90,11 @@ fn load_machine(description: &Description, assets: &Assets, report: &mut Report)
     } else {
         assets.machines.join(format!("{}.toml", named.value))
     };
-    let source = read_source(&path, report, Some((&description.source, &named.span))).ok()?;
+    let remedy = match suggest::nearest(&named.value, machines(&assets.machines).iter().map(String::as_str)) {
+        Some(near) if !path.exists() => format!("did you mean `{near}`?"),
+        _ => CHECK_PATH.to_string(),
+    };
+    let source = read_source(&path, report, Some((&description.source, &named.span)), &remedy).ok()?;
     let document = read(&source, schema::machine::TABLES, report);
     Some(machine::build(&document, &stem(&path)))
 }
@@ -97,19 +104,30 @@ pub(crate) fn beside(path: &Path, name: &str) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(name)
 }
 
+/// Names of the machines in `folder`.
+fn machines(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(|entry| Some(stem(&entry.ok()?.path()))).collect()
+}
+
 fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
 }
 
 /// The text at `path`. On failure the fault is reported, at `from` if that named the file, and a copy returned.
-fn read_source(path: &Path, report: &mut Report, from: Option<(&Arc<Source>, &Span)>) -> Result<Arc<Source>, Report> {
+fn read_source(
+    path: &Path,
+    report: &mut Report,
+    from: Option<(&Arc<Source>, &Span)>,
+    remedy: &str,
+) -> Result<Arc<Source>, Report> {
     let error = match std::fs::read(path).map(String::from_utf8) {
         Ok(Ok(text)) => return Ok(Arc::new(Source::new(path, text))),
         Ok(Err(_)) => "it is not UTF-8 text".to_string(),
         Err(error) => error.to_string(),
     };
     let message = format!("{} cannot be read: {error}", path.display());
-    let fault = Diagnostic::new(Code::Unreadable, message, "check the name, the folder and the permissions");
+    let fault = Diagnostic::new(Code::Unreadable, message, remedy);
     report.push(match from {
         Some((source, span)) => fault.at(source, span, "named here"),
         None => fault,

@@ -217,6 +217,22 @@ fn a_process_loaded_by_its_parent_has_only_its_environment() {
 }
 
 #[test]
+fn more_segments_than_the_kernel_holds_are_refused() {
+    let folder = Folder::new("segments");
+    let mut text = String::from("[system]\nmachine = \"q35\"\n");
+    for process in 0..60 {
+        text += &format!("[process.p{process}]\nprogram = \"hello\"\n");
+        for file in 0..5 {
+            text += &format!("files.f{file} = \"busybox\"\n");
+        }
+    }
+    let (path, assets) = prepare(&folder, "many", &text);
+    let system = system::load(&path, &assets).unwrap_or_else(|report| panic!("{report}"));
+    let report = system::resolve(&system, &assets).expect_err("60 processes with 9 segments each are 540");
+    assert_eq!(report.diagnostics[0].code.name(), "ASH-S011");
+}
+
+#[test]
 fn an_image_is_written_only_where_it_can_be() {
     let folder = Folder::new("written");
     let resolution = resolve(&folder, "family", FAMILY);

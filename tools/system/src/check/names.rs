@@ -59,12 +59,24 @@ impl<'a> Known<'a> {
         }
     }
 
+    /// Names that nobody else can use are not suggested.
+    fn is_kernels(&self, object: Object, name: &str) -> bool {
+        let Some(machine) = self.machine else { return name == KERNEL_CONSOLE };
+        match object {
+            Object::Console => name == KERNEL_CONSOLE,
+            Object::Device => machine.devices.iter().any(|it| it.kernel.is_some() && it.name.value == name),
+            Object::Interrupt => machine.interrupts.iter().any(|it| it.kernel.is_some() && it.name.value == name),
+            _ => false,
+        }
+    }
+
     fn require(&self, object: Object, name: &Name, report: &mut Report) {
         let Some(names) = self.names(object) else { return };
         if names.contains(&name.value.as_str()) {
             return;
         }
         let noun = object.noun();
+        let names: Vec<&str> = names.into_iter().filter(|name| !self.is_kernels(object, name)).collect();
         let code = if object == Object::Program { Code::UnknownProgram } else { Code::UnknownName };
         let message = format!("there is no {noun} named `{}`", name.value);
         let remedy = suggest::remedy(&name.value, noun, &names);

@@ -16,7 +16,7 @@ use crate::description::{Description, Machine, Process};
 use crate::diagnostic::{Diagnostic, Report};
 use crate::environment::Environment;
 use crate::file::{read_all, Files, Strictness};
-use crate::layout::NUM_GRANT;
+use crate::layout::{NUM_GRANT, NUM_SEGMENT};
 use crate::load::System;
 use crate::memory::{self, mapped_files};
 use crate::table;
@@ -53,6 +53,7 @@ pub fn resolve(system: &System, assets: &Assets) -> Result<Resolution, Report> {
         let share = shares[index as usize];
         processes.push(space::process(&ids, index, process, share, grants, &page, (&files, assets), &mut payload));
     }
+    check_segments(description, &processes)?;
     let mut resolved = Resolved {
         memory_frames: memory::frames_of_roots(description, &shares),
         processes,
@@ -87,6 +88,21 @@ pub(crate) fn check_tables(
             report.push(at(Code::EnvironmentFull, message, "use fewer or shorter `args`; pass large data as a file"));
         }
     }
+}
+
+/// The kernel has room for all segments.
+fn check_segments(description: &Description, processes: &[resolved::Process]) -> Result<(), Report> {
+    let mut sum = 0;
+    for (described, process) in description.processes.iter().zip(processes) {
+        sum += process.segments.len();
+        if sum > NUM_SEGMENT as usize {
+            let message = format!("more than {NUM_SEGMENT} segments of programs, stacks and files");
+            let fault = Diagnostic::new(Code::TooMany, message, "use fewer processes or files");
+            let fault = fault.at(&description.source, &described.name.span, "the first too many");
+            return Err(Report { diagnostics: vec![fault] });
+        }
+    }
+    Ok(())
 }
 
 fn tables_of(ids: &Ids, index: u32, process: &Process, files: &Files, assets: &Assets) -> (Vec<Grant>, Environment) {

@@ -3,6 +3,7 @@
 //! Knows: the shape. Addresses print in hexadecimal; ids stand beside the names they came from.
 //! Does not know: the bytes of the boot table (`table`).
 
+use crate::layout::{PROT_EXEC, PROT_READ, PROT_WRITE};
 use serde::{Serialize, Serializer};
 
 /// Version of this JSON's shape.
@@ -80,7 +81,8 @@ pub struct Segment {
     pub image_offset: u64,
     #[serde(serialize_with = "hex")]
     pub image_size: u64,
-    /// PROT_* bits.
+    /// PROT_* bits; prints as `r-x`.
+    #[serde(serialize_with = "protection")]
     pub prot: u32,
     /// Copied into frames of the process; else the image's own frames are mapped.
     pub copied: bool,
@@ -196,4 +198,10 @@ impl Resolved {
 
 fn hex<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&format!("{number:#x}"))
+}
+
+fn protection<S: Serializer>(prot: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+    let letters = [(PROT_READ, 'r'), (PROT_WRITE, 'w'), (PROT_EXEC, 'x')];
+    let text: String = letters.iter().map(|(bit, letter)| if prot & bit != 0 { *letter } else { '-' }).collect();
+    serializer.serialize_str(&text)
 }
