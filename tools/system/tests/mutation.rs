@@ -49,7 +49,7 @@ fn mutated_descriptions_never_panic() {
     let mut random = Random(0x5eed);
     let paths = common::descriptions(&common::root().join("systems"));
     let (mut clean, mut faulty) = (0, 0);
-    for round in 0..1500 {
+    for round in 0..800 {
         let whole = std::fs::read(&paths[round % paths.len()]).expect("the description is there");
         let mut bytes = whole;
         mutate(&mut bytes, &mut random);
@@ -70,7 +70,7 @@ fn mutated_descriptions_never_panic() {
         }
     }
     // Mutations of comments and names stay valid, most others do not: both sides must have been exercised.
-    assert!(clean > 50 && faulty > 500, "{clean} without fault, {faulty} with");
+    assert!(clean > 30 && faulty > 300, "{clean} without fault, {faulty} with");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn mutated_programs_and_guest_files_never_panic() {
     let assets = common::assets(&folder.0);
     let path = common::root().join("systems/three-linux.toml");
     let mut random = Random(0xf11e);
-    for _ in 0..300 {
+    for _ in 0..100 {
         fake::build_all(&assets);
         let files: Vec<&Path> = assets.programs.values().chain(assets.files.values()).map(|p| p.as_path()).collect();
         for file in files {
