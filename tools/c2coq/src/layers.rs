@@ -136,7 +136,8 @@ fn layer_of(order: &LayerOrder, root: &Path, file: &Path) -> Option<String> {
         return None;
     }
     let stem = file.file_stem()?.to_str()?;
-    let owns = |name: &&String| stem == *name || stem.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('_'));
+    let owns =
+        |name: &&String| stem == *name || stem.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('_'));
     order.names().iter().filter(owns).max_by_key(|name| name.len()).cloned()
 }
 
@@ -164,7 +165,11 @@ impl Symbols {
             }
             if symbol.kind() != SymbolKind::Text {
                 let message = format!("layer `{layer}` exports the object `{name}`");
-                self.findings.push(finding("exported-data", message, "make it static and export functions that use it"));
+                self.findings.push(finding(
+                    "exported-data",
+                    message,
+                    "make it static and export functions that use it",
+                ));
                 continue;
             }
             match self.functions.insert(name.to_string(), layer.to_string()) {
@@ -181,7 +186,8 @@ impl Symbols {
                 continue;
             }
             let section_name = section.name().map_err(failed)?.to_string();
-            if section_name.starts_with(".gnu.lto") || section_name.starts_with(".debug") || section_name == ".eh_frame" {
+            if section_name.starts_with(".gnu.lto") || section_name.starts_with(".debug") || section_name == ".eh_frame"
+            {
                 continue;
             }
             for (offset, relocation) in section.relocations() {
@@ -235,7 +241,11 @@ impl Symbols {
         }
         if INTRINSICS.contains(&to.as_str()) || to.starts_with("__") {
             let message = format!("`{from}` of layer `{layer}` makes the compiler call `{to}`");
-            return finding("compiler-call", message, "write the loop so that the compiler keeps it, or use an arch primitive");
+            return finding(
+                "compiler-call",
+                message,
+                "write the loop so that the compiler keeps it, or use an arch primitive",
+            );
         }
         let message = format!("`{from}` of layer `{layer}` uses `{to}`, which no layer exports");
         finding("foreign-symbol", message, "call layers below, or arch_ primitives")

@@ -20,8 +20,8 @@ mod preprocess;
 pub mod report;
 pub mod rule;
 pub mod source;
-pub mod syscalls;
 mod syntax;
+pub mod syscalls;
 
 use std::io;
 use std::path::{Path, PathBuf};

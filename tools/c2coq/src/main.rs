@@ -163,7 +163,8 @@ fn syscalls(format: Format, [table, abi, source]: [&PathBuf; 3], docs: Option<&P
     let beside = std::fs::read_dir(dir).map_err(|error| format!("{} cannot be read: {error}", dir.display()))?;
     for entry in beside {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "c") && path != *source {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if name.ends_with(".c") && !name.ends_with("_test.c") && path != *source {
             files.push(path);
         }
     }

@@ -2,11 +2,42 @@
 
 use std::fmt::Write;
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use miette::{
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents, SourceCode,
+    SourceSpan, SpanContents,
+};
 use serde::Serialize;
 
 use crate::fault::Fault;
 use crate::source::Sources;
+
+/// A longer line is not shown.
+const MAX_LINE: usize = 1000;
+
+/// The one line a fault is shown with.
+#[derive(Debug)]
+struct Line {
+    file: String,
+    text: String,
+    /// From 0, as the renderer counts.
+    number: usize,
+}
+
+impl SourceCode for Line {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        before: usize,
+        _after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let whole = SourceSpan::from((0, self.text.len()));
+        // Asked without context, the renderer wants the place for its heading.
+        let column = if before == 0 { span.offset() } else { 0 };
+        let contents =
+            MietteSpanContents::new_named(self.file.clone(), self.text.as_bytes(), whole, self.number, column, 1);
+        Ok(Box::new(contents))
+    }
+}
 
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
@@ -15,7 +46,7 @@ struct Shown {
     code: String,
     help: String,
     label: LabeledSpan,
-    text: NamedSource<String>,
+    line: Option<Line>,
 }
 
 impl Diagnostic for Shown {
@@ -32,25 +63,32 @@ impl Diagnostic for Shown {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(&self.text)
+        self.line.as_ref().map(|line| line as &dyn SourceCode)
     }
 }
 
-/// All faults with their lines, and a count. `colour` and pretty lines for terminals.
+/// All faults, each with its line. Of a construct over several lines the first is shown.
 pub fn human(sources: &Sources, faults: &[Fault], colour: bool) -> String {
     let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-    let handler = GraphicalReportHandler::new_themed(theme).with_width(110).with_context_lines(1);
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(110);
     let mut out = String::new();
     for fault in faults {
         let file = sources.get(fault.span.file);
         let (line, column) = sources.position(fault.span.file, fault.span.start);
-        let length = (fault.span.end - fault.span.start) as usize;
+        let start = fault.span.start as usize;
+        let begin = start + 1 - column as usize;
+        let stop = file.text[start..].find('\n').map_or(file.text.len(), |newline| start + newline);
+        let end = (fault.span.end as usize).min(stop).max(start);
         let shown = Shown {
             message: format!("{}:{line}:{column}: {}", file.path.display(), fault.message),
             code: format!("subset({})", fault.rule.name()),
             help: format!("{}\nremedy: {}", fault.rule.info().says, fault.remedy()),
-            label: LabeledSpan::new(None, fault.span.start as usize, length),
-            text: NamedSource::new(file.path.display().to_string(), file.text.to_string()),
+            label: LabeledSpan::new(None, start - begin, end - start),
+            line: (stop - begin <= MAX_LINE).then(|| Line {
+                file: file.path.display().to_string(),
+                text: file.text[begin..stop].to_string(),
+                number: line as usize - 1,
+            }),
         };
         if handler.render_report(&mut out, &shown).is_err() {
             // A line the renderer cannot draw is still told.

@@ -105,8 +105,8 @@ rules! {
     Cast "cast" {
         says: "A cast goes from one unsigned scalar type to another.",
         remedy: "cast to uint8_t, uint16_t, uint32_t or uint64_t only",
-        wrong: "(void)f(x);",
-        right: "f(x);"
+        wrong: "(void)g(x);",
+        right: "g(x);"
     }
     Union "union" {
         says: "There are no unions.",
@@ -283,7 +283,7 @@ rules! {
         right: "arch_power_off(CODE_NO_FRAME);"
     }
     Include "include" {
-        says: "A certified file includes its own layer's headers, those of lower layers as \"layer/layer.h\", config.h, abi.h, arch.h and <stdint.h>.",
+        says: "A certified file includes its own layer's headers, those of lower layers, config.h, abi.h, arch.h and <stdint.h>.",
         remedy: "call only lower layers; what an upper layer must know it asks for itself",
         wrong: "#include <string.h>",
         right: "#include <stdint.h>"

@@ -64,10 +64,53 @@ fn truncated_sources_are_survived() {
 #[test]
 fn mutated_sources_are_survived() {
     const PIECES: &[&str] = &[
-        "{", "}", "(", ")", "[", "]", ";", ",", "*", "&", "=", "==", "?", ":", "#", "\"", "'", "\\", "\n", "/*", "*/", "0", "1u",
-        "uint32_t", "static", "struct", "if", "else", "for", "return", "#if 1\n", "#else\n", "#endif\n", "\n#define A A\n",
-        "\n#define B(x) x\n", "é", "\u{0}", "->", "...", "sizeof", "typedef", "enum {", "case 1:", "goto", "__attribute__((",
-        "asm(", "\n#include \"damaged.c\"\n",
+        "{",
+        "}",
+        "(",
+        ")",
+        "[",
+        "]",
+        ";",
+        ",",
+        "*",
+        "&",
+        "=",
+        "==",
+        "?",
+        ":",
+        "#",
+        "\"",
+        "'",
+        "\\",
+        "\n",
+        "/*",
+        "*/",
+        "0",
+        "1u",
+        "uint32_t",
+        "static",
+        "struct",
+        "if",
+        "else",
+        "for",
+        "return",
+        "#if 1\n",
+        "#else\n",
+        "#endif\n",
+        "\n#define A A\n",
+        "\n#define B(x) x\n",
+        "é",
+        "\u{0}",
+        "->",
+        "...",
+        "sizeof",
+        "typedef",
+        "enum {",
+        "case 1:",
+        "goto",
+        "__attribute__((",
+        "asm(",
+        "\n#include \"damaged.c\"\n",
     ];
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut faulty = 0;
@@ -103,8 +146,8 @@ fn mutated_sources_are_survived() {
 #[test]
 fn random_tokens_are_survived() {
     const WORDS: &[&str] = &[
-        "static", "uint32_t", "uint64_t", "x", "f", "(", ")", "{", "}", "[", "]", ";", ",", "=", "+", "*", "&", "if", "else",
-        "while", "for", "return", "1", "2u", "->", ".", "struct", "void", "?", ":", "<<", "enum", "\n",
+        "static", "uint32_t", "uint64_t", "x", "f", "(", ")", "{", "}", "[", "]", ";", ",", "=", "+", "*", "&", "if",
+        "else", "while", "for", "return", "1", "2u", "->", ".", "struct", "void", "?", ":", "<<", "enum", "\n",
     ];
     let mut random = Random(42);
     for _ in 0..400 {
@@ -116,7 +159,9 @@ fn random_tokens_are_survived() {
 
 #[test]
 fn deep_and_long_sources_are_survived() {
-    for (open, close) in [("(", ")"), ("{", "}"), ("[", "]"), ("-", ""), ("!", ""), ("(uint32_t)", ""), ("if (x) ", ";")] {
+    for (open, close) in
+        [("(", ")"), ("{", "}"), ("[", "]"), ("-", ""), ("!", ""), ("(uint32_t)", ""), ("if (x) ", ";")]
+    {
         for depth in [10, 1000, 50_000] {
             let nest = format!("{}x{}", open.repeat(depth), close.repeat(depth));
             survive(&format!("static uint32_t f(uint32_t x) {{ x = {nest}; return x; }}"), "deep expression");

@@ -28,6 +28,8 @@ pub struct Parser<'a> {
     depth: usize,
     /// Names that typedefs made types.
     types: HashSet<Rc<str>>,
+    /// A brace is missing or in excess somewhere: layout tells where functions end.
+    unbalanced: bool,
 }
 
 /// Parses a whole file. `tokens` ends with an end marker.
@@ -61,7 +63,9 @@ pub fn parse_expression(sources: &Sources, tokens: &[Token], faults: &mut Faults
 
 impl<'a> Parser<'a> {
     fn new(sources: &'a Sources, tokens: &'a [Token], faults: &'a mut Faults) -> Parser<'a> {
-        Parser { sources, faults, tokens, at: 0, depth: 0, types: HashSet::new() }
+        let open = tokens.iter().filter(|token| token.is("{")).count();
+        let close = tokens.iter().filter(|token| token.is("}")).count();
+        Parser { sources, faults, tokens, at: 0, depth: 0, types: HashSet::new(), unbalanced: open != close }
     }
 
     fn token(&self) -> &'a Token {
@@ -188,7 +192,7 @@ impl<'a> Parser<'a> {
 
     /// A declaration that begins in the first column: where a reader, too, would resume.
     fn at_new_item(&self) -> bool {
-        self.token().first && self.sources.at_line_start(self.span()) && self.starts_declaration()
+        self.unbalanced && self.token().first && self.sources.at_line_start(self.span()) && self.starts_declaration()
     }
 
     /// Passes what cannot be read of an item that began at token `begin`.
