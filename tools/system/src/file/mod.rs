@@ -164,7 +164,8 @@ impl Reader<'_> {
             self.files.contents.get(&path)
         };
         let Some(end) = contents(&vm.kernel).and_then(|kernel| guest::memory_end(kernel)) else { return };
-        let least = end + contents(&vm.initrd).map_or(0, |initrd| initrd.len() as u64);
+        let initrd = contents(&vm.initrd).map_or(0, |initrd| initrd.len() as u64);
+        let least = end.saturating_add(initrd);
         let Some(memory) = vm.memory.as_ref().filter(|memory| memory.value < least) else { return };
         let message = format!("the guest's kernel and initial ramdisk need {} MiB of memory", (least >> 20) + 1);
         let fault = Diagnostic::new(Code::GuestMemory, message, format!("give at least {}MiB", (least >> 20) + 1));
