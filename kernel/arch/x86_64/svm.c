@@ -113,6 +113,7 @@ void svm_init_cpu(void)
         svm_has_next_rip = !!(leaf.edx & SVM_NEXT_RIP);
         svm_has_decode_assists = !!(leaf.edx & SVM_DECODE_ASSISTS);
         has_flush_asid = !!(leaf.edx & SVM_FLUSH_ASID);
+        svm_long_mode_init();
         supported = 1;
     }
 }
@@ -209,6 +210,7 @@ static void prepare_entry(uint32_t vm, uint32_t nested_root)
     vmcb_set32(vm, VMCB_TLB_CONTROL, tlb);
     vmcb_set(vm, VMCB_NESTED_CR3, (uint64_t)nested_root << ARCH_PTE_FRAME_SHIFT);
     vmcb_set32(vm, VMCB_CLEAN, 0);
+    svm_long_mode_prepare(vm);
 }
 
 static void load_debug_registers(uint32_t vm)
@@ -256,7 +258,7 @@ static uint32_t settle(uint32_t vm, uint32_t code)
     if (code == SVM_EXIT_EXCEPTION + EXCEPTION_DEBUG || code == SVM_EXIT_EXCEPTION + EXCEPTION_ALIGNMENT) {
         return give_back_exception(vm, code - SVM_EXIT_EXCEPTION);
     }
-    return 0;
+    return svm_long_mode_settle(vm, code);
 }
 
 uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)

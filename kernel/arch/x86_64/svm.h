@@ -6,6 +6,9 @@
 
 #include "config.h"
 
+#define CR0_WRITE_WATCHED 0u
+#define CR0_WRITE_ONCE 1u         /* the next entry lets the guest write CR0 */
+
 /* Everything the processor and this back end keep about one guest. Touched only by the CPU that runs it; flush also by
  * whoever changes its nested map. */
 struct svm_guest {
@@ -15,6 +18,7 @@ struct svm_guest {
     uint64_t info2;
     uint64_t next_rip;
     uint32_t dr_loaded;          /* 1: dr0..dr3 are in the processor and the guest may touch them */
+    uint32_t cr0_write;          /* CR0_WRITE_*: see svm_long_mode.c */
     uint32_t window;             /* 1: exit when the guest can take an interrupt */
     uint32_t flush;              /* 1: drop its translations at the next entry */
     uint32_t fetched;            /* 1: the control block holds instruction bytes of the last exit */
@@ -43,6 +47,12 @@ uint64_t svm_event_again(uint64_t event);
 
 /* Fills info1, info2, next_rip of an exit that the monitor handles and returns its VCPU_EXIT_*. */
 uint32_t svm_exit_reason(uint32_t vm, uint32_t code);
+
+/* ---- svm_long_mode.c ---- */
+void svm_long_mode_init(void);
+uint32_t svm_long_mode_enterable(uint32_t vm);             /* 0: the host would be lost at the exit */
+void svm_long_mode_prepare(uint32_t vm);                   /* before each entry */
+uint32_t svm_long_mode_settle(uint32_t vm, uint32_t code); /* 1: this exit is dealt with, go on */
 
 /* 1 if the processor tells the next ip / gives instruction bytes. */
 extern uint32_t svm_has_next_rip;

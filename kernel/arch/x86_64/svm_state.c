@@ -159,7 +159,9 @@ uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
     vmcb_set(vm, VMCB_TSC_OFFSET, arch_frame_read(frame, VCPU_TSC_OFFSET));
     vmcb_set(vm, VMCB_INT_STATE, arch_frame_read(frame, VCPU_INTERRUPT_SHADOW) & 1);
     svm_guest[vm].window = arch_frame_read(frame, VCPU_CONTROL) & VCPU_CONTROL_INTERRUPT_WINDOW;
-    return 1;
+    /* Judged here and not in the page, where another thread of the monitor may write meanwhile. */
+    svm_guest[vm].refused = !svm_long_mode_enterable(vm);
+    return !svm_guest[vm].refused;
 }
 
 static void export_exit(uint32_t vm, uint32_t frame)

@@ -12,7 +12,8 @@
 #define EFER_SVME 0x1000ul
 
 /* ---- control area ---- */
-#define VMCB_INTERCEPT_DR 0x004u         /* 32 bits: reads in the low half, writes in the high half */
+#define VMCB_INTERCEPT_CR 0x000u         /* 32 bits: reads in the low half, writes in the high half */
+#define VMCB_INTERCEPT_DR 0x004u         /* likewise */
 #define VMCB_INTERCEPT_EXCEPTION 0x008u
 #define VMCB_INTERCEPT_1 0x00cu
 #define VMCB_INTERCEPT_2 0x010u
@@ -34,11 +35,13 @@
 #define VMCB_NEXT_RIP 0x0c8u
 #define VMCB_FETCHED 0x0d0u              /* 1 byte: how many; 15 bytes follow */
 
+#define INTERCEPT_CR4_WRITE (1u << 20)
 #define INTERCEPT_1_INTR (1u << 0)
 #define INTERCEPT_1_NMI (1u << 1)
 #define INTERCEPT_1_SMI (1u << 2)
 #define INTERCEPT_1_INIT (1u << 3)
 #define INTERCEPT_1_VINTR (1u << 4)
+#define INTERCEPT_1_CR0_SELECTED (1u << 5) /* writes to CR0 that change more than TS and MP */
 #define INTERCEPT_1_RDPMC (1u << 15)
 #define INTERCEPT_1_CPUID (1u << 18)
 #define INTERCEPT_1_INVD (1u << 22)
@@ -103,6 +106,7 @@
 #define VMCB_PAT 0x668u
 
 /* ---- exit codes: 64 bits, of which the upper ones say nothing new (an emulator leaves them 0) ---- */
+#define SVM_EXIT_CR4_WRITE 0x14u
 #define SVM_EXIT_READ_DR0 0x20u
 #define SVM_EXIT_WRITE_DR15 0x3fu
 #define SVM_EXIT_EXCEPTION 0x40u        /* + vector */
@@ -111,6 +115,7 @@
 #define SVM_EXIT_SMI 0x62u
 #define SVM_EXIT_INIT 0x63u
 #define SVM_EXIT_VINTR 0x64u
+#define SVM_EXIT_CR0_SELECTED 0x65u
 #define SVM_EXIT_RDPMC 0x6fu
 #define SVM_EXIT_CPUID 0x72u
 #define SVM_EXIT_INVD 0x76u
