@@ -328,9 +328,10 @@ impl Preprocessor<'_> {
         let own = locate_file(&self.sources.get(from).path).map(|location| location.layer);
         let (layer, file) = name.split_once('/').unwrap_or((own.as_deref().unwrap_or(""), name));
         let beside = self.sources.get(from).path.with_file_name(file);
-        if Some(layer) == own.as_deref() && self.sources.exists(&beside)
-            || self.sources.exists(&beside) && !name.contains('/')
-        {
+        if !file.ends_with(".h") {
+            return Permission::Refused(format!("\"{name}\" is no header"));
+        }
+        if self.sources.exists(&beside) && (!name.contains('/') || Some(layer) == own.as_deref()) {
             return Permission::Granted;
         }
         // "layer.h" or "layer/layer.h"

@@ -45,8 +45,8 @@ rules! {
     Syntax "syntax" {
         says: "A file is a sequence of declarations and functions in C's grammar.",
         remedy: "mend the text as the C compiler would ask",
-        wrong: "uint32_t f(void) { return 1 }",
-        right: "uint32_t f(void) { return 1; }"
+        wrong: "static uint32_t f(void) { return 1 }",
+        right: "static uint32_t f(void) { return 1; }"
     }
     Type "type" {
         says: "The only scalar types are uint8_t, uint16_t, uint32_t and uint64_t; void only as a result or an empty parameter list.",
@@ -135,7 +135,7 @@ rules! {
     Recursion "recursion" {
         says: "No function calls itself, directly or through others.",
         remedy: "use a loop, with the progress kept in locals or in the object",
-        wrong: "void walk(uint32_t n) { walk(n + 1); }",
+        wrong: "static void walk(uint32_t n) { walk(n + 1); }",
         right: "for (uint32_t n = 0; n < SIZE; n++) { visit(n); }"
     }
     Variadic "variadic" {
@@ -231,8 +231,8 @@ rules! {
     IndexRange "index-range" {
         says: "A constant index stands inside its array.",
         remedy: "use an index below the array's size",
-        wrong: "static uint32_t a[4]; void f(void) { a[4] = 0; }",
-        right: "static uint32_t a[4]; void f(void) { a[3] = 0; }"
+        wrong: "static uint32_t a[4]; static void f(void) { a[4] = 0; }",
+        right: "static uint32_t a[4]; static void f(void) { a[3] = 0; }"
     }
     FunctionMacro "function-macro" {
         says: "Macros take no arguments.",
@@ -267,14 +267,14 @@ rules! {
     MissingReturn "missing-return" {
         says: "A function with a result returns on every path.",
         remedy: "end the function with return",
-        wrong: "uint32_t f(uint32_t x) { if (x == 0) { return 1; } }",
-        right: "uint32_t f(uint32_t x) { if (x == 0) { return 1; } return 0; }"
+        wrong: "static uint32_t f(uint32_t x) { if (x == 0) { return 1; } }",
+        right: "static uint32_t f(uint32_t x) { if (x == 0) { return 1; } return 0; }"
     }
     Return "return" {
         says: "A function with a result returns a value, a function without one returns none; void is no value.",
         remedy: "make the return fit the function's result type",
-        wrong: "void f(void) { return 1; }",
-        right: "void f(void) { return; }"
+        wrong: "static void f(void) { return 1; }",
+        right: "static void f(void) { return; }"
     }
     StringLiteral "string-literal" {
         says: "There are no strings.",
@@ -301,7 +301,7 @@ rules! {
         right: "static uint32_t a; static uint64_t b;"
     }
     Prototype "prototype" {
-        says: "A function's declarations agree, (void) says that there are no parameters, and a call passes one argument to each. Functions of other files are declared by headers.",
+        says: "A function's declarations agree, (void) says that there are no parameters, and a call passes one argument to each. What a file shows to others or takes from them stands in a header.",
         remedy: "make the declaration, the definition and the call agree",
         wrong: "void f();",
         right: "void f(void);"

@@ -83,11 +83,17 @@ impl Checker<'_> {
         self.base_definition(specs);
         self.specifiers(specs, &[Specifier::Static, Specifier::Inline, Specifier::Extern]);
         let is_static = specs.find(Specifier::Static).is_some();
-        let id = self.declare_function(specs, declarator, is_static);
         let Some(name) = &declarator.name else { return };
+        let declared = self.symbols.contains_key(&name.text);
+        let id = self.declare_function(specs, declarator, is_static);
         if self.in_header(name.span) {
             self.fault(name.span, Rule::HeaderFunction, format!("`{}` has a body in a header", name.text));
             return;
+        }
+        if !is_static && !declared && !self.in_header(name.span) {
+            let message = format!("`{}` is visible to other files, but no header declares it", name.text);
+            let remedy = "make it static, or declare it in the layer's header";
+            self.fault_with(name.span, Rule::Prototype, message, remedy);
         }
         if let Some(span) = specs.find(Specifier::Inline).filter(|_| !is_static) {
             self.fault(span, Rule::Qualifier, "`inline` without `static`");

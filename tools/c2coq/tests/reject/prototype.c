@@ -1,4 +1,4 @@
-/* expect: prototype 4, prototype 6, prototype 7, prototype 9 */
+/* expect: prototype 4, prototype 6, prototype 7, prototype 9, prototype 12 */
 #include <stdint.h>
 
 static uint32_t f();
@@ -9,3 +9,4 @@ static uint32_t h(uint32_t x) {
     x = g(x, x);
     return x;
 }
+uint32_t unknown(void) { return 1; }

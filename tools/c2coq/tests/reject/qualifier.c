@@ -1,4 +1,4 @@
-/* expect: qualifier 4, qualifier 5, qualifier 6 */
+/* expect: qualifier 4, qualifier 5, prototype 5, qualifier 6 */
 #include <stdint.h>
 
 static volatile uint32_t flag;

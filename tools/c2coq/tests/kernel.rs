@@ -1,0 +1,73 @@
+//! The kernel itself: every certified file is in the subset, in every configuration of the build.
+
+use std::path::{Path, PathBuf};
+
+use c2coq::{check, layers, read_order, Options};
+
+fn kernel() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel").canonicalize().unwrap()
+}
+
+/// The certified sources: every `.c` of every layer but the hosted tests.
+fn certified() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for layer in std::fs::read_dir(kernel().join("layers")).unwrap() {
+        for entry in std::fs::read_dir(layer.unwrap().path()).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if name.ends_with(".c") && !name.ends_with("_test.c") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn certified_files_keep_to_the_subset_in_every_configuration() {
+    let files = certified();
+    for lock in ["TICKET", "MCS", "BIG"] {
+        for debug in [false, true] {
+            let mut defines = vec![(format!("LOCK_{lock}"), "1".to_string())];
+            if debug {
+                defines.push(("DEBUG".to_string(), "1".to_string()));
+            }
+            let checked = check(&files, &Options { defines, ..Options::default() }).unwrap();
+            let shown = c2coq::report::human(&checked.sources, &checked.faults, false);
+            assert!(checked.faults.is_empty(), "LOCK_{lock} debug {debug}:\n{shown}");
+            assert_eq!(checked.program.units.len(), files.len());
+        }
+    }
+}
+
+/// What the checker accepted is what stands in the files: a function that opens in the first column is in the tree.
+#[test]
+fn no_function_of_the_kernel_is_overlooked() {
+    for path in certified() {
+        let defines = vec![("LOCK_TICKET".to_string(), "1".to_string()), ("DEBUG".to_string(), "1".to_string())];
+        let checked = check(std::slice::from_ref(&path), &Options { defines, ..Options::default() }).unwrap();
+        let unit = &checked.program.units[0];
+        let text = std::fs::read_to_string(&path).unwrap();
+        let opened: Vec<&str> = text
+            .lines()
+            .zip(text.lines().skip(1))
+            .filter(|(head, next)| *next == "{" && head.ends_with(')') && !head.starts_with(' '))
+            .filter_map(|(head, _)| head.split('(').next()?.rsplit([' ', '*']).next())
+            .collect();
+        for name in opened {
+            let found = unit.functions.iter().any(|function| function.name == name && function.body.is_some());
+            // The other lock implementations are not in this configuration.
+            let elsewhere = text.contains("#if");
+            assert!(found || elsewhere, "{}: {name}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_layer_order_names_the_directories() {
+    let order_file = kernel().join("layers.order");
+    let order = read_order(&order_file).unwrap();
+    let findings = layers::check_directories(&order, &order_file, &kernel().join("layers")).unwrap();
+    assert_eq!(findings, []);
+}
