@@ -22,28 +22,28 @@ const VM_FRAMES: u64 = 6;
 
 /// What one process needs and gets, in frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Share {
+pub struct Allotment {
     /// The least for itself, without children.
     pub need: u64,
     /// What it gets, its children's quotas included.
     pub quota: u64,
 }
 
-/// The share of every process, in the order of the description; faults go to `report`.
+/// The allotment of every process, in the order of the description; faults go to `report`.
 pub fn plan(
     description: &Description,
     machine: Option<&Machine>,
     files: &Files,
     assets: &Assets,
     report: &mut Report,
-) -> Vec<Share> {
+) -> Vec<Allotment> {
     let needs: Vec<u64> =
         description.processes.iter().map(|process| need(description, process, files, assets)).collect();
     let mut planner = Planner { description, needs, shares: vec![None; description.processes.len()] };
     for index in 0..description.processes.len() {
         planner.share(index, 0);
     }
-    let shares: Vec<Share> = planner.shares.iter().map(|share| share.unwrap_or_default()).collect();
+    let shares: Vec<Allotment> = planner.shares.iter().map(|share| share.unwrap_or_default()).collect();
     for (index, process) in description.processes.iter().enumerate() {
         check_quota(description, process, &shares, index, report);
     }
@@ -54,7 +54,7 @@ pub fn plan(
 }
 
 /// Frames that processes without parent get in all: what the machine must have free at boot.
-pub fn frames_of_roots(description: &Description, shares: &[Share]) -> u64 {
+pub fn frames_of_roots(description: &Description, shares: &[Allotment]) -> u64 {
     let roots = description.processes.iter().zip(shares).filter(|(process, _)| process.parent.is_none());
     roots.map(|(_, share)| share.quota).sum()
 }
@@ -151,7 +151,7 @@ impl Tables {
 struct Planner<'a> {
     description: &'a Description,
     needs: Vec<u64>,
-    shares: Vec<Option<Share>>,
+    shares: Vec<Option<Allotment>>,
 }
 
 impl Planner<'_> {
@@ -172,7 +172,7 @@ impl Planner<'_> {
                 self.needs[index] + children + SPARE_FRAMES
             }
         };
-        self.shares[index] = Some(Share { need: self.needs[index], quota });
+        self.shares[index] = Some(Allotment { need: self.needs[index], quota });
         quota
     }
 }
@@ -182,7 +182,7 @@ fn children<'a>(description: &'a Description, parent: &'a Process) -> impl Itera
     description.processes.iter().enumerate().filter(move |(_, process)| is_child(process)).map(|(index, _)| index)
 }
 
-fn check_quota(description: &Description, process: &Process, shares: &[Share], index: usize, report: &mut Report) {
+fn check_quota(description: &Description, process: &Process, shares: &[Allotment], index: usize, report: &mut Report) {
     let Some(quota) = &process.quota else { return };
     let share = shares[index];
     let children: u64 = children(description, process).map(|child| shares[child].quota).sum();
@@ -215,7 +215,7 @@ fn image_size(files: &Files) -> u64 {
     (segments + contents) * PAGE_SIZE
 }
 
-fn check_machine(description: &Description, machine: &Machine, shares: &[Share], image: u64, report: &mut Report) {
+fn check_machine(description: &Description, machine: &Machine, shares: &[Allotment], image: u64, report: &mut Report) {
     let Some(usable) = machine.usable_memory() else { return };
     let promised = frames_of_roots(description, shares) * PAGE_SIZE;
     if promised + image + KERNEL_MEMORY <= usable {

@@ -6,7 +6,7 @@
 mod guest;
 mod program;
 
-pub use program::Program;
+pub use program::{Program, Segment};
 
 use crate::codes::Code;
 use crate::description::{Description, Name, Process};

@@ -46,12 +46,13 @@ pub fn resolve(system: &System, assets: &Assets) -> Result<Resolution, Report> {
         return Err(report);
     }
     let ids = Ids::new(description, Some(machine));
+    let world = World { ids: &ids, files: &files, assets };
     let mut payload = Payload::default();
     let mut processes = Vec::new();
     for (index, process) in (0..).zip(&description.processes) {
-        let (grants, page) = tables_of(&ids, index, process, &files, assets);
-        let share = shares[index as usize];
-        processes.push(space::process(&ids, index, process, share, grants, &page, (&files, assets), &mut payload));
+        let (grants, page) = tables_of(&world, index, process);
+        let segments = space::segments(&world, process, &page, &mut payload);
+        processes.push(space::process(&world, index, shares[index as usize], &page, segments, grants));
     }
     check_segments(description, &processes)?;
     let mut resolved = Resolved {
@@ -73,8 +74,9 @@ pub(crate) fn check_tables(
     report: &mut Report,
 ) {
     let ids = Ids::new(description, machine);
+    let world = World { ids: &ids, files, assets };
     for (index, process) in (0..).zip(&description.processes) {
-        let (grants, page) = tables_of(&ids, index, process, files, assets);
+        let (grants, page) = tables_of(&world, index, process);
         let at = |code, message: String, remedy: &str| {
             Diagnostic::new(code, message, remedy).at(&description.source, &process.name.span, "this process")
         };
@@ -105,10 +107,17 @@ fn check_segments(description: &Description, processes: &[resolved::Process]) ->
     Ok(())
 }
 
-fn tables_of(ids: &Ids, index: u32, process: &Process, files: &Files, assets: &Assets) -> (Vec<Grant>, Environment) {
-    let grants = grants::grants(ids, index, process);
-    let mapped = mapped_files(ids.description, process, files, assets);
-    let page = environment::environment(ids, process, &grants, &mapped);
+/// What the stages of resolving look things up in.
+struct World<'a> {
+    ids: &'a Ids<'a>,
+    files: &'a Files,
+    assets: &'a Assets,
+}
+
+fn tables_of(world: &World, index: u32, process: &Process) -> (Vec<Grant>, Environment) {
+    let grants = grants::grants(world.ids, index, process);
+    let mapped = mapped_files(world.ids.description, process, world.files, world.assets);
+    let page = environment::environment(world.ids, process, &grants, &mapped);
     (grants, page)
 }
 

@@ -3,35 +3,34 @@
 use super::ids::Ids;
 use super::payload::Payload;
 use super::resolved::{Grant, Process as ResolvedProcess, Ref, Segment, Thread};
-use crate::description::Process;
+use super::World;
+use crate::description::{Name, Process};
 use crate::environment::Environment;
-use crate::file::{path_of, Files};
+use crate::file::path_of;
 use crate::layout::*;
-use crate::memory::{mapped_files, pages, Share};
-use crate::Assets;
+use crate::memory::{mapped_files, pages, Allotment};
 
-/// Process `index` with everything about it but other objects.
-#[allow(clippy::too_many_arguments)]
-pub fn process(
-    ids: &Ids,
+/// Process `index` of the description, with its parts.
+pub(super) fn process(
+    world: &World,
     index: u32,
-    process: &Process,
-    share: Share,
-    grants: Vec<Grant>,
+    allotment: Allotment,
     page: &Environment,
-    (files, assets): (&Files, &Assets),
-    payload: &mut Payload,
+    segments: Vec<Segment>,
+    grants: Vec<Grant>,
 ) -> ResolvedProcess {
-    let program = process.program.as_ref().and_then(|name| files.programs.get(&name.value));
-    let reference = |id: Option<u32>, name: &crate::description::Name| Some(Ref { id: id?, name: name.value.clone() });
+    let ids = world.ids;
+    let process = &ids.description.processes[index as usize];
+    let program = process.program.as_ref().and_then(|name| world.files.programs.get(&name.value));
+    let reference = |id: Option<u32>, name: &Name| Some(Ref { id: id?, name: name.value.clone() });
     ResolvedProcess {
         id: index,
         name: process.name.value.clone(),
         program: process.program.as_ref().map(|name| name.value.clone()),
         parent: process.parent.as_ref().and_then(|name| reference(ids.process(name), name)),
         starts_at_boot: process.starts_at_boot(),
-        quota_frames: share.quota as u32,
-        need_frames: share.need,
+        quota_frames: allotment.quota as u32,
+        need_frames: allotment.need,
         entry: program.map_or(0, |program| program.entry),
         stack_top: if process.loaded_by_parent { 0 } else { STACK_TOP },
         argument: ENV_VADDR,
@@ -39,7 +38,7 @@ pub fn process(
         budget_ns: process.budget.as_ref().map_or(0, |budget| budget.value),
         fault_endpoint: process.fault_endpoint.as_ref().and_then(|name| reference(ids.endpoint(name), name)),
         threads: threads(ids, index, process),
-        segments: segments(ids, process, page, files, assets, payload),
+        segments,
         grants,
         environment: page.text().lines().map(str::to_string).collect(),
     }
@@ -61,33 +60,11 @@ fn threads(ids: &Ids, index: u32, process: &Process) -> Vec<Thread> {
         .collect()
 }
 
-fn segments(
-    ids: &Ids,
-    process: &Process,
-    page: &Environment,
-    files: &Files,
-    assets: &Assets,
-    payload: &mut Payload,
-) -> Vec<Segment> {
+/// The segments of `process`: program, stack, environment page, files. What they hold goes into `payload`.
+pub(super) fn segments(world: &World, process: &Process, page: &Environment, payload: &mut Payload) -> Vec<Segment> {
     let mut out = Vec::new();
-    if let Some((name, program)) = process.program.as_ref().and_then(|name| {
-        let program = files.programs.get(&name.value)?;
-        Some((&name.value, program))
-    }) {
-        for (index, segment) in program.segments.iter().enumerate() {
-            let what = format!("program {name}, segment {index}");
-            let contents = &segment.contents;
-            let image_offset = if contents.is_empty() { 0 } else { payload.place(&what, contents) };
-            out.push(Segment {
-                what,
-                vaddr: segment.vaddr,
-                memory_size: segment.memory_size,
-                image_offset,
-                image_size: contents.len() as u64,
-                prot: segment.prot,
-                copied: segment.copied,
-            });
-        }
+    if let Some(name) = &process.program {
+        out.extend(program(world, &name.value, payload));
     }
     if !process.loaded_by_parent {
         let size = pages(process.stack) * PAGE_SIZE;
@@ -105,14 +82,34 @@ fn segments(
     page_bytes.push(0);
     let what = format!("environment of {}", process.name.value);
     out.push(read_only(what, ENV_VADDR, &page_bytes, payload));
-    for file in mapped_files(ids.description, process, files, assets) {
-        let path = path_of(ids.description, assets, file.file);
-        let bytes = path.as_ref().and_then(|path| files.contents.get(path)).filter(|bytes| !bytes.is_empty());
+    let description = world.ids.description;
+    for file in mapped_files(description, process, world.files, world.assets) {
+        let path = path_of(description, world.assets, file.file);
+        let bytes = path.as_ref().and_then(|path| world.files.contents.get(path)).filter(|bytes| !bytes.is_empty());
         if let Some(bytes) = bytes {
             out.push(read_only(format!("file {}", file.file), file.vaddr, bytes, payload));
         }
     }
     out
+}
+
+fn program(world: &World, name: &str, payload: &mut Payload) -> Vec<Segment> {
+    let segments = world.files.programs.get(name).map_or(&[] as &[_], |program| &program.segments);
+    let place = |(index, segment): (usize, &crate::file::Segment)| {
+        let what = format!("program {name}, segment {index}");
+        let contents = &segment.contents;
+        let image_offset = if contents.is_empty() { 0 } else { payload.place(&what, contents) };
+        Segment {
+            what,
+            vaddr: segment.vaddr,
+            memory_size: segment.memory_size,
+            image_offset,
+            image_size: contents.len() as u64,
+            prot: segment.prot,
+            copied: segment.copied,
+        }
+    };
+    segments.iter().enumerate().map(place).collect()
 }
 
 /// The image's own frames, mapped read-only.
