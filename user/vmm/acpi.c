@@ -1,19 +1,23 @@
-/* RSDP, XSDT, FADT, FACS, DSDT. The FADT says: already in ACPI mode, no 8042, no VGA, reset by port 0xcf9, and no
- * power-management timer (the guest's clock is its TSC). There is no MADT, because there is no APIC. The DSDT holds
- * the one object that power-off needs. */
+/* RSDP, XSDT, FADT, MADT, FACS, DSDT. The FADT says: already in ACPI mode, no 8042, no VGA, reset by port 0xcf9, and no
+ * power-management timer (the guest's clock is its TSC). The MADT names one processor and no I/O APIC: interrupts
+ * of devices go through the 8259 pair. The DSDT holds the one object that power-off needs. */
 #include "acpi.h"
 
 #include "ashlar/string.h"
 #include "bytes.h"
+#include "lapic.h"
 
 #define RSDP 0x000u
 #define XSDT 0x040u
 #define FADT 0x080u
 #define FACS 0x1c0u
 #define DSDT 0x200u
+#define MADT 0x280u
 #define HEADER 36u
 #define FADT_LENGTH 244u             /* revision 3 */
 #define BOOT_NO_VGA 4u
+#define MADT_LENGTH 52u             /* one processor */
+#define MADT_HAS_8259 1u
 #define FLAG_WBINVD 1u
 #define FLAG_PROCESSOR_C1 4u
 #define FLAG_NO_POWER_BUTTON 0x10u
@@ -74,6 +78,16 @@ static void build_fadt(uint8_t *t)
     header(t, "FACP", FADT_LENGTH, 3);
 }
 
+static void build_madt(uint8_t *t)
+{
+    put(t + 36, LAPIC_ADDRESS, 4);
+    put(t + 40, MADT_HAS_8259, 4);
+    t[44] = 0;                       /* entry: local APIC, 8 bytes, processor 0, identifier 0, enabled */
+    t[45] = 8;
+    t[48] = 1;
+    header(t, "APIC", MADT_LENGTH, 3);
+}
+
 void acpi_build(uint8_t to[ACPI_SIZE])
 {
     /* Name (\_S5, Package () {5, 5, 0, 0}) */
@@ -91,9 +105,11 @@ void acpi_build(uint8_t to[ACPI_SIZE])
     checksum(rsdp, 36, 32);
 
     put(to + XSDT + HEADER, ACPI_BASE + FADT, 8);
-    header(to + XSDT, "XSDT", HEADER + 8, 1);
+    put(to + XSDT + HEADER + 8, ACPI_BASE + MADT, 8);
+    header(to + XSDT, "XSDT", HEADER + 16, 1);
 
     build_fadt(to + FADT);
+    build_madt(to + MADT);
 
     memcpy(to + FACS, "FACS", 4);
     put(to + FACS + 4, 64, 4);

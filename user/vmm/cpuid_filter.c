@@ -5,11 +5,14 @@
 #define BIT(n) (1u << (n))
 
 /* Leaf 1 ecx: SSE3 PCLMULQDQ SSSE3 CX16 SSE4.1 SSE4.2 MOVBE POPCNT AES RDRAND.
- * Hidden: MONITOR, VMX, FMA, PCID, x2APIC, TSC-deadline, XSAVE, OSXSAVE, AVX, F16C. */
+ * Hidden: MONITOR, VMX, FMA, PCID, x2APIC, XSAVE, OSXSAVE, AVX, F16C. */
 #define LEAF1_ECX (BIT(0) | BIT(1) | BIT(9) | BIT(13) | BIT(19) | BIT(20) | BIT(22) | BIT(23) | BIT(25) | BIT(30))
-#define LEAF1_ECX_HYPERVISOR BIT(31)
+/* The monitor emulates these, whatever the host has: TSC-deadline timer, "there is a hypervisor"; the local APIC. */
+#define LEAF1_ECX_EMULATED (BIT(24) | BIT(31))
+#define LEAF1_EDX_EMULATED BIT(9)
+#define LEAF6_EAX_TIMER_NEVER_STOPS BIT(2)
 /* Leaf 1 edx: FPU VME DE PSE TSC MSR PAE CX8 SEP PGE CMOV PAT PSE36 CLFSH MMX FXSR SSE SSE2.
- * Hidden: MCE, APIC, MTRR, MCA, and the multi-threading bit. */
+ * Hidden: MCE, MTRR, MCA, and the multi-threading bit. */
 #define LEAF1_EDX (BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5) | BIT(6) | BIT(8) | BIT(11) | BIT(13) | BIT(15) | \
                    BIT(16) | BIT(17) | BIT(19) | BIT(23) | BIT(24) | BIT(25) | BIT(26))
 /* Leaf 7 ebx: FSGSBASE BMI1 SMEP BMI2 ERMS RDSEED ADX SMAP CLFLUSHOPT SHA. Hidden: INVPCID, all of AVX. */
@@ -40,13 +43,15 @@ static struct cpuid_result basic(uint32_t leaf, uint32_t subleaf, struct cpuid_r
         return host;
     case 1:
         host.ebx = host.ebx & 0x0000ff00; /* CLFLUSH size; APIC 0, one logical processor */
-        host.ecx = (host.ecx & LEAF1_ECX) | LEAF1_ECX_HYPERVISOR;
-        host.edx &= LEAF1_EDX;
+        host.ecx = (host.ecx & LEAF1_ECX) | LEAF1_ECX_EMULATED;
+        host.edx = (host.edx & LEAF1_EDX) | LEAF1_EDX_EMULATED;
         return host;
     case 2:
     case 4: /* caches */
         host.eax &= ~0xffffc000u * (leaf == 4) | ~0u * (leaf == 2); /* one core, one thread share each */
         return host;
+    case 6:
+        return (struct cpuid_result){LEAF6_EAX_TIMER_NEVER_STOPS, 0, 0, 0};
     case 7:
         if (subleaf != 0) {
             return none;
@@ -67,7 +72,7 @@ static struct cpuid_result extended(uint32_t leaf, struct cpuid_result host)
     case 1:
         host.ebx = 0;
         host.ecx &= EXT1_ECX;
-        host.edx &= EXT1_EDX;
+        host.edx = (host.edx & EXT1_EDX) | LEAF1_EDX_EMULATED;
         return host;
     case 2:
     case 3:

@@ -19,8 +19,9 @@
 
 struct machine machine;
 
-void io_reset(uint64_t epoch)
+void io_reset(uint64_t epoch, uint64_t tsc_khz)
 {
+    lapic_init(&machine.lapic, tsc_khz);
     pic_init(&machine.pic);
     pit_init(&machine.pit);
     rtc_init(&machine.rtc, epoch);

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "lapic.h"
 #include "pic.h"
 #include "pit.h"
 #include "rtc.h"
@@ -15,6 +16,7 @@
 #define IO_REQUEST_POWER_OFF 2u
 
 struct machine {
+    struct lapic lapic;
     struct pic pic;
     struct pit pit;
     struct rtc rtc;
@@ -25,8 +27,8 @@ struct machine {
 
 extern struct machine machine;
 
-/* All devices as after power-on. `epoch`: seconds since 1970 at monitor time 0. */
-void io_reset(uint64_t epoch);
+/* All devices as after power-on. `epoch`: seconds since 1970 at monitor time 0; `tsc_khz`: rate of the TSC. */
+void io_reset(uint64_t epoch, uint64_t tsc_khz);
 /* Emulates the instruction of a VCPU_EXIT_IO. */
 void io_exit(void);
 /* One access; size 1, 2 or 4 bytes. Ports without a device read as all ones. */

@@ -35,10 +35,10 @@ static void add_parameter(const char *key, const char *value)
 
 /* What the monitor knows better than the guest can find out: the TSC's rate, that it can be trusted, and that its
  * devices need no pause between two accesses. */
-static void add_parameters(void)
+static void add_parameters(uint64_t tsc_khz)
 {
     char khz[24];
-    format(khz, sizeof khz, "%lu", clock_measure_khz());
+    format(khz, sizeof khz, "%lu", tsc_khz);
     add_parameter("tsc_early_khz=", khz);
     add_parameter("tsc=", "reliable");
     add_parameter("io_delay=", "none");
@@ -98,7 +98,8 @@ int main(void)
     if (code != 0) {
         return code;
     }
-    add_parameters();
+    uint64_t tsc_khz = clock_measure_khz();
+    add_parameters(tsc_khz);
     fault = loader_check(&request);  /* the command line has grown */
     if (fault != 0) {
         print("vmm: %s: the file \"kernel\" cannot be started: %s\n", config.name, fault);
@@ -109,7 +110,7 @@ int main(void)
         loader_place(&request, &start);
         vcpu_reset(start.entry, start.page_tables, start.gdt, start.zero_page);
         vcpu[VCPU_TSC_OFFSET] = 0ul - clock_tsc();
-        io_reset(config.epoch);
+        io_reset(config.epoch, tsc_khz);
         console_start(config.console, config.input);
         struct run_end end = run_guest(config.vm, config.input);
         console_drain();

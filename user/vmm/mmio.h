@@ -1,5 +1,5 @@
-/* Accesses to guest-physical addresses without memory. There are no memory-mapped devices: reads give all ones,
- * writes are lost, as on a PC's empty bus. */
+/* Accesses to guest-physical addresses without memory: the local interrupt controller, and the empty bus, where reads
+ * give all ones and writes are lost. */
 #ifndef VMM_MMIO_H
 #define VMM_MMIO_H
 

@@ -2,9 +2,12 @@
 #include "msr.h"
 
 #include "clock.h"
+#include "io.h"
 #include "vcpu.h"
 
 #define MSR_TSC 0x10u
+#define MSR_APIC_BASE 0x1bu
+#define MSR_TSC_DEADLINE 0x6e0u
 #define MSR_EFER 0xc0000080u
 #define MSR_FS_BASE 0xc0000100u
 #define MSR_GS_BASE 0xc0000101u
@@ -106,6 +109,10 @@ void msr_read_exit(void)
         value = clock_tsc() + vcpu[VCPU_TSC_OFFSET];
     } else if (msr == MSR_HWCR) {
         value = HWCR_TSC_AT_P0;
+    } else if (msr == MSR_APIC_BASE) {
+        value = machine.lapic.base;
+    } else if (msr == MSR_TSC_DEADLINE) {
+        value = machine.lapic.deadline;
     } else if (is_inert(msr) == 0) {
         vcpu_raise_gp();
         return;
@@ -119,6 +126,11 @@ void msr_write_exit(void)
 {
     uint32_t msr = (uint32_t)vcpu_reg(RCX);
     uint64_t value = (uint32_t)vcpu_reg(RAX) | vcpu_reg(RDX) << 32;
+    if (msr == MSR_TSC_DEADLINE) { /* first: every tick comes here */
+        lapic_set_deadline(&machine.lapic, value, clock_tsc() + vcpu[VCPU_TSC_OFFSET], clock_now());
+        vcpu_skip(2);
+        return;
+    }
     uint32_t word = page_word(msr);
     if (msr == MSR_EFER) {
         /* LMA follows the processor's mode, LME can't change while paging is on. */
@@ -134,6 +146,11 @@ void msr_write_exit(void)
         vcpu[VCPU_CHANGED] |= changed_group(word);
     } else if (msr == MSR_TSC) {
         vcpu[VCPU_TSC_OFFSET] = value - clock_tsc();
+    } else if (msr == MSR_APIC_BASE) {
+        if (lapic_set_base(&machine.lapic, value) == 0) {
+            vcpu_raise_gp();
+            return;
+        }
     } else if (msr != MSR_HWCR && is_inert(msr) == 0) {
         vcpu_raise_gp();
         return;

@@ -17,31 +17,45 @@ static struct run_end fault(const char *why)
     return (struct run_end){RUN_FAULT, why};
 }
 
-/* Puts the interrupt controller's request into the vcpu page if the guest can take it now, else asks for an exit as
- * soon as it can. */
+/* Does an interrupt wait that the guest's controllers would deliver? */
+static inline uint32_t interrupt_waits(void)
+{
+    return machine.lapic.output != 0 || (machine.pic.output != 0 && lapic_passes_pic(&machine.lapic));
+}
+
+/* Puts the controllers' request into the vcpu page if the guest can take it now, else asks for an exit as soon as it
+ * can. The 8259 pair goes first: its requests are not ranked among the local controller's. */
 static void offer_interrupt(void)
 {
     uint64_t control = 0;
-    if (machine.pic.output != 0) {
+    if (interrupt_waits()) {
         if ((vcpu[VCPU_INJECT] & INJECT_VALID) == 0 && (vcpu[VCPU_RFLAGS] & RFLAGS_IF) != 0 &&
             vcpu[VCPU_INTERRUPT_SHADOW] == 0) {
-            vcpu[VCPU_INJECT] = pic_acknowledge(&machine.pic) | INJECT_EXTERNAL | INJECT_VALID;
+            uint32_t vector = machine.lapic.output;
+            if (machine.pic.output != 0 && lapic_passes_pic(&machine.lapic)) {
+                vector = pic_acknowledge(&machine.pic);
+            } else {
+                lapic_acknowledge(&machine.lapic);
+            }
+            vcpu[VCPU_INJECT] = vector | INJECT_EXTERNAL | INJECT_VALID;
         }
-        control = machine.pic.output != 0 ? VCPU_CONTROL_INTERRUPT_WINDOW : 0;
+        control = interrupt_waits() ? VCPU_CONTROL_INTERRUPT_WINDOW : 0;
     }
     vcpu[VCPU_CONTROL] = control;
 }
 
 static uint64_t next_deadline(void)
 {
-    uint64_t flush = console_deadline();
-    return flush < machine.pit.next ? flush : machine.pit.next;
+    uint64_t next = console_deadline();
+    next = machine.pit.next < next ? machine.pit.next : next;
+    return machine.lapic.next < next ? machine.lapic.next : next;
 }
 
-/* A deadline has passed: the timer's edge, output that has waited long enough. */
+/* A deadline has passed: a timer's edge, output that has waited long enough. */
 static void handle_time(void)
 {
     uint64_t now = clock_now();
+    lapic_expire(&machine.lapic, now);
     if (pit_expire(&machine.pit, now)) {
         pic_pulse(&machine.pic, 0);
     }
@@ -55,10 +69,10 @@ static struct run_end halt(uint32_t input)
 {
     vcpu_skip(1);
     console_flush(1, clock_now());
-    if (machine.pic.output == 0 && (vcpu[VCPU_RFLAGS] & RFLAGS_IF) == 0) {
+    if (interrupt_waits() == 0 && (vcpu[VCPU_RFLAGS] & RFLAGS_IF) == 0) {
         return (struct run_end){RUN_HALTED, 0};
     }
-    while (machine.pic.output == 0) {
+    while (interrupt_waits() == 0) {
         uint64_t deadline = next_deadline(), bits = 0;
         uint32_t status;
         if (input == NO_SLOT) {

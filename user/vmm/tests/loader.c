@@ -85,7 +85,8 @@ static void test_good(uint8_t *memory)
     const uint8_t *tables[4] = {memory + get(rsdp + 24, 8), 0, 0, 0};
     tables[1] = memory + get(tables[0] + 36, 8);
     tables[2] = memory + get(tables[1] + 140, 8);
-    for (unsigned i = 0; i < 3; i++) {
+    tables[3] = memory + get(tables[0] + 44, 8);
+    for (unsigned i = 0; i < 4; i++) {
         uint8_t sum = 0;
         for (uint64_t k = 0; k < get(tables[i] + 4, 4); k++) {
             sum = (uint8_t)(sum + tables[i][k]);
@@ -93,6 +94,7 @@ static void test_good(uint8_t *memory)
         CHECK(sum == 0);
     }
     CHECK(memcmp(tables[0], "XSDT", 4) == 0 && memcmp(tables[1], "FACP", 4) == 0 && memcmp(tables[2], "DSDT", 4) == 0);
+    CHECK(memcmp(tables[3], "APIC", 4) == 0);
 }
 
 int main(void)

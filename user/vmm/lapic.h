@@ -1,0 +1,47 @@
+/* The local interrupt controller (xAPIC, registers in memory), mainly for its timer: with the TSC-deadline mode a guest
+ * pays two exits a tick, one to arm and one to acknowledge, where PIT and PIC take six. The 8259 pair comes in through
+ * input LINT0, as on a PC without an I/O APIC ("virtual wire").
+ * Pure state: the caller passes the time. */
+#ifndef VMM_LAPIC_H
+#define VMM_LAPIC_H
+
+#include <stdint.h>
+
+#define LAPIC_ADDRESS 0xfee00000ul
+#define LAPIC_SIZE 0x1000ul
+#define LAPIC_NEVER (~0ul)
+#define LAPIC_NUM_LVT 6u
+
+struct lapic {
+    uint64_t base;                   /* the base-address register: enabled, bootstrap processor */
+    uint32_t task_priority;
+    uint32_t spurious;               /* spurious vector; bit 8: software enable */
+    uint32_t logical_destination, destination_format;
+    uint32_t command_low, command_high;
+    uint32_t lvt[LAPIC_NUM_LVT];     /* timer, thermal, performance, LINT0, LINT1, error */
+    uint32_t initial_count, divide;
+    uint64_t tsc_khz;
+    uint64_t deadline;               /* guest TSC; 0: not armed */
+    uint64_t start;                  /* ns when the counter was loaded */
+    uint64_t next;                   /* ns of the timer's next expiry, or LAPIC_NEVER */
+    uint64_t irr[4], isr[4];         /* requested and in service, a bit a vector */
+    uint32_t output;                 /* vector to deliver now, or 0 */
+};
+
+/* `tsc_khz`: rate of the guest's TSC. */
+void lapic_init(struct lapic *lapic, uint64_t tsc_khz);
+/* Register at `offset` bytes, 32 bits wide. `now` in ns. */
+uint32_t lapic_read(struct lapic *lapic, uint32_t offset, uint64_t now);
+void lapic_write(struct lapic *lapic, uint32_t offset, uint32_t value, uint64_t now);
+/* The TSC-deadline register; `tsc` is the guest's TSC at `now`. */
+void lapic_set_deadline(struct lapic *lapic, uint64_t deadline, uint64_t tsc, uint64_t now);
+/* The base-address register. Returns 0 if the value is refused. */
+uint32_t lapic_set_base(struct lapic *lapic, uint64_t value);
+/* Lets the timer expire if it is time. */
+void lapic_expire(struct lapic *lapic, uint64_t now);
+/* The CPU takes the interrupt `output`. */
+void lapic_acknowledge(struct lapic *lapic);
+/* 1 if the 8259 pair's request reaches the CPU. */
+uint32_t lapic_passes_pic(const struct lapic *lapic);
+
+#endif
