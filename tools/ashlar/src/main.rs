@@ -4,6 +4,7 @@
 //! Does not know: descriptions (crate `system`), guest files and boot media (crate `image`), the C subset (`c2coq`).
 
 mod build;
+mod cases;
 mod cli;
 mod console;
 mod emulator;

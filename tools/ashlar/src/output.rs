@@ -20,6 +20,11 @@ impl Output {
         Output { format, verbose, quiet }
     }
 
+    /// The same without progress, for work inside a step that shows its own.
+    pub fn only_failures(&self) -> Output {
+        Output { format: self.format, verbose: self.verbose, quiet: self.verbose == 0 }
+    }
+
     pub fn is_json(&self) -> bool {
         self.format == Format::Json
     }

@@ -4,6 +4,7 @@
 //! Makefiles (the kernel's also checks the C subset and the layer order) and the crates `image` and `system`.
 
 pub mod guest;
+pub mod machine;
 pub mod make;
 
 use crate::cli::KernelOptions;

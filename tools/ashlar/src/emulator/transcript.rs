@@ -77,6 +77,11 @@ impl Transcript {
         found.map(|found| found.1)
     }
 
+    /// A match anywhere in all that is kept, without consuming.
+    pub fn find_anywhere(&self, regex: &Regex) -> Option<Found> {
+        self.search(regex, 0).map(|found| found.1)
+    }
+
     fn search(&self, regex: &Regex, from: usize) -> Option<(usize, Found)> {
         // Behind a match in the middle of a line the line is still the same one: `^` must not match there.
         let captures = regex.captures_at(&self.text, from)?;
@@ -106,6 +111,7 @@ impl Transcript {
     }
 
     /// Every line so far, an unfinished one included.
+    #[cfg(test)]
     pub fn lines(&self) -> Vec<String> {
         self.last_lines(usize::MAX)
     }

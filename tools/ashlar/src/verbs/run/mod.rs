@@ -3,11 +3,11 @@
 mod awaited;
 mod interactive;
 
+use crate::build::machine::MachineOptions;
 use crate::build::{build_system, Built, STEPS};
 use crate::cli::RunOptions;
 use crate::console::view::Style;
 use crate::console::{terminal, View};
-use crate::emulator::command::Settings;
 use crate::emulator::{CommandLine, End, Event, Session};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -39,7 +39,14 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
     let description = project.description(&options.system)?;
     let built = build_system(&description, &options.kernel, project, output, &output.progress(STEPS))?;
     let mut awaited = Awaited::new(options, &built.system)?;
-    let command = command_line(options, &built)?;
+    let machine = MachineOptions {
+        cpus: options.cpus,
+        icount: options.icount,
+        gdb: options.gdb,
+        iso: options.iso.clone(),
+        ..MachineOptions::default()
+    };
+    let command = machine.command_line(&built)?;
     // The exact line is part of what a run shows; for a program it is in the result.
     eprintln!("{command}");
     if options.gdb {
@@ -49,32 +56,6 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
         Session::start(&command).map_err(|error| Failure::unable(error.to_string(), "run ./ashlar doctor"))?;
     let over = converse(options, output, &built, &mut awaited, &mut session)?;
     report(output, &built, &awaited, over, &mut session, &command)
-}
-
-/// The emulator's command for this run.
-fn command_line(options: &RunOptions, built: &Built) -> Result<CommandLine, Failure> {
-    let system = &built.system;
-    let emulator = system.emulator.as_ref().ok_or_else(|| {
-        let message = format!("the machine {} has no [emulator], so it cannot be run here", system.machine);
-        Failure::unable(message, "add the table, or make an image for the real machine with `ashlar image`")
-    })?;
-    let settings = Settings {
-        kernel: &built.kernel,
-        image: &built.image,
-        cpus: options.cpus.unwrap_or(system.cpus),
-        memory_mib: system.machine_memory >> 20,
-    };
-    let mut command = CommandLine::from_template(emulator, &settings);
-    if options.icount {
-        command = command.with(["-icount", "shift=0,sleep=off"]);
-    }
-    if options.gdb {
-        command = command.with(["-s", "-S"]);
-    }
-    if let Some(iso) = &options.iso {
-        command = command.booting_iso(iso);
-    }
-    Ok(command)
 }
 
 /// Lets the machine run until something ends the run. The terminal is as before when this returns.

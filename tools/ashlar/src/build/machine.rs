@@ -1,0 +1,54 @@
+//! The emulated machine that a system that has been built runs on.
+
+use super::Built;
+use crate::emulator::command::Settings;
+use crate::emulator::CommandLine;
+use crate::failure::Failure;
+use std::path::PathBuf;
+
+/// What can be different from one run to the next.
+#[derive(Debug, Clone, Default)]
+pub struct MachineOptions {
+    /// CPUs; otherwise as many as the system needs.
+    pub cpus: Option<u32>,
+    /// MiB of memory; otherwise what the machine's description says.
+    pub memory: Option<u64>,
+    /// Time advances by 1 ns an instruction.
+    pub icount: bool,
+    /// Wait for gdb before the first instruction.
+    pub gdb: bool,
+    /// Boot this disc image instead of kernel and system image.
+    pub iso: Option<PathBuf>,
+    /// Further arguments for the emulator.
+    pub extra: Vec<String>,
+}
+
+impl MachineOptions {
+    /// The emulator's command line for `built`.
+    pub fn command_line(&self, built: &Built) -> Result<CommandLine, Failure> {
+        let system = &built.system;
+        let emulator = system.emulator.as_ref().ok_or_else(|| {
+            let message = format!("the machine {} has no [emulator], so it cannot be run here", system.machine);
+            Failure::unable(message, "add the table, or make an image for the real machine with `ashlar image`")
+        })?;
+        let settings = Settings {
+            kernel: &built.kernel,
+            image: &built.image,
+            cpus: self.cpus.unwrap_or(system.cpus),
+            memory_mib: self.memory.unwrap_or(system.machine_memory >> 20),
+        };
+        let mut command = CommandLine::from_template(emulator, &settings);
+        if self.icount {
+            // Counting needs all CPUs in one thread, whatever the machine's description says.
+            command = command.with(["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]);
+        }
+        if self.gdb {
+            command = command.with(["-s", "-S"]);
+        }
+        if let Some(iso) = &self.iso {
+            command = command.booting_iso(iso);
+        }
+        command.arguments.extend(self.extra.iter().cloned());
+        Ok(command)
+    }
+}

@@ -1,0 +1,90 @@
+//! The tests that `ashlar test` runs.
+//!
+//! Two kinds: commands that test sources on this machine, and cases that boot a system and follow a script. A case is a
+//! file of `tests/cases/`; `case` says what may stand in it.
+//! Does not know: how results are shown (`verbs::test`).
+
+mod case;
+mod damage;
+mod host;
+mod play;
+
+use crate::cli::Lock;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::{stems, Project};
+pub use case::Case;
+
+/// What became of a test.
+#[derive(Debug)]
+pub enum Outcome {
+    Passed,
+    /// Why, and what was seen last.
+    Failed(String),
+    /// Why it could not run here.
+    Skipped(String),
+}
+
+/// One test.
+#[derive(Debug)]
+pub struct Test {
+    pub name: String,
+    pub about: String,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Host(host::HostTest),
+    /// A case with the CPUs and locks of this run of it.
+    Case(Box<Case>, Option<u32>, Lock),
+}
+
+/// Every test, the quick ones first.
+pub fn all(project: &Project) -> Result<Vec<Test>, Failure> {
+    let mut tests: Vec<Test> = host::all()
+        .into_iter()
+        .map(|test| Test { name: test.name.to_string(), about: test.about.to_string(), kind: Kind::Host(test) })
+        .collect();
+    let folder = project.root().join("tests/cases");
+    for name in stems(&folder, "toml") {
+        let case = Case::read(&folder.join(format!("{name}.toml")))?;
+        tests.extend(variants(&name, case));
+    }
+    Ok(tests)
+}
+
+/// A case with lists of CPUs or locks is a test for each combination.
+fn variants(name: &str, case: Case) -> Vec<Test> {
+    let cpus: Vec<Option<u32>> =
+        if case.cpus.is_empty() { vec![None] } else { case.cpus.iter().copied().map(Some).collect() };
+    let locks = if case.locks.is_empty() { vec![Lock::default()] } else { case.locks.clone() };
+    let mut tests = Vec::new();
+    for &count in &cpus {
+        for &lock in &locks {
+            let mut full = name.to_string();
+            if let (Some(count), true) = (count, cpus.len() > 1) {
+                full += &format!("-smp{count}");
+            }
+            if locks.len() > 1 {
+                full += &format!("-{}", lock.word());
+            }
+            tests.push(Test {
+                name: full,
+                about: case.about.clone(),
+                kind: Kind::Case(Box::new(case.clone()), count, lock),
+            });
+        }
+    }
+    tests
+}
+
+impl Test {
+    /// Runs the test. With `show` its consoles appear on standard error.
+    pub fn run(&self, project: &Project, output: &Output, show: bool) -> Outcome {
+        match &self.kind {
+            Kind::Host(test) => test.run(project, output),
+            Kind::Case(case, cpus, lock) => play::play(case, &self.name, *cpus, *lock, project, output, show),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Playing a case: boot, follow the steps, watch for what must not appear.
+
+use super::case::{Boot, Case, DamagedFile, Step};
+use super::{damage, Outcome};
+use crate::build::machine::MachineOptions;
+use crate::build::{build_system, Built, STEPS};
+use crate::cli::{KernelOptions, Lock};
+use crate::console::view::Style;
+use crate::console::View;
+use crate::emulator::session::WaitError;
+use crate::emulator::transcript::line_regex;
+use crate::emulator::{CommandLine, End, Session};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::Project;
+use regex::bytes::Regex;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Lines of each console shown when a case fails.
+const LAST_LINES: usize = 12;
+
+/// Plays `case` as the test called `name`.
+pub fn play(
+    case: &Case,
+    name: &str,
+    cpus: Option<u32>,
+    lock: Lock,
+    project: &Project,
+    output: &Output,
+    show: bool,
+) -> Outcome {
+    match prepare(case, name, cpus, lock, project, output) {
+        Err(Failure::Unable { message, remedy }) if remedy == SKIP => Outcome::Skipped(message),
+        Err(failure) => Outcome::Failed(failure.to_string()),
+        Ok((built, command)) => follow(case, &built, &command, output, show),
+    }
+}
+
+/// Marks a failure that means "not on this machine".
+const SKIP: &str = "skip";
+
+fn prepare(
+    case: &Case,
+    name: &str,
+    cpus: Option<u32>,
+    lock: Lock,
+    project: &Project,
+    output: &Output,
+) -> Result<(Built, CommandLine), Failure> {
+    let description = description(case, project)?;
+    let quiet = output.only_failures();
+    let progress = quiet.progress(STEPS);
+    let kernel = KernelOptions { lock, debug: case.debug };
+    let mut built = build_system(&description, &kernel, project, &quiet, &progress)?;
+    let folder = project.build().join("tests").join(name);
+    spoil(case, &mut built, &folder)?;
+    let mut options = MachineOptions {
+        cpus,
+        memory: case.memory,
+        icount: case.icount,
+        extra: case.emulator.clone(),
+        ..Default::default()
+    };
+    if let Some(boot) = case.boot {
+        let iso = folder.join("ashlar.iso");
+        make_folder(&folder)?;
+        image::write_iso(&built.kernel, &built.image, &folder.join("iso"), &iso)
+            .map_err(|error| Failure::unable(error.to_string(), error.remedy()))?;
+        options.iso = Some(iso);
+        options.extra.extend(firmware(boot)?);
+    }
+    let command = options.command_line(&built)?;
+    Ok((built, command))
+}
+
+fn description(case: &Case, project: &Project) -> Result<PathBuf, Failure> {
+    if case.system.contains('/') || case.system.ends_with(".toml") {
+        Ok(case.folder.join(&case.system))
+    } else {
+        project.description(&case.system)
+    }
+}
+
+fn firmware(boot: Boot) -> Result<Vec<String>, Failure> {
+    const UEFI: &str = "/usr/share/ovmf/OVMF.fd";
+    match boot {
+        Boot::Bios => Ok(Vec::new()),
+        Boot::Uefi if Path::new(UEFI).exists() => Ok(vec!["-bios".into(), UEFI.into()]),
+        Boot::Uefi => Err(Failure::unable(format!("{UEFI} is missing (package ovmf)"), SKIP)),
+    }
+}
+
+fn make_folder(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::unable(format!("{} cannot be made: {error}", folder.display()), "check permissions"))
+}
+
+/// Replaces the files to be damaged by damaged copies.
+fn spoil(case: &Case, built: &mut Built, folder: &Path) -> Result<(), Failure> {
+    for one in &case.damage {
+        make_folder(folder)?;
+        let (path, name) = match one.file {
+            DamagedFile::Image => (&mut built.image, "system.img"),
+            DamagedFile::Kernel => (&mut built.kernel, "ashlar.elf"),
+        };
+        let io = |error: std::io::Error| Failure::unable(error.to_string(), "check permissions and free space");
+        let mut bytes = std::fs::read(&path).map_err(io)?;
+        damage::apply(one, &mut bytes).map_err(|text| Failure::unable(format!("damage: {text}"), "mend the case"))?;
+        let copy = folder.join(name);
+        std::fs::write(&copy, bytes).map_err(io)?;
+        *path = copy;
+    }
+    Ok(())
+}
+
+/// What must not appear: console, expression.
+type Forbidden = Vec<(usize, Regex)>;
+
+fn follow(case: &Case, built: &Built, command: &CommandLine, output: &Output, show: bool) -> Outcome {
+    output.detail(&format!("+ {command}"));
+    let mut session = match Session::start(command) {
+        Ok(session) => session,
+        Err(error) => return Outcome::Failed(error.to_string()),
+    };
+    let names: Vec<String> = built.system.consoles.iter().map(|console| console.name.clone()).collect();
+    if show {
+        let mut view = View::new(std::io::stderr(), &names, Style::PLAIN);
+        session.observe(Box::new(move |console, bytes| view.feed(console, bytes)));
+    }
+    let deadline = Instant::now() + Duration::from_secs(case.timeout);
+    let result = forbidden(case, built).and_then(|forbidden| {
+        case.steps.iter().enumerate().try_for_each(|(index, step)| {
+            take(step, built, &mut session, deadline).map_err(|text| format!("step {}: {text}", index + 1))?;
+            watch(&forbidden, &mut session, &names)
+        })
+    });
+    let Err(why) = result else { return Outcome::Passed };
+    let complaints = session.finish();
+    let mut text = why;
+    for (index, name) in names.iter().enumerate() {
+        text += &format!("\n--- last lines of {name}");
+        for line in session.transcript(index).last_lines(LAST_LINES) {
+            text += &format!("\n{line}");
+        }
+    }
+    if !complaints.trim().is_empty() {
+        text += &format!("\n--- the emulator says\n{}", complaints.trim());
+    }
+    Outcome::Failed(format!("{text}\n--- emulator\n{command}"))
+}
+
+fn forbidden(case: &Case, built: &Built) -> Result<Forbidden, String> {
+    let one = |(console, pattern): (&String, &String)| Ok((number_of(console, built)?, compile(pattern)?));
+    case.forbid.iter().map(one).collect()
+}
+
+fn watch(forbidden: &Forbidden, session: &mut Session<'_>, names: &[String]) -> Result<(), String> {
+    for (console, regex) in forbidden {
+        if let Some(found) = session.transcript(*console).find_anywhere(regex) {
+            return Err(format!("{} said what it must not: {}", names[*console], found.line));
+        }
+    }
+    Ok(())
+}
+
+fn number_of(console: &str, built: &Built) -> Result<usize, String> {
+    let place = built.system.consoles.iter().position(|known| known.name == console);
+    place.ok_or_else(|| format!("the system has no console {console}"))
+}
+
+fn compile(pattern: &str) -> Result<Regex, String> {
+    line_regex(pattern).map_err(|error| error.to_string())
+}
+
+/// Takes one step.
+fn take(step: &Step, built: &Built, session: &mut Session<'_>, deadline: Instant) -> Result<(), String> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if step.up {
+        return all_up(built, session, deadline);
+    }
+    if let Some(code) = step.end {
+        let end = session.wait_end(left).map_err(|_| format!("the system has not ended itself with code {code}"))?;
+        // The debug-exit device turns code N into status 2N+1.
+        return match end {
+            End::Exit(status) if status == 2 * code + 1 || (status == 0 && code == 0) => Ok(()),
+            other => Err(format!("the emulator ended with {other}, not the system with code {code}")),
+        };
+    }
+    let name = step.console.as_deref().unwrap_or_default();
+    let console = number_of(name, built)?;
+    if let Some(pattern) = &step.wait {
+        return wait(session, console, name, pattern, left);
+    }
+    if let Some(text) = &step.send {
+        session.send(console, text.as_bytes());
+    }
+    if let (Some(pattern), Some(seconds)) = (&step.quiet, step.seconds) {
+        return match session.wait_for(console, &compile(pattern)?, Duration::from_secs(seconds)) {
+            Err(WaitError::Timeout) => Ok(()),
+            Err(ended) => Err(format!("while {name} was watched, {ended}")),
+            Ok(found) => Err(format!("{name} said: {}", found.line)),
+        };
+    }
+    Ok(())
+}
+
+fn wait(session: &mut Session<'_>, console: usize, name: &str, pattern: &str, left: Duration) -> Result<(), String> {
+    match session.wait_for(console, &compile(pattern)?, left) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{name} has not said /{pattern}/: {error}")),
+    }
+}
+
+fn all_up(built: &Built, session: &mut Session<'_>, deadline: Instant) -> Result<(), String> {
+    let mut any = false;
+    for (index, console) in built.system.consoles.iter().enumerate() {
+        if let Some(pattern) = &console.up {
+            any = true;
+            wait(session, index, &console.name, pattern, deadline.saturating_duration_since(Instant::now()))?;
+        }
+    }
+    if any {
+        Ok(())
+    } else {
+        Err("the description gives no console an `up`".into())
+    }
+}
