@@ -1,8 +1,9 @@
 /* Starts its children, and ends and restarts them at random moments as often as it is told. After each end it checks that
  * everything came back: the quota in use is what it was without that child, and, in a debug build, that the kernel's
  * own tables are sound.
+ * Afterwards, or at once if it is to end none, it obeys its console: `kill NAME`, `start NAME`.
  * Arguments: `children`, names separated by spaces; `kills` (default 0); `seed` (default 1); `pause_us`, the longest
- * time between two kills (default 20000). With no kills it waits for ever. */
+ * time between two kills (default 20000). Console input must signal notification `input`. */
 #include "random.h"
 
 #include "ashlar/env.h"
@@ -64,8 +65,8 @@ static void await_end(const struct child *c)
     }
 }
 
-/* Ends one child, checks that all came back, and starts it anew. */
-static void kill_and_restart(struct child *c, uint64_t number)
+/* Ends one child and checks that all came back. */
+static void end(const struct child *c)
 {
     uint64_t before = frames_in_use();
     uint64_t state = 0;
@@ -82,13 +83,12 @@ static void kill_and_restart(struct child *c, uint64_t number)
     await_end(c);
     uint64_t after = frames_in_use();
     if (after != expected) {
-        panic("kill %lu of %s: %lu frames in use afterwards, expected %lu\n", number, c->name, after, expected);
+        panic("end of %s: %lu frames in use afterwards, expected %lu\n", c->name, after, expected);
     }
     status = sys_check(&broken);
     if (status == STATUS_OK && broken != 0) {
-        panic("kill %lu of %s: the kernel's invariant %lu is broken\n", number, c->name, broken);
+        panic("end of %s: the kernel's invariant %lu is broken\n", c->name, broken);
     }
-    start(c);
 }
 
 /* Fills the table from the argument's names. */
@@ -122,6 +122,53 @@ static void find_children(void)
     }
 }
 
+static void obey(const char *line)
+{
+    for (uint32_t i = 0; i < num_children; i++) {
+        if (strncmp(line, "kill ", 5) == 0 && strcmp(line + 5, child[i].name) == 0) {
+            end(&child[i]);
+            print("KILLED %s, everything returned\n", child[i].name);
+            return;
+        }
+        if (strncmp(line, "start ", 6) == 0 && strcmp(line + 6, child[i].name) == 0) {
+            start(&child[i]);
+            print("STARTED %s\n", child[i].name);
+            return;
+        }
+    }
+    print("not understood: %s; say `kill NAME` or `start NAME` with the name of a child\n", line);
+}
+
+static void obey_console(void)
+{
+    static char line[NAME_BYTES + 8];
+    uint32_t console = env_slot_of_kind("console");
+    uint32_t input = env_slot("notification.input");
+    uint32_t length = 0;
+    char text[64];
+
+    for (;;) {
+        uint64_t bits = 0;
+        size_t bytes = console_read(console, text);
+        if (bytes == 0) {
+            uint32_t status = sys_wait(input, DEADLINE_NEVER, &bits);
+            if (status != STATUS_OK) {
+                panic("waiting for input: error %u\n", status);
+            }
+        }
+        for (size_t i = 0; i < bytes; i++) {
+            if (text[i] == '\n' || text[i] == '\r') {
+                line[length] = 0;
+                length = 0;
+                obey(line);
+            } else if (length < sizeof line - 1) {
+                line[length] = text[i];
+                length++;
+            }
+        }
+    }
+}
+
 int main(void)
 {
     struct random random = {env_arg_u64("seed", 1)};
@@ -138,13 +185,12 @@ int main(void)
     for (uint64_t number = 1; number <= kills; number++) {
         struct child *c = &child[random_next(&random) % num_children];
         sys_sleep(sys_clock() + random_next(&random) % pause);
-        kill_and_restart(c, number);
+        end(c);
+        start(c);
         print("KILL %lu: %s ended, everything returned, started again\n", number, c->name);
     }
     if (kills != 0) {
         print("KILL-TEST passed %lu\n", kills);
     }
-    for (;;) {
-        sys_sleep(DEADLINE_NEVER);
-    }
+    obey_console();
 }
