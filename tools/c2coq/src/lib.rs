@@ -7,6 +7,7 @@
 //! Does not know: what the C means (that is the proofs' part), nor how it is compiled.
 
 pub mod ast;
+pub mod book;
 mod check;
 mod conditional;
 pub mod fault;
