@@ -139,7 +139,7 @@ static void obey(const char *line)
     print("not understood: %s; say `kill NAME` or `start NAME` with the name of a child\n", line);
 }
 
-static void obey_console(void)
+static _Noreturn void obey_console(void)
 {
     static char line[NAME_BYTES + 8];
     uint32_t console = env_slot_of_kind("console");
