@@ -1,0 +1,147 @@
+/* Shoot-down on real CPUs with translation buffers that forget nothing by themselves: after tlb_invalidate no CPU reaches
+ * the frame any more. */
+#include <sched.h>
+
+#include "abi.h"
+#include "arch.h"
+#include "container.h"
+#include "frame.h"
+#include "hosted.h"
+#include "pagemap.h"
+#include "spinlock.h"
+#include "test.h"
+#include "tlb.h"
+
+#define NUM_TEST_CPU 4u
+#define ROUNDS 300u
+#define P 1u
+#define SHARED 0x400000ul
+#define OWN 0x500000ul
+
+static uint32_t expected;       /* frame at SHARED in this round, or NONE */
+static uint32_t round_number;   /* readers follow it */
+static uint32_t arrived;
+static uint32_t stop;
+
+static void serve(void)
+{
+    if (arch_interrupt_poll() == VECTOR_TLB) {
+        spinlock_kernel_enter();
+        tlb_service();
+        spinlock_kernel_exit();
+    }
+}
+
+/* All CPUs but 0 use the page in each round, so that every one of them keeps its translation. */
+static void reader(void)
+{
+    uint32_t seen = 0;
+
+    while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+        uint32_t now = __atomic_load_n(&round_number, __ATOMIC_ACQUIRE);
+        if (now != seen) {
+            seen = now;
+            CHECK_EQUAL(hosted_reach(SHARED, 0), __atomic_load_n(&expected, __ATOMIC_RELAXED));
+            __atomic_fetch_add(&arrived, 1, __ATOMIC_RELEASE);
+        }
+        serve();
+        sched_yield();
+    }
+}
+
+static void next_round(uint32_t frame)
+{
+    __atomic_store_n(&expected, frame, __ATOMIC_RELAXED);
+    __atomic_store_n(&arrived, 0, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&round_number, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) < NUM_TEST_CPU - 1) {
+        serve();
+        sched_yield();
+    }
+}
+
+static void writer(void)
+{
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        spinlock_kernel_enter();
+        uint32_t frame = frame_alloc(P);
+        CHECK_EQUAL(pagemap_map(P, SHARED, frame, PROT_READ, PAGEMAP_OWNED), STATUS_OK);
+        spinlock_kernel_exit();
+        next_round(frame);
+        spinlock_kernel_enter();
+        CHECK(pagemap_unmap(P, SHARED) != 0);
+        tlb_invalidate(P, SHARED);
+        frame_remove_owner(frame, P);
+        spinlock_kernel_exit();
+        next_round(NONE);
+        /* They have kept "nothing there"; a processor would not. */
+        spinlock_kernel_enter();
+        tlb_invalidate(P, SHARED);
+        spinlock_kernel_exit();
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+}
+
+static void one_writes(uint32_t cpu)
+{
+    pagemap_load(P);
+    if (cpu == 0) {
+        writer();
+    } else {
+        reader();
+    }
+}
+
+/* All CPUs invalidate at once: each answers the others while it waits, so nobody waits for ever. */
+static uint32_t finished;
+
+static void all_write(uint32_t cpu)
+{
+    uint64_t vaddr = OWN + cpu * 0x1000ul;
+
+    pagemap_load(P);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        spinlock_kernel_enter();
+        uint32_t frame = frame_alloc(P);
+        CHECK_EQUAL(pagemap_map(P, vaddr, frame, PROT_READ | PROT_WRITE, PAGEMAP_OWNED), STATUS_OK);
+        spinlock_kernel_exit();
+        CHECK_EQUAL(hosted_reach(vaddr, 1), frame);
+        spinlock_kernel_enter();
+        pagemap_unmap(P, vaddr);
+        tlb_invalidate(P, vaddr);
+        frame_remove_owner(frame, P);
+        spinlock_kernel_exit();
+        CHECK_EQUAL(hosted_reach(vaddr, 0), NONE);
+        arch_tlb_invalidate_page(vaddr);
+    }
+    __atomic_fetch_add(&finished, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE) < NUM_TEST_CPU) {
+        serve();
+        sched_yield();
+    }
+}
+
+int main(void)
+{
+    hosted_reset(NUM_TEST_CPU);
+    container_init(1000);
+    container_split(CONTAINER_ROOT, P, 100);
+    frame_init();
+    frame_make_usable(HOSTED_FIRST_FRAME, 200);
+    pagemap_init();
+    tlb_init();
+    tlb_set_cpus(P, (1u << NUM_TEST_CPU) - 1);
+    CHECK_EQUAL(pagemap_create(P), STATUS_OK);
+    hosted_run_cpus(NUM_TEST_CPU, one_writes);
+    CHECK_EQUAL(tlb_check(), 0);
+    hosted_run_cpus(NUM_TEST_CPU, all_write);
+    CHECK_EQUAL(tlb_check(), 0);
+    CHECK_EQUAL(pagemap_check(), 0);
+    CHECK_EQUAL(frame_check(), 0);
+    /* CPUs that never run the process are not disturbed. */
+    tlb_set_cpus(P, 1);
+    hosted_lower(1, VECTOR_TLB);
+    tlb_invalidate(P, OWN);
+    CHECK_EQUAL(hosted_raised(1, VECTOR_TLB), 0);
+    return TEST_END();
+}
