@@ -78,17 +78,23 @@ fn converse(
     let deadline = options.timeout.map(|seconds| session.started() + Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
     let quiet = if keyboard.is_on() { QUIET_INTERACTIVE } else { QUIET };
     let mut quiet_at = None;
+    let mut finish_at = None;
     let over = loop {
-        if awaited.all_matched() {
+        // The last match may stand in a line that is still being written: its rest is let in, but not waited for long.
+        if awaited.all_matched() && (!view.has_pending() || finish_at.is_some_and(|at| Instant::now() >= at)) {
             break Over::Matched;
         }
-        let wake = [deadline, quiet_at].into_iter().flatten().min();
+        if awaited.all_matched() && finish_at.is_none() {
+            finish_at = Some(Instant::now() + QUIET);
+        }
+        let wake = [deadline, quiet_at, finish_at].into_iter().flatten().min();
         match session.next(wake) {
             Some(Event::Output { console, bytes }) => {
                 view.feed(console, &bytes);
                 awaited.look(console, session);
                 quiet_at = view.has_pending().then(|| Instant::now() + quiet);
             }
+            Some(Event::Ended(_)) if awaited.all_matched() => break Over::Matched,
             Some(Event::Ended(end)) => break Over::Ended(end),
             Some(Event::Typed(bytes)) => {
                 if keyboard.typed(&bytes, &mut view, session) {
@@ -97,7 +103,9 @@ fn converse(
             }
             Some(Event::TypedEnd) => {}
             Some(Event::Signal(signal)) => break Over::Signal(signal),
-            None if deadline.is_some_and(|deadline| Instant::now() >= deadline) => break Over::Timeout,
+            None if finish_at.is_none() && deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
+                break Over::Timeout
+            }
             None => {
                 view.quiet();
                 quiet_at = None;
