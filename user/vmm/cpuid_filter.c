@@ -26,7 +26,7 @@
 #define EXT7_EDX_INVARIANT_TSC BIT(8)
 
 #define HYPERVISOR_BASE 0x40000000u
-#define MAX_BASIC 0x0du
+#define MAX_BASIC 0x07u              /* the leaves above describe what is hidden */
 #define MAX_EXTENDED 0x80000008u
 
 static uint32_t at_most(uint32_t a, uint32_t b)
