@@ -43,7 +43,10 @@ fn the_example_of_the_subset_keeps_to_it() {
     let mut sources = c2coq::source::Sources::default();
     let path = PathBuf::from("/nowhere/channel.c");
     let declared = "#include \"channel.h\"\n#define NUM_CHANNEL 8u\n";
-    sources.add(Path::new("/nowhere/channel.h"), "#include <stdint.h>\nuint32_t channel_put(uint32_t c, uint64_t word);\n");
+    sources.add(
+        Path::new("/nowhere/channel.h"),
+        "#include <stdint.h>\nuint32_t channel_put(uint32_t c, uint64_t word);\n",
+    );
     sources.add(&path, &format!("{declared}{example}"));
     let checked = c2coq::check_with(sources, &[path], &c2coq::Options::default()).unwrap();
     assert_eq!(checked.faults, []);

@@ -1,0 +1,112 @@
+//! The kernel's own build stops, and names the culprit, when a layer calls upwards, when a documented system call is
+//! absent from the table, and when a certified file leaves the subset. Works on a copy of the kernel.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+struct Copy(PathBuf);
+
+impl Copy {
+    fn new() -> Copy {
+        let root = std::env::temp_dir().join(format!("c2coq-refusals-{}", std::process::id()));
+        let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel").canonicalize().unwrap();
+        copy_dir(&kernel, &root.join("kernel"));
+        Copy(root)
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.0.join("kernel").join(file)
+    }
+
+    /// Runs the checks of the kernel's Makefile.
+    fn check(&self) -> Output {
+        Command::new("make")
+            .args(["--no-print-directory", "-j2", "check"])
+            .arg(format!("C2COQ={}", env!("CARGO_BIN_EXE_c2coq")))
+            .current_dir(self.0.join("kernel"))
+            .env_remove("MAKEFLAGS")
+            .output()
+            .unwrap()
+    }
+
+    /// Changes files, expects the checks to fail with all of `words` in their message, and puts the files back.
+    fn refuses(&self, edits: &[(&str, &str, &str)], words: &[&str]) {
+        let read = |file| std::fs::read_to_string(self.path(file)).unwrap();
+        let originals: Vec<(&str, String)> = edits.iter().map(|(file, ..)| (*file, read(file))).collect();
+        for (file, from, to) in edits {
+            let text = read(file);
+            let changed = if from.is_empty() { format!("{text}{to}") } else { text.replacen(from, to, 1) };
+            assert_ne!(changed, text, "{file} holds no `{from}`");
+            std::fs::write(self.path(file), changed).unwrap();
+        }
+        let output = self.check();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        for (file, original) in originals {
+            std::fs::write(self.path(file), original).unwrap();
+        }
+        assert!(!output.status.success(), "accepted: {edits:?}");
+        // The report breaks long lines.
+        let message = message.replace("\n  │", "").replace('\n', " ");
+        for word in words {
+            assert!(message.contains(word), "`{word}` is not named in:\n{message}");
+        }
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // Leftovers in the temporary directory harm nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn copy_dir(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_dir(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_build_refuses_and_names_the_culprit() {
+    let copy = Copy::new();
+    let control = copy.check();
+    assert!(control.status.success(), "{}", String::from_utf8_lossy(&control.stderr));
+
+    // Upwards by the header.
+    let call = "\nvoid queue_poke(void)\n{\n    sched_yield();\n}\n";
+    let include = ("layers/queue/queue.c", "#include \"queue.h\"\n", "#include \"queue.h\"\n#include \"sched.h\"\n");
+    let declare = ("layers/queue/queue.h", "void queue_init(void);", "void queue_init(void);\nvoid queue_poke(void);");
+    copy.refuses(&[include, declare, ("layers/queue/queue.c", "", call)], &["subset(include)", "queue.c", "`sched`"]);
+
+    // Upwards behind the header's back.
+    let hidden = (
+        "layers/queue/queue.h",
+        "void queue_init(void);",
+        "void queue_init(void);\nvoid queue_poke(void);\nvoid sched_yield(void);",
+    );
+    copy.refuses(
+        &[hidden, ("layers/queue/queue.c", "", call)],
+        &["upward-call", "`queue_poke` of layer `queue` calls `sched_yield` of layer `sched`"],
+    );
+
+    // Documented, but absent.
+    let entry =
+        "\n[[call]]\nnumber = 41\nname = \"SYS_TELEPORT\"\nsummary = \"Moves.\"\narguments = []\nreturns = []\n\
+                 errors = []\non_error = \"Nothing is changed.\"\n";
+    copy.refuses(&[("syscalls.toml", "", entry)], &["call-without-constant", "call-not-dispatched", "SYS_TELEPORT"]);
+    let silent = ("layers/syscall/syscall.c", "number == SYS_CLOCK)", "number == SYS_NULL)");
+    copy.refuses(&[silent], &["call-not-dispatched", "SYS_CLOCK"]);
+
+    // Good C, but outside the subset.
+    let flag = "\nuint32_t queue_poke(uint32_t q)\n{\n    return q > 3u;\n}\n";
+    let declare =
+        ("layers/queue/queue.h", "void queue_init(void);", "void queue_init(void);\nuint32_t queue_poke(uint32_t q);");
+    copy.refuses(&[declare, ("layers/queue/queue.c", "", flag)], &["subset(condition)", "queue.c", "remedy:"]);
+}
