@@ -9,7 +9,6 @@
 pub mod ast;
 pub mod book;
 mod check;
-mod conditional;
 pub mod fault;
 pub mod finding;
 pub mod layers;

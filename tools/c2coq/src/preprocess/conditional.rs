@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::{expand, Macro, MacroKind, MAX_NESTING};
 use crate::lex::{Token, TokenKind};
 use crate::number::parse_number;
-use crate::preprocess::{expand, Macro, MacroKind, MAX_NESTING};
 use crate::source::Span;
 
 type Failure = (Span, String);

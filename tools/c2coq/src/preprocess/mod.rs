@@ -3,22 +3,26 @@
 //! Constants keep their names: a macro whose body is an expression stays a name in the token stream, and the
 //! checker evaluates it. Only macros that are no constants (refused in certified files) are expanded as text.
 
+mod conditional;
+mod include;
+mod macros;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::conditional;
+pub use include::locate_file;
+use macros::is_value;
+pub use macros::{expand, Macro, MacroKind};
+
 use crate::fault::{Fault, Faults};
 use crate::lex::{lex, Token, TokenKind};
-use crate::order::{locate, LayerOrder};
+use crate::order::LayerOrder;
 use crate::rule::Rule;
 use crate::source::{FileId, Sources, Span};
 
 pub const MAX_NESTING: usize = 200;
-/// Headers that one file may pull in, counted each time: two that include each other double at every step.
-const MAX_INCLUDED: usize = 1000;
 const MAX_TOKENS: usize = 4_000_000;
-const MAX_EXPANSION: usize = 100_000;
 
 /// What the build says: the same for every file of a run.
 #[derive(Clone, Debug, Default)]
@@ -28,25 +32,6 @@ pub struct Options {
     /// Searched after the directory of the including file.
     pub include_dirs: Vec<PathBuf>,
     pub order: Option<LayerOrder>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MacroKind {
-    /// No body: an include guard or a build switch.
-    Empty,
-    /// An expression; stays a name.
-    Value,
-    /// Anything else; expanded as text.
-    Text,
-    Function,
-}
-
-#[derive(Clone, Debug)]
-pub struct Macro {
-    pub name: Rc<str>,
-    pub span: Span,
-    pub body: Vec<Token>,
-    pub kind: MacroKind,
 }
 
 #[derive(Debug, Default)]
@@ -259,213 +244,4 @@ impl Preprocessor<'_> {
         self.out.macro_order.push(name.clone());
         self.out.macros.insert(name.clone(), Macro { name, span: name_token.span, body, kind });
     }
-
-    fn include(&mut self, rest: &[Token], span: Span) {
-        let (name, whole) = match rest.first() {
-            Some(Token { kind: TokenKind::Str(name), span: at, .. }) => (name.to_string(), *at),
-            Some(first) if first.is("<") => {
-                let text = self.text(rest);
-                let whole = rest.last().map_or(first.span, |last| first.span.to(last.span));
-                (text.trim_end().to_string(), whole)
-            }
-            _ => {
-                self.fault(span, Rule::Syntax, "#include needs \"file\" or <file>".to_string());
-                return;
-            }
-        };
-        if name == "<stdint.h>" {
-            self.stdint();
-            return;
-        }
-        self.included += 1;
-        if self.depth >= MAX_NESTING || self.included > MAX_INCLUDED {
-            self.fault(whole, Rule::Nesting, "these headers include one another without end".to_string());
-            return;
-        }
-        let permission = self.permission(span.file, &name);
-        if let Permission::Refused(message) = &permission {
-            self.fault(whole, Rule::Include, message.clone());
-        }
-        if name.starts_with('<') {
-            self.out.incomplete = true;
-            return;
-        }
-        let Some(path) = self.find(span.file, &name) else {
-            self.out.incomplete = true;
-            if !matches!(permission, Permission::Refused(_)) {
-                self.fault(whole, Rule::Include, format!("\"{name}\" is not found"));
-            }
-            return;
-        };
-        match self.sources.load(&path) {
-            Ok(id) => {
-                let outside = matches!(permission, Permission::Refused(_)) && locate(&path).is_none();
-                if matches!(permission, Permission::Trusted) || outside {
-                    self.sources.set_trusted(id);
-                }
-                self.depth += 1;
-                self.file(id);
-                self.depth -= 1;
-            }
-            Err(error) => self.fault(whole, Rule::Include, format!("\"{name}\" cannot be read: {error}")),
-        }
-    }
-
-    /// May `from` include `name`?
-    fn permission(&self, from: FileId, name: &str) -> Permission {
-        if matches!(name, "arch.h" | "arch/arch.h") {
-            return Permission::Trusted;
-        }
-        if matches!(name, "config.h" | "abi.h") {
-            return Permission::Granted;
-        }
-        if self.sources.trusted(from) {
-            return Permission::Trusted;
-        }
-        if name.starts_with('<') {
-            return Permission::Refused(format!("{name} is not for certified files: only <stdint.h> is"));
-        }
-        let own = locate_file(&self.sources.get(from).path).map(|location| location.layer);
-        let (layer, file) = name.split_once('/').unwrap_or((own.as_deref().unwrap_or(""), name));
-        let beside = self.sources.get(from).path.with_file_name(file);
-        if !file.ends_with(".h") {
-            return Permission::Refused(format!("\"{name}\" is no header"));
-        }
-        if self.sources.exists(&beside) && (!name.contains('/') || Some(layer) == own.as_deref()) {
-            return Permission::Granted;
-        }
-        // "layer.h" or "layer/layer.h"
-        let stem = file.strip_suffix(".h").unwrap_or(file);
-        if name.contains('/') && stem != layer {
-            return Permission::Refused(format!("\"{name}\" is not the header of a layer"));
-        }
-        let layer = stem;
-        let Some(order) = &self.options.order else { return Permission::Granted };
-        match (order.level(layer), own.as_deref().and_then(|own| order.level(own))) {
-            (None, _) => {
-                Permission::Refused(format!("\"{name}\" is no header of this layer, and no layer of layers.order"))
-            }
-            (Some(lower), Some(level)) if lower > level => {
-                let own = own.as_deref().unwrap_or_default();
-                Permission::Refused(format!("layer `{layer}` stands above `{own}` in layers.order"))
-            }
-            _ => Permission::Granted,
-        }
-    }
-
-    fn find(&self, from: FileId, name: &str) -> Option<PathBuf> {
-        let path = &self.sources.get(from).path;
-        let mut dirs: Vec<PathBuf> = vec![path.parent().unwrap_or(Path::new("")).to_path_buf()];
-        dirs.extend(self.options.include_dirs.iter().cloned());
-        if let Some(location) = locate_file(path) {
-            dirs.extend([location.root.clone(), location.root.join("layers"), location.root.join("arch")]);
-            dirs.push(location.root.join("layers").join(name.strip_suffix(".h").unwrap_or(name)));
-        }
-        dirs.into_iter().map(|dir| dir.join(name)).find(|candidate| self.sources.exists(candidate))
-    }
-
-    /// The limits that <stdint.h> names.
-    fn stdint(&mut self) {
-        if std::mem::replace(&mut self.out.stdint, true) {
-            return;
-        }
-        let text = "#define UINT8_MAX 255\n#define UINT16_MAX 65535\n#define UINT32_MAX 0xffffffffu\n\
-                    #define UINT64_MAX 0xfffffffffffffffful\n";
-        let id = self.sources.add(Path::new("<stdint.h>"), text);
-        self.sources.set_trusted(id);
-        self.file(id);
-    }
-}
-
-enum Permission {
-    Granted,
-    /// The hardware's contract: read for declarations only.
-    Trusted,
-    Refused(String),
-}
-
-/// Like [`locate`], also for a path relative to the file's own directory.
-pub fn locate_file(path: &Path) -> Option<crate::order::Location> {
-    locate(path).or_else(|| locate(&path.canonicalize().ok()?))
-}
-
-/// Words that make a macro body more than an expression.
-fn is_keyword(name: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-        "__attribute__",
-        "asm",
-        "__asm__",
-    ];
-    WORDS.contains(&name)
-}
-
-fn is_value(body: &[Token]) -> bool {
-    let expression = body.iter().all(|token| match &token.kind {
-        TokenKind::Number(_) | TokenKind::Char(_) => true,
-        TokenKind::Name(name) => !is_keyword(name),
-        TokenKind::Punct(punct) => !matches!(*punct, "{" | "}" | ";" | "#" | "##" | "," | "..." | "[" | "]"),
-        TokenKind::Str(_) | TokenKind::End => false,
-    });
-    let lone_type = matches!(body, [only] if only.name().is_some_and(|n| crate::ast::Width::from_name(n).is_some()));
-    expression && !lone_type
-}
-
-/// Replaces a name by its macro's body, again and again, as the preprocessor of C does. `stands` says which
-/// macros are replaced. Fails if the text grows without end.
-pub fn expand(
-    macros: &HashMap<Rc<str>, Macro>,
-    token: &Token,
-    stands: &dyn Fn(&Macro) -> bool,
-    active: &mut Vec<Rc<str>>,
-    out: &mut Vec<Token>,
-) -> Result<(), ()> {
-    let found = token.name().and_then(|name| macros.get(name)).filter(|found| stands(found));
-    let Some(found) = found.filter(|found| !active.contains(&found.name)) else {
-        out.push(token.clone());
-        return if out.len() > MAX_EXPANSION { Err(()) } else { Ok(()) };
-    };
-    if active.len() >= MAX_NESTING {
-        return Err(());
-    }
-    active.push(found.name.clone());
-    for inner in &found.body {
-        let placed = Token { span: token.span, ..inner.clone() };
-        expand(macros, &placed, stands, active, out)?;
-    }
-    active.pop();
-    Ok(())
 }
