@@ -11,7 +11,12 @@ use std::path::Path;
 use std::process::Command;
 
 const INIT: &str = include_str!("../guest/init");
-const WORKLOAD: &str = include_str!("../guest/workload");
+/// The guest's own commands, found before busybox's.
+const COMMANDS: [(&str, &str); 3] = [
+    ("poweroff", include_str!("../guest/command/poweroff")),
+    ("reboot", include_str!("../guest/command/reboot")),
+    ("workload", include_str!("../guest/command/workload")),
+];
 /// Files in the archive that the workload `untar` unpacks; the script counts them.
 const FILES: u32 = 1000;
 const FILES_PER_FOLDER: u32 = 50;
@@ -20,7 +25,7 @@ const FILES_PER_FOLDER: u32 = 50;
 pub fn build(busybox: &Path) -> Result<Vec<u8>, Error> {
     let program = std::fs::read(busybox).map_err(|error| Error::Read { path: busybox.to_path_buf(), error })?;
     let mut archive = Cpio::default();
-    for folder in ["bin", "dev", "proc", "sys", "tmp", "workload"] {
+    for folder in ["bin", "command", "dev", "proc", "sys", "tmp"] {
         archive.folder(folder);
     }
     // The kernel opens the console before anything is mounted.
@@ -31,8 +36,10 @@ pub fn build(busybox: &Path) -> Result<Vec<u8>, Error> {
         archive.link(&format!("bin/{applet}"), "busybox");
     }
     archive.file("init", 0o755, INIT.as_bytes());
-    archive.file("workload/workload", 0o755, WORKLOAD.as_bytes());
-    archive.file("workload/files.tar", 0o644, &small_files());
+    for (name, script) in COMMANDS {
+        archive.file(&format!("command/{name}"), 0o755, script.as_bytes());
+    }
+    archive.file("command/files.tar", 0o644, &small_files());
     pack(&archive.finish())
 }
 
@@ -78,7 +85,8 @@ mod tests {
     #[test]
     fn small_files_are_as_many_as_the_script_counts() {
         let tar = super::small_files();
-        assert!(super::WORKLOAD.contains(&format!("-eq {} ]", super::FILES)));
+        let (_, workload) = super::COMMANDS[2];
+        assert!(workload.contains(&format!("-eq {} ]", super::FILES)));
         assert!(crate::archive::tar::find(&tar, "folder19/file999").is_some());
         assert_eq!(tar, super::small_files());
     }

@@ -40,7 +40,7 @@ impl MachineOptions {
         let mut command = CommandLine::from_template(emulator, &settings);
         if self.icount {
             // Counting needs all CPUs in one thread, whatever the machine's description says.
-            command = command.with(["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]);
+            command = command.setting("-accel", "tcg,thread=single").setting("-icount", "shift=0,sleep=off");
         }
         if self.gdb {
             command = command.with(["-s", "-S"]);

@@ -13,12 +13,13 @@ use crate::output::{Output, Progress};
 use crate::project::{stems, Project};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use system::{Assets, System};
+use system::{Assets, Resolved, System};
 
 /// What a run needs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Built {
     pub system: System,
+    pub resolved: Resolved,
     pub kernel: PathBuf,
     pub image: PathBuf,
 }
@@ -68,8 +69,8 @@ pub fn build_system(
         guest::fetch(project, output)?;
     }
     progress.step("writing the system image");
-    let image = write_image(&system, &assets, project)?;
-    Ok(Built { kernel: project.kernel(kernel), image, system })
+    let (image, resolved) = write_image(&system, &assets, project)?;
+    Ok(Built { kernel: project.kernel(kernel), image, resolved, system })
 }
 
 /// Builds the kernel alone.
@@ -79,7 +80,7 @@ pub fn build_kernel(options: &KernelOptions, project: &Project, output: &Output)
     make::make(project, "kernel", &[&lock, &debug], output)
 }
 
-fn write_image(system: &System, assets: &Assets, project: &Project) -> Result<PathBuf, Failure> {
+fn write_image(system: &System, assets: &Assets, project: &Project) -> Result<(PathBuf, Resolved), Failure> {
     let folder = project.system_folder(&system.name);
     let unwritable = |path: &Path, error: std::io::Error| {
         Failure::unable(format!("{} cannot be written: {error}", path.display()), "check permissions and free space")
@@ -97,5 +98,5 @@ fn write_image(system: &System, assets: &Assets, project: &Project) -> Result<Pa
     let image = folder.join("system.img");
     system::write_image(&resolution, &image)
         .map_err(|error| Failure::unable(error.to_string(), "check permissions and free space"))?;
-    Ok(image)
+    Ok((image, resolution.resolved))
 }

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// Lines of each console shown when a case fails.
 const LAST_LINES: usize = 12;
+/// What the kernel says when it meets an exception in itself; no case may see it.
+const KERNEL_DIED: &str = "^kernel: fatal";
 
 /// Plays `case` as the test called `name`.
 pub fn play(
@@ -152,7 +154,9 @@ fn follow(case: &Case, built: &Built, command: &CommandLine, output: &Output, sh
 
 fn forbidden(case: &Case, built: &Built) -> Result<Forbidden, String> {
     let one = |(console, pattern): (&String, &String)| Ok((number_of(console, built)?, compile(pattern)?));
-    case.forbid.iter().map(one).collect()
+    let mut forbidden = case.forbid.iter().map(one).collect::<Result<Forbidden, String>>()?;
+    forbidden.push((0, compile(KERNEL_DIED)?));
+    Ok(forbidden)
 }
 
 fn watch(forbidden: &Forbidden, session: &mut Session<'_>, names: &[String]) -> Result<(), String> {

@@ -41,6 +41,18 @@ impl CommandLine {
         self
     }
 
+    /// Gives `option` another value, or adds it.
+    pub fn setting(mut self, option: &str, value: &str) -> CommandLine {
+        let at = self.arguments.iter().position(|argument| argument == option);
+        match at.and_then(|at| self.arguments.get_mut(at + 1)) {
+            Some(old) => {
+                *old = value.to_string();
+                self
+            }
+            None => self.with([option, value]),
+        }
+    }
+
     /// Replaces the kernel and image by an ISO to boot from.
     pub fn booting_iso(mut self, iso: &Path) -> CommandLine {
         for option in ["-kernel", "-initrd", "-append"] {
@@ -90,6 +102,13 @@ mod tests {
     #[test]
     fn fills_in_and_can_be_pasted() {
         assert_eq!(line().to_string(), "qemu -smp 4 -m 2048M -kernel /k.elf -initrd '/a b/s.img' -serial stdio");
+    }
+
+    #[test]
+    fn a_setting_is_replaced_or_added() {
+        let line = line().setting("-m", "64M").setting("-icount", "shift=0");
+        let shown = line.to_string();
+        assert!(shown.contains("-m 64M") && !shown.contains("2048M") && shown.ends_with("-icount shift=0"), "{shown}");
     }
 
     #[test]

@@ -1,0 +1,56 @@
+//! `bench locks`: acquiring and releasing a lock on this machine's own processors.
+
+use super::table::Table;
+use crate::build::make::capture;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::Project;
+use serde_json::{json, Map, Value};
+
+/// Cycles of one acquire and release, by lock and number of CPUs.
+#[derive(Debug, PartialEq)]
+struct Measured {
+    lock: String,
+    cpus: u64,
+    cycles: f64,
+}
+
+pub fn locks(project: &Project, output: &Output) -> Result<(), Failure> {
+    let progress = output.progress(1);
+    progress.step("locks on this machine's processors");
+    let text = capture(project, "kernel", &["bench-locks"], output)?;
+    let measured: Vec<Measured> = text.lines().filter_map(parse).collect();
+    if measured.is_empty() {
+        return Err(Failure::Finding(format!("the benchmark reported nothing:\n{text}")));
+    }
+    let mut table = Table::new(["lock", "CPUs", "cycles", "efficiency"]);
+    let mut object = Map::new();
+    for one in &measured {
+        let alone = measured.iter().find(|other| other.lock == one.lock && other.cpus == 1);
+        // With n CPUs, n transactions are done in the time of one if nothing is lost: n * t1 / tn, both per transaction
+        // of the whole machine.
+        let efficiency = alone.map(|alone| alone.cycles / one.cycles);
+        table.row(vec![
+            one.lock.clone(),
+            one.cpus.to_string(),
+            format!("{:.1}", one.cycles),
+            efficiency.map_or_else(String::new, |value| format!("{value:.2}")),
+        ]);
+        let entry = object.entry(one.lock.clone()).or_insert_with(|| json!({}));
+        entry[one.cpus.to_string()] = json!(one.cycles);
+    }
+    output.human(&table.render());
+    output.human("reference, uncontended: mC2 ticket 34, MCS 74; bare loops: ticket 19, MCS 33, pthread_spin 20");
+    output.json(&Value::Object(object));
+    Ok(())
+}
+
+/// Reads `{"lock": NAME, "cpus": N, "cycles": C}`.
+fn parse(line: &str) -> Option<Measured> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    Some(Measured {
+        lock: value.get("lock")?.as_str()?.to_string(),
+        cpus: value.get("cpus")?.as_u64()?,
+        cycles: value.get("cycles")?.as_f64()?,
+    })
+}

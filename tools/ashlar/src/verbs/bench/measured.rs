@@ -1,0 +1,65 @@
+//! A system whose programs measure and print.
+
+use crate::build::machine::MachineOptions;
+use crate::build::{build_system, Built, STEPS};
+use crate::cli::KernelOptions;
+use crate::emulator::transcript::line_regex;
+use crate::emulator::Session;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::Project;
+use std::time::Duration;
+
+/// Lines of a console shown when it did not come to its end.
+const LAST_LINES: usize = 15;
+/// How a measuring program says that it gives up; then nothing more is to be waited for.
+const GIVEN_UP: &str = "error [0-9]+$|assertion failed|does not count|did not run";
+
+/// Builds a system of the tree without counting its steps.
+pub fn build(name: &str, kernel: &KernelOptions, project: &Project, output: &Output) -> Result<Built, Failure> {
+    let quiet = output.only_failures();
+    build_system(&project.description(name)?, kernel, project, &quiet, &quiet.progress(STEPS))
+}
+
+/// Boots `built` and lets each console with an `up` come to it. Gives all lines of these consoles, in their order.
+pub fn lines(
+    built: &Built,
+    machine: &MachineOptions,
+    timeout: Duration,
+    output: &Output,
+) -> Result<Vec<String>, Failure> {
+    let command = machine.command_line(built)?;
+    output.detail(&format!("+ {command}"));
+    let mut session = start(&command)?;
+    let mut lines = Vec::new();
+    for (index, console) in built.system.consoles.iter().enumerate() {
+        let Some(up) = &console.up else { continue };
+        let regex = compile(&format!("(?:{up})|{GIVEN_UP}"))?;
+        let found = session.wait_for(index, &regex, timeout);
+        let given_up = match &found {
+            Ok(found) => compile(GIVEN_UP)?.is_match(found.line.as_bytes()),
+            Err(_) => false,
+        };
+        if let (Ok(_), false) = (&found, given_up) {
+            lines.extend(session.transcript(index).last_lines(usize::MAX));
+            continue;
+        }
+        let why = found.err().map_or_else(|| "the program gave up".to_string(), |error| error.to_string());
+        let mut text = format!("{} has not come to /{up}/: {why}", console.name);
+        for number in [0, index] {
+            let last = session.transcript(number).last_lines(LAST_LINES).join("\n");
+            text += &format!("\n--- last lines of {}\n{last}", built.system.consoles[number].name);
+        }
+        let complaints = session.finish();
+        return Err(Failure::Finding(format!("{text}\n{}", complaints.trim())));
+    }
+    Ok(lines)
+}
+
+pub fn start(command: &crate::emulator::CommandLine) -> Result<Session<'static>, Failure> {
+    Session::start(command).map_err(|error| Failure::unable(error.to_string(), "run ./ashlar doctor"))
+}
+
+pub fn compile(pattern: &str) -> Result<regex::bytes::Regex, Failure> {
+    line_regex(pattern).map_err(|error| Failure::unable(error.to_string(), ""))
+}

@@ -1,0 +1,22 @@
+//! `bench`: measures, and shows a table or one JSON object.
+
+mod guests;
+mod ipc;
+mod locks;
+mod measured;
+mod scaling;
+mod table;
+
+use crate::cli::{BenchOptions, BenchVerb};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::Project;
+
+pub fn bench(options: &BenchOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    match options.what {
+        BenchVerb::Ipc => ipc::ipc(project, output),
+        BenchVerb::Locks => locks::locks(project, output),
+        BenchVerb::Scaling => scaling::scaling(project, output),
+        BenchVerb::Guests => guests::guests(project, output),
+    }
+}
