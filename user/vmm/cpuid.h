@@ -12,7 +12,10 @@ struct cpuid_result {
  * the instruction, so that this stays testable); `osxsave` etc. need no care because XSAVE is hidden. */
 struct cpuid_result cpuid_filter(uint32_t leaf, uint32_t subleaf, struct cpuid_result host);
 
-/* CPUID exit: emulates the instruction. */
+/* Gives the kernel the answers to what guests ask, so that those questions don't exit. Once per start of the guest. */
+void cpuid_publish(void);
+
+/* CPUID exit, for the questions that are not published: emulates the instruction. */
 void cpuid_exit(void);
 
 #endif

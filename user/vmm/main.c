@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "config.h"
 #include "console.h"
+#include "cpuid.h"
 #include "guest.h"
 #include "io.h"
 #include "loader.h"
@@ -109,6 +110,7 @@ int main(void)
         struct load_result start;
         loader_place(&request, &start);
         vcpu_reset(start.entry, start.page_tables, start.gdt, start.zero_page);
+        cpuid_publish();
         vcpu[VCPU_TSC_OFFSET] = 0ul - clock_tsc();
         io_reset(config.epoch, tsc_khz);
         console_start(config.console, config.input);

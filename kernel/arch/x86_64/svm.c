@@ -184,6 +184,7 @@ void arch_vcpu_init(uint32_t vm)
     svm_guest[vm] = (struct svm_guest){0};
     svm_control_init(vm);
     svm_reset_state(vm);
+    svm_cpuid_reset(vm);
     fpu_reset_guest(vm);
 }
 
@@ -251,6 +252,9 @@ static uint32_t give_back_exception(uint32_t vm, uint64_t vector)
 /* 1 if the exit is settled and the guest can go on, 0 if not. */
 static uint32_t settle(uint32_t vm, uint32_t code)
 {
+    if (code == SVM_EXIT_CPUID) {
+        return svm_cpuid_settle(vm);
+    }
     if (code >= SVM_EXIT_READ_DR0 && code <= SVM_EXIT_WRITE_DR15) {
         load_debug_registers(vm);
         return 1;

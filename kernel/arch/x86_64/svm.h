@@ -48,6 +48,11 @@ uint64_t svm_event_again(uint64_t event);
 /* Fills info1, info2, next_rip of an exit that the monitor handles and returns its VCPU_EXIT_*. */
 uint32_t svm_exit_reason(uint32_t vm, uint32_t code);
 
+/* ---- svm_cpuid.c ---- */
+void svm_cpuid_reset(uint32_t vm);                         /* no answers */
+void svm_cpuid_import(uint32_t vm, uint32_t frame);        /* the answers in the vcpu page */
+uint32_t svm_cpuid_settle(uint32_t vm);                    /* 1: answered, go on */
+
 /* ---- svm_long_mode.c ---- */
 void svm_long_mode_init(void);
 uint32_t svm_long_mode_enterable(uint32_t vm);             /* 0: the host would be lost at the exit */

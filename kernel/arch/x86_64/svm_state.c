@@ -134,7 +134,7 @@ uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
     if (svm_guest[vm].refused) {
         svm_control_init(vm);
         svm_guest[vm].refused = 0;
-        changed = VCPU_CHANGED_CONTROL | VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_MSRS;
+        changed |= VCPU_CHANGED_CONTROL | VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_MSRS;
     }
     vmcb_set(vm, VMCB_EVENT_INJECT, event);
     if (changed & VCPU_CHANGED_CONTROL) {
@@ -145,6 +145,9 @@ uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
     }
     if (changed & VCPU_CHANGED_MSRS) {
         import_msrs(vm, frame);
+    }
+    if (changed & VCPU_CHANGED_CPUID) {
+        svm_cpuid_import(vm, frame);
     }
     if (changed) {
         arch_frame_write(frame, VCPU_CHANGED, 0);
