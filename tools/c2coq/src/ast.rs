@@ -116,6 +116,8 @@ pub struct Object {
     /// elements in order.
     pub initial: Vec<(u64, u64)>,
     pub constant: bool,
+    /// Alignment in bytes that the layout is asked for; without meaning for the program.
+    pub alignment: Option<u64>,
     pub span: Span,
 }
 

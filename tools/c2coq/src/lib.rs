@@ -17,6 +17,7 @@ mod number;
 pub mod order;
 mod parse;
 mod preprocess;
+pub mod print;
 pub mod report;
 pub mod rule;
 pub mod source;

@@ -67,6 +67,16 @@ enum Command {
         #[arg(short = 'D', value_name = "NAME[=VALUE]")]
         define: Vec<String>,
     },
+    /// Print a certified file as one self-contained C source, from its syntax tree
+    Print {
+        file: PathBuf,
+        /// Directory searched for headers, after the including file's own
+        #[arg(short = 'I', value_name = "DIR")]
+        include: Vec<PathBuf>,
+        /// Build constant, as for the C compiler
+        #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+        define: Vec<String>,
+    },
     /// Write the book's generated pages: rules, system calls, layers
     Docs {
         #[arg(long, default_value = "kernel")]
@@ -112,6 +122,15 @@ fn run(cli: &Cli) -> Outcome {
         }
         Command::Syscalls { table, abi, source, docs, define } => {
             syscalls(cli.format, [table, abi, source], docs.as_deref(), define)
+        }
+        Command::Print { file, include, define } => {
+            let options = Options { defines: defines(define), include_dirs: include.clone(), order: None };
+            let checked = c2coq::check(std::slice::from_ref(file), &options)?;
+            if !checked.faults.is_empty() {
+                return faults(cli.format, &checked, 1);
+            }
+            checked.program.units.iter().for_each(|unit| print!("{}", c2coq::print::c(unit)));
+            Ok(true)
         }
         Command::Docs { kernel, out, check } => docs(cli.format, kernel, out, *check),
     }

@@ -295,7 +295,7 @@ rules! {
         right: "uint32_t missing = 0; x = missing;"
     }
     Redeclared "redeclared" {
-        says: "A name has one meaning in its scope.",
+        says: "A name has one meaning: nothing is declared twice, and no local hides another name.",
         remedy: "choose another name",
         wrong: "static uint32_t a; static uint64_t a;",
         right: "static uint32_t a; static uint64_t b;"

@@ -52,9 +52,13 @@ fn broken(text: &str) -> Vec<Rule> {
 
 /// The example among declarations, in a function, and alone.
 fn contexts(example: &str) -> Vec<String> {
+    // A parameter that the example declares itself is left to it.
+    let free = |parameter: &&str| !example.contains(&format!("{} =", parameter.trim()));
+    let parameters: Vec<&str> = PARAMETERS.split(',').filter(free).collect();
+    let parameters = parameters.join(",");
     vec![
         format!("{PRELUDE}{CONSTANTS}{example}\n"),
-        format!("{PRELUDE}{CONSTANTS}static uint32_t body({PARAMETERS})\n{{\n    {example}\n    return 1; }}\n"),
+        format!("{PRELUDE}{CONSTANTS}static uint32_t body({parameters})\n{{\n    {example}\n    return 1; }}\n"),
         format!("#include <stdint.h>\n{CONSTANTS}{example}\n"),
         format!("#include <stdint.h>\n#define NUM_CPU 4u\n#define NUM_THREAD 4u\nstruct state {{ uint32_t a; }};\n{example}\n"),
         format!("#define SIZE 1u\n{example}\n#endif\n"),

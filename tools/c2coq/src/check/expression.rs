@@ -379,6 +379,11 @@ impl Checker<'_> {
         let (width, operand) = (width?, operand?);
         let span = expr.span;
         let inner = match operand {
+            // A constant stays a constant, and keeps its name with its value.
+            Operand::Typed(ast::Expr { kind: Typed::Const(value, name), .. }) => {
+                let kind = Typed::Const(value & width.max(), name.filter(|_| value <= width.max()));
+                return Some(Operand::Typed(ast::Expr { kind, width, span }));
+            }
             Operand::Typed(inner) => inner,
             plain @ Operand::Plain(..) => {
                 // (uint64_t)NAME: the constant is written in the type the cast asks for.

@@ -137,6 +137,10 @@ impl Checker<'_> {
         if self.clashes_with_macro(name) {
             return None;
         }
+        if self.hides_another(&name.text) {
+            let message = format!("`{}` hides another thing of that name", name.text);
+            self.fault(name.span, Rule::Redeclared, message);
+        }
         let scope = self.scope.as_mut()?;
         let id = LocalId(scope.locals.len());
         let symbol = match width {
@@ -146,11 +150,13 @@ impl Checker<'_> {
             }
             None => LocalSymbol::Refused,
         };
-        let known = scope.blocks.last_mut()?.insert(name.text.clone(), symbol);
-        if known.is_some() {
-            self.fault(name.span, Rule::Redeclared, format!("`{}` is declared a second time", name.text));
-        }
+        scope.blocks.last_mut()?.insert(name.text.clone(), symbol);
         width.map(|_| id)
+    }
+
+    fn hides_another(&self, name: &Rc<str>) -> bool {
+        let file_scope = self.symbols.get(name);
+        self.local(name).is_some() || file_scope.is_some_and(|symbol| !matches!(symbol, Symbol::Refused))
     }
 
     pub(super) fn local(&self, name: &Rc<str>) -> Option<LocalSymbol> {

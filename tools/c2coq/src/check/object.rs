@@ -41,9 +41,7 @@ impl Checker<'_> {
         } else if !is_static {
             self.fault(name.span, Rule::ObjectStatic, format!("`{}` is visible outside its layer", name.text));
         }
-        if let Some(alignment) = &specs.alignment {
-            self.constant(alignment, Rule::ArraySize);
-        }
+        let alignment = specs.alignment.as_ref().and_then(|expr| self.constant(expr, Rule::ArraySize));
         let shape = self.object_type(specs, init);
         let Some((size, element)) = shape else {
             self.quiet_initialiser(&init.initialiser);
@@ -64,6 +62,7 @@ impl Checker<'_> {
             element,
             initial,
             constant: specs.find(Specifier::Const).is_some(),
+            alignment: alignment.map(|alignment| alignment.value),
             span: name.span,
         });
     }
