@@ -57,8 +57,6 @@ fn read(path: &Path) -> Result<String, BookError> {
 struct Layer {
     name: String,
     header: String,
-    /// Its files, by name.
-    files: Vec<String>,
     /// The layers whose headers its files include, lowest first.
     calls: Vec<String>,
 }
@@ -76,7 +74,6 @@ impl Layer {
                 files.push(file);
             }
         }
-        files.sort();
         let mut included = BTreeSet::new();
         for file in &files {
             for line in read(&dir.join(file))?.lines() {
@@ -87,7 +84,7 @@ impl Layer {
             }
         }
         let calls = included.into_iter().map(|level| order.names()[level].clone()).collect();
-        Ok(Layer { name: name.to_string(), header, files, calls })
+        Ok(Layer { name: name.to_string(), header, calls })
     }
 
     /// The first sentence of the header.
@@ -104,8 +101,7 @@ impl Layer {
         let mut out = format!("{GENERATED}\n\n# {}\n\n{}\n", self.name, opening);
         let calls: Vec<String> = self.calls.iter().map(|other| format!("[{other}]({other}.md)")).collect();
         let calls = if calls.is_empty() { "no other layer".to_string() } else { calls.join(", ") };
-        let files: Vec<String> = self.files.iter().map(|file| format!("`{file}`")).collect();
-        out.push_str(&format!("\nCalls {calls}. Files in `kernel/layers/{}`: {}.\n", self.name, files.join(", ")));
+        out.push_str(&format!("\nCalls {calls}. Source: `kernel/layers/{}`.\n", self.name));
         out.push_str("\n## Interface\n");
         for block in blocks {
             if !block.comment.is_empty() {
@@ -200,15 +196,10 @@ mod tests {
 
     #[test]
     fn page_opens_with_the_header_and_names_the_calls() {
-        let layer = Layer {
-            name: "list".to_string(),
-            header: HEADER.to_string(),
-            files: vec!["list.c".to_string()],
-            calls: vec!["queue".to_string()],
-        };
+        let layer = Layer { name: "list".to_string(), header: HEADER.to_string(), calls: vec!["queue".to_string()] };
         assert_eq!(layer.summary(), "Lists of things");
         let page = layer.page();
         assert!(page.contains("# list\n\nLists of things. Each is\nshort."));
-        assert!(page.contains("Calls [queue](queue.md). Files in `kernel/layers/list`: `list.c`."));
+        assert!(page.contains("Calls [queue](queue.md). Source: `kernel/layers/list`."));
     }
 }

@@ -199,7 +199,7 @@ impl Symbols {
                 let within = file.symbols().find(|symbol| {
                     symbol.section_index() == Some(section.index())
                         && matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data)
-                        && (symbol.address()..symbol.address() + symbol.size()).contains(&offset)
+                        && (symbol.address()..symbol.address().saturating_add(symbol.size())).contains(&offset)
                 });
                 let from = within.and_then(|symbol| symbol.name().ok().map(str::to_string));
                 self.references.insert(Reference {
