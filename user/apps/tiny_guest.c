@@ -146,7 +146,7 @@ static void expect_word(uint64_t got, uint64_t wanted)
 static void expect_memory(const char *name, uint64_t info2)
 {
     expect(name, VCPU_EXIT_MEMORY);
-    if (vcpu[VCPU_EXIT_INFO1] != SPARE_GPA || vcpu[VCPU_EXIT_INFO2] != info2) {
+    if ((vcpu[VCPU_EXIT_INFO1] & ~(PAGE_SIZE - 1)) != SPARE_GPA || vcpu[VCPU_EXIT_INFO2] != info2) {
         panic("%s: address 0x%lx, access %lu\n", step, vcpu[VCPU_EXIT_INFO1], vcpu[VCPU_EXIT_INFO2]);
     }
     passed();
@@ -252,6 +252,16 @@ static void events(void)
     expect_io("injected interrupt", 0x90, 1, 0);
     expect_word(vcpu[VCPU_INJECT], 0);
     expect_io("return from interrupt", 0x87, 1, 0);
+    /* Its stack is not there: the delivery breaks off, and the event comes back to be injected again. */
+    require(sys_vm_unmap(vm, SPARE_GPA, 1));
+    vcpu[VCPU_GPR + 4] = SPARE_GPA + 0x800;
+    vcpu[VCPU_RFLAGS] |= 0x200;
+    vcpu[VCPU_INJECT] = VECTOR_EXTERNAL | INJECT_EXTERNAL | INJECT_VALID;
+    expect_memory("interrupt without a stack", 1);
+    expect_word(vcpu[VCPU_INJECT] & 0xffffffff, VECTOR_EXTERNAL | INJECT_EXTERNAL | INJECT_VALID);
+    require(sys_vm_map(vm, SPARE_GPA, MEMORY_ADDRESS + MEMORY_PAGES * PAGE_SIZE, 1, PROT_READ | PROT_WRITE));
+    expect_io("interrupt injected again", 0x90, 1, 0);
+    expect_word(vcpu[VCPU_INJECT], 0);
     expect_io("before the exception", 0x88, 1, 0);
     vcpu[VCPU_INJECT] = VECTOR_UNDEFINED | INJECT_EXCEPTION | INJECT_VALID;
     expect_io("injected exception", 0x91, 1, 0);
