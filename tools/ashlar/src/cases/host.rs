@@ -25,7 +25,7 @@ pub fn all() -> Vec<HostTest> {
             name: "tools",
             about: "unit and integration tests of the tools",
             program: "cargo",
-            arguments: &["test", "--quiet", "--release", "--locked", "--workspace"],
+            arguments: &["test", "--quiet", "--release", "--locked", "--workspace", "--no-fail-fast"],
             folder: "tools",
         },
         HostTest {
@@ -66,6 +66,8 @@ impl HostTest {
         let cargo = std::env::var_os("ASHLAR_CARGO").filter(|_| self.program == "cargo");
         let mut command = Command::new(cargo.unwrap_or_else(|| self.program.into()));
         command.args(self.arguments).current_dir(project.root().join(self.folder));
+        // A failed assertion says where it stands; what called it is noise here.
+        command.env("RUST_BACKTRACE", "0");
         let done = match command.output() {
             Ok(done) => done,
             Err(error) => return Outcome::Failed(format!("{} cannot be started: {error}", self.program)),

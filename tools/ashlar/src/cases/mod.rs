@@ -1,10 +1,11 @@
 //! The tests that `ashlar test` runs.
 //!
-//! Two kinds: commands that test sources on this machine, and cases that boot a system and follow a script. A case is a
-//! file of `tests/cases/`; `case` says what may stand in it.
+//! Three kinds: host tests of sources, tests of the command line (`tests/commands/`), and cases that boot a system and
+//! follow a script (`tests/cases/`). `command` and `case` say what may stand in their files.
 //! Does not know: how results are shown (`verbs::test`).
 
 mod case;
+mod command;
 mod damage;
 mod host;
 mod play;
@@ -36,6 +37,7 @@ pub struct Test {
 #[derive(Debug)]
 enum Kind {
     Host(host::HostTest),
+    Command(command::CommandTest),
     /// A case with the CPUs and locks of this run of it.
     Case(Box<Case>, Option<u32>, Lock),
 }
@@ -46,6 +48,11 @@ pub fn all(project: &Project) -> Result<Vec<Test>, Failure> {
         .into_iter()
         .map(|test| Test { name: test.name.to_string(), about: test.about.to_string(), kind: Kind::Host(test) })
         .collect();
+    let folder = project.root().join("tests/commands");
+    for name in stems(&folder, "toml") {
+        let test = command::CommandTest::read(&folder.join(format!("{name}.toml")))?;
+        tests.push(Test { name: format!("command-{name}"), about: test.about.clone(), kind: Kind::Command(test) });
+    }
     let folder = project.root().join("tests/cases");
     for name in stems(&folder, "toml") {
         let case = Case::read(&folder.join(format!("{name}.toml")))?;
@@ -84,6 +91,7 @@ impl Test {
     pub fn run(&self, project: &Project, output: &Output, show: bool) -> Outcome {
         match &self.kind {
             Kind::Host(test) => test.run(project, output),
+            Kind::Command(test) => test.run(project, output),
             Kind::Case(case, cpus, lock) => play::play(case, &self.name, *cpus, *lock, project, output, show),
         }
     }

@@ -139,7 +139,8 @@ fn report(
     let consoles = &built.system.consoles;
     let last: Vec<Vec<String>> =
         (0..consoles.len()).map(|index| session.transcript(index).last_lines(LAST_LINES)).collect();
-    let (word, failure) = verdict(over, awaited, seconds, &complaints);
+    let silent = last.iter().all(Vec::is_empty);
+    let (word, failure) = verdict(over, awaited, seconds, &complaints, silent);
     let shown: serde_json::Map<String, Value> = consoles
         .iter()
         .zip(&last)
@@ -170,7 +171,13 @@ fn report(
 }
 
 /// A word for programs, and the failure if it is one.
-fn verdict(over: Over, awaited: &Awaited, seconds: f64, complaints: &str) -> (&'static str, Option<Failure>) {
+fn verdict(
+    over: Over,
+    awaited: &Awaited,
+    seconds: f64,
+    complaints: &str,
+    silent: bool,
+) -> (&'static str, Option<Failure>) {
     let missing = awaited.missing().join(", ");
     match over {
         Over::Matched => ("matched", None),
@@ -178,7 +185,8 @@ fn verdict(over: Over, awaited: &Awaited, seconds: f64, complaints: &str) -> (&'
         Over::Timeout => ("timeout", Some(Failure::Finding(format!("after {seconds:.0} s still awaited: {missing}")))),
         Over::Quit => ("quit", None),
         Over::Signal(signal) => ("signal", Some(Failure::unable(format!("ended by signal {signal}"), ""))),
-        Over::Ended(end) if !complaints.trim().is_empty() && end != End::Exit(0) && seconds < 5.0 => {
+        // Complaints without a word from any console: the emulator never began.
+        Over::Ended(end) if silent && !complaints.trim().is_empty() && end != End::Exit(0) => {
             let message = format!("the emulator ended ({end}): {}", complaints.trim());
             ("refused", Some(Failure::unable(message, "run ./ashlar doctor")))
         }

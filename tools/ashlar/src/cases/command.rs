@@ -1,0 +1,124 @@
+//! Tests of the command line itself: `tests/commands/NAME.toml`.
+//!
+//! ```toml
+//! about = "one line for people"
+//! arguments = ["run", "hello", "--headless", "--until", "HELLO"]
+//! status = 0                 # the exit status
+//! timeout = 60               # seconds
+//! stdout = ["regex"]         # each must match a line of the output
+//! stderr = ["regex"]
+//! json = true                # standard output is one JSON object
+//! ```
+
+use super::Outcome;
+use crate::emulator::transcript::line_regex;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::Project;
+use serde::Deserialize;
+use std::path::Path;
+use std::process::Command;
+
+/// Lines shown of a command that did not behave.
+const LAST_LINES: usize = 40;
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandTest {
+    pub about: String,
+    arguments: Vec<String>,
+    status: i32,
+    timeout: u64,
+    #[serde(default)]
+    stdout: Vec<String>,
+    #[serde(default)]
+    stderr: Vec<String>,
+    #[serde(default)]
+    json: bool,
+}
+
+impl CommandTest {
+    pub fn read(path: &Path) -> Result<CommandTest, Failure> {
+        let fault = |text: String| {
+            Failure::unable(format!("{}: {text}", path.display()), "see tools/ashlar/src/cases/command.rs")
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
+        toml::from_str(&text).map_err(|error| fault(error.to_string()))
+    }
+
+    /// Runs the command in the root of the tree, with this very tool.
+    pub fn run(&self, project: &Project, output: &Output) -> Outcome {
+        output.detail(&format!("+ ./ashlar {}", self.arguments.join(" ")));
+        let tool = match std::env::current_exe() {
+            Ok(tool) => tool,
+            Err(error) => return Outcome::Failed(format!("the tool does not know where it is: {error}")),
+        };
+        // `timeout` also ends what the command has started.
+        let mut command = Command::new("timeout");
+        command.arg(self.timeout.to_string()).arg(tool).args(&self.arguments);
+        command.current_dir(project.root()).env("ASHLAR_ROOT", project.root());
+        let done = match command.output() {
+            Ok(done) => done,
+            Err(error) => return Outcome::Failed(format!("timeout cannot be started: {error}")),
+        };
+        let faults = self.faults(done.status.code(), &done.stdout, &done.stderr);
+        if faults.is_empty() {
+            return Outcome::Passed;
+        }
+        let shown = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let lines: Vec<&str> = text.lines().collect();
+            lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+        };
+        let (stdout, stderr) = (shown(&done.stdout), shown(&done.stderr));
+        let command = self.arguments.join(" ");
+        Outcome::Failed(format!(
+            "{}\n--- ./ashlar {command}\n--- standard output\n{stdout}\n--- standard error\n{stderr}",
+            faults.join("\n")
+        ))
+    }
+
+    fn faults(&self, status: Option<i32>, stdout: &[u8], stderr: &[u8]) -> Vec<String> {
+        let mut faults = Vec::new();
+        if status != Some(self.status) {
+            faults.push(format!("exit status {status:?} instead of {}", self.status));
+        }
+        for (name, patterns, text) in [("output", &self.stdout, stdout), ("error", &self.stderr, stderr)] {
+            for pattern in patterns {
+                match line_regex(pattern) {
+                    Ok(regex) if regex.is_match(text) => {}
+                    Ok(_) => faults.push(format!("standard {name} does not match /{pattern}/")),
+                    Err(error) => faults.push(error.to_string()),
+                }
+            }
+        }
+        if self.json && !serde_json::from_slice::<serde_json::Value>(stdout).is_ok_and(|value| value.is_object()) {
+            faults.push("standard output is not one JSON object".into());
+        }
+        faults
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CommandTest;
+
+    #[test]
+    fn sees_what_differs() {
+        let text = "about = 'a'\narguments = []\nstatus = 1\ntimeout = 1\nstdout = ['^\\{']\njson = true";
+        let test: CommandTest = toml::from_str(text).unwrap();
+        assert!(test.faults(Some(1), b"{}", b"").is_empty());
+        assert_eq!(test.faults(Some(0), b"{}", b"").len(), 1);
+        assert_eq!(test.faults(None, b"none", b"").len(), 3);
+    }
+
+    #[test]
+    fn every_command_test_of_the_tree_can_be_read() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/commands");
+        let names = crate::project::stems(&folder, "toml");
+        assert!(!names.is_empty());
+        for name in names {
+            CommandTest::read(&folder.join(format!("{name}.toml"))).unwrap();
+        }
+    }
+}
