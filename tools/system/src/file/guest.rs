@@ -5,6 +5,7 @@
 
 use super::Flaw;
 use crate::codes::Code;
+use crate::table::crc32::crc32;
 
 const BOOT_FLAG: usize = 0x1fe;
 const SETUP_SECTORS: usize = 0x1f1;
@@ -15,6 +16,13 @@ const LOAD_FLAGS: usize = 0x236;
 const PREFERRED_ADDRESS: usize = 0x258;
 const INIT_SIZE: usize = 0x260;
 const HEADER_END: usize = 0x264;
+
+/// Of a file that is an EFI program too: where its header begins, and in that the fields that signing changes.
+const EFI_HEADER: usize = 0x3c;
+const EFI_CHECKSUM: usize = 24 + 64;
+const EFI_SIGNATURE: usize = 24 + 112 + 4 * 8;
+/// CRC-32 of a kernel whose last four bytes are the checksum of the rest.
+const WHOLE_CRC: u32 = 0xffff_ffff;
 
 const SECTOR: u64 = 512;
 const LEAST_VERSION: u16 = 0x020c;
@@ -64,7 +72,25 @@ pub fn check_kernel(bytes: &[u8]) -> Result<(), Flaw> {
     if (bytes.len() as u64) + 16 <= whole {
         return flaw(format!("it has {} bytes, but its header says {whole}", bytes.len()));
     }
+    if !checksum_fits(&bytes[..bytes.len().min(whole as usize)]) {
+        return flaw("its checksum does not fit its contents".into());
+    }
     Ok(())
+}
+
+/// Whether the checksum at the end fits. It was made before the kernel was signed, so what signing wrote is taken as zero.
+fn checksum_fits(kernel: &[u8]) -> bool {
+    let mut unsigned = kernel.to_vec();
+    if kernel.starts_with(b"MZ") {
+        let header = u32_at(kernel, EFI_HEADER) as usize;
+        for (at, length) in [(EFI_CHECKSUM, 4), (EFI_SIGNATURE, 8)] {
+            let field = header.saturating_add(at);
+            if let Some(field) = unsigned.get_mut(field..field.saturating_add(length)) {
+                field.fill(0);
+            }
+        }
+    }
+    crc32(&unsigned) == WHOLE_CRC
 }
 
 /// End of the memory that the unpacked kernel uses, if the header tells.
@@ -107,6 +133,9 @@ mod tests {
         bytes[LOAD_FLAGS] = 1;
         bytes[PREFERRED_ADDRESS + 3] = 1;
         bytes[INIT_SIZE + 2] = 0x10;
+        let end = bytes.len() - 4;
+        let checksum = !crc32(&bytes[..end]);
+        bytes[end..].copy_from_slice(&checksum.to_le_bytes());
         bytes
     }
 
@@ -118,6 +147,11 @@ mod tests {
             let mut bytes = kernel();
             bytes[at] = 0;
             assert!(check_kernel(&bytes).is_err(), "{at:#x}");
+        }
+        for at in [0, 0x300, 0x500, 0x5ff] {
+            let mut bytes = kernel();
+            bytes[at] ^= 4;
+            assert!(check_kernel(&bytes).unwrap_err().message.contains("checksum"), "{at:#x}");
         }
         let whole = kernel();
         for length in [0, 100, HEADER_END, whole.len() - 16] {

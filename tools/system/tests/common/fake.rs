@@ -39,7 +39,16 @@ pub fn guest_kernel() -> Vec<u8> {
     bytes[0x236] = 1;
     bytes[0x258..0x260].copy_from_slice(&(16_u64 << 20).to_le_bytes());
     bytes[0x260..0x264].copy_from_slice(&(1_u32 << 20).to_le_bytes());
+    let end = bytes.len() - 4;
+    let checksum = crc_remainder(&bytes[..end]);
+    bytes[end..].copy_from_slice(&checksum.to_le_bytes());
     bytes
+}
+
+/// CRC-32 without the final inversion: what a bzImage ends with.
+fn crc_remainder(bytes: &[u8]) -> u32 {
+    let shift = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+    bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), shift))
 }
 
 /// Writes a whole program for every name, a guest kernel and a ramdisk.
