@@ -47,6 +47,9 @@ __asm__(".pushsection .rodata\n"
         "2:  jmp 2b\n"
         ".globl tiny_after_second_spin\n"
         "tiny_after_second_spin:\n"
+        "    mov $0x13572468, %eax\n    mov $7, %ecx\n    cpuid\n    out %eax, $0x92\n"
+        "    mov %edx, %eax\n    out %eax, $0x93\n"
+        "    mov $0x13572468, %eax\n    mov $8, %ecx\n    cpuid\n"
         "    vmmcall\n"
         "    wbinvd\n"
         "    rdpmc\n"
@@ -321,6 +324,23 @@ static void interruptions(void)
     vcpu[VCPU_RIP] = offset_of(tiny_after_second_spin);
 }
 
+/* One question is answered by the kernel from the list in the page, the other, of another subleaf, exits. */
+static void listed_answers(void)
+{
+    vcpu[VCPU_CPUID] = 0x13572468ul | 7ul << 32;
+    vcpu[VCPU_CPUID + 1] = 0x0badcafeul | 0x11111111ul << 32;
+    vcpu[VCPU_CPUID + 2] = 0x22222222ul | 0x33333333ul << 32;
+    vcpu[VCPU_CPUID_COUNT] = 1;
+    vcpu[VCPU_CHANGED] = VCPU_CHANGED_CPUID;
+    expect_io("listed answer to cpuid", 0x92, 4, 0);
+    expect_word(vcpu[VCPU_GPR], 0x0badcafe);
+    expect_io("the rest of it", 0x93, 4, 0);
+    expect_word(vcpu[VCPU_GPR] | vcpu[VCPU_GPR + 1] << 32, 0x2222222233333333ul);
+    expect("question not listed", VCPU_EXIT_CPUID);
+    expect_word(vcpu[VCPU_GPR + 1], 8);
+    skip();
+}
+
 static void refused_instructions(void)
 {
     expect("hypercall", VCPU_EXIT_HYPERCALL);
@@ -374,6 +394,7 @@ int main(void)
     events();
     registers();
     interruptions();
+    listed_answers();
     refused_instructions();
     timing();
     ends();
