@@ -1,7 +1,8 @@
 /* void arch_switch(uint32_t from, uint32_t to)
  *
- * Saves what the C convention says a call keeps on `from`'s kernel stack, continues where `to` called this (or at
- * arch_thread_start). Requires: interrupts off, from runs here, to runs nowhere and belongs to this CPU. */
+ * Continues where `to` called this (or at arch_thread_start). Nothing but the stack pointer and rbp is kept: the kernel
+ * is compiled with every other register call-used (Makefile), because the paths through it that matter end in a switch
+ * and need little of what they had. Requires: interrupts off, from runs here, to runs nowhere and belongs to this CPU. */
 #include "layout.h"
 
     .text
@@ -10,12 +11,7 @@
 arch_switch:
     shl $THREAD_SHIFT, %rdi             # thread number -> offset of its record
     shl $THREAD_SHIFT, %rsi
-    push %rbx
     push %rbp
-    push %r12
-    push %r13
-    push %r14
-    push %r15
     mov %rsp, arch_threads+THREAD_KERNEL_RSP(%rdi)
     lea arch_threads(%rsi), %rax
     mov %rax, %gs:PERCPU_THREAD
@@ -24,12 +20,7 @@ arch_switch:
     mov THREAD_KERNEL_RSP(%rax), %rsp
     cmpl $0, %gs:PERCPU_FPU_LIVE        # `from` used the vector unit: lock it, #NM will sort it out
     jne 2f
-1:  pop %r15
-    pop %r14
-    pop %r13
-    pop %r12
-    pop %rbp
-    pop %rbx
+1:  pop %rbp
     ret
 2:  mov %cr0, %rcx
     or $CR0_TS, %rcx

@@ -4,6 +4,7 @@
 
 #include "abi.h"
 #include "arch.h"
+#include "endpoint_parts.h"
 #include "queue.h"
 #include "sched.h"
 #include "spinlock.h"
@@ -72,11 +73,15 @@ void endpoint_open(uint32_t e)
     spinlock_release(LOCK_ENDPOINT_BASE + e);
 }
 
-/* Copies the words beyond the registers, frame to frame. Requires: MESSAGE_REGISTER_WORDS < n <= MESSAGE_MAX_WORDS. */
-static void endpoint_copy_page(uint32_t to, uint32_t from, uint32_t n)
+void endpoint_copy(uint32_t to, uint32_t from, uint32_t n)
 {
+    if (n <= MESSAGE_REGISTER_WORDS) {
+        uctx_copy_words(to, from, n);
+        return;
+    }
     uint32_t to_frame = thread_message_frame(to);
     uint32_t from_frame = thread_message_frame(from);
+    uctx_copy_words(to, from, MESSAGE_REGISTER_WORDS);
     arch_frame_copy(to_frame, from_frame, MESSAGE_REGISTER_WORDS, n - MESSAGE_REGISTER_WORDS);
 }
 
@@ -87,17 +92,11 @@ static void endpoint_deliver(uint32_t to, uint32_t from, uint32_t n, uint64_t ba
     uctx_set(to, UCTX_RDI, badge);
     uctx_set(to, UCTX_RSI, (uint64_t)n);
     if (n > 0u) {
-        if (n > MESSAGE_REGISTER_WORDS) {
-            uctx_copy_words(to, from, MESSAGE_REGISTER_WORDS);
-            endpoint_copy_page(to, from, n);
-        } else {
-            uctx_copy_words(to, from, n);
-        }
+        endpoint_copy(to, from, n);
     }
 }
 
-/* Gives thread `to` the fault message about `from`. */
-static void endpoint_deliver_fault(uint32_t to, uint32_t from)
+void endpoint_deliver_fault(uint32_t to, uint32_t from)
 {
     uint64_t vector = uctx_get(from, UCTX_VECTOR);
     uint64_t code = uctx_get(from, UCTX_ERROR_CODE);
@@ -126,23 +125,28 @@ static void endpoint_set_status(uint32_t t, uint32_t status)
     }
 }
 
+void endpoint_answer_fault(uint32_t current, uint32_t c, uint32_t n)
+{
+    uint64_t action = 0u;
+    uint64_t ip = 0u;
+    if (n > 0u) {
+        action = uctx_word(current, 0u);
+    }
+    if (n > 1u) {
+        ip = uctx_word(current, 1u);
+    }
+    endpoint_thread[c].action = action;
+    endpoint_thread[c].ip = ip;
+    endpoint_thread[c].status = STATUS_OK;
+}
+
 /* Answers caller c of the current thread with n words. Requires: the lock of the endpoint c waits on is held.
  * Ensures: c no longer waits; the caller of this function makes it ready. */
 static void endpoint_answer(uint32_t current, uint32_t c, uint32_t n)
 {
     endpoint_thread[current].caller = NONE;
     if (endpoint_thread[c].kind == SENDER_FAULT) {
-        uint64_t action = 0u;
-        uint64_t ip = 0u;
-        if (n > 0u) {
-            action = uctx_word(current, 0u);
-        }
-        if (n > 1u) {
-            ip = uctx_word(current, 1u);
-        }
-        endpoint_thread[c].action = action;
-        endpoint_thread[c].ip = ip;
-        endpoint_thread[c].status = STATUS_OK;
+        endpoint_answer_fault(current, c, n);
     } else {
         endpoint_deliver(c, current, n, 0u);
     }
@@ -174,9 +178,7 @@ static void endpoint_enqueue_sender(uint32_t e, uint32_t t)
     }
 }
 
-/* Sends and waits: for the reply (SENDER_CALL, SENDER_FAULT) or until received (SENDER_SEND).
- * Requires: nobody waits to receive; lock of e held. Ensures: lock released, outcome stored. */
-static void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t badge, uint32_t n)
+void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t badge, uint32_t n)
 {
     endpoint_thread[current].kind = kind;
     endpoint_thread[current].words = n;
@@ -241,8 +243,7 @@ void endpoint_send(uint32_t e, uint64_t badge, uint32_t n)
     endpoint_wait_to_send(e, current, SENDER_SEND, badge, n);
 }
 
-/* Takes the message of sender s, which was just taken off e's queue. Lock of e held. */
-static void endpoint_take(uint32_t e, uint32_t current, uint32_t s)
+void endpoint_take(uint32_t e, uint32_t current, uint32_t s)
 {
     if (endpoint_thread[s].kind == SENDER_FAULT) {
         endpoint_deliver_fault(current, s);
@@ -270,8 +271,7 @@ static void endpoint_prepare_recv(uint32_t e, uint32_t current)
     sched_prepare_block();
 }
 
-/* Requires: the current thread has no unanswered caller; no lock held. */
-static void endpoint_receive(uint32_t e, uint32_t current)
+void endpoint_receive(uint32_t e, uint32_t current)
 {
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
     if (endpoint[e].open == 0u) {

@@ -42,8 +42,7 @@ void sched_init_cpu(void)
     sched_cpu[cpu].running = 0u;
 }
 
-/* Begins a turn if somebody waits for its end and none has begun. */
-static void sched_begin_slice(uint32_t cpu)
+void sched_begin_slice(uint32_t cpu)
 {
     uint32_t best = sched_ready_best(cpu);
     if (best == sched_cpu[cpu].running && best != 0u && sched_cpu[cpu].slice_end == TIMER_NEVER) {
@@ -158,36 +157,47 @@ void sched_drain_pending(void)
     }
 }
 
-/* 1 if t may run at once in place of the current thread, which blocks: it belongs here, nobody ready is more
- * important, and it has budget. */
-static uint32_t sched_may_run(uint32_t cpu, uint32_t t)
+void sched_queue_and_block(uint32_t t)
 {
-    uint32_t home = thread_cpu(t);
-    uint32_t priority = thread_priority(t);
-    uint32_t best = sched_ready_best(cpu);
-    if (home != cpu || priority + 1u < best) {
-        return 0u;
-    }
+    sched_ready(t);
+    sched_block();
+}
+
+uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t)
+{
     uint32_t has = sched_budget_has(cpu, t);
+    if (has == 1u) {
+        sched_budget_switch(cpu, t);
+    }
     return has;
 }
 
 void sched_switch_to(uint32_t t)
 {
     uint32_t cpu = arch_cpu();
-    uint32_t may = sched_may_run(cpu, t);
-    if (may == 0u) {
-        sched_ready(t);
-        sched_block();
+    uint32_t home = thread_cpu(t);
+    uint32_t priority = thread_priority(t);
+    uint32_t running = priority + 1u;
+    uint32_t best = sched_ready_best(cpu);
+    if (home != cpu || running < best) {
+        sched_queue_and_block(t);
         return;
+    }
+    uint32_t limited = sched_budget_concerns(cpu, t);
+    if (limited == 1u) {
+        uint32_t has = sched_hand_over_budget(cpu, t);
+        if (has == 0u) {
+            sched_queue_and_block(t);
+            return;
+        }
     }
     /* The turn goes on: handing over gives no new one, so that a pair that calls back and forth can't keep others of its
      * priority waiting. */
-    uint32_t priority = thread_priority(t);
     thread_set_state(t, THREAD_RUNNING);
-    sched_cpu[cpu].running = priority + 1u;
-    sched_begin_slice(cpu);
-    sched_budget_switch(cpu, t);
+    sched_cpu[cpu].running = running;
+    if (running == best) {
+        sched_begin_slice(cpu);
+    }
     thread_switch(t);
 }
 
@@ -236,9 +246,8 @@ static void sched_put_back(uint32_t cpu, uint32_t current)
     }
 }
 
-void sched_leave(void)
+void sched_decide(uint32_t cpu)
 {
-    uint32_t cpu = arch_cpu();
     /* Each round but the last gives the processor away; what has come up meanwhile is looked at in the next. */
     while (sched_cpu[cpu].again == 1u) {
         uint32_t current = thread_current();
@@ -253,6 +262,14 @@ void sched_leave(void)
             sched_cpu[cpu].slice_end = TIMER_NEVER;
             sched_begin_slice(cpu);
         }
+    }
+}
+
+void sched_leave(void)
+{
+    uint32_t cpu = arch_cpu();
+    if (sched_cpu[cpu].again == 1u) {
+        sched_decide(cpu);
     }
 }
 

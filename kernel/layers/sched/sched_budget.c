@@ -198,6 +198,15 @@ uint32_t sched_budget_has(uint32_t cpu, uint32_t t)
     return 1u;
 }
 
+uint32_t sched_budget_concerns(uint32_t cpu, uint32_t t)
+{
+    uint32_t p = sched_payer(t);
+    if (p == NONE && sched_account[cpu].charged == NONE) {
+        return 0u;
+    }
+    return 1u;
+}
+
 void sched_budget_switch(uint32_t cpu, uint32_t t)
 {
     uint32_t p = sched_payer(t);

@@ -51,6 +51,9 @@ void sched_budget_init(void);
 /* 1 if t may run now: its process has no limit, or some budget, or t is boosted. Else 0. */
 uint32_t sched_budget_has(uint32_t cpu, uint32_t t);
 
+/* 0 if neither t nor who pays now has a budget: sched_budget_has(cpu, t) is 1, sched_budget_switch(cpu, t) does nothing. */
+uint32_t sched_budget_concerns(uint32_t cpu, uint32_t t);
+
 /* From now on the time is t's process's; t may be idle. Ensures: the alarm comes when its budget ends. */
 void sched_budget_switch(uint32_t cpu, uint32_t t);
 
@@ -73,5 +76,19 @@ uint32_t sched_budget_check(uint32_t cpu);
 
 /* Puts t, which is in no queue, into its ready queue, and asks for a switch if it should run instead of the running one. */
 void sched_insert(uint32_t cpu, uint32_t t);
+
+/* The rest are the slow halves of functions on the message path, kept apart from it (arch/x86_64/paths.h). */
+
+/* Begins a turn if somebody waits for its end and none has begun. */
+void sched_begin_slice(uint32_t cpu);
+
+/* t can't run at once: it takes its turn like anyone who is woken. */
+void sched_queue_and_block(uint32_t t);
+
+/* The budget's part of handing over. Returns 1 if t may run, 0 if it has no budget. */
+uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
+
+/* Decides who runs. Requires: the CPU's `again` is set. */
+void sched_decide(uint32_t cpu);
 
 #endif

@@ -14,4 +14,7 @@ void spinlock_mcs_release(uint32_t lock);
 uint32_t spinlock_ticket_free(uint32_t lock);
 uint32_t spinlock_mcs_free(uint32_t lock);
 
+/* The slow half of acquire: waits until the ticket is served. */
+void spinlock_ticket_wait(uint32_t lock, uint64_t ticket);
+
 #endif

@@ -5,13 +5,21 @@
 #include "spinlock.h"
 #include "spinlock_parts.h"
 
-void spinlock_ticket_acquire(uint32_t lock)
+void spinlock_ticket_wait(uint32_t lock, uint64_t ticket)
 {
-    uint64_t ticket = arch_atomic_fetch_add(CELL_LOCK_BASE + 2u * lock, 1ul);
     uint64_t served = arch_atomic_load(CELL_LOCK_BASE + 2u * lock + 1u);
     while (served != ticket) {
         arch_spin_hint();
         served = arch_atomic_load(CELL_LOCK_BASE + 2u * lock + 1u);
+    }
+}
+
+void spinlock_ticket_acquire(uint32_t lock)
+{
+    uint64_t ticket = arch_atomic_fetch_add(CELL_LOCK_BASE + 2u * lock, 1ul);
+    uint64_t served = arch_atomic_load(CELL_LOCK_BASE + 2u * lock + 1u);
+    if (served != ticket) {
+        spinlock_ticket_wait(lock, ticket);
     }
 }
 

@@ -9,11 +9,11 @@
 
 #define SYSCALL_INSTRUCTION_BYTES 2ul
 
-/* Runs the call that stands in the current thread's saved registers. Requires: no lock held; the thread's process is
+/* Runs the call that stands in the saved registers of the current thread. Requires: no lock held; the thread's process is
  * RUNNING or DYING. Ensures: the outcome stands in the saved registers; a preempted long call has its saved ip back on
  * the system-call instruction and its progress in the argument registers or in the object. Returns 1 if the call was
  * SYS_THREAD_EXIT (the caller must end the thread), else 0. */
-uint32_t syscall_dispatch(void);
+uint32_t syscall_dispatch(uint32_t current);
 
 /* One bounded piece of the teardown of the dying process p, by its last thread. Returns 1 if there is more to do, 0 when
  * everything is returned except the container (process_finish is next). May block until a child has ended. */

@@ -14,6 +14,16 @@ uint32_t syscall_slot_valid(uint32_t current, uint32_t kind, uint32_t rights);
 /* Object of that slot. Requires: syscall_slot_valid returned 1. */
 uint32_t syscall_object(uint32_t current);
 
+/* Checks the slot and length of a message call: the slot must hold an endpoint with this right, the length stands in
+ * the saved rsi. Returns STATUS_OK, ERR_BAD_SLOT, ERR_BAD_ARGUMENT. */
+uint32_t syscall_message_valid(uint32_t current, uint32_t right);
+
+/* The badge of the caller's slot. Requires: syscall_slot_valid returned 1. */
+uint64_t syscall_badge(uint32_t current);
+
+/* All calls but the two on the fast path. Returns 1 for SYS_THREAD_EXIT, else 0. */
+uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
+
 void syscall_wait(uint32_t current);
 uint32_t syscall_signal(uint32_t current);
 uint32_t syscall_poll(uint32_t current);

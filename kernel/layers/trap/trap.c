@@ -17,6 +17,7 @@
 #include "thread.h"
 #include "timer.h"
 #include "tlb.h"
+#include "trap_parts.h"
 #include "uctx.h"
 
 #define VECTOR_NO_FPU 7u /* "device not available": first use of the vector unit since a switch */
@@ -67,9 +68,7 @@ static void trap_vector(uint32_t vector)
     }
 }
 
-/* Ends the current thread; the last one of its process takes the process down, piece by piece, each piece followed by
- * whatever interrupt or better thread waits. Does not return. */
-static void trap_end_thread(void)
+void trap_end_thread(void)
 {
     uint32_t current = thread_current();
     uint32_t p = thread_process(current);
@@ -90,10 +89,11 @@ static void trap_end_thread(void)
     sched_exit_current();
 }
 
-void trap_leave(void)
+/* The way out of every entry, for the thread on whose kernel stack this runs: other threads may run in sched_leave, but
+ * when it returns this one is current again. */
+static void trap_return(uint32_t current)
 {
     sched_leave();
-    uint32_t current = thread_current();
     uint32_t p = thread_process(current);
     uint32_t dying = process_dying(p);
     if (dying == 1u) {
@@ -102,14 +102,21 @@ void trap_leave(void)
     spinlock_kernel_exit();
 }
 
+void trap_leave(void)
+{
+    uint32_t current = thread_current();
+    trap_return(current);
+}
+
 void trap_syscall(void)
 {
     spinlock_kernel_enter();
-    uint32_t ends = syscall_dispatch();
+    uint32_t current = thread_current();
+    uint32_t ends = syscall_dispatch(current);
     if (ends == 1u) {
         trap_end_thread();
     }
-    trap_leave();
+    trap_return(current);
 }
 
 /* Tells the fault handler of process p, if it has one, and does what it answers; ends the process otherwise. */
@@ -146,7 +153,7 @@ void trap_exception(void)
     } else {
         trap_fault(current, p, vector);
     }
-    trap_leave();
+    trap_return(current);
 }
 
 void trap_interrupt(uint32_t vector)

@@ -1,0 +1,30 @@
+/* Which code the compiler is to lay out as the fast path of messages: trap_syscall takes in everything it calls, but the
+ * functions named here, which that path does not need, stay apart. So the path is one piece of straight code with few
+ * registers to save. Included before every kernel source by the build; the certified sources know nothing of it. */
+#ifndef ASHLAR_X86_64_PATHS_H
+#define ASHLAR_X86_64_PATHS_H
+
+#include <stdint.h>
+
+#define APART __attribute__((noinline))
+
+void trap_syscall(void) __attribute__((flatten));
+
+APART void trap_end_thread(void);
+APART uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
+APART void endpoint_copy(uint32_t to, uint32_t from, uint32_t n);
+APART void endpoint_deliver_fault(uint32_t to, uint32_t from);
+APART void endpoint_answer_fault(uint32_t current, uint32_t c, uint32_t n);
+APART void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t badge, uint32_t n);
+APART void endpoint_take(uint32_t e, uint32_t current, uint32_t s);
+APART void endpoint_receive(uint32_t e, uint32_t current);
+APART void sched_begin_slice(uint32_t cpu);
+APART void sched_queue_and_block(uint32_t t);
+APART uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
+APART void sched_decide(uint32_t cpu);
+APART void sched_ready(uint32_t t);
+APART void spinlock_ticket_wait(uint32_t lock, uint64_t ticket);
+
+#undef APART
+
+#endif

@@ -1,0 +1,26 @@
+/* The slow parts of messages, kept apart from the fast paths (arch/x86_64/paths.h). No other layer includes this. */
+#ifndef ASHLAR_ENDPOINT_PARTS_H
+#define ASHLAR_ENDPOINT_PARTS_H
+
+#include <stdint.h>
+
+/* Copies the words: registers, and frame to frame what is beyond them. Requires: 0 < n <= MESSAGE_MAX_WORDS. */
+void endpoint_copy(uint32_t to, uint32_t from, uint32_t n);
+
+/* Gives thread `to` the fault message about `from`. */
+void endpoint_deliver_fault(uint32_t to, uint32_t from);
+
+/* Stores the answer of n words to a fault message where caller c will look for it. */
+void endpoint_answer_fault(uint32_t current, uint32_t c, uint32_t n);
+
+/* Sends and waits: for the reply (SENDER_CALL, SENDER_FAULT) or until received (SENDER_SEND).
+ * Requires: nobody waits to receive; lock of e held. Ensures: lock released, outcome stored. */
+void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t badge, uint32_t n);
+
+/* Takes the message of sender s, which was just taken off e's queue. Lock of e held. */
+void endpoint_take(uint32_t e, uint32_t current, uint32_t s);
+
+/* Waits for a message. Requires: the current thread has no unanswered caller; no lock held. */
+void endpoint_receive(uint32_t e, uint32_t current);
+
+#endif
