@@ -145,6 +145,7 @@ pub struct Function {
 pub struct Local {
     pub name: String,
     pub width: Width,
+    pub constant: bool,
     pub span: Span,
 }
 

@@ -9,7 +9,8 @@ use c2coq::{check_with, Checked, Options};
 
 const ABI: &str = "#define SYS_NULL 0u\n#define SYS_YIELD 1u\n#define NUM_SYSCALL 2u\n#define ERR_BAD 7u\n";
 
-const DISPATCH: &str = "#include \"abi.h\"
+const DISPATCH: &str = "#include \"syscall.h\"
+#include \"abi.h\"
 #include <stdint.h>
 static uint32_t syscall_yield(void) { return 0; }
 static uint32_t family(uint64_t number)
@@ -20,7 +21,6 @@ static uint32_t family(uint64_t number)
     }
     return status;
 }
-uint32_t syscall_dispatch(void);
 ";
 
 const ENTRY: &str = "uint32_t syscall_dispatch(void)
@@ -47,6 +47,7 @@ fn entry(number: u64, name: &str, error: &str) -> String {
 fn checked(name: &str, text: &str) -> Checked {
     let mut files = Files::default();
     files.add(Path::new("/k/abi.h"), ABI);
+    files.add(Path::new("/k/syscall.h"), "#include <stdint.h>\nuint32_t syscall_dispatch(void);\n");
     let path = PathBuf::from(format!("/k/{name}"));
     files.add(&path, text);
     check_with(files, &[path], &Options::default()).unwrap()
@@ -54,7 +55,7 @@ fn checked(name: &str, text: &str) -> Checked {
 
 fn run(table: &str, abi: &str, dispatch: &str) -> Vec<Finding> {
     let constants = checked("abi.h", abi);
-    let layer = checked("syscall.c", &dispatch.replace("uint32_t syscall_dispatch(void);\n", ""));
+    let layer = checked("syscall.c", dispatch);
     assert!(layer.faults.is_empty(), "{:?}", layer.faults);
     let path = Path::new("syscalls.toml");
     compare(&Sources {

@@ -52,7 +52,10 @@ impl Checker<'_> {
     fn declare_function(&mut self, specs: &Specs, declarator: &Declarator, is_static: bool) -> Option<FunctionId> {
         let Some(Part::Function(parameters)) = declarator.parts.first() else { return None };
         let signature = self.signature(specs, declarator, parameters);
-        let name = declarator.name.as_ref()?;
+        let Some(name) = &declarator.name else {
+            self.fault(parameters.span, Rule::Syntax, "a function's name is missing before this");
+            return None;
+        };
         if let Some(Symbol::Function(id)) = self.symbols.get(&name.text).copied() {
             if !agree(&self.signatures[id.0], &signature) {
                 let message = format!("`{}` was declared with another type before", name.text);
@@ -83,9 +86,9 @@ impl Checker<'_> {
         self.base_definition(specs);
         self.specifiers(specs, &[Specifier::Static, Specifier::Inline, Specifier::Extern]);
         let is_static = specs.find(Specifier::Static).is_some();
-        let Some(name) = &declarator.name else { return };
-        let declared = self.symbols.contains_key(&name.text);
+        let declared = declarator.name.as_ref().is_some_and(|name| self.symbols.contains_key(&name.text));
         let id = self.declare_function(specs, declarator, is_static);
+        let Some(name) = &declarator.name else { return };
         if self.in_header(name.span) {
             self.fault(name.span, Rule::HeaderFunction, format!("`{}` has a body in a header", name.text));
             return;
@@ -107,7 +110,7 @@ impl Checker<'_> {
         for (at, parameter) in parameters.list.iter().enumerate() {
             match &parameter.declarator.name {
                 Some(name) => {
-                    self.add_local(name, widths.get(at).copied().flatten());
+                    self.add_local(name, widths.get(at).copied().flatten(), &parameter.specs);
                 }
                 None => {
                     self.fault(parameter.declarator.span, Rule::Prototype, "a parameter of a definition has a name");
@@ -133,7 +136,7 @@ impl Checker<'_> {
     }
 
     /// Enters a local into the innermost block. `None` marks one whose type was refused.
-    pub(super) fn add_local(&mut self, name: &Name, width: Option<Width>) -> Option<LocalId> {
+    pub(super) fn add_local(&mut self, name: &Name, width: Option<Width>, specs: &Specs) -> Option<LocalId> {
         if self.clashes_with_macro(name) {
             return None;
         }
@@ -145,7 +148,8 @@ impl Checker<'_> {
         let id = LocalId(scope.locals.len());
         let symbol = match width {
             Some(width) => {
-                scope.locals.push(ast::Local { name: name.text.to_string(), width, span: name.span });
+                let constant = specs.find(Specifier::Const).is_some();
+                scope.locals.push(ast::Local { name: name.text.to_string(), width, constant, span: name.span });
                 LocalSymbol::Local(id)
             }
             None => LocalSymbol::Refused,
@@ -173,9 +177,11 @@ impl Checker<'_> {
             for argument in arguments {
                 self.operand(argument);
             }
+            self.foreign_primitive(id, expr.span);
             return None;
         };
         let id = id?;
+        self.foreign_primitive(Some(id), expr.span);
         let name = self.unit.functions[id.0].name.clone();
         if let Some(scope) = &self.scope {
             let caller = scope.function.clone();
@@ -194,6 +200,18 @@ impl Checker<'_> {
         }
         let complete = checked.len() == parameters.len();
         complete.then_some(ast::Call { function: id, arguments: checked, span: expr.span })
+    }
+
+    /// A primitive whose type is outside the subset: its declaration is trusted, so its use is reported.
+    fn foreign_primitive(&mut self, id: Option<FunctionId>, span: Span) {
+        let Some(id) = id else { return };
+        let Signature { result, parameters } = &self.signatures[id.0];
+        let known = result.is_some() && parameters.as_ref().is_some_and(|widths| widths.iter().all(Option::is_some));
+        let function = &self.unit.functions[id.0];
+        if !known && self.trusted(function.span) {
+            let message = format!("`{}` takes or returns something that is no unsigned scalar", function.name);
+            self.fault(span, Rule::Prototype, message);
+        }
     }
 
     fn callee(&mut self, callee: &Expr) -> Option<FunctionId> {

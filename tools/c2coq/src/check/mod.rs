@@ -123,6 +123,7 @@ pub fn check_unit(
     };
     for item in items {
         checker.item(item);
+        checker.complete(item);
     }
     checker.all_macros();
     CheckedUnit { unit: checker.unit, calls: checker.calls }
@@ -138,12 +139,43 @@ impl Checker<'_> {
         self.faults.push(self.sources, Fault { rule, span, message: message.into(), remedy });
     }
 
+    /// Something was left out of the tree. That has a reason that was reported; if nothing was, the checker is wrong
+    /// and must not accept.
+    fn explained(&mut self, span: Span) {
+        if self.faults.is_empty() && !self.trusted(span) {
+            self.fault(span, Rule::Syntax, "this is refused, and the checker owes the reason: please report it");
+        }
+    }
+
     fn trusted(&self, span: Span) -> bool {
         self.sources.trusted(span.file)
     }
 
     fn in_header(&self, span: Span) -> bool {
         self.sources.get(span.file).path.extension().is_some_and(|extension| extension == "h")
+    }
+
+    /// What an accepted item declares is in the tree.
+    fn complete(&mut self, item: &Item) {
+        match item {
+            Item::StaticAssert(..) => {}
+            Item::Function(function) => {
+                let name = function.declarator.name.as_ref().map(|name| &*name.text);
+                let known = self.unit.functions.iter().find(|known| Some(known.name.as_str()) == name);
+                if known.is_none_or(|known| known.body.is_none()) {
+                    self.explained(function.declarator.span);
+                }
+            }
+            Item::Declaration(declaration) => {
+                for init in &declaration.declarators {
+                    let name = init.declarator.name.as_ref();
+                    let symbol = name.and_then(|name| self.symbols.get(&name.text));
+                    if !matches!(symbol, Some(Symbol::Object(_) | Symbol::Function(_))) {
+                        self.explained(init.declarator.span);
+                    }
+                }
+            }
+        }
     }
 
     fn item(&mut self, item: &Item) {
@@ -170,8 +202,11 @@ impl Checker<'_> {
 
     /// Reports the specifiers that `allowed` does not name.
     fn specifiers(&mut self, specs: &crate::syntax::Specs, allowed: &[Specifier]) {
-        for (specifier, span) in &specs.specifiers {
+        for (at, (specifier, span)) in specs.specifiers.iter().enumerate() {
             if allowed.contains(specifier) {
+                if specs.specifiers[..at].iter().any(|(earlier, _)| earlier == specifier) {
+                    self.fault(*span, Rule::Syntax, "this word stands twice");
+                }
                 continue;
             }
             match specifier {

@@ -60,6 +60,18 @@ impl Checker<'_> {
     }
 
     fn statement(&mut self, statement: &Statement, out: &mut Vec<Stmt>) {
+        let expected = match &statement.kind {
+            StatementKind::Declaration(declaration) => declaration.declarators.len().max(1),
+            _ => 1,
+        };
+        let before = out.len();
+        self.statement_inner(statement, out);
+        if out.len() < before + expected {
+            self.explained(statement.span);
+        }
+    }
+
+    fn statement_inner(&mut self, statement: &Statement, out: &mut Vec<Stmt>) {
         let span = statement.span;
         let kind = match &statement.kind {
             StatementKind::Empty => Some(StmtKind::Skip),
@@ -138,6 +150,9 @@ impl Checker<'_> {
         let mut step = Vec::new();
         if let Some(expr) = &head.step {
             self.simple(expr, &mut step);
+            if step.is_empty() {
+                self.explained(expr.span);
+            }
         }
         let body = self.loop_body(body);
         self.leave_block();
@@ -203,7 +218,7 @@ impl Checker<'_> {
                     None
                 }
             };
-            let id = self.add_local(name, width);
+            let id = self.add_local(name, width, specs);
             if let (Some(id), Some(value)) = (id, value) {
                 out.push(Stmt { kind: StmtKind::Local(id, value), span: declaration.span });
             }
@@ -295,7 +310,15 @@ impl Checker<'_> {
             }
         }
         match self.operand(bare)? {
-            Operand::Typed(ast::Expr { kind: ast::ExprKind::Local(id), width, .. }) => Some((Target::Local(id), width)),
+            Operand::Typed(ast::Expr { kind: ast::ExprKind::Local(id), width, .. }) => {
+                let constant =
+                    self.scope.as_ref().and_then(|scope| scope.locals.get(id.0)).filter(|local| local.constant);
+                if let Some(name) = constant.map(|local| local.name.clone()) {
+                    self.fault(expr.span, Rule::Place, format!("`{name}` is const"));
+                    return None;
+                }
+                Some((Target::Local(id), width))
+            }
             Operand::Typed(ast::Expr { kind: ast::ExprKind::Load(place), width, .. }) => {
                 let object = &self.unit.objects[place.object.0];
                 if object.constant {

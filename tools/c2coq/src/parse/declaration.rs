@@ -344,7 +344,6 @@ impl Parser<'_> {
         loop {
             let open = self.span();
             if self.take("[") {
-                while self.take_name("static") || self.take_name("const") {}
                 let size = if self.is("]") { None } else { Some(Box::new(self.conditional()?)) };
                 self.expect("]")?;
                 declarator.parts.push(Part::Array(size, open.to(self.last_span())));

@@ -163,6 +163,9 @@ impl Parser<'_> {
         let specs = Box::new(self.specs()?);
         let nothing = Declarator { name: None, parts: Vec::new(), span: self.span() };
         let declarator = Box::new(if self.is(")") { nothing } else { self.declarator()? });
+        if declarator.name.is_some() {
+            self.fault(declarator.span, Rule::Syntax, "a cast names a type only");
+        }
         self.expect(")")?;
         if self.take("{") {
             self.skip_to_closing("{", "}");
@@ -208,10 +211,10 @@ impl Parser<'_> {
             let mut heights = vec![expr.height];
             let kind = if self.take("(") {
                 let mut arguments = Vec::new();
-                while !self.is(")") {
+                if !self.is(")") {
                     arguments.push(self.assignment()?);
-                    if !self.take(",") {
-                        break;
+                    while self.take(",") {
+                        arguments.push(self.assignment()?);
                     }
                 }
                 self.expect(")")?;

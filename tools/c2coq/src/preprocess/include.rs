@@ -51,11 +51,12 @@ impl Preprocessor<'_> {
             self.fault(whole, Rule::Include, message.clone());
         }
         if name.starts_with('<') {
-            self.out.incomplete = true;
+            self.out.incomplete |= !self.sources.trusted(span.file);
             return;
         }
         let Some(path) = self.find(span.file, &name) else {
-            self.out.incomplete = true;
+            // A trusted file may include what only its own compilation finds; names are then missing where used.
+            self.out.incomplete |= !self.sources.trusted(span.file);
             if !matches!(permission, Permission::Refused(_)) {
                 self.fault(whole, Rule::Include, format!("\"{name}\" is not found"));
             }
@@ -121,9 +122,9 @@ impl Preprocessor<'_> {
         let path = &self.sources.get(from).path;
         let mut dirs: Vec<PathBuf> = vec![path.parent().unwrap_or(Path::new("")).to_path_buf()];
         dirs.extend(self.options.include_dirs.iter().cloned());
-        if let Some(location) = locate_file(path) {
-            dirs.extend([location.root.clone(), location.root.join("layers"), location.root.join("arch")]);
-            dirs.push(location.root.join("layers").join(name.strip_suffix(".h").unwrap_or(name)));
+        if let Some(root) = &self.root {
+            dirs.extend([root.clone(), root.join("layers"), root.join("arch")]);
+            dirs.push(root.join("layers").join(name.strip_suffix(".h").unwrap_or(name)));
         }
         dirs.into_iter().map(|dir| dir.join(name)).find(|candidate| self.sources.exists(candidate))
     }

@@ -60,11 +60,14 @@ struct Preprocessor<'a> {
     out: Preprocessed,
     depth: usize,
     included: usize,
+    /// The kernel's directory, if the file stands in one.
+    root: Option<PathBuf>,
 }
 
 /// Reads `file` with all it includes.
 pub fn preprocess(sources: &mut Sources, file: FileId, options: &Options, faults: &mut Faults) -> Preprocessed {
-    let mut this = Preprocessor { sources, faults, options, out: Preprocessed::default(), depth: 0, included: 0 };
+    let root = locate_file(&sources.get(file).path).map(|location| location.root);
+    let mut this = Preprocessor { sources, faults, options, out: Preprocessed::default(), depth: 0, included: 0, root };
     this.command_line();
     this.file(file);
     let end = this.sources.get(file).text.len() as u32;

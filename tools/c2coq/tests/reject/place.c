@@ -1,4 +1,4 @@
-/* expect: place 10, place 10, place 11, place 12, place 13, place 14, place 15, place 16 */
+/* expect: place 10, place 10, place 11, place 12, place 13, place 14, place 15, place 16, place 21 */
 #include <stdint.h>
 
 #define SIZE 4u
@@ -15,4 +15,8 @@ static uint32_t f(uint32_t i)
     5 = i;
     SIZE[0] = 1;
     return pairs[i].list[1];
+}
+static void constant(const uint32_t x)
+{
+    x = 1;
 }

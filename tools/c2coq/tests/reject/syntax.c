@@ -1,4 +1,4 @@
-/* expect: syntax 6, syntax 11 */
+/* expect: syntax 6, syntax 11, syntax 13, syntax 14, syntax 18 */
 #include <stdint.h>
 
 static uint32_t f(uint32_t x)
@@ -9,4 +9,13 @@ static uint32_t f(uint32_t x)
 static uint32_t g(uint32_t x)
 {
     return x
+}
+static uint32_t (uint32_t y) { return y; }
+static static uint32_t twice(uint32_t x, uint32_t y)
+{
+    if (x) {
+        uint32_t z = 0;
+        z = twice(x, y, );
+    }
+    return x;
 }
