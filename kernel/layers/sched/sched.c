@@ -195,7 +195,7 @@ void sched_switch_to(uint32_t t)
      * priority waiting. */
     thread_set_state(t, THREAD_RUNNING);
     sched_cpu[cpu].running = running;
-    if (running == best) {
+    if (running == best && sched_cpu[cpu].slice_end == TIMER_NEVER) {
         sched_begin_slice(cpu);
     }
     thread_switch(t);
