@@ -45,7 +45,7 @@ $(HOSTED_PROGRAMS): %: %.o $(HOSTED_OUT)/layers.a
 	@$(HOSTED_CC) $(HOSTED_FLAGS) $^ -o $@
 
 # Natively and fully optimised, as the kernel is: the whole program at once.
-BENCH_FLAGS := -std=gnu11 -O2 -flto -pthread -DLOCK_TICKET $(HOSTED_INCLUDES)
+BENCH_FLAGS := -std=gnu11 -O2 -flto -pthread -DLOCK_TICKET -DHOSTED_DEDICATED $(HOSTED_INCLUDES)
 BENCH_SOURCES := $(ROOT)/bench/locks.c $(filter-out %_test.c,$(wildcard $(KERNEL)/layers/spinlock/*.c)) \
 	$(addprefix $(KERNEL)/arch/hosted/,cell.c)
 $(ROOT)/build/bench/locks: $(BENCH_SOURCES) $(KERNEL)/hosted.mk $(wildcard $(KERNEL)/layers/spinlock/*.h)

@@ -59,9 +59,12 @@ static inline void test_random_start(void)
     test_state = test_seed * 0x9e3779b97f4a7c15ul + 1;
 }
 
-/* How many random operations a property test does. */
+/* How many random operations a property test does. The sanitizers make each many times slower. */
 static inline uint64_t test_operations(uint64_t otherwise)
 {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    otherwise /= 10;
+#endif
     return test_number("TEST_OPERATIONS", otherwise);
 }
 

@@ -128,7 +128,7 @@ static void against_model(void)
         if (i % 16 == 0) {
             compare();
         }
-        if (i % 200 == 0 && !CHECK_EQUAL(frame_check(), 0)) { /* it walks all NUM_FRAME frames */
+        if (i % 4000 == 0 && !CHECK_EQUAL(frame_check(), 0)) { /* it walks all NUM_FRAME frames */
             break;
         }
     }
@@ -167,7 +167,7 @@ static void alloc_and_free(uint32_t cpu)
     uint32_t mine[50];
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < 10000; i++) {
+    for (uint32_t i = 0; i < 3000; i++) {
         if (n < 50 && test_random_of(&state) % 2) {
             uint32_t frame = frame_alloc(cpu);
             if (frame != NONE && frame != FRAME_NO_QUOTA) {

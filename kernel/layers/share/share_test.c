@@ -119,7 +119,7 @@ int main(void)
         if (!CHECK_EQUAL(share_check(), 0)) {
             break;
         }
-        if (i % 500 == 0 && !CHECK_EQUAL(frame_check(), 0)) {
+        if (i % 10000 == 0 && !CHECK_EQUAL(frame_check(), 0)) {
             break;
         }
     }

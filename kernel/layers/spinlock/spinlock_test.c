@@ -6,7 +6,7 @@
 #include "test.h"
 
 #define NUM_TEST_CPU 4u
-#define ROUNDS 4000u
+#define ROUNDS 1000u
 #define LOCKS 3u
 
 static uint32_t use_mcs;
@@ -99,8 +99,8 @@ static void run(uint32_t mcs)
     }
     if (!mcs) { /* tickets wrap around in the middle of the test */
         for (uint32_t i = 0; i < LOCKS; i++) {
-            arch_atomic_store(CELL_LOCK_BASE + 2 * (LOCK_PAGEMAP_BASE + i), 0ul - 500);
-            arch_atomic_store(CELL_LOCK_BASE + 2 * (LOCK_PAGEMAP_BASE + i) + 1, 0ul - 500);
+            arch_atomic_store(CELL_LOCK_BASE + 2 * (LOCK_PAGEMAP_BASE + i), 0ul - 300);
+            arch_atomic_store(CELL_LOCK_BASE + 2 * (LOCK_PAGEMAP_BASE + i) + 1, 0ul - 300);
         }
     }
     hosted_run_cpus(NUM_TEST_CPU, work);

@@ -13,7 +13,7 @@
 #include "tlb.h"
 
 #define NUM_TEST_CPU 4u
-#define ROUNDS 300u
+#define ROUNDS 40u
 #define P 1u
 #define SHARED 0x400000ul
 #define OWN 0x500000ul
