@@ -22,6 +22,10 @@ boot_entry:
 common:
     cli
     cld
+    mov $PHYSICAL(message_memory), %edx
+    movl $0x5aa5c33c, PHYSICAL(boot_stack_top) - 4 # the kernel's last page: is there memory?
+    cmpl $0x5aa5c33c, PHYSICAL(boot_stack_top) - 4
+    jne fail
     mov $PHYSICAL(boot_stack_top), %esp
     mov %ebx, %edi
     mov $PHYSICAL(message_cpu), %edx
@@ -117,6 +121,8 @@ message_cpu:
     .asciz "boot: this processor has no 64-bit mode (long mode); Ashlar needs an x86-64 processor. With QEMU use qemu-system-x86_64 -cpu max.\r\n"
 message_loader:
     .asciz "boot: not started by a Multiboot2 loader or PVH; use GRUB's multiboot2 command or QEMU's -kernel.\r\n"
+message_memory:
+    .asciz "boot: too little memory for the kernel itself; with QEMU use -m 512M or more.\r\n"
     .balign 8
 boot_gdt:
     .quad 0
@@ -126,7 +132,7 @@ boot_gdt_pointer:
     .short 23
     .long PHYSICAL(boot_gdt)
 
-    .bss
+    .section .bss.last, "aw", @nobits   # kernel.ld puts it behind everything else
     .balign 4096
     .globl boot_root
 boot_root:

@@ -5,6 +5,8 @@
 #include "cpu.h"
 #include "crc32.h"
 #include "info.h"
+#include "kernel_map.h"
+#include "layout.h"
 #include "print.h"
 #include "process.h"
 #include "table_check.h"
@@ -34,6 +36,8 @@ static const struct section_rule rules[BOOT_NUM_SECTIONS] = {
     [BOOT_VMS] = { "virtual machines", sizeof(struct boot_vm), NUM_VM },
     [BOOT_CONSOLES] = { "consoles", sizeof(struct boot_console), NUM_CONSOLE },
 };
+
+extern char kernel_end[];
 
 static const struct boot_header *header;
 
@@ -119,6 +123,9 @@ static void check_module(void)
     }
     if (boot_info.module % FRAME != 0 || boot_info.module >= FOUR_GIB || boot_info.module_size > FOUR_GIB - boot_info.module) {
         boot_fail("system image: the loader put it at %x, not at a page below 4 GiB; use GRUB 2 or QEMU", boot_info.module);
+    }
+    if (boot_info.module < kernel_physical(kernel_end) && KERNEL_PHYSICAL < boot_info.module + boot_info.module_size) {
+        boot_fail("system image: the loader put it over the kernel, there is too little memory; with QEMU use a larger -m");
     }
     if (boot_info.module_size < sizeof(struct boot_header)) {
         boot_fail("system image: %U bytes are too few to hold a boot table; " REBUILD, boot_info.module_size);
