@@ -1,7 +1,5 @@
 /* Shoot-down on real CPUs with translation buffers that forget nothing by themselves: after tlb_invalidate no CPU reaches
  * the frame any more. */
-#include <sched.h>
-
 #include "abi.h"
 #include "arch.h"
 #include "container.h"
@@ -45,7 +43,7 @@ static void reader(void)
             __atomic_fetch_add(&arrived, 1, __ATOMIC_RELEASE);
         }
         serve();
-        sched_yield();
+        arch_spin_hint();
     }
 }
 
@@ -56,7 +54,7 @@ static void next_round(uint32_t frame)
     __atomic_fetch_add(&round_number, 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) < NUM_TEST_CPU - 1) {
         serve();
-        sched_yield();
+        arch_spin_hint();
     }
 }
 
@@ -117,7 +115,7 @@ static void all_write(uint32_t cpu)
     __atomic_fetch_add(&finished, 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE) < NUM_TEST_CPU) {
         serve();
-        sched_yield();
+        arch_spin_hint();
     }
 }
 
