@@ -44,10 +44,19 @@ struct Symbols {
     seen: BTreeSet<String>,
 }
 
-/// Checks the objects below `objects` against the order. `order_file` is named in messages.
-pub fn check_objects(order: &LayerOrder, order_file: &Path, objects: &Path) -> Result<Vec<Finding>, LayersError> {
+/// Checks the objects below `objects` against the order. `order_file` is named in messages. With `sources`, the
+/// directory of the layers' sources, `DIR/LAYER/part.o` counts only while there is a `sources/LAYER/part.c`.
+pub fn check_objects(
+    order: &LayerOrder,
+    order_file: &Path,
+    objects: &Path,
+    sources: Option<&Path>,
+) -> Result<Vec<Finding>, LayersError> {
     let mut symbols = Symbols::default();
     for file in object_files(objects)? {
+        if sources.is_some_and(|sources| is_leftover(sources, &file)) {
+            continue;
+        }
         if let Some(layer) = layer_of(order, objects, &file) {
             symbols.seen.insert(layer.clone());
             symbols.read(&layer, &file)?;
@@ -123,6 +132,13 @@ fn object_files(dir: &Path) -> Result<Vec<PathBuf>, LayersError> {
         }
     }
     Ok(files)
+}
+
+/// An object of an earlier build, whose source is gone.
+fn is_leftover(sources: &Path, object: &Path) -> bool {
+    let layer = object.parent().and_then(Path::file_name).map(|layer| sources.join(layer));
+    let Some((layer, stem)) = layer.zip(object.file_stem()) else { return false };
+    layer.is_dir() && !layer.join(stem).with_extension("c").is_file()
 }
 
 fn layer_of(order: &LayerOrder, root: &Path, file: &Path) -> Option<String> {

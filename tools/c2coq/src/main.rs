@@ -114,9 +114,10 @@ fn run(cli: &Cli) -> Outcome {
         Command::Layers { order, objects, layers } => {
             let names = c2coq::read_order(order)?;
             let beside = order.with_file_name("layers");
-            let mut findings = c2coq::layers::check_directories(&names, order, layers.as_ref().unwrap_or(&beside))?;
+            let layers = layers.as_ref().unwrap_or(&beside);
+            let mut findings = c2coq::layers::check_directories(&names, order, layers)?;
             if let Some(objects) = objects {
-                findings.extend(c2coq::layers::check_objects(&names, order, objects)?);
+                findings.extend(c2coq::layers::check_objects(&names, order, objects, Some(layers))?);
             }
             found(cli.format, &findings)
         }

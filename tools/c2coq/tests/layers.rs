@@ -33,7 +33,7 @@ impl Work {
 
     fn check(&self, order: &str) -> Vec<Finding> {
         let order = LayerOrder::parse(order).unwrap();
-        check_objects(&order, Path::new("kernel/layers.order"), &self.0).unwrap()
+        check_objects(&order, Path::new("kernel/layers.order"), &self.0, None).unwrap()
     }
 }
 
@@ -123,7 +123,7 @@ fn an_object_without_machine_code_is_refused() {
     gcc.args(["-c", "-O2", "-flto", "-fno-fat-lto-objects", "-o"]).arg(work.0.join("frame.o")).arg(&file);
     assert!(gcc.status().unwrap().success());
     let order = LayerOrder::parse("spinlock\nframe\n").unwrap();
-    let findings = check_objects(&order, Path::new("order"), &work.0).unwrap();
+    let findings = check_objects(&order, Path::new("order"), &work.0, None).unwrap();
     assert_eq!(codes(&findings), ["slim-object"]);
 }
 
@@ -132,7 +132,22 @@ fn a_broken_object_is_an_error() {
     let work = Work::new("broken");
     std::fs::write(work.0.join("frame.o"), "no object").unwrap();
     let order = LayerOrder::parse("frame\n").unwrap();
-    assert!(check_objects(&order, Path::new("order"), &work.0).is_err());
+    assert!(check_objects(&order, Path::new("order"), &work.0, None).is_err());
+}
+
+#[test]
+fn an_object_whose_source_is_gone_does_not_count() {
+    let work = Work::new("leftover");
+    work.compile("objects/spinlock/spinlock.o", "void spinlock_take(void) {}");
+    work.compile("objects/spinlock/old.o", "void frame_alloc(void); void spinlock_old(void) { frame_alloc(); }");
+    work.compile("objects/frame/frame.o", "void spinlock_take(void); void frame_alloc(void) { spinlock_take(); }");
+    let order = LayerOrder::parse("spinlock\nframe\n").unwrap();
+    let objects = work.0.join("objects");
+    // The compiled sources stand beside their objects.
+    let check = || check_objects(&order, Path::new("order"), &objects, Some(&objects)).unwrap();
+    assert_eq!(codes(&check()), ["upward-call"]);
+    std::fs::remove_file(objects.join("spinlock/old.c")).unwrap();
+    assert_eq!(check(), []);
 }
 
 #[test]

@@ -269,6 +269,9 @@ impl Parser<'_> {
                 Some(declarator) => declarator,
                 None => self.declarator()?,
             };
+            if declarator.name.is_none() && !self.is(":") {
+                return self.expected("a name");
+            }
             let colon = self.span();
             let bits = if self.take(":") {
                 self.conditional()?;

@@ -1,4 +1,4 @@
-/* expect: syntax 6, syntax 11, syntax 13, syntax 14, syntax 18 */
+/* expect: syntax 6, syntax 11, syntax 13, syntax 14, syntax 18, syntax 23 */
 #include <stdint.h>
 
 static uint32_t f(uint32_t x)
@@ -19,3 +19,7 @@ static static uint32_t twice(uint32_t x, uint32_t y)
     }
     return x;
 }
+struct comma {
+    uint32_t first, ;
+    uint32_t last;
+};
