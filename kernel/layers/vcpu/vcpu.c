@@ -91,6 +91,15 @@ static void vcpu_leave(uint32_t vm, uint32_t reason)
     arch_frame_write(page, VCPU_EXIT_REASON, (uint64_t)reason);
 }
 
+/* Lets the guest run. Meanwhile other CPUs may be in the kernel: this one touches nothing but its own state of vm. */
+static uint32_t vcpu_enter(uint32_t vm, uint32_t root)
+{
+    spinlock_kernel_exit();
+    uint32_t reason = arch_vcpu_enter(vm, root);
+    spinlock_kernel_enter();
+    return reason;
+}
+
 /* One pass: enters the guest unless there is a reason not to. Requires: the current thread is the runner.
  * Returns VCPU_EXIT_*, VCPU_EXIT_NONE if an interrupt wants to be served. */
 static uint32_t vcpu_pass(uint32_t vm, uint32_t root, uint64_t deadline, uint32_t notification)
@@ -100,7 +109,7 @@ static uint32_t vcpu_pass(uint32_t vm, uint32_t root, uint64_t deadline, uint32_
         return VCPU_EXIT_DEADLINE;
     }
     if (notification == NONE) {
-        uint32_t alone = arch_vcpu_enter(vm, root);
+        uint32_t alone = vcpu_enter(vm, root);
         return alone;
     }
     /* From the watch on a signal interrupts this CPU, so one that comes before the entry is not missed: its interrupt
@@ -108,7 +117,7 @@ static uint32_t vcpu_pass(uint32_t vm, uint32_t root, uint64_t deadline, uint32_
     uint32_t reason = VCPU_EXIT_NOTIFIED;
     uint32_t signalled = notify_watch(notification);
     if (signalled == 0u) {
-        reason = arch_vcpu_enter(vm, root);
+        reason = vcpu_enter(vm, root);
     }
     notify_unwatch(notification);
     return reason;
