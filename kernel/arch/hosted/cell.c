@@ -1,5 +1,6 @@
 /* Atomic cells, each on a cache line of its own. */
-#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "arch.h"
 #include "hosted_parts.h"
@@ -54,7 +55,7 @@ void arch_spin_hint(void)
 
     spins++;
     if (spins % 64 == 0) {
-        sched_yield();
+        syscall(SYS_sched_yield); /* the function of that name is the kernel's */
     }
 #endif
 #if defined(__x86_64__)

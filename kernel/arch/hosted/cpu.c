@@ -57,6 +57,11 @@ static void *cpu_main(void *argument)
     return NULL;
 }
 
+void hosted_leave_cpu(void)
+{
+    pthread_exit(NULL);
+}
+
 void hosted_run_cpus(uint32_t cpus, void (*body)(uint32_t cpu))
 {
     pthread_t threads[NUM_CPU];

@@ -21,6 +21,9 @@ void hosted_set_cpu(uint32_t cpu);
 /* Runs body(cpu) on a POSIX thread per CPU, cpu = 0 .. cpus - 1, and returns when all have returned. */
 void hosted_run_cpus(uint32_t cpus, void (*body)(uint32_t cpu));
 
+/* Ends body on this CPU, from however deep. */
+void hosted_leave_cpu(void) __attribute__((noreturn));
+
 /* ---- clock ---- */
 void hosted_clock_set(uint64_t ns);     /* by hand: the clock stands still at ns */
 void hosted_clock_advance(uint64_t ns);

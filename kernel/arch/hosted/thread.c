@@ -185,7 +185,7 @@ void arch_switch(uint32_t from, uint32_t to)
     if (!contexts[from].stack) {
         contexts[from].fiber = __tsan_get_current_fiber();
     }
-    __tsan_switch_to_fiber(contexts[to].fiber, __tsan_switch_to_fiber_no_sync);
+    __tsan_switch_to_fiber(contexts[to].fiber, 0); /* what a CPU does is in order, whichever thread it runs */
 #endif
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_start_switch_fiber(&contexts[from].fake_stack, contexts[to].bottom, contexts[to].size);

@@ -1,7 +1,6 @@
 /* See world.h. */
 #include "world.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -100,7 +99,7 @@ uint32_t world_stopped(void)
 static void idle(uint32_t cpu)
 {
     if (world_stopped()) {
-        pthread_exit(NULL);
+        hosted_leave_cpu();
     }
     if (arch_cpu_count() == 1) {
         require(hosted_alarm(cpu) != UINT64_MAX, "everything waits for ever at ns", arch_clock_ns());

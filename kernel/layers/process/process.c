@@ -2,6 +2,7 @@
 #include "process.h"
 
 #include "abi.h"
+#include "arch.h"
 #include "container.h"
 #include "endpoint.h"
 #include "frame.h"
@@ -13,9 +14,8 @@
 #include "thread.h"
 #include "tlb.h"
 
-/* Two cache lines. Guarded by LOCK_PROCESS_BASE + p: state, alive, cause, stage, waiter. state is also read without the
- * lock, by those who then act on a value that can't change under them (their own process can't become EMPTY) or who
- * don't mind an old one. The rest is constant after start-up. */
+/* Two cache lines. Guarded by LOCK_PROCESS_BASE + p: state, alive, cause, stage, waiter. The rest is constant after
+ * start-up. That it is DYING stands in an atomic cell too, which every way out of the kernel reads without the lock. */
 struct process {
     uint32_t state; /* PROCESS_* */
     uint32_t alive; /* threads started and not ended */
@@ -48,6 +48,7 @@ void process_init(void)
 {
     for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
         process[p].state = PROCESS_EMPTY;
+        arch_atomic_store(CELL_DYING_BASE + p, 0u);
         process[p].alive = 0u;
         process[p].cause = END_EXIT;
         process[p].waiter = NONE;
@@ -119,14 +120,25 @@ uint32_t process_thread_alive(uint32_t t)
     return process_thread[t].alive;
 }
 
-uint32_t process_state(uint32_t p)
+uint32_t process_state_locked(uint32_t p)
 {
     return process[p].state;
 }
 
+uint32_t process_state(uint32_t p)
+{
+    process_lock(p);
+    uint32_t state = process[p].state;
+    process_unlock(p);
+    return state;
+}
+
 uint32_t process_end_cause(uint32_t p)
 {
-    return process[p].cause;
+    process_lock(p);
+    uint32_t cause = process[p].cause;
+    process_unlock(p);
+    return cause;
 }
 
 uint32_t process_parent(uint32_t p)
@@ -141,10 +153,11 @@ uint32_t process_fault_endpoint(uint32_t p)
 
 uint32_t process_dying(uint32_t p)
 {
-    if (p < NUM_PROCESS && process[p].state == PROCESS_DYING) {
-        return 1u;
+    if (p >= NUM_PROCESS) {
+        return 0u;
     }
-    return 0u;
+    uint64_t dying = arch_atomic_load(CELL_DYING_BASE + p);
+    return (uint32_t)dying;
 }
 
 uint32_t process_stage(uint32_t p)
@@ -332,6 +345,15 @@ uint32_t process_start_thread(uint32_t index, uint64_t entry, uint64_t stack, ui
     return status;
 }
 
+/* Requires: p's lock held, p LOADING or RUNNING. */
+static void process_begin_end(uint32_t p, uint32_t cause)
+{
+    process[p].state = PROCESS_DYING;
+    process[p].cause = cause;
+    process[p].stage = 0u;
+    arch_atomic_store(CELL_DYING_BASE + p, 1u);
+}
+
 uint32_t process_kill(uint32_t p, uint32_t cause)
 {
     uint32_t status = STATUS_OK;
@@ -346,9 +368,7 @@ uint32_t process_kill(uint32_t p, uint32_t cause)
         process_start_alive(p, process[p].first_thread, USER_BASE, USER_BASE, 0u);
     }
     if (state == PROCESS_LOADING || state == PROCESS_RUNNING) {
-        process[p].state = PROCESS_DYING;
-        process[p].cause = cause;
-        process[p].stage = 0u;
+        process_begin_end(p, cause);
     }
     process_unlock(p);
     if (state == PROCESS_LOADING || state == PROCESS_RUNNING) {
@@ -379,9 +399,7 @@ uint32_t process_end_thread(void)
     if (process[p].alive == 0u) {
         last = 1u;
         if (process[p].state == PROCESS_RUNNING) {
-            process[p].state = PROCESS_DYING;
-            process[p].cause = END_EXIT;
-            process[p].stage = 0u;
+            process_begin_end(p, END_EXIT);
         }
     }
     process_unlock(p);
@@ -415,6 +433,7 @@ void process_finish(uint32_t p)
     uint32_t waiter = process[p].waiter;
     process[p].waiter = NONE;
     process[p].state = PROCESS_EMPTY;
+    arch_atomic_store(CELL_DYING_BASE + p, 0u);
     if (waiter != NONE) {
         thread_set_wait(waiter, WAIT_NONE, NONE);
         sched_ready(waiter);

@@ -77,6 +77,7 @@ uint32_t process_kill(uint32_t p, uint32_t cause);
 /* The current process ends with this cause (END_*). The calling thread ends when it leaves the kernel. */
 void process_exit(uint32_t cause);
 
+/* No lock held: */
 uint32_t process_state(uint32_t p);     /* PROCESS_* */
 uint32_t process_end_cause(uint32_t p); /* END_*, of the last life */
 uint32_t process_parent(uint32_t p);    /* NONE: start-up made it, or p is not defined */

@@ -125,7 +125,7 @@ uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t 
     uint32_t p = thread_process(current);
     uint32_t status = STATUS_OK;
     process_lock(child);
-    uint32_t state = process_state(child);
+    uint32_t state = process_state_locked(child);
     if (state != PROCESS_LOADING) {
         status = ERR_BAD_STATE;
     } else {

@@ -38,6 +38,7 @@ void process_ask(uint32_t p, uint32_t cpus);
 /* ---- process.c ---- */
 void process_lock(uint32_t p);
 void process_unlock(uint32_t p);
+uint32_t process_state_locked(uint32_t p); /* requires: p's lock held */
 uint32_t process_first_thread(uint32_t p);
 uint32_t process_num_threads(uint32_t p);
 

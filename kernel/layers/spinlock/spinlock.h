@@ -37,7 +37,10 @@
 #define CELL_LOCK_BASE 0u
 #define CELL_MCS_BASE (CELL_LOCK_BASE + 2u * NUM_LOCK)     /* per lock and CPU: 0 busy, 1 successor */
 #define CELL_TLB_BASE (CELL_MCS_BASE + 2u * NUM_LOCK * NUM_CPU) /* layer tlb: request of CPU i to CPU j at i * NUM_CPU + j */
-#define CELL_FREE_BASE (CELL_TLB_BASE + NUM_CPU * NUM_CPU) /* unused from here on */
+#define CELL_DYING_BASE (CELL_TLB_BASE + NUM_CPU * NUM_CPU) /* layer process: 1 while process i is DYING */
+#define CELL_WALK (CELL_DYING_BASE + NUM_PROCESS)          /* layer syscall: 1 while a CPU walks all tables */
+#define CELL_HELD (CELL_WALK + 1u)                         /* layer syscall: CPUs that stand still meanwhile */
+#define CELL_FREE_BASE (CELL_HELD + 1u)                    /* unused from here on */
 
 /* Requires: lock < NUM_LOCK, not held by this CPU, every lock this CPU holds has a greater id.
  * Ensures: this CPU holds lock, nobody else does. */

@@ -28,9 +28,6 @@
 
 #if DEBUG
 
-#define CELL_WALK CELL_FREE_BASE        /* 1 while a CPU walks: the others stop */
-#define CELL_HELD (CELL_FREE_BASE + 1u) /* CPUs that have stopped */
-
 #define ACROSS_LAYERS 99000u
 
 /* Requires: CELL_WALK is this CPU's. Ensures: every other CPU has stopped. */

@@ -53,8 +53,7 @@ static uint32_t syscall_end_grant(uint32_t p, uint32_t slot)
 static void syscall_end_child(uint32_t p, uint32_t q)
 {
     uint32_t parent = process_parent(q);
-    uint32_t state = process_state(q);
-    if (parent == p && state != PROCESS_EMPTY) {
+    if (parent == p) {
         process_kill(q, END_KILLED);
         process_wait_empty(q);
     }

@@ -1,0 +1,172 @@
+/* Notifications: bits are kept and taken whole, deadlines, ending a waiter, watching CPUs, no wake-up lost across CPUs. */
+#include "abi.h"
+#include "arch.h"
+#include "hosted.h"
+#include "notify.h"
+#include "process.h"
+#include "sched.h"
+#include "syscall.h"
+#include "test.h"
+#include "thread.h"
+#include "uctx.h"
+#include "world.h"
+
+#define WAIT_SLOT 3u
+#define SIGNAL_SLOT 4u
+#define N 9u
+
+static void grants(uint32_t p, uint32_t rights, uint64_t bits)
+{
+    CHECK_EQUAL(process_set_grant(p, WAIT_SLOT, GRANT_NOTIFICATION, N, rights, bits), STATUS_OK);
+}
+
+static void leave(void)
+{
+    user_call(SYS_THREAD_EXIT, 0, 0, 0, 0, 0);
+}
+
+/* ---- one CPU ---- */
+
+static void program(uint32_t thread)
+{
+    if (thread == NUM_CPU + 1) { /* signals at 5000 and 9000, bits 2 */
+        user_call(SYS_SLEEP, 5000, 0, 0, 0, 0);
+        CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, 0, 0, 0, 0), ERR_BAD_SLOT); /* may only signal */
+        CHECK_EQUAL(user_call(SYS_SIGNAL, WAIT_SLOT, 0, 0, 0, 0), STATUS_OK);
+        user_call(SYS_SLEEP, 9000, 0, 0, 0, 0);
+        CHECK_EQUAL(user_call(SYS_SIGNAL, WAIT_SLOT, 0, 0, 0, 0), STATUS_OK);
+        leave();
+    }
+    CHECK_EQUAL(user_call(SYS_SIGNAL, WAIT_SLOT, 0, 0, 0, 0), ERR_BAD_SLOT);
+    CHECK_EQUAL(user_call(SYS_SIGNAL, SIGNAL_SLOT, 0, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_call(SYS_SIGNAL, SIGNAL_SLOT, 0, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_call(SYS_POLL, WAIT_SLOT, 0, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_first(), 0x30); /* twice is once */
+    CHECK_EQUAL(user_call(SYS_POLL, WAIT_SLOT, 0, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_first(), 0);
+    /* A deadline in the past is a poll; on a time-out rdi keeps its value. */
+    CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, 0, 0, 0, 0), ERR_TIMEOUT);
+    CHECK_EQUAL(user_first(), WAIT_SLOT);
+    CHECK_EQUAL(arch_clock_ns(), 0);
+    CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, 3000, 0, 0, 0), ERR_TIMEOUT);
+    CHECK(arch_clock_ns() >= 3000 && arch_clock_ns() < 5000);
+    /* Signalled before the deadline; the deadline must not strike afterwards. */
+    CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, 6000, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_first(), 2);
+    CHECK_EQUAL(arch_clock_ns(), 5000);
+    CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_first(), 2);
+    CHECK_EQUAL(arch_clock_ns(), 9000);
+    /* Bits set meanwhile are all taken at once. */
+    notify_signal(N, 1);
+    notify_signal(N, 0x80);
+    CHECK_EQUAL(notify_pending(N), 1);
+    CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, 0, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_first(), 0x81);
+    CHECK_EQUAL(notify_pending(N), 0);
+    CHECK_EQUAL(syscall_check_all(), 0);
+    world_stop();
+    leave();
+}
+
+static void on_one_cpu(void)
+{
+    world_start(1);
+    notify_define(N, 0);
+    CHECK_EQUAL(notify_owner(N), 0);
+    CHECK_EQUAL(notify_owner(N + 1), NONE);
+    world_process(0, NONE, 100, 0, 1, 0, 150, NONE);
+    world_process(1, NONE, 100, 1, 1, 0, 100, NONE);
+    grants(0, RIGHT_WAIT, 0);
+    CHECK_EQUAL(process_set_grant(0, SIGNAL_SLOT, GRANT_NOTIFICATION, N, RIGHT_SIGNAL, 0x30), STATUS_OK);
+    CHECK_EQUAL(process_set_grant(1, WAIT_SLOT, GRANT_NOTIFICATION, N, RIGHT_WAIT, 0), ERR_BAD_ARGUMENT);
+    grants(1, RIGHT_SIGNAL, 2);
+    for (uint32_t p = 0; p < 2; p++) {
+        world_create(p);
+        world_start_process(p);
+    }
+    world_run(program);
+    CHECK_EQUAL(syscall_check_all(), 0);
+}
+
+/* ---- watching: a CPU that runs a guest is interrupted by a signal from another ---- */
+static void watching(void)
+{
+    world_start(2);
+    notify_define(N, 0);
+    hosted_set_cpu(1);
+    CHECK_EQUAL(notify_watch(N), 0);
+    hosted_set_cpu(0);
+    notify_signal(N, 4);
+    CHECK_EQUAL(hosted_raised(1, VECTOR_RESCHEDULE), 1);
+    hosted_lower(1, VECTOR_RESCHEDULE);
+    hosted_set_cpu(1);
+    notify_unwatch(N);
+    CHECK_EQUAL(notify_watch(N), 1); /* set already */
+    notify_unwatch(N);
+    hosted_set_cpu(0);
+    notify_signal(N, 8);
+    CHECK_EQUAL(hosted_raised(1, VECTOR_RESCHEDULE), 0);
+    CHECK_EQUAL(notify_poll(N), 12);
+    notify_signal(N, 8);
+    notify_reset(N);
+    CHECK_EQUAL(notify_pending(N), 0);
+}
+
+/* ---- across CPUs: a token goes round, each hand-over a wait with or without a deadline ---- */
+
+#define RING 4u
+static uint64_t rounds;
+static uint32_t left;
+
+static void ring_program(uint32_t thread)
+{
+    uint32_t i = thread - NUM_CPU;
+
+    for (uint64_t round = 0; round < rounds; round++) {
+        if (i != 0 || round != 0) {
+            uint64_t deadline = round % 3 == 0 ? NOTIFY_FOREVER : 0;
+            uint32_t status = ERR_TIMEOUT;
+            while (status == ERR_TIMEOUT) {
+                status = user_call(SYS_WAIT, WAIT_SLOT, deadline ? deadline : arch_clock_ns() + 20000, 0, 0, 0);
+            }
+            CHECK_EQUAL(status, STATUS_OK);
+            CHECK_EQUAL(user_first(), 1ul << i);
+        }
+        CHECK_EQUAL(user_call(SYS_SIGNAL, SIGNAL_SLOT, 0, 0, 0, 0), STATUS_OK);
+    }
+    if (__atomic_sub_fetch(&left, 1, __ATOMIC_SEQ_CST) == 0) {
+        world_stop();
+    }
+    leave();
+}
+
+static void across_cpus(void)
+{
+    world_start(RING);
+    rounds = test_operations(2000);
+    left = RING;
+    for (uint32_t p = 0; p < RING; p++) {
+        notify_define(p, p);
+        world_process(p, NONE, 100, p, 1, p, 100, NONE);
+    }
+    for (uint32_t p = 0; p < RING; p++) {
+        uint32_t next = (p + 1) % RING;
+        CHECK_EQUAL(process_set_grant(p, WAIT_SLOT, GRANT_NOTIFICATION, p, RIGHT_WAIT, 0), STATUS_OK);
+        CHECK_EQUAL(process_set_grant(p, SIGNAL_SLOT, GRANT_NOTIFICATION, next, RIGHT_SIGNAL, 1ul << next), STATUS_OK);
+        world_create(p);
+    }
+    for (uint32_t p = 0; p < RING; p++) {
+        world_start_process(p);
+    }
+    world_run(ring_program);
+    CHECK_EQUAL(syscall_check_all(), 0);
+}
+
+int main(void)
+{
+    on_one_cpu();
+    watching();
+    across_cpus();
+    return TEST_END();
+}
