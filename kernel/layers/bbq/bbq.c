@@ -119,8 +119,9 @@ uint64_t bbq_result(void)
     return bbq_taken[current].word;
 }
 
-void bbq_cancel(uint32_t t)
+uint32_t bbq_cancel(uint32_t t)
 {
+    uint32_t waits = 0u;
     /* Asked by queue, not by wait state: a thread that was woken but has not run yet may find that it is not its turn
      * and wait again. Only t itself changes its place, and t runs on this CPU only. */
     uint32_t cv = cv_of(t);
@@ -129,7 +130,9 @@ void bbq_cancel(uint32_t t)
         spinlock_acquire(LOCK_BBQ_BASE + b);
         cv_cancel(t);
         spinlock_release(LOCK_BBQ_BASE + b);
+        waits = 1u;
     }
+    return waits;
 }
 
 uint32_t bbq_check(void)

@@ -21,8 +21,9 @@ uint32_t bbq_remove(uint32_t b);
 /* The word that the current thread's last successful bbq_remove took. */
 uint64_t bbq_result(void);
 
-/* Requires: t belongs to this CPU and does not run. Ensures: if t waits for a buffer, its call returns ERR_CANCELLED. */
-void bbq_cancel(uint32_t t);
+/* Requires: t belongs to this CPU and does not run. Ensures: if t waits for a buffer, its call returns ERR_CANCELLED.
+ * Returns 1 if t waits for a buffer, else 0. */
+uint32_t bbq_cancel(uint32_t t);
 
 uint32_t bbq_check(void);
 

@@ -74,7 +74,7 @@ static void cv_wake(uint32_t t)
 {
     if (cv_waiter[t].blocked == 1u) {
         cv_waiter[t].blocked = 0u;
-        thread_set_wait(t, WAIT_NONE, NONE);
+        thread_end_wait(t);
         sched_ready(t);
     }
 }

@@ -150,7 +150,7 @@ static void endpoint_answer(uint32_t current, uint32_t c, uint32_t n)
     } else {
         endpoint_deliver(c, current, n, 0u);
     }
-    thread_set_wait(c, WAIT_NONE, NONE);
+    thread_end_wait(c);
 }
 
 /* Appends the current thread to e's senders: by priority, or last if e is first-in first-out. Lock of e held. The scan
@@ -197,7 +197,7 @@ static void endpoint_wait_for_reply(uint32_t e, uint32_t current, uint32_t r, ui
     endpoint_thread[current].server = r;
     endpoint_thread[r].caller = current;
     endpoint_thread[r].through = e;
-    thread_set_wait(r, WAIT_NONE, NONE);
+    thread_end_wait(r);
     thread_set_wait(current, WAIT_REPLY, e);
     sched_prepare_block();
     spinlock_release(LOCK_ENDPOINT_BASE + e);
@@ -229,7 +229,7 @@ void endpoint_send(uint32_t e, uint64_t badge, uint32_t n)
     uint32_t r = queue_dequeue(QUEUE_ENDPOINT_RECV_BASE + e);
     if (r != NONE) {
         endpoint_deliver(r, current, n, badge);
-        thread_set_wait(r, WAIT_NONE, NONE);
+        thread_end_wait(r);
         sched_ready(r);
         spinlock_release(LOCK_ENDPOINT_BASE + e);
         uctx_set(current, UCTX_RAX, STATUS_OK);
@@ -252,13 +252,13 @@ void endpoint_take(uint32_t e, uint32_t current, uint32_t s)
     }
     if (endpoint_thread[s].kind == SENDER_SEND) {
         uctx_set(s, UCTX_RAX, STATUS_OK);
-        thread_set_wait(s, WAIT_NONE, NONE);
+        thread_end_wait(s);
         sched_ready(s);
     } else {
         endpoint_thread[s].server = current;
         endpoint_thread[current].caller = s;
         endpoint_thread[current].through = e;
-        thread_set_wait(s, WAIT_REPLY, e);
+        thread_set_wait_kind(s, WAIT_REPLY); /* the object is e already */
     }
 }
 
@@ -385,7 +385,7 @@ uint64_t endpoint_fault_ip(void)
 static void endpoint_fail(uint32_t t, uint32_t status)
 {
     endpoint_set_status(t, status);
-    thread_set_wait(t, WAIT_NONE, NONE);
+    thread_end_wait(t);
     sched_ready(t);
 }
 
@@ -409,17 +409,14 @@ uint32_t endpoint_close(uint32_t e)
 
 void endpoint_cancel(uint32_t t)
 {
-    /* The endpoint t waits on can't change meanwhile: t runs on this CPU only, and others merely end the wait. */
-    uint32_t kind = thread_wait_kind(t);
+    /* The object can't change meanwhile: t runs on this CPU only, and others merely end its wait. It may be that of a
+     * wait that is over. */
     uint32_t e = thread_wait_object(t);
-    if (kind != WAIT_ENDPOINT_SEND && kind != WAIT_ENDPOINT_RECV && kind != WAIT_REPLY) {
-        return;
-    }
     if (e >= NUM_ENDPOINT) {
         return;
     }
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
-    kind = thread_wait_kind(t);
+    uint32_t kind = thread_wait_kind(t);
     if (kind == WAIT_REPLY) {
         endpoint_thread[endpoint_thread[t].server].caller = NONE;
         endpoint_fail(t, ERR_CANCELLED);

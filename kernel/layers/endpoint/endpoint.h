@@ -60,7 +60,8 @@ uint32_t endpoint_fault(uint32_t e, uint64_t badge);
 uint64_t endpoint_fault_action(void); /* word 0 of the answer, 0 if the answer was empty */
 uint64_t endpoint_fault_ip(void);     /* word 1 of the answer, 0 if it had none */
 
-/* Requires: t belongs to this CPU and does not run. Ensures: if t waits here, its wait ends with ERR_CANCELLED. */
+/* Requires: t belongs to this CPU, does not run, and waits for no notification or condition variable. Ensures: if t waits
+ * here, its wait ends with ERR_CANCELLED. */
 void endpoint_cancel(uint32_t t);
 
 /* The current thread ends: its unanswered caller, if any, gets ERR_PEER_DEAD. */

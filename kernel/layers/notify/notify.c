@@ -19,7 +19,13 @@ struct notification {
     uint64_t spare[6];
 };
 
+/* Touched by the thread's CPU only. */
+struct notify_thread {
+    uint32_t n; /* notification it blocks on, from before it blocks until it runs again; or NONE */
+};
+
 static struct notification notification[NUM_NOTIFICATION];
+static struct notify_thread notify_thread[NUM_THREAD];
 
 void notify_init(void)
 {
@@ -27,6 +33,9 @@ void notify_init(void)
         notification[n].bits = 0u;
         notification[n].owner = NONE;
         notification[n].watcher = NONE;
+    }
+    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
+        notify_thread[t].n = NONE;
     }
 }
 
@@ -45,7 +54,7 @@ uint32_t notify_owner(uint32_t n)
 static void notify_finish(uint32_t t, uint32_t status)
 {
     uctx_set(t, UCTX_RAX, (uint64_t)status);
-    thread_set_wait(t, WAIT_NONE, NONE);
+    thread_end_wait(t);
     sched_ready(t);
 }
 
@@ -89,6 +98,7 @@ void notify_wait(uint32_t n, uint64_t deadline)
         uctx_set(current, UCTX_RAX, ERR_TIMEOUT);
         return;
     }
+    notify_thread[current].n = n;
     thread_set_wait(current, WAIT_NOTIFICATION, n);
     queue_enqueue(QUEUE_NOTIFICATION_BASE + n, current);
     if (deadline != NOTIFY_FOREVER) {
@@ -97,6 +107,7 @@ void notify_wait(uint32_t n, uint64_t deadline)
     sched_prepare_block();
     spinlock_release(LOCK_NOTIFICATION_BASE + n);
     sched_block();
+    notify_thread[current].n = NONE;
     /* By the thread itself: the one who ended the wait may be on another CPU, and deadlines belong to this one. */
     if (deadline != NOTIFY_FOREVER) {
         sched_clear_deadline(current);
@@ -151,32 +162,33 @@ void notify_reset(uint32_t n)
     spinlock_release(LOCK_NOTIFICATION_BASE + n);
 }
 
-/* Requires: t belongs to this CPU and does not run; so the notification it waits for can't change meanwhile, others
- * merely end the wait. */
-static void notify_end_wait(uint32_t t, uint32_t status)
+/* Ends t's wait with this outcome unless someone else just has. Returns 1 if t blocks here, else 0. */
+static uint32_t notify_end_wait(uint32_t t, uint32_t status)
 {
-    uint32_t kind = thread_wait_kind(t);
-    uint32_t n = thread_wait_object(t);
-    if (kind != WAIT_NOTIFICATION || n >= NUM_NOTIFICATION) {
-        return;
+    uint32_t n = notify_thread[t].n;
+    if (n == NONE) {
+        return 0u;
     }
     spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
-    kind = thread_wait_kind(t);
+    uint32_t kind = thread_wait_kind(t);
     if (kind == WAIT_NOTIFICATION) {
         queue_remove(t);
         notify_finish(t, status);
     }
     spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    return 1u;
 }
 
-void notify_cancel(uint32_t t)
+uint32_t notify_cancel(uint32_t t)
 {
-    notify_end_wait(t, ERR_CANCELLED);
+    uint32_t waits = notify_end_wait(t, ERR_CANCELLED);
+    return waits;
 }
 
-void notify_timeout(uint32_t t)
+uint32_t notify_timeout(uint32_t t)
 {
-    notify_end_wait(t, ERR_TIMEOUT);
+    uint32_t waits = notify_end_wait(t, ERR_TIMEOUT);
+    return waits;
 }
 
 uint32_t notify_check(void)

@@ -435,7 +435,7 @@ void process_finish(uint32_t p)
     process[p].state = PROCESS_EMPTY;
     arch_atomic_store(CELL_DYING_BASE + p, 0u);
     if (waiter != NONE) {
-        thread_set_wait(waiter, WAIT_NONE, NONE);
+        thread_end_wait(waiter);
         sched_ready(waiter);
     }
     process_unlock(p);

@@ -52,12 +52,18 @@ void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t arg
 static void process_cancel_thread(uint32_t t)
 {
     sched_boost(t);
+    /* In this order, so that whose wait another CPU may be ending is looked at under the right lock. */
+    uint32_t handled = notify_cancel(t);
+    if (handled == 0u) {
+        handled = bbq_cancel(t);
+    }
+    if (handled == 1u) {
+        return;
+    }
     endpoint_cancel(t);
-    notify_cancel(t);
-    bbq_cancel(t);
     uint32_t kind = thread_wait_kind(t);
     if (kind == WAIT_SLEEP) {
-        thread_set_wait(t, WAIT_NONE, NONE);
+        thread_end_wait(t);
         sched_clear_deadline(t);
         sched_ready(t);
     }

@@ -127,6 +127,16 @@ void thread_set_wait(uint32_t t, uint32_t kind, uint32_t object)
     thread[t].wait_object = object;
 }
 
+void thread_set_wait_kind(uint32_t t, uint32_t kind)
+{
+    thread[t].wait_kind = kind;
+}
+
+void thread_end_wait(uint32_t t)
+{
+    thread[t].wait_kind = WAIT_NONE;
+}
+
 uint32_t thread_message_frame(uint32_t t)
 {
     return thread[t].message_frame;

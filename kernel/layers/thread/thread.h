@@ -51,6 +51,11 @@ uint32_t thread_wait_kind(uint32_t t);
 uint32_t thread_wait_object(uint32_t t);
 void thread_set_wait(uint32_t t, uint32_t kind, uint32_t object);
 
+/* t waits no longer: kind WAIT_NONE. The object stays as it was: only t's own CPU writes it, so that CPU may read it
+ * without the object's lock. */
+void thread_end_wait(uint32_t t);
+void thread_set_wait_kind(uint32_t t, uint32_t kind); /* another step of the wait for the same object */
+
 /* The frame of t's message page, or NONE. Written before t runs. */
 uint32_t thread_message_frame(uint32_t t);
 void thread_set_message_frame(uint32_t t, uint32_t frame);

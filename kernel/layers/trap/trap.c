@@ -32,17 +32,24 @@ void trap_init(void)
     device_init();
 }
 
+/* Wakes t if it sleeps; if not, its deadline is that of a guest run, which its interruption ends. */
+static void trap_end_sleep(uint32_t t)
+{
+    uint32_t kind = thread_wait_kind(t);
+    if (kind == WAIT_SLEEP) {
+        thread_end_wait(t);
+        sched_ready(t);
+    }
+}
+
 /* The deadlines of this CPU's threads that have passed: at most one wake-up per thread. */
 static void trap_expired(void)
 {
     uint32_t t = sched_take_expired();
     while (t != NONE) {
-        uint32_t kind = thread_wait_kind(t);
-        if (kind == WAIT_SLEEP) {
-            thread_set_wait(t, WAIT_NONE, NONE);
-            sched_ready(t);
-        } else {
-            notify_timeout(t);
+        uint32_t handled = notify_timeout(t);
+        if (handled == 0u) {
+            trap_end_sleep(t);
         }
         t = sched_take_expired();
     }
