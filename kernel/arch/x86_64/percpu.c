@@ -69,11 +69,10 @@ void percpu_init(uint32_t cpu, uint32_t apic_id)
     idt_load();
 }
 
+/* Through the address space of GS, so that the compiler knows it for a 32-bit load. */
 uint32_t arch_cpu(void)
 {
-    uint32_t cpu;
-    __asm__("mov %%gs:%c1, %0" : "=r"(cpu) : "i"(PERCPU_CPU));
-    return cpu;
+    return *(const uint32_t __seg_gs *)PERCPU_CPU;
 }
 
 uint32_t arch_cpu_count(void)
