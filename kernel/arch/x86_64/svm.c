@@ -50,6 +50,11 @@ static uint64_t physical_address(const void *object)
 
 /* ---- access to a control block ---- */
 
+uint64_t *svm_block(uint32_t vm)
+{
+    return (uint64_t *)guest_block[vm];
+}
+
 uint64_t vmcb_get(uint32_t vm, uint32_t offset)
 {
     return *(volatile uint64_t *)(guest_block[vm] + offset);
@@ -265,12 +270,12 @@ static uint32_t settle(uint32_t vm, uint32_t code)
     return svm_long_mode_settle(vm, code);
 }
 
+/* A waiting interrupt needs no look here: the next entry exits at once. */
 uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
 {
     uint64_t block = physical_address(guest_block[vm]);
     uint64_t host = physical_address(host_block[arch_cpu()]);
     uint32_t code;
-    uint32_t went_on = 0;
     fpu_enter_guest(vm);
     do {
         prepare_entry(vm, nested_root);
@@ -282,13 +287,9 @@ uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
             save_debug_registers(vm);
             return svm_exit_reason(vm, SVM_EXIT_XSETBV);
         }
-        if (!settle(vm, code)) {
-            break;
-        }
-        went_on = arch_interrupt_pending();
-    } while (!went_on);
+    } while (settle(vm, code));
     save_debug_registers(vm);
-    if (went_on || (code >= SVM_EXIT_INTR && code <= SVM_EXIT_INIT)) {
+    if (code >= SVM_EXIT_INTR && code <= SVM_EXIT_INIT) {
         return VCPU_EXIT_NONE;
     }
     return svm_exit_reason(vm, code);

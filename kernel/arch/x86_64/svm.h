@@ -31,6 +31,9 @@ extern struct svm_guest svm_guest[NUM_VM];
  * processor has it with nested paging. */
 void svm_init_cpu(void);
 
+/* The words of a control block; what is written there counts from the next entry on. */
+uint64_t *svm_block(uint32_t vm);
+
 /* Accessors of a control block by byte offset (vmcb.h). */
 uint64_t vmcb_get(uint32_t vm, uint32_t offset);
 void vmcb_set(uint32_t vm, uint32_t offset, uint64_t value);

@@ -2,6 +2,7 @@
  * processor itself refuses the combinations that are left (VCPU_EXIT_INVALID_STATE). */
 #include "abi.h"
 #include "arch.h"
+#include "cpu.h"
 #include "svm.h"
 #include "vmcb.h"
 
@@ -152,8 +153,10 @@ uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
     if (changed) {
         arch_frame_write(frame, VCPU_CHANGED, 0);
     }
+    const uint64_t *page = direct((uint64_t)frame << 12); /* for words that may have any value */
+#pragma GCC unroll 16
     for (uint32_t i = 0; i < 16; i++) {
-        svm_guest[vm].gpr[i] = arch_frame_read(frame, VCPU_GPR + i);
+        svm_guest[vm].gpr[i] = page[VCPU_GPR + i];
     }
     vmcb_set(vm, VMCB_RAX, svm_guest[vm].gpr[GPR_RAX]);
     vmcb_set(vm, VMCB_RSP, svm_guest[vm].gpr[GPR_RSP]);
@@ -186,42 +189,49 @@ static void export_exit(uint32_t vm, uint32_t frame)
     }
 }
 
+/* Some sixty words at every exit that the monitor sees: copied directly. Nobody reads them before the call returns. */
 void arch_vcpu_export(uint32_t vm, uint32_t frame)
 {
+    uint64_t *page = direct((uint64_t)frame << 12);
+    const uint64_t *block = svm_block(vm);
     export_exit(vm, frame);
     if (svm_guest[vm].refused) {
         return; /* the page keeps what the monitor wrote; the next import takes all of it */
     }
-    svm_guest[vm].gpr[GPR_RAX] = vmcb_get(vm, VMCB_RAX);
-    svm_guest[vm].gpr[GPR_RSP] = vmcb_get(vm, VMCB_RSP);
+    svm_guest[vm].gpr[GPR_RAX] = block[VMCB_RAX / 8];
+    svm_guest[vm].gpr[GPR_RSP] = block[VMCB_RSP / 8];
+#pragma GCC unroll 16
     for (uint32_t i = 0; i < 16; i++) {
-        arch_frame_write(frame, VCPU_GPR + i, svm_guest[vm].gpr[i]);
+        page[VCPU_GPR + i] = svm_guest[vm].gpr[i];
     }
-    arch_frame_write(frame, VCPU_RIP, vmcb_get(vm, VMCB_RIP));
-    arch_frame_write(frame, VCPU_RFLAGS, vmcb_get(vm, VMCB_RFLAGS));
-    arch_frame_write(frame, VCPU_CR0, vmcb_get(vm, VMCB_CR0));
-    arch_frame_write(frame, VCPU_CR2, vmcb_get(vm, VMCB_CR2));
-    arch_frame_write(frame, VCPU_CR3, vmcb_get(vm, VMCB_CR3));
-    arch_frame_write(frame, VCPU_CR4, vmcb_get(vm, VMCB_CR4));
-    arch_frame_write(frame, VCPU_EFER, vmcb_get(vm, VMCB_EFER) & ~EFER_SVME);
-    arch_frame_write(frame, VCPU_DR6, vmcb_get(vm, VMCB_DR6));
-    arch_frame_write(frame, VCPU_DR7, vmcb_get(vm, VMCB_DR7));
-    arch_frame_write(frame, VCPU_CPL, vmcb_get32(vm, VMCB_CPL - 3) >> 24);
-    arch_frame_write(frame, VCPU_CR8, vmcb_get(vm, VMCB_INT_CONTROL) & INT_CONTROL_TPR);
-    arch_frame_write(frame, VCPU_PAT, vmcb_get(vm, VMCB_PAT));
+    page[VCPU_RIP] = block[VMCB_RIP / 8];
+    page[VCPU_RFLAGS] = block[VMCB_RFLAGS / 8];
+    page[VCPU_CR0] = block[VMCB_CR0 / 8];
+    page[VCPU_CR2] = block[VMCB_CR2 / 8];
+    page[VCPU_CR3] = block[VMCB_CR3 / 8];
+    page[VCPU_CR4] = block[VMCB_CR4 / 8];
+    page[VCPU_EFER] = block[VMCB_EFER / 8] & ~EFER_SVME;
+    page[VCPU_DR6] = block[VMCB_DR6 / 8];
+    page[VCPU_DR7] = block[VMCB_DR7 / 8];
+    page[VCPU_CPL] = vmcb_get32(vm, VMCB_CPL - 3) >> 24;
+    page[VCPU_CR8] = block[VMCB_INT_CONTROL / 8] & INT_CONTROL_TPR;
+    page[VCPU_PAT] = block[VMCB_PAT / 8];
+#pragma GCC unroll 8
     for (uint32_t i = 0; i < 8; i++) {
-        arch_frame_write(frame, VCPU_SEGMENT + 2 * i, vmcb_get(vm, segment_offset[i]));
-        arch_frame_write(frame, VCPU_SEGMENT + 2 * i + 1, vmcb_get(vm, segment_offset[i] + 8));
+        page[VCPU_SEGMENT + 2 * i] = block[segment_offset[i] / 8];
+        page[VCPU_SEGMENT + 2 * i + 1] = block[segment_offset[i] / 8 + 1];
     }
-    arch_frame_write(frame, VCPU_GDTR, vmcb_get(vm, VMCB_GDTR) >> 32);
-    arch_frame_write(frame, VCPU_GDTR + 1, vmcb_get(vm, VMCB_GDTR + 8));
-    arch_frame_write(frame, VCPU_IDTR, vmcb_get(vm, VMCB_IDTR) >> 32);
-    arch_frame_write(frame, VCPU_IDTR + 1, vmcb_get(vm, VMCB_IDTR + 8));
+    page[VCPU_GDTR] = block[VMCB_GDTR / 8] >> 32;
+    page[VCPU_GDTR + 1] = block[VMCB_GDTR / 8 + 1];
+    page[VCPU_IDTR] = block[VMCB_IDTR / 8] >> 32;
+    page[VCPU_IDTR + 1] = block[VMCB_IDTR / 8 + 1];
+#pragma GCC unroll 4
     for (uint32_t i = 0; i < 4; i++) {
-        arch_frame_write(frame, VCPU_STAR + i, vmcb_get(vm, VMCB_STAR + 8 * i));
+        page[VCPU_STAR + i] = block[VMCB_STAR / 8 + i];
     }
-    arch_frame_write(frame, VCPU_KERNEL_GS_BASE, vmcb_get(vm, VMCB_KERNEL_GS_BASE));
+    page[VCPU_KERNEL_GS_BASE] = block[VMCB_KERNEL_GS_BASE / 8];
+#pragma GCC unroll 3
     for (uint32_t i = 0; i < 3; i++) {
-        arch_frame_write(frame, VCPU_SYSENTER_CS + i, vmcb_get(vm, VMCB_SYSENTER_CS + 8 * i));
+        page[VCPU_SYSENTER_CS + i] = block[VMCB_SYSENTER_CS / 8 + i];
     }
 }
