@@ -103,7 +103,6 @@ void arch_power_off(uint32_t code);     /* ends the run; does not return */
 #define UCTX_RSP 20u
 #define UCTX_SS 21u                     /* constant */
 #define UCTX_FAULT_ADDRESS 22u
-#define UCTX_FULL_RETURN 23u            /* 1: leave by iretq; 0: by sysret, which destroys rcx and r11 */
 #define UCTX_WORDS 24u
 uint64_t arch_uctx_get(uint32_t thread, uint32_t word);
 /* Keeps only the lower half's address bits of UCTX_RIP and the flags a user may change of UCTX_RFLAGS; the rest as given.

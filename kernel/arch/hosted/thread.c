@@ -144,7 +144,6 @@ void arch_thread_init(uint32_t thread)
         context->word[word] = 0;
     }
     context->word[UCTX_RFLAGS] = USER_FLAG_ALWAYS;
-    context->word[UCTX_FULL_RETURN] = 1;
     if (is_simulated) {
         return;
     }

@@ -47,7 +47,6 @@ interrupt_common:                       # rsp: vector, error code, rip, cs, rfla
     push %rcx
     push %rbx
     push %rax
-    movl $1, U_FULL_RETURN(%rsp)
     mov U_VECTOR(%rsp), %edi
     cmp $14, %edi
     jne 1f

@@ -1,12 +1,11 @@
 /* void arch_syscall_entry(void)       from user mode by `syscall`: rcx = user rip, r11 = user rflags
- * void arch_user_return(void)         to user mode with the current thread's context; does not return
  *
- * Interrupts are off from SFMASK on. UCTX_FULL_RETURN is 0 while a thread is in user mode, so it need not be written here.
- * A user rip is always below 2^47: nothing can be mapped above USER_END and arch_uctx_set cuts it, so sysret cannot fault. */
+ * Saves the context, calls trap_syscall and leaves by sysret with what the context holds then. A thread that comes in here
+ * goes out here; all others go out at arch_user_return. Interrupts are off from SFMASK on. A user rip is always below 2^47: nothing can be mapped above USER_END and arch_uctx_set cuts it, so sysret cannot fault. */
 #include "layout.h"
 
     .text
-    .globl arch_syscall_entry, arch_user_return
+    .globl arch_syscall_entry
     .balign 64
 arch_syscall_entry:
     swapgs                              # GS base = this CPU's record
@@ -31,7 +30,6 @@ arch_syscall_entry:
     mov %r15, U_R15(%rsp)
     mov THREAD_STACK_TOP(%rsp), %rsp    # the thread's kernel stack, empty
     call trap_syscall
-arch_user_return:
     mov %gs:PERCPU_THREAD, %rsp
     mov U_RAX(%rsp), %rax
     mov U_RBX(%rsp), %rbx
@@ -46,16 +44,8 @@ arch_user_return:
     mov U_R13(%rsp), %r13
     mov U_R14(%rsp), %r14
     mov U_R15(%rsp), %r15
-    cmpl $0, U_FULL_RETURN(%rsp)
-    jne 1f
     mov U_RIP(%rsp), %rcx
     mov U_RFLAGS(%rsp), %r11
     mov U_RSP(%rsp), %rsp
     swapgs
     sysretq
-1:  movl $0, U_FULL_RETURN(%rsp)        # an interrupted thread also wants rcx, r11 back
-    mov U_RCX(%rsp), %rcx
-    mov U_R11(%rsp), %r11
-    add $U_RIP, %rsp                    # the frame stands in the record as iretq reads it
-    swapgs
-    iretq

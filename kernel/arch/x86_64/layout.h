@@ -46,7 +46,6 @@
 #define U_RSP 160
 #define U_SS 168
 #define U_FAULT_ADDRESS 176
-#define U_FULL_RETURN 184
 
 /* ---- struct percpu, at GS base while in the kernel ---- */
 #define PERCPU_CPU 0

@@ -47,7 +47,7 @@ _Static_assert(offsetof(struct arch_thread, kernel_rsp) == THREAD_KERNEL_RSP, "k
 _Static_assert(offsetof(struct arch_thread, stack_top) == THREAD_STACK_TOP, "stack_top");
 _Static_assert(UCTX_R15 * 8 == U_R15 && UCTX_RIP * 8 == U_RIP && UCTX_SS * 8 + 8 == THREAD_FRAME_END, "context");
 _Static_assert(UCTX_RDI * 8 == U_RDI && UCTX_R8 * 8 == U_R8 && UCTX_VECTOR * 8 == U_VECTOR, "context");
-_Static_assert(UCTX_FAULT_ADDRESS * 8 == U_FAULT_ADDRESS && UCTX_FULL_RETURN * 8 == U_FULL_RETURN, "context");
+_Static_assert(UCTX_FAULT_ADDRESS * 8 == U_FAULT_ADDRESS, "context");
 _Static_assert(offsetof(struct percpu, thread) == PERCPU_THREAD, "percpu.thread");
 _Static_assert(offsetof(struct percpu, scratch) == PERCPU_SCRATCH, "percpu.scratch");
 _Static_assert(offsetof(struct percpu, vector) == PERCPU_VECTOR, "percpu.vector");

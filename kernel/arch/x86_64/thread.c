@@ -43,7 +43,6 @@ void arch_thread_init(uint32_t thread)
     record->word[UCTX_CS] = SELECTOR_USER_CODE;
     record->word[UCTX_SS] = SELECTOR_USER_DATA;
     record->word[UCTX_RFLAGS] = USER_FLAG_ALWAYS;
-    record->word[UCTX_FULL_RETURN] = 1; /* so that no kernel value stays in rcx and r11 */
     for (uint32_t i = 0; i < SAVED_REGISTERS; i++) {
         stack[i] = 0;
     }

@@ -112,8 +112,6 @@ void uctx_init(uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument)
     arch_uctx_set(t, UCTX_RIP, entry);
     arch_uctx_set(t, UCTX_RSP, stack);
     arch_uctx_set(t, UCTX_RFLAGS, 0ul);
-    /* Every register as set here: sysret would leave the entry point in rcx. */
-    arch_uctx_set(t, UCTX_FULL_RETURN, 1ul);
     arch_fpu_reset(t);
 }
 

@@ -1,0 +1,29 @@
+/* void arch_user_return(void)         to user mode with all of the current thread's context; does not return
+ *
+ * For threads that came in by an interrupt or exception, and for new ones. UCTX_RIP is below 2^47 (arch_uctx_set), selectors
+ * and flags are sound, so iretq cannot fault. */
+#include "layout.h"
+
+    .text
+    .globl arch_user_return
+    .balign 64
+arch_user_return:
+    mov %gs:PERCPU_THREAD, %rsp
+    pop %rax                            # the order of the record
+    pop %rbx
+    pop %rcx
+    pop %rdx
+    pop %rsi
+    pop %rdi
+    pop %rbp
+    pop %r8
+    pop %r9
+    pop %r10
+    pop %r11
+    pop %r12
+    pop %r13
+    pop %r14
+    pop %r15
+    add $16, %rsp                       # vector and error code; then the frame as iretq reads it
+    swapgs
+    iretq
