@@ -1,4 +1,4 @@
-/* Console output in lines and console input, without ever blocking the guest: while the console is full, the guest's
+/* Console output in pieces and console input, without ever blocking the guest: while the console is full, the guest's
  * serial port shows a busy transmitter. */
 #include "console.h"
 
@@ -7,31 +7,23 @@
 #include "ashlar/syscall.h"
 #include "io.h"
 
-#define LINE_AGE_NS 5000000ul        /* an incomplete line is shown after this time */
+#define OUTPUT_AGE_NS 4000000ul      /* output waits at most this long for more */
 #define RETRY_NS 1000000ul           /* between two tries while the console is full */
-#define LONG_LINE 256u
+#define LONG_OUTPUT 256u
 
 static uint32_t console_slot, input_notification;
-static uint32_t seen;                /* bytes of `out` looked at already */
-static uint32_t has_line;            /* there was a line end among them */
 static uint64_t deadline;
 
 void console_start(uint32_t slot, uint32_t input_slot)
 {
     console_slot = slot;
     input_notification = input_slot;
-    seen = 0;
-    has_line = 0;
     deadline = ~0ul;
 }
 
 uint32_t console_wants_flush(void)
 {
-    const struct uart *uart = &machine.uart;
-    for (; seen < uart->out_length; seen++) {
-        has_line |= uart->out[seen] == '\n';
-    }
-    return has_line != 0 || uart->out_length >= LONG_LINE;
+    return machine.uart.out_length >= LONG_OUTPUT;
 }
 
 /* Writes up to 64 bytes; returns how many the console took. */
@@ -63,8 +55,6 @@ void console_flush(uint32_t idle, uint64_t now)
                 pic_set_line(&machine.pic, UART_IRQ, uart->line);
             }
         }
-        seen = 0;
-        has_line = 0;
         deadline = ~0ul;
     }
     if (uart->out_length == 0) {
@@ -72,7 +62,7 @@ void console_flush(uint32_t idle, uint64_t now)
     } else if (full) {
         deadline = now + RETRY_NS;
     } else if (deadline == ~0ul) {
-        deadline = now + LINE_AGE_NS;
+        deadline = now + OUTPUT_AGE_NS;
     }
 }
 
@@ -106,6 +96,4 @@ void console_drain(void)
     struct uart *uart = &machine.uart;
     console_write(console_slot, uart->out, uart->out_length);
     uart_sent(uart, uart->out_length);
-    seen = 0;
-    has_line = 0;
 }

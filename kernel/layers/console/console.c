@@ -4,7 +4,7 @@
 #include "arch.h"
 #include "spinlock.h"
 
-/* All guarded by LOCK_CONSOLE. first and count describe the filled part of a ring: 0 <= first < size, count <= size. */
+/* Guarded by LOCK_CONSOLE. first and count describe the filled part of a ring: 0 <= first < size, count <= size. */
 struct console_ring {
     uint32_t out_first;
     uint32_t out_count;
@@ -14,8 +14,9 @@ struct console_ring {
     uint8_t in[CONSOLE_INPUT_RING];
 };
 
+/* Guarded by LOCK_CONSOLE. */
 struct console_port {
-    uint32_t out_stream; /* the console whose bytes the receiver expects */
+    uint32_t out_stream; /* the console whose bytes the receiver expects, once the burst is out */
     uint32_t in_stream;  /* the console the received bytes are for */
     uint32_t in_shift;   /* 1: the last byte received was CONSOLE_SWITCH */
     uint32_t turn;       /* the console that sends next */
@@ -23,6 +24,14 @@ struct console_port {
     uint32_t sending;    /* 1: the transmitter interrupt is on */
 };
 
+/* What has been taken out of the rings for the transmitter; guarded by LOCK_CONSOLE_PORT. next <= count <= size. */
+struct console_burst {
+    uint32_t next;
+    uint32_t count;
+    uint8_t byte[CONSOLE_BURST];
+};
+
+static struct console_burst console_burst[1];
 static struct console_ring console_ring[NUM_CONSOLE];
 static struct console_port console_port[1];
 
@@ -40,6 +49,8 @@ void console_init(void)
     console_port[0].turn = 0u;
     console_port[0].stored = 0u;
     console_port[0].sending = 0u;
+    console_burst[0].next = 0u;
+    console_burst[0].count = 0u;
 }
 
 /* Requires: lock held. Ensures: byte appended to c's input, or dropped because the ring is full; returns 1 or 0. */
@@ -79,53 +90,72 @@ static uint32_t console_next(void)
     return c;
 }
 
-/* Requires: lock held. Ensures: the transmitter has as much as it takes, at most CONSOLE_BURST bytes, of one console. */
-static void console_refill(void)
+/* Requires: both locks held, the burst has room. */
+static void console_collect_byte(uint32_t byte)
 {
+    uint32_t count = console_burst[0].count;
+    console_burst[0].byte[count] = (uint8_t)byte;
+    console_burst[0].count = count + 1u;
+}
+
+/* Requires: both locks held, the burst has been sent. Ensures: it holds output of the next console that has any; if none
+ * has, it is empty. */
+static void console_collect(void)
+{
+    console_burst[0].next = 0u;
+    console_burst[0].count = 0u;
     if (console_port[0].stored == 0u) {
         return;
     }
-    uint32_t room = arch_serial_room();
     uint32_t c = console_next();
-    if (room > CONSOLE_BURST) {
-        room = CONSOLE_BURST;
-    }
-    if (console_port[0].out_stream != c && room >= 4u) {
-        arch_serial_put(CONSOLE_SWITCH);
-        arch_serial_put(CONSOLE_STREAM_BASE + c);
+    if (console_port[0].out_stream != c) {
+        console_collect_byte(CONSOLE_SWITCH);
+        console_collect_byte(CONSOLE_STREAM_BASE + c);
         console_port[0].out_stream = c;
-        room = room - 2u;
     }
-    while (console_port[0].out_stream == c && room >= 2u && console_ring[c].out_count > 0u) {
+    while (console_burst[0].count + 2u <= CONSOLE_BURST && console_ring[c].out_count > 0u) {
         uint32_t byte = console_take_output(c);
-        arch_serial_put(byte);
-        room = room - 1u;
+        console_collect_byte(byte);
         if (byte == CONSOLE_SWITCH) {
-            arch_serial_put(byte);
-            room = room - 1u;
+            console_collect_byte(byte);
         }
     }
     console_port[0].turn = (c + 1u) % NUM_CONSOLE;
 }
 
-uint32_t console_put(uint32_t console, uint32_t byte)
+/* Requires: port lock held. Ensures: the transmitter has as much of the burst as it takes. */
+static void console_send(void)
 {
-    spinlock_acquire(LOCK_CONSOLE);
-    uint32_t count = console_ring[console].out_count;
-    if (count == CONSOLE_RING) {
-        spinlock_release(LOCK_CONSOLE);
-        return 0u;
+    uint32_t room = arch_serial_room();
+    while (room > 0u && console_burst[0].next < console_burst[0].count) {
+        uint32_t byte = (uint32_t)console_burst[0].byte[console_burst[0].next];
+        arch_serial_put(byte);
+        console_burst[0].next = console_burst[0].next + 1u;
+        room = room - 1u;
     }
-    uint32_t place = (console_ring[console].out_first + count) % CONSOLE_RING;
-    console_ring[console].out[place] = (uint8_t)byte;
-    console_ring[console].out_count = count + 1u;
-    console_port[0].stored = console_port[0].stored + 1u;
-    if (console_port[0].sending == 0u) {
+}
+
+uint32_t console_put(uint32_t console, uint64_t word, uint32_t count)
+{
+    uint32_t taken = 0u;
+    uint64_t rest = word;
+    spinlock_acquire(LOCK_CONSOLE);
+    uint32_t stored = console_ring[console].out_count;
+    while (taken < count && stored < CONSOLE_RING) {
+        uint32_t place = (console_ring[console].out_first + stored) % CONSOLE_RING;
+        console_ring[console].out[place] = (uint8_t)(rest & 0xfful);
+        rest = rest >> 8u;
+        stored = stored + 1u;
+        taken = taken + 1u;
+    }
+    console_ring[console].out_count = stored;
+    console_port[0].stored = console_port[0].stored + taken;
+    if (taken > 0u && console_port[0].sending == 0u) {
         console_port[0].sending = 1u;
         arch_serial_transmit_interrupt(1u); /* comes at once: the transmitter is empty */
     }
     spinlock_release(LOCK_CONSOLE);
-    return 1u;
+    return taken;
 }
 
 uint32_t console_get(uint32_t console)
@@ -163,24 +193,41 @@ static uint32_t console_receive(uint32_t byte)
     return taken << c;
 }
 
-uint32_t console_interrupt(void)
+/* Requires: port lock held. Takes what was received; returns the consoles that got input. */
+static uint32_t console_receive_all(void)
 {
     uint32_t mask = 0u;
-    spinlock_acquire(LOCK_CONSOLE);
-    for (uint32_t i = 0u; i < 2u * CONSOLE_BURST; i = i + 1u) {
+    for (uint32_t i = 0u; i < CONSOLE_INPUTS; i = i + 1u) {
         uint32_t byte = arch_serial_get();
         if (byte == NONE) {
             break;
         }
+        spinlock_acquire(LOCK_CONSOLE);
         uint32_t bit = console_receive(byte);
+        spinlock_release(LOCK_CONSOLE);
         mask = mask | bit;
     }
-    console_refill();
-    if (console_port[0].stored == 0u) {
-        console_port[0].sending = 0u;
+    return mask;
+}
+
+uint32_t console_interrupt(void)
+{
+    spinlock_acquire(LOCK_CONSOLE_PORT);
+    uint32_t mask = console_receive_all();
+    if (console_burst[0].next == console_burst[0].count) {
+        spinlock_acquire(LOCK_CONSOLE);
+        console_collect();
+        if (console_burst[0].count == 0u) {
+            console_port[0].sending = 0u;
+            arch_serial_transmit_interrupt(0u); /* under the lock: who writes next turns it on again */
+        }
+        spinlock_release(LOCK_CONSOLE);
     }
-    arch_serial_transmit_interrupt(console_port[0].sending); /* last: what is still waiting makes a new interrupt */
-    spinlock_release(LOCK_CONSOLE);
+    if (console_burst[0].count > 0u) {
+        console_send();
+        arch_serial_transmit_interrupt(1u); /* last: what is still waiting makes a new interrupt */
+    }
+    spinlock_release(LOCK_CONSOLE_PORT);
     return mask;
 }
 
@@ -198,16 +245,24 @@ uint32_t console_input(uint32_t console, uint32_t byte)
 void console_drain(void)
 {
     uint32_t idle = 0u;
+    spinlock_acquire(LOCK_CONSOLE_PORT);
     spinlock_acquire(LOCK_CONSOLE);
-    while (console_port[0].stored > 0u && idle < CONSOLE_PATIENCE) {
-        uint32_t before = console_port[0].stored;
-        console_refill();
+    if (console_burst[0].next == console_burst[0].count) {
+        console_collect();
+    }
+    while (console_burst[0].count > 0u && idle < CONSOLE_PATIENCE) {
+        uint32_t before = console_burst[0].next;
+        console_send();
         idle = idle + 1u;
-        if (console_port[0].stored < before) {
+        if (console_burst[0].next > before) {
             idle = 0u;
+        }
+        if (console_burst[0].next == console_burst[0].count) {
+            console_collect();
         }
     }
     spinlock_release(LOCK_CONSOLE);
+    spinlock_release(LOCK_CONSOLE_PORT);
 }
 
 uint32_t console_check(void)

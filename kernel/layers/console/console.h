@@ -1,6 +1,7 @@
 /* Named byte streams over the one serial port. Each console has a ring of output and a ring of input; the port is
  * shared by switching: byte 0x0E followed by 0x40 + console chooses the stream that follows, in both directions, and a
- * literal 0x0E is sent twice. Nothing here waits: a full ring refuses the byte. LOCK_CONSOLE guards all of it. */
+ * literal 0x0E is sent twice. Nothing here waits: a full ring refuses the byte. LOCK_CONSOLE guards the rings,
+ * LOCK_CONSOLE_PORT the port: that is slow, and who writes should not wait for it. */
 #ifndef ASHLAR_CONSOLE_H
 #define ASHLAR_CONSOLE_H
 
@@ -10,14 +11,16 @@
 
 #define CONSOLE_SWITCH 0x0eu     /* shift byte of the protocol */
 #define CONSOLE_STREAM_BASE 0x40u /* 0x40 + console follows it */
-#define CONSOLE_BURST 16u        /* bytes one console sends before the next has its turn */
+#define CONSOLE_BURST 64u        /* bytes one console sends before the next has its turn */
+#define CONSOLE_INPUTS 32u       /* bytes one interrupt receives at most */
 
 /* Empties all rings. Requires: start-up, one CPU runs; the stream is at console 0. */
 void console_init(void);
 
-/* Appends a byte (low 8 bits) to the output of `console`. Requires console < NUM_CONSOLE.
- * Returns 1 if it was taken (it leaves with the transmitter's interrupts), 0 if the ring is full and nothing changed. */
-uint32_t console_put(uint32_t console, uint32_t byte);
+/* Appends `count` bytes of `word`, lowest first, to the output of `console`, as far as its ring has room: taking the lock
+ * for each byte would make a line a dozen waits when several CPUs write. Requires console < NUM_CONSOLE, count <= 8.
+ * Returns how many were taken; they leave with the transmitter's interrupts. */
+uint32_t console_put(uint32_t console, uint64_t word, uint32_t count);
 
 /* Removes the oldest input byte of `console`: the byte, or NONE if there is none. Requires console < NUM_CONSOLE. */
 uint32_t console_get(uint32_t console);

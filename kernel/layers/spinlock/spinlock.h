@@ -13,12 +13,13 @@
 
 #define LOCK_KERNEL 0u /* the one lock of LOCK_BIG; nobody else names it */
 #define LOCK_CONSOLE 1u
-#define LOCK_KEYBOARD 2u
-#define LOCK_INTC 3u
-#define LOCK_TIMER 4u
-#define LOCK_CONTAINER 5u
-#define LOCK_FRAME 6u
-#define LOCK_PAGEMAP_BASE 7u
+#define LOCK_CONSOLE_PORT 2u
+#define LOCK_KEYBOARD 3u
+#define LOCK_INTC 4u
+#define LOCK_TIMER 5u
+#define LOCK_CONTAINER 6u
+#define LOCK_FRAME 7u
+#define LOCK_PAGEMAP_BASE 8u
 #define LOCK_SHARE (LOCK_PAGEMAP_BASE + NUM_PROCESS)
 #define LOCK_PENDING_BASE (LOCK_SHARE + 1u)
 #define LOCK_BBQ_BASE (LOCK_PENDING_BASE + NUM_CPU)

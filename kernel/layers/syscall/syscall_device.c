@@ -104,7 +104,8 @@ uint32_t syscall_console_write(uint32_t current)
     uint32_t valid = syscall_slot_valid(current, GRANT_CONSOLE, 0u);
     uint64_t n = uctx_get(current, UCTX_RSI);
     uint64_t taken = 0u;
-    uint32_t room = 1u;
+    uint32_t piece = 8u;
+    uint32_t put = 8u;
     if (valid == 0u) {
         return ERR_BAD_SLOT;
     }
@@ -112,13 +113,13 @@ uint32_t syscall_console_write(uint32_t current)
         return ERR_BAD_ARGUMENT;
     }
     uint32_t console = syscall_object(current);
-    while (taken < n && room == 1u) {
+    while (taken < n && put == piece) {
         uint64_t word = uctx_word(current, (uint32_t)(taken / 8ul));
-        uint64_t byte = (word >> (8ul * (taken % 8ul))) & 0xfful;
-        room = console_put(console, (uint32_t)byte);
-        if (room == 1u) {
-            taken = taken + 1ul;
+        if (n - taken < 8ul) {
+            piece = (uint32_t)(n - taken);
         }
+        put = console_put(console, word, piece);
+        taken = taken + (uint64_t)put;
     }
     uctx_set(current, UCTX_RDI, taken);
     return STATUS_OK;
