@@ -30,6 +30,7 @@
 
 #define ACROSS_LAYERS 99000u
 
+#ifndef LOCK_BIG
 /* Requires: CELL_WALK is this CPU's. Ensures: every other CPU has stopped. */
 static void syscall_gather(void)
 {
@@ -48,6 +49,7 @@ static void syscall_gather(void)
         held = arch_atomic_load(CELL_HELD);
     }
 }
+#endif
 
 /* Lets the others go on. */
 static void syscall_scatter(void)
