@@ -1,0 +1,167 @@
+/* Entries and the way out: faults as messages and what their answers do, a fault that nobody handles, first use of the
+ * vector unit, threads that end, processes of several threads. */
+#include "abi.h"
+#include "arch.h"
+#include "endpoint.h"
+#include "hosted.h"
+#include "notify.h"
+#include "process.h"
+#include "syscall.h"
+#include "test.h"
+#include "thread.h"
+#include "uctx.h"
+#include "world.h"
+
+#define RECV_SLOT 2u
+#define CHILD_SLOT 3u
+#define WAIT_SLOT 4u
+#define E 5u
+#define VECTOR_UD 6u
+#define VECTOR_PF 14u
+
+static uint32_t survived;
+
+static void leave(void)
+{
+    user_call(SYS_THREAD_EXIT, 0, 0, 0, 0, 0);
+}
+
+static void answer(uint32_t n, uint64_t action, uint64_t ip)
+{
+    user_call(SYS_REPLY_RECV, RECV_SLOT, n, action, ip, 0);
+}
+
+/* The handler checks each message; the answers are: retry, skip, skip to a kernel address. */
+static void handler(uint32_t faulter)
+{
+    user_call(SYS_RECV, RECV_SLOT, 0, 0, 0, 0);
+    CHECK_EQUAL(user_first(), FAULT_BADGE | faulter);
+    CHECK_EQUAL(user_second(), FAULT_WORDS);
+    CHECK_EQUAL(user_word(0), VECTOR_PF);
+    CHECK_EQUAL(user_word(1), 7);
+    CHECK_EQUAL(user_word(2), 0xdeadb000);
+    CHECK_EQUAL(user_word(3), 0x400002);
+    CHECK_EQUAL(user_word(4), 0x7777);
+    answer(1, FAULT_RETRY, 0);
+    CHECK_EQUAL(user_word(0), VECTOR_UD);
+    answer(2, FAULT_SKIP, 0x500000);
+    answer(2, FAULT_SKIP, 0xffffffff80000000ul);
+    /* The child was ended by that: the parent tells the end of the test. */
+    user_call(SYS_SLEEP, NOTIFY_FOREVER, 0, 0, 0, 0);
+}
+
+static void program(uint32_t thread)
+{
+    if (thread == NUM_CPU) { /* the parent */
+        CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_first(), 1ul << CHILD_SLOT);
+        CHECK_EQUAL(user_call(SYS_PROCESS_STATUS, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_first(), PROCESS_EMPTY);
+        CHECK_EQUAL(user_second(), END_FAULT | VECTOR_UD << 8);
+        world_stop();
+        leave();
+    }
+    if (thread == NUM_CPU + 1) {
+        handler(NUM_CPU + 2);
+    }
+    uctx_set(thread, UCTX_RSP, 0x7777);
+    uctx_set(thread, UCTX_RBX, 0x1234);
+    uctx_set(thread, UCTX_RIP, 0x400002);
+    user_exception(VECTOR_PF, 7, 0xdeadb000);
+    CHECK_EQUAL(uctx_get(thread, UCTX_RIP), 0x400002);
+    CHECK_EQUAL(uctx_get(thread, UCTX_RBX), 0x1234); /* the answer does not show in the registers */
+    uint64_t rdx = uctx_get(thread, UCTX_RDX);
+    user_exception(VECTOR_UD, 0, 0);
+    CHECK_EQUAL(uctx_get(thread, UCTX_RIP), 0x500000);
+    CHECK_EQUAL(uctx_get(thread, UCTX_RDX), rdx);
+    user_exception(7, 0, 0); /* no fault: the vector unit */
+    CHECK_EQUAL(hosted_fpu_uses(), 1);
+    survived = 1;
+    user_exception(VECTOR_UD, 0, 0);
+    CHECK(0);
+}
+
+static void faults(void)
+{
+    world_start(1);
+    survived = 0;
+    endpoint_define(E, 1, 0);
+    notify_define(0, 0);
+    world_process(0, NONE, 300, 0, 1, 0, 150, NONE);
+    world_process(1, NONE, 100, 1, 1, 0, 120, NONE);
+    world_process(2, 0, 100, 2, 1, 0, 100, E);
+    process_set_grant(0, CHILD_SLOT, GRANT_PROCESS, 2, 0, 0);
+    process_set_grant(0, WAIT_SLOT, GRANT_NOTIFICATION, 0, RIGHT_WAIT, 0);
+    process_set_grant(1, RECV_SLOT, GRANT_ENDPOINT, E, RIGHT_RECV, 0);
+    for (uint32_t p = 0; p < 3; p++) {
+        world_create(p);
+    }
+    for (uint32_t p = 0; p < 3; p++) {
+        world_start_process(p);
+    }
+    world_run(program);
+    CHECK_EQUAL(survived, 1);
+    CHECK_EQUAL(syscall_check_all(), 0);
+}
+
+/* ---- nobody handles it: the process ends, its threads on every CPU with it ---- */
+
+static void unhandled_program(uint32_t thread)
+{
+    if (thread == NUM_CPU) {
+        CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_call(SYS_PROCESS_STATUS, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_first(), PROCESS_EMPTY);
+        CHECK_EQUAL(user_second(), END_FAULT | VECTOR_PF << 8);
+        world_stop();
+        leave();
+    }
+    if (thread == NUM_CPU + 4) {
+        for (uint32_t i = 1; i < 4; i++) {
+            CHECK_EQUAL(user_call(SYS_THREAD_START, i, USER_BASE, USER_BASE, i, 0), STATUS_OK);
+        }
+        CHECK_EQUAL(user_call(SYS_THREAD_START, 1, USER_END, USER_BASE, 0, 0), ERR_BAD_ADDRESS);
+        CHECK_EQUAL(user_call(SYS_THREAD_START, 1, USER_BASE, USER_END + 1, 0, 0), ERR_BAD_ADDRESS);
+        CHECK_EQUAL(user_call(SYS_THREAD_START, 0, USER_BASE, USER_BASE, 0, 0), ERR_BAD_ARGUMENT);
+        CHECK_EQUAL(user_call(SYS_THREAD_START, 4, USER_BASE, USER_BASE, 0, 0), ERR_BAD_ARGUMENT);
+        user_call(SYS_SLEEP, arch_clock_ns() + 2000000, 0, 0, 0, 0);
+        user_exception(VECTOR_PF, 0, 0);
+        CHECK(0);
+    }
+    if (thread == NUM_CPU + 5) { /* ends by itself, before */
+        leave();
+    }
+    for (;;) { /* one that never stops and one that sleeps */
+        if (thread == NUM_CPU + 6) {
+            user_call(SYS_NULL, 0, 0, 0, 0, 0);
+        } else {
+            user_call(SYS_SLEEP, NOTIFY_FOREVER, 0, 0, 0, 0);
+        }
+    }
+}
+
+static void unhandled(uint32_t cpus)
+{
+    world_start(cpus);
+    notify_define(0, 0);
+    world_process(0, NONE, 300, 0, 1, 0, 150, NONE);
+    world_process(1, 0, 100, 4, 4, 0, 100, NONE);
+    process_set_grant(0, CHILD_SLOT, GRANT_PROCESS, 1, 0, 0);
+    process_set_grant(0, WAIT_SLOT, GRANT_NOTIFICATION, 0, RIGHT_WAIT, 0);
+    for (uint32_t p = 0; p < 2; p++) {
+        world_create(p);
+    }
+    for (uint32_t p = 0; p < 2; p++) {
+        world_start_process(p);
+    }
+    world_run(unhandled_program);
+    CHECK_EQUAL(syscall_check_all(), 0);
+}
+
+int main(void)
+{
+    faults();
+    unhandled(3);
+    unhandled(4);
+    return TEST_END();
+}
