@@ -1,0 +1,160 @@
+/* What consoles write comes out whole and in order under the switching protocol, a full ring refuses, nobody starves;
+ * input goes to the console it is for. The receiving side here is written apart from the layer. */
+#include <string.h>
+
+#include "arch.h"
+#include "console.h"
+#include "hosted.h"
+#include "test.h"
+
+#define TEXT 16384u
+
+static char received[NUM_CONSOLE][TEXT];
+static uint32_t length[NUM_CONSOLE];
+static uint32_t stream;
+static uint32_t shifted;
+
+static void receive(uint8_t byte)
+{
+    if (!shifted && byte == CONSOLE_SWITCH) {
+        shifted = 1;
+        return;
+    }
+    if (shifted && byte != CONSOLE_SWITCH) {
+        shifted = 0;
+        stream = byte - CONSOLE_STREAM_BASE;
+        CHECK(stream < NUM_CONSOLE);
+        return;
+    }
+    shifted = 0;
+    if (CHECK(length[stream] < TEXT)) {
+        received[stream][length[stream]++] = (char)byte;
+    }
+}
+
+/* One interrupt of the transmitter with room for `room` bytes. */
+static void transmit(uint32_t room)
+{
+    char bytes[64];
+
+    hosted_serial_set_room(room);
+    console_interrupt();
+    uint32_t n = hosted_serial_output(bytes, sizeof bytes);
+    CHECK(n <= room);
+    for (uint32_t i = 0; i < n; i++) {
+        receive((uint8_t)bytes[i]);
+    }
+}
+
+static void transmit_all(void)
+{
+    for (uint32_t i = 0; hosted_serial_transmit_enabled() && i < 100000; i++) {
+        transmit(16);
+    }
+    CHECK_EQUAL(hosted_serial_transmit_enabled(), 0);
+}
+
+static void start(void)
+{
+    hosted_reset(1);
+    console_init();
+    memset(length, 0, sizeof length);
+    stream = 0;
+    shifted = 0;
+}
+
+static void random_writers(void)
+{
+    static char sent[NUM_CONSOLE][TEXT];
+    uint32_t sent_length[NUM_CONSOLE] = {0};
+
+    start();
+    test_random_start();
+    for (uint64_t i = 0; i < test_operations(20000); i++) {
+        uint32_t c = test_random(NUM_CONSOLE);
+        uint32_t count = test_random(9);
+        uint64_t word = test_random_of(&test_state);
+        if (test_random(4) == 0) {
+            word = (word & 0xffffffffffffff00ul) | CONSOLE_SWITCH;
+        }
+        if (sent_length[c] + count > TEXT) {
+            continue;
+        }
+        uint32_t taken = console_put(c, word, count);
+        CHECK(taken <= count);
+        for (uint32_t j = 0; j < taken; j++) {
+            sent[c][sent_length[c]++] = (char)(word >> 8 * j);
+        }
+        if (test_random(3) == 0) {
+            transmit(test_random(17));
+        }
+        CHECK_EQUAL(console_check(), 0);
+    }
+    transmit_all();
+    for (uint32_t c = 0; c < NUM_CONSOLE; c++) {
+        CHECK_EQUAL(length[c], sent_length[c]);
+        CHECK(memcmp(received[c], sent[c], sent_length[c]) == 0);
+    }
+}
+
+/* A console that always has output lets another's single byte out within a round of turns. */
+static void fairness(void)
+{
+    start();
+    while (console_put(1, 0x6161616161616161ul, 8) == 8) {
+    }
+    CHECK_EQUAL(console_put(1, 'a', 1), 0); /* full */
+    CHECK_EQUAL(console_put(2, 'b', 1), 1);
+    for (uint32_t i = 0; i < NUM_CONSOLE + 2 && length[2] == 0; i++) {
+        transmit(16);
+    }
+    CHECK_EQUAL(length[2], 1);
+    transmit_all();
+    CHECK_EQUAL(length[1], CONSOLE_RING);
+}
+
+static void input(void)
+{
+    static const char typed[] = {'k', 0x0e, 0x42, 'h', 'i', 0x0e, 0x0e, 0x0e, 0x7f, 'x', 0x0e, 0x40, 'y'};
+
+    start();
+    hosted_serial_input(typed, sizeof typed);
+    CHECK_EQUAL(console_interrupt(), 1u << 0 | 1u << 2);
+    CHECK_EQUAL(console_get(0), 'k');
+    CHECK_EQUAL(console_get(0), 'y');
+    CHECK_EQUAL(console_get(0), NONE);
+    CHECK_EQUAL(console_get(2), 'h');
+    CHECK_EQUAL(console_get(2), 'i');
+    CHECK_EQUAL(console_get(2), 0x0e);
+    CHECK_EQUAL(console_get(2), 'x'); /* no console 0x7f: the stream stays */
+    CHECK_EQUAL(console_get(2), NONE);
+    for (uint32_t i = 0; i < CONSOLE_INPUT_RING; i++) {
+        CHECK_EQUAL(console_input(3, i % 256), 1);
+    }
+    CHECK_EQUAL(console_input(3, 'z'), 0);
+    CHECK_EQUAL(console_check(), 0);
+    for (uint32_t i = 0; i < CONSOLE_INPUT_RING; i++) {
+        CHECK_EQUAL(console_get(3), i % 256);
+    }
+}
+
+static void drain(void)
+{
+    char bytes[64];
+
+    start();
+    console_put(0, 0x64656e696172ul, 6);
+    hosted_serial_set_room(16);
+    console_drain();
+    CHECK_EQUAL(hosted_serial_output(bytes, sizeof bytes), 6);
+    CHECK(memcmp(bytes, "rained", 6) == 0);
+}
+
+int main(void)
+{
+    random_writers();
+    fairness();
+    input();
+    drain();
+    return TEST_END();
+}
