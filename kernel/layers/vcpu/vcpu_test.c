@@ -12,6 +12,7 @@
 #include "npt.h"
 #include "queue.h"
 #include "sched.h"
+#include "spinlock.h"
 #include "test.h"
 #include "thread.h"
 #include "timer.h"
@@ -111,6 +112,15 @@ static uint64_t guest_rip(void)
     return arch_frame_read(page, VCPU_RIP);
 }
 
+/* As the system call does: inside the kernel lock, where there is one. */
+static uint32_t enter_and_run(uint32_t vm, uint64_t deadline, uint32_t notification)
+{
+    spinlock_kernel_enter();
+    uint32_t status = vcpu_run(vm, deadline, notification);
+    spinlock_kernel_exit();
+    return status;
+}
+
 static void test_create(void)
 {
     start();
@@ -120,12 +130,12 @@ static void test_create(void)
     CHECK_EQUAL(container_split(CONTAINER_ROOT, MONITOR + 1, 0), STATUS_OK);
     CHECK_EQUAL(vcpu_create(VM, MONITOR + 1), ERR_QUOTA);
     CHECK_EQUAL(vcpu_page(VM), NONE);
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE);
     CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_OK);
     CHECK_EQUAL(container_usage(MONITOR), 1);
     CHECK_EQUAL(vcpu_create(VM, MONITOR), ERR_BAD_STATE);
     CHECK_EQUAL(arch_frame_read(vcpu_page(VM), VCPU_RIP), 0xfff0); /* the reset state shows */
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE); /* no memory */
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE); /* no memory */
     CHECK_EQUAL(hosted_guest(VM)->flushes, 1); /* nothing of an earlier life may be kept */
     end();
 }
@@ -136,14 +146,14 @@ static void test_exits(void)
     create();
     for (uint32_t i = 1; i < 20; i++) {
         next_reason = 1 + i % 15;
-        CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, NONE), STATUS_OK);
+        CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), STATUS_OK);
         CHECK_EQUAL(vcpu_reason(VM), next_reason);
         CHECK_EQUAL(arch_frame_read(page, VCPU_EXIT_REASON), next_reason);
         CHECK_EQUAL(guest_rip(), RIP + i);
         CHECK_EQUAL(arch_frame_read(page, VCPU_EXIT_INFO1), RIP + i);
     }
     hosted_guest(VM)->valid = 0;
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, NONE), STATUS_OK);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_INVALID_STATE);
     CHECK_EQUAL(arch_frame_read(page, VCPU_EXIT_REASON), VCPU_EXIT_INVALID_STATE);
     CHECK_EQUAL(hosted_guest(VM)->entries, 19);
@@ -157,20 +167,20 @@ static void test_restart(void)
     create();
     next_reason = VCPU_EXIT_NONE;
     for (uint32_t i = 0; i < 5; i++) {
-        CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, NONE), STATUS_RESTART);
+        CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), STATUS_RESTART);
         arch_frame_write(page, VCPU_RIP, 0xbad);
         CHECK_EQUAL(vcpu_check(), 0);
     }
     run_thread(SECOND);
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE); /* FIRST is half-way */
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE); /* FIRST is half-way */
     hosted_set_cpu(1);
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE);
     hosted_set_cpu(0);
     sched_prepare_block();
     sched_block();
     CHECK_EQUAL(thread_current(), FIRST);
     next_reason = VCPU_EXIT_CPUID;
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, NONE), STATUS_OK);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_CPUID);
     CHECK_EQUAL(guest_rip(), RIP + 6);
     end();
@@ -182,13 +192,13 @@ static void test_cpu(void)
     start();
     create();
     hosted_set_cpu(1);
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, NONE), STATUS_OK);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), STATUS_OK);
     hosted_set_cpu(0);
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE);
     CHECK_EQUAL(guest_rip(), RIP + 1);
     end();
     create();
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, NONE), STATUS_OK);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), STATUS_OK);
     end();
 }
 
@@ -197,22 +207,22 @@ static void test_deadline(void)
     start();
     create();
     hosted_clock_set(1000);
-    CHECK_EQUAL(vcpu_run(VM, 5000, NONE), STATUS_OK);
+    CHECK_EQUAL(enter_and_run(VM, 5000, NONE), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_IO);
     hosted_clock_set(6000);
     sched_timer_interrupt();
     CHECK_EQUAL(sched_take_expired(), NONE); /* taken back at the exit */
     next_reason = VCPU_EXIT_NONE;
-    CHECK_EQUAL(vcpu_run(VM, 9000, NONE), STATUS_RESTART);
+    CHECK_EQUAL(enter_and_run(VM, 9000, NONE), STATUS_RESTART);
     CHECK_EQUAL(hosted_alarm(0), 9000);
     hosted_clock_set(9000);
     sched_timer_interrupt();
     CHECK_EQUAL(sched_take_expired(), FIRST);
     uint32_t entries = hosted_guest(VM)->entries;
-    CHECK_EQUAL(vcpu_run(VM, 9000, NONE), STATUS_OK);
+    CHECK_EQUAL(enter_and_run(VM, 9000, NONE), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_DEADLINE);
     CHECK_EQUAL(guest_rip(), RIP + 2);
-    CHECK_EQUAL(vcpu_run(VM, 0, NONE), STATUS_OK); /* one in the past: at once */
+    CHECK_EQUAL(enter_and_run(VM, 0, NONE), STATUS_OK); /* one in the past: at once */
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_DEADLINE);
     CHECK_EQUAL(hosted_guest(VM)->entries, entries);
     end();
@@ -223,15 +233,15 @@ static void test_notification(void)
     start();
     create();
     notify_signal(BELL, 1);
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, BELL), STATUS_OK);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, BELL), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_NOTIFIED);
     CHECK_EQUAL(hosted_guest(VM)->entries, 0);
     CHECK_EQUAL(notify_poll(BELL), 1);
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, BELL), STATUS_OK);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, BELL), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_IO);
     signal_during = 1;
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, BELL), STATUS_RESTART);
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, BELL), STATUS_OK);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, BELL), STATUS_RESTART);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, BELL), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_NOTIFIED);
     CHECK_EQUAL(notify_poll(BELL), 8);
     CHECK_EQUAL(guest_rip(), RIP + 2);
@@ -249,12 +259,12 @@ static void test_end_half_way(void)
     start();
     create();
     next_reason = VCPU_EXIT_NONE;
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, BELL), STATUS_RESTART);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, BELL), STATUS_RESTART);
     end();
     create();
     arch_frame_write(page, VCPU_RIP, 77);
     next_reason = VCPU_EXIT_HALT;
-    CHECK_EQUAL(vcpu_run(VM, NOTIFY_FOREVER, BELL), STATUS_OK);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, BELL), STATUS_OK);
     CHECK_EQUAL(guest_rip(), 78);
     frame_remove_owner(page, MONITOR);
     CHECK_EQUAL(vcpu_check(), 2);
