@@ -159,11 +159,12 @@ static void endpoint_enqueue_sender(uint32_t e, uint32_t t)
 {
     uint32_t before = NONE;
     if (endpoint[e].flags != ENDPOINT_FIFO) {
-        uint32_t priority = thread_priority(t);
+        /* The base priorities: those never change, so that another CPU may read them. */
+        uint32_t priority = thread_base_priority(t);
         uint32_t more = 1u;
         before = queue_peek(QUEUE_ENDPOINT_SEND_BASE + e);
         while (before != NONE && more == 1u) {
-            uint32_t other = thread_priority(before);
+            uint32_t other = thread_base_priority(before);
             if (other < priority) {
                 more = 0u;
             } else {

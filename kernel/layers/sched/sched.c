@@ -176,10 +176,14 @@ void sched_switch_to(uint32_t t)
 {
     uint32_t cpu = arch_cpu();
     uint32_t home = thread_cpu(t);
+    if (home != cpu) {
+        sched_queue_and_block(t);
+        return;
+    }
     uint32_t priority = thread_priority(t);
     uint32_t running = priority + 1u;
     uint32_t best = sched_ready_best(cpu);
-    if (home != cpu || running < best) {
+    if (running < best) {
         sched_queue_and_block(t);
         return;
     }
