@@ -115,6 +115,7 @@ void arch_fpu_use(void);                /* the current thread touched the vector
 void arch_thread_init(uint32_t thread); /* clears its user context; next switch to it calls trap_leave() on an empty
                                          * kernel stack, then goes to user mode with the context set by then */
 void arch_switch(uint32_t from, uint32_t to); /* returns when someone switches back to `from` */
+uint32_t arch_current(void);            /* the thread arch_switch went to last on this CPU; its idle thread at first */
 
 /* ---- guests (AMD SVM; Intel VT-x later). vm < NUM_VM ---- */
 uint32_t arch_vm_supported(void);

@@ -169,6 +169,11 @@ void arch_thread_init(uint32_t thread)
     makecontext(&context->ucontext, (void (*)(void))thread_main, 1, thread);
 }
 
+uint32_t arch_current(void)
+{
+    return running[hosted_cpu];
+}
+
 void arch_switch(uint32_t from, uint32_t to)
 {
     if (from == to || from >= NUM_THREAD || to >= NUM_THREAD || running[hosted_cpu] != from) {

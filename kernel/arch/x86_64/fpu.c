@@ -108,7 +108,7 @@ void arch_fpu_reset(uint32_t thread)
 void arch_fpu_use(void)
 {
     struct percpu *cpu = this_cpu();
-    uint32_t thread = current_thread();
+    uint32_t thread = arch_current();
 
     unlock_unit();
     cpu->fpu_live = 1;

@@ -53,6 +53,7 @@
 #define PERCPU_SCRATCH 16
 #define PERCPU_VECTOR 24               /* what an interrupt window took */
 #define PERCPU_FPU_LIVE 28             /* 1: CR0.TS is clear, the vector unit holds the current thread's state */
+#define PERCPU_CURRENT 36              /* number of the current thread */
 #define PERCPU_TSS 60
 #define PERCPU_TSS_RSP0 64
 

@@ -55,6 +55,7 @@ void percpu_init(uint32_t cpu, uint32_t apic_id)
     p->cpu = cpu;
     p->apic_id = apic_id;
     p->thread = &arch_threads[cpu]; /* the idle thread */
+    p->current = cpu;
     p->vector = NONE;
     p->fpu_live = 0;
     p->fpu_owner = NONE;
@@ -73,6 +74,11 @@ void percpu_init(uint32_t cpu, uint32_t apic_id)
 uint32_t arch_cpu(void)
 {
     return *(const uint32_t __seg_gs *)PERCPU_CPU;
+}
+
+uint32_t arch_current(void)
+{
+    return *(const uint32_t __seg_gs *)PERCPU_CURRENT;
 }
 
 uint32_t arch_cpu_count(void)

@@ -36,7 +36,8 @@ struct percpu {
     uint32_t vector;
     uint32_t fpu_live;
     uint32_t fpu_owner; /* thread whose state the vector unit holds, or NONE */
-    uint32_t spare[6];
+    uint32_t current;   /* thread */
+    uint32_t spare[5];
     struct tss tss;
     uint32_t pad;
     uint64_t gdt[8];
@@ -52,6 +53,7 @@ _Static_assert(offsetof(struct percpu, thread) == PERCPU_THREAD, "percpu.thread"
 _Static_assert(offsetof(struct percpu, scratch) == PERCPU_SCRATCH, "percpu.scratch");
 _Static_assert(offsetof(struct percpu, vector) == PERCPU_VECTOR, "percpu.vector");
 _Static_assert(offsetof(struct percpu, fpu_live) == PERCPU_FPU_LIVE, "percpu.fpu_live");
+_Static_assert(offsetof(struct percpu, current) == PERCPU_CURRENT, "percpu.current");
 _Static_assert(offsetof(struct percpu, tss) == PERCPU_TSS, "percpu.tss");
 _Static_assert(PERCPU_TSS + offsetof(struct tss, rsp) == PERCPU_TSS_RSP0, "tss.rsp0");
 
@@ -83,12 +85,5 @@ void thread_records_init(void);
 
 /* Vector state: what XSAVE can do here; every CPU. */
 void fpu_init_cpu(void);
-
-static inline uint32_t current_thread(void)
-{
-    uint64_t record;
-    __asm__("mov %%gs:%c1, %0" : "=r"(record) : "i"(PERCPU_THREAD));
-    return (uint32_t)((record - (uint64_t)arch_threads) >> THREAD_SHIFT);
-}
 
 #endif

@@ -9,6 +9,7 @@
     .globl arch_switch
     .balign 64
 arch_switch:
+    mov %esi, %gs:PERCPU_CURRENT
     shl $THREAD_SHIFT, %rdi             # thread number -> offset of its record
     shl $THREAD_SHIFT, %rsi
     push %rbp

@@ -20,8 +20,8 @@ struct thread {
 
 /* One cache line each, touched by its CPU only. */
 struct thread_cpu {
-    uint32_t current;
-    uint32_t space; /* process whose page map is loaded, NONE: none */
+    uint32_t current; /* as arch_current on that CPU, for the walk of all CPUs */
+    uint32_t space;   /* process whose page map is loaded, NONE: none */
     uint32_t spare[14];
 };
 
@@ -72,8 +72,8 @@ void thread_reset(uint32_t t)
 
 uint32_t thread_current(void)
 {
-    uint32_t cpu = arch_cpu();
-    return thread_cpu_state[cpu].current;
+    uint32_t current = arch_current();
+    return current;
 }
 
 uint32_t thread_process(uint32_t t)
@@ -150,7 +150,7 @@ void thread_set_message_frame(uint32_t t, uint32_t frame)
 void thread_switch(uint32_t to)
 {
     uint32_t cpu = arch_cpu();
-    uint32_t from = thread_cpu_state[cpu].current;
+    uint32_t from = arch_current();
     uint32_t space = thread[to].space;
     thread_cpu_state[cpu].current = to;
     /* A thread without user part runs in whatever map is loaded: the kernel's half is the same in all. */
