@@ -66,7 +66,7 @@ impl Package {
 pub fn member(path: &Path, prefix: &'static str) -> Result<Vec<u8>, Error> {
     let deb = path.display().to_string();
     let list = run("dpkg-deb", &["--fsys-tarfile", &deb], None)?;
-    crate::archive::tar::find(&list, prefix).ok_or_else(|| Error::Incomplete { package: deb, member: prefix })
+    crate::archive::tar::find(&list, prefix).ok_or(Error::Incomplete { package: deb, member: prefix })
 }
 
 /// Runs a command and gives what it prints.
@@ -81,6 +81,6 @@ pub fn run(program: &'static str, arguments: &[&str], folder: Option<&Path>) -> 
         return Ok(done.stdout);
     }
     let stderr = String::from_utf8_lossy(&done.stderr);
-    let complaint = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).next_back().unwrap_or("no message");
+    let complaint = stderr.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no message");
     Err(Error::Command { command: format!("{program} {}", arguments.join(" ")), complaint: complaint.to_string() })
 }

@@ -37,7 +37,7 @@ const NEEDS: &[(&str, &str, &str)] = &[
 ];
 
 pub fn doctor(project: &Project, output: &Output) -> Result<(), Failure> {
-    let mut findings: Vec<Finding> = NEEDS.iter().map(|need| installed(need)).collect();
+    let mut findings: Vec<Finding> = NEEDS.iter().map(installed).collect();
     findings.push(compiler());
     findings.push(emulator());
     findings.push(memory());
