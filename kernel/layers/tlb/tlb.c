@@ -92,9 +92,16 @@ uint32_t tlb_check(void)
 {
     for (uint32_t i = 0u; i < NUM_CPU * NUM_CPU; i = i + 1u) {
         uint64_t request = arch_atomic_load(CELL_TLB_BASE + i);
+#if defined(LOCK_BIG)
+        /* Who waits for an answer is outside the kernel lock, so a request may stand during the walk. */
+        if (request != 0ul && ((request - 1ul) & 0xffful) != 0ul) {
+            return 1u;
+        }
+#else
         if (request != 0ul) {
             return 1u;
         }
+#endif
     }
     return 0u;
 }

@@ -20,6 +20,7 @@ void tlb_invalidate(uint32_t p, uint64_t vaddr);
 /* Answers all requests to this CPU. Call it on VECTOR_TLB. */
 void tlb_service(void);
 
+/* Requires that no other CPU is in tlb_invalidate (with LOCK_BIG: or it waits there). */
 uint32_t tlb_check(void);
 
 #endif
