@@ -160,7 +160,11 @@ static void define_process(uint32_t p)
     define_segments(p);
     for (uint32_t i = process->first_grant; i < process->first_grant + process->num_grants; i++) {
         const struct boot_grant *grant = table_grant(i);
-        process_set_grant(p, grant->slot, grant->kind, grant->object, grant->rights, grant->badge);
+        uint32_t status = process_set_grant(p, grant->slot, grant->kind, grant->object, grant->rights, grant->badge);
+
+        if (status != STATUS_OK) {
+            boot_fail("process %s: the grant of slot %u is refused with error %u", process->name, grant->slot, status);
+        }
         define_events(grant);
     }
 }
