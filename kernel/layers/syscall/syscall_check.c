@@ -68,6 +68,8 @@ void syscall_hold(void)
     if (walk != 0u) {
         arch_atomic_fetch_add(CELL_HELD, 1u);
         while (walk != 0u) {
+            /* A CPU that waits for this one to drop a translation can't stop before it has its answer. */
+            tlb_service();
             arch_spin_hint();
             walk = arch_atomic_load(CELL_WALK);
         }
