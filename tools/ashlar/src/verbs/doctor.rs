@@ -34,6 +34,11 @@ const NEEDS: &[(&str, &str, &str)] = &[
     ("/usr/lib/grub/i386-pc", "grub-pc-bin", "image"),
     ("/usr/lib/grub/x86_64-efi", "grub-efi-amd64-bin", "image"),
     ("/usr/share/OVMF/OVMF_CODE.fd", "ovmf", "test of UEFI start"),
+    ("coqc", "coq", "prove"),
+    ("/usr/lib/ocaml/coq/user-contrib/stdpp", "libcoq-stdpp", "prove"),
+    ("ocamlopt", "ocaml-nox", "test of specifications"),
+    ("ocamlfind", "ocaml-findlib", "test of specifications"),
+    ("/usr/lib/ocaml/zarith", "libzarith-ocaml-dev", "test of specifications"),
 ];
 
 pub fn doctor(project: &Project, output: &Output) -> Result<(), Failure> {
