@@ -8,7 +8,9 @@
 
 pub mod ast;
 pub mod book;
+pub mod certified;
 mod check;
+pub mod coq;
 pub mod fault;
 pub mod finding;
 pub mod layers;

@@ -77,6 +77,19 @@ enum Command {
         #[arg(short = 'D', value_name = "NAME[=VALUE]")]
         define: Vec<String>,
     },
+    /// Write the Coq terms of the certified layers: proof/layers/LAYER/Code.v and proof/lang/Constants.v
+    Coq {
+        #[arg(long, default_value = "kernel")]
+        kernel: PathBuf,
+        #[arg(long, default_value = "proof")]
+        proof: PathBuf,
+        /// Only these layers
+        #[arg(long, value_name = "LAYER")]
+        layer: Vec<String>,
+        /// Write nothing; name the files and functions that differ
+        #[arg(long)]
+        check: bool,
+    },
     /// Write the book's generated pages: rules, system calls, layers
     Docs {
         #[arg(long, default_value = "kernel")]
@@ -133,6 +146,7 @@ fn run(cli: &Cli) -> Outcome {
             checked.program.units.iter().for_each(|unit| print!("{}", c2coq::print::c(unit)));
             Ok(true)
         }
+        Command::Coq { kernel, proof, layer, check } => coq(cli.format, kernel, proof, layer, *check),
         Command::Docs { kernel, out, check } => docs(cli.format, kernel, out, *check),
     }
 }
@@ -237,4 +251,28 @@ fn docs(format: Format, kernel: &Path, out: &Path, check: bool) -> Outcome {
         });
     }
     found(format, &stale)
+}
+
+/// Writes the Coq terms of certified layers, or compares them.
+fn coq(format: Format, kernel: &Path, proof: &Path, layers: &[String], check: bool) -> Outcome {
+    use c2coq::certified::{files, stale, CoqError};
+    let files = match files(kernel, layers) {
+        Ok(files) => files,
+        Err(CoqError::Subset(checked)) => return faults(format, &checked, checked.program.units.len()),
+        Err(CoqError::Refused(findings)) => return found(format, &findings),
+        Err(error) => return Err(error.into()),
+    };
+    let mut findings = Vec::new();
+    for file in files {
+        let path = proof.join(&file.path);
+        let old = std::fs::read_to_string(&path).unwrap_or_default();
+        if check {
+            findings.extend(stale(&file, &path, &old));
+        } else if old != file.text {
+            let failed = |error| format!("{} cannot be written: {error}", path.display());
+            path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
+            std::fs::write(&path, file.text).map_err(failed)?;
+        }
+    }
+    found(format, &findings)
 }

@@ -1,0 +1,153 @@
+//! Which files of the kernel are certified, in which configuration, and where their Coq terms stand.
+//!
+//! A layer's debug walks (`LAYER_check.c`) and tests are outside: the kernel that boots does not hold them.
+
+use std::path::{Path, PathBuf};
+
+use crate::coq;
+use crate::finding::Finding;
+use crate::{check, Checked, Options};
+
+/// A layer as it is certified.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Certified {
+    pub layer: &'static str,
+    /// The build's choice of locks.
+    pub lock: &'static str,
+    /// Below `proof/`.
+    pub code: &'static str,
+    /// Sources of the layer; without any, all but its tests and debug walks.
+    pub sources: &'static [&'static str],
+}
+
+/// The certified layers, lowest first. A layer, or a file of one, joins the proofs by joining this table.
+pub const CERTIFIED: &[Certified] = &[
+    Certified {
+        layer: "spinlock",
+        lock: "TICKET",
+        code: "layers/spinlock/Code.v",
+        sources: &["spinlock.c", "spinlock_ticket.c"],
+    },
+    Certified {
+        layer: "spinlock",
+        lock: "MCS",
+        code: "layers/spinlock/CodeMcs.v",
+        sources: &["spinlock.c", "spinlock_mcs.c"],
+    },
+    Certified { layer: "container", lock: "TICKET", code: "layers/container/Code.v", sources: &[] },
+    Certified { layer: "frame", lock: "TICKET", code: "layers/frame/Code.v", sources: &[] },
+    Certified { layer: "pagemap", lock: "TICKET", code: "layers/pagemap/Code.v", sources: &[] },
+    Certified { layer: "share", lock: "TICKET", code: "layers/share/Code.v", sources: &[] },
+    Certified { layer: "queue", lock: "TICKET", code: "layers/queue/Code.v", sources: &[] },
+    Certified { layer: "thread", lock: "TICKET", code: "layers/thread/Code.v", sources: &[] },
+    Certified { layer: "sched", lock: "TICKET", code: "layers/sched/Code.v", sources: &["sched_ready.c"] },
+];
+
+#[derive(Debug, thiserror::Error)]
+pub enum CoqError {
+    #[error("the C is outside the subset")]
+    Subset(Box<Checked>),
+    #[error("the C has no image in Coq")]
+    Refused(Vec<Finding>),
+    #[error("no certified layer is named `{0}`")]
+    Unknown(String),
+    #[error("{path} cannot be read: {error}", path = path.display())]
+    Read { path: PathBuf, error: std::io::Error },
+    #[error(transparent)]
+    Check(#[from] crate::Error),
+}
+
+/// A generated file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CoqFile {
+    pub layer: String,
+    /// Below `proof/`.
+    pub path: PathBuf,
+    pub text: String,
+}
+
+impl Certified {
+    /// Paths of the sources, the layer's own file first.
+    pub fn paths(&self, kernel: &Path) -> Result<Vec<PathBuf>, CoqError> {
+        let dir = kernel.join("layers").join(self.layer);
+        if !self.sources.is_empty() {
+            return Ok(self.sources.iter().map(|source| dir.join(source)).collect());
+        }
+        let read = |error| CoqError::Read { path: dir.clone(), error };
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(&dir).map_err(read)? {
+            let path = entry.map_err(read)?.path();
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            if name.ends_with(".c") && !name.ends_with("_test.c") && !name.ends_with("_check.c") {
+                paths.push(path);
+            }
+        }
+        paths.sort_by_key(|path| path.with_extension(""));
+        Ok(paths)
+    }
+
+    /// The layer's tree.
+    pub fn checked(&self, kernel: &Path) -> Result<Checked, CoqError> {
+        let defines = vec![(format!("LOCK_{}", self.lock), "1".to_string())];
+        let checked = check(&self.paths(kernel)?, &Options { defines, ..Options::default() })?;
+        if checked.faults.is_empty() {
+            Ok(checked)
+        } else {
+            Err(CoqError::Subset(Box::new(checked)))
+        }
+    }
+
+    /// A tree of this layer as Coq.
+    pub fn file(&self, checked: &Checked) -> Result<CoqFile, CoqError> {
+        let text = coq::layer(self.layer, &checked.program.units, &checked.sources).map_err(|refusals| {
+            let finding = |refusal: coq::Refusal| Finding {
+                code: "no-coq-term",
+                file: checked.sources.get(refusal.span.file).path.clone(),
+                line: Some(checked.sources.position(refusal.span.file, refusal.span.start).0),
+                message: refusal.message,
+                remedy: refusal.remedy,
+            };
+            CoqError::Refused(refusals.into_iter().map(finding).collect())
+        })?;
+        Ok(CoqFile { layer: self.layer.to_string(), path: PathBuf::from(self.code), text })
+    }
+}
+
+/// The generated files of the layers, or of all with the constants they share.
+pub fn files(kernel: &Path, layers: &[String]) -> Result<Vec<CoqFile>, CoqError> {
+    if let Some(unknown) = layers.iter().find(|layer| CERTIFIED.iter().all(|known| known.layer != *layer)) {
+        return Err(CoqError::Unknown(unknown.clone()));
+    }
+    let chosen = |known: &&Certified| layers.is_empty() || layers.iter().any(|layer| layer == known.layer);
+    let mut files = Vec::new();
+    let mut trees = Vec::new();
+    for certified in CERTIFIED.iter().filter(chosen) {
+        let checked = certified.checked(kernel)?;
+        files.push(certified.file(&checked)?);
+        trees.push(checked);
+    }
+    if layers.is_empty() {
+        let programs: Vec<_> = trees.iter().map(|checked| (&checked.program.units[..], &checked.sources)).collect();
+        let text = coq::shared_constants(&programs);
+        files.insert(0, CoqFile { layer: "lang".to_string(), path: PathBuf::from("lang/Constants.v"), text });
+    }
+    Ok(files)
+}
+
+/// What is wrong with a committed file: nothing, or the definition where it parts from a fresh one.
+pub fn stale(fresh: &CoqFile, path: &Path, committed: &str) -> Option<Finding> {
+    if committed == fresh.text {
+        return None;
+    }
+    let at = fresh.text.lines().zip(committed.lines()).take_while(|(fresh, old)| fresh == old).count();
+    // The definition that holds the first line that differs.
+    let definition = fresh.text.lines().take(at + 1).filter_map(|line| line.strip_prefix("Definition ")).last();
+    let name = definition.and_then(|rest| rest.split([' ', ':']).next()).unwrap_or("its beginning");
+    Some(Finding {
+        code: "stale-code",
+        file: path.to_path_buf(),
+        line: u32::try_from(at + 1).ok(),
+        message: format!("layer {}: {} is not what the C gives", fresh.layer, name.trim_end_matches("_code")),
+        remedy: "run c2coq coq, and mend the proofs".to_string(),
+    })
+}
