@@ -1,0 +1,39 @@
+(** Primitives of [arch] that concern this CPU alone and cause no event: what they return and do.
+
+    The contents of a frame are cells like any other, [frame_word f w]: a CPU can read and write them while it owns
+    them. [kernel_entry i]: entry [i] of every page map's upper half; its values are the boot code's choice. *)
+From Ashlar Require Export lang.Semantics.
+
+Definition frame_words : Z := 512.
+Definition frame_word (frame word : Z) : cell := ("frame"%string, frame, "word"%string, word).
+
+(** The words of a frame, all with the value that [v] gives. *)
+Definition frame_cells (frame : Z) (v : Z -> Z) : mem :=
+  list_to_map ((fun w => (frame_word frame (Z.of_nat w), v (Z.of_nat w))) <$> seq 0 512).
+
+(** This CPU owns every word of the frame. *)
+Definition owns_frame (frame : Z) (m : mem) : Prop :=
+  Forall (fun w => is_Some (m !! frame_word frame (Z.of_nat w))) (seq 0 512).
+Global Instance owns_frame_decision frame m : Decision (owns_frame frame m).
+Proof. unfold owns_frame. apply _. Defined.
+
+Definition arch_builtins (kernel_entry : Z -> Z) : builtins :=
+  fun cpu f args m =>
+    match f, args with
+    | "arch_cpu"%string, [] => Some (Some (Z.of_nat cpu, m))
+    | "arch_spin_hint"%string, [] => Some (Some (0, m))
+    | "arch_highest_bit"%string, [word] =>
+        Some (if bool_decide (0 < word) then Some (Z.log2 word, m) else None)
+    | "arch_kernel_map_entry"%string, [i] =>
+        Some (if bool_decide (256 <= i < 512) then Some (kernel_entry i, m) else None)
+    | "arch_frame_read"%string, [frame; word] =>
+        Some (match m !! frame_word frame word with Some v => Some (v, m) | None => None end)
+    | "arch_frame_write"%string, [frame; word; v] =>
+        Some (match m !! frame_word frame word with
+              | Some _ => Some (0, <[frame_word frame word := v]> m)
+              | None => None
+              end)
+    | "arch_frame_clear"%string, [frame] =>
+        Some (if decide (owns_frame frame m) then Some (0, frame_cells frame (fun _ => 0) ∪ m) else None)
+    | _, _ => None
+    end.
