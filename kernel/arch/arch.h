@@ -23,6 +23,12 @@ uint64_t arch_atomic_swap(uint32_t cell, uint64_t value);                      /
 uint64_t arch_atomic_cas(uint32_t cell, uint64_t expected, uint64_t value);    /* returns the old value */
 void arch_spin_hint(void);
 
+/* Ownership of what a lock guards, for the proofs alone; no instructions. Between the two, the cells the lock guards are
+ * this CPU's: only it may touch them. arch_own requires that this CPU has just acquired lock, arch_disown that it is about
+ * to release it. What orders memory is the lock's own atomic cells. */
+void arch_own(uint32_t lock);
+void arch_disown(uint32_t lock);
+
 /* ---- frames (physical memory by 4 KiB frame and 64-bit word) ---- */
 uint64_t arch_frame_read(uint32_t frame, uint32_t word);
 void arch_frame_write(uint32_t frame, uint32_t word, uint64_t value);

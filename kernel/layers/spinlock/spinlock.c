@@ -1,6 +1,7 @@
 /* The build's choice of lock algorithm. */
 #include "spinlock.h"
 
+#include "arch.h"
 #include "spinlock_parts.h"
 
 #if !defined(LOCK_TICKET) && !defined(LOCK_MCS) && !defined(LOCK_BIG)
@@ -11,16 +12,20 @@ void spinlock_acquire(uint32_t lock)
 {
 #if defined(LOCK_TICKET)
     spinlock_ticket_acquire(lock);
+    arch_own(lock);
 #elif defined(LOCK_MCS)
     spinlock_mcs_acquire(lock);
+    arch_own(lock);
 #endif
 }
 
 void spinlock_release(uint32_t lock)
 {
 #if defined(LOCK_TICKET)
+    arch_disown(lock);
     spinlock_ticket_release(lock);
 #elif defined(LOCK_MCS)
+    arch_disown(lock);
     spinlock_mcs_release(lock);
 #endif
 }

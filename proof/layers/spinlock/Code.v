@@ -9,11 +9,13 @@ Definition spinlock_objects : list (string * Z * list (string * width * Z)) :=
 
 (* spinlock_acquire: 0 lock *)
 Definition spinlock_acquire_code : fundef := Fun 1 0
-  (Call None "spinlock_ticket_acquire" [Var 0]).
+  (Seq (Call None "spinlock_ticket_acquire" [Var 0])
+       (Call None "arch_own" [Var 0])).
 
 (* spinlock_release: 0 lock *)
 Definition spinlock_release_code : fundef := Fun 1 0
-  (Call None "spinlock_ticket_release" [Var 0]).
+  (Seq (Call None "arch_disown" [Var 0])
+       (Call None "spinlock_ticket_release" [Var 0])).
 
 (* spinlock_kernel_enter: no locals *)
 Definition spinlock_kernel_enter_code : fundef := Fun 0 0
