@@ -43,6 +43,8 @@ pub enum Verb {
     Run(RunOptions),
     /// Make an ISO image that boots on BIOS and UEFI machines.
     Image(ImageOptions),
+    /// Build the proofs and hold what they say and rest on against what the tree claims.
+    Prove(ProveOptions),
     /// Measure.
     Bench(BenchOptions),
     /// Run the tests.
@@ -151,6 +153,56 @@ pub struct ImageOptions {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub kernel: KernelOptions,
+}
+
+/// Every run: forbidden words, generated code against the C, the build, what each theorem states and rests on, the
+/// committed list and page.
+#[derive(Debug, Args)]
+pub struct ProveOptions {
+    /// Compile only what has changed; this is so unless --full or --audit is given.
+    #[arg(long, conflicts_with_all = ["full", "audit"])]
+    pub quick: bool,
+    /// Compile everything anew and hold it against the time budget.
+    #[arg(long)]
+    pub full: bool,
+    /// Like --full, then every mutant of the C, a million operations of each specification, and the independent checker.
+    #[arg(long)]
+    pub audit: bool,
+    /// Try so many mutants of the C, spread over the layers.
+    #[arg(long, value_name = "N")]
+    pub mutants: Option<usize>,
+    /// Compare each extracted specification with the C over so many random operations.
+    #[arg(long, value_name = "N")]
+    pub operations: Option<u64>,
+    /// Start of what is random.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Try only the I-th of N equal parts of the mutants.
+    #[arg(long, value_name = "I/N", default_value = "1/1")]
+    pub shard: Shard,
+    /// Write the committed list of assumptions and the page of the book anew.
+    #[arg(long)]
+    pub write: bool,
+}
+
+/// One of several equal parts of a long run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    pub index: usize,
+    pub count: usize,
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let numbers = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
+        match numbers {
+            Some((index, count)) if 1 <= index && index <= count => Ok(Shard { index, count }),
+            _ => Err("give two numbers such as 1/4".into()),
+        }
+    }
 }
 
 #[derive(Debug, Args)]

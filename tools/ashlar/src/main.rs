@@ -47,6 +47,7 @@ fn dispatch(verb: &Verb, output: &Output) -> Result<(), Failure> {
         Verb::Build(options) => verbs::build::build(options, &project, output),
         Verb::Run(options) => verbs::run::run(options, &project, output),
         Verb::Image(options) => verbs::image::image(options, &project, output),
+        Verb::Prove(options) => verbs::prove::prove(options, &project, output),
         Verb::Bench(options) => verbs::bench::bench(options, &project, output),
         Verb::Test(options) => verbs::test::test(options, &project, output),
         Verb::Explain(options) => verbs::explain::explain(options, output),

@@ -33,6 +33,15 @@ impl Project {
         self.root.join("build")
     }
 
+    pub fn proof(&self) -> PathBuf {
+        self.root.join("proof")
+    }
+
+    /// A program of the tools that stands beside this one.
+    pub fn tool(name: &str) -> PathBuf {
+        std::env::current_exe().ok().and_then(|here| Some(here.parent()?.join(name))).unwrap_or_else(|| name.into())
+    }
+
     pub fn machines(&self) -> PathBuf {
         self.root.join("machines")
     }
@@ -97,4 +106,16 @@ pub fn stems(folder: &Path, extension: &str) -> Vec<String> {
         .collect();
     stems.sort();
     stems
+}
+
+/// Sorted names of the folders in `folder`; none if it cannot be read.
+pub fn folders(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
 }

@@ -6,5 +6,6 @@ pub mod check;
 pub mod doctor;
 pub mod explain;
 pub mod image;
+pub mod prove;
 pub mod run;
 pub mod test;

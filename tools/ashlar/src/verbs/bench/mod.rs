@@ -5,7 +5,7 @@ mod ipc;
 mod locks;
 mod measured;
 mod scaling;
-mod table;
+pub mod table;
 
 use crate::cli::{BenchOptions, BenchVerb};
 use crate::failure::Failure;

@@ -1,0 +1,240 @@
+//! The specifications against the C: each layer's `Spec.v`, extracted to OCaml, and the hosted build of its C do the same
+//! random operations, and every result is compared.
+//!
+//! Knows: how the two programs of a layer are made and run (`proof/extract/README.md`), and the faults that are planted
+//! on purpose (`proof/extract/planted.toml`): a comparison that does not see them is worth nothing.
+//! Does not know: operations and results; they stand in `proof/extract`.
+
+use super::build::{cannot_write, make_folder, Copy};
+use super::finding::Finding;
+use super::links::Links;
+use super::tree::{logical, read, ROOT};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::{stems, Project};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Operations in which a planted fault must show.
+const PLANTED_OPERATIONS: u64 = 20_000;
+const PLANTED: &str = "proof/extract/planted.toml";
+
+/// Operations of one layer that agreed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    pub layer: String,
+    pub operations: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Planted {
+    #[serde(default)]
+    planted: Vec<Fault>,
+}
+
+/// One text in the place of another.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fault {
+    layer: String,
+    /// Below `kernel` or `proof`.
+    file: String,
+    replace: String,
+    by: String,
+}
+
+/// Layers that have such a pair of programs.
+pub fn layers(project: &Project) -> Vec<String> {
+    stems(&project.proof().join("extract"), "c")
+}
+
+/// Compares every layer over `operations` random operations, then shows that planted faults are seen.
+pub fn conform(
+    project: &Project,
+    copy: &Copy,
+    operations: u64,
+    seed: u64,
+    output: &Output,
+) -> Result<(Vec<Run>, Vec<Finding>), Failure> {
+    let layers = layers(project);
+    let faults = planted(project)?;
+    let work = project.build().join("conform");
+    let (mut runs, mut findings) = (Vec::new(), Vec::new());
+    let progress = output.progress(layers.len() + faults.len());
+    drivers(project.root())?;
+    for layer in &layers {
+        progress.step(&format!("specification of {layer}, {operations} operations"));
+        let program = specification(project, copy, layer, &work.join(layer))?;
+        match compare(&program, &driver(project.root(), layer), operations, seed)? {
+            None => runs.push(Run { layer: layer.clone(), operations }),
+            Some(difference) => {
+                let text = format!("C and specification differ\n{difference}");
+                findings.push(Finding::at("conformance", &format!("proof/layers/{layer}/Spec.v"), None, text));
+            }
+        }
+        if !faults.iter().any(|fault| fault.layer == *layer) {
+            findings.push(Finding::at("conformance", PLANTED, None, format!("no fault is planted in {layer}")));
+        }
+    }
+    // Where the real ones differ, a planted fault shows nothing.
+    let faults = if findings.is_empty() { faults } else { vec![] };
+    for fault in &faults {
+        progress.step(&format!("a fault planted in {}", fault.file));
+        if let Some(unseen) = unseen(project, copy, fault, seed)? {
+            findings.push(Finding::at("conformance", PLANTED, None, format!("{}: {unseen}", fault.file)));
+        }
+    }
+    Ok((runs, findings))
+}
+
+fn planted(project: &Project) -> Result<Vec<Fault>, Failure> {
+    let text = read(&project.root().join(PLANTED))?;
+    let planted: Planted = toml::from_str(&text)
+        .map_err(|error| Failure::unable(format!("{PLANTED}: {error}"), "give layer, file, replace, by"))?;
+    Ok(planted.planted)
+}
+
+/// Builds the C side of every layer of the tree at `root`.
+fn drivers(root: &Path) -> Result<(), Failure> {
+    let jobs = format!("-j{}", super::build::jobs());
+    let mut command = Command::new("make");
+    command.args(["--no-print-directory", &jobs, "-C"]).arg(root.join("kernel")).arg("conform");
+    run(&mut command, "the C side of the comparison does not build").map(|_| ())
+}
+
+fn driver(root: &Path, layer: &str) -> PathBuf {
+    root.join("build/kernel/hosted-ticket/conform").join(layer)
+}
+
+/// Extracts and compiles the specification's side in `folder`.
+fn specification(project: &Project, copy: &Copy, layer: &str, folder: &Path) -> Result<PathBuf, Failure> {
+    make_folder(folder)?;
+    let extract = project.proof().join("extract");
+    let sources = [format!("{layer}.v"), format!("{layer}.ml"), "conform.ml".to_string()];
+    for name in &sources {
+        let target = folder.join(name);
+        std::fs::copy(extract.join(name), &target).map_err(|error| cannot_write(&target, &error))?;
+    }
+    let mut coqc = Command::new("coqc");
+    coqc.args(["-q", "-w", "-extraction", "-Q"]).arg(&copy.folder).args([ROOT, &sources[0]]).current_dir(folder);
+    run(&mut coqc, "the specification cannot be extracted")?;
+    let mut ocaml = Command::new("ocamlfind");
+    ocaml.args(["ocamlopt", "-O3", "-w", "-a", "-package", "zarith,unix", "-linkpkg"]);
+    ocaml.args([&format!("{layer}_spec.mli"), &format!("{layer}_spec.ml"), "conform.ml", &sources[1], "-o", "conform"]);
+    run(ocaml.current_dir(folder), "the extracted specification does not compile")?;
+    Ok(folder.join("conform"))
+}
+
+/// Runs both sides; the difference, if there is one.
+fn compare(program: &Path, driver: &Path, operations: u64, seed: u64) -> Result<Option<String>, Failure> {
+    let mut command = Command::new(program);
+    command.arg(driver).args([operations.to_string(), seed.to_string()]);
+    let done = command
+        .output()
+        .map_err(|error| Failure::unable(format!("{} cannot be started: {error}", program.display()), "try again"))?;
+    let said = String::from_utf8_lossy(&done.stdout).trim().to_string();
+    match done.status.code() {
+        Some(0) => Ok(None),
+        Some(1) => Ok(Some(said)),
+        _ => {
+            let complaint = String::from_utf8_lossy(&done.stderr).trim().to_string();
+            Err(Failure::Finding(format!("the comparison itself failed: {said}\n{complaint}")))
+        }
+    }
+}
+
+/// Plants one fault in a copy and compares; why it was not seen, if it was not.
+fn unseen(project: &Project, copy: &Copy, fault: &Fault, seed: u64) -> Result<Option<String>, Failure> {
+    let text = read(&project.root().join(&fault.file))?;
+    let Some(damaged) = replaced(&text, fault) else {
+        return Ok(Some(format!(
+            "`{}` stands there {} times, not once",
+            fault.replace,
+            text.matches(&fault.replace).count()
+        )));
+    };
+    let work = project.build().join("planted");
+    let real = project.build().join("conform").join(&fault.layer).join("conform");
+    let (program, driver) = match fault.file.strip_prefix("proof/") {
+        Some(file) => {
+            let links = Links::make(copy, &work.join("proof"))?;
+            links.replace(file, &damaged)?;
+            if let Err(refused) = links.copy.compile(file, super::FILE_LIMIT)? {
+                return Ok(Some(format!("with the fault, {} does not compile: {}", logical(file), refused.message)));
+            }
+            let program = specification(project, &links.copy, &fault.layer, &work.join(&fault.layer))?;
+            (program, driver(project.root(), &fault.layer))
+        }
+        None => {
+            let root = work.join("tree");
+            mirror(project.root(), &root, "kernel")?;
+            mirror(project.root(), &root, "proof/extract")?;
+            let path = root.join(&fault.file);
+            std::fs::write(&path, &damaged).map_err(|error| cannot_write(&path, &error))?;
+            drivers(&root)?;
+            (real, driver(&root, &fault.layer))
+        }
+    };
+    let seen = compare(&program, &driver, PLANTED_OPERATIONS, seed)?.is_some();
+    Ok((!seen).then(|| format!("`{}` is not seen in {PLANTED_OPERATIONS} operations", fault.by)))
+}
+
+fn replaced(text: &str, fault: &Fault) -> Option<String> {
+    (text.matches(&fault.replace).count() == 1).then(|| text.replace(&fault.replace, &fault.by))
+}
+
+/// Makes `below` of `to` the same as that of `from`; files that are the same already stay untouched, so that make
+/// compiles what changed only.
+pub fn mirror(from: &Path, to: &Path, below: &str) -> Result<(), Failure> {
+    let source = from.join(below);
+    make_folder(&to.join(below))?;
+    let entries = std::fs::read_dir(&source).map_err(|error| {
+        Failure::unable(format!("{}: {error}", source.display()), "check that the tree is complete")
+    })?;
+    for entry in entries.filter_map(Result::ok) {
+        let name = format!("{below}/{}", entry.file_name().to_string_lossy());
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            mirror(from, to, &name)?;
+            continue;
+        }
+        let target = to.join(&name);
+        let bytes = std::fs::read(entry.path()).map_err(|error| cannot_write(&target, &error))?;
+        if !std::fs::read(&target).is_ok_and(|old| old == bytes) {
+            std::fs::write(&target, bytes).map_err(|error| cannot_write(&target, &error))?;
+        }
+    }
+    Ok(())
+}
+
+fn run(command: &mut Command, complaint: &str) -> Result<String, Failure> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let done = command
+        .output()
+        .map_err(|error| Failure::unable(format!("{name} cannot be started: {error}"), "run ./ashlar doctor"))?;
+    let (said, complained) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    if done.status.success() {
+        return Ok(said.into_owned());
+    }
+    Err(Failure::Finding(format!("{complaint}:\n{}\n{}", said.trim(), complained.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{replaced, Fault};
+
+    #[test]
+    fn a_fault_is_planted_in_one_place_only() {
+        let fault = Fault { layer: "a".into(), file: "f".into(), replace: "x + 1".into(), by: "x + 2".into() };
+        assert_eq!(replaced("y = x + 1;", &fault).as_deref(), Some("y = x + 2;"));
+        assert_eq!(replaced("x + 1, x + 1", &fault), None);
+        assert_eq!(replaced("x", &fault), None);
+    }
+
+    #[test]
+    fn the_planted_faults_of_the_tree_can_be_read() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(super::PLANTED);
+        let planted: super::Planted = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert!(planted.planted.iter().all(|fault| fault.replace != fault.by));
+    }
+}

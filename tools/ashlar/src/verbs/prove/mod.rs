@@ -1,0 +1,234 @@
+//! `prove`: builds the proofs, asks Coq what they say and rest on, and holds that against what the tree claims.
+//!
+//! In this order: guards on the sources, which take a second; the build; questions to Coq about every claimed theorem;
+//! then, where asked for, mutants of the C, specifications against the C, and the independent checker. A guard that finds
+//! something ends the run before the build: proofs about other code than the one that boots say nothing.
+
+mod build;
+mod certified;
+mod checker;
+mod conform;
+mod coq;
+mod finding;
+mod forbidden;
+mod fresh;
+mod links;
+mod mutants;
+mod page;
+mod report;
+mod theorems;
+mod tree;
+mod words;
+
+use crate::cli::ProveOptions;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::Project;
+use build::{cannot_write, Copy, Cost};
+use finding::Finding;
+use report::Report;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tree::Tree;
+
+/// A file that takes longer is split or sped up; five times as long, and it is given up.
+const FILE_SECONDS: f64 = 60.0;
+const FILE_LIMIT: Duration = Duration::from_secs(300);
+const QED_SECONDS: f64 = 5.0;
+/// Of one processor.
+const ALL_SECONDS: f64 = 2.0 * 30.0 * 60.0;
+/// Random operations of each specification in an audit.
+const AUDIT_OPERATIONS: u64 = 1_000_000;
+
+pub fn prove(options: &ProveOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    let started = Instant::now();
+    let (tree, listed) = Tree::read(project)?;
+    let mut report = Report { findings: listed, unlisted: tree.unlisted(), ..Report::default() };
+    let claims = guards(project, &tree, &mut report)?;
+    if report.findings.is_empty() {
+        let _lock = lock(&project.build())?;
+        after_guards(options, project, &tree, &claims, &mut report, output)?;
+    }
+    report.seconds = (started.elapsed().as_secs_f64() * 10.0).round() / 10.0;
+    report.show(output);
+    match report.findings.len() {
+        0 => Ok(()),
+        1 => Err(Failure::Finding("1 finding".into())),
+        count => Err(Failure::Finding(format!("{count} findings"))),
+    }
+}
+
+/// What the sources alone show.
+fn guards(project: &Project, tree: &Tree, report: &mut Report) -> Result<certified::Claims, Failure> {
+    for file in tree.files.iter().filter(|file| tree.folder.join(file).is_file()) {
+        report.findings.extend(forbidden::forbidden(&format!("proof/{file}"), &tree.text(file)?));
+    }
+    report.findings.extend(fresh::stale(project)?);
+    let (claims, bad) = certified::claims(tree)?;
+    report.findings.extend(bad);
+    if tree.files.iter().any(|file| file == "Main.v") {
+        let (theorems, bad) = theorems::read(&tree.text("Main.v")?);
+        report.theorems = theorems;
+        report.findings.extend(bad);
+    }
+    let order = tree::read(&project.root().join("kernel/layers.order"))?;
+    let order: Vec<String> = order
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or("").trim().to_string())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let (layers, bad) = certified::layers(&order, tree, &claims)?;
+    report.layers = layers;
+    report.findings.extend(bad);
+    Ok(claims)
+}
+
+fn after_guards(
+    options: &ProveOptions,
+    project: &Project,
+    tree: &Tree,
+    claims: &certified::Claims,
+    report: &mut Report,
+    output: &Output,
+) -> Result<(), Failure> {
+    let folder = project.build().join("proof");
+    let anew = options.full || options.audit;
+    if anew && folder.exists() {
+        std::fs::remove_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
+    }
+    let copy = Copy::make(tree, &folder)?;
+    let (costs, refused) = copy.build(FILE_LIMIT, output)?;
+    if anew {
+        report.findings.extend(over_budget(&costs));
+    }
+    let broken = copy.files.len() - costs.len();
+    report.costs = costs;
+    report.findings.extend(refused.into_iter().map(Finding::from));
+    if broken > 0 {
+        if report.findings.iter().all(|finding| finding.kind != "broken-proof") {
+            report.findings.push(Finding::at(
+                "bad-list",
+                "proof/_CoqProject",
+                None,
+                "the files need each other in a circle",
+            ));
+        }
+        return Ok(());
+    }
+    questions(options, project, claims, &copy, report)?;
+    if report.findings.is_empty() {
+        campaigns(options, project, &copy, report, output)?;
+    }
+    Ok(())
+}
+
+/// Asks Coq about every claimed theorem.
+fn questions(
+    options: &ProveOptions,
+    project: &Project,
+    claims: &certified::Claims,
+    copy: &Copy,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let mut names = certified::theorems(claims);
+    names.extend(report.theorems.iter().map(|theorem| theorem.name.clone()));
+    report.answers = coq::ask(copy, &names)?;
+    report.asked = true;
+    report.findings.extend(certified::hold(claims, &report.answers));
+    let page = page::page(&report.theorems, &report.layers, &report.answers);
+    let list = theorems::list(&report.theorems, &report.answers);
+    if options.write {
+        write(&project.root().join(page::FILE), &page)?;
+        write(&project.root().join(theorems::LIST), &list)?;
+    }
+    let committed = std::fs::read_to_string(project.root().join(theorems::LIST)).unwrap_or_default();
+    report.findings.extend(theorems::hold(&report.theorems, &report.answers, &committed));
+    report.findings.extend(page::stale(project, &page)?);
+    Ok(())
+}
+
+/// What takes long: mutants, specifications against the C, the independent checker.
+fn campaigns(
+    options: &ProveOptions,
+    project: &Project,
+    copy: &Copy,
+    report: &mut Report,
+    output: &Output,
+) -> Result<(), Failure> {
+    if options.audit || options.mutants.is_some() {
+        let reasons = mutants::reasons(project)?;
+        let choice = mutants::Choice { sample: options.mutants, seed: options.seed, shard: options.shard };
+        let campaign = mutants::campaign(project, copy, &report.layers, &choice, &reasons, output)?;
+        let all = options.mutants.is_none() && options.shard.count == 1;
+        report.findings.extend(campaign.findings(&reasons, all));
+        report.campaign = Some(campaign);
+    }
+    if let Some(operations) = options.operations.or(options.audit.then_some(AUDIT_OPERATIONS)) {
+        let (runs, findings) = conform::conform(project, copy, operations, options.seed, output)?;
+        report.conformance = runs;
+        report.findings.extend(findings);
+    }
+    if options.audit {
+        output.note("the independent checker");
+        let main = copy.files.iter().any(|file| file == "Main.v");
+        let modules: Vec<String> = if main {
+            vec![tree::logical("Main.v")]
+        } else {
+            copy.files.iter().map(|file| tree::logical(file)).collect()
+        };
+        report.findings.extend(checker::check(copy, &modules)?);
+    }
+    Ok(())
+}
+
+fn over_budget(costs: &[Cost]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut find = |file: &str, line: Option<usize>, text: String| {
+        findings.push(Finding::at("over-budget", &format!("proof/{file}"), line, text));
+    };
+    for cost in costs {
+        if cost.seconds > FILE_SECONDS {
+            find(&cost.file, None, format!("takes {:.0} s, more than {FILE_SECONDS} s", cost.seconds));
+        }
+        if let Some((line, seconds)) = cost.longest_qed.filter(|(_, seconds)| *seconds > QED_SECONDS) {
+            find(
+                &cost.file,
+                Some(line),
+                format!("this end of a proof takes {seconds:.0} s, more than {QED_SECONDS} s"),
+            );
+        }
+    }
+    let all: f64 = costs.iter().map(|cost| cost.seconds).sum();
+    if all > ALL_SECONDS {
+        find("_CoqProject", None, format!("all files take {all:.0} s, more than {ALL_SECONDS} s"));
+    }
+    findings
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
+}
+
+/// One `prove` at a time in a tree: the file whose lock is held until it is dropped.
+fn lock(folder: &Path) -> Result<std::fs::File, Failure> {
+    build::make_folder(folder)?;
+    let path = folder.join("proof.lock");
+    let file = std::fs::File::create(&path).map_err(|error| cannot_write(&path, &error))?;
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
+        .map_err(|error| cannot_write(&path, &error.into()))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{over_budget, Cost};
+
+    #[test]
+    fn time_is_bounded() {
+        let cost = |seconds, longest_qed| Cost { file: "a.v".into(), seconds, longest_qed, fresh: true };
+        assert!(over_budget(&[cost(59.0, Some((3, 4.9)))]).is_empty());
+        assert_eq!(over_budget(&[cost(61.0, None)]).len(), 1);
+        assert_eq!(over_budget(&[cost(1.0, Some((3, 5.5)))])[0].line, Some(3));
+        assert_eq!(over_budget(&vec![cost(59.0, None); 62]).len(), 1);
+    }
+}

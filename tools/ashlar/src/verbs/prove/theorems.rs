@@ -1,0 +1,178 @@
+//! The theorems a reader comes for: `proof/Main.v`, and what they rest on: `proof/assumptions.txt`.
+//!
+//! Knows: how a theorem stands in the file, the English before it, and the committed list. Does not know: whether it is
+//! proved.
+
+use super::coq::Answer;
+use super::finding::Finding;
+use super::words::without_comments;
+use std::collections::BTreeMap;
+
+pub const FILE: &str = "proof/Main.v";
+pub const LIST: &str = "proof/assumptions.txt";
+/// More than these nobody reads.
+const MOST: usize = 10;
+const CLOSED: &str = "Closed under the global context";
+const HEAD: &str =
+    "# What each theorem of proof/Main.v rests on, as Coq prints it.\n# Written by `ashlar prove --write`; a \
+                    difference is a finding.\n";
+
+/// One of them, as the file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Theorem {
+    /// Qualified.
+    pub name: String,
+    pub line: usize,
+    /// The comment before it.
+    pub english: String,
+    /// From `Theorem` to the period.
+    pub statement: String,
+}
+
+/// Reads the theorems of the file; what is wrong with how they stand there.
+pub fn read(text: &str) -> (Vec<Theorem>, Vec<Finding>) {
+    let plain = without_comments(text);
+    let (lines, plain): (Vec<&str>, Vec<&str>) = (text.lines().collect(), plain.lines().collect());
+    let mut theorems = Vec::new();
+    let mut findings = Vec::new();
+    let mut find = |line: usize, text: String| findings.push(Finding::at("bad-main", FILE, Some(line), text));
+    for (index, line) in plain.iter().enumerate() {
+        let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '\''));
+        if !words.next().is_some_and(|word| ["Theorem", "Corollary", "Lemma", "Proposition"].contains(&word)) {
+            continue;
+        }
+        let name = words.next().unwrap_or_default();
+        let end = plain[index..].iter().position(|line| line.trim_end().ends_with('.')).map_or(0, |length| length + 1);
+        let english = comment_before(&lines[..index]);
+        if english.is_empty() {
+            find(index + 1, format!("{name} is not preceded by what it says in English"));
+        }
+        theorems.push(Theorem {
+            name: format!("Ashlar.Main.{name}"),
+            line: index + 1,
+            english,
+            statement: lines[index..index + end].join("\n"),
+        });
+    }
+    if theorems.len() > MOST {
+        find(theorems[MOST].line, format!("{} theorems; at most {MOST} are to be read", theorems.len()));
+    }
+    (theorems, findings)
+}
+
+/// The words of the comment that ends on the last of `lines`.
+fn comment_before(lines: &[&str]) -> String {
+    if !lines.last().is_some_and(|line| line.trim_end().ends_with("*)")) {
+        return String::new();
+    }
+    let Some(start) = lines.iter().rposition(|line| line.trim_start().starts_with("(*")) else { return String::new() };
+    let strip = |line: &&str| {
+        let line = line.trim().trim_end_matches("*)");
+        line.trim_start_matches("(**").trim_start_matches("(*").trim().to_string()
+    };
+    lines[start..].iter().map(strip).collect::<Vec<_>>().join("\n").trim().to_string()
+}
+
+/// The committed list as it should be.
+pub fn list(theorems: &[Theorem], answers: &BTreeMap<String, Answer>) -> String {
+    let mut out = HEAD.to_string();
+    for theorem in theorems {
+        out += &format!("\n{}\n", theorem.name);
+        match answers.get(&theorem.name).map(|answer| &answer.assumptions) {
+            Some(assumptions) if !assumptions.is_empty() => {
+                assumptions.iter().for_each(|name| out += &format!("    {name}\n"));
+            }
+            Some(_) => out += &format!("    {CLOSED}\n"),
+            None => {}
+        }
+    }
+    out
+}
+
+/// Holds Coq's answers against the committed list.
+pub fn hold(theorems: &[Theorem], answers: &BTreeMap<String, Answer>, committed: &str) -> Vec<Finding> {
+    let committed = entries(committed);
+    let mut findings = Vec::new();
+    let mut find = |text: String| findings.push(Finding::at("assumption", LIST, None, text));
+    for theorem in theorems {
+        let Some(answer) = answers.get(&theorem.name) else {
+            find(format!("{} is in {FILE}, and Coq does not know it", theorem.name));
+            continue;
+        };
+        match committed.get(&theorem.name) {
+            None => find(format!("{} is not listed; `ashlar prove --write` lists it", theorem.name)),
+            Some(listed) if *listed != answer.assumptions => {
+                let shown = |names: &[String]| if names.is_empty() { "nothing".into() } else { names.join(", ") };
+                find(format!("{} rests on {}, not on {}", theorem.name, shown(&answer.assumptions), shown(listed)));
+            }
+            Some(_) => {}
+        }
+    }
+    for name in committed.keys() {
+        if !theorems.iter().any(|theorem| theorem.name == *name) {
+            find(format!("{name} is listed, and is not in {FILE}"));
+        }
+    }
+    findings
+}
+
+fn entries(committed: &str) -> BTreeMap<String, Vec<String>> {
+    let mut entries: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut current = String::new();
+    for line in committed.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
+        if !line.starts_with(' ') {
+            current = line.trim().to_string();
+            entries.entry(current.clone()).or_default();
+        } else if line.trim() != CLOSED {
+            entries.entry(current.clone()).or_default().push(line.trim().to_string());
+        }
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hold, list, read, Answer};
+    use std::collections::BTreeMap;
+
+    const MAIN: &str =
+        "(** The idea. *)\nFrom X Require Y.\n\n(** Nothing goes\n    wrong. *)\nTheorem good : forall x,\n  x = x.\n\
+                        Proof. easy. Qed.\n(* Theorem old : False. *)\n";
+
+    fn answers(assumptions: &[&str]) -> BTreeMap<String, Answer> {
+        let assumptions = assumptions.iter().map(|name| name.to_string()).collect();
+        BTreeMap::from([("Ashlar.Main.good".into(), Answer { statement: String::new(), assumptions })])
+    }
+
+    #[test]
+    fn a_theorem_has_english_before_it() {
+        let (theorems, findings) = read(MAIN);
+        assert!(findings.is_empty());
+        assert_eq!(theorems.len(), 1);
+        assert_eq!((theorems[0].name.as_str(), theorems[0].line), ("Ashlar.Main.good", 6));
+        assert_eq!(theorems[0].english, "Nothing goes\nwrong.");
+        assert_eq!(theorems[0].statement, "Theorem good : forall x,\n  x = x.");
+        assert_eq!(read("\nTheorem bare : True.\n").1[0].line, Some(2));
+    }
+
+    #[test]
+    fn at_most_ten() {
+        let many = |count: usize| (0..count).map(|n| format!("(* a *)\nTheorem t{n} : True.\n")).collect::<String>();
+        assert!(read(&many(10)).1.is_empty());
+        assert_eq!(read(&many(11)).1.len(), 1);
+    }
+
+    #[test]
+    fn the_committed_list_is_compared() {
+        let (theorems, _) = read(MAIN);
+        let closed = list(&theorems, &answers(&[]));
+        assert!(closed.contains("\nAshlar.Main.good\n    Closed under the global context\n"));
+        assert!(hold(&theorems, &answers(&[]), &closed).is_empty());
+        let found = hold(&theorems, &answers(&["foo"]), &closed);
+        assert_eq!(found[0].message, "Ashlar.Main.good rests on foo, not on nothing");
+        assert!(hold(&theorems, &answers(&["foo"]), &list(&theorems, &answers(&["foo"]))).is_empty());
+        assert_eq!(hold(&theorems, &answers(&[]), "").len(), 1);
+        assert_eq!(hold(&theorems, &BTreeMap::new(), &closed).len(), 1);
+        assert_eq!(hold(&[], &answers(&[]), &closed).len(), 1);
+    }
+}
