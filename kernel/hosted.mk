@@ -1,6 +1,7 @@
 # Hosted tests and benchmarks: the layers on Linux threads (arch/hosted). Included by the Makefile beside it.
 #   make test [LOCK=ticket|mcs|big] [SAN=thread|address] [ONLY="queue sched"]
 #   make bench-locks [CPUS=N]
+#   make conform               the C side of the comparison with the specifications (proof/extract)
 # Each layer's tests stand beside it as <layer>_test.c; they are linked with all layers and run one after the other.
 
 HOSTED_OUT := $(ROOT)/build/kernel/hosted-$(LOCK)$(if $(SAN),-$(SAN))
@@ -14,7 +15,7 @@ HOSTED_TESTS := $(foreach layer,$(LAYERS),$(wildcard $(KERNEL)/layers/$(layer)/*
 ifneq ($(ONLY),)
 HOSTED_TESTS := $(foreach name,$(ONLY),$(filter %/$(name)_test.c,$(HOSTED_TESTS)))
 endif
-HOSTED_LAYERS := $(filter-out %_test.c,$(foreach layer,$(LAYERS),$(wildcard $(KERNEL)/layers/$(layer)/*.c)))
+HOSTED_LAYERS := $(filter-out %_test.c %_check.c,$(foreach layer,$(LAYERS),$(wildcard $(KERNEL)/layers/$(layer)/*.c)))
 HOSTED_OBJECTS := $(patsubst $(KERNEL)/%.c,$(HOSTED_OUT)/%.o,$(HOSTED_LAYERS) $(wildcard $(KERNEL)/arch/hosted/*.c))
 HOSTED_PROGRAMS := $(patsubst $(KERNEL)/%.c,$(HOSTED_OUT)/%,$(HOSTED_TESTS))
 
@@ -44,9 +45,19 @@ $(HOSTED_OUT)/layers.a: $(HOSTED_OBJECTS)
 $(HOSTED_PROGRAMS): %: %.o $(HOSTED_OUT)/layers.a
 	@$(HOSTED_CC) $(HOSTED_FLAGS) $^ -o $@
 
+# One program a layer; the other side is extracted from the layer's specification.
+CONFORM_SOURCES := $(wildcard $(ROOT)/proof/extract/*.c)
+CONFORM_PROGRAMS := $(patsubst $(ROOT)/proof/extract/%.c,$(HOSTED_OUT)/conform/%,$(CONFORM_SOURCES))
+.PHONY: conform
+conform: $(CONFORM_PROGRAMS)
+
+$(CONFORM_PROGRAMS): $(HOSTED_OUT)/conform/%: $(ROOT)/proof/extract/%.c $(ROOT)/proof/extract/driver.h $(HOSTED_OUT)/layers.a
+	@mkdir -p $(@D)
+	@$(HOSTED_CC) $(HOSTED_FLAGS) $(filter %.c %.a,$^) -o $@
+
 # Natively and fully optimised, as the kernel is: the whole program at once.
 BENCH_FLAGS := -std=gnu11 -O2 -flto -pthread -DLOCK_TICKET -DHOSTED_DEDICATED $(HOSTED_INCLUDES)
-BENCH_SOURCES := $(ROOT)/bench/locks.c $(filter-out %_test.c,$(wildcard $(KERNEL)/layers/spinlock/*.c)) \
+BENCH_SOURCES := $(ROOT)/bench/locks.c $(filter-out %_test.c %_check.c,$(wildcard $(KERNEL)/layers/spinlock/*.c)) \
 	$(addprefix $(KERNEL)/arch/hosted/,cell.c)
 $(ROOT)/build/bench/locks: $(BENCH_SOURCES) $(KERNEL)/hosted.mk $(wildcard $(KERNEL)/layers/spinlock/*.h)
 	@mkdir -p $(@D)
@@ -55,4 +66,4 @@ $(ROOT)/build/bench/locks: $(BENCH_SOURCES) $(KERNEL)/hosted.mk $(wildcard $(KER
 bench-locks: $(ROOT)/build/bench/locks
 	@$(ROOT)/build/bench/locks $(CPUS)
 
--include $(HOSTED_OBJECTS:.o=.d) $(addsuffix .d,$(HOSTED_PROGRAMS))
+-include $(HOSTED_OBJECTS:.o=.d) $(addsuffix .d,$(HOSTED_PROGRAMS) $(CONFORM_PROGRAMS))

@@ -57,12 +57,6 @@ void frame_map_remove(uint32_t frame)
     }
 }
 
-uint32_t frame_map_has(uint32_t frame)
-{
-    uint64_t bit = (frame_map_0[frame / 64u] >> (frame % 64u)) & 1ul;
-    return (uint32_t)bit;
-}
-
 uint32_t frame_map_find(void)
 {
     if (frame_map_3[0] == 0ul) {
@@ -77,38 +71,6 @@ uint32_t frame_map_find(void)
     return word0 * 64u + bit0;
 }
 
-/* 1 if bit (index % 64) of a summary word says rightly whether the word below is 0, else 0. */
-static uint32_t frame_map_fits(uint64_t summary, uint32_t index, uint64_t below)
-{
-    uint64_t bit = (summary >> (index % 64u)) & 1ul;
-    if (bit == 0ul && below != 0ul) {
-        return 0u;
-    }
-    if (bit == 1ul && below == 0ul) {
-        return 0u;
-    }
-    return 1u;
-}
-
-uint32_t frame_map_check(void)
-{
-    for (uint32_t i = 0u; i < FRAME_MAP_WORDS_0; i = i + 1u) {
-        uint32_t fits = frame_map_fits(frame_map_1[i / 64u], i, frame_map_0[i]);
-        if (fits == 0u) {
-            return 1u;
-        }
-    }
-    for (uint32_t i = 0u; i < FRAME_MAP_WORDS_1; i = i + 1u) {
-        uint32_t fits = frame_map_fits(frame_map_2[i / 64u], i, frame_map_1[i]);
-        if (fits == 0u) {
-            return 2u;
-        }
-    }
-    for (uint32_t i = 0u; i < FRAME_MAP_WORDS_2; i = i + 1u) {
-        uint32_t fits = frame_map_fits(frame_map_3[0], i, frame_map_2[i]);
-        if (fits == 0u) {
-            return 3u;
-        }
-    }
-    return 0u;
-}
+#if DEBUG
+#include "frame_map_check.c"
+#endif

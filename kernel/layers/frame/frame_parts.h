@@ -11,13 +11,13 @@ void frame_map_init(void);
 void frame_map_insert(uint32_t frame);
 void frame_map_remove(uint32_t frame);
 
-/* 1 if frame is in the bitmap, else 0. */
-uint32_t frame_map_has(uint32_t frame);
-
 /* A frame of the bitmap, the highest; NONE if it is empty. */
 uint32_t frame_map_find(void);
 
-/* 0 if the summaries fit the bitmap, else the number of the broken invariant. */
+/* Debug builds. 1 if frame is in the bitmap, else 0. */
+uint32_t frame_map_has(uint32_t frame);
+
+/* Debug builds. 0 if the summaries fit the bitmap, else the number of the broken invariant. */
 uint32_t frame_map_check(void);
 
 #endif

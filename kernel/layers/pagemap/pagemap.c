@@ -325,3 +325,7 @@ void pagemap_load_kernel(void)
 {
     arch_page_map_load_kernel();
 }
+
+#if DEBUG
+#include "pagemap_check.c"
+#endif

@@ -1,10 +1,4 @@
-/* The invariant walk over page maps (debug builds). */
-#include "arch.h"
-#include "frame.h"
-#include "pagemap.h"
-#include "pagemap_parts.h"
-
-#define PAGEMAP_CHECK_KERNEL_FIRST 256u
+/* The invariant walk over page maps. Part of pagemap.c in debug builds. */
 
 /* 1 if p owns the frame that entry names, else 0. */
 static uint32_t pagemap_owns(uint32_t p, uint64_t entry)
@@ -90,7 +84,7 @@ static uint32_t pagemap_check_level2(uint32_t p, uint32_t table)
 /* The root: user entries lead to p's tables, kernel entries are the kernel's. */
 static uint32_t pagemap_check_root(uint32_t p, uint32_t root)
 {
-    for (uint32_t i = 0u; i < PAGEMAP_CHECK_KERNEL_FIRST; i = i + 1u) {
+    for (uint32_t i = 0u; i < PAGEMAP_KERNEL_FIRST; i = i + 1u) {
         uint64_t entry = arch_frame_read(root, i);
         if (entry != 0ul) {
             uint32_t own = pagemap_owns(p, entry);
@@ -104,7 +98,7 @@ static uint32_t pagemap_check_root(uint32_t p, uint32_t root)
             }
         }
     }
-    for (uint32_t i = PAGEMAP_CHECK_KERNEL_FIRST; i < FRAME_WORDS; i = i + 1u) {
+    for (uint32_t i = PAGEMAP_KERNEL_FIRST; i < FRAME_WORDS; i = i + 1u) {
         uint64_t entry = arch_frame_read(root, i);
         uint64_t kernel = arch_kernel_map_entry(i);
         /* The processor sets its accessed and dirty bits. */

@@ -58,11 +58,6 @@ void spinlock_mcs_release(uint32_t lock)
     arch_atomic_store(node_next, 0ul);
 }
 
-uint32_t spinlock_mcs_free(uint32_t lock)
-{
-    uint64_t tail = arch_atomic_load(CELL_LOCK_BASE + 2u * lock);
-    if (tail == 0ul) {
-        return 1u;
-    }
-    return 0u;
-}
+#if DEBUG
+#include "spinlock_mcs_check.c"
+#endif

@@ -30,12 +30,6 @@ void spinlock_ticket_release(uint32_t lock)
     arch_atomic_store(CELL_LOCK_BASE + 2u * lock + 1u, served + 1ul);
 }
 
-uint32_t spinlock_ticket_free(uint32_t lock)
-{
-    uint64_t next = arch_atomic_load(CELL_LOCK_BASE + 2u * lock);
-    uint64_t served = arch_atomic_load(CELL_LOCK_BASE + 2u * lock + 1u);
-    if (next == served) {
-        return 1u;
-    }
-    return 0u;
-}
+#if DEBUG
+#include "spinlock_ticket_check.c"
+#endif

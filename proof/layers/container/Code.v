@@ -134,41 +134,6 @@ Definition container_own_usage_code : fundef := Fun 1 1
   (Seq (Call None "spinlock_release" [Const 6 (* LOCK_CONTAINER *)])
        (Return (Var 1))))).
 
-(* container_check_one: 0 c, 1 children, 2 granted, 3 other *)
-Definition container_check_one_code : fundef := Fun 1 3
-  (Seq (Assign 1 (Const 0))
-  (Seq (Assign 2 (Const 0))
-  (Seq (Assign 3 (Const 0))
-  (Seq (While (Cmp Lt (Var 3) (Const 65 (* NUM_CONTAINER *)))
-         (Seq (If (CAnd (Cmp Eq (Load "container" (Var 3) "exists" (Const 0)) (Const 1))
-                    (Cmp Eq (Load "container" (Var 3) "parent" (Const 0)) (Var 0)))
-                (Seq (Assign 1 (Bin W32 Add (Var 1) (Const 1)))
-                     (Assign 2 (Bin W32 Add (Var 2) (Load "container" (Var 3) "quota" (Const 0)))))
-                Skip)
-              (Assign 3 (Bin W32 Add (Var 3) (Const 1)))))
-  (Seq (If (Cmp Ne (Load "container" (Var 0) "children" (Const 0)) (Var 1)) (Return (Const 1)) Skip)
-  (Seq (If (Cmp Ne (Load "container" (Var 0) "granted" (Const 0)) (Var 2)) (Return (Const 2)) Skip)
-  (Seq (If (Cmp Gt (Load "container" (Var 0) "usage" (Const 0)) (Load "container" (Var 0) "quota" (Const 0)))
-         (Return (Const 3)) Skip)
-  (Seq (If (Cmp Gt (Var 2) (Load "container" (Var 0) "usage" (Const 0))) (Return (Const 4)) Skip)
-  (Seq (If (CAnd (Cmp Eq (Load "container" (Var 0) "exists" (Const 0)) (Const 0))
-             (Cmp Ne (Load "container" (Var 0) "quota" (Const 0)) (Const 0)))
-         (Return (Const 5)) Skip)
-       (Return (Const 0))))))))))).
-
-(* container_check: 0 c, 1 broken *)
-Definition container_check_code : fundef := Fun 0 2
-  (Seq (Assign 0 (Const 0))
-  (Seq (While (Cmp Lt (Var 0) (Const 65 (* NUM_CONTAINER *)))
-         (Seq (Call (Some 1%nat) "container_check_one" [Var 0])
-         (Seq (If (Cmp Ne (Var 1) (Const 0)) (Return (Var 1)) Skip)
-              (Assign 0 (Bin W32 Add (Var 0) (Const 1))))))
-  (Seq (If (COr (Cmp Eq (Load "container" (Const 64 (* CONTAINER_ROOT *)) "exists" (Const 0)) (Const 0))
-             (Cmp Ne (Load "container" (Const 64 (* CONTAINER_ROOT *)) "parent" (Const 0))
-               (Const 4294967295 (* NONE *))))
-         (Return (Const 6)) Skip)
-       (Return (Const 0))))).
-
 Definition container_module_list : list (string * fundef) :=
   [("container_set", container_set_code);
    ("container_init", container_init_code);
@@ -182,7 +147,5 @@ Definition container_module_list : list (string * fundef) :=
    ("container_quota", container_quota_code);
    ("container_usage", container_usage_code);
    ("container_parent", container_parent_code);
-   ("container_own_usage", container_own_usage_code);
-   ("container_check_one", container_check_one_code);
-   ("container_check", container_check_code)].
+   ("container_own_usage", container_own_usage_code)].
 Definition container_module : module := module_of container_module_list.

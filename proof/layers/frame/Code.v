@@ -17,8 +17,6 @@ Definition frame_objects : list (string * Z * list (string * width * Z)) :=
     [("", W8, 1)]);
    ("frame_free", 1,
     [("", W32, 1)]);
-   ("frame_count", 64,
-    [("", W32, 1)]);
    ("frame_map_0", 16384,
     [("", W64, 1)]);
    ("frame_map_1", 256,
@@ -150,57 +148,6 @@ Definition frame_free_count_code : fundef := Fun 0 1
   (Seq (Call None "spinlock_release" [Const 7 (* LOCK_FRAME *)])
        (Return (Var 0))))).
 
-(* frame_count_owners: 0 frame, 1 owners, 2 p *)
-Definition frame_count_owners_code : fundef := Fun 1 2
-  (Seq (Assign 1 (Load "frame_owner" (Var 0) "" (Const 0)))
-       (While (Cmp Ne (Var 1) (Const 0))
-         (Seq (Call (Some 2%nat) "arch_highest_bit" [Var 1])
-         (Seq (Store "frame_count" (Var 2) "" (Const 0)
-                (Bin W32 Add (Load "frame_count" (Var 2) "" (Const 0)) (Const 1)))
-              (Assign 1 (Bin W64 And (Var 1) (Not W64 (Bin W64 Shl (Const 1) (Var 2))))))))).
-
-(* frame_check_one: 0 frame, 1 kind, 2 in_map *)
-Definition frame_check_one_code : fundef := Fun 1 2
-  (Seq (Assign 1 (Cast W32 (Load "frame_kind" (Var 0) "" (Const 0))))
-  (Seq (Call (Some 2%nat) "frame_map_has" [Var 0])
-  (Seq (If (Cmp Gt (Var 1) (Const 2 (* FRAME_ALLOCATED *))) (Return (Const 4)) Skip)
-  (Seq (If (CAnd (Cmp Eq (Var 2) (Const 1)) (Cmp Ne (Var 1) (Const 1 (* FRAME_FREE *)))) (Return (Const 5))
-         Skip)
-  (Seq (If (CAnd (Cmp Eq (Var 2) (Const 0)) (Cmp Eq (Var 1) (Const 1 (* FRAME_FREE *)))) (Return (Const 6))
-         Skip)
-  (Seq (If (CAnd (Cmp Eq (Var 1) (Const 2 (* FRAME_ALLOCATED *)))
-             (Cmp Eq (Load "frame_owner" (Var 0) "" (Const 0)) (Const 0)))
-         (Return (Const 7)) Skip)
-  (Seq (If (CAnd (Cmp Ne (Var 1) (Const 2 (* FRAME_ALLOCATED *)))
-             (Cmp Ne (Load "frame_owner" (Var 0) "" (Const 0)) (Const 0)))
-         (Return (Const 8)) Skip)
-       (Return (Const 0))))))))).
-
-(* frame_check: 0 free, 1 broken, 2 p, 3 frame, 4 p, 5 used *)
-Definition frame_check_code : fundef := Fun 0 6
-  (Seq (Assign 0 (Const 0))
-  (Seq (Call (Some 1%nat) "frame_map_check" [])
-  (Seq (If (Cmp Ne (Var 1) (Const 0)) (Return (Var 1)) Skip)
-  (Seq (Assign 2 (Const 0))
-  (Seq (While (Cmp Lt (Var 2) (Const 64 (* NUM_PROCESS *)))
-         (Seq (Store "frame_count" (Var 2) "" (Const 0) (Const 0))
-              (Assign 2 (Bin W32 Add (Var 2) (Const 1)))))
-  (Seq (Assign 3 (Const 0))
-  (Seq (While (Cmp Lt (Var 3) (Const 1048576 (* NUM_FRAME *)))
-         (Seq (Call (Some 1%nat) "frame_check_one" [Var 3])
-         (Seq (If (Cmp Ne (Var 1) (Const 0)) (Return (Var 1)) Skip)
-         (Seq (If (Cmp Eq (Cast W32 (Load "frame_kind" (Var 3) "" (Const 0))) (Const 1 (* FRAME_FREE *)))
-                (Assign 0 (Bin W32 Add (Var 0) (Const 1))) Skip)
-         (Seq (Call None "frame_count_owners" [Var 3])
-              (Assign 3 (Bin W32 Add (Var 3) (Const 1))))))))
-  (Seq (If (Cmp Ne (Var 0) (Load "frame_free" (Const 0) "" (Const 0))) (Return (Const 9)) Skip)
-  (Seq (Assign 4 (Const 0))
-  (Seq (While (Cmp Lt (Var 4) (Const 64 (* NUM_PROCESS *)))
-         (Seq (Call (Some 5%nat) "container_own_usage" [Var 4])
-         (Seq (If (Cmp Ne (Var 5) (Load "frame_count" (Var 4) "" (Const 0))) (Return (Const 10)) Skip)
-              (Assign 4 (Bin W32 Add (Var 4) (Const 1))))))
-       (Return (Const 0)))))))))))).
-
 (** * [frame_map.c] *)
 
 (* frame_map_init: 0 i, 1 i, 2 i *)
@@ -259,15 +206,6 @@ Definition frame_map_remove_code : fundef := Fun 1 3
            (Bin W64 And (Load "frame_map_3" (Const 0) "" (Const 0)) (Not W64 (Bin W64 Shl (Const 1) (Var 3)))))
          Skip))))))).
 
-(* frame_map_has: 0 frame, 1 bit *)
-Definition frame_map_has_code : fundef := Fun 1 1
-  (Seq (Assign 1
-         (Bin W64 And
-           (Bin W64 Shr (Load "frame_map_0" (Bin W32 Div (Var 0) (Const 64)) "" (Const 0))
-             (Bin W32 Rem (Var 0) (Const 64)))
-           (Const 1)))
-       (Return (Cast W32 (Var 1)))).
-
 (* frame_map_find: 0 word2, 1 bit2, 2 word1, 3 bit1, 4 word0, 5 bit0 *)
 Definition frame_map_find_code : fundef := Fun 0 6
   (Seq (If (Cmp Eq (Load "frame_map_3" (Const 0) "" (Const 0)) (Const 0))
@@ -279,37 +217,6 @@ Definition frame_map_find_code : fundef := Fun 0 6
   (Seq (Assign 4 (Bin W32 Add (Bin W32 Mul (Var 2) (Const 64)) (Var 3)))
   (Seq (Call (Some 5%nat) "arch_highest_bit" [Load "frame_map_0" (Var 4) "" (Const 0)])
        (Return (Bin W32 Add (Bin W32 Mul (Var 4) (Const 64)) (Var 5)))))))))).
-
-(* frame_map_fits: 0 summary, 1 index, 2 below, 3 bit *)
-Definition frame_map_fits_code : fundef := Fun 3 1
-  (Seq (Assign 3 (Bin W64 And (Bin W64 Shr (Var 0) (Bin W32 Rem (Var 1) (Const 64))) (Const 1)))
-  (Seq (If (CAnd (Cmp Eq (Var 3) (Const 0)) (Cmp Ne (Var 2) (Const 0))) (Return (Const 0)) Skip)
-  (Seq (If (CAnd (Cmp Eq (Var 3) (Const 1)) (Cmp Eq (Var 2) (Const 0))) (Return (Const 0)) Skip)
-       (Return (Const 1))))).
-
-(* frame_map_check: 0 i, 1 fits, 2 i, 3 fits, 4 i, 5 fits *)
-Definition frame_map_check_code : fundef := Fun 0 6
-  (Seq (Assign 0 (Const 0))
-  (Seq (While (Cmp Lt (Var 0) (Const 16384 (* FRAME_MAP_WORDS_0 *)))
-         (Seq (Call (Some 1%nat) "frame_map_fits"
-                [Load "frame_map_1" (Bin W32 Div (Var 0) (Const 64)) "" (Const 0); Var 0;
-                  Load "frame_map_0" (Var 0) "" (Const 0)])
-         (Seq (If (Cmp Eq (Var 1) (Const 0)) (Return (Const 1)) Skip)
-              (Assign 0 (Bin W32 Add (Var 0) (Const 1))))))
-  (Seq (Assign 2 (Const 0))
-  (Seq (While (Cmp Lt (Var 2) (Const 256 (* FRAME_MAP_WORDS_1 *)))
-         (Seq (Call (Some 3%nat) "frame_map_fits"
-                [Load "frame_map_2" (Bin W32 Div (Var 2) (Const 64)) "" (Const 0); Var 2;
-                  Load "frame_map_1" (Var 2) "" (Const 0)])
-         (Seq (If (Cmp Eq (Var 3) (Const 0)) (Return (Const 2)) Skip)
-              (Assign 2 (Bin W32 Add (Var 2) (Const 1))))))
-  (Seq (Assign 4 (Const 0))
-  (Seq (While (Cmp Lt (Var 4) (Const 4 (* FRAME_MAP_WORDS_2 *)))
-         (Seq (Call (Some 5%nat) "frame_map_fits"
-                [Load "frame_map_3" (Const 0) "" (Const 0); Var 4; Load "frame_map_2" (Var 4) "" (Const 0)])
-         (Seq (If (Cmp Eq (Var 5) (Const 0)) (Return (Const 3)) Skip)
-              (Assign 4 (Bin W32 Add (Var 4) (Const 1))))))
-       (Return (Const 0)))))))).
 
 Definition frame_module_list : list (string * fundef) :=
   [("frame_init", frame_init_code);
@@ -323,14 +230,8 @@ Definition frame_module_list : list (string * fundef) :=
    ("frame_owners", frame_owners_code);
    ("frame_state", frame_state_code);
    ("frame_free_count", frame_free_count_code);
-   ("frame_count_owners", frame_count_owners_code);
-   ("frame_check_one", frame_check_one_code);
-   ("frame_check", frame_check_code);
    ("frame_map_init", frame_map_init_code);
    ("frame_map_insert", frame_map_insert_code);
    ("frame_map_remove", frame_map_remove_code);
-   ("frame_map_has", frame_map_has_code);
-   ("frame_map_find", frame_map_find_code);
-   ("frame_map_fits", frame_map_fits_code);
-   ("frame_map_check", frame_map_check_code)].
+   ("frame_map_find", frame_map_find_code)].
 Definition frame_module : module := module_of frame_module_list.

@@ -92,44 +92,6 @@ Definition queue_next_code : fundef := Fun 1 0
 Definition queue_of_code : fundef := Fun 1 0
   (Return (Load "queue_node" (Var 0) "queue" (Const 0))).
 
-(* queue_walk: 0 q, 1 previous, 2 t, 3 length *)
-Definition queue_walk_code : fundef := Fun 1 3
-  (Seq (Assign 1 (Const 4294967295 (* NONE *)))
-  (Seq (Assign 2 (Load "queue" (Var 0) "first" (Const 0)))
-  (Seq (Assign 3 (Const 0))
-  (Seq (While (Cmp Ne (Var 2) (Const 4294967295 (* NONE *)))
-         (Seq (If (COr (Cmp Ge (Var 2) (Const 144 (* NUM_THREAD *)))
-                    (Cmp Ge (Var 3) (Const 144 (* NUM_THREAD *))))
-                (Return (Const 4294967295 (* NONE *))) Skip)
-         (Seq (If (COr (Cmp Ne (Load "queue_node" (Var 2) "queue" (Const 0)) (Var 0))
-                    (Cmp Ne (Load "queue_node" (Var 2) "previous" (Const 0)) (Var 1)))
-                (Return (Const 4294967295 (* NONE *))) Skip)
-         (Seq (Assign 3 (Bin W32 Add (Var 3) (Const 1)))
-         (Seq (Assign 1 (Var 2))
-              (Assign 2 (Load "queue_node" (Var 2) "next" (Const 0))))))))
-  (Seq (If (Cmp Ne (Load "queue" (Var 0) "last" (Const 0)) (Var 1)) (Return (Const 4294967295 (* NONE *)))
-         Skip)
-       (Return (Var 3))))))).
-
-(* queue_check: 0 queued, 1 q, 2 length, 3 t *)
-Definition queue_check_code : fundef := Fun 0 4
-  (Seq (Assign 0 (Const 0))
-  (Seq (Assign 1 (Const 0))
-  (Seq (While (Cmp Lt (Var 1) (Const 5424 (* NUM_QUEUE *)))
-         (Seq (Call (Some 2%nat) "queue_walk" [Var 1])
-         (Seq (If (Cmp Eq (Var 2) (Const 4294967295 (* NONE *))) (Return (Const 1)) Skip)
-         (Seq (Assign 0 (Bin W32 Add (Var 0) (Var 2)))
-              (Assign 1 (Bin W32 Add (Var 1) (Const 1)))))))
-  (Seq (Assign 3 (Const 0))
-  (Seq (While (Cmp Lt (Var 3) (Const 144 (* NUM_THREAD *)))
-         (Seq (If (Cmp Ne (Load "queue_node" (Var 3) "queue" (Const 0)) (Const 4294967295 (* NONE *)))
-                (Seq (If (Cmp Eq (Var 0) (Const 0)) (Return (Const 2)) Skip)
-                     (Assign 0 (Bin W32 Sub (Var 0) (Const 1))))
-                Skip)
-              (Assign 3 (Bin W32 Add (Var 3) (Const 1)))))
-  (Seq (If (Cmp Ne (Var 0) (Const 0)) (Return (Const 3)) Skip)
-       (Return (Const 0)))))))).
-
 Definition queue_module_list : list (string * fundef) :=
   [("queue_init", queue_init_code);
    ("queue_enqueue", queue_enqueue_code);
@@ -139,7 +101,5 @@ Definition queue_module_list : list (string * fundef) :=
    ("queue_remove", queue_remove_code);
    ("queue_peek", queue_peek_code);
    ("queue_next", queue_next_code);
-   ("queue_of", queue_of_code);
-   ("queue_walk", queue_walk_code);
-   ("queue_check", queue_check_code)].
+   ("queue_of", queue_of_code)].
 Definition queue_module : module := module_of queue_module_list.

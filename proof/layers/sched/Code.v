@@ -88,59 +88,6 @@ Definition sched_ready_take_code : fundef := Fun 1 4
 Definition sched_ready_best_code : fundef := Fun 1 0
   (Return (Load "sched_ready_map" (Var 0) "best" (Const 0))).
 
-(* sched_ready_check_queue: 0 cpu, 1 priority, 2 q, 3 bit, 4 t, 5 state, 6 home, 7 own *)
-Definition sched_ready_check_queue_code : fundef := Fun 2 6
-  (Seq (Call (Some 2%nat) "sched_ready_queue" [Var 0; Var 1])
-  (Seq (Assign 3
-         (Bin W64 And
-           (Bin W64 Shr (Load "sched_ready_map" (Var 0) "word" (Bin W32 Div (Var 1) (Const 64)))
-             (Bin W32 Rem (Var 1) (Const 64)))
-           (Const 1)))
-  (Seq (Call (Some 4%nat) "queue_peek" [Var 2])
-  (Seq (If (COr (CAnd (Cmp Eq (Var 4) (Const 4294967295 (* NONE *))) (Cmp Eq (Var 3) (Const 1)))
-             (CAnd (Cmp Ne (Var 4) (Const 4294967295 (* NONE *))) (Cmp Eq (Var 3) (Const 0))))
-         (Return (Const 1)) Skip)
-  (Seq (If (CAnd (Cmp Ne (Var 4) (Const 4294967295 (* NONE *)))
-             (Cmp Ge (Var 1) (Load "sched_ready_map" (Var 0) "best" (Const 0))))
-         (Return (Const 2)) Skip)
-  (Seq (While (Cmp Ne (Var 4) (Const 4294967295 (* NONE *)))
-         (Seq (Call (Some 5%nat) "thread_state" [Var 4])
-         (Seq (Call (Some 6%nat) "thread_cpu" [Var 4])
-         (Seq (Call (Some 7%nat) "thread_priority" [Var 4])
-         (Seq (If (COr (COr (COr (Cmp Lt (Var 4) (Const 16 (* NUM_CPU *)))
-                              (Cmp Ne (Var 5) (Const 1 (* THREAD_READY *))))
-                         (Cmp Ne (Var 6) (Var 0)))
-                    (Cmp Ne (Var 7) (Var 1)))
-                (Return (Const 3)) Skip)
-              (Call (Some 4%nat) "queue_next" [Var 4]))))))
-       (Return (Const 0)))))))).
-
-(* sched_ready_check: 0 cpu, 1 priority, 2 broken, 3 i, 4 bit, 5 q, 6 first *)
-Definition sched_ready_check_code : fundef := Fun 1 6
-  (Seq (Assign 1 (Const 0))
-  (Seq (While (Cmp Lt (Var 1) (Const 256 (* NUM_PRIORITY *)))
-         (Seq (Call (Some 2%nat) "sched_ready_check_queue" [Var 0; Var 1])
-         (Seq (If (Cmp Ne (Var 2) (Const 0)) (Return (Var 2)) Skip)
-              (Assign 1 (Bin W32 Add (Var 1) (Const 1))))))
-  (Seq (Assign 3 (Const 0))
-  (Seq (While (Cmp Lt (Var 3) (Const 4 (* SCHED_READY_WORDS *)))
-         (Seq (Assign 4
-                (Bin W64 And (Bin W64 Shr (Load "sched_ready_map" (Var 0) "summary" (Const 0)) (Var 3))
-                  (Const 1)))
-         (Seq (If (COr (CAnd (Cmp Eq (Var 4) (Const 1))
-                         (Cmp Eq (Load "sched_ready_map" (Var 0) "word" (Var 3)) (Const 0)))
-                    (CAnd (Cmp Eq (Var 4) (Const 0))
-                      (Cmp Ne (Load "sched_ready_map" (Var 0) "word" (Var 3)) (Const 0))))
-                (Return (Const 4)) Skip)
-              (Assign 3 (Bin W32 Add (Var 3) (Const 1))))))
-  (Seq (If (Cmp Ne (Load "sched_ready_map" (Var 0) "best" (Const 0)) (Const 0))
-         (Seq (Call (Some 5%nat) "sched_ready_queue"
-                [Var 0; Bin W32 Sub (Load "sched_ready_map" (Var 0) "best" (Const 0)) (Const 1)])
-         (Seq (Call (Some 6%nat) "queue_peek" [Var 5])
-              (If (Cmp Eq (Var 6) (Const 4294967295 (* NONE *))) (Return (Const 5)) Skip)))
-         Skip)
-       (Return (Const 0))))))).
-
 Definition sched_module_list : list (string * fundef) :=
   [("sched_ready_init", sched_ready_init_code);
    ("sched_ready_queue", sched_ready_queue_code);
@@ -148,7 +95,5 @@ Definition sched_module_list : list (string * fundef) :=
    ("sched_ready_clear", sched_ready_clear_code);
    ("sched_ready_remove", sched_ready_remove_code);
    ("sched_ready_take", sched_ready_take_code);
-   ("sched_ready_best", sched_ready_best_code);
-   ("sched_ready_check_queue", sched_ready_check_queue_code);
-   ("sched_ready_check", sched_ready_check_code)].
+   ("sched_ready_best", sched_ready_best_code)].
 Definition sched_module : module := module_of sched_module_list.

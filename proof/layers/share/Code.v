@@ -117,32 +117,6 @@ Definition share_process_ended_code : fundef := Fun 1 0
          (Call None "share_clear_all" [Var 0; Const 4294967295 (* NONE *)]) Skip)
        (Call None "spinlock_release" [Const 72 (* LOCK_SHARE *)]))).
 
-(* share_check: 0 offers, 1 s, 2 owners, 3 p *)
-Definition share_check_code : fundef := Fun 0 4
-  (Seq (Assign 0 (Const 0))
-  (Seq (Assign 1 (Const 0))
-  (Seq (While (Cmp Lt (Var 1) (Const 64 (* NUM_SHARE *)))
-         (Seq (If (Cmp Ne (Load "share" (Var 1) "offered" (Const 0)) (Const 4294967295 (* NONE *)))
-                (Seq (If (COr (Cmp Ge (Load "share" (Var 1) "from" (Const 0)) (Const 64 (* NUM_PROCESS *)))
-                           (Cmp Ge (Load "share" (Var 1) "offered" (Const 0)) (Const 1048576 (* NUM_FRAME *))))
-                       (Return (Const 1)) Skip)
-                (Seq (Call (Some 2%nat) "frame_owners" [Load "share" (Var 1) "offered" (Const 0)])
-                (Seq (If (Cmp Eq
-                           (Bin W64 And (Bin W64 Shr (Var 2) (Load "share" (Var 1) "from" (Const 0)))
-                             (Const 1))
-                           (Const 0))
-                       (Return (Const 2)) Skip)
-                     (Assign 0 (Bin W32 Add (Var 0) (Const 1))))))
-                Skip)
-              (Assign 1 (Bin W32 Add (Var 1) (Const 1)))))
-  (Seq (Assign 3 (Const 0))
-  (Seq (While (Cmp Lt (Var 3) (Const 64 (* NUM_PROCESS *)))
-         (Seq (If (Cmp Gt (Load "share_offers" (Var 3) "" (Const 0)) (Var 0)) (Return (Const 3)) Skip)
-         (Seq (Assign 0 (Bin W32 Sub (Var 0) (Load "share_offers" (Var 3) "" (Const 0))))
-              (Assign 3 (Bin W32 Add (Var 3) (Const 1))))))
-  (Seq (If (Cmp Ne (Var 0) (Const 0)) (Return (Const 4)) Skip)
-       (Return (Const 0)))))))).
-
 Definition share_module_list : list (string * fundef) :=
   [("share_init", share_init_code);
    ("share_define", share_define_code);
@@ -154,6 +128,5 @@ Definition share_module_list : list (string * fundef) :=
    ("share_withdraw", share_withdraw_code);
    ("share_clear_all", share_clear_all_code);
    ("share_forget", share_forget_code);
-   ("share_process_ended", share_process_ended_code);
-   ("share_check", share_check_code)].
+   ("share_process_ended", share_process_ended_code)].
 Definition share_module : module := module_of share_module_list.

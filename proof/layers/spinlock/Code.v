@@ -25,15 +25,6 @@ Definition spinlock_kernel_enter_code : fundef := Fun 0 0
 Definition spinlock_kernel_exit_code : fundef := Fun 0 0
   Skip.
 
-(* spinlock_check: 0 lock, 1 is_free *)
-Definition spinlock_check_code : fundef := Fun 0 2
-  (Seq (Assign 0 (Bin W32 Add (Const 0 (* LOCK_KERNEL *)) (Const 1)))
-  (Seq (While (Cmp Lt (Var 0) (Const 459 (* NUM_LOCK *)))
-         (Seq (Call (Some 1%nat) "spinlock_ticket_free" [Var 0])
-         (Seq (If (Cmp Eq (Var 1) (Const 0)) (Return (Const 1)) Skip)
-              (Assign 0 (Bin W32 Add (Var 0) (Const 1))))))
-       (Return (Const 0)))).
-
 (** * [spinlock_ticket.c] *)
 
 (* spinlock_ticket_wait: 0 lock, 1 ticket, 2 served *)
@@ -62,23 +53,12 @@ Definition spinlock_ticket_release_code : fundef := Fun 1 1
          [Bin W32 Add (Bin W32 Add (Const 0 (* CELL_LOCK_BASE *)) (Bin W32 Mul (Const 2) (Var 0))) (Const 1);
            Bin W64 Add (Var 1) (Const 1)])).
 
-(* spinlock_ticket_free: 0 lock, 1 next, 2 served *)
-Definition spinlock_ticket_free_code : fundef := Fun 1 2
-  (Seq (Call (Some 1%nat) "arch_atomic_load"
-         [Bin W32 Add (Const 0 (* CELL_LOCK_BASE *)) (Bin W32 Mul (Const 2) (Var 0))])
-  (Seq (Call (Some 2%nat) "arch_atomic_load"
-         [Bin W32 Add (Bin W32 Add (Const 0 (* CELL_LOCK_BASE *)) (Bin W32 Mul (Const 2) (Var 0))) (Const 1)])
-  (Seq (If (Cmp Eq (Var 1) (Var 2)) (Return (Const 1)) Skip)
-       (Return (Const 0))))).
-
 Definition spinlock_module_list : list (string * fundef) :=
   [("spinlock_acquire", spinlock_acquire_code);
    ("spinlock_release", spinlock_release_code);
    ("spinlock_kernel_enter", spinlock_kernel_enter_code);
    ("spinlock_kernel_exit", spinlock_kernel_exit_code);
-   ("spinlock_check", spinlock_check_code);
    ("spinlock_ticket_wait", spinlock_ticket_wait_code);
    ("spinlock_ticket_acquire", spinlock_ticket_acquire_code);
-   ("spinlock_ticket_release", spinlock_ticket_release_code);
-   ("spinlock_ticket_free", spinlock_ticket_free_code)].
+   ("spinlock_ticket_release", spinlock_ticket_release_code)].
 Definition spinlock_module : module := module_of spinlock_module_list.

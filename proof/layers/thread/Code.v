@@ -151,41 +151,6 @@ Definition thread_leave_space_code : fundef := Fun 0 2
               (Call None "pagemap_load_kernel" []))
          Skip)))).
 
-(* thread_check_cpu: 0 cpu, 1 current, 2 space *)
-Definition thread_check_cpu_code : fundef := Fun 1 2
-  (Seq (Assign 1 (Load "thread_cpu_state" (Var 0) "current" (Const 0)))
-  (Seq (Assign 2 (Load "thread_cpu_state" (Var 0) "space" (Const 0)))
-  (Seq (If (Cmp Ge (Var 1) (Const 144 (* NUM_THREAD *))) (Return (Const 1)) Skip)
-  (Seq (If (Cmp Ne (Load "thread" (Var 1) "cpu" (Const 0)) (Var 0)) (Return (Const 2)) Skip)
-  (Seq (If (CAnd (Cmp Ne (Load "thread" (Var 1) "space" (Const 0)) (Const 4294967295 (* NONE *)))
-             (Cmp Ne (Load "thread" (Var 1) "space" (Const 0)) (Var 2)))
-         (Return (Const 3)) Skip)
-  (Seq (If (CAnd (Cmp Ne (Var 2) (Const 4294967295 (* NONE *))) (Cmp Ge (Var 2) (Const 64 (* NUM_PROCESS *))))
-         (Return (Const 4)) Skip)
-       (Return (Const 0)))))))).
-
-(* thread_check: 0 count, 1 cpu, 2 broken, 3 t *)
-Definition thread_check_code : fundef := Fun 0 4
-  (Seq (Call (Some 0%nat) "arch_cpu_count" [])
-  (Seq (Assign 1 (Const 0))
-  (Seq (While (Cmp Lt (Var 1) (Var 0))
-         (Seq (Call (Some 2%nat) "thread_check_cpu" [Var 1])
-         (Seq (If (Cmp Ne (Var 2) (Const 0)) (Return (Var 2)) Skip)
-              (Assign 1 (Bin W32 Add (Var 1) (Const 1))))))
-  (Seq (Assign 3 (Const 0))
-  (Seq (While (Cmp Lt (Var 3) (Const 144 (* NUM_THREAD *)))
-         (Seq (If (Cmp Gt (Load "thread" (Var 3) "state" (Const 0)) (Const 5 (* THREAD_EXITED *)))
-                (Return (Const 5)) Skip)
-         (Seq (If (COr (Cmp Ge (Load "thread" (Var 3) "priority" (Const 0)) (Const 256 (* NUM_PRIORITY *)))
-                    (Cmp Ge (Load "thread" (Var 3) "cpu" (Const 0)) (Const 16 (* NUM_CPU *))))
-                (Return (Const 6)) Skip)
-         (Seq (If (CAnd (Cmp Ne (Load "thread" (Var 3) "space" (Const 0)) (Const 4294967295 (* NONE *)))
-                    (Cmp Ne (Load "thread" (Var 3) "space" (Const 0))
-                      (Load "thread" (Var 3) "process" (Const 0))))
-                (Return (Const 7)) Skip)
-              (Assign 3 (Bin W32 Add (Var 3) (Const 1)))))))
-       (Return (Const 0))))))).
-
 Definition thread_module_list : list (string * fundef) :=
   [("thread_set", thread_set_code);
    ("thread_init", thread_init_code);
@@ -207,7 +172,5 @@ Definition thread_module_list : list (string * fundef) :=
    ("thread_message_frame", thread_message_frame_code);
    ("thread_set_message_frame", thread_set_message_frame_code);
    ("thread_switch", thread_switch_code);
-   ("thread_leave_space", thread_leave_space_code);
-   ("thread_check_cpu", thread_check_cpu_code);
-   ("thread_check", thread_check_code)].
+   ("thread_leave_space", thread_leave_space_code)].
 Definition thread_module : module := module_of thread_module_list.

@@ -204,7 +204,7 @@ fn syscalls(format: Format, [table, abi, source]: [&PathBuf; 3], docs: Option<&P
     for entry in beside {
         let path = entry?.path();
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if name.ends_with(".c") && !name.ends_with("_test.c") && path != *source {
+        if name.ends_with(".c") && !name.ends_with("_test.c") && !name.ends_with("_check.c") && path != *source {
             files.push(path);
         }
     }

@@ -93,6 +93,9 @@ impl Preprocessor<'_> {
         let own = locate_file(&self.sources.get(from).path).map(|location| location.layer);
         let (layer, file) = name.split_once('/').unwrap_or((own.as_deref().unwrap_or(""), name));
         let beside = self.sources.get(from).path.with_file_name(file);
+        if self.is_check(from, name) {
+            return Permission::Granted;
+        }
         if !file.ends_with(".h") {
             return Permission::Refused(format!("\"{name}\" is no header"));
         }
@@ -116,6 +119,13 @@ impl Preprocessor<'_> {
             }
             _ => Permission::Granted,
         }
+    }
+
+    /// `FILE.c` may include its invariant walk, `FILE_check.c`.
+    fn is_check(&self, from: FileId, name: &str) -> bool {
+        let path = &self.sources.get(from).path;
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+        path.extension().is_some_and(|extension| extension == "c") && *name == format!("{stem}_check.c")
     }
 
     fn find(&self, from: FileId, name: &str) -> Option<PathBuf> {
