@@ -7,6 +7,7 @@ mod build;
 mod cases;
 mod cli;
 mod console;
+mod copies;
 mod emulator;
 mod failure;
 mod output;

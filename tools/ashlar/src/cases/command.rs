@@ -8,15 +8,18 @@
 //! stdout = ["regex"]         # each must match a line of the output
 //! stderr = ["regex"]
 //! json = true                # standard output is one JSON object
+//! edit = [{ file = "kernel/...", replace = "text that stands there once", by = "another" }]
+//!                            # runs in a copy of kernel, proof and docs with these edits, whose proofs are built
 //! ```
 
 use super::Outcome;
+use crate::copies::{mirror, Edit};
 use crate::emulator::transcript::line_regex;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
 use serde::Deserialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Lines shown of a command that did not behave.
@@ -35,6 +38,8 @@ pub struct CommandTest {
     stderr: Vec<String>,
     #[serde(default)]
     json: bool,
+    #[serde(default)]
+    edit: Vec<Edit>,
 }
 
 impl CommandTest {
@@ -46,17 +51,21 @@ impl CommandTest {
         toml::from_str(&text).map_err(|error| fault(error.to_string()))
     }
 
-    /// Runs the command in the root of the tree, with this very tool.
-    pub fn run(&self, project: &Project, output: &Output) -> Outcome {
+    /// Runs the command in the root of the tree, or of an edited copy, with this very tool.
+    pub fn run(&self, name: &str, project: &Project, output: &Output) -> Outcome {
         output.detail(&format!("+ ./ashlar {}", self.arguments.join(" ")));
         let tool = match std::env::current_exe() {
             Ok(tool) => tool,
             Err(error) => return Outcome::Failed(format!("the tool does not know where it is: {error}")),
         };
+        let root = match self.root(name, project) {
+            Ok(root) => root,
+            Err(why) => return Outcome::Failed(why),
+        };
         // `timeout` also ends what the command has started.
         let mut command = Command::new("timeout");
         command.arg(self.timeout.to_string()).arg(tool).args(&self.arguments);
-        command.current_dir(project.root()).env("ASHLAR_ROOT", project.root());
+        command.current_dir(&root).env("ASHLAR_ROOT", &root);
         let done = match command.output() {
             Ok(done) => done,
             Err(error) => return Outcome::Failed(format!("timeout cannot be started: {error}")),
@@ -76,6 +85,27 @@ impl CommandTest {
             "{}\n--- ./ashlar {command}\n--- standard output\n{stdout}\n--- standard error\n{stderr}",
             faults.join("\n")
         ))
+    }
+
+    /// The tree itself, or an edited copy.
+    fn root(&self, name: &str, project: &Project) -> Result<PathBuf, String> {
+        if self.edit.is_empty() {
+            return Ok(project.root().to_path_buf());
+        }
+        let copy = project.build().join("tests").join(name);
+        for (folder, compiled) in [("kernel", false), ("proof", false), ("docs", false), ("build/proof", true)] {
+            // Without proofs that are built, the copy builds its own.
+            if project.root().join(folder).exists() {
+                mirror(project.root(), &copy, folder, compiled)
+                    .map_err(|error| format!("copying {folder}: {error}"))?;
+            }
+        }
+        for edit in &self.edit {
+            let path = copy.join(&edit.file);
+            let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", edit.file))?;
+            std::fs::write(&path, edit.apply(&text)?).map_err(|error| format!("{}: {error}", edit.file))?;
+        }
+        Ok(copy)
     }
 
     fn faults(&self, status: Option<i32>, stdout: &[u8], stderr: &[u8]) -> Vec<String> {

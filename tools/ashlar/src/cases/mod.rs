@@ -91,7 +91,7 @@ impl Test {
     pub fn run(&self, project: &Project, output: &Output, show: bool) -> Outcome {
         match &self.kind {
             Kind::Host(test) => test.run(project, output),
-            Kind::Command(test) => test.run(project, output),
+            Kind::Command(test) => test.run(&self.name, project, output),
             Kind::Case(case, cpus, lock) => play::play(case, &self.name, *cpus, *lock, project, output, show),
         }
     }

@@ -9,6 +9,7 @@ use super::build::{cannot_write, make_folder, Copy};
 use super::finding::Finding;
 use super::links::Links;
 use super::tree::{logical, read, ROOT};
+use crate::copies::{mirror, Edit};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::{stems, Project};
@@ -33,15 +34,12 @@ struct Planted {
     planted: Vec<Fault>,
 }
 
-/// One text in the place of another.
+/// An edit below `kernel` or `proof` that the comparison of a layer must see.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Fault {
     layer: String,
-    /// Below `kernel` or `proof`.
-    file: String,
-    replace: String,
-    by: String,
+    #[serde(flatten)]
+    edit: Edit,
 }
 
 /// Layers that have such a pair of programs.
@@ -80,9 +78,9 @@ pub fn conform(
     // Where the real ones differ, a planted fault shows nothing.
     let faults = if findings.is_empty() { faults } else { vec![] };
     for fault in &faults {
-        progress.step(&format!("a fault planted in {}", fault.file));
+        progress.step(&format!("a fault planted in {}", fault.edit.file));
         if let Some(unseen) = unseen(project, copy, fault, seed)? {
-            findings.push(Finding::at("conformance", PLANTED, None, format!("{}: {unseen}", fault.file)));
+            findings.push(Finding::at("conformance", PLANTED, None, format!("{}: {unseen}", fault.edit.file)));
         }
     }
     Ok((runs, findings))
@@ -146,17 +144,14 @@ fn compare(program: &Path, driver: &Path, operations: u64, seed: u64) -> Result<
 
 /// Plants one fault in a copy and compares; why it was not seen, if it was not.
 fn unseen(project: &Project, copy: &Copy, fault: &Fault, seed: u64) -> Result<Option<String>, Failure> {
-    let text = read(&project.root().join(&fault.file))?;
-    let Some(damaged) = replaced(&text, fault) else {
-        return Ok(Some(format!(
-            "`{}` stands there {} times, not once",
-            fault.replace,
-            text.matches(&fault.replace).count()
-        )));
+    let text = read(&project.root().join(&fault.edit.file))?;
+    let damaged = match fault.edit.apply(&text) {
+        Ok(damaged) => damaged,
+        Err(complaint) => return Ok(Some(complaint)),
     };
     let work = project.build().join("planted");
     let real = project.build().join("conform").join(&fault.layer).join("conform");
-    let (program, driver) = match fault.file.strip_prefix("proof/") {
+    let (program, driver) = match fault.edit.file.strip_prefix("proof/") {
         Some(file) => {
             let links = Links::make(copy, &work.join("proof"))?;
             links.replace(file, &damaged)?;
@@ -168,43 +163,17 @@ fn unseen(project: &Project, copy: &Copy, fault: &Fault, seed: u64) -> Result<Op
         }
         None => {
             let root = work.join("tree");
-            mirror(project.root(), &root, "kernel")?;
-            mirror(project.root(), &root, "proof/extract")?;
-            let path = root.join(&fault.file);
+            for folder in ["kernel", "proof/extract"] {
+                mirror(project.root(), &root, folder, false).map_err(|error| cannot_write(&root, &error))?;
+            }
+            let path = root.join(&fault.edit.file);
             std::fs::write(&path, &damaged).map_err(|error| cannot_write(&path, &error))?;
             drivers(&root)?;
             (real, driver(&root, &fault.layer))
         }
     };
     let seen = compare(&program, &driver, PLANTED_OPERATIONS, seed)?.is_some();
-    Ok((!seen).then(|| format!("`{}` is not seen in {PLANTED_OPERATIONS} operations", fault.by)))
-}
-
-fn replaced(text: &str, fault: &Fault) -> Option<String> {
-    (text.matches(&fault.replace).count() == 1).then(|| text.replace(&fault.replace, &fault.by))
-}
-
-/// Makes `below` of `to` the same as that of `from`; files that are the same already stay untouched, so that make
-/// compiles what changed only.
-pub fn mirror(from: &Path, to: &Path, below: &str) -> Result<(), Failure> {
-    let source = from.join(below);
-    make_folder(&to.join(below))?;
-    let entries = std::fs::read_dir(&source).map_err(|error| {
-        Failure::unable(format!("{}: {error}", source.display()), "check that the tree is complete")
-    })?;
-    for entry in entries.filter_map(Result::ok) {
-        let name = format!("{below}/{}", entry.file_name().to_string_lossy());
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            mirror(from, to, &name)?;
-            continue;
-        }
-        let target = to.join(&name);
-        let bytes = std::fs::read(entry.path()).map_err(|error| cannot_write(&target, &error))?;
-        if !std::fs::read(&target).is_ok_and(|old| old == bytes) {
-            std::fs::write(&target, bytes).map_err(|error| cannot_write(&target, &error))?;
-        }
-    }
-    Ok(())
+    Ok((!seen).then(|| format!("`{}` is not seen in {PLANTED_OPERATIONS} operations", fault.edit.by)))
 }
 
 fn run(command: &mut Command, complaint: &str) -> Result<String, Failure> {
@@ -221,20 +190,10 @@ fn run(command: &mut Command, complaint: &str) -> Result<String, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{replaced, Fault};
-
-    #[test]
-    fn a_fault_is_planted_in_one_place_only() {
-        let fault = Fault { layer: "a".into(), file: "f".into(), replace: "x + 1".into(), by: "x + 2".into() };
-        assert_eq!(replaced("y = x + 1;", &fault).as_deref(), Some("y = x + 2;"));
-        assert_eq!(replaced("x + 1, x + 1", &fault), None);
-        assert_eq!(replaced("x", &fault), None);
-    }
-
     #[test]
     fn the_planted_faults_of_the_tree_can_be_read() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(super::PLANTED);
         let planted: super::Planted = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        assert!(planted.planted.iter().all(|fault| fault.replace != fault.by));
+        assert!(planted.planted.iter().all(|fault| fault.edit.replace != fault.edit.by));
     }
 }
