@@ -1,0 +1,143 @@
+(** C functions against their specification programs.
+
+    [sim Post s g]: from configuration [s] the C code goes in step with the specification program and objects [g], and
+    reaches [Post]. Private steps are free on both sides; primitives are called at the same time with the same arguments,
+    when the cells owned represent the objects held; a specification that is wrong is matched by anything. Nothing here
+    mentions logs or other CPUs: [calculus/Data.v] proves once that such code refines its specification on the machine.
+
+    [implements f spec]: the C function [f] has the specification program [spec]. *)
+From Ashlar Require Export lang.Triple lang.Program lang.Represent calculus.Locks.
+
+Section refine.
+  Context (X : layout) (kernel_entry : Z -> Z) (M : module) (cpu : nat).
+  Notation B := (arch_builtins kernel_entry).
+
+  Definition prog : Type := program cprim (objects X).
+  Definition pstate : Type := prog * objects X.
+  Definition rep (a : objects X) (m : mem) : Prop := represents (obj_rep X) a m.
+
+  (** What may be the result of a primitive for a CPU that holds [a]. *)
+  Inductive response : cprim -> objects X -> Z -> objects X -> Prop :=
+  | response_acquire k o s a : obj_of_lock X k = Some o -> obj_valid X o s ->
+      response (ACQUIRE, [k]) a 0 (<[o := s]> a)
+  | response_acquire_none k a : obj_of_lock X k = None -> response (ACQUIRE, [k]) a 0 a
+  | response_release k o s a : obj_of_lock X k = Some o -> a !! o = Some s -> obj_valid X o s ->
+      response (RELEASE, [k]) a 0 (delete o a)
+  | response_release_none k a : obj_of_lock X k = None -> response (RELEASE, [k]) a 0 a.
+
+  (** The results a program may have. *)
+  Inductive yields : prog -> objects X -> Z -> objects X -> Prop :=
+  | yields_ret v a : yields (Ret v) a v a
+  | yields_loc f k a v a' w b : f a = Some (v, a') -> yields (k v) a' w b -> yields (Loc f k) a w b
+  | yields_act p k a v a' w b : response p a v a' -> yields (k v) a' w b -> yields (Act p k) a w b.
+
+  Inductive sim (Post : cfg -> pstate -> Prop) : cfg -> pstate -> Prop :=
+  | sim_post s g : Post s g -> sim Post s g
+  | sim_tau s s' g : next B M cpu s = ETau s' -> sim Post s' g -> sim Post s g
+  | sim_fail s a : sim Post s (Fail, a)
+  | sim_loc_fail s f k a : f a = None -> sim Post s (Loc f k, a)
+  | sim_loc s f k a v a' : f a = Some (v, a') -> sim Post s (k v, a') -> sim Post s (Loc f k, a)
+  | sim_act s p k a : next B M cpu s = EPrim p -> rep a (cm s) ->
+      (forall v m' a', response p a v a' -> rep a' m' -> sim Post (resume s v m') (k v, a')) ->
+      sim Post s (Act p k, a).
+
+  Lemma sim_step_closed Post : step_closed kernel_entry M cpu (sim Post).
+  Proof. intros s s' g. apply sim_tau. Qed.
+
+  Definition implements (f : string) (spec : list Z -> prog) : Prop :=
+    forall Post args m a k (Q : call_post),
+      rep a m ->
+      (forall v m' a', yields (spec args) a v a' -> rep a' m' -> Q v m' (k v, a')) ->
+      fwp (G := pstate) (sim Post) f args m (bind (spec args) k, a) Q.
+
+  Context (lock_acquire : M ACQUIRE = None) (lock_release : M RELEASE = None).
+
+  (** ** Rules for the specification's side, at any call *)
+  Lemma fwp_fail Post f args m a Q : fwp (G := pstate) (sim Post) f args m (Fail, a) Q.
+  Proof. intros k r x es _ _. apply sim_fail. Qed.
+  Lemma fwp_loc Post f args m g k a (Q : call_post) :
+    (forall v a', g a = Some (v, a') -> fwp (G := pstate) (sim Post) f args m (k v, a') Q) ->
+    fwp (G := pstate) (sim Post) f args m (Loc g k, a) Q.
+  Proof.
+    intros H kk r x es He HQ. destruct (g a) as [[v a']|] eqn:E; [|by apply sim_loc_fail].
+    eapply sim_loc; [exact E|]. by apply (H v a' eq_refl kk r x es He).
+  Qed.
+
+  (** The specification may take private steps, or be wrong, at the end of a function. *)
+  Inductive settles (Q : call_post (G := pstate)) (v : Z) (m : mem) : pstate -> Prop :=
+  | settles_now g : Q v m g -> settles Q v m g
+  | settles_fail a : settles Q v m (Fail, a)
+  | settles_loc_fail f k a : f a = None -> settles Q v m (Loc f k, a)
+  | settles_loc f k a w a' : f a = Some (w, a') -> settles Q v m (k w, a') -> settles Q v m (Loc f k, a).
+  Lemma fwp_settle Post f args m g (Q : call_post) :
+    fwp (G := pstate) (sim Post) f args m g (fun v m g => settles Q v m g) ->
+    fwp (G := pstate) (sim Post) f args m g Q.
+  Proof.
+    intros H k r x es He HQ. apply (H k r x es He). intros v m' g' Hs.
+    induction Hs; eauto using sim_fail, sim_loc_fail, sim_loc.
+  Qed.
+
+  (** ** Rules for locks *)
+  Lemma fwp_acquire Post k m a κ (Q : call_post) o :
+    obj_of_lock X k = Some o -> rep a m ->
+    (forall s m', obj_valid X o s -> rep (<[o := s]> a) m' -> Q 0 m' (κ 0, <[o := s]> a)) ->
+    fwp (G := pstate) (sim Post) ACQUIRE [k] m (Act (ACQUIRE, [k]) κ, a) Q.
+  Proof using lock_acquire.
+    intros Ho Hr HQ kk r x es He Hk. eapply sim_act; [simpl; by rewrite He, lock_acquire|done|].
+    intros v m' a' Hresp Hr'. unfold resume; simpl.
+    remember (ACQUIRE, [k]) as p eqn:Ep. destruct Hresp; inversion Ep; subst; simplify_eq; auto.
+  Qed.
+  Lemma fwp_release Post k m a κ (Q : call_post) o :
+    obj_of_lock X k = Some o -> rep a m ->
+    (forall s m', a !! o = Some s -> obj_valid X o s -> rep (delete o a) m' -> Q 0 m' (κ 0, delete o a)) ->
+    fwp (G := pstate) (sim Post) RELEASE [k] m (Act (RELEASE, [k]) κ, a) Q.
+  Proof using lock_release.
+    intros Ho Hr HQ kk r x es He Hk. eapply sim_act; [simpl; by rewrite He, lock_release|done|].
+    intros v m' a' Hresp Hr'. unfold resume; simpl.
+    remember (RELEASE, [k]) as p eqn:Ep. destruct Hresp; inversion Ep; subst; simplify_eq; eauto.
+  Qed.
+
+  (** ** Calls of functions already proved *)
+  Lemma fwp_implements Post f spec args m a κ (Q : call_post) :
+    implements f spec -> rep a m ->
+    (forall v m' a', yields (spec args) a v a' -> rep a' m' -> Q v m' (κ v, a')) ->
+    fwp (G := pstate) (sim Post) f args m (bind (spec args) κ, a) Q.
+  Proof. intros Hf Hr HQ. by apply Hf. Qed.
+
+  (** A sequential function inside: the specification stands still. *)
+  Lemma fwp_triple Post f args d rest post g (Q : call_post) :
+    triple kernel_entry M cpu f args d post -> d ##ₘ rest ->
+    (forall v d', post v d' -> d' ##ₘ rest -> Q v (d' ∪ rest) g) ->
+    fwp (G := pstate) (sim Post) f args (d ∪ rest) g Q.
+  Proof. intros Ht Hd HQ. eapply Ht; [apply sim_step_closed|done|done]. Qed.
+
+  Lemma implements_body f fd spec :
+    M f = Some fd ->
+    (forall Post args m a k (Q : call_post),
+       rep a m ->
+       (forall v m' a', yields (spec args) a v a' -> rep a' m' -> Q v m' (k v, a')) ->
+       length args = fn_params fd /\
+       body_wp (G := pstate) (sim Post) fd args m (bind (spec args) k, a) (settles Q)
+       \/ exists a', bind (spec args) k = Fail /\ a' = a) ->
+    implements f spec.
+  Proof.
+    intros HM H Post args m a k Q Hr HQ. destruct (H Post args m a k Q Hr HQ) as [[Hlen Hw]|(? & E & ->)].
+    - apply fwp_settle. eapply fwp_body; [apply sim_step_closed|exact HM|exact Hlen|exact Hw].
+    - rewrite E. apply fwp_fail.
+  Qed.
+End refine.
+
+(** ** Locked updates *)
+
+(** Acquire lock [k], update the object it guards by [f], release, return [f]'s result. [None]: the precondition is
+    violated. *)
+Definition update_object {X : layout} (o : obj X) (f : obj_state X -> option (Z * obj_state X)) (a : objects X) :
+    option (Z * objects X) :=
+  match a !! o with
+  | Some s => match f s with Some (v, s') => Some (v, <[o := s']> a) | None => None end
+  | None => None
+  end.
+
+Definition locked {X : layout} (k : Z) (o : obj X) (f : obj_state X -> option (Z * obj_state X)) :
+    program cprim (objects X) :=
+  Act (ACQUIRE, [k]) (fun _ => Loc (update_object o f) (fun v => Act (RELEASE, [k]) (fun _ => Ret v))).
