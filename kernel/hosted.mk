@@ -1,10 +1,11 @@
 # Hosted tests and benchmarks: the layers on Linux threads (arch/hosted). Included by the Makefile beside it.
-#   make test [LOCK=ticket|mcs|big] [SAN=thread|address] [ONLY="queue sched"]
+#   make test [LOCK=ticket|mcs|big] [SAN=thread|address] [ONLY="queue sched"] [PRINTED=1]
 #   make bench-locks [CPUS=N]
 #   make conform               the C side of the comparison with the specifications (proof/extract)
 # Each layer's tests stand beside it as <layer>_test.c; they are linked with all layers and run one after the other.
+# With PRINTED=1 the layers are what c2coq prints from the syntax trees that the proofs speak of.
 
-HOSTED_OUT := $(ROOT)/build/kernel/hosted-$(LOCK)$(if $(SAN),-$(SAN))
+HOSTED_OUT := $(ROOT)/build/kernel/hosted-$(LOCK)$(if $(SAN),-$(SAN))$(if $(PRINTED),-printed)
 HOSTED_CC := gcc
 # -iquote: a layer's header must not stand in for the system's <sched.h>.
 HOSTED_INCLUDES := $(INCLUDES:-I%=-iquote%) -iquote$(KERNEL)/arch/hosted
@@ -36,6 +37,18 @@ test: test-programs
 $(HOSTED_OUT)/%.o: $(KERNEL)/%.c $(KERNEL)/hosted.mk
 	@mkdir -p $(@D)
 	@$(HOSTED_CC) $(HOSTED_FLAGS) -c $< -o $@
+
+ifneq ($(PRINTED),)
+HOSTED_PRINTED := $(patsubst $(KERNEL)/%.c,$(HOSTED_OUT)/%.c,$(HOSTED_LAYERS))
+.SECONDARY: $(HOSTED_PRINTED)
+$(HOSTED_PRINTED): $(HOSTED_OUT)/%.c: $(KERNEL)/%.c $(C2COQ) \
+	$(wildcard $(KERNEL)/*.h $(KERNEL)/arch/arch.h $(KERNEL)/layers/*/*.h $(KERNEL)/layers/*/*_check.c)
+	@mkdir -p $(@D)
+	@$(C2COQ) print $(INCLUDES) $(LOCK_DEFINE) -DDEBUG $< > $@.new && mv $@.new $@
+
+$(HOSTED_PRINTED:.c=.o): %.o: %.c $(KERNEL)/hosted.mk
+	@$(HOSTED_CC) $(HOSTED_FLAGS) -Wno-unused-variable -c $< -o $@
+endif
 
 # An archive, so that a test is linked with what it uses only.
 $(HOSTED_OUT)/layers.a: $(HOSTED_OBJECTS)
