@@ -8,17 +8,17 @@ From Ashlar Require Export lang.Refine.
 Section locked.
   Context (X : layout) (kernel_entry : Z -> Z) (M : module) (cpu : nat).
   Context (lock_acquire : M ACQUIRE = None) (lock_release : M RELEASE = None).
-  Notation B := (arch_builtins kernel_entry).
+
   Notation sim := (sim X kernel_entry M cpu).
   Notation rep := (rep X).
 
   (** The specification's update is done at once; the code follows. *)
-  Lemma fwp_locked_acquire Post k o f m a κ (Q : call_post) :
+  Lemma fwp_locked_acquire Post k o f m a (κ : Z -> prog X) (Q : call_post) :
     obj_of_lock X k = Some o -> rep a m ->
     (forall s v s' d rest, obj_valid X o s -> f s = Some (v, s') ->
        obj_rep X o s d -> d ##ₘ rest -> represents (obj_rep X) (delete o a) rest ->
        Q 0 (d ∪ rest) (Act (RELEASE, [k]) (fun _ => κ v), <[o := s']> a)) ->
-    fwp B M cpu (G := pstate X) (sim Post) ACQUIRE [k] m (bind (locked k o f) κ, a) Q.
+    fwp (G := pstate X) (sim Post) ACQUIRE [k] m (bind (locked k o f) κ, a) Q.
   Proof using lock_acquire.
     intros Ho Hr HQ kk r x es He Hk. simpl. eapply sim_act; [simpl; by rewrite He, lock_acquire|done|].
     intros v m' a' Hresp Hr'. unfold resume; simpl.
@@ -30,16 +30,17 @@ Section locked.
     - apply sim_loc_fail. unfold update_object. by rewrite lookup_insert, E.
   Qed.
 
-  Lemma fwp_locked_release Post k o d rest s a κ (Q : call_post) :
+  Lemma fwp_locked_release Post k o d rest s a (κ : Z -> prog X) (Q : call_post) :
     obj_of_lock X k = Some o -> obj_rep X o s d -> d ##ₘ rest -> represents (obj_rep X) (delete o a) rest ->
     (forall m', rep (delete o a) m' -> Q 0 m' (κ 0, delete o a)) ->
-    fwp B M cpu (G := pstate X) (sim Post) RELEASE [k] (d ∪ rest) (Act (RELEASE, [k]) κ, <[o := s]> a) Q.
+    fwp (G := pstate X) (sim Post) RELEASE [k] (d ∪ rest) (Act (RELEASE, [k]) κ, <[o := s]> a) Q.
   Proof using lock_release.
     intros Ho Hd Hdis Hrest HQ kk r x es He Hk.
     eapply sim_act; [simpl; by rewrite He, lock_release| |].
     - unfold rep. simpl. by apply represents_close.
     - intros v m' a' Hresp Hr'. unfold resume; simpl.
-      remember (RELEASE, [k]) as p eqn:Ep. destruct Hresp; inversion Ep; subst; simplify_eq.
+      remember (RELEASE, [k]) as p eqn:Ep. remember (<[o := s]> a) as b eqn:Eb.
+      destruct Hresp; inversion Ep; subst; simplify_eq.
       rewrite delete_insert_delete in *. apply Hk. by apply HQ.
   Qed.
 
