@@ -48,8 +48,9 @@ Section locked.
     obj_of_lock X k = Some o -> obj_valid X o s -> f s = Some (v, s') -> obj_valid X o s' ->
     yields X (locked k o f) a v (delete o a).
   Proof.
-    intros Ho Hs Hf Hs'. unfold locked. eapply yields_act; [by eapply response_acquire|].
-    eapply yields_loc; [unfold update_object; rewrite lookup_insert, Hf; done|].
+    intros Ho Hs Hf Hs'. unfold locked. eapply yields_act; [by apply (response_acquire X k o s)|].
+    apply yields_loc with (v := v) (a' := <[o := s']> (<[o := s]> a)).
+    { unfold update_object. rewrite lookup_insert. simpl. by rewrite Hf. }
     replace (delete o a) with (delete o (<[o := s']> (<[o := s]> a))).
     - eapply yields_act; [|constructor]. eapply response_release; [done|apply lookup_insert|done].
     - by rewrite insert_insert, delete_insert_delete.
