@@ -16,6 +16,8 @@ mod links;
 mod mutants;
 mod page;
 mod report;
+#[cfg(test)]
+mod tests;
 mod theorems;
 mod tree;
 mod words;
@@ -217,18 +219,4 @@ fn lock(folder: &Path) -> Result<std::fs::File, Failure> {
     rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
         .map_err(|error| cannot_write(&path, &error.into()))?;
     Ok(file)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{over_budget, Cost};
-
-    #[test]
-    fn time_is_bounded() {
-        let cost = |seconds, longest_qed| Cost { file: "a.v".into(), seconds, longest_qed, fresh: true };
-        assert!(over_budget(&[cost(59.0, Some((3, 4.9)))]).is_empty());
-        assert_eq!(over_budget(&[cost(61.0, None)]).len(), 1);
-        assert_eq!(over_budget(&[cost(1.0, Some((3, 5.5)))])[0].line, Some(3));
-        assert_eq!(over_budget(&vec![cost(59.0, None); 62]).len(), 1);
-    }
 }
