@@ -84,7 +84,10 @@ fn coq_says_what_a_theorem_rests_on() {
     assert_eq!(answers.len(), 3);
     assert_eq!(answers["Ashlar.Proof.size_positive"].statement, "0 < Code.size");
     assert!(answers["Ashlar.Proof.size_positive"].assumptions.is_empty());
-    assert_eq!(answers["Ashlar.Proof.extensional"].assumptions, ["functional_extensionality_dep"]);
+    assert_eq!(
+        answers["Ashlar.Proof.extensional"].assumptions,
+        ["FunctionalExtensionality.functional_extensionality_dep"]
+    );
     assert!(answers["Ashlar.Main.main"].assumptions.is_empty());
 }
 
