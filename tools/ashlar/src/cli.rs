@@ -180,7 +180,7 @@ pub struct ProveOptions {
     /// Try only the I-th of N equal parts of the mutants.
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     pub shard: Shard,
-    /// Write the committed list of assumptions and the page of the book anew.
+    /// Write anew what is derived from the proofs and committed: assumptions.txt, Assumptions.v, the page of the book.
     #[arg(long)]
     pub write: bool,
 }

@@ -137,15 +137,25 @@ fn questions(
     report.answers = coq::ask(copy, &names)?;
     report.asked = true;
     report.findings.extend(certified::hold(claims, &report.answers));
-    let page = page::page(&report.theorems, &report.layers, &report.answers);
-    let list = theorems::list(&report.theorems, &report.answers);
-    if options.write {
-        write(&project.root().join(page::FILE), &page)?;
-        write(&project.root().join(theorems::LIST), &list)?;
+    let mut generated = vec![(page::FILE, page::page(&report.theorems, &report.layers, &report.answers))];
+    if !report.theorems.is_empty() {
+        generated.push((theorems::SCRIPT, theorems::script(&report.theorems)));
     }
-    let committed = std::fs::read_to_string(project.root().join(theorems::LIST)).unwrap_or_default();
-    report.findings.extend(theorems::hold(&report.theorems, &report.answers, &committed));
-    report.findings.extend(page::stale(project, &page)?);
+    if options.write {
+        let list = (theorems::LIST, theorems::list(&report.theorems, &report.answers));
+        for (file, text) in generated.iter().chain([&list]) {
+            let path = project.root().join(file);
+            std::fs::write(&path, text).map_err(|error| cannot_write(&path, &error))?;
+        }
+    }
+    let committed = |file: &str| std::fs::read_to_string(project.root().join(file)).unwrap_or_default();
+    report.findings.extend(theorems::hold(&report.theorems, &report.answers, &committed(theorems::LIST)));
+    for (file, text) in generated {
+        if committed(file) != text {
+            let why = "this file is not what the proofs give; `ashlar prove --write` writes it";
+            report.findings.push(Finding::at("stale-file", file, None, why));
+        }
+    }
     Ok(())
 }
 
@@ -205,10 +215,6 @@ fn over_budget(costs: &[Cost]) -> Vec<Finding> {
         find("_CoqProject", None, format!("all files take {all:.0} s, more than {ALL_SECONDS} s"));
     }
     findings
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
 }
 
 /// One `prove` at a time in a tree: the file whose lock is held until it is dropped.

@@ -3,10 +3,7 @@
 
 use super::certified::Layer;
 use super::coq::Answer;
-use super::finding::Finding;
 use super::theorems::Theorem;
-use crate::failure::Failure;
-use crate::project::Project;
 use std::collections::BTreeMap;
 
 pub const FILE: &str = "docs/src/reference/theorems.md";
@@ -65,13 +62,6 @@ fn rests(answer: Option<&Answer>) -> String {
         Some(answer) => answer.assumptions.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
         None => "unknown".to_string(),
     }
-}
-
-/// A committed page that differs is a finding.
-pub fn stale(project: &Project, page: &str) -> Result<Vec<Finding>, Failure> {
-    let committed = std::fs::read_to_string(project.root().join(FILE)).unwrap_or_default();
-    let text = "this page is not what the proofs give; `ashlar prove --write` writes it";
-    Ok(if committed == page { vec![] } else { vec![Finding::at("stale-page", FILE, None, text)] })
 }
 
 #[cfg(test)]
