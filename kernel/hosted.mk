@@ -1,5 +1,6 @@
 # Hosted tests and benchmarks: the layers on Linux threads (arch/hosted). Included by the Makefile beside it.
 #   make test [LOCK=ticket|mcs|big] [SAN=thread|address] [ONLY="queue sched"] [PRINTED=1]
+#   make mutant MUTANT=FILE.c ONLY="queue"   the tests with FILE.c, a changed layer file, in place of the layer's
 #   make bench-locks [CPUS=N]
 #   make conform               the C side of the comparison with the specifications (proof/extract)
 # Each layer's tests stand beside it as <layer>_test.c; they are linked with all layers and run one after the other.
@@ -57,6 +58,16 @@ $(HOSTED_OUT)/layers.a: $(HOSTED_OBJECTS)
 
 $(HOSTED_PROGRAMS): %: %.o $(HOSTED_OUT)/layers.a
 	@$(HOSTED_CC) $(HOSTED_FLAGS) $^ -o $@
+
+# The linker takes nothing from the archive that the changed file defines.
+.PHONY: mutant
+mutant: $(HOSTED_PROGRAMS:=.o) $(HOSTED_OUT)/layers.a
+	@$(HOSTED_CC) $(HOSTED_FLAGS) -w -MF /dev/null -c $(MUTANT) -o $(MUTANT:.c=.o)
+	@failed=0; for test in $(HOSTED_PROGRAMS); do \
+	    name=$$(basename $$test); program=$(basename $(MUTANT))-$$name; \
+	    $(HOSTED_CC) $(HOSTED_FLAGS) $$test.o $(MUTANT:.c=.o) $(HOSTED_OUT)/layers.a -o $$program || exit 2; \
+	    if result=$$(timeout 20 $$program 2>&1); then echo "$$name passes"; else echo "$$name fails"; failed=1; fi; \
+	done; exit $$failed
 
 # One program a layer; the other side is extracted from the layer's specification.
 CONFORM_SOURCES := $(wildcard $(ROOT)/proof/extract/*.c)

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::coq;
 use crate::finding::Finding;
-use crate::{check, Checked, Options};
+use crate::mutate::{self, function_mutants, Mutant};
+use crate::{check, print, Checked, Options};
 
 /// A layer as it is certified.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,9 +87,12 @@ impl Certified {
         Ok(paths)
     }
 
-    /// The layer's tree.
-    pub fn checked(&self, kernel: &Path) -> Result<Checked, CoqError> {
-        let defines = vec![(format!("LOCK_{}", self.lock), "1".to_string())];
+    /// The layer's tree; with the invariant walks as in debug builds.
+    pub fn checked(&self, kernel: &Path, debug: bool) -> Result<Checked, CoqError> {
+        let mut defines = vec![(format!("LOCK_{}", self.lock), "1".to_string())];
+        if debug {
+            defines.push(("DEBUG".to_string(), "1".to_string()));
+        }
         let checked = check(&self.paths(kernel)?, &Options { defines, ..Options::default() })?;
         if checked.faults.is_empty() {
             Ok(checked)
@@ -122,7 +126,7 @@ pub fn files(kernel: &Path, layers: &[String]) -> Result<Vec<CoqFile>, CoqError>
     let mut files = Vec::new();
     let mut trees = Vec::new();
     for certified in CERTIFIED.iter().filter(chosen) {
-        let checked = certified.checked(kernel)?;
+        let checked = certified.checked(kernel, false)?;
         files.push(certified.file(&checked)?);
         trees.push(checked);
     }
@@ -132,6 +136,46 @@ pub fn files(kernel: &Path, layers: &[String]) -> Result<Vec<CoqFile>, CoqError>
         files.insert(0, CoqFile { layer: "lang".to_string(), path: PathBuf::from("lang/Constants.v"), text });
     }
     Ok(files)
+}
+
+/// All mutants of the certified layers, numbered.
+pub fn mutants(kernel: &Path) -> Result<Vec<Mutant>, CoqError> {
+    let mut mutants = Vec::new();
+    for certified in CERTIFIED {
+        let checked = certified.checked(kernel, false)?;
+        for unit in &checked.program.units {
+            let mut functions: Vec<_> = unit.functions.iter().filter(|function| function.body.is_some()).collect();
+            functions.sort_by_key(|function| function.span);
+            for function in functions {
+                for mutant in function_mutants(unit, function, &checked.sources) {
+                    let layer = certified.layer.to_string();
+                    let code = certified.code.to_string();
+                    let file = format!("kernel/layers/{layer}/{}", mutant.file);
+                    mutants.push(Mutant { number: mutants.len(), layer, code, file, ..mutant });
+                }
+            }
+        }
+    }
+    Ok(mutants)
+}
+
+/// The mutated file of Coq terms, and the mutated C file as the hosted tests need it.
+pub fn mutated(kernel: &Path, mutant: &Mutant) -> Result<(CoqFile, String), CoqError> {
+    let unknown = || CoqError::Unknown(mutant.layer.clone());
+    let certified = CERTIFIED.iter().find(|certified| certified.code == mutant.code).ok_or_else(unknown)?;
+    let change = |debug| {
+        let mut checked = certified.checked(kernel, debug)?;
+        let unit =
+            checked.program.units.iter_mut().find(|unit| unit.path.file_name() == Path::new(&mutant.file).file_name());
+        let unit = unit.filter(|unit| unit.functions.iter().any(|function| function.name == mutant.function));
+        let unit = unit.ok_or_else(unknown)?;
+        mutate::apply(unit, &mutant.function, mutant.at);
+        let c = print::c(unit);
+        Ok::<_, CoqError>((checked, c))
+    };
+    let (checked, _) = change(false)?;
+    let (_, c) = change(true)?;
+    Ok((certified.file(&checked)?, c))
 }
 
 /// What is wrong with a committed file: nothing, or the definition where it parts from a fresh one.

@@ -15,6 +15,7 @@ pub mod fault;
 pub mod finding;
 pub mod layers;
 mod lex;
+pub mod mutate;
 mod number;
 pub mod order;
 mod parse;

@@ -90,6 +90,26 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Change one place of a certified function: what the proofs must refuse, and rewrites they should not mind
+    Mutate {
+        #[arg(long, default_value = "kernel")]
+        kernel: PathBuf,
+        /// Only mutants of these layers
+        #[arg(long, value_name = "LAYER")]
+        layer: Vec<String>,
+        /// Only mutants of these functions
+        #[arg(long, value_name = "FUNCTION")]
+        function: Vec<String>,
+        /// List the mutants
+        #[arg(long, conflicts_with = "number")]
+        list: bool,
+        /// Make this mutant: its Coq terms, and on a line of their own what it is
+        #[arg(long, value_name = "N", required_unless_present = "list")]
+        number: Option<usize>,
+        /// Write the terms (Code.v) and the file of C into this directory
+        #[arg(long, value_name = "DIR", requires = "number")]
+        out: Option<PathBuf>,
+    },
     /// Write the book's generated pages: rules, system calls, layers
     Docs {
         #[arg(long, default_value = "kernel")]
@@ -147,6 +167,13 @@ fn run(cli: &Cli) -> Outcome {
             Ok(true)
         }
         Command::Coq { kernel, proof, layer, check } => coq(cli.format, kernel, proof, layer, *check),
+        Command::Mutate { kernel, layer, function, number: None, .. } => {
+            let mut mutants = c2coq::certified::mutants(kernel)?;
+            mutants.retain(|mutant| layer.is_empty() || layer.contains(&mutant.layer));
+            mutants.retain(|mutant| function.is_empty() || function.contains(&mutant.function));
+            list_mutants(cli.format, &mutants)
+        }
+        Command::Mutate { kernel, number: Some(number), out, .. } => mutate(kernel, *number, out.as_deref()),
         Command::Docs { kernel, out, check } => docs(cli.format, kernel, out, *check),
     }
 }
@@ -275,4 +302,38 @@ fn coq(format: Format, kernel: &Path, proof: &Path, layers: &[String], check: bo
         }
     }
     found(format, &findings)
+}
+
+fn list_mutants(format: Format, mutants: &[c2coq::mutate::Mutant]) -> Outcome {
+    if format == Format::Json {
+        println!("{}", serde_json::to_string(mutants)?);
+        return Ok(true);
+    }
+    for mutant in mutants {
+        let c2coq::mutate::Mutant { number, file, line, function, before, after, .. } = mutant;
+        let kind = serde_json::to_value(mutant.kind)?;
+        let kind = kind.as_str().unwrap_or_default();
+        println!("{number} {file}:{line} {function} {kind}: {before} -> {after}");
+    }
+    Ok(true)
+}
+
+/// Writes a mutant, or prints its terms.
+fn mutate(kernel: &Path, number: usize, out: Option<&Path>) -> Outcome {
+    let mutants = c2coq::certified::mutants(kernel)?;
+    let mutant = mutants.get(number).ok_or_else(|| format!("there are {} mutants, from 0 on", mutants.len()))?;
+    let (terms, c) = c2coq::certified::mutated(kernel, mutant)?;
+    let line = serde_json::to_string(mutant)?;
+    let Some(out) = out else {
+        print!("{}", terms.text);
+        println!("{line}");
+        return Ok(true);
+    };
+    let failed = |error| format!("{} cannot be written: {error}", out.display());
+    std::fs::create_dir_all(out).map_err(failed)?;
+    for (path, text) in [(terms.path.as_path(), &terms.text), (Path::new(&mutant.file), &c)] {
+        std::fs::write(out.join(path.file_name().unwrap_or_default()), text).map_err(failed)?;
+    }
+    println!("{line}");
+    Ok(true)
 }

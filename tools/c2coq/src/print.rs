@@ -10,12 +10,20 @@ use crate::ast::*;
 
 /// The file as C.
 pub fn c(unit: &Unit) -> String {
-    let mut printer = Printer { unit, constants: HashMap::new(), locals: &[], out: String::new(), depth: 0 };
-    for constant in &unit.constants {
-        printer.constants.insert(&constant.name, constant.width);
-    }
+    let mut printer = Printer::new(unit, &[]);
     printer.unit();
     printer.out
+}
+
+/// A statement on one line; of a compound one what stands before its block.
+pub fn head(unit: &Unit, locals: &[Local], statement: &Stmt) -> String {
+    let printer = Printer::new(unit, locals);
+    match &statement.kind {
+        StmtKind::If(condition, ..) => format!("if ({})", printer.condition(condition)),
+        StmtKind::While(condition, _) => format!("while ({})", printer.condition(condition)),
+        StmtKind::For { init, condition, step, .. } => printer.for_head(init, condition, step),
+        _ => printer.simple(statement),
+    }
 }
 
 struct Printer<'a> {
@@ -68,6 +76,11 @@ fn result_name(result: Option<Width>) -> &'static str {
 }
 
 impl<'a> Printer<'a> {
+    fn new(unit: &'a Unit, locals: &'a [Local]) -> Printer<'a> {
+        let constants = unit.constants.iter().map(|constant| (constant.name.as_str(), constant.width)).collect();
+        Printer { unit, constants, locals, out: String::new(), depth: 0 }
+    }
+
     fn line(&mut self, text: &str) {
         let indent = "    ".repeat(self.depth);
         let _ = writeln!(self.out, "{indent}{text}");
@@ -229,10 +242,8 @@ impl<'a> Printer<'a> {
                 self.line("}");
             }
             StmtKind::For { init, condition, step, body } => {
-                let init = init.as_ref().map_or(String::new(), |init| self.simple(init));
-                let condition = condition.as_ref().map_or(String::new(), |condition| self.condition(condition));
-                let step = step.as_ref().map_or(String::new(), |step| self.simple(step));
-                self.line(&format!("for ({init}; {condition}; {step}) {{"));
+                let head = self.for_head(init, condition, step);
+                self.line(&format!("{head} {{"));
                 self.block(body);
                 self.line("}");
             }
@@ -241,6 +252,13 @@ impl<'a> Printer<'a> {
                 self.line(&format!("{text};"));
             }
         }
+    }
+
+    fn for_head(&self, init: &Option<Box<Stmt>>, condition: &Option<Cond>, step: &Option<Box<Stmt>>) -> String {
+        let init = init.as_ref().map_or(String::new(), |init| self.simple(init));
+        let condition = condition.as_ref().map_or(String::new(), |condition| self.condition(condition));
+        let step = step.as_ref().map_or(String::new(), |step| self.simple(step));
+        format!("for ({init}; {condition}; {step})")
     }
 
     /// A statement without its semicolon.
