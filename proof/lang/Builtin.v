@@ -19,21 +19,37 @@ Proof. unfold owns_frame. apply _. Defined.
 
 Definition arch_builtins (kernel_entry : Z -> Z) : builtins :=
   fun cpu f args m =>
-    match f, args with
-    | "arch_cpu"%string, [] => Some (Some (Z.of_nat cpu, m))
-    | "arch_spin_hint"%string, [] => Some (Some (0, m))
-    | "arch_highest_bit"%string, [word] =>
-        Some (if bool_decide (0 < word) then Some (Z.log2 word, m) else None)
-    | "arch_kernel_map_entry"%string, [i] =>
-        Some (if bool_decide (256 <= i < 512) then Some (kernel_entry i, m) else None)
-    | "arch_frame_read"%string, [frame; word] =>
-        Some (match m !! frame_word frame word with Some v => Some (v, m) | None => None end)
-    | "arch_frame_write"%string, [frame; word; v] =>
-        Some (match m !! frame_word frame word with
-              | Some _ => Some (0, <[frame_word frame word := v]> m)
-              | None => None
-              end)
-    | "arch_frame_clear"%string, [frame] =>
-        Some (if decide (owns_frame frame m) then Some (0, frame_cells frame (fun _ => 0) ∪ m) else None)
-    | _, _ => None
-    end.
+    if String.eqb f "arch_cpu" then
+      Some (match args with [] => Some (Z.of_nat cpu, m) | _ => None end)
+    else if String.eqb f "arch_spin_hint" then
+      Some (match args with [] => Some (0, m) | _ => None end)
+    else if String.eqb f "arch_highest_bit" then
+      Some (match args with
+            | [word] => if bool_decide (0 < word) then Some (Z.log2 word, m) else None
+            | _ => None
+            end)
+    else if String.eqb f "arch_kernel_map_entry" then
+      Some (match args with
+            | [i] => if bool_decide (256 <= i < 512) then Some (kernel_entry i, m) else None
+            | _ => None
+            end)
+    else if String.eqb f "arch_frame_read" then
+      Some (match args with
+            | [frame; word] => match m !! frame_word frame word with Some v => Some (v, m) | None => None end
+            | _ => None
+            end)
+    else if String.eqb f "arch_frame_write" then
+      Some (match args with
+            | [frame; word; v] =>
+                match m !! frame_word frame word with
+                | Some _ => Some (0, <[frame_word frame word := v]> m)
+                | None => None
+                end
+            | _ => None
+            end)
+    else if String.eqb f "arch_frame_clear" then
+      Some (match args with
+            | [frame] => if decide (owns_frame frame m) then Some (0, frame_cells frame (fun _ => 0) ∪ m) else None
+            | _ => None
+            end)
+    else None.
