@@ -12,6 +12,8 @@ use crate::{check, print, Checked, Options};
 /// A layer as it is certified.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Certified {
+    /// The layer's name; of a second build of a layer a name of its own.
+    pub name: &'static str,
     pub layer: &'static str,
     /// The build's choice of locks.
     pub lock: &'static str,
@@ -24,24 +26,32 @@ pub struct Certified {
 /// The certified layers, lowest first. A layer, or a file of one, joins the proofs by joining this table.
 pub const CERTIFIED: &[Certified] = &[
     Certified {
+        name: "spinlock",
         layer: "spinlock",
         lock: "TICKET",
         code: "layers/spinlock/Code.v",
         sources: &["spinlock.c", "spinlock_ticket.c"],
     },
     Certified {
+        name: "spinlock-mcs",
         layer: "spinlock",
         lock: "MCS",
         code: "layers/spinlock/CodeMcs.v",
         sources: &["spinlock.c", "spinlock_mcs.c"],
     },
-    Certified { layer: "container", lock: "TICKET", code: "layers/container/Code.v", sources: &[] },
-    Certified { layer: "frame", lock: "TICKET", code: "layers/frame/Code.v", sources: &[] },
-    Certified { layer: "pagemap", lock: "TICKET", code: "layers/pagemap/Code.v", sources: &[] },
-    Certified { layer: "share", lock: "TICKET", code: "layers/share/Code.v", sources: &[] },
-    Certified { layer: "queue", lock: "TICKET", code: "layers/queue/Code.v", sources: &[] },
-    Certified { layer: "thread", lock: "TICKET", code: "layers/thread/Code.v", sources: &[] },
-    Certified { layer: "sched", lock: "TICKET", code: "layers/sched/Code.v", sources: &["sched_ready.c"] },
+    Certified { name: "container", layer: "container", lock: "TICKET", code: "layers/container/Code.v", sources: &[] },
+    Certified { name: "frame", layer: "frame", lock: "TICKET", code: "layers/frame/Code.v", sources: &[] },
+    Certified { name: "pagemap", layer: "pagemap", lock: "TICKET", code: "layers/pagemap/Code.v", sources: &[] },
+    Certified { name: "share", layer: "share", lock: "TICKET", code: "layers/share/Code.v", sources: &[] },
+    Certified { name: "queue", layer: "queue", lock: "TICKET", code: "layers/queue/Code.v", sources: &[] },
+    Certified { name: "thread", layer: "thread", lock: "TICKET", code: "layers/thread/Code.v", sources: &[] },
+    Certified {
+        name: "sched",
+        layer: "sched",
+        lock: "TICKET",
+        code: "layers/sched/Code.v",
+        sources: &["sched_ready.c"],
+    },
 ];
 
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +78,10 @@ pub struct CoqFile {
 }
 
 impl Certified {
+    fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.layer == name
+    }
+
     /// Paths of the sources, the layer's own file first.
     pub fn paths(&self, kernel: &Path) -> Result<Vec<PathBuf>, CoqError> {
         let dir = kernel.join("layers").join(self.layer);
@@ -119,10 +133,10 @@ impl Certified {
 
 /// The generated files of the layers, or of all with the constants they share.
 pub fn files(kernel: &Path, layers: &[String]) -> Result<Vec<CoqFile>, CoqError> {
-    if let Some(unknown) = layers.iter().find(|layer| CERTIFIED.iter().all(|known| known.layer != *layer)) {
+    if let Some(unknown) = layers.iter().find(|layer| CERTIFIED.iter().all(|known| !known.is_named(layer))) {
         return Err(CoqError::Unknown(unknown.clone()));
     }
-    let chosen = |known: &&Certified| layers.is_empty() || layers.iter().any(|layer| layer == known.layer);
+    let chosen = |known: &&Certified| layers.is_empty() || layers.iter().any(|layer| known.is_named(layer));
     let mut files = Vec::new();
     let mut trees = Vec::new();
     for certified in CERTIFIED.iter().filter(chosen) {
@@ -148,9 +162,9 @@ pub fn mutants(kernel: &Path) -> Result<Vec<Mutant>, CoqError> {
             functions.sort_by_key(|function| function.span);
             for function in functions {
                 for mutant in function_mutants(unit, function, &checked.sources) {
-                    let layer = certified.layer.to_string();
+                    let layer = certified.name.to_string();
                     let code = certified.code.to_string();
-                    let file = format!("kernel/layers/{layer}/{}", mutant.file);
+                    let file = format!("kernel/layers/{}/{}", certified.layer, mutant.file);
                     mutants.push(Mutant { number: mutants.len(), layer, code, file, ..mutant });
                 }
             }

@@ -331,9 +331,9 @@ fn mutate(kernel: &Path, number: usize, out: Option<&Path>) -> Outcome {
     };
     let failed = |error| format!("{} cannot be written: {error}", out.display());
     std::fs::create_dir_all(out).map_err(failed)?;
-    for (path, text) in [(terms.path.as_path(), &terms.text), (Path::new(&mutant.file), &c)] {
-        std::fs::write(out.join(path.file_name().unwrap_or_default()), text).map_err(failed)?;
-    }
+    let c_file = Path::new(&mutant.file).file_name().unwrap_or_default();
+    std::fs::write(out.join("Code.v"), &terms.text).map_err(failed)?;
+    std::fs::write(out.join(c_file), c).map_err(failed)?;
     println!("{line}");
     Ok(true)
 }

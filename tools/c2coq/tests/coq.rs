@@ -105,3 +105,19 @@ fn what_has_no_image_is_refused() {
         assert!(refusals[0].message.contains(message), "{refusals:?}");
     }
 }
+
+#[test]
+fn a_file_includes_its_own_invariant_walk_alone() {
+    let check = |name: &str, include: &str| {
+        let path = PathBuf::from(format!("/nowhere/kernel/layers/queue/{name}.c"));
+        let mut sources = Sources::default();
+        let walk = "uint32_t queue_walk(void);\n";
+        sources.add(&path, &format!("#include <stdint.h>\n#include \"{include}\"\n"));
+        sources.add(&path.with_file_name(include), walk);
+        check_with(sources, &[path], &Options::default()).unwrap().faults.len()
+    };
+    assert_eq!(check("queue", "queue_part.c"), 2, "a file that is no header, and its prototype");
+    assert_eq!(check("queue_part", "queue_check.c"), 2);
+    // The prototype stands in no header.
+    assert_eq!(check("queue", "queue_check.c"), 1);
+}

@@ -77,6 +77,7 @@ impl Kind {
 pub struct Mutant {
     /// Its place in the list of all mutants of the certified layers.
     pub number: usize,
+    /// As the table of certified layers names it: `spinlock-mcs` is spinlock with the other locks.
     pub layer: String,
     /// The generated file that changes, below `proof/`.
     pub code: String,

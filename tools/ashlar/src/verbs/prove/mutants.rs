@@ -24,6 +24,8 @@ pub const SURVIVORS: &str = "proof/survivors.toml";
 pub struct Mutant {
     pub number: usize,
     pub layer: String,
+    /// The file of terms it takes the place of, below `proof/`.
+    pub code: String,
     pub function: String,
     pub file: String,
     pub line: usize,
@@ -220,7 +222,6 @@ fn scattered(number: u64, seed: u64) -> u64 {
 
 /// Tries one mutant in a folder of links and puts the folder right again.
 fn attempt(project: &Project, links: &Links, mutant: &Mutant) -> Result<Fate, Failure> {
-    let code = format!("layers/{}/Code.v", mutant.layer);
     let out = links.copy.folder.join(".mutant");
     make_folder(&out)?;
     let (number, shown) = (mutant.number.to_string(), out.display().to_string());
@@ -228,7 +229,7 @@ fn attempt(project: &Project, links: &Links, mutant: &Mutant) -> Result<Fate, Fa
     if !done.status.success() {
         return Ok(Fate::Malformed(String::from_utf8_lossy(&done.stderr).trim().to_string()));
     }
-    let changed = links.replace(&code, &read(&out.join("Code.v"))?)?;
+    let changed = links.replace(&mutant.code, &read(&out.join("Code.v"))?)?;
     let fate = fate(links, &changed);
     links.restore(&changed)?;
     fate
@@ -262,6 +263,7 @@ mod tests {
         Mutant {
             number,
             layer: layer.into(),
+            code: format!("layers/{layer}/Code.v"),
             function: "f".into(),
             file: "f.c".into(),
             line: 3,
