@@ -32,14 +32,18 @@ pub struct Mutant {
     pub kind: String,
     pub before: String,
     pub after: String,
-    #[serde(default)]
     pub benign: bool,
+    /// How many mutants with the same words come before it.
+    #[serde(skip)]
+    pub namesakes: usize,
 }
 
 impl Mutant {
     /// What it is, in words that stay when lines move.
     pub fn description(&self) -> String {
-        format!("{}: {}: {} -> {}", self.function, self.kind, self.before, self.after)
+        let again = if self.namesakes > 0 { format!(" #{}", self.namesakes + 1) } else { String::new() };
+        let Mutant { layer, function, kind, before, after, .. } = self;
+        format!("{layer} {function}: {kind}: {before} -> {after}{again}")
     }
 }
 
@@ -187,8 +191,15 @@ fn list(project: &Project) -> Result<Vec<Mutant>, Failure> {
     if !done.status.success() {
         return Err(Failure::unable(format!("c2coq could not list mutants: {}", complaint.trim()), "build the tools"));
     }
-    serde_json::from_slice(&done.stdout)
-        .map_err(|error| Failure::unable(format!("c2coq's list of mutants: {error}"), "build the tools"))
+    let mut mutants: Vec<Mutant> = serde_json::from_slice(&done.stdout)
+        .map_err(|error| Failure::unable(format!("c2coq's list of mutants: {error}"), "build the tools"))?;
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for mutant in &mut mutants {
+        let count = seen.entry(mutant.description()).or_default();
+        mutant.namesakes = *count;
+        *count += 1;
+    }
+    Ok(mutants)
 }
 
 /// The mutants to try, in their order.
@@ -271,6 +282,7 @@ mod tests {
             before: format!("a < {number}"),
             after: format!("a <= {number}"),
             benign: false,
+            namesakes: 0,
         }
     }
 
