@@ -44,12 +44,6 @@ Section refine.
   Lemma sim_step_closed Post : step_closed kernel_entry M cpu (sim Post).
   Proof. intros s s' g. apply sim_tau. Qed.
 
-  Definition implements (f : string) (spec : list Z -> prog) : Prop :=
-    forall Post args m a k (Q : call_post),
-      rep a m ->
-      (forall v m' a', yields (spec args) a v a' -> rep a' m' -> Q v m' (k v, a')) ->
-      fwp (G := pstate) (sim Post) f args m (bind (spec args) k, a) Q.
-
   Context (lock_acquire : M ACQUIRE = None) (lock_release : M RELEASE = None).
 
   (** ** Rules for the specification's side, at any call *)
@@ -77,6 +71,28 @@ Section refine.
     induction Hs; eauto using sim_fail, sim_loc_fail, sim_loc.
   Qed.
 
+  (** The C function [f] has the specification program [spec]: its body, from cells that represent the objects held, ends
+      with a result and objects that the program yields; or the program fails, which is its caller's fault. *)
+  Definition implements (f : string) (spec : list Z -> prog) : Prop :=
+    exists fd, M f = Some fd /\
+      forall Post args m a k (Q : call_post),
+        rep a m ->
+        (forall v m' a', yields (spec args) a v a' -> rep a' m' -> Q v m' (k v, a')) ->
+        length args = fn_params fd /\
+        body_wp (G := pstate) (sim Post) fd args m (bind (spec args) k, a) (settles Q)
+        \/ exists a', bind (spec args) k = Fail /\ a' = a.
+
+  Lemma implements_body f fd spec :
+    M f = Some fd ->
+    (forall Post args m a k (Q : call_post),
+       rep a m ->
+       (forall v m' a', yields (spec args) a v a' -> rep a' m' -> Q v m' (k v, a')) ->
+       length args = fn_params fd /\
+       body_wp (G := pstate) (sim Post) fd args m (bind (spec args) k, a) (settles Q)
+       \/ exists a', bind (spec args) k = Fail /\ a' = a) ->
+    implements f spec.
+  Proof. intros HM H. by exists fd. Qed.
+
   (** ** Rules for locks *)
   Lemma fwp_acquire Post k m a κ (Q : call_post) o :
     obj_of_lock X k = Some o -> rep a m ->
@@ -102,7 +118,11 @@ Section refine.
     implements f spec -> rep a m ->
     (forall v m' a', yields (spec args) a v a' -> rep a' m' -> Q v m' (κ v, a')) ->
     fwp (G := pstate) (sim Post) f args m (bind (spec args) κ, a) Q.
-  Proof. intros Hf Hr HQ. by apply Hf. Qed.
+  Proof.
+    intros (fd & HM & H) Hr HQ. destruct (H Post args m a κ Q Hr HQ) as [[Hlen Hw]|(? & E & ->)].
+    - apply fwp_settle. eapply fwp_body; [apply sim_step_closed|exact HM|exact Hlen|exact Hw].
+    - rewrite E. apply fwp_fail.
+  Qed.
 
   (** A sequential function inside: the specification stands still. *)
   Lemma fwp_triple Post f args d rest post g (Q : call_post) :
@@ -111,19 +131,49 @@ Section refine.
     fwp (G := pstate) (sim Post) f args (d ∪ rest) g Q.
   Proof. intros Ht Hd HQ. eapply Ht; [apply sim_step_closed|done|done]. Qed.
 
-  Lemma implements_body f fd spec :
-    M f = Some fd ->
-    (forall Post args m a k (Q : call_post),
-       rep a m ->
-       (forall v m' a', yields (spec args) a v a' -> rep a' m' -> Q v m' (k v, a')) ->
-       length args = fn_params fd /\
-       body_wp (G := pstate) (sim Post) fd args m (bind (spec args) k, a) (settles Q)
-       \/ exists a', bind (spec args) k = Fail /\ a' = a) ->
-    implements f spec.
+  (** ** Entry from a client *)
+
+  (** The code is about to return what the program yields. *)
+  Definition returns (s : cfg) (g : pstate) : Prop :=
+    exists v m, g.1 = Ret v /\ next B M cpu s = EReturn v m /\ rep g.2 m.
+
+  Lemma sim_unbind s p a : sim returns s (bind p Ret, a) -> sim returns s (p, a).
   Proof.
-    intros HM H Post args m a k Q Hr HQ. destruct (H Post args m a k Q Hr HQ) as [[Hlen Hw]|(? & E & ->)].
-    - apply fwp_settle. eapply fwp_body; [apply sim_step_closed|exact HM|exact Hlen|exact Hw].
-    - rewrite E. apply fwp_fail.
+    remember (bind p Ret, a) as g eqn:E. intros H. revert p a E.
+    induction H as [s g Hp|s s' g Hn H IH|s a'|s f k a' Hf|s f k a' v a2 Hf H IH|s q k a' Hn Hr H IH];
+      intros p a E; subst.
+    - apply sim_post. destruct Hp as (v & m & Hg & Hn & Hr). exists v, m. simpl in *.
+      destruct p; simpl in Hg; by simplify_eq.
+    - eapply sim_tau; [done|]. by apply IH.
+    - destruct p; simpl in E; simplify_eq. apply sim_fail.
+    - destruct p; simpl in E; simplify_eq. by apply sim_loc_fail.
+    - destruct p; simpl in E; simplify_eq. eapply sim_loc; [done|]. by apply IH.
+    - destruct p; simpl in E; simplify_eq. eapply sim_act; [done|done|]. intros v m' a2 Hresp Hr'.
+      eapply IH; eauto.
+  Qed.
+
+  Lemma settles_returns (Q : call_post (G := pstate)) s v m g :
+    (forall v m g, Q v m g -> g.1 = Ret v /\ rep g.2 m) ->
+    next B M cpu s = EReturn v m -> settles Q v m g -> sim returns s g.
+  Proof.
+    intros HQ Hn. induction 1 as [g Hg|a|f k a Hf|f k a w a' Hf H IH].
+    - apply sim_post. destruct (HQ _ _ _ Hg). by exists v, m.
+    - apply sim_fail. - by apply sim_loc_fail. - by eapply sim_loc.
+  Qed.
+
+  Theorem implements_start f spec fd args m a :
+    implements f spec -> M f = Some fd -> rep a m ->
+    length args = fn_params fd /\ sim returns (enter fd args [KEnd] m) (spec args, a) \/ spec args = Fail.
+  Proof.
+    intros (fd' & HM & H) HM' Hr. rewrite HM in HM'. injection HM' as ->.
+    destruct (H returns args m a Ret (fun v m' g => g.1 = Ret v /\ rep g.2 m') Hr) as [[Hlen Hw]|(? & E & _)].
+    - intros v m' a' _ Hr'. done.
+    - left. split; [done|]. apply sim_unbind. unfold enter.
+      eapply (wp_sound B M cpu (sim returns)); [apply sim_step_closed|exact Hw|]. split_and!.
+      + intros r m' g Hs. eapply settles_returns; [|done|exact Hs]. done.
+      + done.
+      + intros v m' g s Hs Hn. eapply settles_returns; [|exact Hn|exact Hs]. done.
+    - right. destruct (spec args); simpl in E; done.
   Qed.
 End refine.
 
