@@ -1,0 +1,173 @@
+(** Sequential reasoning on owned cells, one statement at a time.
+
+    [owned M cpu s Qn Qb Qr r d]: statement [s], started with locals [r] on a CPU that owns at least the cells [d], ends
+    after itself ([Qn]), by [break] ([Qb]) or by [return] ([Qr]) and touches nothing but [d]. Judgement, ghost and the
+    cells outside are gone from view: the rules below are those of a sequential program logic, and [triple_owned] turns
+    the result into a triple. *)
+From Ashlar Require Export lang.Triple.
+
+(** ** Expressions see only more when more is owned *)
+Lemma eval_mono e r (d rest : mem) v : eval e r d = Some v -> eval e r (d ∪ rest) = Some v.
+Proof.
+  revert v. induction e; cbn [eval]; intros u H; try done.
+  - destruct (eval e1 r d); [|done]. destruct (eval e2 r d); [|done].
+    rewrite (IHe1 _ eq_refl), (IHe2 _ eq_refl). by apply own_read.
+  - destruct (eval e r d); [|done]. by rewrite (IHe _ eq_refl).
+  - destruct (eval e r d); [|done]. by rewrite (IHe _ eq_refl).
+  - destruct (eval e1 r d); [|done]. destruct (eval e2 r d); [|done]. by rewrite (IHe1 _ eq_refl), (IHe2 _ eq_refl).
+  - destruct (eval e r d); [|done]. by rewrite (IHe _ eq_refl).
+Qed.
+Lemma evals_mono es r (d rest : mem) vs : evals es r d = Some vs -> evals es r (d ∪ rest) = Some vs.
+Proof.
+  revert vs. induction es as [|e es IH]; cbn [evals]; intros vs H; [done|].
+  destruct (eval e r d) eqn:E; [|done]. destruct (evals es r d); [|done].
+  by rewrite (eval_mono _ _ _ _ _ E), (IH _ eq_refl).
+Qed.
+Lemma test_mono c r (d rest : mem) b : test c r d = Some b -> test c r (d ∪ rest) = Some b.
+Proof.
+  revert b. induction c; cbn [test]; intros t H.
+  - destruct (eval a r d) eqn:E1; [|done]. destruct (eval b r d) eqn:E2; [|done].
+    by rewrite (eval_mono _ _ _ _ _ E1), (eval_mono _ _ _ _ _ E2).
+  - destruct (eval e r d) eqn:E; [|done]. by rewrite (eval_mono _ _ _ _ _ E).
+  - destruct (test c r d); [|done]. by rewrite (IHc _ eq_refl).
+  - destruct (test c1 r d) as [x|]; [|done]. rewrite (IHc1 _ eq_refl). destruct x; auto.
+  - destruct (test c1 r d) as [x|]; [|done]. rewrite (IHc1 _ eq_refl). destruct x; auto.
+Qed.
+
+Section owned.
+  Context (kernel_entry : Z -> Z) (M : module) (cpu : nat).
+
+  Definition owned (s : stmt) (Qn Qb : locals -> mem -> Prop) (Qr : Z -> mem -> Prop) (r : locals) (d : mem) : Prop :=
+    forall (G : Type) (J : cfg -> G -> Prop) (g : G) (rest : mem),
+      step_closed kernel_entry M cpu J -> d ##ₘ rest ->
+      wp J s (fun r m g' => exists d', m = d' ∪ rest /\ d' ##ₘ rest /\ g' = g /\ Qn r d')
+        (fun r m g' => exists d', m = d' ∪ rest /\ d' ##ₘ rest /\ g' = g /\ Qb r d')
+        (fun v m g' => exists d', m = d' ∪ rest /\ d' ##ₘ rest /\ g' = g /\ Qr v d') r (d ∪ rest) g.
+
+  (** The body of a function gives a triple about the function. *)
+  Lemma triple_owned f fd args d (post : Z -> mem -> Prop) :
+    M f = Some fd -> length args = fn_params fd ->
+    owned (fn_body fd) (fun _ d' => post 0 d') (fun _ _ => False) post (args ++ replicate (fn_locals fd) 0) d ->
+    triple kernel_entry M cpu f args d post.
+  Proof.
+    intros HM Hlen Ho G J g rest Q HJ Hd HQ. eapply fwp_body; [exact HJ|exact HM|exact Hlen|].
+    unfold body_wp. eapply wp_mono; [| | |exact (Ho G J g rest HJ Hd)]; simpl.
+    - intros r m g' (d' & -> & Hd' & -> & Hp). by apply HQ.
+    - by intros r m g' (d' & -> & Hd' & -> & []).
+    - intros v m g' (d' & -> & Hd' & -> & Hp). by apply HQ.
+  Qed.
+
+  Lemma owned_mono s (Qn Qn' Qb Qb' : locals -> mem -> Prop) (Qr Qr' : Z -> mem -> Prop) r d :
+    (forall r d, Qn r d -> Qn' r d) -> (forall r d, Qb r d -> Qb' r d) -> (forall v d, Qr v d -> Qr' v d) ->
+    owned s Qn Qb Qr r d -> owned s Qn' Qb' Qr' r d.
+  Proof.
+    intros HN HB HR Ho G J g rest HJ Hd. eapply wp_mono; [| | |exact (Ho G J g rest HJ Hd)]; simpl.
+    - intros r' m g' (d' & ? & ? & ? & ?). eauto 10.
+    - intros r' m g' (d' & ? & ? & ? & ?). eauto 10.
+    - intros r' m g' (d' & ? & ? & ? & ?). eauto 10.
+  Qed.
+
+  Lemma owned_skip (Qn Qb : locals -> mem -> Prop) Qr r d : Qn r d -> owned Skip Qn Qb Qr r d.
+  Proof. intros HQ G J g rest HJ Hd. simpl. eauto. Qed.
+  Lemma owned_assign x e (Qn Qb : locals -> mem -> Prop) Qr r d v :
+    eval e r d = Some v -> Qn (<[x := v]> r) d -> owned (Assign x e) Qn Qb Qr r d.
+  Proof. intros He HQ G J g rest HJ Hd. simpl. exists v. split; [by apply eval_mono|eauto]. Qed.
+  Lemma owned_store o i f j e (Qn Qb : locals -> mem -> Prop) Qr r d iv jv v :
+    eval i r d = Some iv -> eval j r d = Some jv -> eval e r d = Some v -> is_Some (d !! ((o, iv, f, jv) : cell)) ->
+    Qn r (<[(o, iv, f, jv) := v]> d) -> owned (Store o i f j e) Qn Qb Qr r d.
+  Proof.
+    intros Hi Hj He Hx HQ G J g rest HJ Hd. simpl. exists iv, jv, v. split_and!; [by apply eval_mono..| |].
+    - destruct Hx as [w Hw]. exists w. by apply own_read.
+    - exists (<[(o, iv, f, jv) := v]> d). split_and!; [apply own_write|by apply own_write_disjoint|done..].
+  Qed.
+  Lemma owned_seq a b (Qn Qb : locals -> mem -> Prop) Qr r d :
+    owned a (owned b Qn Qb Qr) Qb Qr r d -> owned (Seq a b) Qn Qb Qr r d.
+  Proof.
+    intros Ho G J g rest HJ Hd. simpl. eapply wp_mono; [| | |exact (Ho G J g rest HJ Hd)]; simpl; [|done..].
+    intros r' m g' (d' & -> & Hd' & -> & Hb). by apply Hb.
+  Qed.
+  Lemma owned_if c a b (Qn Qb : locals -> mem -> Prop) Qr r d t :
+    test c r d = Some t -> (if t then owned a Qn Qb Qr r d else owned b Qn Qb Qr r d) -> owned (If c a b) Qn Qb Qr r d.
+  Proof.
+    intros Ht Ho G J g rest HJ Hd. simpl. exists t. split; [by apply test_mono|]. destruct t; by apply Ho.
+  Qed.
+  Lemma owned_while c body (I : nat -> locals -> mem -> Prop) n (Qn Qb : locals -> mem -> Prop) Qr r d :
+    I n r d ->
+    (forall n r d, I n r d -> exists t, test c r d = Some t /\
+       if t then owned body (fun r d => exists n', (n' < n)%nat /\ I n' r d) Qn Qr r d else Qn r d) ->
+    owned (While c body) Qn Qb Qr r d.
+  Proof.
+    intros HI Hs G J g rest HJ Hd. simpl.
+    exists (fun n r m g' => exists d', m = d' ∪ rest /\ d' ##ₘ rest /\ g' = g /\ I n r d'), n. split; [eauto|].
+    intros n1 r1 m1 g1 (d1 & -> & Hd1 & -> & H1). destruct (Hs n1 r1 d1 H1) as (t & Ht & Hb).
+    exists t. split; [by apply test_mono|]. destruct t; [|eauto].
+    eapply wp_mono; [| | |exact (Hb G J g rest HJ Hd1)]; simpl; [|done..].
+    intros r' m g' (d' & -> & Hd' & -> & n' & Hn & HI'). eauto 10.
+  Qed.
+  Lemma owned_break (Qn Qb : locals -> mem -> Prop) Qr r d : Qb r d -> owned Break Qn Qb Qr r d.
+  Proof. intros HQ G J g rest HJ Hd. simpl. eauto. Qed.
+  Lemma owned_return e (Qn Qb : locals -> mem -> Prop) (Qr : Z -> mem -> Prop) r d v :
+    eval e r d = Some v -> Qr v d -> owned (Return e) Qn Qb Qr r d.
+  Proof. intros He HQ G J g rest HJ Hd. simpl. exists v. split; [by apply eval_mono|eauto]. Qed.
+
+  (** A call of a function whose triple speaks of some of the cells. *)
+  Lemma owned_call x f es (Qn Qb : locals -> mem -> Prop) Qr r d1 d2 args (post : Z -> mem -> Prop) :
+    evals es r (d1 ∪ d2) = Some args -> d1 ##ₘ d2 -> triple kernel_entry M cpu f args d1 post ->
+    (forall v d', post v d' -> d' ##ₘ d2 -> Qn (set_result x v r) (d' ∪ d2)) ->
+    owned (Call x f es) Qn Qb Qr r (d1 ∪ d2).
+  Proof.
+    intros He H12 Ht HQ G J g rest HJ Hd. simpl. exists args. split; [by apply evals_mono|].
+    apply map_disjoint_union_l in Hd as [Hd1 Hd2]. rewrite <- (assoc_L (∪)). apply Ht; [done| |].
+    - by apply map_disjoint_union_r.
+    - intros v d' Hp [Hx Hy]%map_disjoint_union_r. exists (d' ∪ d2). split_and!; [by rewrite (assoc_L (∪))| |done|].
+      + by apply map_disjoint_union_l.
+      + by apply HQ.
+  Qed.
+  Lemma owned_call_whole x f es (Qn Qb : locals -> mem -> Prop) Qr r d args (post : Z -> mem -> Prop) :
+    evals es r d = Some args -> triple kernel_entry M cpu f args d post ->
+    (forall v d', post v d' -> Qn (set_result x v r) d') -> owned (Call x f es) Qn Qb Qr r d.
+  Proof.
+    intros He Ht HQ. rewrite <- (right_id_L ∅ (∪) d) in He |- *.
+    eapply owned_call; [exact He|apply map_disjoint_empty_r|exact Ht|].
+    intros v d' Hp _. rewrite (right_id_L ∅ (∪)). by apply HQ.
+  Qed.
+
+  (** A call of a primitive of this CPU that leaves memory alone. *)
+  Lemma owned_builtin x f es (Qn Qb : locals -> mem -> Prop) Qr r d args v :
+    M f = None -> evals es r d = Some args ->
+    (forall m, arch_builtins kernel_entry cpu f args m = Some (Some (v, m))) ->
+    Qn (set_result x v r) d -> owned (Call x f es) Qn Qb Qr r d.
+  Proof.
+    intros HM He Hb HQ G J g rest HJ Hd. simpl. exists args. split; [by apply evals_mono|].
+    eapply fwp_builtin; [exact HJ|exact HM|apply Hb|]. eauto.
+  Qed.
+End owned.
+
+(** ** Reading through stores *)
+Arguments wrap : simpl never.
+
+(** [look]: simplifies reads of cells below stores, using the disequalities and the values in the context. *)
+Ltac look :=
+  repeat first
+    [ rewrite lookup_insert
+    | rewrite lookup_insert_ne by congruence
+    | match goal with H : ?d !! ?x = Some _ |- context [?d !! ?x] => rewrite H end ].
+
+(** [evaluate]: closes [eval e r d = Some ?v] and its like for conditions and arguments. *)
+Ltac evaluate := cbn; look; cbn; look; reflexivity.
+
+(** [locals_simpl]: the list of locals, written out. *)
+Ltac locals_simpl := cbn [app replicate insert list_insert set_result fn_params fn_locals fn_body].
+
+(** One statement. Conditions and calls are left to the proof. *)
+Ltac step :=
+  lazymatch goal with
+  | |- owned _ _ _ (Seq _ _) _ _ _ _ _ => apply owned_seq
+  | |- owned _ _ _ Skip _ _ _ _ _ => apply owned_skip
+  | |- owned _ _ _ (Assign _ _) _ _ _ _ _ => eapply owned_assign; [evaluate|]
+  | |- owned _ _ _ (Store _ _ _ _ _) _ _ _ _ _ =>
+      eapply owned_store; [evaluate|evaluate|evaluate|look; eauto|]
+  | |- owned _ _ _ (If _ _ _) _ _ _ _ _ => eapply owned_if; [evaluate|]
+  | |- owned _ _ _ (Return _) _ _ _ _ _ => eapply owned_return; [evaluate|]
+  | |- owned _ _ _ Break _ _ _ _ _ => apply owned_break
+  end; locals_simpl.
