@@ -7,7 +7,9 @@
 
 use super::build::{cannot_write, make_folder, Copy};
 use super::finding::Finding;
+use super::fresh::c2coq;
 use super::links::Links;
+use super::mutants::Mutant;
 use super::tree::{logical, read, ROOT};
 use crate::copies::{mirror, Edit};
 use crate::failure::Failure;
@@ -19,6 +21,8 @@ use std::process::Command;
 
 /// Operations in which a planted fault must show.
 const PLANTED_OPERATIONS: u64 = 20_000;
+/// Mutants run as programs.
+const MOST_SHOWN: usize = 20;
 const PLANTED: &str = "proof/extract/planted.toml";
 
 /// Operations of one layer that agreed.
@@ -161,19 +165,51 @@ fn unseen(project: &Project, copy: &Copy, fault: &Fault, seed: u64) -> Result<Op
             let program = specification(project, &links.copy, &fault.layer, &work.join(&fault.layer))?;
             (program, driver(project.root(), &fault.layer))
         }
-        None => {
-            let root = work.join("tree");
-            for folder in ["kernel", "proof/extract"] {
-                mirror(project.root(), &root, folder, false).map_err(|error| cannot_write(&root, &error))?;
-            }
-            let path = root.join(&fault.edit.file);
-            std::fs::write(&path, &damaged).map_err(|error| cannot_write(&path, &error))?;
-            drivers(&root)?;
-            (real, driver(&root, &fault.layer))
-        }
+        None => (real, damaged_driver(project, &fault.layer, &fault.edit.file, &damaged)?),
     };
     let seen = compare(&program, &driver, PLANTED_OPERATIONS, seed)?.is_some();
     Ok((!seen).then(|| format!("`{}` is not seen in {PLANTED_OPERATIONS} operations", fault.edit.by)))
+}
+
+/// Builds the C side of a layer in a copy of the tree whose file `file` has another text.
+fn damaged_driver(project: &Project, layer: &str, file: &str, text: &str) -> Result<PathBuf, Failure> {
+    let root = project.build().join("planted/tree");
+    for folder in ["kernel", "proof/extract"] {
+        mirror(project.root(), &root, folder, false).map_err(|error| cannot_write(&root, &error))?;
+    }
+    let path = root.join(file);
+    std::fs::write(&path, text).map_err(|error| cannot_write(&path, &error))?;
+    drivers(&root)?;
+    Ok(driver(&root, layer))
+}
+
+/// Mutants that were run as programs, and how many of them answered wrongly.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shown {
+    pub run: usize,
+    pub wrong: usize,
+}
+
+/// Runs mutants that break a proof as programs, to see that what the proofs refuse is really wrong.
+pub fn show_wrong(project: &Project, mutants: &[&Mutant], seed: u64, output: &Output) -> Result<Shown, Failure> {
+    let layers = layers(project);
+    let mutants: Vec<&&Mutant> = mutants.iter().filter(|one| layers.contains(&one.layer)).take(MOST_SHOWN).collect();
+    let progress = output.progress(mutants.len());
+    let mut shown = Shown::default();
+    for mutant in mutants {
+        let out = project.build().join("planted/mutant");
+        make_folder(&out)?;
+        let (number, folder) = (mutant.number.to_string(), out.display().to_string());
+        let done = c2coq(project, &["mutate", "--number", &number, "--out", &folder])?;
+        let name = Path::new(&mutant.file).file_name().unwrap_or_default();
+        let text = if done.status.success() { read(&out.join(name))? } else { continue };
+        let driver = damaged_driver(project, &mutant.layer, &mutant.file, &text)?;
+        let program = project.build().join("conform").join(&mutant.layer).join("conform");
+        let wrong = compare(&program, &driver, PLANTED_OPERATIONS, seed)?.is_some();
+        shown = Shown { run: shown.run + 1, wrong: shown.wrong + usize::from(wrong) };
+        progress.step(&format!("{} {}", mutant.description(), if wrong { "answers wrongly" } else { "is not seen" }));
+    }
+    Ok(shown)
 }
 
 fn run(command: &mut Command, complaint: &str) -> Result<String, Failure> {

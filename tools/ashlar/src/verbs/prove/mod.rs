@@ -179,6 +179,12 @@ fn campaigns(
         let (runs, findings) = conform::conform(project, copy, operations, options.seed, output)?;
         report.conformance = runs;
         report.findings.extend(findings);
+        let broken = report.campaign.as_ref().map(|campaign| campaign.broken()).unwrap_or_default();
+        report.shown = conform::show_wrong(project, &broken, options.seed, output)?;
+        if report.shown.wrong * 2 < report.shown.run {
+            let text = "most mutants that break a proof answer rightly when they are run";
+            report.findings.push(Finding::of("mutant", text));
+        }
     }
     if options.audit {
         output.note("the independent checker");

@@ -79,6 +79,12 @@ impl Campaign {
         self.count(false, true)
     }
 
+    /// Those that broke a proof, in the order in which they were tried.
+    pub fn broken(&self) -> Vec<&Mutant> {
+        let killed = |(mutant, fate): &(Mutant, Fate)| !mutant.benign && matches!(fate, Fate::Killed(_));
+        self.tried.iter().filter(|one| killed(one)).map(|(mutant, _)| mutant).collect()
+    }
+
     /// Harmless rewritings that the proofs took, of those tried.
     pub fn benign(&self) -> (usize, usize) {
         (self.count(true, true), self.count(true, true) + self.count(true, false))

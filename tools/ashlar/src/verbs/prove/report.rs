@@ -2,7 +2,7 @@
 
 use super::build::Cost;
 use super::certified::Layer;
-use super::conform::Run;
+use super::conform::{Run, Shown};
 use super::coq::Answer;
 use super::finding::Finding;
 use super::mutants::Campaign;
@@ -26,6 +26,7 @@ pub struct Report {
     pub unlisted: Vec<String>,
     pub campaign: Option<Campaign>,
     pub conformance: Vec<Run>,
+    pub shown: Shown,
 }
 
 impl Report {
@@ -42,6 +43,10 @@ impl Report {
             if benign > 0 {
                 output.human(&format!("harmless rewritings: {taken} of {benign} need no change of a proof"));
             }
+        }
+        let Shown { run, wrong } = self.shown;
+        if run > 0 {
+            output.human(&format!("mutants that were run: {wrong} of {run} answer wrongly"));
         }
         for run in &self.conformance {
             output.human(&format!("specification of {}: {} operations agree with the C", run.layer, run.operations));
@@ -141,6 +146,7 @@ impl Report {
             "mutants": {
                 "killed": campaign.killed(), "survived": campaign.survived(),
                 "uncertified": campaign.uncertified, "benign": benign, "benign_survived": benign_survived,
+                "run": self.shown.run, "wrong": self.shown.wrong,
             },
             "conformance": conformance.collect::<Vec<_>>(),
             "files": files.collect::<Vec<_>>(),
