@@ -144,13 +144,19 @@ Section owned.
 End owned.
 
 (** ** Reading through stores *)
+Lemma own_lookup (d : mem) (x : cell) (v : Z) : <[x := v]> d !! x = Some v.
+Proof. apply lookup_insert. Qed.
+Lemma own_lookup_ne (d : mem) (x y : cell) (v : Z) : x <> y -> <[x := v]> d !! y = d !! y.
+Proof. apply lookup_insert_ne. Qed.
 Arguments wrap : simpl never.
+Lemma own_eq (d d' : mem) : (forall x : cell, d !! x = d' !! x) -> d = d'.
+Proof. apply map_eq. Qed.
 
 (** [look]: simplifies reads of cells below stores, using the disequalities and the values in the context. *)
 Ltac look :=
   repeat first
-    [ rewrite lookup_insert
-    | rewrite lookup_insert_ne by congruence
+    [ rewrite own_lookup
+    | rewrite own_lookup_ne by congruence
     | match goal with H : ?d !! ?x = Some _ |- context [?d !! ?x] => rewrite H end ].
 
 (** [evaluate]: closes [eval e r d = Some ?v] and its like for conditions and arguments. *)
