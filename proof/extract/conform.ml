@@ -11,6 +11,9 @@ type operation = { name : string; arguments : Z.t list }
 module type LAYER = sig
   type state
 
+  (* What is claimed to hold of every state. *)
+  val valid : state -> bool
+
   (* The first operation of an episode, and the state after it. *)
   val start : (int -> int) -> operation * state
 
@@ -79,10 +82,13 @@ module Make (Layer : LAYER) = struct
     in
     Option.map (fun rest -> (first, "") :: rest) (go state operations)
 
-  (* A random episode of so many operations. *)
+  exception Invalid of expected list
+
+  (* A random episode of so many operations. The invariant is looked at now and then, and at the end. *)
   let episode random length : operation * Layer.state * expected list =
     let first, start = Layer.start random in
     let rec go state left found =
+      if (left = 0 || random 64 = 0) && not (Layer.valid state) then raise (Invalid (List.rev found));
       if left = 0 then List.rev found
       else
         let operation = Layer.choose random state in
@@ -171,7 +177,13 @@ module Make (Layer : LAYER) = struct
     let rec go left =
       if left > 0 then begin
         let length = min left (1 + random (if random 4 = 0 then 2000 else 100)) in
-        let first, start, expected = episode random length in
+        let first, start, expected =
+          try episode random length
+          with Invalid operations ->
+            Printf.printf "seed %d: what the specification claims of every state does not hold after:\n" seed;
+            List.iter (fun (operation, answer) -> Printf.printf "    %-40s %s\n" (show operation) answer) operations;
+            exit 1
+        in
         match difference driver expected with
         | None -> go (left - length)
         | Some (place, answer) ->

@@ -10,6 +10,8 @@ module Queues = struct
   (* The specification's state, and what the owner holds in it. *)
   type state = { state : Spec.queue_state; queues : Z.t array; threads : Z.t array }
 
+  let valid { state; _ } = Spec.valid state
+
   (* A few numbers below [limit], without repetition, the largest often among them. *)
   let some random count limit =
     let rec go count found =

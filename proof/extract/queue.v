@@ -6,5 +6,7 @@ From Coq Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNatInt.
 Definition start (queues threads : list Z) : queue_state :=
   QueueState (list_to_map ((fun q => (q, [])) <$> queues)) (list_to_set threads).
 
+Definition valid (s : queue_state) : bool := bool_decide (queue_valid s).
+
 Extraction "queue_spec.ml" start queue_enqueue queue_enqueue_head queue_insert_before queue_dequeue queue_remove
-  queue_peek queue_next queue_of NUM_QUEUE NUM_THREAD NONE.
+  queue_peek queue_next queue_of valid queue_state NUM_QUEUE NUM_THREAD NONE.
