@@ -17,7 +17,7 @@ Global Instance container_eq_dec : EqDecision container.
 Proof. solve_decision. Defined.
 
 (** Container [c] of the state, for each [c] with [container_id c]. *)
-Definition container_state := gmap Z container.
+Notation container_state := (gmap Z container).
 
 Definition ROOT : Z := NUM_PROCESS.
 Definition container_id (c : Z) : bool := (0 <=? c) && (c <=? ROOT).
