@@ -131,10 +131,10 @@ Section lemma2.
   Notation L := (olayer O).
 
   (** The programs [P] on the machine with local copies: [[P]]lcm. *)
-  Definition lcm : semantics (log L) := Semantics (never_wrong ncpu L A P) (traces ncpu L A P).
+  Definition local_copy : semantics (log L) := Semantics (never_wrong ncpu L A P) (traces ncpu L A P).
 
   (** Lemma 2 of the paper (correctness of the local copy model): for all P, [[P]]hs refines [[P]]lcm. *)
-  Theorem lemma2_local_copies : refines (hs ncpu H S fairness m0 P) (observed (erase O) lcm).
+  Theorem lemma2_local_copies : refines (hs ncpu H S fairness m0 P) (observed (erase O) local_copy).
   Proof using OK FAIR DEALT.
     intros NW. simpl in NW. split.
     - intros E h c Hr%scheduled_sound Hc. by eapply multicore_never_wrong.
