@@ -56,7 +56,7 @@ Section chain.
       theorems about all executions speak of something. *)
   Theorem multicore_execution_exists (NW : never_wrong ncpu L A P) (schedule : nat -> nat) :
     (forall i, (schedule i < ncpu)%nat) ->
-    (forall c g, multicore_reach ncpu H S fairness m0 P g -> anext A c (current H S c g) <> ADone) ->
+    (forall c g, multicore_reach ncpu H S fairness m0 P g -> (c < ncpu)%nat -> anext A c (current H S c g) <> ADone) ->
     (forall i, fairness (schedule i) (mlog (moment schedule i))) ->
     forall i, multicore_step ncpu H S fairness (schedule i) (moment schedule i) (moment schedule (Datatypes.S i)).
   Proof using OK FAIR DEALT.
@@ -65,7 +65,7 @@ Section chain.
       multicore_step ncpu H S fairness (schedule i) (moment schedule i) (moment schedule (Datatypes.S i))).
     { intros i Hr. simpl. destruct (execute H S (schedule i) (moment schedule i)) as [g|] eqn:He; [by apply execute_step|].
       exfalso. apply (multicore_never_wrong ncpu S fairness m0 P O OK FAIR DEALT NW _ _ Hr (Hn i)).
-      specialize (Hd (schedule i) _ Hr). unfold execute, multicore_wrong in *.
+      specialize (Hd (schedule i) _ Hr (Hn i)). unfold execute, multicore_wrong in *.
       destruct (anext A (schedule i) _) as [| |s|p]; try done. split; [done|].
       by destruct (hstep H p _) as [[[??]?]|]. }
     intros i. apply Hgo. induction i as [|i IH]; [constructor|]. eapply multicore_reach_step; [exact IH|]. by apply Hgo.

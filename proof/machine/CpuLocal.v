@@ -6,7 +6,7 @@
 
     It is the machine that [calculus/Local.v] reasons about: [safe] says that it never goes wrong and keeps the promise
     [Gu]. So with Lemmas 3 and 4, CPUs that are each [safe] make a machine that never goes wrong. *)
-From Ashlar Require Export machine.Partial.
+From Ashlar Require Export machine.Partial calculus.Canonical.
 
 Section cpu_local.
   Context {PRIM MEM : Type} (ncpu : nat) (L : layer PRIM MEM) (A : agent PRIM MEM) (P : nat -> ast A).
@@ -154,4 +154,10 @@ Section cpu_local.
       + by exists g1.
       + exists g1'. split; [|done]. by eapply partial_next.
   Qed.
+
+  (** And nothing is lost: programs that never go wrong together never go wrong on their CPU-local machines, for the
+      promise "the log is one of ours". *)
+  Theorem cpu_local_complete : never_wrong ncpu L A P ->
+    forall i, (i < ncpu)%nat -> safe L A (traces ncpu L A P) i (P i) [].
+  Proof. intros NW i Hi. by apply canonical_safe. Qed.
 End cpu_local.

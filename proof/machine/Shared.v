@@ -143,19 +143,18 @@ Section multicore.
     destruct (hstep H p x) as [[[v x'] o]|] eqn:Hp; [|done]. intros [= <-]. by econstructor.
   Qed.
 
-  (** [turns] steps in the given order. *)
-  Fixpoint execute_all (turns : list nat) (g : multicore) : option multicore :=
+  (** CPUs move in the given order; one that cannot move is passed over. *)
+  Fixpoint play (turns : list nat) (g : multicore) : multicore :=
     match turns with
-    | [] => Some g
-    | c :: turns => match execute c g with Some g' => execute_all turns g' | None => None end
+    | [] => g
+    | c :: turns => play turns (match execute c g with Some g' => g' | None => g end)
     end.
 
-  Lemma execute_all_reach m P turns g g' : (forall c l, fairness c l) -> Forall (fun c => (c < ncpu)%nat) turns ->
-    multicore_reach m P g -> execute_all turns g = Some g' -> multicore_reach m P g'.
+  Lemma play_reach m P turns g : (forall c l, fairness c l) -> Forall (fun c => (c < ncpu)%nat) turns ->
+    multicore_reach m P g -> multicore_reach m P (play turns g).
   Proof.
-    intros Hf Ht. revert g. induction Ht as [|c turns Hc Ht IH]; intros g Hg; simpl; [by intros [= <-]|].
-    destruct (execute c g) as [g1|] eqn:He; [|done]. apply IH.
-    eapply multicore_reach_step; [done|]. by eapply execute_step.
+    intros Hf Ht. revert g. induction Ht as [|c turns Hc Ht IH]; intros g Hg; simpl; [done|]. apply IH.
+    destruct (execute c g) as [g1|] eqn:He; [|done]. eapply multicore_reach_step; [done|]. by eapply execute_step.
   Qed.
 End multicore.
 Arguments Multicore {_ _ _}. Arguments mmem {_ _ _}. Arguments mcells {_ _ _}. Arguments mlog {_ _ _}. Arguments magent {_ _ _}.
