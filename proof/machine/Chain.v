@@ -11,7 +11,8 @@ Section chain.
 
   (** Programs that never go wrong on the ownership machine never go wrong on shared memory, and do nothing there that
       they do not do with local copies. *)
-  Theorem multicore_refines_ownership : refines (x86mc ncpu H S fairness m0 P) (observed (erase O) (local_copy ncpu P O)).
+  Theorem multicore_refines_ownership :
+    refines (x86mc ncpu H S fairness m0 P) (observed (erase O) (local_copy ncpu P O)).
   Proof using OK FAIR DEALT.
     eapply refines_trans; [apply lemma1_hardware_scheduler|]. by apply lemma2_local_copies.
   Qed.
@@ -35,11 +36,30 @@ Section chain.
       (forall c, (c < ncpu)%nat -> ~ multicore_wrong H S fairness c g) /\ ~ conflict ncpu H S g /\
       exists l, mlog g = erase O l /\ Gu l.
   Proof using OK FAIR DEALT.
-    intros G0 Hs g Hr. assert (NW : never_wrong ncpu L A P) by (eapply local_never_wrong; eassumption).
+    intros G0 Hs g Hr. pose proof (local_never_wrong ncpu L A P Gu G0 Hs) as NW.
     split; [intros c Hc; by eapply multicore_never_wrong|]. split; [by eapply multicore_race_free|].
     destruct (multicore_agrees ncpu S fairness m0 P O OK FAIR DEALT NW g Hr) as (s & Hsr & Hg).
     exists (glog s). split; [apply (agrees_log _ _ _ _ _ Hg)|].
     by apply (local_sound ncpu L A P Gu G0 Hs s Hsr).
+  Qed.
+
+  (** Liveness: what a CPU inevitably reaches according to the local reasoning ([run]), it reaches in every infinite
+      execution of the multicore machine in which it gets its turn again and again. *)
+  Corollary multicore_inevitable (Gu : log L -> Prop) (ex : nat -> multicore H (A:=A)) (schedule : nat -> nat) c Q :
+    Gu [] -> (forall c, (c < ncpu)%nat -> safe L A Gu c (P c) []) ->
+    ex 0%nat = multicore_start H m0 P ->
+    (forall i, multicore_step ncpu H S fairness (schedule i) (ex i) (ex (Datatypes.S i))) ->
+    (c < ncpu)%nat -> fair schedule c -> run L A Gu c Q (P c) [] ->
+    exists j t l, Q t l /\ forall m, aput S (magent (ex j) c) m = aput S t m.
+  Proof using OK FAIR DEALT.
+    intros G0 Hs H0 Hst Hc Hfair Hrun. pose proof (local_never_wrong ncpu L A P Gu G0 Hs) as NW.
+    destruct (multicore_execution ncpu S fairness m0 P O OK FAIR DEALT NW ex schedule H0 Hst) as (ex' & Hex & Hag).
+    assert (HG : forall i, Gu (glog (ex' i)) /\ legal L (glog (ex' i))).
+    { intros i. apply (local_sound ncpu L A P Gu G0 Hs). eapply execution_reach; exact Hex. }
+    destruct Hex as [E0 Hex].
+    destruct (run_inevitable ncpu L A Gu c ex' schedule Hex HG Hfair Q (P c) [] Hrun 0%nat []) as
+      (j & l' & e' & _ & HQ & _ & _); [by rewrite E0|by rewrite E0|constructor|].
+    exists j, (gagent (ex' j) c), l'. split; [done|]. intros m. by apply (agrees_agent _ _ _ _ _ (Hag j)).
   Qed.
 
   (** ** Executions exist *)
@@ -63,7 +83,8 @@ Section chain.
     intros Hn Hd Hf.
     assert (Hgo : forall i, multicore_reach ncpu H S fairness m0 P (moment schedule i) ->
       multicore_step ncpu H S fairness (schedule i) (moment schedule i) (moment schedule (Datatypes.S i))).
-    { intros i Hr. simpl. destruct (execute H S (schedule i) (moment schedule i)) as [g|] eqn:He; [by apply execute_step|].
+    { intros i Hr. simpl.
+      destruct (execute H S (schedule i) (moment schedule i)) as [g|] eqn:He; [by apply execute_step|].
       exfalso. apply (multicore_never_wrong ncpu S fairness m0 P O OK FAIR DEALT NW _ _ Hr (Hn i)).
       specialize (Hd (schedule i) _ Hr (Hn i)). unfold execute, multicore_wrong in *.
       destruct (anext A (schedule i) _) as [| |s|p]; try done. split; [done|].
