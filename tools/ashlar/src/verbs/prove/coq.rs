@@ -17,6 +17,10 @@ pub struct Answer {
     pub assumptions: Vec<String>,
 }
 
+/// So that statements come as people write them.
+const NOTATIONS: &str = "From Coq Require Import ZArith String List.\nImport ListNotations.\nOpen Scope Z_scope.\n\
+                         Set Printing Width 110.\nSet Printing Depth 1000.\n";
+
 /// The module of a qualified name.
 pub fn module(theorem: &str) -> &str {
     theorem.rsplit_once('.').map_or("", |(module, _)| module)
@@ -31,7 +35,7 @@ pub fn ask(copy: &Copy, theorems: &BTreeSet<String>) -> Result<BTreeMap<String, 
     while !asked.is_empty() {
         let modules: BTreeSet<&str> = asked.iter().map(|theorem| module(theorem)).collect();
         let requires: Vec<String> = modules.iter().map(|module| format!("Require {module}.\n")).collect();
-        let mut script = requires.concat() + "Set Printing Width 110.\n";
+        let mut script = requires.concat() + NOTATIONS;
         let head = script.lines().count();
         for (index, theorem) in asked.iter().enumerate() {
             script += &format!("Redirect \".ask/{index}.type\" Check @{theorem}. ");

@@ -82,7 +82,7 @@ fn coq_says_what_a_theorem_rests_on() {
     let names: BTreeSet<String> = names.iter().map(|name| format!("Ashlar.{name}")).collect();
     let answers = ask(&copy, &names).unwrap();
     assert_eq!(answers.len(), 3);
-    assert_eq!(answers["Ashlar.Proof.size_positive"].statement, "0 < Code.size");
+    assert_eq!(answers["Ashlar.Proof.size_positive"].statement, "(0 < Code.size)%nat");
     assert!(answers["Ashlar.Proof.size_positive"].assumptions.is_empty());
     assert_eq!(
         answers["Ashlar.Proof.extensional"].assumptions,
