@@ -200,6 +200,12 @@ Section refines.
         as [[(_ & _ & ?) _] _].
   Qed.
 
+  Lemma promise_reached g : reach ncpu L1 A1 code_machine g -> promise T2 (glog g) /\ legal L1 (glog g).
+  Proof using LO SD IM initial_valid preconditions start_exact start_rep start_dom start_partition.
+    intros Hr. exact (proj1 (local_invariant ncpu L1 A1 code_machine (promise T2) promise_init code_invariant
+      code_invariant_init code_invariant_step _ Hr)).
+  Qed.
+
   (** On the machine of C code, a CPU in the kernel [run]s to an idle client, from whatever state it has reached. *)
   Theorem data_returns g c : reach ncpu L1 A1 code_machine g -> (c < ncpu)%nat ->
     exists l e, glog g = e ++ l /\ others L1 c e /\

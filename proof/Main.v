@@ -1,0 +1,135 @@
+(** The theorems a reader comes for. What they rest on is in [Assumptions.v] and in the book's page on theorems.
+
+    They are about the C of the certified layers, as generated from the files that the kernel is built from, running for
+    any client on any number of CPUs. A client is whatever calls kernel functions: programs, guests, the layers above. *)
+From Ashlar Require Import layers.Stack.
+
+Section kernel.
+  (** Any client, [ncpu] CPUs, each starting the client in its own state; the entries of the kernel's half of page maps; the
+      code of the layers above, and of the locks. *)
+  Context (C : client) (ncpu : nat) (client_start : nat -> cstate C) (kernel_entry : Z -> Z) (M : module).
+  Context (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
+  Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
+  (** Memory as start-up leaves it: the root container has [root_quota] frames. *)
+  Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32) (init : Z -> mem).
+  Context (init_containers : container_rep (container_initial root_quota) (init LOCK_CONTAINER)).
+  Context (init_other : forall k, k <> LOCK_CONTAINER -> init k = ∅).
+
+  Notation X := (kernel_layout root_quota).
+  Notation code_layer := (lock_layer NUM_LOCK kernel_budget (cell_data init kernel_guarded)).
+  Notation code_agent := (system C (c_engine (arch_builtins kernel_entry) M kernel_exported)).
+  Notation top_agent := (system C (top_engine X (kernel_top root_quota))).
+
+  (** The machine that runs the C code, and the machine of the specification. *)
+  Definition code (c : nat) : ast code_agent := Idle (client_start c) ∅.
+  Definition top (c : nat) : ast top_agent := Idle (client_start c) ∅.
+
+  (** The client keeps the functions' requirements: at the top nothing goes wrong. *)
+  Context (requirements_kept : never_wrong ncpu (top_layer X) top_agent top).
+
+  Local Lemma start_objects c : (c < ncpu)%nat -> rep X ((fun _ => ∅) c) ((fun _ => ∅) c).
+  Proof. intros _. apply represents_empty. Qed.
+  Local Lemma start_exact c : (c < ncpu)%nat -> holds_exactly X [] ((fun _ => ∅) c).
+  Proof.
+    intros _ k o _. rewrite elem_of_nil. split; [|done]. intros [x Hx]. by rewrite lookup_empty in Hx.
+  Qed.
+  Local Lemma no_cells : dom (∅ : mem) =@{gset cell} ∅.
+  Proof. apply (fin_map_dom.dom_empty_L (M := gmap cell) (D := gset cell)). Qed.
+  Local Lemma start_partition : partitioned init (fun _ => ∅) [].
+  Proof using init_other.
+    apply partitioned_nil; [intros; apply disjoint_empty_l|intros; apply disjoint_empty_l|].
+    intros k k' Hne. destruct (decide (k = LOCK_CONTAINER)) as [->|Hk].
+    - rewrite (init_other k') by congruence. rewrite no_cells. apply disjoint_empty_r.
+    - rewrite (init_other k) by done. rewrite no_cells. apply disjoint_empty_l.
+  Qed.
+
+  Local Notation middle_layer := (lock_layer NUM_LOCK kernel_budget (object_data X)).
+  Local Notation middle_agent := (system C (object_engine X (expand_spec X (kernel_top root_quota)))).
+  Local Notation middle := (lock_machine X C (kernel_top root_quota) client_start (fun _ => ∅)).
+  Local Lemma middle_never_wrong :
+    never_wrong ncpu middle_layer middle_agent middle /\
+    (forall l, traces ncpu middle_layer middle_agent middle l ->
+       traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic l)).
+  Proof using requirements_kept root_quota_word.
+    apply (top_refines X NUM_LOCK kernel_budget ncpu kernel_atomic C (kernel_top root_quota)
+      (kernel_disciplined root_quota) (kernel_atomic_locks root_quota) (kernel_initial_valid root_quota root_quota_word)
+      client_start (fun _ => ∅) start_exact requirements_kept).
+  Qed.
+  Local Lemma middle_not_stuck g c : reach ncpu middle_layer middle_agent middle g -> (c < ncpu)%nat ->
+    anext middle_agent c (gagent g c) <> AStuck.
+  Proof using requirements_kept root_quota_word.
+    intros Hr Hc Hn. apply (proj1 middle_never_wrong g c Hr Hc). unfold goes_wrong. by rewrite Hn.
+  Qed.
+
+  (** * 1. Refinement
+
+      The C code never does anything undefined, and everything it does is allowed by the specification: for each history
+      of the C code, event by event, there is one with abstract objects in place of cells, and seen from the top, where
+      each function is one atomic step on its object, that is a history of the specification. *)
+  Theorem kernel_refines_specification :
+    never_wrong ncpu code_layer code_agent code /\
+    forall l, traces ncpu code_layer code_agent code l ->
+      exists x, same_log X l x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
+  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word.
+    pose proof (data_refines X kernel_entry M kernel_exported (expand_spec X (kernel_top root_quota)) C NUM_LOCK
+      kernel_budget ncpu init kernel_guarded
+      (kernel_layout_ok root_quota root_quota_word init init_containers init_other) (kernel_disciplined root_quota)
+      (kernel_implemented root_quota kernel_entry M code_present acquire_below release_below)
+      (kernel_initial_valid root_quota root_quota_word) (fun _ => ∅) client_start (fun _ => ∅) (fun _ => ∅)
+      start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck) as [Hnw Ht].
+    split; [exact Hnw|]. intros l Hl. destruct (Ht l Hl) as (x & Hx & HT). exists x. split; [exact Hx|].
+    by apply (proj2 middle_never_wrong).
+  Qed.
+
+  (** * 2. Mutual exclusion
+
+      Two CPUs never hold the same lock. *)
+  Theorem kernel_mutual_exclusion l c c' k : traces ncpu code_layer code_agent code l ->
+    k ∈ (held c l).1 -> k ∈ (held c' l).1 -> c = c'.
+  Proof using.
+    intros Hl. apply (legal_exclusive NUM_LOCK kernel_budget (cell_data init kernel_guarded)). by eapply traces_legal.
+  Qed.
+
+  (** * 3. Quota safety
+
+      Whenever nobody holds the containers' lock, the containers' cells represent a tree of containers in which no usage
+      exceeds its quota, what each container gave away is exactly the sum of its children's quotas, and every child has an
+      existing parent ([container_valid]). *)
+  Theorem kernel_quota_safety l : traces ncpu code_layer code_agent code l ->
+    exists s, container_rep s (published init LOCK_CONTAINER l) /\ container_valid s /\
+      forall c x, s !! c = Some x -> 0 <= usage x <= quota x.
+  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word.
+    intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
+    assert (Hd : same_data X LOCK_CONTAINER (published init LOCK_CONTAINER l)
+      (published (ld_init (object_data X)) LOCK_CONTAINER x)).
+    { apply same_log_published; [|exact Hx].
+      apply (lo_init _ _ _ (kernel_layout_ok root_quota root_quota_word init init_containers init_other)). }
+    unfold same_data in Hd. simpl in Hd. destruct Hd as ([s] & _ & Hr & Hv).
+    exists s. split_and!; [exact Hr|exact Hv|]. intros c y. by apply usage_within_quota.
+  Qed.
+
+  (** * 4. Every kernel entry returns
+
+      In every infinite execution in which a CPU moves again and again (it does not, only while it waits for a lock that
+      others hold), it is again and again outside the kernel. *)
+  Theorem kernel_entry_returns ex schedule c : (c < ncpu)%nat ->
+    execution ncpu code_layer code_agent code ex schedule -> fair schedule c ->
+    forall i, exists j, (i <= j)%nat /\ exists s m, gagent (ex j) c = Idle s m.
+  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word.
+    intros Hc Hex Hfair i.
+    set (LO := kernel_layout_ok root_quota root_quota_word init init_containers init_other).
+    set (IM := kernel_implemented root_quota kernel_entry M code_present acquire_below release_below).
+    assert (Hr : forall i, reach ncpu code_layer code_agent code (ex i)).
+    { intros j. by eapply execution_reach. }
+    destruct (data_returns X kernel_entry M kernel_exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded LO
+      (kernel_disciplined root_quota) IM (kernel_initial_valid root_quota root_quota_word) (fun _ => ∅) client_start
+      (fun _ => ∅) (fun _ => ∅) start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck
+      (ex i) c (Hr i) Hc) as (l & e & Hl & He & Hrun).
+    destruct (run_inevitable ncpu code_layer code_agent _ c ex schedule (proj2 Hex)
+      (fun j => promise_reached X kernel_entry M kernel_exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded LO
+        (kernel_disciplined root_quota) IM (kernel_initial_valid root_quota root_quota_word) (fun _ => ∅) client_start
+        (fun _ => ∅) (fun _ => ∅) start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck
+        (ex j) (Hr j)) Hfair _ _ _ Hrun i e eq_refl Hl He) as (j & l' & e' & Hj & (s & m & a & x & Ht & _) & _).
+    exists j. split; [done|]. by exists s, m.
+  Qed.
+End kernel.
