@@ -1,8 +1,8 @@
 (** Lemma 5: one CPU, with the environment asked only before its primitives.
 
     In the partial machine whose only active CPU is [i] the environment may move before every step of [i]. In the
-    CPU-local machine private steps run without it; the events that the environment makes meanwhile wait (the paper's log
-    cache) and enter the log just before the next primitive. This loses nothing, as private steps do not look at the log.
+    CPU-local machine private steps run without it; the events that the environment makes meanwhile wait (the paper's
+    log cache) and enter the log just before the next primitive. This loses nothing: private steps do not look at the log.
 
     It is the machine that [calculus/Local.v] reasons about: [safe] says that it never goes wrong and keeps the promise
     [Gu]. So with Lemmas 3 and 4, CPUs that are each [safe] make a machine that never goes wrong. *)
@@ -64,9 +64,11 @@ Section cpu_local.
           destruct Hf as [Hg _]. split; [done|]. eapply cpu_local_next; [done|]. by eapply cpu_local_primitive.
     Qed.
 
-    (** CPU [i] on the CPU-local machine, [[P]]loc(i). What is seen is its log and the events that still wait. *)
+    (** CPU [i] on the CPU-local machine, [[P]]loc(i). What is seen is its log and the events that still wait; all keep the
+        promise. *)
     Definition loc : semantics (log L) :=
-      Semantics cpu_local_fine (fun l => exists s l0 e, cpu_local_reach (s, l0) /\ l = e ++ l0 /\ others L i e).
+      Semantics cpu_local_fine
+        (fun l => Gu l /\ exists s l0 e, cpu_local_reach (s, l0) /\ l = e ++ l0 /\ others L i e).
 
     Notation only := (fun c => c = i).
 
@@ -98,8 +100,8 @@ Section cpu_local.
         specialize (Hf _ _ Hx). unfold safe_step, goes_wrong in *. destruct (anext A i (gagent g i)); try done.
         destruct Hw as [Hsch Hw]. specialize (Hf (glog g)). rewrite Hw in Hf. apply Hf.
         exists e. split_and!; done.
-      - intros l [f Hr]. destruct (partial_cpu_local _ Hf Hi Hr) as [_ (l0 & e & Hx & He & Ho)]. simpl in *.
-        exists (f i), l0, e. done.
+      - intros l [f Hr]. destruct (partial_cpu_local _ Hf Hi Hr) as [HG (l0 & e & Hx & He & Ho)]. simpl in *.
+        split; [done|]. by exists (f i), l0, e.
     Qed.
   End one.
 
