@@ -137,7 +137,9 @@ fn questions(
     report.answers = coq::ask(copy, &names)?;
     report.asked = true;
     report.findings.extend(certified::hold(claims, &report.answers));
-    let mut generated = vec![(page::FILE, page::page(&report.theorems, &report.layers, &report.answers))];
+    let main = project.root().join(theorems::FILE);
+    let setting = if report.theorems.is_empty() { String::new() } else { theorems::setting(&tree::read(&main)?) };
+    let mut generated = vec![(page::FILE, page::page(&setting, &report.theorems, &report.layers, &report.answers))];
     if !report.theorems.is_empty() {
         generated.push((theorems::SCRIPT, theorems::script(&report.theorems)));
     }

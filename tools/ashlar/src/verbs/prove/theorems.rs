@@ -24,7 +24,9 @@ pub struct Theorem {
     /// Qualified.
     pub name: String,
     pub line: usize,
-    /// The comment before it.
+    /// The heading in the comment before it, if it has one; otherwise its name.
+    pub title: String,
+    /// The rest of that comment.
     pub english: String,
     /// From `Theorem` to the period.
     pub statement: String,
@@ -38,27 +40,66 @@ pub fn read(text: &str) -> (Vec<Theorem>, Vec<Finding>) {
     let mut findings = Vec::new();
     let mut find = |line: usize, text: String| findings.push(Finding::at("bad-main", FILE, Some(line), text));
     for (index, line) in plain.iter().enumerate() {
-        let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '\''));
+        let mut words = line.trim_start().split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '\''));
         if !words.next().is_some_and(|word| ["Theorem", "Corollary", "Lemma", "Proposition"].contains(&word)) {
             continue;
         }
         let name = words.next().unwrap_or_default();
         let end = plain[index..].iter().position(|line| line.trim_end().ends_with('.')).map_or(0, |length| length + 1);
-        let english = comment_before(&lines[..index]);
-        if english.is_empty() {
+        let comment = comment_before(&lines[..index]);
+        let (title, english) = match comment.strip_prefix("* ") {
+            Some(rest) => rest.split_once('\n').unwrap_or((rest, "")),
+            None => (name, comment.as_str()),
+        };
+        if english.trim().is_empty() {
             find(index + 1, format!("{name} is not preceded by what it says in English"));
         }
         theorems.push(Theorem {
             name: format!("Ashlar.Main.{name}"),
             line: index + 1,
-            english,
-            statement: lines[index..index + end].join("\n"),
+            title: title.trim().to_string(),
+            english: english.trim().to_string(),
+            statement: unindented(&lines[index..index + end]),
         });
     }
     if theorems.len() > MOST {
         find(theorems[MOST].line, format!("{} theorems; at most {MOST} are to be read", theorems.len()));
     }
     (theorems, findings)
+}
+
+/// What all theorems of the file speak about: the premises and notations before the first of them, with their comments.
+pub fn setting(text: &str) -> String {
+    let plain = without_comments(text);
+    let (lines, plain): (Vec<&str>, Vec<&str>) = (text.lines().collect(), plain.lines().collect());
+    let mut parts: Vec<String> = Vec::new();
+    let mut index = 0;
+    while index < plain.len() {
+        let first = plain[index].split_whitespace().next().unwrap_or_default();
+        if first == "Theorem" {
+            break;
+        }
+        let end = plain[index..].iter().position(|line| line.trim_end().ends_with('.')).map_or(1, |length| length + 1);
+        if ["Context", "Notation", "Definition"].contains(&first) {
+            let comment = lines[..index].iter().rposition(|line| line.trim_start().starts_with("(*"));
+            let open = |start: &usize| plain[*start..index].iter().all(|line| line.trim().is_empty());
+            let start = comment.filter(|start| open(start) && !lines[index - 1].trim().is_empty()).unwrap_or(index);
+            parts.push(unindented(&lines[start..index + end]));
+            index += end;
+        } else {
+            index += 1;
+        }
+    }
+    parts.join("\n")
+}
+
+/// Lines without the indentation of the first.
+fn unindented(lines: &[&str]) -> String {
+    let indent = lines.first().map_or(0, |line| line.len() - line.trim_start().len());
+    let cut = |line: &&str| {
+        line.get(indent..).filter(|_| line[..indent].trim().is_empty()).unwrap_or(line.trim_start()).to_string()
+    };
+    lines.iter().map(cut).collect::<Vec<_>>().join("\n")
 }
 
 /// The words of the comment that ends on the last of `lines`.
@@ -141,7 +182,7 @@ fn entries(committed: &str) -> BTreeMap<String, Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{hold, list, read, script, Answer};
+    use super::{hold, list, read, script, setting, Answer};
     use std::collections::BTreeMap;
 
     const MAIN: &str =
@@ -163,6 +204,19 @@ mod tests {
         assert_eq!(theorems[0].statement, "Theorem good : forall x,\n  x = x.");
         assert!(script(&theorems).ends_with("From Ashlar Require Main.\n\nPrint Assumptions Main.good.\n"));
         assert_eq!(read("\nTheorem bare : True.\n").1[0].line, Some(2));
+    }
+
+    #[test]
+    fn theorems_in_a_section_have_a_setting_and_a_heading() {
+        let text = "(** The idea. *)\nSection s.\n  (** Any x. *)\n  Context (x : nat)\n    (y : nat).\n\n  Local Lemma l : x = x.\n\
+                    \x20 Proof. easy. Qed.\n  Notation z := 1.\n  (** * 1. Refinement\n\n      All is\n      well. *)\n  Theorem t :\n    \
+                    x = x.\n  Proof. easy. Qed.\n  Context (late : nat).\nEnd s.\n";
+        let (theorems, findings) = read(text);
+        assert!(findings.is_empty());
+        assert_eq!((theorems.len(), theorems[0].title.as_str()), (1, "1. Refinement"));
+        assert_eq!(theorems[0].english, "All is\nwell.");
+        assert_eq!(theorems[0].statement, "Theorem t :\n  x = x.");
+        assert_eq!(setting(text), "(** Any x. *)\nContext (x : nat)\n  (y : nat).\nNotation z := 1.");
     }
 
     #[test]
