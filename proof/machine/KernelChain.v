@@ -96,8 +96,8 @@ Section kernel.
     forall g, multicore_reach ncpu HW K fairness memory programs g -> ~ data_race g.
   Proof using GUARDED FAIR START START_INIT INIT NLOCK.
     intros NW g Hr (c & c' & x & Hc & Hc' & Hne & Hw & Hx).
-    apply (multicore_race_free ncpu (H:=HW) K fairness memory programs O (atomic_ownership_ok init guarded sched GUARDED) FAIR
-      kernel_dealt NW g Hr).
+    apply (multicore_race_free ncpu (H:=HW) K fairness memory programs O
+      (atomic_ownership_ok init guarded sched GUARDED) FAIR kernel_dealt NW g Hr).
     exists c, c', x. split_and!; [done..| |]; apply about_to_foot; auto.
   Qed.
 End kernel.

@@ -79,7 +79,8 @@ Section simulation.
     intros Hr Hc Hw. destruct (multicore_agrees g Hr) as (s & Hs & Hg). apply (NW s c Hs Hc).
     destruct (agrees_current g s c Hg Hc) as (rest & Hm & Hd & Hcur).
     pose proof (anext_more A S c (gagent s c) rest Hd) as Hmore. rewrite <- Hcur in Hmore.
-    unfold multicore_wrong, goes_wrong in *. destruct (anext A c (gagent s c)) as [| |t'|p] eqn:Ht; [| |destruct Hmore as [Hmore _]|].
+    unfold multicore_wrong, goes_wrong in *.
+    destruct (anext A c (gagent s c)) as [| |t'|p] eqn:Ht; [| |destruct Hmore as [Hmore _]|].
     - by rewrite Hmore in Hw.
     - done.
     - by rewrite Hmore in Hw.
@@ -107,7 +108,8 @@ Section simulation.
     (forall i, multicore_step ncpu H S fairness (schedule i) (ex i) (ex (Datatypes.S i))) ->
     exists ex', execution ncpu L A P ex' schedule /\ forall i, agrees (ex i) (ex' i).
   Proof using OK FAIR DEALT NW.
-    intros H0 Hst. set (ex' := fix ex' i := match i with 0%nat => State [] P | Datatypes.S i => advance (schedule i) (ex' i) end).
+    intros H0 Hst.
+    set (ex' := fix ex' i := match i with 0%nat => State [] P | Datatypes.S i => advance (schedule i) (ex' i) end).
     assert (Hall : forall i, reach ncpu L A P (ex' i) /\ agrees (ex i) (ex' i) /\
       cpu_step ncpu L A (schedule i) (ex' i) (ex' (Datatypes.S i))).
     { induction i as [|i (Hr & Hg & Hc)].
@@ -139,7 +141,8 @@ Section lemma2.
     intros NW. simpl in NW. split.
     - intros E h c Hr%scheduled_sound Hc. by eapply multicore_never_wrong.
     - intros l (E & h & Hr & <-). rewrite (scheduled_marks _ _ _ _ _ _ _ _ Hr).
-      apply scheduled_sound in Hr. destruct (multicore_agrees ncpu S fairness m0 P O OK FAIR DEALT NW _ Hr) as ([l f] & Hs & Hg).
+      apply scheduled_sound in Hr.
+      destruct (multicore_agrees ncpu S fairness m0 P O OK FAIR DEALT NW _ Hr) as ([l f] & Hs & Hg).
       exists l. split; [by exists f|]. symmetry. apply (agrees_log _ _ _ _ _ Hg).
   Qed.
 End lemma2.

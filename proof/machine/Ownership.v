@@ -36,7 +36,8 @@ Section exchange.
       exchange e l m m'
   | exchange_push k d : m = d ∪ m' -> d ##ₘ m' ->
       (forall k', ofree O k' (e :: l) ->
-        k' = k /\ opublished O k' (e :: l) = d \/ k' <> k /\ ofree O k' l /\ opublished O k' (e :: l) = opublished O k' l) ->
+        k' = k /\ opublished O k' (e :: l) = d \/
+        k' <> k /\ ofree O k' l /\ opublished O k' (e :: l) = opublished O k' l) ->
       exchange e l m m'.
 
   Record ownership_ok : Prop := {
@@ -89,7 +90,8 @@ Section local_copies.
   Lemma sub_rest (x d rest : mem) : x ⊆ d ∪ rest -> x ##ₘ d -> d ##ₘ rest -> x ⊆ rest.
   Proof.
     intros Hx Hd Hr. apply map_subseteq_spec. intros i v Hi. pose proof (lookup_weaken _ _ _ _ Hi Hx) as Hv.
-    apply lookup_union_Some in Hv as [Hv|Hv]; [|done|done]. by pose proof (map_disjoint_Some_l _ _ _ _ Hd Hi) as Hn; simplify_eq.
+    apply lookup_union_Some in Hv as [Hv|Hv]; [|done|done].
+    pose proof (map_disjoint_Some_l _ _ _ _ Hd Hi) as Hn. by simplify_eq.
   Qed.
   Lemma disjoint_dom (x d d' : mem) : dom d' =@{gset cell} dom d -> d ##ₘ x -> d' ##ₘ x.
   Proof.

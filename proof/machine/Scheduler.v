@@ -107,7 +107,9 @@ Section scheduler.
   Proof. intros (turn & n & Hf)%reach_follows. destruct (follows_scheduled _ _ _ Hf) as (h & ? & ? & _). eauto. Qed.
 
   Theorem scheduled_sound E h : scheduled_reach E h -> multicore_reach ncpu H S fairness m0 P (smachine h).
-  Proof. induction 1 as [|h h' Hr IH Hst]; [constructor|]. destruct Hst as [c l g g' Hs]. by eapply multicore_reach_step. Qed.
+  Proof.
+    induction 1 as [|h h' Hr IH Hst]; [constructor|]. destruct Hst as [c l g g' Hs]. by eapply multicore_reach_step.
+  Qed.
 
   (** Lemma 1 of the paper (correctness of the hardware scheduler model): for all P, [[P]]x86mc refines [[P]]hs. *)
   Theorem lemma1_hardware_scheduler : refines (x86mc ncpu H S fairness m0 P) hs.

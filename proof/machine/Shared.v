@@ -157,4 +157,5 @@ Section multicore.
     destruct (execute c g) as [g1|] eqn:He; [|done]. eapply multicore_reach_step; [done|]. by eapply execute_step.
   Qed.
 End multicore.
-Arguments Multicore {_ _ _}. Arguments mmem {_ _ _}. Arguments mcells {_ _ _}. Arguments mlog {_ _ _}. Arguments magent {_ _ _}.
+Arguments Multicore {_ _ _}. Arguments mmem {_ _ _}. Arguments mcells {_ _ _}.
+Arguments mlog {_ _ _}. Arguments magent {_ _ _}.

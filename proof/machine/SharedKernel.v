@@ -72,7 +72,8 @@ Section code.
       { intros _ [Hx|Hx]; [|by apply elem_of_nil in Hx]. in_app; [by eapply evals_reads_owned|by apply elem_of_nil in Hx]. }
       destruct (B cpu function args m) as [[[v m']|]|] eqn:Eb; [|done|].
       + intros _ [Hx|Hx]; [in_app; [by eapply evals_reads_owned|]|]; (eapply builtin_owned; [exact Eb|auto]).
-      + destruct (builtin_untouched _ _ _ _ _ Eb) as [-> ->]. intros _ [Hx|Hx]; [in_app; [by eapply evals_reads_owned|]|]; by apply elem_of_nil in Hx.
+      + destruct (builtin_untouched _ _ _ _ _ Eb) as [-> ->]. intros _ [Hx|Hx];
+          [in_app; [by eapply evals_reads_owned|]|]; by apply elem_of_nil in Hx.
   Qed.
 
   (** A CPU outside the kernel touches no cells of the kernel's. *)
