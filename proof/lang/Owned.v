@@ -152,6 +152,43 @@ Arguments wrap : simpl never.
 Lemma own_eq (d d' : mem) : (forall x : cell, d !! x = d' !! x) -> d = d'.
 Proof. apply map_eq. Qed.
 
+(** ** Evaluation, a rule for each form of expression: nothing here computes with maps *)
+Section evaluation.
+  Context (r : locals) (d : mem).
+  Lemma eval_const z : eval (Const z) r d = Some z.
+  Proof. done. Qed.
+  Lemma eval_var x v : nth_error r x = Some v -> eval (Var x) r d = Some v.
+  Proof. intros H. simpl. revert x H. induction r as [|u l IH]; intros [|x] H; [done..|by apply IH]. Qed.
+  Lemma eval_load o i f j iv jv v : eval i r d = Some iv -> eval j r d = Some jv ->
+    d !! ((o, iv, f, jv) : cell) = Some v -> eval (Load o i f j) r d = Some v.
+  Proof. intros Hi Hj Hv. cbn [eval]. by rewrite Hi, Hj. Qed.
+  Lemma eval_bin w o a b x y v : eval a r d = Some x -> eval b r d = Some y -> binary w o x y = Some v ->
+    eval (Bin w o a b) r d = Some v.
+  Proof. intros Ha Hb Hv. cbn [eval]. by rewrite Ha, Hb. Qed.
+  Lemma eval_not w e v : eval e r d = Some v -> eval (Not w e) r d = Some (2 ^ bits w - 1 - v).
+  Proof. intros H. cbn [eval]. by rewrite H. Qed.
+  Lemma eval_neg w e v : eval e r d = Some v -> eval (Neg w e) r d = Some (wrap w (- v)).
+  Proof. intros H. cbn [eval]. by rewrite H. Qed.
+  Lemma eval_cast w e v : eval e r d = Some v -> eval (Cast w e) r d = Some (wrap w v).
+  Proof. intros H. cbn [eval]. by rewrite H. Qed.
+  Lemma evals_nil : evals [] r d = Some [].
+  Proof. done. Qed.
+  Lemma evals_cons e es v vs : eval e r d = Some v -> evals es r d = Some vs -> evals (e :: es) r d = Some (v :: vs).
+  Proof. intros He Hes. cbn [evals]. by rewrite He, Hes. Qed.
+  Lemma test_cmp c a b x y : eval a r d = Some x -> eval b r d = Some y -> test (Cmp c a b) r d = Some (compare c x y).
+  Proof. intros Ha Hb. cbn [test]. by rewrite Ha, Hb. Qed.
+  Lemma test_nonzero e v : eval e r d = Some v -> test (NonZero e) r d = Some (negb (v =? 0)).
+  Proof. intros H. cbn [test]. by rewrite H. Qed.
+  Lemma test_not c b : test c r d = Some b -> test (CNot c) r d = Some (negb b).
+  Proof. intros H. cbn [test]. by rewrite H. Qed.
+  Lemma test_and a b x y : test a r d = Some x -> test b r d = Some y -> test (CAnd a b) r d = Some (x && y).
+  Proof. intros Ha Hb. cbn [test]. rewrite Ha. by destruct x. Qed.
+  Lemma test_or a b x y : test a r d = Some x -> test b r d = Some y -> test (COr a b) r d = Some (x || y).
+  Proof. intros Ha Hb. cbn [test]. rewrite Ha. by destruct x. Qed.
+  Lemma owned_some (x : cell) v : d !! x = Some v -> is_Some (d !! x).
+  Proof. intros ->. by eexists. Qed.
+End evaluation.
+
 (** [look]: simplifies reads of cells below stores, using the disequalities and the values in the context. *)
 Ltac look :=
   repeat first
@@ -159,21 +196,44 @@ Ltac look :=
     | rewrite own_lookup_ne by congruence
     | match goal with H : ?d !! ?x = Some _ |- context [?d !! ?x] => rewrite H end ].
 
-(** [evaluate]: closes [eval e r d = Some ?v] and its like for conditions and arguments. *)
-Ltac evaluate := cbn; look; cbn; look; reflexivity.
+(** [evaluate]: an expression, a condition or arguments. Shifts need [0 <= count < width] among the hypotheses. *)
+Ltac evaluate :=
+  lazymatch goal with
+  | |- eval (Const _) _ _ = _ => apply eval_const
+  | |- eval (Var _) _ _ = _ => apply eval_var; cbn [nth_error]; reflexivity
+  | |- eval (Load _ _ _ _) _ _ = _ => eapply eval_load; [evaluate|evaluate|look; reflexivity]
+  | |- eval (Bin _ _ _ _) _ _ = _ =>
+      eapply eval_bin; [evaluate|evaluate|cbn [binary]; try rewrite (proj2 (Z.ltb_lt _ _)) by (cbn [bits]; lia); reflexivity]
+  | |- eval (Not _ _) _ _ = _ => eapply eval_not; evaluate
+  | |- eval (Neg _ _) _ _ = _ => eapply eval_neg; evaluate
+  | |- eval (Cast _ _) _ _ = _ => eapply eval_cast; evaluate
+  | |- evals [] _ _ = _ => apply evals_nil
+  | |- evals (_ :: _) _ _ = _ => eapply evals_cons; [evaluate|evaluate]
+  | |- test (Cmp _ _ _) _ _ = _ => eapply test_cmp; [evaluate|evaluate]
+  | |- test (NonZero _) _ _ = _ => eapply test_nonzero; evaluate
+  | |- test (CNot _) _ _ = _ => eapply test_not; evaluate
+  | |- test (CAnd _ _) _ _ = _ => eapply test_and; [evaluate|evaluate]
+  | |- test (COr _ _) _ _ = _ => eapply test_or; [evaluate|evaluate]
+  end.
 
 (** [locals_simpl]: the list of locals, written out. *)
-Ltac locals_simpl := cbn [app replicate insert list_insert set_result fn_params fn_locals fn_body].
+Ltac locals_simpl :=
+  cbn [app replicate fn_params fn_locals fn_body set_result];
+  repeat match goal with
+         | |- context [@insert nat Z (list Z) _ ?x ?v ?l] =>
+             let l' := eval cbn [insert list_insert] in (@insert nat Z (list Z) list_insert x v l) in
+             change (@insert nat Z (list Z) _ x v l) with l'
+         end.
 
-(** One statement. Conditions and calls are left to the proof. *)
+(** One statement. Loops and calls are left to the proof; a condition stays as the comparison that it is. *)
 Ltac step :=
   lazymatch goal with
   | |- owned _ _ _ (Seq _ _) _ _ _ _ _ => apply owned_seq
   | |- owned _ _ _ Skip _ _ _ _ _ => apply owned_skip
   | |- owned _ _ _ (Assign _ _) _ _ _ _ _ => eapply owned_assign; [evaluate|]
   | |- owned _ _ _ (Store _ _ _ _ _) _ _ _ _ _ =>
-      eapply owned_store; [evaluate|evaluate|evaluate|look; eauto|]
-  | |- owned _ _ _ (If _ _ _) _ _ _ _ _ => eapply owned_if; [evaluate|]
+      eapply owned_store; [evaluate|evaluate|evaluate|look; first [by eexists|done|idtac]|]
+  | |- owned _ _ _ (If _ _ _) _ _ _ _ _ => eapply owned_if; [evaluate|cbn [compare negb andb orb]]
   | |- owned _ _ _ (Return _) _ _ _ _ _ => eapply owned_return; [evaluate|]
   | |- owned _ _ _ Break _ _ _ _ _ => apply owned_break
   end; locals_simpl.

@@ -5,6 +5,11 @@
 From Ashlar Require Export layers.queue.Links.
 
 (** ** The invariant, point by point *)
+Lemma queue_holding_list s t q l : queue_holding s t = Some (q, l) -> queue_lists s !! q = Some l /\ t ∈ l.
+Proof.
+  unfold queue_holding. intros [Hin Ht]%find_some. apply bool_decide_eq_true in Ht.
+  split; [by apply elem_of_map_to_list, elem_of_list_In|done].
+Qed.
 Lemma queue_valid_intro s :
   (forall q l, queue_lists s !! q = Some l -> 0 <= q < NUM_QUEUE) ->
   (forall q l, queue_lists s !! q = Some l -> NoDup l) ->
