@@ -56,7 +56,7 @@ impl Report {
 
     /// A row a layer, and with `-v` one a function.
     fn table(&self) -> Table {
-        let mut table = Table::new(["layer", "functions", "certified", "rest on"]);
+        let mut table = Table::new(["layer", "functions", "certified", "axioms"]);
         for layer in self.layers.iter().filter(|layer| !layer.functions.is_empty()) {
             let rests: BTreeSet<&str> = layer
                 .functions
@@ -70,7 +70,7 @@ impl Report {
                 layer.certified().to_string(),
                 match (layer.certified(), rests.len()) {
                     (0, _) => "-".to_string(),
-                    (_, 0) => "nothing".to_string(),
+                    (_, 0) => "none".to_string(),
                     _ => rests.into_iter().collect::<Vec<_>>().join(", "),
                 },
             ]);
@@ -95,7 +95,7 @@ impl Report {
     fn summary(&self, output: &Output) {
         for theorem in &self.theorems {
             let rests: Vec<&str> = self.assumptions(&theorem.name).collect();
-            let rests = if rests.is_empty() { "nothing".to_string() } else { rests.join(", ") };
+            let rests = if rests.is_empty() { "no axiom".to_string() } else { rests.join(", ") };
             output.human(&format!("{}  rests on {rests}", theorem.name));
         }
         if !self.unlisted.is_empty() {

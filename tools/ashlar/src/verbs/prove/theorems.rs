@@ -152,7 +152,7 @@ pub fn hold(theorems: &[Theorem], answers: &BTreeMap<String, Answer>, committed:
         match committed.get(&theorem.name) {
             None => find(format!("{} is not listed; `ashlar prove --write` lists it", theorem.name)),
             Some(listed) if *listed != answer.assumptions => {
-                let shown = |names: &[String]| if names.is_empty() { "nothing".into() } else { names.join(", ") };
+                let shown = |names: &[String]| if names.is_empty() { "no axiom".into() } else { names.join(", ") };
                 find(format!("{} rests on {}, not on {}", theorem.name, shown(&answer.assumptions), shown(listed)));
             }
             Some(_) => {}
@@ -233,7 +233,7 @@ mod tests {
         assert!(closed.contains("\nAshlar.Main.good\n    Closed under the global context\n"));
         assert!(hold(&theorems, &answers(&[]), &closed).is_empty());
         let found = hold(&theorems, &answers(&["foo"]), &closed);
-        assert_eq!(found[0].message, "Ashlar.Main.good rests on foo, not on nothing");
+        assert_eq!(found[0].message, "Ashlar.Main.good rests on foo, not on no axiom");
         assert!(hold(&theorems, &answers(&["foo"]), &list(&theorems, &answers(&["foo"]))).is_empty());
         assert_eq!(hold(&theorems, &answers(&[]), "").len(), 1);
         assert_eq!(hold(&theorems, &BTreeMap::new(), &closed).len(), 1);
