@@ -44,6 +44,13 @@ Ltac decide_test :=
   end.
 Ltac run := repeat (first [step | decide_test]).
 
+(** The state is represented by what the stores have left. *)
+Ltac settle :=
+  split; [done|];
+  match goal with
+  | H : queue_rep ?s ?E |- queue_rep ?s ?D => replace D with E; [exact H|]; same_stores
+  end.
+
 Section proof.
   Context (kernel_entry : Z -> Z) (M : module) (cpu : nat).
   Context (HM : forall f fd, queue_module f = Some fd -> M f = Some fd).
@@ -110,5 +117,60 @@ Section proof.
       cells. run. split; [done|].
       match type of Hr' with queue_rep _ ?E => match goal with |- queue_rep _ ?D => replace D with E; [done|] end end.
       same_stores.
+  Qed.
+
+  Theorem queue_enqueue_head_triple s d q t v s' : queue_rep s d -> queue_enqueue_head s q t = Some (v, s') ->
+    triple "queue_enqueue_head" [q; t] d (fun w d' => w = v /\ queue_rep s' d').
+  Proof using HM.
+    intros Hr (-> & l & Hl & Hp)%queue_enqueue_head_puts. pose proof (link_rep _ _ _ _ _ _ _ Hr Hp) as Hr'.
+    pose proof (read_first _ _ Hr q l Hl) as Hf. pose proof (read_last _ _ Hr q l Hl) as Hla.
+    destruct Hp as (_ & Ht & _). pose proof (read_free _ _ Hr t Ht) as (N1 & N2 & N3).
+    enter queue_enqueue_head_code. destruct l as [|u l].
+    - cells. simpl in Hf, Hla, Hr'. run. settle.
+    - assert (u ∈ u :: l) as Hu by by left.
+      pose proof (other_not_none _ _ _ _ _ Hr Hl Hu) as Hun. pose proof (other_not_free _ _ _ _ _ _ Hr Hl Hu Ht) as Hut.
+      pose proof (read_node _ _ Hr q [] u l Hl) as (U1 & U2 & U3).
+      cells. simpl in Hf, Hr'. run. settle.
+  Qed.
+
+  Theorem queue_insert_before_triple s d q t b v s' : queue_rep s d -> queue_insert_before s q t b = Some (v, s') ->
+    triple "queue_insert_before" [q; t; b] d (fun w d' => w = v /\ queue_rep s' d').
+  Proof using HM.
+    intros Hr (-> & l1 & l2 & Hl & Hp)%queue_insert_before_puts. pose proof (link_rep _ _ _ _ _ _ _ Hr Hp) as Hr'.
+    pose proof (read_first _ _ Hr q _ Hl) as Hf. destruct Hp as (_ & Ht & _).
+    pose proof (read_free _ _ Hr t Ht) as (N1 & N2 & N3).
+    pose proof (read_node _ _ Hr q l1 b l2 Hl) as (B1 & B2 & B3).
+    assert (b ∈ l1 ++ b :: l2) as Hb by (apply elem_of_app; right; by left).
+    pose proof (other_not_free _ _ _ _ _ _ Hr Hl Hb Ht) as Hbt.
+    enter queue_insert_before_code. destruct (list_snoc_cases l1) as [->|(l0 & u & ->)].
+    - cells. simpl in Hf, B2, Hr'. run. settle.
+    - assert (u ∈ (l0 ++ [u]) ++ b :: l2) as Hu by (rewrite !elem_of_app; left; right; by left).
+      pose proof (other_not_none _ _ _ _ _ Hr Hl Hu) as Hun. pose proof (other_not_free _ _ _ _ _ _ Hr Hl Hu Ht) as Hut.
+      assert (u <> b) as Hub.
+      { intros ->. destruct Hr as [Hv _]. pose proof (queue_valid_nodup s Hv _ _ Hl) as (_ & Hd & _)%NoDup_app.
+        apply (Hd b); [apply elem_of_app; right; by left|by left]. }
+      assert (queue_lists s !! q = Some (l0 ++ u :: b :: l2)) as Hl' by (by rewrite <- (assoc_L (++)) in Hl).
+      pose proof (read_node _ _ Hr q l0 u (b :: l2) Hl') as (U1 & U2 & U3).
+      unfold link, set_halves in Hr'. rewrite left_cell_snoc, last_or_snoc in Hr'. rewrite last_or_snoc in B2.
+      cells. simpl in Hr', U3. run. settle.
+  Qed.
+
+  (** ** Taking out *)
+  Theorem queue_dequeue_triple s d q v s' : queue_rep s d -> queue_dequeue s q = Some (v, s') ->
+    triple "queue_dequeue" [q] d (fun w d' => w = v /\ queue_rep s' d').
+  Proof using HM.
+    intros Hr [(Hl & -> & ->)|(l & Hl & Hp)]%queue_dequeue_takes.
+    - pose proof (read_first _ _ Hr q _ Hl) as Hf. enter queue_dequeue_code. cells. simpl in Hf. run. done.
+    - pose proof (unlink_rep _ _ _ _ _ _ _ Hr Hp) as Hr'. pose proof (read_first _ _ Hr q _ Hl) as Hf.
+      pose proof (read_last _ _ Hr q _ Hl) as Hla. pose proof (read_node _ _ Hr q [] v l Hl) as (V1 & V2 & V3).
+      assert (v ∈ v :: l) as Hv by by left. pose proof (other_not_none _ _ _ _ _ Hr Hl Hv) as Hvn.
+      enter queue_dequeue_code. destruct l as [|u l].
+      + cells. simpl in Hf, Hla, V2, V3, Hr'. run. settle.
+      + assert (u ∈ v :: u :: l) as Hu by (right; by left). pose proof (other_not_none _ _ _ _ _ Hr Hl Hu) as Hun.
+        assert (u <> v) as Huv.
+        { intros ->. destruct Hr as [Hval _]. pose proof (queue_valid_nodup s Hval _ _ Hl) as [H _]%NoDup_cons.
+          apply H. by left. }
+        pose proof (read_node _ _ Hr q [v] u l Hl) as (U1 & U2 & U3).
+        cells. simpl in Hf, V2, V3, Hr'. run. settle.
   Qed.
 End proof.
