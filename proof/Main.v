@@ -2,7 +2,7 @@
 
     They are about the C of the certified layers, as generated from the files that the kernel is built from, running for
     any client on any number of CPUs. A client is whatever calls kernel functions: programs, guests, the layers above. *)
-From Ashlar Require Import layers.Stack.
+From Ashlar Require Import layers.Stack layers.spinlock.Spec machine.KernelChain.
 
 Section kernel.
   (** Any client, [ncpu] CPUs, each starting the client in its own state; the entries of the kernel's half of page maps; the
@@ -131,5 +131,82 @@ Section kernel.
         (fun _ => ∅) (fun _ => ∅) start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck
         (ex j) (Hr j)) Hfair _ _ _ Hrun i e eq_refl Hl He) as (j & l' & e' & Hj & (s & m & a & x & Ht & _) & _).
     exists j. split; [done|]. by exists s, m.
+  Qed.
+
+  (** ** With the code of a lock algorithm linked in, on atomic cells and on shared memory
+
+      [Mlock]: any module proved to implement the locks. The hardware is fair as far as its scheduler assumption says. *)
+  Context (patience : nat) (Mlock : module) (engaged : nat -> atomic_log -> Prop).
+  Context (locks_proved : implements_locks kernel_entry ncpu kernel_budget patience NUM_LOCK init kernel_guarded Mlock engaged).
+  Context (names_apart : upper_module (reserved Mlock) M).
+  Notation atomics := (atomics_layer patience init kernel_guarded engaged).
+  Notation locks_seen := (lock_views kernel_budget patience NUM_LOCK init kernel_guarded engaged).
+  Notation linked_agent := (system C (c_engine (arch_builtins kernel_entry) (module_union M Mlock) kernel_exported)).
+  Definition linked (c : nat) : ast linked_agent := Idle (client_start c) ∅.
+
+  (** * 5. Refinement down to atomic operations
+
+      The kernel with the lock's code, on atomic cells and owned memory, never does anything undefined (in particular, no
+      CPU ever takes cells that another owns), and what it does is allowed by the specification. *)
+  Theorem kernel_on_atomics_refines_specification :
+    never_wrong ncpu atomics linked_agent linked /\
+    forall l, traces ncpu atomics linked_agent linked l ->
+      exists x, same_log X (locks_seen l) x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
+  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word
+    locks_proved names_apart.
+    destruct kernel_refines_specification as [Hnw Ht].
+    destruct (locks_refine kernel_entry ncpu kernel_budget patience NUM_LOCK init kernel_guarded Mlock engaged locks_proved
+      C kernel_exported M names_apart client_start (fun _ => ∅) Hnw) as [Hnw0 Ht0].
+    split; [exact Hnw0|]. intros l Hl. exact (Ht _ (Ht0 l Hl)).
+  Qed.
+
+  (** What the hardware's scheduler does, as far as shared memory shows it, is as patient as the locks need. *)
+  Context (fairness : nat -> atomic_log -> Prop).
+  Notation kernel_patient := (patient patience engaged).
+  Context (hardware_patient : forall c l,
+    fairness c (erase (atomic_ownership init kernel_guarded kernel_patient) l) -> kernel_patient c l).
+  Notation linked_code := (module_union M Mlock).
+
+  Local Lemma guarded_part k m : kernel_guarded k m ⊆ m.
+  Proof using.
+    unfold kernel_guarded. destruct (k =? LOCK_CONTAINER); [apply map_filter_subseteq|apply map_empty_subseteq].
+  Qed.
+  Local Lemma init_apart k k' : k <> k' -> init k ##ₘ init k'.
+  Proof using init_other.
+    intros Hne. destruct (decide (k = LOCK_CONTAINER)) as [->|Hk].
+    - rewrite (init_other k') by congruence. apply map_disjoint_empty_r.
+    - rewrite (init_other k) by done. apply map_disjoint_empty_l.
+  Qed.
+  Local Lemma init_in_range k : ~ (0 <= k < Z.of_nat 7) -> init k = ∅.
+  Proof using init_other. intros Hk. apply init_other. unfold LOCK_CONTAINER. lia. Qed.
+
+  (** * 6. Refinement down to shared memory
+
+      The same for all CPUs on one shared memory, any step of one between any two of another: what clients show there, in
+      order, is what the machine of the theorem above can show. *)
+  Theorem kernel_on_shared_memory_refines_atomics :
+    refines (kernel_multicore kernel_entry linked_code kernel_exported C ncpu init fairness client_start (fun _ => ∅) 7)
+      (kernel_ownership kernel_entry linked_code kernel_exported C ncpu init kernel_guarded kernel_patient client_start
+        (fun _ => ∅)).
+  Proof using init_other hardware_patient.
+    apply kernel_multicore_refines_ownership; [exact guarded_part|exact hardware_patient| | |exact init_apart|exact init_in_range].
+    - intros c c' _. apply map_disjoint_empty_l.
+    - intros c k. apply map_disjoint_empty_l.
+  Qed.
+
+  (** * 7. Freedom from data races
+
+      On shared memory, two CPUs are never about to access the same cell, one of them to write it. *)
+  Theorem kernel_data_race_freedom g :
+    multicore_reach ncpu atomic_hardware (shared_kernel kernel_entry linked_code kernel_exported C) fairness
+      (memory ncpu init (fun _ => ∅) 7) (programs kernel_entry linked_code kernel_exported C client_start (fun _ => ∅)) g ->
+    ~ data_race kernel_entry linked_code kernel_exported C ncpu g.
+  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word
+    locks_proved names_apart hardware_patient.
+    apply (kernel_race_free kernel_entry linked_code kernel_exported C ncpu init kernel_guarded kernel_patient fairness
+      guarded_part hardware_patient client_start (fun _ => ∅) 7); [| |exact init_apart|exact init_in_range|].
+    - intros c c' _. apply map_disjoint_empty_l.
+    - intros c k. apply map_disjoint_empty_l.
+    - exact (proj1 kernel_on_atomics_refines_specification).
   Qed.
 End kernel.
