@@ -53,7 +53,8 @@ Qed.
 (** [w & ~(1ul << b)] *)
 Lemma complement_test n v i : 0 <= v < 2 ^ n -> 0 <= i < n -> Z.testbit (2 ^ n - 1 - v) i = negb (Z.testbit v i).
 Proof.
-  intros Hv Hi. rewrite <- (Z.lnot_spec v i) by lia. replace (2 ^ n - 1 - v) with (Z.lnot v + 1 * 2 ^ n) by (unfold Z.lnot; lia).
+  intros Hv Hi. rewrite <- (Z.lnot_spec v i) by lia.
+  replace (2 ^ n - 1 - v) with (Z.lnot v + 1 * 2 ^ n) by (unfold Z.lnot; lia).
   rewrite <- (Z.mod_pow2_bits_low _ n) by lia. rewrite Z.mod_add by lia. by rewrite Z.mod_pow2_bits_low by lia.
 Qed.
 Lemma and_complement n w b : 0 <= w < 2 ^ n -> 0 <= b < n -> Z.land w (2 ^ n - 1 - 2 ^ b) = Z.ldiff w (2 ^ b).

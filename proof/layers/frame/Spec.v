@@ -91,7 +91,7 @@ Definition map_object (n : Z) : string :=
 Definition map_cell (n i : Z) : cell := (map_object n, i, ""%string, 0).
 Definition map_words (n : Z) : Z := if n =? 0 then 16384 else if n =? 1 then 256 else if n =? 2 then 4 else 1.
 
-Definition frame_cells (x : cell) : Prop :=
+Definition frame_table_cells (x : cell) : Prop :=
   (exists f, 0 <= f < NUM_FRAME /\ (x = owner_cell f \/ x = kind_cell f)) \/ x = free_cell \/
   (exists n i, 0 <= n < 4 /\ 0 <= i < map_words n /\ x = map_cell n i).
 
@@ -104,7 +104,7 @@ Definition summarises (l : gset Z) (n i w : Z) : Prop :=
 Definition frame_rep (s : frames) (d : mem) : Prop :=
   set_Forall (fun f => frame_id f = true /\ owners s !! f = None) (free s) /\
   map_Forall (fun f mask => frame_id f = true /\ mask <> 0) (owners s) /\
-  (forall x, is_Some (d !! x) <-> frame_cells x) /\
+  (forall x, is_Some (d !! x) <-> frame_table_cells x) /\
   (forall f, 0 <= f < NUM_FRAME ->
      d !! owner_cell f = Some (owners_of s f) /\ d !! kind_cell f = Some (kind_of s f)) /\
   d !! free_cell = Some (Z.of_nat (size (free s))) /\
