@@ -2,7 +2,7 @@
 
     They are about the C of the certified layers, as generated from the files that the kernel is built from, running for
     any client on any number of CPUs. A client is whatever calls kernel functions: programs, guests, the layers above. *)
-From Ashlar Require Import layers.Stack layers.spinlock.Spec machine.KernelChain.
+From Ashlar Require Import layers.Stack layers.container.ProofTotal layers.spinlock.Spec machine.KernelChain.
 
 Section kernel.
   (** Any client, [ncpu] CPUs, each starting the client in its own state; the entries of the kernel's half of page maps; the
@@ -93,11 +93,12 @@ Section kernel.
   (** * 3. Quota safety
 
       Whenever nobody holds the containers' lock, the containers' cells represent a tree of containers in which no usage
-      exceeds its quota, what each container gave away is exactly the sum of its children's quotas, and every child has an
-      existing parent ([container_valid]). *)
+      exceeds its quota, what each container gave away is exactly the sum of its children's quotas, every child has an
+      existing parent ([container_valid]), and all containers together use no more than the root may. *)
   Theorem kernel_quota_safety l : traces ncpu code_layer code_agent code l ->
     exists s, container_rep s (published init LOCK_CONTAINER l) /\ container_valid s /\
-      forall c x, s !! c = Some x -> 0 <= usage x <= quota x.
+      (forall c x, s !! c = Some x -> 0 <= usage x <= quota x) /\
+      (forall x, s !! ROOT = Some x -> container_sum own s <= quota x).
   Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word.
     intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
     assert (Hd : same_data X LOCK_CONTAINER (published init LOCK_CONTAINER l)
@@ -105,7 +106,8 @@ Section kernel.
     { apply same_log_published; [|exact Hx].
       apply (lo_init _ _ _ (kernel_layout_ok root_quota root_quota_word init init_containers init_other)). }
     unfold same_data in Hd. simpl in Hd. destruct Hd as ([s] & _ & Hr & Hv).
-    exists s. split_and!; [exact Hr|exact Hv|]. intros c y. by apply usage_within_quota.
+    exists s. split; [exact Hr|]. split; [exact Hv|]. split; [intros c y; by apply usage_within_quota|].
+    intros y Hy. destruct (total_within_root s y Hv Hy). lia.
   Qed.
 
   (** * 4. Every kernel entry returns
