@@ -6,7 +6,8 @@ From Ashlar Require Main.
 Print Assumptions Main.kernel_refines_specification.
 Print Assumptions Main.kernel_mutual_exclusion.
 Print Assumptions Main.kernel_quota_safety.
-Print Assumptions Main.kernel_entry_returns.
+Print Assumptions Main.kernel_no_deadlock.
 Print Assumptions Main.kernel_on_atomics_refines_specification.
+Print Assumptions Main.kernel_starvation_freedom.
 Print Assumptions Main.kernel_on_shared_memory_refines_atomics.
 Print Assumptions Main.kernel_data_race_freedom.

@@ -2,7 +2,7 @@
 
     They are about the C of the certified layers, as generated from the files that the kernel is built from, running for
     any client on any number of CPUs. A client is whatever calls kernel functions: programs, guests, the layers above. *)
-From Ashlar Require Import layers.Stack layers.container.ProofTotal layers.spinlock.Spec machine.KernelChain.
+From Ashlar Require Import layers.Stack layers.container.ProofTotal layers.spinlock.Spec calculus.LinkReturns calculus.Deadlock machine.KernelChain.
 
 Section kernel.
   (** Any client, [ncpu] CPUs, each starting the client in its own state; the entries of the kernel's half of page maps; the
@@ -110,29 +110,31 @@ Section kernel.
     intros y Hy. destruct (total_within_root s y Hv Hy). lia.
   Qed.
 
-  (** * 4. Every kernel entry returns
-
-      In every infinite execution in which a CPU moves again and again (it does not, only while it waits for a lock that
-      others hold), it is again and again outside the kernel. *)
-  Theorem kernel_entry_returns ex schedule c : (c < ncpu)%nat ->
-    execution ncpu code_layer code_agent code ex schedule -> fair schedule c ->
-    forall i, exists j, (i <= j)%nat /\ exists s m, gagent (ex j) c = Idle s m.
+  Local Lemma finished_free g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
+    anext code_agent c (gagent g c) = ADone -> (held c (glog g)).1 = [].
   Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word.
-    intros Hc Hex Hfair i.
-    set (LO := kernel_layout_ok root_quota root_quota_word init init_containers init_other).
-    set (IM := kernel_implemented root_quota kernel_entry M code_present acquire_below release_below).
-    assert (Hr : forall i, reach ncpu code_layer code_agent code (ex i)).
-    { intros j. by eapply execution_reach. }
-    destruct (data_returns X kernel_entry M kernel_exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded LO
-      (kernel_disciplined root_quota) IM (kernel_initial_valid root_quota root_quota_word) (fun _ => ∅) client_start
-      (fun _ => ∅) (fun _ => ∅) start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck
-      (ex i) c (Hr i) Hc) as (l & e & Hl & He & Hrun).
-    destruct (run_inevitable ncpu code_layer code_agent _ c ex schedule (proj2 Hex)
-      (fun j => promise_reached X kernel_entry M kernel_exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded LO
-        (kernel_disciplined root_quota) IM (kernel_initial_valid root_quota root_quota_word) (fun _ => ∅) client_start
-        (fun _ => ∅) (fun _ => ∅) start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck
-        (ex j) (Hr j)) Hfair _ _ _ Hrun i e eq_refl Hl He) as (j & l' & e' & Hj & (s & m & a & x & Ht & _) & _).
-    exists j. split; [done|]. by exists s, m.
+    intros Hr Hc Hd.
+    destruct (data_returns X kernel_entry M kernel_exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
+      (kernel_layout_ok root_quota root_quota_word init init_containers init_other) (kernel_disciplined root_quota)
+      (kernel_implemented root_quota kernel_entry M code_present acquire_below release_below)
+      (kernel_initial_valid root_quota root_quota_word) (fun _ => ∅) client_start (fun _ => ∅) (fun _ => ∅)
+      start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck g c Hr Hc) as (l & e & Hl & He & Hrun).
+    assert (Hh : held c (glog g) = held c l).
+    { rewrite Hl. clear -He. induction He as [|x e Hx He IH]; [done|]. simpl. by rewrite decide_False. }
+    rewrite Hh. destruct Hrun as [t l (s & m & a & x & -> & Hx & [_ Ho] & _)|t t' l Hn|t l p Hn]; [|congruence|congruence].
+    rewrite (same_log_held X c l x Hx). exact (proj1 Ho).
+  Qed.
+
+  (** * 4. No deadlock
+
+      Unless all CPUs have finished, one can move: CPUs never wait for each other in a circle. *)
+  Theorem kernel_no_deadlock g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
+    anext code_agent c (gagent g c) <> ADone ->
+    exists c' g', (c' < ncpu)%nat /\ cpu_step ncpu code_layer code_agent c' g g'.
+  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word.
+    apply (no_deadlock NUM_LOCK kernel_budget ncpu (cell_data init kernel_guarded) code_agent code).
+    - exact (proj1 kernel_refines_specification).
+    - exact finished_free.
   Qed.
 
   (** ** With the code of a lock algorithm linked in, on atomic cells and on shared memory
@@ -162,6 +164,33 @@ Section kernel.
     split; [exact Hnw0|]. intros l Hl. exact (Ht _ (Ht0 l Hl)).
   Qed.
 
+  (** * 6. Freedom from starvation
+
+      In every infinite execution on a patient scheduler, a CPU that moves again and again is again and again outside the
+      kernel: every call of a kernel function returns, whatever the other CPUs do, and however they compete for locks. *)
+  Theorem kernel_starvation_freedom ex schedule c : (c < ncpu)%nat ->
+    execution ncpu atomics linked_agent linked ex schedule -> fair schedule c ->
+    forall i, exists j, (i <= j)%nat /\ exists s m, gagent (ex j) c = Idle s m.
+  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word
+    locks_proved names_apart.
+    intros Hc Hex Hfair i.
+    set (LO := kernel_layout_ok root_quota root_quota_word init init_containers init_other).
+    set (IM := kernel_implemented root_quota kernel_entry M code_present acquire_below release_below).
+    set (IV := kernel_initial_valid root_quota root_quota_word).
+    set (spec := expand_spec X (kernel_top root_quota)).
+    destruct locks_proved as [Hout (wf & outside & IL)].
+    pose proof (code_invariant_step X kernel_entry M kernel_exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded LO
+      (kernel_disciplined root_quota) IM IV (fun _ => ∅) client_start (fun _ => ∅) start_exact middle_not_stuck) as Hstep.
+    pose proof (code_invariant_init X kernel_entry M kernel_exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded
+      (fun _ => ∅) client_start (fun _ => ∅) (fun _ => ∅) start_objects start_exact (fun c _ => no_cells)) as Hinit.
+    pose proof (promise_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded (fun _ => ∅) client_start (fun _ => ∅)
+      start_partition) as Hnil.
+    destruct (link_returns ncpu atomics code_layer (arch_builtins kernel_entry) Mlock (reserved Mlock) lock_view wf outside
+      IL C kernel_exported M names_apart Hout client_start (fun _ => ∅) _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep
+      (fun c t l _ H => H) ex schedule c Hc Hex Hfair i) as (j & Hj & t & l & Ht & s & m & a & x & -> & _).
+    exists j. split; [done|]. by exists s, m.
+  Qed.
+
   (** What the hardware's scheduler does, as far as shared memory shows it, is as patient as the locks need. *)
   Context (fairness : nat -> atomic_log -> Prop).
   Notation kernel_patient := (patient patience engaged).
@@ -182,7 +211,7 @@ Section kernel.
   Local Lemma init_in_range k : ~ (0 <= k < Z.of_nat 7) -> init k = ∅.
   Proof using init_other. intros Hk. apply init_other. unfold LOCK_CONTAINER. lia. Qed.
 
-  (** * 6. Refinement down to shared memory
+  (** * 7. Refinement down to shared memory
 
       The same for all CPUs on one shared memory, any step of one between any two of another: what clients show there, in
       order, is what the machine of the theorem above can show. *)
@@ -196,7 +225,7 @@ Section kernel.
     - intros c k. apply map_disjoint_empty_l.
   Qed.
 
-  (** * 7. Freedom from data races
+  (** * 8. Freedom from data races
 
       On shared memory, two CPUs are never about to access the same cell, one of them to write it. *)
   Theorem kernel_data_race_freedom g :

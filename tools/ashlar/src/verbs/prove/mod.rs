@@ -98,6 +98,11 @@ fn after_guards(
     if anew && folder.exists() {
         std::fs::remove_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
     }
+    if options.write && !report.theorems.is_empty() {
+        // Before the build: the old script asks about theorems that may be gone.
+        let script = project.root().join(theorems::SCRIPT);
+        std::fs::write(&script, theorems::script(&report.theorems)).map_err(|error| cannot_write(&script, &error))?;
+    }
     let copy = Copy::make(tree, &folder)?;
     let (costs, refused) = copy.build(FILE_LIMIT, output)?;
     if anew {
