@@ -41,9 +41,6 @@ Section proof.
   Context (HM : forall f fd, sched_module f = Some fd -> M f = Some fd).
   Notation triple := (triple kernel_entry M this).
 
-  Lemma wrap_small x : 0 <= x < 4294967296 -> wrap W32 x = x.
-  Proof using. intros H. unfold wrap. change (2 ^ bits W32) with 4294967296. by apply Z.mod_small. Qed.
-
   Lemma map_clear_keep c c' x v d : ready_map_cells c' x -> c <> c' -> map_clear c d -> map_clear c (<[x := v]> d).
   Proof using.
     intros Hx Hne (A & B & C). pose proof (ready_map_cells_index _ _ Hx) as E.

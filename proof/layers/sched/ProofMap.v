@@ -71,6 +71,9 @@ Proof.
 Qed.
 
 (** ** The stores *)
+Lemma wrap_small x : 0 <= x < 4294967296 -> wrap W32 x = x.
+Proof. intros H. unfold wrap. change (2 ^ bits W32) with 4294967296. by apply Z.mod_small. Qed.
+
 Ltac cells := unfold ready_word, ready_summary, ready_best_cell in *.
 
 Lemma split_eqb p i b : 0 <= b < 64 -> (64 * i + b =? p) = (i =? p / 64) && (b =? p mod 64).
