@@ -2,7 +2,8 @@
 
     They are about the C of the certified layers, as generated from the files that the kernel is built from, running for
     any client on any number of CPUs. A client is whatever calls kernel functions: programs, guests, the layers above. *)
-From Ashlar Require Import layers.Stack layers.container.ProofTotal layers.spinlock.Spec calculus.LinkReturns calculus.Deadlock machine.KernelChain.
+From Ashlar Require Import layers.Top layers.container.ProofTotal layers.spinlock.Spec.
+From Ashlar Require Import calculus.LinkReturns calculus.Deadlock machine.KernelChain.
 
 Section kernel.
   (** Any client, [ncpu] CPUs, each starting the client in its own state; the entries of the kernel's half of page maps; the
@@ -10,15 +11,20 @@ Section kernel.
   Context (C : client) (ncpu : nat) (client_start : nat -> cstate C) (kernel_entry : Z -> Z) (M : module).
   Context (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
   Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
-  (** Memory as start-up leaves it: the root container has [root_quota] frames. *)
-  Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32) (init : Z -> mem).
-  Context (init_containers : container_rep (container_initial root_quota) (init LOCK_CONTAINER)).
-  Context (init_other : forall k, k <> LOCK_CONTAINER -> init k = ∅).
+  (** Memory as start-up leaves it, lock by lock: the root container has [root_quota] frames, the frame table is
+      [frames_start]. *)
+  Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
+  Context (frames_start : frames) (frames_start_valid : frame_valid frames_start) (init : Z -> mem).
+  Context (init_objects : forall k o, kernel_object_of k = Some o ->
+    kernel_rep o (kernel_initial root_quota frames_start o) (init k)).
+  Context (init_other : forall k, kernel_object_of k = None -> init k = ∅).
 
-  Notation X := (kernel_layout root_quota).
+  Notation X := (kernel_layout root_quota frames_start).
+  Notation specification := (kernel_top root_quota frames_start).
+  Notation exported := (kernel_exported root_quota frames_start).
   Notation code_layer := (lock_layer NUM_LOCK kernel_budget (cell_data init kernel_guarded)).
-  Notation code_agent := (system C (c_engine (arch_builtins kernel_entry) M kernel_exported)).
-  Notation top_agent := (system C (top_engine X (kernel_top root_quota))).
+  Notation code_agent := (system C (c_engine (arch_builtins kernel_entry) M exported)).
+  Notation top_agent := (system C (top_engine X specification)).
 
   (** The machine that runs the C code, and the machine of the specification. *)
   Definition code (c : nat) : ast code_agent := Idle (client_start c) ∅.
@@ -27,6 +33,13 @@ Section kernel.
   (** The client keeps the functions' requirements: at the top nothing goes wrong. *)
   Context (requirements_kept : never_wrong ncpu (top_layer X) top_agent top).
 
+  Local Notation disciplined := (kernel_disciplined root_quota frames_start).
+  Local Notation atomic_only := (kernel_atomic_locks root_quota frames_start).
+  Local Notation start_valid := (kernel_initial_valid root_quota root_quota_word frames_start frames_start_valid).
+  Local Notation layout_good :=
+    (kernel_layout_ok root_quota root_quota_word frames_start frames_start_valid init init_objects init_other).
+  Local Notation implemented :=
+    (kernel_implemented root_quota frames_start kernel_entry M code_present acquire_below release_below).
   Local Lemma start_objects c : (c < ncpu)%nat -> rep X ((fun _ => ∅) c) ((fun _ => ∅) c).
   Proof. intros _. apply represents_empty. Qed.
   Local Lemma start_exact c : (c < ncpu)%nat -> holds_exactly X [] ((fun _ => ∅) c).
@@ -36,28 +49,28 @@ Section kernel.
   Local Lemma no_cells : dom (∅ : mem) =@{gset cell} ∅.
   Proof. apply (fin_map_dom.dom_empty_L (M := gmap cell) (D := gset cell)). Qed.
   Local Lemma start_partition : partitioned init (fun _ => ∅) [].
-  Proof using init_other.
+  Proof using init_objects init_other.
     apply partitioned_nil; [intros; apply disjoint_empty_l|intros; apply disjoint_empty_l|].
-    intros k k' Hne. destruct (decide (k = LOCK_CONTAINER)) as [->|Hk].
-    - rewrite (init_other k') by congruence. rewrite no_cells. apply disjoint_empty_r.
-    - rewrite (init_other k) by done. rewrite no_cells. apply disjoint_empty_l.
+    intros k k' Hne. apply fin_map_dom.map_disjoint_dom. by eapply kernel_init_apart.
   Qed.
 
   Local Notation middle_layer := (lock_layer NUM_LOCK kernel_budget (object_data X)).
-  Local Notation middle_agent := (system C (object_engine X (expand_spec X (kernel_top root_quota)))).
-  Local Notation middle := (lock_machine X C (kernel_top root_quota) client_start (fun _ => ∅)).
+  Local Notation middle_agent := (system C (object_engine X (expand_spec X specification))).
+  Local Notation middle := (lock_machine X C specification client_start (fun _ => ∅)).
   Local Lemma middle_never_wrong :
     never_wrong ncpu middle_layer middle_agent middle /\
     (forall l, traces ncpu middle_layer middle_agent middle l ->
        traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic l)).
-  Proof using requirements_kept root_quota_word.
-    apply (top_refines X NUM_LOCK kernel_budget ncpu kernel_atomic C (kernel_top root_quota)
-      (kernel_disciplined root_quota) (kernel_atomic_locks root_quota) (kernel_initial_valid root_quota root_quota_word)
+  Proof using requirements_kept root_quota_word
+    frames_start_valid.
+    apply (top_refines X NUM_LOCK kernel_budget ncpu kernel_atomic C specification
+      disciplined atomic_only start_valid
       client_start (fun _ => ∅) start_exact requirements_kept).
   Qed.
   Local Lemma middle_not_stuck g c : reach ncpu middle_layer middle_agent middle g -> (c < ncpu)%nat ->
     anext middle_agent c (gagent g c) <> AStuck.
-  Proof using requirements_kept root_quota_word.
+  Proof using requirements_kept root_quota_word
+    frames_start_valid.
     intros Hr Hc Hn. apply (proj1 middle_never_wrong g c Hr Hc). unfold goes_wrong. by rewrite Hn.
   Qed.
 
@@ -70,12 +83,13 @@ Section kernel.
     never_wrong ncpu code_layer code_agent code /\
     forall l, traces ncpu code_layer code_agent code l ->
       exists x, same_log X l x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
-  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word.
-    pose proof (data_refines X kernel_entry M kernel_exported (expand_spec X (kernel_top root_quota)) C NUM_LOCK
+  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+    frames_start_valid.
+    pose proof (data_refines X kernel_entry M exported (expand_spec X specification) C NUM_LOCK
       kernel_budget ncpu init kernel_guarded
-      (kernel_layout_ok root_quota root_quota_word init init_containers init_other) (kernel_disciplined root_quota)
-      (kernel_implemented root_quota kernel_entry M code_present acquire_below release_below)
-      (kernel_initial_valid root_quota root_quota_word) (fun _ => ∅) client_start (fun _ => ∅) (fun _ => ∅)
+      layout_good disciplined
+      implemented
+      start_valid (fun _ => ∅) client_start (fun _ => ∅) (fun _ => ∅)
       start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck) as [Hnw Ht].
     split; [exact Hnw|]. intros l Hl. destruct (Ht l Hl) as (x & Hx & HT). exists x. split; [exact Hx|].
     by apply (proj2 middle_never_wrong).
@@ -99,25 +113,27 @@ Section kernel.
     exists s, container_rep s (published init LOCK_CONTAINER l) /\ container_valid s /\
       (forall c x, s !! c = Some x -> 0 <= usage x <= quota x) /\
       (forall x, s !! ROOT = Some x -> container_sum own s <= quota x).
-  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word.
+  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+    frames_start_valid.
     intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
     assert (Hd : same_data X LOCK_CONTAINER (published init LOCK_CONTAINER l)
       (published (ld_init (object_data X)) LOCK_CONTAINER x)).
     { apply same_log_published; [|exact Hx].
-      apply (lo_init _ _ _ (kernel_layout_ok root_quota root_quota_word init init_containers init_other)). }
-    unfold same_data in Hd. simpl in Hd. destruct Hd as ([s] & _ & Hr & Hv).
+      apply (lo_init _ _ _ layout_good). }
+    unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s] & _ & Hr & Hv); [|done].
     exists s. split; [exact Hr|]. split; [exact Hv|]. split; [intros c y; by apply usage_within_quota|].
     intros y Hy. destruct (total_within_root s y Hv Hy). lia.
   Qed.
 
   Local Lemma finished_free g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
     anext code_agent c (gagent g c) = ADone -> (held c (glog g)).1 = [].
-  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word.
+  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+    frames_start_valid.
     intros Hr Hc Hd.
-    destruct (data_returns X kernel_entry M kernel_exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
-      (kernel_layout_ok root_quota root_quota_word init init_containers init_other) (kernel_disciplined root_quota)
-      (kernel_implemented root_quota kernel_entry M code_present acquire_below release_below)
-      (kernel_initial_valid root_quota root_quota_word) (fun _ => ∅) client_start (fun _ => ∅) (fun _ => ∅)
+    destruct (data_returns X kernel_entry M exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
+      layout_good disciplined
+      implemented
+      start_valid (fun _ => ∅) client_start (fun _ => ∅) (fun _ => ∅)
       start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck g c Hr Hc) as (l & e & Hl & He & Hrun).
     assert (Hh : held c (glog g) = held c l).
     { rewrite Hl. clear -He. induction He as [|x e Hx He IH]; [done|]. simpl. by rewrite decide_False. }
@@ -131,7 +147,8 @@ Section kernel.
   Theorem kernel_no_deadlock g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
     anext code_agent c (gagent g c) <> ADone ->
     exists c' g', (c' < ncpu)%nat /\ cpu_step ncpu code_layer code_agent c' g g'.
-  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word.
+  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+    frames_start_valid.
     apply (no_deadlock NUM_LOCK kernel_budget ncpu (cell_data init kernel_guarded) code_agent code).
     - exact (proj1 kernel_refines_specification).
     - exact finished_free.
@@ -145,7 +162,7 @@ Section kernel.
   Context (names_apart : upper_module (reserved Mlock) M).
   Notation atomics := (atomics_layer patience init kernel_guarded engaged).
   Notation locks_seen := (lock_views kernel_budget patience NUM_LOCK init kernel_guarded engaged).
-  Notation linked_agent := (system C (c_engine (arch_builtins kernel_entry) (module_union M Mlock) kernel_exported)).
+  Notation linked_agent := (system C (c_engine (arch_builtins kernel_entry) (module_union M Mlock) exported)).
   Definition linked (c : nat) : ast linked_agent := Idle (client_start c) ∅.
 
   (** * 5. Refinement down to atomic operations
@@ -156,11 +173,12 @@ Section kernel.
     never_wrong ncpu atomics linked_agent linked /\
     forall l, traces ncpu atomics linked_agent linked l ->
       exists x, same_log X (locks_seen l) x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
-  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word
+  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+    frames_start_valid
     locks_proved names_apart.
     destruct kernel_refines_specification as [Hnw Ht].
     destruct (locks_refine kernel_entry ncpu kernel_budget patience NUM_LOCK init kernel_guarded Mlock engaged locks_proved
-      C kernel_exported M names_apart client_start (fun _ => ∅) Hnw) as [Hnw0 Ht0].
+      C exported M names_apart client_start (fun _ => ∅) Hnw) as [Hnw0 Ht0].
     split; [exact Hnw0|]. intros l Hl. exact (Ht _ (Ht0 l Hl)).
   Qed.
 
@@ -171,22 +189,20 @@ Section kernel.
   Theorem kernel_starvation_freedom ex schedule c : (c < ncpu)%nat ->
     execution ncpu atomics linked_agent linked ex schedule -> fair schedule c ->
     forall i, exists j, (i <= j)%nat /\ exists s m, gagent (ex j) c = Idle s m.
-  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word
+  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+    frames_start_valid
     locks_proved names_apart.
     intros Hc Hex Hfair i.
-    set (LO := kernel_layout_ok root_quota root_quota_word init init_containers init_other).
-    set (IM := kernel_implemented root_quota kernel_entry M code_present acquire_below release_below).
-    set (IV := kernel_initial_valid root_quota root_quota_word).
-    set (spec := expand_spec X (kernel_top root_quota)).
+    set (spec := expand_spec X specification).
     destruct locks_proved as [Hout (wf & outside & IL)].
-    pose proof (code_invariant_step X kernel_entry M kernel_exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded LO
-      (kernel_disciplined root_quota) IM IV (fun _ => ∅) client_start (fun _ => ∅) start_exact middle_not_stuck) as Hstep.
-    pose proof (code_invariant_init X kernel_entry M kernel_exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded
+    pose proof (code_invariant_step X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded layout_good
+      disciplined implemented start_valid (fun _ => ∅) client_start (fun _ => ∅) start_exact middle_not_stuck) as Hstep.
+    pose proof (code_invariant_init X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded
       (fun _ => ∅) client_start (fun _ => ∅) (fun _ => ∅) start_objects start_exact (fun c _ => no_cells)) as Hinit.
     pose proof (promise_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded (fun _ => ∅) client_start (fun _ => ∅)
       start_partition) as Hnil.
     destruct (link_returns ncpu atomics code_layer (arch_builtins kernel_entry) Mlock (reserved Mlock) lock_view wf outside
-      IL C kernel_exported M names_apart Hout client_start (fun _ => ∅) _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep
+      IL C exported M names_apart Hout client_start (fun _ => ∅) _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep
       (fun c t l _ H => H) ex schedule c Hc Hex Hfair i) as (j & Hj & t & l & Ht & s & m & a & x & -> & _).
     exists j. split; [done|]. by exists s, m.
   Qed.
@@ -199,27 +215,26 @@ Section kernel.
   Notation linked_code := (module_union M Mlock).
 
   Local Lemma guarded_part k m : kernel_guarded k m ⊆ m.
-  Proof using.
-    unfold kernel_guarded. destruct (k =? LOCK_CONTAINER); [apply map_filter_subseteq|apply map_empty_subseteq].
-  Qed.
+  Proof using. apply map_filter_subseteq. Qed.
   Local Lemma init_apart k k' : k <> k' -> init k ##ₘ init k'.
+  Proof using init_objects init_other. by eapply kernel_init_apart. Qed.
+  Local Notation lock_count := (Z.to_nat NUM_LOCK).
+  Local Lemma init_in_range k : ~ (0 <= k < Z.of_nat lock_count) -> init k = ∅.
   Proof using init_other.
-    intros Hne. destruct (decide (k = LOCK_CONTAINER)) as [->|Hk].
-    - rewrite (init_other k') by congruence. apply map_disjoint_empty_r.
-    - rewrite (init_other k) by done. apply map_disjoint_empty_l.
+    intros Hk. rewrite Z2Nat.id in Hk by done. apply init_other. unfold kernel_object_of.
+    destruct (Z.eqb_spec k LOCK_CONTAINER) as [->|]; [by destruct Hk|].
+    destruct (Z.eqb_spec k LOCK_FRAME) as [->|]; [by destruct Hk|done].
   Qed.
-  Local Lemma init_in_range k : ~ (0 <= k < Z.of_nat 7) -> init k = ∅.
-  Proof using init_other. intros Hk. apply init_other. unfold LOCK_CONTAINER. lia. Qed.
 
   (** * 7. Refinement down to shared memory
 
       The same for all CPUs on one shared memory, any step of one between any two of another: what clients show there, in
       order, is what the machine of the theorem above can show. *)
   Theorem kernel_on_shared_memory_refines_atomics :
-    refines (kernel_multicore kernel_entry linked_code kernel_exported C ncpu init fairness client_start (fun _ => ∅) 7)
-      (kernel_ownership kernel_entry linked_code kernel_exported C ncpu init kernel_guarded kernel_patient client_start
+    refines (kernel_multicore kernel_entry linked_code exported C ncpu init fairness client_start (fun _ => ∅) lock_count)
+      (kernel_ownership kernel_entry linked_code exported C ncpu init kernel_guarded kernel_patient client_start
         (fun _ => ∅)).
-  Proof using init_other hardware_patient.
+  Proof using init_objects init_other hardware_patient.
     apply kernel_multicore_refines_ownership; [exact guarded_part|exact hardware_patient| | |exact init_apart|exact init_in_range].
     - intros c c' _. apply map_disjoint_empty_l.
     - intros c k. apply map_disjoint_empty_l.
@@ -229,13 +244,14 @@ Section kernel.
 
       On shared memory, two CPUs are never about to access the same cell, one of them to write it. *)
   Theorem kernel_data_race_freedom g :
-    multicore_reach ncpu atomic_hardware (shared_kernel kernel_entry linked_code kernel_exported C) fairness
-      (memory ncpu init (fun _ => ∅) 7) (programs kernel_entry linked_code kernel_exported C client_start (fun _ => ∅)) g ->
-    ~ data_race kernel_entry linked_code kernel_exported C ncpu g.
-  Proof using acquire_below release_below code_present init_containers init_other requirements_kept root_quota_word
+    multicore_reach ncpu atomic_hardware (shared_kernel kernel_entry linked_code exported C) fairness
+      (memory ncpu init (fun _ => ∅) lock_count) (programs kernel_entry linked_code exported C client_start (fun _ => ∅)) g ->
+    ~ data_race kernel_entry linked_code exported C ncpu g.
+  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+    frames_start_valid
     locks_proved names_apart hardware_patient.
-    apply (kernel_race_free kernel_entry linked_code kernel_exported C ncpu init kernel_guarded kernel_patient fairness
-      guarded_part hardware_patient client_start (fun _ => ∅) 7); [| |exact init_apart|exact init_in_range|].
+    apply (kernel_race_free kernel_entry linked_code exported C ncpu init kernel_guarded kernel_patient fairness
+      guarded_part hardware_patient client_start (fun _ => ∅) lock_count); [| |exact init_apart|exact init_in_range|].
     - intros c c' _. apply map_disjoint_empty_l.
     - intros c k. apply map_disjoint_empty_l.
     - exact (proj1 kernel_on_atomics_refines_specification).
