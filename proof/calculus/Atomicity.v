@@ -139,7 +139,7 @@ Section atomicity.
       - destruct q as [k o f|[g args]].
         + destruct HA as (Hat & Ho1 & HA). simpl expand.
           eapply run_prim with (p := (ACQUIRE, [k])); [done|].
-          apply (lock_prim (lock_busy s (bind (locked k o f) (fun v => expand X (κ v)), a))); [done|done|].
+          apply (lock_prim (lock_busy s (locked_with X k f (fun v => expand X (κ v)), a))); [done|done|].
           intros l' v a1 ev Hrely Hstep Ho' HO Hleg.
           apply (begin_inv k a) in Hstep as (-> & -> & Hfree & ->).
           pose proof (rely_view _ _ Hrely) as Hrely3. pose proof (I3_rely _ _ _ HI Hrely3) as HI'.
@@ -149,34 +149,28 @@ Section atomicity.
           destruct (legal_published X nlock budget initial_valid _ Hleg k o Ho1) as (st & Hpub & Hval).
           assert (Hpub' : published (ld_init (object_data X)) k l' = Some st) by exact Hpub.
           pose proof (current_published k o _ Hleg Ho1) as Hcur. rewrite Ev, Hpub in Hcur.
-          assert (Ha : a !! o = None).
-          { apply eq_None_not_Some. intros Hsome. simpl in Ho'.
-            apply disciplined_holds in Ho'; [|done]. apply (Ho' k o Ho1) in Hsome.
-            inversion Hleg as [|? ? ? ? ? ? ? Hl' _]; subst.
-            apply (proj2 (legal_holder nlock budget (object_data X) l' Hl' c) k) in Hsome. congruence. }
           assert (Hpull : ld_pull (object_data X) k (published (ld_init (object_data X)) k l') a = <[o:=st]> a)
             by (rewrite Hpub'; simpl; by rewrite Ho1).
           rewrite Hpull in HO |- *.
           pose proof (top_prim_step (top_busy s (Act (Update k o f) κ, a)) (Update k o f) (views l') HI' eq_refl) as H3.
           simpl top_step in H3. rewrite (busy_atomic X atomic k l' Hat), Hcur in H3.
-          destruct (f st) as [[w st']|] eqn:Ef; [|done]. clear H3.
+          destruct (updated X o f st a) as [[[w st'] a3]|] eqn:Ef; [|done]. clear H3.
+          pose proof Ef as Ef'. unfold updated in Ef'. destruct (f (<[o:=st]> a)) as [[w' a4]|] eqn:Efa; [|done].
+          destruct (a4 !! o) as [st4|] eqn:Ea4; [|done]. injection Ef' as -> -> <-.
           set (l1 := Event c (OAcquire k) :: l') in *.
-          assert (Ht : anext A2 c (lock_busy s (Loc (update_object o f) (fun v => Act (RELEASE, [k])
-              (fun _ => expand X (κ v))), <[o:=st]> a)) =
-            ATau (lock_busy s (Act (RELEASE, [k]) (fun _ => expand X (κ w)), <[o:=st']> (<[o:=st]> a)))).
-          { simpl. unfold update_object. rewrite lookup_insert. simpl. by rewrite Ef. }
+          assert (Ht : anext A2 c (lock_busy s (Loc f (fun v => Act (RELEASE, [k]) (fun _ => expand X (κ v))), <[o:=st]> a)) =
+            ATau (lock_busy s (Act (RELEASE, [k]) (fun _ => expand X (κ w)), a4))).
+          { simpl. by rewrite Efa. }
           eapply run_tau; [exact Ht|].
           pose proof (orderly_tau _ _ _ _ _ SD _ _ _ _ HO Ht) as HO2.
           eapply run_prim with (p := (RELEASE, [k])); [done|].
-          apply (lock_prim (lock_busy s (Act (RELEASE, [k]) (fun _ => expand X (κ w)), <[o:=st']> (<[o:=st]> a))));
+          apply (lock_prim (lock_busy s (Act (RELEASE, [k]) (fun _ => expand X (κ w)), a4)));
             [exact HO2|done|].
           intros l2 v a2 ev2 Hrely2 Hstep2 Ho2 HO3 Hleg2.
           apply end_inv in Hstep2 as (-> & d & -> & Hpush & Hin).
           apply push_inv in Hpush. rewrite Ho1 in Hpush. simpl amem in Hpush.
-          destruct Hpush as (s2 & Hs2 & -> & Hval2 & ->). rewrite lookup_insert in Hs2. injection Hs2 as <-.
-          assert (Hdel : delete o (<[o:=st']> (<[o:=st]> a)) = a).
-          { rewrite delete_insert_delete, delete_insert_delete. by apply delete_notin. }
-          simpl aresume in HO3 |- *. rewrite Hdel in HO3 |- *.
+          destruct Hpush as (s2 & Hs2 & -> & Hval2 & ->). rewrite Ea4 in Hs2. injection Hs2 as <-.
+          simpl aresume in HO3 |- *.
           destruct Hrely2 as (e2 & El2 & He2 & [Hleg1 HG2] & Hsch2 & Hl2').
           assert (Hst : published (ld_init (object_data X)) k l2 = Some st).
           { rewrite El2 in Hleg1 |- *.

@@ -8,7 +8,7 @@ From stdpp Require Import fin_map_dom.
 
 (** The obligations that a layout owes, besides those of each function. *)
 Record layout_ok (X : layout) (init : Z -> mem) (guarded : Z -> mem -> mem) : Prop := {
-  lo_state : forall o s s' d, obj_rep X o s d -> obj_rep X o s' d -> s = s';
+  lo_state : forall k o s s' d, obj_of_lock X k = Some o -> obj_rep X o s d -> obj_rep X o s' d -> s = s';
   lo_guarded : forall k o s d rest, obj_of_lock X k = Some o -> obj_valid X o s -> obj_rep X o s d -> d ##ₘ rest ->
     guarded k (d ∪ rest) = d;
   lo_unguarded : forall k m, obj_of_lock X k = None -> guarded k m = ∅;

@@ -41,11 +41,11 @@ Section objects.
   Definition same_log : lock_log mem -> lock_log (option (obj_state X)) -> Prop := Forall2 same_event.
 
 
-  Context (rep_state : forall o s s' d, obj_rep X o s d -> obj_rep X o s' d -> s = s').
+  Context (rep_state : forall k o s s' d, obj_of_lock X k = Some o -> obj_rep X o s d -> obj_rep X o s' d -> s = s').
 
   Lemma same_data_functional k d x x' : same_data k d x -> same_data k d x' -> x = x'.
   Proof using rep_state.
-    unfold same_data. destruct (obj_of_lock X k) as [o|].
+    unfold same_data. destruct (obj_of_lock X k) as [o|] eqn:E.
     - intros (s & -> & Hr & _) (s' & -> & Hr' & _). f_equal. eauto.
     - by intros [-> _] [-> _].
   Qed.

@@ -1,7 +1,8 @@
 (** The top: objects with atomic updates.
 
     At the top a function that only updates one locked object is a single event: the update of the object's state by a
-    function. Locks of such objects are not visible any more. A function that holds a lock while it calls other layers is
+    function. It may also change what the CPU holds besides, as the content of a frame that it takes. Locks of such
+    objects are not visible any more. A function that holds a lock while it calls other layers is
     a transaction: its beginning ([TBegin], the object is taken) and end ([TEnd], the object is back in a new state) are
     events, and no one can use the object in between. The state of an object is the last that was published. *)
 From Ashlar Require Export calculus.Discipline.
@@ -10,7 +11,7 @@ Section top.
   Context (X : layout).
 
   Inductive top_prim :=
-  | Update (k : Z) (o : obj X) (f : obj_state X -> option (Z * obj_state X))
+  | Update (k : Z) (o : obj X) (f : objects X -> option (Z * objects X))
   | Lock (p : cprim).
 
   Inductive top_event :=
@@ -45,11 +46,19 @@ Section top.
         end
     end.
 
+  (** What update [f] of object [o] does in state [s], for a CPU that holds [a]: result, new state, what the CPU holds. *)
+  Definition updated (o : obj X) (f : objects X -> option (Z * objects X)) (s : obj_state X) (a : objects X) :
+      option (Z * obj_state X * objects X) :=
+    match f (<[o := s]> a) with
+    | Some (v, a') => match a' !! o with Some s' => Some (v, s', delete o a') | None => None end
+    | None => None
+    end.
+
   Definition top_step (c : nat) (p : top_prim) (a : objects X) (l : top_log) : outcome (objects X) top_event :=
     match p with
     | Update k o f =>
         match busy k l, current k l with
-        | None, Some s => match f s with Some (v, s') => Ok v a (TUpdate k s') | None => Wrong end
+        | None, Some s => match updated o f s a with Some (v, s', a') => Ok v a' (TUpdate k s') | None => Wrong end
         | None, None => Wrong
         | Some _, _ => Blocked
         end
@@ -74,11 +83,13 @@ Section top.
   Notation top_program := (program top_prim (objects X)).
 
   (** What an atomic update stands for below. *)
+  Definition locked_with (k : Z) (f : objects X -> option (Z * objects X)) (κ : Z -> prog X) : prog X :=
+    Act (ACQUIRE, [k]) (fun _ => Loc f (fun v => Act (RELEASE, [k]) (fun _ => κ v))).
   Fixpoint expand (p : top_program) : prog X :=
     match p with
     | Ret v => Ret v
     | Fail => Fail
-    | Act (Update k o f) κ => bind (locked k o f) (fun v => expand (κ v))
+    | Act (Update k o f) κ => locked_with k f (fun v => expand (κ v))
     | Act (Lock q) κ => Act q (fun v => expand (κ v))
     | Loc f κ => Loc f (fun v => expand (κ v))
     end.

@@ -19,7 +19,8 @@ Section history.
   Fixpoint steps_only (p : program (top_prim X) (objects X)) : Prop :=
     match p with
     | Ret _ | Fail => True
-    | Act (Update k o f) κ => (forall s v s', f s = Some (v, s') -> step k s s') /\ forall v, steps_only (κ v)
+    | Act (Update k o f) κ =>
+        (forall s a v s' a', updated X o f s a = Some (v, s', a') -> step k s s') /\ forall v, steps_only (κ v)
     | Act (Lock _) κ | Loc _ κ => forall v, steps_only (κ v)
     end.
 
@@ -54,7 +55,7 @@ Section history.
       destruct q; [apply Ht|auto]. }
     split; [done|]. destruct p as [k u f|[f [|k [|? ?]]]]; try done; cbn [top_step] in Hp.
     - destruct (busy X k l); [done|]. destruct (current X k l) as [s|] eqn:E; [|done].
-      destruct (f s) as [[w s']|] eqn:Ef; [|done]. injection Hp as <- <- <-. simpl. split; [|done].
+      destruct (updated X u f s (amem A t)) as [[[w s'] a']|] eqn:Ef; [|done]. injection Hp as <- <- <-. simpl. split; [|done].
       exists s. split; [done|]. destruct t as [x a|x [q a]]; simpl in *.
       + destruct (cnext C c x) as [| |g args|]; try done. by destruct (S g args).
       + destruct q as [y| |q κ|g κ]; try done; [|by destruct (g a) as [[??]|]]. injection Hn as ->.

@@ -35,7 +35,7 @@ Section discipline.
   (** The same function at the top: one atomic update. *)
   Definition top_function (f : list Z -> option (S -> option (Z * S))) (args : list Z) :
       program (top_prim X) (objects X) :=
-    match f args with Some g => Act (Update (slot_lock Y) (slot_object Y) (lift Y g)) Ret | None => Fail end.
+    match f args with Some g => Act (Update (slot_lock Y) (slot_object Y) (update_object (slot_object Y) (lift Y g))) Ret | None => Fail end.
 
   Lemma expand_top_function f args : expand X (top_function f args) = lock_function Y f args.
   Proof. unfold top_function, lock_function. by destruct (f args). Qed.

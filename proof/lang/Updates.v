@@ -1,7 +1,8 @@
 (** Programs of several atomic updates: they are disciplined, also inside a transaction.
 
     [updates n p]: along every path [p] makes at most [n] atomic updates, of objects under locks below [limit], and each
-    keeps its object valid. [same]: programs that differ only in how they are written. *)
+    keeps its object valid and the other locked ones as they are. [same]: programs that differ only in how they are
+    written. *)
 From Ashlar Require Export lang.LockDiscipline.
 
 Section same.
@@ -49,7 +50,7 @@ Section refine.
     same (expand X (bind p k)) (bind (expand X p) (fun v => expand X (k v))).
   Proof.
     induction p as [v| |q κ IH|f κ IH]; simpl; [apply same_refl|constructor| |by constructor].
-    destruct q as [lk o f|q]; simpl; [|by constructor]. unfold locked. simpl. by repeat (constructor; intros ?).
+    destruct q as [lk o f|q]; simpl; [|by constructor]. unfold locked_with. simpl. by repeat (constructor; intros ?).
   Qed.
 End refine.
 
@@ -58,8 +59,28 @@ Section updates.
   Context (one_lock : forall k k' o, obj_of_lock X k = Some o -> obj_of_lock X k' = Some o -> k = k').
   Notation top_program := (program (top_prim X) (objects X)).
 
-  Definition keeps_valid (o : obj X) (f : obj_state X -> option (Z * obj_state X)) : Prop :=
-    forall s v s', obj_valid X o s -> f s = Some (v, s') -> obj_valid X o s'.
+  (** The CPU holds the same locked objects, in the same states; what no lock guards may differ. *)
+  Definition same_locked (a a' : objects X) : Prop := forall k o, obj_of_lock X k = Some o -> a' !! o = a !! o.
+  Lemma same_locked_refl a : same_locked a a.
+  Proof. done. Qed.
+  Lemma same_locked_trans a b c : same_locked a b -> same_locked b c -> same_locked a c.
+  Proof. intros H1 H2 k o Ho. by rewrite (H2 k o Ho), (H1 k o Ho). Qed.
+  Lemma same_locked_holds ks a a' : same_locked a a' -> holds_exactly X ks a -> holds_exactly X ks a'.
+  Proof. intros H Ha k o Ho. rewrite (H k o Ho). by apply Ha. Qed.
+
+  (** A step of who holds object [o] keeps it valid, and the other locked objects as they are. *)
+  Definition keeps_valid (o : obj X) (f : objects X -> option (Z * objects X)) : Prop :=
+    forall a s v a', a !! o = Some s -> obj_valid X o s -> f a = Some (v, a') ->
+      (exists s', a' !! o = Some s' /\ obj_valid X o s') /\ same_locked (delete o a) (delete o a').
+
+  Lemma update_object_keeps o f : (forall s v s', obj_valid X o s -> f s = Some (v, s') -> obj_valid X o s') ->
+    keeps_valid o (update_object o f).
+  Proof.
+    intros Hf a s v a' Hs Hval Hu. unfold update_object in Hu. rewrite Hs in Hu.
+    destruct (f s) as [[w s']|] eqn:E; [|done]. injection Hu as <- <-. split.
+    - exists s'. split; [apply lookup_insert|by eapply Hf].
+    - intros k o' _. by rewrite delete_insert_delete.
+  Qed.
 
   Inductive updates (limit : Z) : nat -> top_program -> Prop :=
   | updates_ret n v : updates limit n (Ret v)
@@ -83,13 +104,24 @@ Section updates.
   Lemma not_held k o ks (a : objects X) : obj_of_lock X k = Some o -> k ∉ ks -> holds_exactly X ks a -> a !! o = None.
   Proof. intros Ho Hk Ha. apply eq_None_not_Some. by intros Hs%(Ha k o Ho). Qed.
 
+  Lemma same_locked_insert o s a a' : a !! o = None -> same_locked (delete o (<[o:=s]> a)) (delete o a') ->
+    same_locked a (delete o a').
+  Proof. intros Hn H k o' Ho. rewrite (H k o' Ho), delete_insert_delete. by rewrite delete_notin. Qed.
+  Lemma held_exactly_step ks o s s' a a' k : obj_of_lock X k = Some o -> a !! o = Some s -> a' !! o = Some s' ->
+    same_locked (delete o a) (delete o a') -> holds_exactly X ks a -> holds_exactly X ks a'.
+  Proof.
+    intros Ho Hs Hs' H Ha k' o' Ho'. rewrite <- (Ha k' o' Ho'). destruct (decide (o = o')) as [->|Hne].
+    - rewrite Hs, Hs'. by split; eauto.
+    - specialize (H k' o' Ho'). rewrite !lookup_delete_ne in H by done. by rewrite H.
+  Qed.
+
   Theorem updates_disciplined limit n p : (1 <= budget)%nat -> updates limit n p -> forall ks c a κ,
     Forall (fun k => limit <= k) ks -> holds_exactly X ks a -> (ks = [] \/ c + 2 * n < budget)%nat ->
-    (forall v c', (ks = [] \/ c' <= c + 2 * n)%nat -> disciplined X nlock budget ks c' a (κ v)) ->
+    (forall v c' a', same_locked a a' -> (ks = [] \/ c' <= c + 2 * n)%nat -> disciplined X nlock budget ks c' a' (κ v)) ->
     disciplined X nlock budget ks c a (bind (expand X p) κ).
   Proof using one_lock.
     intros Hb. induction 1 as [n v|n|n k o f κ' Hk Hn Ho Hv H IH]; intros ks c a κ Hks Ha Hc Hκ; simpl.
-    - apply Hκ. destruct Hc; [by left|right; lia].
+    - apply Hκ; [done|]. destruct Hc; [by left|right; lia].
     - apply disciplined_fail.
     - assert (Hbelow : below nlock k ks = true).
       { unfold below. rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt. split_and!; [lia|done|].
@@ -102,18 +134,19 @@ Section updates.
       assert (Hnext : (next_count ks c < budget)%nat) by (destruct ks; simpl; [lia|]; destruct Hc; [done|lia]).
       apply disciplined_acquire; [done|done| | |congruence].
       { unfold within. destruct ks; [done|]. apply Nat.ltb_lt. destruct Hc; [done|lia]. }
-      intros o' s Ho' Hs. rewrite Ho in Ho'. injection Ho' as <-. simpl.
-      apply disciplined_loc; [apply Hin|]. intros v a' Hu. unfold update_object in Hu. rewrite lookup_insert in Hu.
-      destruct (f s) as [[w s']|] eqn:E; [|done]. injection Hu as <- <-.
+      intros o' s Ho' Hs. rewrite Ho in Ho'. injection Ho' as <-.
+      apply disciplined_loc; [apply Hin|]. intros v a' Hu.
+      destruct (Hv _ _ _ _ (lookup_insert a o s) Hs Hu) as [(s' & Hs' & Hval') Hsame].
+      pose proof (same_locked_insert _ _ _ _ Hnone Hsame) as Hsl.
       apply disciplined_release.
-      + rewrite insert_insert. apply Hin.
+      + eapply held_exactly_step; [exact Ho|apply (lookup_insert a o s)|exact Hs'|exact Hsame|apply Hin].
       + unfold within. by apply Nat.ltb_lt.
-      + intros o' Ho'. rewrite Ho in Ho'. injection Ho' as <-. exists s'. split; [apply lookup_insert|by eapply Hv].
+      + intros o' Ho'. rewrite Ho in Ho'. injection Ho' as <-. by exists s'.
       + intros o' Ho'. rewrite Ho in Ho'. injection Ho' as <-.
-        rewrite delete_insert_delete, delete_insert_delete, delete_notin by done.
-        apply IH; [done|done| |].
+        apply IH; [done|by eapply same_locked_holds| |].
         * destruct ks; [by left|right]. simpl. destruct Hc; [done|lia].
-        * intros v c' Hc'. apply Hκ. destruct ks; [by left|right]. simpl in *. destruct Hc'; [done|lia].
+        * intros w c' a2 Ha2 Hc'. apply Hκ; [by eapply same_locked_trans|].
+          destruct ks; [by left|right]. simpl in *. destruct Hc'; [done|lia].
       + congruence.
   Qed.
 
@@ -135,13 +168,13 @@ Section updates.
     disciplined X nlock budget [] c a (expand X p).
   Proof using one_lock.
     intros Hb Hp Ha. eapply disciplined_same; [|apply same_bind_ret].
-    eapply updates_disciplined; [done|exact Hp|constructor|done|by left|]. intros. by apply disciplined_ret.
+    eapply updates_disciplined; [done|exact Hp|constructor|done|by left|]. intros v c' a' Hs _.
+    apply disciplined_ret. by eapply same_locked_holds.
   Qed.
 
   (** ** Transactions: the object of lock [k] is held while others are updated *)
   Inductive transacts (k : Z) (o : obj X) : nat -> top_program -> Prop :=
-  | transacts_loc n f κ : keeps_valid o f -> (forall v, transacts k o n (κ v)) ->
-      transacts k o n (Loc (update_object o f) κ)
+  | transacts_loc n f κ : keeps_valid o f -> (forall v, transacts k o n (κ v)) -> transacts k o n (Loc f κ)
   | transacts_updates n m p κ : updates k n p -> (forall v, transacts k o m (κ v)) -> transacts k o (n + m) (bind p κ)
   | transacts_end n v : transacts k o n (Act (Lock (RELEASE, [k])) (fun _ => Ret v)).
 
@@ -150,15 +183,13 @@ Section updates.
     disciplined X nlock budget [k] c a (expand X p).
   Proof using one_lock.
     intros Ho. induction 1 as [n f κ Hf H IH|n m p κ Hp H IH|n v]; intros c a s Hs Hval Ha Hc; simpl.
-    - apply disciplined_loc; [done|]. intros v a' Hu. unfold update_object in Hu. rewrite Hs in Hu.
-      destruct (f s) as [[w s']|] eqn:E; [|done]. injection Hu as <- <-.
-      eapply IH; [apply lookup_insert|by eapply Hf| |done].
-      intros k' o' Hk'. rewrite <- (Ha k' o' Hk'), lookup_insert_is_Some.
-      destruct (decide (o = o')) as [->|]; naive_solver.
+    - apply disciplined_loc; [done|]. intros v a' Hu. destruct (Hf _ _ _ _ Hs Hval Hu) as [(s' & Hs' & Hval') Hsame].
+      eapply IH; [exact Hs'|done| |done]. exact (held_exactly_step _ _ _ _ _ _ _ Ho Hs Hs' Hsame Ha).
     - eapply disciplined_same; [|apply same_sym, expand_bind].
       eapply updates_disciplined; [lia|exact Hp| |done|right; lia|].
       + constructor; [lia|constructor].
-      + intros v c' [?|Hc']; [done|]. eapply IH; [done|done|done|lia].
+      + intros v c' a' Hsl [?|Hc']; [done|].
+        eapply IH; [by rewrite (Hsl k o Ho)|done|exact (same_locked_holds _ _ _ Hsl Ha)|lia].
     - apply disciplined_release; [done|unfold within; apply Nat.ltb_lt; lia| | |congruence].
       + intros o' Ho'. rewrite Ho in Ho'. injection Ho' as <-. eauto.
       + intros o' Ho'. rewrite Ho in Ho'. injection Ho' as <-. apply disciplined_ret.

@@ -199,7 +199,7 @@ Section stack.
   Theorem kernel_layout_ok : layout_ok kernel_layout init kernel_guarded.
   Proof using init_objects init_other root_quota_word frames_start_valid.
     split.
-    - intros [] [s|s] [s'|s'] d H1 H2; simpl in *; try done; f_equal.
+    - intros k [] [s|s] [s'|s'] d _ H1 H2; simpl in *; try done; f_equal.
       + by eapply container_rep_state. + by eapply frame_rep_state.
     - intros k o st d rest Hk _ Hr Hd. by eapply kernel_guarded_object.
     - intros k m Hk. simpl in Hk. unfold kernel_guarded. apply map_eq. intros x. etrans; [|symmetry; apply lookup_empty].

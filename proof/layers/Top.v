@@ -57,7 +57,8 @@ Section top.
   Proof.
     intros Hf. unfold top_function. destruct (f args) as [g|] eqn:E; [|constructor].
     apply updates_step; [cbn; unfold LOCK_CONTAINER, NUM_LOCK; lia|done|done| |intros; constructor].
-    intros st v st' Hst Hg. apply lift_inv in Hg as (s & s' & Hs & Hg & ->). rewrite (containers_out _ _ Hs) in Hst.
+    apply update_object_keeps. intros st v st' Hst Hg.
+    apply lift_inv in Hg as (s & s' & Hs & Hg & ->). rewrite (containers_out _ _ Hs) in Hst.
     exact (Hf args g s v s' E Hst Hg).
   Qed.
 
