@@ -14,6 +14,10 @@ static uint64_t frame_owner[NUM_FRAME]; /* bit p: process p */
 static uint8_t frame_kind[NUM_FRAME];
 static uint32_t frame_free[1];          /* frames in the bitmap */
 
+/* Of an allocated frame: 1 if its words are their taker's alone, 0 if they are anyone's whom the owners let, programs
+ * and devices among them. Nothing is decided by it; it says which words LOCK_FRAME hands over with the table. */
+static uint8_t frame_private[NUM_FRAME];
+
 void frame_init(void)
 {
     for (uint32_t frame = 0u; frame < NUM_FRAME; frame = frame + 1u) {
@@ -50,7 +54,7 @@ static uint32_t frame_take(uint32_t owner)
     return frame;
 }
 
-uint32_t frame_alloc(uint32_t owner)
+uint32_t frame_alloc_private(uint32_t owner)
 {
     uint32_t status = container_charge(owner, 1u);
     if (status != STATUS_OK) {
@@ -58,6 +62,9 @@ uint32_t frame_alloc(uint32_t owner)
     }
     spinlock_acquire(LOCK_FRAME);
     uint32_t frame = frame_take(owner);
+    if (frame != NONE) {
+        frame_private[frame] = (uint8_t)1u;
+    }
     spinlock_release(LOCK_FRAME);
     if (frame == NONE) {
         container_refund(owner, 1u);
@@ -65,6 +72,17 @@ uint32_t frame_alloc(uint32_t owner)
     }
     /* It is the owner's alone and nobody has been told: no lock needed. */
     arch_frame_clear(frame);
+    return frame;
+}
+
+uint32_t frame_alloc(uint32_t owner)
+{
+    uint32_t frame = frame_alloc_private(owner);
+    if (frame < NUM_FRAME) {
+        spinlock_acquire(LOCK_FRAME);
+        frame_private[frame] = (uint8_t)0u;
+        spinlock_release(LOCK_FRAME);
+    }
     return frame;
 }
 

@@ -26,13 +26,17 @@ void frame_make_usable(uint32_t first, uint32_t count);
  * Returns the frame; FRAME_NO_QUOTA; NONE (the machine has no free frame). */
 uint32_t frame_alloc(uint32_t owner);
 
+/* The same, for a frame whose words only kernel code under a lock of its own will read and write, as a table: who frees it
+ * must have them. */
+uint32_t frame_alloc_private(uint32_t owner);
+
 /* Adds p to the owners of frame, charged to p's container. Requires: p < NUM_PROCESS.
  * Returns STATUS_OK; ERR_BAD_STATE (the frame is not allocated, or p owns it already, or p has no container);
  * ERR_QUOTA. */
 uint32_t frame_add_owner(uint32_t frame, uint32_t p);
 
 /* Removes p from the owners of frame and refunds it; the last owner frees the frame. Requires: p < NUM_PROCESS; p can no
- * longer reach the frame. Returns STATUS_OK; ERR_BAD_STATE (p does not own it). */
+ * longer reach the frame; if it is private and p its last owner, nobody else uses its words. Returns STATUS_OK; ERR_BAD_STATE (p does not own it). */
 uint32_t frame_remove_owner(uint32_t frame, uint32_t p);
 
 /* Bit p: process p owns the frame. 0 for a frame that is not allocated or out of range. */

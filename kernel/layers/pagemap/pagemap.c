@@ -109,7 +109,7 @@ uint32_t pagemap_create(uint32_t p)
     uint32_t status = ERR_BAD_STATE;
     pagemap_lock(p);
     if (pagemap[p].exists == 0u) {
-        uint32_t root = frame_alloc(p);
+        uint32_t root = frame_alloc_private(p);
         if (root == NONE) {
             status = ERR_NO_MEMORY;
         } else if (root == FRAME_NO_QUOTA) {
@@ -149,7 +149,7 @@ static uint32_t pagemap_build_path(uint32_t p, uint64_t vaddr, uint32_t table, u
     uint64_t entry = leaf;
     uint32_t below = NONE;
     for (uint32_t level = 0u; level < levels; level = level + 1u) {
-        uint32_t fresh = frame_alloc(p);
+        uint32_t fresh = frame_alloc_private(p);
         if (fresh == NONE || fresh == FRAME_NO_QUOTA) {
             if (level > 0u) {
                 pagemap_drop_path(p, vaddr, below, level - 1u);

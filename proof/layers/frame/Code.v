@@ -17,6 +17,8 @@ Definition frame_objects : list (string * Z * list (string * width * Z)) :=
     [("", W8, 1)]);
    ("frame_free", 1,
     [("", W32, 1)]);
+   ("frame_private", 1048576,
+    [("", W8, 1)]);
    ("frame_map_0", 16384,
     [("", W64, 1)]);
    ("frame_map_1", 256,
@@ -62,19 +64,31 @@ Definition frame_take_code : fundef := Fun 1 1
   (Seq (Store "frame_owner" (Var 1) "" (Const 0) (Bin W64 Shl (Const 1) (Var 0)))
        (Return (Var 1)))))))).
 
-(* frame_alloc: 0 owner, 1 status, 2 frame *)
-Definition frame_alloc_code : fundef := Fun 1 2
+(* frame_alloc_private: 0 owner, 1 status, 2 frame *)
+Definition frame_alloc_private_code : fundef := Fun 1 2
   (Seq (Call (Some 1%nat) "container_charge" [Var 0; Const 1])
   (Seq (If (Cmp Ne (Var 1) (Const 0 (* STATUS_OK *))) (Return (Const 4294967294 (* FRAME_NO_QUOTA *))) Skip)
   (Seq (Call None "spinlock_acquire" [Const 7 (* LOCK_FRAME *)])
   (Seq (Call (Some 2%nat) "frame_take" [Var 0])
+  (Seq (If (Cmp Ne (Var 2) (Const 4294967295 (* NONE *)))
+         (Store "frame_private" (Var 2) "" (Const 0) (Const 1)) Skip)
   (Seq (Call None "spinlock_release" [Const 7 (* LOCK_FRAME *)])
   (Seq (If (Cmp Eq (Var 2) (Const 4294967295 (* NONE *)))
          (Seq (Call None "container_refund" [Var 0; Const 1])
               (Return (Const 4294967295 (* NONE *))))
          Skip)
   (Seq (Call None "arch_frame_clear" [Var 2])
-       (Return (Var 2))))))))).
+       (Return (Var 2)))))))))).
+
+(* frame_alloc: 0 owner, 1 frame *)
+Definition frame_alloc_code : fundef := Fun 1 1
+  (Seq (Call (Some 1%nat) "frame_alloc_private" [Var 0])
+  (Seq (If (Cmp Lt (Var 1) (Const 1048576 (* NUM_FRAME *)))
+         (Seq (Call None "spinlock_acquire" [Const 7 (* LOCK_FRAME *)])
+         (Seq (Store "frame_private" (Var 1) "" (Const 0) (Const 0))
+              (Call None "spinlock_release" [Const 7 (* LOCK_FRAME *)])))
+         Skip)
+       (Return (Var 1)))).
 
 (* frame_add_owner_locked: 0 frame, 1 p, 2 bit *)
 Definition frame_add_owner_locked_code : fundef := Fun 2 1
@@ -222,6 +236,7 @@ Definition frame_module_list : list (string * fundef) :=
   [("frame_init", frame_init_code);
    ("frame_make_usable", frame_make_usable_code);
    ("frame_take", frame_take_code);
+   ("frame_alloc_private", frame_alloc_private_code);
    ("frame_alloc", frame_alloc_code);
    ("frame_add_owner_locked", frame_add_owner_locked_code);
    ("frame_add_owner", frame_add_owner_code);
