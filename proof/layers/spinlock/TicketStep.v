@@ -1,6 +1,64 @@
 (** Inside an operation on a ticket lock: what a CPU's own events, and those of the others, leave as it is. *)
 From Ashlar Require Export layers.spinlock.TicketOut layers.spinlock.Primitive.
 
+(** ** The cells of a lock, as C computes their addresses *)
+Lemma next_cell k m nlock r : 0 <= k < nlock -> 2 * nlock < 2 ^ 32 -> nth_error r 0 = Some k ->
+  eval (Bin W32 Add (Const 0) (Bin W32 Mul (Const 2) (Var 0))) r m = Some (2 * k).
+Proof.
+  intros Hk Hn Hr. destruct r as [|k0 r]; [done|]. injection Hr as ->. cbn. unfold wrap. cbn [bits].
+  rewrite !Z.mod_small; [done|lia|rewrite Z.mod_small; lia].
+Qed.
+Lemma served_cell k m nlock r : 0 <= k < nlock -> 2 * nlock < 2 ^ 32 -> nth_error r 0 = Some k ->
+  eval (Bin W32 Add (Bin W32 Add (Const 0) (Bin W32 Mul (Const 2) (Var 0))) (Const 1)) r m = Some (2 * k + 1).
+Proof.
+  intros Hk Hn Hr. pose proof (next_cell k m nlock r Hk Hn Hr) as H. cbn [eval] in *. rewrite H. cbn [eval binary].
+  unfold wrap. cbn [bits]. rewrite Z.mod_small; [done|lia].
+Qed.
+Lemma about_served k : (2 * k + 1) / 2 = k.
+Proof. symmetry. apply (Z.div_unique _ _ _ 1); lia. Qed.
+Lemma about_next k : 2 * k / 2 = k.
+Proof. symmetry. apply (Z.div_unique _ _ _ 0); lia. Qed.
+
+(** ** Own events, by how far the CPU has come *)
+Section own.
+  Context (patience : Z -> nat) (k : Z) (c : nat) (t : queue).
+  Notation queue_step := (queue_step patience).
+
+  Lemma step_about o : about o = Some k -> queue_step k (Event c o) t = own_event patience k c o t.
+  Proof. intros H. unfold Protocol.queue_step. by rewrite decide_True. Qed.
+  Lemma step_draw : c ∉ waiting t ->
+    queue_step k (Event c (EFetchAdd (2 * k) 1)) t = Some (Queue (served t) (waiting t ++ [c]) (first_phase t)).
+  Proof.
+    intros Hc. rewrite step_about by (simpl; by rewrite about_next). simpl. destruct (waiting t); by rewrite decide_True.
+  Qed.
+  Lemma step_spin h q : waiting t = h :: q -> c <> h -> c ∈ q -> queue_step k (Event c (ELoad (2 * k + 1))) t = Some t.
+  Proof.
+    intros Hq Hne Hc. rewrite step_about by (simpl; by rewrite about_served). simpl.
+    by rewrite Hq, decide_True, decide_False, decide_True.
+  Qed.
+  Lemma step_served q : waiting t = c :: q -> first_phase t = Waits ->
+    queue_step k (Event c (ELoad (2 * k + 1))) t = Some (Queue (served t) (c :: q) Served).
+  Proof.
+    intros Hq Hp. rewrite step_about by (simpl; by rewrite about_served). simpl. by rewrite Hq, Hp, !decide_True.
+  Qed.
+  Lemma step_own q : waiting t = c :: q -> first_phase t = Served ->
+    queue_step k (Event c (EOwn k)) t = Some (Queue (served t) (c :: q) (Holds (patience k))).
+  Proof. intros Hq Hp. rewrite step_about by done. simpl. by rewrite Hq, Hp, decide_True. Qed.
+  Lemma step_disown q n d : waiting t = c :: q -> first_phase t = Holds n ->
+    queue_step k (Event c (EDisown k d)) t = Some (Queue (served t) (c :: q) Leaves).
+  Proof. intros Hq Hp. rewrite step_about by done. simpl. by rewrite Hq, Hp, decide_True. Qed.
+  Lemma step_read q : waiting t = c :: q -> first_phase t = Leaves ->
+    queue_step k (Event c (ELoad (2 * k + 1))) t = Some (Queue (served t) (c :: q) Advances).
+  Proof.
+    intros Hq Hp. rewrite step_about by (simpl; by rewrite about_served). simpl. by rewrite Hq, Hp, !decide_True.
+  Qed.
+  Lemma step_advance q : waiting t = c :: q -> first_phase t = Advances ->
+    queue_step k (Event c (EStore (2 * k + 1) (wrap W64 (served t + 1)))) t = Some (Queue (served t + 1) q Waits).
+  Proof.
+    intros Hq Hp. rewrite step_about by (simpl; by rewrite about_served). simpl. by rewrite Hq, Hp, decide_True.
+  Qed.
+End own.
+
 Section step.
   Context (ncpu budget F : nat) (nlock : Z) (init : Z -> mem) (guarded : Z -> mem -> mem).
   Notation patience := (critical_section ncpu budget F).
@@ -120,5 +178,28 @@ Section step.
     - intros k' Hin. destruct Hcase as [(Hc & _ & ->)|[_ ->]].
       + apply elem_of_cons in Hin as [->|Hin]; [by exists t|]. destruct (Hks k' Hin) as (t2 & Ht2 & Hc2 & _). by exists t2.
       + destruct (Hks k' Hin) as (t2 & Ht2 & Hc2 & _). by exists t2.
+  Qed.
+
+  (** Who is first stays where it is. *)
+  Lemma first_stays c k e l t q : Forall (fun x => who x <> c) e -> wf (e ++ l) -> replay k l = Some t ->
+    waiting t = c :: q ->
+    exists t' q', replay k (e ++ l) = Some t' /\ waiting t' = c :: q' /\ first_phase t' = first_phase t /\
+      served t' = served t.
+  Proof.
+    intros He [Hw _] Ht Hq. destruct (Hw k) as [t' Ht'].
+    destruct (wait_steps _ _ _ _ _ _ _ [] q He Ht Ht' Hq) as (a & q' & Hq' & Hn & [(-> & Hp & _)|[? _]]); [|done].
+    exists t', q'. split_and!; try done. simpl in Hn. lia.
+  Qed.
+
+  (** The lock layer's event may lie a little back, behind events of others. *)
+  Definition settled (c : nat) (Q : Z -> mem -> log L1 -> Prop) (v : Z) (m : mem) (l : log L0) : Prop :=
+    exists e l1, views l = e ++ l1 /\ others L1 c e /\ Q v m l1.
+  Lemma settled_others c Q v m e l : Forall (fun x => who x <> c) e -> settled c Q v m l -> settled c Q v m (e ++ l).
+  Proof.
+    intros He (e1 & l1 & Hv & He1 & HQ). exists (abs L0 L1 lock_view e ++ e1), l1. split_and!; [|  |done].
+    - transitivity (abs L0 L1 lock_view e ++ views l); [exact (abs_app L0 L1 lock_view e l)|].
+      change (lop L1) with (lock_event mem) in *.
+      by rewrite Hv, app_assoc.
+    - apply others_app; [by apply abs_others|done].
   Qed.
 End step.
