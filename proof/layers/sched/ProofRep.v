@@ -72,10 +72,10 @@ Section same.
       - rewrite (Am _ _ Hs x) by (by exists v). intros [?|?]; done.
       - rewrite (At _ _ He x) by (by exists v). intros [?|?]; done. }
     intros He. destruct (split_same (fun x => object_of x = "queue"%string \/ object_of x = "queue_node"%string)
-      dq (dm ∪ dt) dq' (dm' ∪ dt')) as [-> He']; try done; [by eapply Aq|by eapply Aq|by eapply Amt|by eapply Amt|].
-    split; [done|]. apply (split_same (fun x => object_of x = "sched_ready_map"%string)); try done.
-    - by eapply Am.
-    - by eapply Am.
+      dq (dm ∪ dt) dq' (dm' ∪ dt') Hd Hd' He (Aq _ _ Hq) (Aq _ _ Hq') (Amt _ _ _ _ Hm Ht) (Amt _ _ _ _ Hm' Ht')) as [H1 H2].
+    split; [exact H1|]. apply (split_same (fun x => object_of x = "sched_ready_map"%string) dm dt dm' dt' Hmt Hmt' H2).
+    - exact (Am _ _ Hm).
+    - exact (Am _ _ Hm').
     - intros x H. by rewrite (At _ _ Ht x H).
     - intros x H. by rewrite (At _ _ Ht' x H).
   Qed.
@@ -83,10 +83,11 @@ End same.
 
 Theorem ready_rep_state cpu s s' d : ready_rep cpu s d -> ready_rep cpu s' d -> s = s'.
 Proof.
-  intros (_ & dq & dm & dt & -> & Hd & Hmt & Hq & Hm & Ht) (_ & dq' & dm' & dt' & He & Hd' & Hmt' & Hq' & Hm' & Ht').
-  destruct (parts_same cpu dq dm dt dq' dm' dt' s s') as (-> & -> & ->); try done.
+  intros (_ & dq & dm & dt & E & Hd & Hmt & Hq & Hm & Ht) (_ & dq' & dm' & dt' & E' & Hd' & Hmt' & Hq' & Hm' & Ht').
+  destruct (parts_same cpu dq dm dt dq' dm' dt' s s' Hd Hmt Hq Hm Ht Hd' Hmt' Hq' Hm' Ht' (eq_trans (eq_sym E) E'))
+    as (-> & -> & ->).
   pose proof (queue_rep_state _ _ _ Hq Hq') as E1. pose proof (ready_threads_state _ _ _ Ht Ht') as E2.
-  destruct s, s'. simpl in *. congruence.
+  destruct s as [q m], s' as [q' m']. cbn [ready_queues ready_threads] in E1, E2. by rewrite E1, E2.
 Qed.
 
 Theorem ready_rep_mem cpu s d d' : ready_rep cpu s d -> ready_rep cpu s d' -> d = d'.
