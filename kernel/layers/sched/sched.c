@@ -55,7 +55,6 @@ void sched_begin_slice(uint32_t cpu)
 void sched_insert(uint32_t cpu, uint32_t t)
 {
     uint32_t priority = thread_priority(t);
-    thread_set_state(t, THREAD_READY);
     sched_ready_insert(cpu, t);
     if (priority >= sched_cpu[cpu].running) {
         sched_cpu[cpu].again = 1u;
@@ -64,8 +63,8 @@ void sched_insert(uint32_t cpu, uint32_t t)
     }
 }
 
-/* The thread that is to run: the first of the highest priority that has budget; those without are parked. The loop ends
- * after one round unless budgets are used up, and after NUM_THREAD in any case: that many threads there are. */
+/* The thread that is to run, marked running: the first of the highest priority that has budget; those without are parked.
+ * The loop ends after one round unless budgets are used up, and after NUM_THREAD in any case: that many threads there are. */
 static uint32_t sched_pick(uint32_t cpu)
 {
     uint32_t t = sched_ready_take(cpu);
@@ -77,10 +76,11 @@ static uint32_t sched_pick(uint32_t cpu)
         sched_budget_park(cpu, t);
         t = sched_ready_take(cpu);
     }
+    thread_set_state(cpu, THREAD_RUNNING);
     return cpu; /* the idle thread */
 }
 
-/* Makes next, which is in no queue, the running thread. Returns when the current thread runs again. */
+/* Makes next, which sched_pick has chosen, the running thread. Returns when the current thread runs again. */
 static void sched_run(uint32_t cpu, uint32_t next)
 {
     uint32_t current = thread_current();
@@ -89,7 +89,6 @@ static void sched_run(uint32_t cpu, uint32_t next)
         uint32_t priority = thread_priority(next);
         running = priority + 1u;
     }
-    thread_set_state(next, THREAD_RUNNING);
     sched_cpu[cpu].running = running;
     sched_cpu[cpu].again = 0u;
     sched_cpu[cpu].turn_over = 0u;
@@ -245,7 +244,6 @@ static void sched_put_back(uint32_t cpu, uint32_t current)
     if (has == 0u) {
         sched_budget_park(cpu, current);
     } else {
-        thread_set_state(current, THREAD_READY);
         sched_ready_insert(cpu, current);
     }
 }

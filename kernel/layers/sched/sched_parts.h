@@ -8,13 +8,13 @@
 /* ---- sched_ready.c: ready queues and their bitmap ---- */
 void sched_ready_init(void);
 
-/* Requires: t is in no queue. Ensures: t is the last of the ready queue of its priority. */
+/* Requires: t is in no queue. Ensures: t is marked ready and is the last of the ready queue of its priority. */
 void sched_ready_insert(uint32_t cpu, uint32_t t);
 
-/* Requires: t is in a ready queue. Ensures: it is in none. */
+/* Requires: t is in a ready queue. Ensures: it is in none; it is still marked ready. */
 void sched_ready_remove(uint32_t cpu, uint32_t t);
 
-/* Takes the first thread of the highest priority out; NONE if nothing is ready. */
+/* Takes the first thread of the highest priority out and marks it running; NONE if nothing is ready. */
 uint32_t sched_ready_take(uint32_t cpu);
 
 /* Highest priority of a ready thread plus 1; 0 if nothing is ready. */

@@ -1,5 +1,6 @@
 /* The ready queues of a CPU: one per priority, and a bitmap of those that are not empty: 4 words of 64 bits and a summary of
- * 4 bits. Invariant: bit i of the bitmap is set exactly if queue i has a thread; best is the highest set bit plus 1. */
+ * 4 bits. Invariant: bit i of the bitmap is set exactly if queue i has a thread; best is the highest set bit plus 1; who is in
+ * a queue is marked ready, and taken out to run it is marked running. */
 #include "arch.h"
 #include "queue.h"
 #include "sched.h"
@@ -39,6 +40,7 @@ void sched_ready_insert(uint32_t cpu, uint32_t t)
     uint32_t priority = thread_priority(t);
     uint32_t word = priority / 64u;
     uint32_t q = sched_ready_queue(cpu, priority);
+    thread_set_state(t, THREAD_READY);
     queue_enqueue(q, t);
     sched_ready_map[cpu].word[word] = sched_ready_map[cpu].word[word] | (1ul << (priority % 64u));
     sched_ready_map[cpu].summary = sched_ready_map[cpu].summary | (1ul << word);
@@ -83,6 +85,7 @@ uint32_t sched_ready_take(uint32_t cpu)
     uint32_t priority = sched_ready_map[cpu].best - 1u;
     uint32_t q = sched_ready_queue(cpu, priority);
     uint32_t t = queue_dequeue(q);
+    thread_set_state(t, THREAD_RUNNING);
     uint32_t first = queue_peek(q);
     if (first == NONE) {
         sched_ready_clear(cpu, priority);

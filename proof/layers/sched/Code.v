@@ -36,6 +36,7 @@ Definition sched_ready_insert_code : fundef := Fun 2 3
   (Seq (Call (Some 2%nat) "thread_priority" [Var 1])
   (Seq (Assign 3 (Bin W32 Div (Var 2) (Const 64)))
   (Seq (Call (Some 4%nat) "sched_ready_queue" [Var 0; Var 2])
+  (Seq (Call None "thread_set_state" [Var 1; Const 1 (* THREAD_READY *)])
   (Seq (Call None "queue_enqueue" [Var 4; Var 1])
   (Seq (Store "sched_ready_map" (Var 0) "word" (Var 3)
          (Bin W64 Or (Load "sched_ready_map" (Var 0) "word" (Var 3))
@@ -43,7 +44,7 @@ Definition sched_ready_insert_code : fundef := Fun 2 3
   (Seq (Store "sched_ready_map" (Var 0) "summary" (Const 0)
          (Bin W64 Or (Load "sched_ready_map" (Var 0) "summary" (Const 0)) (Bin W64 Shl (Const 1) (Var 3))))
        (If (Cmp Ge (Var 2) (Load "sched_ready_map" (Var 0) "best" (Const 0)))
-         (Store "sched_ready_map" (Var 0) "best" (Const 0) (Bin W32 Add (Var 2) (Const 1))) Skip))))))).
+         (Store "sched_ready_map" (Var 0) "best" (Const 0) (Bin W32 Add (Var 2) (Const 1))) Skip)))))))).
 
 (* sched_ready_clear: 0 cpu, 1 priority, 2 word, 3 top, 4 bit *)
 Definition sched_ready_clear_code : fundef := Fun 2 3
@@ -80,9 +81,10 @@ Definition sched_ready_take_code : fundef := Fun 1 4
   (Seq (Assign 1 (Bin W32 Sub (Load "sched_ready_map" (Var 0) "best" (Const 0)) (Const 1)))
   (Seq (Call (Some 2%nat) "sched_ready_queue" [Var 0; Var 1])
   (Seq (Call (Some 3%nat) "queue_dequeue" [Var 2])
+  (Seq (Call None "thread_set_state" [Var 3; Const 2 (* THREAD_RUNNING *)])
   (Seq (Call (Some 4%nat) "queue_peek" [Var 2])
   (Seq (If (Cmp Eq (Var 4) (Const 4294967295 (* NONE *))) (Call None "sched_ready_clear" [Var 0; Var 1]) Skip)
-       (Return (Var 3)))))))).
+       (Return (Var 3))))))))).
 
 (* sched_ready_best: 0 cpu *)
 Definition sched_ready_best_code : fundef := Fun 1 0

@@ -38,7 +38,7 @@ End once.
 Theorem sched_ready_insert_new cpu s t v s' p : ready_valid cpu s -> sched_ready_insert s cpu t = Some (v, s') ->
   t ∉ ready_list s cpu p.
 Proof.
-  unfold sched_ready_insert. intros Hv H Hin. destruct (ready_threads s !! t); [|done]. destruct (_ && _); [|done].
+  unfold sched_ready_insert. intros Hv H Hin. destruct (ready_threads s !! t); [|done]. case_bool_decide; [|done].
   unfold ready_with in H. destruct (queue_enqueue _ _ _) as [[w q]|] eqn:E; [|done].
   apply queue_enqueue_puts in E as (_ & l & _ & _ & Hf & _). by eapply ready_list_not_free.
 Qed.

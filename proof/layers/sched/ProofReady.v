@@ -21,6 +21,33 @@ Proof.
   split; [by apply union_swap|]. split; [|done]. by apply map_disjoint_union_r.
 Qed.
 
+(** ** Marking a thread *)
+Lemma write_third (a b c : mem) (x : cell) v : is_Some (c !! x) -> a ##ₘ c -> b ##ₘ c ->
+  <[x := v]> (a ∪ (b ∪ c)) = a ∪ (b ∪ <[x := v]> c) /\ a ##ₘ <[x := v]> c /\ b ##ₘ <[x := v]> c.
+Proof.
+  intros Hx Ha Hb. split_and!; [|symmetry; by apply own_write_disjoint..]. destruct Hx as [w Hw].
+  etrans; [apply insert_union_r; by eapply map_disjoint_Some_r|]. f_equal.
+  apply insert_union_r. by eapply map_disjoint_Some_r.
+Qed.
+Lemma own_third (a b c : mem) (x : cell) : is_Some (c !! x) -> is_Some ((a ∪ (b ∪ c)) !! x).
+Proof. intros H. apply lookup_union_is_Some. right. apply lookup_union_is_Some. by right. Qed.
+Lemma ready_threads_mark m d t x : ready_threads_rep m d -> is_Some (m !! t) ->
+  ready_threads_rep (ready_mark t x m) (<[thread_state_cell t := x]> d).
+Proof.
+  intros [Hx Hr] [r Ht]. assert (forall u, is_Some (ready_mark t x m !! u) <-> is_Some (m !! u)) as Hk.
+  { intros u. destruct (decide (u = t)) as [->|Hne]; [|by rewrite ready_mark_other].
+    rewrite (ready_mark_same m t x r Ht), Ht. split; intros _; by eexists. }
+  split.
+  - assert (exactly (fun y => exists u, is_Some (m !! u) /\ (y = thread_priority_cell u \/ y = thread_state_cell u))
+      (<[thread_state_cell t := x]> d)) as Hx'.
+    { apply exactly_write; [exact Hx|]. exists t. split; [by exists r|by right]. }
+    intros y. rewrite (Hx' y). split; intros (u & Hu & Hy); exists u; (split; [by apply Hk|exact Hy]).
+  - intros u r' (r0 & Hu & Ep & Hs)%ready_mark_lookup. destruct (Hr u r0 Hu) as [A B].
+    rewrite own_lookup_ne by (unfold thread_priority_cell, thread_state_cell; congruence). split; [congruence|].
+    destruct Hs as [[-> <-]|[Hne ->]]; [apply own_lookup|].
+    rewrite own_lookup_ne; [done|]. unfold thread_state_cell. congruence.
+Qed.
+
 (** ** Which queues have a thread *)
 Lemma ready_some_list s cpu p : ready_some s cpu p = negb (bool_decide (ready_list s cpu p = [])).
 Proof. unfold ready_some. by destruct (ready_list s cpu p). Qed.
@@ -46,13 +73,16 @@ Section proof.
     intros Hc (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) H. pose proof (sched_ready_insert_valid _ _ _ _ _ Hv H) as Hv'.
     destruct (sched_ready_insert_last _ _ _ _ _ H) as (r & Hr & Hlist & Hother).
     pose proof (ready_valid_priority _ _ Hv _ _ Hr) as Hp. set (p := ready_priority r) in *.
-    unfold sched_ready_insert in H. rewrite Hr in H. destruct (_ && _); [|done]. unfold ready_with in H. fold p in H.
+    unfold sched_ready_insert in H. rewrite Hr in H. case_bool_decide; [|done]. unfold ready_with in H. fold p in H.
     destruct (queue_enqueue _ _ _) as [[w q']|] eqn:E; [|done]. injection H as <- <-.
+    set (s' := Ready q' (ready_mark t thread_is_ready (ready_threads s))) in *.
     apply map_disjoint_union_r in Hd as [Hqm Hqt]. pose proof (group_range p Hp) as Hg.
     assert (0 <= p mod 64 < 64) as Hmod by (by apply Z.mod_pos_bound).
-    destruct (proj2 Ht t r Hr) as [Hpr _]. fold p in Hpr.
+    destruct (proj2 Ht t r Hr) as [Hpr Hst]. fold p in Hpr.
     assert (w = 0) as -> by (by apply queue_enqueue_puts in E as [? _]).
-    assert (forall u, ready_some (Ready q' (ready_threads s)) cpu u = ready_some s cpu u || (u =? p)) as Hs.
+    pose proof (ready_threads_mark _ _ t thread_is_ready Ht ltac:(by exists r)) as Ht'.
+    destruct (write_third dq dm dt (thread_state_cell t) thread_is_ready) as (Edt & Hqt1 & Hmt1); [by eexists|done|done|].
+    assert (forall u, ready_some s' cpu u = ready_some s cpu u || (u =? p)) as Hs.
     { intros u. rewrite !ready_some_list. destruct (Z.eqb_spec u p) as [->|Hne].
       - rewrite Hlist, orb_true_r. by destruct (ready_list s cpu p).
       - by rewrite Hother, orb_false_r. }
@@ -62,22 +92,26 @@ Section proof.
     intros x d' [-> ->]. locals_simpl. step. step. step.
     eapply owned_call_whole; [evaluate|by apply (sched_ready_queue_triple kernel_entry M this HM)|].
     intros x d' [-> ->]. locals_simpl. step.
+    eapply owned_call_whole; [evaluate|apply (thread_set_state_triple kernel_entry M this HT)|].
+    { apply own_third. by eexists. }
+    intros x d' [-> ->]. locals_simpl. unfold thread_cell. change ("thread"%string, t, "state"%string, 0) with (thread_state_cell t).
+    change (<[thread_state_cell t := 1]> ?d) with (<[thread_state_cell t := thread_is_ready]> d). rewrite Edt. set (dt1 := <[thread_state_cell t := thread_is_ready]> dt) in *. clearbody dt1.
+    step.
     eapply owned_call; [evaluate|by apply map_disjoint_union_r|by eapply (queue_enqueue_triple kernel_entry M this HQ)|].
     intros x dq' [-> Hq'] [Hqm' Hqt']%map_disjoint_union_r. locals_simpl.
     rewrite union_swap by done.
-    assert (dm ##ₘ dq' ∪ dt) as Hmr by (by apply map_disjoint_union_r).
+    assert (dm ##ₘ dq' ∪ dt1) as Hmr by (by apply map_disjoint_union_r).
     pose proof Hm as (Hx & Hw & (m & Em & Hms) & Eb). destruct (Hw (p / 64) Hg) as (w & Ew & Hwp).
-    set (s' := Ready q' (ready_threads s)) in *. 
     assert (forall u, u <> p -> ready_some s' cpu u = ready_some s cpu u) as Hsame
       by (intros u Hu; by rewrite Hs, (proj2 (Z.eqb_neq u p)), orb_false_r).
     pose proof (ready_map_store cpu s s' p dm _ _ _ Hm Hp Hsame (word_more cpu s s' p Hs w Hwp)
       (summary_more cpu s s' p Hp Hs m Hms) eq_refl) as Hstore.
     rewrite (ready_best_insert s s' cpu p Hp Hs) in Hstore.
-    assert (forall dm', ready_map_rep cpu s' dm' -> 0 = 0 /\ ready_rep cpu s' (dm' ∪ (dq' ∪ dt))) as Hdone.
+    assert (forall dm', ready_map_rep cpu s' dm' -> 0 = 0 /\ ready_rep cpu s' (dm' ∪ (dq' ∪ dt1))) as Hdone.
     { intros dm' Hm'. split; [done|]. apply ready_join; try done. eapply exactly_disjoint; [exact Hx|apply Hm'|done]. }
     unfold ready_word, ready_summary, ready_best_cell in *.
-    apply (own_read dm (dq' ∪ dt)) in Ew as Ew'. apply (own_read dm (dq' ∪ dt)) in Em as Em'.
-    apply (own_read dm (dq' ∪ dt)) in Eb as Eb'. do 5 step.
+    apply (own_read dm (dq' ∪ dt1)) in Ew as Ew'. apply (own_read dm (dq' ∪ dt1)) in Em as Em'.
+    apply (own_read dm (dq' ∪ dt1)) in Eb as Eb'. do 5 step.
     destruct (ready_best s cpu <=? p) eqn:Eb2.
     - repeat step. rewrite !own_write. apply Hdone. rewrite wrap_small by (unfold NUM_PRIORITY in Hp; lia). exact Hstore.
     - repeat step. rewrite !own_write. apply Hdone.
@@ -161,7 +195,7 @@ Section proof.
   Theorem sched_ready_take_triple cpu s d v s' : 0 <= cpu < NUM_CPU -> ready_rep cpu s d ->
     sched_ready_take s cpu = Some (v, s') ->
     triple "sched_ready_take" [cpu] d (fun w d' => w = v /\ ready_rep cpu s' d').
-  Proof using HM HQ HB.
+  Proof using HM HQ HT HB.
     intros Hc Hrep H. pose proof (ready_rep_best _ _ _ Hrep) as Hb. unfold ready_best_cell in Hb.
     pose proof Hrep as (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht). pose proof (sched_ready_take_valid _ _ _ _ Hv H) as Hv'.
     unfold sched_ready_take in H. cbv zeta in H.
@@ -172,21 +206,31 @@ Section proof.
     rewrite Eb in Hb, H. replace (p + 1 - 1) with p in H by lia.
     pose proof (ready_list_some _ _ _ _ _ Hl) as Hql. unfold ready_with in H.
     destruct (queue_dequeue _ _) as [[w q']|] eqn:E; [|done]. injection H as <- <-.
-    assert (forall u, u <> p -> ready_list (Ready q' (ready_threads s)) cpu u = ready_list s cpu u) as Hother.
-    { intros u Hu. unfold queue_dequeue in E. rewrite Hql in E. injection E as _ <-. unfold ready_list. simpl.
+    assert (w = t) as -> by (unfold queue_dequeue in E; rewrite Hql in E; by injection E).
+    set (s' := Ready q' (ready_mark t thread_is_running (ready_threads s))) in *.
+    assert (forall u, u <> p -> ready_list s' cpu u = ready_list s cpu u) as Hother.
+    { intros u Hu. unfold queue_dequeue in E. rewrite Hql in E. injection E as <-. unfold ready_list. simpl.
       rewrite lookup_insert_ne; [done|]. unfold ready_queue. lia. }
     assert (t ∈ ready_list s cpu p) as Hin by (rewrite Hl; by left).
+    destruct (ready_valid_thread _ _ Hv p t Hp Hin) as [_ Htt]. destruct (proj2 Ht _ _ Htt) as [_ Hst].
+    pose proof (ready_threads_mark _ _ t thread_is_running Ht ltac:(by eexists)) as Ht'.
     apply map_disjoint_union_r in Hd as [Hqm Hqt].
     step. step. step. rewrite (wrap_small (p + 1 - 1)) by (unfold NUM_PRIORITY in Hp; lia).
     replace (p + 1 - 1) with p by lia. step.
     eapply owned_call_whole; [evaluate|by apply (sched_ready_queue_triple kernel_entry M this HM)|].
     intros x d' [-> ->]. locals_simpl. step.
     eapply owned_call; [evaluate|by apply map_disjoint_union_r|by eapply (queue_dequeue_triple kernel_entry M this HQ)|].
-    intros x dq1 [-> Hq1] Hd1. locals_simpl. step.
-    eapply owned_call; [evaluate|exact Hd1|eapply (queue_peek_triple kernel_entry M this HQ);
+    intros x dq1 [-> Hq1] [Hqm1 Hqt1]%map_disjoint_union_r. locals_simpl. step.
+    eapply owned_call_whole; [evaluate|apply (thread_set_state_triple kernel_entry M this HT)|].
+    { apply own_third. by eexists. }
+    intros x d' [-> ->]. locals_simpl. unfold thread_cell. change ("thread"%string, t, "state"%string, 0) with (thread_state_cell t).
+    change (<[thread_state_cell t := 2]> ?d) with (<[thread_state_cell t := thread_is_running]> d).
+    destruct (write_third dq1 dm dt (thread_state_cell t) thread_is_running) as (Edt & Hqt2 & Hmt2); [by eexists|done|done|].
+    rewrite Edt. set (dt1 := <[thread_state_cell t := thread_is_running]> dt) in *. clearbody dt1. step.
+    eapply owned_call; [evaluate|by apply map_disjoint_union_r|eapply (queue_peek_triple kernel_entry M this HQ);
       [exact Hq1|exact (peek_list _ _ p Hv' Hp)]|].
-    intros x dq2 [-> Hq2] [Hqm2 Hqt2]%map_disjoint_union_r. locals_simpl.
-    rewrite union_swap by done. set (s' := Ready q' (ready_threads s)) in *. step.
+    intros x dq2 [-> Hq2] [Hqm3 Hqt3]%map_disjoint_union_r. locals_simpl.
+    rewrite union_swap by done. step.
     eapply (owned_clear_if cpu s s' p t); try done; try (intros; evaluate); [by apply map_disjoint_union_r|].
     intros dm' Hm' Hd2. step. split; [done|]. by apply ready_join.
   Qed.

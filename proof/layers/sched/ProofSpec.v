@@ -62,7 +62,7 @@ Theorem sched_ready_insert_last s cpu t v s' : sched_ready_insert s cpu t = Some
     forall p, p <> ready_priority r -> ready_list s' cpu p = ready_list s cpu p.
 Proof.
   unfold sched_ready_insert. intros H. destruct (ready_threads s !! t) as [r|]; [|done]. exists r. split; [done|].
-  destruct (_ && _); [|done]. unfold ready_with in H. destruct (queue_enqueue _ _ _) as [[w q]|] eqn:E; [|done].
+  case_bool_decide; [|done]. unfold ready_with in H. destruct (queue_enqueue _ _ _) as [[w q]|] eqn:E; [|done].
   injection H as <- <-. apply queue_enqueue_puts in E as (_ & l & Hl & _ & _ & ->). unfold ready_list. simpl.
   rewrite Hl. split; [by rewrite lookup_insert|]. intros p Hp. rewrite lookup_insert_ne; [done|]. unfold ready_queue. lia.
 Qed.
@@ -104,46 +104,75 @@ Section valid.
     intros Ht Hr Hp Hin. destruct (ready_valid_thread p t Hp Hin) as [_ H]. rewrite Ht in H. injection H as ->. done.
   Qed.
 
-  Lemma ready_valid_change q' : queue_valid q' ->
-    (forall q, is_Some (queue_lists (ready_queues s) !! q) -> is_Some (queue_lists q' !! q)) ->
-    (forall p t, 0 <= p < NUM_PRIORITY -> t ∈ ready_list (Ready q' (ready_threads s)) cpu p -> ready_thread_ok s p t) ->
-    ready_valid cpu (Ready q' (ready_threads s)).
+  Lemma ready_valid_change s' : queue_valid (ready_queues s') ->
+    (forall t r, ready_threads s' !! t = Some r -> 0 <= ready_priority r < NUM_PRIORITY) ->
+    (forall q, is_Some (queue_lists (ready_queues s) !! q) -> is_Some (queue_lists (ready_queues s') !! q)) ->
+    (forall p t, 0 <= p < NUM_PRIORITY -> t ∈ ready_list s' cpu p -> ready_thread_ok s' p t) -> ready_valid cpu s'.
   Proof using Hv.
-    intros Hq Hk Ht. pose proof Hv as (_ & Hp & _). split; [done|]. split; [done|]. apply Forall_forall. intros p Hin.
+    intros Hq Hp Hk Ht. split; [done|]. split; [done|]. apply Forall_forall. intros p Hin.
     apply elem_of_seqZ in Hin. assert (0 <= p < NUM_PRIORITY) as Hr by (unfold NUM_PRIORITY in *; lia). split.
     - by apply Hk, ready_valid_owns.
     - apply Forall_forall. intros t Hin'. exact (Ht p t Hr Hin').
   Qed.
 End valid.
 
+(** Marking a thread leaves priorities and the other threads alone. *)
+Lemma ready_mark_same m t x r : m !! t = Some r -> ready_mark t x m !! t = Some (ReadyThread (ready_priority r) x).
+Proof. intros H. unfold ready_mark. rewrite H. apply lookup_insert. Qed.
+Lemma ready_mark_other m t x u : u <> t -> ready_mark t x m !! u = m !! u.
+Proof. intros H. unfold ready_mark. destruct (m !! t); [by rewrite lookup_insert_ne|done]. Qed.
+Lemma ready_mark_lookup m t x u r : ready_mark t x m !! u = Some r ->
+  exists r0, m !! u = Some r0 /\ ready_priority r = ready_priority r0 /\ (u = t /\ ready_state r = x \/ u <> t /\ r = r0).
+Proof.
+  destruct (decide (u = t)) as [->|Hne].
+  - unfold ready_mark. destruct (m !! t) as [r0|] eqn:E; [|congruence]. rewrite lookup_insert. intros [= <-].
+    exists r0. split; [done|]. split; [done|]. by left.
+  - rewrite ready_mark_other by done. intros H. exists r. split; [done|]. split; [done|]. by right.
+Qed.
+
+(** A thread comes: *)
 Theorem sched_ready_insert_valid cpu s t v s' :
   ready_valid cpu s -> sched_ready_insert s cpu t = Some (v, s') -> ready_valid cpu s'.
 Proof.
   unfold sched_ready_insert. intros Hv H. destruct (ready_threads s !! t) as [r|] eqn:Ht; [|done].
-  case_bool_decide as Hi; [|done]. simpl in H. destruct (ready_state r =? thread_is_ready) eqn:Hs; [|done].
-  apply Z.eqb_eq in Hs. unfold ready_with in H. destruct (queue_enqueue _ _ _) as [[w q]|] eqn:E; [|done].
+  case_bool_decide as Hi; [|done]. unfold ready_with in H. destruct (queue_enqueue _ _ _) as [[w q]|] eqn:E; [|done].
   injection H as <- <-. pose proof (queue_enqueue_valid _ _ _ _ _ (proj1 Hv) E) as Hv'.
-  apply queue_enqueue_puts in E as (_ & l & Hl & _ & _ & ->). apply ready_valid_change; [done|done| |].
-  - intros q Hq. simpl. apply lookup_insert_is_Some. destruct (decide (ready_queue cpu (ready_priority r) = q)); auto.
-  - intros p u Hp. unfold ready_list. simpl.
-    destruct (decide (p = ready_priority r)) as [->|Hne].
-    + rewrite lookup_insert. simpl. intros [Hu|[->|[]%elem_of_nil]%elem_of_cons]%elem_of_app.
-      * apply (ready_valid_thread cpu s Hv _ _ Hp). unfold ready_list. by rewrite Hl.
-      * split; [done|]. rewrite Ht. rewrite <- Hs. by destruct r.
-    + rewrite lookup_insert_ne by (unfold ready_queue; lia). by apply ready_valid_thread.
+  apply queue_enqueue_puts in E as (_ & l & Hl & _ & Hf & ->). apply (ready_valid_change cpu s Hv); [done| | |].
+  - intros u x (r0 & Hu & -> & _)%ready_mark_lookup. by eapply ready_valid_priority.
+  - intros u Hu. simpl. apply lookup_insert_is_Some. destruct (decide (ready_queue cpu (ready_priority r) = u)); auto.
+  - assert (forall p u, 0 <= p < NUM_PRIORITY -> u ∈ ready_list s cpu p -> u <> t /\ ready_thread_ok s p u) as Hold.
+    { intros p u Hp Hu. split; [|by apply (ready_valid_thread cpu)]. intros ->. unfold ready_list in Hu.
+      destruct (queue_lists (ready_queues s) !! ready_queue cpu p) as [l'|] eqn:E; [|by apply elem_of_nil in Hu].
+      by destruct (queue_valid_thread _ (proj1 Hv) _ _ _ E Hu). }
+    intros p u Hp Hu. assert (u = t /\ p = ready_priority r \/ u ∈ ready_list s cpu p) as [[-> ->]|Hu'].
+    { unfold ready_list in Hu. simpl in Hu. destruct (decide (p = ready_priority r)) as [->|Hne].
+      - rewrite lookup_insert in Hu. simpl in Hu. apply elem_of_app in Hu as [Hu|[->|[]%elem_of_nil]%elem_of_cons]; [|by left].
+        right. unfold ready_list. by rewrite Hl.
+      - rewrite lookup_insert_ne in Hu by (unfold ready_queue; lia). by right. }
+    + split; [done|]. simpl. by apply ready_mark_same.
+    + destruct (Hold p u Hp Hu') as [Hne [H1 H2]]. split; [done|]. simpl. by rewrite ready_mark_other.
 Qed.
 
-(** Taking a thread out of any queue keeps the invariant. *)
-Lemma takes_ready_valid cpu s q l1 t l2 q' :
-  ready_valid cpu s -> takes (ready_queues s) q l1 t l2 q' -> ready_valid cpu (Ready q' (ready_threads s)).
+(** A thread leaves any queue, and whatever it is marked as: *)
+Lemma takes_ready_valid cpu s q l1 t l2 q' m :
+  ready_valid cpu s -> takes (ready_queues s) q l1 t l2 q' ->
+  (forall u r, m !! u = Some r -> exists r0, ready_threads s !! u = Some r0 /\ ready_priority r = ready_priority r0) ->
+  (forall u, u <> t -> m !! u = ready_threads s !! u) -> ready_valid cpu (Ready q' m).
 Proof.
-  intros Hv Hq. pose proof (takes_valid _ _ _ _ _ _ (proj1 Hv) Hq) as Hv'. destruct Hq as [Hl ->].
-  apply ready_valid_change; [done|done| |].
+  intros Hv Hq Hp Hm. pose proof (takes_valid _ _ _ _ _ _ (proj1 Hv) Hq) as Hv'.
+  assert (t ∈ queue_free q') as Hf by (destruct Hq as [_ ->]; unfold queue_drop; simpl; apply elem_of_union; left; by apply elem_of_singleton).
+  pose proof Hq as [Hl ->]. apply (ready_valid_change cpu s Hv); [done| | |].
+  - intros u r (r0 & Hu & ->)%Hp. by eapply ready_valid_priority.
   - intros u Hu. simpl. apply lookup_insert_is_Some. destruct (decide (q = u)); auto.
-  - intros p u Hp. unfold ready_list. simpl. destruct (decide (ready_queue cpu p = q)) as [<-|Hne].
-    + rewrite lookup_insert. simpl. intros Hu. apply (ready_valid_thread cpu s Hv _ _ Hp).
-      unfold ready_list. rewrite Hl. simpl. rewrite elem_of_app, elem_of_cons. apply elem_of_app in Hu. tauto.
-    + rewrite lookup_insert_ne by done. by apply ready_valid_thread.
+  - intros p u Hpr Hu. assert (u <> t) as Hne.
+    { intros ->. unfold ready_list in Hu. destruct (queue_lists _ !! ready_queue cpu p) as [l|] eqn:E in Hu;
+        [|by apply elem_of_nil in Hu]. by destruct (queue_valid_thread _ Hv' _ _ _ E Hu). }
+    assert (u ∈ ready_list s cpu p) as Hu'.
+    { unfold ready_list in *. simpl in Hu. destruct (decide (ready_queue cpu p = q)) as [<-|Hnq].
+      - rewrite lookup_insert in Hu. simpl in Hu. rewrite Hl. simpl. rewrite elem_of_app, elem_of_cons.
+        apply elem_of_app in Hu. tauto.
+      - by rewrite lookup_insert_ne in Hu. }
+    destruct (ready_valid_thread cpu s Hv _ _ Hpr Hu') as [H1 H2]. split; [done|]. simpl. by rewrite Hm.
 Qed.
 
 Theorem sched_ready_remove_valid cpu s t v s' :
@@ -152,13 +181,18 @@ Proof.
   unfold sched_ready_remove. intros Hv H. destruct (ready_threads s !! t) as [r|]; [|done].
   case_bool_decide; [|done]. unfold ready_with in H. destruct (queue_remove _ _) as [[w q]|] eqn:E; [|done].
   injection H as <- <-. apply queue_remove_takes in E as (_ & q0 & l1 & l2 & Hq); [|exact (proj1 Hv)].
-  by eapply takes_ready_valid.
+  eapply takes_ready_valid; [exact Hv|exact Hq|eauto|done].
 Qed.
 
 Theorem sched_ready_take_valid cpu s v s' :
   ready_valid cpu s -> sched_ready_take s cpu = Some (v, s') -> ready_valid cpu s'.
 Proof.
-  unfold sched_ready_take. intros Hv H. destruct (ready_best s cpu =? 0); [by injection H as <- <-|].
-  unfold ready_with in H. destruct (queue_dequeue _ _) as [[w q]|] eqn:E; [|done]. injection H as <- <-.
-  apply queue_dequeue_takes in E as [(_ & _ & ->)|(l & _ & Hq)]; [by destruct s|]. by eapply takes_ready_valid.
+  unfold sched_ready_take. intros Hv H. destruct (ready_best_spec s cpu) as [[E0 _]|(p & t & l & Eb & Hp & Hl & _)].
+  - rewrite E0 in H. by injection H as <- <-.
+  - rewrite Eb, (proj2 (Z.eqb_neq _ _)) in H by lia. replace (p + 1 - 1) with p in H by lia.
+    unfold ready_with in H. destruct (queue_dequeue _ _) as [[w q]|] eqn:E; [|done]. injection H as <- <-.
+    apply ready_list_some in Hl. apply queue_dequeue_takes in E as [(E & _)|(l' & _ & Hq)]; [congruence|].
+    eapply takes_ready_valid; [exact Hv|exact Hq| |].
+    + intros u r (r0 & Hu & Hpr & _)%ready_mark_lookup. eauto.
+    + intros u Hu. by apply ready_mark_other.
 Qed.

@@ -11,8 +11,9 @@ Proof. solve_decision. Defined.
 Record ready := Ready { ready_queues : queue_state; ready_threads : gmap Z ready_thread }.
 Add Printing Constructor ready_thread ready.
 
-(** [THREAD_READY] of thread.h. *)
+(** [THREAD_READY] and [THREAD_RUNNING] of thread.h. *)
 Definition thread_is_ready : Z := 1.
+Definition thread_is_running : Z := 2.
 
 Definition ready_queue (cpu priority : Z) : Z := QUEUE_READY_BASE + cpu * NUM_PRIORITY + priority.
 
@@ -44,15 +45,23 @@ Global Instance ready_valid_dec cpu s : Decision (ready_valid cpu s).
 Proof. unfold ready_valid. apply _. Defined.
 
 (** ** The functions *)
-Definition ready_with (s : ready) (r : option (Z * queue_state)) : option (Z * ready) :=
-  match r with Some (v, q) => Some (v, Ready q (ready_threads s)) | None => None end.
 
-(** Requires: [t] is marked ready, is not idle and is in no queue. *)
+(** The threads with [t] marked as in state [x]. *)
+Definition ready_mark (t x : Z) (m : gmap Z ready_thread) : gmap Z ready_thread :=
+  match m !! t with Some r => <[t := ReadyThread (ready_priority r) x]> m | None => m end.
+
+(** The queues after a function of layer queue with result [v], and the threads [m v]. *)
+Definition ready_with (m : Z -> gmap Z ready_thread) (r : option (Z * queue_state)) : option (Z * ready) :=
+  match r with Some (v, q) => Some (v, Ready q (m v)) | None => None end.
+
+(** Requires: [t] is not idle and is in no queue. *)
 Definition sched_ready_insert (s : ready) (cpu t : Z) : option (Z * ready) :=
   match ready_threads s !! t with
   | Some r =>
-      if bool_decide (NUM_CPU <= t) && (ready_state r =? thread_is_ready)
-      then ready_with s (queue_enqueue (ready_queues s) (ready_queue cpu (ready_priority r)) t) else None
+      if bool_decide (NUM_CPU <= t)
+      then ready_with (fun _ => ready_mark t thread_is_ready (ready_threads s))
+             (queue_enqueue (ready_queues s) (ready_queue cpu (ready_priority r)) t)
+      else None
   | None => None
   end.
 
@@ -60,13 +69,16 @@ Definition sched_ready_insert (s : ready) (cpu t : Z) : option (Z * ready) :=
 Definition sched_ready_remove (s : ready) (cpu t : Z) : option (Z * ready) :=
   match ready_threads s !! t with
   | Some r =>
-      if bool_decide (t ∈ ready_list s cpu (ready_priority r)) then ready_with s (queue_remove (ready_queues s) t) else None
+      if bool_decide (t ∈ ready_list s cpu (ready_priority r))
+      then ready_with (fun _ => ready_threads s) (queue_remove (ready_queues s) t) else None
   | None => None
   end.
 
 Definition sched_ready_take (s : ready) (cpu : Z) : option (Z * ready) :=
   let best := ready_best s cpu in
-  if best =? 0 then Some (NONE, s) else ready_with s (queue_dequeue (ready_queues s) (ready_queue cpu (best - 1))).
+  if best =? 0 then Some (NONE, s)
+  else ready_with (fun v => ready_mark v thread_is_running (ready_threads s))
+         (queue_dequeue (ready_queues s) (ready_queue cpu (best - 1))).
 
 Definition sched_ready_best (s : ready) (cpu : Z) : option (Z * ready) := Some (ready_best s cpu, s).
 
