@@ -5,8 +5,8 @@
     guards, and gives them up before it lets the next one through. [arch_own] is [Wrong] while another CPU owns them, so
     never going wrong is mutual exclusion and freedom from data races.
 
-    Scheduler assumption ([atomics_sched]): every CPU that is at work in the kernel moves at least once among any
-    [patience] events. It is what "fair scheduler" means in numbers. *)
+    Scheduler assumption ([patient] of [layers/spinlock/Spec.v]): every CPU that a lock's algorithm has to reckon with
+    moves at least once among any [patience] events. It is what "fair scheduler" means in numbers. *)
 From Ashlar Require Export calculus.Locks.
 
 Inductive atomic_event :=
