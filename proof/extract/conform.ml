@@ -84,11 +84,12 @@ module Make (Layer : LAYER) = struct
 
   exception Invalid of expected list
 
-  (* A random episode of so many operations. The invariant is looked at now and then, and at the end. *)
+  (* A random episode of so many operations. The invariant is looked at now and then, which takes longer than the
+     operations do, and at the end. *)
   let episode random length : operation * Layer.state * expected list =
     let first, start = Layer.start random in
     let rec go state left found =
-      if (left = 0 || random 64 = 0) && not (Layer.valid state) then raise (Invalid (List.rev found));
+      if (left = 0 || random 1000 = 0) && not (Layer.valid state) then raise (Invalid (List.rev found));
       if left = 0 then List.rev found
       else
         let operation = Layer.choose random state in
