@@ -2,25 +2,23 @@
 
 open Conform
 module Spec = Frame_spec
+module Owned = Charged.Make (Spec)
 
-let processes = 8
-let first_frame = 256 (* HOSTED_FIRST_FRAME *)
+let processes = Charged.processes
+let first_frame = Charged.first_frame
 let z = Z.of_int
 
 module Frames = struct
-  type state = { frames : Spec.state; containers : Spec.containers; usable : int }
+  type state = { state : Owned.state; usable : int }
 
-  let valid { frames; containers; _ } = Spec.valid frames && Spec.containers_valid containers
-  let after = function Some (_, state) -> state | None -> failwith "the start does not meet a requirement"
+  let valid { state; _ } = Spec.valid state.frames && Spec.containers_valid state.containers
 
   (* Now frames run out first, now quota. *)
   let start random =
     let usable = 1 + random 200 and quota = 1 + random 60 in
-    let machine = if random 4 = 0 then quota * 3 else quota * processes in
-    let split containers p = after (Spec.container_split containers Spec.rOOT (z p) (z quota)) in
-    let containers = List.fold_left split (Spec.container_initial (z machine)) (List.init processes Fun.id) in
-    let frames = after (Spec.frame_make_usable Spec.frame_initial (z first_frame) (z usable)) in
-    ({ name = "start"; arguments = [ z machine; z usable; z quota ] }, { frames; containers; usable })
+    let machine = z (if random 4 = 0 then quota * 3 else quota * processes) and quota = z quota in
+    let state = Owned.start ~machine ~quota ~usable:(z usable) in
+    ({ name = "start"; arguments = [ machine; z usable; quota ] }, { state; usable })
 
   (* A frame in use often: the highest are taken first. *)
   let some random { usable; _ } =
@@ -43,44 +41,21 @@ module Frames = struct
     in
     { name; arguments }
 
-  let bind = Option.bind
-  let charge s p = Spec.container_charge s.containers p Z.one
-  let refund s p = Option.map (fun (_, containers) -> { s with containers }) (Spec.container_refund s.containers p Z.one)
-
-  (* As frame.h says: charged first, and given back where there is nothing to charge for. *)
-  let alloc before p =
-    bind (charge before p) (fun (status, containers) ->
-        if status <> Spec.sTATUS_OK then Some (before, [ Spec.fRAME_NO_QUOTA ])
-        else
-          bind (Spec.frame_take before.frames p) (fun (frame, frames) ->
-              if Z.equal frame Spec.nONE then
-                Option.map (fun s -> (s, [ frame ])) (refund { before with containers } p)
-              else Some ({ before with containers; frames }, [ frame; Z.one ])))
-
-  let add before f p =
-    bind (charge before p) (fun (status, containers) ->
-        if status <> Spec.sTATUS_OK then Some (before, [ status ])
-        else
-          bind (Spec.frame_add before.frames f p) (fun (status, frames) ->
-              let s = { before with containers; frames } in
-              if status = Spec.sTATUS_OK then Some (s, [ status ])
-              else Option.map (fun s -> (s, [ status ])) (refund s p)))
-
-  let remove before f p =
-    bind (Spec.frame_remove before.frames f p) (fun (status, frames) ->
-        let s = { before with frames } in
-        if status = Spec.sTATUS_OK then Option.map (fun s -> (s, [ status ])) (refund s p) else Some (s, [ status ]))
-
   let step before { name; arguments } =
+    let state = before.state in
+    let changed = Option.map (fun (v, state) -> ({ before with state }, [ v ])) in
     let value = function Some (v, _) -> v | None -> failwith "no such frame" in
     match (name, arguments) with
-    | "alloc", [ p ] -> alloc before p
-    | "add_owner", [ f; p ] -> add before f p
-    | "remove_owner", [ f; p ] -> remove before f p
+    | "alloc", [ p ] ->
+        (* The C says of a frame also whether it is cleared. *)
+        let cleared frame = if frame = Spec.nONE || frame = Spec.fRAME_NO_QUOTA then [] else [ Z.one ] in
+        Option.map (fun (frame, state) -> ({ before with state }, frame :: cleared frame)) (Owned.alloc state p)
+    | "add_owner", [ f; p ] -> changed (Owned.add state f p)
+    | "remove_owner", [ f; p ] -> changed (Owned.remove state f p)
     | "look", [ f ] ->
-        let s = before.frames in
+        let s = state.frames in
         Some (before, List.map value [ Spec.frame_owners s f; Spec.frame_state s f; Spec.frame_free_count s ])
-    | "usage", [ p ] -> Option.map (fun (v, _) -> (before, [ v ])) (Spec.container_usage before.containers p)
+    | "usage", [ p ] -> Option.map (fun (v, _) -> (before, [ v ])) (Spec.container_usage state.containers p)
     | _ -> failwith name
 end
 

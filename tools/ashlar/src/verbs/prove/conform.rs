@@ -24,6 +24,8 @@ const PLANTED_OPERATIONS: u64 = 20_000;
 /// Mutants run as programs.
 const MOST_SHOWN: usize = 20;
 const PLANTED: &str = "proof/extract/planted.toml";
+/// What the specification's side of every layer is linked with.
+const COMMON: [&str; 2] = ["conform.ml", "charged.ml"];
 
 /// Operations of one layer that agreed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,17 +115,17 @@ fn driver(root: &Path, layer: &str) -> PathBuf {
 fn specification(project: &Project, copy: &Copy, layer: &str, folder: &Path) -> Result<PathBuf, Failure> {
     make_folder(folder)?;
     let extract = project.proof().join("extract");
-    let sources = [format!("{layer}.v"), format!("{layer}.ml"), "conform.ml".to_string()];
-    for name in &sources {
+    let (gallina, operations) = (format!("{layer}.v"), format!("{layer}.ml"));
+    for name in COMMON.into_iter().chain([gallina.as_str(), operations.as_str()]) {
         let target = folder.join(name);
         std::fs::copy(extract.join(name), &target).map_err(|error| cannot_write(&target, &error))?;
     }
     let mut coqc = Command::new("coqc");
-    coqc.args(["-q", "-w", "-extraction", "-Q"]).arg(&copy.folder).args([ROOT, &sources[0]]).current_dir(folder);
+    coqc.args(["-q", "-w", "-extraction", "-Q"]).arg(&copy.folder).args([ROOT, &gallina]).current_dir(folder);
     run(&mut coqc, "the specification cannot be extracted")?;
     let mut ocaml = Command::new("ocamlfind");
     ocaml.args(["ocamlopt", "-O3", "-w", "-a", "-package", "zarith,unix", "-linkpkg"]);
-    ocaml.args([&format!("{layer}_spec.mli"), &format!("{layer}_spec.ml"), "conform.ml", &sources[1], "-o", "conform"]);
+    ocaml.args([format!("{layer}_spec.mli"), format!("{layer}_spec.ml")]).args(COMMON).args([&operations, "-o", "conform"]);
     run(ocaml.current_dir(folder), "the extracted specification does not compile")?;
     Ok(folder.join("conform"))
 }
