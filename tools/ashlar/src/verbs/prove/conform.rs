@@ -125,7 +125,8 @@ fn specification(project: &Project, copy: &Copy, layer: &str, folder: &Path) -> 
     run(&mut coqc, "the specification cannot be extracted")?;
     let mut ocaml = Command::new("ocamlfind");
     ocaml.args(["ocamlopt", "-O3", "-w", "-a", "-package", "zarith,unix", "-linkpkg"]);
-    ocaml.args([format!("{layer}_spec.mli"), format!("{layer}_spec.ml")]).args(COMMON).args([&operations, "-o", "conform"]);
+    ocaml.args([format!("{layer}_spec.mli"), format!("{layer}_spec.ml")]).args(COMMON);
+    ocaml.args([&operations, "-o", "conform"]);
     run(ocaml.current_dir(folder), "the extracted specification does not compile")?;
     Ok(folder.join("conform"))
 }
