@@ -231,8 +231,7 @@ void sched_budget_park(uint32_t cpu, uint32_t t)
 {
     uint32_t p = thread_process(t);
     uint32_t s = cpu * NUM_PROCESS + p;
-    thread_set_state(t, THREAD_PARKED);
-    queue_enqueue(QUEUE_PARKED_BASE + s, t);
+    sched_ready_park(QUEUE_PARKED_BASE + s, t);
     sched_account[cpu].parked = sched_account[cpu].parked | (1ul << p);
     sched_alarm_want(cpu, sched_server[s].when[sched_server[s].first]);
 }

@@ -17,6 +17,9 @@ void sched_ready_remove(uint32_t cpu, uint32_t t);
 /* Takes the first thread of the highest priority out and marks it running; NONE if nothing is ready. */
 uint32_t sched_ready_take(uint32_t cpu);
 
+/* Requires: t is in no queue; q is a queue of parked threads. Ensures: t is marked parked and is the last of q. */
+void sched_ready_park(uint32_t q, uint32_t t);
+
 /* Highest priority of a ready thread plus 1; 0 if nothing is ready. */
 uint32_t sched_ready_best(uint32_t cpu);
 

@@ -1,6 +1,6 @@
 /* The ready queues of a CPU: one per priority, and a bitmap of those that are not empty: 4 words of 64 bits and a summary of
  * 4 bits. Invariant: bit i of the bitmap is set exactly if queue i has a thread; best is the highest set bit plus 1; who is in
- * a queue is marked ready, and taken out to run it is marked running. */
+ * a queue is marked ready, or parked if it is another than these, and who is taken out to run is marked running. */
 #include "arch.h"
 #include "queue.h"
 #include "sched.h"
@@ -91,6 +91,12 @@ uint32_t sched_ready_take(uint32_t cpu)
         sched_ready_clear(cpu, priority);
     }
     return t;
+}
+
+void sched_ready_park(uint32_t q, uint32_t t)
+{
+    thread_set_state(t, THREAD_PARKED);
+    queue_enqueue(q, t);
 }
 
 uint32_t sched_ready_best(uint32_t cpu)

@@ -86,6 +86,11 @@ Definition sched_ready_take_code : fundef := Fun 1 4
   (Seq (If (Cmp Eq (Var 4) (Const 4294967295 (* NONE *))) (Call None "sched_ready_clear" [Var 0; Var 1]) Skip)
        (Return (Var 3))))))))).
 
+(* sched_ready_park: 0 q, 1 t *)
+Definition sched_ready_park_code : fundef := Fun 2 0
+  (Seq (Call None "thread_set_state" [Var 1; Const 4 (* THREAD_PARKED *)])
+       (Call None "queue_enqueue" [Var 0; Var 1])).
+
 (* sched_ready_best: 0 cpu *)
 Definition sched_ready_best_code : fundef := Fun 1 0
   (Return (Load "sched_ready_map" (Var 0) "best" (Const 0))).
@@ -97,5 +102,6 @@ Definition sched_module_list : list (string * fundef) :=
    ("sched_ready_clear", sched_ready_clear_code);
    ("sched_ready_remove", sched_ready_remove_code);
    ("sched_ready_take", sched_ready_take_code);
+   ("sched_ready_park", sched_ready_park_code);
    ("sched_ready_best", sched_ready_best_code)].
 Definition sched_module : module := module_of sched_module_list.

@@ -18,6 +18,7 @@ Record sched_ok (cpu : Z) (o : option Z) (s : ready) : Prop := {
   ok_valid : ready_valid cpu s;
   ok_placed : forall t r, ready_threads s !! t = Some r -> exists w, stands s t r w /\ place_ok cpu t r w;
   ok_runs : forall t r, ready_threads s !! t = Some r -> ready_state r = thread_is_running <-> o = Some t;
+  ok_free : forall t, o = Some t -> t ∈ queue_free (ready_queues s);
 }.
 
 (** ** What it means *)
@@ -38,12 +39,11 @@ Section meaning.
     - destruct Hp as (_ & [[_ ->]|[E _]]); [by apply in_ready_list, Hs|]. rewrite Hr in E. done.
     - by destruct Hp as [_ []].
   Qed.
-  (** The running thread is in no queue at all. *)
-  Theorem running_nowhere t r q : ready_threads s !! t = Some r -> o = Some t -> ~ in_queue s q t.
+  (** The running thread is in no queue, of this CPU or another. *)
+  Theorem running_nowhere t : o = Some t -> t ∈ queue_free (ready_queues s) /\ forall q, ~ in_queue s q t.
   Proof using Hok.
-    intros Ht Ho. apply (ok_runs _ _ _ Hok t r Ht) in Ho. destruct (ok_placed _ _ _ Hok t r Ht) as ([u|] & [_ Hs] & Hp).
-    - destruct Hp as (_ & [[E _]|[E _]]); rewrite Ho in E; done.
-    - intros H. by apply Hs in H.
+    intros Ho. pose proof (ok_free _ _ _ Hok t Ho) as Hf. split; [done|]. intros q.
+    apply in_queue_free; [apply (ok_valid _ _ _ Hok)|done].
   Qed.
   (** No other thread of this CPU runs. *)
   Theorem running_one t r u : ready_threads s !! t = Some r -> ready_state r = thread_is_running -> o = Some u -> t = u.
@@ -60,44 +60,41 @@ Proof. unfold ready_queue. lia. Qed.
 Section moved.
   Context (cpu : Z) (o : option Z) (s : ready) (Hok : sched_ok cpu o s).
 
-  Lemma moved_ok t s' r w : moves s t s' -> queue_valid (ready_queues s') ->
-    (forall q, is_Some (queue_lists (ready_queues s) !! q) -> is_Some (queue_lists (ready_queues s') !! q)) ->
+  Lemma moved_ok t s' r w : moves s t s' -> queue_valid (ready_queues s') -> keeps_queues s s' ->
     stands s' t r w -> place_ok cpu t r w -> 0 <= ready_priority r < NUM_PRIORITY ->
-    (ready_state r = thread_is_running -> o = None \/ o = Some t) -> sched_ok cpu (running_after o t (ready_state r)) s'.
+    (ready_state r = thread_is_running -> (o = None \/ o = Some t) /\ t ∈ queue_free (ready_queues s')) ->
+    sched_ok cpu (running_after o t (ready_state r)) s'.
   Proof using Hok.
-    intros Hm Hq Hk Hs Hp Hr Hrun. pose proof (ok_valid _ _ _ Hok) as Hv. split.
-    - apply (ready_valid_change cpu s Hv s' Hq); [|exact Hk|].
-      + intros u x Hu. destruct (decide (u = t)) as [->|Hne].
-        * rewrite (proj1 Hs) in Hu. by injection Hu as <-.
-        * rewrite (proj1 (Hm u Hne)) in Hu. by eapply ready_valid_priority.
-      + intros p u Hpr Hu. apply in_ready_list in Hu. destruct (decide (u = t)) as [->|Hne].
-        * apply (proj2 Hs) in Hu as ->. destruct Hp as (Hc & [[E1 E2]|[_ E]]).
-          -- split; [done|]. rewrite (proj1 Hs). destruct r as [p' x]. simpl in *. subst x. unfold ready_queue in E2. by replace p' with p by lia.
-          -- by destruct E; apply ready_queue_range.
-        * destruct (Hm u Hne) as [A B]. apply B, in_ready_list in Hu.
-          destruct (ready_valid_thread _ _ Hv p u Hpr Hu) as [H1 H2]. split; [done|]. by rewrite A.
+    intros Hm Hq Hk Hs Hp Hr Hrun. split.
+    - apply (moves_valid cpu s (ok_valid _ _ _ Hok) t s' Hm Hq Hk).
+      + intros r' E. rewrite (proj1 Hs) in E. by injection E as <-.
+      + intros p Hpr Hu. apply (proj2 Hs) in Hu as ->. destruct Hp as (Hc & [[E1 E2]|[_ E]]).
+        * split; [done|]. rewrite (proj1 Hs). destruct r as [p' x]. simpl in *. subst x. unfold ready_queue in E2.
+          by replace p' with p by lia.
+        * by destruct E; apply ready_queue_range.
     - intros u x Hu. destruct (decide (u = t)) as [->|Hne].
       + rewrite (proj1 Hs) in Hu. injection Hu as <-. by exists w.
-      + destruct (Hm u Hne) as [A B]. rewrite A in Hu. destruct (ok_placed _ _ _ Hok u x Hu) as (y & [Hy1 Hy2] & Hy).
+      + destruct (Hm u Hne) as (A & B & _). rewrite A in Hu. destruct (ok_placed _ _ _ Hok u x Hu) as (y & [Hy1 Hy2] & Hy).
         exists y. split; [|done]. split; [by rewrite A|]. intros q. by rewrite B.
     - intros u x Hu. unfold running_after, other. destruct (decide (u = t)) as [->|Hne].
       + rewrite (proj1 Hs) in Hu. injection Hu as <-. destruct (Z.eqb_spec (ready_state r) thread_is_running) as [E|E]; [done|].
         split; [done|]. case_bool_decide; [done|]. done.
-      + destruct (Hm u Hne) as [A _]. rewrite A in Hu. rewrite (ok_runs _ _ _ Hok u x Hu).
+      + destruct (Hm u Hne) as (A & _). rewrite A in Hu. rewrite (ok_runs _ _ _ Hok u x Hu).
         destruct (Z.eqb_spec (ready_state r) thread_is_running) as [E|E].
-        * destruct (Hrun E) as [-> | ->]; split; congruence.
+        * destruct (Hrun E) as [[-> | ->] _]; split; congruence.
         * case_bool_decide as E'; [|done]. split; congruence.
+    - intros u Hu. unfold running_after, other in Hu.
+      destruct (Z.eqb_spec (ready_state r) thread_is_running) as [E|E].
+      + injection Hu as <-. by apply Hrun.
+      + case_bool_decide as E'; [done|]. assert (u <> t) as Hne by congruence. apply (Hm u Hne). by apply (ok_free _ _ _ Hok).
   Qed.
 
   Lemma insert_ok t v s' : sched_ready_insert s cpu t = Some (v, s') -> sched_ok cpu (other o t) s'.
   Proof using Hok.
     intros H. pose proof (ok_valid _ _ _ Hok) as Hv. pose proof (sched_ready_insert_valid _ _ _ _ _ Hv H) as Hv'.
-    destruct (insert_moves cpu s Hv t v s' H) as (Hm & Hc & r & Hr & Hs).
+    destruct (insert_moves cpu s Hv t v s' H) as (Hm & Hk & Hc & r & Hr & Hs).
     change (other o t) with (running_after o t (ready_state (ReadyThread (ready_priority r) thread_is_ready))).
-    eapply moved_ok; [exact Hm|apply Hv'| |exact Hs| | |done].
-    - intros q Hq. unfold sched_ready_insert in H. rewrite Hr in H. case_bool_decide; [|done]. unfold ready_with in H.
-      destruct (queue_enqueue _ _ _) as [[w q']|] eqn:E; [|done]. injection H as <- <-.
-      apply queue_enqueue_puts in E as (_ & l & _ & Hl & _ & ->). simpl. apply insert_same_keys; [by eexists|done].
+    eapply moved_ok; [exact Hm|apply Hv'|exact Hk|exact Hs| | |done].
     - split; [done|]. by left.
     - exact (ready_valid_priority cpu s Hv t r Hr).
   Qed.
@@ -105,15 +102,17 @@ Section moved.
   Lemma mark_ok t x s' : sched_mark s t x = Some s' -> x <> thread_is_parked -> (NUM_CPU <= t -> x <> thread_is_ready) ->
     (x = thread_is_running -> o = None \/ o = Some t) -> sched_ok cpu (running_after o t x) s'.
   Proof using Hok.
-    intros H Hp Hr Ho. pose proof (ok_valid _ _ _ Hok) as Hv. destruct (mark_moves cpu s Hv t x s' H) as (Hm & Eq & r & Ht & Hs).
-    eapply (moved_ok t s' (ReadyThread (ready_priority r) x)); [exact Hm|rewrite Eq; apply Hv|by rewrite Eq|exact Hs|done| |done].
+    intros H Hp Hr Ho. pose proof (ok_valid _ _ _ Hok) as Hv.
+    destruct (mark_moves cpu s Hv t x s' H) as (Hm & Eq & Hf & r & Ht & Hs).
+    apply (moved_ok t s' (ReadyThread (ready_priority r) x) None Hm);
+      [rewrite Eq; apply Hv|unfold keeps_queues; by rewrite Eq|exact Hs|done| |rewrite Eq; auto].
     exact (ready_valid_priority cpu s Hv t r Ht).
   Qed.
 
   Lemma park_ok q t s' : sched_park s cpu q t = Some s' -> sched_ok cpu (other o t) s'.
   Proof using Hok.
     intros H. pose proof (ok_valid _ _ _ Hok) as Hv.
-    destruct (park_moves cpu s Hv q t s' H) as (Hm & Hc & Hq & Hv' & Hk & r & Ht & Hs).
+    destruct (park_moves cpu s Hv q t s' H) as (Hm & Hk & Hc & Hq & Hv' & r & Ht & Hs).
     change (other o t) with (running_after o t (ready_state (ReadyThread (ready_priority r) thread_is_parked))).
     eapply moved_ok; [exact Hm|exact Hv'|exact Hk|exact Hs| | |done].
     - split; [done|]. by right.

@@ -44,22 +44,17 @@ Section scheduler.
     v = NONE /\ s' = s /\ nobody_ready s \/
     v <> NONE /\ NUM_CPU <= v /\ sched_ok cpu (Some v) s' /\ (ready_count s' < ready_count s)%nat.
   Proof using.
-    intros Hok H. pose proof (ok_valid _ _ _ Hok) as Hv. destruct (take_moves cpu s Hv v s' H) as [?|(Hn & Hm & r & p & Hr & Hs & Hp & Hin & Hst)];
-      [by left|right].
+    intros Hok H. pose proof (ok_valid _ _ _ Hok) as Hv.
+    destruct (take_moves cpu s Hv v s' H) as [?|(Hn & Hm & Hk & Hf & p & Hr & Hp & Hin & Hst)]; [by left|right].
     pose proof (sched_ready_take_valid _ _ _ _ Hv H) as Hv'. destruct (ready_valid_thread _ _ Hv p v Hp Hin) as [Hc _].
     split; [done|]. split; [done|]. split.
-    - change (Some v) with (running_after None v (ready_state (ReadyThread (ready_priority r) thread_is_running))).
-      eapply (moved_ok cpu None s Hok); [exact Hm|apply Hv'| |exact Hst|done| |by left].
-      + intros q Hq. destruct (queue_lists (ready_queues s') !! q) eqn:E; [by eexists|]. exfalso. revert E.
-        unfold sched_ready_take in H. destruct (_ =? 0); [injection H as <- <-; destruct Hq as [? ->]; done|].
-        unfold ready_with in H. destruct (queue_dequeue _ _) as [[w q']|] eqn:E; [|done]. injection H as <- <-.
-        apply queue_dequeue_takes in E as [(_ & _ & ->)|(l & _ & Hl & ->)]; simpl; [destruct Hq as [? ->]; done|].
-        intros E. apply lookup_insert_None in E as [E _]. rewrite E in Hq. by destruct Hq.
-      + exact (ready_valid_priority cpu s Hv v r Hr).
-    - destruct (moves_is_ready s v s' _ _ Hm Hst) as [A B]; [done|]. unfold ready_count. apply (filter_lt _ _ _ v); [exact B| |exact A|].
+    - change (Some v) with (running_after None v (ready_state (ReadyThread p thread_is_running))).
+      eapply (moved_ok cpu None s Hok); [exact Hm|apply Hv'|exact Hk|exact Hst|done|exact Hp|auto].
+    - destruct (moves_is_ready s v s' _ _ Hm Hst) as [A B]; [done|]. unfold ready_count.
+      apply (filter_lt _ _ _ v); [exact B| |exact A|].
       + apply elem_of_seqZ. apply in_ready_list in Hin as (l & Hl & Hin).
         destruct (queue_valid_thread _ (proj1 Hv) _ _ v Hl Hin) as [? _]. unfold NUM_THREAD in *. lia.
-      + unfold is_ready. rewrite Hr. by apply Z.eqb_eq.
+      + unfold is_ready. by rewrite Hr.
   Qed.
 
   Lemma park_count s q t s' : sched_ok cpu (Some t) s -> sched_park s cpu q t = Some s' ->

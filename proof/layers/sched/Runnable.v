@@ -9,14 +9,16 @@ Definition thread_is_blocked : Z := 3.
 Definition thread_is_parked : Z := 4.
 Definition thread_is_exited : Z := 5.
 
-(** [thread_set_state]. Requires: [t] is in no queue of this CPU. *)
+(** [thread_set_state]. Requires: [t] is in no queue, of this CPU or another. *)
 Definition sched_mark (s : ready) (t x : Z) : option ready :=
-  match queue_holding (ready_queues s) t, ready_threads s !! t with
-  | None, Some _ => Some (Ready (ready_queues s) (ready_mark t x (ready_threads s)))
-  | _, _ => None
+  match ready_threads s !! t with
+  | Some _ =>
+      if bool_decide (t ∈ queue_free (ready_queues s))
+      then Some (Ready (ready_queues s) (ready_mark t x (ready_threads s))) else None
+  | None => None
   end.
 
-(** [sched_budget_park]. Requires: [t] is not idle and in no queue; [q] is no ready queue. *)
+(** [sched_ready_park]. Requires: [t] is not idle and in no queue; [q] is no ready queue. *)
 Definition sched_park (s : ready) (cpu q t : Z) : option ready :=
   match ready_threads s !! t with
   | Some _ =>
