@@ -4,7 +4,7 @@
     once it has given up what the lock guards it still has to let the next one through, and others act meanwhile. Here a
     function may go on after its event ([implements_late]), and a CPU is known to stand either between calls, as the
     machine above does or did a moment ago, or inside a call whose continuation is known ([stands]). *)
-From Ashlar Require Export layers.spinlock.Spec.
+From Ashlar Require Export layers.spinlock.Primitive.
 
 Section inside.
   Context (ncpu : nat) (L0 L1 : layer cprim mem) (B : builtins) (Mlow : module) (reserved : string -> bool).

@@ -2,6 +2,10 @@
     any module above. *)
 From Ashlar Require Export layers.spinlock.Spec.
 
+Lemma body_wp_mono {G} (J : cfg -> G -> Prop) fd args m g (Q Q' : Z -> mem -> G -> Prop) :
+  (forall v m g, Q v m g -> Q' v m g) -> body_wp J fd args m g Q -> body_wp J fd args m g Q'.
+Proof. intros HQ. unfold body_wp. apply wp_mono; [intros _; apply HQ|done|exact HQ]. Qed.
+
 Section primitive.
   Context (kernel_entry : Z -> Z) (L0 L1 : layer cprim mem) (Mlock : module).
   Context (view : lop L0 -> list (lop L1)) (wf : log L0 -> Prop) (G1 : log L1 -> Prop) (c : nat).

@@ -1,10 +1,6 @@
 (** The ticket lock's acquire implements the lock layer's, and takes at most [acquire_cost] own events. *)
 From Ashlar Require Export layers.spinlock.TicketWait.
 
-Lemma body_wp_mono {G} (J : cfg -> G -> Prop) fd args m g (Q Q' : Z -> mem -> G -> Prop) :
-  (forall v m g, Q v m g -> Q' v m g) -> body_wp J fd args m g Q -> body_wp J fd args m g Q'.
-Proof. intros HQ. unfold body_wp. apply wp_mono; [intros _; apply HQ|done|exact HQ]. Qed.
-
 Section acquire.
   Context (kernel_entry : Z -> Z) (ncpu budget F : nat) (nlock : Z) (init : Z -> mem) (guarded : Z -> mem -> mem).
   Context (cells_fit : 2 * nlock < 2 ^ 32) (cpus_fit : Z.of_nat ncpu < 2 ^ 64).
