@@ -18,7 +18,7 @@ Record sched_ok (cpu : Z) (o : option Z) (s : ready) : Prop := {
   ok_valid : ready_valid cpu s;
   ok_placed : forall t r, ready_threads s !! t = Some r -> exists w, stands s t r w /\ place_ok cpu t r w;
   ok_runs : forall t r, ready_threads s !! t = Some r -> ready_state r = thread_is_running <-> o = Some t;
-  ok_free : forall t, o = Some t -> t ∈ queue_free (ready_queues s);
+  ok_free : forall t, o = Some t -> is_Some (ready_threads s !! t) /\ t ∈ queue_free (ready_queues s);
 }.
 
 (** ** What it means *)
@@ -42,7 +42,7 @@ Section meaning.
   (** The running thread is in no queue, of this CPU or another. *)
   Theorem running_nowhere t : o = Some t -> t ∈ queue_free (ready_queues s) /\ forall q, ~ in_queue s q t.
   Proof using Hok.
-    intros Ho. pose proof (ok_free _ _ _ Hok t Ho) as Hf. split; [done|]. intros q.
+    intros Ho. destruct (ok_free _ _ _ Hok t Ho) as [_ Hf]. split; [done|]. intros q.
     apply in_queue_free; [apply (ok_valid _ _ _ Hok)|done].
   Qed.
   (** No other thread of this CPU runs. *)
@@ -85,8 +85,9 @@ Section moved.
         * case_bool_decide as E'; [|done]. split; congruence.
     - intros u Hu. unfold running_after, other in Hu.
       destruct (Z.eqb_spec (ready_state r) thread_is_running) as [E|E].
-      + injection Hu as <-. by apply Hrun.
-      + case_bool_decide as E'; [done|]. assert (u <> t) as Hne by congruence. apply (Hm u Hne). by apply (ok_free _ _ _ Hok).
+      + injection Hu as <-. split; [by eexists; apply Hs|by apply Hrun].
+      + case_bool_decide as E'; [done|]. assert (u <> t) as Hne by congruence. destruct (Hm u Hne) as (A & _ & B).
+        rewrite A, B. by apply (ok_free _ _ _ Hok).
   Qed.
 
   Lemma insert_ok t v s' : sched_ready_insert s cpu t = Some (v, s') -> sched_ok cpu (other o t) s'.
