@@ -72,4 +72,43 @@ Section scheduler.
   (** [sched_insert], of a thread that is woken, and the current one goes on *)
   Definition sched_wake (current t : Z) (s : ready) : option (Z * ready) :=
     '(_, s) ← sched_ready_insert s cpu t; Some (current, s).
+
+  (** A round of [sched_replenish]: the first of those who are parked in [q] is ready. *)
+  Definition sched_replenish (current q : Z) (s : ready) : option (Z * ready) :=
+    '(t, q') ← queue_dequeue (ready_queues s) q;
+    if t =? NONE then Some (current, s)
+    else '(_, s) ← sched_ready_insert (Ready q' (ready_threads s)) cpu t; Some (current, s).
+
+  (** [thread_set_priority] *)
+  Definition set_priority (t p : Z) (s : ready) : ready :=
+    Ready (ready_queues s)
+      (match ready_threads s !! t with
+       | Some r => <[t := ReadyThread p (ready_state r)]> (ready_threads s)
+       | None => ready_threads s
+       end).
+
+  (** [sched_boost], to priority [p]: where [t] waits for the processor, it goes on waiting as what it has become. *)
+  Definition sched_boost (current t p : Z) (s : ready) : option (Z * ready) :=
+    r ← ready_threads s !! t;
+    if (ready_state r =? thread_is_ready) || (ready_state r =? thread_is_parked) then
+      '(_, q) ← queue_remove (ready_queues s) t;
+      '(_, s) ← sched_ready_insert (set_priority t p (Ready q (ready_threads s))) cpu t; Some (current, s)
+    else if ready_state r =? thread_is_blocked then Some (current, set_priority t p s)
+    else Some (current, s).
+  (** [sched_unboost], to priority [p] *)
+  Definition sched_unboost (current p : Z) (s : ready) : option (Z * ready) := Some (current, set_priority current p s).
+
+  (** A thread that is not running, and is in no queue, is put into another owner's; or it has been taken out of one. *)
+  Definition sched_lend (current t : Z) (s : ready) : option (Z * ready) :=
+    if bool_decide (t <> current) && bool_decide (t <> cpu)
+    then Some (current, Ready (QueueState (queue_lists (ready_queues s)) (queue_free (ready_queues s) ∖ {[t]})) (ready_threads s))
+    else None.
+  Definition sched_return (current t : Z) (s : ready) : option (Z * ready) :=
+    match queue_holding (ready_queues s) t with
+    | None =>
+        if bool_decide (0 <= t < NUM_THREAD)
+        then Some (current, Ready (QueueState (queue_lists (ready_queues s)) ({[t]} ∪ queue_free (ready_queues s))) (ready_threads s))
+        else None
+    | Some _ => None
+    end.
 End scheduler.
