@@ -36,7 +36,7 @@ Qed.
 
 (** ** Choosing *)
 Section scheduler.
-  Context (has : nat -> bool) (parking : Z -> Z) (cpu : Z) (Hcpu : 0 <= cpu < NUM_CPU).
+  Context (has : nat -> bool) (parking : Z -> Z) (cpu : Z).
 
   Definition nobody_ready (s : ready) : Prop := forall p, 0 <= p < NUM_PRIORITY -> ready_list s cpu p = [].
 
