@@ -38,12 +38,14 @@ Qed.
 
 Lemma hands_clear_rep h f v h1 (d : mem) : hands_clear f h = Some (v, h1) -> hands_rep h d ->
   v = 0 /\ owns_frame f d /\ hands_rep h1 (frame_cells f (fun _ => 0) ∪ d) /\
-  dom (frame_cells f (fun _ => 0) ∪ d) =@{gset cell} dom d.
+  forall x, is_Some ((frame_cells f (fun _ => 0) ∪ d) !! x) <-> is_Some (d !! x).
 Proof.
   unfold hands_clear. destruct (h !! f) as [c|] eqn:Hc; [|done]. intros H [Hx Hv]. apply some_pair in H as [<- <-].
   assert (Hown : owns_frame f d).
   { apply owns_all. intros i Hi. apply Hx. exists f, i. split_and!; [done..|]. rewrite Hc. by eexists. }
-  split_and!; [done|done| |by apply frame_cells_dom].
+  split_and!; [done|done| |].
+  2: { intros x. rewrite union_cells. split; [|by right]. intros [(i & Hi & ->)%frame_cells_only|?]; [|done].
+    apply Hx. exists f, i. split_and!; [done..|]. rewrite Hc. by eexists. }
   split.
   - intros x. rewrite union_cells, Hx. split.
     + intros [(i & Hi & ->)%frame_cells_only|(g & i & -> & Hi & Hg)].
