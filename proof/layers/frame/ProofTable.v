@@ -91,3 +91,49 @@ Proof.
   - done.
   - intros n i Hn Hi. by apply Hmap.
 Qed.
+
+Ltac frame_cells := unfold owner_cell, kind_cell, free_cell in *.
+
+(** A frame becomes free: what [frame_make_usable] and [frame_remove_owner_locked] have in common. *)
+Section free.
+  Context (kernel_entry : Z -> Z) (M : module) (cpu : nat).
+  Context (HM : forall f fd, frame_module f = Some fd -> M f = Some fd).
+
+  Definition free_stmt (x : nat) : stmt :=
+    Seq (Store "frame_kind" (Var x) "" (Const 0) (Const 1))
+    (Seq (Call None "frame_map_insert" [Var x])
+         (Store "frame_free" (Const 0) "" (Const 0) (Bin W32 Add (Load "frame_free" (Const 0) "" (Const 0)) (Const 1)))).
+
+  Lemma owned_free l f x (Qn Qb : locals -> mem -> Prop) Qr r d : 0 <= f < NUM_FRAME -> nth_error r x = Some f ->
+    map_rep l d -> set_Forall (fun f => 0 <= f < NUM_FRAME) l -> f ∉ l ->
+    is_Some (d !! kind_cell f) -> d !! free_cell = Some (Z.of_nat (size l)) ->
+    (forall d', table_changed f d d' -> map_rep ({[f]} ∪ l) d' -> d' !! free_cell = Some (Z.of_nat (size ({[f]} ∪ l))) ->
+       d' !! owner_cell f = d !! owner_cell f -> d' !! kind_cell f = Some FRAME_FREE -> Qn r d') ->
+    owned kernel_entry M cpu (free_stmt x) Qn Qb Qr r d.
+  Proof using HM.
+    intros Hf Hx Hmap Hl Hnin Hk Hc HQ. unfold free_stmt. pose proof (frames_below l NUM_FRAME ltac:(done) Hl) as Hsz.
+    unfold NUM_FRAME in Hsz.
+    step. eapply owned_store; [by apply eval_var|apply eval_const|apply eval_const|exact Hk|].
+    change ("frame_kind"%string, f, ""%string, 0) with (kind_cell f). step.
+    eapply owned_call_whole.
+    { eapply evals_cons; [by apply eval_var|apply evals_nil]. }
+    { apply (frame_map_insert_triple kernel_entry M cpu HM l); [done|]. by apply map_rep_other; [apply kind_not_map|]. }
+    intros v d1 (-> & Hmap1 & [Hsame Hsome]). cbn [set_result].
+    assert (Hc1 : d1 !! free_cell = Some (Z.of_nat (size l))).
+    { rewrite Hsame by apply free_not_map. by rewrite own_lookup_ne by discriminate. }
+    assert (Hk1 : d1 !! kind_cell f = Some FRAME_FREE).
+    { rewrite Hsame by apply kind_not_map. apply own_lookup. }
+    assert (Ho1 : d1 !! owner_cell f = d !! owner_cell f).
+    { rewrite Hsame by apply owner_not_map. by rewrite own_lookup_ne by discriminate. }
+    eapply owned_store with (v := Z.of_nat (size ({[f]} ∪ l))); [apply eval_const..| |by eexists|].
+    { eapply eval_bin; [eapply eval_load; [apply eval_const..|exact Hc1]|apply eval_const|]. cbn [binary]. f_equal.
+      rewrite size_add by done. rewrite wrap_small by lia. lia. }
+    change ("frame_free"%string, 0, ""%string, 0) with free_cell. apply HQ.
+    - eapply table_changed_trans; [apply (table_changed_write f _ (kind_cell f)); [by auto|done]|].
+      eapply table_changed_trans; [by apply table_changed_map|]. apply (table_changed_write f _ free_cell); [by auto|by eexists].
+    - apply map_rep_other; [apply free_not_map|done].
+    - apply own_lookup.
+    - by rewrite own_lookup_ne by discriminate.
+    - by rewrite own_lookup_ne by discriminate.
+  Qed.
+End free.

@@ -4,8 +4,6 @@ Local Opaque gmap_lookup gmap_partial_alter.
 
 Implicit Types s : frames.
 
-Ltac frame_cells := unfold owner_cell, kind_cell, free_cell in *.
-
 (** What [frame_take] does, by case. *)
 Lemma frame_take_cases s p v s' : frame_valid s -> frame_take s p = Some (v, s') ->
   0 <= p < NUM_PROCESS /\
