@@ -77,7 +77,8 @@ Section link.
     destruct t as [u m|u s]; simpl in Hn.
     - destruct (cnext C c u) as [|u'|f args|v] eqn:Eu; try done.
       { by destruct (M f) as [fd|]; [destruct (exported f && _)|]. }
-      injection Hn as <-. unfold safe_step. simpl. rewrite Eu. apply (Hdirect (fun w m' => @Idle _ _ C E0 (creturn C u w) m')); [|done].
+      injection Hn as <-. unfold safe_step. simpl. rewrite Eu.
+      apply (Hdirect (fun w m' => @Idle _ _ C E0 (creturn C u w) m')); [|done].
       intros w m'. by exists (@Idle _ _ C E1 (creturn C u w) m').
     - assert (Hs : next B M c s = EPrim p) by (destruct (next B M c s); congruence). clear Hn.
       destruct (next_prim B M _ _ _ Hs) as (x & es & k & Hk & He & Hf & HB). destruct p as [f args], s as [k0 r m].
@@ -110,7 +111,8 @@ Section link.
       + unfold safe_step. rewrite (tau_down _ _ _ Hn). left. by exists t2, l1.
     - pose proof (next_on_top B Mlow reserved inner inner_reserved inner_body M HM c I r m x r0 k HI) as Htop.
       unfold on_top in Htop. remember (Cfg (I ++ [KEnd]) r m) as s0 eqn:Es0.
-      destruct Hret as [s l v m' Hn HQ|s s' l Hn Hr|s p l Hn Hp Hr]; rewrite Hn in Htop; unfold safe_step; cbn [anext system system_next enext c_engine].
+      destruct Hret as [s l v m' Hn HQ|s s' l Hn Hr|s p l Hn Hp Hr]; rewrite Hn in Htop;
+        unfold safe_step; cbn [anext system system_next enext c_engine].
       + rewrite Htop. left. exact HQ.
       + destruct Htop as (I' & Es' & HI' & ->). right.
         exists u, I', x, r0, k, (cl s'), (cm s'). split; [done|]. split; [done|]. by rewrite <- Es'.
