@@ -71,10 +71,10 @@ Section pure.
     unfold entry_frame. apply Z.shiftr_nonneg, Z.land_nonneg. by left.
   Qed.
 
-  Theorem pagemap_valid_triple d v : 0 <= v ->
+  Theorem pagemap_valid_triple d v :
     triple "pagemap_valid" [v] d (fun w d' => w = Z_of_bool (user_address v) /\ d' = d).
   Proof using HM.
-    intros Hv. enter pagemap_valid_code. step. step.
+    enter pagemap_valid_code. step. step.
     change 4095 with (Z.ones 12). rewrite Z.land_ones by done. unfold user_address.
     change USER_BASE with 65536. change USER_END with 123145302310912. change (2 ^ 12) with 4096.
     destruct (Z.eqb_spec (v mod 4096) 0) as [E|E]; cbn [negb orb andb].
