@@ -4,8 +4,9 @@
     Below, the layer [L0] with the code of [Mlow] linked in; above, the layer [L1], whose primitives are events. Both
     machines own the same cells, so the configurations are the same except while code of [Mlow] runs. The obligation is
     one per function ([implements_call]), in the form of a call rule of the weakest-precondition calculus; it is total,
-    so what the machine above inevitably reaches, the machine below does too. [wf]: what every log below satisfies, the
-    protocol of the algorithm. [outside c l]: CPU [c] is in no function of [Mlow] at log [l]. *)
+    so what the machine above inevitably reaches, the machine below does too. The event of the machine above need not be
+    the last thing the function does: others may act between it and the return ([later]). [wf]: what every log below
+    satisfies, the protocol of the algorithm. [outside c l]: CPU [c] is in no function of [Mlow] at log [l]. *)
 From Ashlar Require Export calculus.Canonical calculus.Locks lang.Wp.
 
 Section link.
@@ -38,6 +39,18 @@ Section link.
         pwp0 p (cm s) l (fun v m l' => J (resume s v m) l') -> J s l;
     }.
 
+    (** The log [l'] is [l], or others have extended it. *)
+    Definition later (l l' : log L1) : Prop := exists e, l' = e ++ l /\ others L1 c e.
+    Lemma later_refl l : later l l.
+    Proof. exists []. split; [done|constructor]. Qed.
+    Lemma later_rely l l' l'' : later l l' -> rely L1 G1 c l' l'' -> rely L1 G1 c l l''.
+    Proof.
+      intros (e & -> & He) (e' & -> & He' & H). exists (e' ++ e). rewrite <- app_assoc.
+      split; [done|]. split; [by apply others_app|done].
+    Qed.
+    Lemma later_pwp l l' p m Q : later l l' -> pwp1 p m l Q -> pwp1 p m l' Q.
+    Proof. intros Hl Hp l'' Hr. apply Hp. by eapply later_rely. Qed.
+
     (** Where a CPU stands between two calls into [Mlow]. *)
     Definition between (l : log L0) : Prop := outside c l /\ wf l /\ G1 (abs l).
 
@@ -46,7 +59,7 @@ Section link.
       forall M J args m l Q, upper_module M -> stepwise M J -> between l ->
         pwp1 (f, args) m (abs l) Q ->
         length args = fn_params fd /\
-        body_wp J fd args m l (fun v m' l' => between l' /\ Q v m' (abs l')).
+        body_wp J fd args m l (fun v m' l' => between l' /\ exists l1, later l1 (abs l') /\ Q v m' l1).
 
     (** A primitive that both layers have. *)
     Definition implements_direct (f : string) : Prop :=
@@ -146,7 +159,7 @@ Section link.
     Lemma transfer_prim Q0 (Q1 : ast A1 -> log L1 -> Prop) t p l :
       between G1 c l -> anext A1 c t = APrim p ->
       pwp L1 G1 c p (amem A1 t) (abs l) (fun v m l1 => Q1 (aresume A1 t v m) l1) ->
-      (forall t' l', between G1 c l' -> Q1 t' (abs l') -> run L0 A0 G0 c Q0 (lower t') l') ->
+      (forall t' l1 l', between G1 c l' -> later c l1 (abs l') -> Q1 t' l1 -> run L0 A0 G0 c Q0 (lower t') l') ->
       one_step Q0 (lower t) l.
     Proof using IL HM G1_legal Hc out_free.
       intros Hb Hn Hp HQ. destruct t as [u m|u s]; simpl in Hn.
@@ -154,7 +167,7 @@ Section link.
         { by destruct (M f) as [fd|]; [destruct (exported f && _)|]. }
         injection Hn as <-. left. exists (OUT, [v]). split; [simpl; by rewrite Eu|].
         eapply pwp_mono; [|exact (il_direct IL G1 c OUT G1_legal Hc out_free [v] m l _ Hb Hp)].
-        simpl. intros w m' l' [Hb' HQ']. exact (HQ _ _ Hb' HQ').
+        simpl. intros w m' l' [Hb' HQ']. exact (HQ _ _ _ Hb' (later_refl c _) HQ').
       - assert (Hs : next B M c s = EPrim p) by (destruct (next B M c s); congruence). clear Hn.
         destruct (next_prim _ _ _ Hs) as (x & es & k & Hk & He & Hf & HB). destruct p as [f args], s as [k0 r m].
         cbn [ck cl cm fst snd] in *. subst k0. destruct (Mlow f) as [fd|] eqn:El.
@@ -163,10 +176,10 @@ Section link.
           exists (@Busy _ _ C E0 u (enter fd args (KRet x r :: k) m)). split.
           { simpl. unfold module_union. by rewrite He, Hf, El, Hlen, Nat.eqb_refl. }
           eapply (body_enter (fun s l => run L0 A0 G0 c Q0 (@Busy _ _ C E0 u s) l)); [apply run_stepwise|exact Hw|].
-          intros v m' l' [Hb' HQ']. exact (HQ _ _ Hb' HQ').
+          intros v m' l' (Hb' & l1 & Hl1 & HQ'). exact (HQ _ _ _ Hb' Hl1 HQ').
         + left. exists (f, args). split; [simpl; unfold module_union; by rewrite He, Hf, El, HB|].
           eapply pwp_mono; [|exact (il_direct IL G1 c f G1_legal Hc El args m l _ Hb Hp)].
-          intros v m' l' [Hb' HQ']. exact (HQ _ _ Hb' HQ').
+          intros v m' l' [Hb' HQ']. exact (HQ _ _ _ Hb' (later_refl c _) HQ').
     Qed.
 
     Lemma transfer_tau t t' : anext A1 c t = ATau t' -> anext A0 c (lower t) = ATau (lower t').
@@ -180,23 +193,23 @@ Section link.
         + intros [= <-]. by rewrite (next_tau _ _ _ Es).
     Qed.
 
-    (** Where the machine below stands as the machine above does. *)
+    (** Where the machine below stands as the machine above does, or did a moment ago. *)
     Definition lowered (Q : ast A1 -> log L1 -> Prop) (t0 : ast A0) (l : log L0) : Prop :=
-      exists t, t0 = lower t /\ between G1 c l /\ Q t (abs l).
+      exists t l1, t0 = lower t /\ between G1 c l /\ later c l1 (abs l) /\ Q t l1.
 
     (** What the machine above inevitably reaches, the machine below does. *)
-    Theorem link_run Q t l1 : run L1 A1 G1 c Q t l1 -> forall l, l1 = abs l -> between G1 c l ->
+    Theorem link_run Q t l1 : run L1 A1 G1 c Q t l1 -> forall l, later c l1 (abs l) -> between G1 c l ->
       run L0 A0 G0 c (lowered Q) (lower t) l.
     Proof using IL HM G1_legal Hc out_free.
-      induction 1 as [t l1 HQ|t t' l1 Hn Hrun IH|t l1 p Hn Hp Hrun IH]; intros l -> Hb.
-      - apply run_done. by exists t.
+      induction 1 as [t l1 HQ|t t' l1 Hn Hrun IH|t l1 p Hn Hp Hrun IH]; intros l Hl Hb.
+      - apply run_done. by exists t, l1.
       - eapply run_tau; [by apply transfer_tau|]. by apply IH.
-      - apply one_step_run. eapply (transfer_prim (lowered Q) (fun t' l1 => forall l, l1 = abs l -> between G1 c l ->
+      - apply one_step_run. eapply (transfer_prim (lowered Q) (fun t' l1 => forall l, later c l1 (abs l) -> between G1 c l ->
           run L0 A0 G0 c (lowered Q) (lower t') l)); [exact Hb|exact Hn| |].
-        + intros l' Hl'. specialize (Hp l' Hl'). specialize (IH l').
+        + intros l' Hl'. apply (later_rely G1 c _ _ _ Hl) in Hl'. specialize (Hp l' Hl'). specialize (IH l').
           destruct (lstep L1 c p (amem A1 t) l') as [| |v m o] eqn:E; try done. split; [apply Hp|].
           by apply IH.
-        + intros t' l' Hb' H. by apply H.
+        + intros t' l2 l' Hb' Hl2 H. by apply H.
     Qed.
 
     (** An invariant of the machine above is one of the machine below, between calls. *)
@@ -205,16 +218,16 @@ Section link.
       run L0 A0 G0 c (lowered I1) t l -> safe_step L0 A0 G0 c (run L0 A0 G0 c (lowered I1)) t l.
     Proof using IL HM G1_legal Hc out_free.
       intros HI Hrun. destruct Hrun as [t0 l HQ|t0 t' l Hn Hrun|t0 l p Hn Hp Hrun].
-      - destruct HQ as (t & -> & Hb & Ht). apply HI in Ht. unfold safe_step in Ht.
+      - destruct HQ as (t & l1 & -> & Hb & Hl & Ht). apply HI in Ht. unfold safe_step in Ht.
         destruct (anext A1 c t) as [| |t'|p] eqn:Hn; [|done| |].
         + assert (Hd : anext A0 c (lower t) = ADone).
           { destruct t as [u m|u s]; simpl in *.
             - destruct (cnext C c u) as [|u'|f args|v]; try done. by destruct (M f); [destruct (exported f && _)|].
             - by destruct (next B M c s). }
           unfold safe_step. by rewrite Hd.
-        + unfold safe_step. rewrite (transfer_tau _ _ Hn). apply run_done. by exists t'.
-        + destruct (transfer_prim (lowered I1) I1 t p l Hb Hn Ht) as [(q & Hq & Hp)|(t' & Ht' & Hr)].
-          { intros t' l' Hb' H. apply run_done. by exists t'. }
+        + unfold safe_step. rewrite (transfer_tau _ _ Hn). apply run_done. by exists t', l1.
+        + apply (later_pwp G1 c _ _ _ _ _ Hl) in Ht. destruct (transfer_prim (lowered I1) I1 t p l Hb Hn Ht) as [(q & Hq & Hp)|(t' & Ht' & Hr)].
+          { intros t' l2 l' Hb' Hl2 H. apply run_done. by exists t', l2. }
           * unfold safe_step. by rewrite Hq.
           * unfold safe_step. by rewrite Ht'.
       - unfold safe_step. by rewrite Hn.
@@ -236,7 +249,8 @@ Section link.
     set (I0 := fun c => run L0 A0 (below_guarantee T1) c (lowered T1 c (canonical ncpu L1 A1 P1 c))).
     assert (H0 : below_guarantee T1 []) by (split; [apply (il_start IL 0%nat)|apply traces_nil]).
     assert (Hinit : forall c, (c < ncpu)%nat -> I0 c (P0 c) []).
-    { intros c Hc. apply run_done. exists (P1 c). split; [done|]. split; [|exact (canonical_init ncpu L1 A1 P1 c)].
+    { intros c Hc. apply run_done. exists (P1 c), []. split; [done|].
+      split; [|split; [apply later_refl|exact (canonical_init ncpu L1 A1 P1 c)]].
       split_and!; [apply (il_start IL)|apply H0|apply H0]. }
     assert (Hstep : forall c s l, (c < ncpu)%nat -> I0 c s l -> safe_step L0 A0 (below_guarantee T1) c (I0 c) s l).
     { intros c s l Hc. apply link_invariant; [done|done|]. intros. by apply canonical_step. }

@@ -30,7 +30,7 @@ Section returns.
   Proof using IL HM out_free G1_legal G1_nil I1_init I1_step.
     assert (H0 : G0 []) by (split; [apply (il_start _ _ _ _ _ _ _ _ _ IL 0%nat)|done]).
     apply (local_invariant ncpu L0 A0 P0 G0 H0 (fun c => run L0 A0 G0 c (lowered c (I1 c)))).
-    - intros c Hc. apply run_done. exists (P1 c). split; [done|]. split; [|by apply I1_init].
+    - intros c Hc. apply run_done. exists (P1 c), []. split; [done|]. split; [|split; [apply later_refl|by apply I1_init]].
       split_and!; [apply (il_start _ _ _ _ _ _ _ _ _ IL)|apply H0|apply H0].
     - intros c t l Hc. apply (link_invariant ncpu L0 L1 B Mlow reserved view wf outside IL); try done. intros. by apply I1_step.
   Qed.
@@ -44,10 +44,10 @@ Section returns.
     { intros j. apply lowered_invariant. by eapply execution_reach. }
     destruct (proj2 (HI i) c Hc) as (l & e & Hl & He & Hrun).
     assert (Hrun' : run L0 A0 G0 c (lowered c (Q c)) (gagent (ex i) c) l).
-    { eapply run_bind; [exact Hrun|]. intros t0 l0 (t & -> & Hb & Ht).
+    { eapply run_bind; [exact Hrun|]. intros t0 l0 (t & l1 & -> & Hb & Hl1 & Ht).
       eapply (link_run ncpu L0 L1 B Mlow reserved view wf outside IL); try done. by apply I1_run. }
     destruct (run_inevitable ncpu L0 A0 G0 c ex schedule (proj2 Hex) (fun j => proj1 (HI j)) Hfair _ _ _ Hrun' i e eq_refl Hl He)
-      as (j & l' & e' & Hj & (t & Ht & _ & HQ) & _).
-    exists j. split; [done|]. by exists t, (abs L0 L1 view l').
+      as (j & l' & e' & Hj & (t & l1 & Ht & _ & _ & HQ) & _).
+    exists j. split; [done|]. by exists t, l1.
   Qed.
 End returns.
