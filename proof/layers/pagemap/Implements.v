@@ -39,6 +39,9 @@ Section implements.
     | [p; v] => if user_address v then on_map p (fun s => pagemap_pin s v) κ else κ 0
     | _ => Fail
     end.
+  Definition frame (args : list Z) (κ : Z -> prog X) : prog X :=
+    match args with [p; v; prot] => find [p; v; 0] (fun e => κ (frame_of e prot)) | _ => Fail end.
+
   Lemma on_map_sequel p g κ : same (bind (on_map p g Ret) κ) (on_map p g κ).
   Proof using. unfold on_map, for_process. destruct (decide _); [|constructor]. unfold locked. simpl. same_program. Qed.
   Lemma find_sequel : has_sequel X find.
@@ -105,6 +108,82 @@ Section implements.
     apply (fwp_locked_release X kernel_entry M cpu lock_release Post (slot_lock (Y p Hp)) (slot_object (Y p Hp)));
       [apply slot_guards|apply slot_rep; eauto|done|done|].
     intros m' Hr'. cbn [wp set_result]. exists (entry_at s v). split; [exact H3|]. apply settles_now, HQ; [|done].
+    eapply yields_bind; [|constructor]. exact (locked_done (Y p Hp) _ s _ s' a Hval Hval' Hg).
+  Qed.
+
+  Theorem pagemap_walk_implements : implements_then "pagemap_walk" walk.
+  Proof using HM HY lock_acquire lock_release HRead HWrite.
+    eapply implements_then_body; [by apply HM|]. intros Post args m a k Q Hr HQ.
+    destruct args as [|p [|v [|??]]]; [by right..| |by right]. left. split; [done|].
+    unfold body_wp, pagemap_walk_code. cbn [fn_body fn_locals]. locals_simpl.
+    wp_seq. wp_call. change (walk [p; v] k) with (find [p; v; 0] k).
+    eapply fwp_then; [apply pagemap_find_implements|exact Hr|].
+    intros e m1 a1 Hy Hr1. locals_simpl. wp_return. apply settles_now. by apply HQ.
+  Qed.
+  Theorem pagemap_unmap_implements : implements_then "pagemap_unmap" unmap.
+  Proof using HM HY lock_acquire lock_release HRead HWrite.
+    eapply implements_then_body; [by apply HM|]. intros Post args m a k Q Hr HQ.
+    destruct args as [|p [|v [|??]]]; [by right..| |by right]. left. split; [done|].
+    unfold body_wp, pagemap_unmap_code. cbn [fn_body fn_locals]. locals_simpl.
+    wp_seq. wp_call. change (unmap [p; v] k) with (find [p; v; 1] k).
+    eapply fwp_then; [apply pagemap_find_implements|exact Hr|].
+    intros e m1 a1 Hy Hr1. locals_simpl. wp_return. apply settles_now. by apply HQ.
+  Qed.
+
+  Theorem pagemap_frame_implements : implements_then "pagemap_frame" frame.
+  Proof using HM HY lock_acquire lock_release HRead HWrite.
+    eapply implements_then_body; [by apply HM|]. intros Post args m a k Q Hr HQ.
+    destruct args as [|p [|v [|prot [|??]]]]; [by right..| |by right]. left. split; [done|].
+    unfold body_wp, pagemap_frame_code. cbn [fn_body fn_locals]. locals_simpl. cbn [frame] in *.
+    wp_seq. wp_call. eapply fwp_then; [apply pagemap_find_implements|exact Hr|].
+    intros e m1 a1 Hy Hr1. locals_simpl. wp_seq. wp_call.
+    eapply fwp_pure; [intros d; by apply pagemap_entry_frame_triple|]. unfold locals. locals_simpl.
+    assert (Q (frame_of e prot) m1 (k (frame_of e prot), a1)) as HQ1.
+    { apply HQ; [|done]. eapply (yields_then X find); [apply find_sequel|exact Hy|constructor]. }
+    unfold frame_of in *. wp_seq. wp_if.
+    replace (Z.land e 512 =? 0) with (negb (has e ARCH_PTE_OWNED)) by (unfold has; apply negb_involutive).
+    destruct (has e ARCH_PTE_OWNED); cbn [negb andb] in *; [|wp_return; by apply settles_now].
+    wp_skip. wp_seq. wp_if.
+    replace (Z.land e 2 =? 0) with (negb (has e ARCH_PTE_WRITE)) by (unfold has; apply negb_involutive).
+    change (negb (Z.land prot 2 =? 0)) with (has prot PROT_WRITE).
+    assert (has e ARCH_PTE_WRITE || negb (has prot PROT_WRITE) = negb (has prot PROT_WRITE && negb (has e ARCH_PTE_WRITE))) as E
+      by (by destruct (has e ARCH_PTE_WRITE), (has prot PROT_WRITE)).
+    rewrite E in *. destruct (has prot PROT_WRITE && negb (has e ARCH_PTE_WRITE)); cbn [negb andb] in *;
+      [wp_return; by apply settles_now|].
+    wp_skip. wp_seq. wp_if. change (negb (Z.land prot 4 =? 0)) with (has prot PROT_EXEC).
+    change (negb (Z.land e 9223372036854775808 =? 0)) with (has e ARCH_PTE_NO_EXECUTE).
+    rewrite (andb_comm (has e ARCH_PTE_NO_EXECUTE)) in *.
+    destruct (has prot PROT_EXEC && has e ARCH_PTE_NO_EXECUTE); cbn [negb andb] in *; [wp_return; by apply settles_now|].
+    wp_skip. wp_return. by apply settles_now.
+  Qed.
+
+  Theorem pagemap_pin_implements : implements_then "pagemap_pin" pin.
+  Proof using HM HY lock_acquire lock_release HRead HWrite.
+    eapply implements_then_body; [by apply HM|]. intros Post args m a k Q Hr HQ.
+    destruct args as [|p [|v [|??]]]; [by right..| |by right]. cbn [pin] in *.
+    destruct (user_address v) eqn:Ha.
+    2:{ left. split; [done|]. rewrite pin_code. unfold body_wp. cbn [fn_body fn_locals]. locals_simpl.
+        wp_seq. wp_call. eapply fwp_pure; [intros d; by apply pagemap_valid_triple|]. rewrite Ha.
+        unfold locals. locals_simpl. wp_seq. wp_if. change (Z_of_bool false =? 0) with true. cbv iota. wp_return.
+        apply settles_now, HQ; [constructor|done]. }
+    unfold on_map, for_process in *. destruct (decide (0 <= p < NUM_PROCESS)) as [Hp|]; [left|by right]. split; [done|].
+    rewrite pin_code. unfold body_wp. cbn [fn_body fn_locals]. locals_simpl.
+    wp_seq. wp_call. eapply fwp_pure; [intros d; by apply pagemap_valid_triple|]. rewrite Ha.
+    unfold locals. locals_simpl. wp_seq. wp_if. change (Z_of_bool true =? 0) with false. cbv iota. wp_skip.
+    wp_seq. wp_call. apply pagemap_lock_acquires; [done|]. rewrite <- (HY p Hp).
+    apply (fwp_locked_acquire X kernel_entry M cpu lock_acquire Post _ (slot_object (Y p Hp))); [apply slot_guards|done|].
+    intros st w st' d rest Hval Hg Hrep Hdis Hrest. cbn [set_result].
+    apply slot_rep in Hrep as (s & -> & Hrep). apply slot_valid in Hval.
+    pose proof Hg as Hg0. apply lift_inv in Hg as (s1 & s' & Hout & Hg & ->). rewrite slot_in_out in Hout. injection Hout as <-.
+    pose proof (pin_valid s v w s' Hval Hg) as Hval'.
+    wp_seq. apply (wp_owned kernel_entry M cpu); [apply sim_step_closed|done|].
+    eapply owned_mono; [| | |exact (pin_inner_owned kernel_entry M cpu HM HRead HWrite p s d v Hrep Ha)]; [|done|done].
+    cbn beta. intros r d' (H0 & Hrep') Hd'. pose proof Hg as Hg1. unfold pagemap_pin in Hg1. rewrite Ha in Hg1. injection Hg1 as <- E.
+    rewrite E in Hrep'. cbn [wp]. exists [p]. split; [by apply evals_first|].
+    apply pagemap_unlock_releases; [done|]. rewrite <- (HY p Hp).
+    apply (fwp_locked_release X kernel_entry M cpu lock_release Post (slot_lock (Y p Hp)) (slot_object (Y p Hp)));
+      [apply slot_guards|apply slot_rep; eauto|done|done|].
+    intros m' Hr'. apply settles_now, HQ; [|done].
     eapply yields_bind; [|constructor]. exact (locked_done (Y p Hp) _ s _ s' a Hval Hval' Hg).
   Qed.
 End implements.

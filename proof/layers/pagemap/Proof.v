@@ -90,8 +90,7 @@ Section proof.
       + step. step. rewrite (proj2 (Z.eqb_neq _ 0)) by apply link_nonzero. step. step.
         pose proof (table_frame _ _ _ HV Hf') as Hb. unfold NUM_FRAME in Hb.
         assert (0 <= f' < 2 ^ 32) as Hb' by (change (2 ^ 32) with 4294967296; lia).
-        eapply owned_call_whole; [evaluate|apply (pagemap_entry_frame_triple _ _ _ HM); [rewrite link_frame; lia|]|].
-        { by apply link_range. }
+        eapply owned_call_whole; [evaluate|apply (pagemap_entry_frame_triple _ _ _ HM)|].
         intros w d' [-> ->]. result. rewrite link_frame by done. step. exists (Z.to_nat (a - 1 - l)). split; [lia|].
         rewrite wrap32 by lia. exists f', (a - 1), (slot a (page_of v)), (link f'). split; [done|]. split; [done|].
         split; [lia|]. done.

@@ -18,8 +18,8 @@ Proof. intros H. unfold entry_frame. by rewrite Z.land_lor_distr_l, H, Z.lor_0_r
 
 Lemma leaf_ok_pin e : leaf_ok e -> leaf_ok (Z.lor e ARCH_PTE_PINNED).
 Proof.
-  intros (H1 & H2 & H3 & H4 & H5). split; [by apply lor_range|]. rewrite entry_frame_lor by done.
-  rewrite !has_lor, H3, H4. split; [done|]. split; [done|]. split; [done|].
+  intros (H1 & H3 & H4 & H5). split; [by apply lor_range|].
+  rewrite !has_lor, H3, H4. split; [done|]. split; [done|].
   change (has ARCH_PTE_PINNED ARCH_PTE_WRITE) with false. change (has ARCH_PTE_PINNED ARCH_PTE_NO_EXECUTE) with false.
   by rewrite !orb_false_r.
 Qed.
@@ -29,7 +29,7 @@ Lemma entry_frame_shift f : 0 <= f < 2 ^ 32 -> entry_frame (Z.shiftl f ARCH_PTE_
 Proof.
   intros Hf. unfold entry_frame. change ARCH_PTE_FRAME_MASK with (Z.shiftl (Z.ones 40) ARCH_PTE_FRAME_SHIFT).
   rewrite <- Z.shiftl_land, Z.shiftr_shiftl_l, Z.sub_diag, Z.shiftl_0_r by done. rewrite Z.land_ones by done.
-  apply Z.mod_small. change (2 ^ 40) with (256 * 2 ^ 32). lia.
+  rewrite (Z.mod_small f (2 ^ 40)) by (change (2 ^ 40) with (256 * 2 ^ 32); lia). by apply Z.mod_small.
 Qed.
 Lemma shift_range f : 0 <= f < 2 ^ 32 -> 0 <= Z.shiftl f ARCH_PTE_FRAME_SHIFT < 2 ^ 64.
 Proof.
@@ -74,7 +74,7 @@ Qed.
 Lemma leaf_entry_ok f prot kind : 0 <= f < 2 ^ 32 -> has prot PROT_WRITE && has prot PROT_EXEC = false ->
   leaf_ok (leaf_entry f prot kind).
 Proof.
-  intros Hf Hwx. split; [by apply leaf_entry_range|]. rewrite leaf_entry_frame by done. split; [lia|].
+  intros Hf Hwx. split; [by apply leaf_entry_range|].
   rewrite !has_leaf_entry by lia. rewrite (has_shift f ARCH_PTE_WRITE) by (done || lia).
   change (has ARCH_PTE_PRESENT ARCH_PTE_PRESENT) with true. change (has ARCH_PTE_USER ARCH_PTE_USER) with true.
   change (has ARCH_PTE_NO_EXECUTE ARCH_PTE_NO_EXECUTE) with true.
@@ -82,7 +82,7 @@ Proof.
   change (has ARCH_PTE_NO_EXECUTE ARCH_PTE_WRITE) with false. change (has ARCH_PTE_OWNED ARCH_PTE_WRITE) with false.
   change (has ARCH_PTE_UNCACHED ARCH_PTE_WRITE) with false.
   destruct (has prot PROT_WRITE), (has prot PROT_EXEC); try done; rewrite ?orb_true_r, ?andb_false_r, ?orb_false_r;
-    (split; [done|]; split; [done|]; done).
+    (split; [done|]; split; done).
 Qed.
 Lemma leaf_nonzero e : leaf_ok e -> e <> 0.
-Proof. intros (_ & _ & H & _) ->. done. Qed.
+Proof. intros (_ & H & _) ->. done. Qed.

@@ -72,7 +72,7 @@ Theorem walk_user s a : pagemap_valid s -> entry_at s a <> 0 ->
 Proof.
   intros HV. unfold entry_at. destruct (user_address a); [|done].
   destruct (leaves s !! page_of a) as [e|] eqn:He; [|done]. intros _. simpl.
-  by destruct (valid_leaf s HV _ _ He) as (_ & _ & (_ & _ & H) & _).
+  by destruct (valid_leaf s HV _ _ He) as (_ & _ & (_ & H) & _).
 Qed.
 
 (** ** An owned frame is mapped at most once *)

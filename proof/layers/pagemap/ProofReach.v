@@ -26,7 +26,7 @@ Section reach.
     intros Hl Hn Hs. pose proof (rep_valid _ _ _ _ Hr) as HV. revert f. induction l as [|l IH]; intros f Hf; cbn [user_reach].
     - change (Z.of_nat 0) with 0 in *. rewrite (rep_word _ _ _ _ _ _ _ Hr Hf) by apply slot_range. rewrite word_leaf.
       destruct (leaves s !! n) as [e|] eqn:He; [|done]. simpl.
-      destruct (valid_leaf s HV _ _ He) as (_ & _ & (_ & _ & -> & -> & _) & _). done.
+      destruct (valid_leaf s HV _ _ He) as (_ & _ & (_ & -> & -> & _) & _). done.
     - rewrite (rep_word _ _ _ _ _ _ _ Hr Hf) by apply slot_range. rewrite word_path by lia.
       replace (Z.of_nat (S l) - 1) with (Z.of_nat l) by lia.
       destruct (tables s !! (Z.of_nat l, above (Z.of_nat l) n)) as [f'|] eqn:Hf'.
@@ -65,6 +65,6 @@ Section reach.
     user_page n /\ (has e ARCH_PTE_WRITE = true -> has e ARCH_PTE_NO_EXECUTE = true).
   Proof using Hr.
     intros Hp Hn Hk H. rewrite user_reach_exact in H by done.
-    destruct (valid_leaf s (rep_valid _ _ _ _ Hr) _ _ H) as (Hu & _ & (_ & _ & _ & _ & Hwx) & _). done.
+    destruct (valid_leaf s (rep_valid _ _ _ _ Hr) _ _ H) as (Hu & _ & (_ & _ & _ & Hwx) & _). done.
   Qed.
 End reach.

@@ -37,13 +37,13 @@ Definition present (s : page_map) : bool := bool_decide (is_Some (tables s !! ro
 
 (** ** Entries *)
 Definition has (e b : Z) : bool := negb (Z.land e b =? 0).
-Definition entry_frame (e : Z) : Z := Z.shiftr (Z.land e ARCH_PTE_FRAME_MASK) ARCH_PTE_FRAME_SHIFT.
+Definition entry_frame (e : Z) : Z := Z.shiftr (Z.land e ARCH_PTE_FRAME_MASK) ARCH_PTE_FRAME_SHIFT mod 2 ^ 32.
 (** The entry that names a table. *)
 Definition link (frame : Z) : Z := Z.lor (Z.shiftl frame ARCH_PTE_FRAME_SHIFT) PAGEMAP_TABLE_BITS.
 
 (** A leaf is there for user programs, and what they can write they can't execute. *)
 Definition leaf_ok (e : Z) : Prop :=
-  0 <= e < 2 ^ 64 /\ entry_frame e < 2 ^ 32 /\ has e ARCH_PTE_PRESENT = true /\ has e ARCH_PTE_USER = true /\
+  0 <= e < 2 ^ 64 /\ has e ARCH_PTE_PRESENT = true /\ has e ARCH_PTE_USER = true /\
   (has e ARCH_PTE_WRITE = true -> has e ARCH_PTE_NO_EXECUTE = true).
 Global Instance leaf_ok_dec e : Decision (leaf_ok e).
 Proof. unfold leaf_ok. apply _. Defined.
@@ -137,12 +137,12 @@ Definition pagemap_unmap (s : page_map) (v : Z) : option (Z * page_map) :=
 Definition pagemap_pin (s : page_map) (v : Z) : option (Z * page_map) :=
   Some (0, if user_address v then
              PageMap (tables s) (alter (fun e => Z.lor e ARCH_PTE_PINNED) (page_of v) (leaves s)) (cursor s) else s).
-(** The frame at [v] if it is the process's own and mapped at least with [prot]. *)
-Definition pagemap_frame (s : page_map) (v prot : Z) : option (Z * page_map) :=
-  let e := entry_at s v in
-  Some (if has e ARCH_PTE_OWNED && (has e ARCH_PTE_WRITE || negb (has prot PROT_WRITE)) &&
-           negb (has e ARCH_PTE_NO_EXECUTE && has prot PROT_EXEC)
-        then entry_frame e else NONE, s).
+(** The frame that an entry names if it is the process's own and mapped at least with [prot]. *)
+Definition frame_of (e prot : Z) : Z :=
+  if has e ARCH_PTE_OWNED && (has e ARCH_PTE_WRITE || negb (has prot PROT_WRITE)) &&
+     negb (has e ARCH_PTE_NO_EXECUTE && has prot PROT_EXEC)
+  then entry_frame e else NONE.
+Definition pagemap_frame (s : page_map) (v prot : Z) : option (Z * page_map) := Some (frame_of (entry_at s v) prot, s).
 
 (** ** Destruction *)
 
