@@ -63,23 +63,6 @@ void sched_insert(uint32_t cpu, uint32_t t)
     }
 }
 
-/* The thread that is to run, marked running: the first of the highest priority that has budget; those without are parked.
- * The loop ends after one round unless budgets are used up, and after NUM_THREAD in any case: that many threads there are. */
-static uint32_t sched_pick(uint32_t cpu)
-{
-    uint32_t t = sched_ready_take(cpu);
-    for (uint32_t i = 0u; i < NUM_THREAD && t != NONE; i = i + 1u) {
-        uint32_t has = sched_budget_has(cpu, t);
-        if (has == 1u) {
-            return t;
-        }
-        sched_budget_park(cpu, t);
-        t = sched_ready_take(cpu);
-    }
-    thread_set_state(cpu, THREAD_RUNNING);
-    return cpu; /* the idle thread */
-}
-
 /* Makes next, which sched_pick has chosen, the running thread. Returns when the current thread runs again. */
 static void sched_run(uint32_t cpu, uint32_t next)
 {
@@ -231,21 +214,6 @@ static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
         return 1u;
     }
     return 0u;
-}
-
-/* Puts the running thread where it belongs when another is to run: behind its equals, or among the parked. */
-static void sched_put_back(uint32_t cpu, uint32_t current)
-{
-    if (current < NUM_CPU) {
-        thread_set_state(current, THREAD_READY);
-        return;
-    }
-    uint32_t has = sched_budget_has(cpu, current);
-    if (has == 0u) {
-        sched_budget_park(cpu, current);
-    } else {
-        sched_ready_insert(cpu, current);
-    }
 }
 
 void sched_decide(uint32_t cpu)

@@ -75,6 +75,15 @@ uint32_t sched_budget_timer(uint32_t cpu, uint64_t now);
 
 uint32_t sched_budget_check(uint32_t cpu);
 
+/* ---- sched_pick.c ---- */
+
+/* The thread that is to run, marked running: the first of the highest priority that has budget; those without are parked.
+ * The idle thread if there is none. Requires: the current thread is not marked running. */
+uint32_t sched_pick(uint32_t cpu);
+
+/* Puts the running thread where it belongs when another is to run: behind its equals, or among the parked. */
+void sched_put_back(uint32_t cpu, uint32_t current);
+
 /* ---- sched.c ---- */
 
 /* Puts t, which is in no queue, into its ready queue, and asks for a switch if it should run instead of the running one. */

@@ -95,6 +95,32 @@ Definition sched_ready_park_code : fundef := Fun 2 0
 Definition sched_ready_best_code : fundef := Fun 1 0
   (Return (Load "sched_ready_map" (Var 0) "best" (Const 0))).
 
+(** * [sched_pick.c] *)
+
+(* sched_pick: 0 cpu, 1 t, 2 i, 3 has *)
+Definition sched_pick_code : fundef := Fun 1 3
+  (Seq (Call (Some 1%nat) "sched_ready_take" [Var 0])
+  (Seq (Assign 2 (Const 0))
+  (Seq (While (CAnd (Cmp Lt (Var 2) (Const 144 (* NUM_THREAD *)))
+                (Cmp Ne (Var 1) (Const 4294967295 (* NONE *))))
+         (Seq (Call (Some 3%nat) "sched_budget_has" [Var 0; Var 1])
+         (Seq (If (Cmp Eq (Var 3) (Const 1)) (Return (Var 1)) Skip)
+         (Seq (Call None "sched_budget_park" [Var 0; Var 1])
+         (Seq (Call (Some 1%nat) "sched_ready_take" [Var 0])
+              (Assign 2 (Bin W32 Add (Var 2) (Const 1))))))))
+  (Seq (Call None "thread_set_state" [Var 0; Const 2 (* THREAD_RUNNING *)])
+       (Return (Var 0)))))).
+
+(* sched_put_back: 0 cpu, 1 current, 2 has *)
+Definition sched_put_back_code : fundef := Fun 2 1
+  (Seq (If (Cmp Lt (Var 1) (Const 16 (* NUM_CPU *)))
+         (Seq (Call None "thread_set_state" [Var 1; Const 1 (* THREAD_READY *)])
+              (Return (Const 0)))
+         Skip)
+  (Seq (Call (Some 2%nat) "sched_budget_has" [Var 0; Var 1])
+       (If (Cmp Eq (Var 2) (Const 0)) (Call None "sched_budget_park" [Var 0; Var 1])
+         (Call None "sched_ready_insert" [Var 0; Var 1])))).
+
 Definition sched_module_list : list (string * fundef) :=
   [("sched_ready_init", sched_ready_init_code);
    ("sched_ready_queue", sched_ready_queue_code);
@@ -103,5 +129,7 @@ Definition sched_module_list : list (string * fundef) :=
    ("sched_ready_remove", sched_ready_remove_code);
    ("sched_ready_take", sched_ready_take_code);
    ("sched_ready_park", sched_ready_park_code);
-   ("sched_ready_best", sched_ready_best_code)].
+   ("sched_ready_best", sched_ready_best_code);
+   ("sched_pick", sched_pick_code);
+   ("sched_put_back", sched_put_back_code)].
 Definition sched_module : module := module_of sched_module_list.

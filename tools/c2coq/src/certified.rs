@@ -50,7 +50,7 @@ pub const CERTIFIED: &[Certified] = &[
         layer: "sched",
         lock: "TICKET",
         code: "layers/sched/Code.v",
-        sources: &["sched_ready.c"],
+        sources: &["sched_ready.c", "sched_pick.c"],
     },
 ];
 
