@@ -19,7 +19,9 @@ Section implements.
 
   Lemma take s p v s' (d : mem) : frame_valid s -> frame_take s p = Some (v, s') -> frame_rep s d ->
     triple kernel_entry M cpu "frame_take" [p] d (fun w d' => w = v /\ frame_rep s' d').
-  Proof using HM highest_builtin. intros HV Ht Hr. by apply (frame_take_triple kernel_entry M cpu HM highest_builtin s). Qed.
+  Proof using HM highest_builtin.
+    intros HV Ht Hr. by apply (frame_take_triple kernel_entry M cpu HM highest_builtin s).
+  Qed.
   Lemma add s f p v s' (d : mem) : frame_valid s -> frame_add s f p = Some (v, s') -> frame_rep s d ->
     triple kernel_entry M cpu "frame_add_owner_locked" [f; p] d (fun w d' => w = v /\ frame_rep s' d').
   Proof using HM. intros HV Ht Hr. by apply (frame_add_owner_locked_triple kernel_entry M cpu HM s). Qed.

@@ -43,7 +43,7 @@ Proof.
   rewrite own_lookup_ne; [done|]. intros E. apply Hne. symmetry. by apply (map_cell_inj m i n j).
 Qed.
 
-(** ** Blocks: frame [f] lies in block [block n f] of 64 ^ n frames; its bit is in word [block (n + 1) f] of level [n]. *)
+(** ** Blocks: frame [f] lies in block [block n f] of 64 ^ n frames; its bit at level [n] is in word [block (n + 1) f]. *)
 Definition block (n f : Z) : Z := f / 64 ^ n.
 Lemma block_zero f : block 0 f = f.
 Proof. unfold block. rewrite Z.pow_0_r. apply Z.div_1_r. Qed.

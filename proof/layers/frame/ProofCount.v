@@ -25,7 +25,8 @@ Qed.
 (** [q]'s ownership of [f] alone may change. *)
 Lemma count_same s s' p : (forall f, owns s' f p = owns s f p) -> count_of s' p = count_of s p.
 Proof. intros H. unfold count_of. f_equal. apply set_eq. intros f. by rewrite !frames_of_owns, H. Qed.
-Lemma count_more s s' f p : (forall g, g <> f -> owns s' g p = owns s g p) -> owns s f p = false -> owns s' f p = true ->
+Lemma count_more s s' f p : (forall g, g <> f -> owns s' g p = owns s g p) ->
+  owns s f p = false -> owns s' f p = true ->
   count_of s' p = S (count_of s p).
 Proof.
   intros H H0 H1. unfold count_of. rewrite <- (size_add (frames_of s p) f).
@@ -33,12 +34,14 @@ Proof.
     destruct (decide (g = f)) as [->|Hne]; [tauto|]. rewrite H by done. tauto.
   - rewrite frames_of_owns. congruence.
 Qed.
-Lemma count_less s s' f p : (forall g, g <> f -> owns s' g p = owns s g p) -> owns s f p = true -> owns s' f p = false ->
+Lemma count_less s s' f p : (forall g, g <> f -> owns s' g p = owns s g p) ->
+  owns s f p = true -> owns s' f p = false ->
   count_of s p = S (count_of s' p).
 Proof. intros H H0 H1. apply (count_more s' s f p); [|done|done]. intros g Hg. symmetry. by apply H. Qed.
 
 (** ** Who owns what after a call *)
-Lemma owns_update s l f m p g : 0 <= p -> owns (Frames l (<[f := m]> (owners s))) g p = if decide (g = f) then Z.testbit m p else owns s g p.
+Lemma owns_update s l f m p g : 0 <= p ->
+  owns (Frames l (<[f := m]> (owners s))) g p = if decide (g = f) then Z.testbit m p else owns s g p.
 Proof.
   intros Hp. unfold owns, owners_of. cbn [owners]. destruct (decide (g = f)) as [->|]; [by rewrite lookup_insert|].
   by rewrite lookup_insert_ne.
@@ -74,7 +77,8 @@ Proof.
   - destruct (decide (q = p)) as [->|Hne].
     + rewrite decide_True by done. rewrite Nat.add_1_r. apply (count_more _ _ f); [|done|].
       * intros g Hg. rewrite owns_update by done. by rewrite decide_False.
-      * rewrite owns_update, decide_True by done. unfold only. rewrite set_bit_test by lia. rewrite Z.eqb_refl. apply orb_true_r.
+      * rewrite owns_update, decide_True by done. unfold only. rewrite set_bit_test by lia. rewrite Z.eqb_refl.
+        apply orb_true_r.
     + rewrite decide_False by tauto. rewrite Nat.add_0_r. apply count_same. intros g. rewrite owns_update by done.
       destruct (decide (g = f)) as [->|]; [|done]. unfold only. rewrite set_bit_test by lia.
       rewrite (proj2 (Z.eqb_neq p q)) by congruence. apply orb_false_r.
@@ -88,11 +92,13 @@ Proof.
   - assert (Hs : forall g, owns s' g q = owns s g q && negb (bool_decide (g = f /\ q = p))).
     { intros g. destruct (Z.eqb_spec (owners_of s f) (only p)) as [El|_]; subst s'.
       - rewrite owns_free. destruct (decide (g = f)) as [->|Hg].
-        + unfold owns. rewrite El. unfold only. rewrite Z.pow2_bits_eqb by lia. destruct (Z.eqb_spec p q) as [->|Hne]; [|done].
+        + unfold owns. rewrite El. unfold only. rewrite Z.pow2_bits_eqb by lia.
+          destruct (Z.eqb_spec p q) as [->|Hne]; [|done].
           by rewrite bool_decide_eq_true_2.
         + rewrite bool_decide_eq_false_2 by tauto. by rewrite andb_true_r.
       - rewrite owns_update by done. destruct (decide (g = f)) as [->|Hg].
-        + unfold only. rewrite clear_bit_test by lia. unfold owns. f_equal. f_equal. destruct (Z.eqb_spec p q) as [->|Hne].
+        + unfold only. rewrite clear_bit_test by lia. unfold owns. f_equal. f_equal.
+          destruct (Z.eqb_spec p q) as [->|Hne].
           * by rewrite bool_decide_eq_true_2. * rewrite bool_decide_eq_false_2; [done|]. by intros [_ ?].
         + rewrite bool_decide_eq_false_2 by tauto. by rewrite andb_true_r. }
     destruct (decide (q = p)) as [->|Hne].
@@ -118,13 +124,15 @@ Proof.
 Qed.
 
 (** A frame is freed by its last owner's leaving: nobody else owned it. *)
-Theorem frame_remove_last s f p v s' g : frame_valid s -> frame_remove s f p = Some (v, s') -> g ∉ free s -> g ∈ free s' ->
+Theorem frame_remove_last s f p v s' g : frame_valid s -> frame_remove s f p = Some (v, s') ->
+  g ∉ free s -> g ∈ free s' ->
   g = f /\ v = STATUS_OK /\ forall q, 0 <= q -> owns s f q = (q =? p).
 Proof.
   intros HV H Hn Hin. apply (frame_remove_frees _ _ _ _ _ _ HV H) in Hin as [?|[-> Ho]]; [done|].
   destruct (frame_remove_cases _ _ _ _ _ HV H) as (_ & Hp & Hc).
   assert (Hown : forall q, 0 <= q -> owns s f q = (q =? p)).
-  { intros q Hq. unfold owns, owners_of. rewrite Ho. simpl. unfold only. rewrite Z.pow2_bits_eqb by lia. apply Z.eqb_sym. }
+  { intros q Hq. unfold owns, owners_of. rewrite Ho. simpl. unfold only. rewrite Z.pow2_bits_eqb by lia.
+    apply Z.eqb_sym. }
   split_and!; [done| |done]. destruct Hc as [(_ & _ & Hb)|(-> & _)]; [|done].
   change (owns s f p = false) in Hb. rewrite Hown, Z.eqb_refl in Hb by lia. done.
 Qed.

@@ -59,13 +59,16 @@ Section proof.
     { intros n i Hn Hi. apply Hd. by exists n, i. }
     eapply triple_owned; [apply HM; reflexivity|reflexivity|]; unfold frame_map_init_code; locals_simpl.
     step. step. step. change [0; 0; 0] with (<[0%nat := 0]> [0; 0; 0]).
-    eapply (owned_clear_level 0 0 [0; 0; 0] d); [done|simpl; lia|apply map_changed_refl|intros; by apply Hs|]. intros d0 C0 _ L0.
+    eapply (owned_clear_level 0 0 [0; 0; 0] d); [done|simpl; lia|apply map_changed_refl|intros; by apply Hs|].
+    intros d0 C0 _ L0.
     locals_simpl. step. step. step. change [map_words 0; 0; 0] with (<[1%nat := 0]> [map_words 0; 0; 0]).
     eapply (owned_clear_level 1 1 _ d); [done|simpl; lia|done|intros; by apply Hs|]. intros d1 C1 K1 L1.
-    locals_simpl. step. step. step. change [map_words 0; map_words 1; 0] with (<[2%nat := 0]> [map_words 0; map_words 1; 0]).
+    locals_simpl. step. step. step.
+    change [map_words 0; map_words 1; 0] with (<[2%nat := 0]> [map_words 0; map_words 1; 0]).
     eapply (owned_clear_level 2 2 _ d); [done|simpl; lia|done|intros; by apply Hs|]. intros d2 C2 K2 L2.
     assert (is_Some (d2 !! map_cell 3 0)) as H3 by (apply (proj2 C2), Hs; done).
-    eapply owned_store; [apply eval_const..|exact H3|]. change ("frame_map_3"%string, 0, ""%string, 0) with (map_cell 3 0).
+    eapply owned_store; [apply eval_const..|exact H3|].
+    change ("frame_map_3"%string, 0, ""%string, 0) with (map_cell 3 0).
     split; [done|]. split; [|by apply map_changed_write]. intros n Hn.
     assert (n = 0 \/ n = 1 \/ n = 2 \/ n = 3) as [-> | [-> | [-> | ->]]] by lia.
     - apply level_other; [done..|]. apply K2; [done..|]. by apply K1.
@@ -88,7 +91,8 @@ Section proof.
     - assert (frame_table_cells (owner_cell f)) as Po by (left; exists f; split; [lia|by left]).
       assert (frame_table_cells (kind_cell f)) as Pk by (left; exists f; split; [lia|by right]).
       destruct (proj2 (Hx _) Po) as [o Ho], (proj2 (Hx _) Pk) as [k Hk]. frame_cells.
-      repeat step. rewrite wrap_small by (unfold NUM_FRAME in Hlt; lia). exists (Z.to_nat (NUM_FRAME - (f + 1))). split; [lia|].
+      repeat step. rewrite wrap_small by (unfold NUM_FRAME in Hlt; lia). exists (Z.to_nat (NUM_FRAME - (f + 1))).
+      split; [lia|].
       exists (f + 1). split; [done|]. split; [lia|]. split; [done|]. split; [by do 2 (apply exactly_write; [|done])|].
       intros g Hg. destruct (decide (g = f)) as [-> |Hne]; [look; done|]. destruct (Hz g) as [A B]; [lia|]. look. done.
     - assert (f = NUM_FRAME) as -> by lia.
@@ -96,7 +100,8 @@ Section proof.
       { apply frame_map_init_triple. intros x Hm. apply Hx. by right; right. }
       intros v d1 (-> & Hmap & Hc). cbn [set_result].
       assert (is_Some (d1 !! free_cell)) as Hfree by (apply (proj2 Hc), Hx; by right; left).
-      eapply owned_store; [apply eval_const..|exact Hfree|]. change ("frame_free"%string, 0, ""%string, 0) with free_cell.
+      eapply owned_store; [apply eval_const..|exact Hfree|].
+      change ("frame_free"%string, 0, ""%string, 0) with free_cell.
       split; [done|]. split_and!.
       + apply set_Forall_empty. + apply map_Forall_empty.
       + apply exactly_write; [|by right; left]. intros x. rewrite (proj2 Hc x). apply Hx.

@@ -219,11 +219,14 @@ Section proof.
     step. eapply (owned_highest l 3); [done|done|done|exact H4|evaluate|].
     intros b3 Hb3 _ H3. replace (64 * 0 + b3) with b3 in H3 by lia. unfold locals. locals_simpl.
     step. eapply (owned_highest l 2); [done|done|done|exact H3|evaluate|].
-    intros b2 Hb2 Hi2 H2. unfold locals. locals_simpl. step. step. rewrite word_number by (change (map_words 2) with 4 in Hi2; lia).
+    intros b2 Hb2 Hi2 H2. unfold locals. locals_simpl. step. step.
+    rewrite word_number by (change (map_words 2) with 4 in Hi2; lia).
     step. eapply (owned_highest l 1); [done|done|done|exact H2|evaluate|].
-    intros b1 Hb1 Hi1 H1. unfold locals. locals_simpl. step. step. rewrite word_number by (change (map_words 1) with 256 in Hi1; lia).
+    intros b1 Hb1 Hi1 H1. unfold locals. locals_simpl. step. step.
+    rewrite word_number by (change (map_words 1) with 256 in Hi1; lia).
     step. eapply (owned_highest l 0); [done|done|done|exact H1|evaluate|].
-    intros b0 Hb0 Hi0 H0. unfold locals. locals_simpl. step. rewrite word_number by (change (map_words 0) with 16384 in Hi0; lia).
+    intros b0 Hb0 Hi0 H0. unfold locals. locals_simpl. step.
+    rewrite word_number by (change (map_words 0) with 16384 in Hi0; lia).
     split; [done|]. apply (highest_block_frame l Hl0) in H0. rewrite <- H0.
     by rewrite (proj2 (Z.eqb_neq _ (-1))) by lia.
   Qed.

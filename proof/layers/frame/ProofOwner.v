@@ -33,12 +33,14 @@ Qed.
 (** An owner's mask is a word. *)
 Lemma owners_word s f : frame_valid s -> 0 <= owners_of s f < 2 ^ NUM_PROCESS.
 Proof.
-  intros [_ Ho]. unfold owners_of. destruct (owners s !! f) as [m|] eqn:E; simpl; [|split; [done|by apply Z.pow_pos_nonneg]].
+  intros [_ Ho]. unfold owners_of.
+  destruct (owners s !! f) as [m|] eqn:E; simpl; [|split; [done|by apply Z.pow_pos_nonneg]].
   destruct (Ho f m E) as [_ ?]. lia.
 Qed.
 Lemma kind_allocated s f : frame_valid s -> kind_of s f = FRAME_ALLOCATED <-> is_Some (owners s !! f).
 Proof.
-  intros [Hf _]. unfold kind_of. destruct (decide (f ∈ free s)) as [Hin|]; [|by destruct (decide (is_Some (owners s !! f)))].
+  intros [Hf _]. unfold kind_of.
+  destruct (decide (f ∈ free s)) as [Hin|]; [|by destruct (decide (is_Some (owners s !! f)))].
   destruct (Hf f Hin) as [_ ->]. split; [done|by intros [? ?]].
 Qed.
 Lemma kind_wrap s f : wrap W32 (kind_of s f) = kind_of s f.
@@ -51,7 +53,8 @@ Section proof.
   Context (HM : forall f fd, frame_module f = Some fd -> M f = Some fd).
   Notation triple := (triple kernel_entry M cpu).
 
-  Theorem frame_add_owner_locked_triple s d f p v s' : frame_rep s d -> frame_valid s -> frame_add s f p = Some (v, s') ->
+  Theorem frame_add_owner_locked_triple s d f p v s' :
+    frame_rep s d -> frame_valid s -> frame_add s f p = Some (v, s') ->
     triple "frame_add_owner_locked" [f; p] d (fun w d' => w = v /\ frame_rep s' d').
   Proof using HM.
     intros Hr HV H. pose proof (frame_add_valid _ _ _ _ _ HV H) as HV'.
@@ -99,7 +102,8 @@ Section proof.
     eapply triple_owned; [apply HM; reflexivity|reflexivity|]; unfold frame_remove_owner_locked_code; locals_simpl.
     frame_cells. do 3 step. rewrite bit_word by done. step. rewrite and_bit_zero by lia.
     destruct Hcase as [(-> & -> & Hb)|(-> & Hs & Hb & Es)]; rewrite Hb; cbn [negb]; step; [done|].
-    step. step. change (bits W64) with 64. rewrite and_complement by done. step. step. rewrite last_owner by (done || lia).
+    step. step. change (bits W64) with 64. rewrite and_complement by done. step. step.
+    rewrite last_owner by (done || lia).
     pose proof (rep_count _ _ Hr) as Hn. pose proof (rep_size _ _ Hr) as Hsz. frame_cells.
     destruct (Z.eqb_spec (owners_of s f) (only p)) as [El|El].
     - assert (Hmap : map_rep (free s) (<[owner_cell f := Z.ldiff (owners_of s f) (2 ^ p)]> d)).
@@ -108,7 +112,8 @@ Section proof.
       + by apply allocated_not_free. + frame_cells. look. by eexists. + frame_cells. by look.
       + intros d' Hc' Hmap' Hn' Ho' Hk'. step. split; [done|]. apply (frame_rep_change s s' f d).
         * done. * done. * done.
-        * intros g Hg. subst s'. simpl. split; [by rewrite lookup_delete_ne|]. rewrite elem_of_union, elem_of_singleton. tauto.
+        * intros g Hg. subst s'. simpl. split; [by rewrite lookup_delete_ne|].
+          rewrite elem_of_union, elem_of_singleton. tauto.
         * eapply table_changed_trans; [apply (table_changed_write f _ (owner_cell f)); [by auto|by eexists]|exact Hc'].
         * by subst s'. * by subst s'.
         * rewrite Ho'. frame_cells. look. subst s'. unfold owners_of at 2. simpl. rewrite lookup_delete, El.

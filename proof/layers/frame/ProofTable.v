@@ -38,7 +38,8 @@ Section read.
 End read.
 
 Ltac not_map :=
-  intros (n & i & _ & _ & E); injection E as E _; revert E; unfold map_object; repeat (destruct (_ =? _); [done|]); done.
+  intros (n & i & _ & _ & E); injection E as E _; revert E; unfold map_object; repeat (destruct (_ =? _); [done|]);
+  done.
 Lemma owner_not_map f : ~ is_map (owner_cell f).
 Proof. not_map. Qed.
 Lemma kind_not_map f : ~ is_map (kind_cell f).
@@ -84,7 +85,8 @@ Proof.
   - intros g m Hm. destruct (Ho g m Hm). split; [done|lia].
   - intros x. rewrite (Hsome x). apply Hr.
   - intros g Hgr. destruct (decide (g = f)) as [-> |Hne]; [done|]. destruct (Hg g Hne) as [Eo Ef]. split.
-    + rewrite Hsame; [|apply owner_not_map|by intros [= ?]|discriminate|discriminate]. rewrite (rep_owner _ _ Hr) by done.
+    + rewrite Hsame; [|apply owner_not_map|by intros [= ?]|discriminate|discriminate].
+      rewrite (rep_owner _ _ Hr) by done.
       unfold owners_of. by rewrite Eo.
     + rewrite Hsame; [|apply kind_not_map|discriminate|by intros [= ?]|discriminate]. rewrite (rep_kind _ _ Hr) by done.
       unfold kind_of. rewrite Eo. destruct (decide (g ∈ free s)), (decide (g ∈ free s')); tauto.
@@ -102,12 +104,14 @@ Section free.
   Definition free_stmt (x : nat) : stmt :=
     Seq (Store "frame_kind" (Var x) "" (Const 0) (Const 1))
     (Seq (Call None "frame_map_insert" [Var x])
-         (Store "frame_free" (Const 0) "" (Const 0) (Bin W32 Add (Load "frame_free" (Const 0) "" (Const 0)) (Const 1)))).
+         (Store "frame_free" (Const 0) "" (Const 0)
+           (Bin W32 Add (Load "frame_free" (Const 0) "" (Const 0)) (Const 1)))).
 
   Lemma owned_free l f x (Qn Qb : locals -> mem -> Prop) Qr r d : 0 <= f < NUM_FRAME -> nth_error r x = Some f ->
     map_rep l d -> set_Forall (fun f => 0 <= f < NUM_FRAME) l -> f ∉ l ->
     is_Some (d !! kind_cell f) -> d !! free_cell = Some (Z.of_nat (size l)) ->
-    (forall d', table_changed f d d' -> map_rep ({[f]} ∪ l) d' -> d' !! free_cell = Some (Z.of_nat (size ({[f]} ∪ l))) ->
+    (forall d', table_changed f d d' -> map_rep ({[f]} ∪ l) d' ->
+       d' !! free_cell = Some (Z.of_nat (size ({[f]} ∪ l))) ->
        d' !! owner_cell f = d !! owner_cell f -> d' !! kind_cell f = Some FRAME_FREE -> Qn r d') ->
     owned kernel_entry M cpu (free_stmt x) Qn Qb Qr r d.
   Proof using HM.
@@ -130,7 +134,8 @@ Section free.
       rewrite size_add by done. rewrite wrap_small by lia. lia. }
     change ("frame_free"%string, 0, ""%string, 0) with free_cell. apply HQ.
     - eapply table_changed_trans; [apply (table_changed_write f _ (kind_cell f)); [by auto|done]|].
-      eapply table_changed_trans; [by apply table_changed_map|]. apply (table_changed_write f _ free_cell); [by auto|by eexists].
+      eapply table_changed_trans; [by apply table_changed_map|].
+      apply (table_changed_write f _ free_cell); [by auto|by eexists].
     - apply map_rep_other; [apply free_not_map|done].
     - apply own_lookup.
     - by rewrite own_lookup_ne by discriminate.

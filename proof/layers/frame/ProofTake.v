@@ -8,7 +8,8 @@ Implicit Types s : frames.
 Lemma frame_take_cases s p v s' : frame_valid s -> frame_take s p = Some (v, s') ->
   0 <= p < NUM_PROCESS /\
   (v = NONE /\ s' = s /\ highest (free s) = -1 \/
-   v = highest (free s) /\ v ∈ free s /\ 0 <= v < NUM_FRAME /\ s' = Frames (free s ∖ {[v]}) (<[v := only p]> (owners s))).
+   v = highest (free s) /\ v ∈ free s /\ 0 <= v < NUM_FRAME /\
+   s' = Frames (free s ∖ {[v]}) (<[v := only p]> (owners s))).
 Proof.
   intros HV H. unfold frame_take in H. destruct (process_id p) eqn:Hp; [|done]. apply process_id_true in Hp.
   split; [done|]. cbv zeta in H. destruct (Z.eqb_spec (highest (free s)) (-1)) as [E|E].
@@ -30,7 +31,8 @@ Section proof.
     pose proof (rep_range _ _ Hr) as Hl. pose proof (rep_map _ _ Hr) as Hmap.
     destruct (frame_take_cases _ _ _ _ HV H) as (Hp & [(-> & -> & Eh)|(Ev & Hv & Hid & Es)]).
     all: eapply triple_owned; [apply HM; reflexivity|reflexivity|]; unfold frame_take_code; locals_simpl; step.
-    all: eapply owned_call_whole; [evaluate|by apply (frame_map_find_triple kernel_entry M cpu HM HB)|]; intros w d1 [-> ->].
+    all: eapply owned_call_whole; [evaluate|by apply (frame_map_find_triple kernel_entry M cpu HM HB)|];
+         intros w d1 [-> ->].
     { rewrite Eh. change (if -1 =? -1 then NONE else -1) with NONE. unfold locals. locals_simpl.
       step. step. change (NONE =? _) with true. cbv iota. step. by split. }
     rewrite <- Ev. unfold NUM_FRAME in Hid. rewrite (proj2 (Z.eqb_neq v (-1))) by lia. unfold locals. locals_simpl.
@@ -51,7 +53,8 @@ Section proof.
       rewrite elem_of_difference, elem_of_singleton. tauto.
     - eapply table_changed_trans; [by apply table_changed_map, Hc1|].
       eapply table_changed_trans; [apply (table_changed_write v _ free_cell); [by auto|by eexists]|].
-      eapply table_changed_trans; [apply (table_changed_write v _ (kind_cell v)); [by auto|by apply own_keep; eexists]|].
+      eapply table_changed_trans;
+        [apply (table_changed_write v _ (kind_cell v)); [by auto|by apply own_keep; eexists]|].
       apply (table_changed_write v _ (owner_cell v)); [by auto|by do 2 apply own_keep; eexists].
     - apply map_rep_other; [apply owner_not_map|]. apply map_rep_other; [apply kind_not_map|].
       apply map_rep_other; [apply free_not_map|]. by subst s'.

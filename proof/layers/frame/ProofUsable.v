@@ -13,12 +13,14 @@ Definition usable_until s (first k : Z) : frames :=
 Lemma usable_free s first k f : 0 <= k ->
   f ∈ free (usable_until s first k) <-> first <= f < first + k /\ owners s !! f = None \/ f ∈ free s.
 Proof.
-  intros Hk. unfold usable_until. cbn [free]. rewrite elem_of_union, elem_of_list_to_set, elem_of_list_filter, elem_of_seqZ. tauto.
+  intros Hk. unfold usable_until. cbn [free].
+  rewrite elem_of_union, elem_of_list_to_set, elem_of_list_filter, elem_of_seqZ. tauto.
 Qed.
 Lemma usable_zero s first : usable_until s first 0 = s.
 Proof.
   destruct s as [l o]. unfold usable_until. cbn [free owners]. f_equal. apply set_eq. intros f.
-  rewrite elem_of_union, elem_of_list_to_set, elem_of_list_filter, elem_of_seqZ. split; [|by right]. intros [[_ ?]|?]; [lia|done].
+  rewrite elem_of_union, elem_of_list_to_set, elem_of_list_filter, elem_of_seqZ. split; [|by right].
+  intros [[_ ?]|?]; [lia|done].
 Qed.
 Lemma usable_valid s first k : frame_valid s -> 0 <= first -> 0 <= k -> first + k <= NUM_FRAME ->
   frame_valid (usable_until s first k).
@@ -27,8 +29,9 @@ Proof.
   by replace ((0 <=? first) && (0 <=? k) && (first + k <=? NUM_FRAME)) with true by lia.
 Qed.
 Lemma usable_next s first k f : 0 <= k -> f = first + k ->
-  usable_until s first (k + 1) = if decide (owners s !! f = None) then Frames ({[f]} ∪ free (usable_until s first k)) (owners s)
-                                 else usable_until s first k.
+  usable_until s first (k + 1) =
+    if decide (owners s !! f = None) then Frames ({[f]} ∪ free (usable_until s first k)) (owners s)
+    else usable_until s first k.
 Proof.
   intros Hk ->. assert (forall l, usable_until s first (k + 1) = Frames l (owners s) <->
     forall g, g ∈ free (usable_until s first (k + 1)) <-> g ∈ l) as Heq.
@@ -58,8 +61,9 @@ Section proof.
     unfold NUM_FRAME in Hn.
     eapply triple_owned; [apply HM; reflexivity|reflexivity|]; unfold frame_make_usable_code; locals_simpl.
     step. step.
-    eapply owned_while with (n := Z.to_nat count) (I := fun n r d => exists k x, r = [first; count; k; x] /\ 0 <= k <= count /\
-      n = Z.to_nat (count - k) /\ frame_rep (usable_until s first k) d).
+    eapply owned_while with (n := Z.to_nat count)
+      (I := fun n r d => exists k x, r = [first; count; k; x] /\ 0 <= k <= count /\
+        n = Z.to_nat (count - k) /\ frame_rep (usable_until s first k) d).
     { exists 0, 0. split; [done|]. split; [lia|]. split; [f_equal; lia|]. by rewrite usable_zero. }
     clear d Hr. intros n r d (k & x & -> & Hk & -> & Hr). eexists. split; [evaluate|]. cbn [compare].
     destruct (Z.ltb_spec k count) as [Hlt|Hge].
@@ -73,8 +77,8 @@ Section proof.
     rewrite kind_wrap. unfold kind_of. cbn [owners usable_until].
     assert (HQ : forall d', frame_rep (usable_until s first (k + 1)) d' ->
       owned kernel_entry M cpu (Assign 2 (Bin W32 Add (Var 2) (Const 1)))
-        (fun r d => exists n', (n' < Z.to_nat (count - k))%nat /\ exists k x, r = [first; count; k; x] /\ 0 <= k <= count /\
-           n' = Z.to_nat (count - k) /\ frame_rep (usable_until s first k) d)
+        (fun r d => exists n', (n' < Z.to_nat (count - k))%nat /\ exists k x,
+           r = [first; count; k; x] /\ 0 <= k <= count /\ n' = Z.to_nat (count - k) /\ frame_rep (usable_until s first k) d)
         (fun _ d' => 0 = 0 /\ frame_rep (usable_until s first count) d')
         (fun w d' => w = 0 /\ frame_rep (usable_until s first count) d') [first; count; k; f] d').
     { intros d' Hr'. step. rewrite wrap_small by lia. exists (Z.to_nat (count - (k + 1))). split; [lia|].
