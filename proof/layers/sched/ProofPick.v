@@ -145,4 +145,24 @@ Section proof.
         cbn [sched_pick_from]. by destruct (t =? NONE).
       + change 4294967295 with NONE in Eq. subst t. destruct (Z.to_nat (NUM_THREAD - i)); cbn [sched_pick_from]; exact E.
   Qed.
+
+  (** ** What that means for who runs *)
+
+  (** After [sched_put_back] nobody runs, everyone stands where the state says, and [sched_pick] may be called. *)
+  Theorem sched_put_back_keeps s m current : sched_ok cpu (Some current) s -> sched_owns parking cpu s -> holds s m ->
+    timed "sched_put_back" [cpu; current] m
+      (fun _ m' => exists s', sched_ok cpu None s' /\ sched_owns parking cpu s' /\ holds s' m').
+  Proof using HM HQ HT Hcpu Hparking Hhas Hpark.
+    intros Hok Ho Hm. eapply timed_mono; [|by eapply sched_put_back_timed]. intros _ m' (has & s' & E & Hm').
+    exists s'. split; [by eapply put_back_ok|]. split; [|done].
+    destruct (put_back_some parking cpu Hcpu Hparking current s Hok Ho has) as (s1 & E1 & Ho1).
+    rewrite E in E1. by injection E1 as <-.
+  Qed.
+  (** [sched_pick] returns the one thread that now runs: one that was ready, or the idle thread if none is. *)
+  Theorem sched_pick_keeps s m : sched_ok cpu None s -> sched_owns parking cpu s -> holds s m ->
+    timed "sched_pick" [cpu] m (fun v m' => exists s', chosen cpu v s' /\ holds s' m').
+  Proof using HM HQ HT HB Hcpu Hparking Hhas Hpark.
+    intros Hok Ho Hm. eapply timed_mono; [|by eapply sched_pick_timed]. intros v m' (has & s' & E & Hm').
+    exists s'. split; [|done]. exact (sched_pick_chosen has parking cpu s v s' Hok E).
+  Qed.
 End proof.

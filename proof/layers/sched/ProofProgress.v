@@ -115,18 +115,20 @@ Section progress.
     Proof using Hcpu Hparking Hok Ho.
       destruct (marked thread_is_exited) as (s' & E & Hok' & Ho'); [done..|]. unfold sched_exit. rewrite E. by apply sched_pick_some.
     Qed.
-    Theorem sched_make_way_some budget : exists next s', sched_make_way has parking cpu current budget s = Some (next, s').
+    Lemma put_back_some budget : exists s', sched_put_back parking cpu current budget s = Some s' /\ sched_owns s'.
     Proof using Hcpu Hparking Hok Ho.
       pose proof (ok_valid _ _ _ Hok) as Hv. destruct (ok_free _ _ _ Hok current eq_refl) as [Hi Hf].
-      assert (exists s', sched_put_back parking cpu current budget s = Some s' /\ sched_ok cpu None s' /\ sched_owns s')
-        as (s' & E & Hok' & Ho').
-      { unfold sched_put_back. case_bool_decide as Hc; [apply marked; [done|done|lia]|]. assert (NUM_CPU <= current) as Hc' by lia.
-        rewrite <- (other_same current). destruct budget.
-        - destruct (insert_some s current Hv Hc' Hi Hf) as (v & s' & E). rewrite E. exists s'. split; [done|].
-          split; [by eapply insert_ok|by eapply owns_insert].
-        - destruct (park_some s current Ho Hc' Hi Hf) as [s' E]. exists s'. split; [done|].
-          split; [by eapply park_ok|by eapply owns_park]. }
-      unfold sched_make_way. rewrite E. by apply sched_pick_some.
+      unfold sched_put_back. case_bool_decide as Hc.
+      - destruct (mark_some s current thread_is_ready Hi Hf) as [s' E]. exists s'. split; [done|]. by eapply owns_mark.
+      - assert (NUM_CPU <= current) as Hc' by lia. destruct budget.
+        + destruct (insert_some s current Hv Hc' Hi Hf) as (v & s' & E). rewrite E. exists s'. split; [done|].
+          by eapply owns_insert.
+        + destruct (park_some s current Ho Hc' Hi Hf) as [s' E]. exists s'. split; [done|]. by eapply owns_park.
+    Qed.
+    Theorem sched_make_way_some budget : exists next s', sched_make_way has parking cpu current budget s = Some (next, s').
+    Proof using Hcpu Hparking Hok Ho.
+      destruct (put_back_some budget) as (s' & E & Ho'). unfold sched_make_way. rewrite E. cbn [mbind option_bind].
+      apply sched_pick_some; [|exact Ho']. by eapply put_back_ok.
     Qed.
     (** [t] has been woken: it is in no queue any more. *)
     Theorem sched_wake_some t : NUM_CPU <= t -> is_Some (ready_threads s !! t) -> t ∈ queue_free (ready_queues s) ->

@@ -121,16 +121,20 @@ Section scheduler.
     cbn [mbind option_bind] in H. eapply sched_pick_chosen; [|exact H]. rewrite <- (other_same current).
     by apply (mark_ok cpu _ s Hok current thread_is_exited s1 E).
   Qed.
+  Lemma put_back_ok current budget s s' : sched_ok cpu (Some current) s ->
+    sched_put_back parking cpu current budget s = Some s' -> sched_ok cpu None s'.
+  Proof using.
+    intros Hok E. rewrite <- (other_same current). unfold sched_put_back in E. case_bool_decide as Hi; [|destruct budget].
+    - apply (mark_ok cpu _ s Hok current thread_is_ready s' E); [done| |done]. unfold NUM_CPU in *. lia.
+    - destruct (sched_ready_insert s cpu current) as [[v s2]|] eqn:E2; [|done]. cbn [mbind option_bind] in E. injection E as <-.
+      by apply (insert_ok cpu _ s Hok current v s2).
+    - by apply (park_ok cpu _ s Hok (parking current)).
+  Qed.
   Theorem sched_make_way_ok current budget s next s' : sched_ok cpu (Some current) s ->
     sched_make_way has parking cpu current budget s = Some (next, s') -> chosen next s'.
   Proof using.
     intros Hok H. unfold sched_make_way in H. destruct (sched_put_back parking cpu current budget s) as [s1|] eqn:E; [|done].
-    cbn [mbind option_bind] in H. eapply sched_pick_chosen; [|exact H]. rewrite <- (other_same current).
-    unfold sched_put_back in E. case_bool_decide as Hi; [|destruct budget].
-    - apply (mark_ok cpu _ s Hok current thread_is_ready s1 E); [done| |done]. unfold NUM_CPU in *. lia.
-    - destruct (sched_ready_insert s cpu current) as [[v s2]|] eqn:E2; [|done]. cbn [mbind option_bind] in E. injection E as <-.
-      by apply (insert_ok cpu _ s Hok current v s2).
-    - by apply (park_ok cpu _ s Hok (parking current)).
+    cbn [mbind option_bind] in H. eapply sched_pick_chosen; [|exact H]. by eapply put_back_ok.
   Qed.
   Theorem sched_hand_over_ok current t s next s' : sched_ok cpu (Some current) s ->
     sched_hand_over current t s = Some (next, s') -> next = t /\ sched_ok cpu (Some t) s'.
