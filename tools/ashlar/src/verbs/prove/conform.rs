@@ -32,6 +32,7 @@ const COMMON: [&str; 2] = ["conform.ml", "charged.ml"];
 pub struct Run {
     pub layer: String,
     pub operations: u64,
+    pub seed: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -71,7 +72,7 @@ pub fn conform(
         progress.step(&format!("specification of {layer}, {operations} operations"));
         let program = specification(project, copy, layer, &work.join(layer))?;
         match compare(&program, &driver(project.root(), layer), operations, seed)? {
-            None => runs.push(Run { layer: layer.clone(), operations }),
+            None => runs.push(Run { layer: layer.clone(), operations, seed }),
             Some(difference) => {
                 let text = format!("C and specification differ\n{difference}");
                 findings.push(Finding::at("conformance", &format!("proof/layers/{layer}/Spec.v"), None, text));

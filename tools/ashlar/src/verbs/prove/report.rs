@@ -48,8 +48,8 @@ impl Report {
         if run > 0 {
             output.human(&format!("mutants that were run: {wrong} of {run} answer wrongly"));
         }
-        for run in &self.conformance {
-            output.human(&format!("specification of {}: {} operations agree with the C", run.layer, run.operations));
+        for Run { layer, operations, seed } in &self.conformance {
+            output.human(&format!("specification of {layer}: {operations} operations from seed {seed} agree"));
         }
         self.findings.iter().for_each(|finding| output.human(&finding.to_string()));
     }
@@ -132,8 +132,7 @@ impl Report {
         };
         let layer = |layer: &Layer| json!({ "name": layer.name, "functions": layer.functions.len(), "certified": layer.certified() });
         let files = self.costs.iter().map(|cost| json!({ "file": cost.file, "seconds": cost.seconds }));
-        let conformance =
-            self.conformance.iter().map(|run| json!({ "layer": run.layer, "operations": run.operations }));
+        let run = |run: &Run| json!({ "layer": run.layer, "operations": run.operations, "seed": run.seed });
         let none = Campaign::default();
         let campaign = self.campaign.as_ref().unwrap_or(&none);
         let (benign_survived, benign) = campaign.benign();
@@ -148,7 +147,7 @@ impl Report {
                 "uncertified": campaign.uncertified, "benign": benign, "benign_survived": benign_survived,
                 "run": self.shown.run, "wrong": self.shown.wrong,
             },
-            "conformance": conformance.collect::<Vec<_>>(),
+            "conformance": self.conformance.iter().map(run).collect::<Vec<_>>(),
             "files": files.collect::<Vec<_>>(),
             "findings": self.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
         })
