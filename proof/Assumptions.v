@@ -6,6 +6,7 @@ From Ashlar Require Main.
 Print Assumptions Main.kernel_refines_specification.
 Print Assumptions Main.kernel_mutual_exclusion.
 Print Assumptions Main.kernel_quota_safety.
+Print Assumptions Main.kernel_frame_safety.
 Print Assumptions Main.kernel_no_deadlock.
 Print Assumptions Main.kernel_on_atomics_refines_specification.
 Print Assumptions Main.kernel_starvation_freedom.

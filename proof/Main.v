@@ -3,7 +3,7 @@
     They are about the C of the certified layers, as generated from the files that the kernel is built from, running for
     any client on any number of CPUs. A client is whatever calls kernel functions: programs, guests, the layers above. *)
 From Ashlar Require Import layers.Top layers.container.ProofTotal layers.spinlock.Spec.
-From Ashlar Require Import calculus.LinkReturns calculus.Deadlock machine.KernelChain.
+From Ashlar Require Import calculus.LinkReturns calculus.Deadlock calculus.TopHistory machine.KernelChain.
 
 Section kernel.
   (** Any client, [ncpu] CPUs, each starting the client in its own state; the entries of the kernel's half of page maps; the
@@ -11,10 +11,11 @@ Section kernel.
   Context (C : client) (ncpu : nat) (client_start : nat -> cstate C) (kernel_entry : Z -> Z) (M : module).
   Context (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
   Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
+  Context (arch_below : forall f, f ∈ ["arch_frame_clear"; "arch_highest_bit"]%string -> M f = None).
   (** Memory as start-up leaves it, lock by lock: the root container has [root_quota] frames, the frame table is
       [frames_start]. *)
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
-  Context (frames_start : frames) (frames_start_valid : frame_valid frames_start) (init : Z -> mem).
+  Context (frames_start : pool) (frames_start_valid : pool_valid frames_start) (init : Z -> mem).
   Context (init_objects : forall k o, kernel_object_of k = Some o ->
     kernel_rep o (kernel_initial root_quota frames_start o) (init k)).
   Context (init_other : forall k, kernel_object_of k = None -> init k = ∅).
@@ -28,7 +29,7 @@ Section kernel.
 
   (** The machine that runs the C code, and the machine of the specification. *)
   Definition code (c : nat) : ast code_agent := Idle (client_start c) ∅.
-  Definition top (c : nat) : ast top_agent := Idle (client_start c) ∅.
+  Definition top (c : nat) : ast top_agent := Idle (client_start c) (kernel_start root_quota frames_start).
 
   (** The client keeps the functions' requirements: at the top nothing goes wrong. *)
   Context (requirements_kept : never_wrong ncpu (top_layer X) top_agent top).
@@ -39,13 +40,12 @@ Section kernel.
   Local Notation layout_good :=
     (kernel_layout_ok root_quota root_quota_word frames_start frames_start_valid init init_objects init_other).
   Local Notation implemented :=
-    (kernel_implemented root_quota frames_start kernel_entry M code_present acquire_below release_below).
-  Local Lemma start_objects c : (c < ncpu)%nat -> rep X ((fun _ => ∅) c) ((fun _ => ∅) c).
-  Proof. intros _. apply represents_empty. Qed.
-  Local Lemma start_exact c : (c < ncpu)%nat -> holds_exactly X [] ((fun _ => ∅) c).
-  Proof.
-    intros _ k o _. rewrite elem_of_nil. split; [|done]. intros [x Hx]. by rewrite lookup_empty in Hx.
-  Qed.
+    (kernel_implemented root_quota frames_start kernel_entry M code_present acquire_below release_below arch_below).
+  Local Notation hands_empty := (kernel_start root_quota frames_start).
+  Local Lemma start_objects c : (c < ncpu)%nat -> rep X ((fun _ => hands_empty) c) ((fun _ => ∅) c).
+  Proof. intros _. exact (kernel_start_rep root_quota frames_start). Qed.
+  Local Lemma start_exact c : (c < ncpu)%nat -> holds_exactly X [] ((fun _ => hands_empty) c).
+  Proof. intros _. exact (kernel_start_holds root_quota frames_start). Qed.
   Local Lemma no_cells : dom (∅ : mem) =@{gset cell} ∅.
   Proof. apply (fin_map_dom.dom_empty_L (M := gmap cell) (D := gset cell)). Qed.
   Local Lemma start_partition : partitioned init (fun _ => ∅) [].
@@ -56,7 +56,7 @@ Section kernel.
 
   Local Notation middle_layer := (lock_layer NUM_LOCK kernel_budget (object_data X)).
   Local Notation middle_agent := (system C (object_engine X (expand_spec X specification))).
-  Local Notation middle := (lock_machine X C specification client_start (fun _ => ∅)).
+  Local Notation middle := (lock_machine X C specification client_start (fun _ => hands_empty)).
   Local Lemma middle_never_wrong :
     never_wrong ncpu middle_layer middle_agent middle /\
     (forall l, traces ncpu middle_layer middle_agent middle l ->
@@ -65,7 +65,7 @@ Section kernel.
     frames_start_valid.
     apply (top_refines X NUM_LOCK kernel_budget ncpu kernel_atomic C specification
       disciplined atomic_only start_valid
-      client_start (fun _ => ∅) start_exact requirements_kept).
+      client_start (fun _ => hands_empty) start_exact requirements_kept).
   Qed.
   Local Lemma middle_not_stuck g c : reach ncpu middle_layer middle_agent middle g -> (c < ncpu)%nat ->
     anext middle_agent c (gagent g c) <> AStuck.
@@ -83,13 +83,13 @@ Section kernel.
     never_wrong ncpu code_layer code_agent code /\
     forall l, traces ncpu code_layer code_agent code l ->
       exists x, same_log X l x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
-  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
     frames_start_valid.
     pose proof (data_refines X kernel_entry M exported (expand_spec X specification) C NUM_LOCK
       kernel_budget ncpu init kernel_guarded
       layout_good disciplined
       implemented
-      start_valid (fun _ => ∅) client_start (fun _ => ∅) (fun _ => ∅)
+      start_valid (fun _ => ∅) client_start (fun _ => ∅) (fun _ => hands_empty)
       start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck) as [Hnw Ht].
     split; [exact Hnw|]. intros l Hl. destruct (Ht l Hl) as (x & Hx & HT). exists x. split; [exact Hx|].
     by apply (proj2 middle_never_wrong).
@@ -113,27 +113,49 @@ Section kernel.
     exists s, container_rep s (published init LOCK_CONTAINER l) /\ container_valid s /\
       (forall c x, s !! c = Some x -> 0 <= usage x <= quota x) /\
       (forall x, s !! ROOT = Some x -> container_sum own s <= quota x).
-  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
     frames_start_valid.
     intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
     assert (Hd : same_data X LOCK_CONTAINER (published init LOCK_CONTAINER l)
       (published (ld_init (object_data X)) LOCK_CONTAINER x)).
     { apply same_log_published; [|exact Hx].
       apply (lo_init _ _ _ layout_good). }
-    unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s] & _ & Hr & Hv); [|done].
+    unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|h] & _ & Hr & Hv); [|done..].
     exists s. split; [exact Hr|]. split; [exact Hv|]. split; [intros c y; by apply usage_within_quota|].
     intros y Hy. destruct (total_within_root s y Hv Hy). lia.
   Qed.
 
+  (** * 4. Frame safety
+
+      Whenever nobody holds the frames' lock, its cells represent frames of which none is both free and owned
+      ([pool_valid]). And in the whole history, the frame table has changed only so ([table_step]): a frame that was free and
+      nobody's went to one owner (so none was handed out twice), an owner joined or left one that others own, or the only
+      owner left and the frame became free. *)
+  Theorem kernel_frame_safety l : traces ncpu code_layer code_agent code l ->
+    (exists s, pool_rep s (published init LOCK_FRAME l) /\ pool_valid s) /\
+    exists x, same_log X l x /\
+      history X (pool_history X (frame_slot root_quota frames_start)) (top_views X kernel_atomic x).
+  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
+    frames_start_valid.
+    intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & Htop). split.
+    - assert (Hd : same_data X LOCK_FRAME (published init LOCK_FRAME l)
+        (published (ld_init (object_data X)) LOCK_FRAME x)).
+      { apply same_log_published; [|exact Hx]. apply (lo_init _ _ _ layout_good). }
+      unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|h] & _ & Hr & Hv); [done| |done..]. by exists s.
+    - exists x. split; [exact Hx|].
+      apply (top_history X _ C ncpu specification (kernel_steps root_quota frames_start) start_valid client_start
+        (fun _ => hands_empty) _ Htop).
+  Qed.
+
   Local Lemma finished_free g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
     anext code_agent c (gagent g c) = ADone -> (held c (glog g)).1 = [].
-  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
     frames_start_valid.
     intros Hr Hc Hd.
     destruct (data_returns X kernel_entry M exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
       layout_good disciplined
       implemented
-      start_valid (fun _ => ∅) client_start (fun _ => ∅) (fun _ => ∅)
+      start_valid (fun _ => ∅) client_start (fun _ => ∅) (fun _ => hands_empty)
       start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck g c Hr Hc) as (l & e & Hl & He & Hrun).
     assert (Hh : held c (glog g) = held c l).
     { rewrite Hl. clear -He. induction He as [|x e Hx He IH]; [done|]. simpl. by rewrite decide_False. }
@@ -141,13 +163,13 @@ Section kernel.
     rewrite (same_log_held X c l x Hx). exact (proj1 Ho).
   Qed.
 
-  (** * 4. No deadlock
+  (** * 5. No deadlock
 
       Unless all CPUs have finished, one can move: CPUs never wait for each other in a circle. *)
   Theorem kernel_no_deadlock g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
     anext code_agent c (gagent g c) <> ADone ->
     exists c' g', (c' < ncpu)%nat /\ cpu_step ncpu code_layer code_agent c' g g'.
-  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
     frames_start_valid.
     apply (no_deadlock NUM_LOCK kernel_budget ncpu (cell_data init kernel_guarded) code_agent code).
     - exact (proj1 kernel_refines_specification).
@@ -156,7 +178,8 @@ Section kernel.
 
   (** ** With the code of a lock algorithm linked in, on atomic cells and on shared memory
 
-      [Mlock]: any module proved to implement the locks. The hardware is fair as far as its scheduler assumption says. *)
+      [Mlock]: any module proved to implement the locks, as [ticket_implements_locks] proves of the ticket lock's. The
+      hardware is fair as far as its scheduler assumption says. *)
   Context (patience : nat) (Mlock : module) (engaged : nat -> atomic_log -> Prop).
   Context (locks_proved : implements_locks kernel_entry ncpu kernel_budget patience NUM_LOCK init kernel_guarded Mlock engaged).
   Context (names_apart : upper_module (reserved Mlock) M).
@@ -165,7 +188,7 @@ Section kernel.
   Notation linked_agent := (system C (c_engine (arch_builtins kernel_entry) (module_union M Mlock) exported)).
   Definition linked (c : nat) : ast linked_agent := Idle (client_start c) ∅.
 
-  (** * 5. Refinement down to atomic operations
+  (** * 6. Refinement down to atomic operations
 
       The kernel with the lock's code, on atomic cells and owned memory, never does anything undefined (in particular, no
       CPU ever takes cells that another owns), and what it does is allowed by the specification. *)
@@ -173,7 +196,7 @@ Section kernel.
     never_wrong ncpu atomics linked_agent linked /\
     forall l, traces ncpu atomics linked_agent linked l ->
       exists x, same_log X (locks_seen l) x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
-  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
     frames_start_valid
     locks_proved names_apart.
     destruct kernel_refines_specification as [Hnw Ht].
@@ -182,24 +205,24 @@ Section kernel.
     split; [exact Hnw0|]. intros l Hl. exact (Ht _ (Ht0 l Hl)).
   Qed.
 
-  (** * 6. Freedom from starvation
+  (** * 7. Freedom from starvation
 
       In every infinite execution on a patient scheduler, a CPU that moves again and again is again and again outside the
       kernel: every call of a kernel function returns, whatever the other CPUs do, and however they compete for locks. *)
   Theorem kernel_starvation_freedom ex schedule c : (c < ncpu)%nat ->
     execution ncpu atomics linked_agent linked ex schedule -> fair schedule c ->
     forall i, exists j, (i <= j)%nat /\ exists s m, gagent (ex j) c = Idle s m.
-  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
     frames_start_valid
     locks_proved names_apart.
     intros Hc Hex Hfair i.
     set (spec := expand_spec X specification).
     destruct locks_proved as [Hout (wf & outside & IL)].
     pose proof (code_invariant_step X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded layout_good
-      disciplined implemented start_valid (fun _ => ∅) client_start (fun _ => ∅) start_exact middle_not_stuck) as Hstep.
+      disciplined implemented start_valid (fun _ => ∅) client_start (fun _ => hands_empty) start_exact middle_not_stuck) as Hstep.
     pose proof (code_invariant_init X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded
-      (fun _ => ∅) client_start (fun _ => ∅) (fun _ => ∅) start_objects start_exact (fun c _ => no_cells)) as Hinit.
-    pose proof (promise_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded (fun _ => ∅) client_start (fun _ => ∅)
+      (fun _ => ∅) client_start (fun _ => ∅) (fun _ => hands_empty) start_objects start_exact (fun c _ => no_cells)) as Hinit.
+    pose proof (promise_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded (fun _ => ∅) client_start (fun _ => hands_empty)
       start_partition) as Hnil.
     destruct (link_returns ncpu atomics code_layer (arch_builtins kernel_entry) Mlock (reserved Mlock) lock_view wf outside
       IL C exported M names_apart Hout client_start (fun _ => ∅) _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep
@@ -223,10 +246,11 @@ Section kernel.
   Proof using init_other.
     intros Hk. rewrite Z2Nat.id in Hk by done. apply init_other. unfold kernel_object_of.
     destruct (Z.eqb_spec k LOCK_CONTAINER) as [->|]; [by destruct Hk|].
-    destruct (Z.eqb_spec k LOCK_FRAME) as [->|]; [by destruct Hk|done].
+    destruct (Z.eqb_spec k LOCK_FRAME) as [->|]; [by destruct Hk|].
+    destruct (Z.eqb_spec k LOCK_SHARE) as [->|]; [by destruct Hk|done].
   Qed.
 
-  (** * 7. Refinement down to shared memory
+  (** * 8. Refinement down to shared memory
 
       The same for all CPUs on one shared memory, any step of one between any two of another: what clients show there, in
       order, is what the machine of the theorem above can show. *)
@@ -240,14 +264,14 @@ Section kernel.
     - intros c k. apply map_disjoint_empty_l.
   Qed.
 
-  (** * 8. Freedom from data races
+  (** * 9. Freedom from data races
 
       On shared memory, two CPUs are never about to access the same cell, one of them to write it. *)
   Theorem kernel_data_race_freedom g :
     multicore_reach ncpu atomic_hardware (shared_kernel kernel_entry linked_code exported C) fairness
       (memory ncpu init (fun _ => ∅) lock_count) (programs kernel_entry linked_code exported C client_start (fun _ => ∅)) g ->
     ~ data_race kernel_entry linked_code exported C ncpu g.
-  Proof using acquire_below release_below code_present init_objects init_other requirements_kept root_quota_word
+  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
     frames_start_valid
     locks_proved names_apart hardware_patient.
     apply (kernel_race_free kernel_entry linked_code exported C ncpu init kernel_guarded kernel_patient fairness

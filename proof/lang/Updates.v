@@ -86,19 +86,23 @@ Section updates.
   | updates_ret n v : updates limit n (Ret v)
   | updates_fail n : updates limit n Fail
   | updates_step n k o f κ : 0 <= k < limit -> k < nlock -> obj_of_lock X k = Some o -> keeps_valid o f ->
-      (forall v, updates limit n (κ v)) -> updates limit (S n) (Act (Update k o f) κ).
+      (forall v, updates limit n (κ v)) -> updates limit (S n) (Act (Update k o f) κ)
+  | updates_private n f κ : (forall a v a', f a = Some (v, a') -> same_locked a a') ->
+      (forall v, updates limit n (κ v)) -> updates limit n (Loc f κ).
 
   Lemma updates_more limit n m p : updates limit n p -> (n <= m)%nat -> updates limit m p.
   Proof.
-    intros H. revert m. induction H as [n v|n|n k o f κ Hk Hn Ho Hv H IH]; intros m Hm; [constructor|constructor|].
-    destruct m as [|m]; [lia|]. constructor; try done. intros v. apply IH. lia.
+    intros H. revert m. induction H as [n v|n|n k o f κ Hk Hn Ho Hv H IH|n f κ Hf H IH]; intros m Hm; [constructor|constructor| |].
+    - destruct m as [|m]; [lia|]. constructor; try done. intros v. apply IH. lia.
+    - constructor; auto.
   Qed.
   Lemma updates_bind limit n m p κ : updates limit n p -> (forall v, updates limit m (κ v)) ->
     updates limit (n + m) (bind p κ).
   Proof.
-    induction 1 as [n v|n|n lk o f κ' H1 H2 H3 H4 H5 IH]; intros Hk; simpl; [|constructor|].
+    induction 1 as [n v|n|n lk o f κ' H1 H2 H3 H4 H5 IH|n f κ' Hf H5 IH]; intros Hk; simpl; [|constructor| |].
     - eapply updates_more; [apply Hk|lia].
     - constructor; try done. intros v. by apply IH.
+    - constructor; auto.
   Qed.
 
   Lemma not_held k o ks (a : objects X) : obj_of_lock X k = Some o -> k ∉ ks -> holds_exactly X ks a -> a !! o = None.
@@ -120,7 +124,7 @@ Section updates.
     (forall v c' a', same_locked a a' -> (ks = [] \/ c' <= c + 2 * n)%nat -> disciplined X nlock budget ks c' a' (κ v)) ->
     disciplined X nlock budget ks c a (bind (expand X p) κ).
   Proof using one_lock.
-    intros Hb. induction 1 as [n v|n|n k o f κ' Hk Hn Ho Hv H IH]; intros ks c a κ Hks Ha Hc Hκ; simpl.
+    intros Hb. induction 1 as [n v|n|n k o f κ' Hk Hn Ho Hv H IH|n f κ' Hf H IH]; intros ks c a κ Hks Ha Hc Hκ; simpl.
     - apply Hκ; [done|]. destruct Hc; [by left|right; lia].
     - apply disciplined_fail.
     - assert (Hbelow : below nlock k ks = true).
@@ -148,6 +152,8 @@ Section updates.
         * intros w c' a2 Ha2 Hc'. apply Hκ; [by eapply same_locked_trans|].
           destruct ks; [by left|right]. simpl in *. destruct Hc'; [done|lia].
       + congruence.
+    - apply disciplined_loc; [done|]. intros v a' Hu. apply IH; [done|by eapply same_locked_holds; [by eapply Hf|]|done|].
+      intros w c' a2 Ha2 Hc'. apply Hκ; [|done]. eapply same_locked_trans; [by eapply Hf|done].
   Qed.
 
   Lemma disciplined_same ks c a p q : disciplined X nlock budget ks c a p -> same p q ->
@@ -170,6 +176,14 @@ Section updates.
     intros Hb Hp Ha. eapply disciplined_same; [|apply same_bind_ret].
     eapply updates_disciplined; [done|exact Hp|constructor|done|by left|]. intros v c' a' Hs _.
     apply disciplined_ret. by eapply same_locked_holds.
+  Qed.
+
+  (** All locks of such a program are atomic, if those below [limit] are. *)
+  Lemma updates_atomic limit n p atomic : (forall k o, obj_of_lock X k = Some o -> 0 <= k < limit -> atomic k = true) ->
+    updates limit n p -> atomic_locks X atomic p.
+  Proof.
+    intros Ha. induction 1 as [n v|n|n k o f κ Hk Hn Ho Hv H IH|n f κ Hf H IH]; simpl; [done|done| |done].
+    split_and!; [by eapply Ha|done|done].
   Qed.
 
   (** ** Transactions: the object of lock [k] is held while others are updated *)

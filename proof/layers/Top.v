@@ -1,13 +1,16 @@
 (** The functions of the certified layers that clients may call, as programs of atomic updates at the top. *)
-From Ashlar Require Export layers.Stack calculus.TopRefines.
+From Ashlar Require Export layers.Stack layers.frame.PoolHistory layers.frame.ProofTake layers.frame.ProofOwner.
 
 Section top.
-  Context (root_quota : Z) (frames_start : frames).
+  Context (root_quota : Z) (frames_start : pool).
   Notation X := (kernel_layout root_quota frames_start).
   Notation containers := (container_slot root_quota frames_start).
+  Notation frames := (frame_slot root_quota frames_start).
+  Notation in_hand := (kernel_hands root_quota frames_start).
   Notation top_program := (program (top_prim X) (objects X)).
+  Notation functions := (list (string * (list Z -> top_program))).
 
-  Definition container_functions : list (string * (list Z -> top_program)) :=
+  Definition container_functions : functions :=
     [("container_split"%string, top_function X containers (update3 container_split));
      ("container_charge"%string, top_function X containers (update2 container_charge));
      ("container_refund"%string, top_function X containers (update2 container_refund));
@@ -17,7 +20,16 @@ Section top.
      ("container_parent"%string, top_function X containers (update1 container_parent));
      ("container_own_usage"%string, top_function X containers (update1 container_own_usage))].
 
-  Definition kernel_functions : list (string * (list Z -> top_program)) := container_functions.
+  Definition frame_functions : functions :=
+    [("frame_alloc"%string, fun args => top_alloc X containers frames in_hand args Ret);
+     ("frame_alloc_private"%string, fun args => top_alloc_private X containers frames in_hand args Ret);
+     ("frame_add_owner"%string, fun args => top_add_owner X containers frames in_hand args Ret);
+     ("frame_remove_owner"%string, fun args => top_remove_owner X containers frames in_hand args Ret);
+     ("frame_owners"%string, fun args => top_owners X frames in_hand args Ret);
+     ("frame_state"%string, fun args => top_state X frames in_hand args Ret);
+     ("frame_free_count"%string, fun args => top_free_count X frames in_hand args Ret)].
+
+  Definition kernel_functions : functions := container_functions ++ frame_functions.
 
   Definition find {T} (f : string) (l : list (string * T)) : option T :=
     snd <$> List.find (fun g => String.eqb f g.1) l.
@@ -38,41 +50,56 @@ Section top.
   Qed.
 
   (** Locks whose objects change by atomic updates; the other locks are held by transactions. *)
-  Definition kernel_atomic (k : Z) : bool := (k =? LOCK_CONTAINER) || (k =? LOCK_FRAME).
+  Definition kernel_atomic (k : Z) : bool := k <? LOCK_SHARE.
 
   (** The events that a function may cause while it holds locks. *)
   Definition kernel_budget : nat := 1.
 
-  Notation one_lock := (kernel_one_lock).
-
-  (** Every function is a program of updates that keep their objects valid, of locks that are atomic. *)
+  (** Every function is a program of updates that keep their objects valid. *)
   Definition disciplined_function (g : list Z -> top_program) : Prop :=
-    exists n, forall args, updates X NUM_LOCK NUM_LOCK n (g args) /\ atomic_locks X kernel_atomic (g args).
+    exists n, forall args, updates X NUM_LOCK LOCK_SHARE n (g args).
+
+  Ltac case_functions H :=
+    repeat (apply elem_of_cons in H as [[= -> ->]|H]); [..|by apply elem_of_nil in H].
 
   Lemma containers_out st s : slot_out containers st = Some s -> st = slot_in containers s.
-  Proof. simpl. destruct st; [by intros [= ->]|done]. Qed.
-
-  Lemma container_function_updates f args : keeps (svalid := container_valid) f ->
-    updates X NUM_LOCK NUM_LOCK 1 (top_function X containers f args).
-  Proof.
-    intros Hf. unfold top_function. destruct (f args) as [g|] eqn:E; [|constructor].
-    apply updates_step; [cbn; unfold LOCK_CONTAINER, NUM_LOCK; lia|done|done| |intros; constructor].
-    apply update_object_keeps. intros st v st' Hst Hg.
-    apply lift_inv in Hg as (s & s' & Hs & Hg & ->). rewrite (containers_out _ _ Hs) in Hst.
-    exact (Hf args g s v s' E Hst Hg).
-  Qed.
+  Proof. simpl. destruct st; try done. by intros [= ->]. Qed.
+  Lemma frames_out st s : slot_out frames st = Some s -> st = slot_in frames s.
+  Proof. simpl. destruct st; try done. by intros [= ->]. Qed.
+  Lemma frame_lock_range : 0 <= slot_lock frames < NUM_LOCK.
+  Proof. simpl. unfold LOCK_FRAME, NUM_LOCK. lia. Qed.
+  Lemma container_lock_range : 0 <= slot_lock containers < NUM_LOCK.
+  Proof. simpl. unfold LOCK_CONTAINER, NUM_LOCK. lia. Qed.
+  Lemma frame_lock_below : slot_lock frames < LOCK_SHARE.
+  Proof. done. Qed.
+  Lemma container_lock_below : slot_lock containers < LOCK_SHARE.
+  Proof. done. Qed.
 
   Lemma container_functions_disciplined f g : (f, g) ∈ container_functions -> disciplined_function g.
   Proof.
     intros H. exists 1%nat. intros args. unfold container_functions in H.
-    repeat (apply elem_of_cons in H as [[= -> ->]|H];
-      [split; [apply container_function_updates|by apply top_function_locks]|]); [..|by apply elem_of_nil in H].
+    case_functions H; (apply container_updates; [exact container_lock_range|exact container_lock_below|exact containers_out|]).
     - apply container_split_keeps. - apply container_charge_keeps. - apply container_refund_keeps.
     - apply container_merge_keeps. - apply container_read_keeps. - apply container_read_keeps.
     - apply container_read_keeps. - apply container_read_keeps.
   Qed.
+  Lemma frame_functions_disciplined f g : (f, g) ∈ frame_functions -> disciplined_function g.
+  Proof.
+    pose proof frame_lock_range. pose proof container_lock_range. pose proof frame_lock_below.
+    pose proof container_lock_below. pose proof containers_out. pose proof frames_out.
+    assert (Hret : forall v : Z, updates X NUM_LOCK LOCK_SHARE 0 (Ret v)) by constructor.
+    intros Hf. unfold frame_functions in Hf. case_functions Hf.
+    - exists 4%nat. intros args. by apply alloc_updates with (n := 0%nat).
+    - exists 3%nat. intros args. by apply alloc_private_updates with (n := 0%nat).
+    - exists 3%nat. intros args. by apply add_owner_updates with (n := 0%nat).
+    - exists 2%nat. intros args. by apply remove_owner_updates with (n := 0%nat).
+    - exists 1%nat. intros args. by apply owners_updates with (n := 0%nat).
+    - exists 1%nat. intros args. by apply state_updates with (n := 0%nat).
+    - exists 1%nat. intros args. by apply free_count_updates with (n := 0%nat).
+  Qed.
+
   Lemma kernel_functions_disciplined f g : (f, g) ∈ kernel_functions -> disciplined_function g.
-  Proof. apply container_functions_disciplined. Qed.
+  Proof. intros [H|H]%elem_of_app; [by eapply container_functions_disciplined|by eapply frame_functions_disciplined]. Qed.
 
   (** ** The obligations of the general theorems *)
   Notation kernel_spec := (expand_spec X kernel_top).
@@ -81,49 +108,111 @@ Section top.
   Proof using.
     intros f args p n a H Ha. unfold expand_spec in H. destruct (kernel_top f args) as [q|] eqn:E; [|done].
     injection H as <-. apply kernel_top_inv in E as (g & Hg & -> & _).
-    apply kernel_functions_disciplined in Hg as [m Hm]. destruct (Hm args) as [Hu _].
-    eapply (updates_function X NUM_LOCK kernel_budget kernel_one_lock); [unfold kernel_budget; lia|exact Hu|exact Ha].
+    apply kernel_functions_disciplined in Hg as [m Hm].
+    eapply (updates_function X NUM_LOCK kernel_budget kernel_one_lock); [unfold kernel_budget; lia|apply Hm|exact Ha].
   Qed.
   Theorem kernel_atomic_locks f args p : kernel_top f args = Some p -> atomic_locks X kernel_atomic p.
   Proof using.
-    intros (g & Hg & -> & _)%kernel_top_inv. apply kernel_functions_disciplined in Hg as [m Hm]. apply Hm.
+    intros (g & Hg & -> & _)%kernel_top_inv. apply kernel_functions_disciplined in Hg as [m Hm].
+    eapply updates_atomic; [|apply Hm]. intros k o _ [_ Hk]. by apply Z.ltb_lt.
+  Qed.
+
+  (** What can happen to the frame table. *)
+  Theorem kernel_steps f args p : kernel_top f args = Some p -> steps_only X (pool_history X frames) p.
+  Proof using.
+    intros (g & Hg & -> & _)%kernel_top_inv.
+    assert (Hdiff : slot_lock containers <> slot_lock frames) by done.
+    pose proof containers_out. pose proof frames_out. apply elem_of_app in Hg as [Hg|Hg].
+    - unfold container_functions in Hg. case_functions Hg; (apply container_steps; [done|done|]).
+      + apply container_split_keeps. + apply container_charge_keeps. + apply container_refund_keeps.
+      + apply container_merge_keeps. + apply container_read_keeps. + apply container_read_keeps.
+      + apply container_read_keeps. + apply container_read_keeps.
+    - unfold frame_functions in Hg. case_functions Hg.
+      + by apply alloc_steps. + by apply alloc_private_steps. + by apply add_owner_steps. + by apply remove_owner_steps.
+      + by apply owners_steps. + by apply state_steps. + by apply free_count_steps.
+  Qed.
+
+  (** No two layers have a function of the same name. *)
+  Lemma modules_apart f fd : frame_module f = Some fd -> container_module f = None.
+  Proof.
+    unfold frame_module, frame_module_list. intros H. cbn [module_of] in H.
+    repeat match type of H with
+           | (if String.eqb f ?n then _ else _) = _ => destruct (String.eqb_spec f n) as [->|_]; [reflexivity|]
+           end. done.
   Qed.
 
   (** The C code of the layers above the spin locks. *)
-  Definition kernel_code : module := container_module.
+  Definition kernel_code : module := module_union container_module frame_module.
 
   Section code.
     Context (kernel_entry : Z -> Z) (M : module) (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
     Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
+    (** The primitives of [arch] that the layers call are nobody's functions. *)
+    Context (arch_below : forall f, f ∈ ["arch_frame_clear"; "arch_highest_bit"]%string -> M f = None).
+
+    Lemma container_present f fd : container_module f = Some fd -> M f = Some fd.
+    Proof using code_present. intros Hf. apply code_present. unfold kernel_code, module_union. by rewrite Hf. Qed.
+    Lemma frame_present f fd : frame_module f = Some fd -> M f = Some fd.
+    Proof using code_present.
+      intros Hf. apply code_present. unfold kernel_code, module_union. destruct (container_module f) as [fd'|] eqn:E; [|done].
+      exfalso. by rewrite (modules_apart f fd Hf) in E.
+    Qed.
 
     (** The C function of that name does what the program says. *)
     Definition implemented_function (f : string) (g : list Z -> top_program) : Prop :=
-      is_Some (M f) /\ exists sp, (forall cpu, implements X kernel_entry M cpu f sp) /\ forall args, same (sp args) (expand X (g args)).
+      is_Some (M f) /\ exists sp, (forall cpu, implements_then X kernel_entry M cpu f sp) /\
+        forall args, same (sp args Ret) (expand X (g args)).
 
-    Lemma top_function_same f args : same (lock_function containers f args) (expand X (top_function X containers f args)).
-    Proof using. rewrite expand_top_function. apply same_refl. Qed.
+    Lemma top_function_same f args : same (bind (lock_function containers f args) Ret) (expand X (top_function X containers f args)).
+    Proof using. rewrite expand_top_function. apply same_bind_ret. Qed.
 
     Lemma container_functions_implemented f g : (f, g) ∈ container_functions -> implemented_function f g.
     Proof using code_present acquire_below release_below.
-      intros H. unfold container_functions in H.
-      repeat (apply elem_of_cons in H as [[= -> ->]|H];
-        [split; [eexists; by apply code_present|]; eexists; split; [intros cpu|apply top_function_same]|]);
-        [..|by apply elem_of_nil in H].
+      pose proof container_present as Hc. intros H. unfold container_functions in H.
+      case_functions H; (split; [eexists; by apply Hc|]; eexists; split; [intros cpu; apply implements_has_then|apply top_function_same]).
       - by apply container_split_implements. - by apply container_charge_implements.
       - by apply container_refund_implements. - by apply container_merge_implements.
       - by apply container_quota_implements. - by apply container_usage_implements.
       - by apply container_parent_implements. - by apply container_own_usage_implements.
     Qed.
 
+    Lemma frame_functions_implemented f g : (f, g) ∈ frame_functions -> implemented_function f g.
+    Proof using code_present acquire_below release_below arch_below.
+      assert (Hclear : M "arch_frame_clear" = None) by (apply arch_below; set_solver).
+      assert (Hbit : M "arch_highest_bit"%string = None) by (apply arch_below; set_solver).
+      pose proof frame_present as Hp. pose proof container_present as Hc.
+      assert (Hcharge : forall cpu, implements X kernel_entry M cpu "container_charge" (lock_function containers (update2 container_charge)))
+        by (intros; by apply container_charge_implements).
+      assert (Hrefund : forall cpu, implements X kernel_entry M cpu "container_refund" (lock_function containers (update2 container_refund)))
+        by (intros; by apply container_refund_implements).
+      intros Hf. unfold frame_functions in Hf. case_functions Hf; (split; [eexists; by apply Hp|]).
+      - exists (alloc X containers frames in_hand). split; [|intros args; apply same_alloc; intros; constructor].
+        intros cpu. apply frame_alloc_implements; try done. intros. by eapply frame_take_triple.
+      - exists (alloc_private X containers frames in_hand). split; [|intros args; apply same_alloc_private; intros; constructor].
+        intros cpu. apply frame_alloc_private_implements; try done. intros. by eapply frame_take_triple.
+      - exists (add_owner X containers frames in_hand). split; [|intros args; apply same_add_owner; intros; constructor].
+        intros cpu. apply frame_add_owner_implements; try done. intros. by eapply frame_add_owner_locked_triple.
+      - exists (remove_owner X containers frames in_hand). split; [|intros args; apply same_remove_owner; intros; constructor].
+        intros cpu. apply frame_remove_owner_implements; try done. intros. by eapply frame_remove_owner_locked_triple.
+      - exists (read_owners X frames in_hand). split; [|intros args; apply same_owners; intros; constructor].
+        intros cpu. by apply frame_owners_implements.
+      - exists (read_state X frames in_hand). split; [|intros args; apply same_state; intros; constructor].
+        intros cpu. by apply frame_state_implements.
+      - exists (read_free_count X frames in_hand). split; [|intros args; apply same_free_count; intros; constructor].
+        intros cpu. by apply frame_free_count_implements.
+    Qed.
+
     Lemma kernel_functions_implemented f g : (f, g) ∈ kernel_functions -> implemented_function f g.
-    Proof using code_present acquire_below release_below. apply container_functions_implemented. Qed.
+    Proof using code_present acquire_below release_below arch_below.
+      intros [H|H]%elem_of_app; [by apply container_functions_implemented|by apply frame_functions_implemented].
+    Qed.
 
     Theorem kernel_implemented : all_implemented X kernel_entry M kernel_exported kernel_spec.
-    Proof using code_present acquire_below release_below.
+    Proof using code_present acquire_below release_below arch_below.
       intros f args p H. unfold expand_spec in H. destruct (kernel_top f args) as [q|] eqn:E; [|done].
       injection H as <-. apply kernel_top_inv in E as (g & Hg & -> & Hexp).
       apply kernel_functions_implemented in Hg as ([fd Hfd] & sp & Hsp & Hs). exists fd. split_and!; [done|done|].
-      intros cpu m a Hr. destruct (implements_start X kernel_entry M cpu f sp fd args m a (Hsp cpu) Hfd Hr) as [[Hlen H]|H].
+      intros cpu m a Hr. destruct (implements_then_start X kernel_entry M cpu f sp fd args m a (Hsp cpu) Hfd Hr) as [[Hlen H]|H].
       - left. split; [done|]. eapply sim_same; [exact H|apply Hs].
       - right. specialize (Hs args). rewrite H in Hs. by inversion Hs.
     Qed.
