@@ -190,13 +190,20 @@ Section updates.
   Inductive transacts (k : Z) (o : obj X) : nat -> top_program -> Prop :=
   | transacts_loc n f κ : keeps_valid o f -> (forall v, transacts k o n (κ v)) -> transacts k o n (Loc f κ)
   | transacts_updates n m p κ : updates k n p -> (forall v, transacts k o m (κ v)) -> transacts k o (n + m) (bind p κ)
-  | transacts_end n v : transacts k o n (Act (Lock (RELEASE, [k])) (fun _ => Ret v)).
+  | transacts_end n v : transacts k o n (Act (Lock (RELEASE, [k])) (fun _ => Ret v))
+  | transacts_same n p q : transacts k o n p -> same p q -> transacts k o n q.
+
+  Lemma expand_same (p q : top_program) : same p q -> same (expand X p) (expand X q).
+  Proof.
+    induction 1 as [v| |y κ κ' H IH|f κ κ' H IH]; simpl; [constructor|constructor| |by constructor].
+    destruct y as [lk o f|y]; simpl; [|by constructor]. unfold locked_with. by repeat (constructor; intros ?).
+  Qed.
 
   Lemma transacts_disciplined k o n p : obj_of_lock X k = Some o -> transacts k o n p -> forall c a s,
     a !! o = Some s -> obj_valid X o s -> holds_exactly X [k] a -> (c + 2 * n < budget)%nat ->
     disciplined X nlock budget [k] c a (expand X p).
   Proof using one_lock.
-    intros Ho. induction 1 as [n f κ Hf H IH|n m p κ Hp H IH|n v]; intros c a s Hs Hval Ha Hc; simpl.
+    intros Ho. induction 1 as [n f κ Hf H IH|n m p κ Hp H IH|n v|n p q Hp IH Hsame]; intros c a s Hs Hval Ha Hc; simpl.
     - apply disciplined_loc; [done|]. intros v a' Hu. destruct (Hf _ _ _ _ Hs Hval Hu) as [(s' & Hs' & Hval') Hsame].
       eapply IH; [exact Hs'|done| |done]. exact (held_exactly_step _ _ _ _ _ _ _ Ho Hs Hs' Hsame Ha).
     - eapply disciplined_same; [|apply same_sym, expand_bind].
@@ -209,6 +216,21 @@ Section updates.
       + intros o' Ho'. rewrite Ho in Ho'. injection Ho' as <-. apply disciplined_ret.
         intros k' o' Hk'. rewrite elem_of_nil. split; [|done]. rewrite lookup_delete_is_Some. intros [Hne Hsome].
         apply (Ha k' o' Hk') in Hsome. apply elem_of_list_singleton in Hsome. subst. congruence.
+    - eapply disciplined_same; [by eapply IH|by apply expand_same].
+  Qed.
+  Lemma same_atomic atomic (p q : top_program) : same p q -> atomic_locks X atomic p -> atomic_locks X atomic q.
+  Proof.
+    induction 1 as [v| |y κ κ' H IH|f κ κ' H IH]; simpl; [done|done| |auto].
+    destruct y as [lk o f|[g [|k [|??]]]]; simpl; [|done| |done]; intros; destruct_and?; split_and?; auto.
+  Qed.
+  Lemma transacts_atomic k o n p atomic : (forall k' o', obj_of_lock X k' = Some o' -> 0 <= k' < k -> atomic k' = true) ->
+    atomic k = false -> transacts k o n p -> atomic_locks X atomic p.
+  Proof.
+    intros Hbelow Hk. induction 1 as [n f κ Hf H IH|n m p κ Hp H IH|n v|n p q Hp IH Hsame]; simpl; [done| | |by eapply same_atomic].
+    - clear H. pose proof (updates_atomic _ _ _ atomic Hbelow Hp) as Ha. clear Hp. revert Ha.
+      induction p as [v| |y κ' IHp|f κ' IHp]; simpl; auto.
+      destruct y as [lk o' f|[g [|k' [|??]]]]; simpl; [|done| |done]; intros; destruct_and?; split_and?; auto.
+    - split; [by right|done].
   Qed.
 
   Theorem transaction_disciplined k o n p c a : 0 <= k < nlock -> obj_of_lock X k = Some o -> transacts k o n p ->

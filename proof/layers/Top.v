@@ -1,11 +1,12 @@
 (** The functions of the certified layers that clients may call, as programs of atomic updates at the top. *)
-From Ashlar Require Export layers.Stack layers.frame.PoolHistory layers.frame.ProofTake layers.frame.ProofOwner.
+From Ashlar Require Export layers.Stack layers.frame.Implements layers.share.Top.
 
 Section top.
   Context (root_quota : Z) (frames_start : pool).
   Notation X := (kernel_layout root_quota frames_start).
   Notation containers := (container_slot root_quota frames_start).
   Notation frames := (frame_slot root_quota frames_start).
+  Notation shares := (share_slot root_quota frames_start).
   Notation in_hand := (kernel_hands root_quota frames_start).
   Notation top_program := (program (top_prim X) (objects X)).
   Notation functions := (list (string * (list Z -> top_program))).
@@ -29,7 +30,15 @@ Section top.
      ("frame_state"%string, fun args => top_state X frames in_hand args Ret);
      ("frame_free_count"%string, fun args => top_free_count X frames in_hand args Ret)].
 
-  Definition kernel_functions : functions := container_functions ++ frame_functions.
+  Definition share_functions : functions :=
+    [("share_frame"%string, top_share X shares (share_update1 share_frame));
+     ("share_withdraw"%string, top_share X shares (share_update2 share_withdraw));
+     ("share_forget"%string, top_share X shares (share_update2 share_forget));
+     ("share_process_ended"%string, top_share X shares (share_update1 share_process_ended));
+     ("share_offer"%string, top_offer X frames in_hand shares);
+     ("share_accept"%string, top_accept X containers frames in_hand shares)].
+
+  Definition kernel_functions : functions := container_functions ++ frame_functions ++ share_functions.
 
   Definition find {T} (f : string) (l : list (string * T)) : option T :=
     snd <$> List.find (fun g => String.eqb f g.1) l.
@@ -53,11 +62,12 @@ Section top.
   Definition kernel_atomic (k : Z) : bool := k <? LOCK_SHARE.
 
   (** The events that a function may cause while it holds locks. *)
-  Definition kernel_budget : nat := 1.
+  Definition kernel_budget : nat := 7.
 
-  (** Every function is a program of updates that keep their objects valid. *)
-  Definition disciplined_function (g : list Z -> top_program) : Prop :=
-    exists n, forall args, updates X NUM_LOCK LOCK_SHARE n (g args).
+  (** Every function is a program of updates that keep their objects valid, or one transaction on the shares. *)
+  Definition disciplined_function (g : list Z -> top_program) : Prop := forall args,
+    (exists n, updates X NUM_LOCK LOCK_SHARE n (g args)) \/
+    (exists p, g args = Act (Lock (ACQUIRE, [LOCK_SHARE])) (fun _ => p) /\ transacts X NUM_LOCK LOCK_SHARE (slot_object shares) 3 p).
 
   Ltac case_functions H :=
     repeat (apply elem_of_cons in H as [[= -> ->]|H]); [..|by apply elem_of_nil in H].
@@ -77,7 +87,7 @@ Section top.
 
   Lemma container_functions_disciplined f g : (f, g) ∈ container_functions -> disciplined_function g.
   Proof.
-    intros H. exists 1%nat. intros args. unfold container_functions in H.
+    intros H args. left. exists 1%nat. unfold container_functions in H.
     case_functions H; (apply container_updates; [exact container_lock_range|exact container_lock_below|exact containers_out|]).
     - apply container_split_keeps. - apply container_charge_keeps. - apply container_refund_keeps.
     - apply container_merge_keeps. - apply container_read_keeps. - apply container_read_keeps.
@@ -88,18 +98,51 @@ Section top.
     pose proof frame_lock_range. pose proof container_lock_range. pose proof frame_lock_below.
     pose proof container_lock_below. pose proof containers_out. pose proof frames_out.
     assert (Hret : forall v : Z, updates X NUM_LOCK LOCK_SHARE 0 (Ret v)) by constructor.
-    intros Hf. unfold frame_functions in Hf. case_functions Hf.
-    - exists 4%nat. intros args. by apply alloc_updates with (n := 0%nat).
-    - exists 3%nat. intros args. by apply alloc_private_updates with (n := 0%nat).
-    - exists 3%nat. intros args. by apply add_owner_updates with (n := 0%nat).
-    - exists 2%nat. intros args. by apply remove_owner_updates with (n := 0%nat).
-    - exists 1%nat. intros args. by apply owners_updates with (n := 0%nat).
-    - exists 1%nat. intros args. by apply state_updates with (n := 0%nat).
-    - exists 1%nat. intros args. by apply free_count_updates with (n := 0%nat).
+    intros Hf args. left. unfold frame_functions in Hf. case_functions Hf.
+    - exists 4%nat. by apply alloc_updates with (n := 0%nat).
+    - exists 3%nat. by apply alloc_private_updates with (n := 0%nat).
+    - exists 3%nat. by apply add_owner_updates with (n := 0%nat).
+    - exists 2%nat. by apply remove_owner_updates with (n := 0%nat).
+    - exists 1%nat. by apply owners_updates with (n := 0%nat).
+    - exists 1%nat. by apply state_updates with (n := 0%nat).
+    - exists 1%nat. by apply free_count_updates with (n := 0%nat).
+  Qed.
+  Lemma shares_out st s : slot_out shares st = Some s -> st = slot_in shares s.
+  Proof. simpl. destruct st; try done. by intros [= ->]. Qed.
+  Lemma transacts_more n m p : transacts X NUM_LOCK LOCK_SHARE (slot_object shares) n p -> (n <= m)%nat ->
+    transacts X NUM_LOCK LOCK_SHARE (slot_object shares) m p.
+  Proof.
+    intros H. revert m. induction H as [n f κ Hf H IH|n m p κ Hp H IH|n v|n p q Hp IH Hs]; intros m' Hm.
+    - apply transacts_loc; [done|]. intros v. by apply IH.
+    - replace m' with (n + (m' - n))%nat by lia. apply transacts_updates; [done|]. intros v. apply IH. lia.
+    - apply transacts_end.
+    - eapply transacts_same; [by apply IH|done].
+  Qed.
+  Lemma share_function_disciplined f : keeps (svalid := share_valid) f -> disciplined_function (top_share X shares f).
+  Proof.
+    intros Hf args. unfold top_share. destruct (f args) as [g|] eqn:E; [right|left; exists 0%nat; constructor].
+    eexists. split; [reflexivity|]. eapply transacts_more; [|apply (Nat.le_0_l 3)].
+    by apply (share_transacts X shares NUM_LOCK shares_out f args g).
+  Qed.
+  Lemma share_functions_disciplined f g : (f, g) ∈ share_functions -> disciplined_function g.
+  Proof.
+    pose proof frame_lock_range as H1. pose proof container_lock_range as H2. pose proof frame_lock_below as H3.
+    pose proof container_lock_below as H4. pose proof containers_out as H5. pose proof frames_out as H6. pose proof shares_out as H7.
+    intros Hf. unfold share_functions in Hf. case_functions Hf.
+    - apply share_function_disciplined, share_frame_keeps. - apply share_function_disciplined, share_withdraw_keeps.
+    - apply share_function_disciplined, share_forget_keeps. - apply share_function_disciplined, share_process_ended_keeps.
+    - intros args. destruct args as [|i [|p [|frame [|??]]]]; try (left; exists 0%nat; constructor). right.
+      eexists. split; [reflexivity|]. eapply transacts_more; [|apply (le_S 1 2), le_S, le_n].
+      by apply (offer_transacts X frames in_hand shares).
+    - intros args. destruct args as [|i [|p [|??]]]; try (left; exists 0%nat; constructor). right.
+      eexists. split; [reflexivity|]. by apply (accept_transacts X containers frames in_hand shares).
   Qed.
 
   Lemma kernel_functions_disciplined f g : (f, g) ∈ kernel_functions -> disciplined_function g.
-  Proof. intros [H|H]%elem_of_app; [by eapply container_functions_disciplined|by eapply frame_functions_disciplined]. Qed.
+  Proof.
+    intros [H|[H|H]%elem_of_app]%elem_of_app;
+      [by eapply container_functions_disciplined|by eapply frame_functions_disciplined|by eapply share_functions_disciplined].
+  Qed.
 
   (** ** The obligations of the general theorems *)
   Notation kernel_spec := (expand_spec X kernel_top).
@@ -108,13 +151,19 @@ Section top.
   Proof using.
     intros f args p n a H Ha. unfold expand_spec in H. destruct (kernel_top f args) as [q|] eqn:E; [|done].
     injection H as <-. apply kernel_top_inv in E as (g & Hg & -> & _).
-    apply kernel_functions_disciplined in Hg as [m Hm].
-    eapply (updates_function X NUM_LOCK kernel_budget kernel_one_lock); [unfold kernel_budget; lia|apply Hm|exact Ha].
+    apply kernel_functions_disciplined in Hg. destruct (Hg args) as [[m Hm]|(p & -> & Hp)].
+    - eapply (updates_function X NUM_LOCK kernel_budget kernel_one_lock); [unfold kernel_budget; lia|exact Hm|exact Ha].
+    - apply (transaction_disciplined X NUM_LOCK kernel_budget kernel_one_lock LOCK_SHARE (slot_object shares) 3); try done.
+      unfold kernel_budget. lia.
   Qed.
   Theorem kernel_atomic_locks f args p : kernel_top f args = Some p -> atomic_locks X kernel_atomic p.
   Proof using.
-    intros (g & Hg & -> & _)%kernel_top_inv. apply kernel_functions_disciplined in Hg as [m Hm].
-    eapply updates_atomic; [|apply Hm]. intros k o _ [_ Hk]. by apply Z.ltb_lt.
+    intros (g & Hg & -> & _)%kernel_top_inv. apply kernel_functions_disciplined in Hg.
+    destruct (Hg args) as [[m Hm]|(q & -> & Hq)].
+    - eapply updates_atomic; [|exact Hm]. intros k o _ [_ Hk]. by apply Z.ltb_lt.
+    - simpl. split; [by right|]. intros _.
+      eapply (transacts_atomic X NUM_LOCK LOCK_SHARE (slot_object shares) 3); [|reflexivity|exact Hq].
+      intros k o _ [_ Hk]. by apply Z.ltb_lt.
   Qed.
 
   (** What can happen to the frame table. *)
@@ -122,7 +171,7 @@ Section top.
   Proof using.
     intros (g & Hg & -> & _)%kernel_top_inv.
     assert (Hdiff : slot_lock containers <> slot_lock frames) by done.
-    pose proof containers_out. pose proof frames_out. apply elem_of_app in Hg as [Hg|Hg].
+    pose proof containers_out. pose proof frames_out. apply elem_of_app in Hg as [Hg|[Hg|Hg]%elem_of_app].
     - unfold container_functions in Hg. case_functions Hg; (apply container_steps; [done|done|]).
       + apply container_split_keeps. + apply container_charge_keeps. + apply container_refund_keeps.
       + apply container_merge_keeps. + apply container_read_keeps. + apply container_read_keeps.
@@ -130,19 +179,22 @@ Section top.
     - unfold frame_functions in Hg. case_functions Hg.
       + by apply alloc_steps. + by apply alloc_private_steps. + by apply add_owner_steps. + by apply remove_owner_steps.
       + by apply owners_steps. + by apply state_steps. + by apply free_count_steps.
+    - unfold share_functions in Hg. case_functions Hg; try apply share_steps; [by apply offer_steps|by apply accept_steps].
   Qed.
 
   (** No two layers have a function of the same name. *)
-  Lemma modules_apart f fd : frame_module f = Some fd -> container_module f = None.
-  Proof.
-    unfold frame_module, frame_module_list. intros H. cbn [module_of] in H.
+  Ltac apart H :=
+    cbn [module_of] in H;
     repeat match type of H with
-           | (if String.eqb f ?n then _ else _) = _ => destruct (String.eqb_spec f n) as [->|_]; [reflexivity|]
-           end. done.
-  Qed.
+           | (if String.eqb ?f ?n then _ else _) = _ => destruct (String.eqb_spec f n) as [->|_]; [by repeat split|]
+           end; done.
+  Lemma frame_apart f fd : frame_module f = Some fd -> container_module f = None.
+  Proof. unfold frame_module, frame_module_list. intros H. apart H. Qed.
+  Lemma share_apart f fd : share_module f = Some fd -> container_module f = None /\ frame_module f = None.
+  Proof. unfold share_module, share_module_list. intros H. apart H. Qed.
 
   (** The C code of the layers above the spin locks. *)
-  Definition kernel_code : module := module_union container_module frame_module.
+  Definition kernel_code : module := module_union container_module (module_union frame_module share_module).
 
   Section code.
     Context (kernel_entry : Z -> Z) (M : module) (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
@@ -154,8 +206,12 @@ Section top.
     Proof using code_present. intros Hf. apply code_present. unfold kernel_code, module_union. by rewrite Hf. Qed.
     Lemma frame_present f fd : frame_module f = Some fd -> M f = Some fd.
     Proof using code_present.
-      intros Hf. apply code_present. unfold kernel_code, module_union. destruct (container_module f) as [fd'|] eqn:E; [|done].
-      exfalso. by rewrite (modules_apart f fd Hf) in E.
+      intros Hf. apply code_present. unfold kernel_code, module_union. by rewrite (frame_apart f fd Hf), Hf.
+    Qed.
+    Lemma share_present f fd : share_module f = Some fd -> M f = Some fd.
+    Proof using code_present.
+      intros Hf. apply code_present. unfold kernel_code, module_union.
+      destruct (share_apart f fd Hf) as [-> ->]. exact Hf.
     Qed.
 
     (** The C function of that name does what the program says. *)
@@ -181,30 +237,43 @@ Section top.
       assert (Hclear : M "arch_frame_clear" = None) by (apply arch_below; set_solver).
       assert (Hbit : M "arch_highest_bit"%string = None) by (apply arch_below; set_solver).
       pose proof frame_present as Hp. pose proof container_present as Hc.
-      assert (Hcharge : forall cpu, implements X kernel_entry M cpu "container_charge" (lock_function containers (update2 container_charge)))
-        by (intros; by apply container_charge_implements).
-      assert (Hrefund : forall cpu, implements X kernel_entry M cpu "container_refund" (lock_function containers (update2 container_refund)))
-        by (intros; by apply container_refund_implements).
       intros Hf. unfold frame_functions in Hf. case_functions Hf; (split; [eexists; by apply Hp|]).
       - exists (alloc X containers frames in_hand). split; [|intros args; apply same_alloc; intros; constructor].
-        intros cpu. apply frame_alloc_implements; try done. intros. by eapply frame_take_triple.
+        intros cpu. by apply frame_alloc_certified.
       - exists (alloc_private X containers frames in_hand). split; [|intros args; apply same_alloc_private; intros; constructor].
-        intros cpu. apply frame_alloc_private_implements; try done. intros. by eapply frame_take_triple.
+        intros cpu. by apply frame_alloc_private_certified.
       - exists (add_owner X containers frames in_hand). split; [|intros args; apply same_add_owner; intros; constructor].
-        intros cpu. apply frame_add_owner_implements; try done. intros. by eapply frame_add_owner_locked_triple.
+        intros cpu. by apply frame_add_owner_certified.
       - exists (remove_owner X containers frames in_hand). split; [|intros args; apply same_remove_owner; intros; constructor].
-        intros cpu. apply frame_remove_owner_implements; try done. intros. by eapply frame_remove_owner_locked_triple.
+        intros cpu. by apply frame_remove_owner_certified.
       - exists (read_owners X frames in_hand). split; [|intros args; apply same_owners; intros; constructor].
-        intros cpu. by apply frame_owners_implements.
+        intros cpu. by apply frame_owners_certified.
       - exists (read_state X frames in_hand). split; [|intros args; apply same_state; intros; constructor].
-        intros cpu. by apply frame_state_implements.
+        intros cpu. by apply frame_state_certified.
       - exists (read_free_count X frames in_hand). split; [|intros args; apply same_free_count; intros; constructor].
-        intros cpu. by apply frame_free_count_implements.
+        intros cpu. by apply frame_free_count_certified.
+    Qed.
+
+    Lemma share_functions_implemented f g : (f, g) ∈ share_functions -> implemented_function f g.
+    Proof using code_present acquire_below release_below arch_below.
+      pose proof frame_present as Hp. pose proof container_present as Hc. pose proof share_present as Hs.
+      assert (Hd1 : slot_object shares <> slot_object frames) by done.
+      assert (Hd2 : slot_object shares <> hand_object in_hand) by done.
+      assert (Hd3 : slot_object shares <> slot_object containers) by done.
+      intros Hf. unfold share_functions in Hf. case_functions Hf; (split; [eexists; by apply Hs|]).
+      1-4: eexists; (split; [intros cpu; apply implements_has_then|apply same_share]).
+      - by apply share_frame_implements. - by apply share_withdraw_implements.
+      - by apply share_forget_implements. - by apply share_process_ended_implements.
+      - exists (offer X shares (read_owners X frames in_hand)). split; [|apply same_offer]. intros cpu.
+        apply share_offer_implements; try done; [apply owners_sequel|by apply owners_keeps|by apply frame_owners_certified].
+      - exists (accept X shares (add_owner X containers frames in_hand)). split; [|apply same_accept]. intros cpu.
+        apply share_accept_implements; try done; [apply add_owner_sequel|by apply add_owner_keeps|by apply frame_add_owner_certified].
     Qed.
 
     Lemma kernel_functions_implemented f g : (f, g) ∈ kernel_functions -> implemented_function f g.
     Proof using code_present acquire_below release_below arch_below.
-      intros [H|H]%elem_of_app; [by apply container_functions_implemented|by apply frame_functions_implemented].
+      intros [H|[H|H]%elem_of_app]%elem_of_app;
+        [by apply container_functions_implemented|by apply frame_functions_implemented|by apply share_functions_implemented].
     Qed.
 
     Theorem kernel_implemented : all_implemented X kernel_entry M kernel_exported kernel_spec.
