@@ -41,6 +41,14 @@ Proof. simpl. lia. Qed.
 Lemma name_inj a b : name a = name b -> a = b.
 Proof. destruct a, b; simpl; intros; try lia; try done. f_equal. lia. Qed.
 
+(** The first cell of a CPU's node. *)
+Lemma mcs_node_body {G} (J : cfg -> G -> Prop) k d m g (Q : Z -> mem -> G -> Prop) : 0 <= k < NUM_LOCK ->
+  Z.of_nat d < NUM_CPU -> Q (busy_cell k d) m g -> body_wp J spinlock_mcs_node_code [k; Z.of_nat d] m g Q.
+Proof.
+  intros Hk Hd HQ. unfold body_wp. cbn [fn_body spinlock_mcs_node_code wp app replicate fn_locals].
+  exists (busy_cell k d). split; [by apply node_value|done].
+Qed.
+
 Section acting.
   Context (kernel_entry : Z -> Z) (budget F : nat) (nlock : Z) (init : Z -> mem) (guarded : Z -> mem -> mem).
   Notation patience := (critical_section budget F).
@@ -116,7 +124,6 @@ Section acting.
     fwp J "spinlock_mcs_node" [k; Z.of_nat d] m l Q.
   Proof using HM HJ Hk.
     intros Hd HQ. eapply (fwp_own_function kernel_entry L0 L1 spinlock_module lock_view wf G1 c M HM J HJ); [done|done|].
-    unfold body_wp. cbn [fn_body spinlock_mcs_node_code wp app replicate fn_locals].
-    exists (busy_cell k d). split; [by apply node_value|done].
+    by apply mcs_node_body.
   Qed.
 End acting.
