@@ -13,7 +13,7 @@ Definition joint (kernel_entry : Z -> Z) (p : Z) (s : page_map) (h : hands) (d :
   pagemap_valid s /\
   (forall x, is_Some (d !! x) <-> pagemap_cells p s x \/ hands_cells h x) /\
   (forall k f, tables s !! k = Some f -> h !! f = None) /\
-  d !! pagemap_cell p "exists" = Some (Z_of_bool (present s)) /\
+  d !! pagemap_cell p "exists" = Some (flag (present s)) /\
   d !! pagemap_cell p "root" = Some (root_of s) /\
   d !! pagemap_cell p "cursor" = Some (cursor s) /\
   (forall k f i, tables s !! k = Some f -> 0 <= i < 512 -> d !! frame_word f i = Some (table_word kernel_entry s k i)) /\

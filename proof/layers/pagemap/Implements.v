@@ -86,12 +86,12 @@ Section implements.
     destruct (user_address v) eqn:Ha.
     2:{ left. split; [done|]. rewrite find_code. unfold body_wp. cbn [fn_body fn_locals]. locals_simpl.
         wp_seq. wp_assign. wp_seq. wp_call. eapply fwp_pure; [intros d; by apply pagemap_valid_triple|]. rewrite Ha.
-        unfold locals. locals_simpl. wp_seq. wp_if. change (Z_of_bool false =? 0) with true. cbv iota. wp_return.
+        unfold locals. locals_simpl. wp_seq. wp_if. change (flag false =? 0) with true. cbv iota. wp_return.
         apply settles_now, HQ; [constructor|done]. }
     unfold on_map, for_process in *. destruct (decide (0 <= p < NUM_PROCESS)) as [Hp|]; [left|by right]. split; [done|].
     rewrite find_code. unfold body_wp. cbn [fn_body fn_locals]. locals_simpl.
     wp_seq. wp_assign. wp_seq. wp_call. eapply fwp_pure; [intros d; by apply pagemap_valid_triple|]. rewrite Ha.
-    unfold locals. locals_simpl. wp_seq. wp_if. change (Z_of_bool true =? 0) with false. cbv iota. wp_skip.
+    unfold locals. locals_simpl. wp_seq. wp_if. change (flag true =? 0) with false. cbv iota. wp_skip.
     wp_seq. wp_call. apply pagemap_lock_acquires; [done|]. rewrite <- (HY p Hp).
     apply (fwp_locked_acquire X kernel_entry M cpu lock_acquire Post _ (slot_object (Y p Hp))); [apply slot_guards|done|].
     intros st w st' d rest Hval Hg Hrep Hdis Hrest. cbn [set_result].
@@ -164,12 +164,12 @@ Section implements.
     destruct (user_address v) eqn:Ha.
     2:{ left. split; [done|]. rewrite pin_code. unfold body_wp. cbn [fn_body fn_locals]. locals_simpl.
         wp_seq. wp_call. eapply fwp_pure; [intros d; by apply pagemap_valid_triple|]. rewrite Ha.
-        unfold locals. locals_simpl. wp_seq. wp_if. change (Z_of_bool false =? 0) with true. cbv iota. wp_return.
+        unfold locals. locals_simpl. wp_seq. wp_if. change (flag false =? 0) with true. cbv iota. wp_return.
         apply settles_now, HQ; [constructor|done]. }
     unfold on_map, for_process in *. destruct (decide (0 <= p < NUM_PROCESS)) as [Hp|]; [left|by right]. split; [done|].
     rewrite pin_code. unfold body_wp. cbn [fn_body fn_locals]. locals_simpl.
     wp_seq. wp_call. eapply fwp_pure; [intros d; by apply pagemap_valid_triple|]. rewrite Ha.
-    unfold locals. locals_simpl. wp_seq. wp_if. change (Z_of_bool true =? 0) with false. cbv iota. wp_skip.
+    unfold locals. locals_simpl. wp_seq. wp_if. change (flag true =? 0) with false. cbv iota. wp_skip.
     wp_seq. wp_call. apply pagemap_lock_acquires; [done|]. rewrite <- (HY p Hp).
     apply (fwp_locked_acquire X kernel_entry M cpu lock_acquire Post _ (slot_object (Y p Hp))); [apply slot_guards|done|].
     intros st w st' d rest Hval Hg Hrep Hdis Hrest. cbn [set_result].

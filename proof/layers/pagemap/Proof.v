@@ -48,7 +48,7 @@ Section proof.
 
   (** ** Fields *)
   Theorem pagemap_exists_triple p s d : pagemap_rep p s d ->
-    triple "pagemap_exists" [p] d (fun v d' => v = Z_of_bool (present s) /\ d' = d).
+    triple "pagemap_exists" [p] d (fun v d' => v = flag (present s) /\ d' = d).
   Proof using HM. intros (_ & _ & E & _). unfold pagemap_cell in E. enter pagemap_exists_code. repeat step. done. Qed.
   Theorem pagemap_root_triple p s d : pagemap_rep p s d ->
     triple "pagemap_root" [p] d (fun v d' => v = root_of s /\ d' = d).

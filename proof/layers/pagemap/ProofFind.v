@@ -70,7 +70,7 @@ Section find.
     intros Hr Ha. pose proof (rep_valid _ _ _ _ Hr) as HV. pose proof Hr as (_ & _ & E1 & _). unfold pagemap_cell in E1.
     pose proof (user_page_address _ Ha) as [Hu Hva]. pose proof (user_address_range _ Ha) as Hv.
     assert (entry_at s v = default 0 (leaves s !! page_of v)) as He by (unfold entry_at; by rewrite Ha).
-    unfold find_inner. step. destruct (present s) eqn:Hp; cbn [Z_of_bool].
+    unfold find_inner. step. destruct (present s) eqn:Hp; cbn [flag].
     2:{ change (0 =? 1) with false. cbv iota. step. rewrite He, (not_present s _ HV Hp). split; [done|]. split; [done|].
         rewrite delete_same by (by apply not_present). by destruct (take =? 1). }
     change (1 =? 1) with true. cbv iota. step.
@@ -105,7 +105,7 @@ Section find.
       PageMap (tables s) (alter (fun e => Z.lor e ARCH_PTE_PINNED) (page_of v) (leaves s)) (cursor s) = s) as Hsame.
     { intros H. assert (alter (fun e => Z.lor e ARCH_PTE_PINNED) (page_of v) (leaves s) = leaves s) as ->; [|by destruct s].
       apply map_eq. intros n. destruct (decide (page_of v = n)) as [<-|]; [by rewrite lookup_alter, H|by rewrite lookup_alter_ne]. }
-    unfold pin_inner. step. destruct (present s) eqn:Hp; cbn [Z_of_bool].
+    unfold pin_inner. step. destruct (present s) eqn:Hp; cbn [flag].
     2:{ change (0 =? 1) with false. cbv iota. step. split; [done|]. by rewrite Hsame by (by apply not_present). }
     change (1 =? 1) with true. cbv iota. step.
     eapply owned_call_whole; [evaluate|apply (pagemap_table_triple _ _ _ HM HRead p s d v 0 Hr Hp Hv); lia|].

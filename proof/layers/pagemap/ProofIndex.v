@@ -67,7 +67,7 @@ Section pure.
   Proof using HM. enter pagemap_entry_frame_code. step. step. step. done. Qed.
 
   Theorem pagemap_valid_triple d v :
-    triple "pagemap_valid" [v] d (fun w d' => w = Z_of_bool (user_address v) /\ d' = d).
+    triple "pagemap_valid" [v] d (fun w d' => w = flag (user_address v) /\ d' = d).
   Proof using HM.
     enter pagemap_valid_code. step. step.
     change 4095 with (Z.ones 12). rewrite Z.land_ones by done. unfold user_address.

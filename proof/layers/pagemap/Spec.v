@@ -174,7 +174,7 @@ Definition pagemap_destroy_step (s : page_map) : Z * list Z * page_map :=
 (** ** Cells *)
 Definition pagemap_cell (p : Z) (field : string) : cell := ("pagemap"%string, p, field, 0).
 Definition pagemap_fields : list string := ["exists"; "root"; "cursor"]%string.
-Definition Z_of_bool (b : bool) : Z := if b then 1 else 0.
+Definition flag (b : bool) : Z := if b then 1 else 0.
 
 (** The cells of page map [p]: its fields and the words of its tables. *)
 Definition pagemap_cells (p : Z) (s : page_map) (x : cell) : Prop :=
@@ -190,7 +190,7 @@ Definition table_word (kernel_entry : Z -> Z) (s : page_map) (k : Z * Z) (i : Z)
 Definition pagemap_rep (kernel_entry : Z -> Z) (p : Z) (s : page_map) (d : mem) : Prop :=
   pagemap_valid s /\
   (forall x, is_Some (d !! x) <-> pagemap_cells p s x) /\
-  d !! pagemap_cell p "exists" = Some (Z_of_bool (present s)) /\
+  d !! pagemap_cell p "exists" = Some (flag (present s)) /\
   d !! pagemap_cell p "root" = Some (root_of s) /\
   d !! pagemap_cell p "cursor" = Some (cursor s) /\
   (forall k f i, tables s !! k = Some f -> 0 <= i < 512 -> d !! frame_word f i = Some (table_word kernel_entry s k i)).
