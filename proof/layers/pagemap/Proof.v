@@ -12,9 +12,9 @@ Proof.
 Qed.
 Lemma above_low n : low_page n -> above 3 n = 0.
 Proof. intros [H1 H2]. unfold end_page in *. apply Z.div_small. change (span (3 + 1)) with 68719476736. lia. Qed.
-Lemma slot_low n : low_page n -> slot 3 n < PAGEMAP_KERNEL_FIRST.
+Lemma slot_low n : low_page n -> entry_index 3 n < PAGEMAP_KERNEL_FIRST.
 Proof.
-  intros [H1 H2]. unfold slot, PAGEMAP_KERNEL_FIRST, end_page in *. change (span 3) with 134217728.
+  intros [H1 H2]. unfold entry_index, PAGEMAP_KERNEL_FIRST, end_page in *. change (span 3) with 134217728.
   assert (n / 134217728 < 224) by (apply Z.div_lt_upper_bound; lia). assert (0 <= n / 134217728) by (apply Z.div_pos; lia).
   rewrite Z.mod_small; lia.
 Qed.
@@ -92,7 +92,7 @@ Section proof.
         assert (0 <= f' < 2 ^ 32) as Hb' by (change (2 ^ 32) with 4294967296; lia).
         eapply owned_call_whole; [evaluate|apply (pagemap_entry_frame_triple _ _ _ HM)|].
         intros w d' [-> ->]. result. rewrite link_frame by done. step. exists (Z.to_nat (a - 1 - l)). split; [lia|].
-        rewrite wrap32 by lia. exists f', (a - 1), (slot a (page_of v)), (link f'). split; [done|]. split; [done|].
+        rewrite wrap32 by lia. exists f', (a - 1), (entry_index a (page_of v)), (link f'). split; [done|]. split; [done|].
         split; [lia|]. done.
       + step. step. change (0 =? 0) with true. cbv iota. step. split; [|done]. unfold table_at.
         by rewrite (path_down s l (a - 1)) by (done || lia).

@@ -46,7 +46,7 @@ Section pure.
   Ltac enter code := eapply triple_owned; [apply HM; reflexivity|reflexivity|]; unfold code; locals_simpl.
 
   Theorem pagemap_index_triple d v l : 0 <= v -> 0 <= l <= 3 ->
-    triple "pagemap_index" [v; l] d (fun w d' => w = slot l (page_of v) /\ d' = d).
+    triple "pagemap_index" [v; l] d (fun w d' => w = entry_index l (page_of v) /\ d' = d).
   Proof using HM.
     intros Hv Hl. enter pagemap_index_code.
     assert (wrap W32 (12 + wrap W32 (9 * l)) = 12 + 9 * l) as Hs
@@ -56,7 +56,7 @@ Section pure.
     locals_simpl. step. split; [|done].
     rewrite Z.shiftr_div_pow2 by lia. change 511 with (Z.ones 9). rewrite Z.land_ones by done.
     change (2 ^ 9) with 512. rewrite wrap32 by (pose proof (Z.mod_pos_bound (v / 2 ^ (12 + 9 * l)) 512); lia).
-    unfold slot, page_of. f_equal. assert (l = 0 \/ l = 1 \/ l = 2 \/ l = 3) as [->|[->|[->| ->]]] by lia.
+    unfold entry_index, page_of. f_equal. assert (l = 0 \/ l = 1 \/ l = 2 \/ l = 3) as [->|[->|[->| ->]]] by lia.
     - change (span 0) with 1. change (2 ^ (12 + 9 * 0)) with 4096. by rewrite Z.div_1_r.
     - change (span 1) with 512. rewrite Z.div_div by done. done.
     - change (span 2) with 262144. rewrite Z.div_div by done. done.

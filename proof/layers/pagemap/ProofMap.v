@@ -38,7 +38,7 @@ Section map.
       assert (0 <= f' < 2 ^ 32) as Hb' by (change (2 ^ 32) with 4294967296; lia).
       eapply owned_call_whole; [evaluate|apply (pagemap_entry_frame_triple _ _ _ HM)|].
       intros x d' [-> ->]. result. rewrite link_frame by done. step. exists (Z.to_nat (a - 1)). split; [lia|].
-      rewrite wrap32 by lia. exists f', (a - 1), (slot a (page_of v)), (link f'). split; [done|]. split; [done|].
+      rewrite wrap32 by lia. exists f', (a - 1), (entry_index a (page_of v)), (link f'). split; [done|]. split; [done|].
       split; [lia|]. done.
     - assert (a = 0) as -> by lia. step.
       eapply owned_call_whole; [evaluate|apply (pagemap_index_triple _ _ _ HM); lia|]. intros x d' [-> ->]. result. step.

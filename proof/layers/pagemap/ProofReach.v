@@ -6,7 +6,7 @@ Local Opaque gmap_lookup gmap_partial_alter.
 (** The walk of the processor in user mode, from the table of level [l] in frame [f]: every entry on the way must be
     present and for users. *)
 Fixpoint user_reach (d : mem) (l : nat) (f n : Z) : option Z :=
-  match d !! frame_word f (slot (Z.of_nat l) n) with
+  match d !! frame_word f (entry_index (Z.of_nat l) n) with
   | Some e =>
       if has e ARCH_PTE_PRESENT && has e ARCH_PTE_USER then
         match l with O => Some e | S l => user_reach d l (entry_frame e) n end
@@ -20,7 +20,7 @@ Proof. apply has_lor. Qed.
 Section reach.
   Context (kernel_entry : Z -> Z) (p : Z) (s : page_map) (d : mem) (Hr : pagemap_rep kernel_entry p s d).
 
-  Lemma reach_below l f n : (l <= 3)%nat -> 0 <= n -> slot 3 n < PAGEMAP_KERNEL_FIRST ->
+  Lemma reach_below l f n : (l <= 3)%nat -> 0 <= n -> entry_index 3 n < PAGEMAP_KERNEL_FIRST ->
     tables s !! (Z.of_nat l, above (Z.of_nat l) n) = Some f -> user_reach d l f n = leaves s !! n.
   Proof using Hr.
     intros Hl Hn Hs. pose proof (rep_valid _ _ _ _ Hr) as HV. revert f. induction l as [|l IH]; intros f Hf; cbn [user_reach].
@@ -49,7 +49,7 @@ Section reach.
   Proof using Hr.
     intros Hp Hn Hk. pose proof (rep_valid _ _ _ _ Hr) as HV. destruct (root_usable s HV Hp) as [_ Hroot].
     assert (above 3 n = 0) as Ha by (apply Z.div_small; change (span (3 + 1)) with (2 ^ 36); lia).
-    destruct (Z.lt_ge_cases (slot 3 n) PAGEMAP_KERNEL_FIRST) as [Hs|Hs].
+    destruct (Z.lt_ge_cases (entry_index 3 n) PAGEMAP_KERNEL_FIRST) as [Hs|Hs].
     - apply reach_below; [lia|lia|done|]. change (Z.of_nat 3) with 3. by rewrite Ha.
     - pose proof (slot_range 3 n). cbn [user_reach]. change (Z.of_nat 3) with 3.
       rewrite (rep_word _ _ _ _ _ _ _ Hr Hroot) by done. unfold table_word. cbn [fst snd root_key].

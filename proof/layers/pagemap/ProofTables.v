@@ -13,18 +13,18 @@ Proof.
   intros. unfold above. pose proof (span_pos (l + 1)). rewrite Z.div_div by lia. f_equal.
   rewrite (span_up (l + 1)) by lia. lia.
 Qed.
-(** The entry at [slot l n] of the table [above l n] names the table [above (l - 1) n], at level 0 page [n]. *)
-Lemma above_slot l n : 0 <= l -> 512 * above l n + slot l n = n / span l.
+(** The entry at [entry_index l n] of the table [above l n] names the table [above (l - 1) n], at level 0 page [n]. *)
+Lemma above_slot l n : 0 <= l -> 512 * above l n + entry_index l n = n / span l.
 Proof.
-  intros. unfold slot, above. pose proof (span_pos l). rewrite (span_up l) by lia.
+  intros. unfold entry_index, above. pose proof (span_pos l). rewrite (span_up l) by lia.
   rewrite (Z.mul_comm 512 (span l)), <- Z.div_div by lia. symmetry. apply Z.div_mod. lia.
 Qed.
 Lemma above_below l n : above (l - 1) n = n / span l.
 Proof. unfold above. f_equal. f_equal. lia. Qed.
-Lemma slot_range l n : 0 <= slot l n < 512.
+Lemma slot_range l n : 0 <= entry_index l n < 512.
 Proof. apply Z.mod_pos_bound. lia. Qed.
 Lemma span_0 : span 0 = 1. Proof. done. Qed.
-Lemma page_slot n : 512 * above 0 n + slot 0 n = n.
+Lemma page_slot n : 512 * above 0 n + entry_index 0 n = n.
 Proof. rewrite above_slot by lia. rewrite span_0. apply Z.div_1_r. Qed.
 
 (** The pages under a table. *)

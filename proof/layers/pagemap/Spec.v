@@ -27,7 +27,7 @@ Definition user_address (v : Z) : bool := (v mod 4096 =? 0) && (USER_BASE <=? v)
 Definition span (l : Z) : Z := 512 ^ l.
 (** Which table of level [l] has page [n] under it, and at which entry. *)
 Definition above (l n : Z) : Z := n / span (l + 1).
-Definition slot (l n : Z) : Z := n / span l mod 512.
+Definition entry_index (l n : Z) : Z := n / span l mod 512.
 (** First page behind those under table [(l, x)]. *)
 Definition behind (k : Z * Z) : Z := (k.2 + 1) * span (k.1 + 1).
 
