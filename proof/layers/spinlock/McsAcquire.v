@@ -37,8 +37,8 @@ Section acquire.
   Definition absent (r : nat) (l : atomic_log) : Prop := acting r l /\ exists t, replay k l = Some t /\ places t !! c = None.
   Definition joining (p : place) (r : nat) (l : atomic_log) : Prop := acting r l /\ at_place p l.
   Definition waits (r : nat) (l : atomic_log) : Prop :=
-    acting r l /\ exists t ahead, replay k l = Some t /\ behind_of c ahead t /\ ahead <> [] /\
-      (waiting_time patience k F ahead t l + 2 <= r)%nat.
+    acting r l /\ exists t ahead, replay k l = Some t /\ places t !! c = Some Waits /\ in_line c ahead t /\
+      (waiting_time patience k c F ahead t l + 2 <= r)%nat.
 
   Notation event := (acting_event budget F nlock init guarded G1 c Hc k Hk ks n (budget - S n) N asked asked_rely asked_own).
   Notation stays := (at_place_others budget F nlock init guarded G1 c k).
@@ -98,13 +98,11 @@ Section acquire.
     { cbn [own_event]. unfold store_event. rewrite Hp. by rewrite decide_True. }
     intros Ht' Hact'. split; [done|].
     pose proof Hn as [_ Hin]%next_in_elem. apply elem_of_list_split in Hin as (ahead & behind & El).
-    assert (Ha : ahead <> []).
-    { intros ->. apply (next_in_not_head _ _ _ (ok_nodup _ Hok) Hn). by rewrite El. }
-    exists (move c Waits t), ahead. split; [exact Ht'|]. split.
-    { split; [by exists behind|]. cbn. rewrite lookup_insert. by destruct ahead. }
-    split; [done|].
-    pose proof (waiting_time_bound patience k Hk c F ahead behind _ (move c Waits t) Ht' El) as Hw.
-    etrans; [|exact Hr]. apply Nat.add_le_mono_r. exact Hw.
+    assert (Hw : places (move c Waits t) !! c = Some Waits) by apply lookup_insert.
+    assert (Hline : in_line c ahead (move c Waits t)) by (split; [by exists behind|by eexists]).
+    exists (move c Waits t), ahead. split_and!; [done..|].
+    pose proof (waiting_time_bound patience k Hk c F ahead _ (move c Waits t) Ht' Hline) as Hb'.
+    etrans; [|exact Hr]. apply Nat.add_le_mono_r. exact Hb'.
   Qed.
 
   (** A look at the busy cell. *)
@@ -113,28 +111,27 @@ Section acquire.
       (fun v m' l' => m' = m /\ ((v = 0 /\ exists r', joining Enters (S r') l') \/
          (v = 1 /\ exists r', (r' < r)%nat /\ waits r' l'))).
   Proof using Hc Hk G1_legal.
-    intros (Hact & t0 & ahead & Ht0 & Hb0 & Ha & Hr). destruct r as [|r]; [lia|].
+    intros (Hact & t0 & ahead & Ht0 & Hw0 & Hin0 & Hr). destruct r as [|r]; [lia|].
     eapply (event _ (ELoad (busy_cell k c)) (atomic_value (busy_cell k c)));
       [done|done|cbn; by rewrite cell_lock_busy|exact Hact|].
     intros l' t (e & -> & He & _ & Hsched & _) Ht. change (lop L0) with atomic_event in *.
-    pose proof (replay_ok _ _ _ _ Ht) as Hok.
     rewrite (rf_busy _ _ _ _ (replay_invariant _ _ _ _ Hk Ht) c Hc).
-    destruct (waiting_time_decreases patience k c F e l t0 t ahead (ELoad (busy_cell k c)) He Ht0 Ht Hb0 Ha)
-      as (ahead' & Hb & Hlt).
-    { intros Hw. pose proof (place_in_line t c _ Hok Hw ltac:(done)) as Hin.
+    destruct (waiting_steps patience k c e l t0 t He Ht0 Ht Hw0) as [Hp|Hp]; rewrite Hp.
+    - pose proof (replay_ok _ _ _ _ Ht) as Hok. pose proof (place_in_line t c _ Hok Hp ltac:(done)) as Hin.
       assert (Hne : line t <> []) by (by intros E; rewrite E in Hin; apply elem_of_nil in Hin).
-      apply Hsched.
-      - intros Hm. apply (mover_moves t Hok Hne). by rewrite Hm.
-      - exists k, t. split; [done|]. split; [done|]. by apply mover_engaged. }
-    pose proof Hb as [_ Hp]. destruct ahead' as [|h a]; rewrite Hp.
+      destruct (waiting_time_decreases patience k c F e l t0 t ahead (ELoad (busy_cell k c)) He Ht0 Ht Hin0 Hp)
+        as (ahead' & Hin' & Hlt).
+      { apply Hsched.
+        - intros Hm. apply (mover_moves t Hok Hne). by rewrite Hm.
+        - exists k, t. split; [done|]. split; [done|]. by apply mover_engaged. }
+      exists t. split.
+      { cbn. unfold load_event. by rewrite Hp, decide_True. }
+      intros Ht' Hact'. right. split; [done|]. exists r. split; [lia|]. split; [done|]. exists t, ahead'.
+      split_and!; [done|done|exact Hin'|lia].
     - eexists. split.
       { cbn. unfold load_event. by rewrite Hp, decide_True. }
       intros Ht' Hact'. left. split; [done|]. exists (r - 1)%nat. split; [eapply acting_weaken; [|exact Hact']; lia|].
       eexists. split; [exact Ht'|]. cbn. by rewrite lookup_insert.
-    - exists t. split.
-      { cbn. unfold load_event. by rewrite Hp, decide_True. }
-      intros Ht' Hact'. right. split; [done|]. exists r. split; [lia|]. split; [done|]. exists t, (h :: a).
-      split_and!; [done..|]. specialize (Hlt ltac:(done)). lia.
   Qed.
 
   Lemma acquire_own r l : joining Enters (S r) l ->

@@ -1,11 +1,15 @@
-(** Waiting for an MCS lock: each step of another CPU brings one's turn nearer, or is not of the one that has to move.
+(** Waiting for an MCS lock: each event brings one's turn nearer, or is not of the one that has to move.
 
-    [work]: how many events those before a CPU in line have yet to cause before they are through. One of them has to move
-    ([mover]): the first of the line, or the second while the first must wait to be told who it is. Its events decrease
-    the work, no event increases it. *)
+    [work]: how many events CPUs in line have yet to cause before they are through. One of those up to a waiting CPU has to
+    move ([mover]): the first of the line, or the second while the first must wait to be told who it is. Its events
+    decrease the work, no event increases it. *)
 From Ashlar Require Export layers.spinlock.McsValue.
 
-(** ** One step of another CPU *)
+(** Places in line before the lock is owned. *)
+Definition before_owning (p : place) : Prop :=
+  match p with Joins _ | Marks _ | Waits | Let | Enters => True | _ => False end.
+
+(** ** One step *)
 Section step.
   Context (patience : Z -> nat) (k : Z).
   Notation shape := (shape patience k).
@@ -110,20 +114,11 @@ Section step.
         * destruct (ok_place _ Hok _ _ E) as (H & _). congruence.
   Qed.
 
-  (** ** While [c] waits behind [ahead] *)
+  (** ** While [c] stands in line *)
 
   Lemma cost_other t x p y : x <> y -> cost_of (move x p t) y = cost_of t y.
   Proof. intros. unfold cost_of, move. cbn. by rewrite lookup_insert_ne. Qed.
 
-  Lemma mover_ahead t c ahead behind : mcs_ok t -> line t = ahead ++ c :: behind -> ahead <> [] ->
-    places t !! c = Some Waits -> mover t ∈ ahead.
-  Proof.
-    intros Hok Hl Ha Hw. unfold mover. rewrite Hl. destruct ahead as [|h a]; [done|]. cbn [app].
-    destruct (places t !! h) as [p|] eqn:Eh; [|left]. destruct p; try left. destruct (linked t h) as [d|] eqn:El; [left|].
-    destruct a as [|s a]; cbn [app]; [|by right; left]. exfalso.
-    assert (linked t h = Some c); [|congruence]. apply linked_some. split; [|done]. rewrite Hl. cbn.
-    by rewrite decide_True.
-  Qed.
   Lemma mover_engaged t : line t <> [] -> mover t ∈ line t.
   Proof.
     unfold mover. destruct (line t) as [|h q]; [done|]. intros _. destruct (places t !! h) as [[]|]; try left.
@@ -140,110 +135,116 @@ Section step.
   Qed.
   Lemma mover_seeks t x d q : line t = x :: d :: q -> places t !! x = Some Seeks -> linked t x = None -> mover t = d.
   Proof. intros Hl Hp Hn. unfold mover. by rewrite Hl, Hp, Hn. Qed.
-  Lemma mover_join t x c ahead behind : mcs_ok t -> line t = ahead ++ c :: behind -> ahead <> [] -> x ∉ line t ->
-    mover (join x t) = mover t.
+  (** CPU [c] stands in line behind [ahead] and does not own yet. *)
+  Definition in_line (c : nat) (ahead : list nat) (t : mcs) : Prop :=
+    (exists behind, line t = ahead ++ c :: behind) /\ exists p, places t !! c = Some p /\ before_owning p.
+
+  Lemma mover_within t c ahead : mcs_ok t -> in_line c ahead t -> mover t ∈ ahead ++ [c].
   Proof.
-    intros Hok Hl Ha Hx. pose proof (fun b => linked_join x t b Hok Hx) as Hj. unfold mover.
-    change (line (join x t)) with (line t ++ [x]). destruct ahead as [|h a]; [done|].
-    rewrite Hl in Hx |- *. cbn [app]. rewrite Hj. assert (h <> x) by (intros ->; apply Hx; left).
-    cbn [join places]. rewrite lookup_insert_ne by done. by destruct a.
+    intros Hok [[behind Hl] (p & Hp & Hpre)]. unfold mover. rewrite Hl. destruct ahead as [|h a]; cbn [app].
+    - rewrite Hp. destruct p; try done; left.
+    - destruct (places t !! h) as [p'|]; [|left]. destruct p'; try left. destruct (linked t h); [left|].
+      destruct a as [|s a]; cbn [app]; right; left.
+  Qed.
+  Lemma mover_behind t x p q c ahead : mcs_ok t -> in_line c ahead t -> places t !! x = q -> q <> Some Waits ->
+    x ∉ ahead ++ [c] -> mover (move x p t) = mover t.
+  Proof.
+    intros Hok [[behind Hl] (pc & Hp & Hpre)] Hq Hqw Hx. unfold mover, linked, move. cbn [line places]. rewrite Hl.
+    assert (Hxc : x <> c) by (intros ->; apply Hx, elem_of_app; right; left).
+    destruct ahead as [|h a]; cbn [app].
+    - rewrite lookup_insert_ne, Hp by done. by destruct pc.
+    - assert (h <> x) by (intros ->; apply Hx; left).
+      rewrite lookup_insert_ne by done. destruct (places t !! h) as [p'|]; [|done]. destruct p'; try done.
+      cbn [next_in]. rewrite decide_True by done. destruct a as [|s a]; cbn [app head].
+      + by rewrite lookup_insert_ne.
+      + assert (s <> x) by (intros ->; apply Hx; right; left). by rewrite lookup_insert_ne.
   Qed.
 
-  (** A move of somebody behind changes nothing for those ahead. *)
-  Lemma mover_move t x p q c ahead behind : mcs_ok t -> line t = ahead ++ c :: behind -> ahead <> [] ->
-    places t !! c = Some Waits -> places t !! x = q -> q <> Some Waits -> x ∉ ahead -> x <> c ->
-    mover (move x p t) = mover t.
+  Definition nearer (x : nat) (c : nat) (t : mcs) (ahead : list nat) (t' : mcs) (ahead' : list nat) : Prop :=
+    (work t' (ahead' ++ [c]) = work t (ahead ++ [c]) /\ mover t' = mover t /\ x <> mover t) \/
+    (work t' (ahead' ++ [c]) < work t (ahead ++ [c]))%nat.
+
+  Lemma line_move t x p q c ahead : mcs_ok t -> in_line c ahead t -> places t !! x = Some q -> q <> Waits ->
+    (x = c -> before_owning p) -> (cost p < cost q)%nat ->
+    in_line c ahead (move x p t) /\ nearer x c t ahead (move x p t) ahead.
   Proof.
-    intros Hok Hl Ha Hw Hq Hqw Hx Hxc. unfold mover, linked, move. cbn [line places]. rewrite Hl.
-    destruct ahead as [|h a]; [done|]. cbn [app]. assert (h <> x) by (intros ->; apply Hx; left).
-    rewrite lookup_insert_ne by done. destruct (places t !! h) as [p'|]; [|done]. destruct p'; try done.
-    cbn [next_in]. rewrite decide_True by done. destruct a as [|s a]; cbn [app head].
-    - by rewrite lookup_insert_ne.
-    - assert (s <> x) by (intros ->; apply Hx; right; left). by rewrite lookup_insert_ne.
-  Qed.
-
-  Definition behind_of (c : nat) (ahead : list nat) (t : mcs) : Prop :=
-    (exists behind, line t = ahead ++ c :: behind) /\
-    places t !! c = Some (match ahead with [] => Let | _ => Waits end).
-
-  Definition nearer (x : nat) (t : mcs) (ahead : list nat) (t' : mcs) (ahead' : list nat) : Prop :=
-    (ahead' = ahead /\ work t' ahead = work t ahead /\ mover t' = mover t /\ x <> mover t) \/
-    (work t' ahead' < work t ahead)%nat.
-
-  Lemma wait_move t x p q c ahead : mcs_ok t -> behind_of c ahead t -> ahead <> [] ->
-    places t !! x = Some q -> x <> c -> q <> Waits -> (cost p < cost q)%nat ->
-    behind_of c ahead (move x p t) /\ nearer x t ahead (move x p t) ahead.
-  Proof.
-    intros Hok [[behind Hl] Hw] Ha Hq Hne Hqw Hlt. split.
-    { split; [by exists behind|]. cbn. by rewrite lookup_insert_ne. }
-    assert (Hwt : places t !! c = Some Waits) by (by destruct ahead).
-    destruct (decide (x ∈ ahead)) as [Hx|Hx].
-    - right. apply (work_less t _ ahead x); [|done|].
+    intros Hok Hin Hq Hqw Hc Hlt. pose proof Hin as [[behind Hl] (pc & Hp & Hpre)]. split.
+    { split; [by exists behind|]. cbn. destruct (decide (x = c)) as [->|Hne].
+      - rewrite lookup_insert. eauto.
+      - rewrite lookup_insert_ne by done. eauto. }
+    destruct (decide (x ∈ ahead ++ [c])) as [Hx|Hx].
+    - right. apply (work_less t _ _ x); [|done|].
       + intros y Hy. destruct (decide (x = y)) as [<-|?]; [|by rewrite cost_other].
-        unfold cost_of, move. cbn. rewrite lookup_insert, Hq. lia.
-      + unfold cost_of, move. cbn. rewrite lookup_insert, Hq. lia.
-    - left. split_and!; [done| | |].
+        unfold cost_of, move. cbn [places]. rewrite lookup_insert, Hq. lia.
+      + unfold cost_of, move. cbn [places]. rewrite lookup_insert, Hq. lia.
+    - left. split_and!.
       + apply work_ext. intros y Hy. apply cost_other. by intros ->.
-      + eapply mover_move; [done..|congruence|done|done].
-      + intros ->. apply Hx. by eapply mover_ahead.
+      + eapply mover_behind; [done|exact Hin|done|congruence|done].
+      + intros ->. apply Hx. by eapply mover_within.
   Qed.
 
-  Theorem wait_step x o t t' c ahead : shape x o t t' -> mcs_ok t -> behind_of c ahead t -> ahead <> [] -> x <> c ->
-    exists ahead', behind_of c ahead' t' /\ nearer x t ahead t' ahead'.
+  Theorem line_step x o t t' c ahead : shape x o t t' -> mcs_ok t -> in_line c ahead t -> (x = c -> o <> EOwn k) ->
+    exists ahead', in_line c ahead' t' /\ nearer x c t ahead t' ahead'.
   Proof.
-    intros Hs Hok Hb Ha Hne. pose proof Hb as [[behind Hl] Hw0].
-    assert (Hw : places t !! c = Some Waits) by (by destruct ahead). clear Hw0.
-    pose proof (mover_ahead t c ahead behind Hok Hl Ha Hw) as Hm.
-    assert (Hsame : x <> mover t -> exists ahead', behind_of c ahead' t /\ nearer x t ahead t ahead').
+    intros Hs Hok Hin Hown. pose proof Hin as [[behind Hl] (pc & Hpc & Hpre)].
+    pose proof (mover_within t c ahead Hok Hin) as Hm.
+    assert (Hsub : forall y, y ∈ ahead ++ [c] -> y ∈ line t).
+    { intros y Hy. rewrite Hl. apply elem_of_app in Hy as [Hy|Hy%elem_of_list_singleton]; apply elem_of_app; [by left|].
+      right. subst. left. }
+    assert (Hsame : x <> mover t -> exists ahead', in_line c ahead' t /\ nearer x c t ahead t ahead').
     { intros Hx. exists ahead. split; [done|]. by left. }
-    assert (Hout : x ∉ line t -> x ∉ ahead).
-    { intros Hx Hi. apply Hx. rewrite Hl. apply elem_of_app. by left. }
-    assert (Hmove : forall p q, places t !! x = Some q -> q <> Waits -> (cost p < cost q)%nat ->
-      exists ahead', behind_of c ahead' (move x p t) /\ nearer x t ahead (move x p t) ahead').
-    { intros p q Hq Hqw Hlt. exists ahead. eapply wait_move; eauto. }
+    assert (Hmove : forall p q, places t !! x = Some q -> q <> Waits -> (x = c -> before_owning p) -> (cost p < cost q)%nat ->
+      exists ahead', in_line c ahead' (move x p t) /\ nearer x c t ahead (move x p t) ahead').
+    { intros p q Hq Hqw Hc Hlt. exists ahead. eapply line_move; eauto. }
+    assert (Hother : forall q, places t !! x = Some q -> x = c -> before_owning q) by (intros q Hq ->; congruence).
     destruct Hs as [Hx E|n Hx E|Ho E|Ho E|b Ho E|b Ho E|Ho E|Ho E|Ho E|n d Ho E|Ho E El|p d Ho E Hp El|Ho E El|h Ho E El|Ho E El|d Ho E].
-    - apply Hsame. intros ->. apply (ok_outside _ _ Hok) in E. by apply Hout.
-    - eapply Hmove; [exact E|done|]. simpl. lia.
-    - apply (ok_outside _ _ Hok) in E as Hx. exists ahead. split.
-      + split; [by exists behind|]. cbn. rewrite lookup_insert_ne by done. by destruct ahead.
-      + left. split_and!; [done| | |].
-        * apply work_ext. intros y Hy. apply cost_other. intros ->. by apply Hout.
-        * eapply mover_move; [done..|exact E|done|by apply Hout|done].
-        * intros ->. by apply Hout.
-    - pose proof (ok_place _ Hok _ _ E) as Hx. cbn in Hx. exists ahead. split.
-      + split; [exists (behind ++ [x]); cbn; by rewrite Hl, <- app_assoc|]. cbn.
-        rewrite lookup_insert_ne by done. by destruct ahead.
-      + left. split_and!; [done| | |].
-        * apply work_ext. intros y Hy. unfold cost_of, join. cbn. rewrite lookup_insert_ne; [done|].
-          intros ->. by apply Hout.
-        * by eapply mover_join.
-        * intros ->. by apply Hout.
-    - eapply Hmove; [exact E|done|]. simpl. lia.
-    - eapply Hmove; [exact E|done|]. simpl. lia.
+    - apply Hsame. intros ->. apply (ok_outside _ _ Hok) in E. auto.
+    - eapply Hmove; [exact E|done| |simpl; lia]. intros Hxc. by destruct (Hother _ E Hxc).
+    - apply (ok_outside _ _ Hok) in E as Hx. assert (Hxc : x <> c) by congruence. exists ahead. split.
+      + split; [by exists behind|]. cbn. rewrite lookup_insert_ne by done. eauto.
+      + left. split_and!.
+        * apply work_ext. intros y Hy. apply cost_other. intros ->. auto.
+        * eapply mover_behind; [done|exact Hin|exact E|done|auto].
+        * intros ->. auto.
+    - pose proof (ok_place _ Hok _ _ E) as Hx. cbn in Hx. assert (Hxc : x <> c) by (intros Hxc; by destruct (Hother _ E Hxc)). exists ahead. split.
+      + split; [exists (behind ++ [x]); cbn; by rewrite Hl, <- app_assoc|]. cbn. rewrite lookup_insert_ne by done. eauto.
+      + left. split_and!.
+        * apply work_ext. intros y Hy. unfold cost_of, McsProtocol.join. cbn. rewrite lookup_insert_ne; [done|]. intros ->. auto.
+        * pose proof (fun b => linked_join x t b Hok Hx) as Hj. unfold mover.
+          change (line (McsProtocol.join x t)) with (line t ++ [x]). destruct ahead as [|h a]; rewrite Hl in Hx |- *; cbn [app].
+          -- cbn [McsProtocol.join places]. rewrite lookup_insert_ne, Hpc by done. by destruct pc.
+          -- rewrite Hj. assert (h <> x) by (intros ->; apply Hx; left).
+             cbn [McsProtocol.join places]. rewrite lookup_insert_ne by done. by destruct a.
+        * intros ->. auto.
+    - eapply Hmove; [exact E|done|done|simpl; lia].
+    - eapply Hmove; [exact E|done|done|simpl; lia].
     - apply Hsame. intros ->. apply (mover_moves t Hok); [|done]. rewrite Hl. by destruct ahead.
-    - eapply Hmove; [exact E|done|]. simpl. lia.
-    - eapply Hmove; [exact E|done|]. simpl. lia.
-    - eapply Hmove; [exact E|done|]. simpl. lia.
-    - eapply Hmove; [exact E|done|]. simpl. lia.
-    - destruct Hp as [->| ->]; (eapply Hmove; [exact E|done|simpl; lia]).
+    - eapply Hmove; [exact E|done|done|simpl; lia].
+    - eapply Hmove; [exact E|done| |simpl; lia]. intros Hx. by destruct (Hown Hx).
+    - eapply Hmove; [exact E|done| |simpl; lia]. intros Hxc. by destruct (Hother _ E Hxc).
+    - eapply Hmove; [exact E|done| |simpl; lia]. intros Hxc. by destruct (Hother _ E Hxc).
+    - assert (Hxc : x <> c) by (intros Hxc; destruct Hp as [->| ->]; by destruct (Hother _ E Hxc)).
+      destruct Hp as [->| ->]; (eapply Hmove; [exact E|done|done|simpl; lia]).
     - apply Hsame. destruct (ok_place _ Hok _ _ E) as (Hh & d & Hn). destruct (next_in_first _ _ _ Hn Hh) as [q Eq].
       rewrite (mover_seeks t x d q) by done. intros ->. pose proof (ok_nodup _ Hok) as Hnd. rewrite Eq in Hnd.
       apply NoDup_cons in Hnd as [Hnd _]. apply Hnd. left.
-    - exfalso. rewrite El in Hl. destruct ahead as [|? [|??]]; simplify_eq.
-    - eapply Hmove; [exact E|done|]. simpl. lia.
+    - exfalso. pose proof (ok_place _ Hok _ _ E) as Hx. cbn in Hx. rewrite El in Hx, Hl. injection Hx as ->.
+      destruct ahead as [|? [|??]]; simplify_eq/=. by destruct (Hother _ E eq_refl).
+    - eapply Hmove; [exact E|done| |simpl; lia]. intros Hxc. by destruct (Hother _ E Hxc).
     - destruct (ok_place _ Hok _ _ E) as (Hh & Hn & Hdw). destruct (next_in_first _ _ _ Hn Hh) as [q Eq].
-      destruct ahead as [|h a]; [done|]. rewrite Eq in Hl. injection Hl as <- Hl.
+      assert (Hxc : x <> c) by (intros Hxc; by destruct (Hother _ E Hxc)).
+      destruct ahead as [|h a]; [rewrite Eq in Hl; simplify_eq/=|]. rewrite Eq in Hl. injection Hl as <- Hl.
       pose proof (ok_nodup _ Hok) as Hnd. rewrite Eq, Hl in Hnd. apply NoDup_cons in Hnd as [Hxa Hnd].
-      assert (Hwork : (work (pass x d t) a < work t (x :: a))%nat).
-      { simpl. unfold cost_of at 1. rewrite E. cbn [cost]. rewrite (work_ext t); [lia|]. intros y Hy. unfold cost_of, pass. cbn.
-        assert (Hyx : x <> y) by (intros ->; apply Hxa, elem_of_app; by left).
+      assert (Hwork : (work (pass x d t) (a ++ [c]) < work t ((x :: a) ++ [c]))%nat).
+      { cbn [app work]. unfold cost_of at 1. rewrite E. cbn [cost]. rewrite (work_ext t); [lia|].
+        intros y Hy. unfold cost_of, pass. cbn [places].
+        assert (Hyx : x <> y).
+        { intros ->. apply Hxa. apply elem_of_app in Hy as [Hy|Hy%elem_of_list_singleton]; [|done]. apply elem_of_app. by left. }
         destruct (decide (d = y)) as [<-|?]; [by rewrite lookup_insert, Hdw|].
         by rewrite lookup_insert_ne, lookup_delete_ne. }
       exists a. split; [split|by right].
       + exists behind. cbn. by rewrite Eq.
-      + cbn. destruct a as [|y a]; injection Hl as -> ->; [by rewrite lookup_insert|].
-        assert (y <> c).
-        { intros ->. apply NoDup_cons in Hnd as [Hnd _]. apply Hnd, elem_of_app. right. left. }
-        by rewrite lookup_insert_ne, lookup_delete_ne.
+      + cbn. destruct (decide (d = c)) as [->|Hdc]; [rewrite lookup_insert; by eexists|].
+        rewrite lookup_insert_ne, lookup_delete_ne by done. eauto.
   Qed.
 End step.

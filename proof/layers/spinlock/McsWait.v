@@ -35,32 +35,39 @@ Section steps.
   Proof. intros. simpl. by rewrite decide_False. Qed.
 
   Theorem wait_steps e l t t' ahead : Forall (fun x => who x <> c) e -> replay k l = Some t ->
-    replay k (e ++ l) = Some t' -> behind_of c ahead t -> ahead <> [] ->
-    exists ahead', behind_of c ahead' t' /\
-      ((ahead' = ahead /\ work t' ahead = work t ahead /\ mover t' = mover t /\
-        gap (mover t) (e ++ l) = (length e + gap (mover t) l)%nat) \/ (work t' ahead' < work t ahead)%nat).
+    replay k (e ++ l) = Some t' -> in_line c ahead t ->
+    exists ahead', in_line c ahead' t' /\
+      ((work t' (ahead' ++ [c]) = work t (ahead ++ [c]) /\ mover t' = mover t /\
+        gap (mover t) (e ++ l) = (length e + gap (mover t) l)%nat) \/
+       (work t' (ahead' ++ [c]) < work t (ahead ++ [c]))%nat).
   Proof.
-    intros He Ht. revert t'. induction He as [|x e Hx He IH]; intros t' Ht' Hb Ha.
+    intros He Ht. revert t'. induction He as [|x e Hx He IH]; intros t' Ht' Hin.
     { simpl in Ht'. simplify_eq. exists ahead. split; [done|]. by left. }
     pose proof Ht' as Ht''. apply replay_cons in Ht'' as (t1 & Ht1 & _).
     destruct (replay_step _ _ _ _ Ht1 Ht') as [Hok Hs].
-    destruct (IH _ Ht1 Hb Ha) as (a1 & Hb1 & Hc1). destruct (decide (a1 = [])) as [->|Ha1].
-    - exists []. destruct Hb1 as [[behind Hl1] Hp1]. destruct Hc1 as [(<- & _)|Hc1]; [done|].
-      destruct (first_step _ _ _ _ _ _ c Hs Hok Hx) as [Hh Hp]; [by rewrite Hl1|].
-      split; [split; [|by rewrite Hp]|by right]. destruct (line t') as [|y q]; [done|]. injection Hh as ->. by exists q.
-    - destruct (wait_step _ _ _ _ _ _ c a1 Hs Hok Hb1 Ha1 Hx) as (a2 & Hb2 & Hc2). exists a2. split; [done|].
-      destruct Hc1 as [(-> & Hw1 & Hm1 & Hg1)|Hw1]; destruct Hc2 as [(-> & Hw2 & Hm2 & Hne)|Hw2].
-      + left. split_and!; [done|congruence|congruence|]. cbn [app]. rewrite gap_other by congruence. rewrite Hg1. done.
-      + right. lia.
-      + right. lia.
-      + right. lia.
+    destruct (IH _ Ht1 Hin) as (a1 & Hin1 & Hc1).
+    destruct (line_step _ _ _ _ _ _ c a1 Hs Hok Hin1) as (a2 & Hin2 & Hc2); [done|]. exists a2. split; [done|].
+    destruct Hc1 as [(Hw1 & Hm1 & Hg1)|Hw1]; destruct Hc2 as [(Hw2 & Hm2 & Hne)|Hw2].
+    - left. split_and!; [congruence|congruence|]. cbn [app]. rewrite gap_other by congruence. rewrite Hg1. done.
+    - right. lia.
+    - right. lia.
+    - right. lia.
+  Qed.
+  Lemma waiting_steps e l t t' : Forall (fun x => who x <> c) e -> replay k l = Some t -> replay k (e ++ l) = Some t' ->
+    places t !! c = Some Waits -> places t' !! c = Some Waits \/ places t' !! c = Some Let.
+  Proof.
+    intros He Ht. revert t'. induction He as [|x e Hx He IH]; intros t' Ht' Hw.
+    { simpl in Ht'. simplify_eq. by left. }
+    pose proof Ht' as Ht''. apply replay_cons in Ht'' as (t1 & Ht1 & _).
+    destruct (replay_step _ _ _ _ Ht1 Ht') as [Hok Hs].
+    destruct (place_step _ _ _ _ _ _ c Hs Hok Hx) as [->|[_ ?]]; [by eapply IH|by right].
   Qed.
 
   (** ** Waiting times: CPUs x critical section x scheduler patience *)
 
-  (** [F]: the scheduler's patience. How many events, of anybody, may still pass before [c] is let through. *)
+  (** [F]: the scheduler's patience. How many events, of anybody, may still pass before [c] owns what the lock guards. *)
   Definition waiting_time (F : nat) (ahead : list nat) (t : mcs) (l : atomic_log) : nat :=
-    match ahead with [] => 0 | _ => work t ahead * S F + (F - gap (mover t) l) end.
+    work t (ahead ++ [c]) * S F + (F - gap (mover t) l).
 
   Lemma cost_bound l t x : replay k l = Some t -> (cost_of patience k t x <= patience k + 9)%nat.
   Proof using Hk.
@@ -71,35 +78,38 @@ Section steps.
   Proof using Hk.
     intros Ht. induction ahead as [|x a IH]; [done|]. simpl. pose proof (cost_bound l t x Ht). lia.
   Qed.
-  Theorem waiting_time_bound F ahead behind l t : replay k l = Some t -> line t = ahead ++ c :: behind ->
+  Theorem waiting_time_bound F ahead l t : replay k l = Some t -> in_line c ahead t ->
     (waiting_time F ahead t l <= Z.to_nat NUM_CPU * (patience k + 9) * S F + F)%nat.
   Proof using Hk.
-    intros Ht Hl. pose proof (work_bound l t ahead Ht) as Hw. pose proof (line_length t (replay_ok _ _ _ _ Ht)) as Hlen.
-    rewrite Hl, app_length in Hlen. simpl in Hlen. set (N := Z.to_nat NUM_CPU) in *.
-    unfold waiting_time. destruct ahead as [|h a]; [lia|].
-    assert (length (h :: a) * (patience k + 9) <= N * (patience k + 9))%nat by (apply Nat.mul_le_mono_r; lia).
-    assert (work t (h :: a) * S F <= N * (patience k + 9) * S F)%nat by (apply Nat.mul_le_mono_r; lia). lia.
+    intros Ht [[behind Hl] _]. pose proof (work_bound l t (ahead ++ [c]) Ht) as Hw.
+    pose proof (line_length t (replay_ok _ _ _ _ Ht)) as Hlen. rewrite Hl, app_length in Hlen. simpl in Hlen.
+    assert (Hle : (length (ahead ++ [c]) <= Z.to_nat NUM_CPU)%nat) by (rewrite app_length; simpl; lia).
+    unfold waiting_time. set (w := work t (ahead ++ [c])) in *. set (N := Z.to_nat NUM_CPU) in *.
+    apply (Nat.mul_le_mono_r _ _ (patience k + 9)) in Hle.
+    assert (w * S F <= N * (patience k + 9) * S F)%nat by (apply Nat.mul_le_mono_r; lia). lia.
   Qed.
 
-  (** A CPU that looks at its busy cell once more, at a log where the scheduler was patient, has less time to wait. *)
+  (** It gets less with every event, of anybody, at a log where the scheduler was patient. *)
+  Lemma waiting_time_less F w w' g g' : ((w' < w)%nat \/ w' = w /\ (g < g' <= F)%nat) ->
+    (w' * S F + (F - g') < w * S F + (F - g))%nat.
+  Proof using.
+    intros [Hlt|[-> Hg]].
+    - assert (S w' * S F <= w * S F)%nat by (apply Nat.mul_le_mono_r; lia). lia.
+    - generalize (w * S F)%nat. intros. lia.
+  Qed.
+
+  (** A CPU that looks at its busy cell once more has less time to wait. *)
   Theorem waiting_time_decreases F e l t t' ahead o : Forall (fun x => who x <> c) e -> replay k l = Some t ->
-    replay k (e ++ l) = Some t' -> behind_of c ahead t -> ahead <> [] ->
-    (places t' !! c = Some Waits -> (gap (mover t') (e ++ l) < F)%nat) ->
-    exists ahead', behind_of c ahead' t' /\
-      (ahead' <> [] -> waiting_time F ahead' t' (Event c o :: e ++ l) < waiting_time F ahead t l)%nat.
+    replay k (e ++ l) = Some t' -> in_line c ahead t -> places t' !! c = Some Waits -> (gap (mover t') (e ++ l) < F)%nat ->
+    exists ahead', in_line c ahead' t' /\
+      (waiting_time F ahead' t' (Event c o :: e ++ l) < waiting_time F ahead t l)%nat.
   Proof.
-    intros He Ht Ht' Hb Ha Hg. destruct (wait_steps e l t t' ahead He Ht Ht' Hb Ha) as (a & Hb' & Hcase).
-    exists a. split; [done|]. intros Hne. destruct Hb' as [[behind Hl] Hp].
-    assert (Hw : places t' !! c = Some Waits) by (by destruct a). specialize (Hg Hw).
-    assert (Hmc : mover t' <> c).
-    { intros Hm. pose proof (replay_ok _ _ _ _ Ht') as Hok. apply (mover_moves t' Hok); [|by rewrite Hm].
-      rewrite Hl. by destruct a. }
-    assert (Hwt : forall a t l, a <> [] -> waiting_time F a t l = (work t a * S F + (F - gap (mover t) l))%nat)
-      by (by intros [|??]).
-    rewrite !Hwt, gap_other by done. destruct Hcase as [(-> & Hw1 & Hm & Hgap)|Hlt].
-    - rewrite Hm in Hg |- *. rewrite Hw1. rewrite Hgap in Hg |- *. generalize (work t ahead * S F)%nat. intros. lia.
-    - set (w1 := work t' a) in *. set (w0 := work t ahead) in *.
-      assert (S w1 * S F <= w0 * S F)%nat by (apply Nat.mul_le_mono_r; lia). lia.
+    intros He Ht Ht' Hin Hw Hg. destruct (wait_steps e l t t' ahead He Ht Ht' Hin) as (a & Hin' & Hcase).
+    exists a. split; [done|]. assert (Hmc : mover t' <> c).
+    { intros Hm. apply (mover_moves t' (replay_ok _ _ _ _ Ht')); [|by rewrite Hm].
+      destruct Hin' as [[behind ->] _]. by destruct a. }
+    unfold waiting_time. rewrite gap_other by done. apply waiting_time_less.
+    destruct Hcase as [(Hw1 & Hm & Hgap)|Hlt]; [right|by left]. rewrite Hm in *. split; [done|]. lia.
   Qed.
 
   (** ** The first waits to be told who is second *)
@@ -138,11 +148,9 @@ Section steps.
       seeking_time F d t l = (seek_cost (places t !! d) * S F + (F - gap d l))%nat).
     { intros t0 l0 H. unfold seeking_time. destruct (seek_cost (places t0 !! d)); [by destruct H|done]. }
     destruct Hc as [[Hp Hgap]|Hlt].
-    - rewrite Hp in Hnz. rewrite !Hst by congruence. rewrite Hp, gap_other by done. specialize (Hgap Hnz). rewrite Hgap in Hg |- *.
-      generalize (seek_cost (places t !! d) * S F)%nat. intros. lia.
-    - rewrite !Hst by lia. rewrite gap_other by done. set (w1 := seek_cost (places t' !! d)) in *.
-      set (w0 := seek_cost (places t !! d)) in *.
-      assert (S w1 * S F <= w0 * S F)%nat by (apply Nat.mul_le_mono_r; lia). lia.
+    - rewrite Hp in Hnz. rewrite !Hst by congruence. rewrite Hp, gap_other by done. specialize (Hgap Hnz).
+      apply waiting_time_less. right. split; [done|]. lia.
+    - rewrite !Hst by lia. rewrite gap_other by done. apply waiting_time_less. by left.
   Qed.
 
   (** Who is second has told, or has yet to. *)
