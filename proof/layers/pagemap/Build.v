@@ -1,5 +1,5 @@
-(** [pagemap_build_path]: the missing tables are built in hand, the lowest first, and linked by one store; or all is given
-    back. *)
+(** The program of [pagemap_build_path]: the missing tables are built in hand, the lowest first, and linked by one store; or
+    all is given back. *)
 From Ashlar Require Export layers.pagemap.Drop.
 Local Opaque gmap_lookup gmap_partial_alter.
 
