@@ -171,6 +171,9 @@ pub struct ProveOptions {
     /// Try so many mutants of the C, spread over the layers.
     #[arg(long, value_name = "N")]
     pub mutants: Option<usize>,
+    /// Try only mutants of this layer.
+    #[arg(long, value_name = "LAYER", requires = "mutants")]
+    pub layer: Option<String>,
     /// Compare each extracted specification with the C over so many random operations.
     #[arg(long, value_name = "N")]
     pub operations: Option<u64>,

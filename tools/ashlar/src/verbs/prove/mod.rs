@@ -176,7 +176,8 @@ fn campaigns(
 ) -> Result<(), Failure> {
     if options.audit || options.mutants.is_some() {
         let reasons = mutants::reasons(project)?;
-        let choice = mutants::Choice { sample: options.mutants, seed: options.seed, shard: options.shard };
+        let layer = options.layer.as_deref();
+        let choice = mutants::Choice { sample: options.mutants, layer, seed: options.seed, shard: options.shard };
         let campaign = mutants::campaign(project, copy, &report.layers, &choice, &reasons, output)?;
         let all = options.mutants.is_none() && options.shard.count == 1;
         report.findings.extend(campaign.findings(&reasons, all));

@@ -125,9 +125,11 @@ pub fn reasons(project: &Project) -> Result<BTreeMap<String, String>, Failure> {
 
 /// Which mutants to try.
 #[derive(Debug, Clone, Copy)]
-pub struct Choice {
+pub struct Choice<'a> {
     /// So many, spread over the layers, no known survivors; otherwise all.
     pub sample: Option<usize>,
+    /// Those of this layer; otherwise of every layer.
+    pub layer: Option<&'a str>,
     pub seed: u64,
     pub shard: Shard,
 }
@@ -137,7 +139,7 @@ pub fn campaign(
     project: &Project,
     copy: &Copy,
     layers: &[Layer],
-    choice: &Choice,
+    choice: &Choice<'_>,
     reasons: &BTreeMap<String, String>,
     output: &Output,
 ) -> Result<Campaign, Failure> {
@@ -152,6 +154,10 @@ pub fn campaign(
     let mutants: Vec<Mutant> =
         all.into_iter().filter(|one| certified.contains(&(one.layer.as_str(), one.function.as_str()))).collect();
     let uncertified = total - mutants.len();
+    if let Some(layer) = choice.layer.filter(|layer| mutants.iter().all(|mutant| mutant.layer != *layer)) {
+        let remedy = format!("{} lists the layers", super::certified::FILE);
+        return Err(Failure::unable(format!("no certified function of a layer `{layer}` has mutants"), remedy));
+    }
     let chosen = choose(mutants, choice, reasons);
     let (queue, tried) = (Mutex::new(chosen.iter().enumerate()), Mutex::new(Vec::new()));
     let root = project.build().join("mutants");
@@ -209,7 +215,8 @@ fn list(project: &Project) -> Result<Vec<Mutant>, Failure> {
 }
 
 /// The mutants to try, in their order.
-fn choose(mut mutants: Vec<Mutant>, choice: &Choice, reasons: &BTreeMap<String, String>) -> Vec<Mutant> {
+fn choose(mut mutants: Vec<Mutant>, choice: &Choice<'_>, reasons: &BTreeMap<String, String>) -> Vec<Mutant> {
+    mutants.retain(|mutant| choice.layer.is_none_or(|layer| layer == mutant.layer));
     if let Some(count) = choice.sample {
         let mut by_layer: BTreeMap<String, Vec<Mutant>> = BTreeMap::new();
         mutants.retain(|mutant| !mutant.benign && !reasons.contains_key(&mutant.description()));
@@ -296,8 +303,8 @@ mod tests {
         (0..60).map(|number| mutant(number, ["a", "b", "c"][number / 20])).collect()
     }
 
-    fn choice(sample: Option<usize>, seed: u64, index: usize, count: usize) -> Choice {
-        Choice { sample, seed, shard: Shard { index, count } }
+    fn choice(sample: Option<usize>, seed: u64, index: usize, count: usize) -> Choice<'static> {
+        Choice { sample, layer: None, seed, shard: Shard { index, count } }
     }
 
     fn numbers(mutants: Vec<Mutant>) -> Vec<usize> {
@@ -313,6 +320,17 @@ mod tests {
         }
         assert_eq!(choose(many(), &choice(Some(9), 1, 1, 1), &none), sample);
         assert_ne!(choose(many(), &choice(Some(9), 2, 1, 1), &none), sample);
+    }
+
+    #[test]
+    fn the_mutants_of_one_layer() {
+        let none = BTreeMap::new();
+        let of_b = |sample| choose(many(), &Choice { layer: Some("b"), ..choice(sample, 1, 1, 1) }, &none);
+        assert_eq!(numbers(of_b(None)), (20..40).collect::<Vec<_>>());
+        assert_eq!(of_b(Some(5)).len(), 5);
+        // The first of a sample over all layers come first.
+        let all = choose(many(), &choice(Some(60), 1, 1, 1), &none);
+        assert_eq!(of_b(Some(60)), all.into_iter().filter(|mutant| mutant.layer == "b").collect::<Vec<_>>());
     }
 
     #[test]
