@@ -2,7 +2,7 @@
 #   make test [LOCK=ticket|mcs|big] [SAN=thread|address] [ONLY="queue sched"] [PRINTED=1]
 #   make mutant MUTANT=FILE.c ONLY="queue"   the tests with FILE.c, a changed layer file, in place of the layer's
 #   make bench-locks [CPUS=N]
-#   make conform               the C side of the comparison with the specifications (proof/extract)
+#   make conform [LAYER=queue] the C side of the comparison with the specifications (proof/extract)
 # Each layer's tests stand beside it as <layer>_test.c; they are linked with all layers and run one after the other.
 # With PRINTED=1 the layers are what c2coq prints from the syntax trees that the proofs speak of.
 
@@ -70,7 +70,7 @@ mutant: $(HOSTED_PROGRAMS:=.o) $(HOSTED_OUT)/layers.a
 	done; exit $$failed
 
 # One program a layer; the other side is extracted from the layer's specification.
-CONFORM_SOURCES := $(wildcard $(ROOT)/proof/extract/*.c)
+CONFORM_SOURCES := $(wildcard $(ROOT)/proof/extract/$(or $(LAYER),*).c)
 CONFORM_PROGRAMS := $(patsubst $(ROOT)/proof/extract/%.c,$(HOSTED_OUT)/conform/%,$(CONFORM_SOURCES))
 .PHONY: conform
 conform: $(CONFORM_PROGRAMS)

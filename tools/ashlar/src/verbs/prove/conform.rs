@@ -67,7 +67,7 @@ pub fn conform(
     let work = project.build().join("conform");
     let (mut runs, mut findings) = (Vec::new(), Vec::new());
     let progress = output.progress(layers.len() + faults.len());
-    drivers(project.root())?;
+    drivers(project.root(), "")?;
     for layer in &layers {
         progress.step(&format!("specification of {layer}, {operations} operations"));
         let program = specification(project, copy, layer, &work.join(layer))?;
@@ -100,11 +100,11 @@ fn planted(project: &Project) -> Result<Vec<Fault>, Failure> {
     Ok(planted.planted)
 }
 
-/// Builds the C side of every layer of the tree at `root`.
-fn drivers(root: &Path) -> Result<(), Failure> {
-    let jobs = format!("-j{}", super::build::jobs());
+/// Builds the C side of a layer of the tree at `root`; of all, if `layer` is empty.
+fn drivers(root: &Path, layer: &str) -> Result<(), Failure> {
+    let (jobs, layer) = (format!("-j{}", super::build::jobs()), format!("LAYER={layer}"));
     let mut command = Command::new("make");
-    command.args(["--no-print-directory", &jobs, "-C"]).arg(root.join("kernel")).arg("conform");
+    command.args(["--no-print-directory", &jobs, "-C"]).arg(root.join("kernel")).args(["conform", &layer]);
     run(&mut command, "the C side of the comparison does not build").map(|_| ())
 }
 
@@ -134,11 +134,20 @@ fn specification(project: &Project, copy: &Copy, layer: &str, folder: &Path) -> 
 
 /// Runs both sides; the difference, if there is one.
 fn compare(program: &Path, driver: &Path, operations: u64, seed: u64) -> Result<Option<String>, Failure> {
-    let mut command = Command::new(program);
-    command.arg(driver).args([operations.to_string(), seed.to_string()]);
-    let done = command
-        .output()
-        .map_err(|error| Failure::unable(format!("{} cannot be started: {error}", program.display()), "try again"))?;
+    run_sides(program, driver, &[operations.to_string(), seed.to_string()])
+}
+
+/// Whether the two differ; looks for no short sequence that shows it.
+fn differ(program: &Path, driver: &Path, seed: u64) -> Result<bool, Failure> {
+    let arguments = [PLANTED_OPERATIONS.to_string(), seed.to_string(), "whether".into()];
+    Ok(run_sides(program, driver, &arguments)?.is_some())
+}
+
+fn run_sides(program: &Path, driver: &Path, arguments: &[String]) -> Result<Option<String>, Failure> {
+    let done =
+        Command::new(program).arg(driver).args(arguments).output().map_err(|error| {
+            Failure::unable(format!("{} cannot be started: {error}", program.display()), "try again")
+        })?;
     let said = String::from_utf8_lossy(&done.stdout).trim().to_string();
     match done.status.code() {
         Some(0) => Ok(None),
@@ -171,7 +180,7 @@ fn unseen(project: &Project, copy: &Copy, fault: &Fault, seed: u64) -> Result<Op
         }
         None => (real, damaged_driver(project, &fault.layer, &fault.edit.file, &damaged)?),
     };
-    let seen = compare(&program, &driver, PLANTED_OPERATIONS, seed)?.is_some();
+    let seen = differ(&program, &driver, seed)?;
     Ok((!seen).then(|| format!("`{}` is not seen in {PLANTED_OPERATIONS} operations", fault.edit.by)))
 }
 
@@ -183,7 +192,7 @@ fn damaged_driver(project: &Project, layer: &str, file: &str, text: &str) -> Res
     }
     let path = root.join(file);
     std::fs::write(&path, text).map_err(|error| cannot_write(&path, &error))?;
-    drivers(&root)?;
+    drivers(&root, layer)?;
     Ok(driver(&root, layer))
 }
 
@@ -209,7 +218,7 @@ pub fn show_wrong(project: &Project, mutants: &[&Mutant], seed: u64, output: &Ou
         let text = if done.status.success() { read(&out.join(name))? } else { continue };
         let driver = damaged_driver(project, &mutant.layer, &mutant.file, &text)?;
         let program = project.build().join("conform").join(&mutant.layer).join("conform");
-        let wrong = compare(&program, &driver, PLANTED_OPERATIONS, seed)?.is_some();
+        let wrong = differ(&program, &driver, seed)?;
         shown = Shown { run: shown.run + 1, wrong: shown.wrong + usize::from(wrong) };
         progress.step(&format!("{} {}", mutant.description(), if wrong { "answers wrongly" } else { "is not seen" }));
     }
