@@ -53,10 +53,11 @@ uint32_t pagemap_root(uint32_t p)
 
 void pagemap_drop_root(uint32_t p)
 {
-    frame_remove_owner(pagemap[p].root, p);
+    uint32_t root = pagemap[p].root;
     pagemap[p].exists = 0u;
     pagemap[p].root = NONE;
     pagemap[p].cursor = 0ul;
+    frame_remove_owner(root, p);
 }
 
 uint64_t pagemap_cursor(uint32_t p)

@@ -42,12 +42,13 @@ Definition pagemap_exists_code : fundef := Fun 1 0
 Definition pagemap_root_code : fundef := Fun 1 0
   (Return (Load "pagemap" (Var 0) "root" (Const 0))).
 
-(* pagemap_drop_root: 0 p *)
-Definition pagemap_drop_root_code : fundef := Fun 1 0
-  (Seq (Call None "frame_remove_owner" [Load "pagemap" (Var 0) "root" (Const 0); Var 0])
+(* pagemap_drop_root: 0 p, 1 root *)
+Definition pagemap_drop_root_code : fundef := Fun 1 1
+  (Seq (Assign 1 (Load "pagemap" (Var 0) "root" (Const 0)))
   (Seq (Store "pagemap" (Var 0) "exists" (Const 0) (Const 0))
   (Seq (Store "pagemap" (Var 0) "root" (Const 0) (Const 4294967295 (* NONE *)))
-       (Store "pagemap" (Var 0) "cursor" (Const 0) (Const 0))))).
+  (Seq (Store "pagemap" (Var 0) "cursor" (Const 0) (Const 0))
+       (Call None "frame_remove_owner" [Var 1; Var 0]))))).
 
 (* pagemap_cursor: 0 p *)
 Definition pagemap_cursor_code : fundef := Fun 1 0
