@@ -13,6 +13,24 @@ Notation asked := (list (Z * bool)).
 Definition told (l : asked) (k : nat) : bool :=
   match l !! (Z.to_nat NUM_THREAD - 1 - k)%nat with Some (_, has) => has | None => false end.
 
+(** Whom [sched_pick] asks about: every thread that it takes, first to last. *)
+Fixpoint asked_from (has : nat -> bool) (parking : Z -> Z) (cpu : Z) (n : nat) (t : Z) (s : ready) : list Z :=
+  if t =? NONE then []
+  else match n with
+  | O => []
+  | S n =>
+      t :: if has n then []
+           else match s ← sched_park s cpu (parking t) t; sched_ready_take s cpu with
+                | Some (t, s) => asked_from has parking cpu n t s
+                | None => []
+                end
+  end.
+Definition sched_asked (has : nat -> bool) (parking : Z -> Z) (cpu : Z) (s : ready) : list Z :=
+  match sched_ready_take s cpu with
+  | Some (t, s) => asked_from has parking cpu (Z.to_nat NUM_THREAD) t s
+  | None => []
+  end.
+
 Section proof.
   Context (quiet : cprim -> Prop) (kernel_entry : Z -> Z) (M : module) (this : nat).
   Context (HM : forall f fd, sched_module f = Some fd -> M f = Some fd).
@@ -88,8 +106,10 @@ Section proof.
         eapply during_call_whole; [evaluate|by eapply Hpark|]. intros v m1 Hm1. by exists false, s'.
   Qed.
 
+  (** Each answer is about the thread that the specification uses it for. *)
   Theorem sched_pick_timed l s m : sched_ok cpu None s -> sched_owns parking cpu s -> holds l s m ->
-    timed "sched_pick" [cpu] m (fun v m' => exists l' s', sched_pick (told l') parking cpu s = Some (v, s') /\ holds (l ++ l') s' m').
+    timed "sched_pick" [cpu] m (fun v m' => exists l' s', sched_pick (told l') parking cpu s = Some (v, s') /\
+      l'.*1 = sched_asked (told l') parking cpu s /\ holds (l ++ l') s' m').
   Proof using HM HQ HT HB Hcpu Hparking Hhas Hpark.
     intros Hok Ho Hm. enter sched_pick_code. timed_step.
     destruct (take_some cpu s (ok_valid _ _ _ Hok)) as (t0 & s0 & E0).
@@ -99,14 +119,15 @@ Section proof.
     eapply during_while with (n := Z.to_nat NUM_THREAD) (I := fun n r m => exists t i h si l1, r = [cpu; t; i; h] /\ 0 <= i <= NUM_THREAD /\
       n = Z.to_nat (NUM_THREAD - i) /\ length l1 = Z.to_nat i /\ holds (l ++ l1) si m /\ sched_owns parking cpu si /\
       (t = NONE /\ sched_ok cpu None si \/ t <> NONE /\ NUM_CPU <= t /\ sched_ok cpu (Some t) si) /\
+      (forall l2, sched_asked (told (l1 ++ l2)) parking cpu s = l1.*1 ++ asked_from (told (l1 ++ l2)) parking cpu n t si) /\
       forall l2 res, sched_pick_from (told (l1 ++ l2)) parking cpu n t si = Some res ->
         sched_pick (told (l1 ++ l2)) parking cpu s = Some res).
     { exists t0, 0, 0, s0, []. split; [done|]. split; [done|]. split; [done|]. split; [done|].
       split; [by rewrite app_nil_r|].
       split; [by eapply owns_take; [|apply (ok_valid _ _ _ Hok)|exact Ho|exact E0]|]. split.
       - destruct (take_ok cpu s t0 s0 Hok E0) as [(-> & -> & _)|(? & ? & ? & _)]; [by left|by right].
-      - intros l2 res H. unfold sched_pick. by rewrite E0. }
-    clear m m0 Hm Hm0. intros n r m (t & i & h & si & l1 & -> & Hi & -> & Hlen & Hm & Hoi & Ht & Hcont).
+      - split; [intros l2; unfold sched_asked; by rewrite E0|]. intros l2 res H. unfold sched_pick. by rewrite E0. }
+    clear m m0 Hm Hm0. intros n r m (t & i & h & si & l1 & -> & Hi & -> & Hlen & Hm & Hoi & Ht & Hasked & Hcont).
     eexists. split; [evaluate|]. cbn [compare].
     destruct ((i <? 144) && negb (t =? 4294967295)) eqn:Etest.
     - apply andb_true_iff in Etest as [Elt%Z.ltb_lt Ene%negb_true_iff%Z.eqb_neq].
@@ -115,13 +136,14 @@ Section proof.
       assert (forall has l2, told ((l1 ++ [(t, has)]) ++ l2) (Z.to_nat (NUM_THREAD - (i + 1))) = has) as Htold.
       { intros has l2. unfold told. replace (_ - 1 - _)%nat with (length l1) by (unfold NUM_THREAD; lia).
         rewrite <- (assoc_L (++)). cbn [app]. by rewrite list_lookup_middle. }
-      rewrite En in Hcont |- *. set (n := Z.to_nat (NUM_THREAD - (i + 1))) in *.
+      rewrite En in Hcont, Hasked |- *. set (n := Z.to_nat (NUM_THREAD - (i + 1))) in *.
       timed_step. eapply (during_has _ _ _ _ _ _ _ si m t); [intros d; evaluate|exact Hm|by eapply running_thread|].
       intros has m1 Hm1. rewrite <- (assoc_L (++)) in Hm1. locals_simpl. timed_step. timed_step.
       destruct has; cbn [Z.b2z].
-      + change (1 =? 1) with true. cbn iota. timed_step. exists (l1 ++ [(t, true)]), si. split; [|exact Hm1].
-        apply Hcont. cbn [sched_pick_from]. rewrite (proj2 (Z.eqb_neq t NONE)) by done.
-        specialize (Htold true []). rewrite app_nil_r in Htold. by rewrite Htold.
+      + change (1 =? 1) with true. cbn iota. timed_step. exists (l1 ++ [(t, true)]), si.
+        specialize (Htold true []). rewrite app_nil_r in Htold. split; [|split; [|exact Hm1]].
+        * apply Hcont. cbn [sched_pick_from]. rewrite (proj2 (Z.eqb_neq t NONE)) by done. by rewrite Htold.
+        * rewrite Hasked, fmap_app. f_equal. cbn [asked_from]. rewrite (proj2 (Z.eqb_neq t NONE)) by done. by rewrite Htold.
       + change (0 =? 1) with false. cbn iota. timed_step. timed_step.
         destruct (park_some parking cpu Hparking si t Hoi Hc Hti Htf) as [s1 E1].
         eapply during_call_whole; [evaluate|by eapply Hpark|]. intros w m2 Hm2. locals_simpl.
@@ -136,15 +158,26 @@ Section proof.
           by eapply owns_park; [|apply (ok_valid _ _ _ Hoki)|exact Hoi|exact E1]. }
         split.
         * destruct (take_ok cpu s1 t2 s2 Hok1 E2) as [(-> & -> & _)|(? & ? & ? & _)]; [by left|by right].
-        * intros l2 res H. pose proof (Htold false l2) as Hf. rewrite <- (assoc_L (++)) in H, Hf |- *. apply Hcont.
+        * split.
+          { intros l2. pose proof (Htold false l2) as Hf. rewrite <- !(assoc_L (++)) in Hf |- *.
+            rewrite fmap_app, <- (assoc_L (++)), Hasked. f_equal.
+            cbn [asked_from]. rewrite (proj2 (Z.eqb_neq t NONE)) by done. rewrite Hf, E1.
+            cbn [mbind option_bind]. by rewrite E2. }
+          intros l2 res H. pose proof (Htold false l2) as Hf. rewrite <- (assoc_L (++)) in H, Hf |- *. apply Hcont.
           cbn [sched_pick_from]. rewrite (proj2 (Z.eqb_neq t NONE)) by done. rewrite Hf, E1. cbn [mbind option_bind].
           rewrite E2. exact H.
     - timed_step. destruct (idle_some parking cpu si Hoi) as (w & s' & E). pose proof E as E'. unfold sched_idle in E'.
       destruct (sched_mark si cpu thread_is_running) as [s1|] eqn:E1; [|done]. cbn [mbind option_bind] in E'. injection E' as <- <-.
       eapply (during_ready _ _ _ _ _ _ _ _ si m _ 0 s1); [intros d; evaluate|exact Hm| |].
       { intros d Hr. by eapply (sched_mark_triple kernel_entry M this HT). }
-      intros m' Hm'. locals_simpl. timed_step. exists l1, s1. split; [|exact Hm'].
-      rewrite <- (app_nil_r l1). apply Hcont.
+      intros m' Hm'. locals_simpl. timed_step. exists l1, s1. specialize (Hasked []).
+      specialize (Hcont [] (cpu, s1)). rewrite app_nil_r in Hasked, Hcont. split; [|split; [|exact Hm']].
+      2: { rewrite Hasked. clear -Etest Hi. apply andb_false_iff in Etest as [Ege%Z.ltb_ge|Eq%negb_false_iff%Z.eqb_eq].
+        - assert (i = NUM_THREAD) as -> by (unfold NUM_THREAD in *; lia).
+          change (Z.to_nat (NUM_THREAD - NUM_THREAD)) with 0%nat. cbn [asked_from]. destruct (t =? NONE); by rewrite app_nil_r.
+        - change 4294967295 with NONE in Eq. subst t. destruct (Z.to_nat (NUM_THREAD - i)); cbn [asked_from];
+            by rewrite app_nil_r. }
+      apply Hcont.
       apply andb_false_iff in Etest as [Ege%Z.ltb_ge|Eq%negb_false_iff%Z.eqb_eq].
       + assert (i = NUM_THREAD) as -> by (unfold NUM_THREAD in *; lia). change (Z.to_nat (NUM_THREAD - NUM_THREAD)) with 0%nat.
         cbn [sched_pick_from]. by destruct (t =? NONE).
@@ -167,7 +200,7 @@ Section proof.
   Theorem sched_pick_keeps l s m : sched_ok cpu None s -> sched_owns parking cpu s -> holds l s m ->
     timed "sched_pick" [cpu] m (fun v m' => exists l' s', chosen cpu v s' /\ holds l' s' m').
   Proof using HM HQ HT HB Hcpu Hparking Hhas Hpark.
-    intros Hok Ho Hm. eapply timed_mono; [|by eapply sched_pick_timed]. intros v m' (l' & s' & E & Hm').
+    intros Hok Ho Hm. eapply timed_mono; [|by eapply sched_pick_timed]. intros v m' (l' & s' & E & _ & Hm').
     exists (l ++ l'), s'. split; [|done]. exact (sched_pick_chosen _ parking cpu s v s' Hok E).
   Qed.
 End proof.
