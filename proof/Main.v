@@ -2,7 +2,7 @@
 
     They are about the C of the certified layers, as generated from the files that the kernel is built from, running for
     any client on any number of CPUs. A client is whatever calls kernel functions: programs, guests, the layers above. *)
-From Ashlar Require Import layers.Top layers.container.ProofTotal layers.spinlock.Spec.
+From Ashlar Require Import layers.Top layers.container.ProofTotal layers.spinlock.Algorithms.
 From Ashlar Require Import calculus.LinkReturns calculus.Deadlock calculus.TopHistory machine.KernelChain.
 
 Section kernel.
@@ -176,12 +176,15 @@ Section kernel.
     - exact finished_free.
   Qed.
 
-  (** ** With the code of a lock algorithm linked in, on atomic cells and on shared memory
+  (** ** With the code of the locks linked in, on atomic cells and on shared memory
 
-      [Mlock]: any module proved to implement the locks, as [ticket_implements_locks] proves of the ticket lock's. The
-      hardware is fair as far as its scheduler assumption says. *)
-  Context (patience : nat) (Mlock : module) (engaged : nat -> atomic_log -> Prop).
-  Context (locks_proved : implements_locks kernel_entry ncpu kernel_budget patience NUM_LOCK init kernel_guarded Mlock engaged).
+      [algorithm]: the one that the kernel is built with, ticket or MCS. The hardware is fair as far as its scheduler
+      assumption says: it keeps no CPU that is queued for a lock waiting for more than [patience] events of others. *)
+  Context (algorithm : lock_algorithm) (cpus : Z.of_nat ncpu <= NUM_CPU) (patience : nat).
+  Notation Mlock := (lock_module algorithm).
+  Notation engaged := (lock_engaged algorithm ncpu kernel_budget patience).
+  Local Notation locks_proved :=
+    (locks_implemented algorithm kernel_entry ncpu kernel_budget patience init kernel_guarded cpus).
   Context (names_apart : upper_module (reserved Mlock) M).
   Notation atomics := (atomics_layer patience init kernel_guarded engaged).
   Notation locks_seen := (lock_views kernel_budget patience NUM_LOCK init kernel_guarded engaged).
@@ -198,7 +201,7 @@ Section kernel.
       exists x, same_log X (locks_seen l) x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
     frames_start_valid
-    locks_proved names_apart.
+    cpus names_apart.
     destruct kernel_refines_specification as [Hnw Ht].
     destruct (locks_refine kernel_entry ncpu kernel_budget patience NUM_LOCK init kernel_guarded Mlock engaged locks_proved
       C exported M names_apart client_start (fun _ => ∅) Hnw) as [Hnw0 Ht0].
@@ -214,7 +217,7 @@ Section kernel.
     forall i, exists j, (i <= j)%nat /\ exists s m, gagent (ex j) c = Idle s m.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
     frames_start_valid
-    locks_proved names_apart.
+    cpus names_apart.
     intros Hc Hex Hfair i.
     set (spec := expand_spec X specification).
     destruct locks_proved as [Hout (wf & outside & IL)].
@@ -273,7 +276,7 @@ Section kernel.
     ~ data_race kernel_entry linked_code exported C ncpu g.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
     frames_start_valid
-    locks_proved names_apart hardware_patient.
+    cpus names_apart hardware_patient.
     apply (kernel_race_free kernel_entry linked_code exported C ncpu init kernel_guarded kernel_patient fairness
       guarded_part hardware_patient client_start (fun _ => ∅) lock_count); [| |exact init_apart|exact init_in_range|].
     - intros c c' _. apply map_disjoint_empty_l.
