@@ -47,6 +47,9 @@ pub fn prove(options: &ProveOptions, project: &Project, output: &Output) -> Resu
     let (tree, listed) = Tree::read(project)?;
     let mut report = Report { findings: listed, unlisted: tree.unlisted(), ..Report::default() };
     let claims = guards(project, &tree, &mut report)?;
+    if let Some(layer) = &options.layer {
+        certified_layer(layer, &report.layers)?;
+    }
     if report.findings.is_empty() {
         let _lock = lock(&project.build())?;
         after_guards(options, project, &tree, &claims, &mut report, output)?;
@@ -83,6 +86,15 @@ fn guards(project: &Project, tree: &Tree, report: &mut Report) -> Result<certifi
     report.layers = layers;
     report.findings.extend(bad);
     Ok(claims)
+}
+
+/// Before a long build: only certified functions have mutants that are tried.
+fn certified_layer(name: &str, layers: &[certified::Layer]) -> Result<(), Failure> {
+    if layers.iter().any(|layer| layer.name == name && layer.certified() > 0) {
+        return Ok(());
+    }
+    let remedy = format!("{} lists the layers", certified::FILE);
+    Err(Failure::unable(format!("no function of a layer `{name}` is certified"), remedy))
 }
 
 fn after_guards(

@@ -154,10 +154,6 @@ pub fn campaign(
     let mutants: Vec<Mutant> =
         all.into_iter().filter(|one| certified.contains(&(one.layer.as_str(), one.function.as_str()))).collect();
     let uncertified = total - mutants.len();
-    if let Some(layer) = choice.layer.filter(|layer| mutants.iter().all(|mutant| mutant.layer != *layer)) {
-        let remedy = format!("{} lists the layers", super::certified::FILE);
-        return Err(Failure::unable(format!("no certified function of a layer `{layer}` has mutants"), remedy));
-    }
     let chosen = choose(mutants, choice, reasons);
     let (queue, tried) = (Mutex::new(chosen.iter().enumerate()), Mutex::new(Vec::new()));
     let root = project.build().join("mutants");

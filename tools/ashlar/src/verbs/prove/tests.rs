@@ -1,10 +1,11 @@
 //! `prove`'s steps with the real Coq, on a small tree that is damaged on purpose.
 
 use super::build::{Copy, Refused};
+use super::certified::{Function, Layer};
 use super::coq::ask;
 use super::links::Links;
 use super::tree::Tree;
-use super::{over_budget, Cost};
+use super::{certified_layer, over_budget, Cost};
 use crate::cli::Format;
 use crate::output::Output;
 use std::collections::BTreeSet;
@@ -125,4 +126,14 @@ fn time_is_bounded() {
     assert_eq!(over_budget(&[cost(61.0, None)]).len(), 1);
     assert_eq!(over_budget(&[cost(1.0, Some((3, 5.5)))])[0].line, Some(3));
     assert_eq!(over_budget(&vec![cost(59.0, None); 62]).len(), 1);
+}
+
+#[test]
+fn only_a_certified_layer_can_be_chosen() {
+    let function = |theorem: Option<&str>| Function { name: "f".into(), theorem: theorem.map(String::from) };
+    let layers = [("a", Some("Ashlar.A.f")), ("b", None)]
+        .map(|(name, theorem)| Layer { name: name.into(), functions: vec![function(theorem)] });
+    assert!(certified_layer("a", &layers).is_ok());
+    assert!(certified_layer("b", &layers).is_err());
+    assert!(certified_layer("c", &layers).is_err());
 }
