@@ -1,9 +1,8 @@
 (** A module below, in the middle of its functions: where it was called from, and that it goes back there.
 
-    [calculus/Link.v] links a module whose functions end with their event of the layer above. A lock's release does not:
-    once it has given up what the lock guards it still has to let the next one through, and others act meanwhile. Here a
-    function may go on after its event ([implements_late]), and a CPU is known to stand either between calls, as the
-    machine above does or did a moment ago, or inside a call whose continuation is known ([stands]). *)
+    [calculus/Link.v] says what every CPU inevitably reaches. Here, in whatever state the machine is, a CPU is known to
+    stand either between calls, as the machine above does or did a moment ago, or inside a call whose continuation is
+    known ([stands] in [InsideLink.v]). *)
 From Ashlar Require Export layers.spinlock.Primitive.
 
 Section inside.
@@ -12,34 +11,6 @@ Section inside.
   Notation abs := (abs L0 L1 view).
   Notation below_guarantee := (below_guarantee L0 L1 view wf).
   Notation between := (Link.between L0 L1 view wf outside).
-
-  (** The log [l1] of the machine above, and what others have done since. *)
-  Definition later (c : nat) (l1 l2 : log L1) : Prop := exists e, l2 = e ++ l1 /\ others L1 c e.
-
-  Definition implements_call_late (G1 : log L1 -> Prop) (c : nat) (f : string) (fd : fundef) : Prop :=
-    forall M J args m l Q, upper_module reserved M -> stepwise L0 L1 B Mlow view wf G1 c M J -> between G1 c l ->
-      pwp L1 G1 c (f, args) m (abs l) Q ->
-      length args = fn_params fd /\
-      body_wp J fd args m l (fun v m' l' => between G1 c l' /\ exists l1, later c l1 (abs l') /\ Q v m' l1).
-
-  Record implements_late : Prop := {
-    late_reserved f fd : Mlow f = Some fd -> reserved f = true;
-    late_builtin f fd c args m : Mlow f = Some fd -> B c f args m = None;
-    late_sched c l : wf l -> lsched L0 c l -> lsched L1 c (abs l);
-    late_start c : wf [] /\ outside c [];
-    late_call (G1 : log L1 -> Prop) c f fd : (forall l, G1 l -> legal L1 l) -> (c < ncpu)%nat -> Mlow f = Some fd ->
-      implements_call_late G1 c f fd;
-    late_direct (G1 : log L1 -> Prop) c f : (forall l, G1 l -> legal L1 l) -> (c < ncpu)%nat -> Mlow f = None ->
-      implements_direct L0 L1 view wf outside G1 c f;
-  }.
-
-  Lemma later_refl c l : later c l l.
-  Proof. exists []. split; [done|constructor]. Qed.
-  Lemma later_pwp (G1 : log L1 -> Prop) c l l' p m Q : later c l l' -> pwp L1 G1 c p m l Q -> pwp L1 G1 c p m l' Q.
-  Proof.
-    intros (e & -> & He) Hp l'' (e' & -> & He' & H). apply Hp. exists (e' ++ e). rewrite <- app_assoc.
-    split; [done|]. split; [by apply others_app|done].
-  Qed.
 
   (** ** Code of the module on a stack of its own
 

@@ -1,10 +1,10 @@
-(** Linking with a module whose functions go on after their event: refinement, and where a CPU stands. *)
+(** Where a CPU stands when code of a module below is linked in, and that calls of it return. *)
 From Ashlar Require Export layers.spinlock.Inside.
 
 Section link.
   Context (ncpu : nat) (L0 L1 : layer cprim mem) (B : builtins) (Mlow : module) (reserved : string -> bool).
   Context (view : lop L0 -> list (lop L1)) (wf : log L0 -> Prop) (outside : nat -> log L0 -> Prop).
-  Context (IL : implements_late ncpu L0 L1 B Mlow reserved view wf outside).
+  Context (IL : implements_layer ncpu L0 L1 B Mlow reserved view wf outside).
   Context (inner : string -> bool) (inner_reserved : forall f, inner f = true -> reserved f = true).
   Context (inner_body : forall f fd, Mlow f = Some fd -> calls_inner inner (fn_body fd) = true).
   Context (C : client) (exported : string -> bool) (M : module) (HM : upper_module reserved M).
@@ -40,7 +40,7 @@ Section link.
   Lemma stands_start c : stands c (P0 c) [].
   Proof using IL.
     left. exists (P1 c), []. split; [done|]. split; [|split; [apply later_refl|exact (canonical_init ncpu L1 A1 P1 c)]].
-    destruct (late_start _ _ _ _ _ _ _ _ _ IL c) as [Hw Ho]. split_and!; [done..|]. apply traces_nil.
+    destruct (il_start _ _ _ _ _ _ _ _ _ IL c) as [Hw Ho]. split_and!; [done..|]. apply traces_nil.
   Qed.
 
   Lemma next_tau_down c s s' : next B M c s = ETau s' -> next B linked c s = ETau s'.
@@ -50,7 +50,7 @@ Section link.
     destruct (evals es r m) as [args|]; [|done]. destruct (M f) as [fd|] eqn:Ef.
     - by rewrite (union_upper Mlow M _ _ Ef).
     - unfold module_union. rewrite Ef. destruct (Mlow f) as [fd|] eqn:El; [|done].
-      by rewrite (late_builtin _ _ _ _ _ _ _ _ _ IL f fd c args m El).
+      by rewrite (il_builtin _ _ _ _ _ _ _ _ _ IL f fd c args m El).
   Qed.
   Lemma tau_down c t t' : anext A1 c t = ATau t' -> anext A0 c (down t) = ATau (down t').
   Proof using IL.
@@ -71,7 +71,7 @@ Section link.
     assert (Hdirect : forall t', (forall v m', exists t2, t' v m' = down t2 /\ t2 = aresume A1 t v m') -> Mlow p.1 = None ->
       pwp L0 G0 c p (amem A1 t) l (fun v m' l' => stands c (t' v m') l')).
     { intros t' Ht' Hf. destruct p as [f args]. eapply pwp_mono;
-        [|exact (late_direct _ _ _ _ _ _ _ _ _ IL T1 c f T1_legal Hc Hf args (amem A1 t) l _ Hb Hp)].
+        [|exact (il_direct _ _ _ _ _ _ _ _ _ IL T1 c f T1_legal Hc Hf args (amem A1 t) l _ Hb Hp)].
       intros v m' l' [Hb' HQ]. left. destruct (Ht' v m') as (t2 & -> & ->). eexists _, (abs l').
       split; [done|]. split; [done|]. split; [apply later_refl|exact HQ]. }
     destruct t as [u m|u s]; simpl in Hn.
@@ -84,7 +84,7 @@ Section link.
       destruct (next_prim B M _ _ _ Hs) as (x & es & k & Hk & He & Hf & HB). destruct p as [f args], s as [k0 r m].
       cbn [ck cl cm fst snd] in *. subst k0. destruct (Mlow f) as [fd|] eqn:El.
       + set (QR := fun v m' l' => stands_between c (@Busy _ _ C E0 u (Cfg k (set_result x v r) m')) l').
-        destruct (late_call _ _ _ _ _ _ _ _ _ IL T1 c f fd T1_legal Hc El M _ args m l _ HM
+        destruct (il_call _ _ _ _ _ _ _ _ _ IL T1 c f fd T1_legal Hc El M _ args m l _ HM
           (returns_stepwise L0 L1 B Mlow view wf M T1 c QR) Hb Hp) as [Hlen Hw].
         unfold safe_step. simpl. unfold module_union. rewrite He, Hf, El, Hlen, Nat.eqb_refl. right.
         exists u, [KStmt (fn_body fd)], x, r, k, (args ++ replicate (fn_locals fd) 0), m.
@@ -127,16 +127,7 @@ Section link.
       exists l e, glog g = e ++ l /\ others L0 c e /\ stands c (gagent g c) l.
   Proof using IL HM out_free never_wrong_above inner_body inner_reserved.
     intros Hr. apply (local_invariant ncpu L0 A0 P0 G0); [|intros; apply stands_start|exact stands_step|done].
-    split; [apply (late_start _ _ _ _ _ _ _ _ _ IL 0%nat)|apply traces_nil].
-  Qed.
-
-  (** Contextual refinement. *)
-  Theorem late_refines :
-    never_wrong ncpu L0 A0 P0 /\ forall l, traces ncpu L0 A0 P0 l -> wf l /\ T1 (abs l).
-  Proof using IL HM out_free never_wrong_above inner_body inner_reserved.
-    split; [|intros l [f Hr]; by destruct (stands_always _ Hr) as [[? _] _]].
-    apply (invariant_never_wrong ncpu L0 A0 P0 G0) with (I := stands); [|intros; apply stands_start|exact stands_step].
-    split; [apply (late_start _ _ _ _ _ _ _ _ _ IL 0%nat)|apply traces_nil].
+    split; [apply (il_start _ _ _ _ _ _ _ _ _ IL 0%nat)|apply traces_nil].
   Qed.
 
   (** ** Calls from above
@@ -154,8 +145,8 @@ Section link.
     - exists l, e. destruct t as [u' m'|u' s]; [done|]. simpl in Ht. injection Ht as <- <-.
       pose proof (canonical_step ncpu L1 A1 P1 c _ l1 Hc never_wrong_above Hcan) as Hs. unfold safe_step in Hs.
       simpl anext in Hs. simpl amem in Hs. destruct (evals es r m) as [args|]; [|done]. exists args.
-      rewrite (HM f (late_reserved _ _ _ _ _ _ _ _ _ IL f fd f_below)) in Hs.
-      rewrite (late_builtin _ _ _ _ _ _ _ _ _ IL f fd c args m f_below) in Hs.
+      rewrite (HM f (il_reserved _ _ _ _ _ _ _ _ _ IL f fd f_below)) in Hs.
+      rewrite (il_builtin _ _ _ _ _ _ _ _ _ IL f fd c args m f_below) in Hs.
       split_and!; [done..|]. eapply later_pwp; [exact Hlt|]. eapply pwp_mono; [|exact Hs]. done.
     - exfalso. injection Ht as _ Hk _ _. destruct I as [|i I]; [done|]. injection Hk as <- _. simpl in HI.
       by rewrite f_outer in HI.
@@ -181,7 +172,7 @@ Section link.
     assert (Hrun : run L0 A0 G0 c Qf (gagent (ex i) c) l).
     { rewrite Hg. eapply run_tau.
       - simpl. rewrite Hargs. unfold module_union.
-        by rewrite (HM f (late_reserved _ _ _ _ _ _ _ _ _ IL f fd f_below)), f_below, Hlen, Nat.eqb_refl.
+        by rewrite (HM f (il_reserved _ _ _ _ _ _ _ _ _ IL f fd f_below)), f_below, Hlen, Nat.eqb_refl.
       - eapply (body_enter L0 L1 B Mlow view wf M T1 c (fun s l => run L0 A0 G0 c Qf (@Busy _ _ C E0 u s) l));
           [apply run_stepwise|exact Hw|]. intros v m' l' HRv. apply run_done. by exists v, m'. }
     assert (HG : forall j, G0 (glog (ex j)) /\ legal L0 (glog (ex j))).

@@ -32,11 +32,7 @@ Section starvation.
   Notation outside := (outside budget F nlock init guarded).
   Notation B := (arch_builtins kernel_entry).
 
-  Lemma mcs_implements_late :
-    implements_late ncpu L0 L1 B spinlock_module (reserved spinlock_module) lock_view wf outside.
-  Proof using locks_fit cpus_fit.
-    destruct (mcs_implements kernel_entry ncpu budget F nlock init guarded locks_fit cpus_fit). by split.
-  Qed.
+  Notation implemented := (mcs_implements kernel_entry ncpu budget F nlock init guarded locks_fit cpus_fit).
 
   (** Any kernel above the locks that is proved with locks as single events, any client, any start. *)
   Context (C : client) (exported : string -> bool) (M : module) (HM : upper_module (reserved spinlock_module) M).
@@ -54,12 +50,12 @@ Section starvation.
     never_wrong ncpu L0 A0 P0 /\
     forall l, traces ncpu L0 A0 P0 l -> wf l /\ traces ncpu L1 A1 P1 (views l).
   Proof using locks_fit cpus_fit HM never_wrong_above.
-    exact (late_refines ncpu L0 L1 B spinlock_module (reserved spinlock_module) lock_view wf outside mcs_implements_late
-      mcs_inner mcs_inner_reserved mcs_inner_body C exported M HM eq_refl start m0 never_wrong_above).
+    exact (link_refines ncpu L0 L1 B spinlock_module (reserved spinlock_module) lock_view wf outside implemented
+      C exported M HM eq_refl start m0 never_wrong_above).
   Qed.
 
   Notation mcs_returns := (call_returns ncpu L0 L1 B spinlock_module (reserved spinlock_module) lock_view wf outside
-    mcs_implements_late mcs_inner mcs_inner_reserved mcs_inner_body C exported M HM eq_refl start m0 never_wrong_above).
+    implemented mcs_inner mcs_inner_reserved mcs_inner_body C exported M HM eq_refl start m0 never_wrong_above).
 
   Lemma acquire_holds c lock m l : pwp L1 (traces ncpu L1 A1 P1) c (ACQUIRE, [lock]) m l (fun _ _ _ => True) ->
     pwp L1 (traces ncpu L1 A1 P1) c (ACQUIRE, [lock]) m l (fun _ _ l' => lock ∈ (held c l').1).

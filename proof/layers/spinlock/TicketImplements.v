@@ -11,6 +11,6 @@ Section implements.
   Proof.
     intros Hcells Hcpus. split; [done|].
     exists (keeps_protocol (critical_section ncpu budget F) ncpu), (outside ncpu budget F nlock init guarded).
-    destruct (ticket_implements kernel_entry ncpu budget F nlock init guarded Hcells Hcpus). by split.
+    by apply ticket_implements.
   Qed.
 End implements.

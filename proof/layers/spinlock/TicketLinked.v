@@ -31,7 +31,7 @@ Section linked.
   Notation B := (arch_builtins kernel_entry).
 
   Theorem ticket_implements :
-    implements_late ncpu L0 L1 B spinlock_module (reserved spinlock_module) lock_view wf outside.
+    implements_layer ncpu L0 L1 B spinlock_module (reserved spinlock_module) lock_view wf outside.
   Proof using cells_fit cpus_fit.
     split.
     - intros f fd Hf. unfold reserved. by rewrite Hf.
@@ -69,7 +69,7 @@ Section linked.
     never_wrong ncpu L0 A0 P0 /\
     forall l, traces ncpu L0 A0 P0 l -> wf l /\ traces ncpu L1 A1 P1 (views l).
   Proof using cells_fit cpus_fit HM never_wrong_above.
-    exact (late_refines ncpu L0 L1 B spinlock_module (reserved spinlock_module) lock_view wf outside ticket_implements
-      ticket_inner ticket_inner_reserved ticket_inner_body C exported M HM eq_refl start m0 never_wrong_above).
+    exact (link_refines ncpu L0 L1 B spinlock_module (reserved spinlock_module) lock_view wf outside ticket_implements
+      C exported M HM eq_refl start m0 never_wrong_above).
   Qed.
 End linked.
