@@ -15,7 +15,9 @@ HOSTED_FLAGS := -std=gnu11 -g -O1 -pthread -DDEBUG -Wall -Wextra -Wno-unused-fun
 	$(if $(filter address,$(SAN)),-fsanitize=undefined -fno-sanitize-recover=undefined)
 HOSTED_TESTS := $(foreach layer,$(LAYERS),$(wildcard $(KERNEL)/layers/$(layer)/*_test.c))
 ifneq ($(ONLY),)
-HOSTED_TESTS := $(foreach name,$(ONLY),$(filter %/$(name)_test.c,$(HOSTED_TESTS)))
+ALL_TESTS := $(HOSTED_TESTS)
+HOSTED_TESTS := $(foreach name,$(ONLY),$(or $(filter %/$(name)_test.c,$(ALL_TESTS)),\
+    $(error ONLY=$(name): no such test; a layer's tests are named without _test, as ONLY="queue sched")))
 endif
 HOSTED_LAYERS := $(filter-out %_test.c %_check.c,$(foreach layer,$(LAYERS),$(wildcard $(KERNEL)/layers/$(layer)/*.c)))
 HOSTED_OBJECTS := $(patsubst $(KERNEL)/%.c,$(HOSTED_OUT)/%.o,$(HOSTED_LAYERS) $(wildcard $(KERNEL)/arch/hosted/*.c))
