@@ -186,12 +186,12 @@ Section updates.
     split_and!; [by eapply Ha|done|done].
   Qed.
 
-  (** ** Transactions: the object of lock [k] is held while others are updated *)
-  Inductive transacts (k : Z) (o : obj X) : nat -> top_program -> Prop :=
-  | transacts_loc n f κ : keeps_valid o f -> (forall v, transacts k o n (κ v)) -> transacts k o n (Loc f κ)
-  | transacts_updates n m p κ : updates k n p -> (forall v, transacts k o m (κ v)) -> transacts k o (n + m) (bind p κ)
-  | transacts_end n v : transacts k o n (Act (Lock (RELEASE, [k])) (fun _ => Ret v))
-  | transacts_same n p q : transacts k o n p -> same p q -> transacts k o n q.
+  (** ** Transactions: the object of lock [k] is held while others, under locks below [limit], are updated *)
+  Inductive transacts (limit k : Z) (o : obj X) : nat -> top_program -> Prop :=
+  | transacts_loc n f κ : keeps_valid o f -> (forall v, transacts limit k o n (κ v)) -> transacts limit k o n (Loc f κ)
+  | transacts_updates n m p κ : updates limit n p -> (forall v, transacts limit k o m (κ v)) -> transacts limit k o (n + m) (bind p κ)
+  | transacts_end n v : transacts limit k o n (Act (Lock (RELEASE, [k])) (fun _ => Ret v))
+  | transacts_same n p q : transacts limit k o n p -> same p q -> transacts limit k o n q.
 
   Lemma expand_same (p q : top_program) : same p q -> same (expand X p) (expand X q).
   Proof.
@@ -199,11 +199,11 @@ Section updates.
     destruct y as [lk o f|y]; simpl; [|by constructor]. unfold locked_with. by repeat (constructor; intros ?).
   Qed.
 
-  Lemma transacts_disciplined k o n p : obj_of_lock X k = Some o -> transacts k o n p -> forall c a s,
+  Lemma transacts_disciplined limit k o n p : limit <= k -> obj_of_lock X k = Some o -> transacts limit k o n p -> forall c a s,
     a !! o = Some s -> obj_valid X o s -> holds_exactly X [k] a -> (c + 2 * n < budget)%nat ->
     disciplined X nlock budget [k] c a (expand X p).
   Proof using one_lock.
-    intros Ho. induction 1 as [n f κ Hf H IH|n m p κ Hp H IH|n v|n p q Hp IH Hsame]; intros c a s Hs Hval Ha Hc; simpl.
+    intros Hlim Ho. induction 1 as [n f κ Hf H IH|n m p κ Hp H IH|n v|n p q Hp IH Hsame]; intros c a s Hs Hval Ha Hc; simpl.
     - apply disciplined_loc; [done|]. intros v a' Hu. destruct (Hf _ _ _ _ Hs Hval Hu) as [(s' & Hs' & Hval') Hsame].
       eapply IH; [exact Hs'|done| |done]. exact (held_exactly_step _ _ _ _ _ _ _ Ho Hs Hs' Hsame Ha).
     - eapply disciplined_same; [|apply same_sym, expand_bind].
@@ -223,8 +223,8 @@ Section updates.
     induction 1 as [v| |y κ κ' H IH|f κ κ' H IH]; simpl; [done|done| |auto].
     destruct y as [lk o f|[g [|k [|??]]]]; simpl; [|done| |done]; intros; destruct_and?; split_and?; auto.
   Qed.
-  Lemma transacts_atomic k o n p atomic : (forall k' o', obj_of_lock X k' = Some o' -> 0 <= k' < k -> atomic k' = true) ->
-    atomic k = false -> transacts k o n p -> atomic_locks X atomic p.
+  Lemma transacts_atomic limit k o n p atomic : (forall k' o', obj_of_lock X k' = Some o' -> 0 <= k' < limit -> atomic k' = true) ->
+    atomic k = false -> transacts limit k o n p -> atomic_locks X atomic p.
   Proof.
     intros Hbelow Hk. induction 1 as [n f κ Hf H IH|n m p κ Hp H IH|n v|n p q Hp IH Hsame]; simpl; [done| | |by eapply same_atomic].
     - clear H. pose proof (updates_atomic _ _ _ atomic Hbelow Hp) as Ha. clear Hp. revert Ha.
@@ -233,14 +233,14 @@ Section updates.
     - split; [by right|done].
   Qed.
 
-  Theorem transaction_disciplined k o n p c a : 0 <= k < nlock -> obj_of_lock X k = Some o -> transacts k o n p ->
+  Theorem transaction_disciplined limit k o n p c a : limit <= k -> 0 <= k < nlock -> obj_of_lock X k = Some o -> transacts limit k o n p ->
     (2 * n < budget)%nat -> holds_exactly X [] a ->
     disciplined X nlock budget [] c a (expand X (Act (Lock (ACQUIRE, [k])) (fun _ => p))).
   Proof using one_lock.
-    intros Hk Ho Hp Hb Ha. simpl. apply disciplined_acquire; [done| |done| |congruence].
+    intros Hlim Hk Ho Hp Hb Ha. simpl. apply disciplined_acquire; [done| |done| |congruence].
     - unfold below. rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt. by split_and!; try lia.
     - intros o' s Ho' Hs. rewrite Ho in Ho'. injection Ho' as <-. simpl.
-      eapply transacts_disciplined; [done|exact Hp|apply lookup_insert|done| |lia].
+      eapply transacts_disciplined; [done|done|exact Hp|apply lookup_insert|done| |lia].
       by apply holds_exactly_insert.
   Qed.
 End updates.

@@ -67,7 +67,7 @@ Section top.
   (** Every function is a program of updates that keep their objects valid, or one transaction on the shares. *)
   Definition disciplined_function (g : list Z -> top_program) : Prop := forall args,
     (exists n, updates X NUM_LOCK LOCK_SHARE n (g args)) \/
-    (exists p, g args = Act (Lock (ACQUIRE, [LOCK_SHARE])) (fun _ => p) /\ transacts X NUM_LOCK LOCK_SHARE (slot_object shares) 3 p).
+    (exists p, g args = Act (Lock (ACQUIRE, [LOCK_SHARE])) (fun _ => p) /\ transacts X NUM_LOCK LOCK_SHARE LOCK_SHARE (slot_object shares) 3 p).
 
   Ltac case_functions H :=
     repeat (apply elem_of_cons in H as [[= -> ->]|H]); [..|by apply elem_of_nil in H].
@@ -109,8 +109,8 @@ Section top.
   Qed.
   Lemma shares_out st s : slot_out shares st = Some s -> st = slot_in shares s.
   Proof. simpl. destruct st; try done. by intros [= ->]. Qed.
-  Lemma transacts_more n m p : transacts X NUM_LOCK LOCK_SHARE (slot_object shares) n p -> (n <= m)%nat ->
-    transacts X NUM_LOCK LOCK_SHARE (slot_object shares) m p.
+  Lemma transacts_more n m p : transacts X NUM_LOCK LOCK_SHARE LOCK_SHARE (slot_object shares) n p -> (n <= m)%nat ->
+    transacts X NUM_LOCK LOCK_SHARE LOCK_SHARE (slot_object shares) m p.
   Proof.
     intros H. revert m. induction H as [n f κ Hf H IH|n m p κ Hp H IH|n v|n p q Hp IH Hs]; intros m' Hm.
     - apply transacts_loc; [done|]. intros v. by apply IH.
@@ -122,7 +122,7 @@ Section top.
   Proof.
     intros Hf args. unfold top_share. destruct (f args) as [g|] eqn:E; [right|left; exists 0%nat; constructor].
     eexists. split; [reflexivity|]. eapply transacts_more; [|apply (Nat.le_0_l 3)].
-    by apply (share_transacts X shares NUM_LOCK shares_out f args g).
+    by apply (share_transacts X shares NUM_LOCK LOCK_SHARE shares_out f args g).
   Qed.
   Lemma share_functions_disciplined f g : (f, g) ∈ share_functions -> disciplined_function g.
   Proof.
@@ -153,7 +153,7 @@ Section top.
     injection H as <-. apply kernel_top_inv in E as (g & Hg & -> & _).
     apply kernel_functions_disciplined in Hg. destruct (Hg args) as [[m Hm]|(p & -> & Hp)].
     - eapply (updates_function X NUM_LOCK kernel_budget kernel_one_lock); [unfold kernel_budget; lia|exact Hm|exact Ha].
-    - apply (transaction_disciplined X NUM_LOCK kernel_budget kernel_one_lock LOCK_SHARE (slot_object shares) 3); try done.
+    - apply (transaction_disciplined X NUM_LOCK kernel_budget kernel_one_lock LOCK_SHARE LOCK_SHARE (slot_object shares) 3); try done.
       unfold kernel_budget. lia.
   Qed.
   Theorem kernel_atomic_locks f args p : kernel_top f args = Some p -> atomic_locks X kernel_atomic p.
@@ -162,7 +162,7 @@ Section top.
     destruct (Hg args) as [[m Hm]|(q & -> & Hq)].
     - eapply updates_atomic; [|exact Hm]. intros k o _ [_ Hk]. by apply Z.ltb_lt.
     - simpl. split; [by right|]. intros _.
-      eapply (transacts_atomic X NUM_LOCK LOCK_SHARE (slot_object shares) 3); [|reflexivity|exact Hq].
+      eapply (transacts_atomic X NUM_LOCK LOCK_SHARE LOCK_SHARE (slot_object shares) 3); [|reflexivity|exact Hq].
       intros k o _ [_ Hk]. by apply Z.ltb_lt.
   Qed.
 

@@ -108,11 +108,12 @@ Section top.
 
   (** ** Discipline *)
   Context (nlock : Z) (frame_below : 0 <= slot_lock Yp < nlock) (container_below : 0 <= slot_lock Yc < nlock).
-  Context (below_frame : slot_lock Yp < slot_lock Y) (below_container : slot_lock Yc < slot_lock Y).
+  (** The locks of containers and frames are below [limit], and it is not above the shares'. *)
+  Context (limit : Z) (below_frame : slot_lock Yp < limit) (below_container : slot_lock Yc < limit).
   Context (containers_out : forall st s, slot_out Yc st = Some s -> st = slot_in Yc s).
   Context (pool_out : forall st s, slot_out Yp st = Some s -> st = slot_in Yp s).
   Context (shares_out : forall st s, slot_out Y st = Some s -> st = slot_in Y s).
-  Notation transacts := (transacts X nlock (slot_lock Y) o).
+  Notation transacts := (transacts X nlock limit (slot_lock Y) o).
 
   Lemma on_shares_keeps f : (forall s v s', share_valid s -> f s = Some (v, s') -> share_valid s') ->
     keeps_valid X o (on_shares X Y f).
@@ -139,8 +140,8 @@ Section top.
   Lemma offer_transacts i p frame : transacts 1 (top_owners X Yp H [frame] (fun mask =>
     Loc (on_shares X Y (fun s => share_offer s i p frame mask)) (fun v => ends v))).
   Proof using frame_below below_frame pool_out shares_out.
-    eapply transacts_same; [|apply top_owners_sequel]. apply (transacts_updates X nlock (slot_lock Y) o 1 0).
-    - apply (owners_updates X Yp H nlock frame_below (slot_lock Y) below_frame pool_out [frame] 0). intros; constructor.
+    eapply transacts_same; [|apply top_owners_sequel]. apply (transacts_updates X nlock limit (slot_lock Y) o 1 0).
+    - apply (owners_updates X Yp H nlock frame_below limit below_frame pool_out [frame] 0). intros; constructor.
     - intros mask. apply transacts_loc; [|intros; apply transacts_end]. apply on_shares_keeps. intros. by eapply share_offer_valid.
   Qed.
   Lemma accept_transacts i p : transacts 3 (Loc (on_shares X Y (fun s => share_accept_may s i p)) (fun may =>
@@ -153,8 +154,8 @@ Section top.
     apply transacts_loc; [apply on_shares_keeps; intros; by eapply may_valid|]. intros may.
     destruct (may =? STATUS_OK); [|apply transacts_end].
     apply transacts_loc; [apply on_shares_keeps; intros; by eapply offered_valid|]. intros frame.
-    eapply transacts_same; [|apply top_add_owner_sequel]. apply (transacts_updates X nlock (slot_lock Y) o 3 0).
-    - apply (add_owner_updates X Yc Yp H nlock frame_below container_below (slot_lock Y) below_frame below_container
+    eapply transacts_same; [|apply top_add_owner_sequel]. apply (transacts_updates X nlock limit (slot_lock Y) o 3 0).
+    - apply (add_owner_updates X Yc Yp H nlock frame_below container_below limit below_frame below_container
         containers_out pool_out [frame; p] 0). intros; constructor.
     - intros status. apply transacts_loc; [|intros; apply transacts_end]. apply on_shares_keeps.
       intros. by eapply share_accept_end_valid.
