@@ -1,0 +1,151 @@
+(** Infinite fair executions exist: the theorems about all of them speak of something.
+
+    The CPUs act by turns: the one whose turn it is takes private steps until it has caused one event, then the next CPU
+    does. If each CPU, in whatever state it is, comes to a primitive after finitely many private steps ([acts]), and
+    the scheduler assumption admits that order ([by_turns]), this goes on forever, and every CPU is served again and again. *)
+From Ashlar Require Export calculus.Engine calculus.Local.
+
+Section forever.
+  Context {PRIM MEM : Type} (ncpu : nat) (L : layer PRIM MEM) (A : agent PRIM MEM) (P : nat -> ast A).
+
+  (** CPU [c] comes to a primitive. *)
+  Inductive acts (c : nat) : ast A -> Prop :=
+  | acts_now s p : anext A c s = APrim p -> acts c s
+  | acts_tau s s' : anext A c s = ATau s' -> acts c s' -> acts c s.
+
+  (** Whose turn it is after [l]. *)
+  Definition turn (l : log L) : nat := match l with [] => 0 | e :: _ => Nat.modulo (S (who e)) ncpu end.
+  Inductive by_turns : log L -> Prop :=
+  | by_turns_nil : by_turns []
+  | by_turns_cons o l : by_turns l -> by_turns (Event (turn l) o :: l).
+
+  (** One step of the CPU whose turn it is; none where it cannot move. *)
+  Definition go (g : state L A) : state L A :=
+    let c := turn (glog g) in
+    match anext A c (gagent g c) with
+    | ATau s => State (glog g) (update A (gagent g) c s)
+    | APrim p =>
+        match lstep L c p (amem A (gagent g c)) (glog g) with
+        | Ok v m o => State (Event c o :: glog g) (update A (gagent g) c (aresume A (gagent g c) v m))
+        | _ => g
+        end
+    | _ => g
+    end.
+  Fixpoint going (i : nat) : state L A := match i with O => State [] P | S i => go (going i) end.
+  Local Arguments going : simpl never.
+  Definition whose (i : nat) : nat := turn (glog (going i)).
+
+  Context (cpus : (0 < ncpu)%nat).
+  Context (unblocked : forall c p m l, lstep L c p m l <> Blocked).
+  Context (machine_never_wrong : never_wrong ncpu L A P).
+  Context (acting : forall g c, reach ncpu L A P g -> (c < ncpu)%nat -> acts c (gagent g c)).
+  Context (admitted : forall l, traces ncpu L A P l -> by_turns l -> lsched L (turn l) l).
+
+  Lemma turn_below l : (turn l < ncpu)%nat.
+  Proof using cpus. destruct l; simpl; [done|]. apply Nat.mod_upper_bound. lia. Qed.
+
+  Lemma go_step g : reach ncpu L A P g -> by_turns (glog g) ->
+    cpu_step ncpu L A (turn (glog g)) g (go g) /\ by_turns (glog (go g)).
+  Proof using cpus unblocked machine_never_wrong acting admitted.
+    intros Hr Hb. pose proof (turn_below (glog g)) as Hc. pose proof (acting g _ Hr Hc) as Ha.
+    assert (Hs : lsched L (turn (glog g)) (glog g)).
+    { apply admitted; [|done]. destruct g as [l f]. by exists f. }
+    pose proof (machine_never_wrong g _ Hr Hc) as Hw. unfold go, goes_wrong in *. destruct g as [l f]. simpl in *.
+    destruct (anext A (turn l) (f (turn l))) as [| |s|p] eqn:En.
+    - inversion Ha; congruence.
+    - by destruct Hw.
+    - split; [by constructor|done].
+    - destruct (lstep L (turn l) p (amem A (f (turn l))) l) as [| |v m o] eqn:Ep.
+      + by apply unblocked in Ep.
+      + by destruct Hw.
+      + split; [by eapply step_prim|by constructor].
+  Qed.
+
+  Lemma going_reach i : reach ncpu L A P (going i) /\ by_turns (glog (going i)).
+  Proof using cpus unblocked machine_never_wrong acting admitted.
+    induction i as [|i [Hr Hb]]; [split; constructor|].
+    pose proof (go_step _ Hr Hb) as [Hs Hb']. split; [|exact Hb']. eapply reach_step; [exact Hr|]. by eexists.
+  Qed.
+  Lemma going_step i : cpu_step ncpu L A (whose i) (going i) (going (S i)).
+  Proof using cpus unblocked machine_never_wrong acting admitted. by apply go_step; apply going_reach. Qed.
+
+  (** The turn passes to the next CPU. *)
+  Lemma turn_passes c s : acts c s -> forall i, whose i = c -> gagent (going i) c = s ->
+    exists n, whose (i + n)%nat = Nat.modulo (S c) ncpu.
+  Proof using cpus unblocked machine_never_wrong acting admitted.
+    induction 1 as [s p Hn|s s' Hn Ha IH]; intros i Hi Hg; pose proof (going_step i) as Hs; rewrite Hi in Hs.
+    - exists 1%nat. rewrite Nat.add_1_r. unfold whose. remember (going i) as g eqn:Eg. remember (going (S i)) as g' eqn:Eg'.
+      destruct Hs as [l f s' Hc Hn'|l f q v m o Hc Hn' Hsch Hp]; simpl in *; [congruence|done].
+    - unfold whose in Hi. remember (going i) as g eqn:Eg. remember (going (S i)) as g' eqn:Eg'.
+      destruct Hs as [l f s1 Hc Hn'|l f q v m o Hc Hn' Hsch Hp]; simpl in *; [|congruence].
+      destruct (IH (S i)) as [n Hpass].
+      + unfold whose. by rewrite <- Eg'.
+      + rewrite <- Eg'. simpl. rewrite update_same. congruence.
+      + exists (S n). by rewrite <- Nat.add_succ_comm.
+  Qed.
+  Lemma turns_pass k i : exists n, whose (i + n)%nat = Nat.modulo (whose i + k) ncpu.
+  Proof using cpus unblocked machine_never_wrong acting admitted.
+    induction k as [|k [n IH]].
+    { exists 0%nat. rewrite !Nat.add_0_r. symmetry. apply Nat.mod_small, turn_below. }
+    destruct (turn_passes _ _ (acting _ (whose (i + n)) (proj1 (going_reach (i + n))) (turn_below _)) _ eq_refl eq_refl) as [m Hm].
+    exists (n + m)%nat. rewrite Nat.add_assoc, Hm, IH. rewrite <- Nat.add_1_r, Nat.add_mod_idemp_l by lia. f_equal. lia.
+  Qed.
+
+  Theorem fair_execution_exists : execution ncpu L A P going whose /\ forall c, (c < ncpu)%nat -> fair whose c.
+  Proof using cpus unblocked machine_never_wrong acting admitted.
+    split; [split; [done|exact going_step]|]. intros c Hc i. pose proof (turn_below (glog (going i))) as Hi. fold (whose i) in Hi.
+    destruct (turns_pass (ncpu - whose i + c) i) as [n Hn]. exists n. rewrite Hn.
+    replace (whose i + (ncpu - whose i + c))%nat with (c + 1 * ncpu)%nat by lia.
+    rewrite Nat.mod_add by lia. by apply Nat.mod_small.
+  Qed.
+End forever.
+
+(** ** Clients that do not fall silent *)
+
+(** From state [s] the client on CPU [c] comes to show a value, whatever its calls return. *)
+Inductive speaks (C : client) (c : nat) : cstate C -> Prop :=
+| speaks_now s v : cnext C c s = COut v -> speaks C c s
+| speaks_tau s s' : cnext C c s = CTau s' -> speaks C c s' -> speaks C c s
+| speaks_call s f args : cnext C c s = CCall f args -> (forall v, speaks C c (creturn C s v)) -> speaks C c s.
+
+Section speaks.
+  Context {PRIM MEM : Type} (L : layer PRIM MEM) (C : client) (E : engine PRIM MEM) (Gu : log L -> Prop) (c : nat).
+  Notation A := (system C E).
+  (** [I] is kept, and calls return. *)
+  Context (I : ast A -> log L -> Prop) (I_step : forall t l, I t l -> safe_step L A Gu c I t l).
+  Context (I_returns : forall t l, I t l -> run L A Gu c (fun t _ => exists s m, t = Idle s m) t l).
+  Context (client_speaks : forall s, speaks C c s).
+
+  Lemma kept_tau t t' l : I t l -> anext A c t = ATau t' -> I t' l.
+  Proof using I_step. intros Ht Hn. apply I_step in Ht. unfold safe_step in Ht. by rewrite Hn in Ht. Qed.
+
+  (** In the kernel a CPU comes to a primitive, or returns to a client that speaks. *)
+  Lemma busy_acts s e l : (forall v m l, I (Idle (creturn C s v) m) l -> acts A c (Idle (creturn C s v) m)) ->
+    I (Busy s e) l -> acts A c (Busy s e).
+  Proof using I_step I_returns.
+    intros Hs HI. pose proof (I_returns _ _ HI) as Hr.
+    remember (Busy s e : ast A) as t eqn:Et. revert e Et HI.
+    induction Hr as [t l (s1 & m & ->)|t t' l Hn Hr IH|t l p Hn _ _ _]; intros e Et HI.
+    - discriminate Et.
+    - eapply acts_tau; [exact Hn|]. pose proof (kept_tau _ _ _ HI Hn) as HI'. subst t. simpl in Hn.
+      destruct (enext E c e) as [v m| |e'|p]; try done; injection Hn as <-; [by eapply Hs|by eapply IH].
+    - by eapply acts_now.
+  Qed.
+  Lemma idle_acts s : speaks C c s -> forall m l, I (Idle s m) l -> acts A c (Idle s m).
+  Proof using I_step I_returns.
+    induction 1 as [s v Hn|s s' Hn Hs IH|s f args Hn Hs IH]; intros m l HI.
+    - eapply acts_now. simpl. by rewrite Hn.
+    - assert (Ht : anext A c (Idle s m) = ATau (Idle s' m)) by (simpl; by rewrite Hn).
+      eapply acts_tau; [exact Ht|]. eapply IH. by eapply kept_tau.
+    - assert (Ht : exists e, anext A c (Idle s m) = ATau (Busy s e)).
+      { pose proof (I_step _ _ HI) as Hsafe. unfold safe_step in Hsafe. simpl in *. rewrite Hn in *.
+        destruct (estart E f args m) as [e|]; [by exists e|done]. }
+      destruct Ht as [e Ht]. eapply acts_tau; [exact Ht|]. eapply busy_acts; [|by eapply kept_tau]. intros v. apply IH.
+  Qed.
+
+  Theorem kept_acts t l : I t l -> acts A c t.
+  Proof using I_step I_returns client_speaks.
+    destruct t as [s m|s e]; intros HI; [by eapply idle_acts|]. eapply busy_acts; [|exact HI].
+    intros v m l'. by apply idle_acts.
+  Qed.
+End speaks.
