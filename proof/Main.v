@@ -17,35 +17,35 @@ Section kernel.
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
   Context (frames_start : pool) (frames_start_valid : pool_valid frames_start) (init : Z -> mem).
   Context (init_objects : forall k o, kernel_object_of k = Some o ->
-    kernel_rep o (kernel_initial root_quota frames_start o) (init k)).
+    kernel_rep kernel_entry o (kernel_initial root_quota frames_start o) (init k)).
   Context (init_other : forall k, kernel_object_of k = None -> init k = ∅).
 
-  Notation X := (kernel_layout root_quota frames_start).
-  Notation specification := (kernel_top root_quota frames_start).
-  Notation exported := (kernel_exported root_quota frames_start).
+  Notation X := (kernel_layout kernel_entry root_quota frames_start).
+  Notation specification := (kernel_top kernel_entry root_quota frames_start).
+  Notation exported := (kernel_exported kernel_entry root_quota frames_start).
   Notation code_layer := (lock_layer NUM_LOCK kernel_budget (cell_data init kernel_guarded)).
   Notation code_agent := (system C (c_engine (arch_builtins kernel_entry) M exported)).
   Notation top_agent := (system C (top_engine X specification)).
 
   (** The machine that runs the C code, and the machine of the specification. *)
   Definition code (c : nat) : ast code_agent := Idle (client_start c) ∅.
-  Definition top (c : nat) : ast top_agent := Idle (client_start c) (kernel_start root_quota frames_start).
+  Definition top (c : nat) : ast top_agent := Idle (client_start c) (kernel_start kernel_entry root_quota frames_start).
 
   (** The client keeps the functions' requirements: at the top nothing goes wrong. *)
   Context (requirements_kept : never_wrong ncpu (top_layer X) top_agent top).
 
-  Local Notation disciplined := (kernel_disciplined root_quota frames_start).
-  Local Notation atomic_only := (kernel_atomic_locks root_quota frames_start).
+  Local Notation disciplined := (kernel_disciplined kernel_entry root_quota frames_start).
+  Local Notation atomic_only := (kernel_atomic_locks kernel_entry root_quota frames_start).
   Local Notation start_valid := (kernel_initial_valid root_quota root_quota_word frames_start frames_start_valid).
   Local Notation layout_good :=
-    (kernel_layout_ok root_quota root_quota_word frames_start frames_start_valid init init_objects init_other).
+    (kernel_layout_ok kernel_entry root_quota root_quota_word frames_start frames_start_valid init init_objects init_other).
   Local Notation implemented :=
-    (kernel_implemented root_quota frames_start kernel_entry M code_present acquire_below release_below arch_below).
-  Local Notation hands_empty := (kernel_start root_quota frames_start).
+    (kernel_implemented kernel_entry root_quota frames_start M code_present acquire_below release_below arch_below).
+  Local Notation hands_empty := (kernel_start kernel_entry root_quota frames_start).
   Local Lemma start_objects c : (c < ncpu)%nat -> rep X ((fun _ => hands_empty) c) ((fun _ => ∅) c).
-  Proof. intros _. exact (kernel_start_rep root_quota frames_start). Qed.
+  Proof. intros _. exact (kernel_start_rep kernel_entry root_quota frames_start). Qed.
   Local Lemma start_exact c : (c < ncpu)%nat -> holds_exactly X [] ((fun _ => hands_empty) c).
-  Proof. intros _. exact (kernel_start_holds root_quota frames_start). Qed.
+  Proof. intros _. exact (kernel_start_holds kernel_entry root_quota frames_start). Qed.
   Local Lemma no_cells : dom (∅ : mem) =@{gset cell} ∅.
   Proof. apply (fin_map_dom.dom_empty_L (M := gmap cell) (D := gset cell)). Qed.
   Local Lemma start_partition : partitioned init (fun _ => ∅) [].
@@ -120,7 +120,7 @@ Section kernel.
       (published (ld_init (object_data X)) LOCK_CONTAINER x)).
     { apply same_log_published; [|exact Hx].
       apply (lo_init _ _ _ layout_good). }
-    unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|h] & _ & Hr & Hv); [|done..].
+    unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|s|h] & _ & Hr & Hv); [|done..].
     exists s. split; [exact Hr|]. split; [exact Hv|]. split; [intros c y; by apply usage_within_quota|].
     intros y Hy. destruct (total_within_root s y Hv Hy). lia.
   Qed.
@@ -134,16 +134,16 @@ Section kernel.
   Theorem kernel_frame_safety l : traces ncpu code_layer code_agent code l ->
     (exists s, pool_rep s (published init LOCK_FRAME l) /\ pool_valid s) /\
     exists x, same_log X l x /\
-      history X (pool_history X (frame_slot root_quota frames_start)) (top_views X kernel_atomic x).
+      history X (pool_history X (frame_slot kernel_entry root_quota frames_start)) (top_views X kernel_atomic x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
     frames_start_valid.
     intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & Htop). split.
     - assert (Hd : same_data X LOCK_FRAME (published init LOCK_FRAME l)
         (published (ld_init (object_data X)) LOCK_FRAME x)).
       { apply same_log_published; [|exact Hx]. apply (lo_init _ _ _ layout_good). }
-      unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|h] & _ & Hr & Hv); [done| |done..]. by exists s.
+      unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|s|h] & _ & Hr & Hv); [done| |done..]. by exists s.
     - exists x. split; [exact Hx|].
-      apply (top_history X _ C ncpu specification (kernel_steps root_quota frames_start) start_valid client_start
+      apply (top_history X _ C ncpu specification (kernel_steps kernel_entry root_quota frames_start) start_valid client_start
         (fun _ => hands_empty) _ Htop).
   Qed.
 
@@ -247,10 +247,8 @@ Section kernel.
   Local Notation lock_count := (Z.to_nat NUM_LOCK).
   Local Lemma init_in_range k : ~ (0 <= k < Z.of_nat lock_count) -> init k = ∅.
   Proof using init_other.
-    intros Hk. rewrite Z2Nat.id in Hk by done. apply init_other. unfold kernel_object_of.
-    destruct (Z.eqb_spec k LOCK_CONTAINER) as [->|]; [by destruct Hk|].
-    destruct (Z.eqb_spec k LOCK_FRAME) as [->|]; [by destruct Hk|].
-    destruct (Z.eqb_spec k LOCK_SHARE) as [->|]; [by destruct Hk|done].
+    intros Hk. rewrite Z2Nat.id in Hk by done. apply init_other. destruct (kernel_object_of k) as [o|] eqn:E; [|done].
+    apply kernel_object_guards in E. clear -E Hk. destruct Hk. destruct E; unfold LOCK_PAGEMAP_BASE, NUM_PROCESS, NUM_LOCK in *; try done; lia.
   Qed.
 
   (** * 8. Refinement down to shared memory

@@ -2,12 +2,12 @@
 From Ashlar Require Export layers.Stack layers.frame.Implements layers.share.Top.
 
 Section top.
-  Context (root_quota : Z) (frames_start : pool).
-  Notation X := (kernel_layout root_quota frames_start).
-  Notation containers := (container_slot root_quota frames_start).
-  Notation frames := (frame_slot root_quota frames_start).
-  Notation shares := (share_slot root_quota frames_start).
-  Notation in_hand := (kernel_hands root_quota frames_start).
+  Context (kernel_entry : Z -> Z) (root_quota : Z) (frames_start : pool).
+  Notation X := (kernel_layout kernel_entry root_quota frames_start).
+  Notation containers := (container_slot kernel_entry root_quota frames_start).
+  Notation frames := (frame_slot kernel_entry root_quota frames_start).
+  Notation shares := (share_slot kernel_entry root_quota frames_start).
+  Notation in_hand := (kernel_hands kernel_entry root_quota frames_start).
   Notation top_program := (program (top_prim X) (objects X)).
   Notation functions := (list (string * (list Z -> top_program))).
 
@@ -59,15 +59,15 @@ Section top.
   Qed.
 
   (** Locks whose objects change by atomic updates; the other locks are held by transactions. *)
-  Definition kernel_atomic (k : Z) : bool := k <? LOCK_SHARE.
+  Definition kernel_atomic (k : Z) : bool := k <? LOCK_PAGEMAP_BASE.
 
   (** The events that a function may cause while it holds locks. *)
   Definition kernel_budget : nat := 7.
 
   (** Every function is a program of updates that keep their objects valid, or one transaction on the shares. *)
   Definition disciplined_function (g : list Z -> top_program) : Prop := forall args,
-    (exists n, updates X NUM_LOCK LOCK_SHARE n (g args)) \/
-    (exists p, g args = Act (Lock (ACQUIRE, [LOCK_SHARE])) (fun _ => p) /\ transacts X NUM_LOCK LOCK_SHARE LOCK_SHARE (slot_object shares) 3 p).
+    (exists n, updates X NUM_LOCK LOCK_PAGEMAP_BASE n (g args)) \/
+    (exists p, g args = Act (Lock (ACQUIRE, [LOCK_SHARE])) (fun _ => p) /\ transacts X NUM_LOCK LOCK_PAGEMAP_BASE LOCK_SHARE (slot_object shares) 3 p).
 
   Ltac case_functions H :=
     repeat (apply elem_of_cons in H as [[= -> ->]|H]); [..|by apply elem_of_nil in H].
@@ -80,9 +80,9 @@ Section top.
   Proof. simpl. unfold LOCK_FRAME, NUM_LOCK. lia. Qed.
   Lemma container_lock_range : 0 <= slot_lock containers < NUM_LOCK.
   Proof. simpl. unfold LOCK_CONTAINER, NUM_LOCK. lia. Qed.
-  Lemma frame_lock_below : slot_lock frames < LOCK_SHARE.
+  Lemma frame_lock_below : slot_lock frames < LOCK_PAGEMAP_BASE.
   Proof. done. Qed.
-  Lemma container_lock_below : slot_lock containers < LOCK_SHARE.
+  Lemma container_lock_below : slot_lock containers < LOCK_PAGEMAP_BASE.
   Proof. done. Qed.
 
   Lemma container_functions_disciplined f g : (f, g) ∈ container_functions -> disciplined_function g.
@@ -97,7 +97,7 @@ Section top.
   Proof.
     pose proof frame_lock_range. pose proof container_lock_range. pose proof frame_lock_below.
     pose proof container_lock_below. pose proof containers_out. pose proof frames_out.
-    assert (Hret : forall v : Z, updates X NUM_LOCK LOCK_SHARE 0 (Ret v)) by constructor.
+    assert (Hret : forall v : Z, updates X NUM_LOCK LOCK_PAGEMAP_BASE 0 (Ret v)) by constructor.
     intros Hf args. left. unfold frame_functions in Hf. case_functions Hf.
     - exists 4%nat. by apply alloc_updates with (n := 0%nat).
     - exists 3%nat. by apply alloc_private_updates with (n := 0%nat).
@@ -109,8 +109,8 @@ Section top.
   Qed.
   Lemma shares_out st s : slot_out shares st = Some s -> st = slot_in shares s.
   Proof. simpl. destruct st; try done. by intros [= ->]. Qed.
-  Lemma transacts_more n m p : transacts X NUM_LOCK LOCK_SHARE LOCK_SHARE (slot_object shares) n p -> (n <= m)%nat ->
-    transacts X NUM_LOCK LOCK_SHARE LOCK_SHARE (slot_object shares) m p.
+  Lemma transacts_more n m p : transacts X NUM_LOCK LOCK_PAGEMAP_BASE LOCK_SHARE (slot_object shares) n p -> (n <= m)%nat ->
+    transacts X NUM_LOCK LOCK_PAGEMAP_BASE LOCK_SHARE (slot_object shares) m p.
   Proof.
     intros H. revert m. induction H as [n f κ Hf H IH|n m p κ Hp H IH|n v|n p q Hp IH Hs]; intros m' Hm.
     - apply transacts_loc; [done|]. intros v. by apply IH.
@@ -122,7 +122,7 @@ Section top.
   Proof.
     intros Hf args. unfold top_share. destruct (f args) as [g|] eqn:E; [right|left; exists 0%nat; constructor].
     eexists. split; [reflexivity|]. eapply transacts_more; [|apply (Nat.le_0_l 3)].
-    by apply (share_transacts X shares NUM_LOCK LOCK_SHARE shares_out f args g).
+    by apply (share_transacts X shares NUM_LOCK LOCK_PAGEMAP_BASE shares_out f args g).
   Qed.
   Lemma share_functions_disciplined f g : (f, g) ∈ share_functions -> disciplined_function g.
   Proof.
@@ -153,7 +153,7 @@ Section top.
     injection H as <-. apply kernel_top_inv in E as (g & Hg & -> & _).
     apply kernel_functions_disciplined in Hg. destruct (Hg args) as [[m Hm]|(p & -> & Hp)].
     - eapply (updates_function X NUM_LOCK kernel_budget kernel_one_lock); [unfold kernel_budget; lia|exact Hm|exact Ha].
-    - apply (transaction_disciplined X NUM_LOCK kernel_budget kernel_one_lock LOCK_SHARE LOCK_SHARE (slot_object shares) 3); try done.
+    - apply (transaction_disciplined X NUM_LOCK kernel_budget kernel_one_lock LOCK_PAGEMAP_BASE LOCK_SHARE (slot_object shares) 3); try done.
       unfold kernel_budget. lia.
   Qed.
   Theorem kernel_atomic_locks f args p : kernel_top f args = Some p -> atomic_locks X kernel_atomic p.
@@ -162,7 +162,7 @@ Section top.
     destruct (Hg args) as [[m Hm]|(q & -> & Hq)].
     - eapply updates_atomic; [|exact Hm]. intros k o _ [_ Hk]. by apply Z.ltb_lt.
     - simpl. split; [by right|]. intros _.
-      eapply (transacts_atomic X NUM_LOCK LOCK_SHARE LOCK_SHARE (slot_object shares) 3); [|reflexivity|exact Hq].
+      eapply (transacts_atomic X NUM_LOCK LOCK_PAGEMAP_BASE LOCK_SHARE (slot_object shares) 3); [|reflexivity|exact Hq].
       intros k o _ [_ Hk]. by apply Z.ltb_lt.
   Qed.
 
@@ -197,7 +197,7 @@ Section top.
   Definition kernel_code : module := module_union container_module (module_union frame_module share_module).
 
   Section code.
-    Context (kernel_entry : Z -> Z) (M : module) (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
+    Context (M : module) (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
     Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
     (** The primitives of [arch] that the layers call are nobody's functions. *)
     Context (arch_below : forall f, f ∈ ["arch_frame_clear"; "arch_highest_bit"]%string -> M f = None).
