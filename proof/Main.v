@@ -3,6 +3,7 @@
     They are about the C of the certified layers, as generated from the files that the kernel is built from, running for
     any client on any number of CPUs. A client is whatever calls kernel functions: programs, guests, the layers above. *)
 From Ashlar Require Import layers.Top layers.container.ProofTotal layers.spinlock.Algorithms.
+From Ashlar Require layers.pagemap.Isolation.
 From Ashlar Require Import calculus.LinkReturns calculus.Deadlock calculus.TopHistory machine.KernelChain.
 
 Section kernel.
@@ -147,6 +148,50 @@ Section kernel.
         (fun _ => hands_empty) _ Htop).
   Qed.
 
+  Local Lemma published_apart l k k' : traces ncpu code_layer code_agent code l -> k <> k' ->
+    holder k l = None -> holder k' l = None -> published init k l ##ₘ published init k' l.
+  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
+    frames_start_valid.
+    intros [f Hr] Hne Hk Hk'.
+    destruct (promise_reached X kernel_entry M exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
+      layout_good disciplined
+      implemented
+      start_valid (fun _ => ∅) client_start (fun _ => ∅) (fun _ => hands_empty)
+      start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck _ Hr) as [((_ & _ & Hp) & _) _].
+    apply (fin_map_dom.map_disjoint_dom (M := gmap cell) (D := gset cell)). by apply Hp.
+  Qed.
+
+  Notation map_cells p l := (published init (LOCK_PAGEMAP_BASE + p) l).
+  Notation map_free p l := (holder (LOCK_PAGEMAP_BASE + p) l = None).
+
+  (** * 5. Isolation by page maps
+
+      Whenever nobody holds the lock of process [p]'s page map, its cells represent a page map, and what the processor's walk
+      finds for a user program is what is mapped, page for page: nothing of the kernel's half, and no page that can be both
+      written and executed ([translates]). None of its tables is a table of another process's map, or a frame whose words
+      programs and devices may write. *)
+  Theorem kernel_page_map_isolation l p : traces ncpu code_layer code_agent code l -> 0 <= p < NUM_PROCESS ->
+    (forall i, pagemap.Code.PAGEMAP_KERNEL_FIRST <= i < 512 -> pagemap.Spec.has (kernel_entry i) ARCH_PTE_USER = false) ->
+    exists s, pagemap_rep kernel_entry p s (map_cells p l) /\ pagemap.Isolation.translates (map_cells p l) s /\
+      forall f, pagemap.Isolation.has_table s f -> map_free p l ->
+        (forall q s', 0 <= q < NUM_PROCESS -> q <> p -> map_free q l -> pagemap_rep kernel_entry q s' (map_cells q l) ->
+           ~ pagemap.Isolation.has_table s' f) /\
+        (forall w, holder LOCK_FRAME l = None -> pool_rep w (published init LOCK_FRAME l) -> ~ pooled w f).
+  Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
+    frames_start_valid.
+    intros Hl Hp Hk. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
+    assert (Hd : same_data X (LOCK_PAGEMAP_BASE + p) (map_cells p l)
+      (published (ld_init (object_data X)) (LOCK_PAGEMAP_BASE + p) x)).
+    { apply same_log_published; [|exact Hx]. apply (lo_init _ _ _ layout_good). }
+    pose proof (process_map_guards p Hp) as Eg. unfold same_data in Hd. cbn [obj_of_lock kernel_layout] in Hd. rewrite Eg in Hd.
+    destruct Hd as (st & _ & Hr & _). apply process_map_rep in Hr as (s & -> & Hr). exists s. split; [exact Hr|].
+    split; [by eapply pagemap.Isolation.rep_translates|]. intros f Hf Hfree. split.
+    - intros q s' Hq Hne Hfree' Hr'. eapply pagemap.Isolation.tables_apart; [exact Hr|exact Hr'| |exact Hf].
+      apply published_apart; [done|lia|done|done].
+    - intros w Hfree' Hr'. eapply pagemap.Isolation.tables_not_pooled; [exact Hr|exact Hr'| |exact Hf].
+      apply published_apart; [done|unfold LOCK_PAGEMAP_BASE, LOCK_FRAME; lia|done|done].
+  Qed.
+
   Local Lemma finished_free g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
     anext code_agent c (gagent g c) = ADone -> (held c (glog g)).1 = [].
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
@@ -163,7 +208,7 @@ Section kernel.
     rewrite (same_log_held X c l x Hx). exact (proj1 Ho).
   Qed.
 
-  (** * 5. No deadlock
+  (** * 6. No deadlock
 
       Unless all CPUs have finished, one can move: CPUs never wait for each other in a circle. *)
   Theorem kernel_no_deadlock g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
@@ -191,7 +236,7 @@ Section kernel.
   Notation linked_agent := (system C (c_engine (arch_builtins kernel_entry) (module_union M Mlock) exported)).
   Definition linked (c : nat) : ast linked_agent := Idle (client_start c) ∅.
 
-  (** * 6. Refinement down to atomic operations
+  (** * 7. Refinement down to atomic operations
 
       The kernel with the lock's code, on atomic cells and owned memory, never does anything undefined (in particular, no
       CPU ever takes cells that another owns), and what it does is allowed by the specification. *)
@@ -208,7 +253,7 @@ Section kernel.
     split; [exact Hnw0|]. intros l Hl. exact (Ht _ (Ht0 l Hl)).
   Qed.
 
-  (** * 7. Freedom from starvation
+  (** * 8. Freedom from starvation
 
       In every infinite execution on a patient scheduler, a CPU that moves again and again is again and again outside the
       kernel: every call of a kernel function returns, whatever the other CPUs do, and however they compete for locks. *)
@@ -251,7 +296,7 @@ Section kernel.
     apply kernel_object_guards in E. clear -E Hk. destruct Hk. destruct E; unfold LOCK_PAGEMAP_BASE, NUM_PROCESS, NUM_LOCK in *; try done; lia.
   Qed.
 
-  (** * 8. Refinement down to shared memory
+  (** * 9. Refinement down to shared memory
 
       The same for all CPUs on one shared memory, any step of one between any two of another: what clients show there, in
       order, is what the machine of the theorem above can show. *)
@@ -265,7 +310,7 @@ Section kernel.
     - intros c k. apply map_disjoint_empty_l.
   Qed.
 
-  (** * 9. Freedom from data races
+  (** * 10. Freedom from data races
 
       On shared memory, two CPUs are never about to access the same cell, one of them to write it. *)
   Theorem kernel_data_race_freedom g :

@@ -1,0 +1,42 @@
+(** Isolation by page maps: what a page map's cells promise, alone and beside those of others. *)
+From Ashlar Require Export layers.pagemap.ProofReach layers.frame.Pool.
+Local Opaque gmap_lookup gmap_partial_alter.
+
+(** In the cells [d], a user program reaches from the map's root exactly the pages that are mapped, by the entries they have;
+    all are pages of user space, and none can be both written and executed. *)
+Definition translates (d : mem) (s : page_map) : Prop :=
+  present s = true -> forall n, 0 <= n < 2 ^ 36 ->
+    user_reach d 3 (root_of s) n = leaves s !! n /\
+    forall e, leaves s !! n = Some e -> user_page n /\ (has e ARCH_PTE_WRITE = true -> has e ARCH_PTE_NO_EXECUTE = true).
+
+(** Frame [f] holds a table of the map. *)
+Definition has_table (s : page_map) (f : Z) : Prop := exists k, tables s !! k = Some f.
+
+Section isolation.
+  Context (kernel_entry : Z -> Z) (p : Z) (s : page_map) (d : mem) (Hr : pagemap_rep kernel_entry p s d).
+
+  Theorem rep_translates : (forall i, PAGEMAP_KERNEL_FIRST <= i < 512 -> has (kernel_entry i) ARCH_PTE_USER = false) ->
+    translates d s.
+  Proof using Hr.
+    intros Hk Hp n Hn. pose proof (user_reach_exact _ _ _ _ Hr n Hp Hn Hk) as E. split; [exact E|].
+    intros e He. apply (user_reach_user _ _ _ _ Hr n e Hp Hn Hk). by rewrite E.
+  Qed.
+
+  Lemma table_cell f : has_table s f -> is_Some (d !! frame_word f 0).
+  Proof using Hr. intros [k Hk]. exists (table_word kernel_entry s k 0). eapply rep_word; [exact Hr|exact Hk|lia]. Qed.
+  Lemma cells_apart (d' : mem) x : d ##ₘ d' -> is_Some (d !! x) -> ~ is_Some (d' !! x).
+  Proof using. intros Hd [v Hv] [w Hw]. exact (proj1 (map_disjoint_spec d d') Hd _ _ _ Hv Hw). Qed.
+
+  Theorem tables_apart q s' d' f : pagemap_rep kernel_entry q s' d' -> d ##ₘ d' -> has_table s f -> ~ has_table s' f.
+  Proof using Hr.
+    intros Hr' Hd Hf [k Hk]. apply (cells_apart d' (frame_word f 0) Hd (table_cell f Hf)).
+    exists (table_word kernel_entry s' k 0). eapply rep_word; [exact Hr'|exact Hk|lia].
+  Qed.
+  Theorem tables_not_pooled w d' f : pool_rep w d' -> d ##ₘ d' -> has_table s f -> ~ pooled w f.
+  Proof using Hr.
+    intros (_ & t & u & -> & Htu & _ & [Hu _]) Hd Hf Hp. apply (cells_apart (t ∪ u) (frame_word f 0) Hd (table_cell f Hf)).
+    assert (Hs : is_Some (u !! frame_word f 0)).
+    { apply Hu. right. exists f, 0. split; [done|]. split; [unfold word_index, frame_words; lia|done]. }
+    destruct Hs as [v Hs]. exists v. by apply lookup_union_Some_r.
+  Qed.
+End isolation.
