@@ -1,5 +1,5 @@
 (** Isolation by page maps: what a page map's cells promise, alone and beside those of others. *)
-From Ashlar Require Export layers.pagemap.ProofReach layers.frame.Pool.
+From Ashlar Require Export layers.pagemap.ProofReach layers.pagemap.ProofPromise layers.frame.Pool.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** In the cells [d], a user program reaches from the map's root exactly the pages that are mapped, by the entries they have;
@@ -40,3 +40,22 @@ Section isolation.
     destruct Hs as [v Hs]. exists v. by apply lookup_union_Some_r.
   Qed.
 End isolation.
+
+(** Who maps a frame as a process's own has it owned by the process, and gives it back only after taking it out of the map:
+    the requirements of [pagemap_map] and [frame_remove_owner] together. [maps]: every process's page map. *)
+Definition mapped_by_owners (maps : Z -> page_map) (w : frames) : Prop := forall p n e,
+  leaves (maps p) !! n = Some e -> has e ARCH_PTE_OWNED = true -> owns w (entry_frame e) p = true.
+
+(** Then a frame with one owner is in the map of that process alone, and there at one page. *)
+Theorem unshared_frame_once maps w f p : 0 <= p -> mapped_by_owners maps w -> owners w !! f = Some (only p) -> owned_once (maps p) ->
+  forall q q' n n' e e', 0 <= q -> 0 <= q' -> leaves (maps q) !! n = Some e -> leaves (maps q') !! n' = Some e' ->
+    has e ARCH_PTE_OWNED = true -> has e' ARCH_PTE_OWNED = true -> entry_frame e = f -> entry_frame e' = f ->
+    q = p /\ q' = p /\ n = n'.
+Proof.
+  intros Hp Hm Hf Hone q q' n n' e e' Hq Hq' Hn Hn' He He' Ef Ef'.
+  assert (Howner : forall r m x, 0 <= r -> leaves (maps r) !! m = Some x -> has x ARCH_PTE_OWNED = true -> entry_frame x = f -> r = p).
+  { intros r m x Hr Hx Ho Ex. pose proof (Hm r m x Hx Ho) as H. unfold owns, owners_of in H. rewrite Ex, Hf in H. simpl in H.
+    unfold only in H. destruct (decide (r = p)) as [|Hne]; [done|]. by rewrite Z.pow2_bits_false in H by congruence. }
+  pose proof (Howner q n e Hq Hn He Ef) as ->. pose proof (Howner q' n' e' Hq' Hn' He' Ef') as ->.
+  split; [done|]. split; [done|]. apply (Hone n n' e e' Hn Hn' He He'). congruence.
+Qed.
