@@ -20,6 +20,11 @@ Section kernel.
   Context (init_objects : forall k o, kernel_object_of k = Some o ->
     kernel_rep kernel_entry o (kernel_initial root_quota frames_start o) (init k)).
   Context (init_other : forall k, kernel_object_of k = None -> init k = ∅).
+  (** And CPU by CPU: its ready queues and the threads that are its own, apart from all else. *)
+  Context (ready_start : nat -> ready) (cpu_init : nat -> mem).
+  Context (cpu_objects : forall c, ready_rep (Z.of_nat c) (ready_start c) (cpu_init c)).
+  Context (cpus_apart : forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c').
+  Context (cpu_init_apart : forall c k, cpu_init c ##ₘ init k).
 
   Notation X := (kernel_layout kernel_entry root_quota frames_start).
   Notation specification := (kernel_top kernel_entry root_quota frames_start).
@@ -29,8 +34,8 @@ Section kernel.
   Notation top_agent := (system C (top_engine X specification)).
 
   (** The machine that runs the C code, and the machine of the specification. *)
-  Definition code (c : nat) : ast code_agent := Idle (client_start c) ∅.
-  Definition top (c : nat) : ast top_agent := Idle (client_start c) (kernel_start kernel_entry root_quota frames_start).
+  Definition code (c : nat) : ast code_agent := Idle (client_start c) (cpu_init c).
+  Definition top (c : nat) : ast top_agent := Idle (client_start c) (kernel_start kernel_entry root_quota frames_start ready_start c).
 
   (** The client keeps the functions' requirements: at the top nothing goes wrong. *)
   Context (requirements_kept : never_wrong ncpu (top_layer X) top_agent top).
@@ -42,36 +47,37 @@ Section kernel.
     (kernel_layout_ok kernel_entry root_quota root_quota_word frames_start frames_start_valid init init_objects init_other).
   Local Notation implemented :=
     (kernel_implemented kernel_entry root_quota frames_start M code_present acquire_below release_below arch_below).
-  Local Notation hands_empty := (kernel_start kernel_entry root_quota frames_start).
-  Local Lemma start_objects c : (c < ncpu)%nat -> rep X ((fun _ => hands_empty) c) ((fun _ => ∅) c).
-  Proof. intros _. exact (kernel_start_rep kernel_entry root_quota frames_start). Qed.
-  Local Lemma start_exact c : (c < ncpu)%nat -> holds_exactly X [] ((fun _ => hands_empty) c).
-  Proof. intros _. exact (kernel_start_holds kernel_entry root_quota frames_start). Qed.
-  Local Lemma no_cells : dom (∅ : mem) =@{gset cell} ∅.
-  Proof. apply (fin_map_dom.dom_empty_L (M := gmap cell) (D := gset cell)). Qed.
-  Local Lemma start_partition : partitioned init (fun _ => ∅) [].
-  Proof using init_objects init_other.
-    apply partitioned_nil; [intros; apply disjoint_empty_l|intros; apply disjoint_empty_l|].
-    intros k k' Hne. apply fin_map_dom.map_disjoint_dom. by eapply kernel_init_apart.
+  Local Notation objects_start := (kernel_start kernel_entry root_quota frames_start ready_start).
+  Local Notation cells_start := (fun c => dom (cpu_init c)).
+  Local Lemma start_objects c : (c < ncpu)%nat -> rep X (objects_start c) (cpu_init c).
+  Proof using cpu_objects. intros _. by apply kernel_start_rep. Qed.
+  Local Lemma start_exact c : (c < ncpu)%nat -> holds_exactly X [] (objects_start c).
+  Proof. intros _. apply kernel_start_holds. Qed.
+  Local Lemma start_cells c : (c < ncpu)%nat -> dom (cpu_init c) = cells_start c.
+  Proof. done. Qed.
+  Local Lemma start_partition : partitioned init cells_start [].
+  Proof using init_objects init_other cpus_apart cpu_init_apart.
+    apply partitioned_nil.
+    - intros c c' Hne. apply fin_map_dom.map_disjoint_dom. by apply cpus_apart.
+    - intros c k. apply fin_map_dom.map_disjoint_dom. by apply cpu_init_apart.
+    - intros k k' Hne. apply fin_map_dom.map_disjoint_dom. by eapply kernel_init_apart.
   Qed.
 
   Local Notation middle_layer := (lock_layer NUM_LOCK kernel_budget (object_data X)).
   Local Notation middle_agent := (system C (object_engine X (expand_spec X specification))).
-  Local Notation middle := (lock_machine X C specification client_start (fun _ => hands_empty)).
+  Local Notation middle := (lock_machine X C specification client_start objects_start).
   Local Lemma middle_never_wrong :
     never_wrong ncpu middle_layer middle_agent middle /\
     (forall l, traces ncpu middle_layer middle_agent middle l ->
        traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic l)).
-  Proof using requirements_kept root_quota_word
-    frames_start_valid.
+  Proof using requirements_kept root_quota_word frames_start_valid.
     apply (top_refines X NUM_LOCK kernel_budget ncpu kernel_atomic C specification
       disciplined atomic_only start_valid
-      client_start (fun _ => hands_empty) start_exact requirements_kept).
+      client_start objects_start start_exact requirements_kept).
   Qed.
   Local Lemma middle_not_stuck g c : reach ncpu middle_layer middle_agent middle g -> (c < ncpu)%nat ->
     anext middle_agent c (gagent g c) <> AStuck.
-  Proof using requirements_kept root_quota_word
-    frames_start_valid.
+  Proof using requirements_kept root_quota_word frames_start_valid.
     intros Hr Hc Hn. apply (proj1 middle_never_wrong g c Hr Hc). unfold goes_wrong. by rewrite Hn.
   Qed.
 
@@ -85,13 +91,13 @@ Section kernel.
     forall l, traces ncpu code_layer code_agent code l ->
       exists x, same_log X l x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid.
+    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
     pose proof (data_refines X kernel_entry M exported (expand_spec X specification) C NUM_LOCK
       kernel_budget ncpu init kernel_guarded
       layout_good disciplined
       implemented
-      start_valid (fun _ => ∅) client_start (fun _ => ∅) (fun _ => hands_empty)
-      start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck) as [Hnw Ht].
+      start_valid cells_start client_start cpu_init objects_start
+      start_objects start_exact start_cells start_partition middle_not_stuck) as [Hnw Ht].
     split; [exact Hnw|]. intros l Hl. destruct (Ht l Hl) as (x & Hx & HT). exists x. split; [exact Hx|].
     by apply (proj2 middle_never_wrong).
   Qed.
@@ -115,13 +121,13 @@ Section kernel.
       (forall c x, s !! c = Some x -> 0 <= usage x <= quota x) /\
       (forall x, s !! ROOT = Some x -> container_sum own s <= quota x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid.
+    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
     intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
     assert (Hd : same_data X LOCK_CONTAINER (published init LOCK_CONTAINER l)
       (published (ld_init (object_data X)) LOCK_CONTAINER x)).
     { apply same_log_published; [|exact Hx].
       apply (lo_init _ _ _ layout_good). }
-    unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|s|h] & _ & Hr & Hv); [|done..].
+    unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|s|h|? ?] & _ & Hr & Hv); [|done..].
     exists s. split; [exact Hr|]. split; [exact Hv|]. split; [intros c y; by apply usage_within_quota|].
     intros y Hy. destruct (total_within_root s y Hv Hy). lia.
   Qed.
@@ -137,27 +143,27 @@ Section kernel.
     exists x, same_log X l x /\
       history X (pool_history X (frame_slot kernel_entry root_quota frames_start)) (top_views X kernel_atomic x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid.
+    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
     intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & Htop). split.
     - assert (Hd : same_data X LOCK_FRAME (published init LOCK_FRAME l)
         (published (ld_init (object_data X)) LOCK_FRAME x)).
       { apply same_log_published; [|exact Hx]. apply (lo_init _ _ _ layout_good). }
-      unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|s|h] & _ & Hr & Hv); [done| |done..]. by exists s.
+      unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|s|h|? ?] & _ & Hr & Hv); [done| |done..]. by exists s.
     - exists x. split; [exact Hx|].
       apply (top_history X _ C ncpu specification (kernel_steps kernel_entry root_quota frames_start) start_valid client_start
-        (fun _ => hands_empty) _ Htop).
+        objects_start _ Htop).
   Qed.
 
   Local Lemma published_apart l k k' : traces ncpu code_layer code_agent code l -> k <> k' ->
     holder k l = None -> holder k' l = None -> published init k l ##ₘ published init k' l.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid.
+    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
     intros [f Hr] Hne Hk Hk'.
     destruct (promise_reached X kernel_entry M exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
       layout_good disciplined
       implemented
-      start_valid (fun _ => ∅) client_start (fun _ => ∅) (fun _ => hands_empty)
-      start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck _ Hr) as [((_ & _ & Hp) & _) _].
+      start_valid cells_start client_start cpu_init objects_start
+      start_objects start_exact start_cells start_partition middle_not_stuck _ Hr) as [((_ & _ & Hp) & _) _].
     apply (fin_map_dom.map_disjoint_dom (M := gmap cell) (D := gset cell)). by apply Hp.
   Qed.
 
@@ -178,7 +184,7 @@ Section kernel.
            ~ pagemap.Isolation.has_table s' f) /\
         (forall w, holder LOCK_FRAME l = None -> pool_rep w (published init LOCK_FRAME l) -> ~ pooled w f).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid.
+    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
     intros Hl Hp Hk. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
     assert (Hd : same_data X (LOCK_PAGEMAP_BASE + p) (map_cells p l)
       (published (ld_init (object_data X)) (LOCK_PAGEMAP_BASE + p) x)).
@@ -195,13 +201,13 @@ Section kernel.
   Local Lemma finished_free g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
     anext code_agent c (gagent g c) = ADone -> (held c (glog g)).1 = [].
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid.
+    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
     intros Hr Hc Hd.
     destruct (data_returns X kernel_entry M exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
       layout_good disciplined
       implemented
-      start_valid (fun _ => ∅) client_start (fun _ => ∅) (fun _ => hands_empty)
-      start_objects start_exact (fun c _ => no_cells) start_partition middle_not_stuck g c Hr Hc) as (l & e & Hl & He & Hrun).
+      start_valid cells_start client_start cpu_init objects_start
+      start_objects start_exact start_cells start_partition middle_not_stuck g c Hr Hc) as (l & e & Hl & He & Hrun).
     assert (Hh : held c (glog g) = held c l).
     { rewrite Hl. clear -He. induction He as [|x e Hx He IH]; [done|]. simpl. by rewrite decide_False. }
     rewrite Hh. destruct Hrun as [t l (s & m & a & x & -> & Hx & [_ Ho] & _)|t t' l Hn|t l p Hn]; [|congruence|congruence].
@@ -215,7 +221,7 @@ Section kernel.
     anext code_agent c (gagent g c) <> ADone ->
     exists c' g', (c' < ncpu)%nat /\ cpu_step ncpu code_layer code_agent c' g g'.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid.
+    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
     apply (no_deadlock NUM_LOCK kernel_budget ncpu (cell_data init kernel_guarded) code_agent code).
     - exact (proj1 kernel_refines_specification).
     - exact finished_free.
@@ -234,7 +240,7 @@ Section kernel.
   Notation atomics := (atomics_layer patience init kernel_guarded engaged).
   Notation locks_seen := (lock_views kernel_budget patience NUM_LOCK init kernel_guarded engaged).
   Notation linked_agent := (system C (c_engine (arch_builtins kernel_entry) (module_union M Mlock) exported)).
-  Definition linked (c : nat) : ast linked_agent := Idle (client_start c) ∅.
+  Definition linked (c : nat) : ast linked_agent := Idle (client_start c) (cpu_init c).
 
   (** * 7. Refinement down to atomic operations
 
@@ -245,11 +251,11 @@ Section kernel.
     forall l, traces ncpu atomics linked_agent linked l ->
       exists x, same_log X (locks_seen l) x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid
+    frames_start_valid cpu_objects cpus_apart cpu_init_apart
     cpus names_apart.
     destruct kernel_refines_specification as [Hnw Ht].
     destruct (locks_refine kernel_entry ncpu kernel_budget patience NUM_LOCK init kernel_guarded Mlock engaged locks_proved
-      C exported M names_apart client_start (fun _ => ∅) Hnw) as [Hnw0 Ht0].
+      C exported M names_apart client_start cpu_init Hnw) as [Hnw0 Ht0].
     split; [exact Hnw0|]. intros l Hl. exact (Ht _ (Ht0 l Hl)).
   Qed.
 
@@ -261,19 +267,19 @@ Section kernel.
     execution ncpu atomics linked_agent linked ex schedule -> fair schedule c ->
     forall i, exists j, (i <= j)%nat /\ exists s m, gagent (ex j) c = Idle s m.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid
+    frames_start_valid cpu_objects cpus_apart cpu_init_apart
     cpus names_apart.
     intros Hc Hex Hfair i.
     set (spec := expand_spec X specification).
     destruct locks_proved as [Hout (wf & outside & IL)].
     pose proof (code_invariant_step X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded layout_good
-      disciplined implemented start_valid (fun _ => ∅) client_start (fun _ => hands_empty) start_exact middle_not_stuck) as Hstep.
+      disciplined implemented start_valid cells_start client_start objects_start start_exact middle_not_stuck) as Hstep.
     pose proof (code_invariant_init X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded
-      (fun _ => ∅) client_start (fun _ => ∅) (fun _ => hands_empty) start_objects start_exact (fun c _ => no_cells)) as Hinit.
-    pose proof (promise_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded (fun _ => ∅) client_start (fun _ => hands_empty)
+      cells_start client_start cpu_init objects_start start_objects start_exact start_cells) as Hinit.
+    pose proof (promise_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded cells_start client_start objects_start
       start_partition) as Hnil.
     destruct (link_returns ncpu atomics code_layer (arch_builtins kernel_entry) Mlock (reserved Mlock) lock_view wf outside
-      IL C exported M names_apart Hout client_start (fun _ => ∅) _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep
+      IL C exported M names_apart Hout client_start cpu_init _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep
       (fun c t l _ H => H) ex schedule c Hc Hex Hfair i) as (j & Hj & t & l & Ht & s & m & a & x & -> & _).
     exists j. split; [done|]. by exists s, m.
   Qed.
@@ -301,13 +307,13 @@ Section kernel.
       The same for all CPUs on one shared memory, any step of one between any two of another: what clients show there, in
       order, is what the machine of the theorem above can show. *)
   Theorem kernel_on_shared_memory_refines_atomics :
-    refines (kernel_multicore kernel_entry linked_code exported C ncpu init fairness client_start (fun _ => ∅) lock_count)
+    refines (kernel_multicore kernel_entry linked_code exported C ncpu init fairness client_start cpu_init lock_count)
       (kernel_ownership kernel_entry linked_code exported C ncpu init kernel_guarded kernel_patient client_start
-        (fun _ => ∅)).
-  Proof using init_objects init_other hardware_patient.
+        cpu_init).
+  Proof using init_objects init_other cpus_apart cpu_init_apart hardware_patient.
     apply kernel_multicore_refines_ownership; [exact guarded_part|exact hardware_patient| | |exact init_apart|exact init_in_range].
-    - intros c c' _. apply map_disjoint_empty_l.
-    - intros c k. apply map_disjoint_empty_l.
+    - by apply cpus_apart.
+    - by apply cpu_init_apart.
   Qed.
 
   (** * 10. Freedom from data races
@@ -315,15 +321,15 @@ Section kernel.
       On shared memory, two CPUs are never about to access the same cell, one of them to write it. *)
   Theorem kernel_data_race_freedom g :
     multicore_reach ncpu atomic_hardware (shared_kernel kernel_entry linked_code exported C) fairness
-      (memory ncpu init (fun _ => ∅) lock_count) (programs kernel_entry linked_code exported C client_start (fun _ => ∅)) g ->
+      (memory ncpu init cpu_init lock_count) (programs kernel_entry linked_code exported C client_start cpu_init) g ->
     ~ data_race kernel_entry linked_code exported C ncpu g.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid
+    frames_start_valid cpu_objects cpus_apart cpu_init_apart
     cpus names_apart hardware_patient.
     apply (kernel_race_free kernel_entry linked_code exported C ncpu init kernel_guarded kernel_patient fairness
-      guarded_part hardware_patient client_start (fun _ => ∅) lock_count); [| |exact init_apart|exact init_in_range|].
-    - intros c c' _. apply map_disjoint_empty_l.
-    - intros c k. apply map_disjoint_empty_l.
+      guarded_part hardware_patient client_start cpu_init lock_count); [| |exact init_apart|exact init_in_range|].
+    - by apply cpus_apart.
+    - by apply cpu_init_apart.
     - exact (proj1 kernel_on_atomics_refines_specification).
   Qed.
 End kernel.

@@ -91,7 +91,7 @@ Section guards.
     | Some FramePool => pool_guards m x
     | Some (ProcessMap p) => map_cell_dec p m x
     | Some Shares => share_cell_dec x
-    | Some Hands | None => false
+    | Some Hands | Some ReadyQueues | None => false
     end.
   Definition kernel_guarded (k : Z) (m : mem) : mem := filter (fun x => guards k m x.1 = true) m.
 
@@ -157,5 +157,6 @@ Section guards.
     - by apply (map_cell_dec_spec p s).
     - rewrite share_cell_dec_spec. symmetry. apply Hr.
     - by apply no_lock_hands in Ho.
+    - by apply no_lock_ready in Ho.
   Qed.
 End guards.

@@ -1,15 +1,17 @@
 (** The objects of the certified layers, and which lock guards which.
 
     Every layer of the stack adds its object here and its cells to [Guards.v]; its functions go to [Top.v]. The states of the
-    objects are those of the layers' specifications. What a CPU has in hand, no lock guards. *)
+    objects are those of the layers' specifications. What a CPU has in hand, and its ready queues, no lock guards. *)
 From Ashlar Require Export layers.container.Implements layers.frame.PoolSteps calculus.DataRefines.
-From Ashlar Require layers.share.ProofRep layers.share.ProofSpec layers.pagemap.Guarded.
+From Ashlar Require layers.share.ProofRep layers.share.ProofSpec layers.pagemap.Guarded layers.sched.Spec.
 Notation share_state := share.Spec.share_state.
 Notation share_rep := share.Spec.share_rep.
 Notation share_valid := share.Spec.share_valid.
 Notation page_map := pagemap.Spec.page_map.
 Notation pagemap_rep := pagemap.Spec.pagemap_rep.
 Notation pagemap_valid := pagemap.Spec.pagemap_valid.
+Notation ready := sched.Spec.ready.
+Notation ready_rep := sched.Spec.ready_rep.
 
 Section objects.
   (** The entries of the kernel's half of every page map. *)
@@ -18,21 +20,22 @@ Section objects.
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
   Context (frames_start : pool) (frames_start_valid : pool_valid frames_start).
 
-  Inductive kernel_object := Containers | FramePool | ProcessMap (p : Z) | Shares | Hands.
+  Inductive kernel_object := Containers | FramePool | ProcessMap (p : Z) | Shares | Hands | ReadyQueues.
   Global Instance kernel_object_eq_dec : EqDecision kernel_object.
   Proof. solve_decision. Defined.
   Global Instance kernel_object_countable : Countable kernel_object.
   Proof.
     refine (inj_countable'
-      (fun o => match o with Containers => (0, 0) | FramePool => (1, 0) | ProcessMap p => (2, p) | Shares => (3, 0) | Hands => (4, 0) end)
+      (fun o => match o with Containers => (0, 0) | FramePool => (1, 0) | ProcessMap p => (2, p) | Shares => (3, 0) | Hands => (4, 0)
+                | ReadyQueues => (5, 0) end)
       (fun n => if n.1 =? 0 then Containers else if n.1 =? 1 then FramePool else if n.1 =? 2 then ProcessMap n.2
-                else if n.1 =? 3 then Shares else Hands) _).
+                else if n.1 =? 3 then Shares else if n.1 =? 4 then Hands else ReadyQueues) _).
     by intros [].
   Defined.
 
   Inductive kernel_state :=
   | ContainersState (s : gmap Z container) | FramePoolState (s : pool) | ProcessMapState (s : page_map)
-  | SharesState (s : share_state) | HandsState (h : hands).
+  | SharesState (s : share_state) | HandsState (h : hands) | ReadyState (cpu : Z) (s : ready).
 
   Definition kernel_rep (o : kernel_object) (st : kernel_state) (d : mem) : Prop :=
     match o, st with
@@ -41,6 +44,7 @@ Section objects.
     | ProcessMap p, ProcessMapState s => pagemap_rep kernel_entry p s d
     | Shares, SharesState s => share_rep s d
     | Hands, HandsState h => hands_rep h d
+    | ReadyQueues, ReadyState cpu s => ready_rep cpu s d
     | _, _ => False
     end.
   Definition kernel_valid (o : kernel_object) (st : kernel_state) : Prop :=
@@ -49,7 +53,7 @@ Section objects.
     | FramePool, FramePoolState s => pool_valid s
     | ProcessMap _, ProcessMapState s => pagemap_valid s
     | Shares, SharesState s => share_valid s
-    | Hands, HandsState _ => True
+    | Hands, HandsState _ | ReadyQueues, ReadyState _ _ => True
     | _, _ => False
     end.
   Global Instance kernel_valid_dec o st : Decision (kernel_valid o st).
@@ -66,7 +70,7 @@ Section objects.
     | FramePool => FramePoolState frames_start
     | ProcessMap _ => ProcessMapState pagemap.Spec.pagemap_absent
     | Shares => SharesState share.Spec.share_initial
-    | Hands => HandsState ∅
+    | Hands | ReadyQueues => HandsState ∅ (* not looked at: no lock guards them *)
     end.
 
   Definition kernel_layout : layout :=
@@ -82,6 +86,14 @@ Section objects.
   Proof. destruct st; simpl; (split; [eauto; done|]); by intros (? & [= ->] & ?). Qed.
   Lemma in_hand_rep st d : kernel_rep Hands st d <-> exists h, st = HandsState h /\ hands_rep h d.
   Proof. destruct st; simpl; (split; [eauto; done|]); by intros (? & [= ->] & ?). Qed.
+  Lemma ready_queues_rep st d :
+    kernel_rep ReadyQueues st d <-> exists s, st = ReadyState s.1 s.2 /\ ready_rep s.1 s.2 d.
+  Proof.
+    destruct st; simpl; split; try done; try (by intros (? & ? & ?)); [by exists (cpu, s)|].
+    by intros ([c r] & [= -> ->] & ?).
+  Qed.
+  Lemma no_lock_ready k : kernel_object_of k <> Some ReadyQueues.
+  Proof. unfold kernel_object_of. repeat (destruct (_ =? _); [done|]). destruct (_ && _); [done|]. by destruct (_ =? _). Qed.
   Lemma no_lock_hands k : kernel_object_of k <> Some Hands.
   Proof. unfold kernel_object_of. repeat (destruct (_ =? _); [done|]). destruct (_ && _); [done|]. by destruct (_ =? _). Qed.
 

@@ -89,8 +89,8 @@ Section stack.
 
   Lemma kernel_initial_valid k o : kernel_object_of k = Some o -> kernel_valid o (kernel_initial o).
   Proof using root_quota_word frames_start_valid.
-    intros _. destruct o;
-      [exact container_initial_valid|exact frames_start_valid|apply pagemap.ProofSpec.absent_valid|apply share.ProofSpec.share_initial_valid|done].
+    intros Ho. destruct o;
+      [exact container_initial_valid|exact frames_start_valid|apply pagemap.ProofSpec.absent_valid|apply share.ProofSpec.share_initial_valid|done|by apply no_lock_ready in Ho].
   Qed.
 
   Theorem kernel_layout_ok : layout_ok kernel_layout init kernel_guarded.
@@ -102,6 +102,7 @@ Section stack.
       + f_equal. by eapply pagemap.Guarded.pagemap_rep_state.
       + f_equal. by eapply share.ProofRep.share_rep_state.
       + by apply no_lock_hands in Ho.
+      + by apply no_lock_ready in Ho.
     - intros k o st d rest Hk _ Hr Hd. exact (kernel_guarded_object k o st d rest Hk Hr Hd).
     - intros k m Hk. simpl in Hk. unfold kernel_guarded. apply map_eq. intros x. etrans; [|symmetry; apply lookup_empty].
       apply eq_None_not_Some. intros [v [_ H]%map_filter_lookup_Some]. simpl in H. revert H. unfold guards. by rewrite Hk.
@@ -120,19 +121,23 @@ Section stack.
     pose proof (kernel_initial_cells k' o' _ x E' (init_objects k' o' E') (ex_intro _ w H2)). congruence.
   Qed.
 
-  (** A CPU starts with empty hands. *)
-  Definition kernel_start : objects kernel_layout := {[Hands := HandsState ∅]}.
-  Lemma kernel_start_rep : rep kernel_layout kernel_start ∅.
-  Proof using.
-    unfold rep, kernel_start. rewrite <- (insert_empty (M := gmap kernel_object)). rewrite <- (left_id_L ∅ (∪) (∅ : mem)).
-    constructor; [apply lookup_empty| |apply map_disjoint_empty_l|constructor].
-    simpl. split.
-    - intros x. split; [intros Hv|intros (f & i & _ & _ & Hv)]; exfalso; revert Hv; apply eq_None_not_Some, lookup_empty.
-    - intros f w i Hf. exfalso. revert Hf. assert (E : (∅ : hands) !! f = None) by apply lookup_empty. congruence.
+  (** A CPU starts with empty hands and its ready queues, in memory of its own. *)
+  Context (ready_start : nat -> ready) (cpu_init : nat -> mem).
+  Context (cpu_objects : forall c, ready_rep (Z.of_nat c) (ready_start c) (cpu_init c)).
+  Definition kernel_start (c : nat) : objects kernel_layout :=
+    {[Hands := HandsState ∅; ReadyQueues := ReadyState (Z.of_nat c) (ready_start c)]}.
+  Lemma kernel_start_rep c : rep kernel_layout (kernel_start c) (cpu_init c).
+  Proof using cpu_objects.
+    unfold rep, kernel_start. rewrite <- (insert_empty (M := gmap kernel_object)). rewrite <- (left_id_L ∅ (∪) (cpu_init c)).
+    constructor; [by rewrite lookup_insert_ne| |apply map_disjoint_empty_l|].
+    - simpl. split.
+      + intros x. split; [intros Hv|intros (f & i & _ & _ & Hv)]; exfalso; revert Hv; apply eq_None_not_Some, lookup_empty.
+      + intros f w i Hf. exfalso. revert Hf. assert (E : (∅ : hands) !! f = None) by apply lookup_empty. congruence.
+    - rewrite <- (right_id_L ∅ (∪) (cpu_init c)). constructor; [apply lookup_empty|exact (cpu_objects c)|apply map_disjoint_empty_r|constructor].
   Qed.
-  Lemma kernel_start_holds : holds_exactly kernel_layout [] kernel_start.
+  Lemma kernel_start_holds c : holds_exactly kernel_layout [] (kernel_start c).
   Proof using.
     intros k o Ho. rewrite elem_of_nil. split; [|done]. intros [st Hs]. unfold kernel_start in Hs.
-    apply lookup_singleton_Some in Hs as [<- _]. by apply (no_lock_hands k).
+    apply lookup_insert_Some in Hs as [[<- _]|[_ [<- _]%lookup_singleton_Some]]; [by apply (no_lock_hands k)|by apply (no_lock_ready k)].
   Qed.
 End stack.
