@@ -1,8 +1,11 @@
 (** Primitives of [arch] that concern this CPU alone and cause no event: what they return and do.
 
     The contents of a frame are cells like any other, [frame_word f w]: a CPU can read and write them while it owns
-    them. [kernel_entry i]: entry [i] of every page map's upper half; its values are the boot code's choice. *)
+    them. [kernel_entry i]: entry [i] of every page map's upper half; its values are the boot code's choice. Loading a page
+    map takes the frame of its root. Which one is loaded says what user programs see; kernel code sees the same in all, so it
+    is not modelled. *)
 From Ashlar Require Export lang.Semantics.
+From Ashlar Require Import lang.Constants.
 
 Definition frame_words : Z := 512.
 Definition frame_word (frame word : Z) : cell := ("frame"%string, frame, "word"%string, word).
@@ -52,4 +55,11 @@ Definition arch_builtins (kernel_entry : Z -> Z) : builtins :=
             | [frame] => if decide (owns_frame frame m) then Some (0, frame_cells frame (fun _ => 0) ∪ m) else None
             | _ => None
             end)
+    else if String.eqb f "arch_page_map_load" then
+      Some (match args with
+            | [root] => if bool_decide (0 <= root < NUM_FRAME) then Some (0, m) else None
+            | _ => None
+            end)
+    else if String.eqb f "arch_page_map_load_kernel" then
+      Some (match args with [] => Some (0, m) | _ => None end)
     else None.

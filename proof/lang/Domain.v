@@ -37,6 +37,8 @@ Section domain.
       injection H as <- <-. apply (fin_map_dom.dom_insert_lookup_L (D:=gset cell)). by exists u.
     - destruct args as [|x [|??]]; try done. destruct (decide (owns_frame x m)) as [Ho|]; [|done].
       apply some_pair in H as [_ <-]. by apply frame_cells_dom.
+    - destruct args as [|root [|??]]; try done. case_bool_decide; [|done]. by injection H as <- <-.
+    - destruct args; [|done]. by injection H as <- <-.
   Qed.
 
   Lemma return_to_dom k v m s : return_to k v m = ETau s -> cm s = m.

@@ -133,6 +133,8 @@ Section builtins.
       injection H as <- <-. rewrite (own_read _ rest _ _ E). by rewrite own_write.
     - destruct args as [|x [|??]]; try done. destruct (decide (owns_frame x m)) as [Ho|]; [|done].
       apply some_pair in H as [<- <-]. rewrite decide_True by (by apply owns_frame_mono). by rewrite (assoc_L (∪)).
+    - destruct args as [|root [|??]]; try done. case_bool_decide; [|done]. by injection H as <- <-.
+    - destruct args; [|done]. by injection H as <- <-.
   Qed.
   Lemma builtin_none cpu f args (m m' : mem) : B cpu f args m = None -> B cpu f args m' = None.
   Proof.

@@ -24,7 +24,7 @@ static void start(void)
     cv_init();
     for (uint32_t i = 0; i < NUM; i++) {
         thread_define(FIRST + i, 0, 0, 100);
-        thread_reset(FIRST + i);
+        thread_reset(FIRST + i, NONE);
         sched_ready(FIRST + i);
     }
     sched_leave();

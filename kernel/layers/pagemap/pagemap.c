@@ -12,7 +12,8 @@
 #define PAGEMAP_KERNEL_FIRST 256u /* first root entry of the kernel's half */
 #define PAGEMAP_TABLE_BITS (ARCH_PTE_PRESENT | ARCH_PTE_WRITE | ARCH_PTE_USER)
 
-/* One cache line each. Guarded by LOCK_PAGEMAP_BASE + p; root and exists do not change while a thread of p lives. */
+/* One cache line each. Guarded by LOCK_PAGEMAP_BASE + p; root and exists do not change while a thread of p lives, so its
+ * CPU may keep the root. */
 struct pagemap {
     uint32_t exists;
     uint32_t root;   /* frame */
@@ -317,9 +318,17 @@ void pagemap_pin(uint32_t p, uint64_t vaddr)
     pagemap_unlock(p);
 }
 
-void pagemap_load(uint32_t p)
+uint32_t pagemap_root_of(uint32_t p)
 {
-    arch_page_map_load(pagemap[p].root);
+    pagemap_lock(p);
+    uint32_t root = pagemap[p].root;
+    pagemap_unlock(p);
+    return root;
+}
+
+void pagemap_load(uint32_t root)
+{
+    arch_page_map_load(root);
 }
 
 void pagemap_load_kernel(void)

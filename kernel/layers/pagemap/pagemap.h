@@ -51,8 +51,12 @@ void pagemap_pin(uint32_t p, uint64_t vaddr);
  * Returns 1 if there is more to do, 0 if the map does not exist any more. */
 uint32_t pagemap_destroy_step(uint32_t p);
 
-/* Loads p's map, or one without user half, on this CPU. Requires: p's map exists. */
-void pagemap_load(uint32_t p);
+/* The frame of the root of p's map; NONE if p has no page map. It stays the root until the map is destroyed. */
+uint32_t pagemap_root_of(uint32_t p);
+
+/* Loads a map on this CPU: the one with this root, or one without user half.
+ * Requires: root is that of a map that exists, and that is not destroyed before this CPU has loaded another. */
+void pagemap_load(uint32_t root);
 void pagemap_load_kernel(void);
 
 uint32_t pagemap_check(void);

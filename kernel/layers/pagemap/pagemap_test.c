@@ -135,6 +135,7 @@ static void destroy(void)
     CHECK_EQUAL(container_usage(P), 0);
     CHECK_EQUAL(frame_free_count(), 2000);
     CHECK_EQUAL(pagemap_destroy_step(P), 0);
+    CHECK_EQUAL(pagemap_root_of(P), NONE);
 }
 
 static void against_model(void)
@@ -145,7 +146,9 @@ static void against_model(void)
     choose_addresses();
     CHECK_EQUAL(pagemap_create(P), STATUS_OK);
     CHECK_EQUAL(pagemap_create(P), ERR_BAD_STATE);
-    pagemap_load(P);
+    CHECK_EQUAL(pagemap_root_of(P + 1), NONE);
+    pagemap_load(pagemap_root_of(P));
+    CHECK_EQUAL(hosted_loaded_root(0), pagemap_root_of(P));
     for (uint64_t i = 0; i < operations; i++) {
         struct page *page = &pages[test_random(NUM_PAGE)];
         switch (test_random(8)) {

@@ -6,6 +6,7 @@
 #include "endpoint.h"
 #include "intc.h"
 #include "notify.h"
+#include "pagemap.h"
 #include "process.h"
 #include "process_parts.h"
 #include "sched.h"
@@ -75,6 +76,7 @@ static void process_serve(uint32_t p)
     uint32_t cpu = arch_cpu();
     uint32_t current = thread_current();
     process_lock(p);
+    uint32_t root = pagemap_root_of(p);
     uint32_t dying = process_dying(p);
     uint32_t first = process_first_thread(p);
     uint32_t count = process_num_threads(p);
@@ -83,7 +85,7 @@ static void process_serve(uint32_t p)
         uint32_t home = thread_cpu(t);
         if (home == cpu && planned_start[t].planned == 1u) {
             planned_start[t].planned = 0u;
-            thread_reset(t);
+            thread_reset(t, root);
             uctx_init(t, planned_start[t].entry, planned_start[t].stack, planned_start[t].argument);
             sched_ready(t);
         }

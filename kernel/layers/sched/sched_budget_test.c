@@ -99,14 +99,14 @@ static void define(uint32_t p, uint64_t period_ns, uint64_t budget_ns, uint32_t 
     sched_set_budget(p, period_ns, budget_ns);
     for (uint32_t i = 0; i < THREADS_EACH; i++) {
         thread_define(FIRST + p * THREADS_EACH + i, p, 0, priority);
-        thread_reset(FIRST + p * THREADS_EACH + i);
+        thread_reset(FIRST + p * THREADS_EACH + i, NONE);
     }
 }
 
 static void define_free(void)
 {
     thread_define(FREE_THREAD, FREE_PROCESS, 0, 1);
-    thread_reset(FREE_THREAD);
+    thread_reset(FREE_THREAD, NONE);
     sched_ready(FREE_THREAD);
 }
 

@@ -124,7 +124,7 @@ static void idle(uint32_t cpu)
     sched_init_cpu();
     for (uint32_t t = FIRST; t < FIRST + NUM; t++) {
         if (thread_cpu(t) == cpu) {
-            thread_reset(t);
+            thread_reset(t, NONE);
             sched_ready(t);
         }
     }

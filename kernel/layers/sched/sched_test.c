@@ -289,7 +289,7 @@ static void against_model(void)
         model[t].blocked = 1;
         model[t].deadline = NEVER;
         thread_define(t, NUM_PROCESS - 1, 0, model[t].priority);
-        thread_reset(t);
+        thread_reset(t, NONE);
     }
     for (uint64_t i = 0; i < operations; i++) {
         random_operation();
@@ -313,7 +313,7 @@ static void fair_turns(uint32_t pair)
     start();
     for (uint32_t i = 0; i < 5; i++) {
         thread_define(FIRST + i, 0, 0, 100);
-        thread_reset(FIRST + i);
+        thread_reset(FIRST + i, NONE);
     }
     for (uint32_t i = 0; i < 3 + pair; i++) {
         sched_ready(FIRST + i);
@@ -345,7 +345,7 @@ static void alarm_is_left_alone(void)
     start();
     for (uint32_t i = 0; i < 2; i++) {
         thread_define(FIRST + i, i, 0, 100);
-        thread_reset(FIRST + i);
+        thread_reset(FIRST + i, NONE);
     }
     sched_ready(FIRST);
     sched_leave();

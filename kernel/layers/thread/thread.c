@@ -14,14 +14,14 @@ struct thread {
     uint32_t wait_kind;
     uint32_t wait_object;
     uint32_t message_frame;
-    uint32_t space;   /* process whose page map it runs in; NONE: any will do */
+    uint32_t root;    /* of the page map it runs in, its process's; NONE: any will do */
     uint32_t spare[7];
 };
 
 /* One cache line each, touched by its CPU only. */
 struct thread_cpu {
     uint32_t current; /* as arch_current on that CPU, for the walk of all CPUs */
-    uint32_t space;   /* process whose page map is loaded, NONE: none */
+    uint32_t root;    /* of the page map that is loaded, NONE: none with a user half */
     uint32_t spare[14];
 };
 
@@ -39,7 +39,7 @@ static void thread_set(uint32_t t, uint32_t process, uint32_t cpu, uint32_t prio
     thread[t].wait_kind = WAIT_NONE;
     thread[t].wait_object = NONE;
     thread[t].message_frame = NONE;
-    thread[t].space = NONE;
+    thread[t].root = NONE;
 }
 
 void thread_init(void)
@@ -51,7 +51,7 @@ void thread_init(void)
         thread_set(cpu, NONE, cpu, 0u);
         thread[cpu].state = THREAD_RUNNING;
         thread_cpu_state[cpu].current = cpu;
-        thread_cpu_state[cpu].space = NONE;
+        thread_cpu_state[cpu].root = NONE;
     }
 }
 
@@ -60,13 +60,13 @@ void thread_define(uint32_t t, uint32_t process, uint32_t cpu, uint32_t priority
     thread_set(t, process, cpu, priority);
 }
 
-void thread_reset(uint32_t t)
+void thread_reset(uint32_t t, uint32_t root)
 {
     thread[t].priority = thread[t].base_priority;
     thread[t].state = THREAD_BLOCKED;
     thread[t].wait_kind = WAIT_NONE;
     thread[t].wait_object = NONE;
-    thread[t].space = thread[t].process;
+    thread[t].root = root;
     arch_thread_init(t);
 }
 
@@ -151,12 +151,12 @@ void thread_switch(uint32_t to)
 {
     uint32_t cpu = arch_cpu();
     uint32_t from = arch_current();
-    uint32_t space = thread[to].space;
+    uint32_t root = thread[to].root;
     thread_cpu_state[cpu].current = to;
     /* A thread without user part runs in whatever map is loaded: the kernel's half is the same in all. */
-    if (space != NONE && space != thread_cpu_state[cpu].space) {
-        thread_cpu_state[cpu].space = space;
-        pagemap_load(space);
+    if (root != NONE && root != thread_cpu_state[cpu].root) {
+        thread_cpu_state[cpu].root = root;
+        pagemap_load(root);
     }
     arch_switch(from, to);
 }
@@ -165,9 +165,9 @@ void thread_leave_space(void)
 {
     uint32_t cpu = arch_cpu();
     uint32_t current = thread_cpu_state[cpu].current;
-    thread[current].space = NONE;
-    if (thread_cpu_state[cpu].space != NONE) {
-        thread_cpu_state[cpu].space = NONE;
+    thread[current].root = NONE;
+    if (thread_cpu_state[cpu].root != NONE) {
+        thread_cpu_state[cpu].root = NONE;
         pagemap_load_kernel();
     }
 }

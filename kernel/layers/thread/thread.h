@@ -32,9 +32,11 @@ void thread_init(void);
 /* Requires: start-up; NUM_CPU <= t < NUM_THREAD, process < NUM_PROCESS, cpu < NUM_CPU, priority < NUM_PRIORITY. */
 void thread_define(uint32_t t, uint32_t process, uint32_t cpu, uint32_t priority);
 
-/* Gives t a fresh kernel stack: its first switch runs trap_leave. Requires: t is unused or exited, and this is its CPU.
+/* Gives t a fresh kernel stack: its first switch runs trap_leave. From now on t runs in the page map with this root; with
+ * NONE in whatever map is loaded. Requires: t is unused or exited, and this is its CPU; the map is its process's, and is
+ * not destroyed before t has called thread_leave_space.
  * Ensures: t is blocked on nothing, with base priority; sched_ready starts it. */
-void thread_reset(uint32_t t);
+void thread_reset(uint32_t t, uint32_t root);
 
 /* The thread that runs on this CPU. */
 uint32_t thread_current(void);
@@ -60,7 +62,7 @@ void thread_set_wait_kind(uint32_t t, uint32_t kind); /* another step of the wai
 uint32_t thread_message_frame(uint32_t t);
 void thread_set_message_frame(uint32_t t, uint32_t frame);
 
-/* Runs `to` in place of the current thread, in its process's page map. Returns when someone switches back.
+/* Runs `to` in place of the current thread, in to's page map. Returns when someone switches back.
  * Requires: to belongs to this CPU and is not current; no lock held. */
 void thread_switch(uint32_t to);
 

@@ -4,18 +4,35 @@
 static uint32_t thread_check_cpu(uint32_t cpu)
 {
     uint32_t current = thread_cpu_state[cpu].current;
-    uint32_t space = thread_cpu_state[cpu].space;
+    uint32_t root = thread_cpu_state[cpu].root;
     if (current >= NUM_THREAD) {
         return 1u;
     }
     if (thread[current].cpu != cpu) {
         return 2u;
     }
-    if (thread[current].space != NONE && thread[current].space != space) {
+    if (thread[current].root != NONE && thread[current].root != root) {
         return 3u;
     }
-    if (space != NONE && space >= NUM_PROCESS) {
+    if (root != NONE && root >= NUM_FRAME) {
         return 4u;
+    }
+    return 0u;
+}
+
+/* A thread's page map is its process's, and exists. */
+static uint32_t thread_check_root(uint32_t t)
+{
+    uint32_t process = thread[t].process;
+    if (thread[t].root == NONE) {
+        return 0u;
+    }
+    if (process >= NUM_PROCESS) {
+        return 7u;
+    }
+    uint32_t root = pagemap_root_of(process);
+    if (root != thread[t].root) {
+        return 8u;
     }
     return 0u;
 }
@@ -36,8 +53,9 @@ uint32_t thread_check(void)
         if (thread[t].priority >= NUM_PRIORITY || thread[t].cpu >= NUM_CPU) {
             return 6u;
         }
-        if (thread[t].space != NONE && thread[t].space != thread[t].process) {
-            return 7u;
+        uint32_t broken = thread_check_root(t);
+        if (broken != 0u) {
+            return broken;
         }
     }
     return 0u;

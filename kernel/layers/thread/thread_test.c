@@ -71,7 +71,7 @@ int main(void)
     CHECK_EQUAL(thread_check(), 0);
     hosted_set_user(user);
     for (uint32_t t = A; t <= C; t++) {
-        thread_reset(t);
+        thread_reset(t, pagemap_root_of(thread_process(t)));
     }
     for (uint32_t round = 0; round < 100; round++) {
         uint32_t t = A + round % 3;
@@ -85,7 +85,7 @@ int main(void)
     /* A new life begins on an empty stack, with its own priority and space again. */
     thread_set_priority(A, 255);
     thread_set_wait(A, WAIT_REPLY, 5);
-    thread_reset(A);
+    thread_reset(A, pagemap_root_of(0));
     CHECK_EQUAL(thread_priority(A), 10);
     CHECK_EQUAL(thread_wait_kind(A), WAIT_NONE);
     CHECK_EQUAL(thread_state(A), THREAD_BLOCKED);
@@ -96,7 +96,7 @@ int main(void)
     thread_switch(A);
     CHECK_EQUAL(visits[A], before + 1);
     CHECK_EQUAL(thread_check(), 0);
-    thread_reset(A);
+    thread_reset(A, pagemap_root_of(0));
     hosted_set_user(user);
     visits[A] = 0;
     thread_switch(A);

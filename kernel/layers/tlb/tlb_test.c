@@ -82,7 +82,7 @@ static void writer(void)
 
 static void one_writes(uint32_t cpu)
 {
-    pagemap_load(P);
+    pagemap_load(pagemap_root_of(P));
     if (cpu == 0) {
         writer();
     } else {
@@ -97,7 +97,7 @@ static void all_write(uint32_t cpu)
 {
     uint64_t vaddr = OWN + cpu * 0x1000ul;
 
-    pagemap_load(P);
+    pagemap_load(pagemap_root_of(P));
     for (uint32_t i = 0; i < ROUNDS; i++) {
         spinlock_kernel_enter();
         uint32_t frame = frame_alloc(P);

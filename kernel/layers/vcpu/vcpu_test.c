@@ -51,7 +51,7 @@ static uint32_t step(uint32_t vm, uint32_t root, struct hosted_guest *guest)
 static void run_thread(uint32_t t)
 {
     hosted_set_cpu(thread_cpu(t));
-    thread_reset(t);
+    thread_reset(t, NONE);
     sched_ready(t);
     sched_leave();
     CHECK_EQUAL(thread_current(), t);

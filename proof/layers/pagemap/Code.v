@@ -274,9 +274,16 @@ Definition pagemap_pin_code : fundef := Fun 2 4
          Skip)
        (Call None "pagemap_unlock" [Var 0]))))).
 
-(* pagemap_load: 0 p *)
+(* pagemap_root_of: 0 p, 1 root *)
+Definition pagemap_root_of_code : fundef := Fun 1 1
+  (Seq (Call None "pagemap_lock" [Var 0])
+  (Seq (Assign 1 (Load "pagemap" (Var 0) "root" (Const 0)))
+  (Seq (Call None "pagemap_unlock" [Var 0])
+       (Return (Var 1))))).
+
+(* pagemap_load: 0 root *)
 Definition pagemap_load_code : fundef := Fun 1 0
-  (Call None "arch_page_map_load" [Load "pagemap" (Var 0) "root" (Const 0)]).
+  (Call None "arch_page_map_load" [Var 0]).
 
 (* pagemap_load_kernel: no locals *)
 Definition pagemap_load_kernel_code : fundef := Fun 0 0
@@ -384,6 +391,7 @@ Definition pagemap_module_list : list (string * fundef) :=
    ("pagemap_walk", pagemap_walk_code);
    ("pagemap_frame", pagemap_frame_code);
    ("pagemap_pin", pagemap_pin_code);
+   ("pagemap_root_of", pagemap_root_of_code);
    ("pagemap_load", pagemap_load_code);
    ("pagemap_load_kernel", pagemap_load_kernel_code);
    ("pagemap_next", pagemap_next_code);

@@ -20,10 +20,10 @@ Definition WAIT_PROCESS : Z := 7.
 Definition thread_objects : list (string * Z * list (string * width * Z)) :=
   [("thread", 144,
     [("process", W32, 1); ("cpu", W32, 1); ("priority", W32, 1); ("base_priority", W32, 1); ("state", W32, 1);
-      ("wait_kind", W32, 1); ("wait_object", W32, 1); ("message_frame", W32, 1); ("space", W32, 1);
+      ("wait_kind", W32, 1); ("wait_object", W32, 1); ("message_frame", W32, 1); ("root", W32, 1);
       ("spare", W32, 7)]);
    ("thread_cpu_state", 16,
-    [("current", W32, 1); ("space", W32, 1); ("spare", W32, 14)])].
+    [("current", W32, 1); ("root", W32, 1); ("spare", W32, 14)])].
 
 (** * [thread.c] *)
 
@@ -37,7 +37,7 @@ Definition thread_set_code : fundef := Fun 4 0
   (Seq (Store "thread" (Var 0) "wait_kind" (Const 0) (Const 0 (* WAIT_NONE *)))
   (Seq (Store "thread" (Var 0) "wait_object" (Const 0) (Const 4294967295 (* NONE *)))
   (Seq (Store "thread" (Var 0) "message_frame" (Const 0) (Const 4294967295 (* NONE *)))
-       (Store "thread" (Var 0) "space" (Const 0) (Const 4294967295 (* NONE *))))))))))).
+       (Store "thread" (Var 0) "root" (Const 0) (Const 4294967295 (* NONE *))))))))))).
 
 (* thread_init: 0 t, 1 cpu *)
 Definition thread_init_code : fundef := Fun 0 2
@@ -50,20 +50,20 @@ Definition thread_init_code : fundef := Fun 0 2
          (Seq (Call None "thread_set" [Var 1; Const 4294967295 (* NONE *); Var 1; Const 0])
          (Seq (Store "thread" (Var 1) "state" (Const 0) (Const 2 (* THREAD_RUNNING *)))
          (Seq (Store "thread_cpu_state" (Var 1) "current" (Const 0) (Var 1))
-         (Seq (Store "thread_cpu_state" (Var 1) "space" (Const 0) (Const 4294967295 (* NONE *)))
+         (Seq (Store "thread_cpu_state" (Var 1) "root" (Const 0) (Const 4294967295 (* NONE *)))
               (Assign 1 (Bin W32 Add (Var 1) (Const 1))))))))))).
 
 (* thread_define: 0 t, 1 process, 2 cpu, 3 priority *)
 Definition thread_define_code : fundef := Fun 4 0
   (Call None "thread_set" [Var 0; Var 1; Var 2; Var 3]).
 
-(* thread_reset: 0 t *)
-Definition thread_reset_code : fundef := Fun 1 0
+(* thread_reset: 0 t, 1 root *)
+Definition thread_reset_code : fundef := Fun 2 0
   (Seq (Store "thread" (Var 0) "priority" (Const 0) (Load "thread" (Var 0) "base_priority" (Const 0)))
   (Seq (Store "thread" (Var 0) "state" (Const 0) (Const 3 (* THREAD_BLOCKED *)))
   (Seq (Store "thread" (Var 0) "wait_kind" (Const 0) (Const 0 (* WAIT_NONE *)))
   (Seq (Store "thread" (Var 0) "wait_object" (Const 0) (Const 4294967295 (* NONE *)))
-  (Seq (Store "thread" (Var 0) "space" (Const 0) (Load "thread" (Var 0) "process" (Const 0)))
+  (Seq (Store "thread" (Var 0) "root" (Const 0) (Var 1))
        (Call None "arch_thread_init" [Var 0])))))).
 
 (* thread_current: 0 current *)
@@ -128,15 +128,15 @@ Definition thread_message_frame_code : fundef := Fun 1 0
 Definition thread_set_message_frame_code : fundef := Fun 2 0
   (Store "thread" (Var 0) "message_frame" (Const 0) (Var 1)).
 
-(* thread_switch: 0 to, 1 cpu, 2 from, 3 space *)
+(* thread_switch: 0 to, 1 cpu, 2 from, 3 root *)
 Definition thread_switch_code : fundef := Fun 1 3
   (Seq (Call (Some 1%nat) "arch_cpu" [])
   (Seq (Call (Some 2%nat) "arch_current" [])
-  (Seq (Assign 3 (Load "thread" (Var 0) "space" (Const 0)))
+  (Seq (Assign 3 (Load "thread" (Var 0) "root" (Const 0)))
   (Seq (Store "thread_cpu_state" (Var 1) "current" (Const 0) (Var 0))
   (Seq (If (CAnd (Cmp Ne (Var 3) (Const 4294967295 (* NONE *)))
-             (Cmp Ne (Var 3) (Load "thread_cpu_state" (Var 1) "space" (Const 0))))
-         (Seq (Store "thread_cpu_state" (Var 1) "space" (Const 0) (Var 3))
+             (Cmp Ne (Var 3) (Load "thread_cpu_state" (Var 1) "root" (Const 0))))
+         (Seq (Store "thread_cpu_state" (Var 1) "root" (Const 0) (Var 3))
               (Call None "pagemap_load" [Var 3]))
          Skip)
        (Call None "arch_switch" [Var 2; Var 0])))))).
@@ -145,9 +145,9 @@ Definition thread_switch_code : fundef := Fun 1 3
 Definition thread_leave_space_code : fundef := Fun 0 2
   (Seq (Call (Some 0%nat) "arch_cpu" [])
   (Seq (Assign 1 (Load "thread_cpu_state" (Var 0) "current" (Const 0)))
-  (Seq (Store "thread" (Var 1) "space" (Const 0) (Const 4294967295 (* NONE *)))
-       (If (Cmp Ne (Load "thread_cpu_state" (Var 0) "space" (Const 0)) (Const 4294967295 (* NONE *)))
-         (Seq (Store "thread_cpu_state" (Var 0) "space" (Const 0) (Const 4294967295 (* NONE *)))
+  (Seq (Store "thread" (Var 1) "root" (Const 0) (Const 4294967295 (* NONE *)))
+       (If (Cmp Ne (Load "thread_cpu_state" (Var 0) "root" (Const 0)) (Const 4294967295 (* NONE *)))
+         (Seq (Store "thread_cpu_state" (Var 0) "root" (Const 0) (Const 4294967295 (* NONE *)))
               (Call None "pagemap_load_kernel" []))
          Skip)))).
 
