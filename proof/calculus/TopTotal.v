@@ -1,9 +1,9 @@
 (** Clients that keep the requirements: nothing goes wrong at the top.
 
     Rely and guarantee: [may c k s s'] says which changes of the object of lock [k] CPU [c] makes. What a CPU [knows] of the
-    objects is [stable]: the changes of the others keep it. A program is [total] if from what is known it goes
-    through without a violated requirement, makes only changes that its CPU may make, and ends with empty hands, knowing
-    what its caller wants to know. *)
+    objects is [stable]: the changes of the others keep it. A program is [total] if from what is known it goes through
+    without a violated requirement, makes only changes that its CPU may make, and ends with what the CPU holds outside the
+    kernel, knowing what its caller wants to know. *)
 From Ashlar Require Export calculus.Top.
 
 Section total.
@@ -21,12 +21,13 @@ Section total.
   (** What is known, and that others keep it. *)
   Definition known (c : nat) (st : states) (J : (states -> Prop) -> Prop) : Prop := exists K, stable c K /\ K st /\ J K.
 
-  Context (hands : objects X).
+  (** What a CPU holds while it is outside the kernel. *)
+  Context (holds : nat -> objects X).
   Section cpu.
     Context (c : nat) (Post : Z -> states -> Prop).
     Fixpoint total (p : program (top_prim X) (objects X)) (a : objects X) (K : states -> Prop) : Prop :=
       match p with
-      | Ret v => a = hands /\ forall st, K st -> Post v st
+      | Ret v => a = holds c /\ forall st, K st -> Post v st
       | Fail => False
       | Act (Update k o f) κ =>
           obj_of_lock X k = Some o /\
@@ -55,15 +56,15 @@ Section total.
   Context (knows_tau : forall c s s' st, cnext C c s = CTau s' -> knows c s st -> knows c s' st).
   Context (knows_out : forall c s v w st, cnext C c s = COut v -> knows c s st -> knows c (creturn C s w) st).
   Context (calls_total : forall c s f args, cnext C c s = CCall f args -> (c < ncpu)%nat ->
-    exists p, S f args = Some p /\ total c (fun v => knows c (creturn C s v)) p hands (knows c s)).
+    exists p, S f args = Some p /\ total c (fun v => knows c (creturn C s v)) p (holds c) (knows c s)).
   Notation L := (top_layer X).
   Notation A := (system C (top_engine X S)).
-  Definition calling (c : nat) : ast A := Idle (client_start c) hands.
+  Definition calling (c : nat) : ast A := Idle (client_start c) (holds c).
 
   Definition states_of (l : list (event (top_event X))) : states := fun k => current X k l.
   Definition cpu_total (c : nat) (t : ast A) (st : states) : Prop :=
     match t with
-    | Idle s a => a = hands /\ knows c s st
+    | Idle s a => a = holds c /\ knows c s st
     | Busy s (p, a) => known c st (total c (fun v => knows c (creturn C s v)) p a)
     end.
 
