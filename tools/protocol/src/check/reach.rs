@@ -1,0 +1,73 @@
+//! States that the driver cannot leave, end in, or wait in.
+
+use super::Subject;
+use crate::codes::Code;
+use crate::diagnostic::{Diagnostic, Report};
+use std::collections::HashSet;
+
+/// Fair states in which no message comes.
+pub fn silent(subject: &Subject, report: &mut Report) {
+    let automaton = &subject.flat.automaton;
+    for (id, state) in automaton.states.iter().enumerate() {
+        if state.fair && automaton.inputs(id).is_empty() {
+            let text = format!("`{}` is fair, but no message can come in it", state.name);
+            let diagnostic = Diagnostic::new(Code::FairSilent, text, "drop `fair`, or add the message that comes");
+            report.push(diagnostic.at(&subject.leaf(id).span, "this state").after(subject.witness(id)));
+        }
+    }
+}
+
+/// Dead ends, states without a way to a final one, final states that are timed. Each written state is told once.
+pub fn ends(subject: &Subject, report: &mut Report) {
+    let automaton = &subject.flat.automaton;
+    let goal: Vec<bool> = automaton.states.iter().map(|state| state.is_final).collect();
+    let can_end = automaton.can_reach(&goal, |_, _| true);
+    let mut told = HashSet::new();
+    for (id, state) in automaton.states.iter().enumerate() {
+        let (code, text, remedy) = if automaton.enabled(id).next().is_none() && !state.is_final {
+            let text = format!("nothing leaves `{}`, and it is not final", state.name);
+            (Code::DeadEnd, text, "add the edge that leaves it, or mark it `final`")
+        } else if !can_end[id] {
+            let text = format!("from `{}` no final state can be reached", state.name);
+            (Code::NoEnd, text, "add the way to the end, or mark a state `final`")
+        } else if state.is_final && !state.timed.is_empty() {
+            let text = format!("`{}` is final and timed", state.name);
+            (Code::TimedFinal, text, "drop one of the two marks: the driver owes an answer, or it may return")
+        } else {
+            continue;
+        };
+        let leaf = subject.leaf(id);
+        if told.insert((code, leaf.span.clone())) {
+            report.push(Diagnostic::new(code, text, remedy).at(&leaf.span, "this state").after(subject.witness(id)));
+        }
+        if code == Code::NoEnd {
+            // The states after it cannot end either; the nearest one to the start is enough.
+            break;
+        }
+    }
+}
+
+/// Timed states that the driver cannot leave by an output, whatever else happens in them.
+pub fn timed(subject: &Subject, report: &mut Report) {
+    let automaton = &subject.flat.automaton;
+    for (mark, name) in automaton.timed.iter().enumerate() {
+        let inside: Vec<bool> = automaton.states.iter().map(|state| state.timed.contains(&mark)).collect();
+        let leaves = |(id, state): (usize, &crate::automaton::State)| {
+            inside[id]
+                && state
+                    .next
+                    .iter()
+                    .enumerate()
+                    .any(|(letter, next)| !automaton.letters[letter].incoming && next.is_some_and(|next| !inside[next]))
+        };
+        let goal: Vec<bool> = automaton.states.iter().enumerate().map(leaves).collect();
+        let stays = |from: usize, letter: usize| inside[from] && automaton.states[from].next[letter].is_some_and(|to| inside[to]);
+        let can = automaton.can_reach(&goal, stays);
+        if let Some(stuck) = (0..can.len()).find(|state| inside[*state] && !can[*state]) {
+            let text = format!("no output leaves the timed state `{name}`");
+            let span = subject.protocol.state(name).map(|state| subject.protocol.states[state].span.clone());
+            let diagnostic = Diagnostic::new(Code::TimedStuck, text, "add the answer that is owed, as an edge `!…`");
+            report.push(diagnostic.at(&span.unwrap_or_default(), "this state").after(subject.witness(stuck)));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What a subprotocol is there for: a property of the protocol's state that can be read off its own state.
+
+use crate::automaton::Automaton;
+use crate::model::MessageId;
+use std::collections::BTreeSet;
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Purpose {
+    /// Whether the message is enabled.
+    Message(MessageId),
+    /// Whether the timed mark is on.
+    Timed(usize),
+    /// Whether the state is fair and these are the incoming messages it enables.
+    Fair(BTreeSet<MessageId>),
+    /// Whether the state is final.
+    Final,
+}
+
+impl Purpose {
+    /// Everything that a decomposition of the protocol has to say.
+    pub fn all(protocol: &Automaton) -> Vec<Purpose> {
+        let states = 0..protocol.states.len();
+        let classes: BTreeSet<BTreeSet<MessageId>> =
+            states.filter(|state| protocol.states[*state].fair).map(|state| protocol.inputs(state)).collect();
+        let messages = (0..protocol.letters.len()).map(Purpose::Message);
+        let timed = (0..protocol.timed.len()).map(Purpose::Timed);
+        messages.chain(timed).chain(classes.into_iter().map(Purpose::Fair)).chain([Purpose::Final]).collect()
+    }
+
+    pub fn holds(&self, protocol: &Automaton, state: usize) -> bool {
+        let own = &protocol.states[state];
+        match self {
+            Purpose::Message(message) => own.next[*message].is_some(),
+            Purpose::Timed(mark) => own.timed.contains(mark),
+            Purpose::Fair(class) => own.fair && protocol.inputs(state) == *class,
+            Purpose::Final => own.is_final,
+        }
+    }
+
+    /// Messages that the alphabet must have.
+    pub fn required(&self) -> BTreeSet<MessageId> {
+        match self {
+            Purpose::Message(message) => BTreeSet::from([*message]),
+            Purpose::Fair(class) => class.clone(),
+            Purpose::Timed(_) | Purpose::Final => BTreeSet::new(),
+        }
+    }
+
+    /// Whether several subprotocols may serve it together, each refusing some of the states where it does not hold.
+    pub fn is_shared(&self, protocol: &Automaton) -> bool {
+        match self {
+            Purpose::Message(message) => !protocol.letters[*message].incoming,
+            Purpose::Final => true,
+            Purpose::Timed(_) | Purpose::Fair(_) => false,
+        }
+    }
+
+    /// For people, as `!probe_ok` or `timed Probing`.
+    pub fn title(&self, protocol: &Automaton) -> String {
+        match self {
+            Purpose::Message(message) => protocol.letters[*message].label(),
+            Purpose::Timed(mark) => format!("timed {}", protocol.timed[*mark]),
+            Purpose::Fair(class) => {
+                let names: Vec<&str> = class.iter().map(|message| protocol.letters[*message].name.as_str()).collect();
+                format!("fair {}", names.join("/"))
+            }
+            Purpose::Final => "final".to_string(),
+        }
+    }
+}
