@@ -7,6 +7,11 @@
 //! paper a timed state is one state of the automaton; here the state that is written `timed` may stand for many states
 //! of the automaton, if it has states inside or regions beside it. So every written `timed` is a mark of its own, and
 //! rule 4 is: no run stays for ever among the states that carry the same mark.
+//!
+//! Likewise for fairness. A written `fair` promises that one of the messages comes that are enabled in it, inside it or
+//! around it; what regions beside it take is not part of the promise. So a state of the automaton has a set of promises,
+//! each a set of incoming messages, and rule 3 is: an AWAIT covers all messages of at least one promise, of any protocol
+//! of the driver. Without regions a fair state has one promise, all its incoming messages, as in the paper.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +44,8 @@ pub struct State {
     pub next: Vec<Option<usize>>,
     /// Indices into [`Automaton::timed`].
     pub timed: BTreeSet<usize>,
-    pub fair: bool,
+    /// Promises: of each set of incoming messages, one will come.
+    pub fair: BTreeSet<BTreeSet<usize>>,
     pub is_final: bool,
 }
 

@@ -6,8 +6,8 @@
 //! it, and in regions beside the way to it, the initial states. Other regions keep their states. An edge without a
 //! target keeps all states. A guard (`when`, `unless`) looks at the states that are active before the edge is taken.
 //!
-//! A configuration is timed, or fair, if one of its active states (leaf or around one) is; it is final if every active
-//! leaf is, or stands inside a state that is.
+//! A configuration carries the timed marks of its active states (leaves and what is around them), and the promises of
+//! its fair ones (`automaton` says what these are). It is final if every active leaf is, or stands inside a state that is.
 //!
 //! Where several edges carry the same message, the first one is taken and the conflict recorded: `check` refuses it.
 
@@ -73,7 +73,7 @@ pub fn flatten(protocol: &Protocol) -> Flat {
             }
             next[message] = Some(to);
         }
-        flat.automaton.states.push(describe(protocol, &leaves, &around, &timed, next));
+        flat.automaton.states.push(describe(protocol, &leaves, &around, &timed, &taken, next));
         flat.edges.push(taken);
         at += 1;
     }
@@ -152,6 +152,7 @@ fn describe(
     leaves: &[StateId],
     around: &BTreeSet<StateId>,
     timed: &[StateId],
+    taken: &[Option<usize>],
     next: Vec<Option<usize>>,
 ) -> State {
     let names: Vec<&str> = leaves.iter().map(|leaf| protocol.states[*leaf].name.as_str()).collect();
@@ -160,9 +161,28 @@ fn describe(
         name: names.join("+"),
         next,
         timed: (0..timed.len()).filter(|mark| around.contains(&timed[*mark])).collect(),
-        fair: around.iter().any(|state| protocol.states[*state].fair),
+        fair: promises(protocol, around, taken),
         is_final: leaves.iter().all(is_final),
     }
+}
+
+/// The promises of the fair states that are active; one that contains another says less, and is left out.
+fn promises(
+    protocol: &Protocol,
+    around: &BTreeSet<StateId>,
+    taken: &[Option<usize>],
+) -> BTreeSet<BTreeSet<MessageId>> {
+    let fair = around.iter().copied().filter(|state| protocol.states[*state].fair);
+    let promise = |state: StateId| -> BTreeSet<MessageId> {
+        let concerns = |edge: &Edge| {
+            let in_line = protocol.is_within(edge.source, state) || protocol.is_within(state, edge.source);
+            in_line && protocol.messages[edge.message].incoming
+        };
+        let edges = taken.iter().flatten().map(|edge| &protocol.edges[*edge]);
+        edges.filter(|edge| concerns(edge)).map(|edge| edge.message).collect()
+    };
+    let all: BTreeSet<BTreeSet<MessageId>> = fair.map(promise).collect();
+    all.iter().filter(|one| !all.iter().any(|other| other != *one && other.is_subset(one))).cloned().collect()
 }
 
 /// The messages that some edge of the automaton carries.

@@ -36,7 +36,7 @@ pub fn minimise(automaton: &Automaton) -> Automaton {
         .iter()
         .map(|state| {
             let fresh = kinds.len();
-            *kinds.entry((state.timed.clone(), state.fair, state.is_final)).or_insert(fresh)
+            *kinds.entry((state.timed.clone(), state.fair.clone(), state.is_final)).or_insert(fresh)
         })
         .collect();
     let next: Vec<Vec<Option<usize>>> = automaton.states.iter().map(|state| state.next.clone()).collect();

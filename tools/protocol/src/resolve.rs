@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 /// More cookies than this would make a driver's monitor large.
 const MAX_OPEN: u64 = 4096;
+/// A bit for each in a word of the monitor's tables.
+const MAX_REQUESTS: usize = 32;
 
 /// The protocol that `syntax` describes. Every fault goes to `report`; what is faulty is left out.
 pub fn resolve(source: &Arc<Source>, syntax: &Syntax, report: &mut Report) -> Protocol {
@@ -78,6 +80,12 @@ fn requests(syntax: &Syntax, report: &mut Report) -> Vec<Request> {
             let remedy = format!("give a limit from 1 to {MAX_OPEN}");
             report.push(Diagnostic::new(Code::Payload, message, remedy).at(&request.limit.span, "this limit"));
             limit = 1;
+        }
+        if requests.len() == MAX_REQUESTS {
+            let message = format!("more than {MAX_REQUESTS} requests");
+            let diagnostic = Diagnostic::new(Code::TooLarge, message, "let messages share requests");
+            report.push(diagnostic.at(&request.name.span, "the first too many"));
+            break;
         }
         let (name, span) = (request.name.value.clone(), request.name.span.clone());
         requests.push(Request { name, limit, doc: request.doc.clone(), span });

@@ -61,3 +61,28 @@ pub fn sizes(checked: &Checked, decomposition: &Decomposition) -> Sizes {
         paper: PAPER.iter().find(|(name, _)| *name == protocol.name).map(|(_, sizes)| *sizes),
     }
 }
+
+/// The sizes of several protocols as a table for people.
+pub fn table(all: &[Sizes]) -> String {
+    let pair = |size: Size| format!("{}/{}", size.states, size.transitions);
+    let mut out = format!(
+        "{:<10} {:>9} {:>10} {:>10} {:>9} {:>13} {:>9} {:>12}\n",
+        "protocol", "messages", "written", "automaton", "minimal", "subprotocols", "largest", "paper"
+    );
+    for one in all {
+        let paper = one.paper.map_or("-".to_string(), |[states, transitions, parts]| format!("{states}/{transitions}/{parts}"));
+        out.push_str(&format!(
+            "{:<10} {:>9} {:>10} {:>10} {:>9} {:>13} {:>9} {:>12}\n",
+            one.protocol,
+            one.messages,
+            pair(one.written),
+            pair(one.automaton),
+            pair(one.minimal),
+            one.subprotocols,
+            pair(one.largest_subprotocol),
+            paper,
+        ));
+    }
+    out.push_str("states/transitions; of the paper: states/transitions/subprotocols\n");
+    out
+}

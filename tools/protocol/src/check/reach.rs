@@ -3,16 +3,20 @@
 use super::Subject;
 use crate::codes::Code;
 use crate::diagnostic::{Diagnostic, Report};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// Fair states in which no message comes.
 pub fn silent(subject: &Subject, report: &mut Report) {
     let automaton = &subject.flat.automaton;
     for (id, state) in automaton.states.iter().enumerate() {
-        if state.fair && automaton.inputs(id).is_empty() {
+        if state.fair.contains(&BTreeSet::new()) {
             let text = format!("`{}` is fair, but no message can come in it", state.name);
             let diagnostic = Diagnostic::new(Code::FairSilent, text, "drop `fair`, or add the message that comes");
-            report.push(diagnostic.at(&subject.leaf(id).span, "this state").after(subject.witness(id)));
+            let fair = subject.flat.active(subject.protocol, id);
+            let own = fair.iter().rev().find(|one| subject.protocol.states[**one].fair);
+            let span = own.map_or(&subject.leaf(id).span, |own| &subject.protocol.states[*own].span);
+            report.push(diagnostic.at(span, "this state").after(subject.witness(id)));
+            return;
         }
     }
 }

@@ -20,10 +20,10 @@
 //!   enables m exactly when all its guards do; by induction on runs, L(P) = ∩ L(Qᵢ): condition 1.
 //! - **Inputs.** Each incoming m has one guard, which alone enables m exactly when p does. (Rule 2 speaks of one message,
 //!   so it can be checked on that Qᵢ.) A message that P enables always has none.
-//! - **Fair.** The fair states of P fall into classes by the set E of incoming messages they enable. Each class has one Qᵢ
-//!   that is in a state marked with E exactly when P is in a state of the class, and E ⊆ Σᵢ: that state enables exactly E.
-//!   This gives the sets of condition 2, at the same moments. (Rule 3 then reads: some Qᵢ is in a fair state and the
-//!   AWAIT covers its set. It is a disjunction over all subprotocols of all protocols.)
+//! - **Fair.** A state of P has promises, sets E of incoming messages of which one will come (`automaton`). Each promise E
+//!   that P makes somewhere has one Qᵢ with E ⊆ Σᵢ that makes it exactly when P does. Without regions, E is all that is
+//!   enabled, so Qᵢ then enables exactly E: the sets of condition 2, and at the same moments. (Rule 3 reads: the AWAIT
+//!   covers a promise that some Qᵢ makes. It is a disjunction over all subprotocols of all protocols of the driver.)
 //! - **Timed.** Each timed mark has one Qᵢ that carries it exactly when P does (rule 4).
 //! - **Final.** P is in a final state exactly when every Qᵢ is (rule 5); one that is not concerned is always final.
 //!
@@ -35,6 +35,7 @@
 //! counterexample on P before reporting it.
 
 mod choose;
+pub mod given;
 mod project;
 mod purpose;
 pub mod verify;
@@ -103,7 +104,10 @@ pub fn subprotocol(protocol: &Automaton, alphabet: &BTreeSet<MessageId>, purpose
                 Purpose::Timed(mark) if holds => {
                     state.timed.insert(*mark);
                 }
-                Purpose::Fair(_) if holds => state.fair = true,
+                Purpose::Fair(promise) if holds => {
+                    let letter = |message: &MessageId| alphabet.iter().position(|own| own == message);
+                    state.fair.insert(promise.iter().filter_map(letter).collect());
+                }
                 Purpose::Final => state.is_final = holds,
                 _ => {}
             }

@@ -10,7 +10,7 @@ pub enum Purpose {
     Message(MessageId),
     /// Whether the timed mark is on.
     Timed(usize),
-    /// Whether the state is fair and these are the incoming messages it enables.
+    /// Whether the state promises that one of these incoming messages comes.
     Fair(BTreeSet<MessageId>),
     /// Whether the state is final.
     Final,
@@ -19,12 +19,11 @@ pub enum Purpose {
 impl Purpose {
     /// Everything that a decomposition of the protocol has to say.
     pub fn all(protocol: &Automaton) -> Vec<Purpose> {
-        let states = 0..protocol.states.len();
-        let classes: BTreeSet<BTreeSet<MessageId>> =
-            states.filter(|state| protocol.states[*state].fair).map(|state| protocol.inputs(state)).collect();
+        let promises: BTreeSet<BTreeSet<MessageId>> =
+            protocol.states.iter().flat_map(|state| state.fair.iter().cloned()).collect();
         let messages = (0..protocol.letters.len()).map(Purpose::Message);
         let timed = (0..protocol.timed.len()).map(Purpose::Timed);
-        messages.chain(timed).chain(classes.into_iter().map(Purpose::Fair)).chain([Purpose::Final]).collect()
+        messages.chain(timed).chain(promises.into_iter().map(Purpose::Fair)).chain([Purpose::Final]).collect()
     }
 
     pub fn holds(&self, protocol: &Automaton, state: usize) -> bool {
@@ -32,7 +31,7 @@ impl Purpose {
         match self {
             Purpose::Message(message) => own.next[*message].is_some(),
             Purpose::Timed(mark) => own.timed.contains(mark),
-            Purpose::Fair(class) => own.fair && protocol.inputs(state) == *class,
+            Purpose::Fair(promise) => own.fair.contains(promise),
             Purpose::Final => own.is_final,
         }
     }
@@ -41,7 +40,7 @@ impl Purpose {
     pub fn required(&self) -> BTreeSet<MessageId> {
         match self {
             Purpose::Message(message) => BTreeSet::from([*message]),
-            Purpose::Fair(class) => class.clone(),
+            Purpose::Fair(promise) => promise.clone(),
             Purpose::Timed(_) | Purpose::Final => BTreeSet::new(),
         }
     }
@@ -60,8 +59,8 @@ impl Purpose {
         match self {
             Purpose::Message(message) => protocol.letters[*message].label(),
             Purpose::Timed(mark) => format!("timed {}", protocol.timed[*mark]),
-            Purpose::Fair(class) => {
-                let names: Vec<&str> = class.iter().map(|message| protocol.letters[*message].name.as_str()).collect();
+            Purpose::Fair(promise) => {
+                let names: Vec<&str> = promise.iter().map(|message| protocol.letters[*message].name.as_str()).collect();
                 format!("fair {}", names.join("/"))
             }
             Purpose::Final => "final".to_string(),

@@ -5,7 +5,7 @@
 
 use super::{Decomposition, Purpose, Subprotocol};
 use crate::automaton::Automaton;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A condition that does not hold, and the shortest run after which it fails.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +39,7 @@ fn within(protocol: &Automaton, subprotocol: &Subprotocol) -> Option<Failure> {
 }
 
 /// The purpose can be read off the subprotocols that serve it.
-fn served(protocol: &Automaton, decomposition: &Decomposition, purpose: &Purpose) -> Option<Failure> {
+pub(super) fn served(protocol: &Automaton, decomposition: &Decomposition, purpose: &Purpose) -> Option<Failure> {
     let serving: Vec<&Subprotocol> =
         decomposition.subprotocols.iter().filter(|one| one.purposes.contains(purpose)).collect();
     let title = purpose.title(protocol);
@@ -70,9 +70,9 @@ fn shows(subprotocol: &Subprotocol, state: usize, purpose: &Purpose) -> bool {
     match purpose {
         Purpose::Message(message) => subprotocol.letter(*message).is_some_and(|letter| own.next[letter].is_some()),
         Purpose::Timed(mark) => own.timed.contains(mark),
-        Purpose::Fair(class) => {
-            let enabled = automaton.inputs(state);
-            own.fair && enabled.iter().map(|letter| subprotocol.alphabet[*letter]).eq(class.iter().copied())
+        Purpose::Fair(promise) => {
+            let same = |own: &BTreeSet<usize>| own.iter().map(|one| subprotocol.alphabet[*one]).eq(promise.iter().copied());
+            own.fair.iter().any(same)
         }
         Purpose::Final => own.is_final,
     }

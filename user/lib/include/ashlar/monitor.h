@@ -1,0 +1,103 @@
+/* The run-time monitor of driver protocols: follows a protocol's automaton while a driver runs, and tells when the driver
+ * or its client breaks it. Driven by tables that `protocol generate` writes; allocates nothing, calls nothing.
+ *
+ * It checks rules 1, 3 and 5, ranges of payloads, and cookies of requests. It cannot check rules 2 and 4, which speak of
+ * what happens eventually; nor `needs`, which speaks of two protocols. */
+#ifndef ASHLAR_MONITOR_H
+#define ASHLAR_MONITOR_H
+
+#include <stdint.h>
+
+#define MONITOR_ILLEGAL 0xffffu      /* in a table: the message is not enabled */
+
+/* What a message's cookie does. */
+enum { MONITOR_NO_COOKIE, MONITOR_OPENS, MONITOR_CLOSES, MONITOR_NAMES };
+
+/* Verdicts. For a message received, anything but MONITOR_OK is its sender's fault. */
+enum monitor_verdict {
+    MONITOR_OK,
+    MONITOR_RULE_1,                  /* the message is not enabled in this state */
+    MONITOR_RULE_3,                  /* this AWAIT may never end */
+    MONITOR_RULE_5,                  /* returned while a protocol is not in a final state */
+    MONITOR_UNKNOWN,                 /* no message of this protocol, or of the other direction */
+    MONITOR_PAYLOAD,                 /* a field is out of its range */
+    MONITOR_COOKIE,                  /* opens what is open, or names what is not */
+    MONITOR_DRAINED,                 /* a request is open that must not be */
+};
+
+struct protocol_state {
+    const char *name;
+    uint16_t first_promise;
+    uint8_t num_promise;
+    uint8_t is_final;
+    uint8_t is_timed;
+};
+
+struct protocol_field {
+    const char *name;
+    uint8_t offset;
+    uint8_t bytes;                   /* of an element: 1, 2, 4 or 8 */
+    uint8_t count;
+    uint64_t least;
+    uint64_t most;
+};
+
+struct protocol_message {
+    const char *name;
+    uint8_t is_incoming;
+    uint8_t cookie;
+    uint8_t request;
+    uint16_t first_field;
+    uint8_t num_field;
+    uint32_t drained;                /* requests of which none may be open */
+    uint32_t drops;                  /* requests that end with it */
+};
+
+struct protocol_request {
+    const char *name;
+    uint32_t limit;                  /* cookies are below */
+    uint32_t first_word;             /* of its bits among the monitor's */
+};
+
+struct protocol {
+    const char *name;
+    uint32_t first_mailbox;
+    uint32_t num_message;
+    uint32_t num_state;
+    uint32_t num_request;
+    uint32_t num_word;
+    const uint16_t *next;            /* by state and message */
+    const struct protocol_state *states;
+    const uint64_t *promises;        /* each (num_message + 63) / 64 words, a bit for each message */
+    const struct protocol_message *messages;
+    const struct protocol_field *fields;
+    const struct protocol_request *requests;
+};
+
+struct monitor {
+    const struct protocol *protocol;
+    uint64_t *open;                  /* num_word words: a bit for each open request */
+    uint32_t state;
+};
+
+/* Starts in the initial state with no request open. `open` has room for the protocol's NAME_MONITOR_WORDS words. */
+void monitor_start(struct monitor *monitor, const struct protocol *protocol, uint64_t *open);
+
+/* The driver emits, or has received, a message. The state changes only if the verdict is MONITOR_OK. `payload` may be
+ * null if the message has no fields with ranges. */
+enum monitor_verdict monitor_emit(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload);
+enum monitor_verdict monitor_receive(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload);
+
+/* The driver waits for `mailboxes`; `monitors` are those of all its protocols. MONITOR_OK if one of them promises that
+ * one of these messages comes. */
+enum monitor_verdict monitor_await(const struct monitor *const *monitors, uint32_t num_monitor,
+                                   const uint32_t *mailboxes, uint32_t num_mailbox);
+
+/* The driver returns. */
+enum monitor_verdict monitor_return(const struct monitor *const *monitors, uint32_t num_monitor);
+
+/* For messages to people. */
+const char *monitor_state(const struct monitor *monitor);
+const char *monitor_explain(enum monitor_verdict verdict);
+
+#endif

@@ -1,0 +1,204 @@
+/* The run-time monitor of driver protocols. */
+#include "ashlar/monitor.h"
+
+#define NONE 0xffffffffu
+
+void monitor_start(struct monitor *monitor, const struct protocol *protocol, uint64_t *open)
+{
+    monitor->protocol = protocol;
+    monitor->open = open;
+    monitor->state = 0;
+    for (uint32_t i = 0; i < protocol->num_word; i++) {
+        open[i] = 0;
+    }
+}
+
+/* The number of a mailbox's message in the protocol, or NONE. */
+static uint32_t message_of(const struct protocol *protocol, uint32_t mailbox)
+{
+    uint32_t message = mailbox - protocol->first_mailbox;
+    return mailbox >= protocol->first_mailbox && message < protocol->num_message ? message : NONE;
+}
+
+static uint64_t element(const uint8_t *bytes, uint32_t count)
+{
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        value |= (uint64_t)bytes[i] << (8 * i);
+    }
+    return value;
+}
+
+static int is_in_range(const struct protocol_field *field, const uint8_t *payload)
+{
+    for (uint32_t i = 0; i < field->count; i++) {
+        uint64_t value = element(payload + field->offset + i * field->bytes, field->bytes);
+        if (value < field->least || value > field->most) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static uint32_t words_of(const struct protocol_request *request)
+{
+    return (request->limit + 63) / 64;
+}
+
+static int is_drained(const struct monitor *monitor, const struct protocol_request *request)
+{
+    for (uint32_t i = 0; i < words_of(request); i++) {
+        if (monitor->open[request->first_word + i] != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether the message may come now, apart from its payload and cookie. */
+static enum monitor_verdict check_requests(const struct monitor *monitor, const struct protocol_message *message,
+                                           uint64_t cookie)
+{
+    const struct protocol *protocol = monitor->protocol;
+    for (uint32_t i = 0; i < protocol->num_request; i++) {
+        if ((message->drained >> i & 1) != 0 && !is_drained(monitor, &protocol->requests[i])) {
+            return MONITOR_DRAINED;
+        }
+    }
+    if (message->cookie == MONITOR_NO_COOKIE) {
+        return MONITOR_OK;
+    }
+    const struct protocol_request *request = &protocol->requests[message->request];
+    if (cookie >= request->limit) {
+        return MONITOR_COOKIE;
+    }
+    uint32_t is_open = monitor->open[request->first_word + cookie / 64] >> (cookie % 64) & 1;
+    return is_open == (message->cookie != MONITOR_OPENS) ? MONITOR_OK : MONITOR_COOKIE;
+}
+
+static void change_requests(struct monitor *monitor, const struct protocol_message *message, uint64_t cookie)
+{
+    const struct protocol *protocol = monitor->protocol;
+    if (message->cookie == MONITOR_OPENS || message->cookie == MONITOR_CLOSES) {
+        const struct protocol_request *request = &protocol->requests[message->request];
+        monitor->open[request->first_word + cookie / 64] ^= (uint64_t)1 << (cookie % 64);
+    }
+    for (uint32_t i = 0; i < protocol->num_request; i++) {
+        for (uint32_t k = 0; (message->drops >> i & 1) != 0 && k < words_of(&protocol->requests[i]); k++) {
+            monitor->open[protocol->requests[i].first_word + k] = 0;
+        }
+    }
+}
+
+static enum monitor_verdict step(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload,
+                                 uint8_t is_incoming)
+{
+    const struct protocol *protocol = monitor->protocol;
+    uint32_t id = message_of(protocol, mailbox);
+    if (id == NONE || protocol->messages[id].is_incoming != is_incoming) {
+        return MONITOR_UNKNOWN;
+    }
+    const struct protocol_message *message = &protocol->messages[id];
+    uint16_t next = protocol->next[monitor->state * protocol->num_message + id];
+    if (next == MONITOR_ILLEGAL) {
+        return MONITOR_RULE_1;
+    }
+    for (uint32_t i = 0; i < message->num_field; i++) {
+        if (payload == 0 || !is_in_range(&protocol->fields[message->first_field + i], payload)) {
+            return MONITOR_PAYLOAD;
+        }
+    }
+    enum monitor_verdict verdict = check_requests(monitor, message, cookie);
+    if (verdict == MONITOR_OK) {
+        change_requests(monitor, message, cookie);
+        monitor->state = next;
+    }
+    return verdict;
+}
+
+enum monitor_verdict monitor_emit(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload)
+{
+    return step(monitor, mailbox, cookie, payload, 0);
+}
+
+enum monitor_verdict monitor_receive(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload)
+{
+    return step(monitor, mailbox, cookie, payload, 1);
+}
+
+static int is_waited_for(uint32_t mailbox, const uint32_t *mailboxes, uint32_t num_mailbox)
+{
+    for (uint32_t i = 0; i < num_mailbox; i++) {
+        if (mailboxes[i] == mailbox) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether every message of a promise is waited for. */
+static int is_covered(const struct protocol *protocol, uint32_t promise, const uint32_t *mailboxes,
+                      uint32_t num_mailbox)
+{
+    uint32_t words = (protocol->num_message + 63) / 64;
+    for (uint32_t id = 0; id < protocol->num_message; id++) {
+        uint64_t word = protocol->promises[promise * words + id / 64];
+        if ((word >> (id % 64) & 1) != 0 && !is_waited_for(protocol->first_mailbox + id, mailboxes, num_mailbox)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+enum monitor_verdict monitor_await(const struct monitor *const *monitors, uint32_t num_monitor,
+                                   const uint32_t *mailboxes, uint32_t num_mailbox)
+{
+    for (uint32_t i = 0; i < num_monitor; i++) {
+        const struct protocol *protocol = monitors[i]->protocol;
+        const struct protocol_state *state = &protocol->states[monitors[i]->state];
+        for (uint32_t k = 0; k < state->num_promise; k++) {
+            if (is_covered(protocol, state->first_promise + k, mailboxes, num_mailbox)) {
+                return MONITOR_OK;
+            }
+        }
+    }
+    return MONITOR_RULE_3;
+}
+
+enum monitor_verdict monitor_return(const struct monitor *const *monitors, uint32_t num_monitor)
+{
+    for (uint32_t i = 0; i < num_monitor; i++) {
+        if (!monitors[i]->protocol->states[monitors[i]->state].is_final) {
+            return MONITOR_RULE_5;
+        }
+    }
+    return MONITOR_OK;
+}
+
+const char *monitor_state(const struct monitor *monitor)
+{
+    return monitor->protocol->states[monitor->state].name;
+}
+
+const char *monitor_explain(enum monitor_verdict verdict)
+{
+    switch (verdict) {
+    case MONITOR_OK:
+        return "good";
+    case MONITOR_RULE_1:
+        return "rule 1: the message is not enabled in this state";
+    case MONITOR_RULE_3:
+        return "rule 3: the AWAIT may never end";
+    case MONITOR_RULE_5:
+        return "rule 5: the driver returned while a protocol is not in a final state";
+    case MONITOR_UNKNOWN:
+        return "no message of this protocol in this direction";
+    case MONITOR_PAYLOAD:
+        return "a field of the payload is out of its range";
+    case MONITOR_COOKIE:
+        return "the cookie opens a request that is open, or names one that is not";
+    case MONITOR_DRAINED:
+        return "a request is still open";
+    }
+    return "?";
+}
