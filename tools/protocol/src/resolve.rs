@@ -221,15 +221,16 @@ fn resolve_edge(edge: &EdgeSyntax, ids: &[usize], protocol: &Protocol, report: &
         }
         Some(_) => {}
     }
-    let target = match &edge.target {
-        Some(name) => Some(named_state(name, protocol, report)?),
-        None => None,
-    };
+    let target = edge.target.as_ref().map(|name| named_state(name, protocol, report));
     let mut guards = [Vec::new(), Vec::new()];
     for (is_when, name) in &edge.guards {
-        guards[usize::from(!is_when)].push(named_state(name, protocol, report)?);
+        guards[usize::from(!is_when)].extend(named_state(name, protocol, report));
     }
     let [when, unless] = guards;
+    let target = match target {
+        Some(found) => Some(found?),
+        None => None,
+    };
     let (source, message) = (ids[edge.source], message?);
     if let Some(target) = target {
         let split = protocol.outwards(source).find(|outer| protocol.is_within(target, *outer))?;

@@ -2,7 +2,7 @@
 
 /// What to write instead of an unknown name: the nearest one, or all there are.
 pub fn remedy(wanted: &str, noun: &str, known: &[&str]) -> String {
-    let limit = (wanted.chars().count() / 3).clamp(1, 3);
+    let limit = (wanted.chars().count() / 3).min(3);
     let near = known.iter().map(|name| (edits(wanted, name), *name)).min();
     match near {
         None => format!("there is no {noun} yet: declare `{wanted}`"),

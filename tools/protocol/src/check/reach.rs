@@ -24,11 +24,13 @@ pub fn silent(subject: &Subject, report: &mut Report) {
 /// Dead ends, states without a way to a final one, final states that are timed. Each written state is told once.
 pub fn ends(subject: &Subject, report: &mut Report) {
     let automaton = &subject.flat.automaton;
-    let goal: Vec<bool> = automaton.states.iter().map(|state| state.is_final).collect();
+    // A way to a dead end is the dead end's fault.
+    let is_dead = |id: usize| automaton.enabled(id).next().is_none();
+    let goal: Vec<bool> = (0..automaton.states.len()).map(|id| automaton.states[id].is_final || is_dead(id)).collect();
     let can_end = automaton.can_reach(&goal, |_, _| true);
     let mut told = HashSet::new();
     for (id, state) in automaton.states.iter().enumerate() {
-        let (code, text, remedy) = if automaton.enabled(id).next().is_none() && !state.is_final {
+        let (code, text, remedy) = if is_dead(id) && !state.is_final {
             let text = format!("nothing leaves `{}`, and it is not final", state.name);
             (Code::DeadEnd, text, "add the edge that leaves it, or mark it `final`")
         } else if !can_end[id] {

@@ -28,10 +28,9 @@ pub fn choose(protocol: &Automaton) -> Decomposition {
     let mut free = Vec::new();
     let mut purposes = Vec::new();
     for purpose in Purpose::all(protocol) {
-        let everywhere = (0..protocol.states.len()).all(|state| purpose.holds(protocol, state));
-        match (everywhere, &purpose) {
+        match (purpose.is_free(protocol), &purpose) {
             (true, Purpose::Message(message)) => free.push(*message),
-            (true, Purpose::Final) => {}
+            (true, _) => {}
             _ => purposes.push(purpose),
         }
     }

@@ -23,7 +23,7 @@ pub fn given(protocol: &Automaton, alphabets: &[BTreeSet<MessageId>]) -> Decompo
     let mut served: Vec<Vec<Purpose>> = vec![Vec::new(); alphabets.len()];
     let mut free = Vec::new();
     for purpose in Purpose::all(protocol) {
-        if (0..protocol.states.len()).all(|state| purpose.holds(protocol, state)) {
+        if purpose.is_free(protocol) {
             if let Purpose::Message(message) = purpose {
                 free.push(message);
             }

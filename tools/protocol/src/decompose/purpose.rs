@@ -36,6 +36,12 @@ impl Purpose {
         }
     }
 
+    /// Whether nobody has to be there for it: a message that is enabled in every state, or if every state is final.
+    pub fn is_free(&self, protocol: &Automaton) -> bool {
+        let may_be = matches!(self, Purpose::Message(_) | Purpose::Final);
+        may_be && (0..protocol.states.len()).all(|state| self.holds(protocol, state))
+    }
+
     /// Messages that the alphabet must have.
     pub fn required(&self) -> BTreeSet<MessageId> {
         match self {

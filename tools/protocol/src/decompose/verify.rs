@@ -51,6 +51,10 @@ pub(super) fn served(protocol: &Automaton, decomposition: &Decomposition, purpos
         let message = format!("the subprotocol for {title} does not have {missing} in its alphabet");
         return Some(Failure { message, witness: Vec::new() });
     }
+    if serving.is_empty() && !purpose.is_free(protocol) {
+        let message = format!("no subprotocol is there for {title}");
+        return Some(Failure { message, witness: Vec::new() });
+    }
     search(protocol, &serving, |state, own| {
         let seen = std::iter::zip(&serving, own).all(|(one, state)| shows(one, *state, purpose));
         let holds = purpose.holds(protocol, state);

@@ -13,6 +13,8 @@ pub const PADDING: f64 = 8.0;
 /// Between boxes, where arrows run.
 const GAP_X: f64 = 46.0;
 const GAP_Y: f64 = 22.0;
+/// Columns that would reach further begin a row below.
+const MAX_WIDTH: f64 = 900.0;
 /// Messages of a row are broken into lines of at most so many letters.
 const MAX_LETTERS: usize = 34;
 
@@ -64,26 +66,45 @@ fn measure(protocol: &Protocol, state: StateId, places: &mut Vec<Place>) {
             columns(protocol, state)
         };
         let gap = if protocol.is_parallel(state) { 14.0 } else { GAP_X };
-        let (mut x, mut bottom) = (PADDING * 2.0, head);
+        let (mut x, mut top, mut bottom, mut right) = (PADDING * 2.0, head + PADDING, head, 0.0f64);
         for column in columns {
-            let (mut y, mut widest) = (head + PADDING, 0.0f64);
+            column.iter().for_each(|child| measure(protocol, *child, places));
+            let widest = column.iter().map(|child| places[*child].width).fold(0.0, f64::max);
+            if x > PADDING * 2.0 && x + widest > MAX_WIDTH {
+                (x, top) = (PADDING * 2.0, bottom + GAP_Y);
+            }
+            let mut y = top;
             for child in column {
-                measure(protocol, child, places);
                 (places[child].x, places[child].y) = (x, y);
                 y += places[child].height + GAP_Y;
-                widest = widest.max(places[child].width);
             }
             bottom = bottom.max(y - GAP_Y);
+            right = right.max(x + widest);
             x += widest + gap;
         }
-        width = width.max(x - gap + PADDING * 2.0);
+        width = width.max(right + PADDING * 2.0);
         height = bottom + PADDING * 2.0;
     }
     let (x, y) = (places[state].x, places[state].y);
     places[state] = Place { x, y, width, height, lines };
     if protocol.is_parallel(state) {
-        let tallest = own.children.iter().map(|child| places[*child].height).fold(0.0, f64::max);
-        own.children.iter().for_each(|child| places[*child].height = tallest);
+        align(&protocol.states[state].children, places);
+    }
+}
+
+/// Makes regions in one row equally high, regions below each other equally wide.
+fn align(regions: &[StateId], places: &mut [Place]) {
+    let is_row = regions.iter().all(|region| places[*region].y == places[regions[0]].y);
+    let is_column = regions.iter().all(|region| places[*region].x == places[regions[0]].x);
+    let greatest = |size: &dyn Fn(&Place) -> f64| regions.iter().map(|region| size(&places[*region])).fold(0.0, f64::max);
+    let (width, height) = (greatest(&|place| place.width), greatest(&|place| place.height));
+    for &region in regions {
+        if is_row {
+            places[region].height = height;
+        }
+        if is_column {
+            places[region].width = width;
+        }
     }
 }
 

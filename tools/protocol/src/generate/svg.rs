@@ -19,7 +19,8 @@ pub struct Highlight {
 }
 
 const STYLE: &str = "\
-text { font: 11px ui-monospace, 'DejaVu Sans Mono', monospace; fill: #222 } .name { font-weight: bold } \
+text { font: 11px ui-monospace, 'DejaVu Sans Mono', monospace; fill: #222; paint-order: stroke; stroke: #fff; \
+stroke-width: 3px; stroke-opacity: .7 } .name { font-weight: bold } \
 .mark { fill: #666 } .in { fill: #1a5fb4 } .out { fill: #b5530a } .to { fill: #555 } \
 .state { fill: #fff; stroke: #444; rx: 7px } .outer { fill: #f6f5f2; stroke: #444; rx: 9px } \
 .region { fill: none; stroke: #999; stroke-dasharray: 2 4; rx: 4px } .fair { stroke-dasharray: 7 4 } \
@@ -30,7 +31,7 @@ path.trace { stroke: #c01c28; fill: none; stroke-width: 2.5px; opacity: 1 } .unt
 
 pub fn svg(protocol: &Protocol, highlight: &Highlight, banner: &str) -> String {
     let places = layout(protocol);
-    let (width, height) = (places[0].width.ceil(), places[0].height.ceil() + 22.0);
+    let (width, height) = (places[0].width.ceil() + 24.0, places[0].height.ceil() + 22.0);
     let mut out = format!("<!-- {} -->\n", banner.replace("--", "- -"));
     let _ = writeln!(
         out,
