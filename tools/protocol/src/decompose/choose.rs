@@ -19,6 +19,9 @@ const ORDERS: usize = 6;
 
 type Alphabet = BTreeSet<MessageId>;
 
+/// Alphabets, the purpose each was found for, and the size of the automaton for that purpose.
+type Found = BTreeMap<(Alphabet, usize), usize>;
+
 /// What has to be served: a purpose, and for a split one the state where it does not hold.
 type Element = (usize, Option<usize>);
 
@@ -81,11 +84,11 @@ impl Chooser<'_> {
     }
 
     fn candidates(&self) -> Vec<Candidate> {
-        let mut alphabets: BTreeSet<Alphabet> = BTreeSet::new();
+        let mut alphabets = Found::new();
         for (index, purpose) in self.purposes.iter().enumerate() {
             let holds = &self.holds[index];
             let same = |subset: &[usize]| subset.iter().all(|state| holds[*state] == holds[subset[0]]);
-            let smallest = alphabets_for(self, purpose, &same, &mut alphabets);
+            let smallest = alphabets_for(self, index, &same, &mut alphabets);
             if smallest <= SMALL || !purpose.is_shared(self.protocol) {
                 continue;
             }
@@ -94,9 +97,9 @@ impl Chooser<'_> {
                 let apart = |subset: &[usize]| {
                     subset.binary_search(&bad).is_err() || !subset.iter().any(|state| holds[*state])
                 };
-                let mut found = BTreeSet::new();
-                alphabets_for(self, purpose, &apart, &mut found);
-                for alphabet in &found {
+                let mut found = Found::new();
+                alphabets_for(self, index, &apart, &mut found);
+                for (alphabet, _) in found.keys() {
                     let letters: Vec<MessageId> = alphabet.iter().copied().collect();
                     if let Some(projection) = project(self.protocol, &letters, usize::MAX, |_| true) {
                         left.retain(|state| !refuses(&projection, *state, holds));
@@ -105,10 +108,10 @@ impl Chooser<'_> {
                 alphabets.extend(found);
             }
         }
-        alphabets.into_iter().map(|alphabet| self.candidate(alphabet)).collect()
+        alphabets.into_iter().map(|((alphabet, index), size)| self.candidate(alphabet, index, size)).collect()
     }
 
-    fn candidate(&self, alphabet: Alphabet) -> Candidate {
+    fn candidate(&self, alphabet: Alphabet, found_for: usize, least: usize) -> Candidate {
         let letters: Vec<MessageId> = alphabet.iter().copied().collect();
         let projection = project(self.protocol, &letters, usize::MAX, |_| true).unwrap_or_default();
         let mut serves = BTreeSet::new();
@@ -124,7 +127,26 @@ impl Chooser<'_> {
                 serves.insert((index, None));
             }
         }
-        let size = subprotocol(self.protocol, &alphabet, &[]).automaton.states.len();
+        self.limit(alphabet, serves, found_for, least)
+    }
+
+    /// Of what an alphabet can serve: what it was found for, and as many other purposes as leave its automaton small.
+    fn limit(&self, alphabet: Alphabet, can_serve: BTreeSet<Element>, found_for: usize, least: usize) -> Candidate {
+        let bound = least.max(SMALL);
+        let mut purposes: Vec<Purpose> = Vec::new();
+        let mut serves = BTreeSet::new();
+        let mut size = 1;
+        let others: BTreeSet<usize> = can_serve.iter().map(|(index, _)| *index).filter(|one| *one != found_for).collect();
+        for index in std::iter::once(found_for).chain(others) {
+            purposes.push(self.purposes[index].clone());
+            let with = subprotocol(self.protocol, &alphabet, &purposes).automaton.states.len();
+            if with > bound {
+                purposes.pop();
+                continue;
+            }
+            size = with;
+            serves.extend(can_serve.iter().filter(|(own, _)| *own == index).copied());
+        }
         Candidate { alphabet, size, serves }
     }
 
@@ -184,11 +206,11 @@ fn refuses(projection: &Projection, bad: usize, holds: &[bool]) -> bool {
 /// Adds the alphabets found for a purpose; gives the size of the smallest automaton.
 fn alphabets_for(
     chooser: &Chooser,
-    purpose: &Purpose,
+    index: usize,
     admit: &dyn Fn(&[usize]) -> bool,
-    alphabets: &mut BTreeSet<Alphabet>,
+    alphabets: &mut Found,
 ) -> usize {
-    let protocol = chooser.protocol;
+    let (protocol, purpose) = (chooser.protocol, &chooser.purposes[index]);
     let required = purpose.required();
     let limit = 4 * protocol.states.len() + 64;
     let mut found: BTreeMap<Alphabet, usize> = BTreeMap::new();
@@ -211,7 +233,7 @@ fn alphabets_for(
     }
     let smallest = found.values().copied().min().unwrap_or(usize::MAX);
     let good = found.into_iter().filter(|(_, size)| *size <= smallest.max(SMALL));
-    alphabets.extend(good.map(|(alphabet, _)| alphabet));
+    alphabets.extend(good.map(|(alphabet, size)| ((alphabet, index), size)));
     smallest
 }
 

@@ -14,8 +14,9 @@
 //! this crate establishes more. Qᵢ has an alphabet Σᵢ; a message outside Σᵢ leaves its state alone. On every run w of P,
 //! with p the state of P after w and qᵢ that of Qᵢ:
 //!
-//! - **Within.** Qᵢ allows every run of P, seen through Σᵢ. *By construction*: Qᵢ is the determinised projection of P
-//!   (`project`), and minimising keeps runs and marks (`minimise`). *Checked again* on the product P × Qᵢ (`verify`).
+//! - **Within.** Qᵢ allows every run of P, seen through Σᵢ. *By construction*: Qᵢ begins as the determinised projection of
+//!   P (`project`), minimising keeps its runs and marks (`minimise`), and merging states only adds runs (`merge`).
+//!   *Checked again* on the product P × Qᵢ (`verify`).
 //! - **Outputs.** A message m that p does not enable is refused by some qᵢ with m ∈ Σᵢ (its *guards*). With *Within*, P
 //!   enables m exactly when all its guards do; by induction on runs, L(P) = ∩ L(Qᵢ): condition 1.
 //! - **Inputs.** Each incoming m has one guard, which alone enables m exactly when p does. (Rule 2 speaks of one message,
@@ -36,6 +37,7 @@
 
 mod choose;
 pub mod given;
+mod merge;
 mod project;
 mod purpose;
 pub mod verify;
@@ -44,6 +46,7 @@ use crate::automaton::Automaton;
 use crate::minimise::minimise;
 use crate::model::MessageId;
 pub use choose::choose;
+use merge::merge;
 use project::project;
 pub use purpose::Purpose;
 use std::collections::BTreeSet;
@@ -114,7 +117,8 @@ pub fn subprotocol(protocol: &Automaton, alphabet: &BTreeSet<MessageId>, purpose
         }
         automaton.states.push(state);
     }
-    let mut automaton = minimise(&automaton);
+    let guarded: Vec<bool> = alphabet.iter().map(|one| purposes.contains(&Purpose::Message(*one))).collect();
+    let mut automaton = merge(&minimise(&automaton), &guarded);
     for (index, state) in automaton.states.iter_mut().enumerate() {
         state.name = index.to_string();
     }
