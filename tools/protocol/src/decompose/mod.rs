@@ -22,9 +22,10 @@
 //! - **Inputs.** Each incoming m has one guard, which alone enables m exactly when p does. (Rule 2 speaks of one message,
 //!   so it can be checked on that Qᵢ.) A message that P enables always has none.
 //! - **Fair.** A state of P has promises, sets E of incoming messages of which one will come (`automaton`). Each promise E
-//!   that P makes somewhere has one Qᵢ with E ⊆ Σᵢ that makes it exactly when P does. Without regions, E is all that is
-//!   enabled, so Qᵢ then enables exactly E: the sets of condition 2, and at the same moments. (Rule 3 reads: the AWAIT
-//!   covers a promise that some Qᵢ makes. It is a disjunction over all subprotocols of all protocols of the driver.)
+//!   that P makes somewhere has one Qᵢ with E ⊆ Σᵢ that makes it exactly when P does. Without regions, E is all that a
+//!   fair state of P enables: the sets of condition 2, at the same moments. The promise is a mark of Qᵢ's state; what that
+//!   state enables may be more (`merge`). (Rule 3 reads: the AWAIT covers a promise that some Qᵢ makes. It is a
+//!   disjunction over all subprotocols of all protocols of the driver.)
 //! - **Timed.** Each timed mark has one Qᵢ that carries it exactly when P does (rule 4).
 //! - **Final.** P is in a final state exactly when every Qᵢ is (rule 5); one that is not concerned is always final.
 //!
