@@ -1,0 +1,43 @@
+//! The protocols of the tree: without fault, decomposed in seconds into subprotocols of few states.
+
+mod common;
+
+use protocol::decompose::{choose, verify};
+use protocol::sizes::sizes;
+use std::time::{Duration, Instant};
+
+#[test]
+fn the_protocols_decompose_into_small_subprotocols_in_seconds() {
+    for path in common::protocols() {
+        let checked = common::load(&path);
+        let begin = Instant::now();
+        let decomposition = choose(&checked.flat.automaton);
+        let time = begin.elapsed();
+        // Unoptimised, on a busy machine; optimised it is about a second for the largest.
+        assert!(time < Duration::from_secs(120), "{}: {time:?}", path.display());
+        assert_eq!(verify::verify(&checked.flat.automaton, &decomposition), []);
+        let sizes = sizes(&checked, &decomposition);
+        assert!(sizes.largest_subprotocol.states <= 4, "{sizes:?}");
+    }
+}
+
+#[test]
+fn every_device_protocol_is_named_as_in_the_paper() {
+    let mut names: Vec<String> =
+        common::protocols().iter().map(|path| common::load(path).protocol.name).collect();
+    names.sort();
+    assert_eq!(names, ["audio", "ethernet", "pci", "sata", "timer"]);
+}
+
+/// What a driver of a device that is pulled out goes through, in the words of the protocols.
+#[test]
+fn a_device_can_be_lost_at_any_moment() {
+    let checked = common::load(&common::root().join("protocols/pci.proto"));
+    let automaton = &checked.flat.automaton;
+    let unplug = checked.protocol.message("unplug").expect("it is declared");
+    let bound = checked.protocol.state("Bound").expect("it is declared");
+    for state in 0..automaton.states.len() {
+        let is_bound = checked.flat.active(&checked.protocol, state).contains(&bound);
+        assert_eq!(automaton.states[state].next[unplug].is_some(), is_bound, "{}", automaton.states[state].name);
+    }
+}
