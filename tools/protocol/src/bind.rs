@@ -1,7 +1,8 @@
 //! Bindings: what a protocol needs of another one that the same driver speaks.
 //!
-//! `state Open needs pci Powered` says that an output may enter `Open` only while the protocol `pci` is in `Powered`, and
-//! that no output of `pci` may leave `Powered` while `Open` is active. Inputs are free: hardware goes when it goes.
+//! `state Open needs pci Bound` says that an output may enter `Open` only while the protocol `pci` is in `Bound`. It says
+//! nothing of what comes later: hardware goes when it goes, and its own protocol says what may be done without it.
+//! Automata and subprotocols are of one protocol, so they do not know; the JSON tells the checker.
 
 use crate::codes::Code;
 use crate::diagnostic::{Diagnostic, Report};

@@ -45,8 +45,7 @@ pub fn flatten(protocol: &Protocol) -> Flat {
         states: Vec::new(),
         timed: timed.iter().map(|state| protocol.states[*state].name.clone()).collect(),
     };
-    let mut flat =
-        Flat { automaton, leaves: Vec::new(), edges: Vec::new(), conflicts: Vec::new(), is_cut_off: false };
+    let mut flat = Flat { automaton, leaves: Vec::new(), edges: Vec::new(), conflicts: Vec::new(), is_cut_off: false };
     let mut known: HashMap<Vec<StateId>, usize> = HashMap::new();
     let mut first = Vec::new();
     enter(protocol, 0, &[], &mut first);
@@ -167,11 +166,7 @@ fn describe(
 }
 
 /// The promises of the fair states that are active; one that contains another says less, and is left out.
-fn promises(
-    protocol: &Protocol,
-    around: &BTreeSet<StateId>,
-    taken: &[Option<usize>],
-) -> BTreeSet<BTreeSet<MessageId>> {
+fn promises(protocol: &Protocol, around: &BTreeSet<StateId>, taken: &[Option<usize>]) -> BTreeSet<BTreeSet<MessageId>> {
     let fair = around.iter().copied().filter(|state| protocol.states[*state].fair);
     let promise = |state: StateId| -> BTreeSet<MessageId> {
         let concerns = |edge: &Edge| {

@@ -10,6 +10,7 @@ pub mod automaton;
 pub mod bind;
 pub mod check;
 pub mod codes;
+pub mod crossing;
 pub mod decompose;
 pub mod diagnostic;
 pub mod flatten;

@@ -44,6 +44,8 @@ enum Command {
         #[arg(long, value_name = "MESSAGES")]
         alphabet: Vec<String>,
     },
+    /// Inputs that an output of the driver forbids, though they may be on their way: to judge, not faults
+    Crossings { file: PathBuf },
     /// Write the C header, the monitor's tables, JSON, the picture and the page of the manual
     Generate {
         #[arg(required = true)]
@@ -96,6 +98,16 @@ fn run(cli: &Cli) -> Outcome {
         Command::Decompose { file, alphabet } => {
             let Some(all) = load(std::slice::from_ref(file), cli.format)? else { return Ok(false) };
             all.iter().try_fold(true, |good, checked| Ok(good & decompose(cli.format, checked, alphabet)?))
+        }
+        Command::Crossings { file } => {
+            let Some(all) = load(std::slice::from_ref(file), cli.format)? else { return Ok(false) };
+            for crossing in all.iter().flat_map(|checked| protocol::crossing::crossings(&checked.flat.automaton)) {
+                match cli.format {
+                    Format::Json => println!("{}", serde_json::to_string(&crossing)?),
+                    Format::Human => println!("{crossing}"),
+                }
+            }
+            Ok(true)
         }
         Command::Generate { files, out, check } => {
             let Some(all) = load(files, cli.format)? else { return Ok(false) };

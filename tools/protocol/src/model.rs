@@ -117,7 +117,7 @@ pub struct State {
     pub timed: bool,
     pub fair: bool,
     pub is_final: bool,
-    /// States of other protocols: while this state is active the other protocol is in that state.
+    /// States of other protocols in which an output may enter this one.
     pub needs: Vec<Need>,
     pub doc: String,
     pub span: Span,

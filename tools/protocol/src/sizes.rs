@@ -70,7 +70,8 @@ pub fn table(all: &[Sizes]) -> String {
         "protocol", "messages", "written", "automaton", "minimal", "subprotocols", "largest", "paper"
     );
     for one in all {
-        let paper = one.paper.map_or("-".to_string(), |[states, transitions, parts]| format!("{states}/{transitions}/{parts}"));
+        let paper =
+            one.paper.map_or("-".to_string(), |[states, transitions, parts]| format!("{states}/{transitions}/{parts}"));
         out.push_str(&format!(
             "{:<10} {:>9} {:>10} {:>10} {:>9} {:>13} {:>9} {:>12}\n",
             one.protocol,

@@ -74,7 +74,10 @@ fn a_protocol_that_is_not_there_is_reported() {
 fn reports_render_for_people_and_for_programs() {
     let report = protocol::load(&folder().join("unknown-name.proto")).expect_err("it is broken");
     let text = report.render(false);
-    assert!(text.contains("ASH-P005") && text.contains("unknown-name.proto") && text.contains("did you mean"), "{text}");
+    assert!(
+        text.contains("ASH-P005") && text.contains("unknown-name.proto") && text.contains("did you mean"),
+        "{text}"
+    );
     let json = report.to_json();
     assert_eq!(json["diagnostics"][0]["code"], "ASH-P005");
     assert!(json["diagnostics"][0]["labels"][0]["line"].is_u64());

@@ -11,11 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A random automaton all of whose states can be reached.
 fn random_automaton(random: &mut Random, states: usize, letters: usize) -> Automaton {
     let letter = |index: usize| Letter { name: format!("m{index}"), incoming: index % 2 == 0 };
-    let mut automaton =
-        Automaton { letters: (0..letters).map(letter).collect(), states: Vec::new(), timed: vec!["T".into(), "U".into()] };
+    let mut automaton = Automaton {
+        letters: (0..letters).map(letter).collect(),
+        states: Vec::new(),
+        timed: vec!["T".into(), "U".into()],
+    };
     for index in 0..states {
-        let next: Vec<Option<usize>> =
-            (0..letters).map(|_| random.one_in(2).then(|| random.below(states))).collect();
+        let next: Vec<Option<usize>> = (0..letters).map(|_| random.one_in(2).then(|| random.below(states))).collect();
         let inputs: BTreeSet<usize> = (0..letters).filter(|one| one % 2 == 0 && next[*one].is_some()).collect();
         let fair = if random.one_in(3) && !inputs.is_empty() { BTreeSet::from([inputs]) } else { BTreeSet::new() };
         let timed = (0..2).filter(|_| random.one_in(4)).collect();
@@ -66,7 +68,9 @@ fn together(automaton: &Automaton, decomposition: &Decomposition, run: &[usize])
             legal.remove(message);
         }
         timed.extend(&state.timed);
-        fair.extend(state.fair.iter().map(|set| set.iter().map(|letter| part.alphabet[*letter]).collect::<BTreeSet<_>>()));
+        fair.extend(
+            state.fair.iter().map(|set| set.iter().map(|letter| part.alphabet[*letter]).collect::<BTreeSet<_>>()),
+        );
         is_final &= state.is_final;
     }
     Some((legal, timed, fair, is_final))
@@ -128,11 +132,15 @@ fn wrong_decompositions_are_found_out() {
         let brute = compare(&automaton, &decomposition, 7);
         // Brute force asks for the whole only; `verify` also that one part alone shows each input, mark and promise.
         if failures.is_empty() {
-            assert!(brute.is_ok(), "round {round}: accepted, but differs after {brute:?}\n{automaton:?}\n{decomposition:?}");
+            assert!(
+                brute.is_ok(),
+                "round {round}: accepted, but differs after {brute:?}\n{automaton:?}\n{decomposition:?}"
+            );
             right += 1;
         } else {
             wrong += 1;
-            let outputs_only = failures.iter().all(|one| one.message.starts_with('!') && one.message.contains("illegal"));
+            let outputs_only =
+                failures.iter().all(|one| one.message.starts_with('!') && one.message.contains("illegal"));
             if outputs_only {
                 assert!(brute.is_err(), "round {round}: refused without reason: {failures:?}\n{automaton:?}");
             }

@@ -28,13 +28,21 @@ fn random_text(random: &mut Random) -> String {
     while let Some(at) = text.find('@') {
         let mut name = || states[random.below(states.len())].clone();
         let (target, guard) = (name(), name());
-        let guard = if random.one_in(5) { format!(" {} {guard}", ["when", "unless"][random.below(2)]) } else { String::new() };
+        let guard =
+            if random.one_in(5) { format!(" {} {guard}", ["when", "unless"][random.below(2)]) } else { String::new() };
         text.replace_range(at..=at, &format!("{target}{guard}"));
     }
     text
 }
 
-fn write_states(random: &mut Random, text: &mut String, depth: usize, number: usize, count: &mut usize, all: &mut Vec<String>) {
+fn write_states(
+    random: &mut Random,
+    text: &mut String,
+    depth: usize,
+    number: usize,
+    count: &mut usize,
+    all: &mut Vec<String>,
+) {
     for index in 0..number {
         *count += 1;
         let name = format!("S{count}");
@@ -96,7 +104,9 @@ fn take(protocol: &Protocol, active: &Active, source: StateId, target: StateId) 
         // A parallel state is left as a whole unless one of its regions holds both.
         let splits = protocol.is_parallel(child.state)
             && !child.inside.iter().any(|region| {
-                protocol.is_within(source, region.state) && protocol.is_within(target, region.state) && target != region.state
+                protocol.is_within(source, region.state)
+                    && protocol.is_within(target, region.state)
+                    && target != region.state
             });
         source_inside && is_inside(target) && !splits
     };
@@ -175,7 +185,7 @@ fn compare(protocol: &Protocol, flat: &Flat, random: &mut Random, text: &str) ->
 
 #[test]
 fn random_hierarchies_do_what_their_automata_do() {
-    let mut random = Random(0x0dd_b1a5e5_bad_5eed);
+    let mut random = Random(0x0ddb_1a5e_5bad_5eed);
     let (mut steps, mut parallel) = (0, 0);
     for _ in 0..600 {
         let text = random_text(&mut random);

@@ -130,7 +130,11 @@ fn follow(checked: &Checked, seed: u64) {
         let verdict = match random.below(20) {
             0 => {
                 input.push_str("q\n");
-                if automaton.states[model.state].is_final { OK } else { RULE_5 }
+                if automaton.states[model.state].is_final {
+                    OK
+                } else {
+                    RULE_5
+                }
             }
             1..=4 => {
                 // Mostly a promise, sometimes with one message left out.
@@ -145,11 +149,19 @@ fn follow(checked: &Checked, seed: u64) {
                 }
                 let list: Vec<String> = waited.iter().map(|id| mailbox(protocol, *id).to_string()).collect();
                 input.push_str(&format!("w {}\n", list.join(" ")));
-                if promises.iter().any(|promise| promise.is_subset(&waited)) { OK } else { RULE_3 }
+                if promises.iter().any(|promise| promise.is_subset(&waited)) {
+                    OK
+                } else {
+                    RULE_3
+                }
             }
             _ => {
                 let legal: Vec<usize> = automaton.enabled(model.state).collect();
-                let id = if random.one_in(4) { random.below(protocol.messages.len()) } else { legal[random.below(legal.len())] };
+                let id = if random.one_in(4) {
+                    random.below(protocol.messages.len())
+                } else {
+                    legal[random.below(legal.len())]
+                };
                 let message = &protocol.messages[id];
                 let incoming = message.incoming != random.one_in(30);
                 let open = message.cookie.map(|(_, request)| model.open[request].iter().copied().collect::<Vec<u64>>());
@@ -164,11 +176,8 @@ fn follow(checked: &Checked, seed: u64) {
         };
         expected.push(format!("{verdict} {}", automaton.states[model.state].name));
     }
-    let mut child = Command::new(compile(checked))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the monitor runs");
+    let mut child =
+        Command::new(compile(checked)).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the monitor runs");
     let mut stdin = child.stdin.take().expect("a pipe");
     let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()).map(|()| input));
     let output = child.wait_with_output().expect("it ends");

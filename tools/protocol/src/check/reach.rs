@@ -58,16 +58,17 @@ pub fn timed(subject: &Subject, report: &mut Report) {
     let automaton = &subject.flat.automaton;
     for (mark, name) in automaton.timed.iter().enumerate() {
         let inside: Vec<bool> = automaton.states.iter().map(|state| state.timed.contains(&mark)).collect();
-        let leaves = |(id, state): (usize, &crate::automaton::State)| {
-            inside[id]
-                && state
-                    .next
-                    .iter()
-                    .enumerate()
-                    .any(|(letter, next)| !automaton.letters[letter].incoming && next.is_some_and(|next| !inside[next]))
-        };
+        let leaves =
+            |(id, state): (usize, &crate::automaton::State)| {
+                inside[id]
+                    && state.next.iter().enumerate().any(|(letter, next)| {
+                        !automaton.letters[letter].incoming && next.is_some_and(|next| !inside[next])
+                    })
+            };
         let goal: Vec<bool> = automaton.states.iter().enumerate().map(leaves).collect();
-        let stays = |from: usize, letter: usize| inside[from] && automaton.states[from].next[letter].is_some_and(|to| inside[to]);
+        let stays = |from: usize, letter: usize| {
+            inside[from] && automaton.states[from].next[letter].is_some_and(|to| inside[to])
+        };
         let can = automaton.can_reach(&goal, stays);
         if let Some(stuck) = (0..can.len()).find(|state| inside[*state] && !can[*state]) {
             let text = format!("no output leaves the timed state `{name}`");

@@ -30,7 +30,8 @@ pub fn conflicts(subject: &Subject, report: &mut Report) {
         let at = |source: StateId| format!("`{}`", protocol.states[source].name);
         let nested = protocol.is_within(one.source, two.source) || protocol.is_within(two.source, one.source);
         let (code, message, remedy) = if !nested {
-            let message = format!("{name} is enabled in two regions at once, in {} and {}", at(one.source), at(two.source));
+            let message =
+                format!("{name} is enabled in two regions at once, in {} and {}", at(one.source), at(two.source));
             (Code::TwoRegions, message, "let one region own the message")
         } else if one.source == two.source && one.target == two.target {
             (Code::Duplicate, format!("{name} takes the same edge of {} twice", at(one.source)), "drop one of them")
@@ -40,7 +41,8 @@ pub fn conflicts(subject: &Subject, report: &mut Report) {
             let message = format!("{name} takes an edge of {} and one of {}", at(one.source), at(two.source));
             (Code::Nondeterminism, message, "drop one, or write the outer one on the states that need it")
         };
-        let diagnostic = Diagnostic::new(code, message, remedy).at(&two.span, "this edge").at(&one.span, "and this one");
+        let diagnostic =
+            Diagnostic::new(code, message, remedy).at(&two.span, "this edge").at(&one.span, "and this one");
         report.push(diagnostic.after(subject.witness(*state)));
     }
 }
@@ -85,8 +87,11 @@ pub fn unreachable(subject: &Subject, report: &mut Report) {
         let leads_here = |edge: &&crate::model::Edge| edge.target == Some(id) && !protocol.is_within(edge.source, id);
         let edge = protocol.edges.iter().find(leads_here);
         let (remedy, place) = match edge {
-            Some(edge) => ("the edge that leads here is never taken: its source is not reached, or another edge comes \
-                            first", Some(&edge.span)),
+            Some(edge) => (
+                "the edge that leads here is never taken: its source is not reached, or another edge comes \
+                            first",
+                Some(&edge.span),
+            ),
             None => ("write an edge that leads here, or drop the state", None),
         };
         let text = format!("the state `{}` is never reached", state.name);

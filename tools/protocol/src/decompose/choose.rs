@@ -94,9 +94,8 @@ impl Chooser<'_> {
             }
             let mut left: BTreeSet<usize> = (0..holds.len()).filter(|state| !holds[*state]).collect();
             while let Some(bad) = left.pop_first() {
-                let apart = |subset: &[usize]| {
-                    subset.binary_search(&bad).is_err() || !subset.iter().any(|state| holds[*state])
-                };
+                let apart =
+                    |subset: &[usize]| subset.binary_search(&bad).is_err() || !subset.iter().any(|state| holds[*state]);
                 let mut found = Found::new();
                 alphabets_for(self, index, &apart, &mut found);
                 for (alphabet, _) in found.keys() {
@@ -136,7 +135,8 @@ impl Chooser<'_> {
         let mut purposes: Vec<Purpose> = Vec::new();
         let mut serves = BTreeSet::new();
         let mut size = 1;
-        let others: BTreeSet<usize> = can_serve.iter().map(|(index, _)| *index).filter(|one| *one != found_for).collect();
+        let others: BTreeSet<usize> =
+            can_serve.iter().map(|(index, _)| *index).filter(|one| *one != found_for).collect();
         for index in std::iter::once(found_for).chain(others) {
             purposes.push(self.purposes[index].clone());
             let with = subprotocol(self.protocol, &alphabet, &purposes).automaton.states.len();
@@ -204,12 +204,7 @@ fn refuses(projection: &Projection, bad: usize, holds: &[bool]) -> bool {
 }
 
 /// Adds the alphabets found for a purpose; gives the size of the smallest automaton.
-fn alphabets_for(
-    chooser: &Chooser,
-    index: usize,
-    admit: &dyn Fn(&[usize]) -> bool,
-    alphabets: &mut Found,
-) -> usize {
+fn alphabets_for(chooser: &Chooser, index: usize, admit: &dyn Fn(&[usize]) -> bool, alphabets: &mut Found) -> usize {
     let (protocol, purpose) = (chooser.protocol, &chooser.purposes[index]);
     let required = purpose.required();
     let limit = 4 * protocol.states.len() + 64;
@@ -226,10 +221,8 @@ fn alphabets_for(
             }
         }
         let alphabet: Alphabet = letters.into_iter().collect();
-        if !found.contains_key(&alphabet) {
-            let size = subprotocol(protocol, &alphabet, std::slice::from_ref(purpose)).automaton.states.len();
-            found.insert(alphabet, size);
-        }
+        let size = || subprotocol(protocol, &alphabet, std::slice::from_ref(purpose)).automaton.states.len();
+        found.entry(alphabet.clone()).or_insert_with(size);
     }
     let smallest = found.values().copied().min().unwrap_or(usize::MAX);
     let good = found.into_iter().filter(|(_, size)| *size <= smallest.max(SMALL));
@@ -245,7 +238,9 @@ fn shuffled(letters: &[MessageId], order: usize, protocol: &Automaton) -> Vec<Me
         1 => letters.reverse(),
         2 => letters.sort_by_key(|letter| protocol.letters[*letter].incoming),
         3 => letters.sort_by_key(|letter| !protocol.letters[*letter].incoming),
-        _ => letters.sort_by_key(|letter| (*letter as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 * order as u64) >> 20),
+        _ => {
+            letters.sort_by_key(|letter| (*letter as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 * order as u64) >> 20)
+        }
     }
     letters
 }

@@ -12,7 +12,8 @@ pub fn alphabet(protocol: &Automaton, text: &str) -> Result<BTreeSet<MessageId>,
         let name = name.trim().trim_start_matches(['?', '!']);
         let known: Vec<&str> = protocol.letters.iter().map(|letter| letter.name.as_str()).collect();
         let found = known.iter().position(|known| *known == name);
-        found.ok_or_else(|| format!("there is no message `{name}`; {}", crate::suggest::remedy(name, "message", &known)))
+        found
+            .ok_or_else(|| format!("there is no message `{name}`; {}", crate::suggest::remedy(name, "message", &known)))
     };
     text.split(',').map(message).collect()
 }
@@ -29,7 +30,8 @@ pub fn given(protocol: &Automaton, alphabets: &[BTreeSet<MessageId>]) -> Decompo
             }
             continue;
         }
-        let able: Vec<usize> = (0..alphabets.len()).filter(|index| purpose.required().is_subset(&alphabets[*index])).collect();
+        let able: Vec<usize> =
+            (0..alphabets.len()).filter(|index| purpose.required().is_subset(&alphabets[*index])).collect();
         if purpose.is_shared(protocol) {
             able.into_iter().for_each(|index| served[index].push(purpose.clone()));
             continue;

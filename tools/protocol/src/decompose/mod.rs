@@ -100,8 +100,12 @@ pub fn subprotocol(protocol: &Automaton, alphabet: &BTreeSet<MessageId>, purpose
         timed: protocol.timed.clone(),
     };
     for (index, (subset, next)) in std::iter::zip(&projection.subsets, &projection.next).enumerate() {
-        let mut state =
-            crate::automaton::State { name: index.to_string(), next: next.clone(), is_final: true, ..Default::default() };
+        let mut state = crate::automaton::State {
+            name: index.to_string(),
+            next: next.clone(),
+            is_final: true,
+            ..Default::default()
+        };
         for purpose in purposes {
             let holds = subset.iter().any(|state| purpose.holds(protocol, *state));
             match purpose {

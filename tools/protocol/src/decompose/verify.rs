@@ -30,7 +30,9 @@ pub fn verify(protocol: &Automaton, decomposition: &Decomposition) -> Vec<Failur
 fn within(protocol: &Automaton, subprotocol: &Subprotocol) -> Option<Failure> {
     search(protocol, &[subprotocol], |state, own| {
         let refused = |message: &usize| {
-            subprotocol.letter(*message).is_some_and(|letter| subprotocol.automaton.states[own[0]].next[letter].is_none())
+            subprotocol
+                .letter(*message)
+                .is_some_and(|letter| subprotocol.automaton.states[own[0]].next[letter].is_none())
         };
         let message = protocol.enabled(state).find(refused)?;
         let (label, title) = (protocol.letters[message].label(), subprotocol.title(protocol));
@@ -75,7 +77,8 @@ fn shows(subprotocol: &Subprotocol, state: usize, purpose: &Purpose) -> bool {
         Purpose::Message(message) => subprotocol.letter(*message).is_some_and(|letter| own.next[letter].is_some()),
         Purpose::Timed(mark) => own.timed.contains(mark),
         Purpose::Fair(promise) => {
-            let same = |own: &BTreeSet<usize>| own.iter().map(|one| subprotocol.alphabet[*one]).eq(promise.iter().copied());
+            let same =
+                |own: &BTreeSet<usize>| own.iter().map(|one| subprotocol.alphabet[*one]).eq(promise.iter().copied());
             own.fair.iter().any(same)
         }
         Purpose::Final => own.is_final,

@@ -44,7 +44,8 @@ pub fn consequence(protocol: &Protocol, row: &Row) -> String {
 pub fn marks(protocol: &Protocol, state: StateId) -> Vec<String> {
     let own = &protocol.states[state];
     let is_initial = own.parent.is_some_and(|parent| protocol.states[parent].initial == Some(state));
-    let named = [(is_initial && !own.is_region, "initial"), (own.timed, "timed"), (own.fair, "fair"), (own.is_final, "final")];
+    let named =
+        [(is_initial && !own.is_region, "initial"), (own.timed, "timed"), (own.fair, "fair"), (own.is_final, "final")];
     let marks = named.iter().filter(|(is, _)| *is).map(|(_, name)| name.to_string());
     let needs = own.needs.iter().map(|need| format!("needs {} {}", need.protocol, need.state));
     marks.chain(needs).collect()

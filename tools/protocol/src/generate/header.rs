@@ -20,7 +20,8 @@ pub fn header(protocol: &Protocol, banner: &str) -> String {
     let _ = writeln!(out, "#include \"ashlar/monitor.h\"\n");
     comment(&mut out, "", &protocol.doc);
     let _ = writeln!(out, "#define {} {}u\n", constant(protocol, "NUMBER"), protocol.number);
-    for (incoming, says) in [(true, "Mailboxes that the driver receives from."), (false, "Mailboxes that it sends to.")] {
+    for (incoming, says) in [(true, "Mailboxes that the driver receives from."), (false, "Mailboxes that it sends to.")]
+    {
         let _ = writeln!(out, "/* {says} */\nenum {{");
         let own = |(_, message): &(usize, &Message)| message.incoming == incoming;
         for (id, message) in protocol.messages.iter().enumerate().filter(own) {

@@ -54,8 +54,7 @@ pub fn value(checked: &Checked, decomposition: &Decomposition) -> Value {
             })
         })
         .collect();
-    let parts: Vec<Value> =
-        decomposition.subprotocols.iter().map(|part| subprotocol(part, &flat.automaton)).collect();
+    let parts: Vec<Value> = decomposition.subprotocols.iter().map(|part| subprotocol(part, &flat.automaton)).collect();
     json!({
         "protocol": protocol.name,
         "number": protocol.number,

@@ -96,7 +96,8 @@ fn measure(protocol: &Protocol, state: StateId, places: &mut Vec<Place>) {
 fn align(regions: &[StateId], places: &mut [Place]) {
     let is_row = regions.iter().all(|region| places[*region].y == places[regions[0]].y);
     let is_column = regions.iter().all(|region| places[*region].x == places[regions[0]].x);
-    let greatest = |size: &dyn Fn(&Place) -> f64| regions.iter().map(|region| size(&places[*region])).fold(0.0, f64::max);
+    let greatest =
+        |size: &dyn Fn(&Place) -> f64| regions.iter().map(|region| size(&places[*region])).fold(0.0, f64::max);
     let (width, height) = (greatest(&|place| place.width), greatest(&|place| place.height));
     for &region in regions {
         if is_row {
@@ -109,7 +110,8 @@ fn align(regions: &[StateId], places: &mut [Place]) {
 }
 
 fn line_letters(protocol: &Protocol, line: &TextLine) -> usize {
-    let messages: usize = line.edges.iter().map(|edge| protocol.messages[protocol.edges[*edge].message].name.len() + 2).sum();
+    let messages: usize =
+        line.edges.iter().map(|edge| protocol.messages[protocol.edges[*edge].message].name.len() + 2).sum();
     messages + line.consequence.as_ref().map_or(0, |text| text.chars().count())
 }
 
@@ -145,7 +147,8 @@ fn columns(protocol: &Protocol, state: StateId) -> Vec<Vec<StateId>> {
             next.entry(from).or_default().insert(to);
         }
     }
-    let mut distance: BTreeMap<StateId, usize> = protocol.states[state].initial.map(|one| (one, 0)).into_iter().collect();
+    let mut distance: BTreeMap<StateId, usize> =
+        protocol.states[state].initial.map(|one| (one, 0)).into_iter().collect();
     let mut work: Vec<StateId> = distance.keys().copied().collect();
     let mut at = 0;
     while let Some(&here) = work.get(at) {
@@ -168,7 +171,9 @@ fn columns(protocol: &Protocol, state: StateId) -> Vec<Vec<StateId>> {
     for column in columns {
         let simple = |column: &Vec<StateId>| column.iter().all(|child| protocol.is_leaf(*child));
         match packed.last_mut() {
-            Some(before) if before.len() + column.len() <= 2 && simple(before) && simple(&column) => before.extend(column),
+            Some(before) if before.len() + column.len() <= 2 && simple(before) && simple(&column) => {
+                before.extend(column)
+            }
             _ => packed.push(column),
         }
     }

@@ -108,7 +108,8 @@ fn subprotocols(out: &mut String, checked: &Checked, decomposition: &Decompositi
     out.push_str("\n## Subprotocols\n\nA driver that keeps to each of these keeps to the protocol.\n\n");
     out.push_str("| | there for | alphabet | states | transitions |\n|---|---|---|---|---|\n");
     for (index, part) in decomposition.subprotocols.iter().enumerate() {
-        let letters: Vec<String> = part.automaton.letters.iter().map(|letter| format!("`{}`", letter.label())).collect();
+        let letters: Vec<String> =
+            part.automaton.letters.iter().map(|letter| format!("`{}`", letter.label())).collect();
         let (states, transitions) = (part.automaton.states.len(), part.automaton.transitions());
         let (title, letters) = (part.title(automaton), letters.join(" "));
         let _ = writeln!(out, "| {} | {title} | {letters} | {states} | {transitions} |", index + 1);

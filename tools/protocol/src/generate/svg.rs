@@ -42,14 +42,14 @@ pub fn svg(protocol: &Protocol, highlight: &Highlight, banner: &str) -> String {
          <rect width=\"{width}\" height=\"{height}\" style=\"fill:#fff\"/>",
         protocol.name,
     );
-    for state in 1..protocol.states.len() {
-        shape(&mut out, protocol, state, &places[state]);
+    for (state, place) in places.iter().enumerate().skip(1) {
+        shape(&mut out, protocol, state, place);
     }
     for state in 1..protocol.states.len() {
         arrows(&mut out, protocol, state, &places, highlight);
     }
-    for state in 1..protocol.states.len() {
-        words(&mut out, protocol, state, &places[state], highlight);
+    for (state, place) in places.iter().enumerate().skip(1) {
+        words(&mut out, protocol, state, place, highlight);
     }
     let legend = "<tspan class=\"in\">?received by the driver</tspan>  <tspan class=\"out\">!sent by it</tspan>  \
                   yellow: timed  dashed: fair  thick: final  dotted: region";
@@ -71,7 +71,10 @@ fn shape(out: &mut String, protocol: &Protocol, state: StateId, place: &Place) {
         }
     }
     let Place { x, y, width, height, .. } = place;
-    let _ = writeln!(out, "<rect class=\"{class}\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width:.0}\" height=\"{height:.0}\"/>");
+    let _ = writeln!(
+        out,
+        "<rect class=\"{class}\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width:.0}\" height=\"{height:.0}\"/>"
+    );
 }
 
 fn words(out: &mut String, protocol: &Protocol, state: StateId, place: &Place, highlight: &Highlight) {

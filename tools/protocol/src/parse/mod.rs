@@ -31,7 +31,8 @@ use line::Token;
 use syntax::{EdgeSyntax, StateSyntax, Syntax};
 use tree::Node;
 
-const EDGE_FORM: &str = "write `?MESSAGE -> STATE` or `!MESSAGE -> STATE`, then guards `when STATE` or `unless STATE`; \
+const EDGE_FORM: &str =
+    "write `?MESSAGE -> STATE` or `!MESSAGE -> STATE`, then guards `when STATE` or `unless STATE`; \
                          without `-> STATE` the state stays";
 const STATE_FORM: &str = "write `state NAME`, then any of `initial`, `timed`, `fair`, `final`, `needs PROTOCOL STATE`";
 
