@@ -168,16 +168,18 @@ fn describe(
 /// The promises of the fair states that are active; one that contains another says less, and is left out.
 fn promises(protocol: &Protocol, around: &BTreeSet<StateId>, taken: &[Option<usize>]) -> BTreeSet<BTreeSet<MessageId>> {
     let fair = around.iter().copied().filter(|state| protocol.states[*state].fair);
-    let promise = |state: StateId| -> BTreeSet<MessageId> {
-        let concerns = |edge: &Edge| {
-            let in_line = protocol.is_within(edge.source, state) || protocol.is_within(state, edge.source);
-            in_line && protocol.messages[edge.message].incoming
-        };
-        let edges = taken.iter().flatten().map(|edge| &protocol.edges[*edge]);
-        edges.filter(|edge| concerns(edge)).map(|edge| edge.message).collect()
-    };
-    let all: BTreeSet<BTreeSet<MessageId>> = fair.map(promise).collect();
+    let all: BTreeSet<BTreeSet<MessageId>> = fair.map(|state| promise(protocol, state, taken)).collect();
     all.iter().filter(|one| !all.iter().any(|other| other != *one && other.is_subset(one))).cloned().collect()
+}
+
+/// Of the edges taken in a configuration, the incoming messages of those in a state, inside it or around it.
+pub fn promise(protocol: &Protocol, state: StateId, taken: &[Option<usize>]) -> BTreeSet<MessageId> {
+    let concerns = |edge: &Edge| {
+        let in_line = protocol.is_within(edge.source, state) || protocol.is_within(state, edge.source);
+        in_line && protocol.messages[edge.message].incoming
+    };
+    let edges = taken.iter().flatten().map(|edge| &protocol.edges[*edge]);
+    edges.filter(|edge| concerns(edge)).map(|edge| edge.message).collect()
 }
 
 /// The messages that some edge of the automaton carries.

@@ -3,6 +3,7 @@
 use super::Subject;
 use crate::codes::Code;
 use crate::diagnostic::{Diagnostic, Report};
+use crate::flatten::promise;
 use std::collections::{BTreeSet, HashSet};
 
 /// Fair states in which no message comes.
@@ -10,12 +11,15 @@ pub fn silent(subject: &Subject, report: &mut Report) {
     let automaton = &subject.flat.automaton;
     for (id, state) in automaton.states.iter().enumerate() {
         if state.fair.contains(&BTreeSet::new()) {
-            let text = format!("`{}` is fair, but no message can come in it", state.name);
+            let protocol = subject.protocol;
+            let is_silent = |one: &&usize| {
+                protocol.states[**one].fair && promise(protocol, **one, &subject.flat.edges[id]).is_empty()
+            };
+            let active = subject.flat.active(protocol, id);
+            let own = active.iter().find(is_silent).map_or(subject.leaf(id), |own| &protocol.states[*own]);
+            let text = format!("`{}` is fair, but in `{}` it takes no message that could come", own.name, state.name);
             let diagnostic = Diagnostic::new(Code::FairSilent, text, "drop `fair`, or add the message that comes");
-            let fair = subject.flat.active(subject.protocol, id);
-            let own = fair.iter().rev().find(|one| subject.protocol.states[**one].fair);
-            let span = own.map_or(&subject.leaf(id).span, |own| &subject.protocol.states[*own].span);
-            report.push(diagnostic.at(span, "this state").after(subject.witness(id)));
+            report.push(diagnostic.at(&own.span, "this state").after(subject.witness(id)));
             return;
         }
     }
