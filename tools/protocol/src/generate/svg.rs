@@ -137,10 +137,13 @@ fn arrows(out: &mut String, protocol: &Protocol, state: StateId, places: &[Place
         let end_turn = if x_end == to.x { -1.0 } else { 1.0 };
         let (bend, bend_end) = (x + turn * reach, x_end + end_turn * reach);
         let class = class(protocol.messages[protocol.edges[*edge].message].incoming, *edge, highlight);
-        let _ = writeln!(
-            out,
-            "<path class=\"{class}\" marker-end=\"url(#end)\" d=\"M{x:.0},{y:.0} C{bend:.0},{y:.0} {bend_end:.0},{end:.0} \
-             {x_end:.0},{end:.0}\"/>",
-        );
+        let mut curve = format!("M{x:.0},{y:.0} C{bend:.0},{y:.0} {bend_end:.0},{end:.0} {x_end:.0},{end:.0}");
+        if !protocol.is_leaf(target) && to.y > from.y + from.height && to.x < from.x + from.width {
+            // A superstate below is entered from above, near its name.
+            let (top, middle) = (to.y, (to.x + 120.0).min(to.x + to.width / 2.0));
+            let (bend, above) = (x + 30.0, top - 26.0);
+            curve = format!("M{x:.0},{y:.0} C{bend:.0},{y:.0} {middle:.0},{above:.0} {middle:.0},{top:.0}");
+        }
+        let _ = writeln!(out, "<path class=\"{class}\" marker-end=\"url(#end)\" d=\"{curve}\"/>");
     }
 }
