@@ -70,3 +70,30 @@ fn no_message_crosses_unseen() {
         }
     }
 }
+
+/// The reference page shows the language by an example and states the sizes.
+#[test]
+fn the_reference_page_is_true() {
+    let path = common::root().join("docs/src/reference/protocols.md");
+    let page = std::fs::read_to_string(&path).expect("the page is there");
+    let example = page.split("```").nth(1).expect("it has an example");
+    if let Err(report) = protocol::check_text(&path, example) {
+        panic!("{report}");
+    }
+    for path in common::protocols() {
+        let checked = common::load(&path);
+        let sizes = sizes(&checked, &choose(&checked.flat.automaton));
+        let row = format!(
+            "| `{}` | {} | {}/{} | {}/{} | {} | {} |",
+            sizes.protocol,
+            sizes.messages,
+            sizes.written.states,
+            sizes.written.transitions,
+            sizes.automaton.states,
+            sizes.automaton.transitions,
+            sizes.subprotocols,
+            sizes.largest_subprotocol.states,
+        );
+        assert!(page.contains(&row), "the page does not have {row}");
+    }
+}

@@ -89,8 +89,17 @@ impl Subprotocol {
     }
 }
 
-/// The subprotocol of a protocol on an alphabet: its projection, with the marks that the purposes ask for.
+/// The subprotocol of a protocol on an alphabet, for some purposes.
 pub fn subprotocol(protocol: &Automaton, alphabet: &BTreeSet<MessageId>, purposes: &[Purpose]) -> Subprotocol {
+    let strict = strict(protocol, alphabet, purposes);
+    let guarded: Vec<bool> = strict.alphabet.iter().map(|one| purposes.contains(&Purpose::Message(*one))).collect();
+    let automaton = merge(&strict.automaton, &guarded);
+    numbered(Subprotocol { automaton, ..strict })
+}
+
+/// The same before merging: it also refuses illegal messages that it is no guard of. A checker that finds a counterexample
+/// on the subprotocol that is none on the protocol has less freedom of the environment here, at the price of more states.
+pub fn strict(protocol: &Automaton, alphabet: &BTreeSet<MessageId>, purposes: &[Purpose]) -> Subprotocol {
     let alphabet: Vec<MessageId> = alphabet.iter().copied().collect();
     // Every subset is admitted and determinisation ends, so there is a projection.
     let projection = project(protocol, &alphabet, usize::MAX, |_| true).unwrap_or_default();
@@ -122,10 +131,13 @@ pub fn subprotocol(protocol: &Automaton, alphabet: &BTreeSet<MessageId>, purpose
         }
         automaton.states.push(state);
     }
-    let guarded: Vec<bool> = alphabet.iter().map(|one| purposes.contains(&Purpose::Message(*one))).collect();
-    let mut automaton = merge(&minimise(&automaton), &guarded);
-    for (index, state) in automaton.states.iter_mut().enumerate() {
+    numbered(Subprotocol { alphabet, automaton: minimise(&automaton), purposes: purposes.to_vec() })
+}
+
+/// States have no names of their own.
+fn numbered(mut subprotocol: Subprotocol) -> Subprotocol {
+    for (index, state) in subprotocol.automaton.states.iter_mut().enumerate() {
         state.name = index.to_string();
     }
-    Subprotocol { alphabet, automaton, purposes: purposes.to_vec() }
+    subprotocol
 }
