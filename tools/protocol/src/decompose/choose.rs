@@ -17,6 +17,9 @@ const SMALL: usize = 4;
 /// Orders of dropping letters that are tried for each purpose.
 const ORDERS: usize = 6;
 
+/// Any odd number with mixed bits; it only decides which orders are tried.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
 type Alphabet = BTreeSet<MessageId>;
 
 /// Alphabets, the purpose each was found for, and the size of the automaton for that purpose.
@@ -238,9 +241,7 @@ fn shuffled(letters: &[MessageId], order: usize, protocol: &Automaton) -> Vec<Me
         1 => letters.reverse(),
         2 => letters.sort_by_key(|letter| protocol.letters[*letter].incoming),
         3 => letters.sort_by_key(|letter| !protocol.letters[*letter].incoming),
-        _ => {
-            letters.sort_by_key(|letter| (*letter as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 * order as u64) >> 20)
-        }
+        _ => letters.sort_by_key(|letter| (*letter as u64 + 1).wrapping_mul(MIX).wrapping_mul(order as u64) >> 20),
     }
     letters
 }
