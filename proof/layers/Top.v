@@ -1,5 +1,6 @@
 (** The functions of the certified layers that clients may call, as programs of atomic updates at the top. *)
-From Ashlar Require Export layers.Stack layers.frame.Implements layers.share.Top.
+From Ashlar Require Export layers.Stack layers.frame.Implements layers.share.Top lang.Private.
+From Ashlar Require layers.sched.Top.
 
 Section top.
   Context (kernel_entry : Z -> Z) (root_quota : Z) (frames_start : pool).
@@ -38,7 +39,9 @@ Section top.
      ("share_offer"%string, top_offer X frames in_hand shares);
      ("share_accept"%string, top_accept X containers frames in_hand shares)].
 
-  Definition kernel_functions : functions := container_functions ++ frame_functions ++ share_functions.
+  Definition ready_functions : functions := layers.sched.Top.ready_functions X (kernel_ready kernel_entry root_quota frames_start).
+
+  Definition kernel_functions : functions := container_functions ++ frame_functions ++ share_functions ++ ready_functions.
 
   Definition find {T} (f : string) (l : list (string * T)) : option T :=
     snd <$> List.find (fun g => String.eqb f g.1) l.
@@ -140,8 +143,9 @@ Section top.
 
   Lemma kernel_functions_disciplined f g : (f, g) ∈ kernel_functions -> disciplined_function g.
   Proof.
-    intros [H|[H|H]%elem_of_app]%elem_of_app;
-      [by eapply container_functions_disciplined|by eapply frame_functions_disciplined|by eapply share_functions_disciplined].
+    intros [H|[H|[H|H]%elem_of_app]%elem_of_app]%elem_of_app;
+      [by eapply container_functions_disciplined|by eapply frame_functions_disciplined|by eapply share_functions_disciplined|].
+    intros args. left. exists 0%nat. by eapply layers.sched.Top.ready_functions_updates.
   Qed.
 
   (** ** The obligations of the general theorems *)
@@ -171,7 +175,7 @@ Section top.
   Proof using.
     intros (g & Hg & -> & _)%kernel_top_inv.
     assert (Hdiff : slot_lock containers <> slot_lock frames) by done.
-    pose proof containers_out. pose proof frames_out. apply elem_of_app in Hg as [Hg|[Hg|Hg]%elem_of_app].
+    pose proof containers_out. pose proof frames_out. apply elem_of_app in Hg as [Hg|[Hg|[Hg|Hg]%elem_of_app]%elem_of_app].
     - unfold container_functions in Hg. case_functions Hg; (apply container_steps; [done|done|]).
       + apply container_split_keeps. + apply container_charge_keeps. + apply container_refund_keeps.
       + apply container_merge_keeps. + apply container_read_keeps. + apply container_read_keeps.
@@ -180,6 +184,7 @@ Section top.
       + by apply alloc_steps. + by apply alloc_private_steps. + by apply add_owner_steps. + by apply remove_owner_steps.
       + by apply owners_steps. + by apply state_steps. + by apply free_count_steps.
     - unfold share_functions in Hg. case_functions Hg; try apply share_steps; [by apply offer_steps|by apply accept_steps].
+    - by eapply layers.sched.Top.ready_functions_steps.
   Qed.
 
   (** No two layers have a function of the same name. *)
@@ -193,8 +198,22 @@ Section top.
   Lemma share_apart f fd : share_module f = Some fd -> container_module f = None /\ frame_module f = None.
   Proof. unfold share_module, share_module_list. intros H. apart H. Qed.
 
+  Notation queue_module := layers.queue.Code.queue_module.
+  Notation thread_module := layers.thread.Code.thread_module.
+  Notation sched_module := layers.sched.Code.sched_module.
+  Lemma queue_apart f fd : queue_module f = Some fd -> container_module f = None /\ frame_module f = None /\ share_module f = None.
+  Proof. unfold layers.queue.Code.queue_module, layers.queue.Code.queue_module_list. intros H. apart H. Qed.
+  Lemma thread_apart f fd : thread_module f = Some fd ->
+    container_module f = None /\ frame_module f = None /\ share_module f = None /\ queue_module f = None.
+  Proof. unfold layers.thread.Code.thread_module, layers.thread.Code.thread_module_list. intros H. apart H. Qed.
+  Lemma sched_apart f fd : sched_module f = Some fd ->
+    container_module f = None /\ frame_module f = None /\ share_module f = None /\ queue_module f = None /\ thread_module f = None.
+  Proof. unfold layers.sched.Code.sched_module, layers.sched.Code.sched_module_list. intros H. apart H. Qed.
+
   (** The C code of the layers above the spin locks. *)
-  Definition kernel_code : module := module_union container_module (module_union frame_module share_module).
+  Definition kernel_code : module :=
+    module_union container_module (module_union frame_module (module_union share_module
+      (module_union queue_module (module_union thread_module sched_module)))).
 
   Section code.
     Context (M : module) (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
@@ -211,13 +230,30 @@ Section top.
     Lemma share_present f fd : share_module f = Some fd -> M f = Some fd.
     Proof using code_present.
       intros Hf. apply code_present. unfold kernel_code, module_union.
-      destruct (share_apart f fd Hf) as [-> ->]. exact Hf.
+      destruct (share_apart f fd Hf) as [-> ->]. by rewrite Hf.
+    Qed.
+    Lemma queue_present f fd : queue_module f = Some fd -> M f = Some fd.
+    Proof using code_present.
+      intros Hf. apply code_present. unfold kernel_code, module_union.
+      destruct (queue_apart f fd Hf) as (-> & -> & ->). by rewrite Hf.
+    Qed.
+    Lemma thread_present f fd : thread_module f = Some fd -> M f = Some fd.
+    Proof using code_present.
+      intros Hf. apply code_present. unfold kernel_code, module_union.
+      destruct (thread_apart f fd Hf) as (-> & -> & -> & ->). by rewrite Hf.
+    Qed.
+    Lemma sched_present f fd : sched_module f = Some fd -> M f = Some fd.
+    Proof using code_present.
+      intros Hf. apply code_present. unfold kernel_code, module_union.
+      destruct (sched_apart f fd Hf) as (-> & -> & -> & -> & ->). exact Hf.
     Qed.
 
     (** The C function of that name does what the program says. *)
     Definition implemented_function (f : string) (g : list Z -> top_program) : Prop :=
-      is_Some (M f) /\ exists sp, (forall cpu, implements_then X kernel_entry M cpu f sp) /\
-        forall args, same (sp args Ret) (expand X (g args)).
+      exists sp, (forall cpu, performs X kernel_entry M cpu f sp) /\ forall args, same (sp args Ret) (expand X (g args)).
+    Lemma implemented_by f g sp : (forall cpu, implements_then X kernel_entry M cpu f sp) ->
+      (forall args, same (sp args Ret) (expand X (g args))) -> implemented_function f g.
+    Proof using. intros Hi Hs. exists sp. split; [|done]. intros cpu. by apply implements_then_performs. Qed.
 
     Lemma top_function_same f args : same (bind (lock_function containers f args) Ret) (expand X (top_function X containers f args)).
     Proof using. rewrite expand_top_function. apply same_bind_ret. Qed.
@@ -225,7 +261,7 @@ Section top.
     Lemma container_functions_implemented f g : (f, g) ∈ container_functions -> implemented_function f g.
     Proof using code_present acquire_below release_below.
       pose proof container_present as Hc. intros H. unfold container_functions in H.
-      case_functions H; (split; [eexists; by apply Hc|]; eexists; split; [intros cpu; apply implements_has_then|apply top_function_same]).
+      case_functions H; (eapply implemented_by; [intros cpu; apply implements_has_then|apply top_function_same]).
       - by apply container_split_implements. - by apply container_charge_implements.
       - by apply container_refund_implements. - by apply container_merge_implements.
       - by apply container_quota_implements. - by apply container_usage_implements.
@@ -237,20 +273,20 @@ Section top.
       assert (Hclear : M "arch_frame_clear" = None) by (apply arch_below; set_solver).
       assert (Hbit : M "arch_highest_bit"%string = None) by (apply arch_below; set_solver).
       pose proof frame_present as Hp. pose proof container_present as Hc.
-      intros Hf. unfold frame_functions in Hf. case_functions Hf; (split; [eexists; by apply Hp|]).
-      - exists (alloc X containers frames in_hand). split; [|intros args; apply same_alloc; intros; constructor].
+      intros Hf. unfold frame_functions in Hf. case_functions Hf.
+      - apply (implemented_by _ _ (alloc X containers frames in_hand)); [|intros args; apply same_alloc; intros; constructor].
         intros cpu. by apply frame_alloc_certified.
-      - exists (alloc_private X containers frames in_hand). split; [|intros args; apply same_alloc_private; intros; constructor].
+      - apply (implemented_by _ _ (alloc_private X containers frames in_hand)); [|intros args; apply same_alloc_private; intros; constructor].
         intros cpu. by apply frame_alloc_private_certified.
-      - exists (add_owner X containers frames in_hand). split; [|intros args; apply same_add_owner; intros; constructor].
+      - apply (implemented_by _ _ (add_owner X containers frames in_hand)); [|intros args; apply same_add_owner; intros; constructor].
         intros cpu. by apply frame_add_owner_certified.
-      - exists (remove_owner X containers frames in_hand). split; [|intros args; apply same_remove_owner; intros; constructor].
+      - apply (implemented_by _ _ (remove_owner X containers frames in_hand)); [|intros args; apply same_remove_owner; intros; constructor].
         intros cpu. by apply frame_remove_owner_certified.
-      - exists (read_owners X frames in_hand). split; [|intros args; apply same_owners; intros; constructor].
+      - apply (implemented_by _ _ (read_owners X frames in_hand)); [|intros args; apply same_owners; intros; constructor].
         intros cpu. by apply frame_owners_certified.
-      - exists (read_state X frames in_hand). split; [|intros args; apply same_state; intros; constructor].
+      - apply (implemented_by _ _ (read_state X frames in_hand)); [|intros args; apply same_state; intros; constructor].
         intros cpu. by apply frame_state_certified.
-      - exists (read_free_count X frames in_hand). split; [|intros args; apply same_free_count; intros; constructor].
+      - apply (implemented_by _ _ (read_free_count X frames in_hand)); [|intros args; apply same_free_count; intros; constructor].
         intros cpu. by apply frame_free_count_certified.
     Qed.
 
@@ -260,28 +296,32 @@ Section top.
       assert (Hd1 : slot_object shares <> slot_object frames) by done.
       assert (Hd2 : slot_object shares <> hand_object in_hand) by done.
       assert (Hd3 : slot_object shares <> slot_object containers) by done.
-      intros Hf. unfold share_functions in Hf. case_functions Hf; (split; [eexists; by apply Hs|]).
-      1-4: eexists; (split; [intros cpu; apply implements_has_then|apply same_share]).
+      intros Hf. unfold share_functions in Hf. case_functions Hf.
+      1-4: (eapply implemented_by; [intros cpu; apply implements_has_then|apply same_share]).
       - by apply share_frame_implements. - by apply share_withdraw_implements.
       - by apply share_forget_implements. - by apply share_process_ended_implements.
-      - exists (offer X shares (read_owners X frames in_hand)). split; [|apply same_offer]. intros cpu.
+      - apply (implemented_by _ _ (offer X shares (read_owners X frames in_hand))); [|apply same_offer]. intros cpu.
         apply share_offer_implements; try done; [apply owners_sequel|by apply owners_keeps|by apply frame_owners_certified].
-      - exists (accept X shares (add_owner X containers frames in_hand)). split; [|apply same_accept]. intros cpu.
+      - apply (implemented_by _ _ (accept X shares (add_owner X containers frames in_hand))); [|apply same_accept]. intros cpu.
         apply share_accept_implements; try done; [apply add_owner_sequel|by apply add_owner_keeps|by apply frame_add_owner_certified].
     Qed.
 
     Lemma kernel_functions_implemented f g : (f, g) ∈ kernel_functions -> implemented_function f g.
     Proof using code_present acquire_below release_below arch_below.
-      intros [H|[H|H]%elem_of_app]%elem_of_app;
-        [by apply container_functions_implemented|by apply frame_functions_implemented|by apply share_functions_implemented].
+      intros [H|[H|[H|H]%elem_of_app]%elem_of_app]%elem_of_app;
+        [by apply container_functions_implemented|by apply frame_functions_implemented|by apply share_functions_implemented|].
+      apply (layers.sched.Top.ready_functions_performed X (kernel_ready kernel_entry root_quota frames_start) kernel_entry M
+        sched_present queue_present thread_present); [apply arch_below; set_solver|done].
     Qed.
 
     Theorem kernel_implemented : all_implemented X kernel_entry M kernel_exported kernel_spec.
     Proof using code_present acquire_below release_below arch_below.
       intros f args p H. unfold expand_spec in H. destruct (kernel_top f args) as [q|] eqn:E; [|done].
       injection H as <-. apply kernel_top_inv in E as (g & Hg & -> & Hexp).
-      apply kernel_functions_implemented in Hg as ([fd Hfd] & sp & Hsp & Hs). exists fd. split_and!; [done|done|].
-      intros cpu m a Hr. destruct (implements_then_start X kernel_entry M cpu f sp fd args m a (Hsp cpu) Hfd Hr) as [[Hlen H]|H].
+      apply kernel_functions_implemented in Hg as (sp & Hsp & Hs).
+      destruct (Hsp 0%nat) as (_ & fd & Hfd & _). exists fd. split_and!; [done|done|].
+      intros cpu m a Hr. destruct (Hsp cpu) as (_ & fd' & Hfd' & H'). rewrite Hfd in Hfd'. injection Hfd' as <-.
+      destruct (H' args m a Hr) as [[Hlen H]|H].
       - left. split; [done|]. eapply sim_same; [exact H|apply Hs].
       - right. specialize (Hs args). rewrite H in Hs. by inversion Hs.
     Qed.
