@@ -12,7 +12,7 @@ Section kernel.
   Context (C : client) (ncpu : nat) (client_start : nat -> cstate C) (kernel_entry : Z -> Z) (M : module).
   Context (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
   Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
-  Context (arch_below : forall f, f ∈ ["arch_frame_clear"; "arch_highest_bit"]%string -> M f = None).
+  Context (arch_below : forall f, f ∈ arch_used -> M f = None).
   (** Memory as start-up leaves it, lock by lock: the root container has [root_quota] frames, the frame table is
       [frames_start]. *)
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
