@@ -19,9 +19,8 @@ Section forever.
   | by_turns_nil : by_turns []
   | by_turns_cons o l : by_turns l -> by_turns (Event (turn l) o :: l).
 
-  (** One step of the CPU whose turn it is; none where it cannot move. *)
-  Definition go (g : state L A) : state L A :=
-    let c := turn (glog g) in
+  (** One step of CPU [c]; none where it cannot move. *)
+  Definition move (c : nat) (g : state L A) : state L A :=
     match anext A c (gagent g c) with
     | ATau s => State (glog g) (update A (gagent g) c s)
     | APrim p =>
@@ -31,6 +30,7 @@ Section forever.
         end
     | _ => g
     end.
+  Definition go (g : state L A) : state L A := move (turn (glog g)) g.
   Fixpoint going (i : nat) : state L A := match i with O => State [] P | S i => go (going i) end.
   Local Arguments going : simpl never.
   Definition whose (i : nat) : nat := turn (glog (going i)).
@@ -50,7 +50,7 @@ Section forever.
     intros Hr Hb. pose proof (turn_below (glog g)) as Hc. pose proof (acting g _ Hr Hc) as Ha.
     assert (Hs : lsched L (turn (glog g)) (glog g)).
     { apply admitted; [|done]. destruct g as [l f]. by exists f. }
-    pose proof (machine_never_wrong g _ Hr Hc) as Hw. unfold go, goes_wrong in *. destruct g as [l f]. simpl in *.
+    pose proof (machine_never_wrong g _ Hr Hc) as Hw. unfold go, move, goes_wrong in *. destruct g as [l f]. simpl in *.
     destruct (anext A (turn l) (f (turn l))) as [| |s|p] eqn:En.
     - inversion Ha; congruence.
     - by destruct Hw.
