@@ -47,7 +47,8 @@ Section total.
 
     Lemma total_from p a (K K' : states -> Prop) : (forall st, K st -> K' st) -> total p a K' -> total p a K.
     Proof using.
-      intros HK. revert a. induction p as [v| |q κ IH|f κ IH]; intros a; [| |destruct q as [k o f|[f [|k [|??]]]]|]; cbn [total]; try done.
+      intros HK. revert a. induction p as [v| |q κ IH|f κ IH]; intros a;
+        [| |destruct q as [k o f|[f [|k [|??]]]]|]; cbn [total]; try done.
       - intros [Ha H]. auto.
       - intros [Ho H]. auto.
       - destruct (String.eqb f ACQUIRE); [auto|]. destruct (String.eqb f RELEASE); [|done].
@@ -78,7 +79,8 @@ Section total.
     | Busy s (p, a) => known c st (total c (fun v => knows c (creturn C s v)) p a)
     end.
 
-  Lemma known_stable c c' st k s J : c' <> c -> states_valid st -> may c' k (st k) s -> known c st J -> known c (changed st k s) J.
+  Lemma known_stable c c' st k s J : c' <> c -> states_valid st -> may c' k (st k) s -> known c st J ->
+    known c (changed st k s) J.
   Proof. intros Hc Hv Hm (K & HK & Hst & HJ). exists K. split; [done|]. split; [by eapply HK|done]. Qed.
   Lemma cpu_total_stable c c' t st k s : (c < ncpu)%nat -> c' <> c -> states_valid st -> may c' k (st k) s -> cpu_total c t st ->
     cpu_total c t (changed st k s).
@@ -105,7 +107,7 @@ Section total.
         | Wrong => False
         | Ok v m o =>
             let st := states_of (Event c o :: l) in cpu_total c (aresume A t v m) st /\ states_valid st /\
-            ((forall k, st k = states_of l k) /\ (st = states_of l) \/ exists k s, st = changed (states_of l) k s /\ may c k (states_of l k) s)
+            (st = states_of l \/ exists k s, st = changed (states_of l) k s /\ may c k (states_of l k) s)
         end
     end.
   Lemma cpu_total_effect c t l : (c < ncpu)%nat -> states_valid (states_of l) -> cpu_total c t (states_of l) -> effect_total c t l.
@@ -113,9 +115,11 @@ Section total.
     intros Hc Hv. unfold effect_total. destruct t as [x a|x [p a]].
     - intros [-> Hk]. simpl. destruct (cnext C c x) as [|x'|f args|v] eqn:Ex; [done| | |].
       + split; [done|]. by eapply knows_tau.
-      + destruct (calls_total c x f args Ex Hc (ex_intro _ _ Hk)) as (p & -> & Hp). simpl. exists (knows c x). split; [by apply knows_stable|done].
+      + destruct (calls_total c x f args Ex Hc (ex_intro _ _ Hk)) as (p & -> & Hp). simpl.
+        exists (knows c x). split; [by apply knows_stable|done].
       + simpl. split; [split; [done|by eapply knows_out]|]. split; [exact Hv|]. left. done.
-    - intros (K & HK & Hst & Hp). destruct p as [v| |q κ|f κ]; cbn [anext system system_next enext top_engine program_engine program_next amem system_mem emem snd aresume system_resume eresume program_resume cpu_total total] in *.
+    - intros (K & HK & Hst & Hp). destruct p as [v| |q κ|f κ]; cbn [anext system system_next enext top_engine program_engine
+        program_next amem system_mem emem snd aresume system_resume eresume program_resume cpu_total total] in *.
       + split; [apply Hp|]. by apply Hp.
       + done.
       + destruct q as [k o f|[f [|k [|??]]]]; try done; cbn [top_step].
@@ -139,10 +143,12 @@ Section total.
       pose proof (cpu_total_effect c (f c) l Hc Hv (Hg c Hc)) as He; unfold effect_total in He.
     - simpl in He, Hn. rewrite Hn in He. split; [exact Hv|]. intros c' Hc'. simpl. unfold update.
       destruct (decide (c' = c)) as [->|]; [done|]. by apply Hg.
-    - simpl in He, Hn. rewrite Hn in He. simpl in Hp. rewrite Hp in He. destruct He as (Ht & Hv' & Hm). split; [exact Hv'|]. intros c' Hc'. simpl.
-      unfold update. destruct (decide (c' = c)) as [->|Hne]; [done|]. destruct Hm as [[_ E]|(k & s & E & Hm)].
+    - simpl in He, Hn. rewrite Hn in He. simpl in Hp. rewrite Hp in He. destruct He as (Ht & Hv' & Hm).
+      split; [exact Hv'|]. intros c' Hc'. simpl.
+      unfold update. destruct (decide (c' = c)) as [->|Hne]; [done|]. destruct Hm as [E|(k & s & E & Hm)].
       + unfold states_of in E. simpl in E. unfold states_of. simpl. rewrite E. by apply Hg.
-      + unfold states_of in E |- *. simpl in E |- *. rewrite E. eapply cpu_total_stable; [exact Hc'|by apply not_eq_sym|exact Hv|exact Hm|by apply Hg].
+      + unfold states_of in E |- *. simpl in E |- *. rewrite E.
+        eapply cpu_total_stable; [exact Hc'|by apply not_eq_sym|exact Hv|exact Hm|by apply Hg].
   Qed.
 
   Theorem total_never_wrong : never_wrong ncpu L A calling.

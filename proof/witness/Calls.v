@@ -218,7 +218,8 @@ Section calls.
         cbn [lift slot_out share_slot]. rewrite Ho. cbn [slot_in share_slot]. by rewrite insert_insert.
       + change (String.eqb RELEASE ACQUIRE) with false. change (String.eqb RELEASE RELEASE) with true. cbv iota.
         exists (Some (SharesState s')), (start c). split.
-        * change (slot_lock shares) with LOCK_SHARE. cbn [ld_push object_data]. change (obj_of_lock X LOCK_SHARE) with (Some Objects.Shares).
+        * change (slot_lock shares) with LOCK_SHARE. cbn [ld_push object_data].
+          change (obj_of_lock X LOCK_SHARE) with (Some Objects.Shares).
           cbv iota. rewrite lookup_insert. rewrite decide_True by (exact (share_offer_valid s i p f mask v s' Hs Ho)).
           f_equal. f_equal. apply delete_insert. by apply (start_free c LOCK_SHARE).
         * intros st' Hv' Hst'. split.
