@@ -1,7 +1,8 @@
 //! `prove`: builds the proofs, asks Coq what they say and rest on, and holds that against what the tree claims.
 //!
 //! In this order: guards on the sources, which take a second; the build; questions to Coq about every claimed theorem;
-//! then, where asked for, mutants of the C, specifications against the C, and the independent checker. A guard that finds
+//! then, where asked for, mutants of the C, of the specifications and of the assumptions, specifications against the C, and
+//! the independent checker. A guard that finds
 //! something ends the run before the build: proofs about other code than the one that boots say nothing.
 
 mod build;
@@ -21,6 +22,7 @@ mod tests;
 mod theorems;
 mod tree;
 mod words;
+mod wrong;
 
 use crate::cli::ProveOptions;
 use crate::failure::Failure;
@@ -195,6 +197,7 @@ fn campaigns(
         report.findings.extend(campaign.findings(&reasons, all));
         report.campaign = Some(campaign);
     }
+    wrong_ones(options, project, copy, report, output)?;
     if let Some(operations) = options.operations.or(options.audit.then_some(AUDIT_OPERATIONS)) {
         let (runs, findings) = conform::conform(project, copy, operations, options.seed, output)?;
         report.conformance = runs;
@@ -205,6 +208,8 @@ fn campaigns(
             let text = "most mutants that break a proof answer rightly when they are run";
             report.findings.push(Finding::of("mutant", text));
         }
+        let broken = report.specifications.as_ref().map(|trials| trials.killed()).unwrap_or_default();
+        report.shown_specifications = wrong::shown::show_wrong(project, copy, &broken, options.seed, output)?;
     }
     if options.audit {
         output.note("the independent checker");
@@ -215,6 +220,33 @@ fn campaigns(
             copy.files.iter().map(|file| tree::logical(file)).collect()
         };
         report.findings.extend(checker::check(copy, &modules)?);
+    }
+    Ok(())
+}
+
+/// Specifications and assumptions that are wrong on purpose.
+fn wrong_ones(
+    options: &ProveOptions,
+    project: &Project,
+    copy: &Copy,
+    report: &mut Report,
+    output: &Output,
+) -> Result<(), Failure> {
+    if options.audit || options.spec_mutants.is_some() {
+        let reasons = wrong::specs::reasons(project)?;
+        let (sample, layer) = (options.spec_mutants, options.layer.as_deref());
+        let choice = mutants::Choice { sample, layer, seed: options.seed, shard: options.shard };
+        let trials = wrong::specs::campaign(project, copy, &choice, &reasons, output)?;
+        let all = sample.is_none() && options.shard.count == 1;
+        report.findings.extend(wrong::specs::findings(&trials, &reasons, all));
+        report.specifications = Some(trials);
+    }
+    if options.audit || options.assumption_mutants.is_some() {
+        let most = options.assumption_mutants.filter(|_| !options.audit).unwrap_or(usize::MAX);
+        let (trials, bad) = wrong::assumptions::campaign(project, copy, most, options.seed, output)?;
+        report.findings.extend(bad);
+        report.findings.extend(wrong::assumptions::findings(&trials));
+        report.assumptions = Some(trials);
     }
     Ok(())
 }

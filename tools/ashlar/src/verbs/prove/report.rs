@@ -7,6 +7,7 @@ use super::coq::Answer;
 use super::finding::Finding;
 use super::mutants::Campaign;
 use super::theorems::{self, Theorem};
+use super::wrong::{shown, Trials};
 use crate::output::Output;
 use crate::verbs::bench::table::Table;
 use serde_json::{json, Value};
@@ -27,6 +28,9 @@ pub struct Report {
     pub campaign: Option<Campaign>,
     pub conformance: Vec<Run>,
     pub shown: Shown,
+    pub specifications: Option<Trials>,
+    pub shown_specifications: shown::Shown,
+    pub assumptions: Option<Trials>,
 }
 
 impl Report {
@@ -47,6 +51,18 @@ impl Report {
         let Shown { run, wrong } = self.shown;
         if run > 0 {
             output.human(&format!("mutants that were run: {wrong} of {run} answer wrongly"));
+        }
+        let shown::Shown { run, wrong, same } = self.shown_specifications;
+        for (what, trials) in [("specification", &self.specifications), ("assumption", &self.assumptions)] {
+            let Some(trials) = trials else { continue };
+            let (killed, survived) = (trials.killed().len(), trials.survived());
+            let discarded = format!("; {} are no Coq", trials.discarded());
+            let discarded = if trials.discarded() > 0 { discarded } else { String::new() };
+            output.human(&format!("{what} mutants: {killed} killed, {survived} survived{discarded}"));
+        }
+        if run + same > 0 {
+            let rest = format!("{same} are programs as before");
+            output.human(&format!("specification mutants that were run: {wrong} of {run} differ from the C; {rest}"));
         }
         for Run { layer, operations, seed } in &self.conformance {
             output.human(&format!("specification of {layer}: {operations} operations from seed {seed} agree"));
@@ -136,6 +152,22 @@ impl Report {
         let none = Campaign::default();
         let campaign = self.campaign.as_ref().unwrap_or(&none);
         let (benign_survived, benign) = campaign.benign();
+        let trials = |trials: &Option<Trials>| {
+            let none = Trials::default();
+            let trials = trials.as_ref().unwrap_or(&none);
+            (trials.killed().len(), trials.survived(), trials.discarded())
+        };
+        let specifications = {
+            let (killed, survived, discarded) = trials(&self.specifications);
+            let shown::Shown { run, wrong, same } = self.shown_specifications;
+            json!({
+                "killed": killed, "survived": survived, "discarded": discarded, "run": run, "wrong": wrong, "same": same,
+            })
+        };
+        let assumptions = {
+            let (killed, survived, discarded) = trials(&self.assumptions);
+            json!({ "killed": killed, "survived": survived, "discarded": discarded })
+        };
         json!({
             "seconds": self.seconds,
             "axioms": axioms,
@@ -147,6 +179,8 @@ impl Report {
                 "uncertified": campaign.uncertified, "benign": benign, "benign_survived": benign_survived,
                 "run": self.shown.run, "wrong": self.shown.wrong,
             },
+            "specification_mutants": specifications,
+            "assumption_mutants": assumptions,
             "conformance": self.conformance.iter().map(run).collect::<Vec<_>>(),
             "files": files.collect::<Vec<_>>(),
             "findings": self.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
