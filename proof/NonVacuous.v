@@ -40,7 +40,7 @@ Section forever.
     (system C (c_engine (arch_builtins kernel_entry) (module_union M (lock_module algorithm)) exported)).
   Notation linked := (Main.linked C client_start kernel_entry M root_quota frames_start cpu_init algorithm).
 
-  Lemma kernel_goes_on : execution ncpu atomics linked_agent linked (going ncpu atomics linked_agent linked)
+  Local Lemma kernel_goes_on : execution ncpu atomics linked_agent linked (going ncpu atomics linked_agent linked)
       (whose ncpu atomics linked_agent linked) /\
     forall c, (c < ncpu)%nat -> fair (whose ncpu atomics linked_agent linked) c.
   Proof.
@@ -92,9 +92,10 @@ Section forever.
     eapply kernel_starvation_freedom; [eassumption..|by apply Hfair].
   Qed.
 
-  (** The same on shared memory, with hardware that is as patient as the locks need and no more. *)
   Notation patient := (patient patience (lock_engaged algorithm ncpu kernel_budget patience)).
   Notation linked_code := (module_union M (lock_module algorithm)).
+
+  (** The same on shared memory, with hardware that is as patient as the locks need and no more. *)
   Theorem kernel_shared_execution_exists : exists ex schedule,
     ex 0%nat = multicore_start atomic_hardware (memory ncpu init cpu_init (Z.to_nat NUM_LOCK))
       (programs kernel_entry linked_code exported C client_start cpu_init) /\
@@ -120,13 +121,13 @@ End forever.
 (** ** A system *)
 
 (** No function of a module has one of these names. *)
-Lemma module_apart (reserved : string -> bool) l : forallb (fun g => negb (reserved g.1)) l = true ->
+Local Lemma module_apart (reserved : string -> bool) l : forallb (fun g => negb (reserved g.1)) l = true ->
   upper_module reserved (module_of l).
 Proof.
   intros Hl f Hf. induction l as [|[g fd] l IH]; [done|]. cbn [forallb module_of fst] in *. apply andb_true_iff in Hl as [Hg Hl].
   destruct (String.eqb_spec f g) as [->|]; [|by apply IH]. by rewrite Hf in Hg.
 Qed.
-Lemma union_apart (reserved : string -> bool) M M' : upper_module reserved M -> upper_module reserved M' ->
+Local Lemma union_apart (reserved : string -> bool) M M' : upper_module reserved M -> upper_module reserved M' ->
   upper_module reserved (module_union M M').
 Proof. intros H H' f Hf. unfold module_union. by rewrite (H f Hf), (H' f Hf). Qed.
 
@@ -135,9 +136,9 @@ Definition entry (_ : Z) : Z := 0.
 Definition root_frames : Z := 1000.
 Definition frames_free : pool := Pool (Frames (list_to_set (seqZ 256 root_frames)) ∅) ∅.
 
-Lemma root_frames_word : 0 <= root_frames < 2 ^ 32.
+Local Lemma root_frames_word : 0 <= root_frames < 2 ^ 32.
 Proof. done. Qed.
-Lemma frames_free_valid : pool_valid frames_free.
+Local Lemma frames_free_valid : pool_valid frames_free.
 Proof.
   split; [split|].
   - intros f Hf. cbn [table free frames_free] in Hf. rewrite elem_of_list_to_set, elem_of_seqZ in Hf.
@@ -146,9 +147,9 @@ Proof.
   - intros f m Hm. cbn [table owners frames_free] in Hm. by rewrite lookup_empty in Hm.
   - intros f Hf. by apply not_elem_of_empty in Hf.
 Qed.
-Lemma code_apart algorithm : upper_module (reserved (lock_module algorithm)) kernel_code.
+Local Lemma code_apart algorithm : upper_module (reserved (lock_module algorithm)) kernel_code.
 Proof. repeat apply union_apart; apply module_apart; destruct algorithm; vm_compute; reflexivity. Qed.
-Lemma arch_apart f : f ∈ arch_used -> kernel_code f = None.
+Local Lemma arch_apart f : f ∈ arch_used -> kernel_code f = None.
 Proof. intros H. repeat (apply elem_of_cons in H as [->|H]; [reflexivity|]). by apply elem_of_nil in H. Qed.
 
 Section workers.
@@ -202,10 +203,11 @@ Section workers.
     split; [eapply kernel_on_atomics_refines_specification; eassumption|].
     eapply kernel_execution_exists; try eassumption. exact workers_speak.
   Qed.
-  (** So they do on shared memory, without data races. *)
   Notation shared := (shared_kernel entry linked_code exported workers).
   Notation memory := (KernelChain.memory ncpu init cpu_init (Z.to_nat NUM_LOCK)).
   Notation programs := (programs entry linked_code exported workers workers_start cpu_init).
+
+  (** So they do on shared memory, without data races. *)
   Theorem workers_run_forever_on_shared_memory :
     (forall g, multicore_reach ncpu atomic_hardware shared patient memory programs g ->
        ~ data_race entry linked_code exported workers ncpu g) /\

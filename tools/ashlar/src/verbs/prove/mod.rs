@@ -73,9 +73,9 @@ fn guards(project: &Project, tree: &Tree, report: &mut Report) -> Result<certifi
     report.findings.extend(fresh::stale(project)?);
     let (claims, bad) = certified::claims(tree)?;
     report.findings.extend(bad);
-    if tree.files.iter().any(|file| file == "Main.v") {
-        let (theorems, bad) = theorems::read(&tree.text("Main.v")?);
-        report.theorems = theorems;
+    for file in theorems::FILES.iter().filter(|file| tree.files.iter().any(|listed| listed == *file)) {
+        let (theorems, bad) = theorems::read(file, &tree.text(file)?);
+        report.theorems.extend(theorems);
         report.findings.extend(bad);
     }
     let order = tree::read(&project.root().join("kernel/layers.order"))?;
@@ -156,7 +156,7 @@ fn questions(
     report.answers = coq::ask(copy, &names)?;
     report.asked = true;
     report.findings.extend(certified::hold(claims, &report.answers));
-    let main = project.root().join(theorems::FILE);
+    let main = project.root().join("proof").join(theorems::MAIN);
     let setting = if report.theorems.is_empty() { String::new() } else { theorems::setting(&tree::read(&main)?) };
     let mut generated = vec![(page::FILE, page::page(&setting, &report.theorems, &report.layers, &report.answers))];
     if !report.theorems.is_empty() {
@@ -213,11 +213,12 @@ fn campaigns(
     }
     if options.audit {
         output.note("the independent checker");
-        let main = copy.files.iter().any(|file| file == "Main.v");
-        let modules: Vec<String> = if main {
-            vec![tree::logical("Main.v")]
-        } else {
+        let shown: Vec<&str> =
+            theorems::FILES.into_iter().filter(|file| copy.files.iter().any(|has| has == file)).collect();
+        let modules: Vec<String> = if shown.is_empty() {
             copy.files.iter().map(|file| tree::logical(file)).collect()
+        } else {
+            shown.into_iter().map(tree::logical).collect()
         };
         report.findings.extend(checker::check(copy, &modules)?);
     }

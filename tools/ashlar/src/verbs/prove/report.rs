@@ -6,7 +6,7 @@ use super::conform::{Run, Shown};
 use super::coq::Answer;
 use super::finding::Finding;
 use super::mutants::Campaign;
-use super::theorems::{self, Theorem};
+use super::theorems::Theorem;
 use super::wrong::{shown, Trials};
 use crate::output::Output;
 use crate::verbs::bench::table::Table;
@@ -141,10 +141,8 @@ impl Report {
             finding.kind == "forbidden-word" && left_out.iter().any(|word| finding.message.starts_with(word))
         });
         let theorem = |(name, answer): (&String, &Answer)| {
-            let main = self.theorems.iter().any(|theorem| theorem.name == *name);
             let file = super::coq::module(name).trim_start_matches("Ashlar.").replace('.', "/");
-            let file = if main { theorems::FILE.to_string() } else { format!("proof/{file}.v") };
-            json!({ "name": name, "statement_file": file, "assumptions": answer.assumptions })
+            json!({ "name": name, "statement_file": format!("proof/{file}.v"), "assumptions": answer.assumptions })
         };
         let layer = |layer: &Layer| json!({ "name": layer.name, "functions": layer.functions.len(), "certified": layer.certified() });
         let files = self.costs.iter().map(|cost| json!({ "file": cost.file, "seconds": cost.seconds }));
