@@ -106,11 +106,13 @@ impl Copy {
         }
     }
 
-    /// Compiles one file of the copy, given up after `limit`.
+    /// Compiles one file of the copy, given up after `limit` of a processor's time: a busy machine is no reason.
     pub fn compile(&self, file: &str, limit: Duration) -> Result<Result<Cost, Refused>, Failure> {
-        // `timeout` ends coqc with whatever it has started.
+        // `timeout` ends coqc, should it wait for something, with whatever it has started.
+        let seconds = limit.as_secs();
         let mut command = Command::new("timeout");
-        command.arg(limit.as_secs().to_string()).args(["coqc", "-q", "-time", "-Q", ".", ROOT]);
+        command.args([(20 * seconds).to_string(), "prlimit".into(), format!("--cpu={seconds}")]);
+        command.args(["coqc", "-q", "-time", "-Q", ".", ROOT]);
         command.args(&self.options).arg(file).current_dir(&self.folder);
         let done = command.output().map_err(|error| no_coq("coqc", &error))?;
         if done.status.success() {
@@ -119,7 +121,8 @@ impl Copy {
             let seconds = processor_seconds(&said);
             return Ok(Ok(Cost { file: file.into(), seconds, longest_qed: longest_qed(&said, &text), fresh: true }));
         }
-        if done.status.code() == Some(124) {
+        // By `timeout`, or at the limit: SIGKILL, SIGXCPU.
+        if matches!(done.status.code(), None | Some(124 | 137 | 152)) {
             let message = format!("not done after {} s", limit.as_secs());
             return Ok(Err(Refused { file: file.into(), line: None, message }));
         }
