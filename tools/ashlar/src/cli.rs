@@ -170,9 +170,10 @@ pub struct ProveOptions {
     /// specification, and the independent checker.
     #[arg(long)]
     pub audit: bool,
-    /// Try so many mutants of the C, spread over the layers.
-    #[arg(long, value_name = "N", group = "sampled")]
-    pub mutants: Option<usize>,
+    /// Try so many mutants of the C, spread over the layers, or all of them and all benign rewritings. What an earlier
+    /// run found out is not tried again.
+    #[arg(long, value_name = "N|all", group = "sampled")]
+    pub mutants: Option<Sample>,
     /// Try so many mutants of the specifications, spread over their files.
     #[arg(long, value_name = "N", group = "sampled")]
     pub spec_mutants: Option<usize>,
@@ -194,6 +195,34 @@ pub struct ProveOptions {
     /// Write anew what is derived from the proofs and committed: assumptions.txt, Assumptions.v, the page of the book.
     #[arg(long)]
     pub write: bool,
+}
+
+/// How many of many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sample {
+    Some(usize),
+    All,
+}
+
+impl Sample {
+    /// `None` for all.
+    pub fn count(self) -> Option<usize> {
+        match self {
+            Sample::Some(count) => Some(count),
+            Sample::All => None,
+        }
+    }
+}
+
+impl std::str::FromStr for Sample {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Sample, String> {
+        match text {
+            "all" => Ok(Sample::All),
+            _ => text.parse().map(Sample::Some).map_err(|_| "give a number, or `all`".into()),
+        }
+    }
 }
 
 /// One of several equal parts of a long run.

@@ -180,7 +180,7 @@ impl Copy {
     }
 
     /// For each file a number of its text, Coq's version and options, and of all that it depends on.
-    fn keys(&self, version: &str) -> Result<BTreeMap<String, String>, Failure> {
+    pub fn keys(&self, version: &str) -> Result<BTreeMap<String, String>, Failure> {
         let mut keys: BTreeMap<String, String> = BTreeMap::new();
         for file in self.sorted() {
             let mut hash = Sha256::new();
@@ -308,7 +308,7 @@ fn longest_qed(said: &str, text: &str) -> Option<(usize, f64)> {
 }
 
 /// Reads `File "./a.v", line 3, characters 0-1:` and the words after it; warnings before it do not count.
-fn refusal(file: &str, complaint: &str) -> Refused {
+pub fn refusal(file: &str, complaint: &str) -> Refused {
     let lines: Vec<&str> = complaint.lines().collect();
     let error = lines.iter().position(|line| line.starts_with("Error")).unwrap_or(0);
     let place = lines[..error].iter().rev().find_map(|line| line.strip_prefix("File ")?.split_once("line "));

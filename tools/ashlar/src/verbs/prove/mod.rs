@@ -10,30 +10,36 @@ mod certified;
 mod checker;
 mod conform;
 mod coq;
+mod excerpt;
 mod finding;
 mod forbidden;
 mod fresh;
 mod links;
 mod mutants;
+mod mutants_page;
 mod page;
 mod report;
+mod results;
 #[cfg(test)]
 mod tests;
 mod theorems;
 mod tree;
+mod trial;
 mod words;
 mod wrong;
 
-use crate::cli::ProveOptions;
+use crate::cli::{ProveOptions, Sample};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
 use build::{cannot_write, Copy, Cost};
 use finding::Finding;
 use report::Report;
+use results::Results;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tree::Tree;
+use trial::Trials;
 
 /// A file that takes longer is split or sped up; five times as long, and it is given up.
 const FILE_SECONDS: f64 = 60.0;
@@ -190,11 +196,15 @@ fn campaigns(
 ) -> Result<(), Failure> {
     if options.audit || options.mutants.is_some() {
         let reasons = mutants::reasons(project)?;
-        let layer = options.layer.as_deref();
-        let choice = mutants::Choice { sample: options.mutants, layer, seed: options.seed, shard: options.shard };
-        let campaign = mutants::campaign(project, copy, &report.layers, &choice, &reasons, output)?;
-        let all = options.mutants.is_none() && options.shard.count == 1;
+        let (layer, sample) = (options.layer.as_deref(), options.mutants.and_then(Sample::count));
+        let choice = mutants::Choice { sample, layer, seed: options.seed, shard: options.shard };
+        let results = Results::read(&project.build().join("mutants.jsonl"));
+        let trials = Trials { project, copy, keys: copy.keys(&build::version()?)?, results };
+        let campaign = mutants::campaign(&trials, &report.layers, &choice, &reasons, output)?;
+        let all = sample.is_none() && layer.is_none() && options.shard.count == 1;
         report.findings.extend(campaign.findings(&reasons, all));
+        let page = mutants_page::page(&mutants::known(&trials, &report.layers, &reasons)?, &reasons);
+        report.findings.extend(mutants_stand(options, project, &page, all)?);
         report.campaign = Some(campaign);
     }
     wrong_ones(options, project, copy, report, output)?;
@@ -250,6 +260,18 @@ fn wrong_ones(
         report.assumptions = Some(trials);
     }
     Ok(())
+}
+
+/// Writes the page about mutants, or, if all were tried, compares it.
+fn mutants_stand(options: &ProveOptions, project: &Project, page: &str, all: bool) -> Result<Option<Finding>, Failure> {
+    let path = project.root().join(mutants_page::FILE);
+    if options.write {
+        std::fs::write(&path, page).map_err(|error| cannot_write(&path, &error))?;
+        return Ok(None);
+    }
+    let stale = all && std::fs::read_to_string(&path).unwrap_or_default() != page;
+    let why = "this file is not what the mutants give; `ashlar prove --mutants all --write` writes it";
+    Ok(stale.then(|| Finding::at("stale-file", mutants_page::FILE, None, why)))
 }
 
 fn over_budget(costs: &[Cost]) -> Vec<Finding> {

@@ -5,7 +5,7 @@ use super::certified::Layer;
 use super::conform::{Run, Shown};
 use super::coq::Answer;
 use super::finding::Finding;
-use super::mutants::Campaign;
+use super::mutants::{Benign, Campaign};
 use super::theorems::Theorem;
 use super::wrong::{shown, Trials};
 use crate::output::Output;
@@ -42,10 +42,12 @@ impl Report {
             self.summary(output);
         }
         if let Some(campaign) = &self.campaign {
-            let (taken, benign) = campaign.benign();
+            let Benign { survived, same_terms, broken } = campaign.benign();
             output.human(&format!("mutants: {} killed, {} survived", campaign.killed(), campaign.survived()));
-            if benign > 0 {
-                output.human(&format!("harmless rewritings: {taken} of {benign} need no change of a proof"));
+            let all = survived + broken;
+            if all > 0 {
+                let terms = format!("of {same_terms} the terms are the same");
+                output.human(&format!("benign rewritings: {survived} of {all} break no proof; {terms}"));
             }
         }
         let Shown { run, wrong } = self.shown;
@@ -149,7 +151,7 @@ impl Report {
         let run = |run: &Run| json!({ "layer": run.layer, "operations": run.operations, "seed": run.seed });
         let none = Campaign::default();
         let campaign = self.campaign.as_ref().unwrap_or(&none);
-        let (benign_survived, benign) = campaign.benign();
+        let benign = campaign.benign();
         let trials = |trials: &Option<Trials>| {
             let none = Trials::default();
             let trials = trials.as_ref().unwrap_or(&none);
@@ -172,9 +174,10 @@ impl Report {
             "admitted": admitted.count(),
             "theorems": self.answers.iter().map(theorem).collect::<Vec<_>>(),
             "layers": self.layers.iter().map(layer).collect::<Vec<_>>(),
+            "benign": { "survived": benign.survived, "same_terms": benign.same_terms, "broken": benign.broken },
             "mutants": {
                 "killed": campaign.killed(), "survived": campaign.survived(),
-                "uncertified": campaign.uncertified, "benign": benign, "benign_survived": benign_survived,
+                "uncertified": campaign.uncertified,
                 "run": self.shown.run, "wrong": self.shown.wrong,
             },
             "specification_mutants": specifications,
@@ -217,6 +220,7 @@ mod tests {
         assert_eq!(value["layers"][0], serde_json::json!({ "name": "queue", "functions": 2, "certified": 1 }));
         assert_eq!(value["mutants"]["killed"], 0);
         assert_eq!(value["mutants"]["survived"], 0);
+        assert_eq!(value["benign"], serde_json::json!({ "survived": 0, "same_terms": 0, "broken": 0 }));
         assert_eq!(value["findings"][0]["line"], 1);
     }
 }
