@@ -111,16 +111,26 @@ Section move.
       rewrite decide_False; [done|]. intros [H2 ->]. destruct (decide (i = j)) as [->|]; [done|]. apply H1. split; [lia|done].
   Qed.
 
-  Lemma passed_present j t : l <= j -> present s = true -> 0 <= j <= 3 -> passed j t -> is_Some (tables t !! (j, above j n)).
+  Lemma way_present j : l <= j <= 3 -> present s = true -> is_Some (tables s !! (j, above j n)).
   Proof using HV Hc.
-    intros Hj Hp Hr (Ht & _). rewrite Ht. cbn [fst snd]. rewrite decide_False by lia.
-    destruct (decide (j = 3)) as [->|Hj3].
+    intros Hj Hp. pose proof (missing_range s n). destruct (decide (j = 3)) as [->|Hj3].
     - apply bool_decide_eq_true in Hp. rewrite above_low; [done|]. by destruct (cursor_page s HV Hc).
     - destruct (decide (is_Some (tables s !! (j, above j n)))) as [|Hn]; [done|exfalso].
       apply eq_None_not_Some in Hn. assert (forall i, 0 <= i <= j -> tables s !! (i, above i n) = None) as Hno.
       { intros i Hi. apply (path_down s i j); [done|lia|lia|done]. }
       unfold missing in Hj. repeat case_decide; try lia;
         match goal with H : is_Some (tables s !! (?i, _)) |- _ => destruct H as [f Hf]; rewrite Hno in Hf by lia; done end.
+  Qed.
+  Lemma way_missing j f : present s = true -> 1 <= j <= 3 ->
+    tables s !! (j, above j n) = Some f -> tables s !! (j - 1, above (j - 1) n) = None -> l = j.
+  Proof using HV Hc.
+    intros Hp Hj H1 H0. destruct (Z.lt_trichotomy l j) as [Hlt|[E|Hgt]]; [exfalso|done|exfalso].
+    - destruct (way_present (j - 1)) as [g Hg]; [lia|done|]. by rewrite H0 in Hg.
+    - pose proof (missing_range s n). rewrite (missing_absent s HV) in H1 by lia. done.
+  Qed.
+  Lemma passed_present j t : l <= j <= 3 -> present s = true -> passed j t -> is_Some (tables t !! (j, above j n)).
+  Proof using HV Hc.
+    intros Hj Hp (Ht & _). rewrite Ht. cbn [fst snd]. rewrite decide_False by lia. by apply way_present.
   Qed.
 
   (** A table that the cursor leaves behind is empty when the tables of the way below it are gone. *)
@@ -164,7 +174,7 @@ Section move.
     exists f, tables s !! (j, above j n) = Some f /\ take_table j n t h = Some (f, without t (j, above j n), <[f := None]> h).
   Proof using HV Hc.
     intros Hj Hp Hpass Hi. pose proof (missing_range s n) as Hm.
-    destruct (passed_present j t (proj1 Hj) Hp ltac:(lia) Hpass) as [f Hf].
+    destruct (passed_present j t ltac:(lia) Hp Hpass) as [f Hf].
     exists f. split.
     { destruct Hpass as (Ht & _). rewrite Ht in Hf. cbn [fst snd] in Hf. by rewrite decide_False in Hf by lia. }
     unfold take_table. rewrite Hf. rewrite decide_True; [done|]. apply Forall_forall. intros i Hin%elem_of_seqZ.

@@ -119,7 +119,8 @@ Proof.
     - left. apply (memory_dom (fun _ => NONE)). by exists v.
     - right; left. apply (memory_dom (fun _ => 0)). by exists v.
     - right; right. apply (memory_dom (fun _ => 0)). by exists v. }
-  destruct H as [[(q & [l Hl] & H)|(t & Ht & H)]%own_queue_cells_spec|[H%own_map_cells_spec|(t & [r [Ht _]%start_threads] & H)%own_thread_cells_spec]].
+  destruct H as [[(q & [l Hl] & H)|(t & Ht & H)]%own_queue_cells_spec|
+    [H%own_map_cells_spec|(t & [r [Ht _]%start_threads] & H)%own_thread_cells_spec]].
   - apply start_queues in Hl as [_ (p & Hp & ->)]. destruct H as [-> | ->]; (split; [left|by apply own_queue_cpu]).
   - assert (Ho : t ∈ own_threads cpu).
     { destruct Ht as [Ht|(q & l & Hl & Hin)]; [done|]. apply start_queues in Hl as [-> _]. by apply elem_of_nil in Hin. }
@@ -140,9 +141,11 @@ Proof. intros Hf. split; [done|]. intros b Hb. by rewrite Z.bits_0, Hf. Qed.
 Theorem ready_memory_rep cpu : 0 <= cpu < NUM_CPU -> ready_rep cpu (ready_at_start cpu) (ready_memory cpu).
 Proof.
   intros Hc. split; [by apply ready_at_start_valid|].
-  exists (memory (fun _ => NONE) (own_queue_cells cpu)), (memory (fun _ => 0) (own_map_cells cpu)), (memory (fun _ => 0) (own_thread_cells cpu)).
+  exists (memory (fun _ => NONE) (own_queue_cells cpu)), (memory (fun _ => 0) (own_map_cells cpu)),
+    (memory (fun _ => 0) (own_thread_cells cpu)).
   assert (Hapart : forall f g l l', (forall x, x ∈ l -> x ∈ l' -> False) -> memory f l ##ₘ memory g l').
-  { intros f g l l' H. apply map_disjoint_spec. intros x v w H1 H2. apply (H x); [apply (memory_dom f)|apply (memory_dom g)]; eexists; done. }
+  { intros f g l l' H. apply map_disjoint_spec. intros x v w H1 H2. apply (H x);
+      [apply (memory_dom f)|apply (memory_dom g)]; eexists; done. }
   assert (Hobj : forall x, x ∈ own_queue_cells cpu -> x.1.1.1 = "queue"%string \/ x.1.1.1 = "queue_node"%string).
   { intros x [(q & _ & [-> | ->])|(t & _ & [->|[-> | ->]])]%own_queue_cells_spec; auto. }
   assert (Hobj' : forall x, x ∈ own_map_cells cpu -> x.1.1.1 = "sched_ready_map"%string).

@@ -1,8 +1,8 @@
-(** The functions of the ready queues at the top: private steps of the CPU whose queues they are.
+(** The functions of the ready queues and of a CPU's own threads at the top: private steps of the CPU whose queues they are.
 
     Between two functions, a CPU's queues are as [ready_valid] says: a thread is in the ready queue of its priority only if it
     is ready, in at most one queue, and never while it runs. *)
-From Ashlar Require Export layers.sched.Implements.
+From Ashlar Require Export layers.sched.Threads.
 
 Section top.
   Context (X : layout) (H : own_slot X cpu_ready cpu_ready_rep).
@@ -10,7 +10,9 @@ Section top.
   Definition ready_functions : list (string * (list Z -> program (top_prim X) (objects X))) :=
     [("sched_ready_insert", top_own H ready_insert); ("sched_ready_remove", top_own H ready_remove);
      ("sched_ready_take", top_own H ready_take); ("sched_ready_park", top_own H ready_park);
-     ("sched_ready_best", top_own H ready_read_best)]%string.
+     ("sched_ready_best", top_own H ready_read_best);
+     ("thread_priority", top_own H read_priority); ("thread_state", top_own H read_state);
+     ("thread_set_priority", top_own H write_priority); ("thread_set_state", top_own H write_state)]%string.
 
   Ltac case_functions Hf :=
     unfold ready_functions in Hf; repeat (apply elem_of_cons in Hf as [[= -> ->]|Hf]); [..|by apply elem_of_nil in Hf].
@@ -36,6 +38,8 @@ Section top.
       - by apply sched_ready_insert_performs. - by apply sched_ready_remove_performs.
       - by apply sched_ready_take_performs. - by apply sched_ready_park_performs.
       - by apply sched_ready_best_performs.
+      - by apply thread_priority_performs. - by apply thread_state_performs.
+      - by apply thread_set_priority_performs. - by apply thread_set_state_performs.
     Qed.
   End code.
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::depend::{exchange, Exchange};
 use super::Kind;
 use crate::ast::*;
 use crate::print;
@@ -140,6 +141,7 @@ impl<'a> Walk<'a> {
     pub fn body(&mut self, body: &mut Vec<Stmt>) {
         let ends = body.last().is_some_and(|last| matches!(last.kind, StmtKind::Return(_)));
         self.returns_after = ends || self.function.result.is_none();
+        self.rename_local();
         self.block(body);
     }
 
@@ -155,6 +157,16 @@ impl<'a> Walk<'a> {
 
     fn offer_benign(&mut self, kind: Kind, span: Span) -> bool {
         self.benign.insert(kind) && self.offer(kind, span)
+    }
+
+    /// The first parameter or local gets another name.
+    fn rename_local(&mut self) {
+        let span = self.function.span;
+        if !self.locals.is_empty() && self.offer_benign(Kind::LocalRenamed, span) {
+            let after = "renamed".to_string();
+            let before = std::mem::replace(&mut self.locals[0].name, after.clone());
+            self.hit = Some(Hit { kind: Kind::LocalRenamed, span, before, after });
+        }
     }
 
     fn text(&self, statement: &Stmt) -> String {
@@ -184,7 +196,12 @@ impl<'a> Walk<'a> {
                     if kind == Kind::BranchesExchanged {
                         after.push_str(" with its branches exchanged");
                     }
-                    let before = if kind == Kind::ReleaseEarly { both } else { before };
+                    if kind == Kind::LoopRespelled {
+                        after = format!("{before} as a while loop");
+                    }
+                    let pair =
+                        matches!(kind, Kind::ReleaseEarly | Kind::StatementsExchanged | Kind::IndependentExchanged);
+                    let before = if pair { both } else { before };
                     self.hit = Some(Hit { kind, span, before, after });
                 }
             }
@@ -228,6 +245,11 @@ impl<'a> Walk<'a> {
                 statements.swap(at, at + 1);
                 return true;
             }
+        } else if self.exchange(statements, at) {
+            return true;
+        }
+        if self.respell_loop(&mut statements[at]) {
+            return false;
         }
         self.introduce_local(statements, at)
     }
@@ -270,6 +292,42 @@ impl<'a> Walk<'a> {
             StmtKind::Skip | StmtKind::Break | StmtKind::Return(_) => false,
             StmtKind::Block(_) | StmtKind::If(..) | StmtKind::While(..) | StmtKind::For { .. } => true,
         }
+    }
+
+    /// A statement and the one behind it change places.
+    fn exchange(&mut self, statements: &mut [Stmt], at: usize) -> bool {
+        let Some(second) = statements.get(at + 1) else { return false };
+        let (exchange, span) = (exchange(&statements[at], second), second.span);
+        let same = self.text_of(&statements[at]) == self.text_of(second);
+        let chosen = match exchange {
+            Some(Exchange::Independent) if !same => self.offer_benign(Kind::IndependentExchanged, span),
+            Some(Exchange::Dependent) if !same => self.offer(Kind::StatementsExchanged, span),
+            _ => false,
+        };
+        if chosen {
+            statements.swap(at, at + 1);
+        }
+        chosen
+    }
+
+    fn text_of(&self, statement: &Stmt) -> String {
+        print::head(self.unit, &self.locals, statement)
+    }
+
+    /// `for (init; condition; step)` becomes `init; while (condition)` with the step at the end of its body.
+    fn respell_loop(&mut self, statement: &mut Stmt) -> bool {
+        let span = statement.span;
+        let StmtKind::For { init, condition, step, body } = &statement.kind else { return false };
+        if !self.offer_benign(Kind::LoopRespelled, span) {
+            return false;
+        }
+        let always = Cond { kind: CondKind::NonZero(constant(1, Width::U32, span)), span };
+        let mut inner = body.clone();
+        inner.extend(step.as_deref().cloned());
+        let mut block: Vec<Stmt> = init.as_deref().cloned().into_iter().collect();
+        block.push(Stmt { kind: StmtKind::While(condition.clone().unwrap_or(always), inner), span });
+        statement.kind = StmtKind::Block(block);
+        true
     }
 
     /// `x = e` becomes `t = e; x = t`.
