@@ -7,7 +7,7 @@
 //! - *Minimal*: the automaton with equivalent states merged.
 //! - *Subprotocols*: how many the decomposition has, the states of the largest one, and of all together.
 //!
-//! The paper's table counts states and transitions of the drawn Statecharts, so *written* is the column to compare.
+//! The paper does not say how its table counts. It draws Statecharts, so *written* is probably the column to compare.
 
 use crate::decompose::Decomposition;
 use crate::minimise::minimise;
