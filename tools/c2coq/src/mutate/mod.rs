@@ -3,7 +3,9 @@
 //! A mutant is a certified function with one place changed; a benign rewrite says the same in other words and is the
 //! control. The trees are changed, not the text, so a mutant is printed by the same printers as the kernel.
 
+mod change;
 mod depend;
+mod expressions;
 mod walk;
 
 use serde::Serialize;

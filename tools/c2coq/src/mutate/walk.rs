@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::change::{constant, increment, is_constant, is_plain_equality, negate};
 use super::depend::{exchange, Exchange};
 use super::Kind;
 use crate::ast::*;
@@ -21,8 +22,8 @@ pub struct Hit {
 }
 
 pub struct Walk<'a> {
-    unit: &'a Unit,
-    function: &'a Function,
+    pub(super) unit: &'a Unit,
+    pub(super) function: &'a Function,
     target: Option<usize>,
     /// Places met so far.
     pub met: usize,
@@ -35,91 +36,6 @@ pub struct Walk<'a> {
     /// Control that leaves an inner block arrives at a return, or the function has no result.
     returns_after: bool,
     depth: usize,
-}
-
-/// An operator that makes something else of the same operands.
-fn other_operator(operator: BinaryOp) -> BinaryOp {
-    match operator {
-        BinaryOp::Add => BinaryOp::Sub,
-        BinaryOp::Sub => BinaryOp::Add,
-        BinaryOp::Mul => BinaryOp::Add,
-        BinaryOp::Div => BinaryOp::Rem,
-        BinaryOp::Rem => BinaryOp::Div,
-        BinaryOp::And => BinaryOp::Or,
-        BinaryOp::Or => BinaryOp::And,
-        BinaryOp::Xor => BinaryOp::Or,
-        BinaryOp::Shl => BinaryOp::Shr,
-        BinaryOp::Shr => BinaryOp::Shl,
-    }
-}
-
-/// The comparison one step beside this one.
-fn other_comparison(comparison: Comparison) -> Comparison {
-    match comparison {
-        Comparison::Eq => Comparison::Ne,
-        Comparison::Ne => Comparison::Eq,
-        Comparison::Lt => Comparison::Le,
-        Comparison::Le => Comparison::Lt,
-        Comparison::Gt => Comparison::Ge,
-        Comparison::Ge => Comparison::Gt,
-    }
-}
-
-/// The comparison that says the same of exchanged operands.
-fn mirrored(comparison: Comparison) -> Comparison {
-    match comparison {
-        Comparison::Lt => Comparison::Gt,
-        Comparison::Le => Comparison::Ge,
-        Comparison::Gt => Comparison::Lt,
-        Comparison::Ge => Comparison::Le,
-        same => same,
-    }
-}
-
-fn commutes(operator: BinaryOp) -> bool {
-    matches!(operator, BinaryOp::Add | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor)
-}
-
-fn constant(value: u64, width: Width, span: Span) -> Expr {
-    Expr { kind: ExprKind::Const(value, None), width, span }
-}
-
-/// One more; of the greatest number, one less.
-fn next_value(value: u64, width: Width) -> u64 {
-    if value == width.max() {
-        value - 1
-    } else {
-        value + 1
-    }
-}
-
-/// Makes `expr + 1` of an expression.
-fn increment(expr: &mut Expr) {
-    let (width, span) = (expr.width, expr.span);
-    if let ExprKind::Const(value, _) = expr.kind {
-        *expr = constant(next_value(value, width), width, span);
-        return;
-    }
-    let old = std::mem::replace(expr, constant(0, width, span));
-    let one = constant(1, width, span);
-    expr.kind = ExprKind::Binary(BinaryOp::Add, Box::new(old), Box::new(one));
-}
-
-fn is_constant(expr: &Expr, wanted: u64) -> bool {
-    matches!(expr.kind, ExprKind::Const(value, _) if value == wanted)
-}
-
-/// Equal up to their places in the source.
-fn same(left: &Expr, right: &Expr) -> bool {
-    match (&left.kind, &right.kind) {
-        (ExprKind::Const(a, _), ExprKind::Const(b, _)) => a == b,
-        (ExprKind::Local(a), ExprKind::Local(b)) => a == b,
-        _ => false,
-    }
-}
-
-fn is_plain_equality(condition: &Cond) -> bool {
-    matches!(condition.kind, CondKind::Compare(Comparison::Eq | Comparison::Ne, ..))
 }
 
 impl<'a> Walk<'a> {
@@ -146,7 +62,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A place for a change; true if the change is to be made here.
-    fn offer(&mut self, kind: Kind, span: Span) -> bool {
+    pub(super) fn offer(&mut self, kind: Kind, span: Span) -> bool {
         let chosen = self.target == Some(self.met);
         self.met += 1;
         if chosen {
@@ -155,7 +71,7 @@ impl<'a> Walk<'a> {
         chosen
     }
 
-    fn offer_benign(&mut self, kind: Kind, span: Span) -> bool {
+    pub(super) fn offer_benign(&mut self, kind: Kind, span: Span) -> bool {
         self.benign.insert(kind) && self.offer(kind, span)
     }
 
@@ -209,12 +125,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn callee(&self, call: &Call) -> &'a Function {
+    pub(super) fn callee(&self, call: &Call) -> &'a Function {
         &self.unit.functions[call.function.0]
     }
 
     /// A call that does nothing the specification speaks of.
-    fn is_hint(&self, call: &Call) -> bool {
+    pub(super) fn is_hint(&self, call: &Call) -> bool {
         self.callee(call).name == "arch_spin_hint"
     }
 
@@ -415,175 +331,4 @@ impl<'a> Walk<'a> {
         self.block(statements);
         self.depth -= 1;
     }
-
-    fn right_hand_side(&mut self, value: &mut Rhs) {
-        match value {
-            Rhs::Expr(expr) => self.expr(expr),
-            Rhs::Call(call) => self.call(call),
-        }
-    }
-
-    fn call(&mut self, call: &mut Call) {
-        if self.is_hint(call) {
-            return;
-        }
-        let callee = self.callee(call);
-        let alike = |other: &&(usize, &Function)| {
-            other.0 != call.function.0
-                && other.1.result == callee.result
-                && other.1.parameters == callee.parameters
-                && other.1.name != self.function.name
-                && !other.1.name.ends_with("_check")
-        };
-        let others: Vec<(usize, &Function)> = self.unit.functions.iter().enumerate().collect();
-        // The next one, so that neighbours in a header are told apart.
-        let after = others.iter().filter(|(at, _)| *at > call.function.0).find(alike);
-        let other = after.or_else(|| others.iter().find(alike)).map(|(at, _)| *at);
-        if let Some(other) = other {
-            if self.offer(Kind::WrongCallee, call.span) {
-                call.function = FunctionId(other);
-                return;
-            }
-        }
-        for at in 1..call.arguments.len() {
-            let (left, right) = (&call.arguments[at - 1], &call.arguments[at]);
-            if left.width == right.width && !same(left, right) && self.offer(Kind::OperandsSwapped, call.span) {
-                call.arguments.swap(at - 1, at);
-                return;
-            }
-        }
-        for argument in &mut call.arguments {
-            self.value(argument);
-        }
-    }
-
-    /// A value that is passed on as it is.
-    fn value(&mut self, value: &mut Expr) {
-        let changes = matches!(value.kind, ExprKind::Local(_) | ExprKind::Load(_));
-        if changes && self.offer(Kind::ValueChanged, value.span) {
-            increment(value);
-            return;
-        }
-        self.expr(value);
-    }
-
-    fn place(&mut self, place: &mut Place) {
-        let object = &self.unit.objects[place.object.0];
-        for index in [&mut place.index, &mut place.element].into_iter().flatten() {
-            if self.offer(Kind::IndexOffByOne, place.span) {
-                increment(index);
-                return;
-            }
-            if !matches!(index.kind, ExprKind::Const(..)) {
-                self.expr(index);
-            }
-        }
-        if let (Some(field), ElementType::Struct(id)) = (place.field, object.element) {
-            let fields = &self.unit.structs[id.0].fields;
-            let count = fields.len();
-            let own = &fields[field.0];
-            let other = (1..count).map(|step| (field.0 + step) % count).find(|at| {
-                let other = &fields[*at];
-                other.width == own.width && other.size == own.size && !other.name.starts_with("spare")
-            });
-            if let Some(other) = other {
-                if self.offer(Kind::WrongField, place.span) {
-                    place.field = Some(FieldId(other));
-                }
-            }
-        }
-    }
-
-    fn expr(&mut self, expr: &mut Expr) {
-        let (width, span) = (expr.width, expr.span);
-        match &mut expr.kind {
-            ExprKind::Const(value, _) => {
-                let value = *value;
-                if self.offer(Kind::ConstantChanged, span) {
-                    *expr = constant(next_value(value, width), width, span);
-                }
-            }
-            ExprKind::Local(id) => {
-                let parameters = self.function.parameters.len();
-                let other = (1..parameters)
-                    .map(|step| (id.0 + step) % parameters)
-                    .find(|other| id.0 < parameters && self.locals[*other].width == width);
-                if let Some(other) = other {
-                    if self.offer(Kind::WrongVariable, span) {
-                        *id = LocalId(other);
-                    }
-                }
-            }
-            ExprKind::Load(place) => self.place(place),
-            ExprKind::Neg(inner) | ExprKind::Not(inner) => {
-                if self.offer(Kind::OperatorChanged, span) {
-                    let inner = (**inner).clone();
-                    *expr = inner;
-                    return;
-                }
-                self.expr(inner);
-            }
-            ExprKind::Cast(inner) => self.expr(inner),
-            ExprKind::Binary(operator, left, right) => {
-                // A shift's count may have another width than what is shifted.
-                if left.width == right.width && self.offer(Kind::OperatorChanged, span) {
-                    *operator = other_operator(*operator);
-                    return;
-                }
-                if commutes(*operator) {
-                    if self.offer_benign(Kind::OperandsCommuted, span) {
-                        std::mem::swap(left, right);
-                        return;
-                    }
-                } else if left.width == right.width && self.offer(Kind::OperandsSwapped, span) {
-                    std::mem::swap(left, right);
-                    return;
-                }
-                self.expr(left);
-                self.expr(right);
-            }
-        }
-    }
-
-    fn condition(&mut self, condition: &mut Cond) {
-        let span = condition.span;
-        match &mut condition.kind {
-            CondKind::Compare(comparison, left, right) => {
-                if self.offer(Kind::ComparisonChanged, span) {
-                    *comparison = other_comparison(*comparison);
-                    return;
-                }
-                if self.offer_benign(Kind::ComparisonMirrored, span) {
-                    *comparison = mirrored(*comparison);
-                    std::mem::swap(left, right);
-                    return;
-                }
-                self.expr(left);
-                self.expr(right);
-            }
-            CondKind::NonZero(expr) => {
-                if matches!(expr.kind, ExprKind::Const(..)) {
-                    return;
-                }
-                self.expr(expr);
-            }
-            CondKind::Not(inner) => self.condition(inner),
-            CondKind::And(left, right) | CondKind::Or(left, right) => {
-                let halves = [(**left).clone(), (**right).clone()];
-                if let Some(half) = halves.into_iter().find(|_| self.offer(Kind::ConditionDropped, span)) {
-                    *condition = half;
-                    return;
-                }
-                self.condition(left);
-                self.condition(right);
-            }
-        }
-    }
-}
-
-fn negate(condition: &mut Cond) {
-    let span = condition.span;
-    let zero = Expr { kind: ExprKind::Const(0, None), width: Width::U32, span };
-    let old = std::mem::replace(condition, Cond { kind: CondKind::NonZero(zero), span });
-    condition.kind = CondKind::Not(Box::new(old));
 }
