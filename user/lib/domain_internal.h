@@ -1,0 +1,97 @@
+/* What the files of the domain share. */
+#ifndef ASHLAR_DOMAIN_INTERNAL_H
+#define ASHLAR_DOMAIN_INTERNAL_H
+
+#include "ashlar/domain.h"
+
+/* Open requests that a monitor can follow: 64 a word. */
+#define PORT_MONITOR_WORDS 16u
+
+struct port {
+    struct link link;
+    const struct protocol *protocol; /* null: no such port */
+    uint32_t number;
+    uint64_t incoming;               /* messages that this side receives over the link */
+    uint64_t outgoing;               /* ... and sends over it */
+    uint32_t is_driver;
+    uint32_t is_linked;              /* 0: all its messages are the domain's own (timer) */
+    struct monitor monitor;
+    uint64_t open[PORT_MONITOR_WORDS];
+};
+
+/* A message that was taken from its ring, or made here, before anybody awaited it. */
+struct pending {
+    struct mail mail;                /* its mailbox is the local one: port << 8 | message */
+    struct pending *next;
+};
+
+struct domain {
+    struct port port[DOMAIN_PORTS];
+    uint32_t wake;                   /* slot of the own notification */
+    struct port *linked[DOMAIN_PORTS]; /* those with a link */
+    uint32_t num_linked;
+    uint32_t turn;                   /* which of them is looked at first */
+    struct pending *first;           /* pending messages, oldest first */
+    struct pending *last;
+    struct pending *unused;
+    uint32_t emit_port;              /* between domain_emit_begin and domain_emit_end */
+    uint32_t emit_mailbox;
+    uint64_t emit_cookie;
+    uint32_t emit_route;
+};
+
+extern struct domain domain;
+
+/* Where a message goes, or comes from. */
+enum { ROUTE_LINK, ROUTE_INTERRUPT, ROUTE_TIMER, ROUTE_NOWHERE };
+uint32_t domain_route(const struct port *port, uint32_t message);
+
+/* Appends a pending message that its owner holds: an interrupt, a timer. `is_first`: before all others. */
+void domain_append(struct pending *pending, uint32_t mailbox, uint32_t is_first);
+/* Takes it back if it is still pending. */
+void domain_retract(struct pending *pending);
+
+/* A driver's link has come up: addresses of its data pages. */
+void dma_link_up(uint32_t port);
+
+/* Interrupts: what the driver emits, what the kernel signals, whether one could have come unseen. */
+void interrupt_start(void);
+void interrupt_emit(uint32_t mailbox);
+void interrupt_bits(uint64_t bits);
+uint32_t interrupt_must_poll(void);
+
+/* The timer. */
+void timer_emit(uint32_t message, const void *payload);
+uint64_t timer_deadline(void);
+void timer_check(void);
+
+/* Debug builds: the run-time monitor; otherwise nothing. */
+#ifdef ASHLAR_MONITOR
+void monitored_start(struct port *port);
+void monitored_emit(struct port *port, uint32_t mailbox, uint64_t cookie, const void *payload);
+void monitored_receive(struct port *port, const struct mail *mail);
+void monitored_await(const struct mail_set *set);
+void monitored_return(void);
+#else
+static inline void monitored_start(struct port *port)
+{
+    (void)port;
+}
+static inline void monitored_emit(struct port *port, uint32_t mailbox, uint64_t cookie, const void *payload)
+{
+    (void)port, (void)mailbox, (void)cookie, (void)payload;
+}
+static inline void monitored_receive(struct port *port, const struct mail *mail)
+{
+    (void)port, (void)mail;
+}
+static inline void monitored_await(const struct mail_set *set)
+{
+    (void)set;
+}
+static inline void monitored_return(void)
+{
+}
+#endif
+
+#endif

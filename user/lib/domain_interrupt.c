@@ -1,0 +1,87 @@
+/* Interrupts as messages. The kernel masks a line that has fired and signals; the driver's `irq_done` opens it again. There
+ * is no call that closes a line: after `irq_off` at most one more interrupt comes, which masks the line, and nobody
+ * is told. */
+#include "ashlar/env.h"
+#include "ashlar/syscall.h"
+#include "domain_internal.h"
+#include "pci_protocol.h"
+
+/* While messages keep the domain from waiting, interrupts that are taken in order are asked for once in so many awaits. */
+#define POLL_INTERVAL 16u
+
+static uint32_t slot = NO_SLOT;
+static uint32_t is_listening;
+static uint32_t is_open;             /* the line can fire */
+static uint32_t has_fired_again;     /* while the driver still serves the interrupt before */
+static uint32_t is_first;
+static uint32_t awaits;
+static struct pending message;
+
+void interrupt_start(void)
+{
+    slot = env_slot_of_kind("interrupt");
+}
+
+void domain_interrupts_first(uint32_t first)
+{
+    is_first = first;
+}
+
+static void open_line(void)
+{
+    sys_irq_ack(slot);
+    is_open = 1;
+}
+
+static void deliver(void)
+{
+    is_open = 0;
+    domain_append(&message, PCI_IRQ, is_first);
+}
+
+void interrupt_emit(uint32_t mailbox)
+{
+    if (slot == NO_SLOT) {
+        return;
+    }
+    if (mailbox == PCI_IRQ_ON) {
+        is_listening = 1;
+        has_fired_again = 0;
+        open_line();
+    } else if (mailbox == PCI_IRQ_DONE) {
+        open_line();
+        if (has_fired_again) {
+            has_fired_again = 0;
+            deliver();
+        }
+    } else if (mailbox == PCI_IRQ_OFF) {
+        is_listening = 0;
+        domain_retract(&message);
+    }
+}
+
+void interrupt_bits(uint64_t bits)
+{
+    if (slot == NO_SLOT || (bits >> (slot & 63u) & 1) == 0) {
+        return;
+    }
+    /* A bit that was set before the line was opened last is as good: the driver asks the device what is the matter. */
+    if (is_listening && is_open) {
+        deliver();
+    } else if (is_listening) {
+        has_fired_again = 1;
+    }
+}
+
+uint32_t interrupt_must_poll(void)
+{
+    if (!is_listening || !is_open) {
+        return 0;
+    }
+    awaits++;
+    if (is_first || awaits >= POLL_INTERVAL) {
+        awaits = 0;
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,88 @@
+/* The run-time monitor of a driver's protocols, in debug images: ends the driver when it breaks a rule, and cuts a client
+ * off that does. */
+#include "domain_internal.h"
+
+#ifdef ASHLAR_MONITOR
+#include "ashlar/print.h"
+
+void monitored_start(struct port *port)
+{
+    if (port->protocol->num_word > PORT_MONITOR_WORDS) {
+        panic("monitor: protocol %s has more requests than can be followed\n", port->protocol->name);
+    }
+    monitor_start(&port->monitor, port->protocol, port->open);
+}
+
+static const char *message_name(const struct port *port, uint32_t mailbox)
+{
+    uint32_t number = mailbox & 0xffu;
+    return number < port->protocol->num_message ? port->protocol->messages[number].name : "?";
+}
+
+void monitored_emit(struct port *port, uint32_t mailbox, uint64_t cookie, const void *payload)
+{
+    if (port->is_driver) {
+        enum monitor_verdict verdict = monitor_emit(&port->monitor, mailbox, cookie, payload);
+        if (verdict != MONITOR_OK) {
+            panic("MONITOR %s: !%s in state %s: %s\n", port->protocol->name, message_name(port, mailbox),
+                  monitor_state(&port->monitor), monitor_explain(verdict));
+        }
+    }
+}
+
+void monitored_receive(struct port *port, const struct mail *mail)
+{
+    if (port->is_driver) {
+        enum monitor_verdict verdict = monitor_receive(&port->monitor, mail->mailbox, mail->cookie, mail->payload);
+        if (verdict != MONITOR_OK) {
+            panic("MONITOR %s: the client's ?%s in state %s: %s\n", port->protocol->name,
+                  message_name(port, mail->mailbox), monitor_state(&port->monitor), monitor_explain(verdict));
+        }
+    }
+}
+
+/* The monitors of all protocols, in their order. */
+static uint32_t monitors(const struct monitor *all[DOMAIN_PORTS])
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < DOMAIN_PORTS; i++) {
+        if (domain.port[i].protocol != 0 && domain.port[i].is_driver) {
+            all[count] = &domain.port[i].monitor;
+            count++;
+        }
+    }
+    return count;
+}
+
+void monitored_await(const struct mail_set *set)
+{
+    const struct monitor *all[DOMAIN_PORTS];
+    uint32_t mailbox[DOMAIN_PORTS * 64];
+    uint32_t count = 0;
+    uint32_t num_monitor = monitors(all);
+
+    for (uint32_t bit = 0; bit < DOMAIN_PORTS * 64; bit++) {
+        if ((set->mask[bit / 64] >> (bit % 64) & 1) != 0) {
+            mailbox[count] = (bit / 64) << 8 | bit % 64;
+            count++;
+        }
+    }
+    if (num_monitor != 0 && monitor_await(all, num_monitor, mailbox, count) != MONITOR_OK) {
+        print("MONITOR: an AWAIT that may never end:");
+        for (uint32_t i = 0; i < num_monitor; i++) {
+            print(" %s in %s", all[i]->protocol->name, monitor_state(all[i]));
+        }
+        panic(": %s\n", monitor_explain(MONITOR_RULE_3));
+    }
+}
+
+void monitored_return(void)
+{
+    const struct monitor *all[DOMAIN_PORTS];
+    uint32_t num_monitor = monitors(all);
+
+    if (monitor_return(all, num_monitor) != MONITOR_OK) {
+        panic("MONITOR: %s\n", monitor_explain(MONITOR_RULE_5));
+    }
+}
+#endif

@@ -1,0 +1,74 @@
+/* A cooperative domain: one process's mailboxes, and its threads of which at most one runs. They switch only inside AWAIT;
+ * the dispatcher then goes on with the thread whose mailbox has filled, and if there is none, the process waits.
+ *
+ * A port is this process's end of a link to another process that speaks one protocol. The high byte of a mailbox names the
+ * port. A driver's ports have the numbers of their protocols, so that the constants of the generated headers can be
+ * used as they are; a client of several drivers of one protocol gives them other numbers and says AT(port, mailbox). */
+#ifndef ASHLAR_DOMAIN_H
+#define ASHLAR_DOMAIN_H
+
+#include <stdint.h>
+
+#include "ashlar/link.h"
+#include "ashlar/monitor.h"
+#include "ashlar/ring.h"
+
+#define DOMAIN_PORTS 8u
+#define DOMAIN_THREADS 4u
+#define AT(port, mailbox) ((uint32_t)(port) << 8 | ((mailbox) & 0xffu))
+
+/* A client learns so that the driver was started anew, which has forgotten all, and that a link is there (again). */
+#define MAIL_LINK_LOST 62u
+#define MAIL_LINK_UP 63u
+
+struct mail_set {
+    uint64_t mask[DOMAIN_PORTS];     /* by port: a bit for each message */
+};
+
+/* The message that the running thread has taken last. */
+extern const struct mail *domain_current;
+
+/* Finds this process's own notification, which has its name. */
+void domain_start(void);
+
+/* The process's end of a link as the driver: it has the share `SELF-PROTOCOL` and may signal notification `CLIENT`, where
+ * CLIENT is the text of argument PROTOCOL. The link comes up while the domain runs. */
+void domain_serve(const struct protocol *protocol);
+
+/* ... and as the client of driver DRIVER: share `DRIVER-PROTOCOL` and notification `DRIVER`. The memory is the client's:
+ * two rings of `capacity` messages and `data_pages` pages. */
+void domain_connect(uint32_t port, const char *driver, const struct protocol *protocol, uint32_t capacity,
+                    uint32_t data_pages);
+
+/* Sending, in two steps: where the payload goes, and that it is there. */
+void *domain_emit_begin(uint32_t mailbox, uint64_t cookie);
+void domain_emit_end(void);
+
+/* Wakes those for whom messages were put in. AWAIT does it too. */
+void domain_flush(void);
+
+/* Blocks until one of the set's mailboxes holds a message, or `deadline` (ns since boot) has passed: then returns
+ * DOMAIN_TIMEOUT. Drivers use the timer protocol instead. */
+#define DOMAIN_TIMEOUT 0xffffffffu
+uint32_t domain_await(const struct mail_set *set, uint64_t deadline);
+
+static inline __attribute__((always_inline)) uint32_t domain_await_list(const uint32_t *mailboxes, uint32_t count)
+{
+    struct mail_set set = {{0}};
+#pragma GCC unroll 32
+    for (uint32_t i = 0; i < count; i++) {
+        set.mask[mailboxes[i] >> 8] |= 1ul << (mailboxes[i] & 63u);
+    }
+    return domain_await(&set, ~0ul);
+}
+
+/* Starts a further thread of the domain: it begins when the running one awaits. */
+void domain_thread(void (*function)(void));
+
+/* Whether interrupt messages are taken before all others, or in their order (the default). */
+void domain_interrupts_first(uint32_t is_first);
+
+/* The data area of a port's link, null while the link is not up. */
+void *domain_data(uint32_t port, uint64_t *bytes);
+
+#endif

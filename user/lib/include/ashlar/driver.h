@@ -1,0 +1,101 @@
+/* What active drivers and their clients are written with: EMIT and AWAIT on mailboxes.
+ *
+ *   EMIT(mailbox), EMIT(mailbox, cookie), EMIT(mailbox, cookie, &payload)
+ *       sends a message. Never blocks, never allocates, never fails: a message for a peer that is gone, or that leaves
+ *       more unread than its protocol allows, is dropped, and that peer is cut off.
+ *   AWAIT(mailbox, mailbox, ...)
+ *       blocks until one of the mailboxes holds a message, takes it and returns the mailbox.
+ *   COOKIE(), MAIL(type)
+ *       the cookie and the payload of the message taken last: MAIL(ethernet_transmit)->length.
+ *
+ * Mailboxes are the constants of the generated headers NAME_protocol.h, and drivercheck wants them as constants.
+ * A driver is the function driver(); what stands before the first AWAIT and after the last is its start and its end. */
+#ifndef ASHLAR_DRIVER_H
+#define ASHLAR_DRIVER_H
+
+#include <stdint.h>
+
+#ifdef DRIVERCHECK
+/* For the checker these are primitives, and what comes from outside is any value. */
+void EMIT(uint32_t mailbox, ...);
+uint32_t AWAIT(uint32_t mailbox, ...);
+uint64_t COOKIE(void);
+const void *driver_payload(void);
+#define MAIL(type) ((const struct type *)driver_payload())
+#else
+#include "ashlar/domain.h"
+
+#define EMIT_CHOOSE(a, b, c, name, ...) name
+#define EMIT(...) EMIT_CHOOSE(__VA_ARGS__, EMIT_PAYLOAD, EMIT_COOKIE, EMIT_PLAIN, )(__VA_ARGS__)
+#define EMIT_PLAIN(mailbox) EMIT_COOKIE(mailbox, 0)
+#define EMIT_COOKIE(mailbox, cookie)                \
+    do {                                            \
+        domain_emit_begin((mailbox), (cookie));     \
+        domain_emit_end();                          \
+    } while (0)
+#define EMIT_PAYLOAD(mailbox, cookie, body)                                                              \
+    do {                                                                                                 \
+        _Static_assert(sizeof *(body) <= MAIL_PAYLOAD, "a payload has at most 40 bytes");               \
+        __builtin_memcpy(domain_emit_begin((mailbox), (cookie)), (body), sizeof *(body));               \
+        domain_emit_end();                                                                               \
+    } while (0)
+#define AWAIT(...) \
+    domain_await_list((const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+#define COOKIE() (domain_current->cookie)
+#define MAIL(type) ((const struct type *)(const void *)domain_current->payload)
+#endif
+
+/* The driver, and its protocols; after the last stands a null. */
+void driver(void);
+#ifndef DRIVERCHECK
+extern const struct protocol *const driver_protocols[];
+#endif
+
+/* ---- registers of the device: the first register window that the description gives ---- */
+#define REGISTERS_ADDRESS 0x0000200000000000ul
+
+static inline uint8_t register_read8(uint32_t offset)
+{
+    return *(const volatile uint8_t *)(REGISTERS_ADDRESS + offset);
+}
+static inline uint16_t register_read16(uint32_t offset)
+{
+    return *(const volatile uint16_t *)(REGISTERS_ADDRESS + offset);
+}
+static inline uint32_t register_read32(uint32_t offset)
+{
+    return *(const volatile uint32_t *)(REGISTERS_ADDRESS + offset);
+}
+static inline void register_write8(uint32_t offset, uint8_t value)
+{
+    *(volatile uint8_t *)(REGISTERS_ADDRESS + offset) = value;
+}
+static inline void register_write16(uint32_t offset, uint16_t value)
+{
+    *(volatile uint16_t *)(REGISTERS_ADDRESS + offset) = value;
+}
+static inline void register_write32(uint32_t offset, uint32_t value)
+{
+    *(volatile uint32_t *)(REGISTERS_ADDRESS + offset) = value;
+}
+
+/* ---- memory for the device ----
+ * Each link has an area of data pages, which belongs to the client and to the driver both: buffers are named by their
+ * offset in it. Pages follow each other for the processor only; a buffer for the device must not cross a page. The area of
+ * the link to the bus holds the driver's own descriptors: it outlives the driver, so a device that goes on working
+ * after the driver was killed writes to nobody else's memory until the bus has stopped it. */
+
+/* Bytes of the area of the protocol's link; 0 while there is no link. */
+uint64_t dma_size(uint32_t protocol);
+/* Where `offset` of the area is, for the driver. Requires: offset < dma_size(). */
+volatile void *dma_memory(uint32_t protocol, uint64_t offset);
+/* ... and for the device. Requires: offset < dma_size(). */
+uint64_t dma_physical(uint32_t protocol, uint64_t offset);
+
+/* The processor does not move writes to memory past this, nor the compiler: before a doorbell is rung. */
+static inline void dma_barrier(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+#endif

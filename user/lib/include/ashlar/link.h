@@ -1,0 +1,78 @@
+/* A link: memory that a client and a driver share, with a ring each way and an area of data pages, and how it comes to be.
+ *
+ * The client owns the memory and offers it page by page through one share; the driver accepts. The first page says what
+ * the link is like. Once the driver has all pages, the client offers the first one again: if the driver dies and is started
+ * anew it finds that offer, and the count `epoch` that it raises tells the client that all is to be set up again. */
+#ifndef ASHLAR_LINK_H
+#define ASHLAR_LINK_H
+
+#include <stdint.h>
+
+#include "ashlar/ring.h"
+
+#define LINK_MAGIC 0x6b6e696c2d687361ul  /* "ash-link" */
+#define LINK_MAX_CAPACITY 4096u
+#define LINK_MAX_PAGES 4096u
+#define LINK_AREA 0x0000210000000000ul   /* port i's link stands at + i * LINK_STEP */
+#define LINK_STEP 0x0000000040000000ul
+
+/* The first words of every page while it is offered. */
+struct link_mark {
+    uint64_t magic;
+    uint64_t index;
+};
+
+/* The first page. */
+struct link_page {
+    struct link_mark mark;
+    uint32_t protocol;
+    uint32_t capacity;               /* of each ring */
+    uint32_t pages;                  /* of the whole link */
+    uint32_t spare;
+    uint64_t epoch;                  /* written by the driver: how often one has begun to accept */
+    uint64_t accepted;               /* written by the driver: pages, in this epoch */
+    uint64_t ready;                  /* written by the client: the epoch for which the rings are empty and in order */
+    uint64_t broken;                 /* set by either side, for ever: the other has not kept to the rules */
+    struct ring_shared to_driver;
+    struct ring_shared to_client;
+};
+
+enum link_state { LINK_NONE, LINK_JOINING, LINK_UP, LINK_CUT };
+
+struct link {
+    enum link_state state;
+    uint32_t is_driver;
+    uint32_t share;                  /* slots */
+    uint32_t signal;
+    uint32_t protocol;
+    uint32_t capacity;
+    uint32_t pages;
+    uint32_t joined;                 /* pages accepted, as this side knows */
+    uint64_t epoch;
+    uint64_t address;
+    struct ring_producer out;
+    struct ring_consumer in;
+};
+
+/* Makes the client's memory and offers it. Returns a status. */
+uint32_t link_offer(struct link *link);
+
+/* Goes on with what is to be done, if anything is: after every wake-up. Returns 1 if the link has come up (state LINK_UP) or
+ * is no longer up (any other state), else 0. */
+uint32_t link_advance(struct link *link);
+
+/* No word will be exchanged any more with a peer that broke the rules. */
+void link_cut(struct link *link);
+
+static inline struct link_page *link_page(const struct link *link)
+{
+    return (struct link_page *)link->address;
+}
+
+/* Pages before the data area. */
+static inline uint32_t link_ring_pages(uint32_t capacity)
+{
+    return 1 + 2 * (capacity * (uint32_t)sizeof(struct mail) / 4096u);
+}
+
+#endif

@@ -1,0 +1,136 @@
+/* A ring of messages in memory that two processes share: one, the producer, puts messages in, the other, the consumer,
+ * takes them out. Neither trusts the other: each keeps its own index to itself and writes a copy for the other to read;
+ * a copy that makes no sense breaks the ring and harms nobody else.
+ *
+ * The wake-up protocol: before the consumer waits for a signal it sets `sleeping` and looks once more; after the producer
+ * has put something in it looks at `sleeping`, and if it is set, clears it and signals. Each side writes its own word and
+ * then reads the other's. A processor may let the read overtake the write (x86 keeps writes in a store buffer), and then
+ * both could miss each other: so a fence, or an exchange that is one, stands between. A signal is kept until it is
+ * waited for. tests/ring_model.c runs these very functions through every interleaving, with store buffers. */
+#ifndef ASHLAR_RING_H
+#define ASHLAR_RING_H
+
+#include <stdint.h>
+
+#define MAIL_PAYLOAD 40u
+
+/* A message: one cache line. */
+struct mail {
+    uint32_t mailbox;                /* protocol number << 8 | message number */
+    uint32_t sequence;               /* of the ring; so what is lost, doubled or out of order shows */
+    uint64_t cookie;
+    uint64_t spare;
+    uint8_t payload[MAIL_PAYLOAD];
+};
+
+/* The words that both sides see. */
+struct ring_shared {
+    _Alignas(64) uint64_t tail;      /* written by the producer: messages ever put in */
+    _Alignas(64) uint64_t head;      /* written by the consumer: messages ever taken out */
+    uint64_t sleeping;               /* set by the consumer, cleared by either */
+};
+
+#ifndef RING_MODEL
+/* How shared words are touched. The model puts its own in the place of these. */
+#define RING_LOAD(place) __atomic_load_n((place), __ATOMIC_ACQUIRE)
+#define RING_STORE(place, value) __atomic_store_n((place), (value), __ATOMIC_RELEASE)
+#define RING_EXCHANGE(place, value) __atomic_exchange_n((place), (value), __ATOMIC_SEQ_CST)
+#define RING_FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define RING_READ_MAIL(to, from) (*(to) = *(const struct mail *)(from))
+#endif
+
+struct ring_producer {
+    struct ring_shared *shared;
+    struct mail *slot;
+    uint64_t capacity;               /* a power of two */
+    uint64_t tail;
+    uint64_t head;                   /* as last read */
+    uint32_t must_look;              /* something was put in since `sleeping` was last looked at */
+};
+
+struct ring_consumer {
+    struct ring_shared *shared;
+    const struct mail *slot;
+    uint64_t capacity;
+    uint64_t head;
+    uint64_t tail;                   /* as last read */
+    uint32_t is_broken;
+};
+
+/* The slot for the next message, or null if the ring is full. */
+static inline struct mail *ring_free_slot(struct ring_producer *ring)
+{
+    if (ring->tail - ring->head >= ring->capacity) {
+        ring->head = RING_LOAD(&ring->shared->head);
+        if (ring->tail - ring->head >= ring->capacity) {
+            return 0;
+        }
+    }
+    return &ring->slot[ring->tail & (ring->capacity - 1)];
+}
+
+/* Puts in what was written to the free slot. */
+static inline void ring_put(struct ring_producer *ring)
+{
+    ring->tail++;
+    RING_STORE(&ring->shared->tail, ring->tail);
+    ring->must_look = 1;
+}
+
+/* 1 if the consumer must be signalled now. Called after the last of some messages, at the latest before this side waits
+ * itself. */
+static inline int ring_must_signal(struct ring_producer *ring)
+{
+    if (!ring->must_look) {
+        return 0;
+    }
+    ring->must_look = 0;
+    RING_FENCE();
+    return RING_LOAD(&ring->shared->sleeping) != 0 && RING_EXCHANGE(&ring->shared->sleeping, 0) != 0;
+}
+
+/* 1 if there is nothing to take. */
+static inline int ring_is_empty(struct ring_consumer *ring)
+{
+    if (ring->head != ring->tail) {
+        return 0;
+    }
+    ring->tail = RING_LOAD(&ring->shared->tail);
+    if (ring->tail - ring->head > ring->capacity) {
+        ring->is_broken = 1;
+        ring->tail = ring->head;
+    }
+    return ring->head == ring->tail;
+}
+
+/* The oldest message, which stays in the ring. Its words can change under the reader: for a first look only.
+ * Requires: not empty. */
+static inline const struct mail *ring_peek(const struct ring_consumer *ring)
+{
+    return &ring->slot[ring->head & (ring->capacity - 1)];
+}
+
+/* Takes the oldest message. Requires: not empty. */
+static inline void ring_take(struct ring_consumer *ring, struct mail *mail)
+{
+    RING_READ_MAIL(mail, ring_peek(ring));
+    if (mail->sequence != (uint32_t)ring->head) {
+        ring->is_broken = 1;
+    }
+    ring->head++;
+    RING_STORE(&ring->shared->head, ring->head);
+}
+
+/* Announces that the consumer is about to wait. It must look at every ring again after this. */
+static inline void ring_arm(struct ring_consumer *ring)
+{
+    RING_EXCHANGE(&ring->shared->sleeping, 1);
+}
+
+/* The consumer does not wait: no signal is needed. */
+static inline void ring_disarm(struct ring_consumer *ring)
+{
+    RING_STORE(&ring->shared->sleeping, 0);
+}
+
+#endif
