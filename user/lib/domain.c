@@ -69,7 +69,7 @@ static struct port *open_port(uint32_t number, const struct protocol *protocol, 
 {
     struct port *port = &domain.port[number];
 
-    if (number >= DOMAIN_PORTS || port->protocol != 0 || protocol->num_message > MAIL_LINK_LOST) {
+    if (number == DOMAIN_EVENTS || number >= DOMAIN_PORTS || port->protocol != 0 || protocol->num_message > MAIL_LINK_LOST) {
         panic("port %u cannot be opened for protocol %s\n", number, protocol->name);
     }
     port->protocol = protocol;
@@ -331,8 +331,23 @@ static void advance_links(void)
 
 static void took_bits(uint64_t bits)
 {
+    domain.events |= bits;
     interrupt_bits(bits);
     advance_links();
+}
+
+/* Takes the event of the set with the lowest number. */
+static int take_event(const struct mail_set *set, struct mail *mail)
+{
+    uint64_t events = domain.events & set->mask[DOMAIN_EVENTS];
+
+    if (events == 0) {
+        return 0;
+    }
+    uint32_t number = (uint32_t)__builtin_ctzl(events);
+    domain.events &= ~(1ul << number);
+    mail->mailbox = AT(DOMAIN_EVENTS, number);
+    return 1;
 }
 
 /* Waits for a signal unless a message came meanwhile. Returns 0 when the deadline passed. */
@@ -383,7 +398,7 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
     }
     struct mail *mail = dispatch_mail();
     for (;;) {
-        if ((domain.first != 0 && take_pending(set, mail)) || take_from_rings(set, mail)) {
+        if ((domain.first != 0 && take_pending(set, mail)) || take_from_rings(set, mail) || take_event(set, mail)) {
             domain_current = mail;
             monitored_receive(&domain.port[mail->mailbox >> 8], mail);
             return mail->mailbox;

@@ -28,6 +28,7 @@ struct pending {
 struct domain {
     struct port port[DOMAIN_PORTS];
     uint32_t wake;                   /* slot of the own notification */
+    uint64_t events;                 /* bits of it that were set and not awaited yet */
     struct port *linked[DOMAIN_PORTS]; /* those with a link */
     uint32_t num_linked;
     uint32_t turn;                   /* which of them is looked at first */

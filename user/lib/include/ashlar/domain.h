@@ -17,6 +17,10 @@
 #define DOMAIN_THREADS 4u
 #define AT(port, mailbox) ((uint32_t)(port) << 8 | ((mailbox) & 0xffu))
 
+/* Mailbox AT(DOMAIN_EVENTS, n) holds an empty message when bit n of the process's notification was set: the slot of a child
+ * that has ended or of a console with input. */
+#define DOMAIN_EVENTS 0u
+
 /* A client learns so that the driver was started anew, which has forgotten all, and that a link is there (again). */
 #define MAIL_LINK_LOST 62u
 #define MAIL_LINK_UP 63u

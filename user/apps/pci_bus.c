@@ -1,0 +1,242 @@
+/* The bus's side of the pci protocol for one device: finds the device, gives it its place in memory, starts the driver, and
+ * does for it what only the bus may: registers and bus mastering on and off. If the driver ends, the device is stopped, so
+ * that it reaches no memory any more, and the driver is started again.
+ *
+ * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for; `bar` and `window`, which base address
+ * register to set and where; `line`, of the interrupt; `dma_pages` for the driver's descriptors (default 4). A console
+ * takes commands: probe, remove, suspend, resume, error, kill. */
+#include "ashlar/domain.h"
+#include "ashlar/env.h"
+#include "ashlar/print.h"
+#include "ashlar/string.h"
+#include "ashlar/syscall.h"
+#include "pci_protocol.h"
+
+#define PORT PCI_NUMBER
+#define NUM_BUS 8u
+#define CONFIG_ADDRESS 0u            /* offsets in the port range 0xcf8..0xcff */
+#define CONFIG_DATA 4u
+#define CONFIG_ID 0x00u
+#define CONFIG_COMMAND 0x04u
+#define CONFIG_REVISION 0x08u
+#define CONFIG_BAR 0x10u
+#define COMMAND_MEMORY 0x2u
+#define COMMAND_MASTER 0x4u
+#define COMMAND_LINE_OFF 0x400u      /* no interrupts */
+#define RING_CAPACITY 64u
+#define NAME_BYTES 32u
+
+static char driver[NAME_BYTES];
+static uint32_t ports;               /* slots */
+static uint32_t child;
+static uint32_t console;
+static uint32_t address;             /* bus, device and function of the device */
+static uint32_t deaths;
+static int is_bound;                 /* the driver has the device, or is being offered it */
+
+static uint32_t config_read(uint32_t where, uint32_t offset)
+{
+    uint64_t value = 0;
+    sys_port_out(ports, CONFIG_ADDRESS, 4, 0x80000000u | where << 8 | offset);
+    if (sys_port_in(ports, CONFIG_DATA, 4, &value) != STATUS_OK) {
+        panic("the ports of PCI configuration cannot be read\n");
+    }
+    return (uint32_t)value;
+}
+
+static void config_write(uint32_t where, uint32_t offset, uint32_t value)
+{
+    sys_port_out(ports, CONFIG_ADDRESS, 4, 0x80000000u | where << 8 | offset);
+    sys_port_out(ports, CONFIG_DATA, 4, value);
+}
+
+/* Writes the command register and leaves the status beside it alone. */
+static void command(uint32_t bits)
+{
+    config_write(address, CONFIG_COMMAND, bits);
+}
+
+static int find_device(uint32_t id)
+{
+    for (uint32_t where = 0; where < NUM_BUS * 256u; where++) {
+        if (config_read(where, CONFIG_ID) == id) {
+            address = where;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void set_window(void)
+{
+    uint32_t bar = CONFIG_BAR + 4u * (uint32_t)env_arg_u64("bar", 0);
+
+    command(COMMAND_LINE_OFF);
+    config_write(address, bar, (uint32_t)env_arg_u64("window", 0));
+}
+
+static void start_driver(void)
+{
+    if (child == NO_SLOT) {
+        return;
+    }
+    uint32_t status = sys_process_create(child);
+    if (status == STATUS_OK) {
+        status = sys_process_start(child, 0, 0, 0);
+    }
+    if (status != STATUS_OK) {
+        panic("starting %s: error %u\n", driver, status);
+    }
+}
+
+static void emit(uint32_t mailbox)
+{
+    domain_emit_begin(AT(PORT, mailbox), 0);
+    domain_emit_end();
+}
+
+static void probe(void)
+{
+    uint32_t id = config_read(address, CONFIG_ID);
+    struct pci_probe body = {(uint16_t)address, (uint16_t)id, (uint16_t)(id >> 16),
+                             (uint8_t)config_read(address, CONFIG_REVISION), (uint8_t)env_arg_u64("line", 0)};
+
+    set_window();
+    memcpy(domain_emit_begin(AT(PORT, PCI_PROBE), 0), &body, sizeof body);
+    domain_emit_end();
+    is_bound = 1;
+}
+
+/* The driver has ended: nothing of the device may reach memory before its frames can belong to somebody else. */
+static void driver_ended(void)
+{
+    uint64_t state = 0;
+    uint64_t cause = 0;
+
+    command(COMMAND_LINE_OFF);
+    sys_process_status(child, &state, &cause);
+    if (state != PROCESS_EMPTY) {
+        return;
+    }
+    deaths++;
+    is_bound = 0;
+    print("BUS %s has ended, cause 0x%lx; started again, number %u\n", driver, cause, deaths);
+    start_driver();
+}
+
+/* ---- the console ---- */
+
+static void obey(const char *line)
+{
+    static const struct {
+        const char *name;
+        uint32_t mailbox;
+    } request[] = {{"remove", PCI_REMOVE}, {"suspend", PCI_SUSPEND}, {"resume", PCI_RESUME}, {"error", PCI_BUS_ERROR}};
+
+    if (strcmp(line, "probe") == 0) {
+        probe();
+        return;
+    }
+    if (strcmp(line, "kill") == 0 && child != NO_SLOT) {
+        sys_process_kill(child);
+        return;
+    }
+    for (uint32_t i = 0; i < sizeof request / sizeof request[0]; i++) {
+        if (strcmp(line, request[i].name) == 0) {
+            if (request[i].mailbox == PCI_RESUME) {
+                set_window(); /* the device has forgotten it */
+            }
+            emit(request[i].mailbox);
+            return;
+        }
+    }
+    print("not understood: %s; say probe, remove, suspend, resume, error or kill\n", line);
+}
+
+static void read_console(void)
+{
+    static char line[NAME_BYTES];
+    static uint32_t length;
+    char text[64];
+    size_t bytes = console_read(console, text);
+
+    while (bytes != 0) {
+        for (size_t i = 0; i < bytes; i++) {
+            if (text[i] == '\n' || text[i] == '\r') {
+                line[length] = 0;
+                length = 0;
+                obey(line);
+            } else if (length < sizeof line - 1) {
+                line[length] = text[i];
+                length++;
+            }
+        }
+        bytes = console_read(console, text);
+    }
+}
+
+/* ---- messages ---- */
+
+static void receive(uint32_t mailbox)
+{
+    uint32_t message = mailbox & 0xffu;
+
+    switch (message) {
+    case MAIL_LINK_UP:
+        probe();
+        break;
+    case MAIL_LINK_LOST:
+        command(COMMAND_LINE_OFF);
+        print("BUS the link to %s is lost\n", driver);
+        break;
+    case PCI_ENABLE & 0xffu:
+        command(COMMAND_MEMORY | COMMAND_MASTER);
+        emit(PCI_ENABLED);
+        break;
+    case PCI_DISABLE & 0xffu:
+        command(COMMAND_LINE_OFF);
+        break;
+    case PCI_PROBE_FAIL & 0xffu:
+    case PCI_REMOVE_OK & 0xffu:
+    case PCI_UNPLUG_OK & 0xffu:
+        is_bound = 0;
+        print("BUS %s: %s\n", driver, pci_protocol.messages[message].name);
+        break;
+    default:
+        print("BUS %s: %s\n", driver, pci_protocol.messages[message].name);
+        break;
+    }
+}
+
+int main(void)
+{
+    struct mail_set set = {{0}};
+
+    ports = env_slot("device.pci_config");
+    console = env_slot_of_kind("console");
+    child = env_slot_of_kind("process");
+    if (env_arg("driver", driver, sizeof driver) < 0) {
+        panic("argument driver is missing\n");
+    }
+    uint32_t id = (uint32_t)env_arg_u64("vendor", 0) | (uint32_t)env_arg_u64("device", 0) << 16;
+    if (!find_device(id)) {
+        panic("no device %08x on the bus\n", id);
+    }
+    print("BUS device %08x at %02x:%02x.%u\n", id, address >> 8, address >> 3 & 31u, address & 7u);
+    set_window();
+    domain_start();
+    domain_connect(PORT, driver, &pci_protocol, RING_CAPACITY, (uint32_t)env_arg_u64("dma_pages", 4));
+    start_driver();
+    set.mask[PORT] = ~0ul;
+    set.mask[DOMAIN_EVENTS] = (child != NO_SLOT ? 1ul << child : 0) | (console != NO_SLOT ? 1ul << console : 0);
+    for (;;) {
+        uint32_t mailbox = domain_await(&set, DEADLINE_NEVER);
+        if (mailbox == AT(DOMAIN_EVENTS, child)) {
+            driver_ended();
+        } else if (mailbox == AT(DOMAIN_EVENTS, console)) {
+            read_console();
+        } else {
+            receive(mailbox);
+        }
+    }
+}

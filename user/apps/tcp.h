@@ -1,0 +1,231 @@
+/* The client's end of a TCP connection to an echo service: sends a stream whose bytes follow from their place in it, and
+ * checks that the same stream comes back. */
+#ifndef ASHLAR_APPS_TCP_H
+#define ASHLAR_APPS_TCP_H
+
+#include <stdint.h>
+
+#include "ashlar/net.h"
+#include "ashlar/string.h"
+#include "ashlar/syscall.h"
+
+#define TCP_HEADER 20u
+#define TCP_SEGMENT (NET_MTU - NET_IP_HEADER - TCP_HEADER)
+#define TCP_WINDOW 32768u            /* bytes under way at most, each way */
+#define TCP_RETRY 200000000ul        /* ns until everything not acknowledged is sent again */
+#define TCP_RETRIES 50u
+
+#define TCP_FIN 1u
+#define TCP_SYN 2u
+#define TCP_RST 4u
+#define TCP_PSH 8u
+#define TCP_ACK 16u
+
+enum tcp_state { TCP_CONNECTING, TCP_STREAMING, TCP_DONE, TCP_FAILED };
+
+struct tcp {
+    enum tcp_state state;
+    const char *failure;
+    uint32_t host;
+    uint16_t own_port;
+    uint16_t port;
+    uint32_t first;                  /* sequence number of the stream's first byte */
+    uint32_t peer_first;
+    uint64_t bytes;                  /* of the whole stream */
+    uint64_t sent;                   /* places in the stream: sent, acknowledged, received and checked */
+    uint64_t acknowledged;
+    uint64_t verified;
+    uint32_t window;                 /* the peer's */
+    uint32_t must_acknowledge;
+    uint32_t retries;
+    uint32_t retransmissions;
+    uint64_t deadline;
+};
+
+static inline uint8_t tcp_byte(uint64_t place)
+{
+    return (uint8_t)(place * 167 + (place >> 8) * 13 + (place >> 16));
+}
+
+static inline void tcp_fail(struct tcp *tcp, const char *why)
+{
+    tcp->state = TCP_FAILED;
+    tcp->failure = why;
+}
+
+static inline int tcp_is_over(const struct tcp *tcp)
+{
+    return tcp->state == TCP_DONE || tcp->state == TCP_FAILED;
+}
+
+static inline uint32_t tcp_peer_next(const struct tcp *tcp)
+{
+    return tcp->peer_first + (uint32_t)tcp->verified;
+}
+
+/* Sends one segment: `bytes` of the stream from `place`. Returns 0 if it could not go out now. */
+static inline int tcp_send(struct tcp *tcp, uint8_t flags, uint32_t sequence, uint64_t place, uint32_t bytes)
+{
+    uint8_t *segment = net_buffer();
+
+    if (segment == 0) {
+        return 0;
+    }
+    memset(segment, 0, TCP_HEADER);
+    net_put16(segment, tcp->own_port);
+    net_put16(segment + 2, tcp->port);
+    net_put32(segment + 4, sequence);
+    net_put32(segment + 8, (flags & TCP_ACK) != 0 ? tcp_peer_next(tcp) : 0);
+    segment[12] = TCP_HEADER / 4 << 4;
+    segment[13] = flags;
+    net_put16(segment + 14, TCP_WINDOW);
+    for (uint32_t i = 0; i < bytes; i++) {
+        segment[TCP_HEADER + i] = tcp_byte(place + i);
+    }
+    return net_send(tcp->host, NET_TCP, TCP_HEADER + bytes, NET_INSERT_TCP);
+}
+
+static inline void tcp_open(struct tcp *tcp, uint32_t host, uint16_t port, uint64_t bytes)
+{
+    static uint16_t own_port = 49152;
+
+    memset(tcp, 0, sizeof *tcp);
+    own_port = own_port == 65535 ? 49152 : own_port + 1;
+    tcp->host = host;
+    tcp->own_port = own_port;
+    tcp->port = port;
+    tcp->first = (uint32_t)sys_clock();
+    tcp->bytes = bytes;
+    tcp_send(tcp, TCP_SYN, tcp->first - 1, 0, 0);
+    tcp->deadline = sys_clock() + TCP_RETRY;
+}
+
+/* Sends what the window allows, and an acknowledgement if one is due and nothing else has carried it. */
+static inline void tcp_fill(struct tcp *tcp)
+{
+    uint64_t limit = tcp->acknowledged + (tcp->window < TCP_WINDOW ? tcp->window : TCP_WINDOW);
+
+    limit = limit < tcp->bytes ? limit : tcp->bytes;
+    while (tcp->sent < limit) {
+        uint64_t left = limit - tcp->sent;
+        uint32_t bytes = left < TCP_SEGMENT ? (uint32_t)left : TCP_SEGMENT;
+        if (bytes < TCP_SEGMENT && tcp->sent + bytes < tcp->bytes && tcp->sent > tcp->acknowledged) {
+            break; /* no small segments while others are under way */
+        }
+        if (!tcp_send(tcp, TCP_ACK | TCP_PSH, tcp->first + (uint32_t)tcp->sent, tcp->sent, bytes)) {
+            break;
+        }
+        tcp->sent += bytes;
+        tcp->must_acknowledge = 0;
+    }
+    if (tcp->must_acknowledge && tcp_send(tcp, TCP_ACK, tcp->first + (uint32_t)tcp->sent, 0, 0)) {
+        tcp->must_acknowledge = 0;
+    }
+}
+
+static inline void tcp_take_acknowledgement(struct tcp *tcp, uint32_t number)
+{
+    uint32_t more = number - (tcp->first + (uint32_t)tcp->acknowledged);
+
+    if (more != 0 && more <= tcp->bytes - tcp->acknowledged) {
+        tcp->acknowledged += more;
+        tcp->sent = tcp->sent < tcp->acknowledged ? tcp->acknowledged : tcp->sent;
+        tcp->retries = 0;
+        tcp->deadline = sys_clock() + TCP_RETRY;
+    }
+}
+
+/* Bytes of the stream, if they are the next ones; others are asked for again by the acknowledgement. */
+static inline void tcp_take_bytes(struct tcp *tcp, uint32_t sequence, const uint8_t *bytes, uint32_t count)
+{
+    uint32_t known = tcp_peer_next(tcp) - sequence;
+
+    tcp->must_acknowledge = 1;
+    if (known >= count) {
+        return;
+    }
+    for (uint32_t i = known; i < count; i++) {
+        if (bytes[i] != tcp_byte(tcp->verified)) {
+            tcp_fail(tcp, "a byte came back changed");
+            return;
+        }
+        tcp->verified++;
+    }
+    tcp->retries = 0;
+    tcp->deadline = sys_clock() + TCP_RETRY;
+}
+
+static inline void tcp_receive(struct tcp *tcp)
+{
+    const uint8_t *segment = net_packet.payload;
+    uint32_t header = net_packet.bytes < TCP_HEADER ? TCP_HEADER : (uint32_t)(segment[12] >> 4) * 4;
+
+    if (net_packet.from != tcp->host || net_packet.protocol != NET_TCP || net_packet.bytes < header ||
+        header < TCP_HEADER || net_get16(segment) != tcp->port || net_get16(segment + 2) != tcp->own_port) {
+        return;
+    }
+    uint8_t flags = segment[13];
+    uint32_t sequence = net_get32(segment + 4);
+    uint32_t number = net_get32(segment + 8);
+    if ((flags & TCP_RST) != 0) {
+        tcp_fail(tcp, "the peer has reset the connection");
+        return;
+    }
+    tcp->window = net_get16(segment + 14);
+    if (tcp->state == TCP_CONNECTING) {
+        if ((flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK) && number == tcp->first) {
+            tcp->peer_first = sequence + 1;
+            tcp->state = TCP_STREAMING;
+            tcp->must_acknowledge = 1;
+            tcp->deadline = sys_clock() + TCP_RETRY;
+        }
+        return;
+    }
+    tcp_take_acknowledgement(tcp, number);
+    if (net_packet.bytes > header) {
+        tcp_take_bytes(tcp, sequence, segment + header, net_packet.bytes - header);
+    }
+    if (tcp->state == TCP_STREAMING && (flags & TCP_FIN) != 0) {
+        tcp_fail(tcp, "the peer has closed the connection");
+    }
+}
+
+/* Nothing has moved for a while: everything that is not acknowledged is sent again. */
+static inline void tcp_retry(struct tcp *tcp)
+{
+    tcp->retries++;
+    tcp->retransmissions++;
+    tcp->deadline = sys_clock() + TCP_RETRY;
+    if (tcp->retries > TCP_RETRIES) {
+        tcp_fail(tcp, "the peer does not answer");
+    } else if (tcp->state == TCP_CONNECTING) {
+        tcp_send(tcp, TCP_SYN, tcp->first - 1, 0, 0);
+    } else {
+        tcp->sent = tcp->acknowledged;
+        tcp->must_acknowledge = 1;
+    }
+}
+
+/* One event: what came is taken in, what can be sent is sent. */
+static inline void tcp_work(struct tcp *tcp)
+{
+    enum net_event event = net_wait(tcp->deadline);
+
+    if (event == NET_PACKET) {
+        tcp_receive(tcp);
+    } else if (event == NET_CHANGED && !net_is_up()) {
+        tcp_fail(tcp, "the network is down");
+    }
+    if (!tcp_is_over(tcp) && sys_clock() >= tcp->deadline) {
+        tcp_retry(tcp);
+    }
+    if (tcp->state == TCP_STREAMING) {
+        tcp_fill(tcp);
+        if (tcp->verified == tcp->bytes && tcp->acknowledged == tcp->bytes) {
+            tcp->state = TCP_DONE;
+            tcp_send(tcp, TCP_RST | TCP_ACK, tcp->first + (uint32_t)tcp->sent, 0, 0);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,332 @@
+/* A client of an ethernet driver. */
+#include "ashlar/net.h"
+
+#include "ashlar/domain.h"
+#include "ashlar/print.h"
+#include "ashlar/string.h"
+#include "ashlar/syscall.h"
+#include "ethernet_protocol.h"
+
+#define PORT ETHERNET_NUMBER
+#define BUFFER 2048u
+#define NUM_TRANSMIT 128u            /* buffers, which stand before those for receiving */
+#define NUM_RECEIVE 128u
+#define DATA_PAGES ((NUM_TRANSMIT + NUM_RECEIVE) * BUFFER / 4096u)
+#define RING_CAPACITY 1024u          /* all requests that may be open, and every other message */
+
+#define ETHER_HEADER 14u
+#define ETHER_IP 0x0800u
+#define ETHER_ARP 0x0806u
+#define ARP_BYTES 28u
+#define NUM_NEIGHBOUR 8u
+
+struct neighbour {
+    uint32_t address;                /* 0: none */
+    uint8_t hardware[6];
+};
+
+struct net_packet net_packet;
+struct net_count net_count;
+uint8_t net_hardware_address[6];
+
+static uint32_t own_address;
+static uint8_t *data;                /* the link's data area, null while there is no link */
+static int is_open;
+static int link_is_up;
+static int is_closing;
+static uint8_t transmit_is_free[NUM_TRANSMIT];
+static uint32_t next_transmit;
+static uint32_t held;                /* receive buffer whose packet the program still reads; NONE if none */
+static struct neighbour neighbour[NUM_NEIGHBOUR];
+static uint32_t next_neighbour;
+static struct mail_set everything;
+
+#define NONE 0xffffffffu
+
+uint32_t net_sum(const uint8_t *bytes, uint32_t count, uint32_t sum)
+{
+    for (uint32_t i = 0; i + 1 < count; i += 2) {
+        sum += net_get16(bytes + i);
+    }
+    return count % 2 != 0 ? sum + ((uint32_t)bytes[count - 1] << 8) : sum;
+}
+
+/* ---- messages to the driver ---- */
+
+static void emit(uint32_t mailbox, uint64_t cookie, const void *payload, size_t bytes)
+{
+    void *place = domain_emit_begin(mailbox, cookie);
+    if (bytes != 0) {
+        memcpy(place, payload, bytes);
+    }
+    domain_emit_end();
+}
+
+static void lend(uint32_t slot)
+{
+    struct ethernet_receive_buffer body = {(NUM_TRANSMIT + slot) * BUFFER, BUFFER};
+    emit(ETHERNET_RECEIVE_BUFFER, slot, &body, sizeof body);
+}
+
+static void send_frame(uint32_t slot, uint32_t bytes, uint16_t offload)
+{
+    struct ethernet_transmit body = {slot * BUFFER, (uint16_t)(bytes < 60 ? 60 : bytes), offload};
+
+    transmit_is_free[slot] = 0;
+    next_transmit = (slot + 1) % NUM_TRANSMIT;
+    net_count.sent++;
+    emit(ETHERNET_TRANSMIT, slot, &body, sizeof body);
+}
+
+void net_start(const char *driver, uint32_t address)
+{
+    own_address = address;
+    held = NONE;
+    everything.mask[PORT] = ~0ul;
+    domain_start();
+    domain_connect(PORT, driver, &ethernet_protocol, RING_CAPACITY, DATA_PAGES);
+}
+
+int net_is_up(void)
+{
+    return is_open && link_is_up;
+}
+
+/* ---- frames ---- */
+
+static uint8_t *frame_of(uint32_t slot)
+{
+    return data + slot * BUFFER;
+}
+
+/* A free transmit buffer; they are used in turn. */
+static uint32_t free_slot(void)
+{
+    return is_open && transmit_is_free[next_transmit] ? next_transmit : NONE;
+}
+
+static void put_header(uint8_t *frame, const uint8_t *to, uint32_t type)
+{
+    memcpy(frame, to, 6);
+    memcpy(frame + 6, net_hardware_address, 6);
+    net_put16(frame + 12, type);
+}
+
+static void send_arp(uint32_t operation, const uint8_t *to, uint32_t to_address)
+{
+    static const uint8_t everybody[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    uint32_t slot = free_slot();
+
+    if (slot == NONE) {
+        return;
+    }
+    uint8_t *frame = frame_of(slot);
+    uint8_t *arp = frame + ETHER_HEADER;
+    put_header(frame, operation == 1 ? everybody : to, ETHER_ARP);
+    memset(arp, 0, 60 - ETHER_HEADER);
+    net_put16(arp, 1);
+    net_put16(arp + 2, ETHER_IP);
+    arp[4] = 6;
+    arp[5] = 4;
+    net_put16(arp + 6, operation);
+    memcpy(arp + 8, net_hardware_address, 6);
+    net_put32(arp + 14, own_address);
+    memcpy(arp + 18, to, 6);
+    net_put32(arp + 24, to_address);
+    send_frame(slot, ETHER_HEADER + ARP_BYTES, 0);
+}
+
+static struct neighbour *find_neighbour(uint32_t address)
+{
+    for (uint32_t i = 0; i < NUM_NEIGHBOUR; i++) {
+        if (neighbour[i].address == address) {
+            return &neighbour[i];
+        }
+    }
+    return 0;
+}
+
+static void received_arp(const uint8_t *arp, uint32_t bytes)
+{
+    if (bytes < ARP_BYTES || net_get16(arp) != 1 || net_get16(arp + 2) != ETHER_IP || arp[4] != 6 || arp[5] != 4 ||
+        net_get32(arp + 24) != own_address) {
+        return;
+    }
+    uint32_t address = net_get32(arp + 14);
+    struct neighbour *known = find_neighbour(address);
+    if (known == 0) {
+        known = &neighbour[next_neighbour];
+        next_neighbour = (next_neighbour + 1) % NUM_NEIGHBOUR;
+        known->address = address;
+    }
+    memcpy(known->hardware, arp + 8, 6);
+    if (net_get16(arp + 6) == 1) {
+        send_arp(2, arp + 8, address);
+    }
+}
+
+/* Fills net_packet if the frame holds a whole packet for this process. */
+static int received_ip(const uint8_t *ip, uint32_t bytes, uint16_t checked)
+{
+    if (bytes < NET_IP_HEADER || ip[0] != 0x45 || net_get32(ip + 16) != own_address) {
+        return 0;
+    }
+    uint32_t length = net_get16(ip + 2);
+    if (length < NET_IP_HEADER || length > bytes || (net_get16(ip + 6) & 0x3fff) != 0) {
+        return 0; /* cut off, or a fragment */
+    }
+    if ((checked & 1) == 0 && net_fold(net_sum(ip, NET_IP_HEADER, 0)) != 0) {
+        return 0;
+    }
+    net_packet.from = net_get32(ip + 12);
+    net_packet.protocol = ip[9];
+    net_packet.is_checked = (checked & 6) != 0;
+    net_packet.bytes = length - NET_IP_HEADER;
+    net_packet.payload = ip + NET_IP_HEADER;
+    return 1;
+}
+
+uint8_t *net_buffer(void)
+{
+    uint32_t slot = free_slot();
+    return slot == NONE ? 0 : frame_of(slot) + ETHER_HEADER + NET_IP_HEADER;
+}
+
+int net_send(uint32_t to, uint8_t protocol, uint32_t bytes, uint16_t offload)
+{
+    static const uint8_t nobody[6];
+    static uint16_t identification;
+    const struct neighbour *known = find_neighbour(to);
+    uint32_t slot = free_slot();
+
+    if (slot == NONE || bytes > NET_MTU - NET_IP_HEADER) {
+        return 0;
+    }
+    if (known == 0) {
+        send_arp(1, nobody, to);
+        return 0;
+    }
+    uint8_t *frame = frame_of(slot);
+    uint8_t *ip = frame + ETHER_HEADER;
+    put_header(frame, known->hardware, ETHER_IP);
+    memset(ip, 0, NET_IP_HEADER);
+    ip[0] = 0x45;
+    net_put16(ip + 2, NET_IP_HEADER + bytes);
+    identification++;
+    net_put16(ip + 4, identification);
+    ip[8] = 64;
+    ip[9] = protocol;
+    net_put32(ip + 12, own_address);
+    net_put32(ip + 16, to);
+    net_put16(ip + 10, net_fold(net_sum(ip, NET_IP_HEADER, 0)));
+    send_frame(slot, ETHER_HEADER + NET_IP_HEADER + bytes, offload);
+    return 1;
+}
+
+/* ---- messages from the driver ---- */
+
+static void opened(void)
+{
+    memcpy(net_hardware_address, ((const struct ethernet_open_ok *)domain_current->payload)->address, 6);
+    memset(transmit_is_free, 1, sizeof transmit_is_free);
+    next_transmit = 0;
+    held = NONE;
+    is_open = 1;
+    is_closing = 0;
+    for (uint32_t slot = 0; slot < NUM_RECEIVE; slot++) {
+        lend(slot);
+    }
+}
+
+/* Returns 1 if net_packet was filled. */
+static int received(void)
+{
+    uint32_t slot = (uint32_t)domain_current->cookie;
+    const struct ethernet_received *body = (const struct ethernet_received *)domain_current->payload;
+    uint32_t bytes = body->length;
+
+    if (slot >= NUM_RECEIVE || bytes < ETHER_HEADER || bytes > BUFFER) {
+        panic("the driver says that it has filled buffer %u with %u bytes\n", slot, bytes);
+    }
+    const uint8_t *frame = frame_of(NUM_TRANSMIT + slot);
+    uint32_t type = net_get16(frame + 12);
+    net_count.received++;
+    held = slot;
+    if (type == ETHER_ARP) {
+        received_arp(frame + ETHER_HEADER, bytes - ETHER_HEADER);
+    }
+    return type == ETHER_IP && received_ip(frame + ETHER_HEADER, bytes - ETHER_HEADER, body->checked);
+}
+
+static void transmitted(void)
+{
+    uint64_t slot = domain_current->cookie;
+    if (slot < NUM_TRANSMIT) {
+        transmit_is_free[slot] = 1;
+    }
+}
+
+/* Asks for the interface; the answer comes. */
+static void open_interface(void)
+{
+    uint64_t bytes = 0;
+
+    data = domain_data(PORT, &bytes);
+    is_open = 0;
+    link_is_up = 0;
+    emit(ETHERNET_OPEN, 0, 0, 0);
+}
+
+static enum net_event changed(int is_up)
+{
+    link_is_up = is_up;
+    return NET_CHANGED;
+}
+
+enum net_event net_wait(uint64_t deadline)
+{
+    if (held != NONE && is_open && !is_closing) {
+        lend(held);
+    }
+    held = NONE;
+    uint32_t mailbox = domain_await(&everything, deadline);
+    switch (mailbox) {
+    case DOMAIN_TIMEOUT:
+        return NET_TIMEOUT;
+    case AT(PORT, MAIL_LINK_UP):
+        open_interface();
+        return NET_OTHER;
+    case AT(PORT, MAIL_LINK_LOST):
+        net_count.lost_driver++;
+        is_open = 0;
+        data = 0;
+        return changed(0);
+    case ETHERNET_OPEN_OK:
+        opened();
+        return NET_CHANGED;
+    case ETHERNET_OPEN_FAIL:
+        /* The driver has no device yet: ask again; its answers set the pace. */
+        sys_sleep(sys_clock() + 10000000);
+        open_interface();
+        return NET_OTHER;
+    case ETHERNET_RECEIVED:
+        return received() ? NET_PACKET : NET_OTHER;
+    case ETHERNET_TRANSMIT_DONE:
+        transmitted();
+        return NET_OTHER;
+    case ETHERNET_LINK_UP:
+        return changed(1);
+    case ETHERNET_LINK_DOWN:
+        return changed(0);
+    case ETHERNET_GONE:
+        /* The interface is closed, and opened again when there is a device again. */
+        is_closing = 1;
+        emit(ETHERNET_CLOSE, 0, 0, 0);
+        return changed(0);
+    case ETHERNET_CLOSE_OK:
+        open_interface();
+        return NET_CHANGED;
+    default:
+        return NET_OTHER;
+    }
+}
