@@ -9,79 +9,18 @@
  *                interrupt runs; the loop that stamps is short, so this is at most a few instructions too many
  *   fault_rtt    an undefined instruction, handled by another process, until the instruction after it */
 #include "bench.h"
+#include "bench_sample.h"
 
 #include "ashlar/env.h"
 #include "ashlar/message.h"
 #include "ashlar/print.h"
 
-#define ROUNDS 65u
-#define WARM_UP 8u
 #define PIT_COUNTER0 0u              /* offsets in the port range 0x40..0x43 */
 #define PIT_CONTROL 3u
 #define PIT_ONE_SHOT 0x30u           /* counter 0, low then high byte, mode 0 */
 #define PIT_TICKS 400u               /* about 335 microseconds */
 
 static volatile uint64_t *const board = (volatile uint64_t *)BOARD_ADDRESS;
-static uint64_t sample[ROUNDS];
-static uint64_t overhead;            /* of two stamps with nothing between */
-
-static uint64_t median(void)
-{
-    for (uint32_t i = 1; i < ROUNDS; i++) {
-        uint64_t value = sample[i];
-        uint32_t j = i;
-        while (j > 0 && sample[j - 1] > value) {
-            sample[j] = sample[j - 1];
-            j--;
-        }
-        sample[j] = value;
-    }
-    return sample[ROUNDS / 2];
-}
-
-static void report(const char *name)
-{
-    uint64_t middle = median();
-    print("BENCH %s %lu min %lu max %lu\n", name, middle, sample[0], sample[ROUNDS - 1]);
-}
-
-/* Runs `statement` WARM_UP + ROUNDS times and reports what lies between the two stamps, less the stamps. */
-#define MEASURE(name, statement)                                \
-    do {                                                        \
-        for (uint32_t round = 0; round < WARM_UP + ROUNDS; round++) { \
-            uint64_t begin = timestamp();                       \
-            statement;                                          \
-            uint64_t end = timestamp();                         \
-            if (round >= WARM_UP) {                             \
-                sample[round - WARM_UP] = end - begin - overhead; \
-            }                                                   \
-        }                                                       \
-        report(name);                                           \
-    } while (0)
-
-static void require(uint32_t status, const char *what)
-{
-    if (status != STATUS_OK) {
-        panic("%s: error %u\n", what, status);
-    }
-}
-
-static void calibrate(void)
-{
-    uint64_t least = ~0ul;
-
-    for (uint32_t round = 0; round < ROUNDS; round++) {
-        uint64_t begin = timestamp();
-        uint64_t end = timestamp();
-        least = end - begin < least ? end - begin : least;
-    }
-    overhead = least;
-    MEASURE("calibration", __asm__ volatile(".rept 1000\n\tnop\n\t.endr"));
-    if (sample[0] != 1000 || sample[ROUNDS - 1] != 1000) {
-        panic("1000 nops counted as %lu to %lu: the time-stamp counter does not count instructions\n", sample[0],
-              sample[ROUNDS - 1]);
-    }
-}
 
 static void round_trips(uint32_t echo)
 {
