@@ -19,7 +19,7 @@
 #define SYS_RECV 4u              /* slot                        -> rdi badge, rsi n, words */
 #define SYS_REPLY 5u             /* -, n (reply words)          */
 #define SYS_SIGNAL 6u            /* slot                        */
-#define SYS_WAIT 7u              /* slot, deadline ns           -> rdi bits */
+#define SYS_WAIT 7u              /* slot, deadline ns, word0 0 or 1 + slot to signal before -> rdi bits */
 #define SYS_POLL 8u              /* slot                        -> rdi bits */
 #define SYS_YIELD 9u
 #define SYS_SLEEP 10u            /* deadline ns                 */

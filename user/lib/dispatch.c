@@ -2,6 +2,7 @@
 #include "dispatch.h"
 
 #include "ashlar/print.h"
+#include "domain_internal.h"
 
 #define STACK_BYTES 16384u
 
@@ -16,7 +17,7 @@ struct domain_thread {
 static struct domain_thread thread[DOMAIN_THREADS];
 static uint8_t stack[DOMAIN_THREADS][STACK_BYTES] __attribute__((aligned(16)));
 static uint32_t current;
-static uint32_t num_thread;
+uint32_t dispatch_threads;
 
 /* Saves the running thread's registers on its stack, that in *from, and goes on with the stack `to`. */
 void dispatch_switch(uint64_t *from, uint64_t to);
@@ -25,26 +26,22 @@ void dispatch_entry(void);
 
 void dispatch_start(void)
 {
-    num_thread = 1;
+    dispatch_threads = 1;
     thread[0].state = THREAD_RUNS;
-}
-
-struct mail *dispatch_mail(void)
-{
-    return &thread[current].mail;
+    domain.mail = &thread[0].mail;
 }
 
 void domain_thread(void (*function)(void))
 {
     uint32_t number = 0;
 
-    while (number < num_thread && thread[number].state != THREAD_NONE) {
+    while (number < dispatch_threads && thread[number].state != THREAD_NONE) {
         number++;
     }
     if (number == DOMAIN_THREADS) {
         panic("a domain has at most %u threads\n", DOMAIN_THREADS);
     }
-    num_thread = number == num_thread ? number + 1 : num_thread;
+    dispatch_threads = number == dispatch_threads ? number + 1 : dispatch_threads;
     struct domain_thread *new = &thread[number];
     uint64_t *top = (uint64_t *)(stack[number] + STACK_BYTES) - 8;
     top[6] = (uint64_t)dispatch_entry; /* above the six registers that dispatch_switch restores */
@@ -61,8 +58,8 @@ static int can_run(const struct domain_thread *t)
 /* The next thread after the running one that can run; the running one itself if there is none. */
 static uint32_t next_thread(void)
 {
-    for (uint32_t i = 1; i < num_thread; i++) {
-        uint32_t other = (current + i) % num_thread;
+    for (uint32_t i = 1; i < dispatch_threads; i++) {
+        uint32_t other = (current + i) % dispatch_threads;
         if (can_run(&thread[other])) {
             return other;
         }
@@ -76,15 +73,13 @@ static void switch_to(uint32_t next)
 
     current = next;
     thread[next].state = THREAD_RUNS;
-    domain_current = &thread[next].mail;
+    domain.mail = &thread[next].mail;
+    domain_current = domain.mail;
     dispatch_switch(&old->stack_pointer, thread[next].stack_pointer);
 }
 
 int dispatch(const struct mail_set *set)
 {
-    if (num_thread == 1) {
-        return 0;
-    }
     uint32_t next = next_thread();
     if (next == current) {
         return 0;

@@ -6,12 +6,12 @@
 
 void dispatch_start(void);
 
-/* Where the running thread's message is kept until its next AWAIT. */
-struct mail *dispatch_mail(void);
-
 /* The running thread waits for `set` and has no message. Runs another thread if one has, or has not begun; returns 1 when the
  * running thread is to look again, 0 if every thread waits and none has a message. */
 int dispatch(const struct mail_set *set);
+
+/* How many threads there are; with one there is nothing to dispatch. */
+extern uint32_t dispatch_threads;
 
 /* Whether a pending message is in the set. */
 int domain_has_pending(const struct mail_set *set);

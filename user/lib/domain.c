@@ -36,6 +36,7 @@ void domain_start(void)
         pool[i].next = domain.unused;
         domain.unused = &pool[i];
     }
+    domain.timer_fires = DEADLINE_NEVER;
     dispatch_start();
     interrupt_start();
 }
@@ -74,6 +75,7 @@ static struct port *open_port(uint32_t number, const struct protocol *protocol, 
     }
     port->protocol = protocol;
     port->number = number;
+    port->first = protocol->first_mailbox;
     port->is_driver = is_driver;
     for (uint32_t i = 0; i < protocol->num_message; i++) {
         if (domain_route(port, i) != ROUTE_LINK) {
@@ -249,41 +251,62 @@ static void forget(uint32_t port)
 
 /* ---- receiving ---- */
 
-/* Takes a message off a port's ring and gives it its local mailbox; cuts the peer off if it cannot be one. */
-static int take_from(struct port *port, struct mail *mail)
+/* The peer has broken the rules. */
+static void cut(struct port *port)
+{
+    link_cut(&port->link);
+    port->sendable = 0;
+}
+
+/* Takes a message off a port's ring and gives it its local mailbox; cuts the peer off if it cannot be one.
+ * Requires: the ring is not empty. */
+static inline int take_from(struct port *port, struct mail *mail)
 {
     ring_take(&port->link.in, mail);
-    uint32_t message = mail->mailbox - port->protocol->first_mailbox;
+    uint32_t message = mail->mailbox - port->first;
 
-    if (port->link.in.is_broken || message >= port->protocol->num_message || (port->incoming >> message & 1) == 0) {
-        link_cut(&port->link);
+    if (port->link.in.is_broken || message >= 64 || (port->incoming >> message & 1) == 0) {
+        cut(port);
         return 0;
     }
     mail->mailbox = AT(port->number, message);
     return 1;
 }
 
-/* Takes the first message of the set from one ring, and keeps what comes before it. */
-static int take_from_ring(struct port *port, const struct mail_set *set, struct mail *mail)
+/* Keeps a message that nobody awaits now. */
+static int keep(struct port *port, const struct mail *mail)
 {
-    while (port->link.state == LINK_UP && !ring_is_empty(&port->link.in)) {
+    struct pending *pending = domain.unused;
+
+    if (pending == 0) {
+        cut(port); /* more unread messages than its protocol allows */
+        return 0;
+    }
+    domain.unused = pending->next;
+    pending->mail = *mail;
+    domain_append(pending, mail->mailbox, 0);
+    return 1;
+}
+
+/* Takes the first message of the set from one ring, and keeps what comes before it. */
+static inline int take_from_ring(struct port *port, const struct mail_set *set, struct mail *mail)
+{
+    if (port->link.state != LINK_UP) {
+        return 0;
+    }
+    while (!ring_is_empty(&port->link.in)) {
         if (!take_from(port, mail)) {
             return 0;
         }
         if (is_in(set, mail->mailbox)) {
             return 1;
         }
-        struct pending *pending = domain.unused;
-        if (pending == 0) {
-            link_cut(&port->link); /* more unread messages than its protocol allows */
+        if (!keep(port, mail)) {
             return 0;
         }
-        domain.unused = pending->next;
-        pending->mail = *mail;
-        domain_append(pending, mail->mailbox, 0);
     }
-    if (port->link.state == LINK_UP && port->link.in.is_broken) {
-        link_cut(&port->link);
+    if (port->link.in.is_broken) {
+        cut(port);
     }
     return 0;
 }
@@ -309,31 +332,36 @@ static int take_from_rings(const struct mail_set *set, struct mail *mail)
 
 static struct pending link_news[DOMAIN_PORTS];
 
-static void advance_links(void)
+/* A link that came up, or is no more, or is on its way. */
+static void advance_link(struct port *port)
 {
-    for (uint32_t i = 0; i < domain.num_linked; i++) {
-        struct port *port = domain.linked[i];
-        uint32_t number = port->number;
-        if (link_advance(&port->link)) {
-            uint32_t is_up = port->link.state == LINK_UP;
-            domain_retract(&link_news[number]);
-            if (!is_up) {
-                forget(number);
-            }
-            if (!port->is_driver) {
-                domain_append(&link_news[number], AT(number, is_up ? MAIL_LINK_UP : MAIL_LINK_LOST), 0);
-            } else if (is_up) {
-                dma_link_up(number);
-            }
-        }
+    if (!link_advance(&port->link)) {
+        return;
+    }
+    uint32_t is_up = port->link.state == LINK_UP;
+    port->sendable = is_up ? port->outgoing : 0;
+    domain_retract(&link_news[port->number]);
+    if (!is_up) {
+        forget(port->number);
+    }
+    if (!port->is_driver) {
+        domain_append(&link_news[port->number], AT(port->number, is_up ? MAIL_LINK_UP : MAIL_LINK_LOST), 0);
+    } else if (is_up) {
+        dma_link_up(port->number);
     }
 }
 
-static void took_bits(uint64_t bits)
+static inline void took_bits(uint64_t bits)
 {
     domain.events |= bits;
-    interrupt_bits(bits);
-    advance_links();
+    if ((bits & interrupt_bit) != 0) {
+        interrupt_has_fired();
+    }
+    for (uint32_t i = 0; i < domain.num_linked; i++) {
+        if (!link_is_quiet(&domain.linked[i]->link)) {
+            advance_link(domain.linked[i]);
+        }
+    }
 }
 
 /* Takes the event of the set with the lowest number. */
@@ -350,12 +378,38 @@ static int take_event(const struct mail_set *set, struct mail *mail)
     return 1;
 }
 
-/* Waits for a signal unless a message came meanwhile. Returns 0 when the deadline passed. */
-static int wait_for_mail(uint64_t deadline)
+/* The peers that must be told of messages are signalled, but for one, which the wait itself can signal: its slot, or
+ * NO_SLOT. */
+static uint32_t flush_but_one(void)
 {
-    uint64_t bits = 0;
-    uint64_t timer = timer_deadline();
-    uint32_t status = STATUS_OK;
+    uint32_t last = NO_SLOT;
+
+    domain.must_flush = 0;
+    for (uint32_t i = 0; i < domain.num_linked; i++) {
+        struct link *link = &domain.linked[i]->link;
+        if (link->out.must_look && ring_must_signal(&link->out)) {
+            if (last != NO_SLOT) {
+                sys_signal(last);
+            }
+            last = link->signal;
+        }
+    }
+    return last;
+}
+
+void domain_flush(void)
+{
+    if (domain.must_flush) {
+        uint32_t last = flush_but_one();
+        if (last != NO_SLOT) {
+            sys_signal(last);
+        }
+    }
+}
+
+/* Announces the wait on all rings and looks once more. Returns 0 if a message has come meanwhile. */
+static int arm(void)
+{
     int is_empty = 1;
 
     for (uint32_t i = 0; i < domain.num_linked; i++) {
@@ -370,40 +424,64 @@ static int wait_for_mail(uint64_t deadline)
             is_empty = 0;
         }
     }
-    if (is_empty) {
-        status = sys_wait(domain.wake, timer < deadline ? timer : deadline, &bits);
-    }
+    return is_empty;
+}
+
+static void disarm(void)
+{
     for (uint32_t i = 0; i < domain.num_linked; i++) {
         struct link *link = &domain.linked[i]->link;
         if (link->state == LINK_UP) {
             ring_disarm(&link->in);
         }
     }
-    if (status == STATUS_OK) {
-        took_bits(bits);
+}
+
+/* Waits for a signal unless a message came meanwhile. Returns 0 when the deadline passed. */
+static int wait_for_mail(uint64_t deadline)
+{
+    uint64_t bits = 0;
+    uint64_t until = domain.timer_fires < deadline ? domain.timer_fires : deadline;
+
+    if (arm()) {
+        uint32_t last = domain.must_flush ? flush_but_one() : NO_SLOT;
+        uint32_t status = last == NO_SLOT ? sys_wait(domain.wake, until, &bits)
+                                          : sys_signal_wait(last, domain.wake, until, &bits);
+        if (status == STATUS_OK) {
+            took_bits(bits);
+        }
     }
-    timer_check();
-    return status == STATUS_OK || deadline == ~0ul || sys_clock() < deadline;
+    disarm();
+    if (until != DEADLINE_NEVER) {
+        uint64_t now = sys_clock();
+        if (domain.timer_fires <= now) {
+            timer_has_fired();
+        }
+        return deadline > now;
+    }
+    return 1;
 }
 
 uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
 {
+    struct mail *mail = domain.mail;
+
     monitored_await(set);
-    domain_flush();
     domain.turn = domain.turn + 1 < domain.num_linked ? domain.turn + 1 : 0;
-    if (interrupt_must_poll()) {
+    if (domain.interrupt_is_open && interrupt_must_poll()) {
         uint64_t bits = 0;
         sys_poll(domain.wake, &bits);
         took_bits(bits);
     }
-    struct mail *mail = dispatch_mail();
     for (;;) {
-        if ((domain.first != 0 && take_pending(set, mail)) || take_from_rings(set, mail) || take_event(set, mail)) {
+        if ((domain.first != 0 && take_pending(set, mail)) || take_from_rings(set, mail) ||
+            (domain.events != 0 && take_event(set, mail))) {
+            domain_flush();
             domain_current = mail;
             monitored_receive(&domain.port[mail->mailbox >> 8], mail);
             return mail->mailbox;
         }
-        if (dispatch(set)) {
+        if (dispatch_threads > 1 && dispatch(set)) {
             continue; /* other threads have run meanwhile */
         }
         if (!wait_for_mail(deadline)) {
@@ -414,56 +492,63 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
 
 /* ---- sending ---- */
 
+/* A message that goes nowhere, or to the domain itself. */
+static __attribute__((noinline)) void *emit_elsewhere(struct port *port, uint64_t cookie)
+{
+    if (port->sendable != 0 && (port->outgoing >> (domain.emit_mailbox & 63u) & 1) != 0) {
+        cut(port); /* the ring is full: the peer leaves more unread than its protocol allows */
+    }
+    domain.emit_slot = 0;
+    dropped.cookie = cookie;
+    return dropped.payload;
+}
+
 void *domain_emit_begin(uint32_t mailbox, uint64_t cookie)
 {
-    uint32_t number = mailbox >> 8;
-    uint32_t message = mailbox & 0xffu;
-    struct port *port = &domain.port[number];
-    struct mail *slot = &dropped;
+    struct port *port = &domain.port[mailbox >> 8];
+    struct ring_producer *ring = &port->link.out;
 
-    domain.emit_port = number;
+    domain.emit_port = port;
     domain.emit_mailbox = mailbox;
-    domain.emit_cookie = cookie;
-    domain.emit_route = ROUTE_LINK;
-    if ((port->outgoing >> message & 1) == 0) {
-        domain.emit_route = domain_route(port, message);
-    } else if (port->link.state == LINK_UP) {
-        slot = ring_free_slot(&port->link.out);
-        if (slot == 0) {
-            link_cut(&port->link);
-            slot = &dropped;
-        } else {
-            slot->mailbox = port->protocol->first_mailbox + message;
-            slot->sequence = (uint32_t)port->link.out.tail;
-            slot->cookie = cookie;
-        }
+    if ((port->sendable >> (mailbox & 63u) & 1) == 0) {
+        return emit_elsewhere(port, cookie);
     }
+    struct mail *slot = ring_free_slot(ring);
+    if (slot == 0) {
+        return emit_elsewhere(port, cookie);
+    }
+    domain.emit_slot = slot;
+    slot->mailbox = port->first + (mailbox & 0xffu);
+    slot->sequence = (uint32_t)ring->tail;
+    slot->cookie = cookie;
     return slot->payload;
+}
+
+/* What goes to the domain itself. */
+static void emit_here(struct port *port)
+{
+    uint32_t message = domain.emit_mailbox & 0xffu;
+    uint32_t route = domain_route(port, message);
+
+    if (route == ROUTE_INTERRUPT) {
+        interrupt_emit(domain.emit_mailbox);
+    } else if (route == ROUTE_TIMER) {
+        timer_emit(message, dropped.payload);
+    }
 }
 
 void domain_emit_end(void)
 {
-    struct port *port = &domain.port[domain.emit_port];
-    struct link *link = &port->link;
-    uint32_t is_sent = domain.emit_route == ROUTE_LINK && link->state == LINK_UP;
-    const struct mail *slot = is_sent ? &link->out.slot[link->out.tail & (link->capacity - 1)] : &dropped;
+    struct port *port = domain.emit_port;
 
-    monitored_emit(port, domain.emit_mailbox, domain.emit_cookie, slot->payload);
-    if (is_sent) {
-        ring_put(&link->out);
-    } else if (domain.emit_route == ROUTE_INTERRUPT) {
-        interrupt_emit(domain.emit_mailbox);
-    } else if (domain.emit_route == ROUTE_TIMER) {
-        timer_emit(domain.emit_mailbox & 0xffu, slot->payload);
-    }
-}
-
-void domain_flush(void)
-{
-    for (uint32_t i = 0; i < domain.num_linked; i++) {
-        struct link *link = &domain.linked[i]->link;
-        if (link->state == LINK_UP && ring_must_signal(&link->out)) {
-            sys_signal(link->signal);
-        }
+#ifdef ASHLAR_MONITOR
+    const struct mail *slot = domain.emit_slot != 0 ? domain.emit_slot : &dropped;
+    monitored_emit(port, domain.emit_mailbox, slot->cookie, slot->payload);
+#endif
+    if (domain.emit_slot != 0) {
+        ring_put(&port->link.out);
+        domain.must_flush = 1;
+    } else {
+        emit_here(port);
     }
 }

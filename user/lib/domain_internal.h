@@ -11,8 +11,10 @@ struct port {
     struct link link;
     const struct protocol *protocol; /* null: no such port */
     uint32_t number;
+    uint32_t first;                  /* the protocol's first mailbox */
     uint64_t incoming;               /* messages that this side receives over the link */
     uint64_t outgoing;               /* ... and sends over it */
+    uint64_t sendable;               /* those, while the link is up */
     uint32_t is_driver;
     uint32_t is_linked;              /* 0: all its messages are the domain's own (timer) */
     struct monitor monitor;
@@ -35,10 +37,13 @@ struct domain {
     struct pending *first;           /* pending messages, oldest first */
     struct pending *last;
     struct pending *unused;
-    uint32_t emit_port;              /* between domain_emit_begin and domain_emit_end */
+    struct mail *mail;               /* where the running thread's message is kept until its next AWAIT */
+    uint32_t must_flush;             /* messages were sent since the peers were last told */
+    struct port *emit_port;          /* between domain_emit_begin and domain_emit_end */
+    struct mail *emit_slot;          /* null: not over a link */
     uint32_t emit_mailbox;
-    uint64_t emit_cookie;
-    uint32_t emit_route;
+    uint32_t interrupt_is_open;      /* the driver listens to an interrupt that can come */
+    uint64_t timer_fires;            /* deadline, or never */
 };
 
 extern struct domain domain;
@@ -55,16 +60,16 @@ void domain_retract(struct pending *pending);
 /* A driver's link has come up: addresses of its data pages. */
 void dma_link_up(uint32_t port);
 
-/* Interrupts: what the driver emits, what the kernel signals, whether one could have come unseen. */
+/* Interrupts: what the driver emits, what the kernel signals, whether one that could have come is to be asked for. */
 void interrupt_start(void);
 void interrupt_emit(uint32_t mailbox);
-void interrupt_bits(uint64_t bits);
+void interrupt_has_fired(void);
+extern uint64_t interrupt_bit;       /* its bit in the notification, or 0 */
 uint32_t interrupt_must_poll(void);
 
 /* The timer. */
 void timer_emit(uint32_t message, const void *payload);
-uint64_t timer_deadline(void);
-void timer_check(void);
+void timer_has_fired(void);
 
 /* Debug builds: the run-time monitor; otherwise nothing. */
 #ifdef ASHLAR_MONITOR
@@ -77,10 +82,6 @@ void monitored_return(void);
 static inline void monitored_start(struct port *port)
 {
     (void)port;
-}
-static inline void monitored_emit(struct port *port, uint32_t mailbox, uint64_t cookie, const void *payload)
-{
-    (void)port, (void)mailbox, (void)cookie, (void)payload;
 }
 static inline void monitored_receive(struct port *port, const struct mail *mail)
 {

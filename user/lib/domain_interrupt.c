@@ -9,9 +9,10 @@
 /* While messages keep the domain from waiting, interrupts that are taken in order are asked for once in so many awaits. */
 #define POLL_INTERVAL 16u
 
+uint64_t interrupt_bit;
+
 static uint32_t slot = NO_SLOT;
 static uint32_t is_listening;
-static uint32_t is_open;             /* the line can fire */
 static uint32_t has_fired_again;     /* while the driver still serves the interrupt before */
 static uint32_t is_first;
 static uint32_t awaits;
@@ -20,6 +21,7 @@ static struct pending message;
 void interrupt_start(void)
 {
     slot = env_slot_of_kind("interrupt");
+    interrupt_bit = slot == NO_SLOT ? 0 : 1ul << (slot & 63u);
 }
 
 void domain_interrupts_first(uint32_t first)
@@ -30,12 +32,12 @@ void domain_interrupts_first(uint32_t first)
 static void open_line(void)
 {
     sys_irq_ack(slot);
-    is_open = 1;
+    domain.interrupt_is_open = 1;
 }
 
 static void deliver(void)
 {
-    is_open = 0;
+    domain.interrupt_is_open = 0;
     domain_append(&message, PCI_IRQ, is_first);
 }
 
@@ -56,17 +58,15 @@ void interrupt_emit(uint32_t mailbox)
         }
     } else if (mailbox == PCI_IRQ_OFF) {
         is_listening = 0;
+        domain.interrupt_is_open = 0;
         domain_retract(&message);
     }
 }
 
-void interrupt_bits(uint64_t bits)
+void interrupt_has_fired(void)
 {
-    if (slot == NO_SLOT || (bits >> (slot & 63u) & 1) == 0) {
-        return;
-    }
-    /* A bit that was set before the line was opened last is as good: the driver asks the device what is the matter. */
-    if (is_listening && is_open) {
+    /* A signal from before the line was opened last is as good: the driver asks the device what is the matter. */
+    if (domain.interrupt_is_open) {
         deliver();
     } else if (is_listening) {
         has_fired_again = 1;
@@ -75,9 +75,6 @@ void interrupt_bits(uint64_t bits)
 
 uint32_t interrupt_must_poll(void)
 {
-    if (!is_listening || !is_open) {
-        return 0;
-    }
     awaits++;
     if (is_first || awaits >= POLL_INTERVAL) {
         awaits = 0;

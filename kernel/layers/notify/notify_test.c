@@ -64,6 +64,13 @@ static void program(uint32_t thread)
     CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, 0, 0, 0, 0), STATUS_OK);
     CHECK_EQUAL(user_first(), 0x81);
     CHECK_EQUAL(notify_pending(N), 0);
+    /* Signals first: here the very notification it waits for. What may not be signalled is not, and nothing is waited for. */
+    CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, 0, 1 + SIGNAL_SLOT, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_first(), 0x30);
+    CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 1 + WAIT_SLOT, 0, 0), ERR_BAD_SLOT);
+    CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 1 + 64, 0, 0), ERR_BAD_SLOT);
+    CHECK_EQUAL(user_call(SYS_WAIT, SIGNAL_SLOT, NOTIFY_FOREVER, 1 + SIGNAL_SLOT, 0, 0), ERR_BAD_SLOT);
+    CHECK_EQUAL(notify_pending(N), 0);
     CHECK_EQUAL(syscall_check_all(), 0);
     world_stop();
     leave();

@@ -28,13 +28,14 @@ pub struct Built {
 pub const STEPS: usize = 5;
 
 /// Everything that descriptions can name, whether it has been made already or not.
-pub fn assets(project: &Project) -> Assets {
-    Assets { machines: project.machines(), programs: programs(project), files: guest::files(project) }
+pub fn assets(project: &Project, options: &KernelOptions) -> Assets {
+    Assets { machines: project.machines(), programs: programs(project, options), files: guest::files(project) }
 }
 
-fn programs(project: &Project) -> BTreeMap<String, PathBuf> {
+fn programs(project: &Project, options: &KernelOptions) -> BTreeMap<String, PathBuf> {
     let user = project.root().join("user");
-    let out = project.build().join("user");
+    // The same rule as in user/Makefile.
+    let out = project.build().join(if options.debug { "user-debug" } else { "user" });
     let mut names = stems(&user.join("apps"), "c");
     names.extend(folders(&user.join("drivers")));
     if user.join("vmm").is_dir() {
@@ -57,13 +58,13 @@ pub fn build_system(
     output: &Output,
     progress: &Progress<'_>,
 ) -> Result<Built, Failure> {
-    let assets = assets(project);
+    let assets = assets(project, kernel);
     progress.step("checking the description");
     let system = system::load(description, &assets)?;
     progress.step("building the kernel");
     build_kernel(kernel, project, output)?;
     progress.step("building the programs");
-    make::make(project, "user", &[], output)?;
+    make::make(project, "user", &[&format!("DEBUG={}", u8::from(kernel.debug))], output)?;
     progress.step("fetching the guest's files");
     if !system.files.is_empty() {
         guest::fetch(project, output)?;

@@ -56,16 +56,6 @@ void domain_flush(void);
 #define DOMAIN_TIMEOUT 0xffffffffu
 uint32_t domain_await(const struct mail_set *set, uint64_t deadline);
 
-static inline __attribute__((always_inline)) uint32_t domain_await_list(const uint32_t *mailboxes, uint32_t count)
-{
-    struct mail_set set = {{0}};
-#pragma GCC unroll 32
-    for (uint32_t i = 0; i < count; i++) {
-        set.mask[mailboxes[i] >> 8] |= 1ul << (mailboxes[i] & 63u);
-    }
-    return domain_await(&set, ~0ul);
-}
-
 /* Starts a further thread of the domain: it begins when the running one awaits. */
 void domain_thread(void (*function)(void));
 

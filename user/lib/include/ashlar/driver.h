@@ -39,8 +39,47 @@ const void *driver_payload(void);
         __builtin_memcpy(domain_emit_begin((mailbox), (cookie)), (body), sizeof *(body));               \
         domain_emit_end();                                                                               \
     } while (0)
-#define AWAIT(...) \
-    domain_await_list((const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+/* The set of mailboxes of an AWAIT is a constant: a bit for each message, by port. Up to 24 mailboxes. */
+#define MAIL_BIT(port, mailbox) ((uint32_t)(mailbox) >> 8 == (port) ? 1ul << ((mailbox) & 63u) : 0ul)
+#define MAIL_MASK_1(port, mailbox) MAIL_BIT(port, mailbox)
+#define MAIL_MASK_2(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_1(port, __VA_ARGS__)
+#define MAIL_MASK_3(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_2(port, __VA_ARGS__)
+#define MAIL_MASK_4(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_3(port, __VA_ARGS__)
+#define MAIL_MASK_5(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_4(port, __VA_ARGS__)
+#define MAIL_MASK_6(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_5(port, __VA_ARGS__)
+#define MAIL_MASK_7(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_6(port, __VA_ARGS__)
+#define MAIL_MASK_8(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_7(port, __VA_ARGS__)
+#define MAIL_MASK_9(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_8(port, __VA_ARGS__)
+#define MAIL_MASK_10(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_9(port, __VA_ARGS__)
+#define MAIL_MASK_11(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_10(port, __VA_ARGS__)
+#define MAIL_MASK_12(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_11(port, __VA_ARGS__)
+#define MAIL_MASK_13(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_12(port, __VA_ARGS__)
+#define MAIL_MASK_14(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_13(port, __VA_ARGS__)
+#define MAIL_MASK_15(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_14(port, __VA_ARGS__)
+#define MAIL_MASK_16(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_15(port, __VA_ARGS__)
+#define MAIL_MASK_17(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_16(port, __VA_ARGS__)
+#define MAIL_MASK_18(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_17(port, __VA_ARGS__)
+#define MAIL_MASK_19(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_18(port, __VA_ARGS__)
+#define MAIL_MASK_20(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_19(port, __VA_ARGS__)
+#define MAIL_MASK_21(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_20(port, __VA_ARGS__)
+#define MAIL_MASK_22(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_21(port, __VA_ARGS__)
+#define MAIL_MASK_23(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_22(port, __VA_ARGS__)
+#define MAIL_MASK_24(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_23(port, __VA_ARGS__)
+#define MAIL_CHOOSE(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, \
+    a22, a23, a24, name, ...) name
+#define MAIL_MASK(port, ...) \
+    (MAIL_CHOOSE(__VA_ARGS__, MAIL_MASK_24, MAIL_MASK_23, MAIL_MASK_22, MAIL_MASK_21, \
+    MAIL_MASK_20, MAIL_MASK_19, MAIL_MASK_18, MAIL_MASK_17, MAIL_MASK_16, MAIL_MASK_15, MAIL_MASK_14, MAIL_MASK_13, \
+    MAIL_MASK_12, MAIL_MASK_11, MAIL_MASK_10, MAIL_MASK_9, MAIL_MASK_8, MAIL_MASK_7, MAIL_MASK_6, MAIL_MASK_5, \
+    MAIL_MASK_4, MAIL_MASK_3, MAIL_MASK_2, MAIL_MASK_1, )(port, __VA_ARGS__))
+#define MAIL_SET(...)                                                                                    \
+    {{MAIL_MASK(0, __VA_ARGS__), MAIL_MASK(1, __VA_ARGS__), MAIL_MASK(2, __VA_ARGS__), MAIL_MASK(3, __VA_ARGS__), \
+      MAIL_MASK(4, __VA_ARGS__), MAIL_MASK(5, __VA_ARGS__), MAIL_MASK(6, __VA_ARGS__), MAIL_MASK(7, __VA_ARGS__)}}
+#define AWAIT(...)                                                  \
+    ({                                                              \
+        static const struct mail_set mail_set_ = MAIL_SET(__VA_ARGS__); \
+        domain_await(&mail_set_, ~0ul);                             \
+    })
 #define COOKIE() (domain_current->cookie)
 #define MAIL(type) ((const struct type *)(const void *)domain_current->payload)
 #endif

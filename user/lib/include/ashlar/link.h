@@ -69,6 +69,14 @@ static inline struct link_page *link_page(const struct link *link)
     return (struct link_page *)link->address;
 }
 
+/* 1 if the link is up and nothing needs to be done: link_advance() need not be called. */
+static inline int link_is_quiet(const struct link *link)
+{
+    const struct link_page *page = link_page(link);
+    return link->state == LINK_UP && __atomic_load_n(&page->epoch, __ATOMIC_RELAXED) == link->epoch &&
+           __atomic_load_n(&page->broken, __ATOMIC_RELAXED) == 0;
+}
+
 /* Pages before the data area. */
 static inline uint32_t link_ring_pages(uint32_t capacity)
 {

@@ -95,25 +95,22 @@ static inline int ring_is_empty(struct ring_consumer *ring)
     if (ring->head != ring->tail) {
         return 0;
     }
-    ring->tail = RING_LOAD(&ring->shared->tail);
-    if (ring->tail - ring->head > ring->capacity) {
-        ring->is_broken = 1;
-        ring->tail = ring->head;
+    uint64_t tail = RING_LOAD(&ring->shared->tail);
+    if (tail == ring->head) {
+        return 1;
     }
-    return ring->head == ring->tail;
-}
-
-/* The oldest message, which stays in the ring. Its words can change under the reader: for a first look only.
- * Requires: not empty. */
-static inline const struct mail *ring_peek(const struct ring_consumer *ring)
-{
-    return &ring->slot[ring->head & (ring->capacity - 1)];
+    if (tail - ring->head > ring->capacity) {
+        ring->is_broken = 1;
+        return 1;
+    }
+    ring->tail = tail;
+    return 0;
 }
 
 /* Takes the oldest message. Requires: not empty. */
 static inline void ring_take(struct ring_consumer *ring, struct mail *mail)
 {
-    RING_READ_MAIL(mail, ring_peek(ring));
+    RING_READ_MAIL(mail, &ring->slot[ring->head & (ring->capacity - 1)]);
     if (mail->sequence != (uint32_t)ring->head) {
         ring->is_broken = 1;
     }

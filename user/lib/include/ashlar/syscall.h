@@ -56,6 +56,16 @@ static inline uint32_t sys_wait(uint32_t slot, uint64_t deadline, uint64_t *bits
     return (uint32_t)r.status;
 }
 
+/* The same, but signals the notification in slot `signal` before, in one call. */
+static inline uint32_t sys_signal_wait(uint32_t signal, uint32_t slot, uint64_t deadline, uint64_t *bits)
+{
+    struct sys_result r = sys_raw(SYS_WAIT, slot, deadline, signal + 1ul, 0, 0);
+    if (r.status == STATUS_OK) {
+        *bits = r.first;
+    }
+    return (uint32_t)r.status;
+}
+
 /* Takes the bits that are set now, without waiting. */
 static inline uint32_t sys_poll(uint32_t slot, uint64_t *bits)
 {
