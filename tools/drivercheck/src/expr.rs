@@ -1,0 +1,432 @@
+//! Bit-vector expressions over program variables, simplified as they are built.
+//!
+//! Expressions are interned: equal ones have equal handles, so they can be compared, hashed and cached cheaply. The table
+//! belongs to the thread; handles must not cross threads. A truth value is a vector of one bit.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A variable of the program model, or a fresh value on a path.
+pub type Var = u32;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Expr(u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Node {
+    Const { value: u64, bits: u32 },
+    Var { var: Var, bits: u32 },
+    Not(Expr),
+    Binary(Op, Expr, Expr),
+    Compare(Compare, Expr, Expr),
+    Choose(Expr, Expr, Expr),
+    Zero(Expr, u32),
+    Sign(Expr, u32),
+    Cut(Expr, u32),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    Add,
+    Sub,
+    Mul,
+    UDiv,
+    SDiv,
+    URem,
+    SRem,
+    And,
+    Or,
+    Xor,
+    Shl,
+    LShr,
+    AShr,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Compare {
+    Eq,
+    ULt,
+    SLt,
+}
+
+#[derive(Default)]
+struct Table {
+    nodes: Vec<Node>,
+    bits: Vec<u32>,
+    vars: Vec<Rc<[Var]>>,
+    known: HashMap<Node, Expr>,
+}
+
+thread_local! {
+    static TABLE: RefCell<Table> = RefCell::default();
+}
+
+fn intern(node: Node) -> Expr {
+    TABLE.with_borrow_mut(|table| {
+        if let Some(known) = table.known.get(&node) {
+            return *known;
+        }
+        let bits = |expr: Expr| table.bits[expr.0 as usize];
+        let (width, children): (u32, Vec<Expr>) = match node {
+            Node::Const { bits, .. } | Node::Var { bits, .. } => (bits, vec![]),
+            Node::Not(a) => (bits(a), vec![a]),
+            Node::Binary(_, a, b) => (bits(a), vec![a, b]),
+            Node::Compare(_, a, b) => (1, vec![a, b]),
+            Node::Choose(c, a, b) => (bits(a), vec![c, a, b]),
+            Node::Zero(a, bits) | Node::Sign(a, bits) | Node::Cut(a, bits) => (bits, vec![a]),
+        };
+        let mut vars: Vec<Var> =
+            children.iter().flat_map(|child| table.vars[child.0 as usize].iter().copied()).collect();
+        if let Node::Var { var, .. } = node {
+            vars.push(var);
+        }
+        vars.sort_unstable();
+        vars.dedup();
+        let expr = Expr(table.nodes.len() as u32);
+        table.nodes.push(node);
+        table.bits.push(width);
+        table.vars.push(vars.into());
+        table.known.insert(node, expr);
+        expr
+    })
+}
+
+pub fn mask(bits: u32) -> u64 {
+    u64::MAX >> (64 - bits.clamp(1, 64))
+}
+
+/// The value as a signed number.
+fn signed(value: u64, bits: u32) -> i64 {
+    ((value << (64 - bits)) as i64) >> (64 - bits)
+}
+
+pub fn constant(value: u64, bits: u32) -> Expr {
+    intern(Node::Const { value: value & mask(bits), bits })
+}
+
+pub fn truth(value: bool) -> Expr {
+    constant(u64::from(value), 1)
+}
+
+pub fn var(var: Var, bits: u32) -> Expr {
+    intern(Node::Var { var, bits })
+}
+
+impl Expr {
+    pub fn node(self) -> Node {
+        TABLE.with_borrow(|table| table.nodes[self.0 as usize])
+    }
+
+    pub fn bits(self) -> u32 {
+        TABLE.with_borrow(|table| table.bits[self.0 as usize])
+    }
+
+    /// Its variables, in ascending order.
+    pub fn vars(self) -> Rc<[Var]> {
+        TABLE.with_borrow(|table| table.vars[self.0 as usize].clone())
+    }
+
+    pub fn mentions(self, var: Var) -> bool {
+        self.vars().binary_search(&var).is_ok()
+    }
+
+    pub fn value(self) -> Option<u64> {
+        match self.node() {
+            Node::Const { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    pub fn is_true(self) -> bool {
+        self.bits() == 1 && self.value() == Some(1)
+    }
+
+    pub fn is_false(self) -> bool {
+        self.bits() == 1 && self.value() == Some(0)
+    }
+
+    /// Replaces variables.
+    pub fn replace(self, with: &dyn Fn(Var) -> Option<Expr>) -> Expr {
+        self.replace_in(with, &mut HashMap::new())
+    }
+
+    fn replace_in(self, with: &dyn Fn(Var) -> Option<Expr>, done: &mut HashMap<Expr, Expr>) -> Expr {
+        if let Some(known) = done.get(&self) {
+            return *known;
+        }
+        if !self.vars().iter().any(|var| with(*var).is_some()) {
+            return self;
+        }
+        let mut go = |expr: Expr| expr.replace_in(with, done);
+        let result = match self.node() {
+            Node::Const { .. } => self,
+            Node::Var { var, .. } => with(var).unwrap_or(self),
+            Node::Not(a) => not(go(a)),
+            Node::Binary(op, a, b) => binary(op, go(a), go(b)),
+            Node::Compare(op, a, b) => compare(op, go(a), go(b)),
+            Node::Choose(c, a, b) => choose(go(c), go(a), go(b)),
+            Node::Zero(a, bits) => zero_extend(go(a), bits),
+            Node::Sign(a, bits) => sign_extend(go(a), bits),
+            Node::Cut(a, bits) => cut(go(a), bits),
+        };
+        done.insert(self, result);
+        result
+    }
+
+    /// Its value where all variables have one; those without count as 0.
+    pub fn evaluate(self, of: &dyn Fn(Var) -> u64) -> u64 {
+        self.replace(&|var| Some(constant(of(var), self.width_of(var)))).value().unwrap_or(0)
+    }
+
+    /// Bits of a variable that occurs in it.
+    pub fn width_of(self, var: Var) -> u32 {
+        match self.node() {
+            Node::Const { .. } => 64,
+            Node::Var { bits, .. } => bits,
+            Node::Not(a) | Node::Zero(a, _) | Node::Sign(a, _) | Node::Cut(a, _) => a.width_of(var),
+            Node::Binary(_, a, b) | Node::Compare(_, a, b) => if a.mentions(var) { a } else { b }.width_of(var),
+            Node::Choose(c, a, b) => {
+                let part = [c, a, b].into_iter().find(|part| part.mentions(var)).unwrap_or(a);
+                part.width_of(var)
+            }
+        }
+    }
+
+    /// The atoms of a truth value: what stands between its `and`, `or` and `not`.
+    pub fn atoms(self, into: &mut Vec<Expr>) {
+        match self.node() {
+            Node::Const { .. } => {}
+            Node::Not(a) if self.bits() == 1 => a.atoms(into),
+            Node::Binary(Op::And | Op::Or | Op::Xor, a, b) if self.bits() == 1 => {
+                a.atoms(into);
+                b.atoms(into);
+            }
+            Node::Choose(c, a, b) if self.bits() == 1 => {
+                c.atoms(into);
+                a.atoms(into);
+                b.atoms(into);
+            }
+            _ if into.contains(&self) => {}
+            _ => into.push(self),
+        }
+    }
+}
+
+pub fn not(a: Expr) -> Expr {
+    match a.node() {
+        Node::Const { value, bits } => constant(!value, bits),
+        Node::Not(inner) => inner,
+        _ => intern(Node::Not(a)),
+    }
+}
+
+pub fn negate(a: Expr) -> Expr {
+    binary(Op::Sub, constant(0, a.bits()), a)
+}
+
+pub fn and(a: Expr, b: Expr) -> Expr {
+    binary(Op::And, a, b)
+}
+
+pub fn or(a: Expr, b: Expr) -> Expr {
+    binary(Op::Or, a, b)
+}
+
+pub fn equal(a: Expr, b: Expr) -> Expr {
+    compare(Compare::Eq, a, b)
+}
+
+/// A truth value: is it other than zero?
+pub fn non_zero(a: Expr) -> Expr {
+    if a.bits() == 1 {
+        return a;
+    }
+    not(equal(a, constant(0, a.bits())))
+}
+
+fn fold(op: Op, a: u64, b: u64, bits: u32) -> u64 {
+    let (left, right) = (signed(a, bits), signed(b, bits));
+    let result = match op {
+        Op::Add => a.wrapping_add(b),
+        Op::Sub => a.wrapping_sub(b),
+        Op::Mul => a.wrapping_mul(b),
+        // As SMT-LIB has it; in C, division by zero has no meaning.
+        Op::UDiv => a.checked_div(b).unwrap_or(u64::MAX),
+        Op::URem => a.checked_rem(b).unwrap_or(a),
+        Op::SDiv if b == 0 => if left < 0 { 1 } else { u64::MAX },
+        Op::SDiv => left.wrapping_div(right) as u64,
+        Op::SRem if b == 0 => a,
+        Op::SRem => left.wrapping_rem(right) as u64,
+        Op::And => a & b,
+        Op::Or => a | b,
+        Op::Xor => a ^ b,
+        Op::Shl => if b >= u64::from(bits) { 0 } else { a << b },
+        Op::LShr => if b >= u64::from(bits) { 0 } else { a >> b },
+        Op::AShr => (left >> b.min(u64::from(bits) - 1)) as u64,
+    };
+    result & mask(bits)
+}
+
+pub fn binary(op: Op, a: Expr, b: Expr) -> Expr {
+    let bits = a.bits();
+    debug_assert_eq!(bits, b.bits());
+    let commutes = matches!(op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor);
+    // Constants stand behind, otherwise the older expression first.
+    let (a, b) = if commutes && (a.value().is_some() || (b.value().is_none() && b < a)) { (b, a) } else { (a, b) };
+    let all = mask(bits);
+    match (op, a.value(), b.value()) {
+        (_, Some(left), Some(right)) => return constant(fold(op, left, right, bits), bits),
+        (Op::Add | Op::Sub | Op::Or | Op::Xor | Op::Shl | Op::LShr | Op::AShr, _, Some(0)) => return a,
+        (Op::And | Op::Mul, _, Some(0)) => return b,
+        (Op::Mul | Op::UDiv | Op::SDiv, _, Some(1)) => return a,
+        (Op::And, _, Some(right)) if right == all => return a,
+        (Op::Or, _, Some(right)) if right == all => return b,
+        (Op::Xor, _, Some(right)) if right == all => return not(a),
+        (Op::Sub, _, Some(right)) => return binary(Op::Add, a, constant(right.wrapping_neg(), bits)),
+        _ => {}
+    }
+    if a == b {
+        match op {
+            Op::And | Op::Or => return a,
+            Op::Xor | Op::Sub => return constant(0, bits),
+            _ => {}
+        }
+    }
+    if matches!(op, Op::And | Op::Or) && not(a) == b {
+        return constant(if op == Op::And { 0 } else { all }, bits);
+    }
+    if let (Op::Add | Op::And | Op::Or, Some(right), Node::Binary(inner, x, y)) = (op, b.value(), a.node()) {
+        if let (true, Some(left)) = (inner == op, y.value()) {
+            return binary(op, x, constant(fold(op, left, right, bits), bits));
+        }
+    }
+    intern(Node::Binary(op, a, b))
+}
+
+pub fn compare(op: Compare, a: Expr, b: Expr) -> Expr {
+    let bits = a.bits();
+    debug_assert_eq!(bits, b.bits());
+    if a == b {
+        return truth(op == Compare::Eq);
+    }
+    let (a, b) =
+        if op == Compare::Eq && (a.value().is_some() || (b.value().is_none() && b < a)) { (b, a) } else { (a, b) };
+    match (a.value(), b.value(), op) {
+        (Some(left), Some(right), _) => {
+            return truth(match op {
+                Compare::Eq => left == right,
+                Compare::ULt => left < right,
+                Compare::SLt => signed(left, bits) < signed(right, bits),
+            })
+        }
+        (_, Some(0), Compare::ULt) => return truth(false),
+        (_, Some(1), Compare::ULt) => return equal(a, constant(0, bits)),
+        (Some(0), _, Compare::ULt) => return not(equal(b, constant(0, bits))),
+        (Some(left), _, Compare::ULt) if left == mask(bits) => return truth(false),
+        _ => {}
+    }
+    if let (Some(right), Compare::Eq) = (b.value(), op) {
+        if bits == 1 {
+            return if right == 1 { a } else { not(a) };
+        }
+        match a.node() {
+            Node::Zero(inner, _) if right > mask(inner.bits()) => return truth(false),
+            Node::Zero(inner, _) => return equal(inner, constant(right, inner.bits())),
+            Node::Sign(inner, _) => {
+                let narrow = right & mask(inner.bits());
+                let same = signed(narrow, inner.bits()) as u64 & mask(bits) == right;
+                return if same { equal(inner, constant(narrow, inner.bits())) } else { truth(false) };
+            }
+            Node::Choose(condition, x, y) => match (x.value(), y.value()) {
+                (Some(x), Some(y)) => {
+                    return match (x == right, y == right) {
+                        (true, true) => truth(true),
+                        (true, false) => condition,
+                        (false, true) => not(condition),
+                        (false, false) => truth(false),
+                    }
+                }
+                _ => return choose(condition, equal(x, b), equal(y, b)),
+            },
+            Node::Binary(Op::Add, x, y) => {
+                if let Some(left) = y.value() {
+                    return equal(x, constant(right.wrapping_sub(left), bits));
+                }
+            }
+            Node::Binary(Op::Sub, x, y) if right == 0 => return equal(x, y),
+            Node::Binary(Op::Xor, x, y) if right == 0 => return equal(x, y),
+            Node::Not(x) => return equal(x, constant(!right, bits)),
+            _ => {}
+        }
+    }
+    // Values that were widened from unsigned ones compare as they did before.
+    if let (Node::Zero(x, _), Some(right)) = (a.node(), b.value()) {
+        if op != Compare::Eq && signed(right, bits) >= 0 {
+            return if right > mask(x.bits()) { truth(true) } else { compare(Compare::ULt, x, constant(right, x.bits())) };
+        }
+    }
+    if let (Some(left), Node::Zero(y, _)) = (a.value(), b.node()) {
+        if op != Compare::Eq && signed(left, bits) >= 0 {
+            return if left > mask(y.bits()) { truth(false) } else { compare(Compare::ULt, constant(left, y.bits()), y) };
+        }
+    }
+    if let (Node::Zero(x, _), Node::Zero(y, _)) = (a.node(), b.node()) {
+        if x.bits() == y.bits() {
+            return compare(if op == Compare::Eq { op } else { Compare::ULt }, x, y);
+        }
+    }
+    intern(Node::Compare(op, a, b))
+}
+
+pub fn choose(condition: Expr, a: Expr, b: Expr) -> Expr {
+    match condition.value() {
+        Some(1) => return a,
+        Some(_) => return b,
+        None => {}
+    }
+    if a == b {
+        return a;
+    }
+    if a.bits() == 1 {
+        match (a.value(), b.value()) {
+            (Some(1), Some(0)) => return condition,
+            (Some(0), Some(1)) => return not(condition),
+            (Some(1), None) => return or(condition, b),
+            (Some(0), None) => return and(not(condition), b),
+            (None, Some(1)) => return or(not(condition), a),
+            (None, Some(0)) => return and(condition, a),
+            _ => {}
+        }
+    }
+    intern(Node::Choose(condition, a, b))
+}
+
+pub fn zero_extend(a: Expr, bits: u32) -> Expr {
+    match a.node() {
+        _ if a.bits() == bits => a,
+        Node::Const { value, .. } => constant(value, bits),
+        Node::Zero(inner, _) => zero_extend(inner, bits),
+        _ => intern(Node::Zero(a, bits)),
+    }
+}
+
+pub fn sign_extend(a: Expr, bits: u32) -> Expr {
+    match a.node() {
+        _ if a.bits() == bits => a,
+        Node::Const { value, bits: own } => constant(signed(value, own) as u64, bits),
+        Node::Zero(inner, _) => zero_extend(inner, bits),
+        _ => intern(Node::Sign(a, bits)),
+    }
+}
+
+pub fn cut(a: Expr, bits: u32) -> Expr {
+    match a.node() {
+        _ if a.bits() == bits => a,
+        Node::Const { value, .. } => constant(value, bits),
+        Node::Zero(inner, _) if inner.bits() >= bits => cut(inner, bits),
+        Node::Zero(inner, _) => zero_extend(inner, bits),
+        Node::Cut(inner, _) => cut(inner, bits),
+        _ => intern(Node::Cut(a, bits)),
+    }
+}

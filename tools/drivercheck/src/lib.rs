@@ -1,0 +1,29 @@
+//! Whether a driver keeps to its protocols: the five rules, on the driver's C as it is compiled.
+
+pub mod abstraction;
+pub mod check;
+pub mod component;
+pub mod driver;
+pub mod explore;
+pub mod expr;
+pub mod graph;
+pub mod lines;
+pub mod liveness;
+pub mod lower;
+pub mod path;
+pub mod program;
+pub mod replay;
+pub mod safety;
+pub mod solver;
+pub mod terminate;
+pub mod trace;
+pub mod transform;
+
+use program::Place;
+
+/// What the checker does not accept of a driver's C, and where.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault {
+    pub place: Place,
+    pub message: String,
+}

@@ -1,0 +1,197 @@
+//! Calls: what is defined here is inlined, the rest returns any value.
+
+use super::types::Type;
+use super::value::{Lvalue, Storage, Value};
+use super::{scan, Entity, Frame, Lower};
+use crate::expr;
+use lang_c::ast::{CallExpression, DerivedDeclarator, Expression, FunctionDefinition, Statement};
+use lang_c::span::Node;
+use std::collections::{HashMap, HashSet};
+
+/// Calls inside calls.
+const MAX_DEPTH: usize = 64;
+
+impl<'a> Lower<'a> {
+    pub(super) fn call(&mut self, call: &'a CallExpression) -> Value {
+        let Expression::Identifier(name) = &call.callee.node else {
+            self.fault("a call through a pointer, which cannot be followed");
+            return Value::Void;
+        };
+        let name = name.node.name.as_str();
+        if matches!(self.find(name), Some(Entity::Object(_))) {
+            self.fault("a call through a pointer, which cannot be followed");
+            return Value::Void;
+        }
+        if self.names.emit.iter().any(|known| known == name) {
+            return self.emit(&call.arguments);
+        }
+        if self.names.wait.iter().any(|known| known == name) {
+            return self.wait(&call.arguments);
+        }
+        if self.names.refused.iter().any(|known| known == name) {
+            self.fault(format!("`{name}`: a driver of several threads, which the checker cannot follow"));
+            return Value::Void;
+        }
+        let place = self.place.clone();
+        let arguments: Vec<Value> = call
+            .arguments
+            .iter()
+            .map(|argument| {
+                let value = self.expression(argument);
+                // A later argument may change what this one was made of.
+                if call.arguments.len() > 1 { self.snapshot(value) } else { value }
+            })
+            .collect();
+        if self.at.is_some() {
+            self.place = place;
+        }
+        if let Some(act) = self.act_of(name) {
+            self.op(crate::program::Op::Emit(act));
+        }
+        match (name, self.functions.get(name).copied()) {
+            ("__builtin_expect", _) => arguments.into_iter().next().unwrap_or(Value::Void),
+            ("__builtin_unreachable" | "__builtin_trap" | "abort", _) => {
+                self.at = None;
+                Value::Void
+            }
+            ("__builtin_constant_p", _) => Value::Int(expr::constant(0, 32), super::types::INT),
+            ("memset" | "__builtin_memset", _) => self.fill(arguments),
+            (_, Some(function)) => self.inline(name, function, &arguments),
+            (_, None) => self.external(name, &arguments),
+        }
+    }
+
+    /// `memset`: zero is the value that drivers use.
+    fn fill(&mut self, arguments: Vec<Value>) -> Value {
+        if let [Value::Pointer(_, Some(target), _), Value::Int(value, _), Value::Int(size, _)] = arguments.as_slice() {
+            let whole = size.value() == Some(target.ty.layout(&self.structs).0);
+            if value.value() == Some(0) && whole {
+                self.zero(target);
+            } else {
+                self.havoc(target);
+            }
+        }
+        arguments.into_iter().next().unwrap_or(Value::Void)
+    }
+
+    /// A function that is defined elsewhere: it returns, and gives any value.
+    fn external(&mut self, name: &str, arguments: &[Value]) -> Value {
+        let result = match self.find(name) {
+            Some(Entity::Function(Type::Function(result))) => (**result).clone(),
+            _ => super::types::INT,
+        };
+        for argument in arguments {
+            if let Value::Pointer(_, Some(target), _) = argument {
+                self.havoc(target);
+                self.lose(target);
+            }
+        }
+        self.assume(format!("`{name}`, defined elsewhere, returns, and sends and receives no message"));
+        match result {
+            Type::Int { bits, .. } => Value::Int(self.any(&format!("{name}()"), bits), result),
+            Type::Pointer(_) => Value::Pointer(self.any(&format!("{name}()"), 64), None, result),
+            Type::Struct(_) => Value::Aggregate(Box::new(Lvalue::opaque(result))),
+            _ => Value::Void,
+        }
+    }
+
+    pub(super) fn inline(&mut self, name: &str, function: &'a FunctionDefinition, arguments: &[Value]) -> Value {
+        if self.at.is_none() {
+            // Where the program cannot be: only the type matters.
+            let base = self.declared_type(&function.specifiers);
+            return match self.derived_type(base, &function.declarator.node) {
+                Type::Function(result) => {
+                    let place = Lvalue::opaque((*result).clone());
+                    self.read(&place)
+                }
+                _ => Value::Void,
+            };
+        }
+        if self.frames.iter().any(|frame| frame.name == name) || self.frames.len() >= MAX_DEPTH {
+            self.fault(format!("`{name}` calls itself, directly or through others"));
+            return Value::Void;
+        }
+        let place = self.place.clone();
+        let base = self.declared_type(&function.specifiers);
+        let result = match self.derived_type(base, &function.declarator.node) {
+            Type::Function(result) => (*result).clone(),
+            other => other,
+        };
+        let key = function as *const FunctionDefinition as usize;
+        let storage = match &result {
+            Type::Int { .. } | Type::Pointer(_) => {
+                let kept = self.kept.get(&(key, String::new())).copied();
+                let var = kept.unwrap_or_else(|| self.fresh(&format!("{name}()"), result.bits()));
+                self.kept.insert((key, String::new()), var);
+                Storage::Scalar(var)
+            }
+            _ => Storage::Opaque,
+        };
+        let result = Lvalue { ty: result, storage, object: None, width: None };
+        let exit = self.node();
+        let changed = scan::changed_in(function);
+        // The parameters' types are those of the file.
+        let parameters = self.parameters(function);
+        let scopes = self.scopes.len();
+        self.open_scope();
+        self.frames.push(Frame {
+            name: name.to_string(),
+            result: result.clone(),
+            exit,
+            labels: HashMap::new(),
+            breaks: Vec::new(),
+            continues: Vec::new(),
+            cases: Vec::new(),
+            changed: HashSet::new(),
+            scopes,
+        });
+        for ((parameter, ty, at), value) in std::iter::zip(parameters, arguments) {
+            let value = self.convert(value.clone(), &ty);
+            if let (Value::Pointer(_, Some(_), _), false) = (&value, changed.contains(&parameter)) {
+                let place = Lvalue { ty, storage: Storage::Alias(Box::new(value)), object: None, width: None };
+                self.declare(&parameter, Entity::Object(place));
+                continue;
+            }
+            let own = self.new_place(&parameter, ty, at);
+            self.declare(&parameter, Entity::Object(own.clone()));
+            self.write(&own, value);
+        }
+        if let Some(frame) = self.frames.last_mut() {
+            frame.changed = changed;
+        }
+        if let Statement::Compound(items) = &function.statement.node {
+            items.iter().for_each(|item| self.block_item(item));
+        }
+        self.enter(exit);
+        self.frames.pop();
+        self.close_scope();
+        self.place = place;
+        match result.ty {
+            Type::Void => Value::Void,
+            _ => {
+                let value = self.read(&result);
+                // A second call of the function, in the same expression, would change it.
+                self.snapshot(value)
+            }
+        }
+    }
+
+    fn parameters(&mut self, function: &'a FunctionDefinition) -> Vec<(String, Type, usize)> {
+        let list = function.declarator.node.derived.iter().find_map(|one| match &one.node {
+            DerivedDeclarator::Function(function) => Some(&function.node.parameters),
+            _ => None,
+        });
+        let mut all = Vec::new();
+        for Node { node: parameter, span } in list.into_iter().flatten() {
+            let base = self.declared_type(&parameter.specifiers);
+            let Some(declarator) = &parameter.declarator else { continue };
+            let ty = match self.derived_type(base, &declarator.node) {
+                Type::Array(element, _) => Type::Pointer(element),
+                other => other,
+            };
+            let name = scan::declared_name(&declarator.node).unwrap_or_default().to_string();
+            all.push((name, ty, span.start));
+        }
+        all
+    }
+}

@@ -1,0 +1,246 @@
+//! Declarations: types from specifiers and declarators, objects, functions.
+
+use super::scan::declared_name;
+use super::types::{Field, Struct, Type, BOOL, INT, LONG};
+use super::value::Value;
+use super::{Entity, Lower};
+use lang_c::ast::{
+    ArraySize, Declaration, DeclarationSpecifier, Declarator, DeclaratorKind, DerivedDeclarator, EnumType,
+    Extension, FunctionDefinition, SpecifierQualifier, StorageClassSpecifier, StructDeclaration, StructKind, StructType,
+    TypeName, TypeOf, TypeSpecifier,
+};
+use lang_c::span::Node;
+use std::rc::Rc;
+
+impl<'a> Lower<'a> {
+    pub(super) fn declaration(&mut self, declaration: &'a Declaration, is_file: bool) {
+        let base = self.declared_type(&declaration.specifiers);
+        let class = declaration.specifiers.iter().find_map(|one| match &one.node {
+            DeclarationSpecifier::StorageClass(class) => Some(class.node.clone()),
+            _ => None,
+        });
+        for one in &declaration.declarators {
+            self.mark(one.span);
+            let declarator = &one.node.declarator.node;
+            let Some(name) = declared_name(declarator) else { continue };
+            let mut ty = self.derived_type(base.clone(), declarator);
+            if class == Some(StorageClassSpecifier::Typedef) {
+                self.declare(name, Entity::Typedef(ty));
+                continue;
+            }
+            if let Type::Function(_) = ty {
+                self.declare(name, Entity::Function(ty));
+                continue;
+            }
+            let initializer = one.node.initializer.as_ref();
+            if let (Type::Array(element, 0), Some(initializer)) = (&ty, initializer) {
+                ty = Type::Array(element.clone(), super::initial::length(&initializer.node));
+            }
+            if let Type::Other(what) = ty {
+                self.fault(format!("`{name}` is {what}, which the checker does not know"));
+                continue;
+            }
+            if class == Some(StorageClassSpecifier::Extern) && initializer.is_none() {
+                let place = super::value::Lvalue::opaque(ty);
+                self.declare(name, Entity::Object(place));
+                continue;
+            }
+            let is_static = is_file || class == Some(StorageClassSpecifier::Static);
+            self.object(name, ty, one.span.start, initializer.map(|one| &one.node), is_static);
+        }
+    }
+
+    pub(super) fn declare_function(&mut self, function: &'a FunctionDefinition) {
+        let base = self.declared_type(&function.specifiers);
+        let ty = self.derived_type(base, &function.declarator.node);
+        if let Some(name) = declared_name(&function.declarator.node) {
+            self.declare(name, Entity::Function(ty));
+        }
+    }
+
+    pub(super) fn declared_type(&mut self, specifiers: &'a [Node<DeclarationSpecifier>]) -> Type {
+        let types = specifiers.iter().filter_map(|one| match &one.node {
+            DeclarationSpecifier::TypeSpecifier(ty) => Some(ty),
+            _ => None,
+        });
+        let packed = specifiers.iter().any(|one| match &one.node {
+            DeclarationSpecifier::Extension(all) => is_packed(all),
+            _ => false,
+        });
+        self.base_type(types.collect(), packed)
+    }
+
+    fn qualified_type(&mut self, specifiers: &'a [Node<SpecifierQualifier>]) -> Type {
+        let types = specifiers.iter().filter_map(|one| match &one.node {
+            SpecifierQualifier::TypeSpecifier(ty) => Some(ty),
+            _ => None,
+        });
+        self.base_type(types.collect(), false)
+    }
+
+    fn base_type(&mut self, specifiers: Vec<&'a Node<TypeSpecifier>>, packed: bool) -> Type {
+        let (mut bits, mut signed, mut longs) = (32, None, 0);
+        for one in specifiers {
+            match &one.node {
+                TypeSpecifier::Void => return Type::Void,
+                TypeSpecifier::Bool => return BOOL,
+                TypeSpecifier::Char => bits = 8,
+                TypeSpecifier::Short => bits = 16,
+                TypeSpecifier::Int => {}
+                TypeSpecifier::Long => longs += 1,
+                TypeSpecifier::Signed => signed = Some(true),
+                TypeSpecifier::Unsigned => signed = Some(false),
+                TypeSpecifier::Struct(one) => return self.struct_type(&one.node, packed),
+                TypeSpecifier::Enum(one) => return self.enum_type(&one.node),
+                TypeSpecifier::TypedefName(name) => {
+                    return match self.find(&name.node.name) {
+                        Some(Entity::Typedef(ty)) => ty.clone(),
+                        // What the compiler has built in, such as __builtin_va_list.
+                        _ => Type::Other("of a type of the compiler's own"),
+                    }
+                }
+                TypeSpecifier::TypeOf(one) => {
+                    return match &one.node {
+                        TypeOf::Expression(expression) => self.type_of(expression),
+                        TypeOf::Type(name) => self.named_type(&name.node),
+                    }
+                }
+                TypeSpecifier::Atomic(name) => return self.named_type(&name.node),
+                TypeSpecifier::Float | TypeSpecifier::Double | TypeSpecifier::Complex => {
+                    return Type::Other("a floating-point number")
+                }
+                TypeSpecifier::TS18661Float(_) => return Type::Other("a floating-point number"),
+            }
+        }
+        if longs > 0 {
+            bits = 64;
+        }
+        Type::Int { bits, signed: signed.unwrap_or(true) }
+    }
+
+    pub(super) fn named_type(&mut self, name: &'a TypeName) -> Type {
+        let base = self.qualified_type(&name.specifiers);
+        match &name.declarator {
+            Some(declarator) => self.derived_type(base, &declarator.node),
+            None => base,
+        }
+    }
+
+    pub(super) fn derived_type(&mut self, base: Type, declarator: &'a Declarator) -> Type {
+        let mut ty = base;
+        // `*f[3](void)`: pointers stand before the name and bind last, the others from the name outwards.
+        let (pointers, behind): (Vec<_>, Vec<_>) =
+            declarator.derived.iter().partition(|one| matches!(one.node, DerivedDeclarator::Pointer(_)));
+        for _ in pointers {
+            ty = Type::pointer(ty);
+        }
+        for one in behind.into_iter().rev() {
+            ty = match &one.node {
+                DerivedDeclarator::Array(array) => {
+                    let count = match &array.node.size {
+                        ArraySize::VariableExpression(size) | ArraySize::StaticExpression(size) => {
+                            match self.constant(size) {
+                                Some(count) => count,
+                                None => {
+                                    self.fault("the size of the array is not constant");
+                                    1
+                                }
+                            }
+                        }
+                        ArraySize::Unknown | ArraySize::VariableUnknown => 0,
+                    };
+                    Type::Array(Rc::new(ty), count)
+                }
+                _ => Type::Function(Rc::new(ty)),
+            };
+        }
+        match &declarator.kind.node {
+            DeclaratorKind::Declarator(inner) => self.derived_type(ty, &inner.node),
+            _ => ty,
+        }
+    }
+
+    fn struct_type(&mut self, one: &'a StructType, packed: bool) -> Type {
+        let tag = one.identifier.as_ref().map(|name| name.node.name.clone());
+        let known = tag.as_ref().and_then(|tag| self.tags.iter().rev().find_map(|scope| scope.get(tag).copied()));
+        let id = known.unwrap_or(self.structs.len());
+        if known.is_none() {
+            let tag = tag.clone().unwrap_or_else(|| "(unnamed)".to_string());
+            self.structs.push(Struct { tag, ..Struct::default() });
+            if let (Some(tag), Some(scope)) = (&one.identifier, self.tags.last_mut()) {
+                scope.insert(tag.node.name.clone(), id);
+            }
+        }
+        let Some(declarations) = &one.declarations else { return Type::Struct(id) };
+        if self.structs[id].is_complete {
+            return Type::Struct(id);
+        }
+        let mut fields = Vec::new();
+        for declaration in declarations {
+            let StructDeclaration::Field(field) = &declaration.node else { continue };
+            let base = self.qualified_type(&field.node.specifiers);
+            if field.node.declarators.is_empty() {
+                fields.push(Field { name: String::new(), ty: base.clone(), offset: 0, bits: None });
+            }
+            for declarator in &field.node.declarators {
+                let bits = declarator.node.bit_width.as_ref().and_then(|width| self.constant(width));
+                let (name, ty) = match &declarator.node.declarator {
+                    Some(inner) => {
+                        let ty = self.derived_type(base.clone(), &inner.node);
+                        (declared_name(&inner.node).unwrap_or_default().to_string(), ty)
+                    }
+                    None => (String::new(), base.clone()),
+                };
+                fields.push(Field { name, ty, offset: 0, bits: bits.map(|bits| bits as u32) });
+            }
+        }
+        let is_union = one.kind.node == StructKind::Union;
+        let mut made =
+            Struct { tag: self.structs[id].tag.clone(), fields, is_union, ..Struct::default() };
+        made.place(&self.structs, packed);
+        self.structs[id] = made;
+        Type::Struct(id)
+    }
+
+    fn enum_type(&mut self, one: &'a EnumType) -> Type {
+        let mut next = 0u64;
+        for enumerator in &one.enumerators {
+            if let Some(expression) = &enumerator.node.expression {
+                match self.constant(expression) {
+                    Some(value) => next = value,
+                    None => self.fault(format!("the value of `{}` is not constant", enumerator.node.identifier.node.name)),
+                }
+            }
+            let ty = if next <= i32::MAX as u64 || next >= i32::MIN as u64 { INT } else { LONG };
+            self.declare(&enumerator.node.identifier.node.name, Entity::Constant(next, ty));
+            next = next.wrapping_add(1);
+        }
+        // As gcc has it: unsigned, where no value is negative. Comparisons with constants do not differ.
+        Type::Int { bits: 32, signed: false }
+    }
+
+    /// The value of a constant expression, sign-extended to 64 bits if it is signed.
+    pub(super) fn constant(&mut self, expression: &'a Node<lang_c::ast::Expression>) -> Option<u64> {
+        let at = self.at.take();
+        let value = self.expression(expression);
+        self.at = at;
+        match value {
+            Value::Int(value, ty) => {
+                let wide = if ty.is_signed() {
+                    crate::expr::sign_extend(value, 64)
+                } else {
+                    crate::expr::zero_extend(value, 64)
+                };
+                wide.value()
+            }
+            _ => None,
+        }
+    }
+}
+
+fn is_packed(extensions: &[Node<Extension>]) -> bool {
+    extensions.iter().any(|one| match &one.node {
+        Extension::Attribute(attribute) => attribute.name.node.trim_matches('_') == "packed",
+        _ => false,
+    })
+}

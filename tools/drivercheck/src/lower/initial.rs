@@ -1,0 +1,134 @@
+//! First values: expressions, and lists with designators.
+
+use super::types::Type;
+use super::value::{Lvalue, Storage, Value};
+use super::Lower;
+use lang_c::ast::{Designator, Expression, Initializer, InitializerListItem};
+use lang_c::span::Node;
+
+/// Elements of an array that is as long as its list.
+pub fn length(initializer: &Initializer) -> u64 {
+    match initializer {
+        // A designator may reach further; an array that long is not modelled anyway.
+        Initializer::List(items) if items.iter().any(|item| !item.node.designation.is_empty()) => u64::from(u16::MAX),
+        Initializer::List(items) => items.len() as u64,
+        Initializer::Expression(_) => u64::from(u16::MAX),
+    }
+}
+
+impl<'a> Lower<'a> {
+    /// A list's item, if it is a constant without a designator.
+    pub(super) fn plain_constant(&mut self, item: &'a InitializerListItem) -> Option<u64> {
+        match (&item.initializer.node, item.designation.as_slice()) {
+            (Initializer::Expression(value), []) if !matches!(value.node, Expression::StringLiteral(_)) => {
+                self.constant(value)
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn initialize(&mut self, place: &Lvalue, initializer: &'a Initializer) {
+        match initializer {
+            Initializer::Expression(value) => {
+                if let (Type::Array(..), Expression::StringLiteral(_)) = (&place.ty, &value.node) {
+                    return self.havoc(place);
+                }
+                let value = self.expression(value);
+                let value = self.convert(value, &place.ty.clone());
+                self.write(place, value);
+            }
+            Initializer::List(items) => self.initialize_list(place, items),
+        }
+    }
+
+    pub(super) fn initialize_list(&mut self, place: &Lvalue, items: &'a [Node<InitializerListItem>]) {
+        if place.ty.is_scalar() {
+            match items.first() {
+                Some(item) => self.initialize(place, &item.node.initializer.node),
+                None => self.zero(place),
+            }
+            return;
+        }
+        // Values are computed before the object changes; what the list does not name is zero.
+        self.zero(place);
+        let mut next = 0usize;
+        for item in items {
+            self.mark(item.span);
+            let mut target = place.clone();
+            let mut designators = item.node.designation.iter().peekable();
+            if designators.peek().is_none() {
+                match self.part(place, next) {
+                    Some(part) => target = part,
+                    None => continue,
+                }
+                next += 1;
+                // Braces left out inside an aggregate: too many forms for what drivers need.
+                if let (false, Initializer::Expression(_)) = (target.ty.is_scalar(), &item.node.initializer.node) {
+                    if !matches!(target.ty, Type::Array(..)) && !self.is_aggregate(&item.node.initializer.node) {
+                        self.fault("braces are missing around the values of an inner struct");
+                        continue;
+                    }
+                }
+            }
+            for designator in designators {
+                match &designator.node {
+                    Designator::Member(name) => match self.field(&target, &name.node.name) {
+                        Some(part) => {
+                            if let Type::Struct(id) = target.ty {
+                                let fields = &self.structs[id].fields;
+                                next = fields.iter().position(|one| one.name == name.node.name).unwrap_or(0) + 1;
+                            }
+                            target = part;
+                        }
+                        None => self.fault(format!("there is no field `{}`", name.node.name)),
+                    },
+                    Designator::Index(index) => {
+                        let index = self.constant(index).unwrap_or(0) as usize;
+                        next = index + 1;
+                        if let Some(part) = self.part(&target, index) {
+                            target = part;
+                        }
+                    }
+                    Designator::Range(_) => self.havoc(place),
+                }
+            }
+            self.initialize(&target, &item.node.initializer.node);
+        }
+    }
+
+    fn is_aggregate(&mut self, initializer: &'a Initializer) -> bool {
+        match initializer {
+            Initializer::Expression(value) => matches!(self.type_of(value), Type::Struct(_)),
+            Initializer::List(_) => true,
+        }
+    }
+
+    /// The part of an aggregate with a number.
+    pub(super) fn part(&mut self, place: &Lvalue, index: usize) -> Option<Lvalue> {
+        let storage = match &place.storage {
+            Storage::Fields(all) => all.get(index).cloned().unwrap_or(Storage::Opaque),
+            _ => Storage::Opaque,
+        };
+        let (ty, width) = match &place.ty {
+            Type::Struct(id) => self.structs[*id].fields.get(index).map(|field| (field.ty.clone(), field.bits))?,
+            Type::Array(element, _) => ((**element).clone(), None),
+            _ => return None,
+        };
+        Some(Lvalue { ty, storage, object: place.object, width })
+    }
+
+    pub(super) fn type_of(&mut self, expression: &'a Node<Expression>) -> Type {
+        let at = self.at.take();
+        let lost = self.lost.clone();
+        let ty = match self.lvalue_if_any(expression) {
+            Some(place) => place.ty,
+            None => {
+                let value: Value = self.expression(expression);
+                value.ty()
+            }
+        };
+        self.at = at;
+        self.lost = lost;
+        ty
+    }
+}

@@ -1,0 +1,127 @@
+//! EMIT and AWAIT.
+
+use super::types::Type;
+use super::value::Value;
+use super::{Entity, Lower};
+use crate::expr;
+use crate::program::{Await, Message, Op};
+use lang_c::ast::{Expression, Initializer};
+use lang_c::span::Node;
+use std::collections::BTreeSet;
+
+impl<'a> Lower<'a> {
+    /// The message that a call is, though its text does not say so: touching a register.
+    pub(super) fn act_of(&self, function: &str) -> Option<Message> {
+        let (_, protocol, message) = self.names.acts.iter().find(|(name, _, _)| name == function)?;
+        self.protocols.iter().enumerate().find_map(|(index, checked)| {
+            let own = &checked.protocol;
+            (own.name == *protocol).then(|| own.message(message).map(|message| (index, message))).flatten()
+        })
+    }
+
+    /// The first argument names the mailbox; the others are evaluated for their effects.
+    pub(super) fn emit(&mut self, arguments: &'a [Node<Expression>]) -> Value {
+        let place = self.place.clone();
+        let Some((mailbox, rest)) = arguments.split_first() else { return Value::Void };
+        let mailbox = self.expression(mailbox);
+        let (mailbox, _) = self.integer(mailbox);
+        for argument in rest {
+            // Sending copies: the address of the payload goes nowhere.
+            self.expression(argument);
+        }
+        self.place = place;
+        if let Some(number) = mailbox.value() {
+            match self.mailboxes.get(&number).copied() {
+                Some(message) if !self.is_incoming(message) => self.op(Op::Emit(message)),
+                Some(_) => self.fault("the driver receives from this mailbox; it does not send to it"),
+                None if self.at.is_none() => {}
+                None => self.fault(format!("{number:#06x} is no mailbox of a protocol that was given")),
+            }
+            return Value::Void;
+        }
+        // Computed: one branch for each mailbox that it can be.
+        let done = self.node();
+        let all = self.mailboxes.iter().map(|(number, message)| (*number, *message));
+        let mut all: Vec<(u64, Message)> = all.filter(|(_, message)| !self.is_incoming(*message)).collect();
+        all.sort_unstable();
+        for (number, message) in all {
+            let Some(from) = self.at else { break };
+            let is = expr::equal(mailbox, expr::constant(number, mailbox.bits()));
+            self.op(Op::Assume(is));
+            self.op(Op::Emit(message));
+            self.jump(done);
+            self.at = Some(from);
+            self.op(Op::Assume(expr::not(is)));
+        }
+        let text = format!("{}: the computed mailbox is one of those that the driver sends to", self.place);
+        self.assume(text);
+        self.at = Some(done);
+        Value::Void
+    }
+
+    pub(super) fn wait(&mut self, arguments: &'a [Node<Expression>]) -> Value {
+        let place = self.place.clone();
+        let mut messages = BTreeSet::new();
+        for argument in arguments {
+            for number in self.mailboxes_in(argument) {
+                match number.and_then(|number| self.mailboxes.get(&number).copied()) {
+                    Some(message) if self.is_incoming(message) => {
+                        messages.insert(message);
+                    }
+                    Some(_) => self.fault("the driver sends to this mailbox; it cannot wait for it"),
+                    None => self.fault("the mailbox is not a constant of a protocol that was given"),
+                }
+            }
+        }
+        self.place = place.clone();
+        let ty = Type::Int { bits: 32, signed: false };
+        if self.at.is_none() {
+            return Value::Int(expr::constant(0, 32), ty);
+        }
+        let known = self.program.awaits.iter().position(|one| one.place == place && one.messages == messages);
+        let site = known.unwrap_or_else(|| {
+            self.program.awaits.push(Await { place, messages: messages.clone() });
+            self.program.awaits.len() - 1
+        });
+        let result = self.fresh("AWAIT()", 32);
+        self.program.vars[result as usize].is_mailbox = true;
+        self.op(Op::Await(site));
+        let (waiting, done) = (self.at, self.node());
+        for message in messages {
+            self.at = waiting;
+            self.op(Op::Receive(message));
+            let number = protocol::generate::header::mailbox(&self.protocols[message.0].protocol, message.1);
+            self.assign(result, expr::constant(u64::from(number), 32));
+            self.jump(done);
+        }
+        self.at = Some(done);
+        Value::Int(self.var(result), ty)
+    }
+
+    /// Mailboxes that an argument names: a number, or a literal or constant array of them.
+    fn mailboxes_in(&mut self, argument: &'a Node<Expression>) -> Vec<Option<u64>> {
+        match &argument.node {
+            Expression::CompoundLiteral(literal) => {
+                let items = literal.node.initializer_list.iter();
+                items
+                    .map(|item| match &item.node.initializer.node {
+                        Initializer::Expression(value) => self.constant(value),
+                        Initializer::List(_) => None,
+                    })
+                    .collect()
+            }
+            Expression::Identifier(name) => match self.find(&name.node.name) {
+                Some(Entity::Object(place)) => match place.object.and_then(|object| self.constants.get(&object)) {
+                    Some(all) => all.iter().copied().map(Some).collect(),
+                    None => vec![self.constant(argument)],
+                },
+                _ => vec![self.constant(argument)],
+            },
+            _ => vec![self.constant(argument)],
+        }
+    }
+
+    fn is_incoming(&self, (protocol, message): Message) -> bool {
+        self.protocols[protocol].protocol.messages[message].incoming
+    }
+}

@@ -1,0 +1,310 @@
+//! From C to the program model: calls inlined, one graph.
+//!
+//! Scalars, pointers and fields of structs become variables. Arrays (but for small ones with constant indices), unions and
+//! whatever stands behind a pointer whose target is not known are not modelled: reading gives any value, writing does
+//! nothing. So that this is right, an object whose address goes where it cannot be followed is not modelled either; as
+//! this is found while lowering, lowering repeats until nothing new is found.
+//!
+//! Refused: recursion, calls through pointers, floating point, computed jumps. All faults come at once.
+
+mod call;
+mod declare;
+mod expression;
+mod initial;
+mod messages;
+mod object;
+mod operator;
+mod scan;
+mod statement;
+mod types;
+mod value;
+
+use crate::expr::{self, Expr, Var};
+use crate::lines::Lines;
+use crate::program::{Edge, Message, Op, Place, Program, Step, Variable};
+use crate::Fault;
+use lang_c::ast::{ExternalDeclaration, FunctionDefinition, TranslationUnit};
+use lang_c::span::Span;
+use protocol::Checked;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use types::{Struct, Type};
+use value::{Lvalue, Storage};
+
+/// Names by which the driver speaks to the framework.
+#[derive(Debug, Clone)]
+pub struct Names {
+    pub emit: Vec<String>,
+    pub wait: Vec<String>,
+    /// The function that is the driver.
+    pub entry: Vec<String>,
+    /// Functions whose call is an act of the driver: function, protocol, message. It counts if the protocol is given.
+    pub acts: Vec<(String, String, String)>,
+    /// Functions with which the model would be wrong.
+    pub refused: Vec<String>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let all = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+        let touch = |function: &str| (function.to_string(), "pci".to_string(), "access".to_string());
+        let registers = ["read8", "read16", "read32", "read64", "write8", "write16", "write32", "write64"];
+        Names {
+            emit: all(&["EMIT"]),
+            wait: all(&["AWAIT"]),
+            entry: all(&["driver"]),
+            acts: registers.iter().map(|one| touch(&format!("register_{one}"))).collect(),
+            refused: all(&["domain_thread", "longjmp", "setjmp"]),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Entity {
+    Object(Lvalue),
+    Constant(u64, Type),
+    Typedef(Type),
+    Function(Type),
+}
+
+struct Frame {
+    name: String,
+    result: Lvalue,
+    exit: usize,
+    labels: HashMap<String, usize>,
+    breaks: Vec<usize>,
+    continues: Vec<usize>,
+    /// Of each switch around: the targets of its `case` labels, and that of `default`.
+    cases: Vec<(HashMap<usize, usize>, Option<usize>)>,
+    /// Names that are changed or whose address is taken in the function.
+    changed: HashSet<String>,
+    scopes: usize,
+}
+
+pub(crate) struct Lower<'a> {
+    lines: &'a Lines,
+    protocols: &'a [Checked],
+    names: &'a Names,
+    mailboxes: HashMap<u64, Message>,
+    functions: HashMap<&'a str, &'a FunctionDefinition>,
+    scopes: Vec<HashMap<String, Entity>>,
+    structs: Vec<Struct>,
+    tags: Vec<HashMap<String, usize>>,
+    frames: Vec<Frame>,
+    program: Program,
+    /// Variables of objects, so that inlined copies of a function share its locals.
+    kept: HashMap<(usize, String), Var>,
+    /// Objects whose address went where it cannot be followed: so far, and in the round before.
+    escaped: BTreeSet<usize>,
+    lost: BTreeSet<usize>,
+    /// Node at which the next operation begins; none where the program cannot be.
+    at: Option<usize>,
+    place: Place,
+    /// Operations that give objects of static duration their first values.
+    start: Vec<Step>,
+    changed: HashSet<String>,
+    constants: HashMap<usize, Vec<u64>>,
+    faults: Vec<Fault>,
+}
+
+/// Makes the program model of a translation unit.
+pub fn lower(
+    unit: &TranslationUnit,
+    lines: &Lines,
+    protocols: &[Checked],
+    names: &Names,
+) -> Result<Program, Vec<Fault>> {
+    let mut escaped = BTreeSet::new();
+    loop {
+        let mut lower = Lower::new(unit, lines, protocols, names, escaped.clone());
+        lower.unit(unit);
+        if !lower.faults.is_empty() {
+            lower.faults.sort();
+            lower.faults.dedup();
+            return Err(lower.faults);
+        }
+        if lower.lost.is_subset(&escaped) {
+            lower.program.tidy();
+            return Ok(lower.program);
+        }
+        escaped.extend(lower.lost);
+    }
+}
+
+impl<'a> Lower<'a> {
+    fn new(
+        unit: &'a TranslationUnit,
+        lines: &'a Lines,
+        protocols: &'a [Checked],
+        names: &'a Names,
+        escaped: BTreeSet<usize>,
+    ) -> Self {
+        let mut mailboxes = HashMap::new();
+        for (index, checked) in protocols.iter().enumerate() {
+            for message in 0..checked.protocol.messages.len() {
+                let number = protocol::generate::header::mailbox(&checked.protocol, message);
+                mailboxes.insert(u64::from(number), (index, message));
+            }
+        }
+        let mut functions = HashMap::new();
+        for item in &unit.0 {
+            if let ExternalDeclaration::FunctionDefinition(function) = &item.node {
+                if let Some(name) = scan::declared_name(&function.node.declarator.node) {
+                    functions.insert(name, &function.node);
+                }
+            }
+        }
+        Lower {
+            lines,
+            protocols,
+            names,
+            mailboxes,
+            functions,
+            scopes: vec![HashMap::new()],
+            structs: Vec::new(),
+            tags: vec![HashMap::new()],
+            frames: Vec::new(),
+            program: Program::default(),
+            kept: HashMap::new(),
+            escaped,
+            lost: BTreeSet::new(),
+            at: None,
+            place: Place::default(),
+            start: Vec::new(),
+            changed: scan::changed_in_unit(unit),
+            constants: HashMap::new(),
+            faults: Vec::new(),
+        }
+    }
+
+    fn unit(&mut self, unit: &'a TranslationUnit) {
+        for item in &unit.0 {
+            self.mark(item.span);
+            match &item.node {
+                ExternalDeclaration::Declaration(declaration) => self.declaration(&declaration.node, true),
+                ExternalDeclaration::FunctionDefinition(function) => self.declare_function(&function.node),
+                ExternalDeclaration::StaticAssert(_) => {}
+            }
+        }
+        let entry = self.names.entry.iter().find_map(|name| self.functions.get(name.as_str()).map(|one| (name, *one)));
+        let Some((name, function)) = entry else {
+            let known = self.names.entry.join("`, `");
+            self.fault(format!("no function is the driver: none of `{known}` is defined here"));
+            return;
+        };
+        let first = self.node();
+        let body = self.node();
+        self.program.entry = first;
+        self.at = Some(body);
+        self.inline(name, function, &[]);
+        self.op(Op::Return);
+        // What static objects hold at the start is known only now that all functions were seen.
+        let steps = std::mem::take(&mut self.start);
+        self.program.edges.push(Edge { from: first, to: body, steps });
+    }
+
+    fn mark(&mut self, span: Span) {
+        self.place = self.lines.place(span.start);
+    }
+
+    fn fault(&mut self, message: impl Into<String>) {
+        self.faults.push(Fault { place: self.place.clone(), message: message.into() });
+    }
+
+    fn assume(&mut self, text: impl Into<String>) {
+        self.program.assumptions.insert(text.into());
+    }
+
+    fn node(&mut self) -> usize {
+        self.program.nodes += 1;
+        self.program.nodes - 1
+    }
+
+    fn fresh(&mut self, name: &str, bits: u32) -> Var {
+        self.program.vars.push(Variable { name: name.to_string(), bits, is_mailbox: false });
+        (self.program.vars.len() - 1) as Var
+    }
+
+    fn var(&self, var: Var) -> Expr {
+        expr::var(var, self.program.vars[var as usize].bits)
+    }
+
+    /// Any value.
+    fn any(&mut self, name: &str, bits: u32) -> Expr {
+        let var = self.fresh(name, bits);
+        self.op(Op::Havoc(var));
+        self.var(var)
+    }
+
+    /// Appends an operation.
+    fn op(&mut self, op: Op) {
+        if let Some(from) = self.at {
+            let to = self.node();
+            self.program.edges.push(Edge { from, to, steps: vec![Step { op, place: self.place.clone() }] });
+            self.at = Some(to);
+        }
+    }
+
+    fn assign(&mut self, var: Var, value: Expr) {
+        self.op(Op::Assign(var, value));
+    }
+
+    /// Goes to a node; nothing follows here.
+    fn jump(&mut self, to: usize) {
+        if let Some(from) = self.at.take() {
+            self.program.edges.push(Edge { from, to, steps: Vec::new() });
+        }
+    }
+
+    fn enter(&mut self, node: usize) {
+        self.jump(node);
+        self.at = Some(node);
+    }
+
+    /// Goes to `to` if the condition holds; otherwise the program goes on here.
+    fn branch(&mut self, condition: Expr, to: usize) {
+        let Some(from) = self.at else { return };
+        if condition.is_true() {
+            return self.jump(to);
+        }
+        if condition.is_false() {
+            return;
+        }
+        let step = |op| vec![Step { op, place: self.place.clone() }];
+        self.program.edges.push(Edge { from, to, steps: step(Op::Assume(condition)) });
+        self.op(Op::Assume(expr::not(condition)));
+    }
+
+    /// The object's address went where it cannot be followed.
+    fn lose(&mut self, place: &Lvalue) {
+        if let (Some(object), false) = (place.object, matches!(place.storage, Storage::Opaque)) {
+            self.lost.insert(object);
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&Entity> {
+        // Inside a function only its own scopes and the file's are visible, not the caller's.
+        let own = self.frames.last().map_or(1, |frame| frame.scopes);
+        let local = self.scopes[own..].iter().rev().find_map(|scope| scope.get(name));
+        local.or_else(|| self.scopes[0].get(name))
+    }
+
+    fn declare(&mut self, name: &str, entity: Entity) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.to_string(), entity);
+        }
+    }
+
+    fn is_changed(&self, name: &str) -> bool {
+        match self.frames.last() {
+            Some(frame) => frame.changed.contains(name),
+            None => self.changed.contains(name),
+        }
+    }
+
+    fn type_name(&self, ty: &Type) -> String {
+        match ty {
+            Type::Struct(id) => format!("struct {}", self.structs[*id].tag),
+            other => format!("{other:?}"),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Operators on values: conversions and arithmetic.
+
+use super::types::{Type, BOOL, INT, LONG};
+use super::value::Value;
+use super::Lower;
+use crate::expr::{self, Compare, Expr, Op};
+use lang_c::ast::BinaryOperator;
+
+impl Lower<'_> {
+    /// As if assigned to an object of the type.
+    pub(super) fn convert(&mut self, value: Value, to: &Type) -> Value {
+        match (value, to) {
+            (Value::Int(value, _), to) if *to == BOOL => Value::Int(expr::non_zero(value), BOOL),
+            (Value::Int(value, from), Type::Int { bits, .. }) => Value::Int(resize(value, &from, *bits), to.clone()),
+            (Value::Int(value, from), Type::Pointer(_)) => Value::Pointer(resize(value, &from, 64), None, to.clone()),
+            (Value::Pointer(value, target, _), Type::Pointer(pointee)) => {
+                let target = target.filter(|target| {
+                    let fits = **pointee == Type::Void || target.ty == **pointee;
+                    if !fits {
+                        self.lose(target);
+                    }
+                    fits
+                });
+                Value::Pointer(value, target, to.clone())
+            }
+            (Value::Pointer(value, target, _), Type::Int { bits, .. }) => {
+                if let Some(target) = target {
+                    if *to != BOOL {
+                        self.lose(&target);
+                    }
+                }
+                let value = if *to == BOOL { expr::non_zero(value) } else { expr::cut(value, *bits) };
+                Value::Int(value, to.clone())
+            }
+            (value, _) => value,
+        }
+    }
+
+    /// Whether a value counts as true.
+    pub(super) fn truth(&mut self, value: &Value) -> Expr {
+        match value {
+            Value::Int(value, _) | Value::Pointer(value, _, _) => expr::non_zero(*value),
+            Value::Aggregate(_) | Value::Void => {
+                self.fault("this is no condition");
+                expr::truth(false)
+            }
+        }
+    }
+
+    pub(super) fn operate(&mut self, operator: &BinaryOperator, left: Value, right: Value) -> Value {
+        match (left, right) {
+            (Value::Int(a, left), Value::Int(b, right)) => self.arithmetic(operator, (a, left), (b, right)),
+            (Value::Pointer(a, _, ty), Value::Pointer(b, _, _)) => match comparison(operator, a, b, false) {
+                Some(result) => Value::Int(truth_value(result), INT),
+                // A distance, in elements.
+                None => {
+                    let _ = ty;
+                    Value::Int(self.any("(distance)", 64), Type::Int { bits: 64, signed: true })
+                }
+            },
+            (Value::Pointer(a, target, ty), Value::Int(b, from)) | (Value::Int(b, from), Value::Pointer(a, target, ty)) => {
+                if let Some(result) = comparison(operator, a, resize(b, &from, 64), false) {
+                    return Value::Int(truth_value(result), INT);
+                }
+                if b.value() == Some(0) {
+                    return Value::Pointer(a, target, ty);
+                }
+                if let Some(target) = target {
+                    self.lose(&target);
+                }
+                let size = match &ty {
+                    Type::Pointer(to) => to.layout(&self.structs).0,
+                    _ => 1,
+                };
+                let by = expr::binary(Op::Mul, resize(b, &from, 64), expr::constant(size, 64));
+                let op = if *operator == BinaryOperator::Minus { Op::Sub } else { Op::Add };
+                Value::Pointer(expr::binary(op, a, by), None, ty)
+            }
+            _ => {
+                self.fault("this operator has no meaning for a struct");
+                Value::Void
+            }
+        }
+    }
+
+    fn arithmetic(&mut self, operator: &BinaryOperator, (a, left): (Expr, Type), (b, right): (Expr, Type)) -> Value {
+        use BinaryOperator::{BitwiseAnd, BitwiseOr, BitwiseXor, Divide, Minus, Modulo, Multiply, Plus};
+        use BinaryOperator::{ShiftLeft, ShiftRight};
+        if matches!(operator, ShiftLeft | ShiftRight) {
+            let ty = left.promoted();
+            let (a, b) = (resize(a, &left, ty.bits()), resize(b, &right.promoted(), ty.bits()));
+            let op = match (operator, ty.is_signed()) {
+                (ShiftLeft, _) => Op::Shl,
+                (_, true) => Op::AShr,
+                (_, false) => Op::LShr,
+            };
+            return Value::Int(expr::binary(op, a, b), ty);
+        }
+        let ty = left.common(&right);
+        let (a, b) = (resize(a, &left, ty.bits()), resize(b, &right, ty.bits()));
+        if let Some(result) = comparison(operator, a, b, ty.is_signed()) {
+            return Value::Int(truth_value(result), INT);
+        }
+        let op = match (operator, ty.is_signed()) {
+            (Plus, _) => Op::Add,
+            (Minus, _) => Op::Sub,
+            (Multiply, _) => Op::Mul,
+            (Divide, true) => Op::SDiv,
+            (Divide, false) => Op::UDiv,
+            (Modulo, true) => Op::SRem,
+            (Modulo, false) => Op::URem,
+            (BitwiseAnd, _) => Op::And,
+            (BitwiseOr, _) => Op::Or,
+            (BitwiseXor, _) => Op::Xor,
+            _ => {
+                self.fault("this operator is not known");
+                return Value::Void;
+            }
+        };
+        Value::Int(expr::binary(op, a, b), ty)
+    }
+
+    pub(super) fn integer(&mut self, value: Value) -> (Expr, Type) {
+        match value {
+            Value::Int(value, ty) => (value, ty),
+            Value::Pointer(value, target, _) => {
+                if let Some(target) = target {
+                    self.lose(&target);
+                }
+                (value, LONG)
+            }
+            Value::Aggregate(_) | Value::Void => {
+                self.fault("a number is needed here");
+                (expr::constant(0, 32), INT)
+            }
+        }
+    }
+}
+
+/// Widens as the value's own type says, or cuts off.
+pub(super) fn resize(value: Expr, from: &Type, bits: u32) -> Expr {
+    match value.bits().cmp(&bits) {
+        std::cmp::Ordering::Equal => value,
+        std::cmp::Ordering::Greater => expr::cut(value, bits),
+        std::cmp::Ordering::Less if from.is_signed() => expr::sign_extend(value, bits),
+        std::cmp::Ordering::Less => expr::zero_extend(value, bits),
+    }
+}
+
+/// A truth value as the `int` that C makes of it.
+pub(super) fn truth_value(value: Expr) -> Expr {
+    expr::zero_extend(value, 32)
+}
+
+fn comparison(operator: &BinaryOperator, a: Expr, b: Expr, signed: bool) -> Option<Expr> {
+    let less = if signed { Compare::SLt } else { Compare::ULt };
+    Some(match operator {
+        BinaryOperator::Equals => expr::equal(a, b),
+        BinaryOperator::NotEquals => expr::not(expr::equal(a, b)),
+        BinaryOperator::Less => expr::compare(less, a, b),
+        BinaryOperator::Greater => expr::compare(less, b, a),
+        BinaryOperator::LessOrEqual => expr::not(expr::compare(less, b, a)),
+        BinaryOperator::GreaterOrEqual => expr::not(expr::compare(less, a, b)),
+        _ => return None,
+    })
+}

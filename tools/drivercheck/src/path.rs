@@ -1,0 +1,157 @@
+//! One path of the program: whether it can happen, with which values, and if not, which predicates show that.
+
+use crate::expr::{self, Expr, Var};
+use crate::program::{Op, Program, Step};
+use crate::solver::{Answer, Solver, SolverError};
+use std::collections::{HashMap, HashSet};
+
+pub enum Feasible {
+    /// By step of the path: the value of what it assigned or left open.
+    Yes(Values),
+    /// Steps of assumptions that contradict what stands before them.
+    No(Vec<usize>),
+    Unknown,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Values {
+    /// What each step assigned or chose.
+    pub assigned: HashMap<usize, u64>,
+    /// Of each assumption: its variables, with their values at that moment.
+    pub read: HashMap<usize, Vec<(Var, u64)>>,
+}
+
+/// The steps of a path: those of all its edges, of the last one only the first `last`.
+pub fn steps<'a>(program: &'a Program, edges: &[usize], last: usize) -> Vec<&'a Step> {
+    let mut all = Vec::new();
+    for (index, edge) in edges.iter().enumerate() {
+        let own = &program.edges[*edge].steps;
+        let count = if index + 1 == edges.len() { last.min(own.len()) } else { own.len() };
+        all.extend(&own[..count]);
+    }
+    all
+}
+
+/// Values along a path, as expressions over what was open.
+struct Symbolic<'a> {
+    program: &'a Program,
+    now: HashMap<Var, Expr>,
+    fresh: Var,
+}
+
+impl<'a> Symbolic<'a> {
+    fn new(program: &'a Program) -> Self {
+        Symbolic { program, now: HashMap::new(), fresh: program.vars.len() as Var }
+    }
+
+    fn open(&mut self, var: Var) -> Expr {
+        let value = expr::var(self.fresh, self.program.vars[var as usize].bits);
+        self.fresh += 1;
+        self.now.insert(var, value);
+        value
+    }
+
+    fn value(&mut self, of: Expr) -> Expr {
+        for var in of.vars().iter() {
+            if !self.now.contains_key(var) {
+                self.open(*var);
+            }
+        }
+        of.replace(&|var| self.now.get(&var).copied())
+    }
+}
+
+/// Whether steps can follow each other. If `repeats` names a step, the values of these variables are to be the same there
+/// and at the end.
+pub fn check(
+    program: &Program,
+    solver: &mut Solver,
+    steps: &[&Step],
+    repeats: Option<(usize, &HashSet<Var>)>,
+) -> Result<Feasible, SolverError> {
+    let mut symbolic = Symbolic::new(program);
+    let (mut conditions, mut at) = (Vec::new(), Vec::new());
+    let mut assigned: Vec<(usize, Expr)> = Vec::new();
+    let mut read: Vec<(usize, Vec<(Var, Expr)>)> = Vec::new();
+    let mut marked: Vec<(Var, Expr)> = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        if let Some((_, vars)) = repeats.filter(|(start, _)| *start == index) {
+            for var in vars {
+                let own = expr::var(*var, program.vars[*var as usize].bits);
+                marked.push((*var, symbolic.value(own)));
+            }
+        }
+        match &step.op {
+            Op::Assign(var, value) => {
+                let value = symbolic.value(*value);
+                symbolic.now.insert(*var, value);
+                assigned.push((index, value));
+            }
+            Op::Havoc(var) => {
+                let value = symbolic.open(*var);
+                assigned.push((index, value));
+            }
+            Op::Assume(condition) => {
+                let value = symbolic.value(*condition);
+                if value.is_false() {
+                    return Ok(Feasible::No(vec![index]));
+                }
+                let vars = condition.vars();
+                read.push((index, vars.iter().map(|var| (*var, symbolic.now[var])).collect()));
+                if !value.is_true() {
+                    conditions.push(value);
+                    at.push(index);
+                }
+            }
+            _ => {}
+        }
+    }
+    for (var, before) in marked {
+        let own = expr::var(var, program.vars[var as usize].bits);
+        let same = expr::equal(before, symbolic.value(own));
+        if same.is_false() {
+            return Ok(Feasible::No(Vec::new()));
+        }
+        if !same.is_true() {
+            conditions.push(same);
+            at.push(usize::MAX);
+        }
+    }
+    Ok(match solver.check(&conditions, true, true)? {
+        Answer::Sat(model) => {
+            let of = |value: Expr| value.evaluate(&|var| model.get(&var).copied().unwrap_or(0));
+            Feasible::Yes(Values {
+                assigned: assigned.into_iter().map(|(index, value)| (index, of(value))).collect(),
+                read: read
+                    .into_iter()
+                    .map(|(index, all)| (index, all.into_iter().map(|(var, value)| (var, of(value))).collect()))
+                    .collect(),
+            })
+        }
+        Answer::Unsat(core) => Feasible::No(core.into_iter().map(|one| at[one]).filter(|one| *one != usize::MAX).collect()),
+        Answer::Unknown => Feasible::Unknown,
+    })
+}
+
+/// Predicates that keep the abstraction from the path: each assumption of the core, and what it says of earlier moments.
+pub fn predicates(steps: &[&Step], core: &[usize]) -> Vec<Expr> {
+    let mut found = Vec::new();
+    for &last in core {
+        let Op::Assume(mut condition) = steps[last].op else { continue };
+        condition.atoms(&mut found);
+        for step in steps[..last].iter().rev() {
+            match &step.op {
+                Op::Assign(var, value) if condition.mentions(*var) => {
+                    condition = condition.replace(&|one| (one == *var).then_some(*value));
+                    condition.atoms(&mut found);
+                }
+                Op::Havoc(var) if condition.mentions(*var) => break,
+                _ => {}
+            }
+            if condition.value().is_some() {
+                break;
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,208 @@
+//! The program model: one control-flow graph, calls inlined, over bit-vectors.
+//!
+//! Knows: places in the source, operations, edges, which variables are live where.
+//! Does not know: C (`lower` makes it), protocols' rules.
+
+use crate::expr::{Expr, Var};
+use std::collections::{BTreeSet, HashSet};
+
+/// A line of a source file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Place {
+    pub file: std::rc::Rc<str>,
+    pub line: usize,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// A message of one of the driver's protocols: index of the protocol, index of the message.
+pub type Message = (usize, usize);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Op {
+    Assign(Var, Expr),
+    /// The variable may have any value from here.
+    Havoc(Var),
+    /// The run goes on only if this holds.
+    Assume(Expr),
+    Emit(Message),
+    /// Begins to wait; index into [`Program::awaits`].
+    Await(usize),
+    Receive(Message),
+    /// The driver returns.
+    Return,
+}
+
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub op: Op,
+    pub place: Place,
+}
+
+#[derive(Debug, Clone)]
+pub struct Edge {
+    pub from: usize,
+    pub to: usize,
+    pub steps: Vec<Step>,
+}
+
+/// An AWAIT as it stands in the source; inlined copies share it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Await {
+    pub place: Place,
+    pub messages: BTreeSet<Message>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Variable {
+    pub name: String,
+    pub bits: u32,
+    /// Holds what an AWAIT returned, or a copy of it.
+    pub is_mailbox: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    pub vars: Vec<Variable>,
+    pub nodes: usize,
+    pub edges: Vec<Edge>,
+    pub entry: usize,
+    pub awaits: Vec<Await>,
+    /// What was taken for granted in making the model.
+    pub assumptions: BTreeSet<String>,
+}
+
+impl Program {
+    /// Edges that leave each node.
+    pub fn leaving(&self) -> Vec<Vec<usize>> {
+        let mut out = vec![Vec::new(); self.nodes];
+        for (index, edge) in self.edges.iter().enumerate() {
+            out[edge.from].push(index);
+        }
+        out
+    }
+
+    /// Drops what cannot be reached, and joins chains of edges into one.
+    pub fn tidy(&mut self) {
+        let out = self.leaving();
+        let mut reached = vec![false; self.nodes];
+        let mut work = vec![self.entry];
+        while let Some(node) = work.pop() {
+            if !std::mem::replace(&mut reached[node], true) {
+                work.extend(out[node].iter().map(|edge| self.edges[*edge].to));
+            }
+        }
+        self.edges.retain(|edge| reached[edge.from]);
+        let mut into = vec![0usize; self.nodes];
+        for edge in &self.edges {
+            into[edge.to] += 1;
+        }
+        // The entry is no node inside a chain.
+        into[self.entry] += 2;
+        let out = self.leaving();
+        // A node inside a chain: one edge in, one out, and not its own.
+        let inside = |node: usize| into[node] == 1 && out[node].len() == 1;
+        let mut edges = Vec::new();
+        for edge in self.edges.iter().filter(|edge| !inside(edge.from)) {
+            let mut joined = edge.clone();
+            let mut seen = HashSet::new();
+            while inside(joined.to) && seen.insert(joined.to) {
+                let next = &self.edges[out[joined.to][0]];
+                joined.steps.extend(next.steps.iter().cloned());
+                joined.to = next.to;
+            }
+            edges.push(joined);
+        }
+        self.edges = edges;
+        self.number();
+    }
+
+    /// The same program with a node behind each message.
+    pub fn split(&self) -> Program {
+        let mut made = Program { edges: Vec::new(), ..self.clone() };
+        for edge in &self.edges {
+            let mut from = edge.from;
+            let mut steps = Vec::new();
+            for (index, step) in edge.steps.iter().enumerate() {
+                steps.push(step.clone());
+                let is_message = matches!(step.op, Op::Emit(_) | Op::Await(_) | Op::Receive(_));
+                if is_message && index + 1 < edge.steps.len() {
+                    made.edges.push(Edge { from, to: made.nodes, steps: std::mem::take(&mut steps) });
+                    from = made.nodes;
+                    made.nodes += 1;
+                }
+            }
+            made.edges.push(Edge { from, to: edge.to, steps });
+        }
+        made
+    }
+
+    /// Numbers the nodes that are used without gaps.
+    fn number(&mut self) {
+        let mut fresh = vec![usize::MAX; self.nodes];
+        let mut count = 0;
+        let mut rename = |node: &mut usize| {
+            if fresh[*node] == usize::MAX {
+                fresh[*node] = count;
+                count += 1;
+            }
+            *node = fresh[*node];
+        };
+        rename(&mut self.entry);
+        for edge in &mut self.edges {
+            rename(&mut edge.from);
+            rename(&mut edge.to);
+        }
+        self.nodes = count;
+    }
+
+    /// By node, the variables whose value may still be read.
+    pub fn live(&self) -> Vec<HashSet<Var>> {
+        let mut live: Vec<HashSet<Var>> = vec![HashSet::new(); self.nodes];
+        let mut into: Vec<Vec<usize>> = vec![Vec::new(); self.nodes];
+        for (index, edge) in self.edges.iter().enumerate() {
+            into[edge.to].push(index);
+        }
+        let mut work: Vec<usize> = (0..self.nodes).rev().collect();
+        let mut queued = vec![true; self.nodes];
+        while let Some(node) = work.pop() {
+            queued[node] = false;
+            for &index in &into[node] {
+                let edge = &self.edges[index];
+                let mut set = live[node].clone();
+                for step in edge.steps.iter().rev() {
+                    before(&step.op, &mut set);
+                }
+                let from = edge.from;
+                let grown = set.difference(&live[from]).next().is_some();
+                if grown {
+                    live[from].extend(set);
+                    if !std::mem::replace(&mut queued[from], true) {
+                        work.push(from);
+                    }
+                }
+            }
+        }
+        live
+    }
+}
+
+/// What is live before an operation, from what is live behind it.
+fn before(op: &Op, live: &mut HashSet<Var>) {
+    match op {
+        Op::Assign(var, value) => {
+            if live.remove(var) {
+                live.extend(value.vars().iter());
+            }
+        }
+        Op::Havoc(var) => {
+            live.remove(var);
+        }
+        Op::Assume(condition) => live.extend(condition.vars().iter()),
+        Op::Emit(_) | Op::Await(_) | Op::Receive(_) | Op::Return => {}
+    }
+}

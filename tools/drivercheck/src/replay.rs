@@ -1,0 +1,59 @@
+//! A run's messages, replayed on the protocols as they are: the automata of the run-time monitor's tables.
+//!
+//! A checker that looks at a few subprotocols lets the client send more than the protocols allow. What it finds counts only
+//! if the whole protocols agree: the client keeps to them all, and the driver breaks the rule in question.
+
+use crate::component::Protocols;
+use crate::program::{Await, Message, Op, Step};
+
+/// A message of the run: its step, and the states of its protocol before and after.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    pub step: usize,
+    pub message: Message,
+    pub before: usize,
+    /// None: it is not enabled.
+    pub after: Option<usize>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Replay {
+    pub moments: Vec<Moment>,
+    /// By protocol, the state at the end.
+    pub states: Vec<usize>,
+    /// The message that is not enabled, where the replay ended.
+    pub refused: Option<(usize, Message)>,
+    /// By protocol, after each step: its state.
+    pub history: Vec<Vec<usize>>,
+}
+
+pub fn replay(protocols: &Protocols, steps: &[&Step]) -> Replay {
+    let mut states = vec![0; protocols.all.len()];
+    let (mut moments, mut history) = (Vec::new(), Vec::new());
+    for (index, step) in steps.iter().enumerate() {
+        if let Op::Emit(message) | Op::Receive(message) = step.op {
+            let before = states[message.0];
+            let after = protocols.automaton(message.0).states[before].next[message.1];
+            moments.push(Moment { step: index, message, before, after });
+            match after {
+                Some(after) => states[message.0] = after,
+                None => return Replay { moments, states, refused: Some((index, message)), history },
+            }
+        }
+        history.push(states.clone());
+    }
+    Replay { moments, states, refused: None, history }
+}
+
+/// Protocols, with the promise, because of which an AWAIT ends.
+pub fn covering(protocols: &Protocols, states: &[usize], wait: &Await) -> Vec<(usize, std::collections::BTreeSet<usize>)> {
+    let mut found = Vec::new();
+    for (protocol, state) in states.iter().enumerate() {
+        for promise in &protocols.automaton(protocol).states[*state].fair {
+            if promise.iter().all(|message| wait.messages.contains(&(protocol, *message))) {
+                found.push((protocol, promise.clone()));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,264 @@
+//! Safety: rules 1, 3 and 5, by predicate abstraction that counterexamples refine.
+//!
+//! A path of the abstraction to an error is spurious for one of three reasons, each with its own remedy: the program
+//! cannot take it (predicates are added), the component's state was not known (it becomes tracked), or the client breaks
+//! the protocols on it (the subprotocol that says so is added as an assumption).
+
+use crate::component::{Component, Next, Protocols};
+use crate::explore::{Found, Space};
+use crate::path::{self, Feasible};
+use crate::program::{Message, Op, Program, Step};
+use crate::replay::{covering, replay, Replay};
+use crate::solver::{Solver, SolverError};
+use crate::trace::{name, trace, Trace};
+use protocol::decompose::Purpose;
+use std::time::Instant;
+
+/// Abstract states; beyond, the check gives up.
+pub const LIMIT: usize = 2_000_000;
+/// Rounds of refinement.
+pub const ROUNDS: usize = 400;
+
+#[derive(Debug, Clone)]
+pub enum Goal {
+    /// Rule 1: the first component refuses no message that is sent.
+    Emit,
+    /// Rule 1: these messages are sent only while the first component is in a final state, whose name is given.
+    Needs(Vec<Message>, String),
+    /// Rule 3: this AWAIT ends.
+    Wait(usize),
+    /// Rule 5: the first component is in a final state at the end.
+    Final,
+}
+
+#[derive(Debug, Clone)]
+pub enum Verdict {
+    Proved,
+    Violated(Box<Trace>),
+    Unknown(String),
+}
+
+pub struct Outcome {
+    pub verdict: Verdict,
+    pub predicates: usize,
+    pub refinements: usize,
+    pub states: usize,
+    /// Subprotocols that were taken for granted.
+    pub granted: Vec<(usize, usize)>,
+}
+
+pub struct Context<'a> {
+    pub program: &'a Program,
+    pub protocols: &'a Protocols,
+    pub seed: bool,
+    pub deadline: Option<Instant>,
+    /// Node sets of loops that end by themselves.
+    pub ending: &'a [std::collections::HashSet<usize>],
+}
+
+impl Goal {
+    fn is_error(&self, space: &Space, program: &Program, states: &[u8], op: &Op) -> bool {
+        let any = |test: &dyn Fn(&Component, usize) -> bool| {
+            space.concrete(0, states[0]).into_iter().any(|state| test(&space.components[0], state))
+        };
+        match (self, op) {
+            (Goal::Emit, Op::Emit(message)) => any(&|one, state| one.next(state, *message) == Next::Illegal),
+            (Goal::Needs(messages, _), Op::Emit(message)) if messages.contains(message) => {
+                any(&|one, state| !one.automaton.states[state].is_final)
+            }
+            (Goal::Final, Op::Return) => any(&|one, state| !one.automaton.states[state].is_final),
+            (Goal::Wait(site), Op::Await(own)) if site == own => {
+                let messages = &program.awaits[*site].messages;
+                space.components.iter().enumerate().all(|(index, component)| {
+                    space.concrete(index, states[index]).into_iter().any(|state| !component.covers(state, messages))
+                })
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Checks a goal. `components` begins with the one that the goal speaks of, if it speaks of one.
+pub fn check(
+    context: &Context,
+    solver: &mut Solver,
+    goal: &Goal,
+    components: Vec<Component>,
+) -> Result<Outcome, SolverError> {
+    let program = context.program;
+    let own = components.len();
+    let mut space = Space::new(program, components, context.seed);
+    let mut refinements = 0;
+    let done = |space: &Space, refinements, states, verdict| Outcome {
+        verdict,
+        predicates: space.abstraction.predicates.len(),
+        refinements,
+        states,
+        granted: space.components[own.min(space.components.len())..].iter().map(|one| (one.protocol, one.part)).collect(),
+    };
+    loop {
+        if refinements > ROUNDS || context.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            let reason = format!("no verdict after {refinements} refinements");
+            return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
+        }
+        let is_error = |space: &Space, states: &[u8], op: &Op| goal.is_error(space, program, states, op);
+        let (edges, last) = match space.explore(program, solver, LIMIT, false, &is_error)? {
+            Found::Nothing(graph) => return Ok(done(&space, refinements, graph.states.len(), Verdict::Proved)),
+            Found::TooMuch => {
+                let reason = format!("more than {LIMIT} abstract states");
+                return Ok(done(&space, refinements, LIMIT, Verdict::Unknown(reason)));
+            }
+            Found::Error(edges, last) => (edges, last),
+        };
+        // Up to and including the step that is wrong.
+        let steps = path::steps(program, &edges, last + 1);
+        refinements += 1;
+        let values = match path::check(program, solver, &steps, None)? {
+            Feasible::Unknown => {
+                return Ok(done(&space, refinements, 0, Verdict::Unknown("the solver gave up on a path".to_string())))
+            }
+            Feasible::No(core) => {
+                let mut is_new = false;
+                for predicate in path::predicates(&steps, &core) {
+                    is_new |= space.abstraction.add(predicate);
+                }
+                if !is_new {
+                    let reason = "a path is impossible, but no further predicate shows it".to_string();
+                    return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
+                }
+                continue;
+            }
+            Feasible::Yes(values) => values,
+        };
+        let replayed = replay(context.protocols, &steps);
+        if let Some(finding) = is_real(context, goal, &steps, &replayed) {
+            let trace = trace(program, context.protocols, &steps, &values, &replayed, None, finding);
+            return Ok(done(&space, refinements, 0, Verdict::Violated(Box::new(trace))));
+        }
+        if track(&mut space, &steps) || grant(context, goal, &mut space, &steps, &replayed) {
+            continue;
+        }
+        let reason = "a counterexample does not replay, and nothing refutes it".to_string();
+        return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
+    }
+}
+
+/// What is wrong at the end of a run that the whole protocols allow up to there.
+fn is_real(context: &Context, goal: &Goal, steps: &[&Step], replayed: &Replay) -> Option<String> {
+    let protocols = context.protocols;
+    let last = steps.len() - 1;
+    match (goal, &steps[last].op, replayed.refused) {
+        (Goal::Emit, Op::Emit(_), Some((at, message))) if at == last => Some(format!(
+            "rule 1: `{}` is sent, which is not enabled in state {}",
+            name(protocols, message),
+            protocols.automaton(message.0).states[replayed.states[message.0]].name
+        )),
+        (Goal::Needs(_, needs), Op::Emit(message), None) => {
+            Some(format!("rule 1: `{}` is sent, but it needs {needs}", name(protocols, *message)))
+        }
+        (Goal::Final, Op::Return, None) => {
+            let open: Vec<String> = (0..protocols.all.len())
+                .filter(|one| !protocols.automaton(*one).states[replayed.states[*one]].is_final)
+                .map(|one| {
+                    let state = &protocols.automaton(one).states[replayed.states[one]].name;
+                    format!("{} is in state {state}", protocols.all[one].protocol.name)
+                })
+                .collect();
+            (!open.is_empty()).then(|| format!("rule 5: the driver returns while {}", open.join(", ")))
+        }
+        (Goal::Wait(site), Op::Await(_), None) => {
+            let wait = &context.program.awaits[*site];
+            covering(protocols, &replayed.states, wait).is_empty().then(|| {
+                let states: Vec<String> = (0..protocols.all.len())
+                    .map(|one| {
+                        let state = &protocols.automaton(one).states[replayed.states[one]].name;
+                        format!("{}: {state}", protocols.all[one].protocol.name)
+                    })
+                    .collect();
+                format!("rule 3: this AWAIT may never end; no protocol promises one of its messages ({})", states.join(", "))
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Where the abstraction did not know a component's state on the way, it knows it from now on: the first one.
+pub fn track(space: &mut Space, steps: &[&Step]) -> bool {
+    for index in 0..space.components.len() {
+        let mut state = 0;
+        if space.abstracted(index, state) == crate::explore::REST {
+            space.tracked[index][state] = true;
+            return true;
+        }
+        for step in steps {
+            let (Op::Emit(message) | Op::Receive(message)) = step.op else { continue };
+            match space.components[index].next(state, message) {
+                Next::To(next) => state = next,
+                Next::Same => {}
+                Next::Illegal => break,
+            }
+            if space.abstracted(index, state) == crate::explore::REST {
+                space.tracked[index][state] = true;
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Takes for granted what the run breaks, or, if an AWAIT ends after all, what says so.
+pub fn grant(context: &Context, goal: &Goal, space: &mut Space, steps: &[&Step], replayed: &Replay) -> bool {
+    let protocols = context.protocols;
+    if let Some((at, message)) = replayed.refused {
+        return grant_guard(protocols, space, &steps[..at], message);
+    }
+    let Goal::Wait(site) = goal else { return false };
+    for (protocol, promise) in covering(protocols, &replayed.states, &context.program.awaits[*site]) {
+        if grant_promise(protocols, space, protocol, &promise) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Adds the subprotocols that refuse a message after these steps.
+pub fn grant_guard(protocols: &Protocols, space: &mut Space, before: &[&Step], message: Message) -> bool {
+    let guards = protocols.serving(message.0, |purpose| *purpose == Purpose::Message(message.1));
+    let mut is_new = false;
+    for part in guards {
+        let component = protocols.component(message.0, part);
+        if space.has(message.0, part) || !refuses(&component, before, message) {
+            continue;
+        }
+        space.add(component);
+        is_new = true;
+        break;
+    }
+    is_new
+}
+
+pub fn grant_promise(
+    protocols: &Protocols,
+    space: &mut Space,
+    protocol: usize,
+    promise: &std::collections::BTreeSet<usize>,
+) -> bool {
+    let serving = protocols.serving(protocol, |purpose| *purpose == Purpose::Fair(promise.clone()));
+    let fresh = serving.into_iter().find(|part| !space.has(protocol, *part));
+    let Some(part) = fresh else { return false };
+    space.add(protocols.component(protocol, part));
+    true
+}
+
+fn refuses(component: &Component, before: &[&Step], message: Message) -> bool {
+    let mut state = 0;
+    for step in before {
+        let (Op::Emit(one) | Op::Receive(one)) = step.op else { continue };
+        match component.next(state, one) {
+            Next::To(next) => state = next,
+            Next::Same => {}
+            Next::Illegal => return true,
+        }
+    }
+    component.next(state, message) == Next::Illegal
+}

@@ -1,0 +1,129 @@
+//! A counterexample for people: source lines with the values of branches, messages, states before and after.
+
+use crate::component::Protocols;
+use crate::path::Values;
+use crate::program::{Op, Place, Program, Step};
+use crate::replay::Replay;
+use serde::Serialize;
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Line {
+    pub file: String,
+    pub line: usize,
+    /// What the branch looked at, as `nic.open = 1`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+    /// As `?open`, or `AWAIT`, or `return`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Trace {
+    pub lines: Vec<Line>,
+    /// Of a run without end: the line from which it repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats_from: Option<usize>,
+    /// What is wrong at its end.
+    pub finding: String,
+}
+
+/// Builds a trace. `repeats` is the step from which a run repeats for ever.
+pub fn trace(
+    program: &Program,
+    protocols: &Protocols,
+    steps: &[&Step],
+    values: &Values,
+    replay: &Replay,
+    repeats: Option<usize>,
+    finding: String,
+) -> Trace {
+    let mut made = Trace { finding, ..Trace::default() };
+    let line = |place: &Place| Line {
+        file: place.file.to_string(),
+        line: place.line,
+        values: Vec::new(),
+        message: None,
+        protocol: None,
+        before: None,
+        after: None,
+    };
+    for (index, step) in steps.iter().enumerate() {
+        if repeats == Some(index) {
+            made.repeats_from = Some(made.lines.len());
+        }
+        match &step.op {
+            Op::Assume(_) => {
+                let Some(read) = values.read.get(&index).filter(|read| !read.is_empty()) else { continue };
+                let shown = |(var, value): &(u32, u64)| {
+                    let name = program.vars[*var as usize].name.trim_start_matches("(old) ").to_string();
+                    let text = if *value > 9 { format!("{value:#x}") } else { value.to_string() };
+                    format!("{name} = {text}")
+                };
+                let all: Vec<String> = read.iter().map(shown).collect();
+                match made.lines.last_mut() {
+                    Some(last) if last.line == step.place.line && last.message.is_none() => {
+                        let fresh: Vec<String> = all.into_iter().filter(|one| !last.values.contains(one)).collect();
+                        last.values.extend(fresh);
+                    }
+                    _ => made.lines.push(Line { values: all, ..line(&step.place) }),
+                }
+            }
+            Op::Await(site) => {
+                let names: Vec<String> =
+                    program.awaits[*site].messages.iter().map(|message| name(protocols, *message)).collect();
+                made.lines.push(Line { message: Some(format!("AWAIT {}", names.join(", "))), ..line(&step.place) });
+            }
+            Op::Return => made.lines.push(Line { message: Some("return".to_string()), ..line(&step.place) }),
+            Op::Emit(message) | Op::Receive(message) => {
+                let Some(moment) = replay.moments.iter().find(|moment| moment.step == index) else { continue };
+                let states = &protocols.automaton(message.0).states;
+                made.lines.push(Line {
+                    message: Some(protocols.label(*message)),
+                    protocol: Some(protocols.all[message.0].protocol.name.clone()),
+                    before: Some(states[moment.before].name.clone()),
+                    after: Some(moment.after.map_or("not enabled".to_string(), |after| states[after].name.clone())),
+                    ..line(&step.place)
+                });
+            }
+            Op::Assign(..) | Op::Havoc(_) => {}
+        }
+    }
+    made
+}
+
+pub fn name(protocols: &Protocols, (protocol, message): crate::program::Message) -> String {
+    let own = &protocols.all[protocol].protocol;
+    format!("{} {}", own.name, own.messages[message].name)
+}
+
+impl std::fmt::Display for Trace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (index, line) in self.lines.iter().enumerate() {
+            if self.repeats_from == Some(index) {
+                writeln!(f, "  from here on for ever:")?;
+            }
+            write!(f, "    {}:{}", line.file, line.line)?;
+            if !line.values.is_empty() {
+                write!(f, "  {}", line.values.join(", "))?;
+            }
+            if let Some(message) = &line.message {
+                write!(f, " | {message}")?;
+            }
+            if let (Some(before), Some(after)) = (&line.before, &line.after) {
+                write!(f, " | {before} -> {after}")?;
+            }
+            writeln!(f)?;
+        }
+        if self.repeats_from == Some(self.lines.len()) {
+            writeln!(f, "  from here on for ever, without a message")?;
+        }
+        write!(f, "  {}", self.finding)
+    }
+}

@@ -1,0 +1,97 @@
+//! The control-flow transformation: branches that depend on what an AWAIT returned are decided at the AWAIT.
+//!
+//! Behind an AWAIT the program usually asks more than once which mailbox it was. Without help a checker has to find
+//! predicates for that. Here the part of the graph in which the answer still matters is copied for each mailbox, with the
+//! answer as a constant, and branches that cannot be taken are removed.
+
+use crate::expr::{self, Expr, Var};
+use crate::program::{Edge, Op, Program, Step};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Known values of the variables that hold mailboxes.
+type Known = BTreeMap<Var, u64>;
+
+pub fn transform(program: &Program) -> Program {
+    let mailboxes = mailboxes(program);
+    let live = program.live();
+    let out = program.leaving();
+    let mut made = Program { edges: Vec::new(), nodes: 0, ..program.clone() };
+    let mut copies: HashMap<(usize, Known), usize> = HashMap::new();
+    let mut work = vec![(program.entry, Known::new())];
+    copies.insert((program.entry, Known::new()), 0);
+    made.entry = 0;
+    made.nodes = 1;
+    while let Some((node, known)) = work.pop() {
+        let from = copies[&(node, known.clone())];
+        for &edge in &out[node] {
+            let Some((steps, mut after)) = specialise(&program.edges[edge].steps, &known, &mailboxes) else { continue };
+            let target = program.edges[edge].to;
+            after.retain(|var, _| live[target].contains(var));
+            let to = *copies.entry((target, after.clone())).or_insert_with(|| {
+                work.push((target, after));
+                made.nodes += 1;
+                made.nodes - 1
+            });
+            made.edges.push(Edge { from, to, steps });
+        }
+    }
+    made.tidy();
+    made
+}
+
+/// Variables that hold what an AWAIT returned, or a copy of it, and are not computed otherwise.
+fn mailboxes(program: &Program) -> HashSet<Var> {
+    let steps = || program.edges.iter().flat_map(|edge| &edge.steps);
+    let mut found: HashSet<Var> = (0..program.vars.len() as Var).filter(|var| program.vars[*var as usize].is_mailbox).collect();
+    loop {
+        let before = found.len();
+        for step in steps() {
+            if let Op::Assign(var, value) = &step.op {
+                if !value.vars().is_empty() && value.vars().iter().all(|one| found.contains(one)) {
+                    found.insert(*var);
+                }
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// The steps with what is known put in; nothing if they cannot happen.
+fn specialise(steps: &[Step], known: &Known, mailboxes: &HashSet<Var>) -> Option<(Vec<Step>, Known)> {
+    let mut known = known.clone();
+    let mut made = Vec::new();
+    for step in steps {
+        let put = |value: Expr| {
+            value.replace(&|var| known.get(&var).map(|number| expr::constant(*number, value.width_of(var))))
+        };
+        let op = match &step.op {
+            Op::Assign(var, value) => {
+                let value = put(*value);
+                match value.value() {
+                    Some(number) if mailboxes.contains(var) => known.insert(*var, number),
+                    _ => known.remove(var),
+                };
+                Op::Assign(*var, value)
+            }
+            Op::Havoc(var) => {
+                known.remove(var);
+                step.op.clone()
+            }
+            Op::Assume(condition) => {
+                let condition = put(*condition);
+                if condition.is_false() {
+                    return None;
+                }
+                if condition.is_true() {
+                    continue;
+                }
+                Op::Assume(condition)
+            }
+            other => other.clone(),
+        };
+        made.push(Step { op, place: step.place.clone() });
+    }
+    Some((made, known))
+}
