@@ -6,7 +6,8 @@ use crate::liveness::{self, Demand};
 use crate::program::{Op, Program};
 use crate::safety::{self, Context, Goal, Outcome, Verdict};
 use crate::solver::{Solver, SolverError};
-use crate::terminate::terminating;
+use crate::summary::summarise;
+use crate::terminate::{analyse, ending};
 use crate::trace::Trace;
 use crate::transform::transform;
 use protocol::decompose::Purpose;
@@ -80,15 +81,25 @@ pub fn run(
 ) -> Result<Vec<Row>, SolverError> {
     let mut rows = Vec::new();
     // Liveness looks at single messages; its graph has a node behind each.
-    let fine = program.split();
-    let ending = terminating(&fine, &mut Solver::new()?)?;
+    let loops = analyse(program, &mut Solver::new()?)?;
+    let summarised = summarise(program, &loops);
+    let fine = summarised.program.split();
+    let ending = ending(&analyse(&fine, &mut Solver::new()?)?);
     for check in checks(program, protocols) {
         if !options.rules.is_empty() && !options.rules.contains(&check.rule) {
             continue;
         }
         let start = Instant::now();
         let deadline = Some(start + options.limit);
-        let context = Context { program, protocols, seed: options.seed, deadline, ending: &ending };
+        let context = Context {
+            program: &summarised.program,
+            base: program,
+            summarised: &summarised,
+            protocols,
+            seed: options.seed,
+            deadline,
+            ending: &ending,
+        };
         let mut solver = Solver::new()?;
         let outcome = match check.task {
             Task::Safety(goal, components) => safety::check(&context, &mut solver, &goal, components)?,

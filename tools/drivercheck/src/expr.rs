@@ -146,6 +146,22 @@ impl Expr {
         self.bits() == 1 && self.value() == Some(0)
     }
 
+    /// As people read it.
+    pub fn show(self, name: &dyn Fn(Var) -> String) -> String {
+        let go = |expr: Expr| expr.show(name);
+        match self.node() {
+            Node::Const { value, .. } if value > 9 => format!("{value:#x}"),
+            Node::Const { value, .. } => value.to_string(),
+            Node::Var { var, .. } => name(var),
+            Node::Not(a) => format!("!{}", go(a)),
+            Node::Binary(op, a, b) => format!("({} {op:?} {})", go(a), go(b)),
+            Node::Compare(Compare::Eq, a, b) => format!("{} == {}", go(a), go(b)),
+            Node::Compare(_, a, b) => format!("{} < {}", go(a), go(b)),
+            Node::Choose(c, a, b) => format!("({} ? {} : {})", go(c), go(a), go(b)),
+            Node::Zero(a, _) | Node::Sign(a, _) | Node::Cut(a, _) => go(a),
+        }
+    }
+
     /// Replaces variables.
     pub fn replace(self, with: &dyn Fn(Var) -> Option<Expr>) -> Expr {
         self.replace_in(with, &mut HashMap::new())

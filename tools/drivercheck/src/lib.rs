@@ -15,6 +15,7 @@ pub mod program;
 pub mod replay;
 pub mod safety;
 pub mod solver;
+pub mod summary;
 pub mod terminate;
 pub mod trace;
 pub mod transform;

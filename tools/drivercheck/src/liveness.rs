@@ -14,6 +14,7 @@ use crate::program::{Message, Op, Program, Step};
 use crate::replay::{replay, Replay};
 use crate::safety::{grant_guard, grant_promise, track, Context, Outcome, Verdict, LIMIT, ROUNDS};
 use crate::solver::{Solver, SolverError};
+use crate::summary::whole;
 use crate::trace::{name, trace};
 use crate::expr::Var;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -66,6 +67,11 @@ pub fn check(
             return Ok(done(&space, refinements, graph.states.len(), Verdict::Proved));
         };
         refinements += 1;
+        if std::env::var_os("DC_LOG").is_some() {
+            eprintln!("round {refinements}: {} states, {} predicates, {} components", graph.states.len(), space.abstraction.predicates.len(), space.components.len());
+            for p in &space.abstraction.predicates { eprintln!("   {}", p.show(&|v| program.vars[v as usize].name.clone())); }
+            for e in &lasso.cycle { for s in &program.edges[*e].steps { eprintln!("     {} {:?}", s.place.line, s.op); } }
+        }
         match judge(context, solver, &mut space, demand, &lasso)? {
             Judgement::Refined => {}
             Judgement::Verdict(verdict) => return Ok(done(&space, refinements, graph.states.len(), verdict)),
@@ -260,9 +266,24 @@ fn judge(
     }
     let matter = relevant(&steps[first..]);
     match path::check(program, solver, &steps, Some((first, &matter)))? {
-        Feasible::Yes(values) => {
-            let verdict = violated(context, demand, &steps, &values, &replayed, first);
-            return Ok(Judgement::Verdict(verdict));
+        Feasible::Yes(_) => {
+            let mut edges = lasso.stem.clone();
+            (0..end).for_each(|_| edges.extend(&lasso.cycle));
+            let Some(whole) = whole(context.summarised, context.base, program, &edges, usize::MAX) else {
+                return unknown("a run without end has a loop that could not be made whole");
+            };
+            let turn = lasso.stem.len() + start * lasso.cycle.len();
+            let first = turn.checked_sub(1).map_or(0, |edge| whole.before[edge]);
+            let matter = relevant(&whole.steps[first..]);
+            return Ok(match path::check(context.base, solver, &whole.steps, Some((first, &matter)))? {
+                Feasible::Yes(values) => {
+                    let replayed = replay(protocols, &whole.steps);
+                    Judgement::Verdict(violated(context, demand, &whole.steps, &values, &replayed, first))
+                }
+                Feasible::No(_) | Feasible::Unknown => {
+                    Judgement::Verdict(Verdict::Unknown("a run without end that may not repeat".to_string()))
+                }
+            });
         }
         Feasible::Unknown => return unknown("the solver gave up on a cycle"),
         Feasible::No(_) => {}

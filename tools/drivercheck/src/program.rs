@@ -43,11 +43,13 @@ pub struct Step {
     pub place: Place,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Edge {
     pub from: usize,
     pub to: usize,
     pub steps: Vec<Step>,
+    /// In a program made from another: the edge there, and the number of the first step.
+    pub origin: (usize, usize),
 }
 
 /// An AWAIT as it stands in the source; inlined copies share it.
@@ -126,17 +128,19 @@ impl Program {
         let mut made = Program { edges: Vec::new(), ..self.clone() };
         for edge in &self.edges {
             let mut from = edge.from;
+            let mut origin = edge.origin;
             let mut steps = Vec::new();
             for (index, step) in edge.steps.iter().enumerate() {
                 steps.push(step.clone());
                 let is_message = matches!(step.op, Op::Emit(_) | Op::Await(_) | Op::Receive(_));
                 if is_message && index + 1 < edge.steps.len() {
-                    made.edges.push(Edge { from, to: made.nodes, steps: std::mem::take(&mut steps) });
+                    made.edges.push(Edge { from, to: made.nodes, steps: std::mem::take(&mut steps), origin });
+                    origin.1 = edge.origin.1 + index + 1;
                     from = made.nodes;
                     made.nodes += 1;
                 }
             }
-            made.edges.push(Edge { from, to: edge.to, steps });
+            made.edges.push(Edge { from, to: edge.to, steps, origin });
         }
         made
     }

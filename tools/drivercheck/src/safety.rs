@@ -6,10 +6,11 @@
 
 use crate::component::{Component, Next, Protocols};
 use crate::explore::{Found, Space};
-use crate::path::{self, Feasible};
+use crate::path::{self, Feasible, Values};
 use crate::program::{Message, Op, Program, Step};
 use crate::replay::{covering, replay, Replay};
 use crate::solver::{Solver, SolverError};
+use crate::summary::{self, Summarised};
 use crate::trace::{name, trace, Trace};
 use protocol::decompose::Purpose;
 use std::time::Instant;
@@ -48,7 +49,11 @@ pub struct Outcome {
 }
 
 pub struct Context<'a> {
+    /// What is explored: loops without messages are summarised.
     pub program: &'a Program,
+    /// The program before that.
+    pub base: &'a Program,
+    pub summarised: &'a Summarised,
     pub protocols: &'a Protocols,
     pub seed: bool,
     pub deadline: Option<Instant>,
@@ -113,7 +118,8 @@ pub fn check(
         // Up to and including the step that is wrong.
         let steps = path::steps(program, &edges, last + 1);
         refinements += 1;
-        let values = match path::check(program, solver, &steps, None)? {
+        let feasible = path::check(program, solver, &steps, None)?;
+        match feasible {
             Feasible::Unknown => {
                 return Ok(done(&space, refinements, 0, Verdict::Unknown("the solver gave up on a path".to_string())))
             }
@@ -128,10 +134,15 @@ pub fn check(
                 }
                 continue;
             }
-            Feasible::Yes(values) => values,
-        };
+            Feasible::Yes(_) => {}
+        }
         let replayed = replay(context.protocols, &steps);
         if let Some(finding) = is_real(context, goal, &steps, &replayed) {
+            let Some((steps, values)) = make_whole(context, solver, &edges, last + 1)? else {
+                let reason = format!("a run with a loop that could not be made whole: {finding}");
+                return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
+            };
+            let replayed = replay(context.protocols, &steps);
             let trace = trace(program, context.protocols, &steps, &values, &replayed, None, finding);
             return Ok(done(&space, refinements, 0, Verdict::Violated(Box::new(trace))));
         }
@@ -141,6 +152,22 @@ pub fn check(
         let reason = "a counterexample does not replay, and nothing refutes it".to_string();
         return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
     }
+}
+
+/// The steps of the program itself on a path of the summarised one, with values; none if they cannot be found.
+fn make_whole<'a>(
+    context: &Context<'a>,
+    solver: &mut Solver,
+    edges: &[usize],
+    last: usize,
+) -> Result<Option<(Vec<&'a Step>, Values)>, SolverError> {
+    let Some(whole) = summary::whole(context.summarised, context.base, context.program, edges, last) else {
+        return Ok(None);
+    };
+    Ok(match path::check(context.base, solver, &whole.steps, None)? {
+        Feasible::Yes(values) => Some((whole.steps, values)),
+        Feasible::No(_) | Feasible::Unknown => None,
+    })
 }
 
 /// What is wrong at the end of a run that the whole protocols allow up to there.

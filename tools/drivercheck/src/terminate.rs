@@ -14,35 +14,41 @@ use std::collections::{HashMap, HashSet};
 /// Paths through a loop; with more, it is not tried.
 const MAX_PATHS: usize = 400;
 
-struct Loop {
-    head: usize,
-    nodes: HashSet<usize>,
-    inner: Vec<Loop>,
+pub struct Loop {
+    pub head: usize,
+    pub nodes: HashSet<usize>,
+    pub inner: Vec<Loop>,
+    /// It is left after some number of iterations, if what is inside it ends.
+    pub ends: bool,
 }
 
 /// What an iteration does: conditions, and the variables' values after it, over those before.
 type Iteration = (Vec<Expr>, Vec<(Var, Expr)>);
 
-/// The node sets of loops that end.
-pub fn terminating(program: &Program, solver: &mut Solver) -> Result<Vec<HashSet<usize>>, SolverError> {
-    let all = (0..program.nodes).collect();
-    let mut found = Vec::new();
+/// The loops of a program, and which of them end.
+pub fn analyse(program: &Program, solver: &mut Solver) -> Result<Vec<Loop>, SolverError> {
+    let mut all = loops(program, &(0..program.nodes).collect());
     let mut known = HashMap::new();
-    for one in loops(program, &all) {
-        visit(program, solver, &one, &mut known, &mut found)?;
+    for one in &mut all {
+        visit(program, solver, one, &mut known)?;
     }
-    Ok(found)
+    Ok(all)
+}
+
+/// The node sets of loops that end.
+pub fn ending(loops: &[Loop]) -> Vec<HashSet<usize>> {
+    let own = loops.iter().filter(|one| one.ends).map(|one| one.nodes.clone());
+    own.chain(loops.iter().flat_map(|one| ending(&one.inner))).collect()
 }
 
 fn visit(
     program: &Program,
     solver: &mut Solver,
-    one: &Loop,
+    one: &mut Loop,
     known: &mut HashMap<Vec<Iteration>, bool>,
-    found: &mut Vec<HashSet<usize>>,
 ) -> Result<(), SolverError> {
     if let Some(iterations) = iterations(program, one) {
-        let answer = match known.get(&iterations) {
+        one.ends = match known.get(&iterations) {
             Some(answer) => *answer,
             None => {
                 let answer = ends(solver, program, &iterations)?;
@@ -50,11 +56,8 @@ fn visit(
                 answer
             }
         };
-        if answer {
-            found.push(one.nodes.clone());
-        }
     }
-    one.inner.iter().try_for_each(|inner| visit(program, solver, inner, known, found))
+    one.inner.iter_mut().try_for_each(|inner| visit(program, solver, inner, known))
 }
 
 /// The loops among some nodes, with those inside them. A cycle that is entered in several places is no loop, but what is
@@ -79,7 +82,7 @@ fn loops(program: &Program, among: &HashSet<usize>) -> Vec<Loop> {
         }
         let inner = loops(program, &rest);
         match entries.iter().next() {
-            Some(head) if entries.len() == 1 => found.push(Loop { head: *head, nodes, inner }),
+            Some(head) if entries.len() == 1 => found.push(Loop { head: *head, nodes, inner, ends: false }),
             _ => found.extend(inner),
         }
     }

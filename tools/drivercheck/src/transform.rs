@@ -32,7 +32,7 @@ pub fn transform(program: &Program) -> Program {
                 made.nodes += 1;
                 made.nodes - 1
             });
-            made.edges.push(Edge { from, to, steps });
+            made.edges.push(Edge { from, to, steps, ..Edge::default() });
         }
     }
     made.tidy();

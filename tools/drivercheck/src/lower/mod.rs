@@ -199,7 +199,7 @@ impl<'a> Lower<'a> {
         self.op(Op::Return);
         // What static objects hold at the start is known only now that all functions were seen.
         let steps = std::mem::take(&mut self.start);
-        self.program.edges.push(Edge { from: first, to: body, steps });
+        self.program.edges.push(Edge { from: first, to: body, steps, ..Edge::default() });
     }
 
     fn mark(&mut self, span: Span) {
@@ -239,7 +239,7 @@ impl<'a> Lower<'a> {
     fn op(&mut self, op: Op) {
         if let Some(from) = self.at {
             let to = self.node();
-            self.program.edges.push(Edge { from, to, steps: vec![Step { op, place: self.place.clone() }] });
+            self.program.edges.push(Edge { from, to, steps: vec![Step { op, place: self.place.clone() }], ..Edge::default() });
             self.at = Some(to);
         }
     }
@@ -251,7 +251,7 @@ impl<'a> Lower<'a> {
     /// Goes to a node; nothing follows here.
     fn jump(&mut self, to: usize) {
         if let Some(from) = self.at.take() {
-            self.program.edges.push(Edge { from, to, steps: Vec::new() });
+            self.program.edges.push(Edge { from, to, steps: Vec::new(), ..Edge::default() });
         }
     }
 
@@ -270,7 +270,7 @@ impl<'a> Lower<'a> {
             return;
         }
         let step = |op| vec![Step { op, place: self.place.clone() }];
-        self.program.edges.push(Edge { from, to, steps: step(Op::Assume(condition)) });
+        self.program.edges.push(Edge { from, to, steps: step(Op::Assume(condition)), ..Edge::default() });
         self.op(Op::Assume(expr::not(condition)));
     }
 
