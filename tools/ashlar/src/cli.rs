@@ -261,6 +261,8 @@ pub enum BenchVerb {
     Scaling,
     /// Linux in a guest against the same kernel directly on the emulator.
     Guests,
+    /// Messages between a client and a driver, in counted instructions.
+    Drivers,
 }
 
 #[derive(Debug, Args)]

@@ -1,29 +1,9 @@
 //! `bench ipc`: the kernel's basic operations in counted instructions.
-//!
-//! The emulator advances time by one step an instruction. The program first counts 1000 nops: if they do not count as
-//! 1000, nothing else it says means anything, and the run fails.
 
-use super::measured;
-use super::table::Table;
-use crate::build::machine::MachineOptions;
-use crate::cli::KernelOptions;
+use super::counted::{counted, Operation};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
-use serde_json::{json, Map, Value};
-use std::time::Duration;
-
-const TIMEOUT: Duration = Duration::from_secs(300);
-/// The calibration's number of nops.
-const NOPS: u64 = 1000;
-
-/// An operation: the name the program prints, for people, references, the aim.
-struct Operation {
-    name: &'static str,
-    about: &'static str,
-    reference: &'static str,
-    aim: &'static str,
-}
 
 const OPERATIONS: [Operation; 8] = [
     Operation { name: "null_call", about: "null system call", reference: "seL4 75 to 100", aim: "75" },
@@ -41,67 +21,6 @@ const OPERATIONS: [Operation; 8] = [
     Operation { name: "fault_rtt", about: "fault handled by another thread", reference: "seL4 1303", aim: "700" },
 ];
 
-/// Counts of one operation over all rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Count {
-    median: u64,
-    least: u64,
-    most: u64,
-}
-
 pub fn ipc(project: &Project, output: &Output) -> Result<(), Failure> {
-    let progress = output.progress(2);
-    progress.step("building bench-ipc");
-    let built = measured::build("bench-ipc", &KernelOptions::default(), project, output)?;
-    progress.step("counting instructions");
-    let machine = MachineOptions { cpus: Some(1), icount: true, ..MachineOptions::default() };
-    let lines = measured::lines(&built, &machine, TIMEOUT, output)?;
-    let count = |name: &str| lines.iter().find_map(|line| parse(line, name));
-    let missing = |name: &str| Failure::Finding(format!("the benchmark did not report {name}"));
-    let nops = count("calibration").ok_or_else(|| missing("calibration"))?;
-    let calibrated = nops == Count { median: NOPS, least: NOPS, most: NOPS };
-    let mut table = Table::new(["instructions", "median", "least", "most", "reference", "aim"]);
-    let mut object = Map::new();
-    for operation in &OPERATIONS {
-        let found = count(operation.name).ok_or_else(|| missing(operation.name))?;
-        object.insert(operation.name.into(), found.median.into());
-        let numbers = [found.median, found.least, found.most].map(|number| number.to_string());
-        let [median, least, most] = numbers;
-        table.row(vec![operation.about.into(), median, least, most, operation.reference.into(), operation.aim.into()]);
-    }
-    object.insert("calibration_ok".into(), json!(calibrated));
-    output.human(&table.render());
-    output.human(&format!("calibration: {NOPS} nops counted as {} to {}", nops.least, nops.most));
-    output.json(&Value::Object(object));
-    if calibrated {
-        Ok(())
-    } else {
-        Err(Failure::Finding("the calibration failed: these are not counts of instructions".into()))
-    }
-}
-
-/// Reads `BENCH name median min least max most`.
-fn parse(line: &str, name: &str) -> Option<Count> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    match words[..] {
-        ["BENCH", found, median, "min", least, "max", most] if found == name => {
-            Some(Count { median: median.parse().ok()?, least: least.parse().ok()?, most: most.parse().ok()? })
-        }
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{parse, Count};
-
-    #[test]
-    fn reads_its_line_only() {
-        assert_eq!(
-            parse("BENCH rtt_0 410 min 408 max 512", "rtt_0"),
-            Some(Count { median: 410, least: 408, most: 512 })
-        );
-        assert_eq!(parse("BENCH rtt_0 410 min 408 max 512", "rtt_4"), None);
-        assert_eq!(parse("BENCH rtt_0 many min 408 max 512", "rtt_0"), None);
-    }
+    counted("bench-ipc", &OPERATIONS, project, output)
 }

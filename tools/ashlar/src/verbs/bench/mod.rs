@@ -1,5 +1,7 @@
 //! `bench`: measures, and shows a table or one JSON object.
 
+mod counted;
+mod drivers;
 mod guests;
 mod ipc;
 mod locks;
@@ -17,6 +19,7 @@ pub fn bench(options: &BenchOptions, project: &Project, output: &Output) -> Resu
         BenchVerb::Ipc => ipc::ipc(project, output),
         BenchVerb::Locks => locks::locks(project, output),
         BenchVerb::Scaling => scaling::scaling(project, output),
+        BenchVerb::Drivers => drivers::drivers(project, output),
         BenchVerb::Guests => guests::guests(project, output),
     }
 }

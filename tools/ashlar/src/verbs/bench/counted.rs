@@ -1,0 +1,97 @@
+//! Programs that count instructions and report `BENCH name median min least max most`.
+//!
+//! The emulator advances time by one step an instruction. The program first counts 1000 nops: if they do not count as
+//! 1000, nothing else it says means anything, and the run fails.
+
+use super::measured;
+use super::table::Table;
+use crate::build::machine::MachineOptions;
+use crate::cli::KernelOptions;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project::Project;
+use serde_json::{json, Map, Value};
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(300);
+/// The calibration's number of nops.
+const NOPS: u64 = 1000;
+
+/// An operation: the name the program prints, for people, references, the aim.
+pub struct Operation {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub reference: &'static str,
+    pub aim: &'static str,
+}
+
+/// Counts of one operation over all rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Count {
+    median: u64,
+    least: u64,
+    most: u64,
+}
+
+/// Runs `system` and shows what it counted.
+pub fn counted(
+    system: &str,
+    operations: &[Operation],
+    project: &Project,
+    output: &Output,
+) -> Result<(), Failure> {
+    let progress = output.progress(2);
+    progress.step(&format!("building {system}"));
+    let built = measured::build(system, &KernelOptions::default(), project, output)?;
+    progress.step("counting instructions");
+    let machine = MachineOptions { cpus: Some(1), icount: true, ..MachineOptions::default() };
+    let lines = measured::lines(&built, &machine, TIMEOUT, output)?;
+    let count = |name: &str| lines.iter().find_map(|line| parse(line, name));
+    let missing = |name: &str| Failure::Finding(format!("the benchmark did not report {name}"));
+    let nops = count("calibration").ok_or_else(|| missing("calibration"))?;
+    let calibrated = nops == Count { median: NOPS, least: NOPS, most: NOPS };
+    let mut table = Table::new(["instructions", "median", "least", "most", "reference", "aim"]);
+    let mut object = Map::new();
+    for operation in operations {
+        let found = count(operation.name).ok_or_else(|| missing(operation.name))?;
+        object.insert(operation.name.into(), found.median.into());
+        let numbers = [found.median, found.least, found.most].map(|number| number.to_string());
+        let [median, least, most] = numbers;
+        table.row(vec![operation.about.into(), median, least, most, operation.reference.into(), operation.aim.into()]);
+    }
+    object.insert("calibration_ok".into(), json!(calibrated));
+    output.human(&table.render());
+    output.human(&format!("calibration: {NOPS} nops counted as {} to {}", nops.least, nops.most));
+    output.json(&Value::Object(object));
+    if calibrated {
+        Ok(())
+    } else {
+        Err(Failure::Finding("the calibration failed: these are not counts of instructions".into()))
+    }
+}
+
+/// Reads `BENCH name median min least max most`.
+fn parse(line: &str, name: &str) -> Option<Count> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words[..] {
+        ["BENCH", found, median, "min", least, "max", most] if found == name => {
+            Some(Count { median: median.parse().ok()?, least: least.parse().ok()?, most: most.parse().ok()? })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, Count};
+
+    #[test]
+    fn reads_its_line_only() {
+        assert_eq!(
+            parse("BENCH rtt_0 410 min 408 max 512", "rtt_0"),
+            Some(Count { median: 410, least: 408, most: 512 })
+        );
+        assert_eq!(parse("BENCH rtt_0 410 min 408 max 512", "rtt_4"), None);
+        assert_eq!(parse("BENCH rtt_0 many min 408 max 512", "rtt_0"), None);
+    }
+}
