@@ -3,7 +3,7 @@
 use crate::component::{Component, Protocols};
 use crate::driver::Driver;
 use crate::liveness::{self, Demand};
-use crate::program::{Op, Program};
+use crate::program::{Message, Op, Program};
 use crate::safety::{self, Context, Goal, Outcome, Verdict};
 use crate::solver::{Solver, SolverError};
 use crate::summary::summarise;
@@ -82,7 +82,11 @@ pub fn run(
     let mut rows = Vec::new();
     // Liveness looks at single messages; its graph has a node behind each.
     let loops = analyse(program, &mut Solver::new()?)?;
-    let summarised = summarise(program, &loops);
+    let is_idle = |(protocol, message): Message| {
+        let states = &protocols.automaton(protocol).states;
+        states.iter().enumerate().all(|(state, own)| own.next[message].is_none_or(|next| next == state))
+    };
+    let summarised = summarise(program, &loops, &is_idle);
     let fine = summarised.program.split();
     let ending = ending(&analyse(&fine, &mut Solver::new()?)?);
     for check in checks(program, protocols) {

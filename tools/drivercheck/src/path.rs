@@ -1,6 +1,6 @@
 //! One path of the program: whether it can happen, with which values, and if not, which predicates show that.
 
-use crate::expr::{self, Expr, Var};
+use crate::expr::{self, Compare, Expr, Node, Var};
 use crate::program::{Op, Program, Step};
 use crate::solver::{Answer, Solver, SolverError};
 use std::collections::{HashMap, HashSet};
@@ -133,25 +133,44 @@ pub fn check(
     })
 }
 
-/// Predicates that keep the abstraction from the path: each assumption of the core, and what it says of earlier moments.
+/// Predicates that keep the abstraction from the path: the core's assumptions together, and what they say of each earlier
+/// moment. Where a variable was left open, an equality says what to put in its place.
 pub fn predicates(steps: &[&Step], core: &[usize]) -> Vec<Expr> {
     let mut found = Vec::new();
-    for &last in core {
-        let Op::Assume(mut condition) = steps[last].op else { continue };
-        condition.atoms(&mut found);
-        for step in steps[..last].iter().rev() {
-            match &step.op {
-                Op::Assign(var, value) if condition.mentions(*var) => {
-                    condition = condition.replace(&|one| (one == *var).then_some(*value));
-                    condition.atoms(&mut found);
+    let mut active: Vec<Expr> = Vec::new();
+    for (index, step) in steps.iter().enumerate().rev() {
+        match &step.op {
+            Op::Assume(condition) if core.contains(&index) => active.push(*condition),
+            Op::Assign(var, value) if active.iter().any(|one| one.mentions(*var)) => {
+                for condition in &mut active {
+                    *condition = condition.replace(&|one| (one == *var).then_some(*value));
                 }
-                Op::Havoc(var) if condition.mentions(*var) => break,
-                _ => {}
             }
-            if condition.value().is_some() {
-                break;
-            }
+            Op::Havoc(var) if active.iter().any(|one| one.mentions(*var)) => close(&mut active, *var),
+            _ => continue,
         }
+        active.sort_unstable();
+        active.dedup();
+        active.iter().for_each(|condition| condition.atoms(&mut found));
+        active.retain(|condition| condition.value().is_none());
     }
     found
+}
+
+/// What conditions say without a variable.
+fn close(active: &mut Vec<Expr>, var: Var) {
+    let equal = active.iter().find_map(|condition| match condition.node() {
+        Node::Compare(Compare::Eq, a, b) => match (a.node(), b.node()) {
+            (Node::Var { var: own, .. }, _) if own == var && !b.mentions(var) => Some(b),
+            (_, Node::Var { var: own, .. }) if own == var && !a.mentions(var) => Some(a),
+            _ => None,
+        },
+        _ => None,
+    });
+    if let Some(value) = equal {
+        for condition in active.iter_mut() {
+            *condition = condition.replace(&|one| (one == var).then_some(value));
+        }
+    }
+    active.retain(|condition| !condition.mentions(var));
 }

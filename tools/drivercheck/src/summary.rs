@@ -7,7 +7,7 @@
 //! in, with the numbers as they are, until the path can go on as the counterexample does.
 
 use crate::expr::{self, Expr, Var};
-use crate::program::{Op, Program, Step};
+use crate::program::{Message, Op, Program, Step};
 use crate::terminate::Loop;
 use std::collections::{HashMap, HashSet};
 
@@ -21,8 +21,9 @@ pub struct Summarised {
     heads: HashMap<usize, HashSet<usize>>,
 }
 
-/// Summarises the outermost loops that have no message and end, with all that is inside them.
-pub fn summarise(program: &Program, loops: &[Loop]) -> Summarised {
+/// Summarises the outermost loops that end and have no message, with all that is inside them. Messages that leave the
+/// protocol's state alone wherever they are enabled are idle, and do not count.
+pub fn summarise(program: &Program, loops: &[Loop], is_idle: &dyn Fn(Message) -> bool) -> Summarised {
     let live = program.live();
     let mut made = program.clone();
     for (index, edge) in made.edges.iter_mut().enumerate() {
@@ -32,7 +33,7 @@ pub fn summarise(program: &Program, loops: &[Loop]) -> Summarised {
     let mut dropped = vec![false; made.edges.len()];
     let mut work: Vec<&Loop> = loops.iter().collect();
     while let Some(one) = work.pop() {
-        if !is_silent(program, one) || !all_end(one) {
+        if !is_silent(program, one, is_idle) || !all_end(one) {
             work.extend(&one.inner);
             continue;
         }
@@ -72,8 +73,13 @@ fn inside<'a>(program: &'a Program, one: &'a Loop) -> impl Iterator<Item = usize
     (0..program.edges.len()).filter(move |edge| is_inside(&program.edges[*edge]))
 }
 
-fn is_silent(program: &Program, one: &Loop) -> bool {
-    let is_message = |step: &Step| !matches!(step.op, Op::Assign(..) | Op::Havoc(_) | Op::Assume(_));
+fn is_silent(program: &Program, one: &Loop, is_idle: &dyn Fn(Message) -> bool) -> bool {
+    let is_message = |step: &Step| match step.op {
+        Op::Assign(..) | Op::Havoc(_) | Op::Assume(_) => false,
+        // The last iteration sends it, too, and that it was sent before makes no difference.
+        Op::Emit(message) => !is_idle(message),
+        Op::Await(_) | Op::Receive(_) | Op::Return => true,
+    };
     !inside(program, one).any(|edge| program.edges[edge].steps.iter().any(is_message))
 }
 
