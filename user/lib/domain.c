@@ -15,6 +15,8 @@
 #define NUM_PENDING 1152u
 #define NAME_BYTES 72u
 
+static void advance_link(struct port *port);
+
 struct domain domain;
 const struct mail *domain_current;
 
@@ -129,7 +131,8 @@ void domain_serve(const struct protocol *protocol)
     port->link.share = find_slot("share", self, protocol->name);
     port->link.signal = find_slot("notification", client, "");
     port->link.state = LINK_JOINING;
-    /* A client that waits with a page half accepted looks again. */
+    /* What a client has offered to the driver's predecessor; one that waits with a page half accepted looks again. */
+    advance_link(port);
     sys_signal(port->link.signal);
 }
 
