@@ -3,8 +3,9 @@
  * that it reaches no memory any more, and the driver is started again.
  *
  * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for; `bar` and `window`, which base address
- * register to set and where; `line`, of the interrupt; `dma_pages` for the driver's descriptors (default 4). A console
- * takes commands: probe, remove, suspend, resume, error, kill. */
+ * register to set and where; `line`, of the interrupt; `dma_pages` for the driver's descriptors (default 4); `kills`, how
+ * often to end the driver `kill_after_us` after it has taken the device (default 0). A console takes commands: probe,
+ * remove, suspend, resume, error, kill. */
 #include "ashlar/domain.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"
@@ -32,7 +33,8 @@ static uint32_t child;
 static uint32_t console;
 static uint32_t address;             /* bus, device and function of the device */
 static uint32_t deaths;
-static int is_bound;                 /* the driver has the device, or is being offered it */
+static uint64_t kills;               /* still to be made */
+static uint64_t kill_at = DEADLINE_NEVER;
 
 static uint32_t config_read(uint32_t where, uint32_t offset)
 {
@@ -104,7 +106,6 @@ static void probe(void)
     set_window();
     memcpy(domain_emit_begin(AT(PORT, PCI_PROBE), 0), &body, sizeof body);
     domain_emit_end();
-    is_bound = 1;
 }
 
 /* The driver has ended: nothing of the device may reach memory before its frames can belong to somebody else. */
@@ -119,7 +120,6 @@ static void driver_ended(void)
         return;
     }
     deaths++;
-    is_bound = 0;
     print("BUS %s has ended, cause 0x%lx; started again, number %u\n", driver, cause, deaths);
     start_driver();
 }
@@ -196,11 +196,9 @@ static void receive(uint32_t mailbox)
     case PCI_DISABLE & 0xffu:
         command(COMMAND_LINE_OFF);
         break;
-    case PCI_PROBE_FAIL & 0xffu:
-    case PCI_REMOVE_OK & 0xffu:
-    case PCI_UNPLUG_OK & 0xffu:
-        is_bound = 0;
-        print("BUS %s: %s\n", driver, pci_protocol.messages[message].name);
+    case PCI_PROBE_OK & 0xffu:
+        kill_at = kills == 0 ? DEADLINE_NEVER : sys_clock() + 1000 * env_arg_u64("kill_after_us", 20000);
+        print("BUS %s: probe_ok\n", driver);
         break;
     default:
         print("BUS %s: %s\n", driver, pci_protocol.messages[message].name);
@@ -229,9 +227,14 @@ int main(void)
     start_driver();
     set.mask[PORT] = ~0ul;
     set.mask[DOMAIN_EVENTS] = (child != NO_SLOT ? 1ul << child : 0) | (console != NO_SLOT ? 1ul << console : 0);
+    kills = env_arg_u64("kills", 0);
     for (;;) {
-        uint32_t mailbox = domain_await(&set, DEADLINE_NEVER);
-        if (mailbox == AT(DOMAIN_EVENTS, child)) {
+        uint32_t mailbox = domain_await(&set, kill_at);
+        if (mailbox == DOMAIN_TIMEOUT) {
+            kills--;
+            kill_at = DEADLINE_NEVER;
+            sys_process_kill(child);
+        } else if (mailbox == AT(DOMAIN_EVENTS, child)) {
             driver_ended();
         } else if (mailbox == AT(DOMAIN_EVENTS, console)) {
             read_console();
