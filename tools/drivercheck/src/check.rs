@@ -1,6 +1,7 @@
 //! All checks of a driver: which there are, and their results.
 
 use crate::component::{Component, Protocols};
+use crate::coverage;
 use crate::driver::Driver;
 use crate::liveness::{self, Demand};
 use crate::program::{Message, Op, Program};
@@ -13,6 +14,8 @@ use crate::transform::transform;
 use protocol::decompose::Purpose;
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Clone)]
@@ -24,11 +27,25 @@ pub struct Options {
     pub limit: Duration,
     /// Only these rules; all if empty.
     pub rules: Vec<u8>,
+    pub threads: usize,
+    /// Stop at the first violation of this rule.
+    pub until: Option<u8>,
+    /// Compute which transitions of the protocols the driver may take.
+    pub coverage: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { decompose: true, seed: true, transform: true, limit: Duration::from_secs(60), rules: Vec::new() }
+        Options {
+            decompose: true,
+            seed: true,
+            transform: true,
+            limit: Duration::from_secs(60),
+            rules: Vec::new(),
+            threads: 2,
+            until: None,
+            coverage: false,
+        }
     }
 }
 
@@ -66,81 +83,162 @@ struct Check {
     task: Task,
 }
 
-/// The driver's program as it is checked.
-pub fn prepare(driver: &Driver, options: &Options) -> Program {
-    if options.transform { transform(&driver.program) } else { driver.program.clone() }
+/// What the checks of a driver gave.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub rows: Vec<Row>,
+    /// What was taken for granted in making the model.
+    pub assumptions: Vec<String>,
+    /// By protocol: its states and messages that some run of the driver may take.
+    pub covered: Vec<BTreeSet<(usize, usize)>>,
+    pub seconds: f64,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    #[error("{0}")]
+    Driver(String),
+    #[error(transparent)]
+    Solver(#[from] SolverError),
+    #[error("a worker has failed")]
+    Worker,
+}
+
+/// Work shared by the threads.
+struct Shared<'a> {
+    driver: &'a Driver,
+    protocols: &'a Protocols,
+    options: &'a Options,
+    next: AtomicUsize,
+    /// A violation was found, and one is enough.
+    stop: AtomicBool,
+    rows: Mutex<Vec<(usize, Row)>>,
+    tell: &'a (dyn Fn(&Row) + Sync),
 }
 
 /// Runs all checks; `tell` hears of each result.
-pub fn run(
-    driver: &Driver,
-    program: &Program,
-    protocols: &Protocols,
-    options: &Options,
-    tell: &mut dyn FnMut(&Row),
-) -> Result<Vec<Row>, SolverError> {
-    let mut rows = Vec::new();
-    // Liveness looks at single messages; its graph has a node behind each.
+pub fn run(driver: &Driver, options: &Options, tell: &(dyn Fn(&Row) + Sync)) -> Result<Report, CheckError> {
+    // Parsing and lowering recurse with the nesting of the C program.
+    const STACK: usize = 256 << 20;
+    let start = Instant::now();
+    let protocols = Protocols::new(driver.protocols.clone(), options.decompose);
+    let shared = Shared {
+        driver,
+        protocols: &protocols,
+        options,
+        next: AtomicUsize::new(0),
+        stop: AtomicBool::new(false),
+        rows: Mutex::default(),
+        tell,
+    };
+    let workers = std::thread::scope(|scope| {
+        let spawn = |number| {
+            let shared = &shared;
+            let work = move || work(shared, number == 0);
+            std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work)
+        };
+        let handles: Vec<_> = (0..options.threads.max(1)).map(spawn).collect();
+        let join = |handle: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
+            handle.map_err(|_| CheckError::Worker)?.join().map_err(|_| CheckError::Worker)?
+        };
+        handles.into_iter().map(join).collect::<Result<Vec<_>, CheckError>>()
+    })?;
+    let mut rows = shared.rows.into_inner().map_err(|_| CheckError::Worker)?;
+    rows.sort_by_key(|(index, _)| *index);
+    let mut report = Report { rows: rows.into_iter().map(|(_, row)| row).collect(), ..Report::default() };
+    for (assumptions, covered) in workers.into_iter().flatten() {
+        (report.assumptions, report.covered) = (assumptions, covered);
+    }
+    report.seconds = start.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+type Extra = (Vec<String>, Vec<BTreeSet<(usize, usize)>>);
+
+/// One thread: its own model of the program, and checks as long as there are any.
+fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
+    let Shared { protocols, options, .. } = *shared;
+    let lowered = shared.driver.model().map_err(|error| CheckError::Driver(error.to_string()))?;
+    let program = &if options.transform { transform(&lowered) } else { lowered };
     let loops = analyse(program, &mut Solver::new()?)?;
     let is_idle = |(protocol, message): Message| {
         let states = &protocols.automaton(protocol).states;
         states.iter().enumerate().all(|(state, own)| own.next[message].is_none_or(|next| next == state))
     };
     let summarised = summarise(program, &loops, &is_idle);
+    // Liveness looks at single messages; its graph has a node behind each.
     let fine = summarised.program.split();
     let ending = ending(&analyse(&fine, &mut Solver::new()?)?);
-    for check in checks(program, protocols) {
+    let context = Context {
+        program: &summarised.program,
+        base: program,
+        summarised: &summarised,
+        protocols,
+        seed: options.seed,
+        deadline: None,
+        ending: &ending,
+    };
+    let all = checks(program, protocols);
+    loop {
+        let index = shared.next.fetch_add(1, Ordering::Relaxed);
+        let Some(check) = all.get(index) else { break };
+        if shared.stop.load(Ordering::Relaxed) {
+            break;
+        }
         if !options.rules.is_empty() && !options.rules.contains(&check.rule) {
             continue;
         }
-        let start = Instant::now();
-        let deadline = Some(start + options.limit);
-        let context = Context {
-            program: &summarised.program,
-            base: program,
-            summarised: &summarised,
-            protocols,
-            seed: options.seed,
-            deadline,
-            ending: &ending,
-        };
-        let mut solver = Solver::new()?;
-        let outcome = match check.task {
-            Task::Safety(goal, components) => safety::check(&context, &mut solver, &goal, components)?,
-            Task::Liveness(demand, components) => {
-                let context = Context { program: &fine, ..context };
-                liveness::check(&context, &mut solver, &demand, components)?
-            }
-        };
-        let memory = memory(None) + memory(Some(solver.process()));
-        let name = |(protocol, part): &(usize, usize)| {
-            format!("{} {}", protocols.all[*protocol].protocol.name, protocols.title(*protocol, *part))
-        };
-        let Outcome { verdict, predicates, refinements, states, granted } = outcome;
-        let (verdict, trace, reason) = match verdict {
-            Verdict::Proved => ("PROVED", None, None),
-            Verdict::Violated(trace) => ("VIOLATED", Some(*trace), None),
-            Verdict::Unknown(reason) => ("UNKNOWN", None, Some(reason)),
-        };
-        let row = Row {
-            driver: driver.name.clone(),
-            protocol: check.protocol,
-            subprotocol: check.subprotocol,
-            rule: check.rule,
-            verdict,
-            seconds: start.elapsed().as_secs_f64(),
-            memory_mb: memory,
-            predicates,
-            refinements,
-            states,
-            granted: granted.iter().map(name).collect(),
-            reason,
-            trace,
-        };
-        tell(&row);
-        rows.push(row);
+        let row = perform(shared, &context, &fine, check)?;
+        if row.verdict == "VIOLATED" && options.until == Some(row.rule) {
+            shared.stop.store(true, Ordering::Relaxed);
+        }
+        (shared.tell)(&row);
+        shared.rows.lock().map_err(|_| CheckError::Worker)?.push((index, row));
     }
-    Ok(rows)
+    if !is_first {
+        return Ok(None);
+    }
+    let covered = if options.coverage { coverage::covered(&context)? } else { Vec::new() };
+    Ok(Some((program.assumptions.iter().cloned().collect(), covered)))
+}
+
+fn perform(shared: &Shared, context: &Context, fine: &Program, check: &Check) -> Result<Row, CheckError> {
+    let Shared { protocols, options, driver, .. } = *shared;
+    let start = Instant::now();
+    let context = Context { deadline: Some(start + options.limit), ..*context };
+    let mut solver = Solver::new()?;
+    let outcome = match &check.task {
+        Task::Safety(goal, components) => safety::check(&context, &mut solver, goal, components.clone())?,
+        Task::Liveness(demand, components) => {
+            let context = Context { program: fine, ..context };
+            liveness::check(&context, &mut solver, demand, components.clone())?
+        }
+    };
+    let memory = memory(None) + memory(Some(solver.process()));
+    let name = |(protocol, part): &(usize, usize)| {
+        format!("{} {}", protocols.all[*protocol].protocol.name, protocols.title(*protocol, *part))
+    };
+    let Outcome { verdict, predicates, refinements, states, granted } = outcome;
+    let (verdict, trace, reason) = match verdict {
+        Verdict::Proved => ("PROVED", None, None),
+        Verdict::Violated(trace) => ("VIOLATED", Some(*trace), None),
+        Verdict::Unknown(reason) => ("UNKNOWN", None, Some(reason)),
+    };
+    Ok(Row {
+        driver: driver.name.clone(),
+        protocol: check.protocol.clone(),
+        subprotocol: check.subprotocol.clone(),
+        rule: check.rule,
+        verdict,
+        seconds: start.elapsed().as_secs_f64(),
+        memory_mb: memory,
+        predicates,
+        refinements,
+        states,
+        granted: granted.iter().map(name).collect(),
+        reason,
+        trace,
+    })
 }
 
 fn checks(program: &Program, protocols: &Protocols) -> Vec<Check> {

@@ -4,13 +4,14 @@
 
 use crate::lines::Lines;
 use crate::lower::{lower, Names};
-use crate::program::Program;
+use crate::program::{Place, Program};
 use crate::Fault;
 use lang_c::driver::{parse_preprocessed, Config, Flavor};
 use protocol::{generate, Checked};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Faults hold places, which belong to a thread: this is text once it leaves.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
     #[error("{0} cannot be read or written: {1}")]
@@ -42,13 +43,18 @@ pub struct Source {
     pub scratch: PathBuf,
 }
 
+/// A driver as text; its model is made where it is used, as expressions belong to a thread.
 pub struct Driver {
     pub name: String,
-    pub program: Program,
+    pub path: PathBuf,
+    pub text: String,
     pub protocols: Vec<Checked>,
 }
 
 pub fn read(source: &Source) -> Result<Driver, DriverError> {
+    let Some(path) = source.files.first() else {
+        return Err(DriverError::Protocol("no file of a driver is given".to_string()));
+    };
     let known = if source.protocols.is_empty() { all_in(&source.protocol_dir)? } else { source.protocols.clone() };
     let mut checked = Vec::new();
     for path in &known {
@@ -62,9 +68,21 @@ pub fn read(source: &Source) -> Result<Driver, DriverError> {
     if protocols.is_empty() {
         return Err(DriverError::Protocol("the driver includes no protocol's header; name protocols".to_string()));
     }
-    let name = source.files.first().and_then(|path| path.file_stem()).unwrap_or_default();
-    let program = model(&text, &source.files[0], &protocols)?;
-    Ok(Driver { name: name.to_string_lossy().into_owned(), program, protocols })
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Driver { name, path: path.clone(), text, protocols })
+}
+
+impl Driver {
+    pub fn model(&self) -> Result<Program, DriverError> {
+        let program = model(&self.text, &self.path, &self.protocols)?;
+        // A proof about a driver that does nothing says nothing.
+        if program.awaits.is_empty() {
+            let message = "the driver waits for no message: nothing to check".to_string();
+            let place = Place { file: self.path.display().to_string().into(), line: 1 };
+            return Err(DriverError::Faults(vec![Fault { place, message }]));
+        }
+        Ok(program)
+    }
 }
 
 /// The program model of a preprocessed text.

@@ -67,11 +67,6 @@ pub fn check(
             return Ok(done(&space, refinements, graph.states.len(), Verdict::Proved));
         };
         refinements += 1;
-        if std::env::var_os("DC_LOG").is_some() {
-            eprintln!("round {refinements}: {} states, {} predicates, {} components", graph.states.len(), space.abstraction.predicates.len(), space.components.len());
-            for p in &space.abstraction.predicates { eprintln!("   {}", p.show(&|v| program.vars[v as usize].name.clone())); }
-            for e in &lasso.cycle { for s in &program.edges[*e].steps { eprintln!("     {} {:?}", s.place.line, s.op); } }
-        }
         match judge(context, solver, &mut space, demand, &lasso)? {
             Judgement::Refined => {}
             Judgement::Verdict(verdict) => return Ok(done(&space, refinements, graph.states.len(), verdict)),

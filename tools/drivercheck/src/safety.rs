@@ -48,6 +48,7 @@ pub struct Outcome {
     pub granted: Vec<(usize, usize)>,
 }
 
+#[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// What is explored: loops without messages are summarised.
     pub program: &'a Program,
@@ -129,19 +130,6 @@ pub fn check(
                     is_new |= space.abstraction.add(predicate);
                 }
                 if !is_new {
-                    if std::env::var_os("DC_LOG").is_some() {
-                        let nm = |v: u32| program.vars[v as usize].name.clone();
-                        for p in &space.abstraction.predicates { eprintln!("   {}", p.show(&nm)); }
-                        eprintln!("core {core:?}");
-                        let touched: std::collections::HashSet<u32> = space.abstraction.predicates.iter().flat_map(|p| p.vars().to_vec()).collect();
-                        for (i, s) in steps.iter().enumerate() { match &s.op {
-                            Op::Assume(c) => eprintln!("  {i} {} assume {}", s.place.line, c.show(&nm)),
-                            Op::Assign(v, e) if touched.contains(v) => eprintln!("  {i} {} {} := {}", s.place.line, nm(*v), e.show(&nm)),
-                            Op::Havoc(v) if touched.contains(v) => eprintln!("  {i} {} havoc {}", s.place.line, nm(*v)),
-                            Op::Assign(..) | Op::Havoc(_) => {}
-                            other => eprintln!("  {i} {} {other:?}", s.place.line),
-                        } }
-                    }
                     let reason = "a path is impossible, but no further predicate shows it".to_string();
                     return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
                 }

@@ -32,6 +32,9 @@ pub struct Trace {
     pub repeats_from: Option<usize>,
     /// What is wrong at its end.
     pub finding: String,
+    /// Transitions it takes: protocol, state, message.
+    #[serde(skip)]
+    pub taken: Vec<(usize, usize, usize)>,
 }
 
 /// Builds a trace. `repeats` is the step from which a run repeats for ever.
@@ -44,7 +47,8 @@ pub fn trace(
     repeats: Option<usize>,
     finding: String,
 ) -> Trace {
-    let mut made = Trace { finding, ..Trace::default() };
+    let taken = replay.moments.iter().map(|moment| (moment.message.0, moment.before, moment.message.1)).collect();
+    let mut made = Trace { finding, taken, ..Trace::default() };
     let line = |place: &Place| Line {
         file: place.file.to_string(),
         line: place.line,

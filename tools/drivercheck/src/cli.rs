@@ -1,0 +1,125 @@
+//! The command line: commands and flags.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use drivercheck::check::Options;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Parser)]
+#[command(name = "drivercheck", about = "Checks drivers against their protocols", version)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+    /// Output for people or for programs
+    #[arg(long, value_enum, default_value = "human", global = true)]
+    pub format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Human,
+    Json,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Check a driver that is given as files
+    Check {
+        /// C files, or one preprocessed file NAME.i
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Protocol files; without any, those whose headers the driver includes
+        #[arg(long)]
+        protocol: Vec<PathBuf>,
+        /// Further directories of headers
+        #[arg(short = 'I', long)]
+        include: Vec<PathBuf>,
+        #[command(flatten)]
+        flags: Flags,
+    },
+    /// Check the drivers of the system, all or those named
+    Verify {
+        names: Vec<String>,
+        #[command(flatten)]
+        flags: Flags,
+    },
+    /// Find the seeded faults, and prove the correct variations
+    Seeded {
+        /// Only those whose name contains this
+        #[arg(long, default_value = "")]
+        only: String,
+        /// A part of them: I/N, I from 1
+        #[arg(long, default_value = "1/1")]
+        shard: String,
+        #[command(flatten)]
+        flags: Flags,
+    },
+    /// The sizes of protocols
+    Protocol {
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+}
+
+#[derive(Args)]
+pub struct Flags {
+    /// Check whole protocols instead of subprotocols
+    #[arg(long)]
+    pub no_decomposition: bool,
+    /// Begin without the predicates `state == s`
+    #[arg(long)]
+    pub no_key_predicates: bool,
+    /// Leave branches behind an AWAIT as they are
+    #[arg(long)]
+    pub no_transformation: bool,
+    /// Run with and without each of these, and tell what it saves
+    #[arg(long)]
+    pub compare: bool,
+    /// Seconds for each check
+    #[arg(long, default_value = "60")]
+    pub limit: u64,
+    /// Only these rules
+    #[arg(long)]
+    pub rule: Vec<u8>,
+    #[arg(long, default_value = "2")]
+    pub threads: usize,
+    /// Write findings as SARIF
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+    /// Write statecharts with what the driver does not use greyed, and the run of a violation
+    #[arg(long, value_name = "DIRECTORY")]
+    pub pictures: Option<PathBuf>,
+    /// Print the traces of seeded faults
+    #[arg(long)]
+    pub traces: bool,
+    /// The root of the sources
+    #[arg(long, default_value = ".")]
+    pub root: PathBuf,
+    /// Where headers and patched drivers are written
+    #[arg(long, default_value = "build/drivercheck")]
+    pub scratch: PathBuf,
+}
+
+impl Flags {
+    pub fn options(&self) -> Options {
+        Options {
+            decompose: !self.no_decomposition,
+            seed: !self.no_key_predicates,
+            transform: !self.no_transformation,
+            limit: Duration::from_secs(self.limit),
+            rules: self.rule.clone(),
+            threads: self.threads,
+            until: None,
+            coverage: true,
+        }
+    }
+}
+
+/// `2/3` as the second of three parts, counted from 0.
+pub fn shard(text: &str) -> Result<(usize, usize), String> {
+    let parts = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+    match parts {
+        Some((part, of)) if (1..=of).contains(&part) => Ok((part - 1, of)),
+        _ => Err(format!("`{text}` is no shard; write I/N with I from 1 to N")),
+    }
+}

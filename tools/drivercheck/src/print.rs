@@ -1,0 +1,120 @@
+//! What people see.
+
+use crate::cli::Format;
+use drivercheck::check::{Report, Row};
+use drivercheck::driver::Driver;
+use drivercheck::picture;
+use drivercheck::seeded::Outcome;
+use serde::Serialize;
+
+/// A line for a check, and what shows a violation.
+pub fn row(format: Format, row: &Row, with_trace: bool) {
+    if format == Format::Json {
+        return;
+    }
+    let subprotocol: String = if row.subprotocol.chars().count() > 44 {
+        row.subprotocol.chars().take(41).chain("...".chars()).collect()
+    } else {
+        row.subprotocol.clone()
+    };
+    println!(
+        "{:<8} rule {}  {:<12} {subprotocol:<44} {:6.2} s {:5.0} MiB {:3} predicates {:3} refinements",
+        row.verdict, row.rule, row.protocol, row.seconds, row.memory_mb, row.predicates, row.refinements
+    );
+    if let Some(reason) = &row.reason {
+        println!("    {reason}");
+    }
+    if let (Some(trace), true) = (&row.trace, with_trace) {
+        println!("{trace}");
+    }
+}
+
+/// What was assumed, and what the driver does not use.
+pub fn end(format: Format, driver: &Driver, report: &Report) {
+    if format == Format::Json {
+        return;
+    }
+    println!("{}: {} checks in {:.1} s. Assumed:", driver.name, report.rows.len(), report.seconds);
+    for assumption in &report.assumptions {
+        println!("    {assumption}");
+    }
+    let untouched = picture::untouched(driver, report);
+    if !untouched.is_empty() {
+        println!("  Never taken, whatever happens:");
+        untouched.iter().for_each(|edge| println!("    {edge}"));
+    }
+}
+
+pub fn outcome(format: Format, outcome: &Outcome, with_trace: bool) {
+    if format == Format::Json {
+        return;
+    }
+    let good = if outcome.is_good { "good" } else { "BAD" };
+    let rule = |rule: Option<u8>| rule.map_or("-".to_string(), |rule| rule.to_string());
+    println!(
+        "{good:<4} {:<50} {:<8} rule {} (expected {}) {:6.2} s",
+        outcome.name,
+        outcome.verdict,
+        rule(outcome.rule),
+        rule(outcome.expected_rule),
+        outcome.seconds
+    );
+    let shown = outcome.rows.iter().filter(|row| row.verdict != "PROVED" && (with_trace || !outcome.is_good));
+    for one in shown {
+        row(format, one, with_trace);
+    }
+}
+
+/// A line of the table that says what each means saves.
+#[derive(Debug, Serialize)]
+pub struct Comparison {
+    pub driver: String,
+    pub means: String,
+    pub checks: usize,
+    pub proved: usize,
+    pub unknown: usize,
+    /// Of all checks together, and of the slowest.
+    pub seconds: f64,
+    pub slowest: f64,
+    pub predicates: usize,
+    pub refinements: usize,
+    pub states: usize,
+}
+
+impl Comparison {
+    pub fn new(driver: &str, means: &str, report: &Report) -> Self {
+        let count = |verdict: &str| report.rows.iter().filter(|row| row.verdict == verdict).count();
+        let total = |of: &dyn Fn(&Row) -> usize| report.rows.iter().map(of).sum();
+        Comparison {
+            driver: driver.to_string(),
+            means: means.to_string(),
+            checks: report.rows.len(),
+            proved: count("PROVED"),
+            unknown: count("UNKNOWN"),
+            seconds: report.rows.iter().map(|row| row.seconds).sum(),
+            slowest: report.rows.iter().map(|row| row.seconds).fold(0.0, f64::max),
+            predicates: total(&|row| row.predicates),
+            refinements: total(&|row| row.refinements),
+            states: total(&|row| row.states),
+        }
+    }
+}
+
+pub fn comparison(format: Format, line: &Comparison) {
+    if format == Format::Json {
+        return;
+    }
+    println!(
+        "{:<10} {:<24} {:3} checks {:3} proved {:3} unknown {:8.1} s (slowest {:6.1} s) {:5} predicates {:5} refinements {:8} states",
+        line.driver,
+        line.means,
+        line.checks,
+        line.proved,
+        line.unknown,
+        line.seconds,
+        line.slowest,
+        line.predicates,
+        line.refinements,
+        line.states
+    );
+}

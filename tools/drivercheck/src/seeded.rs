@@ -1,0 +1,172 @@
+//! Seeded faults: patches on drivers, each with the rule that the checker must name; and variations that are correct.
+
+use crate::check::{run, CheckError, Options, Row};
+use crate::driver::{read, DriverError, Source};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SeededError {
+    #[error("{0}: {1}")]
+    File(PathBuf, std::io::Error),
+    #[error("{0}: {1}")]
+    List(PathBuf, toml::de::Error),
+    #[error("{0} does not apply: {1}")]
+    Patch(String, String),
+    #[error("{0}: {1}")]
+    Driver(String, DriverError),
+    #[error("{0}: {1}")]
+    Check(String, CheckError),
+}
+
+/// `tests/seeded-faults/faults.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    #[serde(default)]
+    fault: Vec<Entry>,
+    #[serde(default)]
+    variation: Vec<Entry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    driver: String,
+    rule: Option<u8>,
+    #[allow(dead_code)]
+    says: String,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    pub name: String,
+    pub expected_rule: Option<u8>,
+    pub verdict: &'static str,
+    pub rule: Option<u8>,
+    pub seconds: f64,
+    pub is_good: bool,
+    #[serde(skip)]
+    pub rows: Vec<Row>,
+}
+
+#[derive(Debug, Default)]
+pub struct Outcomes {
+    pub faults: Vec<Outcome>,
+    pub variations: Vec<Outcome>,
+}
+
+/// Runs those whose name contains `only`. `root` is the root of the sources.
+pub fn seeded(
+    root: &Path,
+    scratch: &Path,
+    options: &Options,
+    only: &str,
+    shard: (usize, usize),
+    tell: &dyn Fn(&Outcome),
+) -> Result<Outcomes, SeededError> {
+    let directory = root.join("tests/seeded-faults");
+    let path = directory.join("faults.toml");
+    let text = std::fs::read_to_string(&path).map_err(|error| SeededError::File(path.clone(), error))?;
+    let list: List = toml::from_str(&text).map_err(|error| SeededError::List(path, error))?;
+    let mut outcomes = Outcomes::default();
+    let entries = list.fault.iter().map(|one| (one, true)).chain(list.variation.iter().map(|one| (one, false)));
+    let mine = entries.enumerate().filter(|(index, (entry, _))| index % shard.1 == shard.0 && entry.name.contains(only));
+    for (_, (entry, is_fault)) in mine {
+        let outcome = one(root, &directory, scratch, options, entry, is_fault)?;
+        tell(&outcome);
+        if is_fault { &mut outcomes.faults } else { &mut outcomes.variations }.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+fn one(
+    root: &Path,
+    directory: &Path,
+    scratch: &Path,
+    options: &Options,
+    entry: &Entry,
+    is_fault: bool,
+) -> Result<Outcome, SeededError> {
+    let tree = scratch.join(&entry.name);
+    let place = Path::new("user/drivers").join(&entry.driver);
+    copy(&root.join(&place), &tree.join(&place))?;
+    patch(&directory.join(format!("{}.patch", entry.name)), &tree)?;
+    let source = source(root, &tree.join(&place), &scratch.join("headers"))?;
+    let driver = read(&source).map_err(|error| SeededError::Driver(entry.name.clone(), error))?;
+    let options = Options { until: entry.rule, coverage: false, ..options.clone() };
+    let report = run(&driver, &options, &|_| {}).map_err(|error| SeededError::Check(entry.name.clone(), error))?;
+    let violated = report.rows.iter().filter(|row| row.verdict == "VIOLATED");
+    let found = violated.clone().find(|row| Some(row.rule) == entry.rule).or(violated.clone().next());
+    let is_proved = report.rows.iter().all(|row| row.verdict == "PROVED");
+    let verdict = match found {
+        Some(_) => "VIOLATED",
+        None if is_proved => "PROVED",
+        None => "UNKNOWN",
+    };
+    let rule = found.map(|row| row.rule);
+    let is_good = if is_fault { rule.is_some() && rule == entry.rule } else { is_proved };
+    Ok(Outcome {
+        name: entry.name.clone(),
+        expected_rule: entry.rule,
+        verdict,
+        rule,
+        seconds: report.seconds,
+        is_good,
+        rows: report.rows,
+    })
+}
+
+/// All C files of a driver's directory, and where it finds headers.
+pub fn source(root: &Path, directory: &Path, scratch: &Path) -> Result<Source, SeededError> {
+    let failed = |error| SeededError::File(directory.to_path_buf(), error);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "c") {
+            files.push(path);
+        }
+    }
+    // The file that has the directory's name gives the driver its name.
+    let stem = directory.file_name().unwrap_or_default().to_owned();
+    files.sort_by_key(|path| (path.file_stem() != Some(&stem), path.clone()));
+    Ok(Source {
+        files,
+        protocols: Vec::new(),
+        protocol_dir: root.join("protocols"),
+        include: vec![directory.to_path_buf(), root.join("user/lib/include"), root.join("kernel")],
+        scratch: scratch.to_path_buf(),
+    })
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), SeededError> {
+    let failed = |error| SeededError::File(from.to_path_buf(), error);
+    if to.exists() {
+        std::fs::remove_dir_all(to).map_err(failed)?;
+    }
+    std::fs::create_dir_all(to).map_err(failed)?;
+    for entry in std::fs::read_dir(from).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.path().is_file() {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+fn patch(patch: &Path, tree: &Path) -> Result<(), SeededError> {
+    let text = std::fs::File::open(patch).map_err(|error| SeededError::File(patch.to_path_buf(), error))?;
+    let output = Command::new("patch")
+        .args(["-p1", "--batch", "--forward", "-d"])
+        .arg(tree)
+        .stdin(text)
+        .output()
+        .map_err(|error| SeededError::File(PathBuf::from("patch"), error))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    Err(SeededError::Patch(patch.display().to_string(), said))
+}
