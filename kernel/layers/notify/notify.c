@@ -50,12 +50,29 @@ uint32_t notify_owner(uint32_t n)
     return notification[n].owner;
 }
 
-/* Ends t's wait with this outcome. Requires: t is in no queue; the lock of its notification is held. */
-static void notify_finish(uint32_t t, uint32_t status)
+/* Stores the outcome of t's wait, which is over: t is to be made ready next. Requires: t is in no queue; the lock of its
+ * notification is held. */
+static void notify_end(uint32_t t, uint32_t status)
 {
     uctx_set(t, UCTX_RAX, (uint64_t)status);
     thread_end_wait(t);
+}
+
+/* Ends t's wait with this outcome. Requires: t is in no queue; the lock of its notification is held. */
+static void notify_finish(uint32_t t, uint32_t status)
+{
+    notify_end(t, status);
     sched_ready(t);
+}
+
+/* Sets bits that nobody waits for. Requires: the lock of n is held. */
+static void notify_keep(uint32_t n, uint64_t all)
+{
+    uint32_t cpu = arch_cpu();
+    notification[n].bits = all;
+    if (notification[n].watcher != NONE && notification[n].watcher != cpu) {
+        intc_send(notification[n].watcher, VECTOR_RESCHEDULE);
+    }
 }
 
 void notify_signal(uint32_t n, uint64_t bits)
@@ -68,16 +85,41 @@ void notify_signal(uint32_t n, uint64_t bits)
         uctx_set(t, UCTX_RDI, all);
         notify_finish(t, STATUS_OK);
     } else {
-        uint32_t cpu = arch_cpu();
-        notification[n].bits = all;
-        if (notification[n].watcher != NONE && notification[n].watcher != cpu) {
-            intc_send(notification[n].watcher, VECTOR_RESCHEDULE);
-        }
+        notify_keep(n, all);
     }
     spinlock_release(LOCK_NOTIFICATION_BASE + n);
 }
 
-void notify_wait(uint32_t n, uint64_t deadline)
+/* As notify_signal, but a waiter of this CPU is not made ready: it is returned, and the caller hands it the processor or
+ * makes it ready before it leaves the kernel. Nothing else can run here meanwhile, and only this CPU touches its threads.
+ * Returns NONE if there is no such waiter. */
+static uint32_t notify_signal_here(uint32_t n, uint64_t bits)
+{
+    uint32_t woken = NONE;
+    uint32_t cpu = arch_cpu();
+    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    uint64_t all = notification[n].bits | bits;
+    uint32_t t = queue_dequeue(QUEUE_NOTIFICATION_BASE + n);
+    if (t != NONE) {
+        notification[n].bits = 0u;
+        uctx_set(t, UCTX_RDI, all);
+        notify_end(t, STATUS_OK);
+        uint32_t home = thread_cpu(t);
+        if (home == cpu) {
+            woken = t;
+        } else {
+            sched_ready(t);
+        }
+    } else {
+        notify_keep(n, all);
+    }
+    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    return woken;
+}
+
+/* Waits as notify_wait. `woken` is NONE, or a thread that notify_signal_here returned: it gets the processor if this one
+ * blocks, and is made ready if not. */
+static void notify_wait_and_run(uint32_t n, uint64_t deadline, uint32_t woken)
 {
     uint32_t current = thread_current();
     uint64_t now = 0u;
@@ -86,16 +128,17 @@ void notify_wait(uint32_t n, uint64_t deadline)
     }
     spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
     uint64_t bits = notification[n].bits;
-    if (bits != 0u) {
+    if (bits != 0u || deadline <= now) {
         notification[n].bits = 0u;
         spinlock_release(LOCK_NOTIFICATION_BASE + n);
-        uctx_set(current, UCTX_RAX, STATUS_OK);
-        uctx_set(current, UCTX_RDI, bits);
-        return;
-    }
-    if (deadline <= now) {
-        spinlock_release(LOCK_NOTIFICATION_BASE + n);
         uctx_set(current, UCTX_RAX, ERR_TIMEOUT);
+        if (bits != 0u) {
+            uctx_set(current, UCTX_RAX, STATUS_OK);
+            uctx_set(current, UCTX_RDI, bits);
+        }
+        if (woken != NONE) {
+            sched_ready(woken);
+        }
         return;
     }
     notify_thread[current].n = n;
@@ -106,12 +149,27 @@ void notify_wait(uint32_t n, uint64_t deadline)
     }
     sched_prepare_block();
     spinlock_release(LOCK_NOTIFICATION_BASE + n);
-    sched_block();
+    if (woken != NONE) {
+        sched_switch_to(woken);
+    } else {
+        sched_block();
+    }
     notify_thread[current].n = NONE;
     /* By the thread itself: the one who ended the wait may be on another CPU, and deadlines belong to this one. */
     if (deadline != NOTIFY_FOREVER) {
         sched_clear_deadline(current);
     }
+}
+
+void notify_wait(uint32_t n, uint64_t deadline)
+{
+    notify_wait_and_run(n, deadline, NONE);
+}
+
+void notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n, uint64_t deadline)
+{
+    uint32_t woken = notify_signal_here(signalled, bits);
+    notify_wait_and_run(n, deadline, woken);
 }
 
 uint64_t notify_poll(uint32_t n)

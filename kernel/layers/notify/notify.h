@@ -28,6 +28,10 @@ void notify_signal(uint32_t n, uint64_t bits);
  * no bit is taken and rdi keeps its value. Requires: no lock held. */
 void notify_wait(uint32_t n, uint64_t deadline);
 
+/* notify_signal(signalled, bits) and then notify_wait(n, deadline). A waiter of this CPU that was signalled gets the
+ * processor directly if the current thread blocks and nobody more important is ready. */
+void notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n, uint64_t deadline);
+
 /* Takes all bits, 0 if none is set. */
 uint64_t notify_poll(uint32_t n);
 

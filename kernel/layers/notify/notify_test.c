@@ -148,14 +148,39 @@ static void ring_program(uint32_t thread)
     leave();
 }
 
-static void across_cpus(void)
+/* The same, but handing over and waiting are one call. */
+static void one_call_program(uint32_t thread)
 {
-    world_start(RING);
+    uint32_t i = thread - NUM_CPU;
+    uint32_t status = ERR_TIMEOUT;
+
+    for (uint64_t round = 0; round < rounds; round++) {
+        if (i != 0 || round != 0) {
+            uint64_t signal = round == 0 ? 0 : 1 + SIGNAL_SLOT;
+            uint64_t deadline = round % 3 == 0 ? NOTIFY_FOREVER : arch_clock_ns() + 20000;
+            status = user_call(SYS_WAIT, WAIT_SLOT, deadline, signal, 0, 0);
+            while (status == ERR_TIMEOUT) {
+                status = user_call(SYS_WAIT, WAIT_SLOT, arch_clock_ns() + 20000, 0, 0, 0);
+            }
+            CHECK_EQUAL(status, STATUS_OK);
+            CHECK_EQUAL(user_first(), 1ul << i);
+        }
+    }
+    CHECK_EQUAL(user_call(SYS_SIGNAL, SIGNAL_SLOT, 0, 0, 0, 0), STATUS_OK);
+    if (__atomic_sub_fetch(&left, 1, __ATOMIC_SEQ_CST) == 0) {
+        world_stop();
+    }
+    leave();
+}
+
+static void across_cpus(uint32_t cpus, void (*program_of_ring)(uint32_t))
+{
+    world_start(cpus);
     rounds = test_operations(2000);
     left = RING;
     for (uint32_t p = 0; p < RING; p++) {
         notify_define(p, p);
-        world_process(p, NONE, 100, p, 1, p, 100, NONE);
+        world_process(p, NONE, 100, p, 1, p % cpus, 100, NONE);
     }
     for (uint32_t p = 0; p < RING; p++) {
         uint32_t next = (p + 1) % RING;
@@ -166,7 +191,7 @@ static void across_cpus(void)
     for (uint32_t p = 0; p < RING; p++) {
         world_start_process(p);
     }
-    world_run(ring_program);
+    world_run(program_of_ring);
     CHECK_EQUAL(syscall_check_all(), 0);
 }
 
@@ -174,6 +199,9 @@ int main(void)
 {
     on_one_cpu();
     watching();
-    across_cpus();
+    across_cpus(RING, ring_program);
+    across_cpus(RING, one_call_program);
+    across_cpus(2, one_call_program);
+    across_cpus(1, one_call_program);
     return TEST_END();
 }

@@ -52,15 +52,16 @@ void syscall_wait(uint32_t current)
         uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
         return;
     }
+    uint32_t n = syscall_object(current);
+    uint64_t deadline = uctx_get(current, UCTX_RSI);
     if (signal != 0u) {
         uint32_t p = thread_process(current);
         uint32_t peer = process_grant_object(p, (uint32_t)(signal - 1ul));
         uint64_t bits = process_grant_badge(p, (uint32_t)(signal - 1ul));
-        notify_signal(peer, bits);
+        notify_signal_wait(peer, bits, n, deadline);
+    } else {
+        notify_wait(n, deadline);
     }
-    uint32_t n = syscall_object(current);
-    uint64_t deadline = uctx_get(current, UCTX_RSI);
-    notify_wait(n, deadline);
 }
 
 uint32_t syscall_poll(uint32_t current)
