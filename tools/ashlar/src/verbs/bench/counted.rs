@@ -34,12 +34,7 @@ struct Count {
 }
 
 /// Runs `system` and shows what it counted.
-pub fn counted(
-    system: &str,
-    operations: &[Operation],
-    project: &Project,
-    output: &Output,
-) -> Result<(), Failure> {
+pub fn counted(system: &str, operations: &[Operation], project: &Project, output: &Output) -> Result<(), Failure> {
     let progress = output.progress(2);
     progress.step(&format!("building {system}"));
     let built = measured::build(system, &KernelOptions::default(), project, output)?;

@@ -15,12 +15,7 @@ const OPERATIONS: [Operation; 4] = [
     },
     Operation { name: "stream_16", about: "a message, 16 sent before any is awaited", reference: "", aim: "" },
     Operation { name: "stream_1", about: "a message, awaited at once", reference: "", aim: "" },
-    Operation {
-        name: "round_trip",
-        about: "a request and its answer",
-        reference: "Amani 2,700 cycles",
-        aim: "1500",
-    },
+    Operation { name: "round_trip", about: "a request and its answer", reference: "Amani 2,700 cycles", aim: "1500" },
 ];
 
 pub fn drivers(project: &Project, output: &Output) -> Result<(), Failure> {
