@@ -185,7 +185,12 @@ impl Abstraction {
     }
 
     /// Whether a truth value follows from what is known.
-    fn decide(&mut self, solver: &mut Solver, valuation: &Valuation, condition: Expr) -> Result<Option<bool>, SolverError> {
+    fn decide(
+        &mut self,
+        solver: &mut Solver,
+        valuation: &Valuation,
+        condition: Expr,
+    ) -> Result<Option<bool>, SolverError> {
         if let Some(value) = condition.value() {
             return Ok(Some(value == 1));
         }
@@ -193,7 +198,12 @@ impl Abstraction {
         self.ask(solver, condition, known)
     }
 
-    fn ask(&mut self, solver: &mut Solver, condition: Expr, known: Vec<(Expr, bool)>) -> Result<Option<bool>, SolverError> {
+    fn ask(
+        &mut self,
+        solver: &mut Solver,
+        condition: Expr,
+        known: Vec<(Expr, bool)>,
+    ) -> Result<Option<bool>, SolverError> {
         if known.is_empty() {
             return Ok(None);
         }

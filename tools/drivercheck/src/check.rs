@@ -7,13 +7,13 @@ use crate::liveness::{self, Demand};
 use crate::program::{Message, Op, Program};
 use crate::safety::{self, Context, Goal, Outcome, Verdict};
 use crate::solver::{Solver, SolverError};
-use crate::summary::summarise;
-use crate::terminate::{analyse, ending};
+use crate::summary::{summarise, Summarised};
+use crate::terminate::{analyse, ending, Known};
 use crate::trace::Trace;
 use crate::transform::transform;
 use protocol::decompose::Purpose;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -160,24 +160,21 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
     let Shared { protocols, options, .. } = *shared;
     let lowered = shared.driver.model().map_err(|error| CheckError::Driver(error.to_string()))?;
     let program = &if options.transform { transform(&lowered) } else { lowered };
-    let loops = analyse(program, &mut Solver::new()?)?;
+    let mut solver = Solver::new()?;
+    let mut known = Known::new();
+    let loops = analyse(program, &mut solver, &mut known)?;
     let is_idle = |(protocol, message): Message| {
         let states = &protocols.automaton(protocol).states;
         states.iter().enumerate().all(|(state, own)| own.next[message].is_none_or(|next| next == state))
     };
-    let summarised = summarise(program, &loops, &is_idle);
-    // Liveness looks at single messages; its graph has a node behind each.
-    let fine = summarised.program.split();
-    let ending = ending(&analyse(&fine, &mut Solver::new()?)?);
-    let context = Context {
-        program: &summarised.program,
-        base: program,
-        summarised: &summarised,
-        protocols,
-        seed: options.seed,
-        deadline: None,
-        ending: &ending,
+    let mut prepare = |solver: &mut Solver, kept: &BTreeSet<usize>| -> Result<Prepared, SolverError> {
+        let summarised = summarise(program, &loops, &is_idle, kept);
+        // Liveness looks at single messages; its graph has a node behind each.
+        let fine = summarised.program.split();
+        let ending = ending(&analyse(&fine, solver, &mut known)?);
+        Ok(Prepared { summarised, fine, ending })
     };
+    let first = prepare(&mut solver, &BTreeSet::new())?;
     let all = checks(program, protocols);
     loop {
         let index = shared.next.fetch_add(1, Ordering::Relaxed);
@@ -188,7 +185,7 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
         if !options.rules.is_empty() && !options.rules.contains(&check.rule) {
             continue;
         }
-        let row = perform(shared, &context, &fine, check)?;
+        let row = perform(shared, program, &mut solver, &first, &mut prepare, check)?;
         if row.verdict == "VIOLATED" && options.until == Some(row.rule) {
             shared.stop.store(true, Ordering::Relaxed);
         }
@@ -198,20 +195,69 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
     if !is_first {
         return Ok(None);
     }
-    let covered = if options.coverage { coverage::covered(&context)? } else { Vec::new() };
+    let covered = if options.coverage { coverage::covered(&first.context(program, shared, None))? } else { Vec::new() };
     Ok(Some((program.assumptions.iter().cloned().collect(), covered)))
 }
 
-fn perform(shared: &Shared, context: &Context, fine: &Program, check: &Check) -> Result<Row, CheckError> {
+/// The program as it is explored.
+struct Prepared {
+    summarised: Summarised,
+    fine: Program,
+    ending: Vec<HashSet<usize>>,
+}
+
+impl Prepared {
+    fn context<'a>(&'a self, base: &'a Program, shared: &'a Shared, deadline: Option<Instant>) -> Context<'a> {
+        Context {
+            program: &self.summarised.program,
+            base,
+            summarised: &self.summarised,
+            protocols: shared.protocols,
+            seed: shared.options.seed,
+            deadline,
+            ending: &self.ending,
+        }
+    }
+}
+
+/// Prepares the program anew, with loops that are not to be summarised.
+type Prepare<'a> = dyn FnMut(&mut Solver, &BTreeSet<usize>) -> Result<Prepared, SolverError> + 'a;
+
+fn perform(
+    shared: &Shared,
+    program: &Program,
+    solver: &mut Solver,
+    first: &Prepared,
+    prepare: &mut Prepare,
+    check: &Check,
+) -> Result<Row, CheckError> {
     let Shared { protocols, options, driver, .. } = *shared;
     let start = Instant::now();
-    let context = Context { deadline: Some(start + options.limit), ..*context };
-    let mut solver = Solver::new()?;
-    let outcome = match &check.task {
-        Task::Safety(goal, components) => safety::check(&context, &mut solver, goal, components.clone())?,
-        Task::Liveness(demand, components) => {
-            let context = Context { program: fine, ..context };
-            liveness::check(&context, &mut solver, demand, components.clone())?
+    let deadline = Some(start + options.limit);
+    let mut kept = BTreeSet::new();
+    let mut again: Option<Prepared> = None;
+    let mut before = 0;
+    let outcome = loop {
+        let prepared = again.as_ref().unwrap_or(first);
+        let context = prepared.context(program, shared, deadline);
+        let outcome = match &check.task {
+            Task::Safety(goal, components) => safety::check(&context, solver, goal, components.clone())?,
+            Task::Liveness(demand, components) => {
+                let context = Context { program: &prepared.fine, ..context };
+                liveness::check(&context, solver, demand, components.clone())?
+            }
+        };
+        match outcome.verdict {
+            Verdict::Coarse(heads, reason) if heads.is_subset(&kept) => {
+                let reason = format!("a run with a loop that could not be made whole: {reason}");
+                break Outcome { verdict: Verdict::Unknown(reason), ..outcome };
+            }
+            Verdict::Coarse(heads, _) => {
+                kept.extend(heads);
+                before += outcome.refinements;
+                again = Some(prepare(solver, &kept)?);
+            }
+            _ => break outcome,
         }
     };
     let memory = memory(None) + memory(Some(solver.process()));
@@ -219,10 +265,11 @@ fn perform(shared: &Shared, context: &Context, fine: &Program, check: &Check) ->
         format!("{} {}", protocols.all[*protocol].protocol.name, protocols.title(*protocol, *part))
     };
     let Outcome { verdict, predicates, refinements, states, granted } = outcome;
+    let refinements = refinements + before;
     let (verdict, trace, reason) = match verdict {
         Verdict::Proved => ("PROVED", None, None),
         Verdict::Violated(trace) => ("VIOLATED", Some(*trace), None),
-        Verdict::Unknown(reason) => ("UNKNOWN", None, Some(reason)),
+        Verdict::Unknown(reason) | Verdict::Coarse(_, reason) => ("UNKNOWN", None, Some(reason)),
     };
     Ok(Row {
         driver: driver.name.clone(),

@@ -44,7 +44,8 @@ impl Protocols {
 
     pub fn title(&self, protocol: usize, part: usize) -> String {
         let one = self.part(protocol, part);
-        if one.alphabet.len() == self.automaton(protocol).letters.len() && self.parts[protocol].subprotocols.len() == 1 {
+        if one.alphabet.len() == self.automaton(protocol).letters.len() && self.parts[protocol].subprotocols.len() == 1
+        {
             return "(whole)".to_string();
         }
         one.title(self.automaton(protocol))

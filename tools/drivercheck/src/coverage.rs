@@ -18,7 +18,8 @@ pub fn covered(context: &Context) -> Result<Vec<BTreeSet<(usize, usize)>>, Solve
         let taken = std::cell::RefCell::new(BTreeSet::new());
         let note = |_: &Space, states: &[u8], op: &Op| {
             if let Op::Emit(message) | Op::Receive(message) = op {
-                if message.0 == protocol && context.protocols.automaton(protocol).states.len() > usize::from(states[0]) {
+                if message.0 == protocol && context.protocols.automaton(protocol).states.len() > usize::from(states[0])
+                {
                     taken.borrow_mut().insert((usize::from(states[0]), message.1));
                 }
             }

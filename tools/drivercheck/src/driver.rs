@@ -113,7 +113,8 @@ fn all_in(directory: &Path) -> Result<Vec<PathBuf>, DriverError> {
 }
 
 fn preprocess(source: &Source, protocols: &[Checked]) -> Result<String, DriverError> {
-    let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| DriverError::File(path.to_path_buf(), error));
+    let read =
+        |path: &Path| std::fs::read_to_string(path).map_err(|error| DriverError::File(path.to_path_buf(), error));
     if let [file] = source.files.as_slice() {
         if file.extension().is_some_and(|extension| extension == "i") {
             return read(file);

@@ -63,7 +63,11 @@ impl Space {
 
     /// What stands for a state.
     pub fn abstracted(&self, component: usize, state: usize) -> u8 {
-        if self.tracked[component][state] { state as u8 } else { REST }
+        if self.tracked[component][state] {
+            state as u8
+        } else {
+            REST
+        }
     }
 
     /// The states that are stood for.

@@ -270,15 +270,33 @@ fn fold(op: Op, a: u64, b: u64, bits: u32) -> u64 {
         // As SMT-LIB has it; in C, division by zero has no meaning.
         Op::UDiv => a.checked_div(b).unwrap_or(u64::MAX),
         Op::URem => a.checked_rem(b).unwrap_or(a),
-        Op::SDiv if b == 0 => if left < 0 { 1 } else { u64::MAX },
+        Op::SDiv if b == 0 => {
+            if left < 0 {
+                1
+            } else {
+                u64::MAX
+            }
+        }
         Op::SDiv => left.wrapping_div(right) as u64,
         Op::SRem if b == 0 => a,
         Op::SRem => left.wrapping_rem(right) as u64,
         Op::And => a & b,
         Op::Or => a | b,
         Op::Xor => a ^ b,
-        Op::Shl => if b >= u64::from(bits) { 0 } else { a << b },
-        Op::LShr => if b >= u64::from(bits) { 0 } else { a >> b },
+        Op::Shl => {
+            if b >= u64::from(bits) {
+                0
+            } else {
+                a << b
+            }
+        }
+        Op::LShr => {
+            if b >= u64::from(bits) {
+                0
+            } else {
+                a >> b
+            }
+        }
         Op::AShr => (left >> b.min(u64::from(bits) - 1)) as u64,
     };
     result & mask(bits)
@@ -379,12 +397,20 @@ pub fn compare(op: Compare, a: Expr, b: Expr) -> Expr {
     // Values that were widened from unsigned ones compare as they did before.
     if let (Node::Zero(x, _), Some(right)) = (a.node(), b.value()) {
         if op != Compare::Eq && signed(right, bits) >= 0 {
-            return if right > mask(x.bits()) { truth(true) } else { compare(Compare::ULt, x, constant(right, x.bits())) };
+            return if right > mask(x.bits()) {
+                truth(true)
+            } else {
+                compare(Compare::ULt, x, constant(right, x.bits()))
+            };
         }
     }
     if let (Some(left), Node::Zero(y, _)) = (a.value(), b.node()) {
         if op != Compare::Eq && signed(left, bits) >= 0 {
-            return if left > mask(y.bits()) { truth(false) } else { compare(Compare::ULt, constant(left, y.bits()), y) };
+            return if left > mask(y.bits()) {
+                truth(false)
+            } else {
+                compare(Compare::ULt, constant(left, y.bits()), y)
+            };
         }
     }
     if let (Node::Zero(x, _), Node::Zero(y, _)) = (a.node(), b.node()) {

@@ -23,6 +23,7 @@ pub mod summary;
 pub mod terminate;
 pub mod trace;
 pub mod transform;
+pub mod whole;
 
 use program::Place;
 

@@ -9,14 +9,13 @@
 use crate::component::{Component, Protocols};
 use crate::explore::{Found, Graph, Space};
 use crate::graph;
-use crate::path::{self, Feasible, Values};
+use crate::path::{self, Feasible};
 use crate::program::{Message, Op, Program, Step};
 use crate::replay::{replay, Replay};
 use crate::safety::{grant_guard, grant_promise, track, Context, Outcome, Verdict, LIMIT, ROUNDS};
 use crate::solver::{Solver, SolverError};
-use crate::summary::whole;
 use crate::trace::{name, trace};
-use crate::expr::Var;
+use crate::whole::{self, Found as Run, Search};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
@@ -87,10 +86,12 @@ fn is_open(space: &Space, states: &[u8], demand: &Demand) -> bool {
 fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand) -> Option<Lasso> {
     let program = context.program;
     let open: Vec<bool> = graph.states.iter().map(|state| is_open(space, &state.states, demand)).collect();
-    let waits = |edge: usize| program.edges[edge].steps.iter().find_map(|step| match step.op {
-        Op::Await(site) => Some(&program.awaits[site].messages),
-        _ => None,
-    });
+    let waits = |edge: usize| {
+        program.edges[edge].steps.iter().find_map(|step| match step.op {
+            Op::Await(site) => Some(&program.awaits[site].messages),
+            _ => None,
+        })
+    };
     let meets = |edge: usize| match demand {
         Demand::Await(message) => waits(edge).is_some_and(|messages| messages.contains(message)),
         Demand::Leave(..) => false,
@@ -259,26 +260,20 @@ fn judge(
         }
         return unknown("a cycle is not fair, and no subprotocol shows it");
     }
-    let matter = relevant(&steps[first..]);
+    let matter = path::relevant(&steps[first..]);
     match path::check(program, solver, &steps, Some((first, &matter)))? {
         Feasible::Yes(_) => {
             let mut edges = lasso.stem.clone();
             (0..end).for_each(|_| edges.extend(&lasso.cycle));
-            let Some(whole) = whole(context.summarised, context.base, program, &edges, usize::MAX) else {
-                return unknown("a run without end has a loop that could not be made whole");
-            };
             let turn = lasso.stem.len() + start * lasso.cycle.len();
-            let first = turn.checked_sub(1).map_or(0, |edge| whole.before[edge]);
-            let matter = relevant(&whole.steps[first..]);
-            return Ok(match path::check(context.base, solver, &whole.steps, Some((first, &matter)))? {
-                Feasible::Yes(values) => {
-                    let replayed = replay(protocols, &whole.steps);
-                    Judgement::Verdict(violated(context, demand, &whole.steps, &values, &replayed, first))
+            let found = match whole::find(context, solver, &edges, usize::MAX, Some(turn))? {
+                Search::Found(found) => found,
+                Search::Nothing(heads) => {
+                    let reason = "a run without end".to_string();
+                    return Ok(Judgement::Verdict(Verdict::Coarse(heads, reason)));
                 }
-                Feasible::No(_) | Feasible::Unknown => {
-                    Judgement::Verdict(Verdict::Unknown("a run without end that may not repeat".to_string()))
-                }
-            });
+            };
+            return Ok(Judgement::Verdict(violated(context, demand, &found)));
         }
         Feasible::Unknown => return unknown("the solver gave up on a cycle"),
         Feasible::No(_) => {}
@@ -297,42 +292,6 @@ fn judge(
         }
     }
     unknown(&format!("a loop may end or not: {}", steps[first].place))
-}
-
-/// Variables on whose values it depends whether the steps can happen again.
-fn relevant(steps: &[&Step]) -> HashSet<Var> {
-    let mut vars: HashSet<Var> = HashSet::new();
-    loop {
-        let before = vars.len();
-        for step in steps {
-            match &step.op {
-                Op::Assume(condition) => vars.extend(condition.vars().iter()),
-                Op::Assign(var, value) if vars.contains(var) => vars.extend(value.vars().iter()),
-                _ => {}
-            }
-        }
-        if vars.len() == before {
-            break;
-        }
-    }
-    // What is written before it is read does not carry over.
-    let mut live: HashSet<Var> = HashSet::new();
-    for step in steps.iter().rev() {
-        match &step.op {
-            Op::Assign(var, value) => {
-                if live.remove(var) {
-                    live.extend(value.vars().iter());
-                }
-            }
-            Op::Havoc(var) => {
-                live.remove(var);
-            }
-            Op::Assume(condition) => live.extend(condition.vars().iter()),
-            _ => {}
-        }
-    }
-    // Once round: what the first pass needs, the end of each pass must provide.
-    vars.intersection(&live).copied().collect()
 }
 
 /// A promise that the client would break on the loop: made all along, waited for by every AWAIT, and not kept.
@@ -368,14 +327,7 @@ fn broken_promise(
     None
 }
 
-fn violated(
-    context: &Context,
-    demand: &Demand,
-    steps: &[&Step],
-    values: &Values,
-    replayed: &Replay,
-    first: usize,
-) -> Verdict {
+fn violated(context: &Context, demand: &Demand, run: &Run) -> Verdict {
     let protocols = context.protocols;
     let finding = match demand {
         Demand::Await(message) => format!(
@@ -388,9 +340,5 @@ fn violated(
             protocols.automaton(*protocol).timed[*mark]
         ),
     };
-    let shown = Replay {
-        moments: replayed.moments.iter().filter(|moment| moment.step < steps.len()).cloned().collect(),
-        ..replayed.clone()
-    };
-    Verdict::Violated(Box::new(trace(context.program, protocols, steps, values, &shown, Some(first), finding)))
+    Verdict::Violated(Box::new(trace(context.base, protocols, run, finding)))
 }

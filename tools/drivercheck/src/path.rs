@@ -6,7 +6,6 @@ use crate::solver::{Answer, Solver, SolverError};
 use std::collections::{HashMap, HashSet};
 
 pub enum Feasible {
-    /// By step of the path: the value of what it assigned or left open.
     Yes(Values),
     /// Steps of assumptions that contradict what stands before them.
     No(Vec<usize>),
@@ -15,8 +14,6 @@ pub enum Feasible {
 
 #[derive(Debug, Clone, Default)]
 pub struct Values {
-    /// What each step assigned or chose.
-    pub assigned: HashMap<usize, u64>,
     /// Of each assumption: its variables, with their values at that moment.
     pub read: HashMap<usize, Vec<(Var, u64)>>,
 }
@@ -71,7 +68,6 @@ pub fn check(
 ) -> Result<Feasible, SolverError> {
     let mut symbolic = Symbolic::new(program);
     let (mut conditions, mut at) = (Vec::new(), Vec::new());
-    let mut assigned: Vec<(usize, Expr)> = Vec::new();
     let mut read: Vec<(usize, Vec<(Var, Expr)>)> = Vec::new();
     let mut marked: Vec<(Var, Expr)> = Vec::new();
     for (index, step) in steps.iter().enumerate() {
@@ -85,11 +81,9 @@ pub fn check(
             Op::Assign(var, value) => {
                 let value = symbolic.value(*value);
                 symbolic.now.insert(*var, value);
-                assigned.push((index, value));
             }
             Op::Havoc(var) => {
-                let value = symbolic.open(*var);
-                assigned.push((index, value));
+                symbolic.open(*var);
             }
             Op::Assume(condition) => {
                 let value = symbolic.value(*condition);
@@ -117,20 +111,109 @@ pub fn check(
             at.push(usize::MAX);
         }
     }
+    let mut lonely = match lonely(solver, program, &mut conditions, &mut at)? {
+        Lonely::Values(values) => values,
+        Lonely::Impossible(index) => return Ok(Feasible::No(vec![index])),
+    };
     Ok(match solver.check(&conditions, true, true)? {
-        Answer::Sat(model) => {
+        Answer::Sat(mut model) => {
+            model.extend(lonely.drain());
             let of = |value: Expr| value.evaluate(&|var| model.get(&var).copied().unwrap_or(0));
             Feasible::Yes(Values {
-                assigned: assigned.into_iter().map(|(index, value)| (index, of(value))).collect(),
                 read: read
                     .into_iter()
                     .map(|(index, all)| (index, all.into_iter().map(|(var, value)| (var, of(value))).collect()))
                     .collect(),
             })
         }
-        Answer::Unsat(core) => Feasible::No(core.into_iter().map(|one| at[one]).filter(|one| *one != usize::MAX).collect()),
+        Answer::Unsat(core) => {
+            Feasible::No(core.into_iter().map(|one| at[one]).filter(|one| *one != usize::MAX).collect())
+        }
         Answer::Unknown => Feasible::Unknown,
     })
+}
+
+enum Lonely {
+    Values(HashMap<Var, u64>),
+    Impossible(usize),
+}
+
+/// Takes out conditions whose variables occur nowhere else, as in polling, where each iteration reads a register anew. They
+/// hold or not by themselves, and many are alike.
+fn lonely(
+    solver: &mut Solver,
+    program: &Program,
+    conditions: &mut Vec<Expr>,
+    at: &mut Vec<usize>,
+) -> Result<Lonely, SolverError> {
+    let mut uses: HashMap<Var, usize> = HashMap::new();
+    for condition in conditions.iter() {
+        condition.vars().iter().for_each(|var| *uses.entry(*var).or_default() += 1);
+    }
+    let first = program.vars.len() as Var;
+    let mut known: HashMap<Expr, Option<HashMap<Var, u64>>> = HashMap::new();
+    let mut values = HashMap::new();
+    let (mut kept, mut kept_at) = (Vec::new(), Vec::new());
+    for (condition, index) in std::iter::zip(conditions.drain(..), at.drain(..)) {
+        let vars = condition.vars();
+        if vars.iter().any(|var| uses[var] > 1) {
+            kept.push(condition);
+            kept_at.push(index);
+            continue;
+        }
+        let number = |var: Var| vars.iter().position(|own| *own == var).map(|place| first + place as Var);
+        let shape = condition.replace(&|var| number(var).map(|fresh| expr::var(fresh, condition.width_of(var))));
+        let model = match known.get(&shape) {
+            Some(model) => model,
+            None => {
+                let model = match solver.check(&[shape], true, false)? {
+                    Answer::Sat(model) => Some(model),
+                    Answer::Unsat(_) | Answer::Unknown => None,
+                };
+                known.entry(shape).or_insert(model)
+            }
+        };
+        let Some(model) = model else { return Ok(Lonely::Impossible(index)) };
+        values.extend(vars.iter().filter_map(|var| Some((*var, *model.get(&number(*var)?)?))));
+    }
+    (*conditions, *at) = (kept, kept_at);
+    Ok(Lonely::Values(values))
+}
+
+/// Variables on whose values it depends whether the steps can happen again.
+pub fn relevant(steps: &[&Step]) -> HashSet<Var> {
+    let mut vars: HashSet<Var> = HashSet::new();
+    loop {
+        let before = vars.len();
+        for step in steps {
+            match &step.op {
+                Op::Assume(condition) => vars.extend(condition.vars().iter()),
+                Op::Assign(var, value) if vars.contains(var) => vars.extend(value.vars().iter()),
+                _ => {}
+            }
+        }
+        if vars.len() == before {
+            break;
+        }
+    }
+    // What is written before it is read does not carry over.
+    let mut live: HashSet<Var> = HashSet::new();
+    for step in steps.iter().rev() {
+        match &step.op {
+            Op::Assign(var, value) => {
+                if live.remove(var) {
+                    live.extend(value.vars().iter());
+                }
+            }
+            Op::Havoc(var) => {
+                live.remove(var);
+            }
+            Op::Assume(condition) => live.extend(condition.vars().iter()),
+            _ => {}
+        }
+    }
+    // Once round: what the first pass needs, the end of each pass must provide.
+    vars.intersection(&live).copied().collect()
 }
 
 /// Predicates that keep the abstraction from the path: the core's assumptions together, and what they say of each earlier

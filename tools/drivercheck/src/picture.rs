@@ -35,7 +35,12 @@ pub fn untouched(driver: &Driver, report: &Report) -> Vec<String> {
             covered.iter().filter_map(|(state, message)| checked.flat.edges[*state][*message]).collect();
         for (index, edge) in own.edges.iter().enumerate().filter(|(index, _)| !touched.contains(index)) {
             let _ = index;
-            all.push(format!("{}: {} in {}", own.name, own.messages[edge.message].label(), own.states[edge.source].name));
+            all.push(format!(
+                "{}: {} in {}",
+                own.name,
+                own.messages[edge.message].label(),
+                own.states[edge.source].name
+            ));
         }
     }
     all

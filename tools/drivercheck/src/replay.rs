@@ -46,7 +46,11 @@ pub fn replay(protocols: &Protocols, steps: &[&Step]) -> Replay {
 }
 
 /// Protocols, with the promise, because of which an AWAIT ends.
-pub fn covering(protocols: &Protocols, states: &[usize], wait: &Await) -> Vec<(usize, std::collections::BTreeSet<usize>)> {
+pub fn covering(
+    protocols: &Protocols,
+    states: &[usize],
+    wait: &Await,
+) -> Vec<(usize, std::collections::BTreeSet<usize>)> {
     let mut found = Vec::new();
     for (protocol, state) in states.iter().enumerate() {
         for promise in &protocols.automaton(protocol).states[*state].fair {

@@ -6,12 +6,13 @@
 
 use crate::component::{Component, Next, Protocols};
 use crate::explore::{Found, Space};
-use crate::path::{self, Feasible, Values};
+use crate::path::{self, Feasible};
 use crate::program::{Message, Op, Program, Step};
 use crate::replay::{covering, replay, Replay};
 use crate::solver::{Solver, SolverError};
-use crate::summary::{self, Summarised};
+use crate::summary::Summarised;
 use crate::trace::{name, trace, Trace};
+use crate::whole::{self, Search};
 use protocol::decompose::Purpose;
 use std::time::Instant;
 
@@ -37,6 +38,8 @@ pub enum Verdict {
     Proved,
     Violated(Box<Trace>),
     Unknown(String),
+    /// A run was found, but loops on it could not be gone round so: their summaries, by their heads, are too coarse.
+    Coarse(std::collections::BTreeSet<usize>, String),
 }
 
 pub struct Outcome {
@@ -100,7 +103,10 @@ pub fn check(
         predicates: space.abstraction.predicates.len(),
         refinements,
         states,
-        granted: space.components[own.min(space.components.len())..].iter().map(|one| (one.protocol, one.part)).collect(),
+        granted: space.components[own.min(space.components.len())..]
+            .iter()
+            .map(|one| (one.protocol, one.part))
+            .collect(),
     };
     loop {
         if refinements > ROUNDS || context.deadline.is_some_and(|deadline| Instant::now() > deadline) {
@@ -139,12 +145,11 @@ pub fn check(
         }
         let replayed = replay(context.protocols, &steps);
         if let Some(finding) = is_real(context, goal, &steps, &replayed) {
-            let Some((steps, values)) = make_whole(context, solver, &edges, last + 1)? else {
-                let reason = format!("a run with a loop that could not be made whole: {finding}");
-                return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
+            let run = match whole::find(context, solver, &edges, last + 1, None)? {
+                Search::Found(run) => run,
+                Search::Nothing(heads) => return Ok(done(&space, refinements, 0, Verdict::Coarse(heads, finding))),
             };
-            let replayed = replay(context.protocols, &steps);
-            let trace = trace(program, context.protocols, &steps, &values, &replayed, None, finding);
+            let trace = trace(context.base, context.protocols, &run, finding);
             return Ok(done(&space, refinements, 0, Verdict::Violated(Box::new(trace))));
         }
         if track(&mut space, &steps) || grant(context, goal, &mut space, &steps, &replayed) {
@@ -153,22 +158,6 @@ pub fn check(
         let reason = "a counterexample does not replay, and nothing refutes it".to_string();
         return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
     }
-}
-
-/// The steps of the program itself on a path of the summarised one, with values; none if they cannot be found.
-fn make_whole<'a>(
-    context: &Context<'a>,
-    solver: &mut Solver,
-    edges: &[usize],
-    last: usize,
-) -> Result<Option<(Vec<&'a Step>, Values)>, SolverError> {
-    let Some(whole) = summary::whole(context.summarised, context.base, context.program, edges, last) else {
-        return Ok(None);
-    };
-    Ok(match path::check(context.base, solver, &whole.steps, None)? {
-        Feasible::Yes(values) => Some((whole.steps, values)),
-        Feasible::No(_) | Feasible::Unknown => None,
-    })
 }
 
 /// What is wrong at the end of a run that the whole protocols allow up to there.
@@ -203,7 +192,10 @@ fn is_real(context: &Context, goal: &Goal, steps: &[&Step], replayed: &Replay) -
                         format!("{}: {state}", protocols.all[one].protocol.name)
                     })
                     .collect();
-                format!("rule 3: this AWAIT may never end; no protocol promises one of its messages ({})", states.join(", "))
+                format!(
+                    "rule 3: this AWAIT may never end; no protocol promises one of its messages ({})",
+                    states.join(", ")
+                )
             })
         }
         _ => None,

@@ -12,9 +12,7 @@ const RULES: [(&str, &str); 5] = [
 ];
 
 pub fn sarif(rows: &[Row]) -> Value {
-    let rule = |(index, (name, text)): (usize, &(&str, &str))| {
-        json!({ "id": format!("rule-{}", index + 1), "name": name, "shortDescription": { "text": text } })
-    };
+    let rule = |(index, (name, text)): (usize, &(&str, &str))| json!({ "id": format!("rule-{}", index + 1), "name": name, "shortDescription": { "text": text } });
     let found = rows.iter().filter(|row| row.verdict != "PROVED");
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

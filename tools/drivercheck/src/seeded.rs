@@ -73,7 +73,8 @@ pub fn seeded(
     let list: List = toml::from_str(&text).map_err(|error| SeededError::List(path, error))?;
     let mut outcomes = Outcomes::default();
     let entries = list.fault.iter().map(|one| (one, true)).chain(list.variation.iter().map(|one| (one, false)));
-    let mine = entries.enumerate().filter(|(index, (entry, _))| index % shard.1 == shard.0 && entry.name.contains(only));
+    let mine =
+        entries.enumerate().filter(|(index, (entry, _))| index % shard.1 == shard.0 && entry.name.contains(only));
     for (_, (entry, is_fault)) in mine {
         let outcome = one(root, &directory, scratch, options, entry, is_fault)?;
         tell(&outcome);

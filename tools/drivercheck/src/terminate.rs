@@ -22,15 +22,17 @@ pub struct Loop {
     pub ends: bool,
 }
 
+/// Answers for loops that were asked about before.
+pub type Known = HashMap<Vec<Iteration>, bool>;
+
 /// What an iteration does: conditions, and the variables' values after it, over those before.
-type Iteration = (Vec<Expr>, Vec<(Var, Expr)>);
+pub type Iteration = (Vec<Expr>, Vec<(Var, Expr)>);
 
 /// The loops of a program, and which of them end.
-pub fn analyse(program: &Program, solver: &mut Solver) -> Result<Vec<Loop>, SolverError> {
+pub fn analyse(program: &Program, solver: &mut Solver, known: &mut Known) -> Result<Vec<Loop>, SolverError> {
     let mut all = loops(program, &(0..program.nodes).collect());
-    let mut known = HashMap::new();
     for one in &mut all {
-        visit(program, solver, one, &mut known)?;
+        visit(program, solver, one, known)?;
     }
     Ok(all)
 }
@@ -45,7 +47,7 @@ fn visit(
     program: &Program,
     solver: &mut Solver,
     one: &mut Loop,
-    known: &mut HashMap<Vec<Iteration>, bool>,
+    known: &mut Known,
 ) -> Result<(), SolverError> {
     if let Some(iterations) = iterations(program, one) {
         one.ends = match known.get(&iterations) {

@@ -1,10 +1,11 @@
 //! A counterexample for people: source lines with the values of branches, messages, states before and after.
 
 use crate::component::Protocols;
-use crate::path::Values;
-use crate::program::{Op, Place, Program, Step};
-use crate::replay::Replay;
+use crate::program::{Op, Place, Program};
+use crate::replay::{replay, Moment};
+use crate::whole::Found;
 use serde::Serialize;
+use std::collections::HashMap;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Line {
@@ -37,16 +38,11 @@ pub struct Trace {
     pub taken: Vec<(usize, usize, usize)>,
 }
 
-/// Builds a trace. `repeats` is the step from which a run repeats for ever.
-pub fn trace(
-    program: &Program,
-    protocols: &Protocols,
-    steps: &[&Step],
-    values: &Values,
-    replay: &Replay,
-    repeats: Option<usize>,
-    finding: String,
-) -> Trace {
+/// Builds a trace.
+pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: String) -> Trace {
+    let (steps, values) = (&run.whole.steps, &run.values);
+    let replay = replay(protocols, steps);
+    let moments: HashMap<usize, &Moment> = replay.moments.iter().map(|moment| (moment.step, moment)).collect();
     let taken = replay.moments.iter().map(|moment| (moment.message.0, moment.before, moment.message.1)).collect();
     let mut made = Trace { finding, taken, ..Trace::default() };
     let line = |place: &Place| Line {
@@ -58,9 +54,20 @@ pub fn trace(
         before: None,
         after: None,
     };
+    let mut rounds = run.whole.rounds.iter().peekable();
     for (index, step) in steps.iter().enumerate() {
-        if repeats == Some(index) {
+        if run.first == Some(index) {
             made.repeats_from = Some(made.lines.len());
+        }
+        while rounds.peek().is_some_and(|round| round.end <= index) {
+            rounds.next();
+        }
+        // Of a loop's iterations that do not matter by themselves, one line.
+        if let Some(round) = rounds.peek().filter(|round| round.contains(&index)) {
+            if round.start == index {
+                made.lines.push(Line { values: vec!["(round the loop)".to_string()], ..line(&step.place) });
+            }
+            continue;
         }
         match &step.op {
             Op::Assume(_) => {
@@ -86,10 +93,19 @@ pub fn trace(
             }
             Op::Return => made.lines.push(Line { message: Some("return".to_string()), ..line(&step.place) }),
             Op::Emit(message) | Op::Receive(message) => {
-                let Some(moment) = replay.moments.iter().find(|moment| moment.step == index) else { continue };
+                let Some(moment) = moments.get(&index) else { continue };
                 let states = &protocols.automaton(message.0).states;
+                let label = protocols.label(*message);
+                // Registers are touched often; once is enough to see it.
+                if made.repeats_from != Some(made.lines.len()) {
+                    let state = &states[moment.before].name;
+                    let same = |last: &Line| last.message.as_ref() == Some(&label) && last.after.as_ref() == Some(state);
+                    if moment.after == Some(moment.before) && made.lines.last().is_some_and(same) {
+                        continue;
+                    }
+                }
                 made.lines.push(Line {
-                    message: Some(protocols.label(*message)),
+                    message: Some(label),
                     protocol: Some(protocols.all[message.0].protocol.name.clone()),
                     before: Some(states[moment.before].name.clone()),
                     after: Some(moment.after.map_or("not enabled".to_string(), |after| states[after].name.clone())),

@@ -42,7 +42,8 @@ pub fn transform(program: &Program) -> Program {
 /// Variables that hold what an AWAIT returned, or a copy of it, and are not computed otherwise.
 fn mailboxes(program: &Program) -> HashSet<Var> {
     let steps = || program.edges.iter().flat_map(|edge| &edge.steps);
-    let mut found: HashSet<Var> = (0..program.vars.len() as Var).filter(|var| program.vars[*var as usize].is_mailbox).collect();
+    let mut found: HashSet<Var> =
+        (0..program.vars.len() as Var).filter(|var| program.vars[*var as usize].is_mailbox).collect();
     loop {
         let before = found.len();
         for step in steps() {

@@ -39,13 +39,17 @@ impl<'a> Lower<'a> {
             .map(|argument| {
                 let value = self.expression(argument);
                 // A later argument may change what this one was made of.
-                if call.arguments.len() > 1 { self.snapshot(value) } else { value }
+                if call.arguments.len() > 1 {
+                    self.snapshot(value)
+                } else {
+                    value
+                }
             })
             .collect();
         if self.at.is_some() {
             self.place = place;
         }
-        if let Some(act) = self.act_of(name) {
+        if let Some(act) = self.act_of(name).filter(|act| !self.has_just_sent(*act)) {
             self.op(crate::program::Op::Emit(act));
         }
         match (name, self.functions.get(name).copied()) {
@@ -127,7 +131,7 @@ impl<'a> Lower<'a> {
             }
             _ => Storage::Opaque,
         };
-        let result = Lvalue { ty: result, storage, object: None, width: None };
+        let result = Lvalue { ty: result, storage, object: None };
         let exit = self.node();
         let changed = scan::changed_in(function);
         // The parameters' types are those of the file.
@@ -148,7 +152,7 @@ impl<'a> Lower<'a> {
         for ((parameter, ty, at), value) in std::iter::zip(parameters, arguments) {
             let value = self.convert(value.clone(), &ty);
             if let (Value::Pointer(_, Some(_), _), false) = (&value, changed.contains(&parameter)) {
-                let place = Lvalue { ty, storage: Storage::Alias(Box::new(value)), object: None, width: None };
+                let place = Lvalue { ty, storage: Storage::Alias(Box::new(value)), object: None };
                 self.declare(&parameter, Entity::Object(place));
                 continue;
             }

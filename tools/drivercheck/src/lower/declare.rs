@@ -5,9 +5,9 @@ use super::types::{Field, Struct, Type, BOOL, INT, LONG};
 use super::value::Value;
 use super::{Entity, Lower};
 use lang_c::ast::{
-    ArraySize, Declaration, DeclarationSpecifier, Declarator, DeclaratorKind, DerivedDeclarator, EnumType,
-    Extension, FunctionDefinition, SpecifierQualifier, StorageClassSpecifier, StructDeclaration, StructKind, StructType,
-    TypeName, TypeOf, TypeSpecifier,
+    ArraySize, Declaration, DeclarationSpecifier, Declarator, DeclaratorKind, DerivedDeclarator, EnumType, Extension,
+    FunctionDefinition, SpecifierQualifier, StorageClassSpecifier, StructDeclaration, StructKind, StructType, TypeName,
+    TypeOf, TypeSpecifier,
 };
 use lang_c::span::Node;
 use std::rc::Rc;
@@ -97,7 +97,7 @@ impl<'a> Lower<'a> {
                         Some(Entity::Typedef(ty)) => ty.clone(),
                         // What the compiler has built in, such as __builtin_va_list.
                         _ => Type::Other("of a type of the compiler's own"),
-                    }
+                    };
                 }
                 TypeSpecifier::TypeOf(one) => {
                     return match &one.node {
@@ -195,8 +195,7 @@ impl<'a> Lower<'a> {
             }
         }
         let is_union = one.kind.node == StructKind::Union;
-        let mut made =
-            Struct { tag: self.structs[id].tag.clone(), fields, is_union, ..Struct::default() };
+        let mut made = Struct { tag: self.structs[id].tag.clone(), fields, is_union, ..Struct::default() };
         made.place(&self.structs, packed);
         self.structs[id] = made;
         Type::Struct(id)
@@ -208,7 +207,9 @@ impl<'a> Lower<'a> {
             if let Some(expression) = &enumerator.node.expression {
                 match self.constant(expression) {
                     Some(value) => next = value,
-                    None => self.fault(format!("the value of `{}` is not constant", enumerator.node.identifier.node.name)),
+                    None => {
+                        self.fault(format!("the value of `{}` is not constant", enumerator.node.identifier.node.name))
+                    }
                 }
             }
             let ty = if next <= i32::MAX as u64 || next >= i32::MIN as u64 { INT } else { LONG };

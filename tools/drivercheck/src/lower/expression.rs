@@ -68,9 +68,7 @@ impl<'a> Lower<'a> {
                 let one = &one.node;
                 self.conditional(&one.condition, &one.then_expression, &one.else_expression)
             }
-            Expression::Comma(all) => {
-                all.iter().map(|one| self.expression(one)).last().unwrap_or(Value::Void)
-            }
+            Expression::Comma(all) => all.iter().map(|one| self.expression(one)).last().unwrap_or(Value::Void),
             Expression::OffsetOf(_) => Value::Int(self.any("(offset)", 64), LONG),
             Expression::Statement(one) => self.statement_expression(one),
             _ => {
@@ -391,7 +389,7 @@ impl<'a> Lower<'a> {
         }
         self.back_to(before);
         let storage = if ty.is_scalar() { Storage::Scalar(self.fresh("(choice)", ty.bits())) } else { Storage::Opaque };
-        let result = Lvalue { ty: ty.clone(), storage, object: None, width: None };
+        let result = Lvalue { ty: ty.clone(), storage, object: None };
         let (other, done) = (self.node(), self.node());
         self.branch(expr::not(condition), other);
         for (branch, after) in [(yes, Some(other)), (no, None)] {
@@ -506,4 +504,3 @@ fn character(text: &str) -> u64 {
         _ => 0,
     }
 }
-

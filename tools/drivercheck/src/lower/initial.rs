@@ -109,12 +109,12 @@ impl<'a> Lower<'a> {
             Storage::Fields(all) => all.get(index).cloned().unwrap_or(Storage::Opaque),
             _ => Storage::Opaque,
         };
-        let (ty, width) = match &place.ty {
-            Type::Struct(id) => self.structs[*id].fields.get(index).map(|field| (field.ty.clone(), field.bits))?,
-            Type::Array(element, _) => ((**element).clone(), None),
+        let ty = match &place.ty {
+            Type::Struct(id) => self.structs[*id].fields.get(index).map(|field| field.ty.clone())?,
+            Type::Array(element, _) => (**element).clone(),
             _ => return None,
         };
-        Some(Lvalue { ty, storage, object: place.object, width })
+        Some(Lvalue { ty, storage, object: place.object })
     }
 
     pub(super) fn type_of(&mut self, expression: &'a Node<Expression>) -> Type {

@@ -19,6 +19,22 @@ impl<'a> Lower<'a> {
         })
     }
 
+    /// Whether the driver has said so itself, just before.
+    pub(super) fn has_just_sent(&self, message: Message) -> bool {
+        let mut at = self.at;
+        for edge in self.program.edges.iter().rev() {
+            if Some(edge.to) != at {
+                return false;
+            }
+            match edge.steps.first().map(|step| &step.op) {
+                Some(Op::Emit(sent)) => return *sent == message,
+                Some(Op::Assign(..)) | None => at = Some(edge.from),
+                Some(_) => return false,
+            }
+        }
+        false
+    }
+
     /// The first argument names the mailbox; the others are evaluated for their effects.
     pub(super) fn emit(&mut self, arguments: &'a [Node<Expression>]) -> Value {
         let place = self.place.clone();

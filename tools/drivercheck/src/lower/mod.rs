@@ -239,7 +239,12 @@ impl<'a> Lower<'a> {
     fn op(&mut self, op: Op) {
         if let Some(from) = self.at {
             let to = self.node();
-            self.program.edges.push(Edge { from, to, steps: vec![Step { op, place: self.place.clone() }], ..Edge::default() });
+            self.program.edges.push(Edge {
+                from,
+                to,
+                steps: vec![Step { op, place: self.place.clone() }],
+                ..Edge::default()
+            });
             self.at = Some(to);
         }
     }

@@ -32,7 +32,7 @@ impl<'a> Lower<'a> {
                 self.at = at;
             }
             if matches!(value, Value::Pointer(_, Some(_), _)) {
-                let place = Lvalue { ty, storage: Storage::Alias(Box::new(value)), object: None, width: None };
+                let place = Lvalue { ty, storage: Storage::Alias(Box::new(value)), object: None };
                 self.declare(name, Entity::Object(place));
                 return;
             }
@@ -78,12 +78,8 @@ impl<'a> Lower<'a> {
     }
 
     pub(super) fn new_place(&mut self, name: &str, ty: Type, object: usize) -> Lvalue {
-        let storage = if self.escaped.contains(&object) {
-            Storage::Opaque
-        } else {
-            self.storage(name, &ty, object)
-        };
-        Lvalue { ty, storage, object: Some(object), width: None }
+        let storage = if self.escaped.contains(&object) { Storage::Opaque } else { self.storage(name, &ty, object) };
+        Lvalue { ty, storage, object: Some(object) }
     }
 
     fn storage(&mut self, name: &str, ty: &Type, object: usize) -> Storage {
@@ -228,7 +224,7 @@ impl<'a> Lower<'a> {
                 Storage::Fields(all) => all.get(index).cloned().unwrap_or(Storage::Opaque),
                 _ => Storage::Opaque,
             };
-            let inner = Lvalue { ty: field.ty.clone(), storage, object: place.object, width: field.bits };
+            let inner = Lvalue { ty: field.ty.clone(), storage, object: place.object };
             if field.name == name {
                 return Some(inner);
             }

@@ -58,7 +58,8 @@ impl Lower<'_> {
                     Value::Int(self.any("(distance)", 64), Type::Int { bits: 64, signed: true })
                 }
             },
-            (Value::Pointer(a, target, ty), Value::Int(b, from)) | (Value::Int(b, from), Value::Pointer(a, target, ty)) => {
+            (Value::Pointer(a, target, ty), Value::Int(b, from))
+            | (Value::Int(b, from), Value::Pointer(a, target, ty)) => {
                 if let Some(result) = comparison(operator, a, resize(b, &from, 64), false) {
                     return Value::Int(truth_value(result), INT);
                 }

@@ -273,4 +273,3 @@ fn labels_of<'a>(statement: &'a Node<Statement>, into: &mut Vec<&'a Node<Label>>
         _ => {}
     }
 }
-

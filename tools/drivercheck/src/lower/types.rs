@@ -6,7 +6,10 @@ use std::rc::Rc;
 pub enum Type {
     Void,
     /// `_Bool` has one bit.
-    Int { bits: u32, signed: bool },
+    Int {
+        bits: u32,
+        signed: bool,
+    },
     Pointer(Rc<Type>),
     Array(Rc<Type>, u64),
     /// Index into [`super::Lower::structs`].

@@ -23,13 +23,11 @@ pub struct Lvalue {
     pub storage: Storage,
     /// The object it belongs to: where it is declared.
     pub object: Option<usize>,
-    /// Bits, for a bit-field.
-    pub width: Option<u32>,
 }
 
 impl Lvalue {
     pub fn opaque(ty: Type) -> Self {
-        Lvalue { ty, storage: Storage::Opaque, object: None, width: None }
+        Lvalue { ty, storage: Storage::Opaque, object: None }
     }
 }
 
