@@ -5,7 +5,7 @@
  * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for; `bar` and `window`, which base address
  * register to set and where; `line`, of the interrupt; `dma_pages` for the driver's descriptors (default 4); `kills`, how
  * often to end the driver `kill_after_us` after it has taken the device (default 0). A console takes commands: probe,
- * remove, suspend, resume, error, kill. */
+ * remove, suspend, resume, error, unplug, kill. */
 #include "ashlar/domain.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"
@@ -137,6 +137,11 @@ static void obey(const char *line)
         probe();
         return;
     }
+    if (strcmp(line, "unplug") == 0) {
+        command(COMMAND_LINE_OFF); /* as if it were not there any more: it answers to nothing, then the driver is told */
+        emit(PCI_UNPLUG);
+        return;
+    }
     if (strcmp(line, "kill") == 0 && child != NO_SLOT) {
         sys_process_kill(child);
         return;
@@ -150,7 +155,7 @@ static void obey(const char *line)
             return;
         }
     }
-    print("not understood: %s; say probe, remove, suspend, resume, error or kill\n", line);
+    print("not understood: %s; say probe, remove, suspend, resume, error, unplug or kill\n", line);
 }
 
 static void read_console(void)

@@ -55,6 +55,19 @@ static int can_run(const struct domain_thread *t)
     return t->state == THREAD_NEW || (t->state == THREAD_WAITS && domain_has_pending(&t->waits_for));
 }
 
+int dispatch_all_sets(struct mail_set *set)
+{
+    for (uint32_t i = 0; i < dispatch_threads; i++) {
+        if (thread[i].state == THREAD_NEW) {
+            return 0;
+        }
+        for (uint32_t port = 0; thread[i].state == THREAD_WAITS && port < DOMAIN_PORTS; port++) {
+            set->mask[port] |= thread[i].waits_for.mask[port];
+        }
+    }
+    return 1;
+}
+
 /* The next thread after the running one that can run; the running one itself if there is none. */
 static uint32_t next_thread(void)
 {

@@ -10,6 +10,10 @@ void dispatch_start(void);
  * running thread is to look again, 0 if every thread waits and none has a message. */
 int dispatch(const struct mail_set *set);
 
+/* Adds to `set`, for which the running thread is about to wait, what the others wait for. Returns 0 if one of them has not come
+ * to wait yet. */
+int dispatch_all_sets(struct mail_set *set);
+
 /* How many threads there are; with one there is nothing to dispatch. */
 extern uint32_t dispatch_threads;
 
