@@ -1,5 +1,6 @@
 /* The client's side of a test of domains: messages of one mailbox come in order, those nobody awaits are kept, a thread of the
- * driver serves while another waits, timers fire when they should and not when they are cancelled. */
+ * driver serves while another waits, timers fire when they should and not when they are cancelled. Argument `rounds`
+ * (default 200). */
 #include "ashlar/driver.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"
@@ -8,7 +9,6 @@
 
 #define RING_CAPACITY 1024u
 #define MOST ETHERNET_MAX_TRANSMIT_SLOT
-#define ROUNDS 200u
 #define PAUSE_NS 20000000ul
 
 static void transmit(uint64_t cookie)
@@ -75,6 +75,7 @@ int main(void)
 {
     struct mail_set set = {{0}};
     struct ethernet_statistics statistics;
+    uint64_t rounds = env_arg_u64("rounds", 200);
 
     domain_start();
     domain_connect(ETHERNET_NUMBER, "server", &ethernet_protocol, RING_CAPACITY, 0);
@@ -84,7 +85,7 @@ int main(void)
     }
     EMIT(ETHERNET_OPEN);
     AWAIT(ETHERNET_OPEN_OK);
-    for (uint32_t round = 0; round < ROUNDS; round++) {
+    for (uint64_t round = 0; round < rounds; round++) {
         mixed();
         cancelled();
     }
@@ -92,7 +93,7 @@ int main(void)
     EMIT(ETHERNET_GET_STATISTICS);
     AWAIT(ETHERNET_STATISTICS);
     statistics = *MAIL(ethernet_statistics);
-    if (statistics.sent != ROUNDS * (uint64_t)MOST + 100) {
+    if (statistics.sent != rounds * MOST + 100) {
         panic("%lu requests were served\n", statistics.sent);
     }
     /* Nothing is there to be awaited: the deadline ends the wait. */
