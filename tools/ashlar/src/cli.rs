@@ -45,6 +45,8 @@ pub enum Verb {
     Image(ImageOptions),
     /// Build the proofs and hold what they say and rest on against what the tree claims.
     Prove(ProveOptions),
+    /// Check drivers against their protocols: verify, seeded, protocol, check.
+    Drivers(DriversOptions),
     /// Measure.
     Bench(BenchOptions),
     /// Run the tests.
@@ -243,6 +245,13 @@ impl std::str::FromStr for Shard {
             _ => Err("give two numbers such as 1/4".into()),
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub struct DriversOptions {
+    /// A command of the checker and its options; `drivers -- --help` tells them.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub arguments: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let output = Output::new(arguments.format, arguments.verbose, arguments.quiet);
-    match dispatch(&arguments.verb, &output) {
+    match dispatch(&arguments, &output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output.failure(&failure);
@@ -37,7 +37,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(verb: &Verb, output: &Output) -> Result<(), Failure> {
+fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
+    let verb = &arguments.verb;
     if let Verb::Explain(options) = verb {
         return verbs::explain::explain(options, output);
     }
@@ -49,6 +50,7 @@ fn dispatch(verb: &Verb, output: &Output) -> Result<(), Failure> {
         Verb::Run(options) => verbs::run::run(options, &project, output),
         Verb::Image(options) => verbs::image::image(options, &project, output),
         Verb::Prove(options) => verbs::prove::prove(options, &project, output),
+        Verb::Drivers(options) => verbs::drivers::drivers(options, arguments.format, &project),
         Verb::Bench(options) => verbs::bench::bench(options, &project, output),
         Verb::Test(options) => verbs::test::test(options, &project, output),
         Verb::Explain(options) => verbs::explain::explain(options, output),

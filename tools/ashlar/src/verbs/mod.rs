@@ -4,6 +4,7 @@ pub mod bench;
 pub mod build;
 pub mod check;
 pub mod doctor;
+pub mod drivers;
 pub mod explain;
 pub mod image;
 pub mod prove;
