@@ -4,8 +4,9 @@
  *
  * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for; `bar` and `window`, which base address
  * register to set and where; `line`, of the interrupt; `dma_pages` for the driver's descriptors (default 4); `kills`, how
- * often to end the driver `kill_after_us` after it has taken the device (default 0). A console takes commands: probe,
- * remove, suspend, resume, error, unplug, kill. */
+ * often to end the driver (default 0): `kill_after_us` after it has taken the device, or, with `kill_step_us`, its n-th life
+ * n such steps after its beginning, so that it dies wherever it can. A console takes commands: probe, remove, suspend,
+ * resume, error, unplug, kill. */
 #include "ashlar/domain.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"
@@ -35,6 +36,7 @@ static uint32_t address;             /* bus, device and function of the device *
 static uint32_t deaths;
 static uint64_t kills;               /* still to be made */
 static uint64_t kill_at = DEADLINE_NEVER;
+static uint64_t kill_step;           /* ns */
 
 static uint32_t config_read(uint32_t where, uint32_t offset)
 {
@@ -88,6 +90,9 @@ static void start_driver(void)
     }
     if (status != STATUS_OK) {
         panic("starting %s: error %u\n", driver, status);
+    }
+    if (kills != 0 && kill_step != 0) {
+        kill_at = sys_clock() + deaths * kill_step;
     }
 }
 
@@ -202,7 +207,9 @@ static void receive(uint32_t mailbox)
         command(COMMAND_LINE_OFF);
         break;
     case PCI_PROBE_OK & 0xffu:
-        kill_at = kills == 0 ? DEADLINE_NEVER : sys_clock() + 1000 * env_arg_u64("kill_after_us", 20000);
+        if (kills != 0 && kill_step == 0) {
+            kill_at = sys_clock() + 1000 * env_arg_u64("kill_after_us", 20000);
+        }
         print("BUS %s: probe_ok\n", driver);
         break;
     default:
@@ -229,10 +236,11 @@ int main(void)
     set_window();
     domain_start();
     domain_connect(PORT, driver, &pci_protocol, RING_CAPACITY, (uint32_t)env_arg_u64("dma_pages", 4));
+    kills = env_arg_u64("kills", 0);
+    kill_step = 1000 * env_arg_u64("kill_step_us", 0);
     start_driver();
     set.mask[PORT] = ~0ul;
     set.mask[DOMAIN_EVENTS] = (child != NO_SLOT ? 1ul << child : 0) | (console != NO_SLOT ? 1ul << console : 0);
-    kills = env_arg_u64("kills", 0);
     for (;;) {
         uint32_t mailbox = domain_await(&set, kill_at);
         if (mailbox == DOMAIN_TIMEOUT) {
