@@ -14,9 +14,6 @@ pub type Valuation = Vec<u8>;
 /// More valuations than this from one operation are joined into one that knows nothing of the open predicates.
 const MAX_SPLIT: usize = 64;
 
-/// What a question is about: an expression, and what is known.
-type Question = (Expr, Vec<(Expr, bool)>);
-
 #[derive(Default)]
 pub struct Abstraction {
     pub predicates: Vec<Expr>,
@@ -24,7 +21,6 @@ pub struct Abstraction {
     /// By node: predicates that are kept.
     kept: Vec<Vec<bool>>,
     live: Vec<HashSet<Var>>,
-    answers: HashMap<Question, Option<bool>>,
 }
 
 impl Abstraction {
@@ -216,7 +212,7 @@ impl Abstraction {
             }
         }
         let question = (condition, known);
-        if let Some(answer) = self.answers.get(&question) {
+        if let Some(answer) = solver.known.get(&question) {
             return Ok(*answer);
         }
         let (condition, known) = &question;
@@ -232,7 +228,7 @@ impl Abstraction {
             None if !can(expr::not(*condition))? => Some(true),
             None => None,
         };
-        self.answers.insert(question, answer);
+        solver.known.insert(question, answer);
         Ok(answer)
     }
 }

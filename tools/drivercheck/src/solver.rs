@@ -24,11 +24,16 @@ pub enum Answer {
     Unknown,
 }
 
+/// Whether a truth value follows from what is known of others.
+pub type Question = (Expr, Vec<(Expr, bool)>);
+
 pub struct Solver {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     pub questions: usize,
+    /// Answers of before: checks of one driver ask the same again and again.
+    pub known: HashMap<Question, Option<bool>>,
 }
 
 const OPTIONS: &str = "(set-option :print-success false)\n(set-option :produce-unsat-cores true)\n\
@@ -45,7 +50,7 @@ impl Solver {
         let missing = || std::io::Error::other("it has no pipes");
         let to = child.stdin.take().ok_or_else(missing)?;
         let from = BufReader::new(child.stdout.take().ok_or_else(missing)?);
-        let mut solver = Solver { child, to, from, questions: 0 };
+        let mut solver = Solver { child, to, from, questions: 0, known: HashMap::new() };
         solver.to.write_all(OPTIONS.as_bytes())?;
         Ok(solver)
     }
