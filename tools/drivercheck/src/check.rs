@@ -65,6 +65,9 @@ pub struct Row {
     pub states: usize,
     /// Other subprotocols that it takes for granted.
     pub granted: Vec<String>,
+    /// Of a violation: the run-time monitor says the same of its run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replays: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -283,6 +286,7 @@ fn perform(
         refinements,
         states,
         granted: granted.iter().map(name).collect(),
+        replays: None,
         reason,
         trace,
     })

@@ -11,6 +11,7 @@ pub mod graph;
 pub mod lines;
 pub mod liveness;
 pub mod lower;
+pub mod monitor;
 pub mod path;
 pub mod picture;
 pub mod program;

@@ -93,7 +93,8 @@ fn verify(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
     }
     let mut rows = Vec::new();
     for driver in drivers {
-        let report = run(driver, &flags.options(), &|row| print::row(format, row, true))?;
+        let mut report = run(driver, &flags.options(), &|row| print::row(format, row, true))?;
+        seeded::replay_all(&flags.root, &flags.scratch.join("replay"), driver, &mut report.rows)?;
         print::end(format, driver, &report);
         if let Some(directory) = &flags.pictures {
             std::fs::create_dir_all(directory)?;

@@ -34,6 +34,9 @@ pub fn end(format: Format, driver: &Driver, report: &Report) {
     if format == Format::Json {
         return;
     }
+    for row in report.rows.iter().filter(|row| row.replays == Some(false)) {
+        println!("rule {} {}: the run-time monitor does not agree with the run found", row.rule, row.subprotocol);
+    }
     println!("{}: {} checks in {:.1} s. Assumed:", driver.name, report.rows.len(), report.seconds);
     for assumption in &report.assumptions {
         println!("    {assumption}");
@@ -52,12 +55,17 @@ pub fn outcome(format: Format, outcome: &Outcome, with_trace: bool) {
     let good = if outcome.is_good { "good" } else { "BAD" };
     let rule = |rule: Option<u8>| rule.map_or("-".to_string(), |rule| rule.to_string());
     println!(
-        "{good:<4} {:<50} {:<8} rule {} (expected {}) {:6.2} s",
+        "{good:<4} {:<50} {:<8} rule {} (expected {}) {:6.2} s{}",
         outcome.name,
         outcome.verdict,
         rule(outcome.rule),
         rule(outcome.expected_rule),
-        outcome.seconds
+        outcome.seconds,
+        match outcome.replays {
+            Some(true) => "  replays on the monitor",
+            Some(false) => "  DOES NOT REPLAY on the monitor",
+            None => "",
+        }
     );
     let shown = outcome.rows.iter().filter(|row| row.verdict != "PROVED" && (with_trace || !outcome.is_good));
     for one in shown {

@@ -1,7 +1,8 @@
 //! Seeded faults: patches on drivers, each with the rule that the checker must name; and variations that are correct.
 
 use crate::check::{run, CheckError, Options, Row};
-use crate::driver::{read, DriverError, Source};
+use crate::driver::{read, Driver, DriverError, Source};
+use crate::monitor::{self, MonitorError};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,6 +19,8 @@ pub enum SeededError {
     Driver(String, DriverError),
     #[error("{0}: {1}")]
     Check(String, CheckError),
+    #[error("{0}: {1}")]
+    Replay(String, MonitorError),
 }
 
 /// `tests/seeded-faults/faults.toml`.
@@ -46,6 +49,8 @@ pub struct Outcome {
     pub expected_rule: Option<u8>,
     pub verdict: &'static str,
     pub rule: Option<u8>,
+    /// The run-time monitor says the same of the run that was found.
+    pub replays: Option<bool>,
     pub seconds: f64,
     pub is_good: bool,
     #[serde(skip)]
@@ -98,7 +103,8 @@ fn one(
     let source = source(root, &tree.join(&place), &scratch.join("headers"))?;
     let driver = read(&source).map_err(|error| SeededError::Driver(entry.name.clone(), error))?;
     let options = Options { until: entry.rule, coverage: false, ..options.clone() };
-    let report = run(&driver, &options, &|_| {}).map_err(|error| SeededError::Check(entry.name.clone(), error))?;
+    let mut report = run(&driver, &options, &|_| {}).map_err(|error| SeededError::Check(entry.name.clone(), error))?;
+    replay_all(root, &tree.join("replay"), &driver, &mut report.rows)?;
     let violated = report.rows.iter().filter(|row| row.verdict == "VIOLATED");
     let found = violated.clone().find(|row| Some(row.rule) == entry.rule).or(violated.clone().next());
     let is_proved = report.rows.iter().all(|row| row.verdict == "PROVED");
@@ -108,16 +114,29 @@ fn one(
         None => "UNKNOWN",
     };
     let rule = found.map(|row| row.rule);
-    let is_good = if is_fault { rule.is_some() && rule == entry.rule } else { is_proved };
+    let replays = found.and_then(|row| row.replays);
+    let is_good = if is_fault { rule.is_some() && rule == entry.rule && replays == Some(true) } else { is_proved };
     Ok(Outcome {
         name: entry.name.clone(),
         expected_rule: entry.rule,
         verdict,
         rule,
+        replays,
         seconds: report.seconds,
         is_good,
         rows: report.rows,
     })
+}
+
+/// Replays every violation on the run-time monitor.
+pub fn replay_all(root: &Path, scratch: &Path, driver: &Driver, rows: &mut [Row]) -> Result<(), SeededError> {
+    for row in rows {
+        if let Some(trace) = &row.trace {
+            let answer = monitor::replays(root, scratch, driver, row.rule, trace);
+            row.replays = Some(answer.map_err(|error| SeededError::Replay(driver.name.clone(), error))?);
+        }
+    }
+    Ok(())
 }
 
 /// All C files of a driver's directory, and where it finds headers.

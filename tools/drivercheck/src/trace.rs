@@ -1,11 +1,11 @@
 //! A counterexample for people: source lines with the values of branches, messages, states before and after.
 
 use crate::component::Protocols;
-use crate::program::{Op, Place, Program};
+use crate::program::{Message, Op, Place, Program};
 use crate::replay::{replay, Moment};
 use crate::whole::Found;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Line {
@@ -36,6 +36,20 @@ pub struct Trace {
     /// Transitions it takes: protocol, state, message.
     #[serde(skip)]
     pub taken: Vec<(usize, usize, usize)>,
+    /// What the run-time monitor sees of it; of a run without end, up to the end of its first repetition.
+    #[serde(skip)]
+    pub events: Vec<Event>,
+    /// The event from which it repeats.
+    #[serde(skip)]
+    pub turn: Option<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    Send(Message),
+    Receive(Message),
+    Wait(BTreeSet<Message>),
+    Return,
 }
 
 /// Builds a trace.
@@ -58,6 +72,14 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
     for (index, step) in steps.iter().enumerate() {
         if run.first == Some(index) {
             made.repeats_from = Some(made.lines.len());
+            made.turn = Some(made.events.len());
+        }
+        match &step.op {
+            Op::Emit(message) => made.events.push(Event::Send(*message)),
+            Op::Receive(message) => made.events.push(Event::Receive(*message)),
+            Op::Await(site) => made.events.push(Event::Wait(program.awaits[*site].messages.clone())),
+            Op::Return => made.events.push(Event::Return),
+            Op::Assign(..) | Op::Havoc(_) | Op::Assume(_) => {}
         }
         while rounds.peek().is_some_and(|round| round.end <= index) {
             rounds.next();
@@ -71,9 +93,13 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
         }
         match &step.op {
             Op::Assume(_) => {
-                let Some(read) = values.read.get(&index).filter(|read| !read.is_empty()) else { continue };
+                let is_named = |(var, _): &&(u32, u64)| program.vars[*var as usize].name != "(address)";
+                let read: Vec<(u32, u64)> = values.read.get(&index).into_iter().flatten().filter(is_named).copied().collect();
+                if read.is_empty() {
+                    continue;
+                }
                 let shown = |(var, value): &(u32, u64)| {
-                    let name = program.vars[*var as usize].name.trim_start_matches("(old) ").to_string();
+                    let name = &program.vars[*var as usize].name;
                     let text = if *value > 9 { format!("{value:#x}") } else { value.to_string() };
                     format!("{name} = {text}")
                 };

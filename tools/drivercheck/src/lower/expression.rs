@@ -255,7 +255,12 @@ impl<'a> Lower<'a> {
             if value.value().is_some() {
                 return value;
             }
-            let var = self.fresh("(old)", value.bits());
+            // A copy has the name of what it copies.
+            let name = match value.node() {
+                expr::Node::Var { var, .. } => self.program.vars[var as usize].name.clone(),
+                _ => "(value)".to_string(),
+            };
+            let var = self.fresh(&name, value.bits());
             self.assign(var, value);
             self.var(var)
         };

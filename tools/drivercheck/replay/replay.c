@@ -1,0 +1,79 @@
+/* Replays a run that the checker found on the run-time monitor: the very code and tables that debug images carry.
+ *
+ * The checker does not follow payloads and cookies. Here each field has its least value, a message that opens a request
+ * takes the first free cookie, and one that names or closes a request the first open one. */
+#include <stdint.h>
+#include <stdio.h>
+
+#include "ashlar/monitor.h"
+#include "run.h"
+
+static struct monitor monitors[NUM_PROTOCOL];
+static uint64_t words[NUM_PROTOCOL][64];
+
+static uint64_t cookie_for(const struct monitor *monitor, const struct protocol_message *message)
+{
+    const struct protocol_request *request = &monitor->protocol->requests[message->request];
+
+    for (uint64_t cookie = 0; message->cookie != MONITOR_NO_COOKIE && cookie < request->limit; cookie++) {
+        uint32_t is_open = monitor->open[request->first_word + cookie / 64] >> (cookie % 64) & 1;
+        if (is_open == (message->cookie != MONITOR_OPENS)) {
+            return cookie;
+        }
+    }
+    return 0;
+}
+
+static void fill(const struct protocol *protocol, const struct protocol_message *message, uint8_t *payload)
+{
+    for (uint32_t i = 0; i < message->num_field; i++) {
+        const struct protocol_field *field = &protocol->fields[message->first_field + i];
+        for (uint32_t k = 0; k < (uint32_t)field->count * field->bytes; k++) {
+            payload[field->offset + k] = (uint8_t)(field->least >> (8 * (k % field->bytes)));
+        }
+    }
+}
+
+static enum monitor_verdict step(const struct event *event)
+{
+    const struct monitor *all[NUM_PROTOCOL];
+    struct monitor *monitor = &monitors[event->protocol];
+    uint8_t payload[64] = {0};
+
+    for (uint32_t i = 0; i < NUM_PROTOCOL; i++) {
+        all[i] = &monitors[i];
+    }
+    if (event->kind == WAIT) {
+        return monitor_await(all, NUM_PROTOCOL, mailboxes + event->first, event->count);
+    }
+    if (event->kind == RETURN) {
+        return monitor_return(all, NUM_PROTOCOL);
+    }
+    uint32_t id = event->mailbox - monitor->protocol->first_mailbox;
+    const struct protocol_message *message = &monitor->protocol->messages[id];
+    uint64_t cookie = cookie_for(monitor, message);
+    fill(monitor->protocol, message, payload);
+    return event->kind == SEND ? monitor_emit(monitor, event->mailbox, cookie, payload)
+                               : monitor_receive(monitor, event->mailbox, cookie, payload);
+}
+
+/* Prints the number of the event at which the monitor speaks up, and what it says; then the states at the end. */
+int main(void)
+{
+    uint32_t i = 0;
+    enum monitor_verdict verdict = MONITOR_OK;
+
+    for (uint32_t k = 0; k < NUM_PROTOCOL; k++) {
+        monitor_start(&monitors[k], protocols[k], words[k]);
+    }
+    while (i < NUM_EVENT && verdict == MONITOR_OK) {
+        verdict = step(&events[i]);
+        i++;
+    }
+    printf("%u %d", i, (int)verdict);
+    for (uint32_t k = 0; k < NUM_PROTOCOL; k++) {
+        printf(" %u", monitors[k].state);
+    }
+    printf("\n");
+    return 0;
+}
