@@ -1,0 +1,22 @@
+/* While somebody waits, only the timer is looked at: but it fires, so the answer comes. */
+#include "ashlar/driver.h"
+#include "door_protocol.h"
+
+#include "timer_protocol.h"
+
+void driver(void)
+{
+    for (;;) {
+        if (AWAIT(DOOR_KNOCK, DOOR_LEAVE) == DOOR_KNOCK) {
+            uint32_t mailbox;
+
+            EMIT(TIMER_ARM);
+            do {
+                mailbox = AWAIT(TIMER_FIRED);
+            } while (mailbox != TIMER_FIRED);
+            EMIT(DOOR_ANSWER);
+        } else {
+            EMIT(DOOR_LEFT);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Small drivers: one that is right in roundabout ways, and for each rule one that breaks it.
+
+use drivercheck::check::{run, Options, Report};
+use drivercheck::driver::{read, Driver, DriverError, Source};
+use drivercheck::monitor::replays;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A folder of its own for each use: tests run side by side.
+fn scratch(name: &str) -> PathBuf {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", COUNT.fetch_add(1, Ordering::Relaxed)))
+}
+
+fn driver(name: &str) -> Result<Driver, DriverError> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers");
+    let text = std::fs::read_to_string(here.join(format!("{name}.c"))).unwrap();
+    let mut protocols = vec![here.join("door.proto")];
+    if text.contains("timer_protocol.h") {
+        protocols.push(root().join("protocols/timer.proto"));
+    }
+    read(&Source {
+        files: vec![here.join(format!("{name}.c"))],
+        protocols,
+        protocol_dir: root().join("protocols"),
+        include: vec![root().join("user/lib/include"), root().join("kernel")],
+        scratch: scratch(name),
+    })
+}
+
+fn check(name: &str, options: &Options) -> (Driver, Report) {
+    let driver = driver(name).unwrap();
+    let report = run(&driver, options, &|_| {}).unwrap();
+    for row in &report.rows {
+        assert_ne!(row.verdict, "UNKNOWN", "{name}: {} {:?}", row.subprotocol, row.reason);
+    }
+    (driver, report)
+}
+
+/// The rules that are broken; each run replays on the monitor.
+fn broken(name: &str, options: &Options) -> BTreeSet<u8> {
+    let (driver, report) = check(name, options);
+    let mut rules = BTreeSet::new();
+    for row in &report.rows {
+        if let Some(trace) = &row.trace {
+            let answer = replays(&root(), &scratch(name), &driver, row.rule, trace).unwrap();
+            assert!(answer, "{name}: the monitor does not agree with\n{trace}");
+            rules.insert(row.rule);
+        }
+    }
+    rules
+}
+
+#[test]
+fn names_the_rule_that_is_broken() {
+    let all: [(&str, &[u8]); 8] = [
+        ("good", &[]),
+        ("rule1", &[1]),
+        ("rule2", &[2]),
+        ("rule3", &[3]),
+        ("rule4", &[4]),
+        ("rule5", &[5]),
+        ("timed", &[]),
+        ("timed_wrong", &[3, 4]),
+    ];
+    for (name, rules) in all {
+        assert_eq!(broken(name, &Options::default()), BTreeSet::from_iter(rules.iter().copied()), "{name}");
+    }
+}
+
+#[test]
+fn says_the_same_without_its_means() {
+    let less = [
+        Options { decompose: false, ..Options::default() },
+        Options { seed: false, ..Options::default() },
+        Options { transform: false, ..Options::default() },
+    ];
+    for options in less {
+        assert_eq!(broken("good", &options), BTreeSet::new());
+        assert_eq!(broken("rule1", &options), BTreeSet::from([1]));
+        assert_eq!(broken("rule4", &options), BTreeSet::from([4]));
+    }
+}
+
+#[test]
+fn a_trace_tells_lines_messages_and_states() {
+    let (_, report) = check("rule5", &Options::default());
+    let trace = report.rows.iter().find_map(|row| row.trace.as_ref()).unwrap().to_string();
+    for part in ["tries = 3", "?knock | Closed -> Answering", "| return", "rule 5"] {
+        assert!(trace.contains(part), "`{part}` is not in\n{trace}");
+    }
+}
+
+#[test]
+fn refuses_all_at_once() {
+    let Err(error) = driver("refused").unwrap().model() else { panic!("accepted") };
+    let text = error.to_string();
+    for part in ["calls itself", "through a pointer", "receives from this mailbox"] {
+        assert!(text.contains(part), "`{part}` is not in\n{text}");
+    }
+}
+
+#[test]
+fn coverage_shows_what_is_never_taken() {
+    let (driver, report) = check("rule3", &Options { coverage: true, ..Options::default() });
+    let untouched = drivercheck::picture::untouched(&driver, &report);
+    assert_eq!(untouched, ["door: ?leave in Closed", "door: !touch in Answering", "door: !left in Leaving"]);
+}
