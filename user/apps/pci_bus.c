@@ -99,7 +99,7 @@ static void start_driver(void)
 static void emit(uint32_t mailbox)
 {
     domain_emit_begin(AT(PORT, mailbox), 0);
-    domain_emit_end();
+    domain_emit_end(AT(PORT, mailbox), 0);
 }
 
 static void probe(void)
@@ -110,7 +110,7 @@ static void probe(void)
 
     set_window();
     memcpy(domain_emit_begin(AT(PORT, PCI_PROBE), 0), &body, sizeof body);
-    domain_emit_end();
+    domain_emit_end(AT(PORT, PCI_PROBE), 0);
 }
 
 /* The driver has ended: nothing of the device may reach memory before its frames can belong to somebody else. */

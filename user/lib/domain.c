@@ -7,6 +7,7 @@
 #include "ashlar/syscall.h"
 #include "dispatch.h"
 #include "domain_internal.h"
+#include "monitor_step.h"
 #include "pci_protocol.h"
 #include "timer_protocol.h"
 
@@ -15,7 +16,10 @@
 #define NUM_PENDING 1152u
 #define NAME_BYTES 72u
 
-static void advance_link(struct port *port);
+/* Kept out of the way of messages that flow. */
+#define SELDOM __attribute__((noinline))
+
+static SELDOM void advance_link(struct port *port);
 
 struct domain domain;
 const struct mail *domain_current;
@@ -317,16 +321,13 @@ static inline int take_from_ring(struct port *port, const struct mail_set *set, 
 /* Looks at all rings; each time at another one first, so that none starves. */
 static int take_from_rings(const struct mail_set *set, struct mail *mail)
 {
-    uint32_t begin = domain.turn;
+    uint32_t at = domain.turn;
 
-    for (uint32_t i = 0; i < domain.num_linked; i++) {
-        uint32_t at = begin + i;
-        while (at >= domain.num_linked) {
-            at -= domain.num_linked;
-        }
+    for (uint32_t left = domain.num_linked; left != 0; left--) {
         if (take_from_ring(domain.linked[at], set, mail)) {
             return 1;
         }
+        at = at + 1 == domain.num_linked ? 0 : at + 1;
     }
     return 0;
 }
@@ -470,7 +471,9 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
     struct mail *mail = domain.mail;
 
     monitored_await(set);
-    domain.turn = domain.turn + 1 < domain.num_linked ? domain.turn + 1 : 0;
+    if (domain.num_linked > 1) {
+        domain.turn = domain.turn + 1 < domain.num_linked ? domain.turn + 1 : 0;
+    }
     if (domain.interrupt_is_open && interrupt_must_poll()) {
         uint64_t bits = 0;
         sys_poll(domain.wake, &bits);
@@ -479,9 +482,19 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
     for (;;) {
         if ((domain.first != 0 && take_pending(set, mail)) || take_from_rings(set, mail) ||
             (domain.events != 0 && take_event(set, mail))) {
+            struct port *port = &domain.port[mail->mailbox >> 8];
+            if (port->is_driver) {
+                enum monitor_verdict verdict =
+                    monitor_step(&port->monitor, mail->mailbox, mail->cookie, mail->payload, 1);
+                if (verdict != MONITOR_OK) {
+                    monitored_bad_receive(port, mail->mailbox, verdict);
+                    cut(port);
+                    forget(port->number);
+                    continue;
+                }
+            }
             domain_flush();
             domain_current = mail;
-            monitored_receive(&domain.port[mail->mailbox >> 8], mail);
             return mail->mailbox;
         }
         if (dispatch_threads > 1 && dispatch(set)) {
@@ -496,13 +509,12 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
 /* ---- sending ---- */
 
 /* A message that goes nowhere, or to the domain itself. */
-static __attribute__((noinline)) void *emit_elsewhere(struct port *port, uint64_t cookie)
+static SELDOM void *emit_elsewhere(struct port *port, uint32_t mailbox)
 {
-    if (port->sendable != 0 && (port->outgoing >> (domain.emit_mailbox & 63u) & 1) != 0) {
+    if (port->sendable != 0 && (port->outgoing >> (mailbox & 63u) & 1) != 0) {
         cut(port); /* the ring is full: the peer leaves more unread than its protocol allows */
     }
     domain.emit_slot = 0;
-    dropped.cookie = cookie;
     return dropped.payload;
 }
 
@@ -512,13 +524,12 @@ void *domain_emit_begin(uint32_t mailbox, uint64_t cookie)
     struct ring_producer *ring = &port->link.out;
 
     domain.emit_port = port;
-    domain.emit_mailbox = mailbox;
     if ((port->sendable >> (mailbox & 63u) & 1) == 0) {
-        return emit_elsewhere(port, cookie);
+        return emit_elsewhere(port, mailbox);
     }
     struct mail *slot = ring_free_slot(ring);
     if (slot == 0) {
-        return emit_elsewhere(port, cookie);
+        return emit_elsewhere(port, mailbox);
     }
     domain.emit_slot = slot;
     slot->mailbox = port->first + (mailbox & 0xffu);
@@ -528,30 +539,34 @@ void *domain_emit_begin(uint32_t mailbox, uint64_t cookie)
 }
 
 /* What goes to the domain itself. */
-static void emit_here(struct port *port)
+static void emit_here(const struct port *port, uint32_t mailbox)
 {
-    uint32_t message = domain.emit_mailbox & 0xffu;
+    uint32_t message = mailbox & 0xffu;
     uint32_t route = domain_route(port, message);
 
     if (route == ROUTE_INTERRUPT) {
-        interrupt_emit(domain.emit_mailbox);
+        interrupt_emit(mailbox);
     } else if (route == ROUTE_TIMER) {
         timer_emit(message, dropped.payload);
     }
 }
 
-void domain_emit_end(void)
+void domain_emit_end(uint32_t mailbox, uint64_t cookie)
 {
     struct port *port = domain.emit_port;
 
-#ifdef ASHLAR_MONITOR
-    const struct mail *slot = domain.emit_slot != 0 ? domain.emit_slot : &dropped;
-    monitored_emit(port, domain.emit_mailbox, slot->cookie, slot->payload);
-#endif
+    if (port->is_driver) {
+        const struct mail *slot = domain.emit_slot != 0 ? domain.emit_slot : &dropped;
+        enum monitor_verdict verdict =
+            monitor_step(&port->monitor, mailbox, cookie, slot->payload, 0);
+        if (verdict != MONITOR_OK) {
+            monitored_bad_emit(port, mailbox, verdict);
+        }
+    }
     if (domain.emit_slot != 0) {
         ring_put(&port->link.out);
         domain.must_flush = 1;
     } else {
-        emit_here(port);
+        emit_here(port, mailbox);
     }
 }

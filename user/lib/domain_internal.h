@@ -41,7 +41,6 @@ struct domain {
     uint32_t must_flush;             /* messages were sent since the peers were last told */
     struct port *emit_port;          /* between domain_emit_begin and domain_emit_end */
     struct mail *emit_slot;          /* null: not over a link */
-    uint32_t emit_mailbox;
     uint32_t interrupt_is_open;      /* the driver listens to an interrupt that can come */
     uint64_t timer_fires;            /* deadline, or never */
 };
@@ -71,22 +70,17 @@ uint32_t interrupt_must_poll(void);
 void timer_emit(uint32_t message, const void *payload);
 void timer_has_fired(void);
 
-/* Debug builds: the run-time monitor; otherwise nothing. */
-#ifdef ASHLAR_MONITOR
+/* The run-time monitor of a driver's protocols. What a driver sends and gets is checked in every image: a driver that breaks
+ * its protocol ends, and a client that does is cut off. */
 void monitored_start(struct port *port);
-void monitored_emit(struct port *port, uint32_t mailbox, uint64_t cookie, const void *payload);
-void monitored_receive(struct port *port, const struct mail *mail);
+_Noreturn void monitored_bad_emit(const struct port *port, uint32_t mailbox, enum monitor_verdict verdict);
+void monitored_bad_receive(const struct port *port, uint32_t mailbox, enum monitor_verdict verdict);
+
+/* Debug images check that every AWAIT can end, too, and that the driver may return. */
+#ifdef ASHLAR_MONITOR
 void monitored_await(const struct mail_set *set);
 void monitored_return(void);
 #else
-static inline void monitored_start(struct port *port)
-{
-    (void)port;
-}
-static inline void monitored_receive(struct port *port, const struct mail *mail)
-{
-    (void)port, (void)mail;
-}
 static inline void monitored_await(const struct mail_set *set)
 {
     (void)set;

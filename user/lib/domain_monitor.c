@@ -1,10 +1,7 @@
-/* The run-time monitor of a driver's protocols, in debug images: ends the driver when it breaks a rule, and cuts a client
- * off that does. */
+/* The run-time monitor of a driver's protocols. */
+#include "ashlar/print.h"
 #include "dispatch.h"
 #include "domain_internal.h"
-
-#ifdef ASHLAR_MONITOR
-#include "ashlar/print.h"
 
 void monitored_start(struct port *port)
 {
@@ -20,28 +17,19 @@ static const char *message_name(const struct port *port, uint32_t mailbox)
     return number < port->protocol->num_message ? port->protocol->messages[number].name : "?";
 }
 
-void monitored_emit(struct port *port, uint32_t mailbox, uint64_t cookie, const void *payload)
+_Noreturn void monitored_bad_emit(const struct port *port, uint32_t mailbox, enum monitor_verdict verdict)
 {
-    if (port->is_driver) {
-        enum monitor_verdict verdict = monitor_emit(&port->monitor, mailbox, cookie, payload);
-        if (verdict != MONITOR_OK) {
-            panic("MONITOR %s: !%s in state %s: %s\n", port->protocol->name, message_name(port, mailbox),
-                  monitor_state(&port->monitor), monitor_explain(verdict));
-        }
-    }
+    panic("MONITOR %s: !%s in state %s: %s\n", port->protocol->name, message_name(port, mailbox),
+          monitor_state(&port->monitor), monitor_explain(verdict));
 }
 
-void monitored_receive(struct port *port, const struct mail *mail)
+void monitored_bad_receive(const struct port *port, uint32_t mailbox, enum monitor_verdict verdict)
 {
-    if (port->is_driver) {
-        enum monitor_verdict verdict = monitor_receive(&port->monitor, mail->mailbox, mail->cookie, mail->payload);
-        if (verdict != MONITOR_OK) {
-            panic("MONITOR %s: the client's ?%s in state %s: %s\n", port->protocol->name,
-                  message_name(port, mail->mailbox), monitor_state(&port->monitor), monitor_explain(verdict));
-        }
-    }
+    print("MONITOR %s: the client's ?%s in state %s: %s\n", port->protocol->name, message_name(port, mailbox),
+          monitor_state(&port->monitor), monitor_explain(verdict));
 }
 
+#ifdef ASHLAR_MONITOR
 /* The monitors of all protocols, in their order. */
 static uint32_t monitors(const struct monitor *all[DOMAIN_PORTS])
 {

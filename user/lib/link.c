@@ -16,8 +16,8 @@ static void set_up(struct link *link)
     struct link_page *page = link_page(link);
     struct mail *to_driver = (struct mail *)(link->address + PAGE_SIZE);
     struct mail *to_client = to_driver + link->capacity;
-    struct ring_producer out = {.capacity = link->capacity};
-    struct ring_consumer in = {.capacity = link->capacity};
+    struct ring_producer out = {.mask = link->capacity - 1, .limit = link->capacity};
+    struct ring_consumer in = {.mask = link->capacity - 1};
 
     out.shared = link->is_driver ? &page->to_client : &page->to_driver;
     out.slot = link->is_driver ? to_client : to_driver;

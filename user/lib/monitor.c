@@ -1,7 +1,7 @@
 /* The run-time monitor of driver protocols. */
 #include "ashlar/monitor.h"
 
-#define NONE 0xffffffffu
+#include "monitor_step.h"
 
 void monitor_start(struct monitor *monitor, const struct protocol *protocol, uint64_t *open)
 {
@@ -13,23 +13,7 @@ void monitor_start(struct monitor *monitor, const struct protocol *protocol, uin
     }
 }
 
-/* The number of a mailbox's message in the protocol, or NONE. */
-static uint32_t message_of(const struct protocol *protocol, uint32_t mailbox)
-{
-    uint32_t message = mailbox - protocol->first_mailbox;
-    return mailbox >= protocol->first_mailbox && message < protocol->num_message ? message : NONE;
-}
-
-static uint64_t element(const uint8_t *bytes, uint32_t count)
-{
-    uint64_t value = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        value |= (uint64_t)bytes[i] << (8 * i);
-    }
-    return value;
-}
-
-static int is_in_range(const struct protocol_field *field, const uint8_t *payload)
+int monitor_are_in_range(const struct protocol_field *field, const uint8_t *payload)
 {
     for (uint32_t i = 0; i < field->count; i++) {
         uint64_t value = element(payload + field->offset + i * field->bytes, field->bytes);
@@ -45,85 +29,38 @@ static uint32_t words_of(const struct protocol_request *request)
     return (request->limit + 63) / 64;
 }
 
-static int is_drained(const struct monitor *monitor, const struct protocol_request *request)
+/* Whether no request is open of those in the mask. */
+int monitor_is_drained(const struct monitor *monitor, uint32_t requests)
 {
-    for (uint32_t i = 0; i < words_of(request); i++) {
-        if (monitor->open[request->first_word + i] != 0) {
-            return 0;
+    const struct protocol *protocol = monitor->protocol;
+    for (uint32_t i = 0; i < protocol->num_request; i++) {
+        for (uint32_t k = 0; (requests >> i & 1) != 0 && k < words_of(&protocol->requests[i]); k++) {
+            if (monitor->open[protocol->requests[i].first_word + k] != 0) {
+                return 0;
+            }
         }
     }
     return 1;
 }
 
-/* Whether the message may come now, apart from its payload and cookie. */
-static enum monitor_verdict check_requests(const struct monitor *monitor, const struct protocol_message *message,
-                                           uint64_t cookie)
+void monitor_drop(const struct monitor *monitor, uint32_t requests)
 {
     const struct protocol *protocol = monitor->protocol;
     for (uint32_t i = 0; i < protocol->num_request; i++) {
-        if ((message->drained >> i & 1) != 0 && !is_drained(monitor, &protocol->requests[i])) {
-            return MONITOR_DRAINED;
-        }
-    }
-    if (message->cookie == MONITOR_NO_COOKIE) {
-        return MONITOR_OK;
-    }
-    const struct protocol_request *request = &protocol->requests[message->request];
-    if (cookie >= request->limit) {
-        return MONITOR_COOKIE;
-    }
-    uint32_t is_open = monitor->open[request->first_word + cookie / 64] >> (cookie % 64) & 1;
-    return is_open == (message->cookie != MONITOR_OPENS) ? MONITOR_OK : MONITOR_COOKIE;
-}
-
-static void change_requests(struct monitor *monitor, const struct protocol_message *message, uint64_t cookie)
-{
-    const struct protocol *protocol = monitor->protocol;
-    if (message->cookie == MONITOR_OPENS || message->cookie == MONITOR_CLOSES) {
-        const struct protocol_request *request = &protocol->requests[message->request];
-        monitor->open[request->first_word + cookie / 64] ^= (uint64_t)1 << (cookie % 64);
-    }
-    for (uint32_t i = 0; i < protocol->num_request; i++) {
-        for (uint32_t k = 0; (message->drops >> i & 1) != 0 && k < words_of(&protocol->requests[i]); k++) {
+        for (uint32_t k = 0; (requests >> i & 1) != 0 && k < words_of(&protocol->requests[i]); k++) {
             monitor->open[protocol->requests[i].first_word + k] = 0;
         }
     }
 }
 
-static enum monitor_verdict step(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload,
-                                 uint8_t is_incoming)
-{
-    const struct protocol *protocol = monitor->protocol;
-    uint32_t id = message_of(protocol, mailbox);
-    if (id == NONE || protocol->messages[id].is_incoming != is_incoming) {
-        return MONITOR_UNKNOWN;
-    }
-    const struct protocol_message *message = &protocol->messages[id];
-    uint16_t next = protocol->next[monitor->state * protocol->num_message + id];
-    if (next == MONITOR_ILLEGAL) {
-        return MONITOR_RULE_1;
-    }
-    for (uint32_t i = 0; i < message->num_field; i++) {
-        if (payload == 0 || !is_in_range(&protocol->fields[message->first_field + i], payload)) {
-            return MONITOR_PAYLOAD;
-        }
-    }
-    enum monitor_verdict verdict = check_requests(monitor, message, cookie);
-    if (verdict == MONITOR_OK) {
-        change_requests(monitor, message, cookie);
-        monitor->state = next;
-    }
-    return verdict;
-}
-
 enum monitor_verdict monitor_emit(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload)
 {
-    return step(monitor, mailbox, cookie, payload, 0);
+    return monitor_step(monitor, mailbox, cookie, payload, 0);
 }
 
 enum monitor_verdict monitor_receive(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload)
 {
-    return step(monitor, mailbox, cookie, payload, 1);
+    return monitor_step(monitor, mailbox, cookie, payload, 1);
 }
 
 static int is_waited_for(uint32_t mailbox, const uint32_t *mailboxes, uint32_t num_mailbox)

@@ -59,7 +59,7 @@ static void emit(uint32_t mailbox, uint64_t cookie, const void *payload, size_t 
     if (bytes != 0) {
         memcpy(place, payload, bytes);
     }
-    domain_emit_end();
+    domain_emit_end(mailbox, cookie);
 }
 
 static void lend(uint32_t slot)

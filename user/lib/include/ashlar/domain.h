@@ -46,7 +46,7 @@ void domain_connect(uint32_t port, const char *driver, const struct protocol *pr
 
 /* Sending, in two steps: where the payload goes, and that it is there. */
 void *domain_emit_begin(uint32_t mailbox, uint64_t cookie);
-void domain_emit_end(void);
+void domain_emit_end(uint32_t mailbox, uint64_t cookie);
 
 /* Wakes those for whom messages were put in. AWAIT does it too. */
 void domain_flush(void);

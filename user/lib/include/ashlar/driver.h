@@ -31,13 +31,13 @@ const void *driver_payload(void);
 #define EMIT_COOKIE(mailbox, cookie)                \
     do {                                            \
         domain_emit_begin((mailbox), (cookie));     \
-        domain_emit_end();                          \
+        domain_emit_end((mailbox), (cookie));       \
     } while (0)
 #define EMIT_PAYLOAD(mailbox, cookie, body)                                                              \
     do {                                                                                                 \
         _Static_assert(sizeof *(body) <= MAIL_PAYLOAD, "a payload has at most 40 bytes");               \
         __builtin_memcpy(domain_emit_begin((mailbox), (cookie)), (body), sizeof *(body));               \
-        domain_emit_end();                                                                               \
+        domain_emit_end((mailbox), (cookie));                                                            \
     } while (0)
 /* The set of mailboxes of an AWAIT is a constant: a bit for each message, by port. Up to 24 mailboxes. */
 #define MAIL_BIT(port, mailbox) ((uint32_t)(mailbox) >> 8 == (port) ? 1ul << ((mailbox) & 63u) : 0ul)

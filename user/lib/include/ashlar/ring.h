@@ -36,37 +36,45 @@ struct ring_shared {
 #define RING_STORE(place, value) __atomic_store_n((place), (value), __ATOMIC_RELEASE)
 #define RING_EXCHANGE(place, value) __atomic_exchange_n((place), (value), __ATOMIC_SEQ_CST)
 #define RING_FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
-#define RING_READ_MAIL(to, from) (*(to) = *(const struct mail *)(from))
+#define RING_READ_MAIL(to, from) ring_read_mail((to), (from))
+
+/* All but the spare word. */
+static inline void ring_read_mail(struct mail *to, const struct mail *from)
+{
+    __builtin_memcpy(to, from, __builtin_offsetof(struct mail, spare));
+    __builtin_memcpy(to->payload, from->payload, sizeof to->payload);
+}
 #endif
 
 struct ring_producer {
     struct ring_shared *shared;
     struct mail *slot;
-    uint64_t capacity;               /* a power of two */
+    uint64_t mask;                   /* slots - 1; their number is a power of two */
     uint64_t tail;
-    uint64_t head;                   /* as last read */
+    uint64_t limit;                  /* of `tail`, by what was last read of the consumer's head */
     uint32_t must_look;              /* something was put in since `sleeping` was last looked at */
 };
 
 struct ring_consumer {
     struct ring_shared *shared;
     const struct mail *slot;
-    uint64_t capacity;
+    uint64_t mask;
     uint64_t head;
     uint64_t tail;                   /* as last read */
     uint32_t is_broken;
 };
 
-/* The slot for the next message, or null if the ring is full. */
+/* The slot for the next message, or null if the ring is full, or the consumer's count makes no sense. */
 static inline struct mail *ring_free_slot(struct ring_producer *ring)
 {
-    if (ring->tail - ring->head >= ring->capacity) {
-        ring->head = RING_LOAD(&ring->shared->head);
-        if (ring->tail - ring->head >= ring->capacity) {
+    if (ring->tail == ring->limit) {
+        uint64_t head = RING_LOAD(&ring->shared->head);
+        if (ring->tail - head > ring->mask) {
             return 0;
         }
+        ring->limit = head + ring->mask + 1;
     }
-    return &ring->slot[ring->tail & (ring->capacity - 1)];
+    return &ring->slot[ring->tail & ring->mask];
 }
 
 /* Puts in what was written to the free slot. */
@@ -99,7 +107,7 @@ static inline int ring_is_empty(struct ring_consumer *ring)
     if (tail == ring->head) {
         return 1;
     }
-    if (tail - ring->head > ring->capacity) {
+    if (tail - ring->head > ring->mask + 1) {
         ring->is_broken = 1;
         return 1;
     }
@@ -110,7 +118,7 @@ static inline int ring_is_empty(struct ring_consumer *ring)
 /* Takes the oldest message. Requires: not empty. */
 static inline void ring_take(struct ring_consumer *ring, struct mail *mail)
 {
-    RING_READ_MAIL(mail, &ring->slot[ring->head & (ring->capacity - 1)]);
+    RING_READ_MAIL(mail, &ring->slot[ring->head & ring->mask]);
     if (mail->sequence != (uint32_t)ring->head) {
         ring->is_broken = 1;
     }

@@ -40,12 +40,12 @@ static struct mail *slots_of(void *memory, uint32_t ring)
 
 static struct ring_producer producer_of(void *memory, uint32_t ring)
 {
-    return (struct ring_producer){shared_of(memory, ring), slots_of(memory, ring), CAPACITY, 0, 0, 0};
+    return (struct ring_producer){shared_of(memory, ring), slots_of(memory, ring), CAPACITY - 1, 0, CAPACITY, 0};
 }
 
 static struct ring_consumer consumer_of(void *memory, uint32_t ring)
 {
-    return (struct ring_consumer){shared_of(memory, ring), slots_of(memory, ring), CAPACITY, 0, 0, 0};
+    return (struct ring_consumer){shared_of(memory, ring), slots_of(memory, ring), CAPACITY - 1, 0, 0, 0};
 }
 
 /* EMIT of message number `number`. */
