@@ -1,7 +1,7 @@
 //! Automata that run beside the driver in a check: the subprotocol that is checked, and others that the check takes for
 //! granted because it needs what they say of the client.
 
-use crate::program::Message;
+use crate::program::{Message, Op, Step};
 use protocol::automaton::Automaton;
 use protocol::decompose::{choose, Decomposition, Purpose, Subprotocol};
 use protocol::minimise::minimise;
@@ -110,6 +110,20 @@ impl Component {
             None => Next::Same,
             Some(letter) => self.automaton.states[state].next[letter].map_or(Next::Illegal, Next::To),
         }
+    }
+
+    /// Its state after some steps, if it allows them.
+    pub fn after(&self, steps: &[&Step]) -> Option<usize> {
+        let mut state = 0;
+        for step in steps {
+            let (Op::Emit(message) | Op::Receive(message)) = step.op else { continue };
+            match self.next(state, message) {
+                Next::To(next) => state = next,
+                Next::Same => {}
+                Next::Illegal => return None,
+            }
+        }
+        Some(state)
     }
 
     pub fn concerns(&self, message: Message) -> bool {

@@ -16,6 +16,7 @@ use crate::safety::{grant_guard, grant_promise, track, Context, Outcome, Verdict
 use crate::solver::{Solver, SolverError};
 use crate::trace::{name, trace};
 use crate::whole::{self, Found as Run, Search};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
@@ -195,8 +196,8 @@ fn walk(own: &[(usize, usize, usize)], goals: &[usize]) -> Vec<usize> {
             }
             for &step in from.get(&state).into_iter().flatten() {
                 let to = own[step].2;
-                if !last.contains_key(&to) {
-                    last.insert(to, Some(step));
+                if let Entry::Vacant(place) = last.entry(to) {
+                    place.insert(Some(step));
                     work.push_back(to);
                 }
             }

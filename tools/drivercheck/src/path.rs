@@ -200,11 +200,8 @@ pub fn relevant(steps: &[&Step]) -> HashSet<Var> {
     let mut live: HashSet<Var> = HashSet::new();
     for step in steps.iter().rev() {
         match &step.op {
-            Op::Assign(var, value) => {
-                if live.remove(var) {
-                    live.extend(value.vars().iter());
-                }
-            }
+            // What an assignment needs, it needs only if the variable is read later.
+            Op::Assign(var, value) if live.remove(var) => live.extend(value.vars().iter()),
             Op::Havoc(var) => {
                 live.remove(var);
             }

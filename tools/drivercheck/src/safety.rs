@@ -144,7 +144,7 @@ pub fn check(
             Feasible::Yes(_) => {}
         }
         let replayed = replay(context.protocols, &steps);
-        if let Some(finding) = is_real(context, goal, &steps, &replayed) {
+        if let Some(finding) = is_real(context, goal, space.components.first(), &steps, &replayed) {
             let run = match whole::find(context, solver, &edges, last + 1, None)? {
                 Search::Found(run) => run,
                 Search::Nothing(heads) => return Ok(done(&space, refinements, 0, Verdict::Coarse(heads, finding))),
@@ -161,7 +161,13 @@ pub fn check(
 }
 
 /// What is wrong at the end of a run that the whole protocols allow up to there.
-fn is_real(context: &Context, goal: &Goal, steps: &[&Step], replayed: &Replay) -> Option<String> {
+fn is_real(
+    context: &Context,
+    goal: &Goal,
+    own: Option<&Component>,
+    steps: &[&Step],
+    replayed: &Replay,
+) -> Option<String> {
     let protocols = context.protocols;
     let last = steps.len() - 1;
     match (goal, &steps[last].op, replayed.refused) {
@@ -171,7 +177,9 @@ fn is_real(context: &Context, goal: &Goal, steps: &[&Step], replayed: &Replay) -
             protocols.automaton(message.0).states[replayed.states[message.0]].name
         )),
         (Goal::Needs(_, needs), Op::Emit(message), None) => {
-            Some(format!("rule 1: `{}` is sent, but it needs {needs}", name(protocols, *message)))
+            let own = own?;
+            let is_there = own.automaton.states[own.after(&steps[..last])?].is_final;
+            (!is_there).then(|| format!("rule 1: `{}` is sent, but it needs {needs}", name(protocols, *message)))
         }
         (Goal::Final, Op::Return, None) => {
             let open: Vec<String> = (0..protocols.all.len())

@@ -43,12 +43,7 @@ pub fn ending(loops: &[Loop]) -> Vec<HashSet<usize>> {
     own.chain(loops.iter().flat_map(|one| ending(&one.inner))).collect()
 }
 
-fn visit(
-    program: &Program,
-    solver: &mut Solver,
-    one: &mut Loop,
-    known: &mut Known,
-) -> Result<(), SolverError> {
+fn visit(program: &Program, solver: &mut Solver, one: &mut Loop, known: &mut Known) -> Result<(), SolverError> {
     if let Some(iterations) = iterations(program, one) {
         one.ends = match known.get(&iterations) {
             Some(answer) => *answer,

@@ -94,7 +94,8 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
         match &step.op {
             Op::Assume(_) => {
                 let is_named = |(var, _): &&(u32, u64)| program.vars[*var as usize].name != "(address)";
-                let read: Vec<(u32, u64)> = values.read.get(&index).into_iter().flatten().filter(is_named).copied().collect();
+                let read: Vec<(u32, u64)> =
+                    values.read.get(&index).into_iter().flatten().filter(is_named).copied().collect();
                 if read.is_empty() {
                     continue;
                 }
@@ -125,7 +126,8 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
                 // Registers are touched often; once is enough to see it.
                 if made.repeats_from != Some(made.lines.len()) {
                     let state = &states[moment.before].name;
-                    let same = |last: &Line| last.message.as_ref() == Some(&label) && last.after.as_ref() == Some(state);
+                    let same =
+                        |last: &Line| last.message.as_ref() == Some(&label) && last.after.as_ref() == Some(state);
                     if moment.after == Some(moment.before) && made.lines.last().is_some_and(same) {
                         continue;
                     }

@@ -65,7 +65,8 @@ fn pair(dice: &mut Dice, values: &[u64], bits: u32, depth: u32) -> (Expr, Expr) 
 fn simplification_keeps_values() {
     let mut dice = Dice(1);
     for _ in 0..20_000 {
-        let values: Vec<u64> = (0..3).map(|_| [dice.roll(4), dice.roll(1 << 31), u64::MAX][dice.roll(3) as usize]).collect();
+        let values: Vec<u64> =
+            (0..3).map(|_| [dice.roll(4), dice.roll(1 << 31), u64::MAX][dice.roll(3) as usize]).collect();
         let bits = BITS[dice.roll(4) as usize];
         let (open, closed) = pair(&mut dice, &values, bits, 4);
         assert_eq!(open.bits(), bits);

@@ -123,6 +123,9 @@ pub fn lower(
             return Err(lower.faults);
         }
         if lower.lost.is_subset(&escaped) {
+            lower.assume(
+                "no store through a pointer that cannot be followed changes an object whose address goes nowhere",
+            );
             lower.program.tidy();
             return Ok(lower.program);
         }
