@@ -84,11 +84,9 @@ static uint32_t advance_client(struct link *link)
     struct link_page *page = link_page(link);
     uint64_t epoch = __atomic_load_n(&page->epoch, __ATOMIC_ACQUIRE);
     uint32_t was_up = link->state == LINK_UP;
-    uint32_t has_offered = 0;
 
     if (epoch != link->epoch) {
         begin_epoch(link, epoch);
-        has_offered = 1;
     }
     if (link->state != LINK_JOINING) {
         return 0;
@@ -98,7 +96,6 @@ static uint32_t advance_client(struct link *link)
         /* The next one; after the last, the first again, for a driver that is started anew. */
         link->joined = (uint32_t)accepted;
         offer(link, link->joined < link->pages ? link->joined : 0);
-        has_offered = 1;
         if (link->joined == link->pages) {
             link->state = LINK_UP;
         }
@@ -107,11 +104,9 @@ static uint32_t advance_client(struct link *link)
     } else {
         /* Taken but not counted: a driver has found a page that it did not want, and begins anew. */
         offer(link, 0);
-        has_offered = 1;
     }
-    if (has_offered) {
-        sys_signal(link->signal);
-    }
+    /* Also where the offer only stands again: the driver may have looked for it in between. */
+    sys_signal(link->signal);
     return was_up || link->state == LINK_UP;
 }
 
