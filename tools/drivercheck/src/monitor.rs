@@ -42,9 +42,16 @@ pub fn replays(root: &Path, scratch: &Path, driver: &Driver, rule: u8, trace: &T
             std::fs::write(&path, file.text).map_err(failed(&path))?;
         }
     }
+    // An AWAIT that need not end breaks rule 3, which is another check's matter: on this run a message comes all the same.
+    let counts = |index: usize| rule == 3 && index + 1 == trace.events.len();
+    let is_seen = |(index, event): &(usize, &Event)| !matches!(event, Event::Wait(_)) || counts(*index);
+    let seen = |count: usize| -> Vec<Event> {
+        let some = trace.events.iter().enumerate().filter(|one| one.0 < count);
+        some.filter(|one| is_seen(one)).map(|(_, event)| event.clone()).collect()
+    };
     let run = |count: usize| -> Result<Vec<u32>, MonitorError> {
         let path = scratch.join("run.h");
-        std::fs::write(&path, table(driver, &trace.events[..count])).map_err(failed(&path))?;
+        std::fs::write(&path, table(driver, &seen(count))).map_err(failed(&path))?;
         let program = scratch.join("replay");
         let mut command = Command::new("gcc");
         command.args(["-std=gnu11", "-w", "-I"]).arg(scratch).arg("-I").arg(root.join("user/lib/include"));
@@ -65,7 +72,7 @@ pub fn replays(root: &Path, scratch: &Path, driver: &Driver, rule: u8, trace: &T
     }
     let expected = RULE.iter().find(|(own, _)| *own == rule).map_or(OK, |(_, verdict)| *verdict);
     let is_need = rule == 1 && trace.finding.contains("but it needs");
-    Ok(end.first() == Some(&(all as u32)) && end.get(1) == Some(if is_need { &OK } else { &expected }))
+    Ok(end.first() == Some(&(seen(all).len() as u32)) && end.get(1) == Some(if is_need { &OK } else { &expected }))
 }
 
 /// The run as C tables.
