@@ -1,0 +1,102 @@
+/* The controller: its registers, its reset, and commands to the codecs, which are sent one at a time through the registers
+ * for that: they are few, and none is sent while sound plays but the volume's. */
+#include "hda.h"
+
+#define POLLS 100000u
+#define NUM_CODEC 15u
+
+static uint32_t codec;               /* the one that is used */
+
+uint8_t read8(uint32_t offset)
+{
+    EMIT(PCI_ACCESS);
+    return register_read8(offset);
+}
+
+uint16_t read16(uint32_t offset)
+{
+    EMIT(PCI_ACCESS);
+    return register_read16(offset);
+}
+
+uint32_t read32(uint32_t offset)
+{
+    EMIT(PCI_ACCESS);
+    return register_read32(offset);
+}
+
+void write8(uint32_t offset, uint8_t value)
+{
+    EMIT(PCI_ACCESS);
+    register_write8(offset, value);
+}
+
+void write16(uint32_t offset, uint16_t value)
+{
+    EMIT(PCI_ACCESS);
+    register_write16(offset, value);
+}
+
+void write32(uint32_t offset, uint32_t value)
+{
+    EMIT(PCI_ACCESS);
+    register_write32(offset, value);
+}
+
+/* Puts the controller into its reset, or takes it out. Returns 1 if it follows. */
+static uint32_t set_reset(uint32_t value)
+{
+    uint32_t polls = 0;
+    uint32_t control = ~value;
+
+    write32(GCTL, value);
+    while ((control & GCTL_CRST) != value && polls < POLLS) {
+        control = read32(GCTL);
+        polls = polls + 1u;
+    }
+    return (control & GCTL_CRST) == value;
+}
+
+uint32_t reset_controller(void)
+{
+    uint32_t polls = 0;
+    uint16_t present = 0;
+
+    if (!set_reset(0) || !set_reset(GCTL_CRST)) {
+        return 0;
+    }
+    write8(CORBCTL, 0);
+    write8(RIRBCTL, 0);
+    write32(DPLBASE, 0);
+    write32(DPUBASE, 0);
+    write16(WAKEEN, 0);
+    write32(INTCTL, 0);
+    /* Codecs report within 25 frames, 521 us. */
+    while (present == 0u && polls < POLLS) {
+        present = read16(STATESTS);
+        polls = polls + 1u;
+    }
+    write16(STATESTS, present);
+    codec = 0;
+    for (uint32_t i = 0; i < NUM_CODEC; i = i + 1u) {
+        if ((present >> i & 1u) != 0u && (present & ((1u << i) - 1u)) == 0u) {
+            codec = i;
+        }
+    }
+    return present != 0u && present != 0xffffu;
+}
+
+uint32_t ask(uint32_t node, uint32_t verb, uint32_t parameter)
+{
+    uint32_t polls = 0;
+    uint16_t status = ICIS_BUSY;
+
+    write16(ICIS, ICIS_VALID);
+    write32(ICOI, codec << CODEC_SHIFT | node << NODE_SHIFT | verb << VERB_SHIFT | parameter);
+    write16(ICIS, ICIS_BUSY);
+    while ((status & (ICIS_BUSY | ICIS_VALID)) != ICIS_VALID && polls < POLLS) {
+        status = read16(ICIS);
+        polls = polls + 1u;
+    }
+    return (status & (ICIS_BUSY | ICIS_VALID)) == ICIS_VALID ? read32(ICII) : 0u;
+}
