@@ -29,6 +29,10 @@
 //! console = "guest0"
 //! seconds = 3
 //! [[step]]
+//! tone = 440                    # Hz: the WAV `file` beside the image holds it for so many `seconds`, or more
+//! file = "sound.wav"
+//! seconds = 2
+//! [[step]]
 //! end = 0                       # the system ends the run with this code
 //! ```
 
@@ -103,6 +107,8 @@ pub struct Step {
     pub send: Option<String>,
     pub quiet: Option<String>,
     pub seconds: Option<u64>,
+    pub tone: Option<u32>,
+    pub file: Option<String>,
     pub end: Option<i32>,
     #[serde(default)]
     pub up: bool,
@@ -130,16 +136,19 @@ impl Step {
     /// A step does one thing, and at a console if that thing needs one.
     fn check(&self) -> Result<(), String> {
         let at_console = [self.wait.is_some(), self.send.is_some(), self.quiet.is_some()];
-        let elsewhere = [self.end.is_some(), self.up];
+        let elsewhere = [self.end.is_some(), self.up, self.tone.is_some()];
         let count = at_console.iter().chain(&elsewhere).filter(|&&there| there).count();
         if count != 1 {
-            return Err("give one of wait, send, quiet, end, up".into());
+            return Err("give one of wait, send, quiet, tone, end, up".into());
         }
         if at_console.contains(&true) != self.console.is_some() {
             return Err("wait, send and quiet, and only they, need a console".into());
         }
-        if self.quiet.is_some() != self.seconds.is_some() {
-            return Err("quiet, and only it, needs seconds".into());
+        if (self.quiet.is_some() || self.tone.is_some()) != self.seconds.is_some() {
+            return Err("quiet and tone, and only they, need seconds".into());
+        }
+        if self.tone.is_some() != self.file.is_some() {
+            return Err("tone, and only it, needs a file".into());
         }
         Ok(())
     }

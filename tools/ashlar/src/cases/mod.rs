@@ -9,6 +9,7 @@ mod command;
 mod damage;
 mod host;
 mod play;
+mod sound;
 
 use crate::cli::Lock;
 use crate::failure::Failure;

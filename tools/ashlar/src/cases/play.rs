@@ -1,6 +1,7 @@
 //! Playing a case: boot, follow the steps, watch for what must not appear.
 
 use super::case::{Boot, Case, DamagedFile, Step};
+use super::sound::Sound;
 use super::{damage, Outcome};
 use crate::build::machine::MachineOptions;
 use crate::build::{build_system, Built, STEPS};
@@ -72,6 +73,9 @@ fn prepare(
         options.iso = Some(iso);
         options.extra.extend(firmware(boot)?);
     }
+    if built.system.emulator.as_ref().is_some_and(|emulator| emulator.disk.is_some()) {
+        options.disk = Some(fresh_disk(&folder)?);
+    }
     let command = options.command_line(&built)?;
     Ok((built, command))
 }
@@ -96,6 +100,18 @@ fn firmware(boot: Boot) -> Result<Vec<String>, Failure> {
 fn make_folder(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::unable(format!("{} cannot be made: {error}", folder.display()), "check permissions"))
+}
+
+/// Where the case's disk is to be; nothing is there.
+fn fresh_disk(folder: &Path) -> Result<PathBuf, Failure> {
+    let disk = folder.join("disk.img");
+    make_folder(folder)?;
+    match std::fs::remove_file(&disk) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Failure::unable(format!("{} cannot be removed: {error}", disk.display()), "check permissions"))
+        }
+        _ => Ok(disk),
+    }
 }
 
 /// Replaces the files to be damaged by damaged copies.
@@ -191,6 +207,9 @@ fn take(step: &Step, built: &Built, session: &mut Session<'_>, deadline: Instant
             other => Err(format!("the emulator ended with {other}, not the system with code {code}")),
         };
     }
+    if let (Some(hertz), Some(file), Some(seconds)) = (step.tone, &step.file, step.seconds) {
+        return find_tone(&built.image.with_file_name(file), hertz, seconds);
+    }
     let name = step.console.as_deref().unwrap_or_default();
     let console = number_of(name, built)?;
     if let Some(pattern) = &step.wait {
@@ -214,6 +233,17 @@ fn wait(session: &mut Session<'_>, console: usize, name: &str, pattern: &str, le
         Ok(_) => Ok(()),
         Err(error) => Err(format!("{name} has not said /{pattern}/: {error}")),
     }
+}
+
+/// The emulator may still be writing the file: what it has played long ago is there.
+fn find_tone(path: &Path, hertz: u32, seconds: u64) -> Result<(), String> {
+    let fault = |text: String| format!("{}: {text}", path.display());
+    let sound = Sound::parse(&std::fs::read(path).map_err(|error| fault(error.to_string()))?).map_err(fault)?;
+    let found = sound.seconds_of(f64::from(hertz));
+    if found >= seconds as f64 {
+        return Ok(());
+    }
+    Err(fault(format!("{found:.1} s of {hertz} Hz in {:.1} s of sound, not {seconds} s", sound.seconds())))
 }
 
 fn all_up(built: &Built, session: &mut Session<'_>, deadline: Instant) -> Result<(), String> {

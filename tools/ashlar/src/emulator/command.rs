@@ -18,6 +18,7 @@ pub struct CommandLine {
 pub struct Settings<'a> {
     pub kernel: &'a Path,
     pub image: &'a Path,
+    pub disk: &'a Path,
     pub cpus: u32,
     pub memory_mib: u64,
 }
@@ -27,7 +28,9 @@ impl CommandLine {
     pub fn from_template(emulator: &system::Emulator, settings: &Settings<'_>) -> CommandLine {
         let fill = |text: &String| {
             text.replace("{kernel}", &settings.kernel.display().to_string())
+                .replace("{folder}", &settings.image.parent().unwrap_or(Path::new("")).display().to_string())
                 .replace("{image}", &settings.image.display().to_string())
+                .replace("{disk}", &settings.disk.display().to_string())
                 .replace("{cpus}", &settings.cpus.to_string())
                 .replace("{memory}", &settings.memory_mib.to_string())
                 .replace("{serial}", "stdio")
@@ -93,15 +96,28 @@ mod tests {
         let emulator = system::Emulator {
             command: "qemu".into(),
             arguments: arguments.iter().map(|text| text.to_string()).collect(),
+            disk: None,
         };
-        let settings =
-            Settings { kernel: Path::new("/k.elf"), image: Path::new("/a b/s.img"), cpus: 4, memory_mib: 2048 };
+        let settings = Settings {
+            kernel: Path::new("/k.elf"),
+            image: Path::new("/a b/s.img"),
+            disk: Path::new("/d.img"),
+            cpus: 4,
+            memory_mib: 2048,
+        };
         CommandLine::from_template(&emulator, &settings)
     }
 
     #[test]
     fn fills_in_and_can_be_pasted() {
         assert_eq!(line().to_string(), "qemu -smp 4 -m 2048M -kernel /k.elf -initrd '/a b/s.img' -serial stdio");
+    }
+
+    #[test]
+    fn files_of_a_run_stand_beside_the_image() {
+        let emulator = system::Emulator { command: "qemu".into(), arguments: vec!["path={folder}/sound.wav".into()] };
+        let settings = Settings { kernel: Path::new("/k"), image: Path::new("/a/s.img"), cpus: 1, memory_mib: 1 };
+        assert_eq!(CommandLine::from_template(&emulator, &settings).to_string(), "qemu path=/a/sound.wav");
     }
 
     #[test]

@@ -34,8 +34,9 @@ const EMULATOR: TableSpec = TableSpec {
         required(
             "arguments",
             Kind::Texts,
-            "Its arguments. `{kernel}`, `{image}`, `{cpus}`, `{memory}` (MiB) and `{serial}` are filled in by `ashlar run`.",
+            "Its arguments. `{kernel}`, `{image}`, `{folder}` (the image's), `{cpus}`, `{memory}` (MiB) and `{serial}` are filled in by `ashlar run`; `{disk}` is a file of the system's own.",
         ),
+        optional("disk", Kind::Size(MIB, 64 * GIB), "none", "Size of the file `{disk}`, which is made, all zeros, for each test; runs keep it."),
     ]],
 };
 
