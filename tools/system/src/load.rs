@@ -52,11 +52,13 @@ pub struct ConsoleInfo {
     pub up: Option<String>,
 }
 
-/// The emulator's command; `{kernel}`, `{image}`, `{cpus}`, `{memory}` (MiB), `{serial}` are to be filled in.
+/// The emulator's command; `{kernel}`, `{image}`, `{cpus}`, `{memory}` (MiB), `{serial}`, `{disk}` are to be filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emulator {
     pub command: String,
     pub arguments: Vec<String>,
+    /// Bytes of the disk image it needs.
+    pub disk: Option<u64>,
 }
 
 /// Every fault of the description at `path`, of its machine file, and of those programs and guest files that exist
@@ -159,10 +161,11 @@ fn system(description: Description, machine: Machine, assets: &Assets) -> System
         consoles,
         machine: machine.name.clone(),
         machine_memory: machine.memory.as_ref().map_or(0, |memory| memory.value),
-        emulator: machine
-            .emulator
-            .as_ref()
-            .map(|emulator| Emulator { command: emulator.command.clone(), arguments: emulator.arguments.clone() }),
+        emulator: machine.emulator.as_ref().map(|emulator| Emulator {
+            command: emulator.command.clone(),
+            arguments: emulator.arguments.clone(),
+            disk: emulator.disk,
+        }),
         description,
         machine_description: machine,
     }

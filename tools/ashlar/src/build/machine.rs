@@ -4,7 +4,7 @@ use super::Built;
 use crate::emulator::command::Settings;
 use crate::emulator::CommandLine;
 use crate::failure::Failure;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What can be different from one run to the next.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +19,8 @@ pub struct MachineOptions {
     pub gdb: bool,
     /// Boot this disc image instead of kernel and system image.
     pub iso: Option<PathBuf>,
+    /// The machine's disk; otherwise the system's own, which keeps what it holds.
+    pub disk: Option<PathBuf>,
     /// Further arguments for the emulator.
     pub extra: Vec<String>,
 }
@@ -31,9 +33,14 @@ impl MachineOptions {
             let message = format!("the machine {} has no [emulator], so it cannot be run here", system.machine);
             Failure::unable(message, "add the table, or make an image for the real machine with `ashlar image`")
         })?;
+        let disk = self.disk.clone().unwrap_or_else(|| built.image.with_file_name("disk.img"));
+        if let Some(bytes) = emulator.disk {
+            make_disk(&disk, bytes)?;
+        }
         let settings = Settings {
             kernel: &built.kernel,
             image: &built.image,
+            disk: &disk,
             cpus: self.cpus.unwrap_or(system.cpus),
             memory_mib: self.memory.unwrap_or(system.machine_memory >> 20),
         };
@@ -51,4 +58,16 @@ impl MachineOptions {
         command.arguments.extend(self.extra.iter().cloned());
         Ok(command)
     }
+}
+
+/// Makes a file of zeros, which takes no space until it is written, unless there is one of that size.
+fn make_disk(path: &Path, bytes: u64) -> Result<(), Failure> {
+    let unwritable = |error| {
+        Failure::unable(format!("{} cannot be written: {error}", path.display()), "check permissions and free space")
+    };
+    let is_there = std::fs::metadata(path).is_ok_and(|file| file.len() == bytes);
+    if !is_there {
+        std::fs::File::create(path).and_then(|file| file.set_len(bytes)).map_err(unwritable)?;
+    }
+    Ok(())
 }

@@ -24,6 +24,8 @@ pub struct Machine {
 pub struct Emulator {
     pub command: String,
     pub arguments: Vec<String>,
+    /// Bytes of the disk image it needs.
+    pub disk: Option<u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -79,6 +81,7 @@ fn emulator(table: &TableData) -> Option<Emulator> {
     Some(Emulator {
         command: table.text("command")?.value.clone(),
         arguments: table.names("arguments").iter().map(|argument| argument.value.clone()).collect(),
+        disk: table.number("disk").map(|size| size.value),
     })
 }
 
