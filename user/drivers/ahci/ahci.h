@@ -56,6 +56,7 @@ void start_port(void);
 
 uint32_t execute(uint32_t operation, uint32_t features, uint64_t lba, uint32_t count); /* alone, and waited for */
 uint16_t answer_word(uint32_t index);
+uint32_t lowest_slot(uint32_t bits); /* requires: there is one */
 void issue(uint32_t slot);
 uint32_t is_acceptable(uint32_t slot);
 void drain(void);                    /* waits until the device has completed its commands, or stopped */

@@ -9,6 +9,11 @@ uint32_t issued;
 uint32_t waiting;
 struct command command[NUM_SLOT];
 
+uint32_t lowest_slot(uint32_t bits)
+{
+    return (uint32_t)__builtin_ctz(bits);
+}
+
 static volatile struct table *table(uint32_t slot)
 {
     return (volatile struct table *)dma_memory(PCI_NUMBER, TABLES_AT + slot * (uint32_t)sizeof(struct table));
@@ -141,10 +146,9 @@ void reap(void)
 
     dma_barrier();
     issued = issued & ~done;
-    for (uint32_t slot = 0; slot < NUM_SLOT; slot = slot + 1u) {
-        if ((done >> slot & 1u) != 0u) {
-            EMIT(SATA_DONE, slot);
-        }
+    while (done != 0u) {
+        EMIT(SATA_DONE, lowest_slot(done));
+        done = done & (done - 1u);
     }
 }
 
@@ -154,10 +158,10 @@ void fail_all(void)
 
     issued = 0;
     waiting = 0;
-    for (uint32_t slot = 0; slot < NUM_SLOT; slot = slot + 1u) {
-        if ((open >> slot & 1u) != 0u) {
-            struct sata_failed body = {REASON_DROPPED, command[slot].sector};
-            EMIT(SATA_FAILED, slot, &body);
-        }
+    while (open != 0u) {
+        uint32_t slot = lowest_slot(open);
+        struct sata_failed body = {REASON_DROPPED, command[slot].sector};
+        EMIT(SATA_FAILED, slot, &body);
+        open = open & (open - 1u);
     }
 }

@@ -255,10 +255,8 @@ static void wake(void)
         return;
     }
     is_asleep = 0;
-    for (uint32_t slot = 0; slot < NUM_SLOT; slot = slot + 1u) {
-        if ((waiting >> slot & 1u) != 0u) {
-            issue(slot);
-        }
+    for (uint32_t left = waiting; left != 0u; left = left & (left - 1u)) {
+        issue(lowest_slot(left));
     }
     EMIT(SATA_WAKE_OK);
 }
