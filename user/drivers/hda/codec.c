@@ -2,8 +2,9 @@
  * converter directly are used; what has mixers or selectors between them is not. */
 #include "hda.h"
 
-#define NUM_NODE 128u
-#define STREAM_TAG 1u                /* by which the codec knows the stream's samples */
+#define NUM_NODE 128u                /* that short lists of connections can name */
+#define NUM_GROUP 8u                 /* function groups that are looked at */
+#define NUM_ORDER 16u
 #define VOLUME_MOST 127u
 
 uint32_t codec_rates;
@@ -12,103 +13,134 @@ uint32_t codec_formats;
 static uint32_t group;               /* nodes */
 static uint32_t converter;
 static uint32_t pin;
-static uint32_t pin_connection;      /* the converter, in the pin's list */
-static uint32_t pin_has_eapd;
+static uint32_t pin_power;           /* what SET_EAPD is told: of an amplifier behind the pin */
 static uint32_t volume_steps;        /* of the converter's amplifier; 0: it has none */
 static uint32_t volume_left = VOLUME_MOST;
 static uint32_t volume_right = VOLUME_MOST;
 static uint32_t codec_format;
 
-static uint32_t parameter(uint32_t node, uint32_t number)
-{
-    return ask(node, GET_PARAMETER, number);
-}
+/* ---- questions ---- */
 
-/* The first node under `node`, and how many there are. */
-static uint32_t first_node(uint32_t nodes)
-{
-    return nodes >> 16 & 0xffu;
-}
+/* What is asked of every widget, and the answers. */
+enum { FACT_WIDGET, FACT_PIN, FACT_SOURCES, FACT_PCM, FACT_AMPLIFIER, FACT_DEFAULT, FACT_SOURCE };
 
-static uint32_t end_node(uint32_t nodes)
+#define NUM_FACT 8u
+
+static const uint32_t question[NUM_FACT] = {
+    GET_PARAMETER << VERB_SHIFT | PARAMETER_WIDGET,      GET_PARAMETER << VERB_SHIFT | PARAMETER_PIN,
+    GET_PARAMETER << VERB_SHIFT | PARAMETER_CONNECTIONS, GET_PARAMETER << VERB_SHIFT | PARAMETER_PCM,
+    GET_PARAMETER << VERB_SHIFT | PARAMETER_AMPLIFIER,   GET_DEFAULT << VERB_SHIFT,
+    GET_CONNECTION << VERB_SHIFT,                        GET_CONNECTION << VERB_SHIFT,
+};
+
+static uint32_t fact[NUM_NODE * NUM_FACT];
+
+/* Nodes under another one: the answer to PARAMETER_NODES. */
+static uint32_t nodes_under(uint32_t node)
 {
-    uint32_t count = nodes & 0xffu;
-    uint32_t end = first_node(nodes) + (count < NUM_NODE ? count : NUM_NODE);
-    return end < 256u ? end : 256u;
+    return ask(node, GET_PARAMETER << VERB_SHIFT | PARAMETER_NODES);
 }
 
 /* The function group for audio; 0 if there is none. */
 static uint32_t find_group(void)
 {
-    uint32_t nodes = parameter(ROOT, PARAMETER_NODES);
-    uint32_t end = end_node(nodes);
+    uint32_t nodes = nodes_under(ROOT);
     uint32_t found = 0;
 
-    for (uint32_t node = first_node(nodes); node < end; node = node + 1u) {
-        if (found == 0u && (parameter(node, PARAMETER_FUNCTION) & 0xffu) == FUNCTION_AUDIO) {
+    for (uint32_t i = 0; i < NUM_GROUP; i = i + 1u) {
+        uint32_t node = FIRST_NODE(nodes) + i;
+        uint32_t type = ask(node, GET_PARAMETER << VERB_SHIFT | PARAMETER_FUNCTION) & 0xffu;
+        if (i < NUM_NODES(nodes) && type == FUNCTION_AUDIO) {
             found = node;
         }
     }
     return found;
 }
 
-/* Takes the node as the pin if it plays, something is connected to it, and a converter is its first or only source. */
-static void look_at(uint32_t node)
+static void read_facts(uint32_t nodes)
 {
-    uint32_t can = parameter(node, PARAMETER_WIDGET);
+    for (uint32_t i = 0; i < NUM_NODE * NUM_FACT; i = i + 1u) {
+        uint32_t node = i / NUM_FACT;
+        fact[i] = 0;
+        if (node - FIRST_NODE(nodes) < NUM_NODES(nodes)) {
+            fact[i] = ask(node, question[i % NUM_FACT]);
+        }
+    }
+}
 
-    if (pin != 0u || WIDGET_TYPE(can) != WIDGET_PIN) {
-        return;
-    }
-    uint32_t pin_can = parameter(node, PARAMETER_PIN);
-    uint32_t sources = parameter(node, PARAMETER_CONNECTIONS) & 0xffu;
-    if ((pin_can & PIN_OUT) == 0u || sources == 0u || sources > CONNECTIONS_SHORT || DEFAULT_NOTHING(ask(node, GET_DEFAULT, 0))) {
-        return;
-    }
-    uint32_t source = ask(node, GET_CONNECTION, 0) & 0x7fu;
-    if (WIDGET_TYPE(parameter(source, PARAMETER_WIDGET)) == WIDGET_OUTPUT) {
-        pin = node;
-        pin_connection = sources > 1u;
-        pin_has_eapd = (pin_can & PIN_EAPD) != 0u;
-        converter = source;
-    }
+static uint32_t fact_of(uint32_t node, uint32_t number)
+{
+    return fact[(node & (NUM_NODE - 1u)) * NUM_FACT + number];
+}
+
+/* Whether the node is a pin that plays, something is connected to it, and a converter is its first source. */
+static uint32_t is_wanted(uint32_t node)
+{
+    uint32_t sources = fact_of(node, FACT_SOURCES) & 0xffu;
+    uint32_t source = fact_of(node, FACT_SOURCE) & 0x7fu;
+
+    return (WIDGET_TYPE(fact_of(node, FACT_WIDGET)) == WIDGET_PIN) & ((fact_of(node, FACT_PIN) & PIN_OUT) != 0u) &
+           (sources - 1u < CONNECTIONS_SHORT) & !DEFAULT_NOTHING(fact_of(node, FACT_DEFAULT)) & (source != 0u) &
+           (WIDGET_TYPE(fact_of(source, FACT_WIDGET)) == WIDGET_OUTPUT);
 }
 
 uint32_t find_codec(void)
 {
     pin = 0;
     group = find_group();
-    if (group == 0u) {
-        return 0;
+    read_facts(nodes_under(group));
+    for (uint32_t i = 1; i < NUM_NODE; i = i + 1u) {
+        if (is_wanted(NUM_NODE - i)) {
+            pin = NUM_NODE - i;
+        }
     }
-    uint32_t nodes = parameter(group, PARAMETER_NODES);
-    uint32_t end = end_node(nodes);
-    for (uint32_t node = first_node(nodes); node < end; node = node + 1u) {
-        look_at(node);
-    }
-    if (pin == 0u) {
-        return 0;
-    }
-    uint32_t pcm = parameter(converter, PARAMETER_PCM);
+    converter = fact_of(pin, FACT_SOURCE) & 0x7fu;
+    pin_power = (fact_of(pin, FACT_PIN) & PIN_EAPD) != 0u ? EAPD_ON : 0u;
+    volume_steps = AMPLIFIER_STEPS(fact_of(converter, FACT_AMPLIFIER));
+    uint32_t pcm = fact_of(converter, FACT_PCM);
     if (pcm == 0u) {
-        pcm = parameter(group, PARAMETER_PCM); /* the converter's are the group's */
+        pcm = ask(group, GET_PARAMETER << VERB_SHIFT | PARAMETER_PCM); /* the converter's are the group's */
     }
     codec_rates = pcm & 0xfffu;
     codec_formats = pcm >> 16 & 0x1fu;
-    volume_steps = AMPLIFIER_STEPS(parameter(converter, PARAMETER_AMPLIFIER));
-    return 1;
+    return pin != 0u && codec_rates != 0u;
 }
 
-static void write_amplifier(uint32_t sides, uint32_t volume)
+/* ---- orders: they are put down, then sent ---- */
+
+static struct order {
+    uint32_t node;
+    uint32_t command;
+} order[NUM_ORDER];
+
+static uint32_t num_order;
+
+static void put(uint32_t node, uint32_t verb, uint32_t parameter)
 {
-    uint32_t gain = volume * volume_steps / VOLUME_MOST;
-    ask(converter, SET_AMPLIFIER, sides | gain | (volume == 0u ? AMPLIFIER_MUTE : 0u));
+    struct order *next = &order[num_order % NUM_ORDER];
+
+    next->node = node;
+    next->command = verb << VERB_SHIFT | parameter;
+    num_order = num_order + 1u;
 }
 
-static void write_volume(void)
+static void send_orders(void)
 {
-    write_amplifier(AMPLIFIER_LEFT, volume_left);
-    write_amplifier(AMPLIFIER_RIGHT, volume_right);
+    for (uint32_t i = 0; i < NUM_ORDER; i = i + 1u) {
+        if (i < num_order) {
+            ask(order[i].node, order[i].command);
+        }
+    }
+    num_order = 0;
+}
+
+static void put_volume(void)
+{
+    uint32_t left = volume_left * volume_steps / VOLUME_MOST;
+    uint32_t right = volume_right * volume_steps / VOLUME_MOST;
+
+    put(converter, SET_AMPLIFIER, AMPLIFIER_LEFT | left | (volume_left == 0u ? AMPLIFIER_MUTE : 0u));
+    put(converter, SET_AMPLIFIER, AMPLIFIER_RIGHT | right | (volume_right == 0u ? AMPLIFIER_MUTE : 0u));
 }
 
 void set_volume(uint32_t left, uint32_t right, uint32_t is_on)
@@ -116,37 +148,36 @@ void set_volume(uint32_t left, uint32_t right, uint32_t is_on)
     volume_left = left < VOLUME_MOST ? left : VOLUME_MOST;
     volume_right = right < VOLUME_MOST ? right : VOLUME_MOST;
     if (is_on) {
-        write_volume();
+        put_volume();
+        send_orders();
     }
 }
 
 void wake_codec(void)
 {
-    ask(group, SET_POWER, POWER_ON);
-    ask(converter, SET_POWER, POWER_ON);
-    ask(pin, SET_POWER, POWER_ON);
-    if (pin_connection) {
-        ask(pin, SET_CONNECTION, 0);
-    }
-    ask(pin, SET_PIN, PIN_OUT_ON);
-    if (pin_has_eapd) {
-        ask(pin, SET_EAPD, EAPD_ON);
-    }
-    ask(converter, SET_STREAM, STREAM_TAG << 4);
-    ask(converter, SET_FORMAT, codec_format);
-    write_volume();
+    put(group, SET_POWER, POWER_ON);
+    put(converter, SET_POWER, POWER_ON);
+    put(pin, SET_POWER, POWER_ON);
+    put(pin, SET_CONNECTION, 0);
+    put(pin, SET_PIN, PIN_OUT_ON);
+    put(pin, SET_EAPD, pin_power);
+    put(converter, SET_STREAM, STREAM_TAG << 4);
+    put(converter, SET_FORMAT, codec_format);
+    put_volume();
+    send_orders();
 }
 
 void sleep_codec(void)
 {
-    ask(converter, SET_STREAM, 0);
-    ask(group, SET_POWER, POWER_OFF);
+    put(converter, SET_STREAM, 0);
+    put(group, SET_POWER, POWER_OFF);
+    send_orders();
 }
 
 void set_format(uint32_t format)
 {
     codec_format = format & 0xffffu;
-    ask(converter, SET_FORMAT, codec_format);
+    ask(converter, SET_FORMAT << VERB_SHIFT | codec_format);
 }
 
 /* Rates as the codec knows them: 44.1 or 48 kHz, times and divided. */

@@ -86,13 +86,13 @@ uint32_t reset_controller(void)
     return present != 0u && present != 0xffffu;
 }
 
-uint32_t ask(uint32_t node, uint32_t verb, uint32_t parameter)
+uint32_t ask(uint32_t node, uint32_t command)
 {
     uint32_t polls = 0;
     uint16_t status = ICIS_BUSY;
 
     write16(ICIS, ICIS_VALID);
-    write32(ICOI, codec << CODEC_SHIFT | node << NODE_SHIFT | verb << VERB_SHIFT | parameter);
+    write32(ICOI, codec << CODEC_SHIFT | node << NODE_SHIFT | command);
     write16(ICIS, ICIS_BUSY);
     while ((status & (ICIS_BUSY | ICIS_VALID)) != ICIS_VALID && polls < POLLS) {
         status = read16(ICIS);

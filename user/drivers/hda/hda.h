@@ -8,6 +8,7 @@
 #include "registers.h"
 
 #define PAGE 4096u
+#define STREAM_TAG 1u                /* by which the codec knows the stream's samples */
 /* The list of fragments stands at the beginning of the area of the link to the bus. */
 #define LIST_SIZE (NUM_FRAGMENT * (uint32_t)sizeof(struct fragment))
 
@@ -23,8 +24,8 @@ void write32(uint32_t offset, uint32_t value);
  * nothing interrupts. */
 uint32_t reset_controller(void);
 
-/* Sends a command to a node of the codec and returns the answer; 0 if none comes. */
-uint32_t ask(uint32_t node, uint32_t verb, uint32_t parameter);
+/* Sends a command, verb and parameter, to a node of the codec and returns the answer; 0 if none comes. */
+uint32_t ask(uint32_t node, uint32_t command);
 
 /* ---- codec.c: from a converter of samples to a pin ---- */
 extern uint32_t codec_rates;         /* it can play, a bit each */

@@ -75,7 +75,9 @@ struct fragment {
 #define SET_FORMAT 0x200u            /* with 16 bits of parameter, as the next */
 #define SET_AMPLIFIER 0x300u
 
-#define PARAMETER_NODES 0x04u        /* first << 16 | number */
+#define PARAMETER_NODES 0x04u
+#define FIRST_NODE(nodes) ((nodes) >> 16 & 0xffu)
+#define NUM_NODES(nodes) ((nodes) & 0xffu)
 #define PARAMETER_FUNCTION 0x05u
 #define PARAMETER_WIDGET 0x09u
 #define PARAMETER_PCM 0x0au          /* formats << 16 | rates, a bit each */

@@ -3,7 +3,6 @@
  * stream that was stopped can go on from there. */
 #include "hda.h"
 
-#define STREAM_TAG 1u
 #define POLLS 100000u
 #define RING_MOST (1u << 20)         /* what the list can describe */
 
