@@ -48,7 +48,6 @@ void set_volume(uint32_t left, uint32_t right, uint32_t is_on);
 
 /* ---- stream.c: the ring of samples, and how far it was played ---- */
 extern uint64_t stream_played;       /* bytes since the stream was begun */
-extern uint64_t stream_filled;
 
 /* Describes a ring in the client's memory. Returns 1 if it can be played from. */
 uint32_t set_ring(uint32_t buffer, uint32_t period, uint32_t periods);
@@ -62,7 +61,7 @@ uint32_t stream_advances(void);
 /* Stops it, touching the device only if it is on. What is in the ring stays, from the period on that was under way. */
 void stop_stream(uint32_t is_on);
 
-/* What was played and filled is forgotten. */
+/* A new stream: nothing was played or filled. */
 void rewind_stream(void);
 
 /* The client says that the ring holds samples up to `position`. */
@@ -71,7 +70,7 @@ void fill_stream(uint64_t position);
 /* Nothing is left in the ring: true also if the device has played more than there was. */
 uint32_t stream_is_empty(void);
 
-/* The ring ran empty: playing goes on from the beginning of a period. */
+/* What is left in the ring is not played. */
 void skip_stream(void);
 
 #endif

@@ -7,12 +7,12 @@
 #define RING_MOST (1u << 20)         /* what the list can describe */
 
 uint64_t stream_played;
-uint64_t stream_filled;
 
 static uint32_t ring_buffer;         /* in the client's area */
 static uint32_t ring_period;         /* bytes */
 static uint32_t ring_size;
 static uint32_t ring_place;          /* where playing has come to */
+static uint32_t ring_left;           /* bytes that the client has filled behind it */
 static uint32_t list_place;          /* the same, from the beginning of the list */
 static uint32_t stream;              /* its registers */
 
@@ -123,6 +123,7 @@ static void advance(void)
         while (ahead >= ring_period && steps < NUM_FRAGMENT) {
             silence(ring_place, ring_period);
             stream_played = stream_played + ring_period;
+            ring_left = ring_left > ring_period ? ring_left - ring_period : 0u;
             ring_place = ring_place + ring_period < ring_size ? ring_place + ring_period : 0u;
             list_place = list_place + ring_period < ring_size ? list_place + ring_period : 0u;
             ahead = ahead - ring_period;
@@ -158,22 +159,27 @@ void stop_stream(uint32_t is_on)
 void rewind_stream(void)
 {
     stream_played = 0;
-    stream_filled = 0;
+    ring_left = 0;
     ring_place = 0;
 }
 
 void fill_stream(uint64_t position)
 {
-    uint64_t most = stream_played + ring_size;
-    stream_filled = position < most ? position : most;
+    uint64_t left = position - stream_played;
+
+    if (position <= stream_played) {
+        ring_left = 0;
+    } else {
+        ring_left = left < RING_MOST ? (uint32_t)left : RING_MOST;
+    }
 }
 
 uint32_t stream_is_empty(void)
 {
-    return stream_filled <= stream_played;
+    return ring_left == 0u;
 }
 
 void skip_stream(void)
 {
-    stream_filled = stream_played;
+    ring_left = 0;
 }
