@@ -284,27 +284,7 @@ static void stop(uint32_t has_device)
 
 /* ---- messages ---- */
 
-/* The disk is not in use yet, or not any more. */
-static void serve_idle(uint32_t mailbox)
-{
-    switch (mailbox) {
-    case SATA_RESET:
-        reset();
-        break;
-    case SATA_IDENTIFY:
-        identify();
-        break;
-    case SATA_CONFIGURE:
-        configure();
-        break;
-    case SATA_STOP:
-        stop(1);
-        break;
-    default:
-        break; /* sent before the client knew that only a reset can help */
-    }
-}
-
+/* What only a disk in use is asked for; what was sent before the client knew that it is not has no answer. */
 static void serve_queue(uint32_t mailbox)
 {
     switch (mailbox) {
@@ -320,9 +300,6 @@ static void serve_queue(uint32_t mailbox)
             freeze(REASON_DROPPED);
         }
         break;
-    case SATA_RECOVER:
-        recover();
-        break;
     case SATA_FLUSH:
         flush();
         break;
@@ -332,10 +309,30 @@ static void serve_queue(uint32_t mailbox)
     case SATA_WAKE:
         wake();
         break;
-    case SATA_STOP:
-        stop(1);
+    default:
+        break;
+    }
+}
+
+static void serve_disk(uint32_t mailbox)
+{
+    switch (mailbox) {
+    case SATA_RESET:
+        reset();
+        break;
+    case SATA_IDENTIFY:
+        identify();
+        break;
+    case SATA_CONFIGURE:
+        configure();
+        break;
+    case SATA_RECOVER:
+        recover();
         break;
     default:
+        if (port == ACTIVE || port == FROZEN) {
+            serve_queue(mailbox);
+        }
         break;
     }
 }
@@ -343,27 +340,23 @@ static void serve_queue(uint32_t mailbox)
 /* One message of the client. `has_device`: the bus has given the adapter to the driver, and it works. */
 void serve_client(uint32_t mailbox, uint32_t has_device)
 {
-    switch (port) {
-    case STOPPED:
+    switch (mailbox) {
+    case SATA_START:
         start(has_device);
         break;
-    case EMPTY:
+    case SATA_STOP:
         stop(has_device);
         break;
-    case DETACHED:
-        if (mailbox == SATA_UNPLUGGED_OK) {
-            port = EMPTY;
-            if (has_device) {
-                announce();
-            }
+    case SATA_UNPLUGGED_OK:
+        port = EMPTY;
+        if (has_device) {
+            announce();
         }
         break;
-    case ACTIVE:
-    case FROZEN:
-        serve_queue(mailbox);
-        break;
     default:
-        serve_idle(mailbox);
+        if (has_device && port != DETACHED) {
+            serve_disk(mailbox);
+        }
         break;
     }
 }
