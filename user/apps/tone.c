@@ -149,6 +149,7 @@ static void receive(uint32_t mailbox)
         panic("16 bits at %u Hz are not played: reason %u\n", rate, ((const struct audio_configure_fail *)payload)->reason);
     case AUDIO_START_OK:
         state = PLAYING;
+        print("TONE plays from byte %lu\n", played);
         drain_if_full();
         break;
     case AUDIO_PERIOD:

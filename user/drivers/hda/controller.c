@@ -4,6 +4,7 @@
 
 #define POLLS 100000u
 #define NUM_CODEC 15u
+#define NUM_STREAM 30u
 
 static uint32_t codec;               /* the one that is used */
 
@@ -57,11 +58,25 @@ static uint32_t set_reset(uint32_t value)
     return (control & GCTL_CRST) == value;
 }
 
+/* Streams must have stopped before the reset, also those that an earlier life of the driver has left running. */
+static void stop_all_streams(void)
+{
+    uint32_t capabilities = read16(GCAP);
+    uint32_t count = (capabilities >> 12 & 15u) + (capabilities >> 8 & 15u) + (capabilities >> 3 & 31u);
+
+    for (uint32_t i = 0; i < NUM_STREAM; i = i + 1u) {
+        if (i < count) {
+            write8(SD(i) + SD_CTL, 0);
+        }
+    }
+}
+
 uint32_t reset_controller(void)
 {
     uint32_t polls = 0;
     uint16_t present = 0;
 
+    stop_all_streams();
     if (!set_reset(0) || !set_reset(GCTL_CRST)) {
         return 0;
     }

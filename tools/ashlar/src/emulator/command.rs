@@ -115,9 +115,19 @@ mod tests {
 
     #[test]
     fn files_of_a_run_stand_beside_the_image() {
-        let emulator = system::Emulator { command: "qemu".into(), arguments: vec!["path={folder}/sound.wav".into()] };
-        let settings = Settings { kernel: Path::new("/k"), image: Path::new("/a/s.img"), cpus: 1, memory_mib: 1 };
-        assert_eq!(CommandLine::from_template(&emulator, &settings).to_string(), "qemu path=/a/sound.wav");
+        let emulator = system::Emulator {
+            command: "qemu".into(),
+            arguments: vec!["path={folder}/sound.wav".into(), "file={disk}".into()],
+            disk: None,
+        };
+        let settings = Settings {
+            kernel: Path::new("/k"),
+            image: Path::new("/a/s.img"),
+            disk: Path::new("/a/d.img"),
+            cpus: 1,
+            memory_mib: 1,
+        };
+        assert_eq!(CommandLine::from_template(&emulator, &settings).to_string(), "qemu path=/a/sound.wav file=/a/d.img");
     }
 
     #[test]
