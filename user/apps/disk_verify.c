@@ -162,8 +162,9 @@ static void end_round(void)
 {
     uint64_t milliseconds = (sys_clock() - began) / 1000000 + 1;
 
-    print("DISK %lu bytes written and verified, %lu ms, %lu KiB/s, %lu requests, up to %u at a time, %u failed\n", total,
-          milliseconds, 2 * total * 1000 / 1024 / milliseconds, num_request, most_open, num_failed);
+    print("DISK %lu bytes written and verified, %lu ms, %lu KiB/s, %lu requests, up to %u at a time, %u failed, "
+          "all lost %u times\n", total, milliseconds, 2 * total * 1000 / 1024 / milliseconds, num_request, most_open,
+          num_failed, num_lost);
     rounds--;
     if (rounds != 0) {
         begin_round();
@@ -351,7 +352,7 @@ static void receive(uint32_t mailbox)
         break;
     case SATA_STOP_OK:
         is_active = 0;
-        print("DISK done, driver or disk lost %u times\n", num_lost);
+        print("DISK done\n");
         break;
     default:
         panic("DISK message %x was not expected\n", mailbox);
