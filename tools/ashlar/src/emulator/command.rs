@@ -127,7 +127,10 @@ mod tests {
             cpus: 1,
             memory_mib: 1,
         };
-        assert_eq!(CommandLine::from_template(&emulator, &settings).to_string(), "qemu path=/a/sound.wav file=/a/d.img");
+        assert_eq!(
+            CommandLine::from_template(&emulator, &settings).to_string(),
+            "qemu path=/a/sound.wav file=/a/d.img"
+        );
     }
 
     #[test]
