@@ -4,9 +4,9 @@
 //! registers, flags and memory ([`il`]), where control goes, and the memory accesses as a cache sees them.
 //!
 //! # Why it is sound
-//! * Two libraries that share nothing read each instruction. The semantics are SLEIGH's (`libsla`); the decoders
-//!   `iced-x86` and `yaxpeax-arm` say how long the instruction is, where control goes and, on x86-64, which registers
-//!   and flags change. Where they differ, the instruction is an error, with its address and its bytes.
+//! * Two decoders that share nothing read each instruction. The semantics are SLEIGH's (`libsla`); `iced-x86`, and for
+//!   ARM a decoder of our own, say how long the instruction is, where control goes and, on x86-64, which registers and
+//!   flags change. Where they differ, the instruction is an error, with its address and its bytes.
 //! * A flag or register that the decoder says is written or undefined, but to which the semantics give no value,
 //!   becomes unknown: any value.
 //! * Instructions with effects beyond registers and memory are lifted only if an explicit list says how
@@ -75,7 +75,9 @@ impl<'p> Lifter<'p> {
     pub fn text(&self, instruction: &Instruction) -> String {
         match self.program.architecture {
             Architecture::X86_64 => x86::text(instruction),
-            Architecture::Arm => arm::text(instruction),
+            Architecture::Arm => {
+                self.semantics.text(instruction.address).map_or_else(|reason| reason, |(name, rest)| format!("{name} {rest}"))
+            }
         }
     }
 }

@@ -73,4 +73,11 @@ impl<'p> Semantics<'p> {
         let found = self.sleigh.disassemble_pcode(&Bytes(self.program), at).map_err(|cause| cause.to_string())?;
         Ok((found.instructions, found.origin.size))
     }
+
+    /// The instruction for people: its name and its operands.
+    pub fn text(&self, address: u64) -> Result<(String, String), String> {
+        let at = Address::new(self.code.clone(), address);
+        let found = self.sleigh.disassemble_native(&Bytes(self.program), at).map_err(|cause| cause.to_string())?;
+        Ok((found.instruction.mnemonic, found.instruction.body))
+    }
 }

@@ -80,6 +80,13 @@ pub struct Program {
 }
 
 impl Program {
+    /// Bare code at `address`, without symbols.
+    pub fn from_code(architecture: Architecture, address: u64, code: &[u8]) -> Program {
+        let permissions = Permissions { read: true, write: false, execute: true };
+        let segment = Segment { address, size: code.len() as u64, bytes: code.to_vec(), permissions };
+        Program { architecture, entry: address, segments: vec![segment], symbols: Vec::new(), assumptions: Vec::new() }
+    }
+
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }

@@ -1,22 +1,16 @@
-//! 32-bit ARM: `yaxpeax-arm` decodes, SLEIGH gives the semantics, and the two must agree on where control goes.
+//! 32-bit ARM: the encoding says where control goes and which memory is accessed, SLEIGH gives the semantics, and the
+//! two must agree on where control goes.
 
 mod decode;
-mod exclusive;
 mod system;
 
-use libsla::PcodeInstruction;
-use yaxpeax_arch::{Decoder, U8Reader};
-use yaxpeax_arm::armv7::{self, InstDecoder, Opcode, Operand};
-
 use crate::convert::{Converter, Exit, ExitKind};
+use crate::emit::Emitter;
 use crate::error::Problem;
-use crate::il::{Binary, Expression, Flow, Instruction, Kind, Op, Operand as Place, Target, Value};
+use crate::il::{Binary, Expression, Flow, Instruction, Kind, Op, Operand, Target, Value};
 use crate::register::Registers;
 use crate::sleigh::Semantics;
-
-fn decode(bytes: &[u8]) -> Result<armv7::Instruction, Problem> {
-    InstDecoder::armv7().decode(&mut U8Reader::new(bytes)).map_err(|_| Problem::Undecodable)
-}
+use decode::{bits, Decoded};
 
 pub(crate) fn lift(
     semantics: &Semantics<'_>,
@@ -27,10 +21,10 @@ pub(crate) fn lift(
     if address % 4 != 0 {
         return Err(Problem::Thumb);
     }
-    let decoded = decode(bytes)?;
     let word = bytes.try_into().map(u32::from_le_bytes).map_err(|_| Problem::NoCode)?;
-    let mnemonic = decoded.opcode.to_string();
-    let accesses = decode::accesses(&decoded).ok_or_else(|| Problem::Unsupported(mnemonic.clone()))?;
+    let decoded = decode::decode(word, address)?;
+    let (mnemonic, _) = semantics.text(address).map_err(|_| Problem::Undecodable)?;
+    let (raw, length) = semantics.raw(address).map_err(|_| Problem::Undecodable)?;
     let mut instruction = Instruction {
         address,
         bytes: bytes.to_vec(),
@@ -38,10 +32,13 @@ pub(crate) fn lift(
         kind: Kind::Ordinary,
         ops: Vec::new(),
         flow: Flow::Next,
-        accesses,
+        accesses: Vec::new(),
     };
+    if length != bytes.len() {
+        return Err(disagreement(&instruction, format!("are those of {length} bytes")));
+    }
     let mut converter = Converter::new(semantics, address, instruction.next());
-    if let Some(system) = system::treatment(&decoded, word)? {
+    if let Some(system) = &decoded.system {
         instruction.kind = system.kind;
         instruction.flow = system.flow;
         for register in system.registers.iter().filter_map(|name| registers.named(name)) {
@@ -53,22 +50,14 @@ pub(crate) fn lift(
         }
         return Ok(instruction);
     }
-    let (raw, length): (Vec<PcodeInstruction>, usize) = semantics.raw(address).map_err(|_| Problem::Disagreement {
-        decoder: instruction.mnemonic.clone(),
-        semantics: "know no such instruction".to_string(),
-    })?;
-    if length != bytes.len() {
-        return Err(disagreement(&instruction, format!("are those of {length} bytes")));
+    let fault = |reason| Problem::Semantics { mnemonic: instruction.mnemonic.clone(), reason };
+    match decoded.exclusive_store {
+        Some(size) => exclusive_store(word, size, registers, &mut converter.emitter).map_err(fault)?,
+        None => converter.convert(&raw).map_err(fault)?,
     }
-    let fault = |reason| Problem::Semantics { mnemonic: decoded.opcode.to_string(), reason };
-    if exclusive::is_store(decoded.opcode) {
-        exclusive::store(&decoded, word, registers, &mut converter.emitter).map_err(fault)?;
-    } else {
-        converter.convert(&raw).map_err(fault)?;
-    }
-    let exits = std::mem::take(&mut converter.exits);
     instruction.ops = converter.emitter.ops;
-    instruction.flow = flow(&instruction, &decoded, exits)?;
+    instruction.flow = flow(&instruction, &decoded, &converter.exits)?;
+    instruction.accesses = decoded.accesses;
     Ok(instruction)
 }
 
@@ -76,36 +65,30 @@ fn disagreement(instruction: &Instruction, semantics: String) -> Problem {
     Problem::Disagreement { decoder: instruction.mnemonic.clone(), semantics }
 }
 
-fn flow(instruction: &Instruction, decoded: &armv7::Instruction, exits: Vec<Exit>) -> Result<Flow, Problem> {
-    let leaves = decode::writes_pc(decoded);
-    let (to, when, kind) = match exits.as_slice() {
-        [] if !leaves => return Ok(Flow::Next),
-        [Exit { to, when, kind }] if leaves => (*to, *when, *kind),
+fn flow(instruction: &Instruction, decoded: &Decoded, exits: &[Exit]) -> Result<Flow, Problem> {
+    let (to, when, kind) = match exits {
+        [] if !decoded.jumps => return Ok(Flow::Next),
         // A branch to the next instruction is none.
-        [] if decode::branch_target(decoded, instruction.address) == Some(instruction.next()) => return Ok(Flow::Next),
+        [] if decoded.target == Some(instruction.next()) && !decoded.links => return Ok(Flow::Next),
+        [Exit { to, when, kind }] if decoded.jumps => (*to, *when, *kind),
         _ => return Err(disagreement(instruction, format!("have {} ways out", exits.len()))),
     };
-    let named = decode::branch_target(decoded, instruction.address);
-    match to {
-        Target::Direct(to) if named != Some(to) => return Err(disagreement(instruction, format!("go to {to:#x}"))),
-        Target::Indirect(_) if named.is_some() => return Err(disagreement(instruction, "go elsewhere".to_string())),
-        _ => {}
+    let agreed = match to {
+        Target::Direct(to) => decoded.target == Some(to),
+        Target::Indirect(_) => decoded.target.is_none(),
+    };
+    if !agreed || decoded.links != (kind == ExitKind::Call) {
+        return Err(disagreement(instruction, "go elsewhere".to_string()));
     }
-    if matches!(decoded.opcode, Opcode::BLX) && named.is_some() {
-        return Err(Problem::Thumb);
-    }
-    let is_call = matches!(decoded.opcode, Opcode::BL | Opcode::BLX);
     Ok(match (kind, unmasked(&instruction.ops, to)) {
-        (ExitKind::Call, to) if is_call => Flow::Call { to, when },
+        (ExitKind::Call, to) => Flow::Call { to, when },
         (ExitKind::Return, Target::Indirect(to)) => Flow::Return { to, when },
-        (ExitKind::Jump, to) if !is_call => Flow::Jump { to, when },
-        _ => return Err(disagreement(instruction, "take a jump for a call".to_string())),
+        (_, to) => Flow::Jump { to, when },
     })
 }
 
 /// The target before SLEIGH cut off the lowest bit, which selects Thumb: whoever resolves it must see that bit.
 fn unmasked(ops: &[Op], target: Target) -> Target {
-    const MASK: Place = Place::Constant(0xffff_fffe);
     let Target::Indirect(mut value) = target else { return target };
     let definition = |value: Value| {
         ops.iter().find_map(|op| match op {
@@ -113,29 +96,34 @@ fn unmasked(ops: &[Op], target: Target) -> Target {
             _ => None,
         })
     };
-    while let Value { operand: Place::Temporary(_), .. } = value {
+    while let Value { operand: Operand::Temporary(_), .. } = value {
         match definition(value) {
-            Some(Expression::Copy(from @ Value { operand: Place::Temporary(_), .. })) => value = from,
-            Some(Expression::Binary(Binary::And, from, Value { operand: MASK, .. })) => return Target::Indirect(from),
+            Some(Expression::Copy(from @ Value { operand: Operand::Temporary(_), .. })) => value = from,
+            Some(Expression::Binary(Binary::And, from, Value { operand: Operand::Constant(0xffff_fffe), .. })) => {
+                return Target::Indirect(from);
+            }
             _ => break,
         }
     }
     target
 }
 
-/// The instruction for people.
-pub(crate) fn text(instruction: &Instruction) -> String {
-    let Ok(decoded) = decode(&instruction.bytes) else { return "?".to_string() };
-    match decode::branch_target(&decoded, instruction.address) {
-        Some(target) => format!("{}{} {target:#x}", decoded.opcode, decoded.condition),
-        None => decoded.to_string(),
-    }
-}
-
-/// The operand as a general register.
-fn register(operand: Operand) -> Option<u8> {
-    match operand {
-        Operand::Reg(register) | Operand::RegWBack(register, _) | Operand::RegDeref(register) => Some(register.number()),
-        _ => None,
-    }
+/// `strex` and its kin: the store may fail, which SLEIGH leaves out. It happens or not, and the status is any value.
+fn exclusive_store(word: u32, size: u8, registers: Registers, emitter: &mut Emitter<'_>) -> Result<(), String> {
+    let register = |number: u32| {
+        let found = registers.all().nth(number as usize).filter(|_| number < 15);
+        found.ok_or_else(|| "it uses the program counter".to_string())
+    };
+    let (status, first, base) =
+        (register(bits(word, 15, 12))?, bits(word, 3, 0), registers.value(register(bits(word, 19, 16))?));
+    let low = registers.value(register(first)?);
+    let from = match size {
+        4 => low,
+        8 => emitter.set(Expression::Concat { high: registers.value(register(first + 1)?), low }, 8),
+        _ => emitter.set(Expression::Extract { from: low, at: 0 }, size),
+    };
+    let when = emitter.unknown(1);
+    emitter.ops.push(Op::Store { address: base, from, when: Some(when) });
+    emitter.set_register(status, 4, Expression::Unknown);
+    Ok(())
 }
