@@ -37,6 +37,9 @@ enum Stage {
         /// How deep a function calls itself.
         #[arg(long, value_name = "SYMBOL=DEPTH")]
         recursion: Vec<String>,
+        /// A function that switches stacks, and where new stacks begin.
+        #[arg(long, value_name = "SYMBOL=SYMBOL,...")]
+        switch: Vec<String>,
         /// Print basic blocks with their instructions.
         #[arg(long)]
         blocks: bool,
@@ -44,8 +47,8 @@ enum Stage {
 }
 
 fn main() -> ExitCode {
-    let Stage::Flow { file, entry, targets, recursion, blocks } = Cli::parse().stage;
-    match flow(&file, &entry, &targets, &recursion, blocks) {
+    let Stage::Flow { file, entry, targets, recursion, switch, blocks } = Cli::parse().stage;
+    match flow(&file, &entry, [&targets, &switch, &recursion], blocks) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Error::Findings(lines)) => {
             lines.iter().for_each(|line| eprintln!("{line}"));
@@ -62,8 +65,7 @@ fn main() -> ExitCode {
 fn flow(
     file: &PathBuf,
     entries: &[String],
-    targets: &[String],
-    recursion: &[String],
+    stated: [&[String]; 3],
     blocks: bool,
 ) -> Result<(), Error> {
     let data = std::fs::read(file).map_err(|cause| Error::Read { path: file.clone(), cause })?;
@@ -74,7 +76,7 @@ fn flow(
     if addresses.is_empty() {
         addresses.push(program.entry);
     }
-    let options = options(&program, targets, recursion)?;
+    let options = options(&program, stated)?;
     let lifter = Lifter::new(&program).map_err(|cause| Error::Setup(cause.to_string()))?;
     let graph = timing_flow::analyse(&lifter, &addresses, &options)
         .map_err(|errors| Error::Findings(errors.iter().map(ToString::to_string).collect()))?;
@@ -89,22 +91,24 @@ fn address(program: &Program, name: &str) -> Result<u64, Error> {
     number.or(symbol).ok_or_else(|| Error::NoSymbol(name.to_string()))
 }
 
-fn options(program: &Program, targets: &[String], recursion: &[String]) -> Result<Options, Error> {
+fn options(program: &Program, [targets, switches, recursion]: [&[String]; 3]) -> Result<Options, Error> {
     let pair = |text: &str| -> Result<(String, String), Error> {
         let parts = text.split_once('=').ok_or_else(|| Error::NoPair(text.to_string()))?;
         Ok((parts.0.to_string(), parts.1.to_string()))
     };
-    let mut stated = BTreeMap::new();
-    for text in targets {
-        let (place, names) = pair(text)?;
-        let names: BTreeSet<u64> = names.split(',').map(|name| address(program, name)).collect::<Result<_, _>>()?;
-        stated.insert(address(program, &place)?, names);
-    }
+    let lists = |texts: &[String]| -> Result<BTreeMap<u64, BTreeSet<u64>>, Error> {
+        let list = |text: &String| {
+            let (place, names) = pair(text)?;
+            let names = names.split(',').map(|name| address(program, name)).collect::<Result<_, _>>()?;
+            Ok((address(program, &place)?, names))
+        };
+        texts.iter().map(list).collect()
+    };
     let mut depths = BTreeMap::new();
     for text in recursion {
         let (function, depth) = pair(text)?;
         let depth = depth.parse().map_err(|_| Error::NoPair(text.clone()))?;
         depths.insert(address(program, &function)?, depth);
     }
-    Ok(Options { targets: stated, recursion: depths })
+    Ok(Options { targets: lists(targets)?, switches: lists(switches)?, recursion: depths })
 }

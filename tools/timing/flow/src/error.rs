@@ -16,8 +16,8 @@ pub enum Problem {
     Instruction(String),
     #[error("this {what} may go anywhere ({why}); state its targets: --targets {address}=SYMBOL,...")]
     Unresolved { what: &'static str, address: String, why: String },
-    #[error("returns elsewhere than to its caller ({why}); if it switches stacks, state where it comes out: --targets {address}=SYMBOL,...")]
-    StrangeReturn { address: String, why: String },
+    #[error("returns elsewhere than to its caller ({why}); if it switches stacks, state where new ones begin: --switch {function}=SYMBOL,...")]
+    StrangeReturn { function: String, why: String },
     #[error("calls itself through {cycle}; state how deep: --recursion {function}=DEPTH")]
     Recursion { function: String, cycle: String },
     #[error("the loop is entered at {entries}: it has no single header; write it without jumps into it")]

@@ -56,12 +56,12 @@ impl<'a> Explorer<'a> {
             lifter,
             program: lifter.program(),
             options,
-            roots: entries.iter().copied().collect(),
+            roots: entries.iter().chain(options.switches.values().flatten()).copied().collect(),
             instructions: BTreeMap::new(),
             bodies: BTreeMap::new(),
             targets: options.targets.clone(),
         };
-        entries.iter().for_each(|entry| explorer.function(*entry));
+        explorer.roots.clone().into_iter().for_each(|entry| explorer.function(entry));
         explorer
     }
 
@@ -204,6 +204,11 @@ impl<'a> Explorer<'a> {
                 return self.returns(function, summary);
             }
             Known::Constant(target) => BTreeSet::from([target]),
+            _ if self.options.switches.contains_key(&function) => {
+                exits.indirect = true;
+                exits.returns = true;
+                return self.returns(function, Summary::of_switch(self.program.architecture));
+            }
             _ => {
                 exits.indirect = true;
                 self.targets.get(&address).cloned().unwrap_or_default()

@@ -40,6 +40,15 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
+    /// What is left when a function that switched stacks comes back: the stack.
+    pub fn of_switch(architecture: Architecture) -> Summary {
+        let popped = match architecture {
+            Architecture::X86_64 => 8,
+            Architecture::Arm => 0,
+        };
+        Summary { popped: Some(popped), preserved: vec![false; Registers::of(architecture).all().count()] }
+    }
+
     pub fn join(&mut self, other: &Summary) {
         if self.popped != other.popped {
             self.popped = None;

@@ -20,8 +20,8 @@
 //! * A loop's header dominates the loop, so its iterations are well-defined.
 //!
 //! # What it assumes
-//! [`Graph::assumptions`] lists it: stores through pointers leave return addresses and saved registers alone, and targets
-//! and recursion depths stated in [`Options`] are right (a stated recursion depth is for the bound to charge).
+//! [`Graph::assumptions`] lists it: stores through pointers leave return addresses and saved registers alone, and what
+//! [`Options`] states is right: targets, stack switches, recursion depths (which are for the bound to charge).
 //!
 //! Does not know: how often a loop runs, or what anything costs.
 
@@ -56,6 +56,10 @@ pub struct Options {
     pub targets: BTreeMap<u64, BTreeSet<u64>>,
     /// How deep functions call themselves, by their address.
     pub recursion: BTreeMap<u64, u32>,
+    /// Functions that switch to another stack and return there, and where a new stack begins. Such a function comes
+    /// back to its caller later, on the caller's stack, with all other registers changed. What runs in between is for
+    /// whoever bounds a region: any place behind a call of the function, or one of the beginnings.
+    pub switches: BTreeMap<u64, BTreeSet<u64>>,
 }
 
 /// Rounds of exploring and resolving; each adds a target at least, so this many are never needed.
@@ -111,7 +115,7 @@ fn indirect(explorer: &Explorer<'_>) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     for (function, body) in &explorer.bodies {
         let exits = body.exits.iter().filter(|(address, exits)| {
-            exits.indirect && !explorer.options.targets.contains_key(address)
+            exits.indirect && !exits.returns && !explorer.options.targets.contains_key(address)
         });
         found.extend(exits.map(|(address, _)| (*function, *address)));
     }
@@ -132,8 +136,9 @@ fn faults(explorer: &mut Explorer<'_>, unresolved: BTreeMap<u64, String>) -> BTr
             Ok(instruction) => {
                 let Some(why) = unresolved.get(&address).cloned() else { continue };
                 let number = format!("{address:#x}");
+                let symbol = program.symbol_of(address).map_or_else(|| number.clone(), |symbol| symbol.name.clone());
                 add(address, match instruction.flow {
-                    timing_lift::il::Flow::Return { .. } => Problem::StrangeReturn { address: number, why },
+                    timing_lift::il::Flow::Return { .. } => Problem::StrangeReturn { function: symbol, why },
                     timing_lift::il::Flow::Call { .. } => Problem::Unresolved { what: "call", address: number, why },
                     _ => Problem::Unresolved { what: "jump", address: number, why },
                 });
@@ -150,6 +155,11 @@ fn assumptions(explorer: &Explorer<'_>) -> Vec<String> {
     for (address, targets) in &explorer.options.targets {
         let names: Vec<String> = targets.iter().map(|target| program.describe(*target)).collect();
         found.push(format!("{} goes to {}, as stated", program.describe(*address), names.join(", ")));
+    }
+    for (function, starts) in &explorer.options.switches {
+        let names: Vec<String> = starts.iter().map(|start| program.describe(*start)).collect();
+        let (function, starts) = (program.describe(*function), names.join(", "));
+        found.push(format!("{function} switches stacks, comes back on its caller's, and new stacks begin at {starts}, as stated"));
     }
     for (function, depth) in &explorer.options.recursion {
         found.push(format!("{} calls itself at most {depth} deep, as stated", program.describe(*function)));

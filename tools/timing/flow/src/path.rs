@@ -10,7 +10,7 @@ use crate::frame::{Known, Frame, Summary};
 use crate::range::Condition;
 use crate::term::{Number, Term};
 
-/// A larger term is forgotten: a leaf takes its place.
+/// A register whose term is larger is forgotten: a leaf takes its place.
 const HEAVIEST: u32 = 500;
 
 /// How a path goes on after an instruction.
@@ -132,12 +132,12 @@ impl<'p> Path<'p> {
         for op in &instruction.ops {
             match *op {
                 Op::Set { to, from } => {
-                    let mut value = self.expression(from, to.size);
-                    if value.weight > HEAVIEST {
-                        value = self.leaf(to.size);
-                    }
+                    let value = self.expression(from, to.size);
                     match to.operand {
-                        Operand::Register(register) => self.registers[usize::from(register.0)] = value,
+                        Operand::Register(register) => {
+                            let light = value.weight <= HEAVIEST;
+                            self.registers[usize::from(register.0)] = if light { value } else { self.leaf(to.size) };
+                        }
                         Operand::Temporary(number) => {
                             let index = usize::from(number);
                             if self.temporaries.len() <= index {

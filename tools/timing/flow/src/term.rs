@@ -103,6 +103,13 @@ impl Number {
                 return Number::extract(inner.clone(), at, size);
             }
             Term::Extract(inner, offset) => return Number::extract(inner.clone(), at + offset, size),
+            // The low bytes of a sum are the sum of the low bytes.
+            Term::Binary(operation @ (Binary::And | Binary::Or | Binary::Xor | Binary::Add), a, b)
+                if at == 0 || *operation != Binary::Add =>
+            {
+                let (a, b) = (Number::extract(a.clone(), at, size), Number::extract(b.clone(), at, size));
+                return Number::binary(*operation, a, b, size);
+            }
             _ => {}
         }
         Number::new(Term::Extract(from, at), size)

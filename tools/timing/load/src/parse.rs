@@ -162,6 +162,8 @@ fn sections<Elf: FileHeader<Endian = Endianness>>(
     for (index, symbol) in table.enumerate() {
         let kind = match symbol.st_type() {
             elf::STT_FUNC | elf::STT_GNU_IFUNC => SymbolKind::Function,
+            // Assembly seldom says that its routines are functions.
+            elf::STT_NOTYPE if symbol.st_bind() != elf::STB_LOCAL => SymbolKind::Function,
             elf::STT_NOTYPE => SymbolKind::Label,
             elf::STT_OBJECT => SymbolKind::Data,
             _ => continue,

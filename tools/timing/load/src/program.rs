@@ -51,8 +51,9 @@ impl Segment {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SymbolKind {
+    /// A function, or a label without type that other files may name.
     Function,
-    /// A label without type, as assembly has them.
+    /// A label without type that is local, as assembly has them inside routines.
     Label,
     Data,
 }
@@ -134,6 +135,9 @@ impl Program {
 
     /// Whether a function starts at `address`, by the symbols.
     pub fn is_function(&self, address: u64) -> bool {
+        if self.code(address, 1).is_none() {
+            return false;
+        }
         let start = self.symbols.partition_point(|symbol| symbol.address < address);
         self.symbols[start..]
             .iter()
