@@ -123,19 +123,21 @@ impl<'a> Explorer<'a> {
             return;
         };
         let mut frame = self.body(function).frames[&address].clone();
-        let temporaries = frame.execute(&instruction, self.program);
+        let mut not_met = frame.clone();
+        let temporaries = frame.execute(&instruction, true, self.program);
+        not_met.execute(&instruction, false, self.program);
         let mut exits = Exits::default();
         let next = instruction.next();
         match instruction.flow {
             Flow::Next => self.edge(function, &mut exits, next, EdgeKind::Next, frame),
             Flow::Repeat { .. } => {
-                self.edge(function, &mut exits, address, EdgeKind::Taken, frame.clone());
-                self.edge(function, &mut exits, next, EdgeKind::Next, frame);
+                self.edge(function, &mut exits, address, EdgeKind::Taken, frame);
+                self.edge(function, &mut exits, next, EdgeKind::Next, not_met);
             }
             Flow::Leave | Flow::Trap => {}
             Flow::Jump { to, when } => {
                 if when.is_some() {
-                    self.edge(function, &mut exits, next, EdgeKind::Next, frame.clone());
+                    self.edge(function, &mut exits, next, EdgeKind::Next, not_met);
                 }
                 match to {
                     Target::Direct(to) => self.jump(function, address, &mut exits, to, EdgeKind::Taken, frame),
@@ -147,14 +149,14 @@ impl<'a> Explorer<'a> {
             }
             Flow::Return { to, when } => {
                 if when.is_some() {
-                    self.edge(function, &mut exits, next, EdgeKind::Next, frame.clone());
+                    self.edge(function, &mut exits, next, EdgeKind::Next, not_met);
                 }
                 let known = frame.value(to, &temporaries);
                 self.indirect_jump(function, &instruction, &mut exits, known, frame);
             }
             Flow::Call { to, when } => {
                 if when.is_some() {
-                    self.edge(function, &mut exits, next, EdgeKind::Next, frame.clone());
+                    self.edge(function, &mut exits, next, EdgeKind::Next, not_met);
                 }
                 let callees = match to {
                     Target::Direct(to) => BTreeSet::from([to]),

@@ -60,6 +60,16 @@ impl Summary {
 /// The values of an instruction's temporaries.
 type Temporaries = BTreeMap<u16, Known>;
 
+/// A selection by the instruction's own condition, decided.
+pub(crate) fn decided(from: Expression, condition: Option<Value>, met: bool) -> Expression {
+    match from {
+        Expression::Select { when, then, otherwise } if condition == Some(when) => {
+            Expression::Copy(if met { then } else { otherwise })
+        }
+        _ => from,
+    }
+}
+
 impl Frame {
     /// The state in which a function is entered.
     pub fn entry(architecture: Architecture) -> Frame {
@@ -91,13 +101,15 @@ impl Frame {
         *self != before
     }
 
-    /// Executes the instruction's operations. Gives what a value holds after them.
-    pub fn execute(&mut self, instruction: &Instruction, program: &Program) -> Temporaries {
+    /// Executes the instruction's operations, where its condition is met or not. Gives what the temporaries hold.
+    pub fn execute(&mut self, instruction: &Instruction, met: bool, program: &Program) -> Temporaries {
+        let condition = instruction.flow.condition();
         let mut temporaries = Temporaries::new();
         let stack = Registers::of(program.architecture).stack_pointer();
         for op in &instruction.ops {
             match *op {
                 Op::Set { to, from } => {
+                    let from = decided(from, condition, met);
                     let known = self.expression(from, to.size, &temporaries, program, stack);
                     match to.operand {
                         Operand::Register(register) => self.registers[usize::from(register.0)] = known,
@@ -107,8 +119,9 @@ impl Frame {
                         Operand::Constant(_) => {}
                     }
                 }
+                Op::Store { when: Some(when), .. } if condition == Some(when) && !met => {}
                 Op::Store { address, from, when } => {
-                    let value = if when.is_some() { Known::Unknown } else { self.value(from, &temporaries) };
+                    let value = if when.is_some() && when != condition { Known::Unknown } else { self.value(from, &temporaries) };
                     match self.value(address, &temporaries) {
                         Known::Initial(base, offset) if base == stack => self.store(offset, from.size, value),
                         _ => self.clobber(program.architecture),

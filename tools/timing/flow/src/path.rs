@@ -6,7 +6,7 @@ use timing_lift::il::{Binary, Expression, Flow, Instruction, Op, Operand, Target
 use timing_lift::Registers;
 use timing_load::Program;
 
-use crate::frame::{Known, Frame, Summary};
+use crate::frame::{decided, Frame, Known, Summary};
 use crate::range::Condition;
 use crate::term::{Number, Term};
 
@@ -64,7 +64,8 @@ impl<'p> Path<'p> {
 
     /// Executes an instruction and goes on to the next of the path.
     pub fn step(&mut self, instruction: &Rc<Instruction>, step: &Step) {
-        self.execute(instruction);
+        let met = !matches!(step, Step::To(address) if *address == instruction.next());
+        self.execute(instruction, met);
         match step {
             Step::To(address) => self.went(instruction, *address),
             Step::Enter => {}
@@ -74,7 +75,7 @@ impl<'p> Path<'p> {
 
     /// The target of the jump or call that ends the path; what its own condition says is added.
     pub fn target(&mut self, instruction: &Rc<Instruction>) -> Option<Number> {
-        self.execute(instruction);
+        self.execute(instruction, true);
         let (target, when) = match instruction.flow {
             Flow::Jump { to: Target::Indirect(to), when } | Flow::Call { to: Target::Indirect(to), when } => (to, when),
             Flow::Return { to, when } => (to, when),
@@ -127,12 +128,13 @@ impl<'p> Path<'p> {
         self.stores.push(None);
     }
 
-    fn execute(&mut self, instruction: &Instruction) {
+    fn execute(&mut self, instruction: &Instruction, met: bool) {
+        let condition = instruction.flow.condition();
         self.temporaries.clear();
         for op in &instruction.ops {
             match *op {
                 Op::Set { to, from } => {
-                    let value = self.expression(from, to.size);
+                    let value = self.expression(decided(from, condition, met), to.size);
                     match to.operand {
                         Operand::Register(register) => {
                             let light = value.weight <= HEAVIEST;
@@ -148,9 +150,10 @@ impl<'p> Path<'p> {
                         Operand::Constant(_) => {}
                     }
                 }
+                Op::Store { when: Some(when), .. } if condition == Some(when) && !met => {}
                 Op::Store { address, from, when } => {
                     let address = self.value(address);
-                    let value = if when.is_some() { self.leaf(from.size) } else { self.value(from) };
+                    let value = if when.is_some() && when != condition { self.leaf(from.size) } else { self.value(from) };
                     self.stores.push(Some((address, value)));
                 }
                 Op::ClobberMemory => self.stores.push(None),

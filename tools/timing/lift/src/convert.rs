@@ -102,6 +102,8 @@ impl<'s> Converter<'s> {
             }
             OpCode::BranchConditional => {
                 let condition = self.emitter.read(input(1)?)?;
+                // A flag may change under its own condition: keep what it was.
+                let condition = self.emitter.set(Expression::Copy(condition), 1);
                 let taken = self.and(condition);
                 let not = self.emitter.unary(Unary::BoolNot, condition, 1);
                 let stays = self.and(not);
@@ -143,7 +145,7 @@ impl<'s> Converter<'s> {
                 let size = u8::try_from(output.size).map_err(|_| "a value of more than 255 bytes")?;
                 let from = self.expression(raw, size)?;
                 let when = self.when();
-                self.emitter.write(output, from, when)?;
+                self.emitter.write(output, from, when, !self.arriving.is_empty())?;
             }
         }
         Ok(())

@@ -83,8 +83,14 @@ impl<'s> Emitter<'s> {
         }
     }
 
-    /// Writes where `when` is not 0.
-    pub fn write(&mut self, to: &VarnodeData, from: Expression, when: Option<Value>) -> Result<(), String> {
+    /// Writes where `when` is not 0. If operations may follow that happen where it is 0, `merges` is set.
+    pub fn write(
+        &mut self,
+        to: &VarnodeData,
+        from: Expression,
+        when: Option<Value>,
+        merges: bool,
+    ) -> Result<(), String> {
         let size = u8::try_from(to.size).map_err(|_| "a value of more than 255 bytes")?;
         let offset = to.address.offset;
         let space = &to.address.address_space;
@@ -117,6 +123,7 @@ impl<'s> Emitter<'s> {
             Expression::Copy(value) => value,
             _ => self.set(from, size),
         };
+        let when = when.filter(|_| merges);
         // An untracked register may hold anything before; a temporary is read only where it was written.
         let old = old.map(|(value, _)| value).or_else(|| (when.is_some() && is_register).then(|| self.unknown(size)));
         if let (Some(when), Some(otherwise)) = (when, old) {

@@ -126,6 +126,17 @@ pub enum Flow {
     Trap,
 }
 
+impl Flow {
+    /// The condition under which control does not simply go on.
+    pub fn condition(self) -> Option<Value> {
+        match self {
+            Flow::Jump { when, .. } | Flow::Call { when, .. } | Flow::Return { when, .. } => when,
+            Flow::Repeat { when } => Some(when),
+            Flow::Next | Flow::Leave | Flow::Trap => None,
+        }
+    }
+}
+
 /// Whether an instruction computes or does more than that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
