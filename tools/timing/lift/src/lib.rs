@@ -25,6 +25,7 @@ mod arm;
 mod convert;
 mod emit;
 mod error;
+pub mod evaluate;
 pub mod il;
 mod register;
 mod sleigh;

@@ -36,7 +36,12 @@ fn plain() -> Decoded {
 
 pub(crate) fn decode(word: u32, address: u64) -> Result<Decoded, Problem> {
     if let Some(system) = system::treatment(word)? {
-        return Ok(Decoded { system: Some(system), ..plain() });
+        let accesses = match bits(word, 27, 25) {
+            4 if bits(word, 31, 28) == 15 => vec![access(AddressForm::Any, 8, true)],
+            4 => multiple(word),
+            _ => Vec::new(),
+        };
+        return Ok(Decoded { system: Some(system), accesses, ..plain() });
     }
     let conditional = bits(word, 31, 28) != 0xe;
     let accesses = |list: Vec<Access>| list.into_iter().map(|access| Access { conditional, ..access }).collect();

@@ -48,6 +48,7 @@ pub(crate) fn lift(
         if system.memory {
             instruction.ops.push(Op::ClobberMemory);
         }
+        instruction.accesses = decoded.accesses;
         return Ok(instruction);
     }
     let fault = |reason| Problem::Semantics { mnemonic: instruction.mnemonic.clone(), reason };

@@ -1,6 +1,7 @@
 //! x86-64: `iced-x86` decodes, SLEIGH gives the semantics, and the two must agree.
 
 mod decode;
+mod mend;
 mod scan;
 mod system;
 
@@ -66,6 +67,7 @@ pub(crate) fn lift(
     let target = decode::tracked(registers, decoded.op0_register());
     scan::finish(&decoded, target, raw, &mut converter).map_err(fault)?;
 
+    mend::mend(&decoded, info, registers, &mut converter.emitter);
     let writes = decode::written(registers, info);
     let modified = decode::flags(registers, &decoded);
     for register in registers.all() {
