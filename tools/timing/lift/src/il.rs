@@ -52,7 +52,7 @@ pub enum Binary {
     Add,
     Subtract,
     Multiply,
-    /// Division by 0 traps: the program does not go on.
+    /// Division by 0 gives any value, unless it traps: then the program does not go on.
     Divide,
     DivideSigned,
     Remainder,
