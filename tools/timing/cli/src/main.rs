@@ -62,12 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn flow(
-    file: &PathBuf,
-    entries: &[String],
-    stated: [&[String]; 3],
-    blocks: bool,
-) -> Result<(), Error> {
+fn flow(file: &PathBuf, entries: &[String], stated: [&[String]; 3], blocks: bool) -> Result<(), Error> {
     let data = std::fs::read(file).map_err(|cause| Error::Read { path: file.clone(), cause })?;
     let program = Program::parse(&data).map_err(|errors| {
         Error::Findings(errors.iter().map(|error| format!("{}: {error}", file.display())).collect())

@@ -10,7 +10,13 @@ pub fn print(graph: &Graph, lifter: &Lifter<'_>, lines: &Lines, with_blocks: boo
     for function in graph.functions.values() {
         let never = if function.returns { "" } else { ", never returns" };
         let count = function.blocks.len();
-        println!("{} at {:#x}: {count} blocks, {} loops{never}{}", function.name, function.entry, function.loops.len(), place(function.entry));
+        println!(
+            "{} at {:#x}: {count} blocks, {} loops{never}{}",
+            function.name,
+            function.entry,
+            function.loops.len(),
+            place(function.entry)
+        );
         let callees: Vec<String> =
             graph.callees(function.entry).iter().map(|callee| lifter.program().describe(*callee)).collect();
         if !callees.is_empty() {

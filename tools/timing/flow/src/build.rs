@@ -28,7 +28,8 @@ pub(crate) fn function(explorer: &mut Explorer<'_>, entry: u64) -> Result<Functi
         if instructions.is_empty() {
             return Err(Vec::new());
         }
-        let edges = last.edges.iter().filter_map(|(to, kind)| Some(Edge { to: *index.get(to)?, kind: *kind })).collect();
+        let edges =
+            last.edges.iter().filter_map(|(to, kind)| Some(Edge { to: *index.get(to)?, kind: *kind })).collect();
         let (calls, tail_calls) = (last.calls.clone(), last.tail_calls.clone());
         blocks.push(Block { instructions, edges, calls, tail_calls, returns: last.returns });
     }

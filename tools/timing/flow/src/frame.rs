@@ -121,7 +121,11 @@ impl Frame {
                 }
                 Op::Store { when: Some(when), .. } if condition == Some(when) && !met => {}
                 Op::Store { address, from, when } => {
-                    let value = if when.is_some() && when != condition { Known::Unknown } else { self.value(from, &temporaries) };
+                    let value = if when.is_some() && when != condition {
+                        Known::Unknown
+                    } else {
+                        self.value(from, &temporaries)
+                    };
                     match self.value(address, &temporaries) {
                         Known::Initial(base, offset) if base == stack => self.store(offset, from.size, value),
                         _ => self.clobber(program.architecture),

@@ -137,11 +137,16 @@ fn faults(explorer: &mut Explorer<'_>, unresolved: BTreeMap<u64, String>) -> BTr
                 let Some(why) = unresolved.get(&address).cloned() else { continue };
                 let number = format!("{address:#x}");
                 let symbol = program.symbol_of(address).map_or_else(|| number.clone(), |symbol| symbol.name.clone());
-                add(address, match instruction.flow {
-                    timing_lift::il::Flow::Return { .. } => Problem::StrangeReturn { function: symbol, why },
-                    timing_lift::il::Flow::Call { .. } => Problem::Unresolved { what: "call", address: number, why },
-                    _ => Problem::Unresolved { what: "jump", address: number, why },
-                });
+                add(
+                    address,
+                    match instruction.flow {
+                        timing_lift::il::Flow::Return { .. } => Problem::StrangeReturn { function: symbol, why },
+                        timing_lift::il::Flow::Call { .. } => {
+                            Problem::Unresolved { what: "call", address: number, why }
+                        }
+                        _ => Problem::Unresolved { what: "jump", address: number, why },
+                    },
+                );
             }
         }
     }
@@ -159,7 +164,9 @@ fn assumptions(explorer: &Explorer<'_>) -> Vec<String> {
     for (function, starts) in &explorer.options.switches {
         let names: Vec<String> = starts.iter().map(|start| program.describe(*start)).collect();
         let (function, starts) = (program.describe(*function), names.join(", "));
-        found.push(format!("{function} switches stacks, comes back on its caller's, and new stacks begin at {starts}, as stated"));
+        found.push(format!(
+            "{function} switches stacks, comes back on its caller's, and new stacks begin at {starts}, as stated"
+        ));
     }
     for (function, depth) in &explorer.options.recursion {
         found.push(format!("{} calls itself at most {depth} deep, as stated", program.describe(*function)));

@@ -38,9 +38,8 @@ pub(crate) fn loops(successors: &[Vec<usize>], dominator: &[usize]) -> Result<Ve
     let irreducible: Vec<BTreeSet<usize>> =
         components(&forward).into_iter().filter(|component| component.len() > 1).collect();
     if !irreducible.is_empty() {
-        let outside = |component: &BTreeSet<usize>, node: usize| {
-            predecessors[node].iter().any(|from| !component.contains(from))
-        };
+        let outside =
+            |component: &BTreeSet<usize>, node: usize| predecessors[node].iter().any(|from| !component.contains(from));
         let entries = |component: BTreeSet<usize>| -> BTreeSet<usize> {
             component.iter().copied().filter(|node| outside(&component, *node)).collect()
         };

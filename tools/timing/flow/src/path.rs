@@ -153,7 +153,8 @@ impl<'p> Path<'p> {
                 Op::Store { when: Some(when), .. } if condition == Some(when) && !met => {}
                 Op::Store { address, from, when } => {
                     let address = self.value(address);
-                    let value = if when.is_some() && when != condition { self.leaf(from.size) } else { self.value(from) };
+                    let value =
+                        if when.is_some() && when != condition { self.leaf(from.size) } else { self.value(from) };
                     self.stores.push(Some((address, value)));
                 }
                 Op::ClobberMemory => self.stores.push(None),

@@ -61,12 +61,11 @@ impl Explorer<'_> {
         let mut executed = 0;
         while let Some(start) = open.pop() {
             let head = start.path.instruction.address;
-            if !predecessors.contains_key(&start.function) {
-                predecessors.insert(start.function, self.predecessors(start.function));
-            }
-            let before = predecessors[&start.function].get(&head).cloned().unwrap_or_default();
+            let before = predecessors.entry(start.function).or_insert_with(|| self.predecessors(start.function));
+            let before = before.get(&head).cloned().unwrap_or_default();
             let is_entry = head == start.function;
-            if start.path.rest.is_none() || before.len() != 1 || is_entry || self.branches(start.function, before[0].0) {
+            if start.path.rest.is_none() || before.len() != 1 || is_entry || self.branches(start.function, before[0].0)
+            {
                 executed += 1;
                 if let Some(targets) = self.execute(&start) {
                     if let Some(wild) = targets.iter().find(|target| !self.is_code(**target)) {
@@ -83,7 +82,7 @@ impl Explorer<'_> {
                 if self.roots.contains(&start.function) {
                     return Err(format!("it depends on what holds at {}", self.program.describe(start.function)));
                 }
-                self.to_callers(&start, &mut open)?;
+                self.extend_to_callers(&start, &mut open)?;
             }
             for (from, kind) in before {
                 let instruction = self.instruction(from).map_err(|error| error.to_string())?;
@@ -104,7 +103,7 @@ impl Explorer<'_> {
         callees.filter_map(|callee| self.bodies.get(callee)?.summary.clone().map(Step::Back)).collect()
     }
 
-    fn to_callers(&mut self, start: &Start, open: &mut Vec<Start>) -> Result<(), String> {
+    fn extend_to_callers(&mut self, start: &Start, open: &mut Vec<Start>) -> Result<(), String> {
         for (caller, from) in self.bodies[&start.function].callers.clone() {
             let instruction = self.instruction(from).map_err(|error| error.to_string())?;
             let exits = self.bodies.get(&caller).and_then(|body| body.exits.get(&from));

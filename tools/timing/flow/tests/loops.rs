@@ -8,7 +8,9 @@ use timing_flow::{dominates, Problem};
 #[test]
 fn nested_loops() {
     for target in TARGETS {
-        let (program, graph) = graph(target, "
+        let (program, graph) = graph(
+            target,
+            "
             volatile int a[100];
             __attribute__((noinline)) void nest(int n) {
                 for (int i = 0; i < n; i++) {
@@ -17,7 +19,8 @@ fn nested_loops() {
                     for (int j = 0; j < 7; j++) a[j]++;
                 }
             }
-            void start(void) { nest(a[0]); for (;;); }");
+            void start(void) { nest(a[0]); for (;;); }",
+        );
         let nest = function(&program, &graph, "nest");
         let mut depths: Vec<usize> = nest.loops.iter().map(|found| found.depth).collect();
         depths.sort();
@@ -35,16 +38,23 @@ fn nested_loops() {
 #[test]
 fn a_jump_into_a_loop_is_refused() {
     for target in TARGETS {
-        let (_, errors) = errors(target, "
+        let (_, errors) = errors(
+            target,
+            "
             volatile int a, b, c;
             __attribute__((noinline)) void tangle(void) {
                 if (a) goto inside;
                 while (b) { a = 1; a = 2; a = 3; a = 4; a = 5;
             inside: b = 1; b = 2; b = 3; b = 4; b = 5; if (c) return; }
             }
-            void start(void) { tangle(); for (;;); }");
+            void start(void) { tangle(); for (;;); }",
+        );
         // The compiler may have copied a part of the loop, and made it reducible; it does not here.
-        assert!(matches!(errors[..], [timing_flow::Error { problem: Problem::Irreducible { .. }, .. }]), "{}", list(&errors));
+        assert!(
+            matches!(errors[..], [timing_flow::Error { problem: Problem::Irreducible { .. }, .. }]),
+            "{}",
+            list(&errors)
+        );
         assert!(errors[0].place.starts_with("tangle"));
     }
 }
@@ -52,11 +62,14 @@ fn a_jump_into_a_loop_is_refused() {
 #[test]
 fn conditional_returns_and_calls() {
     for target in TARGETS {
-        let (program, graph) = graph(target, "
+        let (program, graph) = graph(
+            target,
+            "
             volatile int a;
             __attribute__((noinline)) int leaf(int x) { if (x > 3) return a; a = x; return 5; }
             __attribute__((noinline)) int caller(int x) { if (x) leaf(x); a = 2; return leaf(x) + a; }
-            void start(void) { caller(a); for (;;); }");
+            void start(void) { caller(a); for (;;); }",
+        );
         assert_eq!(common::callees(&program, &graph, "caller"), ["leaf"]);
         assert!(function(&program, &graph, "caller").returns);
         assert!(!function(&program, &graph, "start").returns);
@@ -66,10 +79,13 @@ fn conditional_returns_and_calls() {
 #[test]
 fn string_instructions_repeat() {
     let target = TARGETS[0];
-    let (program, graph) = graph(target, "
+    let (program, graph) = graph(
+        target,
+        "
         char a[100], b[100];
         void start(void) { char *d = a, *s = b; unsigned long n = 100;
-            __asm__ volatile(\"rep movsb\" : \"+D\"(d), \"+S\"(s), \"+c\"(n) :: \"memory\"); for (;;); }");
+            __asm__ volatile(\"rep movsb\" : \"+D\"(d), \"+S\"(s), \"+c\"(n) :: \"memory\"); for (;;); }",
+    );
     let start = function(&program, &graph, "start");
     assert_eq!(start.loops.len(), 2);
     assert_eq!(start.loops[0].blocks.len(), 1);

@@ -94,7 +94,8 @@ impl<'s> Converter<'s> {
     }
 
     fn operation(&mut self, index: usize, length: usize, raw: &PcodeInstruction) -> Result<(), String> {
-        let input = |at: usize| raw.inputs.get(at).ok_or_else(|| format!("operand {at} of {:?} is missing", raw.op_code));
+        let input =
+            |at: usize| raw.inputs.get(at).ok_or_else(|| format!("operand {at} of {:?} is missing", raw.op_code));
         match raw.op_code {
             OpCode::Branch => {
                 self.jump(index, length, input(0)?, self.live)?;

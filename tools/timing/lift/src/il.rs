@@ -84,21 +84,45 @@ pub enum Expression {
     Unary(Unary, Value),
     Binary(Binary, Value, Value),
     /// The bytes of a value from byte `at` on, as many as the target holds.
-    Extract { from: Value, at: u8 },
+    Extract {
+        from: Value,
+        at: u8,
+    },
     /// `into` with its bytes from byte `at` on replaced.
-    Insert { into: Value, from: Value, at: u8 },
-    Concat { high: Value, low: Value },
-    Select { when: Value, then: Value, otherwise: Value },
+    Insert {
+        into: Value,
+        from: Value,
+        at: u8,
+    },
+    Concat {
+        high: Value,
+        low: Value,
+    },
+    Select {
+        when: Value,
+        then: Value,
+        otherwise: Value,
+    },
     /// What memory holds; any value where `when` is 0.
-    Load { address: Value, when: Option<Value> },
+    Load {
+        address: Value,
+        when: Option<Value>,
+    },
     /// Any value.
     Unknown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
-    Set { to: Value, from: Expression },
-    Store { address: Value, from: Value, when: Option<Value> },
+    Set {
+        to: Value,
+        from: Expression,
+    },
+    Store {
+        address: Value,
+        from: Value,
+        when: Option<Value>,
+    },
     /// Any writable memory may change.
     ClobberMemory,
 }
@@ -114,12 +138,23 @@ pub enum Target {
 pub enum Flow {
     Next,
     /// Also returns, unless the decoder names them: who jumps where is for control-flow analysis to find out.
-    Jump { to: Target, when: Option<Value> },
-    Call { to: Target, when: Option<Value> },
+    Jump {
+        to: Target,
+        when: Option<Value>,
+    },
+    Call {
+        to: Target,
+        when: Option<Value>,
+    },
     /// An instruction meant for returns; the target need not be the caller.
-    Return { to: Value, when: Option<Value> },
+    Return {
+        to: Value,
+        when: Option<Value>,
+    },
     /// The same instruction once more.
-    Repeat { when: Value },
+    Repeat {
+        when: Value,
+    },
     /// To code of another privilege: return from exception.
     Leave,
     /// Nowhere: raises an exception.

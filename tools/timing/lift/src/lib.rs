@@ -76,9 +76,10 @@ impl<'p> Lifter<'p> {
     pub fn text(&self, instruction: &Instruction) -> String {
         match self.program.architecture {
             Architecture::X86_64 => x86::text(instruction),
-            Architecture::Arm => {
-                self.semantics.text(instruction.address).map_or_else(|reason| reason, |(name, rest)| format!("{name} {rest}"))
-            }
+            Architecture::Arm => self
+                .semantics
+                .text(instruction.address)
+                .map_or_else(|reason| reason, |(name, rest)| format!("{name} {rest}")),
         }
     }
 }

@@ -4,20 +4,57 @@
 
 use timing_load::Architecture;
 
-use crate::il::{Register, Value, Operand};
+use crate::il::{Operand, Register, Value};
 
 /// Name in SLEIGH's specification, and size in bytes.
 const X86_64: &[(&str, u8)] = &[
-    ("RAX", 8), ("RCX", 8), ("RDX", 8), ("RBX", 8), ("RSP", 8), ("RBP", 8), ("RSI", 8), ("RDI", 8),
-    ("R8", 8), ("R9", 8), ("R10", 8), ("R11", 8), ("R12", 8), ("R13", 8), ("R14", 8), ("R15", 8),
-    ("FS_OFFSET", 8), ("GS_OFFSET", 8),
-    ("CF", 1), ("PF", 1), ("AF", 1), ("ZF", 1), ("SF", 1), ("OF", 1), ("DF", 1),
+    ("RAX", 8),
+    ("RCX", 8),
+    ("RDX", 8),
+    ("RBX", 8),
+    ("RSP", 8),
+    ("RBP", 8),
+    ("RSI", 8),
+    ("RDI", 8),
+    ("R8", 8),
+    ("R9", 8),
+    ("R10", 8),
+    ("R11", 8),
+    ("R12", 8),
+    ("R13", 8),
+    ("R14", 8),
+    ("R15", 8),
+    ("FS_OFFSET", 8),
+    ("GS_OFFSET", 8),
+    ("CF", 1),
+    ("PF", 1),
+    ("AF", 1),
+    ("ZF", 1),
+    ("SF", 1),
+    ("OF", 1),
+    ("DF", 1),
 ];
 
 const ARM: &[(&str, u8)] = &[
-    ("r0", 4), ("r1", 4), ("r2", 4), ("r3", 4), ("r4", 4), ("r5", 4), ("r6", 4), ("r7", 4),
-    ("r8", 4), ("r9", 4), ("r10", 4), ("r11", 4), ("r12", 4), ("sp", 4), ("lr", 4),
-    ("NG", 1), ("ZR", 1), ("CY", 1), ("OV", 1),
+    ("r0", 4),
+    ("r1", 4),
+    ("r2", 4),
+    ("r3", 4),
+    ("r4", 4),
+    ("r5", 4),
+    ("r6", 4),
+    ("r7", 4),
+    ("r8", 4),
+    ("r9", 4),
+    ("r10", 4),
+    ("r11", 4),
+    ("r12", 4),
+    ("sp", 4),
+    ("lr", 4),
+    ("NG", 1),
+    ("ZR", 1),
+    ("CY", 1),
+    ("OV", 1),
 ];
 
 /// The register file of an architecture.

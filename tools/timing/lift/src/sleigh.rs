@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use libsla::{Address, AddressSpace, AddressSpaceId, GhidraSleigh, InstructionLoader, PcodeInstruction, Sleigh, VarnodeData};
+use libsla::{
+    Address, AddressSpace, AddressSpaceId, GhidraSleigh, InstructionLoader, PcodeInstruction, Sleigh, VarnodeData,
+};
 use timing_load::{Architecture, Program};
 
 use crate::error::SetupError;
@@ -37,14 +39,12 @@ impl InstructionLoader for Bytes<'_> {
 impl<'p> Semantics<'p> {
     pub fn new(program: &'p Program) -> Result<Semantics<'p>, SetupError> {
         let (processor, specification): (&str, &[u8]) = match program.architecture {
-            Architecture::X86_64 => (
-                sleigh_config::processor_x86::PSPEC_X86_64,
-                sleigh_config::processor_x86::SLA_X86_64.as_ref(),
-            ),
-            Architecture::Arm => (
-                sleigh_config::processor_arm::PSPEC_ARMT,
-                sleigh_config::processor_arm::SLA_ARM7_LE.as_ref(),
-            ),
+            Architecture::X86_64 => {
+                (sleigh_config::processor_x86::PSPEC_X86_64, sleigh_config::processor_x86::SLA_X86_64)
+            }
+            Architecture::Arm => {
+                (sleigh_config::processor_arm::PSPEC_ARMT, sleigh_config::processor_arm::SLA_ARM7_LE)
+            }
         };
         let fault = |cause: libsla::Error| SetupError(cause.to_string());
         let builder = GhidraSleigh::builder().processor_spec(processor).map_err(fault)?;

@@ -17,13 +17,42 @@ use timing_load::{Architecture, Program};
 fn forms() -> Vec<String> {
     let mut forms: Vec<String> = Vec::new();
     for name in ["and", "eor", "sub", "rsb", "add", "adc", "sbc", "rsc", "orr", "bic"] {
-        for operands in ["r0, r1, r2", "r0, r0, #255", "r3, r3, r3", "r0, r1, r2, lsl #3", "r0, r1, r2, lsr #32", "r0, r1, r2, asr #7", "r0, r1, r2, ror #9", "r0, r1, r2, rrx", "r0, r1, r2, lsl r3", "r0, r1, r2, lsr r3", "r0, r1, r2, asr r3", "r0, r1, r2, ror r3", "r4, r1, #0x80000001"] {
+        for operands in [
+            "r0, r1, r2",
+            "r0, r0, #255",
+            "r3, r3, r3",
+            "r0, r1, r2, lsl #3",
+            "r0, r1, r2, lsr #32",
+            "r0, r1, r2, asr #7",
+            "r0, r1, r2, ror #9",
+            "r0, r1, r2, rrx",
+            "r0, r1, r2, lsl r3",
+            "r0, r1, r2, lsr r3",
+            "r0, r1, r2, asr r3",
+            "r0, r1, r2, ror r3",
+            "r4, r1, #0x80000001",
+        ] {
             forms.extend([format!("{name} {operands}"), format!("{name}s {operands}")]);
         }
-        forms.extend([format!("{name}eq r0, r1, r2"), format!("{name}scs r0, r1, r2"), format!("{name}svs r0, r0, r0")]);
+        forms.extend([
+            format!("{name}eq r0, r1, r2"),
+            format!("{name}scs r0, r1, r2"),
+            format!("{name}svs r0, r0, r0"),
+        ]);
     }
     for name in ["mov", "mvn"] {
-        for operands in ["r0, r1", "r0, #200", "r0, r1, lsl #3", "r0, r1, lsr #1", "r0, r1, asr #32", "r0, r1, ror #9", "r0, r1, rrx", "r0, r1, lsl r3", "r0, r1, asr r3", "r0, #0x80000001"] {
+        for operands in [
+            "r0, r1",
+            "r0, #200",
+            "r0, r1, lsl #3",
+            "r0, r1, lsr #1",
+            "r0, r1, asr #32",
+            "r0, r1, ror #9",
+            "r0, r1, rrx",
+            "r0, r1, lsl r3",
+            "r0, r1, asr r3",
+            "r0, #0x80000001",
+        ] {
             forms.extend([format!("{name} {operands}"), format!("{name}s {operands}")]);
         }
         forms.extend([format!("{name}hi r0, r1"), format!("{name}sls r0, r1"), format!("{name}smi r0, r1, lsl #2")]);
@@ -37,31 +66,90 @@ fn forms() -> Vec<String> {
         }
     }
     for name in ["ldr", "str", "ldrb", "strb"] {
-        for operands in ["r0, [r10]", "r0, [r10, #4]", "r0, [r10, #-4]!", "r0, [r10], #8", "r0, [r10, r9, lsl #2]", "r0, [r10, -r9, lsl #2]!", "r0, [r10], r9, lsl #2"] {
+        for operands in [
+            "r0, [r10]",
+            "r0, [r10, #4]",
+            "r0, [r10, #-4]!",
+            "r0, [r10], #8",
+            "r0, [r10, r9, lsl #2]",
+            "r0, [r10, -r9, lsl #2]!",
+            "r0, [r10], r9, lsl #2",
+        ] {
             forms.extend([format!("{name} {operands}"), format!("{name}ne {operands}")]);
         }
     }
     for name in ["ldrh", "strh", "ldrsb", "ldrsh", "ldrd", "strd"] {
         for operands in ["r0, [r10]", "r0, [r10, #8]", "r0, [r10, #-8]!", "r0, [r10], #8", "r2, [r10], #-8"] {
-            let operands = if name.ends_with('d') { operands.replace("r0,", "r0, r1,").replace("r2,", "r2, r3,") } else { operands.to_string() };
+            let operands = if name.ends_with('d') {
+                operands.replace("r0,", "r0, r1,").replace("r2,", "r2, r3,")
+            } else {
+                operands.to_string()
+            };
             forms.push(format!("{name} {operands}"));
         }
         forms.push(format!("{name}mi {}", if name.ends_with('d') { "r0, r1, [r10]" } else { "r0, [r10]" }));
     }
     for mode in ["ia", "ib", "da", "db"] {
         forms.extend([format!("ldm{mode} r10, {{r0, r2, r3}}"), format!("ldm{mode} r10!, {{r0, r2, r3}}")]);
-        forms.extend([format!("stm{mode} r10, {{r0, r2, r3}}"), format!("stm{mode} r10!, {{r0, r2, r3}}"), format!("stm{mode}ne r10!, {{r0, r1}}")]);
+        forms.extend([
+            format!("stm{mode} r10, {{r0, r2, r3}}"),
+            format!("stm{mode} r10!, {{r0, r2, r3}}"),
+            format!("stm{mode}ne r10!, {{r0, r1}}"),
+        ]);
     }
     for form in [
-        "mul r0, r1, r2", "muls r0, r1, r2", "mla r0, r1, r2, r3", "mlas r0, r1, r2, r3", "mls r0, r1, r2, r3",
-        "umull r0, r1, r2, r3", "umulls r0, r1, r2, r3", "umlal r0, r1, r2, r3", "smull r0, r1, r2, r3", "smulls r0, r1, r2, r3",
-        "smlal r0, r1, r2, r3", "smlals r0, r1, r2, r3", "umaal r0, r1, r2, r3", "smulbb r0, r1, r2", "smultb r0, r1, r2", "smulwb r0, r1, r2",
-        "smlabb r0, r1, r2, r3", "smlalbb r0, r1, r2, r3", "smmul r0, r1, r2", "movw r0, #0xabcd", "movt r0, #0xabcd",
-        "clz r0, r1", "rev r0, r1", "rev16 r0, r1", "revsh r0, r1", "rbit r0, r1", "ubfx r0, r1, #3, #9", "sbfx r0, r1, #3, #9",
-        "ubfx r0, r0, #0, #32", "bfi r0, r1, #3, #9", "bfc r0, #3, #9", "uxtb r0, r1", "uxtb r0, r1, ror #8", "uxth r0, r1", "sxtb r0, r1",
-        "sxth r0, r1, ror #16", "uxtab r0, r1, r2", "sxtah r0, r1, r2", "uxtb16 r0, r1", "pkhbt r0, r1, r2, lsl #4", "pkhtb r0, r1, r2, asr #4",
-        "sdiv r0, r1, r2", "udiv r0, r1, r2", "ldrex r0, [r10]", "ldrexb r0, [r10]", "nop", "add r0, pc, #8", "sub r0, pc, r9", "clzne r0, r1",
-        "mulseq r0, r1, r2", "ubfxlt r0, r1, #3, #9", "umulllt r0, r1, r2, r3",
+        "mul r0, r1, r2",
+        "muls r0, r1, r2",
+        "mla r0, r1, r2, r3",
+        "mlas r0, r1, r2, r3",
+        "mls r0, r1, r2, r3",
+        "umull r0, r1, r2, r3",
+        "umulls r0, r1, r2, r3",
+        "umlal r0, r1, r2, r3",
+        "smull r0, r1, r2, r3",
+        "smulls r0, r1, r2, r3",
+        "smlal r0, r1, r2, r3",
+        "smlals r0, r1, r2, r3",
+        "umaal r0, r1, r2, r3",
+        "smulbb r0, r1, r2",
+        "smultb r0, r1, r2",
+        "smulwb r0, r1, r2",
+        "smlabb r0, r1, r2, r3",
+        "smlalbb r0, r1, r2, r3",
+        "smmul r0, r1, r2",
+        "movw r0, #0xabcd",
+        "movt r0, #0xabcd",
+        "clz r0, r1",
+        "rev r0, r1",
+        "rev16 r0, r1",
+        "revsh r0, r1",
+        "rbit r0, r1",
+        "ubfx r0, r1, #3, #9",
+        "sbfx r0, r1, #3, #9",
+        "ubfx r0, r0, #0, #32",
+        "bfi r0, r1, #3, #9",
+        "bfc r0, #3, #9",
+        "uxtb r0, r1",
+        "uxtb r0, r1, ror #8",
+        "uxth r0, r1",
+        "sxtb r0, r1",
+        "sxth r0, r1, ror #16",
+        "uxtab r0, r1, r2",
+        "sxtah r0, r1, r2",
+        "uxtb16 r0, r1",
+        "pkhbt r0, r1, r2, lsl #4",
+        "pkhtb r0, r1, r2, asr #4",
+        "sdiv r0, r1, r2",
+        "udiv r0, r1, r2",
+        "ldrex r0, [r10]",
+        "ldrexb r0, [r10]",
+        "nop",
+        "add r0, pc, #8",
+        "sub r0, pc, r9",
+        "clzne r0, r1",
+        "mulseq r0, r1, r2",
+        "ubfxlt r0, r1, #3, #9",
+        "umulllt r0, r1, r2, r3",
     ] {
         forms.push(form.to_string());
     }
@@ -72,7 +160,8 @@ const STATES: usize = 40;
 const RECORD: usize = 4 * 32 + 128;
 
 fn source(forms: &[String]) -> String {
-    let mut text = String::from("typedef unsigned u; u in[15], out[15]; unsigned char memory[64], before[64]; u record[64];\n");
+    let mut text =
+        String::from("typedef unsigned u; u in[15], out[15]; unsigned char memory[64], before[64]; u record[64];\n");
     text += "__asm__(\".syntax unified\\n.arm\\n.arch armv7ve\\n.text\\n";
     for (index, form) in forms.iter().enumerate() {
         text += &format!(
@@ -118,8 +207,18 @@ fn lifted_semantics_are_the_emulators() {
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let (source_file, file) = (directory.join("emulated.c"), directory.join("emulated"));
     std::fs::write(&source_file, source(&forms)).unwrap();
-    let output = Command::new("arm-none-eabi-gcc")
-        .args(["-static", "-nostdlib", "-ffreestanding", "-O1", "-marm", "-march=armv7-a", "-w", "-Wl,-Ttext=0x10000", "-o"])
+    let output = Command::new("arm-linux-gnueabi-gcc")
+        .args([
+            "-static",
+            "-nostdlib",
+            "-ffreestanding",
+            "-O1",
+            "-marm",
+            "-march=armv7-a",
+            "-w",
+            "-Wl,-Ttext=0x10000",
+            "-o",
+        ])
         .args([&file, &source_file])
         .output()
         .unwrap();
@@ -128,7 +227,13 @@ fn lifted_semantics_are_the_emulators() {
     let lifter = Lifter::new(&program).unwrap();
     let table = Registers::of(Architecture::Arm);
     let printed = Command::new("qemu-arm").args(["-cpu", "max"]).arg(&file).output().unwrap();
-    assert_eq!(printed.stdout.len(), forms.len() * STATES * RECORD, "{:?} {}", printed.status, String::from_utf8_lossy(&printed.stderr));
+    assert_eq!(
+        printed.stdout.len(),
+        forms.len() * STATES * RECORD,
+        "{:?} {}",
+        printed.status,
+        String::from_utf8_lossy(&printed.stderr)
+    );
     let mut wrong = BTreeMap::new();
     let (mut compared, mut unknown) = (0, 0);
     for record in printed.stdout.chunks(RECORD) {
@@ -160,7 +265,9 @@ fn lifted_semantics_are_the_emulators() {
         }
         let mut check = |what: String, mine: Option<u128>, theirs: u32| match mine {
             Some(mine) if mine == u128::from(theirs) => compared += 1,
-            Some(mine) => drop(wrong.entry(form).or_insert_with(|| format!("{what} is {theirs:#x}, lifted {mine:#x}; in {:x?}", (2..17).map(word).collect::<Vec<_>>()))),
+            Some(mine) => drop(wrong.entry(form).or_insert_with(|| {
+                format!("{what} is {theirs:#x}, lifted {mine:#x}; in {:x?}", (2..17).map(word).collect::<Vec<_>>())
+            })),
             None => unknown += 1,
         };
         for (register, index) in registers {

@@ -17,7 +17,8 @@ use timing_load::{Architecture, Program};
 fn forms() -> Vec<String> {
     let mut forms: Vec<String> = Vec::new();
     for name in ["add", "sub", "adc", "sbb", "and", "or", "xor", "cmp", "test", "mov", "xchg"] {
-        for operands in ["%rax, %rbx", "%eax, %ebx", "%ax, %bx", "%al, %bl", "%ah, %bl", "%r9d, %r9d", "%rcx, 8(%rsi)"] {
+        for operands in ["%rax, %rbx", "%eax, %ebx", "%ax, %bx", "%al, %bl", "%ah, %bl", "%r9d, %r9d", "%rcx, 8(%rsi)"]
+        {
             forms.push(format!("{name} {operands}"));
         }
         if name != "xchg" {
@@ -33,7 +34,10 @@ fn forms() -> Vec<String> {
         forms.push(format!("{name}q (%rsi)"));
     }
     for name in ["shl", "shr", "sar", "rol", "ror"] {
-        forms.extend(["%cl, %rax", "%cl, %ebx", "$1, %rdx", "$7, %r8d", "$31, %eax", "%cl, %bx", "$3, %dl"].map(|o| format!("{name} {o}")));
+        forms.extend(
+            ["%cl, %rax", "%cl, %ebx", "$1, %rdx", "$7, %r8d", "$31, %eax", "%cl, %bx", "$3, %dl"]
+                .map(|o| format!("{name} {o}")),
+        );
         forms.push(format!("{name}l $4, (%rsi)"));
     }
     for name in ["shld", "shrd"] {
@@ -51,14 +55,56 @@ fn forms() -> Vec<String> {
         forms.extend(["%rax, %rbx", "%eax, %ebx", "(%rsi), %rcx"].map(|operands| format!("{name} {operands}")));
     }
     for form in [
-        "movzbl %al, %ebx", "movzbl %ah, %ebx", "movzwl %ax, %ebx", "movzbl 5(%rsi), %r9d", "movsbl %al, %ebx",
-        "movsbq %al, %rbx", "movslq %eax, %rbx", "movswl (%rsi), %eax", "movslq 4(%rsi), %rdx", "movabs $0x123456789abcdef0, %rax",
-        "mov $-1, %ecx", "mov $-1, %rcx", "lea 5(%rax,%rbx,4), %rcx", "lea -1(%rax), %ecx", "lea (,%r9,8), %r10d",
-        "imul %rax, %rbx", "imul %eax, %ebx", "imul $100, %rax, %rbx", "imul $-3, %eax, %ebx", "imul (%rsi), %rcx",
-        "cltq", "cqto", "cltd", "cwtl", "bswap %rax", "bswap %ebx", "xadd %rax, %rbx", "lock xadd %rax, (%rsi)",
-        "lock xadd %ecx, 4(%rdi)", "cmpxchg %rcx, %rbx", "lock cmpxchg %rcx, (%rsi)", "lock cmpxchg %ecx, (%rsi)",
-        "lock incl (%rsi)", "lock addq $5, (%rsi)", "xchg %rax, (%rsi)", "xchg %cl, %ch", "stc", "clc", "cmc", "cld", "std",
-        "lahf", "sahf", "movsb", "stosq", "lodsl", "scasb", "cmpsb", "nop", "nopl (%rax)",
+        "movzbl %al, %ebx",
+        "movzbl %ah, %ebx",
+        "movzwl %ax, %ebx",
+        "movzbl 5(%rsi), %r9d",
+        "movsbl %al, %ebx",
+        "movsbq %al, %rbx",
+        "movslq %eax, %rbx",
+        "movswl (%rsi), %eax",
+        "movslq 4(%rsi), %rdx",
+        "movabs $0x123456789abcdef0, %rax",
+        "mov $-1, %ecx",
+        "mov $-1, %rcx",
+        "lea 5(%rax,%rbx,4), %rcx",
+        "lea -1(%rax), %ecx",
+        "lea (,%r9,8), %r10d",
+        "imul %rax, %rbx",
+        "imul %eax, %ebx",
+        "imul $100, %rax, %rbx",
+        "imul $-3, %eax, %ebx",
+        "imul (%rsi), %rcx",
+        "cltq",
+        "cqto",
+        "cltd",
+        "cwtl",
+        "bswap %rax",
+        "bswap %ebx",
+        "xadd %rax, %rbx",
+        "lock xadd %rax, (%rsi)",
+        "lock xadd %ecx, 4(%rdi)",
+        "cmpxchg %rcx, %rbx",
+        "lock cmpxchg %rcx, (%rsi)",
+        "lock cmpxchg %ecx, (%rsi)",
+        "lock incl (%rsi)",
+        "lock addq $5, (%rsi)",
+        "xchg %rax, (%rsi)",
+        "xchg %cl, %ch",
+        "stc",
+        "clc",
+        "cmc",
+        "cld",
+        "std",
+        "lahf",
+        "sahf",
+        "movsb",
+        "stosq",
+        "lodsl",
+        "scasb",
+        "cmpsb",
+        "nop",
+        "nopl (%rax)",
     ] {
         forms.push(form.to_string());
     }
@@ -70,7 +116,8 @@ const STATES: usize = 40;
 /// C and assembly that executes every form on random states. Of the flags CF, PF, AF, ZF, SF, OF are set.
 fn source(forms: &[String]) -> String {
     let mut text = String::from("#include <stdio.h>\n#include <stdlib.h>\nunsigned long in[17], out[17]; unsigned char memory[64], before[64];\n__asm__(\".text\\n");
-    let names = ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"];
+    let names =
+        ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"];
     for (index, form) in forms.iter().enumerate() {
         text += &format!(".globl form{index}, at{index}\\nform{index}: push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15; pushq in+128; popfq\\n");
         for (number, name) in names.iter().enumerate().filter(|(number, _)| *number != 4) {
@@ -112,7 +159,11 @@ fn lifted_semantics_are_the_processors() {
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let (source_file, file) = (directory.join("native.c"), directory.join("native"));
     std::fs::write(&source_file, source(&forms)).unwrap();
-    let output = Command::new("gcc").args(["-static", "-no-pie", "-O1", "-w", "-o"]).args([&file, &source_file]).output().unwrap();
+    let output = Command::new("gcc")
+        .args(["-static", "-no-pie", "-O1", "-w", "-o"])
+        .args([&file, &source_file])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let program = Program::parse(&std::fs::read(&file).unwrap()).unwrap();
     let lifter = Lifter::new(&program).unwrap();
@@ -149,14 +200,24 @@ fn lifted_semantics_are_the_processors() {
         }
         let mut check = |what: String, mine: Option<u128>, theirs: u64| match mine {
             Some(mine) if mine == u128::from(theirs) => compared += 1,
-            Some(mine) => drop(wrong.entry(form).or_insert_with(|| format!("{what} is {theirs:#x}, lifted {mine:#x}; {line}"))),
+            Some(mine) => {
+                drop(wrong.entry(form).or_insert_with(|| format!("{what} is {theirs:#x}, lifted {mine:#x}; {line}")))
+            }
             None => unknown += 1,
         };
         for register in (0..16_u8).filter(|register| *register != 4) {
-            check(format!("register {register}"), state.registers.get(&register).copied(), registers[2 * usize::from(register) + 1]);
+            check(
+                format!("register {register}"),
+                state.registers.get(&register).copied(),
+                registers[2 * usize::from(register) + 1],
+            );
         }
         for (name, bit) in FLAGS {
-            check(name.to_string(), state.registers.get(&table.named(name).unwrap().0).copied(), registers[33] >> bit & 1);
+            check(
+                name.to_string(),
+                state.registers.get(&table.named(name).unwrap().0).copied(),
+                registers[33] >> bit & 1,
+            );
         }
         for (index, pair) in bytes.chunks(2).enumerate() {
             let byte = state.memory.get(&(base + index as u64)).copied();

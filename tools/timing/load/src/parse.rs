@@ -107,7 +107,9 @@ fn segments<Elf: FileHeader<Endian = Endianness>>(
         } else {
             segments
                 .iter()
-                .find(|(_, other)| address <= other.address + (other.size - 1) && other.address <= address + (memory - 1))
+                .find(|(_, other)| {
+                    address <= other.address + (other.size - 1) && other.address <= address + (memory - 1)
+                })
                 .map(|(with, _)| Problem::Overlap { address, with: with.clone() })
         };
         if let Some(problem) = problem {
@@ -168,9 +170,9 @@ fn sections<Elf: FileHeader<Endian = Endianness>>(
             elf::STT_OBJECT => SymbolKind::Data,
             _ => continue,
         };
-        let name = table.symbol_name(endian, symbol).map_err(|cause| {
-            error(format!("symbol {}", index.0), Problem::Malformed(cause.to_string()))
-        })?;
+        let name = table
+            .symbol_name(endian, symbol)
+            .map_err(|cause| error(format!("symbol {}", index.0), Problem::Malformed(cause.to_string())))?;
         // `$a`, `$d` and the like mark ranges of ARM code and data; they name nothing.
         if name.is_empty() || name.starts_with(b"$") || symbol.st_shndx(endian) == elf::SHN_UNDEF {
             continue;

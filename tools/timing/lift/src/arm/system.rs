@@ -17,8 +17,7 @@ pub(crate) struct System {
 }
 
 pub(crate) const COPROCESSOR: &str = "floating-point or coprocessor instruction";
-const NAMES: [&str; 15] =
-    ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "sp", "lr"];
+const NAMES: [&str; 15] = ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "sp", "lr"];
 const FLAGS: [&str; 4] = ["NG", "ZR", "CY", "OV"];
 const BANKED: [&str; 2] = ["sp", "lr"];
 
@@ -54,7 +53,11 @@ pub(crate) fn treatment(word: u32) -> Result<Option<System>, Problem> {
         4 if bit(word, 22) => Some(user_registers(word)),
         6 if bits(word, 24, 21) == 2 => Some(two_registers(word)?),
         6 => return unsupported(COPROCESSOR),
-        7 if bit(word, 24) => return unsupported("svc"),
+        // In a user program: the kernel may give back any register but the stack pointer, and write the program's memory.
+        7 if bit(word, 24) => {
+            let registers: Vec<&str> = NAMES.into_iter().filter(|name| *name != "sp").chain(FLAGS).collect();
+            Some(System { memory: true, ..changes(&registers) })
+        }
         7 => Some(one_register(word)?),
         _ => None,
     };
@@ -131,7 +134,8 @@ fn user_registers(word: u32) -> System {
         (true, true) => goes(Flow::Leave),
         // The user's sp and lr are not those of this mode.
         (true, false) => {
-            let loaded: Vec<&str> = (0..13).filter(|number| bit(list, *number)).map(|number| NAMES[number as usize]).collect();
+            let loaded: Vec<&str> =
+                (0..13).filter(|number| bit(list, *number)).map(|number| NAMES[number as usize]).collect();
             changes(&loaded)
         }
         (false, _) => System { memory: true, ..nothing() },

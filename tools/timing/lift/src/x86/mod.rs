@@ -40,7 +40,9 @@ pub(crate) fn lift(
         instruction.kind = system.kind;
         instruction.flow = system.flow;
         let listed = system.registers.iter().filter_map(|name| registers.named(name));
-        for register in decode::written(registers, info).into_iter().chain(decode::flags(registers, &decoded)).chain(listed) {
+        for register in
+            decode::written(registers, info).into_iter().chain(decode::flags(registers, &decoded)).chain(listed)
+        {
             let size = registers.value(register).size;
             converter.emitter.set_register(register, size, Expression::Unknown);
         }
@@ -131,7 +133,9 @@ fn flow(instruction: &Instruction, decoded: &iced_x86::Instruction, exits: &[Exi
             Ok(Flow::Return { to: *to, when: None })
         }
         (FlowControl::Next | FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch, _) => Err(wrong()),
-        (FlowControl::Call | FlowControl::IndirectBranch | FlowControl::IndirectCall, _) if is_near(decoded) => Err(wrong()),
+        (FlowControl::Call | FlowControl::IndirectBranch | FlowControl::IndirectCall, _) if is_near(decoded) => {
+            Err(wrong())
+        }
         _ => Err(Problem::Unsupported(instruction.mnemonic.clone())),
     }
 }

@@ -23,8 +23,30 @@ const fn system(memory: bool, registers: &'static [&'static str]) -> System {
 }
 
 const ALL: &[&str] = &[
-    "RAX", "RCX", "RDX", "RBX", "RBP", "RSI", "RDI", "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15", "FS_OFFSET",
-    "GS_OFFSET", "CF", "PF", "AF", "ZF", "SF", "OF", "DF",
+    "RAX",
+    "RCX",
+    "RDX",
+    "RBX",
+    "RBP",
+    "RSI",
+    "RDI",
+    "R8",
+    "R9",
+    "R10",
+    "R11",
+    "R12",
+    "R13",
+    "R14",
+    "R15",
+    "FS_OFFSET",
+    "GS_OFFSET",
+    "CF",
+    "PF",
+    "AF",
+    "ZF",
+    "SF",
+    "OF",
+    "DF",
 ];
 const SEGMENT_BASES: &[&str] = &["FS_OFFSET", "GS_OFFSET"];
 
@@ -37,7 +59,9 @@ pub(crate) fn treatment(mnemonic: Mnemonic) -> Option<System> {
         Swapgs => system(false, &["GS_OFFSET"]),
         Wrmsr | Wrfsbase | Wrgsbase => system(false, SEGMENT_BASES),
         Rdmsr | Rdtsc | Rdtscp | Rdpmc | Cpuid | Xgetbv | Rdfsbase | Rdgsbase | Smsw | Str | Sldt => system(false, &[]),
-        Xsetbv | Clts | Lmsw | Lgdt | Lidt | Lldt | Ltr | Invlpg | Invpcid | Invlpga | Wbinvd | Invd => system(false, &[]),
+        Xsetbv | Clts | Lmsw | Lgdt | Lidt | Lldt | Ltr | Invlpg | Invpcid | Invlpga | Wbinvd | Invd => {
+            system(false, &[])
+        }
         Sgdt | Sidt => system(true, &[]),
         In | Out => system(false, &[]),
         Outsb | Outsw | Outsd => system(false, &[]),
@@ -46,6 +70,8 @@ pub(crate) fn treatment(mnemonic: Mnemonic) -> Option<System> {
         | Prefetcht1 | Prefetcht2 | Prefetchnta | Prefetchw => system(false, &[]),
         Xsave | Xsave64 | Xsaveopt | Xsaveopt64 | Fxsave | Fxsave64 | Fnstcw | Fnstsw | Stmxcsr => system(true, &[]),
         Xrstor | Xrstor64 | Fxrstor | Fxrstor64 | Fldcw | Ldmxcsr | Fninit | Emms | Vzeroupper => system(false, &[]),
+        // In a user program: the kernel may give back any register but the stack pointer, and write the program's memory.
+        Syscall => system(true, ALL),
         // A guest runs in between: it, and the processor in its name, may write all memory.
         Vmrun => system(true, ALL),
         Vmload => system(false, SEGMENT_BASES),
