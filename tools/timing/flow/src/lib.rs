@@ -20,8 +20,9 @@
 //! * A loop's header dominates the loop, so its iterations are well-defined.
 //!
 //! # What it assumes
-//! [`Graph::assumptions`] lists it: stores through pointers leave return addresses and saved registers alone, and what
-//! [`Options`] states is right: targets, stack switches, recursion depths (which are for the bound to charge).
+//! [`Graph::assumptions`] lists it: stores through pointers leave return addresses and saved registers alone; an index
+//! that is checked in memory and read again is still the same (named for each jump that needs it); and what [`Options`]
+//! states is right: targets, stack switches, recursion depths (which are for the bound to charge).
 //!
 //! Does not know: how often a loop runs, or what anything costs.
 
@@ -157,6 +158,12 @@ fn assumptions(explorer: &Explorer<'_>) -> Vec<String> {
     let program = explorer.program;
     let mut found = program.assumptions.clone();
     found.push("stores through pointers change no return address and no saved register".to_string());
+    for address in &explorer.rereads {
+        let place = program.describe(*address);
+        found.push(format!(
+            "what bounds the jump at {place} is in memory, and no one else changes it before it is read again"
+        ));
+    }
     for (address, targets) in &explorer.options.targets {
         let names: Vec<String> = targets.iter().map(|target| program.describe(*target)).collect();
         found.push(format!("{} goes to {}, as stated", program.describe(*address), names.join(", ")));

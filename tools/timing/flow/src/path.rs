@@ -31,6 +31,9 @@ pub(crate) struct Path<'p> {
     /// Stores in order: address and value; None where any memory may have changed.
     stores: Vec<Option<(Number, Number)>>,
     pub conditions: Vec<Condition>,
+    /// Memory that is read, and memory that is read again without a store in between.
+    loads: Vec<Number>,
+    rereads: Vec<Number>,
     leaves: u32,
 }
 
@@ -44,6 +47,8 @@ impl<'p> Path<'p> {
             temporaries: Vec::new(),
             stores: Vec::new(),
             conditions: Vec::new(),
+            loads: Vec::new(),
+            rereads: Vec::new(),
             leaves: 0,
         };
         for register in table.all() {
@@ -209,14 +214,29 @@ impl<'p> Path<'p> {
         if let Some(number) = address.as_constant().and_then(|at| self.program.constant(at, size)) {
             return Number::constant(number, size);
         }
+        let mut stores = 0;
         for (index, store) in self.stores.iter().enumerate().rev() {
             match store {
                 Some((at, value)) if *at == address && value.size == size => return value.clone(),
                 Some((at, value)) if disjoint(at, value.size, &address, size) => {}
-                _ => return Number::new(Term::Load(address, index + 1), size),
+                _ => {
+                    stores = index + 1;
+                    break;
+                }
             }
         }
-        Number::new(Term::Load(address, 0), size)
+        let load = Number::new(Term::Load(address, stores), size);
+        if self.loads.contains(&load) {
+            self.rereads.push(load.clone());
+        } else {
+            self.loads.push(load.clone());
+        }
+        load
+    }
+
+    /// Whether `number` is made of memory that the path reads twice and takes to be the same.
+    pub fn relies_on_reread(&self, number: &Number) -> bool {
+        self.rereads.contains(number) || number.parts().into_iter().any(|part| self.relies_on_reread(part))
     }
 }
 

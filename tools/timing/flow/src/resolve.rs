@@ -123,7 +123,7 @@ impl Explorer<'_> {
         exits.is_some_and(|exits| exits.edges.len() > 1 || !exits.calls.is_empty())
     }
 
-    fn execute(&self, start: &Start) -> Option<BTreeSet<u64>> {
+    fn execute(&mut self, start: &Start) -> Option<BTreeSet<u64>> {
         let head = start.path.instruction.address;
         let frame = self.bodies.get(&start.function).and_then(|body| body.frames.get(&head));
         let mut path = Path::new(self.program, frame);
@@ -133,7 +133,11 @@ impl Explorer<'_> {
             node = rest;
         }
         let target = path.target(&node.instruction)?;
-        range::values(&target, &path.conditions, self.program)
+        let found = range::values(&target, &path.conditions, self.program)?;
+        if path.relies_on_reread(&target) {
+            self.rereads.insert(node.instruction.address);
+        }
+        Some(found)
     }
 
     pub fn is_code(&self, address: u64) -> bool {

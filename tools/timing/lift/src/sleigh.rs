@@ -42,9 +42,7 @@ impl<'p> Semantics<'p> {
             Architecture::X86_64 => {
                 (sleigh_config::processor_x86::PSPEC_X86_64, sleigh_config::processor_x86::SLA_X86_64)
             }
-            Architecture::Arm => {
-                (sleigh_config::processor_arm::PSPEC_ARMT, sleigh_config::processor_arm::SLA_ARM7_LE)
-            }
+            Architecture::Arm => (sleigh_config::processor_arm::PSPEC_ARMT, sleigh_config::processor_arm::SLA_ARM7_LE),
         };
         let fault = |cause: libsla::Error| SetupError(cause.to_string());
         let builder = GhidraSleigh::builder().processor_spec(processor).map_err(fault)?;

@@ -201,7 +201,7 @@ fn lifted_semantics_are_the_processors() {
         let mut check = |what: String, mine: Option<u128>, theirs: u64| match mine {
             Some(mine) if mine == u128::from(theirs) => compared += 1,
             Some(mine) => {
-                drop(wrong.entry(form).or_insert_with(|| format!("{what} is {theirs:#x}, lifted {mine:#x}; {line}")))
+                wrong.entry(form).or_insert_with(|| format!("{what} is {theirs:#x}, lifted {mine:#x}; {line}"));
             }
             None => unknown += 1,
         };

@@ -21,8 +21,14 @@ pub const TARGETS: [Target; 5] = [
     Target { compiler: "gcc", options: &["-Os", "-fno-pie", "-no-pie"] },
     // Position-independent code, linked at fixed addresses: its jump tables are relative.
     Target { compiler: "gcc", options: &["-O2", "-fPIE", "-no-pie"] },
-    Target { compiler: "arm-linux-gnueabi-gcc", options: &["-O2", "-marm", "-march=armv7-a", "-mfloat-abi=soft"] },
-    Target { compiler: "arm-linux-gnueabi-gcc", options: &["-Os", "-marm", "-march=armv6", "-mfloat-abi=soft"] },
+    Target {
+        compiler: "arm-linux-gnueabi-gcc",
+        options: &["-O2", "-marm", "-march=armv7-a", "-mfloat-abi=soft", "-fno-pie", "-no-pie"],
+    },
+    Target {
+        compiler: "arm-linux-gnueabi-gcc",
+        options: &["-Os", "-marm", "-march=armv6", "-mfloat-abi=soft", "-fno-pie", "-no-pie"],
+    },
 ];
 
 /// The compiled program. Panics with the compiler's words if it does not compile.
