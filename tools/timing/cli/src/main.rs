@@ -79,11 +79,15 @@ fn flow(file: &PathBuf, entries: &[String], stated: [&[String]; 3], blocks: bool
     Ok(())
 }
 
-/// The address that a symbol or a number names.
+/// The address that a symbol, a symbol and an offset (`name+0x10`), or a number names.
 fn address(program: &Program, name: &str) -> Result<u64, Error> {
-    let number = name.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    let symbol = program.symbol(name).map(|symbol| symbol.address);
-    number.or(symbol).ok_or_else(|| Error::NoSymbol(name.to_string()))
+    let number = |text: &str| text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    let symbol = |text: &str| program.symbol(text).map(|symbol| symbol.address);
+    let offset = || {
+        let (base, offset) = name.rsplit_once('+')?;
+        Some(symbol(base)?.wrapping_add(number(offset)?))
+    };
+    number(name).or_else(|| symbol(name)).or_else(offset).ok_or_else(|| Error::NoSymbol(name.to_string()))
 }
 
 fn options(program: &Program, [targets, switches, recursion]: [&[String]; 3]) -> Result<Options, Error> {

@@ -33,6 +33,13 @@ pub const TARGETS: [Target; 5] = [
 
 /// The compiled program. Panics with the compiler's words if it does not compile.
 pub fn compile(target: Target, source: &str) -> Program {
+    let (program, file) = compile_and_keep(target, source);
+    let _ = std::fs::remove_file(&file);
+    program
+}
+
+/// The compiled program, and its file.
+pub fn compile_and_keep(target: Target, source: &str) -> (Program, PathBuf) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let stem = format!("flow-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
@@ -49,8 +56,7 @@ pub fn compile(target: Target, source: &str) -> Program {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let data = std::fs::read(&file).unwrap();
     let _ = std::fs::remove_file(&source_file);
-    let _ = std::fs::remove_file(&file);
-    Program::parse(&data).unwrap()
+    (Program::parse(&data).unwrap(), file)
 }
 
 pub fn flow(program: &Program, options: &Options) -> Result<Graph, Vec<Error>> {
