@@ -20,7 +20,7 @@ pub enum Problem {
     StrangeReturn { function: String, why: String },
     #[error("calls itself through {cycle}; state how deep: --recursion {function}=DEPTH")]
     Recursion { function: String, cycle: String },
-    #[error("the loop is entered at {entries}: it has no single header; write it without jumps into it")]
+    #[error("the loop is entered at {entries}: it has no single header; write it without jumps into it, or compile with -fno-thread-jumps")]
     Irreducible { entries: String },
 }
 
