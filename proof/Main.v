@@ -12,7 +12,7 @@ Section kernel.
   Context (C : client) (ncpu : nat) (client_start : nat -> cstate C) (kernel_entry : Z -> Z) (M : module).
   Context (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
   Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
-  Context (arch_below : forall f, f ∈ ["arch_frame_clear"; "arch_highest_bit"]%string -> M f = None).
+  Context (arch_below : forall f, f ∈ arch_used -> M f = None).
   (** Memory as start-up leaves it, lock by lock: the root container has [root_quota] frames, the frame table is
       [frames_start]. *)
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
@@ -22,7 +22,7 @@ Section kernel.
   Context (init_other : forall k, kernel_object_of k = None -> init k = ∅).
   (** And CPU by CPU: its ready queues and the threads that are its own, apart from all else. *)
   Context (ready_start : nat -> ready) (cpu_init : nat -> mem).
-  Context (cpu_objects : forall c, ready_rep (Z.of_nat c) (ready_start c) (cpu_init c)).
+  Context (cpu_objects : forall c, (c < ncpu)%nat -> ready_rep (Z.of_nat c) (ready_start c) (cpu_init c)).
   Context (cpus_apart : forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c').
   Context (cpu_init_apart : forall c k, cpu_init c ##ₘ init k).
 
@@ -50,7 +50,7 @@ Section kernel.
   Local Notation objects_start := (kernel_start kernel_entry root_quota frames_start ready_start).
   Local Notation cells_start := (fun c => dom (cpu_init c)).
   Local Lemma start_objects c : (c < ncpu)%nat -> rep X (objects_start c) (cpu_init c).
-  Proof using cpu_objects. intros _. by apply kernel_start_rep. Qed.
+  Proof using cpu_objects. intros Hc. by apply kernel_start_rep, cpu_objects. Qed.
   Local Lemma start_exact c : (c < ncpu)%nat -> holds_exactly X [] (objects_start c).
   Proof. intros _. apply kernel_start_holds. Qed.
   Local Lemma start_cells c : (c < ncpu)%nat -> dom (cpu_init c) = cells_start c.

@@ -3,7 +3,7 @@
     The CPUs act by turns: the one whose turn it is takes private steps until it has caused one event, then the next CPU
     does. If each CPU, in whatever state it is, comes to a primitive after finitely many private steps ([acts]), and
     the scheduler assumption admits that order ([by_turns]), this goes on forever, and every CPU is served again and again. *)
-From Ashlar Require Export calculus.Engine calculus.Local.
+From Ashlar Require Export calculus.Engine calculus.Soundness.
 
 Section forever.
   Context {PRIM MEM : Type} (ncpu : nat) (L : layer PRIM MEM) (A : agent PRIM MEM) (P : nat -> ast A).
@@ -19,9 +19,8 @@ Section forever.
   | by_turns_nil : by_turns []
   | by_turns_cons o l : by_turns l -> by_turns (Event (turn l) o :: l).
 
-  (** One step of the CPU whose turn it is; none where it cannot move. *)
-  Definition go (g : state L A) : state L A :=
-    let c := turn (glog g) in
+  (** One step of CPU [c]; none where it cannot move. *)
+  Definition move (c : nat) (g : state L A) : state L A :=
     match anext A c (gagent g c) with
     | ATau s => State (glog g) (update A (gagent g) c s)
     | APrim p =>
@@ -31,6 +30,7 @@ Section forever.
         end
     | _ => g
     end.
+  Definition go (g : state L A) : state L A := move (turn (glog g)) g.
   Fixpoint going (i : nat) : state L A := match i with O => State [] P | S i => go (going i) end.
   Local Arguments going : simpl never.
   Definition whose (i : nat) : nat := turn (glog (going i)).
@@ -50,7 +50,7 @@ Section forever.
     intros Hr Hb. pose proof (turn_below (glog g)) as Hc. pose proof (acting g _ Hr Hc) as Ha.
     assert (Hs : lsched L (turn (glog g)) (glog g)).
     { apply admitted; [|done]. destruct g as [l f]. by exists f. }
-    pose proof (machine_never_wrong g _ Hr Hc) as Hw. unfold go, goes_wrong in *. destruct g as [l f]. simpl in *.
+    pose proof (machine_never_wrong g _ Hr Hc) as Hw. unfold go, move, goes_wrong in *. destruct g as [l f]. simpl in *.
     destruct (anext A (turn l) (f (turn l))) as [| |s|p] eqn:En.
     - inversion Ha; congruence.
     - by destruct Hw.
@@ -149,3 +149,62 @@ Section speaks.
     intros v m l'. by apply idle_acts.
   Qed.
 End speaks.
+
+(** In an execution in which the calls of CPU [c] return, a client that speaks shows values again and again. *)
+Section shows.
+  Context {PRIM MEM : Type} (ncpu : nat) (L : layer PRIM MEM) (C : client) (E : engine PRIM MEM) (c : nat).
+  Notation A := (system C E).
+  Context (ex : nat -> state L A) (schedule : nat -> nat).
+  Context (steps : forall i, cpu_step ncpu L A (schedule i) (ex i) (ex (S i))) (served : fair schedule c).
+  Context (returns : forall i, exists j, (i <= j)%nat /\ exists s m, gagent (ex j) c = Idle s m).
+  Context (client_speaks : forall s, speaks C c s).
+
+  (** What one step makes of the CPU's state. *)
+  Lemma step_own i : schedule i = c -> match anext A c (gagent (ex i) c) with
+    | ATau t => gagent (ex (S i)) c = t
+    | APrim p => exists v m, gagent (ex (S i)) c = aresume A (gagent (ex i) c) v m
+    | _ => False
+    end.
+  Proof using steps.
+    intros Hi. pose proof (steps i) as Hs. rewrite Hi in Hs. remember (ex i) as g eqn:Eg. remember (ex (S i)) as g' eqn:Eg'.
+    destruct Hs as [l f t Hc Hn|l f p v m o Hc Hn Hsch Hp]; cbn [gagent]; rewrite Hn, update_same; [done|by exists v, m].
+  Qed.
+  Lemma step_other i : schedule i <> c -> gagent (ex (S i)) c = gagent (ex i) c.
+  Proof using steps.
+    intros Hi. pose proof (steps i) as Hs. remember (ex i) as g eqn:Eg. remember (ex (S i)) as g' eqn:Eg'.
+    destruct Hs; cbn [gagent]; by rewrite update_other by congruence.
+  Qed.
+
+  Lemma busy_returns s n : forall i e, gagent (ex i) c = Busy s e -> (exists s' m, gagent (ex (i + n)%nat) c = Idle s' m) ->
+    exists j v m, (i <= j)%nat /\ gagent (ex j) c = Idle (creturn C s v) m.
+  Proof using steps.
+    induction n as [|n IH]; intros i e He (s' & m & Hi); [rewrite Nat.add_0_r in Hi; congruence|].
+    rewrite <- Nat.add_succ_comm in Hi.
+    assert (Hnext : forall e', gagent (ex (S i)) c = Busy s e' -> exists j v m, (i <= j)%nat /\ gagent (ex j) c = Idle (creturn C s v) m).
+    { intros e' He'. destruct (IH (S i) e' He') as (j & v & m' & Hj & H); [by exists s', m|]. exists j, v, m'. split; [lia|done]. }
+    destruct (decide (schedule i = c)) as [Hc|Hc]; [|apply (Hnext e); by rewrite step_other].
+    pose proof (step_own i Hc) as Hs. rewrite He in Hs. simpl in Hs. destruct (enext E c e) as [v m'| |e'|p]; try done.
+    - exists (S i), v, m'. split; [lia|done].
+    - by apply (Hnext e').
+    - destruct Hs as (v & m' & Hs). by apply (Hnext (eresume E e v m')).
+  Qed.
+
+  Lemma idle_shows s : speaks C c s -> forall i m, gagent (ex i) c = Idle s m ->
+    exists j s' m' v, (i <= j)%nat /\ gagent (ex j) c = Idle s' m' /\ cnext C c s' = COut v.
+  Proof using steps served returns.
+    induction 1 as [s v Hn|s s1 Hn Hs IH|s f args Hn Hs IH]; intros i m Hi; [by exists i, s, m, v|..].
+    all: destruct (served i) as [n Hturn];
+      destruct (wait_turn ncpu L A c ex schedule steps n i Hturn) as (j & Hj & Hc & Hg & _);
+      rewrite Hi in Hg; pose proof (step_own j Hc) as Hstep; rewrite Hg in Hstep; simpl in Hstep; rewrite Hn in Hstep.
+    - destruct (IH (S j) m Hstep) as (k & s' & m' & v & Hk & H). exists k, s', m', v. split; [lia|done].
+    - destruct (estart E f args m) as [e|]; [|done]. destruct (returns (S j)) as (k & Hk & Hidle).
+      destruct (busy_returns s (k - S j) (S j) e Hstep) as (k1 & v & m1 & Hk1 & H1).
+      { by replace (S j + (k - S j))%nat with k by lia. }
+      destruct (IH v k1 m1 H1) as (k2 & s' & m' & w & Hk2 & H2). exists k2, s', m', w. split; [lia|done].
+  Qed.
+  Theorem shows_forever i : exists j s m v, (i <= j)%nat /\ gagent (ex j) c = Idle s m /\ cnext C c s = COut v.
+  Proof using steps served returns client_speaks.
+    destruct (returns i) as (j & Hj & s & m & Hi). destruct (idle_shows s (client_speaks s) j m Hi) as (k & s' & m' & v & Hk & H).
+    exists k, s', m', v. split; [lia|done].
+  Qed.
+End shows.

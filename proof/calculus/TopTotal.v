@@ -1,9 +1,9 @@
 (** Clients that keep the requirements: nothing goes wrong at the top.
 
     Rely and guarantee: [may c k s s'] says which changes of the object of lock [k] CPU [c] makes. What a CPU [knows] of the
-    objects is [stable]: the changes of the others keep it. A program is [total] if from what is known it goes
-    through without a violated requirement, makes only changes that its CPU may make, and ends with empty hands, knowing
-    what its caller wants to know. *)
+    objects is [stable]: the changes of the others keep it. A program is [total] if from what is known it goes through
+    without a violated requirement, makes only changes that its CPU may make, and ends with what the CPU holds outside the
+    kernel, knowing what its caller wants to know. *)
 From Ashlar Require Export calculus.Top.
 
 Section total.
@@ -21,12 +21,13 @@ Section total.
   (** What is known, and that others keep it. *)
   Definition known (c : nat) (st : states) (J : (states -> Prop) -> Prop) : Prop := exists K, stable c K /\ K st /\ J K.
 
-  Context (hands : objects X).
+  (** What a CPU holds while it is outside the kernel. *)
+  Context (holds : nat -> objects X).
   Section cpu.
     Context (c : nat) (Post : Z -> states -> Prop).
     Fixpoint total (p : program (top_prim X) (objects X)) (a : objects X) (K : states -> Prop) : Prop :=
       match p with
-      | Ret v => a = hands /\ forall st, K st -> Post v st
+      | Ret v => a = holds c /\ forall st, K st -> Post v st
       | Fail => False
       | Act (Update k o f) κ =>
           obj_of_lock X k = Some o /\
@@ -43,6 +44,17 @@ Section total.
       | Act (Lock _) κ => False
       | Loc f κ => exists v a', f a = Some (v, a') /\ total (κ v) a' K
       end.
+
+    Lemma total_from p a (K K' : states -> Prop) : (forall st, K st -> K' st) -> total p a K' -> total p a K.
+    Proof using.
+      intros HK. revert a. induction p as [v| |q κ IH|f κ IH]; intros a;
+        [| |destruct q as [k o f|[f [|k [|??]]]]|]; cbn [total]; try done.
+      - intros [Ha H]. auto.
+      - intros [Ho H]. auto.
+      - destruct (String.eqb f ACQUIRE); [auto|]. destruct (String.eqb f RELEASE); [|done].
+        intros (s & a' & Hp & H). exists s, a'. auto.
+      - intros (v & a' & Hf & H). exists v, a'. auto.
+    Qed.
   End cpu.
 
   Context (C : client) (ncpu : nat) (S : specification (PRIM := top_prim X) (MEM := objects X)).
@@ -50,29 +62,30 @@ Section total.
   Context (client_start : nat -> cstate C).
   (** What the client on CPU [c] knows in state [s]; its calls are total. *)
   Context (knows : nat -> cstate C -> states -> Prop).
-  Context (knows_stable : forall c s, stable c (knows c s)).
+  Context (knows_stable : forall c s, (c < ncpu)%nat -> stable c (knows c s)).
   Context (knows_start : forall c, (c < ncpu)%nat -> knows c (client_start c) (fun k => obj_initial X <$> obj_of_lock X k)).
   Context (knows_tau : forall c s s' st, cnext C c s = CTau s' -> knows c s st -> knows c s' st).
   Context (knows_out : forall c s v w st, cnext C c s = COut v -> knows c s st -> knows c (creturn C s w) st).
-  Context (calls_total : forall c s f args, cnext C c s = CCall f args -> (c < ncpu)%nat ->
-    exists p, S f args = Some p /\ total c (fun v => knows c (creturn C s v)) p hands (knows c s)).
+  Context (calls_total : forall c s f args, cnext C c s = CCall f args -> (c < ncpu)%nat -> (exists st, knows c s st) ->
+    exists p, S f args = Some p /\ total c (fun v => knows c (creturn C s v)) p (holds c) (knows c s)).
   Notation L := (top_layer X).
   Notation A := (system C (top_engine X S)).
-  Definition calling (c : nat) : ast A := Idle (client_start c) hands.
+  Definition calling (c : nat) : ast A := Idle (client_start c) (holds c).
 
   Definition states_of (l : list (event (top_event X))) : states := fun k => current X k l.
   Definition cpu_total (c : nat) (t : ast A) (st : states) : Prop :=
     match t with
-    | Idle s a => a = hands /\ knows c s st
+    | Idle s a => a = holds c /\ knows c s st
     | Busy s (p, a) => known c st (total c (fun v => knows c (creturn C s v)) p a)
     end.
 
-  Lemma known_stable c c' st k s J : c' <> c -> states_valid st -> may c' k (st k) s -> known c st J -> known c (changed st k s) J.
+  Lemma known_stable c c' st k s J : c' <> c -> states_valid st -> may c' k (st k) s -> known c st J ->
+    known c (changed st k s) J.
   Proof. intros Hc Hv Hm (K & HK & Hst & HJ). exists K. split; [done|]. split; [by eapply HK|done]. Qed.
-  Lemma cpu_total_stable c c' t st k s : c' <> c -> states_valid st -> may c' k (st k) s -> cpu_total c t st ->
+  Lemma cpu_total_stable c c' t st k s : (c < ncpu)%nat -> c' <> c -> states_valid st -> may c' k (st k) s -> cpu_total c t st ->
     cpu_total c t (changed st k s).
   Proof using knows_stable.
-    intros Hc Hv Hm. destruct t as [x a|x [p a]]; [|by eapply known_stable]. intros [-> Hk]. split; [done|].
+    intros Hn Hc Hv Hm. destruct t as [x a|x [p a]]; [|by eapply known_stable]. intros [-> Hk]. split; [done|].
     by eapply knows_stable.
   Qed.
   Lemma changed_valid st k s : states_valid st ->
@@ -94,7 +107,7 @@ Section total.
         | Wrong => False
         | Ok v m o =>
             let st := states_of (Event c o :: l) in cpu_total c (aresume A t v m) st /\ states_valid st /\
-            ((forall k, st k = states_of l k) /\ (st = states_of l) \/ exists k s, st = changed (states_of l) k s /\ may c k (states_of l k) s)
+            (st = states_of l \/ exists k s, st = changed (states_of l) k s /\ may c k (states_of l k) s)
         end
     end.
   Lemma cpu_total_effect c t l : (c < ncpu)%nat -> states_valid (states_of l) -> cpu_total c t (states_of l) -> effect_total c t l.
@@ -102,9 +115,11 @@ Section total.
     intros Hc Hv. unfold effect_total. destruct t as [x a|x [p a]].
     - intros [-> Hk]. simpl. destruct (cnext C c x) as [|x'|f args|v] eqn:Ex; [done| | |].
       + split; [done|]. by eapply knows_tau.
-      + destruct (calls_total c x f args Ex Hc) as (p & -> & Hp). simpl. by exists (knows c x).
+      + destruct (calls_total c x f args Ex Hc (ex_intro _ _ Hk)) as (p & -> & Hp). simpl.
+        exists (knows c x). split; [by apply knows_stable|done].
       + simpl. split; [split; [done|by eapply knows_out]|]. split; [exact Hv|]. left. done.
-    - intros (K & HK & Hst & Hp). destruct p as [v| |q κ|f κ]; cbn [anext system system_next enext top_engine program_engine program_next amem system_mem emem snd aresume system_resume eresume program_resume cpu_total total] in *.
+    - intros (K & HK & Hst & Hp). destruct p as [v| |q κ|f κ]; cbn [anext system system_next enext top_engine program_engine
+        program_next amem system_mem emem snd aresume system_resume eresume program_resume cpu_total total] in *.
       + split; [apply Hp|]. by apply Hp.
       + done.
       + destruct q as [k o f|[f [|k [|??]]]]; try done; cbn [top_step].
@@ -128,10 +143,12 @@ Section total.
       pose proof (cpu_total_effect c (f c) l Hc Hv (Hg c Hc)) as He; unfold effect_total in He.
     - simpl in He, Hn. rewrite Hn in He. split; [exact Hv|]. intros c' Hc'. simpl. unfold update.
       destruct (decide (c' = c)) as [->|]; [done|]. by apply Hg.
-    - simpl in He, Hn. rewrite Hn in He. simpl in Hp. rewrite Hp in He. destruct He as (Ht & Hv' & Hm). split; [exact Hv'|]. intros c' Hc'. simpl.
-      unfold update. destruct (decide (c' = c)) as [->|Hne]; [done|]. destruct Hm as [[_ E]|(k & s & E & Hm)].
+    - simpl in He, Hn. rewrite Hn in He. simpl in Hp. rewrite Hp in He. destruct He as (Ht & Hv' & Hm).
+      split; [exact Hv'|]. intros c' Hc'. simpl.
+      unfold update. destruct (decide (c' = c)) as [->|Hne]; [done|]. destruct Hm as [E|(k & s & E & Hm)].
       + unfold states_of in E. simpl in E. unfold states_of. simpl. rewrite E. by apply Hg.
-      + unfold states_of in E |- *. simpl in E |- *. rewrite E. eapply cpu_total_stable; [by apply not_eq_sym|exact Hv|exact Hm|by apply Hg].
+      + unfold states_of in E |- *. simpl in E |- *. rewrite E.
+        eapply cpu_total_stable; [exact Hc'|by apply not_eq_sym|exact Hv|exact Hm|by apply Hg].
   Qed.
 
   Theorem total_never_wrong : never_wrong ncpu L A calling.

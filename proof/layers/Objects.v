@@ -3,7 +3,7 @@
     Every layer of the stack adds its object here and its cells to [Guards.v]; its functions go to [Top.v]. The states of the
     objects are those of the layers' specifications. What a CPU has in hand, and its ready queues, no lock guards. *)
 From Ashlar Require Export layers.container.Implements layers.frame.PoolSteps calculus.DataRefines.
-From Ashlar Require layers.share.ProofRep layers.share.ProofSpec layers.pagemap.Guarded layers.sched.Spec.
+From Ashlar Require layers.share.ProofRep layers.share.ProofSpec layers.pagemap.Guarded layers.sched.Implements.
 Notation share_state := share.Spec.share_state.
 Notation share_rep := share.Spec.share_rep.
 Notation share_valid := share.Spec.share_valid.
@@ -137,4 +137,8 @@ Section objects.
   Definition kernel_hands : hand_slot kernel_layout :=
     HandSlot kernel_layout Hands HandsState (fun st => match st with HandsState h => Some h | _ => None end)
       (fun _ => eq_refl) no_lock_hands in_hand_rep.
+  Definition kernel_ready : lang.Private.own_slot kernel_layout (Z * ready) layers.sched.Implements.cpu_ready_rep :=
+    lang.Private.OwnSlot kernel_layout _ _ ReadyQueues (fun s => ReadyState s.1 s.2)
+      (fun st => match st with ReadyState c s => Some (c, s) | _ => None end) (fun s => match s with (_, _) => eq_refl end)
+      no_lock_ready ready_queues_rep.
 End objects.

@@ -123,17 +123,16 @@ Section stack.
 
   (** A CPU starts with empty hands and its ready queues, in memory of its own. *)
   Context (ready_start : nat -> ready) (cpu_init : nat -> mem).
-  Context (cpu_objects : forall c, ready_rep (Z.of_nat c) (ready_start c) (cpu_init c)).
   Definition kernel_start (c : nat) : objects kernel_layout :=
     {[Hands := HandsState ∅; ReadyQueues := ReadyState (Z.of_nat c) (ready_start c)]}.
-  Lemma kernel_start_rep c : rep kernel_layout (kernel_start c) (cpu_init c).
-  Proof using cpu_objects.
-    unfold rep, kernel_start. rewrite <- (insert_empty (M := gmap kernel_object)). rewrite <- (left_id_L ∅ (∪) (cpu_init c)).
+  Lemma kernel_start_rep c : ready_rep (Z.of_nat c) (ready_start c) (cpu_init c) -> rep kernel_layout (kernel_start c) (cpu_init c).
+  Proof using.
+    intros Hready. unfold rep, kernel_start. rewrite <- (insert_empty (M := gmap kernel_object)). rewrite <- (left_id_L ∅ (∪) (cpu_init c)).
     constructor; [by rewrite lookup_insert_ne| |apply map_disjoint_empty_l|].
     - simpl. split.
       + intros x. split; [intros Hv|intros (f & i & _ & _ & Hv)]; exfalso; revert Hv; apply eq_None_not_Some, lookup_empty.
       + intros f w i Hf. exfalso. revert Hf. assert (E : (∅ : hands) !! f = None) by apply lookup_empty. congruence.
-    - rewrite <- (right_id_L ∅ (∪) (cpu_init c)). constructor; [apply lookup_empty|exact (cpu_objects c)|apply map_disjoint_empty_r|constructor].
+    - rewrite <- (right_id_L ∅ (∪) (cpu_init c)). constructor; [apply lookup_empty|exact Hready|apply map_disjoint_empty_r|constructor].
   Qed.
   Lemma kernel_start_holds c : holds_exactly kernel_layout [] (kernel_start c).
   Proof using.

@@ -8,10 +8,11 @@ Definition entry_of (leaf : Z) (fresh : list Z) (j : nat) : Z :=
   match j with O => leaf | S j => match fresh !! j with Some f => link f | None => 0 end end.
 Definition path_word (n leaf : Z) (fresh : list Z) (j : nat) : Pool.words := {[entry_index (Z.of_nat j) n := entry_of leaf fresh j]}.
 
-(** The frames [fresh], in hand and each with its one word, become the tables that page [n] is missing. *)
+(** The frames [fresh], in hand and each with its one word, become the tables that page [n] is missing in a map that exists. *)
 Definition store_hands (n leaf : Z) (fresh : list Z) (s : page_map) (h : hands) : option (Z * page_map * hands) :=
-  if decide (Forall (fun j => fresh !! j ≫= (fun f => h !! f) = Some (Some (path_word n leaf fresh j)))
-               (seq 0 (length fresh))) then
+  if negb (present s) then None
+  else if decide (Forall (fun j => fresh !! j ≫= (fun f => h !! f) = Some (Some (path_word n leaf fresh j)))
+                    (seq 0 (length fresh))) then
     match pagemap_store s n leaf fresh with
     | Some (v, s') => Some (v, s', foldr delete h fresh)
     | None => None
@@ -21,10 +22,13 @@ Lemma store_hands_inv n leaf fresh s h v s' h' : store_hands n leaf fresh s h = 
   (forall (j : nat) f, fresh !! j = Some f -> h !! f = Some (Some (path_word n leaf fresh j))) /\
   pagemap_store s n leaf fresh = Some (v, s') /\ h' = foldr delete h fresh.
 Proof.
-  unfold store_hands. destruct (decide _) as [Hall|]; [|done]. destruct (pagemap_store s n leaf fresh) as [[w s1]|] eqn:E; [|done].
+  unfold store_hands. destruct (present s); cbn [negb]; [|done]. destruct (decide _) as [Hall|]; [|done]. destruct (pagemap_store s n leaf fresh) as [[w s1]|] eqn:E; [|done].
   intros [= <- <- <-]. split; [|done]. intros j f Hj. rewrite Forall_forall in Hall. specialize (Hall j). rewrite Hj in Hall.
   cbn [mbind option_bind] in Hall. apply Hall, elem_of_seq. apply lookup_lt_Some in Hj. lia.
 Qed.
+
+Lemma store_hands_present n leaf fresh s h v s' h' : store_hands n leaf fresh s h = Some (v, s', h') -> present s = true.
+Proof. unfold store_hands. by destruct (present s). Qed.
 
 Lemma foldr_delete_in (h : hands) fresh f : f ∈ fresh -> foldr delete h fresh !! f = None.
 Proof.

@@ -62,13 +62,14 @@ Section proof.
   Context (HT : forall f fd, thread_module f = Some fd -> M f = Some fd).
   Context (HB : M "arch_highest_bit"%string = None).
   Notation triple := (triple kernel_entry M this).
+  Notation body_triple := (body_triple kernel_entry M this).
   Notation owned := (owned kernel_entry M this).
 
-  Ltac enter code := eapply triple_owned; [apply HM; reflexivity|reflexivity|]; unfold code; locals_simpl.
+  Ltac enter code := eapply body_triple_body; [apply HM; reflexivity|reflexivity|]; unfold code; locals_simpl.
 
-  Theorem sched_ready_insert_triple cpu s d t v s' : 0 <= cpu < NUM_CPU -> ready_rep cpu s d ->
+  Lemma sched_ready_insert_body cpu s d t v s' : 0 <= cpu < NUM_CPU -> ready_rep cpu s d ->
     sched_ready_insert s cpu t = Some (v, s') ->
-    triple "sched_ready_insert" [cpu; t] d (fun w d' => w = v /\ ready_rep cpu s' d').
+    body_triple "sched_ready_insert" [cpu; t] d (fun w d' => w = v /\ ready_rep cpu s' d').
   Proof using HM HQ HT.
     intros Hc (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) H. pose proof (sched_ready_insert_valid _ _ _ _ _ Hv H) as Hv'.
     destruct (sched_ready_insert_last _ _ _ _ _ H) as (r & Hr & Hlist & Hother).
@@ -118,6 +119,10 @@ Section proof.
       match type of Hstore with ready_map_rep _ _ ?D => match goal with |- ready_map_rep _ _ ?E =>
         replace E with D; [exact Hstore|apply insert_id; look; done] end end.
   Qed.
+  Theorem sched_ready_insert_triple cpu s d t v s' : 0 <= cpu < NUM_CPU -> ready_rep cpu s d ->
+    sched_ready_insert s cpu t = Some (v, s') ->
+    triple "sched_ready_insert" [cpu; t] d (fun w d' => w = v /\ ready_rep cpu s' d').
+  Proof using HM HQ HT. intros. by eapply body_triple_triple, sched_ready_insert_body. Qed.
 
   (** ** Taking out *)
 
@@ -164,9 +169,9 @@ Section proof.
     intros Hv Hp. destruct (ready_valid_owns _ _ Hv p Hp) as [l Hl]. unfold queue_peek, ready_list. by rewrite Hl.
   Qed.
 
-  Theorem sched_ready_remove_triple cpu s d t v s' : 0 <= cpu < NUM_CPU -> ready_rep cpu s d ->
+  Lemma sched_ready_remove_body cpu s d t v s' : 0 <= cpu < NUM_CPU -> ready_rep cpu s d ->
     sched_ready_remove s cpu t = Some (v, s') ->
-    triple "sched_ready_remove" [cpu; t] d (fun w d' => w = v /\ ready_rep cpu s' d').
+    body_triple "sched_ready_remove" [cpu; t] d (fun w d' => w = v /\ ready_rep cpu s' d').
   Proof using HM HQ HT HB.
     intros Hc (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht) H. pose proof (sched_ready_remove_valid _ _ _ _ _ Hv H) as Hv'.
     destruct (sched_ready_remove_without _ _ _ _ _ Hv H) as (r & Hr & _ & Hother).
@@ -191,10 +196,14 @@ Section proof.
     eapply (owned_clear_if cpu s s' p t); try done; try (intros; evaluate); [by apply map_disjoint_union_r|].
     intros dm' Hm' Hd2. split; [done|]. by apply ready_join.
   Qed.
+  Theorem sched_ready_remove_triple cpu s d t v s' : 0 <= cpu < NUM_CPU -> ready_rep cpu s d ->
+    sched_ready_remove s cpu t = Some (v, s') ->
+    triple "sched_ready_remove" [cpu; t] d (fun w d' => w = v /\ ready_rep cpu s' d').
+  Proof using HM HQ HT HB. intros. by eapply body_triple_triple, sched_ready_remove_body. Qed.
 
-  Theorem sched_ready_take_triple cpu s d v s' : 0 <= cpu < NUM_CPU -> ready_rep cpu s d ->
+  Lemma sched_ready_take_body cpu s d v s' : 0 <= cpu < NUM_CPU -> ready_rep cpu s d ->
     sched_ready_take s cpu = Some (v, s') ->
-    triple "sched_ready_take" [cpu] d (fun w d' => w = v /\ ready_rep cpu s' d').
+    body_triple "sched_ready_take" [cpu] d (fun w d' => w = v /\ ready_rep cpu s' d').
   Proof using HM HQ HT HB.
     intros Hc Hrep H. pose proof (ready_rep_best _ _ _ Hrep) as Hb. unfold ready_best_cell in Hb.
     pose proof Hrep as (Hv & dq & dm & dt & -> & Hd & Hd' & Hq & Hm & Ht). pose proof (sched_ready_take_valid _ _ _ _ Hv H) as Hv'.
@@ -234,4 +243,8 @@ Section proof.
     eapply (owned_clear_if cpu s s' p t); try done; try (intros; evaluate); [by apply map_disjoint_union_r|].
     intros dm' Hm' Hd2. step. split; [done|]. by apply ready_join.
   Qed.
+  Theorem sched_ready_take_triple cpu s d v s' : 0 <= cpu < NUM_CPU -> ready_rep cpu s d ->
+    sched_ready_take s cpu = Some (v, s') ->
+    triple "sched_ready_take" [cpu] d (fun w d' => w = v /\ ready_rep cpu s' d').
+  Proof using HM HQ HT HB. intros. by eapply body_triple_triple, sched_ready_take_body. Qed.
 End proof.

@@ -1,5 +1,5 @@
 (** Threads: the C functions that read and write one field each, on cells that the caller owns. *)
-From Ashlar Require Export lang.Owned layers.thread.Code.
+From Ashlar Require Export lang.Body layers.thread.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 Definition thread_cell (field : string) (t : Z) : cell := ("thread"%string, t, field, 0).
@@ -8,25 +8,34 @@ Section proof.
   Context (kernel_entry : Z -> Z) (M : module) (cpu : nat).
   Context (HM : forall f fd, thread_module f = Some fd -> M f = Some fd).
   Notation triple := (triple kernel_entry M cpu).
+  Notation body_triple := (body_triple kernel_entry M cpu).
 
   Ltac enter code :=
     unfold thread_cell in *; eapply triple_owned; [apply HM; reflexivity|reflexivity|]; unfold code; locals_simpl.
+  Ltac enter_body code :=
+    unfold thread_cell in *; eapply body_triple_body; [apply HM; reflexivity|reflexivity|]; unfold code; locals_simpl.
   Ltac run := repeat step; done.
 
   (** ** Reading: the field's value, nothing changes *)
   Definition reads (f field : string) : Prop := forall d t v,
     d !! thread_cell field t = Some v -> triple f [t] d (fun w d' => w = v /\ d' = d).
+  Definition body_reads (f field : string) : Prop := forall d t v,
+    d !! thread_cell field t = Some v -> body_triple f [t] d (fun w d' => w = v /\ d' = d).
 
   Theorem thread_process_triple : reads "thread_process" "process".
   Proof using HM. intros d t v H. enter thread_process_code. run. Qed.
   Theorem thread_cpu_triple : reads "thread_cpu" "cpu".
   Proof using HM. intros d t v H. enter thread_cpu_code. run. Qed.
+  Lemma thread_priority_body : body_reads "thread_priority" "priority".
+  Proof using HM. intros d t v H. enter_body thread_priority_code. run. Qed.
   Theorem thread_priority_triple : reads "thread_priority" "priority".
-  Proof using HM. intros d t v H. enter thread_priority_code. run. Qed.
+  Proof using HM. intros d t v H. by apply body_triple_triple, thread_priority_body. Qed.
   Theorem thread_base_priority_triple : reads "thread_base_priority" "base_priority".
   Proof using HM. intros d t v H. enter thread_base_priority_code. run. Qed.
+  Lemma thread_state_body : body_reads "thread_state" "state".
+  Proof using HM. intros d t v H. enter_body thread_state_code. run. Qed.
   Theorem thread_state_triple : reads "thread_state" "state".
-  Proof using HM. intros d t v H. enter thread_state_code. run. Qed.
+  Proof using HM. intros d t v H. by apply body_triple_triple, thread_state_body. Qed.
   Theorem thread_wait_kind_triple : reads "thread_wait_kind" "wait_kind".
   Proof using HM. intros d t v H. enter thread_wait_kind_code. run. Qed.
   Theorem thread_wait_object_triple : reads "thread_wait_object" "wait_object".
@@ -37,11 +46,17 @@ Section proof.
   (** ** Writing: the field has the new value, nothing else changes *)
   Definition writes (f field : string) : Prop := forall d t v,
     is_Some (d !! thread_cell field t) -> triple f [t; v] d (fun w d' => w = 0 /\ d' = <[thread_cell field t := v]> d).
+  Definition body_writes (f field : string) : Prop := forall d t v,
+    is_Some (d !! thread_cell field t) -> body_triple f [t; v] d (fun w d' => w = 0 /\ d' = <[thread_cell field t := v]> d).
 
+  Lemma thread_set_priority_body : body_writes "thread_set_priority" "priority".
+  Proof using HM. intros d t v [u H]. enter_body thread_set_priority_code. run. Qed.
   Theorem thread_set_priority_triple : writes "thread_set_priority" "priority".
-  Proof using HM. intros d t v [u H]. enter thread_set_priority_code. run. Qed.
+  Proof using HM. intros d t v H. by apply body_triple_triple, thread_set_priority_body. Qed.
+  Lemma thread_set_state_body : body_writes "thread_set_state" "state".
+  Proof using HM. intros d t v [u H]. enter_body thread_set_state_code. run. Qed.
   Theorem thread_set_state_triple : writes "thread_set_state" "state".
-  Proof using HM. intros d t v [u H]. enter thread_set_state_code. run. Qed.
+  Proof using HM. intros d t v H. by apply body_triple_triple, thread_set_state_body. Qed.
   Theorem thread_set_wait_kind_triple : writes "thread_set_wait_kind" "wait_kind".
   Proof using HM. intros d t v [u H]. enter thread_set_wait_kind_code. run. Qed.
   Theorem thread_set_message_frame_triple : writes "thread_set_message_frame" "message_frame".

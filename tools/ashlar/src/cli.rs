@@ -2,7 +2,7 @@
 //!
 //! Knows: names, types and meanings. Does not know: what a verb does.
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Ashlar: a kernel, its user level and its guests, from one system description.
@@ -158,6 +158,7 @@ pub struct ImageOptions {
 /// Every run: forbidden words, generated code against the C, the build, what each theorem states and rests on, the
 /// committed list and page.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("sampled").multiple(true))]
 pub struct ProveOptions {
     /// Compile only what has changed; this is so unless --full or --audit is given.
     #[arg(long, conflicts_with_all = ["full", "audit"])]
@@ -165,14 +166,22 @@ pub struct ProveOptions {
     /// Compile everything anew and hold it against the time budget.
     #[arg(long)]
     pub full: bool,
-    /// Like --full, then every mutant of the C, a million operations of each specification, and the independent checker.
+    /// Like --full, then every mutant of the C, of the specifications and of the assumptions, a million operations of each
+    /// specification, and the independent checker.
     #[arg(long)]
     pub audit: bool,
-    /// Try so many mutants of the C, spread over the layers.
-    #[arg(long, value_name = "N")]
-    pub mutants: Option<usize>,
+    /// Try so many mutants of the C, spread over the layers, or all of them and all benign rewritings. What an earlier
+    /// run found out is not tried again.
+    #[arg(long, value_name = "N|all", group = "sampled")]
+    pub mutants: Option<Sample>,
+    /// Try so many mutants of the specifications, spread over their files.
+    #[arg(long, value_name = "N", group = "sampled")]
+    pub spec_mutants: Option<usize>,
+    /// Try the mutants of what is assumed of scheduler, hardware and locks, or so many of them, from the SEED-th on.
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000")]
+    pub assumption_mutants: Option<usize>,
     /// Try only mutants of this layer.
-    #[arg(long, value_name = "LAYER", requires = "mutants")]
+    #[arg(long, value_name = "LAYER", requires = "sampled")]
     pub layer: Option<String>,
     /// Compare each extracted specification with the C over so many random operations.
     #[arg(long, value_name = "N")]
@@ -186,6 +195,34 @@ pub struct ProveOptions {
     /// Write anew what is derived from the proofs and committed: assumptions.txt, Assumptions.v, the page of the book.
     #[arg(long)]
     pub write: bool,
+}
+
+/// How many of many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sample {
+    Some(usize),
+    All,
+}
+
+impl Sample {
+    /// `None` for all.
+    pub fn count(self) -> Option<usize> {
+        match self {
+            Sample::Some(count) => Some(count),
+            Sample::All => None,
+        }
+    }
+}
+
+impl std::str::FromStr for Sample {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Sample, String> {
+        match text {
+            "all" => Ok(Sample::All),
+            _ => text.parse().map(Sample::Some).map_err(|_| "give a number, or `all`".into()),
+        }
+    }
 }
 
 /// One of several equal parts of a long run.

@@ -103,10 +103,11 @@ enum Command {
         /// List the mutants
         #[arg(long, conflicts_with = "number")]
         list: bool,
-        /// Make this mutant: its Coq terms, and on a line of their own what it is
+        /// Make this mutant: its Coq terms, and on a line of their own what it is (repeatable)
         #[arg(long, value_name = "N", required_unless_present = "list")]
-        number: Option<usize>,
-        /// Write the terms (Code.v) and the file of C into this directory
+        number: Vec<usize>,
+        /// Write the terms (Code.v) and the file of C into this directory; of several mutants, into one below it that is
+        /// named by the number
         #[arg(long, value_name = "DIR", requires = "number")]
         out: Option<PathBuf>,
     },
@@ -167,13 +168,13 @@ fn run(cli: &Cli) -> Outcome {
             Ok(true)
         }
         Command::Coq { kernel, proof, layer, check } => coq(cli.format, kernel, proof, layer, *check),
-        Command::Mutate { kernel, layer, function, number: None, .. } => {
+        Command::Mutate { kernel, layer, function, number, .. } if number.is_empty() => {
             let mut mutants = c2coq::certified::mutants(kernel)?;
             mutants.retain(|mutant| layer.is_empty() || layer.contains(&mutant.layer));
             mutants.retain(|mutant| function.is_empty() || function.contains(&mutant.function));
             list_mutants(cli.format, &mutants)
         }
-        Command::Mutate { kernel, number: Some(number), out, .. } => mutate(kernel, *number, out.as_deref()),
+        Command::Mutate { kernel, number, out, .. } => mutate(kernel, number, out.as_deref()),
         Command::Docs { kernel, out, check } => docs(cli.format, kernel, out, *check),
     }
 }
@@ -318,22 +319,25 @@ fn list_mutants(format: Format, mutants: &[c2coq::mutate::Mutant]) -> Outcome {
     Ok(true)
 }
 
-/// Writes a mutant, or prints its terms.
-fn mutate(kernel: &Path, number: usize, out: Option<&Path>) -> Outcome {
+/// Writes mutants, or prints their terms.
+fn mutate(kernel: &Path, numbers: &[usize], out: Option<&Path>) -> Outcome {
     let mutants = c2coq::certified::mutants(kernel)?;
-    let mutant = mutants.get(number).ok_or_else(|| format!("there are {} mutants, from 0 on", mutants.len()))?;
-    let (terms, c) = c2coq::certified::mutated(kernel, mutant)?;
-    let line = serde_json::to_string(mutant)?;
-    let Some(out) = out else {
-        print!("{}", terms.text);
+    for &number in numbers {
+        let mutant = mutants.get(number).ok_or_else(|| format!("there are {} mutants, from 0 on", mutants.len()))?;
+        let (terms, c) = c2coq::certified::mutated(kernel, mutant)?;
+        let line = serde_json::to_string(mutant)?;
+        let Some(out) = out else {
+            print!("{}", terms.text);
+            println!("{line}");
+            continue;
+        };
+        let out = if numbers.len() > 1 { out.join(number.to_string()) } else { out.to_path_buf() };
+        let failed = |error| format!("{} cannot be written: {error}", out.display());
+        std::fs::create_dir_all(&out).map_err(failed)?;
+        let c_file = Path::new(&mutant.file).file_name().unwrap_or_default();
+        std::fs::write(out.join("Code.v"), &terms.text).map_err(failed)?;
+        std::fs::write(out.join(c_file), c).map_err(failed)?;
         println!("{line}");
-        return Ok(true);
-    };
-    let failed = |error| format!("{} cannot be written: {error}", out.display());
-    std::fs::create_dir_all(out).map_err(failed)?;
-    let c_file = Path::new(&mutant.file).file_name().unwrap_or_default();
-    std::fs::write(out.join("Code.v"), &terms.text).map_err(failed)?;
-    std::fs::write(out.join(c_file), c).map_err(failed)?;
-    println!("{line}");
+    }
     Ok(true)
 }

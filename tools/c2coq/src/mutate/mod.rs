@@ -3,6 +3,9 @@
 //! A mutant is a certified function with one place changed; a benign rewrite says the same in other words and is the
 //! control. The trees are changed, not the text, so a mutant is printed by the same printers as the kernel.
 
+mod change;
+mod depend;
+mod expressions;
 mod walk;
 
 use serde::Serialize;
@@ -32,15 +35,20 @@ pub enum Kind {
     WrongField,
     WrongVariable,
     WrongCallee,
+    StatementsExchanged,
     /// Benign from here on.
     OperandsCommuted,
     ComparisonMirrored,
     BranchesExchanged,
     LocalIntroduced,
+    IndependentExchanged,
+    /// The terms in Coq stay as they are.
+    LocalRenamed,
+    LoopRespelled,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 21] = [
+    pub const ALL: [Kind; 25] = [
         Kind::ComparisonChanged,
         Kind::StatementDropped,
         Kind::StatementRepeated,
@@ -58,17 +66,30 @@ impl Kind {
         Kind::WrongField,
         Kind::WrongVariable,
         Kind::WrongCallee,
+        Kind::StatementsExchanged,
         Kind::OperandsCommuted,
         Kind::ComparisonMirrored,
         Kind::BranchesExchanged,
         Kind::LocalIntroduced,
+        Kind::IndependentExchanged,
+        Kind::LocalRenamed,
+        Kind::LoopRespelled,
     ];
 
     pub fn is_benign(self) -> bool {
         matches!(
             self,
-            Kind::OperandsCommuted | Kind::ComparisonMirrored | Kind::BranchesExchanged | Kind::LocalIntroduced
-        )
+            Kind::OperandsCommuted
+                | Kind::ComparisonMirrored
+                | Kind::BranchesExchanged
+                | Kind::LocalIntroduced
+                | Kind::IndependentExchanged
+        ) || self.keeps_terms()
+    }
+
+    /// A change of the C that the proofs cannot see: the terms are the same.
+    pub fn keeps_terms(self) -> bool {
+        matches!(self, Kind::LocalRenamed | Kind::LoopRespelled)
     }
 }
 

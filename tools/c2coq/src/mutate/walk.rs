@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use super::change::{constant, increment, is_constant, is_plain_equality, negate};
+use super::depend::{exchange, Exchange};
 use super::Kind;
 use crate::ast::*;
 use crate::print;
@@ -20,8 +22,8 @@ pub struct Hit {
 }
 
 pub struct Walk<'a> {
-    unit: &'a Unit,
-    function: &'a Function,
+    pub(super) unit: &'a Unit,
+    pub(super) function: &'a Function,
     target: Option<usize>,
     /// Places met so far.
     pub met: usize,
@@ -34,91 +36,6 @@ pub struct Walk<'a> {
     /// Control that leaves an inner block arrives at a return, or the function has no result.
     returns_after: bool,
     depth: usize,
-}
-
-/// An operator that makes something else of the same operands.
-fn other_operator(operator: BinaryOp) -> BinaryOp {
-    match operator {
-        BinaryOp::Add => BinaryOp::Sub,
-        BinaryOp::Sub => BinaryOp::Add,
-        BinaryOp::Mul => BinaryOp::Add,
-        BinaryOp::Div => BinaryOp::Rem,
-        BinaryOp::Rem => BinaryOp::Div,
-        BinaryOp::And => BinaryOp::Or,
-        BinaryOp::Or => BinaryOp::And,
-        BinaryOp::Xor => BinaryOp::Or,
-        BinaryOp::Shl => BinaryOp::Shr,
-        BinaryOp::Shr => BinaryOp::Shl,
-    }
-}
-
-/// The comparison one step beside this one.
-fn other_comparison(comparison: Comparison) -> Comparison {
-    match comparison {
-        Comparison::Eq => Comparison::Ne,
-        Comparison::Ne => Comparison::Eq,
-        Comparison::Lt => Comparison::Le,
-        Comparison::Le => Comparison::Lt,
-        Comparison::Gt => Comparison::Ge,
-        Comparison::Ge => Comparison::Gt,
-    }
-}
-
-/// The comparison that says the same of exchanged operands.
-fn mirrored(comparison: Comparison) -> Comparison {
-    match comparison {
-        Comparison::Lt => Comparison::Gt,
-        Comparison::Le => Comparison::Ge,
-        Comparison::Gt => Comparison::Lt,
-        Comparison::Ge => Comparison::Le,
-        same => same,
-    }
-}
-
-fn commutes(operator: BinaryOp) -> bool {
-    matches!(operator, BinaryOp::Add | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor)
-}
-
-fn constant(value: u64, width: Width, span: Span) -> Expr {
-    Expr { kind: ExprKind::Const(value, None), width, span }
-}
-
-/// One more; of the greatest number, one less.
-fn next_value(value: u64, width: Width) -> u64 {
-    if value == width.max() {
-        value - 1
-    } else {
-        value + 1
-    }
-}
-
-/// Makes `expr + 1` of an expression.
-fn increment(expr: &mut Expr) {
-    let (width, span) = (expr.width, expr.span);
-    if let ExprKind::Const(value, _) = expr.kind {
-        *expr = constant(next_value(value, width), width, span);
-        return;
-    }
-    let old = std::mem::replace(expr, constant(0, width, span));
-    let one = constant(1, width, span);
-    expr.kind = ExprKind::Binary(BinaryOp::Add, Box::new(old), Box::new(one));
-}
-
-fn is_constant(expr: &Expr, wanted: u64) -> bool {
-    matches!(expr.kind, ExprKind::Const(value, _) if value == wanted)
-}
-
-/// Equal up to their places in the source.
-fn same(left: &Expr, right: &Expr) -> bool {
-    match (&left.kind, &right.kind) {
-        (ExprKind::Const(a, _), ExprKind::Const(b, _)) => a == b,
-        (ExprKind::Local(a), ExprKind::Local(b)) => a == b,
-        _ => false,
-    }
-}
-
-fn is_plain_equality(condition: &Cond) -> bool {
-    matches!(condition.kind, CondKind::Compare(Comparison::Eq | Comparison::Ne, ..))
 }
 
 impl<'a> Walk<'a> {
@@ -140,11 +57,12 @@ impl<'a> Walk<'a> {
     pub fn body(&mut self, body: &mut Vec<Stmt>) {
         let ends = body.last().is_some_and(|last| matches!(last.kind, StmtKind::Return(_)));
         self.returns_after = ends || self.function.result.is_none();
+        self.rename_local();
         self.block(body);
     }
 
     /// A place for a change; true if the change is to be made here.
-    fn offer(&mut self, kind: Kind, span: Span) -> bool {
+    pub(super) fn offer(&mut self, kind: Kind, span: Span) -> bool {
         let chosen = self.target == Some(self.met);
         self.met += 1;
         if chosen {
@@ -153,8 +71,18 @@ impl<'a> Walk<'a> {
         chosen
     }
 
-    fn offer_benign(&mut self, kind: Kind, span: Span) -> bool {
+    pub(super) fn offer_benign(&mut self, kind: Kind, span: Span) -> bool {
         self.benign.insert(kind) && self.offer(kind, span)
+    }
+
+    /// The first parameter or local gets another name.
+    fn rename_local(&mut self) {
+        let span = self.function.span;
+        if !self.locals.is_empty() && self.offer_benign(Kind::LocalRenamed, span) {
+            let after = "renamed".to_string();
+            let before = std::mem::replace(&mut self.locals[0].name, after.clone());
+            self.hit = Some(Hit { kind: Kind::LocalRenamed, span, before, after });
+        }
     }
 
     fn text(&self, statement: &Stmt) -> String {
@@ -184,7 +112,12 @@ impl<'a> Walk<'a> {
                     if kind == Kind::BranchesExchanged {
                         after.push_str(" with its branches exchanged");
                     }
-                    let before = if kind == Kind::ReleaseEarly { both } else { before };
+                    if kind == Kind::LoopRespelled {
+                        after = format!("{before} as a while loop");
+                    }
+                    let pair =
+                        matches!(kind, Kind::ReleaseEarly | Kind::StatementsExchanged | Kind::IndependentExchanged);
+                    let before = if pair { both } else { before };
                     self.hit = Some(Hit { kind, span, before, after });
                 }
             }
@@ -192,12 +125,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn callee(&self, call: &Call) -> &'a Function {
+    pub(super) fn callee(&self, call: &Call) -> &'a Function {
         &self.unit.functions[call.function.0]
     }
 
     /// A call that does nothing the specification speaks of.
-    fn is_hint(&self, call: &Call) -> bool {
+    pub(super) fn is_hint(&self, call: &Call) -> bool {
         self.callee(call).name == "arch_spin_hint"
     }
 
@@ -228,6 +161,11 @@ impl<'a> Walk<'a> {
                 statements.swap(at, at + 1);
                 return true;
             }
+        } else if self.exchange(statements, at) {
+            return true;
+        }
+        if self.respell_loop(&mut statements[at]) {
+            return false;
         }
         self.introduce_local(statements, at)
     }
@@ -270,6 +208,42 @@ impl<'a> Walk<'a> {
             StmtKind::Skip | StmtKind::Break | StmtKind::Return(_) => false,
             StmtKind::Block(_) | StmtKind::If(..) | StmtKind::While(..) | StmtKind::For { .. } => true,
         }
+    }
+
+    /// A statement and the one behind it change places.
+    fn exchange(&mut self, statements: &mut [Stmt], at: usize) -> bool {
+        let Some(second) = statements.get(at + 1) else { return false };
+        let (exchange, span) = (exchange(&statements[at], second), second.span);
+        let same = self.text_of(&statements[at]) == self.text_of(second);
+        let chosen = match exchange {
+            Some(Exchange::Independent) if !same => self.offer_benign(Kind::IndependentExchanged, span),
+            Some(Exchange::Dependent) if !same => self.offer(Kind::StatementsExchanged, span),
+            _ => false,
+        };
+        if chosen {
+            statements.swap(at, at + 1);
+        }
+        chosen
+    }
+
+    fn text_of(&self, statement: &Stmt) -> String {
+        print::head(self.unit, &self.locals, statement)
+    }
+
+    /// `for (init; condition; step)` becomes `init; while (condition)` with the step at the end of its body.
+    fn respell_loop(&mut self, statement: &mut Stmt) -> bool {
+        let span = statement.span;
+        let StmtKind::For { init, condition, step, body } = &statement.kind else { return false };
+        if !self.offer_benign(Kind::LoopRespelled, span) {
+            return false;
+        }
+        let always = Cond { kind: CondKind::NonZero(constant(1, Width::U32, span)), span };
+        let mut inner = body.clone();
+        inner.extend(step.as_deref().cloned());
+        let mut block: Vec<Stmt> = init.as_deref().cloned().into_iter().collect();
+        block.push(Stmt { kind: StmtKind::While(condition.clone().unwrap_or(always), inner), span });
+        statement.kind = StmtKind::Block(block);
+        true
     }
 
     /// `x = e` becomes `t = e; x = t`.
@@ -357,175 +331,4 @@ impl<'a> Walk<'a> {
         self.block(statements);
         self.depth -= 1;
     }
-
-    fn right_hand_side(&mut self, value: &mut Rhs) {
-        match value {
-            Rhs::Expr(expr) => self.expr(expr),
-            Rhs::Call(call) => self.call(call),
-        }
-    }
-
-    fn call(&mut self, call: &mut Call) {
-        if self.is_hint(call) {
-            return;
-        }
-        let callee = self.callee(call);
-        let alike = |other: &&(usize, &Function)| {
-            other.0 != call.function.0
-                && other.1.result == callee.result
-                && other.1.parameters == callee.parameters
-                && other.1.name != self.function.name
-                && !other.1.name.ends_with("_check")
-        };
-        let others: Vec<(usize, &Function)> = self.unit.functions.iter().enumerate().collect();
-        // The next one, so that neighbours in a header are told apart.
-        let after = others.iter().filter(|(at, _)| *at > call.function.0).find(alike);
-        let other = after.or_else(|| others.iter().find(alike)).map(|(at, _)| *at);
-        if let Some(other) = other {
-            if self.offer(Kind::WrongCallee, call.span) {
-                call.function = FunctionId(other);
-                return;
-            }
-        }
-        for at in 1..call.arguments.len() {
-            let (left, right) = (&call.arguments[at - 1], &call.arguments[at]);
-            if left.width == right.width && !same(left, right) && self.offer(Kind::OperandsSwapped, call.span) {
-                call.arguments.swap(at - 1, at);
-                return;
-            }
-        }
-        for argument in &mut call.arguments {
-            self.value(argument);
-        }
-    }
-
-    /// A value that is passed on as it is.
-    fn value(&mut self, value: &mut Expr) {
-        let changes = matches!(value.kind, ExprKind::Local(_) | ExprKind::Load(_));
-        if changes && self.offer(Kind::ValueChanged, value.span) {
-            increment(value);
-            return;
-        }
-        self.expr(value);
-    }
-
-    fn place(&mut self, place: &mut Place) {
-        let object = &self.unit.objects[place.object.0];
-        for index in [&mut place.index, &mut place.element].into_iter().flatten() {
-            if self.offer(Kind::IndexOffByOne, place.span) {
-                increment(index);
-                return;
-            }
-            if !matches!(index.kind, ExprKind::Const(..)) {
-                self.expr(index);
-            }
-        }
-        if let (Some(field), ElementType::Struct(id)) = (place.field, object.element) {
-            let fields = &self.unit.structs[id.0].fields;
-            let count = fields.len();
-            let own = &fields[field.0];
-            let other = (1..count).map(|step| (field.0 + step) % count).find(|at| {
-                let other = &fields[*at];
-                other.width == own.width && other.size == own.size && !other.name.starts_with("spare")
-            });
-            if let Some(other) = other {
-                if self.offer(Kind::WrongField, place.span) {
-                    place.field = Some(FieldId(other));
-                }
-            }
-        }
-    }
-
-    fn expr(&mut self, expr: &mut Expr) {
-        let (width, span) = (expr.width, expr.span);
-        match &mut expr.kind {
-            ExprKind::Const(value, _) => {
-                let value = *value;
-                if self.offer(Kind::ConstantChanged, span) {
-                    *expr = constant(next_value(value, width), width, span);
-                }
-            }
-            ExprKind::Local(id) => {
-                let parameters = self.function.parameters.len();
-                let other = (1..parameters)
-                    .map(|step| (id.0 + step) % parameters)
-                    .find(|other| id.0 < parameters && self.locals[*other].width == width);
-                if let Some(other) = other {
-                    if self.offer(Kind::WrongVariable, span) {
-                        *id = LocalId(other);
-                    }
-                }
-            }
-            ExprKind::Load(place) => self.place(place),
-            ExprKind::Neg(inner) | ExprKind::Not(inner) => {
-                if self.offer(Kind::OperatorChanged, span) {
-                    let inner = (**inner).clone();
-                    *expr = inner;
-                    return;
-                }
-                self.expr(inner);
-            }
-            ExprKind::Cast(inner) => self.expr(inner),
-            ExprKind::Binary(operator, left, right) => {
-                // A shift's count may have another width than what is shifted.
-                if left.width == right.width && self.offer(Kind::OperatorChanged, span) {
-                    *operator = other_operator(*operator);
-                    return;
-                }
-                if commutes(*operator) {
-                    if self.offer_benign(Kind::OperandsCommuted, span) {
-                        std::mem::swap(left, right);
-                        return;
-                    }
-                } else if left.width == right.width && self.offer(Kind::OperandsSwapped, span) {
-                    std::mem::swap(left, right);
-                    return;
-                }
-                self.expr(left);
-                self.expr(right);
-            }
-        }
-    }
-
-    fn condition(&mut self, condition: &mut Cond) {
-        let span = condition.span;
-        match &mut condition.kind {
-            CondKind::Compare(comparison, left, right) => {
-                if self.offer(Kind::ComparisonChanged, span) {
-                    *comparison = other_comparison(*comparison);
-                    return;
-                }
-                if self.offer_benign(Kind::ComparisonMirrored, span) {
-                    *comparison = mirrored(*comparison);
-                    std::mem::swap(left, right);
-                    return;
-                }
-                self.expr(left);
-                self.expr(right);
-            }
-            CondKind::NonZero(expr) => {
-                if matches!(expr.kind, ExprKind::Const(..)) {
-                    return;
-                }
-                self.expr(expr);
-            }
-            CondKind::Not(inner) => self.condition(inner),
-            CondKind::And(left, right) | CondKind::Or(left, right) => {
-                let halves = [(**left).clone(), (**right).clone()];
-                if let Some(half) = halves.into_iter().find(|_| self.offer(Kind::ConditionDropped, span)) {
-                    *condition = half;
-                    return;
-                }
-                self.condition(left);
-                self.condition(right);
-            }
-        }
-    }
-}
-
-fn negate(condition: &mut Cond) {
-    let span = condition.span;
-    let zero = Expr { kind: ExprKind::Const(0, None), width: Width::U32, span };
-    let old = std::mem::replace(condition, Cond { kind: CondKind::NonZero(zero), span });
-    condition.kind = CondKind::Not(Box::new(old));
 }

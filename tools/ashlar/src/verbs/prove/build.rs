@@ -106,11 +106,13 @@ impl Copy {
         }
     }
 
-    /// Compiles one file of the copy, given up after `limit`.
+    /// Compiles one file of the copy, given up after `limit` of a processor's time: a busy machine is no reason.
     pub fn compile(&self, file: &str, limit: Duration) -> Result<Result<Cost, Refused>, Failure> {
-        // `timeout` ends coqc with whatever it has started.
+        // `timeout` ends coqc, should it wait for something, with whatever it has started.
+        let seconds = limit.as_secs();
         let mut command = Command::new("timeout");
-        command.arg(limit.as_secs().to_string()).args(["coqc", "-q", "-time", "-Q", ".", ROOT]);
+        command.args([(20 * seconds).to_string(), "prlimit".into(), format!("--cpu={seconds}")]);
+        command.args(["coqc", "-q", "-time", "-Q", ".", ROOT]);
         command.args(&self.options).arg(file).current_dir(&self.folder);
         let done = command.output().map_err(|error| no_coq("coqc", &error))?;
         if done.status.success() {
@@ -119,7 +121,8 @@ impl Copy {
             let seconds = processor_seconds(&said);
             return Ok(Ok(Cost { file: file.into(), seconds, longest_qed: longest_qed(&said, &text), fresh: true }));
         }
-        if done.status.code() == Some(124) {
+        // By `timeout`, or at the limit: SIGKILL, SIGXCPU.
+        if matches!(done.status.code(), None | Some(124 | 137 | 152)) {
             let message = format!("not done after {} s", limit.as_secs());
             return Ok(Err(Refused { file: file.into(), line: None, message }));
         }
@@ -177,7 +180,7 @@ impl Copy {
     }
 
     /// For each file a number of its text, Coq's version and options, and of all that it depends on.
-    fn keys(&self, version: &str) -> Result<BTreeMap<String, String>, Failure> {
+    pub fn keys(&self, version: &str) -> Result<BTreeMap<String, String>, Failure> {
         let mut keys: BTreeMap<String, String> = BTreeMap::new();
         for file in self.sorted() {
             let mut hash = Sha256::new();
@@ -305,7 +308,7 @@ fn longest_qed(said: &str, text: &str) -> Option<(usize, f64)> {
 }
 
 /// Reads `File "./a.v", line 3, characters 0-1:` and the words after it; warnings before it do not count.
-fn refusal(file: &str, complaint: &str) -> Refused {
+pub fn refusal(file: &str, complaint: &str) -> Refused {
     let lines: Vec<&str> = complaint.lines().collect();
     let error = lines.iter().position(|line| line.starts_with("Error")).unwrap_or(0);
     let place = lines[..error].iter().rev().find_map(|line| line.strip_prefix("File ")?.split_once("line "));

@@ -108,12 +108,12 @@ fn drivers(root: &Path, layer: &str) -> Result<(), Failure> {
     run(&mut command, "the C side of the comparison does not build").map(|_| ())
 }
 
-fn driver(root: &Path, layer: &str) -> PathBuf {
+pub fn driver(root: &Path, layer: &str) -> PathBuf {
     root.join("build/kernel/hosted-ticket/conform").join(layer)
 }
 
 /// Extracts and compiles the specification's side in `folder`.
-fn specification(project: &Project, copy: &Copy, layer: &str, folder: &Path) -> Result<PathBuf, Failure> {
+pub fn specification(project: &Project, copy: &Copy, layer: &str, folder: &Path) -> Result<PathBuf, Failure> {
     make_folder(folder)?;
     let extract = project.proof().join("extract");
     let (gallina, operations) = (format!("{layer}.v"), format!("{layer}.ml"));
@@ -138,7 +138,7 @@ fn compare(program: &Path, driver: &Path, operations: u64, seed: u64) -> Result<
 }
 
 /// Whether the two differ; looks for no short sequence that shows it.
-fn differ(program: &Path, driver: &Path, seed: u64) -> Result<bool, Failure> {
+pub fn differ(program: &Path, driver: &Path, seed: u64) -> Result<bool, Failure> {
     let arguments = [PLANTED_OPERATIONS.to_string(), seed.to_string(), "whether".into()];
     Ok(run_sides(program, driver, &arguments)?.is_some())
 }

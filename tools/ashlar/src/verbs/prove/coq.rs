@@ -31,26 +31,25 @@ pub fn ask(copy: &Copy, theorems: &BTreeSet<String>) -> Result<BTreeMap<String, 
     let folder = copy.folder.join(".ask");
     make_folder(&folder)?;
     let mut asked: Vec<&String> = theorems.iter().collect();
-    // Each round either succeeds or finds one name that does not exist.
+    // What one theorem rests on takes Coq as long as what all of them rest on together, and mostly that is nothing.
+    let mut together = true;
+    // Each round succeeds, finds one name that does not exist, or finds that not all are closed.
     while !asked.is_empty() {
-        let modules: BTreeSet<&str> = asked.iter().map(|theorem| module(theorem)).collect();
-        let requires: Vec<String> = modules.iter().map(|module| format!("Require {module}.\n")).collect();
-        let mut script = requires.concat() + NOTATIONS;
-        let head = script.lines().count();
-        for (index, theorem) in asked.iter().enumerate() {
-            script += &format!("Redirect \".ask/{index}.type\" Check @{theorem}. ");
-            script += &format!("Redirect \".ask/{index}.rests\" Print Assumptions {theorem}.\n");
-        }
+        let (script, head) = script(&asked, together);
         let path = folder.join("Ask.v");
         std::fs::write(&path, &script).map_err(|error| cannot_write(&path, &error))?;
         let mut command = Command::new("coqc");
         command.args(["-q", "-Q", ".", ROOT, ".ask/Ask.v"]).current_dir(&copy.folder);
         let done = command.output().map_err(|error| no_coq("coqc", &error))?;
         if done.status.success() {
+            if together && !assumptions(&read(&folder.join("all.rests.out"))?).is_empty() {
+                together = false;
+                continue;
+            }
             let answer = |(index, theorem): (usize, &&String)| {
                 let file = |kind: &str| read(&folder.join(format!("{index}.{kind}.out")));
-                let answer = Answer { statement: statement(&file("type")?), assumptions: assumptions(&file("rests")?) };
-                Ok((theorem.to_string(), answer))
+                let rests = if together { Vec::new() } else { assumptions(&file("rests")?) };
+                Ok((theorem.to_string(), Answer { statement: statement(&file("type")?), assumptions: rests }))
             };
             return asked.iter().enumerate().map(answer).collect();
         }
@@ -62,6 +61,28 @@ pub fn ask(copy: &Copy, theorems: &BTreeSet<String>) -> Result<BTreeMap<String, 
         }
     }
     Ok(BTreeMap::new())
+}
+
+/// The questions, one line for each theorem, and the number of lines before them. `together`: what all rest on is one
+/// question about all of them.
+fn script(asked: &[&String], together: bool) -> (String, usize) {
+    let modules: BTreeSet<&str> = asked.iter().map(|theorem| module(theorem)).collect();
+    let requires: Vec<String> = modules.iter().map(|module| format!("Require {module}.\n")).collect();
+    let mut script = requires.concat() + NOTATIONS;
+    let head = script.lines().count();
+    for (index, theorem) in asked.iter().enumerate() {
+        script += &format!("Redirect \".ask/{index}.type\" Check @{theorem}.");
+        if !together {
+            script += &format!(" Redirect \".ask/{index}.rests\" Print Assumptions {theorem}.");
+        }
+        script += "\n";
+    }
+    if together {
+        let all: Vec<String> = asked.iter().map(|theorem| format!("(@{theorem}, ")).collect();
+        script += &format!("Definition asked := {}tt{}.\n", all.concat(), ")".repeat(all.len()));
+        script += "Redirect \".ask/all.rests\" Print Assumptions asked.\n";
+    }
+    (script, head)
 }
 
 fn line_of(complaint: &str) -> Option<usize> {

@@ -1,7 +1,8 @@
 //! `prove`: builds the proofs, asks Coq what they say and rest on, and holds that against what the tree claims.
 //!
 //! In this order: guards on the sources, which take a second; the build; questions to Coq about every claimed theorem;
-//! then, where asked for, mutants of the C, specifications against the C, and the independent checker. A guard that finds
+//! then, where asked for, mutants of the C, of the specifications and of the assumptions, specifications against the C, and
+//! the independent checker. A guard that finds
 //! something ends the run before the build: proofs about other code than the one that boots say nothing.
 
 mod build;
@@ -9,29 +10,36 @@ mod certified;
 mod checker;
 mod conform;
 mod coq;
+mod excerpt;
 mod finding;
 mod forbidden;
 mod fresh;
 mod links;
 mod mutants;
+mod mutants_page;
 mod page;
 mod report;
+mod results;
 #[cfg(test)]
 mod tests;
 mod theorems;
 mod tree;
+mod trial;
 mod words;
+mod wrong;
 
-use crate::cli::ProveOptions;
+use crate::cli::{ProveOptions, Sample};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
 use build::{cannot_write, Copy, Cost};
 use finding::Finding;
 use report::Report;
+use results::Results;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tree::Tree;
+use trial::Trials;
 
 /// A file that takes longer is split or sped up; five times as long, and it is given up.
 const FILE_SECONDS: f64 = 60.0;
@@ -71,9 +79,9 @@ fn guards(project: &Project, tree: &Tree, report: &mut Report) -> Result<certifi
     report.findings.extend(fresh::stale(project)?);
     let (claims, bad) = certified::claims(tree)?;
     report.findings.extend(bad);
-    if tree.files.iter().any(|file| file == "Main.v") {
-        let (theorems, bad) = theorems::read(&tree.text("Main.v")?);
-        report.theorems = theorems;
+    for file in theorems::FILES.iter().filter(|file| tree.files.iter().any(|listed| listed == *file)) {
+        let (theorems, bad) = theorems::read(file, &tree.text(file)?);
+        report.theorems.extend(theorems);
         report.findings.extend(bad);
     }
     let order = tree::read(&project.root().join("kernel/layers.order"))?;
@@ -154,7 +162,7 @@ fn questions(
     report.answers = coq::ask(copy, &names)?;
     report.asked = true;
     report.findings.extend(certified::hold(claims, &report.answers));
-    let main = project.root().join(theorems::FILE);
+    let main = project.root().join("proof").join(theorems::MAIN);
     let setting = if report.theorems.is_empty() { String::new() } else { theorems::setting(&tree::read(&main)?) };
     let mut generated = vec![(page::FILE, page::page(&setting, &report.theorems, &report.layers, &report.answers))];
     if !report.theorems.is_empty() {
@@ -188,13 +196,18 @@ fn campaigns(
 ) -> Result<(), Failure> {
     if options.audit || options.mutants.is_some() {
         let reasons = mutants::reasons(project)?;
-        let layer = options.layer.as_deref();
-        let choice = mutants::Choice { sample: options.mutants, layer, seed: options.seed, shard: options.shard };
-        let campaign = mutants::campaign(project, copy, &report.layers, &choice, &reasons, output)?;
-        let all = options.mutants.is_none() && options.shard.count == 1;
+        let (layer, sample) = (options.layer.as_deref(), options.mutants.and_then(Sample::count));
+        let choice = mutants::Choice { sample, layer, seed: options.seed, shard: options.shard };
+        let results = Results::read(&project.build().join("mutants.jsonl"));
+        let trials = Trials { project, copy, keys: copy.keys(&build::version()?)?, results };
+        let campaign = mutants::campaign(&trials, &report.layers, &choice, &reasons, output)?;
+        let all = sample.is_none() && layer.is_none() && options.shard.count == 1;
         report.findings.extend(campaign.findings(&reasons, all));
+        let page = mutants_page::page(&mutants::known(&trials, &report.layers, &reasons)?, &reasons);
+        report.findings.extend(mutants_stand(options, project, &page, all)?);
         report.campaign = Some(campaign);
     }
+    wrong_ones(options, project, copy, report, output)?;
     if let Some(operations) = options.operations.or(options.audit.then_some(AUDIT_OPERATIONS)) {
         let (runs, findings) = conform::conform(project, copy, operations, options.seed, output)?;
         report.conformance = runs;
@@ -205,18 +218,60 @@ fn campaigns(
             let text = "most mutants that break a proof answer rightly when they are run";
             report.findings.push(Finding::of("mutant", text));
         }
+        let broken = report.specifications.as_ref().map(|trials| trials.killed()).unwrap_or_default();
+        report.shown_specifications = wrong::shown::show_wrong(project, copy, &broken, options.seed, output)?;
     }
     if options.audit {
         output.note("the independent checker");
-        let main = copy.files.iter().any(|file| file == "Main.v");
-        let modules: Vec<String> = if main {
-            vec![tree::logical("Main.v")]
-        } else {
+        let shown: Vec<&str> =
+            theorems::FILES.into_iter().filter(|file| copy.files.iter().any(|has| has == file)).collect();
+        let modules: Vec<String> = if shown.is_empty() {
             copy.files.iter().map(|file| tree::logical(file)).collect()
+        } else {
+            shown.into_iter().map(tree::logical).collect()
         };
         report.findings.extend(checker::check(copy, &modules)?);
     }
     Ok(())
+}
+
+/// Specifications and assumptions that are wrong on purpose.
+fn wrong_ones(
+    options: &ProveOptions,
+    project: &Project,
+    copy: &Copy,
+    report: &mut Report,
+    output: &Output,
+) -> Result<(), Failure> {
+    if options.audit || options.spec_mutants.is_some() {
+        let reasons = wrong::specs::reasons(project)?;
+        let (sample, layer) = (options.spec_mutants, options.layer.as_deref());
+        let choice = mutants::Choice { sample, layer, seed: options.seed, shard: options.shard };
+        let trials = wrong::specs::campaign(project, copy, &choice, &reasons, output)?;
+        let all = sample.is_none() && options.shard.count == 1;
+        report.findings.extend(wrong::specs::findings(&trials, &reasons, all));
+        report.specifications = Some(trials);
+    }
+    if options.audit || options.assumption_mutants.is_some() {
+        let most = options.assumption_mutants.filter(|_| !options.audit).unwrap_or(usize::MAX);
+        let (trials, bad) = wrong::assumptions::campaign(project, copy, most, options.seed, output)?;
+        report.findings.extend(bad);
+        report.findings.extend(wrong::assumptions::findings(&trials));
+        report.assumptions = Some(trials);
+    }
+    Ok(())
+}
+
+/// Writes the page about mutants, or, if all were tried, compares it.
+fn mutants_stand(options: &ProveOptions, project: &Project, page: &str, all: bool) -> Result<Option<Finding>, Failure> {
+    let path = project.root().join(mutants_page::FILE);
+    if options.write {
+        std::fs::write(&path, page).map_err(|error| cannot_write(&path, &error))?;
+        return Ok(None);
+    }
+    let stale = all && std::fs::read_to_string(&path).unwrap_or_default() != page;
+    let why = "this file is not what the mutants give; `ashlar prove --mutants all --write` writes it";
+    Ok(stale.then(|| Finding::at("stale-file", mutants_page::FILE, None, why)))
 }
 
 fn over_budget(costs: &[Cost]) -> Vec<Finding> {

@@ -1,22 +1,25 @@
 //! Wrong variants of the C, each of which must break a proof.
 //!
-//! Knows: which mutants are tried in which order, how one is tried, and which survivors are known with a reason
-//! (`proof/survivors.toml`: description = "why it is equivalent"). `c2coq mutate` makes them.
+//! Knows: which mutants are tried in which order, and which survivors are known with a reason (`proof/survivors.toml`:
+//! description = "why it is equivalent"). `c2coq mutate` makes them. Does not know: how one is tried.
 
-use super::build::{jobs, make_folder, Copy};
+use super::build::{jobs, make_folder};
 use super::certified::Layer;
 use super::finding::Finding;
 use super::fresh::c2coq;
-use super::links::Links;
+use super::results::Verdict;
 use super::tree::read;
+use super::trial::Trials;
 use crate::cli::Shard;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub const SURVIVORS: &str = "proof/survivors.toml";
 
@@ -47,58 +50,64 @@ impl Mutant {
     }
 }
 
-/// What became of a mutant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
-    /// The first file that no longer compiles, and where.
-    Killed(String),
-    Survived,
-    /// The mutated code is none.
-    Malformed(String),
-}
-
-/// Every mutant tried, and its fate.
+/// Every mutant tried, and what came of it.
 #[derive(Debug, Default)]
 pub struct Campaign {
-    pub tried: Vec<(Mutant, Fate)>,
+    pub tried: Vec<(Mutant, Verdict)>,
     /// Mutants of functions without a theorem: nothing could kill them.
     pub uncertified: usize,
 }
 
+/// Rewritings that change nothing a program does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Benign {
+    /// No proof needed a change.
+    pub survived: usize,
+    /// Of these, the terms are the same, so that no proof could break.
+    pub same_terms: usize,
+    pub broken: usize,
+}
+
+pub fn survives(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Holds | Verdict::SameTerms)
+}
+
 impl Campaign {
-    fn count(&self, benign: bool, survived: bool) -> usize {
-        let is = |(mutant, fate): &&(Mutant, Fate)| mutant.benign == benign && (*fate == Fate::Survived) == survived;
-        self.tried.iter().filter(is).count()
+    fn count(&self, is: impl Fn(&Mutant, &Verdict) -> bool) -> usize {
+        self.tried.iter().filter(|(mutant, verdict)| is(mutant, verdict)).count()
     }
 
     pub fn killed(&self) -> usize {
-        self.count(false, false)
+        self.count(|mutant, verdict| !mutant.benign && !survives(verdict))
     }
 
     pub fn survived(&self) -> usize {
-        self.count(false, true)
+        self.count(|mutant, verdict| !mutant.benign && survives(verdict))
     }
 
     /// Those that broke a proof, in the order in which they were tried.
     pub fn broken(&self) -> Vec<&Mutant> {
-        let killed = |(mutant, fate): &(Mutant, Fate)| !mutant.benign && matches!(fate, Fate::Killed(_));
-        self.tried.iter().filter(|one| killed(one)).map(|(mutant, _)| mutant).collect()
+        let killed = |(mutant, verdict): &&(Mutant, Verdict)| !mutant.benign && matches!(verdict, Verdict::Breaks(_));
+        self.tried.iter().filter(killed).map(|(mutant, _)| mutant).collect()
     }
 
-    /// Harmless rewritings that the proofs took, of those tried.
-    pub fn benign(&self) -> (usize, usize) {
-        (self.count(true, true), self.count(true, true) + self.count(true, false))
+    pub fn benign(&self) -> Benign {
+        Benign {
+            survived: self.count(|mutant, verdict| mutant.benign && survives(verdict)),
+            same_terms: self.count(|mutant, verdict| mutant.benign && *verdict == Verdict::SameTerms),
+            broken: self.count(|mutant, verdict| mutant.benign && !survives(verdict)),
+        }
     }
 
     /// Survivors without a reason, mutants that are no code, and, if all mutants were tried, reasons without a survivor.
     pub fn findings(&self, reasons: &BTreeMap<String, String>, all: bool) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for (mutant, fate) in &self.tried {
+        for (mutant, verdict) in &self.tried {
             let known = reasons.contains_key(&mutant.description());
-            let text = match fate {
-                Fate::Survived if !mutant.benign && !known => "breaks no proof".to_string(),
-                Fate::Killed(place) if known => format!("is listed as a survivor, and breaks {place}"),
-                Fate::Malformed(complaint) => format!("is no code: {complaint}"),
+            let text = match verdict {
+                Verdict::Holds | Verdict::SameTerms if !mutant.benign && !known => "breaks no proof".to_string(),
+                Verdict::Breaks(place) if known => format!("is listed as a survivor, and breaks {place}"),
+                Verdict::NoCode(complaint) => format!("is no code: {complaint}"),
                 _ => continue,
             };
             let text = format!("mutant {}: {} {text}", mutant.number, mutant.description());
@@ -134,41 +143,151 @@ pub struct Choice<'a> {
     pub shard: Shard,
 }
 
-/// Tries the chosen mutants of certified functions.
+/// A mutant and the theorem of its function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Certified {
+    pub mutant: Mutant,
+    pub theorem: String,
+}
+
+/// The mutants of certified functions, and how many others there are.
+fn certified(project: &Project, layers: &[Layer]) -> Result<(Vec<Certified>, usize), Failure> {
+    let theorem = |mutant: &Mutant| {
+        let layer = layers.iter().find(|layer| layer.name == mutant.layer)?;
+        layer.functions.iter().find(|function| function.name == mutant.function)?.theorem.clone()
+    };
+    let all = list(project)?;
+    let total = all.len();
+    let found: Vec<Certified> =
+        all.into_iter().filter_map(|mutant| Some(Certified { theorem: theorem(&mutant)?, mutant })).collect();
+    let uncertified = total - found.len();
+    Ok((found, uncertified))
+}
+
+/// Tries the chosen mutants: every one with its function's theorem; then those that it takes, and for which no reason is
+/// known, with all proofs.
 pub fn campaign(
-    project: &Project,
-    copy: &Copy,
+    trials: &Trials<'_>,
     layers: &[Layer],
     choice: &Choice<'_>,
     reasons: &BTreeMap<String, String>,
     output: &Output,
 ) -> Result<Campaign, Failure> {
-    let all = list(project)?;
-    let certified: BTreeSet<(&str, &str)> = layers
-        .iter()
-        .flat_map(|layer| layer.functions.iter().map(move |function| (layer, function)))
-        .filter(|(_, function)| function.theorem.is_some())
-        .map(|(layer, function)| (layer.name.as_str(), function.name.as_str()))
-        .collect();
-    let total = all.len();
-    let mutants: Vec<Mutant> =
-        all.into_iter().filter(|one| certified.contains(&(one.layer.as_str(), one.function.as_str()))).collect();
-    let uncertified = total - mutants.len();
+    let (mutants, uncertified) = certified(trials.project, layers)?;
     let chosen = choose(mutants, choice, reasons);
-    let (queue, tried) = (Mutex::new(chosen.iter().enumerate()), Mutex::new(Vec::new()));
-    let root = project.build().join("mutants");
+    let root = trials.project.build().join("mutants-c");
+    let batches = batches(&chosen, &|one| trials.near_known(&one.mutant, &one.theorem).is_some());
+    let batch = |batch: &Vec<Certified>, folder: &Path| {
+        let mutants: Vec<&Mutant> = batch.iter().map(|one| &one.mutant).collect();
+        trials.near_all(&mutants, batch.first().map_or("", |one| &one.theorem), folder)?;
+        for one in batch {
+            if let Some(verdict) = trials.near_known(&one.mutant, &one.theorem) {
+                output.note(&line(&one.mutant, &verdict));
+            }
+        }
+        Ok(())
+    };
+    each(&batches, &root, &batch)?;
+    let near = |one: &Certified, folder: &Path| {
+        let known = trials.near_known(&one.mutant, &one.theorem);
+        Ok((trials.near(&one.mutant, &one.theorem, folder)?, known.is_some()))
+    };
+    let mut tried = ask(&chosen, &root, &near, output)?;
+    let open = |(one, verdict): &(&Certified, &Verdict)| {
+        **verdict == Verdict::Holds && !one.mutant.benign && !reasons.contains_key(&one.mutant.description())
+    };
+    let left: Vec<Certified> = chosen.iter().zip(&tried).filter(open).map(|(one, _)| one.clone()).collect();
+    if !left.is_empty() {
+        output.note(&format!("{} survived so far; now with all proofs", left.len()));
+    }
+    let far = |one: &Certified, folder: &Path| {
+        let known = trials.far_known(&one.mutant);
+        Ok((trials.far(&one.mutant, folder)?, known.is_some()))
+    };
+    for (one, verdict) in left.iter().zip(ask(&left, &root, &far, output)?) {
+        if let Some(at) = chosen.iter().position(|other| other == one) {
+            tried[at] = verdict;
+        }
+    }
+    Ok(Campaign { tried: chosen.into_iter().map(|one| one.mutant).zip(tried).collect(), uncertified })
+}
+
+/// Every mutant of a certified function with what is known of it, now or from earlier runs.
+pub fn known(
+    trials: &Trials<'_>,
+    layers: &[Layer],
+    reasons: &BTreeMap<String, String>,
+) -> Result<Vec<(Mutant, Option<Verdict>)>, Failure> {
+    let (mutants, _) = certified(trials.project, layers)?;
+    let known = |Certified { mutant, theorem }: Certified| {
+        let enough = mutant.benign || reasons.contains_key(&mutant.description());
+        let verdict = match trials.near_known(&mutant, &theorem) {
+            Some(Verdict::Holds) if !enough => trials.far_known(&mutant),
+            near => near,
+        };
+        (mutant, verdict)
+    };
+    Ok(mutants.into_iter().map(known).collect())
+}
+
+/// Most mutants in one run of Coq.
+const BATCH: usize = 25;
+
+/// Mutants that one run of Coq can take together: of one function, not yet known, and not too many.
+fn batches(chosen: &[Certified], known: &dyn Fn(&Certified) -> bool) -> Vec<Vec<Certified>> {
+    let mut batches: Vec<Vec<Certified>> = Vec::new();
+    for one in chosen.iter().filter(|one| !known(one)) {
+        let function = |one: &Certified| (one.mutant.code.clone(), one.mutant.function.clone());
+        let fits = |batch: &&mut Vec<Certified>| batch.len() < BATCH && function(&batch[0]) == function(one);
+        match batches.iter_mut().find(fits) {
+            Some(batch) => batch.push(one.clone()),
+            None => batches.push(vec![one.clone()]),
+        }
+    }
+    batches
+}
+
+/// A verdict, and whether it was known before.
+type Asked = Result<(Verdict, bool), Failure>;
+
+/// Asks about each mutant.
+fn ask(
+    chosen: &[Certified],
+    root: &Path,
+    ask: &(dyn Fn(&Certified, &Path) -> Asked + Sync),
+    output: &Output,
+) -> Result<Vec<Verdict>, Failure> {
+    let done = AtomicUsize::new(0);
+    each(chosen, root, &|one: &Certified, folder: &Path| {
+        let started = Instant::now();
+        let (verdict, known) = ask(one, folder)?;
+        let count = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if !known {
+            let seconds = started.elapsed().as_secs_f64();
+            output.note(&format!("[{count}/{}] {} {seconds:.1} s", chosen.len(), line(&one.mutant, &verdict)));
+        }
+        Ok(verdict)
+    })
+}
+
+/// Does something with each, several at a time, each worker with a folder of its own; the results are in the same order.
+fn each<T: Sync, R: Send>(
+    all: &[T],
+    root: &Path,
+    act: &(dyn Fn(&T, &Path) -> Result<R, Failure> + Sync),
+) -> Result<Vec<R>, Failure> {
+    let (queue, results) = (Mutex::new(all.iter().enumerate()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
-        let worker = |slot: usize| {
-            let links = Links::make(copy, &root.join(slot.to_string()))?;
+        let (queue, results) = (&queue, &results);
+        let worker = move |slot: usize| {
+            let folder = root.join(slot.to_string());
+            make_folder(&folder)?;
             loop {
                 let next = queue.lock().ok().and_then(|mut queue| queue.next());
-                let Some((index, mutant)) = next else { return Ok(()) };
-                let started = Instant::now();
-                let fate = attempt(project, &links, mutant)?;
-                let seconds = started.elapsed().as_secs_f64();
-                output.note(&format!("[{}/{}] {} {seconds:.1} s", index + 1, chosen.len(), line(mutant, &fate)));
-                if let Ok(mut tried) = tried.lock() {
-                    tried.push((index, mutant.clone(), fate));
+                let Some((index, one)) = next else { return Ok(()) };
+                let result = act(one, &folder)?;
+                if let Ok(mut results) = results.lock() {
+                    results.push((index, result));
                 }
             }
         };
@@ -177,17 +296,18 @@ pub fn campaign(
             worker.join().unwrap_or_else(|_| Err(Failure::unable("trying mutants failed", "run with -v")))
         })
     })?;
-    let mut tried = tried.into_inner().unwrap_or_default();
-    tried.sort_by_key(|(index, _, _)| *index);
-    Ok(Campaign { tried: tried.into_iter().map(|(_, mutant, fate)| (mutant, fate)).collect(), uncertified })
+    let mut results = results.into_inner().unwrap_or_default();
+    results.sort_by_key(|(index, _)| *index);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-fn line(mutant: &Mutant, fate: &Fate) -> String {
+fn line(mutant: &Mutant, verdict: &Verdict) -> String {
     let what = if mutant.benign { "benign rewriting" } else { "mutant" };
-    let end = match fate {
-        Fate::Killed(place) => format!("breaks {place}"),
-        Fate::Survived => "SURVIVED".to_string(),
-        Fate::Malformed(_) => "IS NO CODE".to_string(),
+    let end = match verdict {
+        Verdict::Breaks(place) => format!("breaks {place}"),
+        Verdict::Holds => "SURVIVED".to_string(),
+        Verdict::SameTerms => "has the same terms".to_string(),
+        Verdict::NoCode(_) => "IS NO CODE".to_string(),
     };
     format!("{what} {} {} {end}", mutant.number, mutant.description())
 }
@@ -211,22 +331,22 @@ fn list(project: &Project) -> Result<Vec<Mutant>, Failure> {
 }
 
 /// The mutants to try, in their order.
-fn choose(mut mutants: Vec<Mutant>, choice: &Choice<'_>, reasons: &BTreeMap<String, String>) -> Vec<Mutant> {
-    mutants.retain(|mutant| choice.layer.is_none_or(|layer| layer == mutant.layer));
+fn choose(mut mutants: Vec<Certified>, choice: &Choice<'_>, reasons: &BTreeMap<String, String>) -> Vec<Certified> {
+    mutants.retain(|one| choice.layer.is_none_or(|layer| layer == one.mutant.layer));
     if let Some(count) = choice.sample {
-        let mut by_layer: BTreeMap<String, Vec<Mutant>> = BTreeMap::new();
-        mutants.retain(|mutant| !mutant.benign && !reasons.contains_key(&mutant.description()));
-        for mutant in mutants {
-            by_layer.entry(mutant.layer.clone()).or_default().push(mutant);
+        let mut by_layer: BTreeMap<String, Vec<Certified>> = BTreeMap::new();
+        mutants.retain(|one| !one.mutant.benign && !reasons.contains_key(&one.mutant.description()));
+        for one in mutants {
+            by_layer.entry(one.mutant.layer.clone()).or_default().push(one);
         }
         for one in by_layer.values_mut() {
-            one.sort_by_key(|mutant| scattered(mutant.number as u64, choice.seed));
+            one.sort_by_key(|one| scattered(one.mutant.number as u64, choice.seed));
         }
         // One of each layer, then a second of each, and so on.
-        let mut rounds: Vec<(usize, Mutant)> =
+        let mut rounds: Vec<(usize, Certified)> =
             by_layer.into_values().flat_map(|one| one.into_iter().enumerate()).collect();
         rounds.sort_by_key(|(round, _)| *round);
-        mutants = rounds.into_iter().map(|(_, mutant)| mutant).take(count).collect();
+        mutants = rounds.into_iter().map(|(_, one)| one).take(count).collect();
     }
     let Shard { index, count } = choice.shard;
     mutants.into_iter().enumerate().filter(|(place, _)| place % count == index - 1).map(|(_, one)| one).collect()
@@ -240,42 +360,9 @@ fn scattered(number: u64, seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Tries one mutant in a folder of links and puts the folder right again.
-fn attempt(project: &Project, links: &Links, mutant: &Mutant) -> Result<Fate, Failure> {
-    let out = links.copy.folder.join(".mutant");
-    make_folder(&out)?;
-    let (number, shown) = (mutant.number.to_string(), out.display().to_string());
-    let done = c2coq(project, &["mutate", "--number", &number, "--out", &shown])?;
-    if !done.status.success() {
-        return Ok(Fate::Malformed(String::from_utf8_lossy(&done.stderr).trim().to_string()));
-    }
-    let changed = links.replace(&mutant.code, &read(&out.join("Code.v"))?)?;
-    let fate = fate(links, &changed);
-    links.restore(&changed)?;
-    fate
-}
-
-/// Compiles the mutated code and what depends on it, up to the first that is refused.
-fn fate(links: &Links, changed: &[String]) -> Result<Fate, Failure> {
-    for (index, file) in changed.iter().enumerate() {
-        match links.copy.compile(file, LIMIT)? {
-            Ok(_) => {}
-            Err(refused) if index == 0 => return Ok(Fate::Malformed(refused.message)),
-            Err(refused) => {
-                let place = refused.line.map_or(String::new(), |line| format!(":{line}"));
-                return Ok(Fate::Killed(format!("proof/{file}{place}")));
-            }
-        }
-    }
-    Ok(Fate::Survived)
-}
-
-/// A proof that takes longer than any file may has not been found.
-const LIMIT: Duration = Duration::from_secs(120);
-
 #[cfg(test)]
 mod tests {
-    use super::{choose, Campaign, Choice, Fate, Mutant};
+    use super::{batches, choose, Benign, Campaign, Certified, Choice, Mutant, Verdict};
     use crate::cli::Shard;
     use std::collections::BTreeMap;
 
@@ -295,16 +382,17 @@ mod tests {
         }
     }
 
-    fn many() -> Vec<Mutant> {
-        (0..60).map(|number| mutant(number, ["a", "b", "c"][number / 20])).collect()
+    fn many() -> Vec<Certified> {
+        let mutants = (0..60).map(|number| mutant(number, ["a", "b", "c"][number / 20]));
+        mutants.map(|mutant| Certified { mutant, theorem: "Ashlar.P.t".into() }).collect()
     }
 
     fn choice(sample: Option<usize>, seed: u64, index: usize, count: usize) -> Choice<'static> {
         Choice { sample, layer: None, seed, shard: Shard { index, count } }
     }
 
-    fn numbers(mutants: Vec<Mutant>) -> Vec<usize> {
-        mutants.into_iter().map(|mutant| mutant.number).collect()
+    fn numbers(mutants: Vec<Certified>) -> Vec<usize> {
+        mutants.into_iter().map(|one| one.mutant.number).collect()
     }
 
     #[test]
@@ -312,7 +400,7 @@ mod tests {
         let none = BTreeMap::new();
         let sample = choose(many(), &choice(Some(9), 1, 1, 1), &none);
         for layer in ["a", "b", "c"] {
-            assert_eq!(sample.iter().filter(|mutant| mutant.layer == layer).count(), 3);
+            assert_eq!(sample.iter().filter(|one| one.mutant.layer == layer).count(), 3);
         }
         assert_eq!(choose(many(), &choice(Some(9), 1, 1, 1), &none), sample);
         assert_ne!(choose(many(), &choice(Some(9), 2, 1, 1), &none), sample);
@@ -326,14 +414,14 @@ mod tests {
         assert_eq!(of_b(Some(5)).len(), 5);
         // The first of a sample over all layers come first.
         let all = choose(many(), &choice(Some(60), 1, 1, 1), &none);
-        assert_eq!(of_b(Some(60)), all.into_iter().filter(|mutant| mutant.layer == "b").collect::<Vec<_>>());
+        assert_eq!(of_b(Some(60)), all.into_iter().filter(|one| one.mutant.layer == "b").collect::<Vec<_>>());
     }
 
     #[test]
     fn a_sample_has_no_benign_and_no_known_survivors() {
         let mut mutants = many();
-        mutants[0].benign = true;
-        let reasons = BTreeMap::from([(mutants[1].description(), "why".to_string())]);
+        mutants[0].mutant.benign = true;
+        let reasons = BTreeMap::from([(mutants[1].mutant.description(), "why".to_string())]);
         let chosen = numbers(choose(mutants, &choice(Some(60), 1, 1, 1), &reasons));
         assert_eq!(chosen.len(), 58);
         assert!(!chosen.contains(&0) && !chosen.contains(&1));
@@ -350,9 +438,9 @@ mod tests {
 
     #[test]
     fn survivors_need_a_reason() {
-        let tried = vec![(mutant(1, "a"), Fate::Survived), (mutant(2, "a"), Fate::Killed("proof/P.v:3".into()))];
+        let tried = vec![(mutant(1, "a"), Verdict::Holds), (mutant(2, "a"), Verdict::Breaks("proof/P.v:3".into()))];
         let campaign = Campaign { tried, uncertified: 0 };
-        assert_eq!((campaign.killed(), campaign.survived(), campaign.benign()), (1, 1, (0, 0)));
+        assert_eq!((campaign.killed(), campaign.survived(), campaign.benign()), (1, 1, Benign::default()));
         assert_eq!(campaign.findings(&BTreeMap::new(), true).len(), 1);
         let reason = |number| (mutant(number, "a").description(), "why".to_string());
         assert!(campaign.findings(&BTreeMap::from([reason(1)]), true).is_empty());
@@ -365,9 +453,21 @@ mod tests {
     fn benign_rewritings_are_no_findings() {
         let mut one = mutant(1, "a");
         one.benign = true;
-        let campaign =
-            Campaign { tried: vec![(one.clone(), Fate::Survived), (one, Fate::Malformed("x".into()))], uncertified: 0 };
-        assert_eq!(campaign.benign(), (1, 2));
+        let verdicts = [Verdict::Holds, Verdict::SameTerms, Verdict::NoCode("x".into())];
+        let tried = verdicts.into_iter().map(|verdict| (one.clone(), verdict)).collect();
+        let campaign = Campaign { tried, uncertified: 0 };
+        assert_eq!(campaign.benign(), Benign { survived: 2, same_terms: 1, broken: 1 });
         assert_eq!(campaign.findings(&BTreeMap::new(), true).len(), 1);
+    }
+
+    #[test]
+    fn a_batch_is_of_one_function_and_of_what_is_open() {
+        let sizes = |known: usize| -> Vec<usize> {
+            batches(&many(), &|one| one.mutant.number < known).iter().map(Vec::len).collect()
+        };
+        assert_eq!(sizes(0), [20, 20, 20]);
+        assert_eq!(sizes(35), [5, 20]);
+        let one_function = vec![many().remove(0); 60];
+        assert_eq!(batches(&one_function, &|_| false).iter().map(Vec::len).collect::<Vec<_>>(), [25, 25, 10]);
     }
 }

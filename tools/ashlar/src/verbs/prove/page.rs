@@ -3,7 +3,7 @@
 
 use super::certified::Layer;
 use super::coq::Answer;
-use super::theorems::Theorem;
+use super::theorems::{Theorem, MAIN};
 use std::collections::BTreeMap;
 
 pub const FILE: &str = "docs/src/reference/theorems.md";
@@ -24,7 +24,13 @@ pub fn page(setting: &str, theorems: &[Theorem], layers: &[Layer], answers: &BTr
             out += &format!("\nAll of these theorems speak about:\n\n```coq\n{setting}\n```\n");
         }
     }
+    let mut main = true;
     for theorem in theorems {
+        if main && theorem.file() != MAIN {
+            main = false;
+            out += "\n## That this speaks of something\n\nWhat the theorems above suppose can be had, and executions as they ask for \
+                    exist.\n";
+        }
         let rests = rests(answers.get(&theorem.name));
         let (title, english) = (&theorem.title, words(&theorem.english));
         let statement = &theorem.statement;

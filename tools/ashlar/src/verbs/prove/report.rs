@@ -5,8 +5,9 @@ use super::certified::Layer;
 use super::conform::{Run, Shown};
 use super::coq::Answer;
 use super::finding::Finding;
-use super::mutants::Campaign;
-use super::theorems::{self, Theorem};
+use super::mutants::{Benign, Campaign};
+use super::theorems::Theorem;
+use super::wrong::{shown, Trials};
 use crate::output::Output;
 use crate::verbs::bench::table::Table;
 use serde_json::{json, Value};
@@ -27,6 +28,9 @@ pub struct Report {
     pub campaign: Option<Campaign>,
     pub conformance: Vec<Run>,
     pub shown: Shown,
+    pub specifications: Option<Trials>,
+    pub shown_specifications: shown::Shown,
+    pub assumptions: Option<Trials>,
 }
 
 impl Report {
@@ -38,15 +42,29 @@ impl Report {
             self.summary(output);
         }
         if let Some(campaign) = &self.campaign {
-            let (taken, benign) = campaign.benign();
+            let Benign { survived, same_terms, broken } = campaign.benign();
             output.human(&format!("mutants: {} killed, {} survived", campaign.killed(), campaign.survived()));
-            if benign > 0 {
-                output.human(&format!("harmless rewritings: {taken} of {benign} need no change of a proof"));
+            let all = survived + broken;
+            if all > 0 {
+                let terms = format!("of {same_terms} the terms are the same");
+                output.human(&format!("benign rewritings: {survived} of {all} break no proof; {terms}"));
             }
         }
         let Shown { run, wrong } = self.shown;
         if run > 0 {
             output.human(&format!("mutants that were run: {wrong} of {run} answer wrongly"));
+        }
+        let shown::Shown { run, wrong, same } = self.shown_specifications;
+        for (what, trials) in [("specification", &self.specifications), ("assumption", &self.assumptions)] {
+            let Some(trials) = trials else { continue };
+            let (killed, survived) = (trials.killed().len(), trials.survived());
+            let discarded = format!("; {} are no Coq", trials.discarded());
+            let discarded = if trials.discarded() > 0 { discarded } else { String::new() };
+            output.human(&format!("{what} mutants: {killed} killed, {survived} survived{discarded}"));
+        }
+        if run + same > 0 {
+            let rest = format!("{same} are programs as before");
+            output.human(&format!("specification mutants that were run: {wrong} of {run} differ from the C; {rest}"));
         }
         for Run { layer, operations, seed } in &self.conformance {
             output.human(&format!("specification of {layer}: {operations} operations from seed {seed} agree"));
@@ -125,28 +143,45 @@ impl Report {
             finding.kind == "forbidden-word" && left_out.iter().any(|word| finding.message.starts_with(word))
         });
         let theorem = |(name, answer): (&String, &Answer)| {
-            let main = self.theorems.iter().any(|theorem| theorem.name == *name);
             let file = super::coq::module(name).trim_start_matches("Ashlar.").replace('.', "/");
-            let file = if main { theorems::FILE.to_string() } else { format!("proof/{file}.v") };
-            json!({ "name": name, "statement_file": file, "assumptions": answer.assumptions })
+            json!({ "name": name, "statement_file": format!("proof/{file}.v"), "assumptions": answer.assumptions })
         };
         let layer = |layer: &Layer| json!({ "name": layer.name, "functions": layer.functions.len(), "certified": layer.certified() });
         let files = self.costs.iter().map(|cost| json!({ "file": cost.file, "seconds": cost.seconds }));
         let run = |run: &Run| json!({ "layer": run.layer, "operations": run.operations, "seed": run.seed });
         let none = Campaign::default();
         let campaign = self.campaign.as_ref().unwrap_or(&none);
-        let (benign_survived, benign) = campaign.benign();
+        let benign = campaign.benign();
+        let trials = |trials: &Option<Trials>| {
+            let none = Trials::default();
+            let trials = trials.as_ref().unwrap_or(&none);
+            (trials.killed().len(), trials.survived(), trials.discarded())
+        };
+        let specifications = {
+            let (killed, survived, discarded) = trials(&self.specifications);
+            let shown::Shown { run, wrong, same } = self.shown_specifications;
+            json!({
+                "killed": killed, "survived": survived, "discarded": discarded, "run": run, "wrong": wrong, "same": same,
+            })
+        };
+        let assumptions = {
+            let (killed, survived, discarded) = trials(&self.assumptions);
+            json!({ "killed": killed, "survived": survived, "discarded": discarded })
+        };
         json!({
             "seconds": self.seconds,
             "axioms": axioms,
             "admitted": admitted.count(),
             "theorems": self.answers.iter().map(theorem).collect::<Vec<_>>(),
             "layers": self.layers.iter().map(layer).collect::<Vec<_>>(),
+            "benign": { "survived": benign.survived, "same_terms": benign.same_terms, "broken": benign.broken },
             "mutants": {
                 "killed": campaign.killed(), "survived": campaign.survived(),
-                "uncertified": campaign.uncertified, "benign": benign, "benign_survived": benign_survived,
+                "uncertified": campaign.uncertified,
                 "run": self.shown.run, "wrong": self.shown.wrong,
             },
+            "specification_mutants": specifications,
+            "assumption_mutants": assumptions,
             "conformance": self.conformance.iter().map(run).collect::<Vec<_>>(),
             "files": files.collect::<Vec<_>>(),
             "findings": self.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
@@ -185,6 +220,7 @@ mod tests {
         assert_eq!(value["layers"][0], serde_json::json!({ "name": "queue", "functions": 2, "certified": 1 }));
         assert_eq!(value["mutants"]["killed"], 0);
         assert_eq!(value["mutants"]["survived"], 0);
+        assert_eq!(value["benign"], serde_json::json!({ "survived": 0, "same_terms": 0, "broken": 0 }));
         assert_eq!(value["findings"][0]["line"], 1);
     }
 }

@@ -5,6 +5,7 @@ use super::certified::{Function, Layer};
 use super::coq::ask;
 use super::links::Links;
 use super::tree::Tree;
+use super::wrong::{trials, Fate, Wrong};
 use super::{certified_layer, over_budget, Cost};
 use crate::cli::Format;
 use crate::output::Output;
@@ -108,6 +109,24 @@ fn a_changed_file_breaks_its_dependents_in_a_folder_of_links() {
     assert_eq!(std::fs::read_to_string(copy.folder.join("Code.v")).unwrap(), CODE);
     let changed = links.replace("Main.v", MAIN).unwrap();
     assert!(compile(&changed[0]).is_ok(), "the links are whole again");
+}
+
+#[test]
+fn only_a_proof_that_breaks_kills_what_is_wrong() {
+    let small = Small::make("wrong");
+    let (copy, _, _) = small.build();
+    let wrong = |text: &str| Wrong { file: "Code.v".into(), line: 1, text: text.into(), description: text.into() };
+    // No Coq; no longer of the type that a statement needs; a proof breaks; none does; not reached any more.
+    let texts = ["Definition size := .", "Definition size := true.", "Definition size := 0.", "Definition size := 5."];
+    let all: Vec<Wrong> = texts.into_iter().chain(["Definition size := 6."]).map(wrong).collect();
+    let found = trials(&small.root.join("trials"), &copy, &all, 2, &Output::new(Format::Human, 0, true)).unwrap();
+    let fates: Vec<&Fate> = found.tried.iter().map(|(_, fate)| fate).collect();
+    assert!(
+        matches!(fates[..], [Fate::Discarded(_), Fate::Discarded(_), Fate::Killed(_), Fate::Survived]),
+        "{fates:?}"
+    );
+    let Fate::Killed(refused) = fates[2] else { unreachable!() };
+    assert_eq!((refused.file.as_str(), refused.line), ("Proof.v", Some(4)));
 }
 
 #[test]

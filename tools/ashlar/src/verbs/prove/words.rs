@@ -78,7 +78,7 @@ pub fn sentences(text: &str) -> Vec<Vec<Word>> {
     sentences
 }
 
-fn is_word(c: char) -> bool {
+pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '\''
 }
 

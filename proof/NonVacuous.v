@@ -1,0 +1,223 @@
+(** The theorems of [Main] speak of something: everything they assume can be had at once, and executions as they ask for
+    exist.
+
+    First, for whatever satisfies [Main]'s premises: if the clients never fall silent, there is an infinite execution of the
+    kernel with its locks' code in which every CPU is served again and again, on a scheduler as patient as the locks need.
+    Then one system that satisfies all premises: up to 16 CPUs, 1,000 frames, and on each CPU a program that allocates, offers,
+    and frees frames forever. *)
+From Ashlar Require Import Main witness.Memory witness.Client calculus.LinkForever layers.spinlock.ByTurns.
+From Ashlar Require Import layers.spinlock.Algorithms machine.KernelChain machine.SharedForever.
+
+Section forever.
+  (** What [Main] assumes. *)
+  Context (C : client) (ncpu : nat) (client_start : nat -> cstate C) (kernel_entry : Z -> Z) (M : module).
+  Context (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
+  Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
+  Context (arch_below : forall f, f ∈ arch_used -> M f = None).
+  Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
+  Context (frames_start : pool) (frames_start_valid : pool_valid frames_start) (init : Z -> mem).
+  Context (init_objects : forall k o, kernel_object_of k = Some o ->
+    kernel_rep kernel_entry o (kernel_initial root_quota frames_start o) (init k)).
+  Context (init_other : forall k, kernel_object_of k = None -> init k = ∅).
+  Context (ready_start : nat -> ready) (cpu_init : nat -> mem).
+  Context (cpu_objects : forall c, (c < ncpu)%nat -> ready_rep (Z.of_nat c) (ready_start c) (cpu_init c)).
+  Context (cpus_apart : forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c').
+  Context (cpu_init_apart : forall c k, cpu_init c ##ₘ init k).
+  Notation X := (kernel_layout kernel_entry root_quota frames_start).
+  Notation specification := (kernel_top kernel_entry root_quota frames_start).
+  Notation exported := (kernel_exported kernel_entry root_quota frames_start).
+  Context (requirements_kept : never_wrong ncpu (top_layer X) (system C (top_engine X specification))
+    (Main.top C client_start kernel_entry root_quota frames_start ready_start)).
+  Context (algorithm : lock_algorithm) (cpus : Z.of_nat ncpu <= NUM_CPU) (patience : nat).
+  Context (names_apart : upper_module (reserved (lock_module algorithm)) M).
+
+  (** What it takes besides: a CPU, a scheduler that lets each of them move once in [ncpu] events, clients that speak. *)
+  Context (cpu_there : (0 < ncpu)%nat) (patient_enough : (ncpu <= patience)%nat).
+  Context (client_speaks : forall c s, speaks C c s).
+
+  Notation atomics := (atomics_layer patience init kernel_guarded (lock_engaged algorithm ncpu kernel_budget patience)).
+  Notation linked_agent :=
+    (system C (c_engine (arch_builtins kernel_entry) (module_union M (lock_module algorithm)) exported)).
+  Notation linked := (Main.linked C client_start kernel_entry M root_quota frames_start cpu_init algorithm).
+
+  Local Lemma kernel_goes_on : execution ncpu atomics linked_agent linked (going ncpu atomics linked_agent linked)
+      (whose ncpu atomics linked_agent linked) /\
+    forall c, (c < ncpu)%nat -> fair (whose ncpu atomics linked_agent linked) c.
+  Proof.
+    set (spec := expand_spec X specification).
+    destruct (locks_implemented algorithm kernel_entry ncpu kernel_budget patience init kernel_guarded cpus)
+      as [Hout (wf & outside & IL)].
+    assert (Hnw : never_wrong ncpu atomics linked_agent linked).
+    { eapply kernel_on_atomics_refines_specification; eassumption. }
+    pose proof (kernel_layout_ok kernel_entry root_quota root_quota_word frames_start frames_start_valid init init_objects
+      init_other) as Hlayout.
+    pose proof (Main.start_exact ncpu kernel_entry root_quota frames_start ready_start) as Hexact.
+    assert (Hstuck : forall g c, reach ncpu (lock_layer NUM_LOCK kernel_budget (object_data X))
+      (system C (object_engine X spec)) (lock_machine X C specification client_start
+        (kernel_start kernel_entry root_quota frames_start ready_start)) g -> (c < ncpu)%nat ->
+      anext (system C (object_engine X spec)) c (gagent g c) <> AStuck).
+    { intros g c. eapply Main.middle_not_stuck; eassumption. }
+    pose proof (code_invariant_step X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded Hlayout
+      (kernel_disciplined kernel_entry root_quota frames_start)
+      (kernel_implemented kernel_entry root_quota frames_start M code_present acquire_below release_below arch_below)
+      (kernel_initial_valid root_quota root_quota_word frames_start frames_start_valid)
+      (fun c => dom (cpu_init c)) client_start (kernel_start kernel_entry root_quota frames_start ready_start) Hexact Hstuck)
+      as Hstep.
+    pose proof (code_invariant_init X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded
+      (fun c => dom (cpu_init c)) client_start cpu_init (kernel_start kernel_entry root_quota frames_start ready_start)
+      (fun c Hc => kernel_start_rep kernel_entry root_quota frames_start ready_start cpu_init c (cpu_objects c Hc))
+      Hexact (fun c _ => eq_refl)) as Hinit.
+    assert (Hpart : partitioned init (fun c => dom (cpu_init c)) []) by (eapply Main.start_partition; eassumption).
+    pose proof (promise_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded (fun c => dom (cpu_init c)) client_start
+      (kernel_start kernel_entry root_quota frames_start ready_start) Hpart) as Hnil.
+    apply (link_execution_exists ncpu atomics (lock_layer NUM_LOCK kernel_budget (cell_data init kernel_guarded))
+      (arch_builtins kernel_entry) (lock_module algorithm) (reserved (lock_module algorithm)) lock_view wf outside IL C exported
+      M names_apart Hout client_start cpu_init _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep (fun c t l _ H => H)).
+    - intros c t l (s & m & a & x & -> & _). by exists s, m.
+    - exact client_speaks.
+    - exact cpu_there.
+    - intros c p m l. apply atomics_step_not_blocked.
+    - exact Hnw.
+    - intros l. by apply locks_by_turns.
+  Qed.
+
+  (** An infinite execution, with the locks' code, on atomic cells. Every CPU moves again and again, and its client shows a
+      value again and again. *)
+  Theorem kernel_execution_exists : exists ex schedule, execution ncpu atomics linked_agent linked ex schedule /\
+    forall c, (c < ncpu)%nat -> fair schedule c /\
+      forall i, exists j s m v, (i <= j)%nat /\ gagent (ex j) c = Idle s m /\ cnext C c s = COut v.
+  Proof.
+    destruct kernel_goes_on as [Hex Hfair]. eexists _, _. split; [exact Hex|]. intros c Hc. split; [by apply Hfair|].
+    apply (shows_forever ncpu atomics C _ c _ _ (proj2 Hex) (Hfair c Hc)); [|by apply client_speaks].
+    eapply kernel_starvation_freedom; [eassumption..|by apply Hfair].
+  Qed.
+
+  Notation patient := (patient patience (lock_engaged algorithm ncpu kernel_budget patience)).
+  Notation linked_code := (module_union M (lock_module algorithm)).
+
+  (** The same on shared memory, with hardware that is as patient as the locks need and no more. *)
+  Theorem kernel_shared_execution_exists : exists ex schedule,
+    ex 0%nat = multicore_start atomic_hardware (memory ncpu init cpu_init (Z.to_nat NUM_LOCK))
+      (programs kernel_entry linked_code exported C client_start cpu_init) /\
+    (forall i, multicore_step ncpu atomic_hardware (shared_kernel kernel_entry linked_code exported C) patient (schedule i)
+      (ex i) (ex (S i))) /\
+    forall c, (c < ncpu)%nat -> fair schedule c.
+  Proof.
+    destruct kernel_goes_on as [Hex Hfair]. set (ex := going _ _ _ _) in *. set (schedule := whose _ _ _ _) in *.
+    destruct (shared_execution ncpu (H := atomic_hardware) (shared_kernel kernel_entry linked_code exported C) patient
+      (memory ncpu init cpu_init (Z.to_nat NUM_LOCK)) linked (atomic_ownership init kernel_guarded patient)
+      (atomic_ownership_ok init kernel_guarded patient Main.guarded_part)) with (ex := ex) (schedule := schedule)
+      as (H0 & Hs & _).
+    - intros c l. apply lock_patient_erase.
+    - apply kernel_dealt; [exact cpus_apart|exact cpu_init_apart|eapply Main.init_apart; eassumption|
+        eapply Main.init_in_range; eassumption].
+    - eapply kernel_on_atomics_refines_specification; eassumption.
+    - intros c l. apply lock_patient_erase.
+    - exact Hex.
+    - eexists _, schedule. split; [exact H0|]. by split.
+  Qed.
+End forever.
+
+(** ** A system *)
+
+(** No function of a module has one of these names. *)
+Local Lemma module_apart (reserved : string -> bool) l : forallb (fun g => negb (reserved g.1)) l = true ->
+  upper_module reserved (module_of l).
+Proof.
+  intros Hl f Hf. induction l as [|[g fd] l IH]; [done|]. cbn [forallb module_of fst] in *. apply andb_true_iff in Hl as [Hg Hl].
+  destruct (String.eqb_spec f g) as [->|]; [|by apply IH]. by rewrite Hf in Hg.
+Qed.
+Local Lemma union_apart (reserved : string -> bool) M M' : upper_module reserved M -> upper_module reserved M' ->
+  upper_module reserved (module_union M M').
+Proof. intros H H' f Hf. unfold module_union. by rewrite (H f Hf), (H' f Hf). Qed.
+
+(** The code of all layers and nothing else. 1,000 frames are free, and the root container may use them all. *)
+Definition entry (_ : Z) : Z := 0.
+Definition root_frames : Z := 1000.
+Definition frames_free : pool := Pool (Frames (list_to_set (seqZ 256 root_frames)) ∅) ∅.
+
+Local Lemma root_frames_word : 0 <= root_frames < 2 ^ 32.
+Proof. done. Qed.
+Local Lemma frames_free_valid : pool_valid frames_free.
+Proof.
+  split; [split|].
+  - intros f Hf. cbn [table free frames_free] in Hf. rewrite elem_of_list_to_set, elem_of_seqZ in Hf.
+    split; [|apply lookup_empty].
+    apply frame_id_true. unfold NUM_FRAME, root_frames in *. lia.
+  - intros f m Hm. cbn [table owners frames_free] in Hm. by rewrite lookup_empty in Hm.
+  - intros f Hf. by apply not_elem_of_empty in Hf.
+Qed.
+Local Lemma code_apart algorithm : upper_module (reserved (lock_module algorithm)) kernel_code.
+Proof. repeat apply union_apart; apply module_apart; destruct algorithm; vm_compute; reflexivity. Qed.
+Local Lemma arch_apart f : f ∈ arch_used -> kernel_code f = None.
+Proof. intros H. repeat (apply elem_of_cons in H as [->|H]; [reflexivity|]). by apply elem_of_nil in H. Qed.
+
+Section workers.
+  Context (ncpu : nat) (cpus : Z.of_nat ncpu <= NUM_CPU) (algorithm : lock_algorithm) (patience : nat).
+  Notation X := (kernel_layout entry root_frames frames_free).
+  Notation specification := (kernel_top entry root_frames frames_free).
+  Notation exported := (kernel_exported entry root_frames frames_free).
+  Notation init := (lock_memory root_frames frames_free).
+  Notation cpu_init := (cpu_memory ncpu).
+  Notation patient := (patient patience (lock_engaged algorithm ncpu kernel_budget patience)).
+
+  (** All that the theorems assume, at once. *)
+  Theorem premises_met :
+    kernel_code ACQUIRE = None /\ kernel_code RELEASE = None /\
+    (forall f, f ∈ arch_used -> kernel_code f = None) /\
+    0 <= root_frames < 2 ^ 32 /\ pool_valid frames_free /\
+    (forall k o, kernel_object_of k = Some o -> kernel_rep entry o (kernel_initial root_frames frames_free o) (init k)) /\
+    (forall k, kernel_object_of k = None -> init k = ∅) /\
+    (forall c, (c < ncpu)%nat -> ready_rep (Z.of_nat c) (cpu_ready c) (cpu_init c)) /\
+    (forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c') /\
+    (forall c k, cpu_init c ##ₘ init k) /\
+    never_wrong ncpu (top_layer X) (system workers (top_engine X specification))
+      (Main.top workers workers_start entry root_frames frames_free cpu_ready) /\
+    upper_module (reserved (lock_module algorithm)) kernel_code /\
+    (forall c l, patient c (erase (atomic_ownership init kernel_guarded patient) l) -> patient c l).
+  Proof using cpus.
+    split; [reflexivity|]. split; [reflexivity|]. split; [exact arch_apart|].
+    split; [exact root_frames_word|]. split; [exact frames_free_valid|].
+    split; [exact (lock_memory_objects entry root_frames root_frames_word frames_free frames_free_valid)|].
+    split; [exact (lock_memory_other root_frames frames_free)|].
+    split; [exact (cpu_memory_objects ncpu cpus)|]. split; [exact (cpu_memory_apart ncpu cpus)|].
+    split; [exact (cpu_lock_apart entry root_frames root_frames_word frames_free frames_free_valid ncpu cpus)|].
+    split; [exact (workers_never_wrong entry root_frames root_frames_word frames_free frames_free_valid cpu_ready ncpu cpus)|].
+    split; [exact (code_apart algorithm)|]. intros c l. apply lock_patient_erase.
+  Qed.
+
+  Notation atomics := (atomics_layer patience init kernel_guarded (lock_engaged algorithm ncpu kernel_budget patience)).
+  Notation linked_code := (module_union kernel_code (lock_module algorithm)).
+  Notation linked_agent := (system workers (c_engine (arch_builtins entry) linked_code exported)).
+  Notation linked := (Main.linked workers workers_start entry kernel_code root_frames frames_free cpu_init algorithm).
+  Context (cpu_there : (0 < ncpu)%nat) (patient_enough : (ncpu <= patience)%nat).
+
+  (** The workers never go wrong, and run forever: on each CPU calls return and values are shown, again and again. *)
+  Theorem workers_run_forever : never_wrong ncpu atomics linked_agent linked /\
+    exists ex schedule, execution ncpu atomics linked_agent linked ex schedule /\
+      forall c, (c < ncpu)%nat -> fair schedule c /\
+        forall i, exists j s m v, (i <= j)%nat /\ gagent (ex j) c = Idle s m /\ cnext workers c s = COut v.
+  Proof using cpus cpu_there patient_enough.
+    destruct premises_met as (H1 & H2 & H3 & H4 & H5 & H6 & H7 & H8 & H9 & H10 & H11 & H12 & _).
+    assert (H0 : forall f fd, kernel_code f = Some fd -> kernel_code f = Some fd) by done.
+    split; [eapply kernel_on_atomics_refines_specification; eassumption|].
+    eapply kernel_execution_exists; try eassumption. exact workers_speak.
+  Qed.
+  Notation shared := (shared_kernel entry linked_code exported workers).
+  Notation memory := (KernelChain.memory ncpu init cpu_init (Z.to_nat NUM_LOCK)).
+  Notation programs := (programs entry linked_code exported workers workers_start cpu_init).
+
+  (** So they do on shared memory, without data races. *)
+  Theorem workers_run_forever_on_shared_memory :
+    (forall g, multicore_reach ncpu atomic_hardware shared patient memory programs g ->
+       ~ data_race entry linked_code exported workers ncpu g) /\
+    exists ex schedule, ex 0%nat = multicore_start atomic_hardware memory programs /\
+      (forall i, multicore_step ncpu atomic_hardware shared patient (schedule i) (ex i) (ex (S i))) /\
+      forall c, (c < ncpu)%nat -> fair schedule c.
+  Proof using cpus cpu_there patient_enough.
+    destruct premises_met as (H1 & H2 & H3 & H4 & H5 & H6 & H7 & H8 & H9 & H10 & H11 & H12 & H13).
+    assert (H0 : forall f fd, kernel_code f = Some fd -> kernel_code f = Some fd) by done.
+    split; [intros g; eapply kernel_data_race_freedom; eassumption|].
+    eapply kernel_shared_execution_exists; try eassumption. exact workers_speak.
+  Qed.
+End workers.
