@@ -50,7 +50,7 @@ impl Faults {
     }
 
     pub(crate) fn sort(&mut self) {
-        self.list.sort_by(|a, b| (a.span.start, a.code).cmp(&(b.span.start, b.code)));
+        self.list.sort_by_key(|fault| (fault.span.start, fault.code));
     }
 
     pub fn is_clean(&self) -> bool {
