@@ -24,6 +24,8 @@ pub struct Event {
     pub sure: bool,
     /// It loads the line if that is missing.
     pub loads: bool,
+    /// Lines that the access can touch, in all sets.
+    pub lines: u32,
 }
 
 /// Whether an access gets to a cache.
@@ -66,12 +68,12 @@ pub fn events(graph: &Graph, machine: &Machine, index: usize, reach: impl Fn(usi
 
 fn place(events: &mut Events, machine: &Machine, cache: &Cache, at: (usize, usize), access: &Access, reach: Reach) {
     let loads = access.kind != Kind::Write || cache.allocate_on_write;
-    let event = |what, sure| Event { node: at.0, access: at.1, what, sure, loads };
+    let event = |what, sure, lines| Event { node: at.0, access: at.1, what, sure, loads, lines };
     if access.kind == Kind::Forget {
-        return events.everywhere.push(event(What::Forget, false));
+        return events.everywhere.push(event(What::Forget, false, 0));
     }
     let Lines::These { lines, device } = lines(machine, access) else {
-        return events.everywhere.push(event(What::Any, false));
+        return events.everywhere.push(event(What::Any, false, 0));
     };
     let free: Vec<u64> = lines.iter().copied().filter(|line| !cache.is_pinned(*line)).collect();
     let mut sets: Vec<usize> = free.iter().map(|line| cache.set_of(*line) as usize).collect();
@@ -80,6 +82,6 @@ fn place(events: &mut Events, machine: &Machine, cache: &Cache, at: (usize, usiz
     let only = sets.len() == 1 && free.len() == lines.len() && device.is_none() && reach == Reach::Always;
     for set in sets {
         let mine = free.iter().copied().filter(|line| cache.set_of(*line) as usize == set).collect();
-        events.sets[set].push(event(What::Touch(mine), only));
+        events.sets[set].push(event(What::Touch(mine), only, free.len() as u32));
     }
 }

@@ -43,6 +43,7 @@ mod may;
 mod must;
 mod outcome;
 mod path;
+mod verdicts;
 mod younger;
 
 pub use cost::{Charge, Cost};
