@@ -19,7 +19,16 @@ fn block(function: usize, number: usize, context: usize) -> Block {
         let kind = if class == Class::Store { Kind::Write } else { Kind::Read };
         let data = target.map(|target| Access { kind, target, certain: true }).into_iter().collect();
         let (reads, writes) = (1 << (index % 5), 1 << ((index + 2) % 5));
-        instructions.push(Instruction { address, length: 4, class, reads, writes, transfers: false, data });
+        instructions.push(Instruction {
+            address,
+            length: 4,
+            class,
+            reads,
+            writes,
+            surely_writes: writes,
+            transfers: false,
+            data,
+        });
     }
     if let Some(last) = instructions.last_mut() {
         *last = Instruction { class: Class::Branch, transfers: true, data: Vec::new(), ..last.clone() };

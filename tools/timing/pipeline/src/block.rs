@@ -13,6 +13,8 @@ pub struct Instruction {
     pub reads: u64,
     /// Registers it may write.
     pub writes: u64,
+    /// Those of them that it surely writes; none if it is conditional.
+    pub surely_writes: u64,
     /// It transfers control, perhaps.
     pub transfers: bool,
     /// Its data accesses in order, each within one line, and `Forget` after them if it maintains caches.

@@ -53,7 +53,9 @@ pub fn after(machine: &Machine, block: &Block, pending: &Pending) -> Pending {
         let latency = machine.classes.get(&instruction.class).map_or(0, |cost| cost.latency);
         let left = latency.saturating_sub(passed(number + 1));
         for (register, cycles) in after.iter_mut().enumerate() {
-            if instruction.writes >> register & 1 == 1 {
+            if instruction.surely_writes >> register & 1 == 1 {
+                *cycles = left;
+            } else if instruction.writes >> register & 1 == 1 {
                 *cycles = left.max(*cycles);
             }
         }

@@ -47,17 +47,17 @@ struct Builder<'a> {
     paths: Paths,
     nodes: Vec<Nodes>,
     entered: Entered,
-    pending: &'a Pending,
+    /// What each register can wait for.
+    ready: Vec<Vec<(usize, i64)>>,
     /// Leaving of the last instruction with data accesses, the reference at first.
     bus: usize,
     late: Vec<Late>,
-    /// Instructions with a latency, so far.
-    slow: Vec<usize>,
 }
 
 pub fn weigh(machine: &Machine, block: &[Weighed], entered: Entered, pending: &Pending) -> Weight {
     let (paths, nodes) = (Paths::new(), Vec::with_capacity(block.len()));
-    let mut builder = Builder { machine, paths, nodes, entered, pending, bus: 0, late: Vec::new(), slow: Vec::new() };
+    let ready = pending.iter().map(|&cycles| if cycles > 0 { vec![(0, cycles as i64)] } else { Vec::new() }).collect();
+    let mut builder = Builder { machine, paths, nodes, entered, ready, bus: 0, late: Vec::new() };
     for index in 0..block.len() {
         builder.add(block, index);
     }
@@ -79,8 +79,14 @@ impl Builder<'_> {
         if has_data(this) {
             self.bus = left;
         }
-        if this.class.latency > 0 {
-            self.slow.push(index);
+        for register in registers(this.instruction.writes) {
+            if this.instruction.surely_writes >> register & 1 == 1 {
+                self.ready[register].clear();
+            }
+            // Without latency the result is ready when its successors can issue at the earliest.
+            if this.class.latency > 0 {
+                self.ready[register].push((left, this.class.latency as i64));
+            }
         }
     }
 
@@ -157,14 +163,9 @@ impl Builder<'_> {
             }
         }
         into.extend(index.checked_sub(2).map(|second| (self.nodes[second].left, 0)));
-        for &writer in &self.slow {
-            if block[writer].instruction.writes & this.instruction.reads != 0 {
-                into.push((self.nodes[writer].left, block[writer].class.latency as i64));
-            }
+        for register in registers(this.instruction.reads) {
+            into.extend(&self.ready[register]);
         }
-        let read = (0..64).filter(|register| this.instruction.reads >> register & 1 == 1);
-        let ready = read.map(|register| self.pending[register]).max().unwrap_or(0);
-        into.push((0, ready as i64));
         self.paths.node(into)
     }
 
@@ -188,6 +189,10 @@ impl Builder<'_> {
         });
         longer.max().unwrap_or(0).max(0) as u64
     }
+}
+
+fn registers(mask: u64) -> impl Iterator<Item = usize> {
+    (0..64).filter(move |register| mask >> register & 1 == 1)
 }
 
 fn has_data(weighed: &Weighed) -> bool {
