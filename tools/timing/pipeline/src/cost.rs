@@ -4,7 +4,7 @@ use crate::block::{Left, Program};
 use crate::boundary::{after, Entered, Pending};
 use crate::error::PipelineError;
 use crate::graph::{weigh, weighed, Weighed};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use timing_cache::Outcome;
 use timing_machine::Machine;
 
@@ -15,12 +15,25 @@ pub struct Costs {
     pub entry: u64,
     /// Of each edge: of the block that it leads to.
     pub edges: Vec<u64>,
-    /// Of each entry of a scope, by an edge from outside or by the start.
+    /// Of each entry of a scope, by an edge from outside or by the start: the sum of its first misses.
     pub scopes: Vec<u64>,
+    /// What the scopes' costs consist of.
+    pub firsts: Vec<First>,
 }
 
-/// Line of the first misses of a scope in a cache.
-type First = (usize, usize, u64);
+/// A line that misses at most once for each entry of a scope, and only if one of these blocks is executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct First {
+    pub scope: usize,
+    /// Index of the cache, and number of the line.
+    pub cache: usize,
+    pub line: u64,
+    pub cycles: u64,
+    pub blocks: Vec<usize>,
+}
+
+/// Charges by scope, cache and line: cycles, and the blocks that have such accesses.
+type Firsts = BTreeMap<(usize, usize, u64), (u64, BTreeSet<usize>)>;
 
 /// Analyses `program` on `machine`; all that stands in the way comes at once.
 pub fn analyse(program: &Program, machine: &Machine) -> Result<Costs, Vec<PipelineError>> {
@@ -33,7 +46,7 @@ pub fn analyse(program: &Program, machine: &Machine) -> Result<Costs, Vec<Pipeli
     let blocks = program.blocks.iter().enumerate();
     let blocks: Vec<Vec<Weighed>> =
         blocks.map(|(node, block)| weighed(machine, block, |access| outcome.cost(node, access))).collect();
-    let mut first: BTreeMap<First, u64> = BTreeMap::new();
+    let mut first = Firsts::new();
     charges(&outcome, &blocks, &mut first);
     let mut cost = |block: usize, entered: Entered| {
         let weight = weigh(machine, &blocks[block], entered, &pending[block]);
@@ -50,36 +63,37 @@ pub fn analyse(program: &Program, machine: &Machine) -> Result<Costs, Vec<Pipeli
         .map(|edge| *known.entry((edge.to, edge.left)).or_insert_with(|| cost(edge.to, Entered::Edge(edge.left))));
     let edges = edges.collect();
     let mut scopes = vec![0; program.scopes.len()];
-    for ((scope, _, _), cycles) in first {
-        scopes[scope] += cycles;
-    }
-    Ok(Costs { entry, edges, scopes })
+    let whole = |((scope, cache, line), (cycles, blocks)): (_, (u64, BTreeSet<usize>))| First {
+        scope,
+        cache,
+        line,
+        cycles,
+        blocks: blocks.into_iter().collect(),
+    };
+    let firsts: Vec<First> = first.into_iter().map(whole).collect();
+    firsts.iter().for_each(|first| scopes[first.scope] += first.cycles);
+    Ok(Costs { entry, edges, scopes, firsts })
 }
 
 /// All charges without detours.
-fn charges(outcome: &Outcome, blocks: &[Vec<Weighed>], first: &mut BTreeMap<First, u64>) {
+fn charges(outcome: &Outcome, blocks: &[Vec<Weighed>], first: &mut Firsts) {
     for (node, block) in blocks.iter().enumerate() {
         let accesses: usize = block.iter().map(|weighed| weighed.place.fetches + weighed.place.data).sum();
         for access in 0..accesses {
             for charge in outcome.cost(node, access).charges {
-                let cycles = first.entry((charge.scope, charge.cache, charge.line)).or_default();
+                let (cycles, nodes) = first.entry((charge.scope, charge.cache, charge.line)).or_default();
                 *cycles = charge.cycles.max(*cycles);
+                nodes.insert(node);
             }
         }
     }
 }
 
 /// Adds the detour of a late fetch to the charge for its first-level miss.
-fn charge_detour(
-    outcome: &Outcome,
-    machine: &Machine,
-    at: (usize, usize),
-    detour: u64,
-    first: &mut BTreeMap<First, u64>,
-) {
+fn charge_detour(outcome: &Outcome, machine: &Machine, at: (usize, usize), detour: u64, first: &mut Firsts) {
     let near = machine.caches.iter().position(|cache| cache.holds_instructions());
     for charge in outcome.cost(at.0, at.1).charges.iter().filter(|charge| Some(charge.cache) == near) {
-        let cycles = first.entry((charge.scope, charge.cache, charge.line)).or_default();
+        let (cycles, _) = first.entry((charge.scope, charge.cache, charge.line)).or_default();
         *cycles = (charge.cycles + detour).max(*cycles);
     }
 }
@@ -137,19 +151,4 @@ fn check(program: &Program, machine: &Machine) -> Vec<PipelineError> {
     let faulty = program.scopes.iter().enumerate().filter(|(_, scope)| scope.nodes.iter().any(|node| *node >= count));
     errors.extend(faulty.map(|(scope, _)| PipelineError::NoScopeBlock { scope }));
     errors
-}
-
-impl Costs {
-    /// Bound of one path, given as the edges it takes from the entry on.
-    pub fn path(&self, program: &Program, edges: &[usize]) -> u64 {
-        let inside = |scope: usize, block: usize| program.scopes[scope].nodes.contains(&block);
-        let started = (0..self.scopes.len()).filter(|scope| inside(*scope, program.entry));
-        let mut cycles = self.entry + started.map(|scope| self.scopes[scope]).sum::<u64>();
-        for &number in edges {
-            let edge = program.edges[number];
-            let entered = (0..self.scopes.len()).filter(|scope| inside(*scope, edge.to) && !inside(*scope, edge.from));
-            cycles += self.edges[number] + entered.map(|scope| self.scopes[scope]).sum::<u64>();
-        }
-        cycles
-    }
 }

@@ -37,8 +37,9 @@ mod cost;
 mod error;
 mod graph;
 mod longest;
+mod walk;
 
 pub use block::{Block, Edge, Instruction, Left, Program};
-pub use cost::{analyse, Costs};
+pub use cost::{analyse, Costs, First};
 pub use error::PipelineError;
 pub use timing_cache::{Access, Kind, Scope, Target};
