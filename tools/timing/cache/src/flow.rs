@@ -98,7 +98,9 @@ pub fn solve<D: Domain>(order: &Order, domain: &D, events: &[&Event], mut visit:
             if let Some(group) = groups.get(group_at[place]) {
                 let mut state = (*after).clone();
                 group.iter().for_each(|event| domain.apply(&mut state, event));
-                after = Rc::new(state);
+                if state != *after {
+                    after = Rc::new(state);
+                }
             }
             for &to in &order.successors[place] {
                 let joined = match &before[to] {
