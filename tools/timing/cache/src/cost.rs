@@ -16,8 +16,8 @@ pub struct Cost {
     pub charges: Vec<Charge>,
 }
 
-/// To be paid at most once for each entry of a scope, however many accesses name it: of several with the same scope, cache and
-/// line the largest.
+/// To be paid at most once for each entry of a scope, however many accesses name it: of several with the same scope,
+/// cache and line the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Charge {
     pub scope: usize,

@@ -69,8 +69,8 @@ impl Order {
     }
 }
 
-/// Runs `domain` to its fixpoint; calls `visit` with the state before each event. Events are in the order of nodes and accesses;
-/// those of nodes that are not reached are left out.
+/// Runs `domain` to its fixpoint; calls `visit` with the state before each event. Events are in the order of nodes
+/// and accesses; those of nodes that are not reached are left out.
 pub fn solve<D: Domain>(order: &Order, domain: &D, events: &[&Event], mut visit: impl FnMut(&D::State, &Event)) {
     const NONE: usize = usize::MAX;
     let groups: Vec<&[&Event]> = events.chunk_by(|a, b| a.node == b.node).collect();

@@ -16,8 +16,8 @@ pub struct Node {
     pub accesses: Vec<Access>,
 }
 
-/// A set of nodes for whose entry a first miss can be charged. It is entered by each edge from a node outside to one inside,
-/// and by the start of the program if that is inside. Scopes are nested or disjoint.
+/// A set of nodes for whose entry a first miss can be charged. It is entered by each edge from a node outside to one
+/// inside, and by the start of the program if that is inside. Scopes are nested or disjoint.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     pub nodes: Vec<usize>,

@@ -8,7 +8,8 @@ pub struct May {
     pub ways: u64,
 }
 
-/// At least so many lines of the set were accessed since each line; as many as there are ways means that it is not there.
+/// At least so many lines of the set were accessed since each line; as many as there are ways means that it is not
+/// there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
     listed: BTreeMap<u64, u64>,

@@ -12,7 +12,8 @@ use timing_machine::Machine;
 pub struct Verdict {
     pub always_hit: bool,
     pub always_miss: bool,
-    /// All accesses to a line that are persistent in this scope miss at most once between them for each entry of the scope.
+    /// All accesses to a line that are persistent in this scope miss at most once between them for each entry of the
+    /// scope.
     pub persistent: Option<usize>,
 }
 

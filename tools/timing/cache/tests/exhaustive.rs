@@ -1,5 +1,5 @@
-//! Random small graphs on random small caches: every path up to a bound is run on concrete caches from random contents, and no
-//! verdict may be refuted. `TIMING_CASES` sets the number of graphs.
+//! Random small graphs on random small caches: every path up to a bound is run on concrete caches from random
+//! contents, and no verdict may be refuted. `TIMING_CASES` sets the number of graphs.
 
 mod common;
 

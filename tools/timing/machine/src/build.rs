@@ -1,5 +1,5 @@
-//! The machine in a document, with defaults filled in. Values that are missing read as harmless ones: their faults are told
-//! already, and no machine with faults leaves the crate.
+//! The machine in a document, with defaults filled in. Values that are missing read as harmless ones: their faults
+//! are told already, and no machine with faults leaves the crate.
 
 use crate::model::{Branch, Cache, ClassCost, Holds, Issue, Machine, Memory, Number, Pipeline, Policy, Region};
 use crate::read::{Document, Table, Value};

@@ -41,7 +41,7 @@ classes! {
     CacheMaintenance "cache_maintenance" "Cleaning or invalidating caches (mcr to cache operations, wbinvd, clflush)."
     BarrierInstruction "barrier_instruction" "Instruction barriers (isb)."
     BarrierData "barrier_data" "Data barriers (dsb, dmb, mfence)."
-    ExceptionEntry "exception_entry" "The processor's own work on an exception or interrupt, up to the handler's first fetch."
+    ExceptionEntry "exception_entry" "The processor's own work on an exception, up to the handler's first fetch."
     ExceptionReturn "exception_return" "Return from an exception (movs pc, rfe, iret, sysret)."
     SystemCall "system_call" "Calls into the kernel (svc, syscall)."
     Wait "wait" "Waiting for an interrupt (wfi, hlt), without the time waited."

@@ -113,9 +113,10 @@ pub struct ClassCost {
 }
 
 impl Policy {
-    /// Ways of an LRU cache that holds no line which this policy with `ways` ways might not hold too, so that a hit there is
-    /// a hit here. The line accessed last is always there, hence at least 1; tree PLRU needs log2(ways) + 1 different accesses
-    /// to evict a line (Reineke, Grund, Berg, Wilhelm: Timing predictability of cache replacement policies, 2007).
+    /// Ways of an LRU cache that holds no line which this policy with `ways` ways might not hold too, so that a hit
+    /// there is a hit here. The line accessed last is always there, hence at least 1; tree PLRU needs log2(ways) + 1
+    /// different accesses to evict a line (Reineke, Grund, Berg, Wilhelm: Timing predictability of cache replacement
+    /// policies, 2007).
     pub fn lru_ways(self, ways: u64) -> u64 {
         match self {
             Policy::Lru => ways,

@@ -1,5 +1,5 @@
-//! The schema of machine files: every table and key, defined once. The reader refuses what is not here, and the JSON schema is
-//! made from it. Does not know: what keys mean together (`check`).
+//! The schema of machine files: every table and key, defined once. The reader refuses what is not here, and the JSON
+//! schema is made from it. Does not know: what keys mean together (`check`).
 
 /// The kind of value a key takes. All but the plain texts are written `{ value = ..., source = "..." }`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub const TABLES: &[TableSpec] = &[
         meaning: "What the file describes.",
         keys: &[
             required("about", Kind::Text, "One line for people."),
-            optional("assumes", Kind::Texts, "none", "What the numbers rest on beyond the contract, printed with each bound."),
+            optional("assumes", Kind::Texts, "none", "What the numbers rest on, printed with each bound."),
             optional("clock", Kind::Frequency, "unknown", "Cycles per second, to show bounds as times."),
         ],
     },
@@ -80,7 +80,7 @@ pub const TABLES: &[TableSpec] = &[
         meaning: "The in-order pipeline.",
         keys: &[
             required("issue", Kind::Choice(ISSUES), "Instructions that one cycle can issue."),
-            required("front", Kind::Count(0, 64), "Cycles from the end of an instruction's fetch to its earliest issue."),
+            required("front", Kind::Count(0, 64), "Cycles from the end of a fetch to the earliest issue."),
             required("queue", Kind::Count(1, 64), "Instructions fetched and not issued, at most."),
         ],
     },
@@ -135,7 +135,7 @@ pub const TABLES: &[TableSpec] = &[
     TableSpec {
         name: "class",
         named: true,
-        meaning: "The cost of a class of instructions. One that the machine lacks is left out; a program that has it is refused.",
+        meaning: "The cost of a class of instructions. A program with a class that is not here is refused.",
         keys: &[
             required("occupies", CYCLES, "Cycles in execution besides its data accesses; in all at least 1."),
             optional("latency", CYCLES, "0", "Further cycles until its results can be read."),

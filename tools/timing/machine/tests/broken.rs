@@ -85,10 +85,11 @@ fn each_fault_is_found_at_its_line() {
 
 #[test]
 fn levels_must_not_clash() {
-    let second = GOOD.replace("[region.device]", "[cache.l2]\nlevel = { value = 1, source = \"s\" }\nholds = { value = \"data\", \
-        source = \"s\" }\nsize = { value = \"1KiB\", source = \"s\" }\nways = { value = 2, source = \"s\" }\nline = { value = \
-        \"64B\", source = \"s\" }\npolicy = { value = \"lru\", source = \"s\" }\nlatency = { value = 9, source = \"s\" }\n\
-        [region.device]");
+    let key = |key: &str, value: &str| format!("{key} = {{ value = {value}, source = \"s\" }}\n");
+    let keys = [("level", "1"), ("holds", "\"data\""), ("size", "\"1KiB\""), ("ways", "2"), ("line", "\"64B\"")];
+    let keys = keys.into_iter().chain([("policy", "\"lru\""), ("latency", "9")]);
+    let table: String = keys.map(|(name, value)| key(name, value)).collect();
+    let second = GOOD.replace("[region.device]", &format!("[cache.l2]\n{table}[region.device]"));
     let found = faults(&second);
     assert_eq!(found.iter().filter(|(code, _)| *code == Code::Hierarchy).count(), 2, "{found:?}");
 }

@@ -1,5 +1,6 @@
-//! How long the analysis of a large program takes: `cargo run --release -p timing-pipeline --example large MACHINE.toml [BLOCKS]`.
-//! The program is made up: functions in contexts, as after virtual inlining, with loops and accesses to the stack and to unknown objects.
+//! How long the analysis of a large program takes: `cargo run --release -p timing-pipeline --example large
+//! MACHINE.toml [BLOCKS]`. The program is made up: functions in contexts, as after virtual inlining, with loops and
+//! accesses to the stack and to unknown objects.
 
 use std::time::Instant;
 use timing_machine::Class;

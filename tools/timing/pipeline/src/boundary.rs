@@ -36,7 +36,8 @@ pub fn issued(machine: &Machine, before: u64) -> i64 {
     -(cycles as i64)
 }
 
-/// What is pending after `block`, if `pending` is before it. Without the block's data accesses: they only make time pass.
+/// What is pending after `block`, if `pending` is before it. Without the block's data accesses: they only make time
+/// pass.
 pub fn after(machine: &Machine, block: &Block, pending: &Pending) -> Pending {
     let durations = block
         .instructions

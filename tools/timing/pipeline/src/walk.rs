@@ -5,8 +5,8 @@ use crate::cost::Costs;
 use std::collections::BTreeSet;
 
 impl Costs {
-    /// Bound of the path that takes `edges` from the entry on. First misses are paid only where one of their blocks is executed, so
-    /// this is at most the sum of the costs of edges and scope entries.
+    /// Bound of the path that takes `edges` from the entry on. First misses are paid only where one of their blocks
+    /// is executed, so this is at most the sum of the costs of edges and scope entries.
     pub fn path(&self, program: &Program, edges: &[usize]) -> u64 {
         let inside = |scope: usize, block: usize| program.scopes[scope].nodes.contains(&block);
         let mut at = vec![Vec::new(); program.blocks.len()];

@@ -1,7 +1,7 @@
 //! The caches, regions and memory: who answers an access, and how long it takes. Rules 1 to 8 of the contract.
 
 use crate::set::Set;
-use timing_machine::{Machine, Policy};
+use timing_machine::{Cache, Machine, Policy};
 
 /// What an access is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,9 +75,7 @@ impl Hierarchy {
                 continue;
             }
             let set = (line % cache.sets) as usize;
-            let pinned =
-                cache.pinned.iter().any(|(first, last)| first / cache.line <= line && line <= last / cache.line);
-            let hit = pinned || self.caches[index][set].has(line);
+            let hit = pinned(cache, line) || self.caches[index][set].has(line);
             answer.asked.push((index, hit));
             if hit {
                 self.caches[index][set].used(cache.policy, line);
@@ -129,15 +127,22 @@ impl Hierarchy {
         }
     }
 
-    /// A write marks the first cache that has the line now.
+    /// A write marks the first cache that has the line now. A pinned line never has to go, so nothing is kept of it.
     fn mark(&mut self, line: u64) {
         for (index, cache) in self.machine.caches.iter().enumerate().filter(|(_, cache)| cache.holds_data()) {
+            if pinned(cache, line) {
+                return;
+            }
             let set = &mut self.caches[index][(line % cache.sets) as usize];
             if set.has(line) {
                 return set.mark_written(line);
             }
         }
     }
+}
+
+fn pinned(cache: &Cache, line: u64) -> bool {
+    cache.pinned.iter().any(|(first, last)| first / cache.line <= line && line <= last / cache.line)
 }
 
 fn cache_ways(ways: u64, locked: u64) -> usize {

@@ -1,17 +1,20 @@
 //! The machine of a machine file, run: cycles that a recorded stream of instructions takes.
 //!
-//! **Takes** a [`Machine`](timing_machine::Machine) and a trace: per instruction executed its address, length, class, registers,
-//! whether it transferred control, and its data accesses ([`Step`]). Traces come from an emulator or a generator.
+//! **Takes** a [`Machine`] and a trace: per instruction executed its address, length, class,
+//! registers, whether it transferred control, and its data accesses ([`Step`]). Traces come from an emulator or a
+//! generator.
 //!
-//! **Returns** cycles, of a whole trace ([`Simulator::run`]) or of each passage through named regions of it ([`observe`]).
+//! **Returns** cycles, of a whole trace ([`Simulator::run`]) or of each passage through named regions of it
+//! ([`observe`]).
 //!
-//! **Assumes** nothing: it is the reference. It is written from the contract of the machine file alone and shares no code with the
-//! analysis, which computes maxima over paths; this steps a clock, cycle by cycle, and asks of each unit what it can do now. So a
-//! misreading of the contract shows as a bound below a run. Caches answer first, in program order, as the contract's rule 1
-//! says; the clock then only needs to know how long each access takes and whether it needs the bus.
+//! **Assumes** nothing: it is the reference. It is written from the contract of the machine file alone and shares no
+//! code with the analysis, which computes maxima over paths; this steps a clock, cycle by cycle, and asks of each
+//! unit what it can do now. So a misreading of the contract shows as a bound below a run. Caches answer first, in
+//! program order, as the contract's rule 1 says; the clock then only needs to know how long each access takes and
+//! whether it needs the bus.
 //!
-//! `random` replacement draws from a generator seeded by the caller, `round-robin` has one pointer for the whole cache or one for
-//! each set ([`Pointer`]): the contract leaves that open, and a bound must hold for all.
+//! `random` replacement draws from a generator seeded by the caller, `round-robin` has one pointer for the whole
+//! cache or one for each set ([`Pointer`]): the contract leaves that open, and a bound must hold for all.
 
 mod clock;
 mod hierarchy;
@@ -45,7 +48,8 @@ impl Simulator {
         Simulator { machine: machine.clone(), hierarchy: Hierarchy::new(machine, pointer, seed) }
     }
 
-    /// Runs `trace` from a standstill of the pipeline, with the caches as they are: cycles until its last instruction has left.
+    /// Runs `trace` from a standstill of the pipeline, with the caches as they are: cycles until its last instruction
+    /// has left.
     pub fn run(&mut self, trace: &[Step]) -> Result<u64, SimulateError> {
         Ok(self.times(trace)?.last().map_or(0, |times| times.left))
     }

@@ -1,4 +1,5 @@
-//! Passages of a long trace through named regions, each timed from a standstill with the caches as the trace left them.
+//! Passages of a long trace through named regions, each timed from a standstill with the caches as the trace left
+//! them.
 
 use crate::{SimulateError, Simulator, Step};
 
@@ -21,8 +22,8 @@ pub struct Observation {
     pub cycles: u64,
 }
 
-/// All passages of `trace` through `regions`, in order. A passage that the trace leaves unfinished is not told. Where regions start
-/// at one address or one starts inside another, each is timed by itself.
+/// All passages of `trace` through `regions`, in order. A passage that the trace leaves unfinished is not told. Where
+/// regions start at one address or one starts inside another, each is timed by itself.
 pub fn observe(
     simulator: &mut Simulator,
     trace: &[Step],

@@ -1,168 +1,16 @@
-//! Random programs on random and shipped machines: the simulator never takes longer than the analysis says. `TIMING_CASES` sets
-//! the number of programs. Ratios bound/run are printed (`--nocapture`).
+//! Random programs on random and shipped machines: the simulator never takes longer than the analysis says.
+//! `TIMING_CASES` sets the number of programs. Ratios bound/run are printed (`--nocapture`).
 
 #[path = "../../cache/tests/common/mod.rs"]
 mod common;
+mod programs;
 
 use common::{cases, Random};
+use programs::{path, program, trace, Sort};
 use std::path::PathBuf;
-use timing_machine::{Class, Machine};
-use timing_pipeline::{analyse, Access, Block, Costs, Edge, Instruction, Kind, Left, Program, Scope, Target};
-use timing_simulate::{Control, DataAccess, Hierarchy, Pointer, Simulator, Step, Use};
-
-/// The sort of program to make.
-#[derive(Clone, Copy)]
-struct Sort {
-    blocks: u64,
-    /// Data addresses are below this.
-    data: u64,
-    /// Bytes of an instruction are from this to that.
-    lengths: (u64, u64),
-    /// Data targets may be ranges, unknown or conditional, and caches may be maintained.
-    vague: bool,
-    /// Arithmetic that depends on nothing, for the most.
-    plain: bool,
-}
-
-fn instruction(random: &mut Random, machine: &Machine, address: u64, sort: Sort) -> Instruction {
-    let classes: Vec<Class> = machine.classes.keys().copied().filter(|class| *class != Class::Branch).collect();
-    let common = [Class::Alu, Class::Alu, Class::Alu, Class::Load, Class::Load, Class::Store];
-    if sort.plain && !random.once_in(12) {
-        let (length, class, data) = (sort.lengths.0, Class::Alu, Vec::new());
-        return Instruction { address, length, class, reads: 0, writes: 0, surely_writes: 0, transfers: false, data };
-    }
-    let class = if random.once_in(8) { random.pick(&classes) } else { random.pick(&common) };
-    let accesses = match class {
-        Class::Load | Class::Store => 1 + if random.once_in(5) { random.below(3) } else { 0 },
-        _ => u64::from(random.once_in(30)),
-    };
-    let one = |random: &mut Random| {
-        let kind = if class == Class::Load { Kind::Read } else { Kind::Write };
-        let address = random.below(sort.data);
-        let target = match random.below(if sort.vague { 8 } else { 1 }) {
-            6 => Target::Within(address, address + random.below(3 * machine.line())),
-            7 => Target::Anywhere,
-            _ => Target::At(address),
-        };
-        Access { kind, target, certain: !sort.vague || !random.once_in(8) }
-    };
-    let mut data: Vec<Access> = (0..accesses).map(|_| one(random)).collect();
-    if sort.vague && random.once_in(60) {
-        data.push(Access { kind: Kind::Forget, target: Target::Anywhere, certain: true });
-    }
-    let register = |random: &mut Random| 1 << random.below(6);
-    let writes = if class == Class::Store { 0 } else { register(random) };
-    Instruction {
-        address,
-        length: sort.lengths.0 + random.below(sort.lengths.1 - sort.lengths.0 + 1),
-        class,
-        reads: register(random) | if random.once_in(2) { register(random) } else { 0 },
-        writes,
-        surely_writes: if sort.vague && random.once_in(3) { 0 } else { writes },
-        transfers: false,
-        data,
-    }
-}
-
-/// Blocks one after the other, each ending in a branch or falling into the next.
-fn program(random: &mut Random, machine: &Machine, sort: Sort) -> Program {
-    let count = 1 + random.below(sort.blocks) as usize;
-    let mut program = Program::default();
-    let mut address = 0x1000 + random.below(64) * 2;
-    for number in 0..count {
-        let mut block = Block::default();
-        for _ in 0..1 + random.below(9) {
-            let next = instruction(random, machine, address, sort);
-            address += next.length;
-            block.instructions.push(next);
-        }
-        let branches = number + 1 == count || random.once_in(2);
-        if branches {
-            let reads = 1 << random.below(6);
-            let (class, length) = (Class::Branch, sort.lengths.0);
-            let (writes, surely_writes, transfers, data) = (0, 0, true, Vec::new());
-            block.instructions.push(Instruction {
-                address,
-                length,
-                class,
-                reads,
-                writes,
-                surely_writes,
-                transfers,
-                data,
-            });
-            address += length;
-            let to = random.below(count as u64) as usize;
-            program.edges.push(Edge { from: number, to, left: Left::Taken });
-        }
-        if number + 1 < count {
-            let left = if branches { Left::NotTaken } else { Left::Fall };
-            program.edges.push(Edge { from: number, to: number + 1, left });
-        }
-        program.blocks.push(block);
-        if random.once_in(6) {
-            address += random.below(256);
-        }
-    }
-    for _ in 0..random.below(3) {
-        let first = random.below(count as u64) as usize;
-        let last = first + random.below((count - first) as u64) as usize;
-        program.scopes.push(Scope { nodes: (first..=last).collect() });
-    }
-    program
-}
-
-/// A random path as the edges it takes.
-fn path(random: &mut Random, program: &Program, steps: u64) -> Vec<usize> {
-    let mut path = Vec::new();
-    let mut block = program.entry;
-    for _ in 0..steps {
-        let ways: Vec<usize> = (0..program.edges.len()).filter(|edge| program.edges[*edge].from == block).collect();
-        let Some(&edge) = ways.get(random.below(ways.len().max(1) as u64) as usize) else { break };
-        path.push(edge);
-        block = program.edges[edge].to;
-    }
-    path
-}
-
-fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) -> Vec<Step> {
-    let mut steps = Vec::new();
-    let blocks = std::iter::once(program.entry).chain(path.iter().map(|edge| program.edges[*edge].to));
-    for (number, block) in blocks.enumerate() {
-        for instruction in &program.blocks[block].instructions {
-            let mut step = Step {
-                address: instruction.address,
-                length: instruction.length,
-                class: instruction.class,
-                reads: instruction.reads,
-                writes: instruction.surely_writes | if random.once_in(2) { instruction.writes } else { 0 },
-                control: Control::None,
-                memory: Vec::new(),
-                forgets: false,
-            };
-            for access in &instruction.data {
-                if !access.certain && random.once_in(2) {
-                    continue;
-                }
-                let address = match access.target {
-                    Target::At(address) => address,
-                    Target::Within(first, last) => first + random.below(last - first + 1),
-                    Target::Anywhere => random.below(2 * data),
-                };
-                match access.kind {
-                    Kind::Forget => step.forgets = true,
-                    kind => step.memory.push(DataAccess { address, write: kind == Kind::Write }),
-                }
-            }
-            if instruction.transfers {
-                let taken = path.get(number).map(|edge| program.edges[*edge].left);
-                step.control = if taken == Some(Left::NotTaken) { Control::NotTaken } else { Control::Taken };
-            }
-            steps.push(step);
-        }
-    }
-    steps
-}
+use timing_machine::Machine;
+use timing_pipeline::{analyse, Costs, Program, Scope, Target};
+use timing_simulate::{Hierarchy, Pointer, Simulator, Use};
 
 /// Caches as some earlier program left them; every line written if `dirty`.
 fn warm(random: &mut Random, hierarchy: &mut Hierarchy, accesses: u64, span: u64, dirty: bool) {
@@ -247,7 +95,8 @@ fn shipped(name: &str) -> Machine {
     timing_machine::load(&path).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-/// Where nothing is unknown but what memory holds at the start, and no two lines share a set, the bound is the time from there.
+/// Where nothing is unknown but what memory holds at the start, and no two lines share a set, the bound is the time
+/// from there.
 #[test]
 fn straight_code_from_empty_caches_is_bounded_exactly() {
     for name in ["arm1136-kzm", "arm1136-kzm-l2", "cortex-a8"] {
