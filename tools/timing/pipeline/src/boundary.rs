@@ -63,3 +63,42 @@ pub fn after(machine: &Machine, block: &Block, pending: &Pending) -> Pending {
     }
     after
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Instruction;
+    use timing_machine::Class;
+
+    fn machine() -> Machine {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../machines/timing/arm1136-kzm.toml");
+        timing_machine::load(path.as_ref()).unwrap_or_else(|faults| panic!("{faults}"))
+    }
+
+    fn writer(class: Class, surely: bool) -> Instruction {
+        let surely_writes = u64::from(surely);
+        Instruction { address: 0, length: 4, class, reads: 0, writes: 1, surely_writes, transfers: false, data: vec![] }
+    }
+
+    #[test]
+    fn a_result_stays_pending_until_it_is_ready_or_surely_overwritten() {
+        let machine = machine();
+        let pending = |instructions: Vec<Instruction>| after(&machine, &Block { instructions }, &[0; 64])[0];
+        let (load, alu) = (writer(Class::Load, true), |surely| writer(Class::Alu, surely));
+        assert_eq!(pending(vec![load.clone()]), 2);
+        assert_eq!(pending(vec![load.clone(), alu(false)]), 1);
+        assert_eq!(pending(vec![load.clone(), alu(true)]), 0);
+        assert_eq!(pending(vec![load, alu(false), alu(false)]), 0);
+        let through = after(&machine, &Block { instructions: vec![alu(false)] }, &[5; 64]);
+        assert_eq!((through[0], through[1]), (4, 4));
+    }
+
+    #[test]
+    fn pairs_leave_together_so_less_time_passes() {
+        let mut machine = machine();
+        machine.pipeline.issue = Issue::Dual;
+        assert_eq!((1..=4).map(|before| issued(&machine, before)).collect::<Vec<_>>(), [-1, -1, -2, -2]);
+        let block = Block { instructions: vec![writer(Class::Load, true), writer(Class::Alu, false)] };
+        assert_eq!(after(&machine, &block, &[0; 64])[0], 2);
+    }
+}

@@ -197,7 +197,7 @@ impl<'a> Pipeline<'a> {
             let left = now + work.duration();
             self.times[this].issued = now;
             self.times[this].left = left;
-            for register in (0..64).filter(|register| work.writes >> register & 1 == 1) {
+            for register in registers(work.writes) {
                 self.ready[register] = left + work.cost.latency;
             }
             if work.has_data {
@@ -211,11 +211,11 @@ impl<'a> Pipeline<'a> {
     fn can_issue(&self, now: u64) -> bool {
         let this = self.issued;
         let work = &self.work[this];
-        let decoded = self.times[this].fetched + self.machine.pipeline.front <= now;
-        let ready = (0..64).all(|register| work.reads >> register & 1 == 0 || self.ready[register] <= now);
-        let idle = this < 2 || self.times[this - 2].left <= now;
-        let follows = this < 1 || self.times[this - 1].left <= now || self.pairs(this);
-        decoded && ready && idle && follows
+        let decoded = || self.times[this].fetched + self.machine.pipeline.front <= now;
+        let idle = || this < 2 || self.times[this - 2].left <= now;
+        let follows = || this < 1 || self.times[this - 1].left <= now || self.pairs(this);
+        let ready = || registers(work.reads).all(|register| self.ready[register] <= now);
+        decoded() && idle() && follows() && ready()
     }
 
     /// Whether instruction `this` can issue together with the one before.
@@ -229,4 +229,13 @@ impl<'a> Pipeline<'a> {
             && first.control == Control::None
             && first.writes & (second.reads | second.writes) == 0
     }
+}
+
+/// The registers of a mask.
+fn registers(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let register = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (register < 64).then_some(register)
+    })
 }
