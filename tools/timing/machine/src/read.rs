@@ -2,7 +2,7 @@
 
 use crate::code::Code;
 use crate::fault::{Faults, Span};
-use crate::schema::{KeySpec, Kind, TableSpec, TABLES};
+use crate::schema::{KeySpec, Kind, TableSpec, MAX_SIZE, TABLES};
 use crate::units;
 use toml::de::{DeTable, DeValue};
 
@@ -207,7 +207,9 @@ fn scalar(faults: &mut Faults, key: &KeySpec, value: &Located<'_>) -> Option<Val
             .ok()
             .filter(|number| (low..=high).contains(number))
             .map(Value::Number),
-        (Kind::Size, DeValue::String(text)) => units::size(text).map(Value::Number),
+        (Kind::Size, DeValue::String(text)) => {
+            units::size(text).filter(|size| (1..=MAX_SIZE).contains(size)).map(Value::Number)
+        }
         (Kind::Frequency, DeValue::String(text)) => units::frequency(text).map(Value::Number),
         (Kind::Flag, DeValue::Boolean(flag)) => Some(Value::Flag(*flag)),
         (Kind::Choice(words), DeValue::String(text)) => {

@@ -10,7 +10,7 @@ pub enum Kind {
     Texts,
     /// A whole number within bounds, both included.
     Count(u64, u64),
-    /// Bytes with a unit.
+    /// Bytes with a unit, from 1 to `MAX_SIZE`.
     Size,
     /// Cycles per second with a unit.
     Frequency,
@@ -49,6 +49,9 @@ const fn optional(name: &'static str, kind: Kind, default: &'static str, meaning
 
 /// No latency is beyond this, so that sums over any program fit their type.
 pub const MAX_CYCLES: u64 = 1 << 20;
+
+/// No cache is larger, so that the analysis of any file fits into memory.
+pub const MAX_SIZE: u64 = 256 << 20;
 
 const CYCLES: Kind = Kind::Count(0, MAX_CYCLES);
 const LATENCY: Kind = Kind::Count(1, MAX_CYCLES);
@@ -173,7 +176,7 @@ impl Kind {
             Kind::Text => "a text".into(),
             Kind::Texts => "a list of texts".into(),
             Kind::Count(low, high) => format!("a whole number from {low} to {high}"),
-            Kind::Size => "a size such as \"16KiB\"".into(),
+            Kind::Size => "a size from 1B to 256MiB such as \"16KiB\"".into(),
             Kind::Frequency => "a frequency such as \"532MHz\"".into(),
             Kind::Flag => "true or false".into(),
             Kind::Range => "a range such as \"0x1000..0x1fff\"".into(),

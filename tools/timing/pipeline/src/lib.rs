@@ -6,6 +6,8 @@
 //! along it ([`Costs::sum`]), so an ILP over edge counts bounds the program. For one given path [`Costs::path`] says
 //! less: it leaves out first misses of blocks that the path avoids.
 //!
+//! For a report, `timing_cache::analyse` of [`Program::graph`] gives the verdicts, and [`Block::node`] tells which access is whose.
+//!
 //! **Assumes** the contract of the machine file; that the edges hold every way on; that registers, accesses and
 //! transfers named for an instruction include all that it does. (More than it does is sound: times are monotone.)
 //!
@@ -43,7 +45,7 @@ mod graph;
 mod longest;
 mod walk;
 
-pub use block::{Block, Edge, Instruction, Left, Program};
+pub use block::{Block, Edge, Instruction, Left, Place, Program};
 pub use cost::{analyse, Costs, First};
 pub use error::PipelineError;
 pub use timing_cache::{Access, Kind, Scope, Target};
