@@ -116,10 +116,8 @@ impl Builder<'_> {
         if index > 0 && !transferred && self.streams(block, index) {
             let hit = this.fetches[0].cycles as i64;
             let mut into: Vec<(usize, i64)> = vec![(self.nodes[index - 1].fetched, 0)];
+            // For the second instruction, its predecessor's fetch came after that of the block before.
             into.extend(index.checked_sub(2).map(|second| (self.nodes[second].fetched, hit)));
-            if index == 1 && self.entered != Entered::Start {
-                into.push((0, -1 - self.machine.pipeline.front as i64 + hit));
-            }
             into.extend(start[1..].iter().map(|(from, weight)| (*from, weight + hit)));
             return self.paths.node(into);
         }
