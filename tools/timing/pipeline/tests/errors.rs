@@ -33,11 +33,3 @@ fn all_errors_come_at_once() {
     let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert!(text.contains("gives no cost to class port_read; add [class.port_read]"), "{text}");
 }
-
-#[test]
-fn a_single_block_costs_what_its_contract_says() {
-    let program = Program { blocks: vec![one(Class::Alu)], ..Program::default() };
-    let costs = analyse(&program, &machine()).expect("nothing is wrong");
-    // A fetch miss, the front of the pipeline, a cycle of execution.
-    assert_eq!((costs.entry, costs.path(&program, &[])), (60 + 3 + 1, 64));
-}
