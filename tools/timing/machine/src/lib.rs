@@ -17,6 +17,7 @@ mod fault;
 mod json;
 mod model;
 mod read;
+mod reference;
 mod schema;
 mod units;
 
@@ -27,6 +28,7 @@ pub use code::Code;
 pub use fault::{Fault, Faults, Span};
 pub use json::json_schema;
 pub use model::{Branch, Cache, ClassCost, Holds, Issue, Machine, Memory, Number, Pipeline, Policy, Region};
+pub use reference::reference;
 
 /// The machine in the file at `path`, named by the file's stem.
 pub fn load(path: &Path) -> Result<Machine, Faults> {

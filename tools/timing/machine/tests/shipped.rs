@@ -46,3 +46,10 @@ fn the_schema_that_editors_use_is_the_one_that_is_read() {
         "run `cargo run -p timing-machine --example schema > machines/timing/schema.json`"
     );
 }
+
+#[test]
+fn the_reference_page_is_up_to_date() {
+    let path = folder().join("../../docs/src/reference/timing-machine.md");
+    let committed = std::fs::read_to_string(path).expect("it is committed");
+    assert!(committed == timing_machine::reference(), "regenerate it as its first line says");
+}

@@ -70,8 +70,15 @@ pub fn program(random: &mut Random, machine: &Machine, sort: Sort) -> Program {
             let next = instruction(random, machine, address, sort);
             address += next.length;
             block.instructions.push(next);
+            if sort.vague && random.once_in(12) {
+                let mut inside = instruction(random, machine, address, Sort { plain: true, ..sort });
+                (inside.class, inside.transfers, inside.data) = (Class::Branch, true, Vec::new());
+                address += inside.length;
+                block.instructions.push(inside);
+            }
         }
-        let branches = number + 1 == count || random.once_in(2);
+        let inside = block.instructions.last().is_some_and(|last| last.transfers);
+        let branches = number + 1 == count || inside || random.once_in(2);
         if branches {
             let reads = 1 << random.below(6);
             let (class, length) = (Class::Branch, sort.lengths.0);
@@ -149,7 +156,11 @@ pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) 
                     kind => step.memory.push(DataAccess { address, write: kind == Kind::Write }),
                 }
             }
-            if instruction.transfers {
+            let last = instruction == &program.blocks[block].instructions[program.blocks[block].instructions.len() - 1];
+            if instruction.transfers && !last {
+                // A conditional transfer inside a block goes on to the next instruction, if it does anything.
+                step.control = random.pick(&[Control::None, Control::NotTaken, Control::Taken]);
+            } else if instruction.transfers {
                 let taken = path.get(number).map(|edge| program.edges[*edge].left);
                 step.control = if taken == Some(Left::NotTaken) { Control::NotTaken } else { Control::Taken };
             }
