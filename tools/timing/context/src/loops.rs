@@ -27,8 +27,7 @@ pub(crate) fn find(expanded: &mut Expanded<'_>) -> Result<(), Vec<Error>> {
     let mut errors: BTreeSet<Error> = open.map(|edge| irreducible(expanded, expanded.edges[edge])).collect();
     // The outermost first, so that the last loop to claim a node is the innermost around it.
     found.sort_by_key(|one| (std::cmp::Reverse(one.nodes.len()), one.header));
-    for number in 0..found.len() {
-        let one = &mut found[number];
+    for (number, one) in found.iter_mut().enumerate() {
         one.parent = expanded.innermost[one.header];
         for &node in &one.nodes {
             // A node below the header is not dominated by it.
