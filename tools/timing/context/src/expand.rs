@@ -1,8 +1,10 @@
 //! From functions to contexts: what the entry reaches, by a depth-first walk that makes contexts as it meets calls.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use timing_flow::{Block, Graph};
+use timing_lift::Instruction;
 
 use crate::error::{Error, Problem};
 use crate::expanded::{Context, ContextId, Edge, EdgeKind, Expanded, Node, NodeId};
@@ -11,7 +13,7 @@ use crate::loops;
 /// What bounds the expansion.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Addresses of instructions at which the region ends. The block that holds one is still part of the region, whole.
+    /// Addresses of instructions with which the region ends; each still belongs to it.
     pub stops: BTreeSet<u64>,
     /// How often a function calls itself inside its first call, by address; of a cycle of functions one is enough.
     pub recursion: BTreeMap<u64, u32>,
@@ -54,6 +56,8 @@ struct Walk<'g, 'o> {
 struct Ways {
     edges: Vec<(Node, EdgeKind)>,
     ends: bool,
+    /// Instructions up to the stop.
+    stop: Option<usize>,
 }
 
 /// Nodes in postorder, and the ways out of each.
@@ -93,8 +97,9 @@ impl<'g> Walk<'g, '_> {
     fn ways(&mut self, node: Node) -> Result<Ways, Error> {
         let block = self.block(node);
         let mut ways = Ways::default();
-        if block.instructions.iter().any(|instruction| self.options.stops.contains(&instruction.address)) {
-            ways.ends = true;
+        let stops = |instruction: &Rc<Instruction>| self.options.stops.contains(&instruction.address);
+        if let Some(last) = block.instructions.iter().position(stops) {
+            (ways.ends, ways.stop) = (true, Some(last + 1));
             return Ok(ways);
         }
         let mut cut = false;
@@ -180,7 +185,7 @@ impl<'g> Walk<'g, '_> {
         let by_place: BTreeMap<(ContextId, usize), NodeId> =
             nodes.iter().enumerate().map(|(number, node)| ((node.context, node.block), number)).collect();
         let number = |node: &Node| by_place[&(node.context, node.block)];
-        let (mut edges, mut exits) = (Vec::new(), Vec::new());
+        let (mut edges, mut exits, mut stops) = (Vec::new(), Vec::new(), BTreeMap::new());
         let mut successors = vec![Vec::new(); nodes.len()];
         let mut predecessors = vec![Vec::new(); nodes.len()];
         for (from, node) in nodes.iter().enumerate() {
@@ -194,6 +199,7 @@ impl<'g> Walk<'g, '_> {
             if ways.ends {
                 exits.push(from);
             }
+            stops.extend(ways.stop.map(|count| (from, count)));
         }
         let cuts = self.cuts.iter().map(|(node, callee)| (number(node), *callee)).collect();
         Expanded {
@@ -203,6 +209,7 @@ impl<'g> Walk<'g, '_> {
             exits,
             edges,
             cuts,
+            stops,
             loops: Vec::new(),
             innermost: vec![None; nodes.len()],
             nodes,

@@ -1,8 +1,10 @@
 //! The result, and questions about it.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use timing_flow::{Block, Function, Graph};
+use timing_lift::Instruction;
 
 pub type ContextId = usize;
 pub type NodeId = usize;
@@ -26,6 +28,8 @@ pub struct Expanded<'g> {
     pub exits: Vec<NodeId>,
     /// Calls deeper than stated: the node that calls, and the function.
     pub cuts: Vec<(NodeId, u64)>,
+    /// Nodes at which the region stops, and how many instructions of their blocks belong to it, the stop included.
+    pub stops: BTreeMap<NodeId, usize>,
     pub(crate) successors: Vec<Vec<EdgeId>>,
     pub(crate) predecessors: Vec<Vec<EdgeId>>,
     pub(crate) innermost: Vec<Option<LoopId>>,
@@ -99,6 +103,12 @@ impl<'g> Expanded<'g> {
     pub fn block(&self, node: NodeId) -> &'g Block {
         let Node { context, block } = self.nodes[node];
         &self.function(context).blocks[block]
+    }
+
+    /// The instructions of a node: its block's, up to the stop if there is one.
+    pub fn instructions(&self, node: NodeId) -> &'g [Rc<Instruction>] {
+        let all = self.block(node).instructions.as_slice();
+        &all[..self.stops.get(&node).map_or(all.len(), |count| *count)]
     }
 
     /// Edges that leave a node.

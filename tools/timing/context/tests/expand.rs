@@ -153,6 +153,7 @@ fn a_region_ends_at_a_stop() {
         assert_eq!(copies(&expanded, "other"), 0);
         assert_eq!(expanded.exits.len(), 1);
         assert_eq!(expanded.place(expanded.exits[0]), "stop");
+        assert_eq!(expanded.instructions(expanded.exits[0]).len(), 1);
     }
 }
 
