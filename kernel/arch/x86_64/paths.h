@@ -11,6 +11,9 @@
 void trap_syscall(void) __attribute__((flatten));
 
 APART void trap_end_thread(void);
+APART void trap_window(void);
+/* The timing analysis finds the kernel's preemption points by this name. */
+APART uint32_t arch_interrupt_pending(void);
 APART uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
 APART void endpoint_copy(uint32_t to, uint32_t from, uint32_t n);
 APART void endpoint_deliver_fault(uint32_t to, uint32_t from);

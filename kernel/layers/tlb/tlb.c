@@ -33,7 +33,7 @@ void tlb_service(void)
 {
     uint32_t cpu = arch_cpu();
     uint32_t count = arch_cpu_count();
-    for (uint32_t from = 0u; from < count; from = from + 1u) {
+    for (uint32_t from = 0u; from < NUM_CPU && from < count; from = from + 1u) {
         uint32_t cell = tlb_cell(from, cpu);
         uint64_t request = arch_atomic_load(cell);
         if (request != 0ul) {
@@ -73,14 +73,14 @@ void tlb_invalidate(uint32_t p, uint64_t vaddr)
     if (others == 0u) {
         return;
     }
-    for (uint32_t to = 0u; to < count; to = to + 1u) {
+    for (uint32_t to = 0u; to < NUM_CPU && to < count; to = to + 1u) {
         if (((others >> to) & 1u) == 1u) {
             tlb_ask(cpu, to, vaddr);
         }
     }
     /* A CPU that waits for the kernel lock takes no interrupt: it must be able to get it. */
     spinlock_kernel_exit();
-    for (uint32_t to = 0u; to < count; to = to + 1u) {
+    for (uint32_t to = 0u; to < NUM_CPU && to < count; to = to + 1u) {
         if (((others >> to) & 1u) == 1u) {
             tlb_await(cpu, to);
         }
