@@ -1,5 +1,5 @@
 /* Which code the compiler is to lay out as the fast path of messages: trap_syscall takes in everything it calls, but the
- * functions named here, which that path does not need, stay apart. So the path is one piece of straight code with few
+ * functions named first, which that path does not need, stay apart. So the path is one piece of straight code with few
  * registers to save. Included before every kernel source by the build; the certified sources know nothing of it. */
 #ifndef ASHLAR_X86_64_PATHS_H
 #define ASHLAR_X86_64_PATHS_H
@@ -12,8 +12,15 @@ void trap_syscall(void) __attribute__((flatten));
 
 APART void trap_end_thread(void);
 APART void trap_window(void);
-/* The timing analysis finds the kernel's preemption points by this name. */
-APART uint32_t arch_interrupt_pending(void);
+/* The timing analysis finds preemption points, and the accesses that go to devices, by these names. */
+#define NAMED __attribute__((noinline, noclone))
+NAMED uint32_t arch_interrupt_pending(void);
+NAMED uint32_t apic_read(uint32_t reg);
+NAMED void apic_write(uint32_t reg, uint32_t value);
+NAMED uint32_t ioapic_read(uint32_t reg);
+NAMED void ioapic_write(uint32_t reg, uint32_t value);
+#undef NAMED
+
 APART uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
 APART void endpoint_copy(uint32_t to, uint32_t from, uint32_t n);
 APART void endpoint_deliver_fault(uint32_t to, uint32_t from);
