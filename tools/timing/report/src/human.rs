@@ -20,10 +20,10 @@ pub fn human(report: &Report) -> String {
         let _ =
             writeln!(out, "time ran out before paths were refined to the end: the bound holds, a lower one may too");
     }
-    for error in &report.errors {
-        let place = [&error.address, &error.symbol, &error.source].into_iter().flatten().cloned().collect::<Vec<_>>();
-        let place = if place.is_empty() { String::new() } else { format!("{}: ", place.join(" ")) };
-        let _ = writeln!(out, "error[{}] {place}{}\n  help: {}", error.code, error.message, error.remedy);
+    errors(&mut out, report);
+    if let Some(explanation) = &report.explanation {
+        let _ = write!(out, "\n{}", crate::explain(explanation));
+        return out;
     }
     constraints(&mut out, report);
     regions(&mut out, report);
@@ -34,9 +34,6 @@ pub fn human(report: &Report) -> String {
         let _ = writeln!(out, "\n{} of edges excluded", count(report.infeasible.len(), "infeasible set"));
     }
     observed(&mut out, report);
-    if let Some(explanation) = &report.explanation {
-        let _ = write!(out, "\n{}", crate::explain(explanation));
-    }
     if !report.assumptions.is_empty() {
         let _ = writeln!(out, "\nThe bound rests on");
         for assumption in &report.assumptions {
@@ -46,8 +43,26 @@ pub fn human(report: &Report) -> String {
     out
 }
 
-/// The loops alone.
-pub fn loops(out: &mut String, loops: &[Loop]) {
+/// The loops alone, or what stands in the way of finding them.
+pub fn human_loops(report: &Report) -> String {
+    let mut out = String::new();
+    if report.verdict == Verdict::Refused {
+        errors(&mut out, report);
+    } else {
+        loops(&mut out, &report.loops);
+    }
+    out.trim_start().to_string()
+}
+
+fn errors(out: &mut String, report: &Report) {
+    for error in &report.errors {
+        let place = [&error.address, &error.symbol, &error.source].into_iter().flatten().cloned().collect::<Vec<_>>();
+        let place = if place.is_empty() { String::new() } else { format!("{}: ", place.join(" ")) };
+        let _ = writeln!(out, "error[{}] {place}{}\n  help: {}", error.code, error.message, error.remedy);
+    }
+}
+
+fn loops(out: &mut String, loops: &[Loop]) {
     if loops.is_empty() {
         let _ = writeln!(out, "\nno loops");
         return;

@@ -24,7 +24,7 @@ mod words;
 pub use csv::csv;
 pub use explain::explain;
 pub use html::html;
-pub use human::human;
+pub use human::{human, human_loops};
 pub use model::*;
 pub use sarif::sarif;
 pub use schema::schema;

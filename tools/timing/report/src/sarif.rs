@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0, for editors and code review: what has no bound, what is refused, a missed budget.
+//! Findings as SARIF 2.1.0, for editors and code review: errors, refuted constraints, a missed budget.
 
 use serde_json::{json, Value};
 
@@ -15,13 +15,6 @@ pub fn sarif(report: &Report) -> Value {
         let place =
             place(&report.program.file, error.source.as_deref(), error.address.as_deref(), error.symbol.as_deref());
         results.push(result(&error.code, "error", &text, place));
-    }
-    for found in report.loops.iter().filter(|found| found.bound.is_none()) {
-        let reason = found.reason.as_deref().unwrap_or("nothing bounds it");
-        let fact = found.least_fact.as_deref().map(|fact| format!(" It would take: {fact}.")).unwrap_or_default();
-        let text = format!("This loop has no bound: {reason}.{fact}");
-        let place = place(&report.program.file, found.source.as_deref(), Some(&found.address), Some(&found.function));
-        results.push(result("unbounded-loop", "error", &text, place));
     }
     for constraint in report.constraints.iter().filter(|constraint| !constraint.validated) {
         let run = constraint.counterexample.as_deref().unwrap_or("it could not be shown to hold");

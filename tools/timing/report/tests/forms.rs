@@ -143,7 +143,7 @@ fn csv_has_a_row_for_each_thing() {
     assert!(
         refused.contains("\"'=the jump, \"\"here\"\",\nmay go anywhere; state its targets: --targets 0x1000=SYMBOL\"")
     );
-    assert!(refused.starts_with("kind,") && refused.contains("\r\nbound,main,,,,,,no bound: 1 error\r\n"));
+    assert!(refused.starts_with("kind,") && refused.contains("\r\nbound,main,,,,,,no bound: 2 errors\r\n"));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn sarif_has_a_result_for_each_finding() {
     let place = &results[0]["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "file:///a%20dir/%3Dmain.c");
     assert_eq!(place["region"]["startLine"], 7);
-    assert_eq!(results[1]["ruleId"], "unbounded-loop");
+    assert_eq!(results[1]["ruleId"], "ASH-T016");
     assert_eq!(results[1]["locations"][0]["physicalLocation"]["address"]["absoluteAddress"], 0x1004);
     let rules = refused["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
     assert_eq!(rules.len(), 2);
@@ -171,11 +171,13 @@ fn sarif_has_a_result_for_each_finding() {
 #[test]
 fn a_refusal_shows_no_number() {
     let text = human(&common::refused());
-    assert!(text.starts_with("main on : no bound: 1 error\n"), "{text}");
+    assert!(text.starts_with("main on : no bound: 2 errors\n"), "{text}");
     assert!(text.contains("error[ASH-T003] 0x1000") && text.contains("help: state its targets"));
     assert!(!text.contains("at most"));
     let text = human(&common::bounded());
     assert!(text.starts_with("main on arm1136-kzm: at most 1,000 cycles (2.000 µs)\n"), "{text}");
-    assert!(text.contains("1 loop, 1 bounded") && text.contains("inferred"));
     assert!(text.contains("0x2000 copy  ldr r0, [r1]") && text.contains("read of 0x8000..0x8fff"));
+    assert!(!text.contains("1 loop"), "an explanation alone");
+    let text = human(&Report { explanation: None, ..common::bounded() });
+    assert!(text.contains("1 loop, 1 bounded") && text.contains("inferred"));
 }

@@ -143,6 +143,13 @@ pub fn refused() -> Report {
         message: "=the jump, \"here\",\nmay go anywhere".into(),
         remedy: "state its targets: --targets 0x1000=SYMBOL".into(),
     };
+    let unbounded = Error {
+        code: "ASH-T016".into(),
+        address: Some("0x1004".into()),
+        symbol: Some("</table>".into()),
+        message: "this loop has no bound".into(),
+        ..Error::default()
+    };
     let open = Loop {
         function: "</table>".into(),
         address: "0x1004".into(),
@@ -151,5 +158,5 @@ pub fn refused() -> Report {
         ..Loop::default()
     };
     let program = Program { file: "a&b.elf".into(), entry: "main".into(), ..Program::default() };
-    Report { version: VERSION, errors: vec![error], loops: vec![open], program, ..Report::default() }
+    Report { version: VERSION, errors: vec![error, unbounded], loops: vec![open], program, ..Report::default() }
 }

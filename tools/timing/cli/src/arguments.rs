@@ -1,0 +1,141 @@
+//! Every option and argument, defined once; help comes from here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Bounds the time of a program on a machine, from its binary alone.
+///
+/// Exit status: 0 if there is a bound within the budget; 1 for a finding: a missed budget, a loop without a bound, a
+/// program that cannot be analysed soundly; 2 if the request could not be carried out.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ashlar timing",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+    #[command(flatten)]
+    pub bound: BoundOptions,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Bound the loops alone; needs no machine.
+    Loops(LoopsOptions),
+    /// Print functions, basic blocks and loops that entry points reach.
+    Flow(FlowOptions),
+}
+
+/// The form of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Human,
+    Json,
+    Html,
+    Csv,
+    Sarif,
+}
+
+#[derive(Debug, Args)]
+pub struct BoundOptions {
+    #[command(flatten)]
+    pub program: ProgramOptions,
+    /// The machine: a file's path, or a name in machines/timing/.
+    #[arg(long, value_name = "NAME")]
+    pub machine: Option<String>,
+    /// Change a parameter of the machine file and solve anew, as in memory.latency=80; its places are in the report.
+    #[arg(long, value_name = "PARAMETER=VALUE")]
+    pub set: Vec<String>,
+    /// Hold the bound against a time such as 50us, or against cycles as in "2000 cycles"; status 1 if it is longer.
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+    /// Stop refining paths after so many seconds; the bound reached by then holds.
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
+    /// Say what is known of this address or symbol.
+    #[arg(long, value_name = "ADDRESS")]
+    pub explain: Option<String>,
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct LoopsOptions {
+    #[command(flatten)]
+    pub program: ProgramOptions,
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct OutputOptions {
+    /// Form of the result.
+    #[arg(long, value_enum, default_value_t = Format::Human, value_name = "FORM")]
+    pub format: Format,
+    /// Write the result to this file; otherwise to standard output.
+    #[arg(long, short, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// No progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// A program, and what a person states about it.
+#[derive(Debug, Args)]
+pub struct ProgramOptions {
+    /// The executable.
+    #[arg(required = true)]
+    pub file: Option<PathBuf>,
+    /// Where control enters: a symbol, an offset as in name+0x10, or an address. By default the file's entry point.
+    #[arg(long, value_name = "SYMBOL")]
+    pub entry: Option<String>,
+    /// Where the region ends: an instruction that is no part of it any more. It ends anyway where the entered function
+    /// returns, and where control leaves for another privilege.
+    #[arg(long, value_name = "ADDRESS")]
+    pub stop: Vec<String>,
+    /// Constraints on paths, each of which is validated.
+    #[arg(long, value_name = "FILE")]
+    pub constraints: Option<PathBuf>,
+    /// Memory at the entry is as the executable has it. This is so anyway at the file's entry point.
+    #[arg(long)]
+    pub as_loaded: bool,
+    /// Nothing writes code, although it lies in writable memory.
+    #[arg(long)]
+    pub fixed_code: bool,
+    #[command(flatten)]
+    pub stated: StatedOptions,
+}
+
+/// What a person states about control flow.
+#[derive(Debug, Args)]
+pub struct StatedOptions {
+    /// Targets of an indirect jump, call or return.
+    #[arg(long, value_name = "ADDRESS=SYMBOL,...")]
+    pub targets: Vec<String>,
+    /// How deep a function calls itself.
+    #[arg(long, value_name = "SYMBOL=DEPTH")]
+    pub recursion: Vec<String>,
+    /// A function that switches stacks, and where new stacks begin.
+    #[arg(long, value_name = "SYMBOL=SYMBOL,...")]
+    pub switch: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct FlowOptions {
+    /// The executable.
+    pub file: PathBuf,
+    /// Where control enters: a symbol or an address. By default the file's entry point.
+    #[arg(long, value_name = "SYMBOL")]
+    pub entry: Vec<String>,
+    #[command(flatten)]
+    pub stated: StatedOptions,
+    /// Print basic blocks with their instructions.
+    #[arg(long)]
+    pub blocks: bool,
+}
