@@ -9,6 +9,7 @@ use timing_lift::Instruction;
 use crate::error::{Error, Problem};
 use crate::expanded::{Context, ContextId, Edge, EdgeKind, Expanded, Node, NodeId};
 use crate::loops;
+use crate::start::Started;
 
 /// What bounds the expansion.
 #[derive(Debug, Clone)]
@@ -32,20 +33,37 @@ const DEEPEST: u32 = 4096;
 
 /// The flow of the function at `entry` with all that it calls.
 pub fn expand<'g>(graph: &'g Graph, entry: u64, options: &Options) -> Result<Expanded<'g>, Vec<Error>> {
-    let mut walk = Walk { graph, options, contexts: Vec::new(), children: BTreeMap::new(), cuts: Vec::new() };
-    let root = Context { function: entry, caller: None, tail: false, depth: 0 };
-    walk.check(entry).map_err(|error| vec![error])?;
-    walk.contexts.push(root);
-    let met = walk.run(Node { context: 0, block: 0 }).map_err(|error| vec![error])?;
+    expand_inside(graph, &[(entry, 0)], options)
+}
+
+/// The flow from a place inside a chain of calls on: `chain` names functions and blocks, the outermost caller and the block
+/// that calls first, the function and the block at which the region begins last. Where that is inside a loop, the rest of
+/// the iteration is apart from the loop (`start.rs`): what bounds the loop bounds what is left of it.
+pub fn expand_inside<'g>(
+    graph: &'g Graph,
+    chain: &[(u64, usize)],
+    options: &Options,
+) -> Result<Expanded<'g>, Vec<Error>> {
+    let mut walk = Walk {
+        graph,
+        options,
+        contexts: Vec::new(),
+        children: BTreeMap::new(),
+        cuts: Vec::new(),
+        started: Started::default(),
+    };
+    let entry = walk.begin(chain).map_err(|error| vec![error])?;
+    let met = walk.run(entry).map_err(|error| vec![error])?;
     let mut expanded = walk.number(met);
     loops::find(&mut expanded)?;
     Ok(expanded)
 }
 
-struct Walk<'g, 'o> {
-    graph: &'g Graph,
+pub(crate) struct Walk<'g, 'o> {
+    pub graph: &'g Graph,
     options: &'o Options,
-    contexts: Vec<Context>,
+    pub contexts: Vec<Context>,
+    pub started: Started,
     /// Contexts by caller, calling block, callee, and whether for good.
     children: BTreeMap<(ContextId, usize, u64, bool), ContextId>,
     cuts: Vec<(Node, u64)>,
@@ -111,7 +129,7 @@ impl<'g> Walk<'g, '_> {
                 // Through the callee instead.
                 timing_flow::EdgeKind::Back => continue,
             };
-            ways.edges.push((Node { block: edge.to, ..node }, kind));
+            ways.edges.push((self.going_on(Node { block: edge.to, ..node }), kind));
         }
         for (callees, tail) in [(&block.calls, false), (&block.tail_calls, true)] {
             for callee in callees {
@@ -126,7 +144,7 @@ impl<'g> Walk<'g, '_> {
         }
         if block.returns {
             match self.after(node.context) {
-                Some(behind) => ways.edges.push((behind, EdgeKind::Return)),
+                Some(behind) => ways.edges.push((self.going_on(behind), EdgeKind::Return)),
                 None => ways.ends = true,
             }
         }
@@ -219,7 +237,7 @@ impl<'g> Walk<'g, '_> {
         }
     }
 
-    fn check(&self, function: u64) -> Result<(), Error> {
+    pub fn check(&self, function: u64) -> Result<(), Error> {
         let known = self.graph.functions.get(&function).is_some_and(|function| !function.blocks.is_empty());
         if known {
             Ok(())
@@ -232,7 +250,7 @@ impl<'g> Walk<'g, '_> {
         self.graph.functions.get(&function).map_or_else(|| format!("{function:#x}"), |function| function.name.clone())
     }
 
-    fn error(&self, function: u64, problem: Problem) -> Error {
+    pub fn error(&self, function: u64, problem: Problem) -> Error {
         Error { address: function, place: self.name(function), problem }
     }
 

@@ -27,7 +27,8 @@ mod error;
 mod expand;
 mod expanded;
 mod loops;
+mod start;
 
 pub use error::{Error, Problem};
-pub use expand::{expand, Options};
+pub use expand::{expand, expand_inside, Options};
 pub use expanded::{Context, ContextId, Edge, EdgeId, EdgeKind, Expanded, Loop, LoopId, Node, NodeId};

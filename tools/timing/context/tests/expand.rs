@@ -6,7 +6,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::{compile, flow, graph, TARGETS};
-use timing_context::{expand, EdgeKind, Expanded, Options, Problem};
+use timing_context::{expand, expand_inside, EdgeKind, Expanded, Options, Problem};
 use timing_flow::Graph;
 use timing_load::Program;
 
@@ -26,6 +26,8 @@ fn copies(expanded: &Expanded<'_>, name: &str) -> usize {
 /// What must hold of every result.
 fn check(expanded: &Expanded<'_>) {
     assert_eq!(expanded.entry, 0);
+    // Of a loop in the middle of which a region begins, the rest is another copy.
+    let same = |from: usize, to: usize| expanded.contexts[from] == expanded.contexts[to];
     for (number, edge) in expanded.edges.iter().enumerate() {
         assert!(expanded.successors(edge.from).contains(&number) && expanded.predecessors(edge.to).contains(&number));
         let back = expanded.loops.iter().any(|one| one.back.contains(&number));
@@ -46,9 +48,9 @@ fn check(expanded: &Expanded<'_>) {
                 let site = &expanded.function(caller).blocks[block];
                 let behind =
                     site.edges.iter().any(|edge| edge.kind == timing_flow::EdgeKind::Back && edge.to == to.block);
-                assert!(behind && caller == to.context);
+                assert!(behind && same(caller, to.context));
             }
-            EdgeKind::Next | EdgeKind::Taken | EdgeKind::Case => assert_eq!(from.context, to.context),
+            EdgeKind::Next | EdgeKind::Taken | EdgeKind::Case => assert!(same(from.context, to.context)),
         }
     }
     for (number, one) in expanded.loops.iter().enumerate() {
@@ -169,4 +171,55 @@ fn what_is_too_large_or_missing_is_told() {
     assert!(matches!(error.problem, Problem::TooLarge { limit: 20, .. }), "{error}");
     let error = expand(&graph, 0x1234, &Options::default()).map(|_| ()).unwrap_err().remove(0);
     assert_eq!(error.problem, Problem::NoFunction);
+}
+
+#[test]
+fn a_region_inside_loops() {
+    const SOURCE: &str = "
+        volatile int cell;
+        __attribute__((noinline)) int inner(int n) { for (int i = 0; i < n; i++) cell += i; return cell; }
+        __attribute__((noinline)) int middle(int n) {
+            int sum = 0;
+            for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) sum += inner(j);
+            return sum;
+        }
+        int start(int n) { int all = 0; for (int k = 0; k < n; k++) all += middle(k); return all; }";
+    for target in TARGETS {
+        let (program, graph) = graph(target, SOURCE);
+        let whole = expanded(&program, &graph);
+        let inner = program.symbol("inner").unwrap().address;
+        for context in 0..whole.contexts.len() {
+            let chain = |mut context: usize, mut block: usize| {
+                let mut chain = vec![(whole.contexts[context].function, block)];
+                while let Some(caller) = whole.contexts[context].caller {
+                    (context, block) = caller;
+                    chain.insert(0, (whole.contexts[context].function, block));
+                }
+                chain
+            };
+            for node in (0..whole.nodes.len()).filter(|node| whole.nodes[*node].context == context) {
+                let place = whole.nodes[node];
+                let part = expand_inside(&graph, &chain(context, place.block), &Options::default()).unwrap();
+                check(&part);
+                assert_eq!(part.place(part.entry), whole.place(node));
+                // Whatever follows in the whole follows in the part: the same places, in the same order.
+                let follow = |graph: &Expanded<'_>, from: usize| {
+                    let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+                    while let Some(node) = open.pop() {
+                        for edge in graph.successors(node) {
+                            let edge = graph.edges[*edge];
+                            if seen.insert((graph.place(edge.from), graph.place(edge.to))) {
+                                open.push(edge.to);
+                            }
+                        }
+                    }
+                    seen
+                };
+                assert_eq!(follow(&part, part.entry), follow(&whole, node));
+                let open = whole.around(node).count();
+                let again = part.loops.iter().filter(|one| part.contexts[one.context].function != inner).count();
+                assert!(again >= open.min(3), "{again} of {open}");
+            }
+        }
+    }
 }

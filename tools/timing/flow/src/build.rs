@@ -13,7 +13,8 @@ pub(crate) fn function(explorer: &mut Explorer<'_>, entry: u64) -> Result<Functi
     let name = explorer.program.describe(entry);
     let body = &explorer.bodies[&entry];
     let returns = body.summary.is_some();
-    let leaders = leaders(body, entry);
+    let mut leaders = leaders(body, entry);
+    leaders.extend(explorer.options.boundaries.iter().filter(|address| body.exits.contains_key(address)));
     let exits = body.exits.clone();
     let order = order(&exits, &leaders, entry);
     let index: BTreeMap<u64, usize> = order.iter().enumerate().map(|(index, start)| (*start, index)).collect();

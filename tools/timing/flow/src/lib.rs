@@ -61,6 +61,8 @@ pub struct Options {
     /// back to its caller later, on the caller's stack, with all other registers changed. What runs in between is for
     /// whoever bounds a region: any place behind a call of the function, or one of the beginnings.
     pub switches: BTreeMap<u64, BTreeSet<u64>>,
+    /// Addresses of instructions with which a block begins in any case, because a region does.
+    pub boundaries: BTreeSet<u64>,
 }
 
 /// Rounds of exploring and resolving; each adds a target at least, so this many are never needed.
