@@ -144,6 +144,9 @@ impl<'a> Explorer<'a> {
                 }
                 match to {
                     Target::Direct(to) => self.jump(function, address, &mut exits, to, EdgeKind::Taken, frame),
+                    // A constant index that fails its check reads what is no table.
+                    Target::Indirect(_)
+                        if when.is_some_and(|when| frame.value(when, &temporaries) == Known::Constant(0)) => {}
                     Target::Indirect(to) => {
                         let known = frame.value(to, &temporaries);
                         self.indirect_jump(function, &instruction, &mut exits, known, frame);

@@ -41,9 +41,10 @@ pub(crate) fn values(target: &Number, conditions: &[Condition], program: &Progra
         .into_iter()
         .filter(|variable| determines(variable, target))
         .map(|variable| {
-            let range = conditions.iter().fold(natural(&variable), |range, (condition, truth)| {
-                meet(range, refine(condition, *truth, &variable))
-            });
+            let start = meet(natural(&variable), distance(&variable, conditions));
+            let range = conditions
+                .iter()
+                .fold(start, |range, (condition, truth)| meet(range, refine(condition, *truth, &variable)));
             (variable, range)
         })
         .collect();
@@ -125,6 +126,42 @@ fn natural(number: &Number) -> Range {
     }
 }
 
+/// The range of a difference of two numbers' leading zeros, of which conditions say that the second is not below the
+/// first: how far a division routine has to shift.
+fn distance(variable: &Number, conditions: &[Condition]) -> Range {
+    let whole = (0, u64::MAX);
+    let Term::Binary(Binary::Subtract, more, less) = &*variable.term else { return whole };
+    let (Term::Unary(Unary::LeadingZeros, low), Term::Unary(Unary::LeadingZeros, high)) = (&*more.term, &*less.term)
+    else {
+        return whole;
+    };
+    if !conditions.iter().any(|(condition, truth)| ordered(condition, *truth, low, high)) {
+        return whole;
+    }
+    let known = |number: &Number| {
+        conditions
+            .iter()
+            .fold(natural(number), |range, (condition, truth)| meet(range, refine(condition, *truth, number)))
+    };
+    let bits = 8 * u64::from(low.size);
+    (0, if known(low).0 > 0 { bits - 1 } else { bits })
+}
+
+/// Whether `low` is at most `high`, as unsigned numbers, because `condition` is true, or false.
+fn ordered(condition: &Number, truth: bool, low: &Number, high: &Number) -> bool {
+    match &*condition.term {
+        Term::Unary(Unary::BoolNot, inner) if inner.is_truth() => ordered(inner, !truth, low, high),
+        Term::Binary(operation @ (Binary::And | Binary::Or), a, b)
+            if condition.is_truth() && (*operation == Binary::And) == truth =>
+        {
+            ordered(a, truth, low, high) || ordered(b, truth, low, high)
+        }
+        Term::Binary(Binary::Less | Binary::LessEqual, a, b) if truth => (a, b) == (low, high),
+        Term::Binary(Binary::Less | Binary::LessEqual, a, b) => (a, b) == (high, low),
+        _ => false,
+    }
+}
+
 /// The range of `variable` that follows from `condition` being true or false. Whole where nothing follows.
 fn refine(condition: &Number, truth: bool, variable: &Number) -> Range {
     let whole = (0, u64::MAX);
@@ -162,17 +199,21 @@ fn compared(operation: Binary, truth: bool, number: u64, swapped: bool, size: u8
         (Binary::Less, true, false) | (Binary::LessEqual, false, true) => (0, number),
         (Binary::Less, false, false) | (Binary::LessEqual, true, true) => (number, top),
         (Binary::Less, true, true) | (Binary::LessEqual, false, false) => above(number),
+        (Binary::Equal, _, false) | (Binary::NotEqual, _, true) if number == 0 => above(0),
         _ => return None,
     })
 }
 
-/// The range of `variable` where `side` has `range`: if they are the same, or differ by a constant or an extension.
+/// The range of `variable` where `side` has `range`: if they are the same, differ by a constant or an
+/// extension, or make it with a mask.
 fn shifted(side: &Number, range: Range, variable: &Number) -> Option<Range> {
     if side == variable {
         return Some(range);
     }
     match &*side.term {
         Term::Unary(Unary::ZeroExtend, inner) if inner == variable => Some(range),
+        // Neither has a bit less than both together.
+        Term::Binary(Binary::And, a, b) if a == variable || b == variable => Some((range.0, u64::MAX)),
         Term::Binary(Binary::Add, x, c) if x == variable && range.0 <= range.1 => {
             let c = c.as_constant()?;
             let (low, high) = (range.0.wrapping_sub(c) & mask(side.size), range.1.wrapping_sub(c) & mask(side.size));
