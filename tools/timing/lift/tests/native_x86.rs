@@ -105,6 +105,13 @@ fn forms() -> Vec<String> {
         "cmpsb",
         "nop",
         "nopl (%rax)",
+        "movd %eax, %xmm0",
+        "psllw $3, %xmm0",
+        "psadbw %xmm1, %xmm0",
+        "pmovmskb %xmm0, %ebx",
+        "pextrw $2, %xmm0, %ecx",
+        "movd %xmm0, %edx",
+        "ptest %xmm0, %xmm1",
     ] {
         forms.push(form.to_string());
     }

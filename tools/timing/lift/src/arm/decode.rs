@@ -30,6 +30,15 @@ pub(crate) fn bit(word: u32, index: u32) -> bool {
     bits(word, index, index) == 1
 }
 
+/// Whether it is `ssat`, `usat`, or their forms for half words.
+pub(crate) fn saturates(word: u32) -> bool {
+    let unconditional = bits(word, 31, 28) == 15;
+    let (operation, shift) = (bits(word, 27, 20), bits(word, 5, 4));
+    let whole = matches!(operation & !1, 0x6a | 0x6e) && shift == 1;
+    let halves = matches!(operation, 0x6a | 0x6e) && bits(word, 7, 4) == 3;
+    !unconditional && (whole || halves)
+}
+
 fn plain() -> Decoded {
     Decoded { target: None, jumps: false, links: false, system: None, accesses: Vec::new(), exclusive_store: None }
 }

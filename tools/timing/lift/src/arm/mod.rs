@@ -54,6 +54,7 @@ pub(crate) fn lift(
     let fault = |reason| Problem::Semantics { mnemonic: instruction.mnemonic.clone(), reason };
     match decoded.exclusive_store {
         Some(size) => exclusive_store(word, size, registers, &mut converter.emitter).map_err(fault)?,
+        None if decode::saturates(word) => saturated(word, registers, &mut converter.emitter).map_err(fault)?,
         None => converter.convert(&raw).map_err(fault)?,
     }
     instruction.ops = converter.emitter.ops;
@@ -107,6 +108,14 @@ fn unmasked(ops: &[Op], target: Target) -> Target {
         }
     }
     target
+}
+
+/// `ssat` and its kin, which SLEIGH leaves out: any value. The flag for saturation is not tracked.
+fn saturated(word: u32, registers: Registers, emitter: &mut Emitter<'_>) -> Result<(), String> {
+    let number = bits(word, 15, 12);
+    let target = registers.all().nth(number as usize).filter(|_| number < 15);
+    emitter.set_register(target.ok_or_else(|| "it writes the program counter".to_string())?, 4, Expression::Unknown);
+    Ok(())
 }
 
 /// `strex` and its kin: the store may fail, which SLEIGH leaves out. It happens or not, and the status is any value.

@@ -52,6 +52,13 @@ pub(crate) fn undefined(registers: Registers, decoded: &iced_x86::Instruction) -
     named_flags(registers, decoded.rflags_undefined())
 }
 
+/// Whether it computes on vector registers, writes no memory and goes on to the next instruction.
+pub(crate) fn is_vector_computation(decoded: &iced_x86::Instruction, info: &InstructionInfo) -> bool {
+    let vector = (0..decoded.op_count()).any(|operand| decoded.op_register(operand).is_vector_register());
+    let stores = info.used_memory().iter().any(|used| !matches!(used.access(), OpAccess::Read | OpAccess::CondRead));
+    vector && !stores && decoded.flow_control() == iced_x86::FlowControl::Next && !decoded.is_privileged()
+}
+
 /// The memory accesses. Those of a string instruction that repeats are those of one repetition.
 pub(crate) fn accesses(registers: Registers, info: &InstructionInfo) -> Vec<Access> {
     use OpAccess::*;

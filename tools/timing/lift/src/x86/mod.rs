@@ -65,7 +65,16 @@ pub(crate) fn lift(
     }
     let fault = |reason| Problem::Semantics { mnemonic: format!("{:?}", decoded.mnemonic()).to_lowercase(), reason };
     let raw = scan::until_loop(decoded.mnemonic(), &raw);
-    converter.convert(raw).map_err(fault)?;
+    if let Err(reason) = converter.convert(raw) {
+        if !decode::is_vector_computation(&decoded, info) {
+            return Err(fault(reason));
+        }
+        // Of what is tracked it changes what the decoder names: that is unknown then.
+        converter = Converter::new(semantics, address, instruction.next());
+        for register in decode::written(registers, info) {
+            converter.emitter.set_register(register, registers.value(register).size, Expression::Unknown);
+        }
+    }
     let target = decode::tracked(registers, decoded.op0_register());
     scan::finish(&decoded, target, raw, &mut converter).map_err(fault)?;
 
