@@ -1,11 +1,10 @@
-/* Runs a program of the set on its cases, one after the other, and ends by a system call. Who measures a few cases
- * alone writes their numbers into the file. */
+/* Runs a program of the set on its cases, one after the other, and ends by a system call.
+ *   PROGRAM [FIRST [COUNT]]
+ * runs COUNT cases from number FIRST on, by default one; without arguments, all. */
 #include <stddef.h>
 
 #include "program.h"
 
-volatile uint32_t case_first;
-volatile uint32_t case_end = UINT32_MAX;
 uint32_t arguments[2];
 
 _Noreturn static void leave(void)
@@ -18,10 +17,21 @@ _Noreturn static void leave(void)
     __builtin_unreachable();
 }
 
-void run(void)
+static uint32_t number_of(const char *digits)
 {
-    uint32_t end = case_end < cases ? case_end : cases;
-    for (uint32_t number = case_first; number < end; number++) {
+    uint32_t number = 0;
+    for (; *digits; digits++)
+        number = 10 * number + (uint32_t)(*digits - '0');
+    return number;
+}
+
+/* `stack` is what the loader left: the number of arguments, then pointers to them, of which the first is the name. */
+void run(const uintptr_t *stack)
+{
+    const char *const *words = (const char *const *)(stack + 1);
+    uint32_t first = stack[0] > 1 ? number_of(words[1]) : 0;
+    uint32_t count = stack[0] > 2 ? number_of(words[2]) : stack[0] > 1 ? 1 : cases;
+    for (uint32_t number = first; number < cases && number - first < count; number++) {
         prepare(number);
         entry(arguments[0], arguments[1]);
     }
@@ -29,9 +39,9 @@ void run(void)
 }
 
 #ifdef __x86_64__
-__asm__(".globl _start\n.type _start, @function\n_start:\n\tand $-16, %rsp\n\tcall run");
+__asm__(".globl _start\n.type _start, @function\n_start:\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall run");
 #else
-__asm__(".globl _start\n.type _start, %function\n_start:\n\tbl run");
+__asm__(".globl _start\n.type _start, %function\n_start:\n\tmov r0, sp\n\tbl run");
 #endif
 
 void order(uint32_t number, uint32_t count, uint8_t *numbers)
