@@ -41,6 +41,8 @@ pub struct Stated {
     pub recursion: Vec<String>,
     /// `SYMBOL=SYMBOL,...`: a function that switches stacks, and where new stacks begin.
     pub switches: Vec<String>,
+    /// Most blocks of a function that may be copied so that a loop with several entries has one.
+    pub copies: usize,
     /// Where the region ends: instructions before which nothing more is counted.
     pub stops: Vec<String>,
     /// Memory at the entry is as the executable says.
@@ -68,7 +70,7 @@ pub fn address(program: &Program, name: &str) -> Result<u64, Error> {
 /// What is stated about control flow, with symbols looked up; or everything that cannot be understood.
 pub fn flow_options(program: &Program, stated: &Stated) -> Result<timing_flow::Options, Vec<Error>> {
     let mut errors = Vec::new();
-    let mut options = timing_flow::Options::default();
+    let mut options = timing_flow::Options { copies: stated.copies, ..timing_flow::Options::default() };
     for (texts, into) in [(&stated.targets, &mut options.targets), (&stated.switches, &mut options.switches)] {
         for text in texts {
             match list(program, text) {

@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(
     name = "ashlar timing",
+    bin_name = "ashlar timing",
     version,
     max_term_width = 100,
     disable_help_subcommand = true,
@@ -124,6 +125,10 @@ pub struct StatedOptions {
     /// A function that switches stacks, and where new stacks begin.
     #[arg(long, value_name = "SYMBOL=SYMBOL,...")]
     pub switch: Vec<String>,
+    /// Most blocks of a function that may be copied so that a loop with several entries has one. Without it, such a
+    /// loop is an error.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub copies: usize,
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,7 @@ pub fn stated(options: &StatedOptions) -> Stated {
         targets: options.targets.clone(),
         recursion: options.recursion.clone(),
         switches: options.switch.clone(),
+        copies: options.copies,
         ..Stated::default()
     }
 }

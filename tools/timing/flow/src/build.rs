@@ -6,7 +6,8 @@ use crate::dominators::dominators;
 use crate::error::{Error, Problem};
 use crate::explore::{Body, Exits, Explorer};
 use crate::graph::{Block, Edge, EdgeKind, Function};
-use crate::loops::loops;
+use crate::loops::{loops, Tangle};
+use crate::split::split;
 
 /// The function, or where its loops are not reducible.
 pub(crate) fn function(explorer: &mut Explorer<'_>, entry: u64) -> Result<Function, Vec<Error>> {
@@ -34,26 +35,37 @@ pub(crate) fn function(explorer: &mut Explorer<'_>, entry: u64) -> Result<Functi
         let (calls, tail_calls) = (last.calls.clone(), last.tail_calls.clone());
         blocks.push(Block { instructions, edges, calls, tail_calls, returns: last.returns });
     }
-    let successors: Vec<Vec<usize>> =
-        blocks.iter().map(|block| block.edges.iter().map(|edge| edge.to).collect()).collect();
-    let mut predecessors = vec![Vec::new(); blocks.len()];
-    for (from, targets) in successors.iter().enumerate() {
-        targets.iter().for_each(|to| predecessors[*to].push(from));
+    let mut room = explorer.options.copies;
+    loop {
+        let successors: Vec<Vec<usize>> =
+            blocks.iter().map(|block| block.edges.iter().map(|edge| edge.to).collect()).collect();
+        let mut predecessors = vec![Vec::new(); blocks.len()];
+        for (from, targets) in successors.iter().enumerate() {
+            targets.iter().for_each(|to| predecessors[*to].push(from));
+        }
+        let dominators = dominators(&predecessors);
+        match loops(&successors, &dominators) {
+            Ok(loops) => return Ok(Function { entry, name, blocks, dominators, loops, returns }),
+            Err(tangles) => match split(&blocks, &tangles[0], room) {
+                Some(wider) => {
+                    room -= wider.len() - blocks.len();
+                    blocks = wider;
+                }
+                None => return Err(irreducible(explorer.program, &blocks, tangles)),
+            },
+        }
     }
-    let dominators = dominators(&predecessors);
-    match loops(&successors, &dominators) {
-        Ok(loops) => Ok(Function { entry, name, blocks, dominators, loops, returns }),
-        Err(irreducible) => Err(irreducible
-            .into_iter()
-            .map(|entries| {
-                let starts: Vec<u64> = entries.into_iter().map(|block| order[block]).collect();
-                let places: Vec<String> = starts.iter().map(|start| explorer.program.describe(*start)).collect();
-                let address = starts.first().copied().unwrap_or(entry);
-                let problem = Problem::Irreducible { entries: places.join(" and ") };
-                Error { address, place: explorer.program.describe(address), problem }
-            })
-            .collect()),
-    }
+}
+
+fn irreducible(program: &timing_load::Program, blocks: &[Block], tangles: Vec<Tangle>) -> Vec<Error> {
+    let error = |tangle: Tangle| {
+        let starts: Vec<u64> = tangle.entries.into_iter().map(|block| blocks[block].start()).collect();
+        let places: Vec<String> = starts.iter().map(|start| program.describe(*start)).collect();
+        let address = starts[0];
+        let problem = Problem::Irreducible { entries: places.join(" and ") };
+        Error { address, place: program.describe(address), problem }
+    };
+    tangles.into_iter().map(error).collect()
 }
 
 /// Addresses at which a block starts.

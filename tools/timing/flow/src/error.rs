@@ -20,7 +20,7 @@ pub enum Problem {
     StrangeReturn { function: String, why: String },
     #[error("calls itself through {cycle}; state how deep: --recursion {function}=DEPTH")]
     Recursion { function: String, cycle: String },
-    #[error("the loop is entered at {entries}: it has no single header; write it without jumps into it, or compile with -fno-thread-jumps")]
+    #[error("the loop is entered at {entries}: it has no single header; write it without jumps into it, compile with -fno-thread-jumps, or let blocks be copied: --copies NUMBER")]
     Irreducible { entries: String },
 }
 

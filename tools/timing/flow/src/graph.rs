@@ -30,8 +30,9 @@ pub struct Function {
     pub returns: bool,
 }
 
-/// Instructions that run one after the other. A call ends a block.
-#[derive(Debug)]
+/// Instructions that run one after the other. A call ends a block. Several blocks may stand for the same instructions,
+/// if loops with several entries are split.
+#[derive(Debug, Clone)]
 pub struct Block {
     pub instructions: Vec<Rc<Instruction>>,
     pub edges: Vec<Edge>,

@@ -7,7 +7,8 @@
 //! # What is an error
 //! All errors of a run come back together, each with address, symbol and, where there is one, a remedy: instructions
 //! that cannot be lifted; indirect jumps and calls whose targets cannot be enumerated; returns that do not go to the
-//! caller; loops with several entries; recursion without a stated depth. There is no graph then, not even part of one.
+//! caller; loops with several entries, unless they may be split; recursion without a stated depth. There is no graph
+//! then, not even part of one.
 //!
 //! # Why it is sound
 //! * A graph is complete: each instruction's successors are those of its semantics, and an indirect jump's targets are
@@ -17,7 +18,8 @@
 //!   and stack (`frame.rs`). Code behind a call is reached only if the callee may return.
 //! * A jump to the start of another function, with the stack and return address as at the entry, is a tail call: the
 //!   callee returns for this function. Other jumps out of a function make their target's code part of it.
-//! * A loop's header dominates the loop, so its iterations are well-defined.
+//! * A loop's header dominates the loop, so its iterations are well-defined. A loop with several entries is an error,
+//!   or its blocks are copied until it has one, which executes the same instructions (`split.rs`).
 //!
 //! # What it assumes
 //! [`Graph::assumptions`] lists it: stores through pointers leave return addresses and saved registers alone; an index
@@ -38,6 +40,7 @@ mod path;
 mod range;
 mod recursion;
 mod resolve;
+mod split;
 mod term;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,6 +64,9 @@ pub struct Options {
     /// back to its caller later, on the caller's stack, with all other registers changed. What runs in between is for
     /// whoever bounds a region: any place behind a call of the function, or one of the beginnings.
     pub switches: BTreeMap<u64, BTreeSet<u64>>,
+    /// Most blocks of a function that are copied to give loops with several entries a single one. Without copies, such
+    /// loops are errors.
+    pub copies: usize,
     /// Addresses of instructions with which a block begins in any case, because a region does.
     pub boundaries: BTreeSet<u64>,
 }

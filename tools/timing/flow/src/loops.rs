@@ -19,8 +19,16 @@ pub struct Loop {
     pub depth: usize,
 }
 
-/// The loops of a graph in reverse postorder, outer ones first; or, of each loop without single header, its entries.
-pub(crate) fn loops(successors: &[Vec<usize>], dominator: &[usize]) -> Result<Vec<Loop>, Vec<BTreeSet<usize>>> {
+/// A loop without a single header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tangle {
+    pub blocks: BTreeSet<usize>,
+    /// Where it is entered.
+    pub entries: BTreeSet<usize>,
+}
+
+/// The loops of a graph in reverse postorder, outer ones first; or those without a single header.
+pub(crate) fn loops(successors: &[Vec<usize>], dominator: &[usize]) -> Result<Vec<Loop>, Vec<Tangle>> {
     let mut predecessors = vec![Vec::new(); successors.len()];
     let mut latches: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut forward = vec![Vec::new(); successors.len()];
@@ -40,10 +48,11 @@ pub(crate) fn loops(successors: &[Vec<usize>], dominator: &[usize]) -> Result<Ve
     if !irreducible.is_empty() {
         let outside =
             |component: &BTreeSet<usize>, node: usize| predecessors[node].iter().any(|from| !component.contains(from));
-        let entries = |component: BTreeSet<usize>| -> BTreeSet<usize> {
-            component.iter().copied().filter(|node| outside(&component, *node)).collect()
+        let tangle = |blocks: BTreeSet<usize>| {
+            let entries = blocks.iter().copied().filter(|node| outside(&blocks, *node)).collect();
+            Tangle { blocks, entries }
         };
-        return Err(irreducible.into_iter().map(entries).collect());
+        return Err(irreducible.into_iter().map(tangle).collect());
     }
     let mut found: Vec<Loop> = latches
         .into_iter()

@@ -90,3 +90,33 @@ fn string_instructions_repeat() {
     assert_eq!(start.loops.len(), 2);
     assert_eq!(start.loops[0].blocks.len(), 1);
 }
+
+/// The same with room for copies: there are two loops with headers, and some blocks twice.
+#[test]
+fn a_loop_with_several_entries_is_split() {
+    for target in TARGETS {
+        let source = "
+            volatile int a, b, c;
+            __attribute__((noinline)) void tangle(int n) {
+                switch (n) { case 0: goto one; case 1: goto two; case 2: goto three; }
+                do { a = 1; one: a = 2; if (c) for (int i = 0; i < 9; i++) a = 7; two: a = 3; three: a = 4; } while (b);
+            }
+            void start(void) { tangle(a); for (;;); }";
+        let (program, found) = errors(target, source);
+        assert!(list(&found).contains("--copies"), "{}", list(&found));
+        let options = timing_flow::Options { copies: 60, ..Default::default() };
+        let graph = common::flow(&program, &options).unwrap_or_else(|errors| panic!("{target:?} {}", list(&errors)));
+        let tangle = function(&program, &graph, "tangle");
+        let headers: std::collections::BTreeSet<u64> =
+            tangle.loops.iter().map(|found| tangle.blocks[found.header].start()).collect();
+        assert_eq!(headers.len(), 2, "{target:?} {:?}", tangle.loops);
+        for found in &tangle.loops {
+            assert!(found.blocks.iter().all(|block| dominates(&tangle.dominators, found.header, *block)));
+        }
+        let copies = tangle.blocks.len();
+        let distinct: std::collections::BTreeSet<u64> = tangle.blocks.iter().map(|block| block.start()).collect();
+        assert!(copies > distinct.len() && copies <= distinct.len() + 60, "{target:?}");
+        let too_few = timing_flow::Options { copies: 1, ..Default::default() };
+        assert!(common::flow(&program, &too_few).is_err(), "{target:?}");
+    }
+}
