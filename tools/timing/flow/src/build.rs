@@ -14,6 +14,7 @@ pub(crate) fn function(explorer: &mut Explorer<'_>, entry: u64) -> Result<Functi
     let name = explorer.program.describe(entry);
     let body = &explorer.bodies[&entry];
     let returns = body.summary.is_some();
+    let preserved = body.summary.as_ref().map(|summary| summary.preserved.clone()).unwrap_or_default();
     let mut leaders = leaders(body, entry);
     leaders.extend(explorer.options.boundaries.iter().filter(|address| body.exits.contains_key(address)));
     let exits = body.exits.clone();
@@ -45,7 +46,7 @@ pub(crate) fn function(explorer: &mut Explorer<'_>, entry: u64) -> Result<Functi
         }
         let dominators = dominators(&predecessors);
         match loops(&successors, &dominators) {
-            Ok(loops) => return Ok(Function { entry, name, blocks, dominators, loops, returns }),
+            Ok(loops) => return Ok(Function { entry, name, blocks, dominators, loops, returns, preserved }),
             Err(tangles) => match split(&blocks, &tangles[0], room) {
                 Some(wider) => {
                     room -= wider.len() - blocks.len();

@@ -28,6 +28,8 @@ pub struct Function {
     pub loops: Vec<Loop>,
     /// Whether it comes back to its caller.
     pub returns: bool,
+    /// Registers, by their number, that hold what they held at the entry when it comes back. Empty if it does not.
+    pub preserved: Vec<bool>,
 }
 
 /// Instructions that run one after the other. A call ends a block. Several blocks may stand for the same instructions,
