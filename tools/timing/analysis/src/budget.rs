@@ -1,12 +1,12 @@
 //! A budget: cycles, or a time that the machine's clock turns into cycles.
 
-use timing_report::{Budget, Error};
+use timing_report::Budget;
 
 use crate::code::Code;
-use crate::faults::fault;
+use crate::faults::{fault, Found};
 
 /// The budget in `text`: `2000 cycles`, `50us`, `1.5ms`. A time becomes the cycles that fit into it, rounded down.
-pub fn parse(text: &str, clock: u64) -> Result<Budget, Error> {
+pub fn parse(text: &str, clock: u64) -> Found<Budget> {
     let unit_at = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let (number, unit) = (text[..unit_at].replace('_', ""), text[unit_at..].trim());
     let cycles = match unit {
@@ -21,13 +21,13 @@ pub fn parse(text: &str, clock: u64) -> Result<Budget, Error> {
             };
             if nanoseconds.is_some() && clock == 0 {
                 let message = format!("the budget `{text}` is a time, but the machine's clock is not known");
-                return Err(fault(Code::Statement, message, "give the budget in cycles, or the machine a clock"));
+                return Err(vec![fault(Code::Statement, message, "give the budget in cycles, or the machine a clock")]);
             }
             nanoseconds.and_then(|unit| cycles_in(&number, unit, clock))
         }
     };
     let cycles = cycles.ok_or_else(|| {
-        fault(Code::Statement, format!("`{text}` is no budget"), "write it as `50us`, `1.5ms` or `2000 cycles`")
+        vec![fault(Code::Statement, format!("`{text}` is no budget"), "write it as `50us`, `1.5ms` or `2000 cycles`")]
     })?;
     Ok(Budget { text: text.to_string(), cycles, slack_cycles: None, met: false })
 }

@@ -5,6 +5,9 @@ use timing_report::Error;
 
 use crate::code::Code;
 
+/// What was asked for, or everything that stands in its way.
+pub type Found<T> = Result<T, Vec<Error>>;
+
 /// An error without a place in the program.
 pub fn fault(code: Code, message: impl Into<String>, remedy: impl Into<String>) -> Error {
     Error { code: code.name().into(), message: message.into(), remedy: remedy.into(), ..Error::default() }
@@ -67,7 +70,7 @@ pub fn context(error: &timing_context::Error, program: &Program, lines: &Lines) 
 }
 
 /// The stages' messages say what is wrong, then after a semicolon what to do about it.
-fn parts(text: &str) -> (String, Option<String>) {
+pub fn parts(text: &str) -> (String, Option<String>) {
     match text.rsplit_once("; ") {
         Some((message, remedy)) => (message.to_string(), Some(remedy.to_string())),
         None => (text.to_string(), None),

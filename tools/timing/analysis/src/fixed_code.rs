@@ -18,7 +18,7 @@ use timing_report::Error;
 use timing_values::Values;
 
 use crate::code::Code;
-use crate::faults::{fault_at, hex};
+use crate::faults::{fault, fault_at, hex};
 
 const REMEDY: &str =
     "link code apart from data (-z separate-code, without -N or --omagic); if nothing writes it, say so \
@@ -72,6 +72,16 @@ pub fn check(
     }
     let one = |(address, problem)| fault_at(Code::SelfModifying, program, lines, address, problem, REMEDY);
     found.into_iter().map(one).collect()
+}
+
+/// Errors for a program without any code that is fixed.
+pub fn unloaded(data: &[u8]) -> Vec<Error> {
+    let open = writable_code(data).into_iter();
+    open.map(|(first, last)| Error {
+        address: Some(hex(first)),
+        ..fault(Code::SelfModifying, format!("the code up to {} is writable as a whole", hex(last)), REMEDY)
+    })
+    .collect()
 }
 
 /// Segments of the file that are writable and executable: first and last address.

@@ -21,11 +21,15 @@
 mod budget;
 mod code;
 mod describe;
+mod explain;
 mod faults;
 mod fixed_code;
 mod loops;
 mod machine;
+mod paths;
 mod request;
+mod solving;
+mod source;
 mod stages;
 
 pub use code::Code;

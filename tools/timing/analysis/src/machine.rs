@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use timing_report::Error;
 
 use crate::code::Code;
-use crate::faults::fault;
+use crate::faults::{fault, Found};
 
 /// A machine, and how it came about.
 #[derive(Debug, Clone)]
@@ -19,8 +19,8 @@ pub struct Loaded {
 }
 
 /// The machine called `name`: a path, or the stem of a file in `folder`; with `changes` of the form `PLACE=VALUE`.
-pub fn load(folder: Option<&Path>, name: &str, changes: &[String]) -> Result<Loaded, Vec<Error>> {
-    let path = find(folder, name).map_err(|error| vec![error])?;
+pub fn load(folder: Option<&Path>, name: &str, changes: &[String]) -> Found<Loaded> {
+    let path = find(folder, name)?;
     let text = std::fs::read_to_string(&path).map_err(|cause| {
         let message = format!("the machine file {} cannot be read: {cause}", path.display());
         vec![fault(Code::Unreadable, message, "check the name, the folder and the permissions")]
@@ -43,7 +43,7 @@ pub fn hash(data: &[u8]) -> String {
     Sha256::digest(data).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn find(folder: Option<&Path>, name: &str) -> Result<PathBuf, Error> {
+fn find(folder: Option<&Path>, name: &str) -> Found<PathBuf> {
     if name.contains('/') || name.ends_with(".toml") {
         return Ok(PathBuf::from(name));
     }
@@ -54,7 +54,7 @@ fn find(folder: Option<&Path>, name: &str) -> Result<PathBuf, Error> {
             true => "give the path of a machine file".to_string(),
             false => format!("give the path of a machine file, or one of {}", known.join(", ")),
         };
-        fault(Code::Unreadable, format!("there is no machine called `{name}`"), remedy)
+        vec![fault(Code::Unreadable, format!("there is no machine called `{name}`"), remedy)]
     })
 }
 
@@ -79,12 +79,11 @@ fn errors(faults: &timing_machine::Faults) -> Vec<Error> {
     faults.list.iter().map(one).collect()
 }
 
+/// A changed text, and the places with what stood there.
+type Changed = (String, Vec<(String, String)>);
+
 /// The text with parameters changed, and the places with what stood there.
-fn change(
-    text: &str,
-    changes: &[String],
-    original: &timing_machine::Machine,
-) -> Result<(String, Vec<(String, String)>), Vec<Error>> {
+fn change(text: &str, changes: &[String], original: &timing_machine::Machine) -> Found<Changed> {
     let mut document: toml::Table = toml::from_str(text).map_err(|cause| {
         vec![fault(Code::Tool, format!("the machine file cannot be changed: {cause}"), "change a copy of the file")]
     })?;

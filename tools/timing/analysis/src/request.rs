@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use timing_load::Program;
-use timing_report::Error;
 
 use crate::code::Code;
-use crate::faults::fault;
+use crate::faults::{fault, Found};
 use crate::machine::Loaded;
 
 /// A program, a place to start from, a machine, and what a person states.
@@ -54,7 +53,7 @@ pub struct Stated {
 }
 
 /// The address that a symbol, a symbol and an offset (`name+0x10`), or a number names.
-pub fn address(program: &Program, name: &str) -> Result<u64, Error> {
+pub fn address(program: &Program, name: &str) -> Found<u64> {
     let number = |text: &str| text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
     let symbol = |text: &str| program.symbol(text).map(|symbol| symbol.address);
     let offset = || {
@@ -63,12 +62,12 @@ pub fn address(program: &Program, name: &str) -> Result<u64, Error> {
     };
     number(name).or_else(|| symbol(name)).or_else(offset).ok_or_else(|| {
         let message = format!("the executable has no symbol `{name}`, nor is that a number such as 0x1000");
-        fault(Code::NoSymbol, message, "name one that `nm` prints, an offset as in `name+0x10`, or an address")
+        vec![fault(Code::NoSymbol, message, "name one that `nm` prints, an offset as in `name+0x10`, or an address")]
     })
 }
 
 /// What is stated about control flow, with symbols looked up; or everything that cannot be understood.
-pub fn flow_options(program: &Program, stated: &Stated) -> Result<timing_flow::Options, Vec<Error>> {
+pub fn flow_options(program: &Program, stated: &Stated) -> Found<timing_flow::Options> {
     let mut errors = Vec::new();
     let mut options = timing_flow::Options { copies: stated.copies, ..timing_flow::Options::default() };
     for (texts, into) in [(&stated.targets, &mut options.targets), (&stated.switches, &mut options.switches)] {
@@ -82,7 +81,7 @@ pub fn flow_options(program: &Program, stated: &Stated) -> Result<timing_flow::O
     for text in &stated.recursion {
         match depth(program, text) {
             Ok((function, depth)) => drop::<Option<u32>>(BTreeMap::insert(&mut options.recursion, function, depth)),
-            Err(found) => errors.push(found),
+            Err(found) => errors.extend(found),
         }
     }
     if errors.is_empty() {
@@ -92,44 +91,45 @@ pub fn flow_options(program: &Program, stated: &Stated) -> Result<timing_flow::O
     }
 }
 
-fn pair(text: &str) -> Result<(&str, &str), Error> {
+fn pair(text: &str) -> Found<(&str, &str)> {
     text.split_once('=').ok_or_else(|| {
-        fault(Code::Statement, format!("`{text}` is not of the form NAME=VALUE"), "write NAME=VALUE without spaces")
+        let message = format!("`{text}` is not of the form NAME=VALUE");
+        vec![fault(Code::Statement, message, "write NAME=VALUE without spaces")]
     })
 }
 
-fn list(program: &Program, text: &str) -> Result<(u64, BTreeSet<u64>), Vec<Error>> {
-    let (place, names) = pair(text).map_err(|error| vec![error])?;
+fn list(program: &Program, text: &str) -> Found<(u64, BTreeSet<u64>)> {
+    let (place, names) = pair(text)?;
     let (mut errors, mut found) = (Vec::new(), BTreeSet::new());
     for name in names.split(',') {
         match address(program, name) {
             Ok(address) => drop(found.insert(address)),
-            Err(error) => errors.push(error),
+            Err(found) => errors.extend(found),
         }
     }
     match address(program, place) {
         Ok(place) if errors.is_empty() => return Ok((place, found)),
         Ok(_) => {}
-        Err(error) => errors.push(error),
+        Err(found) => errors.extend(found),
     }
     Err(errors)
 }
 
-fn depth(program: &Program, text: &str) -> Result<(u64, u32), Error> {
+fn depth(program: &Program, text: &str) -> Found<(u64, u32)> {
     let (function, depth) = pair(text)?;
-    let depth = depth
-        .parse()
-        .map_err(|_| fault(Code::Statement, format!("`{depth}` in `{text}` is no depth"), "write a whole number"))?;
+    let depth = depth.parse().map_err(|_| {
+        vec![fault(Code::Statement, format!("`{depth}` in `{text}` is no depth"), "write a whole number")]
+    })?;
     Ok((address(program, function)?, depth))
 }
 
 /// The addresses that names stand for.
-pub fn addresses(program: &Program, names: &[String]) -> Result<Vec<u64>, Vec<Error>> {
+pub fn addresses(program: &Program, names: &[String]) -> Found<Vec<u64>> {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for name in names {
         match address(program, name) {
             Ok(address) => found.push(address),
-            Err(error) => errors.push(error),
+            Err(more) => errors.extend(more),
         }
     }
     if errors.is_empty() {

@@ -6,13 +6,14 @@ use timing_context::Expanded;
 use timing_flow::Graph;
 use timing_lift::Lifter;
 use timing_load::{Architecture, Lines, Program};
-use timing_report::{Assumption, Error, Phase, Report, Verdict, VERSION};
+use timing_report::{Assumption, Phase, Refinement, Report, Verdict, VERSION};
+use timing_solve::{Bound, Constraints, Prepared};
 use timing_values::Values;
 
 use crate::code::Code;
-use crate::faults::{self, fault, hex};
+use crate::faults::{self, fault, hex, Found};
 use crate::request::{self, Request};
-use crate::{budget, fixed_code, loops as loop_report, machine};
+use crate::{budget, explain, fixed_code, loops as loop_report, machine, paths, solving};
 
 /// Called when a stage begins: its number from 1, how many there are, what it does.
 pub type Progress<'a> = &'a mut dyn FnMut(usize, usize, &str);
@@ -40,7 +41,7 @@ pub fn status(report: &Report) -> u8 {
 fn run(request: &Request, whole: bool, progress: Progress<'_>) -> Report {
     let started = Instant::now();
     let mut report = begin(request);
-    let mut stages = Stages { request, whole, report: &mut report, progress, done: 0 };
+    let mut stages = Stages { request, whole, report: &mut report, progress, started, done: 0 };
     let found = stages.all();
     if let Err(mut errors) = found {
         errors.sort();
@@ -92,17 +93,15 @@ struct Stages<'r, 'p> {
     whole: bool,
     report: &'p mut Report,
     progress: Progress<'p>,
+    started: Instant,
     done: usize,
 }
-
-/// What a stage gives, or everything that stands in its way.
-type Found<T> = Result<T, Vec<Error>>;
 
 impl Stages<'_, '_> {
     fn all(&mut self) -> Found<()> {
         let request = self.request;
         if let (Some(text), Some(loaded)) = (&request.budget, &request.machine) {
-            self.report.budget = Some(budget::parse(text, loaded.machine.clock).map_err(|error| vec![error])?);
+            self.report.budget = Some(budget::parse(text, loaded.machine.clock)?);
         }
         let program = self.stage(
             "load",
@@ -112,7 +111,7 @@ impl Stages<'_, '_> {
         let lines = Lines::parse(&request.data);
         self.program(&program);
         let entry = match &request.entry {
-            Some(name) => request::address(&program, name).map_err(|error| vec![error])?,
+            Some(name) => request::address(&program, name)?,
             None => program.entry,
         };
         self.report.program.entry = program.describe(entry);
@@ -166,8 +165,51 @@ impl Stages<'_, '_> {
             self.report.verdict = Verdict::Unbounded;
             return Ok(());
         }
+        let Some(machine) = request.machine.as_ref().map(|loaded| &loaded.machine).filter(|_| self.whole) else {
+            self.report.verdict = Verdict::Bounded;
+            return Ok(());
+        };
+        let explained = request.explain.as_ref().map(|name| request::address(&program, name)).transpose()?;
+        let prepare = |_: &mut Self| solving::prepare(&program, &lines, &expanded, machine, &values, &bounds);
+        let prepared = self.stage("costs", prepare, |prepared: &Prepared<'_, '_>| {
+            format!("{} blocks, {} edges", prepared.model.nodes.len(), prepared.model.edges.len())
+        })?;
+        let constraints = solving::constraints(&values, &bounds);
+        let found = self.stage(
+            "worst path",
+            |stages| stages.solve(&program, &lines, &prepared, &constraints),
+            |found| format!("{} cycles", timing_report::grouped(found.wcet_cycles)),
+        )?;
+        self.report.wcet_cycles = Some(found.wcet_cycles);
         self.report.verdict = Verdict::Bounded;
+        paths::describe(self.report, &expanded, &found, &lifter, &lines);
+        if let Some(address) = explained {
+            let explain = explain::explain(address, &expanded, &prepared, &found, machine, &lifter, &lines);
+            self.report.explanation = Some(explain);
+        }
         Ok(())
+    }
+
+    /// One more bound, better than those before.
+    fn solve(
+        &mut self,
+        program: &Program,
+        lines: &Lines,
+        prepared: &Prepared<'_, '_>,
+        constraints: &Constraints,
+    ) -> Found<Bound> {
+        let deadline = self.request.timeout.and_then(|timeout| self.started.checked_add(timeout));
+        let found = prepared.bound(constraints, &timing_solve::Options { deadline });
+        let found = found
+            .map_err(|errors| errors.iter().map(|error| solving::error(error, program, lines)).collect::<Vec<_>>())?;
+        self.report.analysis.complete = deadline.is_none_or(|deadline| Instant::now() < deadline);
+        self.report.analysis.path_cycles = Some(found.path_cycles);
+        self.report.analysis.refinement.push(Refinement {
+            seconds: self.started.elapsed().as_secs_f64(),
+            wcet_cycles: found.wcet_cycles,
+            infeasible: constraints.conflicts.len(),
+        });
+        Ok(found)
     }
 
     /// Runs a stage, with its time and what it found in the report.
@@ -234,7 +276,14 @@ const STAGES: usize = 7;
 const STAGES_FOR_LOOPS: usize = 5;
 
 fn load(request: &Request) -> Found<Program> {
-    Program::parse(&request.data).map_err(|errors| errors.iter().map(faults::loading).collect())
+    Program::parse(&request.data).map_err(|errors| {
+        let open = if errors.iter().any(|error| error.problem == timing_load::Problem::NoCode) {
+            fixed_code::unloaded(&request.data)
+        } else {
+            Vec::new()
+        };
+        errors.iter().map(faults::loading).chain(open).collect()
+    })
 }
 
 fn flow(

@@ -349,6 +349,8 @@ pub struct Analysis {
     pub command: Vec<String>,
     /// False if time ran out before paths were refined as far as they can be. The bound holds all the same.
     pub complete: bool,
+    /// What the path in this report costs. Where it is less than the bound, no path is known that takes as long.
+    pub path_cycles: Option<u64>,
     pub seconds: f64,
     pub phases: Vec<Phase>,
     /// Each bound on the way, the last one being the result.

@@ -59,6 +59,16 @@ pub fn slack(report: &Report) -> Option<String> {
     Some(format!("budget {} ({} cycles): {slack}", budget.text, grouped(budget.cycles)))
 }
 
+/// What keeps the bound from being the best one, if anything does.
+pub fn reservation(report: &Report) -> Option<String> {
+    let cycles = report.wcet_cycles?;
+    let path = report.analysis.path_cycles.unwrap_or(cycles);
+    if !report.analysis.complete {
+        return Some("time ran out before paths were refined to the end: the bound holds, a lower one may too".into());
+    }
+    (path < cycles).then(|| format!("the worst path that was found takes {} cycles", grouped(path)))
+}
+
 /// A loop's bound, or why there is none.
 pub fn bound(found: &Loop) -> String {
     found.bound.map_or_else(|| "none".into(), grouped)

@@ -91,10 +91,8 @@ fn verdict(out: &mut String, report: &Report) {
     if let Some(bytes) = report.stack_bytes {
         let _ = writeln!(out, "<p>Deepest stack: {} bytes</p>", grouped(bytes));
     }
-    if report.wcet_cycles.is_some() && !report.analysis.complete {
-        out.push_str(
-            "<p>Time ran out before paths were refined to the end: the bound holds, a lower one may too.</p>\n",
-        );
+    if let Some(reservation) = words::reservation(report) {
+        let _ = writeln!(out, "<p>{}</p>", escape(&reservation));
     }
     out.push_str("</div>\n<section id=\"assumptions\"><h2>What it rests on</h2>\n");
     let _ = writeln!(out, "<p>The machine: {}.</p>\n<ul>", escape(&report.machine.about));

@@ -89,6 +89,7 @@ pub fn bounded() -> Report {
             version: "0.1.0".into(),
             command: vec!["ashlar".into(), "timing".into()],
             complete: true,
+            path_cycles: Some(1000),
             seconds: 1.5,
             phases: vec![Phase { name: "load".into(), seconds: 0.01, result: "2 segments".into() }],
             refinement: vec![
