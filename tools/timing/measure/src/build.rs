@@ -45,6 +45,10 @@ impl Target {
         }
     }
 
+    pub fn machine_file(self) -> PathBuf {
+        directory().join("../../machines/timing").join(format!("{}.toml", self.machine()))
+    }
+
     fn compiler(self) -> &'static str {
         match self.architecture() {
             Architecture::X86_64 => "gcc",

@@ -26,7 +26,7 @@ pub fn addresses(
 }
 
 /// The address in a line such as `Trace 0: 0x7f6b50000100 [00000480/00010170/00000000/00000201] run`.
-fn address(line: &[u8]) -> Option<u64> {
+pub(crate) fn address(line: &[u8]) -> Option<u64> {
     let rest = line.strip_prefix(b"Trace ")?;
     let text = std::str::from_utf8(rest.split(|byte| *byte == b'/').nth(1)?).ok()?;
     u64::from_str_radix(text, 16).ok()

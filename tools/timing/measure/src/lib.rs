@@ -8,16 +8,21 @@
 //! the loop ([`count`]), and how many instructions each case took.
 //!
 //! **Assumes** that the cases contain the worst: each program's first comment says why. Of the analysis only the
-//! expanded control-flow graph is used, to say what a loop is; no value, bound or cost. An instruction that the graph
-//! does not have, or not there, is an error: so each measurement also checks the graph.
+//! expanded control-flow graph is used, to say what a loop is; no value or bound. An instruction that the graph
+//! does not have, or not there, is an error: so each measurement also checks the graph. For the cycles of a case
+//! ([`cycles`]), classes and registers of instructions are those of the analysis; caches and pipeline are the
+//! simulator's.
 //!
-//! **Does not know** what is bounded, or what anything costs.
+//! **Does not know** what is bounded.
 
 pub mod build;
 pub mod count;
+pub mod cycles;
 pub mod emulate;
 mod error;
 pub mod set;
+mod state;
+pub mod subject;
 mod walk;
 
 pub use error::Error;

@@ -1,6 +1,9 @@
 //! Follows executed instructions through the expanded graph.
 
+use std::rc::Rc;
+
 use timing_context::{EdgeId, Expanded, NodeId};
+use timing_lift::Instruction;
 use timing_load::Program;
 
 use crate::Error;
@@ -29,6 +32,11 @@ pub(crate) enum Step {
 impl<'g> Walk<'g> {
     pub fn new(expanded: &'g Expanded<'g>, program: &'g Program) -> Walk<'g> {
         Walk { expanded, program, at: None }
+    }
+
+    /// Where execution stands, if inside.
+    pub fn instruction(&self) -> Option<Rc<Instruction>> {
+        self.at.map(|(node, index)| self.expanded.block(node).instructions[index].clone())
     }
 
     /// The next instruction is at `address`.
