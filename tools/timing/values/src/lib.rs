@@ -1,12 +1,29 @@
 //! Values of registers and memory, by abstract execution.
 
+mod execute;
+mod join;
+mod memory;
+mod prepare;
+mod record;
+mod recurrence;
+mod refine;
+mod region;
+mod set;
+mod state;
+mod term;
+mod transfer;
+mod tree;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timing_cache::Target;
+use execute::Engine;
+use region::Count;
+use state::World;
+use term::Symbols;
 use timing_context::Expanded;
 use timing_lift::il::Register;
+use timing_lift::Registers;
 use timing_load::Program;
 pub use values::{Base, Counter, Range, Run, Step, Values};
 
@@ -42,14 +59,45 @@ impl Default for Options {
 
 /// Executes the region, and returns what it found.
 pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) -> Values {
-    let _ = (program, options);
-    let accesses = |node| expanded.block(node).instructions.iter().map(|one| one.accesses.len()).sum();
-    let runs = expanded.loops.iter().map(|_| Run { reason: Some("not analysed".to_string()), ..Run::default() });
+    let registers = Registers::of(program.architecture);
+    let world = World {
+        program,
+        symbols: Symbols::default(),
+        pointer: program.architecture.pointer_size(),
+        shared: &options.shared,
+    };
+    let prepared = prepare::prepare(expanded, registers);
+    let thresholds = execute::thresholds(expanded);
+    let mut engine = Engine::new(world, expanded, options, registers, prepared, thresholds);
+    let mut counts = vec![Count::default(); expanded.loops.len()];
+    engine.everything(&mut counts);
+    let record = &engine.record;
+    let runs = counts.into_iter().map(|count| {
+        let most = if count.entered { count.run.most } else { Some(0) };
+        Run { most, total: count.total.flatten(), ..count.run }
+    });
     Values {
-        targets: expanded.order().map(|node| vec![Target::Anywhere; accesses(node)]).collect(),
-        registers: vec![Vec::new(); expanded.nodes.len()],
-        reached: vec![true; expanded.nodes.len()],
+        targets: expanded.order().map(|node| record.targets(node)).collect(),
+        registers: expanded.order().map(|node| record.registers(node)).collect(),
+        dead: (0..expanded.edges.len()).filter(|edge| !record.taken[*edge]).collect(),
+        reached: expanded.order().map(|node| record.reached(node)).collect(),
         runs: runs.collect(),
-        ..Values::default()
+        assumptions: assumptions(options),
     }
+}
+
+fn assumptions(options: &Options) -> Vec<String> {
+    let mut found = vec![
+        "memory that the region reads twice is not changed by anyone else in between".to_string(),
+        "no pointer that the region is given, or finds in memory, leads to its own part of the stack".to_string(),
+        "neither the stack nor an object that a pointer walks along wraps around the end of the address space"
+            .to_string(),
+    ];
+    if options.memory_as_loaded {
+        found.push("at the entry memory is as the file says".to_string());
+    }
+    if !options.registers.is_empty() {
+        found.push("registers at the entry are in the ranges stated".to_string());
+    }
+    found
 }
