@@ -18,13 +18,16 @@ use microlp::{ComparisonOp, OptimizationDirection, Problem as Master};
 
 use crate::charge::{charges, into, Point};
 use crate::longest::Decomposed;
-use crate::problem::{Counts, Problem};
+use crate::problem::{Counts, Limit, Problem};
 
 /// Multipliers are whole numbers of this part of a cycle.
 const PART: i128 = 1 << 20;
 
 /// Planes that are tried at most.
 const ROUNDS: usize = 400;
+
+/// Walks that are tried at most once the bound is found.
+const REPAIRS: usize = 100;
 
 /// A certified bound.
 #[derive(Debug, Clone)]
@@ -95,7 +98,11 @@ pub fn solve(problem: &Problem, deadline: Option<Instant>) -> Option<Solution> {
         }
     }
     let bound = cycles(best.value);
-    if walk.as_ref().is_none_or(|(cost, _)| *cost < bound) {
+    let open = |walk: &Option<(u128, Counts)>| walk.as_ref().is_none_or(|(cost, _)| *cost < bound);
+    if open(&walk) {
+        dual.repair(&best, &planes, &mut walk, &late);
+    }
+    if open(&walk) {
         if let Some(mixed) = dual.mixture(&best, &planes) {
             keep(problem, &mixed, &mut walk);
         }
@@ -171,13 +178,17 @@ impl<'p> Dual<'p> {
     }
 
     fn plane(&self, at: Vec<i128>) -> Option<Plane> {
+        self.plane_without(at, &BTreeSet::new())
+    }
+
+    fn plane_without(&self, at: Vec<i128>, without: &BTreeSet<usize>) -> Option<Plane> {
         let mut weights = self.weights.clone();
         let mut start = self.start;
         for (one, by) in self.multipliers.iter().zip(&at).filter(|(_, by)| **by != 0) {
             one.edges.iter().for_each(|(edge, factor)| weights[*edge] += factor * by);
             start += one.constant * by;
         }
-        let dearest = self.decomposed.dearest(start, &weights)?;
+        let dearest = self.decomposed.dearest(start, &weights, without)?;
         let of = |edge: &usize| i128::from(dearest.counts.get(edge).copied().unwrap_or(0));
         let slope =
             |one: &Multiplier| one.constant + one.edges.iter().map(|(edge, factor)| factor * of(edge)).sum::<i128>();
@@ -216,6 +227,45 @@ impl<'p> Dual<'p> {
             .zip(&self.multipliers)
             .map(|((at, variable), one)| (at + (solved[*variable] * scale).round() as i128).clamp(0, one.most));
         Some((at.collect(), promised))
+    }
+
+    /// Looks for a walk that respects the limits near the best multipliers: where the walk there violates one, those
+    /// without one of its edges come next, dearest first.
+    fn repair(&self, best: &Plane, planes: &[Plane], walk: &mut Option<(u128, Counts)>, late: &dyn Fn() -> bool) {
+        let bound = cycles(best.value);
+        let seen = planes.iter().chain([best]).enumerate();
+        let mut open: BTreeMap<(i128, usize), (BTreeSet<usize>, Counts)> = seen
+            .map(|(number, plane)| ((plane.value, number + REPAIRS), (BTreeSet::new(), plane.counts.clone())))
+            .collect();
+        // Slightly cheaper limits: at the best multipliers a walk that just respects them is no dearer than one that does
+        // without what they limit.
+        let limits = self.problem.limits.len();
+        let at: Vec<i128> =
+            best.at.iter().enumerate().map(|(number, at)| if number < limits { at - at / 16 } else { *at }).collect();
+        let mut tried = BTreeSet::new();
+        while let Some((_, (without, counts))) = open.pop_last() {
+            let of = |edge: &usize| i128::from(counts.get(edge).copied().unwrap_or(0));
+            let sum =
+                |limit: &Limit| limit.terms.iter().map(|(edge, factor)| i128::from(*factor) * of(edge)).sum::<i128>();
+            let Some(violated) = self.problem.limits.iter().find(|limit| sum(limit) > i128::from(limit.at_most)) else {
+                continue;
+            };
+            for (edge, _) in violated.terms.iter().filter(|(edge, factor)| **factor > 0 && of(edge) > 0) {
+                let mut less: BTreeSet<usize> = without.clone();
+                less.insert(*edge);
+                if tried.len() >= REPAIRS || late() || !tried.insert(less.clone()) {
+                    continue;
+                }
+                let Some(plane) = self.plane_without(at.clone(), &less) else { continue };
+                if plane.clean {
+                    keep(self.problem, &plane.counts, walk);
+                }
+                if walk.as_ref().is_some_and(|(cost, _)| *cost >= bound) {
+                    return;
+                }
+                open.insert((plane.value, tried.len()), (less, plane.counts));
+            }
+        }
     }
 
     /// Whole counts that are a mixture of the walks seen, if the best mixture happens to be whole.

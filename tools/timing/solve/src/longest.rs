@@ -90,13 +90,14 @@ impl Decomposed {
         Decomposed { regions, conflicts, region_of, edges: problem.edges.len(), dead: problem.dead.clone() }
     }
 
-    /// The dearest walk if the start weighs `start` and each edge what `weights` says; none if no walk ends.
-    pub fn dearest(&self, start: i128, weights: &[i128]) -> Option<Dearest> {
+    /// The dearest walk without some edges, if the start weighs `start` and each edge what `weights` says; none if no walk
+    /// ends.
+    pub fn dearest(&self, start: i128, weights: &[i128], without: &BTreeSet<usize>) -> Option<Dearest> {
         let mut known: Vec<Option<Rc<Summary>>> = vec![None; self.regions.len()];
         // Inner loops come later, the whole last of all.
         let whole = self.regions.len() - 1;
         for region in (0..whole).rev().chain([whole]) {
-            let summary = self.summary(region, weights, &known, &BTreeSet::new());
+            let summary = self.summary(region, weights, &known, without);
             known[region] = Some(Rc::new(summary));
         }
         let summary = known[whole].clone()?;
