@@ -30,7 +30,8 @@ pub fn chains(graph: &Graph, points: &Points, entry: u64) -> Result<BTreeMap<Cha
                 found.insert(with(number), *end);
             }
             for callee in block.calls.iter().chain(&block.tail_calls) {
-                if points.ends.get(callee) == Some(&End::Run) {
+                // Nobody goes on in a thread that has ended, nor in a run that has.
+                if points.ends.get(callee) == Some(&End::Run) || *callee == points.ended {
                     continue;
                 }
                 if let Some(end) = points.called.get(callee) {

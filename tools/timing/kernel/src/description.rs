@@ -74,6 +74,11 @@ pub struct Switch {
     pub starts: Vec<String>,
     /// Most switches from one interrupt window to the next.
     pub most: u64,
+    /// Switches to the thread that was picked, and returns without a switch only to the functions named next.
+    pub run: String,
+    pub returns_to: Vec<String>,
+    /// The current thread ends in this function: nobody goes on behind it.
+    pub ended: String,
 }
 
 /// The only functions whose accesses may go to a region of the machine file.

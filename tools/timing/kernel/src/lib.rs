@@ -3,11 +3,15 @@
 mod chains;
 mod description;
 mod error;
+mod kernel;
 mod points;
 mod regions;
+mod returns;
 
 pub use chains::{chains, Chain};
 pub use description::Description;
 pub use error::Error;
+pub use kernel::Kernel;
 pub use points::{entries, flow, options, End, Points};
-pub use regions::{regions, Kind, Region};
+pub use regions::{dead, regions, Kind, Region};
+pub use returns::Returning;

@@ -39,6 +39,10 @@ pub struct Points {
     pub behind: BTreeMap<u64, End>,
     /// Functions behind whose calls regions begin.
     pub called: BTreeMap<u64, End>,
+    /// Function that comes back without a switch only to certain callers, and those.
+    pub run: (u64, BTreeSet<u64>),
+    /// Function from which no thread goes on.
+    pub ended: u64,
 }
 
 /// Where control enters, for the control-flow analysis.
@@ -133,6 +137,28 @@ impl Points {
                 Err(error) => errors.push(error),
             }
         }
+        let switch = &description.switch;
+        match (
+            lookup(program, &switch.run, "the switch to a chosen thread"),
+            lookup(program, &switch.ended, "a thread's end"),
+        ) {
+            (Ok(run), Ok(ended)) => {
+                let callers: Result<BTreeSet<u64>, Error> =
+                    switch.returns_to.iter().map(|name| lookup(program, name, "a caller of the switch")).collect();
+                match callers {
+                    Ok(callers) => (points.run, points.ended) = ((run, callers), ended),
+                    Err(error) => errors.push(error),
+                }
+                let leads = graph.functions.get(&run).is_some_and(|_| {
+                    let switch = program.symbol(&switch.function).map(|found| found.address);
+                    switch.is_some_and(|switch| reaches(graph, run, switch))
+                });
+                if !leads {
+                    errors.push(Error::NotSo { function: switch.run.clone(), what: "switch".to_string() });
+                }
+            }
+            (run, ended) => errors.extend(run.err().into_iter().chain(ended.err())),
+        }
         let poll = &description.preemption.poll;
         match lookup(program, poll, "the interrupt window") {
             Ok(function) => {
@@ -163,6 +189,19 @@ impl Points {
         self.ends.insert(last, end);
         self.behind.insert(behind, end);
     }
+}
+
+/// Whether a function calls another, directly or not.
+fn reaches(graph: &Graph, from: u64, to: u64) -> bool {
+    let (mut seen, mut open) = (BTreeSet::from([from]), vec![from]);
+    while let Some(function) = open.pop() {
+        let callees = graph.callees(function);
+        if callees.contains(&to) {
+            return true;
+        }
+        open.extend(callees.into_iter().filter(|callee| seen.insert(*callee)));
+    }
+    false
 }
 
 /// The instructions by which a function returns.

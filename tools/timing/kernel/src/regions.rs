@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use timing_context::Expanded;
+use timing_context::{Edge, EdgeId, EdgeKind, Expanded};
 use timing_flow::Graph;
 use timing_load::Program;
 
@@ -10,6 +10,7 @@ use crate::chains::{chains, Chain};
 use crate::description::Description;
 use crate::error::Error;
 use crate::points::{lookup, End, Points};
+use crate::returns::Returning;
 
 /// How a region begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,6 +18,8 @@ pub enum Kind {
     SystemCall,
     Exception,
     Interrupt,
+    /// An interrupt taken in a window or while the processor waited, until the window has closed.
+    Inside,
     /// A thread runs for the first time.
     ThreadStart,
     /// The kernel has asked whether an interrupt waits, and goes on.
@@ -37,6 +40,7 @@ impl Kind {
             Kind::SystemCall => "system call",
             Kind::Exception => "exception",
             Kind::Interrupt => "interrupt",
+            Kind::Inside => "interrupt in a window",
             Kind::ThreadStart => "thread start",
             Kind::Pending => "preemption point",
             Kind::Window => "interrupt window",
@@ -56,6 +60,8 @@ pub struct Region {
     pub chain: Chain,
     /// The first instruction.
     pub start: u64,
+    /// Instructions with which it ends, beyond the places where all regions do.
+    pub stops: BTreeSet<u64>,
 }
 
 /// All regions of the kernel.
@@ -72,8 +78,9 @@ pub fn regions(
     let idle = look(&description.entries.idle, "the idle loop")?;
     let stubs = look(&description.vectors.symbol, "the entries of interrupts")?;
     let stub = |vector: u64| stubs + vector * description.vectors.bytes;
-    let mut enter =
-        |name: String, kind, entry| found.push(Region { name, kind, chain: vec![(entry, 0)], start: entry });
+    let mut enter = |name: String, kind, entry| {
+        found.push(Region { name, kind, chain: vec![(entry, 0)], start: entry, stops: BTreeSet::new() })
+    };
     enter("system call".to_string(), Kind::SystemCall, call);
     enter("thread start".to_string(), Kind::ThreadStart, thread);
     for vector in &description.vectors.exceptions {
@@ -86,6 +93,19 @@ pub fn regions(
             enter(format!("interrupt {name}"), Kind::Interrupt, stub(vector));
         }
     }
+    let user = entered_from_user(graph, stubs);
+    if user.is_empty() {
+        return Err(vec![Error::NotSo {
+            function: description.vectors.symbol.clone(),
+            what: "exchange GS".to_string(),
+        }]);
+    }
+    if let Some(first) = description.vectors.interrupts.first() {
+        let start = stub(first.first);
+        let name = Kind::Inside.name().to_string();
+        found.push(Region { name, kind: Kind::Inside, chain: vec![(start, 0)], start, stops: user });
+    }
+    let returning = Returning::new(graph, points);
     // What follows a place in the kernel does not depend on the vector by which it was entered.
     let mut seen = BTreeSet::new();
     let vectors = description
@@ -106,24 +126,48 @@ pub fn regions(
                 End::Switch => Kind::Resumed,
                 End::Run => continue,
             };
+            let chain = returning.shorten(&chain);
             let (function, block) = chain[chain.len() - 1];
             let start = graph.functions[&function].blocks[block].start();
-            // The entry's own code is left behind: what matters is where control returns to.
-            let below: Vec<(u64, usize)> = chain.iter().skip(1).copied().collect();
-            let entered = graph.functions[&chain[0].0].blocks[chain[0].1].start();
-            if seen.insert((below, kind, entered)) {
+            if seen.insert(chain.clone()) {
                 let names: Vec<String> = chain.iter().map(|(function, _)| program.describe(*function)).collect();
-                found.push(Region { name: format!("{} {}", kind.name(), names.join(" > ")), kind, chain, start });
+                found.push(Region {
+                    name: format!("{} {}", kind.name(), names.join(" > ")),
+                    kind,
+                    chain,
+                    start,
+                    stops: BTreeSet::new(),
+                });
             }
         }
     }
     Ok(found)
 }
 
+/// Instructions that interrupts execute only if they come from a program: the exchange of GS.
+fn entered_from_user(graph: &Graph, stub: u64) -> BTreeSet<u64> {
+    let blocks = graph.functions.get(&stub).map(|function| function.blocks.as_slice()).unwrap_or_default();
+    let all = blocks.iter().flat_map(|block| &block.instructions);
+    all.filter(|one| one.mnemonic == "swapgs").map(|one| one.address).collect()
+}
+
+/// Edges behind which a region cannot go on: from where the chosen thread is switched to, except to the callers that may
+/// have chosen the running one.
+pub fn dead(expanded: &Expanded<'_>, points: &Points) -> BTreeSet<EdgeId> {
+    let (run, callers) = &points.run;
+    let returns = |edge: &EdgeId| {
+        let Edge { from, kind, .. } = expanded.edges[*edge];
+        let context = &expanded.contexts[expanded.nodes[from].context];
+        let caller = context.caller.map(|(caller, _)| expanded.contexts[caller].function);
+        kind == EdgeKind::Return && context.function == *run && caller.is_some_and(|caller| !callers.contains(&caller))
+    };
+    (0..expanded.edges.len()).filter(returns).collect()
+}
+
 impl Region {
     /// Its paths.
     pub fn expand<'g>(&self, graph: &'g Graph, points: &Points) -> Result<Expanded<'g>, Vec<Error>> {
-        let stops: BTreeSet<u64> = points.ends.keys().copied().collect();
+        let stops: BTreeSet<u64> = points.ends.keys().chain(&self.stops).copied().collect();
         let options = timing_context::Options { stops, ..timing_context::Options::default() };
         timing_context::expand_inside(graph, &self.chain, &options)
             .map_err(|errors| errors.iter().map(|error| Error::Flow(error.to_string())).collect())

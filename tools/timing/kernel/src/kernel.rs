@@ -1,0 +1,35 @@
+//! A kernel's binary with what is said of it, and what follows: control flow, and its regions.
+
+use timing_flow::Graph;
+use timing_lift::Lifter;
+
+use crate::description::Description;
+use crate::error::Error;
+use crate::points::{flow, lookup, Points};
+use crate::regions::{regions, Region};
+
+pub struct Kernel<'p> {
+    pub lifter: &'p Lifter<'p>,
+    pub description: &'p Description,
+    pub graph: Graph,
+    pub points: Points,
+    pub regions: Vec<Region>,
+    /// Where the frames of kernel stacks stand.
+    pub stacks: u64,
+}
+
+impl<'p> Kernel<'p> {
+    pub fn new(lifter: &'p Lifter<'p>, description: &'p Description) -> Result<Kernel<'p>, Vec<Error>> {
+        let program = lifter.program();
+        let stacks =
+            lookup(program, &description.stacks.symbol, "the frames of stacks").map_err(|error| vec![error])?;
+        let (graph, points) = flow(lifter, description)?;
+        let regions = regions(program, description, &graph, &points)?;
+        Ok(Kernel { lifter, description, graph, points, regions, stacks })
+    }
+
+    /// The physical address of a virtual one, if the description says it.
+    pub fn physical(&self, address: u64) -> Option<u64> {
+        self.description.physical(address, self.stacks)
+    }
+}
