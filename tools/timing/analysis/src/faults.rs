@@ -69,6 +69,11 @@ pub fn context(error: &timing_context::Error, program: &Program, lines: &Lines) 
     fault_at(code, program, lines, error.address, message, remedy)
 }
 
+pub fn solver(error: &timing_smt::SolverError) -> Error {
+    let (message, remedy) = parts(&error.to_string());
+    fault(Code::Tool, message, remedy.unwrap_or_else(|| "is the solver `z3` the one of Debian?".to_string()))
+}
+
 /// The stages' messages say what is wrong, then after a semicolon what to do about it.
 pub fn parts(text: &str) -> (String, Option<String>) {
     match text.rsplit_once("; ") {

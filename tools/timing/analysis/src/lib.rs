@@ -19,6 +19,7 @@
 //! Does not know: forms of reports (`timing-report`), command lines (`timing-cli`).
 
 mod budget;
+mod checking;
 mod code;
 mod describe;
 mod explain;

@@ -1,6 +1,6 @@
 //! Loops for the report: one entry for each loop of each function, over all its contexts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timing_bounds::LoopBound;
 use timing_context::{Expanded, LoopId};
@@ -14,7 +14,7 @@ use crate::faults::{fault, hex};
 const CONTEXTS: usize = 64;
 
 /// All loops in the order of their addresses.
-pub fn describe(expanded: &Expanded<'_>, bounds: &[LoopBound], lines: &Lines) -> Vec<Loop> {
+pub fn describe(expanded: &Expanded<'_>, bounds: &[LoopBound], checked: &BTreeSet<LoopId>, lines: &Lines) -> Vec<Loop> {
     let mut by_place: BTreeMap<(u64, u64), Vec<(LoopId, &LoopBound)>> = BTreeMap::new();
     for bound in bounds {
         let found = &expanded.loops[bound.loop_id];
@@ -22,8 +22,10 @@ pub fn describe(expanded: &Expanded<'_>, bounds: &[LoopBound], lines: &Lines) ->
         let header = expanded.block(found.header).start();
         by_place.entry((function.entry, header)).or_default().push((bound.loop_id, bound));
     }
-    let mut loops: Vec<(u64, Loop)> =
-        by_place.into_iter().map(|((_, header), found)| (header, one(expanded, header, &found, lines))).collect();
+    let mut loops: Vec<(u64, Loop)> = by_place
+        .into_iter()
+        .map(|((_, header), found)| (header, one(expanded, header, &found, checked, lines)))
+        .collect();
     loops.sort_by_key(|(header, _)| *header);
     loops.into_iter().map(|(_, found)| found).collect()
 }
@@ -47,7 +49,18 @@ pub fn errors(loops: &[Loop]) -> Vec<Error> {
     open.map(error).collect()
 }
 
-fn one(expanded: &Expanded<'_>, header: u64, found: &[(LoopId, &LoopBound)], lines: &Lines) -> Loop {
+fn one(
+    expanded: &Expanded<'_>,
+    header: u64,
+    found: &[(LoopId, &LoopBound)],
+    checked: &BTreeSet<LoopId>,
+    lines: &Lines,
+) -> Loop {
+    let evidence = |bound: &LoopBound| match bound.bound? {
+        0 => Some(Evidence::Unreached),
+        _ if checked.contains(&bound.loop_id) => Some(Evidence::ModelChecked),
+        _ => Some(Evidence::Inferred),
+    };
     let function = expanded.function(expanded.loops[found[0].0].context);
     let all_bounded = found.iter().all(|(_, bound)| bound.bound.is_some());
     // The context that decides: one without a bound, else one with the largest.
@@ -69,13 +82,6 @@ fn one(expanded: &Expanded<'_>, header: u64, found: &[(LoopId, &LoopBound)], lin
         reason: worst.filter(|_| bound.is_none()).and_then(|worst| worst.reason.clone()),
         least_fact: worst.filter(|_| bound.is_none()).and_then(|worst| worst.least.clone()),
         contexts: if differ { found.iter().take(CONTEXTS).map(context).collect() } else { Vec::new() },
-    }
-}
-
-fn evidence(bound: &LoopBound) -> Option<Evidence> {
-    match bound.bound? {
-        0 => Some(Evidence::Unreached),
-        _ => Some(Evidence::Inferred),
     }
 }
 

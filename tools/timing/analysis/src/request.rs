@@ -46,6 +46,8 @@ pub struct Stated {
     pub stops: Vec<String>,
     /// Memory at the entry is as the executable says.
     pub as_loaded: bool,
+    /// Other processors, interrupts or devices write memory, apart from the stack.
+    pub shared: bool,
     /// Code in writable memory is never written.
     pub fixed_code: bool,
     /// Name and text of a file of constraints on paths.

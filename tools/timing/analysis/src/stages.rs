@@ -1,19 +1,22 @@
 //! The stages, one after the other.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
-use timing_context::Expanded;
+use timing_bounds::LoopBound;
+use timing_context::{Expanded, LoopId};
 use timing_flow::Graph;
 use timing_lift::Lifter;
 use timing_load::{Architecture, Lines, Program};
 use timing_report::{Assumption, Phase, Refinement, Report, Verdict, VERSION};
+use timing_smt::Sharing;
 use timing_solve::{Bound, Constraints, Prepared};
 use timing_values::Values;
 
 use crate::code::Code;
 use crate::faults::{self, fault, hex, Found};
 use crate::request::{self, Request};
-use crate::{budget, explain, fixed_code, loops as loop_report, machine, paths, solving};
+use crate::{budget, checking, explain, fixed_code, loops as loop_report, machine, paths, solving};
 
 /// Called when a stage begins: its number from 1, how many there are, what it does.
 pub type Progress<'a> = &'a mut dyn FnMut(usize, usize, &str);
@@ -151,15 +154,8 @@ impl Stages<'_, '_> {
         )?;
         self.report.assumptions.extend(values.assumptions().iter().map(|text| assumption("program", text)));
         self.fixed_code(&program, &lifter, &lines, &expanded, &values)?;
-        let bounds = self.stage(
-            "loop bounds",
-            |_| Ok(timing_bounds::infer(&program, &expanded, &values)),
-            |bounds| {
-                let bounded = bounds.iter().filter(|found| found.bound.is_some()).count();
-                format!("{bounded} of {} in their contexts", bounds.len())
-            },
-        )?;
-        self.report.loops = loop_report::describe(&expanded, &bounds, &lines);
+        let (bounds, checked) = self.loops(&program, &expanded, &values, &known)?;
+        self.report.loops = loop_report::describe(&expanded, &bounds, &checked, &lines);
         self.report.errors = loop_report::errors(&self.report.loops);
         if !self.report.errors.is_empty() {
             self.report.verdict = Verdict::Unbounded;
@@ -190,6 +186,37 @@ impl Stages<'_, '_> {
         Ok(())
     }
 
+    /// Bounds of loops: by inference, then by model checking for what that leaves.
+    fn loops(
+        &mut self,
+        program: &Program,
+        expanded: &Expanded<'_>,
+        values: &Values,
+        known: &timing_values::Options,
+    ) -> Found<(Vec<LoopBound>, BTreeSet<LoopId>)> {
+        let infer = |_: &mut Self| Ok(timing_bounds::infer(program, expanded, values));
+        let mut bounds = self.stage("loop bounds", infer, |bounds: &Vec<LoopBound>| {
+            let bounded = bounds.iter().filter(|found| found.bound.is_some()).count();
+            format!("{bounded} of {} in their contexts", bounds.len())
+        })?;
+        let shared = self.request.stated.shared;
+        let check = |stages: &mut Self| {
+            let sharing = if shared { Sharing::StackIsPrivate } else { Sharing::Exclusive };
+            let (switches, deadline) = (&known.switches, stages.deadline());
+            checking::check(program, expanded, values, sharing, switches, deadline, &mut bounds)
+                .map_err(|cause| vec![faults::solver(&cause)])
+        };
+        let checked =
+            self.stage("model checking", check, |checked: &BTreeSet<LoopId>| format!("{} more loops", checked.len()))?;
+        if !checked.is_empty() {
+            self.report.assumptions.extend(timing_smt::ASSUMPTIONS.iter().map(|text| assumption("program", text)));
+        }
+        if !shared {
+            self.report.assumptions.push(assumption("program", "nothing else writes the memory that bounds depend on"));
+        }
+        Ok((bounds, checked))
+    }
+
     /// One more bound, better than those before.
     fn solve(
         &mut self,
@@ -198,7 +225,7 @@ impl Stages<'_, '_> {
         prepared: &Prepared<'_, '_>,
         constraints: &Constraints,
     ) -> Found<Bound> {
-        let deadline = self.request.timeout.and_then(|timeout| self.started.checked_add(timeout));
+        let deadline = self.deadline();
         let found = prepared.bound(constraints, &timing_solve::Options { deadline });
         let found = found
             .map_err(|errors| errors.iter().map(|error| solving::error(error, program, lines)).collect::<Vec<_>>())?;
@@ -231,6 +258,11 @@ impl Stages<'_, '_> {
         let seconds = began.elapsed().as_secs_f64();
         self.report.analysis.phases.push(Phase { name: name.to_string(), seconds, result });
         found
+    }
+
+    /// When refinement ends.
+    fn deadline(&self) -> Option<Instant> {
+        self.request.timeout.and_then(|timeout| self.started.checked_add(timeout))
     }
 
     fn program(&mut self, program: &Program) {
@@ -272,8 +304,8 @@ impl Stages<'_, '_> {
 }
 
 /// Stages of a bound, and of loops alone.
-const STAGES: usize = 7;
-const STAGES_FOR_LOOPS: usize = 5;
+const STAGES: usize = 8;
+const STAGES_FOR_LOOPS: usize = 6;
 
 fn load(request: &Request) -> Found<Program> {
     Program::parse(&request.data).map_err(|errors| {

@@ -106,6 +106,9 @@ pub struct ProgramOptions {
     /// Memory at the entry is as the executable has it. This is so anyway at the file's entry point.
     #[arg(long)]
     pub as_loaded: bool,
+    /// Other processors, interrupts or devices may write memory at any time, apart from the stack.
+    #[arg(long)]
+    pub shared: bool,
     /// Nothing writes code, although it lies in writable memory.
     #[arg(long)]
     pub fixed_code: bool,

@@ -62,6 +62,7 @@ fn request(options: &ProgramOptions, errors: &mut Vec<Error>) -> Request {
     };
     request.stated.stops.clone_from(&options.stop);
     request.stated.fixed_code = options.fixed_code;
+    request.stated.shared = options.shared;
     request.stated.as_loaded = options.as_loaded;
     let unreadable = |path: &Path, cause: &std::io::Error| {
         let message = format!("{} cannot be read: {cause}", path.display());
