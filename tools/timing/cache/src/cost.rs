@@ -3,6 +3,7 @@
 use crate::outcome::Outcome;
 use crate::path::{lines, path, Lines};
 use crate::{Access, Kind};
+use timing_machine::Cache;
 
 /// What an access costs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -56,6 +57,18 @@ impl Outcome {
         cost
     }
 
+    /// Whether lines of a cache can be written: not if a nearer one takes in every line that is, for it is marked there.
+    fn keeps_written(&self, index: usize) -> bool {
+        let cache = &self.machine.caches[index];
+        let takes_all = |nearer: &Cache| {
+            nearer.level < cache.level
+                && nearer.holds_data()
+                && nearer.allocate_on_write
+                && nearer.locked_ways < nearer.ways
+        };
+        cache.holds_data() && !self.machine.caches.iter().any(takes_all)
+    }
+
     /// The cost if no device is touched, from the first cache of `path` on.
     fn cached(&self, at: (usize, usize), asked: &Access, path: &[usize], lines: &[u64]) -> Cost {
         let Some((&index, further)) = path.split_first() else {
@@ -67,7 +80,7 @@ impl Outcome {
             return Cost { cycles: cache.latency, ..Cost::default() };
         }
         let mut miss = self.cached(at, asked, further, lines);
-        if cache.holds_data() && (asked.kind != Kind::Write || cache.allocate_on_write) {
+        if self.keeps_written(index) && (asked.kind != Kind::Write || cache.allocate_on_write) {
             miss.cycles += cache.write_back;
         }
         if let Some(scope) = verdict.persistent {
