@@ -26,6 +26,8 @@ pub struct Event {
     pub loads: bool,
     /// Lines that the access can touch, in all sets.
     pub lines: u32,
+    /// Those of this set by their numbers in [`Events::numbered`], if they have any.
+    pub bits: u64,
 }
 
 /// Whether an access gets to a cache.
@@ -39,22 +41,63 @@ pub enum Reach {
 /// The events of one cache: of each set, and of all sets alike, each in the order of nodes and accesses.
 pub struct Events {
     pub sets: Vec<Vec<Event>>,
+    /// Of each set, the lines accessed, ascending, if they are at most 64.
+    pub numbered: Vec<Option<Vec<u64>>>,
     everywhere: Vec<Event>,
 }
 
 impl Events {
-    /// Everything that happens to `set`, in order.
-    pub fn of(&self, set: usize) -> Vec<&Event> {
-        let mut all: Vec<&Event> = self.sets[set].iter().chain(&self.everywhere).collect();
-        all.sort_by_key(|event| (event.node, event.access));
-        all
+    /// Everything that happens to `set`, in order. Of more than `ways` accesses to any line that follow one another in a
+    /// node, the rest is left out: nothing is left of what was known.
+    pub fn of(&self, set: usize, ways: u64) -> Vec<&Event> {
+        let (mine, all) = (&self.sets[set], &self.everywhere);
+        let mut merged: Vec<&Event> = Vec::with_capacity(mine.len() + all.len());
+        let (mut mine, mut all) = (mine.iter().peekable(), all.iter().peekable());
+        let mut repeated = 0;
+        loop {
+            let at = |event: &&Event| (event.node, event.access);
+            let next = match (mine.peek(), all.peek()) {
+                (Some(a), Some(b)) if at(a) <= at(b) => mine.next(),
+                (Some(_), None) => mine.next(),
+                _ => all.next(),
+            };
+            let Some(event) = next else { return merged };
+            let again = |last: &&&Event| last.node == event.node && last.what == What::Any && event.what == What::Any;
+            repeated = if merged.last().filter(again).is_some() { repeated + 1 } else { 1 };
+            if repeated <= ways.max(1) {
+                merged.push(event);
+            }
+        }
+    }
+
+    /// Gives the lines of each set numbers.
+    fn number(&mut self) {
+        for events in &mut self.sets {
+            let of = |event: &Event| match &event.what {
+                What::Touch(lines) => lines.clone(),
+                What::Any | What::Forget => Vec::new(),
+            };
+            let mut lines: Vec<u64> = events.iter().flat_map(of).collect();
+            lines.sort_unstable();
+            lines.dedup();
+            if lines.len() > 64 {
+                self.numbered.push(None);
+                continue;
+            }
+            for event in events.iter_mut() {
+                let numbers = of(event).into_iter().filter_map(|line| lines.binary_search(&line).ok());
+                event.bits = numbers.fold(0, |bits, number| bits | 1 << number);
+            }
+            self.numbered.push(Some(lines));
+        }
     }
 }
 
 /// The events of cache number `index`, given how far each access gets.
 pub fn events(graph: &Graph, machine: &Machine, index: usize, reach: impl Fn(usize, usize) -> Reach) -> Events {
     let cache = &machine.caches[index];
-    let mut events = Events { sets: vec![Vec::new(); cache.sets as usize], everywhere: Vec::new() };
+    let mut events =
+        Events { sets: vec![Vec::new(); cache.sets as usize], numbered: Vec::new(), everywhere: Vec::new() };
     for (node, content) in graph.nodes.iter().enumerate() {
         for (number, access) in content.accesses.iter().enumerate() {
             let reach = reach(node, number);
@@ -63,12 +106,13 @@ pub fn events(graph: &Graph, machine: &Machine, index: usize, reach: impl Fn(usi
             }
         }
     }
+    events.number();
     events
 }
 
 fn place(events: &mut Events, machine: &Machine, cache: &Cache, at: (usize, usize), access: &Access, reach: Reach) {
     let loads = access.kind != Kind::Write || cache.allocate_on_write;
-    let event = |what, sure, lines| Event { node: at.0, access: at.1, what, sure, loads, lines };
+    let event = |what, sure, lines| Event { node: at.0, access: at.1, what, sure, loads, lines, bits: 0 };
     if access.kind == Kind::Forget {
         return events.everywhere.push(event(What::Forget, false, 0));
     }

@@ -40,6 +40,7 @@
 //! smaller one is entered less.
 
 mod cost;
+mod dense;
 mod event;
 mod flow;
 mod graph;

@@ -1,5 +1,6 @@
 //! Which lines of each access pass the tests of one cache: all its sets, on all processors there are.
 
+use crate::dense::{DenseMust, DenseYounger};
 use crate::event::{Event, Events, What};
 use crate::flow::{solve, Order};
 use crate::graph::Graph;
@@ -104,10 +105,20 @@ pub fn verdicts(
     let number = |event: &Event| first[event.node] + event.access;
     let sets: Vec<usize> = (0..events.sets.len()).filter(|set| !events.sets[*set].is_empty()).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(sets.len() / 8 + 1);
+    // The most that any of the domains counts.
+    let ways = cache.free_ways().max(cache.taken_as);
     let work = |thread: usize| {
         let mut found = Found::new(accesses);
         for set in sets.iter().skip(thread).step_by(threads) {
-            one_set(order, cache, loops, &loops_of, &events.of(*set), number, &mut found);
+            one_set(
+                order,
+                cache,
+                loops,
+                &loops_of,
+                (&events.of(*set, ways), events.numbered[*set].as_deref()),
+                number,
+                &mut found,
+            );
         }
         found
     };
@@ -132,14 +143,19 @@ fn one_set(
     cache: &Cache,
     loops: &[Loop],
     loops_of: &[Vec<u32>],
-    events: &[&Event],
+    (events, numbered): (&[&Event], Option<&[u64]>),
     number: impl Fn(&Event) -> usize,
     found: &mut Found,
 ) {
     let ways = cache.taken_as.min(cache.free_ways());
-    solve(order, &Must { ways }, events, |state, event| {
-        found.hits[number(event)] += count(event, |line| state.contains_key(&line));
-    });
+    match numbered.filter(|_| DenseMust::can(ways)) {
+        Some(lines) => solve(order, &DenseMust { ways: ways as u8, lines: lines.len() }, events, |state, event| {
+            found.hits[number(event)] += count_bits(event, |line| DenseMust::holds(state, line));
+        }),
+        None => solve(order, &Must { ways }, events, |state, event| {
+            found.hits[number(event)] += count(event, |line| state.contains_key(&line));
+        }),
+    }
     if cache.policy == Policy::Lru {
         let may = May { ways: cache.free_ways() };
         solve(order, &may, events, |state, event| {
@@ -151,22 +167,45 @@ fn one_set(
         loops_of[event.node].iter().for_each(|place| of_loop.entry(*place).or_default().push(event));
     }
     for (place, mine) in of_loop {
+        // Accesses to any line alone leave nothing to keep.
+        if !mine.iter().any(|event| matches!(event.what, What::Touch(_))) {
+            continue;
+        }
         let mut keep = |event: &Event, lines: u32| {
             if lines > 0 {
                 found.keep(place, number(event), event.lines, lines);
             }
         };
+        let order = &loops[place as usize].order;
         if counted(cache, &mine) {
             mine.iter().filter(|event| event.loads).for_each(|event| keep(event, count(event, |_| true)));
+        } else if let Some(lines) = numbered {
+            let younger = DenseYounger { ways, lines: lines.len() };
+            solve(order, &younger, &mine, |state, event| {
+                if event.loads {
+                    keep(event, count_bits(event, |line| younger.keeps(state, line)));
+                }
+            });
         } else {
             let younger = Younger { ways };
-            solve(&loops[place as usize].order, &younger, &mine, |state, event| {
+            solve(order, &younger, &mine, |state, event| {
                 if event.loads {
                     keep(event, count(event, |line| younger.keeps(state, line)));
                 }
             });
         }
     }
+}
+
+/// The same by the numbers of lines.
+fn count_bits(event: &Event, passes: impl Fn(usize) -> bool) -> u32 {
+    let mut bits = event.bits;
+    let mut count = 0;
+    while bits != 0 {
+        count += u32::from(passes(bits.trailing_zeros() as usize));
+        bits &= bits - 1;
+    }
+    count
 }
 
 fn count(event: &Event, passes: impl Fn(u64) -> bool) -> u32 {
