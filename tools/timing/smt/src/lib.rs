@@ -40,7 +40,7 @@ mod value;
 pub use executor::{Executor, Leave, State};
 pub use frames::{Frames, Known};
 pub use memory::{Memory, Pointers, Sharing, Touched, Version};
-pub use region::{Effects, Outcome, Point, Region, Setting, TooLarge};
+pub use region::{written, Effects, Known as KnownEffects, Outcome, Point, Region, Setting, TooLarge};
 pub use solver::{Answer, Solver, SolverError, LIMIT};
 pub use term::{Operation, Origin, Shape, Term, Terms};
 pub use unroll::{is_exact, least_bound, Checked, Effort};

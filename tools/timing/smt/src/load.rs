@@ -1,6 +1,6 @@
 //! What a load gives, from the changes of memory before it.
 
-use crate::memory::{Cell, Change, Memory, Touched, Version, CASES};
+use crate::memory::{Cell, Change, Memory, Sharing, Touched, Version, CASES};
 use crate::term::{Operation, Origin, Term, Terms};
 use crate::value::{mask, signed};
 
@@ -46,7 +46,7 @@ impl Memory<'_> {
             return terms.number(number.into(), width);
         }
         let place = self.place(terms, address);
-        if self.sharing == crate::Sharing::StackIsPrivate && !matches!(place, Place::Slot(_) | Place::Stack) {
+        if self.is_shared(place, bytes) {
             return terms.leaf(width, Origin::Changed);
         }
         let mut cases: Vec<(Term, Term)> = Vec::new();
@@ -251,6 +251,18 @@ impl Memory<'_> {
                     version = before;
                 }
             }
+        }
+    }
+
+    /// Whether someone else may write there.
+    fn is_shared(&self, place: Place, bytes: u8) -> bool {
+        match (&self.sharing, place) {
+            (_, Place::Slot(_) | Place::Stack) | (Sharing::Exclusive, _) => false,
+            (Sharing::StackIsPrivate, _) => true,
+            (Sharing::Places(places), Place::Fixed(at)) => {
+                places.iter().any(|(from, to)| *from < at.saturating_add(bytes.into()) && at < *to)
+            }
+            (Sharing::Places(places), Place::Elsewhere | Place::Anywhere) => !places.is_empty(),
         }
     }
 

@@ -18,11 +18,14 @@ use crate::term::{Term, Terms};
 pub struct Version(u32);
 
 /// Who else writes memory while the program runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sharing {
     /// Nobody: what is read twice is the same.
     Exclusive,
-    /// Other processors, interrupts or devices write anything but the stack in use and what never changes.
+    /// Other processors, interrupts or devices write these places, from the first address to the second. What is read
+    /// from an address that is not known may be one of them.
+    Places(Vec<(u64, u64)>),
+    /// They may write anything but the stack in use and what never changes.
     StackIsPrivate,
 }
 

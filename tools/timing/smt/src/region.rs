@@ -7,13 +7,13 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use timing_context::{EdgeId, EdgeKind, Expanded, LoopId, NodeId};
+use timing_context::{ContextId, EdgeId, EdgeKind, Expanded, LoopId, NodeId};
 use timing_lift::il::{Instruction, Op, Operand, Register};
 use timing_load::Program;
 use timing_values::{Base, Range, Values};
 
 use crate::executor::{Executor, State};
-use crate::frames::{Frames, Known};
+use crate::frames::{Frames, Known as Held};
 use crate::memory::{Memory, Pointers, Sharing, Touched, Version};
 use crate::scope::{exits, first, header, nodes, part, Part, Scope};
 use crate::term::{Operation, Origin, Term, Terms};
@@ -54,6 +54,13 @@ pub struct Effects {
     pub touched: Touched,
 }
 
+/// Effects already found; they are the same for all regions of a setting.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    nodes: HashMap<NodeId, Effects>,
+    loops: HashMap<LoopId, Effects>,
+}
+
 pub struct Region<'a, 'g> {
     pub setting: &'a Setting<'a, 'g>,
     pub executor: Executor<'a>,
@@ -66,7 +73,9 @@ pub struct Region<'a, 'g> {
     pub taken: BTreeMap<EdgeId, Vec<Term>>,
     /// Guards of the nodes executed.
     pub executed: BTreeMap<NodeId, Vec<Term>>,
-    effects: HashMap<NodeId, Effects>,
+    effects: Known,
+    /// Registers when a context was last entered.
+    calls: HashMap<ContextId, Vec<Term>>,
     /// Terms that may be built before it is given up.
     pub budget: usize,
 }
@@ -80,15 +89,25 @@ impl<'a, 'g> Region<'a, 'g> {
         let pointers = Pointers { fresh_stack: true, no_escape: setting.frames.no_escape(), at_entry };
         Region {
             setting,
-            executor: Executor::new(setting.program, setting.sharing, pointers),
+            executor: Executor::new(setting.program, setting.sharing.clone(), pointers),
             memory: Memory::START,
             facts: Vec::new(),
             unroll: BTreeMap::new(),
             taken: BTreeMap::new(),
             executed: BTreeMap::new(),
-            effects: HashMap::new(),
+            effects: Known::default(),
+            calls: HashMap::new(),
             budget: 2_000_000,
         }
+    }
+
+    /// What this region has found out about effects, for the next one.
+    pub fn take_effects(&mut self) -> Known {
+        std::mem::take(&mut self.effects)
+    }
+
+    pub fn give_effects(&mut self, known: Known) {
+        self.effects = known;
     }
 
     fn graph(&self) -> &'a Expanded<'g> {
@@ -99,8 +118,9 @@ impl<'a, 'g> Region<'a, 'g> {
     pub fn start(&mut self, node: NodeId) -> Point {
         let registers = self.executor.table.all().collect::<Vec<_>>();
         let registers: Vec<Term> = registers.into_iter().map(|register| self.unknown(node, register)).collect();
-        for fact in self.known_at(node, &registers) {
-            self.facts.push(fact);
+        for register in self.executor.table.all().collect::<Vec<_>>() {
+            let known = self.known_of(node, register, registers[usize::from(register.0)]);
+            self.facts.extend(known);
         }
         Point { guard: Terms::TRUE, registers }
     }
@@ -110,11 +130,11 @@ impl<'a, 'g> Region<'a, 'g> {
         let width = 8 * u16::from(self.executor.table.value(register).size);
         let stack = self.executor.memory.stack;
         match self.setting.frames.register(node, register) {
-            Known::Number(number) => self.executor.terms.number(number.into(), width),
-            Known::Slot(slot) => self.slot(stack, slot),
+            Held::Number(number) => self.executor.terms.number(number.into(), width),
+            Held::Slot(slot) => self.slot(stack, slot),
             _ if node == self.graph().entry => self.executor.start[usize::from(register.0)],
-            Known::Plain => self.executor.unknown(register, Origin::Plain),
-            Known::Anything => match self.range(node, register) {
+            Held::Plain => self.executor.unknown(register, Origin::Plain),
+            Held::Anything => match self.range(node, register) {
                 Some(Range { base: Base::Stack, low, high, .. }) if low == high => self.slot(stack, low as i64),
                 _ => self.executor.unknown(register, Origin::Unknown),
             },
@@ -131,36 +151,32 @@ impl<'a, 'g> Region<'a, 'g> {
         self.setting.values?.register(node, register)
     }
 
-    /// What the values of registers before a node are known to satisfy.
-    pub fn known_at(&mut self, node: NodeId, registers: &[Term]) -> Vec<Term> {
+    /// What a register's value before a node is known to satisfy.
+    pub fn known_of(&mut self, node: NodeId, register: Register, term: Term) -> Vec<Term> {
         let mut found = Vec::new();
-        for register in self.executor.table.all().collect::<Vec<_>>() {
-            let Some(range) = self.range(node, register) else { continue };
-            let term = registers[usize::from(register.0)];
-            let terms = &mut self.executor.terms;
-            let width = terms.width(term);
-            if width != 8 * u16::from(range.size) {
-                continue;
-            }
-            let base = match range.base {
-                Base::Zero => terms.number(0, width),
-                Base::Stack if term != self.executor.memory.stack => self.executor.memory.stack,
-                _ => continue,
-            };
-            let low = terms.number(range.low.into(), width);
-            let base = terms.binary(Operation::Add, base, low);
-            let above = terms.binary(Operation::Subtract, term, base);
-            let most = u128::from(range.high).wrapping_sub(range.low.into());
-            let most = terms.number(most, width);
-            let beyond = terms.less(most, above);
-            let inside = terms.not(beyond);
-            found.push(inside);
-            if range.stride > 1 && range.stride.is_power_of_two() {
-                let bits = terms.number(u128::from(range.stride) - 1, width);
-                let rest = terms.binary(Operation::And, above, bits);
-                let set = terms.is_set(rest);
-                found.push(terms.not(set));
-            }
+        let Some(range) = self.range(node, register) else { return found };
+        let terms = &mut self.executor.terms;
+        let width = terms.width(term);
+        if width != 8 * u16::from(range.size) {
+            return found;
+        }
+        let base = match range.base {
+            Base::Zero => terms.number(0, width),
+            Base::Stack if term != self.executor.memory.stack => self.executor.memory.stack,
+            _ => return found,
+        };
+        let low = terms.number(range.low.into(), width);
+        let base = terms.binary(Operation::Add, base, low);
+        let above = terms.binary(Operation::Subtract, term, base);
+        let most = u128::from(range.high).wrapping_sub(range.low.into());
+        let most = terms.number(most, width);
+        let beyond = terms.less(most, above);
+        found.push(terms.not(beyond));
+        if range.stride > 1 && range.stride.is_power_of_two() {
+            let bits = terms.number(u128::from(range.stride) - 1, width);
+            let rest = terms.binary(Operation::And, above, bits);
+            let set = terms.is_set(rest);
+            found.push(terms.not(set));
         }
         found.retain(|fact| *fact != Terms::TRUE);
         found
@@ -260,7 +276,7 @@ impl<'a, 'g> Region<'a, 'g> {
             let guard = self.executor.terms.both(guard, condition);
             self.taken.entry(*edge).or_default().push(guard);
             let mut registers = after.registers;
-            self.switched(*edge, &mut registers, guard);
+            self.called(*edge, &mut registers, guard);
             found.push((*edge, Point { guard, registers }));
         }
         if graph.successors(node).is_empty() {
@@ -290,17 +306,69 @@ impl<'a, 'g> Region<'a, 'g> {
         }
     }
 
-    /// Behind the return of a function that switches stacks, nothing is known but where the stack is.
-    pub fn switched(&mut self, edge: EdgeId, registers: &mut [Term], guard: Term) {
+    /// Executes a node that is left by `edge`: gives the condition for that, and the registers behind it.
+    pub fn step(&mut self, node: NodeId, registers: Vec<Term>, edge: EdgeId) -> (Term, Vec<Term>) {
         let graph = self.graph();
-        let Some(one) = graph.edges.get(edge).filter(|edge| edge.kind == EdgeKind::Return) else { return };
-        let left = graph.contexts[graph.nodes[one.from].context].function;
-        if self.setting.switches.contains(&left) {
-            for register in self.executor.table.all().collect::<Vec<_>>() {
-                registers[usize::from(register.0)] = self.unknown(one.to, register);
-            }
-            self.memory = self.executor.memory.changed(self.memory, Touched::anything(), guard);
+        let Some((last, before)) = graph.instructions(node).split_last() else { return (Terms::TRUE, registers) };
+        let mut state = State { registers, memory: self.memory };
+        for instruction in before {
+            self.executor.execute(&mut state, instruction, None, Terms::TRUE);
         }
+        let met = last.flow.condition().map(|_| graph.edges[edge].kind != EdgeKind::Next);
+        let leave = self.executor.execute(&mut state, last, met, Terms::TRUE);
+        self.memory = state.memory;
+        let condition = self.condition(edge, leave);
+        let mut registers = state.registers;
+        self.called(edge, &mut registers, Terms::TRUE);
+        (condition, registers)
+    }
+
+    /// What calls and returns mean beyond their instructions: behind a return, the registers that the function gives
+    /// back are as before the call; of one that switches stacks, nothing else is known.
+    fn called(&mut self, edge: EdgeId, registers: &mut [Term], guard: Term) {
+        let graph = self.graph();
+        let one = graph.edges[edge];
+        let context = |node: NodeId| graph.nodes[node].context;
+        match one.kind {
+            EdgeKind::Call => drop(self.calls.insert(context(one.to), registers.to_vec())),
+            EdgeKind::Return => {
+                let all = self.executor.table.all().collect::<Vec<_>>();
+                if self.switches(context(one.from)) {
+                    for register in all {
+                        registers[usize::from(register.0)] = self.unknown(one.to, register);
+                    }
+                    self.memory = self.executor.memory.changed(self.memory, Touched::anything(), guard);
+                    return;
+                }
+                // With calls for good, several functions come back at once.
+                let callers = std::iter::successors(Some(context(one.from)), |inner| self.caller(*inner));
+                let Some(left) = callers.take_while(|inner| *inner != context(one.to)).last() else { return };
+                let Some(before) = self.calls.get(&left) else { return };
+                let preserved = &graph.function(left).preserved;
+                for register in all {
+                    let index = usize::from(register.0);
+                    if preserved.get(index) == Some(&true) {
+                        registers[index] = before[index];
+                    }
+                }
+            }
+            EdgeKind::Next | EdgeKind::Taken | EdgeKind::Case => {}
+        }
+    }
+
+    /// Whether a node returns from a function that switches stacks.
+    pub fn switched(&self, node: NodeId) -> bool {
+        let graph = self.graph();
+        let returns = graph.successors(node).iter().any(|edge| graph.edges[*edge].kind == EdgeKind::Return);
+        returns && self.switches(graph.nodes[node].context)
+    }
+
+    fn caller(&self, context: ContextId) -> Option<ContextId> {
+        self.graph().contexts[context].caller.map(|(caller, _)| caller)
+    }
+
+    fn switches(&self, context: ContextId) -> bool {
+        self.setting.switches.contains(&self.graph().contexts[context].function)
     }
 
     /// Executes a loop iteration by iteration, `bound` times at most.
@@ -356,15 +424,21 @@ impl<'a, 'g> Region<'a, 'g> {
 
     /// The state at the header of a loop in one of its iterations, any of them.
     pub fn any_iteration(&mut self, one: LoopId, point: Point) -> Point {
-        let effects = self.effects_of(&nodes(self.graph(), Part::Loop(one)));
+        let effects = self.effects_of_loop(one);
         self.memory = self.executor.memory.changed(self.memory, effects.touched, point.guard);
         let registers = self.inside(one, self.graph().loops[one].header, &point.registers);
         Point { guard: point.guard, registers }
     }
 
     /// Registers before a node of a loop in some iteration: those that the loop changes are not known.
-    fn inside(&mut self, one: LoopId, node: NodeId, registers: &[Term]) -> Vec<Term> {
-        let effects = self.effects_of(&nodes(self.graph(), Part::Loop(one)));
+    pub fn inside(&mut self, one: LoopId, node: NodeId, registers: &[Term]) -> Vec<Term> {
+        let graph = self.graph();
+        let effects = if graph.nodes[node].context == graph.loops[one].context {
+            self.effects_of_loop(one)
+        } else {
+            // Inside a function, what it will give back may be something else.
+            self.effects_of(&nodes(graph, Part::Loop(one)), node)
+        };
         let all: Vec<Register> = self.executor.table.all().collect();
         let changed = |register: &Register| effects.registers >> register.0 & 1 == 1;
         all.into_iter()
@@ -375,12 +449,40 @@ impl<'a, 'g> Region<'a, 'g> {
             .collect()
     }
 
-    /// What nodes may change, one after the other.
-    pub fn effects_of(&mut self, nodes: &[NodeId]) -> Effects {
+    /// What a loop may change from one execution of its header to the next.
+    pub fn effects_of_loop(&mut self, one: LoopId) -> Effects {
+        if let Some(known) = self.effects.loops.get(&one) {
+            return known.clone();
+        }
+        let (nodes, header) = (nodes(self.graph(), Part::Loop(one)), self.graph().loops[one].header);
+        let effects = self.effects_of(&nodes, header);
+        self.effects.loops.insert(one, effects.clone());
+        effects
+    }
+
+    /// What nodes may change, in any order, until `end` is reached. Functions that are entered and left among them give
+    /// back the registers that they preserve.
+    pub fn effects_of(&mut self, nodes: &[NodeId], end: NodeId) -> Effects {
+        let graph = self.graph();
+        let around: Vec<ContextId> =
+            std::iter::successors(Some(graph.nodes[end].context), |inner| self.caller(*inner)).collect();
+        let entered: BTreeSet<ContextId> = nodes
+            .iter()
+            .map(|node| graph.nodes[*node])
+            .filter(|node| node.block == 0 && !around.contains(&node.context))
+            .map(|node| node.context)
+            .collect();
+        let mut kept: HashMap<ContextId, u64> = HashMap::new();
         let mut all = Effects::default();
         for node in nodes {
+            let context = graph.nodes[*node].context;
+            let kept = *kept.entry(context).or_insert_with(|| {
+                let contexts = std::iter::successors(Some(context), |inner| self.caller(*inner));
+                let whole = contexts.filter(|context| entered.contains(context) && !self.switches(*context));
+                whole.fold(0, |kept, context| kept | bits(&graph.function(context).preserved))
+            });
             let effects = self.effects(*node);
-            all.registers |= effects.registers;
+            all.registers |= effects.registers & !kept;
             all.touched.join(&effects.touched);
         }
         all
@@ -388,7 +490,7 @@ impl<'a, 'g> Region<'a, 'g> {
 
     /// What a node may change, whatever the path to it.
     pub fn effects(&mut self, node: NodeId) -> Effects {
-        if let Some(known) = self.effects.get(&node) {
+        if let Some(known) = self.effects.nodes.get(&node) {
             return known.clone();
         }
         let graph = self.graph();
@@ -401,20 +503,22 @@ impl<'a, 'g> Region<'a, 'g> {
             changed |= written(instruction);
         }
         let mut touched = self.executor.memory.touched_since_start(&mut self.executor.terms, state.memory);
-        let left = graph.contexts[graph.nodes[node].context].function;
-        let returns = graph.successors(node).iter().any(|edge| graph.edges[*edge].kind == EdgeKind::Return);
-        if returns && self.setting.switches.contains(&left) {
+        if self.switched(node) {
             changed = u64::MAX;
             touched = Touched::anything();
         }
         let effects = Effects { registers: changed, touched };
-        self.effects.insert(node, effects.clone());
+        self.effects.nodes.insert(node, effects.clone());
         effects
     }
 }
 
+fn bits(registers: &[bool]) -> u64 {
+    registers.iter().enumerate().fold(0, |bits, (number, set)| bits | u64::from(*set) << number)
+}
+
 /// The registers that an instruction writes.
-fn written(instruction: &Instruction) -> u64 {
+pub fn written(instruction: &Instruction) -> u64 {
     let to = |op: &Op| match op {
         Op::Set { to, .. } => match to.operand {
             Operand::Register(register) => 1 << register.0,

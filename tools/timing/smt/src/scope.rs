@@ -6,7 +6,7 @@ use timing_context::{EdgeId, Expanded, LoopId, NodeId};
 pub type Scope = Option<LoopId>;
 
 /// A node, or a whole loop directly inside the scope.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
     Node(NodeId),
     Loop(LoopId),

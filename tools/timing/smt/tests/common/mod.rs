@@ -63,7 +63,14 @@ pub fn with_setting(source: &str, sharing: Sharing, body: &dyn Fn(Target, &Setti
         let frames = Frames::of(&program, &graph, &switches);
         body(
             target,
-            &Setting { program: &program, graph: &graph, frames: &frames, values: None, sharing, switches: &switches },
+            &Setting {
+                program: &program,
+                graph: &graph,
+                frames: &frames,
+                values: None,
+                sharing: sharing.clone(),
+                switches: &switches,
+            },
         );
     }
 }
