@@ -1,6 +1,6 @@
 //! A kernel's binary with what is said of it, and what follows: control flow, and its regions.
 
-use timing_flow::Graph;
+use timing_flow::{EdgeKind, Graph};
 use timing_lift::Lifter;
 
 use crate::description::Description;
@@ -31,5 +31,17 @@ impl<'p> Kernel<'p> {
     /// The physical address of a virtual one, if the description says it.
     pub fn physical(&self, address: u64) -> Option<u64> {
         self.description.physical(address, self.stacks)
+    }
+
+    /// Where a region returns to, one caller after the other, as far as calls (not jumps) led to it.
+    pub fn returns(&self, region: &Region) -> Vec<u64> {
+        let behind = |link: &[(u64, usize)]| {
+            let ((caller, block), (callee, _)) = (link[0], link[1]);
+            let function = &self.graph.functions[&caller];
+            let content = &function.blocks[block];
+            let back = content.edges.iter().find(|edge| edge.kind == EdgeKind::Back)?;
+            content.calls.contains(&callee).then(|| function.blocks[back.to].start())
+        };
+        region.chain.windows(2).rev().filter_map(behind).collect()
     }
 }
