@@ -3,7 +3,26 @@
 use crate::event::Event;
 use crate::graph::Graph;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
+
+/// Spreads the numbers of nodes, which is all that a table of them needs.
+#[derive(Default)]
+pub struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.0 = (self.0 ^ number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+    }
+}
 
 /// An abstract domain of one set's contents.
 pub trait Domain {
@@ -17,7 +36,7 @@ pub trait Domain {
 
 /// A graph or a scope of it as the analysis walks it: nodes by rank in reverse postorder from the starts.
 pub struct Order {
-    rank: HashMap<usize, usize>,
+    rank: HashMap<usize, usize, BuildHasherDefault<Spread>>,
     /// By rank.
     successors: Vec<Vec<usize>>,
     /// Ranks.
@@ -40,7 +59,7 @@ impl Order {
     }
 
     fn new<'a>(starts: &[usize], successors: impl Fn(usize) -> &'a Vec<usize>, inside: impl Fn(usize) -> bool) -> Self {
-        let mut rank = HashMap::new();
+        let mut rank = HashMap::default();
         let mut nodes = Vec::new();
         for &start in starts {
             if rank.insert(start, 0).is_some() {

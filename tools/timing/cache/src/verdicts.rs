@@ -162,21 +162,23 @@ fn one_set(
             found.misses[number(event)] += count(event, |line| state.of(line) >= may.ways);
         });
     }
-    let mut of_loop: BTreeMap<u32, Vec<&Event>> = BTreeMap::new();
-    for event in events {
-        loops_of[event.node].iter().for_each(|place| of_loop.entry(*place).or_default().push(event));
+    // Accesses to any line alone leave nothing to keep.
+    let mut touched = vec![false; loops.len()];
+    for event in events.iter().filter(|event| matches!(event.what, What::Touch(_))) {
+        loops_of[event.node].iter().for_each(|place| touched[*place as usize] = true);
     }
-    for (place, mine) in of_loop {
-        // Accesses to any line alone leave nothing to keep.
-        if !mine.iter().any(|event| matches!(event.what, What::Touch(_))) {
-            continue;
-        }
+    let mut of_loop: Vec<Vec<&Event>> = vec![Vec::new(); loops.len()];
+    for event in events {
+        let places = loops_of[event.node].iter().filter(|place| touched[**place as usize]);
+        places.for_each(|place| of_loop[*place as usize].push(event));
+    }
+    for (place, mine) in of_loop.into_iter().enumerate().filter(|(_, mine)| !mine.is_empty()) {
         let mut keep = |event: &Event, lines: u32| {
             if lines > 0 {
-                found.keep(place, number(event), event.lines, lines);
+                found.keep(place as u32, number(event), event.lines, lines);
             }
         };
-        let order = &loops[place as usize].order;
+        let order = &loops[place].order;
         if counted(cache, &mine) {
             mine.iter().filter(|event| event.loads).for_each(|event| keep(event, count(event, |_| true)));
         } else if let Some(lines) = numbered {
