@@ -2,10 +2,16 @@
 //!
 //! Each question has a limit that the solver counts in its own steps, not in time, so that answers are the same on every
 //! machine. A question over its limit is answered by [`Answer::Undecided`].
+//!
+//! Some of the solver's work goes on without counting steps. So there is a limit on the processor's time too, far above
+//! what questions take: a solver that exceeds it, or its memory, is ended, and all its answers from then on are
+//! [`Answer::Undecided`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use crate::print::{definition, name};
 use crate::term::{Shape, Term, Terms};
@@ -32,7 +38,10 @@ pub enum Answer {
 pub struct Solver {
     process: Child,
     input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    /// Lines, from a thread that waits for them.
+    output: Receiver<String>,
+    /// It was ended.
+    dead: bool,
     defined: HashSet<Term>,
     /// Names of assumptions already told to the solver.
     assumptions: HashSet<Term>,
@@ -54,11 +63,12 @@ impl Solver {
             .map_err(SolverError::Start)?;
         let ended = || SolverError::Ended("no pipe".to_string());
         let input = process.stdin.take().ok_or_else(ended)?;
-        let output = BufReader::new(process.stdout.take().ok_or_else(ended)?);
+        let output = lines(process.stdout.take().ok_or_else(ended)?);
         let mut solver = Solver {
             process,
             input: Some(input),
             output,
+            dead: false,
             defined: HashSet::new(),
             assumptions: HashSet::new(),
             limit: 0,
@@ -82,6 +92,9 @@ impl Solver {
     }
 
     fn tell(&mut self, line: &str) -> Result<(), SolverError> {
+        if self.dead {
+            return Ok(());
+        }
         let input = self.input.as_mut().ok_or_else(|| SolverError::Ended("closed".to_string()))?;
         writeln!(input, "{line}").map_err(|cause| SolverError::Ended(cause.to_string()))
     }
@@ -92,20 +105,54 @@ impl Solver {
         }
         let mut heard = String::new();
         loop {
-            let length = self.output.read_line(&mut heard).map_err(|cause| SolverError::Ended(cause.to_string()))?;
-            if length == 0 {
-                return Err(SolverError::Ended("its memory may have been too small".to_string()));
-            }
+            let Some(line) = self.line()? else { return Ok(String::new()) };
+            heard.push_str(&line);
+            heard.push('\n');
             let (open, closed) = (heard.matches('(').count(), heard.matches(')').count());
             if open <= closed {
                 break;
             }
         }
         let heard = heard.trim().to_string();
+        if heard.starts_with("(error") && heard.contains("memory") {
+            self.end();
+            return Ok(String::new());
+        }
         if heard.starts_with("(error") {
             return Err(SolverError::Refused(heard));
         }
         Ok(heard)
+    }
+
+    /// The next line; none if the solver had to be ended.
+    fn line(&mut self) -> Result<Option<String>, SolverError> {
+        let began = (Instant::now(), processor_time(self.process.id()));
+        loop {
+            match self.output.recv_timeout(Duration::from_secs(1)) {
+                Ok(line) => return Ok(Some(line)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(SolverError::Ended("its memory may have been too small".to_string()));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = processor_time(self.process.id());
+                    let spent = began.1.zip(now).map(|(before, now)| now.saturating_sub(before));
+                    if spent.unwrap_or_else(|| began.0.elapsed()) > LONGEST {
+                        self.end();
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        self.dead = true;
+        let _ = self.process.kill();
+    }
+
+    /// Tells the solver about a term, so that the next assignment gives values to its leaves.
+    pub fn mention(&mut self, terms: &Terms, term: Term) -> Result<(), SolverError> {
+        self.define(terms, term)
     }
 
     /// Tells the solver the terms of which this one is made.
@@ -136,6 +183,9 @@ impl Solver {
     /// Whether all assumptions, and what was asserted, can hold together.
     pub fn check(&mut self, terms: &Terms, assumptions: &[Term]) -> Result<Answer, SolverError> {
         self.questions += 1;
+        if self.dead {
+            return Ok(Answer::Undecided);
+        }
         let mut position = HashMap::new();
         let mut names = Vec::new();
         for (index, term) in assumptions.iter().enumerate() {
@@ -186,6 +236,32 @@ impl Solver {
         }
         Ok(found)
     }
+}
+
+/// The longest that a question may take of a processor. Its own limit ends nearly all long before.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// What a process has taken of a processor, where the system says so.
+fn processor_time(process: u32) -> Option<Duration> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name, in parentheses, may hold anything; user and system time are the 12th and 13th field behind it.
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let ticks: u64 = fields.next()?.parse::<u64>().ok()?.checked_add(fields.next()?.parse().ok()?)?;
+    // Linux shows hundredths of a second on every machine.
+    Some(Duration::from_millis(10 * ticks))
+}
+
+/// The lines of a pipe, read by a thread that ends with the pipe or with the receiver.
+fn lines(pipe: ChildStdout) -> Receiver<String> {
+    let (send, receive) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receive
 }
 
 impl Drop for Solver {

@@ -5,6 +5,7 @@
 //! if it cannot be satisfied the header executes fewer times. Questions are asked at powers of two, then in between.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use timing_context::{LoopId, NodeId};
 
@@ -34,11 +35,13 @@ pub struct Effort {
     pub steps: u64,
     /// Inner loops with at most this bound are executed iteration by iteration.
     pub inner: u64,
+    /// When to be content with the best bound found by then.
+    pub deadline: Option<Instant>,
 }
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { iterations: 5_000, undecided: 1_030, terms: 400_000, steps: 4_000_000, inner: 40 }
+        Effort { iterations: 5_000, undecided: 1_030, terms: 400_000, steps: 4_000_000, inner: 40, deadline: None }
     }
 }
 
@@ -54,6 +57,9 @@ pub fn least_bound(
     let mut reason = String::new();
     for (index, start) in starts.iter().enumerate() {
         for inner in inner_loops(setting, one, known, effort) {
+            if effort.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(best.ok_or_else(|| "no time was left".to_string()));
+            }
             let mut region = Region::new(setting, *start == setting.graph.entry);
             region.budget = effort.terms;
             region.unroll = inner;
@@ -193,6 +199,9 @@ impl<'e, 'a, 'g> Search<'e, 'a, 'g> {
             if count as u64 > self.effort.iterations || undecided > self.effort.undecided {
                 return Ok(Err(format!("its header may execute more than {count} times")));
             }
+            if self.effort.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(Err(format!("no time was left after {count} iterations")));
+            }
             let outcome = match self.region.pass(Some(self.one), header, next, &|_| true, None) {
                 Ok(outcome) => outcome,
                 Err(TooLarge) => return Ok(Err(format!("its formula is too large after {count} iterations"))),
@@ -259,7 +268,7 @@ fn checked(bound: u64, reached: bool, evidence: &str) -> Checked {
 pub fn is_exact(terms: &Terms, root: Term) -> bool {
     terms.cone(&[root]).into_iter().all(|term| match terms.shape(term) {
         Shape::Leaf(leaf) => {
-            matches!(terms.origin(leaf), Origin::Register(_) | Origin::Memory(_) | Origin::Open | Origin::Plain)
+matches!(terms.origin(leaf), Origin::Register(_) | Origin::Start(_) | Origin::Memory(_) | Origin::Open)
         }
         _ => true,
     })
