@@ -28,7 +28,7 @@ pub fn check(
     }
     let frames = Frames::of(program, expanded, switches);
     let setting = Setting { program, graph: expanded, frames: &frames, values: Some(values), sharing, switches };
-    let effort = Effort::default();
+    let effort = Effort { deadline, ..Effort::default() };
     // Loops stand outer ones first.
     for index in (0..bounds.len()).rev().filter(|index| bounds[*index].bound.is_none()).collect::<Vec<_>>() {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {

@@ -6,7 +6,8 @@
 //! The stages: load the executable (`timing-load`), control flow (`timing-flow` on `timing-lift`), calls inlined
 //! virtually (`timing-context`), values of registers and memory (`timing-values`), loop bounds (`timing-bounds`, and
 //! model checking for what it leaves), costs and the worst path (`timing-solve` on `timing-cache` and
-//! `timing-pipeline`), and paths that no run takes, which are excluded until the worst path is feasible or time is up.
+//! `timing-pipeline`), and paths that no run takes (`timing-infeasible`), which are excluded until nothing speaks
+//! against the worst path or time is up.
 //!
 //! # Why it is sound
 //! Each stage is (its own page says why), and this crate only hands results on. What it adds:
@@ -28,6 +29,7 @@ mod fixed_code;
 mod loops;
 mod machine;
 mod paths;
+mod refining;
 mod request;
 mod solving;
 mod source;

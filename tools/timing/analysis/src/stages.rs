@@ -9,14 +9,15 @@ use timing_flow::Graph;
 use timing_lift::Lifter;
 use timing_load::{Architecture, Lines, Program};
 use timing_report::{Assumption, Phase, Refinement, Report, Verdict, VERSION};
-use timing_smt::Sharing;
+use timing_smt::{Frames, Setting, Sharing};
 use timing_solve::{Bound, Constraints, Prepared};
 use timing_values::Values;
 
 use crate::code::Code;
 use crate::faults::{self, fault, hex, Found};
+use crate::refining::{Clock, Refined};
 use crate::request::{self, Request};
-use crate::{budget, checking, explain, fixed_code, loops as loop_report, machine, paths, solving};
+use crate::{budget, checking, explain, fixed_code, loops as loop_report, machine, paths, refining, solving};
 
 /// Called when a stage begins: its number from 1, how many there are, what it does.
 pub type Progress<'a> = &'a mut dyn FnMut(usize, usize, &str);
@@ -141,6 +142,7 @@ impl Stages<'_, '_> {
         self.report.program.nodes = expanded.nodes.len();
         let known = timing_values::Options {
             memory_as_loaded: request.stated.as_loaded || entry == program.entry,
+            shared: if request.stated.shared { vec![(0, u64::MAX)] } else { Vec::new() },
             switches: options.switches.keys().copied().collect(),
             ..timing_values::Options::default()
         };
@@ -176,6 +178,30 @@ impl Stages<'_, '_> {
             |stages| stages.solve(&program, &lines, &prepared, &constraints),
             |found| format!("{} cycles", timing_report::grouped(found.wcet_cycles)),
         )?;
+        let refine = |stages: &mut Self| {
+            let frames = Frames::of(&program, &expanded, &known.switches);
+            let setting = Setting {
+                program: &program,
+                graph: &expanded,
+                frames: &frames,
+                values: Some(&values),
+                sharing: stages.sharing(),
+                switches: &known.switches,
+            };
+            let clock = Clock { began: stages.started, deadline: stages.deadline() };
+            refining::refine(&setting, &prepared, &lines, constraints, &bounds, &found, clock)
+                .map_err(|cause| vec![faults::solver(&cause)])
+        };
+        let refined =
+            self.stage("infeasible paths", refine, |refined: &Refined| format!("{} sets", refined.found.len()))?;
+        if !refined.found.is_empty() {
+            self.smt_assumptions();
+        }
+        self.report.infeasible = refined.found;
+        self.report.analysis.complete = refined.possible;
+        self.report.analysis.refinement.extend(refined.steps);
+        let found = refined.bound.unwrap_or(found);
+        self.report.analysis.path_cycles = Some(found.path_cycles);
         self.report.wcet_cycles = Some(found.wcet_cycles);
         self.report.verdict = Verdict::Bounded;
         paths::describe(self.report, &expanded, &found, &lifter, &lines);
@@ -199,20 +225,15 @@ impl Stages<'_, '_> {
             let bounded = bounds.iter().filter(|found| found.bound.is_some()).count();
             format!("{bounded} of {} in their contexts", bounds.len())
         })?;
-        let shared = self.request.stated.shared;
         let check = |stages: &mut Self| {
-            let sharing = if shared { Sharing::StackIsPrivate } else { Sharing::Exclusive };
-            let (switches, deadline) = (&known.switches, stages.deadline());
+            let (switches, deadline, sharing) = (&known.switches, stages.deadline(), stages.sharing());
             checking::check(program, expanded, values, sharing, switches, deadline, &mut bounds)
                 .map_err(|cause| vec![faults::solver(&cause)])
         };
         let checked =
             self.stage("model checking", check, |checked: &BTreeSet<LoopId>| format!("{} more loops", checked.len()))?;
         if !checked.is_empty() {
-            self.report.assumptions.extend(timing_smt::ASSUMPTIONS.iter().map(|text| assumption("program", text)));
-        }
-        if !shared {
-            self.report.assumptions.push(assumption("program", "nothing else writes the memory that bounds depend on"));
+            self.smt_assumptions();
         }
         Ok((bounds, checked))
     }
@@ -229,8 +250,6 @@ impl Stages<'_, '_> {
         let found = prepared.bound(constraints, &timing_solve::Options { deadline });
         let found = found
             .map_err(|errors| errors.iter().map(|error| solving::error(error, program, lines)).collect::<Vec<_>>())?;
-        self.report.analysis.complete = deadline.is_none_or(|deadline| Instant::now() < deadline);
-        self.report.analysis.path_cycles = Some(found.path_cycles);
         self.report.analysis.refinement.push(Refinement {
             seconds: self.started.elapsed().as_secs_f64(),
             wcet_cycles: found.wcet_cycles,
@@ -258,6 +277,24 @@ impl Stages<'_, '_> {
         let seconds = began.elapsed().as_secs_f64();
         self.report.analysis.phases.push(Phase { name: name.to_string(), seconds, result });
         found
+    }
+
+    /// What formulas take for granted, once.
+    fn smt_assumptions(&mut self) {
+        for text in timing_smt::ASSUMPTIONS {
+            let new = assumption("program", text);
+            if !self.report.assumptions.contains(&new) {
+                self.report.assumptions.push(new);
+            }
+        }
+    }
+
+    fn sharing(&self) -> Sharing {
+        if self.request.stated.shared {
+            Sharing::StackIsPrivate
+        } else {
+            Sharing::Exclusive
+        }
     }
 
     /// When refinement ends.
@@ -304,7 +341,7 @@ impl Stages<'_, '_> {
 }
 
 /// Stages of a bound, and of loops alone.
-const STAGES: usize = 8;
+const STAGES: usize = 9;
 const STAGES_FOR_LOOPS: usize = 6;
 
 fn load(request: &Request) -> Found<Program> {

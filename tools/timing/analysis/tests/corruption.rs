@@ -6,6 +6,7 @@ mod common;
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use common::{build, request, Target, ARM, X86};
 use timing_analysis::{analyse, status};
@@ -114,7 +115,7 @@ fn check(report: &Report) {
         }
     }
     let json = timing_report::json(report).unwrap();
-    assert_eq!(&timing_report::from_json(&json).unwrap(), report);
+    assert!(&timing_report::from_json(&json).unwrap() == report, "JSON loses something");
     timing_report::html(report);
     timing_report::csv(report);
     timing_report::sarif(report);
@@ -133,6 +134,8 @@ fn campaign(target: Target, count: usize) -> (usize, usize) {
         }
         let mut request = request(target, damaged(&whole, code, number as u64));
         request.entry = Some("entry".into());
+        // The solver has limits of its own, which are the subject of its tests; a few files go there too.
+        request.timeout = Some(Duration::from_secs(if number % 16 == 0 { 2 } else { 0 }));
         let done = catch_unwind(AssertUnwindSafe(|| {
             let report = analyse(&request, &mut |_, _, _| {});
             check(&report);
