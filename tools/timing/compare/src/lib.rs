@@ -10,10 +10,12 @@
 //!
 //! **Does not know** how anything is bounded or measured.
 
+mod inferred;
 mod page;
 mod row;
 mod sum;
 
+pub use inferred::{inferred, Inferred};
 pub use page::page;
 pub use row::{compare, Error, LoopRow, Row, Verdict};
 pub use sum::Sum;

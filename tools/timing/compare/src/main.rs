@@ -17,6 +17,9 @@ use timing_measure::set::{programs, Program};
 struct Cli {
     /// These programs; by default all.
     programs: Vec<String>,
+    /// For this target; by default all.
+    #[arg(long, value_name = "TARGET")]
+    target: Option<String>,
     /// Where compiled programs go; by default a temporary directory.
     #[arg(long, value_name = "DIRECTORY")]
     into: Option<PathBuf>,
@@ -56,8 +59,10 @@ fn run(cli: &Cli) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     std::fs::create_dir_all(&into)?;
     let wanted: Vec<Program> =
         programs()?.into_iter().filter(|one| cli.programs.is_empty() || cli.programs.contains(&one.name)).collect();
+    let targets =
+        || Target::ALL.into_iter().filter(|target| cli.target.as_ref().is_none_or(|one| one == target.name()));
     let work: Vec<(&Program, Target)> =
-        wanted.iter().flat_map(|program| Target::ALL.map(|target| (program, target))).collect();
+        wanted.iter().flat_map(|program| targets().map(move |target| (program, target))).collect();
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..cli.jobs.max(1) {

@@ -15,6 +15,10 @@ use crate::Error;
 pub struct Counts {
     /// For each loop of the expanded graph, the most times that its header ran for one entry; 0: never entered.
     pub loops: Vec<u64>,
+    /// For each loop inside another, the most times that its header ran for one entry of the loop around it.
+    pub totals: Vec<u64>,
+    /// For each edge, whether any case takes it.
+    pub taken: Vec<bool>,
     /// Instructions of each case, from the entry on.
     pub cases: Vec<u64>,
 }
@@ -22,17 +26,30 @@ pub struct Counts {
 /// Runs all cases of `file` and counts.
 pub fn count(file: &Path, program: &Program, expanded: &Expanded<'_>) -> Result<Counts, Error> {
     let mut walk = Walk::new(expanded, program);
-    let mut counts = Counts { loops: vec![0; expanded.loops.len()], cases: Vec::new() };
-    let mut running = vec![0; expanded.loops.len()];
-    let heads = heads(expanded);
+    let count = expanded.loops.len();
+    let mut counts = Counts {
+        loops: vec![0; count],
+        totals: vec![0; count],
+        taken: vec![false; expanded.edges.len()],
+        cases: Vec::new(),
+    };
+    let (mut running, mut total) = (vec![0; count], vec![0; count]);
+    let (heads, inside) = (heads(expanded), inside(expanded));
     addresses(file, program.architecture, Cases::All, |address| {
         let step = walk.step(address)?;
         match step {
             Step::Entered => counts.cases.push(0),
             Step::Along(edge) => {
-                for (number, back) in &heads[edge] {
-                    running[*number] = if *back { running[*number] + 1 } else { first(expanded, *number) };
-                    counts.loops[*number] = counts.loops[*number].max(running[*number]);
+                counts.taken[edge] = true;
+                for &(number, back) in &heads[edge] {
+                    let more = if back { 1 } else { first(expanded, number) };
+                    running[number] = if back { running[number] + 1 } else { more };
+                    total[number] += more;
+                    counts.loops[number] = counts.loops[number].max(running[number]);
+                    counts.totals[number] = counts.totals[number].max(total[number]);
+                    if !back {
+                        inside[number].iter().for_each(|inner| total[*inner] = 0);
+                    }
                 }
             }
             Step::Inside | Step::Outside | Step::Left => {}
@@ -56,6 +73,17 @@ fn first(expanded: &Expanded<'_>, number: LoopId) -> u64 {
     } else {
         1
     }
+}
+
+/// For each loop those directly inside it.
+fn inside(expanded: &Expanded<'_>) -> Vec<Vec<LoopId>> {
+    let mut inside = vec![Vec::new(); expanded.loops.len()];
+    for (number, found) in expanded.loops.iter().enumerate() {
+        if let Some(parent) = found.parent {
+            inside[parent].push(number);
+        }
+    }
+    inside
 }
 
 /// For each edge the loops to whose headers it leads, and whether as a back edge.

@@ -48,25 +48,44 @@ pub struct MeasuredLoop {
     pub calls: Vec<String>,
     /// Executions of the header for one entry of the loop, at most; 0: never entered.
     pub most: u64,
+    /// The same for one entry of the loop around it, if there is one.
+    pub total: Option<u64>,
 }
 
-/// Runs the cases of `file`; on `machine`, if there is one, the longest are timed.
-pub fn measure(file: &Path, machine: Option<&Machine>) -> Result<Measurement, Error> {
+/// A compiled program and the expanded graph of its entry.
+pub struct Subject<'s> {
+    pub file: &'s Path,
+    pub data: &'s [u8],
+    pub program: &'s Program,
+    pub expanded: &'s Expanded<'s>,
+    /// Why the graph needs copied blocks, if it does.
+    pub split: Option<String>,
+}
+
+/// Calls `look` with the subject that `file` is.
+pub fn with<R>(file: &Path, look: impl FnOnce(Subject<'_>) -> Result<R, Error>) -> Result<R, Error> {
     let data = std::fs::read(file).map_err(|cause| Error::Read { path: file.to_path_buf(), cause })?;
     let program = Program::parse(&data).map_err(refused)?;
     let lifter = Lifter::new(&program).map_err(|error| Error::Setup(error.to_string()))?;
     let entry = program.symbol(ENTRY).ok_or_else(|| Error::NoEntry { path: file.to_path_buf() })?.address;
     let (graph, split) = graph(&lifter, entry)?;
     let expanded = timing_context::expand(&graph, entry, &timing_context::Options::default()).map_err(refused)?;
-    let counts = count(file, &program, &expanded)?;
-    let cycles = match machine {
-        Some(machine) => Some(observe(file, &program, &expanded, machine, &counts)?),
-        None => None,
-    };
-    let lines = Lines::parse(&data);
-    let loops = (0..expanded.loops.len()).map(|number| describe(&expanded, number, &counts, &lines)).collect();
-    let (cases, instructions) = (counts.cases.len(), counts.cases.iter().sum());
-    Ok(Measurement { split, loops, cases, instructions, cycles })
+    look(Subject { file, data: &data, program: &program, expanded: &expanded, split })
+}
+
+/// Runs the cases of `file`; on `machine`, if there is one, the longest are timed.
+pub fn measure(file: &Path, machine: Option<&Machine>) -> Result<Measurement, Error> {
+    with(file, |Subject { file, data, program, expanded, split }| {
+        let counts = count(file, program, expanded)?;
+        let cycles = match machine {
+            Some(machine) => Some(observe(file, program, expanded, machine, &counts)?),
+            None => None,
+        };
+        let lines = Lines::parse(data);
+        let loops = (0..expanded.loops.len()).map(|number| describe(expanded, number, &counts, &lines)).collect();
+        let (cases, instructions) = (counts.cases.len(), counts.cases.iter().sum());
+        Ok(Measurement { split, loops, cases, instructions, cycles })
+    })
 }
 
 /// The graph; with copies only if there is none without.
@@ -111,6 +130,7 @@ fn describe(expanded: &Expanded<'_>, number: LoopId, counts: &Counts, lines: &Li
         source: lines.place(header).map(|place| place.to_string()),
         calls: expanded.chain(found.context).into_iter().map(str::to_string).collect(),
         most: counts.loops[number],
+        total: found.parent.map(|_| counts.totals[number]),
     }
 }
 
