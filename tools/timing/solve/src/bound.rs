@@ -9,7 +9,8 @@ use timing_machine::Machine;
 use timing_pipeline::{Costs, PipelineError};
 
 use crate::access::Targets;
-use crate::dual::solve;
+use crate::charge::{charges, Charges};
+use crate::dual::solve_with;
 use crate::error::{Error, Problem as Fault};
 use crate::live::{error, Live};
 use crate::model::Model;
@@ -95,6 +96,8 @@ pub struct Prepared<'e, 'g> {
     pub costs: Costs,
     live: Live,
     problem: Problem,
+    /// Also right with more constraints: they only take walks away.
+    charges: Charges,
 }
 
 impl<'e, 'g> Prepared<'e, 'g> {
@@ -128,7 +131,8 @@ impl<'e, 'g> Prepared<'e, 'g> {
         let costs = timing_pipeline::analyse(&model.program, machine)
             .map_err(|errors| errors.into_iter().map(|error| machine_error(program, error)).collect::<Vec<_>>())?;
         let problem = problem(expanded, &model, &costs, &live, bounds);
-        Ok(Prepared { expanded, model, costs, live, problem })
+        let charges = charges(&problem);
+        Ok(Prepared { expanded, model, costs, live, problem, charges })
     }
 
     /// The bound under constraints. Dead edges that were not left out before are only not taken.
@@ -143,7 +147,7 @@ impl<'e, 'g> Prepared<'e, 'g> {
             };
             vec![error(self.expanded, self.expanded.entry, Fault::NoEnd(why))]
         };
-        let solution = solve(&problem, options.deadline).ok_or_else(none)?;
+        let solution = solve_with(&problem, &self.charges, options.deadline).ok_or_else(none)?;
         let overflow = |_| vec![error(self.expanded, self.expanded.entry, Fault::Overflow)];
         let wcet_cycles = u64::try_from(solution.bound).map_err(overflow)?;
         let feasible = solution.walk.is_some();
@@ -165,9 +169,9 @@ impl<'e, 'g> Prepared<'e, 'g> {
             .collect();
         let executions = problem.executions(&counts);
         let mut first_misses: BTreeMap<Option<LoopId>, u64> = BTreeMap::new();
+        let rounds = problem.rounds(&counts);
         for charge in &problem.charges {
-            let executed = charge.nodes.iter().fold(0u64, |sum, node| sum.saturating_add(executions[*node]));
-            let times = executed.min(problem.entered(charge.scope, &counts));
+            let times = problem.due(charge, &rounds, &executions);
             let scope = charge.scope.map(|scope| self.live.loops[scope]);
             let paid = first_misses.entry(scope).or_default();
             *paid = paid.saturating_add(times.saturating_mul(charge.cycles));

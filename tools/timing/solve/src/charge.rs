@@ -71,6 +71,7 @@ pub fn charges(problem: &Problem) -> Charges {
     let innermost = problem.innermost();
     let before = dominators(problem);
     let after = postdominators(problem);
+    let mut forwards = Forwards::new(problem);
     let mut points: BTreeMap<(Option<usize>, BTreeSet<Point>), u64> = BTreeMap::new();
     for charge in problem.charges.iter().filter(|charge| charge.cycles > 0 && !charge.nodes.is_empty()) {
         let found: BTreeSet<Point> =
@@ -87,7 +88,7 @@ pub fn charges(problem: &Problem) -> Charges {
         });
         let due: Vec<Point> = if certain {
             vec![scope.map_or(Point::Node(0), Point::Loop)]
-        } else if exclusive(problem, scope, &points) {
+        } else if forwards.exclusive(problem, scope, &points) {
             points.iter().copied().collect()
         } else {
             result.open.push(Open { scope, cycles, points });
@@ -135,41 +136,51 @@ fn reduced(
     kept
 }
 
-/// Whether no walk passes two points, or one twice, in one entry of the scope.
-fn exclusive(problem: &Problem, scope: Option<usize>, points: &BTreeSet<Point>) -> bool {
-    let inside = |node: usize| scope.is_none_or(|scope| problem.contains(scope, node));
-    let header = scope.map(|scope| problem.loops[scope].header);
-    let targets: BTreeSet<usize> = points.iter().map(|point| point.node(problem)).collect();
-    let mut successors = vec![Vec::new(); problem.nodes];
-    problem.edges.iter().for_each(|(from, to)| successors[*from].push(*to));
-    let mut seen = BTreeSet::new();
-    let mut open = Vec::new();
-    for &point in points {
-        match point {
-            Point::Node(node) => open.extend(&successors[node]),
-            // What the loop leads to: only its own back edges lead to its header, and do not enter it.
-            Point::Loop(number) => {
-                let leaves = |node: &&usize| !problem.contains(number, **node);
-                open.extend(
-                    problem.loops[number].nodes.iter().flat_map(|node| successors[*node].iter().filter(leaves)),
-                );
+/// Searches the graph forwards, again and again.
+struct Forwards {
+    successors: Vec<Vec<usize>>,
+    /// Number of the last search that came to each node.
+    seen: Vec<usize>,
+    searches: usize,
+}
+
+impl Forwards {
+    fn new(problem: &Problem) -> Forwards {
+        let mut successors = vec![Vec::new(); problem.nodes];
+        problem.edges.iter().for_each(|(from, to)| successors[*from].push(*to));
+        Forwards { successors, seen: vec![0; problem.nodes], searches: 0 }
+    }
+
+    /// Whether no walk passes two points, or one twice, in one entry of the scope.
+    fn exclusive(&mut self, problem: &Problem, scope: Option<usize>, points: &BTreeSet<Point>) -> bool {
+        let inside = |node: usize| scope.is_none_or(|scope| problem.contains(scope, node));
+        let targets: BTreeSet<usize> = points.iter().map(|point| point.node(problem)).collect();
+        self.searches += 1;
+        let mut open = Vec::new();
+        for &point in points {
+            match point {
+                Point::Node(node) => open.extend(&self.successors[node]),
+                // What the loop leads to: only its own back edges lead to its header, and do not enter it.
+                Point::Loop(number) => {
+                    let leaves = |node: &&usize| !problem.contains(number, **node);
+                    let nodes = problem.loops[number].nodes.iter();
+                    open.extend(nodes.flat_map(|node| self.successors[*node].iter().filter(leaves)));
+                }
             }
         }
+        // Through the header of the scope too: its next iteration is the same entry.
+        while let Some(node) = open.pop() {
+            if self.seen[node] == self.searches || !inside(node) {
+                continue;
+            }
+            self.seen[node] = self.searches;
+            if targets.contains(&node) {
+                return false;
+            }
+            open.extend(&self.successors[node]);
+        }
+        true
     }
-    while let Some(node) = open.pop() {
-        if !inside(node) || !seen.insert(node) {
-            continue;
-        }
-        if targets.contains(&node) {
-            return false;
-        }
-        // A next iteration of the scope is the same entry.
-        if Some(node) == header && problem.loops[scope.unwrap_or_default()].bound == 1 {
-            continue;
-        }
-        open.extend(&successors[node]);
-    }
-    true
 }
 
 /// For each node the nearest one that is on all ways to it; a tree with preorder numbers.

@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Master};
 
-use crate::charge::{charges, into, Point};
+use crate::charge::{charges, into, Charges, Point};
 use crate::longest::Decomposed;
 use crate::problem::{Counts, Limit, Problem};
 
@@ -67,7 +67,12 @@ struct Dual<'p> {
 
 /// Bounds the problem; none if no walk ends. Stops at `deadline` with what it has.
 pub fn solve(problem: &Problem, deadline: Option<Instant>) -> Option<Solution> {
-    let dual = Dual::new(problem);
+    solve_with(problem, &charges(problem), deadline)
+}
+
+/// The same with charges that are ready.
+pub fn solve_with(problem: &Problem, charges: &Charges, deadline: Option<Instant>) -> Option<Solution> {
+    let dual = Dual::new(problem, charges);
     let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let mut best = dual.plane(dual.first())?;
     let mut walk: Option<(u128, Counts)> = None;
@@ -126,8 +131,7 @@ fn keep(problem: &Problem, counts: &Counts, walk: &mut Option<(u128, Counts)>) {
 }
 
 impl<'p> Dual<'p> {
-    fn new(problem: &'p Problem) -> Dual<'p> {
-        let found = charges(problem);
+    fn new(problem: &'p Problem, found: &Charges) -> Dual<'p> {
         let into = into(problem);
         let mut start = (i128::from(problem.start) + i128::from(found.start)) * PART;
         let mut weights: Vec<i128> = problem

@@ -75,26 +75,29 @@ impl Problem {
         self.loops[within].nodes.binary_search(&node).is_ok()
     }
 
-    /// Edges by which a loop is entered.
-    pub fn entries(&self, of: usize) -> Vec<usize> {
-        let header = self.loops[of].header;
-        let enters = |(from, to): (usize, usize)| to == header && from < header;
-        (0..self.edges.len()).filter(|edge| enters(self.edges[*edge])).collect()
+    /// How often each loop is entered, and how often its back edges are taken.
+    pub fn rounds(&self, counts: &Counts) -> Vec<(u64, u64)> {
+        let of: BTreeMap<usize, usize> =
+            self.loops.iter().enumerate().map(|(number, one)| (one.header, number)).collect();
+        let mut rounds = vec![(0, 0); self.loops.len()];
+        if let Some(first) = of.get(&0) {
+            rounds[*first].0 = 1;
+        }
+        for (edge, count) in counts {
+            let (from, to) = self.edges[*edge];
+            match of.get(&to) {
+                Some(entered) if from < to => rounds[*entered].0 += count,
+                Some(closed) => rounds[*closed].1 += count,
+                None => {}
+            }
+        }
+        rounds
     }
 
-    /// Edges back to its header.
-    pub fn back(&self, of: usize) -> Vec<usize> {
-        let header = self.loops[of].header;
-        let closes = |(from, to): (usize, usize)| to == header && from >= header;
-        (0..self.edges.len()).filter(|edge| closes(self.edges[*edge])).collect()
-    }
-
-    /// How often a scope is entered.
-    pub fn entered(&self, scope: Option<usize>, counts: &Counts) -> u64 {
-        let Some(scope) = scope else { return 1 };
-        let header = self.loops[scope].header;
-        let taken = counts.iter().filter(|(edge, _)| self.edges[**edge].1 == header && self.edges[**edge].0 < header);
-        taken.map(|(_, count)| *count).sum::<u64>() + u64::from(header == 0)
+    /// How often each charge is due at most, given what [`Problem::rounds`] and [`Problem::executions`] say.
+    pub fn due(&self, charge: &Charge, rounds: &[(u64, u64)], executions: &[u64]) -> u64 {
+        let executed = charge.nodes.iter().fold(0u64, |sum, node| sum.saturating_add(executions[*node]));
+        executed.min(charge.scope.map_or(1, |scope| rounds[scope].0))
     }
 
     /// How often each node is executed.
@@ -111,10 +114,9 @@ impl Problem {
     pub fn cost(&self, counts: &Counts) -> u128 {
         let executions = self.executions(counts);
         let edges = counts.iter().map(|(edge, count)| u128::from(*count) * u128::from(self.costs[*edge]));
-        let charges = self.charges.iter().map(|charge| {
-            let executed: u128 = charge.nodes.iter().map(|node| u128::from(executions[*node])).sum();
-            u128::from(charge.cycles) * executed.min(u128::from(self.entered(charge.scope, counts)))
-        });
+        let rounds = self.rounds(counts);
+        let due = |charge: &Charge| u128::from(self.due(charge, &rounds, &executions));
+        let charges = self.charges.iter().map(|charge| u128::from(charge.cycles) * due(charge));
         u128::from(self.start) + edges.sum::<u128>() + charges.sum::<u128>()
     }
 
@@ -125,10 +127,12 @@ impl Problem {
             limit.terms.iter().map(|(edge, factor)| of(edge) * i128::from(*factor)).sum::<i128>()
                 <= i128::from(limit.at_most)
         };
-        let loops = (0..self.loops.len()).all(|number| {
-            let back: i128 = self.back(number).iter().map(of).sum();
-            back <= i128::from(self.loops[number].bound - 1) * i128::from(self.entered(Some(number), counts))
-        });
+        let rounds = self.rounds(counts);
+        let loops = self
+            .loops
+            .iter()
+            .zip(&rounds)
+            .all(|(one, (entries, back))| u128::from(*back) <= u128::from(one.bound - 1) * u128::from(*entries));
         let dead = self.dead.iter().any(|edge| counts.contains_key(edge));
         loops && !dead && self.limits.iter().all(within)
     }
