@@ -29,12 +29,16 @@ mod conflict;
 mod refine;
 mod route;
 mod search;
+mod stated;
 mod subsets;
 mod trail;
+mod validate;
 
 pub use conflict::{Conflict, Form};
 pub use refine::{describe, forms, refine, End, Explorer, Options, RefineError, Refined};
 pub use route::{routes, Route};
 pub use search::Finding;
+pub use stated::{parse, Claim, Stated, StatedError};
 pub use subsets::minimal_subsets;
 pub use trail::{follow, Maps, Step};
+pub use validate::{apply, validate, Run, Verdict};

@@ -215,7 +215,7 @@ impl Memory<'_> {
             Origin::Register(_) | Origin::Plain => true,
             Origin::Memory(_) => self.pointers.at_entry || self.pointers.no_escape,
             Origin::Changed | Origin::Joined | Origin::Coarse => self.pointers.no_escape,
-            Origin::Open | Origin::Unknown => false,
+            Origin::Start(_) | Origin::Open | Origin::Unknown => false,
         };
         let separate = self.pointers.fresh_stack
             && terms.cone(&[address]).into_iter().all(|term| match terms.shape(term) {

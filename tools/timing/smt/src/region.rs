@@ -71,6 +71,8 @@ pub struct Region<'a, 'g> {
     pub unroll: BTreeMap<LoopId, u64>,
     /// Guards of the edges taken, one for each time the edge was met.
     pub taken: BTreeMap<EdgeId, Vec<Term>>,
+    /// Edges with their guards, in an order in which executions take them.
+    pub trace: Vec<(EdgeId, Term)>,
     /// Guards of the nodes executed.
     pub executed: BTreeMap<NodeId, Vec<Term>>,
     effects: Known,
@@ -94,6 +96,7 @@ impl<'a, 'g> Region<'a, 'g> {
             facts: Vec::new(),
             unroll: BTreeMap::new(),
             taken: BTreeMap::new(),
+            trace: Vec::new(),
             executed: BTreeMap::new(),
             effects: Known::default(),
             calls: HashMap::new(),
@@ -117,12 +120,21 @@ impl<'a, 'g> Region<'a, 'g> {
     /// The execution begins before a node, in any state that is possible there.
     pub fn start(&mut self, node: NodeId) -> Point {
         let registers = self.executor.table.all().collect::<Vec<_>>();
-        let registers: Vec<Term> = registers.into_iter().map(|register| self.unknown(node, register)).collect();
+        let registers: Vec<Term> = registers.into_iter().map(|register| self.at_start(node, register)).collect();
         for register in self.executor.table.all().collect::<Vec<_>>() {
             let known = self.known_of(node, register, registers[usize::from(register.0)]);
             self.facts.extend(known);
         }
         Point { guard: Terms::TRUE, registers }
+    }
+
+    fn at_start(&mut self, node: NodeId, register: Register) -> Term {
+        let found = self.unknown(node, register);
+        match self.setting.frames.register(node, register) {
+            _ if !self.executor.terms.is_unknown(found) => found,
+            Held::Plain | Held::Number(_) => self.executor.unknown(register, Origin::Register(register)),
+            Held::Slot(_) | Held::Anything => self.executor.unknown(register, Origin::Start(register)),
+        }
     }
 
     /// What a register holds before a node, knowing nothing of how it was reached.
@@ -275,6 +287,7 @@ impl<'a, 'g> Region<'a, 'g> {
             let condition = self.condition(*edge, leave);
             let guard = self.executor.terms.both(guard, condition);
             self.taken.entry(*edge).or_default().push(guard);
+            self.trace.push((*edge, guard));
             let mut registers = after.registers;
             self.called(*edge, &mut registers, guard);
             found.push((*edge, Point { guard, registers }));
@@ -399,7 +412,7 @@ impl<'a, 'g> Region<'a, 'g> {
         let memory = self.memory;
         for edge in edges {
             // Which exit is taken is open.
-            let choice = self.executor.terms.leaf(0, Origin::Open);
+            let choice = self.executor.terms.leaf(0, Origin::Unknown);
             let guard = self.executor.terms.both(rest, choice);
             let not = self.executor.terms.not(choice);
             rest = self.executor.terms.both(rest, not);

@@ -73,8 +73,10 @@ impl Shape {
 /// Where a leaf comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// What a register holds at the start.
+    /// What a register holds at the start; it does not point to the stack.
     Register(timing_lift::il::Register),
+    /// What a register holds at the start.
+    Start(timing_lift::il::Register),
     /// What memory holds at the start, at this address.
     Memory(Term),
     /// A register of which is known that it does not point to the stack, and no more.
@@ -167,6 +169,14 @@ impl Terms {
 
     pub fn origin(&self, leaf: u32) -> Origin {
         self.origins[leaf as usize]
+    }
+
+    /// Whether a term is made of leaves of which nothing is known, and that stand for no start.
+    pub(crate) fn is_unknown(&self, term: Term) -> bool {
+        self.cone(&[term]).into_iter().any(|part| match self.shape(part) {
+            Shape::Leaf(leaf) => matches!(self.origin(leaf), Origin::Plain | Origin::Unknown),
+            _ => false,
+        })
     }
 
     pub fn as_number(&self, term: Term) -> Option<u128> {

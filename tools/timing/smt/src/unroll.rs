@@ -268,7 +268,7 @@ fn checked(bound: u64, reached: bool, evidence: &str) -> Checked {
 pub fn is_exact(terms: &Terms, root: Term) -> bool {
     terms.cone(&[root]).into_iter().all(|term| match terms.shape(term) {
         Shape::Leaf(leaf) => {
-matches!(terms.origin(leaf), Origin::Register(_) | Origin::Start(_) | Origin::Memory(_) | Origin::Open)
+            matches!(terms.origin(leaf), Origin::Register(_) | Origin::Start(_) | Origin::Memory(_) | Origin::Open)
         }
         _ => true,
     })
