@@ -26,6 +26,12 @@ impl Targets for Known<'_, '_> {
         let first: usize = before.map(|one| one.accesses.len()).sum();
         self.values.targets(node).get(first + access).copied().unwrap_or(Target::Anywhere)
     }
+
+    fn aligned(&self, node: NodeId, instruction: usize, access: usize) -> bool {
+        let before = self.expanded.block(node).instructions[..instruction].iter();
+        let first: usize = before.map(|one| one.accesses.len()).sum();
+        self.values.aligned(node).get(first + access).copied().unwrap_or(false)
+    }
 }
 
 /// The graph with its costs, ready to be solved.

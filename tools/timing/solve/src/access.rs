@@ -5,6 +5,7 @@ use timing_context::NodeId;
 use timing_lift::evaluate;
 use timing_lift::il::{self, AddressForm, Expression, Op, Operand, Value};
 use timing_lift::Instruction;
+use timing_load::Architecture;
 use timing_machine::Machine;
 
 use crate::class::Sort;
@@ -39,32 +40,45 @@ impl<F: Fn(NodeId, usize, usize) -> Target> Targets for F {
 /// More lines than this are any lines.
 const MANY: u64 = 64;
 
-/// The data accesses of instruction number `number` of `node`.
-pub fn data(
-    machine: &Machine,
-    targets: &dyn Targets,
-    node: NodeId,
-    number: usize,
-    instruction: &Instruction,
-    sort: Sort,
-) -> Vec<Access> {
-    let mut data = Vec::new();
-    for (index, access) in instruction.accesses.iter().enumerate() {
-        let target = constant(instruction, access).map_or_else(|| targets.target(node, number, index), Target::At);
-        let aligned = access.size.is_power_of_two() && targets.aligned(node, number, index);
-        for (kind, happens) in [(Kind::Read, access.read), (Kind::Write, access.write)] {
-            if happens {
-                lines(machine, kind, target, access, aligned, &mut data);
+/// What is known about all accesses.
+pub struct Accesses<'a> {
+    pub machine: &'a Machine,
+    pub architecture: Architecture,
+    pub targets: &'a dyn Targets,
+}
+
+impl Accesses<'_> {
+    /// The data accesses of instruction number `number` of `node`.
+    pub fn of(&self, node: NodeId, number: usize, instruction: &Instruction, sort: Sort) -> Vec<Access> {
+        let mut data = Vec::new();
+        for (index, access) in instruction.accesses.iter().enumerate() {
+            let target = match self.targets.target(node, number, index) {
+                Target::Anywhere => constant(instruction, access).map_or(Target::Anywhere, Target::At),
+                known => known,
+            };
+            let aligned = is_always_aligned(self.architecture, instruction, access)
+                || access.size.is_power_of_two() && self.targets.aligned(node, number, index);
+            for (kind, happens) in [(Kind::Read, access.read), (Kind::Write, access.write)] {
+                if happens {
+                    lines(self.machine, kind, target, access, aligned, &mut data);
+                }
             }
         }
+        if sort.prefetches {
+            data.push(Access { kind: Kind::Read, target: Target::Anywhere, certain: false });
+        }
+        if sort.forgets {
+            data.push(Access { kind: Kind::Forget, target: Target::Anywhere, certain: true });
+        }
+        data
     }
-    if sort.prefetches {
-        data.push(Access { kind: Kind::Read, target: Target::Anywhere, certain: false });
-    }
-    if sort.forgets {
-        data.push(Access { kind: Kind::Forget, target: Target::Anywhere, certain: true });
-    }
-    data
+}
+
+/// Whether the processor itself refuses addresses that are not aligned: ARM's loads and stores of several registers.
+fn is_always_aligned(architecture: Architecture, instruction: &Instruction, access: &il::Access) -> bool {
+    // Bits 27 to 25 are 4.
+    let several = instruction.bytes.get(3).is_some_and(|top| top & 0xe == 8);
+    architecture == Architecture::Arm && several && access.size == 4
 }
 
 /// One access for each line.

@@ -11,7 +11,7 @@ use timing_load::Architecture;
 use timing_machine::Machine;
 use timing_pipeline::{Block, Edge, Left, Program};
 
-use crate::access::{data, Targets};
+use crate::access::{Accesses, Targets};
 use crate::class::{sort, transfers, Sort};
 use crate::error::{Error, Problem};
 use crate::live::Live;
@@ -50,6 +50,7 @@ impl Model {
         let mut known: BTreeMap<u64, Result<Rc<Known>, Error>> = BTreeMap::new();
         let mut errors = BTreeSet::new();
         let mut program = Program { entry: blocks[&expanded.entry], ..Program::default() };
+        let accesses = Accesses { machine, architecture, targets };
         for &node in nodes {
             let mut block = Block::default();
             for (number, instruction) in expanded.instructions(node).iter().enumerate() {
@@ -72,7 +73,7 @@ impl Model {
                         writes: known.used.writes,
                         surely_writes: known.used.surely_writes,
                         transfers: known.transfers,
-                        data: data(machine, targets, node, number, instruction, known.sort),
+                        data: accesses.of(node, number, instruction, known.sort),
                     }),
                     Err(error) => {
                         errors.insert(error.clone());

@@ -78,6 +78,7 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
     });
     Values {
         targets: expanded.order().map(|node| record.targets(node)).collect(),
+        aligned: expanded.order().map(|node| record.aligned(node)).collect(),
         registers: expanded.order().map(|node| record.registers(node)).collect(),
         dead: (0..expanded.edges.len()).filter(|edge| !record.taken[*edge]).collect(),
         reached: expanded.order().map(|node| record.reached(node)).collect(),

@@ -19,6 +19,8 @@ pub(crate) struct Record {
     registers: Vec<Option<Vec<(Root, Set)>>>,
     /// First and last byte; None: anywhere.
     accesses: Vec<Vec<Seen>>,
+    /// Whether every address was a multiple of the largest power of two in the access's size.
+    aligned: Vec<Vec<bool>>,
     pub taken: Vec<bool>,
 }
 
@@ -32,11 +34,13 @@ enum Seen {
 impl Record {
     pub fn new(expanded: &Expanded<'_>, table: Registers) -> Record {
         let accesses = |node| expanded.block(node).instructions.iter().map(|one| one.accesses.len()).sum();
+        let aligned = expanded.order().map(|node| vec![true; accesses(node)]).collect();
         Record {
             sizes: table.all().map(|one| table.value(one).size).collect(),
             flags: table.all().map(|one| table.is_flag(one)).collect(),
             registers: vec![None; expanded.nodes.len()],
             accesses: expanded.order().map(|node| vec![Seen::Never; accesses(node)]).collect(),
+            aligned,
             taken: vec![false; expanded.edges.len()],
         }
     }
@@ -84,12 +88,16 @@ impl Record {
         if seen == Seen::Anywhere {
             return;
         }
-        self.accesses[node][number] = match (seen, place(&access.address, state, world, stack)) {
+        let place = place(&access.address, state, world, stack);
+        let size = u128::from(access.size.max(1));
+        let step = size & size.wrapping_neg();
+        self.aligned[node][number] &=
+            place.is_some_and(|set| set.low & (step - 1) == 0 && set.stride & (step - 1) == 0);
+        let bytes = place.map(|set| (set.low as u64, (set.high as u64).saturating_add(size as u64 - 1)));
+        self.accesses[node][number] = match (seen, bytes) {
             (_, None) => Seen::Anywhere,
-            (Seen::Within(low, high), Some((first, last))) => {
-                Seen::Within(low.min(first), high.max(last.saturating_add(u64::from(access.size.max(1)) - 1)))
-            }
-            (_, Some((first, last))) => Seen::Within(first, last.saturating_add(u64::from(access.size.max(1)) - 1)),
+            (Seen::Within(low, high), Some((first, last))) => Seen::Within(low.min(first), high.max(last)),
+            (_, Some((first, last))) => Seen::Within(first, last),
         };
     }
 
@@ -101,6 +109,12 @@ impl Record {
             Seen::Never | Seen::Anywhere => Target::Anywhere,
         };
         self.accesses[node].iter().map(target).collect()
+    }
+
+    /// Whether the addresses of each access are known to be aligned.
+    pub fn aligned(&self, node: NodeId) -> Vec<bool> {
+        let known = |seen: &Seen| matches!(seen, Seen::Within(..));
+        self.accesses[node].iter().zip(&self.aligned[node]).map(|(seen, aligned)| *aligned && known(seen)).collect()
     }
 
     pub fn reached(&self, node: NodeId) -> bool {
@@ -122,8 +136,8 @@ pub(crate) fn range(root: Root, set: &Set) -> Range {
     Range { base, low: set.low as u64, high: set.high as u64, stride: set.stride as u64, size: set.size }
 }
 
-/// First and last address; None if that is not known.
-fn place(form: &AddressForm, state: &State, world: &World<'_>, stack: Option<(u64, u64)>) -> Option<(u64, u64)> {
+/// The addresses; None if they are not known.
+fn place(form: &AddressForm, state: &State, world: &World<'_>, stack: Option<(u64, u64)>) -> Option<Set> {
     let AddressForm::Known { base, index, displacement, segment } = form else { return None };
     let size = world.pointer;
     let of = |register: &Register| state.address(&state.registers[usize::from(register.0)], size);
@@ -154,5 +168,5 @@ fn place(form: &AddressForm, state: &State, world: &World<'_>, stack: Option<(u6
         }
     };
     // Almost anywhere is anywhere.
-    (set.is_straight() && set.span() < mask(size) >> 1).then_some((set.low as u64, set.high as u64))
+    (set.is_straight() && set.span() < mask(size) >> 1).then_some(set)
 }

@@ -77,6 +77,7 @@ pub enum Step {
 #[derive(Debug, Clone, Default)]
 pub struct Values {
     pub(crate) targets: Vec<Vec<Target>>,
+    pub(crate) aligned: Vec<Vec<bool>>,
     pub(crate) registers: Vec<Vec<Range>>,
     pub(crate) dead: BTreeSet<EdgeId>,
     pub(crate) reached: Vec<bool>,
@@ -88,6 +89,11 @@ impl Values {
     /// Where the accesses of a node's instructions go, in order: those of `Instruction::accesses`, one after the other.
     pub fn targets(&self, node: NodeId) -> &[Target] {
         &self.targets[node]
+    }
+
+    /// Whether the address of each of them is a multiple of the largest power of two in its size.
+    pub fn aligned(&self, node: NodeId) -> &[bool] {
+        &self.aligned[node]
     }
 
     /// What a register may hold before the first instruction of a node.
