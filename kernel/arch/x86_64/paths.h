@@ -12,11 +12,12 @@ void trap_syscall(void) __attribute__((flatten));
 
 APART void trap_end_thread(void);
 APART void trap_window(void);
-/* The timing analysis finds preemption points, and the accesses that go to devices, by these names. */
+/* The timing analysis finds preemption points, accesses that go to devices, and waits for others by these names. */
 #define NAMED __attribute__((noinline, noclone))
 NAMED uint32_t arch_interrupt_pending(void);
 NAMED uint32_t apic_read(uint32_t reg);
 NAMED void apic_write(uint32_t reg, uint32_t value);
+NAMED void apic_command(uint32_t destination, uint32_t value);
 NAMED uint32_t ioapic_read(uint32_t reg);
 NAMED void ioapic_write(uint32_t reg, uint32_t value);
 #undef NAMED
@@ -33,6 +34,7 @@ APART void sched_queue_and_block(uint32_t t);
 APART uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
 APART void sched_decide(uint32_t cpu);
 APART void sched_ready(uint32_t t);
+APART void tlb_await(uint32_t cpu, uint32_t to);
 APART void spinlock_ticket_wait(uint32_t lock, uint64_t ticket);
 
 #undef APART

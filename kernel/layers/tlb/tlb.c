@@ -5,6 +5,7 @@
 #include "arch.h"
 #include "intc.h"
 #include "spinlock.h"
+#include "tlb_parts.h"
 
 static uint32_t tlb_cpus[NUM_PROCESS]; /* constant after start-up */
 
@@ -51,9 +52,7 @@ static void tlb_ask(uint32_t cpu, uint32_t to, uint64_t vaddr)
     intc_send(to, VECTOR_TLB);
 }
 
-/* Waits until CPU `to` has answered. It answers when it next takes interrupts or waits here itself, so the wait is as long
- * as its longest stretch in the kernel. */
-static void tlb_await(uint32_t cpu, uint32_t to)
+void tlb_await(uint32_t cpu, uint32_t to)
 {
     uint32_t cell = tlb_cell(cpu, to);
     uint64_t request = arch_atomic_load(cell);

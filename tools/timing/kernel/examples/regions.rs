@@ -13,7 +13,7 @@ fn main() {
     let regions = regions(&program, &description, &graph, &points).unwrap();
     let mut sum = 0;
     for region in &regions {
-        match region.expand(&graph, &points) {
+        match region.expand(&graph, &points, &region.chain, &Default::default()) {
             Ok(expanded) => {
                 sum += expanded.nodes.len();
                 println!(

@@ -19,6 +19,44 @@ pub struct Description {
     #[serde(default)]
     pub memory: Vec<Memory>,
     pub stacks: Stacks,
+    #[serde(default)]
+    pub shared: Shared,
+    #[serde(default)]
+    pub wait: Vec<Wait>,
+}
+
+/// Memory that others may change between two reads.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shared {
+    /// Objects of the kernel.
+    pub symbols: Vec<String>,
+    /// Entries of `memory`, by what they are about.
+    pub memory: Vec<String>,
+}
+
+/// A function whose loops end when others let them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wait {
+    pub function: String,
+    #[serde(rename = "for")]
+    pub whom: Whom,
+    /// How often its loops' headers count as executed; further looks are time waited.
+    pub looks: u64,
+    #[serde(default)]
+    pub source: Option<String>,
+}
+
+/// Who ends a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Whom {
+    /// Whoever holds a lock, and those who came before.
+    Lock,
+    /// Other processors, when they take interrupts.
+    Processors,
+    Device,
 }
 
 /// Ways in other than by the interrupt table.
@@ -28,6 +66,8 @@ pub struct Entries {
     pub system_call: String,
     pub thread_start: String,
     pub idle: String,
+    /// Functions that the entries call on a fresh stack.
+    pub handlers: Vec<String>,
 }
 
 /// The entries of the interrupt table.

@@ -8,6 +8,8 @@ pub enum Error {
     NoSymbol { symbol: String, part: &'static str },
     #[error("{function} does not {what}, as kernel/timing.toml says")]
     NotSo { function: String, what: String },
+    #[error("kernel/timing.toml names no memory that is about {about}")]
+    NoMemory { about: String },
     #[error("{0}")]
     Flow(String),
     #[error("more than {0} chains of calls lead to places where regions begin")]

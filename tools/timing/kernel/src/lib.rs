@@ -1,5 +1,6 @@
 //! The regions of a kernel.
 
+mod bound;
 mod chains;
 mod description;
 mod error;
@@ -8,6 +9,7 @@ mod points;
 mod regions;
 mod returns;
 
+pub use bound::{analyse, Analysed, LoopFound, Times};
 pub use chains::{chains, Chain};
 pub use description::Description;
 pub use error::Error;

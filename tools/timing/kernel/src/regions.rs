@@ -165,11 +165,17 @@ pub fn dead(expanded: &Expanded<'_>, points: &Points) -> BTreeSet<EdgeId> {
 }
 
 impl Region {
-    /// Its paths.
-    pub fn expand<'g>(&self, graph: &'g Graph, points: &Points) -> Result<Expanded<'g>, Vec<Error>> {
-        let stops: BTreeSet<u64> = points.ends.keys().chain(&self.stops).copied().collect();
+    /// Its paths, from a place in a chain of calls on, to where it ends or to one of `stops`.
+    pub fn expand<'g>(
+        &self,
+        graph: &'g Graph,
+        points: &Points,
+        chain: &[(u64, usize)],
+        stops: &BTreeSet<u64>,
+    ) -> Result<Expanded<'g>, Vec<Error>> {
+        let stops: BTreeSet<u64> = points.ends.keys().chain(&self.stops).chain(stops).copied().collect();
         let options = timing_context::Options { stops, ..timing_context::Options::default() };
-        timing_context::expand_inside(graph, &self.chain, &options)
+        timing_context::expand_inside(graph, chain, &options)
             .map_err(|errors| errors.iter().map(|error| Error::Flow(error.to_string())).collect())
     }
 }
