@@ -110,7 +110,7 @@ fn executes_at_most() {
         let text = |count| format!("[[executes]]\nplace = \"rare\"\nat_most = {count}\n");
         let (claim, found) = verdict(case, &text(2));
         assert_eq!(found, Verdict::Proven, "{:?}", case.target);
-        let with = bound(case, &[claim.clone()]);
+        let with = bound(case, std::slice::from_ref(&claim));
         assert!(with < bound(case, &[]), "{:?}", case.target);
         let (_, found) = verdict(case, &text(1));
         assert!(matches!(found, Verdict::Refuted(_)), "{:?}: {found:?}", case.target);
