@@ -11,11 +11,13 @@
 //! **Does not know** how anything is bounded or measured.
 
 mod inferred;
+mod necessity;
 mod page;
 mod row;
 mod sum;
 
 pub use inferred::{inferred, Inferred};
+pub use necessity::{necessity, Necessity, Set};
 pub use page::page;
 pub use row::{compare, Error, LoopRow, Row, Verdict};
 pub use sum::Sum;

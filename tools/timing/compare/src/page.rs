@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use timing_measure::build::Target;
 
+use crate::necessity::Necessity;
 use crate::row::{LoopRow, Row, Verdict};
 use crate::sum::Sum;
 
@@ -104,14 +105,15 @@ fn conflicts(text: &mut String, rows: &[Row]) {
     }
     text.push_str(
         "\n## Paths that no run takes\n\nPrograms with branches that exclude one another: the bound before any path is \
-         excluded, the bound after, and what was observed.\n\n\
-         | program | target | branches in conflict | sets found | largest | cycles without | cycles | observed |\n\
-         |---|---|--:|--:|--:|--:|--:|--:|\n",
+         excluded, the bound after, and what was observed. The last column has, for each set of edges that was \
+         excluded, how many edges it has and the bound with all sets but this one.\n\n\
+         | program | target | branches in conflict | sets found | largest | cycles without | cycles | observed | \
+         without each set |\n|---|---|--:|--:|--:|--:|--:|--:|---|\n",
     );
     for row in found {
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             row.program,
             row.target,
             row.conflict.unwrap_or(0),
@@ -119,9 +121,15 @@ fn conflicts(text: &mut String, rows: &[Row]) {
             row.largest,
             number(row.bound_without),
             number(row.bound),
-            number(row.observed)
+            number(row.observed),
+            row.necessity.as_ref().map_or(String::new(), each)
         );
     }
+}
+
+fn each(necessity: &Necessity) -> String {
+    let sets = necessity.sets.iter().map(|set| format!("{} edges: {}", set.edges, set.without));
+    sets.collect::<Vec<_>>().join(", ")
 }
 
 fn number(number: Option<u64>) -> String {

@@ -11,6 +11,8 @@ use timing_measure::set::Program;
 use timing_measure::subject::{measure, MeasuredLoop, COPIES, ENTRY};
 use timing_report::Report;
 
+use crate::necessity::{necessity, Necessity};
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{program} for {target}: {cause}")]
@@ -62,6 +64,8 @@ pub struct Row {
     /// How many sets of edges were excluded, and how many edges the largest has.
     pub infeasible: usize,
     pub largest: usize,
+    /// Of programs with such branches, the bound without each of the sets.
+    pub necessity: Option<Necessity>,
     /// How many branches of the program exclude each other, as its comment says.
     pub conflict: Option<u32>,
     /// Errors of the analysis other than loops without a bound.
@@ -115,6 +119,10 @@ pub fn compare(program: &Program, target: Target, into: &Path, timeout: Duration
         ..Request::default()
     };
     let report = timing_analysis::analyse(&request, &mut |_, _, _| {});
+    let necessity = match (program.conflict, &request.machine) {
+        (Some(_), Some(loaded)) => necessity(&file, &loaded.machine, timeout).map_err(wrong)?,
+        _ => None,
+    };
     Ok(Row {
         program: program.name.clone(),
         about: program.about.clone(),
@@ -126,6 +134,7 @@ pub fn compare(program: &Program, target: Target, into: &Path, timeout: Duration
         bound_without: report.analysis.refinement.first().map(|step| step.wcet_cycles),
         infeasible: report.infeasible.len(),
         largest: report.infeasible.iter().map(|set| set.edges.len()).max().unwrap_or(0),
+        necessity,
         conflict: program.conflict,
         errors: errors(&report),
         seconds: report.analysis.seconds,
