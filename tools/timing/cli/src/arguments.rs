@@ -31,6 +31,8 @@ pub enum Verb {
     Loops(LoopsOptions),
     /// Print functions, basic blocks and loops that entry points reach.
     Flow(FlowOptions),
+    /// Boot the kernel in the emulator, trace it, and hold each passage through a region against its bound.
+    Observe(ObserveOptions),
 }
 
 /// The form of a result.
@@ -45,6 +47,9 @@ pub enum Format {
 
 #[derive(Debug, Args)]
 pub struct BoundOptions {
+    /// Bound a kernel from every entry and preemption point to the next; without FILE the one that `ashlar build` makes.
+    #[arg(long)]
+    pub kernel: bool,
     #[command(flatten)]
     pub program: ProgramOptions,
     /// The machine: a file's path, or a name in machines/timing/.
@@ -62,6 +67,46 @@ pub struct BoundOptions {
     /// Say what is known of this address or symbol.
     #[arg(long, value_name = "ADDRESS")]
     pub explain: Option<String>,
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// Which kernel.
+#[derive(Debug, Args)]
+pub struct KernelOptions {
+    /// Its executable; otherwise the one that `ashlar build` makes.
+    #[arg(id = "kernel-file", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// What its symbols are; otherwise kernel/timing.toml.
+    #[arg(long, value_name = "FILE")]
+    pub description: Option<PathBuf>,
+    /// The machine: a file's path, or a name in machines/timing/.
+    #[arg(long, value_name = "NAME", default_value = "x86-inorder")]
+    pub machine: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ObserveOptions {
+    #[command(flatten)]
+    pub kernel: KernelOptions,
+    /// System images to boot, as `ashlar build` writes them: build/systems/NAME/system.img.
+    #[arg(long = "system", value_name = "FILE", required = true)]
+    pub systems: Vec<PathBuf>,
+    /// Processors of the emulated machine.
+    #[arg(long, default_value_t = 1)]
+    pub cpus: u32,
+    /// Its memory in MiB.
+    #[arg(long, default_value_t = 512)]
+    pub memory: u64,
+    /// System calls to trace of each image.
+    #[arg(long, default_value_t = 20_000)]
+    pub entries: u64,
+    /// Seconds after which an image that makes fewer is ended.
+    #[arg(long, default_value_t = 60)]
+    pub timeout: u64,
+    /// Only print what passages cost.
+    #[arg(long)]
+    pub without_bounds: bool,
     #[command(flatten)]
     pub output: OutputOptions,
 }
@@ -91,7 +136,7 @@ pub struct OutputOptions {
 #[derive(Debug, Args)]
 pub struct ProgramOptions {
     /// The executable.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "kernel")]
     pub file: Option<PathBuf>,
     /// Where control enters: a symbol, an offset as in name+0x10, or an address. By default the file's entry point.
     #[arg(long, value_name = "SYMBOL")]

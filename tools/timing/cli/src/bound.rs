@@ -95,20 +95,28 @@ fn refused(request: &Request, errors: Vec<Error>) -> Report {
 }
 
 /// The command line as a person types it.
-fn command() -> Vec<String> {
+pub(crate) fn command() -> Vec<String> {
     let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     ["ashlar".to_string(), "timing".to_string()].into_iter().chain(arguments).collect()
 }
 
 /// The folder of machine files: of the tree that the entry script names, or of the one around the current folder.
-fn machines() -> Option<PathBuf> {
-    let folder = Path::new("machines/timing");
+pub(crate) fn machines() -> Option<PathBuf> {
+    tree().map(|root| root.join("machines/timing"))
+}
+
+/// The tree that the entry script names, or the one around the current folder.
+fn tree() -> Option<PathBuf> {
     if let Some(root) = std::env::var_os("ASHLAR_ROOT") {
-        return Some(PathBuf::from(root).join(folder));
+        return Some(PathBuf::from(root));
     }
     let here = std::env::current_dir().ok()?;
-    let root = here.ancestors().find(|root| root.join("kernel/layers.order").exists())?;
-    Some(root.join(folder))
+    here.ancestors().find(|root| root.join("kernel/layers.order").exists()).map(Path::to_path_buf)
+}
+
+/// The same; the current folder if there is none.
+pub(crate) fn root() -> PathBuf {
+    tree().unwrap_or_default()
 }
 
 /// Says on standard error which stage begins.
@@ -121,7 +129,11 @@ fn progress(options: &OutputOptions) -> impl FnMut(usize, usize, &str) {
     }
 }
 
-fn show(report: &Report, options: &OutputOptions, form: impl Fn(&Report, Format) -> Result<String, String>) -> u8 {
+pub(crate) fn show(
+    report: &Report,
+    options: &OutputOptions,
+    form: impl Fn(&Report, Format) -> Result<String, String>,
+) -> u8 {
     let status = timing_analysis::status(report);
     let written = form(report, options.format).and_then(|text| write(&text, options.output.as_deref()));
     if let Err(message) = written {
@@ -140,7 +152,7 @@ fn show(report: &Report, options: &OutputOptions, form: impl Fn(&Report, Format)
     status
 }
 
-fn whole(report: &Report, format: Format) -> Result<String, String> {
+pub(crate) fn whole(report: &Report, format: Format) -> Result<String, String> {
     match format {
         Format::Human => Ok(timing_report::human(report)),
         Format::Json => timing_report::json(report).map_err(|cause| cause.to_string()),

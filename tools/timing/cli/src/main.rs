@@ -7,10 +7,11 @@ mod arguments;
 mod bound;
 mod flow;
 mod graph;
+mod kernel;
 
 use std::process::ExitCode;
 
-use arguments::{Arguments, Verb};
+use arguments::{Arguments, KernelOptions, Verb};
 use clap::Parser;
 
 fn main() -> ExitCode {
@@ -18,6 +19,15 @@ fn main() -> ExitCode {
     let status = match &arguments.verb {
         Some(Verb::Loops(options)) => bound::loops(options),
         Some(Verb::Flow(options)) => flow::flow(options),
+        Some(Verb::Observe(options)) => kernel::observe(options),
+        None if arguments.bound.kernel => {
+            let options = KernelOptions {
+                file: arguments.bound.program.file.clone(),
+                description: None,
+                machine: arguments.bound.machine.clone().unwrap_or_else(|| "x86-inorder".to_string()),
+            };
+            kernel::kernel(&options, &arguments.bound.output)
+        }
         None => bound::bound(&arguments.bound),
     };
     ExitCode::from(status)

@@ -181,6 +181,29 @@ fn loops_alone() {
 }
 
 #[test]
+fn constraints_hold_or_fail_the_run() {
+    let file = program("stated");
+    let stated = |name: &str, text: &str| {
+        let path = folder().join(name);
+        std::fs::write(&path, text).unwrap();
+        bound(&file, &["--constraints", path.to_str().unwrap(), "--format", "json"])
+    };
+    let once = "[[executes]]\nplace = \"main\"\nat_most = 1\n";
+    let output = stated("once.toml", once);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(json(&output)["constraints"][0]["validated"], true);
+    let never = "[[executes]]\nplace = \"main\"\nat_most = 0\n";
+    let output = stated("never.toml", &format!("{once}{never}"));
+    assert_eq!(output.status.code(), Some(1));
+    let report = json(&output);
+    assert_eq!((&report["wcet_cycles"], report["errors"][0]["code"].as_str()), (&Value::Null, Some("ASH-T013")));
+    assert_eq!(report["constraints"][1]["validated"], false);
+    let output = stated("nowhere.toml", "[[executes]]\nplace = \"nowhere\"\nat_most = 1\n");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(json(&output)["errors"][0]["source"].as_str().unwrap().contains("nowhere.toml:"));
+}
+
+#[test]
 fn what_cannot_be_carried_out() {
     let status = |arguments: &[&str]| timing(arguments).status.code();
     let file = program("wrong");

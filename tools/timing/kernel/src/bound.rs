@@ -16,6 +16,9 @@ use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::regions::{dead, Kind, Region};
 
+/// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
+const STEPS: u64 = 200_000;
+
 /// A loop in one of its contexts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopFound {
@@ -136,6 +139,7 @@ fn part(
         registers,
         shared: kernel.shared.clone(),
         switches: kernel.points.called.keys().copied().collect(),
+        steps: STEPS,
         ..timing_values::Options::default()
     };
     let values = timing_values::analyse(program, expanded, &options);
@@ -154,6 +158,21 @@ fn part(
                 Whom::Processors => "a wait for other processors, whose time is a term of its own".to_string(),
                 Whom::Device => format!("stated of the machine: at most {looks} looks"),
             };
+        }
+        let goes_on = expanded.loops[one.loop_id].back.iter().any(|edge| {
+            let from = expanded.edges[*edge].from;
+            live[from] && !dead.contains(edge)
+        });
+        // A loop that can go on executes its header twice at least: whatever says less is not believed.
+        if goes_on && one.bound.is_some_and(|bound| bound < 2) && !kernel.waits.contains_key(&function.entry) {
+            one.bound = None;
+            one.reason = Some("a bound was found that the values of its last edge contradict".to_string());
+        }
+        if let Some((executes, source)) = kernel.stated.get(&function.entry) {
+            if one.bound.is_none() {
+                one.bound = Some(*executes);
+                one.evidence = format!("stated: {source}");
+            }
         }
         if live[header] {
             analysed.loops.push(LoopFound {
@@ -268,6 +287,11 @@ impl Targets for Physical<'_, '_, '_> {
             _ if device.is_some() => Target::Within(0, device.map_or(u64::MAX, |(_, last)| *last)),
             _ => self.memory(),
         }
+    }
+
+    /// Objects of C are aligned, and so is the stack; `timing observe` looks whether each access is.
+    fn aligned(&self, _: NodeId, _: usize, _: usize) -> bool {
+        true
     }
 }
 

@@ -23,6 +23,17 @@ pub struct Description {
     pub shared: Shared,
     #[serde(default)]
     pub wait: Vec<Wait>,
+    #[serde(default, rename = "loop")]
+    pub loops: Vec<Stated>,
+}
+
+/// A bound of the loops of a function that the binary does not give.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stated {
+    pub function: String,
+    pub executes: u64,
+    pub source: String,
 }
 
 /// Memory that others may change between two reads.

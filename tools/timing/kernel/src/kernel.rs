@@ -24,6 +24,8 @@ pub struct Kernel<'p> {
     pub shared: Vec<(u64, u64)>,
     /// Functions whose loops are waits: for whom, and how often their headers count.
     pub waits: BTreeMap<u64, (Whom, u64)>,
+    /// Bounds of the loops of functions that are stated, with their source.
+    pub stated: BTreeMap<u64, (u64, String)>,
 }
 
 impl<'p> Kernel<'p> {
@@ -61,10 +63,17 @@ impl<'p> Kernel<'p> {
                 Err(error) => errors.push(error),
             }
         }
+        let mut stated = BTreeMap::new();
+        for one in &description.loops {
+            match lookup(program, &one.function, "a function with loops") {
+                Ok(function) => drop(stated.insert(function, (one.executes, one.source.clone()))),
+                Err(error) => errors.push(error),
+            }
+        }
         if !errors.is_empty() {
             return Err(errors);
         }
-        Ok(Kernel { lifter, description, graph, points, regions, stacks, handlers, shared, waits })
+        Ok(Kernel { lifter, description, graph, points, regions, stacks, handlers, shared, waits, stated })
     }
 
     /// The physical address of a virtual one, if the description says it.

@@ -8,6 +8,8 @@ mod kernel;
 mod points;
 mod regions;
 mod returns;
+mod stack;
+mod whole;
 
 pub use bound::{analyse, Analysed, LoopFound, Times};
 pub use chains::{chains, Chain};
@@ -17,3 +19,5 @@ pub use kernel::Kernel;
 pub use points::{entries, flow, options, End, Points};
 pub use regions::{dead, regions, Kind, Region};
 pub use returns::Returning;
+pub use stack::{depths, Depth};
+pub use whole::{response, waits, whole, Response, Stack, Whole};
