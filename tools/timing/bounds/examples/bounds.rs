@@ -22,9 +22,12 @@ fn main() {
             values_options.steps = steps.parse().unwrap();
         }
     }
-    let graph = timing_flow::analyse(&lifter, &[entry], &flow_options).unwrap_or_else(|errors| {
-        errors.iter().for_each(|error| println!("{error}"));
-        std::process::exit(1)
+    let graph = timing_flow::analyse(&lifter, &[entry], &flow_options).unwrap_or_else(|_| {
+        flow_options.copies = 64;
+        timing_flow::analyse(&lifter, &[entry], &flow_options).unwrap_or_else(|errors| {
+            errors.iter().for_each(|error| println!("{error}"));
+            std::process::exit(1)
+        })
     });
     let expanded = timing_context::expand(&graph, entry, &Default::default()).unwrap();
     let begin = std::time::Instant::now();
@@ -32,14 +35,9 @@ fn main() {
     println!("{} nodes, {} contexts, {:?}", expanded.nodes.len(), expanded.contexts.len(), begin.elapsed());
     for bound in timing_bounds::infer(&program, &expanded, &values) {
         let one = &expanded.loops[bound.loop_id];
-        println!(
-            "{:>3} {} {:?} total {:?} {}",
-            bound.loop_id,
-            expanded.place(one.header),
-            bound.bound,
-            bound.total,
-            bound.evidence
-        );
+        let start = expanded.block(one.header).start();
+        let place = expanded.place(one.header);
+        println!("{:>3} {place} {:?} total {:?} {} @{start}", bound.loop_id, bound.bound, bound.total, bound.evidence);
         if let Some(reason) = bound.reason {
             println!("      {reason}; {:?}", bound.least);
         }

@@ -32,6 +32,8 @@ pub(crate) struct Shape {
     pub children: Vec<LoopId>,
     /// Whether an edge leads out.
     pub leaves: bool,
+    /// Whether the region may end inside.
+    pub ends: bool,
 }
 
 pub(crate) struct Engine<'a> {
@@ -44,6 +46,10 @@ pub(crate) struct Engine<'a> {
     pub header_of: BTreeMap<NodeId, LoopId>,
     pub shapes: Vec<Shape>,
     pub thresholds: Vec<u128>,
+    /// Registers that are read before they are written, before each node.
+    pub live: Vec<u64>,
+    /// Kinds of executions that are followed apart.
+    pub width: usize,
     pub record: Record,
     /// Whether what happens now is noted: not while an invariant is still sought.
     pub recording: bool,
@@ -55,7 +61,13 @@ pub(crate) struct Engine<'a> {
     /// The stack pointer with which functions that switch stacks were entered, by context.
     switched: BTreeMap<ContextId, Term>,
     temporaries: Vec<Option<Term>>,
+    /// Whether this instruction may tell kinds of executions apart, and by which condition it did.
+    splits: bool,
+    split: Option<Term>,
 }
+
+/// How often the execution of one block may split.
+const SPLITS: u32 = 4;
 
 impl<'a> Engine<'a> {
     pub fn new(
@@ -64,14 +76,16 @@ impl<'a> Engine<'a> {
         options: &'a Options,
         registers: Registers,
         prepared: Vec<Rc<Prepared>>,
-        thresholds: Vec<u128>,
     ) -> Engine<'a> {
         let header_of = expanded.loops.iter().enumerate().map(|(number, one)| (one.header, number)).collect();
         let record = Record::new(expanded, registers);
+        let thresholds = thresholds(expanded);
+        let live = crate::prepare::live(expanded, u64::MAX);
         let mut shapes: Vec<Shape> = expanded.loops.iter().map(|_| Shape::default()).collect();
         for (number, one) in expanded.loops.iter().enumerate() {
             let edges = one.nodes.iter().flat_map(|node| expanded.successors(*node));
             shapes[number].leaves = edges.into_iter().any(|edge| !expanded.inside(expanded.edges[*edge].to, number));
+            shapes[number].ends = one.nodes.iter().any(|node| expanded.exits.contains(node));
             if let Some(parent) = one.parent {
                 shapes[parent].children.push(number);
             }
@@ -85,6 +99,8 @@ impl<'a> Engine<'a> {
             prepared,
             header_of,
             thresholds,
+            live,
+            width: options.width.max(1),
             record,
             recording: true,
             steps: 0,
@@ -92,6 +108,8 @@ impl<'a> Engine<'a> {
             watched: Vec::new(),
             switched: BTreeMap::new(),
             temporaries: Vec::new(),
+            splits: false,
+            split: None,
         }
     }
 
@@ -110,32 +128,76 @@ impl<'a> Engine<'a> {
             self.world.symbols.make(Root::Zero, set, crate::term::Origin::Opaque)
         };
         let memory = crate::memory::Memory { loaded: self.options.memory_as_loaded, ..Default::default() };
-        State { registers: self.registers.all().map(term).collect(), memory, known: Rc::default(), escaped: false }
+        State {
+            registers: self.registers.all().map(term).collect(),
+            memory,
+            known: Rc::default(),
+            crowd: 0,
+            escaped: false,
+        }
     }
 
     /// Executes a block, and gives the states along the edges that can be taken.
-    pub fn block(&mut self, node: NodeId, mut state: State) -> Vec<(EdgeId, State)> {
+    pub fn block(&mut self, node: NodeId, state: State) -> Vec<(EdgeId, State)> {
         if self.recording {
             self.record.enter(node, &state);
         }
         let prepared = Rc::clone(&self.prepared[node]);
-        let mut number = 0;
-        for step in &prepared.steps {
-            if self.recording {
-                for access in &step.instruction.accesses {
-                    self.record.access(node, number, access, &state, &self.world, self.options.stack_pointer);
-                    number += 1;
+        let mut taken = Vec::new();
+        // Kinds of executions, the instruction at which they stand, and from where on they may split.
+        let mut open = vec![(state, 0, 0)];
+        let mut splits = if self.width > 1 { SPLITS } else { 0 };
+        while let Some((mut state, mut at, split)) = open.pop() {
+            while let Some(step) = prepared.steps.get(at) {
+                if self.recording {
+                    let number = prepared.accesses[at];
+                    for (index, access) in step.instruction.accesses.iter().enumerate() {
+                        self.record.access(
+                            node,
+                            number + index,
+                            access,
+                            &state,
+                            &self.world,
+                            self.options.stack_pointer,
+                        );
+                    }
                 }
+                self.temporaries.clear();
+                self.steps += 1;
+                self.split = None;
+                self.splits = step.selects && at >= split && splits > 0;
+                let before = self.splits.then(|| state.clone());
+                for op in &step.ops {
+                    self.operation(op, &mut state);
+                }
+                if let (Some(condition), Some(before)) = (self.split.take(), before) {
+                    splits -= 1;
+                    let mut otherwise = before.clone();
+                    if otherwise.assume(&self.world, &condition, false) {
+                        open.push((otherwise, at, at + 1));
+                    }
+                    state = before;
+                    if !state.assume(&self.world, &condition, true) {
+                        break;
+                    }
+                    open.push((state.clone(), at, at + 1));
+                    at = usize::MAX;
+                    break;
+                }
+                at += 1;
             }
-            self.temporaries.clear();
-            for op in &step.ops {
-                self.operation(op, &mut state);
+            if at == prepared.steps.len() {
+                self.leave(node, state, &prepared, &mut taken);
             }
-            self.steps += 1;
         }
-        let Some(last) = prepared.steps.last() else { return Vec::new() };
-        let edges = self.expanded.successors(node);
-        let mut taken = Vec::with_capacity(edges.len());
+        taken
+    }
+
+    /// The edges along which a state goes on behind a block.
+    fn leave(&mut self, node: NodeId, state: State, prepared: &Prepared, taken: &mut Vec<(EdgeId, State)>) {
+        let Some(last) = prepared.steps.last() else { return };
+        let expanded = self.expanded;
+        let edges = expanded.successors(node);
         let mut rest = Some(state);
         for (index, edge) in edges.iter().enumerate() {
             let state = if index + 1 == edges.len() { rest.take() } else { rest.clone() };
@@ -147,7 +209,6 @@ impl<'a> Engine<'a> {
                 taken.push((*edge, state));
             }
         }
-        taken
     }
 
     /// Takes an edge to be taken. False if it cannot be.
@@ -167,9 +228,9 @@ impl<'a> Engine<'a> {
         if let Some(when) = when {
             let condition = self.value(when, state);
             if let Some(watching) = self.watching {
-                if self.expanded.inside(one.from, watching)
-                    && (!self.expanded.inside(one.to, watching) || one.to == self.expanded.loops[watching].header)
-                {
+                let back = one.to == self.expanded.loops[watching].header;
+                let out = !self.expanded.inside(one.to, watching) || self.expanded.exits.contains(&one.from);
+                if self.expanded.inside(one.from, watching) && (out || back) {
                     let watched = Watched { edge, condition: condition.clone(), truth: !next, state: state.clone() };
                     self.watched.push(watched);
                 }
@@ -315,6 +376,17 @@ impl<'a> Engine<'a> {
             Expression::Select { when, then, otherwise } => {
                 let when = self.value(when, state);
                 let (then, otherwise) = (self.value(then, state), self.value(otherwise, state));
+                // Numbers that are known apart are not joined, if that may be.
+                let numbers = then.as_constant().is_some() || otherwise.as_constant().is_some();
+                if self.splits
+                    && self.split.is_none()
+                    && size > 1
+                    && then != otherwise
+                    && (numbers || then.number() == otherwise.number())
+                    && state.numbers(&when).as_single().is_none()
+                {
+                    self.split = Some(when.clone());
+                }
                 state.select(world, &when, &then, &otherwise)
             }
             Expression::Load { address, when } => {
@@ -331,7 +403,7 @@ impl<'a> Engine<'a> {
 }
 
 /// Numbers that the region compares with, and their neighbours: where widening stops. Sorted.
-pub(crate) fn thresholds(expanded: &Expanded<'_>) -> Vec<u128> {
+fn thresholds(expanded: &Expanded<'_>) -> Vec<u128> {
     let mut found = BTreeSet::new();
     let mut seen = BTreeSet::new();
     for node in &expanded.nodes {

@@ -45,7 +45,7 @@ impl State {
             }
         }
         let escaped = self.escaped || other.escaped || merge.escaped;
-        State { registers, memory, known: Rc::new(known), escaped }
+        State { registers, memory, known: Rc::new(known), crowd: self.crowd.max(other.crowd), escaped }
     }
 
     /// The state at a loop's header that covers `self`, so far the state there, and `back`, that of a back edge.
@@ -72,7 +72,7 @@ impl State {
         }
         let escaped = self.escaped || back.escaped || merge.escaped;
         let changed = merge.changed || escaped != self.escaped;
-        changed.then(|| State { registers, memory, known: Rc::new(known), escaped })
+        changed.then(|| State { registers, memory, known: Rc::new(known), crowd: self.crowd, escaped })
     }
 }
 

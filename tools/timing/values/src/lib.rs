@@ -1,4 +1,35 @@
 //! Values of registers and memory, by abstract execution.
+//!
+//! [`analyse`] takes an expanded graph and what a person states about the region's entry ([`Options`]), and returns
+//! [`Values`]: for each node the values of registers before it, for each access the range of bytes it touches, edges
+//! that are never taken, and for each loop how often its header executes at most.
+//!
+//! # How
+//! Registers and memory cells hold terms: a symbol plus a number (`term.rs`). Each symbol has a set of values, an
+//! interval with a stride that may wrap around (`set.rs`), counted from 0, from the stack pointer at the entry, or from
+//! an unknown base; and its origin, through which a branch's condition tells of operands (`refine.rs`). Memory is apart
+//! for absolute addresses, the stack, and each unknown base (`memory.rs`); read-only memory is read from the file.
+//!
+//! A loop is executed iteration by iteration, executions of different kinds apart as long as they are few, until none
+//! can come back to the header: the number of iterations then is a bound (`region.rs`). Where no end comes in sight an
+//! invariant of the header takes their place, found by widening and narrowing, and bounds come from recurrences of its
+//! variables and the exits that every iteration passes (`recurrence.rs`).
+//!
+//! # Why it is sound
+//! * Every operation on sets holds all results of members; tests sample them against `timing_lift::evaluate`.
+//! * The states at a header in iteration k cover all executions that are there the k-th time since the loop was
+//!   entered; so if none of them can come back, the header executes k times at most.
+//! * An invariant covers the entry and what comes back from it; each round of narrowing applies the loop once more to
+//!   such a state, which gives one again. Symbols that stand for another value in each iteration are renewed at the
+//!   header, and nothing of the iteration before is taken over for them.
+//! * What an operation does that is not understood is any value; a store to an address that may be anything forgets all
+//!   memory that it may reach.
+//!
+//! # What it assumes
+//! [`Values::assumptions`] lists it. Pointers that the region is given, or finds in memory, do not lead to its own part
+//! of the stack, unless an address of the stack was stored where it is not tracked.
+//!
+//! Does not know: time, caches, and relations between variables other than that they differ by a number.
 
 mod execute;
 mod join;
@@ -8,6 +39,8 @@ mod record;
 mod recurrence;
 mod refine;
 mod region;
+#[cfg(test)]
+mod sampled;
 mod set;
 mod state;
 mod term;
@@ -42,6 +75,8 @@ pub struct Options {
     pub switches: BTreeSet<u64>,
     /// Most instructions to execute before loops are no longer executed iteration by iteration.
     pub steps: u64,
+    /// Executions of different kinds that are followed apart through a loop, before all are taken together.
+    pub width: usize,
 }
 
 impl Default for Options {
@@ -52,7 +87,8 @@ impl Default for Options {
             registers: BTreeMap::new(),
             shared: Vec::new(),
             switches: BTreeSet::new(),
-            steps: 20_000_000,
+            steps: 5_000_000,
+            width: 16,
         }
     }
 }
@@ -67,8 +103,7 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
         shared: &options.shared,
     };
     let prepared = prepare::prepare(expanded, registers);
-    let thresholds = execute::thresholds(expanded);
-    let mut engine = Engine::new(world, expanded, options, registers, prepared, thresholds);
+    let mut engine = Engine::new(world, expanded, options, registers, prepared);
     let mut counts = vec![Count::default(); expanded.loops.len()];
     engine.everything(&mut counts);
     let record = &engine.record;

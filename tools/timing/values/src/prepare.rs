@@ -10,6 +10,8 @@ use timing_lift::Registers;
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub steps: Vec<Step>,
+    /// The number of each instruction's first access in the block.
+    pub accesses: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub(crate) struct Step {
     pub instruction: Rc<Instruction>,
     /// The operations that matter.
     pub ops: Vec<Op>,
+    /// Whether one of them selects.
+    pub selects: bool,
 }
 
 /// Values that an expression reads.
@@ -74,8 +78,8 @@ pub(crate) fn prepare(expanded: &Expanded<'_>, table: Registers) -> Vec<Rc<Prepa
         .collect()
 }
 
-/// Flags that are read before they are written, before each node.
-fn live(expanded: &Expanded<'_>, flags: u64) -> Vec<u64> {
+/// Which of some registers are read before they are written, before each node.
+pub(crate) fn live(expanded: &Expanded<'_>, flags: u64) -> Vec<u64> {
     let mut uses: BTreeMap<(u64, usize), (u64, u64)> = BTreeMap::new();
     let mut live = vec![0u64; expanded.nodes.len()];
     let mut open: BTreeSet<usize> = expanded.order().collect();
@@ -144,8 +148,14 @@ fn block(instructions: &[Rc<Instruction>], needed: u64) -> Prepared {
             ops.push(*op);
         }
         ops.reverse();
-        steps.push(Step { instruction: Rc::clone(instruction), ops });
+        let selects = ops.iter().any(|op| matches!(op, Op::Set { from: Expression::Select { .. }, .. }));
+        steps.push(Step { instruction: Rc::clone(instruction), ops, selects });
     }
     steps.reverse();
-    Prepared { steps }
+    let mut accesses = Vec::with_capacity(steps.len());
+    steps.iter().fold(0, |number, step| {
+        accesses.push(number);
+        number + step.instruction.accesses.len()
+    });
+    Prepared { steps, accesses }
 }

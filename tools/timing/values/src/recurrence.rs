@@ -38,7 +38,7 @@ impl Sample {
         Sample { last: first.clone(), first, second: None, memory: (entry.memory.clone(), None), iterations: 1 }
     }
 
-    pub fn push(&mut self, _iteration: u64, state: &State) {
+    pub fn push(&mut self, state: &State) {
         if self.second.is_none() {
             self.second = Some(state.registers.clone());
             self.memory.1 = Some(state.memory.clone());
@@ -150,10 +150,38 @@ impl State {
         like.get()
     }
 
+    /// Whether two executions are of one kind: registers that are read later hold the same sets of values, and so do
+    /// numbers on the stack. A guess too: joining others is right, only less precise.
+    pub fn is_kin(&self, other: &State, live: u64) -> bool {
+        let same = |a: &Term, b: &Term| match (a.as_constant(), b.as_constant()) {
+            (Some(x), Some(y)) => x == y,
+            (None, None) => a == b || self.range(a) == other.range(b),
+            _ => false,
+        };
+        let registers = self.registers.iter().zip(&other.registers).enumerate();
+        if !registers.filter(|(index, (a, _))| live >> index & 1 == 1 && a.size > 1).all(|(_, (a, b))| same(a, b)) {
+            return false;
+        }
+        let kin = std::cell::Cell::new(true);
+        self.memory.stack.join(
+            &other.memory.stack,
+            true,
+            &mut |_, a, b| {
+                for cell in a.iter().filter(|cell| cell.term.as_constant().is_some()) {
+                    let theirs = b.iter().find(|one| one.at == cell.at && one.term.size == cell.term.size);
+                    kin.set(kin.get() && theirs.is_some_and(|theirs| theirs.term == cell.term));
+                }
+                None
+            },
+            &mut |_, _, _| None,
+        );
+        kin.get()
+    }
+
     /// Forgets what branches told of symbols that nothing holds any more.
     pub fn forget_dead(&mut self) {
         const MANY: usize = 64;
-        if self.known.len() < MANY {
+        if self.known.len() < MANY.max(self.crowd) {
             return;
         }
         let mut live: HashSet<u64> = HashSet::new();
@@ -171,6 +199,7 @@ impl State {
         if known.len() > 16 * MANY {
             known.drain(..8 * MANY);
         }
+        self.crowd = 2 * known.len();
     }
 }
 
@@ -251,6 +280,7 @@ pub(crate) fn infer(
     if run.most.is_none() {
         let exits = engine.expanded.loops[one].nodes.iter().flat_map(|node| engine.expanded.successors(*node));
         let leaves = exits.into_iter().any(|edge| !engine.expanded.inside(engine.expanded.edges[*edge].to, one));
+        let leaves = leaves || engine.shapes[one].ends;
         let (reason, least) = reasons.into_iter().next().unwrap_or_else(|| {
             let reason = if leaves {
                 "no exit that every iteration passes depends on a counter"

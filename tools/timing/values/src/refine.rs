@@ -102,6 +102,15 @@ impl State {
             (Binary::LessEqualSigned, _) => (Binary::LessSigned, b, a),
             _ => return true,
         };
+        if let Some((a, b)) = self.without_base(operation, a, b) {
+            if let Some((left_a, left_b)) = transfer::refine(operation, &self.numbers(&a), &self.numbers(&b)) {
+                if !self.restrict(world, &a, &left_a, depth) || !self.restrict(world, &b, &left_b, depth) {
+                    return false;
+                }
+            } else {
+                return false;
+            }
+        }
         let ((root_a, set_a), (root_b, set_b)) = (self.range(a), self.range(b));
         if root_a != Root::Zero || root_b != Root::Zero {
             // Offsets from one base; without wrapping around only of the stack.

@@ -16,7 +16,9 @@ use crate::values::Run;
 /// Iterations that may be the last ones, each of them, before this gives up.
 const UNCERTAIN: u64 = 100_000;
 /// Instructions that those may take.
-const UNCERTAIN_STEPS: u64 = 100_000;
+const UNCERTAIN_STEPS: u64 = 40_000;
+/// What joining two states costs, in instructions.
+const JOIN: u64 = 40;
 /// Ends without success after which a loop is no longer tried.
 const PATIENCE: u32 = 2;
 /// Rounds towards an invariant; widening makes it few.
@@ -26,15 +28,16 @@ const ROUNDS: usize = 100;
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     /// Back at the header.
-    pub back: Option<State>,
-    pub exits: BTreeMap<EdgeId, State>,
+    pub back: Vec<State>,
+    pub exits: BTreeMap<EdgeId, Vec<State>>,
 }
 
 /// How often a loop ran so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Count {
     pub run: Run,
-    pub failures: u32,
+    /// With several kinds of executions apart, and with all joined.
+    pub failures: [u32; 2],
     pub successes: u32,
     /// Header executions since the loop around it was entered; None: not known.
     pub since: Option<u64>,
@@ -48,50 +51,76 @@ impl Engine<'_> {
     pub fn everything(&mut self, counts: &mut [Count]) {
         let state = self.entry();
         let entry = self.expanded.entry;
-        self.region(None, entry, state, counts);
+        self.region(None, entry, vec![state], counts);
     }
 
-    /// Executes what is in a loop, once, or everything.
-    pub fn region(&mut self, scope: Option<LoopId>, start: NodeId, state: State, counts: &mut [Count]) -> Outcome {
+    /// Executes what is in a loop, once, or everything. Several states at a node are several kinds of executions, which
+    /// are followed apart as long as they are few.
+    pub fn region(
+        &mut self,
+        scope: Option<LoopId>,
+        start: NodeId,
+        states: Vec<State>,
+        counts: &mut [Count],
+    ) -> Outcome {
         let mut outcome = Outcome::default();
-        let mut pending: BTreeMap<NodeId, State> = BTreeMap::from([(start, state)]);
+        let mut pending: BTreeMap<NodeId, Vec<State>> = BTreeMap::from([(start, states)]);
         let mut first = true;
-        while let Some((node, state)) = pending.pop_first() {
+        while let Some((node, states)) = pending.pop_first() {
             let inner = self.header_of.get(&node).copied().filter(|inner| !first || Some(*inner) != scope);
             first = false;
+            let states = self.few(node, states);
             let ways = match inner {
-                Some(inner) => self.whole_loop(inner, state, counts),
-                None => self.block(node, state),
+                Some(inner) => self.whole_loop(inner, states, counts),
+                None => states.into_iter().flat_map(|state| self.block(node, state)).collect(),
             };
             for (edge, state) in ways {
                 let to = self.expanded.edges[edge].to;
                 match scope {
-                    Some(one) if to == self.expanded.loops[one].header => {
-                        let back = outcome.back.take();
-                        outcome.back = Some(match back {
-                            Some(other) => other.join(&state, &self.world),
-                            None => state,
-                        });
-                    }
+                    Some(one) if to == self.expanded.loops[one].header => outcome.back.push(state),
                     Some(one) if !self.expanded.inside(to, one) => {
-                        self.merge(&mut outcome.exits, edge, state);
+                        outcome.exits.entry(edge).or_default().push(state);
                     }
-                    _ => self.merge(&mut pending, to, state),
+                    _ => pending.entry(to).or_default().push(state),
                 }
             }
         }
         outcome
     }
 
-    fn merge(&self, into: &mut BTreeMap<usize, State>, key: usize, state: State) {
-        let state = match into.remove(&key) {
-            Some(other) => other.join(&state, &self.world),
-            None => state,
-        };
-        into.insert(key, state);
+    /// Joins states at a node that do not differ in what matters, and all of them if there are too many.
+    fn few(&mut self, node: NodeId, states: Vec<State>) -> Vec<State> {
+        if states.len() < 2 {
+            return states;
+        }
+        let mut kinds: Vec<State> = Vec::new();
+        let mut width = self.width;
+        for state in states {
+            self.steps += kinds.len() as u64;
+            let live = self.live[node];
+            let kin = kinds.iter_mut().find(|kind| width == 1 || kind.is_kin(&state, live));
+            match kin {
+                Some(kind) => {
+                    *kind = kind.join(&state, &self.world);
+                    self.steps += JOIN;
+                }
+                None => kinds.push(state),
+            }
+            if kinds.len() > width {
+                width = 1;
+                self.steps += JOIN * kinds.len() as u64;
+                kinds = self.one(kinds).into_iter().collect();
+            }
+        }
+        kinds
     }
 
-    fn whole_loop(&mut self, one: LoopId, entry: State, counts: &mut [Count]) -> Vec<(EdgeId, State)> {
+    /// What covers all of the states.
+    fn one(&self, states: Vec<State>) -> Option<State> {
+        states.into_iter().reduce(|a, b| a.join(&b, &self.world))
+    }
+
+    fn whole_loop(&mut self, one: LoopId, entry: Vec<State>, counts: &mut [Count]) -> Vec<(EdgeId, State)> {
         let watching = self.watching.take();
         let watched = std::mem::take(&mut self.watched);
         let ways = self.iterate(one, entry, counts);
@@ -100,19 +129,34 @@ impl Engine<'_> {
         ways
     }
 
-    fn iterate(&mut self, one: LoopId, entry: State, counts: &mut [Count]) -> Vec<(EdgeId, State)> {
-        let tried = counts[one].failures < PATIENCE || counts[one].successes > counts[one].failures;
-        if self.shapes[one].leaves && tried && self.steps < self.options.steps {
+    fn iterate(&mut self, one: LoopId, entry: Vec<State>, counts: &mut [Count]) -> Vec<(EdgeId, State)> {
+        let widths = if self.width > 1 { vec![self.width, 1] } else { vec![1] };
+        for (attempt, width) in widths.into_iter().enumerate() {
+            let Count { failures, successes, .. } = counts[one];
+            let tried = failures[attempt] < PATIENCE || successes > failures[attempt];
+            let ends = self.shapes[one].leaves || self.shapes[one].ends;
+            if !ends || !tried || self.steps >= self.options.steps {
+                continue;
+            }
+            let around = std::mem::replace(&mut self.width, width);
             let before = self.children(one, counts);
-            if let Some(exits) = self.unroll(one, &entry, counts) {
+            let exits = self.unroll(one, &entry, counts);
+            self.width = around;
+            if let Some(exits) = exits {
                 return exits;
             }
-            counts[one].failures += 1;
+            counts[one].failures[attempt] += 1;
             for (inner, since) in before {
                 counts[inner].since = since;
             }
         }
-        self.invariant(one, entry, counts)
+        let around = std::mem::replace(&mut self.width, 1);
+        let exits = match self.one(entry) {
+            Some(entry) => self.invariant(one, entry, counts),
+            None => Vec::new(),
+        };
+        self.width = around;
+        exits
     }
 
     /// The loops right inside one, and how often they ran; they start anew.
@@ -122,42 +166,47 @@ impl Engine<'_> {
     }
 
     /// Iteration by iteration. None if no end is in sight.
-    fn unroll(&mut self, one: LoopId, entry: &State, counts: &mut [Count]) -> Option<Vec<(EdgeId, State)>> {
+    fn unroll(&mut self, one: LoopId, entry: &[State], counts: &mut [Count]) -> Option<Vec<(EdgeId, State)>> {
         let header = self.expanded.loops[one].header;
         let begin = self.steps;
         let limit = begin + (self.options.steps.saturating_sub(begin)) / 2;
-        let mut exits: BTreeMap<EdgeId, State> = BTreeMap::new();
+        let mut exits: BTreeMap<EdgeId, Vec<State>> = BTreeMap::new();
         let mut left: BTreeMap<EdgeId, (u64, u64)> = BTreeMap::new();
-        let mut state = entry.clone();
+        let mut states = entry.to_vec();
         let mut uncertain = 0;
-        let mut states = recurrence::Sample::new(entry);
+        let mut sample = recurrence::Sample::new(entry.first()?);
         for iteration in 1.. {
-            let outcome = self.region(Some(one), header, state.clone(), counts);
-            let may_leave = !outcome.exits.is_empty();
-            for (edge, state) in outcome.exits {
+            let outcome = self.region(Some(one), header, states.clone(), counts);
+            let may_leave = !outcome.exits.is_empty() || self.shapes[one].ends;
+            for (edge, states) in outcome.exits {
                 left.entry(edge).and_modify(|(_, last)| *last = iteration).or_insert((iteration, iteration));
-                self.merge(&mut exits, edge, state);
+                let all = exits.entry(edge).or_default();
+                all.extend(states);
+                *all = self.few(self.expanded.edges[edge].to, std::mem::take(all));
             }
-            let Some(next) = outcome.back else {
+            let next = self.few(header, outcome.back);
+            let Some(some) = next.first() else {
                 if self.recording {
-                    self.ended(one, iteration, &left, &states, counts);
+                    self.ended(one, iteration, &left, &sample, counts);
                 }
                 counts[one].successes += 1;
-                return Some(exits.into_iter().collect());
+                let ways = exits.into_iter();
+                return Some(ways.flat_map(|(edge, states)| states.into_iter().map(move |one| (edge, one))).collect());
             };
             uncertain += u64::from(may_leave);
-            let same = may_leave && (iteration < 8 || iteration.is_power_of_two()) && next.is_like(&state);
+            let same = may_leave
+                && (iteration < 8 || iteration.is_power_of_two())
+                && next.len() == states.len()
+                && next.iter().zip(&states).all(|(now, before)| now.is_like(before));
             let tired = uncertain > UNCERTAIN
-                || uncertain > 0
-                    && self.steps - begin > UNCERTAIN_STEPS.min(self.options.steps)
-                    && uncertain * 2 > iteration
+                || uncertain * 2 > iteration && self.steps - begin > UNCERTAIN_STEPS
                 || self.steps > limit;
             if same || tired {
                 return None;
             }
-            state = next;
-            states.push(iteration, &state);
-            state.forget_dead();
+            sample.push(some);
+            states = next;
+            states.iter_mut().for_each(State::forget_dead);
         }
         None
     }
@@ -168,7 +217,7 @@ impl Engine<'_> {
         one: LoopId,
         iterations: u64,
         left: &BTreeMap<EdgeId, (u64, u64)>,
-        states: &recurrence::Sample,
+        sample: &recurrence::Sample,
         counts: &mut [Count],
     ) {
         let count = &mut counts[one];
@@ -177,7 +226,7 @@ impl Engine<'_> {
         count.since = count.since.map(|since| since.saturating_add(iterations));
         if first || count.run.most.is_some_and(|most| iterations > most) {
             count.run.most = Some(iterations);
-            count.run.counters = states.counters(self);
+            count.run.counters = sample.counters(self);
         }
         for (edge, (from, to)) in left {
             match count.run.exits.iter_mut().find(|(other, ..)| other == edge) {
@@ -206,7 +255,8 @@ impl Engine<'_> {
         let mut phis = HashSet::new();
         let mut state = entry.clone();
         for round in 0..ROUNDS {
-            let Some(back) = self.region(Some(one), header, state.clone(), counts).back else { break };
+            let back = self.region(Some(one), header, vec![state.clone()], counts).back;
+            let Some(back) = self.one(back) else { break };
             let thresholds = std::mem::take(&mut self.thresholds);
             let widening = (round >= 2).then_some(if round < ROUNDS / 2 { thresholds.as_slice() } else { &[] });
             let next = state.widen(&back, &self.world, &mut phis, widening);
@@ -219,7 +269,8 @@ impl Engine<'_> {
         }
         // What widening gave away, two more rounds may bring back: each gives a state that covers all.
         for _ in 0..2 {
-            let Some(back) = self.region(Some(one), header, state.clone(), counts).back else { break };
+            let back = self.region(Some(one), header, vec![state.clone()], counts).back;
+            let Some(back) = self.one(back) else { break };
             let mut fresh = HashSet::new();
             match entry.widen(&back, &self.world, &mut fresh, None) {
                 Some(next) => (state, phis) = (next, fresh),
@@ -232,11 +283,12 @@ impl Engine<'_> {
         self.recording = recording;
         self.watching = Some(one);
         self.watched.clear();
-        let outcome = self.region(Some(one), header, state.clone(), counts);
+        let outcome = self.region(Some(one), header, vec![state.clone()], counts);
+        let back = self.one(outcome.back);
         self.watching = None;
         if self.recording {
             let watched = std::mem::take(&mut self.watched);
-            let run = recurrence::infer(self, one, &entry, &state, &phis, outcome.back.as_ref(), &watched);
+            let run = recurrence::infer(self, one, &entry, &state, &phis, back.as_ref(), &watched);
             let count = &mut counts[one];
             count.since = None;
             let known = if count.entered { count.run.most } else { Some(0) };
@@ -257,7 +309,7 @@ impl Engine<'_> {
                 counts[*inner].total = Some(None);
             }
         }
-        outcome.exits.into_iter().collect()
+        outcome.exits.into_iter().flat_map(|(edge, states)| states.into_iter().map(move |one| (edge, one))).collect()
     }
 
     /// A state that covers everything, for want of an invariant.

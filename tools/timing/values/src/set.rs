@@ -118,9 +118,11 @@ impl Set {
 
     pub fn includes(&self, other: &Set) -> bool {
         let offset = other.low.wrapping_sub(self.low) & mask(self.size);
-        let fits = offset <= self.span() && other.span() <= self.span() - offset;
+        // All numbers with some low bits, wherever they are said to begin.
+        let class = self.stride.is_power_of_two() && self.span() > mask(self.size) - self.stride;
+        let fits = class || offset <= self.span() && other.span() <= self.span() - offset;
         let divides = |number: u128| number == 0 || self.stride != 0 && modulo(number, self.stride) == 0;
-        self.is_full() || fits && divides(offset) && divides(other.stride)
+        fits && divides(offset) && divides(other.stride)
     }
 
     /// The smaller of the two arcs that hold both.

@@ -14,7 +14,7 @@ use crate::transfer;
 /// Values at more addresses than these are not looked at one by one.
 const MOST: u128 = 2048;
 /// Origins are looked through this far for what branches told of their operands.
-const FORWARD: u8 = 3;
+const FORWARD: u8 = 2;
 
 #[derive(Debug, Clone)]
 pub(crate) struct State {
@@ -22,6 +22,8 @@ pub(crate) struct State {
     pub memory: Memory,
     /// What branches told of symbols, by their number; sorted.
     pub known: Rc<Vec<(u64, Set)>>,
+    /// How much may be known before it is looked through for what no one needs.
+    pub crowd: usize,
     /// An address on the stack may be where it is not seen.
     pub escaped: bool,
 }
@@ -160,12 +162,8 @@ impl State {
             return self.settle(world, term);
         }
         if size == 1 && is_comparison(operation) {
-            let origin = Origin::Binary(operation, a.clone(), b.clone());
-            let set = match self.compare(world, operation, a, b) {
-                Some(truth) => Set::single(u128::from(truth), 1),
-                None => Set::range(0, 1, 1),
-            };
-            return world.symbols.make(Root::Zero, set, origin);
+            let term = world.symbols.comparison(operation, a, b);
+            return self.settle(world, term);
         }
         if a == b {
             match operation {
@@ -227,8 +225,49 @@ impl State {
         }
     }
 
+    /// Two terms that compare like these, where one is computed from the other: the base that both share is gone.
+    pub fn without_base(&self, operation: Binary, a: &Term, b: &Term) -> Option<(Term, Term)> {
+        let size = a.size;
+        let apart = |whole: &Term| {
+            let symbol = whole.symbol.as_ref()?;
+            match &symbol.origin {
+                Origin::Binary(Binary::Add, x, y) if x.size == size => Some((x.clone(), y.clone(), whole.offset)),
+                _ => None,
+            }
+        };
+        let less = |whole: &Term, part: &Term| {
+            let (x, y, offset) = apart(whole)?;
+            for (base, rest) in [(&x, &y), (&y, &x)] {
+                if base.number().is_some() && base.number() == part.number() {
+                    let left = Term::constant(part.offset.wrapping_sub(base.offset).wrapping_sub(offset), size);
+                    return Some((rest.clone(), left, base.plus(offset)));
+                }
+            }
+            None
+        };
+        let equality = matches!(operation, Binary::Equal | Binary::NotEqual);
+        let straight = |base: &Term, rest: &Term, left: &Term| {
+            // As unsigned numbers, if nothing wraps around.
+            let more = self.numbers(rest).unsigned().1.max(self.numbers(left).unsigned().1);
+            let most = self.numbers(base).unsigned().1.checked_add(more);
+            matches!(operation, Binary::Less | Binary::LessEqual) && most.is_some_and(|most| most <= mask(size))
+        };
+        if let Some((rest, left, base)) = less(b, a) {
+            return (equality || straight(&base, &rest, &left)).then_some((left, rest));
+        }
+        if let Some((rest, left, base)) = less(a, b) {
+            return (equality || straight(&base, &rest, &left)).then_some((rest, left));
+        }
+        None
+    }
+
     /// Whether a comparison surely holds, or surely does not.
     pub fn compare(&self, world: &World<'_>, operation: Binary, a: &Term, b: &Term) -> Option<bool> {
+        if let Some((a, b)) = self.without_base(operation, a, b) {
+            if let Some(truth) = transfer::truth(operation, &self.numbers(&a), &self.numbers(&b)) {
+                return Some(truth);
+            }
+        }
         let sets = (self.numbers(a), self.numbers(b));
         if let Some(truth) = transfer::truth(operation, &sets.0, &sets.1) {
             return Some(truth);
@@ -271,13 +310,16 @@ impl State {
         }
         match self.compare(world, *operation, a, b) {
             Some(truth) => Term::constant(u128::from(truth), 1),
+            None if self.known(term.number().unwrap_or(u64::MAX)).is_some_and(|set| set.stride == 0) => {
+                Term::constant(self.numbers(&term).low, 1)
+            }
             None => term,
         }
     }
 
     /// One of two values, by a truth.
     pub fn select(&mut self, world: &World<'_>, when: &Term, then: &Term, otherwise: &Term) -> Term {
-        if let Some(number) = when.as_constant() {
+        if let Some(number) = self.numbers(when).as_single() {
             return if number != 0 { then.clone() } else { otherwise.clone() };
         }
         if then == otherwise {

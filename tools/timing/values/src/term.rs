@@ -62,7 +62,11 @@ type Key = (u8, u64, u128, u8);
 pub(crate) struct Symbols {
     next: Cell<u64>,
     made: RefCell<HashMap<Key, Term>>,
+    compared: RefCell<HashMap<Comparison, Term>>,
 }
+
+/// A comparison of two symbols and what is added to them.
+type Comparison = (Binary, (Option<u64>, u128), (Option<u64>, u128));
 
 /// Parts and extensions that are remembered.
 const REMEMBERED: usize = 4096;
@@ -185,6 +189,21 @@ impl Symbols {
         self.make(Root::Zero, Set::full(size), Origin::Opaque)
     }
 
+    /// The same symbol for the same comparison, so that what a branch told is still known when it comes again.
+    pub fn comparison(&self, operation: Binary, a: &Term, b: &Term) -> Term {
+        let key = (operation, (a.number(), a.offset), (b.number(), b.offset));
+        if let Some(found) = self.compared.borrow().get(&key) {
+            return found.clone();
+        }
+        let term = self.make(Root::Zero, Set::range(0, 1, 1), Origin::Binary(operation, a.clone(), b.clone()));
+        let mut compared = self.compared.borrow_mut();
+        if compared.len() >= REMEMBERED {
+            compared.clear();
+        }
+        compared.insert(key, term.clone());
+        term
+    }
+
     pub fn not(&self, a: &Term) -> Term {
         if let Some(number) = a.as_constant() {
             return Term::constant(u128::from(number == 0), 1);
@@ -202,7 +221,7 @@ impl Symbols {
                     _ => None,
                 };
                 if let Some((operation, x, y)) = opposite {
-                    return self.make(Root::Zero, Set::range(0, 1, 1), Origin::Binary(operation, x.clone(), y.clone()));
+                    return self.comparison(operation, x, y);
                 }
             }
             _ => {}
@@ -212,9 +231,7 @@ impl Symbols {
 
     /// Comparisons as a programmer writes them, from what processors make of them. None if this is no such pattern.
     pub fn simplify(&self, operation: Binary, a: &Term, b: &Term) -> Option<Term> {
-        let compare = |operation, x: &Term, y: &Term| {
-            Some(self.make(Root::Zero, Set::range(0, 1, 1), Origin::Binary(operation, x.clone(), y.clone())))
-        };
+        let compare = |operation, x: &Term, y: &Term| Some(self.comparison(operation, x, y));
         match operation {
             Binary::Equal | Binary::NotEqual | Binary::Xor if a.is_truth() && b.is_truth() => {
                 let (truth, other) = match (a.as_constant(), b.as_constant()) {

@@ -284,7 +284,7 @@ mod tests {
                 c.insert(random(&mut state) >> (64 - width), random(&mut state) % 5);
             }
             for (x, y) in [(&a, &b), (&b, &a), (&a, &c), (&c, &b)] {
-                let sum = x.join(y, true, &mut |_, p, q| Some(p.max(q) + 0), &mut |_, p, first| {
+                let sum = x.join(y, true, &mut |_, p, q| Some(*p.max(q)), &mut |_, p, first| {
                     Some(p + if first { 10 } else { 20 })
                 });
                 let (p, q): (BTreeMap<_, _>, BTreeMap<_, _>) =
