@@ -34,6 +34,7 @@ mod request;
 mod solving;
 mod source;
 mod stages;
+mod stated;
 
 pub use code::Code;
 pub use machine::{hash, load as load_machine, Loaded};

@@ -1,7 +1,7 @@
 //! The stages, one after the other.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use timing_bounds::LoopBound;
 use timing_context::{Expanded, LoopId};
@@ -17,7 +17,7 @@ use crate::code::Code;
 use crate::faults::{self, fault, hex, Found};
 use crate::refining::{Clock, Refined};
 use crate::request::{self, Request};
-use crate::{budget, checking, explain, fixed_code, loops as loop_report, machine, paths, refining, solving};
+use crate::{budget, checking, explain, fixed_code, loops as loop_report, machine, paths, refining, solving, stated};
 
 /// Called when a stage begins: its number from 1, how many there are, what it does.
 pub type Progress<'a> = &'a mut dyn FnMut(usize, usize, &str);
@@ -144,6 +144,7 @@ impl Stages<'_, '_> {
             memory_as_loaded: request.stated.as_loaded || entry == program.entry,
             shared: if request.stated.shared { vec![(0, u64::MAX)] } else { Vec::new() },
             switches: options.switches.keys().copied().collect(),
+            steps: steps(request.timeout),
             ..timing_values::Options::default()
         };
         if known.memory_as_loaded {
@@ -172,22 +173,23 @@ impl Stages<'_, '_> {
         let prepared = self.stage("costs", prepare, |prepared: &Prepared<'_, '_>| {
             format!("{} blocks, {} edges", prepared.model.nodes.len(), prepared.model.edges.len())
         })?;
-        let constraints = solving::constraints(&values, &bounds);
+        let mut constraints = solving::constraints(&values, &bounds);
+        let frames = Frames::of(&program, &expanded, &known.switches);
+        let setting = Setting {
+            program: &program,
+            graph: &expanded,
+            frames: &frames,
+            values: Some(&values),
+            sharing: self.sharing(),
+            switches: &known.switches,
+        };
+        self.stated(&setting, &bounds, &lines, &mut constraints)?;
         let found = self.stage(
             "worst path",
             |stages| stages.solve(&program, &lines, &prepared, &constraints),
             |found| format!("{} cycles", timing_report::grouped(found.wcet_cycles)),
         )?;
         let refine = |stages: &mut Self| {
-            let frames = Frames::of(&program, &expanded, &known.switches);
-            let setting = Setting {
-                program: &program,
-                graph: &expanded,
-                frames: &frames,
-                values: Some(&values),
-                sharing: stages.sharing(),
-                switches: &known.switches,
-            };
             let clock = Clock { began: stages.started, deadline: stages.deadline() };
             refining::refine(&setting, &prepared, &lines, constraints, &bounds, &found, clock)
                 .map_err(|cause| vec![faults::solver(&cause)])
@@ -238,6 +240,30 @@ impl Stages<'_, '_> {
         Ok((bounds, checked))
     }
 
+    /// Constraints that a person states: all of them must hold.
+    fn stated(
+        &mut self,
+        setting: &Setting<'_, '_>,
+        bounds: &[LoopBound],
+        lines: &Lines,
+        constraints: &mut Constraints,
+    ) -> Found<()> {
+        let Some(file) = &self.request.stated.constraints else { return Ok(()) };
+        let claims = stated::read(file, setting.program, setting.graph, lines)?;
+        let of_loops = bounds.iter().filter_map(|found| Some((found.loop_id, found.bound?))).collect();
+        let check = |_: &mut Self| stated::check(&claims, setting, &of_loops, lines, &file.0, constraints);
+        let (shown, errors) = self.stage("stated constraints", check, |(shown, errors)| {
+            format!("{} of {} hold", shown.len() - errors.len(), shown.len())
+        })?;
+        self.report.constraints = shown;
+        self.smt_assumptions();
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
+    }
+
     /// One more bound, better than those before.
     fn solve(
         &mut self,
@@ -266,7 +292,8 @@ impl Stages<'_, '_> {
         result: impl FnOnce(&T) -> String,
     ) -> Found<T> {
         self.done += 1;
-        let total = if self.whole { STAGES } else { STAGES_FOR_LOOPS };
+        let stated = usize::from(self.request.stated.constraints.is_some());
+        let total = if self.whole { STAGES + stated } else { STAGES_FOR_LOOPS };
         (self.progress)(self.done, total, name);
         let began = Instant::now();
         let found = work(self);
@@ -343,6 +370,13 @@ impl Stages<'_, '_> {
 /// Stages of a bound, and of loops alone.
 const STAGES: usize = 9;
 const STAGES_FOR_LOOPS: usize = 6;
+
+/// Instructions that may be executed one by one: counted, not timed, so that the same command gives the same bound.
+fn steps(timeout: Option<Duration>) -> u64 {
+    const A_SECOND: u64 = 200_000;
+    let most = timing_values::Options::default().steps;
+    timeout.map_or(most, |timeout| timeout.as_secs().saturating_mul(A_SECOND).clamp(A_SECOND, most))
+}
 
 fn load(request: &Request) -> Found<Program> {
     Program::parse(&request.data).map_err(|errors| {

@@ -79,6 +79,25 @@ fn unknown_instruction() {
     the_error(ARM, "_start: nop\n.word 0xf7000010\nbx lr", "ASH-T004", "_start+0x4", "compile without");
 }
 
+/// The time waited has no bound; a region that ends there has one.
+#[test]
+fn waiting_for_an_event() {
+    let wait = [
+        (X86, "_start: nop\nhlt\nret", "_start+0x1"),
+        (ARM, "_start: nop\nmcr p15, 0, r0, c7, c0, 4\nbx lr", "_start+0x4"),
+    ];
+    for (target, source, place) in wait {
+        let mut request = request(target, assemble(target, source));
+        let errors = refused(&analyse(&request, &mut |_, _, _| {}));
+        let [error] = &errors[..] else { panic!("{errors:#?}") };
+        assert_eq!((error.code.as_str(), error.symbol.as_deref()), ("ASH-T017", Some(place)), "{error:?}");
+        assert!(error.remedy.contains("--stop 0x"), "{error:?}");
+        request.stated.stops = vec![place.into()];
+        let report = analyse(&request, &mut |_, _, _| {});
+        assert!(report.wcet_cycles.is_some(), "{:?}", report.errors);
+    }
+}
+
 /// One segment that is writable and executable, though its section of code is not writable.
 const WRITABLE: &str = "PHDRS { all PT_LOAD FLAGS(7); }
 SECTIONS { . = 0x10000; .text : { *(.text) } :all .data : { *(.data) } :all /DISCARD/ : { *(*) } }";
