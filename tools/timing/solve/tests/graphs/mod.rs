@@ -40,6 +40,8 @@ struct Draft {
     loops: Vec<(usize, u64)>,
     /// Places behind the loops that are open.
     behind: Vec<usize>,
+    /// A loop at the start has the entry as its header.
+    at_entry: bool,
 }
 
 impl Draft {
@@ -69,7 +71,7 @@ impl Draft {
                 Some(join)
             }
             Part::Loop(body, bound) => {
-                let header = step(self);
+                let header = if self.at_entry && self.edges.is_empty() { from } else { step(self) };
                 self.loops.push((header, *bound));
                 let behind = self.node();
                 self.edges.push((header, behind));
@@ -99,7 +101,7 @@ impl Draft {
 /// A random graph with costs and loop bounds.
 pub fn graph(random: &mut Random, depth: u32) -> Problem {
     loop {
-        let mut draft = Draft { nodes: 1, ..Draft::default() };
+        let mut draft = Draft { nodes: 1, at_entry: random.once_in(2), ..Draft::default() };
         if let Some(end) = draft.add(&part(random, depth, 0), 0) {
             draft.exits.insert(end);
         }
