@@ -26,6 +26,9 @@ struct Cli {
     /// Writes the reference page of the documentation.
     #[arg(long)]
     page: bool,
+    /// Takes rows that earlier runs printed as JSON, instead of measuring.
+    #[arg(long, value_name = "FILE")]
+    rows: Vec<PathBuf>,
     /// A JSON object for each program and target instead of text.
     #[arg(long)]
     json: bool,
@@ -52,6 +55,25 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let rows = if cli.rows.is_empty() { measured(cli)? } else { told(&cli.rows)? };
+    print(cli, &rows)?;
+    Ok(rows.iter().flat_map(Row::faults).collect())
+}
+
+/// Rows from files, in the order of programs and targets.
+fn told(files: &[PathBuf]) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
+    let mut rows = Vec::new();
+    for file in files {
+        for line in std::fs::read_to_string(file)?.lines() {
+            rows.push(serde_json::from_str::<Row>(line)?);
+        }
+    }
+    let place = |row: &Row| Target::ALL.iter().position(|target| target.name() == row.target);
+    rows.sort_by(|a, b| (&a.program, place(a)).cmp(&(&b.program, place(b))));
+    Ok(rows)
+}
+
+fn measured(cli: &Cli) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
     let into = match &cli.into {
         Some(directory) => directory.clone(),
         None => std::env::temp_dir().join(format!("timing-compare-{}", std::process::id())),
@@ -85,9 +107,7 @@ fn run(cli: &Cli) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     }
     let mut done = done.into_inner().unwrap_or_default();
     done.sort_by_key(|(number, _)| *number);
-    let rows = done.into_iter().map(|(_, row)| row).collect::<Result<Vec<Row>, _>>()?;
-    print(cli, &rows)?;
-    Ok(rows.iter().flat_map(Row::faults).collect())
+    Ok(done.into_iter().map(|(_, row)| row).collect::<Result<Vec<Row>, _>>()?)
 }
 
 fn print(cli: &Cli, rows: &[Row]) -> Result<(), Box<dyn std::error::Error>> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use timing_cache::Target as Place;
 use timing_context::{Expanded, LoopId, NodeId};
 use timing_infeasible::{describe, refine, Options, Refined};
@@ -16,7 +16,7 @@ use timing_solve::{Constraints, Prepared, Total};
 use timing_values::Values;
 
 /// A set that was excluded.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Set {
     pub text: String,
     /// Edges in it.
@@ -26,7 +26,7 @@ pub struct Set {
 }
 
 /// A program's bounds with and without sets.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Necessity {
     pub with_none: u64,
     pub with_all: u64,

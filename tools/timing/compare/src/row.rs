@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use timing_analysis::{Request, Stated};
 use timing_measure::build::{build, Target};
 use timing_measure::set::Program;
@@ -22,7 +22,7 @@ pub enum Error {
 }
 
 /// What the analysis says of a loop, held against the measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     Exact,
@@ -35,7 +35,7 @@ pub enum Verdict {
 }
 
 /// A loop of a function, over all contexts.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LoopRow {
     pub function: String,
     pub address: String,
@@ -48,11 +48,11 @@ pub struct LoopRow {
     pub remark: Option<String>,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
     pub program: String,
     pub about: String,
-    pub target: &'static str,
+    pub target: String,
     /// Why blocks had to be copied for a graph with loops that have one header.
     pub split: Option<String>,
     pub loops: Vec<LoopRow>,
@@ -89,7 +89,7 @@ impl Row {
         }
         if let (Some(observed), Some(bound)) = (self.observed, self.bound) {
             if bound < observed {
-                let (program, target) = (&self.program, self.target);
+                let (program, target) = (&self.program, &self.target);
                 faults.push(format!("{program} for {target}: observed {observed} cycles, bound {bound}"));
             }
         }
@@ -126,7 +126,7 @@ pub fn compare(program: &Program, target: Target, into: &Path, timeout: Duration
     Ok(Row {
         program: program.name.clone(),
         about: program.about.clone(),
-        target: target.name(),
+        target: target.name().to_string(),
         split: measured.split,
         loops: loops(&measured.loops, &report),
         observed: measured.cycles,

@@ -47,12 +47,16 @@ fn inference_is_never_below_what_is_measured() {
 #[test]
 fn a_bound_holds_and_knows_branches_that_exclude_each_other() {
     for target in [Target::ArmSpeed, Target::X86Size] {
-        let row = compare(&program("conflict_two"), target, into(), Duration::from_secs(60)).unwrap();
+        let row = compare(&program("conflict_three"), target, into(), Duration::from_secs(60)).unwrap();
         assert!(row.faults().is_empty() && row.errors.is_empty(), "{row:?}");
         let (bound, observed) = (row.bound.unwrap(), row.observed.unwrap());
         assert!(bound >= observed);
         assert!(row.infeasible > 0 && bound < row.bound_without.unwrap(), "{row:?}");
         assert_eq!(Sum::of([&row]).exact, row.loops.len());
+        // No two of the three exclude each other, and without the set the bound is what it was.
+        let necessity = row.necessity.unwrap();
+        assert!(necessity.sets.iter().all(|set| set.edges >= 3), "{necessity:?}");
+        assert!(necessity.sets.iter().any(|set| set.without > necessity.with_all), "{necessity:?}");
     }
 }
 
