@@ -26,7 +26,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { deadline: None, rounds: 400, steps: 10_000_000 }
+        Options { deadline: None, rounds: 400, steps: 3_000_000 }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Instant;
 
-use timing_smt::{Region, Shape, Solver, SolverError, Term, Terms};
+use timing_smt::{Answer, Region, Shape, Solver, SolverError, Term, Terms};
 
 use crate::subsets::{minimal_subsets, shrink};
 use crate::trail::Step;
@@ -46,57 +46,93 @@ pub fn search(
     let mut solver = Solver::start()?;
     solver.limit(limit)?;
     prepare(region, &mut solver, &conditions)?;
-    let terms = &region.executor.terms;
-    let core = match solver.check(terms, &conditions)? {
-        timing_smt::Answer::Satisfiable => return Ok(Finding::Possible),
-        timing_smt::Answer::Undecided => Vec::new(),
-        timing_smt::Answer::Unsatisfiable(core) => shrink(terms, &mut solver, &conditions, core)?,
-    };
     let stop = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    // Only what shares leaves with the core can be in conflict with any of it.
-    let related: Vec<usize> =
-        if core.is_empty() { (0..conditions.len()).collect() } else { related(terms, &conditions, &core) };
-    let mut size = FIRST;
-    loop {
-        let mut found: HashSet<Vec<usize>> = HashSet::new();
-        let mut begin = 0;
-        loop {
-            let window = &related[begin..(begin + size).min(related.len())];
-            let has_own = window.iter().any(|index| chosen[*index] >= own);
-            let inside: Vec<Term> = window.iter().map(|index| conditions[*index]).collect();
-            if has_own && !stop() && matches!(solver.check(terms, &inside)?, timing_smt::Answer::Unsatisfiable(_)) {
-                for subset in minimal_subsets(terms, &mut solver, &inside, MOST, &stop)? {
-                    let mut subset: Vec<usize> = subset.into_iter().map(|index| chosen[window[index]]).collect();
-                    subset.sort_unstable();
-                    found.insert(subset);
-                }
-            }
-            if begin + size >= related.len() {
-                break;
-            }
-            begin += (size / 2).max(1);
-        }
+    let mut windows = Windows { terms: &region.executor.terms, solver, conditions: &conditions, stop: &stop };
+    let (mut found, mut undecided) = (Vec::new(), false);
+    // Only conditions that are connected by leaves can be in conflict.
+    for part in components(windows.terms, &conditions, region.executor.memory.stack) {
         // What only concerns the way to the route is found with the route that it is part of.
-        found.retain(|subset| subset.iter().any(|position| *position >= own));
-        if !found.is_empty() {
-            let mut found: Vec<Vec<usize>> = found.into_iter().collect();
-            found.sort_by_key(|subset| (subset.len(), subset.clone()));
-            return Ok(Finding::Conflicts(found));
+        if !part.iter().any(|index| chosen[*index] >= own) {
+            continue;
         }
         if stop() {
+            undecided = true;
             break;
         }
-        if size >= related.len() {
-            break;
-        }
-        size *= 2;
+        windows.solver.limit(limit)?;
+        let core = match windows.ask(&part)? {
+            Answer::Satisfiable => continue,
+            Answer::Undecided => None,
+            Answer::Unsatisfiable(core) => Some(core.into_iter().map(|index| part[index]).collect()),
+        };
+        undecided |= core.is_none();
+        windows.solver.limit(limit / 8)?;
+        let is_own = |subset: &[usize]| subset.iter().any(|index| chosen[*index] >= own);
+        found.extend(windows.conflicts(&part, core, &is_own)?);
     }
-    let mut core: Vec<usize> = core.into_iter().map(|index| chosen[index]).collect();
-    core.sort_unstable();
-    Ok(match core.last() {
-        Some(last) if *last >= own => Finding::Conflicts(vec![core]),
-        _ => Finding::Undecided,
-    })
+    if found.is_empty() {
+        return Ok(if undecided { Finding::Undecided } else { Finding::Possible });
+    }
+    let place = |subset: Vec<usize>| subset.into_iter().map(|index| chosen[index]).collect();
+    let mut found: Vec<Vec<usize>> = found.into_iter().map(place).collect();
+    found.sort_by_key(|subset| (subset.len(), subset.clone()));
+    Ok(Finding::Conflicts(found))
+}
+
+struct Windows<'w> {
+    terms: &'w Terms,
+    solver: Solver,
+    conditions: &'w [Term],
+    stop: &'w dyn Fn() -> bool,
+}
+
+impl Windows<'_> {
+    fn ask(&mut self, subset: &[usize]) -> Result<Answer, SolverError> {
+        let inside: Vec<Term> = subset.iter().map(|index| self.conditions[*index]).collect();
+        self.solver.check(self.terms, &inside)
+    }
+
+    /// The conflicts in the smallest windows over conditions that have any. If none was decided to be one, that of the
+    /// whole is, where it is known.
+    fn conflicts(
+        &mut self,
+        part: &[usize],
+        core: Option<Vec<usize>>,
+        is_own: &dyn Fn(&[usize]) -> bool,
+    ) -> Result<Vec<Vec<usize>>, SolverError> {
+        // Where nothing is known of the whole, only small parts of it are looked at.
+        let largest = if core.is_some() { part.len() } else { part.len().min(4 * FIRST) };
+        let mut size = FIRST;
+        while !(self.stop)() {
+            let mut found: HashSet<Vec<usize>> = HashSet::new();
+            for begin in (0..part.len()).step_by((size / 2).max(1)) {
+                let window = &part[begin..(begin + size).min(part.len())];
+                if is_own(window) && !(self.stop)() && matches!(self.ask(window)?, Answer::Unsatisfiable(_)) {
+                    let inside: Vec<Term> = window.iter().map(|index| self.conditions[*index]).collect();
+                    for subset in minimal_subsets(self.terms, &mut self.solver, &inside, MOST, self.stop)? {
+                        let mut subset: Vec<usize> = subset.into_iter().map(|index| window[index]).collect();
+                        subset.sort_unstable();
+                        found.insert(subset);
+                    }
+                }
+                if begin + size >= part.len() {
+                    break;
+                }
+            }
+            found.retain(|subset| is_own(subset));
+            if !found.is_empty() {
+                return Ok(found.into_iter().collect());
+            }
+            if size >= largest {
+                break;
+            }
+            size *= 2;
+        }
+        let Some(core) = core else { return Ok(Vec::new()) };
+        let mut core = shrink(self.terms, &mut self.solver, self.conditions, core)?;
+        core.sort_unstable();
+        Ok(if is_own(&core) { vec![core] } else { Vec::new() })
+    }
 }
 
 /// Tells the solver what holds whatever path is taken.
@@ -118,30 +154,34 @@ pub fn prepare(region: &mut Region<'_, '_>, solver: &mut Solver, conditions: &[T
     Ok(())
 }
 
-/// The conditions that are connected with one of the core by leaves, or by memory cells.
-fn related(terms: &Terms, conditions: &[Term], core: &[usize]) -> Vec<usize> {
+/// The conditions, apart where they have no leaf in common but the stack pointer.
+fn components(terms: &Terms, conditions: &[Term], stack: Term) -> Vec<Vec<usize>> {
     let leaves: Vec<HashSet<Term>> = conditions
         .iter()
         .map(|condition| {
             let cone = terms.cone(&[*condition]).into_iter();
-            cone.filter(|term| matches!(terms.shape(*term), Shape::Leaf(_))).collect()
+            cone.filter(|term| *term != stack && matches!(terms.shape(*term), Shape::Leaf(_))).collect()
         })
         .collect();
     let mut by_leaf: HashMap<Term, Vec<usize>> = HashMap::new();
     for (index, leaves) in leaves.iter().enumerate() {
         leaves.iter().for_each(|leaf| by_leaf.entry(*leaf).or_default().push(index));
     }
-    let mut found: HashSet<usize> = HashSet::new();
-    let mut open = core.to_vec();
-    while let Some(index) = open.pop() {
-        if found.insert(index) {
-            for leaf in &leaves[index] {
+    let mut seen = vec![false; conditions.len()];
+    let mut found = Vec::new();
+    for start in 0..conditions.len() {
+        let (mut part, mut open) = (Vec::new(), vec![start]);
+        while let Some(index) = open.pop() {
+            if !std::mem::replace(&mut seen[index], true) {
+                part.push(index);
                 // Each leaf is followed once.
-                open.extend(by_leaf.remove(leaf).unwrap_or_default());
+                open.extend(leaves[index].iter().flat_map(|leaf| by_leaf.remove(leaf).unwrap_or_default()));
             }
         }
+        if !part.is_empty() {
+            part.sort_unstable();
+            found.push(part);
+        }
     }
-    let mut found: Vec<usize> = found.into_iter().collect();
-    found.sort_unstable();
     found
 }

@@ -24,7 +24,10 @@
 //!
 //! Does not know: time, caches, or which path is the longest.
 
+mod arithmetic;
 mod build;
+mod calls;
+mod effects;
 mod executor;
 mod frames;
 mod load;
@@ -33,14 +36,17 @@ mod print;
 mod region;
 pub mod scope;
 mod solver;
+mod sum;
 mod term;
+mod unknown;
 mod unroll;
 mod value;
 
+pub use effects::{written, Effects, Known as KnownEffects};
 pub use executor::{Executor, Leave, State};
 pub use frames::{Frames, Known};
 pub use memory::{Memory, Pointers, Sharing, Touched, Version};
-pub use region::{written, Effects, Known as KnownEffects, Outcome, Point, Region, Setting, TooLarge};
+pub use region::{Outcome, Point, Region, Setting, TooLarge};
 pub use solver::{Answer, Solver, SolverError, LIMIT};
 pub use term::{Operation, Origin, Shape, Term, Terms};
 pub use unroll::{is_exact, least_bound, Checked, Effort};

@@ -8,15 +8,16 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use timing_context::{ContextId, EdgeId, EdgeKind, Expanded, LoopId, NodeId};
-use timing_lift::il::{Instruction, Op, Operand, Register};
+use timing_lift::il::{Op, Register};
 use timing_load::Program;
-use timing_values::{Base, Range, Values};
+use timing_values::Values;
 
+use crate::effects::Known;
 use crate::executor::{Executor, State};
-use crate::frames::{Frames, Known as Held};
-use crate::memory::{Memory, Pointers, Sharing, Touched, Version};
+use crate::frames::Frames;
+use crate::memory::{Memory, Pointers, Sharing, Version};
 use crate::scope::{exits, first, header, nodes, part, Part, Scope};
-use crate::term::{Operation, Origin, Term, Terms};
+use crate::term::{Origin, Term, Terms};
 
 /// What is known about the program before any of it is executed.
 pub struct Setting<'a, 'g> {
@@ -47,20 +48,6 @@ pub struct Outcome {
     pub stopped: Vec<(EdgeId, Point)>,
 }
 
-/// What a node may change: registers by their number's bit, and memory.
-#[derive(Debug, Clone, Default)]
-pub struct Effects {
-    pub registers: u64,
-    pub touched: Touched,
-}
-
-/// Effects already found; they are the same for all regions of a setting.
-#[derive(Debug, Clone, Default)]
-pub struct Known {
-    nodes: HashMap<NodeId, Effects>,
-    loops: HashMap<LoopId, Effects>,
-}
-
 pub struct Region<'a, 'g> {
     pub setting: &'a Setting<'a, 'g>,
     pub executor: Executor<'a>,
@@ -75,9 +62,9 @@ pub struct Region<'a, 'g> {
     pub trace: Vec<(EdgeId, Term)>,
     /// Guards of the nodes executed.
     pub executed: BTreeMap<NodeId, Vec<Term>>,
-    effects: Known,
+    pub(crate) effects: Known,
     /// Registers when a context was last entered.
-    calls: HashMap<ContextId, Vec<Term>>,
+    pub(crate) calls: HashMap<ContextId, Vec<Term>>,
     /// Terms that may be built before it is given up.
     pub budget: usize,
 }
@@ -113,85 +100,8 @@ impl<'a, 'g> Region<'a, 'g> {
         self.effects = known;
     }
 
-    fn graph(&self) -> &'a Expanded<'g> {
+    pub(crate) fn graph(&self) -> &'a Expanded<'g> {
         self.setting.graph
-    }
-
-    /// The execution begins before a node, in any state that is possible there.
-    pub fn start(&mut self, node: NodeId) -> Point {
-        let registers = self.executor.table.all().collect::<Vec<_>>();
-        let registers: Vec<Term> = registers.into_iter().map(|register| self.at_start(node, register)).collect();
-        for register in self.executor.table.all().collect::<Vec<_>>() {
-            let known = self.known_of(node, register, registers[usize::from(register.0)]);
-            self.facts.extend(known);
-        }
-        Point { guard: Terms::TRUE, registers }
-    }
-
-    fn at_start(&mut self, node: NodeId, register: Register) -> Term {
-        let found = self.unknown(node, register);
-        match self.setting.frames.register(node, register) {
-            _ if !self.executor.terms.is_unknown(found) => found,
-            Held::Plain | Held::Number(_) => self.executor.unknown(register, Origin::Register(register)),
-            Held::Slot(_) | Held::Anything => self.executor.unknown(register, Origin::Start(register)),
-        }
-    }
-
-    /// What a register holds before a node, knowing nothing of how it was reached.
-    pub fn unknown(&mut self, node: NodeId, register: Register) -> Term {
-        let width = 8 * u16::from(self.executor.table.value(register).size);
-        let stack = self.executor.memory.stack;
-        match self.setting.frames.register(node, register) {
-            Held::Number(number) => self.executor.terms.number(number.into(), width),
-            Held::Slot(slot) => self.slot(stack, slot),
-            _ if node == self.graph().entry => self.executor.start[usize::from(register.0)],
-            Held::Plain => self.executor.unknown(register, Origin::Plain),
-            Held::Anything => match self.range(node, register) {
-                Some(Range { base: Base::Stack, low, high, .. }) if low == high => self.slot(stack, low as i64),
-                _ => self.executor.unknown(register, Origin::Unknown),
-            },
-        }
-    }
-
-    fn slot(&mut self, stack: Term, slot: i64) -> Term {
-        let width = self.executor.terms.width(stack);
-        let offset = self.executor.terms.number(slot as i128 as u128, width);
-        self.executor.terms.binary(Operation::Add, stack, offset)
-    }
-
-    fn range(&self, node: NodeId, register: Register) -> Option<Range> {
-        self.setting.values?.register(node, register)
-    }
-
-    /// What a register's value before a node is known to satisfy.
-    pub fn known_of(&mut self, node: NodeId, register: Register, term: Term) -> Vec<Term> {
-        let mut found = Vec::new();
-        let Some(range) = self.range(node, register) else { return found };
-        let terms = &mut self.executor.terms;
-        let width = terms.width(term);
-        if width != 8 * u16::from(range.size) {
-            return found;
-        }
-        let base = match range.base {
-            Base::Zero => terms.number(0, width),
-            Base::Stack if term != self.executor.memory.stack => self.executor.memory.stack,
-            _ => return found,
-        };
-        let low = terms.number(range.low.into(), width);
-        let base = terms.binary(Operation::Add, base, low);
-        let above = terms.binary(Operation::Subtract, term, base);
-        let most = u128::from(range.high).wrapping_sub(range.low.into());
-        let most = terms.number(most, width);
-        let beyond = terms.less(most, above);
-        found.push(terms.not(beyond));
-        if range.stride > 1 && range.stride.is_power_of_two() {
-            let bits = terms.number(u128::from(range.stride) - 1, width);
-            let rest = terms.binary(Operation::And, above, bits);
-            let set = terms.is_set(rest);
-            found.push(terms.not(set));
-        }
-        found.retain(|fact| *fact != Terms::TRUE);
-        found
     }
 
     /// Executes the scope from a node on, inside the nodes that `keep` accepts; halts before the loop `stop`.
@@ -336,54 +246,6 @@ impl<'a, 'g> Region<'a, 'g> {
         (condition, registers)
     }
 
-    /// What calls and returns mean beyond their instructions: behind a return, the registers that the function gives
-    /// back are as before the call; of one that switches stacks, nothing else is known.
-    fn called(&mut self, edge: EdgeId, registers: &mut [Term], guard: Term) {
-        let graph = self.graph();
-        let one = graph.edges[edge];
-        let context = |node: NodeId| graph.nodes[node].context;
-        match one.kind {
-            EdgeKind::Call => drop(self.calls.insert(context(one.to), registers.to_vec())),
-            EdgeKind::Return => {
-                let all = self.executor.table.all().collect::<Vec<_>>();
-                if self.switches(context(one.from)) {
-                    for register in all {
-                        registers[usize::from(register.0)] = self.unknown(one.to, register);
-                    }
-                    self.memory = self.executor.memory.changed(self.memory, Touched::anything(), guard);
-                    return;
-                }
-                // With calls for good, several functions come back at once.
-                let callers = std::iter::successors(Some(context(one.from)), |inner| self.caller(*inner));
-                let Some(left) = callers.take_while(|inner| *inner != context(one.to)).last() else { return };
-                let Some(before) = self.calls.get(&left) else { return };
-                let preserved = &graph.function(left).preserved;
-                for register in all {
-                    let index = usize::from(register.0);
-                    if preserved.get(index) == Some(&true) {
-                        registers[index] = before[index];
-                    }
-                }
-            }
-            EdgeKind::Next | EdgeKind::Taken | EdgeKind::Case => {}
-        }
-    }
-
-    /// Whether a node returns from a function that switches stacks.
-    pub fn switched(&self, node: NodeId) -> bool {
-        let graph = self.graph();
-        let returns = graph.successors(node).iter().any(|edge| graph.edges[*edge].kind == EdgeKind::Return);
-        returns && self.switches(graph.nodes[node].context)
-    }
-
-    fn caller(&self, context: ContextId) -> Option<ContextId> {
-        self.graph().contexts[context].caller.map(|(caller, _)| caller)
-    }
-
-    fn switches(&self, context: ContextId) -> bool {
-        self.setting.switches.contains(&self.graph().contexts[context].function)
-    }
-
     /// Executes a loop iteration by iteration, `bound` times at most.
     fn iterate(
         &mut self,
@@ -461,83 +323,4 @@ impl<'a, 'g> Region<'a, 'g> {
             })
             .collect()
     }
-
-    /// What a loop may change from one execution of its header to the next.
-    pub fn effects_of_loop(&mut self, one: LoopId) -> Effects {
-        if let Some(known) = self.effects.loops.get(&one) {
-            return known.clone();
-        }
-        let (nodes, header) = (nodes(self.graph(), Part::Loop(one)), self.graph().loops[one].header);
-        let effects = self.effects_of(&nodes, header);
-        self.effects.loops.insert(one, effects.clone());
-        effects
-    }
-
-    /// What nodes may change, in any order, until `end` is reached. Functions that are entered and left among them give
-    /// back the registers that they preserve.
-    pub fn effects_of(&mut self, nodes: &[NodeId], end: NodeId) -> Effects {
-        let graph = self.graph();
-        let around: Vec<ContextId> =
-            std::iter::successors(Some(graph.nodes[end].context), |inner| self.caller(*inner)).collect();
-        let entered: BTreeSet<ContextId> = nodes
-            .iter()
-            .map(|node| graph.nodes[*node])
-            .filter(|node| node.block == 0 && !around.contains(&node.context))
-            .map(|node| node.context)
-            .collect();
-        let mut kept: HashMap<ContextId, u64> = HashMap::new();
-        let mut all = Effects::default();
-        for node in nodes {
-            let context = graph.nodes[*node].context;
-            let kept = *kept.entry(context).or_insert_with(|| {
-                let contexts = std::iter::successors(Some(context), |inner| self.caller(*inner));
-                let whole = contexts.filter(|context| entered.contains(context) && !self.switches(*context));
-                whole.fold(0, |kept, context| kept | bits(&graph.function(context).preserved))
-            });
-            let effects = self.effects(*node);
-            all.registers |= effects.registers & !kept;
-            all.touched.join(&effects.touched);
-        }
-        all
-    }
-
-    /// What a node may change, whatever the path to it.
-    pub fn effects(&mut self, node: NodeId) -> Effects {
-        if let Some(known) = self.effects.nodes.get(&node) {
-            return known.clone();
-        }
-        let graph = self.graph();
-        let registers = self.executor.table.all().collect::<Vec<_>>();
-        let registers = registers.into_iter().map(|register| self.unknown(node, register)).collect();
-        let mut state = State { registers, memory: Memory::START };
-        let mut changed = 0;
-        for instruction in graph.instructions(node) {
-            self.executor.execute(&mut state, instruction, None, Terms::TRUE);
-            changed |= written(instruction);
-        }
-        let mut touched = self.executor.memory.touched_since_start(&mut self.executor.terms, state.memory);
-        if self.switched(node) {
-            changed = u64::MAX;
-            touched = Touched::anything();
-        }
-        let effects = Effects { registers: changed, touched };
-        self.effects.nodes.insert(node, effects.clone());
-        effects
-    }
-}
-
-fn bits(registers: &[bool]) -> u64 {
-    registers.iter().enumerate().fold(0, |bits, (number, set)| bits | u64::from(*set) << number)
-}
-
-/// The registers that an instruction writes.
-pub fn written(instruction: &Instruction) -> u64 {
-    let to = |op: &Op| match op {
-        Op::Set { to, .. } => match to.operand {
-            Operand::Register(register) => 1 << register.0,
-            _ => 0,
-        },
-        _ => 0,
-    };
-    instruction.ops.iter().map(to).fold(0, |all, one| all | one)
 }

@@ -42,8 +42,6 @@ pub struct Solver {
     output: Receiver<String>,
     /// It was ended.
     dead: bool,
-    /// When whoever asks has no time left.
-    deadline: Option<Instant>,
     defined: HashSet<Term>,
     /// Names of assumptions already told to the solver.
     assumptions: HashSet<Term>,
@@ -71,7 +69,6 @@ impl Solver {
             input: Some(input),
             output,
             dead: false,
-            deadline: None,
             defined: HashSet::new(),
             assumptions: HashSet::new(),
             limit: 0,
@@ -83,11 +80,6 @@ impl Solver {
         solver.tell("(set-logic QF_BV)")?;
         solver.limit(LIMIT)?;
         Ok(solver)
-    }
-
-    /// Ends the solver at that time, if it is at work then: what it has not answered is undecided.
-    pub fn until(&mut self, deadline: Option<Instant>) {
-        self.deadline = deadline;
     }
 
     /// What each question may cost from now on.
@@ -144,8 +136,7 @@ impl Solver {
                 Err(RecvTimeoutError::Timeout) => {
                     let now = processor_time(self.process.id());
                     let spent = began.1.zip(now).map(|(before, now)| now.saturating_sub(before));
-                    let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-                    if late || spent.unwrap_or_else(|| began.0.elapsed()) > LONGEST {
+                    if spent.unwrap_or_else(|| began.0.elapsed()) > LONGEST {
                         self.end();
                         return Ok(None);
                     }
