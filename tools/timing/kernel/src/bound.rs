@@ -289,7 +289,8 @@ impl Targets for Physical<'_, '_, '_> {
         }
     }
 
-    /// Objects of C are aligned, and so is the stack; `timing observe` looks whether each access is.
+    /// No access of the kernel crosses a line, which is all that counts here: objects of C are aligned, and where the compiler
+    /// makes one access of two, both are in a structure of one line. `timing observe` looks at each.
     fn aligned(&self, _: NodeId, _: usize, _: usize) -> bool {
         true
     }

@@ -80,13 +80,10 @@ impl<'k, 'p> Code<'k, 'p> {
         let mut memory = Vec::new();
         for access in &executed.accesses {
             let physical = self.physical(access.address, executed.address, &known);
-            if access.address % access.size.max(1) != 0 {
-                self.surprise(format!(
-                    "{} at {:#x} accesses an address that is not aligned",
-                    known.function, executed.address
-                ));
-            }
             let (first, last) = (physical / line, (physical + access.size.max(1) - 1) / line);
+            if first != last {
+                self.surprise(format!("{} at {:#x} accesses two lines at once", known.function, executed.address));
+            }
             memory.extend((first..=last).map(|number| DataAccess { address: number * line, write: access.write }));
         }
         let control = match known.transfers {
