@@ -12,7 +12,7 @@ use timing_machine::Machine;
 use timing_measure::subject::{with, Subject};
 use timing_measure::Error;
 use timing_smt::{Frames, Setting, Sharing};
-use timing_solve::{Constraints, Prepared, Total};
+use timing_solve::{Constraints, Prepared, Targets, Total};
 use timing_values::Values;
 
 /// A set that was excluded.
@@ -43,7 +43,7 @@ pub fn necessity(file: &Path, machine: &Machine, timeout: Duration) -> Result<Op
         if bounds.len() < found.len() {
             return Ok(None);
         }
-        let place = |node, instruction, access| target(expanded, &values, node, instruction, access);
+        let place = Known { expanded, values: &values };
         let prepared = Prepared::new(program, expanded, machine, &bounds, &place, values.dead())
             .map_err(|errors| Error::Setup(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
         let total = |one: &timing_bounds::LoopBound| {
@@ -76,10 +76,29 @@ pub fn necessity(file: &Path, machine: &Machine, timeout: Duration) -> Result<Op
     })
 }
 
-fn target(expanded: &Expanded<'_>, values: &Values, node: NodeId, instruction: usize, access: usize) -> Place {
-    let before = expanded.block(node).instructions[..instruction].iter();
-    let first: usize = before.map(|one| one.accesses.len()).sum();
-    values.targets(node).get(first + access).copied().unwrap_or(Place::Anywhere)
+/// Where accesses go, as the whole analysis takes it.
+struct Known<'e, 'g> {
+    expanded: &'e Expanded<'g>,
+    values: &'e Values,
+}
+
+impl Known<'_, '_> {
+    /// The number of an access among all of its node.
+    fn number(&self, node: NodeId, instruction: usize, access: usize) -> usize {
+        let before = self.expanded.block(node).instructions[..instruction].iter();
+        before.map(|one| one.accesses.len()).sum::<usize>() + access
+    }
+}
+
+impl Targets for Known<'_, '_> {
+    fn target(&self, node: NodeId, instruction: usize, access: usize) -> Place {
+        let number = self.number(node, instruction, access);
+        self.values.targets(node).get(number).copied().unwrap_or(Place::Anywhere)
+    }
+
+    fn aligned(&self, node: NodeId, instruction: usize, access: usize) -> bool {
+        self.values.aligned(node).get(self.number(node, instruction, access)).copied().unwrap_or(false)
+    }
 }
 
 fn without(
