@@ -9,3 +9,4 @@ pub mod image;
 pub mod prove;
 pub mod run;
 pub mod test;
+pub mod timing;
