@@ -58,7 +58,7 @@ void apic_init_cpu(void)
     apic_write(APIC_REG_SPURIOUS, 0x100u | VECTOR_SPURIOUS);
 }
 
-static void command(uint32_t destination, uint32_t value)
+void apic_command(uint32_t destination, uint32_t value)
 {
     if (x2apic != 0) {
         __asm__ volatile("mfence" : : : "memory"); /* the MSR write does not wait for earlier stores */
@@ -74,18 +74,18 @@ static void command(uint32_t destination, uint32_t value)
 
 void apic_send_init(uint32_t id)
 {
-    command(id, COMMAND_INIT | COMMAND_ASSERT);
+    apic_command(id, COMMAND_INIT | COMMAND_ASSERT);
 }
 
 void apic_send_startup(uint32_t id, uint32_t page)
 {
-    command(id, COMMAND_STARTUP | COMMAND_ASSERT | page);
+    apic_command(id, COMMAND_STARTUP | COMMAND_ASSERT | page);
 }
 
 void apic_stop_others(void)
 {
     if (platform.local_apic != 0) {
-        command(0, COMMAND_NMI | COMMAND_ASSERT | COMMAND_OTHERS);
+        apic_command(0, COMMAND_NMI | COMMAND_ASSERT | COMMAND_OTHERS);
     }
 }
 
@@ -101,5 +101,5 @@ void arch_interrupt_end(void)
 
 void arch_interrupt_send(uint32_t cpu, uint32_t vector)
 {
-    command(percpu[cpu].apic_id, COMMAND_ASSERT | vector);
+    apic_command(percpu[cpu].apic_id, COMMAND_ASSERT | vector);
 }

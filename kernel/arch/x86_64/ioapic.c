@@ -24,14 +24,14 @@
 static uint32_t pins;
 static uint32_t entry_low[NUM_IRQ_LINE]; /* what the controller holds; guarded as the controller is */
 
-static uint32_t read_register(uint32_t reg)
+uint32_t ioapic_read(uint32_t reg)
 {
     volatile uint32_t *window = direct(platform.io_apic);
     window[0] = reg;
     return window[4];
 }
 
-static void write_register(uint32_t reg, uint32_t value)
+void ioapic_write(uint32_t reg, uint32_t value)
 {
     volatile uint32_t *window = direct(platform.io_apic);
     window[0] = reg;
@@ -60,9 +60,9 @@ static void pic_mask(void)
 void ioapic_init(void)
 {
     pic_mask();
-    pins = (read_register(REG_VERSION) >> 16 & 0xff) + 1;
+    pins = (ioapic_read(REG_VERSION) >> 16 & 0xff) + 1;
     for (uint32_t pin = 0; pin < pins; pin++) {
-        write_register(REG_REDIRECTION + 2 * pin, ENTRY_MASKED);
+        ioapic_write(REG_REDIRECTION + 2 * pin, ENTRY_MASKED);
     }
     for (uint32_t line = 0; line < NUM_IRQ_LINE; line++) {
         entry_low[line] = ENTRY_MASKED | (VECTOR_BASE + line);
@@ -72,7 +72,7 @@ void ioapic_init(void)
 static void write_entry(uint32_t line)
 {
     if (line_pin(line) < pins) {
-        write_register(REG_REDIRECTION + 2 * line_pin(line), entry_low[line]);
+        ioapic_write(REG_REDIRECTION + 2 * line_pin(line), entry_low[line]);
     }
 }
 
@@ -92,7 +92,7 @@ void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags)
     entry_low[line] = entry;
     if (line_pin(line) < pins) {
         write_entry(line);
-        write_register(REG_REDIRECTION + 2 * line_pin(line) + 1, percpu[cpu].apic_id << 24);
+        ioapic_write(REG_REDIRECTION + 2 * line_pin(line) + 1, percpu[cpu].apic_id << 24);
     }
 }
 

@@ -1,5 +1,5 @@
 /* Which code the compiler is to lay out as the fast path of messages: trap_syscall takes in everything it calls, but the
- * functions named here, which that path does not need, stay apart. So the path is one piece of straight code with few
+ * functions named first, which that path does not need, stay apart. So the path is one piece of straight code with few
  * registers to save. Included before every kernel source by the build; the certified sources know nothing of it. */
 #ifndef ASHLAR_X86_64_PATHS_H
 #define ASHLAR_X86_64_PATHS_H
@@ -11,6 +11,17 @@
 void trap_syscall(void) __attribute__((flatten));
 
 APART void trap_end_thread(void);
+APART void trap_window(void);
+/* The timing analysis finds preemption points, accesses that go to devices, and waits for others by these names. */
+#define NAMED __attribute__((noinline, noclone))
+NAMED uint32_t arch_interrupt_pending(void);
+NAMED uint32_t apic_read(uint32_t reg);
+NAMED void apic_write(uint32_t reg, uint32_t value);
+NAMED void apic_command(uint32_t destination, uint32_t value);
+NAMED uint32_t ioapic_read(uint32_t reg);
+NAMED void ioapic_write(uint32_t reg, uint32_t value);
+#undef NAMED
+
 APART uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
 APART void endpoint_copy(uint32_t to, uint32_t from, uint32_t n);
 APART void endpoint_deliver_fault(uint32_t to, uint32_t from);
@@ -23,6 +34,7 @@ APART void sched_queue_and_block(uint32_t t);
 APART uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
 APART void sched_decide(uint32_t cpu);
 APART void sched_ready(uint32_t t);
+APART void tlb_await(uint32_t cpu, uint32_t to);
 APART void spinlock_ticket_wait(uint32_t lock, uint64_t ticket);
 
 #undef APART

@@ -29,8 +29,9 @@ void svm_cpuid_reset(uint32_t vm)
 void svm_cpuid_import(uint32_t vm, uint32_t frame)
 {
     uint64_t count = arch_frame_read(frame, VCPU_CPUID_COUNT);
-    svm_cpuid[vm].count = count < NUM_CPUID_ANSWER ? (uint32_t)count : NUM_CPUID_ANSWER;
-    for (uint32_t i = 0; i < svm_cpuid[vm].count; i++) {
+    uint32_t used = count < NUM_CPUID_ANSWER ? (uint32_t)count : NUM_CPUID_ANSWER;
+    svm_cpuid[vm].count = used;
+    for (uint32_t i = 0; i < used; i++) {
         uint64_t question = arch_frame_read(frame, VCPU_CPUID + 3 * i);
         svm_cpuid[vm].answer[i].leaf = (uint32_t)question;
         svm_cpuid[vm].answer[i].subleaf = (uint32_t)(question >> 32);
@@ -43,13 +44,14 @@ uint32_t svm_cpuid_settle(uint32_t vm)
 {
     uint32_t leaf = (uint32_t)vmcb_get(vm, VMCB_RAX);
     uint32_t subleaf = (uint32_t)svm_guest[vm].gpr[GPR_RCX];
+    uint32_t count = svm_cpuid[vm].count;
     uint32_t i = 0;
-    while (i < svm_cpuid[vm].count &&
+    while (i < NUM_CPUID_ANSWER && i < count &&
            (svm_cpuid[vm].answer[i].leaf != leaf ||
             (svm_cpuid[vm].answer[i].subleaf != subleaf && svm_cpuid[vm].answer[i].subleaf != VCPU_CPUID_ANY))) {
         i++;
     }
-    if (i == svm_cpuid[vm].count) {
+    if (i >= NUM_CPUID_ANSWER || i >= count) {
         return 0;
     }
     vmcb_set(vm, VMCB_RAX, (uint32_t)svm_cpuid[vm].answer[i].ab);

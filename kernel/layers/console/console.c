@@ -113,7 +113,10 @@ static void console_collect(void)
         console_collect_byte(CONSOLE_STREAM_BASE + c);
         console_port[0].out_stream = c;
     }
-    while (console_burst[0].count + 2u <= CONSOLE_BURST && console_ring[c].out_count > 0u) {
+    for (uint32_t i = 0u; i < CONSOLE_BURST; i = i + 1u) {
+        if (console_burst[0].count + 2u > CONSOLE_BURST || console_ring[c].out_count == 0u) {
+            break;
+        }
         uint32_t byte = console_take_output(c);
         console_collect_byte(byte);
         if (byte == CONSOLE_SWITCH) {
@@ -127,7 +130,10 @@ static void console_collect(void)
 static void console_send(void)
 {
     uint32_t room = arch_serial_room();
-    while (room > 0u && console_burst[0].next < console_burst[0].count) {
+    for (uint32_t i = 0u; i < CONSOLE_BURST; i = i + 1u) {
+        if (room == 0u || console_burst[0].next >= console_burst[0].count) {
+            break;
+        }
         uint32_t byte = (uint32_t)console_burst[0].byte[console_burst[0].next];
         arch_serial_put(byte);
         console_burst[0].next = console_burst[0].next + 1u;

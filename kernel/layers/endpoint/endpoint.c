@@ -81,8 +81,12 @@ void endpoint_copy(uint32_t to, uint32_t from, uint32_t n)
     }
     uint32_t to_frame = thread_message_frame(to);
     uint32_t from_frame = thread_message_frame(from);
+    uint32_t rest = n - MESSAGE_REGISTER_WORDS;
+    if (rest > MESSAGE_MAX_WORDS - MESSAGE_REGISTER_WORDS) {
+        rest = MESSAGE_MAX_WORDS - MESSAGE_REGISTER_WORDS; /* n has been checked when the message was sent */
+    }
     uctx_copy_words(to, from, MESSAGE_REGISTER_WORDS);
-    arch_frame_copy(to_frame, from_frame, MESSAGE_REGISTER_WORDS, n - MESSAGE_REGISTER_WORDS);
+    arch_frame_copy(to_frame, from_frame, MESSAGE_REGISTER_WORDS, rest);
 }
 
 /* Gives the message of n words to thread `to`. Requires: neither thread is in user mode. */
@@ -161,15 +165,13 @@ static void endpoint_enqueue_sender(uint32_t e, uint32_t t)
     if (endpoint[e].flags != ENDPOINT_FIFO) {
         /* The base priorities: those never change, so that another CPU may read them. */
         uint32_t priority = thread_base_priority(t);
-        uint32_t more = 1u;
         before = queue_peek(QUEUE_ENDPOINT_SEND_BASE + e);
-        while (before != NONE && more == 1u) {
+        for (uint32_t i = 0u; i < NUM_THREAD && before != NONE; i = i + 1u) {
             uint32_t other = thread_base_priority(before);
             if (other < priority) {
-                more = 0u;
-            } else {
-                before = queue_next(before);
+                break;
             }
+            before = queue_next(before);
         }
     }
     if (before == NONE) {

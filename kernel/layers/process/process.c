@@ -182,8 +182,11 @@ static uint32_t process_payer(uint32_t p)
     return payer;
 }
 
-/* Container, page map, and the message page of the first thread. Undoes what it did if it fails: a page map that holds
- * one page at most, so a handful of steps. Requires: p's lock held, p EMPTY. */
+/* A step passes 16 entries at least, and a map without a page has the 256 of the root's lower half; one more drops it. */
+#define PROCESS_UNDO_STEPS 17u
+
+/* Container, page map, and the message page of the first thread. Undoes what it did if it fails: a page map without a
+ * page. Requires: p's lock held, p EMPTY. */
 static uint32_t process_make(uint32_t p)
 {
     uint32_t payer = process_payer(p);
@@ -199,7 +202,7 @@ static uint32_t process_make(uint32_t p)
     status = process_give_page(p, MESSAGE_VADDR, PROT_READ | PROT_WRITE, NONE, 0u);
     if (status != STATUS_OK) {
         uint32_t more = 1u;
-        while (more == 1u) {
+        for (uint32_t i = 0u; i < PROCESS_UNDO_STEPS && more == 1u; i = i + 1u) {
             more = pagemap_destroy_step(p);
         }
         container_merge(p);
@@ -211,7 +214,7 @@ static uint32_t process_make(uint32_t p)
 static void process_begin(uint32_t p)
 {
     uint32_t frame = pagemap_frame(p, MESSAGE_VADDR, PROT_READ);
-    for (uint32_t i = 0u; i < process[p].num_threads; i = i + 1u) {
+    for (uint32_t i = 0u; i < NUM_THREAD && i < process[p].num_threads; i = i + 1u) {
         thread_set_message_frame(process[p].first_thread + i, NONE);
     }
     thread_set_message_frame(process[p].first_thread, frame);

@@ -99,7 +99,7 @@ void process_wait_empty(uint32_t child);
  * children EMPTY. The caller must call sched_exit_current() next. */
 void process_finish(uint32_t p);
 
-/* Serves the requests other CPUs left for this one. Requires: called from an interrupt, or on the way out of the kernel. */
+/* Serves requests left for this CPU, one bounded piece; if there is more, this CPU interrupts itself with VECTOR_RESCHEDULE. Requires: called from an interrupt, or on the way out of the kernel. */
 void process_serve_requests(void);
 
 /* ---- address spaces; each is one bounded piece; no lock held ---- */

@@ -32,7 +32,7 @@ void process_thread_init(void);
 void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument);
 
 /* Makes the CPUs in the mask look after process p: start what is planned, cancel its threads if it is dying. This CPU
- * does so at once. Requires: no lock held. */
+ * begins at once, and goes on at interrupts that it sends to itself. Requires: no lock held. */
 void process_ask(uint32_t p, uint32_t cpus);
 
 /* ---- process.c ---- */

@@ -22,11 +22,17 @@ struct planned_start {
     uint64_t planned; /* 1 until the thread's CPU has started it */
 };
 
-/* Bit p: this CPU is to look after process p. Guarded by LOCK_REQUEST_BASE + cpu; one cache line each. */
+/* Bit p of processes: this CPU is to look after process p. Guarded by LOCK_REQUEST_BASE + cpu; one cache line each. process
+ * and next, the one it looks after and the number of its next thread, are touched by this CPU only. */
 struct request {
     uint64_t processes;
-    uint64_t spare[7];
+    uint32_t process; /* or NONE */
+    uint32_t next;
+    uint64_t spare[6];
 };
+
+/* Threads looked after at once. The rest waits for an interrupt that the CPU sends to itself: others can come between. */
+#define PROCESS_PIECE 4u
 
 static struct planned_start planned_start[NUM_THREAD];
 static struct request request[NUM_CPU];
@@ -38,6 +44,8 @@ void process_thread_init(void)
     }
     for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
         request[cpu].processes = 0u;
+        request[cpu].process = NONE;
+        request[cpu].next = 0u;
     }
 }
 
@@ -70,46 +78,87 @@ static void process_cancel_thread(uint32_t t)
     }
 }
 
-/* Looks after the threads of p that belong to this CPU: at most NUM_THREAD. Requires: no lock held. */
-static void process_serve(uint32_t p)
+/* Looks after thread number index of p, if it belongs to this CPU. Requires: p's lock held. */
+static void process_serve_thread(uint32_t p, uint32_t index, uint32_t root, uint32_t dying)
 {
     uint32_t cpu = arch_cpu();
     uint32_t current = thread_current();
+    uint32_t first = process_first_thread(p);
+    uint32_t t = first + index;
+    uint32_t home = thread_cpu(t);
+    if (home == cpu && planned_start[t].planned == 1u) {
+        planned_start[t].planned = 0u;
+        thread_reset(t, root);
+        uctx_init(t, planned_start[t].entry, planned_start[t].stack, planned_start[t].argument);
+        sched_ready(t);
+    }
+    uint32_t alive = process_thread_alive(t);
+    if (home == cpu && dying == 1u && alive == 1u && t != current) {
+        process_cancel_thread(t);
+    }
+}
+
+/* Looks after PROCESS_PIECE threads of p from number `next` on. Returns the number of the next, NONE if that was all.
+ * Requires: no lock held. */
+static uint32_t process_serve(uint32_t p, uint32_t next)
+{
+    uint32_t end = NONE;
     process_lock(p);
     uint32_t root = pagemap_root_of(p);
     uint32_t dying = process_dying(p);
-    uint32_t first = process_first_thread(p);
     uint32_t count = process_num_threads(p);
-    for (uint32_t i = 0u; i < count; i = i + 1u) {
-        uint32_t t = first + i;
-        uint32_t home = thread_cpu(t);
-        if (home == cpu && planned_start[t].planned == 1u) {
-            planned_start[t].planned = 0u;
-            thread_reset(t, root);
-            uctx_init(t, planned_start[t].entry, planned_start[t].stack, planned_start[t].argument);
-            sched_ready(t);
-        }
-        uint32_t alive = process_thread_alive(t);
-        if (home == cpu && dying == 1u && alive == 1u && t != current) {
-            process_cancel_thread(t);
+    for (uint32_t i = 0u; i < PROCESS_PIECE; i = i + 1u) {
+        if (next + i < count) {
+            process_serve_thread(p, next + i, root, dying);
         }
     }
+    if (next + PROCESS_PIECE < count) {
+        end = next + PROCESS_PIECE;
+    }
     process_unlock(p);
+    return end;
+}
+
+/* The process this CPU is to look after next, or NONE. */
+static uint32_t process_take_request(uint32_t cpu)
+{
+    uint32_t p = NONE;
+    spinlock_acquire(LOCK_REQUEST_BASE + cpu);
+    if (request[cpu].processes != 0u) {
+        p = arch_highest_bit(request[cpu].processes);
+        request[cpu].processes = request[cpu].processes & ~(1ul << p);
+    }
+    spinlock_release(LOCK_REQUEST_BASE + cpu);
+    return p;
 }
 
 void process_serve_requests(void)
 {
     uint32_t cpu = arch_cpu();
-    spinlock_acquire(LOCK_REQUEST_BASE + cpu);
-    uint64_t processes = request[cpu].processes;
-    request[cpu].processes = 0u;
-    spinlock_release(LOCK_REQUEST_BASE + cpu);
-    for (uint32_t p = 0u; p < NUM_PROCESS && processes != 0u; p = p + 1u) {
-        if ((processes & 1u) == 1u) {
-            process_serve(p);
-        }
-        processes = processes >> 1u;
+    if (request[cpu].process == NONE) {
+        request[cpu].process = process_take_request(cpu);
+        request[cpu].next = 0u;
     }
+    if (request[cpu].process == NONE) {
+        return;
+    }
+    uint32_t next = process_serve(request[cpu].process, request[cpu].next);
+    request[cpu].next = next;
+    if (next == NONE) {
+        request[cpu].process = process_take_request(cpu);
+        request[cpu].next = 0u;
+    }
+    if (request[cpu].process != NONE) {
+        intc_send(cpu, VECTOR_RESCHEDULE);
+    }
+}
+
+/* Leaves a request for process p with this CPU or another. */
+static void process_leave_request(uint32_t p, uint32_t cpu)
+{
+    spinlock_acquire(LOCK_REQUEST_BASE + cpu);
+    request[cpu].processes = request[cpu].processes | (1ul << p);
+    spinlock_release(LOCK_REQUEST_BASE + cpu);
 }
 
 void process_ask(uint32_t p, uint32_t cpus)
@@ -117,13 +166,12 @@ void process_ask(uint32_t p, uint32_t cpus)
     uint32_t here = arch_cpu();
     for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
         if (((cpus >> cpu) & 1u) == 1u && cpu != here) {
-            spinlock_acquire(LOCK_REQUEST_BASE + cpu);
-            request[cpu].processes = request[cpu].processes | (1ul << p);
-            spinlock_release(LOCK_REQUEST_BASE + cpu);
+            process_leave_request(p, cpu);
             intc_send(cpu, VECTOR_RESCHEDULE);
         }
     }
     if (((cpus >> here) & 1u) == 1u) {
-        process_serve(p);
+        process_leave_request(p, here);
+        process_serve_requests();
     }
 }

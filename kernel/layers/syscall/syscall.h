@@ -11,8 +11,11 @@
 
 /* Runs the call that stands in the saved registers of the current thread. Requires: no lock held; the thread's process is
  * RUNNING or DYING. Ensures: the outcome stands in the saved registers; a preempted long call has its saved ip back on
- * the system-call instruction and its progress in the argument registers or in the object. Returns 1 if the call was
- * SYS_THREAD_EXIT (the caller must end the thread), else 0. */
+ * the system-call instruction and its progress in the argument registers or in the object. Returns SYSCALL_ENDS if the
+ * call was SYS_THREAD_EXIT (the caller must end the thread), SYSCALL_WAITED if the thread may have waited and then woken
+ * others (the caller opens an interrupt window), else 0. */
+#define SYSCALL_ENDS 1u
+#define SYSCALL_WAITED 2u
 uint32_t syscall_dispatch(uint32_t current);
 
 /* One bounded piece of the teardown of the dying process p, by its last thread. Returns 1 if there is more to do, 0 when

@@ -170,7 +170,7 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
         return 0u;
     }
     if (number == SYS_THREAD_EXIT) {
-        return 1u;
+        return SYSCALL_ENDS;
     }
     if (number <= SYS_THREAD_START) {
         status = syscall_small_family(current, number);
@@ -189,6 +189,9 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
         uctx_set(current, UCTX_RIP, ip - SYSCALL_INSTRUCTION_BYTES);
     } else {
         uctx_set(current, UCTX_RAX, (uint64_t)status);
+    }
+    if (number == SYS_BBQ_INSERT || number == SYS_BBQ_REMOVE) {
+        return SYSCALL_WAITED;
     }
     return 0u;
 }

@@ -5,6 +5,7 @@
 #include "arch.h"
 #include "intc.h"
 #include "spinlock.h"
+#include "tlb_parts.h"
 
 static uint32_t tlb_cpus[NUM_PROCESS]; /* constant after start-up */
 
@@ -33,7 +34,7 @@ void tlb_service(void)
 {
     uint32_t cpu = arch_cpu();
     uint32_t count = arch_cpu_count();
-    for (uint32_t from = 0u; from < count; from = from + 1u) {
+    for (uint32_t from = 0u; from < NUM_CPU && from < count; from = from + 1u) {
         uint32_t cell = tlb_cell(from, cpu);
         uint64_t request = arch_atomic_load(cell);
         if (request != 0ul) {
@@ -51,9 +52,7 @@ static void tlb_ask(uint32_t cpu, uint32_t to, uint64_t vaddr)
     intc_send(to, VECTOR_TLB);
 }
 
-/* Waits until CPU `to` has answered. It answers when it next takes interrupts or waits here itself, so the wait is as long
- * as its longest stretch in the kernel. */
-static void tlb_await(uint32_t cpu, uint32_t to)
+void tlb_await(uint32_t cpu, uint32_t to)
 {
     uint32_t cell = tlb_cell(cpu, to);
     uint64_t request = arch_atomic_load(cell);
@@ -73,14 +72,14 @@ void tlb_invalidate(uint32_t p, uint64_t vaddr)
     if (others == 0u) {
         return;
     }
-    for (uint32_t to = 0u; to < count; to = to + 1u) {
+    for (uint32_t to = 0u; to < NUM_CPU && to < count; to = to + 1u) {
         if (((others >> to) & 1u) == 1u) {
             tlb_ask(cpu, to, vaddr);
         }
     }
     /* A CPU that waits for the kernel lock takes no interrupt: it must be able to get it. */
     spinlock_kernel_exit();
-    for (uint32_t to = 0u; to < count; to = to + 1u) {
+    for (uint32_t to = 0u; to < NUM_CPU && to < count; to = to + 1u) {
         if (((others >> to) & 1u) == 1u) {
             tlb_await(cpu, to);
         }

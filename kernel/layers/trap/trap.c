@@ -42,16 +42,25 @@ static void trap_end_sleep(uint32_t t)
     }
 }
 
-/* The deadlines of this CPU's threads that have passed: at most one wake-up per thread. */
+/* Of the deadlines of this CPU's threads that have passed, so many are served at once; the rest waits in the scheduler for
+ * an interrupt that this CPU sends to itself, so that others can come between. */
+#define TRAP_EXPIRED 4u
+
 static void trap_expired(void)
 {
     uint32_t t = sched_take_expired();
-    while (t != NONE) {
+    for (uint32_t i = 0u; i < TRAP_EXPIRED && t != NONE; i = i + 1u) {
         uint32_t handled = notify_timeout(t);
         if (handled == 0u) {
             trap_end_sleep(t);
         }
-        t = sched_take_expired();
+        t = NONE;
+        if (i + 1u < TRAP_EXPIRED) {
+            t = sched_take_expired();
+        } else {
+            uint32_t cpu = arch_cpu();
+            intc_send(cpu, VECTOR_TIMER);
+        }
     }
 }
 
@@ -75,21 +84,28 @@ static void trap_vector(uint32_t vector)
     }
 }
 
+void trap_window(void)
+{
+    spinlock_kernel_exit();
+    uint32_t vector = arch_interrupt_poll();
+    spinlock_kernel_enter();
+    if (vector != NONE) {
+        trap_vector(vector);
+    }
+}
+
 void trap_end_thread(void)
 {
     uint32_t current = thread_current();
     uint32_t p = thread_process(current);
+    /* Threads of a dying process run and end one after the other: interrupts come in between. */
+    trap_window();
     uint32_t more = process_end_thread();
     /* From here on at its own priority and cost: the end of one process must not disturb more important ones. */
     sched_unboost();
     while (more == 1u) {
         more = syscall_teardown_step(p);
-        spinlock_kernel_exit();
-        uint32_t vector = arch_interrupt_poll();
-        spinlock_kernel_enter();
-        if (vector != NONE) {
-            trap_vector(vector);
-        }
+        trap_window();
         sched_leave();
     }
     process_finish(p);
@@ -119,9 +135,12 @@ void trap_syscall(void)
 {
     spinlock_kernel_enter();
     uint32_t current = thread_current();
-    uint32_t ends = syscall_dispatch(current);
-    if (ends == 1u) {
+    uint32_t after = syscall_dispatch(current);
+    if (after == SYSCALL_ENDS) {
         trap_end_thread();
+    }
+    if (after == SYSCALL_WAITED) {
+        trap_window();
     }
     trap_return(current);
 }
@@ -146,6 +165,8 @@ static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
         }
     }
     uint64_t cause = vector << 8u;
+    /* The message may have taken long, and the end wakes others. */
+    trap_window();
     process_exit((uint32_t)cause | END_FAULT);
 }
 

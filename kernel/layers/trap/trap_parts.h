@@ -6,4 +6,8 @@
  * whatever interrupt or better thread waits. Does not return. */
 void trap_end_thread(void);
 
+/* Lets one waiting interrupt in and serves it. Where a thread that has waited may wake others, this comes in between: from
+ * one window to the next no more than two threads get the processor in turn. Requires: no lock held. */
+void trap_window(void);
+
 #endif

@@ -3,6 +3,7 @@
 //! Knows: names, types and meanings. Does not know: what a verb does.
 
 use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Ashlar: a kernel, its user level and its guests, from one system description.
@@ -47,6 +48,8 @@ pub enum Verb {
     Prove(ProveOptions),
     /// Check drivers against their protocols: verify, seeded, protocol, check.
     Drivers(DriversOptions),
+    /// Bound the time of a program, or of the kernel, from its binary.
+    Timing(TimingOptions),
     /// Measure.
     Bench(BenchOptions),
     /// Run the tests.
@@ -247,6 +250,33 @@ impl std::str::FromStr for Shard {
     }
 }
 
+/// All that follows the verb is the analyser's, `--help` among it: `ashlar timing --help` names its options.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct TimingOptions {
+    /// Options and arguments of the analyser.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "...")]
+    pub arguments: Vec<OsString>,
+}
+
+/// The command line with `--` behind the verb `timing`, so that the options there are left to the analyser.
+pub fn separated(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut out: Vec<OsString> = Vec::new();
+    let (mut before_verb, mut value) = (true, true);
+    for argument in arguments {
+        // The program's name, and the value of the one global option that has one.
+        let skipped = std::mem::replace(&mut value, argument == "--format");
+        let verb = before_verb && !skipped && !argument.to_string_lossy().starts_with('-');
+        let timing = verb && argument == "timing";
+        out.push(argument);
+        if timing {
+            out.push("--".into());
+        }
+        before_verb &= !verb;
+    }
+    out
+}
+
 #[derive(Debug, Args)]
 pub struct DriversOptions {
     /// A command of the checker and its options; `drivers -- --help` tells them.
@@ -290,4 +320,29 @@ pub struct TestOptions {
 pub struct ExplainOptions {
     /// The code, in any case; without it, every code with its title.
     pub code: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Arguments, clap::Error> {
+        Arguments::try_parse_from(separated(words.iter().map(OsString::from)))
+    }
+
+    #[test]
+    fn what_follows_timing_is_the_analysers() {
+        for options in [&["x.elf", "--format", "html", "-q"][..], &["--kernel", "--format", "json"], &["--help"], &[]] {
+            let words = [&["ashlar", "timing"], options].concat();
+            let Ok(Arguments { verb: Verb::Timing(found), quiet: false, .. }) = parsed(&words) else {
+                panic!("{words:?}")
+            };
+            assert_eq!(found.arguments, options);
+        }
+        let global = parsed(&["ashlar", "--format", "json", "-v", "timing", "timing"]).unwrap();
+        assert_eq!((global.format, global.verbose), (Format::Json, 1));
+        assert!(matches!(global.verb, Verb::Timing(found) if found.arguments == ["timing"]));
+        assert!(matches!(parsed(&["ashlar", "check", "timing"]).unwrap().verb, Verb::Check(_)));
+        assert!(parsed(&["ashlar", "check", "--no-such-option"]).is_err());
+    }
 }

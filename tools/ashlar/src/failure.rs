@@ -1,6 +1,6 @@
 //! Why a verb did not succeed.
 //!
-//! Knows: the two kinds of failure and their exit status. Does not know: how they are shown (`output`).
+//! Knows: the kinds of failure and their exit status. Does not know: how they are shown (`output`).
 
 use system::Report;
 
@@ -13,6 +13,9 @@ pub enum Failure {
     /// Faults of a description: exit status 1.
     #[error("{0}")]
     Faults(Report),
+    /// A program that did the verb's work ended with this status, and has said why.
+    #[error("")]
+    Passed(u8),
     /// The verb could not do its work: exit status 2.
     #[error("{message}")]
     Unable { message: String, remedy: String },
@@ -28,6 +31,7 @@ impl Failure {
     pub fn status(&self) -> u8 {
         match self {
             Failure::Finding(_) | Failure::Faults(_) => 1,
+            Failure::Passed(status) => *status,
             Failure::Unable { .. } => 2,
         }
     }

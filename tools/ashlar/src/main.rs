@@ -1,7 +1,8 @@
 //! The command line of Ashlar.
 //!
 //! Knows: which verb does what was asked, and how its result becomes an exit status.
-//! Does not know: descriptions (crate `system`), guest files and boot media (crate `image`), the C subset (`c2coq`).
+//! Does not know: descriptions (crate `system`), guest files and boot media (crate `image`), the C subset (`c2coq`),
+//! time (`timing-cli`).
 
 mod build;
 mod cases;
@@ -22,7 +23,7 @@ use project::Project;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::try_parse_from(cli::separated(std::env::args_os())) {
         Ok(arguments) => arguments,
         // clap's own status for wrong usage is 2, for --help and --version 0: the same as ours.
         Err(error) => error.exit(),
@@ -51,6 +52,7 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Verb::Image(options) => verbs::image::image(options, &project, output),
         Verb::Prove(options) => verbs::prove::prove(options, &project, output),
         Verb::Drivers(options) => verbs::drivers::drivers(options, arguments.format, &project),
+        Verb::Timing(options) => verbs::timing::timing(options, &project, output),
         Verb::Bench(options) => verbs::bench::bench(options, &project, output),
         Verb::Test(options) => verbs::test::test(options, &project, output),
         Verb::Explain(options) => verbs::explain::explain(options, output),

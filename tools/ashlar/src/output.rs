@@ -29,6 +29,10 @@ impl Output {
         self.format == Format::Json
     }
 
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     pub fn is_verbose(&self) -> bool {
         self.verbose > 0
     }
@@ -69,6 +73,7 @@ impl Output {
     /// The end of a verb that did not succeed.
     pub fn failure(&self, failure: &Failure) {
         match failure {
+            Failure::Passed(_) => {}
             Failure::Finding(text) if text.is_empty() => {}
             Failure::Finding(text) => {
                 eprintln!("ashlar: {text}");

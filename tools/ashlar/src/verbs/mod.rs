@@ -10,3 +10,4 @@ pub mod image;
 pub mod prove;
 pub mod run;
 pub mod test;
+pub mod timing;

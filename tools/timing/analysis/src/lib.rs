@@ -1,0 +1,42 @@
+//! The timing analysis as a whole: its stages, one after the other, from an executable to a report.
+//!
+//! **Takes** a [`Request`]: the bytes of an executable, an entry, a machine, and what a person states. **Returns** a
+//! [`Report`](timing_report::Report): a bound with all that it rests on, or every reason why there is none.
+//!
+//! The stages: load the executable (`timing-load`), control flow (`timing-flow` on `timing-lift`), calls inlined
+//! virtually (`timing-context`), values of registers and memory (`timing-values`), loop bounds (`timing-bounds`, and
+//! model checking for what it leaves), costs and the worst path (`timing-solve` on `timing-cache` and
+//! `timing-pipeline`), and paths that no run takes (`timing-infeasible`), which are excluded until nothing speaks
+//! against the worst path or time is up.
+//!
+//! # Why it is sound
+//! Each stage is (its own page says why), and this crate only hands results on. What it adds:
+//! * A stage's error ends the analysis without a number. Errors of one stage come all at once.
+//! * A loop without a bound leaves the whole without one.
+//! * Code that the program can write, and stores that may go to code, are errors (`fixed_code.rs`): all stages take
+//!   instructions from the file.
+//! * Refinement only ever adds constraints that hold for all runs, so the bound in hand when time is up is valid.
+//!
+//! Does not know: forms of reports (`timing-report`), command lines (`timing-cli`).
+
+mod budget;
+mod checking;
+mod code;
+mod describe;
+mod explain;
+mod faults;
+mod fixed_code;
+mod loops;
+mod machine;
+mod paths;
+mod refining;
+mod request;
+mod solving;
+mod source;
+mod stages;
+mod stated;
+
+pub use code::Code;
+pub use machine::{hash, load as load_machine, Loaded};
+pub use request::{addresses, flow_options, Request, Stated};
+pub use stages::{analyse, loops, status, Progress};

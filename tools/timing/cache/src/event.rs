@@ -1,0 +1,131 @@
+//! Accesses as one set of one cache sees them.
+
+use crate::graph::{Access, Graph, Kind};
+use crate::path::{lines, path, Lines};
+use timing_machine::{Cache, Machine};
+
+/// What happens to a set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// An access to one of these lines; to the only one, if there is but one.
+    Touch(Vec<u64>),
+    /// An access to any line.
+    Any,
+    Forget,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    pub node: usize,
+    /// Index of the access in its node.
+    pub access: usize,
+    pub what: What,
+    /// It certainly happens, to this set.
+    pub sure: bool,
+    /// It loads the line if that is missing.
+    pub loads: bool,
+    /// Lines that the access can touch, in all sets.
+    pub lines: u32,
+    /// Those of this set by their numbers in [`Events::numbered`], if they have any.
+    pub bits: u64,
+}
+
+/// Whether an access gets to a cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    Never,
+    Perhaps,
+    Always,
+}
+
+/// The events of one cache: of each set, and of all sets alike, each in the order of nodes and accesses.
+pub struct Events {
+    pub sets: Vec<Vec<Event>>,
+    /// Of each set, the lines accessed, ascending, if they are at most 64.
+    pub numbered: Vec<Option<Vec<u64>>>,
+    everywhere: Vec<Event>,
+}
+
+impl Events {
+    /// Everything that happens to `set`, in order. Of more than `ways` accesses to any line that follow one another in a
+    /// node, the rest is left out: nothing is left of what was known.
+    pub fn of(&self, set: usize, ways: u64) -> Vec<&Event> {
+        let (mine, all) = (&self.sets[set], &self.everywhere);
+        let mut merged: Vec<&Event> = Vec::with_capacity(mine.len() + all.len());
+        let (mut mine, mut all) = (mine.iter().peekable(), all.iter().peekable());
+        let mut repeated = 0;
+        loop {
+            let at = |event: &&Event| (event.node, event.access);
+            let next = match (mine.peek(), all.peek()) {
+                (Some(a), Some(b)) if at(a) <= at(b) => mine.next(),
+                (Some(_), None) => mine.next(),
+                _ => all.next(),
+            };
+            let Some(event) = next else { return merged };
+            let again = |last: &&&Event| last.node == event.node && last.what == What::Any && event.what == What::Any;
+            repeated = if merged.last().filter(again).is_some() { repeated + 1 } else { 1 };
+            if repeated <= ways.max(1) {
+                merged.push(event);
+            }
+        }
+    }
+
+    /// Gives the lines of each set numbers.
+    fn number(&mut self) {
+        for events in &mut self.sets {
+            let of = |event: &Event| match &event.what {
+                What::Touch(lines) => lines.clone(),
+                What::Any | What::Forget => Vec::new(),
+            };
+            let mut lines: Vec<u64> = events.iter().flat_map(of).collect();
+            lines.sort_unstable();
+            lines.dedup();
+            if lines.len() > 64 {
+                self.numbered.push(None);
+                continue;
+            }
+            for event in events.iter_mut() {
+                let numbers = of(event).into_iter().filter_map(|line| lines.binary_search(&line).ok());
+                event.bits = numbers.fold(0, |bits, number| bits | 1 << number);
+            }
+            self.numbered.push(Some(lines));
+        }
+    }
+}
+
+/// The events of cache number `index`, given how far each access gets.
+pub fn events(graph: &Graph, machine: &Machine, index: usize, reach: impl Fn(usize, usize) -> Reach) -> Events {
+    let cache = &machine.caches[index];
+    let mut events =
+        Events { sets: vec![Vec::new(); cache.sets as usize], numbered: Vec::new(), everywhere: Vec::new() };
+    for (node, content) in graph.nodes.iter().enumerate() {
+        for (number, access) in content.accesses.iter().enumerate() {
+            let reach = reach(node, number);
+            if path(machine, access.kind).contains(&index) && reach != Reach::Never {
+                place(&mut events, machine, cache, (node, number), access, reach);
+            }
+        }
+    }
+    events.number();
+    events
+}
+
+fn place(events: &mut Events, machine: &Machine, cache: &Cache, at: (usize, usize), access: &Access, reach: Reach) {
+    let loads = access.kind != Kind::Write || cache.allocate_on_write;
+    let event = |what, sure, lines| Event { node: at.0, access: at.1, what, sure, loads, lines, bits: 0 };
+    if access.kind == Kind::Forget {
+        return events.everywhere.push(event(What::Forget, false, 0));
+    }
+    let Lines::These { lines, device } = lines(machine, access) else {
+        return events.everywhere.push(event(What::Any, false, 0));
+    };
+    let free: Vec<u64> = lines.iter().copied().filter(|line| !cache.is_pinned(*line)).collect();
+    let mut sets: Vec<usize> = free.iter().map(|line| cache.set_of(*line) as usize).collect();
+    sets.sort_unstable();
+    sets.dedup();
+    let only = sets.len() == 1 && free.len() == lines.len() && device.is_none() && reach == Reach::Always;
+    for set in sets {
+        let mine = free.iter().copied().filter(|line| cache.set_of(*line) as usize == set).collect();
+        events.sets[set].push(event(What::Touch(mine), only, free.len() as u32));
+    }
+}

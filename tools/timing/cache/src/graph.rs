@@ -1,0 +1,58 @@
+//! What the analysis takes: a graph with accesses.
+
+/// A program, or a part of it that has one entry.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    pub nodes: Vec<Node>,
+    /// From, to.
+    pub edges: Vec<(usize, usize)>,
+    pub entry: usize,
+    pub scopes: Vec<Scope>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Node {
+    /// In program order.
+    pub accesses: Vec<Access>,
+}
+
+/// A set of nodes for whose entry a first miss can be charged. It is entered by each edge from a node outside to one
+/// inside, and by the start of the program if that is inside. Scopes are nested or disjoint.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    pub nodes: Vec<usize>,
+}
+
+/// One access, of one line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    pub kind: Kind,
+    pub target: Target,
+    /// It happens whenever its node is executed. (Conditional instructions are not certain.)
+    pub certain: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Fetch,
+    Read,
+    Write,
+    /// Any lines may leave any cache; takes no time. Its target does not matter.
+    Forget,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// The line that holds this address.
+    At(u64),
+    /// One of the lines that hold the addresses from the first to the last; another one each time, perhaps.
+    Within(u64, u64),
+    Anywhere,
+}
+
+impl Access {
+    /// A certain access to the line that holds `address`.
+    pub fn at(kind: Kind, address: u64) -> Self {
+        Access { kind, target: Target::At(address), certain: true }
+    }
+}

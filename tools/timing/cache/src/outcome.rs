@@ -1,0 +1,97 @@
+//! The verdicts, level by level.
+
+use crate::event::{events, Events, Reach};
+use crate::flow::Order;
+use crate::graph::{Graph, Kind};
+use crate::path::{lines, path, Lines};
+use crate::verdicts::{verdicts, Found, Loop};
+use timing_machine::Machine;
+
+/// What one cache does with one access, in every execution in which the access gets there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Verdict {
+    pub always_hit: bool,
+    pub always_miss: bool,
+    /// All accesses to a line that are persistent in this scope miss at most once between them for each entry of the
+    /// scope.
+    pub persistent: Option<usize>,
+}
+
+/// Verdicts of all accesses.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    pub(crate) machine: Machine,
+    pub(crate) graph: Graph,
+    /// Of each access, nodes one after the other, and of each cache.
+    verdicts: Vec<Vec<Verdict>>,
+    /// Where the accesses of each node begin.
+    first: Vec<usize>,
+}
+
+impl Outcome {
+    pub fn verdict(&self, node: usize, access: usize, cache: usize) -> Verdict {
+        self.verdicts[self.first[node] + access][cache]
+    }
+}
+
+/// Analyses `graph` on `machine`. Accesses of nodes that the entry does not reach stay unclassified.
+pub fn analyse(graph: &Graph, machine: &Machine) -> Outcome {
+    let mut first = Vec::with_capacity(graph.nodes.len());
+    let mut accesses = 0;
+    for node in &graph.nodes {
+        first.push(accesses);
+        accesses += node.accesses.len();
+    }
+    let verdicts = vec![vec![Verdict::default(); machine.caches.len()]; accesses];
+    let mut outcome = Outcome { machine: machine.clone(), graph: graph.clone(), verdicts, first };
+    let order = Order::whole(graph);
+    let loops = Loop::outermost_first(graph);
+    // Caches stand by level, so those before are done.
+    for index in 0..machine.caches.len() {
+        let events = events(graph, machine, index, |node, access| reach(&outcome, node, access, index));
+        record(&mut outcome, &order, &loops, &events, index);
+    }
+    outcome
+}
+
+/// Whether an access gets to cache `index`, by the verdicts of the caches before it.
+fn reach(outcome: &Outcome, node: usize, access: usize, index: usize) -> Reach {
+    let asked = &outcome.graph.nodes[node].accesses[access];
+    let mut reach = if asked.certain { Reach::Always } else { Reach::Perhaps };
+    if asked.kind == Kind::Forget {
+        return reach;
+    }
+    for before in path(&outcome.machine, asked.kind).into_iter().take_while(|&before| before != index) {
+        let verdict = outcome.verdict(node, access, before);
+        if verdict.always_hit {
+            return Reach::Never;
+        }
+        if !verdict.always_miss {
+            reach = Reach::Perhaps;
+        }
+    }
+    reach
+}
+
+fn record(outcome: &mut Outcome, order: &Order, loops: &[Loop], events: &Events, index: usize) {
+    let cache = outcome.machine.caches[index].clone();
+    let found: Found = verdicts(order, &cache, loops, events, &outcome.first, outcome.verdicts.len());
+    for node in 0..outcome.graph.nodes.len() {
+        for access in 0..outcome.graph.nodes[node].accesses.len() {
+            let asked = outcome.graph.nodes[node].accesses[access];
+            let Lines::These { lines, device } = lines(&outcome.machine, &asked) else { continue };
+            if asked.kind == Kind::Forget || !path(&outcome.machine, asked.kind).contains(&index) || lines.is_empty() {
+                continue;
+            }
+            let number = outcome.first[node] + access;
+            // What the tests counted must be all lines that can be here; pinned ones always are.
+            let free = lines.iter().filter(|line| !cache.is_pinned(**line)).count() as u32;
+            let persistent = if free > 0 { found.kept_in(number, free) } else { None };
+            outcome.verdicts[number][index] = Verdict {
+                always_hit: device.is_none() && found.hits[number] == free,
+                always_miss: free > 0 && free == lines.len() as u32 && found.misses[number] == free,
+                persistent: persistent.map(|place| loops[place].scope),
+            };
+        }
+    }
+}

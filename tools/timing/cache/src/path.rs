@@ -1,0 +1,43 @@
+//! Which caches an access looks in, and which lines it can touch.
+
+use crate::graph::{Access, Kind, Target};
+use timing_machine::{Cache, Machine};
+
+/// A target with more lines is treated as unknown.
+const MANY: u64 = 64;
+
+/// What an access can touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lines {
+    /// One of these lines, or none of them if `device` is given and the access goes to a device.
+    These { lines: Vec<u64>, device: Option<u64> },
+    /// Any line or, with these cycles, a device.
+    Any { device: Option<u64> },
+}
+
+/// Indices of the caches that an access of this kind looks in, nearest first.
+pub fn path(machine: &Machine, kind: Kind) -> Vec<usize> {
+    let sees = |cache: &Cache| match kind {
+        Kind::Fetch => cache.holds_instructions(),
+        Kind::Read | Kind::Write => cache.holds_data(),
+        Kind::Forget => true,
+    };
+    (0..machine.caches.len()).filter(|&index| sees(&machine.caches[index])).collect()
+}
+
+pub fn lines(machine: &Machine, access: &Access) -> Lines {
+    let size = machine.line();
+    let slowest = |first: u64, last: u64| {
+        let met = machine.regions.iter().filter(|region| region.range.0 <= last && first <= region.range.1);
+        met.map(|region| region.latency).max()
+    };
+    let (first, last) = match access.target {
+        Target::At(address) => (address / size, address / size),
+        Target::Within(first, last) if last / size - first / size < MANY => (first / size, last / size),
+        Target::Within(first, last) => return Lines::Any { device: slowest(first, last) },
+        Target::Anywhere => return Lines::Any { device: slowest(0, u64::MAX) },
+    };
+    let cached = |line: &u64| machine.region_at(line * size).is_none();
+    let device = slowest(first * size, (last * size).saturating_add(size - 1));
+    Lines::These { lines: (first..=last).filter(cached).collect(), device }
+}

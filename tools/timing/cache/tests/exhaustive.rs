@@ -1,0 +1,203 @@
+//! Random small graphs on random small caches: every path up to a bound is run on concrete caches from random
+//! contents, and no verdict may be refuted. `TIMING_CASES` sets the number of graphs.
+
+mod common;
+
+use common::{cases, machine, Random, LINE};
+use std::collections::BTreeMap;
+use timing_cache::{analyse, Access, Graph, Kind, Node, Outcome, Scope, Target};
+use timing_machine::{Machine, Policy};
+use timing_simulate::{Hierarchy, Pointer, Use};
+
+fn access(random: &mut Random) -> Access {
+    let kind = match random.below(20) {
+        0..=9 => Kind::Fetch,
+        10..=15 => Kind::Read,
+        16..=18 => Kind::Write,
+        _ => Kind::Forget,
+    };
+    let address = random.below(LINE * 12) + if random.once_in(12) { LINE * 3 } else { 0 };
+    let target = match (kind, random.below(10)) {
+        (Kind::Fetch, _) | (_, 0..=6) => Target::At(address),
+        (_, 7..=8) => Target::Within(address, address + random.below(LINE * 3)),
+        _ => Target::Anywhere,
+    };
+    Access { kind, target, certain: !random.once_in(8) }
+}
+
+fn graph(random: &mut Random) -> Graph {
+    let count = 1 + random.below(6) as usize;
+    let nodes = (0..count).map(|_| Node { accesses: (0..random.below(5)).map(|_| access(random)).collect() }).collect();
+    let mut edges: Vec<(usize, usize)> = (1..count).map(|to| (random.below(to as u64) as usize, to)).collect();
+    for _ in 0..random.below(count as u64 + 2) {
+        edges.push((random.below(count as u64) as usize, random.below(count as u64) as usize));
+    }
+    edges.sort_unstable();
+    edges.dedup();
+    // Any sets of nodes will do as scopes, nested or not.
+    let scopes = (0..random.below(4)).map(|_| Scope { nodes: (0..count).filter(|_| !random.once_in(3)).collect() });
+    let scopes = scopes.collect();
+    Graph { nodes, edges, entry: 0, scopes }
+}
+
+/// One path being run.
+#[derive(Clone)]
+struct Run {
+    hierarchy: Hierarchy,
+    /// Misses of persistent accesses since the scope's entry: scope, cache, line.
+    misses: BTreeMap<(usize, usize, u64), u32>,
+    cycles: u64,
+    bound: u64,
+}
+
+struct Checker<'a> {
+    graph: &'a Graph,
+    machine: &'a Machine,
+    outcome: Outcome,
+    /// Sum of the charges of each scope.
+    charges: Vec<u64>,
+    successors: Vec<Vec<usize>>,
+    budget: u64,
+    seen: Seen,
+}
+
+/// What was exercised, so that a test that tests nothing is noticed.
+#[derive(Default, Debug)]
+struct Seen {
+    accesses: u64,
+    hits: u64,
+    misses: u64,
+    persistent: u64,
+    cycles: u64,
+    bound: u64,
+}
+
+impl Checker<'_> {
+    fn enter(&mut self, run: &mut Run, from: Option<usize>, node: usize, random: &mut Random) {
+        for (number, scope) in self.graph.scopes.iter().enumerate() {
+            if scope.nodes.contains(&node) && !from.is_some_and(|from| scope.nodes.contains(&from)) {
+                run.misses.retain(|(scope, _, _), _| *scope != number);
+                run.bound += self.charges[number];
+            }
+        }
+        for (number, access) in self.graph.nodes[node].accesses.iter().enumerate() {
+            run.bound += self.outcome.cost(node, number).cycles;
+            if !access.certain && random.once_in(2) {
+                continue;
+            }
+            self.execute(run, (node, number), access, random);
+        }
+        assert!(run.cycles <= run.bound, "{} cycles, bound {}: {:?}", run.cycles, run.bound, self.graph);
+    }
+
+    fn execute(&mut self, run: &mut Run, at: (usize, usize), access: &Access, random: &mut Random) {
+        let usage = match access.kind {
+            Kind::Fetch => Use::Fetch,
+            Kind::Read => Use::Read,
+            Kind::Write => Use::Write,
+            Kind::Forget => return run.hierarchy.forget(),
+        };
+        let address = match access.target {
+            Target::At(address) => address,
+            Target::Within(first, last) => first + random.below(last - first + 1),
+            Target::Anywhere => random.below(LINE * 16),
+        };
+        let answer = run.hierarchy.access(usage, address);
+        run.cycles += answer.cycles;
+        for (cache, hit) in answer.asked {
+            let verdict = self.outcome.verdict(at.0, at.1, cache);
+            let context = || format!("access {at:?} cache {cache}\n{:#?}\n{:#?}", self.graph, self.machine.caches);
+            assert!(hit || !verdict.always_hit, "always-hit missed: {}", context());
+            assert!(!hit || !verdict.always_miss, "always-miss hit: {}", context());
+            self.seen.accesses += 1;
+            self.seen.hits += u64::from(verdict.always_hit);
+            self.seen.misses += u64::from(verdict.always_miss);
+            if let Some(scope) = verdict.persistent {
+                self.seen.persistent += 1;
+                let count = run.misses.entry((scope, cache, address / LINE)).or_default();
+                *count += u32::from(!hit);
+                assert!(*count <= 1, "persistent missed twice in scope {scope}: {}", context());
+            }
+        }
+    }
+
+    /// Every path on from `node`, of at most `depth` nodes, while the budget lasts.
+    fn walk(&mut self, mut run: Run, from: Option<usize>, node: usize, depth: u32, random: &mut Random) {
+        if self.budget == 0 {
+            return;
+        }
+        self.budget -= 1;
+        self.enter(&mut run, from, node, random);
+        self.seen.cycles += run.cycles;
+        self.seen.bound += run.bound;
+        for to in self.successors[node].clone() {
+            if depth > 1 {
+                self.walk(run.clone(), Some(node), to, depth - 1, random);
+            }
+        }
+    }
+}
+
+fn charges(graph: &Graph, outcome: &Outcome) -> Vec<u64> {
+    let mut largest: BTreeMap<(usize, usize, u64), u64> = BTreeMap::new();
+    for (node, content) in graph.nodes.iter().enumerate() {
+        for access in 0..content.accesses.len() {
+            for charge in outcome.cost(node, access).charges {
+                let cycles = largest.entry((charge.scope, charge.cache, charge.line)).or_default();
+                *cycles = charge.cycles.max(*cycles);
+            }
+        }
+    }
+    let of = |scope| largest.iter().filter(|((of, _, _), _)| *of == scope).map(|(_, cycles)| cycles).sum();
+    (0..graph.scopes.len()).map(of).collect()
+}
+
+#[test]
+fn no_verdict_is_ever_refuted() {
+    let mut total = Seen::default();
+    let mut by_policy: BTreeMap<Policy, u64> = BTreeMap::new();
+    let count = cases(800);
+    for seed in 0..count {
+        let mut random = Random(seed * 7919 + 17);
+        let machine = machine(&mut random);
+        let graph = graph(&mut random);
+        let outcome = analyse(&graph, &machine);
+        let charges = charges(&graph, &outcome);
+        let mut successors = vec![Vec::new(); graph.nodes.len()];
+        graph.edges.iter().for_each(|&(from, to)| successors[from].push(to));
+        let mut checker = Checker {
+            graph: &graph,
+            machine: &machine,
+            outcome,
+            charges,
+            successors,
+            budget: 0,
+            seen: Seen::default(),
+        };
+        for _ in 0..6 {
+            let pointer = random.pick(&[Pointer::OfTheCache, Pointer::OfEachSet]);
+            let mut hierarchy = Hierarchy::new(&machine, pointer, random.next());
+            for _ in 0..random.below(30) {
+                let usage = random.pick(&[Use::Fetch, Use::Read, Use::Write]);
+                hierarchy.access(usage, random.below(LINE * 24));
+            }
+            let run = Run { hierarchy, misses: BTreeMap::new(), cycles: 0, bound: 0 };
+            checker.budget = 1500;
+            checker.walk(run, None, graph.entry, 12, &mut random);
+        }
+        for cache in &machine.caches {
+            *by_policy.entry(cache.policy).or_default() += checker.seen.hits + checker.seen.persistent;
+        }
+        let seen = checker.seen;
+        total.accesses += seen.accesses;
+        total.hits += seen.hits;
+        total.misses += seen.misses;
+        total.persistent += seen.persistent;
+        total.cycles += seen.cycles;
+        total.bound += seen.bound;
+    }
+    let ratio = total.bound as f64 / total.cycles as f64;
+    println!("{count} graphs: {total:?}, bound/run {ratio:.3}, guarantees by policy {by_policy:?}");
+    assert!(total.hits > 0 && total.misses > 0 && total.persistent > 0);
+    assert_eq!(by_policy.len(), 5);
+}

@@ -1,0 +1,194 @@
+//! Every option and argument, defined once; help comes from here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Bounds the time of a program on a machine, from its binary alone.
+///
+/// Exit status: 0 if there is a bound within the budget; 1 for a finding: a missed budget, a loop without a bound, a
+/// program that cannot be analysed soundly; 2 if the request could not be carried out.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ashlar timing",
+    bin_name = "ashlar timing",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+    #[command(flatten)]
+    pub bound: BoundOptions,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Bound the loops alone; needs no machine.
+    Loops(LoopsOptions),
+    /// Print functions, basic blocks and loops that entry points reach.
+    Flow(FlowOptions),
+    /// Boot the kernel in the emulator, trace it, and hold each passage through a region against its bound.
+    Observe(ObserveOptions),
+}
+
+/// The form of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Human,
+    Json,
+    Html,
+    Csv,
+    Sarif,
+}
+
+#[derive(Debug, Args)]
+pub struct BoundOptions {
+    /// Bound a kernel from every entry and preemption point to the next; without FILE the one that `ashlar build` makes.
+    #[arg(long)]
+    pub kernel: bool,
+    #[command(flatten)]
+    pub program: ProgramOptions,
+    /// The machine: a file's path, or a name in machines/timing/.
+    #[arg(long, value_name = "NAME")]
+    pub machine: Option<String>,
+    /// Change a parameter of the machine file and solve anew, as in memory.latency=80; its places are in the report.
+    #[arg(long, value_name = "PARAMETER=VALUE")]
+    pub set: Vec<String>,
+    /// Hold the bound against a time such as 50us, or against cycles as in "2000 cycles"; status 1 if it is longer.
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+    /// Stop refining paths after so many seconds; the bound reached by then holds.
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
+    /// Say what is known of this address or symbol.
+    #[arg(long, value_name = "ADDRESS")]
+    pub explain: Option<String>,
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// Which kernel.
+#[derive(Debug, Args)]
+pub struct KernelOptions {
+    /// Its executable; otherwise the one that `ashlar build` makes.
+    #[arg(id = "kernel-file", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// What its symbols are; otherwise kernel/timing.toml.
+    #[arg(long, value_name = "FILE")]
+    pub description: Option<PathBuf>,
+    /// The machine: a file's path, or a name in machines/timing/.
+    #[arg(long, value_name = "NAME", default_value = "x86-inorder")]
+    pub machine: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ObserveOptions {
+    #[command(flatten)]
+    pub kernel: KernelOptions,
+    /// System images to boot, as `ashlar build` writes them: build/systems/NAME/system.img.
+    #[arg(long = "system", value_name = "FILE", required = true)]
+    pub systems: Vec<PathBuf>,
+    /// Processors of the emulated machine.
+    #[arg(long, default_value_t = 1)]
+    pub cpus: u32,
+    /// Its memory in MiB.
+    #[arg(long, default_value_t = 512)]
+    pub memory: u64,
+    /// System calls to trace of each image.
+    #[arg(long, default_value_t = 20_000)]
+    pub entries: u64,
+    /// Seconds after which an image that makes fewer is ended.
+    #[arg(long, default_value_t = 60)]
+    pub timeout: u64,
+    /// Only print what passages cost.
+    #[arg(long)]
+    pub without_bounds: bool,
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct LoopsOptions {
+    #[command(flatten)]
+    pub program: ProgramOptions,
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct OutputOptions {
+    /// Form of the result.
+    #[arg(long, value_enum, default_value_t = Format::Human, value_name = "FORM")]
+    pub format: Format,
+    /// Write the result to this file; otherwise to standard output.
+    #[arg(long, short, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// No progress.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// A program, and what a person states about it.
+#[derive(Debug, Args)]
+pub struct ProgramOptions {
+    /// The executable.
+    #[arg(required_unless_present = "kernel")]
+    pub file: Option<PathBuf>,
+    /// Where control enters: a symbol, an offset as in name+0x10, or an address. By default the file's entry point.
+    #[arg(long, value_name = "SYMBOL")]
+    pub entry: Option<String>,
+    /// Where the region ends: an instruction that is no part of it any more. It ends anyway where the entered function
+    /// returns, and where control leaves for another privilege.
+    #[arg(long, value_name = "ADDRESS")]
+    pub stop: Vec<String>,
+    /// Constraints on paths, each of which is validated.
+    #[arg(long, value_name = "FILE")]
+    pub constraints: Option<PathBuf>,
+    /// Memory at the entry is as the executable has it. This is so anyway at the file's entry point.
+    #[arg(long)]
+    pub as_loaded: bool,
+    /// Other processors, interrupts or devices may write memory at any time, apart from the stack.
+    #[arg(long)]
+    pub shared: bool,
+    /// Nothing writes code, although it lies in writable memory.
+    #[arg(long)]
+    pub fixed_code: bool,
+    #[command(flatten)]
+    pub stated: StatedOptions,
+}
+
+/// What a person states about control flow.
+#[derive(Debug, Args)]
+pub struct StatedOptions {
+    /// Targets of an indirect jump, call or return.
+    #[arg(long, value_name = "ADDRESS=SYMBOL,...")]
+    pub targets: Vec<String>,
+    /// How deep a function calls itself.
+    #[arg(long, value_name = "SYMBOL=DEPTH")]
+    pub recursion: Vec<String>,
+    /// A function that switches stacks, and where new stacks begin.
+    #[arg(long, value_name = "SYMBOL=SYMBOL,...")]
+    pub switch: Vec<String>,
+    /// Most blocks of a function that may be copied so that a loop with several entries has one. Without it, such a
+    /// loop is an error.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub copies: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct FlowOptions {
+    /// The executable.
+    pub file: PathBuf,
+    /// Where control enters: a symbol or an address. By default the file's entry point.
+    #[arg(long, value_name = "SYMBOL")]
+    pub entry: Vec<String>,
+    #[command(flatten)]
+    pub stated: StatedOptions,
+    /// Print basic blocks with their instructions.
+    #[arg(long)]
+    pub blocks: bool,
+}

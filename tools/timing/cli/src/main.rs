@@ -1,0 +1,34 @@
+//! `ashlar timing`: bounds the time of a program on a machine.
+//!
+//! Knows: arguments, where results go, exit status. Does not know: any analysis (`timing-analysis`), any form of a
+//! report (`timing-report`).
+
+mod arguments;
+mod bound;
+mod flow;
+mod graph;
+mod kernel;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, KernelOptions, Verb};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let status = match &arguments.verb {
+        Some(Verb::Loops(options)) => bound::loops(options),
+        Some(Verb::Flow(options)) => flow::flow(options),
+        Some(Verb::Observe(options)) => kernel::observe(options),
+        None if arguments.bound.kernel => {
+            let options = KernelOptions {
+                file: arguments.bound.program.file.clone(),
+                description: None,
+                machine: arguments.bound.machine.clone().unwrap_or_else(|| "x86-inorder".to_string()),
+            };
+            kernel::kernel(&options, &arguments.bound.output)
+        }
+        None => bound::bound(&arguments.bound),
+    };
+    ExitCode::from(status)
+}

@@ -1,0 +1,309 @@
+//! One region: its values, its loops, its bound.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use timing_cache::Target;
+use timing_context::{Expanded, LoopId, NodeId};
+use timing_lift::il::Register;
+use timing_load::Program;
+use timing_machine::Machine;
+use timing_solve::{Bound, Constraints, Options, Prepared, Targets, Total};
+use timing_values::{Base, Values};
+
+use crate::description::Whom;
+use crate::error::Error;
+use crate::kernel::Kernel;
+use crate::regions::{dead, Kind, Region};
+
+/// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
+const STEPS: u64 = 200_000;
+
+/// A loop in one of its contexts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopFound {
+    /// Function and address of its header.
+    pub function: String,
+    pub address: u64,
+    pub bound: Option<u64>,
+    pub evidence: String,
+    pub reason: Option<String>,
+    pub least: Option<String>,
+    pub chain: String,
+}
+
+/// What is known of a region.
+#[derive(Debug, Clone, Default)]
+pub struct Analysed {
+    pub nodes: usize,
+    pub wcet_cycles: Option<u64>,
+    /// Cycles of the worst path by function, callees apart.
+    pub functions: BTreeMap<String, u64>,
+    pub loops: Vec<LoopFound>,
+    pub errors: Vec<String>,
+    pub times: Times,
+}
+
+/// Seconds that stages took.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Times {
+    pub values: f64,
+    pub costs: f64,
+    pub path: f64,
+}
+
+/// Bounds a region. Entries go to a fresh stack before they call their handlers: what comes before is a part of its own, and
+/// hands on what it knows of registers.
+pub fn analyse(kernel: &Kernel<'_>, region: &Region, machine: &Machine) -> Result<Analysed, Vec<Error>> {
+    let mut analysed = Analysed::default();
+    let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
+    let stops = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
+    let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
+    let values = part(kernel, &first, BTreeMap::new(), machine, &mut analysed);
+    let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
+    let mut longest: Option<Analysed> = None;
+    for &node in handled.filter(|node| values.reached(**node)) {
+        let chain = chain(&first, node);
+        let registers = kernel.lifter.registers();
+        let known = registers.all().filter(|register| *register != registers.stack_pointer()).filter_map(|register| {
+            let range = values.register(node, register).filter(|range| range.base == Base::Zero)?;
+            (range.low <= range.high && range.size == 8).then_some((register, (range.low, range.high)))
+        });
+        let rest = region.expand(&kernel.graph, &kernel.points, &chain, &BTreeSet::new())?;
+        let mut one = Analysed::default();
+        part(kernel, &rest, known.collect(), machine, &mut one);
+        longest = Some(match longest {
+            Some(other) => other.longer(one),
+            None => one,
+        });
+    }
+    Ok(match longest {
+        Some(rest) => analysed.then(rest),
+        None => analysed,
+    })
+}
+
+impl Analysed {
+    /// One way or the other.
+    fn longer(mut self, mut other: Analysed) -> Analysed {
+        let cycles = self.wcet_cycles.zip(other.wcet_cycles);
+        if cycles.is_none() || cycles.is_some_and(|(mine, theirs)| theirs > mine) {
+            std::mem::swap(&mut self.functions, &mut other.functions);
+        }
+        self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
+        self.with(other)
+    }
+
+    /// One after the other.
+    fn then(mut self, mut other: Analysed) -> Analysed {
+        self.wcet_cycles = self.wcet_cycles.zip(other.wcet_cycles).map(|(mine, theirs)| mine + theirs);
+        for (name, cycles) in std::mem::take(&mut other.functions) {
+            *self.functions.entry(name).or_default() += cycles;
+        }
+        self.with(other)
+    }
+
+    fn with(mut self, other: Analysed) -> Analysed {
+        self.nodes += other.nodes;
+        self.loops.extend(other.loops);
+        self.errors.extend(other.errors);
+        self.times.values += other.times.values;
+        self.times.costs += other.times.costs;
+        self.times.path += other.times.path;
+        self
+    }
+}
+
+/// The calls that led to a node, and its block.
+fn chain(expanded: &Expanded<'_>, node: NodeId) -> Vec<(u64, usize)> {
+    let mut link = Some((expanded.nodes[node].context, expanded.nodes[node].block));
+    let mut chain = Vec::new();
+    while let Some((context, block)) = link {
+        chain.insert(0, (expanded.contexts[context].function, block));
+        link = expanded.contexts[context].caller;
+    }
+    chain
+}
+
+/// Bounds what is one graph.
+fn part(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    registers: BTreeMap<Register, (u64, u64)>,
+    machine: &Machine,
+    analysed: &mut Analysed,
+) -> Values {
+    let program = kernel.lifter.program();
+    let began = Instant::now();
+    let options = timing_values::Options {
+        registers,
+        shared: kernel.shared.clone(),
+        switches: kernel.points.called.keys().copied().collect(),
+        steps: STEPS,
+        ..timing_values::Options::default()
+    };
+    let values = timing_values::analyse(program, expanded, &options);
+    let mut found = timing_bounds::infer(program, expanded, &values);
+    let mut dead = dead(expanded, &kernel.points);
+    dead.extend(values.dead());
+    analysed.nodes = expanded.nodes.len();
+    let live = reached(expanded, &dead);
+    for one in &mut found {
+        let header = expanded.loops[one.loop_id].header;
+        let function = expanded.function(expanded.nodes[header].context);
+        if let Some((wait, looks)) = kernel.waits.get(&function.entry) {
+            one.bound = Some(one.bound.unwrap_or(*looks).min(*looks));
+            one.evidence = match wait {
+                Whom::Lock => "a wait for a lock, whose time is a term of its own".to_string(),
+                Whom::Processors => "a wait for other processors, whose time is a term of its own".to_string(),
+                Whom::Device => format!("stated of the machine: at most {looks} looks"),
+            };
+        }
+        let goes_on = expanded.loops[one.loop_id].back.iter().any(|edge| {
+            let from = expanded.edges[*edge].from;
+            live[from] && !dead.contains(edge)
+        });
+        // A loop that can go on executes its header twice at least: whatever says less is not believed.
+        if goes_on && one.bound.is_some_and(|bound| bound < 2) && !kernel.waits.contains_key(&function.entry) {
+            one.bound = None;
+            one.reason = Some("a bound was found that the values of its last edge contradict".to_string());
+        }
+        if let Some((executes, source)) = kernel.stated.get(&function.entry) {
+            if one.bound.is_none() {
+                one.bound = Some(*executes);
+                one.evidence = format!("stated: {source}");
+            }
+        }
+        if live[header] {
+            analysed.loops.push(LoopFound {
+                function: function.name.clone(),
+                address: expanded.block(header).start(),
+                bound: one.bound,
+                evidence: one.evidence.clone(),
+                reason: one.reason.clone().filter(|_| one.bound.is_none()),
+                least: one.least.clone().filter(|_| one.bound.is_none()),
+                chain: expanded.chain(expanded.nodes[header].context).join(" > "),
+            });
+        }
+    }
+    analysed.times.values = began.elapsed().as_secs_f64();
+    let bounds: BTreeMap<LoopId, u64> = found.iter().filter_map(|one| Some((one.loop_id, one.bound?))).collect();
+    let total = |one: &timing_bounds::LoopBound| {
+        let (outer, headers) = one.total?;
+        Some(Total { inner: one.loop_id, outer, headers })
+    };
+    let constraints =
+        Constraints { dead: dead.clone(), totals: found.iter().filter_map(total).collect(), ..Constraints::default() };
+    let targets = Physical { kernel, expanded, values: &values, devices: machine_devices(kernel, machine) };
+    let began = Instant::now();
+    match Prepared::new(program, expanded, machine, &bounds, &targets, &dead) {
+        Ok(prepared) => {
+            analysed.times.costs = began.elapsed().as_secs_f64();
+            let began = Instant::now();
+            match prepared.bound(&constraints, &Options::default()) {
+                Ok(bound) => {
+                    analysed.wcet_cycles = Some(bound.wcet_cycles);
+                    analysed.functions = functions(expanded, program, &bound);
+                }
+                Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
+            }
+            analysed.times.path = began.elapsed().as_secs_f64();
+        }
+        Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
+    }
+    values
+}
+
+/// Nodes that the entry reaches.
+fn reached(expanded: &Expanded<'_>, dead: &BTreeSet<usize>) -> Vec<bool> {
+    let mut reached = vec![false; expanded.nodes.len()];
+    let mut open = vec![expanded.entry];
+    reached[expanded.entry] = true;
+    while let Some(node) = open.pop() {
+        for edge in expanded.successors(node).iter().filter(|edge| !dead.contains(edge)) {
+            let to = expanded.edges[*edge].to;
+            if !std::mem::replace(&mut reached[to], true) {
+                open.push(to);
+            }
+        }
+    }
+    reached
+}
+
+/// Cycles of the worst path by function.
+fn functions(expanded: &Expanded<'_>, program: &Program, bound: &Bound) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    for visit in &bound.path {
+        let function = expanded.contexts[expanded.nodes[visit.node].context].function;
+        *found.entry(program.describe(function)).or_default() += visit.cycles;
+    }
+    *found.entry("first misses".to_string()).or_default() += bound.first_misses.values().sum::<u64>();
+    found
+}
+
+/// Functions whose accesses may go to devices, with the first and last address of those.
+fn machine_devices(kernel: &Kernel<'_>, machine: &Machine) -> BTreeMap<u64, (u64, u64)> {
+    let program = kernel.lifter.program();
+    let mut found = BTreeMap::new();
+    for device in &kernel.description.device {
+        let Some(region) = machine.regions.iter().find(|region| region.name == device.region) else { continue };
+        let symbols = device.functions.iter().filter_map(|name| program.symbol(name));
+        found.extend(symbols.map(|symbol| (symbol.address, region.range)));
+    }
+    found
+}
+
+/// Where accesses go, by physical address. Virtual ones that are not known go to memory, and to a device only in functions
+/// that the description names.
+struct Physical<'e, 'g, 'p> {
+    kernel: &'e Kernel<'p>,
+    expanded: &'e Expanded<'g>,
+    values: &'e Values,
+    devices: BTreeMap<u64, (u64, u64)>,
+}
+
+impl Targets for Physical<'_, '_, '_> {
+    fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target {
+        let before = self.expanded.block(node).instructions[..instruction].iter();
+        let first: usize = before.map(|one| one.accesses.len()).sum();
+        let target = self.values.targets(node).get(first + access).copied().unwrap_or(Target::Anywhere);
+        let physical = |address: u64| self.kernel.physical(address);
+        let known = match target {
+            Target::At(address) => physical(address).map(Target::At),
+            Target::Within(first, last) => match (physical(first), physical(last)) {
+                (Some(low), Some(high)) if high.checked_sub(low) == last.checked_sub(first) => {
+                    Some(Target::Within(low, high))
+                }
+                _ => None,
+            },
+            Target::Anywhere => None,
+        };
+        let function = self.expanded.contexts[self.expanded.nodes[node].context].function;
+        let device = self.devices.get(&function);
+        match known {
+            Some(Target::At(address)) => Target::At(address),
+            Some(Target::Within(first, last)) if self.is_memory(first, last) => Target::Within(first, last),
+            // A device's registers, or one of the kernel's objects: they are not told apart.
+            _ if device.is_some() => Target::Within(0, device.map_or(u64::MAX, |(_, last)| *last)),
+            _ => self.memory(),
+        }
+    }
+
+    /// No access of the kernel crosses a line, which is all that counts here: objects of C are aligned, and where the compiler
+    /// makes one access of two, both are in a structure of one line. `timing observe` looks at each.
+    fn aligned(&self, _: NodeId, _: usize, _: usize) -> bool {
+        true
+    }
+}
+
+impl Physical<'_, '_, '_> {
+    /// All memory: what lies below the first device.
+    fn memory(&self) -> Target {
+        let end = self.devices.values().map(|(first, _)| *first).min().unwrap_or(1 << 32);
+        Target::Within(0, end - 1)
+    }
+
+    fn is_memory(&self, first: u64, last: u64) -> bool {
+        self.devices.values().all(|(from, to)| last < *from || first > *to)
+    }
+}

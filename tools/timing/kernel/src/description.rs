@@ -1,0 +1,209 @@
+//! The kernel's own description, `kernel/timing.toml`: which symbols play which part.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::error::Error;
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    pub entries: Entries,
+    pub vectors: Vectors,
+    pub ends: Ends,
+    pub preemption: Preemption,
+    pub switch: Switch,
+    #[serde(default)]
+    pub device: Vec<Device>,
+    #[serde(default)]
+    pub memory: Vec<Memory>,
+    pub stacks: Stacks,
+    #[serde(default)]
+    pub shared: Shared,
+    #[serde(default)]
+    pub wait: Vec<Wait>,
+    #[serde(default, rename = "loop")]
+    pub loops: Vec<Stated>,
+}
+
+/// A bound of the loops of a function that the binary does not give.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stated {
+    pub function: String,
+    pub executes: u64,
+    pub source: String,
+}
+
+/// Memory that others may change between two reads.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shared {
+    /// Objects of the kernel.
+    pub symbols: Vec<String>,
+    /// Entries of `memory`, by what they are about.
+    pub memory: Vec<String>,
+}
+
+/// A function whose loops end when others let them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wait {
+    pub function: String,
+    #[serde(rename = "for")]
+    pub whom: Whom,
+    /// How often its loops' headers count as executed; further looks are time waited.
+    pub looks: u64,
+    #[serde(default)]
+    pub source: Option<String>,
+}
+
+/// Who ends a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Whom {
+    /// Whoever holds a lock, and those who came before.
+    Lock,
+    /// Other processors, when they take interrupts.
+    Processors,
+    Device,
+}
+
+/// Ways in other than by the interrupt table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entries {
+    pub system_call: String,
+    pub thread_start: String,
+    pub idle: String,
+    /// Functions that the entries call on a fresh stack.
+    pub handlers: Vec<String>,
+}
+
+/// The entries of the interrupt table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vectors {
+    /// Where that of vector 0 stands.
+    pub symbol: String,
+    /// How far they are apart.
+    pub bytes: u64,
+    pub exceptions: Vec<u64>,
+    pub interrupts: Vec<Interrupt>,
+}
+
+/// Vectors that are treated alike.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interrupt {
+    pub name: String,
+    pub first: u64,
+    pub last: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ends {
+    /// Functions with which the run ends: nobody waits for an answer any more.
+    pub run: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preemption {
+    /// Says whether an interrupt waits.
+    pub pending: String,
+    /// Opens an interrupt window.
+    pub poll: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Switch {
+    pub function: String,
+    pub starts: Vec<String>,
+    /// Most switches from one interrupt window to the next.
+    pub most: u64,
+    /// Switches to the thread that was picked, and returns without a switch only to the functions named next.
+    pub run: String,
+    pub returns_to: Vec<String>,
+    /// The current thread ends in this function: nobody goes on behind it.
+    pub ended: String,
+}
+
+/// The only functions whose accesses may go to a region of the machine file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    pub region: String,
+    pub functions: Vec<String>,
+}
+
+/// Virtual addresses that stand for physical ones.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    pub about: String,
+    #[serde(rename = "virtual", deserialize_with = "address")]
+    pub first: u64,
+    #[serde(deserialize_with = "address")]
+    pub physical: u64,
+    pub bytes: u64,
+}
+
+/// Kernel stacks: pairs of an unmapped page and a stack, whose frames stand one after the other at a symbol.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stacks {
+    #[serde(rename = "virtual", deserialize_with = "address")]
+    pub first: u64,
+    pub symbol: String,
+    pub bytes: u64,
+}
+
+/// Numbers of TOML are signed: kernel addresses are written as text, or as numbers that wrap.
+fn address<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(u64),
+        Text(String),
+    }
+    match Written::deserialize(from)? {
+        Written::Number(number) => Ok(number),
+        Written::Text(text) => {
+            let digits = text.strip_prefix("0x").unwrap_or(&text).replace('_', "");
+            u64::from_str_radix(&digits, 16).map_err(serde::de::Error::custom)
+        }
+    }
+}
+
+impl Description {
+    pub fn load(path: &Path) -> Result<Description, Error> {
+        let unreadable = |cause: String| Error::Description { path: path.display().to_string(), cause };
+        let text = std::fs::read_to_string(path).map_err(|cause| unreadable(cause.to_string()))?;
+        Description::parse(&text).map_err(unreadable)
+    }
+
+    pub fn parse(text: &str) -> Result<Description, String> {
+        toml::from_str(text).map_err(|cause| cause.to_string())
+    }
+
+    /// The physical address of a virtual one, if the description says it. `symbol` says where symbols stand.
+    pub fn physical(&self, address: u64, stacks: u64) -> Option<u64> {
+        // Of each pair the second page is a stack.
+        if let Some(offset) = address.checked_sub(self.stacks.first) {
+            let (page, within) = (offset / self.stacks.bytes, offset % self.stacks.bytes);
+            return (page % 2 == 1)
+                .then(|| self.linear(stacks).map(|base| base + page / 2 * self.stacks.bytes + within))
+                .flatten();
+        }
+        self.linear(address)
+    }
+
+    fn linear(&self, address: u64) -> Option<u64> {
+        let holds = |memory: &&Memory| address.checked_sub(memory.first).is_some_and(|offset| offset < memory.bytes);
+        self.memory.iter().find(holds).map(|memory| memory.physical + (address - memory.first))
+    }
+}

@@ -1,0 +1,17 @@
+//! What is wrong with a kernel, or with what is said of it.
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum Error {
+    #[error("{path}: {cause}")]
+    Description { path: String, cause: String },
+    #[error("the kernel has no symbol `{symbol}`, which its description names as {part}; correct kernel/timing.toml, or keep the function apart")]
+    NoSymbol { symbol: String, part: &'static str },
+    #[error("{function} does not {what}, as kernel/timing.toml says")]
+    NotSo { function: String, what: String },
+    #[error("kernel/timing.toml names no memory that is about {about}")]
+    NoMemory { about: String },
+    #[error("{0}")]
+    Flow(String),
+    #[error("more than {0} chains of calls lead to places where regions begin")]
+    TooMany(usize),
+}

@@ -1,0 +1,95 @@
+//! A kernel's binary with what is said of it, and what follows: control flow, and its regions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timing_flow::{EdgeKind, Graph};
+use timing_lift::Lifter;
+
+use crate::description::{Description, Whom};
+use crate::error::Error;
+use crate::points::{flow, lookup, Points};
+use crate::regions::{regions, Region};
+
+pub struct Kernel<'p> {
+    pub lifter: &'p Lifter<'p>,
+    pub description: &'p Description,
+    pub graph: Graph,
+    pub points: Points,
+    pub regions: Vec<Region>,
+    /// Where the frames of kernel stacks stand.
+    pub stacks: u64,
+    /// Functions that entries call on a fresh stack.
+    pub handlers: BTreeSet<u64>,
+    /// Memory that others may change between two reads, first and last address.
+    pub shared: Vec<(u64, u64)>,
+    /// Functions whose loops are waits: for whom, and how often their headers count.
+    pub waits: BTreeMap<u64, (Whom, u64)>,
+    /// Bounds of the loops of functions that are stated, with their source.
+    pub stated: BTreeMap<u64, (u64, String)>,
+}
+
+impl<'p> Kernel<'p> {
+    pub fn new(lifter: &'p Lifter<'p>, description: &'p Description) -> Result<Kernel<'p>, Vec<Error>> {
+        let program = lifter.program();
+        let stacks =
+            lookup(program, &description.stacks.symbol, "the frames of stacks").map_err(|error| vec![error])?;
+        let (graph, points) = flow(lifter, description)?;
+        let regions = regions(program, description, &graph, &points)?;
+        let mut errors = Vec::new();
+        let mut shared = Vec::new();
+        for name in &description.shared.symbols {
+            match program.symbol(name) {
+                Some(symbol) if symbol.size > 0 => shared.push((symbol.address, symbol.address + symbol.size - 1)),
+                _ => errors.push(Error::NoSymbol { symbol: name.clone(), part: "shared memory" }),
+            }
+        }
+        for about in &description.shared.memory {
+            match description.memory.iter().find(|memory| memory.about == *about) {
+                Some(memory) => shared.push((memory.first, memory.first + memory.bytes - 1)),
+                None => errors.push(Error::NoMemory { about: about.clone() }),
+            }
+        }
+        let mut handlers = BTreeSet::new();
+        for name in &description.entries.handlers {
+            match lookup(program, name, "a handler") {
+                Ok(function) => drop(handlers.insert(function)),
+                Err(error) => errors.push(error),
+            }
+        }
+        let mut waits = BTreeMap::new();
+        for wait in &description.wait {
+            match lookup(program, &wait.function, "a wait") {
+                Ok(function) => drop(waits.insert(function, (wait.whom, wait.looks))),
+                Err(error) => errors.push(error),
+            }
+        }
+        let mut stated = BTreeMap::new();
+        for one in &description.loops {
+            match lookup(program, &one.function, "a function with loops") {
+                Ok(function) => drop(stated.insert(function, (one.executes, one.source.clone()))),
+                Err(error) => errors.push(error),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        Ok(Kernel { lifter, description, graph, points, regions, stacks, handlers, shared, waits, stated })
+    }
+
+    /// The physical address of a virtual one, if the description says it.
+    pub fn physical(&self, address: u64) -> Option<u64> {
+        self.description.physical(address, self.stacks)
+    }
+
+    /// Where a region returns to, one caller after the other, as far as calls (not jumps) led to it.
+    pub fn returns(&self, region: &Region) -> Vec<u64> {
+        let behind = |link: &[(u64, usize)]| {
+            let ((caller, block), (callee, _)) = (link[0], link[1]);
+            let function = &self.graph.functions[&caller];
+            let content = &function.blocks[block];
+            let back = content.edges.iter().find(|edge| edge.kind == EdgeKind::Back)?;
+            content.calls.contains(&callee).then(|| function.blocks[back.to].start())
+        };
+        region.chain.windows(2).rev().filter_map(behind).collect()
+    }
+}

@@ -1,0 +1,23 @@
+//! The regions of a kernel.
+
+mod bound;
+mod chains;
+mod description;
+mod error;
+mod kernel;
+mod points;
+mod regions;
+mod returns;
+mod stack;
+mod whole;
+
+pub use bound::{analyse, Analysed, LoopFound, Times};
+pub use chains::{chains, Chain};
+pub use description::Description;
+pub use error::Error;
+pub use kernel::Kernel;
+pub use points::{entries, flow, options, End, Points};
+pub use regions::{dead, regions, Kind, Region};
+pub use returns::Returning;
+pub use stack::{depths, Depth};
+pub use whole::{response, waits, whole, Response, Stack, Whole};

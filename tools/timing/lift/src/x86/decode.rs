@@ -1,0 +1,92 @@
+//! What the decoder says an instruction reads and writes.
+
+use std::collections::BTreeSet;
+
+use iced_x86::{InstructionInfo, OpAccess, RflagsBits};
+
+use crate::il::{Access, AddressForm, Register};
+use crate::register::Registers;
+
+/// The tracked register that holds `register`.
+pub(crate) fn tracked(registers: Registers, register: iced_x86::Register) -> Option<Register> {
+    use iced_x86::Register as R;
+    match register {
+        R::FS => registers.named("FS_OFFSET"),
+        R::GS => registers.named("GS_OFFSET"),
+        _ if register.is_gpr() => registers.named(&format!("{:?}", register.full_register())),
+        _ => None,
+    }
+}
+
+/// General registers that the instruction writes, or may write.
+pub(crate) fn written(registers: Registers, info: &InstructionInfo) -> BTreeSet<Register> {
+    let writes = |access| {
+        use OpAccess::*;
+        matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
+    };
+    let used = info.used_registers().iter().filter(|used| writes(used.access()) && used.register().is_gpr());
+    used.filter_map(|used| tracked(registers, used.register())).collect()
+}
+
+const FLAGS: &[(u32, &str)] = &[
+    (RflagsBits::CF, "CF"),
+    (RflagsBits::PF, "PF"),
+    (RflagsBits::AF, "AF"),
+    (RflagsBits::ZF, "ZF"),
+    (RflagsBits::SF, "SF"),
+    (RflagsBits::OF, "OF"),
+    (RflagsBits::DF, "DF"),
+];
+
+fn named_flags(registers: Registers, bits: u32) -> BTreeSet<Register> {
+    FLAGS.iter().filter(|(bit, _)| bits & bit != 0).filter_map(|(_, name)| registers.named(name)).collect()
+}
+
+/// Flags that change.
+pub(crate) fn flags(registers: Registers, decoded: &iced_x86::Instruction) -> BTreeSet<Register> {
+    named_flags(registers, decoded.rflags_modified())
+}
+
+/// Flags that no one may rely on afterwards.
+pub(crate) fn undefined(registers: Registers, decoded: &iced_x86::Instruction) -> BTreeSet<Register> {
+    named_flags(registers, decoded.rflags_undefined())
+}
+
+/// Whether it computes on vector registers, writes no memory and goes on to the next instruction.
+pub(crate) fn is_vector_computation(decoded: &iced_x86::Instruction, info: &InstructionInfo) -> bool {
+    let vector = (0..decoded.op_count()).any(|operand| decoded.op_register(operand).is_vector_register());
+    let stores = info.used_memory().iter().any(|used| !matches!(used.access(), OpAccess::Read | OpAccess::CondRead));
+    vector && !stores && decoded.flow_control() == iced_x86::FlowControl::Next && !decoded.is_privileged()
+}
+
+/// The memory accesses. Those of a string instruction that repeats are those of one repetition.
+pub(crate) fn accesses(registers: Registers, info: &InstructionInfo) -> Vec<Access> {
+    use OpAccess::*;
+    let used = info.used_memory().iter().filter(|used| !matches!(used.access(), None | NoMemAccess));
+    used.map(|used| {
+        let access = used.access();
+        Access {
+            address: form(registers, used).unwrap_or(AddressForm::Any),
+            size: used.memory_size().size() as u32,
+            read: matches!(access, Read | CondRead | ReadWrite | ReadCondWrite),
+            write: matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite),
+            conditional: matches!(access, CondRead | CondWrite | ReadCondWrite),
+        }
+    })
+    .collect()
+}
+
+fn form(registers: Registers, used: &iced_x86::UsedMemory) -> Option<AddressForm> {
+    use iced_x86::Register as R;
+    let whole = |register: R| match register {
+        R::None | R::RIP => Some(None),
+        _ if register.is_gpr64() => tracked(registers, register).map(Some),
+        _ => None,
+    };
+    let index = whole(used.index())?.map(|register| (register, used.scale().trailing_zeros() as u8));
+    let segment = match used.segment() {
+        R::FS | R::GS => Some(tracked(registers, used.segment())?),
+        _ => None,
+    };
+    Some(AddressForm::Known { base: whole(used.base())?, index, displacement: used.displacement() as i64, segment })
+}

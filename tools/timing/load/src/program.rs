@@ -1,0 +1,161 @@
+//! The loaded program and the questions it answers. Knows nothing of file formats.
+
+/// An instruction set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Architecture {
+    X86_64,
+    /// ARM instructions of ARMv6 and ARMv7-A, little-endian; no Thumb.
+    Arm,
+}
+
+impl Architecture {
+    /// Bytes of an address.
+    pub fn pointer_size(self) -> u8 {
+        match self {
+            Architecture::X86_64 => 8,
+            Architecture::Arm => 4,
+        }
+    }
+
+    /// The longest instruction, in bytes.
+    pub fn longest_instruction(self) -> usize {
+        match self {
+            Architecture::X86_64 => 15,
+            Architecture::Arm => 4,
+        }
+    }
+}
+
+/// What the page tables allow, as the file asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Permissions {
+    pub read: bool,
+    pub write: bool,
+    pub execute: bool,
+}
+
+/// A range of addresses with the bytes the file gives it; what lies between `bytes` and `size` is zero.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    pub address: u64,
+    pub size: u64,
+    pub bytes: Vec<u8>,
+    pub permissions: Permissions,
+}
+
+impl Segment {
+    pub fn contains(&self, address: u64) -> bool {
+        address.checked_sub(self.address).is_some_and(|offset| offset < self.size)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SymbolKind {
+    /// A function, or a label without type that other files may name.
+    Function,
+    /// A label without type that is local, as assembly has them inside routines.
+    Label,
+    Data,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbol {
+    pub name: String,
+    pub address: u64,
+    /// Zero where the file does not say.
+    pub size: u64,
+    pub kind: SymbolKind,
+}
+
+/// A statically linked program at fixed addresses.
+#[derive(Debug, Clone)]
+pub struct Program {
+    pub architecture: Architecture,
+    pub entry: u64,
+    /// In the order of their addresses, without overlap.
+    pub(crate) segments: Vec<Segment>,
+    /// In the order of their addresses; at one address functions come before labels.
+    pub(crate) symbols: Vec<Symbol>,
+    /// What is taken for granted about this file, in sentences for the report.
+    pub assumptions: Vec<String>,
+}
+
+impl Program {
+    /// Bare code at `address`, without symbols.
+    pub fn from_code(architecture: Architecture, address: u64, code: &[u8]) -> Program {
+        let permissions = Permissions { read: true, write: false, execute: true };
+        let segment = Segment { address, size: code.len() as u64, bytes: code.to_vec(), permissions };
+        Program { architecture, entry: address, segments: vec![segment], symbols: Vec::new(), assumptions: Vec::new() }
+    }
+
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    pub fn symbols(&self) -> &[Symbol] {
+        &self.symbols
+    }
+
+    /// The bytes of code from `address` on, `length` of them or as many as there are.
+    pub fn code(&self, address: u64, length: usize) -> Option<&[u8]> {
+        let segment = self.segment(address).filter(|segment| segment.permissions.execute)?;
+        let bytes = segment.bytes.get(usize::try_from(address - segment.address).ok()?..)?;
+        (!bytes.is_empty()).then(|| &bytes[..length.min(bytes.len())])
+    }
+
+    /// The little-endian number of `size` bytes (at most 8) at `address`, if it never changes.
+    pub fn constant(&self, address: u64, size: u8) -> Option<u64> {
+        let segment = self.segment(address).filter(|segment| !segment.permissions.write)?;
+        let offset = address - segment.address;
+        if size > 8 || segment.size - offset < u64::from(size) {
+            return None;
+        }
+        let byte = |index: u64| usize::try_from(offset + index).ok().and_then(|at| segment.bytes.get(at)).copied();
+        Some((0..u64::from(size)).rev().fold(0, |number, index| number << 8 | u64::from(byte(index).unwrap_or(0))))
+    }
+
+    /// The symbol named `name`; a function before a label before data.
+    pub fn symbol(&self, name: &str) -> Option<&Symbol> {
+        self.symbols.iter().filter(|symbol| symbol.name == name).min_by_key(|symbol| symbol.kind)
+    }
+
+    /// The code symbol at or before `address`, in the same segment.
+    pub fn symbol_of(&self, address: u64) -> Option<&Symbol> {
+        let segment = self.segment(address)?;
+        let end = self.symbols.partition_point(|symbol| symbol.address <= address);
+        let code = |symbol: &&Symbol| symbol.kind != SymbolKind::Data;
+        let nearest = self.symbols[..end].iter().rev().find(code)?;
+        if !segment.contains(nearest.address) {
+            return None;
+        }
+        // Of several names for one address, the first: functions are sorted before labels.
+        let start = self.symbols.partition_point(|symbol| symbol.address < nearest.address);
+        self.symbols[start..end].iter().find(code)
+    }
+
+    /// Whether a function starts at `address`, by the symbols.
+    pub fn is_function(&self, address: u64) -> bool {
+        if self.code(address, 1).is_none() {
+            return false;
+        }
+        let start = self.symbols.partition_point(|symbol| symbol.address < address);
+        self.symbols[start..]
+            .iter()
+            .take_while(|symbol| symbol.address == address)
+            .any(|symbol| symbol.kind == SymbolKind::Function)
+    }
+
+    /// `address` for people: `name+0x12`, or the bare number.
+    pub fn describe(&self, address: u64) -> String {
+        match self.symbol_of(address) {
+            Some(symbol) if symbol.address == address => symbol.name.clone(),
+            Some(symbol) => format!("{}+{:#x}", symbol.name, address - symbol.address),
+            None => format!("{address:#x}"),
+        }
+    }
+
+    fn segment(&self, address: u64) -> Option<&Segment> {
+        let after = self.segments.partition_point(|segment| segment.address <= address);
+        self.segments[..after].last().filter(|segment| segment.contains(address))
+    }
+}

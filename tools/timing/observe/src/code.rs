@@ -1,0 +1,149 @@
+//! The kernel's instructions, as the machine sees them.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use timing_kernel::{Description, Kernel};
+use timing_lift::il::Flow;
+use timing_lift::Lifter;
+use timing_machine::{Class, Machine};
+use timing_simulate::{Control, DataAccess, Step};
+use timing_solve::{class, used};
+
+use crate::error::Error;
+use crate::passage::Passage;
+use crate::record::Executed;
+
+/// An instruction as far as its time is concerned.
+#[derive(Debug)]
+pub struct Known {
+    pub length: u64,
+    class: Class,
+    reads: u64,
+    writes: u64,
+    transfers: bool,
+    forgets: bool,
+    pub flow: Flow,
+    /// The function that it belongs to, for people.
+    pub function: String,
+}
+
+pub struct Code<'k, 'p> {
+    kernel: &'k Kernel<'p>,
+    machine: &'k Machine,
+    known: BTreeMap<u64, Rc<Known>>,
+    /// What the traces show that the analysis takes for impossible.
+    pub surprises: BTreeMap<String, u64>,
+}
+
+impl<'k, 'p> Code<'k, 'p> {
+    pub fn new(kernel: &'k Kernel<'p>, machine: &'k Machine) -> Code<'k, 'p> {
+        Code { kernel, machine, known: BTreeMap::new(), surprises: BTreeMap::new() }
+    }
+
+    fn lifter(&self) -> &'k Lifter<'p> {
+        self.kernel.lifter
+    }
+
+    fn description(&self) -> &'k Description {
+        self.kernel.description
+    }
+
+    pub fn known(&mut self, address: u64) -> Result<Rc<Known>, Error> {
+        if let Some(known) = self.known.get(&address) {
+            return Ok(known.clone());
+        }
+        let lifter = self.lifter();
+        let program = lifter.program();
+        let instruction = lifter.lift(address).map_err(|error| Error::Trace(error.to_string()))?;
+        let sort = class::sort(program.architecture, &instruction).map_err(Error::Trace)?;
+        let used = used(program.architecture, &instruction);
+        let function = program.describe(address);
+        let known = Rc::new(Known {
+            length: instruction.bytes.len() as u64,
+            class: sort.class,
+            reads: used.reads,
+            writes: used.writes,
+            transfers: class::transfers(&instruction, sort.class),
+            forgets: sort.forgets,
+            flow: instruction.flow,
+            function: function.split('+').next().unwrap_or_default().to_string(),
+        });
+        self.known.insert(address, known.clone());
+        Ok(known)
+    }
+
+    /// The instruction as the simulator takes it; `next` is the address of the one that was executed after it.
+    pub fn step(&mut self, executed: &Executed, next: Option<u64>) -> Result<Step, Error> {
+        let known = self.known(executed.address)?;
+        let line = self.machine.line();
+        let mut memory = Vec::new();
+        for access in &executed.accesses {
+            let physical = self.physical(access.address, executed.address, &known);
+            let (first, last) = (physical / line, (physical + access.size.max(1) - 1) / line);
+            if first != last {
+                self.surprise(format!("{} at {:#x} accesses two lines at once", known.function, executed.address));
+            }
+            memory.extend((first..=last).map(|number| DataAccess { address: number * line, write: access.write }));
+        }
+        let control = match known.transfers {
+            false => Control::None,
+            true if next == Some(executed.address + known.length) => Control::NotTaken,
+            true => Control::Taken,
+        };
+        Ok(Step {
+            address: executed.address,
+            length: known.length,
+            class: known.class,
+            reads: known.reads,
+            writes: known.writes,
+            control,
+            memory,
+            forgets: known.forgets,
+        })
+    }
+
+    /// The physical address; notes what the kernel's description rules out.
+    fn physical(&mut self, address: u64, at: u64, known: &Known) -> u64 {
+        let Some(physical) = self.description().physical(address, self.kernel.stacks) else {
+            self.surprise(format!(
+                "{} at {at:#x} accesses memory that kernel/timing.toml does not name",
+                known.function
+            ));
+            return address;
+        };
+        if let Some(region) = self.machine.region_at(physical) {
+            let named = self.description().device.iter().find(|device| device.functions.contains(&known.function));
+            if named.is_none_or(|device| device.region != region.name) {
+                self.surprise(format!("{} at {at:#x} accesses the device {}", known.function, region.name));
+            }
+        }
+        physical
+    }
+
+    /// Of the regions that a passage may be one of, those whose callers are the ones to which it returns.
+    pub fn regions(&mut self, passage: &Passage) -> Result<Vec<usize>, Error> {
+        if passage.regions.len() == 1 {
+            return Ok(passage.regions.clone());
+        }
+        let mut returned = Vec::new();
+        let mut depth = 0u32;
+        for (number, executed) in passage.instructions.iter().enumerate() {
+            let next = passage.instructions.get(number + 1).map(|next| next.address).or(passage.next);
+            match self.known(executed.address)?.flow {
+                Flow::Call { .. } => depth += 1,
+                Flow::Return { .. } if depth == 0 => returned.extend(next),
+                Flow::Return { .. } => depth -= 1,
+                _ => {}
+            }
+        }
+        let kernel = self.kernel;
+        let fits = |number: &usize| kernel.returns(&kernel.regions[*number]).starts_with(&returned);
+        let fitting: Vec<usize> = passage.regions.iter().copied().filter(fits).collect();
+        Ok(if fitting.is_empty() { passage.regions.clone() } else { fitting })
+    }
+
+    pub fn surprise(&mut self, text: String) {
+        *self.surprises.entry(text).or_default() += 1;
+    }
+}

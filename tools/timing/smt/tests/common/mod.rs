@@ -1,0 +1,82 @@
+//! Compiles small C programs for both instruction sets, and expands them.
+#![allow(dead_code)] // Each test file uses its part.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use timing_context::{expand, Expanded, LoopId};
+use timing_flow::{analyse, Graph, Options};
+use timing_lift::Lifter;
+use timing_load::Program;
+use timing_smt::{Frames, Setting, Sharing};
+
+/// A compiler with its options.
+pub type Target = (&'static str, &'static [&'static str]);
+
+pub const TARGETS: [Target; 3] = [
+    ("gcc", &["-O2", "-mgeneral-regs-only", "-fcf-protection=none"]),
+    ("gcc", &["-Os", "-mgeneral-regs-only", "-fcf-protection=none"]),
+    ("arm-linux-gnueabi-gcc", &["-O2", "-marm", "-march=armv6", "-mfloat-abi=soft"]),
+];
+
+/// The compiled program. Panics with the compiler's words if it does not compile.
+pub fn compile((compiler, options): Target, source: &str) -> Program {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let stem = format!("smt-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (source_file, file) = (directory.join(format!("{stem}.c")), directory.join(format!("{stem}.elf")));
+    std::fs::write(&source_file, source).unwrap();
+    let output = Command::new(compiler)
+        .args(options)
+        .args(["-ffreestanding", "-nostdlib", "-static", "-fno-stack-protector", "-fno-pie", "-no-pie", "-w"])
+        .args(["-fno-tree-vectorize", "-Wl,-e,start", "-Wl,--build-id=none", "-o"])
+        .args([&file, &source_file])
+        .output();
+    let output = output.unwrap_or_else(|error| panic!("{compiler} cannot be run: {error}"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let data = std::fs::read(&file).unwrap();
+    let _ = std::fs::remove_file(&source_file);
+    let _ = std::fs::remove_file(&file);
+    Program::parse(&data).unwrap()
+}
+
+pub fn flow(program: &Program) -> Graph {
+    let lifter = Lifter::new(program).unwrap();
+    let start = program.symbol("start").unwrap().address;
+    let graph = analyse(&lifter, &[start], &Options::default());
+    graph.unwrap_or_else(|errors| panic!("{}", errors.iter().map(|error| format!("{error}\n")).collect::<String>()))
+}
+
+pub fn expanded<'g>(program: &Program, graph: &'g Graph) -> Expanded<'g> {
+    expand(graph, program.symbol("start").unwrap().address, &timing_context::Options::default()).unwrap()
+}
+
+/// Calls `body` with everything there is to know of a program compiled for each target.
+pub fn with_setting(source: &str, sharing: Sharing, body: &dyn Fn(Target, &Setting<'_, '_>)) {
+    for target in TARGETS {
+        let program = compile(target, source);
+        let graph = flow(&program);
+        let graph = expanded(&program, &graph);
+        let switches = BTreeSet::new();
+        let frames = Frames::of(&program, &graph, &switches);
+        body(
+            target,
+            &Setting {
+                program: &program,
+                graph: &graph,
+                frames: &frames,
+                values: None,
+                sharing: sharing.clone(),
+                switches: &switches,
+            },
+        );
+    }
+}
+
+/// The loops of a function, in each of its contexts.
+pub fn loops_of(setting: &Setting<'_, '_>, function: &str) -> Vec<LoopId> {
+    let of = |one: &LoopId| setting.graph.function(setting.graph.loops[*one].context).name == function;
+    (0..setting.graph.loops.len()).filter(of).collect()
+}

@@ -1,0 +1,153 @@
+//! Data accesses as the caches see them, each within one line.
+
+use timing_cache::{Access, Kind, Target};
+use timing_context::NodeId;
+use timing_lift::evaluate;
+use timing_lift::il::{self, AddressForm, Expression, Op, Operand, Value};
+use timing_lift::Instruction;
+use timing_load::Architecture;
+use timing_machine::Machine;
+
+use crate::class::Sort;
+
+/// Says where accesses go; the analysis of values does. Without one, any access goes anywhere.
+pub trait Targets {
+    /// The bytes that access number `access` of instruction number `instruction` of the node touches: all of them if it
+    /// is [`Target::Within`], the first one if it is [`Target::At`].
+    fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target;
+
+    /// Whether its address is a multiple of the largest power of two in its size, so that it does not cross a line.
+    fn aligned(&self, _node: NodeId, _instruction: usize, _access: usize) -> bool {
+        false
+    }
+}
+
+/// Knows nothing.
+pub struct Anywhere;
+
+impl Targets for Anywhere {
+    fn target(&self, _: NodeId, _: usize, _: usize) -> Target {
+        Target::Anywhere
+    }
+}
+
+impl<F: Fn(NodeId, usize, usize) -> Target> Targets for F {
+    fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target {
+        self(node, instruction, access)
+    }
+}
+
+/// More lines than this are any lines.
+const MANY: u64 = 64;
+
+/// What is known about all accesses.
+pub struct Accesses<'a> {
+    pub machine: &'a Machine,
+    pub architecture: Architecture,
+    pub targets: &'a dyn Targets,
+}
+
+impl Accesses<'_> {
+    /// The data accesses of instruction number `number` of `node`.
+    pub fn of(&self, node: NodeId, number: usize, instruction: &Instruction, sort: Sort) -> Vec<Access> {
+        let mut data = Vec::new();
+        for (index, access) in instruction.accesses.iter().enumerate() {
+            let target = match self.targets.target(node, number, index) {
+                Target::Anywhere => constant(instruction, access).map_or(Target::Anywhere, Target::At),
+                known => known,
+            };
+            let aligned = is_always_aligned(self.architecture, instruction, access)
+                || access.size.is_power_of_two() && self.targets.aligned(node, number, index);
+            for (kind, happens) in [(Kind::Read, access.read), (Kind::Write, access.write)] {
+                if happens {
+                    lines(self.machine, kind, target, access, aligned, &mut data);
+                }
+            }
+        }
+        if sort.prefetches {
+            data.push(Access { kind: Kind::Read, target: Target::Anywhere, certain: false });
+        }
+        if sort.forgets {
+            data.push(Access { kind: Kind::Forget, target: Target::Anywhere, certain: true });
+        }
+        data
+    }
+}
+
+/// Whether the processor itself refuses addresses that are not aligned: ARM's loads and stores of several registers.
+fn is_always_aligned(architecture: Architecture, instruction: &Instruction, access: &il::Access) -> bool {
+    // Bits 27 to 25 are 4.
+    let several = instruction.bytes.get(3).is_some_and(|top| top & 0xe == 8);
+    architecture == Architecture::Arm && several && access.size == 4
+}
+
+/// One access for each line.
+fn lines(machine: &Machine, kind: Kind, target: Target, access: &il::Access, aligned: bool, data: &mut Vec<Access>) {
+    let line = machine.line();
+    let size = u64::from(access.size.max(1));
+    let certain = !access.conditional;
+    if let Target::At(address) = target {
+        let (first, last) = (address / line, address.saturating_add(size - 1) / line);
+        if last - first < MANY {
+            let starts = (first..=last).map(|number| Target::At(number * line));
+            data.extend(starts.map(|target| Access { kind, target, certain }));
+            return;
+        }
+    }
+    let within_one = match target {
+        Target::Within(first, last) => first / line == last / line,
+        Target::At(_) | Target::Anywhere => false,
+    };
+    // As many lines as its bytes can touch. All but the first may be missing.
+    let most = if within_one || aligned && size <= line { 1 } else { (size + line - 2) / line + 1 };
+    data.extend((0..most).map(|number| Access { kind, target, certain: certain && number == 0 }));
+}
+
+/// The address of an access, if the instruction alone tells it.
+fn constant(instruction: &Instruction, access: &il::Access) -> Option<u64> {
+    match access.address {
+        AddressForm::Known { base: None, index: None, displacement, segment: None } => Some(displacement as u64),
+        AddressForm::Any if instruction.accesses.len() == 1 && access.read && !access.write => pool(instruction),
+        _ => None,
+    }
+}
+
+/// The address of the only load, computed from constants: ARM reads literals relative to the program counter.
+fn pool(instruction: &Instruction) -> Option<u64> {
+    let mut loads = instruction.ops.iter().filter_map(|op| match op {
+        Op::Set { from: Expression::Load { address, .. }, .. } => Some(*address),
+        _ => None,
+    });
+    let address = loads.next()?;
+    if loads.next().is_some() {
+        return None;
+    }
+    number(instruction, address, 8)
+}
+
+/// The value of an operand, if only constants make it.
+fn number(instruction: &Instruction, value: Value, depth: u32) -> Option<u64> {
+    match value.operand {
+        Operand::Constant(number) => Some(number),
+        Operand::Register(_) => None,
+        Operand::Temporary(_) if depth == 0 => None,
+        Operand::Temporary(_) => {
+            let made = instruction.ops.iter().find_map(|op| match op {
+                Op::Set { to, from } if *to == value => Some(*from),
+                _ => None,
+            })?;
+            let of = |operand: Value| number(instruction, operand, depth - 1);
+            match made {
+                Expression::Copy(from) => of(from),
+                Expression::Unary(operation, a) => {
+                    evaluate::unary(operation, u128::from(of(a)?), a.size, value.size).map(|number| number as u64)
+                }
+                Expression::Binary(operation, a, b) if a.size == b.size => {
+                    evaluate::binary(operation, u128::from(of(a)?), u128::from(of(b)?), a.size)
+                        .map(|number| number as u64)
+                }
+                _ => None,
+            }
+        }
+    }
+}

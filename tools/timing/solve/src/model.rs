@@ -1,0 +1,139 @@
+//! The expanded graph as the pipeline analysis takes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use timing_cache::Scope;
+use timing_context::{EdgeId, EdgeKind, Expanded, LoopId, NodeId};
+use timing_lift::il::Flow;
+use timing_lift::Instruction;
+use timing_load::Architecture;
+use timing_machine::Machine;
+use timing_pipeline::{Block, Edge, Left, Program};
+
+use crate::access::{Accesses, Targets};
+use crate::class::{sort, transfers, Sort};
+use crate::error::{Error, Problem};
+use crate::live::Live;
+use crate::registers::{used, Used};
+
+/// What can be executed of an expanded graph, and its instructions as the pipeline sees them.
+pub struct Model {
+    pub program: Program,
+    /// The node of each block, ascending, and the edge of each edge.
+    pub nodes: Vec<NodeId>,
+    pub edges: Vec<EdgeId>,
+    /// The block of each node that can be executed.
+    pub blocks: BTreeMap<NodeId, usize>,
+    /// The loop of each scope; none for the first one, which is everything.
+    pub scopes: Vec<Option<LoopId>>,
+}
+
+/// An instruction as far as all its contexts agree.
+struct Known {
+    sort: Sort,
+    used: Used,
+    transfers: bool,
+}
+
+impl Model {
+    /// The part of an expanded graph that is alive.
+    pub fn new(
+        expanded: &Expanded<'_>,
+        architecture: Architecture,
+        machine: &Machine,
+        targets: &dyn Targets,
+        live: &Live,
+    ) -> Result<Model, Vec<Error>> {
+        let Live { nodes, edges, loops } = live;
+        let blocks: BTreeMap<NodeId, usize> = nodes.iter().enumerate().map(|(block, node)| (*node, block)).collect();
+        let mut known: BTreeMap<u64, Result<Rc<Known>, Error>> = BTreeMap::new();
+        let mut errors = BTreeSet::new();
+        let mut program = Program { entry: blocks[&expanded.entry], ..Program::default() };
+        let accesses = Accesses { machine, architecture, targets };
+        for &node in nodes {
+            let mut block = Block::default();
+            for (number, instruction) in expanded.instructions(node).iter().enumerate() {
+                let place = || place(expanded, node, instruction.address);
+                let found = known
+                    .entry(instruction.address)
+                    .or_insert_with(|| describe(architecture, instruction, place()).map(Rc::new));
+                // A region may end with a wait: the time waited is not part of it.
+                let ends = expanded.stops.get(&node) == Some(&(number + 1));
+                match found {
+                    Ok(known) if known.sort.waits && !ends => {
+                        let problem = Problem::Waits { address: format!("{:#x}", instruction.address) };
+                        errors.insert(Error { address: instruction.address, place: place(), problem });
+                    }
+                    Ok(known) => block.instructions.push(timing_pipeline::Instruction {
+                        address: instruction.address,
+                        length: instruction.bytes.len() as u64,
+                        class: known.sort.class,
+                        reads: known.used.reads,
+                        writes: known.used.writes,
+                        surely_writes: known.used.surely_writes,
+                        transfers: known.transfers,
+                        data: accesses.of(node, number, instruction, known.sort),
+                    }),
+                    Err(error) => {
+                        errors.insert(error.clone());
+                    }
+                }
+            }
+            program.blocks.push(block);
+        }
+        if !errors.is_empty() {
+            return Err(errors.into_iter().collect());
+        }
+        program.edges = edges
+            .iter()
+            .map(|edge| {
+                let one = &expanded.edges[*edge];
+                let left = left(expanded, &program, blocks[&one.from], one);
+                Edge { from: blocks[&one.from], to: blocks[&one.to], left }
+            })
+            .collect();
+        let mut scopes = vec![None];
+        program.scopes = vec![Scope { nodes: (0..nodes.len()).collect() }];
+        for &number in loops {
+            let inside = expanded.loops[number].nodes.iter().filter_map(|node| blocks.get(node).copied());
+            let inside: Vec<usize> = inside.collect();
+            if inside.len() < nodes.len() {
+                scopes.push(Some(number));
+                program.scopes.push(Scope { nodes: inside });
+            }
+        }
+        Ok(Model { program, nodes: nodes.clone(), edges: edges.clone(), blocks, scopes })
+    }
+}
+
+/// Where an instruction stands, for people.
+pub fn place(expanded: &Expanded<'_>, node: NodeId, address: u64) -> String {
+    let function = expanded.function(expanded.nodes[node].context);
+    match address.wrapping_sub(function.entry) {
+        0 => function.name.clone(),
+        offset if (offset as i64) < 0 => format!("{}-{:#x}", function.name, offset.wrapping_neg()),
+        offset => format!("{}+{offset:#x}", function.name),
+    }
+}
+
+fn describe(architecture: Architecture, instruction: &Instruction, place: String) -> Result<Known, Error> {
+    let address = instruction.address;
+    let error = |problem| Error { address, place: place.clone(), problem };
+    let sort = sort(architecture, instruction).map_err(|why| error(Problem::Class(why)))?;
+    let transfers = transfers(instruction, sort.class);
+    Ok(Known { sort, used: used(architecture, instruction), transfers })
+}
+
+/// How a block is left by an edge.
+fn left(expanded: &Expanded<'_>, program: &Program, block: usize, edge: &timing_context::Edge) -> Left {
+    if !program.blocks[block].instructions.last().is_some_and(|last| last.transfers) {
+        return Left::Fall;
+    }
+    // A call into another privilege, or a jump to the next instruction, goes on there by a transfer.
+    let decides = expanded.block(edge.from).last().flow != Flow::Next;
+    match edge.kind {
+        EdgeKind::Next if decides => Left::NotTaken,
+        EdgeKind::Next | EdgeKind::Taken | EdgeKind::Case | EdgeKind::Call | EdgeKind::Return => Left::Taken,
+    }
+}

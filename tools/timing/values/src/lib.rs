@@ -1,0 +1,139 @@
+//! Values of registers and memory, by abstract execution.
+//!
+//! [`analyse`] takes an expanded graph and what a person states about the region's entry ([`Options`]), and returns
+//! [`Values`]: for each node the values of registers before it, for each access the range of bytes it touches, edges
+//! that are never taken, and for each loop how often its header executes at most.
+//!
+//! # How
+//! Registers and memory cells hold terms: a symbol plus a number (`term.rs`). Each symbol has a set of values, an
+//! interval with a stride that may wrap around (`set.rs`), counted from 0, from the stack pointer at the entry, or from
+//! an unknown base; and its origin, through which a branch's condition tells of operands (`refine.rs`). Memory is apart
+//! for absolute addresses, the stack, and each unknown base (`memory.rs`); read-only memory is read from the file.
+//!
+//! A loop is executed iteration by iteration, executions of different kinds apart as long as they are few, until none
+//! can come back to the header: the number of iterations then is a bound (`region.rs`). Where no end comes in sight an
+//! invariant of the header takes their place, found by widening and narrowing, and bounds come from recurrences of its
+//! variables and the exits that every iteration passes (`recurrence.rs`).
+//!
+//! # Why it is sound
+//! * Every operation on sets holds all results of members; tests sample them against `timing_lift::evaluate`.
+//! * The states at a header in iteration k cover all executions that are there the k-th time since the loop was
+//!   entered; so if none of them can come back, the header executes k times at most.
+//! * An invariant covers the entry and what comes back from it; each round of narrowing applies the loop once more to
+//!   such a state, which gives one again. Symbols that stand for another value in each iteration are renewed at the
+//!   header, and nothing of the iteration before is taken over for them.
+//! * What an operation does that is not understood is any value; a store to an address that may be anything forgets all
+//!   memory that it may reach.
+//!
+//! # What it assumes
+//! [`Values::assumptions`] lists it. Pointers that the region is given, or finds in memory, do not lead to its own part
+//! of the stack, unless an address of the stack was stored where it is not tracked.
+//!
+//! Does not know: time, caches, and relations between variables other than that they differ by a number.
+
+mod execute;
+mod join;
+mod memory;
+mod prepare;
+mod record;
+mod recurrence;
+mod refine;
+mod region;
+#[cfg(test)]
+mod sampled;
+mod set;
+mod state;
+mod term;
+mod transfer;
+mod tree;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use execute::Engine;
+use region::Count;
+use state::World;
+use term::Symbols;
+use timing_context::Expanded;
+use timing_lift::il::Register;
+use timing_lift::Registers;
+use timing_load::Program;
+pub use values::{Base, Counter, Range, Run, Step, Values};
+
+/// What a person states about the region.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// At the entry memory is as the file says: the region starts where the program starts.
+    pub memory_as_loaded: bool,
+    /// The stack pointer at the entry: from the first to the second.
+    pub stack_pointer: Option<(u64, u64)>,
+    /// Registers at the entry: from the first to the second, both included.
+    pub registers: BTreeMap<Register, (u64, u64)>,
+    /// Memory that others may change at any time, devices for instance: from the first address to the second.
+    pub shared: Vec<(u64, u64)>,
+    /// Functions that switch to another stack and come back later, by address.
+    pub switches: BTreeSet<u64>,
+    /// Most instructions to execute before loops are no longer executed iteration by iteration.
+    pub steps: u64,
+    /// Executions of different kinds that are followed apart through a loop, before all are taken together.
+    pub width: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            memory_as_loaded: false,
+            stack_pointer: None,
+            registers: BTreeMap::new(),
+            shared: Vec::new(),
+            switches: BTreeSet::new(),
+            steps: 5_000_000,
+            width: 16,
+        }
+    }
+}
+
+/// Executes the region, and returns what it found.
+pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) -> Values {
+    let registers = Registers::of(program.architecture);
+    let world = World {
+        program,
+        symbols: Symbols::default(),
+        pointer: program.architecture.pointer_size(),
+        shared: &options.shared,
+    };
+    let prepared = prepare::prepare(expanded, registers);
+    let mut engine = Engine::new(world, expanded, options, registers, prepared);
+    let mut counts = vec![Count::default(); expanded.loops.len()];
+    engine.everything(&mut counts);
+    let record = &engine.record;
+    let runs = counts.into_iter().map(|count| {
+        let most = if count.entered { count.run.most } else { Some(0) };
+        Run { most, total: count.total.flatten(), ..count.run }
+    });
+    Values {
+        targets: expanded.order().map(|node| record.targets(node)).collect(),
+        aligned: expanded.order().map(|node| record.aligned(node)).collect(),
+        registers: expanded.order().map(|node| record.registers(node)).collect(),
+        dead: (0..expanded.edges.len()).filter(|edge| !record.taken[*edge]).collect(),
+        reached: expanded.order().map(|node| record.reached(node)).collect(),
+        runs: runs.collect(),
+        assumptions: assumptions(options),
+    }
+}
+
+fn assumptions(options: &Options) -> Vec<String> {
+    let mut found = vec![
+        "memory that the region reads twice is not changed by anyone else in between".to_string(),
+        "no pointer that the region is given, or finds in memory, leads to its own part of the stack".to_string(),
+        "neither the stack nor an object that a pointer walks along wraps around the end of the address space"
+            .to_string(),
+    ];
+    if options.memory_as_loaded {
+        found.push("at the entry memory is as the file says".to_string());
+    }
+    if !options.registers.is_empty() {
+        found.push("registers at the entry are in the ranges stated".to_string());
+    }
+    found
+}

@@ -1,0 +1,161 @@
+//! Blocks without the operations that nobody asks for: most flags are overwritten before they are read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use timing_context::Expanded;
+use timing_lift::il::{Expression, Flow, Instruction, Op, Operand, Target, Value};
+use timing_lift::Registers;
+
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub steps: Vec<Step>,
+    /// The number of each instruction's first access in the block.
+    pub accesses: Vec<usize>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub instruction: Rc<Instruction>,
+    /// The operations that matter.
+    pub ops: Vec<Op>,
+    /// Whether one of them selects.
+    pub selects: bool,
+}
+
+/// Values that an expression reads.
+pub(crate) fn operands(expression: &Expression) -> Vec<Value> {
+    match *expression {
+        Expression::Copy(a) | Expression::Unary(_, a) | Expression::Extract { from: a, .. } => vec![a],
+        Expression::Binary(_, a, b) => vec![a, b],
+        Expression::Insert { into, from, .. } => vec![into, from],
+        Expression::Concat { high, low } => vec![high, low],
+        Expression::Select { when, then, otherwise } => vec![when, then, otherwise],
+        Expression::Load { address, when } => std::iter::once(address).chain(when).collect(),
+        Expression::Unknown => Vec::new(),
+    }
+}
+
+/// What an operation reads.
+fn reads(op: &Op) -> Vec<Value> {
+    match op {
+        Op::Set { from, .. } => operands(from),
+        Op::Store { address, from, when } => [*address, *from].into_iter().chain(*when).collect(),
+        Op::ClobberMemory => Vec::new(),
+    }
+}
+
+fn flow_reads(flow: &Flow) -> Vec<Value> {
+    let target = match *flow {
+        Flow::Jump { to: Target::Indirect(to), .. } | Flow::Call { to: Target::Indirect(to), .. } => Some(to),
+        Flow::Return { to, .. } => Some(to),
+        _ => None,
+    };
+    target.into_iter().chain(flow.condition()).collect()
+}
+
+/// For each node its block, prepared. Copies of a block share.
+pub(crate) fn prepare(expanded: &Expanded<'_>, table: Registers) -> Vec<Rc<Prepared>> {
+    let flags = table.all().filter(|one| table.is_flag(*one)).fold(0u64, |all, one| all | 1 << one.0);
+    let live = live(expanded, flags);
+    // What is needed behind any copy.
+    let mut needed: BTreeMap<(u64, usize), u64> = BTreeMap::new();
+    let key = |node: usize| (expanded.contexts[expanded.nodes[node].context].function, expanded.nodes[node].block);
+    for node in expanded.order() {
+        let out = expanded.successors(node).iter().fold(0, |all, edge| all | live[expanded.edges[*edge].to]);
+        *needed.entry(key(node)).or_default() |= out;
+    }
+    let mut made: BTreeMap<(u64, usize), Rc<Prepared>> = BTreeMap::new();
+    expanded
+        .order()
+        .map(|node| {
+            let entry = made.entry(key(node));
+            Rc::clone(
+                entry
+                    .or_insert_with(|| Rc::new(block(&expanded.block(node).instructions, needed[&key(node)] | !flags))),
+            )
+        })
+        .collect()
+}
+
+/// Which of some registers are read before they are written, before each node.
+pub(crate) fn live(expanded: &Expanded<'_>, flags: u64) -> Vec<u64> {
+    let mut uses: BTreeMap<(u64, usize), (u64, u64)> = BTreeMap::new();
+    let mut live = vec![0u64; expanded.nodes.len()];
+    let mut open: BTreeSet<usize> = expanded.order().collect();
+    while let Some(node) = open.pop_last() {
+        let place = expanded.nodes[node];
+        let key = (expanded.contexts[place.context].function, place.block);
+        let (read, written) = *uses.entry(key).or_insert_with(|| {
+            let (mut read, mut written) = (0u64, 0u64);
+            let bit = |value: &Value| match value.operand {
+                Operand::Register(register) => 1u64 << register.0 & flags,
+                _ => 0,
+            };
+            for instruction in &expanded.block(node).instructions {
+                for op in &instruction.ops {
+                    reads(op).iter().for_each(|value| read |= bit(value) & !written);
+                    if let Op::Set { to, .. } = op {
+                        written |= bit(to);
+                    }
+                }
+                flow_reads(&instruction.flow).iter().for_each(|value| read |= bit(value) & !written);
+            }
+            (read, written)
+        });
+        let out = expanded.successors(node).iter().fold(0, |all, edge| all | live[expanded.edges[*edge].to]);
+        let before = read | out & !written;
+        if before != live[node] {
+            live[node] = before;
+            open.extend(expanded.predecessors(node).iter().map(|edge| expanded.edges[*edge].from));
+        }
+    }
+    live
+}
+
+fn block(instructions: &[Rc<Instruction>], needed: u64) -> Prepared {
+    let mut live = needed;
+    let mut steps: Vec<Step> = Vec::new();
+    for instruction in instructions.iter().rev() {
+        let mut temporaries = BTreeSet::new();
+        let need = |value: &Value, live: &mut u64, temporaries: &mut BTreeSet<u16>| match value.operand {
+            Operand::Register(register) => *live |= 1 << register.0,
+            Operand::Temporary(number) => {
+                temporaries.insert(number);
+            }
+            Operand::Constant(_) => {}
+        };
+        flow_reads(&instruction.flow).iter().for_each(|value| need(value, &mut live, &mut temporaries));
+        let mut ops = Vec::new();
+        for op in instruction.ops.iter().rev() {
+            if let Op::Set { to, .. } = op {
+                match to.operand {
+                    Operand::Register(register) => {
+                        if live & 1 << register.0 == 0 {
+                            continue;
+                        }
+                        live &= !(1 << register.0);
+                    }
+                    Operand::Temporary(number) => {
+                        if !temporaries.contains(&number) {
+                            continue;
+                        }
+                    }
+                    Operand::Constant(_) => continue,
+                }
+            }
+            reads(op).iter().for_each(|value| need(value, &mut live, &mut temporaries));
+            ops.push(*op);
+        }
+        ops.reverse();
+        let selects = ops.iter().any(|op| matches!(op, Op::Set { from: Expression::Select { .. }, .. }));
+        steps.push(Step { instruction: Rc::clone(instruction), ops, selects });
+    }
+    steps.reverse();
+    let mut accesses = Vec::with_capacity(steps.len());
+    steps.iter().fold(0, |number, step| {
+        accesses.push(number);
+        number + step.instruction.accesses.len()
+    });
+    Prepared { steps, accesses }
+}
