@@ -100,7 +100,7 @@ impl<'a> Engine<'a> {
             header_of,
             thresholds,
             live,
-            width: options.width.max(1),
+            width: 1,
             record,
             recording: true,
             steps: 0,
