@@ -78,6 +78,7 @@ fn accesses(
         let target = match asked.target {
             Target::At(address) => hex(address),
             Target::Within(first, last) => format!("{}..{}", hex(first), hex(last)),
+            Target::OnPage { address, page } => format!("{} of a page", hex(address % page.max(1))),
             Target::Anywhere => "an address that is not known".to_string(),
         };
         let looked = machine.caches.iter().enumerate();

@@ -50,7 +50,7 @@ pub fn check(
                 let range = match *target {
                     Target::At(address) => Some((address, address.saturating_add(size - 1))),
                     Target::Within(first, last) => Some((first, last)),
-                    Target::Anywhere => None,
+                    Target::OnPage { .. } | Target::Anywhere => None,
                 };
                 let problem = match range {
                     None if runs_open && !stated && !on_stack => {

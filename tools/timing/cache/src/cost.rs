@@ -34,7 +34,7 @@ impl Outcome {
         if asked.kind == Kind::Forget {
             return Cost::default();
         }
-        let (touched, device) = match lines(&self.machine, asked) {
+        let (touched, device) = match lines(&self.machine, asked, 1) {
             Lines::These { lines, device } => (Some(lines), device),
             Lines::Any { device } => (None, device),
         };

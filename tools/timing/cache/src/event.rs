@@ -116,7 +116,7 @@ fn place(events: &mut Events, machine: &Machine, cache: &Cache, at: (usize, usiz
     if access.kind == Kind::Forget {
         return events.everywhere.push(event(What::Forget, false, 0));
     }
-    let Lines::These { lines, device } = lines(machine, access) else {
+    let Lines::These { lines, device } = lines(machine, access, cache.sets) else {
         return events.everywhere.push(event(What::Any, false, 0));
     };
     let free: Vec<u64> = lines.iter().copied().filter(|line| !cache.is_pinned(*line)).collect();

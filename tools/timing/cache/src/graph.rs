@@ -47,6 +47,13 @@ pub enum Target {
     At(u64),
     /// One of the lines that hold the addresses from the first to the last; another one each time, perhaps.
     Within(u64, u64),
+    /// The line that holds this address, of a page of so many bytes of which nobody knows where it stands, but which always
+    /// stands in the same place. Its name is up to the caller: no other target of the graph may stand for any of its lines,
+    /// nor be named like them or like those of pages that follow it. It holds memory, no device.
+    OnPage {
+        address: u64,
+        page: u64,
+    },
     Anywhere,
 }
 

@@ -31,6 +31,9 @@
 //! *Several levels* (Hardy, Puaut 2008): an access reaches the next level never if it always hits, always if it
 //! always misses and is unconditional, and otherwise perhaps; the last joins the states with and without it.
 //!
+//! *Pages that stand anywhere*: a cache whose span is at most a page finds a line's set by its place in the page, so any
+//! page's name will do. In a larger one it is one of several lines, one in each set where it may be.
+//!
 //! *Unknown targets* age every line of every set, and end the persistence of all lines accessed before. *Forgetting*
 //! empties must, unbinds may (an emptied way shortens the way to eviction) and ends persistence. *Writes around* a
 //! cache load nothing: they join both states unless the line is surely there, and are never persistent.

@@ -79,7 +79,7 @@ fn record(outcome: &mut Outcome, order: &Order, loops: &[Loop], events: &Events,
     for node in 0..outcome.graph.nodes.len() {
         for access in 0..outcome.graph.nodes[node].accesses.len() {
             let asked = outcome.graph.nodes[node].accesses[access];
-            let Lines::These { lines, device } = lines(&outcome.machine, &asked) else { continue };
+            let Lines::These { lines, device } = lines(&outcome.machine, &asked, cache.sets) else { continue };
             if asked.kind == Kind::Forget || !path(&outcome.machine, asked.kind).contains(&index) || lines.is_empty() {
                 continue;
             }

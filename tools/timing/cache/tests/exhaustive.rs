@@ -9,6 +9,10 @@ use timing_cache::{analyse, Access, Graph, Kind, Node, Outcome, Scope, Target};
 use timing_machine::{Machine, Policy};
 use timing_simulate::{Hierarchy, Pointer, Use};
 
+/// Pages that stand anywhere, and their names: beyond all other addresses.
+const PAGE: u64 = 2 * LINE;
+const NAMED: u64 = 1 << 40;
+
 fn access(random: &mut Random) -> Access {
     let kind = match random.below(20) {
         0..=9 => Kind::Fetch,
@@ -18,7 +22,8 @@ fn access(random: &mut Random) -> Access {
     };
     let address = random.below(LINE * 12) + if random.once_in(12) { LINE * 3 } else { 0 };
     let target = match (kind, random.below(10)) {
-        (Kind::Fetch, _) | (_, 0..=6) => Target::At(address),
+        (Kind::Fetch, _) | (_, 0..=4) => Target::At(address),
+        (_, 5..=6) => Target::OnPage { address: NAMED + random.below(PAGE), page: PAGE },
         (_, 7..=8) => Target::Within(address, address + random.below(LINE * 3)),
         _ => Target::Anywhere,
     };
@@ -48,6 +53,8 @@ struct Run {
     misses: BTreeMap<(usize, usize, u64), u32>,
     cycles: u64,
     bound: u64,
+    /// Where the page stands.
+    page: u64,
 }
 
 struct Checker<'a> {
@@ -68,6 +75,7 @@ struct Seen {
     hits: u64,
     misses: u64,
     persistent: u64,
+    on_page: u64,
     cycles: u64,
     bound: u64,
 }
@@ -100,6 +108,8 @@ impl Checker<'_> {
         let address = match access.target {
             Target::At(address) => address,
             Target::Within(first, last) => first + random.below(last - first + 1),
+            Target::OnPage { address, page } => run.page + address % page,
+            Target::Anywhere if random.once_in(4) => run.page + random.below(PAGE),
             Target::Anywhere => random.below(LINE * 16),
         };
         let answer = run.hierarchy.access(usage, address);
@@ -110,6 +120,9 @@ impl Checker<'_> {
             assert!(hit || !verdict.always_hit, "always-hit missed: {}", context());
             assert!(!hit || !verdict.always_miss, "always-miss hit: {}", context());
             self.seen.accesses += 1;
+            if let Target::OnPage { .. } = access.target {
+                self.seen.on_page += u64::from(verdict.always_hit || verdict.persistent.is_some());
+            }
             self.seen.hits += u64::from(verdict.always_hit);
             self.seen.misses += u64::from(verdict.always_miss);
             if let Some(scope) = verdict.persistent {
@@ -179,9 +192,10 @@ fn no_verdict_is_ever_refuted() {
             let mut hierarchy = Hierarchy::new(&machine, pointer, random.next());
             for _ in 0..random.below(30) {
                 let usage = random.pick(&[Use::Fetch, Use::Read, Use::Write]);
-                hierarchy.access(usage, random.below(LINE * 24));
+                hierarchy.access(usage, random.below(LINE * 40));
             }
-            let run = Run { hierarchy, misses: BTreeMap::new(), cycles: 0, bound: 0 };
+            let page = LINE * 24 + random.below(8) * PAGE;
+            let run = Run { hierarchy, misses: BTreeMap::new(), cycles: 0, bound: 0, page };
             checker.budget = 1500;
             checker.walk(run, None, graph.entry, 12, &mut random);
         }
@@ -193,11 +207,12 @@ fn no_verdict_is_ever_refuted() {
         total.hits += seen.hits;
         total.misses += seen.misses;
         total.persistent += seen.persistent;
+        total.on_page += seen.on_page;
         total.cycles += seen.cycles;
         total.bound += seen.bound;
     }
     let ratio = total.bound as f64 / total.cycles as f64;
     println!("{count} graphs: {total:?}, bound/run {ratio:.3}, guarantees by policy {by_policy:?}");
-    assert!(total.hits > 0 && total.misses > 0 && total.persistent > 0);
+    assert!(total.hits > 0 && total.misses > 0 && total.persistent > 0 && total.on_page > 0);
     assert_eq!(by_policy.len(), 5);
 }

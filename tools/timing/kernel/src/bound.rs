@@ -3,21 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use timing_cache::Target;
 use timing_context::{Expanded, LoopId, NodeId};
 use timing_lift::il::Register;
 use timing_load::Program;
 use timing_machine::Machine;
-use timing_solve::{Bound, Constraints, Options, Prepared, Targets, Total};
+use timing_solve::{Bound, Constraints, Options, Prepared, Total};
 use timing_values::{Base, Values};
 
 use crate::description::Whom;
 use crate::error::Error;
 use crate::kernel::Kernel;
+use crate::names::{stack_pointer, Named};
 use crate::regions::{dead, Kind, Region};
+use crate::stack::HANDLER;
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
-const STEPS: u64 = 200_000;
+const STEPS: u64 = 3_000_000;
 
 /// A loop in one of its contexts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub fn analyse(kernel: &Kernel<'_>, region: &Region, machine: &Machine) -> Resul
     let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
     let stops = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
-    let values = part(kernel, &first, BTreeMap::new(), machine, &mut analysed);
+    let values = part(kernel, &first, BTreeMap::new(), region.below, machine, &mut analysed);
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
     let mut longest: Option<Analysed> = None;
     for &node in handled.filter(|node| values.reached(**node)) {
@@ -71,7 +72,7 @@ pub fn analyse(kernel: &Kernel<'_>, region: &Region, machine: &Machine) -> Resul
         });
         let rest = region.expand(&kernel.graph, &kernel.points, &chain, &BTreeSet::new())?;
         let mut one = Analysed::default();
-        part(kernel, &rest, known.collect(), machine, &mut one);
+        part(kernel, &rest, known.collect(), Some(HANDLER), machine, &mut one);
         longest = Some(match longest {
             Some(other) => other.longer(one),
             None => one,
@@ -125,11 +126,12 @@ fn chain(expanded: &Expanded<'_>, node: NodeId) -> Vec<(u64, usize)> {
     chain
 }
 
-/// Bounds what is one graph.
+/// Bounds what is one graph, at whose entry the stack pointer is so far below the end of the stack, if that is known.
 fn part(
     kernel: &Kernel<'_>,
     expanded: &Expanded<'_>,
     registers: BTreeMap<Register, (u64, u64)>,
+    below: Option<u64>,
     machine: &Machine,
     analysed: &mut Analysed,
 ) -> Values {
@@ -137,6 +139,7 @@ fn part(
     let began = Instant::now();
     let options = timing_values::Options {
         registers,
+        stack_pointer: below.map(stack_pointer),
         shared: kernel.shared.clone(),
         switches: kernel.points.called.keys().copied().collect(),
         steps: STEPS,
@@ -194,7 +197,7 @@ fn part(
     };
     let constraints =
         Constraints { dead: dead.clone(), totals: found.iter().filter_map(total).collect(), ..Constraints::default() };
-    let targets = Physical { kernel, expanded, values: &values, devices: machine_devices(kernel, machine) };
+    let targets = Named::new(kernel, expanded, &values, machine);
     let began = Instant::now();
     match Prepared::new(program, expanded, machine, &bounds, &targets, &dead) {
         Ok(prepared) => {
@@ -239,71 +242,4 @@ fn functions(expanded: &Expanded<'_>, program: &Program, bound: &Bound) -> BTree
     }
     *found.entry("first misses".to_string()).or_default() += bound.first_misses.values().sum::<u64>();
     found
-}
-
-/// Functions whose accesses may go to devices, with the first and last address of those.
-fn machine_devices(kernel: &Kernel<'_>, machine: &Machine) -> BTreeMap<u64, (u64, u64)> {
-    let program = kernel.lifter.program();
-    let mut found = BTreeMap::new();
-    for device in &kernel.description.device {
-        let Some(region) = machine.regions.iter().find(|region| region.name == device.region) else { continue };
-        let symbols = device.functions.iter().filter_map(|name| program.symbol(name));
-        found.extend(symbols.map(|symbol| (symbol.address, region.range)));
-    }
-    found
-}
-
-/// Where accesses go, by physical address. Virtual ones that are not known go to memory, and to a device only in functions
-/// that the description names.
-struct Physical<'e, 'g, 'p> {
-    kernel: &'e Kernel<'p>,
-    expanded: &'e Expanded<'g>,
-    values: &'e Values,
-    devices: BTreeMap<u64, (u64, u64)>,
-}
-
-impl Targets for Physical<'_, '_, '_> {
-    fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target {
-        let before = self.expanded.block(node).instructions[..instruction].iter();
-        let first: usize = before.map(|one| one.accesses.len()).sum();
-        let target = self.values.targets(node).get(first + access).copied().unwrap_or(Target::Anywhere);
-        let physical = |address: u64| self.kernel.physical(address);
-        let known = match target {
-            Target::At(address) => physical(address).map(Target::At),
-            Target::Within(first, last) => match (physical(first), physical(last)) {
-                (Some(low), Some(high)) if high.checked_sub(low) == last.checked_sub(first) => {
-                    Some(Target::Within(low, high))
-                }
-                _ => None,
-            },
-            Target::Anywhere => None,
-        };
-        let function = self.expanded.contexts[self.expanded.nodes[node].context].function;
-        let device = self.devices.get(&function);
-        match known {
-            Some(Target::At(address)) => Target::At(address),
-            Some(Target::Within(first, last)) if self.is_memory(first, last) => Target::Within(first, last),
-            // A device's registers, or one of the kernel's objects: they are not told apart.
-            _ if device.is_some() => Target::Within(0, device.map_or(u64::MAX, |(_, last)| *last)),
-            _ => self.memory(),
-        }
-    }
-
-    /// No access of the kernel crosses a line, which is all that counts here: objects of C are aligned, and where the compiler
-    /// makes one access of two, both are in a structure of one line. `timing observe` looks at each.
-    fn aligned(&self, _: NodeId, _: usize, _: usize) -> bool {
-        true
-    }
-}
-
-impl Physical<'_, '_, '_> {
-    /// All memory: what lies below the first device.
-    fn memory(&self) -> Target {
-        let end = self.devices.values().map(|(first, _)| *first).min().unwrap_or(1 << 32);
-        Target::Within(0, end - 1)
-    }
-
-    fn is_memory(&self, first: u64, last: u64) -> bool {
-        self.devices.values().all(|(from, to)| last < *from || first > *to)
-    }
 }

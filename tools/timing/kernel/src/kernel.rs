@@ -34,7 +34,6 @@ impl<'p> Kernel<'p> {
         let stacks =
             lookup(program, &description.stacks.symbol, "the frames of stacks").map_err(|error| vec![error])?;
         let (graph, points) = flow(lifter, description)?;
-        let regions = regions(program, description, &graph, &points)?;
         let mut errors = Vec::new();
         let mut shared = Vec::new();
         for name in &description.shared.symbols {
@@ -73,6 +72,8 @@ impl<'p> Kernel<'p> {
         if !errors.is_empty() {
             return Err(errors);
         }
+        let stack_pointer = lifter.registers().stack_pointer();
+        let regions = regions(program, description, &graph, &points, stack_pointer, &handlers)?;
         Ok(Kernel { lifter, description, graph, points, regions, stacks, handlers, shared, waits, stated })
     }
 

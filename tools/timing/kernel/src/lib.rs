@@ -5,6 +5,7 @@ mod chains;
 mod description;
 mod error;
 mod kernel;
+mod names;
 mod points;
 mod regions;
 mod returns;

@@ -13,7 +13,7 @@ use crate::class::Sort;
 /// Says where accesses go; the analysis of values does. Without one, any access goes anywhere.
 pub trait Targets {
     /// The bytes that access number `access` of instruction number `instruction` of the node touches: all of them if it
-    /// is [`Target::Within`], the first one if it is [`Target::At`].
+    /// is [`Target::Within`], the first one if it is [`Target::At`] or [`Target::OnPage`].
     fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target;
 
     /// Whether its address is a multiple of the largest power of two in its size, so that it does not cross a line.
@@ -94,9 +94,21 @@ fn lines(machine: &Machine, kind: Kind, target: Target, access: &il::Access, ali
             return;
         }
     }
+    if let Target::OnPage { address, page } = target {
+        let (first, last) = (address / line, address.saturating_add(size - 1) / line);
+        if last - first < MANY && page > 0 && (address % page).saturating_add(size) <= page {
+            let starts = (first..=last).map(|number| Target::OnPage { address: number * line, page });
+            data.extend(starts.map(|target| Access { kind, target, certain }));
+            return;
+        }
+        // Across the end of the page: any lines.
+        let most = (size + line - 2) / line + 1;
+        data.extend((0..most).map(|number| Access { kind, target: Target::Anywhere, certain: certain && number == 0 }));
+        return;
+    }
     let within_one = match target {
         Target::Within(first, last) => first / line == last / line,
-        Target::At(_) | Target::Anywhere => false,
+        Target::At(_) | Target::OnPage { .. } | Target::Anywhere => false,
     };
     // As many lines as its bytes can touch. All but the first may be missing.
     let most = if within_one || aligned && size <= line { 1 } else { (size + line - 2) / line + 1 };
