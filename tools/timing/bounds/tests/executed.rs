@@ -331,3 +331,27 @@ fn no_execution_leaves_what_was_found_of_awkward_loops() {
         compare(TARGETS[0], &source);
     }
 }
+
+/// Addresses of the stack that go through vector registers, which are not followed. Each loop runs 50 times.
+const CARRIED: [&str; 2] = [
+    "lea -16(%rsp), %rax; movl $3, -16(%rsp); movq %rax, %xmm0; movups %xmm0, -64(%rsp); mov -64(%rsp), %rdx
+     movl $50, (%rdx); mov -16(%rsp), %ecx; 1: dec %ecx; jnz 1b; ret",
+    "lea -16(%rsp), %rax; movl $3, -16(%rsp); mov %rax, -64(%rsp); movups -64(%rsp), %xmm0; movups %xmm0, -96(%rsp)
+     mov -96(%rsp), %rdx; movl $50, (%rdx); mov -16(%rsp), %ecx; 1: dec %ecx; jnz 1b; ret",
+];
+
+#[test]
+fn addresses_of_the_stack_in_vector_registers_are_not_forgotten() {
+    for code in CARRIED {
+        let source = format!("asm(\".globl start\\n.type start, @function\\nstart: {}\");", code.replace('\n', ";"));
+        let program = compile(TARGETS[0], &source);
+        let lifter = Lifter::new(&program).unwrap();
+        let start = program.symbol("start").unwrap().address;
+        let graph = timing_flow::analyse(&lifter, &[start], &timing_flow::Options::default())
+            .unwrap_or_else(|errors| panic!("{}", common::list(&errors)));
+        let expanded = timing_context::expand(&graph, start, &timing_context::Options::default()).unwrap();
+        let values = timing_values::analyse(&program, &expanded, &timing_values::Options::default());
+        let found = timing_bounds::infer(&program, &expanded, &values);
+        assert!(found.iter().all(|one| one.bound.is_none_or(|bound| bound >= 50)), "{found:?}");
+    }
+}

@@ -162,6 +162,10 @@ impl<'a> Engine<'a> {
                         );
                     }
                 }
+                if let Some(carried) = step.carried {
+                    let stack_pointer = usize::from(self.registers.stack_pointer().0);
+                    state.carry(&self.world, &step.instruction, carried, stack_pointer);
+                }
                 self.temporaries.clear();
                 self.steps += 1;
                 self.split = None;

@@ -31,6 +31,7 @@
 //!
 //! Does not know: time, caches, and relations between variables other than that they differ by a number.
 
+mod carried;
 mod execute;
 mod join;
 mod memory;
@@ -102,7 +103,7 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
         pointer: program.architecture.pointer_size(),
         shared: &options.shared,
     };
-    let prepared = prepare::prepare(expanded, registers);
+    let prepared = prepare::prepare(expanded, registers, program.architecture);
     let mut engine = Engine::new(world, expanded, options, registers, prepared);
     let mut counts = vec![Count::default(); expanded.loops.len()];
     engine.everything(&mut counts);
