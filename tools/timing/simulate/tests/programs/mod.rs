@@ -149,6 +149,7 @@ pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) 
                 let address = match access.target {
                     Target::At(address) => address,
                     Target::Within(first, last) => first + random.below(last - first + 1),
+                    Target::OnPage { address, page } => address % page,
                     Target::Anywhere => random.below(2 * data),
                 };
                 match access.kind {
