@@ -16,9 +16,10 @@ use crate::kernel::Kernel;
 use crate::names::{stack_pointer, Named};
 use crate::regions::{dead, Kind, Region};
 use crate::stack::HANDLER;
+use crate::statements::STATED;
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
-const STEPS: u64 = 3_000_000;
+const STEPS: u64 = 1_000_000;
 
 /// A loop in one of its contexts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,10 @@ pub struct Analysed {
     pub functions: BTreeMap<String, u64>,
     pub loops: Vec<LoopFound>,
     pub errors: Vec<String>,
+    /// What the analysis of values takes for granted.
+    pub assumptions: BTreeSet<String>,
+    /// Most locks taken on any path, for each of which there may be a wait.
+    pub locks: Option<u64>,
     pub times: Times,
 }
 
@@ -92,12 +97,14 @@ impl Analysed {
             std::mem::swap(&mut self.functions, &mut other.functions);
         }
         self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
+        self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
         self.with(other)
     }
 
     /// One after the other.
     fn then(mut self, mut other: Analysed) -> Analysed {
         self.wcet_cycles = self.wcet_cycles.zip(other.wcet_cycles).map(|(mine, theirs)| mine + theirs);
+        self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine + theirs);
         for (name, cycles) in std::mem::take(&mut other.functions) {
             *self.functions.entry(name).or_default() += cycles;
         }
@@ -108,6 +115,7 @@ impl Analysed {
         self.nodes += other.nodes;
         self.loops.extend(other.loops);
         self.errors.extend(other.errors);
+        self.assumptions.extend(other.assumptions);
         self.times.values += other.times.values;
         self.times.costs += other.times.costs;
         self.times.path += other.times.path;
@@ -146,6 +154,7 @@ fn part(
         ..timing_values::Options::default()
     };
     let values = timing_values::analyse(program, expanded, &options);
+    analysed.assumptions.extend(values.assumptions().iter().cloned());
     let mut found = timing_bounds::infer(program, expanded, &values);
     let mut dead = dead(expanded, &kernel.points);
     dead.extend(values.dead());
@@ -171,10 +180,10 @@ fn part(
             one.bound = None;
             one.reason = Some("a bound was found that the values of its last edge contradict".to_string());
         }
-        if let Some((executes, source)) = kernel.stated.get(&function.entry) {
+        if let Some((executes, source)) = kernel.stated.get(&(function.entry, expanded.loops[one.loop_id].index)) {
             if one.bound.is_none() {
                 one.bound = Some(*executes);
-                one.evidence = format!("stated: {source}");
+                one.evidence = format!("{STATED}{source}");
             }
         }
         if live[header] {
@@ -210,11 +219,20 @@ fn part(
                 }
                 Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
             }
+            analysed.locks =
+                prepared.executions(&constraints, |node| takes_lock(kernel, expanded, node)).ok().flatten();
             analysed.times.path = began.elapsed().as_secs_f64();
         }
         Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
     }
     values
+}
+
+/// Whether a node begins a wait for a lock.
+fn takes_lock(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> bool {
+    let function = expanded.contexts[expanded.nodes[node].context].function;
+    let waits = kernel.waits.get(&function).is_some_and(|(whom, _)| *whom == Whom::Lock);
+    waits && expanded.block(node).start() == function
 }
 
 /// Nodes that the entry reaches.

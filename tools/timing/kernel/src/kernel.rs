@@ -24,8 +24,8 @@ pub struct Kernel<'p> {
     pub shared: Vec<(u64, u64)>,
     /// Functions whose loops are waits: for whom, and how often their headers count.
     pub waits: BTreeMap<u64, (Whom, u64)>,
-    /// Bounds of the loops of functions that are stated, with their source.
-    pub stated: BTreeMap<u64, (u64, String)>,
+    /// Bounds of loops that are stated, by function and number, with their source.
+    pub stated: BTreeMap<(u64, usize), (u64, String)>,
 }
 
 impl<'p> Kernel<'p> {
@@ -65,7 +65,15 @@ impl<'p> Kernel<'p> {
         let mut stated = BTreeMap::new();
         for one in &description.loops {
             match lookup(program, &one.function, "a function with loops") {
-                Ok(function) => drop(stated.insert(function, (one.executes, one.source.clone()))),
+                Ok(function) => {
+                    let loops = graph.functions.get(&function).map_or(0, |function| function.loops.len());
+                    if loops == one.of && one.which < loops {
+                        stated.insert((function, one.which), (one.executes, one.source.clone()));
+                    } else {
+                        let function = one.function.clone();
+                        errors.push(Error::OtherLoops { function, loops, which: one.which, of: one.of });
+                    }
+                }
                 Err(error) => errors.push(error),
             }
         }

@@ -10,6 +10,7 @@ mod points;
 mod regions;
 mod returns;
 mod stack;
+mod statements;
 mod whole;
 
 pub use bound::{analyse, Analysed, LoopFound, Times};
@@ -21,4 +22,5 @@ pub use points::{entries, flow, options, End, Points};
 pub use regions::{dead, regions, Kind, Region};
 pub use returns::Returning;
 pub use stack::{depths, Depth};
-pub use whole::{response, waits, whole, Response, Stack, Whole};
+pub use statements::statements;
+pub use whole::{response, waiting, waits, whole, Response, Stack, Waiting, Whole};

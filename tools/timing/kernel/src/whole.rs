@@ -18,6 +18,7 @@ pub struct Whole {
     pub regions: Vec<Analysed>,
     pub response: Option<Response>,
     pub stack: Option<Stack>,
+    pub waiting: Option<Waiting>,
 }
 
 /// From the arrival of an interrupt to the first user instruction of its handler, without waits for others.
@@ -37,6 +38,24 @@ pub struct Response {
 impl Response {
     pub fn cycles(&self) -> u64 {
         self.closed_cycles + self.interrupt_cycles + self.handler_cycles
+    }
+}
+
+/// What waits for locks may add to a region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Most locks that a region takes.
+    pub acquisitions: u64,
+    /// No section that a lock guards takes longer, waits for locks that are taken in it apart: the longest region, as no
+    /// lock is held from one to the next.
+    pub section_cycles: u64,
+}
+
+impl Waiting {
+    /// The term with so many processors, if no lock is taken while another is held: locks are handed on in turn, so that
+    /// each other processor comes first once.
+    pub fn cycles(&self, processors: u64) -> u64 {
+        self.acquisitions.saturating_mul(processors.saturating_sub(1)).saturating_mul(self.section_cycles)
     }
 }
 
@@ -60,7 +79,15 @@ pub fn whole(kernel: &Kernel<'_>, machine: &Machine, progress: &mut dyn FnMut(us
         found.regions.push(analyse(kernel, region, machine)?);
     }
     found.response = response(kernel, &found.regions);
+    found.waiting = waiting(&found.regions);
     Ok(found)
+}
+
+/// None if a region has no bound.
+pub fn waiting(regions: &[Analysed]) -> Option<Waiting> {
+    let most =
+        |of: &dyn Fn(&Analysed) -> Option<u64>| regions.iter().map(of).collect::<Option<Vec<_>>>()?.into_iter().max();
+    Some(Waiting { acquisitions: most(&|one| one.locks)?, section_cycles: most(&|one| one.wcet_cycles)? })
 }
 
 /// None if a region that counts has no bound.
