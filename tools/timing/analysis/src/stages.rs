@@ -140,7 +140,9 @@ impl Stages<'_, '_> {
             format!("{contexts} contexts, {nodes} blocks, {} loops", expanded.loops.len())
         })?;
         self.report.program.nodes = expanded.nodes.len();
+        let stack = request.stated.stack.as_ref().map(|name| request::address(&program, name)).transpose()?;
         let known = timing_values::Options {
+            stack_pointer: stack.map(|at| (at, at)),
             memory_as_loaded: request.stated.as_loaded || entry == program.entry,
             shared: if request.stated.shared { vec![(0, u64::MAX)] } else { Vec::new() },
             switches: options.switches.keys().copied().collect(),
@@ -169,7 +171,11 @@ impl Stages<'_, '_> {
             return Ok(());
         };
         let explained = request.explain.as_ref().map(|name| request::address(&program, name)).transpose()?;
-        let prepare = |_: &mut Self| solving::prepare(&program, &lines, &expanded, machine, &values, &bounds);
+        let devices = request.stated.devices;
+        if !machine.regions.is_empty() && !devices {
+            self.report.assumptions.push(assumption("program", solving::NO_DEVICES));
+        }
+        let prepare = |_: &mut Self| solving::prepare(&program, &lines, &expanded, machine, &values, &bounds, devices);
         let prepared = self.stage("costs", prepare, |prepared: &Prepared<'_, '_>| {
             format!("{} blocks, {} edges", prepared.model.nodes.len(), prepared.model.edges.len())
         })?;

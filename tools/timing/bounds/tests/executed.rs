@@ -45,6 +45,9 @@ fn random(state: &mut u64) -> u64 {
     state.wrapping_mul(0x2545_f491_4f6c_dd1d)
 }
 
+/// The stack pointer at the entry.
+const STACK: u64 = 0x7000_0000;
+
 struct Machine<'a> {
     program: &'a Program,
     registers: Vec<u128>,
@@ -169,6 +172,10 @@ fn check_accesses(machine: &Machine<'_>, instruction: &Instruction, targets: &[B
         let inside = match *target {
             Bytes::At(first) => u128::from(first) == at,
             Bytes::Within(first, last) => u128::from(first) <= at && at <= u128::from(last),
+            Bytes::Stack(first, last) => {
+                let distance = (at as u64).wrapping_sub(STACK) as i64;
+                first <= distance && distance <= last
+            }
             _ => true,
         };
         assert!(inside, "{:#x} accesses {at:#x}, not {target:?}", instruction.address);
@@ -193,7 +200,7 @@ fn run(
         let number = u128::from(random(&mut machine.seed) >> shift) & mask(table.value(register).size);
         machine.registers.push(if table.is_flag(register) { number & 1 } else { number });
     }
-    let stack = 0x7000_0000u128;
+    let stack = u128::from(STACK);
     machine.registers[usize::from(table.stack_pointer().0)] = stack;
     let mut counts = vec![0u64; expanded.loops.len()];
     let mut since = vec![0u64; expanded.loops.len()];

@@ -54,6 +54,15 @@ pub enum Target {
         address: u64,
         page: u64,
     },
+    /// One of the lines that hold the bytes from the first to the last of these distances from a place which nobody knows,
+    /// but which is the same multiple of 8 in all accesses: the stack pointer at the entry. It holds memory, no device; other
+    /// targets may name the same lines.
+    Stack(i64, i64),
+    /// The line of the access that stands this many places before it in its node, a read of memory and no device. Between
+    /// them are only reads with the same target and others like this; it happens only if that read does.
+    Again(u64),
+    /// Any line of memory, but no device.
+    Memory,
     Anywhere,
 }
 

@@ -121,7 +121,7 @@ impl Targets for Named<'_, '_, '_> {
         let bytes = match self.values.targets(node).get(before + access).copied().unwrap_or(Target::Anywhere) {
             Target::At(address) => Some((address, address.saturating_add(size - 1))),
             Target::Within(first, last) => Some((first, last)),
-            Target::OnPage { .. } | Target::Anywhere => None,
+            _ => None,
         };
         let known =
             bytes.and_then(|(first, last)| self.on_stack(first, last, size).or_else(|| self.elsewhere(first, last)));

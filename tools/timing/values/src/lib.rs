@@ -133,6 +133,10 @@ fn assumptions(options: &Options) -> Vec<String> {
     if options.memory_as_loaded {
         found.push("at the entry memory is as the file says".to_string());
     }
+    match options.stack_pointer {
+        Some(_) => found.push("the stack pointer at the entry is where it is stated".to_string()),
+        None => found.push("at the entry the stack pointer is a multiple of 8, and its stack is in memory".to_string()),
+    }
     if !options.registers.is_empty() {
         found.push("registers at the entry are in the ranges stated".to_string());
     }
