@@ -121,7 +121,7 @@ pub fn events(graph: &Graph, machine: &Machine, index: usize, reach: impl Fn(usi
 
 fn place(events: &mut Events, machine: &Machine, cache: &Cache, at: (usize, usize), access: &Access, reach: Reach) {
     let loads = access.kind != Kind::Write || cache.allocate_on_write;
-    let stack = matches!(access.target, Target::Stack(..));
+    let stack = access.kind != Kind::Forget && matches!(access.target, Target::Stack(..));
     let event = |what, sure, lines| Event { node: at.0, access: at.1, what, sure, loads, lines, stack, bits: 0 };
     if access.kind == Kind::Forget {
         return events.everywhere.push(event(What::Forget, false, 0));
