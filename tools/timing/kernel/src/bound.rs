@@ -58,16 +58,33 @@ pub struct Times {
     pub path: f64,
 }
 
-/// Bounds a region. Entries go to a fresh stack before they call their handlers: what comes before is a part of its own, and
-/// hands on what it knows of registers.
+/// What is behind a handler's first instruction, and what is known there of registers.
+pub(crate) struct Rest<'g> {
+    pub expanded: Expanded<'g>,
+    pub registers: BTreeMap<Register, (u64, u64)>,
+}
+
+/// Bounds a region.
 pub fn analyse(kernel: &Kernel<'_>, region: &Region, machine: &Machine) -> Result<Analysed, Vec<Error>> {
+    let (first, rests) = begin(kernel, region, machine)?;
+    let rests = rests.iter().map(|rest| handler(kernel, rest, machine)).collect();
+    Ok(finish(first, rests))
+}
+
+/// Bounds a region up to handlers. Entries go to a fresh stack before they call those: what comes before is a part of its own,
+/// and hands on what it knows of registers.
+pub(crate) fn begin<'k>(
+    kernel: &'k Kernel<'_>,
+    region: &Region,
+    machine: &Machine,
+) -> Result<(Analysed, Vec<Rest<'k>>), Vec<Error>> {
     let mut analysed = Analysed::default();
     let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
     let stops = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
     let values = part(kernel, &first, BTreeMap::new(), region.below, machine, &mut analysed);
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
-    let mut longest: Option<Analysed> = None;
+    let mut rests = Vec::new();
     for &node in handled.filter(|node| values.reached(**node)) {
         let chain = chain(&first, node);
         let registers = kernel.lifter.registers();
@@ -75,18 +92,28 @@ pub fn analyse(kernel: &Kernel<'_>, region: &Region, machine: &Machine) -> Resul
             let range = values.register(node, register).filter(|range| range.base == Base::Zero)?;
             (range.low <= range.high && range.size == 8).then_some((register, (range.low, range.high)))
         });
-        let rest = region.expand(&kernel.graph, &kernel.points, &chain, &BTreeSet::new())?;
-        let mut one = Analysed::default();
-        part(kernel, &rest, known.collect(), Some(HANDLER), machine, &mut one);
-        longest = Some(match longest {
-            Some(other) => other.longer(one),
-            None => one,
+        let registers = known.collect();
+        rests.push(Rest {
+            expanded: region.expand(&kernel.graph, &kernel.points, &chain, &BTreeSet::new())?,
+            registers,
         });
     }
-    Ok(match longest {
-        Some(rest) => analysed.then(rest),
-        None => analysed,
-    })
+    Ok((analysed, rests))
+}
+
+/// Bounds what is behind a handler's first instruction.
+pub(crate) fn handler(kernel: &Kernel<'_>, rest: &Rest<'_>, machine: &Machine) -> Analysed {
+    let mut analysed = Analysed::default();
+    part(kernel, &rest.expanded, rest.registers.clone(), Some(HANDLER), machine, &mut analysed);
+    analysed
+}
+
+/// A region whose handlers are bounded, of which one is called.
+pub(crate) fn finish(first: Analysed, rests: Vec<Analysed>) -> Analysed {
+    match rests.into_iter().reduce(Analysed::longer) {
+        Some(rest) => first.then(rest),
+        None => first,
+    }
 }
 
 impl Analysed {

@@ -1,5 +1,6 @@
 //! The regions of a kernel.
 
+mod alike;
 mod bound;
 mod chains;
 mod description;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use timing_lift::il::Flow;
 use timing_machine::Machine;
 
-use crate::bound::{analyse, Analysed};
+use crate::alike::{Alike, Shape};
+use crate::bound::{analyse, begin, finish, Analysed};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::regions::Kind;
@@ -74,9 +75,26 @@ const CALL_BYTES: u64 = 8;
 /// Bounds all regions; `progress` is told the number of each before it begins.
 pub fn whole(kernel: &Kernel<'_>, machine: &Machine, progress: &mut dyn FnMut(usize)) -> Result<Whole, Vec<Error>> {
     let mut found = Whole { stack: stack(kernel), ..Whole::default() };
-    for (number, region) in kernel.regions.iter().enumerate() {
+    let mut alike = Alike::default();
+    let mut begun = Vec::new();
+    for region in &kernel.regions {
+        if !matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt) {
+            begun.push(None);
+            continue;
+        }
+        let (first, rests) = begin(kernel, region, machine)?;
+        let shapes: Vec<Shape> = rests.into_iter().map(|rest| alike.add(region, rest)).collect();
+        begun.push(Some((first, shapes)));
+    }
+    for (number, (region, begun)) in kernel.regions.iter().zip(begun).enumerate() {
         progress(number);
-        found.regions.push(analyse(kernel, region, machine)?);
+        found.regions.push(match begun {
+            Some((first, shapes)) => {
+                let rests = shapes.iter().filter_map(|shape| alike.bound(kernel, shape, machine)).collect();
+                finish(first, rests)
+            }
+            None => analyse(kernel, region, machine)?,
+        });
     }
     found.response = response(kernel, &found.regions);
     found.waiting = waiting(&found.regions);
