@@ -116,7 +116,7 @@ pub fn verdicts(
     let work = |thread: usize| {
         let mut found = Found::new(accesses);
         for set in sets.iter().skip(thread).step_by(threads) {
-            one_set(order, cache, loops, &loops_of, (events, *set, ways), apart, number, &mut found);
+            one_set(order, cache, loops, &loops_of, (events, *set, ways, apart), number, &mut found);
         }
         found
     };
@@ -141,8 +141,7 @@ fn one_set(
     cache: &Cache,
     loops: &[Loop],
     loops_of: &[Vec<u32>],
-    (all, set, most): (&Events, usize, u64),
-    apart: u64,
+    (all, set, most, apart): (&Events, usize, u64, u64),
     number: impl Fn(&Event) -> usize,
     found: &mut Found,
 ) {
