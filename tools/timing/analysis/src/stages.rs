@@ -257,7 +257,8 @@ impl Stages<'_, '_> {
         let Some(file) = &self.request.stated.constraints else { return Ok(()) };
         let claims = stated::read(file, setting.program, setting.graph, lines)?;
         let of_loops = bounds.iter().filter_map(|found| Some((found.loop_id, found.bound?))).collect();
-        let check = |_: &mut Self| stated::check(&claims, setting, &of_loops, lines, &file.0, constraints);
+        let deadline = self.deadline();
+        let check = |_: &mut Self| stated::check(&claims, setting, &of_loops, lines, &file.0, deadline, constraints);
         let (shown, errors) = self.stage("stated constraints", check, |(shown, errors)| {
             format!("{} of {} hold", shown.len() - errors.len(), shown.len())
         })?;
