@@ -189,12 +189,14 @@ fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
     let mut reasons: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
     for (region, analysed) in kernel.regions.iter().zip(&found.regions) {
         for text in &analysed.errors {
+            // Once for each place, not for each way to it.
+            let text = text.split(" in this context").next().unwrap_or(text);
             reasons.entry(text).or_insert((0, &region.name)).0 += 1;
         }
     }
     report.errors.extend(reasons.into_iter().map(|(text, (count, first))| timing_report::Error {
         code: Code::Unbounded.name().into(),
-        message: format!("{text} ({count} times, first in the region `{first}`)"),
+        message: format!("{text} ({count} times, for instance in the region `{first}`)"),
         remedy: "see what its loops lack with --format json, or state a bound in kernel/timing.toml".into(),
         ..timing_report::Error::default()
     }));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use timing_kernel::{analyse, response, statements, waiting, Analysed, Description, Error, Kernel, Kind};
+use timing_kernel::{analyse, response, statements, waiting, whole, Analysed, Description, Error, Kernel, Kind};
 use timing_lift::Lifter;
 use timing_load::Program;
 use timing_machine::Machine;
@@ -112,6 +112,23 @@ fn response_is_made_of_the_longest_regions_and_waits_of_their_locks() {
         assert_eq!(response.handler_cycles, 2 * resumed);
         let waiting = waiting(&all).expect("all are bounded");
         assert_eq!((waiting.cycles(1), waiting.cycles(3)), (0, 2 * 2 * longest));
+    });
+}
+
+#[test]
+fn entries_taken_together_are_bounded_as_each_alone() {
+    with("whole", &description(), |kernel| {
+        let kernel = kernel.expect("the description fits");
+        let (machine, mut told) = (machine(), 0);
+        let found = whole(&kernel, &machine, &mut |_| told += 1).expect("understood");
+        assert_eq!((found.regions.len(), told), (kernel.regions.len(), kernel.regions.len()));
+        for (region, together) in kernel.regions.iter().zip(&found.regions) {
+            let alone = analyse(&kernel, region, &machine).expect("understood");
+            // Their handler asks nothing about its registers but one, of which either way knows nothing.
+            assert_eq!(together.wcet_cycles, alone.wcet_cycles, "{}", region.name);
+            assert!(together.wcet_cycles.is_some(), "{}", region.name);
+        }
+        assert!(found.response.is_some() && found.stack.is_some() && found.waiting.is_some());
     });
 }
 
