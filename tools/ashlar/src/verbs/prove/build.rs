@@ -283,24 +283,26 @@ fn parse_dependencies(text: &str, files: &[String]) -> Graph {
     graph
 }
 
-/// Sum of what coqc says each sentence took: `Chars 0 - 6 [Proof.] 0.1 secs (0.05u,0.01s)`.
+/// Sum of the processor's time that coqc says each sentence took.
 fn processor_seconds(said: &str) -> f64 {
-    let seconds = |line: &str| {
-        let (user, system) = line.strip_prefix("Chars ")?.rsplit_once('(')?.1.strip_suffix("s)")?.split_once("u,")?;
-        Some(user.parse::<f64>().ok()? + system.parse::<f64>().ok()?)
-    };
-    let all: f64 = said.lines().filter_map(seconds).sum();
+    let all: f64 = said.lines().filter_map(sentence_seconds).sum();
     (all * 1000.0).round() / 1000.0
+}
+
+/// The processor's time in one line of coqc's list, `Chars 0 - 6 [Proof.] 0.1 secs (0.05u,0.01s)`: what stands before it
+/// is the time that passed, which a busy machine stretches.
+fn sentence_seconds(line: &str) -> Option<f64> {
+    let (user, system) = line.strip_prefix("Chars ")?.rsplit_once('(')?.1.strip_suffix("s)")?.split_once("u,")?;
+    Some(user.parse::<f64>().ok()? + system.parse::<f64>().ok()?)
 }
 
 /// The `Qed` (or `Defined`) that took longest: line and seconds, out of coqc's list of times.
 fn longest_qed(said: &str, text: &str) -> Option<(usize, f64)> {
     let times = said.lines().filter_map(|line| {
         let (place, rest) = line.strip_prefix("Chars ")?.split_once(" [")?;
-        let (sentence, rest) = rest.split_once("] ")?;
-        let seconds: f64 = rest.split_whitespace().next()?.parse().ok()?;
+        let (sentence, _) = rest.split_once("] ")?;
         let start: usize = place.split_whitespace().next()?.parse().ok()?;
-        ["Qed.", "Defined."].contains(&sentence).then_some((start, seconds))
+        ["Qed.", "Defined."].contains(&sentence).then_some((start, sentence_seconds(line)?))
     });
     let (start, seconds) = times.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let line = text.bytes().take(start).filter(|&byte| byte == b'\n').count() + 1;
@@ -347,7 +349,7 @@ mod tests {
     #[test]
     fn the_longest_end_of_a_proof() {
         let text = "Lemma a.\nQed.\nLemma b.\nQed.\n";
-        let said = "Chars 9 - 13 [Qed.] 0.5 secs (0.5u,0.s)\nChars 23 - 27 [Qed.] 7.25 secs (7.u,0.s)\nChars 1 - 2 [auto.] 9. secs (9.u,0.s)\nnoise";
+        let said = "Chars 9 - 13 [Qed.] 10. secs (0.5u,0.s)\nChars 23 - 27 [Qed.] 8. secs (7.u,0.25s)\nChars 1 - 2 [auto.] 9. secs (9.u,0.s)\nnoise";
         assert_eq!(longest_qed(said, text), Some((4, 7.25)));
         assert_eq!(longest_qed("", text), None);
         assert_eq!(
