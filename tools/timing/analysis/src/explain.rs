@@ -78,6 +78,10 @@ fn accesses(
         let target = match asked.target {
             Target::At(address) => hex(address),
             Target::Within(first, last) => format!("{}..{}", hex(first), hex(last)),
+            Target::OnPage { address, page } => format!("{} of a page", hex(address % page.max(1))),
+            Target::Stack(first, last) => format!("{first}..{last} from the stack pointer at the entry"),
+            Target::Again(_) => "the line just read".to_string(),
+            Target::Memory => "an address in memory that is not known".to_string(),
             Target::Anywhere => "an address that is not known".to_string(),
         };
         let looked = machine.caches.iter().enumerate();

@@ -50,10 +50,10 @@ pub fn check(
                 let range = match *target {
                     Target::At(address) => Some((address, address.saturating_add(size - 1))),
                     Target::Within(first, last) => Some((first, last)),
-                    Target::Anywhere => None,
+                    _ => None,
                 };
                 let problem = match range {
-                    None if runs_open && !stated && !on_stack => {
+                    None if runs_open && !stated && !on_stack && !matches!(target, Target::Stack(..)) => {
                         Some("this store may go anywhere, also to code, which is in a writable segment".to_string())
                     }
                     Some((first, last)) if runs_open && !stated && overlaps(&open, first, last) => {

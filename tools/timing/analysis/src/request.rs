@@ -48,6 +48,10 @@ pub struct Stated {
     pub as_loaded: bool,
     /// Other processors, interrupts or devices write memory, apart from the stack.
     pub shared: bool,
+    /// Addresses that are not known may lead to registers of devices.
+    pub devices: bool,
+    /// Where the stack pointer stands at the entry.
+    pub stack: Option<String>,
     /// Code in writable memory is never written.
     pub fixed_code: bool,
     /// Name and text of a file of constraints on paths.

@@ -18,13 +18,17 @@ use crate::faults::{fault, fault_at, parts, Found};
 struct Known<'e, 'g> {
     expanded: &'e Expanded<'g>,
     values: &'e Values,
+    devices: bool,
 }
 
 impl Targets for Known<'_, '_> {
     fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target {
         let before = self.expanded.block(node).instructions[..instruction].iter();
         let first: usize = before.map(|one| one.accesses.len()).sum();
-        self.values.targets(node).get(first + access).copied().unwrap_or(Target::Anywhere)
+        match self.values.targets(node).get(first + access).copied().unwrap_or(Target::Anywhere) {
+            Target::Anywhere if !self.devices => Target::Memory,
+            target => target,
+        }
     }
 
     fn aligned(&self, node: NodeId, instruction: usize, access: usize) -> bool {
@@ -34,7 +38,10 @@ impl Targets for Known<'_, '_> {
     }
 }
 
-/// The graph with its costs, ready to be solved.
+/// What is taken for granted of addresses that are not known, unless they may lead to devices.
+pub const NO_DEVICES: &str = "an address that is not known leads to memory, not to the registers of a device";
+
+/// The graph with its costs, ready to be solved. With `devices`, addresses that are not known may lead to devices.
 pub fn prepare<'e, 'g>(
     program: &Program,
     lines: &Lines,
@@ -42,9 +49,10 @@ pub fn prepare<'e, 'g>(
     machine: &Machine,
     values: &Values,
     bounds: &[LoopBound],
+    devices: bool,
 ) -> Found<Prepared<'e, 'g>> {
     let bounds: BTreeMap<LoopId, u64> = bounds.iter().filter_map(|found| Some((found.loop_id, found.bound?))).collect();
-    let targets = Known { expanded, values };
+    let targets = Known { expanded, values, devices };
     Prepared::new(program, expanded, machine, &bounds, &targets, values.dead())
         .map_err(|found| found.iter().map(|one| error(one, program, lines)).collect())
 }

@@ -140,7 +140,9 @@ impl Stages<'_, '_> {
             format!("{contexts} contexts, {nodes} blocks, {} loops", expanded.loops.len())
         })?;
         self.report.program.nodes = expanded.nodes.len();
+        let stack = request.stated.stack.as_ref().map(|name| request::address(&program, name)).transpose()?;
         let known = timing_values::Options {
+            stack_pointer: stack.map(|at| (at, at)),
             memory_as_loaded: request.stated.as_loaded || entry == program.entry,
             shared: if request.stated.shared { vec![(0, u64::MAX)] } else { Vec::new() },
             switches: options.switches.keys().copied().collect(),
@@ -169,7 +171,11 @@ impl Stages<'_, '_> {
             return Ok(());
         };
         let explained = request.explain.as_ref().map(|name| request::address(&program, name)).transpose()?;
-        let prepare = |_: &mut Self| solving::prepare(&program, &lines, &expanded, machine, &values, &bounds);
+        let devices = request.stated.devices;
+        if !machine.regions.is_empty() && !devices {
+            self.report.assumptions.push(assumption("program", solving::NO_DEVICES));
+        }
+        let prepare = |_: &mut Self| solving::prepare(&program, &lines, &expanded, machine, &values, &bounds, devices);
         let prepared = self.stage("costs", prepare, |prepared: &Prepared<'_, '_>| {
             format!("{} blocks, {} edges", prepared.model.nodes.len(), prepared.model.edges.len())
         })?;
@@ -251,7 +257,8 @@ impl Stages<'_, '_> {
         let Some(file) = &self.request.stated.constraints else { return Ok(()) };
         let claims = stated::read(file, setting.program, setting.graph, lines)?;
         let of_loops = bounds.iter().filter_map(|found| Some((found.loop_id, found.bound?))).collect();
-        let check = |_: &mut Self| stated::check(&claims, setting, &of_loops, lines, &file.0, constraints);
+        let deadline = self.deadline();
+        let check = |_: &mut Self| stated::check(&claims, setting, &of_loops, lines, &file.0, deadline, constraints);
         let (shown, errors) = self.stage("stated constraints", check, |(shown, errors)| {
             format!("{} of {} hold", shown.len() - errors.len(), shown.len())
         })?;

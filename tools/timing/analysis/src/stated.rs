@@ -1,9 +1,10 @@
 //! Constraints that a person states: read, validated, and used only if all of them hold.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use timing_context::{Expanded, LoopId};
-use timing_infeasible::{apply, parse, validate, Run, Stated, Verdict};
+use timing_infeasible::{apply, parse, validate, Effort, Run, Stated, Verdict};
 use timing_load::{Lines, Program};
 use timing_report::{Constraint, Error};
 use timing_smt::Setting;
@@ -40,11 +41,13 @@ pub fn check(
     bounds: &BTreeMap<LoopId, u64>,
     lines: &Lines,
     file: &str,
+    deadline: Option<Instant>,
     constraints: &mut Constraints,
 ) -> Found<(Vec<Constraint>, Vec<Error>)> {
     let (mut shown, mut errors) = (Vec::new(), Vec::new());
     for one in stated {
-        let verdict = validate(setting, one, bounds, STEPS).map_err(|cause| vec![solver(&cause)])?;
+        let verdict =
+            validate(setting, one, bounds, Effort { steps: STEPS, deadline }).map_err(|cause| vec![solver(&cause)])?;
         let (message, counterexample, remedy) = match verdict {
             Verdict::Proven => {
                 apply(setting, &one.claim, constraints);

@@ -2,7 +2,7 @@
 
 use crate::outcome::Outcome;
 use crate::path::{lines, path, Lines};
-use crate::{Access, Kind};
+use crate::{Access, Kind, Target};
 use timing_machine::Cache;
 
 /// What an access costs.
@@ -34,9 +34,9 @@ impl Outcome {
         if asked.kind == Kind::Forget {
             return Cost::default();
         }
-        let (touched, device) = match lines(&self.machine, asked) {
+        let (touched, device) = match lines(&self.machine, asked, 1) {
             Lines::These { lines, device } => (Some(lines), device),
-            Lines::Any { device } => (None, device),
+            Lines::Any { device } => (self.stack_lines(asked), device),
         };
         let mut cost = match &touched {
             Some(lines) if lines.is_empty() => Cost::default(),
@@ -55,6 +55,14 @@ impl Outcome {
             cost.beyond = !first.always_hit && first.persistent.is_none();
         }
         cost
+    }
+
+    /// Names for the lines that an access to the stack can touch.
+    fn stack_lines(&self, asked: &Access) -> Option<Vec<u64>> {
+        match (asked.target, &self.stack) {
+            (Target::Stack(first, last), Some(stack)) => stack.names(first, last),
+            _ => None,
+        }
     }
 
     /// Whether lines of a cache can be written: not if a nearer one takes in every line that is, for it is marked there.

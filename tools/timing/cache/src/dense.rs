@@ -207,8 +207,16 @@ mod tests {
                     1 => (What::Forget, 0),
                     _ => (What::Touch(touched), bits),
                 };
-                let event =
-                    Event { node: 0, access: 0, what, sure: random(3) > 0, loads: random(4) > 0, lines: 0, bits };
+                let event = Event {
+                    node: 0,
+                    access: 0,
+                    what,
+                    sure: random(3) > 0,
+                    loads: random(4) > 0,
+                    lines: 0,
+                    stack: false,
+                    bits,
+                };
                 must.apply(&mut next.0, &event);
                 dense_must.apply(&mut next.1, &event);
                 younger.apply(&mut next.2, &event);

@@ -1,7 +1,8 @@
 //! Accesses as one set of one cache sees them.
 
-use crate::graph::{Access, Graph, Kind};
+use crate::graph::{Access, Graph, Kind, Target};
 use crate::path::{lines, path, Lines};
+use crate::stack::hits_again;
 use timing_machine::{Cache, Machine};
 
 /// What happens to a set.
@@ -26,6 +27,8 @@ pub struct Event {
     pub loads: bool,
     /// Lines that the access can touch, in all sets.
     pub lines: u32,
+    /// It is one to the stack that stands nobody knows where, and any line only for those who do not keep that apart.
+    pub stack: bool,
     /// Those of this set by their numbers in [`Events::numbered`], if they have any.
     pub bits: u64,
 }
@@ -47,12 +50,13 @@ pub struct Events {
 }
 
 impl Events {
-    /// Everything that happens to `set`, in order. Of more than `ways` accesses to any line that follow one another in a
+    /// Everything that happens to `set`, in order, with accesses to the stack or without. Of more than `ways` accesses to any line that follow one another in a
     /// node, the rest is left out: nothing is left of what was known.
-    pub fn of(&self, set: usize, ways: u64) -> Vec<&Event> {
+    pub fn of(&self, set: usize, ways: u64, stack: bool) -> Vec<&Event> {
         let (mine, all) = (&self.sets[set], &self.everywhere);
         let mut merged: Vec<&Event> = Vec::with_capacity(mine.len() + all.len());
-        let (mut mine, mut all) = (mine.iter().peekable(), all.iter().peekable());
+        let mut mine = mine.iter().peekable();
+        let mut all = all.iter().filter(|event| stack || !event.stack).peekable();
         let mut repeated = 0;
         loop {
             let at = |event: &&Event| (event.node, event.access);
@@ -68,6 +72,11 @@ impl Events {
                 merged.push(event);
             }
         }
+    }
+
+    /// What happens to all sets alike, but for accesses to the stack.
+    pub fn everywhere(&self) -> impl Iterator<Item = &Event> {
+        self.everywhere.iter().filter(|event| !event.stack)
     }
 
     /// Gives the lines of each set numbers.
@@ -112,11 +121,17 @@ pub fn events(graph: &Graph, machine: &Machine, index: usize, reach: impl Fn(usi
 
 fn place(events: &mut Events, machine: &Machine, cache: &Cache, at: (usize, usize), access: &Access, reach: Reach) {
     let loads = access.kind != Kind::Write || cache.allocate_on_write;
-    let event = |what, sure, lines| Event { node: at.0, access: at.1, what, sure, loads, lines, bits: 0 };
+    let stack = access.kind != Kind::Forget && matches!(access.target, Target::Stack(..));
+    let event = |what, sure, lines| Event { node: at.0, access: at.1, what, sure, loads, lines, stack, bits: 0 };
     if access.kind == Kind::Forget {
         return events.everywhere.push(event(What::Forget, false, 0));
     }
-    let Lines::These { lines, device } = lines(machine, access) else {
+    // The line is one of the youngest: nothing grows older by it that was not made so by those between.
+    let first = path(machine, access.kind).first().is_some_and(|first| machine.caches[*first].name == cache.name);
+    if first && hits_again(cache, access.target) {
+        return;
+    }
+    let Lines::These { lines, device } = lines(machine, access, cache.sets) else {
         return events.everywhere.push(event(What::Any, false, 0));
     };
     let free: Vec<u64> = lines.iter().copied().filter(|line| !cache.is_pinned(*line)).collect();

@@ -31,9 +31,16 @@
 //! *Several levels* (Hardy, Puaut 2008): an access reaches the next level never if it always hits, always if it
 //! always misses and is unconditional, and otherwise perhaps; the last joins the states with and without it.
 //!
+//! *Pages that stand anywhere*: a cache whose span is at most a page finds a line's set by its place in the page, so any
+//! page's name will do. In a larger one it is one of several lines, one in each set where it may be.
+//!
 //! *Unknown targets* age every line of every set, and end the persistence of all lines accessed before. *Forgetting*
 //! empties must, unbinds may (an emptied way shortens the way to eviction) and ends persistence. *Writes around* a
 //! cache load nothing: they join both states unless the line is surely there, and are never persistent.
+//!
+//! *A stack that stands nobody knows where* (`stack.rs`) is contiguous, so no set holds more than a few of its lines.
+//! Everything else is analysed as if there were so many ways less and no accesses to the stack, and the stack's lines
+//! persist in a scope in which each set has room for them beside all others.
 //!
 //! What is not done: nothing is known after an access that perhaps reached a level, so a second level guarantees less
 //! than the hardware does; persistence of one access is claimed for the largest scope that allows it, also where a
@@ -48,6 +55,7 @@ mod may;
 mod must;
 mod outcome;
 mod path;
+mod stack;
 mod verdicts;
 mod younger;
 

@@ -2,8 +2,9 @@
 
 use crate::event::{events, Events, Reach};
 use crate::flow::Order;
-use crate::graph::{Graph, Kind};
+use crate::graph::{Graph, Kind, Target};
 use crate::path::{lines, path, Lines};
+use crate::stack::{hits_again, keeping, Stack};
 use crate::verdicts::{verdicts, Found, Loop};
 use timing_machine::Machine;
 
@@ -22,6 +23,7 @@ pub struct Verdict {
 pub struct Outcome {
     pub(crate) machine: Machine,
     pub(crate) graph: Graph,
+    pub(crate) stack: Option<Stack>,
     /// Of each access, nodes one after the other, and of each cache.
     verdicts: Vec<Vec<Verdict>>,
     /// Where the accesses of each node begin.
@@ -43,7 +45,13 @@ pub fn analyse(graph: &Graph, machine: &Machine) -> Outcome {
         accesses += node.accesses.len();
     }
     let verdicts = vec![vec![Verdict::default(); machine.caches.len()]; accesses];
-    let mut outcome = Outcome { machine: machine.clone(), graph: graph.clone(), verdicts, first };
+    let mut outcome = Outcome {
+        machine: machine.clone(),
+        graph: graph.clone(),
+        stack: Stack::of(graph, machine.line()),
+        verdicts,
+        first,
+    };
     let order = Order::whole(graph);
     let loops = Loop::outermost_first(graph);
     // Caches stand by level, so those before are done.
@@ -75,15 +83,35 @@ fn reach(outcome: &Outcome, node: usize, access: usize, index: usize) -> Reach {
 
 fn record(outcome: &mut Outcome, order: &Order, loops: &[Loop], events: &Events, index: usize) {
     let cache = outcome.machine.caches[index].clone();
-    let found: Found = verdicts(order, &cache, loops, events, &outcome.first, outcome.verdicts.len());
+    let stack = outcome.stack.as_ref().map_or(0, |stack| stack.in_one_set(&cache));
+    // Without a way left for other lines, accesses to the stack are taken as accesses to any.
+    let apart = if stack < cache.taken_as.min(cache.free_ways()) { stack } else { 0 };
+    let found: Found = verdicts(order, &cache, loops, events, &outcome.first, outcome.verdicts.len(), apart);
+    let keeping = if stack > 0 { keeping(&cache, loops, events, stack) } else { Vec::new() };
     for node in 0..outcome.graph.nodes.len() {
         for access in 0..outcome.graph.nodes[node].accesses.len() {
             let asked = outcome.graph.nodes[node].accesses[access];
-            let Lines::These { lines, device } = lines(&outcome.machine, &asked) else { continue };
-            if asked.kind == Kind::Forget || !path(&outcome.machine, asked.kind).contains(&index) || lines.is_empty() {
+            let path = path(&outcome.machine, asked.kind);
+            if asked.kind == Kind::Forget || !path.contains(&index) {
                 continue;
             }
             let number = outcome.first[node] + access;
+            if let Target::Stack(first, last) = asked.target {
+                let named = outcome.stack.as_ref().and_then(|stack| stack.names(first, last)).is_some();
+                if named && (asked.kind != Kind::Write || cache.allocate_on_write) {
+                    let keeps = keeping.iter().find(|place| loops[**place].contains(node));
+                    outcome.verdicts[number][index].persistent = keeps.map(|place| loops[*place].scope);
+                }
+                continue;
+            }
+            if path.first() == Some(&index) && hits_again(&cache, asked.target) {
+                outcome.verdicts[number][index].always_hit = true;
+                continue;
+            }
+            let Lines::These { lines, device } = lines(&outcome.machine, &asked, cache.sets) else { continue };
+            if lines.is_empty() {
+                continue;
+            }
             // What the tests counted must be all lines that can be here; pinned ones always are.
             let free = lines.iter().filter(|line| !cache.is_pinned(**line)).count() as u32;
             let persistent = if free > 0 { found.kept_in(number, free) } else { None };

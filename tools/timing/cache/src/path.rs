@@ -25,7 +25,10 @@ pub fn path(machine: &Machine, kind: Kind) -> Vec<usize> {
     (0..machine.caches.len()).filter(|&index| sees(&machine.caches[index])).collect()
 }
 
-pub fn lines(machine: &Machine, access: &Access) -> Lines {
+/// What an access can touch, as far as a cache with this many sets tells lines apart. A line on a page of which nobody knows
+/// where it stands is one of those in all sets where it may be; whether they are one line or several makes no difference to a
+/// cache that has but one set for it.
+pub fn lines(machine: &Machine, access: &Access, sets: u64) -> Lines {
     let size = machine.line();
     let slowest = |first: u64, last: u64| {
         let met = machine.regions.iter().filter(|region| region.range.0 <= last && first <= region.range.1);
@@ -35,6 +38,18 @@ pub fn lines(machine: &Machine, access: &Access) -> Lines {
         Target::At(address) => (address / size, address / size),
         Target::Within(first, last) if last / size - first / size < MANY => (first / size, last / size),
         Target::Within(first, last) => return Lines::Any { device: slowest(first, last) },
+        Target::OnPage { address, page } => {
+            let around = sets.max(1) * size;
+            return if page > 0 && page % around == 0 {
+                Lines::These { lines: vec![address / size], device: None }
+            } else if page > 0 && page % size == 0 && around % page == 0 && around / page <= MANY {
+                let all = (0..around / page).map(|number| (address + number * page) / size);
+                Lines::These { lines: all.collect(), device: None }
+            } else {
+                Lines::Any { device: None }
+            };
+        }
+        Target::Stack(..) | Target::Again(_) | Target::Memory => return Lines::Any { device: None },
         Target::Anywhere => return Lines::Any { device: slowest(0, u64::MAX) },
     };
     let cached = |line: &u64| machine.region_at(line * size).is_none();

@@ -6,6 +6,7 @@ use crate::flow::{solve, Order};
 use crate::graph::Graph;
 use crate::may::May;
 use crate::must::Must;
+use crate::stack::room;
 use crate::younger::Younger;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use timing_machine::{Cache, Policy};
@@ -37,6 +38,10 @@ impl Loop {
         let mut loops: Vec<Loop> = graph.scopes.iter().enumerate().map(make).collect();
         loops.sort_by_key(|one| std::cmp::Reverse(one.nodes.len()));
         loops
+    }
+
+    pub fn contains(&self, node: usize) -> bool {
+        self.nodes.contains(&node)
     }
 }
 
@@ -97,6 +102,7 @@ pub fn verdicts(
     events: &Events,
     first: &[usize],
     accesses: usize,
+    apart: u64,
 ) -> Found {
     let mut loops_of: Vec<Vec<u32>> = vec![Vec::new(); first.len()];
     for (place, one) in loops.iter().enumerate() {
@@ -110,15 +116,7 @@ pub fn verdicts(
     let work = |thread: usize| {
         let mut found = Found::new(accesses);
         for set in sets.iter().skip(thread).step_by(threads) {
-            one_set(
-                order,
-                cache,
-                loops,
-                &loops_of,
-                (&events.of(*set, ways), events.numbered[*set].as_deref()),
-                number,
-                &mut found,
-            );
+            one_set(order, cache, loops, &loops_of, (events, *set, ways, apart), number, &mut found);
         }
         found
     };
@@ -143,11 +141,13 @@ fn one_set(
     cache: &Cache,
     loops: &[Loop],
     loops_of: &[Vec<u32>],
-    (events, numbered): (&[&Event], Option<&[u64]>),
+    (all, set, most, apart): (&Events, usize, u64, u64),
     number: impl Fn(&Event) -> usize,
     found: &mut Found,
 ) {
-    let ways = cache.taken_as.min(cache.free_ways());
+    let ways = cache.taken_as.min(cache.free_ways()).saturating_sub(apart);
+    let numbered = all.numbered[set].as_deref();
+    let events: &[&Event] = &all.of(set, most, apart == 0);
     match numbered.filter(|_| DenseMust::can(ways)) {
         Some(lines) => solve(order, &DenseMust { ways: ways as u8, lines: lines.len() }, events, |state, event| {
             found.hits[number(event)] += count_bits(event, |line| DenseMust::holds(state, line));
@@ -158,7 +158,8 @@ fn one_set(
     }
     if cache.policy == Policy::Lru {
         let may = May { ways: cache.free_ways() };
-        solve(order, &may, events, |state, event| {
+        // A line that was not accessed by its name may have been as one of the stack.
+        solve(order, &may, &all.of(set, most, true), |state, event| {
             found.misses[number(event)] += count(event, |line| state.of(line) >= may.ways);
         });
     }
@@ -179,7 +180,7 @@ fn one_set(
             }
         };
         let order = &loops[place].order;
-        if counted(cache, &mine) {
+        if counted(cache, apart, &mine) {
             mine.iter().filter(|event| event.loads).for_each(|event| keep(event, count(event, |_| true)));
         } else if let Some(lines) = numbered {
             let younger = DenseYounger { ways, lines: lines.len() };
@@ -218,11 +219,8 @@ fn count(event: &Event, passes: impl Fn(u64) -> bool) -> u32 {
 }
 
 /// Whether all that happens to a set in a scope are accesses to no more lines than fit.
-fn counted(cache: &Cache, events: &[&Event]) -> bool {
-    let ways = match cache.policy {
-        Policy::Fifo => cache.free_ways(),
-        _ => cache.taken_as.min(cache.free_ways()),
-    };
+fn counted(cache: &Cache, apart: u64, events: &[&Event]) -> bool {
+    let ways = room(cache).saturating_sub(apart);
     let mut touched = BTreeSet::new();
     for event in events {
         match &event.what {

@@ -9,6 +9,10 @@ use timing_cache::{analyse, Access, Graph, Kind, Node, Outcome, Scope, Target};
 use timing_machine::{Machine, Policy};
 use timing_simulate::{Hierarchy, Pointer, Use};
 
+/// Pages that stand anywhere, and their names: beyond all other addresses.
+const PAGE: u64 = 2 * LINE;
+const NAMED: u64 = 1 << 40;
+
 fn access(random: &mut Random) -> Access {
     let kind = match random.below(20) {
         0..=9 => Kind::Fetch,
@@ -18,16 +22,46 @@ fn access(random: &mut Random) -> Access {
     };
     let address = random.below(LINE * 12) + if random.once_in(12) { LINE * 3 } else { 0 };
     let target = match (kind, random.below(10)) {
-        (Kind::Fetch, _) | (_, 0..=6) => Target::At(address),
-        (_, 7..=8) => Target::Within(address, address + random.below(LINE * 3)),
+        (Kind::Fetch, _) | (_, 0..=4) => Target::At(address),
+        (_, 5..=6) => Target::OnPage { address: NAMED + random.below(PAGE), page: PAGE },
+        (_, 7) => Target::Within(address, address + random.below(LINE * 3)),
+        (_, 8) => unknown(random),
         _ => Target::Anywhere,
     };
     Access { kind, target, certain: !random.once_in(8) }
 }
 
+/// Memory of which no address is known.
+fn unknown(random: &mut Random) -> Target {
+    let first = random.below(6 * LINE) as i64 / 4 * 4 - 3 * LINE as i64;
+    match random.below(6) {
+        0 => Target::Memory,
+        1..=3 => Target::Stack(first, first + 3),
+        _ => Target::Stack(first, first + random.below(LINE * 2) as i64),
+    }
+}
+
+/// Reads of memory, each followed by a write to the same line.
+fn updates(random: &mut Random) -> Vec<Access> {
+    let target = if random.once_in(3) { Target::Within(0, random.below(LINE * 4)) } else { unknown(random) };
+    let certain = !random.once_in(3);
+    let (lines, read) = (1 + random.below(3), Access { kind: Kind::Read, target, certain });
+    let write = Access { kind: Kind::Write, target: Target::Again(lines), certain };
+    (0..lines).map(|_| read).chain((0..lines).map(|_| write)).collect()
+}
+
+fn node(random: &mut Random) -> Node {
+    let mut accesses: Vec<Access> = (0..random.below(5)).map(|_| access(random)).collect();
+    if random.once_in(4) {
+        let at = random.below(accesses.len() as u64 + 1) as usize;
+        accesses.splice(at..at, updates(random));
+    }
+    Node { accesses }
+}
+
 fn graph(random: &mut Random) -> Graph {
     let count = 1 + random.below(6) as usize;
-    let nodes = (0..count).map(|_| Node { accesses: (0..random.below(5)).map(|_| access(random)).collect() }).collect();
+    let nodes = (0..count).map(|_| node(random)).collect();
     let mut edges: Vec<(usize, usize)> = (1..count).map(|to| (random.below(to as u64) as usize, to)).collect();
     for _ in 0..random.below(count as u64 + 2) {
         edges.push((random.below(count as u64) as usize, random.below(count as u64) as usize));
@@ -44,10 +78,14 @@ fn graph(random: &mut Random) -> Graph {
 #[derive(Clone)]
 struct Run {
     hierarchy: Hierarchy,
-    /// Misses of persistent accesses since the scope's entry: scope, cache, line.
-    misses: BTreeMap<(usize, usize, u64), u32>,
+    /// Misses of persistent accesses since the scope's entry: scope, cache, line, and whether it was named as the stack's.
+    misses: BTreeMap<(usize, usize, u64, bool), u32>,
     cycles: u64,
     bound: u64,
+    /// Where the page stands.
+    page: u64,
+    /// Where the stack stands.
+    stack: u64,
 }
 
 struct Checker<'a> {
@@ -68,6 +106,9 @@ struct Seen {
     hits: u64,
     misses: u64,
     persistent: u64,
+    on_page: u64,
+    on_stack: u64,
+    again: u64,
     cycles: u64,
     bound: u64,
 }
@@ -76,30 +117,44 @@ impl Checker<'_> {
     fn enter(&mut self, run: &mut Run, from: Option<usize>, node: usize, random: &mut Random) {
         for (number, scope) in self.graph.scopes.iter().enumerate() {
             if scope.nodes.contains(&node) && !from.is_some_and(|from| scope.nodes.contains(&from)) {
-                run.misses.retain(|(scope, _, _), _| *scope != number);
+                run.misses.retain(|(scope, ..), _| *scope != number);
                 run.bound += self.charges[number];
             }
         }
+        let mut done: Vec<Option<u64>> = Vec::new();
         for (number, access) in self.graph.nodes[node].accesses.iter().enumerate() {
             run.bound += self.outcome.cost(node, number).cycles;
-            if !access.certain && random.once_in(2) {
-                continue;
-            }
-            self.execute(run, (node, number), access, random);
+            let before = match access.target {
+                Target::Again(back) => done[number - back as usize],
+                _ if !access.certain && random.once_in(2) => None,
+                _ => Some(0),
+            };
+            done.push(before.map(|before| self.execute(run, (node, number), access, before, random)));
         }
         assert!(run.cycles <= run.bound, "{} cycles, bound {}: {:?}", run.cycles, run.bound, self.graph);
     }
 
-    fn execute(&mut self, run: &mut Run, at: (usize, usize), access: &Access, random: &mut Random) {
+    /// The address accessed; `before` is that of the access to do again.
+    fn execute(&mut self, run: &mut Run, at: (usize, usize), access: &Access, before: u64, random: &mut Random) -> u64 {
         let usage = match access.kind {
             Kind::Fetch => Use::Fetch,
             Kind::Read => Use::Read,
             Kind::Write => Use::Write,
-            Kind::Forget => return run.hierarchy.forget(),
+            Kind::Forget => {
+                run.hierarchy.forget();
+                return 0;
+            }
         };
         let address = match access.target {
             Target::At(address) => address,
             Target::Within(first, last) => first + random.below(last - first + 1),
+            Target::OnPage { address, page } => run.page + address % page,
+            Target::Stack(first, last) => {
+                run.stack.wrapping_add_signed(first) + random.below((last - first + 1) as u64)
+            }
+            Target::Again(_) => before,
+            Target::Memory => random.below(LINE * 14),
+            Target::Anywhere if random.once_in(4) => run.page + random.below(PAGE),
             Target::Anywhere => random.below(LINE * 16),
         };
         let answer = run.hierarchy.access(usage, address);
@@ -110,15 +165,22 @@ impl Checker<'_> {
             assert!(hit || !verdict.always_hit, "always-hit missed: {}", context());
             assert!(!hit || !verdict.always_miss, "always-miss hit: {}", context());
             self.seen.accesses += 1;
+            if let Target::OnPage { .. } = access.target {
+                self.seen.on_page += u64::from(verdict.always_hit || verdict.persistent.is_some());
+            }
             self.seen.hits += u64::from(verdict.always_hit);
             self.seen.misses += u64::from(verdict.always_miss);
+            let stack = matches!(access.target, Target::Stack(..));
+            self.seen.on_stack += u64::from(stack && verdict.persistent.is_some());
+            self.seen.again += u64::from(matches!(access.target, Target::Again(_)) && verdict.always_hit);
             if let Some(scope) = verdict.persistent {
                 self.seen.persistent += 1;
-                let count = run.misses.entry((scope, cache, address / LINE)).or_default();
+                let count = run.misses.entry((scope, cache, address / LINE, stack)).or_default();
                 *count += u32::from(!hit);
                 assert!(*count <= 1, "persistent missed twice in scope {scope}: {}", context());
             }
         }
+        address
     }
 
     /// Every path on from `node`, of at most `depth` nodes, while the budget lasts.
@@ -179,9 +241,11 @@ fn no_verdict_is_ever_refuted() {
             let mut hierarchy = Hierarchy::new(&machine, pointer, random.next());
             for _ in 0..random.below(30) {
                 let usage = random.pick(&[Use::Fetch, Use::Read, Use::Write]);
-                hierarchy.access(usage, random.below(LINE * 24));
+                hierarchy.access(usage, random.below(LINE * 40));
             }
-            let run = Run { hierarchy, misses: BTreeMap::new(), cycles: 0, bound: 0 };
+            let stack = LINE * 4 + random.below(10) * 8;
+            let page = LINE * 24 + random.below(8) * PAGE;
+            let run = Run { hierarchy, misses: BTreeMap::new(), cycles: 0, bound: 0, page, stack };
             checker.budget = 1500;
             checker.walk(run, None, graph.entry, 12, &mut random);
         }
@@ -193,11 +257,15 @@ fn no_verdict_is_ever_refuted() {
         total.hits += seen.hits;
         total.misses += seen.misses;
         total.persistent += seen.persistent;
+        total.on_page += seen.on_page;
+        total.on_stack += seen.on_stack;
+        total.again += seen.again;
         total.cycles += seen.cycles;
         total.bound += seen.bound;
     }
     let ratio = total.bound as f64 / total.cycles as f64;
     println!("{count} graphs: {total:?}, bound/run {ratio:.3}, guarantees by policy {by_policy:?}");
     assert!(total.hits > 0 && total.misses > 0 && total.persistent > 0);
+    assert!(total.on_page > 0 && total.on_stack > 0 && total.again > 0);
     assert_eq!(by_policy.len(), 5);
 }

@@ -154,6 +154,12 @@ pub struct ProgramOptions {
     /// Other processors, interrupts or devices may write memory at any time, apart from the stack.
     #[arg(long)]
     pub shared: bool,
+    /// Addresses that are not known may lead to registers of devices, and take as long as the slowest of these.
+    #[arg(long)]
+    pub devices: bool,
+    /// Where the stack pointer stands at the entry. Otherwise the bound holds wherever the stack is.
+    #[arg(long, value_name = "ADDRESS")]
+    pub stack: Option<String>,
     /// Nothing writes code, although it lies in writable memory.
     #[arg(long)]
     pub fixed_code: bool,

@@ -63,6 +63,8 @@ fn request(options: &ProgramOptions, errors: &mut Vec<Error>) -> Request {
     request.stated.stops.clone_from(&options.stop);
     request.stated.fixed_code = options.fixed_code;
     request.stated.shared = options.shared;
+    request.stated.devices = options.devices;
+    request.stated.stack.clone_from(&options.stack);
     request.stated.as_loaded = options.as_loaded;
     let unreadable = |path: &Path, cause: &std::io::Error| {
         let message = format!("{} cannot be read: {cause}", path.display());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use timing_analysis::load_machine;
+use timing_analysis::{load_machine, Code};
 use timing_kernel::{Description, Kernel, Whole};
 use timing_lift::Lifter;
 use timing_load::Program;
@@ -185,9 +185,35 @@ fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
         entry.reason = entry.reason.take().or_else(|| one.reason.clone());
     }
     report.loops = loops.into_values().collect();
-    let stated = kernel.description.loops.iter().map(|one| format!("{}: {}", one.function, one.source));
-    let waits = kernel.description.wait.iter().map(|one| format!("the time waited in {} is not counted", one.function));
-    report.assumptions.extend(stated.chain(waits).map(|text| Assumption { of: "kernel".to_string(), text }));
+    // A region without a bound is an error with its reason, never a smaller report.
+    let mut reasons: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
+    for (region, analysed) in kernel.regions.iter().zip(&found.regions) {
+        for text in &analysed.errors {
+            // Once for each place, not for each way to it.
+            let text = text.split(" in this context").next().unwrap_or(text);
+            reasons.entry(text).or_insert((0, &region.name)).0 += 1;
+        }
+    }
+    report.errors.extend(reasons.into_iter().map(|(text, (count, first))| timing_report::Error {
+        code: Code::Unbounded.name().into(),
+        message: format!("{text} ({count} times, for instance in the region `{first}`)"),
+        remedy: "see what its loops lack with --format json, or state a bound in kernel/timing.toml".into(),
+        ..timing_report::Error::default()
+    }));
+    let stated = timing_kernel::statements(kernel, &found.regions);
+    let stated = stated.into_iter().map(|text| format!("not validated: {text}"));
+    let waiting = found.waiting.as_ref().map(|waiting| {
+        let (locks, section) = (waiting.acquisitions, waiting.section_cycles);
+        let four = waiting.cycles(4);
+        format!(
+            "no time waited for locks is in the bound: a region takes {locks} at most, and among n processors each waits for \
+             n - 1 sections of at most {section} cycles; {four} cycles with 4 processors, and more where a lock is taken \
+             while another is held"
+        )
+    });
+    let none = || "no time waited for locks is in the bounds".to_string();
+    let waiting = std::iter::once(waiting.unwrap_or_else(none));
+    report.assumptions.extend(stated.chain(waiting).map(|text| Assumption { of: "stated".to_string(), text }));
 }
 
 fn with(options: &KernelOptions, work: impl FnOnce(&Kernel<'_>, &timing_machine::Machine, Report) -> u8) -> u8 {

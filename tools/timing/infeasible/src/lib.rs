@@ -41,4 +41,4 @@ pub use search::Finding;
 pub use stated::{parse, Claim, Stated, StatedError};
 pub use subsets::minimal_subsets;
 pub use trail::{follow, Maps, Step};
-pub use validate::{apply, validate, Run, Verdict};
+pub use validate::{apply, validate, Effort, Run, Verdict};

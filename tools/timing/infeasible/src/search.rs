@@ -45,6 +45,7 @@ pub fn search(
     let conditions: Vec<Term> = chosen.iter().map(|position| steps[*position].condition).collect();
     let mut solver = Solver::start()?;
     solver.limit(limit)?;
+    solver.until(deadline);
     prepare(region, &mut solver, &conditions)?;
     let stop = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let mut windows = Windows { terms: &region.executor.terms, solver, conditions: &conditions, stop: &stop };

@@ -6,6 +6,7 @@
 //! what they may change. The guards of the places then say whether, or how often, they are executed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use timing_context::{ContextId, EdgeId, LoopId, NodeId};
 use timing_smt::{is_exact, Answer, Origin, Region, Setting, Shape, Solver, SolverError, Term, Terms};
@@ -35,18 +36,26 @@ pub enum Verdict {
     Open(String),
 }
 
+/// What may be spent on a claim; what is not decided with it is open.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// The solver's own steps, for each question.
+    pub steps: u64,
+    pub deadline: Option<Instant>,
+}
+
 /// Checks a claim in all contexts.
 pub fn validate(
     setting: &Setting<'_, '_>,
     stated: &Stated,
     bounds: &BTreeMap<LoopId, u64>,
-    steps: u64,
+    effort: Effort,
 ) -> Result<Verdict, SolverError> {
     for start in starts(setting, &stated.claim) {
         // Other loops matter rarely; they are followed where it is not decided without.
-        let mut verdict = check(setting, &stated.claim, start, bounds, 0, steps)?;
+        let mut verdict = check(setting, &stated.claim, start, bounds, 0, effort)?;
         if matches!(verdict, Verdict::Open(_)) {
-            verdict = check(setting, &stated.claim, start, bounds, FOLLOWED, steps)?;
+            verdict = check(setting, &stated.claim, start, bounds, FOLLOWED, effort)?;
         }
         if verdict != Verdict::Proven {
             return Ok(verdict);
@@ -94,7 +103,7 @@ fn check(
     context: Option<ContextId>,
     bounds: &BTreeMap<LoopId, u64>,
     followed: u64,
-    steps: u64,
+    effort: Effort,
 ) -> Result<Verdict, SolverError> {
     let graph = setting.graph;
     let from = match context {
@@ -155,7 +164,7 @@ fn check(
             terms.less(most, count)
         }
     };
-    decide(region, against, context, steps)
+    decide(region, against, context, effort)
 }
 
 /// How many of the guards hold.
@@ -172,13 +181,14 @@ fn decide(
     mut region: Region<'_, '_>,
     against: Term,
     context: Option<ContextId>,
-    steps: u64,
+    effort: Effort,
 ) -> Result<Verdict, SolverError> {
     if against == Terms::FALSE {
         return Ok(Verdict::Proven);
     }
     let mut solver = Solver::start()?;
-    solver.limit(steps)?;
+    solver.limit(effort.steps)?;
+    solver.until(effort.deadline);
     prepare(&mut region, &mut solver, &[against])?;
     match solver.check(&region.executor.terms, &[against])? {
         Answer::Unsatisfiable(_) => return Ok(Verdict::Proven),
@@ -188,7 +198,8 @@ fn decide(
     // A run is shown only if everything on it was followed.
     let guards: Vec<Term> = region.trace.iter().map(|(_, guard)| *guard).collect();
     let mut solver = Solver::start()?;
-    solver.limit(steps)?;
+    solver.limit(effort.steps)?;
+    solver.until(effort.deadline);
     let all: Vec<Term> = guards.iter().copied().chain([against]).collect();
     prepare(&mut region, &mut solver, &all)?;
     let terms = &region.executor.terms;

@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{compile, flow, inputs, run::run, with_cases, Case};
-use timing_infeasible::{apply, parse, validate, Claim, Stated, Verdict};
+use timing_infeasible::{apply, parse, validate, Claim, Effort, Stated, Verdict};
 use timing_load::Lines;
 use timing_smt::Sharing;
 use timing_solve::{Constraints, Options};
@@ -26,7 +26,7 @@ fn stated(case: &Case<'_, '_>, text: &str) -> Stated {
 
 fn verdict(case: &Case<'_, '_>, text: &str) -> (Claim, Verdict) {
     let stated = stated(case, text);
-    let verdict = validate(case.setting, &stated, case.bounds, 20_000_000).unwrap();
+    let verdict = validate(case.setting, &stated, case.bounds, Effort { steps: 20_000_000, deadline: None }).unwrap();
     (stated.claim, verdict)
 }
 

@@ -2,6 +2,10 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 use timing_kernel::*;
+
+/// The largest bound of a loop, in how many contexts it was met, and what is said of it.
+type Known = (Option<u64>, usize, String, String);
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let data = std::fs::read(&arguments[1]).unwrap();
@@ -11,7 +15,7 @@ fn main() {
     let lifter = timing_lift::Lifter::new(&program).unwrap();
     let kernel = Kernel::new(&lifter, &description).unwrap_or_else(|errors| panic!("{errors:#?}"));
     let wanted = arguments.get(4).cloned().unwrap_or_default();
-    let mut loops: BTreeMap<(u64, String), (Option<u64>, usize, String, String)> = BTreeMap::new();
+    let mut loops: BTreeMap<(u64, String), Known> = BTreeMap::new();
     let began = Instant::now();
     for region in kernel.regions.iter().filter(|region| region.name.contains(&wanted)) {
         let one = analyse(&kernel, region, &machine).unwrap();

@@ -1,3 +1,4 @@
+//! Prints what a region's values say of the loops of a function: ELF, description, part of the region's name, function, steps.
 use timing_kernel::*;
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -11,6 +12,7 @@ fn main() {
     let options = timing_values::Options {
         shared: kernel.shared.clone(),
         switches: kernel.points.called.keys().copied().collect(),
+        steps: arguments.get(5).map_or(5_000_000, |steps| steps.parse().unwrap()),
         ..Default::default()
     };
     let values = timing_values::analyse(&program, &expanded, &options);

@@ -3,21 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use timing_cache::Target;
 use timing_context::{Expanded, LoopId, NodeId};
 use timing_lift::il::Register;
 use timing_load::Program;
 use timing_machine::Machine;
-use timing_solve::{Bound, Constraints, Options, Prepared, Targets, Total};
+use timing_solve::{Bound, Constraints, Options, Prepared, Total};
 use timing_values::{Base, Values};
 
 use crate::description::Whom;
 use crate::error::Error;
 use crate::kernel::Kernel;
+use crate::names::{stack_pointer, Named};
 use crate::regions::{dead, Kind, Region};
+use crate::stack::HANDLER;
+use crate::statements::STATED;
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
-const STEPS: u64 = 200_000;
+const STEPS: u64 = 1_000_000;
 
 /// A loop in one of its contexts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +43,10 @@ pub struct Analysed {
     pub functions: BTreeMap<String, u64>,
     pub loops: Vec<LoopFound>,
     pub errors: Vec<String>,
+    /// What the analysis of values takes for granted.
+    pub assumptions: BTreeSet<String>,
+    /// Most locks taken on any path, for each of which there may be a wait.
+    pub locks: Option<u64>,
     pub times: Times,
 }
 
@@ -52,16 +58,33 @@ pub struct Times {
     pub path: f64,
 }
 
-/// Bounds a region. Entries go to a fresh stack before they call their handlers: what comes before is a part of its own, and
-/// hands on what it knows of registers.
+/// What is behind a handler's first instruction, and what is known there of registers.
+pub(crate) struct Rest<'g> {
+    pub expanded: Expanded<'g>,
+    pub registers: BTreeMap<Register, (u64, u64)>,
+}
+
+/// Bounds a region.
 pub fn analyse(kernel: &Kernel<'_>, region: &Region, machine: &Machine) -> Result<Analysed, Vec<Error>> {
+    let (first, rests) = begin(kernel, region, machine)?;
+    let rests = rests.iter().map(|rest| handler(kernel, rest, machine)).collect();
+    Ok(finish(first, rests))
+}
+
+/// Bounds a region up to handlers. Entries go to a fresh stack before they call those: what comes before is a part of its own,
+/// and hands on what it knows of registers.
+pub(crate) fn begin<'k>(
+    kernel: &'k Kernel<'_>,
+    region: &Region,
+    machine: &Machine,
+) -> Result<(Analysed, Vec<Rest<'k>>), Vec<Error>> {
     let mut analysed = Analysed::default();
     let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
     let stops = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
-    let values = part(kernel, &first, BTreeMap::new(), machine, &mut analysed);
+    let values = part(kernel, &first, BTreeMap::new(), region.below, machine, &mut analysed);
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
-    let mut longest: Option<Analysed> = None;
+    let mut rests = Vec::new();
     for &node in handled.filter(|node| values.reached(**node)) {
         let chain = chain(&first, node);
         let registers = kernel.lifter.registers();
@@ -69,18 +92,28 @@ pub fn analyse(kernel: &Kernel<'_>, region: &Region, machine: &Machine) -> Resul
             let range = values.register(node, register).filter(|range| range.base == Base::Zero)?;
             (range.low <= range.high && range.size == 8).then_some((register, (range.low, range.high)))
         });
-        let rest = region.expand(&kernel.graph, &kernel.points, &chain, &BTreeSet::new())?;
-        let mut one = Analysed::default();
-        part(kernel, &rest, known.collect(), machine, &mut one);
-        longest = Some(match longest {
-            Some(other) => other.longer(one),
-            None => one,
+        let registers = known.collect();
+        rests.push(Rest {
+            expanded: region.expand(&kernel.graph, &kernel.points, &chain, &BTreeSet::new())?,
+            registers,
         });
     }
-    Ok(match longest {
-        Some(rest) => analysed.then(rest),
-        None => analysed,
-    })
+    Ok((analysed, rests))
+}
+
+/// Bounds what is behind a handler's first instruction.
+pub(crate) fn handler(kernel: &Kernel<'_>, rest: &Rest<'_>, machine: &Machine) -> Analysed {
+    let mut analysed = Analysed::default();
+    part(kernel, &rest.expanded, rest.registers.clone(), Some(HANDLER), machine, &mut analysed);
+    analysed
+}
+
+/// A region whose handlers are bounded, of which one is called.
+pub(crate) fn finish(first: Analysed, rests: Vec<Analysed>) -> Analysed {
+    match rests.into_iter().reduce(Analysed::longer) {
+        Some(rest) => first.then(rest),
+        None => first,
+    }
 }
 
 impl Analysed {
@@ -91,12 +124,14 @@ impl Analysed {
             std::mem::swap(&mut self.functions, &mut other.functions);
         }
         self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
+        self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
         self.with(other)
     }
 
     /// One after the other.
     fn then(mut self, mut other: Analysed) -> Analysed {
         self.wcet_cycles = self.wcet_cycles.zip(other.wcet_cycles).map(|(mine, theirs)| mine + theirs);
+        self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine + theirs);
         for (name, cycles) in std::mem::take(&mut other.functions) {
             *self.functions.entry(name).or_default() += cycles;
         }
@@ -107,6 +142,7 @@ impl Analysed {
         self.nodes += other.nodes;
         self.loops.extend(other.loops);
         self.errors.extend(other.errors);
+        self.assumptions.extend(other.assumptions);
         self.times.values += other.times.values;
         self.times.costs += other.times.costs;
         self.times.path += other.times.path;
@@ -125,11 +161,12 @@ fn chain(expanded: &Expanded<'_>, node: NodeId) -> Vec<(u64, usize)> {
     chain
 }
 
-/// Bounds what is one graph.
+/// Bounds what is one graph, at whose entry the stack pointer is so far below the end of the stack, if that is known.
 fn part(
     kernel: &Kernel<'_>,
     expanded: &Expanded<'_>,
     registers: BTreeMap<Register, (u64, u64)>,
+    below: Option<u64>,
     machine: &Machine,
     analysed: &mut Analysed,
 ) -> Values {
@@ -137,12 +174,14 @@ fn part(
     let began = Instant::now();
     let options = timing_values::Options {
         registers,
+        stack_pointer: below.map(stack_pointer),
         shared: kernel.shared.clone(),
         switches: kernel.points.called.keys().copied().collect(),
         steps: STEPS,
         ..timing_values::Options::default()
     };
     let values = timing_values::analyse(program, expanded, &options);
+    analysed.assumptions.extend(values.assumptions().iter().cloned());
     let mut found = timing_bounds::infer(program, expanded, &values);
     let mut dead = dead(expanded, &kernel.points);
     dead.extend(values.dead());
@@ -168,10 +207,10 @@ fn part(
             one.bound = None;
             one.reason = Some("a bound was found that the values of its last edge contradict".to_string());
         }
-        if let Some((executes, source)) = kernel.stated.get(&function.entry) {
+        if let Some((executes, source)) = kernel.stated.get(&(function.entry, expanded.loops[one.loop_id].index)) {
             if one.bound.is_none() {
                 one.bound = Some(*executes);
-                one.evidence = format!("stated: {source}");
+                one.evidence = format!("{STATED}{source}");
             }
         }
         if live[header] {
@@ -194,7 +233,7 @@ fn part(
     };
     let constraints =
         Constraints { dead: dead.clone(), totals: found.iter().filter_map(total).collect(), ..Constraints::default() };
-    let targets = Physical { kernel, expanded, values: &values, devices: machine_devices(kernel, machine) };
+    let targets = Named::new(kernel, expanded, &values, machine);
     let began = Instant::now();
     match Prepared::new(program, expanded, machine, &bounds, &targets, &dead) {
         Ok(prepared) => {
@@ -207,11 +246,20 @@ fn part(
                 }
                 Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
             }
+            analysed.locks =
+                prepared.executions(&constraints, |node| takes_lock(kernel, expanded, node)).ok().flatten();
             analysed.times.path = began.elapsed().as_secs_f64();
         }
         Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
     }
     values
+}
+
+/// Whether a node begins a wait for a lock.
+fn takes_lock(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> bool {
+    let function = expanded.contexts[expanded.nodes[node].context].function;
+    let waits = kernel.waits.get(&function).is_some_and(|(whom, _)| *whom == Whom::Lock);
+    waits && expanded.block(node).start() == function
 }
 
 /// Nodes that the entry reaches.
@@ -239,71 +287,4 @@ fn functions(expanded: &Expanded<'_>, program: &Program, bound: &Bound) -> BTree
     }
     *found.entry("first misses".to_string()).or_default() += bound.first_misses.values().sum::<u64>();
     found
-}
-
-/// Functions whose accesses may go to devices, with the first and last address of those.
-fn machine_devices(kernel: &Kernel<'_>, machine: &Machine) -> BTreeMap<u64, (u64, u64)> {
-    let program = kernel.lifter.program();
-    let mut found = BTreeMap::new();
-    for device in &kernel.description.device {
-        let Some(region) = machine.regions.iter().find(|region| region.name == device.region) else { continue };
-        let symbols = device.functions.iter().filter_map(|name| program.symbol(name));
-        found.extend(symbols.map(|symbol| (symbol.address, region.range)));
-    }
-    found
-}
-
-/// Where accesses go, by physical address. Virtual ones that are not known go to memory, and to a device only in functions
-/// that the description names.
-struct Physical<'e, 'g, 'p> {
-    kernel: &'e Kernel<'p>,
-    expanded: &'e Expanded<'g>,
-    values: &'e Values,
-    devices: BTreeMap<u64, (u64, u64)>,
-}
-
-impl Targets for Physical<'_, '_, '_> {
-    fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target {
-        let before = self.expanded.block(node).instructions[..instruction].iter();
-        let first: usize = before.map(|one| one.accesses.len()).sum();
-        let target = self.values.targets(node).get(first + access).copied().unwrap_or(Target::Anywhere);
-        let physical = |address: u64| self.kernel.physical(address);
-        let known = match target {
-            Target::At(address) => physical(address).map(Target::At),
-            Target::Within(first, last) => match (physical(first), physical(last)) {
-                (Some(low), Some(high)) if high.checked_sub(low) == last.checked_sub(first) => {
-                    Some(Target::Within(low, high))
-                }
-                _ => None,
-            },
-            Target::Anywhere => None,
-        };
-        let function = self.expanded.contexts[self.expanded.nodes[node].context].function;
-        let device = self.devices.get(&function);
-        match known {
-            Some(Target::At(address)) => Target::At(address),
-            Some(Target::Within(first, last)) if self.is_memory(first, last) => Target::Within(first, last),
-            // A device's registers, or one of the kernel's objects: they are not told apart.
-            _ if device.is_some() => Target::Within(0, device.map_or(u64::MAX, |(_, last)| *last)),
-            _ => self.memory(),
-        }
-    }
-
-    /// No access of the kernel crosses a line, which is all that counts here: objects of C are aligned, and where the compiler
-    /// makes one access of two, both are in a structure of one line. `timing observe` looks at each.
-    fn aligned(&self, _: NodeId, _: usize, _: usize) -> bool {
-        true
-    }
-}
-
-impl Physical<'_, '_, '_> {
-    /// All memory: what lies below the first device.
-    fn memory(&self) -> Target {
-        let end = self.devices.values().map(|(first, _)| *first).min().unwrap_or(1 << 32);
-        Target::Within(0, end - 1)
-    }
-
-    fn is_memory(&self, first: u64, last: u64) -> bool {
-        self.devices.values().all(|(from, to)| last < *from || first > *to)
-    }
 }

@@ -27,11 +27,15 @@ pub struct Description {
     pub loops: Vec<Stated>,
 }
 
-/// A bound of the loops of a function that the binary does not give.
+/// A bound of a loop that the binary does not give.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stated {
     pub function: String,
+    /// The loop's number in its function, and how many that has: bounds are stated for one way of compiling it.
+    pub which: usize,
+    pub of: usize,
+    /// Executions of its header for each entry.
     pub executes: u64,
     pub source: String,
 }

@@ -10,6 +10,8 @@ pub enum Error {
     NotSo { function: String, what: String },
     #[error("kernel/timing.toml names no memory that is about {about}")]
     NoMemory { about: String },
+    #[error("{function} has {loops} loops, but kernel/timing.toml bounds number {which} of {of}; look which one is meant, and correct its `which` and `of`")]
+    OtherLoops { function: String, loops: usize, which: usize, of: usize },
     #[error("{0}")]
     Flow(String),
     #[error("more than {0} chains of calls lead to places where regions begin")]

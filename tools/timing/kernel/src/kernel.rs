@@ -24,8 +24,8 @@ pub struct Kernel<'p> {
     pub shared: Vec<(u64, u64)>,
     /// Functions whose loops are waits: for whom, and how often their headers count.
     pub waits: BTreeMap<u64, (Whom, u64)>,
-    /// Bounds of the loops of functions that are stated, with their source.
-    pub stated: BTreeMap<u64, (u64, String)>,
+    /// Bounds of loops that are stated, by function and number, with their source.
+    pub stated: BTreeMap<(u64, usize), (u64, String)>,
 }
 
 impl<'p> Kernel<'p> {
@@ -34,7 +34,6 @@ impl<'p> Kernel<'p> {
         let stacks =
             lookup(program, &description.stacks.symbol, "the frames of stacks").map_err(|error| vec![error])?;
         let (graph, points) = flow(lifter, description)?;
-        let regions = regions(program, description, &graph, &points)?;
         let mut errors = Vec::new();
         let mut shared = Vec::new();
         for name in &description.shared.symbols {
@@ -66,13 +65,23 @@ impl<'p> Kernel<'p> {
         let mut stated = BTreeMap::new();
         for one in &description.loops {
             match lookup(program, &one.function, "a function with loops") {
-                Ok(function) => drop(stated.insert(function, (one.executes, one.source.clone()))),
+                Ok(function) => {
+                    let loops = graph.functions.get(&function).map_or(0, |function| function.loops.len());
+                    if loops == one.of && one.which < loops {
+                        stated.insert((function, one.which), (one.executes, one.source.clone()));
+                    } else {
+                        let function = one.function.clone();
+                        errors.push(Error::OtherLoops { function, loops, which: one.which, of: one.of });
+                    }
+                }
                 Err(error) => errors.push(error),
             }
         }
         if !errors.is_empty() {
             return Err(errors);
         }
+        let stack_pointer = lifter.registers().stack_pointer();
+        let regions = regions(program, description, &graph, &points, stack_pointer, &handlers)?;
         Ok(Kernel { lifter, description, graph, points, regions, stacks, handlers, shared, waits, stated })
     }
 

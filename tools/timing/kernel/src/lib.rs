@@ -1,14 +1,43 @@
-//! The regions of a kernel.
+//! Response time of a kernel: its regions, what bounds them, and what those bounds rest on.
+//!
+//! **Takes** a kernel's executable, its description `kernel/timing.toml` ([`Description`]), and a machine. **Returns** by
+//! [`whole`] for each region a bound with its loops ([`Analysed`]), and if all have one the [`Response`] to an interrupt, the
+//! deepest [`Stack`], and what [`Waiting`] for locks may add.
+//!
+//! # How
+//! A *region* is a stretch without an open interrupt window: it begins at an entry of the interrupt table or of system calls,
+//! or behind a preemption point, a window, a wait, a guest, or a switch ([`Points`]), in each chain of calls that leads there
+//! ([`chains`]), and ends at the next such place. Callers of what never comes back in the region are left out
+//! ([`Returning`]). Entries go to an empty stack before they call their handler: they are bounded in two parts, the second
+//! with unknown caches. Entries that differ in their vector alone share that part, with any of their vectors.
+//!
+//! Lines of memory have names if they are known (`names.rs`): those of a stack by their place in its page.
+//!
+//! # Why it is sound
+//! Each region is an expanded graph of its own with nothing known of caches, memory and most registers at its beginning, so
+//! that its bound holds whatever was before; the crates for values, loops and costs say why theirs are. A loop without a
+//! bound makes its region one without, and then there is no response. A stated loop is named by its number among all of its
+//! function: a binary with another number of loops is refused.
+//!
+//! # What it assumes
+//! [`statements`] lists all that is stated and not shown, to be told beside every number: it is long.
+//!
+//! # What it does not know
+//! How long others hold locks that are taken while another is held; which system call a region serves; that some paths are
+//! infeasible.
 
+mod alike;
 mod bound;
 mod chains;
 mod description;
 mod error;
 mod kernel;
+mod names;
 mod points;
 mod regions;
 mod returns;
 mod stack;
+mod statements;
 mod whole;
 
 pub use bound::{analyse, Analysed, LoopFound, Times};
@@ -20,4 +49,5 @@ pub use points::{entries, flow, options, End, Points};
 pub use regions::{dead, regions, Kind, Region};
 pub use returns::Returning;
 pub use stack::{depths, Depth};
-pub use whole::{response, waits, whole, Response, Stack, Whole};
+pub use statements::statements;
+pub use whole::{response, waiting, waits, whole, Response, Stack, Waiting, Whole};

@@ -1,9 +1,10 @@
 //! The regions: stretches of the kernel in which no interrupt is taken.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timing_context::{Edge, EdgeId, EdgeKind, Expanded};
 use timing_flow::Graph;
+use timing_lift::il::Register;
 use timing_load::Program;
 
 use crate::chains::{chains, Chain};
@@ -11,6 +12,7 @@ use crate::description::Description;
 use crate::error::Error;
 use crate::points::{lookup, End, Points};
 use crate::returns::Returning;
+use crate::stack::below;
 
 /// How a region begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,6 +62,8 @@ pub struct Region {
     pub chain: Chain,
     /// The first instruction.
     pub start: u64,
+    /// How far below the end of the kernel stack the stack pointer is there, if that is known.
+    pub below: Option<u64>,
     /// Instructions with which it ends, beyond the places where all regions do.
     pub stops: BTreeSet<u64>,
 }
@@ -70,6 +74,8 @@ pub fn regions(
     description: &Description,
     graph: &Graph,
     points: &Points,
+    stack_pointer: Register,
+    handlers: &BTreeSet<u64>,
 ) -> Result<Vec<Region>, Vec<Error>> {
     let mut found = Vec::new();
     let look = |symbol: &str, part| lookup(program, symbol, part).map_err(|error| vec![error]);
@@ -79,7 +85,7 @@ pub fn regions(
     let stubs = look(&description.vectors.symbol, "the entries of interrupts")?;
     let stub = |vector: u64| stubs + vector * description.vectors.bytes;
     let mut enter = |name: String, kind, entry| {
-        found.push(Region { name, kind, chain: vec![(entry, 0)], start: entry, stops: BTreeSet::new() })
+        found.push(Region { name, kind, chain: vec![(entry, 0)], start: entry, below: None, stops: BTreeSet::new() })
     };
     enter("system call".to_string(), Kind::SystemCall, call);
     enter("thread start".to_string(), Kind::ThreadStart, thread);
@@ -103,11 +109,11 @@ pub fn regions(
     if let Some(first) = description.vectors.interrupts.first() {
         let start = stub(first.first);
         let name = Kind::Inside.name().to_string();
-        found.push(Region { name, kind: Kind::Inside, chain: vec![(start, 0)], start, stops: user });
+        found.push(Region { name, kind: Kind::Inside, chain: vec![(start, 0)], start, below: None, stops: user });
     }
     let returning = Returning::new(graph, points);
     // What follows a place in the kernel does not depend on the vector by which it was entered.
-    let mut seen = BTreeSet::new();
+    let mut seen: BTreeMap<Chain, usize> = BTreeMap::new();
     let vectors = description
         .vectors
         .exceptions
@@ -126,19 +132,19 @@ pub fn regions(
                 End::Switch => Kind::Resumed,
                 End::Run => continue,
             };
+            let below = below(graph, stack_pointer, handlers, &chain);
             let chain = returning.shorten(&chain);
             let (function, block) = chain[chain.len() - 1];
             let start = graph.functions[&function].blocks[block].start();
-            if seen.insert(chain.clone()) {
-                let names: Vec<String> = chain.iter().map(|(function, _)| program.describe(*function)).collect();
-                found.push(Region {
-                    name: format!("{} {}", kind.name(), names.join(" > ")),
-                    kind,
-                    chain,
-                    start,
-                    stops: BTreeSet::new(),
-                });
+            if let Some(known) = seen.get(&chain) {
+                let known: &mut Region = &mut found[*known];
+                known.below = known.below.filter(|known| Some(*known) == below);
+                continue;
             }
+            seen.insert(chain.clone(), found.len());
+            let names: Vec<String> = chain.iter().map(|(function, _)| program.describe(*function)).collect();
+            let name = format!("{} {}", kind.name(), names.join(" > "));
+            found.push(Region { name, kind, chain, start, below, stops: BTreeSet::new() });
         }
     }
     Ok(found)

@@ -9,12 +9,70 @@ use timing_flow::{EdgeKind, Function, Graph};
 use timing_lift::il::{Binary, Expression, Op, Operand, Register, Value};
 use timing_lift::Instruction;
 
+use crate::chains::Chain;
+
 /// The deepest chain of calls from a function.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Depth {
     pub bytes: u64,
     /// Functions from the outermost on.
     pub chain: Vec<u64>,
+}
+
+/// How far below the end of its stack a handler begins: its stack holds its return address alone.
+pub const HANDLER: u64 = 8;
+
+/// How far below the end of its stack a chain of calls is at its last block, if it goes through a handler and all ways
+/// there agree.
+pub fn below(graph: &Graph, stack_pointer: Register, handlers: &BTreeSet<u64>, chain: &Chain) -> Option<u64> {
+    let first = chain.iter().position(|(function, _)| handlers.contains(function))?;
+    let mut below = HANDLER as i64;
+    for (number, (address, block)) in chain.iter().enumerate().skip(first) {
+        let function = &graph.functions[address];
+        let (mut at, content) = (exact(function, stack_pointer).remove(block)??, &function.blocks[*block]);
+        if let Some((callee, _)) = chain.get(number + 1) {
+            for instruction in &content.instructions {
+                match change(instruction, stack_pointer) {
+                    Change::By(bytes) => at += bytes,
+                    Change::Elsewhere => return None,
+                }
+            }
+            // A call that may also be a jump does not exist; where the callee is neither, the chain is not understood.
+            let calls = content.calls.contains(callee);
+            if calls == content.tail_calls.contains(callee) {
+                return None;
+            }
+        }
+        below -= at;
+    }
+    u64::try_from(below).ok()
+}
+
+/// How far the stack pointer is at each block from where it was at first; None where ways differ or it is something else.
+fn exact(function: &Function, stack_pointer: Register) -> BTreeMap<usize, Option<i64>> {
+    let mut before: BTreeMap<usize, Option<i64>> = BTreeMap::from([(0, Some(0))]);
+    let mut open = vec![0];
+    while let Some(index) = open.pop() {
+        let mut at = before[&index];
+        let block = &function.blocks[index];
+        for (number, instruction) in block.instructions.iter().enumerate() {
+            let calls = number + 1 == block.instructions.len() && !block.calls.is_empty();
+            at = match change(instruction, stack_pointer) {
+                Change::By(_) if calls => at,
+                Change::By(bytes) => at.map(|at| at + bytes),
+                Change::Elsewhere => None,
+            };
+        }
+        for edge in &block.edges {
+            let known = before.get(&edge.to).copied();
+            let now = if known.is_some_and(|known| known != at) { None } else { at };
+            if known != Some(now) {
+                before.insert(edge.to, now);
+                open.push(edge.to);
+            }
+        }
+    }
+    before
 }
 
 /// A frame that is larger counts as this.

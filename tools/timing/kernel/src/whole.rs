@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use timing_lift::il::Flow;
 use timing_machine::Machine;
 
-use crate::bound::{analyse, Analysed};
+use crate::alike::{Alike, Shape};
+use crate::bound::{analyse, begin, finish, Analysed};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::regions::Kind;
@@ -18,6 +19,7 @@ pub struct Whole {
     pub regions: Vec<Analysed>,
     pub response: Option<Response>,
     pub stack: Option<Stack>,
+    pub waiting: Option<Waiting>,
 }
 
 /// From the arrival of an interrupt to the first user instruction of its handler, without waits for others.
@@ -40,6 +42,24 @@ impl Response {
     }
 }
 
+/// What waits for locks may add to a region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Most locks that a region takes.
+    pub acquisitions: u64,
+    /// No section that a lock guards takes longer, waits for locks that are taken in it apart: the longest region, as no
+    /// lock is held from one to the next.
+    pub section_cycles: u64,
+}
+
+impl Waiting {
+    /// The term with so many processors, if no lock is taken while another is held: locks are handed on in turn, so that
+    /// each other processor comes first once.
+    pub fn cycles(&self, processors: u64) -> u64 {
+        self.acquisitions.saturating_mul(processors.saturating_sub(1)).saturating_mul(self.section_cycles)
+    }
+}
+
 /// The deepest stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
@@ -55,12 +75,37 @@ const CALL_BYTES: u64 = 8;
 /// Bounds all regions; `progress` is told the number of each before it begins.
 pub fn whole(kernel: &Kernel<'_>, machine: &Machine, progress: &mut dyn FnMut(usize)) -> Result<Whole, Vec<Error>> {
     let mut found = Whole { stack: stack(kernel), ..Whole::default() };
-    for (number, region) in kernel.regions.iter().enumerate() {
+    let mut alike = Alike::default();
+    let mut begun = Vec::new();
+    for region in &kernel.regions {
+        if !matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt) {
+            begun.push(None);
+            continue;
+        }
+        let (first, rests) = begin(kernel, region, machine)?;
+        let shapes: Vec<Shape> = rests.into_iter().map(|rest| alike.add(region, rest)).collect();
+        begun.push(Some((first, shapes)));
+    }
+    for (number, (region, begun)) in kernel.regions.iter().zip(begun).enumerate() {
         progress(number);
-        found.regions.push(analyse(kernel, region, machine)?);
+        found.regions.push(match begun {
+            Some((first, shapes)) => {
+                let rests = shapes.iter().filter_map(|shape| alike.bound(kernel, shape, machine)).collect();
+                finish(first, rests)
+            }
+            None => analyse(kernel, region, machine)?,
+        });
     }
     found.response = response(kernel, &found.regions);
+    found.waiting = waiting(&found.regions);
     Ok(found)
+}
+
+/// None if a region has no bound.
+pub fn waiting(regions: &[Analysed]) -> Option<Waiting> {
+    let most =
+        |of: &dyn Fn(&Analysed) -> Option<u64>| regions.iter().map(of).collect::<Option<Vec<_>>>()?.into_iter().max();
+    Some(Waiting { acquisitions: most(&|one| one.locks)?, section_cycles: most(&|one| one.wcet_cycles)? })
 }
 
 /// None if a region that counts has no bound.

@@ -97,6 +97,11 @@ fn regions(out: &mut String, report: &Report) {
     if let Some(cycles) = report.worst_response_cycles {
         let _ = writeln!(out, "worst response to an interrupt: {} cycles", grouped(cycles));
     }
+    let stated = report.assumptions.iter().filter(|assumption| assumption.of == "stated").count();
+    if report.regions.is_some() && stated > 0 {
+        let _ =
+            writeln!(out, "this rests on {} that nothing here shows, listed at the end", count(stated, "statement"));
+    }
     if let Some(bytes) = report.stack_bytes {
         let _ = writeln!(out, "deepest stack: {} bytes", grouped(bytes));
     }

@@ -15,7 +15,7 @@ use timing_values::Values;
 use crate::effects::Known;
 use crate::executor::{Executor, State};
 use crate::frames::Frames;
-use crate::memory::{Memory, Pointers, Sharing, Version};
+use crate::memory::{Memory, Pointers, Sharing, Touched, Version};
 use crate::scope::{exits, first, header, nodes, part, Part, Scope};
 use crate::term::{Origin, Term, Terms};
 
@@ -272,6 +272,7 @@ impl<'a, 'g> Region<'a, 'g> {
         let (mut left, mut rest) = (Vec::new(), point.guard);
         let edges = exits(graph, Part::Loop(one));
         let memory = self.memory;
+        let mut stored = Touched::default();
         for edge in edges {
             // Which exit is taken is open.
             let choice = self.executor.terms.leaf(0, Origin::Unknown);
@@ -282,6 +283,9 @@ impl<'a, 'g> Region<'a, 'g> {
             let registers = self.inside(one, from, &point.registers);
             self.memory = memory;
             let ways = self.node(from, Point { guard, registers });
+            if self.memory != memory {
+                stored.join(&self.effects(from).touched);
+            }
             // What happens inside is not recorded, as it is not followed.
             self.executed.entry(from).or_default().pop();
             for (way, point) in ways {
@@ -292,8 +296,8 @@ impl<'a, 'g> Region<'a, 'g> {
                 }
             }
         }
-        // What the last blocks store is among what the loop may change.
-        self.memory = memory;
+        // What the last blocks store is not what was there before them, of which they may have told.
+        self.memory = self.executor.memory.changed(memory, stored, point.guard);
         left
     }
 

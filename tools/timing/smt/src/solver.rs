@@ -42,6 +42,8 @@ pub struct Solver {
     output: Receiver<String>,
     /// It was ended.
     dead: bool,
+    /// When whoever asks has no time left.
+    deadline: Option<Instant>,
     defined: HashSet<Term>,
     /// Names of assumptions already told to the solver.
     assumptions: HashSet<Term>,
@@ -69,6 +71,7 @@ impl Solver {
             input: Some(input),
             output,
             dead: false,
+            deadline: None,
             defined: HashSet::new(),
             assumptions: HashSet::new(),
             limit: 0,
@@ -80,6 +83,11 @@ impl Solver {
         solver.tell("(set-logic QF_BV)")?;
         solver.limit(LIMIT)?;
         Ok(solver)
+    }
+
+    /// Ends the solver at that time, if it is at work then: what it has not answered is undecided.
+    pub fn until(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
     }
 
     /// What each question may cost from now on.
@@ -136,7 +144,8 @@ impl Solver {
                 Err(RecvTimeoutError::Timeout) => {
                     let now = processor_time(self.process.id());
                     let spent = began.1.zip(now).map(|(before, now)| now.saturating_sub(before));
-                    if spent.unwrap_or_else(|| began.0.elapsed()) > LONGEST {
+                    let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                    if late || spent.unwrap_or_else(|| began.0.elapsed()) > LONGEST {
                         self.end();
                         return Ok(None);
                     }

@@ -168,6 +168,7 @@ impl<'e, 'a, 'g> Search<'e, 'a, 'g> {
     fn new(region: Region<'a, 'g>, one: LoopId, effort: &'e Effort) -> Result<Search<'e, 'a, 'g>, SolverError> {
         let mut solver = Solver::start()?;
         solver.limit(effort.steps)?;
+        solver.until(effort.deadline);
         Ok(Search { region, solver, one, effort })
     }
 

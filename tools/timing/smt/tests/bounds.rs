@@ -104,3 +104,19 @@ fn what_others_may_change_gives_no_bound() {
         },
     );
 }
+
+#[test]
+fn what_an_inner_loop_stores_last() {
+    // Behind the inner loop its counter is 0, not what it was before the last iteration.
+    with_setting(
+        "unsigned n; volatile unsigned a; __attribute__((noinline)) void work(void) {
+            volatile unsigned *p = &n; unsigned i = 0;
+            do { a = i; do { *p = *p - 1; } while (*p != 0); i++; } while (*p == 0 && i < 9); }
+        void start(void) { work(); }",
+        Sharing::Exclusive,
+        &|target, setting| {
+            let found = least_bound(setting, loops_of(setting, "work")[0], &|_| None, &Effort::default()).unwrap();
+            assert_eq!(found.map(|found| found.bound), Ok(9), "{target:?}");
+        },
+    );
+}

@@ -13,7 +13,7 @@ use crate::class::Sort;
 /// Says where accesses go; the analysis of values does. Without one, any access goes anywhere.
 pub trait Targets {
     /// The bytes that access number `access` of instruction number `instruction` of the node touches: all of them if it
-    /// is [`Target::Within`], the first one if it is [`Target::At`].
+    /// is [`Target::Within`], the first one if it is [`Target::At`] or [`Target::OnPage`].
     fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target;
 
     /// Whether its address is a multiple of the largest power of two in its size, so that it does not cross a line.
@@ -52,20 +52,28 @@ impl Accesses<'_> {
     pub fn of(&self, node: NodeId, number: usize, instruction: &Instruction, sort: Sort) -> Vec<Access> {
         let mut data = Vec::new();
         for (index, access) in instruction.accesses.iter().enumerate() {
-            let target = match self.targets.target(node, number, index) {
-                Target::Anywhere => constant(instruction, access).map_or(Target::Anywhere, Target::At),
+            let unknown = self.targets.target(node, number, index);
+            let target = match unknown {
+                Target::Anywhere | Target::Memory => constant(instruction, access).map_or(unknown, Target::At),
                 known => known,
             };
             let aligned = is_always_aligned(self.architecture, instruction, access)
                 || access.size.is_power_of_two() && self.targets.aligned(node, number, index);
-            for (kind, happens) in [(Kind::Read, access.read), (Kind::Write, access.write)] {
-                if happens {
-                    lines(self.machine, kind, target, access, aligned, &mut data);
-                }
+            let before = data.len();
+            if access.read {
+                lines(self.machine, Kind::Read, target, access, aligned, &mut data);
+            }
+            let again = (data.len() - before) as u64;
+            if access.write {
+                let read = access.read && !matches!(target, Target::At(_)) && is_memory(self.machine, target);
+                let target = if read { Target::Again(again) } else { target };
+                let written = data.len();
+                lines(self.machine, Kind::Write, target, access, aligned, &mut data);
+                debug_assert!(!read || (data.len() - written) as u64 == again);
             }
         }
         if sort.prefetches {
-            data.push(Access { kind: Kind::Read, target: Target::Anywhere, certain: false });
+            data.push(Access { kind: Kind::Read, target: Target::Memory, certain: false });
         }
         if sort.forgets {
             data.push(Access { kind: Kind::Forget, target: Target::Anywhere, certain: true });
@@ -81,6 +89,17 @@ fn is_always_aligned(architecture: Architecture, instruction: &Instruction, acce
     architecture == Architecture::Arm && several && access.size == 4
 }
 
+/// Whether no device is there.
+fn is_memory(machine: &Machine, target: Target) -> bool {
+    match target {
+        Target::Stack(..) | Target::Memory => true,
+        Target::Within(first, last) => {
+            machine.regions.iter().all(|region| last < region.range.0 || region.range.1 < first)
+        }
+        _ => false,
+    }
+}
+
 /// One access for each line.
 fn lines(machine: &Machine, kind: Kind, target: Target, access: &il::Access, aligned: bool, data: &mut Vec<Access>) {
     let line = machine.line();
@@ -94,9 +113,21 @@ fn lines(machine: &Machine, kind: Kind, target: Target, access: &il::Access, ali
             return;
         }
     }
+    if let Target::OnPage { address, page } = target {
+        let (first, last) = (address / line, address.saturating_add(size - 1) / line);
+        if last - first < MANY && page > 0 && (address % page).saturating_add(size) <= page {
+            let starts = (first..=last).map(|number| Target::OnPage { address: number * line, page });
+            data.extend(starts.map(|target| Access { kind, target, certain }));
+            return;
+        }
+        // Across the end of the page: any lines.
+        let most = (size + line - 2) / line + 1;
+        data.extend((0..most).map(|number| Access { kind, target: Target::Anywhere, certain: certain && number == 0 }));
+        return;
+    }
     let within_one = match target {
         Target::Within(first, last) => first / line == last / line,
-        Target::At(_) | Target::Anywhere => false,
+        _ => false,
     };
     // As many lines as its bytes can touch. All but the first may be missing.
     let most = if within_one || aligned && size <= line { 1 } else { (size + line - 2) / line + 1 };

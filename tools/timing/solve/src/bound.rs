@@ -10,7 +10,7 @@ use timing_pipeline::{Costs, PipelineError};
 
 use crate::access::Targets;
 use crate::charge::{charges, Charges};
-use crate::dual::solve_with;
+use crate::dual::{solve, solve_with};
 use crate::error::{Error, Problem as Fault};
 use crate::live::{error, Live};
 use crate::model::Model;
@@ -154,6 +154,21 @@ impl<'e, 'g> Prepared<'e, 'g> {
         let counts = solution.walk.map_or(solution.relaxed, |(_, counts)| counts);
         let path_cycles = u64::try_from(problem.cost(&counts)).map_err(overflow)?;
         Ok(self.report(problem, counts, wcet_cycles, path_cycles, feasible))
+    }
+
+    /// The most times that any walk executes certain nodes, all of them together.
+    pub fn executions(
+        &self,
+        constraints: &Constraints,
+        wanted: impl Fn(NodeId) -> bool,
+    ) -> Result<Option<u64>, Vec<Error>> {
+        let mut problem = self.problem.clone();
+        self.constrain(&mut problem, constraints).map_err(|error| vec![error])?;
+        let counts = |block: usize| u64::from(wanted(self.model.nodes[block]));
+        problem.start = counts(0);
+        problem.costs = problem.edges.iter().map(|(_, to)| counts(*to)).collect();
+        problem.charges.clear();
+        Ok(solve(&problem, None).and_then(|solution| u64::try_from(solution.bound).ok()))
     }
 
     fn report(&self, problem: Problem, counts: Counts, wcet_cycles: u64, path_cycles: u64, feasible: bool) -> Bound {

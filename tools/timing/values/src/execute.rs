@@ -100,7 +100,7 @@ impl<'a> Engine<'a> {
             header_of,
             thresholds,
             live,
-            width: options.width.max(1),
+            width: 1,
             record,
             recording: true,
             steps: 0,
@@ -161,6 +161,10 @@ impl<'a> Engine<'a> {
                             self.options.stack_pointer,
                         );
                     }
+                }
+                if let Some(carried) = step.carried {
+                    let stack_pointer = usize::from(self.registers.stack_pointer().0);
+                    state.carry(&self.world, &step.instruction, carried, stack_pointer);
                 }
                 self.temporaries.clear();
                 self.steps += 1;

@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use crate::memory::{bytes_of, Cell, Memory, Slot};
 use crate::set::Set;
-use crate::state::{State, World};
+use crate::state::{is_of_stack, State, World};
 use crate::term::{Origin, Root, Term};
 use crate::tree::Tree;
 
-/// Symbols of the two terms, and the difference of what is added to them: terms that agree in these differ by a number.
-type Pair = (Option<u64>, Option<u64>, u128);
+/// Symbols of the two terms, the difference of what is added to them, and their size, which numbers without a symbol do
+/// not tell otherwise: terms that agree in these differ by a number.
+type Pair = (Option<u64>, Option<u64>, u128, u8);
 
 /// Makes terms of pairs of terms, the same for the same pair.
 struct Merge<'a> {
@@ -86,7 +87,7 @@ impl Merge<'_> {
         if a == b && !phi {
             return a.clone();
         }
-        let pair = (a.number(), b.number(), b.offset.wrapping_sub(a.offset));
+        let pair = (a.number(), b.number(), b.offset.wrapping_sub(a.offset), a.size);
         if let Some((offset, term)) = self.made.get(&pair) {
             let made = term.plus(a.offset.wrapping_sub(*offset));
             self.changed |= made != *a;
@@ -224,8 +225,4 @@ impl Merge<'_> {
         }
         cells
     }
-}
-
-fn is_of_stack(term: &Term) -> bool {
-    matches!(&term.symbol, Some(symbol) if symbol.root == Root::Stack)
 }

@@ -31,6 +31,7 @@
 //!
 //! Does not know: time, caches, and relations between variables other than that they differ by a number.
 
+mod carried;
 mod execute;
 mod join;
 mod memory;
@@ -102,7 +103,7 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
         pointer: program.architecture.pointer_size(),
         shared: &options.shared,
     };
-    let prepared = prepare::prepare(expanded, registers);
+    let prepared = prepare::prepare(expanded, registers, program.architecture);
     let mut engine = Engine::new(world, expanded, options, registers, prepared);
     let mut counts = vec![Count::default(); expanded.loops.len()];
     engine.everything(&mut counts);
@@ -131,6 +132,10 @@ fn assumptions(options: &Options) -> Vec<String> {
     ];
     if options.memory_as_loaded {
         found.push("at the entry memory is as the file says".to_string());
+    }
+    match options.stack_pointer {
+        Some(_) => found.push("the stack pointer at the entry is where it is stated".to_string()),
+        None => found.push("at the entry the stack pointer is a multiple of 8, and its stack is in memory".to_string()),
     }
     if !options.registers.is_empty() {
         found.push("registers at the entry are in the ranges stated".to_string());

@@ -185,14 +185,14 @@ impl Memory {
     }
 
     /// Something may be written at any of the positions from `low` to `high` by `stride`. `merge` gives what a cell
-    /// then holds that the write hits exactly, None for unknown.
+    /// then holds that the write may hit, exactly or not; None for unknown.
     pub fn write_somewhere(
         &mut self,
         root: Root,
         (low, high, stride): (u64, u64, u64),
         size: u8,
         program: &Program,
-        merge: &mut impl FnMut(&Term) -> Option<Term>,
+        merge: &mut impl FnMut(&Term, bool) -> Option<Term>,
     ) -> bool {
         let (first, last) = (low >> 3, high.saturating_add(u64::from(size) - 1) >> 3);
         if self.initial(root, program).is_some() {
@@ -232,7 +232,7 @@ impl Memory {
                     continue;
                 }
                 let exact = write == from && cell.term.size == size && write.saturating_add(stride) >= to;
-                let merged = if exact { merge(&cell.term) } else { None };
+                let merged = merge(&cell.term, exact);
                 match merged {
                     Some(term) if term == cell.term => cells.push(cell.clone()),
                     Some(term) => {

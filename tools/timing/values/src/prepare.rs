@@ -6,6 +6,9 @@ use std::rc::Rc;
 use timing_context::Expanded;
 use timing_lift::il::{Expression, Flow, Instruction, Op, Operand, Target, Value};
 use timing_lift::Registers;
+use timing_load::Architecture;
+
+use crate::carried::{carried, Carried};
 
 #[derive(Debug)]
 pub(crate) struct Prepared {
@@ -21,6 +24,8 @@ pub(crate) struct Step {
     pub ops: Vec<Op>,
     /// Whether one of them selects.
     pub selects: bool,
+    /// What it takes to where it is not seen.
+    pub carried: Option<Carried>,
 }
 
 /// Values that an expression reads.
@@ -55,7 +60,7 @@ fn flow_reads(flow: &Flow) -> Vec<Value> {
 }
 
 /// For each node its block, prepared. Copies of a block share.
-pub(crate) fn prepare(expanded: &Expanded<'_>, table: Registers) -> Vec<Rc<Prepared>> {
+pub(crate) fn prepare(expanded: &Expanded<'_>, table: Registers, architecture: Architecture) -> Vec<Rc<Prepared>> {
     let flags = table.all().filter(|one| table.is_flag(*one)).fold(0u64, |all, one| all | 1 << one.0);
     let live = live(expanded, flags);
     // What is needed behind any copy.
@@ -70,10 +75,9 @@ pub(crate) fn prepare(expanded: &Expanded<'_>, table: Registers) -> Vec<Rc<Prepa
         .order()
         .map(|node| {
             let entry = made.entry(key(node));
-            Rc::clone(
-                entry
-                    .or_insert_with(|| Rc::new(block(&expanded.block(node).instructions, needed[&key(node)] | !flags))),
-            )
+            let needed = needed[&key(node)] | !flags;
+            let prepared = || Rc::new(block(&expanded.block(node).instructions, needed, architecture));
+            Rc::clone(entry.or_insert_with(prepared))
         })
         .collect()
 }
@@ -113,7 +117,7 @@ pub(crate) fn live(expanded: &Expanded<'_>, flags: u64) -> Vec<u64> {
     live
 }
 
-fn block(instructions: &[Rc<Instruction>], needed: u64) -> Prepared {
+fn block(instructions: &[Rc<Instruction>], needed: u64, architecture: Architecture) -> Prepared {
     let mut live = needed;
     let mut steps: Vec<Step> = Vec::new();
     for instruction in instructions.iter().rev() {
@@ -149,7 +153,8 @@ fn block(instructions: &[Rc<Instruction>], needed: u64) -> Prepared {
         }
         ops.reverse();
         let selects = ops.iter().any(|op| matches!(op, Op::Set { from: Expression::Select { .. }, .. }));
-        steps.push(Step { instruction: Rc::clone(instruction), ops, selects });
+        let carried = carried(instruction, architecture);
+        steps.push(Step { instruction: Rc::clone(instruction), ops, selects, carried });
     }
     steps.reverse();
     let mut accesses = Vec::with_capacity(steps.len());

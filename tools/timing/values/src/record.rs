@@ -24,11 +24,25 @@ pub(crate) struct Record {
     pub taken: Vec<bool>,
 }
 
+/// Calling conventions have the stack pointer at a multiple of this.
+const STACK_ALIGNMENT: u128 = 8;
+/// What is further from the stack pointer at the entry may be anywhere.
+const STACK: u64 = 1 << 30;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Never,
     Within(u64, u64),
+    /// Distances from the stack pointer at the entry.
+    Stack(i64, i64),
     Anywhere,
+}
+
+/// The addresses of an access.
+enum Place {
+    Numbers(Set),
+    /// Added to the stack pointer at the entry.
+    Stack(Set),
 }
 
 impl Record {
@@ -91,13 +105,26 @@ impl Record {
         let place = place(&access.address, state, world, stack);
         let size = u128::from(access.size.max(1));
         let step = size & size.wrapping_neg();
-        self.aligned[node][number] &=
-            place.is_some_and(|set| set.low & (step - 1) == 0 && set.stride & (step - 1) == 0);
-        let bytes = place.map(|set| (set.low as u64, (set.high as u64).saturating_add(size as u64 - 1)));
+        let multiples = |set: &Set| set.low & (step - 1) == 0 && set.stride & (step - 1) == 0;
+        self.aligned[node][number] &= match &place {
+            Some(Place::Numbers(set)) => multiples(set),
+            Some(Place::Stack(set)) => step <= STACK_ALIGNMENT && multiples(set),
+            None => false,
+        };
+        let bytes = match place {
+            Some(Place::Numbers(set)) => {
+                Seen::Within(set.low as u64, (set.high as u64).saturating_add(size as u64 - 1))
+            }
+            Some(Place::Stack(set)) => {
+                Seen::Stack(signed(set.low, set.size), signed(set.high, set.size).saturating_add(size as i64 - 1))
+            }
+            None => Seen::Anywhere,
+        };
         self.accesses[node][number] = match (seen, bytes) {
-            (_, None) => Seen::Anywhere,
-            (Seen::Within(low, high), Some((first, last))) => Seen::Within(low.min(first), high.max(last)),
-            (_, Some((first, last))) => Seen::Within(first, last),
+            (Seen::Never, bytes) => bytes,
+            (Seen::Within(low, high), Seen::Within(first, last)) => Seen::Within(low.min(first), high.max(last)),
+            (Seen::Stack(low, high), Seen::Stack(first, last)) => Seen::Stack(low.min(first), high.max(last)),
+            _ => Seen::Anywhere,
         };
     }
 
@@ -105,6 +132,7 @@ impl Record {
         let target = |seen: &Seen| match *seen {
             Seen::Within(first, last) if first == last => Target::At(first),
             Seen::Within(first, last) => Target::Within(first, last),
+            Seen::Stack(first, last) => Target::Stack(first, last),
             // What is never executed may go anywhere.
             Seen::Never | Seen::Anywhere => Target::Anywhere,
         };
@@ -113,7 +141,7 @@ impl Record {
 
     /// Whether the addresses of each access are known to be aligned.
     pub fn aligned(&self, node: NodeId) -> Vec<bool> {
-        let known = |seen: &Seen| matches!(seen, Seen::Within(..));
+        let known = |seen: &Seen| matches!(seen, Seen::Within(..) | Seen::Stack(..));
         self.accesses[node].iter().zip(&self.aligned[node]).map(|(seen, aligned)| *aligned && known(seen)).collect()
     }
 
@@ -136,8 +164,14 @@ pub(crate) fn range(root: Root, set: &Set) -> Range {
     Range { base, low: set.low as u64, high: set.high as u64, stride: set.stride as u64, size: set.size }
 }
 
+/// A number of so many bytes with its sign.
+fn signed(number: u128, size: u8) -> i64 {
+    let unused = 64 - 8 * u32::from(size.clamp(1, 8));
+    ((number as u64) << unused) as i64 >> unused
+}
+
 /// The addresses; None if they are not known.
-fn place(form: &AddressForm, state: &State, world: &World<'_>, stack: Option<(u64, u64)>) -> Option<Set> {
+fn place(form: &AddressForm, state: &State, world: &World<'_>, stack: Option<(u64, u64)>) -> Option<Place> {
     let AddressForm::Known { base, index, displacement, segment } = form else { return None };
     let size = world.pointer;
     let of = |register: &Register| state.address(&state.registers[usize::from(register.0)], size);
@@ -159,7 +193,11 @@ fn place(form: &AddressForm, state: &State, world: &World<'_>, stack: Option<(u6
     let set = match sum.0 {
         Root::Zero => sum.1,
         Root::Stack => {
-            let (low, high) = stack?;
+            let Some((low, high)) = stack else {
+                let near = |number: u128| signed(number, size).unsigned_abs() < STACK;
+                let known = near(sum.1.low) && near(sum.1.high) && signed(sum.1.low, size) <= signed(sum.1.high, size);
+                return known.then_some(Place::Stack(sum.1));
+            };
             transfer::binary(Binary::Add, &sum.1, &Set::range(low.into(), high.into(), size), size)
         }
         Root::Symbol(number) => {
@@ -168,5 +206,5 @@ fn place(form: &AddressForm, state: &State, world: &World<'_>, stack: Option<(u6
         }
     };
     // Almost anywhere is anywhere.
-    (set.is_straight() && set.span() < mask(size) >> 1).then_some(set)
+    (set.is_straight() && set.span() < mask(size) >> 1).then_some(Place::Numbers(set))
 }

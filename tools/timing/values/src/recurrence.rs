@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use timing_context::{LoopId, NodeId};
+use timing_context::{EdgeKind, LoopId, NodeId};
 use timing_lift::evaluate::{mask, signed};
 use timing_lift::il::Binary;
 
@@ -264,6 +264,12 @@ pub(crate) fn infer(
         // Where the branch leads back, the loop is left if it is not taken.
         let leaves = !engine.expanded.inside(engine.expanded.edges[exit.edge].to, one);
         let stays = if leaves { !exit.truth } else { exit.truth };
+        // Only if no way on is open to the other truth.
+        let ways = engine.expanded.successors(from).iter().map(|edge| engine.expanded.edges[*edge]);
+        let mut inside = ways.filter(|way| engine.expanded.inside(way.to, one));
+        if inside.any(|way| (way.kind != EdgeKind::Next) != stays) {
+            continue;
+        }
         match bound(engine, exit, stays, &variables, phis) {
             Ok(most) if u128::from(most) < HOPELESS => {
                 if run.most.is_none_or(|known| most < known) {
@@ -456,7 +462,7 @@ fn bound(
     };
     let mut failure = None;
     for (counter, limit, swapped) in [(a, b, false), (b, a, true)] {
-        let (counter, limit) = peel(counter, limit, &exit.state, operation);
+        let (counter, limit, operation) = peel(counter, limit, &exit.state, operation);
         let Some(variable) =
             variables.iter().find(|one| one.header.number() == counter.number() || cleared(one, &counter))
         else {
@@ -531,17 +537,24 @@ fn cleared(variable: &Variable, term: &Term) -> bool {
     variable.step == Step::ClearLowest && *term == variable.back
 }
 
-/// Both sides without what keeps their order: extensions, and factors.
-fn peel(counter: &Term, limit: &Term, state: &State, operation: Binary) -> (Term, Term) {
-    let (mut counter, mut limit) = (counter.clone(), limit.clone());
+/// Both sides without what keeps their order, extensions for instance, and how these then compare.
+fn peel(counter: &Term, limit: &Term, state: &State, operation: Binary) -> (Term, Term, Binary) {
+    let (mut counter, mut limit, mut operation) = (counter.clone(), limit.clone(), operation);
     loop {
-        let Some(number) = limit.as_constant() else { return (counter, limit) };
+        let Some(number) = limit.as_constant() else { return (counter, limit, operation) };
         let next = match counter.origin() {
             Origin::Unary(timing_lift::il::Unary::ZeroExtend, inner) if number <= mask(inner.size) => {
+                // What is extended so is not negative, whatever the half's upper bit says.
+                operation = match operation {
+                    Binary::LessSigned => Binary::Less,
+                    Binary::LessEqualSigned => Binary::LessEqual,
+                    other => other,
+                };
                 (inner.clone(), Term::constant(number, inner.size))
             }
             Origin::Unary(timing_lift::il::Unary::SignExtend, inner)
-                if !matches!(operation, Binary::Less | Binary::LessEqual) =>
+                if !matches!(operation, Binary::Less | Binary::LessEqual)
+                    && signed(number & mask(inner.size), inner.size) == signed(number, counter.size) =>
             {
                 (inner.clone(), Term::constant(number, inner.size))
             }
@@ -551,7 +564,7 @@ fn peel(counter: &Term, limit: &Term, state: &State, operation: Binary) -> (Term
             {
                 (inner.clone(), Term::constant(number, inner.size))
             }
-            _ => return (counter, limit),
+            _ => return (counter, limit, operation),
         };
         (counter, limit) = next;
     }
@@ -592,7 +605,8 @@ fn solve(
     }
     if variable.step == Step::ClearLowest {
         // Each iteration leaves a bit less; the loop goes on while some are left.
-        let some = operation == Binary::NotEqual && limit.as_constant() == Some(0);
+        let whole = *counter == variable.header || *counter == variable.back;
+        let some = operation == Binary::NotEqual && limit.as_constant() == Some(0) && whole;
         let bits = (128 - variable.first.1.unsigned().1.leading_zeros()).min(8 * u32::from(size));
         let bits = if variable.first.0 == Root::Zero { bits } else { 8 * u32::from(size) };
         let after = u64::from(*counter != variable.back);

@@ -130,7 +130,8 @@ impl Engine<'_> {
     }
 
     fn iterate(&mut self, one: LoopId, entry: Vec<State>, counts: &mut [Count]) -> Vec<(EdgeId, State)> {
-        let widths = if self.width > 1 { vec![self.width, 1] } else { vec![1] };
+        // Outside loops all are joined: there are too many paths through a program.
+        let widths = if self.options.width > 1 { vec![self.options.width, 1] } else { vec![1] };
         for (attempt, width) in widths.into_iter().enumerate() {
             let Count { failures, successes, .. } = counts[one];
             let tried = failures[attempt] < PATIENCE || successes > failures[attempt];

@@ -419,9 +419,9 @@ impl State {
             if let Some(number) = world.program.constant(at, size) {
                 return Term::constant(number.into(), size);
             }
-            if world.is_shared(at, u64::from(size)) {
-                return world.symbols.unknown(size);
-            }
+        }
+        if world.may_be_shared(root, at, u64::from(size)) {
+            return world.symbols.unknown(size);
         }
         match self.memory.read(root, at, size, world.program) {
             Found::Term(term) => term,
@@ -451,7 +451,7 @@ impl State {
             let constant = if root == Root::Zero { world.program.constant(at, size) } else { None };
             let found = match constant {
                 Some(number) => (Root::Zero, Set::single(number.into(), size)),
-                None if root == Root::Zero && world.is_shared(at, u64::from(size)) => return unknown(self),
+                None if world.may_be_shared(root, at, u64::from(size)) => return unknown(self),
                 None => match self.memory.read(root, at, size, world.program) {
                     Found::Term(term) => self.range(&term),
                     _ => return unknown(self),
@@ -477,14 +477,16 @@ impl State {
         let size = term.size;
         self.aliases(world, root, &set, address);
         let single = set.as_single();
-        if !(root == Root::Stack && single.is_some() && sure) {
+        let offset = single.map(|offset| position(root, offset, world.pointer) & 7);
+        let whole = offset.is_some_and(|offset| offset + u64::from(size) <= 8);
+        if !(root == Root::Stack && whole && sure) {
             // An address of the stack that is kept elsewhere may be found by anyone.
             self.hide(term);
         }
         match single {
             Some(offset) if sure => {
                 let at = position(root, offset, world.pointer);
-                let trackable = size <= 16 && !(root == Root::Zero && world.is_shared(at, size.into()));
+                let trackable = size <= 16 && !world.may_be_shared(root, at, size.into());
                 self.memory.write(root, at, size, trackable.then_some(term), world.program);
             }
             _ => {
@@ -492,11 +494,15 @@ impl State {
                 let stride = set.stride as u64;
                 let mut memory = std::mem::take(&mut self.memory);
                 let mut lost = false;
-                let mut merge = |old: &Term| {
-                    if old == term {
+                let mut merge = |old: &Term, exact: bool| {
+                    if old == term && exact {
                         return Some(old.clone());
                     }
                     let ((root, a), (other, b)) = (self.range(old), self.range(term));
+                    if !exact {
+                        lost |= root == Root::Stack;
+                        return None;
+                    }
                     let joined = a.join(&b);
                     if root != other || root == Root::Zero && joined.is_full() {
                         lost |= root == Root::Stack;
@@ -532,8 +538,8 @@ impl State {
             Root::Zero => {
                 self.memory.forget_others(None);
                 // Not in any one object: it may be anywhere.
-                if set.others() > 1 && !world.is_mapped(set) && self.escaped {
-                    self.memory.stack = Default::default();
+                if set.others() > 0 && !world.is_mapped(set) {
+                    self.forget_stack_of_others();
                 }
             }
             Root::Stack => {
@@ -552,21 +558,28 @@ impl State {
                 if !elsewhere {
                     self.memory.forget_absolute();
                 }
-                if self.escaped {
-                    self.memory.stack = Default::default();
-                } else {
-                    // What the callers put on the stack is theirs.
-                    let own = |key: u64, _: &crate::memory::Slot| {
-                        if key < 1 << 60 {
-                            crate::tree::Kept::Same
-                        } else {
-                            crate::tree::Kept::Gone
-                        }
-                    };
-                    self.memory.stack = self.memory.stack.filter(&mut { own });
-                }
+                self.forget_stack_of_others();
             }
         }
+    }
+
+    /// What a pointer leads to may have changed: on the stack what the callers put there, which is theirs; all, if an
+    /// address of the region's own part is where it is not seen.
+    fn forget_stack_of_others(&mut self) {
+        if self.escaped {
+            self.memory.stack = Default::default();
+            return;
+        }
+        let mut lost = false;
+        let mut own = |key: u64, slot: &crate::memory::Slot| {
+            if key < 1 << 60 {
+                return crate::tree::Kept::Same;
+            }
+            lost |= slot.iter().any(|cell| is_of_stack(&cell.term));
+            crate::tree::Kept::Gone
+        };
+        self.memory.stack = self.memory.stack.filter(&mut own);
+        self.escaped |= lost;
     }
 
     /// Any writable memory may have changed, except what is the region's own.
@@ -584,6 +597,16 @@ impl World<'_> {
         self.shared.iter().any(|(first, last)| at <= *last && at.saturating_add(size) > *first)
     }
 
+    /// The same of an address at a root. What is behind a base that is not known is taken to be in no range that is
+    /// stated, unless that is all of memory.
+    pub fn may_be_shared(&self, root: Root, at: u64, size: u64) -> bool {
+        match root {
+            Root::Zero => self.is_shared(at, size),
+            Root::Stack => false,
+            Root::Symbol(_) => self.shared.contains(&(0, u64::MAX)),
+        }
+    }
+
     /// Whether all addresses of a set are in one segment.
     fn is_mapped(&self, set: &Set) -> bool {
         let (low, high) = set.unsigned();
@@ -592,6 +615,11 @@ impl World<'_> {
             .iter()
             .any(|one| u128::from(one.address) <= low && high < u128::from(one.address) + u128::from(one.size))
     }
+}
+
+/// Whether it is an address of the stack.
+pub(crate) fn is_of_stack(term: &Term) -> bool {
+    matches!(&term.symbol, Some(symbol) if symbol.root == Root::Stack)
 }
 
 pub(crate) fn is_comparison(operation: Binary) -> bool {

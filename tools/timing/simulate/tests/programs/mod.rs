@@ -149,7 +149,13 @@ pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) 
                 let address = match access.target {
                     Target::At(address) => address,
                     Target::Within(first, last) => first + random.below(last - first + 1),
-                    Target::Anywhere => random.below(2 * data),
+                    Target::OnPage { address, page } => address % page,
+                    // A line is all that counts: the last access is the one done again.
+                    Target::Again(_) => match step.memory.last() {
+                        Some(read) => read.address,
+                        None => continue,
+                    },
+                    _ => random.below(2 * data),
                 };
                 match access.kind {
                     Kind::Forget => step.forgets = true,

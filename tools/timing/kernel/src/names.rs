@@ -1,0 +1,145 @@
+//! Lines of memory as the caches see them.
+//!
+//! * *The image.* Code is fetched by virtual addresses, and data of the image has them too; physical addresses of the image
+//!   are translated back. Caches find the same sets either way, if the difference is a multiple of all their spans: else
+//!   nothing has a name. Two virtual addresses of one physical one would get one name.
+//! * *The stack.* A kernel stack is one page, which is another one for each thread. What is on it is
+//!   [`Target::OnPage`]: which sets of a cache a line may be in follows from its place in the page. Stacks have no other
+//!   name: accesses to them by other addresses are to any line.
+//! * *Devices.* Only functions that the description names reach them; all other accesses that are not known go to memory.
+//! * *The rest* is any memory.
+
+use std::collections::BTreeMap;
+
+use timing_cache::Target;
+use timing_context::{Expanded, NodeId};
+use timing_machine::Machine;
+use timing_solve::Targets;
+use timing_values::Values;
+
+use crate::description::Memory;
+use crate::kernel::Kernel;
+
+/// The end of the stack's page, in addresses that no memory has.
+const STACK_END: u64 = 1 << 60;
+
+/// The stack pointer so many bytes below the end of the stack.
+pub fn stack_pointer(below: u64) -> (u64, u64) {
+    (STACK_END - below, STACK_END - below)
+}
+
+/// Targets of a region.
+pub struct Named<'e, 'g, 'p> {
+    kernel: &'e Kernel<'p>,
+    expanded: &'e Expanded<'g>,
+    values: &'e Values,
+    /// Functions whose accesses may go to devices, with the first and last address of those.
+    devices: BTreeMap<u64, (u64, u64)>,
+    /// The image, if caches find its lines by either address.
+    image: Option<&'e Memory>,
+    /// Physical addresses of all stacks, first and last.
+    stacks: Option<(u64, u64)>,
+    line: u64,
+}
+
+impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
+    pub fn new(
+        kernel: &'e Kernel<'p>,
+        expanded: &'e Expanded<'g>,
+        values: &'e Values,
+        machine: &Machine,
+    ) -> Named<'e, 'g, 'p> {
+        let program = kernel.lifter.program();
+        let mut devices = BTreeMap::new();
+        for device in &kernel.description.device {
+            let Some(region) = machine.regions.iter().find(|region| region.name == device.region) else { continue };
+            let symbols = device.functions.iter().filter_map(|name| program.symbol(name));
+            devices.extend(symbols.map(|symbol| (symbol.address, region.range)));
+        }
+        let holds = |memory: &&Memory| memory.first <= kernel.stacks && kernel.stacks - memory.first < memory.bytes;
+        let same_sets = |memory: &&Memory| {
+            let apart = memory.first.wrapping_sub(memory.physical);
+            machine.caches.iter().all(|cache| apart % (cache.sets * cache.line).max(1) == 0)
+        };
+        let stacks = program.symbol(&kernel.description.stacks.symbol).filter(|symbol| symbol.size > 0);
+        let stacks = stacks.and_then(|symbol| {
+            let first = kernel.physical(symbol.address)?;
+            Some((first, first + symbol.size - 1))
+        });
+        Named {
+            kernel,
+            expanded,
+            values,
+            devices,
+            image: kernel.description.memory.iter().find(holds).filter(same_sets),
+            stacks,
+            line: machine.line(),
+        }
+    }
+
+    /// All memory: what lies below the first device.
+    fn memory(&self) -> Target {
+        let end = self.devices.values().map(|(first, _)| *first).min().unwrap_or(1 << 32);
+        Target::Within(0, end - 1)
+    }
+
+    /// On the stack, if that is where the bytes are.
+    fn on_stack(&self, first: u64, last: u64, size: u64) -> Option<Target> {
+        let page = self.kernel.description.stacks.bytes;
+        let inside = first >= STACK_END - page && last < STACK_END && first <= last;
+        let one_line = first / self.line == last / self.line || last - first + 1 == size;
+        (inside && one_line).then_some(Target::OnPage { address: first, page })
+    }
+
+    /// Bytes of the image or of other memory or devices by the addresses that fetches have, or by physical ones. None for
+    /// stacks, and for what is not known.
+    fn elsewhere(&self, first: u64, last: u64) -> Option<Target> {
+        let (image, stacks) = (self.image?, self.stacks?);
+        let (low, high) = (self.kernel.physical(first)?, self.kernel.physical(last)?);
+        let straight = high.checked_sub(low) == last.checked_sub(first);
+        if !straight || low <= stacks.1 && high >= stacks.0 {
+            return None;
+        }
+        let inside = |address: u64| address.checked_sub(image.physical).filter(|offset| *offset < image.bytes);
+        match (inside(low), inside(high)) {
+            (Some(from), Some(to)) => Some(Target::Within(image.first + from, image.first + to)),
+            (None, None) => Some(Target::Within(low, high)),
+            _ => None,
+        }
+    }
+
+    fn is_memory(&self, first: u64, last: u64) -> bool {
+        self.devices.values().all(|(from, to)| last < *from || first > *to)
+    }
+}
+
+impl Targets for Named<'_, '_, '_> {
+    fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target {
+        let block = self.expanded.block(node);
+        let before: usize = block.instructions[..instruction].iter().map(|one| one.accesses.len()).sum();
+        let size = u64::from(block.instructions[instruction].accesses[access].size.max(1));
+        let bytes = match self.values.targets(node).get(before + access).copied().unwrap_or(Target::Anywhere) {
+            Target::At(address) => Some((address, address.saturating_add(size - 1))),
+            Target::Within(first, last) => Some((first, last)),
+            _ => None,
+        };
+        let known =
+            bytes.and_then(|(first, last)| self.on_stack(first, last, size).or_else(|| self.elsewhere(first, last)));
+        let function = self.expanded.contexts[self.expanded.nodes[node].context].function;
+        match (known, self.devices.get(&function)) {
+            (Some(Target::Within(first, last)), Some(_)) if first / self.line == last / self.line => {
+                Target::Within(first, last)
+            }
+            (Some(Target::Within(first, last)), _) if self.is_memory(first, last) => Target::Within(first, last),
+            (Some(Target::OnPage { address, page }), _) => Target::OnPage { address, page },
+            // A device's registers, or one of the kernel's objects: they are not told apart.
+            (_, Some((_, last))) => Target::Within(0, *last),
+            _ => self.memory(),
+        }
+    }
+
+    /// That no access of the kernel crosses a line is stated, not shown ([`crate::statements`]).
+    fn aligned(&self, _: NodeId, _: usize, _: usize) -> bool {
+        true
+    }
+}

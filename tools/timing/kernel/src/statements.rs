@@ -1,0 +1,63 @@
+//! What a bound of the kernel rests on and nothing here shows: to be read beside the number.
+
+use std::collections::BTreeSet;
+
+use crate::bound::Analysed;
+use crate::description::Whom;
+use crate::kernel::Kernel;
+
+/// Every statement that bounds rest on and that is not validated. Of loops, those that a region made use of.
+pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
+    let description = kernel.description;
+    let mut found = Vec::new();
+    let used: BTreeSet<(&str, u64)> = regions
+        .iter()
+        .flat_map(|region| &region.loops)
+        .filter(|one| one.evidence.starts_with(STATED))
+        .map(|one| (one.function.as_str(), one.address))
+        .collect();
+    for one in &description.loops {
+        let address = kernel.lifter.program().symbol(&one.function).and_then(|symbol| {
+            let function = kernel.graph.functions.get(&symbol.address)?;
+            Some(function.blocks[function.loops.get(one.which)?.header].start())
+        });
+        if let Some(address) = address.filter(|address| used.contains(&(one.function.as_str(), *address))) {
+            let (function, executes, source) = (&one.function, one.executes, &one.source);
+            found.push(format!("the loop at {address:#x} in {function} executes {executes} times at most: {source}"));
+        }
+    }
+    for wait in &description.wait {
+        let (function, looks) = (&wait.function, wait.looks);
+        let source = wait.source.as_deref().unwrap_or("no source is given");
+        found.push(match wait.whom {
+            Whom::Device => format!("{function} looks {looks} times at most: {source}"),
+            Whom::Lock => format!("no time is waited for locks in {function}"),
+            Whom::Processors => format!("no time is waited for other processors in {function}"),
+        });
+    }
+    let switch = &description.switch;
+    found.push(format!(
+        "from one interrupt window to the next there are {} switches between threads at most",
+        switch.most
+    ));
+    found.push(format!("{} returns without a switch only to {}", switch.run, switch.returns_to.join(", ")));
+    found.push(format!("nobody goes on behind {}", switch.ended));
+    found.push(format!("nobody waits for an answer in {}", description.ends.run.join(", ")));
+    for device in &description.device {
+        found.push(format!("only {} access {}", device.functions.join(", "), device.region));
+    }
+    for memory in &description.memory {
+        let (about, first, physical) = (&memory.about, memory.first, memory.physical);
+        found.push(format!("{about}: {first:#x} and what follows stands for {physical:#x} and what follows"));
+    }
+    let handlers = description.entries.handlers.join(", ");
+    found.push(format!("{handlers} begin with an empty stack, at the end of a page of its own"));
+    found.push("no access crosses a line".to_string());
+    found.push("of memory, nobody changes between two reads of a region what is not named as shared".to_string());
+    found.push("no lock is held from one region to the next".to_string());
+    found.extend(regions.iter().flat_map(|region| region.assumptions.iter().cloned()).collect::<BTreeSet<_>>());
+    found
+}
+
+/// How the evidence of a stated bound begins.
+pub(crate) const STATED: &str = "stated: ";

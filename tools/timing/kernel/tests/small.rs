@@ -1,0 +1,164 @@
+//! The regions of a small kernel, assembled here, and their bounds.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use timing_kernel::{analyse, response, statements, waiting, whole, Analysed, Description, Error, Kernel, Kind};
+use timing_lift::Lifter;
+use timing_load::Program;
+use timing_machine::Machine;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/small")
+}
+
+fn program(name: &str) -> Vec<u8> {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let status = Command::new("gcc")
+        .args(["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"])
+        .args(["-Wl,-Ttext-segment=0xffffffff80200000", "-Wl,-e,system_call", "-Wl,-z,noexecstack", "-o"])
+        .arg(&file)
+        .arg(folder().join("kernel.S"))
+        .status();
+    assert!(status.expect("gcc runs").success());
+    std::fs::read(&file).expect("the kernel was linked")
+}
+
+fn description() -> String {
+    std::fs::read_to_string(folder().join("timing.toml")).expect("the description is there")
+}
+
+fn machine() -> Machine {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../machines/timing/x86-inorder.toml");
+    timing_machine::load(&file).expect("the machine is sound")
+}
+
+/// What a description says of the small kernel, handed to a test.
+fn with(name: &str, text: &str, test: impl FnOnce(Result<Kernel<'_>, Vec<Error>>)) {
+    let data = program(name);
+    let program = Program::parse(&data).expect("the kernel is an executable");
+    let lifter = Lifter::new(&program).expect("its instructions are known");
+    let description = Description::parse(text).expect("the description is well formed");
+    test(Kernel::new(&lifter, &description));
+}
+
+fn one(kernel: &Kernel<'_>, kind: Kind) -> Analysed {
+    let region = kernel.regions.iter().find(|region| region.kind == kind).expect("there is such a region");
+    analyse(kernel, region, &machine()).expect("the region is understood")
+}
+
+#[test]
+fn all_kinds_of_regions_are_found_with_the_depth_of_their_stacks() {
+    with("kinds", &description(), |kernel| {
+        let kernel = kernel.expect("the description fits");
+        let below = |kind| {
+            let mut all = kernel.regions.iter().filter(|region| region.kind == kind);
+            all.next().map(|region| region.below)
+        };
+        for kind in [Kind::SystemCall, Kind::Exception, Kind::Interrupt, Kind::Inside, Kind::ThreadStart, Kind::Idle] {
+            assert_eq!(below(kind), Some(None), "{kind:?}");
+        }
+        // The handler's return address and one register; in the window that function's return address besides; where the
+        // thread was switched from, those of `decide` and `run`.
+        assert_eq!(below(Kind::Pending), Some(Some(16)));
+        assert_eq!(below(Kind::Window), Some(Some(24)));
+        assert_eq!(below(Kind::Resumed), Some(Some(32)));
+        assert_eq!(below(Kind::Guest), None);
+    });
+}
+
+#[test]
+fn lines_of_a_stack_whose_place_is_known_cost_less() {
+    with("stack", &description(), |kernel| {
+        let mut kernel = kernel.expect("the description fits");
+        let known = one(&kernel, Kind::Resumed).wcet_cycles.expect("a bound");
+        for region in &mut kernel.regions {
+            region.below = None;
+        }
+        let unknown = one(&kernel, Kind::Resumed).wcet_cycles.expect("a bound");
+        assert!(known < unknown, "{known} {unknown}");
+    });
+}
+
+#[test]
+fn loops_are_bounded_and_locks_counted() {
+    with("loops", &description(), |kernel| {
+        let kernel = kernel.expect("the description fits");
+        let call = one(&kernel, Kind::SystemCall);
+        assert!(call.wcet_cycles.is_some_and(|cycles| cycles > 1000), "{:?}", call.errors);
+        let bound = |function: &str| call.loops.iter().find(|one| one.function == function).and_then(|one| one.bound);
+        assert_eq!((bound("handler"), bound("chase"), bound("wait")), (Some(10), Some(7), Some(1)));
+        assert_eq!(call.locks, Some(2));
+        let said = statements(&kernel, std::slice::from_ref(&call));
+        assert!(said.iter().any(|text| text.contains("in chase") && text.contains("7 times")), "{said:#?}");
+        // A region that does not come by the list rests on nothing said of it.
+        let start = one(&kernel, Kind::ThreadStart);
+        assert!(!statements(&kernel, &[start]).iter().any(|text| text.contains("in chase")));
+    });
+}
+
+#[test]
+fn response_is_made_of_the_longest_regions_and_waits_of_their_locks() {
+    with("response", &description(), |kernel| {
+        let kernel = kernel.expect("the description fits");
+        let machine = machine();
+        let all: Vec<Analysed> =
+            kernel.regions.iter().map(|region| analyse(&kernel, region, &machine).expect("understood")).collect();
+        let longest = all.iter().filter_map(|region| region.wcet_cycles).max().expect("bounds");
+        let response = response(&kernel, &all).expect("all are bounded");
+        let resumed = all[response.resumed].wcet_cycles.expect("a bound");
+        assert_eq!(all[response.longest].wcet_cycles, Some(longest));
+        assert_eq!(response.closed_cycles, longest + 2 * resumed);
+        assert_eq!(response.handler_cycles, 2 * resumed);
+        let waiting = waiting(&all).expect("all are bounded");
+        assert_eq!((waiting.cycles(1), waiting.cycles(3)), (0, 2 * 2 * longest));
+    });
+}
+
+#[test]
+fn entries_taken_together_are_bounded_as_each_alone() {
+    with("whole", &description(), |kernel| {
+        let kernel = kernel.expect("the description fits");
+        let (machine, mut told) = (machine(), 0);
+        let found = whole(&kernel, &machine, &mut |_| told += 1).expect("understood");
+        assert_eq!((found.regions.len(), told), (kernel.regions.len(), kernel.regions.len()));
+        for (region, together) in kernel.regions.iter().zip(&found.regions) {
+            let alone = analyse(&kernel, region, &machine).expect("understood");
+            // Their handler asks nothing about its registers but one, of which either way knows nothing.
+            assert_eq!(together.wcet_cycles, alone.wcet_cycles, "{}", region.name);
+            assert!(together.wcet_cycles.is_some(), "{}", region.name);
+        }
+        assert!(found.response.is_some() && found.stack.is_some() && found.waiting.is_some());
+    });
+}
+
+#[test]
+fn a_loop_that_nothing_bounds_has_no_number() {
+    let text = description();
+    let without = &text[..text.find("[[loop]]").expect("a loop is stated")];
+    with("open", without, |kernel| {
+        let kernel = kernel.expect("the description fits");
+        let call = one(&kernel, Kind::SystemCall);
+        assert_eq!((call.wcet_cycles, call.locks), (None, None));
+        assert!(call.errors.iter().any(|error| error.contains("chase")), "{:?}", call.errors);
+        assert!(response(&kernel, &[call]).is_none());
+    });
+}
+
+#[test]
+fn a_statement_about_other_loops_is_refused() {
+    with("other", &description().replace("of = 1", "of = 2"), |kernel| {
+        let errors = kernel.err().expect("the statement fits no loop");
+        assert!(errors.iter().any(|error| error.to_string().contains("chase has 1 loops")), "{errors:?}");
+    });
+}
+
+#[test]
+fn names_that_are_gone_are_refused() {
+    for (from, part) in [("\"pending\"", "interrupt waits"), ("\"handler\"", "a handler"), ("\"switch\"", "switch")] {
+        with("gone", &description().replace(from, "\"nowhere\""), |kernel| {
+            let errors = kernel.err().expect("the symbol is missing");
+            assert!(errors.iter().any(|error| error.to_string().contains(part)), "{errors:?}");
+        });
+    }
+}

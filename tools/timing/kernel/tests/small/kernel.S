@@ -1,0 +1,134 @@
+/* A kernel of a few instructions, with every kind of region. */
+    .text
+    .globl system_call
+system_call:
+    swapgs
+    mov %rsp, %gs:16
+    mov %gs:8, %rsp
+    call handler
+    mov %gs:16, %rsp
+    swapgs
+    sysretq
+
+    .globl handler
+handler:
+    push %rbx
+    mov $10, %ecx
+1:  dec %ecx
+    jnz 1b
+    call wait
+    test %edi, %edi
+    je 2f
+    call wait
+2:  call chase
+    call pending
+    test %eax, %eax
+    jne 3f
+    call window
+3:  call decide
+    push %rax
+    push %rcx
+    pop %rcx
+    pop %rax
+    pop %rbx
+    ret
+
+    /* A list whose length the binary does not tell. */
+    .globl chase
+chase:
+    mov list(%rip), %rax
+1:  mov (%rax), %rax
+    test %rax, %rax
+    jnz 1b
+    ret
+
+    .globl wait
+wait:
+    mov lock(%rip), %eax
+    test %eax, %eax
+    jnz wait
+    ret
+
+    .globl pending
+pending:
+    mov lock(%rip), %eax
+    ret
+
+    .globl window
+window:
+    sti
+    nop
+    cli
+    ret
+
+    .globl decide
+decide:
+    call run
+    ret
+
+    .globl run
+run:
+    call switch
+    ret
+
+    .globl switch
+switch:
+    push %rbp
+    mov %rsp, saved(%rip)
+    mov saved+8(%rip), %rsp
+    pop %rbp
+    ret
+
+    .globl thread_start
+thread_start:
+    swapgs
+    sysretq
+
+    .globl idle
+idle:
+    sti
+    hlt
+    cli
+    jmp idle
+
+    .globl ended
+ended:
+    ret
+
+    .globl off
+off:
+    ret
+
+    .globl device_read
+device_read:
+    mov %edi, %edi
+    mov (%rdi), %eax
+    ret
+
+    .balign 16
+    .globl vectors
+vectors:
+    push $0
+    jmp common
+    .balign 16
+    push $1
+    jmp common
+    .balign 16
+common:
+    testb $3, 16(%rsp)
+    je 1f
+    swapgs
+1:  mov %gs:8, %rsp
+    call handler
+    swapgs
+    iretq
+
+    .bss
+    .globl list, lock, saved, stacks
+list: .skip 8
+lock: .skip 8
+saved: .skip 16
+    .balign 4096
+    .type stacks, @object
+    .size stacks, 8192
+stacks: .skip 8192
