@@ -8,6 +8,7 @@
 #include "device.h"
 #include "endpoint.h"
 #include "intc.h"
+#include "iommu.h"
 #include "irq.h"
 #include "notify.h"
 #include "process.h"
@@ -30,6 +31,7 @@ void trap_init(void)
     process_init();
     irq_init();
     device_init();
+    iommu_init();
 }
 
 /* Wakes t if it sleeps; if not, its deadline is that of a guest run, which its interruption ends. */
