@@ -69,8 +69,8 @@ void arch_line_mask(uint32_t line);
 void arch_line_unmask(uint32_t line);
 
 /* ---- IOMMU: what devices reach ----
- * A function of a PCI device (its number: bus << 8 | device << 3 | function, below 65536) that is attached to a domain reaches what the
- * domain's tables name, any other nothing. Units keep translations until they are told to drop them. */
+ * A function of a PCI device (its number: bus << 8 | device << 3 | function, below 65536) that is attached to a domain
+ * reaches what the domain's tables name, any other nothing. Units keep translations until they are told to drop them. */
 uint32_t arch_iommu_levels(void);       /* of a domain's tables, 512 entries each; 0: no IOMMU, devices reach all memory */
 uint64_t arch_iommu_leaf(uint32_t frame, uint32_t prot);  /* entry of a table of level 0; never 0 */
 uint64_t arch_iommu_table(uint32_t frame, uint32_t level); /* entry that points to a table of this level */

@@ -1,7 +1,6 @@
 /* An IOMMU: a unit that sees only what was published or written through, and that keeps translations and what it knows of
  * functions until it is told to drop them. Entries have a format of their own, so that no other entry passes for one. */
 #include <string.h>
-#include <sys/mman.h>
 
 #include "abi.h"
 #include "arch.h"
@@ -33,7 +32,7 @@ struct kept {
 };
 
 static uint32_t levels;
-static uint64_t *seen; /* by the unit, of each frame's words */
+static uint64_t seen[HOSTED_FRAMES * (uint64_t)FRAME_WORDS]; /* by the unit */
 static struct function functions[NUM_FUNCTION];
 static struct kept kept[NUM_KEPT];
 static uint32_t record[NUM_RECORD];
@@ -44,15 +43,6 @@ static uint64_t taken_address;
 void hosted_iommu_reset(void)
 {
     levels = 0;
-    if (seen == NULL) {
-        seen = mmap(NULL, HOSTED_FRAMES * 4096ul, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                    -1, 0);
-        if (seen == MAP_FAILED) {
-            hosted_fail("no memory for what the IOMMU sees", HOSTED_FRAMES);
-        }
-    } else {
-        madvise(seen, HOSTED_FRAMES * 4096ul, MADV_DONTNEED);
-    }
     memset(functions, 0, sizeof functions);
     memset(kept, 0, sizeof kept);
     records = 0;
