@@ -83,6 +83,7 @@ void arch_iommu_added(uint32_t domain);          /* after entries that were 0 we
 void arch_iommu_invalidate(uint32_t domain);     /* when it returns no device of it uses what is gone */
 uint32_t arch_iommu_fault(void);        /* takes one recorded refusal: function, bit 16 set for a write; NONE if there is none */
 uint64_t arch_iommu_fault_address(void); /* of the one taken last */
+void arch_iommu_listen(uint32_t cpu, uint32_t vector); /* a recorded refusal interrupts this CPU; cpu NONE: nobody */
 
 /* ---- time ---- */
 uint64_t arch_clock_ns(void);           /* since boot, the same on all CPUs */

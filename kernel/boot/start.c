@@ -243,6 +243,7 @@ void start_system(void)
         define_process(p);
     }
     irq_define_kernel_lines(0);
+    iommu_listen(0);
     run_init_cpu();
     create_processes();
     boot_print("boot: start-up done, processes begin\n");

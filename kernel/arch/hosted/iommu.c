@@ -39,6 +39,8 @@ static uint32_t record[NUM_RECORD];
 static uint64_t record_address[NUM_RECORD];
 static uint32_t records;
 static uint64_t taken_address;
+static uint32_t listener = NONE;
+static uint32_t listener_vector;
 
 void hosted_iommu_reset(void)
 {
@@ -46,6 +48,7 @@ void hosted_iommu_reset(void)
     memset(functions, 0, sizeof functions);
     memset(kept, 0, sizeof kept);
     records = 0;
+    listener = NONE;
 }
 
 void hosted_iommu_set_levels(uint32_t number)
@@ -140,6 +143,12 @@ uint32_t arch_iommu_fault(void)
     return first;
 }
 
+void arch_iommu_listen(uint32_t cpu, uint32_t vector)
+{
+    listener = cpu;
+    listener_vector = vector;
+}
+
 uint64_t arch_iommu_fault_address(void)
 {
     return taken_address;
@@ -204,6 +213,9 @@ uint32_t hosted_iommu_reach(uint32_t function, uint64_t address, uint32_t write)
         record[records] = function | write << 16;
         record_address[records] = address;
         records++;
+        if (listener != NONE) {
+            hosted_raise(listener, listener_vector);
+        }
     }
     return NONE;
 }

@@ -4,6 +4,7 @@
 #include "abi.h"
 #include "arch.h"
 #include "cpu.h"
+#include "percpu.h"
 #include "platform.h"
 
 #define FRAME 4096ul
@@ -143,6 +144,13 @@ uint32_t arch_iommu_fault(void)
     uint32_t found = is_amd() ? amdvi_fault(&last) : vtd_fault(&last);
 
     return found != 0 ? last.function | last.write << 16 : NONE;
+}
+
+void arch_iommu_listen(uint32_t cpu, uint32_t vector)
+{
+    if (!is_amd()) { /* AMD's units are PCI devices with interrupts to be set up there; they stay silent */
+        vtd_listen(cpu == NONE ? NONE : percpu[cpu].apic_id, vector);
+    }
 }
 
 uint64_t arch_iommu_fault_address(void)

@@ -37,6 +37,7 @@ void vtd_detach(uint32_t function);
 void vtd_added(uint32_t domain);
 void vtd_invalidate(uint32_t domain);
 uint32_t vtd_fault(struct iommu_fault *fault); /* takes one; 0 if there is none */
+void vtd_listen(uint32_t apic_id, uint32_t vector); /* NONE: no interrupt */
 
 /* ---- AMD-Vi ---- */
 uint32_t amdvi_frames(void);

@@ -20,6 +20,9 @@
 #define REG_ROOT 0x20u
 #define REG_FAULT_STATUS 0x34u
 #define REG_FAULT_CONTROL 0x38u
+#define REG_FAULT_DATA 0x3cu
+#define REG_FAULT_ADDRESS 0x40u
+#define REG_FAULT_UPPER 0x44u
 #define REG_PROTECTED 0x64u
 #define REG_QUEUE_HEAD 0x80u
 #define REG_QUEUE_TAIL 0x88u
@@ -239,6 +242,19 @@ uint32_t vtd_fault(struct iommu_fault *fault)
         }
     }
     return 0;
+}
+
+void vtd_listen(uint32_t apic_id, uint32_t vector)
+{
+    for (uint32_t i = 0; i < platform.iommu_count; i++) {
+        vtd_write32(unit[i].base, REG_FAULT_CONTROL, FAULT_MASKED);
+        if (apic_id != NONE) {
+            vtd_write32(unit[i].base, REG_FAULT_DATA, vector);
+            vtd_write32(unit[i].base, REG_FAULT_ADDRESS, (uint32_t)platform.local_apic | (apic_id & 0xff) << 12);
+            vtd_write32(unit[i].base, REG_FAULT_UPPER, apic_id & ~0xffu);
+            vtd_write32(unit[i].base, REG_FAULT_CONTROL, 0);
+        }
+    }
 }
 
 /* ---- start-up ---- */

@@ -352,6 +352,9 @@ static void iommu_count(uint32_t fault, uint64_t address)
     if (iommu_told < IOMMU_TOLD) {
         iommu_told = iommu_told + 1u;
         iommu_tell(function, (fault >> 16u) & 1u, address);
+        if (iommu_told == IOMMU_TOLD) {
+            arch_iommu_listen(NONE, 0u);
+        }
     }
 }
 
@@ -373,6 +376,14 @@ void iommu_take_faults(void)
         }
     }
     spinlock_release(LOCK_DEVICE);
+}
+
+void iommu_listen(uint32_t cpu)
+{
+    uint32_t levels = arch_iommu_levels();
+    if (levels != 0u) {
+        arch_iommu_listen(cpu, VECTOR_IOMMU);
+    }
 }
 
 uint64_t iommu_faults(uint32_t p)

@@ -33,8 +33,16 @@ uint32_t iommu_destroy_step(uint32_t p);
 /* Refused accesses that were noticed, of functions of p; NONE: of functions that nobody has. */
 uint64_t iommu_faults(uint32_t p);
 
-/* Takes a bounded number of recorded refusals, counts them and tells the first ones on the kernel's console. */
+/* Takes a bounded number of recorded refusals, counts them and tells the first ones on the kernel's console. Once those are
+ * told, units interrupt no more, so that no device can keep a CPU busy; refusals are then noticed when a process names a page
+ * or ends. */
 void iommu_take_faults(void);
+
+/* The interrupt of units that have recorded a refusal. */
+#define VECTOR_IOMMU 60u
+
+/* Requires: start-up. Ensures: refusals interrupt this CPU. */
+void iommu_listen(uint32_t cpu);
 
 uint32_t iommu_check(void);
 

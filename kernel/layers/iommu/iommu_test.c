@@ -211,6 +211,12 @@ static void faults(void)
     CHECK_EQUAL(iommu_faults(1), 1);
     CHECK_EQUAL(iommu_faults(0), 0);
     CHECK_EQUAL(iommu_faults(NONE), 1);
+    /* The units interrupt as long as refusals are told. */
+    iommu_listen(0);
+    CHECK_EQUAL(hosted_iommu_reach(16, 0x1000, 0), NONE);
+    CHECK_EQUAL(hosted_raised(0, VECTOR_IOMMU), 1);
+    hosted_lower(0, VECTOR_IOMMU);
+    iommu_take_faults();
     /* A flood is counted as far as the unit has recorded it, and told no more than so often. */
     for (uint32_t i = 0; i < 1000; i++) {
         CHECK_EQUAL(hosted_iommu_reach(0, 4096ul * i, 0), NONE);
@@ -224,6 +230,9 @@ static void faults(void)
     console_drain();
     CHECK_EQUAL(hosted_serial_output(text, sizeof text), 0);
     CHECK_EQUAL(iommu_faults(0), 1000);
+    hosted_lower(0, VECTOR_IOMMU);
+    CHECK_EQUAL(hosted_iommu_reach(16, 0x1000, 0), NONE);
+    CHECK_EQUAL(hosted_raised(0, VECTOR_IOMMU), 0);
 }
 
 /* ---- through system calls ---- */

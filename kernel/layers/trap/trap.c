@@ -81,6 +81,9 @@ static void trap_vector(uint32_t vector)
     } else if (vector == VECTOR_TLB) {
         intc_end();
         tlb_service();
+    } else if (vector == VECTOR_IOMMU) {
+        intc_end();
+        iommu_take_faults();
     } else if (vector >= VECTOR_BASE && vector < VECTOR_BASE + NUM_IRQ_LINE) {
         irq_interrupt(vector - VECTOR_BASE);
     }
