@@ -3,10 +3,10 @@
  *
  * Each round it searches physical memory for the keeper's pages and overwrites what it finds; with argument `everywhere` it
  * then writes to random addresses, to the kernel, and to where tables and programs stand, puts its descriptor rings at random
- * places, writes random values to all registers; and always it fills the rings that it shares with the bus with
+ * places, sends interrupts of all kinds (argument `interrupts`), writes random values to all registers; and always it fills the rings that it shares with the bus with
  * random words and floods the bus with signals.
  *
- * Arguments: `top`, end of the memory to search; `bytes`, how much below it (default 64M); `everywhere` (default 0);
+ * Arguments: `interrupts`, how many times a round it sends some to every processor (default 0); `top`, end of the memory to search; `bytes`, how much below it (default 64M); `everywhere` (default 0);
  * `writes`, `registers`, `signals`, how many a round (default 2000 each); `rounds` (default 1), after which it ends; `seed`. */
 #include "keeper.h"
 #include "random.h"
@@ -28,6 +28,7 @@
 #define RX_SPACE 2048u
 #define POLLS 10000u
 #define RING_CAPACITY 64u
+#define INTERRUPT_ADDRESS 0xfee00000ul
 #define KERNEL_FIRST 0x200000ul      /* where its image stands */
 #define KERNEL_BYTES 0xe00000ul
 
@@ -158,6 +159,21 @@ static void write_everywhere(uint64_t writes)
     }
 }
 
+/* Each word of a frame that arrives there is an interrupt: vector, and in bits 8 to 10 fixed, system management, NMI, INIT ... */
+static void send_interrupts(uint64_t times)
+{
+    volatile uint32_t *source = page(SOURCE);
+
+    for (uint64_t i = 0; i < times; i++) {
+        for (uint32_t word = 0; word < LEAST_FRAME / 4; word++) {
+            source[word] = (uint32_t)below(0x10000) | 0x4000;
+        }
+        source[0] = 0x4500; /* INIT: stops a processor */
+        source[1] = 0x403b; /* the kernel's own "stop" */
+        copy(physical[SOURCE], INTERRUPT_ADDRESS + (i % 17 << 12), LEAST_FRAME);
+    }
+}
+
 static void write_registers(uint64_t writes)
 {
     for (uint64_t i = 0; i < writes; i++) {
@@ -209,6 +225,8 @@ int main(void)
         print("ROGUE %u pages of others found\n", search());
         if (everywhere != 0) {
             write_everywhere(env_arg_u64("writes", 2000));
+            set_up(physical[RINGS]);
+            send_interrupts(env_arg_u64("interrupts", 0));
             write_registers(env_arg_u64("registers", 2000));
         }
         flood(data, env_arg_u64("signals", 2000));

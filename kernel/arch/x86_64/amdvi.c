@@ -1,5 +1,7 @@
 /* AMD-Vi: one device table for all units, with an entry for each function; an entry with translation of no level and no
- * permission lets nothing through. Units look into caches. Callers of what is used after start-up hold LOCK_DEVICE. */
+ * permission lets nothing through, neither memory accesses nor interrupts. What I/O interrupt controllers send is replaced by what
+ * stands in a table at its vector, so that whoever sends in their name can send nothing else. Units look into caches. Callers of
+ * what is used after start-up hold LOCK_DEVICE. */
 #include "iommu_units.h"
 
 #include "arch.h"
@@ -37,6 +39,10 @@
 #define ENTRY_READ 0x2000000000000000ul
 #define ENTRY_WRITE 0x4000000000000000ul
 #define ENTRY_INTERRUPT 0x1ul             /* word 2: what it says of interrupts is valid; all else 0: none come through */
+#define ENTRY_REPLACE 0x2000000000000010ul /* they are replaced, from a table of 256 words */
+#define REPLACE_VALID 0x1u                /* fixed, to one processor */
+#define REPLACE_CPU_SHIFT 8u
+#define REPLACE_VECTOR_SHIFT 16u
 #define TABLE_FRAMES (NUM_FUNCTION * ENTRY_WORDS * 8ul / FRAME)
 
 /* Commands. */
@@ -44,6 +50,7 @@
 #define COMMAND_FUNCTION 0x2000000000000000ul
 #define COMMAND_DOMAIN 0x3000000000000000ul
 #define COMMAND_DOMAIN_SHIFT 32u
+#define COMMAND_INTERRUPTS 0x5000000000000000ul
 #define COMMAND_EVERYTHING 0x7ffffffffffff003ul /* all addresses, tables too */
 
 struct unit {
@@ -56,6 +63,7 @@ struct unit {
 
 static struct unit unit[NUM_IOMMU];
 static uint64_t (*table)[ENTRY_WORDS];
+static volatile uint32_t *replacement; /* by vector */
 static volatile uint64_t done; /* written by a unit that has come to a wait */
 static uint64_t waits;
 
@@ -76,7 +84,7 @@ static uint64_t physical(const void *address)
 
 uint32_t amdvi_frames(void)
 {
-    return (uint32_t)TABLE_FRAMES + 2 * platform.iommu_count;
+    return (uint32_t)TABLE_FRAMES + 1 + 2 * platform.iommu_count;
 }
 
 uint32_t amdvi_levels(void)
@@ -139,6 +147,19 @@ void amdvi_invalidate(uint32_t domain)
     demand(COMMAND_DOMAIN | (uint64_t)domain << COMMAND_DOMAIN_SHIFT, COMMAND_EVERYTHING);
 }
 
+uint32_t amdvi_replaces(void)
+{
+    return platform.num_io_apic_function != 0; /* else the firmware says that units do not see interrupts */
+}
+
+void amdvi_route(uint32_t vector, uint32_t apic_id)
+{
+    replacement[vector] = REPLACE_VALID | apic_id << REPLACE_CPU_SHIFT | vector << REPLACE_VECTOR_SHIFT;
+    for (uint32_t i = 0; i < platform.num_io_apic_function; i++) {
+        demand(COMMAND_INTERRUPTS | platform.io_apic_function[i], 0);
+    }
+}
+
 uint32_t amdvi_fault(struct iommu_fault *fault)
 {
     for (uint32_t i = 0; i < platform.iommu_count; i++) {
@@ -186,21 +207,23 @@ static uint32_t start(struct unit *u)
 const char *amdvi_start(uint64_t tables)
 {
     table = direct(tables);
+    replacement = direct(tables + TABLE_FRAMES * FRAME);
+    arch_frame_clear((uint32_t)(tables / FRAME + TABLE_FRAMES));
     for (uint32_t function = 0; function < NUM_FUNCTION; function++) {
         table[function][0] = ENTRY_VALID;
         table[function][1] = 0;
-        table[function][2] = ENTRY_INTERRUPT;
+        table[function][2] = amdvi_replaces() ? ENTRY_INTERRUPT : 0;
         table[function][3] = 0;
     }
     for (uint32_t i = 0; i < platform.num_io_apic_function; i++) {
-        table[platform.io_apic_function[i]][2] = 0; /* its interrupts come through as they are */
+        table[platform.io_apic_function[i]][2] = ENTRY_INTERRUPT | ENTRY_REPLACE | physical((const void *)replacement);
     }
     for (uint32_t i = 0; i < platform.iommu_count; i++) {
         unit[i].base = platform.iommu[i];
-        unit[i].commands = direct(tables + (TABLE_FRAMES + 2 * i) * FRAME);
-        unit[i].events = direct(tables + (TABLE_FRAMES + 2 * i + 1) * FRAME);
-        arch_frame_clear((uint32_t)(tables / FRAME + TABLE_FRAMES + 2 * i));
-        arch_frame_clear((uint32_t)(tables / FRAME + TABLE_FRAMES + 2 * i + 1));
+        unit[i].commands = direct(tables + (TABLE_FRAMES + 1 + 2 * i) * FRAME);
+        unit[i].events = direct(tables + (TABLE_FRAMES + 2 + 2 * i) * FRAME);
+        arch_frame_clear((uint32_t)(tables / FRAME + TABLE_FRAMES + 1 + 2 * i));
+        arch_frame_clear((uint32_t)(tables / FRAME + TABLE_FRAMES + 2 + 2 * i));
         if (!start(&unit[i])) {
             return "a unit does not answer";
         }

@@ -36,6 +36,18 @@ const char *iommu_units_start(uint64_t tables)
     return is_amd() ? amdvi_start(tables) : vtd_start(tables);
 }
 
+uint32_t iommu_replaces(void)
+{
+    return is_amd() && amdvi_replaces();
+}
+
+void iommu_route(uint32_t vector, uint32_t apic_id)
+{
+    if (iommu_replaces()) {
+        amdvi_route(vector, apic_id);
+    }
+}
+
 uint32_t iommu_in_time(uint64_t deadline)
 {
     cpu_pause();

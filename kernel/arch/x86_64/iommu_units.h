@@ -11,6 +11,12 @@ uint32_t iommu_units_frames(void);
  * CPU; requires the clock. Returns 0, or what is in the way. */
 const char *iommu_units_start(uint64_t tables);
 
+/* 1 if units replace what I/O interrupt controllers send: then their entries must hold vectors that were routed here. */
+uint32_t iommu_replaces(void);
+
+/* An I/O interrupt controller may send this vector, to this CPU. Start-up, after iommu_units_start. */
+void iommu_route(uint32_t vector, uint32_t apic_id);
+
 /* ---- shared by the back ends ---- */
 
 /* 1 while `deadline`, a time of arch_clock_ns, has not passed. A unit that does not answer for a second is broken. */
@@ -46,6 +52,8 @@ uint32_t amdvi_levels(void);
 void amdvi_attach(uint32_t function, uint32_t domain, uint64_t root);
 void amdvi_detach(uint32_t function);
 void amdvi_invalidate(uint32_t domain);
+uint32_t amdvi_replaces(void);
+void amdvi_route(uint32_t vector, uint32_t apic_id);
 uint32_t amdvi_fault(struct iommu_fault *fault);
 
 #endif
