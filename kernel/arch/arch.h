@@ -68,6 +68,23 @@ void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags); /* flags: 1 l
 void arch_line_mask(uint32_t line);
 void arch_line_unmask(uint32_t line);
 
+/* ---- IOMMU: what devices reach ----
+ * A function of a PCI device (its number: bus << 8 | device << 3 | function, below 65536) that is attached to a domain
+ * reaches what the domain's tables name, any other nothing. Units keep translations until they are told to drop them. */
+uint32_t arch_iommu_levels(void);       /* of a domain's tables, 512 entries each; 0: no IOMMU, devices reach all memory */
+uint64_t arch_iommu_leaf(uint32_t frame, uint32_t prot);  /* entry of a table of level 0; never 0 */
+uint64_t arch_iommu_table(uint32_t frame, uint32_t level); /* entry that points to a table of this level */
+uint32_t arch_iommu_frame(uint64_t entry);
+void arch_iommu_publish(uint32_t table); /* units see the whole table; before an entry points to it */
+void arch_iommu_write(uint32_t table, uint32_t word, uint64_t entry); /* units see the entry */
+void arch_iommu_attach(uint32_t function, uint32_t domain, uint32_t root); /* requires that it is not attached */
+void arch_iommu_detach(uint32_t function);       /* arch_iommu_invalidate must follow */
+void arch_iommu_added(uint32_t domain);          /* after entries that were 0 were written: devices reach the pages */
+void arch_iommu_invalidate(uint32_t domain);     /* when it returns no device of it uses what is gone */
+uint32_t arch_iommu_fault(void);        /* takes one recorded refusal: function, bit 16 set for a write; NONE if there is none */
+uint64_t arch_iommu_fault_address(void); /* of the one taken last */
+void arch_iommu_listen(uint32_t cpu, uint32_t vector); /* a recorded refusal interrupts this CPU; cpu NONE: nobody */
+
 /* ---- time ---- */
 uint64_t arch_clock_ns(void);           /* since boot, the same on all CPUs */
 void arch_timer_arm(uint64_t deadline_ns); /* one VECTOR_TIMER on this CPU at or soon after the deadline */

@@ -3,6 +3,7 @@
 
 #include "cpu.h"
 #include "info.h"
+#include "iommu_find.h"
 #include "platform.h"
 #include "print.h"
 
@@ -22,19 +23,19 @@ static uint8_t get8(const uint8_t *table, uint32_t offset)
     return table[offset];
 }
 
-static uint16_t get16(const uint8_t *table, uint32_t offset)
+uint16_t acpi_get16(const uint8_t *table, uint32_t offset)
 {
     return (uint16_t)(table[offset] | table[offset + 1] << 8);
 }
 
-static uint32_t get32(const uint8_t *table, uint32_t offset)
+uint32_t acpi_get32(const uint8_t *table, uint32_t offset)
 {
-    return get16(table, offset) | (uint32_t)get16(table, offset + 2) << 16;
+    return acpi_get16(table, offset) | (uint32_t)acpi_get16(table, offset + 2) << 16;
 }
 
-static uint64_t get64(const uint8_t *table, uint32_t offset)
+uint64_t acpi_get64(const uint8_t *table, uint32_t offset)
 {
-    return get32(table, offset) | (uint64_t)get32(table, offset + 4) << 32;
+    return acpi_get32(table, offset) | (uint64_t)acpi_get32(table, offset + 4) << 32;
 }
 
 static int checksum_right(const uint8_t *bytes, uint32_t count)
@@ -58,9 +59,9 @@ void acpi_read_rsdp(const void *pointer)
     if (!same4(rsdp, "RSD ") || !same4(rsdp + 4, "PTR ") || !checksum_right(rsdp, 20)) {
         return;
     }
-    boot_info.rsdt = get32(rsdp, 16);
+    boot_info.rsdt = acpi_get32(rsdp, 16);
     if (get8(rsdp, 15) >= 2 && checksum_right(rsdp, 36)) {
-        boot_info.xsdt = get64(rsdp, 24);
+        boot_info.xsdt = acpi_get64(rsdp, 24);
     }
 }
 
@@ -80,13 +81,13 @@ static const uint8_t *open_table(uint64_t address)
         return 0;
     }
     table = direct(address);
-    if (get32(table, 4) < HEADER_BYTES || address + get32(table, 4) > FOUR_GIB || !checksum_right(table, get32(table, 4))) {
+    if (acpi_get32(table, 4) < HEADER_BYTES || address + acpi_get32(table, 4) > FOUR_GIB || !checksum_right(table, acpi_get32(table, 4))) {
         return 0;
     }
     return table;
 }
 
-static const uint8_t *find_table(const char *signature)
+const uint8_t *acpi_find(const char *signature)
 {
     uint32_t width = boot_info.xsdt != 0 && boot_info.xsdt < FOUR_GIB ? 8 : 4;
     const uint8_t *list = open_table(width == 8 ? boot_info.xsdt : boot_info.rsdt);
@@ -94,8 +95,8 @@ static const uint8_t *find_table(const char *signature)
     if (list == 0) {
         boot_fail("the ACPI root table is damaged; update the firmware");
     }
-    for (uint32_t at = HEADER_BYTES; at + width <= get32(list, 4); at += width) {
-        uint64_t address = width == 8 ? get64(list, at) : get32(list, at);
+    for (uint32_t at = HEADER_BYTES; at + width <= acpi_get32(list, 4); at += width) {
+        uint64_t address = width == 8 ? acpi_get64(list, at) : acpi_get32(list, at);
         if (address != 0 && address < FOUR_GIB && same4(direct(address), signature)) {
             return open_table(address);
         }
@@ -119,8 +120,8 @@ static void add_cpu(uint32_t apic_id, uint32_t flags)
 static void add_override(const uint8_t *entry)
 {
     uint32_t source = get8(entry, 3);
-    uint32_t pin = get32(entry, 4);
-    uint32_t flags = get16(entry, 8);
+    uint32_t pin = acpi_get32(entry, 4);
+    uint32_t flags = acpi_get16(entry, 8);
 
     if (source < NUM_ISA_LINE && pin < 24) {
         platform.isa_line[source] = pin;
@@ -132,38 +133,38 @@ static void add_override(const uint8_t *entry)
 
 static void read_madt(void)
 {
-    const uint8_t *madt = find_table("APIC");
+    const uint8_t *madt = acpi_find("APIC");
     uint32_t lowest_base = ~0u;
 
     if (madt == 0) {
         boot_fail("the firmware has no intact ACPI MADT table (interrupt controllers); update the firmware");
     }
-    platform.local_apic = get32(madt, 36);
+    platform.local_apic = acpi_get32(madt, 36);
     platform.apic_id[0] = cpuid(1, 0).ebx >> 24;
     platform.cpu_count = 1;
     for (uint32_t i = 0; i < NUM_ISA_LINE; i++) {
         platform.isa_line[i] = i;
     }
-    for (uint32_t at = 44; at + 2 <= get32(madt, 4) && get8(madt, at + 1) >= 2; at += get8(madt, at + 1)) {
+    for (uint32_t at = 44; at + 2 <= acpi_get32(madt, 4) && get8(madt, at + 1) >= 2; at += get8(madt, at + 1)) {
         const uint8_t *entry = madt + at;
         switch (get8(entry, 0)) {
         case MADT_LOCAL_APIC:
-            add_cpu(get8(entry, 3), get32(entry, 4));
+            add_cpu(get8(entry, 3), acpi_get32(entry, 4));
             break;
         case MADT_LOCAL_X2APIC:
-            add_cpu(get32(entry, 4), get32(entry, 8));
+            add_cpu(acpi_get32(entry, 4), acpi_get32(entry, 8));
             break;
         case MADT_IO_APIC:
-            if (get32(entry, 8) < lowest_base) {
-                lowest_base = get32(entry, 8);
-                platform.io_apic = get32(entry, 4);
+            if (acpi_get32(entry, 8) < lowest_base) {
+                lowest_base = acpi_get32(entry, 8);
+                platform.io_apic = acpi_get32(entry, 4);
             }
             break;
         case MADT_OVERRIDE:
             add_override(entry);
             break;
         case MADT_LOCAL_APIC_ADDRESS:
-            platform.local_apic = get64(entry, 4);
+            platform.local_apic = acpi_get64(entry, 4);
             break;
         default:
             break;
@@ -178,7 +179,7 @@ static void read_madt(void)
 static void read_sleep_type(const uint8_t *dsdt)
 {
     uint32_t value[2] = { 0, 0 };
-    for (uint32_t at = HEADER_BYTES; at + 16 < get32(dsdt, 4); at++) {
+    for (uint32_t at = HEADER_BYTES; at + 16 < acpi_get32(dsdt, 4); at++) {
         if (!same4(dsdt + at, "_S5_") || get8(dsdt, at + 4) != 0x12) {
             continue;
         }
@@ -199,23 +200,23 @@ static void read_sleep_type(const uint8_t *dsdt)
 
 static void read_fadt(void)
 {
-    const uint8_t *fadt = find_table("FACP");
+    const uint8_t *fadt = acpi_find("FACP");
     const uint8_t *dsdt = 0;
 
     if (fadt == 0) {
         return;
     }
     if (get8(fadt, 91) == 4) {
-        platform.pm_timer_port = get32(fadt, 76);
+        platform.pm_timer_port = acpi_get32(fadt, 76);
     }
-    platform.pm_timer_mask = (get32(fadt, 112) & FADT_TIMER_32_BIT) != 0 ? 0xffffffff : 0xffffff;
-    platform.pm1a_control = get32(fadt, 64);
-    platform.pm1b_control = get32(fadt, 68);
-    if (get32(fadt, 4) >= 148) {
-        dsdt = open_table(get64(fadt, 140));
+    platform.pm_timer_mask = (acpi_get32(fadt, 112) & FADT_TIMER_32_BIT) != 0 ? 0xffffffff : 0xffffff;
+    platform.pm1a_control = acpi_get32(fadt, 64);
+    platform.pm1b_control = acpi_get32(fadt, 68);
+    if (acpi_get32(fadt, 4) >= 148) {
+        dsdt = open_table(acpi_get64(fadt, 140));
     }
     if (dsdt == 0) {
-        dsdt = open_table(get32(fadt, 40));
+        dsdt = open_table(acpi_get32(fadt, 40));
     }
     if (dsdt != 0) {
         read_sleep_type(dsdt);
@@ -235,9 +236,10 @@ void acpi_read(void)
         boot_fail("no ACPI tables found; boot with ACPI switched on (QEMU: machine q35 or pc)");
     }
     read_madt();
-    hpet = find_table("HPET");
-    if (hpet != 0 && get8(hpet, 40) == 0 && get64(hpet, 44) < FOUR_GIB) {
-        platform.hpet = get64(hpet, 44);
+    hpet = acpi_find("HPET");
+    if (hpet != 0 && get8(hpet, 40) == 0 && acpi_get64(hpet, 44) < FOUR_GIB) {
+        platform.hpet = acpi_get64(hpet, 44);
     }
     read_fadt();
+    iommu_find();
 }

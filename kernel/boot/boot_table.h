@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define BOOT_TABLE_MAGIC 0x4c42545241485341ul /* "ASHARTBL" in memory order A S H A R T B L */
-#define BOOT_TABLE_VERSION 1u
+#define BOOT_TABLE_VERSION 2u
 
 #define BOOT_PROCESS_AUTOSTART 1u /* created and started by start-up; else by its parent */
 
@@ -71,7 +71,14 @@ struct boot_notification { uint32_t owner; uint32_t reserved; }; /* owner = wait
 struct boot_bbq { uint32_t capacity; uint32_t reserved; };    /* words, 1..BBQ_CAPACITY */
 struct boot_share { uint32_t from; uint32_t to; };            /* processes */
 struct boot_irq { uint32_t gsi; uint32_t flags; uint32_t notification; uint32_t cpu; }; /* flags: 1 level, 2 active low */
-struct boot_device { uint64_t base; uint64_t size; uint32_t kind; uint32_t owner; };    /* kind GRANT_MMIO or GRANT_PORT */
+struct boot_device {
+    uint64_t base;
+    uint64_t size;
+    uint32_t kind;            /* GRANT_MMIO or GRANT_PORT */
+    uint32_t owner;
+    uint32_t function;        /* of PCI, bus << 8 | device << 3 | function; or NONE */
+    uint32_t reserved;
+};
 struct boot_vm { uint32_t process; uint32_t reserved; };
 struct boot_console { char name[32]; };                       /* entry 0 is "kernel" */
 

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "cpu.h"
 #include "info.h"
+#include "iommu_units.h"
 #include "ioapic.h"
 #include "kernel_map.h"
 #include "keyboard_port.h"
@@ -43,6 +44,23 @@ static void start_clock(void)
                clock_timer_hz() / 1000, reference);
 }
 
+/* From here on no device reaches memory until a process that holds it names pages. */
+static void start_iommu(void)
+{
+    uint64_t tables = 0;
+
+    if (platform.iommu_count == 0) {
+        return;
+    }
+    tables = memory_take(iommu_units_frames());
+    const char *fault = tables == 0 ? "there is no memory for its tables" : iommu_units_start(tables);
+    if (fault != 0) {
+        boot_fail("the IOMMU cannot be used: %s; switch it off in the firmware set-up if drivers are to be trusted", fault);
+    }
+    boot_print("boot: IOMMU: %s, %u units at %x, devices reach what their processes name\n",
+               platform.iommu_kind == IOMMU_INTEL ? "VT-d" : "AMD-Vi", platform.iommu_count, platform.iommu[0]);
+}
+
 /* loader: LOADER_*; information: physical address of what it passed. Does not return. */
 void boot_main(uint32_t loader, uint64_t information)
 {
@@ -65,6 +83,7 @@ void boot_main(uint32_t loader, uint64_t information)
     keyboard_port_init();
     start_clock();
     table_verify();
+    start_iommu();
     smp_start();
     boot_print("boot: %u processors, %u MiB free\n", cpus_started, memory_free_pieces(0) / 256);
     if (platform.cpu_ignored != 0) {

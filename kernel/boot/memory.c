@@ -11,6 +11,7 @@
 #define LARGE_PAGE 0x200000ul
 #define FRAME 4096ul
 #define LOW_LIMIT 0x9f000ul
+#define NUM_EXCLUDED 4u
 
 extern char kernel_end[];
 
@@ -18,6 +19,8 @@ struct span {
     uint64_t start;
     uint64_t end;
 };
+
+static struct span taken; /* by memory_take */
 
 static uint64_t round_up(uint64_t value)
 {
@@ -37,7 +40,7 @@ static struct span range_span(uint32_t i)
     return span;
 }
 
-/* Span number k of what range i may not give: low memory, kernel, module, then other ranges that are not usable or were
+/* Span number k of what range i may not give: low memory, kernel, module, what was taken, then other ranges that are not usable or were
  * visited before. Returns an empty span where there is nothing to exclude. */
 static struct span excluded(uint32_t i, uint32_t k)
 {
@@ -50,7 +53,10 @@ static struct span excluded(uint32_t i, uint32_t k)
     if (k == 2) {
         return (struct span){ boot_info.module & ~(FRAME - 1), round_up(boot_info.module + boot_info.module_size) };
     }
-    k = k - 3;
+    if (k == 3) {
+        return taken;
+    }
+    k = k - NUM_EXCLUDED;
     if (boot_info.range[k].type == MEMORY_USABLE && k >= i) {
         return (struct span){ 0, 0 };
     }
@@ -71,14 +77,14 @@ static struct span next_piece(uint32_t i, uint64_t from)
     if (piece.start < from) {
         piece.start = from;
     }
-    for (uint32_t k = 0; k < boot_info.num_ranges + 3; k++) {
+    for (uint32_t k = 0; k < boot_info.num_ranges + NUM_EXCLUDED; k++) {
         struct span hole = excluded(i, k);
         if (hole.start < hole.end && hole.start <= piece.start && piece.start < hole.end) {
             piece.start = hole.end;
             k = ~0u; /* look at all holes again */
         }
     }
-    for (uint32_t k = 0; k < boot_info.num_ranges + 3; k++) {
+    for (uint32_t k = 0; k < boot_info.num_ranges + NUM_EXCLUDED; k++) {
         struct span hole = excluded(i, k);
         if (hole.start < hole.end && hole.start > piece.start && hole.start < piece.end) {
             piece.end = hole.start;
@@ -105,6 +111,24 @@ uint32_t memory_free_pieces(void (*give)(uint32_t first, uint32_t count))
         }
     }
     return frames;
+}
+
+uint64_t memory_take(uint32_t frames)
+{
+    for (uint32_t i = 0; i < boot_info.num_ranges; i++) {
+        if (boot_info.range[i].type != MEMORY_USABLE) {
+            continue;
+        }
+        struct span piece = next_piece(i, 0);
+        while (piece.start < piece.end) {
+            if (piece.end - piece.start >= frames * FRAME) {
+                taken = (struct span){ piece.start, piece.start + frames * FRAME };
+                return piece.start;
+            }
+            piece = next_piece(i, piece.end);
+        }
+    }
+    return 0;
 }
 
 void memory_set_caching(void)

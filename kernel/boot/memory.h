@@ -11,6 +11,10 @@ void memory_set_caching(void);
  * frames, each once. Calls give(first, count) for each piece (give may be 0) and returns the number of frames. */
 uint32_t memory_free_pieces(void (*give)(uint32_t first, uint32_t count));
 
+/* Sets the first `frames` free frames that follow each other apart, for good; physical address of the first, or 0 if no
+ * piece is so large. Once only. */
+uint64_t memory_take(uint32_t frames);
+
 /* 1 if [base, base + size) touches what the firmware calls usable memory, else 0. */
 uint32_t memory_is_ram(uint64_t base, uint64_t size);
 

@@ -10,6 +10,7 @@
 #include "endpoint.h"
 #include "frame.h"
 #include "info.h"
+#include "iommu.h"
 #include "irq.h"
 #include "keyboard.h"
 #include "memory.h"
@@ -105,6 +106,9 @@ static void define_channels(void)
     for (uint32_t i = 0; i < table_count(BOOT_DEVICES); i++) {
         const struct boot_device *device = table_device(i);
         device_define(i, device->kind, device->base, device->size, device->owner);
+        if (device->function != NONE) {
+            iommu_define(device->function, device->owner);
+        }
     }
 }
 
@@ -239,6 +243,7 @@ void start_system(void)
         define_process(p);
     }
     irq_define_kernel_lines(0);
+    iommu_listen(0);
     run_init_cpu();
     create_processes();
     boot_print("boot: start-up done, processes begin\n");

@@ -10,6 +10,7 @@
 #define PORT_END 0x10000ul
 #define FOUR_GIB 0x100000000ul
 #define IRQ_FLAGS 3u
+#define NUM_FUNCTION 0x10000u
 
 struct span {
     uint64_t first;
@@ -111,6 +112,11 @@ static void check_window(uint32_t i, const struct boot_device *device)
         (platform.hpet != 0 && overlap(device->base, device->size, platform.hpet, FRAME))) {
         table_bad(BOOT_DEVICES, i, "its register window holds an interrupt controller or clock of the kernel");
     }
+    for (uint32_t k = 0; k < platform.iommu_count; k++) {
+        if (overlap(device->base, device->size, platform.iommu[k], IOMMU_WINDOW)) {
+            table_bad(BOOT_DEVICES, i, "its register window holds an IOMMU");
+        }
+    }
 }
 
 static void check_ports(uint32_t i, const struct boot_device *device)
@@ -143,8 +149,14 @@ static void check_devices(void)
         } else {
             table_bad(BOOT_DEVICES, i, "it is neither registers nor ports");
         }
+        if (device->function != NONE && device->function >= NUM_FUNCTION) {
+            table_bad(BOOT_DEVICES, i, "its PCI function does not exist");
+        }
         for (uint32_t k = 0; k < i; k++) {
             const struct boot_device *other = table_device(k);
+            if (other->function == device->function && device->function != NONE && other->owner != device->owner) {
+                table_bad(BOOT_DEVICES, i, "its PCI function belongs to another process");
+            }
             if (other->kind == device->kind && overlap(device->base, device->size, other->base, other->size)) {
                 table_bad(BOOT_DEVICES, i, "it overlaps an earlier device");
             }

@@ -4,9 +4,11 @@
  *
  * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for; `bar` and `window`, which base address
  * register to set and where; `line`, of the interrupt; `dma_pages` for the driver's descriptors (default 4); `kills`, how
- * often to end the driver (default 0): `kill_after_us` after it has taken the device, or, with `kill_step_us`, its n-th life
- * n such steps after its beginning, so that it dies wherever it can. A console takes commands: probe, remove, suspend,
- * resume, error, unplug, kill. */
+ * often to end the driver (default 0): `kill_after_us` after it has taken the device and a random time of up to
+ * `kill_random_us` more, or, with `kill_step_us`, its n-th life n such steps after its beginning, so that it dies wherever
+ * it can. A console takes commands: probe, remove, suspend, resume, error, unplug, kill. */
+#include "random.h"
+
 #include "ashlar/domain.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"
@@ -37,6 +39,7 @@ static uint32_t deaths;
 static uint64_t kills;               /* still to be made */
 static uint64_t kill_at = DEADLINE_NEVER;
 static uint64_t kill_step;           /* ns */
+static struct random moments;
 
 static uint32_t config_read(uint32_t where, uint32_t offset)
 {
@@ -93,6 +96,17 @@ static void start_driver(void)
     }
     if (kills != 0 && kill_step != 0) {
         kill_at = sys_clock() + deaths * kill_step;
+    }
+}
+
+/* The next kill while the driver works: at a moment that nothing in the driver's work agrees with. */
+static void plan_kill(void)
+{
+    uint64_t most = env_arg_u64("kill_random_us", 0);
+    uint64_t more = most != 0 ? (random_next(&moments) >> 16) % most : 0;
+
+    if (kills != 0 && kill_step == 0) {
+        kill_at = sys_clock() + 1000 * (env_arg_u64("kill_after_us", 20000) + more);
     }
 }
 
@@ -207,9 +221,7 @@ static void receive(uint32_t mailbox)
         command(COMMAND_LINE_OFF);
         break;
     case PCI_PROBE_OK & 0xffu:
-        if (kills != 0 && kill_step == 0) {
-            kill_at = sys_clock() + 1000 * env_arg_u64("kill_after_us", 20000);
-        }
+        plan_kill();
         print("BUS %s: probe_ok\n", driver);
         break;
     default:
@@ -238,6 +250,7 @@ int main(void)
     domain_connect(PORT, driver, &pci_protocol, RING_CAPACITY, (uint32_t)env_arg_u64("dma_pages", 4));
     kills = env_arg_u64("kills", 0);
     kill_step = 1000 * env_arg_u64("kill_step_us", 0);
+    moments.state = sys_clock() | 1;
     start_driver();
     set.mask[PORT] = ~0ul;
     set.mask[DOMAIN_EVENTS] = (child != NO_SLOT ? 1ul << child : 0) | (console != NO_SLOT ? 1ul << console : 0);

@@ -28,6 +28,7 @@ static uint64_t total;               /* bytes of a round */
 static uint64_t filled;
 static uint64_t played;
 static uint32_t stops;               /* of the stream, not asked for */
+static uint32_t deaths;              /* of the driver */
 
 static void emit(uint32_t mailbox, const void *payload, size_t bytes)
 {
@@ -132,6 +133,7 @@ static void receive(uint32_t mailbox)
         open_stream();
         break;
     case AT(PORT, MAIL_LINK_LOST):
+        deaths++;
         lose("driver");
         break;
     case AUDIO_OPEN_OK:
@@ -183,8 +185,8 @@ static void play_round(void)
     do {
         receive(domain_await(&everything, DEADLINE_NEVER));
     } while (state != CONFIGURED);
-    print("TONE %u Hz, %lu frames played in %lu ms, stopped %u times\n", hertz, filled / FRAME,
-          (sys_clock() - begun) / 1000000, stops);
+    print("TONE %u Hz, %lu frames played in %lu ms, stopped %u times, driver lost %u times\n", hertz, filled / FRAME,
+          (sys_clock() - begun) / 1000000, stops, deaths);
 }
 
 int main(void)

@@ -42,6 +42,11 @@ static uint32_t offer(struct link *link, uint32_t page)
 
     mark->magic = LINK_MAGIC;
     mark->index = page;
+    if (page == 0) { /* a driver that ended may have left anything there */
+        link_page(link)->protocol = link->protocol;
+        link_page(link)->capacity = link->capacity;
+        link_page(link)->pages = link->pages;
+    }
     __atomic_thread_fence(__ATOMIC_RELEASE);
     return sys_share_offer(link->share, (uint64_t)mark);
 }
@@ -51,10 +56,6 @@ uint32_t link_offer(struct link *link)
     uint32_t status = sys_mem_map(link->address, link->pages, PROT_READ | PROT_WRITE);
 
     if (status == STATUS_OK) {
-        struct link_page *page = link_page(link);
-        page->protocol = link->protocol;
-        page->capacity = link->capacity;
-        page->pages = link->pages;
         link->state = LINK_JOINING;
         link->joined = 0;
         link->epoch = 0;

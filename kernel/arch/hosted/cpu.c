@@ -40,6 +40,7 @@ void hosted_reset(uint32_t cpus)
     hosted_clock_reset();
     hosted_threads_reset();
     hosted_devices_reset();
+    hosted_iommu_reset();
 }
 
 void hosted_set_cpu(uint32_t cpu)

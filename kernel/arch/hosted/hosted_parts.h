@@ -12,6 +12,7 @@ void hosted_interrupts_reset(void);
 void hosted_clock_reset(void);
 void hosted_threads_reset(void);
 void hosted_devices_reset(void);
+void hosted_iommu_reset(void);
 
 /* 1 if cpu's alarm has come due; it is then stopped. */
 uint32_t hosted_alarm_due(uint32_t cpu);

@@ -4,10 +4,13 @@
 
 #include "arch.h"
 #include "cpu.h"
+#include "iommu_units.h"
 #include "percpu.h"
 #include "platform.h"
 
 #define REG_VERSION 1u
+#define REG_END 16u          /* of its window, in words: where a vector's end is told */
+#define VERSION_WITH_END 0x20u
 #define REG_REDIRECTION 0x10u /* two words a pin */
 #define ENTRY_MASKED 0x10000u
 #define ENTRY_LEVEL 0x8000u
@@ -22,6 +25,7 @@
 #define PIC_VECTOR 0xe0 /* where late interrupts of the masked 8259 go: ignored there */
 
 static uint32_t pins;
+static uint32_t version;
 static uint32_t entry_low[NUM_IRQ_LINE]; /* what the controller holds; guarded as the controller is */
 
 uint32_t ioapic_read(uint32_t reg)
@@ -60,6 +64,7 @@ static void pic_mask(void)
 void ioapic_init(void)
 {
     pic_mask();
+    version = ioapic_read(REG_VERSION) & 0xff;
     pins = (ioapic_read(REG_VERSION) >> 16 & 0xff) + 1;
     for (uint32_t pin = 0; pin < pins; pin++) {
         ioapic_write(REG_REDIRECTION + 2 * pin, ENTRY_MASKED);
@@ -90,9 +95,24 @@ void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags)
         entry |= ENTRY_ACTIVE_LOW;
     }
     entry_low[line] = entry;
+    iommu_route(VECTOR_BASE + line, percpu[cpu].apic_id);
     if (line_pin(line) < pins) {
         write_entry(line);
         ioapic_write(REG_REDIRECTION + 2 * line_pin(line) + 1, percpu[cpu].apic_id << 24);
+    }
+}
+
+/* What an IOMMU makes of a level need not come back from the processor as its end, which the controller awaits before it
+ * sends another: it is told here. Older controllers take a masked edge for an end. */
+static void end_level(uint32_t line)
+{
+    volatile uint32_t *window = direct(platform.io_apic);
+
+    if (version >= VERSION_WITH_END) {
+        window[REG_END] = VECTOR_BASE + line;
+    } else if (line_pin(line) < pins) {
+        ioapic_write(REG_REDIRECTION + 2 * line_pin(line), entry_low[line] & ~ENTRY_LEVEL);
+        write_entry(line);
     }
 }
 
@@ -100,6 +120,9 @@ void arch_line_mask(uint32_t line)
 {
     entry_low[line] |= ENTRY_MASKED;
     write_entry(line);
+    if ((entry_low[line] & ENTRY_LEVEL) != 0 && iommu_replaces()) {
+        end_level(line);
+    }
 }
 
 void arch_line_unmask(uint32_t line)

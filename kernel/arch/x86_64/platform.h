@@ -7,6 +7,11 @@
 #include "config.h"
 
 #define NUM_ISA_LINE 16u
+#define NUM_IOMMU 8u
+#define IOMMU_WINDOW 0x4000ul /* bytes of registers of one unit, at most */
+#define IOMMU_NONE 0u
+#define IOMMU_INTEL 1u /* VT-d, DMAR table */
+#define IOMMU_AMD 2u   /* AMD-Vi, IVRS table */
 
 struct platform {
     uint32_t cpu_count; /* usable processors the tables name, at most NUM_CPU; the first is the one that boots */
@@ -23,6 +28,11 @@ struct platform {
     uint32_t pm1b_control;
     uint32_t sleep_type_a;    /* values for the state "off" */
     uint32_t sleep_type_b;
+    uint32_t iommu_kind;             /* IOMMU_*; units of one kind only */
+    uint32_t iommu_count;
+    uint64_t iommu[NUM_IOMMU];       /* registers of each unit */
+    uint32_t num_io_apic_function;
+    uint32_t io_apic_function[NUM_IOMMU]; /* under which I/O interrupt controllers send interrupts */
 };
 
 extern struct platform platform;

@@ -3,6 +3,7 @@
 #include "arch.h"
 #include "console.h"
 #include "device.h"
+#include "iommu.h"
 #include "irq.h"
 #include "pagemap.h"
 #include "process.h"
@@ -91,9 +92,20 @@ uint32_t syscall_dma_address(uint32_t current)
     if (page_valid == 0u) {
         return ERR_BAD_ADDRESS;
     }
-    uint32_t frame = process_pin_page(p, address, PROT_READ);
+    /* Devices may write where the program may. */
+    uint32_t prot = PROT_READ | PROT_WRITE;
+    uint32_t frame = process_pin_page(p, address, prot);
+    if (frame == NONE) {
+        prot = PROT_READ;
+        frame = process_pin_page(p, address, prot);
+    }
     if (frame == NONE) {
         return ERR_BAD_ADDRESS;
+    }
+    uint32_t status = iommu_map(p, frame, prot);
+    iommu_take_faults();
+    if (status != STATUS_OK) {
+        return status;
     }
     uctx_set(current, UCTX_RDI, (uint64_t)frame << 12u);
     return STATUS_OK;

@@ -2,6 +2,7 @@
  * children) and then shares and memory; a piece advances it or leaves the object it works on closer to its end. */
 #include "abi.h"
 #include "endpoint.h"
+#include "iommu.h"
 #include "irq.h"
 #include "notify.h"
 #include "npt.h"
@@ -41,6 +42,10 @@ static uint32_t syscall_end_grant(uint32_t p, uint32_t slot)
         if (owner == p) {
             notify_reset(object);
         }
+    }
+    if (kind == GRANT_DMA) {
+        iommu_take_faults();
+        more = iommu_destroy_step(p);
     }
     if (kind == GRANT_VM) {
         vcpu_destroy(object);

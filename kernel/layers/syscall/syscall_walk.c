@@ -10,6 +10,7 @@
 #include "endpoint.h"
 #include "frame.h"
 #include "intc.h"
+#include "iommu.h"
 #include "irq.h"
 #include "notify.h"
 #include "npt.h"
@@ -152,13 +153,17 @@ static uint32_t syscall_check_layers(void)
     if (broken != 0u) {
         return 21000u + broken;
     }
-    broken = npt_check();
+    broken = iommu_check();
     if (broken != 0u) {
         return 22000u + broken;
     }
-    broken = vcpu_check();
+    broken = npt_check();
     if (broken != 0u) {
         return 23000u + broken;
+    }
+    broken = vcpu_check();
+    if (broken != 0u) {
+        return 24000u + broken;
     }
     return 0u;
 }

@@ -8,6 +8,7 @@
 #include "device.h"
 #include "endpoint.h"
 #include "intc.h"
+#include "iommu.h"
 #include "irq.h"
 #include "notify.h"
 #include "process.h"
@@ -30,6 +31,7 @@ void trap_init(void)
     process_init();
     irq_init();
     device_init();
+    iommu_init();
 }
 
 /* Wakes t if it sleeps; if not, its deadline is that of a guest run, which its interruption ends. */
@@ -79,6 +81,9 @@ static void trap_vector(uint32_t vector)
     } else if (vector == VECTOR_TLB) {
         intc_end();
         tlb_service();
+    } else if (vector == VECTOR_IOMMU) {
+        intc_end();
+        iommu_take_faults();
     } else if (vector >= VECTOR_BASE && vector < VECTOR_BASE + NUM_IRQ_LINE) {
         irq_interrupt(vector - VECTOR_BASE);
     }

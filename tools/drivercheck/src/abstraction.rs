@@ -1,31 +1,58 @@
-//! Predicate abstraction: what is known of predicates on the program's variables, and how operations change it.
+//! Predicate abstraction: what an edge of the program makes of what is known at its start.
 //!
-//! Of each predicate it is known that it holds, or that it does not, or nothing. An assignment that leaves a predicate open
-//! splits: one valuation for each outcome. Behind a node only predicates on live variables are kept.
+//! Behind a node only predicates on live variables are kept. What an edge does depends on no state of a protocol, so it is
+//! computed once for each valuation, and remembered until a predicate comes that matters on the edge.
 
-use crate::expr::{self, Expr, Var};
+use crate::expr::{Expr, Var};
 use crate::program::{Op, Program};
-use crate::solver::{Answer, Solver, SolverError};
+use crate::solver::{Solver, SolverError};
+use crate::valuation::{Scope, Valuation};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-/// 0: nothing is known; 1: does not hold; 2: holds.
-pub type Valuation = Vec<u8>;
+/// A valuation of the predicates of a node, by number.
+pub type Known = u32;
 
-/// More valuations than this from one operation are joined into one that knows nothing of the open predicates.
-const MAX_SPLIT: usize = 64;
+/// What an edge makes of a valuation.
+pub struct Post {
+    /// Steps of the edge that can be reached.
+    pub reached: usize,
+    pub after: Vec<Known>,
+}
+
+#[derive(Default)]
+struct Edge {
+    /// Variables that mean something somewhere on the edge.
+    vars: HashSet<Var>,
+    /// Predicates on them.
+    predicates: Vec<usize>,
+    done: HashMap<Known, Rc<Post>>,
+}
 
 #[derive(Default)]
 pub struct Abstraction {
     pub predicates: Vec<Expr>,
-    of_var: HashMap<Var, Vec<usize>>,
-    /// By node: predicates that are kept.
-    kept: Vec<Vec<bool>>,
     live: Vec<HashSet<Var>>,
+    /// By node: predicates that are kept.
+    at: Vec<Vec<usize>>,
+    edges: Vec<Edge>,
+    numbers: HashMap<Rc<[u8]>, Known>,
+    valuations: Vec<Rc<[u8]>>,
 }
 
 impl Abstraction {
     pub fn new(program: &Program) -> Self {
-        Abstraction { live: program.live(), kept: vec![Vec::new(); program.nodes], ..Abstraction::default() }
+        let live = program.live();
+        let edge = |edge: &crate::program::Edge| {
+            let mut vars = live[edge.from].clone();
+            vars.extend(edge.steps.iter().filter_map(|step| match step.op {
+                Op::Assign(var, _) | Op::Havoc(var) => Some(var),
+                _ => None,
+            }));
+            Edge { vars, ..Edge::default() }
+        };
+        let edges = program.edges.iter().map(edge).collect();
+        Abstraction { edges, at: vec![Vec::new(); program.nodes], live, ..Abstraction::default() }
     }
 
     /// Adds a predicate; false if it is known already.
@@ -33,216 +60,90 @@ impl Abstraction {
         if predicate.value().is_some() {
             return false;
         }
-        if self.predicates.contains(&predicate) || self.predicates.contains(&expr::not(predicate)) {
+        if self.predicates.contains(&predicate) || self.predicates.contains(&crate::expr::not(predicate)) {
             return false;
         }
         let index = self.predicates.len();
         self.predicates.push(predicate);
-        for var in predicate.vars().iter() {
-            self.of_var.entry(*var).or_default().push(index);
+        let vars = predicate.vars();
+        for (at, live) in std::iter::zip(&mut self.at, &self.live) {
+            if vars.iter().all(|var| live.contains(var)) {
+                at.push(index);
+            }
         }
-        for (kept, live) in std::iter::zip(&mut self.kept, &self.live) {
-            kept.push(predicate.vars().iter().all(|var| live.contains(var)));
+        for edge in &mut self.edges {
+            if vars.iter().all(|var| edge.vars.contains(var)) {
+                edge.predicates.push(index);
+                edge.done.clear();
+            }
         }
         true
     }
 
-    /// Forgets what does not matter behind a node.
-    pub fn keep(&self, node: usize, valuation: &mut Valuation) {
-        for (value, kept) in std::iter::zip(valuation, &self.kept[node]) {
-            if !kept {
-                *value = 0;
-            }
-        }
+    /// Where nothing is known.
+    pub fn nothing(&mut self, node: usize) -> Known {
+        let none = vec![0; self.at[node].len()];
+        self.number(none)
     }
 
-    /// What an operation makes of a valuation: none if it cannot happen.
-    pub fn step(&mut self, solver: &mut Solver, valuation: Valuation, op: &Op) -> Result<Vec<Valuation>, SolverError> {
-        match op {
-            Op::Havoc(var) => {
-                let mut after = valuation;
-                for index in self.of_var.get(var).into_iter().flatten() {
-                    after[*index] = 0;
-                }
-                Ok(vec![after])
-            }
-            Op::Assume(condition) => Ok(self.assume(solver, valuation, *condition, true)?.into_iter().collect()),
-            Op::Assign(var, value) => self.assign(solver, valuation, *var, *value),
-            Op::Emit(_) | Op::Await(_) | Op::Receive(_) | Op::Return => Ok(vec![valuation]),
+    fn number(&mut self, valuation: Valuation) -> Known {
+        let valuation: Rc<[u8]> = valuation.into();
+        if let Some(known) = self.numbers.get(&valuation) {
+            return *known;
         }
+        let fresh = self.valuations.len() as Known;
+        self.valuations.push(valuation.clone());
+        self.numbers.insert(valuation, fresh);
+        fresh
     }
 
-    fn assign(
+    /// What an edge makes of what is known at its start.
+    pub fn post(
         &mut self,
         solver: &mut Solver,
-        before: Valuation,
-        var: Var,
-        value: Expr,
-    ) -> Result<Vec<Valuation>, SolverError> {
-        let Some(touched) = self.of_var.get(&var).cloned() else { return Ok(vec![before]) };
-        // Pairs of what is known before and after; the first is refined where a predicate's outcome is split.
-        let mut all = vec![(before.clone(), before)];
-        for (_, after) in &mut all {
-            touched.iter().for_each(|index| after[*index] = 0);
+        program: &Program,
+        edge: usize,
+        known: Known,
+    ) -> Result<Rc<Post>, SolverError> {
+        if let Some(post) = self.edges[edge].done.get(&known) {
+            return Ok(post.clone());
         }
-        for index in touched {
-            let was = self.predicates[index].replace(&|own| (own == var).then_some(value));
+        let own = &program.edges[edge];
+        let numbers = self.edges[edge].predicates.clone();
+        let predicates: Vec<Expr> = numbers.iter().map(|index| self.predicates[*index]).collect();
+        // All that is kept at either end matters on the edge: what is live behind it is live before it or set on it.
+        let slot = |index: &usize| numbers.binary_search(index).ok();
+        let mut first = vec![0; numbers.len()];
+        for (index, value) in std::iter::zip(&self.at[own.from], self.valuations[known as usize].iter()) {
+            if let Some(slot) = slot(index) {
+                first[slot] = *value;
+            }
+        }
+        let scope = Scope { predicates: &predicates };
+        let (mut now, mut reached) = (vec![first], 0);
+        for step in &own.steps {
+            reached += 1;
             let mut next = Vec::new();
-            for (before, mut after) in all {
-                match self.decide(solver, &before, was)? {
-                    Some(known) => {
-                        after[index] = 1 + u8::from(known);
-                        next.push((before, after));
-                    }
-                    None if next.len() >= MAX_SPLIT => next.push((before, after)),
-                    None => {
-                        for outcome in [false, true] {
-                            if let Some(refined) = self.assume(solver, before.clone(), was, outcome)? {
-                                let mut after = after.clone();
-                                for (slot, value) in after.iter_mut().enumerate() {
-                                    if !self.predicates[slot].mentions(var) {
-                                        *value = refined[slot];
-                                    }
-                                }
-                                after[index] = 1 + u8::from(outcome);
-                                next.push((refined, after));
-                            }
-                        }
-                    }
-                }
+            for valuation in now {
+                next.extend(scope.step(solver, valuation, &step.op)?);
             }
-            all = next;
+            next.sort_unstable();
+            next.dedup();
+            now = next;
+            if now.is_empty() {
+                break;
+            }
         }
-        let mut result: Vec<Valuation> = all.into_iter().map(|(_, after)| after).collect();
-        result.sort_unstable();
-        result.dedup();
-        Ok(result)
+        let kept: Vec<Option<usize>> = self.at[own.to].iter().map(slot).collect();
+        let mut after: Vec<Known> = Vec::new();
+        for valuation in now {
+            let number = self.number(kept.iter().map(|slot| slot.map_or(0, |slot| valuation[slot])).collect());
+            if !after.contains(&number) {
+                after.push(number);
+            }
+        }
+        let post = Rc::new(Post { reached, after });
+        self.edges[edge].done.insert(known, post.clone());
+        Ok(post)
     }
-
-    /// What is known if a condition has a value; nothing if it cannot.
-    fn assume(
-        &mut self,
-        solver: &mut Solver,
-        mut valuation: Valuation,
-        condition: Expr,
-        outcome: bool,
-    ) -> Result<Option<Valuation>, SolverError> {
-        match self.decide(solver, &valuation, condition)? {
-            Some(known) if known == outcome => return Ok(Some(valuation)),
-            Some(_) => return Ok(None),
-            None => {}
-        }
-        let condition = if outcome { condition } else { expr::not(condition) };
-        for index in self.near(&valuation, condition) {
-            if valuation[index] != 0 {
-                continue;
-            }
-            let mut known = self.literals(&valuation, self.predicates[index]);
-            if !known.iter().any(|(one, _)| *one == condition) {
-                known.push((condition, true));
-            }
-            if let Some(value) = self.ask(solver, self.predicates[index], known)? {
-                valuation[index] = 1 + u8::from(value);
-            }
-        }
-        Ok(Some(valuation))
-    }
-
-    /// Predicates that share variables with a condition, directly or through what is known.
-    fn near(&self, valuation: &Valuation, condition: Expr) -> Vec<usize> {
-        let mut vars: HashSet<Var> = condition.vars().iter().copied().collect();
-        let mut found: Vec<usize> = Vec::new();
-        loop {
-            let before = found.len();
-            for (index, predicate) in self.predicates.iter().enumerate() {
-                if !found.contains(&index) && predicate.vars().iter().any(|var| vars.contains(var)) {
-                    found.push(index);
-                    if valuation[index] != 0 {
-                        vars.extend(predicate.vars().iter());
-                    }
-                }
-            }
-            if found.len() == before {
-                return found;
-            }
-        }
-    }
-
-    /// What is known that may bear on an expression.
-    fn literals(&self, valuation: &Valuation, about: Expr) -> Vec<(Expr, bool)> {
-        let near = self.near(valuation, about);
-        let mut known: Vec<(Expr, bool)> = near
-            .into_iter()
-            .filter(|index| valuation[*index] != 0)
-            .map(|index| (self.predicates[index], valuation[index] == 2))
-            .collect();
-        known.sort_unstable();
-        known
-    }
-
-    /// Whether a truth value follows from what is known.
-    fn decide(
-        &mut self,
-        solver: &mut Solver,
-        valuation: &Valuation,
-        condition: Expr,
-    ) -> Result<Option<bool>, SolverError> {
-        if let Some(value) = condition.value() {
-            return Ok(Some(value == 1));
-        }
-        let known = self.literals(valuation, condition);
-        self.ask(solver, condition, known)
-    }
-
-    fn ask(
-        &mut self,
-        solver: &mut Solver,
-        condition: Expr,
-        known: Vec<(Expr, bool)>,
-    ) -> Result<Option<bool>, SolverError> {
-        if known.is_empty() {
-            return Ok(None);
-        }
-        for (predicate, value) in &known {
-            if *predicate == condition {
-                return Ok(Some(*value));
-            }
-            if *predicate == expr::not(condition) {
-                return Ok(Some(!*value));
-            }
-        }
-        let question = (condition, known);
-        if let Some(answer) = solver.known.get(&question) {
-            return Ok(*answer);
-        }
-        let (condition, known) = &question;
-        let hold: Vec<Expr> = known.iter().map(|(one, value)| if *value { *one } else { expr::not(*one) }).collect();
-        let mut can = |last: Expr| -> Result<bool, SolverError> {
-            let mut all = hold.clone();
-            all.push(last);
-            Ok(!matches!(solver.check(&all, false, false)?, Answer::Unsat(_)))
-        };
-        let answer = match simple(&hold, *condition) {
-            Some(answer) => answer,
-            None if !can(*condition)? => Some(false),
-            None if !can(expr::not(*condition))? => Some(true),
-            None => None,
-        };
-        solver.known.insert(question, answer);
-        Ok(answer)
-    }
-}
-
-/// Follows from `variable == constant` alone, without asking the solver.
-fn simple(known: &[Expr], condition: Expr) -> Option<Option<bool>> {
-    let mut fixed: HashMap<Var, Expr> = HashMap::new();
-    for one in known {
-        if let expr::Node::Compare(expr::Compare::Eq, a, b) = one.node() {
-            if let (expr::Node::Var { var, .. }, Some(_)) = (a.node(), b.value()) {
-                fixed.insert(var, b);
-            }
-        }
-    }
-    let rest = condition.replace(&|var| fixed.get(&var).copied());
-    rest.value().map(|value| Some(value == 1))
 }

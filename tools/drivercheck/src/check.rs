@@ -1,19 +1,18 @@
-//! All checks of a driver: which there are, and their results.
+//! Runs all checks of a driver, on some threads, and tells their results.
 
-use crate::component::{Component, Protocols};
+use crate::checks::{checks, Check, Task};
+use crate::clock::{self, Clock};
+use crate::component::Protocols;
 use crate::coverage;
 use crate::driver::Driver;
-use crate::liveness::{self, Demand};
-use crate::program::{Message, Op, Program};
-use crate::safety::{self, Context, Goal, Outcome, Verdict};
+use crate::liveness;
+use crate::prepare::{Maker, Prepared};
+use crate::safety::{self, Outcome, Verdict};
 use crate::solver::{Solver, SolverError};
-use crate::summary::{summarise, Summarised};
-use crate::terminate::{analyse, ending, Known};
 use crate::trace::Trace;
 use crate::transform::transform;
-use protocol::decompose::Purpose;
 use serde::Serialize;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -23,10 +22,12 @@ pub struct Options {
     pub decompose: bool,
     pub seed: bool,
     pub transform: bool,
-    /// For each check.
+    /// Of processor time, for each check.
     pub limit: Duration,
     /// Only these rules; all if empty.
     pub rules: Vec<u8>,
+    /// Only checks whose name contains this.
+    pub subprotocol: String,
     pub threads: usize,
     /// Stop at the first violation of this rule.
     pub until: Option<u8>,
@@ -42,6 +43,7 @@ impl Default for Options {
             transform: true,
             limit: Duration::from_secs(60),
             rules: Vec::new(),
+            subprotocol: String::new(),
             threads: 2,
             until: None,
             coverage: false,
@@ -57,7 +59,10 @@ pub struct Row {
     pub subprotocol: String,
     pub rule: u8,
     pub verdict: &'static str,
+    /// Of processor time, of the thread and its solver.
     pub seconds: f64,
+    /// On the wall.
+    pub elapsed: f64,
     pub memory_mb: f64,
     pub predicates: usize,
     pub refinements: usize,
@@ -74,18 +79,6 @@ pub struct Row {
     pub trace: Option<Trace>,
 }
 
-enum Task {
-    Safety(Goal, Vec<Component>),
-    Liveness(Demand, Vec<Component>),
-}
-
-struct Check {
-    protocol: String,
-    subprotocol: String,
-    rule: u8,
-    task: Task,
-}
-
 /// What the checks of a driver gave.
 #[derive(Debug, Default)]
 pub struct Report {
@@ -94,7 +87,10 @@ pub struct Report {
     pub assumptions: Vec<String>,
     /// By protocol: its states and messages that some run of the driver may take.
     pub covered: Vec<BTreeSet<(usize, usize)>>,
+    /// Of processor time, of all threads and solvers.
     pub seconds: f64,
+    /// On the wall.
+    pub elapsed: f64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -108,10 +104,10 @@ pub enum CheckError {
 }
 
 /// Work shared by the threads.
-struct Shared<'a> {
+pub(crate) struct Shared<'a> {
     driver: &'a Driver,
     protocols: &'a Protocols,
-    options: &'a Options,
+    pub(crate) options: &'a Options,
     next: AtomicUsize,
     /// A violation was found, and one is enough.
     stop: AtomicBool,
@@ -123,7 +119,7 @@ struct Shared<'a> {
 pub fn run(driver: &Driver, options: &Options, tell: &(dyn Fn(&Row) + Sync)) -> Result<Report, CheckError> {
     // Parsing and lowering recurse with the nesting of the C program.
     const STACK: usize = 256 << 20;
-    let start = Instant::now();
+    let (start, before) = (Instant::now(), clock::everything());
     let protocols = Protocols::new(driver.protocols.clone(), options.decompose);
     let shared = Shared {
         driver,
@@ -152,7 +148,8 @@ pub fn run(driver: &Driver, options: &Options, tell: &(dyn Fn(&Row) + Sync)) -> 
     for (assumptions, covered) in workers.into_iter().flatten() {
         (report.assumptions, report.covered) = (assumptions, covered);
     }
-    report.seconds = start.elapsed().as_secs_f64();
+    report.elapsed = start.elapsed().as_secs_f64();
+    report.seconds = (clock::everything() - before).as_secs_f64();
     Ok(report)
 }
 
@@ -164,31 +161,22 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
     let lowered = shared.driver.model().map_err(|error| CheckError::Driver(error.to_string()))?;
     let program = &if options.transform { transform(&lowered) } else { lowered };
     let mut solver = Solver::new()?;
-    let mut known = Known::new();
-    let loops = analyse(program, &mut solver, &mut known)?;
-    let is_idle = |(protocol, message): Message| {
-        let states = &protocols.automaton(protocol).states;
-        states.iter().enumerate().all(|(state, own)| own.next[message].is_none_or(|next| next == state))
-    };
-    let mut prepare = |solver: &mut Solver, kept: &BTreeSet<usize>| -> Result<Prepared, SolverError> {
-        let summarised = summarise(program, &loops, &is_idle, kept);
-        // Liveness looks at single messages; its graph has a node behind each.
-        let fine = summarised.program.split();
-        let ending = ending(&analyse(&fine, solver, &mut known)?);
-        Ok(Prepared { summarised, fine, ending })
-    };
-    let first = prepare(&mut solver, &BTreeSet::new())?;
-    let all = checks(program, protocols);
+    let mut maker = Maker::new(program, protocols, &mut solver)?;
+    let mut first = maker.prepare(&BTreeSet::new());
+    let mut all = checks(program, protocols);
+    // Where one violation is enough, those of its rule come first.
+    all.sort_by_key(|check| options.until.is_some_and(|rule| rule != check.rule));
     loop {
         let index = shared.next.fetch_add(1, Ordering::Relaxed);
         let Some(check) = all.get(index) else { break };
         if shared.stop.load(Ordering::Relaxed) {
             break;
         }
-        if !options.rules.is_empty() && !options.rules.contains(&check.rule) {
+        let is_asked = options.rules.is_empty() || options.rules.contains(&check.rule);
+        if !is_asked || !check.subprotocol.contains(&options.subprotocol) {
             continue;
         }
-        let row = perform(shared, program, &mut solver, &first, &mut prepare, check)?;
+        let row = perform(shared, &mut maker, &mut solver, &mut first, check)?;
         if row.verdict == "VIOLATED" && options.until == Some(row.rule) {
             shared.stop.store(true, Ordering::Relaxed);
         }
@@ -198,55 +186,32 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
     if !is_first {
         return Ok(None);
     }
-    let covered = if options.coverage { coverage::covered(&first.context(program, shared, None))? } else { Vec::new() };
+    let covered = if options.coverage { coverage::covered(&maker.safety(&first, shared, None))? } else { Vec::new() };
     Ok(Some((program.assumptions.iter().cloned().collect(), covered)))
 }
 
-/// The program as it is explored.
-struct Prepared {
-    summarised: Summarised,
-    fine: Program,
-    ending: Vec<HashSet<usize>>,
-}
-
-impl Prepared {
-    fn context<'a>(&'a self, base: &'a Program, shared: &'a Shared, deadline: Option<Instant>) -> Context<'a> {
-        Context {
-            program: &self.summarised.program,
-            base,
-            summarised: &self.summarised,
-            protocols: shared.protocols,
-            seed: shared.options.seed,
-            deadline,
-            ending: &self.ending,
-        }
-    }
-}
-
-/// Prepares the program anew, with loops that are not to be summarised.
-type Prepare<'a> = dyn FnMut(&mut Solver, &BTreeSet<usize>) -> Result<Prepared, SolverError> + 'a;
-
 fn perform(
     shared: &Shared,
-    program: &Program,
+    maker: &mut Maker,
     solver: &mut Solver,
-    first: &Prepared,
-    prepare: &mut Prepare,
+    first: &mut Prepared,
     check: &Check,
 ) -> Result<Row, CheckError> {
     let Shared { protocols, options, driver, .. } = *shared;
     let start = Instant::now();
-    let deadline = Some(start + options.limit);
+    let clock = Clock::start(solver);
+    let limit = Some((clock, options.limit));
     let mut kept = BTreeSet::new();
     let mut again: Option<Prepared> = None;
     let mut before = 0;
     let outcome = loop {
-        let prepared = again.as_ref().unwrap_or(first);
-        let context = prepared.context(program, shared, deadline);
+        let prepared = again.as_mut().unwrap_or(first);
         let outcome = match &check.task {
-            Task::Safety(goal, components) => safety::check(&context, solver, goal, components.clone())?,
+            Task::Safety(goal, components) => {
+                safety::check(&maker.safety(prepared, shared, limit), solver, goal, components.clone())?
+            }
             Task::Liveness(demand, components) => {
-                let context = Context { program: &prepared.fine, ..context };
+                let context = maker.liveness(prepared, solver, shared, limit)?;
                 liveness::check(&context, solver, demand, components.clone())?
             }
         };
@@ -258,7 +223,7 @@ fn perform(
             Verdict::Coarse(heads, _) => {
                 kept.extend(heads);
                 before += outcome.refinements;
-                again = Some(prepare(solver, &kept)?);
+                again = Some(maker.prepare(&kept));
             }
             _ => break outcome,
         }
@@ -280,7 +245,8 @@ fn perform(
         subprotocol: check.subprotocol.clone(),
         rule: check.rule,
         verdict,
-        seconds: start.elapsed().as_secs_f64(),
+        seconds: clock.spent(solver).as_secs_f64(),
+        elapsed: start.elapsed().as_secs_f64(),
         memory_mb: memory,
         predicates,
         refinements,
@@ -290,96 +256,6 @@ fn perform(
         reason,
         trace,
     })
-}
-
-fn checks(program: &Program, protocols: &Protocols) -> Vec<Check> {
-    let mut all = Vec::new();
-    for (protocol, decomposition) in protocols.parts.iter().enumerate() {
-        let automaton = protocols.automaton(protocol);
-        for (part, sub) in decomposition.subprotocols.iter().enumerate() {
-            let component = || vec![protocols.component(protocol, part)];
-            let mut add = |rule, task| {
-                all.push(Check {
-                    protocol: protocols.all[protocol].protocol.name.clone(),
-                    subprotocol: protocols.title(protocol, part),
-                    rule,
-                    task,
-                });
-            };
-            if sub.guards().any(|message| !automaton.letters[message].incoming) {
-                add(1, Task::Safety(Goal::Emit, component()));
-            }
-            for message in sub.guards().filter(|message| automaton.letters[*message].incoming) {
-                add(2, Task::Liveness(Demand::Await((protocol, message)), component()));
-            }
-            for purpose in &sub.purposes {
-                if let Purpose::Timed(mark) = purpose {
-                    add(4, Task::Liveness(Demand::Leave(protocol, *mark), component()));
-                }
-            }
-            if sub.purposes.contains(&Purpose::Final) {
-                add(5, Task::Safety(Goal::Final, component()));
-            }
-        }
-        needs(protocols, protocol, &mut all);
-    }
-    let reached: BTreeSet<usize> = program
-        .edges
-        .iter()
-        .flat_map(|edge| &edge.steps)
-        .filter_map(|step| match step.op {
-            Op::Await(site) => Some(site),
-            _ => None,
-        })
-        .collect();
-    for site in reached {
-        let place = &program.awaits[site].place;
-        let spoken: BTreeSet<usize> = program.awaits[site].messages.iter().map(|(protocol, _)| *protocol).collect();
-        let names: Vec<&str> = spoken.iter().map(|one| protocols.all[*one].protocol.name.as_str()).collect();
-        all.push(Check {
-            protocol: names.join("+"),
-            subprotocol: format!("AWAIT {place}"),
-            rule: 3,
-            task: Task::Safety(Goal::Wait(site), Vec::new()),
-        });
-    }
-    all
-}
-
-/// What states of a protocol need of other protocols: part of rule 1.
-fn needs(protocols: &Protocols, protocol: usize, all: &mut Vec<Check>) {
-    let checked = &protocols.all[protocol];
-    for (id, state) in checked.protocol.states.iter().enumerate() {
-        for need in &state.needs {
-            let Some(other) = protocols.all.iter().position(|one| one.protocol.name == need.protocol) else { continue };
-            let Some(wanted) = protocols.all[other].protocol.state(&need.state) else { continue };
-            // Outputs that enter the state.
-            let mut messages = BTreeSet::new();
-            let flat = &checked.flat;
-            for (from, one) in flat.automaton.states.iter().enumerate() {
-                for (message, to) in one.next.iter().enumerate() {
-                    let enters = to.is_some_and(|to| {
-                        flat.active(&checked.protocol, to).contains(&id)
-                            && !flat.active(&checked.protocol, from).contains(&id)
-                    });
-                    if enters && !flat.automaton.letters[message].incoming {
-                        messages.insert((protocol, message));
-                    }
-                }
-            }
-            // The other protocol, final where it is in the state.
-            let mut component = protocols.whole(other);
-            let flat = &protocols.all[other].flat;
-            component.mark(|state| flat.active(&protocols.all[other].protocol, state).contains(&wanted));
-            let text = format!("{} {}", need.protocol, need.state);
-            all.push(Check {
-                protocol: checked.protocol.name.clone(),
-                subprotocol: format!("{} needs {text}", state.name),
-                rule: 1,
-                task: Task::Safety(Goal::Needs(messages.into_iter().collect(), text), vec![component]),
-            });
-        }
-    }
 }
 
 /// Most memory that a process has had, in MiB.

@@ -75,12 +75,15 @@ pub struct Flags {
     /// Run with and without each of these, and tell what it saves
     #[arg(long)]
     pub compare: bool,
-    /// Seconds for each check
+    /// Seconds of processor time for each check
     #[arg(long, default_value = "60")]
     pub limit: u64,
     /// Only these rules
     #[arg(long)]
     pub rule: Vec<u8>,
+    /// Only subprotocols and AWAITs whose name contains this
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub subprotocol: String,
     #[arg(long, default_value = "2")]
     pub threads: usize,
     /// Write findings as SARIF
@@ -108,6 +111,7 @@ impl Flags {
             transform: !self.no_transformation,
             limit: Duration::from_secs(self.limit),
             rules: self.rule.clone(),
+            subprotocol: self.subprotocol.clone(),
             threads: self.threads,
             until: None,
             coverage: true,

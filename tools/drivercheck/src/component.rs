@@ -8,6 +8,9 @@ use protocol::minimise::minimise;
 use protocol::Checked;
 use std::collections::BTreeSet;
 
+/// Stands for the whole protocol among its parts.
+pub const WHOLE: usize = usize::MAX;
+
 /// The protocols of a driver, with their subprotocols.
 pub struct Protocols {
     pub all: Vec<Checked>,
@@ -43,6 +46,9 @@ impl Protocols {
     }
 
     pub fn title(&self, protocol: usize, part: usize) -> String {
+        if part == WHOLE {
+            return "(whole)".to_string();
+        }
         let one = self.part(protocol, part);
         if one.alphabet.len() == self.automaton(protocol).letters.len() && self.parts[protocol].subprotocols.len() == 1
         {
@@ -65,7 +71,7 @@ impl Protocols {
         let automaton = self.automaton(protocol).clone();
         let alphabet: Vec<usize> = (0..automaton.letters.len()).collect();
         let letter_of = alphabet.iter().copied().map(Some).collect();
-        Component { protocol, part: usize::MAX, automaton, alphabet, letter_of }
+        Component { protocol, part: WHOLE, automaton, alphabet, letter_of }
     }
 
     /// Parts of a protocol that serve a purpose.

@@ -16,7 +16,7 @@ pub fn covered(context: &Context) -> Result<Vec<BTreeSet<(usize, usize)>>, Solve
         let component = context.protocols.whole(protocol);
         let mut space = Space::new(program, vec![component], true);
         let taken = std::cell::RefCell::new(BTreeSet::new());
-        let note = |_: &Space, states: &[u8], op: &Op| {
+        let note = |_: &Space, states: &[u16], op: &Op| {
             if let Op::Emit(message) | Op::Receive(message) = op {
                 if message.0 == protocol && context.protocols.automaton(protocol).states.len() > usize::from(states[0])
                 {

@@ -1,13 +1,17 @@
 //! The abstract state space: node of the program, states of the components, what is known of the predicates.
+//!
+//! Messages change the components alone, other operations what is known alone. So both are numbered, and what an edge does
+//! to each is computed once.
 
-use crate::abstraction::{Abstraction, Valuation};
+use crate::abstraction::{Abstraction, Known};
 use crate::component::{Component, Next};
 use crate::program::{Message, Op, Program};
 use crate::solver::{Solver, SolverError};
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// Stands for all states of a component that are not tracked.
-pub const REST: u8 = u8::MAX;
+pub const REST: u16 = u16::MAX;
 
 /// What the abstraction consists of, which refinement adds to.
 pub struct Space {
@@ -18,22 +22,25 @@ pub struct Space {
     pub seed: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct State {
-    pub node: usize,
-    pub states: Vec<u8>,
-    pub valuation: Valuation,
+    pub node: u32,
+    /// Number of the components' states.
+    pub states: u32,
+    known: Known,
 }
 
 /// How a state was reached: from which one, by which edge of the program.
-pub type Way = Option<(usize, usize)>;
+pub type Way = Option<(u32, u32)>;
 
 #[derive(Default)]
 pub struct Graph {
     pub states: Vec<State>,
     pub ways: Vec<Way>,
     /// Steps of the abstract program: from, edge of the program, to. Kept only if asked for.
-    pub moves: Vec<(usize, usize, usize)>,
+    pub moves: Vec<(u32, u32, u32)>,
+    /// The components' states, by number.
+    pub vectors: Vec<Rc<[u16]>>,
 }
 
 pub enum Found {
@@ -41,6 +48,33 @@ pub enum Found {
     /// Edges of the program from its start, and the number of the step in the last one.
     Error(Vec<usize>, usize),
     TooMuch,
+}
+
+/// What an edge's messages do to the components.
+enum Pass {
+    /// The step that is wrong, and whether it was reached is for the abstraction to say; otherwise where it leads.
+    Error(usize),
+    To(Rc<[u32]>),
+}
+
+/// The components' states, numbered.
+#[derive(Default)]
+struct Vectors {
+    numbers: HashMap<Rc<[u16]>, u32>,
+    all: Vec<Rc<[u16]>>,
+}
+
+impl Vectors {
+    fn number(&mut self, vector: Vec<u16>) -> u32 {
+        let vector: Rc<[u16]> = vector.into();
+        if let Some(known) = self.numbers.get(&vector) {
+            return *known;
+        }
+        let fresh = self.all.len() as u32;
+        self.all.push(vector.clone());
+        self.numbers.insert(vector, fresh);
+        fresh
+    }
 }
 
 impl Space {
@@ -52,8 +86,7 @@ impl Space {
     }
 
     pub fn add(&mut self, component: Component) {
-        let few = component.automaton.states.len() < usize::from(REST);
-        self.tracked.push(vec![self.seed && few; component.automaton.states.len()]);
+        self.tracked.push(vec![self.seed; component.automaton.states.len()]);
         self.components.push(component);
     }
 
@@ -62,38 +95,29 @@ impl Space {
     }
 
     /// What stands for a state.
-    pub fn abstracted(&self, component: usize, state: usize) -> u8 {
-        if self.tracked[component][state] {
-            state as u8
-        } else {
-            REST
+    pub fn abstracted(&self, component: usize, state: usize) -> u16 {
+        match u16::try_from(state) {
+            Ok(own) if own != REST && self.tracked[component][state] => own,
+            _ => REST,
         }
     }
 
     /// The states that are stood for.
-    pub fn concrete(&self, component: usize, state: u8) -> Vec<usize> {
+    pub fn concrete(&self, component: usize, state: u16) -> Vec<usize> {
         if state != REST {
             return vec![usize::from(state)];
         }
-        (0..self.tracked[component].len()).filter(|state| !self.tracked[component][*state]).collect()
-    }
-
-    pub fn first(&self, program: &Program) -> State {
-        State {
-            node: program.entry,
-            states: (0..self.components.len()).map(|one| self.abstracted(one, 0)).collect(),
-            valuation: vec![0; self.abstraction.predicates.len()],
-        }
+        (0..self.tracked[component].len()).filter(|state| self.abstracted(component, *state) == REST).collect()
     }
 
     /// All states after a message; none if no component state allows it.
-    fn after(&self, states: &[u8], message: Message) -> Vec<Vec<u8>> {
+    fn after(&self, states: &[u16], message: Message) -> Vec<Vec<u16>> {
         let mut all = vec![states.to_vec()];
         for (index, component) in self.components.iter().enumerate() {
             if !component.concerns(message) {
                 continue;
             }
-            let mut next: BTreeSet<u8> = BTreeSet::new();
+            let mut next: BTreeSet<u16> = BTreeSet::new();
             for state in self.concrete(index, states[index]) {
                 if let Next::To(to) = component.next(state, message) {
                     next.insert(self.abstracted(index, to));
@@ -113,24 +137,26 @@ impl Space {
         all
     }
 
-    /// What a step of the program makes of a state.
-    pub fn step(
-        &mut self,
-        solver: &mut Solver,
-        states: Vec<u8>,
-        valuation: Valuation,
-        op: &Op,
-    ) -> Result<Vec<(Vec<u8>, Valuation)>, SolverError> {
-        match op {
-            Op::Emit(message) | Op::Receive(message) => {
-                Ok(self.after(&states, *message).into_iter().map(|after| (after, valuation.clone())).collect())
+    /// What the first `reached` steps of an edge do to the components.
+    fn pass(
+        &self,
+        vectors: &mut Vectors,
+        from: u32,
+        steps: &[crate::program::Step],
+        is_error: &dyn Fn(&Space, &[u16], &Op) -> bool,
+    ) -> Pass {
+        let mut now = vec![vectors.all[from as usize].to_vec()];
+        for (number, step) in steps.iter().enumerate() {
+            if now.iter().any(|states| is_error(self, states, &step.op)) {
+                return Pass::Error(number);
             }
-            Op::Await(_) | Op::Return => Ok(vec![(states, valuation)]),
-            _ => {
-                let after = self.abstraction.step(solver, valuation, op)?;
-                Ok(after.into_iter().map(|valuation| (states.clone(), valuation)).collect())
+            if let Op::Emit(message) | Op::Receive(message) = &step.op {
+                now = now.iter().flat_map(|states| self.after(states, *message)).collect();
+                now.sort_unstable();
+                now.dedup();
             }
         }
+        Pass::To(now.into_iter().map(|states| vectors.number(states)).collect())
     }
 
     /// Explores breadth first, until `is_error` holds before a step.
@@ -140,53 +166,58 @@ impl Space {
         solver: &mut Solver,
         limit: usize,
         keep_moves: bool,
-        is_error: &dyn Fn(&Space, &[u8], &Op) -> bool,
+        is_error: &dyn Fn(&Space, &[u16], &Op) -> bool,
     ) -> Result<Found, SolverError> {
         let out = program.leaving();
-        let first = self.first(program);
-        let mut known: HashMap<State, usize> = HashMap::from([(first.clone(), 0)]);
-        let mut graph = Graph { states: vec![first], ways: vec![None], moves: Vec::new() };
+        let mut vectors = Vectors::default();
+        let first = State {
+            node: program.entry as u32,
+            states: vectors.number((0..self.components.len()).map(|one| self.abstracted(one, 0)).collect()),
+            known: self.abstraction.nothing(program.entry),
+        };
+        let mut numbers: HashMap<State, u32> = HashMap::from([(first, 0)]);
+        // By edge, states before, and steps that can be reached.
+        let mut passes: HashMap<(u32, u32, u32), Pass> = HashMap::new();
+        let mut graph = Graph { states: vec![first], ways: vec![None], ..Graph::default() };
         let mut at = 0;
         while at < graph.states.len() {
-            let state = graph.states[at].clone();
-            for &edge in &out[state.node] {
-                let mut now = vec![(state.states.clone(), state.valuation.clone())];
-                for (number, step) in program.edges[edge].steps.iter().enumerate() {
-                    let mut next = Vec::new();
-                    for (states, valuation) in now {
-                        if is_error(self, &states, &step.op) {
-                            let mut path = graph.path(at);
-                            path.push(edge);
-                            return Ok(Found::Error(path, number));
-                        }
-                        next.extend(self.step(solver, states, valuation, &step.op)?);
+            let state = graph.states[at];
+            for &edge in &out[state.node as usize] {
+                let own = &program.edges[edge];
+                let post = self.abstraction.post(solver, program, edge, state.known)?;
+                let key = (edge as u32, state.states, post.reached as u32);
+                let pass = passes
+                    .entry(key)
+                    .or_insert_with(|| self.pass(&mut vectors, state.states, &own.steps[..post.reached], is_error));
+                let to = match pass {
+                    Pass::Error(number) => {
+                        let mut path = graph.path(at);
+                        path.push(edge);
+                        return Ok(Found::Error(path, *number));
                     }
-                    next.sort_unstable();
-                    next.dedup();
-                    now = next;
-                    if now.is_empty() {
-                        break;
+                    Pass::To(to) => to,
+                };
+                for known in &post.after {
+                    for states in to.iter() {
+                        let state = State { node: own.to as u32, states: *states, known: *known };
+                        let fresh = graph.states.len() as u32;
+                        let number = *numbers.entry(state).or_insert(fresh);
+                        if number == fresh {
+                            graph.states.push(state);
+                            graph.ways.push(Some((at as u32, edge as u32)));
+                        }
+                        if keep_moves {
+                            graph.moves.push((at as u32, edge as u32, number));
+                        }
                     }
                 }
-                let node = program.edges[edge].to;
-                for (states, mut valuation) in now {
-                    self.abstraction.keep(node, &mut valuation);
-                    let fresh = graph.states.len();
-                    let to = *known.entry(State { node, states, valuation }).or_insert_with_key(|state| {
-                        graph.states.push(state.clone());
-                        graph.ways.push(Some((at, edge)));
-                        fresh
-                    });
-                    if keep_moves {
-                        graph.moves.push((at, edge, to));
-                    }
-                    if graph.states.len() > limit {
-                        return Ok(Found::TooMuch);
-                    }
+                if graph.states.len() > limit {
+                    return Ok(Found::TooMuch);
                 }
             }
             at += 1;
         }
+        graph.vectors = vectors.all;
         Ok(Found::Nothing(graph))
     }
 }
@@ -197,10 +228,19 @@ impl Graph {
         let mut path = Vec::new();
         let mut way = self.ways[state];
         while let Some((before, edge)) = way {
-            path.push(edge);
-            way = self.ways[before];
+            path.push(edge as usize);
+            way = self.ways[before as usize];
         }
         path.reverse();
         path
+    }
+
+    pub fn node(&self, state: usize) -> usize {
+        self.states[state].node as usize
+    }
+
+    /// The components' states.
+    pub fn states_of(&self, state: usize) -> &[u16] {
+        &self.vectors[self.states[state].states as usize]
     }
 }

@@ -2,11 +2,14 @@
 
 pub mod abstraction;
 pub mod check;
+pub mod checks;
+pub mod clock;
 pub mod component;
 pub mod coverage;
 pub mod driver;
 pub mod explore;
 pub mod expr;
+pub mod fair;
 pub mod graph;
 pub mod lines;
 pub mod liveness;
@@ -14,6 +17,7 @@ pub mod lower;
 pub mod monitor;
 pub mod path;
 pub mod picture;
+mod prepare;
 pub mod program;
 pub mod replay;
 pub mod safety;
@@ -24,6 +28,7 @@ pub mod summary;
 pub mod terminate;
 pub mod trace;
 pub mod transform;
+pub mod valuation;
 pub mod whole;
 
 use program::Place;

@@ -123,8 +123,8 @@ impl Program {
         self.number();
     }
 
-    /// The same program with a node behind each message.
-    pub fn split(&self) -> Program {
+    /// The same program with a node behind each AWAIT, and behind each message that is not idle.
+    pub fn split(&self, is_idle: &dyn Fn(Message) -> bool) -> Program {
         let mut made = Program { edges: Vec::new(), ..self.clone() };
         for edge in &self.edges {
             let mut from = edge.from;
@@ -132,7 +132,11 @@ impl Program {
             let mut steps = Vec::new();
             for (index, step) in edge.steps.iter().enumerate() {
                 steps.push(step.clone());
-                let is_message = matches!(step.op, Op::Emit(_) | Op::Await(_) | Op::Receive(_));
+                let is_message = match step.op {
+                    Op::Emit(message) | Op::Receive(message) => !is_idle(message),
+                    Op::Await(_) => true,
+                    _ => false,
+                };
                 if is_message && index + 1 < edge.steps.len() {
                     made.edges.push(Edge { from, to: made.nodes, steps: std::mem::take(&mut steps), origin });
                     origin.1 = edge.origin.1 + index + 1;

@@ -4,20 +4,25 @@
 //! cannot take it (predicates are added), the component's state was not known (it becomes tracked), or the client breaks
 //! the protocols on it (the subprotocol that says so is added as an assumption).
 
-use crate::component::{Component, Next, Protocols};
+use crate::clock::Clock;
+use crate::component::{Component, Next, Protocols, WHOLE};
 use crate::explore::{Found, Space};
 use crate::path::{self, Feasible};
 use crate::program::{Message, Op, Program, Step};
 use crate::replay::{covering, replay, Replay};
 use crate::solver::{Solver, SolverError};
 use crate::summary::Summarised;
+use crate::terminate::Ending;
 use crate::trace::{name, trace, Trace};
 use crate::whole::{self, Search};
 use protocol::decompose::Purpose;
-use std::time::Instant;
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// Abstract states; beyond, the check gives up.
 pub const LIMIT: usize = 2_000_000;
+/// Protocols of at most so many states are taken for granted whole.
+const SMALL: usize = 256;
 /// Rounds of refinement.
 pub const ROUNDS: usize = 400;
 
@@ -39,7 +44,7 @@ pub enum Verdict {
     Violated(Box<Trace>),
     Unknown(String),
     /// A run was found, but loops on it could not be gone round so: their summaries, by their heads, are too coarse.
-    Coarse(std::collections::BTreeSet<usize>, String),
+    Coarse(BTreeSet<usize>, String),
 }
 
 pub struct Outcome {
@@ -60,13 +65,19 @@ pub struct Context<'a> {
     pub summarised: &'a Summarised,
     pub protocols: &'a Protocols,
     pub seed: bool,
-    pub deadline: Option<Instant>,
-    /// Node sets of loops that end by themselves.
-    pub ending: &'a [std::collections::HashSet<usize>],
+    /// The time that the check has taken, and its limit.
+    pub limit: Option<(Clock, Duration)>,
+    pub ending: &'a [Ending],
+}
+
+impl Context<'_> {
+    pub fn is_late(&self, solver: &Solver) -> bool {
+        self.limit.is_some_and(|(clock, limit)| clock.spent(solver) > limit)
+    }
 }
 
 impl Goal {
-    fn is_error(&self, space: &Space, program: &Program, states: &[u8], op: &Op) -> bool {
+    fn is_error(&self, space: &Space, program: &Program, states: &[u16], op: &Op) -> bool {
         let any = |test: &dyn Fn(&Component, usize) -> bool| {
             space.concrete(0, states[0]).into_iter().any(|state| test(&space.components[0], state))
         };
@@ -109,11 +120,11 @@ pub fn check(
             .collect(),
     };
     loop {
-        if refinements > ROUNDS || context.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+        if refinements > ROUNDS || context.is_late(solver) {
             let reason = format!("no verdict after {refinements} refinements");
             return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
         }
-        let is_error = |space: &Space, states: &[u8], op: &Op| goal.is_error(space, program, states, op);
+        let is_error = |space: &Space, states: &[u16], op: &Op| goal.is_error(space, program, states, op);
         let (edges, last) = match space.explore(program, solver, LIMIT, false, &is_error)? {
             Found::Nothing(graph) => return Ok(done(&space, refinements, graph.states.len(), Verdict::Proved)),
             Found::TooMuch => {
@@ -249,32 +260,33 @@ pub fn grant(context: &Context, goal: &Goal, space: &mut Space, steps: &[&Step],
     false
 }
 
-/// Adds the subprotocols that refuse a message after these steps.
+/// Takes for granted what says that a message is refused after these steps.
 pub fn grant_guard(protocols: &Protocols, space: &mut Space, before: &[&Step], message: Message) -> bool {
     let guards = protocols.serving(message.0, |purpose| *purpose == Purpose::Message(message.1));
-    let mut is_new = false;
-    for part in guards {
-        let component = protocols.component(message.0, part);
-        if space.has(message.0, part) || !refuses(&component, before, message) {
-            continue;
-        }
-        space.add(component);
-        is_new = true;
-        break;
-    }
-    is_new
+    let refusing = guards.into_iter().filter(|part| refuses(&protocols.component(message.0, *part), before, message));
+    add_granted(protocols, space, message.0, refusing.collect())
 }
 
-pub fn grant_promise(
-    protocols: &Protocols,
-    space: &mut Space,
-    protocol: usize,
-    promise: &std::collections::BTreeSet<usize>,
-) -> bool {
+pub fn grant_promise(protocols: &Protocols, space: &mut Space, protocol: usize, promise: &BTreeSet<usize>) -> bool {
     let serving = protocols.serving(protocol, |purpose| *purpose == Purpose::Fair(promise.clone()));
-    let fresh = serving.into_iter().find(|part| !space.has(protocol, *part));
-    let Some(part) = fresh else { return false };
-    space.add(protocols.component(protocol, part));
+    add_granted(protocols, space, protocol, serving)
+}
+
+/// Adds one of these parts that is not there yet, or, of a protocol that is small, the whole: parts know nothing of each
+/// other, so together they have more states than the whole, and each takes a round.
+fn add_granted(protocols: &Protocols, space: &mut Space, protocol: usize, parts: Vec<usize>) -> bool {
+    if space.has(protocol, WHOLE) {
+        return false;
+    }
+    let component = if protocols.automaton(protocol).states.len() <= SMALL {
+        protocols.whole(protocol)
+    } else {
+        match parts.into_iter().find(|part| !space.has(protocol, *part)) {
+            Some(part) => protocols.component(protocol, part),
+            None => return false,
+        }
+    };
+    space.add(component);
     true
 }
 

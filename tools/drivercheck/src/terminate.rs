@@ -37,9 +37,15 @@ pub fn analyse(program: &Program, solver: &mut Solver, known: &mut Known) -> Res
     Ok(all)
 }
 
-/// The node sets of loops that end.
-pub fn ending(loops: &[Loop]) -> Vec<HashSet<usize>> {
-    let own = loops.iter().filter(|one| one.ends).map(|one| one.nodes.clone());
+/// A loop whose head a run passes only so often before it leaves the loop, or stays in a loop inside it.
+pub struct Ending {
+    pub head: usize,
+    pub nodes: HashSet<usize>,
+}
+
+/// The loops that end, if what is inside them ends.
+pub fn ending(loops: &[Loop]) -> Vec<Ending> {
+    let own = loops.iter().filter(|one| one.ends).map(|one| Ending { head: one.head, nodes: one.nodes.clone() });
     own.chain(loops.iter().flat_map(|one| ending(&one.inner))).collect()
 }
 
@@ -93,6 +99,8 @@ struct Walk<'a> {
     inner: &'a [Loop],
     nodes: &'a HashSet<usize>,
     made: Vec<Iteration>,
+    /// Nodes between the head and here.
+    trail: Vec<usize>,
 }
 
 #[derive(Clone)]
@@ -111,6 +119,7 @@ fn iterations(program: &Program, one: &Loop) -> Option<Vec<Iteration>> {
         inner: &one.inner,
         nodes: &one.nodes,
         made: Vec::new(),
+        trail: Vec::new(),
     };
     let now = Now { values: HashMap::new(), conditions: Vec::new(), fresh: program.vars.len() as Var };
     walk.from(one.head, now)?;
@@ -143,7 +152,14 @@ impl Walk<'_> {
             }
             return Some(());
         }
-        self.out[node].clone().into_iter().try_for_each(|edge| self.along(edge, now.clone()))
+        // A cycle that is no loop, as it is entered in several places: nothing is said of what it does.
+        if self.trail.contains(&node) {
+            return None;
+        }
+        self.trail.push(node);
+        self.out[node].clone().into_iter().try_for_each(|edge| self.along(edge, now.clone()))?;
+        self.trail.pop();
+        Some(())
     }
 
     fn along(&mut self, edge: usize, mut now: Now) -> Option<()> {

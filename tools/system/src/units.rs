@@ -24,6 +24,17 @@ pub fn range(text: &str) -> Option<(u64, u64)> {
     (first <= last).then_some((first, last))
 }
 
+/// Number of a PCI function such as `00:1f.2`: bus in bits 8 to 15, device in 3 to 7, function in 0 to 2.
+pub fn function(text: &str) -> Option<u64> {
+    let (bus, rest) = text.trim().split_once(':')?;
+    let (device, function) = rest.split_once('.')?;
+    let part = |digits: &str, width: usize, limit: u64| {
+        let number = u64::from_str_radix(digits, 16).ok()?;
+        (digits.len() == width && !digits.starts_with('+') && number < limit).then_some(number)
+    };
+    Some(part(bus, 2, 256)? << 8 | part(device, 2, 32)? << 3 | part(function, 1, 8)?)
+}
+
 /// A size as a person would write it: the largest unit that divides it.
 pub fn show_size(bytes: u64) -> String {
     show(bytes, SIZES)
@@ -78,6 +89,15 @@ mod tests {
         assert_eq!(range("1 .. 2"), Some((1, 2)));
         assert_eq!(range("2..1"), None);
         assert_eq!(range("1"), None);
+    }
+
+    #[test]
+    fn functions_have_a_bus_a_device_and_a_function() {
+        assert_eq!(function("00:04.0"), Some(0x20));
+        assert_eq!(function("ff:1f.7"), Some(0xffff));
+        for wrong in ["00:20.0", "00:04.8", "0:4.0", "00:04", "000:04.0", "00:+4.0", "0000:00:04.0", ""] {
+            assert_eq!(function(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub fn check(description: &Description, machine: &Machine, report: &mut Report) 
         .iter()
         .filter_map(|process| Some((process.console.as_ref()?, process.name.value.as_str())));
     single_owners(description, "console", consoles, report);
+    functions(description, machine, report);
     kernel_owned(description, machine, report);
     told_to_owner(description, report);
 }
@@ -41,6 +42,32 @@ fn single_owners<'a>(
                 .at(&description.source, &thing.span, "the second owner")
                 .at(&description.source, &first.span, "the first owner"),
         );
+    }
+}
+
+/// All registers of a PCI function belong to one process, whose DMA memory is what the function reaches.
+fn functions(description: &Description, machine: &Machine, report: &mut Report) {
+    let mut owners: HashMap<u64, (&Name, &str)> = HashMap::new();
+    for process in &description.processes {
+        for name in &process.devices {
+            let device = machine.devices.iter().find(|device| device.name.value == name.value);
+            let Some(function) = device.and_then(|device| device.function.as_ref()) else { continue };
+            let owner = process.name.value.as_str();
+            let (first, first_owner) = *owners.entry(function.value).or_insert((name, owner));
+            if first_owner == owner {
+                continue;
+            }
+            let message = format!(
+                "devices `{}` of `{first_owner}` and `{}` of `{owner}` are one PCI function",
+                first.value, name.value
+            );
+            report.push(
+                Diagnostic::new(Code::TwoOwners, message, "give all registers of a function to one process")
+                    .at(&description.source, &name.span, "the second owner")
+                    .at(&description.source, &first.span, "the first owner")
+                    .at(&machine.source, &function.span, "the function"),
+            );
+        }
     }
 }
 

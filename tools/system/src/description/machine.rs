@@ -32,6 +32,8 @@ pub struct Emulator {
 pub struct Device {
     pub name: Name,
     pub window: Option<Window>,
+    /// The PCI function it belongs to.
+    pub function: Option<Spanned<u64>>,
     pub kernel: Option<Span>,
 }
 
@@ -91,6 +93,7 @@ fn device(table: &TableData) -> Device {
     Device {
         name: table.name.clone(),
         window: memory.or_else(|| table.range("ports").map(|range| window(true, range))),
+        function: table.number("function").cloned(),
         kernel: table.flag_span("kernel").cloned(),
     }
 }

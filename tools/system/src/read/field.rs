@@ -34,6 +34,10 @@ pub(super) fn read(reader: &mut Reader, key: &KeySpec, value: Located) -> Option
             let number = scaled(reader, key, value, units::range, "FIRST..LAST, such as 0x2f8..0x2ff")?;
             Some(Field::Range(number))
         }
+        Kind::Function => {
+            let number = scaled(reader, key, value, units::function, "BUS:DEVICE.FUNCTION, such as 00:04.0")?;
+            Some(Field::Number(number))
+        }
         Kind::Arguments => pairs(reader, key, value, scalar_text),
         Kind::Files => pairs(reader, key, value, text),
         Kind::Tables(spec) => {

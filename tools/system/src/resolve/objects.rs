@@ -105,6 +105,7 @@ fn devices(ids: &Ids) -> Vec<Device> {
             ports: window.ports,
             base: first,
             size: last - first + 1,
+            function: device.function.as_ref().map(|function| function.value as u32),
             owner: process_at(ids, *owner),
         })
     };

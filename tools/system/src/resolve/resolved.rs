@@ -150,6 +150,8 @@ pub struct Device {
     pub base: u64,
     #[serde(serialize_with = "hex")]
     pub size: u64,
+    /// Bus in bits 8 to 15, device in 3 to 7, function in 0 to 2.
+    pub function: Option<u32>,
     pub owner: Ref,
 }
 

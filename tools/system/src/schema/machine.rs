@@ -48,6 +48,12 @@ const DEVICE: TableSpec = TableSpec {
     keys: &[&[
         optional("memory", Kind::Range, "none", "Physical addresses, whole pages."),
         optional("ports", Kind::Range, "none", "I/O ports."),
+        optional(
+            "function",
+            Kind::Function,
+            "none",
+            "The PCI function to which the registers belong. Where the machine has an IOMMU, this function reaches the DMA memory of the process that holds the registers, and a function that is named nowhere reaches no memory.",
+        ),
         optional("kernel", Kind::Flag, "false", "The kernel uses it itself."),
     ]],
 };

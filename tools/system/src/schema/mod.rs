@@ -53,6 +53,8 @@ pub enum Kind {
     Duration(u64, u64),
     /// `FIRST..LAST`, both included.
     Range,
+    /// A function of a PCI device, `BUS:DEVICE.FUNCTION`.
+    Function,
     Choice(&'static [&'static str]),
     /// The name of an object.
     Name(Object),
@@ -78,6 +80,7 @@ impl Kind {
             Kind::Size(low, high) => format!("a size, \"{}\" to \"{}\"", show_size(low), show_size(high)),
             Kind::Duration(low, high) => format!("a time, \"{}\" to \"{}\"", show_duration(low), show_duration(high)),
             Kind::Range => "a range, such as \"0x2f8..0x2ff\"".into(),
+            Kind::Function => "a PCI function, such as \"00:04.0\"".into(),
             Kind::Choice(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 quoted.join(" or ")

@@ -94,7 +94,7 @@ const RUNNING: &[KeySpec] = &[
     optional("console", Kind::Name(Object::Console), "none", "Console it writes to and reads from, alone."),
     optional("devices", Kind::Names(Object::Device), "none", "Devices of the machine that it drives, alone."),
     optional("power", Kind::Flag, "false", "May end the run of the whole system."),
-    optional("dma", Kind::Flag, "false", "May learn physical addresses of its own pages, to program devices with."),
+    optional("dma", Kind::Flag, "false", "May learn physical addresses of its own pages, to program devices with. Behind an IOMMU its devices reach these pages and no others."),
     optional(
         "files",
         Kind::Files,

@@ -10,7 +10,7 @@ use crate::resolve::resolved::{Ref, Resolved};
 use record::{name, Record, Section};
 
 pub const MAGIC: u64 = 0x4c42_5452_4148_5341;
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 pub const PROCESS_AUTOSTART: u32 = 1;
 pub const SEGMENT_COPY: u32 = 0;
 pub const SEGMENT_IMAGE: u32 = 1;
@@ -132,6 +132,8 @@ fn sections(resolved: &Resolved) -> [(u32, Vec<u8>); NUM_SECTIONS] {
             size: device.size,
             kind: if device.ports { GRANT_PORT } else { GRANT_MMIO },
             owner: device.owner.id,
+            function: device.function.unwrap_or(NONE),
+            reserved: 0,
         })),
         records(resolved.vms.iter().map(|vm| record::Vm { process: vm.monitor.id, reserved: 0 })),
         records(resolved.consoles.iter().map(|console| record::Console { name: name(&console.name) })),

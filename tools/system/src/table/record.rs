@@ -140,7 +140,7 @@ records! {
     Bbq "boot_bbq" { capacity: u32, reserved: u32 }
     Share "boot_share" { from: u32, to: u32 }
     Irq "boot_irq" { gsi: u32, flags: u32, notification: u32, cpu: u32 }
-    Device "boot_device" { base: u64, size: u64, kind: u32, owner: u32 }
+    Device "boot_device" { base: u64, size: u64, kind: u32, owner: u32, function: u32, reserved: u32 }
     Vm "boot_vm" { process: u32, reserved: u32 }
     Console "boot_console" { name: Name }
 }

@@ -7,6 +7,7 @@ use crate::table::{ENDPOINT_FIFO, IRQ_ACTIVE_LOW, IRQ_LEVEL};
 
 const PORT_END: u64 = 0x1_0000;
 const FOUR_GIB: u64 = 4 * GIB;
+const NUM_FUNCTION: u32 = 0x1_0000;
 
 pub(super) fn check(tables: &Tables, damages: &mut Vec<Damage>) {
     rules("endpoint", &tables.endpoints, damages, |_, endpoint| {
@@ -28,10 +29,14 @@ pub(super) fn check(tables: &Tables, damages: &mut Vec<Damage>) {
     rules("interrupt", &tables.irqs, damages, |index, irq| interrupt(tables, index, irq));
     rules("device", &tables.devices, damages, |index, device| {
         let apart = tables.devices[..index].iter().all(|other| other.kind != device.kind || !overlap(device, other));
+        let same = |other: &&Device| device.function != NONE && other.function == device.function;
+        let alone = tables.devices[..index].iter().filter(same).all(|other| other.owner == device.owner);
         vec![
             (tables.has_process(device.owner), "its owner is no process"),
             (range_is_good(device), "its range is empty or out of bounds"),
             (apart, "it overlaps an earlier device"),
+            (device.function == NONE || device.function < NUM_FUNCTION, "its PCI function does not exist"),
+            (alone, "its PCI function belongs to another process"),
         ]
     });
     rules("virtual machine", &tables.vms, damages, |index, vm| {

@@ -89,6 +89,7 @@ fn every_rule_of_the_records_can_fail() {
         (10, "boot_device", "size", 0, 0),
         (10, "boot_device", "kind", 0, 1),
         (10, "boot_device", "owner", 0, 1),
+        (10, "boot_device", "function", 0, 0x1_0000),
         (11, "boot_vm", "process", 0, 1),
     ];
     let good = image();
@@ -193,6 +194,7 @@ mod good {
                 ports: true,
                 base: 0x2f8,
                 size: 8,
+                function: Some(0x20),
                 owner: reference(0),
             }],
             vms: vec![Vm { id: 0, monitor: reference(0), memory: 0 }],

@@ -1,0 +1,59 @@
+/* IOMMUs: start-up, and what the back ends for VT-d and AMD-Vi offer to arch.h's functions. */
+#ifndef ASHLAR_X86_64_IOMMU_UNITS_H
+#define ASHLAR_X86_64_IOMMU_UNITS_H
+
+#include <stdint.h>
+
+/* Frames that the units' own tables need; they must follow each other. */
+uint32_t iommu_units_frames(void);
+
+/* Switches all units of `platform` on, with tables in memory at `tables` in which no function is attached. Start-up, first
+ * CPU; requires the clock. Returns 0, or what is in the way. */
+const char *iommu_units_start(uint64_t tables);
+
+/* 1 if units replace what I/O interrupt controllers send: then their entries must hold vectors that were routed here. */
+uint32_t iommu_replaces(void);
+
+/* An I/O interrupt controller may send this vector, to this CPU. Start-up, after iommu_units_start. */
+void iommu_route(uint32_t vector, uint32_t apic_id);
+
+/* ---- shared by the back ends ---- */
+
+/* 1 while `deadline`, a time of arch_clock_ns, has not passed. A unit that does not answer for a second is broken. */
+uint32_t iommu_in_time(uint64_t deadline);
+#define IOMMU_PATIENCE_NS 1000000000ul
+
+/* Writes back the cache lines of `bytes` bytes at `address`, for units that do not look into caches. */
+void iommu_write_back(const void *address, uint64_t bytes);
+
+/* What a back end has recorded of one refused access. */
+struct iommu_fault {
+    uint32_t function;
+    uint32_t write;
+    uint64_t address;
+};
+
+/* ---- Intel VT-d ---- */
+uint32_t vtd_frames(void);
+const char *vtd_start(uint64_t tables);
+uint32_t vtd_levels(void);
+void vtd_flush(const void *address, uint64_t bytes);
+void vtd_attach(uint32_t function, uint32_t domain, uint64_t root);
+void vtd_detach(uint32_t function);
+void vtd_added(uint32_t domain);
+void vtd_invalidate(uint32_t domain);
+uint32_t vtd_fault(struct iommu_fault *fault); /* takes one; 0 if there is none */
+void vtd_listen(uint32_t apic_id, uint32_t vector); /* NONE: no interrupt */
+
+/* ---- AMD-Vi ---- */
+uint32_t amdvi_frames(void);
+const char *amdvi_start(uint64_t tables);
+uint32_t amdvi_levels(void);
+void amdvi_attach(uint32_t function, uint32_t domain, uint64_t root);
+void amdvi_detach(uint32_t function);
+void amdvi_invalidate(uint32_t domain);
+uint32_t amdvi_replaces(void);
+void amdvi_route(uint32_t vector, uint32_t apic_id);
+uint32_t amdvi_fault(struct iommu_fault *fault);
+
+#endif

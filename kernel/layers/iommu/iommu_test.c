@@ -1,0 +1,295 @@
+/* What devices reach, seen from a modelled unit that walks the tables itself: exactly the pages that their process has named,
+ * before, between and after changes; what it costs; and the same through system calls. */
+#include "iommu.h"
+
+#include <string.h>
+
+#include "abi.h"
+#include "arch.h"
+#include "console.h"
+#include "container.h"
+#include "device.h"
+#include "frame.h"
+#include "hosted.h"
+#include "process.h"
+#include "syscall.h"
+#include "test.h"
+#include "world.h"
+
+#define FIRST HOSTED_FIRST_FRAME
+#define USABLE 40000u
+#define FRAMES 3000u
+#define NUM_DRIVER 3u
+#define STRANGER 0x77u /* a function that nobody has */
+#define READ_WRITE (PROT_READ | PROT_WRITE)
+
+static uint32_t page(uint32_t frame, uint32_t write, uint32_t function)
+{
+    return hosted_iommu_reach(function, (uint64_t)frame * 4096 + 8, write);
+}
+
+/* Driver p has functions 16 p and 16 p + 1. */
+static void start(uint32_t levels, uint32_t quota)
+{
+    hosted_reset(1);
+    console_init();
+    hosted_iommu_set_levels(levels);
+    container_init(60000);
+    frame_init();
+    frame_make_usable(FIRST, USABLE);
+    iommu_init();
+    for (uint32_t p = 0; p < NUM_DRIVER; p++) {
+        CHECK_EQUAL(container_split(CONTAINER_ROOT, p, quota), STATUS_OK);
+        iommu_define(16 * p, p);
+        iommu_define(16 * p + 1, p);
+        iommu_define(16 * p, p); /* a second window of the same function */
+    }
+}
+
+static void destroy(uint32_t p)
+{
+    uint32_t steps = 0;
+    while (iommu_destroy_step(p) && steps < 10000) {
+        steps++;
+    }
+    CHECK(steps < 10000);
+}
+
+static void without(void)
+{
+    start(0, 100);
+    uint32_t frame = frame_alloc(0);
+    CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(iommu_walk(0, (uint64_t)frame * 4096, 0), NONE);
+    CHECK_EQUAL(container_usage(0), 1);
+    CHECK_EQUAL(iommu_destroy_step(0), 0);
+    CHECK_EQUAL(page(frame, 1, STRANGER), frame); /* devices reach all memory */
+    iommu_take_faults();
+    CHECK_EQUAL(iommu_faults(NONE), 0);
+}
+
+static void edges(uint32_t levels)
+{
+    start(levels, 100);
+    uint32_t own = frame_alloc(0);
+    uint32_t other = frame_alloc(1);
+    CHECK_EQUAL(page(own, 0, 0), NONE);
+    CHECK_EQUAL(iommu_map(0, own, PROT_READ), STATUS_OK);
+    CHECK_EQUAL(container_usage(0), 1 + levels);
+    CHECK_EQUAL(page(own, 0, 0), own);
+    CHECK_EQUAL(page(own, 0, 1), own);
+    CHECK_EQUAL(page(own, 1, 0), NONE); /* read only */
+    CHECK_EQUAL(iommu_walk(0, (uint64_t)own * 4096, 0), own);
+    CHECK_EQUAL(iommu_walk(0, (uint64_t)own * 4096, 1), NONE);
+    CHECK_EQUAL(page(own, 0, 16), NONE);
+    CHECK_EQUAL(page(own, 0, STRANGER), NONE);
+    CHECK_EQUAL(page(own - 1, 0, 0), NONE);
+    CHECK_EQUAL(page(own + 1, 0, 0), NONE);
+    CHECK_EQUAL(hosted_iommu_reach(0, (1ul << 32) + own * 4096ul, 0), NONE); /* the same index in a higher table */
+    CHECK_EQUAL(hosted_iommu_reach(0, (1ul << 39) + own * 4096ul, 0), NONE);
+    CHECK_EQUAL(hosted_iommu_reach(0, ~0ul - 4095, 0), NONE);
+    CHECK_EQUAL(iommu_map(1, other, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(page(other, 1, 17), other);
+    CHECK_EQUAL(page(other, 1, 0), NONE);
+    CHECK_EQUAL(iommu_map(0, own, READ_WRITE), STATUS_OK); /* named before: as it was */
+    CHECK_EQUAL(page(own, 1, 0), NONE);
+    CHECK_EQUAL(container_usage(0), 1 + levels);
+    CHECK_EQUAL(iommu_check(), 0);
+
+    /* The first step takes everything from the devices, also what the unit has kept, while the frames are still owned. */
+    CHECK_EQUAL(iommu_destroy_step(0), 1);
+    CHECK_EQUAL(page(own, 0, 0), NONE);
+    CHECK_EQUAL(page(own, 0, 1), NONE);
+    CHECK_EQUAL(frame_owners(own), 1);
+    CHECK_EQUAL(page(other, 1, 17), other);
+    destroy(0);
+    CHECK_EQUAL(container_usage(0), 1);
+    CHECK_EQUAL(iommu_walk(0, (uint64_t)own * 4096, 0), NONE);
+    CHECK_EQUAL(iommu_destroy_step(0), 0);
+    /* And again, as a process that is started anew. */
+    CHECK_EQUAL(iommu_map(0, own, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(page(own, 1, 0), own);
+    destroy(0);
+    destroy(1);
+    CHECK_EQUAL(iommu_check(), 0);
+}
+
+/* A quota that ends half-way up the tables changes nothing. */
+static void quota(uint32_t levels)
+{
+    for (uint32_t room = 0; room < levels; room++) {
+        start(levels, room);
+        CHECK_EQUAL(iommu_map(0, FIRST, READ_WRITE), ERR_QUOTA);
+        CHECK_EQUAL(container_usage(0), 0);
+        CHECK_EQUAL(page(FIRST, 0, 0), NONE);
+        CHECK_EQUAL(iommu_check(), 0);
+        CHECK_EQUAL(iommu_destroy_step(0), 0);
+    }
+    /* Room for the first path, and for one more table of pages. */
+    start(levels, levels + 1);
+    CHECK_EQUAL(iommu_map(0, 512, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(iommu_map(0, 513, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(iommu_map(0, 1024, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(iommu_map(0, 1536, READ_WRITE), ERR_QUOTA);
+    CHECK_EQUAL(page(1536, 0, 0), NONE);
+    CHECK_EQUAL(page(1024, 1, 0), 1024);
+    CHECK_EQUAL(page(513, 1, 1), 513);
+    destroy(0);
+    CHECK_EQUAL(container_usage(0), 0);
+}
+
+/* ---- random operations against a flat model ---- */
+
+#define BASE (FIRST + USABLE - FRAMES)
+
+static uint8_t model[NUM_DRIVER][FRAMES]; /* 0 nothing, 1 read, 2 read and write */
+
+static void compare(uint32_t frame)
+{
+    for (uint32_t p = 0; p < NUM_DRIVER; p++) {
+        uint32_t function = 16 * p + test_random(2);
+        uint32_t expected = BASE + frame;
+        CHECK_EQUAL(page(BASE + frame, 0, function), model[p][frame] > 0 ? expected : NONE);
+        CHECK_EQUAL(page(BASE + frame, 1, function), model[p][frame] > 1 ? expected : NONE);
+    }
+    CHECK_EQUAL(page(BASE + frame, 0, STRANGER), NONE);
+}
+
+static void random_operations(uint32_t levels)
+{
+    uint64_t operations = test_operations(20000);
+    start(levels, FRAMES + 200);
+    memset(model, 0, sizeof model);
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        uint32_t frame = frame_alloc(0);
+        CHECK(frame >= BASE && frame < BASE + FRAMES); /* the highest ones; all drivers own all frames: the accounts are checked apart */
+        CHECK_EQUAL(frame_add_owner(frame, 1), STATUS_OK);
+        CHECK_EQUAL(frame_add_owner(frame, 2), STATUS_OK);
+    }
+    for (uint64_t i = 0; i < operations; i++) {
+        uint32_t p = test_random(NUM_DRIVER);
+        uint32_t frame = test_random(FRAMES);
+        uint32_t prot = test_random(2) ? READ_WRITE : PROT_READ;
+        if (test_random(500) == 0) {
+            if (test_random(2)) {
+                destroy(p);
+                CHECK_EQUAL(container_usage(p), FRAMES);
+                memset(model[p], 0, sizeof model[p]);
+            } else {
+                CHECK_EQUAL(iommu_check(), 0);
+            }
+        } else {
+            CHECK_EQUAL(iommu_map(p, BASE + frame, prot), STATUS_OK);
+            model[p][frame] = model[p][frame] ? model[p][frame] : prot == PROT_READ ? 1 : 2;
+        }
+        compare(frame);
+        compare(test_random(FRAMES));
+    }
+    for (uint32_t p = 0; p < NUM_DRIVER; p++) {
+        destroy(p);
+        CHECK_EQUAL(container_usage(p), FRAMES);
+        memset(model[p], 0, sizeof model[p]);
+    }
+    for (uint32_t frame = 0; frame < FRAMES; frame++) {
+        compare(frame);
+    }
+    CHECK_EQUAL(frame_check(), 0);
+}
+
+/* ---- refusals ---- */
+
+static void faults(void)
+{
+    static char text[4096];
+    start(3, 100);
+    CHECK_EQUAL(hosted_iommu_reach(16, 0x12345678, 1), NONE);
+    CHECK_EQUAL(hosted_iommu_reach(STRANGER, 0xfedcba9876543000, 0), NONE);
+    iommu_take_faults();
+    console_drain();
+    text[hosted_serial_output(text, sizeof text - 1)] = 0;
+    CHECK(strcmp(text, "iommu: 0010 w 0000000012345678\niommu: 0077 r fedcba9876543000\n") == 0);
+    CHECK_EQUAL(iommu_faults(1), 1);
+    CHECK_EQUAL(iommu_faults(0), 0);
+    CHECK_EQUAL(iommu_faults(NONE), 1);
+    /* The units interrupt as long as refusals are told. */
+    iommu_listen(0);
+    CHECK_EQUAL(hosted_iommu_reach(16, 0x1000, 0), NONE);
+    CHECK_EQUAL(hosted_raised(0, VECTOR_IOMMU), 1);
+    hosted_lower(0, VECTOR_IOMMU);
+    iommu_take_faults();
+    /* A flood is counted as far as the unit has recorded it, and told no more than so often. */
+    for (uint32_t i = 0; i < 1000; i++) {
+        CHECK_EQUAL(hosted_iommu_reach(0, 4096ul * i, 0), NONE);
+        if (i % 2 == 0) {
+            iommu_take_faults();
+            console_drain();
+            hosted_serial_output(text, sizeof text);
+        }
+    }
+    iommu_take_faults();
+    console_drain();
+    CHECK_EQUAL(hosted_serial_output(text, sizeof text), 0);
+    CHECK_EQUAL(iommu_faults(0), 1000);
+    hosted_lower(0, VECTOR_IOMMU);
+    CHECK_EQUAL(hosted_iommu_reach(16, 0x1000, 0), NONE);
+    CHECK_EQUAL(hosted_raised(0, VECTOR_IOMMU), 0);
+}
+
+/* ---- through system calls ---- */
+
+#define DMA_SLOT 4u
+#define HERE 0x10000000ul
+static uint32_t named;
+static uint32_t unnamed;
+
+static void program(uint32_t thread)
+{
+    (void)thread;
+    CHECK_EQUAL(user_call(SYS_MEM_MAP, HERE, 2, READ_WRITE, 0, 0), STATUS_OK);
+    named = hosted_reach(HERE, 1);
+    unnamed = hosted_reach(HERE + 4096, 1);
+    CHECK_EQUAL(page(named, 0, 0x20), NONE);
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_first(), (uint64_t)named * 4096);
+    CHECK_EQUAL(page(named, 1, 0x20), named);
+    CHECK_EQUAL(page(unnamed, 0, 0x20), NONE);
+    CHECK_EQUAL(user_call(SYS_MEM_MAP, HERE + 8192, 1, PROT_READ, 0, 0), STATUS_OK);
+    uint32_t fixed = hosted_reach(HERE + 8192, 0);
+    CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE + 8192, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(page(fixed, 0, 0x20), fixed);
+    CHECK_EQUAL(page(fixed, 1, 0x20), NONE);
+    CHECK_EQUAL(syscall_check_all(), 0);
+    world_stop();
+    user_call(SYS_THREAD_EXIT, 0, 0, 0, 0, 0);
+}
+
+static void through_calls(void)
+{
+    world_start(1);
+    hosted_iommu_set_levels(3);
+    iommu_define(0x20, 0);
+    world_process(0, NONE, 100, 0, 1, 0, 100, NONE);
+    process_set_grant(0, DMA_SLOT, GRANT_DMA, 0, 0, 0);
+    world_create(0);
+    world_start_process(0);
+    world_run(program);
+    CHECK_EQUAL(process_state(0), PROCESS_EMPTY);
+    CHECK_EQUAL(frame_owners(named), 0);
+    CHECK_EQUAL(page(named, 0, 0x20), NONE);
+    CHECK_EQUAL(syscall_check_all(), 0);
+}
+
+int main(void)
+{
+    test_random_start();
+    without();
+    edges(3);
+    edges(4);
+    quota(3);
+    quota(4);
+    random_operations(3);
+    random_operations(4);
+    faults();
+    through_calls();
+    return TEST_END();
+}

@@ -1,0 +1,110 @@
+//! Which checks there are of a driver: by rule, each subprotocol, each AWAIT, each need.
+
+use crate::component::{Component, Protocols};
+use crate::liveness::Demand;
+use crate::program::{Op, Program};
+use crate::safety::Goal;
+use protocol::decompose::Purpose;
+use std::collections::BTreeSet;
+
+pub enum Task {
+    Safety(Goal, Vec<Component>),
+    Liveness(Demand, Vec<Component>),
+}
+
+pub struct Check {
+    pub protocol: String,
+    pub subprotocol: String,
+    pub rule: u8,
+    pub task: Task,
+}
+
+pub fn checks(program: &Program, protocols: &Protocols) -> Vec<Check> {
+    let mut all = Vec::new();
+    for (protocol, decomposition) in protocols.parts.iter().enumerate() {
+        let automaton = protocols.automaton(protocol);
+        for (part, sub) in decomposition.subprotocols.iter().enumerate() {
+            let component = || vec![protocols.component(protocol, part)];
+            let mut add = |rule, task| {
+                all.push(Check {
+                    protocol: protocols.all[protocol].protocol.name.clone(),
+                    subprotocol: protocols.title(protocol, part),
+                    rule,
+                    task,
+                });
+            };
+            if sub.guards().any(|message| !automaton.letters[message].incoming) {
+                add(1, Task::Safety(Goal::Emit, component()));
+            }
+            for message in sub.guards().filter(|message| automaton.letters[*message].incoming) {
+                add(2, Task::Liveness(Demand::Await((protocol, message)), component()));
+            }
+            for purpose in &sub.purposes {
+                if let Purpose::Timed(mark) = purpose {
+                    add(4, Task::Liveness(Demand::Leave(protocol, *mark), component()));
+                }
+            }
+            if sub.purposes.contains(&Purpose::Final) {
+                add(5, Task::Safety(Goal::Final, component()));
+            }
+        }
+        needs(protocols, protocol, &mut all);
+    }
+    let reached: BTreeSet<usize> = program
+        .edges
+        .iter()
+        .flat_map(|edge| &edge.steps)
+        .filter_map(|step| match step.op {
+            Op::Await(site) => Some(site),
+            _ => None,
+        })
+        .collect();
+    for site in reached {
+        let place = &program.awaits[site].place;
+        let spoken: BTreeSet<usize> = program.awaits[site].messages.iter().map(|(protocol, _)| *protocol).collect();
+        let names: Vec<&str> = spoken.iter().map(|one| protocols.all[*one].protocol.name.as_str()).collect();
+        all.push(Check {
+            protocol: names.join("+"),
+            subprotocol: format!("AWAIT {place}"),
+            rule: 3,
+            task: Task::Safety(Goal::Wait(site), Vec::new()),
+        });
+    }
+    all
+}
+
+/// What states of a protocol need of other protocols: part of rule 1.
+fn needs(protocols: &Protocols, protocol: usize, all: &mut Vec<Check>) {
+    let checked = &protocols.all[protocol];
+    for (id, state) in checked.protocol.states.iter().enumerate() {
+        for need in &state.needs {
+            let Some(other) = protocols.all.iter().position(|one| one.protocol.name == need.protocol) else { continue };
+            let Some(wanted) = protocols.all[other].protocol.state(&need.state) else { continue };
+            // Outputs that enter the state.
+            let mut messages = BTreeSet::new();
+            let flat = &checked.flat;
+            for (from, one) in flat.automaton.states.iter().enumerate() {
+                for (message, to) in one.next.iter().enumerate() {
+                    let enters = to.is_some_and(|to| {
+                        flat.active(&checked.protocol, to).contains(&id)
+                            && !flat.active(&checked.protocol, from).contains(&id)
+                    });
+                    if enters && !flat.automaton.letters[message].incoming {
+                        messages.insert((protocol, message));
+                    }
+                }
+            }
+            // The other protocol, final where it is in the state.
+            let mut component = protocols.whole(other);
+            let flat = &protocols.all[other].flat;
+            component.mark(|state| flat.active(&protocols.all[other].protocol, state).contains(&wanted));
+            let text = format!("{} {}", need.protocol, need.state);
+            all.push(Check {
+                protocol: checked.protocol.name.clone(),
+                subprotocol: format!("{} needs {text}", state.name),
+                rule: 1,
+                task: Task::Safety(Goal::Needs(messages.into_iter().collect(), text), vec![component]),
+            });
+        }
+    }
+}

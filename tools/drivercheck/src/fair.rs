@@ -1,0 +1,205 @@
+//! Fair cycles: those of the abstract program that some run may follow for ever.
+//!
+//! A cycle does not count if it meets the demand, if it passes the head of a loop that ends without ever leaving the loop,
+//! or if all along a protocol promises that one of some messages comes, every AWAIT waits for them, and none comes.
+
+use crate::component::Component;
+use crate::explore::{Graph, Space};
+use crate::graph;
+use crate::liveness::Demand;
+use crate::program::{Message, Op};
+use crate::safety::Context;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+
+/// A run without end: edges of the program that lead to the loop, and those of the loop.
+pub struct Lasso {
+    pub stem: Vec<usize>,
+    pub cycle: Vec<usize>,
+}
+
+/// Of the abstract program: from, edge of the program, to.
+type Move = (usize, usize, usize);
+
+struct Search<'a> {
+    context: &'a Context<'a>,
+    space: &'a Space,
+    graph: &'a Graph,
+    /// By state: edge of the program, next state; only where the demand is open and stays so.
+    moves: Vec<Vec<(usize, usize)>>,
+    /// Cycles with AWAITs are looked at.
+    with_waits: bool,
+    /// Every promise, with its component.
+    promises: Vec<(usize, BTreeSet<Message>)>,
+}
+
+/// Whether the demand is open in some state that is stood for.
+fn is_open(space: &Space, states: &[u16], demand: &Demand) -> bool {
+    let component = &space.components[0];
+    space.concrete(0, states[0]).into_iter().any(|state| match demand {
+        Demand::Await(message) => component.enables(state, *message),
+        Demand::Leave(_, mark) => component.automaton.states[state].timed.contains(mark),
+    })
+}
+
+/// A cycle on which the demand stays open and which fairness does not exclude.
+pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand) -> Option<Lasso> {
+    let by_vector: Vec<bool> = graph.vectors.iter().map(|states| is_open(space, states, demand)).collect();
+    let open = |state: usize| by_vector[graph.states[state].states as usize];
+    let all_promises = |(index, one): (usize, &Component)| {
+        let all = (0..one.automaton.states.len()).flat_map(|state| one.promises(state));
+        all.map(|promise| (index, promise)).collect::<BTreeSet<_>>()
+    };
+    let mut search = Search {
+        context,
+        space,
+        graph,
+        moves: vec![Vec::new(); graph.states.len()],
+        with_waits: false,
+        promises: space.components.iter().enumerate().flat_map(all_promises).collect(),
+    };
+    let meets = |edge: usize| match demand {
+        Demand::Await(message) => search.waits(edge).is_some_and(|messages| messages.contains(message)),
+        Demand::Leave(..) => false,
+    };
+    let mut moves = vec![Vec::new(); graph.states.len()];
+    for &(from, edge, to) in &graph.moves {
+        let (from, edge, to) = (from as usize, edge as usize, to as usize);
+        if open(from) && open(to) && !meets(edge) {
+            moves[from].push((edge, to));
+        }
+    }
+    search.moves = moves;
+    let all: Vec<usize> = (0..graph.states.len()).filter(|state| open(*state)).collect();
+    search.among(&all).or_else(|| {
+        search.with_waits = true;
+        search.among(&all)
+    })
+}
+
+impl Search<'_> {
+    /// The messages that an edge waits for.
+    fn waits(&self, edge: usize) -> Option<&BTreeSet<Message>> {
+        let program = self.context.program;
+        program.edges[edge].steps.iter().find_map(|step| match step.op {
+            Op::Await(site) => Some(&program.awaits[site].messages),
+            _ => None,
+        })
+    }
+
+    fn receives(&self, edge: usize) -> Option<Message> {
+        self.context.program.edges[edge].steps.iter().find_map(|step| match step.op {
+            Op::Receive(message) => Some(message),
+            _ => None,
+        })
+    }
+
+    fn admits(&self, edge: usize) -> bool {
+        self.with_waits || self.waits(edge).is_none()
+    }
+
+    /// A fair cycle among some states.
+    fn among(&self, states: &[usize]) -> Option<Lasso> {
+        // Numbered anew, so that what is looked at again and again gets smaller.
+        let number: HashMap<usize, usize> = states.iter().enumerate().map(|(index, state)| (*state, index)).collect();
+        let next: Vec<Vec<usize>> = states
+            .iter()
+            .map(|state| {
+                let admitted = self.moves[*state].iter().filter(|(edge, _)| self.admits(*edge));
+                admitted.filter_map(|(_, to)| number.get(to).copied()).collect()
+            })
+            .collect();
+        graph::cycles(&next, &|_| true).into_iter().find_map(|component| {
+            let component: Vec<usize> = component.into_iter().map(|index| states[index]).collect();
+            self.inside(&component)
+        })
+    }
+
+    /// A fair cycle in a strongly connected part.
+    fn inside(&self, component: &[usize]) -> Option<Lasso> {
+        let inside: HashSet<usize> = component.iter().copied().collect();
+        let mut goals = Vec::new();
+        let own: Vec<Move> = component
+            .iter()
+            .flat_map(|from| self.moves[*from].iter().map(|(edge, to)| (*from, *edge, *to)))
+            .filter(|(_, edge, to)| inside.contains(to) && self.admits(*edge))
+            .collect();
+        for ending in self.context.ending {
+            let is_in = |state: &usize| ending.nodes.contains(&self.graph.node(*state));
+            if !component.iter().any(is_in) {
+                continue;
+            }
+            match own.iter().position(|(from, _, _)| !is_in(from)) {
+                Some(leaves) => goals.push(leaves),
+                // All of it inside: a run passes the loop's head only so often, but may stay in a loop inside for ever.
+                None => {
+                    let is_head = |state: &&usize| self.graph.node(**state) == ending.head;
+                    let rest: Vec<usize> = component.iter().filter(|state| !is_head(state)).copied().collect();
+                    if rest.len() < component.len() {
+                        return self.among(&rest);
+                    }
+                }
+            }
+        }
+        if self.with_waits {
+            goals.push(own.iter().position(|(_, edge, _)| self.waits(*edge).is_some())?);
+            for (index, promise) in &self.promises {
+                goals.push(own.iter().position(|one| self.is_kept(*index, promise, one))?);
+            }
+        }
+        if goals.is_empty() {
+            goals.push(0);
+        }
+        goals.sort_unstable();
+        goals.dedup();
+        let cycle = walk(&own, &goals);
+        Some(Lasso { stem: self.graph.path(own[goals[0]].0), cycle })
+    }
+
+    /// A move that shows that a component's promise is not broken.
+    fn is_kept(&self, index: usize, promise: &BTreeSet<Message>, (from, edge, _): &Move) -> bool {
+        let component = &self.space.components[index];
+        let states = self.space.concrete(index, self.graph.states_of(*from)[index]);
+        let is_promised = states.into_iter().all(|state| component.promises(state).any(|own| own == *promise));
+        !is_promised
+            || self.waits(*edge).is_some_and(|messages| !promise.is_subset(messages))
+            || self.receives(*edge).is_some_and(|message| promise.contains(&message))
+    }
+}
+
+/// A closed walk that takes the moves named, as edges of the program.
+fn walk(own: &[Move], goals: &[usize]) -> Vec<usize> {
+    let mut from: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (index, (state, _, _)) in own.iter().enumerate() {
+        from.entry(*state).or_default().push(index);
+    }
+    let mut made: Vec<usize> = Vec::new();
+    for (position, goal) in goals.iter().enumerate() {
+        made.push(*goal);
+        let target = own[goals[(position + 1) % goals.len()]].0;
+        // The shortest way on to where the next one begins.
+        let start = own[*goal].2;
+        let mut last: HashMap<usize, Option<usize>> = HashMap::from([(start, None)]);
+        let mut work = VecDeque::from([start]);
+        while let Some(state) = work.pop_front() {
+            if state == target {
+                break;
+            }
+            for &step in from.get(&state).into_iter().flatten() {
+                let to = own[step].2;
+                if let Entry::Vacant(place) = last.entry(to) {
+                    place.insert(Some(step));
+                    work.push_back(to);
+                }
+            }
+        }
+        let mut way = Vec::new();
+        let mut state = target;
+        while let Some(Some(step)) = last.get(&state) {
+            way.push(*step);
+            state = own[*step].0;
+        }
+        made.extend(way.into_iter().rev());
+    }
+    made.into_iter().map(|index| own[index].1).collect()
+}

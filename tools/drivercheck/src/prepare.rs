@@ -1,0 +1,87 @@
+//! The program as it is explored: loops without messages summarised, and for liveness a node behind each message.
+
+use crate::check::Shared;
+use crate::clock::Clock;
+use crate::component::Protocols;
+use crate::program::{Message, Program};
+use crate::safety::Context;
+use crate::solver::{Solver, SolverError};
+use crate::summary::{summarise, Summarised};
+use crate::terminate::{analyse, ending, Ending, Known, Loop};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// What makes programs ready; remembers which loops end.
+pub struct Maker<'a> {
+    program: &'a Program,
+    protocols: &'a Protocols,
+    loops: Vec<Loop>,
+    known: Known,
+}
+
+pub struct Prepared {
+    pub summarised: Summarised,
+    /// For liveness, once it was asked for.
+    fine: Option<(Program, Vec<Ending>)>,
+}
+
+impl<'a> Maker<'a> {
+    pub fn new(program: &'a Program, protocols: &'a Protocols, solver: &mut Solver) -> Result<Self, SolverError> {
+        let mut known = Known::new();
+        let loops = analyse(program, solver, &mut known)?;
+        Ok(Maker { program, protocols, loops, known })
+    }
+
+    /// Whether a message leaves its protocol's state alone wherever it is enabled.
+    fn is_idle(&self, (protocol, message): Message) -> bool {
+        let states = &self.protocols.automaton(protocol).states;
+        states.iter().enumerate().all(|(state, own)| own.next[message].is_none_or(|next| next == state))
+    }
+
+    /// The program with summaries, but for the loops whose heads are `kept`.
+    pub fn prepare(&self, kept: &BTreeSet<usize>) -> Prepared {
+        let summarised = summarise(self.program, &self.loops, &|message| self.is_idle(message), kept);
+        Prepared { summarised, fine: None }
+    }
+
+    /// The program for liveness, which looks at single messages: its graph has a node behind each that matters.
+    fn fine(&mut self, prepared: &Prepared, solver: &mut Solver) -> Result<(Program, Vec<Ending>), SolverError> {
+        let fine = prepared.summarised.program.split(&|message| self.is_idle(message));
+        let ending = ending(&analyse(&fine, solver, &mut self.known)?);
+        Ok((fine, ending))
+    }
+
+    pub fn safety<'b>(
+        &'b self,
+        prepared: &'b Prepared,
+        shared: &'b Shared,
+        limit: Option<(Clock, Duration)>,
+    ) -> Context<'b> {
+        Context {
+            program: &prepared.summarised.program,
+            base: self.program,
+            summarised: &prepared.summarised,
+            protocols: self.protocols,
+            seed: shared.options.seed,
+            limit,
+            ending: &[],
+        }
+    }
+
+    pub fn liveness<'b>(
+        &'b mut self,
+        prepared: &'b mut Prepared,
+        solver: &mut Solver,
+        shared: &'b Shared,
+        limit: Option<(Clock, Duration)>,
+    ) -> Result<Context<'b>, SolverError> {
+        if prepared.fine.is_none() {
+            prepared.fine = Some(self.fine(prepared, solver)?);
+        }
+        let context = self.safety(prepared, shared, limit);
+        Ok(match &prepared.fine {
+            Some((fine, ending)) => Context { program: fine, ending, ..context },
+            None => context,
+        })
+    }
+}
