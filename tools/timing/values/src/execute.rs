@@ -138,7 +138,12 @@ impl<'a> Engine<'a> {
     }
 
     /// Executes a block, and gives the states along the edges that can be taken.
-    pub fn block(&mut self, node: NodeId, state: State) -> Vec<(EdgeId, State)> {
+    pub fn block(&mut self, node: NodeId, mut state: State) -> Vec<(EdgeId, State)> {
+        if let Some((register, range)) = self.options.given.get(&self.expanded.block(node).start()) {
+            if !state.given(&self.world, *register, *range) {
+                return Vec::new();
+            }
+        }
         if self.recording {
             self.record.enter(node, &state);
         }
