@@ -92,8 +92,8 @@ pub struct ObserveOptions {
     /// System images to boot, as `ashlar build` writes them: build/systems/NAME/system.img.
     #[arg(long = "system", value_name = "FILE", required = true)]
     pub systems: Vec<PathBuf>,
-    /// Processors of the emulated machine.
-    #[arg(long, default_value_t = 1)]
+    /// Processors of the emulated machine, which take turns: every run is the same.
+    #[arg(long, default_value_t = 2)]
     pub cpus: u32,
     /// Its memory in MiB.
     #[arg(long, default_value_t = 512)]
@@ -104,7 +104,10 @@ pub struct ObserveOptions {
     /// Seconds after which an image that makes fewer is ended.
     #[arg(long, default_value_t = 60)]
     pub timeout: u64,
-    /// Only print what passages cost.
+    /// Take the bounds of regions from what `timing --kernel --format json` wrote, instead of bounding them again.
+    #[arg(long, value_name = "FILE", conflicts_with = "without_bounds")]
+    pub bounds: Option<PathBuf>,
+    /// Do not bound regions, only the paths that were taken.
     #[arg(long)]
     pub without_bounds: bool,
     #[command(flatten)]
