@@ -89,16 +89,17 @@ pub struct KernelOptions {
 pub struct ObserveOptions {
     #[command(flatten)]
     pub kernel: KernelOptions,
-    /// System images to boot, as `ashlar build` writes them: build/systems/NAME/system.img.
+    /// System images to boot, as `ashlar build` writes them: build/systems/NAME/system.img. FILE=NUMBER traces so many
+    /// system calls of it.
     #[arg(long = "system", value_name = "FILE", required = true)]
-    pub systems: Vec<PathBuf>,
+    pub systems: Vec<String>,
     /// Processors of the emulated machine, which take turns: every run is the same.
     #[arg(long, default_value_t = 2)]
     pub cpus: u32,
     /// Its memory in MiB.
     #[arg(long, default_value_t = 512)]
     pub memory: u64,
-    /// System calls to trace of each image.
+    /// System calls to trace of each image for which no number is given.
     #[arg(long, default_value_t = 20_000)]
     pub entries: u64,
     /// Seconds after which an image that makes fewer is ended.

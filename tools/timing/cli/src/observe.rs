@@ -32,10 +32,14 @@ pub fn observe(options: &ObserveOptions) -> u8 {
         let calls = names();
         let mut observer = Observer::new(kernel, machine, calls.clone());
         for system in &options.systems {
+            let (file, entries) = match system.rsplit_once('=').map(|(file, number)| (file, number.parse())) {
+                Some((file, Ok(number))) => (file, number),
+                _ => (system.as_str(), options.entries),
+            };
             if !options.output.quiet {
-                eprintln!("{}", system.display());
+                eprintln!("{file}, {entries} system calls");
             }
-            if let Err(why) = trace(options, kernel, system, &mut observer) {
+            if let Err(why) = trace(options, kernel, Path::new(file), entries, &mut observer) {
                 return fail(&why);
             }
         }
@@ -154,6 +158,7 @@ fn trace(
     options: &ObserveOptions,
     kernel: &Kernel<'_>,
     system: &Path,
+    entries: u64,
     observer: &mut Observer<'_, '_>,
 ) -> Result<(), String> {
     let folder = std::env::temp_dir().join(format!("ashlar-observe-{}", std::process::id()));
@@ -162,7 +167,7 @@ fn trace(
         system: system.to_path_buf(),
         processors: options.cpus,
         memory_mib: options.memory,
-        entries: options.entries,
+        entries,
         timeout: Duration::from_secs(options.timeout),
         folder: folder.clone(),
     };

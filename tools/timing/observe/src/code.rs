@@ -23,6 +23,8 @@ pub struct Known {
     writes: u64,
     transfers: bool,
     forgets: bool,
+    /// What it accesses it names by physical addresses: blocks of guests.
+    physical: bool,
     pub flow: Flow,
     /// The function that it belongs to, for people.
     pub function: String,
@@ -68,6 +70,7 @@ impl<'k, 'p> Code<'k, 'p> {
             writes: used.writes,
             transfers: class::transfers(&instruction, sort.class),
             forgets: sort.forgets,
+            physical: ["vmrun", "vmload", "vmsave"].contains(&instruction.mnemonic.as_str()),
             flow: instruction.flow,
             function: function.split('+').next().unwrap_or_default().to_string(),
         });
@@ -107,7 +110,9 @@ impl<'k, 'p> Code<'k, 'p> {
 
     /// The physical address; notes what the kernel's description rules out.
     fn physical(&mut self, address: u64, at: u64, known: &Known) -> u64 {
-        let Some(physical) = self.description().physical(address, self.kernel.stacks) else {
+        let named =
+            if known.physical { Some(address) } else { self.description().physical(address, self.kernel.stacks) };
+        let Some(physical) = named else {
             self.surprise(format!(
                 "{} at {at:#x} accesses memory that kernel/timing.toml does not name",
                 known.function

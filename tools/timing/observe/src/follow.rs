@@ -92,3 +92,46 @@ impl Walk {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use timing_context::expand;
+    use timing_lift::Lifter;
+    use timing_load::{Architecture, Program};
+
+    use super::*;
+
+    /// mov ecx, 3; dec ecx; jne to the one before; ret
+    const CODE: [u8; 10] = [0xb9, 3, 0, 0, 0, 0xff, 0xc9, 0x75, 0xfc, 0xc3];
+    const PASSAGE: [u64; 8] = [0x1000, 0x1005, 0x1007, 0x1005, 0x1007, 0x1005, 0x1007, 0x1009];
+
+    #[test]
+    fn a_loop_is_followed_counted_and_cut() {
+        let program = Program::from_code(Architecture::X86_64, 0x1000, &CODE);
+        let lifter = Lifter::new(&program).unwrap();
+        let graph = timing_flow::analyse(&lifter, &[0x1000], &timing_flow::Options::default()).unwrap();
+        let expanded = expand(&graph, 0x1000, &timing_context::Options::default()).unwrap();
+        let walk = follow(&expanded, &PASSAGE).unwrap();
+        assert_eq!(walk.length, 8);
+        assert_eq!(walk.rounds(&expanded), BTreeMap::from([(0, 3)]));
+        assert!(walk.waited(&expanded, |_| None).is_empty());
+        // Of three looks the last counts, and as many before it as are stated.
+        assert_eq!(walk.waited(&expanded, |_| Some(1)), [1..5]);
+        assert_eq!(walk.waited(&expanded, |_| Some(2)), [3..5]);
+        assert_eq!(walk.waited(&expanded, |_| Some(3)), []);
+        // Elsewhere than the graph goes.
+        assert_eq!(follow(&expanded, &[0x1000, 0x1007]).err(), Some(1));
+        assert_eq!(follow(&expanded, &[0x1000, 0x1005, 0x1007, 0x1000]).err(), Some(3));
+
+        // Without a second round there is no loop left, and the path is the same.
+        let once: Vec<u64> = PASSAGE[..3].iter().chain(&PASSAGE[7..]).copied().collect();
+        let walk = follow(&expanded, &once).unwrap();
+        let exits: BTreeSet<NodeId> = walk.last().map(|last| last.node).into_iter().collect();
+        let part = expanded.part(&walk.edges(), &exits).unwrap();
+        assert!(part.loops.is_empty() && part.exits.len() == 1 && part.edges.len() == walk.edges().len());
+        assert_eq!(follow(&part, &once).unwrap().length, 4);
+        assert_eq!(follow(&part, &PASSAGE).err(), Some(3));
+    }
+}

@@ -133,6 +133,10 @@ impl<'k, 'p> Paths<'k, 'p> {
         let enters = matches!(kernel.regions[region].kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
         let own = &kernel.regions[region];
         let mut which = Which { chain: own.chain.clone(), stops: own.stops.clone() };
+        if let (Kind::Inside, Some(first)) = (own.kind, addresses.first()) {
+            // One region stands for all vectors; which it was makes no difference behind the first instructions.
+            which.chain = vec![(*first, 0)];
+        }
         if enters {
             which.stops.extend(&kernel.handlers);
         }
