@@ -8,7 +8,7 @@ mod common;
 use std::path::PathBuf;
 use std::process::Command;
 
-use common::{Campaign, Place, State};
+use common::{After, Campaign, Place, State};
 use timing_lift::{Lifter, Registers};
 use timing_load::{Architecture, Program};
 
@@ -242,20 +242,20 @@ fn lifted_semantics_are_the_emulators() {
     for record in printed.stdout.chunks(RECORD) {
         let word = |index: usize| u32::from_le_bytes(record[4 * index..4 * index + 4].try_into().unwrap());
         let (form, base) = (word(0) as usize, u64::from(word(1)));
-        let (mut state, mut after) = (State::default(), Vec::new());
+        let (mut state, mut after) = (State::default(), After::default());
         // r13 is the stack pointer, which no form uses.
         for (register, index) in (0..13_u8).map(|number| (number, usize::from(number))).chain([(14, 13)]) {
             state.registers.insert(register, u128::from(word(2 + index)));
-            after.push((Place::Register(register), u64::from(word(17 + index))));
+            after.values.push((Place::Register(register), u64::from(word(17 + index))));
         }
         for (name, bit) in [("NG", 31), ("ZR", 30), ("CY", 29), ("OV", 28)] {
             let flag = table.named(name).unwrap().0;
             state.registers.insert(flag, u128::from(word(16) >> bit & 1));
-            after.push((Place::Register(flag), u64::from(word(31) >> bit & 1)));
+            after.values.push((Place::Register(flag), u64::from(word(31) >> bit & 1)));
         }
         for index in 0..64 {
             state.memory.insert(base + index as u64, record[128 + index]);
-            after.push((Place::Byte(base + index as u64), u64::from(record[192 + index])));
+            after.values.push((Place::Byte(base + index as u64), u64::from(record[192 + index])));
         }
         let address = program.symbol(&format!("at{form}")).unwrap().address;
         campaign.execute(form, &lifter, address, state, &after);

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
-use common::{Campaign, Place, State};
+use common::{After, Campaign, Place, State};
 use program::{source, Form, Sort, STATES};
 use timing_lift::{Lifter, Registers};
 use timing_load::{Architecture, Program};
@@ -98,27 +98,25 @@ fn without_numbers(form: &str) -> String {
     words.map(|word| if word.starts_with(|letter: char| letter.is_ascii_digit()) { "#" } else { word }).collect()
 }
 
-fn before_and_after(line: &str, table: Registers, jumps: bool) -> (State, Vec<(Place, u64)>) {
+fn before_and_after(line: &str, table: Registers, jumps: bool) -> (State, After) {
     let numbers: Vec<u64> = line.split(' ').skip(1).map(|word| u64::from_str_radix(word, 16).unwrap()).collect();
     let (base, taken, registers, bytes) = (numbers[0], numbers[1], &numbers[2..36], &numbers[36..]);
-    let (mut state, mut after) = (State::default(), Vec::new());
+    let (mut state, mut after) = (State::default(), After::default());
     for register in 0..16_u8 {
         let at = 2 * usize::from(register);
         state.registers.insert(register, u128::from(registers[at]));
-        after.push((Place::Register(register), registers[at + 1]));
+        after.values.push((Place::Register(register), registers[at + 1]));
     }
     for (name, bit) in [("CF", 0), ("PF", 2), ("AF", 4), ("ZF", 6), ("SF", 7), ("OF", 11), ("DF", 10)] {
         let flag = table.named(name).unwrap().0;
         state.registers.insert(flag, u128::from(registers[32] >> bit & 1));
-        after.push((Place::Register(flag), registers[33] >> bit & 1));
+        after.values.push((Place::Register(flag), registers[33] >> bit & 1));
     }
     for (index, pair) in bytes.chunks(2).enumerate() {
         state.memory.insert(base + index as u64, pair[0] as u8);
-        after.push((Place::Byte(base + index as u64), pair[1]));
+        after.values.push((Place::Byte(base + index as u64), pair[1]));
     }
-    if jumps {
-        after.push((Place::Taken, taken));
-    }
+    after.taken = jumps.then_some(taken);
     (state, after)
 }
 

@@ -6,13 +6,19 @@ use timing_lift::{Instruction, Lifter};
 
 use super::State;
 
+/// What comes out of an instruction, as another computed it.
+#[derive(Debug, Clone, Default)]
+pub struct After {
+    pub values: Vec<(Place, u64)>,
+    /// Whether control went elsewhere, where that is compared.
+    pub taken: Option<u64>,
+}
+
 /// What is compared after an instruction.
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
     Register(u8),
     Byte(u64),
-    /// Whether control went elsewhere.
-    Taken,
 }
 
 #[derive(Debug)]
@@ -32,7 +38,7 @@ impl Campaign {
     }
 
     /// Executes the form at `address` from `before` on: wherever the outcome is known it must be what the other computed.
-    pub fn execute(&mut self, form: usize, lifter: &Lifter<'_>, address: u64, before: State, after: &[(Place, u64)]) {
+    pub fn execute(&mut self, form: usize, lifter: &Lifter<'_>, address: u64, before: State, after: &After) {
         self.executed[form] += 1;
         if let Err(reason) = lifter
             .lift(address)
@@ -43,14 +49,16 @@ impl Campaign {
         }
     }
 
-    fn compare(&mut self, instruction: &Instruction, mut state: State, after: &[(Place, u64)]) -> Result<(), String> {
+    fn compare(&mut self, instruction: &Instruction, mut state: State, after: &After) -> Result<(), String> {
         let before = state.clone();
         let taken = state.execute(instruction)?;
-        for (place, theirs) in after {
+        if after.taken.is_some() && taken.map(|taken| taken as u64) != after.taken {
+            return Err(format!("taken: {:?}, lifted {taken:?}; before {:x?}", after.taken, before.registers));
+        }
+        for (place, theirs) in &after.values {
             let mine = match place {
                 Place::Register(register) => state.registers.get(register).copied(),
                 Place::Byte(address) => state.memory.get(address).copied().map(u128::from),
-                Place::Taken => taken,
             };
             match mine {
                 Some(mine) if mine == u128::from(*theirs) => self.compared += 1,

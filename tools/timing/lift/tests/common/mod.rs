@@ -2,7 +2,7 @@
 
 mod campaign;
 
-pub use campaign::{Campaign, Place};
+pub use campaign::{After, Campaign, Place};
 
 use std::collections::BTreeMap;
 
