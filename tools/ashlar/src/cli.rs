@@ -291,6 +291,8 @@ pub enum BenchVerb {
     Scaling,
     /// Linux in a guest against the same kernel directly on the emulator.
     Guests,
+    /// Processor time and memory that the timing analysis takes, of the kernel and of a set of small programs.
+    Timing,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ mod locks;
 mod measured;
 mod scaling;
 pub mod table;
+mod timing;
 
 use crate::cli::{BenchOptions, BenchVerb};
 use crate::failure::Failure;
@@ -18,5 +19,6 @@ pub fn bench(options: &BenchOptions, project: &Project, output: &Output) -> Resu
         BenchVerb::Locks => locks::locks(project, output),
         BenchVerb::Scaling => scaling::scaling(project, output),
         BenchVerb::Guests => guests::guests(project, output),
+        BenchVerb::Timing => timing::timing(project, output),
     }
 }
