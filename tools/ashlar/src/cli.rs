@@ -302,6 +302,8 @@ pub enum BenchVerb {
     Guests,
     /// Messages between a client and a driver, in counted instructions.
     Drivers,
+    /// Processor time and memory that the timing analysis takes, of the kernel and of a set of small programs.
+    Timing,
 }
 
 #[derive(Debug, Args)]

@@ -4,24 +4,54 @@ use crate::cli::ExplainOptions;
 use crate::failure::Failure;
 use crate::output::Output;
 use serde_json::json;
-use system::Code;
+use timing_codes::{analysis, machine};
+
+/// What is told of a code.
+struct Told {
+    name: &'static str,
+    title: &'static str,
+    explanation: &'static str,
+}
 
 pub fn explain(options: &ExplainOptions, output: &Output) -> Result<(), Failure> {
     let Some(name) = &options.code else {
-        for code in Code::ALL {
-            output.human(&format!("{}  {}", code.name(), code.title()));
-        }
-        let codes: Vec<_> =
-            Code::ALL.iter().map(|code| json!({ "code": code.name(), "title": code.title() })).collect();
+        let all = all();
+        all.iter().for_each(|code| output.human(&format!("{}  {}", code.name, code.title)));
+        let codes: Vec<_> = all.iter().map(|code| json!({ "code": code.name, "title": code.title })).collect();
         output.json(&json!({ "codes": codes }));
         return Ok(());
     };
-    let code = Code::parse(name).ok_or_else(|| {
+    let Told { name, title, explanation } = parse(name).ok_or_else(|| {
         Failure::unable(format!("there is no code {name}"), "`ashlar explain` without a code lists them all")
     })?;
-    output.human(&format!("{}: {}\n\n{}", code.name(), code.title(), wrapped(code.explanation(), 80)));
-    output.json(&json!({ "code": code.name(), "title": code.title(), "explanation": code.explanation() }));
+    output.human(&format!("{name}: {title}\n\n{}", wrapped(explanation, 80)));
+    output.json(&json!({ "code": name, "title": title, "explanation": explanation }));
     Ok(())
+}
+
+fn of_system(code: system::Code) -> Told {
+    Told { name: code.name(), title: code.title(), explanation: code.explanation() }
+}
+
+fn of_analysis(code: analysis::Code) -> Told {
+    Told { name: code.name(), title: code.title(), explanation: code.explanation() }
+}
+
+fn of_machine(code: machine::Code) -> Told {
+    Told { name: code.name(), title: code.title(), explanation: code.explanation() }
+}
+
+/// Codes of system descriptions, of machine files, and of the timing analysis.
+fn all() -> Vec<Told> {
+    let systems = system::Code::ALL.iter().copied().map(of_system);
+    let machines = machine::Code::ALL.iter().copied().map(of_machine);
+    systems.chain(machines).chain(analysis::Code::ALL.iter().copied().map(of_analysis)).collect()
+}
+
+fn parse(name: &str) -> Option<Told> {
+    let system = || system::Code::parse(name).map(of_system);
+    let machine = || machine::Code::parse(name).map(of_machine);
+    system().or_else(machine).or_else(|| analysis::Code::parse(name).map(of_analysis))
 }
 
 /// `text` in lines of at most `width` characters.

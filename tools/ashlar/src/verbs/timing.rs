@@ -11,7 +11,7 @@ use std::process::Command;
 
 pub fn timing(options: &TimingOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let analyser = Project::tool("timing");
-    build(project, &analyser, output)?;
+    build("timing-cli", project, &analyser, output)?;
     let mut command = Command::new(&analyser);
     command.args(&options.arguments).env("ASHLAR_ROOT", project.root());
     if output.is_json() {
@@ -31,13 +31,14 @@ pub fn timing(options: &TimingOptions, project: &Project, output: &Output) -> Re
     }
 }
 
-/// Cargo knows whether there is anything to do; the first time there is much, so that its progress is shown.
-fn build(project: &Project, analyser: &Path, output: &Output) -> Result<(), Failure> {
+/// Builds a program of the analysis. Cargo knows whether there is anything to do; the first time there is much, so that its
+/// progress is shown.
+pub fn build(package: &str, project: &Project, program: &Path, output: &Output) -> Result<(), Failure> {
     let cargo = std::env::var_os("ASHLAR_CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
     let mut command = Command::new(cargo);
-    command.args(["build", "--release", "--locked", "--package", "timing-cli", "--manifest-path"]);
+    command.args(["build", "--release", "--locked", "--package", package, "--manifest-path"]);
     command.arg(project.root().join("tools/Cargo.toml"));
-    if analyser.is_file() && !output.is_verbose() || output.is_quiet() {
+    if program.is_file() && !output.is_verbose() || output.is_quiet() {
         command.arg("--quiet");
     } else {
         output.note("building the analyser, once");

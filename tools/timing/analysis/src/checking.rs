@@ -1,7 +1,8 @@
-//! Model checking for the loops that inference leaves without a bound.
+//! Model checking for the loops that inference leaves without a bound, or with one that may not be the least.
 //!
-//! Inner loops first, since outer ones are unrolled with the bounds of those inside. What was found for one loop never
-//! depends on a guess about another: only proven bounds are handed on.
+//! First the region is followed as a whole, which says most; where that is too much, each loop that is left is unrolled
+//! by itself. Inner loops first, since outer ones are unrolled with the bounds of those inside. What was found for one
+//! loop never depends on a guess about another: only proven bounds are handed on.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -9,7 +10,7 @@ use std::time::Instant;
 use timing_bounds::LoopBound;
 use timing_context::{Expanded, LoopId};
 use timing_load::Program;
-use timing_smt::{least_bound, Effort, Frames, Setting, Sharing, SolverError};
+use timing_smt::{follow, least_bound, Checked, Effort, Following, Frames, Setting, Sharing, SolverError};
 use timing_values::Values;
 
 /// Bounds what is left, in place; returns the loops that were.
@@ -23,34 +24,56 @@ pub fn check(
     bounds: &mut [LoopBound],
 ) -> Result<BTreeSet<LoopId>, SolverError> {
     let mut checked = BTreeSet::new();
-    if bounds.iter().all(|found| found.bound.is_some()) {
+    if bounds.is_empty() {
         return Ok(checked);
     }
     let frames = Frames::of(program, expanded, switches);
     let setting = Setting { program, graph: expanded, frames: &frames, values: Some(values), sharing, switches };
+    // To make bounds smaller that are there is worth less than to find one.
+    let open = bounds.iter().any(|found| found.bound.is_none());
+    let effort = Following { deadline, ..if open { Following::default() } else { Following::little() } };
+    let found = follow(&setting, &|one| bounds[one].bound, &effort)?;
+    for (one, found) in found.into_iter().enumerate() {
+        match found {
+            Ok(found) if bounds[one].bound.is_none_or(|bound| found.bound < bound) => {
+                take(&mut bounds[one], found);
+                checked.insert(one);
+            }
+            Ok(_) => {}
+            Err(why) => refuse(&mut bounds[one], &format!("by following all loops: {why}")),
+        }
+    }
     let effort = Effort { deadline, ..Effort::default() };
     // Loops stand outer ones first.
     for index in (0..bounds.len()).rev().filter(|index| bounds[*index].bound.is_none()).collect::<Vec<_>>() {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            let reason = bounds[index].reason.take().unwrap_or_default();
-            bounds[index].reason = Some(format!("{reason}; no time was left to search for a bound"));
+            refuse(&mut bounds[index], "no time was left to search for a bound");
             continue;
         }
         let known = |id: LoopId| bounds.iter().find(|found| found.loop_id == id).and_then(|found| found.bound);
         match least_bound(&setting, bounds[index].loop_id, &known, &effort)? {
             Ok(found) => {
-                bounds[index].bound = Some(found.bound);
-                bounds[index].evidence = found.evidence;
-                bounds[index].reason = None;
-                bounds[index].least = None;
-                checked.insert(bounds[index].loop_id);
+                take(&mut bounds[index], found);
+                checked.insert(index);
             }
-            Err(why) => {
-                let reason = bounds[index].reason.take().filter(|reason| !reason.is_empty());
-                let reason = reason.map(|reason| format!("{reason}; ")).unwrap_or_default();
-                bounds[index].reason = Some(format!("{reason}by unrolling: {why}"));
-            }
+            Err(why) => refuse(&mut bounds[index], &format!("by unrolling: {why}")),
         }
     }
     Ok(checked)
+}
+
+fn take(bound: &mut LoopBound, found: Checked) {
+    bound.bound = Some(found.bound);
+    bound.evidence = found.evidence;
+    bound.reason = None;
+    bound.least = None;
+}
+
+/// Adds to the reason why there is no bound.
+fn refuse(bound: &mut LoopBound, why: &str) {
+    if bound.bound.is_none() {
+        let reason = bound.reason.take().filter(|reason| !reason.is_empty());
+        let reason = reason.map(|reason| format!("{reason}; ")).unwrap_or_default();
+        bound.reason = Some(format!("{reason}{why}"));
+    }
 }

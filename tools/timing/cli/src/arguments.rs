@@ -89,22 +89,26 @@ pub struct KernelOptions {
 pub struct ObserveOptions {
     #[command(flatten)]
     pub kernel: KernelOptions,
-    /// System images to boot, as `ashlar build` writes them: build/systems/NAME/system.img.
+    /// System images to boot, as `ashlar build` writes them: build/systems/NAME/system.img. FILE=NUMBER traces so many
+    /// system calls of it.
     #[arg(long = "system", value_name = "FILE", required = true)]
-    pub systems: Vec<PathBuf>,
-    /// Processors of the emulated machine.
-    #[arg(long, default_value_t = 1)]
+    pub systems: Vec<String>,
+    /// Processors of the emulated machine, which take turns: every run is the same.
+    #[arg(long, default_value_t = 2)]
     pub cpus: u32,
     /// Its memory in MiB.
     #[arg(long, default_value_t = 512)]
     pub memory: u64,
-    /// System calls to trace of each image.
+    /// System calls to trace of each image for which no number is given.
     #[arg(long, default_value_t = 20_000)]
     pub entries: u64,
     /// Seconds after which an image that makes fewer is ended.
     #[arg(long, default_value_t = 60)]
     pub timeout: u64,
-    /// Only print what passages cost.
+    /// Take the bounds of regions from what `timing --kernel --format json` wrote, instead of bounding them again.
+    #[arg(long, value_name = "FILE", conflicts_with = "without_bounds")]
+    pub bounds: Option<PathBuf>,
+    /// Do not bound regions, only the paths that were taken.
     #[arg(long)]
     pub without_bounds: bool,
     #[command(flatten)]

@@ -180,7 +180,7 @@ fn loops_alone(report: &Report, format: Format) -> Result<String, String> {
     }
 }
 
-fn write(text: &str, path: Option<&Path>) -> Result<(), String> {
+pub(crate) fn write(text: &str, path: Option<&Path>) -> Result<(), String> {
     match path {
         Some(path) => {
             std::fs::write(path, text).map_err(|cause| format!("{} cannot be written: {cause}", path.display()))

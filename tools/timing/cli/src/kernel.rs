@@ -1,16 +1,16 @@
-//! The whole kernel: its regions, and what a booted image does beside them.
+//! The whole kernel: its regions and their bounds.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Instant;
 
 use timing_analysis::{load_machine, Code};
 use timing_kernel::{Description, Kernel, Whole};
 use timing_lift::Lifter;
 use timing_load::Program;
-use timing_report::{Assumption, Loop, Observed, Region, Report, Verdict, VERSION};
+use timing_report::{Assumption, Loop, Region, Report, Verdict, VERSION};
 
-use crate::arguments::{KernelOptions, ObserveOptions, OutputOptions};
+use crate::arguments::{KernelOptions, OutputOptions};
 use crate::bound::{command, machines, root, show, whole as form};
 
 /// Bounds every region and shows the report. Returns the exit status.
@@ -29,118 +29,7 @@ pub fn kernel(options: &KernelOptions, output: &OutputOptions) -> u8 {
     })
 }
 
-/// Boots images, and holds what their kernels do against the bounds. Returns the exit status: 1 if a bound is exceeded.
-pub fn observe(options: &ObserveOptions) -> u8 {
-    with(&options.kernel, |kernel, machine, mut report| {
-        let bounds = if options.without_bounds {
-            Vec::new()
-        } else {
-            match bound(kernel, machine, &options.output) {
-                Ok(found) => {
-                    let bounds = found.regions.iter().map(|region| region.wcet_cycles).collect();
-                    fill(&mut report, kernel, &found);
-                    bounds
-                }
-                Err(why) => return fail(&why),
-            }
-        };
-        let mut all = timing_observe::Observations::default();
-        for system in &options.systems {
-            match trace(options, kernel, machine, system) {
-                Ok(mut found) => {
-                    all.passages.append(&mut found.passages);
-                    for (text, count) in found.surprises {
-                        *all.surprises.entry(text).or_default() += count;
-                    }
-                }
-                Err(why) => return fail(&why),
-            }
-        }
-        let calls = names(&options.kernel).into_iter().map(|(number, name)| (number, (name, None))).collect();
-        let comparison = timing_observe::compare(kernel, &all, &bounds, &calls);
-        report.observed = comparison
-            .entries
-            .iter()
-            .map(|entry| Observed {
-                name: entry.name.clone(),
-                passages: entry.passages,
-                cycles: entry.observed_cycles.max(entry.warm_cycles),
-                bound_cycles: entry.bound_cycles.unwrap_or(0),
-            })
-            .collect();
-        print(&comparison, &calls);
-        u8::from(comparison.above > 0 || !comparison.surprises.is_empty())
-    })
-}
-
-fn print(comparison: &timing_observe::Comparison, calls: &BTreeMap<u64, (String, Option<u64>)>) {
-    println!(
-        "{:>9} {:>10} {:>10} {:>10} {:>7} {:>7}  entry",
-        "passages", "warm", "polluted", "bound", "least", "median"
-    );
-    for entry in &comparison.entries {
-        let number = |number: Option<u64>| number.map_or_else(|| "-".to_string(), |number| number.to_string());
-        let ratio = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_string(), |ratio| format!("{ratio:.2}"));
-        println!(
-            "{:>9} {:>10} {:>10} {:>10} {:>7} {:>7}  {}{}",
-            entry.passages,
-            entry.warm_cycles,
-            entry.observed_cycles,
-            number(entry.bound_cycles),
-            ratio(entry.worst_ratio),
-            ratio(entry.median_ratio),
-            entry.name,
-            if entry.above > 0 { format!(": {} ABOVE THEIR BOUND", entry.above) } else { String::new() }
-        );
-    }
-    let seen = calls.keys().filter(|number| comparison.calls.contains(number)).count();
-    println!(
-        "{} passages, {} of {} system calls, {} above their bound",
-        comparison.passages,
-        seen,
-        calls.len(),
-        comparison.above
-    );
-    let missing: Vec<&str> = calls
-        .iter()
-        .filter(|(number, _)| !comparison.calls.contains(number))
-        .map(|(_, (name, _))| name.as_str())
-        .collect();
-    if !missing.is_empty() {
-        println!("never made: {}", missing.join(", "));
-    }
-    for (text, count) in &comparison.surprises {
-        println!("against kernel/timing.toml: {text}, {count} times");
-    }
-}
-
-fn trace(
-    options: &ObserveOptions,
-    kernel: &Kernel<'_>,
-    machine: &timing_machine::Machine,
-    system: &Path,
-) -> Result<timing_observe::Observations, String> {
-    let folder = std::env::temp_dir().join(format!("ashlar-observe-{}", std::process::id()));
-    let run = timing_observe::Run {
-        kernel: file(&options.kernel),
-        system: system.to_path_buf(),
-        processors: options.cpus,
-        memory_mib: options.memory,
-        entries: options.entries,
-        timeout: Duration::from_secs(options.timeout),
-        counted: options.cpus == 1,
-        folder: folder.clone(),
-    };
-    let description = kernel.description;
-    let base = description.memory.first().map_or(0, |memory| memory.first.wrapping_sub(memory.physical));
-    let program = kernel.lifter.program();
-    let found = timing_observe::trace(&run, program, &description.entries.system_call, base)
-        .and_then(|files| timing_observe::observe(kernel, machine, &files));
-    let _ = std::fs::remove_dir_all(&folder);
-    found.map_err(|error| format!("{}: {error}", system.display()))
-}
-
-fn bound(kernel: &Kernel<'_>, machine: &timing_machine::Machine, output: &OutputOptions) -> Result<Whole, String> {
+pub(crate) fn bound(kernel: &Kernel<'_>, machine: &timing_machine::Machine, output: &OutputOptions) -> Result<Whole, String> {
     let count = kernel.regions.len();
     let mut progress = |number: usize| {
         if !output.quiet {
@@ -151,7 +40,7 @@ fn bound(kernel: &Kernel<'_>, machine: &timing_machine::Machine, output: &Output
 }
 
 /// What was found, in the form of reports.
-fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
+pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
     let mut regions: Vec<Region> = kernel
         .regions
         .iter()
@@ -216,7 +105,7 @@ fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
     report.assumptions.extend(stated.chain(waiting).map(|text| Assumption { of: "stated".to_string(), text }));
 }
 
-fn with(options: &KernelOptions, work: impl FnOnce(&Kernel<'_>, &timing_machine::Machine, Report) -> u8) -> u8 {
+pub(crate) fn with(options: &KernelOptions, work: impl FnOnce(&Kernel<'_>, &timing_machine::Machine, Report) -> u8) -> u8 {
     let path = file(options);
     let description = options.description.clone().unwrap_or_else(|| root().join("kernel/timing.toml"));
     let data = match std::fs::read(&path) {
@@ -255,27 +144,15 @@ fn with(options: &KernelOptions, work: impl FnOnce(&Kernel<'_>, &timing_machine:
     work(&kernel, &loaded.machine, report)
 }
 
-fn file(options: &KernelOptions) -> PathBuf {
+pub(crate) fn file(options: &KernelOptions) -> PathBuf {
     options.file.clone().unwrap_or_else(|| root().join("build/kernel/x86_64-ticket/ashlar.elf"))
-}
-
-/// System calls by number, from the kernel's table.
-fn names(options: &KernelOptions) -> Vec<(u64, String)> {
-    let _ = options;
-    let text = std::fs::read_to_string(root().join("kernel/abi.h")).unwrap_or_default();
-    let call = |line: &str| {
-        let mut words = line.strip_prefix("#define SYS_")?.split_whitespace();
-        let (name, number) = (words.next()?, words.next()?);
-        Some((number.trim_end_matches(['u', 'l']).parse().ok()?, name.to_lowercase()))
-    };
-    text.lines().filter_map(call).collect()
 }
 
 fn lines(errors: &[impl ToString]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-fn fail(why: &str) -> u8 {
+pub(crate) fn fail(why: &str) -> u8 {
     eprintln!("timing: {why}");
     2
 }

@@ -8,6 +8,7 @@ mod bound;
 mod flow;
 mod graph;
 mod kernel;
+mod observe;
 
 use std::process::ExitCode;
 
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
     let status = match &arguments.verb {
         Some(Verb::Loops(options)) => bound::loops(options),
         Some(Verb::Flow(options)) => flow::flow(options),
-        Some(Verb::Observe(options)) => kernel::observe(options),
+        Some(Verb::Observe(options)) => observe::observe(options),
         None if arguments.bound.kernel => {
             let options = KernelOptions {
                 file: arguments.bound.program.file.clone(),

@@ -32,8 +32,9 @@ struct Cli {
     /// A JSON object for each program and target instead of text.
     #[arg(long)]
     json: bool,
-    /// Seconds after which the paths of a program are not refined further.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    /// Seconds after which the paths of a program are not refined further. Far more than any takes: what is tried is
+    /// limited by the solver's own steps, which do not depend on the machine.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     timeout: u64,
     /// Programs that are analysed at a time.
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]

@@ -12,6 +12,7 @@
 //!   number. So `0..nodes.len()` is a topological order without back edges.
 //! * A loop bound is the largest number of times that the header executes for each entry of the loop; back edges are
 //!   taken one time less at most.
+//! * [`Expanded::part`] keeps certain edges alone: the graph of a path that was taken.
 //! * Recursion is unrolled as deep as stated. [`Expanded::cuts`] lists the calls that go deeper: the statement is right
 //!   exactly if none of them is executed.
 //!
@@ -27,6 +28,7 @@ mod error;
 mod expand;
 mod expanded;
 mod loops;
+mod part;
 mod start;
 
 pub use error::{Error, Problem};

@@ -87,18 +87,22 @@ pub(crate) fn begin<'k>(
     let mut rests = Vec::new();
     for &node in handled.filter(|node| values.reached(**node)) {
         let chain = chain(&first, node);
-        let registers = kernel.lifter.registers();
-        let known = registers.all().filter(|register| *register != registers.stack_pointer()).filter_map(|register| {
-            let range = values.register(node, register).filter(|range| range.base == Base::Zero)?;
-            (range.low <= range.high && range.size == 8).then_some((register, (range.low, range.high)))
-        });
-        let registers = known.collect();
         rests.push(Rest {
             expanded: region.expand(&kernel.graph, &kernel.points, &chain, &BTreeSet::new())?,
-            registers,
+            registers: known(kernel, &values, node),
         });
     }
     Ok((analysed, rests))
+}
+
+/// Registers that hold plain numbers before a node, the stack pointer apart.
+pub(crate) fn known(kernel: &Kernel<'_>, values: &Values, node: NodeId) -> BTreeMap<Register, (u64, u64)> {
+    let registers = kernel.lifter.registers();
+    let known = registers.all().filter(|register| *register != registers.stack_pointer()).filter_map(|register| {
+        let range = values.register(node, register).filter(|range| range.base == Base::Zero)?;
+        (range.low <= range.high && range.size == 8).then_some((register, (range.low, range.high)))
+    });
+    known.collect()
 }
 
 /// Bounds what is behind a handler's first instruction.
@@ -151,7 +155,7 @@ impl Analysed {
 }
 
 /// The calls that led to a node, and its block.
-fn chain(expanded: &Expanded<'_>, node: NodeId) -> Vec<(u64, usize)> {
+pub fn chain(expanded: &Expanded<'_>, node: NodeId) -> Vec<(u64, usize)> {
     let mut link = Some((expanded.nodes[node].context, expanded.nodes[node].block));
     let mut chain = Vec::new();
     while let Some((context, block)) = link {
@@ -159,6 +163,24 @@ fn chain(expanded: &Expanded<'_>, node: NodeId) -> Vec<(u64, usize)> {
         link = expanded.contexts[context].caller;
     }
     chain
+}
+
+/// Values of one graph; the stack pointer at its entry is so far below the end of the stack, if that is known.
+pub(crate) fn values(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    registers: BTreeMap<Register, (u64, u64)>,
+    below: Option<u64>,
+) -> Values {
+    let options = timing_values::Options {
+        registers,
+        stack_pointer: below.map(stack_pointer),
+        shared: kernel.shared.clone(),
+        switches: kernel.points.called.keys().copied().collect(),
+        steps: STEPS,
+        ..timing_values::Options::default()
+    };
+    timing_values::analyse(kernel.lifter.program(), expanded, &options)
 }
 
 /// Bounds what is one graph, at whose entry the stack pointer is so far below the end of the stack, if that is known.
@@ -172,15 +194,7 @@ fn part(
 ) -> Values {
     let program = kernel.lifter.program();
     let began = Instant::now();
-    let options = timing_values::Options {
-        registers,
-        stack_pointer: below.map(stack_pointer),
-        shared: kernel.shared.clone(),
-        switches: kernel.points.called.keys().copied().collect(),
-        steps: STEPS,
-        ..timing_values::Options::default()
-    };
-    let values = timing_values::analyse(program, expanded, &options);
+    let values = values(kernel, expanded, registers, below);
     analysed.assumptions.extend(values.assumptions().iter().cloned());
     let mut found = timing_bounds::infer(program, expanded, &values);
     let mut dead = dead(expanded, &kernel.points);

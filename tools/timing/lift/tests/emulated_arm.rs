@@ -5,11 +5,10 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use common::State;
+use common::{After, Campaign, Place, State};
 use timing_lift::{Lifter, Registers};
 use timing_load::{Architecture, Program};
 
@@ -239,59 +238,27 @@ fn lifted_semantics_are_the_emulators() {
         printed.status,
         String::from_utf8_lossy(&printed.stderr)
     );
-    let mut wrong = BTreeMap::new();
-    let (mut compared, mut unknown) = (0, 0);
+    let mut campaign = Campaign::new(forms);
     for record in printed.stdout.chunks(RECORD) {
         let word = |index: usize| u32::from_le_bytes(record[4 * index..4 * index + 4].try_into().unwrap());
         let (form, base) = (word(0) as usize, u64::from(word(1)));
-        let mut state = State::default();
+        let (mut state, mut after) = (State::default(), After::default());
         // r13 is the stack pointer, which no form uses.
-        let registers = (0..13_u8).map(|number| (number, usize::from(number))).chain([(14, 13)]);
-        for (register, index) in registers.clone() {
+        for (register, index) in (0..13_u8).map(|number| (number, usize::from(number))).chain([(14, 13)]) {
             state.registers.insert(register, u128::from(word(2 + index)));
+            after.values.push((Place::Register(register), u64::from(word(17 + index))));
         }
-        const FLAGS: [(&str, u32); 4] = [("NG", 31), ("ZR", 30), ("CY", 29), ("OV", 28)];
-        for (name, bit) in FLAGS {
-            state.registers.insert(table.named(name).unwrap().0, u128::from(word(16) >> bit & 1));
+        for (name, bit) in [("NG", 31), ("ZR", 30), ("CY", 29), ("OV", 28)] {
+            let flag = table.named(name).unwrap().0;
+            state.registers.insert(flag, u128::from(word(16) >> bit & 1));
+            after.values.push((Place::Register(flag), u64::from(word(31) >> bit & 1)));
         }
         for index in 0..64 {
             state.memory.insert(base + index as u64, record[128 + index]);
+            after.values.push((Place::Byte(base + index as u64), u64::from(record[192 + index])));
         }
-        let instruction = match lifter.lift(program.symbol(&format!("at{form}")).unwrap().address) {
-            Ok(instruction) => instruction,
-            Err(error) => {
-                wrong.entry(form).or_insert_with(|| format!("not lifted: {error}"));
-                continue;
-            }
-        };
-        if let Err(reason) = state.execute(&instruction) {
-            wrong.entry(form).or_insert(reason);
-            continue;
-        }
-        let mut check = |what: String, mine: Option<u128>, theirs: u32| match mine {
-            Some(mine) if mine == u128::from(theirs) => compared += 1,
-            Some(mine) => {
-                wrong.entry(form).or_insert_with(|| {
-                    format!("{what} is {theirs:#x}, lifted {mine:#x}; in {:x?}", (2..17).map(word).collect::<Vec<_>>())
-                });
-            }
-            None => unknown += 1,
-        };
-        for (register, index) in registers {
-            check(format!("r{register}"), state.registers.get(&register).copied(), word(17 + index));
-        }
-        for (name, bit) in FLAGS {
-            check(name.to_string(), state.registers.get(&table.named(name).unwrap().0).copied(), word(31) >> bit & 1);
-        }
-        for index in 0..64 {
-            let byte = state.memory.get(&(base + index as u64)).copied();
-            check(format!("byte {index}"), byte.map(u128::from), u32::from(record[192 + index]));
-        }
+        let address = program.symbol(&format!("at{form}")).unwrap().address;
+        campaign.execute(form, &lifter, address, state, &after);
     }
-    println!("{} forms, {compared} values compared, {unknown} unknown", forms.len());
-    for (form, reason) in &wrong {
-        println!("{}: {reason}", forms[*form]);
-    }
-    assert!(wrong.is_empty(), "{} forms are wrong", wrong.len());
-    assert!(compared > unknown * 20);
+    campaign.finish(STATES);
 }

@@ -1,168 +1,129 @@
-//! The lifted semantics of x86-64 against this machine's processor, on random states, form by form.
+//! The lifted semantics of x86-64 against this machine's processor, on random states, form by form: those that the kernel
+//! is made of (`kernel_forms.txt`), and others that compilers make of user programs.
 //!
 //! A generated program executes each form with given registers, flags and memory and prints what comes out; the lifted
 //! operations, executed on the same input, must give the same wherever they give a value. Runs on x86-64 only.
 #![cfg(target_arch = "x86_64")]
 
 mod common;
+#[path = "native/forms.rs"]
+mod forms;
+#[path = "native/kernel.rs"]
+mod kernel;
+#[path = "native/program.rs"]
+mod program;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
-use common::State;
+use common::{After, Campaign, Place, State};
+use program::{source, Form, Sort, STATES};
 use timing_lift::{Lifter, Registers};
 use timing_load::{Architecture, Program};
 
-/// One instruction each, on any registers but rsp, rsi and rdi; rsi points to 64 bytes, rdi 16 bytes behind it.
-fn forms() -> Vec<String> {
-    let mut forms: Vec<String> = Vec::new();
-    for name in ["add", "sub", "adc", "sbb", "and", "or", "xor", "cmp", "test", "mov", "xchg"] {
-        for operands in ["%rax, %rbx", "%eax, %ebx", "%ax, %bx", "%al, %bl", "%ah, %bl", "%r9d, %r9d", "%rcx, 8(%rsi)"]
-        {
-            forms.push(format!("{name} {operands}"));
-        }
-        if name != "xchg" {
-            forms.extend(["%rax", "%ebx", "%cx", "%dl"].map(|register| format!("{name} $0x35, {register}")));
-        }
-    }
-    for name in ["add", "sub", "adc", "sbb", "and", "or", "xor", "cmp", "mov"] {
-        forms.extend(["8(%rsi), %rcx", "(%rsi), %ecx", "3(%rdi), %cl"].map(|operands| format!("{name} {operands}")));
-        forms.extend(["l $5, 4(%rsi)", "b $-3, 1(%rdi)", "q $-3, (%rdi)"].map(|operands| format!("{name}{operands}")));
-    }
-    for name in ["inc", "dec", "neg", "not", "mul", "imul"] {
-        forms.extend(["%rax", "%ebx", "%cx", "%r10b"].map(|operand| format!("{name} {operand}")));
-        forms.push(format!("{name}q (%rsi)"));
-    }
-    for name in ["shl", "shr", "sar", "rol", "ror"] {
-        forms.extend(
-            ["%cl, %rax", "%cl, %ebx", "$1, %rdx", "$7, %r8d", "$31, %eax", "%cl, %bx", "$3, %dl"]
-                .map(|o| format!("{name} {o}")),
-        );
-        forms.push(format!("{name}l $4, (%rsi)"));
-    }
-    for name in ["shld", "shrd"] {
-        forms.extend(["$5, %rax, %rbx", "%cl, %rax, %rbx", "$9, %eax, %ebx"].map(|o| format!("{name} {o}")));
-    }
-    for condition in ["o", "no", "b", "ae", "e", "ne", "be", "a", "s", "ns", "p", "np", "l", "ge", "le", "g"] {
-        forms.extend([format!("set{condition} %al"), format!("set{condition} (%rsi)")]);
-        forms.extend([format!("cmov{condition} %rax, %rbx"), format!("cmov{condition} %eax, %ebx")]);
-        forms.push(format!("cmov{condition} (%rsi), %ebx"));
-    }
-    for name in ["bt", "bts", "btr", "btc"] {
-        forms.extend(["%rax, %rbx", "%eax, %ebx", "$9, %rcx"].map(|operands| format!("{name} {operands}")));
-    }
-    for name in ["bsf", "bsr", "popcnt"] {
-        forms.extend(["%rax, %rbx", "%eax, %ebx", "(%rsi), %rcx"].map(|operands| format!("{name} {operands}")));
-    }
-    for form in [
-        "movzbl %al, %ebx",
-        "movzbl %ah, %ebx",
-        "movzwl %ax, %ebx",
-        "movzbl 5(%rsi), %r9d",
-        "movsbl %al, %ebx",
-        "movsbq %al, %rbx",
-        "movslq %eax, %rbx",
-        "movswl (%rsi), %eax",
-        "movslq 4(%rsi), %rdx",
-        "movabs $0x123456789abcdef0, %rax",
-        "mov $-1, %ecx",
-        "mov $-1, %rcx",
-        "lea 5(%rax,%rbx,4), %rcx",
-        "lea -1(%rax), %ecx",
-        "lea (,%r9,8), %r10d",
-        "imul %rax, %rbx",
-        "imul %eax, %ebx",
-        "imul $100, %rax, %rbx",
-        "imul $-3, %eax, %ebx",
-        "imul (%rsi), %rcx",
-        "cltq",
-        "cqto",
-        "cltd",
-        "cwtl",
-        "bswap %rax",
-        "bswap %ebx",
-        "xadd %rax, %rbx",
-        "lock xadd %rax, (%rsi)",
-        "lock xadd %ecx, 4(%rdi)",
-        "cmpxchg %rcx, %rbx",
-        "lock cmpxchg %rcx, (%rsi)",
-        "lock cmpxchg %ecx, (%rsi)",
-        "lock incl (%rsi)",
-        "lock addq $5, (%rsi)",
-        "xchg %rax, (%rsi)",
-        "xchg %cl, %ch",
-        "stc",
-        "clc",
-        "cmc",
-        "cld",
-        "std",
-        "lahf",
-        "sahf",
-        "movsb",
-        "stosq",
-        "lodsl",
-        "scasb",
-        "cmpsb",
-        "nop",
-        "nopl (%rax)",
-        "movd %eax, %xmm0",
-        "psllw $3, %xmm0",
-        "psadbw %xmm1, %xmm0",
-        "pmovmskb %xmm0, %ebx",
-        "pextrw $2, %xmm0, %ecx",
-        "movd %xmm0, %edx",
-        "ptest %xmm0, %xmm1",
-    ] {
-        forms.push(form.to_string());
-    }
-    forms
+/// The kernel's forms that are not executed here, and why. What is lifted of them is a list (`src/x86/system.rs`): what the
+/// decoder says is written becomes unknown.
+const NOT_EXECUTED: [(&str, &str); 25] = [
+    ("clgi", PRIVILEGED),
+    ("cli", PRIVILEGED),
+    ("clts", PRIVILEGED),
+    ("fxrstor64", "changes vector registers alone, which are not followed"),
+    ("fxsave64", "writes 512 bytes, after which all memory is unknown"),
+    ("hlt", PRIVILEGED),
+    ("in", PRIVILEGED),
+    ("invlpg", PRIVILEGED),
+    ("iretq", "leaves for another privilege, and no register is known behind it"),
+    ("lgdt", PRIVILEGED),
+    ("lidt", PRIVILEGED),
+    ("ltr", PRIVILEGED),
+    ("mov", "to or from a control, debug or segment register, of which all but segments are privileged"),
+    ("out", PRIVILEGED),
+    ("rdmsr", PRIVILEGED),
+    ("stgi", PRIVILEGED),
+    ("sti", PRIVILEGED),
+    ("swapgs", PRIVILEGED),
+    ("sysretq", "leaves for another privilege, and no register is known behind it"),
+    ("vmload", PRIVILEGED),
+    ("vmrun", PRIVILEGED),
+    ("vmsave", PRIVILEGED),
+    ("wrmsr", PRIVILEGED),
+    ("xrstor64", "changes vector registers alone, which are not followed"),
+    ("xsave64", "writes memory according to the processor's features, after which all memory is unknown"),
+];
+/// Executed although the list treats them, since a program may.
+const OF_THE_SYSTEM: [&str; 5] = ["cpuid", "mfence", "nop", "pause", "rdtsc"];
+/// Faults unless the operating system and the processor agree on the register that is named.
+const PERHAPS: [(&str, &str); 2] =
+    [("xgetbv", "reads a register that not every processor has"), ("xsetbv", PRIVILEGED)];
+const PRIVILEGED: &str = "is privileged";
+
+/// The kernel's forms, of which the file says how it is made.
+fn listed() -> Vec<&'static str> {
+    include_str!("kernel_forms.txt").lines().filter(|line| !line.starts_with('#')).collect()
 }
 
-const STATES: usize = 40;
+fn left_out(form: &str) -> Option<&'static str> {
+    let name = form.strip_prefix("system ")?;
+    NOT_EXECUTED.iter().chain(&PERHAPS).find(|(known, _)| *known == name).map(|(_, reason)| *reason)
+}
 
-/// C and assembly that executes every form on random states. Of the flags CF, PF, AF, ZF, SF, OF are set.
-fn source(forms: &[String]) -> String {
-    let mut text = String::from("#include <stdio.h>\n#include <stdlib.h>\nunsigned long in[17], out[17]; unsigned char memory[64], before[64];\n__asm__(\".text\\n");
-    let names =
-        ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"];
-    for (index, form) in forms.iter().enumerate() {
-        text += &format!(".globl form{index}, at{index}\\nform{index}: push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15; pushq in+128; popfq\\n");
-        for (number, name) in names.iter().enumerate().filter(|(number, _)| *number != 4) {
-            text += &format!("mov in+{}, %{name}\\n", 8 * number);
-        }
-        text += &format!("at{index}: {form}\\n");
-        for (number, name) in names.iter().enumerate().filter(|(number, _)| *number != 4) {
-            text += &format!("mov %{name}, out+{}\\n", 8 * number);
-        }
-        text += "pushfq; popq out+128; cld; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx; ret\\n";
+#[test]
+fn every_form_of_the_kernel_is_executed_or_has_a_reason() {
+    let listed = listed();
+    assert!(listed.len() > 200);
+    let system: Vec<&str> = listed.iter().filter_map(|form| form.strip_prefix("system ")).collect();
+    for name in &system {
+        let known = left_out(&format!("system {name}")).is_some() || OF_THE_SYSTEM.contains(name);
+        assert!(known, "`{name}` is neither executed nor is there a reason");
     }
-    text += "\");\n";
-    for index in 0..forms.len() {
-        text += &format!("void form{index}(void);\n");
+    for (name, reason) in NOT_EXECUTED.iter().chain(&PERHAPS) {
+        println!("not executed: {name} {reason}");
+        assert!(system.contains(name), "the kernel has no {name}");
     }
-    text += "void (*forms[])(void) = {";
-    for index in 0..forms.len() {
-        text += &format!("form{index},");
+    // A kernel that is built has no other forms than those listed.
+    let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../build/kernel/x86_64-ticket/ashlar.elf");
+    let Ok(data) = std::fs::read(built) else { return };
+    let program = Program::parse(&data).unwrap();
+    let lifter = Lifter::new(&program).unwrap();
+    let known: BTreeSet<String> = listed.iter().map(|form| without_numbers(form)).collect();
+    let forms = kernel::forms(&program, &lifter);
+    let new: Vec<&String> = forms.values().filter(|form| !known.contains(&without_numbers(form))).collect();
+    assert!(new.is_empty(), "{new:?} are not listed: see lift/examples/forms.rs");
+}
+
+/// Forms with other numbers are the same.
+fn without_numbers(form: &str) -> String {
+    let words = form.split_inclusive([' ', ',', '+', ']', '*']);
+    words.map(|word| if word.starts_with(|letter: char| letter.is_ascii_digit()) { "#" } else { word }).collect()
+}
+
+fn before_and_after(line: &str, table: Registers, jumps: bool) -> (State, After) {
+    let numbers: Vec<u64> = line.split(' ').skip(1).map(|word| u64::from_str_radix(word, 16).unwrap()).collect();
+    let (base, taken, registers, bytes) = (numbers[0], numbers[1], &numbers[2..36], &numbers[36..]);
+    let (mut state, mut after) = (State::default(), After::default());
+    for register in 0..16_u8 {
+        let at = 2 * usize::from(register);
+        state.registers.insert(register, u128::from(registers[at]));
+        after.values.push((Place::Register(register), registers[at + 1]));
     }
-    text += &format!("}};
-static unsigned long seed = 88172645463325252;
-static unsigned long next(void) {{ seed ^= seed << 13; seed ^= seed >> 7; seed ^= seed << 17; return seed; }}
-static unsigned long number(void) {{ unsigned long r = next(); switch (next() % 6) {{ case 0: return r % 70; case 1: return -(r % 70);
-    case 2: return 1ul << (r % 64); case 3: return (unsigned)r; default: return r; }} }}
-int main(void) {{ for (unsigned f = 0; f < {count}; f++) for (int s = 0; s < {STATES}; s++) {{
-    for (int i = 0; i < 16; i++) in[i] = number();
-    in[16] = (next() & 0x8d5) | 0x202; in[6] = (unsigned long)(memory + 8); in[7] = (unsigned long)(memory + 24);
-    for (int i = 0; i < 64; i++) before[i] = memory[i] = s % 3 == 0 ? (next() % 2 ? 0 : 0xff) : next();
-    forms[f](); printf(\"%u %lx\", f, (unsigned long)memory);
-    for (int i = 0; i < 17; i++) printf(\" %lx %lx\", in[i], out[i]);
-    for (int i = 0; i < 64; i++) printf(\" %x %x\", before[i], memory[i]);
-    printf(\"\\n\"); }} }}\n", count = forms.len());
-    text
+    for (name, bit) in [("CF", 0), ("PF", 2), ("AF", 4), ("ZF", 6), ("SF", 7), ("OF", 11), ("DF", 10)] {
+        let flag = table.named(name).unwrap().0;
+        state.registers.insert(flag, u128::from(registers[32] >> bit & 1));
+        after.values.push((Place::Register(flag), registers[33] >> bit & 1));
+    }
+    for (index, pair) in bytes.chunks(2).enumerate() {
+        state.memory.insert(base + index as u64, pair[0] as u8);
+        after.values.push((Place::Byte(base + index as u64), pair[1]));
+    }
+    after.taken = jumps.then_some(taken);
+    (state, after)
 }
 
 #[test]
 fn lifted_semantics_are_the_processors() {
-    let forms = forms();
+    let of_kernel = listed().into_iter().filter(|form| left_out(form).is_none()).map(Form::of_kernel);
+    let forms: Vec<Form> = forms::forms().iter().map(|text| Form::att(text)).chain(of_kernel).collect();
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let (source_file, file) = (directory.join("native.c"), directory.join("native"));
     std::fs::write(&source_file, source(&forms)).unwrap();
@@ -176,66 +137,14 @@ fn lifted_semantics_are_the_processors() {
     let lifter = Lifter::new(&program).unwrap();
     let table = Registers::of(Architecture::X86_64);
     let printed = Command::new(&file).output().unwrap();
-    let mut wrong = std::collections::BTreeMap::new();
-    let (mut compared, mut unknown) = (0, 0);
+    let mut campaign = Campaign::new(forms.iter().map(|form| form.text.clone()).collect());
     for line in String::from_utf8_lossy(&printed.stdout).lines() {
-        let mut words = line.split(' ');
-        let form: usize = words.next().unwrap().parse().unwrap();
-        let numbers: Vec<u64> = words.map(|word| u64::from_str_radix(word, 16).unwrap()).collect();
-        let (base, registers, bytes) = (numbers[0], &numbers[1..35], &numbers[35..]);
-        let mut state = State::default();
-        for register in 0..16_u8 {
-            state.registers.insert(register, u128::from(registers[2 * usize::from(register)]));
-        }
-        const FLAGS: [(&str, u32); 7] = [("CF", 0), ("PF", 2), ("AF", 4), ("ZF", 6), ("SF", 7), ("OF", 11), ("DF", 10)];
-        for (name, bit) in FLAGS {
-            state.registers.insert(table.named(name).unwrap().0, u128::from(registers[32] >> bit & 1));
-        }
-        for (index, pair) in bytes.chunks(2).enumerate() {
-            state.memory.insert(base + index as u64, pair[0] as u8);
-        }
-        let instruction = match lifter.lift(program.symbol(&format!("at{form}")).unwrap().address) {
-            Ok(instruction) => instruction,
-            Err(error) => {
-                wrong.entry(form).or_insert_with(|| format!("not lifted: {error}"));
-                continue;
-            }
-        };
-        if let Err(reason) = state.execute(&instruction) {
-            wrong.entry(form).or_insert(reason);
-            continue;
-        }
-        let mut check = |what: String, mine: Option<u128>, theirs: u64| match mine {
-            Some(mine) if mine == u128::from(theirs) => compared += 1,
-            Some(mine) => {
-                wrong.entry(form).or_insert_with(|| format!("{what} is {theirs:#x}, lifted {mine:#x}; {line}"));
-            }
-            None => unknown += 1,
-        };
-        for register in (0..16_u8).filter(|register| *register != 4) {
-            check(
-                format!("register {register}"),
-                state.registers.get(&register).copied(),
-                registers[2 * usize::from(register) + 1],
-            );
-        }
-        for (name, bit) in FLAGS {
-            check(
-                name.to_string(),
-                state.registers.get(&table.named(name).unwrap().0).copied(),
-                registers[33] >> bit & 1,
-            );
-        }
-        for (index, pair) in bytes.chunks(2).enumerate() {
-            let byte = state.memory.get(&(base + index as u64)).copied();
-            check(format!("byte {index}"), byte.map(u128::from), pair[1]);
-        }
+        let form: usize = line.split(' ').next().unwrap().parse().unwrap();
+        let (state, after) = before_and_after(line, table, forms[form].sort == Sort::Jump);
+        let address = program.symbol(&format!("at{form}")).unwrap().address;
+        campaign.execute(form, &lifter, address, state, &after);
     }
-    println!("{} forms, {compared} values compared, {unknown} unknown", forms.len());
-    for (form, reason) in &wrong {
-        println!("{}: {}", forms[*form], &reason[..reason.len().min(300)]);
-    }
-    assert!(wrong.is_empty(), "{} forms are wrong", wrong.len());
-    assert!(compared > unknown * 20);
-    assert!(compared > forms.len() * STATES * 60);
+    println!("{:?}", printed.status);
+    campaign.finish(STATES);
+    assert!(campaign.compared > forms.len() * STATES * 60);
 }

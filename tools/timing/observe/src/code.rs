@@ -23,6 +23,8 @@ pub struct Known {
     writes: u64,
     transfers: bool,
     forgets: bool,
+    /// What it accesses it names by physical addresses: blocks of guests.
+    physical: bool,
     pub flow: Flow,
     /// The function that it belongs to, for people.
     pub function: String,
@@ -31,14 +33,16 @@ pub struct Known {
 pub struct Code<'k, 'p> {
     kernel: &'k Kernel<'p>,
     machine: &'k Machine,
+    /// Names of system calls.
+    calls: BTreeMap<u64, String>,
     known: BTreeMap<u64, Rc<Known>>,
     /// What the traces show that the analysis takes for impossible.
     pub surprises: BTreeMap<String, u64>,
 }
 
 impl<'k, 'p> Code<'k, 'p> {
-    pub fn new(kernel: &'k Kernel<'p>, machine: &'k Machine) -> Code<'k, 'p> {
-        Code { kernel, machine, known: BTreeMap::new(), surprises: BTreeMap::new() }
+    pub fn new(kernel: &'k Kernel<'p>, machine: &'k Machine, calls: BTreeMap<u64, String>) -> Code<'k, 'p> {
+        Code { kernel, machine, calls, known: BTreeMap::new(), surprises: BTreeMap::new() }
     }
 
     fn lifter(&self) -> &'k Lifter<'p> {
@@ -66,6 +70,7 @@ impl<'k, 'p> Code<'k, 'p> {
             writes: used.writes,
             transfers: class::transfers(&instruction, sort.class),
             forgets: sort.forgets,
+            physical: ["vmrun", "vmload", "vmsave"].contains(&instruction.mnemonic.as_str()),
             flow: instruction.flow,
             function: function.split('+').next().unwrap_or_default().to_string(),
         });
@@ -105,7 +110,9 @@ impl<'k, 'p> Code<'k, 'p> {
 
     /// The physical address; notes what the kernel's description rules out.
     fn physical(&mut self, address: u64, at: u64, known: &Known) -> u64 {
-        let Some(physical) = self.description().physical(address, self.kernel.stacks) else {
+        let named =
+            if known.physical { Some(address) } else { self.description().physical(address, self.kernel.stacks) };
+        let Some(physical) = named else {
             self.surprise(format!(
                 "{} at {at:#x} accesses memory that kernel/timing.toml does not name",
                 known.function
@@ -121,10 +128,17 @@ impl<'k, 'p> Code<'k, 'p> {
         physical
     }
 
-    /// Of the regions that a passage may be one of, those whose callers are the ones to which it returns.
+    /// Of the regions that a passage may be one of, that of its system call, or those whose callers are the ones to which it
+    /// returns.
     pub fn regions(&mut self, passage: &Passage) -> Result<Vec<usize>, Error> {
         if passage.regions.len() == 1 {
             return Ok(passage.regions.clone());
+        }
+        if let Some(number) = passage.call {
+            let name = self.calls.get(&number).map_or("with another number", String::as_str);
+            let name = format!("system call {name}");
+            let named = passage.regions.iter().copied().find(|region| self.kernel.regions[*region].name == name);
+            return Ok(named.map_or_else(|| passage.regions.clone(), |region| vec![region]));
         }
         let mut returned = Vec::new();
         let mut depth = 0u32;

@@ -24,8 +24,6 @@ pub struct Run {
     /// Entries by system calls after which tracing ends.
     pub entries: u64,
     pub timeout: Duration,
-    /// Instructions are counted, and time goes by them: one processor only.
-    pub counted: bool,
     /// Where the traces go.
     pub folder: PathBuf,
 }
@@ -82,6 +80,8 @@ pub fn trace(run: &Run, program: &Program, entry: &str, base: u64) -> Result<Vec
     let mut command = Command::new("qemu-system-x86_64");
     command
         .args(["-machine", "q35,memory-backend=ram", "-accel", "tcg,thread=single", "-cpu", "EPYC,+svm"])
+        // Time goes by instructions, on all processors in turn: every run is the same.
+        .args(["-icount", "shift=0,sleep=off", "-rtc", "base=2000-01-01,clock=vm"])
         .args(["-display", "none", "-monitor", "none", "-serial", "null", "-no-reboot"])
         .args(["-smp", &run.processors.to_string(), "-m", &format!("{}M", run.memory_mib)])
         .arg("-object")
@@ -107,9 +107,6 @@ pub fn trace(run: &Run, program: &Program, entry: &str, base: u64) -> Result<Vec
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
-    if run.counted {
-        command.args(["-icount", "shift=0,sleep=off"]);
-    }
     let said = watch(&mut command, run.timeout)?;
     let files: Vec<PathBuf> = (0..run.processors)
         .map(|number| run.folder.join(format!("trace.{number}")))

@@ -21,7 +21,9 @@ mod code;
 mod compare;
 mod emulator;
 mod error;
+mod follow;
 mod passage;
+mod path;
 mod record;
 mod replay;
 
@@ -31,13 +33,14 @@ use std::path::Path;
 use timing_kernel::Kernel;
 use timing_machine::Machine;
 
-pub use compare::{compare, Comparison, Entry};
+pub use compare::{compare, Comparison, Entry, Ratios};
 pub use emulator::{trace, Run};
 pub use error::Error;
 pub use replay::Cycles;
 
 use code::Code;
 use passage::{Cutter, Passage};
+use path::Paths;
 use record::Records;
 use replay::Replay;
 
@@ -47,6 +50,8 @@ pub struct Observed {
     /// Indices of the kernel's regions of which it may be one.
     pub regions: Vec<usize>,
     pub call: Option<u64>,
+    /// The path that it takes, by its number; none if the graphs have no such path.
+    pub path: Option<usize>,
     pub cycles: Cycles,
     pub instructions: usize,
     pub accesses: usize,
@@ -55,43 +60,80 @@ pub struct Observed {
 #[derive(Debug, Clone, Default)]
 pub struct Observations {
     pub passages: Vec<Observed>,
-    /// What the traces show that the kernel's description rules out, and how often.
+    /// Of each path the bound, or why it has none.
+    pub paths: Vec<Result<u64, String>>,
+    /// What the traces show that the analysis or the kernel's description rule out, and how often.
     pub surprises: BTreeMap<String, u64>,
     /// Instructions outside all regions: start-up.
     pub strays: u64,
 }
 
-/// The passages in the traces, one file a processor.
-pub fn observe(kernel: &Kernel<'_>, machine: &Machine, files: &[impl AsRef<Path>]) -> Result<Observations, Error> {
-    let mut code = Code::new(kernel, machine);
-    let mut found = Observations::default();
-    for file in files {
-        let open = std::fs::File::open(file).map_err(|cause| Error::Trace(cause.to_string()))?;
-        let mut records = Records::new(open);
-        let mut cutter = Cutter::new(kernel);
-        let mut replay = Replay::new(machine);
-        while let Some(executed) = records.instruction()? {
-            if let Some(passage) = cutter.take(executed, &mut code)? {
-                found.passages.push(one(&passage, &mut code, &mut replay)?);
-            }
-        }
-        found.strays += cutter.strays;
-    }
-    found.surprises = code.surprises;
-    Ok(found)
+/// Collects passages of any number of runs.
+pub struct Observer<'k, 'p> {
+    kernel: &'k Kernel<'p>,
+    machine: &'k Machine,
+    code: Code<'k, 'p>,
+    paths: Paths<'k, 'p>,
+    found: Observations,
 }
 
-fn one(passage: &Passage, code: &mut Code<'_, '_>, replay: &mut Replay) -> Result<Observed, Error> {
-    let mut steps = Vec::with_capacity(passage.instructions.len());
-    for (number, executed) in passage.instructions.iter().enumerate() {
-        let next = passage.instructions.get(number + 1).map(|next| next.address).or(passage.next);
-        steps.push(code.step(executed, next)?);
+impl<'k, 'p> Observer<'k, 'p> {
+    /// `calls` names system calls by their number, as regions do.
+    pub fn new(kernel: &'k Kernel<'p>, machine: &'k Machine, calls: BTreeMap<u64, String>) -> Observer<'k, 'p> {
+        let code = Code::new(kernel, machine, calls);
+        Observer { kernel, machine, code, paths: Paths::new(kernel), found: Observations::default() }
     }
-    Ok(Observed {
-        regions: code.regions(passage)?,
-        call: passage.call,
-        cycles: replay.cycles(&steps)?,
-        instructions: steps.len(),
-        accesses: steps.iter().map(|step| step.memory.len()).sum(),
-    })
+
+    /// Takes in the traces of a run, one file a processor.
+    pub fn take(&mut self, files: &[impl AsRef<Path>]) -> Result<(), Error> {
+        for file in files {
+            let open = std::fs::File::open(file).map_err(|cause| Error::Trace(cause.to_string()))?;
+            let mut records = Records::new(open);
+            let mut cutter = Cutter::new(self.kernel);
+            let mut replay = Replay::new(self.machine);
+            while let Some(executed) = records.instruction()? {
+                if let Some(passage) = cutter.take(executed, &mut self.code)? {
+                    let observed = self.one(passage, &mut replay)?;
+                    self.found.passages.push(observed);
+                }
+            }
+            self.found.strays += cutter.strays;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, mut passage: Passage, replay: &mut Replay) -> Result<Observed, Error> {
+        passage.regions = self.code.regions(&passage)?;
+        let mut path = None;
+        match self.paths.follow(&passage) {
+            Ok(followed) => {
+                passage.regions = vec![followed.region];
+                path = Some(followed.path);
+                followed.surprises.into_iter().for_each(|text| self.code.surprise(text));
+                let executed = followed.counted.iter().map(|number| std::mem::take(&mut passage.instructions[*number]));
+                passage.instructions = executed.collect();
+            }
+            Err(why) => self.code.surprise(why),
+        }
+        let mut steps = Vec::with_capacity(passage.instructions.len());
+        for (number, executed) in passage.instructions.iter().enumerate() {
+            let next = passage.instructions.get(number + 1).map(|next| next.address).or(passage.next);
+            steps.push(self.code.step(executed, next)?);
+        }
+        Ok(Observed {
+            regions: passage.regions,
+            call: passage.call,
+            path,
+            cycles: replay.cycles(&steps)?,
+            instructions: steps.len(),
+            accesses: steps.iter().map(|step| step.memory.len()).sum(),
+        })
+    }
+
+    /// All of it, with the bound of each path.
+    pub fn finish(mut self, progress: &mut dyn FnMut(usize, usize)) -> Observations {
+        self.found.paths = self.paths.bounds(self.machine, progress);
+        self.found.surprises = self.code.surprises;
+        self.found
+    }
 }

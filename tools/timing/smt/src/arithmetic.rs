@@ -54,6 +54,9 @@ impl Terms {
             (ShiftLeft | ShiftRight, _, Some(y)) if y >= u128::from(width) => return zero(self),
             _ => {}
         }
+        if let Some(narrow) = self.narrowed(operation, a, b) {
+            return narrow;
+        }
         if matches!(operation, And | Or | Xor) {
             if let (Some(p), Some(q)) = (self.as_bit(a), self.as_bit(b)) {
                 let holds = match operation {
@@ -68,6 +71,55 @@ impl Terms {
             }
         }
         self.make(Shape::Binary(operation, a, b), width)
+    }
+
+    /// A division or multiplication of numbers whose upper bits are 0, of no more bits than matter: what a solver does
+    /// with one grows with the square of its width. The divisor is not 0.
+    fn narrowed(&mut self, operation: Operation, a: Term, b: Term) -> Option<Term> {
+        let width = self.width(a);
+        if width > 128 {
+            return None;
+        }
+        let needed = match operation {
+            Operation::Divide | Operation::Remainder => self.bits(a).max(self.bits(b)),
+            Operation::Multiply => self.bits(a).saturating_add(self.bits(b)),
+            _ => return None,
+        };
+        let needed = needed.max(1);
+        if needed >= width {
+            return None;
+        }
+        let (a, b) = (self.extract(a, 0, needed), self.extract(b, 0, needed));
+        let small = self.binary(operation, a, b);
+        Some(self.extend(small, width))
+    }
+
+    /// The bits of a term above this many are 0, whatever the leaves are.
+    fn bits(&self, term: Term) -> u16 {
+        self.bits_within(term, 8)
+    }
+
+    fn bits_within(&self, term: Term, depth: u32) -> u16 {
+        let width = self.width(term);
+        let Some(depth) = depth.checked_sub(1) else { return width };
+        let of = |part: Term| self.bits_within(part, depth);
+        let found = match self.shape(term) {
+            Shape::Number(number) => (128 - number.leading_zeros()) as u16,
+            Shape::Extend(inner) => of(inner),
+            Shape::Select(_, then, otherwise) => of(then).max(of(otherwise)),
+            Shape::Extract(inner, low) => of(inner).saturating_sub(low),
+            Shape::Concat(high, low) if of(high) == 0 => of(low),
+            Shape::Binary(Operation::And, x, y) => of(x).min(of(y)),
+            Shape::Binary(Operation::Or | Operation::Xor, x, y) => of(x).max(of(y)),
+            Shape::Binary(Operation::Divide, x, _) => of(x),
+            Shape::Binary(Operation::Remainder, x, y) => of(x).min(of(y)),
+            Shape::Binary(Operation::ShiftRight, x, y) => match self.as_number(y) {
+                Some(by) => of(x).saturating_sub(by.min(u128::from(width)) as u16),
+                None => of(x),
+            },
+            _ => width,
+        };
+        found.min(width)
     }
 
     pub fn complement(&mut self, a: Term) -> Term {

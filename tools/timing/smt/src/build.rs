@@ -84,6 +84,24 @@ impl Terms {
         self.make(Shape::Either(a, b), 0)
     }
 
+    /// Whether any of them holds. Ways that part at a branch and are both among them become what led to it, and so on.
+    pub(crate) fn any(&mut self, all: &[Term]) -> Term {
+        let mut apart = std::collections::BTreeSet::new();
+        for one in all {
+            let mut one = *one;
+            while let Shape::Both(before, last) = self.shape(one) {
+                let not = self.not(last);
+                let other = self.both(before, not);
+                if !apart.remove(&other) {
+                    break;
+                }
+                one = before;
+            }
+            apart.insert(one);
+        }
+        apart.into_iter().fold(Terms::FALSE, |any, one| self.either(any, one))
+    }
+
     /// Whether a conjunction was made from `first` by adding to it.
     pub(crate) fn starts_with(&self, mut term: Term, first: Term) -> bool {
         while let Shape::Both(rest, _) = self.shape(term) {

@@ -99,7 +99,10 @@ impl<'p> Executor<'p> {
                     };
                     let when = self.terms.both(under, when);
                     let (address, from) = (self.value(state, address), self.value(state, from));
-                    state.memory = self.memory.store(state.memory, address, from, when);
+                    for (chosen, address) in self.memory.choose(&mut self.terms, address, when) {
+                        let when = self.terms.both(when, chosen);
+                        state.memory = self.memory.store(state.memory, address, from, when);
+                    }
                 }
                 Op::ClobberMemory => state.memory = self.memory.changed(state.memory, Touched::anything(), under),
             }
@@ -148,7 +151,7 @@ impl<'p> Executor<'p> {
             }
             Expression::Binary(operation, a, b) => {
                 let (a, b) = (self.value(state, a), self.value(state, b));
-                self.binary(operation, a, b, width)
+                self.binary(operation, a, b, width, under)
             }
             Expression::Extract { from, at } => {
                 let from = self.value(state, from);
@@ -232,7 +235,7 @@ impl<'p> Executor<'p> {
         }
     }
 
-    fn binary(&mut self, operation: Binary, a: Term, b: Term, size: u16) -> Term {
+    fn binary(&mut self, operation: Binary, a: Term, b: Term, size: u16, under: Term) -> Term {
         let terms = &mut self.terms;
         let width = terms.width(a);
         if width > 128 || terms.width(b) > 128 {
@@ -250,10 +253,10 @@ impl<'p> Executor<'p> {
             Binary::And => return terms.binary(Operation::And, a, b),
             Binary::Or => return terms.binary(Operation::Or, a, b),
             Binary::Xor => return terms.binary(Operation::Xor, a, b),
-            Binary::Divide => return self.divide(Operation::Divide, a, b),
-            Binary::DivideSigned => return self.divide(Operation::DivideSigned, a, b),
-            Binary::Remainder => return self.divide(Operation::Remainder, a, b),
-            Binary::RemainderSigned => return self.divide(Operation::RemainderSigned, a, b),
+            Binary::Divide => return self.divide(Operation::Divide, a, b, under),
+            Binary::DivideSigned => return self.divide(Operation::DivideSigned, a, b, under),
+            Binary::Remainder => return self.divide(Operation::Remainder, a, b, under),
+            Binary::RemainderSigned => return self.divide(Operation::RemainderSigned, a, b, under),
             Binary::ShiftLeft => return self.shift(Operation::ShiftLeft, a, b),
             Binary::ShiftRight => return self.shift(Operation::ShiftRight, a, b),
             Binary::ShiftRightSigned => return self.shift(Operation::ShiftRightSigned, a, b),
@@ -294,10 +297,12 @@ impl<'p> Executor<'p> {
     }
 
     /// Division by 0 gives any value.
-    fn divide(&mut self, operation: Operation, a: Term, b: Term) -> Term {
+    fn divide(&mut self, operation: Operation, a: Term, b: Term, under: Term) -> Term {
         let terms = &mut self.terms;
         let width = terms.width(a);
         let set = terms.is_set(b);
+        // Where the divisor was looked at before, only results matter.
+        let set = terms.given(set, under);
         let any = match set {
             Terms::TRUE => a,
             _ => terms.leaf(width, Origin::Open),

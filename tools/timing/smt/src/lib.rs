@@ -1,8 +1,9 @@
 //! Machine code as formulas over bit vectors, and what a solver says about them.
 //!
 //! [`Executor`] turns the operations of the intermediate language into [`Terms`], [`Region`] executes parts of an
-//! expanded graph that way, and [`Solver`] asks `z3`, a separate process. [`least_bound`] finds loop bounds by exact
-//! unrolling. `timing-infeasible` is built on these.
+//! expanded graph that way, and [`Solver`] asks `z3`, a separate process. [`follow`] finds the least bounds of all loops
+//! of a small region at once, by executing it from its entry; [`least_bound`] that of one loop by exact unrolling, from
+//! where the loop is entered or further back. `timing-infeasible` is built on these.
 //!
 //! # What the answers mean
 //! Only *unsatisfiable* is ever used to make a bound smaller: no execution in the model does that. *Satisfiable* and
@@ -27,11 +28,14 @@
 mod arithmetic;
 mod build;
 mod calls;
+mod choice;
 mod effects;
 mod executor;
+mod follow;
 mod frames;
 mod load;
 mod memory;
+mod model;
 mod print;
 mod region;
 pub mod scope;
@@ -44,9 +48,10 @@ mod value;
 
 pub use effects::{written, Effects, Known as KnownEffects};
 pub use executor::{Executor, Leave, State};
+pub use follow::{follow, Following};
 pub use frames::{Frames, Known};
 pub use memory::{Memory, Pointers, Sharing, Touched, Version};
-pub use region::{Outcome, Point, Region, Setting, TooLarge};
+pub use region::{AtLoop, Outcome, Point, Region, Setting, TooLarge};
 pub use solver::{Answer, Solver, SolverError, LIMIT};
 pub use term::{Operation, Origin, Shape, Term, Terms};
 pub use unroll::{is_exact, least_bound, Checked, Effort};

@@ -1,12 +1,12 @@
 //! What a load gives, from the changes of memory before it.
 
-use crate::memory::{Cell, Change, Memory, Sharing, Touched, Version, CASES};
+use crate::memory::{Cell, Change, Memory, Sharing, Touched, Version};
 use crate::term::{Operation, Origin, Term, Terms};
 use crate::value::{mask, signed};
 
 /// An address as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(crate) enum Place {
     /// Offset from the stack pointer at the start.
     Slot(i64),
     Fixed(u64),
@@ -20,6 +20,20 @@ enum Place {
 impl Memory<'_> {
     /// The value of `bytes` bytes at `address`. `under` holds whenever the value matters.
     pub fn load(&mut self, terms: &mut Terms, version: Version, address: Term, bytes: u8, under: Term) -> Term {
+        let mut value = None;
+        for (when, address) in self.choose(terms, address, under).into_iter().rev() {
+            let here = terms.both(under, when);
+            let loaded = self.load_at(terms, version, address, bytes, here);
+            value = Some(match value {
+                Some(others) => terms.select(when, loaded, others),
+                None => loaded,
+            });
+        }
+        // No address is possible: the value never matters.
+        value.unwrap_or_else(|| terms.leaf(8 * u16::from(bytes), Origin::Open))
+    }
+
+    fn load_at(&mut self, terms: &mut Terms, version: Version, address: Term, bytes: u8, under: Term) -> Term {
         let mut open = Vec::new();
         let value = self.resolve(terms, version, address, bytes, under, &mut open);
         // What paths brought along, which may again need what earlier paths brought along.
@@ -51,7 +65,7 @@ impl Memory<'_> {
         }
         let mut cases: Vec<(Term, Term)> = Vec::new();
         let last = loop {
-            if cases.len() > CASES {
+            if cases.len() > self.cases {
                 break terms.leaf(width, Origin::Coarse);
             }
             match self.change(version) {
@@ -82,13 +96,18 @@ impl Memory<'_> {
                     };
                 }
                 Change::Store { before, address: at, value, when } => {
-                    let when = terms.given(when, under);
                     let stored = (terms.width(value) / 8) as u8;
                     let same = at == address && stored == bytes;
                     let distance = if same { Some(0) } else { terms.difference(address, at) };
-                    match distance.map(|distance| signed(distance, pointer)) {
+                    let distance = distance.map(|distance| signed(distance, pointer));
+                    let beside = |distance: i128| distance >= i128::from(stored) || distance <= -i128::from(bytes);
+                    if distance.is_some_and(beside) {
+                        version = before;
+                        continue;
+                    }
+                    let when = terms.given(when, under);
+                    match distance {
                         _ if when == Terms::FALSE => {}
-                        Some(distance) if distance >= i128::from(stored) || distance <= -i128::from(bytes) => {}
                         Some(distance) if distance >= 0 && distance + i128::from(bytes) <= i128::from(stored) => {
                             let part = terms.extract(value, 8 * distance as u16, width);
                             if when == Terms::TRUE {
@@ -200,7 +219,33 @@ impl Memory<'_> {
         found
     }
 
+    /// The same for the cells from this one on, with all others of their kind.
+    pub(crate) fn equal_cells(&self, terms: &mut Terms, from: usize) -> Vec<Term> {
+        const CELLS: usize = 100;
+        let mut found = Vec::new();
+        for (index, a) in self.all.iter().enumerate().skip(from) {
+            let alike = |b: &&Cell| b.version == a.version && b.bytes == a.bytes;
+            for b in self.all[..index].iter().rev().filter(alike).take(CELLS) {
+                let (at, value) = (terms.equal(a.address, b.address), terms.equal(a.value, b.value));
+                let holds = terms.implies(at, value);
+                if holds != Terms::TRUE {
+                    found.push(holds);
+                }
+            }
+        }
+        found
+    }
+
     fn place(&mut self, terms: &mut Terms, address: Term) -> Place {
+        if let Some(known) = self.places.get(&address) {
+            return *known;
+        }
+        let found = self.find_place(terms, address);
+        self.places.insert(address, found);
+        found
+    }
+
+    fn find_place(&self, terms: &mut Terms, address: Term) -> Place {
         let sum = terms.sum(address);
         let width = terms.width(address);
         match sum.parts.as_slice() {

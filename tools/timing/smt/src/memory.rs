@@ -11,6 +11,7 @@ use std::collections::HashMap;
 
 use timing_load::Program;
 
+use crate::load::Place;
 use crate::term::{Term, Terms};
 
 /// Memory after some changes.
@@ -114,13 +115,18 @@ pub struct Memory<'p> {
     pub(crate) joined: HashMap<(Version, Term, u8), Term>,
     /// Equations that hold if the path took an edge.
     equations: HashMap<usize, Vec<(Term, Term)>>,
+    pub(crate) places: HashMap<Term, Place>,
     pub stack: Term,
     pub sharing: Sharing,
     pub pointers: Pointers,
+    /// Case distinctions of one load before it is given up.
+    pub cases: usize,
+    /// An address with at most so many values is taken to be each of them in turn; 0: addresses are taken as they are.
+    pub choices: usize,
 }
 
-/// Case distinctions of one load before it is given up.
-pub(crate) const CASES: usize = 40;
+/// Case distinctions of one load, where nobody asks for more.
+const CASES: usize = 40;
 
 impl<'p> Memory<'p> {
     pub fn new(program: &'p Program, stack: Term, sharing: Sharing, pointers: Pointers) -> Memory<'p> {
@@ -132,9 +138,12 @@ impl<'p> Memory<'p> {
             all: Vec::new(),
             joined: HashMap::new(),
             equations: HashMap::new(),
+            places: HashMap::new(),
             stack,
             sharing,
             pointers,
+            cases: CASES,
+            choices: 0,
         }
     }
 

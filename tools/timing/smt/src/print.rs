@@ -25,7 +25,10 @@ fn sort(width: u16) -> String {
     }
 }
 
-/// The command that tells a solver about a term whose parts it knows; none for constants.
+/// The commands that tell a solver about a term whose parts it knows; none for constants.
+///
+/// A new constant that is asserted to be equal, not `define-fun`: z3 puts the body of a definition in place wherever it
+/// is used, for which it walks through all of it, as if no two parts were the same.
 pub(crate) fn definition(terms: &Terms, term: Term) -> Option<String> {
     let of = |part: Term| name(terms, part);
     let width = terms.width(term);
@@ -46,7 +49,8 @@ pub(crate) fn definition(terms: &Terms, term: Term) -> Option<String> {
         Shape::Extend(a) => format!("((_ zero_extend {}) {})", width - terms.width(a), of(a)),
         Shape::ExtendSigned(a) => format!("((_ sign_extend {}) {})", width - terms.width(a), of(a)),
     };
-    Some(format!("(define-fun {} () {} {body})", of(term), sort(width)))
+    let (name, sort) = (of(term), sort(width));
+    Some(format!("(declare-const {name} {sort})\n(assert (= {name} {body}))"))
 }
 
 fn operator(operation: Operation) -> &'static str {

@@ -67,6 +67,38 @@ pub struct Region<'a, 'g> {
     pub(crate) calls: HashMap<ContextId, Vec<Term>>,
     /// Terms that may be built before it is given up.
     pub budget: usize,
+    /// Edges that no execution takes.
+    pub dead: BTreeSet<EdgeId>,
+}
+
+/// What is done at a loop directly inside the scope that is executed.
+pub trait AtLoop<'a, 'g> {
+    /// Executes all of the loop, entered at `point`: gives the edges by which it may be left.
+    fn at_loop(
+        &mut self,
+        region: &mut Region<'a, 'g>,
+        one: LoopId,
+        point: Point,
+        keep: &dyn Fn(NodeId) -> bool,
+    ) -> Result<Vec<(EdgeId, Point)>, TooLarge>;
+}
+
+/// Loops in [`Region::unroll`] are executed iteration by iteration, others are replaced.
+struct ByBounds;
+
+impl<'a, 'g> AtLoop<'a, 'g> for ByBounds {
+    fn at_loop(
+        &mut self,
+        region: &mut Region<'a, 'g>,
+        one: LoopId,
+        point: Point,
+        keep: &dyn Fn(NodeId) -> bool,
+    ) -> Result<Vec<(EdgeId, Point)>, TooLarge> {
+        match region.unroll.get(&one).copied() {
+            Some(bound) => region.iterate(one, point, bound, keep),
+            None => Ok(region.skip(one, point)),
+        }
+    }
 }
 
 /// Too much for the budget.
@@ -88,6 +120,7 @@ impl<'a, 'g> Region<'a, 'g> {
             effects: Known::default(),
             calls: HashMap::new(),
             budget: 2_000_000,
+            dead: BTreeSet::new(),
         }
     }
 
@@ -113,6 +146,19 @@ impl<'a, 'g> Region<'a, 'g> {
         keep: &dyn Fn(NodeId) -> bool,
         stop: Option<LoopId>,
     ) -> Result<Outcome, TooLarge> {
+        self.pass_with(scope, from, point, keep, stop, &mut ByBounds)
+    }
+
+    /// The same, with `inner` for the loops inside.
+    pub fn pass_with(
+        &mut self,
+        scope: Scope,
+        from: NodeId,
+        point: Point,
+        keep: &dyn Fn(NodeId) -> bool,
+        stop: Option<LoopId>,
+        inner: &mut dyn AtLoop<'a, 'g>,
+    ) -> Result<Outcome, TooLarge> {
         let graph = self.graph();
         let mut outcome = Outcome::default();
         let mut open: BTreeMap<NodeId, (Part, Vec<Point>)> = BTreeMap::new();
@@ -125,12 +171,12 @@ impl<'a, 'g> Region<'a, 'g> {
             let Some(point) = self.merge(arrivals) else { continue };
             let left = match part_here {
                 Part::Node(node) => self.node(node, point),
-                Part::Loop(one) => match self.unroll.get(&one).copied() {
-                    Some(bound) => self.iterate(one, point, bound, keep)?,
-                    None => self.skip(one, point),
-                },
+                Part::Loop(one) => inner.at_loop(self, one, point, keep)?,
             };
             for (edge, point) in left {
+                if self.dead.contains(&edge) {
+                    continue;
+                }
                 let to = graph.edges[edge].to;
                 if to == header(graph, scope) {
                     outcome.back.push((edge, point));
@@ -148,23 +194,27 @@ impl<'a, 'g> Region<'a, 'g> {
         Ok(outcome)
     }
 
-    /// One state for all paths that arrive; none if no path does.
+    /// One state for all paths that arrive; none if no path does. Paths exclude one another.
     pub fn merge(&mut self, points: Vec<Point>) -> Option<Point> {
-        let mut merged: Option<Point> = None;
-        for point in points.into_iter().filter(|point| point.guard != Terms::FALSE) {
+        let mut points: Vec<Point> = points.into_iter().filter(|point| point.guard != Terms::FALSE).collect();
+        if points.len() < 2 {
+            return points.pop();
+        }
+        let terms = &mut self.executor.terms;
+        let guards: Vec<Term> = points.iter().map(|point| point.guard).collect();
+        let guard = terms.any(&guards);
+        let mut merged: Option<Vec<Term>> = None;
+        for point in points {
             merged = Some(match merged {
-                None => point,
+                None => point.registers,
                 Some(before) => {
-                    let terms = &mut self.executor.terms;
-                    let guard = terms.either(before.guard, point.guard);
                     let when = terms.given(point.guard, guard);
-                    let pairs = before.registers.iter().zip(&point.registers);
-                    let registers = pairs.map(|(old, new)| terms.select(when, *new, *old)).collect();
-                    Point { guard, registers }
+                    let pairs = before.iter().zip(&point.registers);
+                    pairs.map(|(old, new)| terms.select(when, *new, *old)).collect()
                 }
             });
         }
-        merged
+        merged.map(|registers| Point { guard, registers })
     }
 
     /// Executes a node; gives the edges by which it may be left.
@@ -266,7 +316,7 @@ impl<'a, 'g> Region<'a, 'g> {
     }
 
     /// Replaces a loop by what it may change. What its exits require of the last iteration is kept.
-    fn skip(&mut self, one: LoopId, point: Point) -> Vec<(EdgeId, Point)> {
+    pub(crate) fn skip(&mut self, one: LoopId, point: Point) -> Vec<(EdgeId, Point)> {
         let point = self.any_iteration(one, point);
         let graph = self.graph();
         let (mut left, mut rest) = (Vec::new(), point.guard);

@@ -48,6 +48,8 @@ pub struct Solver {
     /// Names of assumptions already told to the solver.
     assumptions: HashSet<Term>,
     limit: u64,
+    /// Steps taken by the end of the last question.
+    spent: u64,
     pub questions: u64,
 }
 
@@ -75,6 +77,7 @@ impl Solver {
             defined: HashSet::new(),
             assumptions: HashSet::new(),
             limit: 0,
+            spent: 0,
             questions: 0,
         };
         solver.tell("(set-option :print-success false)")?;
@@ -138,6 +141,11 @@ impl Solver {
         loop {
             match self.output.recv_timeout(Duration::from_secs(1)) {
                 Ok(line) => return Ok(Some(line)),
+                // One that has answered before is one that works: this question was too much for its memory.
+                Err(RecvTimeoutError::Disconnected) if self.spent > 0 => {
+                    self.end();
+                    return Ok(None);
+                }
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(SolverError::Ended("its memory may have been too small".to_string()));
                 }
@@ -211,37 +219,64 @@ impl Solver {
             names.push(name_of);
         }
         self.tell(&format!("(check-sat-assuming ({}))", names.join(" ")))?;
-        match self.hear()?.as_str() {
-            "sat" => Ok(Answer::Satisfiable),
+        let answer = match self.hear()?.as_str() {
+            "sat" => Answer::Satisfiable,
             "unsat" => {
                 self.tell("(get-unsat-core)")?;
                 let core = self.hear()?;
                 let core = core.trim_matches(['(', ')']).split_whitespace();
                 let mut core: Vec<usize> = core.filter_map(|name| position.get(name).copied()).collect();
                 core.sort_unstable();
-                Ok(Answer::Unsatisfiable(core))
+                Answer::Unsatisfiable(core)
             }
-            _ => Ok(Answer::Undecided),
+            _ => Answer::Undecided,
+        };
+        self.count()?;
+        Ok(answer)
+    }
+
+    /// Steps that all questions together have taken.
+    pub fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    fn count(&mut self) -> Result<(), SolverError> {
+        if !self.dead {
+            self.tell("(get-info :rlimit)")?;
+            let heard = self.hear()?;
+            let number =
+                heard.trim_matches(['(', ')']).split_whitespace().nth(1).and_then(|number| number.parse().ok());
+            self.spent = number.unwrap_or(self.spent).max(self.spent);
         }
+        Ok(())
     }
 
     /// The values of leaves in the assignment just found; leaves the question did not mention are left out.
     pub fn model(&mut self, terms: &Terms, roots: &[Term]) -> Result<BTreeMap<u32, u128>, SolverError> {
+        let asked = |term: &Term| self.defined.contains(term) && terms.width(*term) <= 128;
+        let leaves = terms.cone(roots).into_iter().filter(asked).filter_map(|term| match terms.shape(term) {
+            Shape::Leaf(leaf) => Some((leaf, name(terms, term))),
+            _ => None,
+        });
+        let leaves: Vec<(u32, String)> = leaves.collect();
         let mut found = BTreeMap::new();
-        for term in terms.cone(roots) {
-            let Shape::Leaf(leaf) = terms.shape(term) else { continue };
-            if !self.defined.contains(&term) || terms.width(term) > 128 {
-                continue;
-            }
-            self.tell(&format!("(get-value ({}))", name(terms, term)))?;
+        // Short enough answers for the pipe.
+        for some in leaves.chunks(64) {
+            let names: Vec<&str> = some.iter().map(|(_, name)| name.as_str()).collect();
+            self.tell(&format!("(get-value ({}))", names.join(" ")))?;
             let heard = self.hear()?;
-            let value = heard.trim_end_matches(')').rsplit([' ', '\n']).next().unwrap_or_default().to_string();
-            let number = match (value.strip_prefix("#x"), value.strip_prefix("#b")) {
-                (Some(digits), _) => u128::from_str_radix(digits, 16).ok(),
-                (_, Some(digits)) => u128::from_str_radix(digits, 2).ok(),
-                _ => Some(u128::from(value == "true")),
-            };
-            found.insert(leaf, number.ok_or(SolverError::Refused(heard))?);
+            let mut words = heard.split(|letter: char| letter.is_whitespace() || "()".contains(letter));
+            for (leaf, name) in some {
+                // Each name with its value, in this order.
+                words.find(|word| word == name).ok_or_else(|| SolverError::Refused(heard.clone()))?;
+                let value = words.next().unwrap_or_default();
+                let number = match (value.strip_prefix("#x"), value.strip_prefix("#b")) {
+                    (Some(digits), _) => u128::from_str_radix(digits, 16).ok(),
+                    (_, Some(digits)) => u128::from_str_radix(digits, 2).ok(),
+                    _ => Some(u128::from(value == "true")),
+                };
+                found.insert(*leaf, number.ok_or_else(|| SolverError::Refused(heard.clone()))?);
+            }
         }
         Ok(found)
     }

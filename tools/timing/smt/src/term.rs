@@ -108,6 +108,7 @@ pub struct Terms {
     known: HashMap<(Shape, u16), Term>,
     origins: Vec<Origin>,
     pub(crate) sums: HashMap<Term, Rc<Sum>>,
+    pub(crate) choices: HashMap<Term, Option<Rc<Vec<u128>>>>,
 }
 
 impl Default for Terms {
@@ -124,6 +125,7 @@ impl Terms {
             known: HashMap::new(),
             origins: Vec::new(),
             sums: HashMap::new(),
+            choices: HashMap::new(),
         };
         terms.make(Shape::Truth(false), 0);
         terms.make(Shape::Truth(true), 0);

@@ -47,33 +47,36 @@ impl Terms {
     pub fn value(&self, root: Term, leaf: &dyn Fn(u32) -> u128) -> Option<u128> {
         let mut values: HashMap<Term, u128> = HashMap::new();
         for term in self.cone(&[root]) {
-            let width = self.width(term);
-            if width > 128 {
+            if self.width(term) > 128 {
                 return None;
             }
-            let of = |part: Term| values.get(&part).copied().unwrap_or(0);
-            let wide = |part: Term| self.width(part);
-            let value = match self.shape(term) {
-                Shape::Truth(holds) => u128::from(holds),
-                Shape::Number(number) => number,
-                Shape::Leaf(number) => leaf(number) & if width == 0 { 1 } else { mask(width) },
-                Shape::Not(a) => 1 - of(a),
-                Shape::Both(a, b) => of(a) & of(b),
-                Shape::Either(a, b) => of(a) | of(b),
-                Shape::Equal(a, b) => u128::from(of(a) == of(b)),
-                Shape::Less(a, b) => u128::from(of(a) < of(b)),
-                Shape::LessSigned(a, b) => u128::from(signed(of(a), wide(a)) < signed(of(b), wide(b))),
-                Shape::Select(when, a, b) => of(if of(when) == 1 { a } else { b }),
-                // A division by 0 that matters is not selected: see `translate.rs`.
-                Shape::Binary(operation, a, b) => operate(operation, of(a), of(b), width).unwrap_or(0),
-                Shape::Complement(a) => !of(a) & mask(width),
-                Shape::Extract(a, low) => of(a) >> low & mask(width),
-                Shape::Concat(a, b) => of(a) << wide(b) | of(b),
-                Shape::Extend(a) => of(a),
-                Shape::ExtendSigned(a) => signed(of(a), wide(a)) as u128 & mask(width),
-            };
+            let value = self.value_over(term, &|part| values.get(&part).copied().unwrap_or(0), leaf);
             values.insert(term, value);
         }
         values.get(&root).copied()
+    }
+
+    /// The value of a term of 128 bits at most, from the values of its parts.
+    pub(crate) fn value_over(&self, term: Term, of: &dyn Fn(Term) -> u128, leaf: &dyn Fn(u32) -> u128) -> u128 {
+        let (width, wide) = (self.width(term), |part: Term| self.width(part));
+        match self.shape(term) {
+            Shape::Truth(holds) => u128::from(holds),
+            Shape::Number(number) => number,
+            Shape::Leaf(number) => leaf(number) & if width == 0 { 1 } else { mask(width) },
+            Shape::Not(a) => 1 - of(a),
+            Shape::Both(a, b) => of(a) & of(b),
+            Shape::Either(a, b) => of(a) | of(b),
+            Shape::Equal(a, b) => u128::from(of(a) == of(b)),
+            Shape::Less(a, b) => u128::from(of(a) < of(b)),
+            Shape::LessSigned(a, b) => u128::from(signed(of(a), wide(a)) < signed(of(b), wide(b))),
+            Shape::Select(when, a, b) => of(if of(when) == 1 { a } else { b }),
+            // A division by 0 that matters is not selected: see `executor.rs`.
+            Shape::Binary(operation, a, b) => operate(operation, of(a), of(b), width).unwrap_or(0),
+            Shape::Complement(a) => !of(a) & mask(width),
+            Shape::Extract(a, low) => of(a) >> low & mask(width),
+            Shape::Concat(a, b) => of(a) << wide(b) | of(b),
+            Shape::Extend(a) => of(a),
+            Shape::ExtendSigned(a) => signed(of(a), wide(a)) as u128 & mask(width),
+        }
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Shape {
     pub leaves: bool,
     /// Whether the region may end inside.
     pub ends: bool,
+    /// Where widening stops.
+    pub thresholds: Vec<u128>,
 }
 
 pub(crate) struct Engine<'a> {
@@ -45,7 +47,6 @@ pub(crate) struct Engine<'a> {
     /// The loop that a node is the header of.
     pub header_of: BTreeMap<NodeId, LoopId>,
     pub shapes: Vec<Shape>,
-    pub thresholds: Vec<u128>,
     /// Registers that are read before they are written, before each node.
     pub live: Vec<u64>,
     /// Kinds of executions that are followed apart.
@@ -79,12 +80,12 @@ impl<'a> Engine<'a> {
     ) -> Engine<'a> {
         let header_of = expanded.loops.iter().enumerate().map(|(number, one)| (one.header, number)).collect();
         let record = Record::new(expanded, registers);
-        let thresholds = thresholds(expanded);
         let live = crate::prepare::live(expanded, u64::MAX);
         let mut shapes: Vec<Shape> = expanded.loops.iter().map(|_| Shape::default()).collect();
         for (number, one) in expanded.loops.iter().enumerate() {
             let edges = one.nodes.iter().flat_map(|node| expanded.successors(*node));
             shapes[number].leaves = edges.into_iter().any(|edge| !expanded.inside(expanded.edges[*edge].to, number));
+            shapes[number].thresholds = thresholds(expanded, one);
             shapes[number].ends = one.nodes.iter().any(|node| expanded.exits.contains(node));
             if let Some(parent) = one.parent {
                 shapes[parent].children.push(number);
@@ -98,7 +99,6 @@ impl<'a> Engine<'a> {
             registers,
             prepared,
             header_of,
-            thresholds,
             live,
             width: 1,
             record,
@@ -138,7 +138,12 @@ impl<'a> Engine<'a> {
     }
 
     /// Executes a block, and gives the states along the edges that can be taken.
-    pub fn block(&mut self, node: NodeId, state: State) -> Vec<(EdgeId, State)> {
+    pub fn block(&mut self, node: NodeId, mut state: State) -> Vec<(EdgeId, State)> {
+        if let Some((register, range)) = self.options.given.get(&self.expanded.block(node).start()) {
+            if !state.given(&self.world, *register, *range) {
+                return Vec::new();
+            }
+        }
         if self.recording {
             self.record.enter(node, &state);
         }
@@ -406,24 +411,19 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Numbers that the region compares with, and their neighbours: where widening stops. Sorted.
-fn thresholds(expanded: &Expanded<'_>) -> Vec<u128> {
+/// Numbers that a loop's function compares with inside the loop, and their neighbours: where widening stops. Sorted.
+fn thresholds(expanded: &Expanded<'_>, one: &timing_context::Loop) -> Vec<u128> {
+    let own = one.nodes.iter().filter(|node| expanded.nodes[**node].context == one.context);
     let mut found = BTreeSet::new();
-    let mut seen = BTreeSet::new();
-    for node in &expanded.nodes {
-        let function = expanded.contexts[node.context].function;
-        if !seen.insert((function, node.block)) {
+    for op in own.flat_map(|node| &expanded.block(*node).instructions).flat_map(|instruction| &instruction.ops) {
+        let Op::Set { from: Expression::Binary(operation, a, b), .. } = op else { continue };
+        if !crate::state::is_comparison(*operation) {
             continue;
         }
-        for instruction in &expanded.graph.functions[&function].blocks[node.block].instructions {
-            for op in &instruction.ops {
-                let Op::Set { from: Expression::Binary(_, a, b), .. } = op else { continue };
-                for value in [a, b] {
-                    if let Operand::Constant(number) = value.operand {
-                        let number = u128::from(number);
-                        found.extend([number.saturating_sub(1), number, number + 1]);
-                    }
-                }
+        for value in [a, b] {
+            if let Operand::Constant(number) = value.operand {
+                let number = u128::from(number);
+                found.extend([number.saturating_sub(1), number, number + 1]);
             }
         }
     }

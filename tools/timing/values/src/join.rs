@@ -94,9 +94,10 @@ impl Merge<'_> {
             return made;
         }
         let made = self.keep(a_state, b_state, a, b, pair).unwrap_or_else(|| {
-            self.changed = true;
             let (root, set) = self.range(a_state, b_state, a, b);
             let made = self.world.symbols.make(root, set, Origin::Opaque);
+            // A symbol of which a branch told that it is one number may be the number that was there.
+            self.changed |= made != *a;
             if let (Some(header), Some(number)) = (&mut self.header, made.number()) {
                 header.phis.insert(number);
                 header.next.insert(number, pair);

@@ -70,6 +70,8 @@ pub struct Options {
     pub stack_pointer: Option<(u64, u64)>,
     /// Registers at the entry: from the first to the second, both included.
     pub registers: BTreeMap<Register, (u64, u64)>,
+    /// The same before the block that begins at an address: for one of several cases that are looked at apart.
+    pub given: BTreeMap<u64, (Register, (u64, u64))>,
     /// Memory that others may change at any time, devices for instance: from the first address to the second.
     pub shared: Vec<(u64, u64)>,
     /// Functions that switch to another stack and come back later, by address.
@@ -86,6 +88,7 @@ impl Default for Options {
             memory_as_loaded: false,
             stack_pointer: None,
             registers: BTreeMap::new(),
+            given: BTreeMap::new(),
             shared: Vec::new(),
             switches: BTreeSet::new(),
             steps: 5_000_000,

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use timing_lift::evaluate::mask;
-use timing_lift::il::{Binary, Unary};
+use timing_lift::il::{Binary, Register, Unary};
 
 use crate::set::Set;
 use crate::state::{State, World};
@@ -17,6 +17,17 @@ impl State {
     /// Takes `condition` to be true, or false. False if it cannot be.
     pub fn assume(&mut self, world: &World<'_>, condition: &Term, truth: bool) -> bool {
         self.assume_from(world, condition, truth, BACK)
+    }
+
+    /// Takes a register to be in a range. False if it cannot be.
+    pub fn given(&mut self, world: &World<'_>, register: Register, (low, high): (u64, u64)) -> bool {
+        let term = self.registers[usize::from(register.0)].clone();
+        let set = Set::range(low.into(), high.into(), term.size);
+        if self.range(&term).0 == Root::Zero {
+            return self.narrow(world, &term, &set, BACK);
+        }
+        self.registers[usize::from(register.0)] = world.symbols.make(Root::Zero, set, Origin::Opaque);
+        true
     }
 
     fn assume_from(&mut self, world: &World<'_>, condition: &Term, truth: bool, depth: u8) -> bool {

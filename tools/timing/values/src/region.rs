@@ -21,6 +21,8 @@ const UNCERTAIN_STEPS: u64 = 40_000;
 const JOIN: u64 = 40;
 /// Ends without success after which a loop is no longer tried.
 const PATIENCE: u32 = 2;
+/// Rounds in which widening stops at numbers that the loop compares with.
+const CAREFUL: usize = 16;
 /// Rounds towards an invariant; widening makes it few.
 const ROUNDS: usize = 100;
 
@@ -258,10 +260,9 @@ impl Engine<'_> {
         for round in 0..ROUNDS {
             let back = self.region(Some(one), header, vec![state.clone()], counts).back;
             let Some(back) = self.one(back) else { break };
-            let thresholds = std::mem::take(&mut self.thresholds);
-            let widening = (round >= 2).then_some(if round < ROUNDS / 2 { thresholds.as_slice() } else { &[] });
+            let thresholds = self.shapes[one].thresholds.as_slice();
+            let widening = (round >= 2).then_some(if round < CAREFUL { thresholds } else { &[] });
             let next = state.widen(&back, &self.world, &mut phis, widening);
-            self.thresholds = thresholds;
             match next {
                 Some(next) if round + 1 < ROUNDS => state = next,
                 Some(_) => state = self.anything(&entry),

@@ -8,6 +8,7 @@ mod locks;
 mod measured;
 mod scaling;
 pub mod table;
+mod timing;
 
 use crate::cli::{BenchOptions, BenchVerb};
 use crate::failure::Failure;
@@ -21,5 +22,6 @@ pub fn bench(options: &BenchOptions, project: &Project, output: &Output) -> Resu
         BenchVerb::Scaling => scaling::scaling(project, output),
         BenchVerb::Drivers => drivers::drivers(project, output),
         BenchVerb::Guests => guests::guests(project, output),
+        BenchVerb::Timing => timing::timing(project, output),
     }
 }

@@ -1,59 +1,23 @@
 //! Compiles small C programs for both instruction sets, runs them on all inputs, and bounds them.
 #![allow(dead_code)] // Each test file uses its part.
 
-pub mod run;
+#[path = "../../../smt/tests/common/mod.rs"]
+pub mod compiled;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
+pub use compiled::{flow, inputs, run, Target, TARGETS};
 use timing_context::{expand, EdgeId, Expanded, LoopId};
-use timing_flow::{analyse, Graph, Options};
 use timing_infeasible::{describe, forms, refine, Form, Options as RefineOptions, Refined};
-use timing_lift::Lifter;
 use timing_load::{Architecture, Program};
 use timing_machine::Machine;
 use timing_smt::{Frames, Setting, Sharing};
 use timing_solve::{Anywhere, Constraints, Prepared};
 
-/// A compiler with its options.
-pub type Target = (&'static str, &'static [&'static str]);
-
-pub const TARGETS: [Target; 4] = [
-    ("gcc", &["-O2", "-mgeneral-regs-only", "-fcf-protection=none"]),
-    ("gcc", &["-Os", "-mgeneral-regs-only", "-fcf-protection=none"]),
-    ("arm-linux-gnueabi-gcc", &["-O2", "-marm", "-march=armv6", "-mfloat-abi=soft"]),
-    ("arm-linux-gnueabi-gcc", &["-Os", "-marm", "-march=armv6", "-mfloat-abi=soft"]),
-];
-
-/// The compiled program. Panics with the compiler's words if it does not compile.
-pub fn compile((compiler, options): Target, source: &str) -> Program {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let stem = format!("infeasible-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let (source_file, file) = (directory.join(format!("{stem}.c")), directory.join(format!("{stem}.elf")));
-    std::fs::write(&source_file, source).unwrap();
-    let output = Command::new(compiler)
-        .args(options)
-        .args(["-ffreestanding", "-nostdlib", "-static", "-fno-stack-protector", "-fno-pie", "-no-pie", "-w"])
-        .args(["-fno-tree-vectorize", "-fno-if-conversion", "-fno-if-conversion2", "-fno-ipa-cp"])
-        .args(["-Wl,-e,start", "-Wl,--build-id=none", "-o"])
-        .args([&file, &source_file])
-        .output();
-    let output = output.unwrap_or_else(|error| panic!("{compiler} cannot be run: {error}"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let data = std::fs::read(&file).unwrap();
-    let _ = std::fs::remove_file(&source_file);
-    let _ = std::fs::remove_file(&file);
-    Program::parse(&data).unwrap()
-}
-
-pub fn flow(program: &Program) -> Graph {
-    let lifter = Lifter::new(program).unwrap();
-    let start = program.symbol("start").unwrap().address;
-    let graph = analyse(&lifter, &[start], &Options::default());
-    graph.unwrap_or_else(|errors| panic!("{}", errors.iter().map(|error| format!("{error}\n")).collect::<String>()))
+/// The compiled program, with its branches left as they are written.
+pub fn compile(target: Target, source: &str) -> Program {
+    compiled::compile_with(target, &["-fno-if-conversion", "-fno-if-conversion2", "-fno-ipa-cp"], source)
 }
 
 pub fn machine(program: &Program) -> Machine {
@@ -131,15 +95,6 @@ fn iterations(graph: &Expanded<'_>, run: &[EdgeId], scope: Option<LoopId>) -> Ve
     }
     found.extend(now);
     found
-}
-
-/// All lists of `length` of the numbers.
-pub fn inputs(numbers: &[u64], length: usize) -> Vec<Vec<u64>> {
-    (0..length).fold(vec![vec![]], |lists, _| {
-        let longer =
-            |list: &Vec<u64>| numbers.iter().map(|number| [list.clone(), vec![*number]].concat()).collect::<Vec<_>>();
-        lists.iter().flat_map(longer).collect()
-    })
 }
 
 /// The refined bound; no run on any of the inputs is excluded, and none exceeds the cost of what is left.

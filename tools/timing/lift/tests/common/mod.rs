@@ -1,9 +1,16 @@
-//! Executes lifted instructions on numbers.
+//! Executes lifted instructions on numbers, and holds what comes out against what another has computed.
+
+mod campaign;
+
+pub use campaign::{After, Campaign, Place};
 
 use std::collections::BTreeMap;
 
 use timing_lift::evaluate::{binary, mask, unary};
-use timing_lift::il::{Expression, Instruction, Op, Operand, Value};
+use timing_lift::il::{Expression, Flow, Instruction, Op, Operand, Value};
+
+/// More rounds of one instruction than any test makes.
+const MOST: usize = 100;
 
 /// Registers by their number, memory by address. What is unknown is absent.
 #[derive(Debug, Clone, Default)]
@@ -13,8 +20,20 @@ pub struct State {
 }
 
 impl State {
-    /// Executes the operations. An address or a condition that is unknown is an error.
-    pub fn execute(&mut self, instruction: &Instruction) -> Result<(), String> {
+    /// Executes the operations, again and again where they say so. An address or a condition that is unknown is an error. The
+    /// condition under which control goes elsewhere, if there is one and it is known.
+    pub fn execute(&mut self, instruction: &Instruction) -> Result<Option<u128>, String> {
+        for _ in 0..MOST {
+            let condition = self.once(instruction)?;
+            if !matches!(instruction.flow, Flow::Repeat { .. }) || condition == Some(0) {
+                return Ok(condition);
+            }
+            condition.ok_or("it is not known whether it is repeated")?;
+        }
+        Err(format!("repeated more than {MOST} times"))
+    }
+
+    fn once(&mut self, instruction: &Instruction) -> Result<Option<u128>, String> {
         let mut temporaries = BTreeMap::new();
         for op in &instruction.ops {
             match *op {
@@ -55,7 +74,7 @@ impl State {
                 Op::ClobberMemory => self.memory.clear(),
             }
         }
-        Ok(())
+        Ok(instruction.flow.condition().and_then(|when| self.value(when, &temporaries)))
     }
 
     fn value(&self, value: Value, temporaries: &BTreeMap<u16, u128>) -> Option<u128> {

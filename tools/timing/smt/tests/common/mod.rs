@@ -1,5 +1,8 @@
-//! Compiles small C programs for both instruction sets, and expands them.
+//! Compiles small C programs for both instruction sets, expands them, and runs them. Also for the tests of the crates
+//! that build on this one.
 #![allow(dead_code)] // Each test file uses its part.
+
+pub mod run;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,21 +18,28 @@ use timing_smt::{Frames, Setting, Sharing};
 /// A compiler with its options.
 pub type Target = (&'static str, &'static [&'static str]);
 
-pub const TARGETS: [Target; 3] = [
+pub const TARGETS: [Target; 4] = [
     ("gcc", &["-O2", "-mgeneral-regs-only", "-fcf-protection=none"]),
     ("gcc", &["-Os", "-mgeneral-regs-only", "-fcf-protection=none"]),
     ("arm-linux-gnueabi-gcc", &["-O2", "-marm", "-march=armv6", "-mfloat-abi=soft"]),
+    ("arm-linux-gnueabi-gcc", &["-Os", "-marm", "-march=armv6", "-mfloat-abi=soft"]),
 ];
 
 /// The compiled program. Panics with the compiler's words if it does not compile.
-pub fn compile((compiler, options): Target, source: &str) -> Program {
+pub fn compile(target: Target, source: &str) -> Program {
+    compile_with(target, &[], source)
+}
+
+/// The same with more options.
+pub fn compile_with((compiler, options): Target, more: &[&str], source: &str) -> Program {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let stem = format!("smt-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let stem = format!("compiled-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let (source_file, file) = (directory.join(format!("{stem}.c")), directory.join(format!("{stem}.elf")));
     std::fs::write(&source_file, source).unwrap();
     let output = Command::new(compiler)
         .args(options)
+        .args(more)
         .args(["-ffreestanding", "-nostdlib", "-static", "-fno-stack-protector", "-fno-pie", "-no-pie", "-w"])
         .args(["-fno-tree-vectorize", "-Wl,-e,start", "-Wl,--build-id=none", "-o"])
         .args([&file, &source_file])
@@ -73,6 +83,15 @@ pub fn with_setting(source: &str, sharing: Sharing, body: &dyn Fn(Target, &Setti
             },
         );
     }
+}
+
+/// All lists of `length` of the numbers.
+pub fn inputs(numbers: &[u64], length: usize) -> Vec<Vec<u64>> {
+    (0..length).fold(vec![vec![]], |lists, _| {
+        let longer =
+            |list: &Vec<u64>| numbers.iter().map(|number| [list.clone(), vec![*number]].concat()).collect::<Vec<_>>();
+        lists.iter().flat_map(longer).collect()
+    })
 }
 
 /// The loops of a function, in each of its contexts.

@@ -1,0 +1,205 @@
+//! What a booted image does, beside the bounds of its regions and of the paths that it takes.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use timing_kernel::Kernel;
+use timing_observe::{Comparison, Observer, Ratios};
+use timing_report::{Observed, Report};
+
+use crate::arguments::{Format, ObserveOptions};
+use crate::bound::{root, whole, write};
+use crate::kernel::{bound, fail, file, fill, with};
+
+/// Boots images, and holds what their kernels do against the bounds. Returns the exit status: 1 if a bound is exceeded, or if
+/// something was done that the analysis rules out.
+pub fn observe(options: &ObserveOptions) -> u8 {
+    with(&options.kernel, |kernel, machine, mut report| {
+        let bounds = match (&options.bounds, options.without_bounds) {
+            (_, true) => Ok(vec![None; kernel.regions.len()]),
+            (Some(path), _) => read(kernel, path),
+            (None, _) => bound(kernel, machine, &options.output).map(|found| {
+                fill(&mut report, kernel, &found);
+                found.regions.iter().map(|region| region.wcet_cycles).collect()
+            }),
+        };
+        let bounds = match bounds {
+            Ok(bounds) => bounds,
+            Err(why) => return fail(&why),
+        };
+        let calls = names();
+        let mut observer = Observer::new(kernel, machine, calls.clone());
+        for system in &options.systems {
+            let (file, entries) = match system.rsplit_once('=').map(|(file, number)| (file, number.parse())) {
+                Some((file, Ok(number))) => (file, number),
+                _ => (system.as_str(), options.entries),
+            };
+            if !options.output.quiet {
+                eprintln!("{file}, {entries} system calls");
+            }
+            if let Err(why) = trace(options, kernel, Path::new(file), entries, &mut observer) {
+                return fail(&why);
+            }
+        }
+        let quiet = options.output.quiet;
+        let observations = observer.finish(&mut |number, of| {
+            if !quiet && number % 100 == 0 {
+                eprintln!("[{number}/{of}] paths");
+            }
+        });
+        let comparison = timing_observe::compare(kernel, &observations, &bounds, &calls);
+        let text = match shown(&comparison, report, options.output.format) {
+            Ok(text) => text,
+            Err(why) => return fail(&why),
+        };
+        if let Err(why) = write(&text, options.output.output.as_deref()) {
+            return fail(&why);
+        }
+        let wrong = comparison.above + comparison.above_path > 0 || !comparison.surprises.is_empty();
+        u8::from(wrong)
+    })
+}
+
+fn shown(comparison: &Comparison, mut report: Report, format: Format) -> Result<String, String> {
+    match format {
+        Format::Human => Ok(human(comparison)),
+        Format::Json => {
+            serde_json::to_string_pretty(comparison).map(|text| text + "\n").map_err(|cause| cause.to_string())
+        }
+        Format::Html | Format::Csv | Format::Sarif => {
+            let entries = comparison.entries.iter().map(|entry| Observed {
+                name: entry.name.clone(),
+                passages: entry.passages,
+                cycles: entry.observed_cycles.max(entry.warm_cycles),
+                bound_cycles: entry.bound_cycles.or(entry.path_bound_cycles).unwrap_or(0),
+            });
+            report.observed = entries.collect();
+            timing_report::summarise(&mut report);
+            whole(&report, format)
+        }
+    }
+}
+
+fn human(comparison: &Comparison) -> String {
+    let mut out = String::new();
+    let number = |number: Option<u64>| number.map_or_else(|| "-".to_string(), |number| number.to_string());
+    let of = |ratios: Option<Ratios>, which: fn(Ratios) -> f64| {
+        ratios.map_or_else(|| "-".to_string(), |ratios| format!("{:.2}", which(ratios)))
+    };
+    let _ = writeln!(
+        out,
+        "Longest passages in cycles, with caches as they were left and full of other written lines; bound/observed of the \
+         whole region, and of the paths that were taken.\n"
+    );
+    let _ = writeln!(
+        out,
+        "{:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7} {:>6} {:>9} {:>6} {:>6} {:>6}  entry",
+        "passages", "warm", "polluted", "bound", "least", "median", "most", "paths", "bound", "least", "median", "most"
+    );
+    for entry in &comparison.entries {
+        let (ratio, path) = (entry.ratio, entry.path_ratio);
+        let _ = write!(
+            out,
+            "{:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7} {:>6} {:>9} {:>6} {:>6} {:>6}  {}",
+            entry.passages,
+            entry.warm_cycles,
+            entry.observed_cycles,
+            number(entry.bound_cycles),
+            of(ratio, |ratios| ratios.least),
+            of(ratio, |ratios| ratios.median),
+            of(ratio, |ratios| ratios.most),
+            entry.paths,
+            number(entry.path_bound_cycles),
+            of(path, |ratios| ratios.least),
+            of(path, |ratios| ratios.median),
+            of(path, |ratios| ratios.most),
+            entry.name,
+        );
+        for (above, of) in [(entry.above, "THEIR REGION"), (entry.above_path, "THEIR PATH")] {
+            if above > 0 {
+                let _ = write!(out, ": {above} ABOVE THE BOUND OF {of}");
+            }
+        }
+        out.push('\n');
+    }
+    let _ = writeln!(
+        out,
+        "\n{} passages by {} paths; {} of {} system calls\n{} held against the bound of their region, {} above it\n{} held \
+         against the bound of their path, {} above it",
+        comparison.passages,
+        comparison.paths,
+        comparison.calls.len(),
+        comparison.calls.len() + comparison.missing.len(),
+        comparison.held,
+        comparison.above,
+        comparison.held_path,
+        comparison.above_path
+    );
+    for (what, ratios) in [("messages", comparison.messages), ("interrupts", comparison.interrupts)] {
+        if let Some(Ratios { least, median, most }) = ratios {
+            let _ = writeln!(out, "paths of {what}: bound/observed {least:.2} to {most:.2}, median {median:.2}");
+        }
+    }
+    if !comparison.missing.is_empty() {
+        let _ = writeln!(out, "never made: {}", comparison.missing.join(", "));
+    }
+    for (text, count) in &comparison.without_bound {
+        let _ = writeln!(out, "{count} paths without a bound: {text}");
+    }
+    for (text, count) in &comparison.surprises {
+        let _ = writeln!(out, "ruled out by the analysis, but seen {count} times: {text}");
+    }
+    out
+}
+
+fn trace(
+    options: &ObserveOptions,
+    kernel: &Kernel<'_>,
+    system: &Path,
+    entries: u64,
+    observer: &mut Observer<'_, '_>,
+) -> Result<(), String> {
+    let folder = std::env::temp_dir().join(format!("ashlar-observe-{}", std::process::id()));
+    let run = timing_observe::Run {
+        kernel: file(&options.kernel),
+        system: system.to_path_buf(),
+        processors: options.cpus,
+        memory_mib: options.memory,
+        entries,
+        timeout: Duration::from_secs(options.timeout),
+        folder: folder.clone(),
+    };
+    let description = kernel.description;
+    let base = description.memory.first().map_or(0, |memory| memory.first.wrapping_sub(memory.physical));
+    let program = kernel.lifter.program();
+    let found = timing_observe::trace(&run, program, &description.entries.system_call, base)
+        .and_then(|files| observer.take(&files));
+    let _ = std::fs::remove_dir_all(&folder);
+    found.map_err(|error| format!("{}: {error}", system.display()))
+}
+
+/// Bounds of regions from a report.
+fn read(kernel: &Kernel<'_>, path: &Path) -> Result<Vec<Option<u64>>, String> {
+    let fault = |cause: String| format!("{}: {cause}; write it: ashlar timing --kernel --format json", path.display());
+    let text = std::fs::read_to_string(path).map_err(|cause| fault(cause.to_string()))?;
+    let report: Report = serde_json::from_str(&text).map_err(|cause| fault(cause.to_string()))?;
+    let regions = report.regions.ok_or_else(|| fault("it has no regions".to_string()))?;
+    let bounds: BTreeMap<&str, Option<u64>> =
+        regions.iter().map(|region| (region.name.as_str(), region.wcet_cycles)).collect();
+    let bound =
+        |name: &str| bounds.get(name).copied().ok_or_else(|| fault(format!("it is about another kernel: no {name}")));
+    kernel.regions.iter().map(|region| bound(&region.name)).collect()
+}
+
+/// System calls by number, from the kernel's table.
+fn names() -> BTreeMap<u64, String> {
+    let text = std::fs::read_to_string(root().join("kernel/abi.h")).unwrap_or_default();
+    let call = |line: &str| {
+        let mut words = line.strip_prefix("#define SYS_")?.split_whitespace();
+        let (name, number) = (words.next()?, words.next()?);
+        Some((number.trim_end_matches(['u', 'l']).parse().ok()?, name.to_lowercase()))
+    };
+    text.lines().filter_map(call).collect()
+}

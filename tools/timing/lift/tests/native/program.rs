@@ -1,0 +1,140 @@
+//! A program that executes every form on random states, and prints what was before and what came out.
+
+use std::fmt::Write;
+
+/// How a form is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    Plain,
+    /// With a divisor that is not 0 and a quotient that fits.
+    Divide,
+    /// A few times only.
+    Repeat,
+    /// With flags on the stack that may be set.
+    PopFlags,
+    /// To the instruction after it.
+    Return,
+    /// Whether it goes elsewhere is told.
+    Jump,
+}
+
+/// One instruction, on any registers; rsi points to 64 bytes, rdi 16 bytes and rsp 24 bytes behind it.
+#[derive(Debug, Clone)]
+pub struct Form {
+    pub text: String,
+    assembly: String,
+    pub sort: Sort,
+}
+
+impl Form {
+    /// In the syntax of gcc.
+    pub fn att(text: &str) -> Form {
+        Form { text: text.to_string(), assembly: text.to_string(), sort: Sort::Plain }
+    }
+
+    /// As the list of the kernel's forms has it.
+    pub fn of_kernel(text: &str) -> Form {
+        let (assembly, sort) = match text.strip_prefix("control ") {
+            Some("call") => ("call 1f\\nud2\\n1:".to_string(), Sort::Plain),
+            Some("jmp") => ("jmp 1f\\nud2\\n1:".to_string(), Sort::Plain),
+            Some("ret") => ("ret".to_string(), Sort::Return),
+            Some(jump) => (format!("{jump} 1f\\nmovq $0, taken\\njmp 2f\\n1: movq $1, taken\\n2:"), Sort::Jump),
+            None => {
+                let sort = match text.split(' ').next() {
+                    Some("div" | "idiv") => Sort::Divide,
+                    Some("rep" | "repe" | "repne") => Sort::Repeat,
+                    Some("popfq") => Sort::PopFlags,
+                    _ => Sort::Plain,
+                };
+                let instruction = text.strip_prefix("system ").unwrap_or(text);
+                (format!(".intel_syntax noprefix\\n{}\\n.att_syntax prefix", addressed(instruction)), sort)
+            }
+        };
+        Form { text: text.to_string(), assembly, sort }
+    }
+}
+
+/// String instructions name their memory in a way that assemblers do not all take.
+fn addressed(instruction: &str) -> String {
+    let string = |name: &&str| {
+        let stem = name.get(..4).filter(|_| name.len() == 5 && "bwdq".contains(&name[4..]));
+        stem.is_some_and(|stem| ["movs", "stos", "lods", "scas", "cmps"].contains(&stem))
+    };
+    let words: Vec<&str> = instruction.split(' ').collect();
+    match words.iter().position(|word| string(&word)) {
+        Some(last) => words[..=last].join(" "),
+        None => instruction.to_string(),
+    }
+}
+
+pub const STATES: usize = 40;
+
+/// Registers in the order of their numbers.
+const NAMES: [&str; 16] =
+    ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"];
+
+/// C and assembly. Of the flags CF, PF, AF, ZF, SF, OF are set.
+pub fn source(forms: &[Form]) -> String {
+    let mut text = String::from(
+        "#include <stdio.h>\n#include <string.h>\nunsigned long in[17], out[17], taken, stack;\n\
+         __attribute__((aligned(64))) unsigned char memory[64], before[64];\n__asm__(\".text\\n",
+    );
+    for (index, form) in forms.iter().enumerate() {
+        let _ = write!(
+            text,
+            ".globl form{index}, at{index}, after{index}\\nform{index}: push %rbx; push %rbp; push %r12; push %r13; push %r14; \
+             push %r15; pushq in+128; popfq\\nmov %rsp, stack\\n"
+        );
+        for (number, name) in NAMES.iter().enumerate() {
+            let _ = write!(text, "mov in+{}, %{name}\\n", 8 * number);
+        }
+        let _ = write!(text, "at{index}: {}\\nafter{index}:\\n", form.assembly);
+        for (number, name) in NAMES.iter().enumerate() {
+            let _ = write!(text, "mov %{name}, out+{}\\n", 8 * number);
+        }
+        text += "mov stack, %rsp\\npushfq; popq out+128; cld; pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx; ret\\n";
+    }
+    text += "\");\n";
+    for index in 0..forms.len() {
+        let _ = writeln!(text, "void form{index}(void), after{index}(void);");
+    }
+    for (name, label) in [("forms", "form"), ("afters", "after")] {
+        let _ = write!(text, "void (*const {name}[])(void) = {{");
+        (0..forms.len()).for_each(|index| drop(write!(text, "{label}{index},")));
+        text += "};\n";
+    }
+    text += "const char sorts[] = {";
+    forms.iter().for_each(|form| drop(write!(text, "{},", form.sort as u8)));
+    text += "};\n";
+    for (name, sort) in
+        [("DIVIDE", Sort::Divide), ("REPEAT", Sort::Repeat), ("POP_FLAGS", Sort::PopFlags), ("RETURN", Sort::Return)]
+    {
+        let _ = writeln!(text, "enum {{ {name} = {} }};", sort as u8);
+    }
+    let _ = write!(
+        text,
+        "static unsigned long seed = 88172645463325252;
+static unsigned long next(void) {{ seed ^= seed << 13; seed ^= seed >> 7; seed ^= seed << 17; return seed; }}
+static unsigned long number(void) {{ unsigned long r = next(); switch (next() % 6) {{ case 0: return r % 70; case 1: return -(r % 70);
+    case 2: return 1ul << (r % 64); case 3: return (unsigned)r; default: return r; }} }}
+static unsigned long flags(void) {{ return (next() & 0x8d5) | 0x202; }}
+int main(void) {{ for (unsigned f = 0; f < {count}; f++) for (int s = 0; s < {STATES}; s++) {{
+    unsigned long top = 0;
+    for (int i = 0; i < 16; i++) in[i] = number();
+    in[16] = flags(); in[6] = (unsigned long)(memory + 8); in[7] = (unsigned long)(memory + 24);
+    in[4] = (unsigned long)(memory + 32);
+    for (int i = 0; i < 64; i++) memory[i] = s % 3 == 0 ? (next() % 2 ? 0 : 0xff) : next();
+    if (sorts[f] == DIVIDE) {{ in[2] = 0; in[0] = in[0] >> 1 | 1; in[3] |= 1; memory[16] |= 1; }}
+    if (sorts[f] == REPEAT) in[1] %= 4;
+    if (sorts[f] == POP_FLAGS) top = flags();
+    if (sorts[f] == RETURN) top = (unsigned long)afters[f];
+    if (top) memcpy(memory + 32, &top, 8);
+    memcpy(before, memory, 64); taken = 0;
+    forms[f](); printf(\"%u %lx %lx\", f, (unsigned long)memory, taken);
+    for (int i = 0; i < 17; i++) printf(\" %lx %lx\", in[i], out[i]);
+    for (int i = 0; i < 64; i++) printf(\" %x %x\", before[i], memory[i]);
+    printf(\"\\n\"); }} }}\n",
+        count = forms.len()
+    );
+    text
+}

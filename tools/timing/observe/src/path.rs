@@ -1,0 +1,206 @@
+//! The paths that passages take through the graphs of regions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timing_context::{EdgeId, Expanded, LoopId};
+use timing_kernel::{along, chain, dead, Chain, Kernel, Kind, Part};
+use timing_machine::Machine;
+
+use crate::follow::{follow, Walk};
+use crate::passage::Passage;
+
+/// A graph: from a place in a chain of calls on, up to the ends of all regions and to some of its own. Regions may share it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Which {
+    chain: Chain,
+    stops: BTreeSet<u64>,
+}
+
+/// What a passage does in one graph: passages that do the same have the same bound.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Taken {
+    graph: Which,
+    edges: BTreeSet<EdgeId>,
+    rounds: BTreeMap<LoopId, u64>,
+}
+
+struct Graph<'k> {
+    expanded: Expanded<'k>,
+    /// Edges that `kernel/timing.toml` rules out.
+    dead: BTreeSet<EdgeId>,
+}
+
+/// A path, and instructions that take it.
+#[derive(Debug, Clone)]
+struct Path {
+    region: usize,
+    taken: Vec<Taken>,
+    addresses: Vec<Vec<u64>>,
+}
+
+/// A passage in the graph of a region.
+pub struct Followed {
+    pub region: usize,
+    /// The path's number.
+    pub path: usize,
+    /// Which of its instructions count, in order: without what is waited for others.
+    pub counted: Vec<usize>,
+    /// What it does that the analysis rules out.
+    pub surprises: Vec<String>,
+}
+
+/// All paths.
+pub struct Paths<'k, 'p> {
+    kernel: &'k Kernel<'p>,
+    graphs: BTreeMap<Which, Graph<'k>>,
+    numbers: BTreeMap<Vec<Taken>, usize>,
+    paths: Vec<Path>,
+}
+
+impl<'k, 'p> Paths<'k, 'p> {
+    pub fn new(kernel: &'k Kernel<'p>) -> Paths<'k, 'p> {
+        Paths { kernel, graphs: BTreeMap::new(), numbers: BTreeMap::new(), paths: Vec::new() }
+    }
+
+    /// The passage in the first of its regions that has it. If none has, the address up to which one follows it farthest.
+    pub fn follow(&mut self, passage: &Passage) -> Result<Followed, String> {
+        let addresses: Vec<u64> = passage.instructions.iter().map(|executed| executed.address).collect();
+        let mut farthest = 0;
+        for region in &passage.regions {
+            match self.follow_in(*region, &addresses) {
+                Ok(followed) => return Ok(followed),
+                Err(Strange::At(number)) => farthest = farthest.max(number),
+                Err(Strange::Graph(why)) => return Err(why),
+            }
+        }
+        let program = self.kernel.lifter.program();
+        let at = addresses.get(farthest).map_or_else(String::new, |address| program.describe(*address));
+        let name = &self.kernel.regions[passage.regions[0]].name;
+        Err(format!("{name}: no path in the control-flow graph goes on with {at}"))
+    }
+
+    fn follow_in(&mut self, region: usize, addresses: &[u64]) -> Result<Followed, Strange> {
+        let counted = self.counted(region, addresses)?;
+        let mut surprises = Vec::new();
+        let addresses: Vec<u64> = counted.iter().map(|number| addresses[*number]).collect();
+        let mut path = Path { region, taken: Vec::new(), addresses: Vec::new() };
+        for (graph, first, walk) in self.walks(region, &addresses)? {
+            let Graph { expanded, dead } = &self.graphs[&graph];
+            let (edges, rounds) = (walk.edges(), walk.rounds(expanded));
+            if let Some(edge) = edges.intersection(dead).next() {
+                let place = expanded.place(expanded.edges[*edge].from);
+                surprises.push(format!("{place} goes on although kernel/timing.toml says it does not"));
+            }
+            for (one, rounds) in &rounds {
+                let one = &expanded.loops[*one];
+                let function = expanded.function(one.context);
+                let stated = self.kernel.stated.get(&(function.entry, one.index));
+                if stated.is_some_and(|(executes, _)| rounds > executes) {
+                    let place = expanded.place(one.header);
+                    surprises.push(format!("the loop at {place} executes {rounds} times, more than is stated"));
+                }
+            }
+            path.taken.push(Taken { graph, edges, rounds });
+            path.addresses.push(addresses[first..first + walk.length].to_vec());
+        }
+        let next = self.paths.len();
+        let number = *self.numbers.entry(path.taken.clone()).or_insert(next);
+        if number == next {
+            self.paths.push(path);
+        }
+        Ok(Followed { region, path: number, counted, surprises })
+    }
+
+    /// Instructions without those of waits for others beyond what counts of them.
+    fn counted(&mut self, region: usize, addresses: &[u64]) -> Result<Vec<usize>, Strange> {
+        let mut left_out = BTreeSet::new();
+        for (graph, first, walk) in self.walks(region, addresses)? {
+            let expanded = &self.graphs[&graph].expanded;
+            let looks = |one: LoopId| {
+                let function = expanded.contexts[expanded.loops[one].context].function;
+                self.kernel.waits.get(&function).map(|(_, looks)| *looks)
+            };
+            for range in walk.waited(expanded, looks) {
+                left_out.extend(first + range.start..first + range.end);
+            }
+        }
+        Ok((0..addresses.len()).filter(|number| !left_out.contains(number)).collect())
+    }
+
+    /// The graphs through which a region leads, each with its first instruction and the walk in it.
+    fn walks(&mut self, region: usize, addresses: &[u64]) -> Result<Vec<(Which, usize, Walk)>, Strange> {
+        let kernel = self.kernel;
+        let enters = matches!(kernel.regions[region].kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
+        let own = &kernel.regions[region];
+        let mut which = Which { chain: own.chain.clone(), stops: own.stops.clone() };
+        if let (Kind::Inside, Some(first)) = (own.kind, addresses.first()) {
+            // One region stands for all vectors; which it was makes no difference behind the first instructions.
+            which.chain = vec![(*first, 0)];
+        }
+        if enters {
+            which.stops.extend(&kernel.handlers);
+        }
+        let (mut walks, mut first) = (Vec::new(), 0);
+        loop {
+            self.expand(region, &which).map_err(Strange::Graph)?;
+            let expanded = &self.graphs[&which].expanded;
+            let walk = follow(expanded, &addresses[first..]).map_err(|number| Strange::At(first + number))?;
+            let end = first + walk.length;
+            let handler = walk.last().filter(|last| which.stops.contains(&expanded.block(last.node).start()));
+            let behind = handler.map(|last| (chain(expanded, last.node), first + last.first));
+            walks.push((which, first, walk));
+            match behind {
+                Some((chain, begins)) => (which, first) = (Which { chain, stops: own.stops.clone() }, begins),
+                None if end == addresses.len() => return Ok(walks),
+                None => return Err(Strange::At(end)),
+            }
+        }
+    }
+
+    fn expand(&mut self, region: usize, which: &Which) -> Result<(), String> {
+        if self.graphs.contains_key(which) {
+            return Ok(());
+        }
+        let kernel = self.kernel;
+        let expanded = kernel.regions[region]
+            .expand(&kernel.graph, &kernel.points, &which.chain, &which.stops)
+            .map_err(|errors| errors.first().map_or_else(String::new, ToString::to_string))?;
+        let dead = dead(&expanded, &kernel.points);
+        self.graphs.insert(which.clone(), Graph { expanded, dead });
+        Ok(())
+    }
+
+    /// Of each path the bound, or why it has none.
+    pub fn bounds(&self, machine: &Machine, progress: &mut dyn FnMut(usize, usize)) -> Vec<Result<u64, String>> {
+        let bound = |(number, path): (usize, &Path)| {
+            progress(number, self.paths.len());
+            self.bound(path, machine)
+        };
+        self.paths.iter().enumerate().map(bound).collect()
+    }
+
+    fn bound(&self, path: &Path, machine: &Machine) -> Result<u64, String> {
+        let mut parts = Vec::new();
+        for (taken, addresses) in path.taken.iter().zip(&path.addresses) {
+            let whole = &self.graphs[&taken.graph].expanded;
+            let strange = |number: usize| format!("the path leaves its own graph at {:#x}", addresses[number]);
+            let last = follow(whole, addresses).map_err(strange)?.last();
+            let exits = last.map(|last| last.node).into_iter().collect();
+            let first =
+                |errors: Vec<timing_context::Error>| errors.first().map_or_else(String::new, ToString::to_string);
+            let expanded = whole.part(&taken.edges, &exits).map_err(first)?;
+            let rounds = follow(&expanded, addresses).map_err(strange)?.rounds(&expanded);
+            parts.push(Part { expanded, rounds });
+        }
+        let region = &self.kernel.regions[path.region];
+        along(self.kernel, region, machine, &parts)
+            .map_err(|errors| errors.first().map_or_else(String::new, ToString::to_string))
+    }
+}
+
+/// Why a passage is not followed.
+enum Strange {
+    /// The graph goes elsewhere at this instruction.
+    At(usize),
+    Graph(String),
+}
