@@ -3,7 +3,8 @@
  * the way, because the disk failed or the driver was ended for example, is sent again.
  *
  * Arguments: `driver`; `bytes` (default 16M); `rounds`, how often all of it is done (default 1); `depth`, requests at a time
- * (default what the disk can do); `cache`, the disk's write cache (default 1). */
+ * (default what the disk can do); `cache`, the disk's write cache (default 1); `sectors` of each request (default 0: a random
+ * number); `check`, 0 to measure the disk alone: then nothing is filled in or compared (default 1). */
 #include "random.h"
 
 #include "ashlar/domain.h"
@@ -58,6 +59,8 @@ static uint32_t most_open;
 static uint32_t num_failed;
 static uint32_t num_lost;
 static uint64_t rounds;
+static uint64_t fixed_sectors;       /* of each request; 0: random */
+static int is_checked;
 static uint64_t began;
 
 static void emit(uint32_t mailbox, uint64_t cookie, const void *payload, size_t bytes)
@@ -107,7 +110,9 @@ static void send(uint32_t index)
     struct slot *s = &slot[index];
     struct sata_read body = {s->sector, s->count, index * SLOT_BYTES, phase == WRITING && s->count % 8 == 1};
 
-    if (phase == WRITING) {
+    if (!is_checked) {
+        body.force = 0;
+    } else if (phase == WRITING) {
         fill(s, (uint64_t *)(data + index * SLOT_BYTES));
     } else {
         memset(data + index * SLOT_BYTES, 0, s->count * sector_size);
@@ -128,7 +133,10 @@ static int choose(struct slot *s)
         struct stripe *from = &stripe[(first + i) % NUM_STRIPE];
         uint64_t left = from->end - from->next;
         if (left != 0) {
-            uint64_t count = 1 + (random_next(&random_state) >> 32) % (SLOT_BYTES / sector_size);
+            uint64_t count = fixed_sectors;
+            if (count == 0) {
+                count = 1 + (random_next(&random_state) >> 32) % (SLOT_BYTES / sector_size);
+            }
             s->sector = from->next;
             s->count = (uint32_t)(count < left ? count : left);
             s->tries = 0;
@@ -162,8 +170,8 @@ static void end_round(void)
 {
     uint64_t milliseconds = (sys_clock() - began) / 1000000 + 1;
 
-    print("DISK %lu bytes written and verified, %lu ms, %lu KiB/s, %lu requests, up to %u at a time, %u failed, "
-          "all lost %u times\n", total, milliseconds, 2 * total * 1000 / 1024 / milliseconds, num_request, most_open,
+    print("DISK %lu bytes written and %s, %lu ms, %lu KiB/s, %lu requests, up to %u at a time, %u failed, "
+          "all lost %u times\n", total, is_checked ? "verified" : "read", milliseconds, 2 * total * 1000 / 1024 / milliseconds, num_request, most_open,
           num_failed, num_lost);
     rounds--;
     if (rounds != 0) {
@@ -211,7 +219,7 @@ static void done(void)
 {
     struct slot *s = named_slot();
 
-    if (phase == READING) {
+    if (phase == READING && is_checked) {
         compare(s, (const uint64_t *)(data + (uint64_t)(s - slot) * SLOT_BYTES));
     }
     s->state = FREE;
@@ -263,6 +271,9 @@ static void configure(void)
     }
     if (sector_size < 512 || sector_size > 4096 || disk->sectors < total / sector_size) {
         panic("DISK %lu sectors of %u bytes are too few\n", disk->sectors, sector_size);
+    }
+    if (fixed_sectors > SLOT_BYTES / sector_size) {
+        panic("DISK a request has at most %u bytes\n", SLOT_BYTES);
     }
     print("DISK up, %lu sectors of %u bytes, %u requests at a time\n", disk->sectors, sector_size, depth);
     if (is_first) {
@@ -380,6 +391,8 @@ int main(void)
     }
     total = env_arg_u64("bytes", 16 << 20);
     rounds = env_arg_u64("rounds", 1);
+    fixed_sectors = env_arg_u64("sectors", 0);
+    is_checked = env_arg_u64("check", 1) != 0;
     random_state.state = sys_clock() | 1;
     everything.mask[PORT] = ~0ul;
     domain_start();

@@ -1,5 +1,5 @@
 /* Fills memory with known words and looks again and again whether they are still there; a line on its console makes it look
- * once more and say so.
+ * once more, ask the kernel of a debug build whether its tables are whole, and say so.
  *
  * Arguments: `bytes` (default 16M); `tell`, a process whose notification, of the same name, is signalled once the memory is
  * filled. */
@@ -32,6 +32,15 @@ static void fill(void)
     for (uint64_t at = 0; at < pages * WORDS; at++) {
         memory[at] = expected(at / WORDS, at % WORDS);
     }
+}
+
+/* Number of what is broken in the kernel's tables, 0 for nothing. */
+static uint64_t kernel_broken(void)
+{
+    uint64_t broken = 0;
+    uint32_t status = sys_check(&broken);
+
+    return status == ERR_NOT_SUPPORTED ? 0 : status != STATUS_OK ? ~0ul : broken;
 }
 
 static void look(void)
@@ -74,7 +83,7 @@ int main(void)
         for (size_t i = 0; i < bytes; i++) {
             if (text[i] == '\n') {
                 asked++;
-                print("KEEPER asked %u: %u words changed\n", asked, changes);
+                print("KEEPER asked %u: %u words changed, kernel tables: %lu\n", asked, changes, kernel_broken());
             }
         }
     }

@@ -1,4 +1,5 @@
-/* Cooperative domains: EMIT, AWAIT, pending messages. */
+/* Cooperative domains: EMIT and AWAIT. How ports come to be stands in domain_port.c, what was taken from its ring too early
+ * in domain_pending.c. */
 #include "ashlar/domain.h"
 
 #include "ashlar/env.h"
@@ -11,20 +12,11 @@
 #include "pci_protocol.h"
 #include "timer_protocol.h"
 
-/* Messages taken from their rings that nobody has awaited yet. A peer that fills it up with what nobody awaits sends more
- * than its protocol allows. */
-#define NUM_PENDING 1152u
 #define NAME_BYTES 72u
-
-/* Kept out of the way of messages that flow. */
-#define SELDOM __attribute__((noinline))
-
-static SELDOM void advance_link(struct port *port);
 
 struct domain domain;
 const struct mail *domain_current;
 
-static struct pending pool[NUM_PENDING];
 static struct mail dropped;          /* where the payload of a message goes that nobody gets */
 
 void domain_start(void)
@@ -38,222 +30,10 @@ void domain_start(void)
     if (domain.wake == NO_SLOT) {
         panic("the system has no notification %s for this process to wait for\n", name);
     }
-    for (uint32_t i = 0; i < NUM_PENDING; i++) {
-        pool[i].next = domain.unused;
-        domain.unused = &pool[i];
-    }
+    pending_start();
     domain.timer_fires = DEADLINE_NEVER;
     dispatch_start();
     interrupt_start();
-}
-
-/* ---- ports ---- */
-
-uint32_t domain_route(const struct port *port, uint32_t message)
-{
-    uint32_t number = port->protocol->first_mailbox >> 8;
-
-    if (number == TIMER_NUMBER) {
-        return ROUTE_TIMER;
-    }
-    if (number == PCI_NUMBER) {
-        switch (port->protocol->first_mailbox | message) {
-        case PCI_ACCESS:
-            return ROUTE_NOWHERE;
-        case PCI_IRQ_ON:
-        case PCI_IRQ_OFF:
-        case PCI_IRQ:
-        case PCI_IRQ_DONE:
-            return ROUTE_INTERRUPT;
-        default:
-            return ROUTE_LINK;
-        }
-    }
-    return ROUTE_LINK;
-}
-
-static struct port *open_port(uint32_t number, const struct protocol *protocol, uint32_t is_driver)
-{
-    struct port *port = &domain.port[number];
-
-    if (number == DOMAIN_EVENTS || number >= DOMAIN_PORTS || port->protocol != 0 || protocol->num_message > MAIL_LINK_LOST) {
-        panic("port %u cannot be opened for protocol %s\n", number, protocol->name);
-    }
-    port->protocol = protocol;
-    port->number = number;
-    port->first = protocol->first_mailbox;
-    port->is_driver = is_driver;
-    for (uint32_t i = 0; i < protocol->num_message; i++) {
-        if (domain_route(port, i) != ROUTE_LINK) {
-            continue;
-        }
-        port->is_linked = 1;
-        if ((protocol->messages[i].is_incoming != 0) == (is_driver != 0)) {
-            port->incoming |= 1ul << i;
-        } else {
-            port->outgoing |= 1ul << i;
-        }
-    }
-    port->link.is_driver = is_driver;
-    port->link.protocol = protocol->first_mailbox >> 8;
-    port->link.address = LINK_AREA + number * LINK_STEP;
-    if (port->is_linked) {
-        domain.linked[domain.num_linked] = port;
-        domain.num_linked++;
-    }
-    if (is_driver) {
-        monitored_start(port);
-    }
-    return port;
-}
-
-static uint32_t find_slot(const char *kind, const char *name, const char *suffix)
-{
-    char key[2 * NAME_BYTES];
-    format(key, sizeof key, "%s.%s%s%s", kind, name, suffix[0] == 0 ? "" : "-", suffix);
-    uint32_t slot = env_slot(key);
-
-    if (slot == NO_SLOT) {
-        panic("the system description gives this process no %s\n", key);
-    }
-    return slot;
-}
-
-void domain_serve(const struct protocol *protocol)
-{
-    char self[NAME_BYTES];
-    char client[NAME_BYTES];
-    struct port *port = open_port(protocol->first_mailbox >> 8, protocol, 1);
-
-    if (!port->is_linked) {
-        return;
-    }
-    env_name(self, sizeof self);
-    if (env_arg(protocol->name, client, sizeof client) < 0) {
-        panic("argument %s, the name of the client of that protocol, is missing\n", protocol->name);
-    }
-    port->link.share = find_slot("share", self, protocol->name);
-    port->link.signal = find_slot("notification", client, "");
-    port->link.state = LINK_JOINING;
-    /* What a client has offered to the driver's predecessor; one that waits with a page half accepted looks again. */
-    advance_link(port);
-    sys_signal(port->link.signal);
-}
-
-void domain_connect(uint32_t number, const char *driver, const struct protocol *protocol, uint32_t capacity,
-                    uint32_t data_pages)
-{
-    struct port *port = open_port(number, protocol, 0);
-
-    port->link.share = find_slot("share", driver, protocol->name);
-    port->link.signal = find_slot("notification", driver, "");
-    port->link.capacity = capacity;
-    port->link.pages = link_ring_pages(capacity) + data_pages;
-    uint32_t status = link_offer(&port->link);
-    if (status != STATUS_OK) {
-        panic("the memory of the link to %s: error %u\n", driver, status);
-    }
-}
-
-void *domain_data(uint32_t number, uint64_t *bytes)
-{
-    const struct link *link = &domain.port[number].link;
-
-    if (number >= DOMAIN_PORTS || link->state != LINK_UP) {
-        return 0;
-    }
-    uint64_t first = link_ring_pages(link->capacity);
-    *bytes = (link->pages - first) * PAGE_SIZE;
-    return (void *)(link->address + first * PAGE_SIZE);
-}
-
-/* ---- pending messages ---- */
-
-void domain_append(struct pending *pending, uint32_t mailbox, uint32_t is_first)
-{
-    pending->mail.mailbox = mailbox;
-    if (is_first || domain.first == 0) {
-        pending->next = domain.first;
-        domain.first = pending;
-        if (pending->next == 0) {
-            domain.last = pending;
-        }
-    } else {
-        pending->next = 0;
-        domain.last->next = pending;
-        domain.last = pending;
-    }
-}
-
-static void unlink_after(struct pending *before, struct pending *pending)
-{
-    if (before == 0) {
-        domain.first = pending->next;
-    } else {
-        before->next = pending->next;
-    }
-    if (domain.last == pending) {
-        domain.last = before;
-    }
-}
-
-void domain_retract(struct pending *pending)
-{
-    struct pending *before = 0;
-
-    for (struct pending *p = domain.first; p != 0; p = p->next) {
-        if (p == pending) {
-            unlink_after(before, p);
-            return;
-        }
-        before = p;
-    }
-}
-
-static inline int is_in(const struct mail_set *set, uint32_t mailbox)
-{
-    return (set->mask[mailbox >> 8] >> (mailbox & 63u) & 1u) != 0;
-}
-
-/* Takes the oldest pending message of the set. */
-static int take_pending(const struct mail_set *set, struct mail *mail)
-{
-    struct pending *before = 0;
-
-    for (struct pending *p = domain.first; p != 0; p = p->next) {
-        if (is_in(set, p->mail.mailbox)) {
-            *mail = p->mail;
-            unlink_after(before, p);
-            if (p >= pool && p < pool + NUM_PENDING) {
-                p->next = domain.unused;
-                domain.unused = p;
-            }
-            return 1;
-        }
-        before = p;
-    }
-    return 0;
-}
-
-int domain_has_pending(const struct mail_set *set)
-{
-    for (struct pending *p = domain.first; p != 0; p = p->next) {
-        if (is_in(set, p->mail.mailbox)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Messages of a link that is no more are forgotten. */
-static void forget(uint32_t port)
-{
-    struct mail_set all = {{0}};
-    struct mail mail;
-
-    all.mask[port] = ~0ul;
-    while (take_pending(&all, &mail)) {
-    }
 }
 
 /* ---- receiving ---- */
@@ -280,21 +60,6 @@ static inline int take_from(struct port *port, struct mail *mail)
     return 1;
 }
 
-/* Keeps a message that nobody awaits now. */
-static int keep(struct port *port, const struct mail *mail)
-{
-    struct pending *pending = domain.unused;
-
-    if (pending == 0) {
-        cut(port); /* more unread messages than its protocol allows */
-        return 0;
-    }
-    domain.unused = pending->next;
-    pending->mail = *mail;
-    domain_append(pending, mail->mailbox, 0);
-    return 1;
-}
-
 /* Takes the first message of the set from one ring, and keeps what comes before it. */
 static inline int take_from_ring(struct port *port, const struct mail_set *set, struct mail *mail)
 {
@@ -308,7 +73,8 @@ static inline int take_from_ring(struct port *port, const struct mail_set *set, 
         if (is_in(set, mail->mailbox)) {
             return 1;
         }
-        if (!keep(port, mail)) {
+        if (!pending_keep(mail)) {
+            cut(port); /* more unread messages than its protocol allows */
             return 0;
         }
     }
@@ -337,7 +103,7 @@ static int take_from_rings(const struct mail_set *set, struct mail *mail)
 static struct pending link_news[DOMAIN_PORTS];
 
 /* A link that came up, or is no more, or is on its way. */
-static void advance_link(struct port *port)
+void domain_advance_link(struct port *port)
 {
     if (!link_advance(&port->link)) {
         return;
@@ -346,7 +112,7 @@ static void advance_link(struct port *port)
     port->sendable = is_up ? port->outgoing : 0;
     domain_retract(&link_news[port->number]);
     if (!is_up) {
-        forget(port->number);
+        pending_forget(port->number);
     }
     if (!port->is_driver) {
         domain_append(&link_news[port->number], AT(port->number, is_up ? MAIL_LINK_UP : MAIL_LINK_LOST), 0);
@@ -363,7 +129,7 @@ static inline void took_bits(uint64_t bits)
     }
     for (uint32_t i = 0; i < domain.num_linked; i++) {
         if (!link_is_quiet(&domain.linked[i]->link)) {
-            advance_link(domain.linked[i]);
+            domain_advance_link(domain.linked[i]);
         }
     }
 }
@@ -384,11 +150,11 @@ static int take_event(const struct mail_set *set, struct mail *mail)
 
 /* The peers that must be told of messages are signalled, but for one, which the wait itself can signal: its slot, or
  * NO_SLOT. */
-static uint32_t flush_but_one(void)
+static SELDOM uint32_t flush_all_but_one(void)
 {
     uint32_t last = NO_SLOT;
 
-    domain.must_flush = 0;
+    domain.has_more_news = 0;
     for (uint32_t i = 0; i < domain.num_linked; i++) {
         struct link *link = &domain.linked[i]->link;
         if (link->out.must_look && ring_must_signal(&link->out)) {
@@ -401,14 +167,31 @@ static uint32_t flush_but_one(void)
     return last;
 }
 
-void domain_flush(void)
+/* The same, where mostly one peer was sent to. Requires: there is one. */
+static inline uint32_t flush_but_one(void)
 {
-    if (domain.must_flush) {
+    struct link *link = domain.news;
+
+    domain.news = 0;
+    if (domain.has_more_news) {
+        return flush_all_but_one();
+    }
+    return ring_must_signal(&link->out) ? link->signal : NO_SLOT;
+}
+
+static inline void flush(void)
+{
+    if (domain.news != 0) {
         uint32_t last = flush_but_one();
         if (last != NO_SLOT) {
             sys_signal(last);
         }
     }
+}
+
+void domain_flush(void)
+{
+    flush();
 }
 
 /* Announces the wait on all rings and looks once more. Returns 0 if a message has come meanwhile. */
@@ -448,7 +231,7 @@ static int wait_for_mail(uint64_t deadline)
     uint64_t until = domain.timer_fires < deadline ? domain.timer_fires : deadline;
 
     if (arm()) {
-        uint32_t last = domain.must_flush ? flush_but_one() : NO_SLOT;
+        uint32_t last = domain.news != 0 ? flush_but_one() : NO_SLOT;
         uint32_t status = last == NO_SLOT ? sys_wait(domain.wake, until, &bits)
                                           : sys_signal_wait(last, domain.wake, until, &bits);
         if (status == STATUS_OK) {
@@ -480,7 +263,7 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
         took_bits(bits);
     }
     for (;;) {
-        if ((domain.first != 0 && take_pending(set, mail)) || take_from_rings(set, mail) ||
+        if ((domain.first != 0 && pending_take(set, mail)) || take_from_rings(set, mail) ||
             (domain.events != 0 && take_event(set, mail))) {
             struct port *port = &domain.port[mail->mailbox >> 8];
             if (port->is_driver) {
@@ -489,11 +272,11 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
                 if (verdict != MONITOR_OK) {
                     monitored_bad_receive(port, mail->mailbox, verdict);
                     cut(port);
-                    forget(port->number);
+                    pending_forget(port->number);
                     continue;
                 }
             }
-            domain_flush();
+            flush();
             domain_current = mail;
             return mail->mailbox;
         }
@@ -565,7 +348,10 @@ void domain_emit_end(uint32_t mailbox, uint64_t cookie)
     }
     if (domain.emit_slot != 0) {
         ring_put(&port->link.out);
-        domain.must_flush = 1;
+        if (domain.news != &port->link) {
+            domain.has_more_news |= domain.news != 0;
+            domain.news = &port->link;
+        }
     } else {
         emit_here(port, mailbox);
     }

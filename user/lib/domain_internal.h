@@ -7,6 +7,9 @@
 /* Open requests that a monitor can follow: 64 a word. */
 #define PORT_MONITOR_WORDS 16u
 
+/* Kept out of the way of messages that flow. */
+#define SELDOM __attribute__((noinline))
+
 struct port {
     struct link link;
     const struct protocol *protocol; /* null: no such port */
@@ -38,7 +41,8 @@ struct domain {
     struct pending *last;
     struct pending *unused;
     struct mail *mail;               /* where the running thread's message is kept until its next AWAIT */
-    uint32_t must_flush;             /* messages were sent since the peers were last told */
+    struct link *news;               /* messages were sent over it since the peers were last told */
+    uint32_t has_more_news;          /* over others, too */
     struct port *emit_port;          /* between domain_emit_begin and domain_emit_end */
     struct mail *emit_slot;          /* null: not over a link */
     uint32_t interrupt_is_open;      /* the driver listens to an interrupt that can come */
@@ -55,6 +59,22 @@ uint32_t domain_route(const struct port *port, uint32_t message);
 void domain_append(struct pending *pending, uint32_t mailbox, uint32_t is_first);
 /* Takes it back if it is still pending. */
 void domain_retract(struct pending *pending);
+
+/* Whether a set has a mailbox. */
+static inline int is_in(const struct mail_set *set, uint32_t mailbox)
+{
+    return (set->mask[mailbox >> 8] >> (mailbox & 63u) & 1u) != 0;
+}
+
+/* ... of messages: takes the oldest of the set; keeps one that nobody awaits now, or returns 0 if there are too many; forgets
+ * those of a link that is no more. */
+void pending_start(void);
+int pending_take(const struct mail_set *set, struct mail *mail);
+int pending_keep(const struct mail *mail);
+void pending_forget(uint32_t port);
+
+/* Goes on with a link that came up, or is no more, or is on its way. */
+void domain_advance_link(struct port *port);
 
 /* A driver's link has come up: addresses of its data pages. */
 void dma_link_up(uint32_t port);

@@ -300,10 +300,24 @@ pub enum BenchVerb {
     Scaling,
     /// Linux in a guest against the same kernel directly on the emulator.
     Guests,
-    /// Messages between a client and a driver, in counted instructions.
-    Drivers,
+    /// Messages between clients and drivers in counted instructions, and drivers of devices against Linux's.
+    Drivers {
+        /// Measure only this.
+        #[arg(long)]
+        part: Option<DriverPart>,
+    },
     /// Processor time and memory that the timing analysis takes, of the kernel and of a set of small programs.
     Timing,
+}
+
+/// What of drivers is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lowercase")]
+pub enum DriverPart {
+    /// Messages, in counted instructions.
+    Messages,
+    /// Network and disk, beside a stock Linux on the same emulated devices.
+    Devices,
 }
 
 #[derive(Debug, Args)]

@@ -22,6 +22,8 @@ pub struct Options {
     pub decompose: bool,
     pub seed: bool,
     pub transform: bool,
+    /// Take for granted whole protocols, not subprotocols.
+    pub grant_whole: bool,
     /// Of processor time, for each check.
     pub limit: Duration,
     /// Only these rules; all if empty.
@@ -41,6 +43,7 @@ impl Default for Options {
             decompose: true,
             seed: true,
             transform: true,
+            grant_whole: true,
             limit: Duration::from_secs(60),
             rules: Vec::new(),
             subprotocol: String::new(),
@@ -66,6 +69,8 @@ pub struct Row {
     pub memory_mb: f64,
     pub predicates: usize,
     pub refinements: usize,
+    /// The limit of time was reached.
+    pub is_late: bool,
     /// Abstract states of the last round.
     pub states: usize,
     /// Other subprotocols that it takes for granted.
@@ -120,7 +125,7 @@ pub fn run(driver: &Driver, options: &Options, tell: &(dyn Fn(&Row) + Sync)) -> 
     // Parsing and lowering recurse with the nesting of the C program.
     const STACK: usize = 256 << 20;
     let (start, before) = (Instant::now(), clock::everything());
-    let protocols = Protocols::new(driver.protocols.clone(), options.decompose);
+    let protocols = Protocols::new(driver.protocols.clone(), options.decompose, options.grant_whole);
     let shared = Shared {
         driver,
         protocols: &protocols,
@@ -250,6 +255,7 @@ fn perform(
         memory_mb: memory,
         predicates,
         refinements,
+        is_late: verdict == "UNKNOWN" && clock.spent(solver) > options.limit,
         states,
         granted: granted.iter().map(name).collect(),
         replays: None,

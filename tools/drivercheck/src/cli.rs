@@ -72,6 +72,9 @@ pub struct Flags {
     /// Leave branches behind an AWAIT as they are
     #[arg(long)]
     pub no_transformation: bool,
+    /// Take for granted subprotocols, one by one, not whole protocols
+    #[arg(long)]
+    pub no_whole_protocols: bool,
     /// Run with and without each of these, and tell what it saves
     #[arg(long)]
     pub compare: bool,
@@ -109,6 +112,7 @@ impl Flags {
             decompose: !self.no_decomposition,
             seed: !self.no_key_predicates,
             transform: !self.no_transformation,
+            grant_whole: !self.no_whole_protocols,
             limit: Duration::from_secs(self.limit),
             rules: self.rule.clone(),
             subprotocol: self.subprotocol.clone(),

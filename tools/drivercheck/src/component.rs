@@ -15,11 +15,13 @@ pub const WHOLE: usize = usize::MAX;
 pub struct Protocols {
     pub all: Vec<Checked>,
     pub parts: Vec<Decomposition>,
+    /// Protocols are taken for granted whole, if they are small.
+    pub grants_whole: bool,
 }
 
 impl Protocols {
     /// Without decomposition each protocol is its only part.
-    pub fn new(all: Vec<Checked>, decompose: bool) -> Self {
+    pub fn new(all: Vec<Checked>, decompose: bool, grants_whole: bool) -> Self {
         let whole = |checked: &Checked| {
             let automaton = minimise(&checked.flat.automaton);
             let purposes = Purpose::all(&automaton).into_iter().filter(|one| !one.is_free(&automaton)).collect();
@@ -30,7 +32,7 @@ impl Protocols {
             .iter()
             .map(|checked| if decompose { choose(&checked.flat.automaton) } else { whole(checked) })
             .collect();
-        Protocols { all, parts }
+        Protocols { all, parts, grants_whole }
     }
 
     pub fn automaton(&self, protocol: usize) -> &Automaton {

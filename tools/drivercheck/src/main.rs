@@ -132,7 +132,14 @@ fn compare(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
         ("without decomposition", with(&|options| options.decompose = false)),
         ("without key predicates", with(&|options| options.seed = false)),
         ("without transformation", with(&|options| options.transform = false)),
-        ("without any", with(&|options| (options.decompose, options.seed, options.transform) = (false, false, false))),
+        ("without whole protocols", with(&|options| options.grant_whole = false)),
+        (
+            "without any",
+            with(&|options| {
+                (options.decompose, options.seed, options.transform) = (false, false, false);
+                options.grant_whole = false;
+            }),
+        ),
     ];
     let mut table = Vec::new();
     for driver in drivers {

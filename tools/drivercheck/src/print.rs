@@ -81,6 +81,8 @@ pub struct Comparison {
     pub checks: usize,
     pub proved: usize,
     pub unknown: usize,
+    /// Of those: checks that reached their limit of time.
+    pub at_limit: usize,
     /// Of all checks together, and of the slowest.
     pub seconds: f64,
     pub slowest: f64,
@@ -99,6 +101,7 @@ impl Comparison {
             checks: report.rows.len(),
             proved: count("PROVED"),
             unknown: count("UNKNOWN"),
+            at_limit: report.rows.iter().filter(|row| row.is_late).count(),
             seconds: report.rows.iter().map(|row| row.seconds).sum(),
             slowest: report.rows.iter().map(|row| row.seconds).fold(0.0, f64::max),
             predicates: total(&|row| row.predicates),
@@ -113,12 +116,13 @@ pub fn comparison(format: Format, line: &Comparison) {
         return;
     }
     println!(
-        "{:<10} {:<24} {:3} checks {:3} proved {:3} unknown {:8.1} s (slowest {:6.1} s) {:5} predicates {:5} refinements {:8} states",
+        "{:<10} {:<24} {:3} checks {:3} proved {:3} unknown ({:3} at the limit) {:8.1} s (slowest {:6.1} s) {:5} predicates {:5} refinements {:8} states",
         line.driver,
         line.means,
         line.checks,
         line.proved,
         line.unknown,
+        line.at_limit,
         line.seconds,
         line.slowest,
         line.predicates,

@@ -278,7 +278,7 @@ fn add_granted(protocols: &Protocols, space: &mut Space, protocol: usize, parts:
     if space.has(protocol, WHOLE) {
         return false;
     }
-    let component = if protocols.automaton(protocol).states.len() <= SMALL {
+    let component = if protocols.grants_whole && protocols.automaton(protocol).states.len() <= SMALL {
         protocols.whole(protocol)
     } else {
         match parts.into_iter().find(|part| !space.has(protocol, *part)) {

@@ -7,7 +7,7 @@
 
 use crate::expr::{self, Expr, Node, Var};
 use crate::graph;
-use crate::program::{Op, Program, Step};
+use crate::program::{Edge, Op, Program, Step};
 use crate::solver::{Answer, Solver, SolverError};
 use std::collections::{HashMap, HashSet};
 
@@ -134,7 +134,8 @@ impl Walk<'_> {
         if let Some(inner) = self.inner.iter().find(|inner| inner.nodes.contains(&node)) {
             // The inner loop ran some number of times, and is left from any of its nodes.
             let mut after = now;
-            for edge in self.program.edges.iter().filter(|edge| inner.nodes.contains(&edge.from)) {
+            let is_inside = |edge: &&Edge| inner.nodes.contains(&edge.from) && inner.nodes.contains(&edge.to);
+            for edge in self.program.edges.iter().filter(is_inside) {
                 for step in &edge.steps {
                     if let Op::Assign(var, _) | Op::Havoc(var) = &step.op {
                         open(self.program, &mut after, *var);

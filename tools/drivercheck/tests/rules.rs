@@ -1,37 +1,12 @@
 //! Small drivers: one that is right in roundabout ways, and for each rule one that breaks it.
 
+mod common;
+
+use common::{driver, root, scratch};
 use drivercheck::check::{run, Options, Report};
-use drivercheck::driver::{read, Driver, DriverError, Source};
+use drivercheck::driver::Driver;
 use drivercheck::monitor::replays;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// A folder of its own for each use: tests run side by side.
-fn scratch(name: &str) -> PathBuf {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", COUNT.fetch_add(1, Ordering::Relaxed)))
-}
-
-fn driver(name: &str) -> Result<Driver, DriverError> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers");
-    let text = std::fs::read_to_string(here.join(format!("{name}.c"))).unwrap();
-    let mut protocols = vec![here.join("door.proto")];
-    if text.contains("timer_protocol.h") {
-        protocols.push(root().join("protocols/timer.proto"));
-    }
-    read(&Source {
-        files: vec![here.join(format!("{name}.c"))],
-        protocols,
-        protocol_dir: root().join("protocols"),
-        include: vec![root().join("user/lib/include"), root().join("kernel")],
-        scratch: scratch(name),
-    })
-}
 
 fn check(name: &str, options: &Options) -> (Driver, Report) {
     let driver = driver(name).unwrap();

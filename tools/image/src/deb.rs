@@ -5,7 +5,7 @@
 
 use crate::{sha256, Error};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// One version of one package.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +67,28 @@ pub fn member(path: &Path, prefix: &'static str) -> Result<Vec<u8>, Error> {
     let deb = path.display().to_string();
     let list = run("dpkg-deb", &["--fsys-tarfile", &deb], None)?;
     crate::archive::tar::find(&list, prefix).ok_or(Error::Incomplete { package: deb, member: prefix })
+}
+
+/// Unpacks the files of the package at `path` that match one of `patterns` into `folder`, without their paths. A package
+/// may be too large to be held in memory.
+pub fn unpack(path: &Path, patterns: &[String], folder: &Path) -> Result<(), Error> {
+    let missing = |program| move |error| Error::Missing { program, error };
+    let mut list = Command::new("dpkg-deb")
+        .arg("--fsys-tarfile")
+        .arg(path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(missing("dpkg-deb"))?;
+    let input = list.stdout.take().map_or_else(Stdio::null, Stdio::from);
+    let mut tar = Command::new("tar");
+    tar.args(["-x", "--wildcards", "--transform=s,.*/,,", "-C"]).arg(folder).args(patterns).stdin(input);
+    let done = tar.output().map_err(missing("tar"))?;
+    let listed = list.wait().map_err(missing("dpkg-deb"))?;
+    if done.status.success() && listed.success() {
+        return Ok(());
+    }
+    let complaint = String::from_utf8_lossy(&done.stderr).trim().to_string();
+    Err(Error::Command { command: format!("unpacking {}", path.display()), complaint })
 }
 
 /// Runs a command and gives what it prints.

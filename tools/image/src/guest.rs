@@ -19,7 +19,7 @@ pub struct Guest {
     pub kernel: PathBuf,
     /// The initial ramdisk.
     pub ramdisk: PathBuf,
-    busybox: PathBuf,
+    pub(crate) busybox: PathBuf,
     manifest: PathBuf,
 }
 
@@ -58,7 +58,7 @@ pub fn fetch_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<Guest, Er
         manifest.check(&guest.ramdisk)?;
     }
     // The scripts may have changed since; packing takes well under a second.
-    let bytes = ramdisk::build(&guest.busybox)?;
+    let bytes = ramdisk::build(&guest.busybox, &[])?;
     if manifest.hash_of(&guest.ramdisk) != Some(&sha256::hex(&bytes)) || !guest.ramdisk.exists() {
         say("packing the guest's initial ramdisk");
         write(&guest.ramdisk, &bytes)?;
@@ -94,7 +94,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// A bzImage as the Linux boot protocol describes it: long enough, marked, and as long as it says.
-fn check_kernel(path: &Path) -> Result<(), Error> {
+pub(crate) fn check_kernel(path: &Path) -> Result<(), Error> {
     let bytes = std::fs::read(path).map_err(|error| Error::Read { path: path.to_path_buf(), error })?;
     let damaged = |flaw: &str| Err(Error::Damaged { path: path.to_path_buf(), flaw: flaw.to_string() });
     if bytes.len() < 0x268 {

@@ -5,12 +5,14 @@
 
 mod archive;
 mod deb;
+mod devices;
 mod error;
 mod guest;
 mod iso;
 mod ramdisk;
 mod sha256;
 
+pub use devices::fetch_device_guest;
 pub use error::Error;
 pub use guest::{fetch_guest, Guest};
 pub use iso::write_iso;

@@ -12,7 +12,8 @@ use std::process::Command;
 
 const INIT: &str = include_str!("../guest/init");
 /// The guest's own commands, found before busybox's.
-const COMMANDS: [(&str, &str); 3] = [
+const COMMANDS: [(&str, &str); 4] = [
+    ("device", include_str!("../guest/command/device")),
     ("poweroff", include_str!("../guest/command/poweroff")),
     ("reboot", include_str!("../guest/command/reboot")),
     ("workload", include_str!("../guest/command/workload")),
@@ -21,8 +22,8 @@ const COMMANDS: [(&str, &str); 3] = [
 const FILES: u32 = 1000;
 const FILES_PER_FOLDER: u32 = 50;
 
-/// The packed ramdisk with the busybox at `busybox`.
-pub fn build(busybox: &Path) -> Result<Vec<u8>, Error> {
+/// The packed ramdisk with the busybox at `busybox`, and kernel modules in the order in which they are to be loaded.
+pub fn build(busybox: &Path, modules: &[(String, Vec<u8>)]) -> Result<Vec<u8>, Error> {
     let program = std::fs::read(busybox).map_err(|error| Error::Read { path: busybox.to_path_buf(), error })?;
     let mut archive = Cpio::default();
     for folder in ["bin", "command", "dev", "proc", "sys", "tmp"] {
@@ -40,6 +41,12 @@ pub fn build(busybox: &Path) -> Result<Vec<u8>, Error> {
         archive.file(&format!("command/{name}"), 0o755, script.as_bytes());
     }
     archive.file("command/files.tar", 0o644, &small_files());
+    if !modules.is_empty() {
+        archive.folder("modules");
+    }
+    for (index, (name, contents)) in modules.iter().enumerate() {
+        archive.file(&format!("modules/{index:02}-{name}"), 0o644, contents);
+    }
     pack(&archive.finish())
 }
 
@@ -85,7 +92,7 @@ mod tests {
     #[test]
     fn small_files_are_as_many_as_the_script_counts() {
         let tar = super::small_files();
-        let (_, workload) = super::COMMANDS[2];
+        let (_, workload) = super::COMMANDS[3];
         assert!(workload.contains(&format!("-eq {} ]", super::FILES)));
         assert!(crate::archive::tar::find(&tar, "folder19/file999").is_some());
         assert_eq!(tar, super::small_files());

@@ -3,7 +3,6 @@
 use super::types::Type;
 use super::value::{Lvalue, Storage, Value};
 use super::{scan, Entity, Frame, Lower};
-use crate::expr;
 use lang_c::ast::{CallExpression, DerivedDeclarator, Expression, FunctionDefinition, Statement};
 use lang_c::span::Node;
 use std::collections::{HashMap, HashSet};
@@ -54,11 +53,20 @@ impl<'a> Lower<'a> {
         }
         match (name, self.functions.get(name).copied()) {
             ("__builtin_expect", _) => arguments.into_iter().next().unwrap_or(Value::Void),
-            ("__builtin_unreachable" | "__builtin_trap" | "abort", _) => {
+            ("__builtin_unreachable", _) => {
+                let text = format!("{}: `__builtin_unreachable` is never reached", self.place);
+                self.assume(text);
                 self.at = None;
                 Value::Void
             }
-            ("__builtin_constant_p", _) => Value::Int(expr::constant(0, 32), super::types::INT),
+            // The driver ends here as if it returned.
+            ("__builtin_trap" | "abort", _) => {
+                self.op(crate::program::Op::Return);
+                self.at = None;
+                Value::Void
+            }
+            // The compiler may know or not.
+            ("__builtin_constant_p", _) => Value::Int(self.any("__builtin_constant_p()", 32), super::types::INT),
             ("memset" | "__builtin_memset", _) => self.fill(arguments),
             (_, Some(function)) => self.inline(name, function, &arguments),
             (_, None) => self.external(name, &arguments),
@@ -72,7 +80,9 @@ impl<'a> Lower<'a> {
             if value.value() == Some(0) && whole {
                 self.zero(target);
             } else {
+                // More may be filled than the pointer's target, such as the fields behind it.
                 self.havoc(target);
+                self.lose(target);
             }
         }
         arguments.into_iter().next().unwrap_or(Value::Void)
@@ -188,7 +198,13 @@ impl<'a> Lower<'a> {
         let mut all = Vec::new();
         for Node { node: parameter, span } in list.into_iter().flatten() {
             let base = self.declared_type(&parameter.specifiers);
-            let Some(declarator) = &parameter.declarator else { continue };
+            let Some(declarator) = &parameter.declarator else {
+                // A parameter without a name has its argument, too; `(void)` is none.
+                if base != Type::Void {
+                    all.push((String::new(), base, span.start));
+                }
+                continue;
+            };
             let ty = match self.derived_type(base, &declarator.node) {
                 Type::Array(element, _) => Type::Pointer(element),
                 other => other,

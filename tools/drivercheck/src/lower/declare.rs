@@ -6,8 +6,8 @@ use super::value::Value;
 use super::{Entity, Lower};
 use lang_c::ast::{
     ArraySize, Declaration, DeclarationSpecifier, Declarator, DeclaratorKind, DerivedDeclarator, EnumType, Extension,
-    FunctionDefinition, SpecifierQualifier, StorageClassSpecifier, StructDeclaration, StructKind, StructType, TypeName,
-    TypeOf, TypeSpecifier,
+    FunctionDefinition, Initializer, SpecifierQualifier, StorageClassSpecifier, StructDeclaration, StructKind,
+    StructType, TypeName, TypeOf, TypeQualifier, TypeSpecifier,
 };
 use lang_c::span::Node;
 use std::rc::Rc;
@@ -19,12 +19,19 @@ impl<'a> Lower<'a> {
             DeclarationSpecifier::StorageClass(class) => Some(class.node.clone()),
             _ => None,
         });
+        let is_volatile = declaration.specifiers.iter().any(|one| match &one.node {
+            DeclarationSpecifier::TypeQualifier(qualifier) => may_change(&qualifier.node),
+            _ => false,
+        });
         for one in &declaration.declarators {
             self.mark(one.span);
             let declarator = &one.node.declarator.node;
             let Some(name) = declared_name(declarator) else { continue };
             let mut ty = self.derived_type(base.clone(), declarator);
             if class == Some(StorageClassSpecifier::Typedef) {
+                if matches!(self.find(name), Some(Entity::Typedef(known)) if is_file && *known != ty) {
+                    self.fault(format!("`{name}` is another type, too: the files of a driver are read as one"));
+                }
                 self.declare(name, Entity::Typedef(ty));
                 continue;
             }
@@ -41,9 +48,24 @@ impl<'a> Lower<'a> {
                 continue;
             }
             if class == Some(StorageClassSpecifier::Extern) && initializer.is_none() {
+                // What another file of the driver has defined stays what it is.
+                if is_file && matches!(self.find(name), Some(Entity::Object(_))) {
+                    continue;
+                }
                 let place = super::value::Lvalue::opaque(ty);
                 self.declare(name, Entity::Object(place));
                 continue;
+            }
+            if is_volatile && !matches!(ty, Type::Pointer(_)) {
+                if let Some(initializer) = initializer {
+                    self.discard(&initializer.node);
+                }
+                let place = super::value::Lvalue::opaque(ty);
+                self.declare(name, Entity::Object(place));
+                continue;
+            }
+            if is_file {
+                self.note_definition(name, initializer.is_some());
             }
             let is_static = is_file || class == Some(StorageClassSpecifier::Static);
             self.object(name, ty, one.span.start, initializer.map(|one| &one.node), is_static);
@@ -54,7 +76,31 @@ impl<'a> Lower<'a> {
         let base = self.declared_type(&function.specifiers);
         let ty = self.derived_type(base, &function.declarator.node);
         if let Some(name) = declared_name(&function.declarator.node) {
+            self.note_definition(name, true);
             self.declare(name, Entity::Function(ty));
+        }
+    }
+
+    /// Files are read as one text: a name that two of them define, each for itself, would mean the wrong thing in one.
+    fn note_definition(&mut self, name: &str, has_value: bool) {
+        let place = self.place.clone();
+        let Some((known, known_value)) = self.defined.insert(name.to_string(), (place.clone(), has_value)) else {
+            return;
+        };
+        // The same place comes once for each file that includes it; in one file an object may be declared first.
+        let is_same = known == place || (known.file == place.file && !(has_value && known_value));
+        if !is_same {
+            self.fault(format!("`{name}` is defined at {known}, too: the files of a driver are read as one"));
+        }
+    }
+
+    /// Evaluates an initialiser for its effects.
+    fn discard(&mut self, initializer: &'a Initializer) {
+        match initializer {
+            Initializer::Expression(value) => {
+                self.expression(value);
+            }
+            Initializer::List(items) => items.iter().for_each(|item| self.discard(&item.node.initializer.node)),
         }
     }
 
@@ -172,6 +218,9 @@ impl<'a> Lower<'a> {
             }
         }
         let Some(declarations) = &one.declarations else { return Type::Struct(id) };
+        if let (Some(tag), true) = (&tag, self.frames.is_empty()) {
+            self.note_definition(&format!("struct {tag}"), true);
+        }
         if self.structs[id].is_complete {
             return Type::Struct(id);
         }
@@ -179,8 +228,12 @@ impl<'a> Lower<'a> {
         for declaration in declarations {
             let StructDeclaration::Field(field) = &declaration.node else { continue };
             let base = self.qualified_type(&field.node.specifiers);
+            let is_volatile = field.node.specifiers.iter().any(|one| match &one.node {
+                SpecifierQualifier::TypeQualifier(qualifier) => may_change(&qualifier.node),
+                _ => false,
+            });
             if field.node.declarators.is_empty() {
-                fields.push(Field { name: String::new(), ty: base.clone(), offset: 0, bits: None });
+                fields.push(Field { name: String::new(), ty: base.clone(), offset: 0, bits: None, is_volatile });
             }
             for declarator in &field.node.declarators {
                 let bits = declarator.node.bit_width.as_ref().and_then(|width| self.constant(width));
@@ -191,7 +244,8 @@ impl<'a> Lower<'a> {
                     }
                     None => (String::new(), base.clone()),
                 };
-                fields.push(Field { name, ty, offset: 0, bits: bits.map(|bits| bits as u32) });
+                let is_volatile = is_volatile && !matches!(ty, Type::Pointer(_));
+                fields.push(Field { name, ty, offset: 0, bits: bits.map(|bits| bits as u32), is_volatile });
             }
         }
         let is_union = one.kind.node == StructKind::Union;
@@ -203,6 +257,7 @@ impl<'a> Lower<'a> {
 
     fn enum_type(&mut self, one: &'a EnumType) -> Type {
         let mut next = 0u64;
+        let mut values = Vec::new();
         for enumerator in &one.enumerators {
             if let Some(expression) = &enumerator.node.expression {
                 match self.constant(expression) {
@@ -212,12 +267,27 @@ impl<'a> Lower<'a> {
                     }
                 }
             }
+            values.push(next);
+            if self.frames.is_empty() {
+                self.note_definition(&enumerator.node.identifier.node.name, true);
+            }
             let ty = if next <= i32::MAX as u64 || next >= i32::MIN as u64 { INT } else { LONG };
             self.declare(&enumerator.node.identifier.node.name, Entity::Constant(next, ty));
             next = next.wrapping_add(1);
         }
-        // As gcc has it: unsigned, where no value is negative. Comparisons with constants do not differ.
-        Type::Int { bits: 32, signed: false }
+        // As gcc has it: unsigned, where no value is negative.
+        let is_signed = values.iter().any(|value| (*value as i64) < 0);
+        let tag = one.identifier.as_ref().map(|name| name.node.name.clone()).unwrap_or_default();
+        if one.enumerators.is_empty() {
+            return Type::Int { bits: 32, signed: self.signed_enums.contains(&tag) };
+        }
+        if is_signed && !tag.is_empty() {
+            self.signed_enums.insert(tag);
+        }
+        if !is_signed && values.iter().any(|value| *value > u64::from(u32::MAX)) {
+            self.fault("an enumeration of more than 32 bits");
+        }
+        Type::Int { bits: 32, signed: is_signed }
     }
 
     /// The value of a constant expression, sign-extended to 64 bits if it is signed.
@@ -237,6 +307,11 @@ impl<'a> Lower<'a> {
             _ => None,
         }
     }
+}
+
+/// A volatile object may change by itself.
+fn may_change(qualifier: &TypeQualifier) -> bool {
+    matches!(qualifier, TypeQualifier::Volatile | TypeQualifier::Atomic)
 }
 
 fn is_packed(extensions: &[Node<Extension>]) -> bool {

@@ -52,24 +52,30 @@ impl<'a> Lower<'a> {
         // Values are computed before the object changes; what the list does not name is zero.
         self.zero(place);
         let mut next = 0usize;
+        let mut is_deep = false;
         for item in items {
             self.mark(item.span);
             let mut target = place.clone();
             let mut designators = item.node.designation.iter().peekable();
             if designators.peek().is_none() {
+                if is_deep {
+                    self.fault("a value without a designator behind one with several");
+                }
                 match self.part(place, next) {
                     Some(part) => target = part,
                     None => continue,
                 }
                 next += 1;
                 // Braces left out inside an aggregate: too many forms for what drivers need.
-                if let (false, Initializer::Expression(_)) = (target.ty.is_scalar(), &item.node.initializer.node) {
-                    if !matches!(target.ty, Type::Array(..)) && !self.is_aggregate(&item.node.initializer.node) {
-                        self.fault("braces are missing around the values of an inner struct");
+                if let (false, Initializer::Expression(value)) = (target.ty.is_scalar(), &item.node.initializer.node) {
+                    let is_text = matches!((&target.ty, &value.node), (Type::Array(..), Expression::StringLiteral(_)));
+                    if !is_text && !self.is_aggregate(&item.node.initializer.node) {
+                        self.fault("braces are missing around the values of an inner struct or array");
                         continue;
                     }
                 }
             }
+            is_deep = item.node.designation.len() > 1;
             for designator in designators {
                 match &designator.node {
                     Designator::Member(name) => match self.field(&target, &name.node.name) {

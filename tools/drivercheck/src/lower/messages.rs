@@ -26,10 +26,11 @@ impl<'a> Lower<'a> {
             if Some(edge.to) != at {
                 return false;
             }
+            // Not past a place where ways meet: another way may come without the message.
             match edge.steps.first().map(|step| &step.op) {
                 Some(Op::Emit(sent)) => return *sent == message,
-                Some(Op::Assign(..)) | None => at = Some(edge.from),
-                Some(_) => return false,
+                Some(Op::Assign(..)) => at = Some(edge.from),
+                Some(_) | None => return false,
             }
         }
         false

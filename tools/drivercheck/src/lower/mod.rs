@@ -7,6 +7,7 @@
 //!
 //! Refused: recursion, calls through pointers, floating point, computed jumps. All faults come at once.
 
+mod branch;
 mod call;
 mod declare;
 mod expression;
@@ -14,6 +15,7 @@ mod initial;
 mod messages;
 mod object;
 mod operator;
+mod place;
 mod scan;
 mod statement;
 mod types;
@@ -103,6 +105,10 @@ pub(crate) struct Lower<'a> {
     start: Vec<Step>,
     changed: HashSet<String>,
     constants: HashMap<usize, Vec<u64>>,
+    /// Names of the files: where they are defined, and whether with a value.
+    defined: HashMap<String, (Place, bool)>,
+    /// Enumerations with negative values.
+    signed_enums: HashSet<String>,
     faults: Vec<Fault>,
 }
 
@@ -175,6 +181,8 @@ impl<'a> Lower<'a> {
             start: Vec::new(),
             changed: scan::changed_in_unit(unit),
             constants: HashMap::new(),
+            defined: HashMap::new(),
+            signed_enums: HashSet::new(),
             faults: Vec::new(),
         }
     }

@@ -91,6 +91,7 @@ impl<'a> Lower<'a> {
                 let all = fields.iter().map(|field| {
                     let path = format!("{name}.{}", field.name);
                     match field.bits {
+                        _ if field.is_volatile => Storage::Opaque,
                         Some(bits) if field.ty.is_scalar() => self.keep(&path, bits.max(1), object),
                         _ => self.storage(&path, &field.ty, object),
                     }

@@ -1,6 +1,6 @@
 //! Statements: control flow.
 
-use super::value::{Lvalue, Value};
+use super::value::{Lvalue, Storage, Value};
 use super::{Entity, Lower};
 use crate::expr;
 use lang_c::ast::{
@@ -226,6 +226,13 @@ impl<'a> Lower<'a> {
     fn assembly(&mut self, one: &'a AsmStatement) {
         let AsmStatement::GnuExtended(asm) = one else { return };
         for output in &asm.outputs {
+            // A pointer that stands for what it points to has no value of its own that could be lost.
+            if let Expression::Identifier(name) = &output.node.variable_name.node {
+                if matches!(self.find(&name.node.name), Some(Entity::Object(Lvalue { storage: Storage::Alias(_), .. })))
+                {
+                    self.fault("assembly that writes a pointer which never changes otherwise");
+                }
+            }
             if let Some(place) = self.lvalue_if_any(&output.node.variable_name) {
                 self.havoc(&place);
             }

@@ -41,11 +41,24 @@ pub struct Field {
     pub offset: u64,
     /// Width of a bit-field.
     pub bits: Option<u32>,
+    /// It may change by itself.
+    pub is_volatile: bool,
 }
 
 impl Type {
     pub fn pointer(to: Type) -> Type {
         Type::Pointer(Rc::new(to))
+    }
+
+    /// Bit-fields share units in ways that are not modelled.
+    pub fn has_known_size(&self, structs: &[Struct]) -> bool {
+        match self {
+            Type::Struct(id) => {
+                structs[*id].fields.iter().all(|field| field.bits.is_none() && field.ty.has_known_size(structs))
+            }
+            Type::Array(element, _) => element.has_known_size(structs),
+            _ => true,
+        }
     }
 
     pub fn is_scalar(&self) -> bool {

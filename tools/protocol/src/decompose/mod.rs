@@ -20,7 +20,7 @@
 //! - **Outputs.** A message m that p does not enable is refused by some qᵢ with m ∈ Σᵢ (its *guards*). With *Within*, P
 //!   enables m exactly when all its guards do; by induction on runs, L(P) = ∩ L(Qᵢ): condition 1.
 //! - **Inputs.** Each incoming m has one guard, which alone enables m exactly when p does. (Rule 2 speaks of one message,
-//!   so it can be checked on that Qᵢ.) A message that P enables always has none.
+//!   so it can be checked on that Qᵢ.) An outgoing message that P enables always has none.
 //! - **Fair.** A state of P has promises, sets E of incoming messages of which one will come (`automaton`). Each promise E
 //!   that P makes somewhere has one Qᵢ with E ⊆ Σᵢ that makes it exactly when P does. Without regions, E is all that a
 //!   fair state of P enables: the sets of condition 2, at the same moments. The promise is a mark of Qᵢ's state; what that
@@ -55,7 +55,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Default)]
 pub struct Decomposition {
     pub subprotocols: Vec<Subprotocol>,
-    /// Messages that are enabled in every state: nothing has to be checked.
+    /// Outgoing messages that are enabled in every state: nothing has to be checked.
     pub free: Vec<MessageId>,
 }
 

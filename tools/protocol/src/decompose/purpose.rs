@@ -36,9 +36,14 @@ impl Purpose {
         }
     }
 
-    /// Whether nobody has to be there for it: a message that is enabled in every state, or if every state is final.
+    /// Whether nobody has to be there for it: a message that the driver may send in every state, or if every state is
+    /// final. An incoming message that is enabled in every state is never refused, but has to be waited for.
     pub fn is_free(&self, protocol: &Automaton) -> bool {
-        let may_be = matches!(self, Purpose::Message(_) | Purpose::Final);
+        let may_be = match self {
+            Purpose::Message(message) => !protocol.letters[*message].incoming,
+            Purpose::Final => true,
+            Purpose::Timed(_) | Purpose::Fair(_) => false,
+        };
         may_be && (0..protocol.states.len()).all(|state| self.holds(protocol, state))
     }
 

@@ -22,8 +22,12 @@ pub fn header(protocol: &Protocol, banner: &str) -> String {
     let _ = writeln!(out, "#define {} {}u\n", constant(protocol, "NUMBER"), protocol.number);
     for (incoming, says) in [(true, "Mailboxes that the driver receives from."), (false, "Mailboxes that it sends to.")]
     {
-        let _ = writeln!(out, "/* {says} */\nenum {{");
         let own = |(_, message): &(usize, &Message)| message.incoming == incoming;
+        // C has no enumeration of nothing.
+        if !protocol.messages.iter().enumerate().any(|one| own(&one)) {
+            continue;
+        }
+        let _ = writeln!(out, "/* {says} */\nenum {{");
         for (id, message) in protocol.messages.iter().enumerate().filter(own) {
             let local = if message.is_local { "(sent to nobody) " } else { "" };
             let doc = first_line(&message.doc);

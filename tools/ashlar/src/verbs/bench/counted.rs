@@ -6,6 +6,7 @@
 use super::measured;
 use super::table::Table;
 use crate::build::machine::MachineOptions;
+use crate::build::Built;
 use crate::cli::KernelOptions;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -33,18 +34,56 @@ struct Count {
     most: u64,
 }
 
+impl Count {
+    fn is_exact(self) -> bool {
+        [self.median, self.least, self.most] == [NOPS; 3]
+    }
+}
+
+/// What a system counted.
+pub struct Counts {
+    pub table: Table,
+    /// The medians, and whether instructions were counted at all.
+    pub object: Map<String, Value>,
+    nops: Count,
+}
+
+impl Counts {
+    /// What the calibration says.
+    pub fn calibration(&self) -> String {
+        format!("calibration: {NOPS} nops counted as {} to {}", self.nops.least, self.nops.most)
+    }
+
+    /// Fails if these are not counts of instructions.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        if self.nops.is_exact() {
+            Ok(())
+        } else {
+            Err(Failure::Finding("the calibration failed: these are not counts of instructions".into()))
+        }
+    }
+}
+
 /// Runs `system` and shows what it counted.
 pub fn counted(system: &str, operations: &[Operation], project: &Project, output: &Output) -> Result<(), Failure> {
     let progress = output.progress(2);
     progress.step(&format!("building {system}"));
     let built = measured::build(system, &KernelOptions::default(), project, output)?;
     progress.step("counting instructions");
+    let counts = count(&built, operations, output)?;
+    output.human(&counts.table.render());
+    output.human(&counts.calibration());
+    output.json(&Value::Object(counts.object.clone()));
+    counts.verdict()
+}
+
+/// Runs a system that was built.
+pub fn count(built: &Built, operations: &[Operation], output: &Output) -> Result<Counts, Failure> {
     let machine = MachineOptions { cpus: Some(1), icount: true, ..MachineOptions::default() };
-    let lines = measured::lines(&built, &machine, TIMEOUT, output)?;
+    let lines = measured::lines(built, &machine, TIMEOUT, output)?;
     let count = |name: &str| lines.iter().find_map(|line| parse(line, name));
     let missing = |name: &str| Failure::Finding(format!("the benchmark did not report {name}"));
     let nops = count("calibration").ok_or_else(|| missing("calibration"))?;
-    let calibrated = nops == Count { median: NOPS, least: NOPS, most: NOPS };
     let mut table = Table::new(["instructions", "median", "least", "most", "reference", "aim"]);
     let mut object = Map::new();
     for operation in operations {
@@ -54,15 +93,8 @@ pub fn counted(system: &str, operations: &[Operation], project: &Project, output
         let [median, least, most] = numbers;
         table.row(vec![operation.about.into(), median, least, most, operation.reference.into(), operation.aim.into()]);
     }
-    object.insert("calibration_ok".into(), json!(calibrated));
-    output.human(&table.render());
-    output.human(&format!("calibration: {NOPS} nops counted as {} to {}", nops.least, nops.most));
-    output.json(&Value::Object(object));
-    if calibrated {
-        Ok(())
-    } else {
-        Err(Failure::Finding("the calibration failed: these are not counts of instructions".into()))
-    }
+    object.insert("calibration_ok".into(), json!(nops.is_exact()));
+    Ok(Counts { table, object, nops })
 }
 
 /// Reads `BENCH name median min least max most`.

@@ -20,7 +20,7 @@ pub fn bench(options: &BenchOptions, project: &Project, output: &Output) -> Resu
         BenchVerb::Ipc => ipc::ipc(project, output),
         BenchVerb::Locks => locks::locks(project, output),
         BenchVerb::Scaling => scaling::scaling(project, output),
-        BenchVerb::Drivers => drivers::drivers(project, output),
+        BenchVerb::Drivers { part } => drivers::drivers(part, project, output),
         BenchVerb::Guests => guests::guests(project, output),
         BenchVerb::Timing => timing::timing(project, output),
     }

@@ -3,6 +3,11 @@
 //! Expressions are interned: equal ones have equal handles, so they can be compared, hashed and cached cheaply. The table
 //! belongs to the thread; handles must not cross threads. A truth value is a vector of one bit.
 
+mod arithmetic;
+mod compare;
+
+pub use arithmetic::binary;
+pub use compare::compare;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -259,166 +264,6 @@ pub fn non_zero(a: Expr) -> Expr {
         return a;
     }
     not(equal(a, constant(0, a.bits())))
-}
-
-fn fold(op: Op, a: u64, b: u64, bits: u32) -> u64 {
-    let (left, right) = (signed(a, bits), signed(b, bits));
-    let result = match op {
-        Op::Add => a.wrapping_add(b),
-        Op::Sub => a.wrapping_sub(b),
-        Op::Mul => a.wrapping_mul(b),
-        // As SMT-LIB has it; in C, division by zero has no meaning.
-        Op::UDiv => a.checked_div(b).unwrap_or(u64::MAX),
-        Op::URem => a.checked_rem(b).unwrap_or(a),
-        Op::SDiv if b == 0 => {
-            if left < 0 {
-                1
-            } else {
-                u64::MAX
-            }
-        }
-        Op::SDiv => left.wrapping_div(right) as u64,
-        Op::SRem if b == 0 => a,
-        Op::SRem => left.wrapping_rem(right) as u64,
-        Op::And => a & b,
-        Op::Or => a | b,
-        Op::Xor => a ^ b,
-        Op::Shl => {
-            if b >= u64::from(bits) {
-                0
-            } else {
-                a << b
-            }
-        }
-        Op::LShr => {
-            if b >= u64::from(bits) {
-                0
-            } else {
-                a >> b
-            }
-        }
-        Op::AShr => (left >> b.min(u64::from(bits) - 1)) as u64,
-    };
-    result & mask(bits)
-}
-
-pub fn binary(op: Op, a: Expr, b: Expr) -> Expr {
-    let bits = a.bits();
-    debug_assert_eq!(bits, b.bits());
-    let commutes = matches!(op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor);
-    // Constants stand behind, otherwise the older expression first.
-    let (a, b) = if commutes && (a.value().is_some() || (b.value().is_none() && b < a)) { (b, a) } else { (a, b) };
-    let all = mask(bits);
-    match (op, a.value(), b.value()) {
-        (_, Some(left), Some(right)) => return constant(fold(op, left, right, bits), bits),
-        (Op::Add | Op::Sub | Op::Or | Op::Xor | Op::Shl | Op::LShr | Op::AShr, _, Some(0)) => return a,
-        (Op::And | Op::Mul, _, Some(0)) => return b,
-        (Op::Mul | Op::UDiv | Op::SDiv, _, Some(1)) => return a,
-        (Op::And, _, Some(right)) if right == all => return a,
-        (Op::Or, _, Some(right)) if right == all => return b,
-        (Op::Xor, _, Some(right)) if right == all => return not(a),
-        (Op::Sub, _, Some(right)) => return binary(Op::Add, a, constant(right.wrapping_neg(), bits)),
-        _ => {}
-    }
-    if a == b {
-        match op {
-            Op::And | Op::Or => return a,
-            Op::Xor | Op::Sub => return constant(0, bits),
-            _ => {}
-        }
-    }
-    if matches!(op, Op::And | Op::Or) && not(a) == b {
-        return constant(if op == Op::And { 0 } else { all }, bits);
-    }
-    if let (Op::Add | Op::And | Op::Or, Some(right), Node::Binary(inner, x, y)) = (op, b.value(), a.node()) {
-        if let (true, Some(left)) = (inner == op, y.value()) {
-            return binary(op, x, constant(fold(op, left, right, bits), bits));
-        }
-    }
-    intern(Node::Binary(op, a, b))
-}
-
-pub fn compare(op: Compare, a: Expr, b: Expr) -> Expr {
-    let bits = a.bits();
-    debug_assert_eq!(bits, b.bits());
-    if a == b {
-        return truth(op == Compare::Eq);
-    }
-    let (a, b) =
-        if op == Compare::Eq && (a.value().is_some() || (b.value().is_none() && b < a)) { (b, a) } else { (a, b) };
-    match (a.value(), b.value(), op) {
-        (Some(left), Some(right), _) => {
-            return truth(match op {
-                Compare::Eq => left == right,
-                Compare::ULt => left < right,
-                Compare::SLt => signed(left, bits) < signed(right, bits),
-            })
-        }
-        (_, Some(0), Compare::ULt) => return truth(false),
-        (_, Some(1), Compare::ULt) => return equal(a, constant(0, bits)),
-        (Some(0), _, Compare::ULt) => return not(equal(b, constant(0, bits))),
-        (Some(left), _, Compare::ULt) if left == mask(bits) => return truth(false),
-        _ => {}
-    }
-    if let (Some(right), Compare::Eq) = (b.value(), op) {
-        if bits == 1 {
-            return if right == 1 { a } else { not(a) };
-        }
-        match a.node() {
-            Node::Zero(inner, _) if right > mask(inner.bits()) => return truth(false),
-            Node::Zero(inner, _) => return equal(inner, constant(right, inner.bits())),
-            Node::Sign(inner, _) => {
-                let narrow = right & mask(inner.bits());
-                let same = signed(narrow, inner.bits()) as u64 & mask(bits) == right;
-                return if same { equal(inner, constant(narrow, inner.bits())) } else { truth(false) };
-            }
-            Node::Choose(condition, x, y) => match (x.value(), y.value()) {
-                (Some(x), Some(y)) => {
-                    return match (x == right, y == right) {
-                        (true, true) => truth(true),
-                        (true, false) => condition,
-                        (false, true) => not(condition),
-                        (false, false) => truth(false),
-                    }
-                }
-                _ => return choose(condition, equal(x, b), equal(y, b)),
-            },
-            Node::Binary(Op::Add, x, y) => {
-                if let Some(left) = y.value() {
-                    return equal(x, constant(right.wrapping_sub(left), bits));
-                }
-            }
-            Node::Binary(Op::Sub, x, y) if right == 0 => return equal(x, y),
-            Node::Binary(Op::Xor, x, y) if right == 0 => return equal(x, y),
-            Node::Not(x) => return equal(x, constant(!right, bits)),
-            _ => {}
-        }
-    }
-    // Values that were widened from unsigned ones compare as they did before.
-    if let (Node::Zero(x, _), Some(right)) = (a.node(), b.value()) {
-        if op != Compare::Eq && signed(right, bits) >= 0 {
-            return if right > mask(x.bits()) {
-                truth(true)
-            } else {
-                compare(Compare::ULt, x, constant(right, x.bits()))
-            };
-        }
-    }
-    if let (Some(left), Node::Zero(y, _)) = (a.value(), b.node()) {
-        if op != Compare::Eq && signed(left, bits) >= 0 {
-            return if left > mask(y.bits()) {
-                truth(false)
-            } else {
-                compare(Compare::ULt, constant(left, y.bits()), y)
-            };
-        }
-    }
-    if let (Node::Zero(x, _), Node::Zero(y, _)) = (a.node(), b.node()) {
-        if x.bits() == y.bits() {
-            return compare(if op == Compare::Eq { op } else { Compare::ULt }, x, y);
-        }
-    }
-    intern(Node::Compare(op, a, b))
 }
 
 pub fn choose(condition: Expr, a: Expr, b: Expr) -> Expr {

@@ -1,0 +1,108 @@
+/* Messages that were taken from their rings, or made here, before anybody awaited them: a list, oldest first. */
+#include "domain_internal.h"
+
+/* A peer that fills this up with what nobody awaits sends more than its protocol allows. */
+#define NUM_PENDING 1152u
+
+static struct pending pool[NUM_PENDING];
+
+void pending_start(void)
+{
+    for (uint32_t i = 0; i < NUM_PENDING; i++) {
+        pool[i].next = domain.unused;
+        domain.unused = &pool[i];
+    }
+}
+
+void domain_append(struct pending *pending, uint32_t mailbox, uint32_t is_first)
+{
+    pending->mail.mailbox = mailbox;
+    if (is_first || domain.first == 0) {
+        pending->next = domain.first;
+        domain.first = pending;
+        if (pending->next == 0) {
+            domain.last = pending;
+        }
+    } else {
+        pending->next = 0;
+        domain.last->next = pending;
+        domain.last = pending;
+    }
+}
+
+static void unlink_after(struct pending *before, struct pending *pending)
+{
+    if (before == 0) {
+        domain.first = pending->next;
+    } else {
+        before->next = pending->next;
+    }
+    if (domain.last == pending) {
+        domain.last = before;
+    }
+}
+
+void domain_retract(struct pending *pending)
+{
+    struct pending *before = 0;
+
+    for (struct pending *p = domain.first; p != 0; p = p->next) {
+        if (p == pending) {
+            unlink_after(before, p);
+            return;
+        }
+        before = p;
+    }
+}
+
+int pending_take(const struct mail_set *set, struct mail *mail)
+{
+    struct pending *before = 0;
+
+    for (struct pending *p = domain.first; p != 0; p = p->next) {
+        if (is_in(set, p->mail.mailbox)) {
+            *mail = p->mail;
+            unlink_after(before, p);
+            if (p >= pool && p < pool + NUM_PENDING) {
+                p->next = domain.unused;
+                domain.unused = p;
+            }
+            return 1;
+        }
+        before = p;
+    }
+    return 0;
+}
+
+int domain_has_pending(const struct mail_set *set)
+{
+    for (struct pending *p = domain.first; p != 0; p = p->next) {
+        if (is_in(set, p->mail.mailbox)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void pending_forget(uint32_t port)
+{
+    struct mail_set all = {{0}};
+    struct mail mail;
+
+    all.mask[port] = ~0ul;
+    while (pending_take(&all, &mail)) {
+    }
+}
+
+int pending_keep(const struct mail *mail)
+{
+    struct pending *pending = domain.unused;
+
+    if (pending == 0) {
+        return 0;
+    }
+    domain.unused = pending->next;
+    pending->mail = *mail;
+    domain_append(pending, mail->mailbox, 0);
+    return 1;
+}

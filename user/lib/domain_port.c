@@ -1,0 +1,128 @@
+/* Ports of a domain: where a protocol's messages go, and how the links to other processes are begun. */
+#include "ashlar/domain.h"
+#include "ashlar/env.h"
+#include "ashlar/print.h"
+#include "ashlar/syscall.h"
+#include "domain_internal.h"
+#include "pci_protocol.h"
+#include "timer_protocol.h"
+
+#define NAME_BYTES 72u
+
+uint32_t domain_route(const struct port *port, uint32_t message)
+{
+    uint32_t number = port->protocol->first_mailbox >> 8;
+
+    if (number == TIMER_NUMBER) {
+        return ROUTE_TIMER;
+    }
+    if (number == PCI_NUMBER) {
+        switch (port->protocol->first_mailbox | message) {
+        case PCI_ACCESS:
+            return ROUTE_NOWHERE;
+        case PCI_IRQ_ON:
+        case PCI_IRQ_OFF:
+        case PCI_IRQ:
+        case PCI_IRQ_DONE:
+            return ROUTE_INTERRUPT;
+        default:
+            return ROUTE_LINK;
+        }
+    }
+    return ROUTE_LINK;
+}
+
+static struct port *open_port(uint32_t number, const struct protocol *protocol, uint32_t is_driver)
+{
+    struct port *port = &domain.port[number];
+
+    if (number == DOMAIN_EVENTS || number >= DOMAIN_PORTS || port->protocol != 0 || protocol->num_message > MAIL_LINK_LOST) {
+        panic("port %u cannot be opened for protocol %s\n", number, protocol->name);
+    }
+    port->protocol = protocol;
+    port->number = number;
+    port->first = protocol->first_mailbox;
+    port->is_driver = is_driver;
+    for (uint32_t i = 0; i < protocol->num_message; i++) {
+        if (domain_route(port, i) != ROUTE_LINK) {
+            continue;
+        }
+        port->is_linked = 1;
+        if ((protocol->messages[i].is_incoming != 0) == (is_driver != 0)) {
+            port->incoming |= 1ul << i;
+        } else {
+            port->outgoing |= 1ul << i;
+        }
+    }
+    port->link.is_driver = is_driver;
+    port->link.protocol = protocol->first_mailbox >> 8;
+    port->link.address = LINK_AREA + number * LINK_STEP;
+    if (port->is_linked) {
+        domain.linked[domain.num_linked] = port;
+        domain.num_linked++;
+    }
+    if (is_driver) {
+        monitored_start(port);
+    }
+    return port;
+}
+
+static uint32_t find_slot(const char *kind, const char *name, const char *suffix)
+{
+    char key[2 * NAME_BYTES];
+    format(key, sizeof key, "%s.%s%s%s", kind, name, suffix[0] == 0 ? "" : "-", suffix);
+    uint32_t slot = env_slot(key);
+
+    if (slot == NO_SLOT) {
+        panic("the system description gives this process no %s\n", key);
+    }
+    return slot;
+}
+
+void domain_serve(const struct protocol *protocol)
+{
+    char self[NAME_BYTES];
+    char client[NAME_BYTES];
+    struct port *port = open_port(protocol->first_mailbox >> 8, protocol, 1);
+
+    if (!port->is_linked) {
+        return;
+    }
+    env_name(self, sizeof self);
+    if (env_arg(protocol->name, client, sizeof client) < 0) {
+        panic("argument %s, the name of the client of that protocol, is missing\n", protocol->name);
+    }
+    port->link.share = find_slot("share", self, protocol->name);
+    port->link.signal = find_slot("notification", client, "");
+    port->link.state = LINK_JOINING;
+    /* What a client has offered to the driver's predecessor; one that waits with a page half accepted looks again. */
+    domain_advance_link(port);
+    sys_signal(port->link.signal);
+}
+
+void domain_connect(uint32_t number, const char *driver, const struct protocol *protocol, uint32_t capacity,
+                    uint32_t data_pages)
+{
+    struct port *port = open_port(number, protocol, 0);
+
+    port->link.share = find_slot("share", driver, protocol->name);
+    port->link.signal = find_slot("notification", driver, "");
+    port->link.capacity = capacity;
+    port->link.pages = link_ring_pages(capacity) + data_pages;
+    uint32_t status = link_offer(&port->link);
+    if (status != STATUS_OK) {
+        panic("the memory of the link to %s: error %u\n", driver, status);
+    }
+}
+
+void *domain_data(uint32_t number, uint64_t *bytes)
+{
+    const struct link *link = &domain.port[number].link;
+
+    if (number >= DOMAIN_PORTS || link->state != LINK_UP) {
+        return 0;
+    }
+    uint64_t first = link_ring_pages(link->capacity);
+    *bytes = (link->pages - first) * PAGE_SIZE;
+    return (void *)(link->address + first * PAGE_SIZE);
+}
