@@ -102,7 +102,7 @@ const MODELS: usize = 8;
 const UNCERTAIN: usize = 150;
 
 /// Iterations of which it is not decided whether they happen, one after the other, before a loop is given up.
-const UNDECIDED: usize = 2;
+const UNDECIDED: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Possible {

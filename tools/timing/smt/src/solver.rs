@@ -265,6 +265,9 @@ impl Solver {
             let names: Vec<&str> = some.iter().map(|(_, name)| name.as_str()).collect();
             self.tell(&format!("(get-value ({}))", names.join(" ")))?;
             let heard = self.hear()?;
+            if self.dead {
+                break;
+            }
             let mut words = heard.split(|letter: char| letter.is_whitespace() || "()".contains(letter));
             for (leaf, name) in some {
                 // Each name with its value, in this order.
