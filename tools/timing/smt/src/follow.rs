@@ -37,7 +37,7 @@ pub struct Following {
 
 impl Default for Following {
     fn default() -> Following {
-        Following { iterations: 3_000, terms: 1_500_000, steps: 8_000_000, all_steps: 60_000_000, deadline: None }
+        Following { iterations: 3_000, terms: 1_500_000, steps: 8_000_000, all_steps: 90_000_000, deadline: None }
     }
 }
 

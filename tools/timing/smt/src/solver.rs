@@ -48,8 +48,9 @@ pub struct Solver {
     /// Names of assumptions already told to the solver.
     assumptions: HashSet<Term>,
     limit: u64,
-    /// Steps taken by the end of the last question.
+    /// Steps taken by the end of the last question; and for what takes time without being counted as steps.
     spent: u64,
+    uncounted: u64,
     pub questions: u64,
 }
 
@@ -78,6 +79,7 @@ impl Solver {
             assumptions: HashSet::new(),
             limit: 0,
             spent: 0,
+            uncounted: 0,
             questions: 0,
         };
         solver.tell("(set-option :print-success false)")?;
@@ -235,12 +237,13 @@ impl Solver {
         Ok(answer)
     }
 
-    /// Steps that all questions together have taken.
+    /// Steps that all questions together have taken, with what looking through all that was told takes each time.
     pub fn spent(&self) -> u64 {
-        self.spent
+        self.spent + self.uncounted
     }
 
     fn count(&mut self) -> Result<(), SolverError> {
+        self.uncounted += FOR_A_TERM * self.defined.len() as u64;
         if !self.dead {
             self.tell("(get-info :rlimit)")?;
             let heard = self.hear()?;
@@ -284,6 +287,9 @@ impl Solver {
         Ok(found)
     }
 }
+
+/// Steps that a term which was told counts for in each question.
+const FOR_A_TERM: u64 = 20;
 
 /// The longest that a question may take of a processor. Its own limit ends nearly all long before.
 const LONGEST: Duration = Duration::from_secs(10);
