@@ -20,6 +20,8 @@ pub struct Description {
     pub memory: Vec<Memory>,
     pub stacks: Stacks,
     #[serde(default)]
+    pub own: Option<Own>,
+    #[serde(default)]
     pub shared: Shared,
     #[serde(default)]
     pub wait: Vec<Wait>,
@@ -162,6 +164,25 @@ pub struct Memory {
 pub struct Stacks {
     #[serde(rename = "virtual", deserialize_with = "address")]
     pub first: u64,
+    pub symbol: String,
+    pub bytes: u64,
+}
+
+/// Objects of which a processor has one at a time: what belongs to it, and the registers of its thread. Both are elements of
+/// arrays, and stand at multiples of their size.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Own {
+    /// Accesses through GS alone go to the processor's.
+    pub processor: Element,
+    /// Where the address of the thread's stands in it.
+    pub pointer: u64,
+    pub thread: Element,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Element {
     pub symbol: String,
     pub bytes: u64,
 }

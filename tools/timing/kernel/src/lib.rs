@@ -26,6 +26,7 @@
 //! How long others hold locks that are taken while another is held; which system call a region serves; that some paths are
 //! infeasible.
 
+mod again;
 mod alike;
 mod bound;
 mod chains;

@@ -50,6 +50,11 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
         let (about, first, physical) = (&memory.about, memory.first, memory.physical);
         found.push(format!("{about}: {first:#x} and what follows stands for {physical:#x} and what follows"));
     }
+    if let Some(own) = &description.own {
+        let (processor, thread) = (&own.processor.symbol, &own.thread.symbol);
+        found.push(format!("what is accessed through GS alone is an element of {processor}"));
+        found.push(format!("an address loaded from {} bytes behind GS is one of an element of {thread}", own.pointer));
+    }
     let handlers = description.entries.handlers.join(", ");
     found.push(format!("{handlers} begin with an empty stack, at the end of a page of its own"));
     found.push("no access crosses a line".to_string());
