@@ -145,3 +145,52 @@ fn writes(instruction: &Instruction, register: Register) -> bool {
 fn repeats(instruction: &Instruction) -> bool {
     matches!(instruction.flow, Flow::Repeat { .. })
 }
+
+#[cfg(test)]
+mod tests {
+    use timing_lift::Lifter;
+    use timing_load::{Architecture, Program};
+
+    use super::*;
+
+    fn lifted(code: &[u8]) -> (Vec<Rc<Instruction>>, Option<Register>) {
+        let program = Program::from_code(Architecture::X86_64, 0x1000, code);
+        let lifter = Lifter::new(&program).unwrap();
+        let (mut address, mut found) = (0x1000, Vec::new());
+        while address < 0x1000 + code.len() as u64 {
+            let instruction = lifter.lift(address).unwrap();
+            address = instruction.next();
+            found.push(Rc::new(instruction));
+        }
+        (found, lifter.registers().named("GS_OFFSET"))
+    }
+
+    #[test]
+    fn the_same_address_again() {
+        // mov rax, [rbx+8]; mov rcx, [rdx]; mov rsi, [rbx+8]; mov rbx, [rbx]; mov rdi, [rbx+8]
+        let code = [0x48, 0x8b, 0x43, 8, 0x48, 0x8b, 0x0a, 0x48, 0x8b, 0x73, 8, 0x48, 0x8b, 0x1b, 0x48, 0x8b, 0x7b, 8];
+        let (code, _) = lifted(&code);
+        let again = Again { line: 64, apart: true, own: None };
+        let back = |last: usize| again.back(&code[..=last], 0, |_, _| true);
+        assert_eq!([back(0), back(1), back(2), back(3), back(4)], [None, None, Some(2), None, None]);
+        // Where something is known of what comes between, that grows older.
+        assert_eq!(again.back(&code[..=2], 0, |number, _| number != 1), None);
+        let unified = Again { apart: false, ..again };
+        assert_eq!(unified.back(&code[..=2], 0, |_, _| true), None);
+    }
+
+    #[test]
+    fn the_same_line_of_the_thread() {
+        // mov rsp, gs:[8]; mov [rsp+8], rax; mov [rsp+40h], rbx; mov [rsp+38h], rcx; mov rsp, [rsp]; mov [rsp+10h], rcx
+        let mut code = vec![0x65, 0x48, 0x8b, 0x24, 0x25, 8, 0, 0, 0, 0x48, 0x89, 0x44, 0x24, 8];
+        code.extend([0x48, 0x89, 0x5c, 0x24, 0x40, 0x48, 0x89, 0x4c, 0x24, 0x38]);
+        code.extend([0x48, 0x8b, 0x24, 0x24, 0x48, 0x89, 0x4c, 0x24, 0x10]);
+        let (code, segment) = lifted(&code);
+        let own = Own { segment: segment.unwrap(), processor_bytes: 512, pointer: 8, thread_bytes: 256 };
+        let again = Again { line: 64, apart: true, own: Some(own) };
+        let back = |last: usize| again.back(&code[..=last], 0, |_, _| true);
+        assert_eq!([back(1), back(2), back(3), back(4), back(5)], [None, None, Some(2), Some(1), None]);
+        // Elsewhere nobody says that the register's value stands at a multiple of its object's size.
+        assert_eq!(again.back(&code[1..=3], 0, |_, _| true), None);
+    }
+}
