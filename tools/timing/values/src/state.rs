@@ -413,14 +413,14 @@ impl State {
         if size > 16 {
             return world.symbols.unknown(size);
         }
-        let Some(offset) = set.as_single() else { return self.load_somewhere(world, root, &set, size) };
+        let Some(offset) = set.as_single() else { return self.load_somewhere(world, address, size) };
         let at = position(root, offset, world.pointer);
         if root == Root::Zero {
             if let Some(number) = world.program.constant(at, size) {
                 return Term::constant(number.into(), size);
             }
         }
-        if world.may_be_shared(root, at, u64::from(size)) {
+        if world.may_be_shared(root, at, u64::from(size), &self.numbers(address)) {
             return world.symbols.unknown(size);
         }
         match self.memory.read(root, at, size, world.program) {
@@ -437,7 +437,8 @@ impl State {
         }
     }
 
-    fn load_somewhere(&mut self, world: &World<'_>, root: Root, set: &Set, size: u8) -> Term {
+    fn load_somewhere(&mut self, world: &World<'_>, address: &Term, size: u8) -> Term {
+        let ((root, set), numbers) = (self.address(address, world.pointer), self.numbers(address));
         let unknown = |state: &mut State| {
             state.escaped |= root == Root::Stack;
             world.symbols.unknown(size)
@@ -451,7 +452,7 @@ impl State {
             let constant = if root == Root::Zero { world.program.constant(at, size) } else { None };
             let found = match constant {
                 Some(number) => (Root::Zero, Set::single(number.into(), size)),
-                None if world.may_be_shared(root, at, u64::from(size)) => return unknown(self),
+                None if world.may_be_shared(root, at, u64::from(size), &numbers) => return unknown(self),
                 None => match self.memory.read(root, at, size, world.program) {
                     Found::Term(term) => self.range(&term),
                     _ => return unknown(self),
@@ -486,7 +487,7 @@ impl State {
         match single {
             Some(offset) if sure => {
                 let at = position(root, offset, world.pointer);
-                let trackable = size <= 16 && !world.may_be_shared(root, at, size.into());
+                let trackable = size <= 16 && !world.may_be_shared(root, at, size.into(), &self.numbers(address));
                 self.memory.write(root, at, size, trackable.then_some(term), world.program);
             }
             _ => {
@@ -597,13 +598,17 @@ impl World<'_> {
         self.shared.iter().any(|(first, last)| at <= *last && at.saturating_add(size) > *first)
     }
 
-    /// The same of an address at a root. What is behind a base that is not known is taken to be in no range that is
-    /// stated, unless that is all of memory.
-    pub fn may_be_shared(&self, root: Root, at: u64, size: u64) -> bool {
+    /// The same of an address at a root, of which these are the numbers it may be.
+    pub fn may_be_shared(&self, root: Root, at: u64, size: u64, numbers: &Set) -> bool {
         match root {
             Root::Zero => self.is_shared(at, size),
             Root::Stack => false,
-            Root::Symbol(_) => self.shared.contains(&(0, u64::MAX)),
+            Root::Symbol(_) => {
+                let (low, high) = numbers.unsigned();
+                let meets =
+                    |(first, last): &(u64, u64)| low <= (*last).into() && high + u128::from(size) > (*first).into();
+                self.shared.iter().any(meets)
+            }
         }
     }
 
