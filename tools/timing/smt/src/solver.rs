@@ -237,6 +237,11 @@ impl Solver {
         Ok(answer)
     }
 
+    /// How many terms it was told.
+    pub fn told(&self) -> usize {
+        self.defined.len()
+    }
+
     /// Steps that all questions together have taken, with what looking through all that was told takes each time.
     pub fn spent(&self) -> u64 {
         self.spent + self.uncounted
