@@ -297,7 +297,7 @@ impl Solver {
 const FOR_A_TERM: u64 = 20;
 
 /// The longest that a question may take of a processor. Its own limit ends nearly all long before.
-const LONGEST: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// What a process has taken of a processor, where the system says so.
 fn processor_time(process: u32) -> Option<Duration> {
