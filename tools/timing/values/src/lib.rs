@@ -32,12 +32,15 @@
 //! Does not know: time, caches, and relations between variables other than that they differ by a number
 //! or come closer by known steps.
 
+mod access;
 mod carried;
+mod compare;
 mod execute;
 mod geometric;
 mod join;
 mod kin;
 mod memory;
+mod operate;
 mod prepare;
 mod record;
 mod recurrence;
