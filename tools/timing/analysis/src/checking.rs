@@ -1,8 +1,9 @@
 //! Model checking for the loops that inference leaves without a bound, or with one that may not be the least.
 //!
-//! First the region is followed as a whole, which says most; where that is too much, each loop that is left is unrolled
-//! by itself. Inner loops first, since outer ones are unrolled with the bounds of those inside. What was found for one
-//! loop never depends on a guess about another: only proven bounds are handed on.
+//! First each loop that is left is unrolled by itself for a while, then the region is followed as a whole, which says
+//! most; where that is too much, loops are unrolled by themselves with more effort. Inner loops first, since outer ones
+//! are unrolled with the bounds of those inside. What was found for one loop never depends on a guess about another: only
+//! proven bounds are handed on.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -29,6 +30,7 @@ pub fn check(
     }
     let frames = Frames::of(program, expanded, switches);
     let setting = Setting { program, graph: expanded, frames: &frames, values: Some(values), sharing, switches };
+    unroll(&setting, &Effort { deadline, ..Effort::little() }, bounds, &mut checked, false)?;
     // To make bounds smaller that are there is worth less than to find one.
     let open = bounds.iter().any(|found| found.bound.is_none());
     let effort = Following { deadline, ..if open { Following::default() } else { Following::little() } };
@@ -43,23 +45,36 @@ pub fn check(
             Err(why) => refuse(&mut bounds[one], &format!("by following all loops: {why}")),
         }
     }
-    let effort = Effort { deadline, ..Effort::default() };
+    unroll(&setting, &Effort { deadline, ..Effort::default() }, bounds, &mut checked, true)?;
+    Ok(checked)
+}
+
+/// Each loop without a bound by itself; `last` if nothing is tried for it after that.
+fn unroll(
+    setting: &Setting<'_, '_>,
+    effort: &Effort,
+    bounds: &mut [LoopBound],
+    checked: &mut BTreeSet<LoopId>,
+    last: bool,
+) -> Result<(), SolverError> {
     // Loops stand outer ones first.
     for index in (0..bounds.len()).rev().filter(|index| bounds[*index].bound.is_none()).collect::<Vec<_>>() {
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            refuse(&mut bounds[index], "no time was left to search for a bound");
-            continue;
-        }
+        let late = effort.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let known = |id: LoopId| bounds.iter().find(|found| found.loop_id == id).and_then(|found| found.bound);
-        match least_bound(&setting, bounds[index].loop_id, &known, &effort)? {
+        let found = match late {
+            true => Err("no time was left to search for a bound".to_string()),
+            false => least_bound(setting, bounds[index].loop_id, &known, effort)?,
+        };
+        match found {
             Ok(found) => {
                 take(&mut bounds[index], found);
                 checked.insert(index);
             }
-            Err(why) => refuse(&mut bounds[index], &format!("by unrolling: {why}")),
+            Err(why) if last => refuse(&mut bounds[index], &format!("by unrolling: {why}")),
+            Err(_) => {}
         }
     }
-    Ok(checked)
+    Ok(())
 }
 
 fn take(bound: &mut LoopBound, found: Checked) {

@@ -36,7 +36,9 @@ mod source;
 mod stages;
 mod stated;
 
+pub use budget::{judge as judge_budget, parse as parse_budget};
 pub use code::Code;
+pub use describe::machine as machine_of;
 pub use machine::{hash, load as load_machine, Loaded};
 pub use request::{addresses, flow_options, Request, Stated};
 pub use stages::{analyse, loops, status, Progress};

@@ -8,12 +8,12 @@
 //!
 //! # Why it is sound
 //! Bounds are those of `timing_values`, which says why they hold: the loop was executed abstractly until no execution
-//! could come back to its header; or each iteration passes an exit that compares a counter, which changes by a known
-//! step, with a limit. Nothing is added here but words.
+//! could come back to its header; or each iteration passes an exit, or one of several, that compares what changes in a
+//! known way with a limit. Nothing is added here but words.
 //!
 //! # What it does not know
-//! Relations between variables other than through a common base: where two variables move towards each other, or the
-//! number of iterations depends on contents of memory that nothing limits, the loop is left to the model checker.
+//! Relations between variables other than through a common base, or that they come closer by known steps: where the number
+//! of iterations depends on others, or on contents of memory that nothing limits, the loop is left to the model checker.
 
 mod evidence;
 

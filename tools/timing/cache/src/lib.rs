@@ -42,11 +42,15 @@
 //! Everything else is analysed as if there were so many ways less and no accesses to the stack, and the stack's lines
 //! persist in a scope in which each set has room for them beside all others.
 //!
+//! *One of several lines*: where an access that may go to several lines is on no cycle, it misses once at most, and is not
+//! taken as persistent: first misses of all those lines would be dearer.
+//!
 //! What is not done: nothing is known after an access that perhaps reached a level, so a second level guarantees less
 //! than the hardware does; persistence of one access is claimed for the largest scope that allows it, also where a
 //! smaller one is entered less.
 
 mod cost;
+mod cycle;
 mod dense;
 mod event;
 mod flow;

@@ -1,5 +1,6 @@
 //! The verdicts, level by level.
 
+use crate::cycle::on_cycles;
 use crate::event::{events, Events, Reach};
 use crate::flow::Order;
 use crate::graph::{Graph, Kind, Target};
@@ -28,6 +29,8 @@ pub struct Outcome {
     verdicts: Vec<Vec<Verdict>>,
     /// Where the accesses of each node begin.
     first: Vec<usize>,
+    /// Of each node, whether it can be executed again.
+    cyclic: Vec<bool>,
 }
 
 impl Outcome {
@@ -51,6 +54,7 @@ pub fn analyse(graph: &Graph, machine: &Machine) -> Outcome {
         stack: Stack::of(graph, machine.line()),
         verdicts,
         first,
+        cyclic: on_cycles(graph),
     };
     let order = Order::whole(graph);
     let loops = Loop::outermost_first(graph);
@@ -114,7 +118,9 @@ fn record(outcome: &mut Outcome, order: &Order, loops: &[Loop], events: &Events,
             }
             // What the tests counted must be all lines that can be here; pinned ones always are.
             let free = lines.iter().filter(|line| !cache.is_pinned(**line)).count() as u32;
-            let persistent = if free > 0 { found.kept_in(number, free) } else { None };
+            // What happens once misses once: that is less than a first miss of each line that it may be.
+            let counts = free == 1 || free > 1 && outcome.cyclic[node];
+            let persistent = if counts { found.kept_in(number, free) } else { None };
             outcome.verdicts[number][index] = Verdict {
                 always_hit: device.is_none() && found.hits[number] == free,
                 always_miss: free > 0 && free == lines.len() as u32 && found.misses[number] == free,

@@ -43,6 +43,8 @@ pub enum Format {
     Html,
     Csv,
     Sarif,
+    /// A page of the documentation; of a kernel alone.
+    Markdown,
 }
 
 #[derive(Debug, Args)]
@@ -83,6 +85,9 @@ pub struct KernelOptions {
     /// The machine: a file's path, or a name in machines/timing/.
     #[arg(long, value_name = "NAME", default_value = "x86-inorder")]
     pub machine: String,
+    /// Change a parameter of the machine file, as in memory.latency=80.
+    #[arg(long, value_name = "PARAMETER=VALUE")]
+    pub set: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -161,6 +161,7 @@ pub(crate) fn whole(report: &Report, format: Format) -> Result<String, String> {
         Format::Html => Ok(timing_report::html(report)),
         Format::Csv => Ok(timing_report::csv(report)),
         Format::Sarif => Ok(format!("{:#}\n", timing_report::sarif(report))),
+        Format::Markdown => crate::page::page(report).ok_or_else(|| "--format markdown is for --kernel".to_string()),
     }
 }
 
@@ -176,7 +177,7 @@ fn loops_alone(report: &Report, format: Format) -> Result<String, String> {
             });
             Ok(format!("{alone:#}\n"))
         }
-        Format::Html | Format::Csv | Format::Sarif => whole(report, format),
+        Format::Html | Format::Csv | Format::Sarif | Format::Markdown => whole(report, format),
     }
 }
 

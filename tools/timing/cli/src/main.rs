@@ -8,11 +8,13 @@ mod bound;
 mod flow;
 mod graph;
 mod kernel;
+mod kernel_report;
 mod observe;
+mod page;
 
 use std::process::ExitCode;
 
-use arguments::{Arguments, KernelOptions, Verb};
+use arguments::{Arguments, Verb};
 use clap::Parser;
 
 fn main() -> ExitCode {
@@ -21,14 +23,7 @@ fn main() -> ExitCode {
         Some(Verb::Loops(options)) => bound::loops(options),
         Some(Verb::Flow(options)) => flow::flow(options),
         Some(Verb::Observe(options)) => observe::observe(options),
-        None if arguments.bound.kernel => {
-            let options = KernelOptions {
-                file: arguments.bound.program.file.clone(),
-                description: None,
-                machine: arguments.bound.machine.clone().unwrap_or_else(|| "x86-inorder".to_string()),
-            };
-            kernel::kernel(&options, &arguments.bound.output)
-        }
+        None if arguments.bound.kernel => kernel::kernel(&arguments.bound),
         None => bound::bound(&arguments.bound),
     };
     ExitCode::from(status)

@@ -17,8 +17,9 @@ program says why. Each is compiled by gcc for both instruction sets at two level
 that reports every instruction. Beside the counts stand the bounds, which are inferred from the binary alone, without \
 any annotation. A loop's number is how often its header is executed for one entry of the loop, at most. Cycles are \
 observed on the simulator of the target's machine file for the three longest cases, with empty caches and with caches \
-full of written lines; their bounds hold for any caches and any input. What would take longer than the limit for a \
-program (`--timeout`, elapsed time, so the load of the machine counts) is left open, and the remark says so.
+full of written lines; their bounds hold for any caches and any input. How much is tried to bound a loop is limited by \
+steps that are counted, not by time; what would still take longer than the limit for a program (`--timeout`) is left \
+open, and the remark says so.
 
 ";
 

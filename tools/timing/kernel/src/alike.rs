@@ -1,12 +1,12 @@
 //! Entries that differ in their vector alone: what their handlers do is bounded once, for any of their vectors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timing_context::EdgeKind;
 use timing_lift::il::Register;
-use timing_machine::Machine;
 
-use crate::bound::{handler, Analysed, Rest};
+use crate::bound::Rest;
+use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::regions::{Kind, Region};
 
@@ -21,39 +21,42 @@ pub struct Shape {
 }
 
 impl Shape {
-    pub fn of(region: &Region, rest: &Rest<'_>) -> Shape {
-        let expanded = &rest.expanded;
+    pub fn of(kernel: &Kernel<'_>, region: &Region, rest: &Rest) -> Result<Shape, Vec<Error>> {
+        let expanded = region.expand(&kernel.graph, &kernel.points, &rest.chain, &BTreeSet::new())?;
         let block = |node| (expanded.block(node).start(), expanded.block(node).last().address);
-        Shape {
+        Ok(Shape {
             kind: region.kind,
             name: region.name.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_string(),
             nodes: expanded.order().map(block).collect(),
             edges: expanded.edges.iter().map(|edge| (edge.from, edge.to, edge.kind)).collect(),
-        }
+        })
     }
 }
 
 /// Parts by their shape: one that stands for all, with registers that may be as in any of them.
 #[derive(Default)]
-pub struct Alike<'g> {
-    parts: BTreeMap<Shape, (Rest<'g>, Option<Analysed>)>,
+pub struct Alike {
+    shapes: BTreeMap<Shape, usize>,
+    /// A region with its part, for all that have the shape.
+    pub parts: Vec<(usize, Rest)>,
 }
 
-impl<'g> Alike<'g> {
-    /// Takes a part in; what it is called has to be kept.
-    pub fn add(&mut self, region: &Region, rest: Rest<'g>) -> Shape {
-        let shape = Shape::of(region, &rest);
-        match self.parts.get_mut(&shape) {
-            Some((all, _)) => all.registers = either(&all.registers, &rest.registers),
-            None => drop(self.parts.insert(shape.clone(), (rest, None))),
+impl Alike {
+    /// Takes a part of a region in, and returns the number of the part that stands for it.
+    pub fn add(&mut self, kernel: &Kernel<'_>, number: usize, rest: Rest) -> Result<usize, Vec<Error>> {
+        let region = &kernel.regions[number];
+        // System calls differ in what is done for their number.
+        if rest.entry.numbers.is_none() {
+            let shape = Shape::of(kernel, region, &rest)?;
+            if let Some(known) = self.shapes.get(&shape) {
+                let all = &mut self.parts[*known].1.entry;
+                all.registers = either(&all.registers, &rest.entry.registers);
+                return Ok(*known);
+            }
+            self.shapes.insert(shape, self.parts.len());
         }
-        shape
-    }
-
-    /// The bound for all parts of a shape that were taken in.
-    pub fn bound(&mut self, kernel: &Kernel<'_>, shape: &Shape, machine: &Machine) -> Option<Analysed> {
-        let (rest, found) = self.parts.get_mut(shape)?;
-        Some(found.get_or_insert_with(|| handler(kernel, rest, machine)).clone())
+        self.parts.push((number, rest));
+        Ok(self.parts.len() - 1)
     }
 }
 

@@ -10,29 +10,17 @@ use timing_machine::Machine;
 use timing_solve::{Bound, Constraints, Options, Prepared, Total};
 use timing_values::{Base, Values};
 
+use crate::chains::Chain;
 use crate::description::Whom;
 use crate::error::Error;
 use crate::kernel::Kernel;
+use crate::loops::{loops, reached, Known, LoopFound};
 use crate::names::{stack_pointer, Named};
 use crate::regions::{dead, Kind, Region};
 use crate::stack::HANDLER;
-use crate::statements::STATED;
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
-const STEPS: u64 = 1_000_000;
-
-/// A loop in one of its contexts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoopFound {
-    /// Function and address of its header.
-    pub function: String,
-    pub address: u64,
-    pub bound: Option<u64>,
-    pub evidence: String,
-    pub reason: Option<String>,
-    pub least: Option<String>,
-    pub chain: String,
-}
+const STEPS: u64 = 200_000;
 
 /// What is known of a region.
 #[derive(Debug, Clone, Default)]
@@ -58,39 +46,49 @@ pub struct Times {
     pub path: f64,
 }
 
-/// What is behind a handler's first instruction, and what is known there of registers.
-pub(crate) struct Rest<'g> {
-    pub expanded: Expanded<'g>,
+/// What is known where a graph is entered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
     pub registers: BTreeMap<Register, (u64, u64)>,
+    /// How far below the end of its stack the stack pointer is, if that is known.
+    pub below: Option<u64>,
+    /// The number of the system call.
+    pub numbers: Option<(u64, u64)>,
+}
+
+/// What is behind a handler's first instruction.
+#[derive(Debug, Clone)]
+pub(crate) struct Rest {
+    pub chain: Chain,
+    pub entry: Entry,
 }
 
 /// Bounds a region.
 pub fn analyse(kernel: &Kernel<'_>, region: &Region, machine: &Machine) -> Result<Analysed, Vec<Error>> {
     let (first, rests) = begin(kernel, region, machine)?;
-    let rests = rests.iter().map(|rest| handler(kernel, rest, machine)).collect();
-    Ok(finish(first, rests))
+    let rests: Result<_, _> = rests.iter().map(|rest| handler(kernel, region, rest, machine)).collect();
+    Ok(finish(first, rests?))
 }
 
 /// Bounds a region up to handlers. Entries go to a fresh stack before they call those: what comes before is a part of its own,
 /// and hands on what it knows of registers.
-pub(crate) fn begin<'k>(
-    kernel: &'k Kernel<'_>,
+pub(crate) fn begin(
+    kernel: &Kernel<'_>,
     region: &Region,
     machine: &Machine,
-) -> Result<(Analysed, Vec<Rest<'k>>), Vec<Error>> {
+) -> Result<(Analysed, Vec<Rest>), Vec<Error>> {
     let mut analysed = Analysed::default();
     let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
     let stops = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
-    let values = part(kernel, &first, BTreeMap::new(), region.below, machine, &mut analysed);
+    let entry = Entry { below: region.below, ..Entry::default() };
+    let values = part(kernel, &first, &entry, machine, &mut analysed);
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
     let mut rests = Vec::new();
     for &node in handled.filter(|node| values.reached(**node)) {
-        let chain = chain(&first, node);
-        rests.push(Rest {
-            expanded: region.expand(&kernel.graph, &kernel.points, &chain, &BTreeSet::new())?,
-            registers: known(kernel, &values, node),
-        });
+        let registers = known(kernel, &values, node);
+        let entry = Entry { registers, below: Some(HANDLER), numbers: region.numbers };
+        rests.push(Rest { chain: chain(&first, node), entry });
     }
     Ok((analysed, rests))
 }
@@ -106,10 +104,16 @@ pub(crate) fn known(kernel: &Kernel<'_>, values: &Values, node: NodeId) -> BTree
 }
 
 /// Bounds what is behind a handler's first instruction.
-pub(crate) fn handler(kernel: &Kernel<'_>, rest: &Rest<'_>, machine: &Machine) -> Analysed {
+pub(crate) fn handler(
+    kernel: &Kernel<'_>,
+    region: &Region,
+    rest: &Rest,
+    machine: &Machine,
+) -> Result<Analysed, Vec<Error>> {
     let mut analysed = Analysed::default();
-    part(kernel, &rest.expanded, rest.registers.clone(), Some(HANDLER), machine, &mut analysed);
-    analysed
+    let expanded = region.expand(&kernel.graph, &kernel.points, &rest.chain, &BTreeSet::new())?;
+    part(kernel, &expanded, &rest.entry, machine, &mut analysed);
+    Ok(analysed)
 }
 
 /// A region whose handlers are bounded, of which one is called.
@@ -165,16 +169,13 @@ pub fn chain(expanded: &Expanded<'_>, node: NodeId) -> Vec<(u64, usize)> {
     chain
 }
 
-/// Values of one graph; the stack pointer at its entry is so far below the end of the stack, if that is known.
-pub(crate) fn values(
-    kernel: &Kernel<'_>,
-    expanded: &Expanded<'_>,
-    registers: BTreeMap<Register, (u64, u64)>,
-    below: Option<u64>,
-) -> Values {
+/// Values of one graph.
+pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry) -> Values {
+    let number = kernel.points.number.zip(entry.numbers);
     let options = timing_values::Options {
-        registers,
-        stack_pointer: below.map(stack_pointer),
+        registers: entry.registers.clone(),
+        given: number.map(|((address, register), range)| (address, (register, range))).into_iter().collect(),
+        stack_pointer: entry.below.map(stack_pointer),
         shared: kernel.shared.clone(),
         switches: kernel.points.called.keys().copied().collect(),
         steps: STEPS,
@@ -183,65 +184,28 @@ pub(crate) fn values(
     timing_values::analyse(kernel.lifter.program(), expanded, &options)
 }
 
-/// Bounds what is one graph, at whose entry the stack pointer is so far below the end of the stack, if that is known.
+/// Bounds what is one graph.
 fn part(
     kernel: &Kernel<'_>,
     expanded: &Expanded<'_>,
-    registers: BTreeMap<Register, (u64, u64)>,
-    below: Option<u64>,
+    entry: &Entry,
     machine: &Machine,
     analysed: &mut Analysed,
 ) -> Values {
     let program = kernel.lifter.program();
     let began = Instant::now();
-    let values = values(kernel, expanded, registers, below);
+    let values = values(kernel, expanded, entry);
     analysed.assumptions.extend(values.assumptions().iter().cloned());
-    let mut found = timing_bounds::infer(program, expanded, &values);
     let mut dead = dead(expanded, &kernel.points);
     dead.extend(values.dead());
     analysed.nodes = expanded.nodes.len();
+    let found = loops(kernel, expanded, &values, &dead);
     let live = reached(expanded, &dead);
-    for one in &mut found {
-        let header = expanded.loops[one.loop_id].header;
-        let function = expanded.function(expanded.nodes[header].context);
-        if let Some((wait, looks)) = kernel.waits.get(&function.entry) {
-            one.bound = Some(one.bound.unwrap_or(*looks).min(*looks));
-            one.evidence = match wait {
-                Whom::Lock => "a wait for a lock, whose time is a term of its own".to_string(),
-                Whom::Processors => "a wait for other processors, whose time is a term of its own".to_string(),
-                Whom::Device => format!("stated of the machine: at most {looks} looks"),
-            };
-        }
-        let goes_on = expanded.loops[one.loop_id].back.iter().any(|edge| {
-            let from = expanded.edges[*edge].from;
-            live[from] && !dead.contains(edge)
-        });
-        // A loop that can go on executes its header twice at least: whatever says less is not believed.
-        if goes_on && one.bound.is_some_and(|bound| bound < 2) && !kernel.waits.contains_key(&function.entry) {
-            one.bound = None;
-            one.reason = Some("a bound was found that the values of its last edge contradict".to_string());
-        }
-        if let Some((executes, source)) = kernel.stated.get(&(function.entry, expanded.loops[one.loop_id].index)) {
-            if one.bound.is_none() {
-                one.bound = Some(*executes);
-                one.evidence = format!("{STATED}{source}");
-            }
-        }
-        if live[header] {
-            analysed.loops.push(LoopFound {
-                function: function.name.clone(),
-                address: expanded.block(header).start(),
-                bound: one.bound,
-                evidence: one.evidence.clone(),
-                reason: one.reason.clone().filter(|_| one.bound.is_none()),
-                least: one.least.clone().filter(|_| one.bound.is_none()),
-                chain: expanded.chain(expanded.nodes[header].context).join(" > "),
-            });
-        }
-    }
+    let live = found.iter().filter(|one| live[expanded.loops[one.loop_id].header]);
+    analysed.loops.extend(live.map(|one| LoopFound::of(expanded, one)));
     analysed.times.values = began.elapsed().as_secs_f64();
     let bounds: BTreeMap<LoopId, u64> = found.iter().filter_map(|one| Some((one.loop_id, one.bound?))).collect();
-    let total = |one: &timing_bounds::LoopBound| {
+    let total = |one: &Known| {
         let (outer, headers) = one.total?;
         Some(Total { inner: one.loop_id, outer, headers })
     };
@@ -274,22 +238,6 @@ fn takes_lock(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> boo
     let function = expanded.contexts[expanded.nodes[node].context].function;
     let waits = kernel.waits.get(&function).is_some_and(|(whom, _)| *whom == Whom::Lock);
     waits && expanded.block(node).start() == function
-}
-
-/// Nodes that the entry reaches.
-fn reached(expanded: &Expanded<'_>, dead: &BTreeSet<usize>) -> Vec<bool> {
-    let mut reached = vec![false; expanded.nodes.len()];
-    let mut open = vec![expanded.entry];
-    reached[expanded.entry] = true;
-    while let Some(node) = open.pop() {
-        for edge in expanded.successors(node).iter().filter(|edge| !dead.contains(edge)) {
-            let to = expanded.edges[*edge].to;
-            if !std::mem::replace(&mut reached[to], true) {
-                open.push(to);
-            }
-        }
-    }
-    reached
 }
 
 /// Cycles of the worst path by function.

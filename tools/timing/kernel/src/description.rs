@@ -1,5 +1,6 @@
 //! The kernel's own description, `kernel/timing.toml`: which symbols play which part.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -11,6 +12,8 @@ use crate::error::Error;
 pub struct Description {
     pub entries: Entries,
     pub vectors: Vectors,
+    #[serde(default)]
+    pub calls: Option<Calls>,
     pub ends: Ends,
     pub preemption: Preemption,
     pub switch: Switch,
@@ -19,6 +22,8 @@ pub struct Description {
     #[serde(default)]
     pub memory: Vec<Memory>,
     pub stacks: Stacks,
+    #[serde(default)]
+    pub own: Option<Own>,
     #[serde(default)]
     pub shared: Shared,
     #[serde(default)]
@@ -38,6 +43,53 @@ pub struct Stated {
     /// Executions of its header for each entry.
     pub executes: u64,
     pub source: String,
+    /// The theorem from which the bound follows, by its full name.
+    #[serde(default)]
+    pub theorem: Option<String>,
+}
+
+/// System calls, each of which is a region of its own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calls {
+    /// The handler of system calls, and the object from which its first block reads the number.
+    pub function: String,
+    pub object: String,
+    /// A C header, in the description's folder, that defines the numbers as `PREFIXNAME number`.
+    #[serde(default)]
+    pub header: Option<String>,
+    #[serde(default)]
+    pub prefix: String,
+    /// Names in lower case, with the numbers; those of the header come to them.
+    #[serde(default)]
+    pub numbers: BTreeMap<String, u64>,
+}
+
+impl Calls {
+    /// Takes in the numbers that a header defines.
+    fn read(&mut self, header: &str) {
+        let define = format!("#define {}", self.prefix);
+        let call = |line: &str| {
+            let mut words = line.strip_prefix(&define)?.split_whitespace();
+            let (name, number) = (words.next()?, words.next()?);
+            Some((name.to_lowercase(), number.trim_end_matches(['u', 'l', 'U', 'L']).parse().ok()?))
+        };
+        self.numbers.extend(header.lines().filter_map(call));
+    }
+
+    /// The numbers that stand for no call, first and last of each stretch.
+    pub fn others(&self) -> Vec<(u64, u64)> {
+        let known: std::collections::BTreeSet<u64> = self.numbers.values().copied().collect();
+        let (mut found, mut from) = (Vec::new(), Some(0));
+        for number in known {
+            if let Some(first) = from.filter(|first| *first < number) {
+                found.push((first, number - 1));
+            }
+            from = number.checked_add(1);
+        }
+        found.extend(from.map(|first| (first, u64::MAX)));
+        found
+    }
 }
 
 /// Memory that others may change between two reads.
@@ -166,6 +218,25 @@ pub struct Stacks {
     pub bytes: u64,
 }
 
+/// Objects of which a processor has one at a time: what belongs to it, and the registers of its thread. Both are elements of
+/// arrays, and stand at multiples of their size.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Own {
+    /// Accesses through GS alone go to the processor's.
+    pub processor: Element,
+    /// Where the address of the thread's stands in it.
+    pub pointer: u64,
+    pub thread: Element,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Element {
+    pub symbol: String,
+    pub bytes: u64,
+}
+
 /// Numbers of TOML are signed: kernel addresses are written as text, or as numbers that wrap.
 fn address<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     #[derive(Deserialize)]
@@ -187,7 +258,16 @@ impl Description {
     pub fn load(path: &Path) -> Result<Description, Error> {
         let unreadable = |cause: String| Error::Description { path: path.display().to_string(), cause };
         let text = std::fs::read_to_string(path).map_err(|cause| unreadable(cause.to_string()))?;
-        Description::parse(&text).map_err(unreadable)
+        let mut description = Description::parse(&text).map_err(unreadable)?;
+        if let Some(calls) = &mut description.calls {
+            if let Some(name) = &calls.header {
+                let header = path.with_file_name(name);
+                let text = std::fs::read_to_string(&header)
+                    .map_err(|cause| unreadable(format!("{}: {cause}", header.display())))?;
+                calls.read(&text);
+            }
+        }
+        Ok(description)
     }
 
     pub fn parse(text: &str) -> Result<Description, String> {
@@ -209,5 +289,26 @@ impl Description {
     fn linear(&self, address: u64) -> Option<u64> {
         let holds = |memory: &&Memory| address.checked_sub(memory.first).is_some_and(|offset| offset < memory.bytes);
         self.memory.iter().find(holds).map(|memory| memory.physical + (address - memory.first))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_calls_come_from_the_header_and_the_rest_is_other_calls() {
+        let mut calls = Calls {
+            function: String::new(),
+            object: String::new(),
+            header: None,
+            prefix: "SYS_".to_string(),
+            numbers: BTreeMap::new(),
+        };
+        calls.read(
+            "#define SYS_NULL 0u\n#define SYS_MEM_MAP 2u   /* address */\n#define ERR_NONE 7u\n#define SYS_OF(x) (x)\n",
+        );
+        assert_eq!(calls.numbers, BTreeMap::from([("null".to_string(), 0), ("mem_map".to_string(), 2)]));
+        assert_eq!(calls.others(), [(1, 1), (3, u64::MAX)]);
     }
 }

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use timing_flow::{EdgeKind, Graph};
 use timing_lift::Lifter;
 
-use crate::description::{Description, Whom};
+use crate::apart::Apart;
+use crate::description::{Description, Stated, Whom};
 use crate::error::Error;
 use crate::points::{flow, lookup, Points};
 use crate::regions::{regions, Region};
@@ -24,8 +25,11 @@ pub struct Kernel<'p> {
     pub shared: Vec<(u64, u64)>,
     /// Functions whose loops are waits: for whom, and how often their headers count.
     pub waits: BTreeMap<u64, (Whom, u64)>,
-    /// Bounds of loops that are stated, by function and number, with their source.
-    pub stated: BTreeMap<(u64, usize), (u64, String)>,
+    /// Bounds of loops that are stated, by function and number.
+    pub stated: BTreeMap<(u64, usize), Stated>,
+    /// Bounds of loops that hold wherever their function is called, by function and number: none until [`crate::alone`] has
+    /// found them.
+    pub apart: BTreeMap<(u64, usize), Apart>,
 }
 
 impl<'p> Kernel<'p> {
@@ -68,7 +72,7 @@ impl<'p> Kernel<'p> {
                 Ok(function) => {
                     let loops = graph.functions.get(&function).map_or(0, |function| function.loops.len());
                     if loops == one.of && one.which < loops {
-                        stated.insert((function, one.which), (one.executes, one.source.clone()));
+                        stated.insert((function, one.which), one.clone());
                     } else {
                         let function = one.function.clone();
                         errors.push(Error::OtherLoops { function, loops, which: one.which, of: one.of });
@@ -80,9 +84,10 @@ impl<'p> Kernel<'p> {
         if !errors.is_empty() {
             return Err(errors);
         }
+        let apart = BTreeMap::new();
         let stack_pointer = lifter.registers().stack_pointer();
         let regions = regions(program, description, &graph, &points, stack_pointer, &handlers)?;
-        Ok(Kernel { lifter, description, graph, points, regions, stacks, handlers, shared, waits, stated })
+        Ok(Kernel { lifter, description, graph, points, regions, stacks, handlers, shared, waits, stated, apart })
     }
 
     /// The physical address of a virtual one, if the description says it.

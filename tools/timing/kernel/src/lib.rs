@@ -9,7 +9,11 @@
 //! or behind a preemption point, a window, a wait, a guest, or a switch ([`Points`]), in each chain of calls that leads there
 //! ([`chains`]), and ends at the next such place. Callers of what never comes back in the region are left out
 //! ([`Returning`]). Entries go to an empty stack before they call their handler: they are bounded in two parts, the second
-//! with unknown caches. Entries that differ in their vector alone share that part, with any of their vectors.
+//! with unknown caches. Entries that differ in their vector alone share that part, with any of their vectors. System calls
+//! are told apart by the number that their handler reads: all cases together are all executions, whatever it reads.
+//!
+//! Loops are bounded in their region, or in their function alone in any state ([`alone`]), by inference or by the model
+//! checker. The work is spread over processors (`work.rs`).
 //!
 //! Lines of memory have names if they are known (`names.rs`): those of a stack by their place in its page.
 //!
@@ -23,15 +27,18 @@
 //! [`statements`] lists all that is stated and not shown, to be told beside every number: it is long.
 //!
 //! # What it does not know
-//! How long others hold locks that are taken while another is held; which system call a region serves; that some paths are
-//! infeasible.
+//! How long others hold locks that are taken while another is held; which system call a region behind a preemption point
+//! serves; that some paths are infeasible.
 
+mod again;
 mod alike;
+mod apart;
 mod bound;
 mod chains;
 mod description;
 mod error;
 mod kernel;
+mod loops;
 mod names;
 mod path;
 mod points;
@@ -40,16 +47,19 @@ mod returns;
 mod stack;
 mod statements;
 mod whole;
+mod work;
 
-pub use bound::{analyse, chain, Analysed, LoopFound, Times};
+pub use apart::{alone, with_loops, Apart};
+pub use bound::{analyse, chain, Analysed, Times};
 pub use chains::{chains, Chain};
 pub use description::Description;
 pub use error::Error;
 pub use kernel::Kernel;
+pub use loops::{LoopFound, Means};
 pub use path::{along, Part};
 pub use points::{entries, flow, options, End, Points};
 pub use regions::{dead, regions, Kind, Region};
 pub use returns::Returning;
 pub use stack::{depths, Depth};
 pub use statements::statements;
-pub use whole::{response, waiting, waits, whole, Response, Stack, Waiting, Whole};
+pub use whole::{response, stack_of, waiting, waits, whole, Response, Stack, Waiting, Whole};

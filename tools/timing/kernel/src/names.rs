@@ -7,7 +7,7 @@
 //!   [`Target::OnPage`]: which sets of a cache a line may be in follows from its place in the page. Stacks have no other
 //!   name: accesses to them by other addresses are to any line.
 //! * *Devices.* Only functions that the description names reach them; all other accesses that are not known go to memory.
-//! * *The rest* is any memory.
+//! * *The rest* is any memory. Where such an access goes to the line of one shortly before it, it hits (`again.rs`).
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,7 @@ use timing_machine::Machine;
 use timing_solve::Targets;
 use timing_values::Values;
 
+use crate::again::Again;
 use crate::description::Memory;
 use crate::kernel::Kernel;
 
@@ -40,6 +41,7 @@ pub struct Named<'e, 'g, 'p> {
     /// Physical addresses of all stacks, first and last.
     stacks: Option<(u64, u64)>,
     line: u64,
+    again: Again,
 }
 
 impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
@@ -74,6 +76,7 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
             image: kernel.description.memory.iter().find(holds).filter(same_sets),
             stacks,
             line: machine.line(),
+            again: Again::new(kernel, machine),
         }
     }
 
@@ -111,10 +114,8 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
     fn is_memory(&self, first: u64, last: u64) -> bool {
         self.devices.values().all(|(from, to)| last < *from || first > *to)
     }
-}
 
-impl Targets for Named<'_, '_, '_> {
-    fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target {
+    fn place(&self, node: NodeId, instruction: usize, access: usize) -> Target {
         let block = self.expanded.block(node);
         let before: usize = block.instructions[..instruction].iter().map(|one| one.accesses.len()).sum();
         let size = u64::from(block.instructions[instruction].accesses[access].size.max(1));
@@ -136,6 +137,18 @@ impl Targets for Named<'_, '_, '_> {
             (_, Some((_, last))) => Target::Within(0, *last),
             _ => self.memory(),
         }
+    }
+}
+
+impl Targets for Named<'_, '_, '_> {
+    fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target {
+        let target = self.place(node, instruction, access);
+        if target != self.memory() {
+            return target;
+        }
+        let instructions = &self.expanded.block(node).instructions[..=instruction];
+        let any = |instruction, access| self.place(node, instruction, access) == self.memory();
+        self.again.back(instructions, access, any).map_or(target, Target::Again)
     }
 
     /// That no access of the kernel crosses a line is stated, not shown ([`crate::statements`]).

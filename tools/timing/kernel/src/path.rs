@@ -10,7 +10,7 @@ use timing_context::{Expanded, LoopId};
 use timing_machine::Machine;
 use timing_solve::{Constraints, Options, Prepared};
 
-use crate::bound::{known, values};
+use crate::bound::{known, values, Entry};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::names::Named;
@@ -31,18 +31,18 @@ pub fn along(kernel: &Kernel<'_>, region: &Region, machine: &Machine, parts: &[P
     let fault = |errors: Vec<timing_solve::Error>| -> Vec<Error> {
         errors.iter().map(|error| Error::Flow(error.to_string())).collect()
     };
-    let (mut below, mut registers) = (region.below, BTreeMap::new());
+    let mut entry = Entry { below: region.below, ..Entry::default() };
     let mut cycles = 0u64;
     for Part { expanded, rounds } in parts {
-        let values = values(kernel, expanded, registers, below);
+        let values = values(kernel, expanded, &entry);
         let targets = Named::new(kernel, expanded, &values, machine);
         // What the values exclude was executed: no edge of a path is dead.
         let prepared = Prepared::new(program, expanded, machine, rounds, &targets, &BTreeSet::new()).map_err(fault)?;
         let bound = prepared.bound(&Constraints::default(), &Options::default()).map_err(fault)?;
         cycles = cycles.saturating_add(bound.wcet_cycles);
         let last = expanded.exits.first().copied().filter(|node| values.reached(*node));
-        registers = last.map(|node| known(kernel, &values, node)).unwrap_or_default();
-        below = Some(HANDLER);
+        entry.registers = last.map(|node| known(kernel, &values, node)).unwrap_or_default();
+        entry.below = Some(HANDLER);
     }
     Ok(cycles)
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timing_flow::Graph;
-use timing_lift::il::Flow;
+use timing_lift::il::{AddressForm, Flow, Op, Operand, Register};
 use timing_lift::{Instruction, Lifter};
 use timing_load::Program;
 
@@ -43,6 +43,8 @@ pub struct Points {
     pub run: (u64, BTreeSet<u64>),
     /// Function from which no thread goes on.
     pub ended: u64,
+    /// Where the number of a system call is known, and the register that holds it there.
+    pub number: Option<(u64, Register)>,
 }
 
 /// Where control enters, for the control-flow analysis.
@@ -85,7 +87,7 @@ pub fn options(
     match (switch, starts) {
         (Ok(switch), Ok(starts)) => Ok(timing_flow::Options {
             switches: BTreeMap::from([(switch, starts)]),
-            boundaries: points.behind.keys().copied().collect(),
+            boundaries: points.behind.keys().copied().chain(points.number.map(|(address, _)| address)).collect(),
             copies: COPIES,
             ..timing_flow::Options::default()
         }),
@@ -172,6 +174,10 @@ impl Points {
             }
             Err(error) => errors.push(error),
         }
+        match number(program, description, graph) {
+            Ok(number) => points.number = number,
+            Err(error) => errors.push(error),
+        }
         for symbol in &description.ends.run {
             match lookup(program, symbol, "the end of the run") {
                 Ok(function) => drop(points.ends.insert(function, End::Run)),
@@ -189,6 +195,37 @@ impl Points {
         self.ends.insert(last, end);
         self.behind.insert(behind, end);
     }
+}
+
+/// Behind which instruction, and in which register, the handler of system calls has the number: the first that its first block
+/// reads of the object.
+fn number(program: &Program, description: &Description, graph: &Graph) -> Result<Option<(u64, Register)>, Error> {
+    let Some(calls) = &description.calls else { return Ok(None) };
+    let function = lookup(program, &calls.function, "the handler of system calls")?;
+    let missing = || Error::NoSymbol { symbol: calls.object.clone(), part: "where the number of a call is read" };
+    let object = program.symbol(&calls.object).filter(|object| object.size > 0).ok_or_else(missing)?;
+    let first = graph.functions.get(&function).and_then(|function| function.blocks.first());
+    let reads = |one: &&std::rc::Rc<Instruction>| {
+        one.accesses.iter().any(|access| match access.address {
+            AddressForm::Known { displacement, .. } => {
+                access.read && access.size == 8 && (displacement as u64).wrapping_sub(object.address) < object.size
+            }
+            AddressForm::Any => false,
+        })
+    };
+    let read = first.and_then(|block| block.instructions.iter().find(reads));
+    let found = read.and_then(|one| {
+        let mut written = one.ops.iter().filter_map(|op| match op {
+            Op::Set { to, .. } if to.size == 8 => match to.operand {
+                Operand::Register(register) => Some(register),
+                _ => None,
+            },
+            _ => None,
+        });
+        Some((one.next(), written.next_back()?))
+    });
+    let what = format!("read a call's number from {} in its first block", calls.object);
+    found.map(Some).ok_or(Error::NotSo { function: calls.function.clone(), what })
 }
 
 /// Whether a function calls another, directly or not.

@@ -66,6 +66,8 @@ pub struct Region {
     pub below: Option<u64>,
     /// Instructions with which it ends, beyond the places where all regions do.
     pub stops: BTreeSet<u64>,
+    /// Of a system call its number, or several that stand for no call.
+    pub numbers: Option<(u64, u64)>,
 }
 
 /// All regions of the kernel.
@@ -84,19 +86,30 @@ pub fn regions(
     let idle = look(&description.entries.idle, "the idle loop")?;
     let stubs = look(&description.vectors.symbol, "the entries of interrupts")?;
     let stub = |vector: u64| stubs + vector * description.vectors.bytes;
-    let mut enter = |name: String, kind, entry| {
-        found.push(Region { name, kind, chain: vec![(entry, 0)], start: entry, below: None, stops: BTreeSet::new() })
+    let mut enter = |name: String, kind, entry, numbers| {
+        let stops = BTreeSet::new();
+        found.push(Region { name, kind, chain: vec![(entry, 0)], start: entry, below: None, stops, numbers });
     };
-    enter("system call".to_string(), Kind::SystemCall, call);
-    enter("thread start".to_string(), Kind::ThreadStart, thread);
+    match &description.calls {
+        Some(calls) => {
+            for (name, number) in &calls.numbers {
+                enter(format!("system call {name}"), Kind::SystemCall, call, Some((*number, *number)));
+            }
+            for others in calls.others() {
+                enter("system call with another number".to_string(), Kind::SystemCall, call, Some(others));
+            }
+        }
+        None => enter("system call".to_string(), Kind::SystemCall, call, None),
+    }
+    enter("thread start".to_string(), Kind::ThreadStart, thread, None);
     for vector in &description.vectors.exceptions {
-        enter(format!("exception {vector}"), Kind::Exception, stub(*vector));
+        enter(format!("exception {vector}"), Kind::Exception, stub(*vector), None);
     }
     for one in &description.vectors.interrupts {
         for vector in one.first..=one.last {
             let name =
                 if one.first == one.last { one.name.clone() } else { format!("{} {}", one.name, vector - one.first) };
-            enter(format!("interrupt {name}"), Kind::Interrupt, stub(vector));
+            enter(format!("interrupt {name}"), Kind::Interrupt, stub(vector), None);
         }
     }
     let user = entered_from_user(graph, stubs);
@@ -109,8 +122,10 @@ pub fn regions(
     if let Some(first) = description.vectors.interrupts.first() {
         let start = stub(first.first);
         let name = Kind::Inside.name().to_string();
-        found.push(Region { name, kind: Kind::Inside, chain: vec![(start, 0)], start, below: None, stops: user });
+        let chain = vec![(start, 0)];
+        found.push(Region { name, kind: Kind::Inside, chain, start, below: None, stops: user, numbers: None });
     }
+
     let returning = Returning::new(graph, points);
     // What follows a place in the kernel does not depend on the vector by which it was entered.
     let mut seen: BTreeMap<Chain, usize> = BTreeMap::new();
@@ -144,7 +159,7 @@ pub fn regions(
             seen.insert(chain.clone(), found.len());
             let names: Vec<String> = chain.iter().map(|(function, _)| program.describe(*function)).collect();
             let name = format!("{} {}", kind.name(), names.join(" > "));
-            found.push(Region { name, kind, chain, start, below, stops: BTreeSet::new() });
+            found.push(Region { name, kind, chain, start, below, stops: BTreeSet::new(), numbers: None });
         }
     }
     Ok(found)

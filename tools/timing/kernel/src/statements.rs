@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::bound::Analysed;
 use crate::description::Whom;
 use crate::kernel::Kernel;
+use crate::loops::Means;
 
 /// Every statement that bounds rest on and that is not validated. Of loops, those that a region made use of.
 pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
@@ -13,7 +14,7 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
     let used: BTreeSet<(&str, u64)> = regions
         .iter()
         .flat_map(|region| &region.loops)
-        .filter(|one| one.evidence.starts_with(STATED))
+        .filter(|one| one.means == Means::Stated)
         .map(|one| (one.function.as_str(), one.address))
         .collect();
     for one in &description.loops {
@@ -35,6 +36,10 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
             Whom::Processors => format!("no time is waited for other processors in {function}"),
         });
     }
+    if let Some(calls) = &description.calls {
+        let (function, object) = (&calls.function, &calls.object);
+        found.push(format!("what {function} first reads of {object} is the number of the system call; without it, bounds of calls hold with their names exchanged"));
+    }
     let switch = &description.switch;
     found.push(format!(
         "from one interrupt window to the next there are {} switches between threads at most",
@@ -50,6 +55,11 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
         let (about, first, physical) = (&memory.about, memory.first, memory.physical);
         found.push(format!("{about}: {first:#x} and what follows stands for {physical:#x} and what follows"));
     }
+    if let Some(own) = &description.own {
+        let (processor, thread) = (&own.processor.symbol, &own.thread.symbol);
+        found.push(format!("what is accessed through GS alone is an element of {processor}"));
+        found.push(format!("an address loaded from {} bytes behind GS is one of an element of {thread}", own.pointer));
+    }
     let handlers = description.entries.handlers.join(", ");
     found.push(format!("{handlers} begin with an empty stack, at the end of a page of its own"));
     found.push("no access crosses a line".to_string());
@@ -58,6 +68,3 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
     found.extend(regions.iter().flat_map(|region| region.assumptions.iter().cloned()).collect::<BTreeSet<_>>());
     found
 }
-
-/// How the evidence of a stated bound begins.
-pub(crate) const STATED: &str = "stated: ";

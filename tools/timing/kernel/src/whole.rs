@@ -1,16 +1,18 @@
 //! The whole kernel: all regions, the response time that follows from them, the depth of its stacks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use timing_lift::il::Flow;
 use timing_machine::Machine;
 
-use crate::alike::{Alike, Shape};
-use crate::bound::{analyse, begin, finish, Analysed};
+use crate::alike::Alike;
+use crate::apart::with_loops;
+use crate::bound::{begin, finish, Analysed};
 use crate::error::Error;
 use crate::kernel::Kernel;
-use crate::regions::Kind;
+use crate::regions::{Kind, Region};
 use crate::stack::depths;
+use crate::work::{spread, Task};
 
 /// What is known of a kernel.
 #[derive(Debug, Clone, Default)]
@@ -72,30 +74,52 @@ pub struct Stack {
 const WINDOW_BYTES: u64 = 8 * (5 + 1 + 3);
 const CALL_BYTES: u64 = 8;
 
-/// Bounds all regions; `progress` is told the number of each before it begins.
-pub fn whole(kernel: &Kernel<'_>, machine: &Machine, progress: &mut dyn FnMut(usize)) -> Result<Whole, Vec<Error>> {
+/// Bounds all regions, on so many processors at once; `progress` is told what begins.
+pub fn whole(
+    kernel: &Kernel<'_>,
+    machine: &Machine,
+    processors: usize,
+    progress: &(dyn Fn(usize, usize, &str) + Sync),
+) -> Result<Whole, Vec<Error>> {
     let mut found = Whole { stack: stack(kernel), ..Whole::default() };
     let mut alike = Alike::default();
-    let mut begun = Vec::new();
-    for region in &kernel.regions {
+    // Regions that are bounded in two parts: the first, and the numbers of parts that stand for the second.
+    let mut begun: BTreeMap<usize, (Analysed, Vec<usize>)> = BTreeMap::new();
+    let mut entries: BTreeMap<u64, (Analysed, Vec<crate::bound::Rest>)> = BTreeMap::new();
+    for (number, region) in kernel.regions.iter().enumerate() {
         if !matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt) {
-            begun.push(None);
             continue;
         }
-        let (first, rests) = begin(kernel, region, machine)?;
-        let shapes: Vec<Shape> = rests.into_iter().map(|rest| alike.add(region, rest)).collect();
-        begun.push(Some((first, shapes)));
+        // All system calls enter alike.
+        if let std::collections::btree_map::Entry::Vacant(entry) = entries.entry(region.start) {
+            entry.insert(begin(kernel, region, machine)?);
+        }
+        let (first, rests) = &entries[&region.start];
+        let parts: Result<Vec<usize>, _> = rests
+            .iter()
+            .cloned()
+            .map(|mut rest| {
+                rest.entry.numbers = region.numbers;
+                alike.add(kernel, number, rest)
+            })
+            .collect();
+        begun.insert(number, (first.clone(), parts?));
     }
-    for (number, (region, begun)) in kernel.regions.iter().zip(begun).enumerate() {
-        progress(number);
-        found.regions.push(match begun {
-            Some((first, shapes)) => {
-                let rests = shapes.iter().filter_map(|shape| alike.bound(kernel, shape, machine)).collect();
-                finish(first, rests)
-            }
-            None => analyse(kernel, region, machine)?,
-        });
+    let functions = with_loops(kernel);
+    let mut tasks: Vec<Task> =
+        (0..kernel.regions.len()).filter(|one| !begun.contains_key(one)).map(Task::Region).collect();
+    tasks.extend(alike.parts.into_iter().map(|(region, rest)| Task::Handler(region, rest)));
+    let mut parts: Vec<Analysed> = Vec::new();
+    for (task, analysed) in spread(kernel, machine, processors, functions, tasks, progress)? {
+        match task {
+            Task::Region(number) => drop(begun.insert(number, (analysed, Vec::new()))),
+            Task::Handler(..) => parts.push(analysed),
+        }
     }
+    found.regions = begun
+        .into_values()
+        .map(|(first, rests)| finish(first, rests.iter().map(|part| parts[*part].clone()).collect()))
+        .collect();
     found.response = response(kernel, &found.regions);
     found.waiting = waiting(&found.regions);
     Ok(found)
@@ -129,29 +153,42 @@ pub fn response(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Response> {
     Some(Response { closed_cycles, interrupt_cycles, handler_cycles, longest: longest_region, resumed })
 }
 
+/// The deepest stack of all entries.
 fn stack(kernel: &Kernel<'_>) -> Option<Stack> {
     let program = kernel.lifter.program();
+    let starts = kernel.description.switch.starts.iter().filter_map(|start| program.symbol(start));
+    deepest(kernel, kernel.handlers.iter().copied().chain(starts.map(|start| start.address)))
+}
+
+/// The deepest stack of a region that an entry begins; None for others, whose stacks are part of those.
+pub fn stack_of(kernel: &Kernel<'_>, region: &Region) -> Option<Stack> {
+    match region.kind {
+        Kind::SystemCall | Kind::Exception | Kind::Interrupt => {
+            let reached = reached(kernel, region.start);
+            deepest(kernel, kernel.handlers.iter().copied().filter(|handler| reached.contains(handler)))
+        }
+        Kind::ThreadStart => deepest(kernel, std::iter::once(region.start)),
+        _ => None,
+    }
+}
+
+/// Handlers, and what comes before them.
+fn reached(kernel: &Kernel<'_>, entry: u64) -> BTreeSet<u64> {
+    let (mut reached, mut open) = (BTreeSet::from([entry]), vec![entry]);
+    while let Some(function) = open.pop() {
+        let callees = kernel.graph.callees(function).into_iter().filter(|_| !kernel.handlers.contains(&function));
+        open.extend(callees.filter(|callee| reached.insert(*callee)));
+    }
+    reached
+}
+
+fn deepest(kernel: &Kernel<'_>, functions: impl Iterator<Item = u64>) -> Option<Stack> {
+    let program = kernel.lifter.program();
     let depths = depths(&kernel.graph, kernel.lifter.registers().stack_pointer());
-    let entered = kernel.handlers.iter().copied().chain(kernel.graph.functions.keys().copied().filter(|function| {
-        // Threads begin in what their start calls.
-        kernel
-            .description
-            .switch
-            .starts
-            .iter()
-            .any(|start| program.symbol(start).is_some_and(|one| one.address == *function))
-    }));
-    let all: Option<Vec<_>> = entered.map(|function| depths.get(&function).cloned().flatten()).collect();
+    let all: Option<Vec<_>> = functions.map(|function| depths.get(&function).cloned().flatten()).collect();
     let deepest = all?.into_iter().max_by_key(|depth| depth.bytes)?;
     let chain = deepest.chain.iter().map(|function| program.describe(*function)).collect();
     Some(Stack { bytes: deepest.bytes + CALL_BYTES + WINDOW_BYTES, chain })
-}
-
-impl Analysed {
-    /// The function with the largest share of the worst path, and its cycles.
-    pub fn dominated_by(&self) -> Option<(&str, u64)> {
-        self.functions.iter().max_by_key(|(_, cycles)| **cycles).map(|(name, cycles)| (name.as_str(), *cycles))
-    }
 }
 
 /// How often each function that is a wait is called for on any path: the places where a region may wait.

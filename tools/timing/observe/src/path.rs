@@ -95,7 +95,7 @@ impl<'k, 'p> Paths<'k, 'p> {
                 let one = &expanded.loops[*one];
                 let function = expanded.function(one.context);
                 let stated = self.kernel.stated.get(&(function.entry, one.index));
-                if stated.is_some_and(|(executes, _)| rounds > executes) {
+                if stated.is_some_and(|stated| *rounds > stated.executes) {
                     let place = expanded.place(one.header);
                     surprises.push(format!("the loop at {place} executes {rounds} times, more than is stated"));
                 }

@@ -138,6 +138,16 @@ impl Terms {
         if low == 0 && width == whole {
             return a;
         }
+        // Parts that a term has in common with itself are looked at once.
+        if let Some(known) = self.extracts.get(&(a, low, width)) {
+            return *known;
+        }
+        let found = self.extracted(a, low, width);
+        self.extracts.insert((a, low, width), found);
+        found
+    }
+
+    fn extracted(&mut self, a: Term, low: u16, width: u16) -> Term {
         match self.shape(a) {
             Shape::Number(number) => return self.number(number >> low, width),
             Shape::Extract(inner, further) => return self.extract(inner, low + further, width),

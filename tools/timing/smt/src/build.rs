@@ -22,8 +22,21 @@ impl Terms {
         match self.shape(a) {
             Shape::Truth(holds) => Terms::truth(!holds),
             Shape::Not(inner) => inner,
+            // Neither is; and back. Not further down, where parts may be met again and again.
+            Shape::Either(x, y) if !self.is_either(x) && !self.is_either(y) => {
+                let (x, y) = (self.not(x), self.not(y));
+                self.both(x, y)
+            }
+            Shape::Both(x, y) => match (self.shape(x), self.shape(y)) {
+                (Shape::Not(x), Shape::Not(y)) => self.either(x, y),
+                _ => self.make(Shape::Not(a), 0),
+            },
             _ => self.make(Shape::Not(a), 0),
         }
+    }
+
+    fn is_either(&self, term: Term) -> bool {
+        matches!(self.shape(term), Shape::Either(..))
     }
 
     pub fn both(&mut self, a: Term, b: Term) -> Term {
@@ -230,12 +243,15 @@ impl Terms {
             let b = self.both(not, otherwise);
             return self.either(a, b);
         }
+        let not = self.not(when);
         let otherwise = match self.shape(otherwise) {
             Shape::Select(again, _, last) if again == when => last,
+            Shape::Select(again, first, _) if again == not => first,
             _ => otherwise,
         };
         let then = match self.shape(then) {
             Shape::Select(again, first, _) if again == when => first,
+            Shape::Select(again, _, last) if again == not => last,
             _ => then,
         };
         if then == otherwise {
@@ -258,13 +274,15 @@ impl Terms {
     }
 
     /// The condition, if the term is 1 where it holds and 0 where not.
-    pub(crate) fn as_bit(&self, term: Term) -> Option<Term> {
+    pub(crate) fn as_bit(&mut self, term: Term) -> Option<Term> {
         match self.shape(term) {
             Shape::Number(0) => Some(Terms::FALSE),
             Shape::Number(1) => Some(Terms::TRUE),
-            Shape::Select(when, then, otherwise) => {
-                (self.as_number(then) == Some(1) && self.as_number(otherwise) == Some(0)).then_some(when)
-            }
+            Shape::Select(when, then, otherwise) => match (self.as_number(then), self.as_number(otherwise)) {
+                (Some(1), Some(0)) => Some(when),
+                (Some(0), Some(1)) => Some(self.not(when)),
+                _ => None,
+            },
             _ => None,
         }
     }

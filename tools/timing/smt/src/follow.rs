@@ -37,7 +37,7 @@ pub struct Following {
 
 impl Default for Following {
     fn default() -> Following {
-        Following { iterations: 3_000, terms: 1_500_000, steps: 8_000_000, all_steps: 60_000_000, deadline: None }
+        Following { iterations: 3_000, terms: 1_500_000, steps: 16_000_000, all_steps: 120_000_000, deadline: None }
     }
 }
 
@@ -98,11 +98,15 @@ const CASES: usize = 400;
 /// Assignments that are remembered.
 const MODELS: usize = 8;
 
+/// Terms up to which the solver is asked for its assignment: it works that out from all that it was told, which with
+/// more of it takes longer than to answer the next question.
+const ASKED_FOR_MODELS: usize = 3_000;
+
 /// Iterations of a loop that nothing else bounds.
 const UNCERTAIN: usize = 150;
 
 /// Iterations of which it is not decided whether they happen, one after the other, before a loop is given up.
-const UNDECIDED: usize = 2;
+const UNDECIDED: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Possible {
@@ -250,9 +254,11 @@ impl Search<'_> {
         }
         match self.solver.check(terms, &[guard])? {
             Answer::Satisfiable => {
-                let model = self.solver.model(terms, &leaves(terms, &[guard]))?;
-                self.models.truncate(MODELS - 1);
-                self.models.insert(0, Model::new(model, 0));
+                if self.solver.told() < ASKED_FOR_MODELS {
+                    let model = self.solver.model(terms, &leaves(terms, &[guard]))?;
+                    self.models.truncate(MODELS - 1);
+                    self.models.insert(0, Model::new(model, 0));
+                }
                 Ok(Possible::Yes)
             }
             Answer::Unsatisfiable(_) => Ok(Possible::No),

@@ -48,8 +48,9 @@ pub struct Solver {
     /// Names of assumptions already told to the solver.
     assumptions: HashSet<Term>,
     limit: u64,
-    /// Steps taken by the end of the last question.
+    /// Steps taken by the end of the last question; and for what takes time without being counted as steps.
     spent: u64,
+    uncounted: u64,
     pub questions: u64,
 }
 
@@ -78,6 +79,7 @@ impl Solver {
             assumptions: HashSet::new(),
             limit: 0,
             spent: 0,
+            uncounted: 0,
             questions: 0,
         };
         solver.tell("(set-option :print-success false)")?;
@@ -235,12 +237,18 @@ impl Solver {
         Ok(answer)
     }
 
-    /// Steps that all questions together have taken.
+    /// How many terms it was told.
+    pub fn told(&self) -> usize {
+        self.defined.len()
+    }
+
+    /// Steps that all questions together have taken, with what looking through all that was told takes each time.
     pub fn spent(&self) -> u64 {
-        self.spent
+        self.spent + self.uncounted
     }
 
     fn count(&mut self) -> Result<(), SolverError> {
+        self.uncounted += FOR_A_TERM * self.defined.len() as u64;
         if !self.dead {
             self.tell("(get-info :rlimit)")?;
             let heard = self.hear()?;
@@ -265,6 +273,9 @@ impl Solver {
             let names: Vec<&str> = some.iter().map(|(_, name)| name.as_str()).collect();
             self.tell(&format!("(get-value ({}))", names.join(" ")))?;
             let heard = self.hear()?;
+            if self.dead {
+                break;
+            }
             let mut words = heard.split(|letter: char| letter.is_whitespace() || "()".contains(letter));
             for (leaf, name) in some {
                 // Each name with its value, in this order.
@@ -282,8 +293,11 @@ impl Solver {
     }
 }
 
+/// Steps that a term which was told counts for in each question.
+const FOR_A_TERM: u64 = 20;
+
 /// The longest that a question may take of a processor. Its own limit ends nearly all long before.
-const LONGEST: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// What a process has taken of a processor, where the system says so.
 fn processor_time(process: u32) -> Option<Duration> {

@@ -108,6 +108,7 @@ pub struct Terms {
     known: HashMap<(Shape, u16), Term>,
     origins: Vec<Origin>,
     pub(crate) sums: HashMap<Term, Rc<Sum>>,
+    pub(crate) extracts: HashMap<(Term, u16, u16), Term>,
     pub(crate) choices: HashMap<Term, Option<Rc<Vec<u128>>>>,
 }
 
@@ -125,6 +126,7 @@ impl Terms {
             known: HashMap::new(),
             origins: Vec::new(),
             sums: HashMap::new(),
+            extracts: HashMap::new(),
             choices: HashMap::new(),
         };
         terms.make(Shape::Truth(false), 0);

@@ -45,6 +45,13 @@ impl Default for Effort {
     }
 }
 
+impl Effort {
+    /// What shows a bound that the surroundings of the loop give.
+    pub fn little() -> Effort {
+        Effort { iterations: 1_100, undecided: 66, terms: 60_000, steps: 1_000_000, ..Effort::default() }
+    }
+}
+
 /// The least bound, or the reason why none was found. `known` gives bounds of other loops, which must be right.
 pub fn least_bound(
     setting: &Setting<'_, '_>,

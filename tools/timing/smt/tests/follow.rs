@@ -2,26 +2,8 @@
 
 mod common;
 
-use common::{inputs, run::run, with_setting};
-use timing_context::{EdgeId, Expanded};
+use common::{inputs, most, run::run, with_setting};
 use timing_smt::{follow, Checked, Following, Setting, Sharing};
-
-/// For each loop, the most executions of its header for one entry on a run.
-fn most(graph: &Expanded<'_>, taken: &[EdgeId]) -> Vec<u64> {
-    let mut now = vec![0; graph.loops.len()];
-    let mut most = now.clone();
-    for edge in taken {
-        for (one, found) in graph.loops.iter().enumerate() {
-            if found.back.contains(edge) {
-                now[one] += 1;
-            } else if found.entries.contains(edge) {
-                now[one] = 1;
-            }
-            most[one] = most[one].max(now[one]);
-        }
-    }
-    most
-}
 
 fn bounds(setting: &Setting<'_, '_>) -> Vec<Result<Checked, String>> {
     // Enough for these programs; where there is no bound it is not worth while to search on.

@@ -10,6 +10,7 @@ use timing_load::Architecture;
 
 use crate::prepare::Prepared;
 use crate::record::Record;
+use crate::region::Fate;
 use crate::set::Set;
 use crate::state::{State, World};
 use crate::term::{Root, Term};
@@ -54,6 +55,8 @@ pub(crate) struct Engine<'a> {
     pub record: Record,
     /// Whether what happens now is noted: not while an invariant is still sought.
     pub recording: bool,
+    /// How attempts to follow loops ended, by function and number in it.
+    pub fates: BTreeMap<(u64, usize), Fate>,
     /// Instructions executed.
     pub steps: u64,
     /// The loop whose exits are watched.
@@ -103,6 +106,7 @@ impl<'a> Engine<'a> {
             width: 1,
             record,
             recording: true,
+            fates: BTreeMap::new(),
             steps: 0,
             watching: None,
             watched: Vec::new(),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::memory::{bytes_of, Cell, Memory, Slot};
 use crate::set::Set;
 use crate::state::{is_of_stack, State, World};
-use crate::term::{Origin, Root, Term};
+use crate::term::{Origin, Quick, Root, Term};
 use crate::tree::Tree;
 
 /// Symbols of the two terms, the difference of what is added to them, and their size, which numbers without a symbol do
@@ -16,7 +16,7 @@ type Pair = (Option<u64>, Option<u64>, u128, u8);
 /// Makes terms of pairs of terms, the same for the same pair.
 struct Merge<'a> {
     world: &'a World<'a>,
-    made: HashMap<Pair, (u128, Term)>,
+    made: HashMap<Pair, (u128, Term), Quick>,
     /// Symbols that stand for another value each time the header is reached, and the pair that gives the next one.
     header: Option<Header<'a>>,
     escaped: bool,
@@ -25,7 +25,7 @@ struct Merge<'a> {
 
 struct Header<'a> {
     phis: &'a mut HashSet<u64>,
-    next: HashMap<u64, Pair>,
+    next: HashMap<u64, Pair, Quick>,
     /// Widen by these, or just join.
     thresholds: Option<&'a [u128]>,
 }
@@ -33,7 +33,7 @@ struct Header<'a> {
 impl State {
     /// What holds on two paths that meet.
     pub fn join(&self, other: &State, world: &World<'_>) -> State {
-        let mut merge = Merge { world, made: HashMap::new(), header: None, escaped: false, changed: false };
+        let mut merge = Merge { world, made: HashMap::default(), header: None, escaped: false, changed: false };
         let registers =
             self.registers.iter().zip(&other.registers).map(|(a, b)| merge.term(self, other, a, b)).collect();
         let memory = merge.memory(self, other);
@@ -58,8 +58,8 @@ impl State {
         phis: &mut HashSet<u64>,
         thresholds: Option<&[u128]>,
     ) -> Option<State> {
-        let header = Header { phis, next: HashMap::new(), thresholds };
-        let mut merge = Merge { world, made: HashMap::new(), header: Some(header), escaped: false, changed: false };
+        let header = Header { phis, next: HashMap::default(), thresholds };
+        let mut merge = Merge { world, made: HashMap::default(), header: Some(header), escaped: false, changed: false };
         let registers = self.registers.iter().zip(&back.registers).map(|(a, b)| merge.term(self, back, a, b)).collect();
         let memory = merge.memory(self, back);
         let mut known = Vec::new();
@@ -213,7 +213,9 @@ impl Merge<'_> {
                 continue;
             };
             let term = self.term(a, b, &cell.term, &other.term);
-            let nothing = term != cell.term
+            // At a header even what may be anything may be a counter.
+            let nothing = self.header.is_none()
+                && term != cell.term
                 && matches!(&term.symbol, Some(symbol) if symbol.root == Root::Zero && symbol.set.is_full());
             if !nothing {
                 cells.push(Cell { at: cell.at, term });

@@ -13,7 +13,7 @@
 //! A loop is executed iteration by iteration, executions of different kinds apart as long as they are few, until none
 //! can come back to the header: the number of iterations then is a bound (`region.rs`). Where no end comes in sight an
 //! invariant of the header takes their place, found by widening and narrowing, and bounds come from recurrences of its
-//! variables and the exits that every iteration passes (`recurrence.rs`).
+//! variables and the exits that iterations pass (`recurrence.rs`).
 //!
 //! # Why it is sound
 //! * Every operation on sets holds all results of members; tests sample them against `timing_lift::evaluate`.
@@ -29,25 +29,34 @@
 //! [`Values::assumptions`] lists it. Pointers that the region is given, or finds in memory, do not lead to its own part
 //! of the stack, unless an address of the stack was stored where it is not tracked.
 //!
-//! Does not know: time, caches, and relations between variables other than that they differ by a number.
+//! Does not know: time, caches, and relations between variables other than that they differ by a number
+//! or come closer by known steps.
 
+mod access;
 mod carried;
+mod compare;
 mod execute;
+mod geometric;
 mod join;
+mod kin;
 mod memory;
+mod operate;
 mod prepare;
 mod record;
 mod recurrence;
 mod refine;
 mod region;
+mod sample;
 #[cfg(test)]
 mod sampled;
 mod set;
+mod solve;
 mod state;
 mod term;
 mod transfer;
 mod tree;
 mod values;
+mod variable;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,8 +120,13 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
     let mut counts = vec![Count::default(); expanded.loops.len()];
     engine.everything(&mut counts);
     let record = &engine.record;
-    let runs = counts.into_iter().map(|count| {
+    let runs = counts.into_iter().zip(&expanded.loops).map(|(count, one)| {
         let most = if count.entered { count.run.most } else { Some(0) };
+        // A loop that comes back executes its header twice: whatever says less is a fault, and not believed.
+        if most.is_some_and(|most| most < 2) && one.back.iter().any(|edge| record.taken[*edge]) {
+            let reason = Some("what was found of its iterations contradicts what was found of its edges".to_string());
+            return Run { most: None, total: None, reason, ..count.run };
+        }
         Run { most, total: count.total.flatten(), ..count.run }
     });
     Values {

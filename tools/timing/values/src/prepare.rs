@@ -82,33 +82,22 @@ pub(crate) fn prepare(expanded: &Expanded<'_>, table: Registers, architecture: A
         .collect()
 }
 
-/// Which of some registers are read before they are written, before each node.
-pub(crate) fn live(expanded: &Expanded<'_>, flags: u64) -> Vec<u64> {
-    let mut uses: BTreeMap<(u64, usize), (u64, u64)> = BTreeMap::new();
+/// Which of some registers are read before they are written, before each node, by what anyone asks for. All others are
+/// asked for at any time.
+pub(crate) fn live(expanded: &Expanded<'_>, some: u64) -> Vec<u64> {
+    let mut known: BTreeMap<(u64, usize, u64), u64> = BTreeMap::new();
     let mut live = vec![0u64; expanded.nodes.len()];
     let mut open: BTreeSet<usize> = expanded.order().collect();
     while let Some(node) = open.pop_last() {
         let place = expanded.nodes[node];
-        let key = (expanded.contexts[place.context].function, place.block);
-        let (read, written) = *uses.entry(key).or_insert_with(|| {
-            let (mut read, mut written) = (0u64, 0u64);
-            let bit = |value: &Value| match value.operand {
-                Operand::Register(register) => 1u64 << register.0 & flags,
-                _ => 0,
-            };
-            for instruction in &expanded.block(node).instructions {
-                for op in &instruction.ops {
-                    reads(op).iter().for_each(|value| read |= bit(value) & !written);
-                    if let Op::Set { to, .. } = op {
-                        written |= bit(to);
-                    }
-                }
-                flow_reads(&instruction.flow).iter().for_each(|value| read |= bit(value) & !written);
-            }
-            (read, written)
-        });
         let out = expanded.successors(node).iter().fold(0, |all, edge| all | live[expanded.edges[*edge].to]);
-        let before = read | out & !written;
+        let key = (expanded.contexts[place.context].function, place.block, out);
+        let before = *known.entry(key).or_insert_with(|| {
+            let mut live = out | !some;
+            let instructions = &expanded.block(node).instructions;
+            instructions.iter().rev().for_each(|instruction| drop(needed(instruction, &mut live)));
+            live & some
+        });
         if before != live[node] {
             live[node] = before;
             open.extend(expanded.predecessors(node).iter().map(|edge| expanded.edges[*edge].from));
@@ -117,41 +106,46 @@ pub(crate) fn live(expanded: &Expanded<'_>, flags: u64) -> Vec<u64> {
     live
 }
 
-fn block(instructions: &[Rc<Instruction>], needed: u64, architecture: Architecture) -> Prepared {
-    let mut live = needed;
+/// The operations of an instruction that matter for its flow, for memory, and for registers that are live behind it.
+/// Makes `live` what is live before it.
+fn needed(instruction: &Instruction, live: &mut u64) -> Vec<Op> {
+    let mut temporaries: Vec<u16> = Vec::new();
+    let need = |value: &Value, live: &mut u64, temporaries: &mut Vec<u16>| match value.operand {
+        Operand::Register(register) => *live |= 1 << register.0,
+        Operand::Temporary(number) => temporaries.push(number),
+        Operand::Constant(_) => {}
+    };
+    flow_reads(&instruction.flow).iter().for_each(|value| need(value, live, &mut temporaries));
+    let mut ops = Vec::new();
+    for op in instruction.ops.iter().rev() {
+        if let Op::Set { to, .. } = op {
+            match to.operand {
+                Operand::Register(register) => {
+                    if *live & 1 << register.0 == 0 {
+                        continue;
+                    }
+                    *live &= !(1 << register.0);
+                }
+                Operand::Temporary(number) => {
+                    if !temporaries.contains(&number) {
+                        continue;
+                    }
+                }
+                Operand::Constant(_) => continue,
+            }
+        }
+        reads(op).iter().for_each(|value| need(value, live, &mut temporaries));
+        ops.push(*op);
+    }
+    ops.reverse();
+    ops
+}
+
+fn block(instructions: &[Rc<Instruction>], asked: u64, architecture: Architecture) -> Prepared {
+    let mut live = asked;
     let mut steps: Vec<Step> = Vec::new();
     for instruction in instructions.iter().rev() {
-        let mut temporaries = BTreeSet::new();
-        let need = |value: &Value, live: &mut u64, temporaries: &mut BTreeSet<u16>| match value.operand {
-            Operand::Register(register) => *live |= 1 << register.0,
-            Operand::Temporary(number) => {
-                temporaries.insert(number);
-            }
-            Operand::Constant(_) => {}
-        };
-        flow_reads(&instruction.flow).iter().for_each(|value| need(value, &mut live, &mut temporaries));
-        let mut ops = Vec::new();
-        for op in instruction.ops.iter().rev() {
-            if let Op::Set { to, .. } = op {
-                match to.operand {
-                    Operand::Register(register) => {
-                        if live & 1 << register.0 == 0 {
-                            continue;
-                        }
-                        live &= !(1 << register.0);
-                    }
-                    Operand::Temporary(number) => {
-                        if !temporaries.contains(&number) {
-                            continue;
-                        }
-                    }
-                    Operand::Constant(_) => continue,
-                }
-            }
-            reads(op).iter().for_each(|value| need(value, &mut live, &mut temporaries));
-            ops.push(*op);
-        }
-        ops.reverse();
+        let ops = needed(instruction, &mut live);
         let selects = ops.iter().any(|op| matches!(op, Op::Set { from: Expression::Select { .. }, .. }));
         let carried = carried(instruction, architecture);
         steps.push(Step { instruction: Rc::clone(instruction), ops, selects, carried });

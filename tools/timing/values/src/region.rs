@@ -10,6 +10,7 @@ use timing_context::{EdgeId, LoopId, NodeId};
 
 use crate::execute::Engine;
 use crate::recurrence;
+use crate::sample::Sample;
 use crate::state::State;
 use crate::values::Run;
 
@@ -25,6 +26,13 @@ const PATIENCE: u32 = 2;
 const CAREFUL: usize = 16;
 /// Rounds towards an invariant; widening makes it few.
 const ROUNDS: usize = 100;
+
+/// How attempts to execute a loop iteration by iteration ended, in all of its contexts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Fate {
+    pub failures: [u32; 2],
+    pub successes: u32,
+}
 
 /// What comes out of a region.
 #[derive(Debug, Default)]
@@ -134,9 +142,12 @@ impl Engine<'_> {
     fn iterate(&mut self, one: LoopId, entry: Vec<State>, counts: &mut [Count]) -> Vec<(EdgeId, State)> {
         // Outside loops all are joined: there are too many paths through a program.
         let widths = if self.options.width > 1 { vec![self.options.width, 1] } else { vec![1] };
+        let place = (self.expanded.contexts[self.expanded.loops[one].context].function, self.expanded.loops[one].index);
         for (attempt, width) in widths.into_iter().enumerate() {
             let Count { failures, successes, .. } = counts[one];
-            let tried = failures[attempt] < PATIENCE || successes > failures[attempt];
+            let elsewhere = self.fates.get(&place).copied().unwrap_or_default();
+            let tried = (failures[attempt] < PATIENCE || successes > failures[attempt])
+                && (elsewhere.failures[attempt] < 2 * PATIENCE || elsewhere.successes >= elsewhere.failures[attempt]);
             let ends = self.shapes[one].leaves || self.shapes[one].ends;
             if !ends || !tried || self.steps >= self.options.steps {
                 continue;
@@ -146,9 +157,11 @@ impl Engine<'_> {
             let exits = self.unroll(one, &entry, counts);
             self.width = around;
             if let Some(exits) = exits {
+                self.fates.entry(place).or_default().successes += 1;
                 return exits;
             }
             counts[one].failures[attempt] += 1;
+            self.fates.entry(place).or_default().failures[attempt] += 1;
             for (inner, since) in before {
                 counts[inner].since = since;
             }
@@ -177,7 +190,7 @@ impl Engine<'_> {
         let mut left: BTreeMap<EdgeId, (u64, u64)> = BTreeMap::new();
         let mut states = entry.to_vec();
         let mut uncertain = 0;
-        let mut sample = recurrence::Sample::new(entry.first()?);
+        let mut sample = Sample::new(entry.first()?);
         for iteration in 1.. {
             let outcome = self.region(Some(one), header, states.clone(), counts);
             let may_leave = !outcome.exits.is_empty() || self.shapes[one].ends;
@@ -220,7 +233,7 @@ impl Engine<'_> {
         one: LoopId,
         iterations: u64,
         left: &BTreeMap<EdgeId, (u64, u64)>,
-        sample: &recurrence::Sample,
+        sample: &Sample,
         counts: &mut [Count],
     ) {
         let count = &mut counts[one];

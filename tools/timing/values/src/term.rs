@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
 use timing_lift::evaluate::{self, mask};
@@ -61,8 +62,44 @@ type Key = (u8, u64, u128, u8);
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
     next: Cell<u64>,
-    made: RefCell<HashMap<Key, Term>>,
-    compared: RefCell<HashMap<Comparison, Term>>,
+    made: RefCell<HashMap<Key, Term, Quick>>,
+    compared: RefCell<HashMap<Comparison, Term, Quick>>,
+}
+
+/// Hashes keys of a few numbers, none of which an adversary chooses.
+#[derive(Debug, Default)]
+pub(crate) struct Mix(u64);
+
+pub(crate) type Quick = BuildHasherDefault<Mix>;
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            let number = part.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+            self.write_u64(number);
+        }
+    }
+
+    fn write_u8(&mut self, number: u8) {
+        self.write_u64(number.into());
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    fn write_u128(&mut self, number: u128) {
+        self.write_u64(number as u64);
+        self.write_u64((number >> 64) as u64);
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
 }
 
 /// A comparison of two symbols and what is added to them.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use timing_context::{expand, Expanded, LoopId};
+use timing_context::{expand, EdgeId, Expanded, LoopId};
 use timing_flow::{analyse, Graph, Options};
 use timing_lift::Lifter;
 use timing_load::Program;
@@ -55,7 +55,8 @@ pub fn compile_with((compiler, options): Target, more: &[&str], source: &str) ->
 pub fn flow(program: &Program) -> Graph {
     let lifter = Lifter::new(program).unwrap();
     let start = program.symbol("start").unwrap().address;
-    let graph = analyse(&lifter, &[start], &Options::default());
+    // Compilers make loops with several entries here and there.
+    let graph = analyse(&lifter, &[start], &Options { copies: 64, ..Options::default() });
     graph.unwrap_or_else(|errors| panic!("{}", errors.iter().map(|error| format!("{error}\n")).collect::<String>()))
 }
 
@@ -83,6 +84,23 @@ pub fn with_setting(source: &str, sharing: Sharing, body: &dyn Fn(Target, &Setti
             },
         );
     }
+}
+
+/// For each loop, the most executions of its header for one entry on a run.
+pub fn most(graph: &Expanded<'_>, taken: &[EdgeId]) -> Vec<u64> {
+    let mut now = vec![0; graph.loops.len()];
+    let mut most = now.clone();
+    for edge in taken {
+        for (one, found) in graph.loops.iter().enumerate() {
+            if found.back.contains(edge) {
+                now[one] += 1;
+            } else if found.entries.contains(edge) {
+                now[one] = 1;
+            }
+            most[one] = most[one].max(now[one]);
+        }
+    }
+    most
 }
 
 /// All lists of `length` of the numbers.

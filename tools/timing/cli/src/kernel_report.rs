@@ -1,0 +1,165 @@
+//! What was found of a kernel, in the form of reports.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timing_analysis::Code;
+use timing_kernel::{Kernel, Means, Whole};
+use timing_report::{Assumption, Error, Evidence, Loop, Region, Report, Verdict};
+
+use crate::bound::root;
+
+/// The list of all theorems, by their full names.
+const THEOREMS: &str = "docs/src/reference/theorems.md";
+
+/// Functions that are named as those which dominate a region.
+const NAMED: usize = 3;
+
+/// Fills a report in.
+pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
+    report.regions = Some(regions(kernel, found));
+    report.worst_response_cycles = found.response.as_ref().map(timing_kernel::Response::cycles);
+    report.wcet_cycles = report.worst_response_cycles;
+    let clock = report.machine.clock_hz;
+    report.seconds = report.wcet_cycles.zip(clock).map(|(cycles, clock)| cycles as f64 / clock as f64);
+    report.stack_bytes = found.stack.as_ref().map(|stack| stack.bytes);
+    report.loops = loops(found);
+    report.errors.extend(without_bound(kernel, found));
+    report.errors.extend(theorems(kernel));
+    let complete = report.worst_response_cycles.is_some() && report.errors.is_empty();
+    report.verdict = if complete { Verdict::Bounded } else { Verdict::Unbounded };
+    report.analysis.complete = complete;
+    let stated = timing_kernel::statements(kernel, &found.regions);
+    let stated = stated.into_iter().map(|text| format!("not validated: {text}"));
+    let stated = stated.chain(std::iter::once(waiting(found))).chain(made_of(kernel, found));
+    report.assumptions.extend(stated.map(|text| Assumption { of: "stated".to_string(), text }));
+}
+
+/// What is said to follow from a theorem has to be in the list of theorems.
+fn theorems(kernel: &Kernel<'_>) -> Option<Error> {
+    let named: BTreeSet<&String> = kernel.stated.values().filter_map(|stated| stated.theorem.as_ref()).collect();
+    if named.is_empty() {
+        return None;
+    }
+    let error = |message: String| Error {
+        code: Code::Statement.name().into(),
+        message,
+        remedy: "correct kernel/timing.toml, or prove the theorem: ashlar prove".into(),
+        ..Error::default()
+    };
+    match std::fs::read_to_string(root().join(THEOREMS)) {
+        Ok(list) => {
+            let missing = named.into_iter().find(|name| !list.contains(&format!("`{name}`")));
+            missing
+                .map(|name| error(format!("a loop bound rests on the theorem {name}, which {THEOREMS} does not list")))
+        }
+        Err(cause) => Some(error(format!("loop bounds rest on theorems, but {THEOREMS} cannot be read: {cause}"))),
+    }
+}
+
+fn regions(kernel: &Kernel<'_>, found: &Whole) -> Vec<Region> {
+    let one = |(region, analysed): (&timing_kernel::Region, &timing_kernel::Analysed)| Region {
+        name: region.name.clone(),
+        kind: region.kind.name().to_string(),
+        wcet_cycles: analysed.wcet_cycles,
+        start: Some(kernel.lifter.program().describe(region.start)),
+        dominated_by: analysed.wcet_cycles.map(|cycles| dominated_by(&analysed.functions, cycles)),
+        stack_bytes: timing_kernel::stack_of(kernel, region).map(|stack| stack.bytes),
+    };
+    let mut regions: Vec<Region> = kernel.regions.iter().zip(&found.regions).map(one).collect();
+    regions.sort_by_key(|region| {
+        let cycles = region.wcet_cycles.unwrap_or(u64::MAX);
+        (std::cmp::Reverse(cycles), region.name.clone(), region.start.clone())
+    });
+    regions
+}
+
+/// The functions in which most of a region's worst path is spent, with their shares.
+fn dominated_by(functions: &BTreeMap<String, u64>, cycles: u64) -> String {
+    let mut most: Vec<(&String, u64)> = functions.iter().map(|(name, cycles)| (name, *cycles)).collect();
+    most.sort_by_key(|(name, cycles)| (std::cmp::Reverse(*cycles), *name));
+    let share = |(name, own): &(&String, u64)| {
+        let share = (u128::from(*own) * 100 + u128::from(cycles / 2)) / u128::from(cycles.max(1));
+        format!("{name} {share} %")
+    };
+    most.iter().take(NAMED).map(share).collect::<Vec<_>>().join(", ")
+}
+
+/// Each loop once, with the largest bound of all its contexts.
+fn loops(found: &Whole) -> Vec<Loop> {
+    let mut loops: BTreeMap<(u64, &str), Loop> = BTreeMap::new();
+    for one in found.regions.iter().flat_map(|region| &region.loops) {
+        let evidence = match (one.bound, one.means) {
+            (Some(0), _) => Some(Evidence::Unreached),
+            (_, Means::Inferred) => Some(Evidence::Inferred),
+            (_, Means::ModelChecked) => Some(Evidence::ModelChecked),
+            (_, Means::Imported) => Some(Evidence::Imported),
+            (_, Means::Wait | Means::Stated) => None,
+        };
+        let entry = loops.entry((one.address, &one.function)).or_insert_with(|| Loop {
+            function: one.function.clone(),
+            address: format!("{:#x}", one.address),
+            bound: Some(0),
+            evidence: Some(Evidence::Unreached),
+            ..Loop::default()
+        });
+        let before = entry.bound;
+        entry.bound = before.zip(one.bound).map(|(all, one)| all.max(one));
+        if one.bound.is_none() {
+            entry.reason = entry.reason.take().or_else(|| one.reason.clone());
+            entry.least_fact = entry.least_fact.take().or_else(|| one.least.clone());
+            (entry.evidence, entry.detail) = (None, None);
+        } else if entry.bound.is_some() && (one.bound > before || entry.detail.is_none()) {
+            let stated = if one.means == Means::Stated { "stated, not validated: " } else { "" };
+            (entry.evidence, entry.detail) = (evidence, Some(format!("{stated}{}", one.evidence)));
+        }
+    }
+    loops.into_values().collect()
+}
+
+/// A region without a bound is an error with its reason, never a smaller report.
+fn without_bound(kernel: &Kernel<'_>, found: &Whole) -> Vec<Error> {
+    let mut reasons: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
+    for (region, analysed) in kernel.regions.iter().zip(&found.regions) {
+        for text in &analysed.errors {
+            // Once for each place, not for each way to it.
+            let text = text.split(" in this context").next().unwrap_or(text);
+            reasons.entry(text).or_insert((0, &region.name)).0 += 1;
+        }
+    }
+    let error = |(text, (count, first)): (&str, (usize, &str))| Error {
+        code: Code::Unbounded.name().into(),
+        message: format!("{text} ({count} times, for instance in the region `{first}`)"),
+        remedy: "see what its loops lack with --format json, or bound it in the C".into(),
+        ..Error::default()
+    };
+    reasons.into_iter().map(error).collect()
+}
+
+fn waiting(found: &Whole) -> String {
+    let Some(waiting) = &found.waiting else { return "no time waited for locks is in the bounds".to_string() };
+    let (locks, section) = (waiting.acquisitions, waiting.section_cycles);
+    let four = waiting.cycles(4);
+    format!(
+        "no time waited for locks is in the bound: a region takes {locks} at most, and among n processors each waits for \
+         n - 1 sections of at most {section} cycles; {four} cycles with 4 processors, and more where a lock is taken \
+         while another is held"
+    )
+}
+
+/// What the response is made of, and what the deepest stack.
+fn made_of(kernel: &Kernel<'_>, found: &Whole) -> Vec<String> {
+    let mut said = Vec::new();
+    if let Some(response) = &found.response {
+        let (longest, resumed) = (&kernel.regions[response.longest].name, &kernel.regions[response.resumed].name);
+        said.push(format!(
+            "the response is made of {} cycles until interrupts are open, {} of the interrupt, and {} until the handler is in \
+             its program: the longest region is `{longest}`, the longest of a thread that goes on `{resumed}`",
+            response.closed_cycles, response.interrupt_cycles, response.handler_cycles
+        ));
+    }
+    if let Some(stack) = &found.stack {
+        let (bytes, page) = (stack.bytes, kernel.description.stacks.bytes);
+        said.push(format!("the deepest stack has {bytes} of {page} bytes: {}", stack.chain.join(" > ")));
+    }
+    said
+}
