@@ -26,6 +26,8 @@ pub(crate) enum Task {
     Handler(usize, Rest),
 }
 
+type Found = Result<Analysed, Vec<Error>>;
+
 /// What all workers share.
 struct Shared<'a> {
     functions: Vec<u64>,
@@ -34,7 +36,7 @@ struct Shared<'a> {
     next_task: AtomicUsize,
     apart: Mutex<BTreeMap<(u64, usize), Apart>>,
     /// By the number of the task.
-    found: Mutex<Vec<Option<Result<Analysed, Vec<Error>>>>>,
+    found: Mutex<Vec<Option<Found>>>,
     /// Regions use what all functions have given.
     between: Barrier,
     progress: &'a (dyn Fn(usize, usize, &str) + Sync),

@@ -172,7 +172,7 @@ fn apart(
             let inclusive = i128::from(operation == Binary::LessEqual);
             let room = if up { mask(size) - limit.unsigned().1 } else { limit.unsigned().0 };
             let straight = first.is_straight() && limit.is_straight() && root == Root::Zero && other == Root::Zero;
-            (straight && low >= 0 && room >= u128::from(longest) + 1).then(|| count((high + inclusive) as u128))?
+            (straight && low >= 0 && room > u128::from(longest)).then(|| count((high + inclusive) as u128))?
         }
         _ => None,
     }

@@ -56,12 +56,12 @@ impl Form {
 
 /// String instructions name their memory in a way that assemblers do not all take.
 fn addressed(instruction: &str) -> String {
-    let string = |name: &&str| {
+    let string = |name: &str| {
         let stem = name.get(..4).filter(|_| name.len() == 5 && "bwdq".contains(&name[4..]));
         stem.is_some_and(|stem| ["movs", "stos", "lods", "scas", "cmps"].contains(&stem))
     };
     let words: Vec<&str> = instruction.split(' ').collect();
-    match words.iter().position(|word| string(&word)) {
+    match words.iter().position(|word| string(word)) {
         Some(last) => words[..=last].join(" "),
         None => instruction.to_string(),
     }
@@ -100,11 +100,15 @@ pub fn source(forms: &[Form]) -> String {
     }
     for (name, label) in [("forms", "form"), ("afters", "after")] {
         let _ = write!(text, "void (*const {name}[])(void) = {{");
-        (0..forms.len()).for_each(|index| drop(write!(text, "{label}{index},")));
+        for index in 0..forms.len() {
+            let _ = write!(text, "{label}{index},");
+        }
         text += "};\n";
     }
     text += "const char sorts[] = {";
-    forms.iter().for_each(|form| drop(write!(text, "{},", form.sort as u8)));
+    for form in forms {
+        let _ = write!(text, "{},", form.sort as u8);
+    }
     text += "};\n";
     for (name, sort) in
         [("DIVIDE", Sort::Divide), ("REPEAT", Sort::Repeat), ("POP_FLAGS", Sort::PopFlags), ("RETURN", Sort::Return)]
