@@ -6,7 +6,6 @@
 
 #include "arch.h"
 #include "cpu.h"
-#include "fatal.h"
 #include "kernel_map.h"
 #include "platform.h"
 
@@ -64,8 +63,8 @@ struct unit {
 static struct unit unit[NUM_IOMMU];
 static uint64_t (*table)[ENTRY_WORDS];
 static volatile uint32_t *replacement; /* by vector */
-static volatile uint64_t done; /* written by a unit that has come to a wait */
-static uint64_t waits;
+static volatile uint32_t done[2]; /* written by a unit that has come to a wait: the number of the wait, 0 */
+static uint32_t waits;
 
 uint64_t amdvi_read(uint64_t base, uint32_t reg)
 {
@@ -102,28 +101,20 @@ static void command(struct unit *u, uint64_t low, uint64_t high)
 /* Waits until everything that was commanded has been done. */
 static uint32_t complete(struct unit *u)
 {
-    uint64_t deadline = arch_clock_ns() + IOMMU_PATIENCE_NS;
-
     waits++;
-    command(u, COMMAND_WAIT | kernel_physical((const void *)&done), waits);
+    command(u, COMMAND_WAIT | kernel_physical((const void *)done), waits);
     __asm__ volatile("" : : : "memory");
     amdvi_write(u->base, REG_COMMAND_TAIL, u->tail);
-    while (done != waits) {
-        if (!iommu_in_time(deadline)) {
-            return 0;
-        }
-    }
-    return 1;
+    return iommu_await(done, ~0u, waits);
 }
 
 /* Every unit does this. Frames could be given to others too early if one did not: then the machine stops. */
 static void demand(uint64_t low, uint64_t high)
 {
-    for (uint32_t i = 0; i < platform.iommu_count; i++) {
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
         command(&unit[i], low, high);
         if (!complete(&unit[i])) {
-            fatal_text("kernel: fatal: an IOMMU does not answer\n");
-            arch_power_off(FATAL_CODE);
+            iommu_silent();
         }
     }
 }
@@ -162,7 +153,7 @@ void amdvi_route(uint32_t vector, uint32_t apic_id)
 
 uint32_t amdvi_fault(struct iommu_fault *fault)
 {
-    for (uint32_t i = 0; i < platform.iommu_count; i++) {
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
         struct unit *u = &unit[i];
 
         if (u->head != amdvi_read(u->base, REG_EVENT_TAIL) % RING_BYTES) {
@@ -218,7 +209,7 @@ const char *amdvi_start(uint64_t tables)
     for (uint32_t i = 0; i < platform.num_io_apic_function; i++) {
         table[platform.io_apic_function[i]][2] = ENTRY_INTERRUPT | ENTRY_REPLACE | physical((const void *)replacement);
     }
-    for (uint32_t i = 0; i < platform.iommu_count; i++) {
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
         unit[i].base = platform.iommu[i];
         unit[i].commands = direct(tables + (TABLE_FRAMES + 1 + 2 * i) * FRAME);
         unit[i].events = direct(tables + (TABLE_FRAMES + 2 + 2 * i) * FRAME);

@@ -4,11 +4,13 @@
 #include "abi.h"
 #include "arch.h"
 #include "cpu.h"
+#include "fatal.h"
 #include "percpu.h"
 #include "platform.h"
 
 #define FRAME 4096ul
 #define CACHE_LINE 64ul
+#define PATIENCE_NS 1000000000ul /* a unit that does not answer for a second is broken */
 #define FRAME_BITS 0x000ffffffffff000ul
 
 /* Entries of the tables of a domain. VT-d: read, write. AMD-Vi: present, level of the table below, read, write. */
@@ -48,10 +50,23 @@ void iommu_route(uint32_t vector, uint32_t apic_id)
     }
 }
 
-uint32_t iommu_in_time(uint64_t deadline)
+uint32_t iommu_await(const volatile uint32_t *word, uint32_t mask, uint32_t expected)
 {
-    cpu_pause();
-    return arch_clock_ns() < deadline;
+    uint64_t deadline = arch_clock_ns() + PATIENCE_NS;
+
+    while ((*word & mask) != expected) {
+        if (arch_clock_ns() >= deadline) {
+            return 0;
+        }
+        cpu_pause();
+    }
+    return 1;
+}
+
+void iommu_silent(void)
+{
+    fatal_text("kernel: fatal: an IOMMU does not answer\n");
+    arch_power_off(FATAL_CODE);
 }
 
 void iommu_write_back(const void *address, uint64_t bytes)

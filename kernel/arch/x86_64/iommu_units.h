@@ -19,9 +19,12 @@ void iommu_route(uint32_t vector, uint32_t apic_id);
 
 /* ---- shared by the back ends ---- */
 
-/* 1 while `deadline`, a time of arch_clock_ns, has not passed. A unit that does not answer for a second is broken. */
-uint32_t iommu_in_time(uint64_t deadline);
-#define IOMMU_PATIENCE_NS 1000000000ul
+/* Waits until the bits of mask in *word, a register of a unit or a word that it writes, are as expected: 1, or 0 if that does
+ * not happen within a second. */
+uint32_t iommu_await(const volatile uint32_t *word, uint32_t mask, uint32_t expected);
+
+/* Stops the machine: a unit may still use translations that it was told to drop. Does not return. */
+void iommu_silent(void);
 
 /* Writes back the cache lines of `bytes` bytes at `address`, for units that do not look into caches. */
 void iommu_write_back(const void *address, uint64_t bytes);

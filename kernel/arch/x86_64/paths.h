@@ -20,6 +20,14 @@ NAMED void apic_write(uint32_t reg, uint32_t value);
 NAMED void apic_command(uint32_t destination, uint32_t value);
 NAMED uint32_t ioapic_read(uint32_t reg);
 NAMED void ioapic_write(uint32_t reg, uint32_t value);
+NAMED uint32_t vtd_read32(uint64_t base, uint32_t reg);
+NAMED uint64_t vtd_read64(uint64_t base, uint32_t reg);
+NAMED void vtd_write32(uint64_t base, uint32_t reg, uint32_t value);
+NAMED void vtd_write64(uint64_t base, uint32_t reg, uint64_t value);
+NAMED uint64_t amdvi_read(uint64_t base, uint32_t reg);
+NAMED void amdvi_write(uint64_t base, uint32_t reg, uint64_t value);
+NAMED uint32_t iommu_await(const volatile uint32_t *word, uint32_t mask, uint32_t expected);
+NAMED void iommu_silent(void);
 #undef NAMED
 
 APART uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);

@@ -5,12 +5,12 @@
 
 #include "arch.h"
 #include "cpu.h"
-#include "fatal.h"
 #include "kernel_map.h"
 #include "platform.h"
 
 #define FRAME 4096ul
 #define NUM_BUS 256u
+#define NUM_RECORD 256u
 
 /* Registers: offsets in a unit's window. */
 #define REG_CAPABILITY 0x08u
@@ -33,6 +33,7 @@
 #define CAPABILITY_FLUSH 0x10ul           /* writes must be flushed from a buffer */
 #define CAPABILITY_PROTECTED 0x60ul       /* it has protected regions */
 #define CAPABILITY_CACHING 0x80ul         /* entries that are not present are cached */
+#define CAPABILITY_RECORDS_SHIFT 40u      /* bits 40 to 47: records of faults, less one */
 #define CAPABILITY_LEVELS_SHIFT 8u        /* bit 1: tables of 3 levels, bit 2: of 4 */
 #define EXTENDED_COHERENT 0x1ul
 #define EXTENDED_QUEUE 0x2ul
@@ -62,6 +63,7 @@
 struct unit {
     uint64_t base;
     uint64_t capability;
+    uint32_t records; /* of faults */
     uint32_t tail; /* of its queue, in entries */
     uint64_t (*queue)[2];
 };
@@ -114,15 +116,8 @@ void vtd_flush(const void *address, uint64_t bytes)
 /* Gives a command bit and waits until the status shows it (or, for bits that clear themselves, does not). */
 static uint32_t command(const struct unit *u, uint32_t bit, uint32_t shown)
 {
-    uint64_t deadline = arch_clock_ns() + IOMMU_PATIENCE_NS;
-
     vtd_write32(u->base, REG_COMMAND, (vtd_read32(u->base, REG_STATUS) & STATUS_KEPT) | bit);
-    while ((vtd_read32(u->base, REG_STATUS) & bit) != shown) {
-        if (!iommu_in_time(deadline)) {
-            return 0;
-        }
-    }
-    return 1;
+    return iommu_await(direct(u->base + REG_STATUS), bit, shown);
 }
 
 /* ---- the queue of requests ---- */
@@ -138,42 +133,33 @@ static void request(struct unit *u, uint64_t low, uint64_t high)
 /* Waits until everything that was requested has been done. */
 static uint32_t complete(struct unit *u)
 {
-    uint64_t deadline = arch_clock_ns() + IOMMU_PATIENCE_NS;
-
     waits++;
     request(u, REQUEST_WAIT | (uint64_t)waits << 32, kernel_physical((const void *)&done));
     __asm__ volatile("" : : : "memory");
     vtd_write64(u->base, REG_QUEUE_TAIL, (uint64_t)u->tail * sizeof u->queue[0]);
-    while (done != waits) {
-        if (!iommu_in_time(deadline)) {
-            return 0;
-        }
-    }
-    return 1;
+    return iommu_await(&done, ~0u, waits);
 }
 
 /* Every unit drops what it has cached of the context tables, then these translations. Frames could be given to others too
  * early if a unit did not do it: then the machine stops. */
 static void drop(uint64_t translations)
 {
-    for (uint32_t i = 0; i < platform.iommu_count; i++) {
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
         if ((unit[i].capability & CAPABILITY_FLUSH) != 0 && !command(&unit[i], COMMAND_FLUSH, 0)) {
-            break;
+            iommu_silent();
         }
         request(&unit[i], REQUEST_CONTEXTS, 0);
         request(&unit[i], translations, 0);
-        if (complete(&unit[i])) {
-            continue;
+        if (!complete(&unit[i])) {
+            iommu_silent();
         }
-        fatal_text("kernel: fatal: an IOMMU does not answer\n");
-        arch_power_off(FATAL_CODE);
     }
 }
 
 void vtd_added(uint32_t domain)
 {
     uint64_t seen = 0;
-    for (uint32_t i = 0; i < platform.iommu_count; i++) {
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
         seen |= unit[i].capability;
     }
     if ((seen & (CAPABILITY_CACHING | CAPABILITY_FLUSH)) != 0) {
@@ -225,11 +211,10 @@ static void build_tables(uint64_t tables)
 
 uint32_t vtd_fault(struct iommu_fault *fault)
 {
-    for (uint32_t i = 0; i < platform.iommu_count; i++) {
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
         uint32_t first = (uint32_t)(unit[i].capability >> 24 & 0x3ff) * 16;
-        uint32_t records = (uint32_t)(unit[i].capability >> 40 & 0xff) + 1;
 
-        for (uint32_t k = 0; k < records; k++) {
+        for (uint32_t k = 0; k < NUM_RECORD && k < unit[i].records; k++) {
             uint64_t high = vtd_read64(unit[i].base, first + 16 * k + 8);
             if ((high & FAULT_RECORD) != 0) {
                 fault->address = vtd_read64(unit[i].base, first + 16 * k);
@@ -246,7 +231,7 @@ uint32_t vtd_fault(struct iommu_fault *fault)
 
 void vtd_listen(uint32_t apic_id, uint32_t vector)
 {
-    for (uint32_t i = 0; i < platform.iommu_count; i++) {
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
         vtd_write32(unit[i].base, REG_FAULT_CONTROL, FAULT_MASKED);
         if (apic_id != NONE) {
             vtd_write32(unit[i].base, REG_FAULT_DATA, vector);
@@ -265,6 +250,7 @@ static const char *look(struct unit *u)
     uint64_t extended = vtd_read64(u->base, REG_EXTENDED);
 
     u->capability = vtd_read64(u->base, REG_CAPABILITY);
+    u->records = (uint32_t)(u->capability >> CAPABILITY_RECORDS_SHIFT & 0xff) + 1;
     if ((extended & EXTENDED_QUEUE) == 0) {
         return "a unit has no queue of requests";
     }
@@ -284,12 +270,9 @@ static const char *start(struct unit *u)
 
     vtd_write32(u->base, REG_FAULT_CONTROL, FAULT_MASKED);
     if ((vtd_read32(u->base, REG_STATUS) & COMMAND_QUEUE) != 0) { /* the firmware's */
-        uint64_t deadline = arch_clock_ns() + IOMMU_PATIENCE_NS;
         vtd_write32(u->base, REG_COMMAND, vtd_read32(u->base, REG_STATUS) & STATUS_KEPT & ~COMMAND_QUEUE);
-        while ((vtd_read32(u->base, REG_STATUS) & COMMAND_QUEUE) != 0) {
-            if (!iommu_in_time(deadline)) {
-                return silent;
-            }
+        if (!iommu_await(direct(u->base + REG_STATUS), COMMAND_QUEUE, 0)) {
+            return silent;
         }
     }
     vtd_write64(u->base, REG_QUEUE_TAIL, 0);
@@ -315,7 +298,7 @@ const char *vtd_start(uint64_t tables)
     uint64_t sizes = ~0ul;
 
     coherent = 1;
-    for (uint32_t i = 0; i < platform.iommu_count; i++) {
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
         unit[i].base = platform.iommu[i];
         unit[i].queue = direct(tables + (1 + NUM_BUS + i) * FRAME);
         sizes &= vtd_read64(unit[i].base, REG_CAPABILITY) >> CAPABILITY_LEVELS_SHIFT;

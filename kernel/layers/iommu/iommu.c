@@ -9,6 +9,7 @@
 #include "spinlock.h"
 
 #define IOMMU_INDEX_MASK 511ul
+#define IOMMU_LEVELS 4u /* of tables, at most: arch_iommu_levels gives 3 or 4 */
 #define IOMMU_TAKEN 8u  /* refusals taken in one piece */
 #define IOMMU_TOLD 32u  /* refusals told since start-up; the rest is counted */
 
@@ -98,7 +99,7 @@ static uint32_t iommu_error(uint32_t refused)
 static void iommu_drop_path(uint32_t p, uint64_t address, uint32_t top, uint32_t level)
 {
     uint32_t table = top;
-    for (uint32_t left = level; left > 0u; left = left - 1u) {
+    for (uint32_t left = level; left > 0u && left < IOMMU_LEVELS; left = left - 1u) {
         uint32_t index = iommu_index(address, left);
         uint64_t entry = arch_frame_read(table, index);
         frame_remove_owner(table, p);
@@ -113,7 +114,7 @@ static uint32_t iommu_build_path(uint32_t p, uint64_t address, uint32_t table, u
 {
     uint64_t entry = leaf;
     uint32_t below = NONE;
-    for (uint32_t level = 0u; level < levels; level = level + 1u) {
+    for (uint32_t level = 0u; level < levels && level < IOMMU_LEVELS; level = level + 1u) {
         uint32_t fresh = iommu_new_table(p);
         if (fresh >= NUM_FRAME) {
             if (level > 0u) {
@@ -138,7 +139,7 @@ static uint32_t iommu_map_locked(uint32_t p, uint32_t frame, uint32_t prot, uint
     uint64_t address = (uint64_t)frame << 12u;
     uint64_t leaf = arch_iommu_leaf(frame, prot);
     uint32_t table = iommu_domain[p].root;
-    for (uint32_t level = levels - 1u; level > 0u; level = level - 1u) {
+    for (uint32_t level = levels - 1u; level > 0u && level < IOMMU_LEVELS; level = level - 1u) {
         uint32_t index = iommu_index(address, level);
         uint64_t entry = arch_frame_read(table, index);
         if (entry == 0ul) {
@@ -209,7 +210,7 @@ uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot)
 static uint64_t iommu_leaf(uint32_t p, uint64_t address, uint32_t levels)
 {
     uint32_t table = iommu_domain[p].root;
-    for (uint32_t level = levels - 1u; level > 0u; level = level - 1u) {
+    for (uint32_t level = levels - 1u; level > 0u && level < IOMMU_LEVELS; level = level - 1u) {
         uint32_t index = iommu_index(address, level);
         uint64_t entry = arch_frame_read(table, index);
         if (entry == 0ul) {
@@ -280,7 +281,7 @@ static uint32_t iommu_drop_table(uint32_t p, uint32_t levels)
     }
     uint64_t entry = arch_frame_read(parent, used);
     uint32_t table = arch_iommu_frame(entry);
-    for (uint32_t level = levels - 2u; level > 0u; level = level - 1u) {
+    for (uint32_t level = levels - 2u; level > 0u && level < IOMMU_LEVELS; level = level - 1u) {
         uint32_t below = iommu_next_used(table, 0u);
         if (below == FRAME_WORDS) {
             break;
