@@ -8,7 +8,6 @@
 //! begins in its middle they say nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
 
 use timing_context::LoopId;
 use timing_smt::{least_bound, Effort, Frames, Setting, Sharing};
@@ -27,8 +26,10 @@ pub struct Apart {
 /// Instructions of a function that are executed one by one before its loops are described as a whole.
 const STEPS: u64 = 200_000;
 
-/// What the model checker may take for one loop: none of the kernel's should need more.
-const SECONDS: u64 = 20;
+/// What the model checker may take for one loop, counted so that a busy machine gives the same answer. A kernel has short loops;
+/// those over arrays of all its objects are inferred.
+const EFFORT: Effort =
+    Effort { iterations: 1_000, undecided: 300, terms: 150_000, steps: 4_000_000, inner: 40, deadline: None };
 
 /// Functions that have loops.
 pub fn with_loops(kernel: &Kernel<'_>) -> Vec<u64> {
@@ -81,9 +82,8 @@ pub fn alone(kernel: &Kernel<'_>, function: u64) -> BTreeMap<(u64, usize), Apart
     let setting =
         Setting { program, graph: &expanded, frames: &frames, values: Some(&values), sharing, switches: &switches };
     for loop_id in left.into_iter().rev() {
-        let effort = Effort { deadline: Some(Instant::now() + Duration::from_secs(SECONDS)), ..Effort::default() };
         // A solver that cannot work leaves the loop without a bound, of which the report tells.
-        if let Ok(Ok(checked)) = least_bound(&setting, loop_id, &|id| known.get(&id).copied(), &effort) {
+        if let Ok(Ok(checked)) = least_bound(&setting, loop_id, &|id| known.get(&id).copied(), &EFFORT) {
             let apart = Apart { bound: checked.bound, means: Means::ModelChecked, evidence: checked.evidence };
             bounds.insert((function, expanded.loops[loop_id].index), apart);
         }
