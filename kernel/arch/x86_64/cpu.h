@@ -85,6 +85,12 @@ static inline void write_cr4(uint64_t v)
     __asm__ volatile("mov %0, %%cr4" : : "r"(v) : "memory");
 }
 
+/* Task priority: the highest class of interrupts, 0 to 15, that waits. */
+static inline void write_cr8(uint64_t v)
+{
+    __asm__ volatile("mov %0, %%cr8" : : "r"(v) : "memory");
+}
+
 static inline uint64_t read_tsc(void)
 {
     uint32_t low, high;

@@ -280,6 +280,9 @@ uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
     do {
         prepare_entry(vm, nested_root);
         svm_enter(block, svm_guest[vm].gpr, host);
+        /* QEMU 7.2 can forget, at an exit, that an interrupt waits in the local APIC: do_vmexit changes the processor's
+         * list of requests without a lock. A write of the priority, the same as ever, makes it look again. */
+        write_cr8(0);
         code = vmcb_get32(vm, VMCB_EXIT_CODE);
         /* What was injected is delivered, or it stands here again. */
         vmcb_set(vm, VMCB_EVENT_INJECT, svm_event_again(vmcb_get(vm, VMCB_EXIT_INT_INFO)));
