@@ -11,9 +11,9 @@ use crate::project::Project;
 use std::time::Duration;
 
 /// Lines of a console shown when it did not come to its end.
-const LAST_LINES: usize = 15;
+pub const LAST_LINES: usize = 15;
 /// How a measuring program says that it gives up; then nothing more is to be waited for.
-const GIVEN_UP: &str = "error [0-9]+$|assertion failed|does not count|did not run";
+pub const GIVEN_UP: &str = "error [0-9]+$|assertion failed|does not count|did not run";
 
 /// Builds a system of the tree without counting its steps.
 pub fn build(name: &str, kernel: &KernelOptions, project: &Project, output: &Output) -> Result<Built, Failure> {

@@ -1,17 +1,18 @@
 //! Network and disk through Ashlar's drivers, and through those of a stock Linux on the same emulated devices.
 //!
 //! Both are booted in turn, several times, so that whatever else the machine does hits both. Each measures by its own clock,
-//! which is the emulator's. Linux is Debian's kernel for PCs, directly on the emulator, with its modules 8139cp and ahci; the
+//! which is the emulator's; and since that is the host's, which may be busy, the processor time that the emulator takes for
+//! the work is compared, too. Linux is Debian's kernel for PCs, directly on the emulator, with its modules 8139cp and ahci; the
 //! program that measures there, tools/image/guest/measure.c, does what Ashlar's clients do.
 
-use super::super::measured::{build, compile, lines, start};
+use super::super::measured::{build, compile, start, GIVEN_UP, LAST_LINES};
 use super::super::table::Table;
 use crate::build::machine::MachineOptions;
 use crate::build::Built;
 use crate::cli::KernelOptions;
-use crate::emulator::CommandLine;
+use crate::emulator::{CommandLine, Session};
 use crate::failure::Failure;
-use crate::output::{Output, Progress};
+use crate::output::Output;
 use crate::project::Project;
 use regex::Regex;
 use serde_json::{json, Map, Value};
@@ -24,7 +25,7 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 const COMMAND_LINE: &str = "console=ttyS0 tsc=reliable no_timer_check quiet";
 
 /// How Linux says that it has done what it was told, or could not.
-const DONE: &str = "^DEVICE ping|^DEVICE [a-z]+ [0-9]+ us|^DEVICE-FAILED";
+const DONE: &str = "^DEVICE (ready|ping)|^DEVICE [a-z]+ [0-9]+ us|^DEVICE-FAILED";
 
 const PING_MS: &str = r"seq=\d+ ttl=\d+ time=([0-9.]+) ms";
 
@@ -36,6 +37,8 @@ struct Subject {
     system: &'static str,
     /// A line that Ashlar's client prints, the number in it, and how many microseconds that counts.
     ashlar: (&'static str, f64),
+    /// The last such line.
+    done: &'static str,
     /// What Linux is told, and the same of what it prints then.
     command: &'static str,
     linux: (&'static str, f64),
@@ -49,54 +52,64 @@ const SUBJECTS: [Subject; 4] = [
         about: "ping, us",
         system: "bench-net",
         ashlar: (r"^PING \d+ answered after (\d+) us", 1.0),
+        done: "^PING 40 .* us",
         command: "device ping 40",
         linux: (PING_MS, 1000.0),
         kib: 0.0,
     },
     Subject {
         name: "network_stream",
-        about: "4 MiB echoed, KiB/s",
+        about: "16 MiB echoed, KiB/s",
         system: "bench-net",
-        ashlar: (r"^ECHO 4194304 bytes came back as sent, (\d+) ms", 1000.0),
-        command: "device echo 4",
+        ashlar: (r"^ECHO 16777216 bytes came back as sent, (\d+) ms", 1000.0),
+        done: "^ECHO 16777216 .* again",
+        command: "device echo 16",
         linux: (r"^DEVICE echo (\d+) us", 1.0),
-        kib: 4096.0,
+        kib: 16_384.0,
     },
     Subject {
         name: "disk_one",
-        about: "64 MiB, one request at a time, KiB/s",
+        about: "128 MiB, one request at a time, KiB/s",
         system: "bench-disk-one",
-        ashlar: (r"^DISK 67108864 bytes written and read, (\d+) ms", 1000.0),
-        command: "device disk 64 64 1",
+        ashlar: (r"^DISK 134217728 bytes written and read, (\d+) ms", 1000.0),
+        done: "^DISK 134217728 .* times",
+        command: "device disk 128 64 1",
         linux: (r"^DEVICE disk (\d+) us", 1.0),
-        kib: 131_072.0,
+        kib: 262_144.0,
     },
     Subject {
         name: "disk_queue",
-        about: "64 MiB, 32 requests at a time, KiB/s",
+        about: "128 MiB, 32 requests at a time, KiB/s",
         system: "bench-disk-queue",
-        ashlar: (r"^DISK 67108864 bytes written and read, (\d+) ms", 1000.0),
-        command: "device disk 64 64 32",
+        ashlar: (r"^DISK 134217728 bytes written and read, (\d+) ms", 1000.0),
+        done: "^DISK 134217728 .* times",
+        command: "device disk 128 64 32",
         linux: (r"^DEVICE disk (\d+) us", 1.0),
-        kib: 131_072.0,
+        kib: 262_144.0,
     },
 ];
 
-/// What was measured of one subject: microseconds, the median of each round.
+/// What was measured of one subject.
 #[derive(Debug, Default, Clone)]
 struct Samples {
-    ashlar: Vec<f64>,
-    linux: Vec<f64>,
+    ashlar: Rounds,
+    linux: Rounds,
 }
 
-impl Samples {
-    /// Ashlar's speed to Linux's: by the medians of all rounds, and the least and the greatest of a round.
-    fn ratios(&self) -> [f64; 3] {
-        let rounds = self.ashlar.iter().zip(&self.linux).map(|(own, other)| other / own);
-        let (least, most) =
-            rounds.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), one| (least.min(one), most.max(one)));
-        [median(&self.linux) / median(&self.ashlar), least, most]
-    }
+/// Of each round: microseconds by the system's own clock, the median if there are several; and seconds of processor time that
+/// the emulator took.
+#[derive(Debug, Default, Clone)]
+struct Rounds {
+    clock: Vec<f64>,
+    processor: Vec<f64>,
+}
+
+/// Ashlar's speed to Linux's, from times: by the medians of all rounds, and the least and the greatest of a round.
+fn ratios(ashlar: &[f64], linux: &[f64]) -> [f64; 3] {
+    let rounds = ashlar.iter().zip(linux).map(|(own, other)| other / own);
+    let (least, most) =
+        rounds.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), one| (least.min(one), most.max(one)));
+    [median(linux) / median(ashlar), least, most]
 }
 
 pub fn devices(object: &mut Map<String, Value>, project: &Project, output: &Output) -> Result<(), Failure> {
@@ -112,20 +125,35 @@ pub fn devices(object: &mut Map<String, Value>, project: &Project, output: &Outp
     for round in 1..=ROUNDS {
         for (system, built) in systems.iter().zip(&built) {
             progress.step(&format!("{system}, round {round}"));
-            let said = lines(built, &MachineOptions::default(), TIMEOUT, output)?;
-            for (subject, samples) in SUBJECTS.iter().zip(&mut samples).filter(|(subject, _)| subject.system == *system)
-            {
-                samples.ashlar.push(median(&microseconds(&said, subject.ashlar)?));
-            }
+            measure_ashlar(built, system, &mut samples, output)?;
         }
         // The disk's two subjects are one machine.
         for (built, subjects) in
             [(&built[0], ["network_round_trip", "network_stream"]), (&built[1], ["disk_one", "disk_queue"])]
         {
-            measure_linux(built, &linux, &subjects, &mut samples, round, &progress, output)?;
+            progress.step(&format!("Linux, {}, round {round}", subjects.join(", ")));
+            measure_linux(built, &linux, &subjects, &mut samples, output)?;
         }
     }
     report(object, &samples, output)
+}
+
+/// Boots a system and follows its clients through its subjects.
+fn measure_ashlar(built: &Built, system: &str, samples: &mut [Samples], output: &Output) -> Result<(), Failure> {
+    let command = MachineOptions::default().command_line(built)?;
+    output.detail(&format!("+ {command}"));
+    let mut session = start(&command)?;
+    // The bus process and the driver have a console each, too; the client's is the last.
+    let client = built.system.consoles.len() - 1;
+    await_line(&mut session, client, "^(NET|DISK) up", system)?;
+    for (subject, samples) in SUBJECTS.iter().zip(samples).filter(|(subject, _)| subject.system == system) {
+        let begin = processor_seconds(&session)?;
+        await_line(&mut session, client, subject.done, system)?;
+        samples.ashlar.processor.push(processor_seconds(&session)? - begin);
+        let said = session.transcript(client).last_lines(usize::MAX);
+        samples.ashlar.clock.push(median(&microseconds(&said, subject.ashlar)?));
+    }
+    Ok(())
 }
 
 /// Boots Linux on the machine of `built` and has it do its part of some subjects.
@@ -134,33 +162,43 @@ fn measure_linux(
     linux: &(PathBuf, PathBuf),
     subjects: &[&str],
     samples: &mut [Samples],
-    round: usize,
-    progress: &Progress<'_>,
     output: &Output,
 ) -> Result<(), Failure> {
-    let what = format!("Linux, {}, round {round}", subjects.join(", "));
-    progress.step(&what);
     let command = linux_command(built, linux)?;
     output.detail(&format!("+ {command}"));
     let mut session = start(&command)?;
-    let late = |text: String, last: String| Failure::Finding(format!("{what}: {text}\n--- last lines\n{last}"));
-    let mut said_before = 0;
-    session.wait_for(0, &compile("^GUEST-UP")?, TIMEOUT).map_err(|error| late(error.to_string(), String::new()))?;
+    await_line(&mut session, 0, "^GUEST-UP", "Linux")?;
+    session.send(0, b"device ready\n");
+    await_line(&mut session, 0, DONE, "Linux")?;
+    let mut said_before = session.transcript(0).last_lines(usize::MAX).len();
     for (subject, samples) in SUBJECTS.iter().zip(samples).filter(|(subject, _)| subjects.contains(&subject.name)) {
+        let begin = processor_seconds(&session)?;
         session.send(0, format!("{}\n", subject.command).as_bytes());
-        let error = match session.wait_for(0, &compile(DONE)?, TIMEOUT) {
-            Ok(found) if found.line.contains("FAILED") => Some(found.line),
-            Ok(_) => None,
-            Err(error) => Some(error.to_string()),
-        };
-        if let Some(error) = error {
-            return Err(late(error, session.transcript(0).last_lines(15).join("\n")));
-        }
+        await_line(&mut session, 0, DONE, "Linux")?;
+        samples.linux.processor.push(processor_seconds(&session)? - begin);
         let said = session.transcript(0).last_lines(usize::MAX);
-        samples.linux.push(median(&microseconds(&said[said_before..], subject.linux)?));
+        samples.linux.clock.push(median(&microseconds(&said[said_before..], subject.linux)?));
         said_before = said.len();
     }
     Ok(())
+}
+
+/// Waits for a line, or for one with which a program gives up.
+fn await_line(session: &mut Session<'_>, console: usize, pattern: &str, who: &str) -> Result<(), Failure> {
+    let why = match session.wait_for(console, &compile(&format!("(?:{pattern})|{GIVEN_UP}"))?, TIMEOUT) {
+        Ok(found) if compile(&format!("FAILED|{GIVEN_UP}"))?.is_match(found.line.as_bytes()) => {
+            "it gave up".to_string()
+        }
+        Ok(_) => return Ok(()),
+        Err(error) => error.to_string(),
+    };
+    let last = session.transcript(console).last_lines(LAST_LINES).join("\n");
+    Err(Failure::Finding(format!("{who} has not come to /{pattern}/: {why}\n--- last lines\n{last}")))
+}
+
+fn processor_seconds(session: &Session<'_>) -> Result<f64, Failure> {
+    let unable = || Failure::unable("the host does not say how much processor time a process has taken", "mount /proc");
+    Ok(session.processor_time().ok_or_else(unable)?.as_secs_f64())
 }
 
 /// The emulator of `built` with Linux in Ashlar's place, and the same disk.
@@ -183,25 +221,37 @@ fn microseconds(lines: &[String], (pattern, factor): (&str, f64)) -> Result<Vec<
 }
 
 fn report(object: &mut Map<String, Value>, samples: &[Samples], output: &Output) -> Result<(), Failure> {
-    let mut table = Table::new(["drivers", "Ashlar", "Linux", "Ashlar's speed to Linux's", "of each round", "aim"]);
-    for (subject, samples) in SUBJECTS.iter().zip(samples) {
+    let mut table = Table::new([
+        "drivers",
+        "Ashlar",
+        "Linux",
+        "Ashlar's speed to Linux's",
+        "of each round",
+        "by processor time",
+        "of each round",
+        "aim",
+    ]);
+    let rounded = |number: f64| (number * 1000.0).round() / 1000.0;
+    for (subject, Samples { ashlar, linux }) in SUBJECTS.iter().zip(samples) {
         // A speed from a time.
         let shown = |time: f64| if subject.kib > 0.0 { subject.kib * 1e6 / time } else { time };
-        let [own, other] = [&samples.ashlar, &samples.linux].map(|times| shown(median(times)));
-        let [ratio, least, most] = samples.ratios();
-        table.row(vec![
-            subject.about.into(),
-            format!("{own:.0}"),
-            format!("{other:.0}"),
-            format!("{ratio:.2}"),
-            format!("{least:.2} to {most:.2}"),
-            "0.9".into(),
-        ]);
-        let rounded = |number: f64| (number * 1000.0).round() / 1000.0;
-        let value = json!({
-            "ashlar": rounded(own), "linux": rounded(other), "ratio": rounded(ratio),
-            "ratio_least": rounded(least), "ratio_most": rounded(most),
-        });
+        let [own, other] = [ashlar, linux].map(|rounds| shown(median(&rounds.clock)));
+        let mut row = vec![subject.about.into(), format!("{own:.0}"), format!("{other:.0}")];
+        let mut value = json!({ "ashlar": rounded(own), "linux": rounded(other) });
+        let kinds = [("ratio", &ashlar.clock, &linux.clock), ("processor_ratio", &ashlar.processor, &linux.processor)];
+        for (name, own, other) in kinds {
+            if name == "processor_ratio" && subject.kib == 0.0 {
+                row.extend(["".into(), "".into()]); // too short for the host's clock of processor time
+                continue;
+            }
+            let [ratio, least, most] = ratios(own, other);
+            row.extend([format!("{ratio:.2}"), format!("{least:.2} to {most:.2}")]);
+            value[name] = rounded(ratio).into();
+            value[format!("{name}_least")] = rounded(least).into();
+            value[format!("{name}_most")] = rounded(most).into();
+        }
+        row.push("0.9".into());
+        table.row(row);
         object.insert(subject.name.into(), value);
     }
     output.human(&table.render());
@@ -217,7 +267,7 @@ fn median(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{median, microseconds, Samples, SUBJECTS};
+    use super::{median, microseconds, ratios, SUBJECTS};
 
     #[test]
     fn reads_both_sides() {
@@ -231,7 +281,6 @@ mod tests {
 
     #[test]
     fn ratios_are_of_speeds() {
-        let samples = Samples { ashlar: vec![10.0, 20.0, 40.0], linux: vec![20.0, 20.0, 20.0] };
-        assert_eq!(samples.ratios(), [1.0, 0.5, 2.0]);
+        assert_eq!(ratios(&[10.0, 20.0, 40.0], &[20.0, 20.0, 20.0]), [1.0, 0.5, 2.0]);
     }
 }
