@@ -8,6 +8,7 @@ use crate::emulator::Session;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
+use std::path::Path;
 use std::time::Duration;
 
 /// Lines of a console shown when it did not come to its end.
@@ -17,8 +18,18 @@ pub const GIVEN_UP: &str = "error [0-9]+$|assertion failed|does not count|did no
 
 /// Builds a system of the tree without counting its steps.
 pub fn build(name: &str, kernel: &KernelOptions, project: &Project, output: &Output) -> Result<Built, Failure> {
+    build_file(&project.description(name)?, kernel, project, output)
+}
+
+/// The same for a description anywhere.
+pub fn build_file(
+    description: &Path,
+    kernel: &KernelOptions,
+    project: &Project,
+    output: &Output,
+) -> Result<Built, Failure> {
     let quiet = output.only_failures();
-    build_system(&project.description(name)?, kernel, project, &quiet, &quiet.progress(STEPS))
+    build_system(description, kernel, project, &quiet, &quiet.progress(STEPS))
 }
 
 /// Boots `built` and lets each console with an `up` come to it. Gives all lines of these consoles, in their order.
