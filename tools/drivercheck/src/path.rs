@@ -100,6 +100,7 @@ pub fn check(
             _ => {}
         }
     }
+    let mut all: Vec<(Expr, usize)> = std::iter::zip(conditions, at).collect();
     for (var, before) in marked {
         let own = expr::var(var, program.vars[var as usize].bits);
         let same = expr::equal(before, symbolic.value(own));
@@ -107,10 +108,21 @@ pub fn check(
             return Ok(Feasible::No(Vec::new()));
         }
         if !same.is_true() {
-            conditions.push(same);
-            at.push(usize::MAX);
+            all.push((same, usize::MAX));
         }
     }
+    solve(solver, program, all, &read)
+}
+
+/// Whether conditions can hold together, each with the step that asks for it (or none: the greatest number). Then the values
+/// of what is read.
+pub fn solve(
+    solver: &mut Solver,
+    program: &Program,
+    all: Vec<(Expr, usize)>,
+    read: &[(usize, Vec<(Var, Expr)>)],
+) -> Result<Feasible, SolverError> {
+    let (mut conditions, mut at): (Vec<Expr>, Vec<usize>) = all.into_iter().unzip();
     let mut lonely = match lonely(solver, program, &mut conditions, &mut at)? {
         Lonely::Values(values) => values,
         Lonely::Impossible(index) => return Ok(Feasible::No(vec![index])),
@@ -119,12 +131,8 @@ pub fn check(
         Answer::Sat(mut model) => {
             model.extend(lonely.drain());
             let of = |value: Expr| value.evaluate(&|var| model.get(&var).copied().unwrap_or(0));
-            Feasible::Yes(Values {
-                read: read
-                    .into_iter()
-                    .map(|(index, all)| (index, all.into_iter().map(|(var, value)| (var, of(value))).collect()))
-                    .collect(),
-            })
+            let values = |all: &[(Var, Expr)]| all.iter().map(|(var, value)| (*var, of(*value))).collect();
+            Feasible::Yes(Values { read: read.iter().map(|(index, all)| (*index, values(all))).collect() })
         }
         Answer::Unsat(core) => {
             Feasible::No(core.into_iter().map(|one| at[one]).filter(|one| *one != usize::MAX).collect())

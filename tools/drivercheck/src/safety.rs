@@ -262,6 +262,13 @@ pub fn grant(context: &Context, goal: &Goal, space: &mut Space, steps: &[&Step],
 
 /// Takes for granted what says that a message is refused after these steps.
 pub fn grant_guard(protocols: &Protocols, space: &mut Space, before: &[&Step], message: Message) -> bool {
+    let open = protocols.requests(message.0).into_iter();
+    for component in open.filter(|one| !space.has(one.protocol, one.part)) {
+        if refuses(&component, before, message) {
+            space.add(component);
+            return true;
+        }
+    }
     let guards = protocols.serving(message.0, |purpose| *purpose == Purpose::Message(message.1));
     let refusing = guards.into_iter().filter(|part| refuses(&protocols.component(message.0, *part), before, message));
     add_granted(protocols, space, message.0, refusing.collect())
