@@ -244,6 +244,10 @@ fn report(object: &mut Map<String, Value>, samples: &[Samples], output: &Output)
                 row.extend(["".into(), "".into()]); // too short for the host's clock of processor time
                 continue;
             }
+            if name == "processor_ratio" {
+                value["ashlar_processor_seconds"] = rounded(median(own)).into();
+                value["linux_processor_seconds"] = rounded(median(other)).into();
+            }
             let [ratio, least, most] = ratios(own, other);
             row.extend([format!("{ratio:.2}"), format!("{least:.2} to {most:.2}")]);
             value[name] = rounded(ratio).into();
