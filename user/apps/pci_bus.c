@@ -2,12 +2,13 @@
  * does for it what only the bus may: registers and bus mastering on and off. If the driver ends, the device is stopped, so
  * that it reaches no memory any more, and the driver is started again.
  *
- * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for; `bar` and `window`, which base address
- * register to set and where; `line`, of the interrupt; `dma_pages` for the driver's descriptors (default 4); `kills`, how
- * often to end the driver (default 0): `kill_after_us` after it has taken the device and a random time of up to
- * `kill_random_us` more, or, with `kill_step_us`, its n-th life n such steps after its beginning, so that it dies wherever
- * it can. A console takes commands: probe, remove, suspend, resume, error, unplug, kill. Where the device is in a slot that
- * it can be taken out of, it is taken out when the slot's button is pressed, and probed when it is there again. */
+ * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for, from bus `first_bus` on (default 0); `bar`
+ * and `window`, which base address register to set and where; `line`, of the interrupt; `dma_pages` for the driver's
+ * descriptors (default 4); `kills`, how often to end the driver (default 0): `kill_after_us` after it has taken the device and
+ * a random time of up to `kill_random_us` more, or, with `kill_step_us`, its n-th life n such steps after its beginning, so
+ * that it dies wherever it can. A console takes commands: probe, remove, suspend, resume, error, unplug, kill. Where the
+ * device is in a slot that it can be taken out of, it is taken out when the slot's button is pressed, and probed when it is
+ * there again. */
 #include "pci_hotplug.h"
 #include "random.h"
 
@@ -45,7 +46,7 @@ static void command(uint32_t bits)
 
 static int find_device(uint32_t id)
 {
-    for (uint32_t where = 0; where < CONFIG_NUM_BUS * 256u; where++) {
+    for (uint32_t where = 256u * (uint32_t)env_arg_u64("first_bus", 0); where < CONFIG_NUM_BUS * 256u; where++) {
         if (config_read(where, CONFIG_ID) == id) {
             address = where;
             return 1;
