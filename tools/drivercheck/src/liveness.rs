@@ -148,10 +148,7 @@ fn judge(
     for times in [1, 2, end.max(3)] {
         let steps = run(times);
         if let Feasible::No(core) = path::check(program, solver, &steps, None)? {
-            let mut is_new = false;
-            for predicate in path::predicates(&steps, &core) {
-                is_new |= space.abstraction.add(predicate);
-            }
+            let is_new = path::predicates(&steps, &core, &mut |predicate| space.abstraction.add(predicate));
             if is_new {
                 return Ok(Judgement::Refined);
             }

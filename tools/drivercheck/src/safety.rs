@@ -142,10 +142,7 @@ pub fn check(
                 return Ok(done(&space, refinements, 0, Verdict::Unknown("the solver gave up on a path".to_string())))
             }
             Feasible::No(core) => {
-                let mut is_new = false;
-                for predicate in path::predicates(&steps, &core) {
-                    is_new |= space.abstraction.add(predicate);
-                }
+                let is_new = path::predicates(&steps, &core, &mut |predicate| space.abstraction.add(predicate));
                 if !is_new {
                     let reason = "a path is impossible, but no further predicate shows it".to_string();
                     return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));

@@ -369,11 +369,7 @@ impl<'a, 'b> Maker<'a, 'b> {
                 }
             }
             match &step.op {
-                Op::Assign(var, value) => {
-                    if live.remove(var) {
-                        live.extend(value.vars().iter());
-                    }
-                }
+                Op::Assign(var, value) if live.remove(var) => live.extend(value.vars().iter()),
                 Op::Havoc(var) => {
                     live.remove(var);
                 }
