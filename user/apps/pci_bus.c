@@ -2,11 +2,14 @@
  * does for it what only the bus may: registers and bus mastering on and off. If the driver ends, the device is stopped, so
  * that it reaches no memory any more, and the driver is started again.
  *
- * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for; `bar` and `window`, which base address
- * register to set and where; `line`, of the interrupt; `dma_pages` for the driver's descriptors (default 4); `kills`, how
- * often to end the driver (default 0): `kill_after_us` after it has taken the device and a random time of up to
- * `kill_random_us` more, or, with `kill_step_us`, its n-th life n such steps after its beginning, so that it dies wherever
- * it can. A console takes commands: probe, remove, suspend, resume, error, unplug, kill. */
+ * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for, from bus `first_bus` on (default 0); `bar`
+ * and `window`, which base address register to set and where; `line`, of the interrupt; `dma_pages` for the driver's
+ * descriptors (default 4); `kills`, how often to end the driver (default 0): `kill_after_us` after it has taken the device and
+ * a random time of up to `kill_random_us` more, or, with `kill_step_us`, its n-th life n such steps after its beginning, so
+ * that it dies wherever it can. A console takes commands: probe, remove, suspend, resume, error, unplug, kill. Where the
+ * device is in a slot that it can be taken out of, it is taken out when the slot's button is pressed, and probed when it is
+ * there again. */
+#include "pci_hotplug.h"
 #include "random.h"
 
 #include "ashlar/domain.h"
@@ -17,22 +20,12 @@
 #include "pci_protocol.h"
 
 #define PORT PCI_NUMBER
-#define NUM_BUS 8u
-#define CONFIG_ADDRESS 0u            /* offsets in the port range 0xcf8..0xcff */
-#define CONFIG_DATA 4u
-#define CONFIG_ID 0x00u
-#define CONFIG_COMMAND 0x04u
-#define CONFIG_REVISION 0x08u
-#define CONFIG_BAR 0x10u
-#define COMMAND_MEMORY 0x2u
-#define COMMAND_MASTER 0x4u
-#define COMMAND_LINE_OFF 0x400u      /* no interrupts */
 #define RING_CAPACITY 64u
 #define NAME_BYTES 32u
+#define SLOT_INTERVAL 10000000ul     /* ns between looks at the slot */
 
 static char driver[NAME_BYTES];
-static uint32_t ports;               /* slots */
-static uint32_t child;
+static uint32_t child;               /* slots */
 static uint32_t console;
 static uint32_t address;             /* bus, device and function of the device */
 static uint32_t deaths;
@@ -40,22 +33,10 @@ static uint64_t kills;               /* still to be made */
 static uint64_t kill_at = DEADLINE_NEVER;
 static uint64_t kill_step;           /* ns */
 static struct random moments;
-
-static uint32_t config_read(uint32_t where, uint32_t offset)
-{
-    uint64_t value = 0;
-    sys_port_out(ports, CONFIG_ADDRESS, 4, 0x80000000u | where << 8 | offset);
-    if (sys_port_in(ports, CONFIG_DATA, 4, &value) != STATUS_OK) {
-        panic("the ports of PCI configuration cannot be read\n");
-    }
-    return (uint32_t)value;
-}
-
-static void config_write(uint32_t where, uint32_t offset, uint32_t value)
-{
-    sys_port_out(ports, CONFIG_ADDRESS, 4, 0x80000000u | where << 8 | offset);
-    sys_port_out(ports, CONFIG_DATA, 4, value);
-}
+static struct slot slot;             /* that the device is in */
+static uint64_t look_at = DEADLINE_NEVER;
+static uint32_t is_bound;            /* the driver was told of a device, and has not let go of it yet */
+static uint32_t must_probe;          /* a device is there that the driver was not told of */
 
 /* Writes the command register and leaves the status beside it alone. */
 static void command(uint32_t bits)
@@ -65,7 +46,7 @@ static void command(uint32_t bits)
 
 static int find_device(uint32_t id)
 {
-    for (uint32_t where = 0; where < NUM_BUS * 256u; where++) {
+    for (uint32_t where = 256u * (uint32_t)env_arg_u64("first_bus", 0); where < CONFIG_NUM_BUS * 256u; where++) {
         if (config_read(where, CONFIG_ID) == id) {
             address = where;
             return 1;
@@ -78,6 +59,9 @@ static void set_window(void)
 {
     uint32_t bar = CONFIG_BAR + 4u * (uint32_t)env_arg_u64("bar", 0);
 
+    if (slot.express != 0) {
+        slot_open(&slot, (uint32_t)env_arg_u64("window", 0));
+    }
     command(COMMAND_LINE_OFF);
     config_write(address, bar, (uint32_t)env_arg_u64("window", 0));
 }
@@ -125,6 +109,7 @@ static void probe(void)
     set_window();
     memcpy(domain_emit_begin(AT(PORT, PCI_PROBE), 0), &body, sizeof body);
     domain_emit_end(AT(PORT, PCI_PROBE), 0);
+    is_bound = 1;
 }
 
 /* The driver has ended: nothing of the device may reach memory before its frames can belong to somebody else. */
@@ -141,6 +126,37 @@ static void driver_ended(void)
     deaths++;
     print("BUS %s has ended, cause 0x%lx; started again, number %u\n", driver, cause, deaths);
     start_driver();
+}
+
+/* ---- the slot ---- */
+
+static void probe_if_there(void)
+{
+    if (slot.express == 0 || slot.is_full) {
+        must_probe = 0;
+        probe();
+    }
+}
+
+/* The device loses its power first, in the middle of whatever it does; then the driver is told. */
+static void look_at_slot(void)
+{
+    enum slot_event event = slot_look(&slot);
+
+    if (event == SLOT_TAKEN) {
+        print("BUS the device is out of its slot: %s\n",
+              config_read(address, CONFIG_ID) == CONFIG_NOTHING ? "nothing is there" : "but it answers");
+        if (is_bound) {
+            emit(PCI_UNPLUG);
+        }
+    } else if (event == SLOT_FILLED) {
+        print("BUS a device is in the slot, %08x\n", config_read(address, CONFIG_ID));
+        must_probe = 1;
+        if (!is_bound) {
+            probe_if_there();
+        }
+    }
+    look_at = sys_clock() + SLOT_INTERVAL;
 }
 
 /* ---- the console ---- */
@@ -207,10 +223,11 @@ static void receive(uint32_t mailbox)
 
     switch (message) {
     case MAIL_LINK_UP:
-        probe();
+        probe_if_there();
         break;
     case MAIL_LINK_LOST:
         command(COMMAND_LINE_OFF);
+        is_bound = 0;
         print("BUS the link to %s is lost\n", driver);
         break;
     case PCI_ENABLE & 0xffu:
@@ -224,6 +241,15 @@ static void receive(uint32_t mailbox)
         plan_kill();
         print("BUS %s: probe_ok\n", driver);
         break;
+    case PCI_PROBE_FAIL & 0xffu:
+    case PCI_REMOVE_OK & 0xffu:
+    case PCI_UNPLUG_OK & 0xffu:
+        print("BUS %s: %s\n", driver, pci_protocol.messages[message].name);
+        is_bound = 0;
+        if (must_probe) {
+            probe_if_there();
+        }
+        break;
     default:
         print("BUS %s: %s\n", driver, pci_protocol.messages[message].name);
         break;
@@ -234,7 +260,7 @@ int main(void)
 {
     struct mail_set set = {{0}};
 
-    ports = env_slot("device.pci_config");
+    config_ports = env_slot("device.pci_config");
     console = env_slot_of_kind("console");
     child = env_slot_of_kind("process");
     if (env_arg("driver", driver, sizeof driver) < 0) {
@@ -245,6 +271,11 @@ int main(void)
         panic("no device %08x on the bus\n", id);
     }
     print("BUS device %08x at %02x:%02x.%u\n", id, address >> 8, address >> 3 & 31u, address & 7u);
+    slot = slot_of(address);
+    if (slot.express != 0) {
+        look_at = 0;
+        print("BUS it is in a slot that it can be taken out of\n");
+    }
     set_window();
     domain_start();
     domain_connect(PORT, driver, &pci_protocol, RING_CAPACITY, (uint32_t)env_arg_u64("dma_pages", 4));
@@ -255,8 +286,10 @@ int main(void)
     set.mask[PORT] = ~0ul;
     set.mask[DOMAIN_EVENTS] = (child != NO_SLOT ? 1ul << child : 0) | (console != NO_SLOT ? 1ul << console : 0);
     for (;;) {
-        uint32_t mailbox = domain_await(&set, kill_at);
-        if (mailbox == DOMAIN_TIMEOUT) {
+        uint32_t mailbox = domain_await(&set, kill_at < look_at ? kill_at : look_at);
+        if (mailbox == DOMAIN_TIMEOUT && sys_clock() >= look_at) {
+            look_at_slot();
+        } else if (mailbox == DOMAIN_TIMEOUT) {
             kills--;
             kill_at = DEADLINE_NEVER;
             sys_process_kill(child);

@@ -11,7 +11,8 @@
 
 #define TCP_HEADER 20u
 #define TCP_SEGMENT (NET_MTU - NET_IP_HEADER - TCP_HEADER)
-#define TCP_WINDOW 32768u            /* bytes under way at most, each way */
+#define TCP_WINDOW 65535u            /* bytes under way at most, each way */
+#define TCP_UNACKNOWLEDGED 8u         /* segments taken before that is said, while more keep coming */
 #define TCP_RETRY 200000000ul        /* ns until everything not acknowledged is sent again */
 #define TCP_RETRIES 50u
 
@@ -36,15 +37,30 @@ struct tcp {
     uint64_t acknowledged;
     uint64_t verified;
     uint32_t window;                 /* the peer's */
-    uint32_t must_acknowledge;
+    uint32_t must_acknowledge;       /* segments since an acknowledgement was sent last */
+    uint32_t is_asked;               /* for the connection; before, the peer's hardware address may have to be asked for */
     uint32_t retries;
     uint32_t retransmissions;
     uint64_t deadline;
 };
 
-static inline uint8_t tcp_byte(uint64_t place)
+/* The stream repeats this. Its length is a prime, so that no buffer of another place in the stream, a multiple of segments or
+ * pages away, holds the same by chance; and a segment more stands behind it. */
+#define TCP_PERIOD 65521u
+static uint8_t tcp_pattern[TCP_PERIOD + TCP_SEGMENT];
+
+static inline void tcp_make_pattern(void)
 {
-    return (uint8_t)(place * 167 + (place >> 8) * 13 + (place >> 16));
+    for (uint32_t i = 0; i < sizeof tcp_pattern; i++) {
+        uint32_t place = i % TCP_PERIOD;
+        tcp_pattern[i] = (uint8_t)(place * 167 + (place >> 8) * 13);
+    }
+}
+
+/* A segment of the stream. */
+static inline const uint8_t *tcp_bytes(uint64_t place)
+{
+    return tcp_pattern + place % TCP_PERIOD;
 }
 
 static inline void tcp_fail(struct tcp *tcp, const char *why)
@@ -79,10 +95,13 @@ static inline int tcp_send(struct tcp *tcp, uint8_t flags, uint32_t sequence, ui
     segment[12] = TCP_HEADER / 4 << 4;
     segment[13] = flags;
     net_put16(segment + 14, TCP_WINDOW);
-    for (uint32_t i = 0; i < bytes; i++) {
-        segment[TCP_HEADER + i] = tcp_byte(place + i);
-    }
+    memcpy(segment + TCP_HEADER, tcp_bytes(place), bytes);
     return net_send(tcp->host, NET_TCP, TCP_HEADER + bytes, NET_INSERT_TCP);
+}
+
+static inline void tcp_ask(struct tcp *tcp)
+{
+    tcp->is_asked = (uint32_t)tcp_send(tcp, TCP_SYN, tcp->first - 1, 0, 0);
 }
 
 static inline void tcp_open(struct tcp *tcp, uint32_t host, uint16_t port, uint64_t bytes)
@@ -90,18 +109,22 @@ static inline void tcp_open(struct tcp *tcp, uint32_t host, uint16_t port, uint6
     static uint16_t own_port = 49152;
 
     memset(tcp, 0, sizeof *tcp);
+    if (own_port == 49152) {
+        tcp_make_pattern();
+    }
     own_port = own_port == 65535 ? 49152 : own_port + 1;
     tcp->host = host;
     tcp->own_port = own_port;
     tcp->port = port;
     tcp->first = (uint32_t)sys_clock();
     tcp->bytes = bytes;
-    tcp_send(tcp, TCP_SYN, tcp->first - 1, 0, 0);
+    tcp_ask(tcp);
     tcp->deadline = sys_clock() + TCP_RETRY;
 }
 
-/* Sends what the window allows, and an acknowledgement if one is due and nothing else has carried it. */
-static inline void tcp_fill(struct tcp *tcp)
+/* Sends what the window allows, and an acknowledgement if one is due and nothing else has carried it: `at_once`, because
+ * nothing else has come. */
+static inline void tcp_fill(struct tcp *tcp, uint32_t at_once)
 {
     uint64_t limit = tcp->acknowledged + (tcp->window < TCP_WINDOW ? tcp->window : TCP_WINDOW);
 
@@ -118,7 +141,8 @@ static inline void tcp_fill(struct tcp *tcp)
         tcp->sent += bytes;
         tcp->must_acknowledge = 0;
     }
-    if (tcp->must_acknowledge && tcp_send(tcp, TCP_ACK, tcp->first + (uint32_t)tcp->sent, 0, 0)) {
+    uint32_t is_due = tcp->must_acknowledge != 0 && (at_once || tcp->must_acknowledge >= TCP_UNACKNOWLEDGED);
+    if (is_due && tcp_send(tcp, TCP_ACK, tcp->first + (uint32_t)tcp->sent, 0, 0)) {
         tcp->must_acknowledge = 0;
     }
 }
@@ -140,17 +164,16 @@ static inline void tcp_take_bytes(struct tcp *tcp, uint32_t sequence, const uint
 {
     uint32_t known = tcp_peer_next(tcp) - sequence;
 
-    tcp->must_acknowledge = 1;
+    tcp->must_acknowledge++;
     if (known >= count) {
+        tcp->must_acknowledge = TCP_UNACKNOWLEDGED; /* one is missing, or came twice: the peer is told at once */
         return;
     }
-    for (uint32_t i = known; i < count; i++) {
-        if (bytes[i] != tcp_byte(tcp->verified)) {
-            tcp_fail(tcp, "a byte came back changed");
-            return;
-        }
-        tcp->verified++;
+    if (count - known > TCP_SEGMENT || memcmp(bytes + known, tcp_bytes(tcp->verified), count - known) != 0) {
+        tcp_fail(tcp, "a byte came back changed");
+        return;
     }
+    tcp->verified += count - known;
     tcp->retries = 0;
     tcp->deadline = sys_clock() + TCP_RETRY;
 }
@@ -176,7 +199,7 @@ static inline void tcp_receive(struct tcp *tcp)
         if ((flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK) && number == tcp->first) {
             tcp->peer_first = sequence + 1;
             tcp->state = TCP_STREAMING;
-            tcp->must_acknowledge = 1;
+            tcp->must_acknowledge = TCP_UNACKNOWLEDGED;
             tcp->deadline = sys_clock() + TCP_RETRY;
         }
         return;
@@ -199,17 +222,17 @@ static inline void tcp_retry(struct tcp *tcp)
     if (tcp->retries > TCP_RETRIES) {
         tcp_fail(tcp, "the peer does not answer");
     } else if (tcp->state == TCP_CONNECTING) {
-        tcp_send(tcp, TCP_SYN, tcp->first - 1, 0, 0);
+        tcp_ask(tcp);
     } else {
         tcp->sent = tcp->acknowledged;
-        tcp->must_acknowledge = 1;
+        tcp->must_acknowledge = TCP_UNACKNOWLEDGED;
     }
 }
 
 /* One event: what came is taken in, what can be sent is sent. */
 static inline void tcp_work(struct tcp *tcp)
 {
-    enum net_event event = net_wait(tcp->deadline);
+    enum net_event event = net_wait(tcp->must_acknowledge != 0 ? 0 : tcp->deadline);
 
     if (event == NET_PACKET) {
         tcp_receive(tcp);
@@ -219,8 +242,11 @@ static inline void tcp_work(struct tcp *tcp)
     if (!tcp_is_over(tcp) && sys_clock() >= tcp->deadline) {
         tcp_retry(tcp);
     }
+    if (tcp->state == TCP_CONNECTING && !tcp->is_asked && net_knows(tcp->host)) {
+        tcp_ask(tcp);
+    }
     if (tcp->state == TCP_STREAMING) {
-        tcp_fill(tcp);
+        tcp_fill(tcp, event == NET_TIMEOUT);
         if (tcp->verified == tcp->bytes && tcp->acknowledged == tcp->bytes) {
             tcp->state = TCP_DONE;
             tcp_send(tcp, TCP_RST | TCP_ACK, tcp->first + (uint32_t)tcp->sent, 0, 0);

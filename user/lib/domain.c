@@ -1,23 +1,18 @@
-/* Cooperative domains: EMIT and AWAIT. How ports come to be stands in domain_port.c, what was taken from its ring too early
- * in domain_pending.c. */
+/* Cooperative domains: AWAIT. EMIT stands in domain_emit.c, how ports come to be in domain_port.c, what was taken from its
+ * ring too early in domain_pending.c. */
 #include "ashlar/domain.h"
 
 #include "ashlar/env.h"
 #include "ashlar/print.h"
-#include "ashlar/string.h"
 #include "ashlar/syscall.h"
 #include "dispatch.h"
 #include "domain_internal.h"
 #include "monitor_step.h"
-#include "pci_protocol.h"
-#include "timer_protocol.h"
 
 #define NAME_BYTES 72u
 
 struct domain domain;
 const struct mail *domain_current;
-
-static struct mail dropped;          /* where the payload of a message goes that nobody gets */
 
 void domain_start(void)
 {
@@ -38,8 +33,7 @@ void domain_start(void)
 
 /* ---- receiving ---- */
 
-/* The peer has broken the rules. */
-static void cut(struct port *port)
+void domain_cut(struct port *port)
 {
     link_cut(&port->link);
     port->sendable = 0;
@@ -53,7 +47,7 @@ static inline int take_from(struct port *port, struct mail *mail)
     uint32_t message = mail->mailbox - port->first;
 
     if (port->link.in.is_broken || message >= 64 || (port->incoming >> message & 1) == 0) {
-        cut(port);
+        domain_cut(port);
         return 0;
     }
     mail->mailbox = AT(port->number, message);
@@ -74,12 +68,12 @@ static inline int take_from_ring(struct port *port, const struct mail_set *set, 
             return 1;
         }
         if (!pending_keep(mail)) {
-            cut(port); /* more unread messages than its protocol allows */
+            domain_cut(port); /* more unread messages than its protocol allows */
             return 0;
         }
     }
     if (port->link.in.is_broken) {
-        cut(port);
+        domain_cut(port);
     }
     return 0;
 }
@@ -267,11 +261,13 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
             (domain.events != 0 && take_event(set, mail))) {
             struct port *port = &domain.port[mail->mailbox >> 8];
             if (port->is_driver) {
-                enum monitor_verdict verdict =
-                    monitor_step(&port->monitor, mail->mailbox, mail->cookie, mail->payload, 1);
+                uint32_t verdict = monitor_short_step(&port->monitor, mail->mailbox, mail->cookie, mail->payload, 1);
+                if (verdict == MONITOR_NOT_SHORT) {
+                    verdict = monitor_step(&port->monitor, mail->mailbox, mail->cookie, mail->payload, 1);
+                }
                 if (verdict != MONITOR_OK) {
                     monitored_bad_receive(port, mail->mailbox, verdict);
-                    cut(port);
+                    domain_cut(port);
                     pending_forget(port->number);
                     continue;
                 }
@@ -286,73 +282,5 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
         if (!wait_for_mail(deadline)) {
             return DOMAIN_TIMEOUT;
         }
-    }
-}
-
-/* ---- sending ---- */
-
-/* A message that goes nowhere, or to the domain itself. */
-static SELDOM void *emit_elsewhere(struct port *port, uint32_t mailbox)
-{
-    if (port->sendable != 0 && (port->outgoing >> (mailbox & 63u) & 1) != 0) {
-        cut(port); /* the ring is full: the peer leaves more unread than its protocol allows */
-    }
-    domain.emit_slot = 0;
-    return dropped.payload;
-}
-
-void *domain_emit_begin(uint32_t mailbox, uint64_t cookie)
-{
-    struct port *port = &domain.port[mailbox >> 8];
-    struct ring_producer *ring = &port->link.out;
-
-    domain.emit_port = port;
-    if ((port->sendable >> (mailbox & 63u) & 1) == 0) {
-        return emit_elsewhere(port, mailbox);
-    }
-    struct mail *slot = ring_free_slot(ring);
-    if (slot == 0) {
-        return emit_elsewhere(port, mailbox);
-    }
-    domain.emit_slot = slot;
-    slot->mailbox = port->first + (mailbox & 0xffu);
-    slot->sequence = (uint32_t)ring->tail;
-    slot->cookie = cookie;
-    return slot->payload;
-}
-
-/* What goes to the domain itself. */
-static void emit_here(const struct port *port, uint32_t mailbox)
-{
-    uint32_t message = mailbox & 0xffu;
-    uint32_t route = domain_route(port, message);
-
-    if (route == ROUTE_INTERRUPT) {
-        interrupt_emit(mailbox);
-    } else if (route == ROUTE_TIMER) {
-        timer_emit(message, dropped.payload);
-    }
-}
-
-void domain_emit_end(uint32_t mailbox, uint64_t cookie)
-{
-    struct port *port = domain.emit_port;
-
-    if (port->is_driver) {
-        const struct mail *slot = domain.emit_slot != 0 ? domain.emit_slot : &dropped;
-        enum monitor_verdict verdict =
-            monitor_step(&port->monitor, mailbox, cookie, slot->payload, 0);
-        if (verdict != MONITOR_OK) {
-            monitored_bad_emit(port, mailbox, verdict);
-        }
-    }
-    if (domain.emit_slot != 0) {
-        ring_put(&port->link.out);
-        if (domain.news != &port->link) {
-            domain.has_more_news |= domain.news != 0;
-            domain.news = &port->link;
-        }
-    } else {
-        emit_here(port, mailbox);
     }
 }

@@ -60,6 +60,9 @@ void domain_append(struct pending *pending, uint32_t mailbox, uint32_t is_first)
 /* Takes it back if it is still pending. */
 void domain_retract(struct pending *pending);
 
+/* The peer has broken the rules: nothing is sent to it or taken from it any more. */
+void domain_cut(struct port *port);
+
 /* Whether a set has a mailbox. */
 static inline int is_in(const struct mail_set *set, uint32_t mailbox)
 {

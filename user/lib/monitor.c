@@ -13,7 +13,7 @@ void monitor_start(struct monitor *monitor, const struct protocol *protocol, uin
     }
 }
 
-int monitor_are_in_range(const struct protocol_field *field, const uint8_t *payload)
+static int are_in_range(const struct protocol_field *field, const uint8_t *payload)
 {
     for (uint32_t i = 0; i < field->count; i++) {
         uint64_t value = element(payload + field->offset + i * field->bytes, field->bytes);
@@ -30,7 +30,7 @@ static uint32_t words_of(const struct protocol_request *request)
 }
 
 /* Whether no request is open of those in the mask. */
-int monitor_is_drained(const struct monitor *monitor, uint32_t requests)
+static int is_drained(const struct monitor *monitor, uint32_t requests)
 {
     const struct protocol *protocol = monitor->protocol;
     for (uint32_t i = 0; i < protocol->num_request; i++) {
@@ -43,7 +43,7 @@ int monitor_is_drained(const struct monitor *monitor, uint32_t requests)
     return 1;
 }
 
-void monitor_drop(const struct monitor *monitor, uint32_t requests)
+static void drop(const struct monitor *monitor, uint32_t requests)
 {
     const struct protocol *protocol = monitor->protocol;
     for (uint32_t i = 0; i < protocol->num_request; i++) {
@@ -51,6 +51,36 @@ void monitor_drop(const struct monitor *monitor, uint32_t requests)
             monitor->open[protocol->requests[i].first_word + k] = 0;
         }
     }
+}
+
+enum monitor_verdict monitor_step(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload,
+                                  uint8_t is_incoming)
+{
+    const struct protocol *protocol = monitor->protocol;
+    uint32_t id = mailbox - protocol->first_mailbox;
+
+    if (id >= protocol->num_message || protocol->messages[id].is_incoming != is_incoming) {
+        return MONITOR_UNKNOWN;
+    }
+    const struct protocol_message *message = &protocol->messages[id];
+    uint16_t next = protocol->next[monitor->state * protocol->num_message + id];
+    if (next == MONITOR_ILLEGAL) {
+        return MONITOR_RULE_1;
+    }
+    for (uint32_t i = 0; i < message->num_field; i++) {
+        if (payload == 0 || !are_in_range(&protocol->fields[message->first_field + i], payload)) {
+            return MONITOR_PAYLOAD;
+        }
+    }
+    if (!is_drained(monitor, message->drained)) {
+        return MONITOR_DRAINED;
+    }
+    if (message->cookie != MONITOR_NO_COOKIE && !take_cookie(monitor, message, cookie)) {
+        return MONITOR_COOKIE;
+    }
+    drop(monitor, message->drops);
+    monitor->state = next;
+    return MONITOR_OK;
 }
 
 enum monitor_verdict monitor_emit(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload)

@@ -1,13 +1,12 @@
-/* A monitor's step, inline: it is in a driver's way with every message. */
+/* A monitor's step. */
 #ifndef ASHLAR_MONITOR_STEP_H
 #define ASHLAR_MONITOR_STEP_H
 
 #include "ashlar/monitor.h"
 
-/* What few messages need. */
-int monitor_are_in_range(const struct protocol_field *field, const uint8_t *payload);
-int monitor_is_drained(const struct monitor *monitor, uint32_t requests);
-void monitor_drop(const struct monitor *monitor, uint32_t requests);
+/* The step of any message. */
+enum monitor_verdict monitor_step(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload,
+                                  uint8_t is_incoming);
 
 /* A number of 1, 2, 4 or 8 bytes, wherever it stands. */
 static inline uint64_t element(const uint8_t *bytes, uint32_t count)
@@ -31,14 +30,6 @@ static inline uint64_t element(const uint8_t *bytes, uint32_t count)
     }
 }
 
-static inline int is_in_range(const struct protocol_field *field, const uint8_t *payload)
-{
-    if (field->count != 1) {
-        return monitor_are_in_range(field, payload);
-    }
-    return element(payload + field->offset, field->bytes) - field->least <= field->most - field->least;
-}
-
 /* Opens, closes or finds the request that the cookie names; 0 if that cannot be. */
 static inline int take_cookie(const struct monitor *monitor, const struct protocol_message *message, uint64_t cookie)
 {
@@ -60,10 +51,14 @@ static inline int take_cookie(const struct monitor *monitor, const struct protoc
     return (open & bit) != 0;
 }
 
-/* In a driver's way with every message: kept short. */
-static inline __attribute__((always_inline)) enum monitor_verdict monitor_step(struct monitor *monitor, uint32_t mailbox,
-                                                                       uint64_t cookie, const void *payload,
-                                                                       uint8_t is_incoming)
+/* No verdict: nothing was done, and monitor_step() is to be asked. */
+#define MONITOR_NOT_SHORT (MONITOR_DRAINED + 1u)
+
+/* The step of a message without arrays and without conditions on open requests. In a driver's way with every message, so it
+ * calls nothing: then nothing has to be kept over a call. */
+static inline __attribute__((always_inline)) uint32_t monitor_short_step(struct monitor *monitor, uint32_t mailbox,
+                                                                         uint64_t cookie, const uint8_t *payload,
+                                                                         uint8_t is_incoming)
 {
     const struct protocol *protocol = monitor->protocol;
     uint32_t id = mailbox - protocol->first_mailbox;
@@ -76,22 +71,21 @@ static inline __attribute__((always_inline)) enum monitor_verdict monitor_step(s
     if (next == MONITOR_ILLEGAL) {
         return MONITOR_RULE_1;
     }
+    if ((message->drained | message->drops) != 0) {
+        return MONITOR_NOT_SHORT;
+    }
     const struct protocol_field *field = &protocol->fields[message->first_field];
     for (uint32_t left = message->num_field; left != 0; left--) {
-        if (payload == 0 || !is_in_range(field, payload)) {
+        if (field->count != 1) {
+            return MONITOR_NOT_SHORT;
+        }
+        if (element(payload + field->offset, field->bytes) - field->least > field->most - field->least) {
             return MONITOR_PAYLOAD;
         }
         field++;
     }
-    uint32_t special = message->drained | message->drops;
-    if (special != 0 && !monitor_is_drained(monitor, message->drained)) {
-        return MONITOR_DRAINED;
-    }
     if (message->cookie != MONITOR_NO_COOKIE && !take_cookie(monitor, message, cookie)) {
         return MONITOR_COOKIE;
-    }
-    if (special != 0) {
-        monitor_drop(monitor, message->drops);
     }
     monitor->state = next;
     return MONITOR_OK;

@@ -19,6 +19,7 @@
 #define ETHER_ARP 0x0806u
 #define ARP_BYTES 28u
 #define NUM_NEIGHBOUR 8u
+#define LEND_AT_ONCE 16u             /* buffers: each time the driver is woken for them */
 
 struct neighbour {
     uint32_t address;                /* 0: none */
@@ -37,6 +38,8 @@ static int is_closing;
 static uint8_t transmit_is_free[NUM_TRANSMIT];
 static uint32_t next_transmit;
 static uint32_t held;                /* receive buffer whose packet the program still reads; NONE if none */
+static uint32_t read_slot[LEND_AT_ONCE]; /* buffers whose packets were read, to be lent again */
+static uint32_t num_read;
 static struct neighbour neighbour[NUM_NEIGHBOUR];
 static uint32_t next_neighbour;
 static struct mail_set everything;
@@ -66,6 +69,19 @@ static void lend(uint32_t slot)
 {
     struct ethernet_receive_buffer body = {(NUM_TRANSMIT + slot) * BUFFER, BUFFER};
     emit(ETHERNET_RECEIVE_BUFFER, slot, &body, sizeof body);
+}
+
+/* The program has read what is in the buffer. The driver has others, and gets this one with the next ones. */
+static void give_back(uint32_t slot)
+{
+    read_slot[num_read] = slot;
+    num_read++;
+    if (num_read == LEND_AT_ONCE) {
+        for (uint32_t i = 0; i < LEND_AT_ONCE; i++) {
+            lend(read_slot[i]);
+        }
+        num_read = 0;
+    }
 }
 
 static void send_frame(uint32_t slot, uint32_t bytes, uint16_t offload)
@@ -144,6 +160,11 @@ static struct neighbour *find_neighbour(uint32_t address)
         }
     }
     return 0;
+}
+
+int net_knows(uint32_t address)
+{
+    return find_neighbour(address) != 0;
 }
 
 static void received_arp(const uint8_t *arp, uint32_t bytes)
@@ -231,6 +252,7 @@ static void opened(void)
     memset(transmit_is_free, 1, sizeof transmit_is_free);
     next_transmit = 0;
     held = NONE;
+    num_read = 0;
     is_open = 1;
     is_closing = 0;
     for (uint32_t slot = 0; slot < NUM_RECEIVE; slot++) {
@@ -286,7 +308,7 @@ static enum net_event changed(int is_up)
 enum net_event net_wait(uint64_t deadline)
 {
     if (held != NONE && is_open && !is_closing) {
-        lend(held);
+        give_back(held);
     }
     held = NONE;
     uint32_t mailbox = domain_await(&everything, deadline);

@@ -76,6 +76,11 @@ int memcmp(const void *a, const void *b, size_t bytes)
 {
     const uint8_t *x = a;
     const uint8_t *y = b;
+    while (bytes >= 8 && *(const word *)x == *(const word *)y) {
+        x += 8;
+        y += 8;
+        bytes -= 8;
+    }
     for (size_t i = 0; i < bytes; i++) {
         if (x[i] != y[i]) {
             return x[i] < y[i] ? -1 : 1;

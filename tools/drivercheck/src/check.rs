@@ -12,7 +12,7 @@ use crate::solver::{Solver, SolverError};
 use crate::trace::Trace;
 use crate::transform::transform;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -158,6 +158,9 @@ pub fn run(driver: &Driver, options: &Options, tell: &(dyn Fn(&Row) + Sync)) -> 
     Ok(report)
 }
 
+/// Where one violation is enough: the time that a check has at first.
+const SLICE: Duration = Duration::from_secs(2);
+
 type Extra = (Vec<String>, Vec<BTreeSet<(usize, usize)>>);
 
 /// One thread: its own model of the program, and checks as long as there are any.
@@ -167,13 +170,21 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
     let program = &if options.transform { transform(&lowered) } else { lowered };
     let mut solver = Solver::new()?;
     let mut maker = Maker::new(program, protocols, &mut solver)?;
-    let mut first = maker.prepare(&BTreeSet::new());
+    let mut first = maker.prepare(&BTreeSet::new(), &BTreeSet::new());
     let mut all = checks(program, protocols);
     // Where one violation is enough, those of its rule come first.
     all.sort_by_key(|check| options.until.is_some_and(|rule| rule != check.rule));
+    // Where one violation is enough, checks that take long wait until all others were made.
+    let mut later: VecDeque<(usize, Duration)> = VecDeque::new();
     loop {
         let index = shared.next.fetch_add(1, Ordering::Relaxed);
-        let Some(check) = all.get(index) else { break };
+        let (index, limit) = match later.front() {
+            _ if index < all.len() && options.until.is_some() => (index, SLICE.min(options.limit)),
+            _ if index < all.len() => (index, options.limit),
+            Some(_) => later.pop_front().unwrap_or_default(),
+            None => break,
+        };
+        let check = &all[index];
         if shared.stop.load(Ordering::Relaxed) {
             break;
         }
@@ -181,7 +192,11 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
         if !is_asked || !check.subprotocol.contains(&options.subprotocol) {
             continue;
         }
-        let row = perform(shared, &mut maker, &mut solver, &mut first, check)?;
+        let row = perform(shared, &mut maker, &mut solver, &mut first, check, limit)?;
+        if row.verdict == "UNKNOWN" && row.seconds > limit.as_secs_f64() && limit < options.limit {
+            later.push_back((index, (limit * 4).min(options.limit)));
+            continue;
+        }
         if row.verdict == "VIOLATED" && options.until == Some(row.rule) {
             shared.stop.store(true, Ordering::Relaxed);
         }
@@ -201,12 +216,13 @@ fn perform(
     solver: &mut Solver,
     first: &mut Prepared,
     check: &Check,
+    limit: Duration,
 ) -> Result<Row, CheckError> {
     let Shared { protocols, options, driver, .. } = *shared;
     let start = Instant::now();
     let clock = Clock::start(solver);
-    let limit = Some((clock, options.limit));
-    let mut kept = BTreeSet::new();
+    let limit = Some((clock, limit));
+    let (mut kept, mut split) = (BTreeSet::new(), BTreeSet::new());
     let mut again: Option<Prepared> = None;
     let mut before = 0;
     let outcome = loop {
@@ -226,9 +242,10 @@ fn perform(
                 break Outcome { verdict: Verdict::Unknown(reason), ..outcome };
             }
             Verdict::Coarse(heads, _) => {
-                kept.extend(heads);
+                // Finer summaries of those loops, then none.
+                if heads.is_subset(&split) { &mut kept } else { &mut split }.extend(heads);
                 before += outcome.refinements;
-                again = Some(maker.prepare(&kept));
+                again = Some(maker.prepare(&kept, &split));
             }
             _ => break outcome,
         }

@@ -1,15 +1,19 @@
 //! Automata that run beside the driver in a check: the subprotocol that is checked, and others that the check takes for
 //! granted because it needs what they say of the client.
 
-use crate::program::{Message, Op, Step};
-use protocol::automaton::Automaton;
+use crate::program::{self, Op, Step};
+use protocol::automaton::{Automaton, State};
 use protocol::decompose::{choose, Decomposition, Purpose, Subprotocol};
 use protocol::minimise::minimise;
+use protocol::model::{Cookie, Message};
 use protocol::Checked;
 use std::collections::BTreeSet;
 
 /// Stands for the whole protocol among its parts.
 pub const WHOLE: usize = usize::MAX;
+
+/// Stands for what is known of open requests; less the number of the request.
+const REQUESTS: usize = usize::MAX - 1;
 
 /// The protocols of a driver, with their subprotocols.
 pub struct Protocols {
@@ -39,7 +43,7 @@ impl Protocols {
         &self.all[protocol].flat.automaton
     }
 
-    pub fn label(&self, (protocol, message): Message) -> String {
+    pub fn label(&self, (protocol, message): program::Message) -> String {
         self.automaton(protocol).letters[message].label()
     }
 
@@ -50,6 +54,9 @@ impl Protocols {
     pub fn title(&self, protocol: usize, part: usize) -> String {
         if part == WHOLE {
             return "(whole)".to_string();
+        }
+        if let Some(request) = self.all[protocol].protocol.requests.get(REQUESTS - part) {
+            return format!("(open requests: {})", request.name);
         }
         let one = self.part(protocol, part);
         if one.alphabet.len() == self.automaton(protocol).letters.len() && self.parts[protocol].subprotocols.len() == 1
@@ -76,10 +83,48 @@ impl Protocols {
         Component { protocol, part: WHOLE, automaton, alphabet, letter_of }
     }
 
+    /// Of each request of a protocol that the client may name: that it names none before it has opened one, or after all
+    /// were dropped. Whether the driver has closed it is left open.
+    pub fn requests(&self, protocol: usize) -> Vec<Component> {
+        let own = &self.all[protocol].protocol;
+        let is_named = |request: usize| {
+            own.messages.iter().any(|one| one.incoming && one.cookie == Some((Cookie::Names, request)))
+        };
+        let component = |request: usize| {
+            let matters =
+                |one: &Message| one.cookie.is_some_and(|(_, own)| own == request) || one.drops.contains(&request);
+            let alphabet: Vec<usize> =
+                (0..own.messages.len()).filter(|message| matters(&own.messages[*message])).collect();
+            let mut letter_of = vec![None; own.messages.len()];
+            alphabet.iter().enumerate().for_each(|(letter, message)| letter_of[*message] = Some(letter));
+            let state = |is_open: bool| State {
+                name: (if is_open { "open" } else { "none" }).to_string(),
+                next: alphabet.iter().map(|message| next(&own.messages[*message], request, is_open)).collect(),
+                ..State::default()
+            };
+            let letters = alphabet.iter().map(|message| self.automaton(protocol).letters[*message].clone()).collect();
+            let automaton = Automaton { letters, states: vec![state(false), state(true)], timed: Vec::new() };
+            Component { protocol, part: REQUESTS - request, automaton, alphabet, letter_of }
+        };
+        (0..own.requests.len()).filter(|request| is_named(*request)).map(component).collect()
+    }
+
     /// Parts of a protocol that serve a purpose.
     pub fn serving(&self, protocol: usize, wanted: impl Fn(&Purpose) -> bool) -> Vec<usize> {
         let parts = self.parts[protocol].subprotocols.iter().enumerate();
         parts.filter(|(_, part)| part.purposes.iter().any(&wanted)).map(|(index, _)| index).collect()
+    }
+}
+
+/// Whether a request may be open after a message; nothing if it cannot come.
+fn next(message: &Message, request: usize, is_open: bool) -> Option<usize> {
+    if message.drops.contains(&request) {
+        return Some(0);
+    }
+    match message.cookie {
+        Some((Cookie::Opens, _)) => Some(1),
+        Some((Cookie::Names, _)) if message.incoming && !is_open => None,
+        _ => Some(usize::from(is_open)),
     }
 }
 
@@ -110,7 +155,7 @@ impl Component {
         self.automaton = minimise(&self.automaton);
     }
 
-    pub fn next(&self, state: usize, message: Message) -> Next {
+    pub fn next(&self, state: usize, message: program::Message) -> Next {
         if message.0 != self.protocol {
             return Next::Same;
         }
@@ -134,16 +179,16 @@ impl Component {
         Some(state)
     }
 
-    pub fn concerns(&self, message: Message) -> bool {
+    pub fn concerns(&self, message: program::Message) -> bool {
         message.0 == self.protocol && self.letter_of[message.1].is_some()
     }
 
-    pub fn enables(&self, state: usize, message: Message) -> bool {
+    pub fn enables(&self, state: usize, message: program::Message) -> bool {
         !matches!(self.next(state, message), Next::Illegal)
     }
 
     /// The promises of a state.
-    pub fn promises(&self, state: usize) -> impl Iterator<Item = BTreeSet<Message>> + '_ {
+    pub fn promises(&self, state: usize) -> impl Iterator<Item = BTreeSet<program::Message>> + '_ {
         self.automaton.states[state]
             .fair
             .iter()
@@ -151,7 +196,7 @@ impl Component {
     }
 
     /// Whether an AWAIT for these messages ends because of a promise of the state.
-    pub fn covers(&self, state: usize, messages: &BTreeSet<Message>) -> bool {
+    pub fn covers(&self, state: usize, messages: &BTreeSet<program::Message>) -> bool {
         self.promises(state).any(|promise| promise.is_subset(messages))
     }
 }

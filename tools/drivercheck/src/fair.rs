@@ -12,6 +12,9 @@ use crate::safety::Context;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
+/// Moves that are tried as the beginning of a cycle.
+const MOST_GOALS: usize = 16;
+
 /// A run without end: edges of the program that lead to the loop, and those of the loop.
 pub struct Lasso {
     pub stem: Vec<usize>,
@@ -42,8 +45,9 @@ fn is_open(space: &Space, states: &[u16], demand: &Demand) -> bool {
     })
 }
 
-/// A cycle on which the demand stays open and which fairness does not exclude.
-pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand) -> Option<Lasso> {
+/// Cycles on which the demand stays open and which fairness does not exclude: none if there are none, and more than one
+/// only of those without AWAIT that go different ways between the same places.
+pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand) -> Vec<Lasso> {
     let by_vector: Vec<bool> = graph.vectors.iter().map(|states| is_open(space, states, demand)).collect();
     let open = |state: usize| by_vector[graph.states[state].states as usize];
     let all_promises = |(index, one): (usize, &Component)| {
@@ -71,10 +75,11 @@ pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand) ->
     }
     search.moves = moves;
     let all: Vec<usize> = (0..graph.states.len()).filter(|state| open(*state)).collect();
-    search.among(&all).or_else(|| {
+    let found = search.among(&all).or_else(|| {
         search.with_waits = true;
         search.among(&all)
-    })
+    });
+    found.unwrap_or_default()
 }
 
 impl Search<'_> {
@@ -99,7 +104,7 @@ impl Search<'_> {
     }
 
     /// A fair cycle among some states.
-    fn among(&self, states: &[usize]) -> Option<Lasso> {
+    fn among(&self, states: &[usize]) -> Option<Vec<Lasso>> {
         // Numbered anew, so that what is looked at again and again gets smaller.
         let number: HashMap<usize, usize> = states.iter().enumerate().map(|(index, state)| (*state, index)).collect();
         let next: Vec<Vec<usize>> = states
@@ -109,14 +114,17 @@ impl Search<'_> {
                 admitted.filter_map(|(_, to)| number.get(to).copied()).collect()
             })
             .collect();
-        graph::cycles(&next, &|_| true).into_iter().find_map(|component| {
+        // What is near the start first: little stands between them that would have to be looked into.
+        let mut components = graph::cycles(&next, &|_| true);
+        components.sort_unstable_by_key(|component| component.first().map(|index| states[*index]));
+        components.into_iter().find_map(|component| {
             let component: Vec<usize> = component.into_iter().map(|index| states[index]).collect();
             self.inside(&component)
         })
     }
 
-    /// A fair cycle in a strongly connected part.
-    fn inside(&self, component: &[usize]) -> Option<Lasso> {
+    /// Fair cycles in a strongly connected part.
+    fn inside(&self, component: &[usize]) -> Option<Vec<Lasso>> {
         let inside: HashSet<usize> = component.iter().copied().collect();
         let mut goals = Vec::new();
         let own: Vec<Move> = component
@@ -147,13 +155,20 @@ impl Search<'_> {
                 goals.push(own.iter().position(|one| self.is_kept(*index, promise, one))?);
             }
         }
+        let lasso = |goals: &[usize]| Lasso { stem: self.graph.path(own[goals[0]].0), cycle: walk(&own, goals) };
         if goals.is_empty() {
-            goals.push(0);
+            let mut found: Vec<Lasso> = Vec::new();
+            for goal in 0..own.len().min(MOST_GOALS) {
+                let one = lasso(&[goal]);
+                if !found.iter().any(|other| other.cycle.iter().collect::<HashSet<_>>() == one.cycle.iter().collect()) {
+                    found.push(one);
+                }
+            }
+            return Some(found);
         }
         goals.sort_unstable();
         goals.dedup();
-        let cycle = walk(&own, &goals);
-        Some(Lasso { stem: self.graph.path(own[goals[0]].0), cycle })
+        Some(vec![lasso(&goals)])
     }
 
     /// A move that shows that a component's promise is not broken.

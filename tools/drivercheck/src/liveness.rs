@@ -53,15 +53,30 @@ pub fn check(
                 return Ok(done(&space, refinements, LIMIT, Verdict::Unknown(reason)));
             }
         };
-        let Some(lasso) = fair::find(context, &space, &graph, demand) else {
+        let lassos = fair::find(context, &space, &graph, demand);
+        let Some(lasso) = choose(program, solver, &lassos)? else {
             return Ok(done(&space, refinements, graph.states.len(), Verdict::Proved));
         };
         refinements += 1;
-        match judge(context, solver, &mut space, demand, &lasso)? {
+        match judge(context, solver, &mut space, demand, lasso)? {
             Judgement::Refined => {}
             Judgement::Verdict(verdict) => return Ok(done(&space, refinements, graph.states.len(), verdict)),
         }
     }
+}
+
+/// The first cycle that can be gone round again and again, whatever leads to it; otherwise the first.
+fn choose<'a>(program: &Program, solver: &mut Solver, all: &'a [Lasso]) -> Result<Option<&'a Lasso>, SolverError> {
+    if all.len() > 1 {
+        for lasso in all {
+            let steps = path::steps(program, &lasso.cycle, usize::MAX);
+            let matter = path::relevant(&steps);
+            if let Feasible::Yes(_) = path::check(program, solver, &steps, Some((0, &matter)))? {
+                return Ok(Some(lasso));
+            }
+        }
+    }
+    Ok(all.first())
 }
 
 enum Judgement {
@@ -133,10 +148,7 @@ fn judge(
     for times in [1, 2, end.max(3)] {
         let steps = run(times);
         if let Feasible::No(core) = path::check(program, solver, &steps, None)? {
-            let mut is_new = false;
-            for predicate in path::predicates(&steps, &core) {
-                is_new |= space.abstraction.add(predicate);
-            }
+            let is_new = path::predicates(&steps, &core, &mut |predicate| space.abstraction.add(predicate));
             if is_new {
                 return Ok(Judgement::Refined);
             }

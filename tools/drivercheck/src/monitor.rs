@@ -81,7 +81,7 @@ fn table(driver: &Driver, events: &[Event]) -> String {
     for checked in &driver.protocols {
         let _ = writeln!(out, "#include \"{}_protocol.h\"", checked.protocol.name);
     }
-    let _ = writeln!(out, "enum kind {{ SEND, RECEIVE, WAIT, RETURN }};");
+    let _ = writeln!(out, "enum kind {{ SEND, RECEIVE, WAIT, RETURN, AGAIN }};");
     out.push_str("struct event { enum kind kind; uint32_t protocol, mailbox, first, count; };\n");
     let names: Vec<String> = driver.protocols.iter().map(|one| format!("&{}_protocol", one.protocol.name)).collect();
     let _ = writeln!(out, "#define NUM_PROTOCOL {}", names.len());
@@ -100,6 +100,7 @@ fn table(driver: &Driver, events: &[Event]) -> String {
                 format!("{{WAIT, 0, 0, {first}, {}}}", messages.len())
             }
             Event::Return => "{RETURN, 0, 0, 0, 0}".to_string(),
+            Event::Again(last, times) => format!("{{AGAIN, 0, 0, {last}, {times}}}"),
         };
         let _ = writeln!(rows, "    {row},");
     }

@@ -5,6 +5,9 @@ use crate::program::{Op, Program, Step};
 use crate::solver::{Answer, Solver, SolverError};
 use std::collections::{HashMap, HashSet};
 
+/// Conditions that are followed back along a path, where values are put in for open variables.
+const MOST_ACTIVE: usize = 16;
+
 pub enum Feasible {
     Yes(Values),
     /// Steps of assumptions that contradict what stands before them.
@@ -100,6 +103,7 @@ pub fn check(
             _ => {}
         }
     }
+    let mut all: Vec<(Expr, usize)> = std::iter::zip(conditions, at).collect();
     for (var, before) in marked {
         let own = expr::var(var, program.vars[var as usize].bits);
         let same = expr::equal(before, symbolic.value(own));
@@ -107,10 +111,21 @@ pub fn check(
             return Ok(Feasible::No(Vec::new()));
         }
         if !same.is_true() {
-            conditions.push(same);
-            at.push(usize::MAX);
+            all.push((same, usize::MAX));
         }
     }
+    solve(solver, program, all, &read)
+}
+
+/// Whether conditions can hold together, each with the step that asks for it (or none: the greatest number). Then the values
+/// of what is read.
+pub fn solve(
+    solver: &mut Solver,
+    program: &Program,
+    all: Vec<(Expr, usize)>,
+    read: &[(usize, Vec<(Var, Expr)>)],
+) -> Result<Feasible, SolverError> {
+    let (mut conditions, mut at): (Vec<Expr>, Vec<usize>) = all.into_iter().unzip();
     let mut lonely = match lonely(solver, program, &mut conditions, &mut at)? {
         Lonely::Values(values) => values,
         Lonely::Impossible(index) => return Ok(Feasible::No(vec![index])),
@@ -119,12 +134,8 @@ pub fn check(
         Answer::Sat(mut model) => {
             model.extend(lonely.drain());
             let of = |value: Expr| value.evaluate(&|var| model.get(&var).copied().unwrap_or(0));
-            Feasible::Yes(Values {
-                read: read
-                    .into_iter()
-                    .map(|(index, all)| (index, all.into_iter().map(|(var, value)| (var, of(value))).collect()))
-                    .collect(),
-            })
+            let values = |all: &[(Var, Expr)]| all.iter().map(|(var, value)| (*var, of(*value))).collect();
+            Feasible::Yes(Values { read: read.iter().map(|(index, all)| (*index, values(all))).collect() })
         }
         Answer::Unsat(core) => {
             Feasible::No(core.into_iter().map(|one| at[one]).filter(|one| *one != usize::MAX).collect())
@@ -214,8 +225,19 @@ pub fn relevant(steps: &[&Step]) -> HashSet<Var> {
 }
 
 /// Predicates that keep the abstraction from the path: the core's assumptions together, and what they say of each earlier
-/// moment. Where a variable was left open, an equality says what to put in its place.
-pub fn predicates(steps: &[&Step], core: &[usize]) -> Vec<Expr> {
+/// moment. Where a variable was left open, an equality says what to put in its place. Those that are new may be none: then
+/// what holds whatever the variable is may follow from what holds if all of its bits are set, or none.
+pub fn predicates(steps: &[&Step], core: &[usize], is_new: &mut dyn FnMut(Expr) -> bool) -> bool {
+    for is_bold in [false, true] {
+        let new: Vec<Expr> = collect(steps, core, is_bold).into_iter().filter(|one| is_new(*one)).collect();
+        if !new.is_empty() {
+            return true;
+        }
+    }
+    false
+}
+
+fn collect(steps: &[&Step], core: &[usize], is_bold: bool) -> Vec<Expr> {
     let mut found = Vec::new();
     let mut active: Vec<Expr> = Vec::new();
     for (index, step) in steps.iter().enumerate().rev() {
@@ -226,7 +248,7 @@ pub fn predicates(steps: &[&Step], core: &[usize]) -> Vec<Expr> {
                     *condition = condition.replace(&|one| (one == *var).then_some(*value));
                 }
             }
-            Op::Havoc(var) if active.iter().any(|one| one.mentions(*var)) => close(&mut active, *var),
+            Op::Havoc(var) if active.iter().any(|one| one.mentions(*var)) => close(&mut active, *var, is_bold),
             _ => continue,
         }
         active.sort_unstable();
@@ -238,7 +260,7 @@ pub fn predicates(steps: &[&Step], core: &[usize]) -> Vec<Expr> {
 }
 
 /// What conditions say without a variable.
-fn close(active: &mut Vec<Expr>, var: Var) {
+fn close(active: &mut Vec<Expr>, var: Var, is_bold: bool) {
     let equal = active.iter().find_map(|condition| match condition.node() {
         Node::Compare(Compare::Eq, a, b) => match (a.node(), b.node()) {
             (Node::Var { var: own, .. }, _) if own == var && !b.mentions(var) => Some(b),
@@ -252,5 +274,15 @@ fn close(active: &mut Vec<Expr>, var: Var) {
             *condition = condition.replace(&|one| (one == var).then_some(value));
         }
     }
+    let open: Vec<Expr> = active.iter().copied().filter(|condition| condition.mentions(var)).collect();
     active.retain(|condition| !condition.mentions(var));
+    for condition in open {
+        if !is_bold || active.len() >= MOST_ACTIVE {
+            break;
+        }
+        let bits = condition.width_of(var);
+        for value in [0, u64::MAX] {
+            active.push(condition.replace(&|one| (one == var).then_some(expr::constant(value, bits))));
+        }
+    }
 }

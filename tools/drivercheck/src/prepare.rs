@@ -38,9 +38,9 @@ impl<'a> Maker<'a> {
         states.iter().enumerate().all(|(state, own)| own.next[message].is_none_or(|next| next == state))
     }
 
-    /// The program with summaries, but for the loops whose heads are `kept`.
-    pub fn prepare(&self, kept: &BTreeSet<usize>) -> Prepared {
-        let summarised = summarise(self.program, &self.loops, &|message| self.is_idle(message), kept);
+    /// The program with summaries, but for the loops whose heads are `kept`; finer ones of those that are `split`.
+    pub fn prepare(&self, kept: &BTreeSet<usize>, split: &BTreeSet<usize>) -> Prepared {
+        let summarised = summarise(self.program, &self.loops, &|message| self.is_idle(message), kept, split);
         Prepared { summarised, fine: None }
     }
 

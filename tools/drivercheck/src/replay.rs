@@ -3,7 +3,7 @@
 //! A checker that looks at a few subprotocols lets the client send more than the protocols allow. What it finds counts only
 //! if the whole protocols agree: the client keeps to them all, and the driver breaks the rule in question.
 
-use crate::component::Protocols;
+use crate::component::{Component, Next, Protocols};
 use crate::program::{Await, Message, Op, Step};
 
 /// A message of the run: its step, and the states of its protocol before and after.
@@ -30,10 +30,19 @@ pub struct Replay {
 pub fn replay(protocols: &Protocols, steps: &[&Step]) -> Replay {
     let mut states = vec![0; protocols.all.len()];
     let (mut moments, mut history) = (Vec::new(), Vec::new());
+    let all = (0..protocols.all.len()).flat_map(|one| protocols.requests(one));
+    let mut requests: Vec<(Component, usize)> = all.map(|one| (one, 0)).collect();
     for (index, step) in steps.iter().enumerate() {
         if let Op::Emit(message) | Op::Receive(message) = step.op {
             let before = states[message.0];
-            let after = protocols.automaton(message.0).states[before].next[message.1];
+            let mut after = protocols.automaton(message.0).states[before].next[message.1];
+            for (component, state) in &mut requests {
+                match component.next(*state, message) {
+                    Next::To(to) => *state = to,
+                    Next::Illegal => after = None,
+                    Next::Same => {}
+                }
+            }
             moments.push(Moment { step: index, message, before, after });
             match after {
                 Some(after) => states[message.0] = after,

@@ -142,10 +142,7 @@ pub fn check(
                 return Ok(done(&space, refinements, 0, Verdict::Unknown("the solver gave up on a path".to_string())))
             }
             Feasible::No(core) => {
-                let mut is_new = false;
-                for predicate in path::predicates(&steps, &core) {
-                    is_new |= space.abstraction.add(predicate);
-                }
+                let is_new = path::predicates(&steps, &core, &mut |predicate| space.abstraction.add(predicate));
                 if !is_new {
                     let reason = "a path is impossible, but no further predicate shows it".to_string();
                     return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
@@ -262,6 +259,13 @@ pub fn grant(context: &Context, goal: &Goal, space: &mut Space, steps: &[&Step],
 
 /// Takes for granted what says that a message is refused after these steps.
 pub fn grant_guard(protocols: &Protocols, space: &mut Space, before: &[&Step], message: Message) -> bool {
+    let open = protocols.requests(message.0).into_iter();
+    for component in open.filter(|one| !space.has(one.protocol, one.part)) {
+        if refuses(&component, before, message) {
+            space.add(component);
+            return true;
+        }
+    }
     let guards = protocols.serving(message.0, |purpose| *purpose == Purpose::Message(message.1));
     let refusing = guards.into_iter().filter(|part| refuses(&protocols.component(message.0, *part), before, message));
     add_granted(protocols, space, message.0, refusing.collect())

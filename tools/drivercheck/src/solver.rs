@@ -37,7 +37,7 @@ pub struct Solver {
 }
 
 const OPTIONS: &str = "(set-option :print-success false)\n(set-option :produce-unsat-cores true)\n\
-                       (set-option :smt.core.minimize true)\n(set-option :timeout 20000)\n(set-logic QF_BV)\n";
+                       (set-option :smt.core.minimize true)\n(set-option :rlimit 10000000)\n(set-logic QF_BV)\n";
 
 impl Solver {
     pub fn new() -> Result<Self, SolverError> {

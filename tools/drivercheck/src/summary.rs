@@ -6,7 +6,7 @@
 //! `busy`". The summary allows more than the loop. So a counterexample is made whole before it counts: iterations are put
 //! in, with the numbers as they are, until the path can go on as the counterexample does.
 
-use crate::expr::Var;
+use crate::expr::{self, Expr, Var};
 use crate::program::{Message, Op, Program, Step};
 use crate::terminate::Loop;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -19,12 +19,14 @@ pub struct Summarised {
 }
 
 /// Summarises the outermost loops that end and have no message, with all that is inside them. Messages that leave the
-/// protocol's state alone wherever they are enabled are idle, and do not count. Loops whose heads are `kept` stay.
+/// protocol's state alone wherever they are enabled are idle, and do not count. Loops whose heads are `kept` stay. Of those
+/// that are `split`, no round at all is told from some: the first needs what it takes to enter the loop.
 pub fn summarise(
     program: &Program,
     loops: &[Loop],
     is_idle: &dyn Fn(Message) -> bool,
     kept: &BTreeSet<usize>,
+    split: &BTreeSet<usize>,
 ) -> Summarised {
     let live = program.live();
     let mut made = program.clone();
@@ -53,18 +55,38 @@ pub fn summarise(
                 .collect();
             let mut changed: Vec<Var> = changed.into_iter().collect();
             changed.sort_unstable();
+            let entry = entry(program, one);
+            let mut without = Vec::new();
             for edge in made.edges.iter_mut().filter(|edge| edge.to == one.head) {
                 if one.nodes.contains(&edge.from) {
                     edge.to = sink;
                     continue;
                 }
                 let place = edge.steps.last().map(|step| step.place.clone()).unwrap_or_default();
+                if split.contains(&one.head) {
+                    without.push(edge.clone());
+                    edge.steps.push(Step { op: Op::Assume(entry), place: place.clone() });
+                }
                 edge.steps.extend(changed.iter().map(|var| Step { op: Op::Havoc(*var), place: place.clone() }));
             }
+            made.edges.extend(without);
             heads.insert(one.head, one.nodes.clone());
         }
     }
     Summarised { program: made, heads }
+}
+
+/// What must hold at a loop's head for a round to begin.
+fn entry(program: &Program, one: &Loop) -> Expr {
+    let asked = |edge: usize| {
+        let conditions = program.edges[edge].steps.iter().map_while(|step| match step.op {
+            Op::Assume(condition) => Some(condition),
+            _ => None,
+        });
+        conditions.fold(expr::truth(true), expr::and)
+    };
+    let begins = inside(program, one).filter(|edge| program.edges[*edge].from == one.head);
+    begins.map(asked).fold(expr::truth(false), expr::or)
 }
 
 fn inside<'a>(program: &'a Program, one: &'a Loop) -> impl Iterator<Item = usize> + 'a {

@@ -213,35 +213,46 @@ fn apply(program: &Program, now: &mut Now, step: &Step) -> bool {
     true
 }
 
+/// An iteration that can happen, with some values with which it does.
+struct Possible<'a> {
+    conditions: &'a [Expr],
+    after: HashMap<Var, Expr>,
+    examples: Vec<HashMap<Var, u64>>,
+}
+
 /// Whether no sequence of these iterations goes on for ever.
 fn ends(solver: &mut Solver, program: &Program, iterations: &[Iteration]) -> Result<bool, SolverError> {
-    let mut left: Vec<&Iteration> = Vec::new();
-    for one in iterations {
-        if !matches!(solver.check(&one.0, false, false)?, Answer::Unsat(_)) {
-            left.push(one);
-        }
+    let mut left: Vec<Possible> = Vec::new();
+    for (conditions, after) in iterations {
+        let examples = match solver.check(conditions, true, false)? {
+            Answer::Unsat(_) => continue,
+            Answer::Sat(example) => vec![example],
+            Answer::Unknown => Vec::new(),
+        };
+        left.push(Possible { conditions, after: after.iter().copied().collect(), examples });
     }
     let candidates = candidates(program, iterations);
     while !left.is_empty() {
         let mut is_better = false;
         for rank in &candidates {
-            let mut stay = Vec::new();
+            let mut stay = HashSet::new();
             let mut grows = false;
-            for one in &left {
-                let after = rank.replace(&|var| one.1.iter().find(|(own, _)| *own == var).map(|(_, value)| *value));
+            for (index, one) in left.iter_mut().enumerate() {
+                let after = rank.replace(&|var| one.after.get(&var).copied());
                 let falls = expr::compare(expr::Compare::ULt, after, *rank);
-                if holds(solver, &one.0, falls)? {
+                if one.asks_for(solver, falls)? {
                     continue;
                 }
                 let not_more = expr::not(expr::compare(expr::Compare::ULt, *rank, after));
-                if !holds(solver, &one.0, not_more)? {
+                if !one.asks_for(solver, not_more)? {
                     grows = true;
                     break;
                 }
-                stay.push(*one);
+                stay.insert(index);
             }
             if !grows && stay.len() < left.len() {
-                left = stay;
+                let mut index = 0..;
+                left.retain(|_| index.next().is_some_and(|index| stay.contains(&index)));
                 is_better = true;
                 break;
             }
@@ -253,13 +264,27 @@ fn ends(solver: &mut Solver, program: &Program, iterations: &[Iteration]) -> Res
     Ok(true)
 }
 
-fn holds(solver: &mut Solver, conditions: &[Expr], what: Expr) -> Result<bool, SolverError> {
-    if what.is_true() {
-        return Ok(true);
+impl Possible<'_> {
+    /// Whether something holds in every such iteration. What does not is remembered.
+    fn asks_for(&mut self, solver: &mut Solver, what: Expr) -> Result<bool, SolverError> {
+        if what.is_true() {
+            return Ok(true);
+        }
+        let fails = |example: &HashMap<Var, u64>| what.evaluate(&|var| example.get(&var).copied().unwrap_or(0)) == 0;
+        if what.is_false() || self.examples.iter().any(fails) {
+            return Ok(false);
+        }
+        let mut all = self.conditions.to_vec();
+        all.push(expr::not(what));
+        Ok(match solver.check(&all, true, false)? {
+            Answer::Unsat(_) => true,
+            Answer::Sat(example) => {
+                self.examples.push(example);
+                false
+            }
+            Answer::Unknown => false,
+        })
     }
-    let mut all = conditions.to_vec();
-    all.push(expr::not(what));
-    Ok(matches!(solver.check(&all, false, false)?, Answer::Unsat(_)))
 }
 
 /// Expressions that may fall: the sides of comparisons, and the differences between them.

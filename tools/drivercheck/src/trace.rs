@@ -50,6 +50,8 @@ pub enum Event {
     Receive(Message),
     Wait(BTreeSet<Message>),
     Return,
+    /// The last so many events come so many times more.
+    Again(usize, u64),
 }
 
 /// Builds a trace.
@@ -69,10 +71,21 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
         after: None,
     };
     let mut rounds = run.whole.rounds.iter().peekable();
+    let mut repeats = run.whole.repeats.iter().peekable();
+    let mut begun = 0;
     for (index, step) in steps.iter().enumerate() {
         if run.first == Some(index) {
             made.repeats_from = Some(made.lines.len());
             made.turn = Some(made.events.len());
+        }
+        if let Some(repeat) = repeats.peek() {
+            if repeat.steps.start == index {
+                begun = made.events.len();
+            }
+            if repeat.steps.end == index {
+                made.events.push(Event::Again(made.events.len() - begun, repeat.times));
+                repeats.next();
+            }
         }
         match &step.op {
             Op::Emit(message) => made.events.push(Event::Send(*message)),
@@ -87,7 +100,12 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
         // Of a loop's iterations that do not matter by themselves, one line.
         if let Some(round) = rounds.peek().filter(|round| round.contains(&index)) {
             if round.start == index {
-                made.lines.push(Line { values: vec!["(round the loop)".to_string()], ..line(&step.place) });
+                let many = repeats.peek().filter(|repeat| round.contains(&repeat.steps.start));
+                let text = match many {
+                    Some(repeat) => format!("(round the loop, more than {} times)", repeat.times),
+                    None => "(round the loop)".to_string(),
+                };
+                made.lines.push(Line { values: vec![text], ..line(&step.place) });
             }
             continue;
         }

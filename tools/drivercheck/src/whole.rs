@@ -1,30 +1,39 @@
 //! Paths through summarised loops, made whole: a path of the program itself, with values.
 //!
-//! At the head of a summarised loop, iterations are put in with the numbers as they are, until nothing known speaks against
-//! going on as the path does. Where the solver then finds a contradiction, loops that have to do with it are gone round
-//! once more, and so on, within bounds.
+//! At the head of a summarised loop, rounds are put in with the numbers as they are, until nothing known speaks against
+//! going on as the path does. Where that ends nowhere, or the solver finds a contradiction, loops that have to do with it
+//! are gone round once more, or otherwise, and so on, within bounds.
 
-use crate::expr::{self, Expr, Var};
+use crate::exits::{Exit, Path};
+use crate::expr::{self, Var};
 use crate::path::{self, Feasible, Values};
-use crate::program::{Op, Program, Step};
+use crate::program::{Op, Step};
+use crate::rounds::{Repeat, Rounds, MOST_STEPS};
+use crate::run::{Mark, Run};
 use crate::safety::Context;
 use crate::solver::{Solver, SolverError};
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-/// Steps of a whole path; a polling loop with a bound of a hundred thousand fits.
-const MOST_STEPS: usize = 2_000_000;
-/// Ways that are tried to go round loops more often.
-const ATTEMPTS: usize = 60;
+/// Ways that are tried to go round loops.
+const ATTEMPTS: usize = 120;
+/// Rounds of a loop besides those that are needed.
+const MOST_MORE: usize = 20;
+/// And if without them the path cannot go on.
+const FEW_MORE: usize = 3;
+/// Rounds of a loop in which the solver is asked at each branch.
+const MOST_CAREFUL: usize = 200;
+/// Rounds of a loop that are gone one by one before it is tried to go many at once.
+const PLAIN: usize = 40;
 
+#[derive(Default)]
 pub struct Whole<'a> {
     pub steps: Vec<&'a Step>,
-    /// Steps before each edge's end of the path it was made from.
-    before: Vec<usize>,
-    /// Steps of iterations that were put in.
+    /// Steps of rounds that were put in.
     pub rounds: Vec<Range<usize>>,
-    /// The loops on the path: where, and their heads.
-    loops: Vec<(usize, usize)>,
+    /// Those that stand for more of their like.
+    pub repeats: Vec<Repeat>,
 }
 
 pub enum Search<'a> {
@@ -40,6 +49,63 @@ pub struct Found<'a> {
     pub first: Option<usize>,
 }
 
+/// How a loop on the path is gone round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+struct Way {
+    /// Rounds besides those that are needed.
+    more: usize,
+    /// It is left only so: 1 as the path leaves it, from 2 on as others do that come to the same place; 0: as it comes.
+    exit: usize,
+    /// The solver is asked at every branch.
+    is_careful: bool,
+    is_flipped: bool,
+}
+
+impl Way {
+    fn cost(&self) -> usize {
+        self.more + self.exit + usize::from(self.is_flipped)
+    }
+}
+
+/// A loop on the path.
+struct Passed {
+    head: usize,
+    /// The edge of the path that leads to it, and the moment.
+    at: usize,
+    mark: Mark,
+    /// Steps of its rounds.
+    rounds: Range<usize>,
+    repeats: usize,
+    /// How many ways there are to leave it, and whether it was left otherwise than the path does.
+    exits: usize,
+    is_other: bool,
+}
+
+/// What is to be tried, after what was found of the way before it.
+#[derive(Default)]
+struct Try {
+    ways: Vec<Way>,
+    /// How far that has come, if it has not come to the end.
+    progress: usize,
+    /// Contradictions that were found so far, as edges of the path: with each further one, one was overcome.
+    cores: BTreeSet<Vec<usize>>,
+}
+
+struct Maker<'a, 'b> {
+    context: &'b Context<'a>,
+    path: Path<'b>,
+    run: Run<'a>,
+    ways: Vec<Way>,
+    loops: Vec<Passed>,
+    repeats: Vec<Repeat>,
+    /// Moments before each edge's end.
+    before: Vec<Mark>,
+    changes: HashMap<usize, HashSet<Var>>,
+}
+
+/// Where a run cannot go on: its steps, and those of a piece that does not follow.
+struct Stuck<'a>(Vec<&'a Step>, usize);
+
 /// Makes a path of the summarised program whole; of its last edge, the first `last` steps. With `turn`, the run is to repeat
 /// for ever from that edge on.
 pub fn find<'a>(
@@ -50,220 +116,290 @@ pub fn find<'a>(
     turn: Option<usize>,
 ) -> Result<Search<'a>, SolverError> {
     let mut blame = BTreeSet::new();
-    let mut queue: VecDeque<Vec<usize>> = VecDeque::from([Vec::new()]);
-    let mut tried: HashSet<Vec<usize>> = HashSet::new();
-    while let Some(more) = queue.pop_front() {
-        if tried.len() >= ATTEMPTS {
+    let mut queue = vec![Try::default()];
+    let mut tried: HashSet<Vec<Way>> = HashSet::new();
+    let mut maker = Maker::new(context, Path { program: context.program, edges, last });
+    loop {
+        // What has come farthest, then what is simplest, then what was thought of first.
+        let cost = |one: &Try| one.ways.iter().map(Way::cost).sum::<usize>();
+        let rank = |one: &Try| (Reverse(one.progress), Reverse(one.cores.len()), cost(one));
+        let Some(next) = (0..queue.len()).min_by_key(|index| (rank(&queue[*index]), *index)) else { break };
+        let Try { ways, mut cores, .. } = queue.remove(next);
+        if tried.len() >= ATTEMPTS || context.is_late(solver) {
             break;
         }
-        if !tried.insert(more.clone()) {
+        if !tried.insert(ways.clone()) {
             continue;
         }
-        let whole = match make(context, edges, last, &more) {
-            Ok(whole) => whole,
-            Err(stuck) => {
-                if more.is_empty() {
-                    blame = stuck;
-                }
-                continue;
-            }
-        };
-        let first = turn.map(|edge| edge.checked_sub(1).map_or(0, |edge| whole.before[edge]));
-        let matter = first.map(|first| path::relevant(&whole.steps[first..])).unwrap_or_default();
-        let repeats = first.map(|first| (first, &matter));
-        match path::check(context.base, solver, &whole.steps, repeats)? {
-            Feasible::Yes(values) => return Ok(Search::Found(Box::new(Found { whole, values, first }))),
-            Feasible::Unknown => return Ok(Search::Nothing(blame)),
-            Feasible::No(core) => {
-                let end = core.iter().max().copied().unwrap_or(whole.steps.len() - 1);
-                let cone = cone(&whole.steps, &core, &matter);
-                for (index, (at, head)) in whole.loops.iter().enumerate().rev() {
-                    if *at <= end && changes(context, *head).any(|var| cone.contains(&var)) {
-                        let mut next = more.clone();
-                        next.resize(next.len().max(index + 1), 0);
-                        next[index] += 1;
-                        queue.push_back(next);
-                        if more.is_empty() {
-                            blame.insert(*head);
-                        }
+        let (bearing, progress) = match maker.make(solver, &ways)? {
+            Ok(()) => {
+                let first = turn.map(|edge| edge.checked_sub(1).map_or(maker.run.start(), |edge| maker.before[edge]));
+                let steps = maker.run.steps.clone();
+                let matter = first.map(|first| path::relevant(&steps[first.steps..])).unwrap_or_default();
+                match maker.check(solver, first.map(|first| (first, &matter)))? {
+                    Feasible::Yes(values) => {
+                        let first = first.map(|first| first.steps);
+                        let whole = maker.whole();
+                        return Ok(Search::Found(Box::new(Found { whole, values, first })));
+                    }
+                    Feasible::Unknown => continue,
+                    Feasible::No(core) => {
+                        let repeats = first.map(|first| (first.steps, &matter));
+                        let edge = |step: &usize| maker.before.partition_point(|mark| mark.steps <= *step);
+                        let mut edges: Vec<usize> = core.iter().map(edge).collect();
+                        edges.sort_unstable();
+                        cores.insert(edges);
+                        (maker.bearing(&steps, &core, repeats), usize::MAX)
                     }
                 }
+            }
+            Err(Stuck(steps, from)) => {
+                let core: Vec<usize> = (from..steps.len()).collect();
+                (maker.bearing(&steps, &core, None), maker.before.len())
+            }
+        };
+        for index in bearing.into_iter().rev() {
+            let passed = &maker.loops[index];
+            if ways.is_empty() {
+                blame.insert(passed.head);
+            }
+            let own = ways.get(index).copied().unwrap_or_default();
+            let has_choice = maker.rounds(passed.head, own).has_choice(context.base);
+            // As the path leaves it is what was done already, unless it was left otherwise.
+            let exit = if own.exit == 0 && !passed.is_other { 2 } else { own.exit + 1 };
+            let most = if progress == usize::MAX { MOST_MORE } else { FEW_MORE };
+            let others = [
+                (!own.is_careful, Way { is_careful: true, ..own }),
+                (exit <= passed.exits, Way { exit, ..own }),
+                (own.is_careful && !own.is_flipped && has_choice, Way { is_flipped: true, ..own }),
+                (own.more < most, Way { more: own.more + 1, ..own }),
+            ];
+            for (_, other) in others.into_iter().filter(|(is_new, _)| *is_new) {
+                let mut ways = ways.clone();
+                ways.resize(ways.len().max(index + 1), Way::default());
+                ways[index] = other;
+                if other.is_careful != own.is_careful {
+                    maker.spread(&mut ways, passed.head, other);
+                }
+                queue.push(Try { ways, progress, cores: cores.clone() });
             }
         }
     }
     Ok(Search::Nothing(blame))
 }
 
-/// Variables that bear on conditions.
-fn cone(steps: &[&Step], core: &[usize], matter: &HashSet<Var>) -> HashSet<Var> {
-    let mut vars = matter.clone();
-    for index in core {
-        if let Op::Assume(condition) = &steps[*index].op {
-            vars.extend(condition.vars().iter());
+impl<'a, 'b> Maker<'a, 'b> {
+    fn new(context: &'b Context<'a>, path: Path<'b>) -> Self {
+        Maker {
+            context,
+            path,
+            run: Run::new(context.base),
+            ways: Vec::new(),
+            loops: Vec::new(),
+            repeats: Vec::new(),
+            before: Vec::new(),
+            changes: HashMap::new(),
         }
     }
-    loop {
-        let before = vars.len();
-        for step in steps {
-            if let Op::Assign(var, value) = &step.op {
-                if vars.contains(var) {
-                    vars.extend(value.vars().iter());
-                }
+
+    /// Care is taken everywhere that the path passes a loop.
+    fn spread(&self, ways: &mut Vec<Way>, head: usize, way: Way) {
+        for index in (0..self.loops.len()).filter(|index| self.loops[*index].head == head) {
+            ways.resize(ways.len().max(index + 1), Way::default());
+            ways[index].is_careful = way.is_careful;
+        }
+    }
+
+    fn rounds(&self, head: usize, way: Way) -> Rounds<'a> {
+        let summarised = self.context.summarised;
+        let nodes = &summarised.heads[&head];
+        Rounds { summarised, head, nodes, is_careful: way.is_careful, is_flipped: way.is_flipped }
+    }
+
+    /// Makes the path whole in one way; what the way before has in common with it stays.
+    fn make(&mut self, solver: &mut Solver, ways: &[Way]) -> Result<Result<(), Stuck<'a>>, SolverError> {
+        let way = |ways: &[Way], index: usize| ways.get(index).copied().unwrap_or_default();
+        let same = (0..self.loops.len()).take_while(|index| way(ways, *index) == way(&self.ways, *index)).count();
+        self.ways = ways.to_vec();
+        let (mut at, mut is_in_loop) = (0, false);
+        match self.loops.get(same) {
+            Some(passed) => {
+                (at, is_in_loop) = (passed.at, true);
+                self.run.undo(passed.mark);
+                self.repeats.truncate(passed.repeats);
+                self.loops.truncate(same);
+                self.before.truncate(at + 1);
+            }
+            None => {
+                self.run.undo(self.run.start());
+                self.repeats.clear();
+                self.loops.clear();
+                self.before.clear();
             }
         }
-        if vars.len() == before {
-            return vars;
-        }
-    }
-}
-
-fn changes<'a>(context: &'a Context, head: usize) -> impl Iterator<Item = Var> + 'a {
-    let nodes = &context.summarised.heads[&head];
-    let inside = context.base.edges.iter().filter(|edge| nodes.contains(&edge.from) && nodes.contains(&edge.to));
-    inside.flat_map(|edge| &edge.steps).filter_map(|step| match step.op {
-        Op::Assign(var, _) | Op::Havoc(var) => Some(var),
-        _ => None,
-    })
-}
-
-struct Run<'a> {
-    base: &'a Program,
-    out: Vec<Vec<usize>>,
-    values: HashMap<Var, Expr>,
-    /// What the variables were before each change, so that it can be taken back.
-    journal: Vec<(Var, Option<Expr>)>,
-    fresh: Var,
-    steps: Vec<&'a Step>,
-}
-
-impl<'a> Run<'a> {
-    fn mark(&self) -> (usize, usize) {
-        (self.journal.len(), self.steps.len())
-    }
-
-    fn undo(&mut self, mark: (usize, usize)) {
-        for (var, value) in self.journal.drain(mark.0..).rev() {
-            match value {
-                Some(value) => self.values.insert(var, value),
-                None => self.values.remove(&var),
-            };
-        }
-        self.steps.truncate(mark.1);
-    }
-
-    /// Goes along an edge, if nothing known speaks against it; otherwise changes nothing.
-    fn along(&mut self, edge: usize, steps: Range<usize>) -> bool {
-        let mark = self.mark();
-        let base = self.base;
-        let all = &base.edges[edge].steps;
-        for step in &all[steps.start.min(all.len())..steps.end.min(all.len())] {
-            let set = match &step.op {
-                Op::Assign(var, value) => Some((*var, value.replace(&|one| self.values.get(&one).copied()))),
-                Op::Havoc(var) => {
-                    self.fresh += 1;
-                    Some((*var, expr::var(self.fresh, base.vars[*var as usize].bits)))
+        let mut exit: Option<Exit> = None;
+        while at < self.path.edges.len() {
+            if !std::mem::take(&mut is_in_loop) {
+                let Exit { pieces, end } =
+                    exit.take().unwrap_or_else(|| Exit { pieces: vec![self.path.piece(at)], end: at + 1 });
+                if !pieces.into_iter().all(|(edge, steps)| self.run.along(edge, steps)) {
+                    return Ok(Err(self.stuck(at..end)));
                 }
-                Op::Assume(condition) => {
-                    if condition.replace(&|one| self.values.get(&one).copied()).is_false() {
-                        self.undo(mark);
-                        return false;
+                self.before.resize(end, self.run.mark());
+                at = end - 1;
+            }
+            let head = self.path.target(at);
+            if self.context.summarised.heads.contains_key(&head) {
+                let way = way(ways, self.loops.len());
+                match self.go_round(solver, at, head, way)? {
+                    Ok(other) => exit = other,
+                    Err(stuck) => return Ok(Err(stuck)),
+                }
+            }
+            at += 1;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Goes round a loop until the path can go on, as it does or by another way to the same place, which is returned.
+    fn go_round(
+        &mut self,
+        solver: &mut Solver,
+        at: usize,
+        head: usize,
+        way: Way,
+    ) -> Result<Result<Option<Exit>, Stuck<'a>>, SolverError> {
+        let exits = self.path.exits(self.context.summarised, self.context.base, at, head);
+        let is_meant = |index: usize| way.exit == 0 || way.exit == index + 1;
+        let rounds = self.rounds(head, way);
+        let start = self.run.mark();
+        let (mut left, mut count) = (way.more, 0);
+        self.run.is_shown = false;
+        let taken = loop {
+            let mark = self.run.mark();
+            let mut fits = None;
+            for (index, exit) in exits.iter().enumerate().filter(|(index, _)| is_meant(*index)) {
+                let is_open = exit.pieces.iter().all(|(edge, steps)| self.run.along(*edge, steps.clone()))
+                    && (!way.is_careful || self.run.is_possible(solver, mark)?);
+                self.run.undo(mark);
+                if is_open {
+                    fits = Some(index);
+                    break;
+                }
+            }
+            if fits.is_some() && left == 0 {
+                break fits;
+            }
+            left = left.saturating_sub(usize::from(fits.is_some()));
+            count += 1;
+            if count == PLAIN && fits.is_none() {
+                let mut is_gone = false;
+                for (_, exit) in exits.iter().enumerate().filter(|(index, _)| is_meant(*index)) {
+                    let leave = |run: &mut Run| exit.pieces.iter().all(|(edge, steps)| run.along(*edge, steps.clone()));
+                    if let Some(repeat) = rounds.go_often(&mut self.run, solver, &leave)? {
+                        self.repeats.push(repeat);
+                        is_gone = true;
+                        break;
                     }
-                    None
+                    self.run.undo(mark);
                 }
+                if is_gone {
+                    continue;
+                }
+            }
+            let is_much = self.run.steps.len() > MOST_STEPS || (way.is_careful && count > MOST_CAREFUL);
+            if is_much || rounds.go(&mut self.run, solver)?.is_none() {
+                self.run.undo(mark);
+                break None;
+            }
+        };
+        self.run.is_shown = true;
+        let repeats = self.repeats.iter().filter(|repeat| repeat.steps.start < start.steps).count();
+        let rounds = start.steps..self.run.steps.len();
+        let is_other = taken.is_some_and(|index| index > 0);
+        self.loops.push(Passed { head, at, mark: start, rounds, repeats, exits: exits.len(), is_other });
+        let end = exits.first().map_or(at + 1, |exit| exit.end);
+        Ok(match taken {
+            Some(0) => Ok(None),
+            Some(index) => Ok(exits.into_iter().nth(index)),
+            None => Err(self.stuck(at + 1..end)),
+        })
+    }
+
+    fn stuck(&self, pieces: Range<usize>) -> Stuck<'a> {
+        let mut steps = self.run.steps.clone();
+        for at in pieces {
+            let (edge, range) = self.path.piece(at);
+            let all = &self.run.base.edges[edge].steps;
+            steps.extend(&all[range.start.min(all.len())..range.end.min(all.len())]);
+        }
+        Stuck(steps, self.run.steps.len())
+    }
+
+    /// Whether the run can happen, with which values. If it is to repeat from a moment on, these variables are to be the
+    /// same there and at its end.
+    fn check(&self, solver: &mut Solver, repeats: Option<(Mark, &HashSet<Var>)>) -> Result<Feasible, SolverError> {
+        let mut all = self.run.conditions.clone();
+        for (mark, var) in repeats.iter().flat_map(|(mark, vars)| vars.iter().map(|var| (*mark, *var))) {
+            let same = expr::equal(self.run.value_at(mark, var), self.run.value_of(var));
+            if same.is_false() {
+                return Ok(Feasible::No(Vec::new()));
+            }
+            if !same.is_true() {
+                all.push((same, usize::MAX));
+            }
+        }
+        path::solve(solver, self.run.base, all, &self.run.read)
+    }
+
+    /// The loops on the path that bear on conditions at some steps, by number; and, of a run that repeats from a step on, on
+    /// what is to be the same.
+    pub fn bearing(&mut self, steps: &[&Step], core: &[usize], repeats: Option<(usize, &HashSet<Var>)>) -> Vec<usize> {
+        let core: HashSet<usize> = core.iter().copied().collect();
+        let mut live: HashSet<Var> = repeats.map(|(_, vars)| vars.clone()).unwrap_or_default();
+        let mut found = Vec::new();
+        let mut next = self.loops.len();
+        for (index, step) in steps.iter().enumerate().rev() {
+            while next > 0 && self.loops[next - 1].rounds.end > index {
+                next -= 1;
+                let rounds = self.loops[next].rounds.clone();
+                let changes = self.changes(self.loops[next].head);
+                if !changes.is_disjoint(&live) || rounds.into_iter().any(|step| core.contains(&step)) {
+                    found.push(next);
+                }
+            }
+            match &step.op {
+                Op::Assign(var, value) if live.remove(var) => live.extend(value.vars().iter()),
+                Op::Havoc(var) => {
+                    live.remove(var);
+                }
+                Op::Assume(condition) if core.contains(&index) => live.extend(condition.vars().iter()),
+                _ => {}
+            }
+            if let Some((_, vars)) = repeats.filter(|(first, _)| *first == index) {
+                live.extend(vars);
+            }
+        }
+        found.reverse();
+        found
+    }
+
+    fn changes(&mut self, head: usize) -> &HashSet<Var> {
+        let context = self.context;
+        self.changes.entry(head).or_insert_with(|| {
+            let nodes = &context.summarised.heads[&head];
+            let inside =
+                context.base.edges.iter().filter(|edge| nodes.contains(&edge.from) && nodes.contains(&edge.to));
+            let changed = inside.flat_map(|edge| &edge.steps).filter_map(|step| match step.op {
+                Op::Assign(var, _) | Op::Havoc(var) => Some(var),
                 _ => None,
-            };
-            if let Some((var, value)) = set {
-                let old = self.values.insert(var, value);
-                self.journal.push((var, old));
-            }
-            self.steps.push(step);
-        }
-        true
-    }
-
-    /// Goes once round a loop, from its head back to it, by whatever branches are open.
-    fn round(&mut self, head: usize, nodes: &HashSet<usize>) -> bool {
-        let mut node = head;
-        loop {
-            let inside = |edge: &usize| nodes.contains(&self.base.edges[*edge].to);
-            let choices: Vec<usize> = self.out[node].iter().copied().filter(inside).collect();
-            let Some(edge) = choices.into_iter().find(|edge| self.along(*edge, 0..usize::MAX)) else { return false };
-            node = self.base.edges[edge].to;
-            if node == head {
-                return true;
-            }
-            if self.steps.len() > MOST_STEPS {
-                return false;
-            }
-        }
-    }
-}
-
-/// One way to make a path whole: `more` says how many more iterations than needed each loop gets.
-/// Otherwise tells the loops after whose last iteration the path could not go on.
-fn make<'a>(context: &Context<'a>, path: &[usize], last: usize, more: &[usize]) -> Result<Whole<'a>, BTreeSet<usize>> {
-    let (base, program, summarised) = (context.base, context.program, context.summarised);
-    let mut run = Run {
-        base,
-        out: base.leaving(),
-        values: HashMap::new(),
-        journal: Vec::new(),
-        fresh: base.vars.len() as Var,
-        steps: Vec::new(),
-    };
-    let mut whole = Whole { steps: Vec::new(), before: Vec::new(), rounds: Vec::new(), loops: Vec::new() };
-    // The steps of an edge of the path, in the program itself.
-    let piece = |at: usize| {
-        let edge = &program.edges[path[at]];
-        let count = if at + 1 == path.len() { last.min(edge.steps.len()) } else { edge.steps.len() };
-        (edge.origin.0, edge.origin.1..edge.origin.1 + count)
-    };
-    for at in 0..path.len() {
-        let (edge, steps) = piece(at);
-        if !run.along(edge, steps.clone()) {
-            // What the edge asks for cannot be: loops before it that bear on that.
-            let mut until = run.steps.clone();
-            let all = &base.edges[edge].steps;
-            until.extend(&all[steps.start.min(all.len())..steps.end.min(all.len())]);
-            let core: Vec<usize> = (run.steps.len()..until.len()).collect();
-            let cone = cone(&until, &core, &HashSet::new());
-            let heads = whole.loops.iter().map(|(_, head)| *head);
-            return Err(heads.filter(|head| changes(context, *head).any(|var| cone.contains(&var))).collect());
-        }
-        whole.before.push(run.steps.len());
-        let head = program.edges[path[at]].to;
-        let Some(nodes) = summarised.heads.get(&head) else { continue };
-        // The rest of the path inside the loop, up to the next head.
-        let mut end = at + 1;
-        while end < path.len() {
-            let to = program.edges[path[end]].to;
-            end += 1;
-            if !nodes.contains(&to) || summarised.heads.contains_key(&to) {
-                break;
-            }
-        }
-        let mut left = more.get(whole.loops.len()).copied().unwrap_or(0);
-        whole.loops.push((run.steps.len(), head));
-        let start = run.steps.len();
-        loop {
-            let mark = run.mark();
-            let fits = (at + 1..end).all(|next| {
-                let (edge, steps) = piece(next);
-                run.along(edge, steps)
             });
-            run.undo(mark);
-            if fits && left == 0 {
-                break;
-            }
-            left = left.saturating_sub(usize::from(fits));
-            if run.steps.len() > MOST_STEPS || !run.round(head, nodes) {
-                return Err(BTreeSet::from([head]));
-            }
-        }
-        if run.steps.len() > start {
-            whole.rounds.push(start..run.steps.len());
-        }
+            changed.collect()
+        })
     }
-    whole.steps = run.steps;
-    Ok(whole)
+
+    fn whole(&self) -> Whole<'a> {
+        let rounds = self.loops.iter().map(|passed| passed.rounds.clone()).filter(|rounds| !rounds.is_empty());
+        Whole { steps: self.run.steps.clone(), rounds: rounds.collect(), repeats: self.repeats.clone() }
+    }
 }

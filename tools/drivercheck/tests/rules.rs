@@ -6,6 +6,7 @@ use common::{driver, root, scratch};
 use drivercheck::check::{run, Options, Report};
 use drivercheck::driver::Driver;
 use drivercheck::monitor::replays;
+use drivercheck::trace::Event;
 use std::collections::BTreeSet;
 
 fn check(name: &str, options: &Options) -> (Driver, Report) {
@@ -33,7 +34,7 @@ fn broken(name: &str, options: &Options) -> BTreeSet<u8> {
 
 #[test]
 fn names_the_rule_that_is_broken() {
-    let all: [(&str, &[u8]); 8] = [
+    let all: [(&str, &[u8]); 10] = [
         ("good", &[]),
         ("rule1", &[1]),
         ("rule2", &[2]),
@@ -42,6 +43,8 @@ fn names_the_rule_that_is_broken() {
         ("rule5", &[5]),
         ("timed", &[]),
         ("timed_wrong", &[3, 4]),
+        ("long_poll", &[1]),
+        ("pages", &[1]),
     ];
     for (name, rules) in all {
         assert_eq!(broken(name, &Options::default()), BTreeSet::from_iter(rules.iter().copied()), "{name}");
@@ -69,6 +72,16 @@ fn a_trace_tells_lines_messages_and_states() {
     for part in ["tries = 3", "?knock | Closed -> Answering", "| return", "rule 5"] {
         assert!(trace.contains(part), "`{part}` is not in\n{trace}");
     }
+}
+
+/// A million rounds of which each is like the one before stand in a trace as some, with their number.
+#[test]
+fn a_trace_counts_rounds() {
+    let (_, report) = check("long_poll", &Options::default());
+    let trace = report.rows.iter().find_map(|row| row.trace.as_ref()).unwrap();
+    let count = |event: &Event| if let Event::Again(last, times) = event { *last as u64 * times } else { 1 };
+    assert!(trace.events.iter().map(count).sum::<u64>() >= 1_000_000);
+    assert!(trace.events.len() < 10_000 && trace.to_string().contains("(round the loop, more than 9999"));
 }
 
 #[test]

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 const METAPACKAGE: &str = "linux-image-amd64";
 const KERNEL_PACKAGE: &str = "linux-image-6.";
+/// The program with which the guest measures.
+const MEASURE: &str = include_str!("../guest/measure.c");
 /// In an order in which they can be loaded.
 const MODULES: [&str; 15] = [
     "crct10dif_common.ko",
@@ -48,9 +50,18 @@ pub fn fetch_device_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<(P
     check_kernel(&kernel)?;
     let read = |path: &PathBuf| std::fs::read(path).map_err(|error| Error::Read { path: path.clone(), error });
     let contents = modules.iter().zip(MODULES).map(|(path, name)| Ok((name.to_string(), read(path)?)));
-    let bytes = ramdisk::build(&plain.busybox, &contents.collect::<Result<Vec<_>, Error>>()?)?;
+    let programs = [("measure".to_string(), read(&compile_measure(&place)?)?)];
+    let bytes = ramdisk::build(&plain.busybox, &programs, &contents.collect::<Result<Vec<_>, Error>>()?)?;
     std::fs::write(&packed, bytes).map_err(|error| Error::Write { path: packed.clone(), error })?;
     Ok((kernel, packed))
+}
+
+/// Compiles the measuring program in `place`, as one file, since the guest has no libraries.
+fn compile_measure(place: &Path) -> Result<PathBuf, Error> {
+    let (source, program) = (place.join("measure.c"), place.join("measure"));
+    std::fs::write(&source, MEASURE).map_err(|error| Error::Write { path: source.clone(), error })?;
+    deb::run("gcc", &["-std=gnu11", "-O2", "-static", "-Wall", "-Wextra", "-o", "measure", "measure.c"], Some(place))?;
+    Ok(program)
 }
 
 /// The package's kernel has its version in its name.

@@ -58,7 +58,7 @@ pub fn fetch_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<Guest, Er
         manifest.check(&guest.ramdisk)?;
     }
     // The scripts may have changed since; packing takes well under a second.
-    let bytes = ramdisk::build(&guest.busybox, &[])?;
+    let bytes = ramdisk::build(&guest.busybox, &[], &[])?;
     if manifest.hash_of(&guest.ramdisk) != Some(&sha256::hex(&bytes)) || !guest.ramdisk.exists() {
         say("packing the guest's initial ramdisk");
         write(&guest.ramdisk, &bytes)?;

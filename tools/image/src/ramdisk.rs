@@ -22,8 +22,12 @@ const COMMANDS: [(&str, &str); 4] = [
 const FILES: u32 = 1000;
 const FILES_PER_FOLDER: u32 = 50;
 
-/// The packed ramdisk with the busybox at `busybox`, and kernel modules in the order in which they are to be loaded.
-pub fn build(busybox: &Path, modules: &[(String, Vec<u8>)]) -> Result<Vec<u8>, Error> {
+/// A file by its name.
+pub type Named = (String, Vec<u8>);
+
+/// The packed ramdisk with the busybox at `busybox`, further programs, and kernel modules in the order in which they are to
+/// be loaded.
+pub fn build(busybox: &Path, programs: &[Named], modules: &[Named]) -> Result<Vec<u8>, Error> {
     let program = std::fs::read(busybox).map_err(|error| Error::Read { path: busybox.to_path_buf(), error })?;
     let mut archive = Cpio::default();
     for folder in ["bin", "command", "dev", "proc", "sys", "tmp"] {
@@ -39,6 +43,9 @@ pub fn build(busybox: &Path, modules: &[(String, Vec<u8>)]) -> Result<Vec<u8>, E
     archive.file("init", 0o755, INIT.as_bytes());
     for (name, script) in COMMANDS {
         archive.file(&format!("command/{name}"), 0o755, script.as_bytes());
+    }
+    for (name, contents) in programs {
+        archive.file(&format!("command/{name}"), 0o755, contents);
     }
     archive.file("command/files.tar", 0o644, &small_files());
     if !modules.is_empty() {

@@ -33,6 +33,8 @@
 //! file = "sound.wav"
 //! seconds = 2
 //! [[step]]
+//! monitor = "device_del card0"  # what the emulator itself is told
+//! [[step]]
 //! end = 0                       # the system ends the run with this code
 //! ```
 
@@ -109,6 +111,7 @@ pub struct Step {
     pub seconds: Option<u64>,
     pub tone: Option<u32>,
     pub file: Option<String>,
+    pub monitor: Option<String>,
     pub end: Option<i32>,
     #[serde(default)]
     pub up: bool,
@@ -136,10 +139,10 @@ impl Step {
     /// A step does one thing, and at a console if that thing needs one.
     fn check(&self) -> Result<(), String> {
         let at_console = [self.wait.is_some(), self.send.is_some(), self.quiet.is_some()];
-        let elsewhere = [self.end.is_some(), self.up, self.tone.is_some()];
+        let elsewhere = [self.end.is_some(), self.up, self.tone.is_some(), self.monitor.is_some()];
         let count = at_console.iter().chain(&elsewhere).filter(|&&there| there).count();
         if count != 1 {
-            return Err("give one of wait, send, quiet, tone, end, up".into());
+            return Err("give one of wait, send, quiet, tone, monitor, end, up".into());
         }
         if at_console.contains(&true) != self.console.is_some() {
             return Err("wait, send and quiet, and only they, need a console".into());

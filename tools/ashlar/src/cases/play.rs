@@ -10,7 +10,7 @@ use crate::console::view::Style;
 use crate::console::View;
 use crate::emulator::session::WaitError;
 use crate::emulator::transcript::line_regex;
-use crate::emulator::{CommandLine, End, Session};
+use crate::emulator::{monitor, CommandLine, End, Session};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
@@ -36,7 +36,7 @@ pub fn play(
     match prepare(case, name, cpus, lock, project, output) {
         Err(Failure::Unable { message, remedy }) if remedy == SKIP => Outcome::Skipped(message),
         Err(failure) => Outcome::Failed(failure.to_string()),
-        Ok((built, command)) => follow(case, &built, &command, output, show),
+        Ok(prepared) => follow(case, &prepared, output, show),
     }
 }
 
@@ -50,7 +50,7 @@ fn prepare(
     lock: Lock,
     project: &Project,
     output: &Output,
-) -> Result<(Built, CommandLine), Failure> {
+) -> Result<Prepared, Failure> {
     let description = description(case, project)?;
     let quiet = output.only_failures();
     let progress = quiet.progress(STEPS);
@@ -76,8 +76,21 @@ fn prepare(
     if built.system.emulator.as_ref().is_some_and(|emulator| emulator.disk.is_some()) {
         options.disk = Some(fresh_disk(&folder)?);
     }
-    let command = options.command_line(&built)?;
-    Ok((built, command))
+    let mut command = options.command_line(&built)?;
+    let socket = folder.join("monitor");
+    if case.steps.iter().any(|step| step.monitor.is_some()) {
+        make_folder(&folder)?;
+        command = monitor::reachable(command, &socket);
+    }
+    Ok(Prepared { built, command, socket })
+}
+
+/// A system that is ready to be started.
+struct Prepared {
+    built: Built,
+    command: CommandLine,
+    /// Of the emulator's monitor, if a step needs it.
+    socket: PathBuf,
 }
 
 fn description(case: &Case, project: &Project) -> Result<PathBuf, Failure> {
@@ -135,7 +148,8 @@ fn spoil(case: &Case, built: &mut Built, folder: &Path) -> Result<(), Failure> {
 /// What must not appear: console, expression.
 type Forbidden = Vec<(usize, Regex)>;
 
-fn follow(case: &Case, built: &Built, command: &CommandLine, output: &Output, show: bool) -> Outcome {
+fn follow(case: &Case, prepared: &Prepared, output: &Output, show: bool) -> Outcome {
+    let Prepared { built, command, .. } = prepared;
     output.detail(&format!("+ {command}"));
     let mut session = match Session::start(command) {
         Ok(session) => session,
@@ -149,7 +163,7 @@ fn follow(case: &Case, built: &Built, command: &CommandLine, output: &Output, sh
     let deadline = Instant::now() + Duration::from_secs(case.timeout);
     let result = forbidden(case, built).and_then(|forbidden| {
         case.steps.iter().enumerate().try_for_each(|(index, step)| {
-            take(step, built, &mut session, deadline).map_err(|text| format!("step {}: {text}", index + 1))?;
+            take(step, prepared, &mut session, deadline).map_err(|text| format!("step {}: {text}", index + 1))?;
             watch(&forbidden, &mut session, &names)
         })
     });
@@ -194,7 +208,8 @@ fn compile(pattern: &str) -> Result<Regex, String> {
 }
 
 /// Takes one step.
-fn take(step: &Step, built: &Built, session: &mut Session<'_>, deadline: Instant) -> Result<(), String> {
+fn take(step: &Step, prepared: &Prepared, session: &mut Session<'_>, deadline: Instant) -> Result<(), String> {
+    let built = &prepared.built;
     let left = deadline.saturating_duration_since(Instant::now());
     if step.up {
         return all_up(built, session, deadline);
@@ -209,6 +224,9 @@ fn take(step: &Step, built: &Built, session: &mut Session<'_>, deadline: Instant
     }
     if let (Some(hertz), Some(file), Some(seconds)) = (step.tone, &step.file, step.seconds) {
         return find_tone(&built.image.with_file_name(file), hertz, seconds);
+    }
+    if let Some(line) = &step.monitor {
+        return monitor::obey(&prepared.socket, line);
     }
     let name = step.console.as_deref().unwrap_or_default();
     let console = number_of(name, built)?;

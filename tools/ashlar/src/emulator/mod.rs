@@ -3,6 +3,7 @@
 //! Knows: processes, pipes, the console stream. Does not know: what a system is, nor how output is shown.
 
 pub mod command;
+pub mod monitor;
 pub mod mux;
 pub mod session;
 pub mod transcript;

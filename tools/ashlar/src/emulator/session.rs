@@ -242,6 +242,12 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Processor time that the emulator has taken so far, in whole ticks of the host; none where the host does not say.
+    pub fn processor_time(&self) -> Option<Duration> {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        processor_time(&text, rustix::param::clock_ticks_per_second())
+    }
+
     /// Ends the emulator if it still runs, and gives what it wrote to standard error last, save what it always says.
     pub fn finish(&mut self) -> String {
         self.stop();
@@ -279,6 +285,13 @@ fn spawn(command: &CommandLine) -> std::io::Result<Child> {
         });
     }
     process.spawn()
+}
+
+/// User and system time in a process's `stat`: fields 14 and 15, counted behind the name, which may hold anything.
+fn processor_time(stat: &str, ticks_per_second: u64) -> Option<Duration> {
+    let (_, behind) = stat.rsplit_once(") ")?;
+    let ticks: u64 = behind.split(' ').skip(11).take(2).map(|field| field.parse::<u64>().ok()).sum::<Option<u64>>()?;
+    Some(Duration::from_millis(ticks * 1000 / ticks_per_second.max(1)))
 }
 
 fn end_of(status: ExitStatus) -> End {

@@ -169,7 +169,11 @@ impl Expr {
 
     /// Replaces variables.
     pub fn replace(self, with: &dyn Fn(Var) -> Option<Expr>) -> Expr {
-        self.replace_in(with, &mut HashMap::new())
+        match self.node() {
+            Node::Const { .. } => self,
+            Node::Var { var, .. } => with(var).unwrap_or(self),
+            _ => self.replace_in(with, &mut HashMap::new()),
+        }
     }
 
     fn replace_in(self, with: &dyn Fn(Var) -> Option<Expr>, done: &mut HashMap<Expr, Expr>) -> Expr {

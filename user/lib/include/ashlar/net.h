@@ -56,6 +56,9 @@ uint8_t *net_buffer(void);
 /* Sends `bytes` of it. Returns 0, and sends nothing but a question, if the peer's hardware address is not known yet. */
 int net_send(uint32_t to, uint8_t protocol, uint32_t bytes, uint16_t offload);
 
+/* Whether it is known. */
+int net_knows(uint32_t address);
+
 /* Bytes that are not sent are not lost: the buffer stays the next one. */
 
 /* The sum of the Internet protocols over bytes in network order; `sum` is that of what stands before. */

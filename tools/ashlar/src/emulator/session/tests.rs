@@ -1,6 +1,6 @@
 //! Sessions with a shell script in the emulator's place.
 
-use super::{End, Session, WaitError};
+use super::{processor_time, End, Session, WaitError};
 use crate::emulator::command::CommandLine;
 use crate::emulator::transcript::line_regex;
 use std::time::Duration;
@@ -58,4 +58,14 @@ fn a_missing_program_is_named() {
     let command = CommandLine { program: "/nonexistent/qemu".into(), arguments: vec![] };
     let error = Session::start(&command).err().unwrap();
     assert!(error.to_string().contains("/nonexistent/qemu"));
+}
+
+#[test]
+fn processor_time_is_that_of_the_emulator() {
+    let stat = "17 (a ) b) S 1 1 1 0 -1 4194560 1 2 3 4 250 50 7 8 20 0 4 0";
+    assert_eq!(processor_time(stat, 100), Some(Duration::from_secs(3)));
+    let mut session = script("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done; read x");
+    session.wait_for(0, &line_regex("^done").unwrap(), LONG).unwrap();
+    let spent = session.processor_time().unwrap();
+    assert!(spent > Duration::ZERO && spent < LONG, "{spent:?}");
 }

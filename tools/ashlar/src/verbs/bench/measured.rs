@@ -8,17 +8,28 @@ use crate::emulator::Session;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
+use std::path::Path;
 use std::time::Duration;
 
 /// Lines of a console shown when it did not come to its end.
-const LAST_LINES: usize = 15;
+pub const LAST_LINES: usize = 15;
 /// How a measuring program says that it gives up; then nothing more is to be waited for.
-const GIVEN_UP: &str = "error [0-9]+$|assertion failed|does not count|did not run";
+pub const GIVEN_UP: &str = "error [0-9]+$|assertion failed|does not count|did not run";
 
 /// Builds a system of the tree without counting its steps.
 pub fn build(name: &str, kernel: &KernelOptions, project: &Project, output: &Output) -> Result<Built, Failure> {
+    build_file(&project.description(name)?, kernel, project, output)
+}
+
+/// The same for a description anywhere.
+pub fn build_file(
+    description: &Path,
+    kernel: &KernelOptions,
+    project: &Project,
+    output: &Output,
+) -> Result<Built, Failure> {
     let quiet = output.only_failures();
-    build_system(&project.description(name)?, kernel, project, &quiet, &quiet.progress(STEPS))
+    build_system(description, kernel, project, &quiet, &quiet.progress(STEPS))
 }
 
 /// Boots `built` and lets each console with an `up` come to it. Gives all lines of these consoles, in their order.

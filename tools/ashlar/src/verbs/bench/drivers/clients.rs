@@ -2,7 +2,8 @@
 //! drivers on another.
 //!
 //! Every client prints how many messages it exchanged in windows of equal length. Where the emulator advances time by one
-//! nanosecond an instruction, the window's length is also the instructions of all CPUs in it.
+//! nanosecond an instruction, the window's length is also the instructions of all CPUs in it. Where it is the host's time, the
+//! windows are longer, so that a host that does other work lets each emulated CPU run many times in each.
 
 use super::super::measured;
 use super::super::table::Table;
@@ -12,8 +13,10 @@ use crate::cli::KernelOptions;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
 use crate::project::Project;
+use regex::Regex;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Steps of progress.
@@ -23,6 +26,8 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 const SYSTEMS: [(&str, &str, &str); 2] =
     [("bench-clients-same", "one CPU", "same"), ("bench-clients-apart", "two CPUs", "apart")];
 const MOST: u64 = 8;
+/// Microseconds of a window in the host's time.
+const LONG_WINDOW: &str = "200000";
 const KINDS: [&str; 2] = ["stream", "ping_pong"];
 
 /// Messages by kind and number of clients.
@@ -36,15 +41,18 @@ pub fn clients(
 ) -> Result<(), Failure> {
     let mut columns: Vec<(&str, Vec<f64>)> = Vec::new();
     for (system, place, key) in SYSTEMS {
-        let built = measured::build(system, &KernelOptions::default(), project, output)?;
-        let window = window(&built)?;
+        let counted = measured::build(system, &KernelOptions::default(), project, output)?;
+        let timed = with_long_windows(system, project)?;
+        let timed = measured::build_file(&timed, &KernelOptions::default(), project, output)?;
         let mut instructions = Map::new();
         let mut rates = Map::new();
         for icount in [true, false] {
             let what = if icount { "instructions" } else { "time" };
             progress.step(&format!("{MOST} clients, {place}, {what}"));
+            let built = if icount { &counted } else { &timed };
+            let window = window(built)?;
             let machine = MachineOptions { icount, ..MachineOptions::default() };
-            let messages = sums(&measured::lines(&built, &machine, TIMEOUT, output)?);
+            let messages = sums(&measured::lines(built, &machine, TIMEOUT, output)?);
             for kind in KINDS {
                 let numbers = per_clients(&messages, kind, system, u64::from(icount))?;
                 let value = |count: &u64| {
@@ -89,6 +97,20 @@ fn render(columns: &[(&str, Vec<f64>)]) -> String {
     table.render()
 }
 
+/// A copy of the description in which the windows are longer.
+fn with_long_windows(system: &str, project: &Project) -> Result<PathBuf, Failure> {
+    let original = project.description(system)?;
+    let fault =
+        |error: std::io::Error| Failure::unable(format!("{system}: {error}"), "check permissions and free space");
+    let text = std::fs::read_to_string(&original).map_err(fault)?;
+    let line = Regex::new(r"(?m)^args\.window_us = \d+$").map_err(|error| Failure::unable(error.to_string(), ""))?;
+    let longer = line.replace_all(&text, format!("args.window_us = {LONG_WINDOW}"));
+    let folder = project.build().join("bench");
+    let copy = folder.join(format!("{system}-timed.toml"));
+    std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&copy, longer.as_bytes())).map_err(fault)?;
+    Ok(copy)
+}
+
 /// Nanoseconds of a window, as the description says.
 fn window(built: &Built) -> Result<f64, Failure> {
     let lines = built.resolved.processes.iter().flat_map(|process| &process.environment);
@@ -111,7 +133,7 @@ fn sums(lines: &[String]) -> Messages {
     messages
 }
 
-/// At least `least` each: a busy host may leave an emulator no time in a short window.
+/// At least `least` each: a busy host may leave an emulator no time in a window.
 fn per_clients(messages: &Messages, kind: &str, system: &str, least: u64) -> Result<Vec<u64>, Failure> {
     let one = |clients| messages.get(&(kind.to_string(), clients)).copied().filter(|count| *count >= least);
     let numbers: Option<Vec<u64>> = (1..=MOST).map(one).collect();

@@ -1,16 +1,18 @@
 //! Network and disk through Ashlar's drivers, and through those of a stock Linux on the same emulated devices.
 //!
 //! Both are booted in turn, several times, so that whatever else the machine does hits both. Each measures by its own clock,
-//! which is the emulator's. Linux is Debian's kernel for PCs, directly on the emulator, with its modules 8139cp and ahci.
+//! which is the emulator's; and since that is the host's, which may be busy, the processor time that the emulator takes for
+//! the work is compared, too. Linux is Debian's kernel for PCs, directly on the emulator, with its modules 8139cp and ahci; the
+//! program that measures there, tools/image/guest/measure.c, does what Ashlar's clients do.
 
-use super::super::measured::{build, compile, lines, start};
+use super::super::measured::{build, compile, start, GIVEN_UP, LAST_LINES};
 use super::super::table::Table;
 use crate::build::machine::MachineOptions;
 use crate::build::Built;
 use crate::cli::KernelOptions;
-use crate::emulator::CommandLine;
+use crate::emulator::{CommandLine, Session};
 use crate::failure::Failure;
-use crate::output::{Output, Progress};
+use crate::output::Output;
 use crate::project::Project;
 use regex::Regex;
 use serde_json::{json, Map, Value};
@@ -23,15 +25,9 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 const COMMAND_LINE: &str = "console=ttyS0 tsc=reliable no_timer_check quiet";
 
 /// How Linux says that it has done what it was told, or could not.
-const DONE: &str = r"^DEVICE \w+ \d+ ms|^DEVICE-FAILED";
+const DONE: &str = "^DEVICE (ready|ping)|^DEVICE [a-z]+ [0-9]+ us|^DEVICE-FAILED";
 
-/// What a line says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Microseconds,
-    /// Of a work whose size both sides know.
-    Milliseconds,
-}
+const PING_MS: &str = r"seq=\d+ ttl=\d+ time=([0-9.]+) ms";
 
 /// One thing that is measured on both.
 struct Subject {
@@ -39,13 +35,14 @@ struct Subject {
     about: &'static str,
     /// The description that Ashlar boots.
     system: &'static str,
-    /// A line that Ashlar's client prints, and the number in it.
-    ashlar: &'static str,
-    /// What Linux is told, and what it prints, with the number.
+    /// A line that Ashlar's client prints, the number in it, and how many microseconds that counts.
+    ashlar: (&'static str, f64),
+    /// The last such line.
+    done: &'static str,
+    /// What Linux is told, and the same of what it prints then.
     command: &'static str,
-    linux: &'static str,
-    unit: Unit,
-    /// KiB that are moved; 0 for times.
+    linux: (&'static str, f64),
+    /// KiB that are moved; 0 where the time itself is shown.
     kib: f64,
 }
 
@@ -54,49 +51,65 @@ const SUBJECTS: [Subject; 4] = [
         name: "network_round_trip",
         about: "ping, us",
         system: "bench-net",
-        ashlar: r"^PING \d+ answered after (\d+) us",
+        ashlar: (r"^PING \d+ answered after (\d+) us", 1.0),
+        done: "^PING 40 .* us",
         command: "device ping 40",
-        linux: r"seq=\d+ ttl=\d+ time=([0-9.]+) ms",
-        unit: Unit::Microseconds,
+        linux: (PING_MS, 1000.0),
         kib: 0.0,
     },
     Subject {
         name: "network_stream",
-        about: "4 MiB echoed, KiB/s",
+        about: "16 MiB echoed, KiB/s",
         system: "bench-net",
-        ashlar: r"^ECHO 4194304 bytes came back as sent, (\d+) ms",
-        command: "device echo 4",
-        linux: r"^DEVICE echo (\d+) ms",
-        unit: Unit::Milliseconds,
-        kib: 4096.0,
+        ashlar: (r"^ECHO 16777216 bytes came back as sent, (\d+) ms", 1000.0),
+        done: "^ECHO 16777216 .* again",
+        command: "device echo 16",
+        linux: (r"^DEVICE echo (\d+) us", 1.0),
+        kib: 16_384.0,
     },
     Subject {
         name: "disk_one",
-        about: "64 MiB, 64 KiB at a time, KiB/s",
+        about: "128 MiB, one request at a time, KiB/s",
         system: "bench-disk-one",
-        ashlar: r"^DISK 67108864 bytes written and read, (\d+) ms",
-        command: "device disk 64 64",
-        linux: r"^DEVICE disk (\d+) ms",
-        unit: Unit::Milliseconds,
-        kib: 131_072.0,
+        ashlar: (r"^DISK 134217728 bytes written and read, (\d+) ms", 1000.0),
+        done: "^DISK 134217728 .* times",
+        command: "device disk 128 64 1",
+        linux: (r"^DEVICE disk (\d+) us", 1.0),
+        kib: 262_144.0,
     },
     Subject {
         name: "disk_queue",
-        about: "64 MiB, queued, KiB/s",
+        about: "128 MiB, 32 requests at a time, KiB/s",
         system: "bench-disk-queue",
-        ashlar: r"^DISK 67108864 bytes written and read, (\d+) ms",
-        command: "device disk 64 1024",
-        linux: r"^DEVICE disk (\d+) ms",
-        unit: Unit::Milliseconds,
-        kib: 131_072.0,
+        ashlar: (r"^DISK 134217728 bytes written and read, (\d+) ms", 1000.0),
+        done: "^DISK 134217728 .* times",
+        command: "device disk 128 64 32",
+        linux: (r"^DEVICE disk (\d+) us", 1.0),
+        kib: 262_144.0,
     },
 ];
 
 /// What was measured of one subject.
 #[derive(Debug, Default, Clone)]
 struct Samples {
-    ashlar: Vec<f64>,
-    linux: Vec<f64>,
+    ashlar: Rounds,
+    linux: Rounds,
+}
+
+/// Of each round: microseconds by the system's own clock, the median if there are several; and seconds of processor time that
+/// the emulator took.
+#[derive(Debug, Default, Clone)]
+struct Rounds {
+    clock: Vec<f64>,
+    processor: Vec<f64>,
+}
+
+/// Ashlar's speed to Linux's, from times: by the medians of all rounds, and the least and the greatest of a round.
+fn ratios(ashlar: &[f64], linux: &[f64]) -> [f64; 3] {
+    let rounds = ashlar.iter().zip(linux).map(|(own, other)| other / own);
+    let (least, most) =
+        rounds.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), one| (least.min(one), most.max(one)));
+    [median(linux) / median(ashlar), least, most]
 }
 
 pub fn devices(object: &mut Map<String, Value>, project: &Project, output: &Output) -> Result<(), Failure> {
@@ -112,64 +125,80 @@ pub fn devices(object: &mut Map<String, Value>, project: &Project, output: &Outp
     for round in 1..=ROUNDS {
         for (system, built) in systems.iter().zip(&built) {
             progress.step(&format!("{system}, round {round}"));
-            let said = lines(built, &MachineOptions::default(), TIMEOUT, output)?;
-            for (subject, samples) in SUBJECTS.iter().zip(&mut samples).filter(|(subject, _)| subject.system == *system)
-            {
-                samples.ashlar.extend(numbers(&said, subject.ashlar, 1.0)?);
-            }
+            measure_ashlar(built, system, &mut samples, output)?;
         }
         // The disk's two subjects are one machine.
-        for (built, subjects) in [(&built[0], 0..2), (&built[1], 2..4)] {
-            measure_linux(built, &linux, subjects, &mut samples, round, &progress, output)?;
+        for (built, subjects) in
+            [(&built[0], ["network_round_trip", "network_stream"]), (&built[1], ["disk_one", "disk_queue"])]
+        {
+            progress.step(&format!("Linux, {}, round {round}", subjects.join(", ")));
+            measure_linux(built, &linux, &subjects, &mut samples, output)?;
         }
     }
     report(object, &samples, output)
+}
+
+/// Boots a system and follows its clients through its subjects.
+fn measure_ashlar(built: &Built, system: &str, samples: &mut [Samples], output: &Output) -> Result<(), Failure> {
+    let command = MachineOptions::default().command_line(built)?;
+    output.detail(&format!("+ {command}"));
+    let mut session = start(&command)?;
+    // The bus process and the driver have a console each, too; the client's is the last.
+    let client = built.system.consoles.len() - 1;
+    await_line(&mut session, client, "^(NET|DISK) up", system)?;
+    for (subject, samples) in SUBJECTS.iter().zip(samples).filter(|(subject, _)| subject.system == system) {
+        let begin = processor_seconds(&session)?;
+        await_line(&mut session, client, subject.done, system)?;
+        samples.ashlar.processor.push(processor_seconds(&session)? - begin);
+        let said = session.transcript(client).last_lines(usize::MAX);
+        samples.ashlar.clock.push(median(&microseconds(&said, subject.ashlar)?));
+    }
+    Ok(())
 }
 
 /// Boots Linux on the machine of `built` and has it do its part of some subjects.
 fn measure_linux(
     built: &Built,
     linux: &(PathBuf, PathBuf),
-    subjects: std::ops::Range<usize>,
+    subjects: &[&str],
     samples: &mut [Samples],
-    round: usize,
-    progress: &Progress<'_>,
     output: &Output,
 ) -> Result<(), Failure> {
-    let what = format!("Linux on the machine of {}, round {round}", SUBJECTS[subjects.start].system);
-    progress.step(&what);
     let command = linux_command(built, linux)?;
     output.detail(&format!("+ {command}"));
     let mut session = start(&command)?;
-    let late = |text: String, last: String| Failure::Finding(format!("{what}: {text}\n--- last lines\n{last}"));
-    let mut before = 0;
-    for (pattern, command) in std::iter::once(("^GUEST-UP", ""))
-        .chain(SUBJECTS[subjects.clone()].iter().map(|subject| (DONE, subject.command)))
-    {
-        if !command.is_empty() {
-            session.send(0, format!("{command}\n").as_bytes());
-        }
-        let found = session.wait_for(0, &compile(pattern)?, TIMEOUT);
-        let error = match found {
-            Ok(found) if found.line.contains("FAILED") => found.line.clone(),
-            Ok(_) => continue,
-            Err(error) => error.to_string(),
-        };
-        return Err(late(error, session.transcript(0).last_lines(15).join("\n")));
-    }
-    let said = session.transcript(0).last_lines(usize::MAX);
-    for subject in subjects {
-        // A pattern that two subjects share finds theirs one after the other.
-        let factor = if SUBJECTS[subject].unit == Unit::Microseconds { 1000.0 } else { 1.0 };
-        let all = numbers(&said, SUBJECTS[subject].linux, factor)?;
-        if SUBJECTS[subject].linux.starts_with("^DEVICE disk") {
-            samples[subject].linux.extend(all.get(before).copied());
-            before += 1;
-        } else {
-            samples[subject].linux.extend(all);
-        }
+    await_line(&mut session, 0, "^GUEST-UP", "Linux")?;
+    session.send(0, b"device ready\n");
+    await_line(&mut session, 0, DONE, "Linux")?;
+    let mut said_before = session.transcript(0).last_lines(usize::MAX).len();
+    for (subject, samples) in SUBJECTS.iter().zip(samples).filter(|(subject, _)| subjects.contains(&subject.name)) {
+        let begin = processor_seconds(&session)?;
+        session.send(0, format!("{}\n", subject.command).as_bytes());
+        await_line(&mut session, 0, DONE, "Linux")?;
+        samples.linux.processor.push(processor_seconds(&session)? - begin);
+        let said = session.transcript(0).last_lines(usize::MAX);
+        samples.linux.clock.push(median(&microseconds(&said[said_before..], subject.linux)?));
+        said_before = said.len();
     }
     Ok(())
+}
+
+/// Waits for a line, or for one with which a program gives up.
+fn await_line(session: &mut Session<'_>, console: usize, pattern: &str, who: &str) -> Result<(), Failure> {
+    let why = match session.wait_for(console, &compile(&format!("(?:{pattern})|{GIVEN_UP}"))?, TIMEOUT) {
+        Ok(found) if compile(&format!("FAILED|{GIVEN_UP}"))?.is_match(found.line.as_bytes()) => {
+            "it gave up".to_string()
+        }
+        Ok(_) => return Ok(()),
+        Err(error) => error.to_string(),
+    };
+    let last = session.transcript(console).last_lines(LAST_LINES).join("\n");
+    Err(Failure::Finding(format!("{who} has not come to /{pattern}/: {why}\n--- last lines\n{last}")))
+}
+
+fn processor_seconds(session: &Session<'_>) -> Result<f64, Failure> {
+    let unable = || Failure::unable("the host does not say how much processor time a process has taken", "mount /proc");
+    Ok(session.processor_time().ok_or_else(unable)?.as_secs_f64())
 }
 
 /// The emulator of `built` with Linux in Ashlar's place, and the same disk.
@@ -180,8 +209,8 @@ fn linux_command(built: &Built, (kernel, ramdisk): &(PathBuf, PathBuf)) -> Resul
     Ok(machine.command_line(&linux)?.with(["-append", COMMAND_LINE]))
 }
 
-/// The number in each line that matches.
-fn numbers(lines: &[String], pattern: &str, factor: f64) -> Result<Vec<f64>, Failure> {
+/// The number in each line that matches, in microseconds.
+fn microseconds(lines: &[String], (pattern, factor): (&str, f64)) -> Result<Vec<f64>, Failure> {
     let regex = Regex::new(pattern).map_err(|error| Failure::unable(error.to_string(), ""))?;
     let number = |line: &String| regex.captures(line)?.get(1)?.as_str().parse::<f64>().ok();
     let found: Vec<f64> = lines.iter().filter_map(number).map(|number| number * factor).collect();
@@ -192,23 +221,45 @@ fn numbers(lines: &[String], pattern: &str, factor: f64) -> Result<Vec<f64>, Fai
 }
 
 fn report(object: &mut Map<String, Value>, samples: &[Samples], output: &Output) -> Result<(), Failure> {
-    let mut table = Table::new(["drivers", "Ashlar", "Linux", "Ashlar's speed to Linux's", "aim"]);
-    for (subject, samples) in SUBJECTS.iter().zip(samples) {
-        let (own, other) = (median(&samples.ashlar), median(&samples.linux));
+    let mut table = Table::new([
+        "drivers",
+        "Ashlar",
+        "Linux",
+        "Ashlar's speed to Linux's",
+        "of each round",
+        "by processor time",
+        "of each round",
+        "aim",
+    ]);
+    let rounded = |number: f64| (number * 1000.0).round() / 1000.0;
+    for (subject, Samples { ashlar, linux }) in SUBJECTS.iter().zip(samples) {
         // A speed from a time.
-        let shown = |time: f64| if subject.unit == Unit::Milliseconds { subject.kib * 1000.0 / time } else { time };
-        let ratio = other / own;
-        let cells = [shown(own), shown(other)].map(|number| format!("{number:.0}"));
-        let [ashlar, linux] = cells;
-        table.row(vec![subject.about.into(), ashlar, linux, format!("{ratio:.2}"), "0.9".into()]);
-        let rounded = |number: f64| (number * 1000.0).round() / 1000.0;
-        let value = json!({
-            "ashlar": rounded(shown(own)), "linux": rounded(shown(other)), "ratio": rounded(ratio),
-        });
+        let shown = |time: f64| if subject.kib > 0.0 { subject.kib * 1e6 / time } else { time };
+        let [own, other] = [ashlar, linux].map(|rounds| shown(median(&rounds.clock)));
+        let mut row = vec![subject.about.into(), format!("{own:.0}"), format!("{other:.0}")];
+        let mut value = json!({ "ashlar": rounded(own), "linux": rounded(other) });
+        let kinds = [("ratio", &ashlar.clock, &linux.clock), ("processor_ratio", &ashlar.processor, &linux.processor)];
+        for (name, own, other) in kinds {
+            if name == "processor_ratio" && subject.kib == 0.0 {
+                row.extend(["".into(), "".into()]); // too short for the host's clock of processor time
+                continue;
+            }
+            if name == "processor_ratio" {
+                value["ashlar_processor_seconds"] = rounded(median(own)).into();
+                value["linux_processor_seconds"] = rounded(median(other)).into();
+            }
+            let [ratio, least, most] = ratios(own, other);
+            row.extend([format!("{ratio:.2}"), format!("{least:.2} to {most:.2}")]);
+            value[name] = rounded(ratio).into();
+            value[format!("{name}_least")] = rounded(least).into();
+            value[format!("{name}_most")] = rounded(most).into();
+        }
+        row.push("0.9".into());
+        table.row(row);
         object.insert(subject.name.into(), value);
     }
     output.human(&table.render());
-    output.human(&format!("medians of {ROUNDS} boots of each"));
+    output.human(&format!("medians of {ROUNDS} boots of each, in turn"));
     Ok(())
 }
 
@@ -220,15 +271,20 @@ fn median(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{median, numbers, SUBJECTS};
+    use super::{median, microseconds, ratios, SUBJECTS};
 
     #[test]
     fn reads_both_sides() {
         let lines =
             ["PING 3 answered after 52 us", "64 bytes from 10.0.2.2: seq=1 ttl=255 time=0.187 ms"].map(String::from);
-        assert_eq!(numbers(&lines, SUBJECTS[0].ashlar, 1.0).unwrap(), [52.0]);
-        assert_eq!(numbers(&lines, SUBJECTS[0].linux, 1000.0).unwrap(), [187.0]);
-        assert!(numbers(&lines, SUBJECTS[1].linux, 1.0).is_err());
+        assert_eq!(microseconds(&lines, SUBJECTS[0].ashlar).unwrap(), [52.0]);
+        assert_eq!(microseconds(&lines, SUBJECTS[0].linux).unwrap(), [187.0]);
+        assert!(microseconds(&lines, SUBJECTS[1].linux).is_err());
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+    }
+
+    #[test]
+    fn ratios_are_of_speeds() {
+        assert_eq!(ratios(&[10.0, 20.0, 40.0], &[20.0, 20.0, 20.0]), [1.0, 0.5, 2.0]);
     }
 }

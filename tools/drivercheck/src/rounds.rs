@@ -1,0 +1,229 @@
+//! Rounds of a loop on a run of the program: one at a time, or very many at once where one is like the other.
+//!
+//! A loop that polls a register up to a million times does the same each time: a counter goes on by a constant, the
+//! register is read anew, nothing else changes. After some rounds have shown that, the solver says how many are wanted, and
+//! whether all of them can be gone. They stand in the run as one, with their number.
+
+use crate::expr::{self, Expr, Var};
+use crate::program::Program;
+use crate::run::{Mark, Run};
+use crate::solver::{Answer, Solver, SolverError};
+use crate::summary::Summarised;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+/// Steps of a run, without those that stand for others.
+pub const MOST_STEPS: usize = 500_000;
+
+/// Rounds that one may stand for: each has to be replayed.
+const MOST_TIMES: u64 = 100_000_000;
+
+/// Steps of the run that are done so many times more than once.
+#[derive(Debug, Clone)]
+pub struct Repeat {
+    pub steps: Range<usize>,
+    pub times: u64,
+}
+
+/// The edges of one round of a loop.
+type Round = Vec<usize>;
+
+pub struct Rounds<'a> {
+    pub summarised: &'a Summarised,
+    pub head: usize,
+    pub nodes: &'a HashSet<usize>,
+    /// The solver is asked whether a branch can be taken.
+    pub is_careful: bool,
+    /// Where branches inside the loop are open, the last is taken, not the first.
+    pub is_flipped: bool,
+}
+
+impl Rounds<'_> {
+    /// Goes once round, from the loop's head back to it. Loops inside are left as soon as they can be.
+    pub fn go(&self, run: &mut Run, solver: &mut Solver) -> Result<Option<Round>, SolverError> {
+        let mut node = self.head;
+        let mut round = Vec::new();
+        loop {
+            let choices = self.choices(run, node);
+            let is_open = self.is_careful && choices.len() > 1;
+            let mut taken = None;
+            for edge in choices {
+                let mark = run.mark();
+                if !run.along(edge, 0..usize::MAX) {
+                    continue;
+                }
+                if !is_open || run.is_possible(solver, mark)? {
+                    taken = Some(edge);
+                    break;
+                }
+                run.undo(mark);
+            }
+            let Some(edge) = taken else { return Ok(None) };
+            round.push(edge);
+            node = run.base.edges[edge].to;
+            if node == self.head {
+                return Ok(Some(round));
+            }
+            if run.steps.len() > MOST_STEPS {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn choices(&self, run: &Run, node: usize) -> Vec<usize> {
+        let to = |edge: usize| run.base.edges[edge].to;
+        let mut all: Vec<usize> =
+            run.out[node].iter().copied().filter(|edge| self.nodes.contains(&to(*edge))).collect();
+        if self.is_flipped {
+            all.reverse();
+        }
+        if all.len() > 1 {
+            let inner =
+                || self.summarised.heads.iter().filter(|(head, nodes)| **head != self.head && nodes.contains(&node));
+            let stays =
+                |edge: &usize| inner().any(|(_, nodes)| !nodes.contains(&self.head) && nodes.contains(&to(*edge)));
+            all.sort_by_key(stays);
+        }
+        all
+    }
+
+    /// Whether some branch inside the loop leaves a choice of how to go round.
+    pub fn has_choice(&self, base: &Program) -> bool {
+        let mut seen = HashSet::new();
+        let inside = |edge: &&crate::program::Edge| self.nodes.contains(&edge.from) && self.nodes.contains(&edge.to);
+        base.edges.iter().filter(inside).any(|edge| !seen.insert(edge.from))
+    }
+
+    /// Goes round so often that `exit` can follow, if each round is like the one before: the first stands for all but the
+    /// last. False if it cannot; what was gone then is for the caller to take back.
+    pub fn go_often(
+        &self,
+        run: &mut Run,
+        solver: &mut Solver,
+        exit: &dyn Fn(&mut Run) -> bool,
+    ) -> Result<Option<Repeat>, SolverError> {
+        let start = run.mark();
+        let Some(round) = self.go(run, solver)? else { return Ok(None) };
+        let first = run.mark();
+        if self.go(run, solver)?.as_ref() != Some(&round) {
+            return Ok(None);
+        }
+        let Some(counters) = counters(run, start, first) else { return Ok(None) };
+        // What was read in a round is asked about apart from what was read in the one before. So all may read the same.
+        let is_apart = |(condition, _): &(Expr, usize)| {
+            let vars = condition.vars();
+            !vars.iter().any(|var| *var >= first.fresh)
+                || !vars.iter().any(|var| (start.fresh..first.fresh).contains(var))
+        };
+        if !run.conditions[first.conditions..].iter().all(is_apart) {
+            return Ok(None);
+        }
+        // Once more, with counters that may be any: what it takes to go round, and to leave.
+        run.undo(first);
+        let begin: Vec<(Var, Expr, Expr)> =
+            counters.iter().map(|(var, step)| (*var, run.value_of(*var), *step)).collect();
+        let open: Vec<Expr> = begin.iter().map(|(_, value, _)| run.open(value.bits())).collect();
+        for ((var, ..), value) in begin.iter().zip(&open) {
+            run.set(*var, *value);
+        }
+        let before = run.mark();
+        if !round.iter().all(|edge| run.along(*edge, 0..usize::MAX)) {
+            return Ok(None);
+        }
+        let is_counter = |var: &Var| (first.fresh..before.fresh).contains(var);
+        let goes_on = run.changed(before).into_iter().all(|var| {
+            let value = run.value_of(var);
+            match begin.iter().zip(&open).find(|((own, ..), _)| *own == var) {
+                Some(((_, _, step), was)) => value == expr::binary(expr::Op::Add, *was, *step),
+                None => !value.vars().iter().any(is_counter),
+            }
+        });
+        let behind = run.conditions.len();
+        if !goes_on || !exit(run) {
+            return Ok(None);
+        }
+        let k = run.open(64);
+        let bound = expr::compare(expr::Compare::ULt, k, expr::constant(MOST_TIMES, 64));
+        let at = |var: Var| {
+            let index = open.iter().position(|one| one.mentions(var))?;
+            Some(after(begin[index].1, k, begin[index].2))
+        };
+        let about = |range: &[(Expr, usize)]| -> Vec<Expr> {
+            let all = range.iter().filter(|(condition, _)| condition.vars().iter().any(is_counter));
+            all.map(|(condition, _)| condition.replace(&at)).collect()
+        };
+        let rounds = about(&run.conditions[before.conditions..behind]);
+        let mut asked = about(&run.conditions[before.conditions..]);
+        asked.push(bound);
+        if !rounds.iter().all(|condition| condition.vars().iter().all(|var| k.mentions(*var))) {
+            return Ok(None);
+        }
+        let Some(times) = how_often(solver, k, rounds, asked)? else { return Ok(None) };
+        run.undo(first);
+        for (var, value, step) in &begin {
+            run.set(*var, after(*value, expr::constant(times, 64), *step));
+        }
+        let is_gone = round.iter().all(|edge| run.along(*edge, 0..usize::MAX));
+        Ok(is_gone.then_some(Repeat { steps: start.steps..first.steps, times }))
+    }
+}
+
+/// A number of rounds after which what is asked holds, and in all before that the loop goes on.
+fn how_often(
+    solver: &mut Solver,
+    k: Expr,
+    rounds: Vec<Expr>,
+    mut asked: Vec<Expr>,
+) -> Result<Option<u64>, SolverError> {
+    let stops = rounds.into_iter().fold(expr::truth(false), |all, one| expr::or(all, expr::not(one)));
+    let of = |model: &HashMap<Var, u64>| k.evaluate(&|var| model.get(&var).copied().unwrap_or(0));
+    loop {
+        let Answer::Sat(model) = solver.check(&asked, true, false)? else { return Ok(None) };
+        let times = of(&model);
+        let earlier = expr::compare(expr::Compare::ULt, k, expr::constant(times, 64));
+        match solver.check(&[earlier, stops], true, false)? {
+            Answer::Unsat(_) => return Ok(Some(times)),
+            Answer::Sat(model) => asked.push(expr::compare(expr::Compare::ULt, k, expr::constant(of(&model), 64))),
+            Answer::Unknown => return Ok(None),
+        }
+    }
+}
+
+/// A counter after some rounds.
+fn after(value: Expr, rounds: Expr, step: Expr) -> Expr {
+    let rounds = expr::cut(rounds, value.bits());
+    if expr::negate(step).value() == Some(1) {
+        return expr::binary(expr::Op::Sub, value, rounds);
+    }
+    expr::binary(expr::Op::Add, value, expr::binary(expr::Op::Mul, rounds, step))
+}
+
+/// The variables that two rounds change by the same constant, with it, if all others that they change were the same before
+/// each, or were read in the round before. The run is behind the second round.
+fn counters(run: &Run, start: Mark, first: Mark) -> Option<Vec<(Var, Expr)>> {
+    let fresh = first.fresh - start.fresh;
+    let base = start.fresh.checked_sub(fresh)?;
+    // The same for the same thing of each round.
+    let shape = |value: Expr, base: Var| {
+        let moved = |var: Var| var.checked_sub(base).map(|place| expr::var(Var::MAX / 2 + place, value.width_of(var)));
+        value.replace(&moved)
+    };
+    let mut found = Vec::new();
+    for var in run.changed(start) {
+        let values = [run.value_at(start, var), run.value_at(first, var), run.value_of(var)];
+        match values.map(Expr::value) {
+            [Some(a), Some(b), Some(c)] if b.wrapping_sub(a) == c.wrapping_sub(b) => {
+                if a != b {
+                    found.push((var, expr::binary(expr::Op::Sub, values[1], values[0])));
+                }
+            }
+            _ => {
+                let [a, b, c] = [(values[0], base), (values[1], start.fresh), (values[2], first.fresh)];
+                if shape(a.0, a.1) != shape(b.0, b.1) || shape(b.0, b.1) != shape(c.0, c.1) {
+                    return None;
+                }
+            }
+        }
+    }
+    Some(found)
+}

@@ -1,0 +1,103 @@
+/* The parts of the driver: the device as a whole (device.c), descriptors and requests (rings.c), the client (client.c), the
+ * bus (rtl8139.c). */
+#ifndef RTL8139_H
+#define RTL8139_H
+
+#include "ashlar/driver.h"
+#include "ethernet_protocol.h"
+#include "pci_protocol.h"
+#include "registers.h"
+
+/* Where the descriptors stand in the area of the link to the bus. */
+#define RX_RING 0u
+#define TX_RING 1024u
+#define RINGS_SIZE 2048u
+
+#define FRAME_LEAST 14u
+#define NUM_SLOT 256u                /* requests of a kind: as many as the protocol lets be open */
+
+/* What the driver is for the client. */
+enum client { CLOSED, OPEN, GONE };
+
+/* Status of transmissions, and of other requests. */
+enum { DONE, DROPPED, WIRE_ERROR, NO_DEVICE };
+/* Reasons to refuse. */
+enum { REASON_HARDWARE = 1, REASON_MEMORY = 2, REASON_NO_DEVICE = 3 };
+
+struct request {
+    uint64_t cookie;
+    uint32_t buffer;
+    uint32_t length;
+    uint32_t flags;
+};
+
+/* Counts of requests ever: those that came, those given to the device, those done. Entries done .. came are open. */
+struct queue {
+    uint32_t came;
+    uint32_t given;
+    uint32_t done;
+    struct request request[NUM_SLOT];
+};
+
+/* ---- device.c ---- */
+extern uint32_t link_is_up;
+extern uint32_t filter;              /* bits of RCR */
+extern uint32_t groups_low;
+extern uint32_t groups_high;
+extern uint8_t address[6];
+
+uint8_t read8(uint32_t offset);
+uint16_t read16(uint32_t offset);
+uint32_t read32(uint32_t offset);
+void write8(uint32_t offset, uint8_t value);
+void write16(uint32_t offset, uint16_t value);
+void write32(uint32_t offset, uint32_t value);
+
+/* Returns 1 if the device has come out of its reset. */
+uint32_t reset_device(void);
+
+void read_address(void);
+void write_address(void);
+void write_filter(void);
+
+/* No frames, no interrupts, no work on descriptors. */
+void stop_device(void);
+
+/* Tells the device where a ring of descriptors is: registers at `place`, the link's area at `offset`. */
+void write_ring(uint32_t place, uint32_t offset);
+
+/* Tells the client if its cable was plugged or pulled. */
+void check_link(void);
+
+/* ---- rings.c ---- */
+extern struct queue transmits;
+extern struct queue receives;
+extern struct ethernet_statistics statistics;
+
+/* Lets frames flow. */
+void start_device(void);
+
+/* Give the device what it has descriptors for. */
+void give_transmits(void);
+void give_receives(void);
+
+/* Tell the client of every transmission the device is done with, and of every frame that has come. */
+void reap_transmits(void);
+void reap_receives(void);
+
+/* Every open transmission is over. */
+void drop_transmits(uint8_t status);
+
+/* Every receive buffer goes back. Only for a client that closes, or has lost its device. */
+void return_receives(void);
+
+/* ---- client.c ---- */
+extern enum client client;
+
+/* One message of the client. `has_device`: the bus has given the device to the driver, and it works. */
+void serve_client(uint32_t mailbox, uint32_t has_device);
+
+/* The device is lost to the client, for good. Touches no register. */
+void lose_device(void);
+
+#endif
