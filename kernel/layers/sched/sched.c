@@ -218,20 +218,19 @@ static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
 
 void sched_decide(uint32_t cpu)
 {
-    /* Each round but the last gives the processor away; what has come up meanwhile is looked at in the next. */
-    while (sched_cpu[cpu].again == 1u) {
-        uint32_t current = thread_current();
-        uint32_t way = sched_make_way(cpu, current);
-        sched_cpu[cpu].again = 0u;
-        if (way == 1u) {
-            sched_put_back(cpu, current);
-            uint32_t next = sched_pick(cpu);
-            sched_run(cpu, next);
-        } else {
-            sched_cpu[cpu].turn_over = 0u;
-            sched_cpu[cpu].slice_end = TIMER_NEVER;
-            sched_begin_slice(cpu);
-        }
+    uint32_t current = thread_current();
+    uint32_t way = sched_make_way(cpu, current);
+    sched_cpu[cpu].again = 0u;
+    if (way == 1u) {
+        /* Whoever gives the processor back to this thread, which is ready or idle, does it in sched_run, and that clears the
+         * mark last: nothing is left to decide then. */
+        sched_put_back(cpu, current);
+        uint32_t next = sched_pick(cpu);
+        sched_run(cpu, next);
+    } else {
+        sched_cpu[cpu].turn_over = 0u;
+        sched_cpu[cpu].slice_end = TIMER_NEVER;
+        sched_begin_slice(cpu);
     }
 }
 
