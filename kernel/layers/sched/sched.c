@@ -128,14 +128,21 @@ static uint32_t sched_take_pending(uint32_t cpu)
     return t;
 }
 
+/* Threads that one interrupt takes over; for the rest this CPU interrupts itself, so that others can come between. */
+#define SCHED_TAKEN_OVER 4u
+
 void sched_drain_pending(void)
 {
     uint32_t cpu = arch_cpu();
     uint32_t t = sched_take_pending(cpu);
-    /* A thread taken can't come back before it runs, so there are at most NUM_THREAD. */
-    for (uint32_t i = 0u; i < NUM_THREAD && t != NONE; i = i + 1u) {
+    for (uint32_t i = 0u; i < SCHED_TAKEN_OVER && t != NONE; i = i + 1u) {
         sched_insert(cpu, t);
-        t = sched_take_pending(cpu);
+        t = NONE;
+        if (i + 1u < SCHED_TAKEN_OVER) {
+            t = sched_take_pending(cpu);
+        } else {
+            intc_send(cpu, VECTOR_RESCHEDULE);
+        }
     }
 }
 
