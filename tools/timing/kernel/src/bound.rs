@@ -29,6 +29,8 @@ pub struct Analysed {
     pub wcet_cycles: Option<u64>,
     /// Cycles of the worst path by function, callees apart.
     pub functions: BTreeMap<String, u64>,
+    /// The same by chain of calls, the outermost function first, with how often the last of them is called.
+    pub calls: BTreeMap<Vec<u64>, Call>,
     pub loops: Vec<LoopFound>,
     pub errors: Vec<String>,
     /// What the analysis of values takes for granted.
@@ -36,6 +38,15 @@ pub struct Analysed {
     /// Most locks taken on any path, for each of which there may be a wait.
     pub locks: Option<u64>,
     pub times: Times,
+}
+
+/// A function as it is called by one chain of calls, on a worst path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Call {
+    /// Executions of its first block, or of the one where the region begins.
+    pub times: u64,
+    /// Callees apart.
+    pub cycles: u64,
 }
 
 /// Seconds that stages took.
@@ -130,6 +141,7 @@ impl Analysed {
         let cycles = self.wcet_cycles.zip(other.wcet_cycles);
         if cycles.is_none() || cycles.is_some_and(|(mine, theirs)| theirs > mine) {
             std::mem::swap(&mut self.functions, &mut other.functions);
+            std::mem::swap(&mut self.calls, &mut other.calls);
         }
         self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
@@ -142,6 +154,10 @@ impl Analysed {
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine + theirs);
         for (name, cycles) in std::mem::take(&mut other.functions) {
             *self.functions.entry(name).or_default() += cycles;
+        }
+        for (chain, call) in std::mem::take(&mut other.calls) {
+            let one = self.calls.entry(chain).or_default();
+            (one.times, one.cycles) = (one.times + call.times, one.cycles + call.cycles);
         }
         self.with(other)
     }
@@ -221,6 +237,7 @@ fn part(
                 Ok(bound) => {
                     analysed.wcet_cycles = Some(bound.wcet_cycles);
                     analysed.functions = functions(expanded, program, &bound);
+                    analysed.calls = calls(expanded, &bound);
                 }
                 Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
             }
@@ -248,5 +265,21 @@ fn functions(expanded: &Expanded<'_>, program: &Program, bound: &Bound) -> BTree
         *found.entry(program.describe(function)).or_default() += visit.cycles;
     }
     *found.entry("first misses".to_string()).or_default() += bound.first_misses.values().sum::<u64>();
+    found
+}
+
+/// Cycles of the worst path by chain of calls.
+fn calls(expanded: &Expanded<'_>, bound: &Bound) -> BTreeMap<Vec<u64>, Call> {
+    let mut found: BTreeMap<Vec<u64>, Call> = BTreeMap::new();
+    for visit in &bound.path {
+        let context = expanded.nodes[visit.node].context;
+        let links = std::iter::successors(Some(context), |one| expanded.contexts[*one].caller.map(|(caller, _)| caller));
+        let mut chain: Vec<u64> = links.map(|one| expanded.contexts[one].function).collect();
+        chain.reverse();
+        let first = visit.node == expanded.entry || expanded.nodes[visit.node].block == 0;
+        let call = found.entry(chain).or_default();
+        call.times += if first { visit.count } else { 0 };
+        call.cycles = call.cycles.saturating_add(visit.cycles);
+    }
     found
 }

@@ -50,7 +50,7 @@ mod whole;
 mod work;
 
 pub use apart::{alone, with_loops, Apart};
-pub use bound::{analyse, chain, Analysed, Times};
+pub use bound::{analyse, chain, Analysed, Call, Times};
 pub use chains::{chains, Chain};
 pub use description::Description;
 pub use error::Error;
