@@ -41,6 +41,7 @@ APART void sched_begin_slice(uint32_t cpu);
 APART void sched_queue_and_block(uint32_t t);
 APART uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
 APART void sched_decide(uint32_t cpu);
+APART void sched_drain_pending(void);
 APART void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now);
 APART void sched_ready(uint32_t t);
 APART void tlb_await(uint32_t cpu, uint32_t to);

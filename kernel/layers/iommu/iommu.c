@@ -265,9 +265,11 @@ uint32_t iommu_walk(uint32_t p, uint64_t address, uint32_t write)
  * LOCK_DEVICE held, attached is not 0. */
 static void iommu_detach_last(uint32_t p)
 {
-    uint32_t last = iommu_domain[p].attached - 1u;
-    for (uint32_t i = 0u; i < NUM_DEVICE && last > 0u && iommu_function[last].owner != p; i = i + 1u) {
-        last = last - 1u;
+    uint32_t last = 0u;
+    for (uint32_t i = 0u; i < NUM_DEVICE && i < iommu_domain[p].attached; i = i + 1u) {
+        if (iommu_function[i].owner == p) {
+            last = i;
+        }
     }
     if (iommu_function[last].owner == p) {
         arch_iommu_detach(iommu_function[last].function);
