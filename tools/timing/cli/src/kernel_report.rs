@@ -36,7 +36,9 @@ pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
 
 /// What is said to follow from a theorem has to be in the list of theorems.
 fn theorems(kernel: &Kernel<'_>) -> Option<Error> {
-    let named: BTreeSet<&String> = kernel.stated.values().filter_map(|stated| stated.theorem.as_ref()).collect();
+    let together = kernel.description.together.as_ref().and_then(|one| one.theorem.as_ref());
+    let stated = kernel.stated.values().filter_map(|stated| stated.theorem.as_ref());
+    let named: BTreeSet<&String> = stated.chain(together).collect();
     if named.is_empty() {
         return None;
     }
@@ -150,11 +152,17 @@ fn waiting(found: &Whole) -> String {
 fn made_of(kernel: &Kernel<'_>, found: &Whole) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(response) = &found.response {
-        let (longest, resumed) = (&kernel.regions[response.longest].name, &kernel.regions[response.resumed].name);
+        let name = |region: usize| &kernel.regions[region].name;
+        let (longest, served, resumed) = (name(response.longest), name(response.served), name(response.resumed));
         said.push(format!(
-            "the response is made of {} cycles until interrupts are open, {} of the interrupt, and {} until the handler is in \
-             its program: the longest region is `{longest}`, the longest of a thread that goes on `{resumed}`",
-            response.closed_cycles, response.interrupt_cycles, response.handler_cycles
+            "the response is made of {} cycles until interrupts are open, {} of the interrupt, {} until the handler is in its \
+             program, and {} for {} rounds that these share: the longest region without them is `{longest}`, that in which an \
+             interrupt is served `{served}`, that of a thread that goes on `{resumed}`",
+            response.closed_cycles,
+            response.interrupt_cycles,
+            response.handler_cycles,
+            response.rounds_cycles,
+            response.rounds
         ));
     }
     if let Some(stack) = &found.stack {

@@ -17,6 +17,7 @@ use crate::kernel::Kernel;
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::names::{stack_pointer, Named};
 use crate::regions::{dead, Kind, Region};
+use crate::rounds::{self, Rounds};
 use crate::stack::HANDLER;
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
@@ -37,6 +38,8 @@ pub struct Analysed {
     pub assumptions: BTreeSet<String>,
     /// Most locks taken on any path, for each of which there may be a wait.
     pub locks: Option<u64>,
+    /// The time apart from rounds that regions share; None without a bound, or if the kernel has no such rounds.
+    pub rounds: Option<Rounds>,
     pub times: Times,
 }
 
@@ -145,6 +148,7 @@ impl Analysed {
         }
         self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
+        self.rounds = self.rounds.zip(other.rounds).map(|(mine, theirs)| mine.or(theirs));
         self.with(other)
     }
 
@@ -152,6 +156,7 @@ impl Analysed {
     fn then(mut self, mut other: Analysed) -> Analysed {
         self.wcet_cycles = self.wcet_cycles.zip(other.wcet_cycles).map(|(mine, theirs)| mine + theirs);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine + theirs);
+        self.rounds = self.rounds.zip(other.rounds).map(|(mine, theirs)| mine.then(theirs));
         for (name, cycles) in std::mem::take(&mut other.functions) {
             *self.functions.entry(name).or_default() += cycles;
         }
@@ -233,8 +238,11 @@ fn part(
         Ok(prepared) => {
             analysed.times.costs = began.elapsed().as_secs_f64();
             let began = Instant::now();
-            match prepared.bound(&constraints, &Options::default()) {
+            let mut limited = constraints.clone();
+            limited.limits.extend(rounds::limit(kernel, expanded, &prepared, &constraints));
+            match prepared.bound(&limited, &Options::default()) {
                 Ok(bound) => {
+                    analysed.rounds = rounds::split(kernel, expanded, &prepared, &constraints, &bound);
                     analysed.wcet_cycles = Some(bound.wcet_cycles);
                     analysed.functions = functions(expanded, program, &bound);
                     analysed.calls = calls(expanded, &bound);
@@ -273,7 +281,8 @@ fn calls(expanded: &Expanded<'_>, bound: &Bound) -> BTreeMap<Vec<u64>, Call> {
     let mut found: BTreeMap<Vec<u64>, Call> = BTreeMap::new();
     for visit in &bound.path {
         let context = expanded.nodes[visit.node].context;
-        let links = std::iter::successors(Some(context), |one| expanded.contexts[*one].caller.map(|(caller, _)| caller));
+        let links =
+            std::iter::successors(Some(context), |one| expanded.contexts[*one].caller.map(|(caller, _)| caller));
         let mut chain: Vec<u64> = links.map(|one| expanded.contexts[one].function).collect();
         chain.reverse();
         let first = visit.node == expanded.entry || expanded.nodes[visit.node].block == 0;

@@ -15,6 +15,9 @@
 //! Loops are bounded in their region, or in their function alone in any state ([`alone`]), by inference or by the model
 //! checker. The work is spread over processors (`work.rs`).
 //!
+//! Rounds of a loop that all regions share, as those in which the scheduler puts threads aside, are priced apart and paid once
+//! in the response ([`Rounds`]).
+//!
 //! Lines of memory have names if they are known (`names.rs`): those of a stack by their place in its page.
 //!
 //! # Why it is sound
@@ -44,6 +47,7 @@ mod path;
 mod points;
 mod regions;
 mod returns;
+mod rounds;
 mod stack;
 mod statements;
 mod whole;
@@ -60,6 +64,7 @@ pub use path::{along, Part};
 pub use points::{entries, flow, options, End, Points};
 pub use regions::{dead, regions, Kind, Region};
 pub use returns::Returning;
+pub use rounds::{Rounds, Together};
 pub use stack::{depths, Depth};
 pub use statements::statements;
 pub use whole::{response, stack_of, waiting, waits, whole, Response, Stack, Waiting, Whole};

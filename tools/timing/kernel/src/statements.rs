@@ -45,6 +45,19 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
         "from one interrupt window to the next there are {} switches between threads at most",
         switch.most
     ));
+    found.push(
+        "an interrupt that is taken in a window is followed by the decision who runs before the next window"
+            .to_string(),
+    );
+    if let Some(one) = &description.together {
+        let (function, rounds, more, source) = (&one.function, one.rounds, &one.more, &one.source);
+        let theorem = one.theorem.as_ref().map(|theorem| format!("; what a round does: theorem {theorem}"));
+        found.push(format!(
+            "from an interrupt to its handler, {function} goes round {rounds} times at most, and once more for each call of \
+             {more}: {source}{}",
+            theorem.unwrap_or_default()
+        ));
+    }
     found.push(format!("{} returns without a switch only to {}", switch.run, switch.returns_to.join(", ")));
     found.push(format!("nobody goes on behind {}", switch.ended));
     found.push(format!("nobody waits for an answer in {}", description.ends.run.join(", ")));
