@@ -28,6 +28,8 @@ pub struct Description {
     pub shared: Shared,
     #[serde(default)]
     pub wait: Vec<Wait>,
+    #[serde(default)]
+    pub imported: Vec<Imported>,
     #[serde(default, rename = "loop")]
     pub loops: Vec<Stated>,
     #[serde(default)]
@@ -50,6 +52,17 @@ pub struct Together {
     /// The theorem that says what a round does, by its full name.
     #[serde(default)]
     pub theorem: Option<String>,
+}
+
+/// What a theorem says, as far as bounds rest on it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Imported {
+    /// By its full name, which the list of theorems must have.
+    pub theorem: String,
+    pub says: String,
+    /// What is still to be believed for bounds to follow.
+    pub leaves: String,
 }
 
 /// A bound of a loop that the binary does not give.

@@ -117,6 +117,13 @@ impl<'p> Kernel<'p> {
         })
     }
 
+    /// Theorems that bounds rest on, by their full names.
+    pub fn theorems(&self) -> BTreeSet<&str> {
+        let of_loops = self.stated.values().filter_map(|stated| stated.theorem.as_deref());
+        let together = self.description.together.iter().filter_map(|one| one.theorem.as_deref());
+        of_loops.chain(together).chain(self.description.imported.iter().map(|one| one.theorem.as_str())).collect()
+    }
+
     /// The physical address of a virtual one, if the description says it.
     pub fn physical(&self, address: u64) -> Option<u64> {
         self.description.physical(address, self.stacks)

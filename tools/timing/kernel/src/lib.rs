@@ -15,9 +15,6 @@
 //! Loops are bounded in their region, or in their function alone in any state ([`alone`]), by inference or by the model
 //! checker. The work is spread over processors (`work.rs`).
 //!
-//! Rounds of a loop that all regions share, as those in which the scheduler puts threads aside, are priced apart and paid once
-//! in the response ([`Rounds`]).
-//!
 //! Lines of memory have names if they are known (`names.rs`): those of a stack by their place in its page.
 //!
 //! # Why it is sound
@@ -27,7 +24,11 @@
 //! function: a binary with another number of loops is refused.
 //!
 //! # What it assumes
-//! [`statements`] lists all that is stated and not shown, to be told beside every number: it is long.
+//! Rounds of a loop that all regions share, as those in which the scheduler puts threads aside, are priced apart and paid once
+//! in the response ([`Rounds`]).
+//!
+//! [`statements`] lists all that is stated and not shown, to be told beside every number: it is long. [`imported`] is what
+//! theorems say of it.
 //!
 //! # What it does not know
 //! How long others hold locks that are taken while another is held; which system call a region behind a preemption point
@@ -66,5 +67,5 @@ pub use regions::{dead, regions, Kind, Region};
 pub use returns::Returning;
 pub use rounds::{Rounds, Together};
 pub use stack::{depths, Depth};
-pub use statements::statements;
+pub use statements::{imported, statements};
 pub use whole::{response, stack_of, waiting, waits, whole, Response, Stack, Waiting, Whole};
