@@ -238,11 +238,9 @@ fn part(
         Ok(prepared) => {
             analysed.times.costs = began.elapsed().as_secs_f64();
             let began = Instant::now();
-            let mut limited = constraints.clone();
-            limited.limits.extend(rounds::limit(kernel, expanded, &prepared, &constraints));
-            match prepared.bound(&limited, &Options::default()) {
-                Ok(bound) => {
-                    analysed.rounds = rounds::split(kernel, expanded, &prepared, &constraints, &bound);
+            match bound(kernel, expanded, &prepared, &constraints) {
+                Ok((bound, rounds)) => {
+                    analysed.rounds = rounds;
                     analysed.wcet_cycles = Some(bound.wcet_cycles);
                     analysed.functions = functions(expanded, program, &bound);
                     analysed.calls = calls(expanded, &bound);
@@ -256,6 +254,22 @@ fn part(
         Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
     }
     values
+}
+
+/// The bound of a graph, and its part in the rounds that regions share. One that comes to their loop several times shares them
+/// with itself: the dearest walk without that limit is what the parts are found by.
+fn bound(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    prepared: &Prepared<'_, '_>,
+    constraints: &Constraints,
+) -> Result<(Bound, Option<Rounds>), Vec<timing_solve::Error>> {
+    let bound = prepared.bound(constraints, &Options::default())?;
+    let rounds = rounds::split(kernel, expanded, prepared, constraints, &bound);
+    let Some(limit) = rounds::limit(kernel, expanded, prepared, constraints) else { return Ok((bound, rounds)) };
+    let mut limited = constraints.clone();
+    limited.limits.push(limit);
+    Ok((prepared.bound(&limited, &Options::default())?, rounds))
 }
 
 /// Whether a node begins a wait for a lock.

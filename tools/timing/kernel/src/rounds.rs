@@ -107,7 +107,7 @@ pub(crate) fn limit(
     Some(Limit { terms, at_most: i64::try_from(at_most).ok()? })
 }
 
-/// Splits a region's time; None if that fails.
+/// Splits a region's time, of which a bound is known without that limit; None if that fails.
 pub(crate) fn split(
     kernel: &Kernel<'_>,
     expanded: &Expanded<'_>,
@@ -122,9 +122,8 @@ pub(crate) fn split(
     if taken == 0 {
         return Some(whole);
     }
-    let solve = |constraints: &Constraints| {
-        prepared.bound(constraints, &Options::default()).ok().map(|bound| bound.wcet_cycles)
-    };
+    let solve =
+        |constraints: &Constraints| prepared.bound(constraints, &Options::default()).ok().map(|one| one.wcet_cycles);
     let mut without = constraints.clone();
     without.dead.extend(back.iter().copied());
     let none = solve(&without)?;
