@@ -12,6 +12,10 @@
 
 #define SCHED_REFILLS 8u
 
+/* Parked threads that one interrupt makes ready, or processes that it finds still without budget: the rest waits for the
+ * alarm, which comes again at once, so that others can come between. */
+#define SCHED_REPLENISHED 4u
+
 /* Constant after start-up. period 0: no limit. */
 struct sched_limit {
     uint64_t period;
@@ -24,8 +28,12 @@ struct sched_server {
     uint32_t first;   /* index of the earliest refill */
     uint32_t count;
     uint64_t joint;   /* a use that begins so that its refill's time is this belongs to the last refill's; 0: none does */
-    uint64_t when[SCHED_REFILLS];
-    uint64_t amount[SCHED_REFILLS];
+};
+
+/* The ring of server s is at s * SCHED_REFILLS; touched by its CPU only. */
+struct sched_refill {
+    uint64_t when;
+    uint64_t amount;
 };
 
 /* One cache line each, touched by its CPU only. */
@@ -34,11 +42,14 @@ struct sched_account {
     uint32_t spare0;
     uint64_t since;   /* it has been charged up to then */
     uint64_t parked;  /* bit p: threads of p are parked here */
-    uint64_t spare[5];
+    uint64_t waiting; /* bit p: a refill of p, whose threads are parked, may have come; the alarm is wanted at once */
+    uint64_t refill;  /* no later than the next refill of any other process with parked threads */
+    uint64_t spare[3];
 };
 
 static struct sched_limit sched_limit[NUM_PROCESS];
 static struct sched_server sched_server[NUM_CPU * NUM_PROCESS];
+static struct sched_refill sched_refill[NUM_CPU * NUM_PROCESS * SCHED_REFILLS];
 static struct sched_account sched_account[NUM_CPU];
 static uint32_t sched_exempt[NUM_THREAD]; /* 1: boosted. Touched by the thread's CPU only */
 
@@ -52,6 +63,8 @@ void sched_budget_init(void)
         sched_account[cpu].charged = NONE;
         sched_account[cpu].since = 0ul;
         sched_account[cpu].parked = 0ul;
+        sched_account[cpu].waiting = 0ul;
+        sched_account[cpu].refill = TIMER_NEVER;
     }
     for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
         sched_exempt[t] = 0u;
@@ -68,8 +81,8 @@ void sched_set_budget(uint32_t p, uint64_t period_ns, uint64_t budget_ns)
         sched_server[s].first = 0u;
         sched_server[s].count = 1u;
         sched_server[s].joint = 0ul;
-        sched_server[s].when[0] = 0ul;
-        sched_server[s].amount[0] = budget_ns;
+        sched_refill[s * SCHED_REFILLS + 0].when = 0ul;
+        sched_refill[s * SCHED_REFILLS + 0].amount = budget_ns;
     }
 }
 
@@ -86,71 +99,76 @@ static uint32_t sched_payer(uint32_t t)
     return p;
 }
 
-/* Drops the first refill. Requires: it is empty and not the only one. */
-static void sched_refill_drop(uint32_t s)
-{
-    sched_server[s].first = (sched_server[s].first + 1u) % SCHED_REFILLS;
-    sched_server[s].count = sched_server[s].count - 1u;
-}
-
 /* Adds a refill at the end. Requires: when is not before the last one's time. */
 static void sched_refill_add(uint32_t s, uint64_t when, uint64_t amount)
 {
-    uint32_t last = (sched_server[s].first + sched_server[s].count - 1u) % SCHED_REFILLS;
+    uint32_t first = sched_server[s].first;
+    uint32_t count = sched_server[s].count;
     uint64_t joint = sched_server[s].joint;
     sched_server[s].joint = when + amount;
-    /* Used without a break since the last refill's use began: one piece. */
-    if (joint == when) {
-        sched_server[s].amount[last] = sched_server[s].amount[last] + amount;
+    if (count == 0u || (count < SCHED_REFILLS && joint != when)) {
+        uint32_t next = (first + count) % SCHED_REFILLS;
+        sched_refill[s * SCHED_REFILLS + next].when = when;
+        sched_refill[s * SCHED_REFILLS + next].amount = amount;
+        sched_server[s].count = count + 1u;
         return;
     }
-    if (sched_server[s].count == SCHED_REFILLS) {
-        sched_server[s].when[last] = when;
-        sched_server[s].amount[last] = sched_server[s].amount[last] + amount;
-        return;
+    uint32_t last = (first + count - 1u) % SCHED_REFILLS;
+    /* Used without a break since the last refill's use began: one piece. Else there is no room, and it is delayed. */
+    if (joint != when) {
+        sched_refill[s * SCHED_REFILLS + last].when = when;
     }
-    uint32_t next = (sched_server[s].first + sched_server[s].count) % SCHED_REFILLS;
-    sched_server[s].when[next] = when;
-    sched_server[s].amount[next] = amount;
-    sched_server[s].count = sched_server[s].count + 1u;
+    sched_refill[s * SCHED_REFILLS + last].amount = sched_refill[s * SCHED_REFILLS + last].amount + amount;
 }
 
-/* Uses time ns, beginning at `from`. More than there is (the alarm was served late) is taken from the refills to come. */
+/* Uses time ns, beginning at `from`. More than there is (the alarm was served late) is taken from the refills to come, and
+ * what is more than all of them is forgiven. */
 static void sched_refill_use(uint32_t s, uint64_t from, uint64_t ns, uint64_t period)
 {
+    uint32_t first = sched_server[s].first;
+    uint32_t count = sched_server[s].count;
     uint64_t left = ns;
-    uint64_t at = from;
-    for (uint32_t i = 0u; i < SCHED_REFILLS && left > 0ul; i = i + 1u) {
-        uint32_t first = sched_server[s].first;
-        uint64_t part = sched_server[s].amount[first];
-        if (part > left) {
-            part = left;
-        }
-        sched_server[s].amount[first] = sched_server[s].amount[first] - part;
-        sched_refill_add(s, at + period, part);
-        if (sched_server[s].amount[first] == 0ul && sched_server[s].count > 1u) {
-            sched_refill_drop(s);
-        }
-        left = left - part;
-        at = at + part;
+    uint64_t amount = sched_refill[s * SCHED_REFILLS + first].amount;
+    for (uint32_t i = 0u; i < SCHED_REFILLS && count > 0u && amount <= left; i = i + 1u) {
+        left = left - amount;
+        first = (first + 1u) % SCHED_REFILLS;
+        count = count - 1u;
+        amount = sched_refill[s * SCHED_REFILLS + first].amount;
     }
+    uint64_t used = ns - left;
+    if (count > 0u) {
+        sched_refill[s * SCHED_REFILLS + first].amount = amount - left;
+        used = ns;
+    }
+    sched_server[s].first = first;
+    sched_server[s].count = count;
+    sched_refill_add(s, from + period, used);
 }
 
 /* Puts the first refill together with the second while both may be used, or while the first is too small. */
 static void sched_refill_settle(uint32_t s, uint64_t now)
 {
-    for (uint32_t i = 0u; i < SCHED_REFILLS && sched_server[s].count > 1u; i = i + 1u) {
-        uint32_t first = sched_server[s].first;
-        uint32_t second = (first + 1u) % SCHED_REFILLS;
-        if (sched_server[s].when[second] > now && sched_server[s].amount[first] >= SCHED_BUDGET_MIN_NS) {
-            return;
+    uint32_t count = sched_server[s].count;
+    if (count == 1u) {
+        return;
+    }
+    uint32_t first = sched_server[s].first;
+    uint32_t second = (first + 1u) % SCHED_REFILLS;
+    uint64_t amount = sched_refill[s * SCHED_REFILLS + first].amount;
+    for (uint32_t i = 0u; i < SCHED_REFILLS && count > 1u; i = i + 1u) {
+        if (sched_refill[s * SCHED_REFILLS + second].when > now && amount >= SCHED_BUDGET_MIN_NS) {
+            break;
         }
-        sched_server[s].amount[second] = sched_server[s].amount[second] + sched_server[s].amount[first];
-        sched_server[s].amount[first] = 0ul;
-        sched_refill_drop(s);
-        if (sched_server[s].count == 1u) {
-            sched_server[s].joint = 0ul; /* the last refill now holds more than one use */
-        }
+        amount = amount + sched_refill[s * SCHED_REFILLS + second].amount;
+        first = second;
+        second = (first + 1u) % SCHED_REFILLS;
+        count = count - 1u;
+    }
+    sched_refill[s * SCHED_REFILLS + first].amount = amount;
+    sched_server[s].first = first;
+    sched_server[s].count = count;
+    if (count == 1u) {
+        sched_server[s].joint = 0ul; /* the last refill now holds more than one use */
     }
 }
 
@@ -158,10 +176,10 @@ static void sched_refill_settle(uint32_t s, uint64_t now)
 static uint64_t sched_available(uint32_t s, uint64_t now)
 {
     uint32_t first = sched_server[s].first;
-    if (sched_server[s].when[first] > now) {
+    if (sched_refill[s * SCHED_REFILLS + first].when > now) {
         return 0ul;
     }
-    return sched_server[s].amount[first];
+    return sched_refill[s * SCHED_REFILLS + first].amount;
 }
 
 /* Charges the time since the last call. Requires: some process is charged. */
@@ -178,6 +196,18 @@ static void sched_charge(uint32_t cpu, uint64_t now)
     sched_refill_settle(s, now);
 }
 
+/* Time that p has run and that is not charged yet, ns. */
+static uint64_t sched_uncharged(uint32_t cpu, uint32_t p, uint64_t now)
+{
+    if (sched_account[cpu].charged != p || now < sched_account[cpu].since) {
+        return 0ul;
+    }
+    return now - sched_account[cpu].since;
+}
+
+/* Nothing is charged or put together here: who chooses among many threads asks often. Where what is left of a refill is too
+ * small for a piece, it counts with the second one if both may be used; should that be too small as well, the thread's
+ * alarm comes at once. */
 uint32_t sched_budget_has(uint32_t cpu, uint32_t t)
 {
     uint32_t p = sched_payer(t);
@@ -186,13 +216,16 @@ uint32_t sched_budget_has(uint32_t cpu, uint32_t t)
     }
     uint32_t s = cpu * NUM_PROCESS + p;
     uint64_t now = timer_now();
-    if (sched_account[cpu].charged == p) {
-        sched_charge(cpu, now);
-    } else {
-        sched_refill_settle(s, now);
-    }
+    uint64_t used = sched_uncharged(cpu, p, now);
     uint64_t available = sched_available(s, now);
-    if (available == 0ul) {
+    if (available != 0ul && available < used + SCHED_BUDGET_MIN_NS && sched_server[s].count > 1u) {
+        uint32_t second = (sched_server[s].first + 1u) % SCHED_REFILLS;
+        if (sched_refill[s * SCHED_REFILLS + second].when > now) {
+            return 0u;
+        }
+        available = available + sched_refill[s * SCHED_REFILLS + second].amount;
+    }
+    if (available <= used) {
         return 0u;
     }
     return 1u;
@@ -210,6 +243,7 @@ uint32_t sched_budget_concerns(uint32_t cpu, uint32_t t)
 void sched_budget_switch(uint32_t cpu, uint32_t t)
 {
     uint32_t p = sched_payer(t);
+    sched_alarm_want(cpu, sched_account[cpu].refill);
     if (p == sched_account[cpu].charged) {
         return;
     }
@@ -227,13 +261,24 @@ void sched_budget_switch(uint32_t cpu, uint32_t t)
     }
 }
 
+/* The alarm has to come for the next refill of p, whose threads are parked: sched_budget_switch sees to that. */
+static void sched_await_refill(uint32_t cpu, uint32_t p)
+{
+    uint32_t s = cpu * NUM_PROCESS + p;
+    uint32_t first = sched_server[s].first;
+    uint64_t when = sched_refill[s * SCHED_REFILLS + first].when;
+    if (when < sched_account[cpu].refill) {
+        sched_account[cpu].refill = when;
+    }
+}
+
 void sched_budget_park(uint32_t cpu, uint32_t t)
 {
     uint32_t p = thread_process(t);
     uint32_t s = cpu * NUM_PROCESS + p;
     sched_ready_park(QUEUE_PARKED_BASE + s, t);
     sched_account[cpu].parked = sched_account[cpu].parked | (1ul << p);
-    sched_alarm_want(cpu, sched_server[s].when[sched_server[s].first]);
+    sched_await_refill(cpu, p);
 }
 
 void sched_budget_unpark(uint32_t cpu, uint32_t t)
@@ -255,22 +300,42 @@ void sched_budget_exempt(uint32_t cpu, uint32_t t, uint32_t exempt)
     }
 }
 
-/* Makes the parked threads of p ready if it has budget again, else wants the alarm for when it will. */
-static void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now)
+void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now)
 {
     uint32_t s = cpu * NUM_PROCESS + p;
     sched_refill_settle(s, now);
     uint64_t available = sched_available(s, now);
     if (available == 0ul) {
-        sched_alarm_want(cpu, sched_server[s].when[sched_server[s].first]);
+        sched_account[cpu].waiting = sched_account[cpu].waiting & ~(1ul << p);
+        sched_await_refill(cpu, p);
         return;
     }
-    sched_account[cpu].parked = sched_account[cpu].parked & ~(1ul << p);
     uint32_t t = queue_dequeue(QUEUE_PARKED_BASE + s);
-    for (uint32_t i = 0u; i < NUM_THREAD && t != NONE; i = i + 1u) {
+    if (t != NONE) {
         sched_insert(cpu, t);
-        t = queue_dequeue(QUEUE_PARKED_BASE + s);
     }
+    uint32_t first = queue_peek(QUEUE_PARKED_BASE + s);
+    if (first == NONE) {
+        sched_account[cpu].parked = sched_account[cpu].parked & ~(1ul << p);
+        sched_account[cpu].waiting = sched_account[cpu].waiting & ~(1ul << p);
+    }
+}
+
+/* Serves the refills that have come. */
+static void sched_replenish_some(uint32_t cpu, uint64_t now)
+{
+    if (sched_account[cpu].waiting == 0ul && sched_account[cpu].refill <= now) {
+        sched_account[cpu].waiting = sched_account[cpu].parked;
+        sched_account[cpu].refill = TIMER_NEVER;
+    }
+    for (uint32_t i = 0u; i < SCHED_REPLENISHED && sched_account[cpu].waiting != 0ul; i = i + 1u) {
+        uint32_t p = arch_highest_bit(sched_account[cpu].waiting);
+        sched_replenish(cpu, p, now);
+    }
+    if (sched_account[cpu].waiting != 0ul) {
+        sched_alarm_want(cpu, 0ul);
+    }
+    sched_alarm_want(cpu, sched_account[cpu].refill);
 }
 
 uint32_t sched_budget_timer(uint32_t cpu, uint64_t now)
@@ -286,12 +351,7 @@ uint32_t sched_budget_timer(uint32_t cpu, uint64_t now)
             sched_alarm_want(cpu, now + available);
         }
     }
-    uint64_t parked = sched_account[cpu].parked;
-    for (uint32_t i = 0u; i < NUM_PROCESS && parked != 0ul; i = i + 1u) {
-        uint32_t waiting = arch_highest_bit(parked);
-        parked = parked & ~(1ul << waiting);
-        sched_replenish(cpu, waiting, now);
-    }
+    sched_replenish_some(cpu, now);
     return over;
 }
 

@@ -11,11 +11,11 @@ static uint32_t sched_budget_check_server(uint32_t cpu, uint32_t p)
     }
     for (uint32_t i = 0u; i < sched_server[s].count; i = i + 1u) {
         uint32_t at = (sched_server[s].first + i) % SCHED_REFILLS;
-        if (sched_server[s].when[at] < before) {
+        if (sched_refill[s * SCHED_REFILLS + at].when < before) {
             return 22u;
         }
-        before = sched_server[s].when[at];
-        sum = sum + sched_server[s].amount[at];
+        before = sched_refill[s * SCHED_REFILLS + at].when;
+        sum = sum + sched_refill[s * SCHED_REFILLS + at].amount;
     }
     if (sum != sched_limit[p].budget) {
         return 23u;
@@ -33,7 +33,7 @@ static uint32_t sched_budget_check_parked(uint32_t cpu, uint32_t p)
     if ((t == NONE && bit == 1ul) || (t != NONE && bit == 0ul)) {
         return 24u;
     }
-    if (t != NONE && alarm > sched_server[s].when[sched_server[s].first]) {
+    if (t != NONE && alarm > sched_refill[s * SCHED_REFILLS + sched_server[s].first].when) {
         return 25u;
     }
     while (t != NONE) {

@@ -198,6 +198,58 @@ static void boosted(void)
     CHECK_EQUAL(sched_check(), 0);
 }
 
+/* Many parked threads become ready a few at a time, so that no interrupt waits for all of them; before any time passes all of
+ * them are. Processes that have no budget yet do not stand in the way, and get theirs when it is time. */
+static void many(void)
+{
+    start();
+    define(0, 10 * MS, 1 * MS, 200);
+    define(1, 10 * MS, 1 * MS, 199);
+    define(2, 40 * MS, 1 * MS, 198);
+    define_free();
+    for (uint32_t i = 0; i < 40; i++) {
+        thread_define(FREE_THREAD + 1 + i, 0, 0, 200);
+        thread_reset(FREE_THREAD + 1 + i, NONE);
+        sched_ready(FREE_THREAD + 1 + i);
+    }
+    for (uint32_t t = FIRST; t < FREE_THREAD; t++) {
+        sched_ready(t);
+    }
+    sched_leave();
+    pass(4 * MS);
+    CHECK_EQUAL(thread_current(), FREE_THREAD);
+    hosted_clock_set(arch_clock_ns() + 8 * MS);
+    uint32_t interrupts = 0;
+    uint32_t ready = 0;
+    uint32_t most = 0;
+    while (hosted_alarm(0) <= arch_clock_ns() && arch_interrupt_poll() == VECTOR_TIMER && interrupts < 100) {
+        uint32_t now_ready = 0;
+        sched_timer_interrupt();
+        CHECK_EQUAL(sched_take_expired(), NONE);
+        for (uint32_t t = FIRST; t <= FREE_THREAD + 40; t++) {
+            now_ready += t != FREE_THREAD && (thread_state(t) == THREAD_READY || thread_state(t) == THREAD_RUNNING);
+        }
+        most = now_ready - ready > most ? now_ready - ready : most;
+        ready = now_ready;
+        interrupts++;
+        CHECK_EQUAL(sched_check(), 0);
+    }
+    CHECK_EQUAL(ready, 40 + 2 * THREADS_EACH);
+    CHECK_EQUAL(most, 4);
+    CHECK(interrupts < 100);
+    for (uint32_t i = 0; i < THREADS_EACH; i++) {
+        CHECK_EQUAL(thread_state(FIRST + 2 * THREADS_EACH + i), THREAD_PARKED);
+    }
+    sched_leave();
+    pass(390 * MS);
+    for (uint32_t p = 0; p < NUM_LIMITED; p++) {
+        CHECK(worst_window(p) <= budget[p]);
+    }
+    CHECK_EQUAL(total(0), 40 * MS);
+    CHECK_EQUAL(total(1), 40 * MS);
+    CHECK_EQUAL(total(2), 10 * MS);
+}
+
 int main(void)
 {
     uint64_t operations = test_operations(20000);
@@ -209,5 +261,6 @@ int main(void)
         random_lives(operations / 4);
     }
     boosted();
+    many();
     return TEST_END();
 }

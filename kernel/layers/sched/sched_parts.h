@@ -103,4 +103,8 @@ uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
 /* Decides who runs. Requires: the CPU's `again` is set. */
 void sched_decide(uint32_t cpu);
 
+/* Makes one parked thread of p ready if p has budget again, else awaits its next refill. Requires: p waits for its refill to be
+ * served. Ensures: it does no more if there is nothing left to do for it now. */
+void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now);
+
 #endif

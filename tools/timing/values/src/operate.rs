@@ -23,6 +23,12 @@ impl State {
             return a.clone();
         }
         self.hide(a);
+        // What was cut to its low half and extended again, as a spilled counter is, is what it was.
+        if let (Unary::ZeroExtend, Origin::Extract(whole, 0)) = (operation, a.origin()) {
+            if whole.size == size && self.numbers(whole).unsigned().1 <= mask(a.size) {
+                return whole.clone();
+            }
+        }
         if matches!(operation, Unary::ZeroExtend | Unary::SignExtend) && a.symbol.is_some() {
             let kind = if operation == Unary::ZeroExtend { 0 } else { 1 };
             return world.symbols.same((kind, a, size), || {

@@ -62,8 +62,33 @@ type Key = (u8, u64, u128, u8);
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
     next: Cell<u64>,
-    made: RefCell<HashMap<Key, Term, Quick>>,
-    compared: RefCell<HashMap<Comparison, Term, Quick>>,
+    made: RefCell<Remembered<Key>>,
+    compared: RefCell<Remembered<Comparison>>,
+}
+
+/// Terms by how they were made. One that is still in use anywhere is never made a second time: what holds the same would not
+/// be known to be the same any more.
+#[derive(Debug)]
+struct Remembered<K> {
+    terms: HashMap<K, Term, Quick>,
+    /// How many there may be before those that nobody uses go.
+    room: usize,
+}
+
+impl<K> Default for Remembered<K> {
+    fn default() -> Remembered<K> {
+        Remembered { terms: HashMap::default(), room: REMEMBERED }
+    }
+}
+
+impl<K: std::hash::Hash + Eq> Remembered<K> {
+    fn insert(&mut self, key: K, term: Term) {
+        if self.terms.len() >= self.room {
+            self.terms.retain(|_, term| term.symbol.as_ref().is_some_and(|symbol| Rc::strong_count(symbol) > 1));
+            self.room = REMEMBERED.max(2 * self.terms.len());
+        }
+        self.terms.insert(key, term);
+    }
 }
 
 /// Hashes keys of a few numbers, none of which an adversary chooses.
@@ -105,7 +130,7 @@ impl Hasher for Mix {
 /// A comparison of two symbols and what is added to them.
 type Comparison = (Binary, (Option<u64>, u128), (Option<u64>, u128));
 
-/// Parts and extensions that are remembered.
+/// Terms that are remembered whether or not anybody uses them.
 const REMEMBERED: usize = 4096;
 
 impl PartialEq for Term {
@@ -209,16 +234,12 @@ impl Symbols {
     /// told.
     pub fn same(&self, (kind, of, size): (u8, &Term, u8), make: impl FnOnce() -> (Set, Origin)) -> Term {
         let key = (kind, of.number().unwrap_or(u64::MAX), of.offset, size);
-        if let Some(found) = self.made.borrow().get(&key) {
+        if let Some(found) = self.made.borrow().terms.get(&key) {
             return found.clone();
         }
         let (set, origin) = make();
         let term = self.make(Root::Zero, set, origin);
-        let mut made = self.made.borrow_mut();
-        if made.len() >= REMEMBERED {
-            made.clear();
-        }
-        made.insert(key, term.clone());
+        self.made.borrow_mut().insert(key, term.clone());
         term
     }
 
@@ -229,15 +250,11 @@ impl Symbols {
     /// The same symbol for the same comparison, so that what a branch told is still known when it comes again.
     pub fn comparison(&self, operation: Binary, a: &Term, b: &Term) -> Term {
         let key = (operation, (a.number(), a.offset), (b.number(), b.offset));
-        if let Some(found) = self.compared.borrow().get(&key) {
+        if let Some(found) = self.compared.borrow().terms.get(&key) {
             return found.clone();
         }
         let term = self.make(Root::Zero, Set::range(0, 1, 1), Origin::Binary(operation, a.clone(), b.clone()));
-        let mut compared = self.compared.borrow_mut();
-        if compared.len() >= REMEMBERED {
-            compared.clear();
-        }
-        compared.insert(key, term.clone());
+        self.compared.borrow_mut().insert(key, term.clone());
         term
     }
 
@@ -357,4 +374,22 @@ pub(crate) fn fold(operation: Binary, a: &Term, b: &Term, size: u8) -> Option<Te
 /// What adding a number to all members gives.
 pub(crate) fn shifted(set: &Set, offset: u128) -> Set {
     transfer::binary(Binary::Add, set, &Set::single(offset, set.size), set.size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_use_is_made_once_and_what_is_not_goes() {
+        let symbols = Symbols::default();
+        let whole = symbols.unknown(8);
+        let low = |of: &Term| symbols.same((2, of, 4), || (Set::full(4), Origin::Extract(of.clone(), 0)));
+        let kept = low(&whole);
+        for _ in 0..3 * REMEMBERED {
+            low(&symbols.unknown(8));
+        }
+        assert_eq!(low(&whole), kept);
+        assert!(symbols.made.borrow().terms.len() <= REMEMBERED);
+    }
 }
