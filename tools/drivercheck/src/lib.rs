@@ -1,6 +1,7 @@
 //! Whether a driver keeps to its protocols: the five rules, on the driver's C as it is compiled.
 
 pub mod abstraction;
+pub mod blame;
 pub mod check;
 pub mod checks;
 pub mod clock;

@@ -4,16 +4,17 @@
 //! going on as the path does. Where that ends nowhere, or the solver finds a contradiction, loops that have to do with it
 //! are gone round once more, or otherwise, and so on, within bounds.
 
+use crate::blame::Blame;
 use crate::exits::{Exit, Path};
 use crate::expr::{self, Var};
 use crate::path::{self, Feasible, Values};
-use crate::program::{Op, Step};
+use crate::program::Step;
 use crate::rounds::{Repeat, Rounds, MOST_STEPS};
 use crate::run::{Mark, Run};
 use crate::safety::Context;
 use crate::solver::{Solver, SolverError};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 /// Ways that are tried to go round loops.
@@ -100,7 +101,7 @@ struct Maker<'a, 'b> {
     repeats: Vec<Repeat>,
     /// Moments before each edge's end.
     before: Vec<Mark>,
-    changes: HashMap<usize, HashSet<Var>>,
+    blame: Blame,
 }
 
 /// Where a run cannot go on: its steps, and those of a piece that does not follow.
@@ -198,7 +199,7 @@ impl<'a, 'b> Maker<'a, 'b> {
             loops: Vec::new(),
             repeats: Vec::new(),
             before: Vec::new(),
-            changes: HashMap::new(),
+            blame: Blame::default(),
         }
     }
 
@@ -352,50 +353,9 @@ impl<'a, 'b> Maker<'a, 'b> {
         path::solve(solver, self.run.base, all, &self.run.read)
     }
 
-    /// The loops on the path that bear on conditions at some steps, by number; and, of a run that repeats from a step on, on
-    /// what is to be the same.
-    pub fn bearing(&mut self, steps: &[&Step], core: &[usize], repeats: Option<(usize, &HashSet<Var>)>) -> Vec<usize> {
-        let core: HashSet<usize> = core.iter().copied().collect();
-        let mut live: HashSet<Var> = repeats.map(|(_, vars)| vars.clone()).unwrap_or_default();
-        let mut found = Vec::new();
-        let mut next = self.loops.len();
-        for (index, step) in steps.iter().enumerate().rev() {
-            while next > 0 && self.loops[next - 1].rounds.end > index {
-                next -= 1;
-                let rounds = self.loops[next].rounds.clone();
-                let changes = self.changes(self.loops[next].head);
-                if !changes.is_disjoint(&live) || rounds.into_iter().any(|step| core.contains(&step)) {
-                    found.push(next);
-                }
-            }
-            match &step.op {
-                Op::Assign(var, value) if live.remove(var) => live.extend(value.vars().iter()),
-                Op::Havoc(var) => {
-                    live.remove(var);
-                }
-                Op::Assume(condition) if core.contains(&index) => live.extend(condition.vars().iter()),
-                _ => {}
-            }
-            if let Some((_, vars)) = repeats.filter(|(first, _)| *first == index) {
-                live.extend(vars);
-            }
-        }
-        found.reverse();
-        found
-    }
-
-    fn changes(&mut self, head: usize) -> &HashSet<Var> {
-        let context = self.context;
-        self.changes.entry(head).or_insert_with(|| {
-            let nodes = &context.summarised.heads[&head];
-            let inside =
-                context.base.edges.iter().filter(|edge| nodes.contains(&edge.from) && nodes.contains(&edge.to));
-            let changed = inside.flat_map(|edge| &edge.steps).filter_map(|step| match step.op {
-                Op::Assign(var, _) | Op::Havoc(var) => Some(var),
-                _ => None,
-            });
-            changed.collect()
-        })
+    fn bearing(&mut self, steps: &[&Step], core: &[usize], repeats: Option<(usize, &HashSet<Var>)>) -> Vec<usize> {
+        let loops: Vec<_> = self.loops.iter().map(|passed| (passed.head, passed.rounds.clone())).collect();
+        self.blame.bearing(self.context, &loops, steps, core, repeats)
     }
 
     fn whole(&self) -> Whole<'a> {

@@ -34,7 +34,7 @@ fn broken(name: &str, options: &Options) -> BTreeSet<u8> {
 
 #[test]
 fn names_the_rule_that_is_broken() {
-    let all: [(&str, &[u8]); 10] = [
+    let all: [(&str, &[u8]); 12] = [
         ("good", &[]),
         ("rule1", &[1]),
         ("rule2", &[2]),
@@ -45,6 +45,8 @@ fn names_the_rule_that_is_broken() {
         ("timed_wrong", &[3, 4]),
         ("long_poll", &[1]),
         ("pages", &[1]),
+        ("asked_for_nothing", &[]),
+        ("asked_twice", &[3]),
     ];
     for (name, rules) in all {
         assert_eq!(broken(name, &Options::default()), BTreeSet::from_iter(rules.iter().copied()), "{name}");
