@@ -130,7 +130,7 @@ static void console_collect(void)
 static void console_send(void)
 {
     uint32_t room = arch_serial_room();
-    for (uint32_t i = 0u; i < CONSOLE_BURST; i = i + 1u) {
+    for (uint32_t i = 0u; i < CONSOLE_SENT; i = i + 1u) {
         if (room == 0u || console_burst[0].next >= console_burst[0].count) {
             break;
         }

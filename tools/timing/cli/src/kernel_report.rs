@@ -57,13 +57,15 @@ fn theorems(kernel: &Kernel<'_>) -> Vec<Error> {
         ..Error::default()
     };
     let read = |path: &str| {
-        let unread =
-            |cause| error(Code::Statement, format!("bounds rest on theorems, but {path} cannot be read: {cause}"));
+        let unread = |cause| format!("bounds rest on theorems, but {path} cannot be read: {cause}");
         std::fs::read_to_string(root().join(path)).map_err(unread)
     };
     let (functions, whole) = match (read(OF_FUNCTIONS), read(OF_THE_WHOLE)) {
         (Ok(functions), Ok(whole)) => (functions, whole),
-        (functions, whole) => return functions.err().into_iter().chain(whole.err()).collect(),
+        (functions, whole) => {
+            let unread = functions.err().into_iter().chain(whole.err());
+            return unread.map(|message| error(Code::Statement, message)).collect();
+        }
     };
     let missing = named.into_iter().filter(|name| !is_proved(name, &functions, &whole));
     let text = |name| format!("bounds rest on the theorem {name}, which neither {OF_FUNCTIONS} nor {OF_THE_WHOLE} has");

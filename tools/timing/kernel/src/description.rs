@@ -227,6 +227,9 @@ pub struct Switch {
 pub struct Device {
     pub region: String,
     pub functions: Vec<String>,
+    /// What the functions access at addresses that are not known is the device, never memory.
+    #[serde(default)]
+    pub alone: bool,
 }
 
 /// Virtual addresses that stand for physical ones.

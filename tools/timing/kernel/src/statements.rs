@@ -68,7 +68,16 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
     found.push(format!("nobody goes on behind {}", switch.ended));
     found.push(format!("nobody waits for an answer in {}", description.ends.run.join(", ")));
     for device in &description.device {
-        found.push(format!("only {} access {}", device.functions.join(", "), device.region));
+        // Those that may access other memory too, and those that do not.
+        let same = || description.device.iter().filter(|one| one.region == device.region);
+        if same().next().is_some_and(|first| std::ptr::eq(first, device)) {
+            let functions: Vec<&str> = same().flat_map(|one| &one.functions).map(String::as_str).collect();
+            found.push(format!("only {} access {}", functions.join(", "), device.region));
+        }
+        if device.alone {
+            let functions = device.functions.join(", ");
+            found.push(format!("what {functions} access at addresses that are not known is {}", device.region));
+        }
     }
     for memory in &description.memory {
         let (about, first, physical) = (&memory.about, memory.first, memory.physical);
