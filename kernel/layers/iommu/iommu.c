@@ -208,14 +208,16 @@ uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot)
     spinlock_acquire(LOCK_DEVICE);
     if (iommu_domain[p].root == NONE) {
         status = iommu_create(p);
-    }
-    if (status == STATUS_OK) {
+        if (status == STATUS_OK) {
+            status = STATUS_RESTART;
+        }
+    } else {
         status = iommu_map_locked(p, frame, prot, levels);
         if (status == STATUS_OK) {
             status = iommu_attach_next(p);
             arch_iommu_added(p + 1u);
         } else if (iommu_domain[p].attached == 0u) {
-            frame_remove_owner(iommu_domain[p].root, p); /* it was made just now */
+            frame_remove_owner(iommu_domain[p].root, p); /* it has no page yet */
             iommu_domain[p].root = NONE;
         }
     }

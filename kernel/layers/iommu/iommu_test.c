@@ -59,7 +59,7 @@ static void destroy(uint32_t p)
 static uint32_t map(uint32_t p, uint32_t frame, uint32_t prot)
 {
     uint32_t status = iommu_map(p, frame, prot);
-    for (uint32_t i = 0; i < NUM_DEVICE && status == STATUS_RESTART; i++) {
+    for (uint32_t i = 0; i <= NUM_DEVICE && status == STATUS_RESTART; i++) {
         status = iommu_map(p, frame, prot);
     }
     return status;
@@ -257,6 +257,8 @@ static void pieces(void)
         iommu_define(i, i == 20 ? 1 : 0);
     }
     uint32_t frame = frame_alloc(0);
+    CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_RESTART); /* the domain, without a page */
+    CHECK_EQUAL(page(frame, 1, 0), NONE);
     for (uint32_t i = 0; i + 2 < NUM_DEVICE; i++) {
         CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_RESTART);
         uint32_t last = i < 20 ? i : i + 1;
@@ -270,7 +272,12 @@ static void pieces(void)
     /* The end also comes to a domain that not all have. */
     destroy(0);
     CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_RESTART);
-    CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_RESTART);
+    CHECK_EQUAL(container_usage(0), 2);
+    destroy(0);
+    CHECK_EQUAL(container_usage(0), 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_RESTART);
+    }
     CHECK_EQUAL(page(frame, 1, 1), frame);
     destroy(0);
     for (uint32_t i = 0; i < NUM_DEVICE; i++) {
