@@ -63,6 +63,6 @@ mod stack;
 mod verdicts;
 mod younger;
 
-pub use cost::{Charge, Cost};
+pub use cost::{Charge, Cost, FARTHEST};
 pub use graph::{Access, Graph, Kind, Node, Scope, Target};
 pub use outcome::{analyse, Outcome, Verdict};

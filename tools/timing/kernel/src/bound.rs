@@ -54,6 +54,10 @@ pub(crate) struct Entry {
     pub below: Option<u64>,
     /// The number of the system call.
     pub numbers: Option<(u64, u64)>,
+    /// It leads on into handlers, which begin with an empty stack.
+    pub handlers: bool,
+    /// How far behind the registers of its thread the stack pointer is.
+    pub frame: Option<u64>,
 }
 
 /// What is behind a handler's first instruction.
@@ -81,13 +85,13 @@ pub(crate) fn begin(
     let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
     let stops = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
-    let entry = Entry { below: region.below, ..Entry::default() };
+    let entry = Entry { below: region.below, frame: kernel.frame(region), ..Entry::default() };
     let values = part(kernel, &first, &entry, machine, &mut analysed);
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
     let mut rests = Vec::new();
     for &node in handled.filter(|node| values.reached(**node)) {
         let registers = known(kernel, &values, node);
-        let entry = Entry { registers, below: Some(HANDLER), numbers: region.numbers };
+        let entry = Entry { registers, below: Some(HANDLER), numbers: region.numbers, ..Entry::default() };
         rests.push(Rest { chain: chain(&first, node), entry });
     }
     Ok((analysed, rests))
@@ -175,8 +179,10 @@ pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry
     let options = timing_values::Options {
         registers: entry.registers.clone(),
         given: number.map(|((address, register), range)| (address, (register, range))).into_iter().collect(),
-        stack_pointer: entry.below.map(stack_pointer),
+        stack_pointer: if entry.handlers { Some(HANDLER) } else { entry.below }.map(stack_pointer),
+        fresh: if entry.handlers { kernel.handlers.clone() } else { BTreeSet::new() },
         shared: kernel.shared.clone(),
+        own: kernel.own(entry.frame),
         switches: kernel.points.called.keys().copied().collect(),
         steps: STEPS,
         ..timing_values::Options::default()

@@ -9,10 +9,11 @@
 //! * *Devices.* Only functions that the description names reach them; all other accesses that are not known go to memory.
 //! * *The rest* is any memory. Where such an access goes to the line of one shortly before it, it hits (`again.rs`).
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use timing_cache::Target;
-use timing_context::{Expanded, NodeId};
+use timing_context::{Expanded, LoopId, NodeId};
 use timing_machine::Machine;
 use timing_solve::Targets;
 use timing_values::Values;
@@ -42,7 +43,15 @@ pub struct Named<'e, 'g, 'p> {
     stacks: Option<(u64, u64)>,
     line: u64,
     again: Again,
+    /// The loop of each header.
+    headers: BTreeMap<NodeId, LoopId>,
+    /// Names of lines, with the number of the newest symbol that each is made of.
+    lines: RefCell<BTreeMap<Line, (u64, u64)>>,
 }
+
+/// A line that has no number: so many lines behind the line of a sum, or if nobody knows how that is aligned, where the byte
+/// so far behind it is.
+type Line = (u32, bool, i64);
 
 impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
     pub fn new(
@@ -77,7 +86,25 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
             stacks,
             line: machine.line(),
             again: Again::new(kernel, machine),
+            headers: expanded.loops.iter().enumerate().map(|(number, one)| (one.header, number)).collect(),
+            lines: RefCell::default(),
         }
+    }
+
+    /// The line of an access of which no number is known, but how its address was computed.
+    fn line(&self, node: NodeId, instruction: usize, access: usize) -> Option<Target> {
+        let block = self.expanded.block(node);
+        let before: usize = block.instructions[..instruction].iter().map(|one| one.accesses.len()).sum();
+        let name = (*self.values.names(node).get(before + access)?)?;
+        let line = if name.modulus % self.line == 0 {
+            let offset = (name.offset as i64).wrapping_add((name.rest % self.line) as i64);
+            (name.sum, true, offset.div_euclid(self.line as i64))
+        } else {
+            (name.sum, false, name.offset as i64)
+        };
+        let mut lines = self.lines.borrow_mut();
+        let next = lines.len() as u64;
+        Some(Target::Line(lines.entry(line).or_insert((next, name.newest)).0))
     }
 
     /// All memory: what lies below the first device.
@@ -109,6 +136,13 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
             (None, None) => Some(Target::Within(low, high)),
             _ => None,
         }
+    }
+
+    /// Whether it is so much memory that caches know no more than that it is memory.
+    fn is_wide(&self, target: Target) -> bool {
+        const MANY: u64 = 64;
+        let Target::Within(first, last) = target else { return false };
+        last / self.line - first / self.line >= MANY && self.is_memory(first, last)
     }
 
     fn is_memory(&self, first: u64, last: u64) -> bool {
@@ -143,12 +177,29 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
 impl Targets for Named<'_, '_, '_> {
     fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target {
         let target = self.place(node, instruction, access);
-        if target != self.memory() {
+        if target != self.memory() && !self.is_wide(target) {
             return target;
         }
+        if let Some(line) = self.line(node, instruction, access) {
+            return line;
+        }
         let instructions = &self.expanded.block(node).instructions[..=instruction];
-        let any = |instruction, access| self.place(node, instruction, access) == self.memory();
-        self.again.back(instructions, access, any).map_or(target, Target::Again)
+        let any = |instruction, access| {
+            self.place(node, instruction, access) == self.memory() && self.line(node, instruction, access).is_none()
+        };
+        match target == self.memory() {
+            true => self.again.back(instructions, access, any).map_or(target, Target::Again),
+            false => target,
+        }
+    }
+
+    /// Where a loop goes on to its header, or begins, what its iterations change is changed.
+    fn renewed(&self, node: NodeId) -> Vec<u64> {
+        let edges = self.expanded.successors(node).iter();
+        let loops = edges.filter_map(|edge| self.headers.get(&self.expanded.edges[*edge].to));
+        let Some(born) = loops.map(|one| self.values.born(*one)).min() else { return Vec::new() };
+        let lines = self.lines.borrow();
+        lines.values().filter(|(_, newest)| *newest >= born).map(|(name, _)| *name).collect()
     }
 
     /// That no access of the kernel crosses a line is stated, not shown ([`crate::statements`]).

@@ -14,7 +14,7 @@ use crate::bound::{known, values, Entry};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::names::Named;
-use crate::regions::Region;
+use crate::regions::{Kind, Region};
 use crate::stack::HANDLER;
 
 /// One of the graphs through which a path leads: an entry, then its handler on another stack.
@@ -31,7 +31,13 @@ pub fn along(kernel: &Kernel<'_>, region: &Region, machine: &Machine, parts: &[P
     let fault = |errors: Vec<timing_solve::Error>| -> Vec<Error> {
         errors.iter().map(|error| Error::Flow(error.to_string())).collect()
     };
-    let mut entry = Entry { below: region.below, ..Entry::default() };
+    let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
+    let mut entry = Entry {
+        below: region.below,
+        handlers: enters && parts.len() == 1,
+        frame: kernel.frame(region),
+        ..Entry::default()
+    };
     let mut cycles = 0u64;
     for Part { expanded, rounds } in parts {
         let values = values(kernel, expanded, &entry);
@@ -41,8 +47,8 @@ pub fn along(kernel: &Kernel<'_>, region: &Region, machine: &Machine, parts: &[P
         let bound = prepared.bound(&Constraints::default(), &Options::default()).map_err(fault)?;
         cycles = cycles.saturating_add(bound.wcet_cycles);
         let last = expanded.exits.first().copied().filter(|node| values.reached(*node));
+        entry = Entry { below: Some(HANDLER), ..Entry::default() };
         entry.registers = last.map(|node| known(kernel, &values, node)).unwrap_or_default();
-        entry.below = Some(HANDLER);
     }
     Ok(cycles)
 }

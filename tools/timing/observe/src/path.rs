@@ -130,15 +130,11 @@ impl<'k, 'p> Paths<'k, 'p> {
     /// The graphs through which a region leads, each with its first instruction and the walk in it.
     fn walks(&mut self, region: usize, addresses: &[u64]) -> Result<Vec<(Which, usize, Walk)>, Strange> {
         let kernel = self.kernel;
-        let enters = matches!(kernel.regions[region].kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
         let own = &kernel.regions[region];
         let mut which = Which { chain: own.chain.clone(), stops: own.stops.clone() };
         if let (Kind::Inside, Some(first)) = (own.kind, addresses.first()) {
             // One region stands for all vectors; which it was makes no difference behind the first instructions.
             which.chain = vec![(*first, 0)];
-        }
-        if enters {
-            which.stops.extend(&kernel.handlers);
         }
         let (mut walks, mut first) = (Vec::new(), 0);
         loop {

@@ -60,14 +60,19 @@ pub(crate) fn is_vector_computation(decoded: &iced_x86::Instruction, info: &Inst
 }
 
 /// The memory accesses. Those of a string instruction that repeats are those of one repetition.
-pub(crate) fn accesses(registers: Registers, info: &InstructionInfo) -> Vec<Access> {
+pub(crate) fn accesses(registers: Registers, decoded: &iced_x86::Instruction, info: &InstructionInfo) -> Vec<Access> {
     use OpAccess::*;
+    // Of what repeats the decoder gives no size, since that depends on how often.
+    let size = |used: &iced_x86::UsedMemory| match used.memory_size().size() {
+        0 => decoded.memory_size().size() as u32,
+        size => size as u32,
+    };
     let used = info.used_memory().iter().filter(|used| !matches!(used.access(), None | NoMemAccess));
     used.map(|used| {
         let access = used.access();
         Access {
             address: form(registers, used).unwrap_or(AddressForm::Any),
-            size: used.memory_size().size() as u32,
+            size: size(used),
             read: matches!(access, Read | CondRead | ReadWrite | ReadCondWrite),
             write: matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite),
             conditional: matches!(access, CondRead | CondWrite | ReadCondWrite),
