@@ -74,6 +74,8 @@ pub enum Target {
         name: u64,
         lines: u64,
     },
+    /// A device between these addresses, or any line of memory.
+    Device(u64, u64),
     /// Any line of memory, but no device.
     Memory,
     Anywhere,

@@ -58,6 +58,8 @@ pub(crate) struct Entry {
     pub handlers: bool,
     /// How far behind the registers of its thread the stack pointer is.
     pub frame: Option<u64>,
+    /// The stack pointer is a multiple of the first, a line, plus the second, and nothing else is known of it.
+    pub rest: Option<(u64, u64)>,
 }
 
 /// What is behind a handler's first instruction.
@@ -85,7 +87,7 @@ pub(crate) fn begin(
     let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
     let stops = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
-    let entry = Entry { below: region.below, frame: kernel.frame(region), ..Entry::default() };
+    let entry = Entry { below: region.below, ..Entry::default() };
     let values = part(kernel, &first, &entry, machine, &mut analysed);
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
     let mut rests = Vec::new();
@@ -183,6 +185,7 @@ pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry
         fresh: if entry.handlers { kernel.handlers.clone() } else { BTreeSet::new() },
         shared: kernel.shared.clone(),
         own: kernel.own(entry.frame),
+        stack_rest: entry.rest,
         switches: kernel.points.called.keys().copied().collect(),
         steps: STEPS,
         ..timing_values::Options::default()

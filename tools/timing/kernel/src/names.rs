@@ -7,7 +7,9 @@
 //!   [`Target::OnPage`]: which sets of a cache a line may be in follows from its place in the page. Stacks have no other
 //!   name: accesses to them by other addresses are to any line.
 //! * *Devices.* Only functions that the description names reach them; all other accesses that are not known go to memory.
-//! * *The rest* is any memory. Where such an access goes to the line of one shortly before it, it hits (`again.rs`).
+//! * *The rest* is any memory. Where the values name its address ([`timing_values::Name`]), its line has that name, or the
+//!   name of the line of the sum if it is known how that stands in a line. What has no name may still go to the line of an
+//!   access shortly before it (`again.rs`).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -45,6 +47,8 @@ pub struct Named<'e, 'g, 'p> {
     again: Again,
     /// The loop of each header.
     headers: BTreeMap<NodeId, LoopId>,
+    /// Of each node, whether it is in a loop.
+    looping: Vec<bool>,
     /// Names of lines, with the number of the newest symbol that each is made of.
     lines: RefCell<BTreeMap<Line, (u64, u64)>>,
 }
@@ -77,6 +81,8 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
             let first = kernel.physical(symbol.address)?;
             Some((first, first + symbol.size - 1))
         });
+        let mut looping = vec![false; expanded.nodes.len()];
+        expanded.loops.iter().flat_map(|one| &one.nodes).for_each(|node| looping[*node] = true);
         Named {
             kernel,
             expanded,
@@ -87,6 +93,7 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
             line: machine.line(),
             again: Again::new(kernel, machine),
             headers: expanded.loops.iter().enumerate().map(|(number, one)| (one.header, number)).collect(),
+            looping,
             lines: RefCell::default(),
         }
     }
@@ -138,11 +145,13 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
         }
     }
 
-    /// Whether it is so much memory that caches know no more than that it is memory.
-    fn is_wide(&self, target: Target) -> bool {
+    /// Whether it is so much memory that caches know no more than that it is memory; or that it is one of several lines, where
+    /// no loop makes use of that.
+    fn is_vague(&self, node: NodeId, target: Target) -> bool {
         const MANY: u64 = 64;
         let Target::Within(first, last) = target else { return false };
-        last / self.line - first / self.line >= MANY && self.is_memory(first, last)
+        let lines = last / self.line - first / self.line;
+        (lines >= MANY || lines > 0 && !self.looping[node]) && self.is_memory(first, last)
     }
 
     fn is_memory(&self, first: u64, last: u64) -> bool {
@@ -168,7 +177,7 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
             (Some(Target::Within(first, last)), _) if self.is_memory(first, last) => Target::Within(first, last),
             (Some(Target::OnPage { address, page }), _) => Target::OnPage { address, page },
             // A device's registers, or one of the kernel's objects: they are not told apart.
-            (_, Some((_, last))) => Target::Within(0, *last),
+            (_, Some((first, last))) => Target::Device(*first, *last),
             _ => self.memory(),
         }
     }
@@ -177,7 +186,7 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
 impl Targets for Named<'_, '_, '_> {
     fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target {
         let target = self.place(node, instruction, access);
-        if target != self.memory() && !self.is_wide(target) {
+        if target != self.memory() && !self.is_vague(node, target) {
             return target;
         }
         if let Some(line) = self.line(node, instruction, access) {

@@ -123,7 +123,7 @@ impl Accesses<'_> {
     fn walk(&self, step: i64, executions: u64, access: &il::Access) -> Option<Target> {
         let (line, size) = (self.machine.line(), u64::from(access.size.max(1)));
         let step = step.unsigned_abs();
-        if step > line || access.read && access.write {
+        if step > line || size > line || access.read && access.write {
             return None;
         }
         let bytes = step.checked_mul(executions.checked_sub(1)?)?.checked_add(size)?;
@@ -185,6 +185,8 @@ fn lines(machine: &Machine, kind: Kind, target: Target, access: &il::Access, ali
     };
     // As many lines as its bytes can touch. All but the first may be missing.
     let most = if within_one || aligned && size <= line { 1 } else { (size + line - 2) / line + 1 };
+    // A name is that of one line.
+    let target = if most > 1 && matches!(target, Target::Line(_)) { Target::Memory } else { target };
     data.extend((0..most).map(|number| Access { kind, target, certain: certain && number == 0 }));
 }
 

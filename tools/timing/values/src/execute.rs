@@ -130,6 +130,16 @@ impl<'a> Engine<'a> {
             if let Some(stack) = self.stack_of_own(register) {
                 return stack;
             }
+            if let Some((modulus, rest)) =
+                self.options.stack_rest.filter(|_| register == self.registers.stack_pointer())
+            {
+                let base = self.world.symbols.make(
+                    Root::Zero,
+                    crate::multiples(modulus, None, size),
+                    crate::term::Origin::Opaque,
+                );
+                return base.plus(rest.into());
+            }
             if register == self.registers.stack_pointer() && self.options.fresh.is_empty() {
                 return self.world.symbols.make(Root::Stack, Set::single(0, size), crate::term::Origin::Opaque);
             }

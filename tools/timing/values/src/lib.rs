@@ -15,6 +15,9 @@
 //! invariant of the header takes their place, found by widening and narrowing, and bounds come from recurrences of its
 //! variables and the exits that iterations pass (`recurrence.rs`).
 //!
+//! Addresses of which no number is known have names (`naming.rs`): the sums of symbols that they are. Equal sums are one
+//! address, until a loop renews a symbol of theirs.
+//!
 //! # Why it is sound
 //! * Every operation on sets holds all results of members; tests sample them against `timing_lift::evaluate`.
 //! * The states at a header in iteration k cover all executions that are there the k-th time since the loop was
@@ -91,6 +94,8 @@ pub struct Options {
     /// Places at which the stack pointer leads to an empty stack that nobody else knows, and no more to the one before: the
     /// beginnings of blocks. `stack_pointer` then says where it stands there.
     pub fresh: BTreeSet<u64>,
+    /// The stack pointer at the entry is a multiple of the first, a power of two, plus the second, and is treated as any address.
+    pub stack_rest: Option<(u64, u64)>,
     /// Functions that switch to another stack and come back later, by address.
     pub switches: BTreeSet<u64>,
     /// Most instructions to execute before loops are no longer executed iteration by iteration.
@@ -140,6 +145,7 @@ impl Default for Options {
             shared: Vec::new(),
             own: None,
             fresh: BTreeSet::new(),
+            stack_rest: None,
             switches: BTreeSet::new(),
             steps: 5_000_000,
             width: 16,
