@@ -81,7 +81,8 @@ void arch_iommu_attach(uint32_t function, uint32_t domain, uint32_t root); /* re
 void arch_iommu_detach(uint32_t function);       /* arch_iommu_invalidate must follow */
 void arch_iommu_added(uint32_t domain);          /* after entries that were 0 were written: devices reach the pages */
 void arch_iommu_invalidate(uint32_t domain);     /* when it returns no device of it uses what is gone */
-uint32_t arch_iommu_fault(void);        /* takes one recorded refusal: function, bit 16 set for a write; NONE if there is none */
+uint64_t arch_iommu_refused(void);      /* bit u: unit u has recorded refusals that nobody has taken */
+uint32_t arch_iommu_fault(uint32_t unit); /* takes one of a unit: function, bit 16 set for a write; NONE if there is none */
 uint64_t arch_iommu_fault_address(void); /* of the one taken last */
 void arch_iommu_listen(uint32_t cpu, uint32_t vector); /* a recorded refusal interrupts this CPU; cpu NONE: nobody */
 

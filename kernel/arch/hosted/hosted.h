@@ -75,7 +75,7 @@ uint32_t hosted_port_value(uint32_t port);                 /* what was written l
 void hosted_iommu_set_levels(uint32_t levels);             /* 3 or 4: the machine has one; 0, as after reset: none */
 
 /* The frame that the device with this function number (below 256) reaches at address; NONE: refused, and recorded as long as
- * there is room for four records. */
+ * there is room for 64 records. */
 uint32_t hosted_iommu_reach(uint32_t function, uint64_t address, uint32_t write);
 
 #endif

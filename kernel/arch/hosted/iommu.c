@@ -13,7 +13,8 @@
 #define FRAME_MASK 0xfffffffful
 #define NUM_FUNCTION 256u     /* functions that a test may use: numbers below this */
 #define NUM_KEPT 1024u
-#define NUM_RECORD 4u
+#define NUM_RECORD 64u
+#define UNIT 3u            /* the only one that there is */
 
 struct function {
     uint32_t attached;
@@ -130,8 +131,16 @@ void arch_iommu_invalidate(uint32_t domain)
     }
 }
 
-uint32_t arch_iommu_fault(void)
+uint64_t arch_iommu_refused(void)
 {
+    return records > 0 ? 1ul << UNIT : 0;
+}
+
+uint32_t arch_iommu_fault(uint32_t unit)
+{
+    if (unit != UNIT) {
+        hosted_fail("a refusal is asked of unit", unit);
+    }
     if (records == 0) {
         return NONE;
     }

@@ -151,27 +151,44 @@ void amdvi_route(uint32_t vector, uint32_t apic_id)
     }
 }
 
-uint32_t amdvi_fault(struct iommu_fault *fault)
+uint64_t amdvi_refused(void)
 {
+    uint64_t refused = 0;
     for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
-        struct unit *u = &unit[i];
-
-        if (u->head != amdvi_read(u->base, REG_EVENT_TAIL) % RING_BYTES) {
-            fault->function = (uint32_t)(u->events[u->head / 8] & 0xffff);
-            fault->write = (uint32_t)(u->events[u->head / 8] >> 53 & 1);
-            fault->address = u->events[u->head / 8 + 1];
-            u->head = (u->head + 16) % RING_BYTES;
-            amdvi_write(u->base, REG_EVENT_HEAD, u->head);
-            return 1;
-        }
-        if ((amdvi_read(u->base, REG_STATUS) & STATUS_LOST) != 0) { /* it has stopped recording */
-            uint64_t control = amdvi_read(u->base, REG_CONTROL);
-            amdvi_write(u->base, REG_CONTROL, control & ~CONTROL_EVENTS);
-            amdvi_write(u->base, REG_STATUS, STATUS_LOST);
-            amdvi_write(u->base, REG_CONTROL, control | CONTROL_EVENTS);
-        }
+        uint64_t more = unit[i].head != amdvi_read(unit[i].base, REG_EVENT_TAIL) % RING_BYTES;
+        refused |= more << i;
     }
-    return 0;
+    return refused;
+}
+
+/* A unit that had no room has stopped recording. */
+static void record_again(const struct unit *u)
+{
+    if ((amdvi_read(u->base, REG_STATUS) & STATUS_LOST) != 0) {
+        uint64_t control = amdvi_read(u->base, REG_CONTROL);
+        amdvi_write(u->base, REG_CONTROL, control & ~CONTROL_EVENTS);
+        amdvi_write(u->base, REG_STATUS, STATUS_LOST);
+        amdvi_write(u->base, REG_CONTROL, control | CONTROL_EVENTS);
+    }
+}
+
+uint32_t amdvi_fault(uint32_t number, struct iommu_fault *fault)
+{
+    struct unit *u = &unit[number];
+    uint64_t tail = amdvi_read(u->base, REG_EVENT_TAIL) % RING_BYTES;
+
+    if (u->head == tail) {
+        return 0;
+    }
+    fault->function = (uint32_t)(u->events[u->head / 8] & 0xffff);
+    fault->write = (uint32_t)(u->events[u->head / 8] >> 53 & 1);
+    fault->address = u->events[u->head / 8 + 1];
+    u->head = (u->head + 16) % RING_BYTES;
+    amdvi_write(u->base, REG_EVENT_HEAD, u->head);
+    if (u->head == tail) {
+        record_again(u);
+    }
+    return 1;
 }
 
 static uint32_t start(struct unit *u)
@@ -184,6 +201,7 @@ static uint32_t start(struct unit *u)
     amdvi_write(u->base, REG_EVENTS, physical(u->events) | RING_FRAME);
     amdvi_write(u->base, REG_EVENT_HEAD, 0);
     amdvi_write(u->base, REG_EVENT_TAIL, 0);
+    amdvi_write(u->base, REG_STATUS, STATUS_LOST);
     amdvi_write(u->base, REG_CONTROL, CONTROL_TRANSLATE | CONTROL_EVENTS | CONTROL_COMMANDS);
     /* Nothing of before: a unit drops what it has of a function, and of domain 0, when it is told so. */
     for (uint32_t function = 0; function < NUM_FUNCTION; function++) {

@@ -166,9 +166,14 @@ void arch_iommu_invalidate(uint32_t domain)
     }
 }
 
-uint32_t arch_iommu_fault(void)
+uint64_t arch_iommu_refused(void)
 {
-    uint32_t found = is_amd() ? amdvi_fault(&last) : vtd_fault(&last);
+    return is_amd() ? amdvi_refused() : vtd_refused();
+}
+
+uint32_t arch_iommu_fault(uint32_t unit)
+{
+    uint32_t found = is_amd() ? amdvi_fault(unit, &last) : vtd_fault(unit, &last);
 
     return found != 0 ? last.function | last.write << 16 : NONE;
 }

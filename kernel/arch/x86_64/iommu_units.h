@@ -45,7 +45,8 @@ void vtd_attach(uint32_t function, uint32_t domain, uint64_t root);
 void vtd_detach(uint32_t function);
 void vtd_added(uint32_t domain);
 void vtd_invalidate(uint32_t domain);
-uint32_t vtd_fault(struct iommu_fault *fault); /* takes one; 0 if there is none */
+uint64_t vtd_refused(void); /* bit u: unit u has recorded some */
+uint32_t vtd_fault(uint32_t number, struct iommu_fault *fault); /* takes one of a unit; 0 if there is none */
 void vtd_listen(uint32_t apic_id, uint32_t vector); /* NONE: no interrupt */
 
 /* ---- AMD-Vi ---- */
@@ -57,6 +58,7 @@ void amdvi_detach(uint32_t function);
 void amdvi_invalidate(uint32_t domain);
 uint32_t amdvi_replaces(void);
 void amdvi_route(uint32_t vector, uint32_t apic_id);
-uint32_t amdvi_fault(struct iommu_fault *fault);
+uint64_t amdvi_refused(void);
+uint32_t amdvi_fault(uint32_t number, struct iommu_fault *fault);
 
 #endif

@@ -12,7 +12,8 @@ void trap_syscall(void) __attribute__((flatten));
 
 APART void trap_end_thread(void);
 APART void trap_window(void);
-/* The timing analysis finds preemption points, accesses that go to devices, and waits for others by these names. */
+/* The timing analysis finds preemption points, accesses that go to devices, waits for others, and threads that become ready by
+ * these names. */
 #define NAMED __attribute__((noinline, noclone))
 NAMED uint32_t arch_interrupt_pending(void);
 NAMED uint32_t apic_read(uint32_t reg);
@@ -28,6 +29,7 @@ NAMED uint64_t amdvi_read(uint64_t base, uint32_t reg);
 NAMED void amdvi_write(uint64_t base, uint32_t reg, uint64_t value);
 NAMED uint32_t iommu_await(const volatile uint32_t *word, uint32_t mask, uint32_t expected);
 NAMED void iommu_silent(void);
+NAMED void sched_ready_insert(uint32_t cpu, uint32_t t);
 #undef NAMED
 
 APART uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
@@ -41,6 +43,7 @@ APART void sched_begin_slice(uint32_t cpu);
 APART void sched_queue_and_block(uint32_t t);
 APART uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
 APART void sched_decide(uint32_t cpu);
+APART void sched_drain_pending(void);
 APART void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now);
 APART void sched_ready(uint32_t t);
 APART void tlb_await(uint32_t cpu, uint32_t to);

@@ -10,7 +10,6 @@
 
 #define FRAME 4096ul
 #define NUM_BUS 256u
-#define NUM_RECORD 256u
 
 /* Registers: offsets in a unit's window. */
 #define REG_CAPABILITY 0x08u
@@ -46,6 +45,8 @@
 #define PROTECTED_ENABLE 0x80000000u
 #define FAULT_MASKED 0x80000000u          /* no interrupt */
 #define FAULT_LOST 0x1u                   /* written: forget that there were more faults than records */
+#define FAULT_PENDING 0x2u                /* a record holds a fault */
+#define FAULT_FIRST_SHIFT 8u              /* bits 8 to 15: the record that was first filled while all were empty */
 #define FAULT_RECORD 0x8000000000000000ul /* of a record's upper half: it holds a fault; written: empty it */
 #define FAULT_READ 0x4000000000000000ul
 
@@ -63,7 +64,8 @@
 struct unit {
     uint64_t base;
     uint64_t capability;
-    uint32_t records; /* of faults */
+    uint32_t records; /* of faults: filled in turn, the last followed by the first */
+    uint32_t next;    /* record to be taken next */
     uint32_t tail; /* of its queue, in entries */
     uint64_t (*queue)[2];
 };
@@ -209,24 +211,41 @@ static void build_tables(uint64_t tables)
 
 /* ---- faults: each unit has a few records, and drops further faults while they are full ---- */
 
-uint32_t vtd_fault(struct iommu_fault *fault)
+uint64_t vtd_refused(void)
 {
+    uint64_t refused = 0;
     for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
-        uint32_t first = (uint32_t)(unit[i].capability >> 24 & 0x3ff) * 16;
+        uint64_t pending = (vtd_read32(unit[i].base, REG_FAULT_STATUS) & FAULT_PENDING) != 0;
+        refused |= pending << i;
+    }
+    return refused;
+}
 
-        for (uint32_t k = 0; k < NUM_RECORD && k < unit[i].records; k++) {
-            uint64_t high = vtd_read64(unit[i].base, first + 16 * k + 8);
-            if ((high & FAULT_RECORD) != 0) {
-                fault->address = vtd_read64(unit[i].base, first + 16 * k);
-                fault->function = (uint32_t)(high & 0xffff);
-                fault->write = (high & FAULT_READ) == 0;
-                vtd_write64(unit[i].base, first + 16 * k + 8, FAULT_RECORD);
-                vtd_write32(unit[i].base, REG_FAULT_STATUS, FAULT_LOST);
-                return 1;
-            }
+/* Where a record stands in a unit's window. */
+static uint32_t record(const struct unit *u, uint32_t number)
+{
+    return (uint32_t)(u->capability >> 24 & 0x3ff) * 16 + 16 * number;
+}
+
+uint32_t vtd_fault(uint32_t number, struct iommu_fault *fault)
+{
+    struct unit *u = &unit[number];
+    uint64_t high = vtd_read64(u->base, record(u, u->next) + 8);
+
+    if ((high & FAULT_RECORD) == 0) { /* the first time, and if somebody else has emptied records */
+        u->next = (vtd_read32(u->base, REG_FAULT_STATUS) >> FAULT_FIRST_SHIFT & 0xff) % u->records;
+        high = vtd_read64(u->base, record(u, u->next) + 8);
+        if ((high & FAULT_RECORD) == 0) {
+            return 0;
         }
     }
-    return 0;
+    fault->address = vtd_read64(u->base, record(u, u->next));
+    fault->function = (uint32_t)(high & 0xffff);
+    fault->write = (high & FAULT_READ) == 0;
+    vtd_write64(u->base, record(u, u->next) + 8, FAULT_RECORD);
+    vtd_write32(u->base, REG_FAULT_STATUS, FAULT_LOST);
+    u->next = (u->next + 1) % u->records;
+    return 1;
 }
 
 void vtd_listen(uint32_t apic_id, uint32_t vector)

@@ -130,7 +130,7 @@ static void console_collect(void)
 static void console_send(void)
 {
     uint32_t room = arch_serial_room();
-    for (uint32_t i = 0u; i < CONSOLE_BURST; i = i + 1u) {
+    for (uint32_t i = 0u; i < CONSOLE_SENT; i = i + 1u) {
         if (room == 0u || console_burst[0].next >= console_burst[0].count) {
             break;
         }
@@ -147,7 +147,7 @@ uint32_t console_put(uint32_t console, uint64_t word, uint32_t count)
     uint64_t rest = word;
     spinlock_acquire(LOCK_CONSOLE);
     uint32_t stored = console_ring[console].out_count;
-    while (taken < count && stored < CONSOLE_RING) {
+    while (taken < 8u && taken < count && stored < CONSOLE_RING) {
         uint32_t place = (console_ring[console].out_first + stored) % CONSOLE_RING;
         console_ring[console].out[place] = (uint8_t)(rest & 0xfful);
         rest = rest >> 8u;

@@ -13,6 +13,8 @@
 #define CONSOLE_STREAM_BASE 0x40u /* 0x40 + console follows it */
 #define CONSOLE_BURST 64u        /* bytes one console sends before the next has its turn */
 #define CONSOLE_INPUTS 32u       /* bytes one interrupt receives at most */
+#define CONSOLE_SENT 16u         /* bytes the transmitter is given at once: as many as those of PCs take */
+#define CONSOLE_REACHED 11u      /* consoles that get these at most: from one to the next it takes two bytes, and one to get */
 
 /* Empties all rings. Requires: start-up, one CPU runs; the stream is at console 0. */
 void console_init(void);

@@ -6,11 +6,12 @@
 #include "arch.h"
 #include "console.h"
 #include "frame.h"
+#include "intc.h"
 #include "spinlock.h"
 
 #define IOMMU_INDEX_MASK 511ul
 #define IOMMU_LEVELS 4u /* of tables, at most: arch_iommu_levels gives 3 or 4 */
-#define IOMMU_TAKEN 8u  /* refusals taken in one piece */
+#define IOMMU_TAKEN 4u  /* refusals taken in one piece */
 #define IOMMU_TOLD 32u  /* refusals told since start-up; the rest is counted */
 
 /* Constant after start-up. */
@@ -22,7 +23,7 @@ struct iommu_function {
 /* Guarded by LOCK_DEVICE. A process's domain is its number plus one: 0 has a meaning of its own in some units. */
 struct iommu_domain {
     uint32_t root; /* frame; NONE: there is no domain */
-    uint32_t attached;
+    uint32_t attached; /* p's functions before this index of iommu_function are attached */
     uint64_t faults;
 };
 
@@ -30,6 +31,7 @@ static struct iommu_function iommu_function[NUM_DEVICE];
 static struct iommu_domain iommu_domain[NUM_PROCESS];
 static uint64_t iommu_stray; /* refusals of functions that nobody has; guarded by LOCK_DEVICE */
 static uint32_t iommu_told;  /* guarded by LOCK_DEVICE */
+static uint64_t iommu_turn;  /* bit u: unit u has not had its turn since the others; guarded by LOCK_DEVICE */
 
 void iommu_init(void)
 {
@@ -44,6 +46,7 @@ void iommu_init(void)
     }
     iommu_stray = 0ul;
     iommu_told = 0u;
+    iommu_turn = 0ul;
 }
 
 /* The owner of a function, or NONE. */
@@ -168,15 +171,31 @@ static uint32_t iommu_create(uint32_t p)
     return STATUS_OK;
 }
 
-/* Requires: LOCK_DEVICE held, p has a domain, its functions are not attached. */
-static void iommu_attach(uint32_t p)
+/* The first function of p from `from` on, or NUM_DEVICE. */
+static uint32_t iommu_next_function(uint32_t p, uint32_t from)
 {
-    for (uint32_t i = 0u; i < NUM_DEVICE; i = i + 1u) {
+    for (uint32_t i = from; i < NUM_DEVICE; i = i + 1u) {
         if (iommu_function[i].owner == p) {
-            arch_iommu_attach(iommu_function[i].function, p + 1u, iommu_domain[p].root);
+            return i;
         }
     }
-    iommu_domain[p].attached = 1u;
+    return NUM_DEVICE;
+}
+
+/* Attaches one of p's functions, if one is not attached. Returns STATUS_OK if all are, else STATUS_RESTART. Requires:
+ * LOCK_DEVICE held, p has a domain. */
+static uint32_t iommu_attach_next(uint32_t p)
+{
+    uint32_t next = iommu_next_function(p, iommu_domain[p].attached);
+    if (next < NUM_DEVICE) {
+        arch_iommu_attach(iommu_function[next].function, p + 1u, iommu_domain[p].root);
+        next = iommu_next_function(p, next + 1u);
+    }
+    iommu_domain[p].attached = next;
+    if (next < NUM_DEVICE) {
+        return STATUS_RESTART;
+    }
+    return STATUS_OK;
 }
 
 uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot)
@@ -189,16 +208,16 @@ uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot)
     spinlock_acquire(LOCK_DEVICE);
     if (iommu_domain[p].root == NONE) {
         status = iommu_create(p);
-    }
-    if (status == STATUS_OK) {
+        if (status == STATUS_OK) {
+            status = STATUS_RESTART;
+        }
+    } else {
         status = iommu_map_locked(p, frame, prot, levels);
         if (status == STATUS_OK) {
-            if (iommu_domain[p].attached == 0u) {
-                iommu_attach(p);
-            }
+            status = iommu_attach_next(p);
             arch_iommu_added(p + 1u);
         } else if (iommu_domain[p].attached == 0u) {
-            frame_remove_owner(iommu_domain[p].root, p); /* it was made just now */
+            frame_remove_owner(iommu_domain[p].root, p); /* it has no page yet */
             iommu_domain[p].root = NONE;
         }
     }
@@ -244,16 +263,23 @@ uint32_t iommu_walk(uint32_t p, uint64_t address, uint32_t write)
 
 /* ---- the end of a domain ---- */
 
-/* Requires: LOCK_DEVICE held. Ensures: no device reaches anything of p, also not by what a unit has kept. */
-static void iommu_detach(uint32_t p)
+/* Takes the domain from the last of p's functions that has it; with the first one, also what units have kept is gone. Requires:
+ * LOCK_DEVICE held, attached is not 0. */
+static void iommu_detach_last(uint32_t p)
 {
-    for (uint32_t i = 0u; i < NUM_DEVICE; i = i + 1u) {
+    uint32_t last = 0u;
+    for (uint32_t i = 0u; i < NUM_DEVICE && i < iommu_domain[p].attached; i = i + 1u) {
         if (iommu_function[i].owner == p) {
-            arch_iommu_detach(iommu_function[i].function);
+            last = i;
         }
     }
-    arch_iommu_invalidate(p + 1u);
-    iommu_domain[p].attached = 0u;
+    if (iommu_function[last].owner == p) {
+        arch_iommu_detach(iommu_function[last].function);
+    }
+    iommu_domain[p].attached = last;
+    if (last == 0u) {
+        arch_iommu_invalidate(p + 1u);
+    }
 }
 
 /* First word from `from` on that is not 0 in a table, or FRAME_WORDS. */
@@ -301,8 +327,8 @@ uint32_t iommu_destroy_step(uint32_t p)
     uint32_t levels = arch_iommu_levels();
     uint32_t more = 0u;
     spinlock_acquire(LOCK_DEVICE);
-    if (iommu_domain[p].attached == 1u) {
-        iommu_detach(p);
+    if (iommu_domain[p].attached != 0u) {
+        iommu_detach_last(p);
         more = 1u;
     } else if (iommu_domain[p].root != NONE) {
         more = iommu_drop_table(p, levels);
@@ -313,17 +339,19 @@ uint32_t iommu_destroy_step(uint32_t p)
 
 /* ---- refused accesses ---- */
 
-/* Appends the lowest `digits` hexadecimal digits of value to the kernel's console. */
+/* Appends the lowest `digits` hexadecimal digits of value, at most 8, to the kernel's console. */
 static void iommu_tell_number(uint64_t value, uint32_t digits)
 {
-    for (uint32_t left = digits; left > 0u; left = left - 1u) {
-        uint64_t digit = (value >> (4u * (left - 1u))) & 15ul;
+    uint64_t text = 0ul; /* lowest byte first */
+    for (uint32_t i = 0u; i < digits && i < 8u; i = i + 1u) {
+        uint64_t digit = (value >> (4u * i)) & 15ul;
         uint64_t letter = digit + 0x30ul;
         if (digit > 9ul) {
             letter = digit + 0x57ul;
         }
-        console_put(0u, letter, 1u);
+        text = (text << 8u) | letter;
     }
+    console_put(0u, text, digits);
 }
 
 /* "iommu: FUNCTION r|w ADDRESS", or as much of it as the console takes. Words of text, lowest byte first. */
@@ -336,7 +364,8 @@ static void iommu_tell(uint32_t function, uint32_t write, uint64_t address)
     console_put(0u, 0x203a756d6d6f69ul, 7u); /* "iommu: " */
     iommu_tell_number((uint64_t)function, 4u);
     console_put(0u, kind, 3u);
-    iommu_tell_number(address, 16u);
+    iommu_tell_number(address >> 32u, 8u);
+    iommu_tell_number(address, 8u);
     console_put(0u, 0x0aul, 1u);
 }
 
@@ -353,30 +382,76 @@ static void iommu_count(uint32_t fault, uint64_t address)
     if (iommu_told < IOMMU_TOLD) {
         iommu_told = iommu_told + 1u;
         iommu_tell(function, (fault >> 16u) & 1u, address);
-        if (iommu_told == IOMMU_TOLD) {
-            arch_iommu_listen(NONE, 0u);
+    }
+}
+
+/* The unit whose turn it is among those that have refused something. */
+static uint32_t iommu_next_unit(uint64_t refused)
+{
+    uint64_t turn = refused & iommu_turn;
+    if (turn == 0ul) {
+        turn = refused;
+    }
+    uint32_t unit = arch_highest_bit(turn);
+    iommu_turn = turn & ~(1ul << unit);
+    return unit;
+}
+
+/* Takes refusals of one piece. Returns 1 if there may be more, of which somebody is to hear. Requires: LOCK_DEVICE held. */
+static uint32_t iommu_take_some(void)
+{
+    uint64_t refused = arch_iommu_refused();
+    uint32_t before = iommu_told;
+    for (uint32_t i = 0u; i < IOMMU_TAKEN && refused != 0ul; i = i + 1u) {
+        uint32_t unit = iommu_next_unit(refused);
+        uint32_t fault = arch_iommu_fault(unit);
+        if (fault == NONE) {
+            refused = refused & ~(1ul << unit);
+        } else {
+            uint64_t address = arch_iommu_fault_address();
+            iommu_count(fault, address);
         }
     }
+    if (iommu_told == IOMMU_TOLD) {
+        if (before < IOMMU_TOLD) {
+            arch_iommu_listen(NONE, 0u);
+        }
+        return 0u;
+    }
+    if (refused == 0ul) {
+        return 0u;
+    }
+    return 1u;
 }
 
 void iommu_take_faults(void)
 {
     uint32_t levels = arch_iommu_levels();
-    uint32_t fault = NONE;
     if (levels == 0u) {
         return;
     }
     spinlock_acquire(LOCK_DEVICE);
-    fault = arch_iommu_fault();
-    for (uint32_t i = 0u; i < IOMMU_TAKEN && fault != NONE; i = i + 1u) {
-        uint64_t address = arch_iommu_fault_address();
-        iommu_count(fault, address);
-        fault = NONE;
-        if (i + 1u < IOMMU_TAKEN) {
-            fault = arch_iommu_fault();
-        }
-    }
+    uint32_t more = iommu_take_some();
     spinlock_release(LOCK_DEVICE);
+    if (more == 1u) {
+        uint32_t cpu = arch_cpu();
+        intc_send(cpu, VECTOR_IOMMU);
+    }
+}
+
+void iommu_notice(void)
+{
+    uint32_t levels = arch_iommu_levels();
+    if (levels == 0u) {
+        return;
+    }
+    spinlock_acquire(LOCK_DEVICE);
+    uint64_t refused = arch_iommu_refused();
+    spinlock_release(LOCK_DEVICE);
+    if (refused != 0ul) {
+        uint32_t cpu = arch_cpu();
+        intc_send(cpu, VECTOR_IOMMU);
+    }
 }
 
 void iommu_listen(uint32_t cpu)
@@ -465,7 +540,7 @@ uint32_t iommu_check(void)
             if (broken == 0u && table != 0u) {
                 broken = iommu_check_below(p, table);
             }
-        } else if (iommu_domain[p].attached == 1u) {
+        } else if (iommu_domain[p].attached != 0u) {
             return 3u;
         }
     }

@@ -55,11 +55,21 @@ static void destroy(uint32_t p)
     CHECK(steps < 10000);
 }
 
+/* Devices get their domain one by one. */
+static uint32_t map(uint32_t p, uint32_t frame, uint32_t prot)
+{
+    uint32_t status = iommu_map(p, frame, prot);
+    for (uint32_t i = 0; i <= NUM_DEVICE && status == STATUS_RESTART; i++) {
+        status = iommu_map(p, frame, prot);
+    }
+    return status;
+}
+
 static void without(void)
 {
     start(0, 100);
     uint32_t frame = frame_alloc(0);
-    CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(map(0, frame, READ_WRITE), STATUS_OK);
     CHECK_EQUAL(iommu_walk(0, (uint64_t)frame * 4096, 0), NONE);
     CHECK_EQUAL(container_usage(0), 1);
     CHECK_EQUAL(iommu_destroy_step(0), 0);
@@ -74,7 +84,7 @@ static void edges(uint32_t levels)
     uint32_t own = frame_alloc(0);
     uint32_t other = frame_alloc(1);
     CHECK_EQUAL(page(own, 0, 0), NONE);
-    CHECK_EQUAL(iommu_map(0, own, PROT_READ), STATUS_OK);
+    CHECK_EQUAL(map(0, own, PROT_READ), STATUS_OK);
     CHECK_EQUAL(container_usage(0), 1 + levels);
     CHECK_EQUAL(page(own, 0, 0), own);
     CHECK_EQUAL(page(own, 0, 1), own);
@@ -88,16 +98,19 @@ static void edges(uint32_t levels)
     CHECK_EQUAL(hosted_iommu_reach(0, (1ul << 32) + own * 4096ul, 0), NONE); /* the same index in a higher table */
     CHECK_EQUAL(hosted_iommu_reach(0, (1ul << 39) + own * 4096ul, 0), NONE);
     CHECK_EQUAL(hosted_iommu_reach(0, ~0ul - 4095, 0), NONE);
-    CHECK_EQUAL(iommu_map(1, other, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(map(1, other, READ_WRITE), STATUS_OK);
     CHECK_EQUAL(page(other, 1, 17), other);
     CHECK_EQUAL(page(other, 1, 0), NONE);
-    CHECK_EQUAL(iommu_map(0, own, READ_WRITE), STATUS_OK); /* named before: as it was */
+    CHECK_EQUAL(map(0, own, READ_WRITE), STATUS_OK); /* named before: as it was */
     CHECK_EQUAL(page(own, 1, 0), NONE);
     CHECK_EQUAL(container_usage(0), 1 + levels);
     CHECK_EQUAL(iommu_check(), 0);
 
-    /* The first step takes everything from the devices, also what the unit has kept, while the frames are still owned. */
+    /* The first steps take everything from the devices, also what the unit has kept, while the frames are still owned. */
     CHECK_EQUAL(iommu_destroy_step(0), 1);
+    CHECK_EQUAL(container_usage(0), 1 + levels);
+    CHECK_EQUAL(iommu_destroy_step(0), 1);
+    CHECK_EQUAL(container_usage(0), 1 + levels);
     CHECK_EQUAL(page(own, 0, 0), NONE);
     CHECK_EQUAL(page(own, 0, 1), NONE);
     CHECK_EQUAL(frame_owners(own), 1);
@@ -107,7 +120,7 @@ static void edges(uint32_t levels)
     CHECK_EQUAL(iommu_walk(0, (uint64_t)own * 4096, 0), NONE);
     CHECK_EQUAL(iommu_destroy_step(0), 0);
     /* And again, as a process that is started anew. */
-    CHECK_EQUAL(iommu_map(0, own, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(map(0, own, READ_WRITE), STATUS_OK);
     CHECK_EQUAL(page(own, 1, 0), own);
     destroy(0);
     destroy(1);
@@ -119,7 +132,7 @@ static void quota(uint32_t levels)
 {
     for (uint32_t room = 0; room < levels; room++) {
         start(levels, room);
-        CHECK_EQUAL(iommu_map(0, FIRST, READ_WRITE), ERR_QUOTA);
+        CHECK_EQUAL(map(0, FIRST, READ_WRITE), ERR_QUOTA);
         CHECK_EQUAL(container_usage(0), 0);
         CHECK_EQUAL(page(FIRST, 0, 0), NONE);
         CHECK_EQUAL(iommu_check(), 0);
@@ -127,10 +140,10 @@ static void quota(uint32_t levels)
     }
     /* Room for the first path, and for one more table of pages. */
     start(levels, levels + 1);
-    CHECK_EQUAL(iommu_map(0, 512, READ_WRITE), STATUS_OK);
-    CHECK_EQUAL(iommu_map(0, 513, READ_WRITE), STATUS_OK);
-    CHECK_EQUAL(iommu_map(0, 1024, READ_WRITE), STATUS_OK);
-    CHECK_EQUAL(iommu_map(0, 1536, READ_WRITE), ERR_QUOTA);
+    CHECK_EQUAL(map(0, 512, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(map(0, 513, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(map(0, 1024, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(map(0, 1536, READ_WRITE), ERR_QUOTA);
     CHECK_EQUAL(page(1536, 0, 0), NONE);
     CHECK_EQUAL(page(1024, 1, 0), 1024);
     CHECK_EQUAL(page(513, 1, 1), 513);
@@ -179,7 +192,7 @@ static void random_operations(uint32_t levels)
                 CHECK_EQUAL(iommu_check(), 0);
             }
         } else {
-            CHECK_EQUAL(iommu_map(p, BASE + frame, prot), STATUS_OK);
+            CHECK_EQUAL(map(p, BASE + frame, prot), STATUS_OK);
             model[p][frame] = model[p][frame] ? model[p][frame] : prot == PROT_READ ? 1 : 2;
         }
         compare(frame);
@@ -233,6 +246,101 @@ static void faults(void)
     hosted_lower(0, VECTOR_IOMMU);
     CHECK_EQUAL(hosted_iommu_reach(16, 0x1000, 0), NONE);
     CHECK_EQUAL(hosted_raised(0, VECTOR_IOMMU), 0);
+}
+
+/* A process with all the functions that there can be: each call and each step is about one of them. */
+static void pieces(void)
+{
+    start(3, 100);
+    iommu_init();
+    for (uint32_t i = 0; i < NUM_DEVICE; i++) {
+        iommu_define(i, i == 20 ? 1 : 0);
+    }
+    uint32_t frame = frame_alloc(0);
+    CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_RESTART); /* the domain, without a page */
+    CHECK_EQUAL(page(frame, 1, 0), NONE);
+    for (uint32_t i = 0; i + 2 < NUM_DEVICE; i++) {
+        CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_RESTART);
+        uint32_t last = i < 20 ? i : i + 1;
+        CHECK_EQUAL(page(frame, 1, last), frame);
+        CHECK_EQUAL(page(frame, 1, last == 19 ? 21 : last + 1), NONE);
+    }
+    CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_OK);
+    CHECK_EQUAL(page(frame, 1, NUM_DEVICE - 1), frame);
+    CHECK_EQUAL(page(frame, 1, 20), NONE);
+    CHECK_EQUAL(iommu_check(), 0);
+    /* The end also comes to a domain that not all have. */
+    destroy(0);
+    CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_RESTART);
+    CHECK_EQUAL(container_usage(0), 2);
+    destroy(0);
+    CHECK_EQUAL(container_usage(0), 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK_EQUAL(iommu_map(0, frame, READ_WRITE), STATUS_RESTART);
+    }
+    CHECK_EQUAL(page(frame, 1, 1), frame);
+    destroy(0);
+    for (uint32_t i = 0; i < NUM_DEVICE; i++) {
+        CHECK_EQUAL(page(frame, 0, i), NONE);
+    }
+    CHECK_EQUAL(iommu_check(), 0);
+}
+
+static uint64_t counted(void)
+{
+    uint64_t all = iommu_faults(NONE);
+    for (uint32_t p = 0; p < NUM_DRIVER; p++) {
+        all += iommu_faults(p);
+    }
+    return all;
+}
+
+/* Many refusals at once: each piece takes a few, and the CPU interrupts itself as long as refusals are told; then it is left
+ * alone, and what is still recorded is counted by whoever comes by. None is lost. */
+static void burst(void)
+{
+    static char text[4096];
+    uint32_t pieces = 0;
+    uint64_t before = 0;
+
+    start(3, 100);
+    iommu_listen(0);
+    for (uint32_t i = 0; i < 60; i++) {
+        CHECK_EQUAL(hosted_iommu_reach(16 * (i % NUM_DRIVER), 4096ul * i, i & 1), NONE);
+    }
+    while (hosted_raised(0, VECTOR_IOMMU) && pieces < 100) {
+        before = counted();
+        hosted_lower(0, VECTOR_IOMMU);
+        iommu_take_faults();
+        CHECK(counted() > before && counted() <= before + 4);
+        CHECK_EQUAL(hosted_raised(0, VECTOR_IOMMU), counted() < 32);
+        pieces++;
+    }
+    CHECK_EQUAL(pieces, 8);
+    CHECK_EQUAL(counted(), 32);
+    console_drain();
+    text[hosted_serial_output(text, sizeof text - 1)] = 0;
+    CHECK_EQUAL(strlen(text), 32 * strlen("iommu: 0010 w 0000000012345678\n"));
+    CHECK(strncmp(text, "iommu: 0000 r 0000000000000000\niommu: 0010 w 0000000000001000\n", 62) == 0);
+    for (uint32_t i = 0; i < 7; i++) {
+        iommu_take_faults();
+    }
+    CHECK_EQUAL(counted(), 60);
+    CHECK_EQUAL(iommu_faults(0), 20);
+    CHECK_EQUAL(iommu_faults(1), 20);
+    CHECK_EQUAL(iommu_faults(2), 20);
+    iommu_notice();
+    CHECK_EQUAL(hosted_raised(0, VECTOR_IOMMU), 0);
+    CHECK_EQUAL(hosted_iommu_reach(0, 4096, 0), NONE);
+    CHECK_EQUAL(hosted_raised(0, VECTOR_IOMMU), 0);
+    iommu_notice();
+    CHECK_EQUAL(hosted_raised(0, VECTOR_IOMMU), 1);
+    hosted_lower(0, VECTOR_IOMMU);
+    iommu_take_faults();
+    CHECK_EQUAL(counted(), 61);
+    CHECK_EQUAL(hosted_raised(0, VECTOR_IOMMU), 0);
+    console_drain();
+    CHECK_EQUAL(hosted_serial_output(text, sizeof text), 0);
 }
 
 /* ---- through system calls ---- */
@@ -290,6 +398,8 @@ int main(void)
     random_operations(3);
     random_operations(4);
     faults();
+    burst();
+    pieces();
     through_calls();
     return TEST_END();
 }

@@ -60,11 +60,14 @@ void irq_define_kernel_lines(uint32_t cpu)
     intc_unmask(KEYBOARD_LINE);
 }
 
-/* The consoles in `mask` have new input. */
+/* The consoles in `mask`, at most CONSOLE_REACHED of them, have new input. */
 static void irq_console_input(uint32_t mask)
 {
-    for (uint32_t console = 0u; console < NUM_CONSOLE; console = console + 1u) {
-        if (((mask >> console) & 1u) == 1u && irq_console[console].notification != NONE) {
+    uint64_t left = (uint64_t)mask;
+    for (uint32_t i = 0u; i < CONSOLE_REACHED && left != 0ul; i = i + 1u) {
+        uint32_t console = arch_highest_bit(left);
+        left = left & ~(1ul << console);
+        if (irq_console[console].notification != NONE) {
             notify_signal(irq_console[console].notification, irq_console[console].bits);
         }
     }

@@ -14,7 +14,7 @@
 #include "thread.h"
 #include "tlb.h"
 
-/* Two cache lines. Guarded by LOCK_PROCESS_BASE + p: state, alive, cause, stage, waiter. The rest is constant after
+/* Two cache lines. Guarded by LOCK_PROCESS_BASE + p: state, alive, cause, stage, waiter, undo. The rest is constant after
  * start-up. That it is DYING stands in an atomic cell too, which every way out of the kernel reads without the lock. */
 struct process {
     uint32_t state; /* PROCESS_* */
@@ -33,7 +33,9 @@ struct process {
     uint64_t entry;
     uint64_t stack;
     uint64_t argument;
-    uint64_t spare[6];
+    uint32_t undo; /* of a LOADING one: the error for which what was made is taken away again; STATUS_OK: none */
+    uint32_t spare0;
+    uint64_t spare[5];
 };
 
 /* Guarded by LOCK_PROCESS_BASE + the thread's process. */
@@ -52,6 +54,7 @@ void process_init(void)
         process[p].alive = 0u;
         process[p].cause = END_EXIT;
         process[p].waiter = NONE;
+        process[p].undo = STATUS_OK;
         process[p].parent = NONE;
         process[p].first_thread = 0u;
         process[p].num_threads = 0u;
@@ -120,6 +123,14 @@ uint32_t process_thread_alive(uint32_t t)
     return process_thread[t].alive;
 }
 
+uint32_t process_being_undone(uint32_t p)
+{
+    if (process[p].undo != STATUS_OK) {
+        return 1u;
+    }
+    return 0u;
+}
+
 uint32_t process_state_locked(uint32_t p)
 {
     return process[p].state;
@@ -182,11 +193,16 @@ static uint32_t process_payer(uint32_t p)
     return payer;
 }
 
-/* A step passes 16 entries at least, and a map without a page has the 256 of the root's lower half; one more drops it. */
-#define PROCESS_UNDO_STEPS 17u
+/* Its threads have no message pages yet. Requires: p's lock held. */
+static void process_forget_messages(uint32_t p)
+{
+    for (uint32_t i = 0u; i < NUM_THREAD && i < process[p].num_threads; i = i + 1u) {
+        thread_set_message_frame(process[p].first_thread + i, NONE);
+    }
+}
 
-/* Container, page map, and the message page of the first thread. Undoes what it did if it fails: a page map without a
- * page. Requires: p's lock held, p EMPTY. */
+/* Container, page map, and the message page of the first thread. Without a message page all of it has to be taken away again,
+ * piece by piece: then p is LOADING, so that it can also be killed. Requires: p's lock held, p EMPTY. */
 static uint32_t process_make(uint32_t p)
 {
     uint32_t payer = process_payer(p);
@@ -201,12 +217,26 @@ static uint32_t process_make(uint32_t p)
     }
     status = process_give_page(p, MESSAGE_VADDR, PROT_READ | PROT_WRITE, NONE, 0u);
     if (status != STATUS_OK) {
-        uint32_t more = 1u;
-        for (uint32_t i = 0u; i < PROCESS_UNDO_STEPS && more == 1u; i = i + 1u) {
-            more = pagemap_destroy_step(p);
-        }
-        container_merge(p);
+        process_forget_messages(p);
+        process[p].state = PROCESS_LOADING;
+        process[p].stage = 0u;
+        process[p].undo = status;
+        return STATUS_RESTART;
     }
+    return status;
+}
+
+/* One piece of undoing. Returns STATUS_RESTART, or the error that creation ends with. Requires: p's lock held. */
+static uint32_t process_undo(uint32_t p)
+{
+    uint32_t status = process[p].undo;
+    uint32_t more = pagemap_destroy_step(p);
+    if (more == 1u) {
+        return STATUS_RESTART;
+    }
+    container_merge(p);
+    process[p].undo = STATUS_OK;
+    process[p].state = PROCESS_EMPTY;
     return status;
 }
 
@@ -214,9 +244,7 @@ static uint32_t process_make(uint32_t p)
 static void process_begin(uint32_t p)
 {
     uint32_t frame = pagemap_frame(p, MESSAGE_VADDR, PROT_READ);
-    for (uint32_t i = 0u; i < NUM_THREAD && i < process[p].num_threads; i = i + 1u) {
-        thread_set_message_frame(process[p].first_thread + i, NONE);
-    }
+    process_forget_messages(p);
     thread_set_message_frame(process[p].first_thread, frame);
     for (uint32_t e = 0u; e < NUM_ENDPOINT; e = e + 1u) {
         uint32_t owner = endpoint_owner(e);
@@ -234,10 +262,11 @@ uint32_t process_create(uint32_t p)
     uint32_t status = ERR_BAD_STATE;
     process_lock(p);
     uint32_t done = process_load_done(p);
-    if (process[p].state == PROCESS_LOADING && done == 0u) {
+    if (process[p].undo != STATUS_OK) {
+        status = process_undo(p);
+    } else if (process[p].state == PROCESS_LOADING && done == 0u) {
         status = process_load_page(p);
-    }
-    if (process[p].state == PROCESS_EMPTY && process[p].num_threads > 0u) {
+    } else if (process[p].state == PROCESS_EMPTY && process[p].num_threads > 0u) {
         status = process_make(p);
         if (status == STATUS_OK) {
             process_begin(p);
@@ -282,7 +311,7 @@ uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argu
     uint32_t valid = process_start_valid(first_entry, first_stack);
     process_lock(p);
     uint32_t done = process_load_done(p);
-    if (process[p].state != PROCESS_LOADING || done == 0u) {
+    if (process[p].state != PROCESS_LOADING || done == 0u || process[p].undo != STATUS_OK) {
         status = ERR_BAD_STATE;
     }
     if (status == STATUS_OK && valid == 0u) {
@@ -354,6 +383,7 @@ static void process_begin_end(uint32_t p, uint32_t cause)
     process[p].state = PROCESS_DYING;
     process[p].cause = cause;
     process[p].stage = 0u;
+    process[p].undo = STATUS_OK;
     arch_atomic_store(CELL_DYING_BASE + p, 1u);
 }
 

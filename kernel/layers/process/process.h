@@ -57,8 +57,8 @@ uint64_t process_grant_badge(uint32_t p, uint32_t slot);
 /* One bounded piece of creation: the first makes container, page map and first message page, opens the endpoints; each
  * further one loads one page of the segments. Requires: p defined, no lock held.
  * Returns STATUS_RESTART (one more piece to do); STATUS_OK (loaded); ERR_BAD_STATE (p is not EMPTY or LOADING, or its
- * parent is dying); ERR_QUOTA, ERR_NO_MEMORY: on the first piece nothing is changed; on a later one p stays LOADING and
- * the caller may try again or kill it. */
+ * parent is dying); ERR_QUOTA, ERR_NO_MEMORY: before any page of the segments is loaded nothing is changed in the end; later p
+ * stays LOADING and the caller may try again or kill it. */
 uint32_t process_create(uint32_t p);
 
 /* Starts p's first thread. entry 0: the boot table's entry, stack and argument.

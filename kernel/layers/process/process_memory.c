@@ -126,7 +126,8 @@ uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t 
     uint32_t status = STATUS_OK;
     process_lock(child);
     uint32_t state = process_state_locked(child);
-    if (state != PROCESS_LOADING) {
+    uint32_t undone = process_being_undone(child);
+    if (state != PROCESS_LOADING || undone == 1u) {
         status = ERR_BAD_STATE;
     } else {
         spinlock_acquire(LOCK_SPACE_BASE + p);

@@ -31,14 +31,15 @@ void process_thread_init(void);
  * these registers once process_ask has told it. */
 void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument);
 
-/* Makes the CPUs in the mask look after process p: start what is planned, cancel its threads if it is dying. This CPU
- * begins at once, and goes on at interrupts that it sends to itself. Requires: no lock held. */
+/* Makes the CPUs in the mask look after process p: start what is planned, cancel its threads if it is dying. Each does it at
+ * interrupts, also this one. Requires: no lock held. */
 void process_ask(uint32_t p, uint32_t cpus);
 
 /* ---- process.c ---- */
 void process_lock(uint32_t p);
 void process_unlock(uint32_t p);
 uint32_t process_state_locked(uint32_t p); /* requires: p's lock held */
+uint32_t process_being_undone(uint32_t p); /* 1: its creation has failed and is undone. Requires: p's lock held */
 uint32_t process_first_thread(uint32_t p);
 uint32_t process_num_threads(uint32_t p);
 

@@ -163,15 +163,10 @@ static void process_leave_request(uint32_t p, uint32_t cpu)
 
 void process_ask(uint32_t p, uint32_t cpus)
 {
-    uint32_t here = arch_cpu();
     for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
-        if (((cpus >> cpu) & 1u) == 1u && cpu != here) {
+        if (((cpus >> cpu) & 1u) == 1u) {
             process_leave_request(p, cpu);
             intc_send(cpu, VECTOR_RESCHEDULE);
         }
-    }
-    if (((cpus >> here) & 1u) == 1u) {
-        process_leave_request(p, here);
-        process_serve_requests();
     }
 }

@@ -128,14 +128,21 @@ static uint32_t sched_take_pending(uint32_t cpu)
     return t;
 }
 
+/* Threads that one interrupt takes over; for the rest this CPU interrupts itself, so that others can come between. */
+#define SCHED_TAKEN_OVER 4u
+
 void sched_drain_pending(void)
 {
     uint32_t cpu = arch_cpu();
     uint32_t t = sched_take_pending(cpu);
-    /* A thread taken can't come back before it runs, so there are at most NUM_THREAD. */
-    for (uint32_t i = 0u; i < NUM_THREAD && t != NONE; i = i + 1u) {
+    for (uint32_t i = 0u; i < SCHED_TAKEN_OVER && t != NONE; i = i + 1u) {
         sched_insert(cpu, t);
-        t = sched_take_pending(cpu);
+        t = NONE;
+        if (i + 1u < SCHED_TAKEN_OVER) {
+            t = sched_take_pending(cpu);
+        } else {
+            intc_send(cpu, VECTOR_RESCHEDULE);
+        }
     }
 }
 
@@ -218,20 +225,19 @@ static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
 
 void sched_decide(uint32_t cpu)
 {
-    /* Each round but the last gives the processor away; what has come up meanwhile is looked at in the next. */
-    while (sched_cpu[cpu].again == 1u) {
-        uint32_t current = thread_current();
-        uint32_t way = sched_make_way(cpu, current);
-        sched_cpu[cpu].again = 0u;
-        if (way == 1u) {
-            sched_put_back(cpu, current);
-            uint32_t next = sched_pick(cpu);
-            sched_run(cpu, next);
-        } else {
-            sched_cpu[cpu].turn_over = 0u;
-            sched_cpu[cpu].slice_end = TIMER_NEVER;
-            sched_begin_slice(cpu);
-        }
+    uint32_t current = thread_current();
+    uint32_t way = sched_make_way(cpu, current);
+    sched_cpu[cpu].again = 0u;
+    if (way == 1u) {
+        /* Whoever gives the processor back to this thread, which is ready or idle, does it in sched_run, and that clears the
+         * mark last: nothing is left to decide then. */
+        sched_put_back(cpu, current);
+        uint32_t next = sched_pick(cpu);
+        sched_run(cpu, next);
+    } else {
+        sched_cpu[cpu].turn_over = 0u;
+        sched_cpu[cpu].slice_end = TIMER_NEVER;
+        sched_begin_slice(cpu);
     }
 }
 

@@ -55,7 +55,7 @@ void sched_leave(void);
 /* The current thread ends. Requires: no lock held, it is in no queue and waits for nothing. Does not return. */
 void sched_exit_current(void);
 
-/* Takes over what other CPUs woke. Call it on VECTOR_RESCHEDULE. At most NUM_THREAD. */
+/* Takes over some of what other CPUs woke. Call it on VECTOR_RESCHEDULE, which comes again while there may be more. */
 void sched_drain_pending(void);
 
 /* Gives t the highest priority and frees it of its budget until sched_unboost or its next life, so that it reaches the end

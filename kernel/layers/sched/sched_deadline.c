@@ -1,10 +1,15 @@
-/* Deadlines: a binary heap of threads per CPU, earliest first. Every operation passes at most one path from leaf to root, 8
- * steps for NUM_THREAD threads. Invariant: no thread's deadline is before its parent's; place tells where a thread is. */
+/* Deadlines: a binary heap of threads per CPU, earliest first. Every operation passes at most one path from leaf to root.
+ * Invariant: no thread's deadline is before its parent's; place tells where a thread is. */
 #include "arch.h"
 #include "sched.h"
 #include "sched_parts.h"
 #include "timer.h"
 #include "thread.h"
+
+/* Levels of a heap of NUM_THREAD threads. No path is longer; the loops over one count, so that this can be seen. */
+#define SCHED_HEAP_LEVELS 8u
+
+_Static_assert(NUM_THREAD >> SCHED_HEAP_LEVELS == 0u, "a heap of NUM_THREAD threads has SCHED_HEAP_LEVELS levels at most");
 
 /* Touched by its CPU only. Places are counted from 1: the children of place i are 2i and 2i + 1. */
 struct sched_heap {
@@ -43,7 +48,7 @@ static void sched_heap_put(uint32_t cpu, uint32_t place, uint32_t t)
 static void sched_heap_up(uint32_t cpu, uint32_t from, uint32_t t)
 {
     uint32_t place = from;
-    while (place > 1u) {
+    for (uint32_t i = 0u; i < SCHED_HEAP_LEVELS && place > 1u; i = i + 1u) {
         uint32_t parent = sched_heap[cpu].thread[place / 2u];
         if (sched_deadline[parent].when <= sched_deadline[t].when) {
             break;
@@ -78,7 +83,7 @@ static void sched_heap_down(uint32_t cpu, uint32_t from, uint32_t t)
 {
     uint32_t place = from;
     uint32_t child = sched_heap_child(cpu, place);
-    while (child != 0u) {
+    for (uint32_t i = 0u; i < SCHED_HEAP_LEVELS && child != 0u; i = i + 1u) {
         uint32_t lower = sched_heap[cpu].thread[child];
         if (sched_deadline[t].when <= sched_deadline[lower].when) {
             break;

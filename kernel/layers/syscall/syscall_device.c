@@ -103,7 +103,7 @@ uint32_t syscall_dma_address(uint32_t current)
         return ERR_BAD_ADDRESS;
     }
     uint32_t status = iommu_map(p, frame, prot);
-    iommu_take_faults();
+    iommu_notice();
     if (status != STATUS_OK) {
         return status;
     }

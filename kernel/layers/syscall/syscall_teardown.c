@@ -44,7 +44,7 @@ static uint32_t syscall_end_grant(uint32_t p, uint32_t slot)
         }
     }
     if (kind == GRANT_DMA) {
-        iommu_take_faults();
+        iommu_notice();
         more = iommu_destroy_step(p);
     }
     if (kind == GRANT_VM) {

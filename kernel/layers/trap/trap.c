@@ -108,6 +108,7 @@ void trap_end_thread(void)
     uint32_t more = process_end_thread();
     /* From here on at its own priority and cost: the end of one process must not disturb more important ones. */
     sched_unboost();
+    sched_leave();
     while (more == 1u) {
         more = syscall_teardown_step(p);
         trap_window();

@@ -50,6 +50,17 @@ pub fn all() -> Vec<HostTest> {
             folder: "kernel",
         },
         HostTest {
+            name: "timing-kernel",
+            about: "everything of the kernel has a bound, and the page of the documentation gives those of this kernel",
+            program: "sh",
+            arguments: &[
+                "-c",
+                "make --no-print-directory -C ../kernel && \
+                 \"${ASHLAR_CARGO:-cargo}\" test --quiet --release --locked --package timing-cli --test whole_kernel -- --ignored",
+            ],
+            folder: "tools",
+        },
+        HostTest {
             name: "user-unit",
             about: "hosted unit tests of the user library and the monitor's devices",
             program: "make",

@@ -365,7 +365,7 @@ fn addresses_of_the_stack_in_vector_registers_are_not_forgotten() {
 
 /// Loops in the assembly language of x86-64 that recurrences alone bound, and what they give; each with a neighbour that looks
 /// alike and has no such bound.
-const RECURRENCES: [(&str, &str, Option<u64>); 23] = [
+const RECURRENCES: [(&str, &str, Option<u64>); 26] = [
     (
         "a string instruction repeats as often as a register says",
         "mov %edi, %ecx; and $63, %ecx; lea -128(%rsp), %rdi; rep stosb; ret",
@@ -469,6 +469,24 @@ const RECURRENCES: [(&str, &str, Option<u64>); 23] = [
         "mov 8(%rsp), %edx; lea 4(%rdx), %eax; 1: test %esi, %esi; je 2f; mov %edx, -8(%rsp); ror %esi; mov -8(%rsp), %edx
          2: inc %edx; cmp %edx, %eax; jne 1b; ret",
         Some(4),
+    ),
+    (
+        "from memory that a vector register cleared",
+        "pxor %xmm3, %xmm3; test %edi, %edi; je 3f; xorps %xmm3, %xmm3; 3: movups %xmm3, -24(%rsp); mov -16(%rsp), %eax
+         1: inc %eax; cmp $10, %eax; jb 1b; ret",
+        Some(10),
+    ),
+    (
+        "which may have got something else on one path",
+        "pxor %xmm3, %xmm3; test %edi, %edi; je 3f; movd %esi, %xmm3; 3: movups %xmm3, -24(%rsp); mov -24(%rsp), %eax
+         1: inc %eax; cmp $10, %eax; jne 1b; ret",
+        None,
+    ),
+    (
+        "or in a callee",
+        "pxor %xmm3, %xmm3; call 3f; movups %xmm3, -24(%rsp); mov -24(%rsp), %eax; 1: inc %eax; cmp $10, %eax; jne 1b; ret
+         3: movd %esi, %xmm3; ret",
+        None,
     ),
     (
         "either of two conditions",

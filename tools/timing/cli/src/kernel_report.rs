@@ -1,6 +1,6 @@
 //! What was found of a kernel, in the form of reports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use timing_analysis::Code;
 use timing_kernel::{Kernel, Means, Whole};
@@ -8,8 +8,12 @@ use timing_report::{Assumption, Error, Evidence, Loop, Region, Report, Verdict};
 
 use crate::bound::root;
 
-/// The list of all theorems, by their full names.
-const THEOREMS: &str = "docs/src/reference/theorems.md";
+/// Theorems of functions, by their full names, and those of the whole with the axioms they rest on. Both are lists that
+/// `ashlar prove` compares with what Coq says.
+const OF_FUNCTIONS: &str = "proof/certified.toml";
+const OF_THE_WHOLE: &str = "proof/assumptions.txt";
+/// Below a name in the second list: it rests on no axiom.
+const PROVED: &str = "Closed under the global context";
 
 /// Functions that are named as those which dominate a region.
 const NAMED: usize = 3;
@@ -25,35 +29,54 @@ pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
     report.loops = loops(found);
     report.errors.extend(without_bound(kernel, found));
     report.errors.extend(theorems(kernel));
+    if !report.errors.is_empty() {
+        // Never a number beside an error.
+        (report.wcet_cycles, report.worst_response_cycles, report.seconds) = (None, None, None);
+    }
     let complete = report.worst_response_cycles.is_some() && report.errors.is_empty();
     report.verdict = if complete { Verdict::Bounded } else { Verdict::Unbounded };
     report.analysis.complete = complete;
     let stated = timing_kernel::statements(kernel, &found.regions);
     let stated = stated.into_iter().map(|text| format!("not validated: {text}"));
+    let imported = timing_kernel::imported(kernel).into_iter().map(|text| format!("imported: {text}"));
+    report.assumptions.extend(imported.map(|text| Assumption { of: "proof".to_string(), text }));
     let stated = stated.chain(std::iter::once(waiting(found))).chain(made_of(kernel, found));
     report.assumptions.extend(stated.map(|text| Assumption { of: "stated".to_string(), text }));
 }
 
-/// What is said to follow from a theorem has to be in the list of theorems.
-fn theorems(kernel: &Kernel<'_>) -> Option<Error> {
-    let named: BTreeSet<&String> = kernel.stated.values().filter_map(|stated| stated.theorem.as_ref()).collect();
+/// What is said to follow from a theorem has to be proved.
+fn theorems(kernel: &Kernel<'_>) -> Vec<Error> {
+    let named = kernel.theorems();
     if named.is_empty() {
-        return None;
+        return Vec::new();
     }
-    let error = |message: String| Error {
-        code: Code::Statement.name().into(),
+    let error = |code: Code, message: String| Error {
+        code: code.name().into(),
         message,
         remedy: "correct kernel/timing.toml, or prove the theorem: ashlar prove".into(),
         ..Error::default()
     };
-    match std::fs::read_to_string(root().join(THEOREMS)) {
-        Ok(list) => {
-            let missing = named.into_iter().find(|name| !list.contains(&format!("`{name}`")));
-            missing
-                .map(|name| error(format!("a loop bound rests on the theorem {name}, which {THEOREMS} does not list")))
+    let read = |path: &str| {
+        let unread = |cause| format!("bounds rest on theorems, but {path} cannot be read: {cause}");
+        std::fs::read_to_string(root().join(path)).map_err(unread)
+    };
+    let (functions, whole) = match (read(OF_FUNCTIONS), read(OF_THE_WHOLE)) {
+        (Ok(functions), Ok(whole)) => (functions, whole),
+        (functions, whole) => {
+            let unread = functions.err().into_iter().chain(whole.err());
+            return unread.map(|message| error(Code::Statement, message)).collect();
         }
-        Err(cause) => Some(error(format!("loop bounds rest on theorems, but {THEOREMS} cannot be read: {cause}"))),
-    }
+    };
+    let missing = named.into_iter().filter(|name| !is_proved(name, &functions, &whole));
+    let text = |name| format!("bounds rest on the theorem {name}, which neither {OF_FUNCTIONS} nor {OF_THE_WHOLE} has");
+    missing.map(|name| error(Code::Refuted, text(name))).collect()
+}
+
+fn is_proved(name: &str, functions: &str, whole: &str) -> bool {
+    let quoted = format!("= \"{name}\"");
+    let lines: Vec<&str> = whole.lines().map(str::trim).collect();
+    functions.lines().any(|line| line.trim_end().ends_with(&quoted) && !line.starts_with('#'))
+        || lines.windows(2).any(|pair| pair == [name, PROVED])
 }
 
 fn regions(kernel: &Kernel<'_>, found: &Whole) -> Vec<Region> {
@@ -150,11 +173,17 @@ fn waiting(found: &Whole) -> String {
 fn made_of(kernel: &Kernel<'_>, found: &Whole) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(response) = &found.response {
-        let (longest, resumed) = (&kernel.regions[response.longest].name, &kernel.regions[response.resumed].name);
+        let name = |region: usize| &kernel.regions[region].name;
+        let (longest, served, resumed) = (name(response.longest), name(response.served), name(response.resumed));
         said.push(format!(
-            "the response is made of {} cycles until interrupts are open, {} of the interrupt, and {} until the handler is in \
-             its program: the longest region is `{longest}`, the longest of a thread that goes on `{resumed}`",
-            response.closed_cycles, response.interrupt_cycles, response.handler_cycles
+            "the response is made of {} cycles until interrupts are open, {} of the interrupt, {} until the handler is in its \
+             program, and {} for {} rounds that these share: the longest region without them is `{longest}`, that in which an \
+             interrupt is served `{served}`, that of a thread that goes on `{resumed}`",
+            response.closed_cycles,
+            response.interrupt_cycles,
+            response.handler_cycles,
+            response.rounds_cycles,
+            response.rounds
         ));
     }
     if let Some(stack) = &found.stack {

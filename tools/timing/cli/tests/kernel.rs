@@ -11,9 +11,23 @@ fn small() -> PathBuf {
 
 /// Runs the analyser on the small kernel, with its description where that of the kernel is looked for.
 fn timing(name: &str, arguments: &[&str]) -> Output {
+    timing_with(name, "", arguments)
+}
+
+/// The same with more in the description, and a list of proved theorems.
+fn timing_with(name: &str, more: &str, arguments: &[&str]) -> Output {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(root.join("kernel")).expect("a folder");
-    std::fs::copy(small().join("timing.toml"), root.join("kernel/timing.toml")).expect("the description");
+    let description = std::fs::read_to_string(small().join("timing.toml")).expect("the description");
+    let write = |path: &str, text: &str| {
+        std::fs::create_dir_all(root.join(path).parent().expect("a folder")).expect("a folder");
+        std::fs::write(root.join(path), text).expect("a file");
+    };
+    write("kernel/timing.toml", &format!("{description}\n{more}"));
+    write("proof/certified.toml", "[layer]\nfunction = \"Small.function_proved\"\n# other = \"Small.planned\"\n");
+    write(
+        "proof/assumptions.txt",
+        "# Comment.\n\nSmall.whole\n    Closed under the global context\n\nSmall.rests\n    Axioms: choice\n",
+    );
     let file = root.join("kernel.elf");
     let status = Command::new("gcc")
         .args(["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"])
@@ -56,6 +70,36 @@ fn the_report_has_all_regions_the_response_and_the_stacks() {
     assert!(chase["evidence"].is_null() && chase["detail"].as_str().is_some_and(|text| text.contains("not validated")));
     assert!(report["assumptions"].to_string().contains("in chase executes 7 times at most"));
     assert!(report["errors"].as_array().is_some_and(Vec::is_empty));
+}
+
+#[test]
+fn a_theorem_that_bounds_rest_on_has_to_be_proved() {
+    let run = |name: &str, theorem: &str| {
+        let imported = format!(
+            "[[imported]]\ntheorem = \"{theorem}\"\nsays = \"frames are apart\"\nleaves = \"and their sizes\"\n"
+        );
+        let output = timing_with(name, &imported, &["--format", "json", "-q"]);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+        (output.status.code(), report)
+    };
+    for (name, theorem) in [("function-proved", "Small.function_proved"), ("whole-proved", "Small.whole")] {
+        let (status, report) = run(name, theorem);
+        assert_eq!(status, Some(0), "{report:#}");
+        assert!(report["worst_response_cycles"].is_u64());
+        let assumptions = report["assumptions"].to_string();
+        assert!(assumptions.contains(&format!("imported: theorem {theorem}: frames are apart")), "{assumptions}");
+        assert!(assumptions.contains("not validated: and their sizes"), "{assumptions}");
+    }
+    for (name, theorem) in [("unknown", "Small.unheard"), ("rests", "Small.rests"), ("planned", "Small.planned")] {
+        let (status, report) = run(name, theorem);
+        assert_eq!(status, Some(1), "{theorem}");
+        assert_eq!(report["errors"][0]["code"], "ASH-T013");
+        assert!(report["errors"][0]["message"].as_str().is_some_and(|text| text.contains(theorem)), "{report:#}");
+        // What has no value is null, not absent.
+        for field in ["worst_response_cycles", "wcet_cycles", "seconds"] {
+            assert_eq!(report.get(field), Some(&Value::Null), "{field}");
+        }
+    }
 }
 
 #[test]

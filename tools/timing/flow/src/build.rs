@@ -8,6 +8,7 @@ use crate::explore::{Body, Exits, Explorer};
 use crate::graph::{Block, Edge, EdgeKind, Function};
 use crate::loops::{loops, Tangle};
 use crate::split::split;
+use crate::zeros;
 
 /// The function, or where its loops are not reducible.
 pub(crate) fn function(explorer: &mut Explorer<'_>, entry: u64) -> Result<Function, Vec<Error>> {
@@ -36,6 +37,7 @@ pub(crate) fn function(explorer: &mut Explorer<'_>, entry: u64) -> Result<Functi
         let (calls, tail_calls) = (last.calls.clone(), last.tail_calls.clone());
         blocks.push(Block { instructions, edges, calls, tail_calls, returns: last.returns });
     }
+    zeros::fold(explorer.lifter, &mut blocks);
     let mut room = explorer.options.copies;
     loop {
         let successors: Vec<Vec<usize>> =

@@ -42,6 +42,7 @@ mod recursion;
 mod resolve;
 mod split;
 mod term;
+mod zeros;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -17,6 +17,7 @@ use crate::kernel::Kernel;
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::names::{stack_pointer, Named};
 use crate::regions::{dead, Kind, Region};
+use crate::rounds::{self, Rounds};
 use crate::stack::HANDLER;
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
@@ -29,13 +30,26 @@ pub struct Analysed {
     pub wcet_cycles: Option<u64>,
     /// Cycles of the worst path by function, callees apart.
     pub functions: BTreeMap<String, u64>,
+    /// The same by chain of calls, the outermost function first, with how often the last of them is called.
+    pub calls: BTreeMap<Vec<u64>, Call>,
     pub loops: Vec<LoopFound>,
     pub errors: Vec<String>,
     /// What the analysis of values takes for granted.
     pub assumptions: BTreeSet<String>,
     /// Most locks taken on any path, for each of which there may be a wait.
     pub locks: Option<u64>,
+    /// The time apart from rounds that regions share; None without a bound, or if the kernel has no such rounds.
+    pub rounds: Option<Rounds>,
     pub times: Times,
+}
+
+/// A function as it is called by one chain of calls, on a worst path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Call {
+    /// Executions of its first block, or of the one where the region begins.
+    pub times: u64,
+    /// Callees apart.
+    pub cycles: u64,
 }
 
 /// Seconds that stages took.
@@ -136,9 +150,11 @@ impl Analysed {
         let cycles = self.wcet_cycles.zip(other.wcet_cycles);
         if cycles.is_none() || cycles.is_some_and(|(mine, theirs)| theirs > mine) {
             std::mem::swap(&mut self.functions, &mut other.functions);
+            std::mem::swap(&mut self.calls, &mut other.calls);
         }
         self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
+        self.rounds = self.rounds.zip(other.rounds).map(|(mine, theirs)| mine.or(theirs));
         self.with(other)
     }
 
@@ -146,8 +162,13 @@ impl Analysed {
     fn then(mut self, mut other: Analysed) -> Analysed {
         self.wcet_cycles = self.wcet_cycles.zip(other.wcet_cycles).map(|(mine, theirs)| mine + theirs);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine + theirs);
+        self.rounds = self.rounds.zip(other.rounds).map(|(mine, theirs)| mine.then(theirs));
         for (name, cycles) in std::mem::take(&mut other.functions) {
             *self.functions.entry(name).or_default() += cycles;
+        }
+        for (chain, call) in std::mem::take(&mut other.calls) {
+            let one = self.calls.entry(chain).or_default();
+            (one.times, one.cycles) = (one.times + call.times, one.cycles + call.cycles);
         }
         self.with(other)
     }
@@ -226,10 +247,12 @@ fn part(
         Ok(prepared) => {
             analysed.times.costs = began.elapsed().as_secs_f64();
             let began = Instant::now();
-            match prepared.bound(&constraints, &Options::default()) {
-                Ok(bound) => {
+            match bound(kernel, expanded, &prepared, &constraints) {
+                Ok((bound, rounds)) => {
+                    analysed.rounds = rounds;
                     analysed.wcet_cycles = Some(bound.wcet_cycles);
                     analysed.functions = functions(expanded, program, &bound);
+                    analysed.calls = calls(expanded, &bound);
                 }
                 Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
             }
@@ -240,6 +263,22 @@ fn part(
         Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
     }
     values
+}
+
+/// The bound of a graph, and its part in the rounds that regions share. One that comes to their loop several times shares them
+/// with itself: the dearest walk without that limit is what the parts are found by.
+fn bound(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    prepared: &Prepared<'_, '_>,
+    constraints: &Constraints,
+) -> Result<(Bound, Option<Rounds>), Vec<timing_solve::Error>> {
+    let bound = prepared.bound(constraints, &Options::default())?;
+    let rounds = rounds::split(kernel, expanded, prepared, constraints, &bound);
+    let Some(limit) = rounds::limit(kernel, expanded, prepared, constraints) else { return Ok((bound, rounds)) };
+    let mut limited = constraints.clone();
+    limited.limits.push(limit);
+    Ok((prepared.bound(&limited, &Options::default())?, rounds))
 }
 
 /// Whether a node begins a wait for a lock.
@@ -257,5 +296,22 @@ fn functions(expanded: &Expanded<'_>, program: &Program, bound: &Bound) -> BTree
         *found.entry(program.describe(function)).or_default() += visit.cycles;
     }
     *found.entry("first misses".to_string()).or_default() += bound.first_misses.values().sum::<u64>();
+    found
+}
+
+/// Cycles of the worst path by chain of calls.
+fn calls(expanded: &Expanded<'_>, bound: &Bound) -> BTreeMap<Vec<u64>, Call> {
+    let mut found: BTreeMap<Vec<u64>, Call> = BTreeMap::new();
+    for visit in &bound.path {
+        let context = expanded.nodes[visit.node].context;
+        let links =
+            std::iter::successors(Some(context), |one| expanded.contexts[*one].caller.map(|(caller, _)| caller));
+        let mut chain: Vec<u64> = links.map(|one| expanded.contexts[one].function).collect();
+        chain.reverse();
+        let first = visit.node == expanded.entry || expanded.nodes[visit.node].block == 0;
+        let call = found.entry(chain).or_default();
+        call.times += if first { visit.count } else { 0 };
+        call.cycles = call.cycles.saturating_add(visit.cycles);
+    }
     found
 }

@@ -28,8 +28,41 @@ pub struct Description {
     pub shared: Shared,
     #[serde(default)]
     pub wait: Vec<Wait>,
+    #[serde(default)]
+    pub imported: Vec<Imported>,
     #[serde(default, rename = "loop")]
     pub loops: Vec<Stated>,
+    #[serde(default)]
+    pub together: Option<Together>,
+}
+
+/// A loop whose rounds are limited together on a processor, whoever enters it how often: each takes something away.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Together {
+    pub function: String,
+    /// The loop's number in its function, and how many that has.
+    pub which: usize,
+    pub of: usize,
+    /// Rounds beyond the first execution of the header of each entry that there may be at first.
+    pub rounds: u64,
+    /// The function each call of which allows one more.
+    pub more: String,
+    pub source: String,
+    /// The theorem that says what a round does, by its full name.
+    #[serde(default)]
+    pub theorem: Option<String>,
+}
+
+/// What a theorem says, as far as bounds rest on it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Imported {
+    /// By its full name, which the list of theorems must have.
+    pub theorem: String,
+    pub says: String,
+    /// What is still to be believed for bounds to follow.
+    pub leaves: String,
 }
 
 /// A bound of a loop that the binary does not give.
@@ -194,6 +227,9 @@ pub struct Switch {
 pub struct Device {
     pub region: String,
     pub functions: Vec<String>,
+    /// What the functions access at addresses that are not known is the device, never memory.
+    #[serde(default)]
+    pub alone: bool,
 }
 
 /// Virtual addresses that stand for physical ones.

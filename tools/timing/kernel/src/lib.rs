@@ -24,7 +24,11 @@
 //! function: a binary with another number of loops is refused.
 //!
 //! # What it assumes
-//! [`statements`] lists all that is stated and not shown, to be told beside every number: it is long.
+//! Rounds of a loop that all regions share, as those in which the scheduler puts threads aside, are priced apart and paid once
+//! in the response ([`Rounds`]).
+//!
+//! [`statements`] lists all that is stated and not shown, to be told beside every number: it is long. [`imported`] is what
+//! theorems say of it.
 //!
 //! # What it does not know
 //! How long others hold locks that are taken while another is held; which system call a region behind a preemption point
@@ -44,13 +48,14 @@ mod path;
 mod points;
 mod regions;
 mod returns;
+mod rounds;
 mod stack;
 mod statements;
 mod whole;
 mod work;
 
 pub use apart::{alone, with_loops, Apart};
-pub use bound::{analyse, chain, Analysed, Times};
+pub use bound::{analyse, chain, Analysed, Call, Times};
 pub use chains::{chains, Chain};
 pub use description::Description;
 pub use error::Error;
@@ -60,6 +65,7 @@ pub use path::{along, Part};
 pub use points::{entries, flow, options, End, Points};
 pub use regions::{dead, regions, Kind, Region};
 pub use returns::Returning;
+pub use rounds::{Rounds, Together};
 pub use stack::{depths, Depth};
-pub use statements::statements;
+pub use statements::{imported, statements};
 pub use whole::{response, stack_of, waiting, waits, whole, Response, Stack, Waiting, Whole};

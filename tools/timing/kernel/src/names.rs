@@ -6,7 +6,8 @@
 //! * *The stack.* A kernel stack is one page, which is another one for each thread. What is on it is
 //!   [`Target::OnPage`]: which sets of a cache a line may be in follows from its place in the page. Stacks have no other
 //!   name: accesses to them by other addresses are to any line.
-//! * *Devices.* Only functions that the description names reach them; all other accesses that are not known go to memory.
+//! * *Devices.* Only functions that the description names reach them; all other accesses that are not known go to memory. Of some
+//!   it says that they access nothing else by addresses that are not known.
 //! * *The rest* is any memory. Where the values name its address ([`timing_values::Name`]), its line has that name, or the
 //!   name of the line of the sum if it is known how that stands in a line. What has no name may still go to the line of an
 //!   access shortly before it (`again.rs`).
@@ -37,8 +38,9 @@ pub struct Named<'e, 'g, 'p> {
     kernel: &'e Kernel<'p>,
     expanded: &'e Expanded<'g>,
     values: &'e Values,
-    /// Functions whose accesses may go to devices, with the first and last address of those.
-    devices: BTreeMap<u64, (u64, u64)>,
+    /// Functions whose accesses may go to devices, with the first and last address of those, and whether what is not known
+    /// goes nowhere else.
+    devices: BTreeMap<u64, (u64, u64, bool)>,
     /// The image, if caches find its lines by either address.
     image: Option<&'e Memory>,
     /// Physical addresses of all stacks, first and last.
@@ -69,7 +71,8 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
         for device in &kernel.description.device {
             let Some(region) = machine.regions.iter().find(|region| region.name == device.region) else { continue };
             let symbols = device.functions.iter().filter_map(|name| program.symbol(name));
-            devices.extend(symbols.map(|symbol| (symbol.address, region.range)));
+            let (first, last) = region.range;
+            devices.extend(symbols.map(|symbol| (symbol.address, (first, last, device.alone))));
         }
         let holds = |memory: &&Memory| memory.first <= kernel.stacks && kernel.stacks - memory.first < memory.bytes;
         let same_sets = |memory: &&Memory| {
@@ -116,7 +119,7 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
 
     /// All memory: what lies below the first device.
     fn memory(&self) -> Target {
-        let end = self.devices.values().map(|(first, _)| *first).min().unwrap_or(1 << 32);
+        let end = self.devices.values().map(|(first, ..)| *first).min().unwrap_or(1 << 32);
         Target::Within(0, end - 1)
     }
 
@@ -155,7 +158,7 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
     }
 
     fn is_memory(&self, first: u64, last: u64) -> bool {
-        self.devices.values().all(|(from, to)| last < *from || first > *to)
+        self.devices.values().all(|(from, to, _)| last < *from || first > *to)
     }
 
     fn place(&self, node: NodeId, instruction: usize, access: usize) -> Target {
@@ -177,7 +180,8 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
             (Some(Target::Within(first, last)), _) if self.is_memory(first, last) => Target::Within(first, last),
             (Some(Target::OnPage { address, page }), _) => Target::OnPage { address, page },
             // A device's registers, or one of the kernel's objects: they are not told apart.
-            (_, Some((first, last))) => Target::Device(*first, *last),
+            (_, Some((first, last, true))) => Target::Within(*first, *last),
+            (_, Some((first, last, false))) => Target::Device(*first, *last),
             _ => self.memory(),
         }
     }

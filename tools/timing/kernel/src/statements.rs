@@ -3,9 +3,15 @@
 use std::collections::BTreeSet;
 
 use crate::bound::Analysed;
-use crate::description::Whom;
+use crate::description::{Imported, Memory, Whom};
 use crate::kernel::Kernel;
 use crate::loops::Means;
+
+/// What theorems say that bounds rest on.
+pub fn imported(kernel: &Kernel<'_>) -> Vec<String> {
+    let one = |one: &Imported| format!("theorem {}: {}", one.theorem, one.says);
+    kernel.description.imported.iter().map(one).collect()
+}
 
 /// Every statement that bounds rest on and that is not validated. Of loops, those that a region made use of.
 pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
@@ -45,16 +51,46 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
         "from one interrupt window to the next there are {} switches between threads at most",
         switch.most
     ));
+    found.push(
+        "an interrupt that is taken in a window is followed by the decision who runs before the next window"
+            .to_string(),
+    );
+    if let Some(one) = &description.together {
+        let (function, rounds, more, source) = (&one.function, one.rounds, &one.more, &one.source);
+        let theorem = one.theorem.as_ref().map(|theorem| format!("; what a round does: theorem {theorem}"));
+        found.push(format!(
+            "from an interrupt to its handler, {function} goes round {rounds} times at most, and once more for each call of \
+             {more}: {source}{}",
+            theorem.unwrap_or_default()
+        ));
+    }
     found.push(format!("{} returns without a switch only to {}", switch.run, switch.returns_to.join(", ")));
     found.push(format!("nobody goes on behind {}", switch.ended));
     found.push(format!("nobody waits for an answer in {}", description.ends.run.join(", ")));
     for device in &description.device {
-        found.push(format!("only {} access {}", device.functions.join(", "), device.region));
+        // Those that may access other memory too, and those that do not.
+        let same = || description.device.iter().filter(|one| one.region == device.region);
+        if same().next().is_some_and(|first| std::ptr::eq(first, device)) {
+            let functions: Vec<&str> = same().flat_map(|one| &one.functions).map(String::as_str).collect();
+            found.push(format!("only {} access {}", functions.join(", "), device.region));
+        }
+        if device.alone {
+            let functions = device.functions.join(", ");
+            found.push(format!("what {functions} access at addresses that are not known is {}", device.region));
+        }
     }
     for memory in &description.memory {
         let (about, first, physical) = (&memory.about, memory.first, memory.physical);
         found.push(format!("{about}: {first:#x} and what follows stands for {physical:#x} and what follows"));
     }
+    for (index, a) in description.memory.iter().enumerate() {
+        let meets = |b: &&Memory| a.physical < b.physical + b.bytes && b.physical < a.physical + a.bytes;
+        for b in description.memory[..index].iter().filter(meets) {
+            let (one, other) = (&b.about, &a.about);
+            found.push(format!("what is stored through {other} is nothing that is read through {one}, or the other way about, though both stand for the same memory"));
+        }
+    }
+    found.extend(description.imported.iter().map(|one| one.leaves.clone()));
     if let Some(own) = &description.own {
         let (processor, thread) = (&own.processor.symbol, &own.thread.symbol);
         found.push(format!("what is accessed through GS alone is an element of {processor}"));

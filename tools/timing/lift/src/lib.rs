@@ -11,7 +11,8 @@
 //!   becomes unknown: any value.
 //! * Instructions with effects beyond registers and memory are lifted only if an explicit list says how
 //!   (`x86/system.rs`, `arm/system.rs`). All others are errors.
-//! * Floating-point and vector registers are not tracked: what is read from them is any value.
+//! * Floating-point and vector registers are not tracked: what is read from them is any value. Only where one is set to 0,
+//!   changed or stored can be asked ([`Lifter::vectors`]), so that memory which is cleared with one is known to be.
 //! * Memory accesses come from the decoder, since semantics may read the same bytes again.
 //!
 //! # What it assumes
@@ -35,6 +36,7 @@ pub use error::{Error, Problem, SetupError};
 pub use il::Instruction;
 pub use register::Registers;
 use timing_load::{Architecture, Program};
+pub use x86::Vectors;
 
 /// Lifts the instructions of one program.
 pub struct Lifter<'p> {
@@ -70,6 +72,22 @@ impl<'p> Lifter<'p> {
             Architecture::Arm => arm::lift(&self.semantics, self.registers, address, bytes),
         };
         lifted.map_err(|problem| Error { address, bytes: bytes.to_vec(), problem })
+    }
+
+    /// What the instruction does to vector registers, as far as zeros go: nothing is said of ARM's.
+    pub fn vectors(&self, instruction: &Instruction) -> Vectors {
+        match self.program.architecture {
+            Architecture::X86_64 => x86::vectors(instruction),
+            Architecture::Arm => Vectors::default(),
+        }
+    }
+
+    /// The same instruction, where the vector register that it stores holds 0.
+    pub fn storing_zero(&self, instruction: &Instruction) -> Instruction {
+        match self.program.architecture {
+            Architecture::X86_64 => x86::storing_zero(instruction),
+            Architecture::Arm => instruction.clone(),
+        }
     }
 
     /// The instruction for people.

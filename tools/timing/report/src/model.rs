@@ -45,17 +45,14 @@ pub struct Report {
     /// Measured times beside their bounds.
     pub observed: Vec<Observed>,
     pub analysis: Analysis,
-    /// What `--explain` asked for.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    /// What `--explain` asked for; else null.
     pub explanation: Option<Explanation>,
-    /// Of a kernel: the non-preemptible regions, longest first.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    /// Of a kernel: the non-preemptible regions, longest first; null for a program.
     pub regions: Option<Vec<Region>>,
-    /// Of a kernel: from the arrival of an interrupt to the first user instruction of its handler.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    /// Of a kernel: from the arrival of an interrupt to the first user instruction of its handler; null without a bound, or for a
+    /// program.
     pub worst_response_cycles: Option<u64>,
-    /// Of a kernel: the deepest stack of any entry.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    /// Of a kernel: the deepest stack of any entry; null if it is not known, or for a program.
     pub stack_bytes: Option<u64>,
 }
 
@@ -255,7 +252,7 @@ pub struct Source {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Assumption {
-    /// What it is about: `machine`, `program` or `stated`.
+    /// What it is about: `machine`, `program`, `stated` or `proof`.
     pub of: String,
     pub text: String,
 }

@@ -26,6 +26,9 @@ pub struct Constraints {
     pub conflicts: Vec<Conflict>,
     pub limits: Vec<Limit>,
     pub totals: Vec<Total>,
+    /// Cycles that are paid elsewhere each time an edge is taken: the bound is that of the rest, so that it and the credits
+    /// of a walk's edges together are a bound of the walk. One that does not cover an edge's cycles leaves the rest in.
+    pub credits: BTreeMap<EdgeId, u64>,
 }
 
 /// A loop inside another executes its header at most so often for each entry of the outer one.
@@ -224,6 +227,8 @@ impl<'e, 'g> Prepared<'e, 'g> {
                 Err(missing("loop", *number))
             }
         };
+        let credits = constraints.credits.iter().filter_map(|(edge, credit)| Some((*edge_of.get(edge)?, *credit)));
+        problem.credits.extend(credits);
         problem.dead.extend(constraints.dead.iter().filter_map(|edge| edge_of.get(edge)));
         for conflict in &constraints.conflicts {
             conflict.edges.iter().try_for_each(check)?;

@@ -140,6 +140,7 @@ impl<'p> Dual<'p> {
             .zip(&found.edges)
             .map(|(cost, charge)| (i128::from(*cost) + i128::from(*charge)) * PART)
             .collect();
+        problem.credits.iter().for_each(|(edge, credit)| weights[*edge] -= i128::from(*credit) * PART);
         let mut multipliers = Vec::new();
         for limit in &problem.limits {
             let edges = limit.terms.iter().map(|(edge, factor)| (*edge, -i128::from(*factor))).collect();
@@ -166,7 +167,7 @@ impl<'p> Dual<'p> {
             multipliers.push(one);
         }
         // Enough to make any cost not worth its while.
-        let all: i128 = start + weights.iter().sum::<i128>();
+        let all: i128 = start + weights.iter().map(|weight| weight.abs()).sum::<i128>();
         multipliers.iter_mut().for_each(|one| one.most = one.most.min(all.max(1)));
         Dual { problem, decomposed: Decomposed::new(problem), start, weights, multipliers }
     }

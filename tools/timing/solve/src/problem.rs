@@ -22,6 +22,8 @@ pub struct Problem {
     pub conflicts: Vec<Conflict>,
     /// Edges that are not taken.
     pub dead: BTreeSet<usize>,
+    /// Cycles that are paid elsewhere each time an edge is taken: the dearest walk is sought without them.
+    pub credits: BTreeMap<usize, u64>,
 }
 
 /// A loop with one header.
@@ -117,7 +119,9 @@ impl Problem {
         let rounds = self.rounds(counts);
         let due = |charge: &Charge| u128::from(self.due(charge, &rounds, &executions));
         let charges = self.charges.iter().map(|charge| u128::from(charge.cycles) * due(charge));
-        u128::from(self.start) + edges.sum::<u128>() + charges.sum::<u128>()
+        let all = u128::from(self.start) + edges.sum::<u128>() + charges.sum::<u128>();
+        let taken = |edge: &usize| u128::from(counts.get(edge).copied().unwrap_or(0));
+        all.saturating_sub(self.credits.iter().map(|(edge, credit)| u128::from(*credit) * taken(edge)).sum())
     }
 
     /// Whether counts respect all limits, and the bounds of loops.

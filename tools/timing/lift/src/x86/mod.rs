@@ -4,6 +4,7 @@ mod decode;
 mod mend;
 mod scan;
 mod system;
+mod vector;
 
 use iced_x86::{Code, FlowControl, InstructionInfoFactory, Mnemonic};
 
@@ -12,6 +13,9 @@ use crate::error::Problem;
 use crate::il::{Expression, Flow, Instruction, Kind, Op, Target};
 use crate::register::Registers;
 use crate::sleigh::Semantics;
+
+pub use vector::Vectors;
+pub(crate) use vector::{storing_zero, vectors};
 
 pub(crate) fn lift(
     semantics: &Semantics<'_>,

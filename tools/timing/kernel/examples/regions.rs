@@ -1,0 +1,87 @@
+//! Bounds the regions of a kernel whose names contain one of some texts, and shows where the cycles of each go: by chain of
+//! calls, those that cost more than a small share of the whole. Without texts it lists the regions.
+//!
+//!     regions KERNEL.elf kernel/timing.toml machines/timing/x86-inorder.toml 'interrupt timer' 'system call null'
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use timing_kernel::{alone, analyse, with_loops, Analysed, Description, Kernel, Rounds};
+use timing_lift::Lifter;
+use timing_load::Program;
+
+/// Chains that cost less than this part of their region are not shown.
+const SHOWN: u64 = 60;
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [file, description, machine, names @ ..] = arguments.as_slice() else {
+        return Err("KERNEL DESCRIPTION MACHINE NAME...".to_string());
+    };
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let data = std::fs::read(file).map_err(|error| text(&error))?;
+    let program = Program::parse(&data).map_err(|errors| format!("{errors:?}"))?;
+    let description = Description::load(Path::new(description)).map_err(|error| text(&error))?;
+    let machine = timing_machine::load(Path::new(machine)).map_err(|faults| format!("{faults:?}"))?;
+    let lifter = Lifter::new(&program).map_err(|error| text(&error))?;
+    let mut kernel = Kernel::new(&lifter, &description).map_err(|errors| format!("{errors:?}"))?;
+    if names.is_empty() {
+        kernel.regions.iter().for_each(|region| println!("{}", region.name));
+        return Ok(());
+    }
+    let chosen: Vec<usize> = (0..kernel.regions.len())
+        .filter(|number| names.iter().any(|name| kernel.regions[*number].name.contains(name.as_str())))
+        .collect();
+    let mut tried: BTreeSet<String> = BTreeSet::new();
+    for number in chosen {
+        let region = kernel.regions[number].clone();
+        let mut found = analyse(&kernel, &region, &machine).map_err(|errors| format!("{errors:?}"))?;
+        // Only functions of which the region leaves loops without a bound are looked at alone.
+        loop {
+            let without = found.loops.iter().filter(|one| one.bound.is_none()).map(|one| one.function.clone());
+            let missing: BTreeSet<String> = without.filter(|function| tried.insert(function.clone())).collect();
+            if missing.is_empty() {
+                break;
+            }
+            let functions = with_loops(&kernel).into_iter().filter(|one| missing.contains(&program.describe(*one)));
+            let known: BTreeMap<_, _> = functions.flat_map(|function| alone(&kernel, function)).collect();
+            kernel.apart.extend(known);
+            found = analyse(&kernel, &region, &machine).map_err(|errors| format!("{errors:?}"))?;
+        }
+        show(&program, &region.name, &found);
+    }
+    Ok(())
+}
+
+fn show(program: &Program, name: &str, found: &Analysed) {
+    let Some(all) = found.wcet_cycles else {
+        println!("{name}: no bound");
+        found.errors.iter().for_each(|error| println!("    {error}"));
+        return;
+    };
+    let seconds = found.times.values + found.times.costs + found.times.path;
+    println!("{name}: {all} cycles, {} nodes, {seconds:.1} s", found.nodes);
+    let mut chains: BTreeSet<&[u64]> = BTreeSet::new();
+    for chain in found.calls.keys() {
+        chains.extend((1..=chain.len()).map(|length| &chain[..length]));
+    }
+    for chain in chains {
+        let below = found.calls.iter().filter(|(one, _)| one.starts_with(chain));
+        let total: u64 = below.map(|(_, call)| call.cycles).sum();
+        if total >= all / SHOWN {
+            let own = found.calls.get(chain).copied().unwrap_or_default();
+            let function = program.describe(chain[chain.len() - 1]);
+            println!("{total:>12} {:>11} {:>7} {}{function}", own.cycles, own.times, "  ".repeat(chain.len()));
+        }
+    }
+    let misses = found.functions.get("first misses").copied().unwrap_or_default();
+    println!("{misses:>12} first misses");
+    if let Some(rounds) = found.rounds {
+        let Rounds { rest_cycles, round_cycles, more } = rounds;
+        println!("{rest_cycles:>12} without rounds that are shared, {round_cycles} for each, {more} more of them");
+    }
+    for one in found.loops.iter().filter(|one| one.bound.is_none_or(|bound| bound > 16)) {
+        let bound = one.bound.map_or_else(|| "none".to_string(), |bound| bound.to_string());
+        println!("    loop {} {:#x}: {bound}", one.chain, one.address);
+    }
+}
