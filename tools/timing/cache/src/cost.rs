@@ -5,6 +5,11 @@ use crate::path::{lines, path, Lines};
 use crate::{Access, Kind, Target};
 use timing_machine::Cache;
 
+/// Names of the lines of walks are above all numbers of lines, and below those of the stack.
+const WALKS: u64 = 2 << 62;
+/// A walk through more lines is an access to any line each time.
+pub const FARTHEST: u64 = 1 << 16;
+
 /// What an access costs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cost {
@@ -36,7 +41,7 @@ impl Outcome {
         }
         let (touched, device) = match lines(&self.machine, asked, 1) {
             Lines::These { lines, device } => (Some(lines), device),
-            Lines::Any { device } => (self.stack_lines(asked), device),
+            Lines::Any { device } => (self.named_lines(asked), device),
         };
         let mut cost = match &touched {
             Some(lines) if lines.is_empty() => Cost::default(),
@@ -57,9 +62,12 @@ impl Outcome {
         cost
     }
 
-    /// Names for the lines that an access to the stack can touch.
-    fn stack_lines(&self, asked: &Access) -> Option<Vec<u64>> {
+    /// Names for the lines that an access to the stack can touch, or a walk.
+    fn named_lines(&self, asked: &Access) -> Option<Vec<u64>> {
         match (asked.target, &self.stack) {
+            (Target::Walk { name, lines }, _) => {
+                Some((0..lines.clamp(1, FARTHEST)).map(|line| WALKS + name * FARTHEST + line).collect())
+            }
             (Target::Stack(first, last), Some(stack)) => stack.names(first, last),
             _ => None,
         }

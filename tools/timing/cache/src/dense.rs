@@ -12,6 +12,8 @@ const ABSENT: u8 = u8::MAX;
 pub struct DenseMust {
     pub ways: u8,
     pub lines: usize,
+    /// Lines that nobody knows but by a name come behind the others: each may be one of this set.
+    pub names: usize,
 }
 
 impl DenseMust {
@@ -32,6 +34,22 @@ impl DenseMust {
         }
     }
 
+    /// The number of a line with a name.
+    pub fn named(&self, name: u32) -> usize {
+        self.lines + name as usize
+    }
+
+    /// One line is accessed if the event happens.
+    fn one(&self, state: &mut Ages, line: usize, event: &Event) {
+        // A write around the cache loads nothing.
+        if event.sure && (event.loads || Self::holds(state, line)) {
+            return self.access(state, line);
+        }
+        let mut next = state.clone();
+        self.access(&mut next, line);
+        *state = self.join(&next, state);
+    }
+
     fn access(&self, state: &mut Ages, line: usize) {
         let age = state[line].min(self.ways);
         for old in state.iter_mut().filter(|old| **old < age) {
@@ -47,12 +65,16 @@ impl Domain for DenseMust {
     type State = Ages;
 
     fn start(&self) -> Ages {
-        vec![ABSENT; self.lines].into_boxed_slice()
+        vec![ABSENT; self.lines + self.names].into_boxed_slice()
     }
 
     fn apply(&self, state: &mut Ages, event: &Event) {
         match &event.what {
             What::Forget => state.fill(ABSENT),
+            What::Renew(names) => names.iter().for_each(|name| state[self.named(*name)] = ABSENT),
+            What::Any if event.name.is_some() => {
+                event.name.into_iter().for_each(|name| self.one(state, self.named(name), event));
+            }
             What::Any => {
                 for old in state.iter_mut().filter(|old| **old != ABSENT) {
                     *old = self.older(*old);
@@ -178,6 +200,7 @@ mod tests {
     #[test]
     fn dense_domains_agree_with_the_others() {
         const LINES: u64 = 5;
+        const NAMES: u64 = 3;
         let mut seed = 1u64;
         let mut random = |bound: u64| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -185,7 +208,8 @@ mod tests {
         };
         for _ in 0..2000 {
             let ways = random(4);
-            let (must, dense_must) = (Must { ways }, DenseMust { ways: ways as u8, lines: LINES as usize });
+            let (must, dense_must) =
+                (Must { ways }, DenseMust { ways: ways as u8, lines: LINES as usize, names: NAMES as usize });
             let (younger, dense_younger) = (Younger { ways }, DenseYounger { ways, lines: LINES as usize });
             let start = (must.start(), dense_must.start(), younger.start(), dense_younger.start());
             let mut states = vec![start];
@@ -202,11 +226,15 @@ mod tests {
                 let first = random(LINES);
                 let touched: Vec<u64> = (first..(first + 1 + random(2) * random(3)).min(LINES)).collect();
                 let bits = touched.iter().fold(0, |bits, line| bits | 1 << line);
-                let (what, bits) = match random(12) {
-                    0 => (What::Any, 0),
-                    1 => (What::Forget, 0),
-                    _ => (What::Touch(touched), bits),
+                let name = random(NAMES) as u32;
+                let (what, name, bits) = match random(14) {
+                    0 => (What::Any, None, 0),
+                    1 => (What::Forget, None, 0),
+                    2 => (What::Renew(vec![name]), None, 0),
+                    3..=5 => (What::Any, Some(name), 0),
+                    _ => (What::Touch(touched), None, bits),
                 };
+                let renews = matches!(what, What::Renew(_));
                 let event = Event {
                     node: 0,
                     access: 0,
@@ -215,12 +243,21 @@ mod tests {
                     loads: random(4) > 0,
                     lines: 0,
                     stack: false,
+                    name,
                     bits,
                 };
                 must.apply(&mut next.0, &event);
                 dense_must.apply(&mut next.1, &event);
-                younger.apply(&mut next.2, &event);
-                dense_younger.apply(&mut next.3, &event);
+                if !renews {
+                    younger.apply(&mut next.2, &event);
+                    dense_younger.apply(&mut next.3, &event);
+                }
+                for name in 0..NAMES as u32 {
+                    let known = next.0.get(&Must::named(name));
+                    let index = dense_must.named(name);
+                    assert_eq!(known.is_some(), DenseMust::holds(&next.1, index), "{ways} {event:?}");
+                    assert_eq!(known, known.map(|_| u64::from(next.1[index])).as_ref());
+                }
                 for line in 0..LINES {
                     let index = line as usize;
                     assert_eq!(next.0.contains_key(&line), DenseMust::holds(&next.1, index), "{ways} {event:?}");

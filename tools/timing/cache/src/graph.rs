@@ -14,6 +14,8 @@ pub struct Graph {
 pub struct Node {
     /// In program order.
     pub accesses: Vec<Access>,
+    /// Names ([`Target::Line`]) that may stand for another line after this node than before.
+    pub renews: Vec<u64>,
 }
 
 /// A set of nodes for whose entry a first miss can be charged. It is entered by each edge from a node outside to one
@@ -61,6 +63,19 @@ pub enum Target {
     /// The line of the access that stands this many places before it in its node, a read of memory and no device. Between
     /// them are only reads with the same target and others like this; it happens only if that read does.
     Again(u64),
+    /// A line of memory of which nobody knows where it is, by a name: accesses by one name go to one line, unless a node
+    /// that renews the name is between them. Other names and targets may stand for the same line.
+    Line(u64),
+    /// A walk through memory, by a name that no other access has: each time control enters the node, and as long as its next
+    /// execution follows by an edge from the node to itself, the access goes to the same line as at its last execution or to
+    /// the one behind, always in the same direction, and to at most so many lines in all. It is made at each of these
+    /// executions, except perhaps the first or the last ones.
+    Walk {
+        name: u64,
+        lines: u64,
+    },
+    /// A device between these addresses, or any line of memory.
+    Device(u64, u64),
     /// Any line of memory, but no device.
     Memory,
     Anywhere,

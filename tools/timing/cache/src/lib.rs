@@ -42,6 +42,17 @@
 //! Everything else is analysed as if there were so many ways less and no accesses to the stack, and the stack's lines
 //! persist in a scope in which each set has room for them beside all others.
 //!
+//! *Lines that nobody knows, by name* ([`Target::Line`]). In the must analysis of each set a named line is a line like the
+//! others, as if it were in that set. What happens to the real set are some of those accesses, those of the names that are in
+//! it, and leaving accesses to other lines out makes no line older; two names of one line make it count twice, which makes
+//! others older. So what the analysis of a set holds is there if it is in that set, and a named line hits where the analyses
+//! of all sets hold it. Renewing a name forgets it: the next access is one to another line. To all other domains, and to
+//! caches behind the first, such an access is one to any line.
+//!
+//! *Walks* ([`Target::Walk`]) miss once for each of their lines in each entry of the scope that is their node alone, where
+//! fewer other accesses than ways are between two executions. As no set holds two lines of a walk, unless there are more of
+//! them than sets, it is one name to the lines around it, renewed where the node is entered.
+//!
 //! *One of several lines*: where an access that may go to several lines is on no cycle, it misses once at most, and is not
 //! taken as persistent: first misses of all those lines would be dearer.
 //!
@@ -63,6 +74,6 @@ mod stack;
 mod verdicts;
 mod younger;
 
-pub use cost::{Charge, Cost};
+pub use cost::{Charge, Cost, FARTHEST};
 pub use graph::{Access, Graph, Kind, Node, Scope, Target};
 pub use outcome::{analyse, Outcome, Verdict};

@@ -45,6 +45,7 @@ impl Domain for May {
     fn apply(&self, state: &mut Bounds, event: &Event) {
         *state = match &event.what {
             What::Forget | What::Any => self.start(),
+            What::Renew(_) => return,
             What::Touch(lines) => {
                 let touched = lines.iter().map(|&line| self.access(state, line));
                 let joined = touched.reduce(|a, b| self.join(&a, &b)).unwrap_or_else(|| state.clone());

@@ -12,7 +12,15 @@ pub struct Must {
 /// Lines that are there, with the most lines that were accessed since.
 pub type Ages = BTreeMap<u64, u64>;
 
+/// Names of lines are above all numbers of lines.
+const NAMES: u64 = 2 << 62;
+
 impl Must {
+    /// The line of a name: it may be one of this set.
+    pub fn named(name: u32) -> u64 {
+        NAMES + u64::from(name)
+    }
+
     fn access(&self, state: &Ages, line: u64) -> Ages {
         let age = state.get(&line).copied().unwrap_or(self.ways);
         let aged = |old: u64| if old < age { old + 1 } else { old };
@@ -38,10 +46,21 @@ impl Domain for Must {
     }
 
     fn apply(&self, state: &mut Ages, event: &Event) {
-        let next = match &event.what {
-            What::Forget => Ages::new(),
-            What::Any => self.aged(state),
-            What::Touch(lines) => {
+        let one = event.name.map(|name| [Self::named(name)]);
+        let next = match (&event.what, &one) {
+            (What::Forget, _) => Ages::new(),
+            (What::Renew(names), _) => {
+                return names.iter().for_each(|name| {
+                    state.remove(&Self::named(*name));
+                });
+            }
+            (What::Any, None) => self.aged(state),
+            (what, one) => {
+                let lines: &[u64] = match (what, one) {
+                    (What::Touch(lines), _) => lines,
+                    (_, Some(one)) => one,
+                    (_, None) => &[],
+                };
                 let touched = lines.iter().map(|&line| {
                     let next = self.access(state, line);
                     // A write around the cache loads nothing.

@@ -1,13 +1,14 @@
 //! The verdicts, level by level.
 
+use crate::cost::FARTHEST;
 use crate::cycle::on_cycles;
 use crate::event::{events, Events, Reach};
 use crate::flow::Order;
-use crate::graph::{Graph, Kind, Target};
+use crate::graph::{Access, Graph, Kind, Target};
 use crate::path::{lines, path, Lines};
 use crate::stack::{hits_again, keeping, Stack};
 use crate::verdicts::{verdicts, Found, Loop};
-use timing_machine::Machine;
+use timing_machine::{Cache, Machine};
 
 /// What one cache does with one access, in every execution in which the access gets there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,6 +86,17 @@ fn reach(outcome: &Outcome, node: usize, access: usize, index: usize) -> Reach {
     reach
 }
 
+/// Whether the line that a walk accesses is still there when its node is executed again: too few others are accessed in it.
+fn stays(outcome: &Outcome, cache: &Cache, index: usize, (node, access): (usize, usize)) -> bool {
+    let accesses = &outcome.graph.nodes[node].accesses;
+    let looks = |other: &Access| path(&outcome.machine, other.kind).contains(&index);
+    let others = accesses.iter().enumerate().filter(|(number, other)| *number != access && looks(other)).count();
+    let loads = accesses[access].kind != Kind::Write || cache.allocate_on_write;
+    let far = matches!(accesses[access].target, Target::Walk { name, lines } if lines > FARTHEST || name >= FARTHEST);
+    let forgets = accesses.iter().any(|other| other.kind == Kind::Forget);
+    loads && !far && !forgets && (others as u64) < cache.taken_as.min(cache.free_ways())
+}
+
 fn record(outcome: &mut Outcome, order: &Order, loops: &[Loop], events: &Events, index: usize) {
     let cache = outcome.machine.caches[index].clone();
     let stack = outcome.stack.as_ref().map_or(0, |stack| stack.in_one_set(&cache));
@@ -107,6 +119,20 @@ fn record(outcome: &mut Outcome, order: &Order, loops: &[Loop], events: &Events,
                     outcome.verdicts[number][index].persistent = keeps.map(|place| loops[*place].scope);
                 }
                 continue;
+            }
+            match asked.target {
+                // Wherever it is.
+                Target::Line(_) => {
+                    outcome.verdicts[number][index].always_hit = found.sets > 0 && found.hits[number] == found.sets;
+                    continue;
+                }
+                Target::Walk { .. } => {
+                    let steady = path.first() == Some(&index) && stays(outcome, &cache, index, (node, access));
+                    let alone = outcome.graph.scopes.iter().position(|scope| scope.nodes == [node]);
+                    outcome.verdicts[number][index].persistent = alone.filter(|_| steady);
+                    continue;
+                }
+                _ => {}
             }
             if path.first() == Some(&index) && hits_again(&cache, asked.target) {
                 outcome.verdicts[number][index].always_hit = true;

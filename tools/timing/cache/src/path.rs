@@ -49,7 +49,10 @@ pub fn lines(machine: &Machine, access: &Access, sets: u64) -> Lines {
                 Lines::Any { device: None }
             };
         }
-        Target::Stack(..) | Target::Again(_) | Target::Memory => return Lines::Any { device: None },
+        Target::Stack(..) | Target::Again(_) | Target::Line(_) | Target::Walk { .. } | Target::Memory => {
+            return Lines::Any { device: None };
+        }
+        Target::Device(first, last) => return Lines::Any { device: slowest(first, last) },
         Target::Anywhere => return Lines::Any { device: slowest(0, u64::MAX) },
     };
     let cached = |line: &u64| machine.region_at(line * size).is_none();

@@ -77,7 +77,7 @@ pub fn keeping(cache: &Cache, loops: &[Loop], events: &Events, stack: u64) -> Ve
             && events.sets.iter().all(|set| {
                 let lines = set.iter().filter(|event| one.contains(event.node)).flat_map(|event| match &event.what {
                     What::Touch(lines) => lines.as_slice(),
-                    What::Any | What::Forget => &[],
+                    What::Any | What::Forget | What::Renew(_) => &[],
                 });
                 (lines.collect::<BTreeSet<_>>().len() as u64).saturating_add(stack) <= room(cache)
             })

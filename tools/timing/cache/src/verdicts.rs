@@ -51,6 +51,8 @@ pub struct Found {
     pub hits: Vec<u32>,
     /// Surely not there.
     pub misses: Vec<u32>,
+    /// Sets that were looked at: all that differ.
+    pub sets: u32,
     /// First loop that keeps the line, for accesses to one line.
     kept: Vec<Option<u32>>,
     /// By loop, lines that it keeps, for accesses to several.
@@ -60,7 +62,7 @@ pub struct Found {
 impl Found {
     fn new(accesses: usize) -> Self {
         let (hits, misses) = (vec![0; accesses], vec![0; accesses]);
-        Found { hits, misses, kept: vec![None; accesses], kept_of_many: HashMap::new() }
+        Found { hits, misses, sets: 0, kept: vec![None; accesses], kept_of_many: HashMap::new() }
     }
 
     /// Place of the first loop that keeps all `lines` of an access.
@@ -109,7 +111,9 @@ pub fn verdicts(
         one.nodes.iter().for_each(|node| loops_of[*node].push(place as u32));
     }
     let number = |event: &Event| first[event.node] + event.access;
-    let sets: Vec<usize> = (0..events.sets.len()).filter(|set| !events.sets[*set].is_empty()).collect();
+    let mut sets: Vec<usize> = (0..events.sets.len()).filter(|set| !events.sets[*set].is_empty()).collect();
+    // A line with a name may be in a set in which nothing else is known to be; those are all alike.
+    sets.extend((0..events.sets.len()).find(|set| events.names > 0 && events.sets[*set].is_empty()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(sets.len() / 8 + 1);
     // The most that any of the domains counts.
     let ways = cache.free_ways().max(cache.taken_as);
@@ -120,9 +124,10 @@ pub fn verdicts(
         }
         found
     };
-    let mut found = Found::new(accesses);
+    let mut found = if threads == 1 { work(0) } else { Found::new(accesses) };
+    found.sets = sets.len() as u32;
     if threads == 1 {
-        return work(0);
+        return found;
     }
     std::thread::scope(|scope| {
         let handles: Vec<_> = (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
@@ -148,14 +153,7 @@ fn one_set(
     let ways = cache.taken_as.min(cache.free_ways()).saturating_sub(apart);
     let numbered = all.numbered[set].as_deref();
     let events: &[&Event] = &all.of(set, most, apart == 0);
-    match numbered.filter(|_| DenseMust::can(ways)) {
-        Some(lines) => solve(order, &DenseMust { ways: ways as u8, lines: lines.len() }, events, |state, event| {
-            found.hits[number(event)] += count_bits(event, |line| DenseMust::holds(state, line));
-        }),
-        None => solve(order, &Must { ways }, events, |state, event| {
-            found.hits[number(event)] += count(event, |line| state.contains_key(&line));
-        }),
-    }
+    surely_there(order, all, (set, most, apart), ways, &number, found);
     if cache.policy == Policy::Lru {
         let may = May { ways: cache.free_ways() };
         // A line that was not accessed by its name may have been as one of the stack.
@@ -200,6 +198,35 @@ fn one_set(
     }
 }
 
+/// Which lines are there at each access. One with a name is, if it is in this set, and counts as one hit in each set.
+fn surely_there(
+    order: &Order,
+    all: &Events,
+    (set, most, apart): (usize, u64, u64),
+    ways: u64,
+    number: impl Fn(&Event) -> usize,
+    found: &mut Found,
+) {
+    let events: &[&Event] = &all.named(set, most, apart == 0);
+    match all.numbered[set].as_deref().filter(|_| DenseMust::can(ways)) {
+        Some(lines) => {
+            let must = DenseMust { ways: ways as u8, lines: lines.len(), names: all.names };
+            solve(order, &must, events, |state, event| match (&event.what, event.name) {
+                (What::Renew(_), _) => {}
+                (_, Some(name)) => {
+                    found.hits[number(event)] += u32::from(DenseMust::holds(state, must.named(name)));
+                }
+                _ => found.hits[number(event)] += count_bits(event, |line| DenseMust::holds(state, line)),
+            });
+        }
+        None => solve(order, &Must { ways }, events, |state, event| match (&event.what, event.name) {
+            (What::Renew(_), _) => {}
+            (_, Some(name)) => found.hits[number(event)] += u32::from(state.contains_key(&Must::named(name))),
+            _ => found.hits[number(event)] += count(event, |line| state.contains_key(&line)),
+        }),
+    }
+}
+
 /// The same by the numbers of lines.
 fn count_bits(event: &Event, passes: impl Fn(usize) -> bool) -> u32 {
     let mut bits = event.bits;
@@ -214,7 +241,7 @@ fn count_bits(event: &Event, passes: impl Fn(usize) -> bool) -> u32 {
 fn count(event: &Event, passes: impl Fn(u64) -> bool) -> u32 {
     match &event.what {
         What::Touch(lines) => lines.iter().filter(|line| passes(**line)).count() as u32,
-        What::Any | What::Forget => 0,
+        What::Any | What::Forget | What::Renew(_) => 0,
     }
 }
 
@@ -225,7 +252,7 @@ fn counted(cache: &Cache, apart: u64, events: &[&Event]) -> bool {
     for event in events {
         match &event.what {
             What::Touch(lines) => touched.extend(lines.iter().copied()),
-            What::Any | What::Forget => return false,
+            What::Any | What::Forget | What::Renew(_) => return false,
         }
         if touched.len() as u64 > ways {
             return false;

@@ -12,6 +12,8 @@ use timing_simulate::{Hierarchy, Pointer, Use};
 /// Pages that stand anywhere, and their names: beyond all other addresses.
 const PAGE: u64 = 2 * LINE;
 const NAMED: u64 = 1 << 40;
+/// Lines that nobody knows have so many names.
+const NAMES: u64 = 4;
 
 fn access(random: &mut Random) -> Access {
     let kind = match random.below(20) {
@@ -34,9 +36,10 @@ fn access(random: &mut Random) -> Access {
 /// Memory of which no address is known.
 fn unknown(random: &mut Random) -> Target {
     let first = random.below(6 * LINE) as i64 / 4 * 4 - 3 * LINE as i64;
-    match random.below(6) {
+    match random.below(12) {
         0 => Target::Memory,
-        1..=3 => Target::Stack(first, first + 3),
+        1..=5 => Target::Line(random.below(NAMES)),
+        6..=8 => Target::Stack(first, first + 3),
         _ => Target::Stack(first, first + random.below(LINE * 2) as i64),
     }
 }
@@ -56,7 +59,31 @@ fn node(random: &mut Random) -> Node {
         let at = random.below(accesses.len() as u64 + 1) as usize;
         accesses.splice(at..at, updates(random));
     }
-    Node { accesses }
+    let renews = (0..NAMES).filter(|_| random.once_in(12)).collect();
+    Node { accesses, renews }
+}
+
+/// Makes some nodes loops by themselves, in which memory is walked through.
+fn walks(random: &mut Random, graph: &mut Graph) {
+    for node in 0..graph.nodes.len() {
+        if !random.once_in(4) {
+            continue;
+        }
+        graph.edges.push((node, node));
+        graph.scopes.push(Scope { nodes: vec![node] });
+        let accesses = &mut graph.nodes[node].accesses;
+        if random.once_in(2) {
+            accesses.truncate(1);
+        }
+        for name in 0..1 + random.below(2) {
+            let kind = random.pick(&[Kind::Read, Kind::Read, Kind::Write]);
+            let target = Target::Walk { name: 100 * node as u64 + name, lines: 1 + random.below(4) };
+            // At the end: what repeats an access counts those before it.
+            accesses.push(Access { kind, target, certain: false });
+        }
+    }
+    graph.edges.sort_unstable();
+    graph.edges.dedup();
 }
 
 fn graph(random: &mut Random) -> Graph {
@@ -71,21 +98,36 @@ fn graph(random: &mut Random) -> Graph {
     // Any sets of nodes will do as scopes, nested or not.
     let scopes = (0..random.below(4)).map(|_| Scope { nodes: (0..count).filter(|_| !random.once_in(3)).collect() });
     let scopes = scopes.collect();
-    Graph { nodes, edges, entry: 0, scopes }
+    let mut graph = Graph { nodes, edges, entry: 0, scopes };
+    walks(random, &mut graph);
+    graph
+}
+
+/// Where a walk is.
+#[derive(Clone)]
+struct Walking {
+    line: u64,
+    up: bool,
+    visited: u64,
+    begun: bool,
+    ended: bool,
 }
 
 /// One path being run.
 #[derive(Clone)]
 struct Run {
     hierarchy: Hierarchy,
-    /// Misses of persistent accesses since the scope's entry: scope, cache, line, and whether it was named as the stack's.
-    misses: BTreeMap<(usize, usize, u64, bool), u32>,
+    /// Misses of persistent accesses since the scope's entry: scope, cache, line, and what named it.
+    misses: BTreeMap<(usize, usize, u64, u64), u32>,
     cycles: u64,
     bound: u64,
     /// Where the page stands.
     page: u64,
     /// Where the stack stands.
     stack: u64,
+    /// Where the lines are that have names.
+    lines: Vec<u64>,
+    walks: BTreeMap<u64, Walking>,
 }
 
 struct Checker<'a> {
@@ -109,6 +151,8 @@ struct Seen {
     on_page: u64,
     on_stack: u64,
     again: u64,
+    lines: u64,
+    walks: u64,
     cycles: u64,
     bound: u64,
 }
@@ -121,17 +165,26 @@ impl Checker<'_> {
                 run.bound += self.charges[number];
             }
         }
+        if from != Some(node) {
+            run.walks.clear();
+        }
         let mut done: Vec<Option<u64>> = Vec::new();
         for (number, access) in self.graph.nodes[node].accesses.iter().enumerate() {
             run.bound += self.outcome.cost(node, number).cycles;
             let before = match access.target {
                 Target::Again(back) => done[number - back as usize],
+                Target::Walk { name, lines } => {
+                    step(run.walks.entry(name).or_insert_with(|| walking(random)), lines, random)
+                }
                 _ if !access.certain && random.once_in(2) => None,
                 _ => Some(0),
             };
             done.push(before.map(|before| self.execute(run, (node, number), access, before, random)));
         }
         assert!(run.cycles <= run.bound, "{} cycles, bound {}: {:?}", run.cycles, run.bound, self.graph);
+        for name in &self.graph.nodes[node].renews {
+            run.lines[*name as usize] = random.below(14) * LINE;
+        }
     }
 
     /// The address accessed; `before` is that of the access to do again.
@@ -152,7 +205,8 @@ impl Checker<'_> {
             Target::Stack(first, last) => {
                 run.stack.wrapping_add_signed(first) + random.below((last - first + 1) as u64)
             }
-            Target::Again(_) => before,
+            Target::Again(_) | Target::Walk { .. } => before,
+            Target::Line(name) => run.lines[name as usize],
             Target::Memory => random.below(LINE * 14),
             Target::Anywhere if random.once_in(4) => run.page + random.below(PAGE),
             Target::Anywhere => random.below(LINE * 16),
@@ -170,12 +224,18 @@ impl Checker<'_> {
             }
             self.seen.hits += u64::from(verdict.always_hit);
             self.seen.misses += u64::from(verdict.always_miss);
-            let stack = matches!(access.target, Target::Stack(..));
-            self.seen.on_stack += u64::from(stack && verdict.persistent.is_some());
+            let named = match access.target {
+                Target::Stack(..) => 1,
+                Target::Walk { name, .. } => 2 + name,
+                _ => 0,
+            };
+            self.seen.on_stack += u64::from(named == 1 && verdict.persistent.is_some());
+            self.seen.walks += u64::from(named > 1 && verdict.persistent.is_some() && hit);
+            self.seen.lines += u64::from(matches!(access.target, Target::Line(_)) && verdict.always_hit);
             self.seen.again += u64::from(matches!(access.target, Target::Again(_)) && verdict.always_hit);
             if let Some(scope) = verdict.persistent {
                 self.seen.persistent += 1;
-                let count = run.misses.entry((scope, cache, address / LINE, stack)).or_default();
+                let count = run.misses.entry((scope, cache, address / LINE, named)).or_default();
                 *count += u32::from(!hit);
                 assert!(*count <= 1, "persistent missed twice in scope {scope}: {}", context());
             }
@@ -198,6 +258,27 @@ impl Checker<'_> {
             }
         }
     }
+}
+
+fn walking(random: &mut Random) -> Walking {
+    Walking { line: 7 + random.below(4), up: random.once_in(2), visited: 1, begun: false, ended: false }
+}
+
+/// The next step of a walk: the same line or the one behind, if any.
+fn step(walk: &mut Walking, lines: u64, random: &mut Random) -> Option<u64> {
+    if walk.ended || !walk.begun && random.once_in(4) {
+        return None;
+    }
+    if walk.begun && random.once_in(6) {
+        walk.ended = true;
+        return None;
+    }
+    if walk.begun && walk.visited < lines && random.once_in(2) {
+        walk.line = if walk.up { walk.line + 1 } else { walk.line - 1 };
+        walk.visited += 1;
+    }
+    walk.begun = true;
+    Some(walk.line * LINE)
 }
 
 fn charges(graph: &Graph, outcome: &Outcome) -> Vec<u64> {
@@ -245,7 +326,9 @@ fn no_verdict_is_ever_refuted() {
             }
             let stack = LINE * 4 + random.below(10) * 8;
             let page = LINE * 24 + random.below(8) * PAGE;
-            let run = Run { hierarchy, misses: BTreeMap::new(), cycles: 0, bound: 0, page, stack };
+            let lines = (0..NAMES).map(|_| random.below(14) * LINE).collect();
+            let (misses, walks) = (BTreeMap::new(), BTreeMap::new());
+            let run = Run { hierarchy, misses, cycles: 0, bound: 0, page, stack, lines, walks };
             checker.budget = 1500;
             checker.walk(run, None, graph.entry, 12, &mut random);
         }
@@ -260,12 +343,14 @@ fn no_verdict_is_ever_refuted() {
         total.on_page += seen.on_page;
         total.on_stack += seen.on_stack;
         total.again += seen.again;
+        total.lines += seen.lines;
+        total.walks += seen.walks;
         total.cycles += seen.cycles;
         total.bound += seen.bound;
     }
     let ratio = total.bound as f64 / total.cycles as f64;
     println!("{count} graphs: {total:?}, bound/run {ratio:.3}, guarantees by policy {by_policy:?}");
     assert!(total.hits > 0 && total.misses > 0 && total.persistent > 0);
-    assert!(total.on_page > 0 && total.on_stack > 0 && total.again > 0);
+    assert!(total.on_page > 0 && total.on_stack > 0 && total.again > 0 && total.lines > 0 && total.walks > 0);
     assert_eq!(by_policy.len(), 5);
 }

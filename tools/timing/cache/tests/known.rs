@@ -43,7 +43,7 @@ fn machine(caches: Vec<Cache>) -> Machine {
 
 /// Fetches of lines by number, in one node.
 fn fetches(lines: &[u64]) -> Node {
-    Node { accesses: lines.iter().map(|line| Access::at(Kind::Fetch, line * LINE)).collect() }
+    Node { accesses: lines.iter().map(|line| Access::at(Kind::Fetch, line * LINE)).collect(), ..Node::default() }
 }
 
 fn straight(machine: &Machine, node: Node) -> Outcome {
@@ -106,8 +106,8 @@ fn pinned_lines_hit_and_disturb_nothing() {
 fn writes_around_a_cache_load_nothing() {
     let mut around = cache(Policy::Lru, 2, 1);
     around.allocate_on_write = false;
-    let node =
-        Node { accesses: vec![Access::at(Kind::Write, 0), Access::at(Kind::Read, 0), Access::at(Kind::Write, 0)] };
+    let accesses = vec![Access::at(Kind::Write, 0), Access::at(Kind::Read, 0), Access::at(Kind::Write, 0)];
+    let node = Node { accesses, ..Node::default() };
     let outcome = straight(&machine(vec![around]), node);
     let hits: Vec<bool> = (0..3).map(|access| outcome.verdict(0, access, 0).always_hit).collect();
     assert_eq!(hits, [false, false, true]);
@@ -123,8 +123,60 @@ fn unknown_accesses_cost_the_slowest_device_and_age_all_sets() {
                 Access { kind: Kind::Read, target: Target::Anywhere, certain: true },
                 Access::at(Kind::Fetch, 0),
             ],
+            ..Node::default()
         },
     );
     assert_eq!(outcome.cost(0, 1).cycles, 300);
     assert_eq!(outcome.verdict(0, 2, 0), UNKNOWN);
+}
+
+fn read(target: Target) -> Access {
+    Access { kind: Kind::Read, target, certain: true }
+}
+
+#[test]
+fn a_line_that_nobody_knows_stays_until_others_may_have_evicted_it() {
+    let of = |accesses: Vec<Access>| {
+        let number = accesses.len() - 1;
+        let node = Node { accesses, ..Node::default() };
+        straight(&machine(vec![cache(Policy::Lru, 2, 4)]), node).verdict(0, number, 0).always_hit
+    };
+    let (a, b) = (read(Target::Line(7)), read(Target::Line(9)));
+    assert!(of(vec![a, a]) && of(vec![a, b, a]) && of(vec![a, b, b, a]));
+    // Two others, or one and a line of which nothing is known.
+    assert!(!of(vec![a, b, Access::at(Kind::Read, 0), a]) && !of(vec![a, b, read(Target::Memory), a]));
+    // Other lines of which one at most is in its set.
+    let known = |line: u64| Access::at(Kind::Read, line * LINE);
+    assert!(of(vec![a, known(0), known(1), known(2), a]) && !of(vec![a, known(0), known(4), a]));
+    // It may be the line that makes room for others.
+    assert!(of(vec![known(0), a, known(0)]) && !of(vec![known(0), a, b, known(0)]));
+    assert!(of(vec![known(0), a, a, a, known(0)]));
+}
+
+#[test]
+fn a_name_means_another_line_when_it_is_renewed() {
+    let line = || vec![read(Target::Line(1))];
+    let of = |renews: Vec<u64>| {
+        let nodes = vec![Node { accesses: line(), renews }, Node { accesses: line(), ..Node::default() }];
+        let graph = Graph { nodes, edges: vec![(0, 1)], entry: 0, scopes: Vec::new() };
+        analyse(&graph, &machine(vec![cache(Policy::Lru, 2, 4)])).verdict(1, 0, 0).always_hit
+    };
+    assert!(of(Vec::new()) && of(vec![2]) && !of(vec![1]));
+}
+
+#[test]
+fn a_walk_misses_once_for_each_line() {
+    let of = |others: usize, edges: Vec<(usize, usize)>| {
+        let mut accesses = vec![read(Target::Walk { name: 0, lines: 3 })];
+        accesses.extend((0..others).map(|_| read(Target::Memory)));
+        let nodes = vec![Node::default(), Node { accesses, ..Node::default() }];
+        let graph = Graph { nodes, edges, entry: 0, scopes: vec![Scope { nodes: vec![1] }] };
+        let cost = analyse(&graph, &machine(vec![cache(Policy::Lru, 2, 4)])).cost(1, 0);
+        (cost.cycles, cost.charges.len())
+    };
+    let edges = || vec![(0, 1), (1, 1)];
+    let (near, _) = of(0, edges());
+    assert_eq!((of(0, edges()), of(1, edges())), ((near, 3), (near, 3)));
+    let (far, charges) = of(2, edges());
+    assert!(far > near && charges == 0);
 }

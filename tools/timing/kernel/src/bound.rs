@@ -68,6 +68,12 @@ pub(crate) struct Entry {
     pub below: Option<u64>,
     /// The number of the system call.
     pub numbers: Option<(u64, u64)>,
+    /// It leads on into handlers, which begin with an empty stack.
+    pub handlers: bool,
+    /// How far behind the registers of its thread the stack pointer is.
+    pub frame: Option<u64>,
+    /// The stack pointer is a multiple of the first, a line, plus the second, and nothing else is known of it.
+    pub rest: Option<(u64, u64)>,
 }
 
 /// What is behind a handler's first instruction.
@@ -101,7 +107,7 @@ pub(crate) fn begin(
     let mut rests = Vec::new();
     for &node in handled.filter(|node| values.reached(**node)) {
         let registers = known(kernel, &values, node);
-        let entry = Entry { registers, below: Some(HANDLER), numbers: region.numbers };
+        let entry = Entry { registers, below: Some(HANDLER), numbers: region.numbers, ..Entry::default() };
         rests.push(Rest { chain: chain(&first, node), entry });
     }
     Ok((analysed, rests))
@@ -196,8 +202,11 @@ pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry
     let options = timing_values::Options {
         registers: entry.registers.clone(),
         given: number.map(|((address, register), range)| (address, (register, range))).into_iter().collect(),
-        stack_pointer: entry.below.map(stack_pointer),
+        stack_pointer: if entry.handlers { Some(HANDLER) } else { entry.below }.map(stack_pointer),
+        fresh: if entry.handlers { kernel.handlers.clone() } else { BTreeSet::new() },
         shared: kernel.shared.clone(),
+        own: kernel.own(entry.frame),
+        stack_rest: entry.rest,
         switches: kernel.points.called.keys().copied().collect(),
         steps: STEPS,
         ..timing_values::Options::default()

@@ -264,6 +264,18 @@ pub struct Own {
     /// Where the address of the thread's stands in it.
     pub pointer: u64,
     pub thread: Element,
+    /// Where its number among the processors stands in it, and that of the thread, in 4 bytes each.
+    pub number: u64,
+    pub current: u64,
+    /// Where in the thread's the processor begins to put what it interrupts in a program, downwards.
+    pub frame: u64,
+}
+
+impl Own {
+    /// What of the processor's changes only through GS: places and bytes.
+    pub fn words(&self) -> [(u64, u64); 3] {
+        [(self.pointer, 8), (self.number, 4), (self.current, 4)]
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timing_context::Expanded;
 use timing_flow::{EdgeKind, Graph};
 use timing_lift::Lifter;
 
 use crate::apart::Apart;
-use crate::description::{Description, Stated, Whom};
+use crate::description::{Description, Element, Stated, Whom};
 use crate::error::Error;
 use crate::points::{flow, lookup, Points};
-use crate::regions::{regions, Region};
+use crate::regions::{regions, Kind, Region};
 use crate::rounds::Together;
 
 pub struct Kernel<'p> {
@@ -127,6 +128,46 @@ impl<'p> Kernel<'p> {
     /// The physical address of a virtual one, if the description says it.
     pub fn physical(&self, address: u64) -> Option<u64> {
         self.description.physical(address, self.stacks)
+    }
+
+    /// What a processor has of its own, where the binary bears out that it stands at multiples of its size.
+    pub(crate) fn own(&self, stack: Option<u64>) -> Option<timing_values::Own> {
+        let own = self.description.own.as_ref()?;
+        let count = |element: &Element| {
+            let symbol = self.lifter.program().symbol(&element.symbol).filter(|symbol| symbol.size > 0)?;
+            let fits = |number: u64| element.bytes.is_power_of_two() && number % element.bytes == 0;
+            (fits(symbol.address) && fits(symbol.size)).then(|| symbol.size / element.bytes)
+        };
+        let (processors, threads) = (count(&own.processor)?, count(&own.thread)?);
+        let number = |at, below| timing_values::Word { at, size: 4, multiple: 1, below: Some(below) };
+        let pointer = timing_values::Word { at: own.pointer, size: 8, multiple: own.thread.bytes, below: None };
+        Some(timing_values::Own {
+            register: self.lifter.registers().named("GS_OFFSET")?,
+            bytes: own.processor.bytes,
+            words: vec![pointer, number(own.number, processors), number(own.current, threads)],
+            leads: Some(timing_values::Leads { at: own.pointer, bytes: own.thread.bytes, stack }),
+        })
+    }
+
+    /// Where the stack pointer stands at an entry of the interrupt table that a program was interrupted by, in the registers of
+    /// its thread: below what the processor has put there.
+    pub(crate) fn frame(&self, region: &Region, expanded: &Expanded<'_>) -> Option<u64> {
+        let (own, vectors) = (self.description.own.as_ref()?, &self.description.vectors);
+        matches!(region.kind, Kind::Exception | Kind::Interrupt).then_some(())?;
+        let table = self.lifter.program().symbol(&vectors.symbol)?.address;
+        let vector = region.start.checked_sub(table)?.checked_div(vectors.bytes)?;
+        // A program was: the kernel's own GS is gone to, whatever happens.
+        let mut node = expanded.entry;
+        loop {
+            if expanded.instructions(node).iter().any(|one| one.mnemonic == "swapgs") {
+                break;
+            }
+            let [only] = expanded.successors(node) else { return None };
+            node = Some(expanded.edges[*only].to).filter(|to| *to > node)?;
+        }
+        // Stack segment, stack pointer, flags, code segment, and where it was; for some exceptions an error code.
+        let words = if matches!(vector, 8 | 10..=14 | 17 | 21 | 29 | 30) { 6 } else { 5 };
+        own.frame.checked_sub(8 * words)
     }
 
     /// Where a region returns to, one caller after the other, as far as calls (not jumps) led to it.

@@ -8,12 +8,15 @@
 //!   name: accesses to them by other addresses are to any line.
 //! * *Devices.* Only functions that the description names reach them; all other accesses that are not known go to memory. Of some
 //!   it says that they access nothing else by addresses that are not known.
-//! * *The rest* is any memory. Where such an access goes to the line of one shortly before it, it hits (`again.rs`).
+//! * *The rest* is any memory. Where the values name its address ([`timing_values::Name`]), its line has that name, or the
+//!   name of the line of the sum if it is known how that stands in a line. What has no name may still go to the line of an
+//!   access shortly before it (`again.rs`).
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use timing_cache::Target;
-use timing_context::{Expanded, NodeId};
+use timing_context::{Expanded, LoopId, NodeId};
 use timing_machine::Machine;
 use timing_solve::Targets;
 use timing_values::Values;
@@ -44,7 +47,17 @@ pub struct Named<'e, 'g, 'p> {
     stacks: Option<(u64, u64)>,
     line: u64,
     again: Again,
+    /// The loop of each header.
+    headers: BTreeMap<NodeId, LoopId>,
+    /// Of each node, whether it is in a loop.
+    looping: Vec<bool>,
+    /// Names of lines, with the number of the newest symbol that each is made of.
+    lines: RefCell<BTreeMap<Line, (u64, u64)>>,
 }
+
+/// A line that has no number: so many lines behind the line of a sum, or if nobody knows how that is aligned, where the byte
+/// so far behind it is.
+type Line = (u32, bool, i64);
 
 impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
     pub fn new(
@@ -71,6 +84,8 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
             let first = kernel.physical(symbol.address)?;
             Some((first, first + symbol.size - 1))
         });
+        let mut looping = vec![false; expanded.nodes.len()];
+        expanded.loops.iter().flat_map(|one| &one.nodes).for_each(|node| looping[*node] = true);
         Named {
             kernel,
             expanded,
@@ -80,7 +95,26 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
             stacks,
             line: machine.line(),
             again: Again::new(kernel, machine),
+            headers: expanded.loops.iter().enumerate().map(|(number, one)| (one.header, number)).collect(),
+            looping,
+            lines: RefCell::default(),
         }
+    }
+
+    /// The line of an access of which no number is known, but how its address was computed.
+    fn line(&self, node: NodeId, instruction: usize, access: usize) -> Option<Target> {
+        let block = self.expanded.block(node);
+        let before: usize = block.instructions[..instruction].iter().map(|one| one.accesses.len()).sum();
+        let name = (*self.values.names(node).get(before + access)?)?;
+        let line = if name.modulus % self.line == 0 {
+            let offset = (name.offset as i64).wrapping_add((name.rest % self.line) as i64);
+            (name.sum, true, offset.div_euclid(self.line as i64))
+        } else {
+            (name.sum, false, name.offset as i64)
+        };
+        let mut lines = self.lines.borrow_mut();
+        let next = lines.len() as u64;
+        Some(Target::Line(lines.entry(line).or_insert((next, name.newest)).0))
     }
 
     /// All memory: what lies below the first device.
@@ -114,6 +148,15 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
         }
     }
 
+    /// Whether it is so much memory that caches know no more than that it is memory; or that it is one of several lines, where
+    /// no loop makes use of that.
+    fn is_vague(&self, node: NodeId, target: Target) -> bool {
+        const MANY: u64 = 64;
+        let Target::Within(first, last) = target else { return false };
+        let lines = last / self.line - first / self.line;
+        (lines >= MANY || lines > 0 && !self.looping[node]) && self.is_memory(first, last)
+    }
+
     fn is_memory(&self, first: u64, last: u64) -> bool {
         self.devices.values().all(|(from, to, _)| last < *from || first > *to)
     }
@@ -138,7 +181,7 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
             (Some(Target::OnPage { address, page }), _) => Target::OnPage { address, page },
             // A device's registers, or one of the kernel's objects: they are not told apart.
             (_, Some((first, last, true))) => Target::Within(*first, *last),
-            (_, Some((_, last, false))) => Target::Within(0, *last),
+            (_, Some((first, last, false))) => Target::Device(*first, *last),
             _ => self.memory(),
         }
     }
@@ -147,12 +190,29 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
 impl Targets for Named<'_, '_, '_> {
     fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target {
         let target = self.place(node, instruction, access);
-        if target != self.memory() {
+        if target != self.memory() && !self.is_vague(node, target) {
             return target;
         }
+        if let Some(line) = self.line(node, instruction, access) {
+            return line;
+        }
         let instructions = &self.expanded.block(node).instructions[..=instruction];
-        let any = |instruction, access| self.place(node, instruction, access) == self.memory();
-        self.again.back(instructions, access, any).map_or(target, Target::Again)
+        let any = |instruction, access| {
+            self.place(node, instruction, access) == self.memory() && self.line(node, instruction, access).is_none()
+        };
+        match target == self.memory() {
+            true => self.again.back(instructions, access, any).map_or(target, Target::Again),
+            false => target,
+        }
+    }
+
+    /// Where a loop goes on to its header, or begins, what its iterations change is changed.
+    fn renewed(&self, node: NodeId) -> Vec<u64> {
+        let edges = self.expanded.successors(node).iter();
+        let loops = edges.filter_map(|edge| self.headers.get(&self.expanded.edges[*edge].to));
+        let Some(born) = loops.map(|one| self.values.born(*one)).min() else { return Vec::new() };
+        let lines = self.lines.borrow();
+        lines.values().filter(|(_, newest)| *newest >= born).map(|(name, _)| *name).collect()
     }
 
     /// That no access of the kernel crosses a line is stated, not shown ([`crate::statements`]).

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timing_context::{Expanded, LoopId};
 use timing_machine::Machine;
-use timing_solve::{Constraints, Options, Prepared};
+use timing_solve::{Constraints, Limit, Options, Prepared};
 
 use crate::bound::{known, values, Entry};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::names::Named;
-use crate::regions::Region;
+use crate::regions::{Kind, Region};
 use crate::stack::HANDLER;
 
 /// One of the graphs through which a path leads: an entry, then its handler on another stack.
@@ -23,6 +23,8 @@ pub struct Part<'g> {
     pub expanded: Expanded<'g>,
     /// How often the header of each loop is executed for one entry of it, at most.
     pub rounds: BTreeMap<LoopId, u64>,
+    /// The same in all, for loops that are entered more than once.
+    pub totals: BTreeMap<LoopId, u64>,
 }
 
 /// Bounds a path through a region. Every part but the last ends where the next begins.
@@ -31,18 +33,45 @@ pub fn along(kernel: &Kernel<'_>, region: &Region, machine: &Machine, parts: &[P
     let fault = |errors: Vec<timing_solve::Error>| -> Vec<Error> {
         errors.iter().map(|error| Error::Flow(error.to_string())).collect()
     };
-    let mut entry = Entry { below: region.below, ..Entry::default() };
-    let mut cycles = 0u64;
-    for Part { expanded, rounds } in parts {
-        let values = values(kernel, expanded, &entry);
-        let targets = Named::new(kernel, expanded, &values, machine);
-        // What the values exclude was executed: no edge of a path is dead.
-        let prepared = Prepared::new(program, expanded, machine, rounds, &targets, &BTreeSet::new()).map_err(fault)?;
-        let bound = prepared.bound(&Constraints::default(), &Options::default()).map_err(fault)?;
-        cycles = cycles.saturating_add(bound.wcet_cycles);
-        let last = expanded.exits.first().copied().filter(|node| values.reached(*node));
-        entry.registers = last.map(|node| known(kernel, &values, node)).unwrap_or_default();
-        entry.below = Some(HANDLER);
+    let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
+    // An interrupt comes wherever the stack is: each place in a line is a case of its own.
+    let rests: Vec<Option<(u64, u64)>> = match (region.kind, region.below) {
+        (Kind::Inside, None) => (0..machine.line()).step_by(8).map(|rest| Some((machine.line(), rest))).collect(),
+        _ => vec![None],
+    };
+    let mut most = 0;
+    for rest in rests {
+        let mut entry = Entry {
+            below: region.below,
+            handlers: enters && parts.len() == 1,
+            frame: parts.first().and_then(|part| kernel.frame(region, &part.expanded)),
+            rest,
+            ..Entry::default()
+        };
+        let mut cycles = 0u64;
+        for Part { expanded, rounds, totals } in parts {
+            let values = values(kernel, expanded, &entry);
+            let targets = Named::new(kernel, expanded, &values, machine);
+            // What the values exclude was executed: no edge of a path is dead.
+            let prepared =
+                Prepared::new(program, expanded, machine, rounds, &targets, &BTreeSet::new()).map_err(fault)?;
+            let limits = totals.iter().map(|(one, total)| limit(expanded, *one, *total)).collect();
+            let constraints = Constraints { limits, ..Constraints::default() };
+            let bound = prepared.bound(&constraints, &Options::default()).map_err(fault)?;
+            cycles = cycles.saturating_add(bound.wcet_cycles);
+            let last = expanded.exits.first().copied().filter(|node| values.reached(*node));
+            entry = Entry { below: Some(HANDLER), ..Entry::default() };
+            entry.registers = last.map(|node| known(kernel, &values, node)).unwrap_or_default();
+        }
+        most = cycles.max(most);
     }
-    Ok(cycles)
+    Ok(most)
+}
+
+/// The header of a loop is executed so often in all, at most.
+fn limit(expanded: &Expanded<'_>, one: LoopId, total: u64) -> Limit {
+    let one = &expanded.loops[one];
+    let starts = i64::from(one.header == expanded.entry);
+    let terms = one.entries.iter().chain(&one.back).map(|edge| (*edge, 1)).collect();
+    Limit { terms, at_most: i64::try_from(total).unwrap_or(i64::MAX).saturating_sub(starts) }
 }

@@ -95,10 +95,20 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
         let (processor, thread) = (&own.processor.symbol, &own.thread.symbol);
         found.push(format!("what is accessed through GS alone is an element of {processor}"));
         found.push(format!("an address loaded from {} bytes behind GS is one of an element of {thread}", own.pointer));
+        found.push(format!(
+            "the numbers {} and {} bytes behind GS are those of elements of {processor} and {thread}",
+            own.number, own.current
+        ));
+        found.push("these three change only through GS".to_string());
+        found.push(format!(
+            "what interrupts a program puts its registers below byte {} of its element of {thread}",
+            own.frame
+        ));
     }
     let handlers = description.entries.handlers.join(", ");
     found.push(format!("{handlers} begin with an empty stack, at the end of a page of its own"));
-    found.push("no access crosses a line".to_string());
+    found.push("the vector state that is saved and restored is that of x87, SSE and AVX: 832 bytes".to_string());
+    found.push("no access crosses a line that is no longer than one".to_string());
     found.push("of memory, nobody changes between two reads of a region what is not named as shared".to_string());
     found.push("no lock is held from one region to the next".to_string());
     found.extend(regions.iter().flat_map(|region| region.assumptions.iter().cloned()).collect::<BTreeSet<_>>());

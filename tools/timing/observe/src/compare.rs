@@ -7,8 +7,8 @@ use timing_kernel::{Kernel, Kind};
 
 use crate::{Observations, Observed};
 
-/// System calls that exchange messages.
-const MESSAGES: [&str; 5] = ["call", "reply_recv", "send", "recv", "reply"];
+/// System calls that exchange messages and notifications.
+const MESSAGES: [&str; 7] = ["call", "reply_recv", "send", "recv", "reply", "signal", "wait"];
 
 /// Bounds divided by what was observed, in caches full of other, written lines.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -78,6 +78,12 @@ impl Walk {
         self.entries(expanded).into_iter().map(|(one, entries)| (one, most(entries))).collect()
     }
 
+    /// How often each loop's header was executed in all, of loops that were entered more than once.
+    pub fn totals(&self, expanded: &Expanded<'_>) -> BTreeMap<LoopId, u64> {
+        let entered = self.entries(expanded).into_iter().filter(|(_, entries)| entries.len() > 1);
+        entered.map(|(one, entries)| (one, entries.iter().map(|entry| entry.len() as u64).sum())).collect()
+    }
+
     /// Instructions of iterations beyond those that count, of loops that wait for others: `looks` says of which, and how many
     /// executions of the header count. The last iteration always does.
     pub fn waited(&self, expanded: &Expanded<'_>, looks: impl Fn(LoopId) -> Option<u64>) -> Vec<Range<usize>> {

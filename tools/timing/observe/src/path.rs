@@ -22,6 +22,7 @@ struct Taken {
     graph: Which,
     edges: BTreeSet<EdgeId>,
     rounds: BTreeMap<LoopId, u64>,
+    totals: BTreeMap<LoopId, u64>,
 }
 
 struct Graph<'k> {
@@ -86,7 +87,7 @@ impl<'k, 'p> Paths<'k, 'p> {
         let mut path = Path { region, taken: Vec::new(), addresses: Vec::new() };
         for (graph, first, walk) in self.walks(region, &addresses)? {
             let Graph { expanded, dead } = &self.graphs[&graph];
-            let (edges, rounds) = (walk.edges(), walk.rounds(expanded));
+            let (edges, rounds, totals) = (walk.edges(), walk.rounds(expanded), walk.totals(expanded));
             if let Some(edge) = edges.intersection(dead).next() {
                 let place = expanded.place(expanded.edges[*edge].from);
                 surprises.push(format!("{place} goes on although kernel/timing.toml says it does not"));
@@ -100,7 +101,7 @@ impl<'k, 'p> Paths<'k, 'p> {
                     surprises.push(format!("the loop at {place} executes {rounds} times, more than is stated"));
                 }
             }
-            path.taken.push(Taken { graph, edges, rounds });
+            path.taken.push(Taken { graph, edges, rounds, totals });
             path.addresses.push(addresses[first..first + walk.length].to_vec());
         }
         let next = self.paths.len();
@@ -130,15 +131,11 @@ impl<'k, 'p> Paths<'k, 'p> {
     /// The graphs through which a region leads, each with its first instruction and the walk in it.
     fn walks(&mut self, region: usize, addresses: &[u64]) -> Result<Vec<(Which, usize, Walk)>, Strange> {
         let kernel = self.kernel;
-        let enters = matches!(kernel.regions[region].kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
         let own = &kernel.regions[region];
         let mut which = Which { chain: own.chain.clone(), stops: own.stops.clone() };
         if let (Kind::Inside, Some(first)) = (own.kind, addresses.first()) {
             // One region stands for all vectors; which it was makes no difference behind the first instructions.
             which.chain = vec![(*first, 0)];
-        }
-        if enters {
-            which.stops.extend(&kernel.handlers);
         }
         let (mut walks, mut first) = (Vec::new(), 0);
         loop {
@@ -189,8 +186,9 @@ impl<'k, 'p> Paths<'k, 'p> {
             let first =
                 |errors: Vec<timing_context::Error>| errors.first().map_or_else(String::new, ToString::to_string);
             let expanded = whole.part(&taken.edges, &exits).map_err(first)?;
-            let rounds = follow(&expanded, addresses).map_err(strange)?.rounds(&expanded);
-            parts.push(Part { expanded, rounds });
+            let walk = follow(&expanded, addresses).map_err(strange)?;
+            let (rounds, totals) = (walk.rounds(&expanded), walk.totals(&expanded));
+            parts.push(Part { expanded, rounds, totals });
         }
         let region = &self.kernel.regions[path.region];
         along(self.kernel, region, machine, &parts)

@@ -34,7 +34,7 @@ fn block(function: usize, number: usize, context: usize) -> Block {
     if let Some(last) = instructions.last_mut() {
         *last = Instruction { class: Class::Branch, transfers: true, data: Vec::new(), ..last.clone() };
     }
-    Block { instructions }
+    Block { instructions, ..Block::default() }
 }
 
 fn program(blocks: usize) -> Program {

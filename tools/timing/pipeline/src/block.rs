@@ -25,6 +25,8 @@ pub struct Instruction {
 #[derive(Debug, Clone, Default)]
 pub struct Block {
     pub instructions: Vec<Instruction>,
+    /// Names of lines ([`timing_cache::Target::Line`]) that may stand for others behind the block.
+    pub renews: Vec<u64>,
 }
 
 /// How the block before an edge was left.
@@ -80,7 +82,7 @@ impl Block {
             accesses.extend(instruction.data.iter().copied());
             places.push(place);
         }
-        (Node { accesses }, places)
+        (Node { accesses, renews: self.renews.clone() }, places)
     }
 }
 

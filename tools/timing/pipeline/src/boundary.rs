@@ -83,13 +83,14 @@ mod tests {
     #[test]
     fn a_result_stays_pending_until_it_is_ready_or_surely_overwritten() {
         let machine = machine();
-        let pending = |instructions: Vec<Instruction>| after(&machine, &Block { instructions }, &[0; 64])[0];
+        let pending =
+            |instructions: Vec<Instruction>| after(&machine, &Block { instructions, ..Block::default() }, &[0; 64])[0];
         let (load, alu) = (writer(Class::Load, true), |surely| writer(Class::Alu, surely));
         assert_eq!(pending(vec![load.clone()]), 2);
         assert_eq!(pending(vec![load.clone(), alu(false)]), 1);
         assert_eq!(pending(vec![load.clone(), alu(true)]), 0);
         assert_eq!(pending(vec![load, alu(false), alu(false)]), 0);
-        let through = after(&machine, &Block { instructions: vec![alu(false)] }, &[5; 64]);
+        let through = after(&machine, &Block { instructions: vec![alu(false)], ..Block::default() }, &[5; 64]);
         assert_eq!((through[0], through[1]), (4, 4));
     }
 
@@ -98,7 +99,8 @@ mod tests {
         let mut machine = machine();
         machine.pipeline.issue = Issue::Dual;
         assert_eq!((1..=4).map(|before| issued(&machine, before)).collect::<Vec<_>>(), [-1, -1, -2, -2]);
-        let block = Block { instructions: vec![writer(Class::Load, true), writer(Class::Alu, false)] };
+        let block =
+            Block { instructions: vec![writer(Class::Load, true), writer(Class::Alu, false)], ..Block::default() };
         assert_eq!(after(&machine, &block, &[0; 64])[0], 2);
     }
 }

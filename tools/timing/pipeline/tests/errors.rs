@@ -12,7 +12,7 @@ fn one(class: Class) -> Block {
     let (reads, writes, surely_writes, transfers) = (0, 0, 0, class == Class::Branch);
     let instruction =
         Instruction { address: 0x40, length: 4, class, reads, writes, surely_writes, transfers, data: vec![] };
-    Block { instructions: vec![instruction] }
+    Block { instructions: vec![instruction], ..Block::default() }
 }
 
 #[test]

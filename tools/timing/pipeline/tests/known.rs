@@ -19,7 +19,7 @@ fn one(place: u64, class: Class, reads: u64, writes: u64) -> Instruction {
 }
 
 fn entry(instructions: Vec<Instruction>) -> u64 {
-    let program = Program { blocks: vec![Block { instructions }], ..Program::default() };
+    let program = Program { blocks: vec![Block { instructions, ..Block::default() }], ..Program::default() };
     analyse(&program, &machine()).expect("nothing is wrong").entry
 }
 
@@ -45,7 +45,8 @@ fn a_result_is_waited_for_unless_it_is_surely_overwritten() {
 /// A loop of a load and a branch: five cycles a turn for the branch, one for the load, and the line and the datum once.
 #[test]
 fn a_loop_pays_its_misses_once() {
-    let block = Block { instructions: vec![one(0, Class::Load, 0, 1), one(1, Class::Branch, 0, 0)] };
+    let instructions = vec![one(0, Class::Load, 0, 1), one(1, Class::Branch, 0, 0)];
+    let block = Block { instructions, ..Block::default() };
     let program = Program {
         blocks: vec![block],
         edges: vec![Edge { from: 0, to: 0, left: Left::Taken }],

@@ -1,5 +1,7 @@
 //! Data accesses as the caches see them, each within one line.
 
+use std::cell::Cell;
+
 use timing_cache::{Access, Kind, Target};
 use timing_context::NodeId;
 use timing_lift::evaluate;
@@ -9,12 +11,18 @@ use timing_load::Architecture;
 use timing_machine::Machine;
 
 use crate::class::Sort;
+use crate::stride::Strides;
 
 /// Says where accesses go; the analysis of values does. Without one, any access goes anywhere.
 pub trait Targets {
     /// The bytes that access number `access` of instruction number `instruction` of the node touches: all of them if it
     /// is [`Target::Within`], the first one if it is [`Target::At`] or [`Target::OnPage`].
     fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target;
+
+    /// Names of lines ([`Target::Line`]) that may stand for others behind the node. Asked for when all targets have been.
+    fn renewed(&self, _node: NodeId) -> Vec<u64> {
+        Vec::new()
+    }
 
     /// Whether its address is a multiple of the largest power of two in its size, so that it does not cross a line.
     fn aligned(&self, _node: NodeId, _instruction: usize, _access: usize) -> bool {
@@ -45,11 +53,22 @@ pub struct Accesses<'a> {
     pub machine: &'a Machine,
     pub architecture: Architecture,
     pub targets: &'a dyn Targets,
+    /// Walks that have a name.
+    pub walks: Cell<u64>,
 }
 
 impl Accesses<'_> {
     /// The data accesses of instruction number `number` of `node`.
-    pub fn of(&self, node: NodeId, number: usize, instruction: &Instruction, sort: Sort) -> Vec<Access> {
+    /// `steps` says of accesses by how much their address changes from one execution of the node to the next, and how
+    /// often the node is executed one time after the other, at most.
+    pub fn of(
+        &self,
+        node: NodeId,
+        number: usize,
+        instruction: &Instruction,
+        sort: Sort,
+        steps: Option<&Strides>,
+    ) -> Vec<Access> {
         let mut data = Vec::new();
         for (index, access) in instruction.accesses.iter().enumerate() {
             let unknown = self.targets.target(node, number, index);
@@ -59,6 +78,13 @@ impl Accesses<'_> {
             };
             let aligned = is_always_aligned(self.architecture, instruction, access)
                 || access.size.is_power_of_two() && self.targets.aligned(node, number, index);
+            let step = steps.and_then(|steps| Some((steps.of(number, index)?, steps.executions)));
+            let target = match step {
+                Some((step, executions)) if aligned && self.is_unknown(target) => {
+                    self.walk(step, executions, access).unwrap_or(target)
+                }
+                _ => target,
+            };
             let before = data.len();
             if access.read {
                 lines(self.machine, Kind::Read, target, access, aligned, &mut data);
@@ -82,6 +108,34 @@ impl Accesses<'_> {
     }
 }
 
+impl Accesses<'_> {
+    /// Whether it is memory of which so little is known that any line may be meant.
+    fn is_unknown(&self, target: Target) -> bool {
+        let many = match target {
+            Target::Within(first, last) => last / self.machine.line() - first / self.machine.line() >= MANY,
+            Target::Line(_) | Target::Memory => true,
+            _ => false,
+        };
+        many && is_memory(self.machine, target)
+    }
+
+    /// An access that moves on by `step` each time, wherever it begins.
+    fn walk(&self, step: i64, executions: u64, access: &il::Access) -> Option<Target> {
+        let (line, size) = (self.machine.line(), u64::from(access.size.max(1)));
+        let step = step.unsigned_abs();
+        if step > line || size > line || access.read && access.write {
+            return None;
+        }
+        let bytes = step.checked_mul(executions.checked_sub(1)?)?.checked_add(size)?;
+        // The first byte of them is the last one of its line, or of a multiple of the size, where all are.
+        let before = if step % size == 0 && line % size == 0 { line - size } else { line - 1 };
+        let lines = (before.checked_add(bytes)? - 1) / line + 1;
+        let name = self.walks.get();
+        self.walks.set(name + 1);
+        (lines <= timing_cache::FARTHEST && name < timing_cache::FARTHEST).then_some(Target::Walk { name, lines })
+    }
+}
+
 /// Whether the processor itself refuses addresses that are not aligned: ARM's loads and stores of several registers.
 fn is_always_aligned(architecture: Architecture, instruction: &Instruction, access: &il::Access) -> bool {
     // Bits 27 to 25 are 4.
@@ -92,7 +146,7 @@ fn is_always_aligned(architecture: Architecture, instruction: &Instruction, acce
 /// Whether no device is there.
 fn is_memory(machine: &Machine, target: Target) -> bool {
     match target {
-        Target::Stack(..) | Target::Memory => true,
+        Target::Stack(..) | Target::Memory | Target::Line(_) | Target::Walk { .. } => true,
         Target::Within(first, last) => {
             machine.regions.iter().all(|region| last < region.range.0 || region.range.1 < first)
         }
@@ -131,6 +185,8 @@ fn lines(machine: &Machine, kind: Kind, target: Target, access: &il::Access, ali
     };
     // As many lines as its bytes can touch. All but the first may be missing.
     let most = if within_one || aligned && size <= line { 1 } else { (size + line - 2) / line + 1 };
+    // A name is that of one line.
+    let target = if most > 1 && matches!(target, Target::Line(_)) { Target::Memory } else { target };
     data.extend((0..most).map(|number| Access { kind, target, certain: certain && number == 0 }));
 }
 

@@ -121,7 +121,7 @@ impl<'e, 'g> Prepared<'e, 'g> {
                 error(expanded, one.header, Fault::Unbounded { chain: expanded.chain(one.context).join(" > ") })
             })
             .collect();
-        let model = match Model::new(expanded, program.architecture, machine, targets, &live) {
+        let model = match Model::new(expanded, program.architecture, machine, targets, &live, bounds) {
             Ok(model) => model,
             Err(more) => {
                 errors.extend(more);

@@ -47,6 +47,7 @@ mod model;
 mod problem;
 mod region;
 mod registers;
+mod stride;
 mod walk;
 
 pub use access::{Anywhere, Targets};

@@ -1,5 +1,6 @@
 //! The expanded graph as the pipeline analysis takes it.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -16,6 +17,7 @@ use crate::class::{sort, transfers, Sort};
 use crate::error::{Error, Problem};
 use crate::live::Live;
 use crate::registers::{used, Used};
+use crate::stride::Strides;
 
 /// What can be executed of an expanded graph, and its instructions as the pipeline sees them.
 pub struct Model {
@@ -44,15 +46,18 @@ impl Model {
         machine: &Machine,
         targets: &dyn Targets,
         live: &Live,
+        bounds: &BTreeMap<LoopId, u64>,
     ) -> Result<Model, Vec<Error>> {
         let Live { nodes, edges, loops } = live;
         let blocks: BTreeMap<NodeId, usize> = nodes.iter().enumerate().map(|(block, node)| (*node, block)).collect();
         let mut known: BTreeMap<u64, Result<Rc<Known>, Error>> = BTreeMap::new();
         let mut errors = BTreeSet::new();
         let mut program = Program { entry: blocks[&expanded.entry], ..Program::default() };
-        let accesses = Accesses { machine, architecture, targets };
+        let accesses = Accesses { machine, architecture, targets, walks: Cell::new(0) };
+        let alone = alone(expanded, loops, bounds);
         for &node in nodes {
             let mut block = Block::default();
+            let strides = alone.get(&node).map(|executions| Strides::new(expanded.instructions(node), *executions));
             for (number, instruction) in expanded.instructions(node).iter().enumerate() {
                 let place = || place(expanded, node, instruction.address);
                 let found = known
@@ -73,7 +78,7 @@ impl Model {
                         writes: known.used.writes,
                         surely_writes: known.used.surely_writes,
                         transfers: known.transfers,
-                        data: accesses.of(node, number, instruction, known.sort),
+                        data: accesses.of(node, number, instruction, known.sort, strides.as_ref()),
                     }),
                     Err(error) => {
                         errors.insert(error.clone());
@@ -84,6 +89,9 @@ impl Model {
         }
         if !errors.is_empty() {
             return Err(errors.into_iter().collect());
+        }
+        for (block, node) in program.blocks.iter_mut().zip(nodes) {
+            block.renews = targets.renewed(*node);
         }
         program.edges = edges
             .iter()
@@ -105,6 +113,12 @@ impl Model {
         }
         Ok(Model { program, nodes: nodes.clone(), edges: edges.clone(), blocks, scopes })
     }
+}
+
+/// Nodes that are a loop by themselves, and how often it is executed for each entry at most.
+fn alone(expanded: &Expanded<'_>, loops: &[LoopId], bounds: &BTreeMap<LoopId, u64>) -> BTreeMap<NodeId, u64> {
+    let loops = loops.iter().filter_map(|number| Some((&expanded.loops[*number], *bounds.get(number)?)));
+    loops.filter(|(one, _)| one.nodes == [one.header]).map(|(one, bound)| (one.header, bound)).collect()
 }
 
 /// Where an instruction stands, for people.

@@ -6,6 +6,7 @@ use crate::memory::{position, positions, Found};
 use crate::set::Set;
 use crate::state::{is_of_stack, State, World};
 use crate::term::{Origin, Root, Term};
+use crate::{multiples, Word};
 
 /// Values at more addresses than these are not looked at one by one.
 const MOST: u128 = 2048;
@@ -24,7 +25,8 @@ impl State {
                 return Term::constant(number.into(), size);
             }
         }
-        if world.may_be_shared(root, at, u64::from(size), &self.numbers(address)) {
+        let own = world.is_own(root, offset, size);
+        if !own && world.may_be_shared(root, at, u64::from(size), &self.numbers(address)) {
             return world.symbols.unknown(size);
         }
         match self.memory.read(root, at, size, world.program) {
@@ -32,7 +34,7 @@ impl State {
             Found::Part(term, from) => self.extract(world, &term, from, size),
             Found::Unknown => {
                 // Whoever reads again, reads the same.
-                let term = world.symbols.unknown(size);
+                let term = if own { world.own_word(root, offset, size) } else { world.symbols.unknown(size) };
                 if size <= 8 {
                     self.memory.write(root, at, size, Some(&term), world.program);
                 }
@@ -91,7 +93,9 @@ impl State {
         match single {
             Some(offset) if sure => {
                 let at = position(root, offset, world.pointer);
-                let trackable = size <= 16 && !world.may_be_shared(root, at, size.into(), &self.numbers(address));
+                let own = world.is_own(root, offset, size);
+                let trackable =
+                    size <= 16 && (own || !world.may_be_shared(root, at, size.into(), &self.numbers(address)));
                 self.memory.write(root, at, size, trackable.then_some(term), world.program);
             }
             _ => {
@@ -137,11 +141,34 @@ impl State {
         }
     }
 
+    /// Everything behind unknown bases may have changed, except behind this one, and what no other store changes.
+    fn forget_others(&mut self, world: &World<'_>, but: Option<u64>) {
+        let own = world.own.as_ref().filter(|(term, _)| term.number() != but && !self.memory.others.is_empty());
+        let Some((number, own)) = own.and_then(|(term, own)| Some((term.number()?, own))) else {
+            return self.memory.forget_others(but);
+        };
+        let root = Root::Symbol(number);
+        let read = |word: &Word| match self.memory.read(
+            root,
+            position(root, word.at.into(), world.pointer),
+            word.size,
+            world.program,
+        ) {
+            Found::Term(term) => Some((word.at, term)),
+            _ => None,
+        };
+        let kept: Vec<(u64, Term)> = own.words.iter().filter_map(read).collect();
+        self.memory.forget_others(but);
+        for (at, term) in kept {
+            self.memory.write(root, position(root, at.into(), world.pointer), term.size, Some(&term), world.program);
+        }
+    }
+
     /// A store at a root changes what other roots may reach too.
     fn aliases(&mut self, world: &World<'_>, root: Root, set: &Set, address: &Term) {
         match root {
             Root::Zero => {
-                self.memory.forget_others(None);
+                self.forget_others(world, None);
                 // Not in any one object: it may be anywhere.
                 if set.others() > 0 && !world.is_mapped(set) {
                     self.forget_stack_of_others();
@@ -149,11 +176,11 @@ impl State {
             }
             Root::Stack => {
                 if self.escaped || set.signed().1 >= 0 {
-                    self.memory.forget_others(None);
+                    self.forget_others(world, None);
                 }
             }
             Root::Symbol(number) => {
-                self.memory.forget_others(Some(number));
+                self.forget_others(world, Some(number));
                 let bounds = self.numbers(address);
                 let reach = bounds.unsigned();
                 let elsewhere = bounds.is_straight()
@@ -198,6 +225,30 @@ impl State {
 }
 
 impl World<'_> {
+    /// Whether so many bytes at a distance from a root are part of what the processor has of its own.
+    fn is_own(&self, root: Root, offset: u128, size: u8) -> bool {
+        let Root::Symbol(number) = root else { return false };
+        let inside = |term: &Term, bytes: u64| {
+            term.number() == Some(number) && offset.saturating_add(size.into()) <= bytes.into()
+        };
+        self.own.as_ref().is_some_and(|(term, own)| inside(term, own.bytes))
+            || self.leads.as_ref().is_some_and(|(term, leads)| inside(term, leads.bytes))
+    }
+
+    /// What stands there, if that is all one knows.
+    fn own_word(&self, root: Root, offset: u128, size: u8) -> Term {
+        let own = self.own.as_ref().and_then(|(term, _)| term.number());
+        if own.map(Root::Symbol) != Some(root) {
+            return self.symbols.unknown(size);
+        }
+        let words = self.own.iter().flat_map(|(_, own)| &own.words);
+        let mut word = words.filter(|word| u128::from(word.at) == offset && word.size == size);
+        word.next().map_or_else(
+            || self.symbols.unknown(size),
+            |word| self.symbols.make(Root::Zero, multiples(word.multiple, word.below, size), Origin::Opaque),
+        )
+    }
+
     pub fn is_shared(&self, at: u64, size: u64) -> bool {
         self.shared.iter().any(|(first, last)| at <= *last && at.saturating_add(size) > *first)
     }

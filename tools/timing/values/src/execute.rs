@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use timing_context::{ContextId, EdgeId, EdgeKind, Expanded, LoopId, NodeId};
-use timing_lift::il::{Expression, Flow, Instruction, Op, Operand, Target, Value};
+use timing_lift::il::{Expression, Flow, Instruction, Op, Operand, Register, Target, Value};
 use timing_lift::Registers;
 use timing_load::Architecture;
 
@@ -53,6 +53,8 @@ pub(crate) struct Engine<'a> {
     /// Kinds of executions that are followed apart.
     pub width: usize,
     pub record: Record,
+    /// By loop, how many symbols there were when it was first looked at.
+    pub born: Vec<u64>,
     /// Whether what happens now is noted: not while an invariant is still sought.
     pub recording: bool,
     /// How attempts to follow loops ended, by function and number in it.
@@ -105,6 +107,7 @@ impl<'a> Engine<'a> {
             live,
             width: 1,
             record,
+            born: vec![u64::MAX; expanded.loops.len()],
             recording: true,
             fates: BTreeMap::new(),
             steps: 0,
@@ -121,7 +124,23 @@ impl<'a> Engine<'a> {
     pub fn entry(&self) -> State {
         let term = |register| {
             let size = self.registers.value(register).size;
-            if register == self.registers.stack_pointer() {
+            if let Some(own) = self.own(register) {
+                return own;
+            }
+            if let Some(stack) = self.stack_of_own(register) {
+                return stack;
+            }
+            if let Some((modulus, rest)) =
+                self.options.stack_rest.filter(|_| register == self.registers.stack_pointer())
+            {
+                let base = self.world.symbols.make(
+                    Root::Zero,
+                    crate::multiples(modulus, None, size),
+                    crate::term::Origin::Opaque,
+                );
+                return base.plus(rest.into());
+            }
+            if register == self.registers.stack_pointer() && self.options.fresh.is_empty() {
                 return self.world.symbols.make(Root::Stack, Set::single(0, size), crate::term::Origin::Opaque);
             }
             let set = match self.options.registers.get(&register) {
@@ -131,7 +150,13 @@ impl<'a> Engine<'a> {
             };
             self.world.symbols.make(Root::Zero, set, crate::term::Origin::Opaque)
         };
-        let memory = crate::memory::Memory { loaded: self.options.memory_as_loaded, ..Default::default() };
+        let mut memory = crate::memory::Memory { loaded: self.options.memory_as_loaded, ..Default::default() };
+        if let (Some((own, _)), Some((object, leads))) = (&self.world.own, &self.world.leads) {
+            if let Some(root) = own.number().map(Root::Symbol) {
+                let at = crate::memory::position(root, leads.at.into(), self.world.pointer);
+                memory.write(root, at, object.size, Some(object), self.world.program);
+            }
+        }
         State {
             registers: self.registers.all().map(term).collect(),
             memory,
@@ -141,12 +166,31 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// What a register holds that always leads to one object.
+    pub fn own(&self, register: Register) -> Option<Term> {
+        let own = self.world.own.as_ref().filter(|(_, own)| own.register == register);
+        own.map(|(term, _)| term.clone())
+    }
+
+    /// Where the stack pointer stands at the entry, if that is in an object of the processor's own.
+    fn stack_of_own(&self, register: Register) -> Option<Term> {
+        let (object, leads) = self.world.leads.as_ref()?;
+        (register == self.registers.stack_pointer()).then_some(())?;
+        Some(object.plus(leads.stack?.into()))
+    }
+
     /// Executes a block, and gives the states along the edges that can be taken.
     pub fn block(&mut self, node: NodeId, mut state: State) -> Vec<(EdgeId, State)> {
         if let Some((register, range)) = self.options.given.get(&self.expanded.block(node).start()) {
             if !state.given(&self.world, *register, *range) {
                 return Vec::new();
             }
+        }
+        if self.options.fresh.contains(&self.expanded.block(node).start()) {
+            let size = self.world.pointer;
+            let stack = self.world.symbols.make(Root::Stack, Set::single(0, size), crate::term::Origin::Opaque);
+            state.registers[usize::from(self.registers.stack_pointer().0)] = stack;
+            state.memory.stack = Default::default();
         }
         if self.recording {
             self.record.enter(node, &state);
@@ -292,7 +336,8 @@ impl<'a> Engine<'a> {
         let stack = usize::from(self.registers.stack_pointer().0);
         for register in self.registers.all() {
             let size = self.registers.value(register).size;
-            state.registers[usize::from(register.0)] = self.world.symbols.unknown(size);
+            let own = self.own(register);
+            state.registers[usize::from(register.0)] = own.unwrap_or_else(|| self.world.symbols.unknown(size));
         }
         if let Some(term) = self.switched.get(&context) {
             let popped = match self.world.program.architecture {
@@ -309,7 +354,9 @@ impl<'a> Engine<'a> {
             Op::Set { to, from } => {
                 let term = self.expression(from, to.size, state);
                 match to.operand {
-                    Operand::Register(register) => state.registers[usize::from(register.0)] = term,
+                    Operand::Register(register) => {
+                        state.registers[usize::from(register.0)] = self.own(register).unwrap_or(term);
+                    }
                     Operand::Temporary(number) => {
                         let index = usize::from(number);
                         if self.temporaries.len() <= index {

@@ -15,6 +15,9 @@
 //! invariant of the header takes their place, found by widening and narrowing, and bounds come from recurrences of its
 //! variables and the exits that iterations pass (`recurrence.rs`).
 //!
+//! Addresses of which no number is known have names (`naming.rs`): the sums of symbols that they are. Equal sums are one
+//! address, until a loop renews a symbol of theirs.
+//!
 //! # Why it is sound
 //! * Every operation on sets holds all results of members; tests sample them against `timing_lift::evaluate`.
 //! * The states at a header in iteration k cover all executions that are there the k-th time since the loop was
@@ -41,6 +44,7 @@ mod geometric;
 mod join;
 mod kin;
 mod memory;
+mod naming;
 mod needed;
 mod operate;
 mod prepare;
@@ -64,9 +68,11 @@ mod variable;
 use std::collections::{BTreeMap, BTreeSet};
 
 use execute::Engine;
+pub use naming::Name;
 use region::Count;
+use set::Set;
 use state::World;
-use term::Symbols;
+use term::{Origin, Root, Symbols};
 use timing_context::Expanded;
 use timing_lift::il::Register;
 use timing_lift::Registers;
@@ -86,12 +92,50 @@ pub struct Options {
     pub given: BTreeMap<u64, (Register, (u64, u64))>,
     /// Memory that others may change at any time, devices for instance: from the first address to the second.
     pub shared: Vec<(u64, u64)>,
+    /// What is known of an object that a register leads to all the time.
+    pub own: Option<Own>,
+    /// Places at which the stack pointer leads to an empty stack that nobody else knows, and no more to the one before: the
+    /// beginnings of blocks. `stack_pointer` then says where it stands there.
+    pub fresh: BTreeSet<u64>,
+    /// The stack pointer at the entry is a multiple of the first, a power of two, plus the second, and is treated as any address.
+    pub stack_rest: Option<(u64, u64)>,
     /// Functions that switch to another stack and come back later, by address.
     pub switches: BTreeSet<u64>,
     /// Most instructions to execute before loops are no longer executed iteration by iteration.
     pub steps: u64,
     /// Executions of different kinds that are followed apart through a loop, before all are taken together.
     pub width: usize,
+}
+
+/// An object to which a register leads as long as the region is executed, whatever instructions do with the register: what a
+/// processor has of its own.
+#[derive(Debug, Clone)]
+pub struct Own {
+    pub register: Register,
+    /// Its size, a power of two, and its address is a multiple of that.
+    pub bytes: u64,
+    pub words: Vec<Word>,
+    pub leads: Option<Leads>,
+}
+
+/// One of its words is the address of an object, at the entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leads {
+    pub at: u64,
+    pub bytes: u64,
+    /// How far behind the object's beginning the stack pointer stands at the entry, if it does.
+    pub stack: Option<u64>,
+}
+
+/// A part of it that changes only by stores through the register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Word {
+    pub at: u64,
+    pub size: u8,
+    /// What stands there is a multiple of this power of two,
+    pub multiple: u64,
+    /// and less than this.
+    pub below: Option<u64>,
 }
 
 impl Default for Options {
@@ -102,6 +146,9 @@ impl Default for Options {
             registers: BTreeMap::new(),
             given: BTreeMap::new(),
             shared: Vec::new(),
+            own: None,
+            fresh: BTreeSet::new(),
+            stack_rest: None,
             switches: BTreeSet::new(),
             steps: 5_000_000,
             width: 16,
@@ -112,12 +159,17 @@ impl Default for Options {
 /// Executes the region, and returns what it found.
 pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) -> Values {
     let registers = Registers::of(program.architecture);
-    let world = World {
-        program,
-        symbols: Symbols::default(),
-        pointer: program.architecture.pointer_size(),
-        shared: &options.shared,
-    };
+    let (symbols, pointer) = (Symbols::default(), program.architecture.pointer_size());
+    let own = options
+        .own
+        .as_ref()
+        .map(|own| (symbols.make(Root::Zero, multiples(own.bytes, None, pointer), Origin::Opaque), own));
+    let leads = options.own.as_ref().and_then(|own| {
+        let leads = own.leads?;
+        let word = own.words.iter().find(|word| word.at == leads.at && word.size == pointer)?;
+        Some((symbols.make(Root::Zero, multiples(word.multiple, word.below, pointer), Origin::Opaque), leads))
+    });
+    let world = World { program, symbols, pointer, shared: &options.shared, own, leads };
     let prepared = prepare::prepare(expanded, registers, program.architecture);
     let mut engine = Engine::new(world, expanded, options, registers, prepared);
     let mut counts = vec![Count::default(); expanded.loops.len()];
@@ -139,7 +191,20 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
         dead: (0..expanded.edges.len()).filter(|edge| !record.taken[*edge]).collect(),
         reached: expanded.order().map(|node| record.reached(node)).collect(),
         runs: runs.collect(),
+        names: expanded.order().map(|node| record.names(node)).collect(),
+        born: engine.born.clone(),
         assumptions: assumptions(options),
+    }
+}
+
+/// Numbers of so many bytes that are multiples of a power of two, and less than a number.
+fn multiples(of: u64, below: Option<u64>, size: u8) -> Set {
+    let all = timing_lift::evaluate::mask(size);
+    let last = below.map_or(all, |below| u128::from(below.saturating_sub(1)).min(all));
+    let of = u128::from(of.max(1));
+    match last - last % of {
+        0 => Set::single(0, size),
+        high => Set { low: 0, high, stride: of, size },
     }
 }
 
@@ -150,6 +215,9 @@ fn assumptions(options: &Options) -> Vec<String> {
         "neither the stack nor an object that a pointer walks along wraps around the end of the address space"
             .to_string(),
     ];
+    if options.own.is_some() {
+        found.push("what is accessed through a register that leads to what a processor has of its own is the same object all the time".to_string());
+    }
     if options.memory_as_loaded {
         found.push("at the entry memory is as the file says".to_string());
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use timing_context::Expanded;
-use timing_lift::il::{Expression, Flow, Instruction, Op, Operand, Target, Value};
+use timing_lift::il::{AddressForm, Expression, Flow, Instruction, Op, Operand, Target, Value};
 use timing_lift::Registers;
 use timing_load::Architecture;
 
@@ -106,7 +106,8 @@ pub(crate) fn live(expanded: &Expanded<'_>, some: u64) -> Vec<u64> {
     live
 }
 
-/// The operations of an instruction that matter for its flow, for memory, and for registers that are live behind it.
+/// The operations of an instruction that matter for its flow, for memory, and for registers that are live behind it; those
+/// that addresses of accesses are made of are live.
 /// Makes `live` what is live before it.
 fn needed(instruction: &Instruction, live: &mut u64) -> Vec<Op> {
     let mut temporaries: Vec<u16> = Vec::new();
@@ -136,6 +137,13 @@ fn needed(instruction: &Instruction, live: &mut u64) -> Vec<Op> {
         }
         reads(op).iter().for_each(|value| need(value, live, &mut temporaries));
         ops.push(*op);
+    }
+    // Where accesses go is asked for in any case.
+    for access in &instruction.accesses {
+        if let AddressForm::Known { base, index, segment, .. } = access.address {
+            let registers = [base, index.map(|(index, _)| index), segment].into_iter().flatten();
+            registers.for_each(|register| *live |= 1 << register.0);
+        }
     }
     ops.reverse();
     ops

@@ -6,6 +6,7 @@ use timing_lift::evaluate::mask;
 use timing_lift::il::{Access, AddressForm, Binary, Register};
 use timing_lift::Registers;
 
+use crate::naming::{Name, Naming};
 use crate::set::Set;
 use crate::state::{State, World};
 use crate::term::Root;
@@ -22,6 +23,16 @@ pub(crate) struct Record {
     /// Whether every address was a multiple of the largest power of two in the access's size.
     aligned: Vec<Vec<bool>>,
     pub taken: Vec<bool>,
+    naming: Naming,
+    names: Vec<Vec<Named>>,
+}
+
+/// What every execution of an access calls its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Named {
+    Never,
+    Always(Name),
+    Differently,
 }
 
 /// Calling conventions have the stack pointer at a multiple of this.
@@ -56,7 +67,37 @@ impl Record {
             accesses: expanded.order().map(|node| vec![Seen::Never; accesses(node)]).collect(),
             aligned,
             taken: vec![false; expanded.edges.len()],
+            naming: Naming::default(),
+            names: expanded.order().map(|node| vec![Named::Never; accesses(node)]).collect(),
         }
+    }
+
+    /// Names found so far in some nodes.
+    pub fn names_in(&self, nodes: &[NodeId]) -> Vec<Vec<Named>> {
+        nodes.iter().map(|node| self.names[*node].clone()).collect()
+    }
+
+    /// Back to names found earlier: what was seen since is seen again in another way.
+    pub fn restore(&mut self, nodes: &[NodeId], names: Vec<Vec<Named>>) {
+        nodes.iter().zip(names).for_each(|(node, names)| self.names[*node] = names);
+    }
+
+    /// By name, the addresses of accesses that have one.
+    pub fn names(&self, node: NodeId) -> Vec<Option<Name>> {
+        let of = |named: &Named| match named {
+            Named::Always(name) => Some(*name),
+            Named::Never | Named::Differently => None,
+        };
+        self.names[node].iter().map(of).collect()
+    }
+
+    fn name(&mut self, node: NodeId, number: usize, access: &Access, state: &State, world: &World<'_>) {
+        let known = self.names[node][number];
+        if known == Named::Differently {
+            return;
+        }
+        let now = self.naming.name(&access.address, state, world).map_or(Named::Differently, Named::Always);
+        self.names[node][number] = if known == Named::Never || known == now { now } else { Named::Differently };
     }
 
     pub fn enter(&mut self, node: NodeId, state: &State) {
@@ -98,6 +139,7 @@ impl Record {
         world: &World<'_>,
         stack: Option<(u64, u64)>,
     ) {
+        self.name(node, number, access, state, world);
         let seen = self.accesses[node][number];
         if seen == Seen::Anywhere {
             return;

@@ -140,6 +140,10 @@ impl Engine<'_> {
     }
 
     fn iterate(&mut self, one: LoopId, entry: Vec<State>, counts: &mut [Count]) -> Vec<(EdgeId, State)> {
+        if self.recording {
+            let now = self.world.symbols.count();
+            self.born[one] = self.born[one].min(now);
+        }
         // Outside loops all are joined: there are too many paths through a program.
         let widths = if self.options.width > 1 { vec![self.options.width, 1] } else { vec![1] };
         let place = (self.expanded.contexts[self.expanded.loops[one].context].function, self.expanded.loops[one].index);
@@ -154,12 +158,15 @@ impl Engine<'_> {
             }
             let around = std::mem::replace(&mut self.width, width);
             let before = self.children(one, counts);
+            let nodes = self.expanded.loops[one].nodes.as_slice();
+            let names = self.record.names_in(nodes);
             let exits = self.unroll(one, &entry, counts);
             self.width = around;
             if let Some(exits) = exits {
                 self.fates.entry(place).or_default().successes += 1;
                 return exits;
             }
+            self.record.restore(nodes, names);
             counts[one].failures[attempt] += 1;
             self.fates.entry(place).or_default().failures[attempt] += 1;
             for (inner, since) in before {
@@ -331,7 +338,8 @@ impl Engine<'_> {
     fn anything(&self, entry: &State) -> State {
         let mut state = self.entry();
         for (index, term) in state.registers.iter_mut().enumerate() {
-            *term = self.world.symbols.unknown(entry.registers[index].size);
+            let own = self.own(timing_lift::il::Register(index as u8));
+            *term = own.unwrap_or_else(|| self.world.symbols.unknown(entry.registers[index].size));
         }
         state.memory.loaded = false;
         state.escaped = true;

@@ -10,6 +10,7 @@ use crate::memory::Memory;
 use crate::set::Set;
 use crate::term::{shifted, Origin, Root, Symbols, Term};
 use crate::transfer;
+use crate::{Leads, Own};
 
 /// Origins are looked through this far for what branches told of their operands.
 const FORWARD: u8 = 2;
@@ -33,6 +34,10 @@ pub(crate) struct World<'a> {
     pub pointer: u8,
     /// Memory that others may change: from the first address to the second.
     pub shared: &'a [(u64, u64)],
+    /// The address of an object of its own, and what is known of that.
+    pub own: Option<(Term, &'a Own)>,
+    /// The address of an object to which that one leads, at the entry.
+    pub leads: Option<(Term, Leads)>,
 }
 
 impl State {

@@ -213,6 +213,11 @@ impl Term {
 }
 
 impl Symbols {
+    /// The number that no symbol has yet, nor any smaller one will get.
+    pub fn count(&self) -> u64 {
+        self.next.get()
+    }
+
     pub fn make(&self, root: Root, set: Set, origin: Origin) -> Term {
         if let (Root::Zero, Some(number)) = (root, set.as_single()) {
             return Term::constant(number, set.size);

@@ -6,6 +6,8 @@ use timing_cache::Target;
 use timing_context::{EdgeId, LoopId, NodeId};
 use timing_lift::il::Register;
 
+use crate::naming::Name;
+
 /// What numbers are counted from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Base {
@@ -83,6 +85,8 @@ pub struct Values {
     pub(crate) reached: Vec<bool>,
     pub(crate) runs: Vec<Run>,
     pub(crate) assumptions: Vec<String>,
+    pub(crate) names: Vec<Vec<Option<Name>>>,
+    pub(crate) born: Vec<u64>,
 }
 
 impl Values {
@@ -94,6 +98,18 @@ impl Values {
     /// Whether the address of each of them is a multiple of the largest power of two in its size.
     pub fn aligned(&self, node: NodeId) -> &[bool] {
         &self.aligned[node]
+    }
+
+    /// Names of the addresses of accesses, as [`Values::targets`] has them: equal ones are the same address, as long as no
+    /// loop is in between whose iterations change it ([`Values::born`]).
+    pub fn names(&self, node: NodeId) -> &[Option<Name>] {
+        &self.names[node]
+    }
+
+    /// Names whose newest symbol has a smaller number than this stand for one address while a loop is executed; others
+    /// perhaps for another one in each iteration.
+    pub fn born(&self, one: LoopId) -> u64 {
+        self.born[one]
     }
 
     /// What a register may hold before the first instruction of a node.

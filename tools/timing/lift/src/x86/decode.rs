@@ -59,15 +59,35 @@ pub(crate) fn is_vector_computation(decoded: &iced_x86::Instruction, info: &Inst
     vector && !stores && decoded.flow_control() == iced_x86::FlowControl::Next && !decoded.is_privileged()
 }
 
+/// Bytes of the state of x87, SSE and AVX as `xsave` lays it out: what an access has of whose size the decoder says nothing.
+const VECTOR_STATE: u32 = 832;
+
 /// The memory accesses. Those of a string instruction that repeats are those of one repetition.
-pub(crate) fn accesses(registers: Registers, info: &InstructionInfo) -> Vec<Access> {
+pub(crate) fn accesses(registers: Registers, decoded: &iced_x86::Instruction, info: &InstructionInfo) -> Vec<Access> {
     use OpAccess::*;
+    // Of what repeats the decoder gives no size, since that depends on how often; nor of vector state.
+    let size = |used: &iced_x86::UsedMemory| match (used.memory_size().size(), decoded.memory_size().size()) {
+        (0, 0) => VECTOR_STATE,
+        (0, size) | (size, _) => size as u32,
+    };
+    if decoded.mnemonic() == iced_x86::Mnemonic::Iretq {
+        // Where it goes on, its code segment, flags, stack pointer and stack segment: the decoder leaves the last one out.
+        let base = Some(registers.stack_pointer());
+        let word = |number| {
+            let address =
+                AddressForm::Known { base, index: Option::None, displacement: 8 * number, segment: Option::None };
+            Access { address, size: 8, read: true, write: false, conditional: false }
+        };
+        // And descriptors of both segments, wherever their table is.
+        let descriptor = Access { address: AddressForm::Any, size: 8, read: true, write: false, conditional: false };
+        return (0i64..5).map(word).chain([descriptor, descriptor]).collect();
+    }
     let used = info.used_memory().iter().filter(|used| !matches!(used.access(), None | NoMemAccess));
     used.map(|used| {
         let access = used.access();
         Access {
             address: form(registers, used).unwrap_or(AddressForm::Any),
-            size: used.memory_size().size() as u32,
+            size: size(used),
             read: matches!(access, Read | CondRead | ReadWrite | ReadCondWrite),
             write: matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite),
             conditional: matches!(access, CondRead | CondWrite | ReadCondWrite),

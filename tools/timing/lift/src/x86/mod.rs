@@ -37,7 +37,7 @@ pub(crate) fn lift(
         kind: Kind::Ordinary,
         ops: Vec::new(),
         flow: Flow::Next,
-        accesses: decode::accesses(registers, info),
+        accesses: decode::accesses(registers, &decoded, info),
     };
     let mut converter = Converter::new(semantics, address, instruction.next());
     if let Some(system) = system::treatment(decoded.mnemonic()).or_else(|| system::system_move(&decoded)) {

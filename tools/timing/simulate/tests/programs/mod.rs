@@ -1,9 +1,12 @@
 //! Random programs, random paths through them, and the traces of those.
 
-use crate::common::Random;
+use crate::common::{Random, LINE};
 use timing_machine::{Class, Machine};
 use timing_pipeline::{Access, Block, Edge, Instruction, Kind, Left, Program, Scope, Target};
 use timing_simulate::{Control, DataAccess, Step};
+
+/// Lines that nobody knows have so many names.
+const NAMES: u64 = 3;
 
 /// The sort of program to make.
 #[derive(Clone, Copy)]
@@ -34,9 +37,10 @@ fn instruction(random: &mut Random, machine: &Machine, address: u64, sort: Sort)
     let one = |random: &mut Random| {
         let kind = if class == Class::Load { Kind::Read } else { Kind::Write };
         let address = random.below(sort.data);
-        let target = match random.below(if sort.vague { 8 } else { 1 }) {
+        let target = match random.below(if sort.vague { 10 } else { 1 }) {
             6 => Target::Within(address, address + random.below(3 * machine.line())),
             7 => Target::Anywhere,
+            8..=9 => Target::Line(random.below(NAMES)),
             _ => Target::At(address),
         };
         Access { kind, target, certain: !sort.vague || !random.once_in(8) }
@@ -65,7 +69,8 @@ pub fn program(random: &mut Random, machine: &Machine, sort: Sort) -> Program {
     let mut program = Program::default();
     let mut address = 0x1000 + random.below(64) * 2;
     for number in 0..count {
-        let mut block = Block::default();
+        let renews = (0..NAMES).filter(|_| sort.vague && random.once_in(8)).collect();
+        let mut block = Block { renews, ..Block::default() };
         for _ in 0..1 + random.below(9) {
             let next = instruction(random, machine, address, sort);
             address += next.length;
@@ -127,8 +132,19 @@ pub fn path(random: &mut Random, program: &Program, steps: u64) -> Vec<usize> {
     path
 }
 
+/// An address where no machine made up by chance has its device.
+fn memory(random: &mut Random, below: u64) -> u64 {
+    let address = random.below(below);
+    if (LINE * 14..LINE * 15).contains(&address) {
+        address - LINE
+    } else {
+        address
+    }
+}
+
 pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) -> Vec<Step> {
     let mut steps = Vec::new();
+    let mut lines: Vec<u64> = (0..NAMES).map(|_| memory(random, 2 * data)).collect();
     let blocks = std::iter::once(program.entry).chain(path.iter().map(|edge| program.edges[*edge].to));
     for (number, block) in blocks.enumerate() {
         for instruction in &program.blocks[block].instructions {
@@ -150,6 +166,7 @@ pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) 
                     Target::At(address) => address,
                     Target::Within(first, last) => first + random.below(last - first + 1),
                     Target::OnPage { address, page } => address % page,
+                    Target::Line(name) => lines[name as usize],
                     // A line is all that counts: the last access is the one done again.
                     Target::Again(_) => match step.memory.last() {
                         Some(read) => read.address,
@@ -172,6 +189,7 @@ pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) 
             }
             steps.push(step);
         }
+        program.blocks[block].renews.iter().for_each(|name| lines[*name as usize] = memory(random, 2 * data));
     }
     steps
 }
