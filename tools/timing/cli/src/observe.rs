@@ -186,12 +186,8 @@ fn read(kernel: &Kernel<'_>, path: &Path) -> Result<Vec<Option<u64>>, String> {
     let text = std::fs::read_to_string(path).map_err(|cause| fault(cause.to_string()))?;
     let report: Report = serde_json::from_str(&text).map_err(|cause| fault(cause.to_string()))?;
     let regions = report.regions.ok_or_else(|| fault("it has no regions".to_string()))?;
-    // Of several regions with one name, the largest bound, or none.
-    let mut bounds: BTreeMap<&str, Option<u64>> = BTreeMap::new();
-    for region in &regions {
-        let known = bounds.entry(region.name.as_str()).or_insert(Some(0));
-        *known = known.zip(region.wcet_cycles).map(|(a, b)| a.max(b));
-    }
+    let bounds: BTreeMap<&str, Option<u64>> =
+        regions.iter().map(|region| (region.name.as_str(), region.wcet_cycles)).collect();
     let bound =
         |name: &str| bounds.get(name).copied().ok_or_else(|| fault(format!("it is about another kernel: no {name}")));
     kernel.regions.iter().map(|region| bound(&region.name)).collect()
