@@ -3,6 +3,7 @@
 #define AHCI_H
 
 #include "ashlar/driver.h"
+#include "ashlar/pci_registers.h"
 #include "pci_protocol.h"
 #include "registers.h"
 #include "sata_protocol.h"
@@ -43,8 +44,6 @@ extern uint32_t sector_size;
 
 /* ---- hba.c: every function touches registers ---- */
 
-uint32_t read32(uint32_t offset);
-void write32(uint32_t offset, uint32_t value);
 uint32_t reset_adapter(void);        /* returns 1 if it came out of its reset and can queue commands */
 void quiet_adapter(void);            /* no interrupts, no work on commands */
 uint32_t disk_is_there(void);

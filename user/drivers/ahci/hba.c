@@ -7,18 +7,6 @@
 #define LINK_POLLS 1000000u
 #define HOLD_POLLS 20000u            /* the link's reset lasts a millisecond at least */
 
-uint32_t read32(uint32_t offset)
-{
-    EMIT(PCI_ACCESS);
-    return register_read32(offset);
-}
-
-void write32(uint32_t offset, uint32_t value)
-{
-    EMIT(PCI_ACCESS);
-    register_write32(offset, value);
-}
-
 /* Reads a register until the bits of `mask` are `value`. Returns 1 if they are. */
 static uint32_t poll(uint32_t offset, uint32_t mask, uint32_t value, uint32_t polls)
 {

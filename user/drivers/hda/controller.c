@@ -1,5 +1,5 @@
-/* The controller: its registers, its reset, and commands to the codecs, which are sent one at a time through the registers
- * for that: they are few, and none is sent while sound plays but the volume's. */
+/* The controller: its reset, and commands to the codecs, which are sent one at a time through the registers for that: they
+ * are few, and none is sent while sound plays but the volume's. */
 #include "hda.h"
 
 #define POLLS 100000u
@@ -7,42 +7,6 @@
 #define NUM_STREAM 30u
 
 static uint32_t codec;               /* the one that is used */
-
-uint8_t read8(uint32_t offset)
-{
-    EMIT(PCI_ACCESS);
-    return register_read8(offset);
-}
-
-uint16_t read16(uint32_t offset)
-{
-    EMIT(PCI_ACCESS);
-    return register_read16(offset);
-}
-
-uint32_t read32(uint32_t offset)
-{
-    EMIT(PCI_ACCESS);
-    return register_read32(offset);
-}
-
-void write8(uint32_t offset, uint8_t value)
-{
-    EMIT(PCI_ACCESS);
-    register_write8(offset, value);
-}
-
-void write16(uint32_t offset, uint16_t value)
-{
-    EMIT(PCI_ACCESS);
-    register_write16(offset, value);
-}
-
-void write32(uint32_t offset, uint32_t value)
-{
-    EMIT(PCI_ACCESS);
-    register_write32(offset, value);
-}
 
 /* Puts the controller into its reset, or takes it out. Returns 1 if it follows. */
 static uint32_t set_reset(uint32_t value)

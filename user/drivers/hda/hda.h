@@ -3,6 +3,7 @@
 #define HDA_H
 
 #include "ashlar/driver.h"
+#include "ashlar/pci_registers.h"
 #include "audio_protocol.h"
 #include "pci_protocol.h"
 #include "registers.h"
@@ -12,14 +13,7 @@
 /* The list of fragments stands at the beginning of the area of the link to the bus. */
 #define LIST_SIZE (NUM_FRAGMENT * (uint32_t)sizeof(struct fragment))
 
-/* ---- controller.c: registers, reset, commands ---- */
-uint8_t read8(uint32_t offset);
-uint16_t read16(uint32_t offset);
-uint32_t read32(uint32_t offset);
-void write8(uint32_t offset, uint8_t value);
-void write16(uint32_t offset, uint16_t value);
-void write32(uint32_t offset, uint32_t value);
-
+/* ---- controller.c: reset, commands ---- */
 /* Returns 1 if the controller has come out of its reset, and a codec has reported. Every stream has stopped then, and
  * nothing interrupts. */
 uint32_t reset_controller(void);

@@ -1,4 +1,4 @@
-/* The device as a whole: its registers, reset, address, filter of frames, and whether its cable is plugged. */
+/* The device as a whole: reset, address, filter of frames, and whether its cable is plugged. */
 #include "rtl8139.h"
 
 #define RESET_POLLS 100000u
@@ -8,42 +8,6 @@ uint32_t filter;
 uint32_t groups_low;
 uint32_t groups_high;
 uint8_t address[6];
-
-uint8_t read8(uint32_t offset)
-{
-    EMIT(PCI_ACCESS);
-    return register_read8(offset);
-}
-
-uint16_t read16(uint32_t offset)
-{
-    EMIT(PCI_ACCESS);
-    return register_read16(offset);
-}
-
-uint32_t read32(uint32_t offset)
-{
-    EMIT(PCI_ACCESS);
-    return register_read32(offset);
-}
-
-void write8(uint32_t offset, uint8_t value)
-{
-    EMIT(PCI_ACCESS);
-    register_write8(offset, value);
-}
-
-void write16(uint32_t offset, uint16_t value)
-{
-    EMIT(PCI_ACCESS);
-    register_write16(offset, value);
-}
-
-void write32(uint32_t offset, uint32_t value)
-{
-    EMIT(PCI_ACCESS);
-    register_write32(offset, value);
-}
 
 uint32_t reset_device(void)
 {

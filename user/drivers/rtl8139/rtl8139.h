@@ -4,6 +4,7 @@
 #define RTL8139_H
 
 #include "ashlar/driver.h"
+#include "ashlar/pci_registers.h"
 #include "ethernet_protocol.h"
 #include "pci_protocol.h"
 #include "registers.h"
@@ -45,13 +46,6 @@ extern uint32_t filter;              /* bits of RCR */
 extern uint32_t groups_low;
 extern uint32_t groups_high;
 extern uint8_t address[6];
-
-uint8_t read8(uint32_t offset);
-uint16_t read16(uint32_t offset);
-uint32_t read32(uint32_t offset);
-void write8(uint32_t offset, uint8_t value);
-void write16(uint32_t offset, uint16_t value);
-void write32(uint32_t offset, uint32_t value);
 
 /* Returns 1 if the device has come out of its reset. */
 uint32_t reset_device(void);
