@@ -58,15 +58,13 @@ enum monitor_verdict monitor_step(struct monitor *monitor, uint32_t mailbox, uin
 {
     const struct protocol *protocol = monitor->protocol;
     uint32_t id = mailbox - protocol->first_mailbox;
+    uint16_t next;
+    uint32_t verdict = monitor_transition(monitor, id, is_incoming, &next);
 
-    if (id >= protocol->num_message || protocol->messages[id].is_incoming != is_incoming) {
-        return MONITOR_UNKNOWN;
+    if (verdict != MONITOR_OK) {
+        return verdict;
     }
     const struct protocol_message *message = &protocol->messages[id];
-    uint16_t next = protocol->next[monitor->state * protocol->num_message + id];
-    if (next == MONITOR_ILLEGAL) {
-        return MONITOR_RULE_1;
-    }
     for (uint32_t i = 0; i < message->num_field; i++) {
         if (payload == 0 || !are_in_range(&protocol->fields[message->first_field + i], payload)) {
             return MONITOR_PAYLOAD;

@@ -51,6 +51,19 @@ static inline int take_cookie(const struct monitor *monitor, const struct protoc
     return (open & bit) != 0;
 }
 
+/* Where message `id` leads from the monitor's state, if it is one of this direction and enabled there. */
+static inline __attribute__((always_inline)) uint32_t monitor_transition(const struct monitor *monitor, uint32_t id,
+                                                                         uint8_t is_incoming, uint16_t *next)
+{
+    const struct protocol *protocol = monitor->protocol;
+
+    if (id >= protocol->num_message || protocol->messages[id].is_incoming != is_incoming) {
+        return MONITOR_UNKNOWN;
+    }
+    *next = protocol->next[monitor->state * protocol->num_message + id];
+    return *next == MONITOR_ILLEGAL ? MONITOR_RULE_1 : MONITOR_OK;
+}
+
 /* No verdict: nothing was done, and monitor_step() is to be asked. */
 #define MONITOR_NOT_SHORT (MONITOR_DRAINED + 1u)
 
@@ -62,15 +75,13 @@ static inline __attribute__((always_inline)) uint32_t monitor_short_step(struct 
 {
     const struct protocol *protocol = monitor->protocol;
     uint32_t id = mailbox - protocol->first_mailbox;
+    uint16_t next;
+    uint32_t verdict = monitor_transition(monitor, id, is_incoming, &next);
 
-    if (id >= protocol->num_message || protocol->messages[id].is_incoming != is_incoming) {
-        return MONITOR_UNKNOWN;
+    if (verdict != MONITOR_OK) {
+        return verdict;
     }
     const struct protocol_message *message = &protocol->messages[id];
-    uint16_t next = protocol->next[monitor->state * protocol->num_message + id];
-    if (next == MONITOR_ILLEGAL) {
-        return MONITOR_RULE_1;
-    }
     if ((message->drained | message->drops) != 0) {
         return MONITOR_NOT_SHORT;
     }
