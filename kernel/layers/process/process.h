@@ -99,7 +99,8 @@ void process_wait_empty(uint32_t child);
  * children EMPTY. The caller must call sched_exit_current() next. */
 void process_finish(uint32_t p);
 
-/* Serves requests left for this CPU, one bounded piece; if there is more, this CPU interrupts itself with VECTOR_RESCHEDULE. Requires: called from an interrupt, or on the way out of the kernel. */
+/* Serves requests left for this CPU, one bounded piece; if there is more, this CPU interrupts itself with VECTOR_RESCHEDULE.
+ * Requires: called from an interrupt, or on the way out of the kernel. */
 void process_serve_requests(void);
 
 /* ---- address spaces; each is one bounded piece; no lock held ---- */
@@ -108,7 +109,8 @@ void process_serve_requests(void);
 uint32_t process_page_valid(uint64_t vaddr);
 uint32_t process_prot_valid(uint64_t prot);
 
-/* Maps a fresh cleared frame at vaddr of p. Returns STATUS_OK; ERR_BAD_ADDRESS (process_page_valid); ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
+/* Maps a fresh cleared frame at vaddr of p. Returns STATUS_OK; ERR_BAD_ADDRESS (process_page_valid); ERR_ALREADY_MAPPED;
+ * ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t process_map_page(uint32_t p, uint64_t vaddr, uint32_t prot);
 
 /* Maps a frame that p does not own (device register window, vcpu page): kind PAGEMAP_DEVICE or PAGEMAP_IMAGE. */

@@ -4,6 +4,15 @@
 
 #include <stdint.h>
 
+/* ---- process_create.c ---- */
+void process_create_init(void);
+
+/* 1: p's creation has failed and is undone. Requires: p's lock held. */
+uint32_t process_being_undone(uint32_t p);
+
+/* It is not undone: p's end takes everything away. Requires: p's lock held. */
+void process_create_forget(uint32_t p);
+
 /* ---- process_load.c: segments ---- */
 void process_load_init(void);
 
@@ -24,7 +33,7 @@ uint32_t process_load_page(uint32_t p);
  * Returns STATUS_OK, ERR_ALREADY_MAPPED, ERR_QUOTA, ERR_NO_MEMORY. */
 uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words);
 
-/* ---- process_thread.c: starts and requests to CPUs ---- */
+/* ---- process_thread.c: planned starts and requests to CPUs ---- */
 void process_thread_init(void);
 
 /* Requires: LOCK_PROCESS_BASE + the thread's process held; t has ended or never ran. Ensures: t's CPU will start it with
@@ -39,11 +48,18 @@ void process_ask(uint32_t p, uint32_t cpus);
 void process_lock(uint32_t p);
 void process_unlock(uint32_t p);
 uint32_t process_state_locked(uint32_t p); /* requires: p's lock held */
-uint32_t process_being_undone(uint32_t p); /* 1: its creation has failed and is undone. Requires: p's lock held */
+
+/* Requires: p's lock held. Ensures: p is in this state and no step of its teardown is done. */
+void process_set_state(uint32_t p, uint32_t state);
+
+uint32_t process_quota(uint32_t p);
 uint32_t process_first_thread(uint32_t p);
 uint32_t process_num_threads(uint32_t p);
 
 /* 1 from the start of t until it ends. Requires: the process's lock held. */
 uint32_t process_thread_alive(uint32_t t);
+
+/* Requires: p's lock held; t, one of p's threads, is not alive. Ensures: it is, and its start is planned. */
+void process_begin_thread(uint32_t p, uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument);
 
 #endif

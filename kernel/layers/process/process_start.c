@@ -1,0 +1,119 @@
+/* Starting a process's first thread, and its others. */
+#include "abi.h"
+#include "pagemap.h"
+#include "process.h"
+#include "process_parts.h"
+#include "spinlock.h"
+#include "thread.h"
+
+/* The registers of a process's first thread. Constant after start-up. */
+struct first_start {
+    uint64_t entry;
+    uint64_t stack;
+    uint64_t argument;
+};
+
+static struct first_start first_start[NUM_PROCESS];
+
+void process_define_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argument)
+{
+    first_start[p].entry = entry;
+    first_start[p].stack = stack;
+    first_start[p].argument = argument;
+}
+
+/* 1 if a thread may run with this ip and stack pointer: both are user addresses. */
+static uint32_t process_start_valid(uint64_t entry, uint64_t stack)
+{
+    if (entry >= USER_END || stack > USER_END || entry < USER_BASE) {
+        return 0u;
+    }
+    return 1u;
+}
+
+uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argument)
+{
+    uint64_t first_entry = entry;
+    uint64_t first_stack = stack;
+    uint64_t first_argument = argument;
+    uint32_t status = STATUS_OK;
+    if (entry == 0u) {
+        first_entry = first_start[p].entry;
+        first_stack = first_start[p].stack;
+        first_argument = first_start[p].argument;
+    }
+    uint32_t t = process_first_thread(p);
+    uint32_t valid = process_start_valid(first_entry, first_stack);
+    process_lock(p);
+    uint32_t state = process_state_locked(p);
+    uint32_t undone = process_being_undone(p);
+    uint32_t done = process_load_done(p);
+    if (state != PROCESS_LOADING || done == 0u || undone == 1u) {
+        status = ERR_BAD_STATE;
+    }
+    if (status == STATUS_OK && valid == 0u) {
+        status = ERR_BAD_ADDRESS;
+    }
+    if (status == STATUS_OK) {
+        process_set_state(p, PROCESS_RUNNING);
+        process_begin_thread(p, t, first_entry, first_stack, first_argument);
+    }
+    process_unlock(p);
+    if (status == STATUS_OK) {
+        uint32_t cpu = thread_cpu(t);
+        process_ask(p, 1u << cpu);
+    }
+    return status;
+}
+
+/* Gives thread t, number index of p, its message page unless an earlier life of it left one. */
+static uint32_t process_message_page(uint32_t p, uint32_t index, uint32_t t)
+{
+    uint64_t vaddr = MESSAGE_VADDR + (uint64_t)index * 4096ul;
+    uint32_t status = STATUS_OK;
+    uint32_t frame = thread_message_frame(t);
+    if (frame == NONE) {
+        spinlock_acquire(LOCK_SPACE_BASE + p);
+        status = process_give_page(p, vaddr, PROT_READ | PROT_WRITE, NONE, 0u);
+        spinlock_release(LOCK_SPACE_BASE + p);
+        if (status == STATUS_OK) {
+            frame = pagemap_frame(p, vaddr, PROT_READ);
+            thread_set_message_frame(t, frame);
+        }
+    }
+    return status;
+}
+
+uint32_t process_start_thread(uint32_t index, uint64_t entry, uint64_t stack, uint64_t argument)
+{
+    uint32_t current = thread_current();
+    uint32_t p = thread_process(current);
+    uint32_t status = STATUS_OK;
+    uint32_t valid = process_start_valid(entry, stack);
+    uint32_t first = process_first_thread(p);
+    uint32_t count = process_num_threads(p);
+    if (index >= count) {
+        return ERR_BAD_ARGUMENT;
+    }
+    if (valid == 0u) {
+        return ERR_BAD_ADDRESS;
+    }
+    uint32_t t = first + index;
+    process_lock(p);
+    uint32_t state = process_state_locked(p);
+    uint32_t alive = process_thread_alive(t);
+    if (state != PROCESS_RUNNING || alive == 1u) {
+        status = ERR_BAD_STATE;
+    } else {
+        status = process_message_page(p, index, t);
+    }
+    if (status == STATUS_OK) {
+        process_begin_thread(p, t, entry, stack, argument);
+    }
+    process_unlock(p);
+    if (status == STATUS_OK) {
+        uint32_t cpu = thread_cpu(t);
+        process_ask(p, 1u << cpu);
+    }
+    return status;
+}
