@@ -9,6 +9,7 @@
  * that it dies wherever it can. A console takes commands: probe, remove, suspend, resume, error, unplug, kill. Where the
  * device is in a slot that it can be taken out of, it is taken out when the slot's button is pressed, and probed when it is
  * there again. */
+#include "console_line.h"
 #include "pci_hotplug.h"
 #include "random.h"
 
@@ -193,28 +194,6 @@ static void obey(const char *line)
     print("not understood: %s; say probe, remove, suspend, resume, error, unplug or kill\n", line);
 }
 
-static void read_console(void)
-{
-    static char line[NAME_BYTES];
-    static uint32_t length;
-    char text[64];
-    size_t bytes = console_read(console, text);
-
-    while (bytes != 0) {
-        for (size_t i = 0; i < bytes; i++) {
-            if (text[i] == '\n' || text[i] == '\r') {
-                line[length] = 0;
-                length = 0;
-                obey(line);
-            } else if (length < sizeof line - 1) {
-                line[length] = text[i];
-                length++;
-            }
-        }
-        bytes = console_read(console, text);
-    }
-}
-
 /* ---- messages ---- */
 
 static void receive(uint32_t mailbox)
@@ -296,7 +275,8 @@ int main(void)
         } else if (mailbox == AT(DOMAIN_EVENTS, child)) {
             driver_ended();
         } else if (mailbox == AT(DOMAIN_EVENTS, console)) {
-            read_console();
+            while (console_obey(console, obey)) {
+            }
         } else {
             receive(mailbox);
         }

@@ -4,6 +4,7 @@
  * Afterwards, or at once if it is to end none, it obeys its console: `kill NAME`, `start NAME`.
  * Arguments: `children`, names separated by spaces; `kills` (default 0); `seed` (default 1); `pause_us`, the longest
  * time between two kills (default 20000). Console input must signal notification `input`. */
+#include "console_line.h"
 #include "random.h"
 
 #include "ashlar/env.h"
@@ -162,30 +163,16 @@ static void obey(const char *line)
 
 static _Noreturn void obey_console(void)
 {
-    static char line[NAME_BYTES + 8];
     uint32_t console = env_slot_of_kind("console");
     uint32_t input = env_slot("notification.input");
-    uint32_t length = 0;
-    char text[64];
 
     for (;;) {
         uint64_t bits = 0;
-        size_t bytes = console_read(console, text);
-        if (bytes == 0) {
-            uint32_t status = sys_wait(input, DEADLINE_NEVER, &bits);
-            if (status != STATUS_OK) {
-                panic("waiting for input: error %u\n", status);
-            }
+        while (console_obey(console, obey)) {
         }
-        for (size_t i = 0; i < bytes; i++) {
-            if (text[i] == '\n' || text[i] == '\r') {
-                line[length] = 0;
-                length = 0;
-                obey(line);
-            } else if (length < sizeof line - 1) {
-                line[length] = text[i];
-                length++;
-            }
+        uint32_t status = sys_wait(input, DEADLINE_NEVER, &bits);
+        if (status != STATUS_OK) {
+            panic("waiting for input: error %u\n", status);
         }
     }
 }
