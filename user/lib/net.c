@@ -1,4 +1,4 @@
-/* A client of an ethernet driver. */
+/* A client of an ethernet driver: buffers that are lent to it, and frames. */
 #include "ashlar/net.h"
 
 #include "ashlar/domain.h"
@@ -6,6 +6,7 @@
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
 #include "ethernet_protocol.h"
+#include "net_internal.h"
 
 #define PORT ETHERNET_NUMBER
 #define BUFFER 2048u
@@ -13,24 +14,12 @@
 #define NUM_RECEIVE 128u
 #define DATA_PAGES ((NUM_TRANSMIT + NUM_RECEIVE) * BUFFER / 4096u)
 #define RING_CAPACITY 1024u          /* all requests that may be open, and every other message */
-
-#define ETHER_HEADER 14u
-#define ETHER_IP 0x0800u
-#define ETHER_ARP 0x0806u
-#define ARP_BYTES 28u
-#define NUM_NEIGHBOUR 8u
 #define LEND_AT_ONCE 16u             /* buffers: each time the driver is woken for them */
 
-struct neighbour {
-    uint32_t address;                /* 0: none */
-    uint8_t hardware[6];
-};
-
-struct net_packet net_packet;
 struct net_count net_count;
 uint8_t net_hardware_address[6];
+uint32_t net_own_address;
 
-static uint32_t own_address;
 static uint8_t *data;                /* the link's data area, null while there is no link */
 static int is_open;
 static int link_is_up;
@@ -40,19 +29,9 @@ static uint32_t next_transmit;
 static uint32_t held;                /* receive buffer whose packet the program still reads; NONE if none */
 static uint32_t read_slot[LEND_AT_ONCE]; /* buffers whose packets were read, to be lent again */
 static uint32_t num_read;
-static struct neighbour neighbour[NUM_NEIGHBOUR];
-static uint32_t next_neighbour;
 static struct mail_set everything;
 
 #define NONE 0xffffffffu
-
-uint32_t net_sum(const uint8_t *bytes, uint32_t count, uint32_t sum)
-{
-    for (uint32_t i = 0; i + 1 < count; i += 2) {
-        sum += net_get16(bytes + i);
-    }
-    return count % 2 != 0 ? sum + ((uint32_t)bytes[count - 1] << 8) : sum;
-}
 
 /* ---- messages to the driver ---- */
 
@@ -84,8 +63,9 @@ static void give_back(uint32_t slot)
     }
 }
 
-static void send_frame(uint32_t slot, uint32_t bytes, uint16_t offload)
+void net_send_frame(uint32_t bytes, uint16_t offload)
 {
+    uint32_t slot = next_transmit;
     struct ethernet_transmit body = {slot * BUFFER, (uint16_t)(bytes < 60 ? 60 : bytes), offload};
 
     transmit_is_free[slot] = 0;
@@ -96,7 +76,7 @@ static void send_frame(uint32_t slot, uint32_t bytes, uint16_t offload)
 
 void net_start(const char *driver, uint32_t address)
 {
-    own_address = address;
+    net_own_address = address;
     held = NONE;
     everything.mask[PORT] = ~0ul;
     domain_start();
@@ -115,133 +95,17 @@ static uint8_t *frame_of(uint32_t slot)
     return data + slot * BUFFER;
 }
 
-/* A free transmit buffer; they are used in turn. */
-static uint32_t free_slot(void)
+/* Transmit buffers are used in turn. */
+uint8_t *net_frame(void)
 {
-    return is_open && transmit_is_free[next_transmit] ? next_transmit : NONE;
+    return is_open && transmit_is_free[next_transmit] ? frame_of(next_transmit) : 0;
 }
 
-static void put_header(uint8_t *frame, const uint8_t *to, uint32_t type)
+void net_put_header(uint8_t *frame, const uint8_t *to, uint32_t type)
 {
     memcpy(frame, to, 6);
     memcpy(frame + 6, net_hardware_address, 6);
     net_put16(frame + 12, type);
-}
-
-static void send_arp(uint32_t operation, const uint8_t *to, uint32_t to_address)
-{
-    static const uint8_t everybody[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-    uint32_t slot = free_slot();
-
-    if (slot == NONE) {
-        return;
-    }
-    uint8_t *frame = frame_of(slot);
-    uint8_t *arp = frame + ETHER_HEADER;
-    put_header(frame, operation == 1 ? everybody : to, ETHER_ARP);
-    memset(arp, 0, 60 - ETHER_HEADER);
-    net_put16(arp, 1);
-    net_put16(arp + 2, ETHER_IP);
-    arp[4] = 6;
-    arp[5] = 4;
-    net_put16(arp + 6, operation);
-    memcpy(arp + 8, net_hardware_address, 6);
-    net_put32(arp + 14, own_address);
-    memcpy(arp + 18, to, 6);
-    net_put32(arp + 24, to_address);
-    send_frame(slot, ETHER_HEADER + ARP_BYTES, 0);
-}
-
-static struct neighbour *find_neighbour(uint32_t address)
-{
-    for (uint32_t i = 0; i < NUM_NEIGHBOUR; i++) {
-        if (neighbour[i].address == address) {
-            return &neighbour[i];
-        }
-    }
-    return 0;
-}
-
-int net_knows(uint32_t address)
-{
-    return find_neighbour(address) != 0;
-}
-
-static void received_arp(const uint8_t *arp, uint32_t bytes)
-{
-    if (bytes < ARP_BYTES || net_get16(arp) != 1 || net_get16(arp + 2) != ETHER_IP || arp[4] != 6 || arp[5] != 4 ||
-        net_get32(arp + 24) != own_address) {
-        return;
-    }
-    uint32_t address = net_get32(arp + 14);
-    struct neighbour *known = find_neighbour(address);
-    if (known == 0) {
-        known = &neighbour[next_neighbour];
-        next_neighbour = (next_neighbour + 1) % NUM_NEIGHBOUR;
-        known->address = address;
-    }
-    memcpy(known->hardware, arp + 8, 6);
-    if (net_get16(arp + 6) == 1) {
-        send_arp(2, arp + 8, address);
-    }
-}
-
-/* Fills net_packet if the frame holds a whole packet for this process. */
-static int received_ip(const uint8_t *ip, uint32_t bytes, uint16_t checked)
-{
-    if (bytes < NET_IP_HEADER || ip[0] != 0x45 || net_get32(ip + 16) != own_address) {
-        return 0;
-    }
-    uint32_t length = net_get16(ip + 2);
-    if (length < NET_IP_HEADER || length > bytes || (net_get16(ip + 6) & 0x3fff) != 0) {
-        return 0; /* cut off, or a fragment */
-    }
-    if ((checked & 1) == 0 && net_fold(net_sum(ip, NET_IP_HEADER, 0)) != 0) {
-        return 0;
-    }
-    net_packet.from = net_get32(ip + 12);
-    net_packet.protocol = ip[9];
-    net_packet.is_checked = (checked & 6) != 0;
-    net_packet.bytes = length - NET_IP_HEADER;
-    net_packet.payload = ip + NET_IP_HEADER;
-    return 1;
-}
-
-uint8_t *net_buffer(void)
-{
-    uint32_t slot = free_slot();
-    return slot == NONE ? 0 : frame_of(slot) + ETHER_HEADER + NET_IP_HEADER;
-}
-
-int net_send(uint32_t to, uint8_t protocol, uint32_t bytes, uint16_t offload)
-{
-    static const uint8_t nobody[6];
-    static uint16_t identification;
-    const struct neighbour *known = find_neighbour(to);
-    uint32_t slot = free_slot();
-
-    if (slot == NONE || bytes > NET_MTU - NET_IP_HEADER) {
-        return 0;
-    }
-    if (known == 0) {
-        send_arp(1, nobody, to);
-        return 0;
-    }
-    uint8_t *frame = frame_of(slot);
-    uint8_t *ip = frame + ETHER_HEADER;
-    put_header(frame, known->hardware, ETHER_IP);
-    memset(ip, 0, NET_IP_HEADER);
-    ip[0] = 0x45;
-    net_put16(ip + 2, NET_IP_HEADER + bytes);
-    identification++;
-    net_put16(ip + 4, identification);
-    ip[8] = 64;
-    ip[9] = protocol;
-    net_put32(ip + 12, own_address);
-    net_put32(ip + 16, to);
-    net_put16(ip + 10, net_fold(net_sum(ip, NET_IP_HEADER, 0)));
-    send_frame(slot, ETHER_HEADER + NET_IP_HEADER + bytes, offload);
-    return 1;
 }
 
 /* ---- messages from the driver ---- */
@@ -275,9 +139,9 @@ static int received(void)
     net_count.received++;
     held = slot;
     if (type == ETHER_ARP) {
-        received_arp(frame + ETHER_HEADER, bytes - ETHER_HEADER);
+        net_received_arp(frame + ETHER_HEADER, bytes - ETHER_HEADER);
     }
-    return type == ETHER_IP && received_ip(frame + ETHER_HEADER, bytes - ETHER_HEADER, body->checked);
+    return type == ETHER_IP && net_received_ip(frame + ETHER_HEADER, bytes - ETHER_HEADER, body->checked);
 }
 
 static void transmitted(void)
