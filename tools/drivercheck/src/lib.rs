@@ -13,6 +13,7 @@ pub mod explore;
 pub mod expr;
 pub mod fair;
 pub mod graph;
+pub mod iterations;
 pub mod lines;
 pub mod liveness;
 pub mod lower;
@@ -33,6 +34,7 @@ pub mod terminate;
 pub mod trace;
 pub mod transform;
 pub mod valuation;
+pub mod way;
 pub mod whole;
 
 use program::Place;

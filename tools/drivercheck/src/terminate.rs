@@ -1,18 +1,14 @@
 //! Loops that end by themselves: a lexicographic ranking on their variables decreases with each iteration.
 //!
-//! Each loop is taken with what is inside it: paths from its head back to its head, where an inner loop may leave the
-//! variables it changes with any values. For each path the solver is asked whether a candidate grows, stays or falls; the
-//! candidates come from the conditions in the loop. Numbers are unsigned, so what falls with every iteration comes to an
-//! end.
+//! For each path round a loop the solver is asked whether a candidate grows, stays or falls; the candidates come from the
+//! conditions in the loop. Numbers are unsigned, so what falls with every iteration comes to an end.
 
 use crate::expr::{self, Expr, Node, Var};
 use crate::graph;
-use crate::program::{Edge, Op, Program, Step};
+use crate::iterations::{iterations, Iteration};
+use crate::program::Program;
 use crate::solver::{Answer, Solver, SolverError};
 use std::collections::{HashMap, HashSet};
-
-/// Paths through a loop; with more, it is not tried.
-const MAX_PATHS: usize = 400;
 
 pub struct Loop {
     pub head: usize,
@@ -24,9 +20,6 @@ pub struct Loop {
 
 /// Answers for loops that were asked about before.
 pub type Known = HashMap<Vec<Iteration>, bool>;
-
-/// What an iteration does: conditions, and the variables' values after it, over those before.
-pub type Iteration = (Vec<Expr>, Vec<(Var, Expr)>);
 
 /// The loops of a program, and which of them end.
 pub fn analyse(program: &Program, solver: &mut Solver, known: &mut Known) -> Result<Vec<Loop>, SolverError> {
@@ -90,127 +83,6 @@ fn loops(program: &Program, among: &HashSet<usize>) -> Vec<Loop> {
         }
     }
     found
-}
-
-struct Walk<'a> {
-    program: &'a Program,
-    out: Vec<Vec<usize>>,
-    head: usize,
-    inner: &'a [Loop],
-    nodes: &'a HashSet<usize>,
-    made: Vec<Iteration>,
-    /// Nodes between the head and here.
-    trail: Vec<usize>,
-}
-
-#[derive(Clone)]
-struct Now {
-    values: HashMap<Var, Expr>,
-    conditions: Vec<Expr>,
-    fresh: Var,
-}
-
-/// All ways from a loop's head back to it, or none if there are too many.
-fn iterations(program: &Program, one: &Loop) -> Option<Vec<Iteration>> {
-    let mut walk = Walk {
-        program,
-        out: program.leaving(),
-        head: one.head,
-        inner: &one.inner,
-        nodes: &one.nodes,
-        made: Vec::new(),
-        trail: Vec::new(),
-    };
-    let now = Now { values: HashMap::new(), conditions: Vec::new(), fresh: program.vars.len() as Var };
-    walk.from(one.head, now)?;
-    let mut made = walk.made;
-    made.sort_unstable();
-    made.dedup();
-    Some(made)
-}
-
-impl Walk<'_> {
-    fn from(&mut self, node: usize, now: Now) -> Option<()> {
-        if let Some(inner) = self.inner.iter().find(|inner| inner.nodes.contains(&node)) {
-            // The inner loop ran some number of times, and is left from any of its nodes.
-            let mut after = now;
-            let is_inside = |edge: &&Edge| inner.nodes.contains(&edge.from) && inner.nodes.contains(&edge.to);
-            for edge in self.program.edges.iter().filter(is_inside) {
-                for step in &edge.steps {
-                    if let Op::Assign(var, _) | Op::Havoc(var) = &step.op {
-                        open(self.program, &mut after, *var);
-                    }
-                }
-            }
-            let mut sources: Vec<usize> = inner.nodes.iter().copied().collect();
-            sources.sort_unstable();
-            for source in sources {
-                for edge in self.out[source].clone() {
-                    if !inner.nodes.contains(&self.program.edges[edge].to) {
-                        self.along(edge, after.clone())?;
-                    }
-                }
-            }
-            return Some(());
-        }
-        // A cycle that is no loop, as it is entered in several places: nothing is said of what it does.
-        if self.trail.contains(&node) {
-            return None;
-        }
-        self.trail.push(node);
-        self.out[node].clone().into_iter().try_for_each(|edge| self.along(edge, now.clone()))?;
-        self.trail.pop();
-        Some(())
-    }
-
-    fn along(&mut self, edge: usize, mut now: Now) -> Option<()> {
-        let edge = &self.program.edges[edge];
-        if !self.nodes.contains(&edge.to) {
-            return Some(());
-        }
-        for step in &edge.steps {
-            if !apply(self.program, &mut now, step) {
-                return Some(());
-            }
-        }
-        if edge.to != self.head {
-            return self.from(edge.to, now);
-        }
-        if self.made.len() >= MAX_PATHS {
-            return None;
-        }
-        let mut values: Vec<(Var, Expr)> = now.values.into_iter().collect();
-        values.sort_unstable();
-        self.made.push((now.conditions, values));
-        Some(())
-    }
-}
-
-fn open(program: &Program, now: &mut Now, var: Var) {
-    now.values.insert(var, expr::var(now.fresh, program.vars[var as usize].bits));
-    now.fresh += 1;
-}
-
-/// False if the step cannot happen.
-fn apply(program: &Program, now: &mut Now, step: &Step) -> bool {
-    match &step.op {
-        Op::Assign(var, value) => {
-            let value = value.replace(&|one| now.values.get(&one).copied());
-            now.values.insert(*var, value);
-        }
-        Op::Havoc(var) => open(program, now, *var),
-        Op::Assume(condition) => {
-            let condition = condition.replace(&|one| now.values.get(&one).copied());
-            if condition.is_false() {
-                return false;
-            }
-            if !condition.is_true() {
-                now.conditions.push(condition);
-            }
-        }
-        _ => {}
-    }
-    true
 }
 
 /// An iteration that can happen, with some values with which it does.
