@@ -237,7 +237,8 @@ fn part(
     analysed.nodes = expanded.nodes.len();
     analysed.ways.extend(ways(kernel, expanded, &dead, goes_on));
     analysed.undecided.extend(undecided(kernel, expanded, &dead));
-    analysed.serves |= kernel.points.serves.is_some_and(|serves| expanded.contexts.iter().any(|one| one.function == serves));
+    analysed.serves |=
+        kernel.points.serves.is_some_and(|serves| expanded.contexts.iter().any(|one| one.function == serves));
     let found = loops(kernel, expanded, &values, &dead);
     let live = reached(expanded, &dead);
     let live = found.iter().filter(|one| live[expanded.loops[one.loop_id].header]);

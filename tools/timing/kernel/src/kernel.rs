@@ -88,19 +88,7 @@ impl<'p> Kernel<'p> {
         let apart = BTreeMap::new();
         let stack_pointer = lifter.registers().stack_pointer();
         let regions = regions(program, description, &graph, &points, stack_pointer, &handlers)?;
-        Ok(Kernel {
-            lifter,
-            description,
-            graph,
-            points,
-            regions,
-            stacks,
-            handlers,
-            shared,
-            waits,
-            stated,
-            apart,
-        })
+        Ok(Kernel { lifter, description, graph, points, regions, stacks, handlers, shared, waits, stated, apart })
     }
 
     /// Theorems that bounds rest on, by their full names.

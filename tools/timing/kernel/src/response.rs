@@ -9,13 +9,13 @@
 //!   handler is the most important thread, and that no interrupt comes but this one, is what a response is about: of the
 //!   regions behind its windows all of the time is counted, but no switch to others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::bound::Analysed;
 use crate::chains::Chain;
 use crate::kernel::Kernel;
 use crate::points::End;
-use crate::regions::{Kind, Region};
+use crate::regions::Kind;
 use crate::returns::Returning;
 use crate::ways::Way;
 
@@ -51,20 +51,16 @@ type Run = (u64, Vec<usize>);
 struct Order<'a> {
     kernel: &'a Kernel<'a>,
     regions: &'a [Analysed],
-    returning: Returning<'a>,
-    /// Regions by the chain of calls at their beginning.
-    by_chain: BTreeMap<&'a Chain, usize>,
+    /// The regions behind the windows of each, where interrupts that wait are let in or asked for; None for one that is not
+    /// known.
+    behind: Vec<Vec<Option<usize>>>,
 }
 
 impl<'a> Order<'a> {
     fn new(kernel: &'a Kernel<'_>, regions: &'a [Analysed]) -> Order<'a> {
-        let behind = |region: &Region| {
-            !matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt | Kind::Inside)
-        };
-        let all = kernel.regions.iter().enumerate().filter(|(_, region)| behind(region));
-        let by_chain = all.map(|(number, region)| (&region.chain, number)).collect();
         let returning = Returning::new(&kernel.graph, &kernel.points);
-        Order { kernel, regions, returning, by_chain }
+        let behind = regions.iter().map(|region| behind(kernel, &returning, region)).collect();
+        Order { kernel, regions, behind }
     }
 
     fn cycles(&self, number: usize) -> Option<u64> {
@@ -85,23 +81,12 @@ impl<'a> Order<'a> {
         })
     }
 
-    /// The regions behind a region's windows, where interrupts that wait are let in or asked for.
-    fn behind(&self, number: usize) -> Vec<Option<usize>> {
-        let next = |way: &Way| match way {
-            Way::On(End::Window | End::Pending, chain) => {
-                Some(self.by_chain.get(&self.returning.shorten(chain)).copied())
-            }
-            _ => None,
-        };
-        self.regions[number].ways.iter().filter_map(next).collect()
-    }
-
     /// Regions from which a thread comes to its program without another switch.
     fn homeward(&self) -> Vec<bool> {
         let mut found: Vec<bool> = self.regions.iter().map(|region| region.ways.contains(&Way::Out)).collect();
         loop {
             let comes = |number: &usize| {
-                !found[*number] && self.behind(*number).iter().any(|next| next.is_none_or(|next| found[next]))
+                !found[*number] && self.behind[*number].iter().any(|next| next.is_none_or(|next| found[next]))
             };
             let more: Vec<usize> = (0..found.len()).filter(comes).collect();
             if more.is_empty() {
@@ -119,7 +104,7 @@ impl<'a> Order<'a> {
         }
         on.push(number);
         let mut longest: Option<Run> = Some((0, Vec::new()));
-        for next in self.behind(number) {
+        for &next in &self.behind[number] {
             // A region that is not known: nothing is known of the way either.
             let Some(next) = next else {
                 longest = None;
@@ -140,8 +125,27 @@ impl<'a> Order<'a> {
     }
 }
 
+/// The regions behind one's windows. A region that is the same whoever called does not know its callers: what comes behind it is,
+/// then, as with any of them.
+fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, region: &Analysed) -> Vec<Option<usize>> {
+    let entered = |kind| matches!(kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt | Kind::Inside);
+    let mut found = Vec::new();
+    for way in &region.ways {
+        let Way::On(End::Window | End::Pending, chain) = way else { continue };
+        let chain = returning.shorten(chain);
+        let of_any = kernel.regions.iter().enumerate();
+        let of_any = of_any.filter(|(_, one)| !entered(one.kind) && one.chain.ends_with(&chain));
+        let before = found.len();
+        found.extend(of_any.map(|(number, _)| Some(number)));
+        if found.len() == before {
+            found.push(None);
+        }
+    }
+    found
+}
+
 /// Why there is no end to what may happen before interrupts are taken, or before a handler is in its program; or why nothing is
-/// known of that.
+/// known of that. Requires all regions of the kernel.
 pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
     let order = Order::new(kernel, regions);
     let program = kernel.lifter.program();
@@ -176,7 +180,7 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
             found.insert(format!("a thread may open one window after the other on its way to its program: {names}"));
         }
     }
-    let lost = (0..regions.len()).filter(|number| order.behind(*number).contains(&None));
+    let lost = (0..regions.len()).filter(|number| order.behind[*number].contains(&None));
     found.extend(lost.map(|number| format!("where the region `{}` goes on is not known", kernel.regions[number].name)));
     if kernel.points.serves.is_some() {
         let serves = |kind| matches!(kind, Kind::Interrupt | Kind::Window | Kind::Idle);
@@ -189,7 +193,7 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
 
 /// None if a region that counts has no bound, or there is no end to them.
 pub fn response(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Response> {
-    if !endless(kernel, regions).is_empty() {
+    if regions.len() != kernel.regions.len() || !endless(kernel, regions).is_empty() {
         return None;
     }
     let order = Order::new(kernel, regions);

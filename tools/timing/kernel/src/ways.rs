@@ -94,7 +94,13 @@ pub(crate) fn undecided(kernel: &Kernel<'_>, expanded: &Expanded<'_>, dead: &BTr
     let lets_in = |node: &&NodeId| {
         matches!(end(kernel, expanded, **node), Some(End::Window | End::Pending | End::Idle | End::Guest))
     };
-    expanded.exits.iter().filter(|node| seen.contains(node)).filter(lets_in).map(|node| chain(expanded, *node)).collect()
+    expanded
+        .exits
+        .iter()
+        .filter(|node| seen.contains(node))
+        .filter(lets_in)
+        .map(|node| chain(expanded, *node))
+        .collect()
 }
 
 fn serves_in(expanded: &Expanded<'_>, context: ContextId, serves: u64) -> bool {
