@@ -28,6 +28,7 @@ pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
     report.stack_bytes = found.stack.as_ref().map(|stack| stack.bytes);
     report.loops = loops(found);
     report.errors.extend(without_bound(kernel, found));
+    report.errors.extend(endless(kernel, found));
     report.errors.extend(theorems(kernel));
     if !report.errors.is_empty() {
         // Never a number beside an error.
@@ -162,6 +163,17 @@ fn without_bound(kernel: &Kernel<'_>, found: &Whole) -> Vec<Error> {
     reasons.into_iter().map(error).collect()
 }
 
+/// Regions that follow each other without end.
+fn endless(kernel: &Kernel<'_>, found: &Whole) -> Vec<Error> {
+    let error = |message: String| Error {
+        code: Code::Unbounded.name().into(),
+        message,
+        remedy: "open an interrupt window before it decides again".into(),
+        ..Error::default()
+    };
+    timing_kernel::endless(kernel, &found.regions).into_iter().map(error).collect()
+}
+
 fn waiting(found: &Whole) -> String {
     let Some(waiting) = &found.waiting else { return "no time waited for locks is in the bounds".to_string() };
     let (locks, section) = (waiting.acquisitions, waiting.section_cycles);
@@ -177,17 +189,21 @@ fn waiting(found: &Whole) -> String {
 fn made_of(kernel: &Kernel<'_>, found: &Whole) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(response) = &found.response {
-        let name = |region: usize| &kernel.regions[region].name;
-        let (longest, served, resumed) = (name(response.longest), name(response.served), name(response.resumed));
+        let names = |regions: &[usize]| {
+            let names: Vec<String> = regions.iter().map(|one| format!("`{}`", kernel.regions[*one].name)).collect();
+            names.join(", then ")
+        };
         said.push(format!(
-            "the response is made of {} cycles until interrupts are open, {} of the interrupt, {} until the handler is in its \
-             program, and {} for {} rounds that these share: the longest region without them is `{longest}`, that in which an \
-             interrupt is served `{served}`, that of a thread that goes on `{resumed}`",
+            "the response is made of {} cycles until interrupts are open, in {}; {} of the interrupt, in {}; and {} until the \
+             handler is in its program, in {}, or {} if it comes to no window on its way: no thread switches to another behind \
+             a switch without a window between, which is checked",
             response.closed_cycles,
+            names(&response.closed),
             response.interrupt_cycles,
+            names(&[response.served]),
             response.handler_cycles,
-            response.rounds_cycles,
-            response.rounds
+            names(&response.handler),
+            response.direct_cycles
         ));
     }
     if let Some(stack) = &found.stack {

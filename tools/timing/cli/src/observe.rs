@@ -185,6 +185,7 @@ fn trace(
         system: system.to_path_buf(),
         processors: options.cpus,
         memory_mib: options.memory,
+        arguments: options.emulator.clone(),
         entries,
         timeout: Duration::from_secs(options.timeout),
         folder: folder.clone(),

@@ -17,8 +17,8 @@ use crate::kernel::Kernel;
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::names::{stack_pointer, Named};
 use crate::regions::{dead, Kind, Region};
-use crate::rounds::{self, Rounds};
 use crate::stack::HANDLER;
+use crate::ways::{undecided, ways, Way};
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
 const STEPS: u64 = 200_000;
@@ -38,8 +38,12 @@ pub struct Analysed {
     pub assumptions: BTreeSet<String>,
     /// Most locks taken on any path, for each of which there may be a wait.
     pub locks: Option<u64>,
-    /// The time apart from rounds that regions share; None without a bound, or if the kernel has no such rounds.
-    pub rounds: Option<Rounds>,
+    /// Where it goes on.
+    pub ways: BTreeSet<Way>,
+    /// Whether an interrupt is served.
+    pub serves: bool,
+    /// Where interrupts are let in behind one that was served, before it is decided who runs.
+    pub undecided: BTreeSet<Chain>,
     pub times: Times,
 }
 
@@ -102,7 +106,7 @@ pub(crate) fn begin(
     let stops = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
     let entry = Entry { below: region.below, ..Entry::default() };
-    let values = part(kernel, &first, &entry, machine, &mut analysed);
+    let values = part(kernel, &first, &entry, machine, &stops, &mut analysed);
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
     let mut rests = Vec::new();
     for &node in handled.filter(|node| values.reached(**node)) {
@@ -132,7 +136,7 @@ pub(crate) fn handler(
 ) -> Result<Analysed, Vec<Error>> {
     let mut analysed = Analysed::default();
     let expanded = region.expand(&kernel.graph, &kernel.points, &rest.chain, &BTreeSet::new())?;
-    part(kernel, &expanded, &rest.entry, machine, &mut analysed);
+    part(kernel, &expanded, &rest.entry, machine, &BTreeSet::new(), &mut analysed);
     Ok(analysed)
 }
 
@@ -154,7 +158,6 @@ impl Analysed {
         }
         self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
-        self.rounds = self.rounds.zip(other.rounds).map(|(mine, theirs)| mine.or(theirs));
         self.with(other)
     }
 
@@ -162,7 +165,6 @@ impl Analysed {
     fn then(mut self, mut other: Analysed) -> Analysed {
         self.wcet_cycles = self.wcet_cycles.zip(other.wcet_cycles).map(|(mine, theirs)| mine + theirs);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine + theirs);
-        self.rounds = self.rounds.zip(other.rounds).map(|(mine, theirs)| mine.then(theirs));
         for (name, cycles) in std::mem::take(&mut other.functions) {
             *self.functions.entry(name).or_default() += cycles;
         }
@@ -176,6 +178,9 @@ impl Analysed {
     fn with(mut self, other: Analysed) -> Analysed {
         self.nodes += other.nodes;
         self.loops.extend(other.loops);
+        self.ways.extend(other.ways);
+        self.undecided.extend(other.undecided);
+        self.serves |= other.serves;
         self.errors.extend(other.errors);
         self.assumptions.extend(other.assumptions);
         self.times.values += other.times.values;
@@ -214,12 +219,13 @@ pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry
     timing_values::analyse(kernel.lifter.program(), expanded, &options)
 }
 
-/// Bounds what is one graph.
+/// Bounds what is one graph; at some places another goes on.
 fn part(
     kernel: &Kernel<'_>,
     expanded: &Expanded<'_>,
     entry: &Entry,
     machine: &Machine,
+    goes_on: &BTreeSet<u64>,
     analysed: &mut Analysed,
 ) -> Values {
     let program = kernel.lifter.program();
@@ -229,6 +235,10 @@ fn part(
     let mut dead = dead(expanded, &kernel.points);
     dead.extend(values.dead());
     analysed.nodes = expanded.nodes.len();
+    analysed.ways.extend(ways(kernel, expanded, &dead, goes_on));
+    analysed.undecided.extend(undecided(kernel, expanded, &dead));
+    analysed.serves |=
+        kernel.points.serves.is_some_and(|serves| expanded.contexts.iter().any(|one| one.function == serves));
     let found = loops(kernel, expanded, &values, &dead);
     let live = reached(expanded, &dead);
     let live = found.iter().filter(|one| live[expanded.loops[one.loop_id].header]);
@@ -247,9 +257,8 @@ fn part(
         Ok(prepared) => {
             analysed.times.costs = began.elapsed().as_secs_f64();
             let began = Instant::now();
-            match bound(kernel, expanded, &prepared, &constraints) {
-                Ok((bound, rounds)) => {
-                    analysed.rounds = rounds;
+            match prepared.bound(&constraints, &Options::default()) {
+                Ok(bound) => {
                     analysed.wcet_cycles = Some(bound.wcet_cycles);
                     analysed.functions = functions(expanded, program, &bound);
                     analysed.calls = calls(expanded, &bound);
@@ -263,22 +272,6 @@ fn part(
         Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
     }
     values
-}
-
-/// The bound of a graph, and its part in the rounds that regions share. One that comes to their loop several times shares them
-/// with itself: the dearest walk without that limit is what the parts are found by.
-fn bound(
-    kernel: &Kernel<'_>,
-    expanded: &Expanded<'_>,
-    prepared: &Prepared<'_, '_>,
-    constraints: &Constraints,
-) -> Result<(Bound, Option<Rounds>), Vec<timing_solve::Error>> {
-    let bound = prepared.bound(constraints, &Options::default())?;
-    let rounds = rounds::split(kernel, expanded, prepared, constraints, &bound);
-    let Some(limit) = rounds::limit(kernel, expanded, prepared, constraints) else { return Ok((bound, rounds)) };
-    let mut limited = constraints.clone();
-    limited.limits.push(limit);
-    Ok((prepared.bound(&limited, &Options::default())?, rounds))
 }
 
 /// Whether a node begins a wait for a lock.

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::bound::Analysed;
-use crate::description::{Calls, Imported, Memory, Own, Together, Whom};
+use crate::description::{Calls, Imported, Memory, Own, Whom};
 use crate::kernel::Kernel;
 use crate::loops::Means;
-use crate::tested::{DECISION, NO_LINE_CROSSED, VECTOR_STATE};
+use crate::tested::{NO_LINE_CROSSED, VECTOR_STATE};
 
 /// What theorems say that bounds rest on.
 pub fn imported(kernel: &Kernel<'_>) -> Vec<String> {
@@ -45,8 +45,12 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
     }
     found.extend(description.calls.iter().map(Calls::says));
     let switch = &description.switch;
-    found.extend([switch.says(), DECISION.to_string()]);
-    found.extend(description.together.iter().map(Together::says));
+    if description.preemption.serves.is_none() || description.own.is_none() {
+        found.push(
+            "an interrupt that is taken in a window is followed by the decision who runs before the next window"
+                .to_string(),
+        );
+    }
     found.extend([switch.returns_says(), switch.ended_says()]);
     found.push(format!("nobody waits for an answer in {}", description.ends.run.join(", ")));
     for device in &description.device {

@@ -1,11 +1,9 @@
 //! Statements that runs of the kernel are held against (`timing observe`), in words. That no run contradicts them is a test of
 //! each, no proof.
 
-use crate::description::{Calls, Description, Device, Imported, Memory, Own, Switch, Together, Wait, Whom};
+use crate::description::{Calls, Description, Device, Imported, Memory, Own, Switch, Wait, Whom};
 
 pub const NO_LINE_CROSSED: &str = "no access crosses a line that is no longer than one";
-pub const DECISION: &str =
-    "an interrupt that is taken in a window is followed by the decision who runs before the next window";
 pub const VECTOR_STATE: &str = "the vector state that is saved and restored is that of x87, SSE and AVX: 832 bytes";
 
 impl Description {
@@ -13,8 +11,6 @@ impl Description {
     pub fn tested(&self) -> Vec<String> {
         let mut found: Vec<String> = self.wait.iter().filter_map(Wait::says).collect();
         found.extend(self.calls.iter().map(Calls::says));
-        found.extend([self.switch.says(), DECISION.to_string()]);
-        found.extend(self.together.iter().map(Together::says));
         found.extend([self.switch.returns_says(), self.switch.ended_says()]);
         for device in &self.device {
             found.extend(self.only_says(device).into_iter().chain(device.alone_says()));
@@ -74,28 +70,12 @@ impl Calls {
 }
 
 impl Switch {
-    pub fn says(&self) -> String {
-        format!("from one interrupt window to the next there are {} switches between threads at most", self.most)
-    }
-
     pub fn returns_says(&self) -> String {
         format!("{} returns without a switch only to {}", self.run, self.returns_to.join(", "))
     }
 
     pub fn ended_says(&self) -> String {
         format!("nobody goes on behind {}", self.ended)
-    }
-}
-
-impl Together {
-    pub fn says(&self) -> String {
-        let (function, rounds, more, source) = (&self.function, self.rounds, &self.more, &self.source);
-        let theorem = self.theorem.as_ref().map(|theorem| format!("; what a round does: theorem {theorem}"));
-        format!(
-            "from an interrupt to its handler, {function} goes round {rounds} times at most, and once more for each call of \
-             {more}: {source}{}",
-            theorem.unwrap_or_default()
-        )
     }
 }
 
@@ -118,8 +98,8 @@ impl Imported {
 }
 
 impl Own {
-    /// In turn of what is accessed through GS alone, the address of the thread's registers, the numbers, that the three change in
-    /// no other way, and where an interrupted program's registers go.
+    /// In turn of what is accessed through GS alone, the address of the thread's registers, the numbers, that these
+    /// and the mark change in no other way, and where an interrupted program's registers go.
     pub fn says(&self) -> [String; 5] {
         let (processor, thread) = (&self.processor.symbol, &self.thread.symbol);
         [
@@ -129,7 +109,7 @@ impl Own {
                 "the numbers {} and {} bytes behind GS are those of elements of {processor} and {thread}",
                 self.number, self.current
             ),
-            "these three change only through GS".to_string(),
+            format!("these three, and the mark {} bytes behind it, change only through GS", self.mark),
             format!(
                 "what interrupts a program puts its registers below byte {} of its element of {thread}",
                 self.frame

@@ -49,19 +49,20 @@ fn text(place: &str, instruction: &Instruction, access: &Access) -> String {
     format!("{place} ({at:#x}, {mnemonic}) {verb} {bytes} bytes at {address:#x}")
 }
 
-/// The accesses that an instruction made itself. Behind the last one of a region an interrupt may be taken, and what the
-/// processor accesses then is traced as if that instruction had.
+/// The accesses that an instruction made itself, and those with which the processor took an interrupt behind it: they are traced
+/// as if it had made them. It is only the last of a region behind which that may be, and the writes tell.
 pub fn own<'e>(instruction: &Instruction, executed: &'e Executed, last: bool) -> (&'e [Access], &'e [Access]) {
-    let times = |one: &timing_lift::il::Access| u64::from(one.size) * (u64::from(one.read) + u64::from(one.write));
-    let mut bytes: u64 = instruction.accesses.iter().map(times).sum();
+    let writes = executed.accesses.iter().any(|access| access.write);
+    if !last || !writes || instruction.accesses.iter().any(|access| access.write) {
+        return (&executed.accesses, &[]);
+    }
+    let mut bytes: u64 = instruction.accesses.iter().map(|access| u64::from(access.size)).sum();
     let mut fits = |access: &Access| {
         let left = bytes.checked_sub(access.size);
         bytes = left.unwrap_or(0);
         left.is_some()
     };
-    let count =
-        if last { executed.accesses.iter().take_while(|access| fits(access)).count() } else { executed.accesses.len() };
-    executed.accesses.split_at(count)
+    executed.accesses.split_at(executed.accesses.iter().take_while(|access| fits(access)).count())
 }
 
 pub struct Code<'k, 'p> {
@@ -119,7 +120,9 @@ impl<'k, 'p> Code<'k, 'p> {
         let known = self.known(executed.address)?;
         let line = self.machine.line();
         let mut memory = Vec::new();
-        for access in &executed.accesses {
+        let last = self.kernel.points.ends.contains_key(&executed.address) || known.flow == Flow::Leave;
+        let own = if known.physical { &executed.accesses } else { own(&known.instruction, executed, last).0 };
+        for access in own {
             let physical = self.physical(access.address, executed.address, &known);
             let (first, last) = (physical / line, (physical + access.size.max(1) - 1) / line);
             memory.extend((first..=last).map(|number| DataAccess { address: number * line, write: access.write }));

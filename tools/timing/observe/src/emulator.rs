@@ -21,6 +21,8 @@ pub struct Run {
     pub system: PathBuf,
     pub processors: u32,
     pub memory_mib: u64,
+    /// Further arguments of the emulator: devices.
+    pub arguments: Vec<String>,
     /// Entries by system calls after which tracing ends.
     pub entries: u64,
     pub timeout: Duration,
@@ -96,6 +98,7 @@ pub fn trace(
         .arg("-object")
         .arg(format!("memory-backend-file,id=ram,share=on,size={}M,mem-path={}", run.memory_mib, ram.display()))
         .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"])
+        .args(&run.arguments)
         .arg("-kernel")
         .arg(&run.kernel)
         .arg("-initrd")

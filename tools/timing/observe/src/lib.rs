@@ -14,8 +14,8 @@
 //! with a plugin (`plugin/trace.c`) that writes which instructions of the kernel are executed and what they access.
 //!
 //! # What it does not know
-//! Accesses that the processor makes on its own in guests are not traced; those with which it takes an interrupt count as the
-//! last instruction's before. Programs are not traced, so they leave the caches of a warm passage alone.
+//! Accesses that the processor makes on its own in guests are not traced; those with which it takes an interrupt are traced with
+//! the instruction before, where they do not count. Programs are not traced, so they leave the caches of a warm passage alone.
 
 mod accesses;
 mod code;
@@ -156,12 +156,11 @@ impl<'k, 'p> Observer<'k, 'p> {
         self.hold(&passage)?;
         match self.paths.follow(&passage) {
             Ok(followed) => {
-                let rounds =
-                    self.paths.check(followed.region, &passage, self.machine, &mut self.sets, &mut self.ledger);
+                self.paths.check(followed.region, &passage, self.machine, &mut self.sets, &mut self.ledger);
                 let kind = self.kernel.regions[followed.region].kind;
                 let (code, ledger) = (&mut self.code, &mut self.ledger);
                 let mut known = |address: u64| code.known(address);
-                self.order.take(self.traces, &passage, kind, rounds.unwrap_or(0), &mut known, ledger)?;
+                self.order.take(self.traces, &passage, kind, &mut known, ledger)?;
                 passage.regions = vec![followed.region];
                 path = Some(followed.path);
                 followed.surprises.into_iter().for_each(|text| self.code.surprise(text));

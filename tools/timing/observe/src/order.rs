@@ -1,9 +1,9 @@
-//! What follows what: switches between windows, rounds that are shared, where handlers begin, and which call is meant.
+//! What follows what: switches between windows, where handlers begin, and which call is meant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use timing_kernel::{End, Kernel, Kind, DECISION, HANDLER};
+use timing_kernel::{End, Kernel, Kind, HANDLER};
 use timing_lift::il::Flow;
 
 use crate::accesses::{which, Which};
@@ -21,20 +21,11 @@ type Lookup<'l> = &'l mut dyn FnMut(u64) -> Result<Rc<Known>, Error>;
 struct Since {
     /// Switches since interrupts were let in.
     switches: u64,
-    /// Rounds of the loop that regions share, and calls that allow more, since a program was left.
-    rounds: u64,
-    more: u64,
-    /// The region before ended with a window.
-    window: bool,
-    /// An interrupt was taken in a window, and nobody has decided who runs yet.
-    noted: bool,
 }
 
 pub struct Order<'k, 'p> {
     kernel: &'k Kernel<'p>,
     switches: Row,
-    decision: Row,
-    together: Option<Row>,
     handlers: Row,
     call: Option<Row>,
     returns: Row,
@@ -49,9 +40,7 @@ impl<'k, 'p> Order<'k, 'p> {
         let description = kernel.description;
         Order {
             kernel,
-            switches: ledger.row(description.switch.says()),
-            decision: ledger.row(DECISION),
-            together: description.together.as_ref().map(|one| ledger.row(one.says())),
+            switches: ledger.row("behind a switch, no thread switches to another before interrupts are let in"),
             handlers: ledger.row(description.handlers_says()),
             call: description.calls.as_ref().map(|calls| ledger.row(calls.says())),
             returns: ledger.row(description.switch.returns_says()),
@@ -62,50 +51,25 @@ impl<'k, 'p> Order<'k, 'p> {
         }
     }
 
-    /// A passage of one processor, of a region of this kind, in which so many rounds of the shared loop were made.
+    /// A passage of one processor, of a region of this kind.
     pub fn take(
         &mut self,
         processor: usize,
         passage: &Passage,
         kind: Kind,
-        rounds: u64,
         known: Lookup<'_>,
         ledger: &mut Ledger,
     ) -> Result<(), Error> {
         let kernel = self.kernel;
         let since = self.since.entry(processor).or_default();
-        since.rounds += rounds;
-        if let Some(together) = &kernel.together {
-            since.more += passage.instructions.iter().filter(|one| one.address == together.more).count() as u64;
-            if let Some(row) = self.together.filter(|_| rounds > 0) {
-                let holds = since.rounds <= together.stock.saturating_add(since.more);
-                let (rounds, more) = (since.rounds, since.more);
-                ledger.hold(row, holds, || format!("{rounds} rounds with {more} calls that allow one more"));
-            }
-        }
         let Some(last) = passage.instructions.last() else { return Ok(()) };
         let end = kernel.points.ends.get(&last.address).copied();
-        match kind {
-            Kind::Inside => since.noted |= since.window,
-            _ if since.noted => {
-                let (run, callers) = &kernel.points.run;
-                let decides = |one: &Executed| one.address == *run || callers.contains(&one.address);
-                let decided = end == Some(End::Switch) || passage.instructions.iter().any(decides);
-                if decided || matches!(end, None | Some(End::Window)) {
-                    let place = || kernel.lifter.program().describe(last.address);
-                    ledger.hold(self.decision, decided, place);
-                    since.noted = false;
-                }
-            }
-            _ => {}
-        }
-        since.window = end == Some(End::Window) || kind == Kind::Inside && since.window;
         let describe = |address: u64| kernel.lifter.program().describe(address);
         match end {
             Some(End::Switch) => {
                 since.switches += 1;
-                let (number, most) = (since.switches, kernel.description.switch.most);
-                ledger.hold(self.switches, number <= most, || format!("{} is number {number}", describe(last.address)));
+                let number = since.switches;
+                ledger.hold(self.switches, number <= 1, || format!("{} is number {number}", describe(last.address)));
             }
             Some(End::Pending | End::Run) => {}
             Some(End::Window | End::Idle | End::Guest) => since.switches = 0,

@@ -75,7 +75,7 @@ impl<'k, 'p> Paths<'k, 'p> {
     }
 
     /// Holds a passage that follows a region against what the analysis found of the region, which bounds an entry and its
-    /// handlers apart. Returns the rounds of the loop that regions share.
+    /// handlers apart; None if it does not follow it so.
     pub fn check(
         &mut self,
         region: usize,
@@ -83,7 +83,7 @@ impl<'k, 'p> Paths<'k, 'p> {
         machine: &Machine,
         sets: &mut Sets<'k, 'p>,
         ledger: &mut Ledger,
-    ) -> Option<u64> {
+    ) -> Option<()> {
         let kernel = self.kernel;
         let own = &kernel.regions[region];
         let addresses: Vec<u64> = passage.instructions.iter().map(|executed| executed.address).collect();
@@ -97,20 +97,13 @@ impl<'k, 'p> Paths<'k, 'p> {
             let found = expected(kernel, own, machine, &graphs.collect::<Vec<_>>());
             self.expected.insert(key.clone(), found);
         }
-        let mut rounds = 0;
         for ((which, first, walk), expected) in walks.iter().zip(&self.expected[&key]) {
             let expanded = &self.graphs[which].expanded;
             let unknown = sets.accesses(expanded, expected, walk, &passage.instructions[*first..], ledger);
             sets.anywhere += unknown;
             sets.loops(expanded, expected, walk, ledger);
-            for (one, entries) in walk.entries(expanded) {
-                let place = (expanded.contexts[expanded.loops[one].context].function, expanded.loops[one].index);
-                if kernel.together.as_ref().is_some_and(|together| together.place == place) {
-                    rounds += entries.iter().map(|entry| entry.len() as u64 - 1).sum::<u64>();
-                }
-            }
         }
-        Some(rounds)
+        Some(())
     }
 
     /// The passage in the first of its regions that has it. If none has, the address up to which one follows it farthest.

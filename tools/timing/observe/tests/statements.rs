@@ -53,6 +53,8 @@ struct Run {
     stack: u64,
     /// The physical page that the frame's stands for.
     page: u64,
+    /// Switches to other threads, each of which goes on where this one did.
+    switches: usize,
 }
 
 impl Default for Run {
@@ -68,12 +70,13 @@ impl Default for Run {
             value: None,
             stack: STACK,
             page: FRAME - DIRECT,
+            switches: 1,
         }
     }
 }
 
 impl Run {
-    /// Its trace, from the system call to where another thread goes on.
+    /// Its trace, from the system call to the first instruction behind the last switch.
     fn trace(&self, lifter: &Lifter<'_>) -> Vec<u8> {
         let program = lifter.program();
         let symbol = |name: &str| program.symbol(name).expect("a symbol").address;
@@ -85,7 +88,7 @@ impl Run {
         let (segment, rsi, rdi, rsp) = (named("GS_OFFSET"), named("RSI"), named("RDI"), registers.stack_pointer());
         let (mut words, mut at, mut stack) = (Vec::new(), symbol("system_call"), 0);
         let (mut rounds, mut looks, mut returns) = (0, 0, Vec::new());
-        let last = symbol("switch");
+        let (switch_end, mut switched) = (symbol("thread_start") - 1, 0);
         loop {
             let one = lifter.lift(at).expect("an instruction");
             words.push(at & 0xffff_ffff_ffff);
@@ -121,11 +124,14 @@ impl Run {
                     }
                 }
             }
-            if at == last {
+            // Its first instruction behind the last one is there.
+            if switched == self.switches {
                 break;
             }
+            switched += usize::from(at == switch_end);
             match (one.mnemonic.as_str(), &one.accesses[..]) {
                 ("push", _) => stack -= 8,
+                ("pop", _) => stack += 8,
                 ("mov", [access]) if stack == thread && access.size == 8 => stack = self.stack,
                 ("mov", [access]) if stack == 0 && access.size == 8 => stack = thread,
                 _ => {}
@@ -150,6 +156,7 @@ impl Run {
                         one.next()
                     }
                 }
+                Flow::Jump { to: Target::Direct(to), when: None } => to,
                 _ => one.next(),
             };
         }
@@ -193,7 +200,7 @@ fn assert_contradicts(found: &[(String, String)], statement: &str, told: &str) {
 fn what_is_true_is_checked_and_not_contradicted() {
     let found = observed(&Run::default(), "", "");
     assert!(found.surprises.is_empty(), "{:?}", found.surprises);
-    assert_eq!(found.passages.len(), 1);
+    assert_eq!(found.passages.len(), 2);
     let contradicted: Vec<_> = found.statements.iter().filter(|one| one.contradicted > 0).collect();
     assert!(contradicted.is_empty(), "{contradicted:#?}");
     for (statement, checked) in [
@@ -206,8 +213,9 @@ fn what_is_true_is_checked_and_not_contradicted() {
         ("what is accessed through GS alone", 3),
         ("an address loaded from 8 bytes behind GS", 1),
         ("the numbers 0 and 36 bytes behind GS", 2),
-        ("these three change only through GS", 1),
+        ("change only through GS", 1),
         ("handler begin with an empty stack", 1),
+        ("behind a switch, no thread switches to another", 1),
         ("each access goes to bytes", 5),
         ("accesses that the analysis of their region takes to go to one line do", 1),
         ("the header of each loop executes", 1),
@@ -239,7 +247,7 @@ fn what_belongs_to_a_processor_is_not_written_by_other_addresses() {
     let program = Program::parse(&data).expect("the kernel is an executable");
     let processors = program.symbol("processors").expect("a symbol").address;
     let found = contradicted(&Run { frame: processors + 8, ..Run::default() }, "", "");
-    assert_contradicts(&found, "these three change only through GS", "mov) writes 8 bytes");
+    assert_contradicts(&found, "change only through GS", "mov) writes 8 bytes");
 }
 
 #[test]
@@ -282,6 +290,12 @@ fn waits_and_loops_that_go_on_longer_are_seen() {
         "the header of each loop executes as often as its bound says at most",
         "executes 4 times",
     );
+}
+
+#[test]
+fn a_second_switch_behind_a_switch_is_seen() {
+    let found = contradicted(&Run { switches: 2, ..Run::default() }, "", "");
+    assert_contradicts(&found, "behind a switch, no thread switches to another", "switch+");
 }
 
 #[test]

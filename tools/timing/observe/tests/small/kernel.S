@@ -24,7 +24,8 @@ handler:
     call device_read
     call await
     call pending
-    call run
+    call switch
+    call switch
     pop %rbx
     ret
 
@@ -76,6 +77,7 @@ idle:
     sti
     hlt
     cli
+    call run
     jmp idle
 
     .globl ended
