@@ -48,24 +48,28 @@ impl Response {
 /// Regions that follow each other, and their time.
 type Run = (u64, Vec<usize>);
 
+/// What a region costs at most, by its number; None if that is not known.
+type Cost<'a> = &'a dyn Fn(usize) -> Option<u64>;
+
 /// What follows what.
 struct Order<'a> {
     kernel: &'a Kernel<'a>,
     regions: &'a [Analysed],
+    cost: Cost<'a>,
     /// The regions behind the windows of each, where interrupts that wait are let in, and behind the places where they are
     /// asked for; None for one that is not known.
     behind: Vec<Vec<(End, Option<usize>)>>,
 }
 
 impl<'a> Order<'a> {
-    fn new(kernel: &'a Kernel<'_>, regions: &'a [Analysed]) -> Order<'a> {
+    fn new(kernel: &'a Kernel<'_>, regions: &'a [Analysed], cost: Cost<'a>) -> Order<'a> {
         let returning = Returning::new(&kernel.graph, &kernel.points);
         let behind = regions.iter().map(|region| behind(kernel, &returning, region)).collect();
-        Order { kernel, regions, behind }
+        Order { kernel, regions, cost, behind }
     }
 
     fn cycles(&self, number: usize) -> Option<u64> {
-        self.regions[number].wcet_cycles
+        (self.cost)(number)
     }
 
     /// Those in which a thread goes on that has the processor again, or for the first time.
@@ -148,7 +152,8 @@ fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, region: &Analysed) -> 
 /// Why there is no end to what may happen before interrupts are taken, or before a handler is in its program; or why nothing is
 /// known of that. Requires all regions of the kernel.
 pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
-    let order = Order::new(kernel, regions);
+    let cycles = |number: usize| regions[number].wcet_cycles;
+    let order = Order::new(kernel, regions, &cycles);
     let program = kernel.lifter.program();
     let names = |chain: &Chain| -> String {
         let names: Vec<String> = chain.iter().map(|(function, _)| program.describe(*function)).collect();
@@ -206,10 +211,21 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
 
 /// None if a region that counts has no bound, or there is no end to them.
 pub fn response(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Response> {
+    let cycles = |number: usize| regions[number].wcet_cycles;
+    costliest(kernel, regions, &cycles, &|number| Some(regions[number].asking_cycles))
+}
+
+/// The same of whatever regions cost: in all, and up to where they ask whether an interrupt waits.
+pub(crate) fn costliest(
+    kernel: &Kernel<'_>,
+    regions: &[Analysed],
+    cost: Cost<'_>,
+    asking: Cost<'_>,
+) -> Option<Response> {
     if regions.len() != kernel.regions.len() || !endless(kernel, regions).is_empty() {
         return None;
     }
-    let order = Order::new(kernel, regions);
+    let order = Order::new(kernel, regions, cost);
     let longest = |runs: Vec<Option<Run>>| runs.into_iter().collect::<Option<Vec<Run>>>()?.into_iter().max();
     let alone = |number: usize| Some((order.cycles(number)?, vec![number]));
     let resumed = longest(order.resumed().map(alone).collect())?;
@@ -226,7 +242,7 @@ pub fn response(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Response> {
         for (_, next) in order.behind[number].iter().filter(|(end, _)| *end == End::Pending) {
             let (cycles, mut run) = to_switch((*next)?)?;
             run.insert(0, number);
-            longest = longest.max((cycles.saturating_add(regions[number].asking_cycles), run));
+            longest = longest.max((cycles.saturating_add(asking(number)?), run));
         }
         Some(longest)
     };
