@@ -16,9 +16,10 @@ use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::names::{stack_pointer, Named};
+use crate::points::End;
 use crate::regions::{dead, Kind, Region};
 use crate::stack::HANDLER;
-use crate::ways::{undecided, ways, Way};
+use crate::ways::{elsewhere, undecided, ways, Way};
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
 const STEPS: u64 = 200_000;
@@ -40,6 +41,10 @@ pub struct Analysed {
     pub locks: Option<u64>,
     /// Where it goes on.
     pub ways: BTreeSet<Way>,
+    /// What it takes at most to where it asks whether an interrupt waits; 0 if it does not ask.
+    pub asking_cycles: u64,
+    /// Where it goes on if it began with the answer that one waits.
+    pub told: BTreeSet<Way>,
     /// Whether an interrupt is served.
     pub serves: bool,
     /// Where interrupts are let in behind one that was served, before it is decided who runs.
@@ -107,6 +112,9 @@ pub(crate) fn begin(
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
     let entry = Entry { below: region.below, ..Entry::default() };
     let values = part(kernel, &first, &entry, machine, &stops, &mut analysed);
+    if region.kind == Kind::Pending {
+        analysed.told = told(kernel, &first, &entry);
+    }
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
     let mut rests = Vec::new();
     for &node in handled.filter(|node| values.reached(**node)) {
@@ -115,6 +123,15 @@ pub(crate) fn begin(
         rests.push(Rest { chain: chain(&first, node), entry });
     }
     Ok((analysed, rests))
+}
+
+/// Where a graph goes on that begins with the answer that an interrupt waits.
+fn told(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry) -> BTreeSet<Way> {
+    let mut entry = entry.clone();
+    entry.registers.extend(kernel.lifter.registers().named("RAX").map(|answer| (answer, (1, 1))));
+    let mut dead = dead(expanded, &kernel.points);
+    dead.extend(values(kernel, expanded, &entry).dead());
+    ways(kernel, expanded, &dead, &BTreeSet::new())
 }
 
 /// Registers that hold plain numbers before a node, the stack pointer apart.
@@ -157,12 +174,17 @@ impl Analysed {
             std::mem::swap(&mut self.calls, &mut other.calls);
         }
         self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
+        self.asking_cycles = self.asking_cycles.max(other.asking_cycles);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
         self.with(other)
     }
 
     /// One after the other.
     fn then(mut self, mut other: Analysed) -> Analysed {
+        if other.asking_cycles > 0 {
+            let before = self.wcet_cycles.unwrap_or(u64::MAX);
+            self.asking_cycles = self.asking_cycles.max(other.asking_cycles.saturating_add(before));
+        }
         self.wcet_cycles = self.wcet_cycles.zip(other.wcet_cycles).map(|(mine, theirs)| mine + theirs);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine + theirs);
         for (name, cycles) in std::mem::take(&mut other.functions) {
@@ -180,6 +202,7 @@ impl Analysed {
         self.loops.extend(other.loops);
         self.ways.extend(other.ways);
         self.undecided.extend(other.undecided);
+        self.told.extend(other.told);
         self.serves |= other.serves;
         self.errors.extend(other.errors);
         self.assumptions.extend(other.assumptions);
@@ -260,6 +283,12 @@ fn part(
             match prepared.bound(&constraints, &Options::default()) {
                 Ok(bound) => {
                     analysed.wcet_cycles = Some(bound.wcet_cycles);
+                    if analysed.ways.iter().any(|way| matches!(way, Way::On(End::Pending, _))) {
+                        let mut asking = constraints.clone();
+                        asking.dead.extend(elsewhere(kernel, expanded));
+                        let asked = prepared.bound(&asking, &Options::default()).map(|one| one.wcet_cycles);
+                        analysed.asking_cycles = asked.unwrap_or(bound.wcet_cycles);
+                    }
                     analysed.functions = functions(expanded, program, &bound);
                     analysed.calls = calls(expanded, &bound);
                 }

@@ -1,7 +1,8 @@
 //! The response to an interrupt: which regions follow each other until its handler is in its program.
 //!
-//! * *Closed*: the interrupt arrives in a region, which may end in a switch; the thread that goes on then keeps interrupts out
-//!   as well, until its own region ends. Threads go on wherever one has switched away: a switch leads to each of these
+//! * *Closed*: the interrupt arrives in a region. That may end where it asks whether an interrupt waits; the region behind,
+//!   which is told so, asks no more, or there is no response. It may end in a switch; the thread that goes on then keeps
+//!   interrupts out as well, until its own region ends. Threads go on wherever one has switched away: a switch leads to each of these
 //!   places. So if behind one of them another switch is reached before a window, nothing says that there is an end to it, and
 //!   there is no response ([`endless`] says where). If not, there is one switch between two windows.
 //! * *Interrupt*: the region in which it is taken, up to the switch to the handler's thread.
@@ -47,24 +48,28 @@ impl Response {
 /// Regions that follow each other, and their time.
 type Run = (u64, Vec<usize>);
 
+/// What a region costs at most, by its number; None if that is not known.
+type Cost<'a> = &'a dyn Fn(usize) -> Option<u64>;
+
 /// What follows what.
 struct Order<'a> {
     kernel: &'a Kernel<'a>,
     regions: &'a [Analysed],
-    /// The regions behind the windows of each, where interrupts that wait are let in or asked for; None for one that is not
-    /// known.
-    behind: Vec<Vec<Option<usize>>>,
+    cost: Cost<'a>,
+    /// The regions behind the windows of each, where interrupts that wait are let in, and behind the places where they are
+    /// asked for; None for one that is not known.
+    behind: Vec<Vec<(End, Option<usize>)>>,
 }
 
 impl<'a> Order<'a> {
-    fn new(kernel: &'a Kernel<'_>, regions: &'a [Analysed]) -> Order<'a> {
+    fn new(kernel: &'a Kernel<'_>, regions: &'a [Analysed], cost: Cost<'a>) -> Order<'a> {
         let returning = Returning::new(&kernel.graph, &kernel.points);
         let behind = regions.iter().map(|region| behind(kernel, &returning, region)).collect();
-        Order { kernel, regions, behind }
+        Order { kernel, regions, cost, behind }
     }
 
     fn cycles(&self, number: usize) -> Option<u64> {
-        self.regions[number].wcet_cycles
+        (self.cost)(number)
     }
 
     /// Those in which a thread goes on that has the processor again, or for the first time.
@@ -86,7 +91,7 @@ impl<'a> Order<'a> {
         let mut found: Vec<bool> = self.regions.iter().map(|region| region.ways.contains(&Way::Out)).collect();
         loop {
             let comes = |number: &usize| {
-                !found[*number] && self.behind[*number].iter().any(|next| next.is_none_or(|next| found[next]))
+                !found[*number] && self.behind[*number].iter().any(|(_, next)| next.is_none_or(|next| found[next]))
             };
             let more: Vec<usize> = (0..found.len()).filter(comes).collect();
             if more.is_empty() {
@@ -104,7 +109,7 @@ impl<'a> Order<'a> {
         }
         on.push(number);
         let mut longest: Option<Run> = Some((0, Vec::new()));
-        for &next in &self.behind[number] {
+        for &(_, next) in &self.behind[number] {
             // A region that is not known: nothing is known of the way either.
             let Some(next) = next else {
                 longest = None;
@@ -127,18 +132,18 @@ impl<'a> Order<'a> {
 
 /// The regions behind one's windows. A region that is the same whoever called does not know its callers: what comes behind it is,
 /// then, as with any of them.
-fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, region: &Analysed) -> Vec<Option<usize>> {
+fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, region: &Analysed) -> Vec<(End, Option<usize>)> {
     let entered = |kind| matches!(kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt | Kind::Inside);
     let mut found = Vec::new();
     for way in &region.ways {
-        let Way::On(End::Window | End::Pending, chain) = way else { continue };
+        let Way::On(end @ (End::Window | End::Pending), chain) = way else { continue };
         let chain = returning.shorten(chain);
         let of_any = kernel.regions.iter().enumerate();
         let of_any = of_any.filter(|(_, one)| !entered(one.kind) && one.chain.ends_with(&chain));
         let before = found.len();
-        found.extend(of_any.map(|(number, _)| Some(number)));
+        found.extend(of_any.map(|(number, _)| (*end, Some(number))));
         if found.len() == before {
-            found.push(None);
+            found.push((*end, None));
         }
     }
     found
@@ -147,7 +152,8 @@ fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, region: &Analysed) -> 
 /// Why there is no end to what may happen before interrupts are taken, or before a handler is in its program; or why nothing is
 /// known of that. Requires all regions of the kernel.
 pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
-    let order = Order::new(kernel, regions);
+    let cycles = |number: usize| regions[number].wcet_cycles;
+    let order = Order::new(kernel, regions, &cycles);
     let program = kernel.lifter.program();
     let names = |chain: &Chain| -> String {
         let names: Vec<String> = chain.iter().map(|(function, _)| program.describe(*function)).collect();
@@ -172,6 +178,18 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
             ));
         }
     }
+    for (region, analysed) in kernel.regions.iter().zip(regions) {
+        let again = analysed.told.iter().find_map(|way| match way {
+            Way::On(End::Pending, place) => Some(names(place)),
+            _ => None,
+        });
+        found.extend(again.map(|place| {
+            format!(
+                "who is told in the region `{}` that an interrupt waits may go on and ask again in {place}",
+                region.name
+            )
+        }));
+    }
     let homeward = order.homeward();
     for number in order.resumed().filter(|number| homeward[*number]) {
         if let Err(cycle) = order.way_home(number, &homeward, &mut Vec::new()) {
@@ -180,7 +198,7 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
             found.insert(format!("a thread may open one window after the other on its way to its program: {names}"));
         }
     }
-    let lost = (0..regions.len()).filter(|number| order.behind[*number].contains(&None));
+    let lost = (0..regions.len()).filter(|number| order.behind[*number].iter().any(|(_, next)| next.is_none()));
     found.extend(lost.map(|number| format!("where the region `{}` goes on is not known", kernel.regions[number].name)));
     if kernel.points.serves.is_some() {
         let serves = |kind| matches!(kind, Kind::Interrupt | Kind::Window | Kind::Idle);
@@ -193,20 +211,40 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
 
 /// None if a region that counts has no bound, or there is no end to them.
 pub fn response(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Response> {
+    let cycles = |number: usize| regions[number].wcet_cycles;
+    costliest(kernel, regions, &cycles, &|number| Some(regions[number].asking_cycles))
+}
+
+/// The same of whatever regions cost: in all, and up to where they ask whether an interrupt waits.
+pub(crate) fn costliest(
+    kernel: &Kernel<'_>,
+    regions: &[Analysed],
+    cost: Cost<'_>,
+    asking: Cost<'_>,
+) -> Option<Response> {
     if regions.len() != kernel.regions.len() || !endless(kernel, regions).is_empty() {
         return None;
     }
-    let order = Order::new(kernel, regions);
+    let order = Order::new(kernel, regions, cost);
     let longest = |runs: Vec<Option<Run>>| runs.into_iter().collect::<Option<Vec<Run>>>()?.into_iter().max();
     let alone = |number: usize| Some((order.cycles(number)?, vec![number]));
     let resumed = longest(order.resumed().map(alone).collect())?;
-    let closed = |number: usize| {
+    let to_switch = |number: usize| {
         let (mut cycles, mut run) = alone(number)?;
         if order.switches(number).is_some() {
             cycles = cycles.saturating_add(resumed.0);
             run.extend(&resumed.1);
         }
         Some((cycles, run))
+    };
+    let closed = |number: usize| {
+        let mut longest = to_switch(number)?;
+        for (_, next) in order.behind[number].iter().filter(|(end, _)| *end == End::Pending) {
+            let (cycles, mut run) = to_switch((*next)?)?;
+            run.insert(0, number);
+            longest = longest.max((cycles.saturating_add(asking(number)?), run));
+        }
+        Some(longest)
     };
     let (closed_cycles, closed) = longest((0..regions.len()).map(closed).collect())?;
     // One that waits while a window opens, or that ends the idle loop's wait, is served behind it.

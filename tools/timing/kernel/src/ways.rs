@@ -65,6 +65,12 @@ fn way(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> Vec<Way> {
     }
 }
 
+/// Edges to the ends of a graph at which it is not asked whether an interrupt waits.
+pub(crate) fn elsewhere(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTreeSet<EdgeId> {
+    let others = expanded.exits.iter().filter(|node| end(kernel, expanded, **node) != Some(End::Pending));
+    others.flat_map(|node| expanded.predecessors(*node)).copied().collect()
+}
+
 fn end(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> Option<End> {
     kernel.points.ends.get(&expanded.instructions(node).last()?.address).copied()
 }

@@ -16,7 +16,11 @@ handler:
     test %eax, %eax
     jne 1f
     call window
-1:  call leave
+1:
+#ifdef ASKED_AGAIN
+    call pending
+#endif
+    call leave
 #ifdef SECOND_LOOK
     call leave
 #endif
