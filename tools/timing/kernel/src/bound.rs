@@ -14,6 +14,7 @@ use crate::chains::Chain;
 use crate::description::Whom;
 use crate::error::Error;
 use crate::kernel::Kernel;
+use crate::locks::{holding, Holding};
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::names::{stack_pointer, Named};
 use crate::regions::{dead, Kind, Region};
@@ -38,6 +39,8 @@ pub struct Analysed {
     pub assumptions: BTreeSet<String>,
     /// Most locks taken on any path, for each of which there may be a wait.
     pub locks: Option<u64>,
+    /// What it does with locks; None if that is not known.
+    pub holding: Option<Holding>,
     /// The time apart from rounds that regions share; None without a bound, or if the kernel has no such rounds.
     pub rounds: Option<Rounds>,
     pub times: Times,
@@ -155,6 +158,7 @@ impl Analysed {
         self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
         self.rounds = self.rounds.zip(other.rounds).map(|(mine, theirs)| mine.or(theirs));
+        self.holding = self.holding.take().zip(other.holding.take()).map(|(mine, theirs)| mine.or(theirs));
         self.with(other)
     }
 
@@ -163,6 +167,7 @@ impl Analysed {
         self.wcet_cycles = self.wcet_cycles.zip(other.wcet_cycles).map(|(mine, theirs)| mine + theirs);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine + theirs);
         self.rounds = self.rounds.zip(other.rounds).map(|(mine, theirs)| mine.then(theirs));
+        self.holding = self.holding.take().zip(other.holding.take()).map(|(mine, theirs)| mine.then(theirs));
         for (name, cycles) in std::mem::take(&mut other.functions) {
             *self.functions.entry(name).or_default() += cycles;
         }
@@ -258,6 +263,10 @@ fn part(
             }
             analysed.locks =
                 prepared.executions(&constraints, |node| takes_lock(kernel, expanded, node)).ok().flatten();
+            match holding(kernel, expanded, &values, &prepared, &constraints) {
+                Ok(holding) => analysed.holding = Some(holding),
+                Err(errors) => analysed.errors.extend(errors),
+            }
             analysed.times.path = began.elapsed().as_secs_f64();
         }
         Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),

@@ -9,6 +9,7 @@ use timing_lift::Lifter;
 use crate::apart::Apart;
 use crate::description::{Description, Element, Stated, Whom};
 use crate::error::Error;
+use crate::locks::Locks;
 use crate::points::{flow, lookup, Points};
 use crate::regions::{regions, Kind, Region};
 use crate::rounds::Together;
@@ -27,6 +28,8 @@ pub struct Kernel<'p> {
     pub shared: Vec<(u64, u64)>,
     /// Functions whose loops are waits: for whom, and how often their headers count.
     pub waits: BTreeMap<u64, (Whom, u64)>,
+    /// Where locks are, if that is described.
+    pub locks: Option<Locks>,
     /// Bounds of loops that are stated, by function and number.
     pub stated: BTreeMap<(u64, usize), Stated>,
     /// A loop whose rounds regions share.
@@ -70,6 +73,7 @@ impl<'p> Kernel<'p> {
                 Err(error) => errors.push(error),
             }
         }
+        let locks = Locks::new(program, description).map_err(|error| errors.push(error)).ok().flatten();
         let mut stated = BTreeMap::new();
         for one in &description.loops {
             match lookup(program, &one.function, "a function with loops") {
@@ -112,6 +116,7 @@ impl<'p> Kernel<'p> {
             handlers,
             shared,
             waits,
+            locks,
             stated,
             together,
             apart,

@@ -30,8 +30,13 @@
 //! [`statements`] lists all that is stated and not shown, to be told beside every number: it is long. [`imported`] is what
 //! theorems say of it.
 //!
+//! Where the description says where locks are, sections that they guard are bounded like regions ([`Holding`]), and what waits
+//! add follows for any number of processors ([`Sections`]). Where a lock's number is computed from what nobody knows, it is
+//! taken to be one of the family that begins with the constant added, and that locks are given back in reverse order where
+//! their numbers do not tell them apart.
+//!
 //! # What it does not know
-//! How long others hold locks that are taken while another is held; which system call a region behind a preemption point
+//! Without that, how long others hold locks that are taken while another is held; which system call a region behind a preemption point
 //! serves; that some paths are infeasible.
 
 mod again;
@@ -42,6 +47,7 @@ mod chains;
 mod description;
 mod error;
 mod kernel;
+mod locks;
 mod loops;
 mod names;
 mod path;
@@ -49,6 +55,7 @@ mod points;
 mod regions;
 mod returns;
 mod rounds;
+mod sections;
 mod stack;
 mod statements;
 mod whole;
@@ -60,12 +67,14 @@ pub use chains::{chains, Chain};
 pub use description::Description;
 pub use error::Error;
 pub use kernel::Kernel;
+pub use locks::{Family, Holding, Locks, Section, Taken};
 pub use loops::{LoopFound, Means};
 pub use path::{along, Part};
 pub use points::{entries, flow, options, End, Points};
 pub use regions::{dead, regions, Kind, Region};
 pub use returns::Returning;
 pub use rounds::{Rounds, Together};
+pub use sections::Sections;
 pub use stack::{depths, Depth};
 pub use statements::{imported, statements};
 pub use whole::{response, stack_of, waiting, waits, whole, Response, Stack, Waiting, Whole};

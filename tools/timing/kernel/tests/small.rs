@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use timing_kernel::{analyse, response, statements, waiting, whole, Analysed, Description, Error, Kernel, Kind};
+use timing_kernel::{
+    analyse, response, statements, waiting, whole, Analysed, Description, Error, Kernel, Kind, Sections,
+};
 use timing_lift::Lifter;
 use timing_load::Program;
 use timing_machine::Machine;
@@ -12,12 +14,13 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/small")
 }
 
-fn program(name: &str) -> Vec<u8> {
+fn program(name: &str, options: &[&str]) -> Vec<u8> {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let status = Command::new("gcc")
         .args(["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"])
         .args(["-Wl,-Ttext-segment=0xffffffff80200000", "-Wl,-e,system_call", "-Wl,-z,noexecstack", "-o"])
         .arg(&file)
+        .args(options)
         .arg(folder().join("kernel.S"))
         .status();
     assert!(status.expect("gcc runs").success());
@@ -35,7 +38,12 @@ fn machine() -> Machine {
 
 /// What a description says of the small kernel, handed to a test.
 fn with(name: &str, text: &str, test: impl FnOnce(Result<Kernel<'_>, Vec<Error>>)) {
-    let data = program(name);
+    with_options(name, &[], text, test);
+}
+
+/// The same of the kernel as the compiler's options make it.
+fn with_options(name: &str, options: &[&str], text: &str, test: impl FnOnce(Result<Kernel<'_>, Vec<Error>>)) {
+    let data = program(name, options);
     let program = Program::parse(&data).expect("the kernel is an executable");
     let lifter = Lifter::new(&program).expect("its instructions are known");
     let description = Description::parse(text).expect("the description is well formed");
@@ -180,6 +188,60 @@ fn entries_taken_together_are_bounded_as_each_alone() {
             assert!(together.wcet_cycles.is_some(), "{}", region.name);
         }
         assert!(found.response.is_some() && found.stack.is_some() && found.waiting.is_some());
+    });
+}
+
+const LOCKS: &str = r#"
+[locks]
+symbol = "tickets"
+bytes = 128
+count = 2
+numbers = { inner = 0, outer = 1 }
+"#;
+
+#[test]
+fn sections_of_locks_and_what_waits_for_them_add() {
+    with_options("locks", &["-DLOCKS=2"], &(description() + LOCKS), |kernel| {
+        let kernel = kernel.expect("the description fits");
+        let (inner, outer) = ((0, 0), (1, 1));
+        let start = one(&kernel, Kind::ThreadStart);
+        let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.errors));
+        assert_eq!(holding.taken, [(inner, 1), (outer, 1)].into());
+        let section = |family, taken| holding.sections.get(&(family, taken)).map(|one| one.cycles);
+        let within = section(inner, [].into()).expect("the inner section");
+        let around = section(outer, [(inner, 1)].into()).expect("the outer section");
+        assert_eq!(holding.sections.len(), 2);
+        let all = start.wcet_cycles.expect("a bound");
+        // Each lacks blocks of what is around it.
+        assert!(0 < within && within < around && around < all, "{within} {around} {all}");
+        let sections = Sections::new(&kernel, std::slice::from_ref(&start)).expect("all is known");
+        assert_eq!(sections.longest(1).map(|one| one.cycles), Some(around));
+        assert_eq!(sections.held(1), Some(vec![within, around]));
+        // Whoever holds the outer lock waits for two that hold the inner one.
+        assert_eq!(sections.held(3), Some(vec![within, around + 2 * within]));
+        assert_eq!(sections.wait(&holding.taken, 3), Some(2 * within + 2 * (around + 2 * within)));
+        assert!(!statements(&kernel, &[start]).iter().any(|text| text.contains("from one region to the next")));
+        // Nothing else takes any.
+        assert_eq!(one(&kernel, Kind::SystemCall).holding, Some(Default::default()));
+    });
+}
+
+#[test]
+fn a_lock_that_is_not_given_back_is_an_error_at_its_place() {
+    for (name, options, what) in [
+        ("kept", "-DLOCKS=1", "the region ends, but a lock is held that thread_start has taken"),
+        ("perhaps", "-DLOCKS=-1", "locks are held, depending on the path"),
+    ] {
+        with_options(name, &[options], &(description() + LOCKS), |kernel| {
+            let start = one(&kernel.expect("the description fits"), Kind::ThreadStart);
+            assert_eq!(start.holding, None);
+            let said = start.errors.iter().any(|error| error.contains(what) && error.contains("thread_start"));
+            assert!(said, "{:?}", start.errors);
+        });
+    }
+    with("more", &(description() + &LOCKS.replace("count = 2", "count = 3")), |kernel| {
+        let errors = kernel.err().expect("there are tickets of two");
+        assert!(errors.iter().any(|error| error.to_string().contains("tickets")), "{errors:?}");
     });
 }
 

@@ -81,6 +81,35 @@ switch:
 
     .globl thread_start
 thread_start:
+#ifdef LOCKS
+    /* Lock 1, and while it is held lock 0, each in blocks of its own. */
+    mov $1, %eax
+    lock xadd %rax, tickets+128(%rip)
+    test %edi, %edi
+    je 1f
+    nop
+1:  mov $1, %eax
+    lock xadd %rax, tickets(%rip)
+    test %esi, %esi
+    je 1f
+    nop
+1:  addq $1, tickets+64(%rip)
+    test %edx, %edx
+    je 1f
+    nop
+1:
+#if LOCKS > 1
+    addq $1, tickets+192(%rip)
+#elif LOCKS < 0
+    je 1f
+    addq $1, tickets+192(%rip)
+1:
+#endif
+    test %ecx, %ecx
+    je 1f
+    nop
+1:
+#endif
     swapgs
     sysretq
 
@@ -124,6 +153,11 @@ common:
     iretq
 
     .bss
+    .balign 128
+    .globl tickets
+    .type tickets, @object
+    .size tickets, 256
+tickets: .skip 256
     .globl list, lock, saved, stacks
 list: .skip 8
 lock: .skip 8
