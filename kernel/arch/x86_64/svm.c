@@ -118,7 +118,7 @@ void svm_init_cpu(void)
         svm_has_next_rip = !!(leaf.edx & SVM_NEXT_RIP);
         svm_has_decode_assists = !!(leaf.edx & SVM_DECODE_ASSISTS);
         has_flush_asid = !!(leaf.edx & SVM_FLUSH_ASID);
-        svm_long_mode_init();
+        svm_tcg_init();
         supported = 1;
     }
 }
@@ -279,10 +279,9 @@ uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
     fpu_enter_guest(vm);
     do {
         prepare_entry(vm, nested_root);
+        svm_tcg_before_entry(vm);
         svm_enter(block, svm_guest[vm].gpr, host);
-        /* QEMU 7.2 can forget, at an exit, that an interrupt waits in the local APIC: do_vmexit changes the processor's
-         * list of requests without a lock. A write of the priority, the same as ever, makes it look again. */
-        write_cr8(0);
+        svm_tcg_after_exit();
         code = vmcb_get32(vm, VMCB_EXIT_CODE);
         /* What was injected is delivered, or it stands here again. */
         vmcb_set(vm, VMCB_EVENT_INJECT, svm_event_again(vmcb_get(vm, VMCB_EXIT_INT_INFO)));

@@ -56,8 +56,13 @@ void svm_cpuid_reset(uint32_t vm);                         /* no answers */
 void svm_cpuid_import(uint32_t vm, uint32_t frame);        /* the answers in the vcpu page */
 uint32_t svm_cpuid_settle(uint32_t vm);                    /* 1: answered, go on */
 
+/* ---- svm_tcg.c ---- */
+extern uint32_t svm_on_tcg;                                /* 1: the processor is QEMU's emulation */
+void svm_tcg_init(void);
+void svm_tcg_before_entry(uint32_t vm);                    /* requires interrupts off */
+void svm_tcg_after_exit(void);
+
 /* ---- svm_long_mode.c ---- */
-void svm_long_mode_init(void);
 uint32_t svm_long_mode_enterable(uint32_t vm);             /* 0: the host would be lost at the exit */
 void svm_long_mode_prepare(uint32_t vm);                   /* before each entry */
 uint32_t svm_long_mode_settle(uint32_t vm, uint32_t code); /* 1: this exit is dealt with, go on */

@@ -10,25 +10,10 @@
 
 #define CR0_PG 0x80000000ul
 #define CR4_PAE 0x20ul
-#define HYPERVISOR_PRESENT (1u << 31)    /* leaf 1, ecx */
-#define HYPERVISOR_LEAF 0x40000000u
-#define TCG_EBX 0x54474354u              /* "TCGTCGTCGTCG" in ebx ecx edx */
-#define TCG_ECX 0x43544743u
-#define TCG_EDX 0x47435447u
-
-static uint32_t loses_host;              /* 1: the processor has this fault */
-
-void svm_long_mode_init(void)
-{
-    if (cpuid(1, 0).ecx & HYPERVISOR_PRESENT) {
-        struct cpuid name = cpuid(HYPERVISOR_LEAF, 0);
-        loses_host = name.ebx == TCG_EBX && name.ecx == TCG_ECX && name.edx == TCG_EDX;
-    }
-}
 
 uint32_t svm_long_mode_enterable(uint32_t vm)
 {
-    return !(loses_host && (vmcb_get(vm, VMCB_EFER) & EFER_LME) && !(vmcb_get(vm, VMCB_CR0) & CR0_PG) &&
+    return !(svm_on_tcg && (vmcb_get(vm, VMCB_EFER) & EFER_LME) && !(vmcb_get(vm, VMCB_CR0) & CR0_PG) &&
              !(vmcb_get(vm, VMCB_CR4) & CR4_PAE));
 }
 
@@ -36,7 +21,7 @@ void svm_long_mode_prepare(uint32_t vm)
 {
     uint32_t first = vmcb_get32(vm, VMCB_INTERCEPT_1) & ~INTERCEPT_1_CR0_SELECTED;
     uint32_t control = 0;
-    if (loses_host && (vmcb_get(vm, VMCB_EFER) & EFER_LME)) {
+    if (svm_on_tcg && (vmcb_get(vm, VMCB_EFER) & EFER_LME)) {
         if ((vmcb_get(vm, VMCB_CR0) & CR0_PG) && svm_guest[vm].cr0_write != CR0_WRITE_ONCE) {
             first |= INTERCEPT_1_CR0_SELECTED;
         } else {

@@ -109,10 +109,12 @@ static void ended_program(uint32_t thread)
         world_stop();
         break;
     case 1:
+        user_call(SYS_SLEEP, 100, 0, 0, 0, 0); /* until the buffer is full: who starts first is not said */
         user_call(SYS_BBQ_INSERT, SLOT, 100, 0, 0, 0);
         CHECK(0); /* it never comes back */
         break;
     default:
+        user_call(SYS_SLEEP, 200, 0, 0, 0, 0);
         CHECK_EQUAL(user_call(SYS_BBQ_INSERT, SLOT, 200, 0, 0, 0), STATUS_OK);
         step = 1;
     }

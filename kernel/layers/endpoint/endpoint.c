@@ -75,8 +75,8 @@ void endpoint_open(uint32_t e)
 
 void endpoint_copy(uint32_t to, uint32_t from, uint32_t n)
 {
+    uctx_copy_words(to, from, n);
     if (n <= MESSAGE_REGISTER_WORDS) {
-        uctx_copy_words(to, from, n);
         return;
     }
     uint32_t to_frame = thread_message_frame(to);
@@ -85,7 +85,6 @@ void endpoint_copy(uint32_t to, uint32_t from, uint32_t n)
     if (rest > MESSAGE_MAX_WORDS - MESSAGE_REGISTER_WORDS) {
         rest = MESSAGE_MAX_WORDS - MESSAGE_REGISTER_WORDS; /* n has been checked when the message was sent */
     }
-    uctx_copy_words(to, from, MESSAGE_REGISTER_WORDS);
     arch_frame_copy(to_frame, from_frame, MESSAGE_REGISTER_WORDS, rest);
 }
 

@@ -31,9 +31,6 @@ struct request {
     uint64_t spare[6];
 };
 
-/* Threads looked after at once. The rest waits for an interrupt that the CPU sends to itself: others can come between. */
-#define PROCESS_PIECE 4u
-
 static struct planned_start planned_start[NUM_THREAD];
 static struct request request[NUM_CPU];
 
@@ -98,8 +95,8 @@ static void process_serve_thread(uint32_t p, uint32_t index, uint32_t root, uint
     }
 }
 
-/* Looks after PROCESS_PIECE threads of p from number `next` on. Returns the number of the next, NONE if that was all.
- * Requires: no lock held. */
+/* Looks after thread number `next` of p. Returns the number of the next, NONE if that was the last: each waits for an
+ * interrupt that the CPU sends to itself, so that others can come between. Requires: no lock held. */
 static uint32_t process_serve(uint32_t p, uint32_t next)
 {
     uint32_t end = NONE;
@@ -107,13 +104,11 @@ static uint32_t process_serve(uint32_t p, uint32_t next)
     uint32_t root = pagemap_root_of(p);
     uint32_t dying = process_dying(p);
     uint32_t count = process_num_threads(p);
-    for (uint32_t i = 0u; i < PROCESS_PIECE; i = i + 1u) {
-        if (next + i < count) {
-            process_serve_thread(p, next + i, root, dying);
-        }
+    if (next < count) {
+        process_serve_thread(p, next, root, dying);
     }
-    if (next + PROCESS_PIECE < count) {
-        end = next + PROCESS_PIECE;
+    if (next + 1u < count) {
+        end = next + 1u;
     }
     process_unlock(p);
     return end;

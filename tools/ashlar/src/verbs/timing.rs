@@ -1,8 +1,10 @@
 //! `timing`: builds the analyser when something of it has changed, and runs it.
 //!
-//! Knows: how the analyser is built, and where it stands. Does not know: any of its options.
+//! Knows: how the analyser is built, where it stands, and that it wants a kernel built when asked about the kernel. Does not
+//! know: any other of its options.
 
-use crate::cli::TimingOptions;
+use crate::build::build_kernel;
+use crate::cli::{KernelOptions, TimingOptions};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::Project;
@@ -12,6 +14,9 @@ use std::process::Command;
 pub fn timing(options: &TimingOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let analyser = Project::tool("timing");
     build("timing-cli", project, &analyser, output)?;
+    if options.arguments.iter().any(|argument| argument == "--kernel") {
+        build_kernel(&KernelOptions::default(), project, output)?;
+    }
     let mut command = Command::new(&analyser);
     command.args(&options.arguments).env("ASHLAR_ROOT", project.root());
     if output.is_json() {

@@ -28,6 +28,7 @@ fn access(random: &mut Random) -> Access {
         (_, 5..=6) => Target::OnPage { address: NAMED + random.below(PAGE), page: PAGE },
         (_, 7) => Target::Within(address, address + random.below(LINE * 3)),
         (_, 8) => unknown(random),
+        _ if random.once_in(2) => Target::Device(LINE * 14, LINE * 15 - 1),
         _ => Target::Anywhere,
     };
     Access { kind, target, certain: !random.once_in(8) }
@@ -208,6 +209,8 @@ impl Checker<'_> {
             Target::Again(_) | Target::Walk { .. } => before,
             Target::Line(name) => run.lines[name as usize],
             Target::Memory => random.below(LINE * 14),
+            Target::Device(first, last) if random.once_in(2) => first + random.below(last - first + 1),
+            Target::Device(..) => random.below(LINE * 14),
             Target::Anywhere if random.once_in(4) => run.page + random.below(PAGE),
             Target::Anywhere => random.below(LINE * 16),
         };

@@ -56,6 +56,7 @@ impl Kind {
 /// A stretch of the kernel from where it begins to every place where an interrupt can be taken, or another thread goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
+    /// No other region has it.
     pub name: String,
     pub kind: Kind,
     /// Where it begins.
@@ -162,7 +163,20 @@ pub fn regions(
             found.push(Region { name, kind, chain, start, below, stops: BTreeSet::new(), numbers: None });
         }
     }
+    number(&mut found);
     Ok(found)
+}
+
+/// Numbers those of one name, from the second on, in the order of [`regions`]: a name stands for one region.
+fn number(regions: &mut [Region]) {
+    let mut times: BTreeMap<String, u32> = BTreeMap::new();
+    for region in regions {
+        let times = times.entry(region.name.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            region.name = format!("{} ({times})", region.name);
+        }
+    }
 }
 
 /// Instructions that interrupts execute only if they come from a program: the exchange of GS.

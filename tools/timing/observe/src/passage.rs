@@ -24,7 +24,9 @@ pub struct Passage {
 /// Where a trace stands between passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Between {
-    /// A program runs, or the trace has only begun.
+    /// The trace has only begun: a program may run, or the processor waits.
+    Begun,
+    /// A program runs.
     Outside,
     /// A region has ended this way.
     After(End),
@@ -50,7 +52,7 @@ impl<'k, 'p> Cutter<'k, 'p> {
         for (number, region) in kernel.regions.iter().enumerate() {
             starts.entry(region.start).or_default().push(number);
         }
-        Cutter { kernel, starts, between: Between::Outside, open: None, strays: 0 }
+        Cutter { kernel, starts, between: Between::Begun, open: None, strays: 0 }
     }
 
     /// Takes the next instruction; a passage if it ends with the one before or with this one.
@@ -91,6 +93,9 @@ impl<'k, 'p> Cutter<'k, 'p> {
 
     fn begin(&mut self, executed: Executed) {
         let fits = |kind: Kind| match self.between {
+            Between::Begun => {
+                matches!(kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt | Kind::Inside)
+            }
             Between::Outside => {
                 matches!(kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt)
             }
@@ -113,12 +118,17 @@ impl<'k, 'p> Cutter<'k, 'p> {
         self.open = Some(Passage { regions, call: executed.call, instructions: vec![executed], next: None });
     }
 
-    /// Interrupts in a window enter by any vector; one region stands for all.
+    /// Interrupts in a window enter by any vector; one region stands for all. The first one of a trace may have been taken there.
     fn inside(&self, address: u64) -> Option<Vec<usize>> {
-        let taken = matches!(self.between, Between::After(End::Window | End::Idle));
         let regions = &self.kernel.regions;
         let vector = regions.iter().any(|region| region.kind == Kind::Interrupt && region.start == address);
         let inside = regions.iter().position(|region| region.kind == Kind::Inside)?;
-        (taken && vector).then(|| vec![inside])
+        match self.between {
+            Between::After(End::Window | End::Idle) if vector => Some(vec![inside]),
+            Between::Begun if vector => {
+                Some([inside].into_iter().chain(self.starts[&address].iter().copied()).collect())
+            }
+            _ => None,
+        }
     }
 }
