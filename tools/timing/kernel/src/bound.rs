@@ -13,8 +13,9 @@ use timing_values::{Base, Values};
 use crate::chains::Chain;
 use crate::description::Whom;
 use crate::error::Error;
+use crate::holding::{holding, Holding};
 use crate::kernel::Kernel;
-use crate::locks::{holding, Holding};
+
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::names::{stack_pointer, Named};
 use crate::regions::{dead, Kind, Region};
@@ -39,8 +40,9 @@ pub struct Analysed {
     pub assumptions: BTreeSet<String>,
     /// Most locks taken on any path, for each of which there may be a wait.
     pub locks: Option<u64>,
-    /// What it does with locks; None if that is not known.
+    /// What it does with locks; None if that is not known, for these reasons.
     pub holding: Option<Holding>,
+    pub unknown_locks: Vec<String>,
     /// The time apart from rounds that regions share; None without a bound, or if the kernel has no such rounds.
     pub rounds: Option<Rounds>,
     pub times: Times,
@@ -182,6 +184,7 @@ impl Analysed {
         self.nodes += other.nodes;
         self.loops.extend(other.loops);
         self.errors.extend(other.errors);
+        self.unknown_locks.extend(other.unknown_locks);
         self.assumptions.extend(other.assumptions);
         self.times.values += other.times.values;
         self.times.costs += other.times.costs;
@@ -265,7 +268,7 @@ fn part(
                 prepared.executions(&constraints, |node| takes_lock(kernel, expanded, node)).ok().flatten();
             match holding(kernel, expanded, &values, &prepared, &constraints) {
                 Ok(holding) => analysed.holding = Some(holding),
-                Err(errors) => analysed.errors.extend(errors),
+                Err(reasons) => analysed.unknown_locks.extend(reasons),
             }
             analysed.times.path = began.elapsed().as_secs_f64();
         }

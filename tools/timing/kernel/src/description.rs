@@ -146,6 +146,8 @@ pub struct Locks {
     pub bytes: u64,
     /// How many there are: a number, or a name of the headers.
     pub count: Count,
+    /// Processors among which waits are told: a number, or a name of the headers.
+    pub processors: Count,
     /// C headers, from the description's folder on, that define the numbers of locks and of families of locks.
     #[serde(default)]
     pub headers: Vec<String>,
@@ -177,9 +179,11 @@ impl Locks {
             let family = name[self.prefix.len()..].trim_end_matches("_BASE").to_lowercase();
             self.numbers.insert(family, number);
         }
-        if let Count::Name(name) = &self.count {
-            let number = evaluate(name, &defined, defined.len()).ok_or(format!("{name} is no number"))?;
-            self.count = Count::Number(number);
+        for count in [&mut self.count, &mut self.processors] {
+            if let Count::Name(name) = count {
+                let number = evaluate(name, &defined, defined.len()).ok_or(format!("{name} is no number"))?;
+                *count = Count::Number(number);
+            }
         }
         Ok(())
     }
@@ -426,6 +430,7 @@ mod tests {
             symbol: String::new(),
             bytes: 128,
             count: Count::Name("NUM_LOCK".to_string()),
+            processors: Count::Name("NUM_CPU".to_string()),
             headers: Vec::new(),
             prefix: "LOCK_".to_string(),
             numbers: BTreeMap::new(),
@@ -435,6 +440,7 @@ mod tests {
         locks.read(headers).expect("all are numbers");
         let numbers = [("frame", 7), ("last", 40), ("map", 8)].map(|(name, number)| (name.to_string(), number));
         assert_eq!((locks.numbers.clone(), locks.count.clone()), (BTreeMap::from(numbers), Count::Number(41)));
+        assert_eq!(locks.processors, Count::Number(16));
         locks.numbers = BTreeMap::new();
         assert!(locks.read("#define LOCK_A LOCK_B\n#define LOCK_B LOCK_A\n").is_err());
     }

@@ -73,7 +73,7 @@ impl<'p> Kernel<'p> {
                 Err(error) => errors.push(error),
             }
         }
-        let locks = Locks::new(program, description).map_err(|error| errors.push(error)).ok().flatten();
+        let locks = Locks::new(lifter, description, &graph).map_err(|error| errors.push(error)).ok().flatten();
         let mut stated = BTreeMap::new();
         for one in &description.loops {
             match lookup(program, &one.function, "a function with loops") {

@@ -4,11 +4,13 @@
 //! section others may be waited for, of locks that are taken in it; those are known first, as the order of locks allows no
 //! circle. A circle gives no number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bound::Analysed;
+use crate::holding::{longest, Section, Taken};
 use crate::kernel::Kernel;
-use crate::locks::{Family, Section, Taken};
+use crate::locks::{Family, Locks};
+use crate::regions::Kind;
 
 /// The longest sections of all regions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,50 +19,99 @@ pub struct Sections {
     families: usize,
 }
 
+/// Waits for locks among so many processors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Locking {
+    pub processors: u64,
+    /// Families of locks that regions take.
+    pub locks: Vec<Waited>,
+    /// Of each region, by its index in the kernel.
+    pub regions: Vec<u64>,
+    /// Of all regions that a response is made of.
+    pub response_cycles: u64,
+}
+
+/// A family of locks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waited {
+    pub family: usize,
+    /// The longest section, waits in it apart.
+    pub section: Section,
+    /// How long one is held at most, with the waits of whoever holds it.
+    pub held_cycles: u64,
+    /// How long whoever takes one waits: a section of each other processor.
+    pub wait_cycles: u64,
+}
+
 impl Sections {
-    /// None if locks are not described, or nobody knows what a region does with them.
-    pub fn new(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Sections> {
-        let families = kernel.locks.as_ref()?.len();
+    /// Reasons if nobody knows what some region does with locks.
+    pub fn new(locks: &Locks, regions: &[Analysed]) -> Result<Sections, Vec<String>> {
         let mut all: BTreeMap<(Family, Taken), Section> = BTreeMap::new();
+        let mut reasons: BTreeSet<String> = BTreeSet::new();
         for region in regions {
-            for (kind, section) in &region.holding.as_ref()?.sections {
-                let longest = all.entry(kind.clone()).or_default();
-                if section.cycles > longest.cycles {
-                    *longest = section.clone();
+            match &region.holding {
+                Some(holding) => {
+                    for (kind, section) in &holding.sections {
+                        longest(&mut all, kind.clone(), section.clone());
+                    }
                 }
+                None => reasons.extend(region.unknown_locks.iter().chain(&region.errors).cloned()),
             }
         }
-        Some(Sections { all, families })
+        if regions.iter().any(|region| region.holding.is_none()) {
+            return Err(reasons.into_iter().collect());
+        }
+        Ok(Sections { all, families: locks.len() })
     }
 
-    /// The longest section of a family, waits in it apart.
-    pub fn longest(&self, family: usize) -> Option<&Section> {
-        let of = self.all.iter().filter(|(((first, last), _), _)| (*first..=*last).contains(&family));
-        of.map(|(_, section)| section).max()
+    /// The longest section of a family, waits in it apart; it names what is waited for in any of them.
+    pub fn longest(&self, family: usize) -> Option<Section> {
+        let longest = self.of(family).map(|(_, section)| section).max()?;
+        let waits = self.of(family).flat_map(|(_, section)| section.waits.iter().cloned()).collect();
+        Some(Section { waits, ..longest.clone() })
     }
 
-    /// How long a lock of each family is held at most, with the waits of whoever holds it; None if a lock is taken while one
-    /// of its own family is held, by way of others or not.
-    pub fn held(&self, processors: u64) -> Option<Vec<u64>> {
+    fn of(&self, family: usize) -> impl Iterator<Item = (&Taken, &Section)> {
+        let of = self.all.iter().filter(move |(((first, last), _), _)| (*first..=*last).contains(&family));
+        of.map(|((_, taken), section)| (taken, section))
+    }
+
+    /// How long a lock of each family is held at most, with the waits of whoever holds it; or families of which one is taken
+    /// while one of the next is held, in a circle.
+    pub fn held(&self, processors: u64) -> Result<Vec<u64>, Vec<usize>> {
         let mut held: Vec<Option<u64>> = vec![None; self.families];
         // One family at least is known after each round, or none ever will.
         for _ in 0..self.families {
             for family in 0..self.families {
-                let of = self.all.iter().filter(|(((first, last), _), _)| (*first..=*last).contains(&family));
-                let with_waits = of
-                    .map(|((_, taken), section)| Some(section.cycles.saturating_add(wait(&held, taken, processors)?)));
+                let with_waits = self
+                    .of(family)
+                    .map(|(taken, section)| Some(section.cycles.saturating_add(wait(&held, taken, processors)?)));
                 if held[family].is_none() {
-                    held[family] =
-                        with_waits.collect::<Option<Vec<u64>>>().map(|all| all.into_iter().max().unwrap_or(0));
+                    let all = with_waits.collect::<Option<Vec<u64>>>();
+                    held[family] = all.map(|all| all.into_iter().max().unwrap_or(0));
                 }
             }
         }
-        held.into_iter().collect()
+        held.iter().copied().collect::<Option<Vec<u64>>>().ok_or_else(|| self.circle(&held))
+    }
+
+    /// Each of the families without a number waits for another of them: following that comes back.
+    fn circle(&self, held: &[Option<u64>]) -> Vec<usize> {
+        let mut way: Vec<usize> = held.iter().position(Option::is_none).into_iter().collect();
+        while let Some(last) = way.last() {
+            let inner = self.of(*last).flat_map(|(taken, _)| taken.keys()).flat_map(|(first, last)| *first..=*last);
+            let Some(next) = inner.into_iter().find(|family| held[*family].is_none()) else { break };
+            if let Some(place) = way.iter().position(|family| *family == next) {
+                return way.split_off(place);
+            }
+            way.push(next);
+        }
+        way
     }
 
     /// What a region waits for locks at most that it takes so often.
     pub fn wait(&self, taken: &Taken, processors: u64) -> Option<u64> {
-        wait(&self.held(processors)?.into_iter().map(Some).collect::<Vec<_>>(), taken, processors)
+        wait(&self.held(processors).ok()?.into_iter().map(Some).collect::<Vec<_>>(), taken, processors)
     }
 }
 
@@ -70,4 +121,79 @@ fn wait(held: &[Option<u64>], taken: &Taken, processors: u64) -> Option<u64> {
         let others = processors.saturating_sub(1);
         Some(sum.saturating_add(count.saturating_mul(others).saturating_mul(longest)))
     })
+}
+
+/// The waits of a kernel whose description says where locks are, or why they are not known.
+pub fn locking(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Result<Locking, Vec<String>>> {
+    let locks = kernel.locks.as_ref()?;
+    Some(Sections::new(locks, regions).and_then(|sections| of_kernel(kernel, locks, &sections, regions)))
+}
+
+fn of_kernel(
+    kernel: &Kernel<'_>,
+    locks: &Locks,
+    sections: &Sections,
+    regions: &[Analysed],
+) -> Result<Locking, Vec<String>> {
+    let processors = locks.processors;
+    let held = sections.held(processors).map_err(|circle| {
+        let names: Vec<&str> = circle.iter().chain(circle.first()).map(|family| locks.name(*family)).collect();
+        vec![format!("locks are taken in a circle, each while one of the next is held: {}", names.join(" < "))]
+    })?;
+    let waited = (0..locks.len()).filter_map(|family| {
+        let held_cycles = held[family];
+        let wait_cycles = processors.saturating_sub(1).saturating_mul(held_cycles);
+        Some(Waited { family, section: sections.longest(family)?, held_cycles, wait_cycles })
+    });
+    let held: Vec<Option<u64>> = held.iter().copied().map(Some).collect();
+    let of = |region: &Analysed| wait(&held, &region.holding.as_ref()?.taken, processors);
+    let waits: Vec<u64> = regions
+        .iter()
+        .map(of)
+        .collect::<Option<_>>()
+        .ok_or_else(|| vec!["a region's locks are not known".to_string()])?;
+    // As the response is made of regions: one until interrupts are open, the interrupt, and threads that go on.
+    let longest = |fits: &dyn Fn(Kind) -> bool| {
+        let fitting = kernel.regions.iter().zip(&waits).filter(|(region, _)| fits(region.kind));
+        fitting.map(|(_, wait)| *wait).max().unwrap_or(0)
+    };
+    let resumed = longest(&crate::whole::resumes).saturating_mul(kernel.description.switch.most);
+    let parts = [longest(&|_| true), resumed, longest(&crate::whole::serves), resumed];
+    let response_cycles = parts.into_iter().fold(0, u64::saturating_add);
+    Ok(Locking { processors, locks: waited.collect(), regions: waits, response_cycles })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The family, what is taken in the section, its cycles.
+    type Row<'a> = (Family, &'a [(Family, u64)], u64);
+
+    fn sections(all: &[Row<'_>]) -> Sections {
+        let section = |cycles| Section { cycles, ..Section::default() };
+        let one = |(family, taken, cycles): &Row<'_>| ((*family, taken.iter().copied().collect()), section(*cycles));
+        Sections { all: all.iter().map(one).collect(), families: 3 }
+    }
+
+    #[test]
+    fn what_is_waited_for_in_a_section_is_part_of_it() {
+        let all = sections(&[((0, 0), &[], 10), ((1, 1), &[((0, 0), 2)], 100), ((1, 1), &[], 130)]);
+        assert_eq!(all.held(1), Ok(vec![10, 130, 0]));
+        assert_eq!(all.held(2), Ok(vec![10, 130, 0]));
+        assert_eq!(all.held(3), Ok(vec![10, 100 + 2 * 2 * 10, 0]));
+        assert_eq!(all.longest(1).map(|one| one.cycles), Some(130));
+        assert_eq!(all.wait(&[((1, 1), 3)].into(), 3), Some(3 * 2 * 140));
+        // One that may be of several families is held as long as the longest of them, and makes all of them so long.
+        assert_eq!(all.wait(&[((0, 1), 1)].into(), 2), Some(130));
+        assert_eq!(sections(&[((0, 1), &[], 7)]).held(2), Ok(vec![7, 7, 0]));
+    }
+
+    #[test]
+    fn a_circle_has_no_number() {
+        let circle =
+            [((1, 1), &[((2, 2), 1)][..], 1), ((2, 2), &[((1, 1), 1)][..], 1), ((0, 0), &[((1, 1), 1)][..], 1)];
+        assert_eq!(sections(&circle).held(2), Err(vec![1, 2]));
+        assert_eq!(sections(&[((0, 0), &[((0, 0), 1)], 1)]).held(2), Err(vec![0]));
+    }
 }

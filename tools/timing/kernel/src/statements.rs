@@ -114,10 +114,11 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
         None => found.push("no lock is held from one region to the next".to_string()),
         Some(_) => {
             found.push(
-                "a lock whose number is a constant plus what is not known is of the family that begins there"
+                "a lock whose number is a constant plus what is not known is of the family that begins there, or if none \
+                 does, has that number or a larger one"
                     .to_string(),
             );
-            found.push("locks whose numbers do not tell them apart are given back in reverse order".to_string());
+            found.push("what is given back is a lock that is held".to_string());
             found.push(
                 "a lock is handed over in no more time than it takes to draw a ticket and to look once".to_string(),
             );

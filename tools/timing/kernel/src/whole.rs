@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::regions::{Kind, Region};
 use crate::rounds::Rounds;
+use crate::sections::{locking, Locking};
 use crate::stack::depths;
 use crate::work::{spread, Task};
 
@@ -23,6 +24,8 @@ pub struct Whole {
     pub response: Option<Response>,
     pub stack: Option<Stack>,
     pub waiting: Option<Waiting>,
+    /// Of a kernel whose description says where locks are: how long they are waited for, or why that is not known.
+    pub locking: Option<Result<Locking, Vec<String>>>,
 }
 
 /// From the arrival of an interrupt to the first user instruction of its handler, without waits for others.
@@ -128,6 +131,7 @@ pub fn whole(
         .collect();
     found.response = response(kernel, &found.regions);
     found.waiting = waiting(&found.regions);
+    found.locking = locking(kernel, &found.regions);
     Ok(found)
 }
 
@@ -157,9 +161,7 @@ pub fn response(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Response> {
         Some((all, most?.1))
     };
     let (region, longest_region) = longest(&|_| true)?;
-    let (resumed, longest_resumed) = longest(&|kind| matches!(kind, Kind::Resumed | Kind::ThreadStart))?;
-    // One that waits while a window opens, or that ends the idle loop's wait, is served behind it.
-    let serves = |kind| matches!(kind, Kind::Interrupt | Kind::Window | Kind::Idle);
+    let (resumed, longest_resumed) = longest(&resumes)?;
     let (interrupt, served) = longest(&serves)?;
     let switches = resumed.times(kernel.description.switch.most);
     let closed = region.then(switches);
@@ -175,6 +177,17 @@ pub fn response(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Response> {
         served,
         resumed: longest_resumed,
     })
+}
+
+/// Whether a thread goes on with such a region.
+pub(crate) fn resumes(kind: Kind) -> bool {
+    matches!(kind, Kind::Resumed | Kind::ThreadStart)
+}
+
+/// Whether an interrupt is served in such a region: one that waits while a window opens, or that ends the idle loop's wait, is
+/// served behind it.
+pub(crate) fn serves(kind: Kind) -> bool {
+    matches!(kind, Kind::Interrupt | Kind::Window | Kind::Idle)
 }
 
 /// The deepest stack of all entries.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use timing_kernel::{
-    analyse, response, statements, waiting, whole, Analysed, Description, Error, Kernel, Kind, Sections,
+    analyse, locking, response, statements, waiting, whole, Analysed, Description, Error, Kernel, Kind, Sections,
 };
 use timing_lift::Lifter;
 use timing_load::Program;
@@ -196,6 +196,7 @@ const LOCKS: &str = r#"
 symbol = "tickets"
 bytes = 128
 count = 2
+processors = 3
 numbers = { inner = 0, outer = 1 }
 "#;
 
@@ -205,7 +206,7 @@ fn sections_of_locks_and_what_waits_for_them_add() {
         let kernel = kernel.expect("the description fits");
         let (inner, outer) = ((0, 0), (1, 1));
         let start = one(&kernel, Kind::ThreadStart);
-        let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.errors));
+        let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.unknown_locks));
         assert_eq!(holding.taken, [(inner, 1), (outer, 1)].into());
         let section = |family, taken| holding.sections.get(&(family, taken)).map(|one| one.cycles);
         let within = section(inner, [].into()).expect("the inner section");
@@ -214,35 +215,76 @@ fn sections_of_locks_and_what_waits_for_them_add() {
         let all = start.wcet_cycles.expect("a bound");
         // Each lacks blocks of what is around it.
         assert!(0 < within && within < around && around < all, "{within} {around} {all}");
-        let sections = Sections::new(&kernel, std::slice::from_ref(&start)).expect("all is known");
+        let locks = kernel.locks.as_ref().expect("locks are described");
+        let sections = Sections::new(locks, std::slice::from_ref(&start)).expect("all is known");
         assert_eq!(sections.longest(1).map(|one| one.cycles), Some(around));
-        assert_eq!(sections.held(1), Some(vec![within, around]));
+        assert_eq!(sections.held(1), Ok(vec![within, around]));
         // Whoever holds the outer lock waits for two that hold the inner one.
-        assert_eq!(sections.held(3), Some(vec![within, around + 2 * within]));
+        assert_eq!(sections.held(3), Ok(vec![within, around + 2 * within]));
         assert_eq!(sections.wait(&holding.taken, 3), Some(2 * within + 2 * (around + 2 * within)));
         assert!(!statements(&kernel, &[start]).iter().any(|text| text.contains("from one region to the next")));
         // Nothing else takes any.
         assert_eq!(one(&kernel, Kind::SystemCall).holding, Some(Default::default()));
+        let found = whole(&kernel, &machine(), 1, &|_, _, _| {}).expect("understood");
+        let locking = found.locking.expect("locks are described").expect("all is known");
+        let waits: Vec<u64> = locking.locks.iter().map(|one| one.wait_cycles).collect();
+        assert_eq!((locking.processors, waits), (3, vec![2 * within, 2 * (around + 2 * within)]));
+        assert!(locking.locks[1].section.place.starts_with("thread_start+"), "{locking:?}");
+        for (region, wait) in kernel.regions.iter().zip(&locking.regions) {
+            let expected = if region.kind == Kind::ThreadStart { 2 * within + 2 * (around + 2 * within) } else { 0 };
+            assert_eq!(*wait, expected, "{}", region.name);
+        }
+        // A thread that starts may be the longest region, and go on four times.
+        assert_eq!(locking.response_cycles, 5 * (2 * within + 2 * (around + 2 * within)));
     });
 }
 
 #[test]
-fn a_lock_that_is_not_given_back_is_an_error_at_its_place() {
+fn a_lock_whose_number_is_not_known_counts_for_its_family() {
+    let text = description() + &LOCKS.replace("inner = 0, outer = 1", "any = 0");
+    with_options("unknown", &["-DUNKNOWN"], &text, |kernel| {
+        let start = one(&kernel.expect("the description fits"), Kind::ThreadStart);
+        let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.unknown_locks));
+        assert_eq!(holding.taken, [((0, 0), 1)].into());
+        let sections: Vec<_> = holding.sections.values().collect();
+        assert!(sections.len() == 1 && sections[0].cycles > 0 && Some(sections[0].cycles) <= start.wcet_cycles);
+    });
+    // A number from 0 on may be one of the second family as well; that is still one lock, and still a number.
+    with_options("families", &["-DUNKNOWN"], &(description() + LOCKS), |kernel| {
+        let start = one(&kernel.expect("the description fits"), Kind::ThreadStart);
+        let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.unknown_locks));
+        assert_eq!(holding.taken, [((0, 1), 1)].into());
+    });
+}
+
+#[test]
+fn what_is_not_known_of_locks_is_told_with_its_place() {
     for (name, options, what) in [
-        ("kept", "-DLOCKS=1", "the region ends, but a lock is held that thread_start has taken"),
-        ("perhaps", "-DLOCKS=-1", "locks are held, depending on the path"),
+        ("kept", "-DLOCKS=1", "the region ends, but a lock is held that thread_start+"),
+        ("perhaps", "-DLOCKS=-1", "the region ends, but a lock is held that thread_start+"),
+        ("hidden", "-DHIDDEN", "thread_start: which lock is taken here is not known"),
     ] {
         with_options(name, &[options], &(description() + LOCKS), |kernel| {
-            let start = one(&kernel.expect("the description fits"), Kind::ThreadStart);
-            assert_eq!(start.holding, None);
-            let said = start.errors.iter().any(|error| error.contains(what) && error.contains("thread_start"));
-            assert!(said, "{:?}", start.errors);
+            let kernel = kernel.expect("the description fits");
+            let start = one(&kernel, Kind::ThreadStart);
+            assert!(start.holding.is_none() && start.wcet_cycles.is_some());
+            assert!(start.unknown_locks.iter().any(|reason| reason.contains(what)), "{:?}", start.unknown_locks);
+            let locking = locking(&kernel, std::slice::from_ref(&start)).expect("locks are described");
+            assert_eq!(locking, Err(start.unknown_locks));
         });
     }
-    with("more", &(description() + &LOCKS.replace("count = 2", "count = 3")), |kernel| {
-        let errors = kernel.err().expect("there are tickets of two");
-        assert!(errors.iter().any(|error| error.to_string().contains("tickets")), "{errors:?}");
+    with_options("circle", &["-DCIRCLE"], &(description() + LOCKS), |kernel| {
+        let kernel = kernel.expect("the description fits");
+        let start = one(&kernel, Kind::ThreadStart);
+        let locking = locking(&kernel, std::slice::from_ref(&start)).expect("locks are described");
+        assert!(locking.is_err_and(|why| why[0].ends_with("inner < outer < inner")));
     });
+    for (from, to) in [("count = 2", "count = 3"), ("inner = 0", "inner = 1"), ("processors = 3", "processors = 0")] {
+        with("more", &(description() + &LOCKS.replace(from, to)), |kernel| {
+            let errors = kernel.err().expect("there are tickets of two");
+            assert!(errors.iter().any(|error| error.to_string().contains("tickets")), "{errors:?}");
+        });
+    }
 }
 
 #[test]

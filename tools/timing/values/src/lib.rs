@@ -68,7 +68,7 @@ mod variable;
 use std::collections::{BTreeMap, BTreeSet};
 
 use execute::Engine;
-pub use naming::{Element, Name};
+pub use naming::Name;
 use region::Count;
 use set::Set;
 use state::World;
@@ -184,7 +184,7 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
         }
         Run { most, total: count.total.flatten(), ..count.run }
     });
-    let found = Values {
+    Values {
         targets: expanded.order().map(|node| record.targets(node)).collect(),
         aligned: expanded.order().map(|node| record.aligned(node)).collect(),
         registers: expanded.order().map(|node| record.registers(node)).collect(),
@@ -193,10 +193,8 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
         runs: runs.collect(),
         names: expanded.order().map(|node| record.names(node)).collect(),
         born: engine.born.clone(),
-        forms: naming::Forms::default(),
         assumptions: assumptions(options),
-    };
-    Values { forms: std::mem::take(&mut engine.record.naming.forms), ..found }
+    }
 }
 
 /// Numbers of so many bytes that are multiples of a power of two, and less than a number.

@@ -30,7 +30,7 @@ pub struct Name {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Atom {
+enum Atom {
     Symbol(u64),
     Unary(u8, u8, u32, u64),
     Binary(u8, u8, (u32, u64), (u32, u64)),
@@ -48,86 +48,8 @@ struct Known {
     rest: u64,
 }
 
-/// What names and atoms are made of, by their numbers.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Forms {
-    atoms: Vec<Atom>,
-    sums: Vec<Sum>,
-}
-
-/// Which element of an array an address is that of, modulo 2^32: `number`, and multiples of what is not known. Equal elements
-/// have equal parts.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Element {
-    pub number: u32,
-    pub parts: Vec<(u32, u32)>,
-}
-
-impl Forms {
-    /// The element of an array of elements of so many bytes that begins at an address; None if the name is no multiple.
-    pub fn element(&self, name: &Name, array: u64, bytes: u64) -> Option<Element> {
-        let (offset, size) = (name.offset.wrapping_sub(array) as i64, i64::try_from(bytes).ok()?);
-        let mut element = Element { number: offset.checked_div(size)? as u32, parts: Vec::new() };
-        if offset % size != 0 {
-            return None;
-        }
-        for (atom, factor) in self.sums.get(name.sum as usize)? {
-            let factor = (factor % bytes == 0).then_some(factor / bytes)?;
-            self.atom(*atom, factor as u32, &mut element);
-        }
-        Some(element)
-    }
-
-    fn sum(&self, (sum, offset): (u32, u64), factor: u32, to: &mut Element) {
-        to.number = to.number.wrapping_add((offset as u32).wrapping_mul(factor));
-        for (atom, times) in &self.sums[sum as usize] {
-            self.atom(*atom, factor.wrapping_mul(*times as u32), to);
-        }
-    }
-
-    /// Adds an atom so many times: the lower four bytes of sums and products are those of what they are made of.
-    fn atom(&self, atom: u32, factor: u32, to: &mut Element) {
-        const FOUR: u8 = 4;
-        let wide = |sizes: u8| sizes & 15 >= FOUR && sizes >> 4 >= FOUR;
-        let constant = |(sum, offset): (u32, u64)| self.sums[sum as usize].is_empty().then_some(offset as u32);
-        match &self.atoms[atom as usize] {
-            Atom::Unary(0 | 1, sizes, sum, offset) if wide(*sizes) => self.sum((*sum, *offset), factor, to),
-            Atom::Extract(sizes, 0, sum, offset) if wide(*sizes) => self.sum((*sum, *offset), factor, to),
-            Atom::Concat(sizes, _, low) if wide(*sizes) => self.sum(*low, factor, to),
-            Atom::Binary(0, sizes, a, b) if wide(*sizes) => {
-                self.sum(*a, factor, to);
-                self.sum(*b, factor, to);
-            }
-            Atom::Binary(1, sizes, a, b) if wide(*sizes) => {
-                self.sum(*a, factor, to);
-                self.sum(*b, factor.wrapping_neg(), to);
-            }
-            Atom::Binary(2, sizes, a, b) if wide(*sizes) && constant(*b).is_some() => {
-                self.sum(*a, factor.wrapping_mul(constant(*b).unwrap_or(0)), to);
-            }
-            Atom::Binary(2, sizes, a, b) if wide(*sizes) && constant(*a).is_some() => {
-                self.sum(*b, factor.wrapping_mul(constant(*a).unwrap_or(0)), to);
-            }
-            Atom::Binary(6, sizes, a, b) if wide(*sizes) && constant(*b).is_some_and(|by| by < 32) => {
-                self.sum(*a, factor << constant(*b).unwrap_or(0), to);
-            }
-            _ => match to.parts.binary_search_by_key(&atom, |(atom, _)| *atom) {
-                Ok(place) => {
-                    to.parts[place].1 = to.parts[place].1.wrapping_add(factor);
-                    if to.parts[place].1 == 0 {
-                        to.parts.remove(place);
-                    }
-                }
-                Err(place) if factor != 0 => to.parts.insert(place, (atom, factor)),
-                Err(_) => {}
-            },
-        }
-    }
-}
-
 #[derive(Debug, Default)]
 pub(crate) struct Naming {
-    pub forms: Forms,
     atoms: HashMap<Atom, u32>,
     of_atoms: Vec<Known>,
     sums: HashMap<Sum, u32>,
@@ -310,9 +232,8 @@ impl Naming {
 
     fn intern(&mut self, atom: Atom, newest: u64, modulus: u64, rest: u64) -> u32 {
         let next = self.of_atoms.len() as u32;
-        let number = *self.atoms.entry(atom.clone()).or_insert(next);
+        let number = *self.atoms.entry(atom).or_insert(next);
         if number == next {
-            self.forms.atoms.push(atom);
             self.of_atoms.push(Known { newest, modulus, rest });
         }
         number
@@ -334,7 +255,6 @@ impl Naming {
         }
         let number = self.of_sums.len() as u32;
         self.of_sums.push(known);
-        self.forms.sums.push(sum.clone());
         self.sums.insert(sum, number);
         number
     }

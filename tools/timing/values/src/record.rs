@@ -23,7 +23,7 @@ pub(crate) struct Record {
     /// Whether every address was a multiple of the largest power of two in the access's size.
     aligned: Vec<Vec<bool>>,
     pub taken: Vec<bool>,
-    pub naming: Naming,
+    naming: Naming,
     names: Vec<Vec<Named>>,
 }
 

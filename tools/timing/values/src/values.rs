@@ -6,7 +6,7 @@ use timing_cache::Target;
 use timing_context::{EdgeId, LoopId, NodeId};
 use timing_lift::il::Register;
 
-use crate::naming::{Element, Forms, Name};
+use crate::naming::Name;
 
 /// What numbers are counted from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +87,6 @@ pub struct Values {
     pub(crate) assumptions: Vec<String>,
     pub(crate) names: Vec<Vec<Option<Name>>>,
     pub(crate) born: Vec<u64>,
-    pub(crate) forms: Forms,
 }
 
 impl Values {
@@ -105,11 +104,6 @@ impl Values {
     /// loop is in between whose iterations change it ([`Values::born`]).
     pub fn names(&self, node: NodeId) -> &[Option<Name>] {
         &self.names[node]
-    }
-
-    /// Which element of an array the address of an access is that of, by its name ([`Values::names`]).
-    pub fn element(&self, name: &Name, array: u64, bytes: u64) -> Option<Element> {
-        self.forms.element(name, array, bytes)
     }
 
     /// Names whose newest symbol has a smaller number than this stand for one address while a loop is executed; others
