@@ -36,7 +36,7 @@ pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
     if !report.errors.is_empty() {
         // Never a number beside an error.
         (report.wcet_cycles, report.worst_response_cycles, report.seconds) = (None, None, None);
-        (report.lock_wait_cycles, report.lock_processors) = (None, None);
+        (report.locks, report.lock_wait_cycles, report.lock_processors) = (None, None, None);
     }
     let complete = report.worst_response_cycles.is_some() && report.errors.is_empty();
     report.verdict = if complete { Verdict::Bounded } else { Verdict::Unbounded };
@@ -184,10 +184,14 @@ fn waiting(found: &Whole) -> Vec<String> {
     let mut said = Vec::new();
     match &found.locking {
         Some(Ok(locking)) => {
+            let fewer: Vec<String> =
+                locking.fewer.iter().map(|(processors, cycles)| format!("{cycles} among {processors}")).collect();
             said.push(format!(
-                "the bounds are those of one processor: among {} waits for locks add {} cycles to the response, each lock \
-                 taken as often as its section of each other processor, those waits counted in that are in sections",
-                locking.processors, locking.response_cycles
+                "the bounds are those of one processor: waits for locks add {} cycles to the response among {} processors, as \
+                 many as the kernel is made for{}",
+                locking.response_cycles,
+                locking.processors,
+                fewer.iter().map(|text| format!(", {text}")).collect::<String>()
             ));
             return said;
         }

@@ -29,6 +29,8 @@ pub struct Locking {
     pub regions: Vec<u64>,
     /// Of all regions that a response is made of.
     pub response_cycles: u64,
+    /// The same among fewer processors.
+    pub fewer: Vec<(u64, u64)>,
 }
 
 /// A family of locks.
@@ -109,6 +111,12 @@ impl Sections {
         way
     }
 
+    /// What each region waits for locks at most.
+    fn waits(&self, regions: &[Analysed], processors: u64) -> Option<Vec<u64>> {
+        let held: Vec<Option<u64>> = self.held(processors).ok()?.into_iter().map(Some).collect();
+        regions.iter().map(|region| wait(&held, &region.holding.as_ref()?.taken, processors)).collect()
+    }
+
     /// What a region waits for locks at most that it takes so often.
     pub fn wait(&self, taken: &Taken, processors: u64) -> Option<u64> {
         wait(&self.held(processors).ok()?.into_iter().map(Some).collect::<Vec<_>>(), taken, processors)
@@ -122,6 +130,9 @@ fn wait(held: &[Option<u64>], taken: &Taken, processors: u64) -> Option<u64> {
         Some(sum.saturating_add(count.saturating_mul(others).saturating_mul(longest)))
     })
 }
+
+/// Numbers of processors that are told besides, if the kernel is made for more.
+const FEWER: [u64; 2] = [2, 4];
 
 /// The waits of a kernel whose description says where locks are, or why they are not known.
 pub fn locking(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Result<Locking, Vec<String>>> {
@@ -145,22 +156,30 @@ fn of_kernel(
         let wait_cycles = processors.saturating_sub(1).saturating_mul(held_cycles);
         Some(Waited { family, section: sections.longest(family)?, held_cycles, wait_cycles })
     });
-    let held: Vec<Option<u64>> = held.iter().copied().map(Some).collect();
-    let of = |region: &Analysed| wait(&held, &region.holding.as_ref()?.taken, processors);
-    let waits: Vec<u64> = regions
-        .iter()
-        .map(of)
-        .collect::<Option<_>>()
-        .ok_or_else(|| vec!["a region's locks are not known".to_string()])?;
-    // As the response is made of regions: one until interrupts are open, the interrupt, and threads that go on.
+    let unknown = || vec!["how often a region takes locks is not known".to_string()];
+    let waits = sections.waits(regions, processors).ok_or_else(unknown)?;
+    let fewer = FEWER.iter().filter(|fewer| **fewer < processors).filter_map(|fewer| {
+        let waits = sections.waits(regions, *fewer)?;
+        Some((*fewer, of_response(kernel, &waits)))
+    });
+    Ok(Locking {
+        processors,
+        locks: waited.collect(),
+        response_cycles: of_response(kernel, &waits),
+        regions: waits,
+        fewer: fewer.collect(),
+    })
+}
+
+/// The waits of all that a response is made of: a region until interrupts are open, the interrupt, and threads that go on.
+fn of_response(kernel: &Kernel<'_>, waits: &[u64]) -> u64 {
     let longest = |fits: &dyn Fn(Kind) -> bool| {
-        let fitting = kernel.regions.iter().zip(&waits).filter(|(region, _)| fits(region.kind));
+        let fitting = kernel.regions.iter().zip(waits).filter(|(region, _)| fits(region.kind));
         fitting.map(|(_, wait)| *wait).max().unwrap_or(0)
     };
     let resumed = longest(&crate::whole::resumes).saturating_mul(kernel.description.switch.most);
     let parts = [longest(&|_| true), resumed, longest(&crate::whole::serves), resumed];
-    let response_cycles = parts.into_iter().fold(0, u64::saturating_add);
-    Ok(Locking { processors, locks: waited.collect(), regions: waits, response_cycles })
+    parts.into_iter().fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
