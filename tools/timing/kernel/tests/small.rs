@@ -242,7 +242,7 @@ fn sections_of_locks_and_what_waits_for_them_add() {
 #[test]
 fn a_lock_whose_number_is_not_known_counts_for_its_family() {
     let text = description() + &LOCKS.replace("inner = 0, outer = 1", "any = 0");
-    with_options("unknown", &["-DUNKNOWN"], &text, |kernel| {
+    with_options("asked-for", &["-DUNKNOWN"], &text, |kernel| {
         let start = one(&kernel.expect("the description fits"), Kind::ThreadStart);
         let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.unknown_locks));
         assert_eq!(holding.taken, [((0, 0), 1)].into());
