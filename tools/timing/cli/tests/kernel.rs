@@ -95,7 +95,7 @@ fn waits_for_locks_stand_beside_the_bounds_or_it_is_said_why_not() {
     let (inner, outer) = (&found[0], &found[1]);
     assert_eq!((&inner["name"], &inner["members"]), (&Value::from("inner"), &Value::from(1)));
     assert_eq!(number(&inner["wait_cycles"]), 2 * number(&inner["section_cycles"]));
-    let held = number(&outer["section_cycles"]) + number(&inner["wait_cycles"]);
+    let held = number(&outer["section_cycles"]) + number(&inner["section_cycles"]);
     assert_eq!((number(&outer["held_cycles"]), number(&outer["wait_cycles"])), (held, 2 * held));
     let regions = report["regions"].as_array().expect("regions");
     let of =

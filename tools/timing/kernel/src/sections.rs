@@ -1,8 +1,10 @@
 //! What waits for locks add, for any number of processors.
 //!
 //! Locks are handed on in turn: whoever draws a ticket comes after one section of each other processor at most. In such a
-//! section others may be waited for, of locks that are taken in it; those are known first, as the order of locks allows no
-//! circle. A circle gives no number.
+//! section others may be waited for, of locks that are taken in it. Whoever waits meanwhile does nothing else: so in a section
+//! that somebody waits for, one processor less comes first at each lock, and in the sections that are waited for there, two
+//! less. That ends with a processor that nobody is left to delay, but it is a number only if the order of locks allows no
+//! circle: in a circle all would wait for ever.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +41,7 @@ pub struct Waited {
     pub family: usize,
     /// The longest section, waits in it apart.
     pub section: Section,
-    /// How long one is held at most, with the waits of whoever holds it.
+    /// How long one is held at most while another waits for it, with the waits of whoever holds it.
     pub held_cycles: u64,
     /// How long whoever takes one waits: a section of each other processor.
     pub wait_cycles: u64,
@@ -78,31 +80,41 @@ impl Sections {
         of.map(|((_, taken), section)| (taken, section))
     }
 
-    /// How long a lock of each family is held at most, with the waits of whoever holds it; or families of which one is taken
-    /// while one of the next is held, in a circle.
+    /// How long a lock of each family is held at most while another processor waits for it, with the waits of whoever holds it;
+    /// or families of which one is taken while one of the next is held, in a circle.
     pub fn held(&self, processors: u64) -> Result<Vec<u64>, Vec<usize>> {
-        let mut held: Vec<Option<u64>> = vec![None; self.families];
-        // One family at least is known after each round, or none ever will.
-        for _ in 0..self.families {
-            for family in 0..self.families {
-                let with_waits = self
-                    .of(family)
-                    .map(|(taken, section)| Some(section.cycles.saturating_add(wait(&held, taken, processors)?)));
-                if held[family].is_none() {
-                    let all = with_waits.collect::<Option<Vec<u64>>>();
-                    held[family] = all.map(|all| all.into_iter().max().unwrap_or(0));
-                }
-            }
-        }
-        held.iter().copied().collect::<Option<Vec<u64>>>().ok_or_else(|| self.circle(&held))
+        self.ordered()?;
+        let with_waits = |before: &[u64], others: u64| -> Vec<u64> {
+            let of = |(taken, section): (&Taken, &Section)| section.cycles.saturating_add(wait(before, taken, others));
+            (0..self.families).map(|family| self.of(family).map(of).max().unwrap_or(0)).collect()
+        };
+        // Neither who waits nor who holds the lock comes before the latter elsewhere.
+        let nobody = with_waits(&vec![0; self.families], 0);
+        Ok((1..=processors.saturating_sub(2)).fold(nobody, |before, others| with_waits(&before, others)))
     }
 
-    /// Each of the families without a number waits for another of them: following that comes back.
-    fn circle(&self, held: &[Option<u64>]) -> Vec<usize> {
-        let mut way: Vec<usize> = held.iter().position(Option::is_none).into_iter().collect();
+    /// That no family is taken while one of it is held, by way of others or not; else such a circle.
+    fn ordered(&self) -> Result<(), Vec<usize>> {
+        let mut known = vec![false; self.families];
+        // One family at least comes after those known in each round, or none ever will.
+        for _ in 0..self.families {
+            for family in 0..self.families {
+                let mut inner = self.of(family).flat_map(|(taken, _)| taken.keys());
+                known[family] |= inner.all(|(first, last)| known[*first..=*last].iter().all(|known| *known));
+            }
+        }
+        if known.contains(&false) {
+            return Err(self.circle(&known));
+        }
+        Ok(())
+    }
+
+    /// In each of the families that are not known another of them is taken: following that comes back.
+    fn circle(&self, known: &[bool]) -> Vec<usize> {
+        let mut way: Vec<usize> = known.iter().position(|known| !known).into_iter().collect();
         while let Some(last) = way.last() {
             let inner = self.of(*last).flat_map(|(taken, _)| taken.keys()).flat_map(|(first, last)| *first..=*last);
-            let Some(next) = inner.into_iter().find(|family| held[*family].is_none()) else { break };
+            let Some(next) = inner.into_iter().find(|family| !known[*family]) else { break };
             if let Some(place) = way.iter().position(|family| *family == next) {
                 return way.split_off(place);
             }
@@ -113,21 +125,22 @@ impl Sections {
 
     /// What each region waits for locks at most.
     fn waits(&self, regions: &[Analysed], processors: u64) -> Option<Vec<u64>> {
-        let held: Vec<Option<u64>> = self.held(processors).ok()?.into_iter().map(Some).collect();
-        regions.iter().map(|region| wait(&held, &region.holding.as_ref()?.taken, processors)).collect()
+        let held = self.held(processors).ok()?;
+        let others = processors.saturating_sub(1);
+        regions.iter().map(|region| Some(wait(&held, &region.holding.as_ref()?.taken, others))).collect()
     }
 
     /// What a region waits for locks at most that it takes so often.
     pub fn wait(&self, taken: &Taken, processors: u64) -> Option<u64> {
-        wait(&self.held(processors).ok()?.into_iter().map(Some).collect::<Vec<_>>(), taken, processors)
+        Some(wait(&self.held(processors).ok()?, taken, processors.saturating_sub(1)))
     }
 }
 
-fn wait(held: &[Option<u64>], taken: &Taken, processors: u64) -> Option<u64> {
-    taken.iter().try_fold(0u64, |sum, ((first, last), count)| {
-        let longest = held[*first..=*last].iter().copied().collect::<Option<Vec<u64>>>()?.into_iter().max()?;
-        let others = processors.saturating_sub(1);
-        Some(sum.saturating_add(count.saturating_mul(others).saturating_mul(longest)))
+/// So many others come first each time.
+fn wait(held: &[u64], taken: &Taken, others: u64) -> u64 {
+    taken.iter().fold(0u64, |sum, ((first, last), count)| {
+        let longest = held[*first..=*last].iter().copied().max().unwrap_or(0);
+        sum.saturating_add(count.saturating_mul(others).saturating_mul(longest))
     })
 }
 
@@ -199,10 +212,14 @@ mod tests {
     fn what_is_waited_for_in_a_section_is_part_of_it() {
         let all = sections(&[((0, 0), &[], 10), ((1, 1), &[((0, 0), 2)], 100), ((1, 1), &[], 130)]);
         assert_eq!(all.held(1), Ok(vec![10, 130, 0]));
+        // Of two, the one that waits delays nobody.
         assert_eq!(all.held(2), Ok(vec![10, 130, 0]));
-        assert_eq!(all.held(3), Ok(vec![10, 100 + 2 * 2 * 10, 0]));
+        assert_eq!(all.held(5), Ok(vec![10, 100 + 2 * 3 * 10, 0]));
         assert_eq!(all.longest(1).map(|one| one.cycles), Some(130));
-        assert_eq!(all.wait(&[((1, 1), 3)].into(), 3), Some(3 * 2 * 140));
+        assert_eq!(all.wait(&[((1, 1), 3)].into(), 5), Some(3 * 4 * 160));
+        // One less at each lock further in.
+        let deep = sections(&[((0, 0), &[], 1), ((1, 1), &[((0, 0), 1)], 10), ((2, 2), &[((1, 1), 1)], 100)]);
+        assert_eq!(deep.held(5), Ok(vec![1, 10 + 3, 100 + 3 * (10 + 2)]));
         // One that may be of several families is held as long as the longest of them, and makes all of them so long.
         assert_eq!(all.wait(&[((0, 1), 1)].into(), 2), Some(130));
         assert_eq!(sections(&[((0, 1), &[], 7)]).held(2), Ok(vec![7, 7, 0]));

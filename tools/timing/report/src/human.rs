@@ -121,7 +121,7 @@ fn regions(out: &mut String, report: &Report) {
 
 fn locks(out: &mut String, report: &Report) {
     let Some((locks, processors)) = report.locks.as_ref().zip(report.lock_processors) else { return };
-    let _ = writeln!(out, "\n{}, waits among {processors} processors", count(locks.len(), "kind of lock"));
+    let _ = writeln!(out, "\n{}, waits among {processors} processors", count(locks.len(), "lock kind"));
     let _ = writeln!(out, "  {:>12} {:>16} {:>18}  lock", "section", "with waits in it", "wait for one");
     for lock in locks {
         let (section, held, wait) =

@@ -74,7 +74,8 @@ pub struct Lock {
     pub section_cycles: u64,
     /// The instruction that takes it then.
     pub place: String,
-    /// The longest time that one is held, with the waits for others among `lock_processors` processors.
+    /// The longest time that one is held while a processor waits for it, with the waits for others among the rest of
+    /// `lock_processors` processors.
     pub held_cycles: u64,
     /// What taking one waits at most: each other processor holds it once.
     pub wait_cycles: u64,

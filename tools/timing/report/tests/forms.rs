@@ -193,5 +193,5 @@ fn a_refusal_shows_no_number() {
     let row = text.lines().find(|line| line.contains("queue (3)")).unwrap();
     assert!(["54,321", "61,730", "123,460", "copy+0x4"].iter().all(|part| row.contains(part)), "{row}");
     let unknown = human(&Report { explanation: None, locks: None, lock_wait_cycles: None, ..common::bounded() });
-    assert!(!unknown.contains("kind of lock") && !unknown.contains("waits for locks"), "{unknown}");
+    assert!(!unknown.contains("lock kind") && !unknown.contains("waits for locks"), "{unknown}");
 }
