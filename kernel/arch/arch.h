@@ -11,6 +11,8 @@
 /* ---- processors ---- */
 uint32_t arch_cpu(void);        /* index of the CPU that runs this */
 uint32_t arch_cpu_count(void);  /* CPUs started */
+uint32_t arch_again(void);      /* what arch_set_again was given last on the CPU that runs this; 0 at first */
+void arch_set_again(uint32_t again); /* the scheduler's mark: asked on every way out, so it stands with what each CPU owns */
 
 uint32_t arch_highest_bit(uint64_t word); /* index of the highest set bit; requires word != 0 */
 

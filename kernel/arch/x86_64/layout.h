@@ -54,6 +54,7 @@
 #define PERCPU_VECTOR 24               /* what an interrupt window took */
 #define PERCPU_FPU_LIVE 28             /* 1: CR0.TS is clear, the vector unit holds the current thread's state */
 #define PERCPU_CURRENT 36              /* number of the current thread */
+#define PERCPU_AGAIN 40                /* the scheduler's mark */
 #define PERCPU_TSS 60
 #define PERCPU_TSS_RSP0 64
 

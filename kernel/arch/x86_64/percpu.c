@@ -81,6 +81,16 @@ uint32_t arch_current(void)
     return *(const uint32_t __seg_gs *)PERCPU_CURRENT;
 }
 
+uint32_t arch_again(void)
+{
+    return *(const uint32_t __seg_gs *)PERCPU_AGAIN;
+}
+
+void arch_set_again(uint32_t again)
+{
+    *(uint32_t __seg_gs *)PERCPU_AGAIN = again;
+}
+
 uint32_t arch_cpu_count(void)
 {
     return cpus_started;

@@ -33,7 +33,8 @@ void bbq_define(uint32_t b, uint32_t capacity)
 }
 
 /* Both sides wait the same way: in turn (first of the queue) and until the buffer has what they need. blocked_at is
- * the fill at which the caller can't proceed: capacity for writers, 0 for readers.
+ * the fill at which the caller can't proceed: capacity for writers, 0 for readers. Nobody waits twice: only the first is
+ * woken, when the buffer has what it needs, and nobody passes it; unless it is told to give up.
  * Requires: b's lock is held and the current thread is in cv's queue. Ensures: the lock is held; returns 1 if it is the
  * caller's turn, 0 if its wait was cancelled. */
 static uint32_t bbq_await_turn(uint32_t b, uint32_t cv, uint32_t blocked_at)
@@ -41,7 +42,7 @@ static uint32_t bbq_await_turn(uint32_t b, uint32_t cv, uint32_t blocked_at)
     uint32_t current = thread_current();
     uint32_t first = cv_first(cv);
     uint32_t cancelled = cv_cancelled();
-    while (cancelled == 0u && (first != current || bbq[b].used == blocked_at)) {
+    if (cancelled == 0u && (first != current || bbq[b].used == blocked_at)) {
         cv_prepare_wait(cv);
         spinlock_release(LOCK_BBQ_BASE + b);
         sched_block();
@@ -49,7 +50,7 @@ static uint32_t bbq_await_turn(uint32_t b, uint32_t cv, uint32_t blocked_at)
         first = cv_first(cv);
         cancelled = cv_cancelled();
     }
-    if (cancelled == 1u) {
+    if (cancelled == 1u || first != current || bbq[b].used == blocked_at) {
         return 0u;
     }
     return 1u;
@@ -122,8 +123,8 @@ uint64_t bbq_result(void)
 uint32_t bbq_cancel(uint32_t t)
 {
     uint32_t waits = 0u;
-    /* Asked by queue, not by wait state: a thread that was woken but has not run yet may find that it is not its turn
-     * and wait again. Only t itself changes its place, and t runs on this CPU only. */
+    /* Asked by queue, not by wait state: a thread that was woken but has not run yet gives up as well. Only t itself changes
+     * its place, and t runs on this CPU only. */
     uint32_t cv = cv_of(t);
     if (cv < NUM_CV) {
         uint32_t b = cv / 2u;

@@ -12,11 +12,9 @@
 /* One cache line each, touched by its CPU only. */
 struct sched_cpu {
     uint32_t running;   /* priority of the running thread plus 1; 0 while idle */
-    uint32_t again;     /* 1: who runs must be decided anew at the next sched_leave */
     uint32_t turn_over; /* 1: the running thread goes behind its equals */
-    uint32_t spare0;
     uint64_t slice_end; /* end of the running thread's turn; TIMER_NEVER: nobody waits for it */
-    uint64_t spare[5];
+    uint64_t spare[6];
 };
 
 static struct sched_cpu sched_cpu[NUM_CPU];
@@ -25,10 +23,10 @@ void sched_init(void)
 {
     for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
         sched_cpu[cpu].running = 0u;
-        sched_cpu[cpu].again = 0u;
         sched_cpu[cpu].turn_over = 0u;
         sched_cpu[cpu].slice_end = TIMER_NEVER;
     }
+    arch_set_again(0u);
     sched_ready_init();
     sched_alarm_init();
     sched_deadline_init();
@@ -57,10 +55,19 @@ void sched_insert(uint32_t cpu, uint32_t t)
     uint32_t priority = thread_priority(t);
     sched_ready_insert(cpu, t);
     if (priority >= sched_cpu[cpu].running) {
-        sched_cpu[cpu].again = 1u;
+        arch_set_again(1u);
     } else if (priority + 1u == sched_cpu[cpu].running) {
         sched_begin_slice(cpu);
     }
+}
+
+/* Switches to t; returns when the current thread runs again. Nobody switches while there is something to decide: sched_run
+ * has decided, sched_switch_to leaves it to the ready queues. So there is nothing for who comes back, either; that it is
+ * said here shows from the code alone that a thread which has waited goes its way without another switch. */
+static void sched_switch(uint32_t t)
+{
+    thread_switch(t);
+    arch_set_again(0u);
 }
 
 /* Makes next, which sched_pick has chosen, the running thread. Returns when the current thread runs again. */
@@ -73,13 +80,13 @@ static void sched_run(uint32_t cpu, uint32_t next)
         running = priority + 1u;
     }
     sched_cpu[cpu].running = running;
-    sched_cpu[cpu].again = 0u;
+    arch_set_again(0u);
     sched_cpu[cpu].turn_over = 0u;
     sched_cpu[cpu].slice_end = TIMER_NEVER;
     sched_begin_slice(cpu);
     sched_budget_switch(cpu, next);
     if (next != current) {
-        thread_switch(next);
+        sched_switch(next);
     }
 }
 
@@ -172,7 +179,8 @@ void sched_switch_to(uint32_t t)
     uint32_t priority = thread_priority(t);
     uint32_t running = priority + 1u;
     uint32_t best = sched_ready_best(cpu);
-    if (running < best) {
+    uint32_t again = arch_again();
+    if (running < best || again == 1u) {
         sched_queue_and_block(t);
         return;
     }
@@ -191,14 +199,14 @@ void sched_switch_to(uint32_t t)
     if (running == best && sched_cpu[cpu].slice_end == TIMER_NEVER) {
         sched_begin_slice(cpu);
     }
-    thread_switch(t);
+    sched_switch(t);
 }
 
 void sched_yield(void)
 {
     uint32_t cpu = arch_cpu();
     sched_cpu[cpu].turn_over = 1u;
-    sched_cpu[cpu].again = 1u;
+    arch_set_again(1u);
 }
 
 /* 1 if the running thread should make way: it has no budget, or someone more important is ready, or its turn is over and
@@ -227,10 +235,8 @@ void sched_decide(uint32_t cpu)
 {
     uint32_t current = thread_current();
     uint32_t way = sched_make_way(cpu, current);
-    sched_cpu[cpu].again = 0u;
+    arch_set_again(0u);
     if (way == 1u) {
-        /* Whoever gives the processor back to this thread, which is ready or idle, does it in sched_run, and that clears the
-         * mark last: nothing is left to decide then. */
         sched_put_back(cpu, current);
         uint32_t next = sched_pick(cpu);
         sched_run(cpu, next);
@@ -241,12 +247,14 @@ void sched_decide(uint32_t cpu)
     }
 }
 
-void sched_leave(void)
+uint32_t sched_leave(void)
 {
-    uint32_t cpu = arch_cpu();
-    if (sched_cpu[cpu].again == 1u) {
+    uint32_t again = arch_again();
+    if (again == 1u) {
+        uint32_t cpu = arch_cpu();
         sched_decide(cpu);
     }
+    return again;
 }
 
 void sched_exit_current(void)
@@ -287,7 +295,7 @@ void sched_unboost(void)
     uint32_t priority = thread_base_priority(current);
     thread_set_priority(current, priority);
     sched_cpu[cpu].running = priority + 1u;
-    sched_cpu[cpu].again = 1u;
+    arch_set_again(1u);
     sched_budget_exempt(cpu, current, 0u);
 }
 
@@ -298,12 +306,12 @@ void sched_timer_interrupt(void)
     sched_alarm_gone(cpu);
     uint32_t over = sched_budget_timer(cpu, now);
     if (over == 1u) {
-        sched_cpu[cpu].again = 1u;
+        arch_set_again(1u);
     }
     if (sched_cpu[cpu].slice_end <= now) {
         sched_cpu[cpu].slice_end = TIMER_NEVER;
         sched_cpu[cpu].turn_over = 1u;
-        sched_cpu[cpu].again = 1u;
+        arch_set_again(1u);
     }
     sched_alarm_want(cpu, sched_cpu[cpu].slice_end);
 }

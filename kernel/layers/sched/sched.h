@@ -42,15 +42,15 @@ void sched_block(void);
 void sched_ready(uint32_t t);
 
 /* Hands the processor to t. Requires as sched_block, and as sched_ready for t. Runs t directly if t belongs to this CPU,
- * has budget, and nobody more important is ready; else as sched_ready(t) and sched_block(). */
+ * has budget, nobody more important is ready, and nothing else is to be decided; else as sched_ready(t) and sched_block(). */
 void sched_switch_to(uint32_t t);
 
 /* The current thread goes behind the others of its priority at the next sched_leave. */
 void sched_yield(void);
 
 /* On the way out of the kernel: while a more important thread is ready, or the turn or the budget of the current one is
- * over, others run. Requires: no lock held, current not marked blocked. */
-void sched_leave(void);
+ * over, others run. Returns 1 if that had to be decided, else 0. Requires: no lock held, current not marked blocked. */
+uint32_t sched_leave(void);
 
 /* The current thread ends. Requires: no lock held, it is in no queue and waits for nothing. Does not return. */
 void sched_exit_current(void);

@@ -100,7 +100,7 @@ void sched_queue_and_block(uint32_t t);
 /* The budget's part of handing over. Returns 1 if t may run, 0 if it has no budget. */
 uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
 
-/* Decides who runs. Requires: the CPU's `again` is set. */
+/* Decides who runs. Requires: arch_again() is 1. */
 void sched_decide(uint32_t cpu);
 
 /* Makes one parked thread of p ready if p has budget again, else awaits its next refill. Requires: p waits for its refill to be

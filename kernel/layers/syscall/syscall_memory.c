@@ -19,8 +19,7 @@ static uint32_t syscall_range_valid(uint64_t address, uint64_t pages)
     return valid;
 }
 
-/* STATUS_RESTART if an interrupt waits, else STATUS_OK. */
-static uint32_t syscall_preemption(void)
+uint32_t syscall_preemption(void)
 {
     uint32_t status = STATUS_OK;
     uint32_t pending = arch_interrupt_pending();

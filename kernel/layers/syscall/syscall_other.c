@@ -61,12 +61,20 @@ static uint32_t syscall_memory_family(uint32_t current, uint64_t number)
         status = syscall_share_accept(current);
     } else if (number == SYS_SHARE_WITHDRAW) {
         status = syscall_share_withdraw(current);
-    } else if (number == SYS_BBQ_INSERT) {
+    }
+    return status;
+}
+
+/* The calls that may wake others after they have waited. */
+static void syscall_bbq_family(uint32_t current, uint64_t number)
+{
+    uint32_t status = ERR_UNKNOWN_CALL;
+    if (number == SYS_BBQ_INSERT) {
         status = syscall_bbq_insert(current);
     } else if (number == SYS_BBQ_REMOVE) {
         status = syscall_bbq_remove(current);
     }
-    return status;
+    uctx_set(current, UCTX_RAX, (uint64_t)status);
 }
 
 static uint32_t syscall_process_family(uint32_t current, uint64_t number)
@@ -174,8 +182,11 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
     }
     if (number <= SYS_THREAD_START) {
         status = syscall_small_family(current, number);
-    } else if (number <= SYS_BBQ_REMOVE) {
+    } else if (number < SYS_BBQ_INSERT) {
         status = syscall_memory_family(current, number);
+    } else if (number <= SYS_BBQ_REMOVE) {
+        syscall_bbq_family(current, number);
+        return SYSCALL_WAITED;
     } else if (number <= SYS_QUOTA) {
         status = syscall_process_family(current, number);
     } else if (number <= SYS_DMA_ADDRESS) {
@@ -189,9 +200,6 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
         uctx_set(current, UCTX_RIP, ip - SYSCALL_INSTRUCTION_BYTES);
     } else {
         uctx_set(current, UCTX_RAX, (uint64_t)status);
-    }
-    if (number == SYS_BBQ_INSERT || number == SYS_BBQ_REMOVE) {
-        return SYSCALL_WAITED;
     }
     return 0u;
 }

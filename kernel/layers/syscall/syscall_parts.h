@@ -21,7 +21,10 @@ uint32_t syscall_message_valid(uint32_t current, uint32_t right);
 /* The badge of the caller's slot. Requires: syscall_slot_valid returned 1. */
 uint64_t syscall_badge(uint32_t current);
 
-/* All calls but the two on the fast path. Returns 1 for SYS_THREAD_EXIT, else 0. */
+/* STATUS_RESTART if an interrupt waits, else STATUS_OK. For long calls that have more to do: told to restart, they leave. */
+uint32_t syscall_preemption(void);
+
+/* All calls but the two on the fast path. Returns as syscall_dispatch. */
 uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
 
 void syscall_wait(uint32_t current);

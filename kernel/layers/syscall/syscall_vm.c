@@ -44,7 +44,6 @@ uint32_t syscall_vm_map(uint32_t current)
     uint64_t own = uctx_word(current, 0u);
     uint64_t pages = uctx_word(current, 1u);
     uint64_t prot = uctx_word(current, 2u);
-    uint32_t pending = 0u;
     if (valid == 0u) {
         return ERR_BAD_SLOT;
     }
@@ -59,10 +58,10 @@ uint32_t syscall_vm_map(uint32_t current)
             guest = guest + 4096ul;
             own = own + 4096ul;
             pages = pages - 1ul;
-            pending = arch_interrupt_pending();
-            if (pages > 0u && pending != 0u) {
-                status = STATUS_RESTART;
+            if (pages == 0u) {
+                break;
             }
+            status = syscall_preemption();
         }
     }
     uctx_set(current, UCTX_RSI, guest);
@@ -76,7 +75,6 @@ uint32_t syscall_vm_unmap(uint32_t current)
     uint32_t valid = syscall_slot_valid(current, GRANT_VM, 0u);
     uint64_t guest = uctx_get(current, UCTX_RSI);
     uint64_t pages = uctx_word(current, 0u);
-    uint32_t pending = 0u;
     uint32_t status = STATUS_OK;
     if (valid == 0u) {
         return ERR_BAD_SLOT;
@@ -90,10 +88,10 @@ uint32_t syscall_vm_unmap(uint32_t current)
         if (status == STATUS_OK) {
             guest = guest + 4096ul;
             pages = pages - 1ul;
-            pending = arch_interrupt_pending();
-            if (pages > 0u && pending != 0u) {
-                status = STATUS_RESTART;
+            if (pages == 0u) {
+                break;
             }
+            status = syscall_preemption();
         }
     }
     uctx_set(current, UCTX_RSI, guest);

@@ -1,4 +1,4 @@
-/* Kernel entries and the way out. Every way out is trap_leave: it lets a better thread run first, and ends the thread if
+/* Kernel entries and the way out. Every way out is trap_return: it lets a better thread run first, and ends the thread if
  * its process is dying. */
 #include "trap.h"
 
@@ -99,6 +99,16 @@ void trap_window(void)
     }
 }
 
+/* Lets better threads run, with interrupts coming in between, until nothing is left to decide. */
+static void trap_settle(void)
+{
+    uint32_t decided = sched_leave();
+    while (decided == 1u) {
+        trap_window();
+        decided = sched_leave();
+    }
+}
+
 void trap_end_thread(void)
 {
     uint32_t current = thread_current();
@@ -108,21 +118,19 @@ void trap_end_thread(void)
     uint32_t more = process_end_thread();
     /* From here on at its own priority and cost: the end of one process must not disturb more important ones. */
     sched_unboost();
-    sched_leave();
+    trap_settle();
     while (more == 1u) {
         more = syscall_teardown_step(p);
         trap_window();
-        sched_leave();
+        trap_settle();
     }
     process_finish(p);
     sched_exit_current();
 }
 
-/* The way out of every entry, for the thread on whose kernel stack this runs: other threads may run in sched_leave, but
- * when it returns this one is current again. */
-static void trap_return(uint32_t current)
+/* The end of the way out, when nothing is left to decide. */
+static void trap_go(uint32_t current)
 {
-    sched_leave();
     uint32_t p = thread_process(current);
     uint32_t dying = process_dying(p);
     if (dying == 1u) {
@@ -131,10 +139,18 @@ static void trap_return(uint32_t current)
     spinlock_kernel_exit();
 }
 
+/* The way out of every entry, for the thread on whose kernel stack this runs: other threads may run in sched_leave, but
+ * when it returns this one is current again. */
+static void trap_return(uint32_t current)
+{
+    sched_leave();
+    trap_go(current);
+}
+
 void trap_leave(void)
 {
     uint32_t current = thread_current();
-    trap_return(current);
+    trap_go(current);
 }
 
 void trap_syscall(void)
@@ -194,7 +210,8 @@ void trap_interrupt(uint32_t vector)
 {
     spinlock_kernel_enter();
     trap_vector(vector);
-    trap_leave();
+    uint32_t current = thread_current();
+    trap_return(current);
 }
 
 void trap_idle(void)

@@ -1,6 +1,6 @@
 /* Where the kernel is entered and left. The entry assembly has saved the user registers in the current thread's context
- * and runs on the thread's kernel stack with interrupts off; it calls one of these, each of which ends with trap_leave, and
- * restores that thread's registers when the function returns. */
+ * and runs on the thread's kernel stack with interrupts off; it calls one of these, each of which lets better threads run at
+ * its end, and restores that thread's registers when the function returns. */
 #ifndef ASHLAR_TRAP_H
 #define ASHLAR_TRAP_H
 
@@ -21,7 +21,8 @@ void trap_exception(void);
 /* An interrupt taken in user mode. (Those taken at arch_interrupt_poll and arch_idle return their vector there.) */
 void trap_interrupt(uint32_t vector);
 
-/* A new thread's first kernel frame (arch_thread_init): on the way out to user mode for the first time. */
+/* A new thread's first kernel frame (arch_thread_init): on the way out to user mode for the first time. Whoever switched to it
+ * has decided that it runs. */
 void trap_leave(void);
 
 /* The idle thread's loop, one per CPU; start-up calls it last. Does not return. */

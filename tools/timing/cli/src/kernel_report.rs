@@ -29,9 +29,10 @@ pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
     report.loops = loops(found);
     if let Some((locks, Ok(locking))) = kernel.locks.as_ref().zip(found.locking.as_ref()) {
         report.locks = Some(locking.locks.iter().map(|one| lock(locks, one)).collect());
-        (report.lock_wait_cycles, report.lock_processors) = (Some(locking.response_cycles), Some(locking.processors));
+        (report.lock_wait_cycles, report.lock_processors) = (locking.response_cycles, Some(locking.processors));
     }
     report.errors.extend(without_bound(kernel, found));
+    report.errors.extend(endless(kernel, found));
     report.errors.extend(theorems(kernel));
     if !report.errors.is_empty() {
         // Never a number beside an error.
@@ -179,6 +180,17 @@ fn lock(locks: &timing_kernel::Locks, one: &timing_kernel::Waited) -> Lock {
     }
 }
 
+/// Regions that follow each other without end.
+fn endless(kernel: &Kernel<'_>, found: &Whole) -> Vec<Error> {
+    let error = |message: String| Error {
+        code: Code::Unbounded.name().into(),
+        message,
+        remedy: "open an interrupt window before it decides again".into(),
+        ..Error::default()
+    };
+    timing_kernel::endless(kernel, &found.regions).into_iter().map(error).collect()
+}
+
 /// What is said of the time waited for locks.
 fn waiting(found: &Whole) -> Vec<String> {
     let mut said = Vec::new();
@@ -189,7 +201,7 @@ fn waiting(found: &Whole) -> Vec<String> {
             said.push(format!(
                 "the bounds are those of one processor: waits for locks add {} cycles to the response among {} processors, as \
                  many as the kernel is made for{}",
-                locking.response_cycles,
+                locking.response_cycles.map_or_else(|| "no one knows how many".to_string(), |cycles| cycles.to_string()),
                 locking.processors,
                 fewer.iter().map(|text| format!(", {text}")).collect::<String>()
             ));
@@ -218,17 +230,21 @@ fn waiting(found: &Whole) -> Vec<String> {
 fn made_of(kernel: &Kernel<'_>, found: &Whole) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(response) = &found.response {
-        let name = |region: usize| &kernel.regions[region].name;
-        let (longest, served, resumed) = (name(response.longest), name(response.served), name(response.resumed));
+        let names = |regions: &[usize]| {
+            let names: Vec<String> = regions.iter().map(|one| format!("`{}`", kernel.regions[*one].name)).collect();
+            names.join(", then ")
+        };
         said.push(format!(
-            "the response is made of {} cycles until interrupts are open, {} of the interrupt, {} until the handler is in its \
-             program, and {} for {} rounds that these share: the longest region without them is `{longest}`, that in which an \
-             interrupt is served `{served}`, that of a thread that goes on `{resumed}`",
+            "the response is made of {} cycles until interrupts are open, in {}; {} of the interrupt, in {}; and {} until the \
+             handler is in its program, in {}, or {} if it comes to no window on its way: no thread switches to another behind \
+             a switch without a window between, which is checked",
             response.closed_cycles,
+            names(&response.closed),
             response.interrupt_cycles,
+            names(&[response.served]),
             response.handler_cycles,
-            response.rounds_cycles,
-            response.rounds
+            names(&response.handler),
+            response.direct_cycles
         ));
     }
     if let Some(stack) = &found.stack {

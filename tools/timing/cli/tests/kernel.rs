@@ -101,7 +101,7 @@ fn waits_for_locks_stand_beside_the_bounds_or_it_is_said_why_not() {
     let of =
         |kind: &str| number(&regions.iter().find(|one| one["kind"] == kind).expect("a region")["lock_wait_cycles"]);
     assert_eq!((of("thread start"), of("system call")), (wait, 0));
-    assert_eq!(number(&report["lock_wait_cycles"]), 5 * wait);
+    assert_eq!(number(&report["lock_wait_cycles"]), 2 * wait);
     for (name, option, locks, why) in [
         ("kept-locks", "-DLOCKS=1", locks, "a lock is held that"),
         ("no-locks", "-DLOCKS=2", "", "no time waited for locks"),

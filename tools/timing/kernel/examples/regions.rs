@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use timing_kernel::{alone, analyse, with_loops, Analysed, Description, Kernel, Rounds};
+use timing_kernel::{alone, analyse, with_loops, Analysed, Description, Kernel, Way};
 use timing_lift::Lifter;
 use timing_load::Program;
 
@@ -89,9 +89,16 @@ fn show(kernel: &Kernel<'_>, name: &str, found: &Analysed) {
     found.unknown_locks.iter().for_each(|reason| println!("    {reason}"));
     let misses = found.functions.get("first misses").copied().unwrap_or_default();
     println!("{misses:>12} first misses");
-    if let Some(rounds) = found.rounds {
-        let Rounds { rest_cycles, round_cycles, more } = rounds;
-        println!("{rest_cycles:>12} without rounds that are shared, {round_cycles} for each, {more} more of them");
+    for way in &found.ways {
+        let names = |chain: &[(u64, usize)]| {
+            let names: Vec<String> = chain.iter().map(|(function, _)| program.describe(*function)).collect();
+            names.join(" > ")
+        };
+        match way {
+            Way::Out => println!("    goes out"),
+            Way::Switch(chain) => println!("    switches in {}", names(chain)),
+            Way::On(end, chain) => println!("    goes on behind {end:?} in {}", names(chain)),
+        }
     }
     for one in found.loops.iter().filter(|one| one.bound.is_none_or(|bound| bound > 16)) {
         let bound = one.bound.map_or_else(|| "none".to_string(), |bound| bound.to_string());

@@ -15,12 +15,12 @@ use crate::description::Whom;
 use crate::error::Error;
 use crate::holding::{holding, Holding};
 use crate::kernel::Kernel;
-
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::names::{stack_pointer, Named};
+use crate::points::End;
 use crate::regions::{dead, Kind, Region};
-use crate::rounds::{self, Rounds};
 use crate::stack::HANDLER;
+use crate::ways::{elsewhere, undecided, ways, Way};
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
 const STEPS: u64 = 200_000;
@@ -43,8 +43,16 @@ pub struct Analysed {
     /// What it does with locks; None if that is not known, for these reasons.
     pub holding: Option<Holding>,
     pub unknown_locks: Vec<String>,
-    /// The time apart from rounds that regions share; None without a bound, or if the kernel has no such rounds.
-    pub rounds: Option<Rounds>,
+    /// Where it goes on.
+    pub ways: BTreeSet<Way>,
+    /// What it takes at most to where it asks whether an interrupt waits; 0 if it does not ask.
+    pub asking_cycles: u64,
+    /// Where it goes on if it began with the answer that one waits.
+    pub told: BTreeSet<Way>,
+    /// Whether an interrupt is served.
+    pub serves: bool,
+    /// Where interrupts are let in behind one that was served, before it is decided who runs.
+    pub undecided: BTreeSet<Chain>,
     pub times: Times,
 }
 
@@ -107,7 +115,10 @@ pub(crate) fn begin(
     let stops = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
     let entry = Entry { below: region.below, ..Entry::default() };
-    let values = part(kernel, &first, &entry, machine, &mut analysed);
+    let values = part(kernel, &first, &entry, machine, &stops, &mut analysed);
+    if region.kind == Kind::Pending {
+        analysed.told = told(kernel, &first, &entry);
+    }
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
     let mut rests = Vec::new();
     for &node in handled.filter(|node| values.reached(**node)) {
@@ -116,6 +127,15 @@ pub(crate) fn begin(
         rests.push(Rest { chain: chain(&first, node), entry });
     }
     Ok((analysed, rests))
+}
+
+/// Where a graph goes on that begins with the answer that an interrupt waits.
+fn told(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry) -> BTreeSet<Way> {
+    let mut entry = entry.clone();
+    entry.registers.extend(kernel.lifter.registers().named("RAX").map(|answer| (answer, (1, 1))));
+    let mut dead = dead(expanded, &kernel.points);
+    dead.extend(values(kernel, expanded, &entry).dead());
+    ways(kernel, expanded, &dead, &BTreeSet::new())
 }
 
 /// Registers that hold plain numbers before a node, the stack pointer apart.
@@ -137,7 +157,7 @@ pub(crate) fn handler(
 ) -> Result<Analysed, Vec<Error>> {
     let mut analysed = Analysed::default();
     let expanded = region.expand(&kernel.graph, &kernel.points, &rest.chain, &BTreeSet::new())?;
-    part(kernel, &expanded, &rest.entry, machine, &mut analysed);
+    part(kernel, &expanded, &rest.entry, machine, &BTreeSet::new(), &mut analysed);
     Ok(analysed)
 }
 
@@ -158,17 +178,20 @@ impl Analysed {
             std::mem::swap(&mut self.calls, &mut other.calls);
         }
         self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
+        self.asking_cycles = self.asking_cycles.max(other.asking_cycles);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
-        self.rounds = self.rounds.zip(other.rounds).map(|(mine, theirs)| mine.or(theirs));
         self.holding = self.holding.take().zip(other.holding.take()).map(|(mine, theirs)| mine.or(theirs));
         self.with(other)
     }
 
     /// One after the other.
     fn then(mut self, mut other: Analysed) -> Analysed {
+        if other.asking_cycles > 0 {
+            let before = self.wcet_cycles.unwrap_or(u64::MAX);
+            self.asking_cycles = self.asking_cycles.max(other.asking_cycles.saturating_add(before));
+        }
         self.wcet_cycles = self.wcet_cycles.zip(other.wcet_cycles).map(|(mine, theirs)| mine + theirs);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine + theirs);
-        self.rounds = self.rounds.zip(other.rounds).map(|(mine, theirs)| mine.then(theirs));
         self.holding = self.holding.take().zip(other.holding.take()).map(|(mine, theirs)| mine.then(theirs));
         for (name, cycles) in std::mem::take(&mut other.functions) {
             *self.functions.entry(name).or_default() += cycles;
@@ -183,6 +206,10 @@ impl Analysed {
     fn with(mut self, other: Analysed) -> Analysed {
         self.nodes += other.nodes;
         self.loops.extend(other.loops);
+        self.ways.extend(other.ways);
+        self.undecided.extend(other.undecided);
+        self.told.extend(other.told);
+        self.serves |= other.serves;
         self.errors.extend(other.errors);
         self.unknown_locks.extend(other.unknown_locks);
         self.assumptions.extend(other.assumptions);
@@ -222,12 +249,13 @@ pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry
     timing_values::analyse(kernel.lifter.program(), expanded, &options)
 }
 
-/// Bounds what is one graph.
+/// Bounds what is one graph; at some places another goes on.
 fn part(
     kernel: &Kernel<'_>,
     expanded: &Expanded<'_>,
     entry: &Entry,
     machine: &Machine,
+    goes_on: &BTreeSet<u64>,
     analysed: &mut Analysed,
 ) -> Values {
     let program = kernel.lifter.program();
@@ -237,6 +265,10 @@ fn part(
     let mut dead = dead(expanded, &kernel.points);
     dead.extend(values.dead());
     analysed.nodes = expanded.nodes.len();
+    analysed.ways.extend(ways(kernel, expanded, &dead, goes_on));
+    analysed.undecided.extend(undecided(kernel, expanded, &dead));
+    analysed.serves |=
+        kernel.points.serves.is_some_and(|serves| expanded.contexts.iter().any(|one| one.function == serves));
     let found = loops(kernel, expanded, &values, &dead);
     let live = reached(expanded, &dead);
     let live = found.iter().filter(|one| live[expanded.loops[one.loop_id].header]);
@@ -255,10 +287,15 @@ fn part(
         Ok(prepared) => {
             analysed.times.costs = began.elapsed().as_secs_f64();
             let began = Instant::now();
-            match bound(kernel, expanded, &prepared, &constraints) {
-                Ok((bound, rounds)) => {
-                    analysed.rounds = rounds;
+            match prepared.bound(&constraints, &Options::default()) {
+                Ok(bound) => {
                     analysed.wcet_cycles = Some(bound.wcet_cycles);
+                    if analysed.ways.iter().any(|way| matches!(way, Way::On(End::Pending, _))) {
+                        let mut asking = constraints.clone();
+                        asking.dead.extend(elsewhere(kernel, expanded));
+                        let asked = prepared.bound(&asking, &Options::default()).map(|one| one.wcet_cycles);
+                        analysed.asking_cycles = asked.unwrap_or(bound.wcet_cycles);
+                    }
                     analysed.functions = functions(expanded, program, &bound);
                     analysed.calls = calls(expanded, &bound);
                 }
@@ -275,22 +312,6 @@ fn part(
         Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
     }
     values
-}
-
-/// The bound of a graph, and its part in the rounds that regions share. One that comes to their loop several times shares them
-/// with itself: the dearest walk without that limit is what the parts are found by.
-fn bound(
-    kernel: &Kernel<'_>,
-    expanded: &Expanded<'_>,
-    prepared: &Prepared<'_, '_>,
-    constraints: &Constraints,
-) -> Result<(Bound, Option<Rounds>), Vec<timing_solve::Error>> {
-    let bound = prepared.bound(constraints, &Options::default())?;
-    let rounds = rounds::split(kernel, expanded, prepared, constraints, &bound);
-    let Some(limit) = rounds::limit(kernel, expanded, prepared, constraints) else { return Ok((bound, rounds)) };
-    let mut limited = constraints.clone();
-    limited.limits.push(limit);
-    Ok((prepared.bound(&limited, &Options::default())?, rounds))
 }
 
 /// Whether a node begins a wait for a lock.

@@ -51,7 +51,7 @@ pub fn chains(graph: &Graph, points: &Points, entry: u64) -> Result<BTreeMap<Cha
 }
 
 /// Where control comes when what the last link of a chain calls returns. None if the chain ends there.
-fn behind(graph: &Graph, chain: &[(u64, usize)], callee: u64) -> Option<Chain> {
+pub(crate) fn behind(graph: &Graph, chain: &[(u64, usize)], callee: u64) -> Option<Chain> {
     let mut chain = chain.to_vec();
     let mut callee = callee;
     while let Some((function, block)) = chain.pop() {

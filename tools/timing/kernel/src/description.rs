@@ -34,26 +34,6 @@ pub struct Description {
     pub imported: Vec<Imported>,
     #[serde(default, rename = "loop")]
     pub loops: Vec<Stated>,
-    #[serde(default)]
-    pub together: Option<Together>,
-}
-
-/// A loop whose rounds are limited together on a processor, whoever enters it how often: each takes something away.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Together {
-    pub function: String,
-    /// The loop's number in its function, and how many that has.
-    pub which: usize,
-    pub of: usize,
-    /// Rounds beyond the first execution of the header of each entry that there may be at first.
-    pub rounds: u64,
-    /// The function each call of which allows one more.
-    pub more: String,
-    pub source: String,
-    /// The theorem that says what a round does, by its full name.
-    #[serde(default)]
-    pub theorem: Option<String>,
 }
 
 /// What a theorem says, as far as bounds rest on it.
@@ -275,6 +255,9 @@ pub struct Preemption {
     pub pending: String,
     /// Opens an interrupt window.
     pub poll: String,
+    /// Serves an interrupt, whoever has taken it.
+    #[serde(default)]
+    pub serves: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -282,8 +265,6 @@ pub struct Preemption {
 pub struct Switch {
     pub function: String,
     pub starts: Vec<String>,
-    /// Most switches from one interrupt window to the next.
-    pub most: u64,
     /// Switches to the thread that was picked, and returns without a switch only to the functions named next.
     pub run: String,
     pub returns_to: Vec<String>,
@@ -337,14 +318,16 @@ pub struct Own {
     /// Where its number among the processors stands in it, and that of the thread, in 4 bytes each.
     pub number: u64,
     pub current: u64,
+    /// Where the mark stands in it that says, in 4 bytes, that who runs must be decided: it changes only through GS, too.
+    pub mark: u64,
     /// Where in the thread's the processor begins to put what it interrupts in a program, downwards.
     pub frame: u64,
 }
 
 impl Own {
     /// What of the processor's changes only through GS: places and bytes.
-    pub fn words(&self) -> [(u64, u64); 3] {
-        [(self.pointer, 8), (self.number, 4), (self.current, 4)]
+    pub fn words(&self) -> [(u64, u64); 4] {
+        [(self.pointer, 8), (self.number, 4), (self.current, 4), (self.mark, 4)]
     }
 }
 

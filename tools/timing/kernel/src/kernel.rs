@@ -12,7 +12,6 @@ use crate::error::Error;
 use crate::locks::Locks;
 use crate::points::{flow, lookup, Points};
 use crate::regions::{regions, Kind, Region};
-use crate::rounds::Together;
 
 pub struct Kernel<'p> {
     pub lifter: &'p Lifter<'p>,
@@ -32,8 +31,6 @@ pub struct Kernel<'p> {
     pub locks: Option<Locks>,
     /// Bounds of loops that are stated, by function and number.
     pub stated: BTreeMap<(u64, usize), Stated>,
-    /// A loop whose rounds regions share.
-    pub together: Option<Together>,
     /// Bounds of loops that hold wherever their function is called, by function and number: none until [`crate::alone`] has
     /// found them.
     pub apart: BTreeMap<(u64, usize), Apart>,
@@ -89,17 +86,6 @@ impl<'p> Kernel<'p> {
                 Err(error) => errors.push(error),
             }
         }
-        let together = description.together.as_ref().and_then(|one| {
-            let found = lookup(program, &one.function, "a loop whose rounds are limited together")
-                .and_then(|function| Ok((function, lookup(program, &one.more, "what allows more rounds")?)));
-            let (function, more) = found.map_err(|error| errors.push(error)).ok()?;
-            let loops = graph.functions.get(&function).map_or(0, |function| function.loops.len());
-            if loops != one.of || one.which >= loops {
-                let function = one.function.clone();
-                errors.push(Error::OtherLoops { function, loops, which: one.which, of: one.of });
-            }
-            Some(Together { place: (function, one.which), stock: one.rounds, more })
-        });
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -118,7 +104,6 @@ impl<'p> Kernel<'p> {
             waits,
             locks,
             stated,
-            together,
             apart,
         })
     }
@@ -126,8 +111,7 @@ impl<'p> Kernel<'p> {
     /// Theorems that bounds rest on, by their full names.
     pub fn theorems(&self) -> BTreeSet<&str> {
         let of_loops = self.stated.values().filter_map(|stated| stated.theorem.as_deref());
-        let together = self.description.together.iter().filter_map(|one| one.theorem.as_deref());
-        of_loops.chain(together).chain(self.description.imported.iter().map(|one| one.theorem.as_str())).collect()
+        of_loops.chain(self.description.imported.iter().map(|one| one.theorem.as_str())).collect()
     }
 
     /// The physical address of a virtual one, if the description says it.
@@ -145,11 +129,12 @@ impl<'p> Kernel<'p> {
         };
         let (processors, threads) = (count(&own.processor)?, count(&own.thread)?);
         let number = |at, below| timing_values::Word { at, size: 4, multiple: 1, below: Some(below) };
+        let mark = timing_values::Word { at: own.mark, size: 4, multiple: 1, below: None };
         let pointer = timing_values::Word { at: own.pointer, size: 8, multiple: own.thread.bytes, below: None };
         Some(timing_values::Own {
             register: self.lifter.registers().named("GS_OFFSET")?,
             bytes: own.processor.bytes,
-            words: vec![pointer, number(own.number, processors), number(own.current, threads)],
+            words: vec![pointer, number(own.number, processors), number(own.current, threads), mark],
             leads: Some(timing_values::Leads { at: own.pointer, bytes: own.thread.bytes, stack }),
         })
     }

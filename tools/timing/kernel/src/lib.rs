@@ -17,6 +17,9 @@
 //!
 //! Lines of memory have names if they are known (`names.rs`): those of a stack by their place in its page.
 //!
+//! Of each region it is known where it goes on ([`Way`]): from that follows how many regions come between an interrupt and its
+//! handler's program, and that there is an end to them (`response.rs`).
+//!
 //! # Why it is sound
 //! Each region is an expanded graph of its own with nothing known of caches, memory and most registers at its beginning, so
 //! that its bound holds whatever was before; the crates for values, loops and costs say why theirs are. A loop without a
@@ -24,9 +27,6 @@
 //! function: a binary with another number of loops is refused.
 //!
 //! # What it assumes
-//! Rounds of a loop that all regions share, as those in which the scheduler puts threads aside, are priced apart and paid once
-//! in the response ([`Rounds`]).
-//!
 //! [`statements`] lists all that is stated and not shown, to be told beside every number: it is long. [`imported`] is what
 //! theorems say of it.
 //!
@@ -56,11 +56,12 @@ mod names;
 mod path;
 mod points;
 mod regions;
+mod response;
 mod returns;
-mod rounds;
 mod sections;
 mod stack;
 mod statements;
+mod ways;
 mod whole;
 mod work;
 
@@ -76,9 +77,10 @@ pub use loops::{LoopFound, Means};
 pub use path::{along, Part};
 pub use points::{entries, flow, options, End, Points};
 pub use regions::{dead, regions, Kind, Region};
+pub use response::{endless, response, Response};
 pub use returns::Returning;
-pub use rounds::{Rounds, Together};
 pub use sections::{locking, Locking, Sections, Waited};
 pub use stack::{depths, Depth};
 pub use statements::{imported, statements};
-pub use whole::{response, stack_of, waiting, waits, whole, Response, Stack, Waiting, Whole};
+pub use ways::Way;
+pub use whole::{stack_of, waiting, waits, whole, Stack, Waiting, Whole};

@@ -43,6 +43,8 @@ pub struct Points {
     pub run: (u64, BTreeSet<u64>),
     /// Function from which no thread goes on.
     pub ended: u64,
+    /// Function that serves an interrupt.
+    pub serves: Option<u64>,
     /// Where the number of a system call is known, and the register that holds it there.
     pub number: Option<(u64, Register)>,
 }
@@ -160,6 +162,12 @@ impl Points {
                 }
             }
             (run, ended) => errors.extend(run.err().into_iter().chain(ended.err())),
+        }
+        if let Some(symbol) = &description.preemption.serves {
+            match lookup(program, symbol, "the service of interrupts") {
+                Ok(function) => points.serves = Some(function),
+                Err(error) => errors.push(error),
+            }
         }
         let poll = &description.preemption.poll;
         match lookup(program, poll, "the interrupt window") {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timing_context::{Edge, EdgeId, EdgeKind, Expanded};
+use timing_context::{ContextId, Edge, EdgeId, EdgeKind, Expanded};
 use timing_flow::Graph;
 use timing_lift::il::Register;
 use timing_load::Program;
@@ -189,14 +189,28 @@ fn entered_from_user(graph: &Graph, stub: u64) -> BTreeSet<u64> {
 /// Edges behind which a region cannot go on: from where the chosen thread is switched to, except to the callers that may
 /// have chosen the running one.
 pub fn dead(expanded: &Expanded<'_>, points: &Points) -> BTreeSet<EdgeId> {
-    let (run, callers) = &points.run;
+    let switched = switched(expanded, points);
     let returns = |edge: &EdgeId| {
         let Edge { from, kind, .. } = expanded.edges[*edge];
-        let context = &expanded.contexts[expanded.nodes[from].context];
-        let caller = context.caller.map(|(caller, _)| expanded.contexts[caller].function);
-        kind == EdgeKind::Return && context.function == *run && caller.is_some_and(|caller| !callers.contains(&caller))
+        kind == EdgeKind::Return && switched.contains(&expanded.nodes[from].context)
     };
     (0..expanded.edges.len()).filter(returns).collect()
+}
+
+/// Contexts that switch to a chosen thread which is not the running one: nobody comes back from them within the region.
+pub(crate) fn switched(expanded: &Expanded<'_>, points: &Points) -> BTreeSet<ContextId> {
+    let (run, callers) = &points.run;
+    // Where the region begins behind the switch, it has happened.
+    let first = expanded.nodes[expanded.entry].context;
+    let behind: BTreeSet<ContextId> =
+        std::iter::successors(Some(first), |one| expanded.contexts[*one].caller.map(|(caller, _)| caller)).collect();
+    let one = |id: &ContextId| {
+        let context = &expanded.contexts[*id];
+        let caller = context.caller.map(|(caller, _)| expanded.contexts[caller].function);
+        let chosen = context.function == *run && caller.is_some_and(|caller| !callers.contains(&caller));
+        chosen && !behind.contains(id)
+    };
+    (0..expanded.contexts.len()).filter(one).collect()
 }
 
 impl Region {

@@ -12,7 +12,7 @@ use crate::bound::Analysed;
 use crate::holding::{longest, Section, Taken};
 use crate::kernel::Kernel;
 use crate::locks::{Family, Locks};
-use crate::regions::Kind;
+use crate::response::costliest;
 
 /// The longest sections of all regions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub struct Locking {
     pub locks: Vec<Waited>,
     /// Of each region, by its index in the kernel.
     pub regions: Vec<u64>,
-    /// Of all regions that a response is made of.
-    pub response_cycles: u64,
+    /// Of all regions that a response is made of; None if there is no response.
+    pub response_cycles: Option<u64>,
     /// The same among fewer processors.
     pub fewer: Vec<(u64, u64)>,
 }
@@ -173,26 +173,22 @@ fn of_kernel(
     let waits = sections.waits(regions, processors).ok_or_else(unknown)?;
     let fewer = FEWER.iter().filter(|fewer| **fewer < processors).filter_map(|fewer| {
         let waits = sections.waits(regions, *fewer)?;
-        Some((*fewer, of_response(kernel, &waits)))
+        Some((*fewer, of_response(kernel, regions, &waits)?))
     });
     Ok(Locking {
         processors,
         locks: waited.collect(),
-        response_cycles: of_response(kernel, &waits),
+        response_cycles: of_response(kernel, regions, &waits),
         regions: waits,
         fewer: fewer.collect(),
     })
 }
 
-/// The waits of all that a response is made of: a region until interrupts are open, the interrupt, and threads that go on.
-fn of_response(kernel: &Kernel<'_>, waits: &[u64]) -> u64 {
-    let longest = |fits: &dyn Fn(Kind) -> bool| {
-        let fitting = kernel.regions.iter().zip(waits).filter(|(region, _)| fits(region.kind));
-        fitting.map(|(_, wait)| *wait).max().unwrap_or(0)
-    };
-    let resumed = longest(&crate::whole::resumes).saturating_mul(kernel.description.switch.most);
-    let parts = [longest(&|_| true), resumed, longest(&crate::whole::serves), resumed];
-    parts.into_iter().fold(0, u64::saturating_add)
+/// The waits of all that a response is made of; None if there is no response.
+fn of_response(kernel: &Kernel<'_>, regions: &[Analysed], waits: &[u64]) -> Option<u64> {
+    // Where a region asks whether an interrupt waits it has waited for no more locks than in all.
+    let cost = |number: usize| waits.get(number).copied();
+    Some(costliest(kernel, regions, &cost, &cost)?.cycles())
 }
 
 #[cfg(test)]

@@ -47,22 +47,11 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
         found.push(format!("what {function} first reads of {object} is the number of the system call; without it, bounds of calls hold with their names exchanged"));
     }
     let switch = &description.switch;
-    found.push(format!(
-        "from one interrupt window to the next there are {} switches between threads at most",
-        switch.most
-    ));
-    found.push(
-        "an interrupt that is taken in a window is followed by the decision who runs before the next window"
-            .to_string(),
-    );
-    if let Some(one) = &description.together {
-        let (function, rounds, more, source) = (&one.function, one.rounds, &one.more, &one.source);
-        let theorem = one.theorem.as_ref().map(|theorem| format!("; what a round does: theorem {theorem}"));
-        found.push(format!(
-            "from an interrupt to its handler, {function} goes round {rounds} times at most, and once more for each call of \
-             {more}: {source}{}",
-            theorem.unwrap_or_default()
-        ));
+    if description.preemption.serves.is_none() || description.own.is_none() {
+        found.push(
+            "an interrupt that is taken in a window is followed by the decision who runs before the next window"
+                .to_string(),
+        );
     }
     found.push(format!("{} returns without a switch only to {}", switch.run, switch.returns_to.join(", ")));
     found.push(format!("nobody goes on behind {}", switch.ended));
@@ -99,7 +88,7 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
             "the numbers {} and {} bytes behind GS are those of elements of {processor} and {thread}",
             own.number, own.current
         ));
-        found.push("these three change only through GS".to_string());
+        found.push(format!("these three, and the mark {} bytes behind it, change only through GS", own.mark));
         found.push(format!(
             "what interrupts a program puts its registers below byte {} of its element of {thread}",
             own.frame

@@ -11,7 +11,7 @@ use crate::bound::{begin, finish, Analysed};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::regions::{Kind, Region};
-use crate::rounds::Rounds;
+use crate::response::{response, Response};
 use crate::sections::{locking, Locking};
 use crate::stack::depths;
 use crate::work::{spread, Task};
@@ -26,31 +26,6 @@ pub struct Whole {
     pub waiting: Option<Waiting>,
     /// Of a kernel whose description says where locks are: how long they are waited for, or why that is not known.
     pub locking: Option<Result<Locking, Vec<String>>>,
-}
-
-/// From the arrival of an interrupt to the first user instruction of its handler, without waits for others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Response {
-    /// Until interrupts are taken: a region, and those of threads that get the processor within. Rounds that are shared are
-    /// not in these three.
-    pub closed_cycles: u64,
-    /// The interrupt itself, wherever it is taken, until the handler's thread is switched to.
-    pub interrupt_cycles: u64,
-    /// The handler's thread, until it is in its program.
-    pub handler_cycles: u64,
-    /// Rounds that all of these share, and what they cost.
-    pub rounds: u64,
-    pub rounds_cycles: u64,
-    /// The longest region, that in which an interrupt is served longest, and the longest of a thread that goes on.
-    pub longest: usize,
-    pub served: usize,
-    pub resumed: usize,
-}
-
-impl Response {
-    pub fn cycles(&self) -> u64 {
-        self.closed_cycles + self.interrupt_cycles + self.handler_cycles + self.rounds_cycles
-    }
 }
 
 /// What waits for locks may add to a region.
@@ -140,54 +115,6 @@ pub fn waiting(regions: &[Analysed]) -> Option<Waiting> {
     let most =
         |of: &dyn Fn(&Analysed) -> Option<u64>| regions.iter().map(of).collect::<Option<Vec<_>>>()?.into_iter().max();
     Some(Waiting { acquisitions: most(&|one| one.locks)?, section_cycles: most(&|one| one.wcet_cycles)? })
-}
-
-/// None if a region that counts has no bound.
-pub fn response(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Response> {
-    // Of some kinds of regions the longest, and what any of them takes at most.
-    let longest = |fits: &dyn Fn(Kind) -> bool| {
-        let mut most: Option<(u64, usize)> = None;
-        let mut all = Rounds::default();
-        for (number, (region, analysed)) in kernel.regions.iter().zip(regions).enumerate() {
-            if !fits(region.kind) {
-                continue;
-            }
-            let cycles = analysed.wcet_cycles?;
-            let whole = Rounds { rest_cycles: cycles, ..Rounds::default() };
-            let rounds = if kernel.together.is_some() { analysed.rounds? } else { whole };
-            most = most.max(Some((rounds.rest_cycles, number)));
-            all = all.or(rounds);
-        }
-        Some((all, most?.1))
-    };
-    let (region, longest_region) = longest(&|_| true)?;
-    let (resumed, longest_resumed) = longest(&resumes)?;
-    let (interrupt, served) = longest(&serves)?;
-    let switches = resumed.times(kernel.description.switch.most);
-    let closed = region.then(switches);
-    let all = closed.then(interrupt).then(switches);
-    let stock = kernel.together.as_ref().map_or(0, |together| together.stock);
-    Some(Response {
-        closed_cycles: closed.rest_cycles,
-        interrupt_cycles: interrupt.rest_cycles,
-        handler_cycles: switches.rest_cycles,
-        rounds: stock + all.more,
-        rounds_cycles: all.cycles(stock),
-        longest: longest_region,
-        served,
-        resumed: longest_resumed,
-    })
-}
-
-/// Whether a thread goes on with such a region.
-pub(crate) fn resumes(kind: Kind) -> bool {
-    matches!(kind, Kind::Resumed | Kind::ThreadStart)
-}
-
-/// Whether an interrupt is served in such a region: one that waits while a window opens, or that ends the idle loop's wait, is
-/// served behind it.
-pub(crate) fn serves(kind: Kind) -> bool {
-    matches!(kind, Kind::Interrupt | Kind::Window | Kind::Idle)
 }
 
 /// The deepest stack of all entries.

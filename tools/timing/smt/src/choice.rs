@@ -146,14 +146,14 @@ fn below(number: u128) -> Vec<u128> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::term::Origin;
 
-    struct Random(u64);
+    pub(crate) struct Random(pub(crate) u64);
 
     impl Random {
-        fn below(&mut self, number: usize) -> usize {
+        pub(crate) fn below(&mut self, number: usize) -> usize {
             self.0 ^= self.0 << 13;
             self.0 ^= self.0 >> 7;
             self.0 ^= self.0 << 17;
@@ -178,7 +178,7 @@ mod tests {
     ];
 
     /// A term of 8 bits over truth values, numbers and leaves.
-    fn grow(terms: &mut Terms, random: &mut Random, leaves: &[Term], depth: usize) -> Term {
+    pub(crate) fn grow(terms: &mut Terms, random: &mut Random, leaves: &[Term], depth: usize) -> Term {
         if depth == 0 {
             return match random.below(4) {
                 0 => leaves[random.below(3)],

@@ -20,6 +20,7 @@ use crate::model::{leaves, Model};
 use crate::region::{AtLoop, Point, Region, Setting, TooLarge};
 use crate::solver::{Answer, Solver, SolverError};
 use crate::term::{Shape, Term, Terms};
+use crate::trial::{trial, Trial};
 use crate::unroll::{is_exact, Checked};
 
 /// How much to try. All limits but the last are counted, so the same question has the same answer on every machine.
@@ -31,20 +32,35 @@ pub struct Following {
     /// What a question may cost, in the solver's own steps; and all of them together.
     pub steps: u64,
     pub all_steps: u64,
+    /// Terms that are computed where few bits decide.
+    pub trials: usize,
     /// When to be content with what was found by then.
     pub deadline: Option<Instant>,
 }
 
 impl Default for Following {
     fn default() -> Following {
-        Following { iterations: 3_000, terms: 1_500_000, steps: 16_000_000, all_steps: 120_000_000, deadline: None }
+        Following {
+            iterations: 3_000,
+            terms: 1_500_000,
+            steps: 16_000_000,
+            all_steps: 120_000_000,
+            trials: 400_000_000,
+            deadline: None,
+        }
     }
 }
 
 impl Following {
     /// What is worth trying to make bounds smaller that are there.
     pub fn little() -> Following {
-        Following { steps: 2_000_000, all_steps: 15_000_000, terms: 600_000, ..Following::default() }
+        Following {
+            steps: 2_000_000,
+            all_steps: 15_000_000,
+            terms: 600_000,
+            trials: 50_000_000,
+            ..Following::default()
+        }
     }
 }
 
@@ -78,6 +94,7 @@ pub fn follow(
         models: (0..MODELS as u64).map(|seed| Model::new(BTreeMap::new(), seed)).collect(),
         executions: vec![Vec::new(); loops],
         left: vec![None; loops],
+        trials: effort.trials,
         iterations: 0,
         error: None,
     };
@@ -128,6 +145,8 @@ struct Search<'e> {
     executions: Vec<Vec<Vec<Term>>>,
     /// Why a loop was not followed to its end.
     left: Vec<Option<String>>,
+    /// What may still be computed for trials.
+    trials: usize,
     iterations: usize,
     error: Option<SolverError>,
 }
@@ -249,6 +268,16 @@ impl Search<'_> {
         if self.witness(terms, guard) {
             return Ok(Possible::Yes);
         }
+        match trial(terms, guard, &mut self.trials) {
+            Some(Trial::Never) => return Ok(Possible::No),
+            Some(Trial::Holds(leaves)) => {
+                self.remember(leaves);
+                if self.witness(terms, guard) {
+                    return Ok(Possible::Yes);
+                }
+            }
+            None => {}
+        }
         if self.solver.spent() > self.effort.all_steps {
             return Ok(Possible::Undecided);
         }
@@ -256,14 +285,18 @@ impl Search<'_> {
             Answer::Satisfiable => {
                 if self.solver.told() < ASKED_FOR_MODELS {
                     let model = self.solver.model(terms, &leaves(terms, &[guard]))?;
-                    self.models.truncate(MODELS - 1);
-                    self.models.insert(0, Model::new(model, 0));
+                    self.remember(model);
                 }
                 Ok(Possible::Yes)
             }
             Answer::Unsatisfiable(_) => Ok(Possible::No),
             Answer::Undecided => Ok(Possible::Undecided),
         }
+    }
+
+    fn remember(&mut self, leaves: BTreeMap<u32, u128>) {
+        self.models.truncate(MODELS - 1);
+        self.models.insert(0, Model::new(leaves, 0));
     }
 
     /// Whether one of the assignments shows that the guard can hold. Those that contradict a fact are dropped.

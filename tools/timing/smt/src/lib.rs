@@ -18,7 +18,7 @@
 //! * Where an execution starts, registers and memory hold anything that the analysis of values allows there.
 //! * Loops that are not unrolled are replaced by what their instructions may write.
 //! * Nothing is remembered of memory that others may write ([`Sharing`]): reading it twice gives two values.
-//! * The solver's answers are believed.
+//! * The solver's answers are believed. Formulas that few bits decide are computed for all values of these instead.
 //!
 //! # What it assumes
 //! [`ASSUMPTIONS`], for the report.
@@ -42,6 +42,7 @@ pub mod scope;
 mod solver;
 mod sum;
 mod term;
+mod trial;
 mod unknown;
 mod unroll;
 mod value;

@@ -100,3 +100,16 @@ impl State {
         }
     }
 }
+
+/// The comparison that holds exactly where this one does not.
+pub(crate) fn opposite<T>(operation: Binary, a: T, b: T) -> Option<(Binary, T, T)> {
+    Some(match operation {
+        Binary::Equal => (Binary::NotEqual, a, b),
+        Binary::NotEqual => (Binary::Equal, a, b),
+        Binary::Less => (Binary::LessEqual, b, a),
+        Binary::LessEqual => (Binary::Less, b, a),
+        Binary::LessSigned => (Binary::LessEqualSigned, b, a),
+        Binary::LessEqualSigned => (Binary::LessSigned, b, a),
+        _ => return None,
+    })
+}

@@ -289,3 +289,6 @@ fn add(to: &mut Sum, other: &[(u32, u64)], factor: u64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

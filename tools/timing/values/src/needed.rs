@@ -3,6 +3,7 @@
 use timing_lift::evaluate::{mask, signed};
 use timing_lift::il::{Binary, Unary};
 
+use crate::compare::opposite;
 use crate::state::{is_comparison, State};
 use crate::term::{Origin, Term};
 
@@ -27,34 +28,17 @@ pub(crate) fn needs(state: &State, condition: &Term, truth: bool, depth: u8, fou
             more(b, false);
         }
         Origin::Select(when, then, otherwise) => {
-            let can = |term: &Term| {
-                let set = state.numbers(term);
-                if truth {
-                    set.as_single() != Some(0)
-                } else {
-                    set.contains(0)
-                }
-            };
-            if !can(otherwise) {
+            if !state.may_be(otherwise, truth) {
                 more(when, true);
                 more(then, truth);
-            } else if !can(then) {
+            } else if !state.may_be(then, truth) {
                 more(when, false);
                 more(otherwise, truth);
             }
         }
         Origin::Binary(operation, a, b) if condition.size == 1 && is_comparison(*operation) => {
-            let (operation, a, b) = match (*operation, truth) {
-                (operation, true) => (operation, a, b),
-                (Binary::Equal, _) => (Binary::NotEqual, a, b),
-                (Binary::NotEqual, _) => (Binary::Equal, a, b),
-                (Binary::Less, _) => (Binary::LessEqual, b, a),
-                (Binary::LessEqual, _) => (Binary::Less, b, a),
-                (Binary::LessSigned, _) => (Binary::LessEqualSigned, b, a),
-                (Binary::LessEqualSigned, _) => (Binary::LessSigned, b, a),
-                _ => return,
-            };
-            found.push((operation, a.clone(), b.clone()));
+            let holds = if truth { Some((*operation, a, b)) } else { opposite(*operation, a, b) };
+            found.extend(holds.map(|(operation, a, b)| (operation, a.clone(), b.clone())));
         }
         _ => {}
     }

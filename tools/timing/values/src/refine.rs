@@ -5,6 +5,7 @@ use std::rc::Rc;
 use timing_lift::evaluate::mask;
 use timing_lift::il::{Binary, Register, Unary};
 
+use crate::compare::opposite;
 use crate::set::Set;
 use crate::state::{State, World};
 use crate::term::{shifted, Origin, Root, Term};
@@ -65,15 +66,7 @@ impl State {
                 self.compared(world, operation, &a, &b, truth, depth)
             }
             Origin::Select(when, then, otherwise) => {
-                let can = |state: &State, term: &Term| {
-                    let set = state.numbers(term);
-                    if truth {
-                        set.as_single() != Some(0)
-                    } else {
-                        set.contains(0)
-                    }
-                };
-                match (can(self, &then), can(self, &otherwise)) {
+                match (self.may_be(&then, truth), self.may_be(&otherwise, truth)) {
                     (false, false) => false,
                     (true, false) => self.assume_from(world, &when, true, depth - 1),
                     (false, true) => self.assume_from(world, &when, false, depth - 1),
@@ -103,16 +96,8 @@ impl State {
         if self.compare(world, operation, a, b) == Some(!truth) {
             return false;
         }
-        let (operation, a, b) = match (operation, truth) {
-            (_, true) => (operation, a, b),
-            (Binary::Equal, _) => (Binary::NotEqual, a, b),
-            (Binary::NotEqual, _) => (Binary::Equal, a, b),
-            (Binary::Less, _) => (Binary::LessEqual, b, a),
-            (Binary::LessEqual, _) => (Binary::Less, b, a),
-            (Binary::LessSigned, _) => (Binary::LessEqualSigned, b, a),
-            (Binary::LessEqualSigned, _) => (Binary::LessSigned, b, a),
-            _ => return true,
-        };
+        let holds = if truth { Some((operation, a, b)) } else { opposite(operation, a, b) };
+        let Some((operation, a, b)) = holds else { return true };
         if let Some((a, b)) = self.without_base(operation, a, b) {
             if let Some((left_a, left_b)) = transfer::refine(operation, &self.numbers(&a), &self.numbers(&b)) {
                 if !self.restrict(world, &a, &left_a, depth) || !self.restrict(world, &b, &left_b, depth) {

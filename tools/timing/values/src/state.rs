@@ -113,7 +113,17 @@ impl State {
         }
     }
 
-    /// The same, of an address: a number that may be almost any is a base of its own.
+    /// Whether a condition may be true, or false.
+    pub fn may_be(&self, condition: &Term, truth: bool) -> bool {
+        let set = self.numbers(condition);
+        if truth {
+            set.as_single() != Some(0)
+        } else {
+            set.contains(0)
+        }
+    }
+
+    /// Every value of an address, less its root's: a number that may be almost any is a base of its own.
     pub fn address(&self, term: &Term, pointer: u8) -> (Root, Set) {
         let (root, set) = self.range(term);
         match &term.symbol {

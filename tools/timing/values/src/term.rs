@@ -11,6 +11,7 @@ use std::rc::Rc;
 use timing_lift::evaluate::{self, mask};
 use timing_lift::il::{Binary, Unary};
 
+use crate::compare::opposite;
 use crate::set::Set;
 use crate::transfer;
 
@@ -270,16 +271,7 @@ impl Symbols {
         match a.origin() {
             Origin::Unary(Unary::BoolNot, inner) if inner.is_truth() => return inner.clone(),
             Origin::Binary(operation, x, y) if a.size == 1 => {
-                let opposite = match operation {
-                    Binary::Equal => Some((Binary::NotEqual, x, y)),
-                    Binary::NotEqual => Some((Binary::Equal, x, y)),
-                    Binary::Less => Some((Binary::LessEqual, y, x)),
-                    Binary::LessEqual => Some((Binary::Less, y, x)),
-                    Binary::LessSigned => Some((Binary::LessEqualSigned, y, x)),
-                    Binary::LessEqualSigned => Some((Binary::LessSigned, y, x)),
-                    _ => None,
-                };
-                if let Some((operation, x, y)) = opposite {
+                if let Some((operation, x, y)) = opposite(*operation, x, y) {
                     return self.comparison(operation, x, y);
                 }
             }

@@ -1,0 +1,260 @@
+//! The response to an interrupt: which regions follow each other until its handler is in its program.
+//!
+//! * *Closed*: the interrupt arrives in a region. That may end where it asks whether an interrupt waits; the region behind,
+//!   which is told so, asks no more, or there is no response. It may end in a switch; the thread that goes on then keeps
+//!   interrupts out as well, until its own region ends. Threads go on wherever one has switched away: a switch leads to each of these
+//!   places. So if behind one of them another switch is reached before a window, nothing says that there is an end to it, and
+//!   there is no response ([`endless`] says where). If not, there is one switch between two windows.
+//! * *Interrupt*: the region in which it is taken, up to the switch to the handler's thread.
+//! * *Handler*: that thread goes on, through windows of its own if it comes to some, until it is in its program. That the
+//!   handler is the most important thread, and that no interrupt comes but this one, is what a response is about: of the
+//!   regions behind its windows all of the time is counted, but no switch to others.
+
+use std::collections::BTreeSet;
+
+use crate::bound::Analysed;
+use crate::chains::Chain;
+use crate::kernel::Kernel;
+use crate::points::End;
+use crate::regions::Kind;
+use crate::returns::Returning;
+use crate::ways::Way;
+
+/// From the arrival of an interrupt to the first user instruction of its handler, without waits for others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response {
+    /// Until interrupts are taken: a region, and that of a thread that gets the processor within.
+    pub closed_cycles: u64,
+    /// The interrupt itself, wherever it is taken, until the handler's thread is switched to.
+    pub interrupt_cycles: u64,
+    /// The handler's thread, until it is in its program.
+    pub handler_cycles: u64,
+    /// The region in which it arrives, and the one that a switch leads to.
+    pub closed: Vec<usize>,
+    /// The one in which it is served.
+    pub served: usize,
+    /// Those of the handler's thread.
+    pub handler: Vec<usize>,
+    /// That thread's, if it comes to no window on its way.
+    pub direct_cycles: u64,
+}
+
+impl Response {
+    pub fn cycles(&self) -> u64 {
+        self.closed_cycles.saturating_add(self.interrupt_cycles).saturating_add(self.handler_cycles)
+    }
+}
+
+/// Regions that follow each other, and their time.
+type Run = (u64, Vec<usize>);
+
+/// What a region costs at most, by its number; None if that is not known.
+type Cost<'a> = &'a dyn Fn(usize) -> Option<u64>;
+
+/// What follows what.
+struct Order<'a> {
+    kernel: &'a Kernel<'a>,
+    regions: &'a [Analysed],
+    cost: Cost<'a>,
+    /// The regions behind the windows of each, where interrupts that wait are let in, and behind the places where they are
+    /// asked for; None for one that is not known.
+    behind: Vec<Vec<(End, Option<usize>)>>,
+}
+
+impl<'a> Order<'a> {
+    fn new(kernel: &'a Kernel<'_>, regions: &'a [Analysed], cost: Cost<'a>) -> Order<'a> {
+        let returning = Returning::new(&kernel.graph, &kernel.points);
+        let behind = regions.iter().map(|region| behind(kernel, &returning, region)).collect();
+        Order { kernel, regions, cost, behind }
+    }
+
+    fn cycles(&self, number: usize) -> Option<u64> {
+        (self.cost)(number)
+    }
+
+    /// Those in which a thread goes on that has the processor again, or for the first time.
+    fn resumed(&self) -> impl Iterator<Item = usize> + '_ {
+        let goes_on = |kind| matches!(kind, Kind::Resumed | Kind::ThreadStart);
+        (0..self.regions.len()).filter(move |number| goes_on(self.kernel.regions[*number].kind))
+    }
+
+    /// Where a region switches to another thread.
+    fn switches(&self, number: usize) -> Option<&Chain> {
+        self.regions[number].ways.iter().find_map(|way| match way {
+            Way::Switch(place) => Some(place),
+            _ => None,
+        })
+    }
+
+    /// Regions from which a thread comes to its program without another switch.
+    fn homeward(&self) -> Vec<bool> {
+        let mut found: Vec<bool> = self.regions.iter().map(|region| region.ways.contains(&Way::Out)).collect();
+        loop {
+            let comes = |number: &usize| {
+                !found[*number] && self.behind[*number].iter().any(|(_, next)| next.is_none_or(|next| found[next]))
+            };
+            let more: Vec<usize> = (0..found.len()).filter(comes).collect();
+            if more.is_empty() {
+                return found;
+            }
+            more.into_iter().for_each(|number| found[number] = true);
+        }
+    }
+
+    /// The longest way of a thread from a region to its program; Err if it has no end, with the regions that follow each
+    /// other, None without a bound.
+    fn way_home(&self, number: usize, homeward: &[bool], on: &mut Vec<usize>) -> Result<Option<Run>, Vec<usize>> {
+        if let Some(first) = on.iter().position(|one| *one == number) {
+            return Err(on[first..].to_vec());
+        }
+        on.push(number);
+        let mut longest: Option<Run> = Some((0, Vec::new()));
+        for &(_, next) in &self.behind[number] {
+            // A region that is not known: nothing is known of the way either.
+            let Some(next) = next else {
+                longest = None;
+                break;
+            };
+            if homeward[next] {
+                longest = match (longest, self.way_home(next, homeward, on)?) {
+                    (Some(one), Some(other)) => Some(one.max(other)),
+                    _ => None,
+                };
+            }
+        }
+        on.pop();
+        Ok(longest.zip(self.cycles(number)).map(|((after, mut rest), cycles)| {
+            rest.insert(0, number);
+            (after.saturating_add(cycles), rest)
+        }))
+    }
+}
+
+/// The regions behind one's windows. A region that is the same whoever called does not know its callers: what comes behind it is,
+/// then, as with any of them.
+fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, region: &Analysed) -> Vec<(End, Option<usize>)> {
+    let entered = |kind| matches!(kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt | Kind::Inside);
+    let mut found = Vec::new();
+    for way in &region.ways {
+        let Way::On(end @ (End::Window | End::Pending), chain) = way else { continue };
+        let chain = returning.shorten(chain);
+        let of_any = kernel.regions.iter().enumerate();
+        let of_any = of_any.filter(|(_, one)| !entered(one.kind) && one.chain.ends_with(&chain));
+        let before = found.len();
+        found.extend(of_any.map(|(number, _)| (*end, Some(number))));
+        if found.len() == before {
+            found.push((*end, None));
+        }
+    }
+    found
+}
+
+/// Why there is no end to what may happen before interrupts are taken, or before a handler is in its program; or why nothing is
+/// known of that. Requires all regions of the kernel.
+pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
+    let cycles = |number: usize| regions[number].wcet_cycles;
+    let order = Order::new(kernel, regions, &cycles);
+    let program = kernel.lifter.program();
+    let names = |chain: &Chain| -> String {
+        let names: Vec<String> = chain.iter().map(|(function, _)| program.describe(*function)).collect();
+        names.join(" > ")
+    };
+    let mut found = BTreeSet::new();
+    for number in order.resumed() {
+        if let Some(place) = order.switches(number) {
+            let (name, place) = (&kernel.regions[number].name, names(place));
+            found.insert(format!(
+                "a thread that goes on in the region `{name}` may switch to another in {place} before an interrupt window, and \
+                 that one, which may go on there too, to a third, and so on without end"
+            ));
+        }
+    }
+    for (region, analysed) in kernel.regions.iter().zip(regions) {
+        for place in &analysed.undecided {
+            let (name, place) = (&region.name, names(place));
+            found.insert(format!(
+                "behind an interrupt that is served in the region `{name}`, others are let in at {place} before it is decided \
+                 who runs"
+            ));
+        }
+    }
+    for (region, analysed) in kernel.regions.iter().zip(regions) {
+        let again = analysed.told.iter().find_map(|way| match way {
+            Way::On(End::Pending, place) => Some(names(place)),
+            _ => None,
+        });
+        found.extend(again.map(|place| {
+            format!(
+                "who is told in the region `{}` that an interrupt waits may go on and ask again in {place}",
+                region.name
+            )
+        }));
+    }
+    let homeward = order.homeward();
+    for number in order.resumed().filter(|number| homeward[*number]) {
+        if let Err(cycle) = order.way_home(number, &homeward, &mut Vec::new()) {
+            let names: Vec<String> = cycle.iter().map(|one| format!("`{}`", kernel.regions[*one].name)).collect();
+            let names = names.join(", ");
+            found.insert(format!("a thread may open one window after the other on its way to its program: {names}"));
+        }
+    }
+    let lost = (0..regions.len()).filter(|number| order.behind[*number].iter().any(|(_, next)| next.is_none()));
+    found.extend(lost.map(|number| format!("where the region `{}` goes on is not known", kernel.regions[number].name)));
+    if kernel.points.serves.is_some() {
+        let serves = |kind| matches!(kind, Kind::Interrupt | Kind::Window | Kind::Idle);
+        let idle = kernel.regions.iter().zip(regions).filter(|(region, _)| serves(region.kind));
+        let never = idle.filter(|(_, analysed)| !analysed.serves);
+        found.extend(never.map(|(region, _)| format!("no interrupt is served in the region `{}`", region.name)));
+    }
+    found
+}
+
+/// None if a region that counts has no bound, or there is no end to them.
+pub fn response(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Response> {
+    let cycles = |number: usize| regions[number].wcet_cycles;
+    costliest(kernel, regions, &cycles, &|number| Some(regions[number].asking_cycles))
+}
+
+/// The same of whatever regions cost: in all, and up to where they ask whether an interrupt waits.
+pub(crate) fn costliest(
+    kernel: &Kernel<'_>,
+    regions: &[Analysed],
+    cost: Cost<'_>,
+    asking: Cost<'_>,
+) -> Option<Response> {
+    if regions.len() != kernel.regions.len() || !endless(kernel, regions).is_empty() {
+        return None;
+    }
+    let order = Order::new(kernel, regions, cost);
+    let longest = |runs: Vec<Option<Run>>| runs.into_iter().collect::<Option<Vec<Run>>>()?.into_iter().max();
+    let alone = |number: usize| Some((order.cycles(number)?, vec![number]));
+    let resumed = longest(order.resumed().map(alone).collect())?;
+    let to_switch = |number: usize| {
+        let (mut cycles, mut run) = alone(number)?;
+        if order.switches(number).is_some() {
+            cycles = cycles.saturating_add(resumed.0);
+            run.extend(&resumed.1);
+        }
+        Some((cycles, run))
+    };
+    let closed = |number: usize| {
+        let mut longest = to_switch(number)?;
+        for (_, next) in order.behind[number].iter().filter(|(end, _)| *end == End::Pending) {
+            let (cycles, mut run) = to_switch((*next)?)?;
+            run.insert(0, number);
+            longest = longest.max((cycles.saturating_add(asking(number)?), run));
+        }
+        Some(longest)
+    };
+    let (closed_cycles, closed) = longest((0..regions.len()).map(closed).collect())?;
+    // One that waits while a window opens, or that ends the idle loop's wait, is served behind it.
+    let serves = |number: &usize| matches!(kernel.regions[*number].kind, Kind::Interrupt | Kind::Window | Kind::Idle);
+    let (interrupt_cycles, served) = longest((0..regions.len()).filter(serves).map(alone).collect())?;
+    let homeward = order.homeward();
+    let home = |number| order.way_home(number, &homeward, &mut Vec::new()).ok().flatten();
+    let (handler_cycles, handler) = longest(order.resumed().filter(|number| homeward[*number]).map(home).collect())?;
+    let straight = |number: &usize| regions[*number].ways.contains(&Way::Out);
+    let direct_cycles = longest(order.resumed().filter(straight).map(alone).collect())?.0;
+    let served = *served.first()?;
+    Some(Response { closed_cycles, interrupt_cycles, handler_cycles, closed, served, handler, direct_cycles })
+}
