@@ -32,11 +32,11 @@
 //!
 //! Where the description says where locks are, sections that they guard are bounded like regions ([`Holding`]), and what waits
 //! add follows for any number of processors ([`Sections`]). Where a lock's number is computed from what nobody knows, it is
-//! taken to be one of the family that begins with the constant added, and that locks are given back in reverse order where
-//! their numbers do not tell them apart.
+//! taken to be one of the family that begins with the constant added (`forms.rs`). Where it is not known what a region does with
+//! locks, bounds do not suffer: there is no term for waits then, but the reason ([`Analysed::unknown_locks`]).
 //!
 //! # What it does not know
-//! Without that, how long others hold locks that are taken while another is held; which system call a region behind a preemption point
+//! How long lines of locks take from one processor to another; which system call a region behind a preemption point
 //! serves; that some paths are infeasible.
 
 mod again;
