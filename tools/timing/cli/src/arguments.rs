@@ -104,6 +104,9 @@ pub struct ObserveOptions {
     /// Its memory in MiB.
     #[arg(long, default_value_t = 512)]
     pub memory: u64,
+    /// A further argument of the emulator, as in --emulator=-device --emulator=amd-iommu.
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    pub emulator: Vec<String>,
     /// System calls to trace of each image for which no number is given.
     #[arg(long, default_value_t = 20_000)]
     pub entries: u64,

@@ -43,7 +43,11 @@ pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
     report.verdict = if complete { Verdict::Bounded } else { Verdict::Unbounded };
     report.analysis.complete = complete;
     let stated = timing_kernel::statements(kernel, &found.regions);
-    let stated = stated.into_iter().map(|text| format!("not validated: {text}"));
+    let tested = kernel.description.tested();
+    let stated = stated.into_iter().map(|text| match tested.contains(&text) {
+        true => format!("tested by `ashlar timing observe`, not shown: {text}"),
+        false => format!("not validated: {text}"),
+    });
     let imported = timing_kernel::imported(kernel).into_iter().map(|text| format!("imported: {text}"));
     report.assumptions.extend(imported.map(|text| Assumption { of: "proof".to_string(), text }));
     let stated = stated.chain(waiting(found)).chain(made_of(kernel, found));

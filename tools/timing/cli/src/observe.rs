@@ -18,11 +18,12 @@ use crate::kernel::{bound, fail, file, fill, with};
 pub fn observe(options: &ObserveOptions) -> u8 {
     with(&options.kernel, |kernel, machine, mut report| {
         let bounds = match (&options.bounds, options.without_bounds) {
-            (_, true) => Ok(vec![None; kernel.regions.len()]),
+            (_, true) => Ok(Bounds { regions: vec![None; kernel.regions.len()], loops: BTreeMap::new() }),
             (Some(path), _) => read(kernel, path),
             (None, _) => bound(kernel, machine, &options.output).map(|found| {
                 fill(&mut report, kernel, &found);
-                found.regions.iter().map(|region| region.wcet_cycles).collect()
+                let regions = found.regions.iter().map(|region| region.wcet_cycles).collect();
+                Bounds { regions, loops: loops(&report) }
             }),
         };
         let bounds = match bounds {
@@ -30,7 +31,7 @@ pub fn observe(options: &ObserveOptions) -> u8 {
             Err(why) => return fail(&why),
         };
         let calls = names();
-        let mut observer = Observer::new(kernel, machine, calls.clone());
+        let mut observer = Observer::new(kernel, machine, calls.clone(), bounds.loops);
         for system in &options.systems {
             let (file, entries) = match system.rsplit_once('=').map(|(file, number)| (file, number.parse())) {
                 Some((file, Ok(number))) => (file, number),
@@ -49,7 +50,7 @@ pub fn observe(options: &ObserveOptions) -> u8 {
                 eprintln!("[{number}/{of}] paths");
             }
         });
-        let comparison = timing_observe::compare(kernel, &observations, &bounds, &calls);
+        let comparison = timing_observe::compare(kernel, &observations, &bounds.regions, &calls);
         let text = match shown(&comparison, report, options.output.format) {
             Ok(text) => text,
             Err(why) => return fail(&why),
@@ -57,7 +58,8 @@ pub fn observe(options: &ObserveOptions) -> u8 {
         if let Err(why) = write(&text, options.output.output.as_deref()) {
             return fail(&why);
         }
-        let wrong = comparison.above + comparison.above_path > 0 || !comparison.surprises.is_empty();
+        let contradicted = comparison.statements.iter().any(|one| one.contradicted > 0);
+        let wrong = comparison.above + comparison.above_path > 0 || !comparison.surprises.is_empty() || contradicted;
         u8::from(wrong)
     })
 }
@@ -148,6 +150,22 @@ fn human(comparison: &Comparison) -> String {
     for (text, count) in &comparison.without_bound {
         let _ = writeln!(out, "{count} paths without a bound: {text}");
     }
+    let _ = writeln!(
+        out,
+        "\nWhat bounds rest on, held against what happened:\n\n{:>10} {:>12}  statement",
+        "checked", "contradicted"
+    );
+    for one in &comparison.statements {
+        let _ = writeln!(out, "{:>10} {:>12}  {}", one.checked, one.contradicted, one.statement);
+        for example in &one.examples {
+            let _ = writeln!(out, "{:>10} {:>12}  - CONTRADICTED: {example}", "", "");
+        }
+    }
+    let _ = writeln!(
+        out,
+        "\n{} accesses may go to any memory that is no device, as far as the analysis knows",
+        comparison.anywhere
+    );
     for (text, count) in &comparison.surprises {
         let _ = writeln!(out, "ruled out by the analysis, but seen {count} times: {text}");
     }
@@ -167,6 +185,7 @@ fn trace(
         system: system.to_path_buf(),
         processors: options.cpus,
         memory_mib: options.memory,
+        arguments: options.emulator.clone(),
         entries,
         timeout: Duration::from_secs(options.timeout),
         folder: folder.clone(),
@@ -174,23 +193,40 @@ fn trace(
     let description = kernel.description;
     let base = description.memory.first().map_or(0, |memory| memory.first.wrapping_sub(memory.physical));
     let program = kernel.lifter.program();
-    let found = timing_observe::trace(&run, program, &description.entries.system_call, base)
+    let own = description.own.as_ref().map(|own| own.processor.symbol.as_str());
+    let found = timing_observe::trace(&run, program, &description.entries.system_call, own, base)
         .and_then(|files| observer.take(&files));
     let _ = std::fs::remove_dir_all(&folder);
     found.map_err(|error| format!("{}: {error}", system.display()))
 }
 
-/// Bounds of regions from a report.
-fn read(kernel: &Kernel<'_>, path: &Path) -> Result<Vec<Option<u64>>, String> {
+/// Bounds of regions, by their index, and of loops, by the addresses of their headers.
+struct Bounds {
+    regions: Vec<Option<u64>>,
+    loops: BTreeMap<u64, u64>,
+}
+
+fn loops(report: &Report) -> BTreeMap<u64, u64> {
+    let bound = |one: &timing_report::Loop| {
+        let address = u64::from_str_radix(one.address.trim_start_matches("0x"), 16).ok()?;
+        Some((address, one.bound?))
+    };
+    report.loops.iter().filter_map(bound).collect()
+}
+
+/// Bounds from a report.
+fn read(kernel: &Kernel<'_>, path: &Path) -> Result<Bounds, String> {
     let fault = |cause: String| format!("{}: {cause}; write it: ashlar timing --kernel --format json", path.display());
     let text = std::fs::read_to_string(path).map_err(|cause| fault(cause.to_string()))?;
     let report: Report = serde_json::from_str(&text).map_err(|cause| fault(cause.to_string()))?;
+    let loops = loops(&report);
     let regions = report.regions.ok_or_else(|| fault("it has no regions".to_string()))?;
     let bounds: BTreeMap<&str, Option<u64>> =
         regions.iter().map(|region| (region.name.as_str(), region.wcet_cycles)).collect();
     let bound =
         |name: &str| bounds.get(name).copied().ok_or_else(|| fault(format!("it is about another kernel: no {name}")));
-    kernel.regions.iter().map(|region| bound(&region.name)).collect()
+    let regions: Result<Vec<_>, String> = kernel.regions.iter().map(|region| bound(&region.name)).collect();
+    Ok(Bounds { regions: regions?, loops })
 }
 
 /// System calls by number, from the kernel's table.

@@ -142,10 +142,6 @@ impl<'p> Kernel<'p> {
     /// Where the stack pointer stands at an entry of the interrupt table that a program was interrupted by, in the registers of
     /// its thread: below what the processor has put there.
     pub(crate) fn frame(&self, region: &Region, expanded: &Expanded<'_>) -> Option<u64> {
-        let (own, vectors) = (self.description.own.as_ref()?, &self.description.vectors);
-        matches!(region.kind, Kind::Exception | Kind::Interrupt).then_some(())?;
-        let table = self.lifter.program().symbol(&vectors.symbol)?.address;
-        let vector = region.start.checked_sub(table)?.checked_div(vectors.bytes)?;
         // A program was: the kernel's own GS is gone to, whatever happens.
         let mut node = expanded.entry;
         loop {
@@ -155,6 +151,15 @@ impl<'p> Kernel<'p> {
             let [only] = expanded.successors(node) else { return None };
             node = Some(expanded.edges[*only].to).filter(|to| *to > node)?;
         }
+        self.interrupted(region)
+    }
+
+    /// The same, of those that interrupt programs.
+    pub fn interrupted(&self, region: &Region) -> Option<u64> {
+        let (own, vectors) = (self.description.own.as_ref()?, &self.description.vectors);
+        matches!(region.kind, Kind::Exception | Kind::Interrupt).then_some(())?;
+        let table = self.lifter.program().symbol(&vectors.symbol)?.address;
+        let vector = region.start.checked_sub(table)?.checked_div(vectors.bytes)?;
         // Stack segment, stack pointer, flags, code segment, and where it was; for some exceptions an error code.
         let words = if matches!(vector, 8 | 10..=14 | 17 | 21 | 29 | 30) { 6 } else { 5 };
         own.frame.checked_sub(8 * words)

@@ -33,6 +33,11 @@ pub fn stack_pointer(below: u64) -> (u64, u64) {
     (STACK_END - below, STACK_END - below)
 }
 
+/// How far behind the beginning of the stack's page an address is by which values know the stack.
+pub fn stack_offset(address: u64, page: u64) -> Option<u64> {
+    address.checked_sub(STACK_END - page).filter(|offset| *offset < page)
+}
+
 /// Targets of a region.
 pub struct Named<'e, 'g, 'p> {
     kernel: &'e Kernel<'p>,
@@ -179,6 +184,10 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
             }
             (Some(Target::Within(first, last)), _) if self.is_memory(first, last) => Target::Within(first, last),
             (Some(Target::OnPage { address, page }), _) => Target::OnPage { address, page },
+            // The stack, wherever it stands, is no device.
+            (None, _) if matches!(self.values.targets(node).get(before + access), Some(Target::Stack(..))) => {
+                self.memory()
+            }
             // A device's registers, or one of the kernel's objects: they are not told apart.
             (_, Some((first, last, true))) => Target::Within(*first, *last),
             (_, Some((first, last, false))) => Target::Device(*first, *last),

@@ -9,9 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use timing_context::{Expanded, LoopId};
 use timing_machine::Machine;
 use timing_solve::{Constraints, Limit, Options, Prepared};
+use timing_values::Values;
 
 use crate::bound::{known, values, Entry};
 use crate::error::Error;
+use crate::expected::{self, Expected};
 use crate::kernel::Kernel;
 use crate::names::Named;
 use crate::regions::{Kind, Region};
@@ -33,7 +35,6 @@ pub fn along(kernel: &Kernel<'_>, region: &Region, machine: &Machine, parts: &[P
     let fault = |errors: Vec<timing_solve::Error>| -> Vec<Error> {
         errors.iter().map(|error| Error::Flow(error.to_string())).collect()
     };
-    let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
     // An interrupt comes wherever the stack is: each place in a line is a case of its own.
     let rests: Vec<Option<(u64, u64)>> = match (region.kind, region.below) {
         (Kind::Inside, None) => (0..machine.line()).step_by(8).map(|rest| Some((machine.line(), rest))).collect(),
@@ -41,15 +42,9 @@ pub fn along(kernel: &Kernel<'_>, region: &Region, machine: &Machine, parts: &[P
     };
     let mut most = 0;
     for rest in rests {
-        let mut entry = Entry {
-            below: region.below,
-            handlers: enters && parts.len() == 1,
-            frame: parts.first().and_then(|part| kernel.frame(region, &part.expanded)),
-            rest,
-            ..Entry::default()
-        };
+        let mut entry = first(kernel, region, parts, rest);
         let mut cycles = 0u64;
-        for Part { expanded, rounds, totals } in parts {
+        for part @ Part { expanded, rounds, totals } in parts {
             let values = values(kernel, expanded, &entry);
             let targets = Named::new(kernel, expanded, &values, machine);
             // What the values exclude was executed: no edge of a path is dead.
@@ -59,13 +54,50 @@ pub fn along(kernel: &Kernel<'_>, region: &Region, machine: &Machine, parts: &[P
             let constraints = Constraints { limits, ..Constraints::default() };
             let bound = prepared.bound(&constraints, &Options::default()).map_err(fault)?;
             cycles = cycles.saturating_add(bound.wcet_cycles);
-            let last = expanded.exits.first().copied().filter(|node| values.reached(*node));
-            entry = Entry { below: Some(HANDLER), ..Entry::default() };
-            entry.registers = last.map(|node| known(kernel, &values, node)).unwrap_or_default();
+            entry = next(kernel, part, &values);
         }
         most = cycles.max(most);
     }
     Ok(most)
+}
+
+/// What the bound of a path rests on, of each of its graphs. Where the region's stack is not known, `stack` says where it began.
+pub fn expected_along(
+    kernel: &Kernel<'_>,
+    region: &Region,
+    machine: &Machine,
+    parts: &[Part<'_>],
+    stack: Option<u64>,
+) -> Vec<Expected> {
+    let unknown = region.kind == Kind::Inside && region.below.is_none();
+    let rest = stack.filter(|_| unknown).map(|stack| (machine.line(), stack % machine.line()));
+    let mut entry = first(kernel, region, parts, rest);
+    let mut all = Vec::new();
+    for part in parts {
+        let values = values(kernel, &part.expanded, &entry);
+        all.push(expected::of(kernel, &part.expanded, &values, machine));
+        entry = next(kernel, part, &values);
+    }
+    all
+}
+
+/// What is known at the beginning of a path.
+fn first(kernel: &Kernel<'_>, region: &Region, parts: &[Part<'_>], rest: Option<(u64, u64)>) -> Entry {
+    let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
+    Entry {
+        below: region.below,
+        handlers: enters && parts.len() == 1,
+        frame: parts.first().and_then(|part| kernel.frame(region, &part.expanded)),
+        rest,
+        ..Entry::default()
+    }
+}
+
+/// The same behind a part.
+fn next(kernel: &Kernel<'_>, part: &Part<'_>, values: &Values) -> Entry {
+    let last = part.expanded.exits.first().copied().filter(|node| values.reached(*node));
+    let registers = last.map(|node| known(kernel, values, node)).unwrap_or_default();
+    Entry { below: Some(HANDLER), registers, ..Entry::default() }
 }
 
 /// The header of a loop is executed so often in all, at most.

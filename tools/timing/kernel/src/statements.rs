@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::bound::Analysed;
-use crate::description::{Imported, Memory, Whom};
+use crate::description::{Calls, Imported, Memory, Own, Whom};
 use crate::kernel::Kernel;
 use crate::loops::Means;
+use crate::tested::{NO_LINE_CROSSED, VECTOR_STATE};
 
 /// What theorems say that bounds rest on.
 pub fn imported(kernel: &Kernel<'_>) -> Vec<String> {
@@ -13,7 +14,8 @@ pub fn imported(kernel: &Kernel<'_>) -> Vec<String> {
     kernel.description.imported.iter().map(one).collect()
 }
 
-/// Every statement that bounds rest on and that is not validated. Of loops, those that a region made use of.
+/// Every statement that bounds rest on and that is not shown; some are tested ([`crate::Description::tested`]). Of loops, those
+/// that a region made use of.
 pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
     let description = kernel.description;
     let mut found = Vec::new();
@@ -34,18 +36,14 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
         }
     }
     for wait in &description.wait {
-        let (function, looks) = (&wait.function, wait.looks);
-        let source = wait.source.as_deref().unwrap_or("no source is given");
+        let function = &wait.function;
         found.push(match wait.whom {
-            Whom::Device => format!("{function} looks {looks} times at most: {source}"),
+            Whom::Device => wait.says().unwrap_or_default(),
             Whom::Lock => format!("no time is waited for locks in {function}"),
             Whom::Processors => format!("no time is waited for other processors in {function}"),
         });
     }
-    if let Some(calls) = &description.calls {
-        let (function, object) = (&calls.function, &calls.object);
-        found.push(format!("what {function} first reads of {object} is the number of the system call; without it, bounds of calls hold with their names exchanged"));
-    }
+    found.extend(description.calls.iter().map(Calls::says));
     let switch = &description.switch;
     if description.preemption.serves.is_none() || description.own.is_none() {
         found.push(
@@ -53,51 +51,16 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
                 .to_string(),
         );
     }
-    found.push(format!("{} returns without a switch only to {}", switch.run, switch.returns_to.join(", ")));
-    found.push(format!("nobody goes on behind {}", switch.ended));
+    found.extend([switch.returns_says(), switch.ended_says()]);
     found.push(format!("nobody waits for an answer in {}", description.ends.run.join(", ")));
     for device in &description.device {
-        // Those that may access other memory too, and those that do not.
-        let same = || description.device.iter().filter(|one| one.region == device.region);
-        if same().next().is_some_and(|first| std::ptr::eq(first, device)) {
-            let functions: Vec<&str> = same().flat_map(|one| &one.functions).map(String::as_str).collect();
-            found.push(format!("only {} access {}", functions.join(", "), device.region));
-        }
-        if device.alone {
-            let functions = device.functions.join(", ");
-            found.push(format!("what {functions} access at addresses that are not known is {}", device.region));
-        }
+        found.extend(description.only_says(device).into_iter().chain(device.alone_says()));
     }
-    for memory in &description.memory {
-        let (about, first, physical) = (&memory.about, memory.first, memory.physical);
-        found.push(format!("{about}: {first:#x} and what follows stands for {physical:#x} and what follows"));
-    }
-    for (index, a) in description.memory.iter().enumerate() {
-        let meets = |b: &&Memory| a.physical < b.physical + b.bytes && b.physical < a.physical + a.bytes;
-        for b in description.memory[..index].iter().filter(meets) {
-            let (one, other) = (&b.about, &a.about);
-            found.push(format!("what is stored through {other} is nothing that is read through {one}, or the other way about, though both stand for the same memory"));
-        }
-    }
-    found.extend(description.imported.iter().map(|one| one.leaves.clone()));
-    if let Some(own) = &description.own {
-        let (processor, thread) = (&own.processor.symbol, &own.thread.symbol);
-        found.push(format!("what is accessed through GS alone is an element of {processor}"));
-        found.push(format!("an address loaded from {} bytes behind GS is one of an element of {thread}", own.pointer));
-        found.push(format!(
-            "the numbers {} and {} bytes behind GS are those of elements of {processor} and {thread}",
-            own.number, own.current
-        ));
-        found.push(format!("these three, and the mark {} bytes behind it, change only through GS", own.mark));
-        found.push(format!(
-            "what interrupts a program puts its registers below byte {} of its element of {thread}",
-            own.frame
-        ));
-    }
-    let handlers = description.entries.handlers.join(", ");
-    found.push(format!("{handlers} begin with an empty stack, at the end of a page of its own"));
-    found.push("the vector state that is saved and restored is that of x87, SSE and AVX: 832 bytes".to_string());
-    found.push("no access crosses a line that is no longer than one".to_string());
+    found.extend(description.memory.iter().map(Memory::says));
+    found.extend(description.overlaps().into_iter().map(|(one, other)| one.apart_says(other)));
+    found.extend(description.imported.iter().map(Imported::leaves_says));
+    found.extend(description.own.iter().flat_map(Own::says));
+    found.extend([description.handlers_says(), VECTOR_STATE.to_string(), NO_LINE_CROSSED.to_string()]);
     found.push("of memory, nobody changes between two reads of a region what is not named as shared".to_string());
     match &kernel.locks {
         None => found.push("no lock is held from one region to the next".to_string()),

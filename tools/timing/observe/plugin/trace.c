@@ -4,12 +4,14 @@
  *   from=, to=     the stretch: the kernel's text
  *   calls=A        an instruction that stores the number of a system call; ram=FILE is the guest's memory from physical
  *                  address 0 on, and base= what is to be subtracted from a kernel address
+ *   values=A       what stands at A and the bytes= behind it is written with each access to it, from the same memory
  *   count=A        writing begins when the instruction at A is executed for the first time, and
  *   limit=N        stops after N times, which is said on standard error
  *
  * Records of 8 bytes, little-endian: the address's lower 48 bits, and in the upper 16 what it is: 0 an instruction that is
  * executed; 1 + 2 * log2(size) a read, 2 + 2 * log2(size) a write, of the instruction before; 256 the number of a system call
- * in place of the address.
+ * in place of the address; 257 what stands where the access before went, behind it; 258 the physical address for which the page
+ * stands in which the access before went, if this processor's last access to that page did not find it there.
  *
  * QEMU is a separate program, and its header is not part of this one: what is used of the plugin interface, version 1, is
  * declared here. */
@@ -44,6 +46,10 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *,
                                       void (*accessed)(unsigned int, plugin_access, uint64_t, void *), int, int, void *);
 unsigned int qemu_plugin_mem_size_shift(plugin_access access);
 bool qemu_plugin_mem_is_store(plugin_access access);
+struct qemu_plugin_hwaddr;
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(plugin_access access, uint64_t address);
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *place);
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *place);
 void qemu_plugin_register_atexit_cb(plugin_id id, void (*ended)(plugin_id, void *), void *);
 
 /* ---- records ---- */
@@ -51,6 +57,10 @@ void qemu_plugin_register_atexit_cb(plugin_id id, void (*ended)(plugin_id, void 
 #define BUFFER 8192
 #define ADDRESS_BITS 48
 #define KIND_CALL 256ul
+#define KIND_VALUE 257ul
+#define KIND_PAGE 258ul
+#define PAGE 4096ul
+#define KNOWN_PAGES 4096
 
 static struct {
     int file;
@@ -59,7 +69,12 @@ static struct {
 } output[NUM_PROCESSOR];
 
 static const char *out_path = "trace", *ram_path;
-static uint64_t from, to, calls, base, counted, limit = UINT64_MAX;
+/* Pages and what they stood for, by the lower bits of their numbers. */
+static struct {
+    uint64_t page, physical;
+} known[NUM_PROCESSOR][KNOWN_PAGES];
+
+static uint64_t from, to, calls, base, counted, values, value_bytes, limit = UINT64_MAX;
 static uint64_t count;
 static const uint8_t *ram;
 static uint64_t ram_bytes;
@@ -117,12 +132,36 @@ static void executed_counted(unsigned int processor, void *address)
     put(processor, 0, (uint64_t)address);
 }
 
+/* What the access's page stands for, if that is memory and not what it was. */
+static void place(unsigned int processor, plugin_access access, uint64_t address)
+{
+    struct qemu_plugin_hwaddr *found = qemu_plugin_get_hwaddr(access, address);
+    if (processor >= NUM_PROCESSOR || stopped || found == NULL || qemu_plugin_hwaddr_is_io(found)) {
+        return;
+    }
+    uint64_t page = address / PAGE, physical = qemu_plugin_hwaddr_phys_addr(found) / PAGE * PAGE;
+    size_t slot = page % KNOWN_PAGES;
+    if (known[processor][slot].page != page || known[processor][slot].physical != physical) {
+        known[processor][slot].page = page;
+        known[processor][slot].physical = physical;
+        put(processor, KIND_PAGE, physical);
+    }
+}
+
 static void accessed(unsigned int processor, plugin_access access, uint64_t address, void *instruction)
 {
-    uint64_t kind = 1 + 2 * (uint64_t)qemu_plugin_mem_size_shift(access) + (qemu_plugin_mem_is_store(access) ? 1 : 0);
+    unsigned int shift = qemu_plugin_mem_size_shift(access);
+    uint64_t kind = 1 + 2 * (uint64_t)shift + (qemu_plugin_mem_is_store(access) ? 1 : 0);
     put(processor, kind, address);
+    place(processor, access, address);
     /* The access has been made: what was stored stands in memory. */
-    if ((uint64_t)instruction == calls && ram != NULL && address - base + 8 <= ram_bytes) {
+    bool in_ram = ram != NULL && address - base + 8 <= ram_bytes;
+    if (in_ram && shift <= 3 && address >= values && address < values + value_bytes) {
+        uint64_t value = 0;
+        memcpy(&value, ram + (address - base), 1ul << shift);
+        put(processor, KIND_VALUE, value);
+    }
+    if ((uint64_t)instruction == calls && in_ram) {
         uint64_t number;
         memcpy(&number, ram + (address - base), sizeof number);
         put(processor, KIND_CALL, number > UINT32_MAX ? UINT32_MAX : number);
@@ -195,7 +234,8 @@ int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
                 const char *name;
                 uint64_t *to;
             } numbers[] = { { "from", &from }, { "to", &to }, { "calls", &calls },
-                            { "base", &base }, { "count", &counted }, { "limit", &limit } };
+                            { "base", &base }, { "count", &counted }, { "limit", &limit },
+                            { "values", &values }, { "bytes", &value_bytes } };
             size_t which = 0;
             while (which < sizeof numbers / sizeof numbers[0] && strcmp(argv[i], numbers[which].name) != 0) {
                 which++;

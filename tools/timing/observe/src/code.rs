@@ -5,14 +5,15 @@ use std::rc::Rc;
 
 use timing_kernel::{Description, Kernel};
 use timing_lift::il::Flow;
-use timing_lift::Lifter;
+use timing_lift::{Instruction, Lifter};
+use timing_load::Program;
 use timing_machine::{Class, Machine};
 use timing_simulate::{Control, DataAccess, Step};
 use timing_solve::{class, used};
 
 use crate::error::Error;
 use crate::passage::Passage;
-use crate::record::Executed;
+use crate::record::{Access, Executed};
 
 /// An instruction as far as its time is concerned.
 #[derive(Debug)]
@@ -24,10 +25,44 @@ pub struct Known {
     transfers: bool,
     forgets: bool,
     /// What it accesses it names by physical addresses: blocks of guests.
-    physical: bool,
+    pub physical: bool,
     pub flow: Flow,
-    /// The function that it belongs to, for people.
+    /// The function that it belongs to.
     pub function: String,
+    /// The place in it.
+    place: String,
+    pub instruction: Instruction,
+}
+
+/// What an instruction did, for people.
+pub fn told(known: &Known, access: &Access) -> String {
+    text(&known.place, &known.instruction, access)
+}
+
+pub fn describe(program: &Program, instruction: &Instruction, access: &Access) -> String {
+    text(&program.describe(instruction.address), instruction, access)
+}
+
+fn text(place: &str, instruction: &Instruction, access: &Access) -> String {
+    let (at, mnemonic) = (instruction.address, &instruction.mnemonic);
+    let (bytes, address, verb) = (access.size, access.address, if access.write { "writes" } else { "reads" });
+    format!("{place} ({at:#x}, {mnemonic}) {verb} {bytes} bytes at {address:#x}")
+}
+
+/// The accesses that an instruction made itself, and those with which the processor took an interrupt behind it: they are traced
+/// as if it had made them. It is only the last of a region behind which that may be, and the writes tell.
+pub fn own<'e>(instruction: &Instruction, executed: &'e Executed, last: bool) -> (&'e [Access], &'e [Access]) {
+    let writes = executed.accesses.iter().any(|access| access.write);
+    if !last || !writes || instruction.accesses.iter().any(|access| access.write) {
+        return (&executed.accesses, &[]);
+    }
+    let mut bytes: u64 = instruction.accesses.iter().map(|access| u64::from(access.size)).sum();
+    let mut fits = |access: &Access| {
+        let left = bytes.checked_sub(access.size);
+        bytes = left.unwrap_or(0);
+        left.is_some()
+    };
+    executed.accesses.split_at(executed.accesses.iter().take_while(|access| fits(access)).count())
 }
 
 pub struct Code<'k, 'p> {
@@ -73,6 +108,8 @@ impl<'k, 'p> Code<'k, 'p> {
             physical: ["vmrun", "vmload", "vmsave"].contains(&instruction.mnemonic.as_str()),
             flow: instruction.flow,
             function: function.split('+').next().unwrap_or_default().to_string(),
+            place: function,
+            instruction,
         });
         self.known.insert(address, known.clone());
         Ok(known)
@@ -83,12 +120,11 @@ impl<'k, 'p> Code<'k, 'p> {
         let known = self.known(executed.address)?;
         let line = self.machine.line();
         let mut memory = Vec::new();
-        for access in &executed.accesses {
+        let last = self.kernel.points.ends.contains_key(&executed.address) || known.flow == Flow::Leave;
+        let own = if known.physical { &executed.accesses } else { own(&known.instruction, executed, last).0 };
+        for access in own {
             let physical = self.physical(access.address, executed.address, &known);
             let (first, last) = (physical / line, (physical + access.size.max(1) - 1) / line);
-            if first != last {
-                self.surprise(format!("{} at {:#x} accesses two lines at once", known.function, executed.address));
-            }
             memory.extend((first..=last).map(|number| DataAccess { address: number * line, write: access.write }));
         }
         let control = match known.transfers {
@@ -119,12 +155,6 @@ impl<'k, 'p> Code<'k, 'p> {
             ));
             return address;
         };
-        if let Some(region) = self.machine.region_at(physical) {
-            let named = self.description().device.iter().find(|device| device.functions.contains(&known.function));
-            if named.is_none_or(|device| device.region != region.name) {
-                self.surprise(format!("{} at {at:#x} accesses the device {}", known.function, region.name));
-            }
-        }
         physical
     }
 

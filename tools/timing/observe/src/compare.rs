@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use timing_kernel::{Kernel, Kind};
 
-use crate::{Observations, Observed};
+use crate::{Observations, Observed, Statement};
 
 /// System calls that exchange messages and notifications.
 const MESSAGES: [&str; 7] = ["call", "reply_recv", "send", "recv", "reply", "signal", "wait"];
@@ -67,6 +67,10 @@ pub struct Comparison {
     /// Why paths have no bound, and of how many that is so.
     pub without_bound: BTreeMap<String, u64>,
     pub surprises: BTreeMap<String, u64>,
+    /// What bounds rest on, held against what happened.
+    pub statements: Vec<Statement>,
+    /// Accesses of which the analysis says only that they go to memory.
+    pub anywhere: u64,
 }
 
 /// Passages with the same beginning, with the bounds of their regions.
@@ -88,7 +92,12 @@ pub fn compare(
     bounds: &[Option<u64>],
     calls: &BTreeMap<u64, String>,
 ) -> Comparison {
-    let mut comparison = Comparison { surprises: observations.surprises.clone(), ..Comparison::default() };
+    let mut comparison = Comparison {
+        surprises: observations.surprises.clone(),
+        statements: observations.statements.clone(),
+        anywhere: observations.anywhere,
+        ..Comparison::default()
+    };
     let mut groups: BTreeMap<String, Group<'_>> = BTreeMap::new();
     let mut seen = BTreeSet::new();
     for observed in &observations.passages {

@@ -21,6 +21,8 @@ pub struct Run {
     pub system: PathBuf,
     pub processors: u32,
     pub memory_mib: u64,
+    /// Further arguments of the emulator: devices.
+    pub arguments: Vec<String>,
     /// Entries by system calls after which tracing ends.
     pub entries: u64,
     pub timeout: Duration,
@@ -36,6 +38,8 @@ struct Places {
     /// The instruction that stores the number of a system call.
     calls: u64,
     base: u64,
+    /// What belongs to processors, of which values are told too.
+    values: (u64, u64),
 }
 
 fn run_error(what: &str, cause: impl ToString) -> Error {
@@ -57,7 +61,7 @@ fn plugin(folder: &Path) -> Result<PathBuf, Error> {
     Ok(shared)
 }
 
-fn places(program: &Program, entry: &str, base: u64) -> Result<Places, Error> {
+fn places(program: &Program, entry: &str, values: Option<&str>, base: u64) -> Result<Places, Error> {
     let symbol = |name: &str| {
         let found = program.symbol(name).map(|found| found.address);
         found.ok_or_else(|| run_error("the trace", format!("the kernel has no symbol `{name}`")))
@@ -67,15 +71,22 @@ fn places(program: &Program, entry: &str, base: u64) -> Result<Places, Error> {
     let code = program.code(entry, 256).unwrap_or_default();
     let store = code.windows(4).position(|bytes| bytes == [0x48, 0x89, 0x04, 0x24]);
     let calls = entry + store.ok_or_else(|| run_error("the trace", "no store of the system call's number"))? as u64;
-    Ok(Places { from, to, entry, calls, base })
+    let values = values.and_then(|name| program.symbol(name)).map_or((0, 0), |found| (found.address, found.size));
+    Ok(Places { from, to, entry, calls, base, values })
 }
 
-/// Boots and traces; the files of the traces, one for each processor.
-pub fn trace(run: &Run, program: &Program, entry: &str, base: u64) -> Result<Vec<PathBuf>, Error> {
+/// Boots and traces; the files of the traces, one for each processor. Values are those of the object so named.
+pub fn trace(
+    run: &Run,
+    program: &Program,
+    entry: &str,
+    values: Option<&str>,
+    base: u64,
+) -> Result<Vec<PathBuf>, Error> {
     let _ = std::fs::remove_dir_all(&run.folder);
     std::fs::create_dir_all(&run.folder).map_err(|cause| run_error("the trace", cause))?;
     let plugin = plugin(&run.folder)?;
-    let places = places(program, entry, base)?;
+    let places = places(program, entry, values, base)?;
     let (ram, out) = (run.folder.join("ram"), run.folder.join("trace"));
     let mut command = Command::new("qemu-system-x86_64");
     command
@@ -87,13 +98,14 @@ pub fn trace(run: &Run, program: &Program, entry: &str, base: u64) -> Result<Vec
         .arg("-object")
         .arg(format!("memory-backend-file,id=ram,share=on,size={}M,mem-path={}", run.memory_mib, ram.display()))
         .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"])
+        .args(&run.arguments)
         .arg("-kernel")
         .arg(&run.kernel)
         .arg("-initrd")
         .arg(&run.system)
         .arg("-plugin")
         .arg(format!(
-            "{},out={},ram={},from={:#x},to={:#x},count={:#x},calls={:#x},base={:#x},limit={}",
+            "{},out={},ram={},from={:#x},to={:#x},count={:#x},calls={:#x},base={:#x},values={:#x},bytes={},limit={}",
             plugin.display(),
             out.display(),
             ram.display(),
@@ -102,6 +114,8 @@ pub fn trace(run: &Run, program: &Program, entry: &str, base: u64) -> Result<Vec
             places.entry,
             places.calls,
             places.base,
+            places.values.0,
+            places.values.1,
             run.entries
         ))
         .stdin(Stdio::null())

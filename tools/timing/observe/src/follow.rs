@@ -56,7 +56,7 @@ impl Walk {
     }
 
     /// The visits of each loop's header, for each entry of the loop.
-    fn entries(&self, expanded: &Expanded<'_>) -> BTreeMap<LoopId, Vec<Vec<usize>>> {
+    pub fn entries(&self, expanded: &Expanded<'_>) -> BTreeMap<LoopId, Vec<Vec<usize>>> {
         let headers: BTreeMap<NodeId, LoopId> =
             expanded.loops.iter().enumerate().map(|(number, one)| (one.header, number)).collect();
         let mut found: BTreeMap<LoopId, Vec<Vec<usize>>> = BTreeMap::new();

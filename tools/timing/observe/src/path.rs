@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use timing_context::{EdgeId, Expanded, LoopId};
-use timing_kernel::{along, chain, dead, Chain, Kernel, Kind, Part};
+use timing_kernel::{along, chain, dead, expected, expected_along, Chain, Expected, Kernel, Kind, Part};
 use timing_machine::Machine;
 
 use crate::follow::{follow, Walk};
+use crate::ledger::Ledger;
 use crate::passage::Passage;
+use crate::record::Executed;
+use crate::sets::Sets;
 
 /// A graph: from a place in a chain of calls on, up to the ends of all regions and to some of its own. Regions may share it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,17 +53,57 @@ pub struct Followed {
     pub surprises: Vec<String>,
 }
 
+/// The graphs of a path, and what is expected in each.
+type Along<'k> = Vec<(Part<'k>, Expected)>;
+
 /// All paths.
 pub struct Paths<'k, 'p> {
     kernel: &'k Kernel<'p>,
     graphs: BTreeMap<Which, Graph<'k>>,
     numbers: BTreeMap<Vec<Taken>, usize>,
     paths: Vec<Path>,
+    /// What is expected in graphs, by region.
+    expected: BTreeMap<(usize, Vec<Which>), Vec<Expected>>,
+    /// The same along paths, by number and where in its line the stack begins.
+    along: BTreeMap<(usize, Option<u64>), Along<'k>>,
 }
 
 impl<'k, 'p> Paths<'k, 'p> {
     pub fn new(kernel: &'k Kernel<'p>) -> Paths<'k, 'p> {
-        Paths { kernel, graphs: BTreeMap::new(), numbers: BTreeMap::new(), paths: Vec::new() }
+        let (graphs, numbers, paths) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        Paths { kernel, graphs, numbers, paths, expected: BTreeMap::new(), along: BTreeMap::new() }
+    }
+
+    /// Holds a passage that follows a region against what the analysis found of the region, which bounds an entry and its
+    /// handlers apart; None if it does not follow it so.
+    pub fn check(
+        &mut self,
+        region: usize,
+        passage: &Passage,
+        machine: &Machine,
+        sets: &mut Sets<'k, 'p>,
+        ledger: &mut Ledger,
+    ) -> Option<()> {
+        let kernel = self.kernel;
+        let own = &kernel.regions[region];
+        let addresses: Vec<u64> = passage.instructions.iter().map(|executed| executed.address).collect();
+        let enters = matches!(own.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
+        let handlers = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
+        let walks = self.walks(region, &addresses, &handlers).ok()?;
+        let key = (region, walks.iter().map(|(which, ..)| which.clone()).collect::<Vec<_>>());
+        if !self.expected.contains_key(&key) {
+            let graphs =
+                walks.iter().map(|(which, _, walk)| (&self.graphs[which].expanded, walk.last().map(|last| last.node)));
+            let found = expected(kernel, own, machine, &graphs.collect::<Vec<_>>());
+            self.expected.insert(key.clone(), found);
+        }
+        for ((which, first, walk), expected) in walks.iter().zip(&self.expected[&key]) {
+            let expanded = &self.graphs[which].expanded;
+            let unknown = sets.accesses(expanded, expected, walk, &passage.instructions[*first..], ledger);
+            sets.anywhere += unknown;
+            sets.loops(expanded, expected, walk, ledger);
+        }
+        Some(())
     }
 
     /// The passage in the first of its regions that has it. If none has, the address up to which one follows it farthest.
@@ -85,7 +128,7 @@ impl<'k, 'p> Paths<'k, 'p> {
         let mut surprises = Vec::new();
         let addresses: Vec<u64> = counted.iter().map(|number| addresses[*number]).collect();
         let mut path = Path { region, taken: Vec::new(), addresses: Vec::new() };
-        for (graph, first, walk) in self.walks(region, &addresses)? {
+        for (graph, first, walk) in self.walks(region, &addresses, &BTreeSet::new())? {
             let Graph { expanded, dead } = &self.graphs[&graph];
             let (edges, rounds, totals) = (walk.edges(), walk.rounds(expanded), walk.totals(expanded));
             if let Some(edge) = edges.intersection(dead).next() {
@@ -115,7 +158,7 @@ impl<'k, 'p> Paths<'k, 'p> {
     /// Instructions without those of waits for others beyond what counts of them.
     fn counted(&mut self, region: usize, addresses: &[u64]) -> Result<Vec<usize>, Strange> {
         let mut left_out = BTreeSet::new();
-        for (graph, first, walk) in self.walks(region, addresses)? {
+        for (graph, first, walk) in self.walks(region, addresses, &BTreeSet::new())? {
             let expanded = &self.graphs[&graph].expanded;
             let looks = |one: LoopId| {
                 let function = expanded.contexts[expanded.loops[one].context].function;
@@ -128,11 +171,16 @@ impl<'k, 'p> Paths<'k, 'p> {
         Ok((0..addresses.len()).filter(|number| !left_out.contains(number)).collect())
     }
 
-    /// The graphs through which a region leads, each with its first instruction and the walk in it.
-    fn walks(&mut self, region: usize, addresses: &[u64]) -> Result<Vec<(Which, usize, Walk)>, Strange> {
+    /// The graphs through which a region leads, each with its first instruction and the walk in it. The first ends at handlers too.
+    fn walks(
+        &mut self,
+        region: usize,
+        addresses: &[u64],
+        handlers: &BTreeSet<u64>,
+    ) -> Result<Vec<(Which, usize, Walk)>, Strange> {
         let kernel = self.kernel;
         let own = &kernel.regions[region];
-        let mut which = Which { chain: own.chain.clone(), stops: own.stops.clone() };
+        let mut which = Which { chain: own.chain.clone(), stops: own.stops.union(handlers).copied().collect() };
         if let (Kind::Inside, Some(first)) = (own.kind, addresses.first()) {
             // One region stands for all vectors; which it was makes no difference behind the first instructions.
             which.chain = vec![(*first, 0)];
@@ -176,7 +224,8 @@ impl<'k, 'p> Paths<'k, 'p> {
         self.paths.iter().enumerate().map(bound).collect()
     }
 
-    fn bound(&self, path: &Path, machine: &Machine) -> Result<u64, String> {
+    /// Its graphs, with the edges that it takes alone.
+    fn parts(&self, path: &Path) -> Result<Vec<Part<'k>>, String> {
         let mut parts = Vec::new();
         for (taken, addresses) in path.taken.iter().zip(&path.addresses) {
             let whole = &self.graphs[&taken.graph].expanded;
@@ -190,6 +239,39 @@ impl<'k, 'p> Paths<'k, 'p> {
             let (rounds, totals) = (walk.rounds(&expanded), walk.totals(&expanded));
             parts.push(Part { expanded, rounds, totals });
         }
+        Ok(parts)
+    }
+
+    /// Holds instructions that take a path, those that count, against what its bound rests on. `stack` is where the stack pointer
+    /// stood at first.
+    pub fn check_path(
+        &mut self,
+        number: usize,
+        executed: &[Executed],
+        stack: Option<u64>,
+        machine: &Machine,
+        sets: &mut Sets<'k, 'p>,
+        ledger: &mut Ledger,
+    ) {
+        let region = &self.kernel.regions[self.paths[number].region];
+        let key = (number, stack.filter(|_| region.kind == Kind::Inside).map(|stack| stack % machine.line()));
+        if !self.along.contains_key(&key) {
+            // A path without graphs of its own has no bound either, which is told.
+            let parts = self.parts(&self.paths[number]).unwrap_or_default();
+            let found = expected_along(self.kernel, region, machine, &parts, stack);
+            self.along.insert(key, parts.into_iter().zip(found).collect());
+        }
+        let mut rest = executed;
+        for (Part { expanded, .. }, expected) in &self.along[&key] {
+            let addresses: Vec<u64> = rest.iter().map(|one| one.address).collect();
+            let Ok(walk) = follow(expanded, &addresses) else { return };
+            sets.accesses(expanded, expected, &walk, rest, ledger);
+            rest = &rest[walk.length..];
+        }
+    }
+
+    fn bound(&self, path: &Path, machine: &Machine) -> Result<u64, String> {
+        let parts = self.parts(path)?;
         let region = &self.kernel.regions[path.region];
         along(self.kernel, region, machine, &parts)
             .map_err(|errors| errors.first().map_or_else(String::new, ToString::to_string))

@@ -6,6 +6,8 @@ use crate::error::Error;
 
 const ADDRESS_BITS: u32 = 48;
 const KIND_CALL: u64 = 256;
+const KIND_VALUE: u64 = 257;
+const KIND_PAGE: u64 = 258;
 
 /// An instruction that was executed, and what it did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,11 +19,15 @@ pub struct Executed {
 }
 
 /// A data access by virtual address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Access {
     pub address: u64,
     pub size: u64,
     pub write: bool,
+    /// What stands there behind it, of what belongs to processors: the lower bits, with their sign.
+    pub value: Option<u64>,
+    /// The physical address of its page, where that has not been said before.
+    pub page: Option<u64>,
 }
 
 /// Reads the records of one processor.
@@ -67,9 +73,14 @@ impl<R: Read> Records<R> {
                     break;
                 }
                 KIND_CALL => executed.call = Some(value),
+                KIND_VALUE | KIND_PAGE => {
+                    if let Some(last) = executed.accesses.last_mut() {
+                        *(if kind == KIND_VALUE { &mut last.value } else { &mut last.page }) = Some(extend(value));
+                    }
+                }
                 _ => {
                     let (size, write) = (1 << ((kind - 1) / 2), (kind - 1) % 2 == 1);
-                    executed.accesses.push(Access { address: extend(value), size, write });
+                    executed.accesses.push(Access { address: extend(value), size, write, ..Access::default() });
                 }
             }
         }
@@ -94,7 +105,9 @@ mod tests {
             word(7, 1),
             word(0, 0xffff_ffff_8020_0000),
             word(7, 0xffff_8000_fee0_0000),
+            word(KIND_PAGE, 0xfee0_0000),
             word(8, 16),
+            word(KIND_VALUE, 0xffff_ffff_8030_0000),
             word(KIND_CALL, 12),
             word(0, 0xffff_ffff_8020_0004),
         ]
@@ -102,8 +115,9 @@ mod tests {
         let mut records = Records::new(bytes.as_slice());
         let first = records.instruction().unwrap().unwrap();
         assert_eq!(first.address, 0xffff_ffff_8020_0000);
-        let read = Access { address: 0xffff_8000_fee0_0000, size: 8, write: false };
-        assert_eq!(first.accesses, [read, Access { address: 16, size: 8, write: true }]);
+        let read = Access { address: 0xffff_8000_fee0_0000, size: 8, page: Some(0xfee0_0000), ..Access::default() };
+        let value = Some(0xffff_ffff_8030_0000);
+        assert_eq!(first.accesses, [read, Access { address: 16, size: 8, write: true, value, page: None }]);
         assert_eq!(first.call, Some(12));
         let second = Executed { address: 0xffff_ffff_8020_0004, ..Executed::default() };
         assert_eq!(records.instruction().unwrap(), Some(second));

@@ -24,7 +24,9 @@ pub struct Sort {
 
 impl Sort {
     fn of(class: Class) -> Sort {
-        let forgets = matches!(class, Class::CacheMaintenance | Class::SystemCall | Class::VmEntry | Class::Wait);
+        // Their accesses are in their price, and go to lines of which nothing is said.
+        let vm = matches!(class, Class::VmEntry | Class::VmState);
+        let forgets = vm || matches!(class, Class::CacheMaintenance | Class::SystemCall | Class::Wait);
         Sort { class, forgets, prefetches: false, waits: class == Class::Wait }
     }
 }
