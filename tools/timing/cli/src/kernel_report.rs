@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use timing_analysis::Code;
 use timing_kernel::{Kernel, Means, Whole};
-use timing_report::{Assumption, Error, Evidence, Loop, Region, Report, Verdict};
+use timing_report::{Assumption, Error, Evidence, Lock, Loop, Region, Report, Verdict};
 
 use crate::bound::root;
 
@@ -27,12 +27,17 @@ pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
     report.seconds = report.wcet_cycles.zip(clock).map(|(cycles, clock)| cycles as f64 / clock as f64);
     report.stack_bytes = found.stack.as_ref().map(|stack| stack.bytes);
     report.loops = loops(found);
+    if let Some((locks, Ok(locking))) = kernel.locks.as_ref().zip(found.locking.as_ref()) {
+        report.locks = Some(locking.locks.iter().map(|one| lock(locks, one)).collect());
+        (report.lock_wait_cycles, report.lock_processors) = (locking.response_cycles, Some(locking.processors));
+    }
     report.errors.extend(without_bound(kernel, found));
     report.errors.extend(endless(kernel, found));
     report.errors.extend(theorems(kernel));
     if !report.errors.is_empty() {
         // Never a number beside an error.
         (report.wcet_cycles, report.worst_response_cycles, report.seconds) = (None, None, None);
+        (report.locks, report.lock_wait_cycles, report.lock_processors) = (None, None, None);
     }
     let complete = report.worst_response_cycles.is_some() && report.errors.is_empty();
     report.verdict = if complete { Verdict::Bounded } else { Verdict::Unbounded };
@@ -45,7 +50,7 @@ pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
     });
     let imported = timing_kernel::imported(kernel).into_iter().map(|text| format!("imported: {text}"));
     report.assumptions.extend(imported.map(|text| Assumption { of: "proof".to_string(), text }));
-    let stated = stated.chain(std::iter::once(waiting(found))).chain(made_of(kernel, found));
+    let stated = stated.chain(waiting(found)).chain(made_of(kernel, found));
     report.assumptions.extend(stated.map(|text| Assumption { of: "stated".to_string(), text }));
 }
 
@@ -92,8 +97,12 @@ fn regions(kernel: &Kernel<'_>, found: &Whole) -> Vec<Region> {
         start: Some(kernel.lifter.program().describe(region.start)),
         dominated_by: analysed.wcet_cycles.map(|cycles| dominated_by(&analysed.functions, cycles)),
         stack_bytes: timing_kernel::stack_of(kernel, region).map(|stack| stack.bytes),
+        lock_wait_cycles: None,
     };
     let mut regions: Vec<Region> = kernel.regions.iter().zip(&found.regions).map(one).collect();
+    if let Some(Ok(locking)) = &found.locking {
+        regions.iter_mut().zip(&locking.regions).for_each(|(region, wait)| region.lock_wait_cycles = Some(*wait));
+    }
     regions.sort_by_key(|region| {
         let cycles = region.wcet_cycles.unwrap_or(u64::MAX);
         (std::cmp::Reverse(cycles), region.name.clone(), region.start.clone())
@@ -163,6 +172,18 @@ fn without_bound(kernel: &Kernel<'_>, found: &Whole) -> Vec<Error> {
     reasons.into_iter().map(error).collect()
 }
 
+fn lock(locks: &timing_kernel::Locks, one: &timing_kernel::Waited) -> Lock {
+    Lock {
+        name: locks.name(one.family).to_string(),
+        members: locks.members(one.family),
+        section_cycles: one.section.cycles,
+        place: one.section.place.clone(),
+        held_cycles: one.held_cycles,
+        wait_cycles: one.wait_cycles,
+        waits: one.section.waits.iter().cloned().collect(),
+    }
+}
+
 /// Regions that follow each other without end.
 fn endless(kernel: &Kernel<'_>, found: &Whole) -> Vec<Error> {
     let error = |message: String| Error {
@@ -174,15 +195,39 @@ fn endless(kernel: &Kernel<'_>, found: &Whole) -> Vec<Error> {
     timing_kernel::endless(kernel, &found.regions).into_iter().map(error).collect()
 }
 
-fn waiting(found: &Whole) -> String {
-    let Some(waiting) = &found.waiting else { return "no time waited for locks is in the bounds".to_string() };
+/// What is said of the time waited for locks.
+fn waiting(found: &Whole) -> Vec<String> {
+    let mut said = Vec::new();
+    match &found.locking {
+        Some(Ok(locking)) => {
+            let fewer: Vec<String> =
+                locking.fewer.iter().map(|(processors, cycles)| format!("{cycles} among {processors}")).collect();
+            said.push(format!(
+                "the bounds are those of one processor: waits for locks add {} cycles to the response among {} processors, as \
+                 many as the kernel is made for{}",
+                locking.response_cycles.map_or_else(|| "no one knows how many".to_string(), |cycles| cycles.to_string()),
+                locking.processors,
+                fewer.iter().map(|text| format!(", {text}")).collect::<String>()
+            ));
+            return said;
+        }
+        Some(Err(reasons)) => {
+            said.extend(reasons.iter().map(|reason| format!("how long locks are held is not known: {reason}")));
+        }
+        None => {}
+    }
+    let Some(waiting) = &found.waiting else {
+        said.push("no time waited for locks is in the bounds".to_string());
+        return said;
+    };
     let (locks, section) = (waiting.acquisitions, waiting.section_cycles);
     let four = waiting.cycles(4);
-    format!(
+    said.push(format!(
         "no time waited for locks is in the bound: a region takes {locks} at most, and among n processors each waits for \
          n - 1 sections of at most {section} cycles; {four} cycles with 4 processors, and more where a lock is taken \
          while another is held"
-    )
+    ));
+    said
 }
 
 /// What the response is made of, and what the deepest stack.

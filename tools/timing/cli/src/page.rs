@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use timing_report::{Evidence, Loop, Region, Report};
+use timing_report::{Evidence, Lock, Loop, Region, Report};
 
 /// How a loop's bound is known that rests on what a person says.
 const NOT_VALIDATED: &str = "stated, not validated";
@@ -18,6 +18,7 @@ pub fn page(report: &Report) -> Option<String> {
     head(&mut out, report);
     sums(&mut out, report, regions);
     longest(&mut out, regions);
+    locks(&mut out, report);
     entries(&mut out, regions);
     loops(&mut out, &report.loops);
     rests_on(&mut out, report);
@@ -58,6 +59,10 @@ fn sums(out: &mut String, report: &Report, regions: &[Region]) {
     let response =
         report.worst_response_cycles.map_or_else(|| "no bound".to_string(), |one| format!("{} cycles", grouped(one)));
     rows.push(("from an interrupt to the first instruction of its handler's program".to_string(), response));
+    let processors = report.lock_processors.map_or_else(String::new, |one| format!(" among {one} processors"));
+    let waits =
+        report.lock_wait_cycles.map_or_else(|| "not known".to_string(), |one| format!("{} cycles", grouped(one)));
+    rows.push((format!("waits for locks that this adds{processors}"), waits));
     let stack = report.stack_bytes.map_or_else(|| "not known".to_string(), |one| format!("{} bytes", grouped(one)));
     rows.push(("deepest stack, of 4,096 bytes".to_string(), stack));
     table(out, &["what", ""], &rows.into_iter().map(|(what, is)| vec![what, is]).collect::<Vec<_>>());
@@ -81,6 +86,24 @@ fn longest(out: &mut String, regions: &[Region]) {
     };
     let _ = writeln!(out, "\n## The {LONGEST} longest regions\n");
     table(out, &["cycles", "region", "what dominates"], &rows.into_iter().map(row).collect::<Vec<_>>());
+}
+
+fn locks(out: &mut String, report: &Report) {
+    let Some((locks, processors)) = report.locks.as_ref().zip(report.lock_processors) else { return };
+    let row = |one: &Lock| {
+        let also = if one.waits.is_empty() { String::new() } else { format!("`{}`", one.waits.join("`, `")) };
+        let name = if one.members > 1 { format!("{} ({})", one.name, one.members) } else { one.name.clone() };
+        let place = format!("`{}`", one.place);
+        vec![name, grouped(one.section_cycles), place, grouped(one.held_cycles), grouped(one.wait_cycles), also]
+    };
+    let _ = writeln!(
+        out,
+        "\n## Locks\n\nHow long one of each kind is held at most, and where it is taken then: alone, and with the waits for locks\n\
+         that are taken meanwhile, among {processors} processors. Taking one waits for a section of each of the others. Sections that\n\
+         also wait for a device or another processor do so in the functions named last; that time is in no number.\n"
+    );
+    let head = ["lock", "section", "taken at", "with waits in it", "wait for one", "also waits in"];
+    table(out, &head, &locks.iter().map(row).collect::<Vec<_>>());
 }
 
 fn entries(out: &mut String, regions: &[Region]) {

@@ -16,6 +16,11 @@ fn timing(name: &str, arguments: &[&str]) -> Output {
 
 /// The same with more in the description, and a list of proved theorems.
 fn timing_with(name: &str, more: &str, arguments: &[&str]) -> Output {
+    timing_of(name, &[], more, arguments)
+}
+
+/// The same of the kernel as the compiler's options make it.
+fn timing_of(name: &str, options: &[&str], more: &str, arguments: &[&str]) -> Output {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let description = std::fs::read_to_string(small().join("timing.toml")).expect("the description");
     let write = |path: &str, text: &str| {
@@ -33,6 +38,7 @@ fn timing_with(name: &str, more: &str, arguments: &[&str]) -> Output {
         .args(["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"])
         .args(["-Wl,-Ttext-segment=0xffffffff80200000", "-Wl,-e,system_call", "-Wl,-z,noexecstack", "-o"])
         .arg(&file)
+        .args(options)
         .arg(small().join("kernel.S"))
         .status();
     assert!(status.expect("gcc runs").success());
@@ -70,6 +76,42 @@ fn the_report_has_all_regions_the_response_and_the_stacks() {
     assert!(chase["evidence"].is_null() && chase["detail"].as_str().is_some_and(|text| text.contains("not validated")));
     assert!(report["assumptions"].to_string().contains("in chase executes 7 times at most"));
     assert!(report["errors"].as_array().is_some_and(Vec::is_empty));
+}
+
+#[test]
+fn waits_for_locks_stand_beside_the_bounds_or_it_is_said_why_not() {
+    let locks = "[locks]\nsymbol = \"tickets\"\nbytes = 128\ncount = 2\nprocessors = 3\n\
+                 numbers = { inner = 0, outer = 1 }\n";
+    let run = |name: &str, option: &str, locks: &str| {
+        let output = timing_of(name, &[option], locks, &["--format", "json", "-q"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).expect("one JSON object")
+    };
+    let report = run("with-locks", "-DLOCKS=2", locks);
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let found = report["locks"].as_array().expect("locks");
+    let wait: u64 = found.iter().map(|lock| number(&lock["wait_cycles"])).sum();
+    assert_eq!((&report["lock_processors"], found.len()), (&Value::from(3), 2));
+    let (inner, outer) = (&found[0], &found[1]);
+    assert_eq!((&inner["name"], &inner["members"]), (&Value::from("inner"), &Value::from(1)));
+    assert_eq!(number(&inner["wait_cycles"]), 2 * number(&inner["section_cycles"]));
+    let held = number(&outer["section_cycles"]) + number(&inner["section_cycles"]);
+    assert_eq!((number(&outer["held_cycles"]), number(&outer["wait_cycles"])), (held, 2 * held));
+    let regions = report["regions"].as_array().expect("regions");
+    let of =
+        |kind: &str| number(&regions.iter().find(|one| one["kind"] == kind).expect("a region")["lock_wait_cycles"]);
+    assert_eq!((of("thread start"), of("system call")), (wait, 0));
+    assert_eq!(number(&report["lock_wait_cycles"]), 2 * wait);
+    for (name, option, locks, why) in [
+        ("kept-locks", "-DLOCKS=1", locks, "a lock is held that"),
+        ("no-locks", "-DLOCKS=2", "", "no time waited for locks"),
+    ] {
+        let other = run(name, option, locks);
+        assert!(other["locks"].is_null() && other["lock_wait_cycles"].is_null() && other["lock_processors"].is_null());
+        assert!(other["regions"][0]["lock_wait_cycles"].is_null());
+        assert!(other["worst_response_cycles"].is_u64(), "bounds do not depend on it");
+        assert!(other["assumptions"].to_string().contains(why), "{}", other["assumptions"]);
+    }
 }
 
 #[test]

@@ -55,6 +55,21 @@ fn everything_of_the_kernel_is_bounded_and_the_page_says_so() {
     }
     assert!(report.stack_bytes.is_some_and(|bytes| bytes > 0 && bytes <= 4096));
 
+    let locks = report.locks.as_ref().expect("how long locks are held is known");
+    let wait = |region: &timing_report::Region| region.lock_wait_cycles.expect("so are the waits of every region");
+    assert!(report.lock_wait_cycles >= regions.iter().map(wait).max());
+    assert!(report.lock_processors.is_some_and(|processors| processors > 1));
+    let families: BTreeSet<&str> = locks.iter().map(|lock| lock.name.as_str()).collect();
+    for family in ["console", "container", "frame", "pagemap", "pending", "endpoint", "notification", "process", "irq"]
+    {
+        assert!(families.contains(family), "no region takes a lock of {family}");
+    }
+    let longest = regions.iter().filter_map(|region| region.wcet_cycles).max();
+    for lock in locks {
+        assert!(lock.section_cycles > 0 && Some(lock.section_cycles) < longest, "{lock:?}");
+        assert!(lock.section_cycles <= lock.held_cycles && lock.held_cycles <= lock.wait_cycles, "{lock:?}");
+    }
+
     let description = Description::load(&root().join("kernel/timing.toml")).expect("the description is well formed");
     let names: BTreeSet<&str> = regions.iter().map(|region| region.name.as_str()).collect();
     let calls = description.calls.expect("system calls are described").numbers;

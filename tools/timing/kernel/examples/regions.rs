@@ -48,12 +48,13 @@ fn main() -> Result<(), String> {
             kernel.apart.extend(known);
             found = analyse(&kernel, &region, &machine).map_err(|errors| format!("{errors:?}"))?;
         }
-        show(&program, &region.name, &found);
+        show(&kernel, &region.name, &found);
     }
     Ok(())
 }
 
-fn show(program: &Program, name: &str, found: &Analysed) {
+fn show(kernel: &Kernel<'_>, name: &str, found: &Analysed) {
+    let program = kernel.lifter.program();
     let Some(all) = found.wcet_cycles else {
         println!("{name}: no bound");
         found.errors.iter().for_each(|error| println!("    {error}"));
@@ -74,6 +75,18 @@ fn show(program: &Program, name: &str, found: &Analysed) {
             println!("{total:>12} {:>11} {:>7} {}{function}", own.cycles, own.times, "  ".repeat(chain.len()));
         }
     }
+    if let Some((locks, holding)) = kernel.locks.as_ref().zip(found.holding.as_ref()) {
+        for (family, count) in &holding.taken {
+            println!("    takes {count} of {}", locks.names(*family));
+        }
+        for ((family, taken), section) in &holding.sections {
+            let inner: Vec<String> =
+                taken.iter().map(|(family, count)| format!("{count} of {}", locks.names(*family))).collect();
+            let (names, place) = (locks.names(*family), &section.place);
+            println!("    holds {names} for {} cycles from {place} on: {}", section.cycles, inner.join(", "));
+        }
+    }
+    found.unknown_locks.iter().for_each(|reason| println!("    {reason}"));
     let misses = found.functions.get("first misses").copied().unwrap_or_default();
     println!("{misses:>12} first misses");
     for way in &found.ways {

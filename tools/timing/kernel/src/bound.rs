@@ -13,6 +13,7 @@ use timing_values::{Base, Values};
 use crate::chains::Chain;
 use crate::description::Whom;
 use crate::error::Error;
+use crate::holding::{holding, Holding};
 use crate::kernel::Kernel;
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::names::{stack_pointer, Named};
@@ -39,6 +40,9 @@ pub struct Analysed {
     pub assumptions: BTreeSet<String>,
     /// Most locks taken on any path, for each of which there may be a wait.
     pub locks: Option<u64>,
+    /// What it does with locks; None if that is not known, for these reasons.
+    pub holding: Option<Holding>,
+    pub unknown_locks: Vec<String>,
     /// Where it goes on.
     pub ways: BTreeSet<Way>,
     /// What it takes at most to where it asks whether an interrupt waits; 0 if it does not ask.
@@ -176,6 +180,7 @@ impl Analysed {
         self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
         self.asking_cycles = self.asking_cycles.max(other.asking_cycles);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
+        self.holding = self.holding.take().zip(other.holding.take()).map(|(mine, theirs)| mine.or(theirs));
         self.with(other)
     }
 
@@ -187,6 +192,7 @@ impl Analysed {
         }
         self.wcet_cycles = self.wcet_cycles.zip(other.wcet_cycles).map(|(mine, theirs)| mine + theirs);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine + theirs);
+        self.holding = self.holding.take().zip(other.holding.take()).map(|(mine, theirs)| mine.then(theirs));
         for (name, cycles) in std::mem::take(&mut other.functions) {
             *self.functions.entry(name).or_default() += cycles;
         }
@@ -205,6 +211,7 @@ impl Analysed {
         self.told.extend(other.told);
         self.serves |= other.serves;
         self.errors.extend(other.errors);
+        self.unknown_locks.extend(other.unknown_locks);
         self.assumptions.extend(other.assumptions);
         self.times.values += other.times.values;
         self.times.costs += other.times.costs;
@@ -296,6 +303,10 @@ fn part(
             }
             analysed.locks =
                 prepared.executions(&constraints, |node| takes_lock(kernel, expanded, node)).ok().flatten();
+            match holding(kernel, expanded, &values, &prepared, &constraints) {
+                Ok(holding) => analysed.holding = Some(holding),
+                Err(reasons) => analysed.unknown_locks.extend(reasons),
+            }
             analysed.times.path = began.elapsed().as_secs_f64();
         }
         Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),

@@ -29,6 +29,8 @@ pub struct Description {
     #[serde(default)]
     pub wait: Vec<Wait>,
     #[serde(default)]
+    pub locks: Option<Locks>,
+    #[serde(default)]
     pub imported: Vec<Imported>,
     #[serde(default, rename = "loop")]
     pub loops: Vec<Stated>,
@@ -113,6 +115,74 @@ pub struct Shared {
     pub symbols: Vec<String>,
     /// Entries of `memory`, by what they are about.
     pub memory: Vec<String>,
+}
+
+/// Ticket locks, by the object in which their tickets are.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Locks {
+    pub symbol: String,
+    /// Of each lock: the ticket that is drawn, and in the second half the one that is served.
+    pub bytes: u64,
+    /// How many there are: a number, or a name of the headers.
+    pub count: Count,
+    /// Processors among which waits are told: a number, or a name of the headers.
+    pub processors: Count,
+    /// C headers, from the description's folder on, that define the numbers of locks and of families of locks.
+    #[serde(default)]
+    pub headers: Vec<String>,
+    #[serde(default)]
+    pub prefix: String,
+    /// The first number of each family by its name in lower case; those of the headers come to them.
+    #[serde(default)]
+    pub numbers: BTreeMap<String, u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Count {
+    Number(u64),
+    Name(String),
+}
+
+impl Locks {
+    /// Takes in the numbers that headers define: sums of products of numbers and other names.
+    fn read(&mut self, headers: &str) -> Result<(), String> {
+        let define = |line: &'_ str| {
+            let text = line.strip_prefix("#define ")?.split("/*").next()?.trim();
+            let (name, value) = text.split_once(' ')?;
+            Some((name.to_string(), value.trim().to_string()))
+        };
+        let defined: BTreeMap<String, String> = headers.lines().filter_map(define).collect();
+        for name in defined.keys().filter(|name| name.starts_with(&self.prefix)) {
+            let number = evaluate(name, &defined, defined.len()).ok_or(format!("{name} is no number"))?;
+            let family = name[self.prefix.len()..].trim_end_matches("_BASE").to_lowercase();
+            self.numbers.insert(family, number);
+        }
+        for count in [&mut self.count, &mut self.processors] {
+            if let Count::Name(name) = count {
+                let number = evaluate(name, &defined, defined.len()).ok_or(format!("{name} is no number"))?;
+                *count = Count::Number(number);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A sum of products of numbers and names, of which no name stands for itself: so many steps are enough.
+fn evaluate(text: &str, defined: &BTreeMap<String, String>, steps: usize) -> Option<u64> {
+    let steps = steps.checked_sub(1)?;
+    let text = text.trim();
+    let text = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
+    let factor = |text: &str| {
+        let text = text.trim();
+        text.trim_end_matches(['u', 'l', 'U', 'L'])
+            .parse()
+            .ok()
+            .or_else(|| evaluate(defined.get(text)?, defined, steps))
+    };
+    let product = |text: &str| text.split('*').map(factor).try_fold(1u64, |all, one| all.checked_mul(one?));
+    text.split('+').map(product).try_fold(0u64, |all, one| all.checked_add(one?))
 }
 
 /// A function whose loops end when others let them.
@@ -298,6 +368,16 @@ impl Description {
                 calls.read(&text);
             }
         }
+        if let Some(locks) = &mut description.locks {
+            let mut headers = String::new();
+            for name in &locks.headers {
+                let header = path.with_file_name(name);
+                let text = std::fs::read_to_string(&header)
+                    .map_err(|cause| unreadable(format!("{}: {cause}", header.display())))?;
+                headers.push_str(&text);
+            }
+            locks.read(&headers).map_err(unreadable)?;
+        }
         Ok(description)
     }
 
@@ -326,6 +406,27 @@ impl Description {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_locks_come_from_headers() {
+        let mut locks = Locks {
+            symbol: String::new(),
+            bytes: 128,
+            count: Count::Name("NUM_LOCK".to_string()),
+            processors: Count::Name("NUM_CPU".to_string()),
+            headers: Vec::new(),
+            prefix: "LOCK_".to_string(),
+            numbers: BTreeMap::new(),
+        };
+        let headers = "#define NUM_CPU 16u /* processors */\n#define LOCK_FRAME 7u\n#define LOCK_MAP_BASE 8u\n\
+                       #define LOCK_LAST (LOCK_MAP_BASE + 2u * NUM_CPU)\n#define NUM_LOCK (LOCK_LAST + 1u)\n";
+        locks.read(headers).expect("all are numbers");
+        let numbers = [("frame", 7), ("last", 40), ("map", 8)].map(|(name, number)| (name.to_string(), number));
+        assert_eq!((locks.numbers.clone(), locks.count.clone()), (BTreeMap::from(numbers), Count::Number(41)));
+        assert_eq!(locks.processors, Count::Number(16));
+        locks.numbers = BTreeMap::new();
+        assert!(locks.read("#define LOCK_A LOCK_B\n#define LOCK_B LOCK_A\n").is_err());
+    }
 
     #[test]
     fn numbers_of_calls_come_from_the_header_and_the_rest_is_other_calls() {

@@ -9,6 +9,7 @@ use timing_lift::Lifter;
 use crate::apart::Apart;
 use crate::description::{Description, Element, Stated, Whom};
 use crate::error::Error;
+use crate::locks::Locks;
 use crate::points::{flow, lookup, Points};
 use crate::regions::{regions, Kind, Region};
 
@@ -26,6 +27,8 @@ pub struct Kernel<'p> {
     pub shared: Vec<(u64, u64)>,
     /// Functions whose loops are waits: for whom, and how often their headers count.
     pub waits: BTreeMap<u64, (Whom, u64)>,
+    /// Where locks are, if that is described.
+    pub locks: Option<Locks>,
     /// Bounds of loops that are stated, by function and number.
     pub stated: BTreeMap<(u64, usize), Stated>,
     /// Bounds of loops that hold wherever their function is called, by function and number: none until [`crate::alone`] has
@@ -67,6 +70,7 @@ impl<'p> Kernel<'p> {
                 Err(error) => errors.push(error),
             }
         }
+        let locks = Locks::new(lifter, description, &graph).map_err(|error| errors.push(error)).ok().flatten();
         let mut stated = BTreeMap::new();
         for one in &description.loops {
             match lookup(program, &one.function, "a function with loops") {
@@ -88,7 +92,20 @@ impl<'p> Kernel<'p> {
         let apart = BTreeMap::new();
         let stack_pointer = lifter.registers().stack_pointer();
         let regions = regions(program, description, &graph, &points, stack_pointer, &handlers)?;
-        Ok(Kernel { lifter, description, graph, points, regions, stacks, handlers, shared, waits, stated, apart })
+        Ok(Kernel {
+            lifter,
+            description,
+            graph,
+            points,
+            regions,
+            stacks,
+            handlers,
+            shared,
+            waits,
+            locks,
+            stated,
+            apart,
+        })
     }
 
     /// Theorems that bounds rest on, by their full names.

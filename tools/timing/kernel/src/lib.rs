@@ -30,8 +30,13 @@
 //! [`statements`] lists all that is stated and not shown, to be told beside every number: it is long. [`imported`] is what
 //! theorems say of it.
 //!
+//! Where the description says where locks are, sections that they guard are bounded like regions ([`Holding`]), and what waits
+//! add follows for any number of processors ([`Sections`]). Where a lock's number is computed from what nobody knows, it is
+//! taken to be one of the family that begins with the constant added (`forms.rs`). Where it is not known what a region does with
+//! locks, bounds do not suffer: there is no term for waits then, but the reason ([`Analysed::unknown_locks`]).
+//!
 //! # What it does not know
-//! How long others hold locks that are taken while another is held; which system call a region behind a preemption point
+//! How long lines of locks take from one processor to another; which system call a region behind a preemption point
 //! serves; that some paths are infeasible.
 
 mod again;
@@ -42,7 +47,11 @@ mod chains;
 mod description;
 mod error;
 mod expected;
+mod forms;
+mod held;
+mod holding;
 mod kernel;
+mod locks;
 mod loops;
 mod names;
 mod path;
@@ -50,6 +59,7 @@ mod points;
 mod regions;
 mod response;
 mod returns;
+mod sections;
 mod stack;
 mod statements;
 mod tested;
@@ -63,7 +73,9 @@ pub use chains::{chains, Chain};
 pub use description::{Description, Device, Element, Memory, Own, Whom};
 pub use error::Error;
 pub use expected::{expected, Expected, Place};
+pub use holding::{Holding, Section, Taken};
 pub use kernel::Kernel;
+pub use locks::{Family, Locks};
 pub use loops::{LoopFound, Means};
 pub use names::stack_offset;
 pub use path::{along, expected_along, Part};
@@ -71,6 +83,7 @@ pub use points::{entries, flow, options, End, Points};
 pub use regions::{dead, regions, Kind, Region};
 pub use response::{endless, response, Response};
 pub use returns::Returning;
+pub use sections::{locking, Locking, Sections, Waited};
 pub use stack::{depths, Depth, HANDLER};
 pub use statements::{imported, statements};
 pub use tested::{NO_LINE_CROSSED, VECTOR_STATE};

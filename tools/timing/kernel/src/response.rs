@@ -41,7 +41,7 @@ pub struct Response {
 
 impl Response {
     pub fn cycles(&self) -> u64 {
-        self.closed_cycles + self.interrupt_cycles + self.handler_cycles
+        self.closed_cycles.saturating_add(self.interrupt_cycles).saturating_add(self.handler_cycles)
     }
 }
 

@@ -62,7 +62,20 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
     found.extend(description.own.iter().flat_map(Own::says));
     found.extend([description.handlers_says(), VECTOR_STATE.to_string(), NO_LINE_CROSSED.to_string()]);
     found.push("of memory, nobody changes between two reads of a region what is not named as shared".to_string());
-    found.push("no lock is held from one region to the next".to_string());
+    match &kernel.locks {
+        None => found.push("no lock is held from one region to the next".to_string()),
+        Some(_) => {
+            found.push(
+                "a lock whose number is a constant plus what is not known is of the family that begins there, or if none \
+                 does, has that number or a larger one"
+                    .to_string(),
+            );
+            found.push("what is given back is a lock that is held".to_string());
+            found.push(
+                "a lock is handed over in no more time than it takes to draw a ticket and to look once".to_string(),
+            );
+        }
+    }
     found.extend(regions.iter().flat_map(|region| region.assumptions.iter().cloned()).collect::<BTreeSet<_>>());
     found
 }

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::regions::{Kind, Region};
 use crate::response::{response, Response};
+use crate::sections::{locking, Locking};
 use crate::stack::depths;
 use crate::work::{spread, Task};
 
@@ -23,6 +24,8 @@ pub struct Whole {
     pub response: Option<Response>,
     pub stack: Option<Stack>,
     pub waiting: Option<Waiting>,
+    /// Of a kernel whose description says where locks are: how long they are waited for, or why that is not known.
+    pub locking: Option<Result<Locking, Vec<String>>>,
 }
 
 /// What waits for locks may add to a region.
@@ -103,6 +106,7 @@ pub fn whole(
         .collect();
     found.response = response(kernel, &found.regions);
     found.waiting = waiting(&found.regions);
+    found.locking = locking(kernel, &found.regions);
     Ok(found)
 }
 

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use timing_kernel::{analyse, response, statements, waiting, whole, Analysed, Description, Error, Kernel, Kind};
+use timing_kernel::{
+    analyse, locking, response, statements, waiting, whole, Analysed, Description, Error, Kernel, Kind, Sections,
+};
 use timing_lift::Lifter;
 use timing_load::Program;
 use timing_machine::Machine;
@@ -12,12 +14,13 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/small")
 }
 
-fn program(name: &str) -> Vec<u8> {
+fn program(name: &str, options: &[&str]) -> Vec<u8> {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let status = Command::new("gcc")
         .args(["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"])
         .args(["-Wl,-Ttext-segment=0xffffffff80200000", "-Wl,-e,system_call", "-Wl,-z,noexecstack", "-o"])
         .arg(&file)
+        .args(options)
         .arg(folder().join("kernel.S"))
         .status();
     assert!(status.expect("gcc runs").success());
@@ -35,7 +38,12 @@ fn machine() -> Machine {
 
 /// What a description says of the small kernel, handed to a test.
 fn with(name: &str, text: &str, test: impl FnOnce(Result<Kernel<'_>, Vec<Error>>)) {
-    let data = program(name);
+    with_options(name, &[], text, test);
+}
+
+/// The same of the kernel as the compiler's options make it.
+fn with_options(name: &str, options: &[&str], text: &str, test: impl FnOnce(Result<Kernel<'_>, Vec<Error>>)) {
+    let data = program(name, options);
     let program = Program::parse(&data).expect("the kernel is an executable");
     let lifter = Lifter::new(&program).expect("its instructions are known");
     let description = Description::parse(text).expect("the description is well formed");
@@ -141,6 +149,102 @@ fn entries_taken_together_are_bounded_as_each_alone() {
         }
         assert!(found.response.is_some() && found.stack.is_some() && found.waiting.is_some());
     });
+}
+
+const LOCKS: &str = r#"
+[locks]
+symbol = "tickets"
+bytes = 128
+count = 2
+processors = 3
+numbers = { inner = 0, outer = 1 }
+"#;
+
+#[test]
+fn sections_of_locks_and_what_waits_for_them_add() {
+    with_options("locks", &["-DLOCKS=2"], &(description() + LOCKS), |kernel| {
+        let kernel = kernel.expect("the description fits");
+        let (inner, outer) = ((0, 0), (1, 1));
+        let start = one(&kernel, Kind::ThreadStart);
+        let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.unknown_locks));
+        assert_eq!(holding.taken, [(inner, 1), (outer, 1)].into());
+        let section = |family, taken| holding.sections.get(&(family, taken)).map(|one| one.cycles);
+        let within = section(inner, [].into()).expect("the inner section");
+        let around = section(outer, [(inner, 1)].into()).expect("the outer section");
+        assert_eq!(holding.sections.len(), 2);
+        let all = start.wcet_cycles.expect("a bound");
+        // Each lacks blocks of what is around it.
+        assert!(0 < within && within < around && around < all, "{within} {around} {all}");
+        let locks = kernel.locks.as_ref().expect("locks are described");
+        let sections = Sections::new(locks, std::slice::from_ref(&start)).expect("all is known");
+        assert_eq!(sections.longest(1).map(|one| one.cycles), Some(around));
+        assert_eq!(sections.held(1), Ok(vec![within, around]));
+        // Whoever holds the outer lock waits for one that holds the inner one: the third waits for the outer one.
+        assert_eq!(sections.held(3), Ok(vec![within, around + within]));
+        assert_eq!(sections.wait(&holding.taken, 3), Some(2 * within + 2 * (around + within)));
+        assert!(!statements(&kernel, &[start]).iter().any(|text| text.contains("from one region to the next")));
+        // Nothing else takes any.
+        assert_eq!(one(&kernel, Kind::SystemCall).holding, Some(Default::default()));
+        let found = whole(&kernel, &machine(), 1, &|_, _, _| {}).expect("understood");
+        let locking = found.locking.expect("locks are described").expect("all is known");
+        let waits: Vec<u64> = locking.locks.iter().map(|one| one.wait_cycles).collect();
+        assert_eq!((locking.processors, waits), (3, vec![2 * within, 2 * (around + within)]));
+        assert!(locking.locks[1].section.place.starts_with("thread_start+"), "{locking:?}");
+        for (region, wait) in kernel.regions.iter().zip(&locking.regions) {
+            let expected = if region.kind == Kind::ThreadStart { 2 * within + 2 * (around + within) } else { 0 };
+            assert_eq!(*wait, expected, "{}", region.name);
+        }
+        // A thread starts before interrupts are open, and the handler's.
+        assert_eq!(locking.response_cycles, Some(2 * (2 * within + 2 * (around + within))));
+    });
+}
+
+#[test]
+fn a_lock_whose_number_is_not_known_counts_for_its_family() {
+    let text = description() + &LOCKS.replace("inner = 0, outer = 1", "any = 0");
+    with_options("asked-for", &["-DUNKNOWN"], &text, |kernel| {
+        let start = one(&kernel.expect("the description fits"), Kind::ThreadStart);
+        let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.unknown_locks));
+        assert_eq!(holding.taken, [((0, 0), 1)].into());
+        let sections: Vec<_> = holding.sections.values().collect();
+        assert!(sections.len() == 1 && sections[0].cycles > 0 && Some(sections[0].cycles) <= start.wcet_cycles);
+    });
+    // A number from 0 on may be one of the second family as well; that is still one lock, and still a number.
+    with_options("families", &["-DUNKNOWN"], &(description() + LOCKS), |kernel| {
+        let start = one(&kernel.expect("the description fits"), Kind::ThreadStart);
+        let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.unknown_locks));
+        assert_eq!(holding.taken, [((0, 1), 1)].into());
+    });
+}
+
+#[test]
+fn what_is_not_known_of_locks_is_told_with_its_place() {
+    for (name, options, what) in [
+        ("kept", "-DLOCKS=1", "the region ends, but a lock is held that thread_start+"),
+        ("perhaps", "-DLOCKS=-1", "the region ends, but a lock is held that thread_start+"),
+        ("hidden", "-DHIDDEN", "thread_start: which lock is taken here is not known"),
+    ] {
+        with_options(name, &[options], &(description() + LOCKS), |kernel| {
+            let kernel = kernel.expect("the description fits");
+            let start = one(&kernel, Kind::ThreadStart);
+            assert!(start.holding.is_none() && start.wcet_cycles.is_some());
+            assert!(start.unknown_locks.iter().any(|reason| reason.contains(what)), "{:?}", start.unknown_locks);
+            let locking = locking(&kernel, std::slice::from_ref(&start)).expect("locks are described");
+            assert_eq!(locking, Err(start.unknown_locks));
+        });
+    }
+    with_options("circle", &["-DCIRCLE"], &(description() + LOCKS), |kernel| {
+        let kernel = kernel.expect("the description fits");
+        let start = one(&kernel, Kind::ThreadStart);
+        let locking = locking(&kernel, std::slice::from_ref(&start)).expect("locks are described");
+        assert!(locking.is_err_and(|why| why[0].ends_with("inner < outer < inner")));
+    });
+    for (from, to) in [("count = 2", "count = 3"), ("inner = 0", "inner = 1"), ("processors = 3", "processors = 0")] {
+        with("more", &(description() + &LOCKS.replace(from, to)), |kernel| {
+            let errors = kernel.err().expect("there are tickets of two");
+            assert!(errors.iter().any(|error| error.to_string().contains("tickets")), "{errors:?}");
+        });
+    }
 }
 
 #[test]

@@ -46,6 +46,16 @@ pub fn csv(report: &Report) -> String {
         let dominated = region.dominated_by.as_deref().unwrap_or_default();
         row(["region", &region.name, start, "", &number(region.wcet_cycles), "", &region.kind, dominated]);
     }
+    for lock in report.locks.iter().flatten() {
+        let waits = format!(
+            "held {} cycles with waits for others, {} waited for one among {} processors",
+            lock.held_cycles,
+            lock.wait_cycles,
+            number(report.lock_processors)
+        );
+        let (section, members) = (lock.section_cycles.to_string(), lock.members.to_string());
+        row(["lock", &lock.name, &lock.place, "", &section, &members, "", &waits]);
+    }
     for observed in &report.observed {
         let (bound, detail) = (observed.bound_cycles.to_string(), format!("observed at most {}", observed.cycles));
         row(["observed", &observed.name, "", "", &bound, &observed.passages.to_string(), "", &detail]);

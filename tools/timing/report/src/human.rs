@@ -27,6 +27,7 @@ pub fn human(report: &Report) -> String {
     }
     constraints(&mut out, report);
     regions(&mut out, report);
+    locks(&mut out, report);
     if report.verdict != Verdict::Refused {
         waterfall(&mut out, report);
         functions(&mut out, report);
@@ -102,6 +103,10 @@ fn regions(out: &mut String, report: &Report) {
         let _ =
             writeln!(out, "this rests on {} that nothing here shows, listed at the end", count(stated, "statement"));
     }
+    if let Some((wait, processors)) = report.lock_wait_cycles.zip(report.lock_processors) {
+        let wait = grouped(wait);
+        let _ = writeln!(out, "waits for locks among {processors} processors, to be added: {wait} cycles");
+    }
     if let Some(bytes) = report.stack_bytes {
         let _ = writeln!(out, "deepest stack: {} bytes", grouped(bytes));
     }
@@ -111,6 +116,18 @@ fn regions(out: &mut String, report: &Report) {
         let cycles = region.wcet_cycles.map_or_else(|| "no bound".into(), grouped);
         let dominated = region.dominated_by.as_deref().unwrap_or_default();
         let _ = writeln!(out, "  {cycles:>12}  {:16} {}  {dominated}", region.kind, region.name);
+    }
+}
+
+fn locks(out: &mut String, report: &Report) {
+    let Some((locks, processors)) = report.locks.as_ref().zip(report.lock_processors) else { return };
+    let _ = writeln!(out, "\n{}, waits among {processors} processors", count(locks.len(), "lock kind"));
+    let _ = writeln!(out, "  {:>12} {:>16} {:>18}  lock", "section", "with waits in it", "wait for one");
+    for lock in locks {
+        let (section, held, wait) =
+            (grouped(lock.section_cycles), grouped(lock.held_cycles), grouped(lock.wait_cycles));
+        let name = words::lock(lock);
+        let _ = writeln!(out, "  {section:>12} {held:>16} {wait:>18}  {name:24} {}", lock.place);
     }
 }
 

@@ -54,6 +54,33 @@ pub struct Report {
     pub worst_response_cycles: Option<u64>,
     /// Of a kernel: the deepest stack of any entry; null if it is not known, or for a program.
     pub stack_bytes: Option<u64>,
+    /// Of a kernel whose locks are described: families of locks that regions take; null if it is not known how long they are
+    /// held, or for a program.
+    pub locks: Option<Vec<Lock>>,
+    /// Of a kernel: what waits for locks add to the response, among `lock_processors` processors; null if that is not known, or
+    /// for a program.
+    pub lock_wait_cycles: Option<u64>,
+    pub lock_processors: Option<u64>,
+}
+
+/// Ticket locks that are numbered one after the other, for objects of one kind.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lock {
+    pub name: String,
+    /// How many there are.
+    pub members: u64,
+    /// The longest time that one is held, waits for others that are taken meanwhile apart.
+    pub section_cycles: u64,
+    /// The instruction that takes it then.
+    pub place: String,
+    /// The longest time that one is held while a processor waits for it, with the waits for others among the rest of
+    /// `lock_processors` processors.
+    pub held_cycles: u64,
+    /// What taking one waits at most: each other processor holds it once.
+    pub wait_cycles: u64,
+    /// Functions in which sections wait for devices or other processors: that time is in no number.
+    pub waits: Vec<String>,
 }
 
 /// How the analysis ended.
@@ -429,4 +456,6 @@ pub struct Region {
     /// The function with the largest share, and that share.
     pub dominated_by: Option<String>,
     pub stack_bytes: Option<u64>,
+    /// What waits for locks add, among `lock_processors` processors.
+    pub lock_wait_cycles: Option<u64>,
 }

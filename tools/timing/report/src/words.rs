@@ -1,6 +1,6 @@
 //! How numbers and places are written.
 
-use crate::model::{Loop, Report};
+use crate::model::{Lock, Loop, Report};
 
 /// Digits in groups of three.
 pub fn grouped(number: u64) -> String {
@@ -24,6 +24,15 @@ pub fn duration(seconds: f64) -> String {
         s => (s * 1e9, "ns"),
     };
     format!("{value:.3} {unit}")
+}
+
+/// A kind of lock, with how many there are.
+pub fn lock(lock: &Lock) -> String {
+    if lock.members > 1 {
+        format!("{} ({})", lock.name, grouped(lock.members))
+    } else {
+        lock.name.clone()
+    }
 }
 
 /// How many, with the noun in its number.

@@ -115,6 +115,7 @@ fn the_page_holds_all_parts() {
     assert_eq!(rows("constraints"), 1);
     assert_eq!(rows("observed"), 1);
     assert_eq!(rows("regions"), 1);
+    assert_eq!(rows("locks"), 1);
     assert_eq!(rows("parameters"), 1);
     let text: String = document.descendants().filter_map(|node| node.text()).collect();
     for wanted in [
@@ -126,6 +127,13 @@ fn the_page_holds_all_parts() {
         &"ab".repeat(32),
         "instead of 60",
         "60 for first misses",
+        "queue (3)",
+        "copy+0x4",
+        "54,321",
+        "61,730",
+        "123,460",
+        "device_await",
+        "Waits for locks among 3 processors, to be added: 617,300 cycles",
     ] {
         assert!(text.contains(wanted), "{wanted}");
     }
@@ -139,6 +147,7 @@ fn csv_has_a_row_for_each_thing() {
     assert_eq!(lines[1], "bound,main,0x1000,,1000,,,\"at most 1,000 cycles (2.000 µs)\"");
     assert!(lines.iter().any(|line| line.starts_with("loop,copy,0x2000,/src/main.c:12,,20,inferred,")));
     assert_eq!(lines.iter().filter(|line| line.starts_with("function,")).count(), 3);
+    assert!(table.contains("lock,queue,copy+0x4,,54321,3,,\"held 61730 cycles with waits for others, 123460 waited"));
     let refused = csv(&common::refused());
     assert!(
         refused.contains("\"'=the jump, \"\"here\"\",\nmay go anywhere; state its targets: --targets 0x1000=SYMBOL\"")
@@ -180,4 +189,9 @@ fn a_refusal_shows_no_number() {
     assert!(!text.contains("1 loop"), "an explanation alone");
     let text = human(&Report { explanation: None, ..common::bounded() });
     assert!(text.contains("1 loop, 1 bounded") && text.contains("inferred"));
+    assert!(text.contains("waits for locks among 3 processors, to be added: 617,300 cycles"), "{text}");
+    let row = text.lines().find(|line| line.contains("queue (3)")).unwrap();
+    assert!(["54,321", "61,730", "123,460", "copy+0x4"].iter().all(|part| row.contains(part)), "{row}");
+    let unknown = human(&Report { explanation: None, locks: None, lock_wait_cycles: None, ..common::bounded() });
+    assert!(!unknown.contains("lock kind") && !unknown.contains("waits for locks"), "{unknown}");
 }

@@ -94,11 +94,11 @@ impl Bound {
 
 /// A graph with its costs, to be solved under any constraints.
 pub struct Prepared<'e, 'g> {
-    expanded: &'e Expanded<'g>,
+    pub(crate) expanded: &'e Expanded<'g>,
     pub model: Model,
     pub costs: Costs,
-    live: Live,
-    problem: Problem,
+    pub(crate) live: Live,
+    pub(crate) problem: Problem,
     /// Also right with more constraints: they only take walks away.
     charges: Charges,
 }
@@ -165,9 +165,18 @@ impl<'e, 'g> Prepared<'e, 'g> {
         constraints: &Constraints,
         wanted: impl Fn(NodeId) -> bool,
     ) -> Result<Option<u64>, Vec<Error>> {
+        self.heaviest(constraints, |node| u64::from(wanted(node)))
+    }
+
+    /// The most that nodes weigh on any walk, each as often as it is executed.
+    pub fn heaviest(
+        &self,
+        constraints: &Constraints,
+        weight: impl Fn(NodeId) -> u64,
+    ) -> Result<Option<u64>, Vec<Error>> {
         let mut problem = self.problem.clone();
         self.constrain(&mut problem, constraints).map_err(|error| vec![error])?;
-        let counts = |block: usize| u64::from(wanted(self.model.nodes[block]));
+        let counts = |block: usize| weight(self.model.nodes[block]);
         problem.start = counts(0);
         problem.costs = problem.edges.iter().map(|(_, to)| counts(*to)).collect();
         problem.charges.clear();

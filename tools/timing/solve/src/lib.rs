@@ -47,6 +47,7 @@ mod model;
 mod problem;
 mod region;
 mod registers;
+mod stretch;
 mod stride;
 mod walk;
 
@@ -58,4 +59,5 @@ pub use live::Live;
 pub use model::Model;
 pub use problem::{Charge, Conflict, Counts, Limit, Loop, Problem};
 pub use registers::{used, Used};
+pub use stretch::Stretch;
 pub use walk::walk;

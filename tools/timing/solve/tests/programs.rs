@@ -148,6 +148,73 @@ fn no_walk_takes_longer_and_the_worst_comes_close() {
     }
 }
 
+/// What a part of a walk takes on the simulator: from behind its first so many edges to behind others.
+fn of_part(random: &mut Random, case: &Case<'_>, walk: &[usize], first: usize, last: usize) -> u64 {
+    let program = &case.prepared.model.program;
+    let trace = traces::trace(random, program, walk, 0x4000);
+    let seed = random.next();
+    let instructions = |edges: &[usize]| {
+        let blocks = std::iter::once(program.entry).chain(edges.iter().map(|edge| program.edges[*edge].to));
+        blocks.map(|block| program.blocks[block].instructions.len()).sum::<usize>()
+    };
+    let time = |edges: &[usize]| {
+        let mut simulator = Simulator::new(case.machine, Pointer::OfEachSet, seed);
+        simulator.run(&trace[..instructions(edges)]).expect("every class has a cost")
+    };
+    time(&walk[..=last]) - time(&walk[..first])
+}
+
+#[test]
+fn parts_of_walks_take_no_longer_than_stretches() {
+    for name in MACHINES {
+        let machine = machine(name);
+        let (mut compared, mut smaller) = (0, 0);
+        for (example, target) in EXAMPLES.iter().flat_map(|example| TARGETS.map(|target| (example, target))) {
+            if name == "x86-inorder" && target.compiler != "gcc" {
+                continue;
+            }
+            let (program, graph) = graph(target, example.source);
+            let expanded = expand(&graph, program.symbol("start").unwrap().address, &Default::default()).unwrap();
+            let bounds = bounds_of(&expanded, example);
+            let prepared = Prepared::new(&program, &expanded, &machine, &bounds, &Anywhere, &BTreeSet::new()).unwrap();
+            let whole = solved(&prepared, &Constraints::default()).wcet_cycles;
+            let edges: BTreeSet<usize> = (0..expanded.edges.len()).collect();
+            let exits: BTreeSet<usize> = expanded.exits.iter().copied().collect();
+            // From the entry to the exits a stretch is the whole.
+            let all = prepared.stretch(expanded.entry, &edges, &exits, &[]).unwrap();
+            assert_eq!(all.cycles(), Some(whole), "{target:?}");
+            let heaviest = prepared.heaviest(&Constraints::default(), |node| node as u64 % 3).unwrap();
+            assert_eq!(all.heaviest(|node| node as u64 % 3), heaviest, "{target:?}");
+            // What is left out is not gone through.
+            assert!(
+                prepared.stretch(expanded.entry, &BTreeSet::new(), &exits, &[]).unwrap().cycles().is_none()
+                    || edges.is_empty()
+            );
+            let case = Case { prepared: &prepared, machine: &machine, bounds: &bounds };
+            let mut random = Random(11);
+            for _ in 0..100 {
+                let Some(walk) = random_walk(&mut random, &expanded, &case).filter(|walk| !walk.is_empty()) else {
+                    continue;
+                };
+                let first = random.below(walk.len() as u64) as usize;
+                let last = first + random.below((walk.len() - first) as u64) as usize;
+                let node = |edge: usize| prepared.model.nodes[prepared.model.program.edges[walk[edge]].to];
+                let taken = walk[first + 1..=last].iter().map(|edge| prepared.model.edges[*edge]).collect();
+                let Some(part) = prepared.stretch(node(first), &taken, &BTreeSet::from([node(last)]), &[]) else {
+                    continue;
+                };
+                let bound = part.cycles().expect("the walk ends there");
+                let cycles = of_part(&mut random, &case, &walk, first, last);
+                assert!(cycles <= bound, "{target:?}: {cycles} cycles, bound {bound}");
+                compared += 1;
+                smaller += u32::from(bound < whole);
+            }
+        }
+        println!("{name}: {compared} parts, {smaller} of them with a smaller bound than the whole");
+        assert!(compared > 100 && smaller > 50);
+    }
+}
+
 /// A loop in a loop whose rounds shrink: the total is far below the product.
 #[test]
 fn totals_conflicts_limits_and_dead_edges_lower_the_bound() {

@@ -81,6 +81,64 @@ switch:
 
     .globl thread_start
 thread_start:
+#if defined(UNKNOWN)
+    /* The lock that is asked for: its number is not known, and where it is given back the register is another one. */
+    mov %edi, %ebx
+    shl $7, %rbx
+    lea tickets(%rbx), %rcx
+    lea tickets+64(%rbx), %rbp
+    mov $1, %eax
+    lock xadd %rax, (%rcx)
+    test %edi, %edi
+    je 1f
+    nop
+1:  mov (%rbp), %rax
+    inc %rax
+    mov %rax, (%rbp)
+#elif defined(CIRCLE)
+    /* Lock 1 and in it lock 0, then lock 0 and in it lock 1. */
+    mov $1, %eax
+    lock xadd %rax, tickets+128(%rip)
+    lock xadd %rax, tickets(%rip)
+    addq $1, tickets+64(%rip)
+    addq $1, tickets+192(%rip)
+    lock xadd %rax, tickets(%rip)
+    lock xadd %rax, tickets+128(%rip)
+    addq $1, tickets+192(%rip)
+    addq $1, tickets+64(%rip)
+#elif defined(HIDDEN)
+    mov list(%rip), %rcx
+    mov $1, %eax
+    lock xadd %rax, (%rcx)
+#elif defined(LOCKS)
+    /* Lock 1, and while it is held lock 0, each in blocks of its own. */
+    mov $1, %eax
+    lock xadd %rax, tickets+128(%rip)
+    test %edi, %edi
+    je 1f
+    nop
+1:  mov $1, %eax
+    lock xadd %rax, tickets(%rip)
+    test %esi, %esi
+    je 1f
+    nop
+1:  addq $1, tickets+64(%rip)
+    test %edx, %edx
+    je 1f
+    nop
+1:
+#if LOCKS > 1
+    addq $1, tickets+192(%rip)
+#elif LOCKS < 0
+    je 1f
+    addq $1, tickets+192(%rip)
+1:
+#endif
+    test %ecx, %ecx
+    je 1f
+    nop
+1:
+#endif
     swapgs
     sysretq
 
@@ -124,6 +182,11 @@ common:
     iretq
 
     .bss
+    .balign 128
+    .globl tickets
+    .type tickets, @object
+    .size tickets, 256
+tickets: .skip 256
     .globl list, lock, saved, stacks
 list: .skip 8
 lock: .skip 8

@@ -34,6 +34,7 @@ pub fn html(report: &Report) -> String {
     contents(&mut out, report);
     tables::errors(&mut out, report);
     tables::regions(&mut out, report);
+    tables::locks(&mut out, report);
     waterfall(&mut out, report);
     calls::calls(&mut out, report);
     path::path(&mut out, report);
@@ -88,6 +89,10 @@ fn verdict(out: &mut String, report: &Report) {
     if let Some(cycles) = report.worst_response_cycles {
         let _ = writeln!(out, "<p>Worst response to an interrupt: {} cycles</p>", grouped(cycles));
     }
+    if let Some((wait, processors)) = report.lock_wait_cycles.zip(report.lock_processors) {
+        let wait = grouped(wait);
+        let _ = writeln!(out, "<p>Waits for locks among {processors} processors, to be added: {wait} cycles</p>");
+    }
     if let Some(bytes) = report.stack_bytes {
         let _ = writeln!(out, "<p>Deepest stack: {} bytes</p>", grouped(bytes));
     }
@@ -107,6 +112,7 @@ fn contents(out: &mut String, report: &Report) {
     let sections = [
         ("errors", "Errors", !report.errors.is_empty()),
         ("regions", "Regions", report.regions.is_some()),
+        ("locks", "Locks", report.locks.is_some()),
         ("waterfall", "Where the time goes", !report.waterfall.is_empty()),
         ("calls", "Calls", !report.functions.is_empty()),
         ("path", "Worst path", !report.path.is_empty()),

@@ -48,16 +48,38 @@ pub fn errors(out: &mut String, report: &Report) {
 
 pub fn regions(out: &mut String, report: &Report) {
     let Some(regions) = &report.regions else { return };
-    open(out, "regions", "Regions", &["region", "kind", "#cycles", "#stack bytes", "dominated by"]);
+    let columns = ["region", "kind", "#cycles", "#waits for locks", "#stack bytes", "dominated by"];
+    open(out, "regions", "Regions", &columns);
     for region in regions {
         let _ = writeln!(
             out,
-            "<tr><td><code>{}</code></td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+            "<tr><td><code>{}</code></td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
             escape(&region.name),
             escape(&region.kind),
             region.wcet_cycles.map_or_else(|| "no bound".into(), grouped),
+            region.lock_wait_cycles.map(grouped).unwrap_or_default(),
             region.stack_bytes.map(grouped).unwrap_or_default(),
             text(&region.dominated_by)
+        );
+    }
+    close(out);
+}
+
+pub fn locks(out: &mut String, report: &Report) {
+    let Some((locks, processors)) = report.locks.as_ref().zip(report.lock_processors) else { return };
+    let wait = format!("#wait for one among {processors} processors");
+    let columns = ["lock", "taken for longest at", "#section", "#with waits in it", &wait, "also waits in"];
+    open(out, "locks", "Locks", &columns);
+    for lock in locks {
+        let _ = writeln!(
+            out,
+            "<tr><td>{}</td><td><code>{}</code></td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+            escape(&words::lock(lock)),
+            escape(&lock.place),
+            grouped(lock.section_cycles),
+            grouped(lock.held_cycles),
+            grouped(lock.wait_cycles),
+            escape(&lock.waits.join(", "))
         );
     }
     close(out);

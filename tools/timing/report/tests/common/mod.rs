@@ -120,8 +120,20 @@ pub fn bounded() -> Report {
             name: "trap".into(),
             kind: "system call".into(),
             wcet_cycles: Some(1000),
+            lock_wait_cycles: Some(123_460),
             ..Region::default()
         }]),
+        locks: Some(vec![Lock {
+            name: "queue".into(),
+            members: 3,
+            section_cycles: 54_321,
+            place: "copy+0x4".into(),
+            held_cycles: 61_730,
+            wait_cycles: 123_460,
+            waits: vec!["device_await".into()],
+        }]),
+        lock_wait_cycles: Some(617_300),
+        lock_processors: Some(3),
         worst_response_cycles: Some(1000),
         stack_bytes: Some(512),
         ..Report::default()

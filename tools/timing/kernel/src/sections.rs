@@ -1,0 +1,231 @@
+//! What waits for locks add, for any number of processors.
+//!
+//! Locks are handed on in turn: whoever draws a ticket comes after one section of each other processor at most. In such a
+//! section others may be waited for, of locks that are taken in it. Whoever waits meanwhile does nothing else: so in a section
+//! that somebody waits for, one processor less comes first at each lock, and in the sections that are waited for there, two
+//! less. That ends with a processor that nobody is left to delay, but it is a number only if the order of locks allows no
+//! circle: in a circle all would wait for ever.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::bound::Analysed;
+use crate::holding::{longest, Section, Taken};
+use crate::kernel::Kernel;
+use crate::locks::{Family, Locks};
+use crate::response::costliest;
+
+/// The longest sections of all regions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sections {
+    all: BTreeMap<(Family, Taken), Section>,
+    families: usize,
+}
+
+/// Waits for locks among so many processors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Locking {
+    pub processors: u64,
+    /// Families of locks that regions take.
+    pub locks: Vec<Waited>,
+    /// Of each region, by its index in the kernel.
+    pub regions: Vec<u64>,
+    /// Of all regions that a response is made of; None if there is no response.
+    pub response_cycles: Option<u64>,
+    /// The same among fewer processors.
+    pub fewer: Vec<(u64, u64)>,
+}
+
+/// A family of locks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waited {
+    pub family: usize,
+    /// The longest section, waits in it apart.
+    pub section: Section,
+    /// How long one is held at most while another waits for it, with the waits of whoever holds it.
+    pub held_cycles: u64,
+    /// How long whoever takes one waits: a section of each other processor.
+    pub wait_cycles: u64,
+}
+
+impl Sections {
+    /// Reasons if nobody knows what some region does with locks.
+    pub fn new(locks: &Locks, regions: &[Analysed]) -> Result<Sections, Vec<String>> {
+        let mut all: BTreeMap<(Family, Taken), Section> = BTreeMap::new();
+        let mut reasons: BTreeSet<String> = BTreeSet::new();
+        for region in regions {
+            match &region.holding {
+                Some(holding) => {
+                    for (kind, section) in &holding.sections {
+                        longest(&mut all, kind.clone(), section.clone());
+                    }
+                }
+                None => reasons.extend(region.unknown_locks.iter().chain(&region.errors).cloned()),
+            }
+        }
+        if regions.iter().any(|region| region.holding.is_none()) {
+            return Err(reasons.into_iter().collect());
+        }
+        Ok(Sections { all, families: locks.len() })
+    }
+
+    /// The longest section of a family, waits in it apart; it names what is waited for in any of them.
+    pub fn longest(&self, family: usize) -> Option<Section> {
+        let longest = self.of(family).map(|(_, section)| section).max()?;
+        let waits = self.of(family).flat_map(|(_, section)| section.waits.iter().cloned()).collect();
+        Some(Section { waits, ..longest.clone() })
+    }
+
+    fn of(&self, family: usize) -> impl Iterator<Item = (&Taken, &Section)> {
+        let of = self.all.iter().filter(move |(((first, last), _), _)| (*first..=*last).contains(&family));
+        of.map(|((_, taken), section)| (taken, section))
+    }
+
+    /// How long a lock of each family is held at most while another processor waits for it, with the waits of whoever holds it;
+    /// or families of which one is taken while one of the next is held, in a circle.
+    pub fn held(&self, processors: u64) -> Result<Vec<u64>, Vec<usize>> {
+        self.ordered()?;
+        let with_waits = |before: &[u64], others: u64| -> Vec<u64> {
+            let of = |(taken, section): (&Taken, &Section)| section.cycles.saturating_add(wait(before, taken, others));
+            (0..self.families).map(|family| self.of(family).map(of).max().unwrap_or(0)).collect()
+        };
+        // Neither who waits nor who holds the lock comes before the latter elsewhere.
+        let nobody = with_waits(&vec![0; self.families], 0);
+        Ok((1..=processors.saturating_sub(2)).fold(nobody, |before, others| with_waits(&before, others)))
+    }
+
+    /// That no family is taken while one of it is held, by way of others or not; else such a circle.
+    fn ordered(&self) -> Result<(), Vec<usize>> {
+        let mut known = vec![false; self.families];
+        // One family at least comes after those known in each round, or none ever will.
+        for _ in 0..self.families {
+            for family in 0..self.families {
+                let mut inner = self.of(family).flat_map(|(taken, _)| taken.keys());
+                known[family] |= inner.all(|(first, last)| known[*first..=*last].iter().all(|known| *known));
+            }
+        }
+        if known.contains(&false) {
+            return Err(self.circle(&known));
+        }
+        Ok(())
+    }
+
+    /// In each of the families that are not known another of them is taken: following that comes back.
+    fn circle(&self, known: &[bool]) -> Vec<usize> {
+        let mut way: Vec<usize> = known.iter().position(|known| !known).into_iter().collect();
+        while let Some(last) = way.last() {
+            let inner = self.of(*last).flat_map(|(taken, _)| taken.keys()).flat_map(|(first, last)| *first..=*last);
+            let Some(next) = inner.into_iter().find(|family| !known[*family]) else { break };
+            if let Some(place) = way.iter().position(|family| *family == next) {
+                return way.split_off(place);
+            }
+            way.push(next);
+        }
+        way
+    }
+
+    /// What each region waits for locks at most.
+    fn waits(&self, regions: &[Analysed], processors: u64) -> Option<Vec<u64>> {
+        let held = self.held(processors).ok()?;
+        let others = processors.saturating_sub(1);
+        regions.iter().map(|region| Some(wait(&held, &region.holding.as_ref()?.taken, others))).collect()
+    }
+
+    /// What a region waits for locks at most that it takes so often.
+    pub fn wait(&self, taken: &Taken, processors: u64) -> Option<u64> {
+        Some(wait(&self.held(processors).ok()?, taken, processors.saturating_sub(1)))
+    }
+}
+
+/// So many others come first each time.
+fn wait(held: &[u64], taken: &Taken, others: u64) -> u64 {
+    taken.iter().fold(0u64, |sum, ((first, last), count)| {
+        let longest = held[*first..=*last].iter().copied().max().unwrap_or(0);
+        sum.saturating_add(count.saturating_mul(others).saturating_mul(longest))
+    })
+}
+
+/// Numbers of processors that are told besides, if the kernel is made for more.
+const FEWER: [u64; 2] = [2, 4];
+
+/// The waits of a kernel whose description says where locks are, or why they are not known.
+pub fn locking(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Result<Locking, Vec<String>>> {
+    let locks = kernel.locks.as_ref()?;
+    Some(Sections::new(locks, regions).and_then(|sections| of_kernel(kernel, locks, &sections, regions)))
+}
+
+fn of_kernel(
+    kernel: &Kernel<'_>,
+    locks: &Locks,
+    sections: &Sections,
+    regions: &[Analysed],
+) -> Result<Locking, Vec<String>> {
+    let processors = locks.processors;
+    let held = sections.held(processors).map_err(|circle| {
+        let names: Vec<&str> = circle.iter().chain(circle.first()).map(|family| locks.name(*family)).collect();
+        vec![format!("locks are taken in a circle, each while one of the next is held: {}", names.join(" < "))]
+    })?;
+    let waited = (0..locks.len()).filter_map(|family| {
+        let held_cycles = held[family];
+        let wait_cycles = processors.saturating_sub(1).saturating_mul(held_cycles);
+        Some(Waited { family, section: sections.longest(family)?, held_cycles, wait_cycles })
+    });
+    let unknown = || vec!["how often a region takes locks is not known".to_string()];
+    let waits = sections.waits(regions, processors).ok_or_else(unknown)?;
+    let fewer = FEWER.iter().filter(|fewer| **fewer < processors).filter_map(|fewer| {
+        let waits = sections.waits(regions, *fewer)?;
+        Some((*fewer, of_response(kernel, regions, &waits)?))
+    });
+    Ok(Locking {
+        processors,
+        locks: waited.collect(),
+        response_cycles: of_response(kernel, regions, &waits),
+        regions: waits,
+        fewer: fewer.collect(),
+    })
+}
+
+/// The waits of all that a response is made of; None if there is no response.
+fn of_response(kernel: &Kernel<'_>, regions: &[Analysed], waits: &[u64]) -> Option<u64> {
+    // Where a region asks whether an interrupt waits it has waited for no more locks than in all.
+    let cost = |number: usize| waits.get(number).copied();
+    Some(costliest(kernel, regions, &cost, &cost)?.cycles())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The family, what is taken in the section, its cycles.
+    type Row<'a> = (Family, &'a [(Family, u64)], u64);
+
+    fn sections(all: &[Row<'_>]) -> Sections {
+        let section = |cycles| Section { cycles, ..Section::default() };
+        let one = |(family, taken, cycles): &Row<'_>| ((*family, taken.iter().copied().collect()), section(*cycles));
+        Sections { all: all.iter().map(one).collect(), families: 3 }
+    }
+
+    #[test]
+    fn what_is_waited_for_in_a_section_is_part_of_it() {
+        let all = sections(&[((0, 0), &[], 10), ((1, 1), &[((0, 0), 2)], 100), ((1, 1), &[], 130)]);
+        assert_eq!(all.held(1), Ok(vec![10, 130, 0]));
+        // Of two, the one that waits delays nobody.
+        assert_eq!(all.held(2), Ok(vec![10, 130, 0]));
+        assert_eq!(all.held(5), Ok(vec![10, 100 + 2 * 3 * 10, 0]));
+        assert_eq!(all.longest(1).map(|one| one.cycles), Some(130));
+        assert_eq!(all.wait(&[((1, 1), 3)].into(), 5), Some(3 * 4 * 160));
+        // One less at each lock further in.
+        let deep = sections(&[((0, 0), &[], 1), ((1, 1), &[((0, 0), 1)], 10), ((2, 2), &[((1, 1), 1)], 100)]);
+        assert_eq!(deep.held(5), Ok(vec![1, 10 + 3, 100 + 3 * (10 + 2)]));
+        // One that may be of several families is held as long as the longest of them, and makes all of them so long.
+        assert_eq!(all.wait(&[((0, 1), 1)].into(), 2), Some(130));
+        assert_eq!(sections(&[((0, 1), &[], 7)]).held(2), Ok(vec![7, 7, 0]));
+    }
+
+    #[test]
+    fn a_circle_has_no_number() {
+        let circle =
+            [((1, 1), &[((2, 2), 1)][..], 1), ((2, 2), &[((1, 1), 1)][..], 1), ((0, 0), &[((1, 1), 1)][..], 1)];
+        assert_eq!(sections(&circle).held(2), Err(vec![1, 2]));
+        assert_eq!(sections(&[((0, 0), &[((0, 0), 1)], 1)]).held(2), Err(vec![0]));
+    }
+}
