@@ -35,8 +35,9 @@ impl Array {
         Some((offset / self.bytes, offset % self.bytes))
     }
 
+    /// Elements stand at multiples of their size.
     fn begins(&self, address: u64) -> bool {
-        self.place(address).is_some_and(|(_, within)| within == 0)
+        address % self.bytes == 0 && self.place(address).is_some_and(|(_, within)| within == 0)
     }
 }
 
@@ -110,7 +111,9 @@ impl OwnObjects {
     /// Whether an access through GS alone goes to the processor's own element, whose beginning is where GS leads.
     fn is_own(&mut self, processor: usize, access: &Access, displacement: u64) -> bool {
         let leads = access.address.wrapping_sub(displacement);
-        let Some((element, 0)) = self.processors.place(leads) else { return false };
+        let Some((element, _)) = self.processors.place(leads).filter(|_| self.processors.begins(leads)) else {
+            return false;
+        };
         let another = self.elements.iter().any(|(other, theirs)| *other != processor && *theirs == element);
         let own = *self.elements.entry(processor).or_insert(element);
         own == element && !another && displacement + access.size <= self.processors.bytes
