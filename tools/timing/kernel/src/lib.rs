@@ -47,6 +47,7 @@ mod chains;
 mod description;
 mod error;
 mod expected;
+mod form;
 mod forms;
 mod held;
 mod holding;

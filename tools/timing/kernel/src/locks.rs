@@ -16,7 +16,8 @@ use timing_values::Values;
 
 use crate::description::{Count, Description};
 use crate::error::Error;
-use crate::forms::{written, Form};
+use crate::form::Form;
+use crate::forms::written;
 use crate::points::lookup;
 
 /// Where the tickets of locks are, and families of locks by their first number.
