@@ -5,16 +5,10 @@
 #include "ashlar/env.h"
 #include "ashlar/print.h"
 #include "ashlar/syscall.h"
+#include "real_mode_guest.h"
 
-#define VCPU_ADDRESS 0x10000000ul
-#define MEMORY_ADDRESS 0x20000000ul  /* the guest's memory, in this process */
-#define MEMORY_PAGES 8ul
-#define CODE_GPA 0x1000ul
 #define COUNTER_GPA 0x2000ul
-#define STACK_TOP 0x8000ul
 #define VECTOR 0x20u
-#define GPR_RSP 4u
-#define RFLAGS_IF 0x200ul
 
 /* The guest, in real mode. */
 extern const uint8_t guest_begin[], guest_handler[], guest_end[];
@@ -30,9 +24,6 @@ __asm__(".pushsection .rodata\n"
         ".code64\n"
         ".popsection\n");
 
-static volatile uint64_t *const vcpu = (volatile uint64_t *)VCPU_ADDRESS;
-static volatile uint8_t *const memory = (volatile uint8_t *)MEMORY_ADDRESS;
-
 static void require(const char *what, uint32_t status)
 {
     if (status != STATUS_OK) {
@@ -40,36 +31,14 @@ static void require(const char *what, uint32_t status)
     }
 }
 
-static void set_segment(uint32_t index, uint64_t selector, uint64_t attributes)
-{
-    vcpu[VCPU_SEGMENT + 2 * index] = selector | attributes << 16 | 0xfffful << 32;
-    vcpu[VCPU_SEGMENT + 2 * index + 1] = selector << 4;
-}
-
 static void set_up(uint32_t vm)
 {
-    uint64_t handler = (uint64_t)(guest_handler - guest_begin);
     require("page of the vcpu", sys_vcpu_page(vm, VCPU_ADDRESS));
     require("memory", sys_mem_map(MEMORY_ADDRESS, MEMORY_PAGES, PROT_READ | PROT_WRITE));
     require("guest's memory", sys_vm_map(vm, 0, MEMORY_ADDRESS, MEMORY_PAGES, PROT_READ | PROT_WRITE | PROT_EXEC));
-    for (uint64_t i = 0; i < (uint64_t)(guest_end - guest_begin); i++) {
-        memory[CODE_GPA + i] = guest_begin[i];
-    }
-    memory[VECTOR * 4] = (uint8_t)handler;
-    memory[VECTOR * 4 + 1] = (uint8_t)(handler >> 8);
-    memory[VECTOR * 4 + 2] = (uint8_t)(CODE_GPA >> 4);
-    memory[VECTOR * 4 + 3] = (uint8_t)(CODE_GPA >> 12);
-    for (uint32_t i = 0; i < 6; i++) {
-        set_segment(i, 0, 0x093);
-    }
-    set_segment(1, CODE_GPA >> 4, 0x09b);
-    vcpu[VCPU_IDTR] = 0x3ff;
-    vcpu[VCPU_IDTR + 1] = 0;
-    vcpu[VCPU_CR0] = 0x10;
-    vcpu[VCPU_RIP] = 0;
-    vcpu[VCPU_RFLAGS] = RFLAGS_IF | 2;
-    vcpu[VCPU_GPR + GPR_RSP] = STACK_TOP;
-    vcpu[VCPU_CHANGED] = VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_CONTROL;
+    real_mode_code(guest_begin, guest_end);
+    real_mode_vector(VECTOR, (uint64_t)(guest_handler - guest_begin));
+    real_mode_start(RFLAGS_IF);
 }
 
 static void run_until_halt(uint32_t vm)

@@ -7,13 +7,9 @@
 #include "ashlar/print.h"
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
+#include "real_mode_guest.h"
 
-#define VCPU_ADDRESS 0x10000000ul
-#define MEMORY_ADDRESS 0x20000000ul  /* the guest's first pages, in this process */
-#define MEMORY_PAGES 8ul
 #define SPARE_GPA 0x9000ul           /* mapped late */
-#define CODE_GPA 0x1000ul
-#define STACK_TOP 0x8000ul
 #define VECTOR_EXTERNAL 0x20u
 #define VECTOR_UNDEFINED 6u
 #define MILLISECOND 1000000ul
@@ -73,8 +69,6 @@ __asm__(".pushsection .rodata\n"
         ".code64\n"
         ".popsection\n");
 
-static volatile uint64_t *const vcpu = (volatile uint64_t *)VCPU_ADDRESS;
-static volatile uint8_t *const memory = (volatile uint8_t *)MEMORY_ADDRESS;
 static uint32_t vm;
 static uint32_t bell;                /* notification slot */
 static const char *step = "start";
@@ -155,45 +149,18 @@ static void expect_memory(const char *name, uint64_t info2)
     passed();
 }
 
-static void set_vector(uint32_t vector, const uint8_t *handler)
-{
-    uint64_t at = offset_of(handler);
-    memory[vector * 4] = (uint8_t)at;
-    memory[vector * 4 + 1] = (uint8_t)(at >> 8);
-    memory[vector * 4 + 2] = (uint8_t)(CODE_GPA >> 4);
-    memory[vector * 4 + 3] = (uint8_t)(CODE_GPA >> 12);
-}
-
-static void set_segment(uint32_t index, uint64_t selector, uint64_t attributes)
-{
-    vcpu[VCPU_SEGMENT + 2 * index] = selector | attributes << 16 | 0xfffful << 32;
-    vcpu[VCPU_SEGMENT + 2 * index + 1] = selector << 4;
-}
-
 static void set_up(void)
 {
     step = "set-up";
     require(sys_vcpu_page(vm, VCPU_ADDRESS));
     require(sys_mem_map(MEMORY_ADDRESS, MEMORY_PAGES + 1, PROT_READ | PROT_WRITE));
     require(sys_vm_map(vm, 0, MEMORY_ADDRESS, MEMORY_PAGES, PROT_READ | PROT_WRITE | PROT_EXEC));
-    for (uint64_t i = 0; i < (uint64_t)(tiny_end - tiny_begin); i++) {
-        memory[CODE_GPA + i] = tiny_begin[i];
-    }
-    set_vector(VECTOR_EXTERNAL, tiny_handler);
-    set_vector(VECTOR_UNDEFINED, tiny_undefined_handler);
+    real_mode_code(tiny_begin, tiny_end);
+    real_mode_vector(VECTOR_EXTERNAL, offset_of(tiny_handler));
+    real_mode_vector(VECTOR_UNDEFINED, offset_of(tiny_undefined_handler));
     step = "reset state in a fresh page";
     expect_word(vcpu[VCPU_RIP], 0xfff0);
-    for (uint32_t i = 0; i < 6; i++) {
-        set_segment(i, 0, 0x093);
-    }
-    set_segment(1, CODE_GPA >> 4, 0x09b);
-    vcpu[VCPU_IDTR] = 0x3ff;
-    vcpu[VCPU_IDTR + 1] = 0;
-    vcpu[VCPU_CR0] = 0x10;
-    vcpu[VCPU_RIP] = 0;
-    vcpu[VCPU_RFLAGS] = 2;
-    vcpu[VCPU_GPR + 4] = STACK_TOP;
-    vcpu[VCPU_CHANGED] = VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_CONTROL;
+    real_mode_start(0);
 }
 
 static void instructions(void)
