@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use timing_kernel::Kernel;
@@ -16,6 +16,10 @@ use crate::kernel::{bound, fail, file, fill, with};
 /// Boots images, and holds what their kernels do against the bounds. Returns the exit status: 1 if a bound is exceeded, or if
 /// something was done that the analysis rules out.
 pub fn observe(options: &ObserveOptions) -> u8 {
+    let systems = match systems(&options.systems, options.entries) {
+        Ok(systems) => systems,
+        Err(why) => return fail(&why),
+    };
     with(&options.kernel, |kernel, machine, mut report| {
         let bounds = match (&options.bounds, options.without_bounds) {
             (_, true) => Ok(Bounds { regions: vec![None; kernel.regions.len()], loops: BTreeMap::new() }),
@@ -32,15 +36,11 @@ pub fn observe(options: &ObserveOptions) -> u8 {
         };
         let calls = names();
         let mut observer = Observer::new(kernel, machine, calls.clone(), bounds.loops);
-        for system in &options.systems {
-            let (file, entries) = match system.rsplit_once('=').map(|(file, number)| (file, number.parse())) {
-                Some((file, Ok(number))) => (file, number),
-                _ => (system.as_str(), options.entries),
-            };
+        for (file, entries) in &systems {
             if !options.output.quiet {
-                eprintln!("{file}, {entries} system calls");
+                eprintln!("{}, {entries} system calls", file.display());
             }
-            if let Err(why) = trace(options, kernel, Path::new(file), entries, &mut observer) {
+            if let Err(why) = trace(options, kernel, file, *entries, &mut observer) {
                 return fail(&why);
             }
         }
@@ -172,6 +172,21 @@ fn human(comparison: &Comparison) -> String {
     out
 }
 
+/// The images that are to be booted, each with how many system calls of it are traced; or what is wrong with them, all at once.
+fn systems(named: &[String], entries: u64) -> Result<Vec<(PathBuf, u64)>, String> {
+    let numbered = |system: &String| match system.rsplit_once('=').map(|(file, number)| (file, number.parse())) {
+        Some((file, Ok(number))) => (PathBuf::from(file), number),
+        _ => (PathBuf::from(system), entries),
+    };
+    let systems: Vec<_> = named.iter().map(numbered).collect();
+    let missing: Vec<_> = systems.iter().filter(|(file, _)| !file.is_file()).map(|(file, _)| file.display()).collect();
+    if missing.is_empty() {
+        return Ok(systems);
+    }
+    let why = "is no file; a system image is build/systems/NAME/system.img, which `ashlar build` writes";
+    Err(missing.iter().map(|file| format!("{file}: {why}")).collect::<Vec<_>>().join("\n"))
+}
+
 fn trace(
     options: &ObserveOptions,
     kernel: &Kernel<'_>,
@@ -238,4 +253,24 @@ fn names() -> BTreeMap<u64, String> {
         Some((number.trim_end_matches(['u', 'l']).parse().ok()?, name.to_lowercase()))
     };
     text.lines().filter_map(call).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_images_that_are_no_files_are_named() {
+        let here = env!("CARGO_MANIFEST_DIR");
+        let manifest = format!("{here}/Cargo.toml");
+        let why =
+            systems(&[format!("{here}=7"), format!("{manifest}=8"), "absent".into()], 9).expect_err("two are none");
+        let lines: Vec<_> = why.lines().collect();
+        assert!(
+            lines.len() == 2 && lines[0].starts_with(&format!("{here}: ")) && lines[1].starts_with("absent: "),
+            "{why}"
+        );
+        let found = systems(&[format!("{manifest}=8"), manifest.clone()], 9).expect("both are files");
+        assert_eq!(found, [(PathBuf::from(&manifest), 8), (PathBuf::from(&manifest), 9)]);
+    }
 }
