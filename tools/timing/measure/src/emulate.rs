@@ -46,7 +46,14 @@ pub(crate) fn lines(
     };
     let mut command = Command::new(emulator);
     // One instruction to a block of translated code, and each block started from the log's point of view.
-    command.args(["-singlestep", "-d", items]).arg(file);
+    command.args(["-singlestep", "-d", items]);
+    // Below the program's stack stand its environment and the name it was started by: the same wherever and by whomever it is
+    // run, as else its data would fall into other cache lines each time.
+    for (variable, _) in std::env::vars_os() {
+        command.arg("-U").arg(variable);
+    }
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    command.current_dir(folder).arg(file.file_name().unwrap_or(file.as_os_str()));
     if let Cases::One(number) = cases {
         command.arg(number.to_string());
     }

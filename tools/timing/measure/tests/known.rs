@@ -77,3 +77,21 @@ fn the_set_says_what_it_is() {
         assert!(programs.iter().any(|program| program.conflict == Some(branches)), "{branches}");
     }
 }
+
+/// A program that goes round as often as its stack's place says.
+#[test]
+fn the_stack_is_in_the_same_place_wherever_a_program_stands_and_whoever_runs_it() {
+    let text = "mov r0, sp\nlsr r0, r0, #4\nand r0, r0, #255\n1: subs r0, r0, #1\nbpl 1b\nbx lr\n";
+    let file = compiled("stack_place", Target::ArmSpeed, 1, text);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("a-folder-whose-name-is-long-enough-to-move-the-stack");
+    std::fs::create_dir_all(&folder).unwrap();
+    let moved = folder.join(file.file_name().unwrap());
+    std::fs::copy(&file, &moved).unwrap();
+    let rounds = |file: &Path| measure(file, None).unwrap().loops[0].most;
+    let first = rounds(&file);
+    assert_eq!(rounds(&moved), first);
+    std::env::set_var("ASHLAR_TEST_ENVIRONMENT", "x".repeat(700));
+    let crowded = rounds(&file);
+    std::env::remove_var("ASHLAR_TEST_ENVIRONMENT");
+    assert_eq!(crowded, first);
+}
