@@ -133,7 +133,8 @@ fn section(
         let from = if node == site.0 { site.1 + 1 } else { 0 };
         let end = extent.ends.get(&node).filter(|_| !goes_on.contains(&node));
         let to = end.map_or(events.len(), |end| (*end).min(events.len()));
-        events.get(from..to).unwrap_or_default()
+        // Where it ends before the place where it began, it came round a loop: then all of the block counts.
+        events.get(from..to).unwrap_or(events)
     };
     let inner: BTreeSet<Family> = nodes(expanded, site, extent)
         .flat_map(|node| within(node).iter())
