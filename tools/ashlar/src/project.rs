@@ -6,6 +6,9 @@ use crate::cli::KernelOptions;
 use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 
+/// Folders of system descriptions: the examples, then those of the tests and of the benchmarks. No name is in two.
+const SYSTEMS: [&str; 3] = ["systems", "tests/cases/systems", "bench/systems"];
+
 #[derive(Debug, Clone)]
 pub struct Project {
     root: PathBuf,
@@ -61,15 +64,15 @@ impl Project {
         self.build().join("kernel").join(config_name(options)).join("ashlar.elf")
     }
 
-    /// `argument` as a description's path: a path if it looks like one, else a name in `systems/`.
+    /// `argument` as a description's path: a path if it looks like one, else a name in one of `SYSTEMS`.
     pub fn description(&self, argument: &str) -> Result<PathBuf, Failure> {
         let path = Path::new(argument);
         if argument.contains('/') || argument.ends_with(".toml") {
             return Ok(path.to_path_buf());
         }
-        let named = self.root.join("systems").join(format!("{argument}.toml"));
-        if named.exists() {
-            return Ok(named);
+        let named = |folder| self.root.join(folder).join(format!("{argument}.toml"));
+        if let Some(path) = SYSTEMS.iter().map(named).find(|path| path.exists()) {
+            return Ok(path);
         }
         let known = self.known_systems().join(", ");
         Err(Failure::unable(
@@ -78,9 +81,9 @@ impl Project {
         ))
     }
 
-    /// Names of the descriptions in `systems/`.
+    /// Names of the examples.
     pub fn known_systems(&self) -> Vec<String> {
-        stems(&self.root.join("systems"), "toml")
+        stems(&self.root.join(SYSTEMS[0]), "toml")
     }
 
     /// A path as people like to read it: relative to the current folder if it lies there.
@@ -118,4 +121,35 @@ pub fn folders(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{stems, Project, SYSTEMS};
+    use std::path::Path;
+
+    fn tree() -> Project {
+        Project { root: Path::new(env!("CARGO_MANIFEST_DIR")).join("../..") }
+    }
+
+    #[test]
+    fn a_name_is_a_system_of_one_folder() {
+        let names: Vec<String> = SYSTEMS.iter().flat_map(|folder| stems(&tree().root.join(folder), "toml")).collect();
+        let mut once = names.clone();
+        once.sort();
+        once.dedup();
+        assert_eq!(once.len(), names.len(), "{names:?}");
+        for name in names {
+            assert!(tree().description(&name).unwrap().exists(), "{name}");
+        }
+    }
+
+    #[test]
+    fn paths_are_taken_as_they_are_and_unknown_names_are_told_the_examples() {
+        assert_eq!(tree().description("here/mine.toml").unwrap(), Path::new("here/mine.toml"));
+        assert_eq!(tree().description("mine.toml").unwrap(), Path::new("mine.toml"));
+        let error = tree().description("mine").unwrap_err();
+        let crate::failure::Failure::Unable { remedy, .. } = error else { panic!("{error:?}") };
+        assert!(remedy.contains("three-linux") && !remedy.contains("bench-ipc"), "{remedy}");
+    }
 }

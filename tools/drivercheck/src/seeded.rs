@@ -24,7 +24,7 @@ pub enum SeededError {
     Replay(String, MonitorError),
 }
 
-/// `tests/seeded-faults/faults.toml`.
+/// `tests/faults/faults.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
@@ -74,7 +74,7 @@ pub fn seeded(
     shard: (usize, usize),
     tell: &dyn Fn(&Outcome),
 ) -> Result<Outcomes, SeededError> {
-    let directory = root.join("tests/seeded-faults");
+    let directory = root.join("tests/faults");
     let path = directory.join("faults.toml");
     let text = std::fs::read_to_string(&path).map_err(|error| SeededError::File(path.clone(), error))?;
     let list: List = toml::from_str(&text).map_err(|error| SeededError::List(path, error))?;

@@ -1,6 +1,6 @@
 //! The diagnostic codes of system descriptions: the one place that defines them.
 //!
-//! Knows: number, title, meaning and remedy of each code. `systems/broken/` holds a description for each.
+//! Knows: number, title, meaning and remedy of each code. `tests/descriptions/` holds a description for each.
 //! Does not know: how a fault is found (`read` and `check`). Numbers are stable; a code that goes is not reused.
 
 /// Text of one code, for `ashlar explain` and the reference.

@@ -11,7 +11,7 @@ impl Resolution {
         let resolved = &self.resolved;
         let guard = format!("SYSTEM_{}_H", constant(&resolved.system));
         let mut out = format!(
-            "/* Generated from systems/{}.toml by `ashlar build`; changes here are lost. */\n#ifndef {guard}\n#define {guard}\n",
+            "/* Generated from {}.toml by `ashlar build`; changes here are lost. */\n#ifndef {guard}\n#define {guard}\n",
             resolved.system
         );
         // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! `systems/broken` holds a description for every diagnostic. Its first line says what must be found and where:
+//! `tests/descriptions` holds a description for every diagnostic. Its first line says what must be found and where:
 //! `# ASH-S010 line 7`, several separated by commas, in the order of their lines.
 
 mod common;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use system::{Assets, Code, Diagnostic, Report};
 
 fn folder() -> PathBuf {
-    common::root().join("systems/broken")
+    common::root().join("tests/descriptions")
 }
 
 /// Nothing is built but the damaged programs and a guest's kernel.

@@ -29,7 +29,7 @@ fn of_tree(folder: &Folder, path: &Path) -> Resolution {
 #[test]
 fn every_system_of_the_tree_makes_an_image_that_passes_the_checks_of_start_up() {
     let folder = Folder::new("images");
-    for path in common::descriptions(&common::root().join("systems")) {
+    for path in common::systems() {
         let resolution = of_tree(&folder, &path);
         let image = resolution.image();
         assert_eq!(image.len() as u64, resolution.resolved.image.size);

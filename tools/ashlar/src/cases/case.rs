@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! about = "one line for people"
-//! system = "hello"              # a name in systems/, or a path relative to the case
+//! system = "hello"              # a name that `ashlar run` knows, or a path relative to the case
 //! cpus = [1, 2, 4, 8]           # one test for each; otherwise as many CPUs as the system needs
 //! locks = ["ticket", "big"]     # one test for each; otherwise ticket
 //! debug = true                  # a kernel that asserts, default false

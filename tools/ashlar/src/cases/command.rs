@@ -1,4 +1,4 @@
-//! Tests of the command line itself: `tests/commands/NAME.toml`.
+//! Tests of the command line itself: `tests/cli/NAME.toml`.
 //!
 //! ```toml
 //! about = "one line for people"
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn every_command_test_of_the_tree_can_be_read() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/commands");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cli");
         let names = crate::project::stems(&folder, "toml");
         assert!(!names.is_empty());
         for name in names {

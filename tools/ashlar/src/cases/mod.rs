@@ -1,6 +1,6 @@
 //! The tests that `ashlar test` runs.
 //!
-//! Three kinds: host tests of sources, tests of the command line (`tests/commands/`), and cases that boot a system and
+//! Three kinds: host tests of sources, tests of the command line (`tests/cli/`), and cases that boot a system and
 //! follow a script (`tests/cases/`). `command` and `case` say what may stand in their files.
 //! Does not know: how results are shown (`verbs::test`).
 
@@ -49,10 +49,10 @@ pub fn all(project: &Project) -> Result<Vec<Test>, Failure> {
         .into_iter()
         .map(|test| Test { name: test.name.to_string(), about: test.about.to_string(), kind: Kind::Host(test) })
         .collect();
-    let folder = project.root().join("tests/commands");
+    let folder = project.root().join("tests/cli");
     for name in stems(&folder, "toml") {
         let test = command::CommandTest::read(&folder.join(format!("{name}.toml")))?;
-        tests.push(Test { name: format!("command-{name}"), about: test.about.clone(), kind: Kind::Command(test) });
+        tests.push(Test { name: format!("cli-{name}"), about: test.about.clone(), kind: Kind::Command(test) });
     }
     let folder = project.root().join("tests/cases");
     for name in stems(&folder, "toml") {

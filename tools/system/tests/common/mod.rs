@@ -33,6 +33,12 @@ pub fn assets(build: &Path) -> Assets {
     Assets { machines: root().join("machines"), programs, files }
 }
 
+/// Paths of the descriptions of the tree: examples, tests and benchmarks.
+pub fn systems() -> Vec<PathBuf> {
+    let folders = ["systems", "tests/cases/systems", "bench/systems"];
+    folders.iter().flat_map(|folder| descriptions(&root().join(folder))).collect()
+}
+
 /// Paths of the `.toml` files of `folder`, sorted.
 pub fn descriptions(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder is there");

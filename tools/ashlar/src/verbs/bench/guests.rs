@@ -106,7 +106,8 @@ fn bare_command(project: &Project, one: &Built) -> Result<CommandLine, Failure> 
         let lines = one.resolved.processes.iter().flat_map(|process| &process.environment);
         lines.filter_map(|line| line.strip_prefix(key)?.strip_prefix('=')).map(String::from).next()
     };
-    let missing = || Failure::unable(format!("{ONE} has no guest with a command line"), "see systems/bench-guest.toml");
+    let missing =
+        || Failure::unable(format!("{ONE} has no guest with a command line"), "see bench/systems/bench-guest.toml");
     let cmdline = setting("arg.cmdline").ok_or_else(missing)?;
     let memory: u64 = setting("arg.memory").and_then(|text| text.parse().ok()).ok_or_else(missing)?;
     let files = files(project);

@@ -116,7 +116,7 @@ fn window(built: &Built) -> Result<f64, Failure> {
     let lines = built.resolved.processes.iter().flat_map(|process| &process.environment);
     let text = lines.filter_map(|line| line.strip_prefix("arg.window_us=")).next();
     let microseconds = text.and_then(|text| text.parse::<u64>().ok());
-    let missing = || Failure::unable("the clients have no window_us", "see systems/bench-clients-same.toml");
+    let missing = || Failure::unable("the clients have no window_us", "see bench/systems/bench-clients-same.toml");
     microseconds.map(|microseconds| microseconds as f64 * 1000.0).ok_or_else(missing)
 }
 
