@@ -1,4 +1,5 @@
-# Hosted tests and benchmarks: the layers on Linux threads (arch/hosted). Included by the Makefile beside it.
+# Hosted tests and benchmarks: the layers on Linux threads (arch/hosted), the fixtures of testing/. Included by the Makefile
+# beside it.
 #   make test [LOCK=ticket|mcs|big] [SAN=thread|address] [ONLY="queue sched"] [PRINTED=1]
 #   make mutant MUTANT=FILE.c ONLY="queue"   the tests with FILE.c, a changed layer file, in place of the layer's
 #   make bench-locks [CPUS=N]
@@ -9,7 +10,7 @@
 HOSTED_OUT := $(ROOT)/build/kernel/hosted-$(LOCK)$(if $(SAN),-$(SAN))$(if $(PRINTED),-printed)
 HOSTED_CC := gcc
 # -iquote: a layer's header must not stand in for the system's <sched.h>.
-HOSTED_INCLUDES := $(INCLUDES:-I%=-iquote%) -iquote$(KERNEL)/arch/hosted
+HOSTED_INCLUDES := $(INCLUDES:-I%=-iquote%) -iquote$(KERNEL)/arch/hosted -iquote$(KERNEL)/testing
 HOSTED_FLAGS := -std=gnu11 -g -O1 -pthread -DDEBUG -Wall -Wextra -Wno-unused-function -MMD -MP $(LOCK_DEFINE) \
 	$(HOSTED_INCLUDES) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) \
 	$(if $(filter address,$(SAN)),-fsanitize=undefined -fno-sanitize-recover=undefined)
@@ -20,7 +21,8 @@ HOSTED_TESTS := $(foreach name,$(ONLY),$(or $(filter %/$(name)_test.c,$(ALL_TEST
     $(error ONLY=$(name): no such test; a layer's tests are named without _test, as ONLY="queue sched")))
 endif
 HOSTED_LAYERS := $(filter-out %_test.c %_check.c,$(foreach layer,$(LAYERS),$(wildcard $(KERNEL)/layers/$(layer)/*.c)))
-HOSTED_OBJECTS := $(patsubst $(KERNEL)/%.c,$(HOSTED_OUT)/%.o,$(HOSTED_LAYERS) $(wildcard $(KERNEL)/arch/hosted/*.c))
+HOSTED_OBJECTS := $(patsubst $(KERNEL)/%.c,$(HOSTED_OUT)/%.o,$(HOSTED_LAYERS) \
+	$(wildcard $(KERNEL)/arch/hosted/*.c $(KERNEL)/testing/*.c))
 HOSTED_PROGRAMS := $(patsubst $(KERNEL)/%.c,$(HOSTED_OUT)/%,$(HOSTED_TESTS))
 
 .PHONY: test test-programs bench-locks
@@ -84,7 +86,7 @@ $(CONFORM_PROGRAMS): $(HOSTED_OUT)/conform/%: $(ROOT)/proof/extract/%.c $(ROOT)/
 # Natively and fully optimised, as the kernel is: the whole program at once.
 BENCH_FLAGS := -std=gnu11 -O2 -flto -pthread -DLOCK_TICKET -DHOSTED_DEDICATED $(HOSTED_INCLUDES)
 BENCH_SOURCES := $(ROOT)/bench/locks.c $(filter-out %_test.c %_check.c,$(wildcard $(KERNEL)/layers/spinlock/*.c)) \
-	$(addprefix $(KERNEL)/arch/hosted/,cell.c)
+	$(KERNEL)/arch/hosted/atomic.c
 $(ROOT)/build/bench/locks: $(BENCH_SOURCES) $(KERNEL)/hosted.mk $(wildcard $(KERNEL)/layers/spinlock/*.h)
 	@mkdir -p $(@D)
 	@$(HOSTED_CC) $(BENCH_FLAGS) $(BENCH_SOURCES) -o $@

@@ -1,4 +1,4 @@
-/* The slow parts of messages, kept apart from the fast paths (arch/x86_64/paths.h). No other layer includes this. */
+/* The slow parts of messages, kept apart from the fast paths (arch/x86_64/inlining.h). No other layer includes this. */
 #ifndef ASHLAR_ENDPOINT_PARTS_H
 #define ASHLAR_ENDPOINT_PARTS_H
 

@@ -89,7 +89,7 @@ void sched_put_back(uint32_t cpu, uint32_t current);
 /* Puts t, which is in no queue, into its ready queue, and asks for a switch if it should run instead of the running one. */
 void sched_insert(uint32_t cpu, uint32_t t);
 
-/* The rest are the slow halves of functions on the message path, kept apart from it (arch/x86_64/paths.h). */
+/* The rest are the slow halves of functions on the message path, kept apart from it (arch/x86_64/inlining.h). */
 
 /* Begins a turn if somebody waits for its end and none has begun. */
 void sched_begin_slice(uint32_t cpu);

@@ -1,4 +1,4 @@
-/* What the trap layer keeps apart from the message path (arch/x86_64/paths.h). No other layer includes this. */
+/* What the trap layer keeps apart from the message path (arch/x86_64/inlining.h). No other layer includes this. */
 #ifndef ASHLAR_TRAP_PARTS_H
 #define ASHLAR_TRAP_PARTS_H
 

@@ -99,6 +99,6 @@ mod tests {
         let location = locate(Path::new("kernel/layers/queue/queue.c")).unwrap();
         assert_eq!(location.layer, "queue");
         assert_eq!(location.root, Path::new("kernel"));
-        assert_eq!(locate(Path::new("kernel/boot/start.c")), None);
+        assert_eq!(locate(Path::new("kernel/start/start.c")), None);
     }
 }

@@ -56,7 +56,7 @@ fn downward_calls_and_arch_primitives_are_allowed() {
     work.compile("spinlock.o", "unsigned arch_cpu(void); unsigned spinlock_take(void) { return arch_cpu(); }");
     work.compile("frame.o", "unsigned spinlock_take(void); unsigned frame_alloc(void) { return spinlock_take() + 1; }");
     work.compile("sched.o", "unsigned frame_alloc(void); unsigned sched_pick(void) { return frame_alloc() + 1; }");
-    work.compile("boot/start.o", "unsigned sched_pick(void); int state; void start(void) { state = sched_pick(); }");
+    work.compile("start/start.o", "unsigned sched_pick(void); int state; void start(void) { state = sched_pick(); }");
     assert_eq!(work.check(ORDER), []);
 }
 

@@ -1,6 +1,6 @@
 //! The boot table: the resolved system in the layout that start-up reads.
 //!
-//! Knows: the layout of kernel/boot/boot_table.h. Does not know: how any number in it was found (`resolve`).
+//! Knows: the layout of kernel/start/boot_table.h. Does not know: how any number in it was found (`resolve`).
 
 pub mod crc32;
 pub mod record;

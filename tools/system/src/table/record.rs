@@ -1,4 +1,4 @@
-//! Records of kernel/boot/boot_table.h, field for field.
+//! Records of kernel/start/boot_table.h, field for field.
 //!
 //! Knows: names, types and order of the fields; a test compiles the header and compares sizes and offsets.
 //! Little endian, naturally aligned, no padding.

@@ -103,7 +103,7 @@ fn the_headers_say_the_same() {
     }
     let mut program = String::from(
         "#include <stddef.h>\n#include <stdio.h>\n#include \"config.h\"\n#include \"abi.h\"\n\
-         #include \"boot/boot_table.h\"\n#include \"layers/process/process.h\"\n#include \"layers/sched/sched.h\"\n\
+         #include \"start/boot_table.h\"\n#include \"layers/process/process.h\"\n#include \"layers/sched/sched.h\"\n\
          #include \"arch/arch.h\"\nint main(void)\n{\n",
     );
     for (name, _) in &expected {

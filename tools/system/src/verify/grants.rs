@@ -1,4 +1,4 @@
-//! Grants, as kernel/boot/table_processes.c checks them: no process holds what another owns.
+//! Grants, as kernel/start/table_processes.c checks them: no process holds what another owns.
 
 use super::{Damage, Tables};
 use crate::layout::*;

@@ -1,6 +1,6 @@
 //! The checks that start-up makes on a system image, made here too.
 //!
-//! Knows: what a whole and consistent image is, rule for rule as kernel/boot/table*.c. Start-up stops at the first
+//! Knows: what a whole and consistent image is, rule for rule as kernel/start/table*.c. Start-up stops at the first
 //! fault; here all are found.
 //! Does not know: what the system means, nor what only the running machine tells (its memory, its clocks).
 

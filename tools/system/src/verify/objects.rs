@@ -1,4 +1,4 @@
-//! Everything but processes, as kernel/boot/table_objects.c checks it.
+//! Everything but processes, as kernel/start/table_objects.c checks it.
 
 use super::{rules, Damage, Tables};
 use crate::layout::*;

@@ -1,4 +1,4 @@
-//! Processes with their threads and segments, as kernel/boot/table_processes.c checks them.
+//! Processes with their threads and segments, as kernel/start/table_processes.c checks them.
 
 use super::{rules, Damage, Tables};
 use crate::layout::*;

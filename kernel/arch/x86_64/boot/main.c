@@ -1,0 +1,94 @@
+/* Start-up of the first processor, from the 64-bit switch to the idle loop. */
+#include <stdint.h>
+
+#include "interrupt/apic.h"
+#include "boot/acpi.h"
+#include "clock/clock.h"
+#include "cpu/cpu.h"
+#include "boot/info.h"
+#include "iommu/iommu_units.h"
+#include "interrupt/ioapic.h"
+#include "memory/kernel_map.h"
+#include "device/keyboard_port.h"
+#include "boot/memory.h"
+#include "cpu/percpu.h"
+#include "boot/platform.h"
+#include "print.h"
+#include "run.h"
+#include "device/serial.h"
+#include "boot/smp.h"
+#include "start.h"
+#include "guest/svm.h"
+#include "table.h"
+
+void arch_run_on_stack(uint64_t top, void (*function)(void));
+
+static void check_processor(void)
+{
+    const char *missing = cpu_missing_feature();
+    if (missing != 0) {
+        boot_fail("this processor lacks %s, which Ashlar needs; with QEMU use -cpu max or -cpu EPYC, on a PC switch it on "
+                  "in the firmware set-up",
+                  missing);
+    }
+}
+
+static void start_clock(void)
+{
+    const char *reference = clock_calibrate();
+    if (reference == 0) {
+        boot_fail("no clock to measure time with (HPET, ACPI timer, PIT); switch one on in the firmware set-up");
+    }
+    clock_init_cpu();
+    boot_print("boot: clock: TSC %U kHz, timer %U kHz, measured against %s\n", clock_tsc_hz() / 1000,
+               clock_timer_hz() / 1000, reference);
+}
+
+/* From here on no device reaches memory until a process that holds it names pages. */
+static void start_iommu(void)
+{
+    uint64_t tables = 0;
+
+    if (platform.iommu_count == 0) {
+        return;
+    }
+    tables = memory_take(iommu_units_frames());
+    const char *fault = tables == 0 ? "there is no memory for its tables" : iommu_units_start(tables);
+    if (fault != 0) {
+        boot_fail("the IOMMU cannot be used: %s; switch it off in the firmware set-up if drivers are to be trusted", fault);
+    }
+    boot_print("boot: IOMMU: %s, %u units at %x, devices reach what their processes name\n",
+               platform.iommu_kind == IOMMU_INTEL ? "VT-d" : "AMD-Vi", platform.iommu_count, platform.iommu[0]);
+}
+
+/* loader: LOADER_*; information: physical address of what it passed. Does not return. */
+void boot_main(uint32_t loader, uint64_t information)
+{
+    serial_init();
+    boot_print("Ashlar\n");
+    check_processor();
+    write_msr(MSR_EFER, read_msr(MSR_EFER) | EFER_NXE);
+    kernel_map_build();
+    thread_records_init();
+    idt_build();
+    percpu_init(0, cpuid(1, 0).ebx >> 24);
+    cpu_init();
+    svm_init_cpu();
+    boot_info_read(loader, information);
+    memory_set_caching();
+    acpi_read();
+    apic_init_cpu();
+    platform.apic_id[0] = percpu[0].apic_id = apic_id();
+    ioapic_init();
+    keyboard_port_init();
+    start_clock();
+    table_verify();
+    start_iommu();
+    smp_start();
+    boot_print("boot: %u processors, %u MiB free\n", cpus_started, memory_free_pieces(0) / 256);
+    if (platform.cpu_ignored != 0) {
+        boot_print("boot: %u more processors are not used (at most %u)\n", platform.cpu_ignored, NUM_CPU);
+    }
+    start_system();
+    arch_run_on_stack(STACK_TOP(0), run_idle);
+}

@@ -1,0 +1,130 @@
+/* Starting the other processors: INIT and start-up messages to a trampoline page below 1 MiB. Each CPU comes up on a
+ * common first stack, so only one starts at a time, then goes on on its idle thread's stack. */
+#include "boot/smp.h"
+
+#include "interrupt/apic.h"
+#include "clock/clock.h"
+#include "cpu/cpu.h"
+#include "memory/kernel_map.h"
+#include "boot/memory.h"
+#include "cpu/percpu.h"
+#include "boot/platform.h"
+#include "print.h"
+#include "run.h"
+#include "guest/svm.h"
+
+#define MS 1000000ul
+#define START_TIMEOUT (10000 * MS) /* a loaded emulator may be slow; a real processor needs far less */
+
+extern char trampoline_start[], trampoline_data[], trampoline_end[];
+extern uint64_t boot_root[];
+void arch_run_on_stack(uint64_t top, void (*function)(void));
+
+enum state { STATE_WAITING, STATE_UP, STATE_UNFIT };
+
+static char first_stack[4096] __attribute__((aligned(16)));
+static uint32_t starting_cpu;
+static uint32_t starting_apic_id;
+static uint32_t state;    /* enum state of the CPU being started */
+static uint32_t released; /* 1: into the kernel */
+static uint32_t running;  /* CPUs that went */
+
+static void wait_ns(uint64_t ns)
+{
+    uint64_t end = arch_clock_ns() + ns;
+    while (arch_clock_ns() < end) {
+        cpu_pause();
+    }
+}
+
+static void other_cpu_main(void)
+{
+    __atomic_store_n(&state, STATE_UP, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&released, __ATOMIC_ACQUIRE) == 0) {
+        cpu_pause();
+    }
+    run_init_cpu();
+    __atomic_fetch_add(&running, 1, __ATOMIC_SEQ_CST);
+    run_idle();
+}
+
+static void other_cpu_entry(void)
+{
+    uint32_t cpu = starting_cpu;
+
+    write_cr3(kernel_map_root());
+    if (cpu_missing_feature() != 0) {
+        __atomic_store_n(&state, STATE_UNFIT, __ATOMIC_RELEASE);
+        for (;;) {
+            __asm__ volatile("cli\n\thlt");
+        }
+    }
+    percpu_init(cpu, starting_apic_id);
+    cpu_init();
+    svm_init_cpu();
+    apic_init_cpu();
+    clock_init_cpu();
+    arch_run_on_stack(STACK_TOP(cpu), other_cpu_main);
+}
+
+static int start_one(uint32_t cpu, uint32_t apic_id, uint64_t page)
+{
+    uint64_t end;
+
+    starting_cpu = cpu;
+    starting_apic_id = apic_id;
+    __atomic_store_n(&state, STATE_WAITING, __ATOMIC_SEQ_CST);
+    apic_send_init(apic_id);
+    wait_ns(10 * MS);
+    apic_send_startup(apic_id, (uint32_t)(page >> 12));
+    wait_ns(MS);
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == STATE_WAITING) {
+        apic_send_startup(apic_id, (uint32_t)(page >> 12));
+    }
+    end = arch_clock_ns() + START_TIMEOUT;
+    while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == STATE_WAITING && arch_clock_ns() < end) {
+        cpu_pause();
+    }
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == STATE_UP) {
+        return 1;
+    }
+    apic_send_init(apic_id); /* it must not come up later */
+    return 0;
+}
+
+void smp_start(void)
+{
+    uint64_t page = memory_low_page();
+    char *trampoline = direct(page);
+    uint64_t *data = (uint64_t *)(trampoline + (trampoline_data - trampoline_start));
+
+    if (platform.cpu_count == 1) {
+        return;
+    }
+    if (page == 0) {
+        boot_print("boot: no free page below 640 KiB: the other processors stay off\n");
+        return;
+    }
+    for (char *byte = trampoline_start; byte < trampoline_end; byte++) {
+        trampoline[byte - trampoline_start] = *byte;
+    }
+    data[0] = kernel_physical(boot_root);
+    data[1] = (uint64_t)first_stack + sizeof first_stack;
+    data[2] = (uint64_t)&other_cpu_entry;
+    for (uint32_t i = 1; i < platform.cpu_count; i++) {
+        if (start_one(cpus_started, platform.apic_id[i], page)) {
+            cpus_started = cpus_started + 1;
+        } else {
+            boot_print("boot: processor with APIC id %u does not start or lacks a feature; left off\n",
+                       platform.apic_id[i]);
+        }
+    }
+}
+
+void smp_release(void)
+{
+    __atomic_store_n(&released, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) != cpus_started - 1) {
+        cpu_pause();
+    }
+}

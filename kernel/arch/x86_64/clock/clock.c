@@ -1,0 +1,157 @@
+/* Time: the TSC counts, scaled to nanoseconds; the local timer (or the TSC deadline) alarms.
+ *
+ * Calibration: a window is the span between two readings of (reference, TSC, local timer). Each reading brackets the
+ * reference between two TSC readings and the narrowest of several brackets is taken, so a host that stops us in between
+ * spoils a bracket and not the result; of several windows the one with the narrowest brackets counts. */
+#include "clock/clock.h"
+
+#include "interrupt/apic.h"
+#include "cpu/cpu.h"
+#include "cpu/percpu.h"
+#include "clock/reference.h"
+
+#define WINDOWS 5u
+#define BRACKETS 16u
+#define WINDOW_NS 10000000ul
+#define NS_PER_SECOND 1000000000ul
+
+static uint64_t tsc_base;
+static uint64_t ns_per_tsc;  /* 32.32 fixed point */
+static uint64_t ticks_per_ns; /* local timer, 32.32 */
+static uint64_t tsc_per_ns;  /* 32.32 */
+static uint64_t tsc_hz, timer_hz;
+static uint32_t use_deadline;
+
+struct reading {
+    uint64_t reference;
+    uint64_t tsc;
+    uint64_t timer;
+    uint64_t width; /* of the bracket, TSC ticks */
+};
+
+static uint64_t multiply_shift32(uint64_t a, uint64_t b)
+{
+    return (uint64_t)((unsigned __int128)a * b >> 32);
+}
+
+static uint64_t scale(uint64_t value, uint64_t numerator, uint64_t denominator)
+{
+    uint64_t whole = value / denominator;
+    uint64_t rest = value % denominator;
+    return whole * numerator + rest * numerator / denominator;
+}
+
+static struct reading take_reading(void)
+{
+    struct reading best = { 0, 0, 0, ~0ul };
+    for (uint32_t i = 0; i < BRACKETS; i++) {
+        uint64_t before = read_tsc();
+        uint64_t reference = reference_read();
+        uint64_t timer = apic_read(APIC_REG_TIMER_CURRENT);
+        uint64_t after = read_tsc();
+        if (after - before < best.width) {
+            best = (struct reading){ reference, before + (after - before) / 2, timer, after - before };
+        }
+    }
+    return best;
+}
+
+/* Measures one window; true if the reference moved. */
+static int measure(struct reading *first, struct reading *last, uint64_t *ns)
+{
+    uint32_t turns = 0;
+
+    reference_start();
+    *first = take_reading();
+    do {
+        *last = take_reading();
+        *ns = reference_ns(first->reference, last->reference);
+        turns++;
+    } while (*ns < WINDOW_NS && turns < 10000000);
+    return *ns >= WINDOW_NS;
+}
+
+const char *clock_calibrate(void)
+{
+    uint64_t best_width = ~0ul;
+    const char *name = reference_find();
+
+    if (name == 0) {
+        return 0;
+    }
+    apic_write(APIC_REG_TIMER_DIVIDE, 0xb); /* by 1 */
+    for (uint32_t i = 0; i < WINDOWS; i++) {
+        struct reading first, last;
+        uint64_t ns;
+        apic_write(APIC_REG_TIMER_INITIAL, 0xffffffff);
+        if (!measure(&first, &last, &ns)) {
+            return 0;
+        }
+        if (first.width + last.width < best_width) {
+            best_width = first.width + last.width;
+            tsc_hz = scale(last.tsc - first.tsc, NS_PER_SECOND, ns);
+            timer_hz = scale(first.timer - last.timer, NS_PER_SECOND, ns);
+        }
+    }
+    apic_write(APIC_REG_TIMER_INITIAL, 0);
+    if (tsc_hz == 0 || timer_hz == 0) {
+        return 0;
+    }
+    ns_per_tsc = scale(NS_PER_SECOND, 1ul << 32, tsc_hz);
+    tsc_per_ns = scale(tsc_hz, 1ul << 32, NS_PER_SECOND);
+    ticks_per_ns = scale(timer_hz, 1ul << 32, NS_PER_SECOND);
+    use_deadline = (cpuid(1, 0).ecx & 1u << 24) != 0;
+    tsc_base = read_tsc();
+    return name;
+}
+
+uint64_t clock_tsc_hz(void)
+{
+    return tsc_hz;
+}
+
+uint64_t clock_timer_hz(void)
+{
+    return use_deadline != 0 ? 0 : timer_hz;
+}
+
+void clock_init_cpu(void)
+{
+    apic_write(APIC_REG_TIMER_DIVIDE, 0xb);
+    apic_write(APIC_REG_LVT_TIMER, use_deadline != 0 ? VECTOR_TIMER | APIC_TIMER_DEADLINE : VECTOR_TIMER);
+    __asm__ volatile("mfence" : : : "memory"); /* mode before the first deadline */
+    arch_timer_stop();
+}
+
+uint64_t arch_clock_ns(void)
+{
+    return multiply_shift32(read_tsc() - tsc_base, ns_per_tsc);
+}
+
+void arch_timer_arm(uint64_t deadline_ns)
+{
+    if (use_deadline != 0) {
+        uint64_t tsc = tsc_base + multiply_shift32(deadline_ns, tsc_per_ns) + 1;
+        if (deadline_ns >> 62 != 0) { /* beyond what the scaling can hold */
+            tsc = ~0ul;
+        }
+        write_msr(MSR_TSC_DEADLINE, tsc);
+        return;
+    }
+    uint64_t now = arch_clock_ns();
+    uint64_t ticks = 1;
+    if (deadline_ns > now) {
+        uint64_t wait = deadline_ns - now;
+        ticks = wait >> 40 != 0 ? 0xffffffff : multiply_shift32(wait, ticks_per_ns) + 1;
+    }
+    apic_write(APIC_REG_TIMER_INITIAL, ticks > 0xffffffff ? 0xffffffff : (uint32_t)ticks);
+}
+
+void arch_timer_stop(void)
+{
+    if (use_deadline != 0) {
+        write_msr(MSR_TSC_DEADLINE, 0);
+    } else {
+        apic_write(APIC_REG_TIMER_INITIAL, 0);
+    }
+}

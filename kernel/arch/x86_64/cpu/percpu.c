@@ -1,0 +1,97 @@
+/* Each CPU's record, descriptor table and task state; the per-thread records. */
+#include "cpu/percpu.h"
+
+#include "cpu/cpu.h"
+
+struct percpu percpu[NUM_CPU];
+struct arch_thread arch_threads[NUM_THREAD] __attribute__((aligned(256)));
+uint32_t cpus_started = 1;
+
+#define GDT_CODE 0x00af9b000000fffful /* present, DPL 0, 64-bit code, accessed */
+#define GDT_DATA 0x00cf93000000fffful
+#define GDT_USER_DATA 0x00cff3000000fffful
+#define GDT_USER_CODE 0x00affb000000fffful
+
+struct table_pointer {
+    uint16_t limit;
+    uint64_t base;
+} __attribute__((packed));
+
+static void load_gdt(struct percpu *p)
+{
+    uint64_t base = (uint64_t)&p->tss;
+    uint64_t limit = sizeof(struct tss) - 1;
+    struct table_pointer pointer = { sizeof p->gdt - 1, (uint64_t)p + offsetof(struct percpu, gdt) };
+
+    p->gdt[0] = 0;
+    p->gdt[SELECTOR_KERNEL_CODE / 8] = GDT_CODE;
+    p->gdt[SELECTOR_KERNEL_DATA / 8] = GDT_DATA;
+    p->gdt[SELECTOR_SYSRET_BASE / 8] = 0; /* 32-bit user code: none */
+    p->gdt[SELECTOR_USER_DATA / 8] = GDT_USER_DATA;
+    p->gdt[SELECTOR_USER_CODE / 8] = GDT_USER_CODE;
+    p->gdt[SELECTOR_TSS / 8] = limit | (base & 0xffffff) << 16 | 0x89ul << 40 | (base >> 24 & 0xff) << 56;
+    p->gdt[SELECTOR_TSS / 8 + 1] = base >> 32;
+    __asm__ volatile("lgdt %0\n\t"
+                     "pushq %1\n\t"
+                     "leaq 1f(%%rip), %%rax\n\t"
+                     "pushq %%rax\n\t"
+                     "lretq\n"
+                     "1:\tmov %2, %%ss\n\t"
+                     "mov %2, %%ds\n\t"
+                     "mov %2, %%es\n\t"
+                     "mov %3, %%fs\n\t"
+                     "mov %3, %%gs\n\t"
+                     "ltr %w4"
+                     :
+                     : "m"(pointer), "i"(SELECTOR_KERNEL_CODE), "r"(SELECTOR_KERNEL_DATA), "r"(0), "r"(SELECTOR_TSS)
+                     : "rax", "memory");
+}
+
+void percpu_init(uint32_t cpu, uint32_t apic_id)
+{
+    struct percpu *p = &percpu[cpu];
+    uint32_t first_stack = NUM_THREAD + 3u * cpu;
+
+    p->cpu = cpu;
+    p->apic_id = apic_id;
+    p->thread = &arch_threads[cpu]; /* the idle thread */
+    p->current = cpu;
+    p->vector = NONE;
+    p->fpu_live = 0;
+    p->fpu_owner = NONE;
+    p->tss.rsp[0] = (uint64_t)p->thread + THREAD_FRAME_END;
+    p->tss.ist[0] = STACK_TOP(first_stack);
+    p->tss.ist[1] = STACK_TOP(first_stack + 1u);
+    p->tss.ist[2] = STACK_TOP(first_stack + 2u);
+    p->tss.io_map = sizeof(struct tss);
+    load_gdt(p);
+    write_msr(MSR_GS_BASE, (uint64_t)p);
+    write_msr(MSR_KERNEL_GS_BASE, 0);
+    idt_load();
+}
+
+/* Through the address space of GS, so that the compiler knows it for a 32-bit load. */
+uint32_t arch_cpu(void)
+{
+    return *(const uint32_t __seg_gs *)PERCPU_CPU;
+}
+
+uint32_t arch_current(void)
+{
+    return *(const uint32_t __seg_gs *)PERCPU_CURRENT;
+}
+
+uint32_t arch_again(void)
+{
+    return *(const uint32_t __seg_gs *)PERCPU_AGAIN;
+}
+
+void arch_set_again(uint32_t again)
+{
+    *(uint32_t __seg_gs *)PERCPU_AGAIN = again;
+}
+
+uint32_t arch_cpu_count(void)
+{
+    return cpus_started;
+}

@@ -1,0 +1,45 @@
+/* Faults of an emulator, QEMU's TCG (7.2, and others), at the entry to a guest and at its exit. No processor has them, and
+ * what is done against them is done on TCG alone. A third one has a file of its own, svm_long_mode.c.
+ *
+ * At an entry that injects an external interrupt, the emulator delivers it but keeps its number as an exception still to be
+ * raised. Usually the next exit overwrites it; if another processor stops this one's emulation before that, the number is
+ * raised, and the guest is interrupted again on the first instruction of its handler, whatever its interrupt flag says. So
+ * such an entry is made with an interrupt to this CPU pending: the exit follows at once, nothing gets in between.
+ *
+ * At an exit the emulator changes the processor's list of requests without its lock, and can lose the request to look at
+ * the local APIC, where an interrupt then waits unseen. A write of the priority, the same as ever, makes it look again. */
+#include "arch.h"
+#include "cpu/cpu.h"
+#include "guest/svm.h"
+#include "guest/vmcb.h"
+
+#define HYPERVISOR_PRESENT (1u << 31)    /* leaf 1, ecx */
+#define HYPERVISOR_LEAF 0x40000000u
+#define TCG_EBX 0x54474354u              /* "TCGTCGTCGTCG" in ebx ecx edx */
+#define TCG_ECX 0x43544743u
+#define TCG_EDX 0x47435447u
+
+uint32_t svm_on_tcg;
+
+void svm_tcg_init(void)
+{
+    if (cpuid(1, 0).ecx & HYPERVISOR_PRESENT) {
+        struct cpuid name = cpuid(HYPERVISOR_LEAF, 0);
+        svm_on_tcg = name.ebx == TCG_EBX && name.ecx == TCG_ECX && name.edx == TCG_EDX;
+    }
+}
+
+void svm_tcg_before_entry(uint32_t vm)
+{
+    uint64_t event = vmcb_get(vm, VMCB_EVENT_INJECT);
+    if (svm_on_tcg && (event & EVENT_VALID) && ((event >> EVENT_TYPE_SHIFT) & 7) == EVENT_TYPE_EXTERNAL) {
+        arch_interrupt_send(arch_cpu(), VECTOR_RESCHEDULE);
+    }
+}
+
+void svm_tcg_after_exit(void)
+{
+    if (svm_on_tcg) {
+        write_cr8(0);
+    }
+}

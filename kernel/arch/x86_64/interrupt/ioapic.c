@@ -1,0 +1,132 @@
+/* The I/O interrupt controller. Line i is its pin i, except that the two ISA lines the kernel itself uses follow the
+ * firmware's overrides. Its registers stand behind an index: LOCK_IRQ (or start-up) keeps users apart. */
+#include "interrupt/ioapic.h"
+
+#include "arch.h"
+#include "cpu/cpu.h"
+#include "iommu/iommu_units.h"
+#include "cpu/percpu.h"
+#include "boot/platform.h"
+
+#define REG_VERSION 1u
+#define REG_END 16u          /* of its window, in words: where a vector's end is told */
+#define VERSION_WITH_END 0x20u
+#define REG_REDIRECTION 0x10u /* two words a pin */
+#define ENTRY_MASKED 0x10000u
+#define ENTRY_LEVEL 0x8000u
+#define ENTRY_ACTIVE_LOW 0x2000u
+#define LINE_LEVEL 1u
+#define LINE_ACTIVE_LOW 2u
+
+#define PIC1_COMMAND 0x20
+#define PIC1_DATA 0x21
+#define PIC2_COMMAND 0xa0
+#define PIC2_DATA 0xa1
+#define PIC_VECTOR 0xe0 /* where late interrupts of the masked 8259 go: ignored there */
+
+static uint32_t pins;
+static uint32_t version;
+static uint32_t entry_low[NUM_IRQ_LINE]; /* what the controller holds; guarded as the controller is */
+
+uint32_t ioapic_read(uint32_t reg)
+{
+    volatile uint32_t *window = direct(platform.io_apic);
+    window[0] = reg;
+    return window[4];
+}
+
+void ioapic_write(uint32_t reg, uint32_t value)
+{
+    volatile uint32_t *window = direct(platform.io_apic);
+    window[0] = reg;
+    window[4] = value;
+}
+
+static uint32_t line_pin(uint32_t line)
+{
+    return line == KEYBOARD_LINE || line == SERIAL_LINE ? platform.isa_line[line] : line;
+}
+
+static void pic_mask(void)
+{
+    port_out8(PIC1_COMMAND, 0x11);
+    port_out8(PIC2_COMMAND, 0x11);
+    port_out8(PIC1_DATA, PIC_VECTOR);
+    port_out8(PIC2_DATA, PIC_VECTOR + 8);
+    port_out8(PIC1_DATA, 4);
+    port_out8(PIC2_DATA, 2);
+    port_out8(PIC1_DATA, 1);
+    port_out8(PIC2_DATA, 1);
+    port_out8(PIC1_DATA, 0xff);
+    port_out8(PIC2_DATA, 0xff);
+}
+
+void ioapic_init(void)
+{
+    pic_mask();
+    version = ioapic_read(REG_VERSION) & 0xff;
+    pins = (ioapic_read(REG_VERSION) >> 16 & 0xff) + 1;
+    for (uint32_t pin = 0; pin < pins; pin++) {
+        ioapic_write(REG_REDIRECTION + 2 * pin, ENTRY_MASKED);
+    }
+    for (uint32_t line = 0; line < NUM_IRQ_LINE; line++) {
+        entry_low[line] = ENTRY_MASKED | (VECTOR_BASE + line);
+    }
+}
+
+static void write_entry(uint32_t line)
+{
+    if (line_pin(line) < pins) {
+        ioapic_write(REG_REDIRECTION + 2 * line_pin(line), entry_low[line]);
+    }
+}
+
+void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags)
+{
+    uint32_t entry = ENTRY_MASKED | (VECTOR_BASE + line);
+
+    if (line_pin(line) < NUM_ISA_LINE) {
+        flags |= platform.pin_flags[line_pin(line)];
+    }
+    if ((flags & LINE_LEVEL) != 0) {
+        entry |= ENTRY_LEVEL;
+    }
+    if ((flags & LINE_ACTIVE_LOW) != 0) {
+        entry |= ENTRY_ACTIVE_LOW;
+    }
+    entry_low[line] = entry;
+    iommu_route(VECTOR_BASE + line, percpu[cpu].apic_id);
+    if (line_pin(line) < pins) {
+        write_entry(line);
+        ioapic_write(REG_REDIRECTION + 2 * line_pin(line) + 1, percpu[cpu].apic_id << 24);
+    }
+}
+
+/* What an IOMMU makes of a level need not come back from the processor as its end, which the controller awaits before it
+ * sends another: it is told here. Older controllers take a masked edge for an end. */
+static void end_level(uint32_t line)
+{
+    volatile uint32_t *window = direct(platform.io_apic);
+
+    if (version >= VERSION_WITH_END) {
+        window[REG_END] = VECTOR_BASE + line;
+    } else if (line_pin(line) < pins) {
+        ioapic_write(REG_REDIRECTION + 2 * line_pin(line), entry_low[line] & ~ENTRY_LEVEL);
+        write_entry(line);
+    }
+}
+
+void arch_line_mask(uint32_t line)
+{
+    entry_low[line] |= ENTRY_MASKED;
+    write_entry(line);
+    if ((entry_low[line] & ENTRY_LEVEL) != 0 && iommu_replaces()) {
+        end_level(line);
+    }
+}
+
+void arch_line_unmask(uint32_t line)
+{
+    entry_low[line] &= ~ENTRY_MASKED;
+    write_entry(line);
+}

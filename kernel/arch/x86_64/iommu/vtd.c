@@ -1,0 +1,334 @@
+/* Intel VT-d: one set of tables for all units. The root table points to a context table for each bus, whose entries name the
+ * domain of each function; an entry that is not present lets nothing through. Callers of what is used after start-up hold
+ * LOCK_DEVICE. */
+#include "iommu/iommu_units.h"
+
+#include "arch.h"
+#include "cpu/cpu.h"
+#include "memory/kernel_map.h"
+#include "boot/platform.h"
+
+#define FRAME 4096ul
+#define NUM_BUS 256u
+
+/* Registers: offsets in a unit's window. */
+#define REG_CAPABILITY 0x08u
+#define REG_EXTENDED 0x10u
+#define REG_COMMAND 0x18u
+#define REG_STATUS 0x1cu
+#define REG_ROOT 0x20u
+#define REG_FAULT_STATUS 0x34u
+#define REG_FAULT_CONTROL 0x38u
+#define REG_FAULT_DATA 0x3cu
+#define REG_FAULT_ADDRESS 0x40u
+#define REG_FAULT_UPPER 0x44u
+#define REG_PROTECTED 0x64u
+#define REG_QUEUE_HEAD 0x80u
+#define REG_QUEUE_TAIL 0x88u
+#define REG_QUEUE 0x90u
+
+#define CAPABILITY_DOMAINS 0x7ul
+#define CAPABILITY_256_DOMAINS 2ul
+#define CAPABILITY_FLUSH 0x10ul           /* writes must be flushed from a buffer */
+#define CAPABILITY_PROTECTED 0x60ul       /* it has protected regions */
+#define CAPABILITY_CACHING 0x80ul         /* entries that are not present are cached */
+#define CAPABILITY_RECORDS_SHIFT 40u      /* bits 40 to 47: records of faults, less one */
+#define CAPABILITY_LEVELS_SHIFT 8u        /* bit 1: tables of 3 levels, bit 2: of 4 */
+#define EXTENDED_COHERENT 0x1ul
+#define EXTENDED_QUEUE 0x2ul
+
+#define COMMAND_TRANSLATE 0x80000000u     /* command and status */
+#define COMMAND_ROOT 0x40000000u
+#define COMMAND_FLUSH 0x08000000u
+#define COMMAND_QUEUE 0x04000000u
+#define STATUS_KEPT 0x96ffffffu           /* of the status, what a command must repeat */
+#define PROTECTED_ENABLE 0x80000000u
+#define FAULT_MASKED 0x80000000u          /* no interrupt */
+#define FAULT_LOST 0x1u                   /* written: forget that there were more faults than records */
+#define FAULT_PENDING 0x2u                /* a record holds a fault */
+#define FAULT_FIRST_SHIFT 8u              /* bits 8 to 15: the record that was first filled while all were empty */
+#define FAULT_RECORD 0x8000000000000000ul /* of a record's upper half: it holds a fault; written: empty it */
+#define FAULT_READ 0x4000000000000000ul
+
+#define ENTRY_PRESENT 1ul
+#define CONTEXT_DOMAIN_SHIFT 8u
+
+/* Requests of the queue, which has one frame. */
+#define QUEUE_ENTRIES 256u
+#define REQUEST_CONTEXTS 0x11ul           /* all entries of the context tables */
+#define REQUEST_ALL 0xd2ul                /* all translations, after reads and writes on the way are done */
+#define REQUEST_DOMAIN 0xe2ul             /* those of a domain */
+#define REQUEST_WAIT 0x25ul               /* write the word that follows to an address */
+#define REQUEST_DOMAIN_SHIFT 16u
+
+struct unit {
+    uint64_t base;
+    uint64_t capability;
+    uint32_t records; /* of faults: filled in turn, the last followed by the first */
+    uint32_t next;    /* record to be taken next */
+    uint32_t tail; /* of its queue, in entries */
+    uint64_t (*queue)[2];
+};
+
+static struct unit unit[NUM_IOMMU];
+static uint64_t (*root)[2];
+static uint64_t (*context)[NUM_BUS][2]; /* by bus */
+static uint32_t levels;
+static uint32_t coherent;
+static volatile uint32_t done; /* written by a unit that has come to a wait */
+static uint32_t waits;
+
+uint32_t vtd_read32(uint64_t base, uint32_t reg)
+{
+    return *(volatile uint32_t *)direct(base + reg);
+}
+
+uint64_t vtd_read64(uint64_t base, uint32_t reg)
+{
+    return *(volatile uint64_t *)direct(base + reg);
+}
+
+void vtd_write32(uint64_t base, uint32_t reg, uint32_t value)
+{
+    *(volatile uint32_t *)direct(base + reg) = value;
+}
+
+void vtd_write64(uint64_t base, uint32_t reg, uint64_t value)
+{
+    *(volatile uint64_t *)direct(base + reg) = value;
+}
+
+uint32_t vtd_frames(void)
+{
+    return 1 + NUM_BUS + platform.iommu_count;
+}
+
+uint32_t vtd_levels(void)
+{
+    return levels;
+}
+
+void vtd_flush(const void *address, uint64_t bytes)
+{
+    if (coherent == 0) {
+        iommu_write_back(address, bytes);
+    }
+}
+
+/* Gives a command bit and waits until the status shows it (or, for bits that clear themselves, does not). */
+static uint32_t command(const struct unit *u, uint32_t bit, uint32_t shown)
+{
+    vtd_write32(u->base, REG_COMMAND, (vtd_read32(u->base, REG_STATUS) & STATUS_KEPT) | bit);
+    return iommu_await(direct(u->base + REG_STATUS), bit, shown);
+}
+
+/* ---- the queue of requests ---- */
+
+static void request(struct unit *u, uint64_t low, uint64_t high)
+{
+    u->queue[u->tail][0] = low;
+    u->queue[u->tail][1] = high;
+    vtd_flush(u->queue[u->tail], sizeof u->queue[0]);
+    u->tail = (u->tail + 1) % QUEUE_ENTRIES;
+}
+
+/* Waits until everything that was requested has been done. */
+static uint32_t complete(struct unit *u)
+{
+    waits++;
+    request(u, REQUEST_WAIT | (uint64_t)waits << 32, kernel_physical((const void *)&done));
+    __asm__ volatile("" : : : "memory");
+    vtd_write64(u->base, REG_QUEUE_TAIL, (uint64_t)u->tail * sizeof u->queue[0]);
+    return iommu_await(&done, ~0u, waits);
+}
+
+/* Every unit drops what it has cached of the context tables, then these translations. Frames could be given to others too
+ * early if a unit did not do it: then the machine stops. */
+static void drop(uint64_t translations)
+{
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
+        if ((unit[i].capability & CAPABILITY_FLUSH) != 0 && !command(&unit[i], COMMAND_FLUSH, 0)) {
+            iommu_silent();
+        }
+        request(&unit[i], REQUEST_CONTEXTS, 0);
+        request(&unit[i], translations, 0);
+        if (!complete(&unit[i])) {
+            iommu_silent();
+        }
+    }
+}
+
+void vtd_added(uint32_t domain)
+{
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
+        seen |= unit[i].capability;
+    }
+    if ((seen & (CAPABILITY_CACHING | CAPABILITY_FLUSH)) != 0) {
+        vtd_invalidate(domain);
+    }
+}
+
+void vtd_invalidate(uint32_t domain)
+{
+    drop(REQUEST_DOMAIN | (uint64_t)domain << REQUEST_DOMAIN_SHIFT);
+}
+
+/* ---- tables ---- */
+
+void vtd_attach(uint32_t function, uint32_t domain, uint64_t page_table)
+{
+    uint64_t *entry = context[function >> 8][function & 0xff];
+
+    entry[1] = (uint64_t)domain << CONTEXT_DOMAIN_SHIFT | (levels - 2);
+    __asm__ volatile("" : : : "memory");
+    entry[0] = page_table | ENTRY_PRESENT;
+    vtd_flush(entry, sizeof context[0][0]);
+}
+
+void vtd_detach(uint32_t function)
+{
+    uint64_t *entry = context[function >> 8][function & 0xff];
+
+    entry[0] = 0;
+    __asm__ volatile("" : : : "memory");
+    entry[1] = 0;
+    vtd_flush(entry, sizeof context[0][0]);
+}
+
+static void build_tables(uint64_t tables)
+{
+    root = direct(tables);
+    context = direct(tables + FRAME);
+    for (uint64_t frame = 0; frame < vtd_frames(); frame++) {
+        arch_frame_clear((uint32_t)(tables / FRAME + frame));
+    }
+    for (uint32_t bus = 0; bus < NUM_BUS; bus++) {
+        root[bus][0] = (tables + FRAME + bus * FRAME) | ENTRY_PRESENT;
+    }
+    iommu_write_back(direct(tables), vtd_frames() * FRAME);
+}
+
+/* ---- faults: each unit has a few records, and drops further faults while they are full ---- */
+
+uint64_t vtd_refused(void)
+{
+    uint64_t refused = 0;
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
+        uint64_t pending = (vtd_read32(unit[i].base, REG_FAULT_STATUS) & FAULT_PENDING) != 0;
+        refused |= pending << i;
+    }
+    return refused;
+}
+
+/* Where a record stands in a unit's window. */
+static uint32_t record(const struct unit *u, uint32_t number)
+{
+    return (uint32_t)(u->capability >> 24 & 0x3ff) * 16 + 16 * number;
+}
+
+uint32_t vtd_fault(uint32_t number, struct iommu_fault *fault)
+{
+    struct unit *u = &unit[number];
+    uint64_t high = vtd_read64(u->base, record(u, u->next) + 8);
+
+    if ((high & FAULT_RECORD) == 0) { /* the first time, and if somebody else has emptied records */
+        u->next = (vtd_read32(u->base, REG_FAULT_STATUS) >> FAULT_FIRST_SHIFT & 0xff) % u->records;
+        high = vtd_read64(u->base, record(u, u->next) + 8);
+        if ((high & FAULT_RECORD) == 0) {
+            return 0;
+        }
+    }
+    fault->address = vtd_read64(u->base, record(u, u->next));
+    fault->function = (uint32_t)(high & 0xffff);
+    fault->write = (high & FAULT_READ) == 0;
+    vtd_write64(u->base, record(u, u->next) + 8, FAULT_RECORD);
+    vtd_write32(u->base, REG_FAULT_STATUS, FAULT_LOST);
+    u->next = (u->next + 1) % u->records;
+    return 1;
+}
+
+void vtd_listen(uint32_t apic_id, uint32_t vector)
+{
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
+        vtd_write32(unit[i].base, REG_FAULT_CONTROL, FAULT_MASKED);
+        if (apic_id != NONE) {
+            vtd_write32(unit[i].base, REG_FAULT_DATA, vector);
+            vtd_write32(unit[i].base, REG_FAULT_ADDRESS, (uint32_t)platform.local_apic | (apic_id & 0xff) << 12);
+            vtd_write32(unit[i].base, REG_FAULT_UPPER, apic_id & ~0xffu);
+            vtd_write32(unit[i].base, REG_FAULT_CONTROL, 0);
+        }
+    }
+}
+
+/* ---- start-up ---- */
+
+/* Looks at what unit u can do. */
+static const char *look(struct unit *u)
+{
+    uint64_t extended = vtd_read64(u->base, REG_EXTENDED);
+
+    u->capability = vtd_read64(u->base, REG_CAPABILITY);
+    u->records = (uint32_t)(u->capability >> CAPABILITY_RECORDS_SHIFT & 0xff) + 1;
+    if ((extended & EXTENDED_QUEUE) == 0) {
+        return "a unit has no queue of requests";
+    }
+    if ((u->capability & CAPABILITY_DOMAINS) < CAPABILITY_256_DOMAINS) {
+        return "a unit has too few domains";
+    }
+    if ((u->capability >> CAPABILITY_LEVELS_SHIFT & 1ul << (levels - 2)) == 0) {
+        return "the units have no size of table in common";
+    }
+    coherent &= (uint32_t)(extended & EXTENDED_COHERENT);
+    return 0;
+}
+
+static const char *start(struct unit *u)
+{
+    const char *silent = "a unit does not answer";
+
+    vtd_write32(u->base, REG_FAULT_CONTROL, FAULT_MASKED);
+    if ((vtd_read32(u->base, REG_STATUS) & COMMAND_QUEUE) != 0) { /* the firmware's */
+        vtd_write32(u->base, REG_COMMAND, vtd_read32(u->base, REG_STATUS) & STATUS_KEPT & ~COMMAND_QUEUE);
+        if (!iommu_await(direct(u->base + REG_STATUS), COMMAND_QUEUE, 0)) {
+            return silent;
+        }
+    }
+    vtd_write64(u->base, REG_QUEUE_TAIL, 0);
+    vtd_write64(u->base, REG_QUEUE, (uint64_t)u->queue - (uint64_t)direct(0));
+    vtd_write64(u->base, REG_ROOT, (uint64_t)root - (uint64_t)direct(0));
+    if (!command(u, COMMAND_QUEUE, COMMAND_QUEUE) || !command(u, COMMAND_ROOT, COMMAND_ROOT)) {
+        return silent;
+    }
+    request(u, REQUEST_CONTEXTS, 0);
+    request(u, REQUEST_ALL, 0);
+    if (!complete(u) || !command(u, COMMAND_TRANSLATE, COMMAND_TRANSLATE)) {
+        return silent;
+    }
+    if ((u->capability & CAPABILITY_PROTECTED) != 0) {
+        vtd_write32(u->base, REG_PROTECTED, vtd_read32(u->base, REG_PROTECTED) & ~PROTECTED_ENABLE);
+    }
+    return 0;
+}
+
+const char *vtd_start(uint64_t tables)
+{
+    const char *fault = 0;
+    uint64_t sizes = ~0ul;
+
+    coherent = 1;
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
+        unit[i].base = platform.iommu[i];
+        unit[i].queue = direct(tables + (1 + NUM_BUS + i) * FRAME);
+        sizes &= vtd_read64(unit[i].base, REG_CAPABILITY) >> CAPABILITY_LEVELS_SHIFT;
+    }
+    levels = (sizes & 2) != 0 ? 3 : 4;
+    for (uint32_t i = 0; i < platform.iommu_count && fault == 0; i++) {
+        fault = look(&unit[i]);
+    }
+    build_tables(tables);
+    for (uint32_t i = 0; i < platform.iommu_count && fault == 0; i++) {
+        fault = start(&unit[i]);
+    }
+    return fault;
+}

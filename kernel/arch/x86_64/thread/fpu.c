@@ -1,0 +1,172 @@
+/* Lazy vector state: the unit keeps the state of the last thread or guest that used it (percpu.fpu_owner); CR0.TS is set
+ * while another thread runs, and its first vector instruction (#NM) brings its own state in. A thread stays on its CPU, so
+ * the state of a thread is in its area or in the unit of its own CPU. A guest owns the unit from its entry until a thread
+ * takes it; so a monitor that uses no vector instruction costs its guest none. */
+#include "thread/fpu.h"
+
+#include "cpu/cpu.h"
+#include "cpu/percpu.h"
+
+#define CR4_OSXSAVE 0x40000ul
+#define COMPONENTS_WANTED 0x7ul /* x87, SSE, AVX */
+#define FCW_INITIAL 0x037f
+#define MXCSR_INITIAL 0x1f80
+
+uint32_t fpu_xsave;
+uint64_t fpu_components;
+
+/* Owners: threads, then guests. */
+#define OWNER_GUEST NUM_THREAD
+#define NUM_OWNER (NUM_THREAD + NUM_VM)
+
+static struct fpu_area areas[NUM_OWNER];
+static struct fpu_area initial;
+static uint32_t guest_cpu[NUM_VM]; /* CPU that ran the guest last since its reset; NONE: its state is the initial one */
+
+void fpu_init_cpu(void)
+{
+    struct cpuid features = cpuid(1, 0);
+    struct cpuid state;
+
+    fpu_area_reset(&initial);
+    if ((features.ecx & 1u << 26) == 0) {
+        return;
+    }
+    state = cpuid(0xd, 0);
+    write_cr4(read_cr4() | CR4_OSXSAVE);
+    fpu_components = state.eax & COMPONENTS_WANTED;
+    __asm__ volatile("xsetbv" : : "c"(0), "a"((uint32_t)fpu_components), "d"(0));
+    if (cpuid(0xd, 0).ebx <= FPU_AREA_BYTES) {
+        fpu_xsave = 1;
+    } else {
+        __asm__ volatile("xsetbv" : : "c"(0), "a"(3), "d"(0));
+        fpu_components = 3;
+        fpu_xsave = 1;
+    }
+}
+
+void fpu_save(struct fpu_area *area)
+{
+    if (fpu_xsave != 0) {
+        __asm__ volatile("xsave64 %0" : "+m"(*area) : "a"((uint32_t)fpu_components), "d"(0) : "memory");
+    } else {
+        __asm__ volatile("fxsave64 %0" : "=m"(*area) : : "memory");
+    }
+}
+
+void fpu_load(const struct fpu_area *area)
+{
+    if (fpu_xsave != 0) {
+        __asm__ volatile("xrstor64 %0" : : "m"(*area), "a"((uint32_t)fpu_components), "d"(0) : "memory");
+    } else {
+        __asm__ volatile("fxrstor64 %0" : : "m"(*area) : "memory");
+    }
+}
+
+/* All zero but the two control words: XRSTOR takes components whose XSTATE_BV bit is 0 as initial. */
+void fpu_area_reset(struct fpu_area *area)
+{
+    uint64_t *word = (uint64_t *)area;
+    for (uint32_t i = 0; i < FPU_AREA_BYTES / 8; i++) {
+        word[i] = 0;
+    }
+    word[0] = FCW_INITIAL;
+    word[3] = MXCSR_INITIAL;
+}
+
+static struct percpu *this_cpu(void)
+{
+    return &percpu[arch_cpu()];
+}
+
+static void lock_unit(void)
+{
+    write_cr0(read_cr0() | CR0_TS);
+}
+
+static void unlock_unit(void)
+{
+    __asm__ volatile("clts" : : : "memory");
+}
+
+/* Requires: CR0.TS is clear. */
+static void save_owner(const struct percpu *cpu)
+{
+    uint32_t owner = cpu->fpu_owner;
+
+    if (owner == NONE || (owner >= OWNER_GUEST && guest_cpu[owner - OWNER_GUEST] != cpu->cpu)) {
+        return;
+    }
+    fpu_save(&areas[owner]);
+}
+
+void arch_fpu_reset(uint32_t thread)
+{
+    arch_threads[thread].fpu_fresh = 1;
+}
+
+void arch_fpu_use(void)
+{
+    struct percpu *cpu = this_cpu();
+    uint32_t thread = arch_current();
+
+    unlock_unit();
+    cpu->fpu_live = 1;
+    if (cpu->fpu_owner == thread && arch_threads[thread].fpu_fresh == 0) {
+        return;
+    }
+    save_owner(cpu);
+    if (arch_threads[thread].fpu_fresh != 0) {
+        fpu_area_reset(&areas[thread]);
+        arch_threads[thread].fpu_fresh = 0;
+    }
+    fpu_load(&areas[thread]);
+    cpu->fpu_owner = thread;
+}
+
+/* The unit keeps the guest's state when it was the last user, here, since its reset. Registers left on another CPU by an
+ * earlier life of the guest are never saved over its state. */
+void fpu_enter_guest(uint32_t vm)
+{
+    struct percpu *cpu = this_cpu();
+    uint32_t owner = OWNER_GUEST + vm;
+
+    if (cpu->fpu_owner == owner && guest_cpu[vm] == cpu->cpu) {
+        return;
+    }
+    unlock_unit();
+    save_owner(cpu);
+    if (guest_cpu[vm] == NONE) {
+        fpu_area_reset(&areas[owner]);
+    }
+    fpu_load(&areas[owner]);
+    cpu->fpu_owner = owner;
+    cpu->fpu_live = 0;
+    guest_cpu[vm] = cpu->cpu;
+    lock_unit();
+}
+
+void fpu_reset_guest(uint32_t vm)
+{
+    guest_cpu[vm] = NONE;
+}
+
+uint32_t fpu_repair_components(void)
+{
+    uint32_t low, high;
+
+    if (fpu_xsave == 0) {
+        return 0;
+    }
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    if (((uint64_t)high << 32 | low) == fpu_components) {
+        return 0;
+    }
+    unlock_unit();
+    /* First the components the guest enabled, whatever they are, then ours. */
+    __asm__ volatile("xrstor64 %0" : : "m"(initial), "a"(low), "d"(high) : "memory");
+    __asm__ volatile("xsetbv" : : "c"(0), "a"((uint32_t)fpu_components), "d"(0));
+    fpu_load(&initial);
+    lock_unit();
+    return 1;
+}

@@ -1,0 +1,254 @@
+/* From the verified boot table to running processes. */
+#include "start.h"
+
+#include "abi.h"
+#include "arch.h"
+#include "bbq.h"
+#include "console.h"
+#include "container.h"
+#include "device.h"
+#include "endpoint.h"
+#include "frame.h"
+#include "boot/info.h"
+#include "iommu.h"
+#include "irq.h"
+#include "keyboard.h"
+#include "boot/memory.h"
+#include "notify.h"
+#include "pagemap.h"
+#include "print.h"
+#include "process.h"
+#include "queue.h"
+#include "run.h"
+#include "sched.h"
+#include "share.h"
+#include "boot/smp.h"
+#include "spinlock.h"
+#include "table.h"
+#include "thread.h"
+#include "timer.h"
+#include "tlb.h"
+#include "trap.h"
+
+#define FRAME 4096ul
+
+void run_init_cpu(void)
+{
+    pagemap_load_kernel();
+    sched_init_cpu();
+}
+
+void run_idle(void)
+{
+    trap_idle();
+}
+
+/* What the system needs against what the machine has. */
+static void check_needs(uint32_t free_frames)
+{
+    uint64_t quotas = 0;
+
+    if (table_count(BOOT_CPUS) > arch_cpu_count()) {
+        boot_fail("this system needs %u processors, the machine has %u; with QEMU use -smp %u, or describe a smaller system",
+                  table_count(BOOT_CPUS), arch_cpu_count(), table_count(BOOT_CPUS));
+    }
+    for (uint32_t p = 0; p < table_count(BOOT_PROCESSES); p++) {
+        if (table_process(p)->parent == NONE) {
+            quotas += table_process(p)->quota;
+        }
+    }
+    if (table_header()->memory_frames > quotas) {
+        quotas = table_header()->memory_frames;
+    }
+    if (quotas > free_frames) {
+        boot_fail("this system needs %U MiB of free memory below 4 GiB, the machine has %u; with QEMU use a larger -m, or "
+                  "lower the quotas",
+                  (quotas + 255) / 256, free_frames / 256);
+    }
+    if (table_count(BOOT_VMS) != 0 && arch_vm_supported() == 0) {
+        boot_fail("this system runs guests, but the processor has no AMD SVM with nested paging; with QEMU use -cpu max or "
+                  "-cpu EPYC,+svm, on a PC switch virtualisation (SVM) on in the firmware set-up");
+    }
+}
+
+static void init_layers(uint32_t free_frames)
+{
+    console_init();
+    keyboard_init();
+    timer_init();
+    container_init(free_frames);
+    frame_init();
+    memory_free_pieces(frame_make_usable);
+    pagemap_init();
+    tlb_init();
+    share_init();
+    queue_init();
+    thread_init();
+    sched_init();
+    trap_init();
+}
+
+static void define_channels(void)
+{
+    for (uint32_t i = 0; i < table_count(BOOT_ENDPOINTS); i++) {
+        endpoint_define(i, table_endpoint(i)->owner,
+                        (table_endpoint(i)->flags & BOOT_ENDPOINT_FIFO) != 0 ? ENDPOINT_FIFO : 0u);
+    }
+    for (uint32_t i = 0; i < table_count(BOOT_NOTIFICATIONS); i++) {
+        notify_define(i, table_notification(i)->owner);
+    }
+    for (uint32_t i = 0; i < table_count(BOOT_BBQS); i++) {
+        bbq_define(i, table_bbq(i)->capacity);
+    }
+    for (uint32_t i = 0; i < table_count(BOOT_SHARES); i++) {
+        share_define(i, table_share(i)->from, table_share(i)->to);
+    }
+    for (uint32_t i = 0; i < table_count(BOOT_DEVICES); i++) {
+        const struct boot_device *device = table_device(i);
+        device_define(i, device->kind, device->base, device->size, device->owner);
+        if (device->function != NONE) {
+            iommu_define(device->function, device->owner);
+        }
+    }
+}
+
+static void define_segments(uint32_t p)
+{
+    const struct boot_process *process = table_process(p);
+    for (uint32_t i = process->first_segment; i < process->first_segment + process->num_segments; i++) {
+        const struct boot_segment *segment = table_segment(i);
+        uint32_t first_frame = (uint32_t)((boot_info.module + segment->image_offset) / FRAME);
+        uint32_t status = process_define_segment(p, segment->vaddr, segment->memory_size / FRAME, first_frame,
+                                                 (segment->image_size + 7u) / 8u, segment->prot,
+                                                 segment->kind == BOOT_SEGMENT_COPY ? 1u : 0u);
+        if (status != STATUS_OK) {
+            boot_fail("process %s: segment %u is refused with error %u", process->name, i - process->first_segment, status);
+        }
+    }
+}
+
+/* The event of a grant slot sets bit `slot` of the notification its badge names. */
+static void define_events(const struct boot_grant *grant)
+{
+    if (grant->badge == NONE) {
+        return;
+    }
+    if (grant->kind == GRANT_CONSOLE) {
+        irq_define_console(grant->object, (uint32_t)grant->badge, 1ul << grant->slot);
+    }
+    if (grant->kind == GRANT_IRQ) {
+        for (uint32_t i = 0; i < table_count(BOOT_IRQS); i++) {
+            const struct boot_irq *irq = table_irq(i);
+            if (irq->gsi == grant->object) {
+                irq_define(irq->gsi, (uint32_t)grant->badge, 1ul << grant->slot, irq->cpu, irq->flags);
+            }
+        }
+    }
+}
+
+static void define_process(uint32_t p)
+{
+    const struct boot_process *process = table_process(p);
+    uint32_t cpus = 0;
+
+    for (uint32_t i = process->first_thread; i < process->first_thread + process->num_threads; i++) {
+        const struct boot_thread *thread = table_thread(i);
+        thread_define(thread->id, p, thread->cpu, thread->priority);
+        cpus = cpus | 1u << thread->cpu;
+    }
+    process_define(p, process->parent, process->quota, NUM_CPU + process->first_thread, process->num_threads,
+                   process->fault_endpoint);
+    process_define_start(p, process->entry, process->stack_top, process->argument);
+    tlb_set_cpus(p, cpus);
+    sched_set_budget(p, process->period_ns, process->budget_ns);
+    define_segments(p);
+    for (uint32_t i = process->first_grant; i < process->first_grant + process->num_grants; i++) {
+        const struct boot_grant *grant = table_grant(i);
+        uint32_t status = process_set_grant(p, grant->slot, grant->kind, grant->object, grant->rights, grant->badge);
+
+        if (status != STATUS_OK) {
+            boot_fail("process %s: the grant of slot %u is refused with error %u", process->name, grant->slot, status);
+        }
+        define_events(grant);
+    }
+}
+
+/* Makes process p with all it contains. A parent must be made before its children can take part of its quota. */
+static void create_process(uint32_t p)
+{
+    uint32_t parent = table_process(p)->parent;
+    if (process_state(p) != PROCESS_EMPTY) {
+        return;
+    }
+    if (parent != NONE && process_state(parent) == PROCESS_EMPTY) {
+        boot_fail("process %s is to start with the system, but its parent is not", table_process(p)->name);
+    }
+    uint32_t status = STATUS_RESTART;
+    while (status == STATUS_RESTART) {
+        status = process_create(p);
+    }
+    if (status == ERR_QUOTA) {
+        boot_fail("process %s: its quota of %u pages is too small for its program; raise it in the description",
+                  table_process(p)->name, table_process(p)->quota);
+    }
+    if (status != STATUS_OK) {
+        boot_fail("process %s cannot be created: error %u", table_process(p)->name, status);
+    }
+}
+
+static int starts(uint32_t p)
+{
+    return (table_process(p)->flags & BOOT_PROCESS_AUTOSTART) != 0;
+}
+
+/* Number of ancestors; parents are created first. */
+static uint32_t depth(uint32_t p)
+{
+    uint32_t n = 0;
+    while (table_process(p)->parent != NONE) {
+        p = table_process(p)->parent;
+        n = n + 1;
+    }
+    return n;
+}
+
+static void create_processes(void)
+{
+    for (uint32_t level = 0; level < NUM_PROCESS; level++) {
+        for (uint32_t p = 0; p < table_count(BOOT_PROCESSES); p++) {
+            if (starts(p) && depth(p) == level) {
+                create_process(p);
+            }
+        }
+    }
+}
+
+static void start_processes(void)
+{
+    for (uint32_t p = 0; p < table_count(BOOT_PROCESSES); p++) {
+        if (starts(p) && process_start(p, 0, 0, 0) != STATUS_OK) {
+            boot_fail("process %s cannot be started", table_process(p)->name);
+        }
+    }
+}
+
+void start_system(void)
+{
+    uint32_t free_frames = memory_free_pieces(0);
+
+    check_needs(free_frames);
+    init_layers(free_frames);
+    define_channels();
+    for (uint32_t p = 0; p < table_count(BOOT_PROCESSES); p++) {
+        define_process(p);
+    }
+    irq_define_kernel_lines(0);
+    iommu_listen(0);
+    run_init_cpu();
+    create_processes();
+    boot_print("boot: start-up done, processes begin\n");
+    smp_release();
+    spinlock_kernel_enter();
+    start_processes();
+    spinlock_kernel_exit();
+}
