@@ -65,5 +65,5 @@ fn generated_files_are_compared_with_a_fresh_generation() {
 fn pictures_show_a_run() {
     let output = run(&["picture", "protocols/timer.proto", "--trace", "!arm ?fired", "--coverage"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(text.contains("class=\"in trace\">?fired") && text.contains("class=\"out untouched\">!cancel"), "{text}");
+    assert!(text.contains("class=\"red\">?fired") && text.contains("class=\"orange faint\">!cancel"), "{text}");
 }

@@ -1,14 +1,14 @@
-//! What is written from a protocol: C, JSON, a picture, a page of the manual.
+//! What is written from a protocol: C, JSON, a page of the manual; and its picture, for which Graphviz must be there.
 //!
 //! Every file says in its first line that it is generated, and by which command.
 
 pub mod chart;
 pub mod header;
 pub mod json;
-mod layout;
+mod lines;
 pub mod monitor;
 pub mod page;
-pub mod svg;
+pub mod statechart;
 
 use crate::decompose::Decomposition;
 use crate::sizes::sizes;
@@ -31,7 +31,6 @@ pub fn files(checked: &Checked, decomposition: &Decomposition, path: &str) -> Ve
         file(format!("{name}_protocol.h"), header::header(&checked.protocol, &banner)),
         file(format!("{name}_monitor.c"), monitor::tables(checked, &banner)),
         file(format!("{name}.json"), json::text(checked, decomposition, &banner)),
-        file(format!("{name}.svg"), svg::svg(&checked.protocol, &svg::Highlight::default(), &banner)),
         file(format!("{name}.md"), page::page(checked, decomposition, &sizes, &banner)),
     ]
 }
