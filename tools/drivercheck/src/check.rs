@@ -1,15 +1,15 @@
 //! Runs all checks of a driver, on some threads, and tells their results.
 
-use crate::checks::{checks, Check, Task};
-use crate::clock::{self, Clock};
-use crate::component::Protocols;
-use crate::coverage;
+use crate::counterexample::trace::Trace;
+use crate::cpu_time::{self, Clock};
 use crate::driver::Driver;
-use crate::liveness;
-use crate::prepare::{Maker, Prepared};
-use crate::safety::{self, Outcome, Verdict};
+use crate::loops::prepare::{Maker, Prepared};
+use crate::report::coverage;
+use crate::rules::component::Protocols;
+use crate::rules::liveness;
+use crate::rules::obligations::{checks, Check, Task};
+use crate::rules::safety::{self, Outcome, Verdict};
 use crate::solver::{Solver, SolverError};
-use crate::trace::Trace;
 use crate::transform::transform;
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
@@ -124,7 +124,7 @@ pub(crate) struct Shared<'a> {
 pub fn run(driver: &Driver, options: &Options, tell: &(dyn Fn(&Row) + Sync)) -> Result<Report, CheckError> {
     // Parsing and lowering recurse with the nesting of the C program.
     const STACK: usize = 256 << 20;
-    let (start, before) = (Instant::now(), clock::everything());
+    let (start, before) = (Instant::now(), cpu_time::everything());
     let protocols = Protocols::new(driver.protocols.clone(), options.decompose, options.grant_whole);
     let shared = Shared {
         driver,
@@ -154,7 +154,7 @@ pub fn run(driver: &Driver, options: &Options, tell: &(dyn Fn(&Row) + Sync)) -> 
         (report.assumptions, report.covered) = (assumptions, covered);
     }
     report.elapsed = start.elapsed().as_secs_f64();
-    report.seconds = (clock::everything() - before).as_secs_f64();
+    report.seconds = (cpu_time::everything() - before).as_secs_f64();
     Ok(report)
 }
 

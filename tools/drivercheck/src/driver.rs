@@ -2,9 +2,9 @@
 //!
 //! The compiler's preprocessor runs as a separate process, with DRIVERCHECK defined, so that EMIT and AWAIT stay calls.
 
-use crate::lines::Lines;
 use crate::lower::{lower, Names};
 use crate::program::{Place, Program};
+use crate::source_map::Lines;
 use crate::Fault;
 use lang_c::driver::{parse_preprocessed, Config, Flavor};
 use protocol::{generate, Checked};

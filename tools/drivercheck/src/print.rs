@@ -3,7 +3,7 @@
 use crate::cli::Format;
 use drivercheck::check::{Report, Row};
 use drivercheck::driver::Driver;
-use drivercheck::picture;
+use drivercheck::report::picture;
 use drivercheck::seeded::Outcome;
 use serde::Serialize;
 

@@ -1,9 +1,9 @@
 //! Seeded faults: patches on drivers, each with the rule that the checker must name; and variations that are correct.
 
 use crate::check::{run, CheckError, Options, Row};
-use crate::clock;
+use crate::counterexample::monitor::{self, MonitorError};
+use crate::cpu_time;
 use crate::driver::{read, Driver, DriverError, Source};
-use crate::monitor::{self, MonitorError};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -98,7 +98,7 @@ fn one(
     entry: &Entry,
     is_fault: bool,
 ) -> Result<Outcome, SeededError> {
-    let start = clock::everything();
+    let start = cpu_time::everything();
     let tree = scratch.join(&entry.name);
     let place = Path::new("user/drivers").join(&entry.driver);
     copy(&root.join(&place), &tree.join(&place))?;
@@ -127,7 +127,7 @@ fn one(
         verdict,
         rule,
         replays,
-        seconds: (clock::everything() - start).as_secs_f64(),
+        seconds: (cpu_time::everything() - start).as_secs_f64(),
         is_good,
         rows: report.rows,
     })

@@ -4,9 +4,9 @@ mod common;
 
 use common::{driver, root, scratch};
 use drivercheck::check::{run, Options, Report};
+use drivercheck::counterexample::monitor::replays;
+use drivercheck::counterexample::trace::Event;
 use drivercheck::driver::Driver;
-use drivercheck::monitor::replays;
-use drivercheck::trace::Event;
 use std::collections::BTreeSet;
 
 fn check(name: &str, options: &Options) -> (Driver, Report) {
@@ -98,6 +98,6 @@ fn refuses_all_at_once() {
 #[test]
 fn coverage_shows_what_is_never_taken() {
     let (driver, report) = check("rule3", &Options { coverage: true, ..Options::default() });
-    let untouched = drivercheck::picture::untouched(&driver, &report);
+    let untouched = drivercheck::report::picture::untouched(&driver, &report);
     assert_eq!(untouched, ["door: ?leave in Closed", "door: !touch in Answering", "door: !left in Leaving"]);
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{check_text, driver, driver_of, root, scratch};
 use drivercheck::check::{run, Options};
-use drivercheck::monitor::replays;
+use drivercheck::counterexample::monitor::replays;
 use std::collections::BTreeSet;
 
 /// What must be found, and what may not be named.

@@ -22,8 +22,8 @@ mod types;
 mod value;
 
 use crate::expr::{self, Expr, Var};
-use crate::lines::Lines;
 use crate::program::{Edge, Message, Op, Place, Program, Step, Variable};
+use crate::source_map::Lines;
 use crate::Fault;
 use lang_c::ast::{ExternalDeclaration, FunctionDefinition, TranslationUnit};
 use lang_c::span::Span;

@@ -7,8 +7,8 @@
 //! in, with the numbers as they are, until the path can go on as the counterexample does.
 
 use crate::expr::{self, Expr, Var};
+use crate::loops::ranking::Loop;
 use crate::program::{Message, Op, Program, Step};
-use crate::terminate::Loop;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A program with summaries, and what is needed to make its paths whole.

@@ -1,9 +1,9 @@
 //! Which checks there are of a driver: by rule, each subprotocol, each AWAIT, each need.
 
-use crate::component::{Component, Protocols};
-use crate::liveness::Demand;
 use crate::program::{Op, Program};
-use crate::safety::Goal;
+use crate::rules::component::{Component, Protocols};
+use crate::rules::liveness::Demand;
+use crate::rules::safety::Goal;
 use protocol::decompose::Purpose;
 use std::collections::BTreeSet;
 

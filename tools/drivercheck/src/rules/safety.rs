@@ -4,17 +4,17 @@
 //! cannot take it (predicates are added), the component's state was not known (it becomes tracked), or the client breaks
 //! the protocols on it (the subprotocol that says so is added as an assumption).
 
-use crate::clock::Clock;
-use crate::component::{Component, Next, Protocols, WHOLE};
-use crate::explore::{Found, Space};
-use crate::path::{self, Feasible};
+use crate::abstraction::explore::{Found, Space};
+use crate::counterexample::feasibility::{self, Feasible};
+use crate::counterexample::replay::{covering, replay, Replay};
+use crate::counterexample::search::{self, Search};
+use crate::counterexample::trace::{name, trace, Trace};
+use crate::cpu_time::Clock;
+use crate::loops::ranking::Ending;
+use crate::loops::summary::Summarised;
 use crate::program::{Message, Op, Program, Step};
-use crate::replay::{covering, replay, Replay};
+use crate::rules::component::{Component, Next, Protocols, WHOLE};
 use crate::solver::{Solver, SolverError};
-use crate::summary::Summarised;
-use crate::terminate::Ending;
-use crate::trace::{name, trace, Trace};
-use crate::whole::{self, Search};
 use protocol::decompose::Purpose;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -134,15 +134,15 @@ pub fn check(
             Found::Error(edges, last) => (edges, last),
         };
         // Up to and including the step that is wrong.
-        let steps = path::steps(program, &edges, last + 1);
+        let steps = feasibility::steps(program, &edges, last + 1);
         refinements += 1;
-        let feasible = path::check(program, solver, &steps, None)?;
+        let feasible = feasibility::check(program, solver, &steps, None)?;
         match feasible {
             Feasible::Unknown => {
                 return Ok(done(&space, refinements, 0, Verdict::Unknown("the solver gave up on a path".to_string())))
             }
             Feasible::No(core) => {
-                let is_new = path::predicates(&steps, &core, &mut |predicate| space.abstraction.add(predicate));
+                let is_new = feasibility::predicates(&steps, &core, &mut |predicate| space.abstraction.add(predicate));
                 if !is_new {
                     let reason = "a path is impossible, but no further predicate shows it".to_string();
                     return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
@@ -153,7 +153,7 @@ pub fn check(
         }
         let replayed = replay(context.protocols, &steps);
         if let Some(finding) = is_real(context, goal, space.components.first(), &steps, &replayed) {
-            let run = match whole::find(context, solver, &edges, last + 1, None)? {
+            let run = match search::find(context, solver, &edges, last + 1, None)? {
                 Search::Found(run) => run,
                 Search::Nothing(heads) => return Ok(done(&space, refinements, 0, Verdict::Coarse(heads, finding))),
             };
@@ -222,7 +222,7 @@ fn is_real(
 pub fn track(space: &mut Space, steps: &[&Step]) -> bool {
     for index in 0..space.components.len() {
         let mut state = 0;
-        if space.abstracted(index, state) == crate::explore::REST {
+        if space.abstracted(index, state) == crate::abstraction::explore::REST {
             space.tracked[index][state] = true;
             return true;
         }
@@ -233,7 +233,7 @@ pub fn track(space: &mut Space, steps: &[&Step]) -> bool {
                 Next::Same => {}
                 Next::Illegal => break,
             }
-            if space.abstracted(index, state) == crate::explore::REST {
+            if space.abstracted(index, state) == crate::abstraction::explore::REST {
                 space.tracked[index][state] = true;
                 return true;
             }

@@ -3,9 +3,9 @@
 //! Messages change the components alone, other operations what is known alone. So both are numbered, and what an edge does
 //! to each is computed once.
 
-use crate::abstraction::{Abstraction, Known};
-use crate::component::{Component, Next};
+use crate::abstraction::predicates::{Abstraction, Known};
 use crate::program::{Message, Op, Program};
+use crate::rules::component::{Component, Next};
 use crate::solver::{Solver, SolverError};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;

@@ -5,7 +5,7 @@
 
 use crate::expr::{self, Expr, Node, Var};
 use crate::graph;
-use crate::iterations::{iterations, Iteration};
+use crate::loops::bodies::{iterations, Iteration};
 use crate::program::Program;
 use crate::solver::{Answer, Solver, SolverError};
 use std::collections::{HashMap, HashSet};

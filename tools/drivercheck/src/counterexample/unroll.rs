@@ -4,11 +4,11 @@
 //! register is read anew, nothing else changes. After some rounds have shown that, the solver says how many are wanted, and
 //! whether all of them can be gone. They stand in the run as one, with their number.
 
+use crate::counterexample::execution::{Mark, Run};
 use crate::expr::{self, Expr, Var};
+use crate::loops::summary::Summarised;
 use crate::program::Program;
-use crate::run::{Mark, Run};
 use crate::solver::{Answer, Solver, SolverError};
-use crate::summary::Summarised;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 

@@ -1,9 +1,9 @@
 //! A counterexample for people: source lines with the values of branches, messages, states before and after.
 
-use crate::component::Protocols;
+use crate::counterexample::replay::{replay, Moment};
+use crate::counterexample::search::Found;
 use crate::program::{Message, Op, Place, Program};
-use crate::replay::{replay, Moment};
-use crate::whole::Found;
+use crate::rules::component::Protocols;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 

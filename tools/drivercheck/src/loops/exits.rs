@@ -1,7 +1,7 @@
 //! A path of the summarised program, in terms of the program itself; and the ways on which a run may leave a loop on it.
 
+use crate::loops::summary::Summarised;
 use crate::program::{Op, Program};
-use crate::summary::Summarised;
 use std::ops::Range;
 
 /// Edges of a way out of a loop, and such ways.

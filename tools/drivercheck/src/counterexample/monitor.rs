@@ -1,8 +1,8 @@
 //! Replaying a counterexample on the run-time monitor itself: its C, with the tables of the driver's protocols, compiled
 //! and run on this machine.
 
+use crate::counterexample::trace::{Event, Trace};
 use crate::driver::Driver;
-use crate::trace::{Event, Trace};
 use protocol::decompose::Decomposition;
 use protocol::generate;
 use std::fmt::Write;

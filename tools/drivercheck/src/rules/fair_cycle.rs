@@ -3,12 +3,12 @@
 //! A cycle does not count if it meets the demand, if it passes the head of a loop that ends without ever leaving the loop,
 //! or if all along a protocol promises that one of some messages comes, every AWAIT waits for them, and none comes.
 
-use crate::component::Component;
-use crate::explore::{Graph, Space};
+use crate::abstraction::explore::{Graph, Space};
 use crate::graph;
-use crate::liveness::Demand;
 use crate::program::{Message, Op};
-use crate::safety::Context;
+use crate::rules::component::Component;
+use crate::rules::liveness::Demand;
+use crate::rules::safety::Context;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 

@@ -2,7 +2,7 @@
 
 use crate::expr::Var;
 use crate::program::{Op, Step};
-use crate::safety::Context;
+use crate::rules::safety::Context;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 

@@ -3,11 +3,11 @@
 //! Ways to go round the path's loops are tried, the plainest first. Where one ends nowhere, or the solver finds a
 //! contradiction, loops that have to do with it are gone round once more, or otherwise, and so on, within bounds.
 
-use crate::exits::Path;
-use crate::path::{self, Feasible, Values};
-use crate::safety::Context;
+use crate::counterexample::concretize::{Maker, Stuck, Way, Whole};
+use crate::counterexample::feasibility::{self, Feasible, Values};
+use crate::loops::exits::Path;
+use crate::rules::safety::Context;
 use crate::solver::{Solver, SolverError};
-use crate::way::{Maker, Stuck, Way, Whole};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 
@@ -70,7 +70,7 @@ pub fn find<'a>(
             Ok(()) => {
                 let first = turn.map(|edge| edge.checked_sub(1).map_or(maker.run.start(), |edge| maker.before[edge]));
                 let steps = maker.run.steps.clone();
-                let matter = first.map(|first| path::relevant(&steps[first.steps..])).unwrap_or_default();
+                let matter = first.map(|first| feasibility::relevant(&steps[first.steps..])).unwrap_or_default();
                 match maker.check(solver, first.map(|first| (first, &matter)))? {
                     Feasible::Yes(values) => {
                         let first = first.map(|first| first.steps);

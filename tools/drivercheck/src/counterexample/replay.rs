@@ -3,8 +3,8 @@
 //! A checker that looks at a few subprotocols lets the client send more than the protocols allow. What it finds counts only
 //! if the whole protocols agree: the client keeps to them all, and the driver breaks the rule in question.
 
-use crate::component::{Component, Next, Protocols};
 use crate::program::{Await, Message, Op, Step};
+use crate::rules::component::{Component, Next, Protocols};
 
 /// A message of the run: its step, and the states of its protocol before and after.
 #[derive(Debug, Clone)]

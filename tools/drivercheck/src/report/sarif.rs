@@ -35,7 +35,7 @@ fn result(row: &Row) -> Value {
         _ => row.subprotocol.clone(),
     };
     let lines = row.trace.iter().flat_map(|trace| &trace.lines);
-    let step = |line: &crate::trace::Line| {
+    let step = |line: &crate::counterexample::trace::Line| {
         let mut text = line.values.join(", ");
         for part in [&line.message, &line.before, &line.after].into_iter().flatten() {
             text = if text.is_empty() { part.clone() } else { format!("{text} | {part}") };

@@ -1,13 +1,13 @@
 //! The program as it is explored: loops without messages summarised, and for liveness a node behind each message.
 
 use crate::check::Shared;
-use crate::clock::Clock;
-use crate::component::Protocols;
+use crate::cpu_time::Clock;
+use crate::loops::ranking::{analyse, ending, Ending, Known, Loop};
+use crate::loops::summary::{summarise, Summarised};
 use crate::program::{Message, Program};
-use crate::safety::Context;
+use crate::rules::component::Protocols;
+use crate::rules::safety::Context;
 use crate::solver::{Solver, SolverError};
-use crate::summary::{summarise, Summarised};
-use crate::terminate::{analyse, ending, Ending, Known, Loop};
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -3,10 +3,10 @@
 //! Behind a node only predicates on live variables are kept. What an edge does depends on no state of a protocol, so it is
 //! computed once for each valuation, and remembered until a predicate comes that matters on the edge.
 
+use crate::abstraction::valuation::{Scope, Valuation};
 use crate::expr::{Expr, Var};
 use crate::program::{Op, Program};
 use crate::solver::{Solver, SolverError};
-use crate::valuation::{Scope, Valuation};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 

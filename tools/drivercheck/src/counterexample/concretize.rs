@@ -3,14 +3,14 @@
 //! At the head of a summarised loop, rounds are put in with the numbers as they are, until nothing known speaks against
 //! going on as the path does.
 
-use crate::blame::Blame;
-use crate::exits::{Exit, Path};
+use crate::counterexample::execution::{Mark, Run};
+use crate::counterexample::feasibility::{self, Feasible};
+use crate::counterexample::relevance::Blame;
+use crate::counterexample::unroll::{Repeat, Rounds, MOST_STEPS};
 use crate::expr::{self, Var};
-use crate::path::{self, Feasible};
+use crate::loops::exits::{Exit, Path};
 use crate::program::Step;
-use crate::rounds::{Repeat, Rounds, MOST_STEPS};
-use crate::run::{Mark, Run};
-use crate::safety::Context;
+use crate::rules::safety::Context;
 use crate::solver::{Solver, SolverError};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -238,7 +238,7 @@ impl<'a, 'b> Maker<'a, 'b> {
                 all.push((same, usize::MAX));
             }
         }
-        path::solve(solver, self.run.base, all, &self.run.read)
+        feasibility::solve(solver, self.run.base, all, &self.run.read)
     }
 
     pub fn bearing(&mut self, steps: &[&Step], core: &[usize], repeats: Option<(usize, &HashSet<Var>)>) -> Vec<usize> {

@@ -4,8 +4,8 @@
 //! variables it changes with any values.
 
 use crate::expr::{self, Expr, Var};
+use crate::loops::ranking::Loop;
 use crate::program::{Edge, Op, Program, Step};
-use crate::terminate::Loop;
 use std::collections::{HashMap, HashSet};
 
 /// Paths through a loop; with more, it is not tried.

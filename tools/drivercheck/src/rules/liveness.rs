@@ -4,16 +4,16 @@
 //! and a loop, which is replayed: on the program, where the variables that matter must have the same values again at its
 //! end, and on the whole protocols. If that fails, the abstraction is refined as for safety.
 
-use crate::component::{Component, Protocols};
-use crate::explore::{Found, Space};
-use crate::fair::{self, Lasso};
-use crate::path::{self, Feasible};
+use crate::abstraction::explore::{Found, Space};
+use crate::counterexample::feasibility::{self, Feasible};
+use crate::counterexample::replay::{replay, Replay};
+use crate::counterexample::search::{self, Found as Run, Search};
+use crate::counterexample::trace::{name, trace};
 use crate::program::{Message, Op, Program, Step};
-use crate::replay::{replay, Replay};
-use crate::safety::{grant_guard, grant_promise, track, Context, Outcome, Verdict, LIMIT, ROUNDS};
+use crate::rules::component::{Component, Protocols};
+use crate::rules::fair_cycle::{self, Lasso};
+use crate::rules::safety::{grant_guard, grant_promise, track, Context, Outcome, Verdict, LIMIT, ROUNDS};
 use crate::solver::{Solver, SolverError};
-use crate::trace::{name, trace};
-use crate::whole::{self, Found as Run, Search};
 use std::collections::BTreeSet;
 
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub fn check(
                 return Ok(done(&space, refinements, LIMIT, Verdict::Unknown(reason)));
             }
         };
-        let lassos = fair::find(context, &space, &graph, demand);
+        let lassos = fair_cycle::find(context, &space, &graph, demand);
         let Some(lasso) = choose(program, solver, &lassos)? else {
             return Ok(done(&space, refinements, graph.states.len(), Verdict::Proved));
         };
@@ -69,9 +69,9 @@ pub fn check(
 fn choose<'a>(program: &Program, solver: &mut Solver, all: &'a [Lasso]) -> Result<Option<&'a Lasso>, SolverError> {
     if all.len() > 1 {
         for lasso in all {
-            let steps = path::steps(program, &lasso.cycle, usize::MAX);
-            let matter = path::relevant(&steps);
-            if let Feasible::Yes(_) = path::check(program, solver, &steps, Some((0, &matter)))? {
+            let steps = feasibility::steps(program, &lasso.cycle, usize::MAX);
+            let matter = feasibility::relevant(&steps);
+            if let Feasible::Yes(_) = feasibility::check(program, solver, &steps, Some((0, &matter)))? {
                 return Ok(Some(lasso));
             }
         }
@@ -98,7 +98,7 @@ fn judge(
     let run = |times: usize| {
         let mut edges = lasso.stem.clone();
         (0..times).for_each(|_| edges.extend(&lasso.cycle));
-        path::steps(program, &edges, usize::MAX)
+        feasibility::steps(program, &edges, usize::MAX)
     };
     let (stem, cycle) = (run(0).len(), run(1).len() - run(0).len());
     const MOST: usize = 6;
@@ -127,13 +127,13 @@ fn judge(
         }
         return unknown("a cycle is not fair, and no subprotocol shows it");
     }
-    let matter = path::relevant(&steps[first..]);
-    match path::check(program, solver, &steps, Some((first, &matter)))? {
+    let matter = feasibility::relevant(&steps[first..]);
+    match feasibility::check(program, solver, &steps, Some((first, &matter)))? {
         Feasible::Yes(_) => {
             let mut edges = lasso.stem.clone();
             (0..end).for_each(|_| edges.extend(&lasso.cycle));
             let turn = lasso.stem.len() + start * lasso.cycle.len();
-            let found = match whole::find(context, solver, &edges, usize::MAX, Some(turn))? {
+            let found = match search::find(context, solver, &edges, usize::MAX, Some(turn))? {
                 Search::Found(found) => found,
                 Search::Nothing(heads) => {
                     let reason = "a run without end".to_string();
@@ -147,8 +147,8 @@ fn judge(
     }
     for times in [1, 2, end.max(3)] {
         let steps = run(times);
-        if let Feasible::No(core) = path::check(program, solver, &steps, None)? {
-            let is_new = path::predicates(&steps, &core, &mut |predicate| space.abstraction.add(predicate));
+        if let Feasible::No(core) = feasibility::check(program, solver, &steps, None)? {
+            let is_new = feasibility::predicates(&steps, &core, &mut |predicate| space.abstraction.add(predicate));
             if is_new {
                 return Ok(Judgement::Refined);
             }

@@ -1,9 +1,9 @@
 //! Which transitions of the protocols a driver may take. What no run takes shows a proof that says little, or a part of the
 //! protocol that the driver does not use.
 
-use crate::explore::{Found, Space};
+use crate::abstraction::explore::{Found, Space};
 use crate::program::Op;
-use crate::safety::{Context, LIMIT};
+use crate::rules::safety::{Context, LIMIT};
 use crate::solver::{Solver, SolverError};
 use std::collections::BTreeSet;
 

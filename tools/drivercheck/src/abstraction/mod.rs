@@ -1,0 +1,5 @@
+//! Predicate abstraction: valuations of predicates, what an edge makes of them, and the abstract state space.
+
+pub mod explore;
+pub mod predicates;
+pub mod valuation;

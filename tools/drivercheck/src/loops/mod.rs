@@ -1,0 +1,7 @@
+//! Loops: which of them end, what stands for those without messages, and how a path leaves them.
+
+pub mod bodies;
+pub mod exits;
+pub mod prepare;
+pub mod ranking;
+pub mod summary;
