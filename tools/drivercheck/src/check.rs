@@ -1,9 +1,9 @@
-//! Runs all checks of a driver, on some threads, and tells their results.
+//! Runs all checks of a driver on several threads and reports their results.
 
 use crate::counterexample::trace::Trace;
 use crate::cpu_time::{self, Clock};
 use crate::driver::Driver;
-use crate::loops::prepare::{Maker, Prepared};
+use crate::loops::prepare::{Prepared, Preparer};
 use crate::report::coverage;
 use crate::rules::component::Protocols;
 use crate::rules::liveness;
@@ -169,8 +169,8 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
     let lowered = shared.driver.model().map_err(|error| CheckError::Driver(error.to_string()))?;
     let program = &if options.transform { transform(&lowered) } else { lowered };
     let mut solver = Solver::new()?;
-    let mut maker = Maker::new(program, protocols, &mut solver)?;
-    let mut first = maker.prepare(&BTreeSet::new(), &BTreeSet::new());
+    let mut preparer = Preparer::new(program, protocols, &mut solver)?;
+    let mut first = preparer.prepare(&BTreeSet::new(), &BTreeSet::new());
     let mut all = checks(program, protocols);
     // Where one violation is enough, those of its rule come first.
     all.sort_by_key(|check| options.until.is_some_and(|rule| rule != check.rule));
@@ -192,7 +192,7 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
         if !is_asked || !check.subprotocol.contains(&options.subprotocol) {
             continue;
         }
-        let row = perform(shared, &mut maker, &mut solver, &mut first, check, limit)?;
+        let row = perform(shared, &mut preparer, &mut solver, &mut first, check, limit)?;
         if row.verdict == "UNKNOWN" && row.seconds > limit.as_secs_f64() && limit < options.limit {
             later.push_back((index, (limit * 4).min(options.limit)));
             continue;
@@ -206,13 +206,14 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
     if !is_first {
         return Ok(None);
     }
-    let covered = if options.coverage { coverage::covered(&maker.safety(&first, shared, None))? } else { Vec::new() };
+    let covered =
+        if options.coverage { coverage::covered(&preparer.safety(&first, shared, None))? } else { Vec::new() };
     Ok(Some((program.assumptions.iter().cloned().collect(), covered)))
 }
 
 fn perform(
     shared: &Shared,
-    maker: &mut Maker,
+    preparer: &mut Preparer,
     solver: &mut Solver,
     first: &mut Prepared,
     check: &Check,
@@ -229,23 +230,23 @@ fn perform(
         let prepared = again.as_mut().unwrap_or(first);
         let outcome = match &check.task {
             Task::Safety(goal, components) => {
-                safety::check(&maker.safety(prepared, shared, limit), solver, goal, components.clone())?
+                safety::check(&preparer.safety(prepared, shared, limit), solver, goal, components.clone())?
             }
             Task::Liveness(demand, components) => {
-                let context = maker.liveness(prepared, solver, shared, limit)?;
+                let context = preparer.liveness(prepared, solver, shared, limit)?;
                 liveness::check(&context, solver, demand, components.clone())?
             }
         };
         match outcome.verdict {
             Verdict::Coarse(heads, reason) if heads.is_subset(&kept) => {
-                let reason = format!("a run with a loop that could not be made whole: {reason}");
+                let reason = format!("a run through a loop that could not be concretised: {reason}");
                 break Outcome { verdict: Verdict::Unknown(reason), ..outcome };
             }
             Verdict::Coarse(heads, _) => {
                 // Finer summaries of those loops, then none.
                 if heads.is_subset(&split) { &mut kept } else { &mut split }.extend(heads);
                 before += outcome.refinements;
-                again = Some(maker.prepare(&kept, &split));
+                again = Some(preparer.prepare(&kept, &split));
             }
             _ => break outcome,
         }

@@ -1,5 +1,4 @@
-//! Processor time of a check: of its thread and of the solver that works for it. Unlike the time on the wall it does not
-//! depend on what else the machine does.
+//! Processor time of a check: of its thread and its solver. Unlike wall-clock time it does not depend on other load.
 
 use crate::solver::Solver;
 use std::time::Duration;

@@ -129,7 +129,7 @@ fn compare(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
         change(&mut options);
         options
     };
-    let ways = [
+    let variants = [
         ("all", with(&|_| {})),
         ("without decomposition", with(&|options| options.decompose = false)),
         ("without key predicates", with(&|options| options.seed = false)),
@@ -145,7 +145,7 @@ fn compare(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
     ];
     let mut table = Vec::new();
     for driver in drivers {
-        for (name, options) in &ways {
+        for (name, options) in &variants {
             let report: Report = run(driver, options, &|_| {})?;
             let line = print::Comparison::new(&driver.name, name, &report);
             print::comparison(format, &line);

@@ -1,7 +1,4 @@
-//! The program model: one control-flow graph, calls inlined, over bit-vectors.
-//!
-//! Knows: places in the source, operations, edges, which variables are live where.
-//! Does not know: C (`lower` makes it), protocols' rules.
+//! The program model: one control-flow graph over bit-vectors, with calls inlined. `lower` makes it from C.
 
 use crate::expr::{Expr, Var};
 use std::collections::{BTreeSet, HashSet};
@@ -74,7 +71,7 @@ pub struct Program {
     pub edges: Vec<Edge>,
     pub entry: usize,
     pub awaits: Vec<Await>,
-    /// What was taken for granted in making the model.
+    /// What the model takes for granted.
     pub assumptions: BTreeSet<String>,
 }
 
@@ -88,7 +85,7 @@ impl Program {
         out
     }
 
-    /// Drops what cannot be reached, and joins chains of edges into one.
+    /// Removes unreachable edges, and joins chains of edges into one.
     pub fn tidy(&mut self) {
         let out = self.leaving();
         let mut reached = vec![false; self.nodes];

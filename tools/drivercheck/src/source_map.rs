@@ -1,4 +1,4 @@
-//! Where a place of the preprocessed text stood before preprocessing.
+//! From offsets in the preprocessed text to lines of the source files.
 
 use crate::program::Place;
 use std::rc::Rc;

@@ -1,8 +1,7 @@
-//! The control-flow transformation: branches that depend on what an AWAIT returned are decided at the AWAIT.
+//! The control-flow transformation: branches on the result of an AWAIT are decided at the AWAIT.
 //!
-//! Behind an AWAIT the program usually asks more than once which mailbox it was. Without help a checker has to find
-//! predicates for that. Here the part of the graph in which the answer still matters is copied for each mailbox, with the
-//! answer as a constant, and branches that cannot be taken are removed.
+//! Behind an AWAIT the program usually tests its result more than once. The part of the graph in which the result is live
+//! is copied for each mailbox, with the result as a constant, and infeasible branches are removed.
 
 use crate::expr::{self, Expr, Var};
 use crate::program::{Edge, Op, Program, Step};

@@ -1,7 +1,7 @@
-//! The abstract state space: node of the program, states of the components, what is known of the predicates.
+//! The abstract state space: node of the program, states of the components, valuation of the predicates.
 //!
-//! Messages change the components alone, other operations what is known alone. So both are numbered, and what an edge does
-//! to each is computed once.
+//! Messages change only the components, other operations only the valuation. Both are numbered, and the effect of an edge on
+//! each is computed once.
 
 use crate::abstraction::predicates::{Abstraction, Known};
 use crate::program::{Message, Op, Program};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// Stands for all states of a component that are not tracked.
 pub const REST: u16 = u16::MAX;
 
-/// What the abstraction consists of, which refinement adds to.
+/// The abstraction, which refinement extends.
 pub struct Space {
     pub components: Vec<Component>,
     /// By component and state: whether the predicate `state == s` is there.
@@ -30,13 +30,13 @@ pub struct State {
     known: Known,
 }
 
-/// How a state was reached: from which one, by which edge of the program.
-pub type Way = Option<(u32, u32)>;
+/// How a state was reached: its predecessor and the edge of the program.
+pub type Parent = Option<(u32, u32)>;
 
 #[derive(Default)]
 pub struct Graph {
     pub states: Vec<State>,
-    pub ways: Vec<Way>,
+    pub parents: Vec<Parent>,
     /// Steps of the abstract program: from, edge of the program, to. Kept only if asked for.
     pub moves: Vec<(u32, u32, u32)>,
     /// The components' states, by number.
@@ -50,7 +50,7 @@ pub enum Found {
     TooMuch,
 }
 
-/// What an edge's messages do to the components.
+/// The effect of an edge's messages on the components.
 enum Pass {
     /// The step that is wrong, and whether it was reached is for the abstraction to say; otherwise where it leads.
     Error(usize),
@@ -94,7 +94,7 @@ impl Space {
         self.components.iter().any(|one| one.protocol == protocol && one.part == part)
     }
 
-    /// What stands for a state.
+    /// The abstract state of a component's state.
     pub fn abstracted(&self, component: usize, state: usize) -> u16 {
         match u16::try_from(state) {
             Ok(own) if own != REST && self.tracked[component][state] => own,
@@ -102,7 +102,7 @@ impl Space {
         }
     }
 
-    /// The states that are stood for.
+    /// The component states that an abstract one stands for.
     pub fn concrete(&self, component: usize, state: u16) -> Vec<usize> {
         if state != REST {
             return vec![usize::from(state)];
@@ -110,7 +110,7 @@ impl Space {
         (0..self.tracked[component].len()).filter(|state| self.abstracted(component, *state) == REST).collect()
     }
 
-    /// All states after a message; none if no component state allows it.
+    /// The component states after a message; none if no state enables it.
     fn after(&self, states: &[u16], message: Message) -> Vec<Vec<u16>> {
         let mut all = vec![states.to_vec()];
         for (index, component) in self.components.iter().enumerate() {
@@ -137,7 +137,7 @@ impl Space {
         all
     }
 
-    /// What the first `reached` steps of an edge do to the components.
+    /// The effect of an edge's reachable steps on the components.
     fn pass(
         &self,
         vectors: &mut Vectors,
@@ -178,7 +178,7 @@ impl Space {
         let mut numbers: HashMap<State, u32> = HashMap::from([(first, 0)]);
         // By edge, states before, and steps that can be reached.
         let mut passes: HashMap<(u32, u32, u32), Pass> = HashMap::new();
-        let mut graph = Graph { states: vec![first], ways: vec![None], ..Graph::default() };
+        let mut graph = Graph { states: vec![first], parents: vec![None], ..Graph::default() };
         let mut at = 0;
         while at < graph.states.len() {
             let state = graph.states[at];
@@ -204,7 +204,7 @@ impl Space {
                         let number = *numbers.entry(state).or_insert(fresh);
                         if number == fresh {
                             graph.states.push(state);
-                            graph.ways.push(Some((at as u32, edge as u32)));
+                            graph.parents.push(Some((at as u32, edge as u32)));
                         }
                         if keep_moves {
                             graph.moves.push((at as u32, edge as u32, number));
@@ -226,10 +226,10 @@ impl Graph {
     /// Edges of the program that lead to a state.
     pub fn path(&self, state: usize) -> Vec<usize> {
         let mut path = Vec::new();
-        let mut way = self.ways[state];
-        while let Some((before, edge)) = way {
+        let mut parent = self.parents[state];
+        while let Some((before, edge)) = parent {
             path.push(edge as usize);
-            way = self.ways[before as usize];
+            parent = self.parents[before as usize];
         }
         path.reverse();
         path

@@ -1,7 +1,7 @@
-//! Predicate abstraction: what an edge of the program makes of what is known at its start.
+//! The abstract post-image of an edge of the program.
 //!
-//! Behind a node only predicates on live variables are kept. What an edge does depends on no state of a protocol, so it is
-//! computed once for each valuation, and remembered until a predicate comes that matters on the edge.
+//! A node keeps only predicates on live variables. The post-image depends on no protocol state, so it is computed once for
+//! each valuation and cached until a predicate is added that matters on the edge.
 
 use crate::abstraction::valuation::{Scope, Valuation};
 use crate::expr::{Expr, Var};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// A valuation of the predicates of a node, by number.
 pub type Known = u32;
 
-/// What an edge makes of a valuation.
+/// The abstract post-image of a valuation under an edge.
 pub struct Post {
     /// Steps of the edge that can be reached.
     pub reached: usize,
@@ -22,7 +22,7 @@ pub struct Post {
 
 #[derive(Default)]
 struct Edge {
-    /// Variables that mean something somewhere on the edge.
+    /// Variables that are live somewhere on the edge.
     vars: HashSet<Var>,
     /// Predicates on them.
     predicates: Vec<usize>,
@@ -80,7 +80,7 @@ impl Abstraction {
         true
     }
 
-    /// Where nothing is known.
+    /// The valuation in which every predicate is unknown.
     pub fn nothing(&mut self, node: usize) -> Known {
         let none = vec![0; self.at[node].len()];
         self.number(none)
@@ -97,7 +97,7 @@ impl Abstraction {
         fresh
     }
 
-    /// What an edge makes of what is known at its start.
+    /// The abstract post-image.
     pub fn post(
         &mut self,
         solver: &mut Solver,
@@ -111,7 +111,7 @@ impl Abstraction {
         let own = &program.edges[edge];
         let numbers = self.edges[edge].predicates.clone();
         let predicates: Vec<Expr> = numbers.iter().map(|index| self.predicates[*index]).collect();
-        // All that is kept at either end matters on the edge: what is live behind it is live before it or set on it.
+        // Every predicate kept at either end is relevant on the edge: a variable live behind it is live before it or set on it.
         let slot = |index: &usize| numbers.binary_search(index).ok();
         let mut first = vec![0; numbers.len()];
         for (index, value) in std::iter::zip(&self.at[own.from], self.valuations[known as usize].iter()) {

@@ -1,20 +1,20 @@
-//! What is known of some predicates, and how single operations change it.
+//! Three-valued valuations of predicates, and their abstract post-image under single operations.
 //!
-//! Of each predicate it is known that it holds, or that it does not, or nothing. An assignment that leaves a predicate
-//! open splits: one valuation for each outcome.
+//! Each predicate is true, false or unknown. An assignment that leaves a predicate open splits: one valuation for each
+//! outcome.
 
 use crate::expr::{self, Expr, Var};
 use crate::program::Op;
 use crate::solver::{Answer, Solver, SolverError};
 use std::collections::{HashMap, HashSet};
 
-/// By predicate: 0: nothing is known; 1: does not hold; 2: holds.
+/// By predicate: 0 unknown, 1 false, 2 true.
 pub type Valuation = Vec<u8>;
 
-/// More valuations than this from one operation are joined into one that knows nothing of the open predicates.
+/// Above this number of valuations, an operation leaves open predicates unknown.
 const MAX_SPLIT: usize = 64;
 
-/// The predicates that valuations speak of, in their order.
+/// The predicates of a valuation, in order.
 pub struct Scope<'a> {
     pub predicates: &'a [Expr],
 }
@@ -24,7 +24,7 @@ impl Scope<'_> {
         (0..self.predicates.len()).filter(move |index| self.predicates[*index].mentions(var))
     }
 
-    /// What an operation makes of a valuation: none if it cannot happen.
+    /// The post-image of a valuation; empty if the operation is infeasible.
     pub fn step(&self, solver: &mut Solver, valuation: Valuation, op: &Op) -> Result<Vec<Valuation>, SolverError> {
         match op {
             Op::Havoc(var) => {
@@ -88,7 +88,7 @@ impl Scope<'_> {
         Ok(result)
     }
 
-    /// What is known if a condition has a value; nothing if it cannot.
+    /// The valuation refined by a condition's value; none if that is impossible.
     fn assume(
         &self,
         solver: &mut Solver,
@@ -137,7 +137,7 @@ impl Scope<'_> {
         }
     }
 
-    /// What is known that may bear on an expression.
+    /// The known literals that share variables with an expression.
     fn literals(&self, valuation: &Valuation, about: Expr) -> Vec<(Expr, bool)> {
         let near = self.near(valuation, about);
         let mut known: Vec<(Expr, bool)> = near

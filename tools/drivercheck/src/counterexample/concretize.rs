@@ -1,12 +1,11 @@
-//! A path through summarised loops, made whole in one way.
+//! Concretises an abstract path: unrolls the summarised loops on it, by one plan for each loop.
 //!
-//! At the head of a summarised loop, rounds are put in with the numbers as they are, until nothing known speaks against
-//! going on as the path does.
+//! At the head of a summarised loop, iterations are inserted until no known condition contradicts the rest of the path.
 
 use crate::counterexample::execution::{Mark, Run};
 use crate::counterexample::feasibility::{self, Feasible};
-use crate::counterexample::relevance::Blame;
-use crate::counterexample::unroll::{Repeat, Rounds, MOST_STEPS};
+use crate::counterexample::relevance::Relevance;
+use crate::counterexample::unroll::{Repeat, Unroller, MOST_STEPS};
 use crate::expr::{self, Var};
 use crate::loops::exits::{Exit, Path};
 use crate::program::Step;
@@ -15,107 +14,107 @@ use crate::solver::{Solver, SolverError};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Rounds of a loop in which the solver is asked at each branch.
-const MOST_CAREFUL: usize = 200;
-/// Rounds of a loop that are gone one by one before it is tried to go many at once.
+/// Iterations of a loop in which the solver is asked at each branch.
+const MOST_ASKED: usize = 200;
+/// Iterations that are inserted one by one before acceleration is tried.
 const PLAIN: usize = 40;
 
 #[derive(Default)]
-pub struct Whole<'a> {
+pub struct ConcretePath<'a> {
     pub steps: Vec<&'a Step>,
-    /// Steps of rounds that were put in.
-    pub rounds: Vec<Range<usize>>,
-    /// Those that stand for more of their like.
+    /// Steps of the inserted iterations.
+    pub iterations: Vec<Range<usize>>,
+    /// Iterations that stand for many equal ones.
     pub repeats: Vec<Repeat>,
 }
 
-/// How a loop on the path is gone round.
+/// How a loop on the path is unrolled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Way {
-    /// Rounds besides those that are needed.
+pub struct LoopPlan {
+    /// Iterations beyond those that are needed.
     pub more: usize,
-    /// It is left only so: 1 as the path leaves it, from 2 on as others do that come to the same place; 0: as it comes.
+    /// Which exit to take: 1 the path's own, from 2 on others to the same place; 0: the first that is possible.
     pub exit: usize,
     /// The solver is asked at every branch.
-    pub is_careful: bool,
-    pub is_flipped: bool,
+    pub asks_solver: bool,
+    pub is_reversed: bool,
 }
 
-impl Way {
+impl LoopPlan {
     pub fn cost(&self) -> usize {
-        self.more + self.exit + usize::from(self.is_flipped)
+        self.more + self.exit + usize::from(self.is_reversed)
     }
 }
 
 /// A loop on the path.
-pub struct Passed {
+pub struct LoopVisit {
     pub head: usize,
     /// The edge of the path that leads to it, and the moment.
     at: usize,
     mark: Mark,
-    /// Steps of its rounds.
-    rounds: Range<usize>,
+    /// Steps of its iterations.
+    iterations: Range<usize>,
     repeats: usize,
-    /// How many ways there are to leave it, and whether it was left otherwise than the path does.
+    /// The number of its exits, and whether another than the path's own was taken.
     pub exits: usize,
     pub is_other: bool,
 }
 
-/// What was made of a path so far, of which the next way keeps what it has in common with this one.
-pub struct Maker<'a, 'b> {
+/// The run built so far; the next plan reuses the part that both plans share.
+pub struct Concretizer<'a, 'b> {
     context: &'b Context<'a>,
     path: Path<'b>,
     pub run: Run<'a>,
-    ways: Vec<Way>,
-    pub loops: Vec<Passed>,
+    plans: Vec<LoopPlan>,
+    pub loops: Vec<LoopVisit>,
     repeats: Vec<Repeat>,
     /// Moments before each edge's end.
     pub before: Vec<Mark>,
-    blame: Blame,
+    relevance: Relevance,
 }
 
-/// Where a run cannot go on: its steps, and those of a piece that does not follow.
+/// A run that cannot continue: its steps and those of the next piece, and where that piece begins.
 pub struct Stuck<'a>(pub Vec<&'a Step>, pub usize);
 
-impl<'a, 'b> Maker<'a, 'b> {
+impl<'a, 'b> Concretizer<'a, 'b> {
     pub fn new(context: &'b Context<'a>, path: Path<'b>) -> Self {
-        Maker {
+        Concretizer {
             context,
             path,
             run: Run::new(context.base),
-            ways: Vec::new(),
+            plans: Vec::new(),
             loops: Vec::new(),
             repeats: Vec::new(),
             before: Vec::new(),
-            blame: Blame::default(),
+            relevance: Relevance::default(),
         }
     }
 
-    /// Care is taken everywhere that the path passes a loop.
-    pub fn spread(&self, ways: &mut Vec<Way>, head: usize, way: Way) {
+    /// Sets `asks_solver` for every visit of a loop on the path.
+    pub fn spread(&self, plans: &mut Vec<LoopPlan>, head: usize, plan: LoopPlan) {
         for index in (0..self.loops.len()).filter(|index| self.loops[*index].head == head) {
-            ways.resize(ways.len().max(index + 1), Way::default());
-            ways[index].is_careful = way.is_careful;
+            plans.resize(plans.len().max(index + 1), LoopPlan::default());
+            plans[index].asks_solver = plan.asks_solver;
         }
     }
 
-    pub fn rounds(&self, head: usize, way: Way) -> Rounds<'a> {
+    pub fn unroller(&self, head: usize, plan: LoopPlan) -> Unroller<'a> {
         let summarised = self.context.summarised;
         let nodes = &summarised.heads[&head];
-        Rounds { summarised, head, nodes, is_careful: way.is_careful, is_flipped: way.is_flipped }
+        Unroller { summarised, head, nodes, asks_solver: plan.asks_solver, is_reversed: plan.is_reversed }
     }
 
-    /// Makes the path whole in one way; what the way before has in common with it stays.
-    pub fn make(&mut self, solver: &mut Solver, ways: &[Way]) -> Result<Result<(), Stuck<'a>>, SolverError> {
-        let way = |ways: &[Way], index: usize| ways.get(index).copied().unwrap_or_default();
-        let same = (0..self.loops.len()).take_while(|index| way(ways, *index) == way(&self.ways, *index)).count();
-        self.ways = ways.to_vec();
+    /// Builds the run for these plans; the prefix shared with the previous plans is kept.
+    pub fn make(&mut self, solver: &mut Solver, plans: &[LoopPlan]) -> Result<Result<(), Stuck<'a>>, SolverError> {
+        let plan = |plans: &[LoopPlan], index: usize| plans.get(index).copied().unwrap_or_default();
+        let same = (0..self.loops.len()).take_while(|index| plan(plans, *index) == plan(&self.plans, *index)).count();
+        self.plans = plans.to_vec();
         let (mut at, mut is_in_loop) = (0, false);
         match self.loops.get(same) {
-            Some(passed) => {
-                (at, is_in_loop) = (passed.at, true);
-                self.run.undo(passed.mark);
-                self.repeats.truncate(passed.repeats);
+            Some(visit) => {
+                (at, is_in_loop) = (visit.at, true);
+                self.run.undo(visit.mark);
+                self.repeats.truncate(visit.repeats);
                 self.loops.truncate(same);
                 self.before.truncate(at + 1);
             }
@@ -139,8 +138,8 @@ impl<'a, 'b> Maker<'a, 'b> {
             }
             let head = self.path.target(at);
             if self.context.summarised.heads.contains_key(&head) {
-                let way = way(ways, self.loops.len());
-                match self.go_round(solver, at, head, way)? {
+                let plan = plan(plans, self.loops.len());
+                match self.unroll(solver, at, head, plan)? {
                     Ok(other) => exit = other,
                     Err(stuck) => return Ok(Err(stuck)),
                 }
@@ -150,26 +149,26 @@ impl<'a, 'b> Maker<'a, 'b> {
         Ok(Ok(()))
     }
 
-    /// Goes round a loop until the path can go on, as it does or by another way to the same place, which is returned.
-    fn go_round(
+    /// Unrolls a loop until the path can continue: by its own exit, or by another to the same place, which is returned.
+    fn unroll(
         &mut self,
         solver: &mut Solver,
         at: usize,
         head: usize,
-        way: Way,
+        plan: LoopPlan,
     ) -> Result<Result<Option<Exit>, Stuck<'a>>, SolverError> {
         let exits = self.path.exits(self.context.summarised, self.context.base, at, head);
-        let is_meant = |index: usize| way.exit == 0 || way.exit == index + 1;
-        let rounds = self.rounds(head, way);
+        let is_meant = |index: usize| plan.exit == 0 || plan.exit == index + 1;
+        let unroller = self.unroller(head, plan);
         let start = self.run.mark();
-        let (mut left, mut count) = (way.more, 0);
+        let (mut left, mut count) = (plan.more, 0);
         self.run.is_shown = false;
         let taken = loop {
             let mark = self.run.mark();
             let mut fits = None;
             for (index, exit) in exits.iter().enumerate().filter(|(index, _)| is_meant(*index)) {
                 let is_open = exit.pieces.iter().all(|(edge, steps)| self.run.along(*edge, steps.clone()))
-                    && (!way.is_careful || self.run.is_possible(solver, mark)?);
+                    && (!plan.asks_solver || self.run.is_possible(solver, mark)?);
                 self.run.undo(mark);
                 if is_open {
                     fits = Some(index);
@@ -182,31 +181,31 @@ impl<'a, 'b> Maker<'a, 'b> {
             left = left.saturating_sub(usize::from(fits.is_some()));
             count += 1;
             if count == PLAIN && fits.is_none() {
-                let mut is_gone = false;
+                let mut is_accelerated = false;
                 for (_, exit) in exits.iter().enumerate().filter(|(index, _)| is_meant(*index)) {
                     let leave = |run: &mut Run| exit.pieces.iter().all(|(edge, steps)| run.along(*edge, steps.clone()));
-                    if let Some(repeat) = rounds.go_often(&mut self.run, solver, &leave)? {
+                    if let Some(repeat) = unroller.accelerate(&mut self.run, solver, &leave)? {
                         self.repeats.push(repeat);
-                        is_gone = true;
+                        is_accelerated = true;
                         break;
                     }
                     self.run.undo(mark);
                 }
-                if is_gone {
+                if is_accelerated {
                     continue;
                 }
             }
-            let is_much = self.run.steps.len() > MOST_STEPS || (way.is_careful && count > MOST_CAREFUL);
-            if is_much || rounds.go(&mut self.run, solver)?.is_none() {
+            let is_much = self.run.steps.len() > MOST_STEPS || (plan.asks_solver && count > MOST_ASKED);
+            if is_much || unroller.iterate(&mut self.run, solver)?.is_none() {
                 self.run.undo(mark);
                 break None;
             }
         };
         self.run.is_shown = true;
         let repeats = self.repeats.iter().filter(|repeat| repeat.steps.start < start.steps).count();
-        let rounds = start.steps..self.run.steps.len();
+        let iterations = start.steps..self.run.steps.len();
         let is_other = taken.is_some_and(|index| index > 0);
-        self.loops.push(Passed { head, at, mark: start, rounds, repeats, exits: exits.len(), is_other });
+        self.loops.push(LoopVisit { head, at, mark: start, iterations, repeats, exits: exits.len(), is_other });
         let end = exits.first().map_or(at + 1, |exit| exit.end);
         Ok(match taken {
             Some(0) => Ok(None),
@@ -241,13 +240,19 @@ impl<'a, 'b> Maker<'a, 'b> {
         feasibility::solve(solver, self.run.base, all, &self.run.read)
     }
 
-    pub fn bearing(&mut self, steps: &[&Step], core: &[usize], repeats: Option<(usize, &HashSet<Var>)>) -> Vec<usize> {
-        let loops: Vec<_> = self.loops.iter().map(|passed| (passed.head, passed.rounds.clone())).collect();
-        self.blame.bearing(self.context, &loops, steps, core, repeats)
+    pub fn relevant_loops(
+        &mut self,
+        steps: &[&Step],
+        core: &[usize],
+        repeats: Option<(usize, &HashSet<Var>)>,
+    ) -> Vec<usize> {
+        let loops: Vec<_> = self.loops.iter().map(|visit| (visit.head, visit.iterations.clone())).collect();
+        self.relevance.relevant_loops(self.context, &loops, steps, core, repeats)
     }
 
-    pub fn whole(&self) -> Whole<'a> {
-        let rounds = self.loops.iter().map(|passed| passed.rounds.clone()).filter(|rounds| !rounds.is_empty());
-        Whole { steps: self.run.steps.clone(), rounds: rounds.collect(), repeats: self.repeats.clone() }
+    pub fn concrete(&self) -> ConcretePath<'a> {
+        let iterations =
+            self.loops.iter().map(|visit| visit.iterations.clone()).filter(|iterations| !iterations.is_empty());
+        ConcretePath { steps: self.run.steps.clone(), iterations: iterations.collect(), repeats: self.repeats.clone() }
     }
 }

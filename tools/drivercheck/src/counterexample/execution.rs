@@ -1,4 +1,4 @@
-//! A run of the program, step by step, with values as expressions over what was open. Any part of its end can be taken back.
+//! Symbolic execution of one run of the program. Any suffix of it can be undone.
 
 use crate::expr::{self, Expr, Node, Op as Operation, Var};
 use crate::program::{Op, Program, Step};
@@ -11,15 +11,15 @@ pub struct Run<'a> {
     /// Edges that leave each node.
     pub out: Vec<Vec<usize>>,
     pub steps: Vec<&'a Step>,
-    /// What must hold besides what is seen to, and the steps that ask for it.
+    /// The path condition: what must hold, and the step that requires it.
     pub conditions: Vec<(Expr, usize)>,
-    /// Of assumptions that are to be shown: the values of their variables.
+    /// The values of the variables of assumptions that the trace shows.
     pub read: Vec<(usize, Vec<(Var, Expr)>)>,
     pub is_shown: bool,
     values: Vec<Option<Expr>>,
-    /// What variables were before each change.
+    /// The previous value of each changed variable, for undo.
     journal: Vec<(Var, Option<Expr>)>,
-    /// What the conditions say, taken apart.
+    /// The conjuncts of the path condition.
     facts: HashSet<Expr>,
     learnt: Vec<Expr>,
     fresh: Var,
@@ -69,7 +69,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Takes back what came after a moment.
+    /// Undoes everything after a moment.
     pub fn undo(&mut self, mark: Mark) {
         for (var, value) in self.journal.drain(mark.journal..).rev() {
             self.values[var as usize] = value;
@@ -83,7 +83,7 @@ impl<'a> Run<'a> {
         self.fresh = mark.fresh;
     }
 
-    /// A value that may be any.
+    /// A fresh symbolic value.
     pub fn open(&mut self, bits: u32) -> Expr {
         self.fresh += 1;
         expr::var(self.fresh - 1, bits)
@@ -97,12 +97,12 @@ impl<'a> Run<'a> {
         self.values[var as usize].unwrap_or_else(|| self.unknown(var))
     }
 
-    /// What a variable is at the start.
+    /// The value of a variable at the start.
     fn unknown(&self, var: Var) -> Expr {
         expr::var(var, self.base.vars[var as usize].bits)
     }
 
-    /// What a variable was at a moment before.
+    /// The value of a variable at an earlier moment.
     pub fn value_at(&self, mark: Mark, var: Var) -> Expr {
         match self.journal[mark.journal..].iter().find(|(own, _)| *own == var) {
             Some((_, before)) => before.unwrap_or_else(|| self.unknown(var)),
@@ -123,7 +123,7 @@ impl<'a> Run<'a> {
         vars
     }
 
-    /// Goes along an edge, if nothing known speaks against it; otherwise changes nothing.
+    /// Executes the steps of an edge, unless a known condition contradicts them; then nothing changes.
     pub fn along(&mut self, edge: usize, steps: Range<usize>) -> bool {
         let mark = self.mark();
         let all = &self.base.edges[edge].steps;
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
         true
     }
 
-    /// Whether what was asked for since a moment can be, with all that bears on it.
+    /// Whether the conditions since a moment are satisfiable, together with all that share variables with them.
     pub fn is_possible(&self, solver: &mut Solver, since: Mark) -> Result<bool, SolverError> {
         if self.conditions.len() == since.conditions {
             return Ok(true);
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
         Ok(!matches!(solver.check(&asked, false, false)?, Answer::Unsat(_)))
     }
 
-    /// A truth value, if it follows from a condition without reckoning.
+    /// A truth value that follows from a known condition by propositional reasoning alone.
     fn known(&self, value: Expr) -> Option<bool> {
         if let Some(value) = value.value() {
             return Some(value == 1);

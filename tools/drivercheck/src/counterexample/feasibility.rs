@@ -1,16 +1,16 @@
-//! One path of the program: whether it can happen, with which values, and if not, which predicates show that.
+//! Feasibility of a path: a model of its condition, or an unsatisfiable core and the predicates that refine the abstraction.
 
 use crate::expr::{self, Compare, Expr, Node, Var};
 use crate::program::{Op, Program, Step};
 use crate::solver::{Answer, Solver, SolverError};
 use std::collections::{HashMap, HashSet};
 
-/// Conditions that are followed back along a path, where values are put in for open variables.
+/// Conditions that are propagated backwards where candidate values replace a havocked variable.
 const MOST_ACTIVE: usize = 16;
 
 pub enum Feasible {
     Yes(Values),
-    /// Steps of assumptions that contradict what stands before them.
+    /// Steps of assumptions that contradict each other.
     No(Vec<usize>),
     Unknown,
 }
@@ -32,7 +32,7 @@ pub fn steps<'a>(program: &'a Program, edges: &[usize], last: usize) -> Vec<&'a 
     all
 }
 
-/// Values along a path, as expressions over what was open.
+/// Symbolic values along a path.
 struct Symbolic<'a> {
     program: &'a Program,
     now: HashMap<Var, Expr>,
@@ -61,8 +61,8 @@ impl<'a> Symbolic<'a> {
     }
 }
 
-/// Whether steps can follow each other. If `repeats` names a step, the values of these variables are to be the same there
-/// and at the end.
+/// Whether the steps are feasible. If `repeats` names a step, the values of these variables must be equal there and at the
+/// end.
 pub fn check(
     program: &Program,
     solver: &mut Solver,
@@ -117,8 +117,8 @@ pub fn check(
     solve(solver, program, all, &read)
 }
 
-/// Whether conditions can hold together, each with the step that asks for it (or none: the greatest number). Then the values
-/// of what is read.
+/// Whether conditions can hold together, each with the step that requires it (the greatest number: none), with the values of
+/// what is read.
 pub fn solve(
     solver: &mut Solver,
     program: &Program,
@@ -149,8 +149,8 @@ enum Lonely {
     Impossible(usize),
 }
 
-/// Takes out conditions whose variables occur nowhere else, as in polling, where each iteration reads a register anew. They
-/// hold or not by themselves, and many are alike.
+/// Removes conditions whose variables occur in no other condition, as in polling, where each iteration reads a register
+/// anew. They are decided separately, and equal ones only once.
 fn lonely(
     solver: &mut Solver,
     program: &Program,
@@ -191,7 +191,7 @@ fn lonely(
     Ok(Lonely::Values(values))
 }
 
-/// Variables on whose values it depends whether the steps can happen again.
+/// Variables that decide whether the steps can be repeated.
 pub fn relevant(steps: &[&Step]) -> HashSet<Var> {
     let mut vars: HashSet<Var> = HashSet::new();
     loop {
@@ -224,9 +224,9 @@ pub fn relevant(steps: &[&Step]) -> HashSet<Var> {
     vars.intersection(&live).copied().collect()
 }
 
-/// Predicates that keep the abstraction from the path: the core's assumptions together, and what they say of each earlier
-/// moment. Where a variable was left open, an equality says what to put in its place. Those that are new may be none: then
-/// what holds whatever the variable is may follow from what holds if all of its bits are set, or none.
+/// Predicates that exclude the path: the weakest preconditions of the core's assumptions at each earlier moment. A havocked
+/// variable is replaced by what an equality gives for it. If no predicate is new, the all-zero and the all-one value are
+/// tried in its place.
 pub fn predicates(steps: &[&Step], core: &[usize], is_new: &mut dyn FnMut(Expr) -> bool) -> bool {
     for is_bold in [false, true] {
         let new: Vec<Expr> = collect(steps, core, is_bold).into_iter().filter(|one| is_new(*one)).collect();
@@ -259,7 +259,7 @@ fn collect(steps: &[&Step], core: &[usize], is_bold: bool) -> Vec<Expr> {
     found
 }
 
-/// What conditions say without a variable.
+/// Eliminates a variable from conditions.
 fn close(active: &mut Vec<Expr>, var: Var, is_bold: bool) {
     let equal = active.iter().find_map(|condition| match condition.node() {
         Node::Compare(Compare::Eq, a, b) => match (a.node(), b.node()) {

@@ -1,4 +1,4 @@
-//! Which loops on a run bear on conditions that contradict each other.
+//! Which loops on a run influence conditions that contradict each other: backward slicing from an unsatisfiable core.
 
 use crate::expr::Var;
 use crate::program::{Op, Step};
@@ -7,15 +7,15 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 #[derive(Default)]
-pub struct Blame {
-    /// By head: what the loop may change.
+pub struct Relevance {
+    /// By head: the variables that the loop may change.
     changes: HashMap<usize, HashSet<Var>>,
 }
 
-impl Blame {
-    /// The loops that bear on conditions at some steps, by number; and, of a run that repeats from a step on, on what is to
-    /// be the same. Of each loop its head is given, and the steps of its rounds on the run.
-    pub fn bearing(
+impl Relevance {
+    /// Numbers of the loops that influence the conditions of the core, or, of a run that repeats from a step on, the
+    /// variables that must be equal there. Each loop is given by its head and the steps of its iterations.
+    pub fn relevant_loops(
         &mut self,
         context: &Context,
         loops: &[(usize, Range<usize>)],
@@ -30,9 +30,9 @@ impl Blame {
         for (index, step) in steps.iter().enumerate().rev() {
             while next > 0 && loops[next - 1].1.end > index {
                 next -= 1;
-                let (head, rounds) = loops[next].clone();
+                let (head, iterations) = loops[next].clone();
                 let changes = self.changes(context, head);
-                if !changes.is_disjoint(&live) || rounds.into_iter().any(|step| core.contains(&step)) {
+                if !changes.is_disjoint(&live) || iterations.into_iter().any(|step| core.contains(&step)) {
                     found.push(next);
                 }
             }

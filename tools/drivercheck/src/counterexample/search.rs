@@ -1,9 +1,9 @@
-//! Paths through summarised loops, made whole: a path of the program itself, with values.
+//! The search for a concrete counterexample: a path of the program itself, with values, for an abstract path.
 //!
-//! Ways to go round the path's loops are tried, the plainest first. Where one ends nowhere, or the solver finds a
-//! contradiction, loops that have to do with it are gone round once more, or otherwise, and so on, within bounds.
+//! Plans to unroll the path's loops are tried, the simplest first. Where a plan fails, or the solver finds a contradiction,
+//! the loops that influence it get one more iteration or another plan, within bounds.
 
-use crate::counterexample::concretize::{Maker, Stuck, Way, Whole};
+use crate::counterexample::concretize::{ConcretePath, Concretizer, LoopPlan, Stuck};
 use crate::counterexample::feasibility::{self, Feasible, Values};
 use crate::loops::exits::Path;
 use crate::rules::safety::Context;
@@ -11,38 +11,38 @@ use crate::solver::{Solver, SolverError};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 
-/// Ways that are tried to go round loops.
+/// Plans that are tried.
 const ATTEMPTS: usize = 120;
-/// Rounds of a loop besides those that are needed.
+/// Iterations of a loop beyond those that are needed.
 const MOST_MORE: usize = 20;
-/// And if without them the path cannot go on.
+/// The same where the path could not be continued.
 const FEW_MORE: usize = 3;
 
 pub enum Search<'a> {
     Found(Box<Found<'a>>),
-    /// None was found; the summaries of these loops, by their heads, may be too coarse.
+    /// None was found; the summaries of the loops with these heads may be too coarse.
     Nothing(BTreeSet<usize>),
 }
 
 pub struct Found<'a> {
-    pub whole: Whole<'a>,
+    pub path: ConcretePath<'a>,
     pub values: Values,
-    /// The step from which the run repeats, if it was to.
+    /// The first step of the repeated part, for a run without end.
     pub first: Option<usize>,
 }
 
-/// What is to be tried, after what was found of the way before it.
+/// Plans to try, with what is known from the attempts that led to them.
 #[derive(Default)]
-struct Try {
-    ways: Vec<Way>,
-    /// How far that has come, if it has not come to the end.
+struct Candidate {
+    plans: Vec<LoopPlan>,
+    /// Edges of the path that the previous attempt reached; the greatest number if it reached the end.
     progress: usize,
-    /// Contradictions that were found so far, as edges of the path: with each further one, one was overcome.
+    /// Contradictions found so far, as edges of the path: each further one means that one was resolved.
     cores: BTreeSet<Vec<usize>>,
 }
 
-/// Makes a path of the summarised program whole; of its last edge, the first `last` steps. With `turn`, the run is to repeat
-/// for ever from that edge on.
+/// Searches for a concrete run along a path of the summarised program, up to the first `last` steps of its last edge. With
+/// `turn`, the run must repeat for ever from that edge on.
 pub fn find<'a>(
     context: &Context<'a>,
     solver: &mut Solver,
@@ -50,75 +50,76 @@ pub fn find<'a>(
     last: usize,
     turn: Option<usize>,
 ) -> Result<Search<'a>, SolverError> {
-    let mut blame = BTreeSet::new();
-    let mut queue = vec![Try::default()];
-    let mut tried: HashSet<Vec<Way>> = HashSet::new();
-    let mut maker = Maker::new(context, Path { program: context.program, edges, last });
+    let mut coarse = BTreeSet::new();
+    let mut queue = vec![Candidate::default()];
+    let mut tried: HashSet<Vec<LoopPlan>> = HashSet::new();
+    let mut concretizer = Concretizer::new(context, Path { program: context.program, edges, last });
     loop {
-        // What has come farthest, then what is simplest, then what was thought of first.
-        let cost = |one: &Try| one.ways.iter().map(Way::cost).sum::<usize>();
-        let rank = |one: &Try| (Reverse(one.progress), Reverse(one.cores.len()), cost(one));
+        // The farthest first, then the simplest, then the oldest.
+        let cost = |one: &Candidate| one.plans.iter().map(LoopPlan::cost).sum::<usize>();
+        let rank = |one: &Candidate| (Reverse(one.progress), Reverse(one.cores.len()), cost(one));
         let Some(next) = (0..queue.len()).min_by_key(|index| (rank(&queue[*index]), *index)) else { break };
-        let Try { ways, mut cores, .. } = queue.remove(next);
+        let Candidate { plans, mut cores, .. } = queue.remove(next);
         if tried.len() >= ATTEMPTS || context.is_late(solver) {
             break;
         }
-        if !tried.insert(ways.clone()) {
+        if !tried.insert(plans.clone()) {
             continue;
         }
-        let (bearing, progress) = match maker.make(solver, &ways)? {
+        let (relevant_loops, progress) = match concretizer.make(solver, &plans)? {
             Ok(()) => {
-                let first = turn.map(|edge| edge.checked_sub(1).map_or(maker.run.start(), |edge| maker.before[edge]));
-                let steps = maker.run.steps.clone();
+                let first = turn
+                    .map(|edge| edge.checked_sub(1).map_or(concretizer.run.start(), |edge| concretizer.before[edge]));
+                let steps = concretizer.run.steps.clone();
                 let matter = first.map(|first| feasibility::relevant(&steps[first.steps..])).unwrap_or_default();
-                match maker.check(solver, first.map(|first| (first, &matter)))? {
+                match concretizer.check(solver, first.map(|first| (first, &matter)))? {
                     Feasible::Yes(values) => {
                         let first = first.map(|first| first.steps);
-                        let whole = maker.whole();
-                        return Ok(Search::Found(Box::new(Found { whole, values, first })));
+                        let path = concretizer.concrete();
+                        return Ok(Search::Found(Box::new(Found { path, values, first })));
                     }
                     Feasible::Unknown => continue,
                     Feasible::No(core) => {
                         let repeats = first.map(|first| (first.steps, &matter));
-                        let edge = |step: &usize| maker.before.partition_point(|mark| mark.steps <= *step);
+                        let edge = |step: &usize| concretizer.before.partition_point(|mark| mark.steps <= *step);
                         let mut edges: Vec<usize> = core.iter().map(edge).collect();
                         edges.sort_unstable();
                         cores.insert(edges);
-                        (maker.bearing(&steps, &core, repeats), usize::MAX)
+                        (concretizer.relevant_loops(&steps, &core, repeats), usize::MAX)
                     }
                 }
             }
             Err(Stuck(steps, from)) => {
                 let core: Vec<usize> = (from..steps.len()).collect();
-                (maker.bearing(&steps, &core, None), maker.before.len())
+                (concretizer.relevant_loops(&steps, &core, None), concretizer.before.len())
             }
         };
-        for index in bearing.into_iter().rev() {
-            let passed = &maker.loops[index];
-            if ways.is_empty() {
-                blame.insert(passed.head);
+        for index in relevant_loops.into_iter().rev() {
+            let visit = &concretizer.loops[index];
+            if plans.is_empty() {
+                coarse.insert(visit.head);
             }
-            let own = ways.get(index).copied().unwrap_or_default();
-            let has_choice = maker.rounds(passed.head, own).has_choice(context.base);
-            // As the path leaves it is what was done already, unless it was left otherwise.
-            let exit = if own.exit == 0 && !passed.is_other { 2 } else { own.exit + 1 };
+            let own = plans.get(index).copied().unwrap_or_default();
+            let has_choice = concretizer.unroller(visit.head, own).has_choice(context.base);
+            // The path's own exit was already tried, unless another was taken.
+            let exit = if own.exit == 0 && !visit.is_other { 2 } else { own.exit + 1 };
             let most = if progress == usize::MAX { MOST_MORE } else { FEW_MORE };
             let others = [
-                (!own.is_careful, Way { is_careful: true, ..own }),
-                (exit <= passed.exits, Way { exit, ..own }),
-                (own.is_careful && !own.is_flipped && has_choice, Way { is_flipped: true, ..own }),
-                (own.more < most, Way { more: own.more + 1, ..own }),
+                (!own.asks_solver, LoopPlan { asks_solver: true, ..own }),
+                (exit <= visit.exits, LoopPlan { exit, ..own }),
+                (own.asks_solver && !own.is_reversed && has_choice, LoopPlan { is_reversed: true, ..own }),
+                (own.more < most, LoopPlan { more: own.more + 1, ..own }),
             ];
             for (_, other) in others.into_iter().filter(|(is_new, _)| *is_new) {
-                let mut ways = ways.clone();
-                ways.resize(ways.len().max(index + 1), Way::default());
-                ways[index] = other;
-                if other.is_careful != own.is_careful {
-                    maker.spread(&mut ways, passed.head, other);
+                let mut plans = plans.clone();
+                plans.resize(plans.len().max(index + 1), LoopPlan::default());
+                plans[index] = other;
+                if other.asks_solver != own.asks_solver {
+                    concretizer.spread(&mut plans, visit.head, other);
                 }
-                queue.push(Try { ways, progress, cores: cores.clone() });
+                queue.push(Candidate { plans, progress, cores: cores.clone() });
             }
         }
     }
-    Ok(Search::Nothing(blame))
+    Ok(Search::Nothing(coarse))
 }

@@ -56,7 +56,7 @@ pub enum Event {
 
 /// Builds a trace.
 pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: String) -> Trace {
-    let (steps, values) = (&run.whole.steps, &run.values);
+    let (steps, values) = (&run.path.steps, &run.values);
     let replay = replay(protocols, steps);
     let moments: HashMap<usize, &Moment> = replay.moments.iter().map(|moment| (moment.step, moment)).collect();
     let taken = replay.moments.iter().map(|moment| (moment.message.0, moment.before, moment.message.1)).collect();
@@ -70,8 +70,8 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
         before: None,
         after: None,
     };
-    let mut rounds = run.whole.rounds.iter().peekable();
-    let mut repeats = run.whole.repeats.iter().peekable();
+    let mut iterations = run.path.iterations.iter().peekable();
+    let mut repeats = run.path.repeats.iter().peekable();
     let mut begun = 0;
     for (index, step) in steps.iter().enumerate() {
         if run.first == Some(index) {
@@ -94,13 +94,13 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
             Op::Return => made.events.push(Event::Return),
             Op::Assign(..) | Op::Havoc(_) | Op::Assume(_) => {}
         }
-        while rounds.peek().is_some_and(|round| round.end <= index) {
-            rounds.next();
+        while iterations.peek().is_some_and(|iteration| iteration.end <= index) {
+            iterations.next();
         }
         // Of a loop's iterations that do not matter by themselves, one line.
-        if let Some(round) = rounds.peek().filter(|round| round.contains(&index)) {
-            if round.start == index {
-                let many = repeats.peek().filter(|repeat| round.contains(&repeat.steps.start));
+        if let Some(iteration) = iterations.peek().filter(|iteration| iteration.contains(&index)) {
+            if iteration.start == index {
+                let many = repeats.peek().filter(|repeat| iteration.contains(&repeat.steps.start));
                 let text = match many {
                     Some(repeat) => format!("(round the loop, more than {} times)", repeat.times),
                     None => "(round the loop)".to_string(),

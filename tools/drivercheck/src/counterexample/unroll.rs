@@ -1,8 +1,8 @@
-//! Rounds of a loop on a run of the program: one at a time, or very many at once where one is like the other.
+//! Loop iterations on a run of the program: one at a time, or very many at once where all are alike (acceleration).
 //!
-//! A loop that polls a register up to a million times does the same each time: a counter goes on by a constant, the
-//! register is read anew, nothing else changes. After some rounds have shown that, the solver says how many are wanted, and
-//! whether all of them can be gone. They stand in the run as one, with their number.
+//! A loop that polls a register up to a million times does the same each time: a counter changes by a constant, the
+//! register is read anew, nothing else changes. Once some iterations have shown that, the solver computes how many are
+//! needed and whether all of them are feasible. The run holds one of them, with their number.
 
 use crate::counterexample::execution::{Mark, Run};
 use crate::expr::{self, Expr, Var};
@@ -15,37 +15,37 @@ use std::ops::Range;
 /// Steps of a run, without those that stand for others.
 pub const MOST_STEPS: usize = 500_000;
 
-/// Rounds that one may stand for: each has to be replayed.
+/// Iterations that one may stand for: each has to be replayed.
 const MOST_TIMES: u64 = 100_000_000;
 
-/// Steps of the run that are done so many times more than once.
+/// Steps of the run that are repeated `times` more times.
 #[derive(Debug, Clone)]
 pub struct Repeat {
     pub steps: Range<usize>,
     pub times: u64,
 }
 
-/// The edges of one round of a loop.
-type Round = Vec<usize>;
+/// The edges of one iteration of a loop.
+type Iteration = Vec<usize>;
 
-pub struct Rounds<'a> {
+pub struct Unroller<'a> {
     pub summarised: &'a Summarised,
     pub head: usize,
     pub nodes: &'a HashSet<usize>,
     /// The solver is asked whether a branch can be taken.
-    pub is_careful: bool,
-    /// Where branches inside the loop are open, the last is taken, not the first.
-    pub is_flipped: bool,
+    pub asks_solver: bool,
+    /// Where several branches inside the loop are possible, the last is taken, not the first.
+    pub is_reversed: bool,
 }
 
-impl Rounds<'_> {
-    /// Goes once round, from the loop's head back to it. Loops inside are left as soon as they can be.
-    pub fn go(&self, run: &mut Run, solver: &mut Solver) -> Result<Option<Round>, SolverError> {
+impl Unroller<'_> {
+    /// One iteration, from the loop's head back to it. Inner loops are left as soon as possible.
+    pub fn iterate(&self, run: &mut Run, solver: &mut Solver) -> Result<Option<Iteration>, SolverError> {
         let mut node = self.head;
-        let mut round = Vec::new();
+        let mut iteration = Vec::new();
         loop {
             let choices = self.choices(run, node);
-            let is_open = self.is_careful && choices.len() > 1;
+            let is_open = self.asks_solver && choices.len() > 1;
             let mut taken = None;
             for edge in choices {
                 let mark = run.mark();
@@ -59,10 +59,10 @@ impl Rounds<'_> {
                 run.undo(mark);
             }
             let Some(edge) = taken else { return Ok(None) };
-            round.push(edge);
+            iteration.push(edge);
             node = run.base.edges[edge].to;
             if node == self.head {
-                return Ok(Some(round));
+                return Ok(Some(iteration));
             }
             if run.steps.len() > MOST_STEPS {
                 return Ok(None);
@@ -74,7 +74,7 @@ impl Rounds<'_> {
         let to = |edge: usize| run.base.edges[edge].to;
         let mut all: Vec<usize> =
             run.out[node].iter().copied().filter(|edge| self.nodes.contains(&to(*edge))).collect();
-        if self.is_flipped {
+        if self.is_reversed {
             all.reverse();
         }
         if all.len() > 1 {
@@ -87,29 +87,29 @@ impl Rounds<'_> {
         all
     }
 
-    /// Whether some branch inside the loop leaves a choice of how to go round.
+    /// Whether some node inside the loop has several successors inside it.
     pub fn has_choice(&self, base: &Program) -> bool {
         let mut seen = HashSet::new();
         let inside = |edge: &&crate::program::Edge| self.nodes.contains(&edge.from) && self.nodes.contains(&edge.to);
         base.edges.iter().filter(inside).any(|edge| !seen.insert(edge.from))
     }
 
-    /// Goes round so often that `exit` can follow, if each round is like the one before: the first stands for all but the
-    /// last. False if it cannot; what was gone then is for the caller to take back.
-    pub fn go_often(
+    /// Repeats an iteration until `exit` can follow, if each iteration is like the one before: the first stands for all but
+    /// the last. None if that fails; the caller then undoes the run.
+    pub fn accelerate(
         &self,
         run: &mut Run,
         solver: &mut Solver,
         exit: &dyn Fn(&mut Run) -> bool,
     ) -> Result<Option<Repeat>, SolverError> {
         let start = run.mark();
-        let Some(round) = self.go(run, solver)? else { return Ok(None) };
+        let Some(iteration) = self.iterate(run, solver)? else { return Ok(None) };
         let first = run.mark();
-        if self.go(run, solver)?.as_ref() != Some(&round) {
+        if self.iterate(run, solver)?.as_ref() != Some(&iteration) {
             return Ok(None);
         }
         let Some(counters) = counters(run, start, first) else { return Ok(None) };
-        // What was read in a round is asked about apart from what was read in the one before. So all may read the same.
+        // No condition relates values read in different iterations, so all iterations may read the same values.
         let is_apart = |(condition, _): &(Expr, usize)| {
             let vars = condition.vars();
             !vars.iter().any(|var| *var >= first.fresh)
@@ -118,7 +118,7 @@ impl Rounds<'_> {
         if !run.conditions[first.conditions..].iter().all(is_apart) {
             return Ok(None);
         }
-        // Once more, with counters that may be any: what it takes to go round, and to leave.
+        // Once more with arbitrary counters: the conditions of an iteration, and of leaving the loop.
         run.undo(first);
         let begin: Vec<(Var, Expr, Expr)> =
             counters.iter().map(|(var, step)| (*var, run.value_of(*var), *step)).collect();
@@ -127,7 +127,7 @@ impl Rounds<'_> {
             run.set(*var, *value);
         }
         let before = run.mark();
-        if !round.iter().all(|edge| run.along(*edge, 0..usize::MAX)) {
+        if !iteration.iter().all(|edge| run.along(*edge, 0..usize::MAX)) {
             return Ok(None);
         }
         let is_counter = |var: &Var| (first.fresh..before.fresh).contains(var);
@@ -152,30 +152,30 @@ impl Rounds<'_> {
             let all = range.iter().filter(|(condition, _)| condition.vars().iter().any(is_counter));
             all.map(|(condition, _)| condition.replace(&at)).collect()
         };
-        let rounds = about(&run.conditions[before.conditions..behind]);
+        let iterations = about(&run.conditions[before.conditions..behind]);
         let mut asked = about(&run.conditions[before.conditions..]);
         asked.push(bound);
-        if !rounds.iter().all(|condition| condition.vars().iter().all(|var| k.mentions(*var))) {
+        if !iterations.iter().all(|condition| condition.vars().iter().all(|var| k.mentions(*var))) {
             return Ok(None);
         }
-        let Some(times) = how_often(solver, k, rounds, asked)? else { return Ok(None) };
+        let Some(times) = how_often(solver, k, iterations, asked)? else { return Ok(None) };
         run.undo(first);
         for (var, value, step) in &begin {
             run.set(*var, after(*value, expr::constant(times, 64), *step));
         }
-        let is_gone = round.iter().all(|edge| run.along(*edge, 0..usize::MAX));
-        Ok(is_gone.then_some(Repeat { steps: start.steps..first.steps, times }))
+        let is_accelerated = iteration.iter().all(|edge| run.along(*edge, 0..usize::MAX));
+        Ok(is_accelerated.then_some(Repeat { steps: start.steps..first.steps, times }))
     }
 }
 
-/// A number of rounds after which what is asked holds, and in all before that the loop goes on.
+/// A number of iterations after which the conditions hold, while the loop continues in all before.
 fn how_often(
     solver: &mut Solver,
     k: Expr,
-    rounds: Vec<Expr>,
+    iterations: Vec<Expr>,
     mut asked: Vec<Expr>,
 ) -> Result<Option<u64>, SolverError> {
-    let stops = rounds.into_iter().fold(expr::truth(false), |all, one| expr::or(all, expr::not(one)));
+    let stops = iterations.into_iter().fold(expr::truth(false), |all, one| expr::or(all, expr::not(one)));
     let of = |model: &HashMap<Var, u64>| k.evaluate(&|var| model.get(&var).copied().unwrap_or(0));
     loop {
         let Answer::Sat(model) = solver.check(&asked, true, false)? else { return Ok(None) };
@@ -189,21 +189,21 @@ fn how_often(
     }
 }
 
-/// A counter after some rounds.
-fn after(value: Expr, rounds: Expr, step: Expr) -> Expr {
-    let rounds = expr::cut(rounds, value.bits());
+/// A counter after some iterations.
+fn after(value: Expr, iterations: Expr, step: Expr) -> Expr {
+    let iterations = expr::cut(iterations, value.bits());
     if expr::negate(step).value() == Some(1) {
-        return expr::binary(expr::Op::Sub, value, rounds);
+        return expr::binary(expr::Op::Sub, value, iterations);
     }
-    expr::binary(expr::Op::Add, value, expr::binary(expr::Op::Mul, rounds, step))
+    expr::binary(expr::Op::Add, value, expr::binary(expr::Op::Mul, iterations, step))
 }
 
-/// The variables that two rounds change by the same constant, with it, if all others that they change were the same before
-/// each, or were read in the round before. The run is behind the second round.
+/// The variables that two iterations change by the same constant, with that constant, if every other changed variable was
+/// equal before each or read in the iteration before. The run ends with the second iteration.
 fn counters(run: &Run, start: Mark, first: Mark) -> Option<Vec<(Var, Expr)>> {
     let fresh = first.fresh - start.fresh;
     let base = start.fresh.checked_sub(fresh)?;
-    // The same for the same thing of each round.
+    // Values read at the same place of different iterations are made equal.
     let shape = |value: Expr, base: Var| {
         let moved = |var: Var| var.checked_sub(base).map(|place| expr::var(Var::MAX / 2 + place, value.width_of(var)));
         value.replace(&moved)

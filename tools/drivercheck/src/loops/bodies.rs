@@ -1,14 +1,12 @@
-//! What each iteration of a loop does.
-//!
-//! A loop is taken with what is inside it: paths from its head back to its head, where an inner loop may leave the
-//! variables it changes with any values.
+//! The paths through a loop's body, from its head back to it, as conditions and updates. An inner loop leaves arbitrary
+//! values in the variables that it changes.
 
 use crate::expr::{self, Expr, Var};
 use crate::loops::ranking::Loop;
 use crate::program::{Edge, Op, Program, Step};
 use std::collections::{HashMap, HashSet};
 
-/// Paths through a loop; with more, it is not tried.
+/// Paths through a loop; a loop with more is not analysed.
 const MAX_PATHS: usize = 400;
 
 /// What an iteration does: conditions, and the variables' values after it, over those before.
@@ -32,7 +30,7 @@ struct Now {
     fresh: Var,
 }
 
-/// All ways from a loop's head back to it, or none if there are too many.
+/// All paths from a loop's head back to it; none if there are too many.
 pub fn iterations(program: &Program, one: &Loop) -> Option<Vec<Iteration>> {
     let mut walk = Walk {
         program,
@@ -54,7 +52,7 @@ pub fn iterations(program: &Program, one: &Loop) -> Option<Vec<Iteration>> {
 impl Walk<'_> {
     fn from(&mut self, node: usize, now: Now) -> Option<()> {
         if let Some(inner) = self.inner.iter().find(|inner| inner.nodes.contains(&node)) {
-            // The inner loop ran some number of times, and is left from any of its nodes.
+            // The inner loop ran any number of times, and may be left from any of its nodes.
             let mut after = now;
             let is_inside = |edge: &&Edge| inner.nodes.contains(&edge.from) && inner.nodes.contains(&edge.to);
             for edge in self.program.edges.iter().filter(is_inside) {
@@ -75,7 +73,7 @@ impl Walk<'_> {
             }
             return Some(());
         }
-        // A cycle that is no loop, as it is entered in several places: nothing is said of what it does.
+        // An irreducible cycle, entered in several places: not analysed.
         if self.trail.contains(&node) {
             return None;
         }

@@ -1,10 +1,10 @@
-//! A path of the summarised program, in terms of the program itself; and the ways on which a run may leave a loop on it.
+//! A path of the summarised program in terms of the program itself, and the exits by which a run may leave a loop on it.
 
 use crate::loops::summary::Summarised;
 use crate::program::{Op, Program};
 use std::ops::Range;
 
-/// Edges of a way out of a loop, and such ways.
+/// Edges of an exit path, and the number of exits.
 const MOST_EXIT: usize = 12;
 const MOST_EXITS: usize = 16;
 /// A path: edges of a program that was made from another; of the last edge, the first `last` steps.
@@ -15,7 +15,7 @@ pub struct Path<'a> {
     pub last: usize,
 }
 
-/// Edges that lead out of a loop, with their steps; the edges of the path that they stand for end before the number.
+/// Edges that lead out of a loop, with their steps. They replace the path's edges before `end`.
 pub struct Exit {
     pub pieces: Vec<(usize, Range<usize>)>,
     pub end: usize,
@@ -33,8 +33,8 @@ impl Path<'_> {
         self.program.edges[self.edges[at]].to
     }
 
-    /// How a run may leave a loop, or come to a loop in it: as the path does, and otherwise to the same place. Inside the
-    /// loop there is no message that matters; what leads out of it must have the same ones.
+    /// The exits of a loop, or the entries of a loop inside it: the path's own, then others to the same place with the same
+    /// messages. Inside the loop there is no message that matters.
     pub fn exits(&self, summarised: &Summarised, base: &Program, at: usize, head: usize) -> Vec<Exit> {
         let heads = &summarised.heads;
         let nodes = &heads[&head];
@@ -61,18 +61,18 @@ impl Path<'_> {
         let leaving = |node: usize| (0..base.edges.len()).filter(move |edge| base.edges[*edge].from == node);
         let wanted = messages(last);
         let mut work = vec![(head, Vec::new())];
-        while let Some((node, way)) = work.pop() {
+        while let Some((node, path)) = work.pop() {
             for edge in leaving(node) {
                 let next = base.edges[edge].to;
-                let mut way: Vec<usize> = way.clone();
-                way.push(edge);
+                let mut path: Vec<usize> = path.clone();
+                path.push(edge);
                 if next == to && messages(edge) == wanted {
-                    let pieces: Vec<_> = way.into_iter().map(|edge| (edge, 0..base.edges[edge].steps.len())).collect();
+                    let pieces: Vec<_> = path.into_iter().map(|edge| (edge, 0..base.edges[edge].steps.len())).collect();
                     if pieces != all[0].pieces {
                         all.push(Exit { pieces, end });
                     }
-                } else if nodes.contains(&next) && !heads.contains_key(&next) && way.len() < MOST_EXIT {
-                    work.push((next, way));
+                } else if nodes.contains(&next) && !heads.contains_key(&next) && path.len() < MOST_EXIT {
+                    work.push((next, path));
                 }
             }
             if all.len() > MOST_EXITS {

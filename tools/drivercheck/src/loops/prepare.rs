@@ -1,4 +1,4 @@
-//! The program as it is explored: loops without messages summarised, and for liveness a node behind each message.
+//! Prepares the program for exploration: summarises loops without messages; liveness needs a node behind each message.
 
 use crate::check::Shared;
 use crate::cpu_time::Clock;
@@ -11,8 +11,8 @@ use crate::solver::{Solver, SolverError};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// What makes programs ready; remembers which loops end.
-pub struct Maker<'a> {
+/// Prepares programs; caches which loops terminate.
+pub struct Preparer<'a> {
     program: &'a Program,
     protocols: &'a Protocols,
     loops: Vec<Loop>,
@@ -25,11 +25,11 @@ pub struct Prepared {
     fine: Option<(Program, Vec<Ending>)>,
 }
 
-impl<'a> Maker<'a> {
+impl<'a> Preparer<'a> {
     pub fn new(program: &'a Program, protocols: &'a Protocols, solver: &mut Solver) -> Result<Self, SolverError> {
         let mut known = Known::new();
         let loops = analyse(program, solver, &mut known)?;
-        Ok(Maker { program, protocols, loops, known })
+        Ok(Preparer { program, protocols, loops, known })
     }
 
     /// Whether a message leaves its protocol's state alone wherever it is enabled.
@@ -51,7 +51,7 @@ impl<'a> Maker<'a> {
         Ok((fine, ending))
     }
 
-    pub fn safety<'b>(
+    pub(crate) fn safety<'b>(
         &'b self,
         prepared: &'b Prepared,
         shared: &'b Shared,
@@ -68,7 +68,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    pub fn liveness<'b>(
+    pub(crate) fn liveness<'b>(
         &'b mut self,
         prepared: &'b mut Prepared,
         solver: &mut Solver,

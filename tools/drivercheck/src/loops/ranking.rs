@@ -1,7 +1,7 @@
-//! Loops that end by themselves: a lexicographic ranking on their variables decreases with each iteration.
+//! Termination of loops by lexicographic ranking functions.
 //!
-//! For each path round a loop the solver is asked whether a candidate grows, stays or falls; the candidates come from the
-//! conditions in the loop. Numbers are unsigned, so what falls with every iteration comes to an end.
+//! Candidates come from the comparisons in the loop. For each path through the body the solver decides whether a candidate
+//! increases, stays or decreases. Bit-vectors are unsigned, hence well-founded.
 
 use crate::expr::{self, Expr, Node, Var};
 use crate::graph;
@@ -14,11 +14,11 @@ pub struct Loop {
     pub head: usize,
     pub nodes: HashSet<usize>,
     pub inner: Vec<Loop>,
-    /// It is left after some number of iterations, if what is inside it ends.
+    /// It terminates, if its inner loops do.
     pub ends: bool,
 }
 
-/// Answers for loops that were asked about before.
+/// Cached answers, by the paths of a loop.
 pub type Known = HashMap<Vec<Iteration>, bool>;
 
 /// The loops of a program, and which of them end.
@@ -30,13 +30,13 @@ pub fn analyse(program: &Program, solver: &mut Solver, known: &mut Known) -> Res
     Ok(all)
 }
 
-/// A loop whose head a run passes only so often before it leaves the loop, or stays in a loop inside it.
+/// A loop whose head a run passes finitely often before it leaves the loop or stays in an inner one.
 pub struct Ending {
     pub head: usize,
     pub nodes: HashSet<usize>,
 }
 
-/// The loops that end, if what is inside them ends.
+/// The loops that terminate if their inner loops do.
 pub fn ending(loops: &[Loop]) -> Vec<Ending> {
     let own = loops.iter().filter(|one| one.ends).map(|one| Ending { head: one.head, nodes: one.nodes.clone() });
     own.chain(loops.iter().flat_map(|one| ending(&one.inner))).collect()
@@ -56,8 +56,7 @@ fn visit(program: &Program, solver: &mut Solver, one: &mut Loop, known: &mut Kno
     one.inner.iter_mut().try_for_each(|inner| visit(program, solver, inner, known))
 }
 
-/// The loops among some nodes, with those inside them. A cycle that is entered in several places is no loop, but what is
-/// inside it may be.
+/// The natural loops among some nodes, nested. An irreducible cycle is no loop, but may contain loops.
 fn loops(program: &Program, among: &HashSet<usize>) -> Vec<Loop> {
     let mut next = vec![Vec::new(); program.nodes];
     for edge in program.edges.iter().filter(|edge| among.contains(&edge.from) && among.contains(&edge.to)) {
@@ -85,7 +84,7 @@ fn loops(program: &Program, among: &HashSet<usize>) -> Vec<Loop> {
     found
 }
 
-/// An iteration that can happen, with some values with which it does.
+/// A feasible iteration, with some models of it.
 struct Possible<'a> {
     conditions: &'a [Expr],
     after: HashMap<Var, Expr>,
@@ -137,7 +136,7 @@ fn ends(solver: &mut Solver, program: &Program, iterations: &[Iteration]) -> Res
 }
 
 impl Possible<'_> {
-    /// Whether something holds in every such iteration. What does not is remembered.
+    /// Whether a condition holds in every such iteration. Counterexamples are kept.
     fn asks_for(&mut self, solver: &mut Solver, what: Expr) -> Result<bool, SolverError> {
         if what.is_true() {
             return Ok(true);
@@ -159,7 +158,7 @@ impl Possible<'_> {
     }
 }
 
-/// Expressions that may fall: the sides of comparisons, and the differences between them.
+/// Candidate rankings: the sides of comparisons, and their differences.
 fn candidates(program: &Program, iterations: &[Iteration]) -> Vec<Expr> {
     let mut found: Vec<Expr> = Vec::new();
     let mut add = |one: Expr| {

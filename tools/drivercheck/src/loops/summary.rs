@@ -1,26 +1,24 @@
-//! Loops without messages, summarised; and paths through them made whole again.
+//! Summaries of terminating loops without messages.
 //!
-//! What a message-free loop that ends does to a check is little, but a checker that unrolls it needs a round for each
-//! iteration. So its head gets any values for the variables that the loop changes, and what follows is the last, partial
-//! iteration, with its conditions: `while (polls < n && busy)` becomes "some `polls` and `busy`, not both `polls < n` and
-//! `busy`". The summary allows more than the loop. So a counterexample is made whole before it counts: iterations are put
-//! in, with the numbers as they are, until the path can go on as the counterexample does.
+//! At its head the loop's changed variables get arbitrary values; the last, partial iteration follows with its conditions:
+//! `while (polls < n && busy)` becomes "some `polls` and `busy`, not both `polls < n` and `busy`". The summary
+//! over-approximates the loop, so a counterexample is concretised before it counts.
 
 use crate::expr::{self, Expr, Var};
 use crate::loops::ranking::Loop;
 use crate::program::{Message, Op, Program, Step};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A program with summaries, and what is needed to make its paths whole.
+/// A program with summaries, and what concretising its paths needs.
 pub struct Summarised {
     pub program: Program,
     /// Heads of summarised loops, and the nodes of each.
     pub heads: HashMap<usize, HashSet<usize>>,
 }
 
-/// Summarises the outermost loops that end and have no message, with all that is inside them. Messages that leave the
-/// protocol's state alone wherever they are enabled are idle, and do not count. Loops whose heads are `kept` stay. Of those
-/// that are `split`, no round at all is told from some: the first needs what it takes to enter the loop.
+/// Summarises the outermost terminating loops without messages, with their inner loops. Idle messages, which never change
+/// the protocol's state, do not count. Loops whose heads are in `kept` stay. Those in `split` get separate edges for zero
+/// iterations and for at least one.
 pub fn summarise(
     program: &Program,
     loops: &[Loop],
@@ -34,7 +32,7 @@ pub fn summarise(
         edge.origin = (index, 0);
     }
     let mut heads = HashMap::new();
-    // Where an iteration ends that was not the last: the summary stands for it, but its messages are to be seen.
+    // The end of an iteration that was not the last: the summary stands for it, but its idle messages are checked.
     let sink = made.nodes;
     made.nodes += 1;
     let mut work: Vec<&Loop> = loops.iter().collect();
@@ -76,7 +74,7 @@ pub fn summarise(
     Summarised { program: made, heads }
 }
 
-/// What must hold at a loop's head for a round to begin.
+/// The condition at a loop's head for an iteration to begin.
 fn entry(program: &Program, one: &Loop) -> Expr {
     let asked = |edge: usize| {
         let conditions = program.edges[edge].steps.iter().map_while(|step| match step.op {
@@ -97,7 +95,7 @@ fn inside<'a>(program: &'a Program, one: &'a Loop) -> impl Iterator<Item = usize
 fn is_silent(program: &Program, one: &Loop, is_idle: &dyn Fn(Message) -> bool) -> bool {
     let is_message = |step: &Step| match step.op {
         Op::Assign(..) | Op::Havoc(_) | Op::Assume(_) => false,
-        // The last iteration sends it, too, and that it was sent before makes no difference.
+        // The last iteration sends it, too; sending it earlier makes no difference.
         Op::Emit(message) => !is_idle(message),
         Op::Await(_) | Op::Receive(_) | Op::Return => true,
     };

@@ -1,5 +1,5 @@
-//! Which transitions of the protocols a driver may take. What no run takes shows a proof that says little, or a part of the
-//! protocol that the driver does not use.
+//! Which transitions of the protocols a driver may take. A transition that no run takes shows a vacuous proof, or a part of
+//! the protocol that the driver does not use.
 
 use crate::abstraction::explore::{Found, Space};
 use crate::program::Op;
@@ -7,8 +7,7 @@ use crate::rules::safety::{Context, LIMIT};
 use crate::solver::{Solver, SolverError};
 use std::collections::BTreeSet;
 
-/// By protocol: states of its automaton, and messages that are taken in them. More may be named than the driver takes,
-/// never less, as the program's data is not looked at.
+/// By protocol: states of its automaton, and messages that are taken in them. Data is ignored, so this over-approximates.
 pub fn covered(context: &Context) -> Result<Vec<BTreeSet<(usize, usize)>>, SolverError> {
     let mut all = Vec::new();
     let program = context.program;

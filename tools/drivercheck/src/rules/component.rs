@@ -1,5 +1,5 @@
-//! Automata that run beside the driver in a check: the subprotocol that is checked, and others that the check takes for
-//! granted because it needs what they say of the client.
+//! Automata in the product with the driver: the subprotocol that is checked, and those that the check takes for granted
+//! because it needs their assumptions about the client.
 
 use crate::program::{self, Op, Step};
 use protocol::automaton::{Automaton, State};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// Stands for the whole protocol among its parts.
 pub const WHOLE: usize = usize::MAX;
 
-/// Stands for what is known of open requests; less the number of the request.
+/// Stands for a request's component: this number less the number of the request.
 const REQUESTS: usize = usize::MAX - 1;
 
 /// The protocols of a driver, with their subprotocols.

@@ -1,7 +1,8 @@
-//! Fair cycles: those of the abstract program that some run may follow for ever.
+//! Fair cycles of the abstract program: those that a run may follow for ever.
 //!
-//! A cycle does not count if it meets the demand, if it passes the head of a loop that ends without ever leaving the loop,
-//! or if all along a protocol promises that one of some messages comes, every AWAIT waits for them, and none comes.
+//! A cycle is excluded if it fulfils the demand, if it passes the head of a terminating loop without ever leaving the loop,
+//! or if it is unfair: throughout, a protocol promises one of some messages, every AWAIT waits for all of them, and none
+//! is received.
 
 use crate::abstraction::explore::{Graph, Space};
 use crate::graph;
@@ -12,7 +13,7 @@ use crate::rules::safety::Context;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
-/// Moves that are tried as the beginning of a cycle.
+/// Moves that are tried as the start of a cycle.
 const MOST_GOALS: usize = 16;
 
 /// A run without end: edges of the program that lead to the loop, and those of the loop.
@@ -30,7 +31,7 @@ struct Search<'a> {
     graph: &'a Graph,
     /// By state: edge of the program, next state; only where the demand is open and stays so.
     moves: Vec<Vec<(usize, usize)>>,
-    /// Cycles with AWAITs are looked at.
+    /// Whether cycles with AWAITs are searched, too.
     with_waits: bool,
     /// Every promise, with its component.
     promises: Vec<(usize, BTreeSet<Message>)>,
@@ -45,8 +46,8 @@ fn is_open(space: &Space, states: &[u16], demand: &Demand) -> bool {
     })
 }
 
-/// Cycles on which the demand stays open and which fairness does not exclude: none if there are none, and more than one
-/// only of those without AWAIT that go different ways between the same places.
+/// Cycles on which the demand stays open and which fairness does not exclude. More than one only for alternative cycles
+/// without AWAIT in the same component.
 pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand) -> Vec<Lasso> {
     let by_vector: Vec<bool> = graph.vectors.iter().map(|states| is_open(space, states, demand)).collect();
     let open = |state: usize| by_vector[graph.states[state].states as usize];
@@ -105,7 +106,7 @@ impl Search<'_> {
 
     /// A fair cycle among some states.
     fn among(&self, states: &[usize]) -> Option<Vec<Lasso>> {
-        // Numbered anew, so that what is looked at again and again gets smaller.
+        // Renumbered, so that recursion works on smaller graphs.
         let number: HashMap<usize, usize> = states.iter().enumerate().map(|(index, state)| (*state, index)).collect();
         let next: Vec<Vec<usize>> = states
             .iter()
@@ -114,7 +115,7 @@ impl Search<'_> {
                 admitted.filter_map(|(_, to)| number.get(to).copied()).collect()
             })
             .collect();
-        // What is near the start first: little stands between them that would have to be looked into.
+        // Components near the start first: their stems are short.
         let mut components = graph::cycles(&next, &|_| true);
         components.sort_unstable_by_key(|component| component.first().map(|index| states[*index]));
         components.into_iter().find_map(|component| {
@@ -139,7 +140,7 @@ impl Search<'_> {
             }
             match own.iter().position(|(from, _, _)| !is_in(from)) {
                 Some(leaves) => goals.push(leaves),
-                // All of it inside: a run passes the loop's head only so often, but may stay in a loop inside for ever.
+                // The component lies inside the loop: its head is passed finitely often, but an inner loop may run for ever.
                 None => {
                     let is_head = |state: &&usize| self.graph.node(**state) == ending.head;
                     let rest: Vec<usize> = component.iter().filter(|state| !is_head(state)).copied().collect();
@@ -171,7 +172,7 @@ impl Search<'_> {
         Some(vec![lasso(&goals)])
     }
 
-    /// A move that shows that a component's promise is not broken.
+    /// A move that shows that a component's promise is kept.
     fn is_kept(&self, index: usize, promise: &BTreeSet<Message>, (from, edge, _): &Move) -> bool {
         let component = &self.space.components[index];
         let states = self.space.concrete(index, self.graph.states_of(*from)[index]);
@@ -192,7 +193,7 @@ fn walk(own: &[Move], goals: &[usize]) -> Vec<usize> {
     for (position, goal) in goals.iter().enumerate() {
         made.push(*goal);
         let target = own[goals[(position + 1) % goals.len()]].0;
-        // The shortest way on to where the next one begins.
+        // The shortest path to the start of the next one.
         let start = own[*goal].2;
         let mut last: HashMap<usize, Option<usize>> = HashMap::from([(start, None)]);
         let mut work = VecDeque::from([start]);
@@ -208,13 +209,13 @@ fn walk(own: &[Move], goals: &[usize]) -> Vec<usize> {
                 }
             }
         }
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         let mut state = target;
         while let Some(Some(step)) = last.get(&state) {
-            way.push(*step);
+            path.push(*step);
             state = own[*step].0;
         }
-        made.extend(way.into_iter().rev());
+        made.extend(path.into_iter().rev());
     }
     made.into_iter().map(|index| own[index].1).collect()
 }

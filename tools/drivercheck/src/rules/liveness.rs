@@ -1,8 +1,8 @@
 //! Liveness: rules 2 and 4. A violation is a run without end in which the demand is never met.
 //!
-//! Abstract states in which the demand is open make a graph; a violation is a fair cycle there (`fair`). It is made a path
-//! and a loop, which is replayed: on the program, where the variables that matter must have the same values again at its
-//! end, and on the whole protocols. If that fails, the abstraction is refined as for safety.
+//! A violation is a fair cycle among the abstract states in which the demand is open (`fair_cycle`). The lasso is replayed on
+//! the program, where the relevant variables must have equal values at both ends of the cycle, and on the whole protocols.
+//! If that fails, the abstraction is refined as for safety.
 
 use crate::abstraction::explore::{Found, Space};
 use crate::counterexample::feasibility::{self, Feasible};
@@ -65,7 +65,7 @@ pub fn check(
     }
 }
 
-/// The first cycle that can be gone round again and again, whatever leads to it; otherwise the first.
+/// The first cycle that can be repeated, whatever leads to it; otherwise the first.
 fn choose<'a>(program: &Program, solver: &mut Solver, all: &'a [Lasso]) -> Result<Option<&'a Lasso>, SolverError> {
     if all.len() > 1 {
         for lasso in all {
@@ -93,8 +93,8 @@ fn judge(
 ) -> Result<Judgement, SolverError> {
     let (program, protocols) = (context.program, context.protocols);
     let unknown = |text: &str| Ok(Judgement::Verdict(Verdict::Unknown(text.to_string())));
-    // As often as it takes until the protocols are where they were: the loop itself brings the component back, but not
-    // those that are not part of the check.
+    // Repeated until all protocols return to a state: one turn brings the component back, but not the protocols outside of
+    // the check.
     let run = |times: usize| {
         let mut edges = lasso.stem.clone();
         (0..times).for_each(|_| edges.extend(&lasso.cycle));
@@ -113,7 +113,7 @@ fn judge(
         }
         return unknown("a cycle does not replay on the protocols, and no subprotocol shows it");
     }
-    // With a stem that goes round the loop some times.
+    // The stem may include some turns of the cycle.
     let at = |times: usize| (stem + times * cycle).checked_sub(1).map(|step| replayed.history[step].clone());
     let repeat = (0..MOST).flat_map(|start| (start + 1..=MOST).map(move |end| (start, end)));
     let Some((start, end)) = repeat.into_iter().find(|(start, end)| at(*start) == at(*end)) else {
@@ -158,7 +158,7 @@ fn judge(
     unknown(&format!("a loop may end or not: {}", steps[first].place))
 }
 
-/// A promise that the client would break on the loop: made all along, waited for by every AWAIT, and not kept.
+/// A promise that the client breaks on the cycle: made throughout, waited for by every AWAIT, never kept.
 fn broken_promise(
     context: &Context,
     replayed: &Replay,

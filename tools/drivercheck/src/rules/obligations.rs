@@ -1,4 +1,4 @@
-//! Which checks there are of a driver: by rule, each subprotocol, each AWAIT, each need.
+//! The proof obligations of a driver: by rule, for each subprotocol, each AWAIT, each need.
 
 use crate::program::{Op, Program};
 use crate::rules::component::{Component, Protocols};

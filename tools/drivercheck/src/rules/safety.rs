@@ -1,8 +1,8 @@
 //! Safety: rules 1, 3 and 5, by predicate abstraction that counterexamples refine.
 //!
-//! A path of the abstraction to an error is spurious for one of three reasons, each with its own remedy: the program
-//! cannot take it (predicates are added), the component's state was not known (it becomes tracked), or the client breaks
-//! the protocols on it (the subprotocol that says so is added as an assumption).
+//! An abstract path to an error may be spurious for one of three reasons, each with its own refinement: it is infeasible in
+//! the program (predicates are added), a component's state was not tracked (it is from now on), or the client breaks the
+//! protocols on it (the subprotocol that forbids it is added as an assumption).
 
 use crate::abstraction::explore::{Found, Space};
 use crate::counterexample::feasibility::{self, Feasible};
@@ -23,7 +23,7 @@ use std::time::Duration;
 pub const LIMIT: usize = 2_000_000;
 /// Protocols of at most so many states are taken for granted whole.
 const SMALL: usize = 256;
-/// Rounds of refinement.
+/// Unroller of refinement.
 pub const ROUNDS: usize = 400;
 
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ pub enum Verdict {
     Proved,
     Violated(Box<Trace>),
     Unknown(String),
-    /// A run was found, but loops on it could not be gone round so: their summaries, by their heads, are too coarse.
+    /// A run was found that could not be concretised: the summaries of the loops with these heads are too coarse.
     Coarse(BTreeSet<usize>, String),
 }
 
@@ -168,7 +168,7 @@ pub fn check(
     }
 }
 
-/// What is wrong at the end of a run that the whole protocols allow up to there.
+/// The finding at the end of a run that the whole protocols allow up to there.
 fn is_real(
     context: &Context,
     goal: &Goal,
@@ -218,7 +218,7 @@ fn is_real(
     }
 }
 
-/// Where the abstraction did not know a component's state on the way, it knows it from now on: the first one.
+/// Tracks the first component state on the path that was not tracked.
 pub fn track(space: &mut Space, steps: &[&Step]) -> bool {
     for index in 0..space.components.len() {
         let mut state = 0;
@@ -242,7 +242,7 @@ pub fn track(space: &mut Space, steps: &[&Step]) -> bool {
     false
 }
 
-/// Takes for granted what the run breaks, or, if an AWAIT ends after all, what says so.
+/// Grants the guard that the run breaks, or the promise because of which an AWAIT ends.
 pub fn grant(context: &Context, goal: &Goal, space: &mut Space, steps: &[&Step], replayed: &Replay) -> bool {
     let protocols = context.protocols;
     if let Some((at, message)) = replayed.refused {
@@ -257,7 +257,7 @@ pub fn grant(context: &Context, goal: &Goal, space: &mut Space, steps: &[&Step],
     false
 }
 
-/// Takes for granted what says that a message is refused after these steps.
+/// Grants a subprotocol that refuses the message after these steps.
 pub fn grant_guard(protocols: &Protocols, space: &mut Space, before: &[&Step], message: Message) -> bool {
     let open = protocols.requests(message.0).into_iter();
     for component in open.filter(|one| !space.has(one.protocol, one.part)) {
@@ -276,8 +276,8 @@ pub fn grant_promise(protocols: &Protocols, space: &mut Space, protocol: usize, 
     add_granted(protocols, space, protocol, serving)
 }
 
-/// Adds one of these parts that is not there yet, or, of a protocol that is small, the whole: parts know nothing of each
-/// other, so together they have more states than the whole, and each takes a round.
+/// Adds one of these parts that is not there yet, or, of a small protocol, the whole: the product of parts has more states
+/// than the whole, and each part costs a refinement.
 fn add_granted(protocols: &Protocols, space: &mut Space, protocol: usize, parts: Vec<usize>) -> bool {
     if space.has(protocol, WHOLE) {
         return false;
