@@ -7,9 +7,9 @@
 #include "bbq.h"
 #include "cv.h"
 #include "hosted.h"
+#include "invariants.h"
 #include "process.h"
 #include "sched.h"
-#include "syscall.h"
 #include "test.h"
 #include "thread.h"
 #include "trap.h"
@@ -81,7 +81,7 @@ static void many_at_once(uint32_t cpus, uint32_t capacity)
     CHECK_EQUAL(sum, WRITERS * (items * (items + 1) / 2));
     CHECK_EQUAL(cv_check(), 0);
     CHECK_EQUAL(bbq_check(), 0);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 /* ---- the one whose turn it is ends: the next must be served ---- */
@@ -139,7 +139,7 @@ static void the_first_waiter_ends(void)
     }
     world_run(ended_program);
     CHECK_EQUAL(cv_check(), 0);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 static void refused(void)

@@ -2,8 +2,8 @@
 #include "abi.h"
 #include "device.h"
 #include "hosted.h"
+#include "invariants.h"
 #include "process.h"
-#include "syscall.h"
 #include "test.h"
 #include "world.h"
 
@@ -86,7 +86,7 @@ static void program(uint32_t thread)
     CHECK_EQUAL(user_first(), (uint64_t)frame * 4096);
     CHECK_EQUAL(user_call(SYS_MEM_UNMAP, HERE, 1, 0, 0, 0), ERR_BAD_STATE);
     CHECK_EQUAL(hosted_reach(HERE, 1), frame);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
     world_stop();
     user_call(SYS_THREAD_EXIT, 0, 0, 0, 0, 0);
 }
@@ -103,7 +103,7 @@ static void through_calls(void)
     world_create(0);
     world_start_process(0);
     world_run(program);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 int main(void)

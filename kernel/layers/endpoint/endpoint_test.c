@@ -6,8 +6,8 @@
 #include "arch.h"
 #include "endpoint.h"
 #include "hosted.h"
+#include "invariants.h"
 #include "process.h"
-#include "syscall.h"
 #include "test.h"
 #include "thread.h"
 #include "uctx.h"
@@ -132,7 +132,7 @@ static void every_length(uint32_t cpus)
 {
     system_of(cpus, 2, 0, 1);
     world_run(lengths_program);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 /* ---- order of waiting senders ---- */
@@ -173,7 +173,7 @@ static void waiting_order(uint32_t flags)
     for (uint32_t i = 0; i < 3; i++) {
         CHECK_EQUAL(order[i], flags == ENDPOINT_FIFO ? 101 + i : 103 - i);
     }
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 /* ---- ends: a parent kills client or server while the other waits at each point ---- */
@@ -198,7 +198,7 @@ static void ends_program(uint32_t thread)
         user_call(SYS_SLEEP, 20000, 0, 0, 0, 0);
         CHECK_EQUAL(user_call(SYS_PROCESS_STATUS, CHILD_SLOT + victim, 0, 0, 0, 0), STATUS_OK);
         CHECK_EQUAL(user_first(), PROCESS_EMPTY);
-        CHECK_EQUAL(syscall_check_all(), 0);
+        CHECK_EQUAL(invariants_check(), 0);
         world_stop();
         leave();
     }
@@ -312,7 +312,7 @@ static void stress(uint32_t cpus)
         world_start_process(p);
     }
     world_run(stress_program);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 int main(void)

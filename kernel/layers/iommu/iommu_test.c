@@ -12,7 +12,7 @@
 #include "frame.h"
 #include "hosted.h"
 #include "process.h"
-#include "syscall.h"
+#include "invariants.h"
 #include "test.h"
 #include "world.h"
 
@@ -366,7 +366,7 @@ static void program(uint32_t thread)
     CHECK_EQUAL(user_call(SYS_DMA_ADDRESS, DMA_SLOT, HERE + 8192, 0, 0, 0), STATUS_OK);
     CHECK_EQUAL(page(fixed, 0, 0x20), fixed);
     CHECK_EQUAL(page(fixed, 1, 0x20), NONE);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
     world_stop();
     user_call(SYS_THREAD_EXIT, 0, 0, 0, 0, 0);
 }
@@ -384,7 +384,7 @@ static void through_calls(void)
     CHECK_EQUAL(process_state(0), PROCESS_EMPTY);
     CHECK_EQUAL(frame_owners(named), 0);
     CHECK_EQUAL(page(named, 0, 0x20), NONE);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 int main(void)

@@ -4,11 +4,11 @@
 #include "arch.h"
 #include "console.h"
 #include "hosted.h"
+#include "invariants.h"
 #include "irq.h"
 #include "notify.h"
 #include "process.h"
 #include "sched.h"
-#include "syscall.h"
 #include "test.h"
 #include "world.h"
 
@@ -75,7 +75,7 @@ static void program(uint32_t thread)
     hosted_raise_line(LINE);
     user_interrupts();
     CHECK_EQUAL(hosted_line_open(LINE), 0);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
     world_stop();
     user_call(SYS_THREAD_EXIT, 0, 0, 0, 0, 0);
 }
@@ -100,7 +100,7 @@ static void through_calls(void)
         world_start_process(p);
     }
     world_run(program);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 /* A line that nobody is bound to is masked for good and can't be opened. */

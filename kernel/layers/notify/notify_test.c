@@ -2,10 +2,10 @@
 #include "abi.h"
 #include "arch.h"
 #include "hosted.h"
+#include "invariants.h"
 #include "notify.h"
 #include "process.h"
 #include "sched.h"
-#include "syscall.h"
 #include "test.h"
 #include "thread.h"
 #include "uctx.h"
@@ -71,7 +71,7 @@ static void program(uint32_t thread)
     CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 1 + 64, 0, 0), ERR_BAD_SLOT);
     CHECK_EQUAL(user_call(SYS_WAIT, SIGNAL_SLOT, NOTIFY_FOREVER, 1 + SIGNAL_SLOT, 0, 0), ERR_BAD_SLOT);
     CHECK_EQUAL(notify_pending(N), 0);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
     world_stop();
     leave();
 }
@@ -93,7 +93,7 @@ static void on_one_cpu(void)
         world_start_process(p);
     }
     world_run(program);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 /* ---- watching: a CPU that runs a guest is interrupted by a signal from another ---- */
@@ -192,7 +192,7 @@ static void across_cpus(uint32_t cpus, void (*program_of_ring)(uint32_t))
         world_start_process(p);
     }
     world_run(program_of_ring);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 int main(void)

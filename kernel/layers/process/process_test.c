@@ -6,11 +6,11 @@
 #include "endpoint.h"
 #include "frame.h"
 #include "hosted.h"
+#include "invariants.h"
 #include "notify.h"
 #include "pagemap.h"
 #include "process.h"
 #include "share.h"
-#include "syscall.h"
 #include "test.h"
 #include "thread.h"
 #include "world.h"
@@ -45,7 +45,7 @@ static void await_end(uint32_t slot, uint64_t cause)
     CHECK_EQUAL(user_call(SYS_PROCESS_STATUS, slot, 0, 0, 0, 0), STATUS_OK);
     CHECK_EQUAL(user_first(), PROCESS_EMPTY);
     CHECK_EQUAL(user_second(), cause);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 static void parent(void)
@@ -63,7 +63,7 @@ static void parent(void)
     CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, WAIT_SLOT, 0, 0, 0, 0), ERR_BAD_SLOT);
     CHECK_EQUAL(usage(), before);
     CHECK_EQUAL(frame_free_count(), free_before);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 
     /* Loaded, with a page of ours, killed before it starts. */
     CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
@@ -154,7 +154,7 @@ static void one_child(void)
     world_create(0);
     world_start_process(0);
     world_run(life_program);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 /* ---- a shared page outlives the one who offered it ---- */
@@ -178,7 +178,7 @@ static void share_program(uint32_t thread)
         CHECK_EQUAL(arch_frame_read(frame, 9), 31337);
         CHECK_EQUAL(user_call(SYS_MEM_UNMAP, HERE, 1, 0, 0, 0), STATUS_OK);
         CHECK_EQUAL(frame_state(frame), FRAME_FREE);
-        CHECK_EQUAL(syscall_check_all(), 0);
+        CHECK_EQUAL(invariants_check(), 0);
         world_stop();
         leave();
     }
@@ -305,7 +305,7 @@ static void random_ends(uint32_t cpus)
     world_create(0);
     world_start_process(0);
     world_run(random_program);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 int main(void)

@@ -18,15 +18,4 @@
 #define SYSCALL_WAITED 2u
 uint32_t syscall_dispatch(uint32_t current);
 
-/* One bounded piece of the teardown of the dying process p, by its last thread. Returns 1 if there is more to do, 0 when
- * everything is returned except the container (process_finish is next). May block until a child has ended. */
-uint32_t syscall_teardown_step(uint32_t p);
-
-/* All layers' invariants and those across layers; 0 or layer * 1000 + number of the broken one. Debug builds; requires
- * that nothing else runs. */
-uint32_t syscall_check_all(void);
-
-/* If another CPU walks the tables, waits until it has finished. Called at interrupts, no lock held. */
-void syscall_hold(void);
-
 #endif

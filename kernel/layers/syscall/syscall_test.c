@@ -10,6 +10,7 @@
 #include "frame.h"
 #include "guest.h"
 #include "hosted.h"
+#include "invariants.h"
 #include "irq.h"
 #include "notify.h"
 #include "process.h"
@@ -83,7 +84,7 @@ static void victim(uint32_t thread)
         random_call(thread);
         hosted_clock_advance(100);
         calls++;
-        if (calls % CALLS_BETWEEN_WALKS == 0 && !CHECK_EQUAL(syscall_check_all(), 0)) {
+        if (calls % CALLS_BETWEEN_WALKS == 0 && !CHECK_EQUAL(invariants_check(), 0)) {
             world_stop();
         }
         user_interrupts();
@@ -120,7 +121,7 @@ static void parent(void)
         }
         CHECK_EQUAL(container_usage(0), used);
         CHECK_EQUAL(frame_free_count(), free_before);
-        if (!CHECK_EQUAL(syscall_check_all(), 0)) {
+        if (!CHECK_EQUAL(invariants_check(), 0)) {
             break;
         }
     }

@@ -14,7 +14,9 @@
 #include "process.h"
 #include "sched.h"
 #include "spinlock.h"
+#include "stop.h"
 #include "syscall.h"
+#include "teardown.h"
 #include "thread.h"
 #include "timer.h"
 #include "tlb.h"
@@ -77,7 +79,7 @@ static void trap_vector(uint32_t vector)
         intc_end();
         process_serve_requests();
         sched_drain_pending();
-        syscall_hold();
+        stop_here();
     } else if (vector == VECTOR_TLB) {
         intc_end();
         tlb_service();
@@ -120,7 +122,7 @@ void trap_end_thread(void)
     sched_unboost();
     trap_settle();
     while (more == 1u) {
-        more = syscall_teardown_step(p);
+        more = teardown_step(p);
         trap_window();
         trap_settle();
     }

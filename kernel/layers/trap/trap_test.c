@@ -4,9 +4,9 @@
 #include "arch.h"
 #include "endpoint.h"
 #include "hosted.h"
+#include "invariants.h"
 #include "notify.h"
 #include "process.h"
-#include "syscall.h"
 #include "test.h"
 #include "thread.h"
 #include "uctx.h"
@@ -101,7 +101,7 @@ static void faults(void)
     }
     world_run(program);
     CHECK_EQUAL(survived, 1);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 /* ---- nobody handles it: the process ends, its threads on every CPU with it ---- */
@@ -155,7 +155,7 @@ static void unhandled(uint32_t cpus)
         world_start_process(p);
     }
     world_run(unhandled_program);
-    CHECK_EQUAL(syscall_check_all(), 0);
+    CHECK_EQUAL(invariants_check(), 0);
 }
 
 int main(void)

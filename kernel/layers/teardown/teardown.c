@@ -1,5 +1,7 @@
-/* The end of a process, in pieces. The stage, kept with the process, counts through endpoints, grants, processes (its
- * children) and then shares and memory; a piece advances it or leaves the object it works on closer to its end. */
+/* The stage, kept with the process, counts through endpoints, grants, processes (its children), then shares and memory. A
+ * step completes the stage or brings the object of the stage closer to its end. */
+#include "teardown.h"
+
 #include "abi.h"
 #include "endpoint.h"
 #include "iommu.h"
@@ -9,7 +11,6 @@
 #include "pagemap.h"
 #include "process.h"
 #include "share.h"
-#include "syscall.h"
 #include "vcpu.h"
 
 #define STAGE_GRANTS NUM_ENDPOINT
@@ -17,8 +18,8 @@
 #define STAGE_SHARES (STAGE_CHILDREN + NUM_PROCESS)
 #define STAGE_MEMORY (STAGE_SHARES + 1u)
 
-/* Returns 1 if the endpoint still has someone waiting on it, 0 if it is closed or not p's. */
-static uint32_t syscall_end_endpoint(uint32_t p, uint32_t e)
+/* Returns 1 if threads still wait at the endpoint, 0 if it is closed or not p's. */
+static uint32_t teardown_endpoint(uint32_t p, uint32_t e)
 {
     uint32_t more = 0u;
     uint32_t owner = endpoint_owner(e);
@@ -28,8 +29,8 @@ static uint32_t syscall_end_endpoint(uint32_t p, uint32_t e)
     return more;
 }
 
-/* Returns what the slot grants, as far as the grant left something to return. 1: more to do. */
-static uint32_t syscall_end_grant(uint32_t p, uint32_t slot)
+/* Returns what p acquired through the grant in slot. Returns 1 if there is more to do. */
+static uint32_t teardown_grant(uint32_t p, uint32_t slot)
 {
     uint32_t more = 0u;
     uint32_t kind = process_grant_kind(p, slot);
@@ -54,8 +55,8 @@ static uint32_t syscall_end_grant(uint32_t p, uint32_t slot)
     return more;
 }
 
-/* Ends a child, and waits until it is gone: its quota is part of p's. */
-static void syscall_end_child(uint32_t p, uint32_t q)
+/* Ends process q if it is p's child, and waits until it is EMPTY: its quota is part of p's. */
+static void teardown_child(uint32_t p, uint32_t q)
 {
     uint32_t parent = process_parent(q);
     if (parent == p) {
@@ -64,16 +65,16 @@ static void syscall_end_child(uint32_t p, uint32_t q)
     }
 }
 
-uint32_t syscall_teardown_step(uint32_t p)
+uint32_t teardown_step(uint32_t p)
 {
     uint32_t stage = process_stage(p);
     uint32_t more = 0u;
     if (stage < STAGE_GRANTS) {
-        more = syscall_end_endpoint(p, stage);
+        more = teardown_endpoint(p, stage);
     } else if (stage < STAGE_CHILDREN) {
-        more = syscall_end_grant(p, stage - STAGE_GRANTS);
+        more = teardown_grant(p, stage - STAGE_GRANTS);
     } else if (stage < STAGE_SHARES) {
-        syscall_end_child(p, stage - STAGE_CHILDREN);
+        teardown_child(p, stage - STAGE_CHILDREN);
     } else if (stage < STAGE_MEMORY) {
         share_process_ended(p);
     } else {

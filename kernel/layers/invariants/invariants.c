@@ -1,7 +1,6 @@
-/* The invariant walk of debug builds (DEBUG=1). Every other CPU is held at an interrupt, where it holds no lock and each
- * operation in progress has left a consistent state; meanwhile this one walks all tables. */
+#include "invariants.h"
+
 #include "abi.h"
-#include "arch.h"
 #include "bbq.h"
 #include "console.h"
 #include "container.h"
@@ -9,7 +8,6 @@
 #include "device.h"
 #include "endpoint.h"
 #include "frame.h"
-#include "intc.h"
 #include "iommu.h"
 #include "irq.h"
 #include "notify.h"
@@ -20,8 +18,7 @@
 #include "sched.h"
 #include "share.h"
 #include "spinlock.h"
-#include "syscall.h"
-#include "syscall_parts.h"
+#include "stop.h"
 #include "thread.h"
 #include "tlb.h"
 #include "uctx.h"
@@ -31,55 +28,8 @@
 
 #define ACROSS_LAYERS 99000u
 
-#ifndef LOCK_BIG
-/* Requires: CELL_WALK is this CPU's. Ensures: every other CPU has stopped. */
-static void syscall_gather(void)
-{
-    uint32_t here = arch_cpu();
-    uint32_t count = arch_cpu_count();
-    for (uint32_t cpu = 0u; cpu < count; cpu = cpu + 1u) {
-        if (cpu != here) {
-            intc_send(cpu, VECTOR_RESCHEDULE);
-        }
-    }
-    uint64_t held = arch_atomic_load(CELL_HELD);
-    while (held != (uint64_t)count - 1ul) {
-        /* Someone may wait for this CPU to drop a translation before it can stop. */
-        tlb_service();
-        arch_spin_hint();
-        held = arch_atomic_load(CELL_HELD);
-    }
-}
-#endif
-
-/* Lets the others go on. */
-static void syscall_scatter(void)
-{
-    arch_atomic_store(CELL_WALK, 0u);
-    uint64_t held = arch_atomic_load(CELL_HELD);
-    while (held != 0u) {
-        arch_spin_hint();
-        held = arch_atomic_load(CELL_HELD);
-    }
-}
-
-void syscall_hold(void)
-{
-    uint64_t walk = arch_atomic_load(CELL_WALK);
-    if (walk != 0u) {
-        arch_atomic_fetch_add(CELL_HELD, 1u);
-        while (walk != 0u) {
-            /* A CPU that waits for this one to drop a translation can't stop before it has its answer. */
-            tlb_service();
-            arch_spin_hint();
-            walk = arch_atomic_load(CELL_WALK);
-        }
-        arch_atomic_fetch_add(CELL_HELD, 0xfffffffffffffffful);
-    }
-}
-
 /* Each layer's own invariants; the number counts as in kernel/layers.order. */
-static uint32_t syscall_check_layers(void)
+static uint32_t invariants_check_layers(void)
 {
     uint32_t broken = spinlock_check();
     if (broken != 0u) {
@@ -165,11 +115,15 @@ static uint32_t syscall_check_layers(void)
     if (broken != 0u) {
         return 24000u + broken;
     }
+    broken = stop_check();
+    if (broken != 0u) {
+        return 26000u + broken;
+    }
     return 0u;
 }
 
-/* Nobody waits at an endpoint of a process that is not there; who waits is a thread of a process that is. */
-static uint32_t syscall_check_across(void)
+/* The owner of an endpoint with waiting senders exists; the process of a waiting thread runs or is dying. */
+static uint32_t invariants_check_across(void)
 {
     for (uint32_t e = 0u; e < NUM_ENDPOINT; e = e + 1u) {
         uint32_t owner = endpoint_owner(e);
@@ -200,11 +154,16 @@ static uint32_t syscall_check_across(void)
     return 0u;
 }
 
-uint32_t syscall_check_all(void)
+uint32_t invariants_available(void)
 {
-    uint32_t broken = syscall_check_layers();
+    return 1u;
+}
+
+uint32_t invariants_check(void)
+{
+    uint32_t broken = invariants_check_layers();
     if (broken == 0u) {
-        broken = syscall_check_across();
+        broken = invariants_check_across();
         if (broken != 0u) {
             broken = ACROSS_LAYERS + broken;
         }
@@ -212,41 +171,16 @@ uint32_t syscall_check_all(void)
     return broken;
 }
 
-uint32_t syscall_check(uint32_t current)
-{
-    uint64_t walking = arch_atomic_cas(CELL_WALK, 0u, 1u);
-    if (walking != 0u) {
-        /* Another CPU walks: the call runs again after this one has been held and let go. */
-        return STATUS_RESTART;
-    }
-#ifndef LOCK_BIG
-    /* With one big lock the others hold nothing and wait outside by themselves. */
-    syscall_gather();
-#endif
-    uint32_t broken = syscall_check_all();
-    syscall_scatter();
-    uctx_set(current, UCTX_RDI, (uint64_t)broken);
-    return STATUS_OK;
-}
-
 #else
 
-void syscall_hold(void)
-{
-}
-
-uint32_t syscall_check_all(void)
+uint32_t invariants_available(void)
 {
     return 0u;
 }
 
-uint32_t syscall_check(uint32_t current)
+uint32_t invariants_check(void)
 {
-    uint64_t number = uctx_get(current, UCTX_RAX);
-    if (number != SYS_CHECK) {
-        return ERR_UNKNOWN_CALL;
-    }
-    return ERR_NOT_SUPPORTED;
+    return 0u;
 }
 
 #endif
