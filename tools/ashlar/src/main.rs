@@ -2,7 +2,7 @@
 //!
 //! Knows: which verb does what was asked, and how its result becomes an exit status.
 //! Does not know: descriptions (crate `system`), guest files and boot media (crate `image`), the C subset (`c2coq`),
-//! time (`timing-cli`).
+//! time (`wcet-cli`).
 
 mod build;
 mod cases;

@@ -56,7 +56,7 @@ pub fn all() -> Vec<HostTest> {
             arguments: &[
                 "-c",
                 "make --no-print-directory -C ../kernel && \
-                 \"${ASHLAR_CARGO:-cargo}\" test --quiet --release --locked --package timing-cli --test whole_kernel -- --ignored",
+                 \"${ASHLAR_CARGO:-cargo}\" test --quiet --release --locked --package wcet-cli --test suite -- --ignored whole_kernel",
             ],
             folder: "tools",
         },

@@ -4,7 +4,7 @@ use crate::cli::ExplainOptions;
 use crate::failure::Failure;
 use crate::output::Output;
 use serde_json::json;
-use timing_codes::{analysis, machine};
+use wcet_command::codes::{analysis, machine};
 
 /// What is told of a code.
 struct Told {

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub fn timing(options: &TimingOptions, project: &Project, output: &Output) -> Result<(), Failure> {
-    let analyser = Project::tool("timing");
-    build("timing-cli", project, &analyser, output)?;
+    let analyser = Project::tool("wcet");
+    build("wcet-cli", project, &analyser, output)?;
     if options.arguments.iter().any(|argument| argument == "--kernel") {
         build_kernel(&KernelOptions::default(), project, output)?;
     }

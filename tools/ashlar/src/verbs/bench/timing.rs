@@ -26,9 +26,9 @@ struct Taken {
 pub fn timing(project: &Project, output: &Output) -> Result<(), Failure> {
     let progress = output.progress(4);
     progress.step("building the analyser");
-    let (analyser, compare) = (Project::tool("timing"), Project::tool("timing-compare"));
-    build("timing-cli", project, &analyser, output)?;
-    build("timing-compare", project, &compare, output)?;
+    let (analyser, compare) = (Project::tool("wcet"), Project::tool("wcet-compare"));
+    build("wcet-cli", project, &analyser, output)?;
+    build("wcet-oracle", project, &compare, output)?;
     let mut table = Table::new(["analysis of", "parts", "bounded", "loops", "bounded", "CPU seconds", "MiB"]);
     let mut object = serde_json::Map::new();
 

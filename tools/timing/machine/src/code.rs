@@ -1,3 +1,0 @@
-//! The codes, which `ashlar explain` knows too.
-
-pub use timing_codes::machine::Code;

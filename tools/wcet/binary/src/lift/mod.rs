@@ -1,0 +1,103 @@
+//! Machine instructions of x86-64 and 32-bit ARM as operations of one small language.
+//!
+//! [`Lifter::lift`] takes an address of a [`crate::load::Program`] and returns its [`Instruction`]: operations on
+//! registers, flags and memory ([`il`]), where control goes, and the memory accesses as a cache sees them.
+//!
+//! # Why it is sound
+//! * Two decoders that share nothing read each instruction. The semantics are SLEIGH's (`libsla`); `iced-x86`, and for
+//!   ARM a decoder of our own, say how long the instruction is, where control goes and, on x86-64, which registers and
+//!   flags change. Where they differ, the instruction is an error, with its address and its bytes.
+//! * A flag or register that the decoder says is written or undefined, but to which the semantics give no value,
+//!   becomes unknown: any value.
+//! * Instructions with effects beyond registers and memory are lifted only if an explicit list says how
+//!   (`x86/system.rs`, `arm/system.rs`). All others are errors.
+//! * Floating-point and vector registers are not tracked: what is read from them is any value. Only where one is set to 0,
+//!   changed or stored can be asked ([`Lifter::vectors`]), so that memory which is cleared with one is known to be.
+//! * Memory accesses come from the decoder, since semantics may read the same bytes again.
+//!
+//! # What it assumes
+//! * The semantics of single-threaded code: an interrupt or another processor may change memory between any two
+//!   operations, which is for the analyses on memory to consider.
+//! * SLEIGH's semantics of the computing instructions. Tests compare them with an emulator.
+//!
+//! Does not know: functions, loops, or what an instruction costs.
+
+mod arm;
+mod convert;
+mod emit;
+mod error;
+pub mod evaluate;
+pub mod il;
+mod register;
+mod sleigh;
+mod x86;
+
+use crate::load::{Architecture, Program};
+pub use error::{Error, Problem, SetupError};
+pub use il::Instruction;
+pub use register::Registers;
+pub use x86::Vectors;
+
+/// Lifts the instructions of one program.
+pub struct Lifter<'p> {
+    program: &'p Program,
+    semantics: sleigh::Semantics<'p>,
+    registers: Registers,
+}
+
+impl<'p> Lifter<'p> {
+    /// Loads the semantics of the program's architecture, which takes a tenth of a second.
+    pub fn new(program: &'p Program) -> Result<Lifter<'p>, SetupError> {
+        let registers = Registers::of(program.architecture);
+        Ok(Lifter { program, semantics: sleigh::Semantics::new(program)?, registers })
+    }
+
+    pub fn program(&self) -> &'p Program {
+        self.program
+    }
+
+    pub fn registers(&self) -> Registers {
+        self.registers
+    }
+
+    /// The instruction at `address`.
+    pub fn lift(&self, address: u64) -> Result<Instruction, Error> {
+        let architecture = self.program.architecture;
+        let bytes = self.program.code(address, architecture.longest_instruction()).unwrap_or_default();
+        if bytes.is_empty() {
+            return Err(Error { address, bytes: Vec::new(), problem: Problem::NoCode });
+        }
+        let lifted = match architecture {
+            Architecture::X86_64 => x86::lift(&self.semantics, self.registers, address, bytes),
+            Architecture::Arm => arm::lift(&self.semantics, self.registers, address, bytes),
+        };
+        lifted.map_err(|problem| Error { address, bytes: bytes.to_vec(), problem })
+    }
+
+    /// What the instruction does to vector registers, as far as zeros go: nothing is said of ARM's.
+    pub fn vectors(&self, instruction: &Instruction) -> Vectors {
+        match self.program.architecture {
+            Architecture::X86_64 => x86::vectors(instruction),
+            Architecture::Arm => Vectors::default(),
+        }
+    }
+
+    /// The same instruction, where the vector register that it stores holds 0.
+    pub fn storing_zero(&self, instruction: &Instruction) -> Instruction {
+        match self.program.architecture {
+            Architecture::X86_64 => x86::storing_zero(instruction),
+            Architecture::Arm => instruction.clone(),
+        }
+    }
+
+    /// The instruction for people.
+    pub fn text(&self, instruction: &Instruction) -> String {
+        match self.program.architecture {
+            Architecture::X86_64 => x86::text(instruction),
+            Architecture::Arm => self
+                .semantics
+                .text(instruction.address)
+                .map_or_else(|reason| reason, |(name, rest)| format!("{name} {rest}")),
+        }
+    }
+}

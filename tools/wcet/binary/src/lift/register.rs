@@ -1,0 +1,107 @@
+//! The registers the language tracks, of each architecture.
+//!
+//! What is not here (vector and floating-point registers, control registers) reads as any value.
+
+use crate::load::Architecture;
+
+use crate::lift::il::{Operand, Register, Value};
+
+/// Name in SLEIGH's specification, and size in bytes.
+const X86_64: &[(&str, u8)] = &[
+    ("RAX", 8),
+    ("RCX", 8),
+    ("RDX", 8),
+    ("RBX", 8),
+    ("RSP", 8),
+    ("RBP", 8),
+    ("RSI", 8),
+    ("RDI", 8),
+    ("R8", 8),
+    ("R9", 8),
+    ("R10", 8),
+    ("R11", 8),
+    ("R12", 8),
+    ("R13", 8),
+    ("R14", 8),
+    ("R15", 8),
+    ("FS_OFFSET", 8),
+    ("GS_OFFSET", 8),
+    ("CF", 1),
+    ("PF", 1),
+    ("AF", 1),
+    ("ZF", 1),
+    ("SF", 1),
+    ("OF", 1),
+    ("DF", 1),
+];
+
+const ARM: &[(&str, u8)] = &[
+    ("r0", 4),
+    ("r1", 4),
+    ("r2", 4),
+    ("r3", 4),
+    ("r4", 4),
+    ("r5", 4),
+    ("r6", 4),
+    ("r7", 4),
+    ("r8", 4),
+    ("r9", 4),
+    ("r10", 4),
+    ("r11", 4),
+    ("r12", 4),
+    ("sp", 4),
+    ("lr", 4),
+    ("NG", 1),
+    ("ZR", 1),
+    ("CY", 1),
+    ("OV", 1),
+];
+
+/// The register file of an architecture.
+#[derive(Debug, Clone, Copy)]
+pub struct Registers {
+    architecture: Architecture,
+    table: &'static [(&'static str, u8)],
+}
+
+impl Registers {
+    pub fn of(architecture: Architecture) -> Registers {
+        let table = match architecture {
+            Architecture::X86_64 => X86_64,
+            Architecture::Arm => ARM,
+        };
+        Registers { architecture, table }
+    }
+
+    pub fn all(self) -> impl Iterator<Item = Register> {
+        (0..self.table.len()).map(|index| Register(index as u8))
+    }
+
+    pub fn name(self, register: Register) -> &'static str {
+        self.table[usize::from(register.0)].0
+    }
+
+    pub fn value(self, register: Register) -> Value {
+        Value { operand: Operand::Register(register), size: self.table[usize::from(register.0)].1 }
+    }
+
+    pub fn named(self, name: &str) -> Option<Register> {
+        self.table.iter().position(|(other, _)| *other == name).map(|index| Register(index as u8))
+    }
+
+    pub fn stack_pointer(self) -> Register {
+        match self.architecture {
+            Architecture::X86_64 => Register(4),
+            Architecture::Arm => Register(13),
+        }
+    }
+
+    /// The register in which a call leaves its return address; on x86-64 that is on the stack.
+    pub fn link(self) -> Option<Register> {
+        (self.architecture == Architecture::Arm).then_some(Register(14))
+    }
+
+    pub fn is_flag(self, register: Register) -> bool {
+        self.table[usize::from(register.0)].1 == 1
+    }
+}

@@ -1,0 +1,81 @@
+//! SLEIGH, Ghidra's description of instruction sets: raw semantics of one instruction.
+
+use std::collections::BTreeMap;
+
+use crate::load::{Architecture, Program};
+use libsla::{
+    Address, AddressSpace, AddressSpaceId, GhidraSleigh, InstructionLoader, PcodeInstruction, Sleigh, VarnodeData,
+};
+
+use crate::lift::error::SetupError;
+use crate::lift::il::Register;
+use crate::lift::register::Registers;
+
+pub(crate) struct Semantics<'p> {
+    program: &'p Program,
+    sleigh: GhidraSleigh,
+    code: AddressSpace,
+    /// Tracked registers: offset in SLEIGH's register space -> register and its size.
+    pub registers: BTreeMap<u64, (Register, u8)>,
+    pub spaces: Spaces,
+}
+
+/// How to tell SLEIGH's spaces apart.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spaces {
+    pub memory: AddressSpaceId,
+    pub register: AddressSpaceId,
+}
+
+struct Bytes<'p>(&'p Program);
+
+impl InstructionLoader for Bytes<'_> {
+    fn load_instruction_bytes(&self, source: &VarnodeData) -> Result<Vec<u8>, String> {
+        let bytes = self.0.code(source.address.offset, source.size);
+        bytes.map(<[u8]>::to_vec).ok_or_else(|| "no code".to_string())
+    }
+}
+
+impl<'p> Semantics<'p> {
+    pub fn new(program: &'p Program) -> Result<Semantics<'p>, SetupError> {
+        let (processor, specification): (&str, &[u8]) = match program.architecture {
+            Architecture::X86_64 => {
+                (sleigh_config::processor_x86::PSPEC_X86_64, sleigh_config::processor_x86::SLA_X86_64)
+            }
+            Architecture::Arm => (sleigh_config::processor_arm::PSPEC_ARMT, sleigh_config::processor_arm::SLA_ARM7_LE),
+        };
+        let fault = |cause: libsla::Error| SetupError(cause.to_string());
+        let builder = GhidraSleigh::builder().processor_spec(processor).map_err(fault)?;
+        let sleigh = builder.build(specification).map_err(fault)?;
+        let table = Registers::of(program.architecture);
+        let mut registers = BTreeMap::new();
+        let mut space = None;
+        for register in table.all() {
+            let found = sleigh.register_from_name(table.name(register)).map_err(fault)?;
+            let size = table.value(register).size;
+            if found.size != usize::from(size) {
+                return Err(SetupError(format!("register {} has {} bytes", table.name(register), found.size)));
+            }
+            space = Some(found.address.address_space.id);
+            registers.insert(found.address.offset, (register, size));
+        }
+        let code = sleigh.default_code_space();
+        let register = space.ok_or_else(|| SetupError("no registers".to_string()))?;
+        let spaces = Spaces { memory: code.id, register };
+        Ok(Semantics { program, sleigh, code, registers, spaces })
+    }
+
+    /// The semantics of the instruction at `address` and its length.
+    pub fn raw(&self, address: u64) -> Result<(Vec<PcodeInstruction>, usize), String> {
+        let at = Address::new(self.code.clone(), address);
+        let found = self.sleigh.disassemble_pcode(&Bytes(self.program), at).map_err(|cause| cause.to_string())?;
+        Ok((found.instructions, found.origin.size))
+    }
+
+    /// The instruction for people: its name and its operands.
+    pub fn text(&self, address: u64) -> Result<(String, String), String> {
+        let at = Address::new(self.code.clone(), address);
+        let found = self.sleigh.disassemble_native(&Bytes(self.program), at).map_err(|cause| cause.to_string())?;
+        Ok((found.instruction.mnemonic, found.instruction.body))
+    }
+}

@@ -1,0 +1,27 @@
+//! Executables as the timing analysis sees them.
+//!
+//! [`Program::parse`] takes the bytes of a statically linked ELF executable for x86-64 or for 32-bit little-endian
+//! ARM and returns its code, its data, its symbols and its entry; [`Lines`] the source lines of its DWARF. Whatever
+//! is wrong with a file is an [`Error`] that says what and where; all that can be told apart come back together.
+//!
+//! # What the answer means
+//! [`Program::code`] and [`Program::constant`] give bytes that do not change while the program runs. That holds by
+//! the page tables where a segment is not writable. Some bare-metal programs have one segment that is both writable
+//! and executable: there the sections decide, and [`Program::assumptions`] says so, since nothing but the program's
+//! good conduct keeps those bytes.
+//!
+//! # Why it is sound
+//! * An address has one meaning: segments that overlap, wrap around, or reach outside the file are errors.
+//! * No relocation is left to do: relocatable and position-independent files are errors.
+//! * Symbols and lines are used for names in reports and for naming entry points, never for a bound.
+//!
+//! Does not know: instructions (`wcet-binary`), who maps the segments, or at which privilege they run.
+
+mod error;
+mod lines;
+mod parse;
+mod program;
+
+pub use error::{Error, Problem};
+pub use lines::{Lines, Place};
+pub use program::{Architecture, Permissions, Program, Segment, Symbol, SymbolKind};

@@ -1,0 +1,216 @@
+//! Reads an ELF file into a [`Program`].
+
+use object::elf;
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
+use object::Endianness;
+
+use crate::load::error::{Error, Problem};
+use crate::load::program::{Architecture, Permissions, Program, Segment, Symbol, SymbolKind};
+
+impl Program {
+    /// The program in `data`, or all that is wrong with it.
+    pub fn parse(data: &[u8]) -> Result<Program, Vec<Error>> {
+        match data.get(4) {
+            Some(&class) if class == elf::ELFCLASS32.0 => read::<elf::FileHeader32<Endianness>>(data),
+            _ => read::<elf::FileHeader64<Endianness>>(data),
+        }
+    }
+}
+
+fn error(place: impl Into<String>, problem: Problem) -> Error {
+    Error { place: place.into(), problem }
+}
+
+fn malformed(place: &str) -> impl Fn(object::Error) -> Vec<Error> + '_ {
+    move |cause| vec![error(place, Problem::Malformed(cause.to_string()))]
+}
+
+fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Program, Vec<Error>> {
+    let header = Elf::parse(data).map_err(malformed("file header"))?;
+    let endian = header.endian().map_err(malformed("file header"))?;
+    let architecture = architecture(header, endian)?;
+    let kind = match header.e_type(endian) {
+        elf::ET_EXEC => Ok(()),
+        elf::ET_DYN => Err("position-independent or a shared library"),
+        elf::ET_REL => Err("not linked yet"),
+        _ => Err("not an executable"),
+    };
+    kind.map_err(|kind| vec![error("file header", Problem::NotExecutable(kind))])?;
+
+    let mut errors = Vec::new();
+    let mut assumptions = Vec::new();
+    let mut segments = segments(header, endian, data, architecture, &mut errors)?;
+    let (sections, symbols) = match sections(header, endian, data) {
+        Ok(found) => found,
+        Err(fault) => {
+            errors.push(fault);
+            Default::default()
+        }
+    };
+    segments = segments.into_iter().flat_map(|segment| split(segment, &sections, &mut assumptions)).collect();
+    segments.sort_by_key(|segment| segment.address);
+    if !segments.iter().any(|segment| segment.permissions.execute) {
+        errors.push(error("program headers", Problem::NoCode));
+    }
+    let program = Program { architecture, entry: header.e_entry(endian).into(), segments, symbols, assumptions };
+    if program.entry != 0 && program.code(program.entry & !1, 1).is_none() && errors.is_empty() {
+        errors.push(error("the entry point", Problem::EntryOutsideCode { address: program.entry }));
+    }
+    if errors.is_empty() {
+        Ok(program)
+    } else {
+        Err(errors)
+    }
+}
+
+fn architecture<Elf: FileHeader<Endian = Endianness>>(
+    header: &Elf,
+    endian: Endianness,
+) -> Result<Architecture, Vec<Error>> {
+    let machine = header.e_machine(endian);
+    match (machine, header.is_class_64(), endian) {
+        (elf::EM_X86_64, true, Endianness::Little) => Ok(Architecture::X86_64),
+        (elf::EM_ARM, false, Endianness::Little) => Ok(Architecture::Arm),
+        _ => {
+            let bits = if header.is_class_64() { 64 } else { 32 };
+            let order = if endian == Endianness::Little { "little" } else { "big" };
+            let what = format!("machine {} ({bits}-bit, {order}-endian)", u32::from(machine.0));
+            Err(vec![error("file header", Problem::Architecture(what))])
+        }
+    }
+}
+
+fn segments<Elf: FileHeader<Endian = Endianness>>(
+    header: &Elf,
+    endian: Endianness,
+    data: &[u8],
+    architecture: Architecture,
+    errors: &mut Vec<Error>,
+) -> Result<Vec<Segment>, Vec<Error>> {
+    let headers = header.program_headers(endian, data).map_err(malformed("program headers"))?;
+    let mut segments: Vec<(String, Segment)> = Vec::new();
+    for (index, segment) in headers.iter().enumerate() {
+        if segment.p_type(endian) != elf::PT_LOAD || segment.p_memsz(endian).into() == 0 {
+            continue;
+        }
+        let place = format!("segment {index}");
+        let (offset, size) = (segment.p_offset(endian).into(), segment.p_filesz(endian).into());
+        let (address, memory) = (segment.p_vaddr(endian).into(), segment.p_memsz(endian).into());
+        let last = match architecture {
+            Architecture::X86_64 => u64::MAX,
+            Architecture::Arm => u64::from(u32::MAX),
+        };
+        let problem = if size > memory {
+            Some(Problem::LargerThanMemory { file: size, memory })
+        } else if address.checked_add(memory - 1).is_none_or(|end| end > last) {
+            Some(Problem::WrapsAround { address, size: memory })
+        } else {
+            segments
+                .iter()
+                .find(|(_, other)| {
+                    address <= other.address + (other.size - 1) && other.address <= address + (memory - 1)
+                })
+                .map(|(with, _)| Problem::Overlap { address, with: with.clone() })
+        };
+        if let Some(problem) = problem {
+            errors.push(error(place, problem));
+            continue;
+        }
+        let Ok(bytes) = segment.data(endian, data) else {
+            errors.push(error(place, Problem::OutsideFile { offset, size, length: data.len() as u64 }));
+            continue;
+        };
+        let flags = segment.p_flags(endian);
+        let has = |flag| flags & flag == flag;
+        let permissions = Permissions { read: has(elf::PF_R), write: has(elf::PF_W), execute: has(elf::PF_X) };
+        segments.push((place, Segment { address, size: memory, bytes: bytes.to_vec(), permissions }));
+    }
+    Ok(segments.into_iter().map(|(_, segment)| segment).collect())
+}
+
+/// What a section says of its bytes.
+struct Section {
+    name: String,
+    address: u64,
+    size: u64,
+    write: bool,
+    execute: bool,
+}
+
+fn sections<Elf: FileHeader<Endian = Endianness>>(
+    header: &Elf,
+    endian: Endianness,
+    data: &[u8],
+) -> Result<(Vec<Section>, Vec<Symbol>), Error> {
+    let fault = |place: &'static str| move |cause: object::Error| error(place, Problem::Malformed(cause.to_string()));
+    let table = header.sections(endian, data).map_err(fault("section headers"))?;
+    let mut sections = Vec::new();
+    for section in table.iter() {
+        let flags = section.sh_flags(endian);
+        let has = |flag| flags & flag == flag;
+        if has(elf::SHF_ALLOC) {
+            let name = table.section_name(endian, section).map_err(fault("section names"))?;
+            sections.push(Section {
+                name: String::from_utf8_lossy(name).into_owned(),
+                address: section.sh_addr(endian).into(),
+                size: section.sh_size(endian).into(),
+                write: has(elf::SHF_WRITE),
+                execute: has(elf::SHF_EXECINSTR),
+            });
+        }
+    }
+    let table = table.symbols(endian, data, elf::SHT_SYMTAB).map_err(fault("symbol table"))?;
+    let mut symbols = Vec::new();
+    for (index, symbol) in table.enumerate() {
+        let kind = match symbol.st_type() {
+            elf::STT_FUNC | elf::STT_GNU_IFUNC => SymbolKind::Function,
+            // Assembly seldom says that its routines are functions.
+            elf::STT_NOTYPE if symbol.st_bind() != elf::STB_LOCAL => SymbolKind::Function,
+            elf::STT_NOTYPE => SymbolKind::Label,
+            elf::STT_OBJECT => SymbolKind::Data,
+            _ => continue,
+        };
+        let name = table
+            .symbol_name(endian, symbol)
+            .map_err(|cause| error(format!("symbol {}", index.0), Problem::Malformed(cause.to_string())))?;
+        // `$a`, `$d` and the like mark ranges of ARM code and data; they name nothing.
+        if name.is_empty() || name.starts_with(b"$") || symbol.st_shndx(endian) == elf::SHN_UNDEF {
+            continue;
+        }
+        // The lowest bit of a Thumb function's address is its mode: it stays, and the lifter refuses it.
+        let address = symbol.st_value(endian).into();
+        let size = symbol.st_size(endian).into();
+        symbols.push(Symbol { name: String::from_utf8_lossy(name).into_owned(), address, size, kind });
+    }
+    symbols.sort_by(|a, b| (a.address, a.kind, &a.name).cmp(&(b.address, b.kind, &b.name)));
+    Ok((sections, symbols))
+}
+
+/// A segment that is writable and executable, cut along its sections; any other as it is.
+fn split(segment: Segment, sections: &[Section], assumptions: &mut Vec<String>) -> Vec<Segment> {
+    if !(segment.permissions.write && segment.permissions.execute) {
+        return vec![segment];
+    }
+    let mut cut = Vec::new();
+    let mut end = segment.address;
+    let mut inside: Vec<&Section> =
+        sections.iter().filter(|section| section.size > 0 && segment.contains(section.address)).collect();
+    inside.sort_by_key(|section| section.address);
+    for section in inside {
+        let offset = section.address - segment.address;
+        if section.address < end || section.size > segment.size - offset {
+            continue;
+        }
+        end = section.address + (section.size - 1) + 1;
+        if !section.write {
+            assumptions.push(format!(
+                "nothing writes to section {} at {:#x}, although its segment is writable",
+                section.name, section.address
+            ));
+        }
+        let bytes = segment.bytes.iter().skip(offset as usize).take(section.size as usize).copied().collect();
+        let permissions = Permissions { read: true, write: section.write, execute: section.execute && !section.write };
+        cut.push(Segment { address: section.address, size: section.size, bytes, permissions });
+    }
+    cut
+}

@@ -1,0 +1,104 @@
+//! Any bytes whatever: an instruction or an error with address and bytes, never a panic.
+
+use wcet_binary::lift::il::{Expression, Op, Operand, Value};
+use wcet_binary::lift::{Instruction, Lifter};
+use wcet_binary::load::{Architecture, Program};
+
+fn lift_random(architecture: Architecture, count: usize) -> (usize, usize) {
+    let mut seed = 42_u64;
+    let mut code = vec![0; count];
+    for byte in &mut code {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *byte = (seed >> 33) as u8;
+    }
+    let program = Program::from_code(architecture, 0x1_0000, &code);
+    let lifter = Lifter::new(&program).unwrap();
+    let (mut lifted, mut refused) = (0, 0);
+    for address in (0x1_0000..0x1_0000 + count as u64).step_by(if architecture == Architecture::Arm { 4 } else { 3 }) {
+        match lifter.lift(address) {
+            Ok(instruction) => {
+                lifted += 1;
+                well_formed(&instruction, lifter.registers());
+                assert!(!lifter.text(&instruction).is_empty());
+            }
+            Err(error) => {
+                refused += 1;
+                assert_eq!(error.address, address);
+                assert!(!error.bytes.is_empty());
+            }
+        }
+    }
+    (lifted, refused)
+}
+
+/// Registers are written whole, temporaries once and before they are read, and sizes fit.
+fn well_formed(instruction: &Instruction, registers: wcet_binary::lift::Registers) {
+    let mut written = std::collections::BTreeMap::new();
+    let check = |value: Value, written: &std::collections::BTreeMap<u16, u8>| match value.operand {
+        Operand::Temporary(number) => assert_eq!(written.get(&number), Some(&value.size), "{instruction:?}"),
+        Operand::Register(register) => assert_eq!(registers.value(register), value, "{instruction:?}"),
+        Operand::Constant(_) => {}
+    };
+    for op in &instruction.ops {
+        match *op {
+            Op::Set { to, from } => {
+                match from {
+                    Expression::Copy(a) => {
+                        check(a, &written);
+                        assert_eq!(a.size, to.size, "{instruction:?}");
+                    }
+                    Expression::Unary(_, a) | Expression::Extract { from: a, .. } => check(a, &written),
+                    Expression::Binary(_, a, b)
+                    | Expression::Concat { high: a, low: b }
+                    | Expression::Insert { into: a, from: b, .. } => {
+                        check(a, &written);
+                        check(b, &written);
+                    }
+                    Expression::Select { when, then, otherwise } => {
+                        [when, then, otherwise].into_iter().for_each(|value| check(value, &written));
+                        assert_eq!((then.size, otherwise.size), (to.size, to.size), "{instruction:?}");
+                    }
+                    Expression::Load { address, .. } => check(address, &written),
+                    Expression::Unknown => {}
+                }
+                match to.operand {
+                    Operand::Temporary(number) => assert_eq!(written.insert(number, to.size), None, "{instruction:?}"),
+                    _ => check(to, &written),
+                }
+            }
+            Op::Store { address, from, when } => {
+                [Some(address), Some(from), when].into_iter().flatten().for_each(|value| check(value, &written));
+            }
+            Op::ClobberMemory => {}
+        }
+    }
+    if let Some(when) = instruction.flow.condition() {
+        check(when, &written);
+    }
+}
+
+#[test]
+fn random_bytes_x86() {
+    let (lifted, refused) = lift_random(Architecture::X86_64, 60_000);
+    println!("{lifted} lifted, {refused} refused");
+    assert!(lifted > refused);
+}
+
+#[test]
+fn random_words_arm() {
+    let (lifted, refused) = lift_random(Architecture::Arm, 80_000);
+    println!("{lifted} lifted, {refused} refused");
+    assert!(lifted > refused);
+}
+
+#[test]
+fn code_that_ends() {
+    let program = Program::from_code(Architecture::X86_64, 0x1000, &[0x48, 0xb8, 1, 2]);
+    let lifter = Lifter::new(&program).unwrap();
+    assert!(lifter.lift(0x1000).is_err(), "the number is cut off");
+    assert!(lifter.lift(0x2000).unwrap_err().bytes.is_empty());
+    let program = Program::from_code(Architecture::Arm, 0x1000, &[0; 6]);
+    let lifter = Lifter::new(&program).unwrap();
+    assert!(lifter.lift(0x1000).is_ok());
+    assert!(lifter.lift(0x1004).is_err() && lifter.lift(0x1002).is_err());
+}

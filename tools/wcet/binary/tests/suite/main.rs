@@ -1,0 +1,8 @@
+//! The integration tests of this crate, in one binary to save link time.
+
+mod debug_information;
+mod emulated_arm;
+mod execution;
+mod lift_robustness;
+mod load_corruption;
+mod native_x86;

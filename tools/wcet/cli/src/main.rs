@@ -1,0 +1,30 @@
+//! `ashlar timing`: bounds the time of a program on a machine.
+//!
+//! Knows: arguments, where results go, exit status. Does not know: any analysis (`wcet-paths`), any form of a
+//! report (`wcet-report`).
+
+mod arguments;
+mod bound;
+mod flow;
+mod graph;
+mod kernel;
+mod kernel_report;
+mod observe;
+mod page;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, Verb};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let status = match &arguments.verb {
+        Some(Verb::Loops(options)) => bound::loops(options),
+        Some(Verb::Flow(options)) => flow::flow(options),
+        Some(Verb::Observe(options)) => observe::observe(options),
+        None if arguments.bound.kernel => kernel::kernel(&arguments.bound),
+        None => bound::bound(&arguments.bound),
+    };
+    ExitCode::from(status)
+}

@@ -1,0 +1,90 @@
+//! The report about Ashlar's kernel as it is built: nothing of it is open, it has the form that it promises, and the page of
+//! the documentation says the same. It takes more than a minute of computing: `./ashlar test timing-kernel` asks for it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use wcet_kernel::Description;
+use wcet_report::{Report, Verdict};
+
+#[path = "../../src/page.rs"]
+mod page;
+
+const PAGE: &str = "docs/src/reference/timing-kernel.md";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().expect("the tree's root")
+}
+
+/// The report, as it is and as its types.
+fn report() -> (Value, Report) {
+    let output = Command::new(env!("CARGO_BIN_EXE_wcet"))
+        .args(["--kernel", "--machine", "x86-inorder", "--format", "json", "--quiet"])
+        .env("ASHLAR_ROOT", root())
+        .output()
+        .expect("the analyser runs");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let value: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    let report = serde_json::from_value(value.clone()).expect("a report");
+    (value, report)
+}
+
+#[test]
+#[ignore = "more than a minute, and the kernel has to be built: ./ashlar test timing-kernel"]
+fn everything_of_the_kernel_is_bounded_and_the_page_says_so() {
+    let (value, report) = report();
+    let mut schemas = boon::Schemas::new();
+    let schema = root().join("docs/src/reference/timing-report.schema.json");
+    let index = boon::Compiler::new().compile(schema.to_str().expect("a path"), &mut schemas).expect("a schema");
+    if let Err(error) = schemas.validate(&value, index) {
+        panic!("{error:#}");
+    }
+    assert!(report.errors.is_empty(), "{:#}", value["errors"]);
+    assert_eq!(report.verdict, Verdict::Bounded);
+    let unbounded: Vec<&str> =
+        report.loops.iter().filter(|one| one.bound.is_none()).map(|one| one.function.as_str()).collect();
+    assert!(unbounded.is_empty() && report.loops.len() > 50, "loops without a bound: {unbounded:?}");
+
+    let regions = report.regions.as_ref().expect("regions");
+    let response = report.worst_response_cycles.expect("a response");
+    for region in regions {
+        let cycles = region.wcet_cycles.unwrap_or_else(|| panic!("{} has no bound", region.name));
+        assert!(cycles > 0 && cycles < response, "{}: {cycles}", region.name);
+    }
+    assert!(report.stack_bytes.is_some_and(|bytes| bytes > 0 && bytes <= 4096));
+
+    let locks = report.locks.as_ref().expect("how long locks are held is known");
+    let wait = |region: &wcet_report::Region| region.lock_wait_cycles.expect("so are the waits of every region");
+    assert!(report.lock_wait_cycles >= regions.iter().map(wait).max());
+    assert!(report.lock_processors.is_some_and(|processors| processors > 1));
+    let families: BTreeSet<&str> = locks.iter().map(|lock| lock.name.as_str()).collect();
+    for family in ["console", "container", "frame", "pagemap", "pending", "endpoint", "notification", "process", "irq"]
+    {
+        assert!(families.contains(family), "no region takes a lock of {family}");
+    }
+    let longest = regions.iter().filter_map(|region| region.wcet_cycles).max();
+    for lock in locks {
+        assert!(lock.section_cycles > 0 && Some(lock.section_cycles) < longest, "{lock:?}");
+        assert!(lock.section_cycles <= lock.held_cycles && lock.held_cycles <= lock.wait_cycles, "{lock:?}");
+    }
+
+    let description = Description::load(&root().join("kernel/timing.toml")).expect("the description is well formed");
+    let names: BTreeSet<&str> = regions.iter().map(|region| region.name.as_str()).collect();
+    let calls = description.calls.expect("system calls are described").numbers;
+    let calls = calls.keys().map(|name| format!("system call {name}"));
+    let exceptions = description.vectors.exceptions.iter().map(|vector| format!("exception {vector}"));
+    let others = ["system call with another number", "thread start", "interrupt timer", "interrupt iommu"];
+    for name in calls.chain(exceptions).chain(others.map(String::from)) {
+        assert!(names.contains(name.as_str()), "{name} is missing");
+    }
+
+    let made = page::page(&report).expect("a page");
+    let committed = std::fs::read_to_string(root().join(PAGE)).expect("the page is there");
+    let differ = made.lines().zip(committed.lines()).find(|(made, committed)| made != committed);
+    assert!(
+        made == committed,
+        "make {PAGE} anew, by the command in its first line with -o {PAGE}; first difference, made and committed: {differ:?}"
+    );
+}

@@ -1,0 +1,155 @@
+//! Where an indirect jump or call goes: backward along every path to it, as far as is needed to enumerate its targets.
+//!
+//! Each path is executed symbolically, the longer the less is known: from the jump alone back over the blocks before
+//! it, through function entries to the callers. Every path must end in an enumeration, so their union holds all
+//! targets as far as the paths are known; more paths, and the question is asked again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use wcet_binary::lift::Instruction;
+use wcet_binary::load::Architecture;
+
+use crate::explore::Explorer;
+use crate::graph::EdgeKind;
+use crate::path::{Path, Step};
+use crate::range;
+
+/// Instructions on a path.
+const LONGEST: usize = 300;
+/// Paths that are executed for one jump.
+const MOST: usize = 3000;
+
+/// A path from its first instruction on; the jump is the one without step.
+struct Node {
+    instruction: Rc<Instruction>,
+    rest: Option<(Step, Rc<Node>)>,
+    length: usize,
+}
+
+/// A path together with the function in which it starts.
+struct Start {
+    function: u64,
+    path: Rc<Node>,
+}
+
+/// The ways into each instruction of a function.
+pub(crate) type Predecessors = BTreeMap<u64, Vec<(u64, EdgeKind)>>;
+
+impl Explorer<'_> {
+    pub fn predecessors(&self, function: u64) -> Predecessors {
+        let mut found = Predecessors::new();
+        let exits = self.bodies.get(&function).into_iter().flat_map(|body| &body.exits);
+        for (from, exits) in exits {
+            for (to, kind) in &exits.edges {
+                found.entry(*to).or_default().push((*from, *kind));
+            }
+        }
+        found
+    }
+
+    /// The targets of the indirect jump or call at `address` of `function`, or why they cannot be told.
+    pub fn resolve(
+        &mut self,
+        function: u64,
+        address: u64,
+        predecessors: &mut BTreeMap<u64, Predecessors>,
+    ) -> Result<BTreeSet<u64>, String> {
+        let jump = self.instruction(address).map_err(|error| error.to_string())?;
+        let mut found = BTreeSet::new();
+        let mut open = vec![Start { function, path: Rc::new(Node { instruction: jump, rest: None, length: 1 }) }];
+        let mut executed = 0;
+        while let Some(start) = open.pop() {
+            let head = start.path.instruction.address;
+            let before = predecessors.entry(start.function).or_insert_with(|| self.predecessors(start.function));
+            let before = before.get(&head).cloned().unwrap_or_default();
+            let is_entry = head == start.function;
+            if start.path.rest.is_none() || before.len() != 1 || is_entry || self.branches(start.function, before[0].0)
+            {
+                executed += 1;
+                if let Some(targets) = self.execute(&start) {
+                    if let Some(wild) = targets.iter().find(|target| !self.is_code(**target)) {
+                        return Err(format!("its table holds {wild:#x}, which is no code"));
+                    }
+                    found.extend(targets);
+                    continue;
+                }
+                if executed >= MOST || start.path.length >= LONGEST {
+                    return Err(format!("nothing bounds it on a path from {}", self.program.describe(head)));
+                }
+            }
+            if is_entry {
+                if self.roots.contains(&start.function) {
+                    return Err(format!("it depends on what holds at {}", self.program.describe(start.function)));
+                }
+                self.extend_to_callers(&start, &mut open)?;
+            }
+            for (from, kind) in before {
+                let instruction = self.instruction(from).map_err(|error| error.to_string())?;
+                let steps = match kind {
+                    EdgeKind::Back => self.comes_back(start.function, from),
+                    _ => vec![Step::To(head)],
+                };
+                open.extend(steps.into_iter().map(|step| extend(&start, start.function, instruction.clone(), step)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The step behind a call, for each function that it may call.
+    fn comes_back(&self, function: u64, call: u64) -> Vec<Step> {
+        let exits = self.bodies.get(&function).and_then(|body| body.exits.get(&call));
+        let callees = exits.into_iter().flat_map(|exits| &exits.calls);
+        callees.filter_map(|callee| self.bodies.get(callee)?.summary.clone().map(Step::Back)).collect()
+    }
+
+    fn extend_to_callers(&mut self, start: &Start, open: &mut Vec<Start>) -> Result<(), String> {
+        for (caller, from) in self.bodies[&start.function].callers.clone() {
+            let instruction = self.instruction(from).map_err(|error| error.to_string())?;
+            let exits = self.bodies.get(&caller).and_then(|body| body.exits.get(&from));
+            let Some(exits) = exits else { continue };
+            if exits.calls.contains(&start.function) {
+                open.push(extend(start, caller, instruction.clone(), Step::Enter));
+            }
+            if exits.tail_calls.contains(&start.function) {
+                open.push(extend(start, caller, instruction, Step::To(start.function)));
+            }
+        }
+        Ok(())
+    }
+
+    fn branches(&self, function: u64, address: u64) -> bool {
+        let exits = self.bodies.get(&function).and_then(|body| body.exits.get(&address));
+        exits.is_some_and(|exits| exits.edges.len() > 1 || !exits.calls.is_empty())
+    }
+
+    fn execute(&mut self, start: &Start) -> Option<BTreeSet<u64>> {
+        let head = start.path.instruction.address;
+        let frame = self.bodies.get(&start.function).and_then(|body| body.frames.get(&head));
+        let mut path = Path::new(self.program, frame);
+        let mut node = &start.path;
+        while let Some((step, rest)) = &node.rest {
+            path.step(&node.instruction, step);
+            node = rest;
+        }
+        let target = path.target(&node.instruction)?;
+        let found = range::values(&target, &path.conditions, self.program)?;
+        if path.relies_on_reread(&target) {
+            self.rereads.insert(node.instruction.address);
+        }
+        Some(found)
+    }
+
+    pub fn is_code(&self, address: u64) -> bool {
+        let aligned = match self.program.architecture {
+            Architecture::X86_64 => true,
+            Architecture::Arm => address % 4 == 0,
+        };
+        aligned && self.program.code(address, 1).is_some()
+    }
+}
+
+fn extend(start: &Start, function: u64, instruction: Rc<Instruction>, step: Step) -> Start {
+    let rest = Some((step, start.path.clone()));
+    Start { function, path: Rc::new(Node { instruction, rest, length: start.path.length + 1 }) }
+}

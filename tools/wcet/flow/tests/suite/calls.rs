@@ -1,0 +1,134 @@
+//! Calls: function pointers, recursion, functions that do not return, code that is not reached.
+
+use std::collections::BTreeMap;
+
+use crate::compiled::{callees, compile, errors, flow, function, graph, list, TARGETS};
+use wcet_flow::{Options, Problem};
+
+#[test]
+fn a_constant_table_of_functions() {
+    // Position-independent code keeps such tables in memory that the loader writes.
+    for target in TARGETS.into_iter().filter(|target| !target.options.contains(&"-fPIE")) {
+        let (program, graph) = graph(
+            target,
+            "
+            volatile int a;
+            void f(void) { a = 1; } void g(void) { a = 2; } void h(void) { a = 3; } void i(void) { a = 4; }
+            static void (*const table[4])(void) = { f, g, h, i };
+            __attribute__((noinline)) void call(unsigned x) { table[x & 3](); a = 0; }
+            __attribute__((noinline)) void checked(unsigned x) { if (x < 3) { table[x](); a = 0; } }
+            void start(void) { call(a); checked(a); for (;;); }",
+        );
+        let mut all = callees(&program, &graph, "call");
+        all.sort();
+        assert_eq!(all, ["f", "g", "h", "i"], "{target:?}");
+        assert_eq!(callees(&program, &graph, "checked").len(), 3, "{target:?}");
+    }
+}
+
+#[test]
+fn a_function_as_argument() {
+    for target in TARGETS {
+        let (program, graph) = graph(
+            target,
+            "
+            volatile int a;
+            void f(void) { a = 1; } void g(void) { a = 2; }
+            __attribute__((noinline, noclone)) void apply(void (*function)(void), int x) { function(); a = x; }
+            void start(void) { apply(f, a); apply(g, a); for (;;); }",
+        );
+        assert_eq!(callees(&program, &graph, "apply").len(), 2, "{target:?}");
+    }
+}
+
+const VARIABLE: &str = "
+    volatile int a;
+    void f(void) { a = 1; }
+    void (*volatile pointer)(void) = f;
+    void start(void) { pointer(); for (;;); }";
+
+#[test]
+fn a_function_in_a_variable_needs_a_statement() {
+    for target in TARGETS {
+        let (program, errors) = errors(target, VARIABLE);
+        let [error] = &errors[..] else { panic!("{}", list(&errors)) };
+        assert!(matches!(error.problem, Problem::Unresolved { what: "call", .. }), "{error}");
+        assert!(error.to_string().contains("start") && error.to_string().contains("--targets"), "{error}");
+        let f = program.symbol("f").unwrap().address;
+        let options = Options { targets: BTreeMap::from([(error.address, [f].into())]), ..Options::default() };
+        let graph = flow(&program, &options).unwrap();
+        assert_eq!(callees(&program, &graph, "start"), ["f"]);
+        assert!(graph.assumptions.iter().any(|assumption| assumption.contains("goes to f, as stated")));
+    }
+}
+
+#[test]
+fn recursion_needs_a_depth() {
+    for target in TARGETS {
+        let (program, errors) = errors(
+            target,
+            "
+            volatile int a;
+            int odd(int n);
+            __attribute__((noinline)) int even(int n) { a++; return n ? odd(n - 1) + a : 1; }
+            __attribute__((noinline)) int odd(int n) { a--; return n ? even(n - 1) + a : 0; }
+            void start(void) { even(a); for (;;); }",
+        );
+        let [error] = &errors[..] else { panic!("{}", list(&errors)) };
+        assert!(matches!(error.problem, Problem::Recursion { .. }), "{error}");
+        let options = Options { recursion: BTreeMap::from([(error.address, 8)]), ..Options::default() };
+        assert!(flow(&program, &options).is_ok());
+    }
+}
+
+#[test]
+fn what_never_returns_has_nothing_behind_it() {
+    for target in TARGETS {
+        let (program, graph) = graph(
+            target,
+            "
+            volatile int a;
+            __attribute__((noinline)) void stop(void) { for (;;) a++; }
+            void unused(void) { a = 9; }
+            __attribute__((noinline)) int work(int x) { if (x == 3) { stop(); unused(); } return a + x; }
+            void start(void) { a = work(a); for (;;); }",
+        );
+        assert!(!function(&program, &graph, "stop").returns, "{target:?}");
+        assert!(function(&program, &graph, "work").returns, "{target:?}");
+        assert!(!graph.functions.contains_key(&program.symbol("unused").unwrap().address), "{target:?}");
+    }
+}
+
+#[test]
+fn tail_calls() {
+    for target in TARGETS {
+        let (program, graph) = graph(
+            target,
+            "
+            volatile int a;
+            __attribute__((noinline)) int last(int x) { a = x; return a; }
+            __attribute__((noinline)) int first(int x) { a = 1; return last(x + 1); }
+            void start(void) { a = first(a) + 1; for (;;); }",
+        );
+        let first = function(&program, &graph, "first");
+        assert!(first.returns);
+        assert!(first.blocks.iter().any(|block| !block.tail_calls.is_empty()), "{target:?}");
+    }
+}
+
+#[test]
+fn a_return_to_elsewhere_is_refused() {
+    let program = compile(
+        TARGETS[0],
+        "
+        volatile unsigned long a;
+        __attribute__((noinline)) void strange(void) { __asm__ volatile(\"mov %0, (%%rsp)\\n ret\" :: \"r\"(a)); }
+        void start(void) { strange(); for (;;); }",
+    );
+    let errors = flow(&program, &Options::default()).map(|_| ()).expect_err("errors");
+    assert!(
+        matches!(errors[..], [wcet_flow::Error { problem: Problem::StrangeReturn { .. }, .. }]),
+        "{}",
+        list(&errors)
+    );
+}

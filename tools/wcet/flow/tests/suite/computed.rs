@@ -1,0 +1,62 @@
+//! Jumps whose targets are computed, as the routines of compilers have them.
+
+use crate::compiled::{flow, function, list, tables, TARGETS};
+use wcet_flow::Options;
+
+/// A function in ARM assembly.
+fn assembled(text: &str) -> wcet_binary::load::Program {
+    let source = format!("__asm__(\".globl start\\n.type start, %function\\n{}\");", text.replace('\n', "\\n"));
+    let target = TARGETS.into_iter().find(|target| target.options.contains(&"-march=armv6")).unwrap();
+    crate::compiled::compile(target, &source)
+}
+
+fn arm(text: &str) -> (wcet_binary::load::Program, wcet_flow::Graph) {
+    let program = assembled(text);
+    let graph = flow(&program, &Options::default()).unwrap_or_else(|errors| panic!("{}", list(&errors)));
+    (program, graph)
+}
+
+/// A division that jumps past as many steps as the divisor's highest bit is away from the dividend's. `check` keeps
+/// divisors of 0 out; `steps` are as many as there are distances of 0 or more.
+fn division(check: &str, steps: usize) -> String {
+    let step = |shift: usize| format!("cmp r0, r1, lsl #{shift}\nadc r2, r2, r2\nsubcs r0, r0, r1, lsl #{shift}\n");
+    let steps: String = (0..steps).rev().map(step).collect();
+    format!(
+        "start:\n{check}cmp r0, r1\nbxls lr\nclz r3, r0\nclz r2, r1\nsub r3, r2, r3\nrsbs r3, r3, #31\n\
+         addne r3, r3, r3, lsl #1\nmov r2, #0\naddne pc, pc, r3, lsl #2\nnop\n{steps}mov r0, r2\nbx lr\n"
+    )
+}
+
+#[test]
+fn a_division_that_jumps_by_leading_zeros() {
+    // The compare with 1, or a bit in common with the number before.
+    for check in ["subs r2, r1, #1\nbxcc lr\n", "sub r2, r1, #1\ntst r1, r2\nbxeq lr\n"] {
+        let (program, graph) = arm(&division(check, 32));
+        let start = function(&program, &graph, "start");
+        let jumps = tables(start);
+        assert_eq!(jumps.len(), 1);
+        // A distance of 31 does not jump.
+        assert_eq!(jumps[0].edges.iter().filter(|edge| edge.kind == wcet_flow::EdgeKind::Case).count(), 31);
+        assert!(start.loops.is_empty());
+    }
+}
+
+/// A divisor of 0 may be 32 away, which leads before the steps, back to the jump with any index.
+#[test]
+fn without_the_check_it_is_refused() {
+    let program = assembled(&division("", 32));
+    let errors = flow(&program, &Options::default()).map(|_| ()).expect_err("errors");
+    assert!(list(&errors).contains("this jump may go anywhere"), "{}", list(&errors));
+}
+
+/// The first round's index is -1, which the check keeps from the table: what stands before it is code.
+#[test]
+fn an_index_that_is_no_case_at_first() {
+    let (program, graph) = arm("start:\nmov r0, #0\nmov r2, #9\n1: sub r0, r0, #1\ncmp r0, #2\n\
+         ldrls pc, [pc, r0, lsl #2]\nb 3f\n.word 2f\n.word 3f\n.word 4f\n2: mov r0, #3\nb 1b\n\
+         3: mov r0, #1\nsubs r2, r2, #1\nbne 1b\n4: bx lr\n");
+    let start = function(&program, &graph, "start");
+    let jumps = tables(start);
+    assert_eq!(jumps.len(), 1);
+    assert_eq!(jumps[0].edges.iter().filter(|edge| edge.kind == wcet_flow::EdgeKind::Case).count(), 3);
+}

@@ -1,0 +1,3 @@
+//! The codes, which `ashlar explain` knows too.
+
+pub use wcet_command::codes::machine::Code;

@@ -1,0 +1,60 @@
+//! Costs that can be told by hand from the contract.
+
+use wcet_hardware::machine::{Class, Machine};
+use wcet_hardware::pipeline::{analyse, Access, Block, Edge, Instruction, Kind, Left, Program, Scope};
+
+fn machine() -> Machine {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../machines/timing/arm1136-kzm.toml");
+    wcet_hardware::machine::load(path.as_ref()).unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+/// An instruction at a place of the line at 0x40.
+fn one(place: u64, class: Class, reads: u64, writes: u64) -> Instruction {
+    let data = match class {
+        Class::Load => vec![Access::at(Kind::Read, 0x8000)],
+        _ => Vec::new(),
+    };
+    let (address, surely_writes, transfers) = (0x40 + 4 * place, writes, class == Class::Branch);
+    Instruction { address, length: 4, class, reads, writes, surely_writes, transfers, data }
+}
+
+fn entry(instructions: Vec<Instruction>) -> u64 {
+    let program = Program { blocks: vec![Block { instructions, ..Block::default() }], ..Program::default() };
+    analyse(&program, &machine()).expect("nothing is wrong").entry
+}
+
+#[test]
+fn a_block_costs_its_fetch_its_front_and_its_execution() {
+    assert_eq!(entry(vec![one(0, Class::Alu, 0, 0)]), 60 + 3 + 1);
+    assert_eq!(entry(vec![one(0, Class::Alu, 0, 0), one(1, Class::Load, 0, 1)]), 60 + 3 + 1 + 60);
+}
+
+#[test]
+fn a_result_is_waited_for_unless_it_is_surely_overwritten() {
+    let block = |overwrite: u64, surely: bool| {
+        let mut second = one(1, Class::Alu, 0, overwrite);
+        second.surely_writes = if surely { overwrite } else { 0 };
+        entry(vec![one(0, Class::Load, 0, 1), second, one(2, Class::Alu, 1, 2)])
+    };
+    // The load's result is ready two cycles after it: one of them passes with the second instruction.
+    assert_eq!(block(0, true), 60 + 3 + 60 + 2 + 1);
+    assert_eq!(block(1, false), 60 + 3 + 60 + 2 + 1);
+    assert_eq!(block(1, true), 60 + 3 + 60 + 1 + 1);
+}
+
+/// A loop of a load and a branch: five cycles a turn for the branch, one for the load, and the line and the datum once.
+#[test]
+fn a_loop_pays_its_misses_once() {
+    let instructions = vec![one(0, Class::Load, 0, 1), one(1, Class::Branch, 0, 0)];
+    let block = Block { instructions, ..Block::default() };
+    let program = Program {
+        blocks: vec![block],
+        edges: vec![Edge { from: 0, to: 0, left: Left::Taken }],
+        entry: 0,
+        scopes: vec![Scope { nodes: vec![0] }],
+    };
+    let costs = analyse(&program, &machine()).expect("nothing is wrong");
+    // Fetch, front, load, branch; then each turn the branch's other four, the load and the branch.
+    assert_eq!((costs.entry, costs.edges[0]), (1 + 3 + 1 + 1, 4 + 1 + 1));
+    assert_eq!(costs.scopes[0], 2 * 59);
+}

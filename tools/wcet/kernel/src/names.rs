@@ -1,0 +1,231 @@
+//! Lines of memory as the caches see them.
+//!
+//! * *The image.* Code is fetched by virtual addresses, and data of the image has them too; physical addresses of the image
+//!   are translated back. Caches find the same sets either way, if the difference is a multiple of all their spans: else
+//!   nothing has a name. Two virtual addresses of one physical one would get one name.
+//! * *The stack.* A kernel stack is one page, which is another one for each thread. What is on it is
+//!   [`Target::OnPage`]: which sets of a cache a line may be in follows from its place in the page. Stacks have no other
+//!   name: accesses to them by other addresses are to any line.
+//! * *Devices.* Only functions that the description names reach them; all other accesses that are not known go to memory. Of some
+//!   it says that they access nothing else by addresses that are not known.
+//! * *The rest* is any memory. Where the values name its address ([`wcet_values::Name`]), its line has that name, or the
+//!   name of the line of the sum if it is known how that stands in a line. What has no name may still go to the line of an
+//!   access shortly before it (`again.rs`).
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use wcet_flow::context::{Expanded, LoopId, NodeId};
+use wcet_hardware::cache::Target;
+use wcet_hardware::machine::Machine;
+use wcet_paths::ipet::Targets;
+use wcet_values::Values;
+
+use crate::again::Again;
+use crate::description::Memory;
+use crate::kernel::Kernel;
+
+/// The end of the stack's page, in addresses that no memory has.
+const STACK_END: u64 = 1 << 60;
+
+/// The stack pointer so many bytes below the end of the stack.
+pub fn stack_pointer(below: u64) -> (u64, u64) {
+    (STACK_END - below, STACK_END - below)
+}
+
+/// How far behind the beginning of the stack's page an address is by which values know the stack.
+pub fn stack_offset(address: u64, page: u64) -> Option<u64> {
+    address.checked_sub(STACK_END - page).filter(|offset| *offset < page)
+}
+
+/// Targets of a region.
+pub struct Named<'e, 'g, 'p> {
+    kernel: &'e Kernel<'p>,
+    expanded: &'e Expanded<'g>,
+    values: &'e Values,
+    /// Functions whose accesses may go to devices, with the first and last address of those, and whether what is not known
+    /// goes nowhere else.
+    devices: BTreeMap<u64, (u64, u64, bool)>,
+    /// The image, if caches find its lines by either address.
+    image: Option<&'e Memory>,
+    /// Physical addresses of all stacks, first and last.
+    stacks: Option<(u64, u64)>,
+    line: u64,
+    again: Again,
+    /// The loop of each header.
+    headers: BTreeMap<NodeId, LoopId>,
+    /// Of each node, whether it is in a loop.
+    looping: Vec<bool>,
+    /// Names of lines, with the number of the newest symbol that each is made of.
+    lines: RefCell<BTreeMap<Line, (u64, u64)>>,
+}
+
+/// A line that has no number: so many lines behind the line of a sum, or if nobody knows how that is aligned, where the byte
+/// so far behind it is.
+type Line = (u32, bool, i64);
+
+impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
+    pub fn new(
+        kernel: &'e Kernel<'p>,
+        expanded: &'e Expanded<'g>,
+        values: &'e Values,
+        machine: &Machine,
+    ) -> Named<'e, 'g, 'p> {
+        let program = kernel.lifter.program();
+        let mut devices = BTreeMap::new();
+        for device in &kernel.description.device {
+            let Some(region) = machine.regions.iter().find(|region| region.name == device.region) else { continue };
+            let symbols = device.functions.iter().filter_map(|name| program.symbol(name));
+            let (first, last) = region.range;
+            devices.extend(symbols.map(|symbol| (symbol.address, (first, last, device.alone))));
+        }
+        let holds = |memory: &&Memory| memory.first <= kernel.stacks && kernel.stacks - memory.first < memory.bytes;
+        let same_sets = |memory: &&Memory| {
+            let apart = memory.first.wrapping_sub(memory.physical);
+            machine.caches.iter().all(|cache| apart % (cache.sets * cache.line).max(1) == 0)
+        };
+        let stacks = program.symbol(&kernel.description.stacks.symbol).filter(|symbol| symbol.size > 0);
+        let stacks = stacks.and_then(|symbol| {
+            let first = kernel.physical(symbol.address)?;
+            Some((first, first + symbol.size - 1))
+        });
+        let mut looping = vec![false; expanded.nodes.len()];
+        expanded.loops.iter().flat_map(|one| &one.nodes).for_each(|node| looping[*node] = true);
+        Named {
+            kernel,
+            expanded,
+            values,
+            devices,
+            image: kernel.description.memory.iter().find(holds).filter(same_sets),
+            stacks,
+            line: machine.line(),
+            again: Again::new(kernel, machine),
+            headers: expanded.loops.iter().enumerate().map(|(number, one)| (one.header, number)).collect(),
+            looping,
+            lines: RefCell::default(),
+        }
+    }
+
+    /// The line of an access of which no number is known, but how its address was computed.
+    fn line(&self, node: NodeId, instruction: usize, access: usize) -> Option<Target> {
+        let block = self.expanded.block(node);
+        let before: usize = block.instructions[..instruction].iter().map(|one| one.accesses.len()).sum();
+        let name = (*self.values.names(node).get(before + access)?)?;
+        let line = if name.modulus % self.line == 0 {
+            let offset = (name.offset as i64).wrapping_add((name.rest % self.line) as i64);
+            (name.sum, true, offset.div_euclid(self.line as i64))
+        } else {
+            (name.sum, false, name.offset as i64)
+        };
+        let mut lines = self.lines.borrow_mut();
+        let next = lines.len() as u64;
+        Some(Target::Line(lines.entry(line).or_insert((next, name.newest)).0))
+    }
+
+    /// All memory: what lies below the first device.
+    fn memory(&self) -> Target {
+        let end = self.devices.values().map(|(first, ..)| *first).min().unwrap_or(1 << 32);
+        Target::Within(0, end - 1)
+    }
+
+    /// On the stack, if that is where the bytes are.
+    fn on_stack(&self, first: u64, last: u64, size: u64) -> Option<Target> {
+        let page = self.kernel.description.stacks.bytes;
+        let inside = first >= STACK_END - page && last < STACK_END && first <= last;
+        let one_line = first / self.line == last / self.line || last - first + 1 == size;
+        (inside && one_line).then_some(Target::OnPage { address: first, page })
+    }
+
+    /// Bytes of the image or of other memory or devices by the addresses that fetches have, or by physical ones. None for
+    /// stacks, and for what is not known.
+    fn elsewhere(&self, first: u64, last: u64) -> Option<Target> {
+        let (image, stacks) = (self.image?, self.stacks?);
+        let (low, high) = (self.kernel.physical(first)?, self.kernel.physical(last)?);
+        let straight = high.checked_sub(low) == last.checked_sub(first);
+        if !straight || low <= stacks.1 && high >= stacks.0 {
+            return None;
+        }
+        let inside = |address: u64| address.checked_sub(image.physical).filter(|offset| *offset < image.bytes);
+        match (inside(low), inside(high)) {
+            (Some(from), Some(to)) => Some(Target::Within(image.first + from, image.first + to)),
+            (None, None) => Some(Target::Within(low, high)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is so much memory that caches know no more than that it is memory; or that it is one of several lines, where
+    /// no loop makes use of that.
+    fn is_vague(&self, node: NodeId, target: Target) -> bool {
+        const MANY: u64 = 64;
+        let Target::Within(first, last) = target else { return false };
+        let lines = last / self.line - first / self.line;
+        (lines >= MANY || lines > 0 && !self.looping[node]) && self.is_memory(first, last)
+    }
+
+    fn is_memory(&self, first: u64, last: u64) -> bool {
+        self.devices.values().all(|(from, to, _)| last < *from || first > *to)
+    }
+
+    fn place(&self, node: NodeId, instruction: usize, access: usize) -> Target {
+        let block = self.expanded.block(node);
+        let before: usize = block.instructions[..instruction].iter().map(|one| one.accesses.len()).sum();
+        let size = u64::from(block.instructions[instruction].accesses[access].size.max(1));
+        let bytes = match self.values.targets(node).get(before + access).copied().unwrap_or(Target::Anywhere) {
+            Target::At(address) => Some((address, address.saturating_add(size - 1))),
+            Target::Within(first, last) => Some((first, last)),
+            _ => None,
+        };
+        let known =
+            bytes.and_then(|(first, last)| self.on_stack(first, last, size).or_else(|| self.elsewhere(first, last)));
+        let function = self.expanded.contexts[self.expanded.nodes[node].context].function;
+        match (known, self.devices.get(&function)) {
+            (Some(Target::Within(first, last)), Some(_)) if first / self.line == last / self.line => {
+                Target::Within(first, last)
+            }
+            (Some(Target::Within(first, last)), _) if self.is_memory(first, last) => Target::Within(first, last),
+            (Some(Target::OnPage { address, page }), _) => Target::OnPage { address, page },
+            // The stack, wherever it stands, is no device.
+            (None, _) if matches!(self.values.targets(node).get(before + access), Some(Target::Stack(..))) => {
+                self.memory()
+            }
+            // A device's registers, or one of the kernel's objects: they are not told apart.
+            (_, Some((first, last, true))) => Target::Within(*first, *last),
+            (_, Some((first, last, false))) => Target::Device(*first, *last),
+            _ => self.memory(),
+        }
+    }
+}
+
+impl Targets for Named<'_, '_, '_> {
+    fn target(&self, node: NodeId, instruction: usize, access: usize) -> Target {
+        let target = self.place(node, instruction, access);
+        if target != self.memory() && !self.is_vague(node, target) {
+            return target;
+        }
+        if let Some(line) = self.line(node, instruction, access) {
+            return line;
+        }
+        let instructions = &self.expanded.block(node).instructions[..=instruction];
+        let any = |instruction, access| {
+            self.place(node, instruction, access) == self.memory() && self.line(node, instruction, access).is_none()
+        };
+        match target == self.memory() {
+            true => self.again.back(instructions, access, any).map_or(target, Target::Again),
+            false => target,
+        }
+    }
+
+    /// Where a loop goes on to its header, or begins, what its iterations change is changed.
+    fn renewed(&self, node: NodeId) -> Vec<u64> {
+        let edges = self.expanded.successors(node).iter();
+        let loops = edges.filter_map(|edge| self.headers.get(&self.expanded.edges[*edge].to));
+        let Some(born) = loops.map(|one| self.values.born(*one)).min() else { return Vec::new() };
+        let lines = self.lines.borrow();
+        lines.values().filter(|(_, newest)| *newest >= born).map(|(name, _)| *name).collect()
+    }
+
+    /// That no access of the kernel crosses a line is stated, not shown ([`crate::statements`]).
+    fn aligned(&self, _: NodeId, _: usize, _: usize) -> bool {
+        true
+    }
+}

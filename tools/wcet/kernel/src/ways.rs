@@ -1,0 +1,115 @@
+//! Where a region goes on: what comes behind its ends, and whether it is decided before who runs.
+
+use std::collections::BTreeSet;
+
+use wcet_binary::lift::il::{AddressForm, Flow};
+use wcet_flow::context::{ContextId, EdgeId, Expanded, NodeId};
+
+use crate::bound::chain;
+use crate::chains::{behind, Chain};
+use crate::kernel::Kernel;
+use crate::loops::reached;
+use crate::points::End;
+use crate::regions::switched;
+
+/// A way out of a region.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// Into the thread's program, or back to what an interrupt came upon.
+    Out,
+    /// To another thread; where that is done.
+    Switch(Chain),
+    /// On in the same thread; where the next region begins.
+    On(End, Chain),
+}
+
+/// The ways out of a graph, edges apart that nobody takes. Nodes at which another graph goes on are none.
+pub(crate) fn ways(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    dead: &BTreeSet<EdgeId>,
+    goes_on: &BTreeSet<u64>,
+) -> BTreeSet<Way> {
+    let (live, switched) = (reached(expanded, dead), switched(expanded, &kernel.points));
+    let mut found = BTreeSet::new();
+    let ends = expanded.exits.iter().filter(|node| live[**node] && !goes_on.contains(&expanded.block(**node).start()));
+    for &node in ends {
+        // The function in which the region begins returns by a call of its last instruction.
+        let returns = matches!(expanded.block(node).last().flow, Flow::Return { .. });
+        let other = returns && end(kernel, expanded, node).is_none();
+        if !(other && switched.contains(&expanded.nodes[node].context)) {
+            found.extend(way(kernel, expanded, node));
+        }
+    }
+    found
+}
+
+fn way(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> Vec<Way> {
+    let mut place = chain(expanded, node);
+    match end(kernel, expanded, node) {
+        None => vec![Way::Out],
+        Some(End::Run) => Vec::new(),
+        Some(End::Switch) => vec![Way::Switch(place)],
+        Some(End::Pending) => {
+            let asked = place.pop().map(|(function, _)| function);
+            let next = asked.and_then(|function| behind(&kernel.graph, &place, function));
+            next.map(|next| Way::On(End::Pending, next)).into_iter().collect()
+        }
+        Some(end) => {
+            let Some((function, _)) = place.pop() else { return Vec::new() };
+            let blocks = kernel.graph.functions[&function].blocks.iter().enumerate();
+            let behind = blocks.filter(|(_, block)| kernel.points.behind.get(&block.start()) == Some(&end));
+            let on = |(block, _)| Way::On(end, place.iter().copied().chain([(function, block)]).collect());
+            behind.map(on).collect()
+        }
+    }
+}
+
+/// Edges to the ends of a graph at which it is not asked whether an interrupt waits.
+pub(crate) fn elsewhere(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTreeSet<EdgeId> {
+    let others = expanded.exits.iter().filter(|node| end(kernel, expanded, **node) != Some(End::Pending));
+    others.flat_map(|node| expanded.predecessors(*node)).copied().collect()
+}
+
+fn end(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> Option<End> {
+    kernel.points.ends.get(&expanded.instructions(node).last()?.address).copied()
+}
+
+/// Whether interrupts are let in, or asked for, behind the service of one, before the mark is looked at which says that who runs
+/// must be decided: where that is. Nothing, if the kernel's description does not say who serves and where the mark is.
+pub(crate) fn undecided(kernel: &Kernel<'_>, expanded: &Expanded<'_>, dead: &BTreeSet<EdgeId>) -> BTreeSet<Chain> {
+    let Some((serves, mark)) = kernel.points.serves.zip(kernel.description.own.as_ref().map(|own| own.mark)) else {
+        return BTreeSet::new();
+    };
+    let segment = kernel.lifter.registers().named("GS_OFFSET");
+    let place = AddressForm::Known { base: None, index: None, displacement: mark as i64, segment };
+    let looks = |node: NodeId| {
+        let mut all = expanded.instructions(node).iter().flat_map(|one| &one.accesses);
+        all.any(|access| access.read && access.address == place)
+    };
+    let serving: Vec<bool> = (0..expanded.contexts.len()).map(|one| serves_in(expanded, one, serves)).collect();
+    let serving = |node: NodeId| serving[expanded.nodes[node].context];
+    let live = reached(expanded, dead);
+    let mut seen: BTreeSet<NodeId> = expanded.order().filter(|node| live[*node] && serving(*node)).collect();
+    let mut open: Vec<NodeId> = seen.iter().copied().collect();
+    while let Some(node) = open.pop() {
+        let edges = expanded.successors(node).iter().filter(|edge| !dead.contains(edge));
+        let next = edges.map(|edge| expanded.edges[*edge].to).filter(|to| serving(*to) || !looks(*to));
+        open.extend(next.filter(|to| seen.insert(*to)));
+    }
+    let lets_in = |node: &&NodeId| {
+        matches!(end(kernel, expanded, **node), Some(End::Window | End::Pending | End::Idle | End::Guest))
+    };
+    expanded
+        .exits
+        .iter()
+        .filter(|node| seen.contains(node))
+        .filter(lets_in)
+        .map(|node| chain(expanded, *node))
+        .collect()
+}
+
+fn serves_in(expanded: &Expanded<'_>, context: ContextId, serves: u64) -> bool {
+    let callers = std::iter::successors(Some(context), |one| expanded.contexts[*one].caller.map(|(caller, _)| caller));
+    callers.into_iter().any(|one| expanded.contexts[one].function == serves)
+}

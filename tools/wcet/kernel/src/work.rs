@@ -1,0 +1,117 @@
+//! The work of bounding a kernel, spread over processors.
+//!
+//! Graphs are shared by counted references that only one thread may hold: each worker reads the kernel for itself, which
+//! gives the same regions in the same order. Results do not depend on who finds them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex, PoisonError};
+
+use wcet_binary::lift::Lifter;
+use wcet_binary::load::Program;
+use wcet_hardware::machine::Machine;
+
+use crate::apart::{alone, Apart};
+use crate::bound::{analyse, handler, Analysed, Rest};
+use crate::description::Description;
+use crate::error::Error;
+use crate::kernel::Kernel;
+
+/// A part of the work that needs no other.
+#[derive(Debug, Clone)]
+pub(crate) enum Task {
+    /// A region that is one graph.
+    Region(usize),
+    /// What is behind a handler's first instruction, of a region.
+    Handler(usize, Rest),
+}
+
+type Found = Result<Analysed, Vec<Error>>;
+
+/// What all workers share.
+struct Shared<'a> {
+    functions: Vec<u64>,
+    tasks: &'a [Task],
+    next_function: AtomicUsize,
+    next_task: AtomicUsize,
+    apart: Mutex<BTreeMap<(u64, usize), Apart>>,
+    /// By the number of the task.
+    found: Mutex<Vec<Option<Found>>>,
+    /// Regions use what all functions have given.
+    between: Barrier,
+    progress: &'a (dyn Fn(usize, usize, &str) + Sync),
+}
+
+/// Bounds the loops of functions, then does the tasks; returns them in their order.
+pub(crate) fn spread(
+    kernel: &Kernel<'_>,
+    machine: &Machine,
+    processors: usize,
+    functions: Vec<u64>,
+    tasks: Vec<Task>,
+    progress: &(dyn Fn(usize, usize, &str) + Sync),
+) -> Result<Vec<(Task, Analysed)>, Vec<Error>> {
+    let workers = processors.max(1);
+    let shared = Shared {
+        functions,
+        tasks: &tasks,
+        next_function: AtomicUsize::new(0),
+        next_task: AtomicUsize::new(0),
+        apart: Mutex::default(),
+        found: Mutex::new(tasks.iter().map(|_| None).collect()),
+        between: Barrier::new(workers),
+        progress,
+    };
+    let (program, description) = (kernel.lifter.program(), kernel.description);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> =
+            (0..workers).map(|_| scope.spawn(|| worker(program, description, machine, &shared))).collect();
+        let ended: Result<Vec<()>, Vec<Error>> = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect();
+        ended.map(drop)
+    })?;
+    let found = shared.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let done: Result<Vec<Analysed>, Vec<Error>> = found.into_iter().flatten().collect();
+    Ok(tasks.into_iter().zip(done?).collect())
+}
+
+fn worker(
+    program: &Program,
+    description: &Description,
+    machine: &Machine,
+    shared: &Shared<'_>,
+) -> Result<(), Vec<Error>> {
+    let lifter = Lifter::new(program).map_err(|cause| vec![Error::Flow(cause.to_string())]);
+    let kernel = lifter.as_ref().map_err(Clone::clone).and_then(|lifter| Kernel::new(lifter, description));
+    let count = shared.functions.len() + shared.tasks.len();
+    if let Ok(kernel) = &kernel {
+        while let Some((number, function)) = next(&shared.next_function, &shared.functions) {
+            let name = program.describe(*function);
+            (shared.progress)(number + 1, count, &format!("the loops of {name}"));
+            let found = alone(kernel, *function);
+            shared.apart.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+        }
+    }
+    // Also whoever failed comes here: the others wait.
+    shared.between.wait();
+    let mut kernel = kernel?;
+    kernel.apart = shared.apart.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    while let Some((number, task)) = next(&shared.next_task, shared.tasks) {
+        let (Task::Region(region) | Task::Handler(region, _)) = task;
+        let region = &kernel.regions[*region];
+        (shared.progress)(shared.functions.len() + number + 1, count, &region.name);
+        let analysed = match task {
+            Task::Region(_) => analyse(&kernel, region, machine),
+            Task::Handler(_, rest) => handler(&kernel, region, rest, machine),
+        };
+        shared.found.lock().unwrap_or_else(PoisonError::into_inner)[number] = Some(analysed);
+    }
+    Ok(())
+}
+
+fn next<'t, T>(counter: &AtomicUsize, all: &'t [T]) -> Option<(usize, &'t T)> {
+    let number = counter.fetch_add(1, Ordering::Relaxed);
+    all.get(number).map(|one| (number, one))
+}

@@ -1,0 +1,133 @@
+//! In which order the regions of a small kernel follow each other: how many switches there are between two windows, and what is
+//! refused because there may be any number.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use wcet_binary::lift::Lifter;
+use wcet_binary::load::Program;
+use wcet_hardware::machine::Machine;
+use wcet_kernel::{analyse, endless, response, statements, Analysed, Description, Kernel, Kind, Way};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/turns")
+}
+
+fn program(name: &str, macros: &[&str]) -> Vec<u8> {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("turns-{name}"));
+    let status = Command::new("gcc")
+        .args(["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"])
+        .args(["-Wl,-Ttext-segment=0xffffffff80200000", "-Wl,-e,system_call", "-Wl,-z,noexecstack", "-o"])
+        .arg(&file)
+        .args(macros.iter().map(|name| format!("-D{name}")))
+        .arg(folder().join("kernel.S"))
+        .status();
+    assert!(status.expect("gcc runs").success());
+    std::fs::read(&file).expect("the kernel was linked")
+}
+
+fn machine() -> Machine {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../machines/timing/x86-inorder.toml");
+    wcet_hardware::machine::load(&file).expect("the machine is sound")
+}
+
+/// The kernel with these macros, and its regions.
+fn with(name: &str, macros: &[&str], test: impl FnOnce(&Kernel<'_>, &[Analysed])) {
+    let data = program(name, macros);
+    let program = Program::parse(&data).expect("the kernel is an executable");
+    let lifter = Lifter::new(&program).expect("its instructions are known");
+    let description = Description::load(&folder().join("timing.toml")).expect("the description is well formed");
+    let kernel = Kernel::new(&lifter, &description).expect("the description fits");
+    let machine = machine();
+    let all: Vec<Analysed> =
+        kernel.regions.iter().map(|region| analyse(&kernel, region, &machine).expect("understood")).collect();
+    for (region, analysed) in kernel.regions.iter().zip(&all) {
+        assert!(analysed.wcet_cycles.is_some(), "{}: {:?}", region.name, analysed.errors);
+    }
+    test(&kernel, &all);
+}
+
+/// What is said against a kernel with these macros, of which there is then no response.
+fn refused(name: &str, macros: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    with(name, macros, |kernel, all| {
+        assert_eq!(response(kernel, all), None);
+        found = endless(kernel, all).into_iter().collect();
+    });
+    assert!(!found.is_empty());
+    found
+}
+
+#[test]
+fn between_two_windows_there_is_one_switch() {
+    // The second look finds nothing to decide: the mark is cleared behind each switch.
+    for macros in [&[][..], &["SECOND_LOOK"]] {
+        with(if macros.is_empty() { "plain" } else { "second" }, macros, |kernel, all| {
+            assert_eq!(endless(kernel, all), Default::default());
+            let response = response(kernel, all).expect("there is an end to it");
+            let cycles = |regions: &[usize]| -> u64 { regions.iter().filter_map(|one| all[*one].wcet_cycles).sum() };
+            let switches =
+                |region: usize| all[region].ways.iter().any(|way| matches!(way, Way::Switch(_))).then_some(region);
+            let resumed = |region: &usize| matches!(kernel.regions[*region].kind, Kind::Resumed | Kind::ThreadStart);
+            let longest = (0..all.len()).filter(resumed).filter_map(|one| all[one].wcet_cycles).max();
+            let longest = longest.expect("one goes on");
+            for region in (0..all.len()).filter_map(switches) {
+                assert!(!resumed(&region), "{}", kernel.regions[region].name);
+                assert!(cycles(&[region]) + longest <= response.closed_cycles);
+            }
+            assert!((0..all.len()).all(|one| cycles(&[one]) <= response.closed_cycles));
+            assert_eq!(cycles(&response.closed), response.closed_cycles);
+            assert!(resumed(response.closed.last().expect("one goes on")));
+            // It may arrive before it is asked for, and who is told so may switch.
+            let of = |kind| (0..all.len()).find(|one| kernel.regions[*one].kind == kind).expect("there is one");
+            let (asks, told) = (&all[of(Kind::SystemCall)], of(Kind::Pending));
+            assert!(asks.asking_cycles > 0 && Some(asks.asking_cycles) <= asks.wcet_cycles);
+            assert!(asks.asking_cycles + cycles(&[told]) + longest <= response.closed_cycles);
+            assert_eq!(cycles(&[response.served]), response.interrupt_cycles);
+            // Who goes on comes to no window.
+            assert_eq!(response.handler_cycles, longest);
+            assert_eq!(response.direct_cycles, response.handler_cycles);
+            let said = statements(kernel, all);
+            assert!(!said.iter().any(|text| text.contains("switches between") || text.contains("is followed by")));
+        });
+    }
+}
+
+#[test]
+fn a_second_switch_before_a_window_is_refused_with_its_place() {
+    let found = refused("unsaid", &["SECOND_LOOK", "UNSAID"]);
+    assert!(found.iter().all(|text| text.contains("may switch to another in")), "{found:#?}");
+    let place = "system_call > handler > leave > run > switch before an interrupt window";
+    assert!(found.iter().any(|text| text.contains("`resumed thread") && text.contains(place)), "{found:#?}");
+}
+
+#[test]
+fn who_is_told_of_an_interrupt_and_asks_again_is_refused() {
+    let found = refused("asked", &["ASKED_AGAIN"]);
+    let fault = "who is told in the region `preemption point";
+    assert!(found.iter().any(|text| text.contains(fault) && text.ends_with("ask again in handler")), "{found:#?}");
+}
+
+#[test]
+fn windows_without_end_before_a_program_are_refused() {
+    let found = refused("windows", &["WINDOWS"]);
+    let fault =
+        "one window after the other on its way to its program: `interrupt window system_call > handler > window";
+    assert!(found.iter().any(|text| text.contains(fault)), "{found:#?}");
+}
+
+#[test]
+fn a_window_between_an_interrupt_and_the_decision_is_refused() {
+    let found = refused("window", &["WINDOW_FIRST"]);
+    let place = "others are let in at vectors+0x10 > entered > window before";
+    assert!(found.iter().any(|one| one.contains("`interrupt line`") && one.contains(place)), "{found:#?}");
+}
+
+#[test]
+fn a_window_in_which_nobody_serves_is_refused() {
+    let found = refused("unserved", &["UNSERVED"]);
+    assert!(
+        found.iter().all(|text| text.contains("no interrupt is served in the region `interrupt window")),
+        "{found:#?}"
+    );
+}

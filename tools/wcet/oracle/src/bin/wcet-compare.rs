@@ -1,0 +1,135 @@
+//! Compares the analysis with measurements. Knows: arguments, progress, exit status.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use clap::Parser;
+use wcet_oracle::compare::{compare, page, Row, Sum};
+use wcet_oracle::measure::build::Target;
+use wcet_oracle::measure::set::{programs, Program};
+
+/// Measures and bounds the programs of tests/wcet, and holds one against the other
+#[derive(Parser)]
+#[command(name = "wcet-compare", version)]
+struct Cli {
+    /// These programs; by default all.
+    programs: Vec<String>,
+    /// For this target; by default all.
+    #[arg(long, value_name = "TARGET")]
+    target: Option<String>,
+    /// Where compiled programs go; by default a temporary directory.
+    #[arg(long, value_name = "DIRECTORY")]
+    into: Option<PathBuf>,
+    /// Writes the reference page of the documentation.
+    #[arg(long)]
+    page: bool,
+    /// Takes rows that earlier runs printed as JSON, instead of measuring.
+    #[arg(long, value_name = "FILE")]
+    rows: Vec<PathBuf>,
+    /// A JSON object for each program and target instead of text.
+    #[arg(long)]
+    json: bool,
+    /// Seconds after which the paths of a program are not refined further. Far more than any takes: what is tried is
+    /// limited by the solver's own steps, which do not depend on the machine.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    timeout: u64,
+    /// Programs that are analysed at a time.
+    #[arg(long, value_name = "NUMBER", default_value_t = 2)]
+    jobs: usize,
+}
+
+fn main() -> ExitCode {
+    match run(&Cli::parse()) {
+        Ok(faults) if faults.is_empty() => ExitCode::SUCCESS,
+        Ok(faults) => {
+            faults.iter().for_each(|fault| eprintln!("{fault}"));
+            ExitCode::from(1)
+        }
+        Err(error) => {
+            eprintln!("wcet-compare: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let rows = if cli.rows.is_empty() { measured(cli)? } else { told(&cli.rows)? };
+    print(cli, &rows)?;
+    Ok(rows.iter().flat_map(Row::faults).collect())
+}
+
+/// Rows from files, in the order of programs and targets.
+fn told(files: &[PathBuf]) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
+    let mut rows = Vec::new();
+    for file in files {
+        for line in std::fs::read_to_string(file)?.lines() {
+            rows.push(serde_json::from_str::<Row>(line)?);
+        }
+    }
+    let place = |row: &Row| Target::ALL.iter().position(|target| target.name() == row.target);
+    rows.sort_by(|a, b| (&a.program, place(a)).cmp(&(&b.program, place(b))));
+    Ok(rows)
+}
+
+fn measured(cli: &Cli) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
+    let into = match &cli.into {
+        Some(directory) => directory.clone(),
+        None => std::env::temp_dir().join(format!("wcet-compare-{}", std::process::id())),
+    };
+    std::fs::create_dir_all(&into)?;
+    let wanted: Vec<Program> =
+        programs()?.into_iter().filter(|one| cli.programs.is_empty() || cli.programs.contains(&one.name)).collect();
+    let targets =
+        || Target::ALL.into_iter().filter(|target| cli.target.as_ref().is_none_or(|one| one == target.name()));
+    let work: Vec<(&Program, Target)> =
+        wanted.iter().flat_map(|program| targets().map(move |target| (program, target))).collect();
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..cli.jobs.max(1) {
+            scope.spawn(|| loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some((program, target)) = work.get(number) else { break };
+                eprintln!("[{}/{}] {} for {}", number + 1, work.len(), program.name, target.name());
+                let row = compare(program, *target, &into, Duration::from_secs(cli.timeout));
+                if let Ok(mut done) = done.lock() {
+                    if let (true, Ok(row)) = (cli.json, &row) {
+                        println!("{}", serde_json::to_string(row).unwrap_or_else(|error| error.to_string()));
+                    }
+                    done.push((number, row));
+                }
+            });
+        }
+    });
+    if cli.into.is_none() {
+        std::fs::remove_dir_all(&into)?;
+    }
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(number, _)| *number);
+    Ok(done.into_iter().map(|(_, row)| row).collect::<Result<Vec<Row>, _>>()?)
+}
+
+fn print(cli: &Cli, rows: &[Row]) -> Result<(), Box<dyn std::error::Error>> {
+    let text = page(rows);
+    if cli.json {
+        // Each row was printed when it was there.
+    } else if cli.page {
+        let path = wcet_oracle::measure::set::directory().join("../../docs/src/reference/timing-set.md");
+        std::fs::write(path, text)?;
+    } else {
+        println!("{text}");
+    }
+    let sum = Sum::of(rows);
+    eprintln!(
+        "{} loops, {} bounded ({:.1} %), {} exact ({:.1} %), {} below",
+        sum.loops,
+        sum.bounded,
+        sum.bounded_percent(),
+        sum.exact,
+        sum.exact_percent(),
+        sum.below
+    );
+    Ok(())
+}

@@ -1,0 +1,9 @@
+//! What checks the analysis.
+//!
+//! [`simulate`] is the machine of a machine file, written apart from the analysis. [`measure`] runs compiled programs and
+//! counts, [`compare`] holds their bounds against the counts, and [`observe`] replays traces of the booted kernel.
+
+pub mod compare;
+pub mod measure;
+pub mod observe;
+pub mod simulate;

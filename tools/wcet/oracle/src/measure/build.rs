@@ -1,0 +1,99 @@
+//! Compiles programs of the set, with the flags that a person would use.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use wcet_binary::load::Architecture;
+
+use crate::measure::set::{directory, Program};
+use crate::measure::Error;
+
+/// How a program is compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    X86Speed,
+    X86Size,
+    ArmSpeed,
+    ArmSize,
+}
+
+impl Target {
+    pub const ALL: [Target; 4] = [Target::X86Speed, Target::X86Size, Target::ArmSpeed, Target::ArmSize];
+
+    pub fn architecture(self) -> Architecture {
+        match self {
+            Target::X86Speed | Target::X86Size => Architecture::X86_64,
+            Target::ArmSpeed | Target::ArmSize => Architecture::Arm,
+        }
+    }
+
+    /// For file names and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::X86Speed => "x86-64-O2",
+            Target::X86Size => "x86-64-Os",
+            Target::ArmSpeed => "armv6-O2",
+            Target::ArmSize => "armv6-Os",
+        }
+    }
+
+    /// The machine file for its bounds.
+    pub fn machine(self) -> &'static str {
+        match self.architecture() {
+            Architecture::X86_64 => "x86-inorder",
+            Architecture::Arm => "arm1136-kzm",
+        }
+    }
+
+    pub fn machine_file(self) -> PathBuf {
+        directory().join("../../machines/timing").join(format!("{}.toml", self.machine()))
+    }
+
+    fn compiler(self) -> &'static str {
+        match self.architecture() {
+            Architecture::X86_64 => "gcc",
+            Architecture::Arm => "arm-linux-gnueabi-gcc",
+        }
+    }
+
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Target::X86Speed => &["-O2"],
+            Target::X86Size => &["-Os"],
+            Target::ArmSpeed => &["-O2", "-marm", "-march=armv6"],
+            Target::ArmSize => &["-Os", "-marm", "-march=armv6"],
+        }
+    }
+}
+
+/// Flags of all targets: a program that stands alone at fixed addresses.
+const OPTIONS: &[&str] = &[
+    "-g",
+    "-ffreestanding",
+    "-nostdlib",
+    "-static",
+    "-fno-pie",
+    "-no-pie",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wno-unused-parameter",
+    "-Wl,--build-id=none",
+];
+
+/// The compiled program's file, in `into`.
+pub fn build(program: &Program, target: Target, into: &Path) -> Result<PathBuf, Error> {
+    let file = into.join(format!("{}.{}", program.name, target.name()));
+    let compiler = target.compiler();
+    let mut command = Command::new(compiler);
+    command.args(target.options()).args(OPTIONS).arg("-o").args([&file, &program.source]);
+    command.arg(directory().join("runtime.c")).arg("-lgcc");
+    let output = command.output().map_err(|cause| Error::Missing { program: compiler.to_string(), cause })?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(Error::Failed { program: compiler.to_string(), path: program.source.clone(), message });
+    }
+    Ok(file)
+}

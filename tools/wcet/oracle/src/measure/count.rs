@@ -1,0 +1,97 @@
+//! Counts how often loops run.
+
+use std::path::Path;
+
+use wcet_binary::lift::il::Flow;
+use wcet_binary::load::Program;
+use wcet_flow::context::{Expanded, LoopId};
+
+use crate::measure::emulate::{addresses, Cases};
+use crate::measure::walk::{Step, Walk};
+use crate::measure::Error;
+
+/// What the cases of a program did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counts {
+    /// For each loop of the expanded graph, the most times that its header ran for one entry; 0: never entered.
+    pub loops: Vec<u64>,
+    /// For each loop inside another, the most times that its header ran for one entry of the loop around it.
+    pub totals: Vec<u64>,
+    /// For each edge, whether any case takes it.
+    pub taken: Vec<bool>,
+    /// Instructions of each case, from the entry on.
+    pub cases: Vec<u64>,
+}
+
+/// Runs all cases of `file` and counts.
+pub fn count(file: &Path, program: &Program, expanded: &Expanded<'_>) -> Result<Counts, Error> {
+    let mut walk = Walk::new(expanded, program);
+    let count = expanded.loops.len();
+    let mut counts = Counts {
+        loops: vec![0; count],
+        totals: vec![0; count],
+        taken: vec![false; expanded.edges.len()],
+        cases: Vec::new(),
+    };
+    let (mut running, mut total) = (vec![0; count], vec![0; count]);
+    let (heads, inside) = (heads(expanded), inside(expanded));
+    addresses(file, program.architecture, Cases::All, |address| {
+        let step = walk.step(address)?;
+        match step {
+            Step::Entered => counts.cases.push(0),
+            Step::Along(edge) => {
+                counts.taken[edge] = true;
+                for &(number, back) in &heads[edge] {
+                    let more = if back { 1 } else { first(expanded, number) };
+                    running[number] = if back { running[number] + 1 } else { more };
+                    total[number] += more;
+                    counts.loops[number] = counts.loops[number].max(running[number]);
+                    counts.totals[number] = counts.totals[number].max(total[number]);
+                    if !back {
+                        inside[number].iter().for_each(|inner| total[*inner] = 0);
+                    }
+                }
+            }
+            Step::Inside | Step::Outside | Step::Left => {}
+        }
+        if matches!(step, Step::Entered | Step::Along(_) | Step::Inside) {
+            if let Some(length) = counts.cases.last_mut() {
+                *length += 1;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(counts)
+}
+
+/// Executions of the header that an entry of the loop stands for. An instruction that repeats itself first looks
+/// whether to go on, and so runs once more than what the emulator reports: the iterations.
+fn first(expanded: &Expanded<'_>, number: LoopId) -> u64 {
+    let header = expanded.block(expanded.loops[number].header);
+    if matches!(header.last().flow, Flow::Repeat { .. }) {
+        2
+    } else {
+        1
+    }
+}
+
+/// For each loop those directly inside it.
+fn inside(expanded: &Expanded<'_>) -> Vec<Vec<LoopId>> {
+    let mut inside = vec![Vec::new(); expanded.loops.len()];
+    for (number, found) in expanded.loops.iter().enumerate() {
+        if let Some(parent) = found.parent {
+            inside[parent].push(number);
+        }
+    }
+    inside
+}
+
+/// For each edge the loops to whose headers it leads, and whether as a back edge.
+fn heads(expanded: &Expanded<'_>) -> Vec<Vec<(LoopId, bool)>> {
+    let mut heads = vec![Vec::new(); expanded.edges.len()];
+    for (number, one) in expanded.loops.iter().enumerate() {
+        one.entries.iter().for_each(|edge| heads[*edge].push((number, false)));
+        one.back.iter().for_each(|edge| heads[*edge].push((number, true)));
+    }
+    heads
+}

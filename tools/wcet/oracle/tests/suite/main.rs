@@ -1,0 +1,15 @@
+//! The integration tests of this crate, in one binary to save link time.
+
+mod cache_exhaustive;
+#[path = "../../../flow/tests/suite/compiled.rs"]
+mod compiled;
+mod graphs;
+mod ipet_exhaustive;
+mod ipet_programs;
+mod measured;
+mod random;
+mod set_sample;
+mod simulated;
+mod simulated_bounds;
+mod statements;
+mod traces;

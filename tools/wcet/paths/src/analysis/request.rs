@@ -1,0 +1,146 @@
+//! What is asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use wcet_binary::load::Program;
+
+use crate::analysis::code::Code;
+use crate::analysis::faults::{fault, Found};
+use crate::analysis::machine::Loaded;
+
+/// A program, a place to start from, a machine, and what a person states.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The name of the executable, for people.
+    pub file: String,
+    /// Its bytes.
+    pub data: Vec<u8>,
+    /// A symbol, a symbol and an offset, or an address; without it the executable's entry point.
+    pub entry: Option<String>,
+    /// Without it, only loops are bounded.
+    pub machine: Option<Loaded>,
+    pub stated: Stated,
+    /// Cycles or a time, as in `50us`.
+    pub budget: Option<String>,
+    /// After this, paths are not refined further.
+    pub timeout: Option<Duration>,
+    /// An address or symbol to explain.
+    pub explain: Option<String>,
+    /// The command line, for the report.
+    pub command: Vec<String>,
+}
+
+/// What a person states about a program, with symbols not yet looked up.
+#[derive(Debug, Clone, Default)]
+pub struct Stated {
+    /// `ADDRESS=SYMBOL,...`: targets of an indirect jump, call or return.
+    pub targets: Vec<String>,
+    /// `SYMBOL=DEPTH`: how deep a function calls itself.
+    pub recursion: Vec<String>,
+    /// `SYMBOL=SYMBOL,...`: a function that switches stacks, and where new stacks begin.
+    pub switches: Vec<String>,
+    /// Most blocks of a function that may be copied so that a loop with several entries has one.
+    pub copies: usize,
+    /// Where the region ends: instructions before which nothing more is counted.
+    pub stops: Vec<String>,
+    /// Memory at the entry is as the executable says.
+    pub as_loaded: bool,
+    /// Other processors, interrupts or devices write memory, apart from the stack.
+    pub shared: bool,
+    /// Addresses that are not known may lead to registers of devices.
+    pub devices: bool,
+    /// Where the stack pointer stands at the entry.
+    pub stack: Option<String>,
+    /// Code in writable memory is never written.
+    pub fixed_code: bool,
+    /// Name and text of a file of constraints on paths.
+    pub constraints: Option<(String, String)>,
+}
+
+/// The address that a symbol, a symbol and an offset (`name+0x10`), or a number names.
+pub fn address(program: &Program, name: &str) -> Found<u64> {
+    let number = |text: &str| text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    let symbol = |text: &str| program.symbol(text).map(|symbol| symbol.address);
+    let offset = || {
+        let (base, offset) = name.rsplit_once('+')?;
+        Some(symbol(base)?.wrapping_add(number(offset)?))
+    };
+    number(name).or_else(|| symbol(name)).or_else(offset).ok_or_else(|| {
+        let message = format!("the executable has no symbol `{name}`, nor is that a number such as 0x1000");
+        vec![fault(Code::NoSymbol, message, "name one that `nm` prints, an offset as in `name+0x10`, or an address")]
+    })
+}
+
+/// What is stated about control flow, with symbols looked up; or everything that cannot be understood.
+pub fn flow_options(program: &Program, stated: &Stated) -> Found<wcet_flow::Options> {
+    let mut errors = Vec::new();
+    let mut options = wcet_flow::Options { copies: stated.copies, ..wcet_flow::Options::default() };
+    for (texts, into) in [(&stated.targets, &mut options.targets), (&stated.switches, &mut options.switches)] {
+        for text in texts {
+            match list(program, text) {
+                Ok((place, names)) => into.entry(place).or_insert_with(BTreeSet::new).extend(names),
+                Err(found) => errors.extend(found),
+            }
+        }
+    }
+    for text in &stated.recursion {
+        match depth(program, text) {
+            Ok((function, depth)) => drop::<Option<u32>>(BTreeMap::insert(&mut options.recursion, function, depth)),
+            Err(found) => errors.extend(found),
+        }
+    }
+    if errors.is_empty() {
+        Ok(options)
+    } else {
+        Err(errors)
+    }
+}
+
+fn pair(text: &str) -> Found<(&str, &str)> {
+    text.split_once('=').ok_or_else(|| {
+        let message = format!("`{text}` is not of the form NAME=VALUE");
+        vec![fault(Code::Statement, message, "write NAME=VALUE without spaces")]
+    })
+}
+
+fn list(program: &Program, text: &str) -> Found<(u64, BTreeSet<u64>)> {
+    let (place, names) = pair(text)?;
+    let (mut errors, mut found) = (Vec::new(), BTreeSet::new());
+    for name in names.split(',') {
+        match address(program, name) {
+            Ok(address) => drop(found.insert(address)),
+            Err(found) => errors.extend(found),
+        }
+    }
+    match address(program, place) {
+        Ok(place) if errors.is_empty() => return Ok((place, found)),
+        Ok(_) => {}
+        Err(found) => errors.extend(found),
+    }
+    Err(errors)
+}
+
+fn depth(program: &Program, text: &str) -> Found<(u64, u32)> {
+    let (function, depth) = pair(text)?;
+    let depth = depth.parse().map_err(|_| {
+        vec![fault(Code::Statement, format!("`{depth}` in `{text}` is no depth"), "write a whole number")]
+    })?;
+    Ok((address(program, function)?, depth))
+}
+
+/// The addresses that names stand for.
+pub fn addresses(program: &Program, names: &[String]) -> Found<Vec<u64>> {
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    for name in names {
+        match address(program, name) {
+            Ok(address) => found.push(address),
+            Err(more) => errors.extend(more),
+        }
+    }
+    if errors.is_empty() {
+        Ok(found)
+    } else {
+        Err(errors)
+    }
+}

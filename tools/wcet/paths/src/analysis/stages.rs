@@ -1,0 +1,415 @@
+//! The stages, one after the other.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use crate::ipet::{Bound, Constraints, Prepared};
+use crate::loop_bounds::LoopBound;
+use wcet_binary::lift::Lifter;
+use wcet_binary::load::{Architecture, Lines, Program};
+use wcet_flow::context::{Expanded, LoopId};
+use wcet_flow::Graph;
+use wcet_report::{Assumption, Phase, Refinement, Report, Verdict, VERSION};
+use wcet_symbolic::{Frames, Setting, Sharing};
+use wcet_values::Values;
+
+use crate::analysis::code::Code;
+use crate::analysis::faults::{self, fault, hex, Found};
+use crate::analysis::refining::{Clock, Refined};
+use crate::analysis::request::{self, Request};
+use crate::analysis::{
+    budget, checking, explain, fixed_code, loops as loop_report, machine, paths, refining, solving, stated,
+};
+
+/// Called when a stage begins: its number from 1, how many there are, what it does.
+pub type Progress<'a> = &'a mut dyn FnMut(usize, usize, &str);
+
+/// The bound of a request, or why there is none.
+pub fn analyse(request: &Request, progress: Progress<'_>) -> Report {
+    run(request, true, progress)
+}
+
+/// The loops of a request alone; needs no machine.
+pub fn loops(request: &Request, progress: Progress<'_>) -> Report {
+    run(request, false, progress)
+}
+
+/// The exit status for a report: 0 good, 1 a finding, 2 the request could not be carried out.
+pub fn status(report: &Report) -> u8 {
+    let codes = report.errors.iter().map(|error| Code::parse(&error.code).map_or(2, Code::status));
+    match (codes.max(), report.verdict) {
+        (Some(status), _) => status,
+        (None, Verdict::Bounded) => 0,
+        (None, _) => 1,
+    }
+}
+
+fn run(request: &Request, whole: bool, progress: Progress<'_>) -> Report {
+    let started = Instant::now();
+    let mut report = begin(request);
+    let mut stages = Stages { request, whole, report: &mut report, progress, started, done: 0 };
+    let found = stages.all();
+    if let Err(mut errors) = found {
+        errors.sort();
+        errors.dedup();
+        report.errors = errors;
+        report.wcet_cycles = None;
+        report.verdict = Verdict::Refused;
+    }
+    judge(request, &mut report);
+    report.analysis.seconds = started.elapsed().as_secs_f64();
+    wcet_report::summarise(&mut report);
+    report
+}
+
+/// A report that says what was asked for, and nothing else.
+fn begin(request: &Request) -> Report {
+    let mut report = Report { version: VERSION, ..Report::default() };
+    report.program.file = request.file.clone();
+    report.program.sha256 = machine::hash(&request.data);
+    report.program.bytes = request.data.len() as u64;
+    report.program.entry = request.entry.clone().unwrap_or_else(|| "the entry point".to_string());
+    report.analysis.version = env!("CARGO_PKG_VERSION").to_string();
+    report.analysis.command = request.command.clone();
+    if let Some(loaded) = &request.machine {
+        report.machine = crate::analysis::describe::machine(loaded);
+        report.assumptions.extend(loaded.machine.assumes.iter().map(|text| assumption("machine", text)));
+    }
+    report
+}
+
+fn assumption(of: &str, text: &str) -> Assumption {
+    Assumption { of: of.to_string(), text: text.trim_end_matches('.').to_string() }
+}
+
+/// Time and budget of a bound, once there is one.
+fn judge(request: &Request, report: &mut Report) {
+    let clock = request.machine.as_ref().map_or(0, |loaded| loaded.machine.clock);
+    report.seconds = report.wcet_cycles.filter(|_| clock > 0).map(|cycles| cycles as f64 / clock as f64);
+    if let Some(budget) = &mut report.budget {
+        budget::judge(budget, report.wcet_cycles);
+        if report.wcet_cycles.is_some() && !budget.met {
+            report.verdict = Verdict::Late;
+        }
+    }
+}
+
+struct Stages<'r, 'p> {
+    request: &'r Request,
+    whole: bool,
+    report: &'p mut Report,
+    progress: Progress<'p>,
+    started: Instant,
+    done: usize,
+}
+
+impl Stages<'_, '_> {
+    fn all(&mut self) -> Found<()> {
+        let request = self.request;
+        if let (Some(text), Some(loaded)) = (&request.budget, &request.machine) {
+            self.report.budget = Some(budget::parse(text, loaded.machine.clock)?);
+        }
+        let program = self.stage(
+            "load",
+            |_| load(request),
+            |program: &Program| format!("{} segments, {} symbols", program.segments().len(), program.symbols().len()),
+        )?;
+        let lines = Lines::parse(&request.data);
+        self.program(&program);
+        let entry = match &request.entry {
+            Some(name) => request::address(&program, name)?,
+            None => program.entry,
+        };
+        self.report.program.entry = program.describe(entry);
+        self.report.program.entry_address = Some(hex(entry));
+        let lifter = Lifter::new(&program)
+            .map_err(|cause| vec![fault(Code::Tool, cause.to_string(), "build the analyser anew")])?;
+        let options = request::flow_options(&program, &request.stated)?;
+        let stops = request::addresses(&program, &request.stated.stops)?;
+        let graph = self.stage("control flow", |_| flow(&program, &lifter, &lines, entry, &options), flow_result)?;
+        self.graph(&graph);
+        let bounded_by = wcet_flow::context::Options {
+            stops: stops.into_iter().collect(),
+            recursion: options.recursion.clone(),
+            ..wcet_flow::context::Options::default()
+        };
+        let expand = |_: &mut Self| {
+            let expanded = wcet_flow::context::expand(&graph, entry, &bounded_by);
+            expanded.map_err(|found| found.iter().map(|error| faults::context(error, &program, &lines)).collect())
+        };
+        let expanded = self.stage("calling contexts", expand, |expanded: &Expanded<'_>| {
+            let (contexts, nodes) = (expanded.contexts.len(), expanded.nodes.len());
+            format!("{contexts} contexts, {nodes} blocks, {} loops", expanded.loops.len())
+        })?;
+        self.report.program.nodes = expanded.nodes.len();
+        let stack = request.stated.stack.as_ref().map(|name| request::address(&program, name)).transpose()?;
+        let known = wcet_values::Options {
+            stack_pointer: stack.map(|at| (at, at)),
+            memory_as_loaded: request.stated.as_loaded || entry == program.entry,
+            shared: if request.stated.shared { vec![(0, u64::MAX)] } else { Vec::new() },
+            switches: options.switches.keys().copied().collect(),
+            steps: steps(request.timeout),
+            ..wcet_values::Options::default()
+        };
+        if known.memory_as_loaded {
+            self.report.assumptions.push(assumption("stated", "at the entry, memory is as the executable has it"));
+        }
+        let values = self.stage(
+            "values",
+            |_| Ok(wcet_values::analyse(&program, &expanded, &known)),
+            |values: &Values| format!("{} edges that are never taken", values.dead().len()),
+        )?;
+        self.report.assumptions.extend(values.assumptions().iter().map(|text| assumption("program", text)));
+        self.fixed_code(&program, &lifter, &lines, &expanded, &values)?;
+        let (bounds, checked) = self.loops(&program, &expanded, &values, &known)?;
+        self.report.loops = loop_report::describe(&expanded, &bounds, &checked, &lines);
+        self.report.errors = loop_report::errors(&self.report.loops);
+        if !self.report.errors.is_empty() {
+            self.report.verdict = Verdict::Unbounded;
+            return Ok(());
+        }
+        let Some(machine) = request.machine.as_ref().map(|loaded| &loaded.machine).filter(|_| self.whole) else {
+            self.report.verdict = Verdict::Bounded;
+            return Ok(());
+        };
+        let explained = request.explain.as_ref().map(|name| request::address(&program, name)).transpose()?;
+        let devices = request.stated.devices;
+        if !machine.regions.is_empty() && !devices {
+            self.report.assumptions.push(assumption("program", solving::NO_DEVICES));
+        }
+        let prepare = |_: &mut Self| solving::prepare(&program, &lines, &expanded, machine, &values, &bounds, devices);
+        let prepared = self.stage("costs", prepare, |prepared: &Prepared<'_, '_>| {
+            format!("{} blocks, {} edges", prepared.model.nodes.len(), prepared.model.edges.len())
+        })?;
+        let mut constraints = solving::constraints(&values, &bounds);
+        let frames = Frames::of(&program, &expanded, &known.switches);
+        let setting = Setting {
+            program: &program,
+            graph: &expanded,
+            frames: &frames,
+            values: Some(&values),
+            sharing: self.sharing(),
+            switches: &known.switches,
+        };
+        self.stated(&setting, &bounds, &lines, &mut constraints)?;
+        let found = self.stage(
+            "worst path",
+            |stages| stages.solve(&program, &lines, &prepared, &constraints),
+            |found| format!("{} cycles", wcet_report::grouped(found.wcet_cycles)),
+        )?;
+        let refine = |stages: &mut Self| {
+            let clock = Clock { began: stages.started, deadline: stages.deadline() };
+            refining::refine(&setting, &prepared, &lines, constraints, &bounds, &found, clock)
+                .map_err(|cause| vec![faults::solver(&cause)])
+        };
+        let refined =
+            self.stage("infeasible paths", refine, |refined: &Refined| format!("{} sets", refined.found.len()))?;
+        if !refined.found.is_empty() {
+            self.smt_assumptions();
+        }
+        self.report.infeasible = refined.found;
+        self.report.analysis.complete = refined.possible;
+        self.report.analysis.refinement.extend(refined.steps);
+        let found = refined.bound.unwrap_or(found);
+        self.report.analysis.path_cycles = Some(found.path_cycles);
+        self.report.wcet_cycles = Some(found.wcet_cycles);
+        self.report.verdict = Verdict::Bounded;
+        paths::describe(self.report, &expanded, &found, &lifter, &lines);
+        if let Some(address) = explained {
+            let explain = explain::explain(address, &expanded, &prepared, &found, machine, &lifter, &lines);
+            self.report.explanation = Some(explain);
+        }
+        Ok(())
+    }
+
+    /// Bounds of loops: by inference, then by model checking for what that leaves.
+    fn loops(
+        &mut self,
+        program: &Program,
+        expanded: &Expanded<'_>,
+        values: &Values,
+        known: &wcet_values::Options,
+    ) -> Found<(Vec<LoopBound>, BTreeSet<LoopId>)> {
+        let infer = |_: &mut Self| Ok(crate::loop_bounds::infer(program, expanded, values));
+        let mut bounds = self.stage("loop bounds", infer, |bounds: &Vec<LoopBound>| {
+            let bounded = bounds.iter().filter(|found| found.bound.is_some()).count();
+            format!("{bounded} of {} in their contexts", bounds.len())
+        })?;
+        let check = |stages: &mut Self| {
+            let (switches, deadline, sharing) = (&known.switches, stages.deadline(), stages.sharing());
+            checking::check(program, expanded, values, sharing, switches, deadline, &mut bounds)
+                .map_err(|cause| vec![faults::solver(&cause)])
+        };
+        let checked =
+            self.stage("model checking", check, |checked: &BTreeSet<LoopId>| format!("{} more loops", checked.len()))?;
+        if !checked.is_empty() {
+            self.smt_assumptions();
+        }
+        Ok((bounds, checked))
+    }
+
+    /// Constraints that a person states: all of them must hold.
+    fn stated(
+        &mut self,
+        setting: &Setting<'_, '_>,
+        bounds: &[LoopBound],
+        lines: &Lines,
+        constraints: &mut Constraints,
+    ) -> Found<()> {
+        let Some(file) = &self.request.stated.constraints else { return Ok(()) };
+        let claims = stated::read(file, setting.program, setting.graph, lines)?;
+        let of_loops = bounds.iter().filter_map(|found| Some((found.loop_id, found.bound?))).collect();
+        let deadline = self.deadline();
+        let check = |_: &mut Self| stated::check(&claims, setting, &of_loops, lines, &file.0, deadline, constraints);
+        let (shown, errors) = self.stage("stated constraints", check, |(shown, errors)| {
+            format!("{} of {} hold", shown.len() - errors.len(), shown.len())
+        })?;
+        self.report.constraints = shown;
+        self.smt_assumptions();
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
+    }
+
+    /// One more bound, better than those before.
+    fn solve(
+        &mut self,
+        program: &Program,
+        lines: &Lines,
+        prepared: &Prepared<'_, '_>,
+        constraints: &Constraints,
+    ) -> Found<Bound> {
+        let deadline = self.deadline();
+        let found = prepared.bound(constraints, &crate::ipet::Options { deadline });
+        let found = found
+            .map_err(|errors| errors.iter().map(|error| solving::error(error, program, lines)).collect::<Vec<_>>())?;
+        self.report.analysis.refinement.push(Refinement {
+            seconds: self.started.elapsed().as_secs_f64(),
+            wcet_cycles: found.wcet_cycles,
+            infeasible: constraints.conflicts.len(),
+        });
+        Ok(found)
+    }
+
+    /// Runs a stage, with its time and what it found in the report.
+    fn stage<T>(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&mut Self) -> Found<T>,
+        result: impl FnOnce(&T) -> String,
+    ) -> Found<T> {
+        self.done += 1;
+        let stated = usize::from(self.request.stated.constraints.is_some());
+        let total = if self.whole { STAGES + stated } else { STAGES_FOR_LOOPS };
+        (self.progress)(self.done, total, name);
+        let began = Instant::now();
+        let found = work(self);
+        let result = match &found {
+            Ok(found) => result(found),
+            Err(errors) => format!("{} errors", errors.len()),
+        };
+        let seconds = began.elapsed().as_secs_f64();
+        self.report.analysis.phases.push(Phase { name: name.to_string(), seconds, result });
+        found
+    }
+
+    /// What formulas take for granted, once.
+    fn smt_assumptions(&mut self) {
+        for text in wcet_symbolic::ASSUMPTIONS {
+            let new = assumption("program", text);
+            if !self.report.assumptions.contains(&new) {
+                self.report.assumptions.push(new);
+            }
+        }
+    }
+
+    fn sharing(&self) -> Sharing {
+        if self.request.stated.shared {
+            Sharing::StackIsPrivate
+        } else {
+            Sharing::Exclusive
+        }
+    }
+
+    /// When refinement ends.
+    fn deadline(&self) -> Option<Instant> {
+        self.request.timeout.and_then(|timeout| self.started.checked_add(timeout))
+    }
+
+    fn program(&mut self, program: &Program) {
+        self.report.program.architecture = match program.architecture {
+            Architecture::X86_64 => "x86-64",
+            Architecture::Arm => "ARM",
+        }
+        .to_string();
+    }
+
+    fn graph(&mut self, graph: &Graph) {
+        let blocks = || graph.functions.values().flat_map(|function| &function.blocks);
+        self.report.program.reached_functions = graph.functions.len();
+        self.report.program.reached_instructions = blocks().map(|block| block.instructions.len()).sum();
+        self.report.assumptions.extend(graph.assumptions.iter().map(|text| assumption("program", text)));
+    }
+
+    fn fixed_code(
+        &mut self,
+        program: &Program,
+        lifter: &Lifter<'_>,
+        lines: &Lines,
+        expanded: &Expanded<'_>,
+        values: &Values,
+    ) -> Found<()> {
+        let stated = self.request.stated.fixed_code;
+        let stack_pointer = Some(lifter.registers().stack_pointer());
+        let data = &self.request.data;
+        let errors = fixed_code::check(data, program, lines, expanded, values, stack_pointer, stated);
+        if stated {
+            self.report.assumptions.push(assumption("stated", "nothing writes code"));
+        }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
+    }
+}
+
+/// Stages of a bound, and of loops alone.
+const STAGES: usize = 9;
+const STAGES_FOR_LOOPS: usize = 6;
+
+/// Instructions that may be executed one by one: counted, not timed, so that the same command gives the same bound.
+fn steps(timeout: Option<Duration>) -> u64 {
+    const A_SECOND: u64 = 200_000;
+    let most = wcet_values::Options::default().steps;
+    timeout.map_or(most, |timeout| timeout.as_secs().saturating_mul(A_SECOND).clamp(A_SECOND, most))
+}
+
+fn load(request: &Request) -> Found<Program> {
+    Program::parse(&request.data).map_err(|errors| {
+        let open = if errors.iter().any(|error| error.problem == wcet_binary::load::Problem::NoCode) {
+            fixed_code::unloaded(&request.data)
+        } else {
+            Vec::new()
+        };
+        errors.iter().map(faults::loading).chain(open).collect()
+    })
+}
+
+fn flow(
+    program: &Program,
+    lifter: &Lifter<'_>,
+    lines: &Lines,
+    entry: u64,
+    options: &wcet_flow::Options,
+) -> Found<Graph> {
+    let graph = wcet_flow::analyse(lifter, &[entry], options);
+    graph.map_err(|errors| errors.iter().map(|error| faults::flow(error, program, lines)).collect())
+}
+
+fn flow_result(graph: &Graph) -> String {
+    let loops: usize = graph.functions.values().map(|function| function.loops.len()).sum();
+    format!("{} functions, {loops} loops", graph.functions.len())
+}

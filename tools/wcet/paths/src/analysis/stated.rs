@@ -1,0 +1,96 @@
+//! Constraints that a person states: read, validated, and used only if all of them hold.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use crate::infeasible::{apply, parse, validate, Effort, Run, Stated, Verdict};
+use crate::ipet::Constraints;
+use wcet_binary::load::{Lines, Program};
+use wcet_flow::context::{Expanded, LoopId};
+use wcet_report::{Constraint, Error};
+use wcet_symbolic::Setting;
+
+use crate::analysis::code::Code;
+use crate::analysis::faults::{fault, hex, solver, Found};
+
+/// What the solver may take for one constraint, in its own steps.
+const STEPS: u64 = 30_000_000;
+/// Branches of a counterexample that are shown.
+const SHOWN: usize = 40;
+
+/// The constraints of a file.
+pub fn read(file: &(String, String), program: &Program, expanded: &Expanded<'_>, lines: &Lines) -> Found<Vec<Stated>> {
+    let (name, text) = file;
+    parse(text, program, expanded.graph, lines).map_err(|errors| {
+        let one = |error: &crate::infeasible::StatedError| Error {
+            source: Some(format!("{name}:{}", error.line)),
+            ..fault(
+                Code::Statement,
+                error.problem.clone(),
+                "places are symbols, symbols with an offset, addresses, or file.c:12; see the reference of ashlar timing",
+            )
+        };
+        errors.iter().map(one).collect()
+    })
+}
+
+/// Asks about each constraint, and adds those that hold; all others are errors, with a run against them if there is one.
+pub fn check(
+    stated: &[Stated],
+    setting: &Setting<'_, '_>,
+    bounds: &BTreeMap<LoopId, u64>,
+    lines: &Lines,
+    file: &str,
+    deadline: Option<Instant>,
+    constraints: &mut Constraints,
+) -> Found<(Vec<Constraint>, Vec<Error>)> {
+    let (mut shown, mut errors) = (Vec::new(), Vec::new());
+    for one in stated {
+        let verdict =
+            validate(setting, one, bounds, Effort { steps: STEPS, deadline }).map_err(|cause| vec![solver(&cause)])?;
+        let (message, counterexample, remedy) = match verdict {
+            Verdict::Proven => {
+                apply(setting, &one.claim, constraints);
+                shown.push(Constraint { text: one.text.clone(), validated: true, counterexample: None });
+                continue;
+            }
+            Verdict::Refuted(run) => {
+                let run = describe(&run, setting.graph, lines);
+                (format!("`{}` does not hold: {run}", one.text), Some(run), "remove it, or correct the program")
+            }
+            Verdict::Open(why) => {
+                let remedy = "remove it, or name places that are nearer to each other";
+                (format!("`{}` is not shown to hold: {why}", one.text), None, remedy)
+            }
+        };
+        shown.push(Constraint { text: one.text.clone(), validated: false, counterexample });
+        errors.push(Error { source: Some(format!("{file}:{}", one.line)), ..fault(Code::Refuted, message, remedy) });
+    }
+    Ok((shown, errors))
+}
+
+/// A run, in words: where it begins, what it needs, where it goes.
+fn describe(run: &Run, graph: &Expanded<'_>, lines: &Lines) -> String {
+    let mut parts = Vec::new();
+    if !run.chain.is_empty() {
+        parts.push(format!("called by {}", run.chain.join(" > ")));
+    }
+    let registers: Vec<String> = run.registers.iter().map(|(name, value)| format!("{name} = {value:#x}")).collect();
+    let memory = run.memory.iter().map(|(address, size, value)| format!("{size} bytes at {address:#x} = {value:#x}"));
+    let state: Vec<String> = registers.into_iter().chain(memory).collect();
+    if !state.is_empty() {
+        parts.push(format!("with {}", state.join(", ")));
+    }
+    let place = |edge: &usize| {
+        let address = graph.block(graph.edges[*edge].to).start();
+        lines.place(address).map_or_else(|| hex(address), |place| format!("{} ({place})", hex(address)))
+    };
+    let path: Vec<String> = run.path.iter().take(SHOWN).map(place).collect();
+    if !path.is_empty() {
+        parts.push(format!("through {}", path.join(", ")));
+    }
+    if parts.is_empty() {
+        return "there is a run against it".to_string();
+    }
+    format!("a run {}", parts.join("; "))
+}

@@ -1,0 +1,46 @@
+//! The class of an instruction, by which the machine file gives its cost. Traces for the simulator sort by this too.
+
+mod arm;
+mod x86;
+
+pub(crate) use x86::decode;
+
+use wcet_binary::lift::il::Flow;
+use wcet_binary::lift::Instruction;
+use wcet_binary::load::Architecture;
+use wcet_hardware::machine::Class;
+
+/// What the machine does with an instruction, apart from its registers and its described accesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sort {
+    pub class: Class,
+    /// Any line may leave any cache: by maintenance, or since other code runs before the next instruction.
+    pub forgets: bool,
+    /// It may read any line, which the described accesses leave out.
+    pub prefetches: bool,
+    /// It waits for an event, which takes any time.
+    pub waits: bool,
+}
+
+impl Sort {
+    fn of(class: Class) -> Sort {
+        // Their accesses are in their price, and go to lines of which nothing is said.
+        let vm = matches!(class, Class::VmEntry | Class::VmState);
+        let forgets = vm || matches!(class, Class::CacheMaintenance | Class::SystemCall | Class::Wait);
+        Sort { class, forgets, prefetches: false, waits: class == Class::Wait }
+    }
+}
+
+/// The class of `instruction`, or why it has none.
+pub fn sort(architecture: Architecture, instruction: &Instruction) -> Result<Sort, String> {
+    match architecture {
+        Architecture::Arm => arm::sort(instruction),
+        Architecture::X86_64 => x86::sort(instruction),
+    }
+}
+
+/// Whether an instruction transfers control, perhaps.
+pub fn transfers(instruction: &Instruction, class: Class) -> bool {
+    let leaves = matches!(class, Class::Branch | Class::SystemCall | Class::ExceptionReturn | Class::ExceptionEntry);
+    leaves || class == Class::VmEntry || instruction.flow != Flow::Next
+}

@@ -1,0 +1,64 @@
+//! Small programs in assembly and C, assembled by the system's compilers. Each test uses its part of this.
+
+#![allow(dead_code)]
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use wcet_paths::analysis::{analyse, load_machine, Request};
+use wcet_report::Report;
+
+/// An instruction set: its compiler, and a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    compiler: &'static str,
+    options: &'static [&'static str],
+    pub machine: &'static str,
+}
+
+pub const ARM: Target =
+    Target { compiler: "arm-linux-gnueabi-gcc", options: &["-marm", "-march=armv6"], machine: "arm1136-kzm" };
+
+pub const X86: Target = Target { compiler: "gcc", options: &["-fno-pie"], machine: "x86-inorder" };
+
+static NUMBER: AtomicUsize = AtomicUsize::new(0);
+
+/// The executable of a source file with this ending, `s` or `c`.
+pub fn build(target: Target, ending: &str, source: &str, options: &[&str]) -> Vec<u8> {
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (input, output) = (folder.join(format!("program.{ending}")), folder.join("program.elf"));
+    std::fs::write(&input, source).unwrap();
+    let fixed = ["-nostdlib", "-static", "-no-pie", "-ffreestanding", "-Wl,--build-id=none"];
+    let mut command = Command::new(target.compiler);
+    command.args(fixed).args(target.options).args(options).arg("-o").args([&output, &input]);
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let data = std::fs::read(&output).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    data
+}
+
+/// An executable made of assembly, entered at `_start`.
+pub fn assemble(target: Target, source: &str) -> Vec<u8> {
+    let source = format!(".text\n.globl _start\n{source}\n.section .note.GNU-stack,\"\",%progbits\n");
+    build(target, "s", &source, &[])
+}
+
+/// A request to bound `data` on the target's machine.
+pub fn request(target: Target, data: Vec<u8>) -> Request {
+    let machines = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../machines/timing");
+    Request {
+        file: "program.elf".into(),
+        data,
+        machine: Some(load_machine(Some(&machines), target.machine, &[]).unwrap()),
+        ..Request::default()
+    }
+}
+
+/// The report about `data`.
+pub fn report(target: Target, data: Vec<u8>) -> Report {
+    analyse(&request(target, data), &mut |_, _, _| {})
+}

@@ -1,0 +1,134 @@
+//! Random programs, executed on all their inputs: no conflict excludes a path that some input takes.
+
+use crate::refined::{inputs, refined, with_cases};
+use wcet_symbolic::Sharing;
+
+struct Writer {
+    random: u64,
+    text: String,
+    /// Loops around the place that is written.
+    depth: u32,
+    counters: u32,
+}
+
+impl Writer {
+    fn next(&mut self, below: u64) -> u64 {
+        self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.random >> 33) % below
+    }
+
+    fn pick(&mut self, of: &[&str]) -> String {
+        of[self.next(of.len() as u64) as usize].to_string()
+    }
+
+    fn variable(&mut self) -> String {
+        self.pick(&["a", "b", "c", "x", "y"])
+    }
+
+    /// An expression with a small value.
+    fn value(&mut self) -> String {
+        let (v, w, n) = (self.variable(), self.variable(), self.next(4));
+        match self.next(7) {
+            0 => format!("{n}"),
+            1 => v,
+            2 => format!("(({v} + {w}) & 3)"),
+            3 => format!("({v} ^ {w})"),
+            4 => format!("t[{v} & 3]"),
+            5 => format!("(({v} * {n}) & 3)"),
+            _ => format!("(({v} >> 1) | {n})"),
+        }
+    }
+
+    fn condition(&mut self) -> String {
+        let (v, w) = (self.value(), self.value());
+        let comparison = self.pick(&["==", "!=", "<", ">=", "=="]);
+        match self.next(4) {
+            0 => format!("(int){v} {comparison} (int){w} - 1"),
+            _ => format!("{v} {comparison} {w}"),
+        }
+    }
+
+    fn statements(&mut self, count: u64, nesting: u32) {
+        for _ in 0..count {
+            self.statement(nesting);
+        }
+    }
+
+    fn statement(&mut self, nesting: u32) {
+        let value = self.value();
+        match self.next(if nesting == 0 { 4 } else { 10 }) {
+            0 => {
+                let to = self.variable();
+                self.text += &format!("{to} = {value}; HIDE({to});\n");
+            }
+            1 => {
+                let at = self.variable();
+                self.text += &format!("t[{at} & 3] = {value};\n");
+            }
+            2 => {
+                let hidden = self.variable();
+                self.text += &format!("HIDE({hidden}); WORK();\n");
+            }
+            3 => {
+                let to = self.variable();
+                self.text += &format!("{to} = step({value});\n");
+            }
+            4 if self.depth < 2 => {
+                let (counter, limit) = (self.counters, self.next(3));
+                self.counters += 1;
+                let bound = if self.next(2) == 0 { format!("{}", limit + 1) } else { format!("({value} & 3)") };
+                self.text += &format!("for (unsigned i{counter} = 0; i{counter} < {bound}; i{counter}++) {{\n");
+                self.depth += 1;
+                let count = 1 + self.next(3);
+                self.statements(count, nesting - 1);
+                self.depth -= 1;
+                // So that the bound does not change in the loop, and the compiler keeps it.
+                self.text += &format!("HIDE(i{counter}); if (i{counter} > 5) break; }}\n");
+            }
+            _ => {
+                let condition = self.condition();
+                self.text += &format!("if ({condition}) {{\n");
+                let count = 1 + self.next(2);
+                self.statements(count, nesting - 1);
+                if self.next(2) == 0 {
+                    self.text += "} else {\n";
+                    self.statement(nesting - 1);
+                }
+                self.text += "}\n";
+            }
+        }
+    }
+}
+
+/// A program with a function that is called, an array on the stack, loops and branches.
+fn program(seed: u64) -> String {
+    let mut writer = Writer { random: seed, text: String::new(), depth: 0, counters: 0 };
+    writer.statements(9, 3);
+    format!(
+        "volatile unsigned sink;
+        #define HIDE(x) __asm__ volatile(\"\" : \"+r\"(x))
+        #define WORK() do {{ sink = 1; sink = 2; sink = 3; sink = 4; }} while (0)
+        __attribute__((noinline)) unsigned step(unsigned v) {{ if (v & 1) {{ WORK(); return 2; }} return v + 1 & 3; }}
+        void start(unsigned a, unsigned b, unsigned c) {{
+            unsigned x = 0, y = 1, t[4] = {{ 0, 1, 2, 3 }};
+            {}
+            sink = x + y + a + b + c + t[0] + t[3];
+        }}",
+        writer.text
+    )
+}
+
+#[test]
+fn no_possible_path_is_excluded() {
+    let all = inputs(&[0, 1, 2, 3], 3);
+    let conflicts = std::cell::Cell::new(0);
+    for seed in 1..=7 {
+        // The last programs are analysed as if others wrote their memory, which a run alone is an example of.
+        let sharing = if seed <= 5 { Sharing::Exclusive } else { Sharing::StackIsPrivate };
+        with_cases(&program(seed), 9, sharing, &|case| {
+            let found = refined(case, &all);
+            conflicts.set(conflicts.get() + found.conflicts.len());
+        });
+    }
+    assert!(conflicts.get() > 30, "only {} conflicts: the programs show nothing", conflicts.get());
+}

@@ -1,0 +1,14 @@
+//! The integration tests of this crate, in one binary to save link time.
+
+mod analysed;
+#[path = "../../../flow/tests/suite/compiled.rs"]
+mod compiled;
+mod conflicts;
+mod conflicts_exhaustive;
+mod corruption;
+mod documented;
+mod ipet_charges;
+mod loop_bounds;
+mod refined;
+mod refusals;
+mod stated;

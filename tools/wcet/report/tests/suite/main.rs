@@ -1,0 +1,5 @@
+//! The integration tests of this crate, in one binary to save link time.
+
+mod browser;
+mod forms;
+mod sample;

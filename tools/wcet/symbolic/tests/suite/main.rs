@@ -1,0 +1,7 @@
+//! The integration tests of this crate, in one binary to save link time.
+
+mod bounds;
+mod compiled;
+mod follow;
+mod random_programs;
+mod translation;
