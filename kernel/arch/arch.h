@@ -1,6 +1,6 @@
-/* The hardware's contract: every primitive that touches the machine. Implemented in arch/x86_64 for the PC and in
- * arch/hosted on Linux threads for unit tests, fuzzing and native benchmarks. Not part of the certified C; its
- * meaning is what the proofs assume of the machine. Interrupts are off whenever a layer runs. */
+/* The hardware interface: every primitive that touches the machine. Implemented by arch/x86_64 for the PC and by
+ * arch/hosted on Linux threads for unit tests, fuzzing and native benchmarks. Not part of the certified C: the proofs
+ * assume what is said here. Interrupts are off whenever a layer runs. */
 #ifndef ASHLAR_ARCH_H
 #define ASHLAR_ARCH_H
 
@@ -11,8 +11,8 @@
 /* ---- processors ---- */
 uint32_t arch_cpu(void);        /* index of the CPU that runs this */
 uint32_t arch_cpu_count(void);  /* CPUs started */
-uint32_t arch_again(void);      /* what arch_set_again was given last on the CPU that runs this; 0 at first */
-void arch_set_again(uint32_t again); /* the scheduler's mark: asked on every way out, so it stands with what each CPU owns */
+uint32_t arch_again(void);      /* this CPU's value of arch_set_again; 0 at first */
+void arch_set_again(uint32_t again); /* 1: a reschedule is pending on this CPU. Read at every kernel exit, so it is a per-CPU variable */
 
 uint32_t arch_highest_bit(uint64_t word); /* index of the highest set bit; requires word != 0 */
 
@@ -25,9 +25,9 @@ uint64_t arch_atomic_swap(uint32_t cell, uint64_t value);                      /
 uint64_t arch_atomic_cas(uint32_t cell, uint64_t expected, uint64_t value);    /* returns the old value */
 void arch_spin_hint(void);
 
-/* Ownership of what a lock guards, for the proofs alone; no instructions. Between the two, the cells the lock guards are
- * this CPU's: only it may touch them. arch_own requires that this CPU has just acquired lock, arch_disown that it is about
- * to release it. What orders memory is the lock's own atomic cells. */
+/* Ghost operations for the proofs; no instructions. Between the two, only this CPU may access what the lock guards.
+ * arch_own requires that this CPU has just acquired lock, arch_disown that it is about to release it. The lock's own
+ * atomic cells order memory. */
 void arch_own(uint32_t lock);
 void arch_disown(uint32_t lock);
 
@@ -49,44 +49,44 @@ void arch_frame_clear(uint32_t frame);
 #define ARCH_PTE_FRAME_MASK 0x000ffffffffff000ul
 uint64_t arch_kernel_map_entry(uint32_t index); /* entry 256..511 that every page map's root shares */
 void arch_page_map_load(uint32_t root);         /* drops all non-global translations of this CPU */
-void arch_page_map_load_kernel(void);           /* the map without any user half */
+void arch_page_map_load_kernel(void);           /* the kernel's own map, without user half */
 void arch_tlb_invalidate_page(uint64_t address);
 void arch_tlb_invalidate_all(void);
 
 /* ---- interrupts ---- */
-#define VECTOR_BASE 32u                 /* line i of the interrupt controller is vector VECTOR_BASE + i, i < 24 */
+#define VECTOR_BASE 32u                 /* line i < NUM_IRQ_LINE of the interrupt controller raises vector VECTOR_BASE + i */
 #define NUM_IRQ_LINE 24u
 #define VECTOR_TIMER 56u
 #define VECTOR_RESCHEDULE 57u
 #define VECTOR_TLB 58u
-#define VECTOR_STOP 59u                 /* another CPU stopped the machine */
+#define VECTOR_STOP 59u                 /* another CPU has stopped the machine */
 #define VECTOR_SPURIOUS 63u
-uint32_t arch_interrupt_pending(void);  /* 1 if an interrupt waits for this CPU; opens no window */
-uint32_t arch_interrupt_poll(void);     /* takes one waiting interrupt: its vector, or NONE */
+uint32_t arch_interrupt_pending(void);  /* 1 if an interrupt is pending for this CPU; opens no window */
+uint32_t arch_interrupt_poll(void);     /* takes one pending interrupt: its vector, or NONE */
 uint32_t arch_idle(void);               /* sleeps until an interrupt and takes it: its vector */
 void arch_interrupt_end(void);          /* end of interrupt to the local controller */
 void arch_interrupt_send(uint32_t cpu, uint32_t vector);
-void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags); /* flags: 1 level triggered, 2 active low; stays masked */
+void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags); /* flags: 1 level triggered, 2 active low; ensures: masked */
 void arch_line_mask(uint32_t line);
 void arch_line_unmask(uint32_t line);
 
-/* ---- IOMMU: what devices reach ----
- * A function of a PCI device (its number: bus << 8 | device << 3 | function, below 65536) that is attached to a domain
- * reaches what the domain's tables name, any other nothing. Units keep translations until they are told to drop them. */
-uint32_t arch_iommu_levels(void);       /* of a domain's tables, 512 entries each; 0: no IOMMU, devices reach all memory */
+/* ---- IOMMU ---- A PCI function (its number: bus << 8 | device << 3 | function, below 65536) that is attached to a
+ * domain reaches what the domain's tables map; other functions reach no memory. Units cache translations until these
+ * are invalidated. */
+uint32_t arch_iommu_levels(void);       /* levels of a domain's tables, 512 entries each; 0: no IOMMU, devices reach all memory */
 uint64_t arch_iommu_leaf(uint32_t frame, uint32_t prot);  /* entry of a table of level 0; never 0 */
 uint64_t arch_iommu_table(uint32_t frame, uint32_t level); /* entry that points to a table of this level */
 uint32_t arch_iommu_frame(uint64_t entry);
-void arch_iommu_publish(uint32_t table); /* units see the whole table; before an entry points to it */
-void arch_iommu_write(uint32_t table, uint32_t word, uint64_t entry); /* units see the entry */
-void arch_iommu_attach(uint32_t function, uint32_t domain, uint32_t root); /* requires that it is not attached */
+void arch_iommu_publish(uint32_t table); /* makes the whole table visible to units; before an entry points to it */
+void arch_iommu_write(uint32_t table, uint32_t word, uint64_t entry); /* writes an entry and makes it visible to units */
+void arch_iommu_attach(uint32_t function, uint32_t domain, uint32_t root); /* requires: it is not attached */
 void arch_iommu_detach(uint32_t function);       /* arch_iommu_invalidate must follow */
-void arch_iommu_added(uint32_t domain);          /* after entries that were 0 were written: devices reach the pages */
-void arch_iommu_invalidate(uint32_t domain);     /* when it returns no device of it uses what is gone */
-uint64_t arch_iommu_refused(void);      /* bit u: unit u has recorded refusals that nobody has taken */
-uint32_t arch_iommu_fault(uint32_t unit); /* takes one of a unit: function, bit 16 set for a write; NONE if there is none */
+void arch_iommu_added(uint32_t domain);          /* to be called after entries that were 0 were written */
+void arch_iommu_invalidate(uint32_t domain);     /* when it returns, devices of the domain use no removed entry */
+uint64_t arch_iommu_refused(void);      /* bit u: unit u has recorded refusals that have not been taken yet */
+uint32_t arch_iommu_fault(uint32_t unit); /* takes one recorded refusal of a unit: function, bit 16 set for a write; NONE if there is none */
 uint64_t arch_iommu_fault_address(void); /* of the one taken last */
-void arch_iommu_listen(uint32_t cpu, uint32_t vector); /* a recorded refusal interrupts this CPU; cpu NONE: nobody */
+void arch_iommu_listen(uint32_t cpu, uint32_t vector); /* a recorded refusal interrupts this CPU; NONE: no CPU */
 
 /* ---- time ---- */
 uint64_t arch_clock_ns(void);           /* since boot, the same on all CPUs */
@@ -103,9 +103,9 @@ void arch_serial_transmit_interrupt(uint32_t enable); /* interrupt when the tran
 uint32_t arch_keyboard_get(void);       /* scan code or NONE */
 uint32_t arch_port_in(uint32_t port, uint32_t width);               /* width 1, 2 or 4 bytes */
 void arch_port_out(uint32_t port, uint32_t width, uint32_t value);
-void arch_power_off(uint32_t code);     /* ends the run; does not return */
+void arch_power_off(uint32_t code);     /* powers the machine off; does not return */
 
-/* ---- user contexts: what the trap entry saved; indices are registers ---- */
+/* ---- user contexts: the registers that the kernel entry saved ---- */
 #define UCTX_RAX 0u
 #define UCTX_RBX 1u
 #define UCTX_RCX 2u
@@ -131,16 +131,16 @@ void arch_power_off(uint32_t code);     /* ends the run; does not return */
 #define UCTX_FAULT_ADDRESS 22u
 #define UCTX_WORDS 24u
 uint64_t arch_uctx_get(uint32_t thread, uint32_t word);
-/* Keeps only the lower half's address bits of UCTX_RIP and the flags a user may change of UCTX_RFLAGS; the rest as given.
+/* Of UCTX_RIP only the address bits of the lower half are kept, of UCTX_RFLAGS only the flags that a user may change.
  * UCTX_CS and UCTX_SS must not be set. */
 void arch_uctx_set(uint32_t thread, uint32_t word, uint64_t value);
 void arch_fpu_reset(uint32_t thread);   /* fresh vector state; requires that the thread runs nowhere */
-void arch_fpu_use(void);                /* the current thread touched the vector unit: load its state */
+void arch_fpu_use(void);                /* the current thread has used the vector unit: loads its state */
 
 /* ---- threads: kernel stacks and switching ---- */
-void arch_thread_init(uint32_t thread); /* clears its user context; next switch to it calls trap_leave() on an empty
-                                         * kernel stack, then goes to user mode with the context set by then */
-void arch_switch(uint32_t from, uint32_t to); /* returns when someone switches back to `from` */
+void arch_thread_init(uint32_t thread); /* clears its user context; the next switch to it calls trap_leave() on an
+                                         * empty kernel stack, then goes to user mode */
+void arch_switch(uint32_t from, uint32_t to); /* returns when `from` is switched to again */
 uint32_t arch_current(void);            /* the thread arch_switch went to last on this CPU; its idle thread at first */
 
 /* ---- guests (AMD SVM; Intel VT-x later). vm < NUM_VM ---- */
@@ -149,9 +149,9 @@ uint64_t arch_nested_entry(uint32_t frame, uint32_t prot);    /* leaf entry of a
 uint64_t arch_nested_table(uint32_t frame);                   /* entry that points to a lower table */
 uint32_t arch_nested_frame(uint64_t entry);
 void arch_vcpu_init(uint32_t vm);                             /* reset state */
-uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame);       /* vcpu page -> hardware state, sanitised; 0 if it cannot be entered */
+uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame);       /* vcpu page -> hardware state, sanitised; 0 if the state is invalid */
 void arch_vcpu_export(uint32_t vm, uint32_t frame);           /* hardware state -> vcpu page */
 uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root);  /* runs the guest; VCPU_EXIT_*, VCPU_EXIT_NONE for a physical interrupt */
-void arch_vcpu_flush(uint32_t vm);                            /* the nested map lost entries: drop guest translations at next entry */
+void arch_vcpu_flush(uint32_t vm);                            /* nested entries were removed: drop guest translations at the next entry */
 
 #endif

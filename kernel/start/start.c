@@ -43,7 +43,7 @@ void run_idle(void)
     trap_idle();
 }
 
-/* What the system needs against what the machine has. */
+/* Checks that the machine has what the system needs. */
 static void check_needs(uint32_t free_frames)
 {
     uint64_t quotas = 0;
@@ -127,7 +127,7 @@ static void define_segments(uint32_t p)
     }
 }
 
-/* The event of a grant slot sets bit `slot` of the notification its badge names. */
+/* The event of a grant slot sets bit `slot` of the notification that its badge names. */
 static void define_events(const struct boot_grant *grant)
 {
     if (grant->badge == NONE) {
@@ -173,7 +173,7 @@ static void define_process(uint32_t p)
     }
 }
 
-/* Makes process p with all it contains. A parent must be made before its children can take part of its quota. */
+/* Creates and loads process p. A parent must be created before its children, whose quotas are parts of its own. */
 static void create_process(uint32_t p)
 {
     uint32_t parent = table_process(p)->parent;
@@ -181,7 +181,7 @@ static void create_process(uint32_t p)
         return;
     }
     if (parent != NONE && process_state(parent) == PROCESS_EMPTY) {
-        boot_fail("process %s is to start with the system, but its parent is not", table_process(p)->name);
+        boot_fail("process %s starts with the system, but its parent does not", table_process(p)->name);
     }
     uint32_t status = STATUS_RESTART;
     while (status == STATUS_RESTART) {

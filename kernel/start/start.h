@@ -2,8 +2,9 @@
 #ifndef ASHLAR_START_H
 #define ASHLAR_START_H
 
-/* Compares what the system needs with what the machine has, defines every object, releases the other CPUs, creates and
- * starts the processes marked for it. Ends the run with a message if something does not fit; then nothing has started. */
+/* Checks that the machine has what the system needs, defines every object, releases the other CPUs, creates and
+ * starts the processes with BOOT_PROCESS_AUTOSTART. If something does not fit, it fails with a message before any
+ * process runs. */
 void start_system(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* The test harness of the layers: CHECK counts, says where it failed, and goes on; TEST_END prints the count and gives
- * main's result. Random numbers come from a seed that is printed when something failed (environment: TEST_SEED, and
- * TEST_OPERATIONS for longer runs). */
+/* The test harness of the layers: CHECK counts, reports a failure, and continues; TEST_END prints the counts and
+ * gives main's result. A failure shows the seed of the random numbers (environment: TEST_SEED, and TEST_OPERATIONS
+ * for longer runs). */
 #ifndef ASHLAR_TEST_H
 #define ASHLAR_TEST_H
 
@@ -52,14 +52,14 @@ static inline uint64_t test_number(const char *name, uint64_t otherwise)
     return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-/* Starts the random numbers from TEST_SEED. */
+/* Seeds the random numbers from TEST_SEED. */
 static inline void test_random_start(void)
 {
     test_seed = test_number("TEST_SEED", 1);
     test_state = test_seed * 0x9e3779b97f4a7c15ul + 1;
 }
 
-/* How many random operations a property test does. The sanitizers make each many times slower. */
+/* Number of random operations of a property test. The sanitizers make each much slower. */
 static inline uint64_t test_operations(uint64_t otherwise)
 {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)

@@ -75,7 +75,7 @@ void world_create(uint32_t p)
     while (status == STATUS_RESTART) {
         status = process_create(p);
     }
-    require(status == STATUS_OK, "a process can't be created: error", status);
+    require(status == STATUS_OK, "a process cannot be created: error", status);
 }
 
 void world_start_process(uint32_t p)
@@ -83,7 +83,7 @@ void world_start_process(uint32_t p)
     spinlock_kernel_enter();
     uint32_t status = process_start(p, 0, 0, 0);
     spinlock_kernel_exit();
-    require(status == STATUS_OK, "a process can't be started: error", status);
+    require(status == STATUS_OK, "a process cannot be started: error", status);
 }
 
 void world_stop(void)
@@ -102,7 +102,7 @@ static void idle(uint32_t cpu)
         hosted_leave_cpu();
     }
     if (arch_cpu_count() == 1) {
-        require(hosted_alarm(cpu) != UINT64_MAX, "everything waits for ever at ns", arch_clock_ns());
+        require(hosted_alarm(cpu) != UINT64_MAX, "deadlock: all threads wait without deadline, ns", arch_clock_ns());
         hosted_clock_set(hosted_alarm(cpu));
     }
 }

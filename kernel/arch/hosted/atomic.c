@@ -46,8 +46,9 @@ uint64_t arch_atomic_cas(uint32_t cell, uint64_t expected, uint64_t value)
     return expected;
 }
 
-/* Fair locks want every waiter to be there when its turn comes. When there are fewer processors than CPUs the next in
- * line may be asleep; so who waits long lets others run. The benchmark pins its CPUs and defines HOSTED_DEDICATED. */
+/* With fair locks every waiter must be running when its turn comes. When the host has fewer processors than the test
+ * has CPUs, the next waiter may be descheduled, so a CPU that spins for long yields its processor. The benchmark pins
+ * its CPUs and defines HOSTED_DEDICATED. */
 void arch_spin_hint(void)
 {
 #if !defined(HOSTED_DEDICATED)
@@ -55,7 +56,7 @@ void arch_spin_hint(void)
 
     spins++;
     if (spins % 64 == 0) {
-        syscall(SYS_sched_yield); /* the function of that name is the kernel's */
+        syscall(SYS_sched_yield); /* sched_yield() is the kernel's function here */
     }
 #endif
 #if defined(__x86_64__)
@@ -63,7 +64,7 @@ void arch_spin_hint(void)
 #endif
 }
 
-/* Ghosts: they move ownership in the proofs and do nothing here. */
+/* Ghost operations of the proofs: no effect here. */
 void arch_own(uint32_t lock)
 {
     (void)lock;

@@ -1,11 +1,11 @@
-/* The clock, by hand or real, and an alarm per CPU. */
+/* The clock, set by the test or real, and an alarm per CPU. */
 #include <time.h>
 
 #include "arch.h"
 #include "hosted.h"
 #include "hosted_parts.h"
 
-static uint64_t hand;       /* ns, while by hand */
+static uint64_t hand;       /* ns, while set by the test */
 static uint32_t is_real;
 static uint64_t real_start; /* CLOCK_MONOTONIC - clock */
 static uint64_t alarm_writes;

@@ -41,7 +41,7 @@ void hosted_fail(const char *what, uint64_t value)
 void hosted_reset(uint32_t cpus)
 {
     if (cpus == 0 || cpus > NUM_CPU) {
-        hosted_fail("that many CPUs can't be", cpus);
+        hosted_fail("number of CPUs out of range", cpus);
     }
     cpu_count = cpus;
     hosted_cpu = 0;
@@ -89,7 +89,7 @@ void hosted_run_cpus(uint32_t cpus, void (*body)(uint32_t cpu))
     pthread_attr_init(&attributes);
     for (uint32_t cpu = 0; cpu < cpus; cpu++) {
         if (pthread_create(&threads[cpu], &attributes, cpu_main, (void *)(uintptr_t)cpu) != 0) {
-            hosted_fail("no thread for CPU", cpu);
+            hosted_fail("no POSIX thread for CPU", cpu);
         }
     }
     for (uint32_t cpu = 0; cpu < cpus; cpu++) {

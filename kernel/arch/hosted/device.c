@@ -61,7 +61,7 @@ uint32_t arch_serial_room(void)
 void arch_serial_put(uint32_t byte)
 {
     if (arch_serial_room() == 0) {
-        hosted_fail("a byte for a full transmitter", byte);
+        hosted_fail("the transmitter is full, byte", byte);
     }
     serial_room--;
     put(&serial_out, byte);

@@ -1,4 +1,4 @@
-/* The guest primitives of arch.h without a processor that runs guests. Nested entries have the PC's format. */
+/* The guest primitives of arch.h, without virtualisation hardware. Nested entries have the PC's format. */
 #include "guest.h"
 
 #include "arch.h"

@@ -1,4 +1,4 @@
-/* Guests on the hosted arch: a test says what the guest does, the layers above run it as if it were one. */
+/* Guests of the hosted machine: a function of the test plays the guest. */
 #ifndef ASHLAR_HOSTED_GUEST_H
 #define ASHLAR_HOSTED_GUEST_H
 
@@ -7,12 +7,12 @@
 #include "abi.h"
 #include "config.h"
 
-/* What a guest is made of here: the words of its vcpu page that are guest state. */
+/* The state of a guest: the words of its vcpu page that are guest state. */
 struct hosted_guest {
     uint64_t word[VCPU_WORDS];
     uint32_t flushes;   /* calls of arch_vcpu_flush since reset */
     uint32_t entries;
-    uint32_t valid;     /* what the next import returns */
+    uint32_t valid;     /* return value of the next import */
 };
 
 /* Called for each entry; may change the guest's state; returns VCPU_EXIT_*. */

@@ -1,4 +1,4 @@
-/* What the files of the hosted machine share. */
+/* Private to the hosted machine. */
 #ifndef ASHLAR_HOSTED_PARTS_H
 #define ASHLAR_HOSTED_PARTS_H
 
@@ -14,13 +14,13 @@ void hosted_threads_reset(void);
 void hosted_devices_reset(void);
 void hosted_iommu_reset(void);
 
-/* 1 if cpu's alarm has come due; it is then stopped. */
+/* 1 if cpu's alarm is due, which is then stopped. */
 uint32_t hosted_alarm_due(uint32_t cpu);
 
-/* 1: the clock is set by hand. */
+/* 1 if the clock is set by the test. */
 uint32_t hosted_clock_by_hand(void);
 
-/* Ends the process with a message: the test, or a layer, broke a rule of the machine. */
+/* Aborts with a message: the test or a layer has violated the interface. */
 void hosted_fail(const char *what, uint64_t value) __attribute__((noreturn));
 
 #endif

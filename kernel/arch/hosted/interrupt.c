@@ -80,11 +80,11 @@ uint32_t arch_idle(void)
         if (on_idle) {
             on_idle(hosted_cpu);
         } else if (hosted_clock_by_hand() && arch_cpu_count() == 1 && hosted_alarm(0) == UINT64_MAX) {
-            hosted_fail("idle for ever: no alarm, no other CPU; clock", arch_clock_ns());
+            hosted_fail("deadlock: the only CPU is idle and has no alarm; clock", arch_clock_ns());
         } else if (hosted_clock_by_hand() && arch_cpu_count() == 1) {
             hosted_clock_set(hosted_alarm(0));
         }
-        syscall(SYS_sched_yield); /* the function of that name is the kernel's */
+        syscall(SYS_sched_yield); /* sched_yield() is the kernel's function here */
         vector = arch_interrupt_poll();
     }
     return vector;

@@ -1,5 +1,5 @@
-/* An IOMMU: a unit that sees only what was published or written through, and that keeps translations and what it knows of
- * functions until it is told to drop them. Entries have a format of their own, so that no other entry passes for one. */
+/* An IOMMU: a unit that sees only published tables and entries, and that caches translations and functions until they
+ * are invalidated. Entries have a format of their own, so that no other entry can be mistaken for one. */
 #include <string.h>
 
 #include "abi.h"
@@ -11,16 +11,16 @@
 #define ENTRY_WRITE 0x4000000000000000ul
 #define ENTRY_LEVEL_SHIFT 56u /* 0: a page; else the level of the table + 1 */
 #define FRAME_MASK 0xfffffffful
-#define NUM_FUNCTION 256u     /* functions that a test may use: numbers below this */
+#define NUM_FUNCTION 256u     /* a test may use functions below this number */
 #define NUM_KEPT 1024u
 #define NUM_RECORD 64u
-#define UNIT 3u            /* the only one that there is */
+#define UNIT 3u            /* the only one */
 
 struct function {
     uint32_t attached;
     uint32_t domain;
     uint32_t root;
-    uint32_t kept; /* 1: the unit knows the three below, whatever stands above */
+    uint32_t kept; /* 1: the unit has cached the three fields below, which may differ from those above */
     uint32_t kept_domain;
     uint32_t kept_root;
 };
@@ -29,11 +29,11 @@ struct kept {
     uint32_t function;
     uint32_t domain;
     uint64_t page;
-    uint64_t entry; /* 0: nothing kept */
+    uint64_t entry; /* 0: nothing cached */
 };
 
 static uint32_t levels;
-static uint64_t seen[HOSTED_FRAMES * (uint64_t)FRAME_WORDS]; /* by the unit */
+static uint64_t seen[HOSTED_FRAMES * (uint64_t)FRAME_WORDS]; /* memory as the unit sees it */
 static struct function functions[NUM_FUNCTION];
 static struct kept kept[NUM_KEPT];
 static uint32_t record[NUM_RECORD];
@@ -60,7 +60,7 @@ void hosted_iommu_set_levels(uint32_t number)
 static struct function *of(uint32_t function)
 {
     if (function >= NUM_FUNCTION) {
-        hosted_fail("the hosted IOMMU does not know function", function);
+        hosted_fail("the hosted IOMMU has no function", function);
     }
     return &functions[function];
 }
@@ -113,7 +113,7 @@ void arch_iommu_detach(uint32_t function)
     of(function)->attached = 0;
 }
 
-/* What is not present is not kept. */
+/* Entries that are not present are not cached. */
 void arch_iommu_added(uint32_t domain)
 {
     (void)domain;
@@ -139,7 +139,7 @@ uint64_t arch_iommu_refused(void)
 uint32_t arch_iommu_fault(uint32_t unit)
 {
     if (unit != UNIT) {
-        hosted_fail("a refusal is asked of unit", unit);
+        hosted_fail("no such IOMMU unit", unit);
     }
     if (records == 0) {
         return NONE;

@@ -1,4 +1,4 @@
-/* Frames as ordinary memory, page maps, and a translation buffer per CPU that forgets only what it is told to. */
+/* Frames as ordinary memory, page maps, and a TLB per CPU that drops only what is invalidated. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -11,7 +11,7 @@
 
 struct translation {
     uint64_t vaddr;
-    uint64_t entry; /* 0: nothing kept */
+    uint64_t entry; /* 0: nothing cached */
 };
 
 static uint64_t *memory; /* HOSTED_FRAMES frames */

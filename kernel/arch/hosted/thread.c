@@ -1,4 +1,5 @@
-/* Threads: user contexts as plain words, kernel contexts with <ucontext.h>. The sanitizers are told of each switch. */
+/* Threads: user contexts as plain words, kernel contexts with <ucontext.h>. Each switch is reported to the
+ * sanitizers. */
 #include <stdlib.h>
 #include <ucontext.h>
 
@@ -23,7 +24,7 @@ struct context {
     char *stack;          /* NULL: the POSIX thread's own (idle threads) */
     void *fiber;          /* ThreadSanitizer's handle */
     void *fake_stack;     /* AddressSanitizer's, while switched away */
-    const void *bottom;   /* of the stack, learnt by AddressSanitizer for the POSIX thread's own */
+    const void *bottom;   /* of the stack; AddressSanitizer reports it for the POSIX thread's own */
     size_t size;
     _Alignas(64) uint64_t word[UCTX_WORDS];
 };
@@ -111,7 +112,7 @@ uint64_t hosted_switches(void)
     return __atomic_load_n(&switches, __ATOMIC_RELAXED);
 }
 
-/* What must be done on the new stack right after a switch. */
+/* Runs on the new stack right after a switch. */
 static void arrived(uint32_t thread)
 {
 #if defined(__SANITIZE_ADDRESS__)
@@ -130,7 +131,7 @@ static void thread_main(unsigned thread)
         trap_leave();
     }
     if (!user_program) {
-        hosted_fail("a thread came to user mode, but the test set no user program", thread);
+        hosted_fail("the test set no user program for thread", thread);
     }
     user_program(thread);
     hosted_fail("the user program returned, thread", thread);
@@ -189,7 +190,7 @@ void arch_switch(uint32_t from, uint32_t to)
     if (!contexts[from].stack) {
         contexts[from].fiber = __tsan_get_current_fiber();
     }
-    __tsan_switch_to_fiber(contexts[to].fiber, 0); /* what a CPU does is in order, whichever thread it runs */
+    __tsan_switch_to_fiber(contexts[to].fiber, 0); /* synchronised: the threads of a CPU run in order */
 #endif
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_start_switch_fiber(&contexts[from].fake_stack, contexts[to].bottom, contexts[to].size);

@@ -1,6 +1,6 @@
-/* Which code the compiler is to lay out as the fast path of messages: trap_syscall takes in everything it calls, but the
- * functions named first, which that path does not need, stay apart. So the path is one piece of straight code with few
- * registers to save. Included before every kernel source by the build; the certified sources know nothing of it. */
+/* Inlining of the message fast path: everything that trap_syscall calls is inlined into it, except the functions
+ * below, which are slow paths. So the fast path is straight code that saves few registers. The build includes this
+ * header before every kernel source. */
 #ifndef ASHLAR_X86_64_INLINING_H
 #define ASHLAR_X86_64_INLINING_H
 
@@ -12,8 +12,8 @@ void trap_syscall(void) __attribute__((flatten));
 
 APART void trap_end_thread(void);
 APART void trap_window(void);
-/* The timing analysis finds preemption points, accesses that go to devices, waits for others, and threads that become ready by
- * these names. */
+/* By these names kernel/timing.toml tells the timing analysis where the kernel has preemption points, accesses
+ * devices, waits for other CPUs, and makes threads ready. */
 #define NAMED __attribute__((noinline, noclone))
 NAMED uint32_t arch_interrupt_pending(void);
 NAMED uint32_t apic_read(uint32_t reg);

@@ -32,11 +32,11 @@ void bbq_define(uint32_t b, uint32_t capacity)
     bbq[b].used = 0u;
 }
 
-/* Both sides wait the same way: in turn (first of the queue) and until the buffer has what they need. blocked_at is
- * the fill at which the caller can't proceed: capacity for writers, 0 for readers. Nobody waits twice: only the first is
- * woken, when the buffer has what it needs, and nobody passes it; unless it is told to give up.
- * Requires: b's lock is held and the current thread is in cv's queue. Ensures: the lock is held; returns 1 if it is the
- * caller's turn, 0 if its wait was cancelled. */
+/* Writers and readers wait the same way: until the thread is first in its queue and the buffer is not blocked for it.
+ * blocked_at is the fill at which the caller cannot proceed: capacity for writers, 0 for readers. A woken thread
+ * never has to wait again: only the first of the queue is woken, only when it can proceed, and no other thread can
+ * overtake it. A cancelled thread gives up. Requires: b's lock is held and the current thread is in cv's queue.
+ * Ensures: the lock is held; returns 1 if it is the caller's turn, 0 if its wait was cancelled. */
 static uint32_t bbq_await_turn(uint32_t b, uint32_t cv, uint32_t blocked_at)
 {
     uint32_t current = thread_current();
@@ -77,7 +77,7 @@ uint32_t bbq_insert(uint32_t b, uint64_t word)
         status = ERR_CANCELLED;
     }
     cv_leave();
-    /* Also after a cancelled wait: the wake-up it used up is passed on. */
+    /* Also after a cancelled wait: the next thread gets the wake-up that the cancelled one consumed. */
     if (bbq[b].used < capacity) {
         cv_wake_first(room);
     }
@@ -123,8 +123,8 @@ uint64_t bbq_result(void)
 uint32_t bbq_cancel(uint32_t t)
 {
     uint32_t waits = 0u;
-    /* Asked by queue, not by wait state: a thread that was woken but has not run yet gives up as well. Only t itself changes
-     * its place, and t runs on this CPU only. */
+    /* Decided by queue membership, not by wait state, so that a thread which was woken but has not run yet gives up
+     * too. Only t itself enters and leaves the queue, and t runs on this CPU only. */
     uint32_t cv = cv_of(t);
     if (cv < NUM_CV) {
         uint32_t b = cv / 2u;

@@ -1,5 +1,5 @@
-/* Bounded buffers of 64-bit words between any number of writers and readers. Writers are served in arrival order,
- * readers too; nobody starves. A buffer belongs to no process: its words stay when a user of it ends. */
+/* Bounded buffers of 64-bit words between any number of writers and readers. Writers and readers are each served in
+ * arrival order, so none starves. No process owns a buffer: its words stay when a process that uses it ends. */
 #ifndef ASHLAR_BBQ_H
 #define ASHLAR_BBQ_H
 
@@ -7,7 +7,8 @@
 
 #include "config.h"
 
-/* Requires: start-up; b < NUM_BBQ, 1 <= capacity <= BBQ_CAPACITY. Ensures: b is empty and holds capacity words. */
+/* Requires: start-up; b < NUM_BBQ, 1 <= capacity <= BBQ_CAPACITY. Ensures: b is empty and has room for capacity
+ * words. */
 void bbq_define(uint32_t b, uint32_t capacity);
 
 /* Appends word, blocking while b is full. Requires: b < NUM_BBQ, no lock held.

@@ -1,5 +1,5 @@
-/* Bounded buffers: nothing lost, nothing doubled, order kept, nobody starved, on one CPU and on several; a writer or
- * reader that is ended passes its wake-up on. */
+/* Bounded buffers: no word is lost, duplicated or reordered, no thread starves, on one CPU and on several; a
+ * cancelled writer or reader passes its wake-up on. */
 #include <string.h>
 
 #include "abi.h"
@@ -20,10 +20,10 @@
 #define SLOT 5u
 
 static uint64_t items;                       /* each writer inserts */
-static uint64_t next[READERS][WRITERS];      /* least number reader r may see from writer w */
+static uint64_t next[READERS][WRITERS];      /* lowest number that reader r may get from writer w next */
 static uint64_t taken[READERS];
 static uint64_t sum;
-static uint32_t left;                        /* threads still at work */
+static uint32_t left;                        /* threads not finished yet */
 
 static void finish(void)
 {
@@ -59,7 +59,7 @@ static void program(uint32_t thread)
     finish();
 }
 
-/* Every writer's and reader's process has one thread: they are spread over the CPUs. */
+/* Every writer and reader is a process with one thread; they are spread over the CPUs. */
 static void many_at_once(uint32_t cpus, uint32_t capacity)
 {
     world_start(cpus);
@@ -84,7 +84,7 @@ static void many_at_once(uint32_t cpus, uint32_t capacity)
     CHECK_EQUAL(invariants_check(), 0);
 }
 
-/* ---- the one whose turn it is ends: the next must be served ---- */
+/* ---- the first waiter is cancelled: the next must be served ---- */
 
 static uint32_t step;
 
@@ -109,9 +109,9 @@ static void ended_program(uint32_t thread)
         world_stop();
         break;
     case 1:
-        user_call(SYS_SLEEP, 100, 0, 0, 0, 0); /* until the buffer is full: who starts first is not said */
+        user_call(SYS_SLEEP, 100, 0, 0, 0, 0); /* until the buffer is full: the order of starting is not specified */
         user_call(SYS_BBQ_INSERT, SLOT, 100, 0, 0, 0);
-        CHECK(0); /* it never comes back */
+        CHECK(0); /* must not return */
         break;
     default:
         user_call(SYS_SLEEP, 200, 0, 0, 0, 0);

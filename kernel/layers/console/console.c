@@ -16,15 +16,16 @@ struct console_ring {
 
 /* Guarded by LOCK_CONSOLE. */
 struct console_port {
-    uint32_t out_stream; /* the console whose bytes the receiver expects, once the burst is out */
-    uint32_t in_stream;  /* the console the received bytes are for */
+    uint32_t out_stream; /* the stream that the receiver has selected once the burst is sent */
+    uint32_t in_stream;  /* the console that received bytes go to */
     uint32_t in_shift;   /* 1: the last byte received was CONSOLE_SWITCH */
     uint32_t turn;       /* the console that sends next */
     uint32_t stored;     /* output bytes in all rings */
     uint32_t sending;    /* 1: the transmitter interrupt is on */
 };
 
-/* What has been taken out of the rings for the transmitter; guarded by LOCK_CONSOLE_PORT. next <= count <= size. */
+/* Bytes taken from the rings and not yet given to the transmitter. Guarded by LOCK_CONSOLE_PORT. next <= count <=
+ * size. */
 struct console_burst {
     uint32_t next;
     uint32_t count;
@@ -158,7 +159,7 @@ uint32_t console_put(uint32_t console, uint64_t word, uint32_t count)
     console_port[0].stored = console_port[0].stored + taken;
     if (taken > 0u && console_port[0].sending == 0u) {
         console_port[0].sending = 1u;
-        arch_serial_transmit_interrupt(1u); /* comes at once: the transmitter is empty */
+        arch_serial_transmit_interrupt(1u); /* interrupts at once: the transmitter is empty */
     }
     spinlock_release(LOCK_CONSOLE);
     return taken;
@@ -178,7 +179,7 @@ uint32_t console_get(uint32_t console)
     return byte;
 }
 
-/* Requires: lock held. One received byte goes through the switching protocol. Returns the bit of the console that got
+/* Decodes one received byte of the switching protocol. Requires: lock held. Returns the bit of the console that got
  * input, or 0. */
 static uint32_t console_receive(uint32_t byte)
 {
@@ -199,7 +200,7 @@ static uint32_t console_receive(uint32_t byte)
     return taken << c;
 }
 
-/* Requires: port lock held. Takes what was received; returns the consoles that got input. */
+/* Takes received bytes from the port. Requires: port lock held. Returns the consoles that got input. */
 static uint32_t console_receive_all(void)
 {
     uint32_t mask = 0u;
@@ -225,13 +226,13 @@ uint32_t console_interrupt(void)
         console_collect();
         if (console_burst[0].count == 0u) {
             console_port[0].sending = 0u;
-            arch_serial_transmit_interrupt(0u); /* under the lock: who writes next turns it on again */
+            arch_serial_transmit_interrupt(0u); /* under the lock: the next writer turns it on again */
         }
         spinlock_release(LOCK_CONSOLE);
     }
     if (console_burst[0].count > 0u) {
         console_send();
-        arch_serial_transmit_interrupt(1u); /* last: what is still waiting makes a new interrupt */
+        arch_serial_transmit_interrupt(1u); /* last: remaining output raises a new interrupt */
     }
     spinlock_release(LOCK_CONSOLE_PORT);
     return mask;
@@ -245,7 +246,7 @@ uint32_t console_input(uint32_t console, uint32_t byte)
     return taken;
 }
 
-/* A transmitter that takes nothing for this many looks is taken for dead: no real port is that slow. */
+/* After this many polls without progress the transmitter is considered dead: no real port is that slow. */
 #define CONSOLE_PATIENCE 1000000u
 
 void console_drain(void)

@@ -1,7 +1,7 @@
 /* Named byte streams over the one serial port. Each console has a ring of output and a ring of input; the port is
- * shared by switching: byte 0x0E followed by 0x40 + console chooses the stream that follows, in both directions, and a
- * literal 0x0E is sent twice. Nothing here waits: a full ring refuses the byte. LOCK_CONSOLE guards the rings,
- * LOCK_CONSOLE_PORT the port: that is slow, and who writes should not wait for it. */
+ * shared by switching: byte 0x0E followed by 0x40 + console chooses the stream that follows, in both directions, and
+ * a literal 0x0E is sent twice. Nothing here waits: a full ring refuses the byte. LOCK_CONSOLE guards the rings,
+ * LOCK_CONSOLE_PORT the port, which is slow: a separate lock, so that writers need not wait for it. */
 #ifndef ASHLAR_CONSOLE_H
 #define ASHLAR_CONSOLE_H
 
@@ -11,31 +11,31 @@
 
 #define CONSOLE_SWITCH 0x0eu     /* shift byte of the protocol */
 #define CONSOLE_STREAM_BASE 0x40u /* 0x40 + console follows it */
-#define CONSOLE_BURST 64u        /* bytes one console sends before the next has its turn */
-#define CONSOLE_INPUTS 32u       /* bytes one interrupt receives at most */
-#define CONSOLE_SENT 16u         /* bytes the transmitter is given at once: as many as those of PCs take */
-#define CONSOLE_REACHED 11u      /* consoles that get these at most: from one to the next it takes two bytes, and one to get */
+#define CONSOLE_BURST 64u        /* bytes one console sends before the next one's turn */
+#define CONSOLE_INPUTS 32u       /* most bytes that one interrupt receives */
+#define CONSOLE_SENT 16u         /* bytes given to the transmitter at once: the FIFO of a 16550 */
+#define CONSOLE_REACHED 11u      /* most consoles that can get these bytes: two to switch, one of input */
 
 /* Empties all rings. Requires: start-up, one CPU runs; the stream is at console 0. */
 void console_init(void);
 
-/* Appends `count` bytes of `word`, lowest first, to the output of `console`, as far as its ring has room: taking the lock
- * for each byte would make a line a dozen waits when several CPUs write. Requires console < NUM_CONSOLE, count <= 8.
- * Returns how many were taken; they leave with the transmitter's interrupts. */
+/* Appends up to `count` bytes of `word`, lowest first, to the output of `console`, as many as its ring has room for.
+ * Several bytes a call, because writers on several CPUs contend for the lock. Requires console < NUM_CONSOLE, count
+ * <= 8. Returns how many were taken; the transmitter's interrupts send them. */
 uint32_t console_put(uint32_t console, uint64_t word, uint32_t count);
 
 /* Removes the oldest input byte of `console`: the byte, or NONE if there is none. Requires console < NUM_CONSOLE. */
 uint32_t console_get(uint32_t console);
 
-/* The serial port's interrupt: stores input in the rings of the streams it is for (a full ring drops it), refills the
- * transmitter. Returns the consoles with new input as a bit mask (bit i = console i). */
+/* The serial port's interrupt: stores input in the ring of the selected stream (a full ring drops it) and refills the
+ * transmitter. Returns the consoles with new input as a bit mask (bit i: console i). */
 uint32_t console_interrupt(void);
 
-/* Input that came another way (the keyboard): appends the byte to the input of `console` unless its ring is full.
+/* Input from another source (the keyboard): appends the byte to the input of `console` unless its ring is full.
  * Requires console < NUM_CONSOLE. Returns 1 if it was taken, else 0. */
 uint32_t console_input(uint32_t console, uint32_t byte);
 
-/* Sends everything stored, waiting for the transmitter. Only for the end of the run: takes as long as the port takes. */
+/* Sends all stored output, waiting for the transmitter. Only for power off: takes as long as the port needs. */
 void console_drain(void);
 
 /* 0 if every ring is within its bounds, else the number of the broken invariant. */

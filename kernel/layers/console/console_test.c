@@ -1,5 +1,5 @@
-/* What consoles write comes out whole and in order under the switching protocol, a full ring refuses, nobody starves;
- * input goes to the console it is for. The receiving side here is written apart from the layer. */
+/* Output of consoles is sent completely and in order under the switching protocol, a full ring refuses bytes, no
+ * console starves; input goes to the selected console. The decoder here is independent of the layer. */
 #include <string.h>
 
 #include "arch.h"
@@ -97,7 +97,7 @@ static void random_writers(void)
     }
 }
 
-/* A console that always has output lets another's single byte out within a round of turns. */
+/* A single byte of one console is sent within a round of turns although another console always has output. */
 static void fairness(void)
 {
     start();

@@ -1,6 +1,7 @@
-/* Containers: how many frames each principal may use. Container p belongs to process p, CONTAINER_ROOT to the machine.
- * Quota only moves from a parent to a child (split) and back (merge); what a container gave away counts as used by it.
- * Invariant: usage <= quota for every container; usage = frames charged to it + quotas of its children.
+/* Containers: how many frames each principal may use. Container p belongs to process p, CONTAINER_ROOT to the
+ * machine. Quota only moves from a parent to a child (split) and back (merge); quota given to a child counts as used
+ * by the parent. Invariant: usage <= quota for every container; usage = frames charged to it + quotas of its
+ * children.
  *
  * Lock: LOCK_CONTAINER guards everything here. */
 #ifndef ASHLAR_CONTAINER_H
@@ -24,21 +25,21 @@ uint32_t container_split(uint32_t parent, uint32_t child, uint32_t quota);
  * Returns STATUS_OK; ERR_BAD_STATE (c does not exist); ERR_QUOTA (less than n left). */
 uint32_t container_charge(uint32_t c, uint32_t n);
 
-/* Requires: n frames that were charged to c are no longer used. Ensures: they may be charged again. */
+/* Returns n frames to c's quota. Requires: n frames that were charged to c are no longer used. */
 void container_refund(uint32_t c, uint32_t n);
 
-/* Requires: child < NUM_PROCESS. Ensures: child does not exist, its quota is its parent's again.
- * Returns STATUS_OK; ERR_BAD_STATE (it does not exist, or uses frames, or has children; nothing is changed). */
+/* Removes child and gives its quota back to its parent. Requires: child < NUM_PROCESS. Returns STATUS_OK;
+ * ERR_BAD_STATE (it does not exist, or uses frames, or has children; nothing is changed). */
 uint32_t container_merge(uint32_t child);
 
 /* Frames; 0 if c does not exist. Requires: c < NUM_CONTAINER. */
 uint32_t container_quota(uint32_t c);
 uint32_t container_usage(uint32_t c);
 
-/* Container that c's quota came from; NONE for the root and for one that does not exist. */
+/* The container that c's quota was split from; NONE for the root and for a container that does not exist. */
 uint32_t container_parent(uint32_t c);
 
-/* Frames that c uses itself, without its children's quotas. */
+/* Frames charged to c itself, without its children's quotas. */
 uint32_t container_own_usage(uint32_t c);
 
 uint32_t container_check(void);

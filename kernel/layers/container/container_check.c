@@ -1,6 +1,6 @@
 /* The invariant walk over containers. Part of container.c in debug builds. */
 
-/* What must hold of container c and its children. */
+/* The invariant of container c and its children. */
 static uint32_t container_check_one(uint32_t c)
 {
     uint32_t children = 0u;

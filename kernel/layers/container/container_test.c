@@ -1,4 +1,4 @@
-/* Containers against a model that knows for each what was charged and who its children are, and sums up each time. */
+/* Containers against a model that records charges and children of each container and sums them up anew each time. */
 #include "abi.h"
 #include "container.h"
 #include "hosted.h"
@@ -104,7 +104,7 @@ static void compare(void)
     }
 }
 
-/* Four CPUs charge one container: never more than its quota goes out, and all comes back. */
+/* Four CPUs charge one container: the charges never exceed its quota, and all are refunded. */
 static uint32_t taken;
 #define SHARED_QUOTA 100u
 
@@ -140,7 +140,7 @@ int main(void)
             break;
         }
     }
-#if !defined(LOCK_BIG) /* its lock is taken at the kernel's entry, which this test has none of */
+#if !defined(LOCK_BIG) /* the big lock is acquired at kernel entry, which this test lacks */
     container_init(ROOT_QUOTA);
     CHECK_EQUAL(container_split(CONTAINER_ROOT, 0, SHARED_QUOTA), STATUS_OK);
     hosted_run_cpus(4, charge_and_refund);

@@ -17,7 +17,7 @@ struct cv_waiter {
     uint32_t next;
     uint32_t previous;
     uint32_t blocked;   /* 1 from cv_prepare_wait until it is woken */
-    uint32_t cancelled; /* 1: the thread is to give up */
+    uint32_t cancelled; /* 1: the wait was cancelled */
     uint32_t spare[3];
 };
 
@@ -69,7 +69,7 @@ void cv_prepare_wait(uint32_t cv)
     sched_prepare_block();
 }
 
-/* Requires: t is in a cv queue. Ensures: if it is blocked, it is ready, still in its place. */
+/* Makes t ready if it is blocked; it keeps its place in the queue. Requires: t is in a cv queue. */
 static void cv_wake(uint32_t t)
 {
     if (cv_waiter[t].blocked == 1u) {

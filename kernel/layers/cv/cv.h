@@ -1,8 +1,8 @@
 /* Condition variables: first-in first-out queues of threads that wait for their turn on a shared object.
  *
- * A waiter is woken in its place in the queue and leaves it by itself, when its work is done. So nobody who comes
- * later can overtake it between wake-up and work, and no wake-up is lost: the textbook version, where the signaller
- * takes the waiter off the queue, has both faults.
+ * A woken waiter keeps its place in the queue and leaves it itself, when its operation is done. So no later thread
+ * can overtake it between wake-up and operation, and no wake-up is lost. The textbook version, where the signaller
+ * removes the waiter from the queue, has both faults.
  *
  * Each variable is guarded by the lock of the object that uses it (bounded buffer cv / 2); every function here but
  * cv_init requires that the caller holds that lock. */

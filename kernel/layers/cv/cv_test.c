@@ -1,4 +1,5 @@
-/* Condition variables: order, waking in place, cancelling. Switches are recorded only, so this file plays every thread. */
+/* Condition variables: order, waking in place, cancelling. Switches are only recorded, so this file plays every
+ * thread. */
 #include "arch.h"
 #include "cv.h"
 #include "hosted.h"
@@ -50,13 +51,13 @@ static void waiters_are_served_in_order(void)
     }
     CHECK_EQUAL(cv_check(), 0);
     CHECK_EQUAL(cv_first(CV), FIRST);
-    /* Woken twice is woken once, and in its place. */
+    /* A second wake-up has no effect, and the waiter keeps its place. */
     cv_wake_first(CV);
     cv_wake_first(CV);
     CHECK_EQUAL(cv_first(CV), FIRST);
     CHECK_EQUAL(thread_state(FIRST), THREAD_READY);
     CHECK_EQUAL(thread_state(FIRST + 1), THREAD_BLOCKED);
-    /* Nobody can come between wake-up and work. */
+    /* No thread can overtake between wake-up and operation. */
     uint32_t late = thread_current();
     cv_join(CV);
     CHECK(cv_first(CV) != late);

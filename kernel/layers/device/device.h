@@ -1,5 +1,5 @@
-/* Device resources: windows of device registers and ranges of I/O ports, and who holds them. Written by start-up,
- * constant afterwards: no lock. */
+/* Device resources: windows of device registers and ranges of I/O ports, and the process that owns each. Written by
+ * start-up, constant afterwards: no lock. */
 #ifndef ASHLAR_DEVICE_H
 #define ASHLAR_DEVICE_H
 
@@ -15,11 +15,11 @@ void device_init(void);
 void device_define(uint32_t d, uint32_t kind, uint64_t base, uint64_t size, uint32_t owner);
 uint32_t device_owner(uint32_t d); /* NONE if d is not defined */
 
-/* Frame of page number page of window d, or NONE if d is no window or the page is beyond its end. */
+/* The frame of page number `page` of window d; NONE if d is not a window or the page lies beyond its end. */
 uint32_t device_frame(uint32_t d, uint64_t page);
 
-/* Port number of the access of width bytes (1, 2, 4) at offset of range d, or NONE if d is no port range or the access is
- * not wholly inside it. */
+/* The port for an access of `width` bytes (1, 2, 4) at `offset` of range d; NONE if d is not a port range or the
+ * access is not wholly inside it. */
 uint32_t device_port(uint32_t d, uint64_t offset, uint64_t width);
 
 uint32_t device_check(void);

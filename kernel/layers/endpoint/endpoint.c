@@ -1,5 +1,5 @@
-/* Synchronous endpoints. The fast paths, call to a waiting receiver and reply_recv to a waiting caller, are the first
- * branches of endpoint_call and endpoint_reply_recv: one lock, the words, two state changes, and a direct switch. */
+/* Synchronous endpoints. The fast paths, a call to a waiting receiver and a reply_recv to a waiting caller, are the
+ * first branches of endpoint_call and endpoint_reply_recv: one lock, the words, two state changes, a direct switch. */
 #include "endpoint.h"
 
 #include "abi.h"
@@ -13,7 +13,7 @@
 
 #define SENDER_CALL 1u  /* waits for a reply */
 #define SENDER_SEND 2u  /* waits until received */
-#define SENDER_FAULT 3u /* as a call; the words come from the saved exception, the answer doesn't go to its registers */
+#define SENDER_FAULT 3u /* as a call; the words describe the exception, the reply does not go to the registers */
 
 /* Guarded by LOCK_ENDPOINT_BASE + e; owner and flags are constant after start-up. */
 struct endpoint {
@@ -26,14 +26,14 @@ struct endpoint {
 /* A thread's part in messages, one cache line. caller is guarded by the lock of endpoint `through`, the fields from
  * server on by the lock of the endpoint the thread waits on; through is used by the thread itself only. */
 struct endpoint_thread {
-    uint32_t caller;  /* thread that waits for this one's answer, or NONE */
-    uint32_t through; /* endpoint by which the caller came */
-    uint32_t server;  /* while this thread waits for a reply: who owes it */
+    uint32_t caller;  /* thread that waits for this thread's reply, or NONE */
+    uint32_t through; /* endpoint of that call */
+    uint32_t server;  /* while this thread waits for a reply: the thread that owes it */
     uint32_t kind;    /* SENDER_* of its own message */
     uint32_t words;
     uint32_t status;  /* outcome of a fault message */
     uint64_t badge;
-    uint64_t action;  /* words 0 and 1 of the answer to a fault message */
+    uint64_t action;  /* words 0 and 1 of the reply to a fault message */
     uint64_t ip;
     uint64_t spare[2];
 };
@@ -118,7 +118,7 @@ void endpoint_deliver_fault(uint32_t to, uint32_t from)
     uctx_set(to, UCTX_RSI, FAULT_WORDS);
 }
 
-/* Stores the outcome of t's wait where t will look for it. */
+/* Stores the outcome of t's wait where t expects it. */
 static void endpoint_set_status(uint32_t t, uint32_t status)
 {
     if (endpoint_thread[t].kind == SENDER_FAULT) {
@@ -143,7 +143,7 @@ void endpoint_answer_fault(uint32_t current, uint32_t c, uint32_t n)
     endpoint_thread[c].status = STATUS_OK;
 }
 
-/* Answers caller c of the current thread with n words. Requires: the lock of the endpoint c waits on is held.
+/* Replies to caller c of the current thread with n words. Requires: the lock of the endpoint c waits on is held.
  * Ensures: c no longer waits; the caller of this function makes it ready. */
 static void endpoint_answer(uint32_t current, uint32_t c, uint32_t n)
 {
@@ -156,13 +156,13 @@ static void endpoint_answer(uint32_t current, uint32_t c, uint32_t n)
     thread_end_wait(c);
 }
 
-/* Appends the current thread to e's senders: by priority, or last if e is first-in first-out. Lock of e held. The scan
- * passes at most NUM_THREAD waiters. */
+/* Queues the current thread as a sender of e: by priority, or last if e is first-in first-out. Requires: lock of e
+ * held. The scan passes at most NUM_THREAD waiters. */
 static void endpoint_enqueue_sender(uint32_t e, uint32_t t)
 {
     uint32_t before = NONE;
     if (endpoint[e].flags != ENDPOINT_FIFO) {
-        /* The base priorities: those never change, so that another CPU may read them. */
+        /* Base priorities are constant, so another CPU may read them. */
         uint32_t priority = thread_base_priority(t);
         before = queue_peek(QUEUE_ENDPOINT_SEND_BASE + e);
         for (uint32_t i = 0u; i < NUM_THREAD && before != NONE; i = i + 1u) {
@@ -192,7 +192,8 @@ void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t
     sched_block();
 }
 
-/* Hands the processor to receiver r, which took the message of the current thread. Lock of e held, released here. */
+/* Switches to receiver r, which has got the message of the current thread. Requires: lock of e held. Ensures:
+ * released. */
 static void endpoint_wait_for_reply(uint32_t e, uint32_t current, uint32_t r, uint32_t kind)
 {
     endpoint_thread[current].kind = kind;
@@ -264,7 +265,7 @@ void endpoint_take(uint32_t e, uint32_t current, uint32_t s)
     }
 }
 
-/* Marks the current thread as waiting to receive from e. Lock of e held; the caller releases it and blocks. */
+/* Marks the current thread as waiting to receive from e. Requires: lock of e held; the caller releases it and blocks. */
 static void endpoint_prepare_recv(uint32_t e, uint32_t current)
 {
     endpoint_thread[current].kind = 0u;
@@ -383,7 +384,7 @@ uint64_t endpoint_fault_ip(void)
     return endpoint_thread[current].ip;
 }
 
-/* Ends the wait of t, which is in no endpoint queue any more. Lock of its endpoint held. */
+/* Ends the wait of t, which has been removed from its endpoint's queue. Requires: lock of the endpoint held. */
 static void endpoint_fail(uint32_t t, uint32_t status)
 {
     endpoint_set_status(t, status);
@@ -411,8 +412,8 @@ uint32_t endpoint_close(uint32_t e)
 
 void endpoint_cancel(uint32_t t)
 {
-    /* The object can't change meanwhile: t runs on this CPU only, and others merely end its wait. It may be that of a
-     * wait that is over. */
+    /* The object cannot change meanwhile: t runs on this CPU only, and other CPUs only end its wait. It may belong to
+     * a wait that is already over. */
     uint32_t e = thread_wait_object(t);
     if (e >= NUM_ENDPOINT) {
         return;

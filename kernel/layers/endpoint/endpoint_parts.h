@@ -1,23 +1,24 @@
-/* The slow parts of messages, kept apart from the fast paths (arch/x86_64/inlining.h). No other layer includes this. */
+/* The slow paths of messages, not inlined into the fast paths (arch/x86_64/inlining.h). Private to the layer. */
 #ifndef ASHLAR_ENDPOINT_PARTS_H
 #define ASHLAR_ENDPOINT_PARTS_H
 
 #include <stdint.h>
 
-/* Copies the words: registers, and frame to frame what is beyond them. Requires: 0 < n <= MESSAGE_MAX_WORDS. */
+/* Copies the words: those in registers, the rest from message page to message page. Requires: 0 < n <=
+ * MESSAGE_MAX_WORDS. */
 void endpoint_copy(uint32_t to, uint32_t from, uint32_t n);
 
 /* Gives thread `to` the fault message about `from`. */
 void endpoint_deliver_fault(uint32_t to, uint32_t from);
 
-/* Stores the answer of n words to a fault message where caller c will look for it. */
+/* Stores the reply of n words to a fault message where caller c expects it. */
 void endpoint_answer_fault(uint32_t current, uint32_t c, uint32_t n);
 
-/* Sends and waits: for the reply (SENDER_CALL, SENDER_FAULT) or until received (SENDER_SEND).
- * Requires: nobody waits to receive; lock of e held. Ensures: lock released, outcome stored. */
+/* Sends and waits: for the reply (SENDER_CALL, SENDER_FAULT) or until received (SENDER_SEND). Requires: no thread
+ * waits to receive; lock of e held. Ensures: lock released, outcome stored. */
 void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t badge, uint32_t n);
 
-/* Takes the message of sender s, which was just taken off e's queue. Lock of e held. */
+/* Receives the message of sender s, which has just been removed from e's queue. Requires: lock of e held. */
 void endpoint_take(uint32_t e, uint32_t current, uint32_t s);
 
 /* Waits for a message. Requires: the current thread has no unanswered caller; no lock held. */

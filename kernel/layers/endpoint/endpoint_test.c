@@ -102,7 +102,7 @@ static void lengths_program(uint32_t thread)
                 CHECK_EQUAL(message(SYS_REPLY, 0, 7 + n, 120 - n), STATUS_OK);
                 CHECK_EQUAL(user_call(SYS_REPLY, 0, 0, 0, 0, 0), ERR_NO_REPLY_PENDING);
                 CHECK_EQUAL(user_call(SYS_RECV, RECV_SLOT, 0, 0, 0, 0), STATUS_OK);
-            } else if (n == 119) { /* the client's next is a send: nobody to answer */
+            } else if (n == 119) { /* the client's next message is a send: no caller to reply to */
                 CHECK_EQUAL(message(SYS_REPLY_RECV, RECV_SLOT, 7 + n, 120 - n), STATUS_OK);
                 CHECK_EQUAL(user_second(), 120);
                 CHECK(holds(9, 120));
@@ -143,7 +143,7 @@ static void order_program(uint32_t thread)
 {
     uint32_t p = (thread - NUM_CPU) / 4;
 
-    if (p == 0) { /* least important: the clients queue before it receives */
+    if (p == 0) { /* lowest priority: the clients queue before it receives */
         for (uint32_t i = 0; i < 3; i++) {
             CHECK_EQUAL(user_call(SYS_RECV, RECV_SLOT, 0, 0, 0, 0), STATUS_OK);
             order[i] = user_first();
@@ -152,7 +152,7 @@ static void order_program(uint32_t thread)
         world_stop();
         leave();
     }
-    /* The least important client comes first, the most important last. */
+    /* The client of the lowest priority comes first, that of the highest last. */
     user_call(SYS_SLEEP, 1000 * p, 0, 0, 0, 0);
     CHECK_EQUAL(user_call(SYS_CALL, SEND_SLOT, 0, 0, 0, 0), STATUS_OK);
     leave();
@@ -225,7 +225,7 @@ static void ends_program(uint32_t thread)
     leave();
 }
 
-/* In the second scene the server must not get past its first receive. */
+/* In the second scene the server must not return from its first receive. */
 static void ends_program_stuck(uint32_t thread)
 {
     if (thread == NUM_CPU && scene == SERVER_ENDS_BEFORE_REPLY) {

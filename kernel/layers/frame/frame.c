@@ -1,5 +1,5 @@
-/* The allocation table. The owner's container is charged before the table is touched and refunded after, so neither
- * lock is held inside the other. */
+/* The allocation table. The owner's container is charged before the table changes and refunded after, so neither lock
+ * is held inside the other. */
 #include "frame.h"
 
 #include "abi.h"
@@ -14,8 +14,8 @@ static uint64_t frame_owner[NUM_FRAME]; /* bit p: process p */
 static uint8_t frame_kind[NUM_FRAME];
 static uint32_t frame_free[1];          /* frames in the bitmap */
 
-/* Of an allocated frame: 1 if its words are their taker's alone, 0 if they are anyone's whom the owners let, programs
- * and devices among them. Nothing is decided by it; it says which words LOCK_FRAME hands over with the table. */
+/* Of an allocated frame: 1 if only kernel code accesses its words, 0 if programs and devices of its owners may. No
+ * code branches on it; it records, for the proofs, which words LOCK_FRAME protects. */
 static uint8_t frame_private[NUM_FRAME];
 
 void frame_init(void)
@@ -70,7 +70,7 @@ uint32_t frame_alloc_private(uint32_t owner)
         container_refund(owner, 1u);
         return NONE;
     }
-    /* It is the owner's alone and nobody has been told: no lock needed. */
+    /* No other CPU knows this frame yet: no lock needed. */
     arch_frame_clear(frame);
     return frame;
 }

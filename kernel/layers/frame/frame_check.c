@@ -13,7 +13,7 @@ static void frame_count_owners(uint32_t frame)
     }
 }
 
-/* What must hold of one frame. */
+/* The invariant of one frame. */
 static uint32_t frame_check_one(uint32_t frame)
 {
     uint32_t kind = (uint32_t)frame_kind[frame];

@@ -6,7 +6,7 @@ uint32_t frame_map_has(uint32_t frame)
     return (uint32_t)bit;
 }
 
-/* 1 if bit (index % 64) of a summary word says rightly whether the word below is 0, else 0. */
+/* 1 if bit (index % 64) of a summary word is set exactly if the word below is not 0, else 0. */
 static uint32_t frame_map_fits(uint64_t summary, uint32_t index, uint64_t below)
 {
     uint64_t bit = (summary >> (index % 64u)) & 1ul;

@@ -1,4 +1,4 @@
-/* Interrupt controllers: lines 0..NUM_IRQ_LINE-1 come in as vector VECTOR_BASE + line on the CPU they are routed to. */
+/* Interrupt controllers: line i of 0..NUM_IRQ_LINE-1 raises vector VECTOR_BASE + i on the CPU that it is routed to. */
 #ifndef ASHLAR_INTC_H
 #define ASHLAR_INTC_H
 
@@ -11,14 +11,14 @@
  * cpu < arch_cpu_count(). */
 void intc_route(uint32_t line, uint32_t cpu, uint32_t flags);
 
-/* Stops / lets through interrupts of `line`. Requires line < NUM_IRQ_LINE. */
+/* Masks or unmasks `line`. Requires line < NUM_IRQ_LINE. */
 void intc_mask(uint32_t line);
 void intc_unmask(uint32_t line);
 
 /* 1 if `line` is masked, else 0. Requires line < NUM_IRQ_LINE. */
 uint32_t intc_masked(uint32_t line);
 
-/* Tells this CPU's local controller that the interrupt taken last is served; the next may come in. */
+/* Acknowledges the last interrupt at this CPU's local controller, which can then deliver the next. */
 void intc_end(void);
 
 /* Interrupts `cpu` with `vector`. Requires cpu < arch_cpu_count(), VECTOR_BASE <= vector < VECTOR_SPURIOUS. */

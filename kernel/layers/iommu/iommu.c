@@ -13,7 +13,7 @@ struct iommu_function {
     uint32_t owner; /* NONE: no entry */
 };
 
-/* Guarded by LOCK_DEVICE. A process's domain is its number plus one: 0 has a meaning of its own in some units. */
+/* Guarded by LOCK_DEVICE. The domain id of process p is p + 1, because some units reserve 0. */
 struct iommu_domain {
     uint32_t root; /* frame; NONE: there is no domain */
     uint32_t attached; /* p's functions before this index of iommu_function are attached */
@@ -57,7 +57,7 @@ void iommu_define(uint32_t function, uint32_t owner)
     }
 }
 
-/* Makes p's domain, empty. Requires: LOCK_DEVICE held, it has none. */
+/* Makes an empty domain for p. Requires: LOCK_DEVICE held, p has no domain. */
 static uint32_t iommu_create(uint32_t p)
 {
     uint32_t root = iommu_new_table(p);
@@ -80,8 +80,8 @@ static uint32_t iommu_next_function(uint32_t p, uint32_t from)
     return NUM_DEVICE;
 }
 
-/* Attaches one of p's functions, if one is not attached. Returns STATUS_OK if all are, else STATUS_RESTART. Requires:
- * LOCK_DEVICE held, p has a domain. */
+/* Attaches the next of p's functions, if any is left. Returns STATUS_OK if all are attached, else STATUS_RESTART.
+ * Requires: LOCK_DEVICE held, p has a domain. */
 static uint32_t iommu_attach_next(uint32_t p)
 {
     uint32_t next = iommu_next_function(p, iommu_domain[p].attached);
@@ -115,7 +115,7 @@ uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot)
             status = iommu_attach_next(p);
             arch_iommu_added(p + 1u);
         } else if (iommu_domain[p].attached == 0u) {
-            frame_remove_owner(iommu_domain[p].root, p); /* it has no page yet */
+            frame_remove_owner(iommu_domain[p].root, p); /* no page is mapped yet */
             iommu_domain[p].root = NONE;
         }
     }
@@ -144,7 +144,7 @@ uint32_t iommu_walk(uint32_t p, uint64_t address, uint32_t write)
 
 /* ---- the end of a domain ---- */
 
-/* Takes the domain from the last of p's functions that has it; with the first one, also what units have kept is gone. Requires:
+/* Detaches the last attached function of p; with the first one, also invalidates the units' caches. Requires:
  * LOCK_DEVICE held, attached is not 0. */
 static void iommu_detach_last(uint32_t p)
 {

@@ -24,7 +24,7 @@ static uint32_t iommu_check_table(uint32_t p, uint32_t table)
     return 0u;
 }
 
-/* The tables below one of level 2, which is the highest that can have more than one entry: all frames lie below 4 GiB. */
+/* The tables below a level 2 table, the highest that can have more than one entry: all frames lie below 4 GiB. */
 static uint32_t iommu_check_below(uint32_t p, uint32_t table)
 {
     uint32_t broken = iommu_check_table(p, table);

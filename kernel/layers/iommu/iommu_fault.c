@@ -1,4 +1,4 @@
-/* Refused accesses: counted for the process whose device it was, the first ones told, a few taken at a time. */
+/* Refused accesses: counted for the owner of the device; the first ones are printed. Each call handles a few. */
 #include "arch.h"
 #include "console.h"
 #include "intc.h"
@@ -6,14 +6,14 @@
 #include "iommu_parts.h"
 #include "spinlock.h"
 
-#define IOMMU_TAKEN 4u /* refusals taken in one piece */
-#define IOMMU_TOLD 32u /* refusals told since start-up; the rest is counted */
+#define IOMMU_TAKEN 4u /* refusals handled by one call */
+#define IOMMU_TOLD 32u /* refusals printed since start-up; the rest is only counted */
 
 /* Guarded by LOCK_DEVICE. */
 static uint64_t iommu_refusals[NUM_PROCESS]; /* of a process's functions */
-static uint64_t iommu_stray;                 /* of functions that nobody has */
+static uint64_t iommu_stray;                 /* of functions without owner */
 static uint32_t iommu_told;
-static uint64_t iommu_turn; /* bit u: unit u has not had its turn since the others */
+static uint64_t iommu_turn; /* bit u: unit u has not been served in this round */
 
 void iommu_fault_init(void)
 {
@@ -71,7 +71,7 @@ static void iommu_count(uint32_t fault, uint64_t address)
     }
 }
 
-/* The unit whose turn it is among those that have refused something. */
+/* The next unit, round robin, among those that have recorded a refusal. */
 static uint32_t iommu_next_unit(uint64_t refused)
 {
     uint64_t turn = refused & iommu_turn;
@@ -83,7 +83,7 @@ static uint32_t iommu_next_unit(uint64_t refused)
     return unit;
 }
 
-/* Takes refusals of one piece. Returns 1 if there may be more, of which somebody is to hear. Requires: LOCK_DEVICE held. */
+/* Handles one batch of refusals. Returns 1 if there may be more to print. Requires: LOCK_DEVICE held. */
 static uint32_t iommu_take_some(void)
 {
     uint64_t refused = arch_iommu_refused();

@@ -1,5 +1,4 @@
-/* What the files of the iommu layer use of each other. No other layer includes this. Everything here requires LOCK_DEVICE held,
- * or start-up. */
+/* Private to the iommu layer. Everything here requires LOCK_DEVICE held, or start-up. */
 #ifndef ASHLAR_IOMMU_PARTS_H
 #define ASHLAR_IOMMU_PARTS_H
 
@@ -10,17 +9,17 @@
 /* A cleared table charged to p: its frame, FRAME_NO_QUOTA or NONE. */
 uint32_t iommu_new_table(uint32_t p);
 
-/* The error for what iommu_new_table has returned in place of a frame. */
+/* The error status for a failure value of iommu_new_table. */
 uint32_t iommu_table_error(uint32_t refused);
 
-/* Returns STATUS_OK, also if the page is there; ERR_QUOTA, ERR_NO_MEMORY: nothing is changed. */
+/* Returns STATUS_OK, also if the page is mapped already; ERR_QUOTA, ERR_NO_MEMORY: nothing is changed. */
 uint32_t iommu_map_page(uint32_t p, uint32_t root, uint32_t frame, uint32_t prot, uint32_t levels);
 
 /* The entry for the page at address, 0 if there is none. */
 uint64_t iommu_leaf(uint32_t root, uint64_t address, uint32_t levels);
 
-/* Gives back the first table that has no table below it. Requires: no device uses them. Returns 1 if there are more, 0 if that
- * was the root. */
+/* Frees the first table that has no table below it. Requires: no device uses the tables. Returns 1 if there are more,
+ * 0 if that was the root. */
 uint32_t iommu_drop_table(uint32_t p, uint32_t root, uint32_t levels);
 
 /* ---- iommu_fault.c ---- */

@@ -1,5 +1,5 @@
-/* The tables of domains. A path of new ones is built bottom-up and linked by one store, so that a device, and an error
- * half-way, see either nothing or everything. */
+/* The tables of domains. A path of new tables is built bottom-up and linked by one store, so that a device sees all
+ * of it or none, and an error half-way leaves nothing behind. */
 #include "abi.h"
 #include "arch.h"
 #include "frame.h"
@@ -33,7 +33,7 @@ uint32_t iommu_table_error(uint32_t refused)
     return status;
 }
 
-/* Gives back a path of tables for address that was never linked: top is its table of level `level`. */
+/* Frees a path of tables for address that was never linked; top is its table of level `level`. */
 static void iommu_drop_path(uint32_t p, uint64_t address, uint32_t top, uint32_t level)
 {
     uint32_t table = top;
@@ -121,7 +121,8 @@ static uint32_t iommu_next_used(uint32_t table, uint32_t from)
     return FRAME_WORDS;
 }
 
-/* Level 0 holds pages, which need no visit. Progress is in the tables: the entry that named it is cleared. */
+/* Tables of level 0 hold pages, which need no visit. Progress is kept in the tables: the entry of a freed table is
+ * cleared. */
 uint32_t iommu_drop_table(uint32_t p, uint32_t root, uint32_t levels)
 {
     uint32_t parent = root;

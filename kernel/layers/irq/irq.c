@@ -9,7 +9,7 @@
 #include "notify.h"
 #include "spinlock.h"
 
-/* Guarded by LOCK_IRQ. notification is NONE for a line nobody is bound to. */
+/* Guarded by LOCK_IRQ. notification is NONE for a line that is not bound. */
 struct irq {
     uint32_t notification;
     uint32_t open; /* 1: unmasked at the controller */
@@ -73,7 +73,7 @@ static void irq_console_input(uint32_t mask)
     }
 }
 
-/* Keys go to the first user console: console 0 is the kernel's and nobody reads it. */
+/* Keys go to the first user console: console 0 is the kernel's own and has no reader. */
 static void irq_keyboard(void)
 {
     uint32_t key = keyboard_interrupt();

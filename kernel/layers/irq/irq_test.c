@@ -71,7 +71,7 @@ static void program(uint32_t thread)
     CHECK_EQUAL(user_call(SYS_PROCESS_KILL, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
     user_call(SYS_SLEEP, arch_clock_ns() + 1000, 0, 0, 0, 0);
     CHECK_EQUAL(hosted_line_open(LINE), 0);
-    /* The line of a dead driver stays masked, whatever the device does. */
+    /* The line of a dead driver stays masked. */
     hosted_raise_line(LINE);
     user_interrupts();
     CHECK_EQUAL(hosted_line_open(LINE), 0);
@@ -103,7 +103,7 @@ static void through_calls(void)
     CHECK_EQUAL(invariants_check(), 0);
 }
 
-/* A line that nobody is bound to is masked for good and can't be opened. */
+/* A line that is not bound is masked for good and cannot be unmasked. */
 static void stray(void)
 {
     world_start(1);

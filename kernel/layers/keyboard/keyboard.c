@@ -48,7 +48,7 @@ void keyboard_init(void)
     keyboard[0].extended = 0u;
 }
 
-/* The key went down (pressed = 1) or up (0). Returns 1 if it is a modifier, which is then noted. */
+/* Records a modifier that was pressed (1) or released (0). Returns 1 if the key is a modifier. */
 static uint32_t keyboard_modifier(uint32_t key, uint32_t pressed)
 {
     if (key == KEY_LEFT_SHIFT || key == KEY_RIGHT_SHIFT) {

@@ -20,7 +20,7 @@ static uint32_t press(uint32_t code)
     return keyboard_interrupt();
 }
 
-/* No code may give anything but an ASCII byte or NONE, whatever came before. */
+/* After any sequence of codes the result is an ASCII byte or NONE. */
 static void random_codes(void)
 {
     test_random_start();

@@ -21,7 +21,7 @@ struct notification {
 
 /* Touched by the thread's CPU only. */
 struct notify_thread {
-    uint32_t n; /* notification it blocks on, from before it blocks until it runs again; or NONE */
+    uint32_t n; /* notification it waits for, from before it blocks until it runs again; or NONE */
 };
 
 static struct notification notification[NUM_NOTIFICATION];
@@ -50,7 +50,7 @@ uint32_t notify_owner(uint32_t n)
     return notification[n].owner;
 }
 
-/* Stores the outcome of t's wait, which is over: t is to be made ready next. Requires: t is in no queue; the lock of its
+/* Stores the outcome of t's wait; the caller then makes t ready. Requires: t is in no queue; the lock of its
  * notification is held. */
 static void notify_end(uint32_t t, uint32_t status)
 {
@@ -65,7 +65,7 @@ static void notify_finish(uint32_t t, uint32_t status)
     sched_ready(t);
 }
 
-/* Sets bits that nobody waits for. Requires: the lock of n is held. */
+/* Stores bits for which no thread waits. Requires: the lock of n is held. */
 static void notify_keep(uint32_t n, uint64_t all)
 {
     uint32_t cpu = arch_cpu();
@@ -90,9 +90,9 @@ void notify_signal(uint32_t n, uint64_t bits)
     spinlock_release(LOCK_NOTIFICATION_BASE + n);
 }
 
-/* As notify_signal, but a waiter of this CPU is not made ready: it is returned, and the caller hands it the processor or
- * makes it ready before it leaves the kernel. Nothing else can run here meanwhile, and only this CPU touches its threads.
- * Returns NONE if there is no such waiter. */
+/* As notify_signal, but a waiter of this CPU is not made ready: it is returned, and the caller switches to it or
+ * makes it ready before it leaves the kernel. No other thread can run on this CPU meanwhile, and only this CPU
+ * changes its threads. Returns NONE if there is no such waiter. */
 static uint32_t notify_signal_here(uint32_t n, uint64_t bits)
 {
     uint32_t woken = NONE;
@@ -117,8 +117,8 @@ static uint32_t notify_signal_here(uint32_t n, uint64_t bits)
     return woken;
 }
 
-/* Waits as notify_wait. `woken` is NONE, or a thread that notify_signal_here returned: it gets the processor if this one
- * blocks, and is made ready if not. */
+/* Waits as notify_wait. `woken` is NONE or a thread that notify_signal_here returned: if the current thread blocks,
+ * the CPU switches to woken, else woken is made ready. */
 static void notify_wait_and_run(uint32_t n, uint64_t deadline, uint32_t woken)
 {
     uint32_t current = thread_current();
@@ -155,7 +155,7 @@ static void notify_wait_and_run(uint32_t n, uint64_t deadline, uint32_t woken)
         sched_block();
     }
     notify_thread[current].n = NONE;
-    /* By the thread itself: the one who ended the wait may be on another CPU, and deadlines belong to this one. */
+    /* By the thread itself: the wait may have been ended on another CPU, and deadlines belong to this CPU. */
     if (deadline != NOTIFY_FOREVER) {
         sched_clear_deadline(current);
     }
@@ -220,7 +220,7 @@ void notify_reset(uint32_t n)
     spinlock_release(LOCK_NOTIFICATION_BASE + n);
 }
 
-/* Ends t's wait with this outcome unless someone else just has. Returns 1 if t blocks here, else 0. */
+/* Ends t's wait with this outcome unless another CPU has just ended it. Returns 1 if t blocks here, else 0. */
 static uint32_t notify_end_wait(uint32_t t, uint32_t status)
 {
     uint32_t n = notify_thread[t].n;

@@ -1,5 +1,6 @@
-/* Notifications: a word of bits that anyone with the right may set and one process waits for. They carry interrupts and
- * events that must not block the sender. Bits set while nobody waits are kept; setting a bit twice is setting it once.
+/* Notifications: a word of bits that any process with the right sets and one process waits for. They carry interrupts
+ * and events that must not block the sender. Bits set while no thread waits are kept; setting a bit that is set has
+ * no effect.
  *
  * Lock: LOCK_NOTIFICATION_BASE + n guards the word, the queue of waiters, their wait state, and the watch. */
 #ifndef ASHLAR_NOTIFY_H
@@ -19,31 +20,31 @@ void notify_init(void);
 void notify_define(uint32_t n, uint32_t owner);
 uint32_t notify_owner(uint32_t n); /* NONE if n is not defined */
 
-/* Sets bits. A waiter, if any, takes all bits and is ready; a watching CPU is interrupted. Does not block.
- * Requires: n < NUM_NOTIFICATION is defined, no lock of this layer or above held. */
+/* Sets bits. The first waiter, if any, gets all bits and becomes ready; a watching CPU is interrupted. Does not
+ * block. Requires: n < NUM_NOTIFICATION is defined, no lock of this layer or above held. */
 void notify_signal(uint32_t n, uint64_t bits);
 
-/* Waits until a bit is set, takes all bits (saved rdi) and leaves STATUS_OK in the saved rax; or ERR_TIMEOUT once the
- * clock has passed deadline (ns since boot; NOTIFY_FOREVER: never; one in the past: at once); or ERR_CANCELLED. On errors
- * no bit is taken and rdi keeps its value. Requires: no lock held. */
+/* Waits until a bit is set, moves all bits to the saved rdi and STATUS_OK to the saved rax; or ERR_TIMEOUT once the
+ * clock has passed deadline (ns since boot; NOTIFY_FOREVER: never; one in the past: at once); or ERR_CANCELLED. On
+ * errors bits and rdi are unchanged. Requires: no lock held. */
 void notify_wait(uint32_t n, uint64_t deadline);
 
-/* notify_signal(signalled, bits) and then notify_wait(n, deadline). A waiter of this CPU that was signalled gets the
- * processor directly if the current thread blocks and nobody more important is ready. */
+/* notify_signal(signalled, bits) and then notify_wait(n, deadline). If the current thread blocks, the CPU switches
+ * directly to the signalled waiter, provided that it belongs to this CPU and no thread of higher priority is ready. */
 void notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n, uint64_t deadline);
 
-/* Takes all bits, 0 if none is set. */
+/* Returns and clears all bits; 0 if none is set. */
 uint64_t notify_poll(uint32_t n);
 
 /* 1 if a bit is set, else 0. */
 uint32_t notify_pending(uint32_t n);
 
-/* A thread on this CPU is about to run a guest until n is signalled: from now on a signal sends VECTOR_RESCHEDULE to this
- * CPU. Returns 1 if a bit is set already (the guest need not be entered), else 0. notify_unwatch ends it. */
+/* Called before a thread on this CPU runs a guest until n is signalled: until notify_unwatch a signal sends
+ * VECTOR_RESCHEDULE to this CPU. Returns 1 if a bit is set already (the guest need not be entered), else 0. */
 uint32_t notify_watch(uint32_t n);
 void notify_unwatch(uint32_t n);
 
-/* The owner ended: bits are dropped. Requires that no thread of the owner waits. */
+/* Called when the owner ends: clears all bits. Requires that no thread of the owner waits. */
 void notify_reset(uint32_t n);
 
 /* Requires: t belongs to this CPU and does not run. Ensures: if t waits here, its wait ends with ERR_CANCELLED

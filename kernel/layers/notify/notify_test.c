@@ -1,4 +1,5 @@
-/* Notifications: bits are kept and taken whole, deadlines, ending a waiter, watching CPUs, no wake-up lost across CPUs. */
+/* Notifications: bits are kept and taken together, deadlines, cancelling a waiter, watching CPUs, no wake-up lost
+ * across CPUs. */
 #include "abi.h"
 #include "arch.h"
 #include "hosted.h"
@@ -64,7 +65,7 @@ static void program(uint32_t thread)
     CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, 0, 0, 0, 0), STATUS_OK);
     CHECK_EQUAL(user_first(), 0x81);
     CHECK_EQUAL(notify_pending(N), 0);
-    /* Signals first: here the very notification it waits for. What may not be signalled is not, and nothing is waited for. */
+    /* Signals first, here the notification that it waits for. If the signal is refused, the call does not wait. */
     CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, 0, 1 + SIGNAL_SLOT, 0, 0), STATUS_OK);
     CHECK_EQUAL(user_first(), 0x30);
     CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 1 + WAIT_SLOT, 0, 0), ERR_BAD_SLOT);

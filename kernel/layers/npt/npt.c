@@ -1,5 +1,5 @@
-/* Nested page maps. A path of new tables is built bottom-up and linked by one store, so the processor's walk and an error
- * half-way both see either nothing or everything. */
+/* Nested page maps. A path of new tables is built bottom-up and linked by one store, so that the processor's walk
+ * sees all of it or none, and an error half-way leaves nothing behind. */
 #include "npt.h"
 
 #include "abi.h"
@@ -14,7 +14,7 @@
 /* One cache line each. Guarded by LOCK_NPT_BASE + vm. */
 struct npt {
     uint32_t exists;
-    uint32_t process; /* pays for the tables */
+    uint32_t process; /* charged for the tables */
     uint32_t root;    /* frame */
     uint32_t spare[13];
 };
@@ -45,7 +45,7 @@ static uint64_t npt_leaf(uint32_t vm, uint64_t gpa)
     return leaf;
 }
 
-/* Gives back a path of tables that was built for gpa and never linked: top is its table of level `level`. */
+/* Frees a path of tables for gpa that was never linked; top is its table of level `level`. */
 static void npt_drop_path(uint32_t p, uint64_t gpa, uint32_t top, uint32_t level)
 {
     uint32_t table = top;
@@ -200,7 +200,7 @@ uint32_t npt_walk(uint32_t vm, uint64_t gpa)
     return frame;
 }
 
-/* Takes the root away. Requires: vm's lock held; every entry of the root is 0. */
+/* Frees the root. Requires: vm's lock held; every entry of the root is 0. */
 static void npt_drop_root(uint32_t vm)
 {
     frame_remove_owner(npt[vm].root, npt[vm].process);
@@ -221,8 +221,8 @@ static uint32_t npt_next_used(uint32_t table, uint32_t from)
     return FRAME_WORDS;
 }
 
-/* Gives back the first table that has no table below it: down to level 0 at most, whose entries are leaves and need no
- * visit. Progress is in the tables: the entry that named it is cleared. Requires: vm's lock held, the map exists. */
+/* Frees the first table that has no table below it, down to level 0, whose entries are leaves and need no visit.
+ * Progress is kept in the tables: the entry of a freed table is cleared. Requires: vm's lock held, the map exists. */
 static uint32_t npt_destroy_locked(uint32_t vm)
 {
     uint32_t parent = npt[vm].root;

@@ -1,6 +1,6 @@
-/* Nested page maps: what a guest sees as physical memory. One per virtual machine, 4 levels of 512 entries, 4 KiB pages.
- * Tables are charged to the monitor's process. A leaf names a frame that the monitor owns and has pinned, so whatever a
- * guest can still reach, even through a translation the processor has not dropped yet, is its monitor's memory.
+/* Nested page maps: from guest-physical addresses to frames. One per virtual machine, 4 levels of 512 entries, 4 KiB
+ * pages. Tables are charged to the monitor's process. A leaf names a frame that the monitor owns and has pinned, so
+ * whatever a guest can still reach, even through a stale translation, is its monitor's memory.
  *
  * Lock: LOCK_NPT_BASE + vm guards map vm and its tables. */
 #ifndef ASHLAR_NPT_H
@@ -15,7 +15,7 @@
 
 /* All functions require vm < NUM_VM, no lock of this layer or above held. */
 
-/* Makes an empty map whose tables process p pays. Returns STATUS_OK; ERR_BAD_STATE (vm has a map);
+/* Makes an empty map whose tables are charged to process p. Returns STATUS_OK; ERR_BAD_STATE (vm has a map);
  * ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t npt_create(uint32_t vm, uint32_t p);
 
@@ -25,21 +25,21 @@ uint32_t npt_create(uint32_t vm, uint32_t p);
  * ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. On an error nothing is changed. */
 uint32_t npt_map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot);
 
-/* Unmaps the guest page at gpa; the guest loses it at its next entry at the latest. Its tables stay for later pages.
- * Returns STATUS_OK; ERR_BAD_STATE (no map); ERR_BAD_ADDRESS (nothing is mapped there). */
+/* Unmaps the guest page at gpa; the guest's translation is gone at its next entry at the latest. Tables are kept for
+ * later pages. Returns STATUS_OK; ERR_BAD_STATE (no map); ERR_BAD_ADDRESS (nothing is mapped there). */
 uint32_t npt_unmap(uint32_t vm, uint64_t gpa);
 
 /* The frame mapped at gpa, or NONE. */
 uint32_t npt_walk(uint32_t vm, uint64_t gpa);
 
-/* Gives back one table of the map. Returns 1 if there are more, 0 when the map is gone (or there was none).
- * Requires: the guest runs nowhere and is not entered again. */
+/* Frees one table of the map. Returns 1 if there are more, 0 when the map is gone (or there was none). Requires: the
+ * guest runs nowhere and is not entered again. */
 uint32_t npt_destroy_step(uint32_t vm);
 
 /* The frame of the map's root, or NONE if there is no map. */
 uint32_t npt_root(uint32_t vm);
 
-/* The process that pays for the map, or NONE. */
+/* The process that is charged for the map, or NONE. */
 uint32_t npt_process(uint32_t vm);
 
 /* Invariant walk (debug builds): 0, or the number of the broken invariant. Requires that nothing else runs. */

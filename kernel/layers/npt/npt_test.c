@@ -1,5 +1,5 @@
-/* npt against a flat model (an array of what is mapped), and its accounts: what a map costs, and that every frame of it
- * comes back, also when memory or quota runs out half-way. */
+/* npt against a flat model (an array of mappings), and its accounting: the frames charged for a map, and that all are
+ * freed, also when memory or quota runs out half-way. */
 #include "npt.h"
 
 #include "abi.h"
@@ -65,7 +65,7 @@ static void test_errors(void)
     CHECK_EQUAL(container_usage(MONITOR), 1);
 }
 
-/* The entries say what the processor may do. */
+/* The permission bits of entries. */
 static void test_protection(void)
 {
     start(QUOTA);
@@ -93,7 +93,7 @@ static void test_flush(void)
     arch_vcpu_init(VM);
     CHECK_EQUAL(npt_create(VM, MONITOR), STATUS_OK);
     CHECK_EQUAL(npt_map(VM, 0, page, RWX), STATUS_OK);
-    CHECK_EQUAL(hosted_guest(VM)->flushes, 0); /* nothing was there that could be kept */
+    CHECK_EQUAL(hosted_guest(VM)->flushes, 0); /* no translation could be cached */
     CHECK_EQUAL(npt_unmap(VM, 0x1000), ERR_BAD_ADDRESS);
     CHECK_EQUAL(hosted_guest(VM)->flushes, 0);
     CHECK_EQUAL(npt_unmap(VM, 0), STATUS_OK);
@@ -104,7 +104,7 @@ static void test_flush(void)
     CHECK(hosted_guest(VM)->flushes > 1);
 }
 
-/* With every quota from nothing to enough: a refused call changes nothing, and nothing is lost. */
+/* With every quota from none to enough: a refused call changes nothing, and no frame is lost. */
 static void test_quota(void)
 {
     for (uint32_t quota = 1; quota < 12; quota++) {
@@ -188,7 +188,7 @@ static void test_model(void)
     CHECK_EQUAL(frame_check(), 0);
 }
 
-/* A frame that the monitor no longer owns is what the walk is for. */
+/* The invariant walk finds a frame that the monitor no longer owns. */
 static void test_check_finds(void)
 {
     start(QUOTA);

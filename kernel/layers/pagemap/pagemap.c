@@ -1,5 +1,5 @@
-/* Page maps: mapping, unmapping, walking. A path of new tables is built from the bottom and linked by one store, so the
- * processor's walk and an error half-way both see either nothing or everything. */
+/* Page maps: mapping, unmapping, walking. A path of new tables is built bottom-up and linked by one store, so that
+ * the processor's walk sees all of it or none, and an error half-way leaves nothing behind. */
 #include "pagemap.h"
 
 #include "abi.h"
@@ -17,7 +17,7 @@
 struct pagemap {
     uint32_t exists;
     uint32_t root;   /* frame */
-    uint64_t cursor; /* destruction: everything below this address is gone */
+    uint64_t cursor; /* destruction: everything below this address has been freed */
     uint64_t spare[6];
 };
 
@@ -131,7 +131,7 @@ uint32_t pagemap_create(uint32_t p)
     return status;
 }
 
-/* Gives back a path of tables for vaddr that was never linked: top is its table of level `level`. */
+/* Frees a path of tables for vaddr that was never linked; top is its table of level `level`. */
 static void pagemap_drop_path(uint32_t p, uint64_t vaddr, uint32_t top, uint32_t level)
 {
     uint32_t table = top;
@@ -240,7 +240,7 @@ uint32_t pagemap_prepare(uint32_t p, uint64_t vaddr)
     }
     pagemap_lock(p);
     if (pagemap[p].exists == 1u) {
-        /* An empty leaf: what comes with it is the path. */
+        /* Mapping an empty leaf creates the path of tables. */
         status = pagemap_map_locked(p, vaddr, 0ul);
     }
     pagemap_unlock(p);

@@ -12,7 +12,7 @@
 #include "config.h"
 
 #define PAGEMAP_OWNED 0u  /* frame of the process */
-#define PAGEMAP_IMAGE 1u  /* frame that is nobody's: the image's, a vcpu page */
+#define PAGEMAP_IMAGE 1u  /* frame without owner: of the image, or a vcpu page */
 #define PAGEMAP_DEVICE 2u /* device registers: not cached */
 
 /* Requires: start-up, one CPU runs. Ensures: no page map exists. */
@@ -22,19 +22,19 @@ void pagemap_init(void);
  * Returns STATUS_OK; ERR_BAD_STATE (it exists); ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t pagemap_create(uint32_t p);
 
-/* Maps the page at vaddr to frame with PROT_* prot (reading is always allowed). At most 3 new tables are charged to p.
- * Requires: kind PAGEMAP_OWNED: p owns the frame, and it is mapped nowhere else in p.
- * Returns, on errors with nothing changed: STATUS_OK; ERR_BAD_STATE (p has no page map); ERR_BAD_ADDRESS (not page
- * aligned or not in user space); ERR_BAD_ARGUMENT (write and execute together, or a kind that is none);
- * ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
+/* Maps the page at vaddr to frame with PROT_* prot (reading is always allowed). At most 3 new tables are charged to
+ * p. Requires: kind PAGEMAP_OWNED: p owns the frame, and it is mapped nowhere else in p. Returns, on errors with
+ * nothing changed: STATUS_OK; ERR_BAD_STATE (p has no page map); ERR_BAD_ADDRESS (not page aligned or not in user
+ * space); ERR_BAD_ARGUMENT (write and execute together, or an invalid kind); ERR_ALREADY_MAPPED; ERR_QUOTA;
+ * ERR_NO_MEMORY. */
 uint32_t pagemap_map(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
 
-/* Makes the tables that a mapping at vaddr needs, so that the next pagemap_map there can't fail for want of frames.
+/* Makes the tables that a mapping at vaddr needs, so that the next pagemap_map there cannot fail for lack of frames.
  * Returns STATUS_OK, or the error pagemap_map would give for vaddr. */
 uint32_t pagemap_prepare(uint32_t p, uint64_t vaddr);
 
-/* Takes the page at vaddr out. Returns the entry it had, 0 if there was none. CPUs may still hold the translation: the
- * caller must call tlb_invalidate before anyone else gets the frame. */
+/* Unmaps the page at vaddr. Returns its entry, 0 if there was none. CPUs may still hold the translation: the caller
+ * must call tlb_invalidate before the frame is reused. */
 uint64_t pagemap_unmap(uint32_t p, uint64_t vaddr);
 
 /* The entry (ARCH_PTE_*) of the page at vaddr; 0 if there is none, or vaddr is no user page address. */
@@ -46,16 +46,16 @@ uint32_t pagemap_frame(uint32_t p, uint64_t vaddr, uint32_t prot);
 /* Marks the page at vaddr, if there is one, with ARCH_PTE_PINNED. */
 void pagemap_pin(uint32_t p, uint64_t vaddr);
 
-/* Takes one bounded piece of the page map away: leaf pages (owned frames lose their owner p), tables, at last the root.
- * Requires: no CPU has the map loaded or will load it, nobody else maps in it.
- * Returns 1 if there is more to do, 0 if the map does not exist any more. */
+/* Destroys one bounded part of the page map: leaf pages (p gives up frames of kind owned), tables, at last the root.
+ * Requires: no CPU has the map loaded or will load it, no other thread maps in it. Returns 1 if there is more to do,
+ * 0 if the map no longer exists. */
 uint32_t pagemap_destroy_step(uint32_t p);
 
 /* The frame of the root of p's map; NONE if p has no page map. It stays the root until the map is destroyed. */
 uint32_t pagemap_root_of(uint32_t p);
 
-/* Loads a map on this CPU: the one with this root, or one without user half.
- * Requires: root is that of a map that exists, and that is not destroyed before this CPU has loaded another. */
+/* Loads a map on this CPU: the one with this root, or the kernel's own without user half. Requires: the map exists
+ * and is not destroyed before this CPU has loaded another. */
 void pagemap_load(uint32_t root);
 void pagemap_load_kernel(void);
 

@@ -101,7 +101,7 @@ static uint32_t pagemap_check_root(uint32_t p, uint32_t root)
     for (uint32_t i = PAGEMAP_KERNEL_FIRST; i < FRAME_WORDS; i = i + 1u) {
         uint64_t entry = arch_frame_read(root, i);
         uint64_t kernel = arch_kernel_map_entry(i);
-        /* The processor sets its accessed and dirty bits. */
+        /* Ignores the accessed and dirty bits, which the processor sets. */
         if (((entry ^ kernel) & ~0x60ul) != 0ul || (entry & ARCH_PTE_USER) != 0ul) {
             return 7u;
         }

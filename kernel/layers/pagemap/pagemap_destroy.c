@@ -1,13 +1,14 @@
-/* Taking a page map away, a few entries at a time. The cursor moves up through user space; the entry at the cursor is
- * cleared, a table whose last entry the cursor leaves is given back, and empty tables are passed in one move. Whatever
- * lies below the cursor is gone, whatever lies above is whole, so destruction can stop anywhere. */
+/* Destruction of a page map, a few entries at a time. The cursor moves up through user space; the entry at the cursor
+ * is cleared, a table is freed when the cursor leaves its last entry, and absent tables are skipped in one move.
+ * Everything below the cursor has been freed, everything above is intact, so destruction can be interrupted after any
+ * move. */
 #include "abi.h"
 #include "arch.h"
 #include "frame.h"
 #include "pagemap.h"
 #include "pagemap_parts.h"
 
-#define PAGEMAP_MOVES 16u /* moves of one step: the longest stretch between two preemption points */
+#define PAGEMAP_MOVES 16u /* moves of one step, which bounds the time between two preemption points */
 
 /* Address where the next entry of this level begins after the one that covers vaddr. */
 static uint64_t pagemap_next(uint64_t vaddr, uint32_t level)
@@ -16,7 +17,7 @@ static uint64_t pagemap_next(uint64_t vaddr, uint32_t level)
     return (vaddr & ~(size - 1ul)) + size;
 }
 
-/* Gives back the table of this level that covers vaddr, and clears the entry that names it. Requires: its entries are 0. */
+/* Frees the table of this level that covers vaddr, and clears the entry that names it. Requires: its entries are 0. */
 static void pagemap_drop_table(uint32_t p, uint64_t vaddr, uint32_t level)
 {
     uint32_t parent = pagemap_table(p, vaddr, level + 1u);
@@ -27,7 +28,7 @@ static void pagemap_drop_table(uint32_t p, uint64_t vaddr, uint32_t level)
     frame_remove_owner(table, p);
 }
 
-/* Moves the cursor over the entry of this level at vaddr, which is 0, and gives back the tables it leaves behind. */
+/* Moves the cursor past the entry of this level at vaddr, which is 0, and frees the tables it leaves. */
 static void pagemap_pass(uint32_t p, uint64_t vaddr, uint32_t level)
 {
     uint64_t next = pagemap_next(vaddr, level);

@@ -1,4 +1,4 @@
-/* What the files of the page-map layer share. Everything here requires LOCK_PAGEMAP_BASE + p held and p's map to exist. */
+/* Private to the pagemap layer. Everything here requires LOCK_PAGEMAP_BASE + p held and p's map to exist. */
 #ifndef ASHLAR_PAGEMAP_PARTS_H
 #define ASHLAR_PAGEMAP_PARTS_H
 
@@ -12,10 +12,10 @@ void pagemap_unlock(uint32_t p);
 uint32_t pagemap_exists(uint32_t p);
 uint32_t pagemap_root(uint32_t p);
 
-/* The page map is no more. */
+/* Marks p's page map as not existing. */
 void pagemap_drop_root(uint32_t p);
 
-/* How far destruction has come: everything below this address is gone. */
+/* Progress of destruction: everything below this address has been freed. */
 uint64_t pagemap_cursor(uint32_t p);
 void pagemap_set_cursor(uint32_t p, uint64_t vaddr);
 

@@ -12,14 +12,14 @@
 #include "thread.h"
 #include "tlb.h"
 
-/* One cache line. Guarded by LOCK_PROCESS_BASE + p: state, alive, cause, stage, waiter. The rest is constant after start-up.
- * That it is DYING stands in an atomic cell too, which every way out of the kernel reads without the lock. */
+/* One cache line. Guarded by LOCK_PROCESS_BASE + p: state, alive, cause, stage, waiter. The rest is constant after
+ * start-up. An atomic cell also records that p is DYING: every kernel exit reads it without the lock. */
 struct process {
     uint32_t state; /* PROCESS_* */
     uint32_t alive; /* threads started and not ended */
     uint32_t cause; /* END_* of the last end */
     uint32_t stage; /* of the teardown */
-    uint32_t waiter; /* thread that waits until this is EMPTY, or NONE */
+    uint32_t waiter; /* thread that waits until this process is EMPTY, or NONE */
     uint32_t parent;
     uint32_t first_thread;
     uint32_t num_threads;
@@ -197,8 +197,8 @@ uint32_t process_kill(uint32_t p, uint32_t cause)
         status = ERR_BAD_STATE;
     }
     if (state == PROCESS_LOADING) {
-        /* It has no thread yet that could return its resources: the first one is started, and finds itself dying before
-         * it ever reaches user mode. */
+        /* No thread exists yet that could free its resources: the first one is started, and tears the process down
+         * before it ever reaches user mode. */
         process_begin_thread(p, process[p].first_thread, USER_BASE, USER_BASE, 0u);
     }
     if (state == PROCESS_LOADING || state == PROCESS_RUNNING) {
@@ -224,8 +224,8 @@ uint32_t process_end_thread(void)
     uint32_t p = thread_process(current);
     uint32_t last = 0u;
     endpoint_thread_ended();
-    sched_clear_deadline(current); /* of a guest run that was broken off */
-    /* Once alive is down the page map may be destroyed at any moment: this CPU leaves it before. */
+    sched_clear_deadline(current); /* of an interrupted guest run */
+    /* Once alive is decremented the page map may be destroyed at any moment: this CPU leaves it before. */
     thread_leave_space();
     process_lock(p);
     process_thread[current].alive = 0u;

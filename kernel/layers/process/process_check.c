@@ -1,6 +1,6 @@
 /* The invariant walk over processes. Part of process.c in debug builds. */
 
-/* What must hold of one process. */
+/* The invariant of one process. */
 static uint32_t process_check_one(uint32_t p)
 {
     uint32_t alive = 0u;

@@ -1,4 +1,4 @@
-/* Creation: container, page map, first message page, then one page of the segments after the other. */
+/* Creation: container, page map, first message page, then the segments page by page. */
 #include "abi.h"
 #include "container.h"
 #include "endpoint.h"
@@ -7,7 +7,7 @@
 #include "process_parts.h"
 #include "thread.h"
 
-/* Of a LOADING process: the error for which what was made is taken away again; STATUS_OK: none. Guarded by
+/* Of a LOADING process: the error because of which creation is being undone; STATUS_OK: none. Guarded by
  * LOCK_PROCESS_BASE + p. */
 static uint32_t process_failure[NUM_PROCESS];
 
@@ -31,7 +31,7 @@ uint32_t process_being_undone(uint32_t p)
     return 0u;
 }
 
-/* The container of p's parent. */
+/* The parent's container, which p's quota is split from. */
 static uint32_t process_payer(uint32_t p)
 {
     uint32_t payer = process_parent(p);
@@ -41,7 +41,7 @@ static uint32_t process_payer(uint32_t p)
     return payer;
 }
 
-/* Its threads have no message pages yet. Requires: p's lock held. */
+/* Records that p's threads have no message pages. Requires: p's lock held. */
 static void process_forget_messages(uint32_t p)
 {
     uint32_t first = process_first_thread(p);
@@ -51,8 +51,8 @@ static void process_forget_messages(uint32_t p)
     }
 }
 
-/* Container, page map, and the message page of the first thread. Without a message page all of it has to be taken away again,
- * piece by piece: then p is LOADING, so that it can also be killed. Requires: p's lock held, p EMPTY. */
+/* Makes container, page map, and the message page of the first thread. If the message page cannot be made, the rest
+ * is undone step by step; meanwhile p is LOADING, so that it can also be killed. Requires: p's lock held, p EMPTY. */
 static uint32_t process_make(uint32_t p)
 {
     uint32_t payer = process_payer(p);
@@ -76,7 +76,7 @@ static uint32_t process_make(uint32_t p)
     return status;
 }
 
-/* One piece of undoing. Returns STATUS_RESTART, or the error that creation ends with. Requires: p's lock held. */
+/* One step of undoing. Returns STATUS_RESTART, or the error that creation ends with. Requires: p's lock held. */
 static uint32_t process_undo(uint32_t p)
 {
     uint32_t status = process_failure[p];

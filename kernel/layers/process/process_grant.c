@@ -1,4 +1,4 @@
-/* Grants: what each process may name by slot number. */
+/* Grants: the objects that a process may use, by slot number. */
 #include "abi.h"
 #include "arch.h"
 #include "endpoint.h"
@@ -18,7 +18,7 @@ struct grant {
 
 static struct grant grant[NUM_PROCESS * NUM_GRANT];
 
-/* 1 if the badge is a notification or, where the grant need not have one, NONE. */
+/* 1 if the badge is a notification or, where it is optional, NONE. */
 static uint32_t grant_badge_valid(uint32_t kind, uint64_t badge)
 {
     if (badge < NUM_NOTIFICATION) {
@@ -59,7 +59,7 @@ static uint32_t grant_object_valid(uint32_t kind, uint32_t object)
     return 0u;
 }
 
-/* 1 unless the grant is for one process only and p is another. Requires: grant_object_valid. */
+/* 0 if only one process may hold the grant and p is another, else 1. Requires: grant_object_valid. */
 static uint32_t grant_holder_valid(uint32_t p, uint32_t kind, uint32_t object, uint32_t rights)
 {
     uint32_t holder = p;

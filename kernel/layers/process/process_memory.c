@@ -1,5 +1,5 @@
-/* Operations on processes' address spaces. The space lock makes "find the frame, use it" a unit: the page can't be
- * unmapped and its frame given to somebody else in between. */
+/* Operations on processes' address spaces. The space lock makes finding a frame and using it one unit: in between,
+ * the page cannot be unmapped and its frame cannot be reused. */
 #include "abi.h"
 #include "arch.h"
 #include "frame.h"
@@ -99,7 +99,7 @@ uint32_t process_unmap_page(uint32_t p, uint64_t vaddr)
     if (status != STATUS_OK) {
         return status;
     }
-    /* The frame is freed only when no CPU can reach it through a translation it has kept. */
+    /* The frame is freed only when no CPU holds a translation of it. */
     tlb_invalidate(p, vaddr);
     if ((entry & ARCH_PTE_OWNED) != 0u) {
         uint64_t frame = (entry & ARCH_PTE_FRAME_MASK) >> ARCH_PTE_FRAME_SHIFT;
@@ -158,7 +158,7 @@ uint32_t process_offer_page(uint32_t p, uint32_t s, uint64_t vaddr)
 uint32_t process_accept_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t prot)
 {
     spinlock_acquire(LOCK_SPACE_BASE + p);
-    /* First everything that may fail without the offer being used up. */
+    /* First everything that may fail, so that a failure leaves the offer standing. */
     uint32_t status = pagemap_prepare(p, vaddr);
     if (status == STATUS_OK) {
         status = share_accept(s, p);

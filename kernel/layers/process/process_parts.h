@@ -1,4 +1,4 @@
-/* What the files of the process layer use of each other. No other layer includes this. */
+/* Private to the process layer. */
 #ifndef ASHLAR_PROCESS_PARTS_H
 #define ASHLAR_PROCESS_PARTS_H
 
@@ -7,10 +7,10 @@
 /* ---- process_create.c ---- */
 void process_create_init(void);
 
-/* 1: p's creation has failed and is undone. Requires: p's lock held. */
+/* 1 if p's creation has failed and is being undone. Requires: p's lock held. */
 uint32_t process_being_undone(uint32_t p);
 
-/* It is not undone: p's end takes everything away. Requires: p's lock held. */
+/* Stops undoing: p's teardown frees everything. Requires: p's lock held. */
 void process_create_forget(uint32_t p);
 
 /* ---- process_load.c: segments ---- */
@@ -28,20 +28,20 @@ uint32_t process_load_page(uint32_t p);
 
 /* ---- process_memory.c ---- */
 
-/* Maps a fresh frame of p at vaddr; its first `words` words are copied from frame `source`. Requires: nobody else
- * changes p's address space (its space lock is held, or p is LOADING and its process lock is held).
- * Returns STATUS_OK, ERR_ALREADY_MAPPED, ERR_QUOTA, ERR_NO_MEMORY. */
+/* Maps a fresh frame of p at vaddr; its first `words` words are copied from frame `source`. Requires: no other thread
+ * changes p's address space (its space lock is held, or p is LOADING and its process lock is held). Returns
+ * STATUS_OK, ERR_ALREADY_MAPPED, ERR_QUOTA, ERR_NO_MEMORY. */
 uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words);
 
 /* ---- process_thread.c: planned starts and requests to CPUs ---- */
 void process_thread_init(void);
 
-/* Requires: LOCK_PROCESS_BASE + the thread's process held; t has ended or never ran. Ensures: t's CPU will start it with
- * these registers once process_ask has told it. */
+/* Requires: LOCK_PROCESS_BASE + the thread's process held; t has ended or never ran. Ensures: t's CPU starts it with
+ * these registers after process_ask. */
 void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument);
 
-/* Makes the CPUs in the mask look after process p: start what is planned, cancel its threads if it is dying. Each does it at
- * interrupts, also this one. Requires: no lock held. */
+/* Asks the CPUs in the mask to serve process p: start planned threads, cancel its threads if it is dying. Each CPU,
+ * this one included, does so at an interrupt. Requires: no lock held. */
 void process_ask(uint32_t p, uint32_t cpus);
 
 /* ---- process.c ---- */
@@ -49,7 +49,7 @@ void process_lock(uint32_t p);
 void process_unlock(uint32_t p);
 uint32_t process_state_locked(uint32_t p); /* requires: p's lock held */
 
-/* Requires: p's lock held. Ensures: p is in this state and no step of its teardown is done. */
+/* Requires: p's lock held. Ensures: p is in this state and its teardown stage is 0. */
 void process_set_state(uint32_t p, uint32_t state);
 
 uint32_t process_quota(uint32_t p);
@@ -59,7 +59,7 @@ uint32_t process_num_threads(uint32_t p);
 /* 1 from the start of t until it ends. Requires: the process's lock held. */
 uint32_t process_thread_alive(uint32_t t);
 
-/* Requires: p's lock held; t, one of p's threads, is not alive. Ensures: it is, and its start is planned. */
+/* Requires: p's lock held; t, one of p's threads, is not alive. Ensures: t is alive and its start is planned. */
 void process_begin_thread(uint32_t p, uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument);
 
 #endif

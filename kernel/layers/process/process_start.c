@@ -66,7 +66,7 @@ uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argu
     return status;
 }
 
-/* Gives thread t, number index of p, its message page unless an earlier life of it left one. */
+/* Maps the message page of thread t, number index of p, unless an earlier run of the thread left one. */
 static uint32_t process_message_page(uint32_t p, uint32_t index, uint32_t t)
 {
     uint64_t vaddr = MESSAGE_VADDR + (uint64_t)index * 4096ul;

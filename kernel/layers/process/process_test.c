@@ -1,4 +1,4 @@
-/* Processes: creation and what it refuses, loading, ends in every state, all resources returned, children with their
+/* Processes: creation and its refusals, loading, ends in every state, all resources freed, children ended with their
  * parent, and random ends on several CPUs. */
 #include "abi.h"
 #include "arch.h"
@@ -58,7 +58,7 @@ static void parent(void)
     CHECK_EQUAL(user_call(SYS_PROCESS_KILL, CHILD_SLOT, 0, 0, 0, 0), ERR_BAD_STATE);
     CHECK_EQUAL(user_call(SYS_PROCESS_START, CHILD_SLOT, 0, 0, 0, 0), ERR_BAD_STATE);
     CHECK_EQUAL(user_call(SYS_PROCESS_COPY, CHILD_SLOT, HERE, HERE, PROT_READ, 0), ERR_BAD_STATE);
-    CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, CHILD_SLOT + 1, 0, 0, 0, 0), ERR_QUOTA); /* wants more than we have */
+    CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, CHILD_SLOT + 1, 0, 0, 0, 0), ERR_QUOTA); /* needs more than the parent's quota */
     CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, CHILD_SLOT + 2, 0, 0, 0, 0), ERR_QUOTA); /* too small for its page map */
     CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, WAIT_SLOT, 0, 0, 0, 0), ERR_BAD_SLOT);
     CHECK_EQUAL(usage(), before);
@@ -72,7 +72,7 @@ static void parent(void)
     CHECK_EQUAL(arch_frame_read(pagemap_frame(1, DATA, PROT_WRITE), 3), 77);
     CHECK_EQUAL(arch_frame_read(pagemap_frame(1, DATA, PROT_WRITE), 8), 0); /* beyond what the image holds */
     CHECK_EQUAL(arch_frame_read(pagemap_frame(1, DATA + 4096, PROT_WRITE), 3), 0);
-    CHECK_EQUAL(pagemap_frame(1, CODE, PROT_READ), NONE); /* the image's frame is nobody's own */
+    CHECK_EQUAL(pagemap_frame(1, CODE, PROT_READ), NONE); /* the image's frame has no owner */
     CHECK(pagemap_walk(1, CODE) != 0);
     CHECK_EQUAL(user_call(SYS_MEM_MAP, HERE, 1, PROT_READ | PROT_WRITE, 0, 0), STATUS_OK);
     arch_frame_write(hosted_reach(HERE, 1), 5, 4711);
@@ -91,7 +91,7 @@ static void parent(void)
     await_end(CHILD_SLOT, END_KILLED);
     CHECK_EQUAL(user_call(SYS_MEM_UNMAP, HERE, 1, 0, 0, 0), STATUS_OK);
 
-    /* Three lives: it exits with a code, is killed while it blocks, ends with its last thread. */
+    /* Three runs: it exits with a code, is killed while it blocks, ends with its last thread. */
     for (uint32_t life = 0; life < 3; life++) {
         CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
         CHECK_EQUAL(user_call(SYS_PROCESS_START, CHILD_SLOT, CODE, USER_BASE, life, 0), STATUS_OK);
@@ -144,7 +144,7 @@ static void one_child(void)
         process_set_grant(0, CHILD_SLOT + child, GRANT_PROCESS, 1 + child, 0, 0);
     }
     arch_frame_write(IMAGE + 1, 3, 77);
-    arch_frame_write(IMAGE + 1, 8, 99); /* belongs to the next file of the image: must not be copied */
+    arch_frame_write(IMAGE + 1, 8, 99); /* part of the next file of the image: must not be copied */
     CHECK_EQUAL(process_define_segment(1, CODE, 1, IMAGE, 0, PROT_READ | PROT_EXEC, 0), STATUS_OK);
     CHECK_EQUAL(process_define_segment(1, DATA, 2, IMAGE + 1, 8, PROT_READ | PROT_WRITE, 1), STATUS_OK);
     CHECK_EQUAL(process_define_segment(1, HERE + 1, 1, IMAGE, 0, PROT_READ, 0), ERR_BAD_ADDRESS);
@@ -157,7 +157,7 @@ static void one_child(void)
     CHECK_EQUAL(invariants_check(), 0);
 }
 
-/* ---- a shared page outlives the one who offered it ---- */
+/* ---- a shared page outlives the process that offered it ---- */
 
 static void share_program(uint32_t thread)
 {
@@ -188,7 +188,7 @@ static void share_program(uint32_t thread)
     CHECK_EQUAL(user_call(SYS_SHARE_WITHDRAW, SHARE_SLOT, 0, 0, 0, 0), ERR_BAD_STATE);
     CHECK_EQUAL(user_call(SYS_SHARE_OFFER, SHARE_SLOT, HERE + 4096, 0, 0, 0), STATUS_OK);
     CHECK_EQUAL(user_call(SYS_SHARE_OFFER, SHARE_SLOT, HERE, 0, 0, 0), ERR_BAD_STATE);
-    /* Taking the page away ends the offer, so that nobody accepts a frame that is no longer ours. */
+    /* Unmapping the page withdraws the offer, so that no process accepts a frame that the offerer no longer owns. */
     CHECK_EQUAL(user_call(SYS_MEM_UNMAP, HERE + 4096, 1, 0, 0, 0), STATUS_OK);
     CHECK_EQUAL(user_call(SYS_SHARE_WITHDRAW, SHARE_SLOT, 0, 0, 0, 0), ERR_BAD_STATE);
     CHECK_EQUAL(user_call(SYS_SHARE_OFFER, SHARE_SLOT, HERE, 0, 0, 0), STATUS_OK);

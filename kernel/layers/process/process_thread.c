@@ -1,5 +1,5 @@
-/* Starting and cancelling threads. Only a thread's own CPU does either: there the thread can't be in the middle of its
- * last switch, nor of going to sleep. Other CPUs leave a bit for the process and interrupt. */
+/* Starting and cancelling threads. Only a thread's own CPU does either, so the thread cannot be in the middle of a
+ * switch or of blocking. Other CPUs set a request bit for the process and send an interrupt. */
 #include "abi.h"
 #include "arch.h"
 #include "bbq.h"
@@ -22,8 +22,8 @@ struct planned_start {
     uint64_t planned; /* 1 until the thread's CPU has started it */
 };
 
-/* Bit p of processes: this CPU is to look after process p. Guarded by LOCK_REQUEST_BASE + cpu; one cache line each. process
- * and next, the one it looks after and the number of its next thread, are touched by this CPU only. */
+/* Bit p of processes: this CPU must serve process p. Guarded by LOCK_REQUEST_BASE + cpu; one cache line each. process
+ * and next, the process being served and the number of its next thread, are used by this CPU only. */
 struct request {
     uint64_t processes;
     uint32_t process; /* or NONE */
@@ -54,11 +54,11 @@ void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t arg
     planned_start[t].planned = 1u;
 }
 
-/* Ends whatever t waits for. Requires: t belongs to this CPU, is not current, and its process is dying. */
+/* Cancels t's wait. Requires: t belongs to this CPU, is not current, and its process is dying. */
 static void process_cancel_thread(uint32_t t)
 {
     sched_boost(t);
-    /* In this order, so that whose wait another CPU may be ending is looked at under the right lock. */
+    /* In this order, so that a wait that another CPU may be ending is examined under its object's lock. */
     uint32_t handled = notify_cancel(t);
     if (handled == 0u) {
         handled = bbq_cancel(t);
@@ -75,7 +75,7 @@ static void process_cancel_thread(uint32_t t)
     }
 }
 
-/* Looks after thread number index of p, if it belongs to this CPU. Requires: p's lock held. */
+/* Serves thread number index of p, if it belongs to this CPU. Requires: p's lock held. */
 static void process_serve_thread(uint32_t p, uint32_t index, uint32_t root, uint32_t dying)
 {
     uint32_t cpu = arch_cpu();
@@ -95,8 +95,8 @@ static void process_serve_thread(uint32_t p, uint32_t index, uint32_t root, uint
     }
 }
 
-/* Looks after thread number `next` of p. Returns the number of the next, NONE if that was the last: each waits for an
- * interrupt that the CPU sends to itself, so that others can come between. Requires: no lock held. */
+/* Serves thread number `next` of p. Returns the number of the next thread, NONE after the last. The CPU interrupts
+ * itself for each thread, so that other interrupts can be served in between. Requires: no lock held. */
 static uint32_t process_serve(uint32_t p, uint32_t next)
 {
     uint32_t end = NONE;
@@ -114,7 +114,7 @@ static uint32_t process_serve(uint32_t p, uint32_t next)
     return end;
 }
 
-/* The process this CPU is to look after next, or NONE. */
+/* The process that this CPU must serve next, or NONE. */
 static uint32_t process_take_request(uint32_t cpu)
 {
     uint32_t p = NONE;
@@ -148,7 +148,7 @@ void process_serve_requests(void)
     }
 }
 
-/* Leaves a request for process p with this CPU or another. */
+/* Leaves a request to serve process p for a CPU, possibly this one. */
 static void process_leave_request(uint32_t p, uint32_t cpu)
 {
     spinlock_acquire(LOCK_REQUEST_BASE + cpu);

@@ -1,4 +1,4 @@
-/* The scheduler: who runs next, blocking, waking, handing over. See sched.h. */
+/* The scheduler: choosing the next thread, blocking, waking, direct switches. See sched.h. */
 #include "sched.h"
 
 #include "arch.h"
@@ -12,8 +12,8 @@
 /* One cache line each, touched by its CPU only. */
 struct sched_cpu {
     uint32_t running;   /* priority of the running thread plus 1; 0 while idle */
-    uint32_t turn_over; /* 1: the running thread goes behind its equals */
-    uint64_t slice_end; /* end of the running thread's turn; TIMER_NEVER: nobody waits for it */
+    uint32_t turn_over; /* 1: the running thread's slice is over or it yielded */
+    uint64_t slice_end; /* end of the running thread's slice; TIMER_NEVER: no thread of its priority waits */
     uint64_t spare[6];
 };
 
@@ -61,16 +61,17 @@ void sched_insert(uint32_t cpu, uint32_t t)
     }
 }
 
-/* Switches to t; returns when the current thread runs again. Nobody switches while there is something to decide: sched_run
- * has decided, sched_switch_to leaves it to the ready queues. So there is nothing for who comes back, either; that it is
- * said here shows from the code alone that a thread which has waited goes its way without another switch. */
+/* Switches to t; returns when the current thread runs again. No switch happens while a reschedule is pending:
+ * sched_run has cleared it, sched_switch_to then uses the ready queues. So no reschedule is pending when the thread
+ * resumes either; clearing the mark here lets the timing analysis see that a resumed thread leaves the kernel without
+ * another switch. */
 static void sched_switch(uint32_t t)
 {
     thread_switch(t);
     arch_set_again(0u);
 }
 
-/* Makes next, which sched_pick has chosen, the running thread. Returns when the current thread runs again. */
+/* Runs next, which sched_pick has chosen. Returns when the current thread runs again. */
 static void sched_run(uint32_t cpu, uint32_t next)
 {
     uint32_t current = thread_current();
@@ -103,7 +104,7 @@ void sched_block(void)
     sched_run(cpu, next);
 }
 
-/* Gives t to its CPU. The interrupt is sent for the first in the queue only: whoever serves it takes all. */
+/* Queues t for its CPU. Only the first thread in the queue sends an interrupt: serving it takes all of them. */
 static void sched_ready_remote(uint32_t home, uint32_t t)
 {
     spinlock_acquire(LOCK_PENDING_BASE + home);
@@ -126,7 +127,7 @@ void sched_ready(uint32_t t)
     }
 }
 
-/* Takes the first thread off this CPU's pending queue, or NONE. */
+/* Removes and returns the first thread of this CPU's pending queue, or NONE. */
 static uint32_t sched_take_pending(uint32_t cpu)
 {
     spinlock_acquire(LOCK_PENDING_BASE + cpu);
@@ -135,7 +136,8 @@ static uint32_t sched_take_pending(uint32_t cpu)
     return t;
 }
 
-/* Threads that one interrupt takes over; for the rest this CPU interrupts itself, so that others can come between. */
+/* Threads that one interrupt takes over; for the rest this CPU interrupts itself, so that other interrupts can be
+ * served in between. */
 #define SCHED_TAKEN_OVER 4u
 
 void sched_drain_pending(void)
@@ -192,7 +194,7 @@ void sched_switch_to(uint32_t t)
             return;
         }
     }
-    /* The turn goes on: handing over gives no new one, so that a pair that calls back and forth can't keep others of its
+    /* t continues the slice of the current thread: two threads that call each other cannot keep others of their
      * priority waiting. */
     thread_set_state(t, THREAD_RUNNING);
     sched_cpu[cpu].running = running;
@@ -209,8 +211,8 @@ void sched_yield(void)
     arch_set_again(1u);
 }
 
-/* 1 if the running thread should make way: it has no budget, or someone more important is ready, or its turn is over and
- * an equal is ready; or it is idle and anyone is ready. */
+/* 1 if another thread must run: the current one has no budget, or a thread of higher priority is ready, or its slice
+ * is over and one of equal priority is ready, or it is the idle thread and any thread is ready. */
 static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
 {
     uint32_t best = sched_ready_best(cpu);

@@ -1,5 +1,5 @@
-/* The alarm of each CPU: never later than the next event, but it may be earlier, because taking an event back leaves the
- * alarm as it is. Setting the hardware is slow; so it is set only for an event before all others. */
+/* The alarm of each CPU: never later than the next event, but possibly earlier, because cancelling an event leaves
+ * the alarm as it is. Programming the timer is slow, so it is done only for an event before all others. */
 #include "sched.h"
 #include "sched_parts.h"
 #include "timer.h"

@@ -1,8 +1,8 @@
-/* Budgets: a sporadic server per CPU and limited process. Its budget is a ring of refills (time from which it may be used,
- * amount), earliest first, whose amounts always add up to the budget. Running uses up the first refill; what was used
- * from time s on becomes a refill at s + period. So no interval of one period sees more than the budget. When the ring is
- * full or a piece is too small to be worth a switch, pieces are put together at the later time: that delays, and never
- * gives too much. */
+/* Budgets: a sporadic server per CPU and limited process. Its budget is a ring of refills (time from which it may be
+ * used, amount), earliest first, whose amounts always add up to the budget. Running consumes the first refill; an
+ * amount consumed from time s on becomes a refill at s + period. So no interval of one period sees more than the
+ * budget. When the ring is full or a refill is too small to be worth a switch, refills merge at the later time: that
+ * delays budget and never adds any. */
 #include "arch.h"
 #include "queue.h"
 #include "sched.h"
@@ -12,8 +12,8 @@
 
 #define SCHED_REFILLS 8u
 
-/* Parked threads that one interrupt makes ready, or processes that it finds still without budget: the rest waits for the
- * alarm, which comes again at once, so that others can come between. */
+/* Most parked threads that one interrupt makes ready, or processes that it finds still without budget. For the rest
+ * the alarm comes again at once, so that other interrupts can be served in between. */
 #define SCHED_REPLENISHED 4u
 
 /* Constant after start-up. period 0: no limit. */
@@ -24,10 +24,10 @@ struct sched_limit {
 
 /* At index cpu * NUM_PROCESS + p; touched by its CPU only. count >= 1 if p is limited. */
 struct sched_server {
-    uint64_t used;    /* ns run in all */
+    uint64_t used;    /* total ns run */
     uint32_t first;   /* index of the earliest refill */
     uint32_t count;
-    uint64_t joint;   /* a use that begins so that its refill's time is this belongs to the last refill's; 0: none does */
+    uint64_t joint;   /* consumption whose refill would come at this time merges with the last refill; 0: none does */
 };
 
 /* The ring of server s is at s * SCHED_REFILLS; touched by its CPU only. */
@@ -38,12 +38,12 @@ struct sched_refill {
 
 /* One cache line each, touched by its CPU only. */
 struct sched_account {
-    uint32_t charged; /* limited process whose time it is, or NONE */
+    uint32_t charged; /* limited process that is charged now, or NONE */
     uint32_t spare0;
-    uint64_t since;   /* it has been charged up to then */
+    uint64_t since;   /* time up to which it has been charged */
     uint64_t parked;  /* bit p: threads of p are parked here */
-    uint64_t waiting; /* bit p: a refill of p, whose threads are parked, may have come; the alarm is wanted at once */
-    uint64_t refill;  /* no later than the next refill of any other process with parked threads */
+    uint64_t waiting; /* bit p: threads of p are parked and a refill may have come; the alarm is due at once */
+    uint64_t refill;  /* not later than the next refill of any other process with parked threads */
     uint64_t spare[3];
 };
 
@@ -51,7 +51,7 @@ static struct sched_limit sched_limit[NUM_PROCESS];
 static struct sched_server sched_server[NUM_CPU * NUM_PROCESS];
 static struct sched_refill sched_refill[NUM_CPU * NUM_PROCESS * SCHED_REFILLS];
 static struct sched_account sched_account[NUM_CPU];
-static uint32_t sched_exempt[NUM_THREAD]; /* 1: boosted. Touched by the thread's CPU only */
+static uint32_t sched_exempt[NUM_THREAD]; /* 1: boosted. Used by the thread's CPU only */
 
 void sched_budget_init(void)
 {
@@ -86,7 +86,7 @@ void sched_set_budget(uint32_t p, uint64_t period_ns, uint64_t budget_ns)
     }
 }
 
-/* The limited process that pays for t; NONE if nobody does. */
+/* The limited process that is charged for t; NONE if t is unlimited or boosted. */
 static uint32_t sched_payer(uint32_t t)
 {
     uint32_t p = thread_process(t);
@@ -114,15 +114,16 @@ static void sched_refill_add(uint32_t s, uint64_t when, uint64_t amount)
         return;
     }
     uint32_t last = (first + count - 1u) % SCHED_REFILLS;
-    /* Used without a break since the last refill's use began: one piece. Else there is no room, and it is delayed. */
+    /* If consumption has been continuous since the last refill's began, the two are one. Else the ring is full, and
+     * the amount is delayed. */
     if (joint != when) {
         sched_refill[s * SCHED_REFILLS + last].when = when;
     }
     sched_refill[s * SCHED_REFILLS + last].amount = sched_refill[s * SCHED_REFILLS + last].amount + amount;
 }
 
-/* Uses time ns, beginning at `from`. More than there is (the alarm was served late) is taken from the refills to come, and
- * what is more than all of them is forgiven. */
+/* Consumes `ns` nanoseconds that began at `from`. An overrun (the alarm was served late) is taken from later refills;
+ * overrun beyond all of them is not charged. */
 static void sched_refill_use(uint32_t s, uint64_t from, uint64_t ns, uint64_t period)
 {
     uint32_t first = sched_server[s].first;
@@ -145,7 +146,7 @@ static void sched_refill_use(uint32_t s, uint64_t from, uint64_t ns, uint64_t pe
     sched_refill_add(s, from + period, used);
 }
 
-/* Puts the first refill together with the second while both may be used, or while the first is too small. */
+/* Merges the first refill with the second while both may be used, or while the first is too small. */
 static void sched_refill_settle(uint32_t s, uint64_t now)
 {
     uint32_t count = sched_server[s].count;
@@ -168,11 +169,11 @@ static void sched_refill_settle(uint32_t s, uint64_t now)
     sched_server[s].first = first;
     sched_server[s].count = count;
     if (count == 1u) {
-        sched_server[s].joint = 0ul; /* the last refill now holds more than one use */
+        sched_server[s].joint = 0ul; /* the last refill is now a merged one */
     }
 }
 
-/* What may be used at once, ns. */
+/* Budget available now, ns. */
 static uint64_t sched_available(uint32_t s, uint64_t now)
 {
     uint32_t first = sched_server[s].first;
@@ -182,7 +183,7 @@ static uint64_t sched_available(uint32_t s, uint64_t now)
     return sched_refill[s * SCHED_REFILLS + first].amount;
 }
 
-/* Charges the time since the last call. Requires: some process is charged. */
+/* Charges the time since the last call. Requires: a process is being charged. */
 static void sched_charge(uint32_t cpu, uint64_t now)
 {
     uint32_t p = sched_account[cpu].charged;
@@ -196,7 +197,7 @@ static void sched_charge(uint32_t cpu, uint64_t now)
     sched_refill_settle(s, now);
 }
 
-/* Time that p has run and that is not charged yet, ns. */
+/* Time that p has run and that has not been charged yet, ns. */
 static uint64_t sched_uncharged(uint32_t cpu, uint32_t p, uint64_t now)
 {
     if (sched_account[cpu].charged != p || now < sched_account[cpu].since) {
@@ -205,8 +206,8 @@ static uint64_t sched_uncharged(uint32_t cpu, uint32_t p, uint64_t now)
     return now - sched_account[cpu].since;
 }
 
-/* Nothing is charged or put together here: who chooses among many threads asks often. Where what is left of a refill is too
- * small for a piece, it counts with the second one if both may be used; should that be too small as well, the thread's
+/* Does not charge or merge, because choosing among many threads calls it often. If the rest of the first refill is
+ * too small, it counts together with the second one if both may be used; if that is too small as well, the thread's
  * alarm comes at once. */
 uint32_t sched_budget_has(uint32_t cpu, uint32_t t)
 {
@@ -261,7 +262,7 @@ void sched_budget_switch(uint32_t cpu, uint32_t t)
     }
 }
 
-/* The alarm has to come for the next refill of p, whose threads are parked: sched_budget_switch sees to that. */
+/* Records that the alarm is needed for the next refill of p, whose threads are parked; sched_budget_switch sets it. */
 static void sched_await_refill(uint32_t cpu, uint32_t p)
 {
     uint32_t s = cpu * NUM_PROCESS + p;
@@ -321,7 +322,7 @@ void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now)
     }
 }
 
-/* Serves the refills that have come. */
+/* Serves refills whose time has come. */
 static void sched_replenish_some(uint32_t cpu, uint64_t now)
 {
     if (sched_account[cpu].waiting == 0ul && sched_account[cpu].refill <= now) {

@@ -1,6 +1,6 @@
 /* The invariant walk over budgets. Part of sched_budget.c in debug builds. */
 
-/* What must hold of the server of a limited process: refills in order of time, adding up to the budget. */
+/* The invariant of the server of a limited process: refills in order of time, adding up to the budget. */
 static uint32_t sched_budget_check_server(uint32_t cpu, uint32_t p)
 {
     uint32_t s = cpu * NUM_PROCESS + p;
@@ -23,7 +23,7 @@ static uint32_t sched_budget_check_server(uint32_t cpu, uint32_t p)
     return 0u;
 }
 
-/* What must hold of the threads parked for p. */
+/* The invariant of the threads parked for p. */
 static uint32_t sched_budget_check_parked(uint32_t cpu, uint32_t p)
 {
     uint32_t s = cpu * NUM_PROCESS + p;

@@ -1,5 +1,6 @@
-/* Budgets: no interval of one period sees more of a limited process than its budget, whatever its threads do; an always
- * ready one gets all of it; others are not disturbed. One CPU, switches recorded only, alarms served on time. */
+/* Budgets: in no interval of one period does a limited process run longer than its budget, whatever its threads do;
+ * one that is always ready gets all of it; other processes are not disturbed. One CPU, switches are only recorded,
+ * alarms served on time. */
 #include <string.h>
 
 #include "arch.h"
@@ -110,7 +111,7 @@ static void define_free(void)
     sched_ready(FREE_THREAD);
 }
 
-/* A hog above everybody gets its share, exactly, and no more. */
+/* A busy process of the highest priority gets exactly its budget. */
 static void hog(uint32_t threads)
 {
     start();
@@ -126,7 +127,7 @@ static void hog(uint32_t threads)
     CHECK_EQUAL(sched_used_ns(0), 200 * MS);
 }
 
-/* Random lives: threads of three limited processes block, sleep, wake, yield and hand over at random times. */
+/* Threads of three limited processes block, sleep, wake, yield and switch directly at random times. */
 static void random_lives(uint64_t operations)
 {
     start();
@@ -176,7 +177,7 @@ static void random_lives(uint64_t operations)
     }
 }
 
-/* A boosted thread of an exhausted process runs at once; back at its own cost it waits again. */
+/* A boosted thread of an exhausted process runs at once; after sched_unboost it waits again. */
 static void boosted(void)
 {
     start();
@@ -198,8 +199,8 @@ static void boosted(void)
     CHECK_EQUAL(sched_check(), 0);
 }
 
-/* Many parked threads become ready a few at a time, so that no interrupt waits for all of them; before any time passes all of
- * them are. Processes that have no budget yet do not stand in the way, and get theirs when it is time. */
+/* Many parked threads become ready a few at a time, so that no interrupt is delayed by all of them; all are ready
+ * before time advances. Processes that have no budget yet do not delay them, and get theirs in time. */
 static void many(void)
 {
     start();

@@ -1,6 +1,6 @@
 /* The invariant walk over the scheduler. Part of sched.c in debug builds. */
 
-/* What must hold of the running thread of a CPU. */
+/* The invariant of the running thread of a CPU. */
 static uint32_t sched_check_running(uint32_t cpu)
 {
     uint32_t current = NONE;

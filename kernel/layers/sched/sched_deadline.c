@@ -1,12 +1,13 @@
-/* Deadlines: a binary heap of threads per CPU, earliest first. Every operation passes at most one path from leaf to root.
- * Invariant: no thread's deadline is before its parent's; place tells where a thread is. */
+/* Deadlines: a binary heap of threads per CPU, earliest first. Every operation visits at most one path from leaf to
+ * root. Invariant: no thread's deadline is before its parent's; place is a thread's index in the heap. */
 #include "arch.h"
 #include "sched.h"
 #include "sched_parts.h"
 #include "timer.h"
 #include "thread.h"
 
-/* Levels of a heap of NUM_THREAD threads. No path is longer; the loops over one count, so that this can be seen. */
+/* Levels of a heap of NUM_THREAD threads. The loops over a path count up to it, so that the timing analysis finds
+ * their bounds. */
 #define SCHED_HEAP_LEVELS 8u
 
 _Static_assert(NUM_THREAD >> SCHED_HEAP_LEVELS == 0u, "a heap of NUM_THREAD threads has SCHED_HEAP_LEVELS levels at most");
@@ -109,7 +110,7 @@ void sched_deadline_remove(uint32_t cpu, uint32_t t)
     if (moved == t) {
         return;
     }
-    /* The last thread takes the free place, and moves from there the one way or the other. */
+    /* The last thread takes the free place and moves up or down from there. */
     sched_heap_up(cpu, place, moved);
     if (sched_deadline[moved].place == place) {
         sched_heap_down(cpu, place, moved);

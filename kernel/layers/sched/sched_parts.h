@@ -1,5 +1,5 @@
-/* What the files of the scheduler use of each other. All of it belongs to one CPU (interrupts off, no lock); cpu is always
- * the CPU that runs this, t one of its threads that is not idle. */
+/* Private to the scheduler. All state belongs to one CPU (interrupts off, no lock); cpu is always the CPU that runs
+ * this, t one of its threads that is not idle. */
 #ifndef ASHLAR_SCHED_PARTS_H
 #define ASHLAR_SCHED_PARTS_H
 
@@ -14,13 +14,13 @@ void sched_ready_insert(uint32_t cpu, uint32_t t);
 /* Requires: t is in a ready queue. Ensures: it is in none; it is still marked ready. */
 void sched_ready_remove(uint32_t cpu, uint32_t t);
 
-/* Takes the first thread of the highest priority out and marks it running; NONE if nothing is ready. */
+/* Removes the first thread of the highest priority and marks it running; NONE if no thread is ready. */
 uint32_t sched_ready_take(uint32_t cpu);
 
 /* Requires: t is in no queue; q is a queue of parked threads. Ensures: t is marked parked and is the last of q. */
 void sched_ready_park(uint32_t q, uint32_t t);
 
-/* Highest priority of a ready thread plus 1; 0 if nothing is ready. */
+/* Highest priority of a ready thread plus 1; 0 if no thread is ready. */
 uint32_t sched_ready_best(uint32_t cpu);
 
 uint32_t sched_ready_check(uint32_t cpu);
@@ -28,13 +28,13 @@ uint32_t sched_ready_check(uint32_t cpu);
 /* ---- sched_alarm.c ---- */
 void sched_alarm_init(void);
 
-/* Ensures: the alarm comes at `when` or earlier. */
+/* Ensures: the alarm fires at `when` or earlier. */
 void sched_alarm_want(uint32_t cpu, uint64_t when);
 
-/* The alarm has gone off: none is set. */
+/* Records that the alarm has fired and none is set. */
 void sched_alarm_gone(uint32_t cpu);
 
-/* What the alarm is set to, TIMER_NEVER if it is not. */
+/* The time of the alarm, TIMER_NEVER if none is set. */
 uint64_t sched_alarm_at(uint32_t cpu);
 
 /* ---- sched_deadline.c ---- */
@@ -51,25 +51,27 @@ uint32_t sched_deadline_check(uint32_t cpu);
 /* ---- sched_budget.c ---- */
 void sched_budget_init(void);
 
-/* 1 if t may run now: its process has no limit, or some budget, or t is boosted. Else 0. */
+/* 1 if t may run now: its process has no limit or some budget left, or t is boosted. Else 0. */
 uint32_t sched_budget_has(uint32_t cpu, uint32_t t);
 
-/* 0 if neither t nor who pays now has a budget: sched_budget_has(cpu, t) is 1, sched_budget_switch(cpu, t) does nothing. */
+/* 0 if neither t nor the process charged now is limited: then sched_budget_has(cpu, t) is 1 and
+ * sched_budget_switch(cpu, t) does nothing. */
 uint32_t sched_budget_concerns(uint32_t cpu, uint32_t t);
 
-/* From now on the time is t's process's; t may be idle. Ensures: the alarm comes when its budget ends. */
+/* Charges t's process from now on; t may be idle. Ensures: the alarm fires when its budget ends. */
 void sched_budget_switch(uint32_t cpu, uint32_t t);
 
-/* t is ready but without budget. Requires: sched_budget_has(cpu, t) was 0. Ensures: t waits for its replenishment. */
+/* Parks t, which is ready but has no budget, until its process has a refill. Requires: sched_budget_has(cpu, t) was
+ * 0. */
 void sched_budget_park(uint32_t cpu, uint32_t t);
 
-/* t may run without budget (1) or not (0). Requires: t is in no ready queue. */
+/* Exempts t from its budget (1) or not (0). Requires: t is in no ready queue. */
 void sched_budget_exempt(uint32_t cpu, uint32_t t, uint32_t exempt);
 
 /* Requires: t is parked. Ensures: it is in no queue. */
 void sched_budget_unpark(uint32_t cpu, uint32_t t);
 
-/* Charges the time up to now, makes threads ready whose budget is replenished, wants the alarm for what comes next.
+/* Charges the time up to now, makes parked threads ready that have budget again, sets the alarm for the next event.
  * Returns 1 if the budget of the running thread is used up, else 0. */
 uint32_t sched_budget_timer(uint32_t cpu, uint64_t now);
 
@@ -77,34 +79,35 @@ uint32_t sched_budget_check(uint32_t cpu);
 
 /* ---- sched_pick.c ---- */
 
-/* The thread that is to run, marked running: the first of the highest priority that has budget; those without are parked.
- * The idle thread if there is none. Requires: the current thread is not marked running. */
+/* Chooses the next thread and marks it running: the first of the highest priority that has budget, or the idle
+ * thread. Ready threads without budget are parked. Requires: the current thread is not marked running. */
 uint32_t sched_pick(uint32_t cpu);
 
-/* Puts the running thread where it belongs when another is to run: behind its equals, or among the parked. */
+/* Puts the preempted thread at the end of its ready queue, or parks it if it has no budget. */
 void sched_put_back(uint32_t cpu, uint32_t current);
 
 /* ---- sched.c ---- */
 
-/* Puts t, which is in no queue, into its ready queue, and asks for a switch if it should run instead of the running one. */
+/* Puts t, which is in no queue, into its ready queue, and requests a reschedule if it should preempt the running
+ * thread. */
 void sched_insert(uint32_t cpu, uint32_t t);
 
-/* The rest are the slow halves of functions on the message path, kept apart from it (arch/x86_64/inlining.h). */
+/* The rest are slow paths of functions on the message path, not inlined into it (arch/x86_64/inlining.h). */
 
-/* Begins a turn if somebody waits for its end and none has begun. */
+/* Begins a slice if a thread of the same priority is ready and none has begun. */
 void sched_begin_slice(uint32_t cpu);
 
-/* t can't run at once: it takes its turn like anyone who is woken. */
+/* Makes t ready instead of switching to it directly, and blocks the current thread. */
 void sched_queue_and_block(uint32_t t);
 
-/* The budget's part of handing over. Returns 1 if t may run, 0 if it has no budget. */
+/* The budget's part of a direct switch. Returns 1 if t may run, 0 if it has no budget. */
 uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
 
-/* Decides who runs. Requires: arch_again() is 1. */
+/* Reschedules. Requires: arch_again() is 1. */
 void sched_decide(uint32_t cpu);
 
-/* Makes one parked thread of p ready if p has budget again, else awaits its next refill. Requires: p waits for its refill to be
- * served. Ensures: it does no more if there is nothing left to do for it now. */
+/* Makes one parked thread of p ready if p has budget again, else waits for its next refill. Requires: bit p of
+ * `waiting` is set. Ensures: it is cleared if nothing is left to do for p now. */
 void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now);
 
 #endif

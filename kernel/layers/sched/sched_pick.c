@@ -1,5 +1,5 @@
-/* Who runs next, and where those wait who can't. A thread that is ready stands in the ready queue of its priority, one
- * without budget in its process's queue of parked threads; the one that runs in none. */
+/* Chooses the next thread. A ready thread is in the ready queue of its priority, or, without budget, in its process's
+ * queue of parked threads; the running thread is in no queue. */
 #include "sched.h"
 #include "sched_parts.h"
 #include "thread.h"
@@ -7,7 +7,7 @@
 uint32_t sched_pick(uint32_t cpu)
 {
     uint32_t t = sched_ready_take(cpu);
-    /* One round unless budgets are used up, and NUM_THREAD in any case: that many threads there are. */
+    /* One round unless budgets are exhausted, at most one for each thread. */
     for (uint32_t i = 0u; i < NUM_THREAD && t != NONE; i = i + 1u) {
         uint32_t has = sched_budget_has(cpu, t);
         if (has == 1u) {

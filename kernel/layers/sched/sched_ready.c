@@ -1,6 +1,7 @@
-/* The ready queues of a CPU: one per priority, and a bitmap of those that are not empty: 4 words of 64 bits and a summary of
- * 4 bits. Invariant: bit i of the bitmap is set exactly if queue i has a thread; best is the highest set bit plus 1; who is in
- * a queue is marked ready, or parked if it is another than these, and who is taken out to run is marked running. */
+/* The ready queues of a CPU: one per priority, and a bitmap of those that are not empty: 4 words of 64 bits and a
+ * summary of 4 bits. Invariant: bit i of the bitmap is set exactly if queue i has a thread; best is the highest set
+ * bit plus 1; a thread in a ready queue is marked ready, one in a queue of parked threads parked, and one taken out
+ * to run is marked running. */
 #include "arch.h"
 #include "queue.h"
 #include "sched.h"
@@ -49,7 +50,7 @@ void sched_ready_insert(uint32_t cpu, uint32_t t)
     }
 }
 
-/* The queue of this priority has become empty. */
+/* Records that the queue of this priority has become empty. */
 static void sched_ready_clear(uint32_t cpu, uint32_t priority)
 {
     uint32_t word = priority / 64u;

@@ -1,6 +1,6 @@
 /* The invariant walk over ready queues. Part of sched_ready.c in debug builds. */
 
-/* What must hold of the queue of one priority: its bit, and its threads. */
+/* The invariant of the queue of one priority: its bit, and its threads. */
 static uint32_t sched_ready_check_queue(uint32_t cpu, uint32_t priority)
 {
     uint32_t q = sched_ready_queue(cpu, priority);

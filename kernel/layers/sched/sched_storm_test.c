@@ -1,5 +1,5 @@
-/* Wake-ups across CPUs, all at once: threads with real stacks on real CPUs wait for each other's events. No wake-up is
- * lost (the test would hang), none comes twice, and the invariants hold when all is quiet. */
+/* Wake-ups across CPUs, all at once: threads with real stacks on real CPUs wait for each other's events. No wake-up
+ * is lost (the test would hang), none comes twice, and the invariants hold when all threads wait. */
 #include <stdio.h>
 #include <unistd.h>
 

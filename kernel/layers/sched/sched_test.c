@@ -1,5 +1,5 @@
-/* The scheduler of one CPU against a model: lists in order, searched from the top. Switches are recorded only, so this
- * file plays every thread in turn. A second CPU only wakes. */
+/* The scheduler of one CPU against a model: lists in order, searched from the top. Switches are only recorded, so
+ * this file plays every thread in turn. A second CPU only wakes threads. */
 #include <string.h>
 
 #include "arch.h"
@@ -305,7 +305,8 @@ static void against_model(void)
     }
 }
 
-/* Three that never block share the processor evenly; so do they with a pair that hands over to each other. */
+/* Three threads that never block share the processor evenly, also with a pair of threads that switch directly to each
+ * other. */
 static void fair_turns(uint32_t pair)
 {
     uint64_t time[5] = {0};
@@ -339,7 +340,7 @@ static void fair_turns(uint32_t pair)
     }
 }
 
-/* Handing over and blocking must not write the alarm. */
+/* Direct switches and blocking must not write the alarm. */
 static void alarm_is_left_alone(void)
 {
     start();

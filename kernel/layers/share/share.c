@@ -1,5 +1,5 @@
 /* Shares. LOCK_SHARE is held while the acceptor becomes an owner, so the offer, and with it the offerer's ownership,
- * can't end in between. */
+ * cannot end in between. */
 #include "share.h"
 
 #include "abi.h"

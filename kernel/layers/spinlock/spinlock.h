@@ -1,8 +1,8 @@
-/* Spin locks: ticket or MCS behind one interface, chosen by the build (LOCK_TICKET, LOCK_MCS). Both serve CPUs in arrival
- * order, so nobody starves: a CPU waits for at most NUM_CPU - 1 critical sections. With LOCK_BIG these locks are empty
- * and one lock around the whole kernel takes their place, for comparison.
+/* Spin locks: ticket or MCS behind one interface, chosen by the build (LOCK_TICKET, LOCK_MCS). Both serve CPUs in
+ * arrival order, so no CPU starves: it waits for at most NUM_CPU - 1 critical sections. With LOCK_BIG these locks do
+ * nothing and one lock around the whole kernel takes their place, for comparison.
  *
- * A lock is acquired and released inside one layer. Ids stand in layer order; a CPU acquires only locks with smaller
+ * A lock is acquired and released inside one layer. Ids are in layer order; a CPU acquires only locks with smaller
  * ids than those it holds, so there is no deadlock. Interrupts are off. */
 #ifndef ASHLAR_SPINLOCK_H
 #define ASHLAR_SPINLOCK_H
@@ -43,20 +43,20 @@
 #define CELL_HELD (CELL_WALK + 1u)                         /* layer syscall: CPUs that stand still meanwhile */
 #define CELL_FREE_BASE (CELL_HELD + 1u)                    /* unused from here on */
 
-/* Requires: lock < NUM_LOCK, not held by this CPU, every lock this CPU holds has a greater id.
- * Ensures: this CPU holds lock, nobody else does. */
+/* Requires: lock < NUM_LOCK, not held by this CPU, every lock this CPU holds has a greater id. Ensures: this CPU
+ * holds lock, no other does. */
 void spinlock_acquire(uint32_t lock);
 
-/* Requires: this CPU holds lock. Ensures: it no longer does; the CPU that waited longest holds it. */
+/* Releases lock, which this CPU holds; the CPU that has waited longest gets it. */
 void spinlock_release(uint32_t lock);
 
-/* Entry to and exit from the kernel: with LOCK_BIG the kernel lock is taken and given, otherwise nothing happens.
- * Requires: enter: not inside the kernel lock; exit: inside. */
+/* Entry to and exit from the kernel: with LOCK_BIG they acquire and release the kernel lock, otherwise they do
+ * nothing. Requires: the kernel lock is not held by this CPU (enter), held (exit). */
 void spinlock_kernel_enter(void);
 void spinlock_kernel_exit(void);
 
-/* Invariant walk (debug builds): 0, or the number of the broken invariant. Requires that no CPU holds or wants a lock
- * other than the kernel lock. */
+/* Invariant walk (debug builds): 0, or the number of the broken invariant. Requires that no CPU holds or waits for a
+ * lock other than the kernel lock. */
 uint32_t spinlock_check(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* MCS locks: a queue of CPUs, each waiting on a cell of its own, so that a release disturbs only the next in line.
- * The tail cell holds the last CPU of the queue plus one, 0 if the lock is free. Each CPU has a node per lock: busy, on
- * which it waits, and successor (a CPU plus one, 0 if none is known yet). */
+/* MCS locks: a queue of CPUs, each spinning on a cell of its own, so that a release disturbs only the next CPU of the
+ * queue. The tail cell holds the last CPU of the queue plus one, 0 if the lock is free. Each CPU has a node per lock:
+ * busy, on which it waits, and successor (a CPU plus one, 0 if none is known yet). */
 #include "arch.h"
 #include "spinlock.h"
 #include "spinlock_parts.h"
@@ -47,7 +47,7 @@ void spinlock_mcs_release(uint32_t lock)
         if (tail == self) {
             return;
         }
-        /* Someone has queued behind and is about to tell. */
+        /* Another CPU has queued behind this one and is about to set the successor. */
         next = arch_atomic_load(node + 1u);
         while (next == 0ul) {
             arch_spin_hint();

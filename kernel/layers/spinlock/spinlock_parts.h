@@ -10,7 +10,7 @@ void spinlock_ticket_release(uint32_t lock);
 void spinlock_mcs_acquire(uint32_t lock);
 void spinlock_mcs_release(uint32_t lock);
 
-/* Debug builds. 1 if nobody holds or wants lock, else 0. */
+/* Debug builds. 1 if no CPU holds or waits for lock, else 0. */
 uint32_t spinlock_ticket_free(uint32_t lock);
 uint32_t spinlock_mcs_free(uint32_t lock);
 

@@ -1,4 +1,4 @@
-/* Both lock algorithms on real CPUs: mutual exclusion, arrival order, nothing left behind. */
+/* Both lock algorithms on real CPUs: mutual exclusion, arrival order, all locks free in the end. */
 #include "arch.h"
 #include "hosted.h"
 #include "spinlock.h"

@@ -1,6 +1,6 @@
-/* Ticket locks: draw the next ticket, wait until it is served. Two cells on lines of their own, so that those who draw
- * do not disturb those who wait. Tickets are 64 bits wide and wrap around after 2^64 acquisitions, harmlessly: only
- * equality matters, and at most NUM_CPU tickets are out. */
+/* Ticket locks: draw the next ticket, wait until it is served. The two cells are on different cache lines, so that
+ * drawing a ticket does not disturb waiting CPUs. Tickets are 64 bits wide and wrap around after 2^64 acquisitions,
+ * harmlessly: only equality matters, and at most NUM_CPU tickets are out. */
 #include "arch.h"
 #include "spinlock.h"
 #include "spinlock_parts.h"

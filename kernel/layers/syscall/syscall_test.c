@@ -91,7 +91,7 @@ static void victim(uint32_t thread)
     }
 }
 
-/* Receives and answers, so that calls of the victim come back. */
+/* Receives and replies, so that calls of the victim return. */
 static void peer(void)
 {
     user_call(SYS_RECV, 0, 0, 0, 0, 0);
@@ -211,7 +211,7 @@ static void known_program(uint32_t thread)
     for (uint32_t reg = UCTX_RBX; reg <= UCTX_R15; reg++) {
         CHECK_EQUAL(uctx_get(thread, reg), 0x1000 + reg);
     }
-    /* A long call is interrupted after each page and goes on. */
+    /* A long call is interrupted after each page and continues. */
     uint64_t before = user_restarts();
     hosted_raise(0, VECTOR_RESCHEDULE);
     CHECK_EQUAL(user_call(SYS_MEM_MAP, 0x10000000, 30, PROT_READ | PROT_WRITE, 0, 0), STATUS_OK);

@@ -4,7 +4,7 @@
 #include "arch.h"
 #include "pagemap.h"
 
-/* One cache line each: all that sending a message reads. thread.h tells what guards which. */
+/* One cache line each, with all fields that sending a message reads. thread.h says what guards each field. */
 struct thread {
     uint32_t process; /* NONE: idle thread */
     uint32_t cpu;
@@ -14,14 +14,14 @@ struct thread {
     uint32_t wait_kind;
     uint32_t wait_object;
     uint32_t message_frame;
-    uint32_t root;    /* of the page map it runs in, its process's; NONE: any will do */
+    uint32_t root;    /* root of its process's page map; NONE: runs in any map */
     uint32_t spare[7];
 };
 
 /* One cache line each, touched by its CPU only. */
 struct thread_cpu {
-    uint32_t current; /* as arch_current on that CPU, for the walk of all CPUs */
-    uint32_t root;    /* of the page map that is loaded, NONE: none with a user half */
+    uint32_t current; /* as arch_current on that CPU, for the invariant walk */
+    uint32_t root;    /* root of the loaded page map; NONE: the kernel's own */
     uint32_t spare[14];
 };
 
@@ -153,7 +153,7 @@ void thread_switch(uint32_t to)
     uint32_t from = arch_current();
     uint32_t root = thread[to].root;
     thread_cpu_state[cpu].current = to;
-    /* A thread without user part runs in whatever map is loaded: the kernel's half is the same in all. */
+    /* A thread without user half runs in any loaded map: the kernel's half is the same in all. */
     if (root != NONE && root != thread_cpu_state[cpu].root) {
         thread_cpu_state[cpu].root = root;
         pagemap_load(root);

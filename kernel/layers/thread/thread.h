@@ -1,5 +1,5 @@
-/* Threads: what each is, what it waits for, and switching from one to another. A thread belongs to one process and one
- * CPU for ever (boot table). Threads 0 .. NUM_CPU - 1 are the idle threads; they belong to no process.
+/* Threads: what each is, what it waits for, and switching from one to another. The boot table assigns each thread to
+ * one process and one CPU for good. Threads 0 .. NUM_CPU - 1 are the idle threads; they belong to no process.
  *
  * process, cpu and the base priority are constant after start-up. state and priority are touched by the thread's CPU
  * only. The wait state is guarded by the lock of the object waited on. */
@@ -13,7 +13,7 @@
 #define THREAD_UNUSED 0u  /* never started */
 #define THREAD_READY 1u   /* in a ready queue of its CPU */
 #define THREAD_RUNNING 2u /* current on its CPU, in no ready queue */
-#define THREAD_BLOCKED 3u /* waits; or about to: marked, still current, on its way to sched_block */
+#define THREAD_BLOCKED 3u /* waits, or is marked and about to call sched_block */
 #define THREAD_PARKED 4u  /* ready, but its process has used up its budget */
 #define THREAD_EXITED 5u
 
@@ -32,10 +32,10 @@ void thread_init(void);
 /* Requires: start-up; NUM_CPU <= t < NUM_THREAD, process < NUM_PROCESS, cpu < NUM_CPU, priority < NUM_PRIORITY. */
 void thread_define(uint32_t t, uint32_t process, uint32_t cpu, uint32_t priority);
 
-/* Gives t a fresh kernel stack: its first switch runs trap_leave. From now on t runs in the page map with this root; with
- * NONE in whatever map is loaded. Requires: t is unused or exited, and this is its CPU; the map is its process's, and is
- * not destroyed before t has called thread_leave_space.
- * Ensures: t is blocked on nothing, with base priority; sched_ready starts it. */
+/* Gives t a fresh kernel stack: its first switch runs trap_leave. From now on t runs in the page map with this root;
+ * NONE: in any loaded map. Requires: t is unused or exited, and this is its CPU; the map is its process's, and is not
+ * destroyed before t has called thread_leave_space. Ensures: t is blocked, waits for no object, and has its base
+ * priority; sched_ready starts it. */
 void thread_reset(uint32_t t, uint32_t root);
 
 /* The thread that runs on this CPU. */
@@ -53,20 +53,21 @@ uint32_t thread_wait_kind(uint32_t t);
 uint32_t thread_wait_object(uint32_t t);
 void thread_set_wait(uint32_t t, uint32_t kind, uint32_t object);
 
-/* t waits no longer: kind WAIT_NONE. The object stays as it was: only t's own CPU writes it, so that CPU may read it
- * without the object's lock. */
+/* Ends t's wait: kind WAIT_NONE. The object is unchanged: only t's own CPU writes it, so that CPU may read it without
+ * the object's lock. */
 void thread_end_wait(uint32_t t);
-void thread_set_wait_kind(uint32_t t, uint32_t kind); /* another step of the wait for the same object */
+void thread_set_wait_kind(uint32_t t, uint32_t kind); /* next phase of the wait for the same object */
 
 /* The frame of t's message page, or NONE. Written before t runs. */
 uint32_t thread_message_frame(uint32_t t);
 void thread_set_message_frame(uint32_t t, uint32_t frame);
 
-/* Runs `to` in place of the current thread, in to's page map. Returns when someone switches back.
- * Requires: to belongs to this CPU and is not current; no lock held. */
+/* Switches from the current thread to `to` and its page map. Returns when this thread runs again. Requires: to
+ * belongs to this CPU and is not current; no lock held. */
 void thread_switch(uint32_t to);
 
-/* The current thread needs its process's page map no longer; this CPU and every later switch to it leave that map. */
+/* The current thread no longer uses its process's page map: this CPU leaves the map now and at every later switch to
+ * the thread. */
 void thread_leave_space(void);
 
 uint32_t thread_check(void);

@@ -1,6 +1,6 @@
 /* The invariant walk over threads. Part of thread.c in debug builds. */
 
-/* What must hold of one CPU that has started. */
+/* The invariant of one CPU that has started. */
 static uint32_t thread_check_cpu(uint32_t cpu)
 {
     uint32_t current = thread_cpu_state[cpu].current;

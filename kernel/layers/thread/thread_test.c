@@ -44,7 +44,7 @@ static void leave_space(uint32_t thread)
     thread_leave_space();
     CHECK_EQUAL(hosted_loaded_root(0), NONE);
     thread_switch(0);
-    CHECK_EQUAL(hosted_loaded_root(0), root(1)); /* B's, which ran meanwhile: this thread asks for none */
+    CHECK_EQUAL(hosted_loaded_root(0), root(1)); /* B's, which ran meanwhile: this thread needs none */
     visits[thread]++;
     for (;;) {
         thread_switch(0);
@@ -82,7 +82,7 @@ int main(void)
     }
     CHECK_EQUAL(visits[A] + visits[B] + visits[C], 100);
 
-    /* A new life begins on an empty stack, with its own priority and space again. */
+    /* A restarted thread begins on an empty stack, with its base priority and page map. */
     thread_set_priority(A, 255);
     thread_set_wait(A, WAIT_REPLY, 5);
     thread_reset(A, pagemap_root_of(0));

@@ -13,11 +13,11 @@ void timer_init(void);
 uint64_t timer_now(void);
 
 /* Asks for one VECTOR_TIMER on this CPU at `deadline` or soon after; replaces an earlier request. A deadline in the
- * past interrupts at once. A deadline more than a few seconds away may interrupt early: whoever waits for it compares
+ * past interrupts at once. A deadline more than a few seconds away may interrupt early: the caller compares
  * timer_now() and arms again. */
 void timer_arm(uint64_t deadline);
 
-/* Takes back the request of this CPU. An interrupt already on its way still comes. */
+/* Cancels the request of this CPU. An interrupt that is already pending still comes. */
 void timer_stop(void);
 
 /* What this CPU's alarm is set to, TIMER_NEVER if stopped. */

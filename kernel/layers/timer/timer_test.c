@@ -1,4 +1,4 @@
-/* The alarm of each CPU is its own, can be moved and taken back, and rings when its time has come. */
+/* Each CPU has an alarm of its own, which can be moved and cancelled, and fires when due. */
 #include "arch.h"
 #include "hosted.h"
 #include "test.h"

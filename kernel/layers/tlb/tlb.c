@@ -77,7 +77,7 @@ void tlb_invalidate(uint32_t p, uint64_t vaddr)
             tlb_ask(cpu, to, vaddr);
         }
     }
-    /* A CPU that waits for the kernel lock takes no interrupt: it must be able to get it. */
+    /* A CPU that waits for the kernel lock takes no interrupt, so the lock is released while waiting. */
     spinlock_kernel_exit();
     for (uint32_t to = 0u; to < NUM_CPU && to < count; to = to + 1u) {
         if (((others >> to) & 1u) == 1u) {
@@ -92,7 +92,7 @@ uint32_t tlb_check(void)
     for (uint32_t i = 0u; i < NUM_CPU * NUM_CPU; i = i + 1u) {
         uint64_t request = arch_atomic_load(CELL_TLB_BASE + i);
 #if defined(LOCK_BIG)
-        /* Who waits for an answer is outside the kernel lock, so a request may stand during the walk. */
+        /* A CPU waits for an answer outside the kernel lock, so a request may be outstanding during the walk. */
         if (request != 0ul && ((request - 1ul) & 0xffful) != 0ul) {
             return 1u;
         }

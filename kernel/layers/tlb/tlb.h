@@ -7,7 +7,7 @@
 
 #include "config.h"
 
-/* Requires: start-up, one CPU runs. Ensures: no request stands, no process runs anywhere. */
+/* Requires: start-up, one CPU runs. Ensures: no request is outstanding, no process has a CPU. */
 void tlb_init(void);
 
 /* Requires: start-up; p < NUM_PROCESS. Ensures: p's map may be loaded on the CPUs of the mask (bit c: CPU c). */

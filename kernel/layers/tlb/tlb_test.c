@@ -1,5 +1,5 @@
-/* Shoot-down on real CPUs with translation buffers that forget nothing by themselves: after tlb_invalidate no CPU reaches
- * the frame any more. */
+/* Shoot-down on real CPUs whose TLBs drop nothing by themselves: after tlb_invalidate no CPU reaches the frame any
+ * more. */
 #include "abi.h"
 #include "arch.h"
 #include "container.h"
@@ -30,7 +30,7 @@ static void serve(void)
     }
 }
 
-/* All CPUs but 0 use the page in each round, so that every one of them keeps its translation. */
+/* All CPUs but 0 use the page in each round, so that each of them caches its translation. */
 static void reader(void)
 {
     uint32_t seen = 0;
@@ -72,7 +72,7 @@ static void writer(void)
         frame_remove_owner(frame, P);
         spinlock_kernel_exit();
         next_round(NONE);
-        /* They have kept "nothing there"; a processor would not. */
+        /* They have cached the absence of the page, which a processor would not. */
         spinlock_kernel_enter();
         tlb_invalidate(P, SHARED);
         spinlock_kernel_exit();
@@ -90,7 +90,7 @@ static void one_writes(uint32_t cpu)
     }
 }
 
-/* All CPUs invalidate at once: each answers the others while it waits, so nobody waits for ever. */
+/* All CPUs invalidate at once: each answers the others while it waits, so there is no deadlock. */
 static uint32_t finished;
 
 static void all_write(uint32_t cpu)

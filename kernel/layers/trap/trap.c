@@ -1,5 +1,5 @@
-/* Kernel entries and the way out. Every way out is trap_return: it lets a better thread run first, and ends the thread if
- * its process is dying. */
+/* Kernel entries and exit. Every exit is trap_return: it reschedules first, and ends the thread if its process is
+ * dying. */
 #include "trap.h"
 
 #include "abi.h"
@@ -36,7 +36,7 @@ void trap_init(void)
     iommu_init();
 }
 
-/* Wakes t if it sleeps; if not, its deadline is that of a guest run, which its interruption ends. */
+/* Wakes t if it sleeps; otherwise its deadline is that of a guest run, which the interrupt has already ended. */
 static void trap_end_sleep(uint32_t t)
 {
     uint32_t kind = thread_wait_kind(t);
@@ -46,8 +46,8 @@ static void trap_end_sleep(uint32_t t)
     }
 }
 
-/* Of the deadlines of this CPU's threads that have passed, so many are served at once; the rest waits in the scheduler for
- * an interrupt that this CPU sends to itself, so that others can come between. */
+/* Expired deadlines that one interrupt serves; for the rest this CPU interrupts itself, so that other interrupts can
+ * be served in between. */
 #define TRAP_EXPIRED 4u
 
 static void trap_expired(void)
@@ -101,7 +101,7 @@ void trap_window(void)
     }
 }
 
-/* Lets better threads run, with interrupts coming in between, until nothing is left to decide. */
+/* Reschedules, with interrupts served in between, until no reschedule is pending. */
 static void trap_settle(void)
 {
     uint32_t decided = sched_leave();
@@ -115,10 +115,10 @@ void trap_end_thread(void)
 {
     uint32_t current = thread_current();
     uint32_t p = thread_process(current);
-    /* Threads of a dying process run and end one after the other: interrupts come in between. */
+    /* Threads of a dying process run and end one after the other: interrupts are served in between. */
     trap_window();
     uint32_t more = process_end_thread();
-    /* From here on at its own priority and cost: the end of one process must not disturb more important ones. */
+    /* Teardown runs at the process's own priority and budget, so that it does not disturb more important processes. */
     sched_unboost();
     trap_settle();
     while (more == 1u) {
@@ -130,7 +130,7 @@ void trap_end_thread(void)
     sched_exit_current();
 }
 
-/* The end of the way out, when nothing is left to decide. */
+/* The end of kernel exit, when no reschedule is pending. */
 static void trap_go(uint32_t current)
 {
     uint32_t p = thread_process(current);
@@ -141,8 +141,8 @@ static void trap_go(uint32_t current)
     spinlock_kernel_exit();
 }
 
-/* The way out of every entry, for the thread on whose kernel stack this runs: other threads may run in sched_leave, but
- * when it returns this one is current again. */
+/* The exit of every kernel entry, for the thread on whose kernel stack this runs: other threads may run in
+ * sched_leave, but when it returns this one is current again. */
 static void trap_return(uint32_t current)
 {
     sched_leave();
@@ -169,7 +169,7 @@ void trap_syscall(void)
     trap_return(current);
 }
 
-/* Tells the fault handler of process p, if it has one, and does what it answers; ends the process otherwise. */
+/* Reports the fault to the handler of process p, if it has one, and does what it replies; otherwise ends the process. */
 static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
 {
     uint32_t handler = process_fault_endpoint(p);
@@ -189,7 +189,7 @@ static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
         }
     }
     uint64_t cause = vector << 8u;
-    /* The message may have taken long, and the end wakes others. */
+    /* The message may have taken long, and ending the process wakes other threads. */
     trap_window();
     process_exit((uint32_t)cause | END_FAULT);
 }

@@ -1,6 +1,6 @@
-/* Where the kernel is entered and left. The entry assembly has saved the user registers in the current thread's context
- * and runs on the thread's kernel stack with interrupts off; it calls one of these, each of which lets better threads run at
- * its end, and restores that thread's registers when the function returns. */
+/* Where the kernel is entered and left. The entry assembly has saved the user registers in the current thread's
+ * context and runs on the thread's kernel stack with interrupts off; it calls one of these, each of which reschedules
+ * before it returns, and then restores the thread's registers. */
 #ifndef ASHLAR_TRAP_H
 #define ASHLAR_TRAP_H
 
@@ -8,8 +8,8 @@
 
 #include "config.h"
 
-/* Start-up calls this first of the upper layers: cv, bbq, endpoint, notify, process, irq, device, syscall and trap are
- * empty; their definitions follow. Requires: one CPU runs, queue and thread are initialised. */
+/* Initialises the layers from cv up to trap; start-up calls this before it defines their objects. Requires: one CPU
+ * runs, queue and thread are initialised. */
 void trap_init(void);
 
 /* A `syscall` instruction. */
@@ -21,8 +21,8 @@ void trap_exception(void);
 /* An interrupt taken in user mode. (Those taken at arch_interrupt_poll and arch_idle return their vector there.) */
 void trap_interrupt(uint32_t vector);
 
-/* A new thread's first kernel frame (arch_thread_init): on the way out to user mode for the first time. Whoever switched to it
- * has decided that it runs. */
+/* A new thread's first kernel frame (arch_thread_init): goes to user mode for the first time, without rescheduling:
+ * the thread has just been chosen. */
 void trap_leave(void);
 
 /* The idle thread's loop, one per CPU; start-up calls it last. Does not return. */

@@ -1,13 +1,13 @@
-/* What the trap layer keeps apart from the message path (arch/x86_64/inlining.h). No other layer includes this. */
+/* Private to the trap layer; not inlined into the message path (arch/x86_64/inlining.h). */
 #ifndef ASHLAR_TRAP_PARTS_H
 #define ASHLAR_TRAP_PARTS_H
 
-/* Ends the current thread; the last one of its process takes the process down, piece by piece, each piece followed by
- * whatever interrupt or better thread waits. Does not return. */
+/* Ends the current thread; the last one of its process tears the process down in bounded steps, with interrupts and
+ * reschedules in between. Does not return. */
 void trap_end_thread(void);
 
-/* Lets one waiting interrupt in and serves it. Where a thread that has waited may wake others, this comes in between: from
- * one window to the next no more than two threads get the processor in turn. Requires: no lock held. */
+/* An interrupt window: serves one pending interrupt. Called between a wait of a thread and its waking others, so that
+ * at most two threads run between two windows. Requires: no lock held. */
 void trap_window(void);
 
 #endif

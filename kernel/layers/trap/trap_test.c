@@ -1,4 +1,4 @@
-/* Entries and the way out: faults as messages and what their answers do, a fault that nobody handles, first use of the
+/* Kernel entry and exit: faults as messages and the effect of replies, a fault without handler, first use of the
  * vector unit, threads that end, processes of several threads. */
 #include "abi.h"
 #include "arch.h"
@@ -46,7 +46,7 @@ static void handler(uint32_t faulter)
     CHECK_EQUAL(user_word(0), VECTOR_UD);
     answer(2, FAULT_SKIP, 0x500000);
     answer(2, FAULT_SKIP, 0xffffffff80000000ul);
-    /* The child was ended by that: the parent tells the end of the test. */
+    /* That ended the child; the parent ends the test. */
     user_call(SYS_SLEEP, NOTIFY_FOREVER, 0, 0, 0, 0);
 }
 
@@ -69,7 +69,7 @@ static void program(uint32_t thread)
     uctx_set(thread, UCTX_RIP, 0x400002);
     user_exception(VECTOR_PF, 7, 0xdeadb000);
     CHECK_EQUAL(uctx_get(thread, UCTX_RIP), 0x400002);
-    CHECK_EQUAL(uctx_get(thread, UCTX_RBX), 0x1234); /* the answer does not show in the registers */
+    CHECK_EQUAL(uctx_get(thread, UCTX_RBX), 0x1234); /* the reply does not change the registers */
     uint64_t rdx = uctx_get(thread, UCTX_RDX);
     user_exception(VECTOR_UD, 0, 0);
     CHECK_EQUAL(uctx_get(thread, UCTX_RIP), 0x500000);
@@ -104,7 +104,7 @@ static void faults(void)
     CHECK_EQUAL(invariants_check(), 0);
 }
 
-/* ---- nobody handles it: the process ends, its threads on every CPU with it ---- */
+/* ---- no handler: the process ends, with its threads on every CPU ---- */
 
 static void unhandled_program(uint32_t thread)
 {

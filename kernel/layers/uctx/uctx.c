@@ -1,4 +1,4 @@
-/* Saved user registers. The message registers stand in the order of abi.h: rdx r10 r8 r9 r12 r13 r14 r15 rbx rbp. */
+/* Saved user registers. The order of the message registers is that of abi.h: rdx r10 r8 r9 r12 r13 r14 r15 rbx rbp. */
 #include "uctx.h"
 
 #include "abi.h"
@@ -58,7 +58,7 @@ static void uctx_copy(uint32_t to, uint32_t from, uint32_t reg)
     arch_uctx_set(to, reg, value);
 }
 
-/* Written out: constant register numbers make each word a load and a store. */
+/* Unrolled: constant register numbers make each word a load and a store. */
 void uctx_copy_words(uint32_t to, uint32_t from, uint32_t n)
 {
     if (n < 1u) {
@@ -115,7 +115,7 @@ void uctx_init(uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument)
     arch_fpu_reset(t);
 }
 
-/* What the processor would refuse or a user must not have: an ip outside user space. */
+/* Checks for an ip outside user space, which the processor would refuse. */
 uint32_t uctx_check(void)
 {
     for (uint32_t t = NUM_CPU; t < NUM_THREAD; t = t + 1u) {

@@ -1,5 +1,5 @@
-/* Saved user registers of each thread: what the trap entry stored and the return to user mode will load.
- * Owned by the thread while it is in the kernel; by whoever holds the lock of the object it waits on while it is blocked.
+/* Saved user registers of each thread: stored by the kernel entry, loaded on return to user mode. Accessed by the
+ * thread itself while it is in the kernel; while it is blocked, by the holder of the lock of the object it waits on.
  * All functions require t < NUM_THREAD. */
 #ifndef ASHLAR_UCTX_H
 #define ASHLAR_UCTX_H

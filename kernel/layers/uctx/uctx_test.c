@@ -1,4 +1,4 @@
-/* Message registers stand where abi.h says, copies take exactly n, a new program sees nothing of the old one. */
+/* Message registers are those of abi.h, copies take exactly n, a new program sees no values of the old one. */
 #include "abi.h"
 #include "arch.h"
 #include "hosted.h"

@@ -1,6 +1,6 @@
-/* Virtual processors: the loop of a run lives in the system call's restart. Each pass enters the guest once; after a
- * physical interrupt the call is left with STATUS_RESTART, the interrupt is served on the ordinary way, other threads
- * may run, and the same call goes on with the guest's state still in the processor's tables. */
+/* Virtual processors: the loop of a run is the restart of the system call. Each pass enters the guest once; after a
+ * physical interrupt the call returns STATUS_RESTART, the interrupt is served as usual, other threads may run, and
+ * the repeated call continues with the guest's state still in the control block. */
 #include "vcpu.h"
 
 #include "abi.h"
@@ -20,7 +20,7 @@ struct vcpu {
     uint32_t process; /* owns the page */
     uint32_t page;    /* frame */
     uint32_t cpu;     /* NONE until the first run */
-    uint32_t runner;  /* thread whose run is half-way: the guest's state is newer than the page. Else NONE */
+    uint32_t runner;  /* thread whose run was interrupted: the guest's state is newer than the page. Else NONE */
     uint32_t reason;
     uint32_t spare[10];
 };
@@ -80,7 +80,7 @@ uint32_t vcpu_reason(uint32_t vm)
     return vcpu[vm].reason;
 }
 
-/* The run is over: the page gets the guest's state. Requires: the current thread is the runner. */
+/* Ends the run: copies the guest's state to the page. Requires: the current thread is the runner. */
 static void vcpu_leave(uint32_t vm, uint32_t reason)
 {
     uint32_t page = vcpu[vm].page;
@@ -91,7 +91,7 @@ static void vcpu_leave(uint32_t vm, uint32_t reason)
     arch_frame_write(page, VCPU_EXIT_REASON, (uint64_t)reason);
 }
 
-/* Lets the guest run. Meanwhile other CPUs may be in the kernel: this one touches nothing but its own state of vm. */
+/* Runs the guest, outside the kernel lock: meanwhile this CPU uses only its own state of vm. */
 static uint32_t vcpu_enter(uint32_t vm, uint32_t root)
 {
     spinlock_kernel_exit();
@@ -100,8 +100,8 @@ static uint32_t vcpu_enter(uint32_t vm, uint32_t root)
     return reason;
 }
 
-/* One pass: enters the guest unless there is a reason not to. Requires: the current thread is the runner.
- * Returns VCPU_EXIT_*, VCPU_EXIT_NONE if an interrupt wants to be served. */
+/* One pass: enters the guest unless there is a reason not to. Requires: the current thread is the runner. Returns
+ * VCPU_EXIT_*; VCPU_EXIT_NONE if an interrupt is pending. */
 static uint32_t vcpu_pass(uint32_t vm, uint32_t root, uint64_t deadline, uint32_t notification)
 {
     uint64_t now = timer_now();
@@ -112,8 +112,8 @@ static uint32_t vcpu_pass(uint32_t vm, uint32_t root, uint64_t deadline, uint32_
         uint32_t alone = vcpu_enter(vm, root);
         return alone;
     }
-    /* From the watch on a signal interrupts this CPU, so one that comes before the entry is not missed: its interrupt
-     * is pending then and ends the entry at once. */
+    /* From notify_watch on a signal interrupts this CPU, so a signal before the entry is not missed: its pending
+     * interrupt makes the guest exit at once. */
     uint32_t reason = VCPU_EXIT_NOTIFIED;
     uint32_t signalled = notify_watch(notification);
     if (signalled == 0u) {

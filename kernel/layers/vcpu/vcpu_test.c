@@ -136,7 +136,7 @@ static void test_create(void)
     CHECK_EQUAL(vcpu_create(VM, MONITOR), ERR_BAD_STATE);
     CHECK_EQUAL(arch_frame_read(vcpu_page(VM), VCPU_RIP), 0xfff0); /* the reset state shows */
     CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE); /* no memory */
-    CHECK_EQUAL(hosted_guest(VM)->flushes, 1); /* nothing of an earlier life may be kept */
+    CHECK_EQUAL(hosted_guest(VM)->flushes, 1); /* no state of an earlier vcpu may remain */
     end();
 }
 
@@ -160,7 +160,7 @@ static void test_exits(void)
     end();
 }
 
-/* Between an interrupt and the restart the guest's state is not in the page, whatever is written there. */
+/* Between an interrupt and the restart the guest's state is not in the page: changes there have no effect. */
 static void test_restart(void)
 {
     start();
@@ -172,7 +172,7 @@ static void test_restart(void)
         CHECK_EQUAL(vcpu_check(), 0);
     }
     run_thread(SECOND);
-    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE); /* FIRST is half-way */
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE); /* FIRST's run is interrupted */
     hosted_set_cpu(1);
     CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE);
     hosted_set_cpu(0);
@@ -186,7 +186,7 @@ static void test_restart(void)
     end();
 }
 
-/* The first run decides where the vcpu belongs; a new one may belong elsewhere. */
+/* The first run binds the vcpu to its CPU; a new vcpu may be bound to another. */
 static void test_cpu(void)
 {
     start();
@@ -211,7 +211,7 @@ static void test_deadline(void)
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_IO);
     hosted_clock_set(6000);
     sched_timer_interrupt();
-    CHECK_EQUAL(sched_take_expired(), NONE); /* taken back at the exit */
+    CHECK_EQUAL(sched_take_expired(), NONE); /* cleared at the exit */
     next_reason = VCPU_EXIT_NONE;
     CHECK_EQUAL(enter_and_run(VM, 9000, NONE), STATUS_RESTART);
     CHECK_EQUAL(hosted_alarm(0), 9000);
@@ -222,7 +222,7 @@ static void test_deadline(void)
     CHECK_EQUAL(enter_and_run(VM, 9000, NONE), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_DEADLINE);
     CHECK_EQUAL(guest_rip(), RIP + 2);
-    CHECK_EQUAL(enter_and_run(VM, 0, NONE), STATUS_OK); /* one in the past: at once */
+    CHECK_EQUAL(enter_and_run(VM, 0, NONE), STATUS_OK); /* a deadline in the past: at once */
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_DEADLINE);
     CHECK_EQUAL(hosted_guest(VM)->entries, entries);
     end();
@@ -245,7 +245,7 @@ static void test_notification(void)
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_NOTIFIED);
     CHECK_EQUAL(notify_poll(BELL), 8);
     CHECK_EQUAL(guest_rip(), RIP + 2);
-    /* Nobody watches any longer. */
+    /* No CPU watches any longer. */
     hosted_set_cpu(1);
     notify_signal(BELL, 2);
     hosted_set_cpu(0);
@@ -253,7 +253,7 @@ static void test_notification(void)
     end();
 }
 
-/* The process ends while its run is half-way; the next life begins at the page. */
+/* The process ends while its run is interrupted; a new vcpu starts from the page. */
 static void test_end_half_way(void)
 {
     start();

@@ -65,7 +65,7 @@ void acpi_read_rsdp(const void *pointer)
     }
 }
 
-/* BIOS: the RSDP stands on a 16-byte boundary between 0xe0000 and 0xfffff. */
+/* BIOS: the RSDP is at a 16-byte boundary between 0xe0000 and 0xfffff. */
 static void scan_for_rsdp(void)
 {
     for (uint64_t address = 0xe0000; address < 0x100000 && boot_info.rsdt == 0; address += 16) {

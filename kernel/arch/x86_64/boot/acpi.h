@@ -1,10 +1,10 @@
-/* The firmware's tables, as far as start-up needs them: processors, interrupt controllers, clocks, power off. */
+/* The firmware's tables that start-up needs: processors, interrupt controllers, clocks, power off. */
 #ifndef ASHLAR_X86_64_ACPI_H
 #define ASHLAR_X86_64_ACPI_H
 
 #include <stdint.h>
 
-/* Notes the root tables of an RSDP, if its checksum is right. */
+/* Records the root tables of an RSDP, if its checksum is right. */
 void acpi_read_rsdp(const void *rsdp);
 
 /* The table with this signature; 0 if there is none, or it is damaged or out of reach. */

@@ -1,5 +1,5 @@
-/* ACPI's DMAR (Intel VT-d) and IVRS (AMD-Vi). Reserved regions that firmware asks to keep open for its own devices are not
- * opened: after start-up no firmware drives a device of ours. */
+/* ACPI's DMAR (Intel VT-d) and IVRS (AMD-Vi). Regions that the firmware reserves for its own DMA are not mapped:
+ * after start-up the firmware drives no device that the kernel grants. */
 #include "boot/acpi_iommu.h"
 
 #include "boot/acpi.h"
@@ -41,7 +41,7 @@ static void add_io_apic(uint32_t function)
     }
 }
 
-/* The devices of a unit, from `at` to `end`, as far as they are I/O interrupt controllers. */
+/* Records the I/O interrupt controllers among the devices of a unit, from `at` to `end`. */
 static void read_ivrs_devices(const uint8_t *ivrs, uint32_t at, uint32_t end)
 {
     while (at + 8 <= end) {

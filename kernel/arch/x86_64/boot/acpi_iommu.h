@@ -1,9 +1,9 @@
-/* Which IOMMUs the machine has. */
+/* The machine's IOMMUs. */
 #ifndef ASHLAR_X86_64_ACPI_IOMMU_H
 #define ASHLAR_X86_64_ACPI_IOMMU_H
 
-/* Notes in `platform` the units that the ACPI tables DMAR or IVRS name, if there are any. Ends the run if a table describes
- * units that the kernel cannot reach: devices would then be free where the user believes them confined. */
+/* Records in `platform` the units that the ACPI tables DMAR or IVRS name, if there are any. Fails if the kernel
+ * cannot use a unit: devices that the user believes confined would then reach all memory. */
 void acpi_find_iommus(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What loaders look for in the file: the Multiboot2 header (GRUB) and the PVH note (QEMU -kernel, Xen). */
+/* The headers that loaders look for: Multiboot2 (GRUB) and the PVH note (QEMU -kernel, Xen). */
 #include "layout.h"
 
 #define MULTIBOOT2_MAGIC 0xe85250d6

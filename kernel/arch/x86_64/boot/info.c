@@ -1,4 +1,4 @@
-/* Loader information: PVH start information and Multiboot2 tags. */
+/* Boot information from PVH start information or Multiboot2 tags. */
 #include "boot/info.h"
 
 #include "boot/acpi.h"

@@ -1,4 +1,4 @@
-/* What the loader told, in one form whoever it was. */
+/* Boot information, independent of the loader that passed it. */
 #ifndef ASHLAR_X86_64_INFO_H
 #define ASHLAR_X86_64_INFO_H
 
@@ -28,7 +28,7 @@ struct boot_info {
 extern struct boot_info boot_info;
 
 /* Reads the loader's structures at physical address `information` into boot_info; they are not needed afterwards.
- * Requires: the direct map. Ends the run if they cannot be read. */
+ * Requires: the direct map. Fails if they cannot be read. */
 void boot_info_read(uint32_t loader, uint64_t information);
 
 #endif

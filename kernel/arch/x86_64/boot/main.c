@@ -44,7 +44,7 @@ static void start_clock(void)
                clock_timer_hz() / 1000, reference);
 }
 
-/* From here on no device reaches memory until a process that holds it names pages. */
+/* From here on a device reaches only pages that the process which owns it has mapped for it. */
 static void start_iommu(void)
 {
     uint64_t tables = 0;
@@ -57,11 +57,11 @@ static void start_iommu(void)
     if (fault != 0) {
         boot_fail("the IOMMU cannot be used: %s; switch it off in the firmware set-up if drivers are to be trusted", fault);
     }
-    boot_print("boot: IOMMU: %s, %u units at %x, devices reach what their processes name\n",
+    boot_print("boot: IOMMU: %s, %u units at %x, devices reach only memory that their process maps for them\n",
                platform.iommu_kind == IOMMU_INTEL ? "VT-d" : "AMD-Vi", platform.iommu_count, platform.iommu[0]);
 }
 
-/* loader: LOADER_*; information: physical address of what it passed. Does not return. */
+/* loader: LOADER_*; information: physical address of the loader's structure. Does not return. */
 void boot_main(uint32_t loader, uint64_t information)
 {
     serial_init();

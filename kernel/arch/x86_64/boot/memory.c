@@ -1,4 +1,4 @@
-/* The firmware's memory map, minus what is in use. */
+/* Free memory: the firmware's memory map without what is in use. */
 #include "boot/memory.h"
 
 #include "cpu/cpu.h"
@@ -20,7 +20,7 @@ struct span {
     uint64_t end;
 };
 
-static struct span taken; /* by memory_take */
+static struct span taken; /* allocated by memory_take */
 
 static uint64_t round_up(uint64_t value)
 {
@@ -40,8 +40,8 @@ static struct span range_span(uint32_t i)
     return span;
 }
 
-/* Span number k of what range i may not give: low memory, kernel, module, what was taken, then other ranges that are not usable or were
- * visited before. Returns an empty span where there is nothing to exclude. */
+/* The k-th span to exclude from range i: low memory, kernel, module, memory taken, then other ranges that are not
+ * usable or precede it. Empty if there is nothing to exclude. */
 static struct span excluded(uint32_t i, uint32_t k)
 {
     if (k == 0) {
@@ -68,7 +68,7 @@ static struct span excluded(uint32_t i, uint32_t k)
     return span;
 }
 
-/* The first piece of range i at or after `from` that nothing excludes; empty when there is none. */
+/* The first piece of range i at or after `from` that is not excluded; empty if there is none. */
 static struct span next_piece(uint32_t i, uint64_t from)
 {
     struct span range = range_span(i);
@@ -81,7 +81,7 @@ static struct span next_piece(uint32_t i, uint64_t from)
         struct span hole = excluded(i, k);
         if (hole.start < hole.end && hole.start <= piece.start && piece.start < hole.end) {
             piece.start = hole.end;
-            k = ~0u; /* look at all holes again */
+            k = ~0u; /* start again with the first hole */
         }
     }
     for (uint32_t k = 0; k < boot_info.num_ranges + NUM_EXCLUDED; k++) {

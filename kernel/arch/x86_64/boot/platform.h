@@ -1,4 +1,4 @@
-/* What start-up found out about the machine from its ACPI tables; constant afterwards. */
+/* The machine as its ACPI tables describe it; constant after start-up. */
 #ifndef ASHLAR_X86_64_PLATFORM_H
 #define ASHLAR_X86_64_PLATFORM_H
 
@@ -14,12 +14,12 @@
 #define IOMMU_AMD 2u   /* AMD-Vi, IVRS table */
 
 struct platform {
-    uint32_t cpu_count; /* usable processors the tables name, at most NUM_CPU; the first is the one that boots */
+    uint32_t cpu_count; /* usable processors, at most NUM_CPU; the first is the boot processor */
     uint32_t cpu_ignored; /* processors beyond NUM_CPU */
     uint32_t apic_id[NUM_CPU];
     uint64_t local_apic;
     uint64_t io_apic;                /* the one with the lowest lines */
-    uint32_t isa_line[NUM_ISA_LINE]; /* where the ISA interrupt enters the controller */
+    uint32_t isa_line[NUM_ISA_LINE]; /* controller input of the ISA interrupt */
     uint32_t pin_flags[NUM_ISA_LINE]; /* of the controller's first pins, by override: 1 level triggered, 2 active low */
     uint64_t hpet;            /* 0: none */
     uint32_t pm_timer_port;   /* 0: none */
@@ -32,7 +32,7 @@ struct platform {
     uint32_t iommu_count;
     uint64_t iommu[NUM_IOMMU];       /* registers of each unit */
     uint32_t num_io_apic_function;
-    uint32_t io_apic_function[NUM_IOMMU]; /* under which I/O interrupt controllers send interrupts */
+    uint32_t io_apic_function[NUM_IOMMU]; /* requester ids of I/O interrupt controllers */
 };
 
 extern struct platform platform;

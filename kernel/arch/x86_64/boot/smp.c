@@ -1,5 +1,5 @@
-/* Starting the other processors: INIT and start-up messages to a trampoline page below 1 MiB. Each CPU comes up on a
- * common first stack, so only one starts at a time, then goes on on its idle thread's stack. */
+/* Starting the other processors: INIT and start-up messages to a trampoline page below 1 MiB. All CPUs use the same
+ * first stack, so they start one at a time; each then continues on its idle thread's stack. */
 #include "boot/smp.h"
 
 #include "interrupt/apic.h"
@@ -26,8 +26,8 @@ static char first_stack[4096] __attribute__((aligned(16)));
 static uint32_t starting_cpu;
 static uint32_t starting_apic_id;
 static uint32_t state;    /* enum state of the CPU being started */
-static uint32_t released; /* 1: into the kernel */
-static uint32_t running;  /* CPUs that went */
+static uint32_t released; /* 1: waiting CPUs may enter the kernel */
+static uint32_t running;  /* CPUs that have entered */
 
 static void wait_ns(uint64_t ns)
 {
@@ -88,7 +88,7 @@ static int start_one(uint32_t cpu, uint32_t apic_id, uint64_t page)
     if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == STATE_UP) {
         return 1;
     }
-    apic_send_init(apic_id); /* it must not come up later */
+    apic_send_init(apic_id); /* so that it does not start later */
     return 0;
 }
 
@@ -102,7 +102,7 @@ void smp_start(void)
         return;
     }
     if (page == 0) {
-        boot_print("boot: no free page below 640 KiB: the other processors stay off\n");
+        boot_print("boot: no free page below 640 KiB: the other processors are not used\n");
         return;
     }
     for (char *byte = trampoline_start; byte < trampoline_end; byte++) {
@@ -115,7 +115,7 @@ void smp_start(void)
         if (start_one(cpus_started, platform.apic_id[i], page)) {
             cpus_started = cpus_started + 1;
         } else {
-            boot_print("boot: processor with APIC id %u does not start or lacks a feature; left off\n",
+            boot_print("boot: processor with APIC id %u does not start or lacks a required feature; it is not used\n",
                        platform.apic_id[i]);
         }
     }

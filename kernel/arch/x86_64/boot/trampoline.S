@@ -1,7 +1,7 @@
-/* void trampoline_start(void)         where another CPU begins: real mode, at the start of a page below 1 MiB
+/* void trampoline_start(void)         the first code of another CPU: real mode, at the start of a page below 1 MiB
  *
- * Copied there by smp.c, which fills the words at trampoline_data: root table, stack, entry. The code does not know its
- * address: cs gives it. Goes to 64-bit mode with the first page map, then calls entry on the stack. */
+ * smp.c copies it there and fills the words at trampoline_data: root table, stack, entry. The code finds its address in cs.
+ * Switches to 64-bit mode with the first page map, then calls entry on the stack. */
 #include "layout.h"
 
 #define AT(symbol) ((symbol) - trampoline_start)

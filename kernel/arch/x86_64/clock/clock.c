@@ -1,8 +1,8 @@
-/* Time: the TSC counts, scaled to nanoseconds; the local timer (or the TSC deadline) alarms.
+/* Time: the TSC, scaled to nanoseconds, is the clock; the local timer (or the TSC deadline) gives alarms.
  *
  * Calibration: a window is the span between two readings of (reference, TSC, local timer). Each reading brackets the
- * reference between two TSC readings and the narrowest of several brackets is taken, so a host that stops us in between
- * spoils a bracket and not the result; of several windows the one with the narrowest brackets counts. */
+ * reference between two TSC readings and the narrowest of several brackets is taken, so a pause by the host spoils a
+ * bracket and not the result; of several windows the one with the narrowest brackets is used. */
 #include "clock/clock.h"
 
 #include "interrupt/apic.h"
@@ -132,7 +132,7 @@ void arch_timer_arm(uint64_t deadline_ns)
 {
     if (use_deadline != 0) {
         uint64_t tsc = tsc_base + multiply_shift32(deadline_ns, tsc_per_ns) + 1;
-        if (deadline_ns >> 62 != 0) { /* beyond what the scaling can hold */
+        if (deadline_ns >> 62 != 0) { /* the scaling would overflow */
             tsc = ~0ul;
         }
         write_msr(MSR_TSC_DEADLINE, tsc);

@@ -3,11 +3,11 @@
 
 #include <stdint.h>
 
-/* Measures the TSC and the local timer against the best reference the machine has. Start-up, once, first CPU.
- * Returns the name of the reference, or 0 if there is none that moves. */
+/* Measures the TSC and the local timer against the best reference the machine has. Start-up, once, first CPU. Returns
+ * the name of the reference, or 0 if no reference clock runs. */
 const char *clock_calibrate(void);
 
-/* Sets the local timer of the CPU that runs this up. Requires clock_calibrate(). */
+/* Sets up the local timer of this CPU. Requires clock_calibrate(). */
 void clock_init_cpu(void);
 
 uint64_t clock_tsc_hz(void);

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-const char *reference_find(void); /* its name, or 0 if none moves */
+const char *reference_find(void); /* its name, or 0 if none runs */
 void reference_start(void);       /* before a window */
 uint64_t reference_read(void);
 uint64_t reference_ns(uint64_t first, uint64_t last); /* nanoseconds between two readings of one window */

@@ -36,7 +36,7 @@ void arch_spin_hint(void)
     __asm__ volatile("pause" : : : "memory");
 }
 
-/* Ghosts: they move ownership in the proofs and do nothing here. */
+/* Ghost operations of the proofs: no effect here. */
 void arch_own(uint32_t lock)
 {
     (void)lock;

@@ -1,4 +1,4 @@
-/* Instructions that C cannot say, and the processor's bits that more than one file uses. */
+/* Instructions that C cannot express, and register bits that more than one file uses. */
 #ifndef ASHLAR_X86_64_CPU_H
 #define ASHLAR_X86_64_CPU_H
 
@@ -85,7 +85,7 @@ static inline void write_cr4(uint64_t v)
     __asm__ volatile("mov %0, %%cr4" : : "r"(v) : "memory");
 }
 
-/* Task priority: the highest class of interrupts, 0 to 15, that waits. */
+/* Task priority: interrupts of this class, 0 to 15, and of lower ones are held back. */
 static inline void write_cr8(uint64_t v)
 {
     __asm__ volatile("mov %0, %%cr8" : : "r"(v) : "memory");
@@ -139,7 +139,7 @@ static inline void cpu_pause(void)
     __asm__ volatile("pause" : : : "memory");
 }
 
-/* Physical address -> where the kernel reaches it. Requires physical < 4 GiB. */
+/* The address in the direct map of a physical address. Requires physical < 4 GiB. */
 static inline void *direct(uint64_t physical)
 {
     return (void *)(0xffff800000000000ul + physical);

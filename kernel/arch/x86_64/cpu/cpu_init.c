@@ -1,4 +1,4 @@
-/* Processor features: which are needed, and how each CPU is set up. */
+/* Required processor features, and the set-up of each CPU. */
 #include "cpu/cpu.h"
 #include "cpu/percpu.h"
 #include "guest/svm.h"
@@ -69,9 +69,9 @@ void cpu_init(void)
         extended = cpuid(7, 0);
     }
     write_cr0((read_cr0() & ~(CR0_EM | CR0_CACHE_DISABLE)) | CR0_MP | CR0_NE | CR0_WP | CR0_TS);
-    cr4 &= ~(CR4_TSD | CR4_PCE | CR4_FSGSBASE); /* rdtsc is the user's, performance counters are not */
-    /* PSE means nothing in 64-bit mode, but guests set it: where it is the same on both sides, an emulator drops its
-     * translations once less on each way in and out. */
+    cr4 &= ~(CR4_TSD | CR4_PCE | CR4_FSGSBASE); /* users may use rdtsc, but not performance counters */
+    /* PSE has no effect in 64-bit mode, but guests set it: if host and guest agree, an emulator flushes its
+     * translations less often on guest entry and exit. */
     cr4 |= CR4_PSE | CR4_PGE | CR4_MCE | CR4_OSFXSR | CR4_OSXMMEXCPT;
     if ((extended.ebx & 1u << 7) != 0) {
         cr4 |= CR4_SMEP;
@@ -88,5 +88,5 @@ void cpu_init(void)
     write_msr(MSR_LSTAR, (uint64_t)&arch_syscall_entry);
     write_msr(MSR_SFMASK, SYSCALL_FLAG_MASK);
     fpu_init_cpu();
-    svm_init_cpu(); /* last: it remembers the system-call registers for the way back from guests */
+    svm_init_cpu(); /* last: it saves the system-call registers, to restore them after guest exits */
 }

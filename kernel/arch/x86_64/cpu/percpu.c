@@ -70,7 +70,7 @@ void percpu_init(uint32_t cpu, uint32_t apic_id)
     idt_load();
 }
 
-/* Through the address space of GS, so that the compiler knows it for a 32-bit load. */
+/* Through the GS address space, so that the compiler sees a plain 32-bit load. */
 uint32_t arch_cpu(void)
 {
     return *(const uint32_t __seg_gs *)PERCPU_CPU;

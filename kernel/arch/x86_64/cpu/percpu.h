@@ -1,4 +1,4 @@
-/* What each CPU owns: its index, current thread, TSS and GDT; and the per-thread records of arch. */
+/* Per-CPU data: index, current thread, TSS and GDT; and the per-thread records of arch. */
 #ifndef ASHLAR_X86_64_PERCPU_H
 #define ASHLAR_X86_64_PERCPU_H
 
@@ -8,13 +8,13 @@
 #include "arch.h"
 #include "layout.h"
 
-/* A thread's registers and kernel stack. Written by its own CPU, or by whoever holds the thread's state while it runs
- * nowhere. */
+/* A thread's registers and kernel stack. Written by its own CPU or, while the thread is blocked, under the lock of
+ * the object it waits on. */
 struct arch_thread {
     uint64_t word[UCTX_WORDS];
     uint64_t kernel_rsp; /* while it does not run */
     uint64_t stack_top;  /* constant */
-    uint32_t fpu_fresh;  /* 1: its vector state is the initial one, whatever fpu memory or registers hold */
+    uint32_t fpu_fresh;  /* 1: its vector state is the initial one; memory and registers are stale */
     uint32_t spare[11];
 };
 
@@ -37,7 +37,7 @@ struct percpu {
     uint32_t fpu_live;
     uint32_t fpu_owner; /* thread whose state the vector unit holds, or NONE */
     uint32_t current;   /* thread */
-    uint32_t again;     /* the scheduler's mark */
+    uint32_t again;     /* 1: a reschedule is pending */
     uint32_t spare[4];
     struct tss tss;
     uint32_t pad;
@@ -63,16 +63,16 @@ extern struct arch_thread arch_threads[NUM_THREAD];
 extern struct percpu percpu[NUM_CPU];
 extern uint32_t cpus_started; /* written by the first CPU during start-up, constant afterwards */
 
-/* Stack pages stand in the order: threads, then three per CPU (double fault, NMI, machine check). */
+/* The order of stacks: one per thread, then three per CPU (double fault, NMI, machine check). */
 #define NUM_STACK (NUM_THREAD + 3u * NUM_CPU)
 #define STACK_TOP(i) (KERNEL_STACKS + ((uint64_t)(i) * 2u + 2u) * 4096u)
 #define STACK_GUARD(i) (KERNEL_STACKS + (uint64_t)(i) * 2u * 4096u)
 
-/* Fills the record of `cpu` and loads GDT, TSS, GS and IDT of the CPU that runs this; the current thread becomes the
+/* Fills the record of `cpu`, which is this CPU, and loads its GDT, TSS, GS and IDT; the current thread becomes the
  * CPU's idle thread. Requires: the kernel's own page map is loaded. */
 void percpu_init(uint32_t cpu, uint32_t apic_id);
 
-/* Sets control registers and system-call MSRs of the CPU that runs this. Requires cpu_check() passed on it. */
+/* Sets control registers and system-call MSRs of this CPU. Requires: cpu_missing_feature() returned 0 on it. */
 void cpu_init(void);
 
 /* Name of the first feature this CPU lacks, or 0 if it has all that the kernel needs. */
@@ -85,7 +85,7 @@ void idt_load(void);
 /* Empty contexts and stack addresses of all threads. */
 void thread_records_init(void);
 
-/* Vector state: what XSAVE can do here; every CPU. */
+/* Enables vector state as far as XSAVE supports it. Every CPU. */
 void fpu_init_cpu(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The PS/2 controller's keyboard port. A PC without one reads 0xff and has no keyboard here. */
+/* The PS/2 controller's keyboard port. A PC without one reads 0xff. */
 #include "arch.h"
 #include "cpu/cpu.h"
 #include "device/keyboard_port.h"

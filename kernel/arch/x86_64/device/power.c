@@ -1,4 +1,4 @@
-/* The end of the run. */
+/* Power off. */
 #include "arch.h"
 #include "cpu/cpu.h"
 #include "boot/platform.h"

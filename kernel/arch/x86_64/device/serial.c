@@ -17,7 +17,7 @@
 #define LS_TRANSMITTER_EMPTY 0x20
 
 static uint32_t fifo_size = 1;
-static uint32_t room; /* bytes the transmitter FIFO certainly takes */
+static uint32_t room; /* bytes that the transmitter FIFO has room for, at least */
 
 void serial_init(void)
 {
@@ -26,8 +26,8 @@ void serial_init(void)
     port_out8(DATA, 1);
     port_out8(INTERRUPT_ENABLE, 0);
     port_out8(LINE_CONTROL, 0x03);
-    port_out8(FIFO_CONTROL, 0xc7); /* on, emptied, interrupt at 14 bytes or after a pause */
-    port_out8(MODEM_CONTROL, 0x0b); /* OUT2 lets interrupts through */
+    port_out8(FIFO_CONTROL, 0xc7); /* enabled, emptied, interrupt at 14 bytes or after a pause */
+    port_out8(MODEM_CONTROL, 0x0b); /* OUT2 enables interrupts */
     fifo_size = (port_in8(INTERRUPT_IDENTITY) & 0xc0) == 0xc0 ? 16 : 1;
     room = 0;
     port_out8(INTERRUPT_ENABLE, IE_RECEIVED);
@@ -56,7 +56,7 @@ uint32_t arch_serial_get(void)
     return port_in8(DATA);
 }
 
-/* The line is dropped and raised again, so that a cause that came while another was served makes a new edge. */
+/* The interrupt is disabled and enabled again, so that a cause which arose while another was served makes a new edge. */
 void arch_serial_transmit_interrupt(uint32_t enable)
 {
     port_out8(INTERRUPT_ENABLE, 0);

@@ -1,4 +1,4 @@
-/* The serial port before and beside the console layer: start-up messages and the last words of a fatal error. */
+/* The serial port without the console layer: for start-up messages and fatal errors. */
 #ifndef ASHLAR_X86_64_SERIAL_H
 #define ASHLAR_X86_64_SERIAL_H
 

@@ -1,7 +1,7 @@
-/* void arch_fatal_entry(void)         the kernel met an exception: rsp: vector, error code, rip, cs, rflags, rsp, ss
+/* void arch_fatal_entry(void)         an exception in the kernel: rsp: vector, error code, rip, cs, rflags, rsp, ss
  *
- * Hands the registers to fatal_exception(const uint64_t *), in the order of the user context. Never returns; GS is not
- * used, it may be the user's. */
+ * Passes the registers to fatal_exception(const uint64_t *), in the order of the user context. Never returns. GS may hold
+ * the user's base and is not used. */
     .text
     .globl arch_fatal_entry
 arch_fatal_entry:

@@ -1,8 +1,8 @@
 /* void arch_vector_stubs(void)        64 entries, 16 bytes each: vector i enters at arch_vector_stubs + 16 * i
  *
- * From user mode the processor has saved rip..ss into the current thread's record (TSS.rsp0 points there); the stub pushes
- * the rest below it, so that the record is complete. From kernel mode only an interrupt window (arch_interrupt_poll,
- * arch_idle) may be interrupted: its vector is recorded and the window closes. Any exception there is fatal. */
+ * From user mode: the processor has saved rip..ss into the current thread's record (TSS.rsp0 points there); the stub pushes
+ * the other registers below. From kernel mode: only an interrupt window (arch_interrupt_poll, arch_idle) can be interrupted;
+ * the vector is recorded and the window closed. An exception there is fatal. */
 #include "layout.h"
 
     .text

@@ -1,7 +1,7 @@
 /* void arch_nmi_entry(void)           non-maskable interrupt, on its own stack: vector, error code, frame
  *
- * Counted and otherwise ignored, at any point of kernel or user code, except when a CPU that met a fatal error sent it:
- * then this CPU halts for ever. */
+ * Counted and otherwise ignored, at any point of kernel or user code. After a fatal error on another CPU, which sends it,
+ * this CPU halts for good. */
     .text
     .globl arch_nmi_entry
 arch_nmi_entry:

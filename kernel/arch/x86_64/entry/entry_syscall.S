@@ -1,7 +1,8 @@
 /* void arch_syscall_entry(void)       from user mode by `syscall`: rcx = user rip, r11 = user rflags
  *
- * Saves the context, calls trap_syscall and leaves by sysret with what the context holds then. A thread that comes in here
- * goes out here; all others go out at arch_user_return. Interrupts are off from SFMASK on. A user rip is always below 2^47: nothing can be mapped above USER_END and arch_uctx_set cuts it, so sysret cannot fault. */
+ * Saves the context, calls trap_syscall and returns by sysret with the context as it is then. A thread that enters here
+ * returns here; all others return by arch_user_return. SFMASK turns interrupts off. A user rip is always below 2^47, because
+ * nothing can be mapped above USER_END and arch_uctx_set truncates it, so sysret cannot fault. */
 #include "layout.h"
 
     .text

@@ -1,4 +1,4 @@
-/* The kernel met an exception in itself: says what and where on the serial port, stops every CPU, ends the run. */
+/* An exception in the kernel itself: reports it on the serial port, stops every CPU, powers off. */
 #include "entry/fatal.h"
 
 #include "interrupt/apic.h"
@@ -7,7 +7,7 @@
 #include "device/serial.h"
 
 uint64_t nmi_count;       /* arch_nmi_entry counts here */
-uint32_t machine_stopped; /* 1 once a CPU met a fatal error: an NMI then halts */
+uint32_t machine_stopped; /* 1 after a fatal error: an NMI then halts its CPU */
 
 static const char *const names[32] = {
     "divide error", "debug exception", "NMI", "breakpoint", "overflow", "bound range", "invalid opcode",
@@ -43,7 +43,7 @@ static void field(const char *name, uint64_t value)
     fatal_hex(value);
 }
 
-/* Only the first CPU to come here reports. */
+/* Only the first CPU reports its error. */
 static void stop_others(void)
 {
     if (__atomic_exchange_n(&machine_stopped, 1, __ATOMIC_SEQ_CST) != 0) {

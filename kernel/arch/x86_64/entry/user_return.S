@@ -1,7 +1,7 @@
 /* void arch_user_return(void)         to user mode with all of the current thread's context; does not return
  *
- * For threads that came in by an interrupt or exception, and for new ones. UCTX_RIP is below 2^47 (arch_uctx_set), selectors
- * and flags are sound, so iretq cannot fault. */
+ * For threads that entered by an interrupt or exception, and for new ones. UCTX_RIP is below 2^47 (arch_uctx_set), selectors
+ * and flags are valid, so iretq cannot fault. */
 #include "layout.h"
 
     .text

@@ -1,7 +1,7 @@
-/* AMD SVM with nested paging: switching it on, and running a guest until its monitor is needed.
+/* AMD SVM with nested paging: enabling it, and running a guest until its monitor is needed.
  *
- * Each virtual machine has an address space identifier of its own, vm + 1, on every CPU; a guest stays on one CPU. So its
- * translations live across entries until its nested map loses an entry. */
+ * Each virtual machine has its own address space identifier, vm + 1, and a guest stays on one CPU. So its
+ * translations survive exits, until an entry of its nested map is removed. */
 #include "guest/svm.h"
 
 #include "abi.h"
@@ -42,7 +42,7 @@ static uint8_t msr_permissions[MSRPM_BYTES] __attribute__((aligned(4096)));     
 
 void svm_enter(uint64_t guest_vmcb, uint64_t *gpr, uint64_t host_vmcb);
 
-/* Of something in the kernel's image. */
+/* Of an object in the kernel's image. */
 static uint64_t physical_address(const void *object)
 {
     return (uint64_t)object - KERNEL_BASE;
@@ -128,7 +128,7 @@ uint32_t arch_vm_supported(void)
     return supported;
 }
 
-/* ---- nested page maps: the format of ordinary ones, every access counts as a user's ---- */
+/* ---- nested page maps: the format of ordinary ones, every access is a user access ---- */
 
 uint64_t arch_nested_entry(uint32_t frame, uint32_t prot)
 {
@@ -154,7 +154,7 @@ uint32_t arch_nested_frame(uint64_t entry)
 
 /* ---- the guest ---- */
 
-/* Debug registers exit until the guest touches one; then it has them until the monitor runs. */
+/* Accesses to debug registers exit until the guest uses one; then it owns them until the monitor runs. */
 static void intercept_debug_registers(uint32_t vm, uint32_t which)
 {
     vmcb_set32(vm, VMCB_INTERCEPT_DR, which);
@@ -165,7 +165,7 @@ void svm_control_init(uint32_t vm)
     for (uint32_t offset = 0; offset < VMCB_BYTES; offset += 8) {
         vmcb_set(vm, offset, 0);
     }
-    /* #DB and #AC: a guest could have the processor raise them without end and never let an interrupt in. */
+    /* #DB and #AC: a guest could make the processor raise them endlessly, with no interrupt served in between. */
     vmcb_set32(vm, VMCB_INTERCEPT_EXCEPTION,
                1u << EXCEPTION_DEBUG | 1u << EXCEPTION_ALIGNMENT | 1u << EXCEPTION_MACHINE_CHECK);
     vmcb_set32(vm, VMCB_INTERCEPT_1,
@@ -204,7 +204,7 @@ static void prepare_entry(uint32_t vm, uint32_t nested_root)
     uint64_t control = (vmcb_get(vm, VMCB_INT_CONTROL) & INT_CONTROL_TPR) | INT_CONTROL_MASKING;
     uint32_t tlb = TLB_CONTROL_KEEP;
     if (svm_guest[vm].window) {
-        /* A virtual interrupt of the highest priority whose delivery exits: it is never delivered itself. */
+        /* A virtual interrupt of the highest priority whose delivery exits, so that it is never delivered. */
         intercepts |= INTERCEPT_1_VINTR;
         control |= INT_CONTROL_IRQ | INT_CONTROL_PRIORITY | INT_CONTROL_IGNORE_TPR;
     }
@@ -239,8 +239,8 @@ static void save_debug_registers(uint32_t vm)
     }
 }
 
-/* Gives the guest the exception it raised. Returns 1; 0 if it came up while another event was delivered: then the guest
- * is beyond repair. */
+/* Injects the exception that the guest raised. Returns 1; 0 if it arose during the delivery of another event, which
+ * the guest cannot recover from. */
 static uint32_t give_back_exception(uint32_t vm, uint64_t vector)
 {
     uint64_t event = EVENT_VALID | (uint64_t)EVENT_TYPE_EXCEPTION << EVENT_TYPE_SHIFT | vector;
@@ -254,7 +254,7 @@ static uint32_t give_back_exception(uint32_t vm, uint64_t vector)
     return 1;
 }
 
-/* 1 if the exit is settled and the guest can go on, 0 if not. */
+/* Handles exits that need no monitor. 1 if the guest can continue, else 0. */
 static uint32_t settle(uint32_t vm, uint32_t code)
 {
     if (code == SVM_EXIT_CPUID) {
@@ -270,7 +270,7 @@ static uint32_t settle(uint32_t vm, uint32_t code)
     return svm_long_mode_settle(vm, code);
 }
 
-/* A waiting interrupt needs no look here: the next entry exits at once. */
+/* A pending interrupt needs no check here: the next entry exits at once. */
 uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
 {
     uint64_t block = physical_address(guest_block[vm]);
@@ -283,7 +283,7 @@ uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
         svm_enter(block, svm_guest[vm].gpr, host);
         svm_tcg_after_exit();
         code = vmcb_get32(vm, VMCB_EXIT_CODE);
-        /* What was injected is delivered, or it stands here again. */
+        /* The injected event has been delivered, or is reported here again. */
         vmcb_set(vm, VMCB_EVENT_INJECT, svm_event_again(vmcb_get(vm, VMCB_EXIT_INT_INFO)));
         if (fpu_repair_components()) {
             save_debug_registers(vm);

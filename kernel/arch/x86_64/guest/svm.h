@@ -1,4 +1,4 @@
-/* AMD SVM with nested paging: the inside of the back end of arch.h's guest primitives. */
+/* AMD SVM with nested paging: private to the back end of arch.h's guest primitives. */
 #ifndef ASHLAR_SVM_H
 #define ASHLAR_SVM_H
 
@@ -9,29 +9,28 @@
 #define CR0_WRITE_WATCHED 0u
 #define CR0_WRITE_ONCE 1u         /* the next entry lets the guest write CR0 */
 
-/* Everything the processor and this back end keep about one guest. Touched only by the CPU that runs it; flush also by
- * whoever changes its nested map. */
+/* The state of one guest. Used only by the CPU that runs it; flush is also set by a CPU that changes its nested map. */
 struct svm_guest {
-    uint64_t gpr[16];            /* as in the vcpu page; rax and rsp stand in the control block while the guest runs */
+    uint64_t gpr[16];            /* as in the vcpu page; rax and rsp are in the control block while the guest runs */
     uint64_t dr[4];              /* dr0..dr3 while they are not in the processor */
     uint64_t info1;              /* of the last exit, in the terms of abi.h */
     uint64_t info2;
     uint64_t next_rip;
-    uint32_t dr_loaded;          /* 1: dr0..dr3 are in the processor and the guest may touch them */
+    uint32_t dr_loaded;          /* 1: dr0..dr3 are in the processor and the guest may access them */
     uint32_t cr0_write;          /* CR0_WRITE_*: see svm_long_mode.c */
     uint32_t window;             /* 1: exit when the guest can take an interrupt */
     uint32_t flush;              /* 1: drop its translations at the next entry */
     uint32_t fetched;            /* 1: the control block holds instruction bytes of the last exit */
-    uint32_t refused;            /* 1: the processor refused the state, and what the control block holds is undefined */
+    uint32_t refused;            /* 1: the processor refused the state; the control block is undefined */
 };
 
 extern struct svm_guest svm_guest[NUM_VM];
 
-/* Start-up, on each CPU, when its segment and system-call registers have their final values: turns SVM on if the
- * processor has it with nested paging. */
+/* Enables SVM if the processor has it with nested paging. Start-up, on each CPU, when its segment and system-call
+ * registers have their final values. */
 void svm_init_cpu(void);
 
-/* The words of a control block; what is written there counts from the next entry on. */
+/* The words of a control block; changes take effect at the next entry. */
 uint64_t *svm_block(uint32_t vm);
 
 /* Accessors of a control block by byte offset (vmcb.h). */
@@ -44,17 +43,17 @@ void vmcb_set32(uint32_t vm, uint32_t offset, uint32_t value);
 void svm_control_init(uint32_t vm);
 void svm_reset_state(uint32_t vm);
 
-/* An event as the control block tells it, as one to inject again; 0 if there is none, or if running the instruction that
- * raised it (INT n, INT3, INTO) raises it anew. */
+/* The event to inject again, from the event field of the control block; 0 if there is none, or if running the
+ * instruction that raised it (INT n, INT3, INTO) raises it again. */
 uint64_t svm_event_again(uint64_t event);
 
-/* Fills info1, info2, next_rip of an exit that the monitor handles and returns its VCPU_EXIT_*. */
+/* Sets info1, info2, next_rip of an exit that the monitor handles; returns its VCPU_EXIT_*. */
 uint32_t svm_exit_reason(uint32_t vm, uint32_t code);
 
 /* ---- svm_cpuid.c ---- */
 void svm_cpuid_reset(uint32_t vm);                         /* no answers */
 void svm_cpuid_import(uint32_t vm, uint32_t frame);        /* the answers in the vcpu page */
-uint32_t svm_cpuid_settle(uint32_t vm);                    /* 1: answered, go on */
+uint32_t svm_cpuid_settle(uint32_t vm);                    /* 1: answered, the guest continues */
 
 /* ---- svm_tcg.c ---- */
 extern uint32_t svm_on_tcg;                                /* 1: the processor is QEMU's emulation */
@@ -63,11 +62,11 @@ void svm_tcg_before_entry(uint32_t vm);                    /* requires interrupt
 void svm_tcg_after_exit(void);
 
 /* ---- svm_long_mode.c ---- */
-uint32_t svm_long_mode_enterable(uint32_t vm);             /* 0: the host would be lost at the exit */
+uint32_t svm_long_mode_enterable(uint32_t vm);             /* 0: the exit would crash the host */
 void svm_long_mode_prepare(uint32_t vm);                   /* before each entry */
-uint32_t svm_long_mode_settle(uint32_t vm, uint32_t code); /* 1: this exit is dealt with, go on */
+uint32_t svm_long_mode_settle(uint32_t vm, uint32_t code); /* 1: handled, the guest continues */
 
-/* 1 if the processor tells the next ip / gives instruction bytes. */
+/* 1 if the processor reports the next ip; the instruction bytes. */
 extern uint32_t svm_has_next_rip;
 extern uint32_t svm_has_decode_assists;
 

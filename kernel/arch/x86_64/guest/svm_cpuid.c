@@ -1,5 +1,5 @@
-/* CPUID answered here, from the monitor's list in the vcpu page: programs ask it dozens of times at their start. What is
- * in the list is the monitor's policy; a question that is not exits as ever. */
+/* CPUID answered in the kernel from the monitor's list in the vcpu page, because programs execute it dozens of times
+ * when they start. The list is the monitor's policy; leaves that are not in it exit to the monitor. */
 #include "abi.h"
 #include "arch.h"
 #include "guest/svm.h"
@@ -10,7 +10,7 @@
 #define GPR_RDX 2u
 #define GPR_RBX 3u
 
-/* Touched only by the CPU that runs the guest. */
+/* Used only by the CPU that runs the guest. */
 static struct {
     uint32_t count;
     struct {

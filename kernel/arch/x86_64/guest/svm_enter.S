@@ -1,11 +1,11 @@
 /* void svm_enter(uint64_t guest_vmcb, uint64_t *gpr, uint64_t host_vmcb);
  *
  * Runs a guest once. guest_vmcb and host_vmcb are physical addresses; gpr holds the guest's rax rcx rdx rbx rsp rbp rsi
- * rdi r8..r15, of which rax and rsp are in the control block and left alone here. Requires: interrupts off, the vector
+ * rdi r8..r15, of which rax and rsp are in the control block and unchanged here. Requires: interrupts off, the vector
  * unit holds the guest's state. Returns after the first exit with interrupts off; a pending one is still pending.
  *
  * Between clgi and stgi nothing interrupts. Inside the guest the global flag is set and, with virtual interrupt masking,
- * the host's IF = 1 lets a physical interrupt end the run whatever the guest's IF says. */
+ * the host's IF = 1 lets a physical interrupt end the run whatever the guest's IF is. */
     .text
     .globl svm_enter
     .type svm_enter, @function

@@ -1,9 +1,9 @@
-/* What an SVM exit means in the vendor-neutral terms of abi.h. */
+/* Translates SVM exits to the vendor-neutral reasons of abi.h. */
 #include "abi.h"
 #include "guest/svm.h"
 #include "guest/vmcb.h"
 
-/* Instruction lengths without prefixes, for processors that don't tell the next ip. */
+/* Instruction lengths without prefixes, for processors that do not report the next ip. */
 #define LENGTH_CPUID 2u
 #define LENGTH_HLT 1u
 #define LENGTH_MSR 2u

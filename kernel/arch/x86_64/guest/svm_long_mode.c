@@ -1,9 +1,9 @@
-/* A fault of an emulator: when a guest is left whose EFER.LME is 1, CR0.PG 0 and CR4.PAE 0, QEMU's TCG (7.2, and others)
- * does not load the host's CR0, and the machine is lost. No processor does this; the guest's state is a legal one.
+/* Workaround for an emulator bug: when a guest exits with EFER.LME 1, CR0.PG 0 and CR4.PAE 0, QEMU's TCG (7.2, and
+ * others) does not load the host's CR0, and the host crashes. Processors handle this state, which is legal.
  *
- * So on TCG a guest with LME set cannot reach it unseen: EFER writes exit anyway; while paging is on, writes to CR0 exit, and
- * are then made with writes to CR4 exiting instead; while it is off, writes to CR4 exit, and are refused. Guests set PAE
- * before LME and clear it after, so only those that mean harm notice. */
+ * So on TCG a guest with LME set is kept from reaching this state: EFER writes exit anyway; while paging is on,
+ * writes to CR0 exit, and are then made with writes to CR4 exiting instead; while it is off, writes to CR4 exit and
+ * are refused. Guests set PAE before LME and clear it after, so only malicious guests notice. */
 #include "cpu/cpu.h"
 #include "guest/svm.h"
 #include "guest/vmcb.h"
@@ -39,6 +39,6 @@ uint32_t svm_long_mode_settle(uint32_t vm, uint32_t code)
         svm_guest[vm].cr0_write = CR0_WRITE_ONCE;
         return 1;
     }
-    /* With paging on, the next entry watches CR0 instead, and the write goes through. */
+    /* With paging on, the next entry intercepts CR0 instead and lets the write through. */
     return code == SVM_EXIT_CR4_WRITE && (vmcb_get(vm, VMCB_CR0) & CR0_PG);
 }

@@ -1,5 +1,5 @@
-/* The vcpu page and the control block: what goes in is cut to what may be entered, what comes out is copied. The
- * processor itself refuses the combinations that are left (VCPU_EXIT_INVALID_STATE). */
+/* Between vcpu page and control block: import sanitises the monitor's values, export copies the guest's state. The
+ * processor itself refuses the remaining invalid combinations (VCPU_EXIT_INVALID_STATE). */
 #include "abi.h"
 #include "arch.h"
 #include "cpu/cpu.h"
@@ -90,7 +90,7 @@ static void import_segments(uint32_t vm, uint32_t frame)
     vmcb_set(vm, VMCB_GDTR + 8, arch_frame_read(frame, VCPU_GDTR + 1));
     vmcb_set(vm, VMCB_IDTR, (arch_frame_read(frame, VCPU_IDTR) & 0xffff) << 32);
     vmcb_set(vm, VMCB_IDTR + 8, arch_frame_read(frame, VCPU_IDTR + 1));
-    /* The privilege level is the top byte of a word whose other bytes are reserved, zero. */
+    /* The privilege level is the top byte of a word whose other bytes are reserved and zero. */
     vmcb_set32(vm, VMCB_CPL - 3, (uint32_t)(arch_frame_read(frame, VCPU_CPL) & 3) << 24);
 }
 
@@ -105,7 +105,7 @@ static void import_msrs(uint32_t vm, uint32_t frame)
     }
 }
 
-/* The monitor's event as the control block wants it, in *event; returns 0 if there is no such event. */
+/* Converts the monitor's event to the format of the control block, in *event; returns 0 if it is invalid. */
 static uint32_t import_event(uint32_t frame, uint64_t *event)
 {
     uint64_t inject = arch_frame_read(frame, VCPU_INJECT);
@@ -165,7 +165,7 @@ uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
     vmcb_set(vm, VMCB_TSC_OFFSET, arch_frame_read(frame, VCPU_TSC_OFFSET));
     vmcb_set(vm, VMCB_INT_STATE, arch_frame_read(frame, VCPU_INTERRUPT_SHADOW) & 1);
     svm_guest[vm].window = arch_frame_read(frame, VCPU_CONTROL) & VCPU_CONTROL_INTERRUPT_WINDOW;
-    /* Judged here and not in the page, where another thread of the monitor may write meanwhile. */
+    /* Checked in the control block, not in the page, which another thread of the monitor may change meanwhile. */
     svm_guest[vm].refused = !svm_long_mode_enterable(vm);
     return !svm_guest[vm].refused;
 }
@@ -189,14 +189,15 @@ static void export_exit(uint32_t vm, uint32_t frame)
     }
 }
 
-/* Some sixty words at every exit that the monitor sees: copied directly. Nobody reads them before the call returns. */
+/* About sixty words at every exit to the monitor, so they are copied directly. The monitor reads them after the call
+ * returns. */
 void arch_vcpu_export(uint32_t vm, uint32_t frame)
 {
     uint64_t *page = direct((uint64_t)frame << 12);
     const uint64_t *block = svm_block(vm);
     export_exit(vm, frame);
     if (svm_guest[vm].refused) {
-        return; /* the page keeps what the monitor wrote; the next import takes all of it */
+        return; /* the page keeps the monitor's values; the next import reads all of them */
     }
     svm_guest[vm].gpr[GPR_RAX] = block[VMCB_RAX / 8];
     svm_guest[vm].gpr[GPR_RSP] = block[VMCB_RSP / 8];

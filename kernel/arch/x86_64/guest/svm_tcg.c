@@ -1,13 +1,15 @@
-/* Faults of an emulator, QEMU's TCG (7.2, and others), at the entry to a guest and at its exit. No processor has them, and
- * what is done against them is done on TCG alone. A third one has a file of its own, svm_long_mode.c.
+/* Workarounds for bugs of an emulator, QEMU's TCG (7.2, and others), at guest entry and exit. Processors do not have
+ * them; the workarounds are active on TCG only. Another one is in svm_long_mode.c.
  *
- * At an entry that injects an external interrupt, the emulator delivers it but keeps its number as an exception still to be
- * raised. Usually the next exit overwrites it; if another processor stops this one's emulation before that, the number is
- * raised, and the guest is interrupted again on the first instruction of its handler, whatever its interrupt flag says. So
- * such an entry is made with an interrupt to this CPU pending: the exit follows at once, nothing gets in between.
+ * At an entry that injects an external interrupt, the emulator delivers it but keeps its number as an exception still
+ * to be raised. Usually the next exit overwrites it; if another processor stops this one's emulation before that, the
+ * number is raised, and the guest is interrupted again on the first instruction of its handler, whatever its
+ * interrupt flag says. So before such an entry this CPU sends itself an interrupt: the guest exits at once, before
+ * anything else can stop it.
  *
- * At an exit the emulator changes the processor's list of requests without its lock, and can lose the request to look at
- * the local APIC, where an interrupt then waits unseen. A write of the priority, the same as ever, makes it look again. */
+ * At an exit the emulator changes the processor's list of requests without its lock, and can lose the request to
+ * check the local APIC, where an interrupt then stays pending unnoticed. Writing the task priority, unchanged, makes
+ * it check again. */
 #include "arch.h"
 #include "cpu/cpu.h"
 #include "guest/svm.h"

@@ -105,7 +105,7 @@
 #define VMCB_CR2 0x640u
 #define VMCB_PAT 0x668u
 
-/* ---- exit codes: 64 bits, of which the upper ones say nothing new (an emulator leaves them 0) ---- */
+/* ---- exit codes: the lower 32 bits are enough (an emulator leaves the upper ones 0) ---- */
 #define SVM_EXIT_CR4_WRITE 0x14u
 #define SVM_EXIT_READ_DR0 0x20u
 #define SVM_EXIT_WRITE_DR15 0x3fu

@@ -14,7 +14,7 @@
 #define COMMAND_PENDING 0x1000u
 #define COMMAND_OTHERS 0xc0000u
 
-static uint32_t x2apic; /* written by the first CPU, the same on all */
+static uint32_t x2apic; /* written by the boot CPU, the same on all */
 
 uint32_t apic_read(uint32_t reg)
 {

@@ -30,10 +30,10 @@ void apic_write(uint32_t reg, uint32_t value);
 
 uint32_t apic_id(void);
 
-/* Turns the controller of the CPU that runs this on, everything local masked. Requires platform.local_apic. */
+/* Enables this CPU's controller, with all local interrupts masked. Requires platform.local_apic. */
 void apic_init_cpu(void);
 
-/* Start-up of another CPU: INIT, then start at page `page` of the first MiB. */
+/* Start-up of another CPU: INIT, then a start-up interrupt that makes it begin at page `page` of the first MiB. */
 void apic_send_init(uint32_t apic_id);
 void apic_send_startup(uint32_t apic_id, uint32_t page);
 

@@ -1,9 +1,10 @@
-/* The interrupt table: 64 vectors of our own, the rest ignored. One table for all CPUs, constant once built. */
+/* The interrupt table: the kernel uses vectors 0 to 63, the rest are ignored. One table for all CPUs, constant once
+ * built. */
 #include "cpu/cpu.h"
 #include "cpu/percpu.h"
 
 #define GATE_KERNEL 0x8eul /* present, DPL 0, interrupt gate */
-#define GATE_USER 0xeeul   /* `int` may name it */
+#define GATE_USER 0xeeul   /* reachable by `int` */
 #define VECTOR_NMI 2u
 #define VECTOR_BREAKPOINT 3u
 #define VECTOR_OVERFLOW 4u

@@ -1,5 +1,5 @@
-/* The I/O interrupt controller. Line i is its pin i, except that the two ISA lines the kernel itself uses follow the
- * firmware's overrides. Its registers stand behind an index: LOCK_IRQ (or start-up) keeps users apart. */
+/* The I/O interrupt controller. Line i is its pin i, except that the two ISA lines that the kernel itself uses follow
+ * the firmware's overrides. Its registers are accessed by index and data, so LOCK_IRQ must be held (or start-up). */
 #include "interrupt/ioapic.h"
 
 #include "arch.h"
@@ -9,7 +9,7 @@
 #include "boot/platform.h"
 
 #define REG_VERSION 1u
-#define REG_END 16u          /* of its window, in words: where a vector's end is told */
+#define REG_END 16u          /* the end-of-interrupt register */
 #define VERSION_WITH_END 0x20u
 #define REG_REDIRECTION 0x10u /* two words a pin */
 #define ENTRY_MASKED 0x10000u
@@ -22,11 +22,11 @@
 #define PIC1_DATA 0x21
 #define PIC2_COMMAND 0xa0
 #define PIC2_DATA 0xa1
-#define PIC_VECTOR 0xe0 /* where late interrupts of the masked 8259 go: ignored there */
+#define PIC_VECTOR 0xe0 /* vectors of the masked 8259, whose late interrupts are ignored */
 
 static uint32_t pins;
 static uint32_t version;
-static uint32_t entry_low[NUM_IRQ_LINE]; /* what the controller holds; guarded as the controller is */
+static uint32_t entry_low[NUM_IRQ_LINE]; /* copy of the controller's entries; guarded as the controller is */
 
 uint32_t ioapic_read(uint32_t reg)
 {
@@ -102,8 +102,9 @@ void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags)
     }
 }
 
-/* What an IOMMU makes of a level need not come back from the processor as its end, which the controller awaits before it
- * sends another: it is told here. Older controllers take a masked edge for an end. */
+/* Ends a level-triggered interrupt at the controller, which sends no other before. With interrupt remapping the
+ * processor's end of interrupt need not reach the controller. Older controllers treat switching to edge while masked
+ * as an end. */
 static void end_level(uint32_t line)
 {
     volatile uint32_t *window = direct(platform.io_apic);

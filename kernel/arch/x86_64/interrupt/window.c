@@ -1,5 +1,5 @@
 /* Interrupt windows: the only places where kernel code can be interrupted. The stub records the vector and closes the
- * window, so at most one interrupt is taken and the rest waits in the local controller. */
+ * window, so at most one interrupt is taken; the others stay pending in the local controller. */
 #include "cpu/cpu.h"
 #include "cpu/percpu.h"
 

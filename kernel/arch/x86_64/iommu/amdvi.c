@@ -1,7 +1,7 @@
-/* AMD-Vi: one device table for all units, with an entry for each function; an entry with translation of no level and no
- * permission lets nothing through, neither memory accesses nor interrupts. What I/O interrupt controllers send is replaced by what
- * stands in a table at its vector, so that whoever sends in their name can send nothing else. Units look into caches. Callers of
- * what is used after start-up hold LOCK_DEVICE. */
+/* AMD-Vi: one device table for all units, with an entry for each function; an entry without levels and permissions
+ * blocks all memory accesses and interrupts. Interrupts of I/O interrupt controllers are remapped by a table indexed
+ * by vector, so that a device that forges their requester id can send no other interrupts. Units are cache-coherent.
+ * After start-up, callers hold LOCK_DEVICE. */
 #include "iommu/iommu_units.h"
 
 #include "arch.h"
@@ -27,18 +27,18 @@
 #define CONTROL_TRANSLATE 0x1ul
 #define CONTROL_EVENTS 0x4ul
 #define CONTROL_COMMANDS 0x1000ul
-#define STATUS_LOST 0x1ul                 /* more events than entries; written: forget it */
+#define STATUS_LOST 0x1ul                 /* events were lost; write 1 to clear */
 #define RING_FRAME 0x0800000000000000ul   /* of a ring's base: it has one frame, 256 entries */
 #define RING_BYTES FRAME
 
 /* Entries of the device table: four words. */
 #define ENTRY_WORDS 4u
-#define ENTRY_VALID 0x3ul                 /* the entry, and what it says of translation */
+#define ENTRY_VALID 0x3ul                 /* entry valid, translation information valid */
 #define ENTRY_LEVEL_SHIFT 9u
 #define ENTRY_READ 0x2000000000000000ul
 #define ENTRY_WRITE 0x4000000000000000ul
-#define ENTRY_INTERRUPT 0x1ul             /* word 2: what it says of interrupts is valid; all else 0: none come through */
-#define ENTRY_REPLACE 0x2000000000000010ul /* they are replaced, from a table of 256 words */
+#define ENTRY_INTERRUPT 0x1ul             /* word 2: interrupt information valid; all else 0: interrupts are blocked */
+#define ENTRY_REPLACE 0x2000000000000010ul /* interrupts are remapped by a table of 256 words */
 #define REPLACE_VALID 0x1u                /* fixed, to one processor */
 #define REPLACE_CPU_SHIFT 8u
 #define REPLACE_VECTOR_SHIFT 16u
@@ -63,7 +63,7 @@ struct unit {
 static struct unit unit[NUM_IOMMU];
 static uint64_t (*table)[ENTRY_WORDS];
 static volatile uint32_t *replacement; /* by vector */
-static volatile uint32_t done[2]; /* written by a unit that has come to a wait: the number of the wait, 0 */
+static volatile uint32_t done[2]; /* written by a unit when it reaches a wait command: the number of the wait, 0 */
 static uint32_t waits;
 
 uint64_t amdvi_read(uint64_t base, uint32_t reg)
@@ -98,7 +98,7 @@ static void command(struct unit *u, uint64_t low, uint64_t high)
     u->tail = (u->tail + 16) % RING_BYTES;
 }
 
-/* Waits until everything that was commanded has been done. */
+/* Waits until all queued commands have completed. */
 static uint32_t complete(struct unit *u)
 {
     waits++;
@@ -108,7 +108,8 @@ static uint32_t complete(struct unit *u)
     return iommu_await(done, ~0u, waits);
 }
 
-/* Every unit does this. Frames could be given to others too early if one did not: then the machine stops. */
+/* Sends a command to every unit and waits. If a unit does not complete it, frames could be reused too early, so the
+ * machine stops. */
 static void demand(uint64_t low, uint64_t high)
 {
     for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
@@ -140,7 +141,7 @@ void amdvi_invalidate(uint32_t domain)
 
 uint32_t amdvi_replaces(void)
 {
-    return platform.num_io_apic_function != 0; /* else the firmware says that units do not see interrupts */
+    return platform.num_io_apic_function != 0; /* else, according to the firmware, units do not see interrupts */
 }
 
 void amdvi_route(uint32_t vector, uint32_t apic_id)
@@ -161,7 +162,7 @@ uint64_t amdvi_refused(void)
     return refused;
 }
 
-/* A unit that had no room has stopped recording. */
+/* Restarts recording in a unit whose event ring was full. */
 static void record_again(const struct unit *u)
 {
     if ((amdvi_read(u->base, REG_STATUS) & STATUS_LOST) != 0) {
@@ -193,7 +194,7 @@ uint32_t amdvi_fault(uint32_t number, struct iommu_fault *fault)
 
 static uint32_t start(struct unit *u)
 {
-    amdvi_write(u->base, REG_CONTROL, 0); /* what the firmware may have left */
+    amdvi_write(u->base, REG_CONTROL, 0); /* may be enabled by the firmware */
     amdvi_write(u->base, REG_TABLE, physical(table) | (TABLE_FRAMES - 1));
     amdvi_write(u->base, REG_COMMANDS, physical(u->commands) | RING_FRAME);
     amdvi_write(u->base, REG_COMMAND_HEAD, 0);
@@ -203,7 +204,7 @@ static uint32_t start(struct unit *u)
     amdvi_write(u->base, REG_EVENT_TAIL, 0);
     amdvi_write(u->base, REG_STATUS, STATUS_LOST);
     amdvi_write(u->base, REG_CONTROL, CONTROL_TRANSLATE | CONTROL_EVENTS | CONTROL_COMMANDS);
-    /* Nothing of before: a unit drops what it has of a function, and of domain 0, when it is told so. */
+    /* Drops what the units have cached of all functions and of domain 0. */
     for (uint32_t function = 0; function < NUM_FUNCTION; function++) {
         command(u, COMMAND_FUNCTION | function, 0);
         if (function % 128 == 127 && !complete(u)) {

@@ -1,4 +1,4 @@
-/* The IOMMU primitives of arch.h, by the kind of the machine's units. */
+/* The IOMMU primitives of arch.h: dispatch to VT-d or AMD-Vi. */
 #include "iommu/iommu_units.h"
 
 #include "abi.h"
@@ -10,7 +10,7 @@
 
 #define FRAME 4096ul
 #define CACHE_LINE 64ul
-#define PATIENCE_NS 1000000000ul /* a unit that does not answer for a second is broken */
+#define PATIENCE_NS 1000000000ul /* a unit that does not answer within a second is considered broken */
 #define FRAME_BITS 0x000ffffffffff000ul
 
 /* Entries of the tables of a domain. VT-d: read, write. AMD-Vi: present, level of the table below, read, write. */
@@ -78,7 +78,7 @@ void iommu_write_back(const void *address, uint64_t bytes)
     __asm__ volatile("mfence" : : : "memory");
 }
 
-/* Makes what was written visible to the units. */
+/* Makes written entries visible to the units. */
 static void flush(uint32_t table, uint32_t word, uint64_t bytes)
 {
     __asm__ volatile("" : : : "memory");
@@ -152,7 +152,7 @@ void arch_iommu_detach(uint32_t function)
 void arch_iommu_added(uint32_t domain)
 {
     if (is_amd()) {
-        return; /* what is not present is not cached */
+        return; /* entries that are not present are not cached */
     }
     vtd_added(domain);
 }
@@ -180,7 +180,7 @@ uint32_t arch_iommu_fault(uint32_t unit)
 
 void arch_iommu_listen(uint32_t cpu, uint32_t vector)
 {
-    if (!is_amd()) { /* AMD's units are PCI devices with interrupts to be set up there; they stay silent */
+    if (!is_amd()) { /* interrupts of AMD's units, which are PCI devices, are not set up */
         vtd_listen(cpu == NONE ? NONE : percpu[cpu].apic_id, vector);
     }
 }

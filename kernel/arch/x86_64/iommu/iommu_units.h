@@ -4,32 +4,32 @@
 
 #include <stdint.h>
 
-/* Frames that the units' own tables need; they must follow each other. */
+/* Number of contiguous frames that the units' own tables need. */
 uint32_t iommu_units_frames(void);
 
-/* Switches all units of `platform` on, with tables in memory at `tables` in which no function is attached. Start-up, first
- * CPU; requires the clock. Returns 0, or what is in the way. */
+/* Enables all units of `platform`, with tables at physical address `tables` and no function attached. Start-up, boot
+ * CPU; requires the clock. Returns 0, or the reason for a failure. */
 const char *iommu_units_start(uint64_t tables);
 
-/* 1 if units replace what I/O interrupt controllers send: then their entries must hold vectors that were routed here. */
+/* 1 if units remap the interrupts of I/O interrupt controllers, whose vectors must then be routed by iommu_route. */
 uint32_t iommu_replaces(void);
 
-/* An I/O interrupt controller may send this vector, to this CPU. Start-up, after iommu_units_start. */
+/* Lets I/O interrupt controllers send this vector to this CPU. Start-up, after iommu_units_start. */
 void iommu_route(uint32_t vector, uint32_t apic_id);
 
 /* ---- shared by the back ends ---- */
 
-/* Waits until the bits of mask in *word, a register of a unit or a word that it writes, are as expected: 1, or 0 if that does
- * not happen within a second. */
+/* Waits until the bits of mask in *word, a register of a unit or a word that it writes, are as expected. Returns 1,
+ * or 0 if a second has passed. */
 uint32_t iommu_await(const volatile uint32_t *word, uint32_t mask, uint32_t expected);
 
-/* Stops the machine: a unit may still use translations that it was told to drop. Does not return. */
+/* Stops the machine, because a unit may still use translations that it was told to drop. Does not return. */
 void iommu_silent(void);
 
-/* Writes back the cache lines of `bytes` bytes at `address`, for units that do not look into caches. */
+/* Writes back the cache lines of `bytes` bytes at `address`, for units that are not cache-coherent. */
 void iommu_write_back(const void *address, uint64_t bytes);
 
-/* What a back end has recorded of one refused access. */
+/* One recorded refusal. */
 struct iommu_fault {
     uint32_t function;
     uint32_t write;
@@ -46,7 +46,7 @@ void vtd_detach(uint32_t function);
 void vtd_added(uint32_t domain);
 void vtd_invalidate(uint32_t domain);
 uint64_t vtd_refused(void); /* bit u: unit u has recorded some */
-uint32_t vtd_fault(uint32_t number, struct iommu_fault *fault); /* takes one of a unit; 0 if there is none */
+uint32_t vtd_fault(uint32_t number, struct iommu_fault *fault); /* takes one refusal of a unit; 0 if there is none */
 void vtd_listen(uint32_t apic_id, uint32_t vector); /* NONE: no interrupt */
 
 /* ---- AMD-Vi ---- */

@@ -1,5 +1,5 @@
-/* Intel VT-d: one set of tables for all units. The root table points to a context table for each bus, whose entries name the
- * domain of each function; an entry that is not present lets nothing through. Callers of what is used after start-up hold
+/* Intel VT-d: one set of tables for all units. The root table points to a context table for each bus, whose entries
+ * name the domain of each function; an entry that is not present blocks the function. After start-up, callers hold
  * LOCK_DEVICE. */
 #include "iommu/iommu_units.h"
 
@@ -41,13 +41,13 @@
 #define COMMAND_ROOT 0x40000000u
 #define COMMAND_FLUSH 0x08000000u
 #define COMMAND_QUEUE 0x04000000u
-#define STATUS_KEPT 0x96ffffffu           /* of the status, what a command must repeat */
+#define STATUS_KEPT 0x96ffffffu           /* status bits that a command must keep */
 #define PROTECTED_ENABLE 0x80000000u
 #define FAULT_MASKED 0x80000000u          /* no interrupt */
-#define FAULT_LOST 0x1u                   /* written: forget that there were more faults than records */
+#define FAULT_LOST 0x1u                   /* faults were lost; write 1 to clear */
 #define FAULT_PENDING 0x2u                /* a record holds a fault */
 #define FAULT_FIRST_SHIFT 8u              /* bits 8 to 15: the record that was first filled while all were empty */
-#define FAULT_RECORD 0x8000000000000000ul /* of a record's upper half: it holds a fault; written: empty it */
+#define FAULT_RECORD 0x8000000000000000ul /* upper half of a record: it holds a fault; write 1 to clear */
 #define FAULT_READ 0x4000000000000000ul
 
 #define ENTRY_PRESENT 1ul
@@ -56,7 +56,7 @@
 /* Requests of the queue, which has one frame. */
 #define QUEUE_ENTRIES 256u
 #define REQUEST_CONTEXTS 0x11ul           /* all entries of the context tables */
-#define REQUEST_ALL 0xd2ul                /* all translations, after reads and writes on the way are done */
+#define REQUEST_ALL 0xd2ul                /* all translations, after draining reads and writes */
 #define REQUEST_DOMAIN 0xe2ul             /* those of a domain */
 #define REQUEST_WAIT 0x25ul               /* write the word that follows to an address */
 #define REQUEST_DOMAIN_SHIFT 16u
@@ -64,7 +64,7 @@
 struct unit {
     uint64_t base;
     uint64_t capability;
-    uint32_t records; /* of faults: filled in turn, the last followed by the first */
+    uint32_t records; /* fault records, used as a ring */
     uint32_t next;    /* record to be taken next */
     uint32_t tail; /* of its queue, in entries */
     uint64_t (*queue)[2];
@@ -75,7 +75,7 @@ static uint64_t (*root)[2];
 static uint64_t (*context)[NUM_BUS][2]; /* by bus */
 static uint32_t levels;
 static uint32_t coherent;
-static volatile uint32_t done; /* written by a unit that has come to a wait */
+static volatile uint32_t done; /* written by a unit when it reaches a wait request */
 static uint32_t waits;
 
 uint32_t vtd_read32(uint64_t base, uint32_t reg)
@@ -132,7 +132,7 @@ static void request(struct unit *u, uint64_t low, uint64_t high)
     u->tail = (u->tail + 1) % QUEUE_ENTRIES;
 }
 
-/* Waits until everything that was requested has been done. */
+/* Waits until all queued requests have completed. */
 static uint32_t complete(struct unit *u)
 {
     waits++;
@@ -142,8 +142,8 @@ static uint32_t complete(struct unit *u)
     return iommu_await(&done, ~0u, waits);
 }
 
-/* Every unit drops what it has cached of the context tables, then these translations. Frames could be given to others too
- * early if a unit did not do it: then the machine stops. */
+/* Makes every unit drop its cached context entries, then these translations. If a unit does not complete, frames
+ * could be reused too early, so the machine stops. */
 static void drop(uint64_t translations)
 {
     for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
@@ -221,7 +221,7 @@ uint64_t vtd_refused(void)
     return refused;
 }
 
-/* Where a record stands in a unit's window. */
+/* Offset of a record in a unit's window. */
 static uint32_t record(const struct unit *u, uint32_t number)
 {
     return (uint32_t)(u->capability >> 24 & 0x3ff) * 16 + 16 * number;
@@ -232,7 +232,7 @@ uint32_t vtd_fault(uint32_t number, struct iommu_fault *fault)
     struct unit *u = &unit[number];
     uint64_t high = vtd_read64(u->base, record(u, u->next) + 8);
 
-    if ((high & FAULT_RECORD) == 0) { /* the first time, and if somebody else has emptied records */
+    if ((high & FAULT_RECORD) == 0) { /* the first time, and if the firmware has cleared records */
         u->next = (vtd_read32(u->base, REG_FAULT_STATUS) >> FAULT_FIRST_SHIFT & 0xff) % u->records;
         high = vtd_read64(u->base, record(u, u->next) + 8);
         if ((high & FAULT_RECORD) == 0) {
@@ -263,7 +263,7 @@ void vtd_listen(uint32_t apic_id, uint32_t vector)
 
 /* ---- start-up ---- */
 
-/* Looks at what unit u can do. */
+/* Checks the capabilities of unit u. */
 static const char *look(struct unit *u)
 {
     uint64_t extended = vtd_read64(u->base, REG_EXTENDED);
@@ -271,13 +271,13 @@ static const char *look(struct unit *u)
     u->capability = vtd_read64(u->base, REG_CAPABILITY);
     u->records = (uint32_t)(u->capability >> CAPABILITY_RECORDS_SHIFT & 0xff) + 1;
     if ((extended & EXTENDED_QUEUE) == 0) {
-        return "a unit has no queue of requests";
+        return "a unit has no invalidation queue";
     }
     if ((u->capability & CAPABILITY_DOMAINS) < CAPABILITY_256_DOMAINS) {
         return "a unit has too few domains";
     }
     if ((u->capability >> CAPABILITY_LEVELS_SHIFT & 1ul << (levels - 2)) == 0) {
-        return "the units have no size of table in common";
+        return "the units support no common number of table levels";
     }
     coherent &= (uint32_t)(extended & EXTENDED_COHERENT);
     return 0;
@@ -288,7 +288,7 @@ static const char *start(struct unit *u)
     const char *silent = "a unit does not answer";
 
     vtd_write32(u->base, REG_FAULT_CONTROL, FAULT_MASKED);
-    if ((vtd_read32(u->base, REG_STATUS) & COMMAND_QUEUE) != 0) { /* the firmware's */
+    if ((vtd_read32(u->base, REG_STATUS) & COMMAND_QUEUE) != 0) { /* enabled by the firmware */
         vtd_write32(u->base, REG_COMMAND, vtd_read32(u->base, REG_STATUS) & STATUS_KEPT & ~COMMAND_QUEUE);
         if (!iommu_await(direct(u->base + REG_STATUS), COMMAND_QUEUE, 0)) {
             return silent;

@@ -125,6 +125,6 @@ void arch_tlb_invalidate_page(uint64_t address)
 void arch_tlb_invalidate_all(void)
 {
     uint64_t cr4 = read_cr4();
-    write_cr4(cr4 & ~0x80ul); /* global translations go when PGE changes */
+    write_cr4(cr4 & ~0x80ul); /* changing PGE drops global translations */
     write_cr4(cr4 | 0x80ul);
 }

@@ -5,16 +5,16 @@
 #include <stdint.h>
 
 /* Builds and loads the kernel's page map: image (text executable, constants read-only, data writable), direct map of
- * 0..4 GiB, kernel stacks with a hole below each. Start-up, once, first CPU, NX switched on. */
+ * 0..4 GiB, kernel stacks with an unmapped page below each. Start-up, once, boot CPU, NX enabled. */
 void kernel_map_build(void);
 
-/* Marks the 2 MiB pages of the direct map in which no memory is (bit i of `memory` clear for page i) as uncached. */
+/* Marks the 2 MiB pages of the direct map without memory (bit i of `memory` clear for page i) as uncached. */
 void kernel_map_set_memory(const uint64_t memory[2048 / 64]);
 
 /* Physical address of the kernel's root table. */
 uint64_t kernel_map_root(void);
 
-/* Physical address of a thing in the kernel image. */
+/* Physical address of an object in the kernel image. */
 uint64_t kernel_physical(const void *address);
 
 #endif

@@ -1,7 +1,7 @@
-/* Lazy vector state: the unit keeps the state of the last thread or guest that used it (percpu.fpu_owner); CR0.TS is set
- * while another thread runs, and its first vector instruction (#NM) brings its own state in. A thread stays on its CPU, so
- * the state of a thread is in its area or in the unit of its own CPU. A guest owns the unit from its entry until a thread
- * takes it; so a monitor that uses no vector instruction costs its guest none. */
+/* Lazy vector state: the unit holds the state of the last thread or guest that used it (percpu.fpu_owner); CR0.TS is
+ * set while another thread runs, and its first vector instruction (#NM) loads its own state. A thread stays on its
+ * CPU, so its state is in its area or in the unit of that CPU. A guest owns the unit from its entry until a thread
+ * uses it, so no state is switched for a monitor without vector instructions. */
 #include "thread/fpu.h"
 
 #include "cpu/cpu.h"
@@ -124,8 +124,8 @@ void arch_fpu_use(void)
     cpu->fpu_owner = thread;
 }
 
-/* The unit keeps the guest's state when it was the last user, here, since its reset. Registers left on another CPU by an
- * earlier life of the guest are never saved over its state. */
+/* The unit still holds the guest's state if the guest was its last user, on this CPU and since its reset. Stale
+ * registers on another CPU, from before the reset, are never saved over its state. */
 void fpu_enter_guest(uint32_t vm)
 {
     struct percpu *cpu = this_cpu();
@@ -163,7 +163,7 @@ uint32_t fpu_repair_components(void)
         return 0;
     }
     unlock_unit();
-    /* First the components the guest enabled, whatever they are, then ours. */
+    /* First the components that the guest enabled, then the kernel's. */
     __asm__ volatile("xrstor64 %0" : : "m"(initial), "a"(low), "d"(high) : "memory");
     __asm__ volatile("xsetbv" : : "c"(0), "a"((uint32_t)fpu_components), "d"(0));
     fpu_load(&initial);

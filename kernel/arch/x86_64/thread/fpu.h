@@ -1,4 +1,4 @@
-/* Vector state, and what guests need of it. */
+/* Vector state of guests and threads. */
 #ifndef ASHLAR_X86_64_FPU_H
 #define ASHLAR_X86_64_FPU_H
 
@@ -11,15 +11,16 @@ struct fpu_area {
 };
 
 extern uint32_t fpu_xsave;     /* 1: XSAVE with fpu_components, 0: FXSAVE */
-extern uint64_t fpu_components; /* what XCR0 holds while the kernel or user code runs */
+extern uint64_t fpu_components; /* XCR0 while kernel or user code runs */
 
-/* The unit gets guest vm's state; CR0.TS is set, so the next use by a thread traps and takes the unit back. Requires: vm
- * runs on no other CPU. */
+/* Loads guest vm's state into the unit; CR0.TS is set, so the next use by a thread traps and loads that thread's
+ * state. Requires: vm runs on no other CPU. */
 void fpu_enter_guest(uint32_t vm);
-/* The guest's state is the initial one at its next entry. Requires: vm runs nowhere. */
+/* Makes the guest's state the initial one at its next entry. Requires: vm runs nowhere. */
 void fpu_reset_guest(uint32_t vm);
-/* After a guest: 1 if it changed the set of enabled components (XCR0), else 0. If so the set is ours again and the unit
- * holds the initial state, so that nothing of a component we don't save stays behind. */
+/* To be called after a guest exit: 1 if the guest has changed the set of enabled components (XCR0), else 0. If so,
+ * restores the kernel's set and puts the unit into its initial state, so that no component that is not saved keeps
+ * values. */
 uint32_t fpu_repair_components(void);
 
 void fpu_save(struct fpu_area *area);

@@ -1,4 +1,4 @@
-/* void arch_run_on_stack(uint64_t top, void (*function)(void))   leaves the present stack for good; does not return */
+/* void arch_run_on_stack(uint64_t top, void (*function)(void))   calls function on another stack; does not return */
     .text
     .globl arch_run_on_stack
 arch_run_on_stack:

@@ -1,8 +1,8 @@
 /* void arch_switch(uint32_t from, uint32_t to)
  *
- * Continues where `to` called this (or at arch_thread_start). Nothing but the stack pointer and rbp is kept: the kernel
- * is compiled with every other register call-used (Makefile), because the paths through it that matter end in a switch
- * and need little of what they had. Requires: interrupts off, from runs here, to runs nowhere and belongs to this CPU. */
+ * Continues where `to` called this (or at arch_thread_start). Only the stack pointer and rbp are saved: the kernel is compiled
+ * with every other register call-used (Makefile), because its hot paths end in a switch and need few values after it.
+ * Requires: interrupts off, from runs on this CPU, to runs nowhere and belongs to this CPU. */
 #include "layout.h"
 
     .text

@@ -1,4 +1,4 @@
-/* void arch_thread_start(void)        where the first switch to a thread arrives, on its empty kernel stack */
+/* void arch_thread_start(void)        target of the first switch to a thread, on its empty kernel stack */
     .text
     .globl arch_thread_start
 arch_thread_start:
