@@ -11,8 +11,8 @@
 /* ---- processors ---- */
 uint32_t arch_cpu(void);        /* index of the CPU that runs this */
 uint32_t arch_cpu_count(void);  /* CPUs started */
-uint32_t arch_again(void);      /* this CPU's value of arch_set_again; 0 at first */
-void arch_set_again(uint32_t again); /* 1: a reschedule is pending on this CPU. Read at every kernel exit, so it is a per-CPU variable */
+uint32_t arch_need_resched(void);      /* this CPU's value of arch_set_need_resched; 0 at first */
+void arch_set_need_resched(uint32_t pending); /* 1: a reschedule is pending on this CPU. Read at every kernel exit, so it is a per-CPU variable */
 
 uint32_t arch_highest_bit(uint64_t word); /* index of the highest set bit; requires word != 0 */
 

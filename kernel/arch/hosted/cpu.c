@@ -9,7 +9,7 @@
 
 _Thread_local uint32_t hosted_cpu;
 static uint32_t cpu_count = 1;
-static uint32_t again_mark[NUM_CPU];
+static uint32_t need_resched[NUM_CPU];
 static void (*cpu_body)(uint32_t cpu);
 
 uint32_t arch_cpu(void)
@@ -22,14 +22,14 @@ uint32_t arch_cpu_count(void)
     return cpu_count;
 }
 
-uint32_t arch_again(void)
+uint32_t arch_need_resched(void)
 {
-    return again_mark[hosted_cpu];
+    return need_resched[hosted_cpu];
 }
 
-void arch_set_again(uint32_t again)
+void arch_set_need_resched(uint32_t pending)
 {
-    again_mark[hosted_cpu] = again;
+    need_resched[hosted_cpu] = pending;
 }
 
 void hosted_fail(const char *what, uint64_t value)
@@ -46,7 +46,7 @@ void hosted_reset(uint32_t cpus)
     cpu_count = cpus;
     hosted_cpu = 0;
     for (uint32_t cpu = 0; cpu < NUM_CPU; cpu++) {
-        again_mark[cpu] = 0;
+        need_resched[cpu] = 0;
     }
     hosted_cells_reset();
     hosted_memory_reset();

@@ -6,49 +6,49 @@
 
 #include <stdint.h>
 
-#define APART __attribute__((noinline))
+#define NOINLINE __attribute__((noinline))
 
 void trap_syscall(void) __attribute__((flatten));
 
-APART void trap_end_thread(void);
-APART void trap_window(void);
+NOINLINE void trap_end_thread(void);
+NOINLINE void trap_window(void);
 /* By these names kernel/timing.toml tells the timing analysis where the kernel has preemption points, accesses
  * devices, waits for other CPUs, and makes threads ready. */
-#define NAMED __attribute__((noinline, noclone))
-NAMED uint32_t arch_interrupt_pending(void);
-NAMED uint32_t apic_read(uint32_t reg);
-NAMED void apic_write(uint32_t reg, uint32_t value);
-NAMED void apic_command(uint32_t destination, uint32_t value);
-NAMED uint32_t ioapic_read(uint32_t reg);
-NAMED void ioapic_write(uint32_t reg, uint32_t value);
-NAMED uint32_t vtd_read32(uint64_t base, uint32_t reg);
-NAMED uint64_t vtd_read64(uint64_t base, uint32_t reg);
-NAMED void vtd_write32(uint64_t base, uint32_t reg, uint32_t value);
-NAMED void vtd_write64(uint64_t base, uint32_t reg, uint64_t value);
-NAMED uint64_t amdvi_read(uint64_t base, uint32_t reg);
-NAMED void amdvi_write(uint64_t base, uint32_t reg, uint64_t value);
-NAMED uint32_t iommu_await(const volatile uint32_t *word, uint32_t mask, uint32_t expected);
-NAMED void iommu_silent(void);
-NAMED void sched_ready_insert(uint32_t cpu, uint32_t t);
-#undef NAMED
+#define NOINLINE_NOCLONE __attribute__((noinline, noclone))
+NOINLINE_NOCLONE uint32_t arch_interrupt_pending(void);
+NOINLINE_NOCLONE uint32_t apic_read(uint32_t reg);
+NOINLINE_NOCLONE void apic_write(uint32_t reg, uint32_t value);
+NOINLINE_NOCLONE void apic_command(uint32_t destination, uint32_t value);
+NOINLINE_NOCLONE uint32_t ioapic_read(uint32_t reg);
+NOINLINE_NOCLONE void ioapic_write(uint32_t reg, uint32_t value);
+NOINLINE_NOCLONE uint32_t vtd_read32(uint64_t base, uint32_t reg);
+NOINLINE_NOCLONE uint64_t vtd_read64(uint64_t base, uint32_t reg);
+NOINLINE_NOCLONE void vtd_write32(uint64_t base, uint32_t reg, uint32_t value);
+NOINLINE_NOCLONE void vtd_write64(uint64_t base, uint32_t reg, uint64_t value);
+NOINLINE_NOCLONE uint64_t amdvi_read(uint64_t base, uint32_t reg);
+NOINLINE_NOCLONE void amdvi_write(uint64_t base, uint32_t reg, uint64_t value);
+NOINLINE_NOCLONE uint32_t iommu_await(const volatile uint32_t *word, uint32_t mask, uint32_t expected);
+NOINLINE_NOCLONE void iommu_fatal(void);
+NOINLINE_NOCLONE void sched_ready_insert(uint32_t cpu, uint32_t t);
+#undef NOINLINE_NOCLONE
 
-APART uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
-APART void endpoint_copy(uint32_t to, uint32_t from, uint32_t n);
-APART void endpoint_deliver_fault(uint32_t to, uint32_t from);
-APART void endpoint_answer_fault(uint32_t current, uint32_t c, uint32_t n);
-APART void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t badge, uint32_t n);
-APART void endpoint_take(uint32_t e, uint32_t current, uint32_t s);
-APART void endpoint_receive(uint32_t e, uint32_t current);
-APART void sched_begin_slice(uint32_t cpu);
-APART void sched_queue_and_block(uint32_t t);
-APART uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
-APART void sched_decide(uint32_t cpu);
-APART void sched_drain_pending(void);
-APART void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now);
-APART void sched_ready(uint32_t t);
-APART void tlb_await(uint32_t cpu, uint32_t to);
-APART void spinlock_ticket_wait(uint32_t lock, uint64_t ticket);
+NOINLINE uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
+NOINLINE void endpoint_copy(uint32_t to, uint32_t from, uint32_t n);
+NOINLINE void endpoint_deliver_fault(uint32_t to, uint32_t from);
+NOINLINE void endpoint_answer_fault(uint32_t current, uint32_t c, uint32_t n);
+NOINLINE void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t badge, uint32_t n);
+NOINLINE void endpoint_take(uint32_t e, uint32_t current, uint32_t s);
+NOINLINE void endpoint_receive(uint32_t e, uint32_t current);
+NOINLINE void sched_begin_slice(uint32_t cpu);
+NOINLINE void sched_queue_and_block(uint32_t t);
+NOINLINE uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
+NOINLINE void sched_decide(uint32_t cpu);
+NOINLINE void sched_drain_pending(void);
+NOINLINE void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now);
+NOINLINE void sched_ready(uint32_t t);
+NOINLINE void tlb_await(uint32_t cpu, uint32_t to);
+NOINLINE void spinlock_ticket_wait(uint32_t lock, uint64_t ticket);
 
-#undef APART
+#undef NOINLINE
 
 #endif

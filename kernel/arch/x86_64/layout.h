@@ -54,7 +54,7 @@
 #define PERCPU_VECTOR 24               /* vector taken in an interrupt window */
 #define PERCPU_FPU_LIVE 28             /* 1: CR0.TS is clear, the vector unit holds the current thread's state */
 #define PERCPU_CURRENT 36              /* number of the current thread */
-#define PERCPU_AGAIN 40                /* 1: a reschedule is pending */
+#define PERCPU_NEED_RESCHED 40                /* 1: a reschedule is pending */
 #define PERCPU_TSS 60
 #define PERCPU_TSS_RSP0 64
 

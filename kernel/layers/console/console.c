@@ -247,7 +247,7 @@ uint32_t console_input(uint32_t console, uint32_t byte)
 }
 
 /* After this many polls without progress the transmitter is considered dead: no real port is that slow. */
-#define CONSOLE_PATIENCE 1000000u
+#define CONSOLE_MAX_POLLS 1000000u
 
 void console_drain(void)
 {
@@ -257,7 +257,7 @@ void console_drain(void)
     if (console_burst[0].next == console_burst[0].count) {
         console_collect();
     }
-    while (console_burst[0].count > 0u && idle < CONSOLE_PATIENCE) {
+    while (console_burst[0].count > 0u && idle < CONSOLE_MAX_POLLS) {
         uint32_t before = console_burst[0].next;
         console_send();
         idle = idle + 1u;

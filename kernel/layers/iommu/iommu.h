@@ -35,7 +35,7 @@ uint32_t iommu_destroy_step(uint32_t p);
 uint64_t iommu_faults(uint32_t p);
 
 /* Counts a few recorded refusals and prints the first ones on the kernel's console. If more are recorded, this CPU
- * interrupts itself (VECTOR_IOMMU), so that other interrupts can be served in between. After IOMMU_TOLD refusals
+ * interrupts itself (VECTOR_IOMMU), so that other interrupts can be served in between. After IOMMU_PRINTED refusals
  * neither units nor the CPU interrupt any more, so that no device can keep a CPU busy: refusals are then counted, a
  * few at a time, when a process maps a page or ends. */
 void iommu_take_faults(void);

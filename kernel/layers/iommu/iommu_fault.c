@@ -6,8 +6,8 @@
 #include "iommu_parts.h"
 #include "spinlock.h"
 
-#define IOMMU_TAKEN 4u /* refusals handled by one call */
-#define IOMMU_TOLD 32u /* refusals printed since start-up; the rest is only counted */
+#define IOMMU_BATCH 4u /* refusals handled by one call */
+#define IOMMU_PRINTED 32u /* refusals printed since start-up; the rest is only counted */
 
 /* Guarded by LOCK_DEVICE. */
 static uint64_t iommu_refusals[NUM_PROCESS]; /* of a process's functions */
@@ -26,7 +26,7 @@ void iommu_fault_init(void)
 }
 
 /* Appends the lowest `digits` hexadecimal digits of value, at most 8, to the kernel's console. */
-static void iommu_tell_number(uint64_t value, uint32_t digits)
+static void iommu_print_number(uint64_t value, uint32_t digits)
 {
     uint64_t text = 0ul; /* lowest byte first */
     for (uint32_t i = 0u; i < digits && i < 8u; i = i + 1u) {
@@ -41,17 +41,17 @@ static void iommu_tell_number(uint64_t value, uint32_t digits)
 }
 
 /* "iommu: FUNCTION r|w ADDRESS", or as much of it as the console takes. Words of text, lowest byte first. */
-static void iommu_tell(uint32_t function, uint32_t write, uint64_t address)
+static void iommu_print(uint32_t function, uint32_t write, uint64_t address)
 {
     uint64_t kind = 0x207220ul; /* " r " */
     if (write == 1u) {
         kind = 0x207720ul; /* " w " */
     }
     console_put(0u, 0x203a756d6d6f69ul, 7u); /* "iommu: " */
-    iommu_tell_number((uint64_t)function, 4u);
+    iommu_print_number((uint64_t)function, 4u);
     console_put(0u, kind, 3u);
-    iommu_tell_number(address >> 32u, 8u);
-    iommu_tell_number(address, 8u);
+    iommu_print_number(address >> 32u, 8u);
+    iommu_print_number(address, 8u);
     console_put(0u, 0x0aul, 1u);
 }
 
@@ -65,9 +65,9 @@ static void iommu_count(uint32_t fault, uint64_t address)
     } else {
         iommu_refusals[owner] = iommu_refusals[owner] + 1ul;
     }
-    if (iommu_told < IOMMU_TOLD) {
+    if (iommu_told < IOMMU_PRINTED) {
         iommu_told = iommu_told + 1u;
-        iommu_tell(function, (fault >> 16u) & 1u, address);
+        iommu_print(function, (fault >> 16u) & 1u, address);
     }
 }
 
@@ -88,7 +88,7 @@ static uint32_t iommu_take_some(void)
 {
     uint64_t refused = arch_iommu_refused();
     uint32_t before = iommu_told;
-    for (uint32_t i = 0u; i < IOMMU_TAKEN && refused != 0ul; i = i + 1u) {
+    for (uint32_t i = 0u; i < IOMMU_BATCH && refused != 0ul; i = i + 1u) {
         uint32_t unit = iommu_next_unit(refused);
         uint32_t fault = arch_iommu_fault(unit);
         if (fault == NONE) {
@@ -98,8 +98,8 @@ static uint32_t iommu_take_some(void)
             iommu_count(fault, address);
         }
     }
-    if (iommu_told == IOMMU_TOLD) {
-        if (before < IOMMU_TOLD) {
+    if (iommu_told == IOMMU_PRINTED) {
+        if (before < IOMMU_PRINTED) {
             arch_iommu_listen(NONE, 0u);
         }
         return 0u;

@@ -12,7 +12,7 @@
 /* One cache line each, touched by its CPU only. */
 struct sched_cpu {
     uint32_t running;   /* priority of the running thread plus 1; 0 while idle */
-    uint32_t turn_over; /* 1: the running thread's slice is over or it yielded */
+    uint32_t slice_over; /* 1: the running thread's slice is over or it yielded */
     uint64_t slice_end; /* end of the running thread's slice; TIMER_NEVER: no thread of its priority waits */
     uint64_t spare[6];
 };
@@ -23,10 +23,10 @@ void sched_init(void)
 {
     for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
         sched_cpu[cpu].running = 0u;
-        sched_cpu[cpu].turn_over = 0u;
+        sched_cpu[cpu].slice_over = 0u;
         sched_cpu[cpu].slice_end = TIMER_NEVER;
     }
-    arch_set_again(0u);
+    arch_set_need_resched(0u);
     sched_ready_init();
     sched_alarm_init();
     sched_deadline_init();
@@ -55,7 +55,7 @@ void sched_insert(uint32_t cpu, uint32_t t)
     uint32_t priority = thread_priority(t);
     sched_ready_insert(cpu, t);
     if (priority >= sched_cpu[cpu].running) {
-        arch_set_again(1u);
+        arch_set_need_resched(1u);
     } else if (priority + 1u == sched_cpu[cpu].running) {
         sched_begin_slice(cpu);
     }
@@ -68,7 +68,7 @@ void sched_insert(uint32_t cpu, uint32_t t)
 static void sched_switch(uint32_t t)
 {
     thread_switch(t);
-    arch_set_again(0u);
+    arch_set_need_resched(0u);
 }
 
 /* Runs next, which sched_pick has chosen. Returns when the current thread runs again. */
@@ -81,8 +81,8 @@ static void sched_run(uint32_t cpu, uint32_t next)
         running = priority + 1u;
     }
     sched_cpu[cpu].running = running;
-    arch_set_again(0u);
-    sched_cpu[cpu].turn_over = 0u;
+    arch_set_need_resched(0u);
+    sched_cpu[cpu].slice_over = 0u;
     sched_cpu[cpu].slice_end = TIMER_NEVER;
     sched_begin_slice(cpu);
     sched_budget_switch(cpu, next);
@@ -138,16 +138,16 @@ static uint32_t sched_take_pending(uint32_t cpu)
 
 /* Threads that one interrupt takes over; for the rest this CPU interrupts itself, so that other interrupts can be
  * served in between. */
-#define SCHED_TAKEN_OVER 4u
+#define SCHED_PENDING_BATCH 4u
 
 void sched_drain_pending(void)
 {
     uint32_t cpu = arch_cpu();
     uint32_t t = sched_take_pending(cpu);
-    for (uint32_t i = 0u; i < SCHED_TAKEN_OVER && t != NONE; i = i + 1u) {
+    for (uint32_t i = 0u; i < SCHED_PENDING_BATCH && t != NONE; i = i + 1u) {
         sched_insert(cpu, t);
         t = NONE;
-        if (i + 1u < SCHED_TAKEN_OVER) {
+        if (i + 1u < SCHED_PENDING_BATCH) {
             t = sched_take_pending(cpu);
         } else {
             intc_send(cpu, VECTOR_RESCHEDULE);
@@ -181,8 +181,8 @@ void sched_switch_to(uint32_t t)
     uint32_t priority = thread_priority(t);
     uint32_t running = priority + 1u;
     uint32_t best = sched_ready_best(cpu);
-    uint32_t again = arch_again();
-    if (running < best || again == 1u) {
+    uint32_t need_resched = arch_need_resched();
+    if (running < best || need_resched == 1u) {
         sched_queue_and_block(t);
         return;
     }
@@ -207,8 +207,8 @@ void sched_switch_to(uint32_t t)
 void sched_yield(void)
 {
     uint32_t cpu = arch_cpu();
-    sched_cpu[cpu].turn_over = 1u;
-    arch_set_again(1u);
+    sched_cpu[cpu].slice_over = 1u;
+    arch_set_need_resched(1u);
 }
 
 /* 1 if another thread must run: the current one has no budget, or a thread of higher priority is ready, or its slice
@@ -223,7 +223,7 @@ static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
     if (running == 0u) {
         return 0u;
     }
-    if (sched_cpu[cpu].turn_over == 1u && best == running) {
+    if (sched_cpu[cpu].slice_over == 1u && best == running) {
         return 1u;
     }
     uint32_t has = sched_budget_has(cpu, current);
@@ -237,13 +237,13 @@ void sched_decide(uint32_t cpu)
 {
     uint32_t current = thread_current();
     uint32_t way = sched_make_way(cpu, current);
-    arch_set_again(0u);
+    arch_set_need_resched(0u);
     if (way == 1u) {
         sched_put_back(cpu, current);
         uint32_t next = sched_pick(cpu);
         sched_run(cpu, next);
     } else {
-        sched_cpu[cpu].turn_over = 0u;
+        sched_cpu[cpu].slice_over = 0u;
         sched_cpu[cpu].slice_end = TIMER_NEVER;
         sched_begin_slice(cpu);
     }
@@ -251,12 +251,12 @@ void sched_decide(uint32_t cpu)
 
 uint32_t sched_leave(void)
 {
-    uint32_t again = arch_again();
-    if (again == 1u) {
+    uint32_t need_resched = arch_need_resched();
+    if (need_resched == 1u) {
         uint32_t cpu = arch_cpu();
         sched_decide(cpu);
     }
-    return again;
+    return need_resched;
 }
 
 void sched_exit_current(void)
@@ -297,7 +297,7 @@ void sched_unboost(void)
     uint32_t priority = thread_base_priority(current);
     thread_set_priority(current, priority);
     sched_cpu[cpu].running = priority + 1u;
-    arch_set_again(1u);
+    arch_set_need_resched(1u);
     sched_budget_exempt(cpu, current, 0u);
 }
 
@@ -308,12 +308,12 @@ void sched_timer_interrupt(void)
     sched_alarm_gone(cpu);
     uint32_t over = sched_budget_timer(cpu, now);
     if (over == 1u) {
-        arch_set_again(1u);
+        arch_set_need_resched(1u);
     }
     if (sched_cpu[cpu].slice_end <= now) {
         sched_cpu[cpu].slice_end = TIMER_NEVER;
-        sched_cpu[cpu].turn_over = 1u;
-        arch_set_again(1u);
+        sched_cpu[cpu].slice_over = 1u;
+        arch_set_need_resched(1u);
     }
     sched_alarm_want(cpu, sched_cpu[cpu].slice_end);
 }

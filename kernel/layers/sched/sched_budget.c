@@ -14,7 +14,7 @@
 
 /* Most parked threads that one interrupt makes ready, or processes that it finds still without budget. For the rest
  * the alarm comes again at once, so that other interrupts can be served in between. */
-#define SCHED_REPLENISHED 4u
+#define SCHED_REFILL_BATCH 4u
 
 /* Constant after start-up. period 0: no limit. */
 struct sched_limit {
@@ -27,7 +27,7 @@ struct sched_server {
     uint64_t used;    /* total ns run */
     uint32_t first;   /* index of the earliest refill */
     uint32_t count;
-    uint64_t joint;   /* consumption whose refill would come at this time merges with the last refill; 0: none does */
+    uint64_t merge_at;   /* consumption whose refill would come at this time merges with the last refill; 0: none does */
 };
 
 /* The ring of server s is at s * SCHED_REFILLS; touched by its CPU only. */
@@ -80,7 +80,7 @@ void sched_set_budget(uint32_t p, uint64_t period_ns, uint64_t budget_ns)
         sched_server[s].used = 0ul;
         sched_server[s].first = 0u;
         sched_server[s].count = 1u;
-        sched_server[s].joint = 0ul;
+        sched_server[s].merge_at = 0ul;
         sched_refill[s * SCHED_REFILLS + 0].when = 0ul;
         sched_refill[s * SCHED_REFILLS + 0].amount = budget_ns;
     }
@@ -104,9 +104,9 @@ static void sched_refill_add(uint32_t s, uint64_t when, uint64_t amount)
 {
     uint32_t first = sched_server[s].first;
     uint32_t count = sched_server[s].count;
-    uint64_t joint = sched_server[s].joint;
-    sched_server[s].joint = when + amount;
-    if (count == 0u || (count < SCHED_REFILLS && joint != when)) {
+    uint64_t merge_at = sched_server[s].merge_at;
+    sched_server[s].merge_at = when + amount;
+    if (count == 0u || (count < SCHED_REFILLS && merge_at != when)) {
         uint32_t next = (first + count) % SCHED_REFILLS;
         sched_refill[s * SCHED_REFILLS + next].when = when;
         sched_refill[s * SCHED_REFILLS + next].amount = amount;
@@ -116,7 +116,7 @@ static void sched_refill_add(uint32_t s, uint64_t when, uint64_t amount)
     uint32_t last = (first + count - 1u) % SCHED_REFILLS;
     /* If consumption has been continuous since the last refill's began, the two are one. Else the ring is full, and
      * the amount is delayed. */
-    if (joint != when) {
+    if (merge_at != when) {
         sched_refill[s * SCHED_REFILLS + last].when = when;
     }
     sched_refill[s * SCHED_REFILLS + last].amount = sched_refill[s * SCHED_REFILLS + last].amount + amount;
@@ -147,7 +147,7 @@ static void sched_refill_use(uint32_t s, uint64_t from, uint64_t ns, uint64_t pe
 }
 
 /* Merges the first refill with the second while both may be used, or while the first is too small. */
-static void sched_refill_settle(uint32_t s, uint64_t now)
+static void sched_refill_merge(uint32_t s, uint64_t now)
 {
     uint32_t count = sched_server[s].count;
     if (count == 1u) {
@@ -169,7 +169,7 @@ static void sched_refill_settle(uint32_t s, uint64_t now)
     sched_server[s].first = first;
     sched_server[s].count = count;
     if (count == 1u) {
-        sched_server[s].joint = 0ul; /* the last refill is now a merged one */
+        sched_server[s].merge_at = 0ul; /* the last refill is now a merged one */
     }
 }
 
@@ -194,7 +194,7 @@ static void sched_charge(uint32_t cpu, uint64_t now)
         sched_refill_use(s, from, now - from, sched_limit[p].period);
         sched_account[cpu].since = now;
     }
-    sched_refill_settle(s, now);
+    sched_refill_merge(s, now);
 }
 
 /* Time that p has run and that has not been charged yet, ns. */
@@ -256,14 +256,14 @@ void sched_budget_switch(uint32_t cpu, uint32_t t)
     sched_account[cpu].since = now;
     if (p != NONE) {
         uint32_t s = cpu * NUM_PROCESS + p;
-        sched_refill_settle(s, now);
+        sched_refill_merge(s, now);
         uint64_t available = sched_available(s, now);
         sched_alarm_want(cpu, now + available);
     }
 }
 
 /* Records that the alarm is needed for the next refill of p, whose threads are parked; sched_budget_switch sets it. */
-static void sched_await_refill(uint32_t cpu, uint32_t p)
+static void sched_expect_refill(uint32_t cpu, uint32_t p)
 {
     uint32_t s = cpu * NUM_PROCESS + p;
     uint32_t first = sched_server[s].first;
@@ -279,7 +279,7 @@ void sched_budget_park(uint32_t cpu, uint32_t t)
     uint32_t s = cpu * NUM_PROCESS + p;
     sched_ready_park(QUEUE_PARKED_BASE + s, t);
     sched_account[cpu].parked = sched_account[cpu].parked | (1ul << p);
-    sched_await_refill(cpu, p);
+    sched_expect_refill(cpu, p);
 }
 
 void sched_budget_unpark(uint32_t cpu, uint32_t t)
@@ -304,11 +304,11 @@ void sched_budget_exempt(uint32_t cpu, uint32_t t, uint32_t exempt)
 void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now)
 {
     uint32_t s = cpu * NUM_PROCESS + p;
-    sched_refill_settle(s, now);
+    sched_refill_merge(s, now);
     uint64_t available = sched_available(s, now);
     if (available == 0ul) {
         sched_account[cpu].waiting = sched_account[cpu].waiting & ~(1ul << p);
-        sched_await_refill(cpu, p);
+        sched_expect_refill(cpu, p);
         return;
     }
     uint32_t t = queue_dequeue(QUEUE_PARKED_BASE + s);
@@ -329,7 +329,7 @@ static void sched_replenish_some(uint32_t cpu, uint64_t now)
         sched_account[cpu].waiting = sched_account[cpu].parked;
         sched_account[cpu].refill = TIMER_NEVER;
     }
-    for (uint32_t i = 0u; i < SCHED_REPLENISHED && sched_account[cpu].waiting != 0ul; i = i + 1u) {
+    for (uint32_t i = 0u; i < SCHED_REFILL_BATCH && sched_account[cpu].waiting != 0ul; i = i + 1u) {
         uint32_t p = arch_highest_bit(sched_account[cpu].waiting);
         sched_replenish(cpu, p, now);
     }

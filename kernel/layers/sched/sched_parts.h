@@ -103,7 +103,7 @@ void sched_queue_and_block(uint32_t t);
 /* The budget's part of a direct switch. Returns 1 if t may run, 0 if it has no budget. */
 uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
 
-/* Reschedules. Requires: arch_again() is 1. */
+/* Reschedules. Requires: arch_need_resched() is 1. */
 void sched_decide(uint32_t cpu);
 
 /* Makes one parked thread of p ready if p has budget again, else waits for its next refill. Requires: bit p of

@@ -26,7 +26,7 @@ static struct model_thread model[FIRST + NUM];
 static uint32_t order[NUM]; /* ready threads, in order of arrival */
 static uint32_t count;
 static uint32_t running; /* thread, 0: idle */
-static uint32_t turn_over;
+static uint32_t slice_over;
 static uint64_t slice_end;
 static uint64_t now;
 
@@ -93,24 +93,24 @@ static void model_pick(void)
         running = order[first];
         model_remove(running);
     }
-    turn_over = 0;
+    slice_over = 0;
     slice_end = NEVER;
     model_turn();
 }
 
 static void model_leave(void)
 {
-    if (model_best() > level(running) || (turn_over && model_best() == level(running) && running)) {
+    if (model_best() > level(running) || (slice_over && model_best() == level(running) && running)) {
         if (running) {
             order[count++] = running;
             model[running].ready = 1;
         }
         model_pick();
-    } else if (turn_over) {
+    } else if (slice_over) {
         slice_end = NEVER;
         model_turn();
     }
-    turn_over = 0;
+    slice_over = 0;
 }
 
 static uint32_t some_thread(uint32_t blocked)
@@ -132,7 +132,7 @@ static void serve_timer(void)
     sched_timer_interrupt();
     if (slice_end <= now) {
         slice_end = NEVER;
-        turn_over = 1;
+        slice_over = 1;
     }
     for (uint32_t t = sched_take_expired(); t != NONE; t = sched_take_expired()) {
         CHECK(model[t].deadline <= now);
@@ -246,7 +246,7 @@ static void random_operation(void)
         break;
     case 5:
         sched_yield();
-        turn_over = 1;
+        slice_over = 1;
         break;
     case 6:
         if (test_random(10) == 0) {

@@ -48,18 +48,18 @@ static void trap_end_sleep(uint32_t t)
 
 /* Expired deadlines that one interrupt serves; for the rest this CPU interrupts itself, so that other interrupts can
  * be served in between. */
-#define TRAP_EXPIRED 4u
+#define TRAP_EXPIRED_BATCH 4u
 
 static void trap_expired(void)
 {
     uint32_t t = sched_take_expired();
-    for (uint32_t i = 0u; i < TRAP_EXPIRED && t != NONE; i = i + 1u) {
+    for (uint32_t i = 0u; i < TRAP_EXPIRED_BATCH && t != NONE; i = i + 1u) {
         uint32_t handled = notify_timeout(t);
         if (handled == 0u) {
             trap_end_sleep(t);
         }
         t = NONE;
-        if (i + 1u < TRAP_EXPIRED) {
+        if (i + 1u < TRAP_EXPIRED_BATCH) {
             t = sched_take_expired();
         } else {
             uint32_t cpu = arch_cpu();
@@ -102,7 +102,7 @@ void trap_window(void)
 }
 
 /* Reschedules, with interrupts served in between, until no reschedule is pending. */
-static void trap_settle(void)
+static void trap_reschedule(void)
 {
     uint32_t decided = sched_leave();
     while (decided == 1u) {
@@ -120,18 +120,18 @@ void trap_end_thread(void)
     uint32_t more = process_end_thread();
     /* Teardown runs at the process's own priority and budget, so that it does not disturb more important processes. */
     sched_unboost();
-    trap_settle();
+    trap_reschedule();
     while (more == 1u) {
         more = teardown_step(p);
         trap_window();
-        trap_settle();
+        trap_reschedule();
     }
     process_finish(p);
     sched_exit_current();
 }
 
 /* The end of kernel exit, when no reschedule is pending. */
-static void trap_go(uint32_t current)
+static void trap_end_exit(uint32_t current)
 {
     uint32_t p = thread_process(current);
     uint32_t dying = process_dying(p);
@@ -146,13 +146,13 @@ static void trap_go(uint32_t current)
 static void trap_return(uint32_t current)
 {
     sched_leave();
-    trap_go(current);
+    trap_end_exit(current);
 }
 
 void trap_leave(void)
 {
     uint32_t current = thread_current();
-    trap_go(current);
+    trap_end_exit(current);
 }
 
 void trap_syscall(void)

@@ -81,14 +81,14 @@ uint32_t arch_current(void)
     return *(const uint32_t __seg_gs *)PERCPU_CURRENT;
 }
 
-uint32_t arch_again(void)
+uint32_t arch_need_resched(void)
 {
-    return *(const uint32_t __seg_gs *)PERCPU_AGAIN;
+    return *(const uint32_t __seg_gs *)PERCPU_NEED_RESCHED;
 }
 
-void arch_set_again(uint32_t again)
+void arch_set_need_resched(uint32_t pending)
 {
-    *(uint32_t __seg_gs *)PERCPU_AGAIN = again;
+    *(uint32_t __seg_gs *)PERCPU_NEED_RESCHED = pending;
 }
 
 uint32_t arch_cpu_count(void)

@@ -241,7 +241,7 @@ static void save_debug_registers(uint32_t vm)
 
 /* Injects the exception that the guest raised. Returns 1; 0 if it arose during the delivery of another event, which
  * the guest cannot recover from. */
-static uint32_t give_back_exception(uint32_t vm, uint64_t vector)
+static uint32_t reinject_exception(uint32_t vm, uint64_t vector)
 {
     uint64_t event = EVENT_VALID | (uint64_t)EVENT_TYPE_EXCEPTION << EVENT_TYPE_SHIFT | vector;
     if (vector == EXCEPTION_ALIGNMENT) {
@@ -255,19 +255,19 @@ static uint32_t give_back_exception(uint32_t vm, uint64_t vector)
 }
 
 /* Handles exits that need no monitor. 1 if the guest can continue, else 0. */
-static uint32_t settle(uint32_t vm, uint32_t code)
+static uint32_t handled_here(uint32_t vm, uint32_t code)
 {
     if (code == SVM_EXIT_CPUID) {
-        return svm_cpuid_settle(vm);
+        return svm_cpuid_handle(vm);
     }
     if (code >= SVM_EXIT_READ_DR0 && code <= SVM_EXIT_WRITE_DR15) {
         load_debug_registers(vm);
         return 1;
     }
     if (code == SVM_EXIT_EXCEPTION + EXCEPTION_DEBUG || code == SVM_EXIT_EXCEPTION + EXCEPTION_ALIGNMENT) {
-        return give_back_exception(vm, code - SVM_EXIT_EXCEPTION);
+        return reinject_exception(vm, code - SVM_EXIT_EXCEPTION);
     }
-    return svm_long_mode_settle(vm, code);
+    return svm_long_mode_handle(vm, code);
 }
 
 /* A pending interrupt needs no check here: the next entry exits at once. */
@@ -289,7 +289,7 @@ uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
             save_debug_registers(vm);
             return svm_exit_reason(vm, SVM_EXIT_XSETBV);
         }
-    } while (settle(vm, code));
+    } while (handled_here(vm, code));
     save_debug_registers(vm);
     if (code >= SVM_EXIT_INTR && code <= SVM_EXIT_INIT) {
         return VCPU_EXIT_NONE;

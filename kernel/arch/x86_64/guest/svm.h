@@ -53,7 +53,7 @@ uint32_t svm_exit_reason(uint32_t vm, uint32_t code);
 /* ---- svm_cpuid.c ---- */
 void svm_cpuid_reset(uint32_t vm);                         /* no answers */
 void svm_cpuid_import(uint32_t vm, uint32_t frame);        /* the answers in the vcpu page */
-uint32_t svm_cpuid_settle(uint32_t vm);                    /* 1: answered, the guest continues */
+uint32_t svm_cpuid_handle(uint32_t vm);                    /* 1: answered, the guest continues */
 
 /* ---- svm_tcg.c ---- */
 extern uint32_t svm_on_tcg;                                /* 1: the processor is QEMU's emulation */
@@ -64,7 +64,7 @@ void svm_tcg_after_exit(void);
 /* ---- svm_long_mode.c ---- */
 uint32_t svm_long_mode_enterable(uint32_t vm);             /* 0: the exit would crash the host */
 void svm_long_mode_prepare(uint32_t vm);                   /* before each entry */
-uint32_t svm_long_mode_settle(uint32_t vm, uint32_t code); /* 1: handled, the guest continues */
+uint32_t svm_long_mode_handle(uint32_t vm, uint32_t code); /* 1: handled, the guest continues */
 
 /* 1 if the processor reports the next ip; the instruction bytes. */
 extern uint32_t svm_has_next_rip;

@@ -40,7 +40,7 @@ void svm_cpuid_import(uint32_t vm, uint32_t frame)
     }
 }
 
-uint32_t svm_cpuid_settle(uint32_t vm)
+uint32_t svm_cpuid_handle(uint32_t vm)
 {
     uint32_t leaf = (uint32_t)vmcb_get(vm, VMCB_RAX);
     uint32_t subleaf = (uint32_t)svm_guest[vm].gpr[GPR_RCX];

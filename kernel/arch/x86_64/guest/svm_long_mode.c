@@ -33,7 +33,7 @@ void svm_long_mode_prepare(uint32_t vm)
     vmcb_set32(vm, VMCB_INTERCEPT_CR, control);
 }
 
-uint32_t svm_long_mode_settle(uint32_t vm, uint32_t code)
+uint32_t svm_long_mode_handle(uint32_t vm, uint32_t code)
 {
     if (code == SVM_EXIT_CR0_SELECTED) {
         svm_guest[vm].cr0_write = CR0_WRITE_ONCE;

@@ -110,12 +110,12 @@ static uint32_t complete(struct unit *u)
 
 /* Sends a command to every unit and waits. If a unit does not complete it, frames could be reused too early, so the
  * machine stops. */
-static void demand(uint64_t low, uint64_t high)
+static void command_all(uint64_t low, uint64_t high)
 {
     for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
         command(&unit[i], low, high);
         if (!complete(&unit[i])) {
-            iommu_silent();
+            iommu_fatal();
         }
     }
 }
@@ -125,18 +125,18 @@ void amdvi_attach(uint32_t function, uint32_t domain, uint64_t root)
     table[function][1] = domain;
     __asm__ volatile("" : : : "memory");
     table[function][0] = root | ENTRY_VALID | (uint64_t)LEVELS << ENTRY_LEVEL_SHIFT | ENTRY_READ | ENTRY_WRITE;
-    demand(COMMAND_FUNCTION | function, 0);
+    command_all(COMMAND_FUNCTION | function, 0);
 }
 
 void amdvi_detach(uint32_t function)
 {
     table[function][0] = ENTRY_VALID;
-    demand(COMMAND_FUNCTION | function, 0);
+    command_all(COMMAND_FUNCTION | function, 0);
 }
 
 void amdvi_invalidate(uint32_t domain)
 {
-    demand(COMMAND_DOMAIN | (uint64_t)domain << COMMAND_DOMAIN_SHIFT, COMMAND_EVERYTHING);
+    command_all(COMMAND_DOMAIN | (uint64_t)domain << COMMAND_DOMAIN_SHIFT, COMMAND_EVERYTHING);
 }
 
 uint32_t amdvi_replaces(void)
@@ -148,7 +148,7 @@ void amdvi_route(uint32_t vector, uint32_t apic_id)
 {
     replacement[vector] = REPLACE_VALID | apic_id << REPLACE_CPU_SHIFT | vector << REPLACE_VECTOR_SHIFT;
     for (uint32_t i = 0; i < platform.num_io_apic_function; i++) {
-        demand(COMMAND_INTERRUPTS | platform.io_apic_function[i], 0);
+        command_all(COMMAND_INTERRUPTS | platform.io_apic_function[i], 0);
     }
 }
 
@@ -163,7 +163,7 @@ uint64_t amdvi_refused(void)
 }
 
 /* Restarts recording in a unit whose event ring was full. */
-static void record_again(const struct unit *u)
+static void restart_recording(const struct unit *u)
 {
     if ((amdvi_read(u->base, REG_STATUS) & STATUS_LOST) != 0) {
         uint64_t control = amdvi_read(u->base, REG_CONTROL);
@@ -187,7 +187,7 @@ uint32_t amdvi_fault(uint32_t number, struct iommu_fault *fault)
     u->head = (u->head + 16) % RING_BYTES;
     amdvi_write(u->base, REG_EVENT_HEAD, u->head);
     if (u->head == tail) {
-        record_again(u);
+        restart_recording(u);
     }
     return 1;
 }

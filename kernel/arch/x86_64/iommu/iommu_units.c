@@ -10,7 +10,7 @@
 
 #define FRAME 4096ul
 #define CACHE_LINE 64ul
-#define PATIENCE_NS 1000000000ul /* a unit that does not answer within a second is considered broken */
+#define TIMEOUT_NS 1000000000ul /* a unit that does not answer within a second is considered broken */
 #define FRAME_BITS 0x000ffffffffff000ul
 
 /* Entries of the tables of a domain. VT-d: read, write. AMD-Vi: present, level of the table below, read, write. */
@@ -52,7 +52,7 @@ void iommu_route(uint32_t vector, uint32_t apic_id)
 
 uint32_t iommu_await(const volatile uint32_t *word, uint32_t mask, uint32_t expected)
 {
-    uint64_t deadline = arch_clock_ns() + PATIENCE_NS;
+    uint64_t deadline = arch_clock_ns() + TIMEOUT_NS;
 
     while ((*word & mask) != expected) {
         if (arch_clock_ns() >= deadline) {
@@ -63,7 +63,7 @@ uint32_t iommu_await(const volatile uint32_t *word, uint32_t mask, uint32_t expe
     return 1;
 }
 
-void iommu_silent(void)
+void iommu_fatal(void)
 {
     fatal_text("kernel: fatal: an IOMMU does not answer\n");
     arch_power_off(FATAL_CODE);

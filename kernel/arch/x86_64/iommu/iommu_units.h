@@ -24,7 +24,7 @@ void iommu_route(uint32_t vector, uint32_t apic_id);
 uint32_t iommu_await(const volatile uint32_t *word, uint32_t mask, uint32_t expected);
 
 /* Stops the machine, because a unit may still use translations that it was told to drop. Does not return. */
-void iommu_silent(void);
+void iommu_fatal(void);
 
 /* Writes back the cache lines of `bytes` bytes at `address`, for units that are not cache-coherent. */
 void iommu_write_back(const void *address, uint64_t bytes);

@@ -144,16 +144,16 @@ static uint32_t complete(struct unit *u)
 
 /* Makes every unit drop its cached context entries, then these translations. If a unit does not complete, frames
  * could be reused too early, so the machine stops. */
-static void drop(uint64_t translations)
+static void drop_all(uint64_t translations)
 {
     for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
         if ((unit[i].capability & CAPABILITY_FLUSH) != 0 && !command(&unit[i], COMMAND_FLUSH, 0)) {
-            iommu_silent();
+            iommu_fatal();
         }
         request(&unit[i], REQUEST_CONTEXTS, 0);
         request(&unit[i], translations, 0);
         if (!complete(&unit[i])) {
-            iommu_silent();
+            iommu_fatal();
         }
     }
 }
@@ -171,7 +171,7 @@ void vtd_added(uint32_t domain)
 
 void vtd_invalidate(uint32_t domain)
 {
-    drop(REQUEST_DOMAIN | (uint64_t)domain << REQUEST_DOMAIN_SHIFT);
+    drop_all(REQUEST_DOMAIN | (uint64_t)domain << REQUEST_DOMAIN_SHIFT);
 }
 
 /* ---- tables ---- */
@@ -264,7 +264,7 @@ void vtd_listen(uint32_t apic_id, uint32_t vector)
 /* ---- start-up ---- */
 
 /* Checks the capabilities of unit u. */
-static const char *look(struct unit *u)
+static const char *check_capabilities(struct unit *u)
 {
     uint64_t extended = vtd_read64(u->base, REG_EXTENDED);
 
@@ -324,7 +324,7 @@ const char *vtd_start(uint64_t tables)
     }
     levels = (sizes & 2) != 0 ? 3 : 4;
     for (uint32_t i = 0; i < platform.iommu_count && fault == 0; i++) {
-        fault = look(&unit[i]);
+        fault = check_capabilities(&unit[i]);
     }
     build_tables(tables);
     for (uint32_t i = 0; i < platform.iommu_count && fault == 0; i++) {
