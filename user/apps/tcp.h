@@ -1,7 +1,7 @@
 /* The client's end of a TCP connection to an echo service: sends a stream whose bytes follow from their place in it, and
  * checks that the same stream comes back. */
-#ifndef ASHLAR_APPS_TCP_H
-#define ASHLAR_APPS_TCP_H
+#ifndef ASHLAR_TCP_H
+#define ASHLAR_TCP_H
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 #include "guest.h"
 
 #include "ashlar/string.h"
-#include "vcpu.h"
+#include "cpu/vcpu.h"
 
 #define ENTRY_PRESENT 0x1ul
 #define ENTRY_LARGE 0x80ul

@@ -8,14 +8,14 @@
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
 #include "clock.h"
-#include "config.h"
-#include "console.h"
-#include "cpuid.h"
+#include "boot/config.h"
+#include "devices/console.h"
+#include "cpu/cpuid.h"
 #include "guest.h"
-#include "io.h"
-#include "loader.h"
+#include "devices/io.h"
+#include "boot/loader.h"
 #include "run.h"
-#include "vcpu.h"
+#include "cpu/vcpu.h"
 
 #define EXIT_GUEST 1
 #define EXIT_CONFIG 2

@@ -3,12 +3,12 @@
 
 #include "ashlar/syscall.h"
 #include "clock.h"
-#include "console.h"
-#include "cpuid.h"
-#include "io.h"
-#include "mmio.h"
-#include "msr.h"
-#include "vcpu.h"
+#include "devices/console.h"
+#include "cpu/cpuid.h"
+#include "devices/io.h"
+#include "devices/mmio.h"
+#include "cpu/msr.h"
+#include "cpu/vcpu.h"
 
 static const struct run_end going_on = {RUN_FAULT, 0};
 

@@ -32,7 +32,7 @@ fn answer(cli: &Cli) -> Answer {
         Command::Check { files, protocol, include, flags } => {
             let mut include = include.clone();
             include.extend(files.first().and_then(|file| file.parent()).map(Path::to_path_buf));
-            include.extend([flags.root.join("user/lib/include"), flags.root.join("kernel")]);
+            include.extend([flags.root.join("user/include"), flags.root.join("kernel")]);
             let source = Source {
                 files: files.clone(),
                 protocols: protocol.clone(),

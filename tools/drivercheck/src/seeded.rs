@@ -161,7 +161,7 @@ pub fn source(root: &Path, directory: &Path, scratch: &Path) -> Result<Source, S
         files,
         protocols: Vec::new(),
         protocol_dir: root.join("protocols"),
-        include: vec![directory.to_path_buf(), root.join("user/lib/include"), root.join("kernel")],
+        include: vec![directory.to_path_buf(), root.join("user/include"), root.join("kernel")],
         scratch: scratch.to_path_buf(),
     })
 }

@@ -4,7 +4,7 @@
 //! deterministic automaton; all faults come back at once. [`decompose`] splits the automaton into small ones that
 //! together say the same; [`generate`] writes what drivers, checker and readers need.
 //!
-//! Does not know: what a driver's code does (`drivercheck`), nor how messages travel (`user/lib`).
+//! Does not know: what a driver's code does (`drivercheck`), nor how messages travel (`user/runtime`).
 
 pub mod automaton;
 pub mod bind;

@@ -144,7 +144,8 @@ codes! {
         "`start = \"parent\"` and `on_death` speak of the process that creates and watches this one, so `parent` must \
          name it."
     UnknownProgram "ASH-S028" "a program that does not exist"
-        "`program` names a program of user/apps, user/drivers or user/vmm; there is none of this name."
+        "`program` names a C file of user/apps, user/tests, user/bench or user/services, a folder of \
+         user/drivers, or vmm; there is none of this name."
     NotBuilt "ASH-S029" "a file has not been made yet"
         "The program or guest file exists by name but not yet as a file, so addresses and the image cannot be \
          computed. `ashlar build` makes programs and fetches guest files."
@@ -153,10 +154,10 @@ codes! {
          point inside an executable one. This file is damaged or was built for something else; build it again."
     WritableCode "ASH-S031" "a program segment is writable and executable"
         "Memory that can be written and executed turns any overrun into foreign code, and the kernel refuses such a \
-         mapping. Link the program with user/lib/link.ld, which keeps code and data on pages of their own."
+         mapping. Link the program with user/libc/link.ld, which keeps code and data on pages of their own."
     SegmentPlace "ASH-S032" "a program segment in the wrong place"
         "Segments lie between USER_BASE and USER_END and outside the areas of the tool: mapped files and the stack \
-         of the first thread, the environment page, and the message pages. Link the program with user/lib/link.ld."
+         of the first thread, the environment page, and the message pages. Link the program with user/libc/link.ld."
     MissingFile "ASH-S033" "a file does not exist"
         "The description names a file by path, relative to the description's own folder, and it cannot be read."
     DamagedKernel "ASH-S034" "a guest kernel is damaged"

@@ -1,9 +1,9 @@
 /* The CPUID policy: what must never reach a guest, whatever the host answers; what must. */
-#include "../cpuid_filter.c"
+#include "../cpu/cpuid_filter.c"
 
 #include <string.h>
 
-#include "../../lib/tests/check.h"
+#include "../../libc/tests/check.h"
 
 static const struct cpuid_result all = {~0u, ~0u, ~0u, ~0u};
 

@@ -1,9 +1,9 @@
 /* The move decoder: encodings as the assembler makes them, truncations, random bytes. */
-#include "../decode.c"
+#include "../cpu/decode.c"
 
 #include <string.h>
 
-#include "../../lib/tests/check.h"
+#include "../../libc/tests/check.h"
 
 struct sample {
     const char *code;

@@ -1,11 +1,11 @@
 /* The kernel loader on a made-up bzImage: the good case byte by byte, every fault a file can have, random damage. */
-#include "../loader.c"
+#include "../boot/loader.c"
 
-#include "../acpi.c"
+#include "../boot/acpi.c"
 
 #include <stdlib.h>
 
-#include "../../lib/tests/check.h"
+#include "../../libc/tests/check.h"
 
 #define MEMORY (64ul << 20)
 #define BODY 65536u

@@ -1,8 +1,8 @@
 /* The interrupt controllers: initialisation as Linux does it, priorities, both kinds of end of interrupt, cascade,
  * edge and level inputs, spurious requests, and random operations against the rules that must always hold. */
-#include "../pic.c"
+#include "../devices/pic.c"
 
-#include "../../lib/tests/check.h"
+#include "../../libc/tests/check.h"
 
 static struct pic pic;
 

@@ -1,7 +1,7 @@
 /* The timer: periods and one-shots at exact times, Linux' calibration loop against it, latches, read-back. */
-#include "../pit.c"
+#include "../devices/pit.c"
 
-#include "../../lib/tests/check.h"
+#include "../../libc/tests/check.h"
 
 static struct pit pit;
 

@@ -1,10 +1,10 @@
 /* The clock: every day of 130 years against the C library, both notations, setting the time. */
 #define _POSIX_C_SOURCE 200809L
-#include "../rtc.c"
+#include "../devices/rtc.c"
 
 #include <time.h>
 
-#include "../../lib/tests/check.h"
+#include "../../libc/tests/check.h"
 
 static struct rtc rtc;
 

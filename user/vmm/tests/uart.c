@@ -1,9 +1,9 @@
 /* The serial port: the probes of Linux' 8250 driver, interrupts both ways, a full transmitter. */
-#include "../uart.c"
+#include "../devices/uart.c"
 
 #include <string.h>
 
-#include "../../lib/tests/check.h"
+#include "../../libc/tests/check.h"
 
 static struct uart uart;
 

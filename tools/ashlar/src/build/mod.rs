@@ -10,7 +10,7 @@ pub mod make;
 use crate::cli::KernelOptions;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
-use crate::project::{stems, Project};
+use crate::project::Project;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use system::{Assets, Resolved, System};
@@ -33,21 +33,8 @@ pub fn assets(project: &Project, options: &KernelOptions) -> Assets {
 }
 
 fn programs(project: &Project, options: &KernelOptions) -> BTreeMap<String, PathBuf> {
-    let user = project.root().join("user");
-    // The same rule as in user/Makefile.
     let out = project.build().join(if options.debug { "user-debug" } else { "user" });
-    let mut names = stems(&user.join("apps"), "c");
-    names.extend(folders(&user.join("drivers")));
-    if user.join("vmm").is_dir() {
-        names.push("vmm".to_string());
-    }
-    names.into_iter().map(|name| (name.clone(), out.join(format!("{name}.elf")))).collect()
-}
-
-fn folders(folder: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let folders = entries.filter_map(|entry| entry.ok()).filter(|entry| entry.path().is_dir());
-    folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    system::programs(&project.root().join("user"), &out)
 }
 
 /// Builds the system that `description` describes; takes `STEPS` steps of `progress`.

@@ -30,7 +30,7 @@ pub fn replays(root: &Path, scratch: &Path, driver: &Driver, rule: u8, trace: &T
         move |error| MonitorError::File(path, error)
     };
     std::fs::create_dir_all(scratch).map_err(failed(scratch))?;
-    let mut sources = vec![root.join("user/lib/monitor.c"), root.join("tools/drivercheck/replay/replay.c")];
+    let mut sources = vec![root.join("user/runtime/monitor.c"), root.join("tools/drivercheck/replay/replay.c")];
     for checked in &driver.protocols {
         for file in generate::files(checked, &Decomposition::default(), "protocols") {
             let path = scratch.join(&file.name);
@@ -54,7 +54,7 @@ pub fn replays(root: &Path, scratch: &Path, driver: &Driver, rule: u8, trace: &T
         std::fs::write(&path, table(driver, &seen(count))).map_err(failed(&path))?;
         let program = scratch.join("replay");
         let mut command = Command::new("gcc");
-        command.args(["-std=gnu11", "-w", "-I"]).arg(scratch).arg("-I").arg(root.join("user/lib/include"));
+        command.args(["-std=gnu11", "-w", "-I"]).arg(scratch).arg("-I").arg(root.join("user/include"));
         command.args(&sources).arg("-o").arg(&program);
         let built = command.output().map_err(|error| MonitorError::Build(error.to_string()))?;
         if !built.status.success() {

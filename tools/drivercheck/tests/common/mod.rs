@@ -35,7 +35,7 @@ pub fn driver_of(name: &str, files: Vec<PathBuf>) -> Result<Driver, DriverError>
         files,
         protocols: spoken.map(|(_, path)| path).collect(),
         protocol_dir: root().join("protocols"),
-        include: vec![root().join("user/lib/include"), root().join("kernel")],
+        include: vec![root().join("user/include"), root().join("kernel")],
         scratch: scratch(name),
     })
 }

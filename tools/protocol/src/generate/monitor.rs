@@ -1,4 +1,4 @@
-//! The tables of a protocol's run-time monitor, in C; the monitor itself is `user/lib/monitor.c`.
+//! The tables of a protocol's run-time monitor, in C; the monitor itself is `user/runtime/monitor.c`.
 
 use super::header::{constant, mailbox};
 use crate::model::{Cookie, Message, Protocol};

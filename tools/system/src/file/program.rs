@@ -10,7 +10,7 @@ use object::elf::{self, FileHeader64, ProgramHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::Endianness;
 
-const RELINK: &str = "link it with user/lib/link.ld, which keeps code, constants and data on pages of their own";
+const RELINK: &str = "link it with user/libc/link.ld, which keeps code, constants and data on pages of their own";
 const REBUILD: &str = "build it again, as a static executable for x86-64";
 
 #[derive(Debug, Clone, PartialEq, Eq)]

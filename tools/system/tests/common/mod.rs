@@ -14,18 +14,7 @@ pub fn root() -> PathBuf {
 
 /// Programs of the tree by name and the guests' named files; nothing is built in `build`.
 pub fn assets(build: &Path) -> Assets {
-    let mut programs = BTreeMap::new();
-    for folder in ["user/apps", "user/drivers"] {
-        let entries = std::fs::read_dir(root().join(folder)).expect("the programs' folders are there");
-        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-            // A program is a source, or a folder of them.
-            if path.is_dir() || path.extension().is_some_and(|extension| extension == "c") {
-                let name = path.file_stem().expect("a source has a name").to_string_lossy().into_owned();
-                programs.insert(name.clone(), build.join(format!("{name}.elf")));
-            }
-        }
-    }
-    programs.insert("vmm".into(), build.join("vmm.elf"));
+    let programs = system::programs(&root().join("user"), build);
     let files = BTreeMap::from([
         ("debian-cloud".to_string(), build.join("vmlinuz")),
         ("busybox".to_string(), build.join("initrd.img")),

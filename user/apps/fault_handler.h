@@ -1,8 +1,0 @@
-/* Requests that fault_handler takes from the process whose faults it handles. */
-#ifndef ASHLAR_APPS_FAULT_HANDLER_H
-#define ASHLAR_APPS_FAULT_HANDLER_H
-
-#define HANDLER_RESUME_AT 1ul
-#define HANDLER_WHAT_HAPPENED 2ul
-
-#endif

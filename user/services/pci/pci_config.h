@@ -1,0 +1,58 @@
+/* The configuration space of PCI devices, through the ports 0xcf8..0xcff. A device is named by bus, device and function, as
+ * one number: bus << 8 | device << 3 | function. */
+#ifndef ASHLAR_PCI_CONFIG_H
+#define ASHLAR_PCI_CONFIG_H
+
+#include <stdint.h>
+
+#include "ashlar/print.h"
+#include "ashlar/syscall.h"
+
+#define CONFIG_NUM_BUS 8u
+#define CONFIG_ID 0x00u
+#define CONFIG_COMMAND 0x04u         /* the status is its upper half */
+#define CONFIG_REVISION 0x08u
+#define CONFIG_HEADER 0x0cu
+#define CONFIG_BAR 0x10u
+#define CONFIG_BUSES 0x18u           /* of a bridge: primary, secondary, last */
+#define CONFIG_MEMORY 0x20u          /* of a bridge: base and limit of what it passes on */
+#define CONFIG_CAPABILITIES 0x34u
+#define COMMAND_MEMORY 0x2u
+#define COMMAND_MASTER 0x4u
+#define COMMAND_LINE_OFF 0x400u      /* no interrupts */
+#define STATUS_CAPABILITIES 0x100000u
+#define HEADER_TYPE 0x7f0000u
+#define HEADER_BRIDGE 0x010000u
+#define CONFIG_NOTHING 0xffffffffu   /* what is read where no device is */
+
+static uint32_t config_ports;        /* slot of the ports */
+
+static inline void config_select(uint32_t where, uint32_t offset)
+{
+    sys_port_out(config_ports, 0, 4, 0x80000000u | where << 8 | (offset & 0xfcu));
+}
+
+static inline uint32_t config_read(uint32_t where, uint32_t offset)
+{
+    uint64_t value = 0;
+    config_select(where, offset);
+    if (sys_port_in(config_ports, 4, 4, &value) != STATUS_OK) {
+        panic("the ports of PCI configuration cannot be read\n");
+    }
+    return (uint32_t)value;
+}
+
+static inline void config_write(uint32_t where, uint32_t offset, uint32_t value)
+{
+    config_select(where, offset);
+    sys_port_out(config_ports, 4, 4, value);
+}
+
+/* Half a register, and nothing of its other half. */
+static inline void config_write16(uint32_t where, uint32_t offset, uint32_t value)
+{
+    config_select(where, offset);
+    sys_port_out(config_ports, 4 + (offset & 2u), 2, value);
+}
+
+#endif

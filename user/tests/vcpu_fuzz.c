@@ -1,0 +1,166 @@
+/* A monitor that puts random values into the vcpu page and runs random memory as a guest, `rounds` times from `seed`.
+ * Whatever comes, each run must end in an exit or a refusal by its deadline, and the system goes on. Prints how often each
+ * exit came and `VCPU-FUZZ-DONE`.
+ *
+ * Most rounds change a few words of a state that can run, in one of the processor's modes; so many of them get past the
+ * entry checks and do harm inside, where they may. */
+#include "ashlar/random.h"
+
+#include "ashlar/env.h"
+#include "ashlar/print.h"
+#include "ashlar/syscall.h"
+
+#define VCPU_ADDRESS 0x10000000ul
+#define MEMORY_ADDRESS 0x20000000ul
+#define MEMORY_PAGES 64ul
+#define RUNS_A_ROUND 8u
+#define RUN_TIME 200000ul            /* nanoseconds */
+#define LATE 500000000ul             /* a run that ends this long after its deadline has been stuck */
+#define TABLES 0x20000ul             /* guest-physical: three page tables for long mode */
+#define NUM_REASON 16u
+
+enum { ES, CS, SS, DS, FS, GS, LDTR, TR };
+
+static volatile uint64_t *const vcpu = (volatile uint64_t *)VCPU_ADDRESS;
+static volatile uint64_t *const memory = (volatile uint64_t *)MEMORY_ADDRESS;
+static struct random random;
+static uint64_t reasons[NUM_REASON];
+static uint32_t vm;
+
+static uint64_t draw(uint64_t bound)
+{
+    return random_next(&random) % bound;
+}
+
+static void set_segment(uint32_t index, uint64_t selector, uint64_t attributes, uint64_t limit)
+{
+    vcpu[VCPU_SEGMENT + 2 * index] = selector | attributes << 16 | limit << 32;
+    vcpu[VCPU_SEGMENT + 2 * index + 1] = 0;
+}
+
+static void base_state(void)
+{
+    uint64_t mode = draw(3);         /* real, protected, long */
+    uint64_t code = mode == 0 ? 0x09b : mode == 1 ? 0xc9b : 0xa9b;
+    uint64_t limit = mode == 0 ? 0xffff : 0xffffffff;
+    for (uint32_t i = VCPU_GPR; i < VCPU_WORDS; i++) {
+        vcpu[i] = 0;
+    }
+    for (uint32_t i = 0; i < 16; i++) {
+        vcpu[VCPU_GPR + i] = draw(MEMORY_PAGES * PAGE_SIZE);
+    }
+    for (uint32_t i = ES; i <= GS; i++) {
+        set_segment(i, 8, mode == 0 ? 0x093 : 0xc93, limit);
+    }
+    set_segment(CS, 8, code, limit);
+    set_segment(LDTR, 0, 0x082, 0xffff);
+    set_segment(TR, 0, 0x08b, 0xffff);
+    vcpu[VCPU_IDTR] = 0x3ff;
+    vcpu[VCPU_GDTR] = 0xff;
+    vcpu[VCPU_RIP] = draw(mode == 0 ? 0x10000 : MEMORY_PAGES * PAGE_SIZE);
+    vcpu[VCPU_RFLAGS] = 2 | draw(2) << 9;
+    vcpu[VCPU_CR0] = mode == 0 ? 0x10 : mode == 1 ? 0x11 : 0x80000011;
+    vcpu[VCPU_CR3] = TABLES;
+    vcpu[VCPU_CR4] = mode == 2 ? 0x620 : 0x200;
+    vcpu[VCPU_EFER] = mode == 2 ? 0x500 : 0;
+    vcpu[VCPU_DR6] = 0xffff0ff0;
+    vcpu[VCPU_DR7] = 0x400;
+    vcpu[VCPU_PAT] = 0x0007040600070406ul;
+    vcpu[VCPU_INJECT] = 0;
+    vcpu[VCPU_CONTROL] = 0;
+    vcpu[VCPU_CHANGED] = VCPU_CHANGED_CONTROL | VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_MSRS;
+}
+
+static uint64_t odd_value(void)
+{
+    switch (draw(5)) {
+    case 0:
+        return 1ul << draw(64);
+    case 1:
+        return ~0ul << draw(64);
+    case 2:
+        return draw(0x10000);
+    case 3:
+        return 0xffffffff80000000ul + draw(0x1000000);
+    default:
+        return random_next(&random);
+    }
+}
+
+static void disturb(void)
+{
+    uint64_t words = draw(4) == 0 ? draw(VCPU_WORDS) : draw(4);
+    for (uint64_t i = 0; i < words; i++) {
+        uint64_t at = draw(VCPU_WORDS);
+        vcpu[at] = draw(3) == 0 ? vcpu[at] ^ 1ul << draw(64) : odd_value();
+    }
+    if (draw(4) == 0) {
+        vcpu[VCPU_INJECT] = INJECT_VALID | draw(8) << 8 | draw(256) | draw(2) << 11 | draw(1ul << 32) << 32;
+    }
+    if (draw(8) == 0) {
+        vcpu[VCPU_CONTROL] = random_next(&random);
+    }
+}
+
+/* Random code, and tables that map the first 2 MiB of the guest to itself. */
+static void new_memory(void)
+{
+    for (uint64_t i = 0; i < MEMORY_PAGES * PAGE_SIZE / 8; i++) {
+        memory[i] = random_next(&random);
+    }
+    for (uint64_t i = 0; i < 512; i++) {
+        memory[TABLES / 8 + i] = TABLES + 0x1000 + 7;
+        memory[TABLES / 8 + 512 + i] = TABLES + 0x2000 + 7;
+        memory[TABLES / 8 + 1024 + i] = 0x87;
+    }
+}
+
+static void run(void)
+{
+    uint64_t deadline = sys_clock() + RUN_TIME;
+    uint64_t reason = 0;
+    uint32_t status = sys_vcpu_run(vm, deadline, NO_SLOT, &reason);
+    uint64_t late = sys_clock() - deadline;
+    if (status != STATUS_OK) {
+        panic("run refused with error %u\n", status);
+    }
+    if (reason == VCPU_EXIT_NONE || reason >= NUM_REASON) {
+        panic("exit %lu does not exist\n", reason);
+    }
+    if (late < 1ul << 63 && late > LATE) {
+        panic("exit %lu, %lu ns after the deadline\n", reason, late);
+    }
+    reasons[reason]++;
+    if (vcpu[VCPU_EXIT_NEXT_RIP] != 0) {
+        vcpu[VCPU_RIP] = vcpu[VCPU_EXIT_NEXT_RIP];
+    }
+}
+
+int main(void)
+{
+    uint64_t rounds = env_arg_u64("rounds", 2000);
+    vm = env_slot_of_kind("vm");
+    random.state = env_arg_u64("seed", 1) | 1;
+    if (sys_vcpu_page(vm, VCPU_ADDRESS) != STATUS_OK ||
+        sys_mem_map(MEMORY_ADDRESS, MEMORY_PAGES, PROT_READ | PROT_WRITE) != STATUS_OK ||
+        sys_vm_map(vm, 0, MEMORY_ADDRESS, MEMORY_PAGES / 2, PROT_READ | PROT_WRITE | PROT_EXEC) != STATUS_OK ||
+        sys_vm_map(vm, PAGE_SIZE * MEMORY_PAGES / 2, MEMORY_ADDRESS + PAGE_SIZE * MEMORY_PAGES / 2, MEMORY_PAGES / 2,
+                   PROT_READ | PROT_WRITE) != STATUS_OK) {
+        panic("no guest\n");
+    }
+    for (uint64_t round = 0; round < rounds; round++) {
+        if (round % 64 == 0) {
+            new_memory();
+        }
+        base_state();
+        disturb();
+        for (uint32_t i = 0; i < RUNS_A_ROUND; i++) {
+            run();
+        }
+    }
+    for (uint32_t i = 0; i < NUM_REASON; i++) {
+        print("exit %u: %lu times\n", i, reasons[i]);
+    }
+    print("VCPU-FUZZ-DONE\n");
+    return 0;
+}

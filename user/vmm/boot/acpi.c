@@ -1,0 +1,120 @@
+/* RSDP, XSDT, FADT, MADT, FACS, DSDT. The FADT says: already in ACPI mode, no 8042, no VGA, reset by port 0xcf9, and no
+ * power-management timer (the guest's clock is its TSC). The MADT names one processor and no I/O APIC: interrupts
+ * of devices go through the 8259 pair. The DSDT holds the one object that power-off needs. */
+#include "boot/acpi.h"
+
+#include "ashlar/string.h"
+#include "bytes.h"
+#include "devices/lapic.h"
+
+#define RSDP 0x000u
+#define XSDT 0x040u
+#define FADT 0x080u
+#define FACS 0x1c0u
+#define DSDT 0x200u
+#define MADT 0x280u
+#define HEADER 36u
+#define FADT_LENGTH 244u             /* revision 3 */
+#define BOOT_NO_VGA 4u
+#define MADT_LENGTH 52u             /* one processor */
+#define MADT_HAS_8259 1u
+#define FLAG_WBINVD 1u
+#define FLAG_PROCESSOR_C1 4u
+#define FLAG_NO_POWER_BUTTON 0x10u
+#define FLAG_NO_SLEEP_BUTTON 0x20u
+#define FLAG_RESET 0x400u
+
+/* Sets the byte at `at` so that all `length` bytes add up to zero. */
+static void checksum(uint8_t *table, uint32_t length, uint32_t at)
+{
+    uint8_t sum = 0;
+    table[at] = 0;
+    for (uint32_t i = 0; i < length; i++) {
+        sum = (uint8_t)(sum + table[i]);
+    }
+    table[at] = (uint8_t)(0 - sum);
+}
+
+static void header(uint8_t *table, const char *signature, uint32_t length, uint32_t revision)
+{
+    memcpy(table, signature, 4);
+    put(table + 4, length, 4);
+    table[8] = (uint8_t)revision;
+    memcpy(table + 10, "ASHLARASHLARVM", 14);
+    put(table + 24, 1, 4);
+    memcpy(table + 28, "ASHL", 4);
+    put(table + 32, 1, 4);
+    checksum(table, length, 9);
+}
+
+/* Generic address of an I/O port range of `bits`. */
+static void port_address(uint8_t *to, uint32_t port, uint32_t bits)
+{
+    to[0] = 1;
+    to[1] = (uint8_t)bits;
+    put(to + 4, port, 8);
+}
+
+static void build_fadt(uint8_t *t)
+{
+    put(t + 36, ACPI_BASE + FACS, 4);
+    put(t + 40, ACPI_BASE + DSDT, 4);
+    put(t + 46, ACPI_SCI_LINE, 2);
+    put(t + 56, ACPI_PM1_EVENT, 4);
+    put(t + 64, ACPI_PM1_CONTROL, 4);
+    t[88] = 4;                       /* bytes of the event block */
+    t[89] = 2;                       /* and of the control block */
+    put(t + 96, 0xffff, 2);          /* no C2 */
+    put(t + 98, 0xffff, 2);          /* no C3 */
+    t[108] = 0x32;                   /* the CMOS register with the century */
+    put(t + 109, BOOT_NO_VGA, 2);
+    put(t + 112, FLAG_WBINVD | FLAG_PROCESSOR_C1 | FLAG_NO_POWER_BUTTON | FLAG_NO_SLEEP_BUTTON | FLAG_RESET, 4);
+    port_address(t + 116, ACPI_RESET_PORT, 8);
+    t[128] = ACPI_RESET_VALUE;
+    put(t + 132, ACPI_BASE + FACS, 8);
+    put(t + 140, ACPI_BASE + DSDT, 8);
+    port_address(t + 148, ACPI_PM1_EVENT, 32);
+    port_address(t + 172, ACPI_PM1_CONTROL, 16);
+    header(t, "FACP", FADT_LENGTH, 3);
+}
+
+static void build_madt(uint8_t *t)
+{
+    put(t + 36, LAPIC_ADDRESS, 4);
+    put(t + 40, MADT_HAS_8259, 4);
+    t[44] = 0;                       /* entry: local APIC, 8 bytes, processor 0, identifier 0, enabled */
+    t[45] = 8;
+    t[48] = 1;
+    header(t, "APIC", MADT_LENGTH, 3);
+}
+
+void acpi_build(uint8_t to[ACPI_SIZE])
+{
+    /* Name (\_S5, Package () {5, 5, 0, 0}) */
+    static const uint8_t s5[] = {0x08, '_', 'S', '5', '_', 0x12, 0x08, 0x04, 0x0a, ACPI_SLEEP_TYPE_OFF,
+                                 0x0a, ACPI_SLEEP_TYPE_OFF, 0x00, 0x00};
+    memset(to, 0, ACPI_SIZE);
+
+    uint8_t *rsdp = to + RSDP;
+    memcpy(rsdp, "RSD PTR ", 8);
+    memcpy(rsdp + 9, "ASHLAR", 6);
+    rsdp[15] = 2;
+    put(rsdp + 20, 36, 4);
+    put(rsdp + 24, ACPI_BASE + XSDT, 8);
+    checksum(rsdp, 20, 8);
+    checksum(rsdp, 36, 32);
+
+    put(to + XSDT + HEADER, ACPI_BASE + FADT, 8);
+    put(to + XSDT + HEADER + 8, ACPI_BASE + MADT, 8);
+    header(to + XSDT, "XSDT", HEADER + 16, 1);
+
+    build_fadt(to + FADT);
+    build_madt(to + MADT);
+
+    memcpy(to + FACS, "FACS", 4);
+    put(to + FACS + 4, 64, 4);
+    to[FACS + 32] = 1;
+
+    memcpy(to + DSDT + HEADER, s5, sizeof s5);
+    header(to + DSDT, "DSDT", HEADER + sizeof s5, 2);
+}

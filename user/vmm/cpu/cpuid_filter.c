@@ -1,0 +1,104 @@
+/* The policy: lists of what passes. A bit that is not named here is hidden, so a feature of a future CPU never
+ * reaches a guest before somebody has thought about it. */
+#include "cpu/cpuid.h"
+
+#define BIT(n) (1u << (n))
+
+/* Leaf 1 ecx: SSE3 PCLMULQDQ SSSE3 CX16 SSE4.1 SSE4.2 MOVBE POPCNT AES RDRAND.
+ * Hidden: MONITOR, VMX, FMA, PCID, x2APIC, XSAVE, OSXSAVE, AVX, F16C. */
+#define LEAF1_ECX (BIT(0) | BIT(1) | BIT(9) | BIT(13) | BIT(19) | BIT(20) | BIT(22) | BIT(23) | BIT(25) | BIT(30))
+/* The monitor emulates these, whatever the host has: TSC-deadline timer, "there is a hypervisor"; the local APIC. */
+#define LEAF1_ECX_EMULATED (BIT(24) | BIT(31))
+#define LEAF1_EDX_EMULATED BIT(9)
+#define LEAF6_EAX_TIMER_NEVER_STOPS BIT(2)
+/* Leaf 1 edx: FPU VME DE PSE TSC MSR PAE CX8 SEP PGE CMOV PAT PSE36 CLFSH MMX FXSR SSE SSE2.
+ * Hidden: MCE, MTRR, MCA, and the multi-threading bit. */
+#define LEAF1_EDX (BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5) | BIT(6) | BIT(8) | BIT(11) | BIT(13) | BIT(15) | \
+                   BIT(16) | BIT(17) | BIT(19) | BIT(23) | BIT(24) | BIT(25) | BIT(26))
+/* Leaf 7 ebx: FSGSBASE BMI1 SMEP BMI2 ERMS RDSEED ADX SMAP CLFLUSHOPT SHA. Hidden: INVPCID, all of AVX. */
+#define LEAF7_EBX (BIT(0) | BIT(3) | BIT(7) | BIT(8) | BIT(9) | BIT(18) | BIT(19) | BIT(20) | BIT(23) | BIT(29))
+#define LEAF7_EDX BIT(4)             /* FSRM */
+/* 0x80000001 ecx: LAHF CR8-legacy ABM SSE4A 3DNowPrefetch. Hidden: SVM, performance counters, topology. */
+#define EXT1_ECX (BIT(0) | BIT(4) | BIT(5) | BIT(6) | BIT(8))
+/* 0x80000001 edx: leaf 1's bits that AMD repeats, SYSCALL NX MMXEXT FXSR-OPT 1-GiB-pages LM. Hidden: RDTSCP. */
+#define EXT1_EDX ((LEAF1_EDX & ~(BIT(11) | BIT(19) | BIT(25) | BIT(26))) | BIT(11) | BIT(20) | BIT(22) | BIT(25) | \
+                  BIT(26) | BIT(29))
+#define EXT7_EDX_INVARIANT_TSC BIT(8)
+
+#define HYPERVISOR_BASE 0x40000000u
+#define MAX_BASIC 0x07u              /* the leaves above describe what is hidden */
+#define MAX_EXTENDED 0x80000008u
+
+static uint32_t at_most(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static struct cpuid_result basic(uint32_t leaf, uint32_t subleaf, struct cpuid_result host)
+{
+    const struct cpuid_result none = {0, 0, 0, 0};
+    switch (leaf) {
+    case 0:
+        host.eax = at_most(host.eax, MAX_BASIC);
+        return host;
+    case 1:
+        host.ebx = host.ebx & 0x0000ff00; /* CLFLUSH size; APIC 0, one logical processor */
+        host.ecx = (host.ecx & LEAF1_ECX) | LEAF1_ECX_EMULATED;
+        host.edx = (host.edx & LEAF1_EDX) | LEAF1_EDX_EMULATED;
+        return host;
+    case 2:
+    case 4: /* caches */
+        host.eax &= ~0xffffc000u * (leaf == 4) | ~0u * (leaf == 2); /* one core, one thread share each */
+        return host;
+    case 6:
+        return (struct cpuid_result){LEAF6_EAX_TIMER_NEVER_STOPS, 0, 0, 0};
+    case 7:
+        if (subleaf != 0) {
+            return none;
+        }
+        return (struct cpuid_result){0, host.ebx & LEAF7_EBX, 0, host.edx & LEAF7_EDX};
+    default: /* power, monitor, topology, performance, extended state: not there */
+        return none;
+    }
+}
+
+static struct cpuid_result extended(uint32_t leaf, struct cpuid_result host)
+{
+    const struct cpuid_result none = {0, 0, 0, 0};
+    switch (leaf & 0xff) {
+    case 0:
+        host.eax = at_most(host.eax, MAX_EXTENDED);
+        return host;
+    case 1:
+        host.ebx = 0;
+        host.ecx &= EXT1_ECX;
+        host.edx = (host.edx & EXT1_EDX) | LEAF1_EDX_EMULATED;
+        return host;
+    case 2:
+    case 3:
+    case 4: /* brand string */
+    case 5:
+    case 6: /* caches */
+        return host;
+    case 7: /* the kernel keeps all CPUs' counters together, and a guest never leaves its CPU */
+        return (struct cpuid_result){0, 0, 0, EXT7_EDX_INVARIANT_TSC};
+    case 8:
+        return (struct cpuid_result){host.eax & 0xffff, 0, 0, 0}; /* address sizes; one core */
+    default:
+        return none;
+    }
+}
+
+struct cpuid_result cpuid_filter(uint32_t leaf, uint32_t subleaf, struct cpuid_result host)
+{
+    if (leaf <= MAX_BASIC) {
+        return basic(leaf, subleaf, host);
+    }
+    if (leaf == HYPERVISOR_BASE) { /* "AshlarAshlar" in ebx ecx edx */
+        return (struct cpuid_result){HYPERVISOR_BASE, 0x6c687341, 0x73417261, 0x72616c68};
+    }
+    if (leaf >= 0x80000000u && leaf <= MAX_EXTENDED) {
+        return extended(leaf, host);
+    }
+    return (struct cpuid_result){0, 0, 0, 0};
+}

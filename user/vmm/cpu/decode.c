@@ -1,0 +1,126 @@
+/* MOV and its extending forms, 64-bit mode. */
+#include "cpu/decode.h"
+
+#define REX_W 8u
+#define REX_R 4u
+
+struct cursor {
+    const uint8_t *code;
+    uint32_t bytes, at, ended;
+};
+
+static uint32_t next(struct cursor *c)
+{
+    if (c->at >= c->bytes) {
+        c->ended = 1;
+        return 0;
+    }
+    return c->code[c->at++];
+}
+
+/* Little-endian constant of 1, 2, 4 or 8 bytes. */
+static uint64_t constant(struct cursor *c, uint32_t size)
+{
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < size; i++) {
+        value |= (uint64_t)next(c) << (8 * i);
+    }
+    return value;
+}
+
+/* Passes the ModRM byte and what follows it; returns the byte. */
+static uint32_t pass_modrm(struct cursor *c)
+{
+    uint32_t modrm = next(c), mode = modrm >> 6, rm = modrm & 7;
+    uint32_t displacement = mode == 1 ? 1 : mode == 2 ? 4 : 0;
+    if (mode != 3 && rm == 4) {
+        uint32_t base = next(c) & 7;
+        displacement = mode == 0 && base == 5 ? 4 : displacement;
+    } else if (mode == 0 && rm == 5) {
+        displacement = 4;
+    }
+    constant(c, displacement);
+    return modrm;
+}
+
+/* A register named in ModRM; without a REX prefix, byte registers 4..7 are the high bytes of 0..3. */
+static void set_register(struct decoded *d, uint32_t modrm, uint32_t rex, uint32_t byte)
+{
+    d->reg = (modrm >> 3 & 7) | (rex & REX_R ? 8u : 0u);
+    if (byte && rex == 0 && d->reg >= 4) {
+        d->reg -= 4;
+        d->high_byte = 1;
+    }
+}
+
+uint32_t decode_move(const uint8_t *code, uint32_t bytes, struct decoded *result)
+{
+    struct cursor c = {code, bytes < DECODE_MAX ? bytes : DECODE_MAX, 0, 0};
+    struct decoded d = {0};
+    uint32_t operand16 = 0, rex = 0, address32 = 0, op = next(&c);
+    while (op == 0x66 || op == 0x67 || op == 0x2e || op == 0x36 || op == 0x3e || op == 0x26 || op == 0x64 || op == 0x65) {
+        operand16 |= op == 0x66;
+        address32 |= op == 0x67;
+        op = next(&c);
+    }
+    if ((op & 0xf0) == 0x40) {
+        rex = op;
+        op = next(&c);
+    }
+    uint32_t wide = rex & REX_W ? 8 : operand16 ? 2 : 4;
+    uint32_t modrm = 0;
+    switch (op) {
+    case 0x88: /* register to memory */
+    case 0x89:
+    case 0x8a: /* memory to register */
+    case 0x8b:
+        d.size = op & 1 ? wide : 1;
+        d.extend = d.size;
+        d.write = op < 0x8a;
+        modrm = pass_modrm(&c);
+        set_register(&d, modrm, rex, d.size == 1);
+        break;
+    case 0xa0: /* accumulator, absolute address */
+    case 0xa1:
+    case 0xa2:
+    case 0xa3:
+        d.size = op & 1 ? wide : 1;
+        d.extend = d.size;
+        d.write = op >= 0xa2;
+        constant(&c, address32 ? 4 : 8);
+        break;
+    case 0xc6: /* constant to memory */
+    case 0xc7:
+        d.size = op & 1 ? wide : 1;
+        d.write = 1;
+        d.is_constant = 1;
+        modrm = pass_modrm(&c);
+        d.constant = constant(&c, d.size == 8 ? 4 : d.size);
+        if (d.size == 8) {
+            d.constant = (uint64_t)(int64_t)(int32_t)(uint32_t)d.constant;
+        }
+        if ((modrm & 0x38) != 0) {
+            return 0;
+        }
+        break;
+    case 0x0f:
+        op = next(&c);
+        if (op != 0xb6 && op != 0xb7 && op != 0xbe && op != 0xbf) { /* extending moves */
+            return 0;
+        }
+        d.size = op & 1 ? 2 : 1;
+        d.extend = wide;
+        d.sign = op >= 0xbe;
+        modrm = pass_modrm(&c);
+        set_register(&d, modrm, rex, 0);
+        break;
+    default:
+        return 0;
+    }
+    if (c.ended || modrm >= 0xc0) { /* register to register reaches no memory */
+        return 0;
+    }
+    d.length = c.at;
+    *result = d;
+    return 1;
+}

@@ -1,0 +1,159 @@
+/* Model-specific registers. */
+#include "cpu/msr.h"
+
+#include "clock.h"
+#include "devices/io.h"
+#include "cpu/vcpu.h"
+
+#define MSR_TSC 0x10u
+#define MSR_APIC_BASE 0x1bu
+#define MSR_TSC_DEADLINE 0x6e0u
+#define MSR_EFER 0xc0000080u
+#define MSR_FS_BASE 0xc0000100u
+#define MSR_GS_BASE 0xc0000101u
+#define SEGMENT_FS_BASE (VCPU_SEGMENT + 2 * 4 + 1)
+#define SEGMENT_GS_BASE (VCPU_SEGMENT + 2 * 5 + 1)
+#define MSR_HWCR 0xc0010015u        /* hardware configuration */
+#define HWCR_TSC_AT_P0 0x1000000ul    /* the TSC does not change with the clock rate */
+#define EFER_ALLOWED 0x4d01ul        /* SCE LME LMA NXE FFXSR */
+
+/* Index in the vcpu page of a register that stands there, or 0. */
+static uint32_t page_word(uint32_t msr)
+{
+    switch (msr) {
+    case MSR_EFER:
+        return VCPU_EFER;
+    case MSR_FS_BASE:
+        return SEGMENT_FS_BASE;
+    case MSR_GS_BASE:
+        return SEGMENT_GS_BASE;
+    case 0xc0000102u:
+        return VCPU_KERNEL_GS_BASE;
+    case 0xc0000081u:
+        return VCPU_STAR;
+    case 0xc0000082u:
+        return VCPU_LSTAR;
+    case 0xc0000083u:
+        return VCPU_CSTAR;
+    case 0xc0000084u:
+        return VCPU_SFMASK;
+    case 0x174u:
+        return VCPU_SYSENTER_CS;
+    case 0x175u:
+        return VCPU_SYSENTER_ESP;
+    case 0x176u:
+        return VCPU_SYSENTER_EIP;
+    case 0x277u:
+        return VCPU_PAT;
+    default:
+        return 0;
+    }
+}
+
+/* The group whose change the kernel must be told. */
+static uint64_t changed_group(uint32_t word)
+{
+    if (word == VCPU_EFER || word == VCPU_PAT) {
+        return VCPU_CHANGED_CONTROL;
+    }
+    return word >= VCPU_KERNEL_GS_BASE ? VCPU_CHANGED_MSRS : VCPU_CHANGED_SEGMENTS;
+}
+
+/* Registers that read as zero and ignore writes: microcode revision, platform id, AMD's configuration registers,
+ * machine-check, MTRR, debug and performance controls that Linux touches because of the CPU's family alone. */
+static uint32_t is_inert(uint32_t msr)
+{
+    switch (msr) {
+    case 0x17u:       /* platform id */
+    case 0x8bu:       /* microcode level */
+    case 0xfeu:       /* MTRR capabilities: none */
+    case 0x2ffu:
+    case 0x179u:      /* machine-check capabilities: none */
+    case 0x17au:
+    case 0x17bu:
+    case 0x1a0u:
+    case 0x1d9u:      /* debug control */
+    case 0xc0000103u: /* TSC_AUX */
+    case 0xc0000408u:
+    case 0xc001001fu: /* northbridge configuration */
+    case 0xc0010010u: /* system configuration */
+    case 0xc0010055u: /* interrupt pending message */
+    case 0xc0010058u:
+    case 0xc0010064u: /* P-state */
+    case 0xc0010112u: /* system management */
+    case 0xc0010113u:
+    case 0xc0010114u:
+    case 0xc0010117u:
+    case 0xc0011020u: /* load-store configuration */
+    case 0xc0011021u:
+    case 0xc0011022u:
+    case 0xc0011029u: /* decode configuration */
+    case 0xc001102au:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+void msr_read_exit(void)
+{
+    uint32_t msr = (uint32_t)vcpu_reg(RCX);
+    uint32_t word = page_word(msr);
+    uint64_t value = 0;
+    if (word != 0) {
+        value = vcpu[word];
+        if (msr == MSR_EFER) {
+            value &= EFER_ALLOWED; /* hides what the hardware needs set for guests */
+        }
+    } else if (msr == MSR_TSC) {
+        value = clock_tsc() + vcpu[VCPU_TSC_OFFSET];
+    } else if (msr == MSR_HWCR) {
+        value = HWCR_TSC_AT_P0;
+    } else if (msr == MSR_APIC_BASE) {
+        value = machine.lapic.base;
+    } else if (msr == MSR_TSC_DEADLINE) {
+        value = machine.lapic.deadline;
+    } else if (is_inert(msr) == 0) {
+        vcpu_raise_gp();
+        return;
+    }
+    vcpu_set_reg(RAX, (uint32_t)value);
+    vcpu_set_reg(RDX, value >> 32);
+    vcpu_skip(2);
+}
+
+void msr_write_exit(void)
+{
+    uint32_t msr = (uint32_t)vcpu_reg(RCX);
+    uint64_t value = (uint32_t)vcpu_reg(RAX) | vcpu_reg(RDX) << 32;
+    if (msr == MSR_TSC_DEADLINE) { /* first: every tick comes here */
+        lapic_set_deadline(&machine.lapic, value, clock_tsc() + vcpu[VCPU_TSC_OFFSET], clock_now());
+        vcpu_skip(2);
+        return;
+    }
+    uint32_t word = page_word(msr);
+    if (msr == MSR_EFER) {
+        /* LMA follows the processor's mode, LME can't change while paging is on. */
+        uint64_t kept = EFER_LMA | (vcpu[VCPU_CR0] & CR0_PG ? EFER_LME : 0);
+        if ((value & ~EFER_ALLOWED) != 0 || ((value ^ vcpu[VCPU_EFER]) & kept & EFER_LME) != 0) {
+            vcpu_raise_gp();
+            return;
+        }
+        vcpu[VCPU_EFER] = (value & ~kept) | (vcpu[VCPU_EFER] & kept);
+        vcpu[VCPU_CHANGED] |= VCPU_CHANGED_CONTROL;
+    } else if (word != 0) {
+        vcpu[word] = value;
+        vcpu[VCPU_CHANGED] |= changed_group(word);
+    } else if (msr == MSR_TSC) {
+        vcpu[VCPU_TSC_OFFSET] = value - clock_tsc();
+    } else if (msr == MSR_APIC_BASE) {
+        if (lapic_set_base(&machine.lapic, value) == 0) {
+            vcpu_raise_gp();
+            return;
+        }
+    } else if (msr != MSR_HWCR && is_inert(msr) == 0) {
+        vcpu_raise_gp();
+        return;
+    }
+    vcpu_skip(2);
+}

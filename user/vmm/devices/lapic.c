@@ -1,0 +1,303 @@
+/* The local interrupt controller. */
+#include "devices/lapic.h"
+
+#define REG_ID 0x020u
+#define REG_VERSION 0x030u
+#define REG_TASK_PRIORITY 0x080u
+#define REG_PROCESSOR_PRIORITY 0x0a0u
+#define REG_END 0x0b0u
+#define REG_LOGICAL_DESTINATION 0x0d0u
+#define REG_DESTINATION_FORMAT 0x0e0u
+#define REG_SPURIOUS 0x0f0u
+#define REG_IN_SERVICE 0x100u
+#define REG_REQUEST 0x200u
+#define REG_COMMAND_LOW 0x300u
+#define REG_COMMAND_HIGH 0x310u
+#define REG_LVT 0x320u
+#define REG_INITIAL_COUNT 0x380u
+#define REG_CURRENT_COUNT 0x390u
+#define REG_DIVIDE 0x3e0u
+
+#define VERSION (0x14u | (LAPIC_NUM_LVT - 1) << 16)
+#define BASE_BOOTSTRAP 0x100ul
+#define BASE_ENABLE 0x800ul
+#define SOFTWARE_ENABLE 0x100u
+#define LVT_TIMER 0u
+#define LVT_LINT0 3u
+#define LVT_MASKED 0x10000u
+#define LVT_MODE 0x700u              /* delivery */
+#define LVT_EXTERNAL 0x700u
+#define TIMER_MODE 0x60000u
+#define TIMER_PERIODIC 0x20000u
+#define TIMER_DEADLINE 0x40000u
+#define SHORTHAND 0xc0000u
+#define SHORTHAND_SELF 0x40000u
+#define SHORTHAND_ALL 0x80000u
+#define SHORTHAND_OTHERS 0xc0000u
+#define COMMAND_LOW_FIELDS 0xccfffu
+#define COMMAND_MODE 0x700u
+/* The counter runs at 1 GHz before the divider. */
+#define DEADLINE_SLACK_NS 500ul      /* so that rounding never makes the interrupt early */
+
+static uint32_t highest(const uint64_t set[4])
+{
+    for (uint32_t i = 4; i > 0; i--) {
+        if (set[i - 1] != 0) {
+            return (i - 1) * 64 + 63 - (uint32_t)__builtin_clzl(set[i - 1]);
+        }
+    }
+    return 0;
+}
+
+static uint32_t processor_priority(const struct lapic *lapic)
+{
+    uint32_t serving = highest(lapic->isr) & 0xf0;
+    return lapic->task_priority >= serving ? lapic->task_priority : serving;
+}
+
+static void update(struct lapic *lapic)
+{
+    uint32_t vector = highest(lapic->irr);
+    uint32_t enabled = (lapic->base & BASE_ENABLE) != 0 && (lapic->spurious & SOFTWARE_ENABLE) != 0;
+    lapic->output = enabled && (vector & 0xf0) > (processor_priority(lapic) & 0xf0) ? vector : 0;
+}
+
+static void request(struct lapic *lapic, uint32_t vector)
+{
+    if (vector >= 16) {
+        lapic->irr[vector / 64] |= 1ul << (vector % 64);
+        update(lapic);
+    }
+}
+
+void lapic_init(struct lapic *lapic, uint64_t tsc_khz)
+{
+    *lapic = (struct lapic){
+        .base = LAPIC_ADDRESS | BASE_ENABLE | BASE_BOOTSTRAP,
+        .spurious = 0xff,
+        .destination_format = 0xffffffff,
+        .tsc_khz = tsc_khz,
+        .next = LAPIC_NEVER,
+    };
+    for (uint32_t i = 0; i < LAPIC_NUM_LVT; i++) {
+        lapic->lvt[i] = LVT_MASKED;
+    }
+    lapic->lvt[LVT_LINT0] = LVT_EXTERNAL; /* as firmware leaves it */
+}
+
+static uint32_t timer_mode(const struct lapic *lapic)
+{
+    return lapic->lvt[LVT_TIMER] & TIMER_MODE;
+}
+
+/* ns of one count: the divider's bits 0, 1 and 3 are 1 less than the power of two, and 111 means 1. */
+static uint64_t count_ns(const struct lapic *lapic)
+{
+    uint32_t code = (lapic->divide & 3) | (lapic->divide & 8) >> 1;
+    return 1ul << ((code + 1) & 7);
+}
+
+static uint64_t period_ns(const struct lapic *lapic)
+{
+    return lapic->initial_count * count_ns(lapic);
+}
+
+static uint32_t current_count(const struct lapic *lapic, uint64_t now)
+{
+    uint64_t period = period_ns(lapic), elapsed = now > lapic->start ? now - lapic->start : 0;
+    if (period == 0 || timer_mode(lapic) == TIMER_DEADLINE) {
+        return 0;
+    }
+    if (timer_mode(lapic) == TIMER_PERIODIC) {
+        elapsed %= period;
+    }
+    return elapsed >= period ? 0 : (uint32_t)((period - elapsed) / count_ns(lapic));
+}
+
+static void load_counter(struct lapic *lapic, uint32_t count, uint64_t now)
+{
+    lapic->initial_count = count;
+    lapic->start = now;
+    if (timer_mode(lapic) != TIMER_DEADLINE) {
+        lapic->next = count == 0 ? LAPIC_NEVER : now + period_ns(lapic);
+    }
+}
+
+void lapic_set_deadline(struct lapic *lapic, uint64_t deadline, uint64_t tsc, uint64_t now)
+{
+    if (timer_mode(lapic) != TIMER_DEADLINE) {
+        return;
+    }
+    lapic->deadline = deadline;
+    if (deadline == 0) {
+        lapic->next = LAPIC_NEVER;
+        return;
+    }
+    uint64_t ticks = deadline > tsc ? deadline - tsc : 0;
+    /* A deadline beyond some 200 days would overflow; nobody lives to see the difference. */
+    if (ticks > LAPIC_NEVER / 1000000ul) {
+        lapic->next = LAPIC_NEVER;
+    } else {
+        lapic->next = now + ticks * 1000000ul / lapic->tsc_khz + (ticks == 0 ? 0 : DEADLINE_SLACK_NS);
+    }
+}
+
+void lapic_expire(struct lapic *lapic, uint64_t now)
+{
+    if (now < lapic->next) {
+        return;
+    }
+    if (timer_mode(lapic) == TIMER_PERIODIC) { /* missed periods are merged into one */
+        uint64_t period = period_ns(lapic);
+        lapic->start += (now - lapic->start) / period * period;
+        lapic->next = lapic->start + period;
+    } else {
+        lapic->next = LAPIC_NEVER;
+        lapic->deadline = 0;
+    }
+    if ((lapic->lvt[LVT_TIMER] & LVT_MASKED) == 0) {
+        request(lapic, lapic->lvt[LVT_TIMER] & 0xff);
+    }
+}
+
+void lapic_acknowledge(struct lapic *lapic)
+{
+    uint32_t vector = lapic->output;
+    lapic->irr[vector / 64] &= ~(1ul << (vector % 64));
+    lapic->isr[vector / 64] |= 1ul << (vector % 64);
+    update(lapic);
+}
+
+static void end_of_interrupt(struct lapic *lapic)
+{
+    uint32_t vector = highest(lapic->isr);
+    lapic->isr[vector / 64] &= ~(1ul << (vector % 64));
+    update(lapic);
+}
+
+/* An interprocessor interrupt. There is one processor: what is meant for others is lost. */
+static void command(struct lapic *lapic)
+{
+    uint32_t low = lapic->command_low, shorthand = low & SHORTHAND;
+    uint32_t self = shorthand == SHORTHAND_SELF || shorthand == SHORTHAND_ALL;
+    if (shorthand == 0) {
+        uint32_t destination = lapic->command_high >> 24;
+        uint32_t logical = (low & 0x800) != 0;
+        self = destination == 0xff || (logical ? (destination & lapic->logical_destination >> 24) != 0 : destination == 0);
+    }
+    if (self && (low & COMMAND_MODE) <= 0x100) { /* fixed or lowest priority */
+        request(lapic, low & 0xff);
+    }
+}
+
+uint32_t lapic_set_base(struct lapic *lapic, uint64_t value)
+{
+    if ((value & ~(BASE_ENABLE | BASE_BOOTSTRAP)) != LAPIC_ADDRESS) {
+        return 0; /* neither another address nor the x2APIC mode */
+    }
+    lapic->base = (value & BASE_ENABLE) | LAPIC_ADDRESS | BASE_BOOTSTRAP;
+    update(lapic);
+    return 1;
+}
+
+uint32_t lapic_passes_pic(const struct lapic *lapic)
+{
+    return (lapic->base & BASE_ENABLE) == 0 ||
+           (lapic->lvt[LVT_LINT0] & (LVT_MASKED | LVT_MODE)) == LVT_EXTERNAL;
+}
+
+uint32_t lapic_read(struct lapic *lapic, uint32_t offset, uint64_t now)
+{
+    uint32_t reg = offset & 0xff0;
+    if (reg >= REG_LVT && reg < REG_LVT + 0x10 * LAPIC_NUM_LVT) {
+        return lapic->lvt[(reg - REG_LVT) >> 4];
+    }
+    if (reg >= REG_IN_SERVICE && reg < REG_IN_SERVICE + 0x80) {
+        uint32_t i = (reg - REG_IN_SERVICE) >> 4;
+        return (uint32_t)(lapic->isr[i / 2] >> (i % 2 * 32));
+    }
+    if (reg >= REG_REQUEST && reg < REG_REQUEST + 0x80) {
+        uint32_t i = (reg - REG_REQUEST) >> 4;
+        return (uint32_t)(lapic->irr[i / 2] >> (i % 2 * 32));
+    }
+    switch (reg) {
+    case REG_VERSION:
+        return VERSION;
+    case REG_TASK_PRIORITY:
+        return lapic->task_priority;
+    case REG_PROCESSOR_PRIORITY:
+        return processor_priority(lapic);
+    case REG_LOGICAL_DESTINATION:
+        return lapic->logical_destination;
+    case REG_DESTINATION_FORMAT:
+        return lapic->destination_format;
+    case REG_SPURIOUS:
+        return lapic->spurious;
+    case REG_COMMAND_LOW:
+        return lapic->command_low;
+    case REG_COMMAND_HIGH:
+        return lapic->command_high;
+    case REG_INITIAL_COUNT:
+        return lapic->initial_count;
+    case REG_CURRENT_COUNT:
+        return current_count(lapic, now);
+    case REG_DIVIDE:
+        return lapic->divide;
+    default: /* among others the identifier, 0, and the error status: there are no errors */
+        return 0;
+    }
+}
+
+static void write_lvt(struct lapic *lapic, uint32_t index, uint32_t value)
+{
+    uint32_t old_mode = timer_mode(lapic);
+    lapic->lvt[index] = value & (index == LVT_TIMER ? 0x700ffu : 0x1a7ffu);
+    if (index == LVT_TIMER && ((old_mode ^ timer_mode(lapic)) & TIMER_DEADLINE) != 0) {
+        lapic->next = LAPIC_NEVER; /* switching to or from the deadline mode disarms */
+        lapic->deadline = 0;
+        lapic->initial_count = 0;
+    }
+}
+
+void lapic_write(struct lapic *lapic, uint32_t offset, uint32_t value, uint64_t now)
+{
+    uint32_t reg = offset & 0xff0;
+    if (reg >= REG_LVT && reg < REG_LVT + 0x10 * LAPIC_NUM_LVT) {
+        write_lvt(lapic, (reg - REG_LVT) >> 4, value);
+        return;
+    }
+    switch (reg) {
+    case REG_END:
+        end_of_interrupt(lapic);
+        break;
+    case REG_TASK_PRIORITY:
+        lapic->task_priority = value & 0xff;
+        update(lapic);
+        break;
+    case REG_LOGICAL_DESTINATION:
+        lapic->logical_destination = value & 0xff000000;
+        break;
+    case REG_DESTINATION_FORMAT:
+        lapic->destination_format = value | 0x0fffffff;
+        break;
+    case REG_SPURIOUS:
+        lapic->spurious = value & 0x1ff;
+        update(lapic);
+        break;
+    case REG_COMMAND_LOW:
+        lapic->command_low = value & COMMAND_LOW_FIELDS;
+        command(lapic);
+        break;
+    case REG_COMMAND_HIGH:
+        lapic->command_high = value & 0xff000000;
+        break;
+    case REG_INITIAL_COUNT:
+        load_counter(lapic, value, now);
+        break;
+    case REG_DIVIDE:
+        lapic->divide = value & 0xb;
+        break;
+    default: /* read-only or unused */
+        break;
+    }
+}
