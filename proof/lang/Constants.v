@@ -244,33 +244,33 @@ Definition UCTX_SS : Z := 21.
 Definition UCTX_FAULT_ADDRESS : Z := 22.
 Definition UCTX_WORDS : Z := 24.
 
-(** * [spinlock.h] *)
-Definition LOCK_KERNEL : Z := 0.
+(** * [locks.h] *)
 Definition LOCK_CONSOLE : Z := 1.
 Definition LOCK_CONSOLE_PORT : Z := 2.
-Definition LOCK_KEYBOARD : Z := 3.
-Definition LOCK_INTC : Z := 4.
-Definition LOCK_TIMER : Z := 5.
 Definition LOCK_CONTAINER : Z := 6.
 Definition LOCK_FRAME : Z := 7.
 Definition LOCK_PAGEMAP_BASE : Z := 8.
 Definition LOCK_SHARE : Z := 72.
-Definition LOCK_PENDING_BASE : Z := 73.
+Definition LOCK_SCHED_PENDING_BASE : Z := 73.
 Definition LOCK_BBQ_BASE : Z := 89.
 Definition LOCK_ENDPOINT_BASE : Z := 105.
-Definition LOCK_NOTIFICATION_BASE : Z := 169.
-Definition LOCK_REQUEST_BASE : Z := 297.
-Definition LOCK_SPACE_BASE : Z := 313.
+Definition LOCK_NOTIFY_BASE : Z := 169.
+Definition LOCK_PROCESS_REQUEST_BASE : Z := 297.
+Definition LOCK_PROCESS_SPACE_BASE : Z := 313.
 Definition LOCK_PROCESS_BASE : Z := 377.
 Definition LOCK_IRQ : Z := 441.
-Definition LOCK_DEVICE : Z := 442.
+Definition LOCK_IOMMU : Z := 442.
 Definition LOCK_NPT_BASE : Z := 443.
 Definition LOCK_VCPU_BASE : Z := 451.
 Definition NUM_LOCK : Z := 459.
+Definition NUM_LOCK_CELL : Z := 15606.
+Definition CELL_TLB_BASE : Z := 15606.
+Definition CELL_PROCESS_DYING_BASE : Z := 15862.
+Definition CELL_STOP_STATE : Z := 15926.
+Definition CELL_STOP_HELD : Z := 15927.
+Definition CELL_UNUSED_BASE : Z := 15928.
+
+(** * [spinlock.h] *)
+Definition LOCK_KERNEL : Z := 0.
 Definition CELL_LOCK_BASE : Z := 0.
 Definition CELL_MCS_BASE : Z := 918.
-Definition CELL_TLB_BASE : Z := 15606.
-Definition CELL_DYING_BASE : Z := 15862.
-Definition CELL_WALK : Z := 15926.
-Definition CELL_HELD : Z := 15927.
-Definition CELL_FREE_BASE : Z := 15928.

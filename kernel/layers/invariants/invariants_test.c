@@ -30,7 +30,7 @@ int main(void)
     CHECK_EQUAL(invariants_available(), 1);
     sound();
     /* A layer's own invariant: stop is layer 26. */
-    arch_atomic_store(CELL_HELD, NUM_CPU);
+    arch_atomic_store(CELL_STOP_HELD, NUM_CPU);
     CHECK_EQUAL(invariants_check(), 26002);
     /* Across layers: a sender at an endpoint whose owner does not exist. */
     sound();

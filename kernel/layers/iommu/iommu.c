@@ -13,7 +13,7 @@ struct iommu_function {
     uint32_t owner; /* NONE: no entry */
 };
 
-/* Guarded by LOCK_DEVICE. The domain id of process p is p + 1, because some units reserve 0. */
+/* Guarded by LOCK_IOMMU. The domain id of process p is p + 1, because some units reserve 0. */
 struct iommu_domain {
     uint32_t root; /* frame; NONE: there is no domain */
     uint32_t attached; /* p's functions before this index of iommu_function are attached */
@@ -57,7 +57,7 @@ void iommu_define(uint32_t function, uint32_t owner)
     }
 }
 
-/* Makes an empty domain for p. Requires: LOCK_DEVICE held, p has no domain. */
+/* Makes an empty domain for p. Requires: LOCK_IOMMU held, p has no domain. */
 static uint32_t iommu_create(uint32_t p)
 {
     uint32_t root = iommu_new_table(p);
@@ -81,7 +81,7 @@ static uint32_t iommu_next_function(uint32_t p, uint32_t from)
 }
 
 /* Attaches the next of p's functions, if any is left. Returns STATUS_OK if all are attached, else STATUS_RESTART.
- * Requires: LOCK_DEVICE held, p has a domain. */
+ * Requires: LOCK_IOMMU held, p has a domain. */
 static uint32_t iommu_attach_next(uint32_t p)
 {
     uint32_t next = iommu_next_function(p, iommu_domain[p].attached);
@@ -103,7 +103,7 @@ uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot)
     if (levels == 0u) {
         return STATUS_OK;
     }
-    spinlock_acquire(LOCK_DEVICE);
+    spinlock_acquire(LOCK_IOMMU);
     if (iommu_domain[p].root == NONE) {
         status = iommu_create(p);
         if (status == STATUS_OK) {
@@ -119,7 +119,7 @@ uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot)
             iommu_domain[p].root = NONE;
         }
     }
-    spinlock_release(LOCK_DEVICE);
+    spinlock_release(LOCK_IOMMU);
     return status;
 }
 
@@ -127,7 +127,7 @@ uint32_t iommu_walk(uint32_t p, uint64_t address, uint32_t write)
 {
     uint32_t levels = arch_iommu_levels();
     uint32_t frame = NONE;
-    spinlock_acquire(LOCK_DEVICE);
+    spinlock_acquire(LOCK_IOMMU);
     if (levels != 0u && iommu_domain[p].root != NONE && address < (uint64_t)NUM_FRAME * 4096ul) {
         uint64_t leaf = iommu_leaf(iommu_domain[p].root, address, levels);
         if (leaf != 0ul) {
@@ -138,14 +138,14 @@ uint32_t iommu_walk(uint32_t p, uint64_t address, uint32_t write)
             }
         }
     }
-    spinlock_release(LOCK_DEVICE);
+    spinlock_release(LOCK_IOMMU);
     return frame;
 }
 
 /* ---- the end of a domain ---- */
 
 /* Detaches the last attached function of p; with the first one, also invalidates the units' caches. Requires:
- * LOCK_DEVICE held, attached is not 0. */
+ * LOCK_IOMMU held, attached is not 0. */
 static void iommu_detach_last(uint32_t p)
 {
     uint32_t last = 0u;
@@ -167,7 +167,7 @@ uint32_t iommu_destroy_step(uint32_t p)
 {
     uint32_t levels = arch_iommu_levels();
     uint32_t more = 0u;
-    spinlock_acquire(LOCK_DEVICE);
+    spinlock_acquire(LOCK_IOMMU);
     if (iommu_domain[p].attached != 0u) {
         iommu_detach_last(p);
         more = 1u;
@@ -177,7 +177,7 @@ uint32_t iommu_destroy_step(uint32_t p)
             iommu_domain[p].root = NONE;
         }
     }
-    spinlock_release(LOCK_DEVICE);
+    spinlock_release(LOCK_IOMMU);
     return more;
 }
 

@@ -3,7 +3,7 @@
  * and detached before the process's memory is freed. Device addresses equal physical addresses, so drivers are the
  * same with and without an IOMMU. Tables are charged to the process. Without an IOMMU all functions here do nothing.
  *
- * Lock: LOCK_DEVICE guards the domains, their tables and the units. The functions' owners are constant after
+ * Lock: LOCK_IOMMU guards the domains, their tables and the units. The functions' owners are constant after
  * start-up. */
 #ifndef ASHLAR_IOMMU_H
 #define ASHLAR_IOMMU_H

@@ -9,7 +9,7 @@
 #define IOMMU_BATCH 4u /* refusals handled by one call */
 #define IOMMU_PRINTED 32u /* refusals printed since start-up; the rest is only counted */
 
-/* Guarded by LOCK_DEVICE. */
+/* Guarded by LOCK_IOMMU. */
 static uint64_t iommu_refusals[NUM_PROCESS]; /* of a process's functions */
 static uint64_t iommu_stray;                 /* of functions without owner */
 static uint32_t iommu_told;
@@ -55,7 +55,7 @@ static void iommu_print(uint32_t function, uint32_t write, uint64_t address)
     console_put(0u, 0x0aul, 1u);
 }
 
-/* Counts one refusal. Requires: LOCK_DEVICE held. */
+/* Counts one refusal. Requires: LOCK_IOMMU held. */
 static void iommu_count(uint32_t fault, uint64_t address)
 {
     uint32_t function = fault & 0xffffu;
@@ -83,7 +83,7 @@ static uint32_t iommu_next_unit(uint64_t refused)
     return unit;
 }
 
-/* Handles one batch of refusals. Returns 1 if there may be more to print. Requires: LOCK_DEVICE held. */
+/* Handles one batch of refusals. Returns 1 if there may be more to print. Requires: LOCK_IOMMU held. */
 static uint32_t iommu_take_some(void)
 {
     uint64_t refused = arch_iommu_refused();
@@ -116,9 +116,9 @@ void iommu_take_faults(void)
     if (levels == 0u) {
         return;
     }
-    spinlock_acquire(LOCK_DEVICE);
+    spinlock_acquire(LOCK_IOMMU);
     uint32_t more = iommu_take_some();
-    spinlock_release(LOCK_DEVICE);
+    spinlock_release(LOCK_IOMMU);
     if (more == 1u) {
         uint32_t cpu = arch_cpu();
         intc_send(cpu, VECTOR_IOMMU);
@@ -131,9 +131,9 @@ void iommu_notice(void)
     if (levels == 0u) {
         return;
     }
-    spinlock_acquire(LOCK_DEVICE);
+    spinlock_acquire(LOCK_IOMMU);
     uint64_t refused = arch_iommu_refused();
-    spinlock_release(LOCK_DEVICE);
+    spinlock_release(LOCK_IOMMU);
     if (refused != 0ul) {
         uint32_t cpu = arch_cpu();
         intc_send(cpu, VECTOR_IOMMU);
@@ -151,11 +151,11 @@ void iommu_listen(uint32_t cpu)
 uint64_t iommu_faults(uint32_t p)
 {
     uint64_t faults = 0ul;
-    spinlock_acquire(LOCK_DEVICE);
+    spinlock_acquire(LOCK_IOMMU);
     faults = iommu_stray;
     if (p < NUM_PROCESS) {
         faults = iommu_refusals[p];
     }
-    spinlock_release(LOCK_DEVICE);
+    spinlock_release(LOCK_IOMMU);
     return faults;
 }

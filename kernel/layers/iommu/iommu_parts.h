@@ -1,4 +1,4 @@
-/* Private to the iommu layer. Everything here requires LOCK_DEVICE held, or start-up. */
+/* Private to the iommu layer. Everything here requires LOCK_IOMMU held, or start-up. */
 #ifndef ASHLAR_IOMMU_PARTS_H
 #define ASHLAR_IOMMU_PARTS_H
 

@@ -11,7 +11,7 @@
 #include "timer.h"
 #include "uctx.h"
 
-/* One cache line each. Guarded by LOCK_NOTIFICATION_BASE + n; owner is constant after start-up. */
+/* One cache line each. Guarded by LOCK_NOTIFY_BASE + n; owner is constant after start-up. */
 struct notification {
     uint64_t bits;
     uint32_t owner;
@@ -77,7 +77,7 @@ static void notify_keep(uint32_t n, uint64_t all)
 
 void notify_signal(uint32_t n, uint64_t bits)
 {
-    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    spinlock_acquire(LOCK_NOTIFY_BASE + n);
     uint64_t all = notification[n].bits | bits;
     uint32_t t = queue_dequeue(QUEUE_NOTIFICATION_BASE + n);
     if (t != NONE) {
@@ -87,7 +87,7 @@ void notify_signal(uint32_t n, uint64_t bits)
     } else {
         notify_keep(n, all);
     }
-    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    spinlock_release(LOCK_NOTIFY_BASE + n);
 }
 
 /* As notify_signal, but a waiter of this CPU is not made ready: it is returned, and the caller switches to it or
@@ -97,7 +97,7 @@ static uint32_t notify_signal_here(uint32_t n, uint64_t bits)
 {
     uint32_t woken = NONE;
     uint32_t cpu = arch_cpu();
-    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    spinlock_acquire(LOCK_NOTIFY_BASE + n);
     uint64_t all = notification[n].bits | bits;
     uint32_t t = queue_dequeue(QUEUE_NOTIFICATION_BASE + n);
     if (t != NONE) {
@@ -113,7 +113,7 @@ static uint32_t notify_signal_here(uint32_t n, uint64_t bits)
     } else {
         notify_keep(n, all);
     }
-    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    spinlock_release(LOCK_NOTIFY_BASE + n);
     return woken;
 }
 
@@ -126,11 +126,11 @@ static void notify_wait_and_run(uint32_t n, uint64_t deadline, uint32_t woken)
     if (deadline != NOTIFY_FOREVER) {
         now = timer_now();
     }
-    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    spinlock_acquire(LOCK_NOTIFY_BASE + n);
     uint64_t bits = notification[n].bits;
     if (bits != 0u || deadline <= now) {
         notification[n].bits = 0u;
-        spinlock_release(LOCK_NOTIFICATION_BASE + n);
+        spinlock_release(LOCK_NOTIFY_BASE + n);
         uctx_set(current, UCTX_RAX, ERR_TIMEOUT);
         if (bits != 0u) {
             uctx_set(current, UCTX_RAX, STATUS_OK);
@@ -148,7 +148,7 @@ static void notify_wait_and_run(uint32_t n, uint64_t deadline, uint32_t woken)
         sched_set_deadline(current, deadline);
     }
     sched_prepare_block();
-    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    spinlock_release(LOCK_NOTIFY_BASE + n);
     if (woken != NONE) {
         sched_switch_to(woken);
     } else {
@@ -174,21 +174,21 @@ void notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n, uint64_t 
 
 uint64_t notify_poll(uint32_t n)
 {
-    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    spinlock_acquire(LOCK_NOTIFY_BASE + n);
     uint64_t bits = notification[n].bits;
     notification[n].bits = 0u;
-    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    spinlock_release(LOCK_NOTIFY_BASE + n);
     return bits;
 }
 
 uint32_t notify_pending(uint32_t n)
 {
     uint32_t pending = 0u;
-    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    spinlock_acquire(LOCK_NOTIFY_BASE + n);
     if (notification[n].bits != 0u) {
         pending = 1u;
     }
-    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    spinlock_release(LOCK_NOTIFY_BASE + n);
     return pending;
 }
 
@@ -196,28 +196,28 @@ uint32_t notify_watch(uint32_t n)
 {
     uint32_t pending = 0u;
     uint32_t cpu = arch_cpu();
-    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    spinlock_acquire(LOCK_NOTIFY_BASE + n);
     notification[n].watcher = cpu;
     if (notification[n].bits != 0u) {
         pending = 1u;
     }
-    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    spinlock_release(LOCK_NOTIFY_BASE + n);
     return pending;
 }
 
 void notify_unwatch(uint32_t n)
 {
-    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    spinlock_acquire(LOCK_NOTIFY_BASE + n);
     notification[n].watcher = NONE;
-    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    spinlock_release(LOCK_NOTIFY_BASE + n);
 }
 
 void notify_reset(uint32_t n)
 {
-    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    spinlock_acquire(LOCK_NOTIFY_BASE + n);
     notification[n].bits = 0u;
     notification[n].watcher = NONE;
-    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    spinlock_release(LOCK_NOTIFY_BASE + n);
 }
 
 /* Ends t's wait with this outcome unless another CPU has just ended it. Returns 1 if t blocks here, else 0. */
@@ -227,13 +227,13 @@ static uint32_t notify_end_wait(uint32_t t, uint32_t status)
     if (n == NONE) {
         return 0u;
     }
-    spinlock_acquire(LOCK_NOTIFICATION_BASE + n);
+    spinlock_acquire(LOCK_NOTIFY_BASE + n);
     uint32_t kind = thread_wait_kind(t);
     if (kind == WAIT_NOTIFICATION) {
         queue_remove(t);
         notify_finish(t, status);
     }
-    spinlock_release(LOCK_NOTIFICATION_BASE + n);
+    spinlock_release(LOCK_NOTIFY_BASE + n);
     return 1u;
 }
 

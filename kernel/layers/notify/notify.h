@@ -2,7 +2,7 @@
  * and events that must not block the sender. Bits set while no thread waits are kept; setting a bit that is set has
  * no effect.
  *
- * Lock: LOCK_NOTIFICATION_BASE + n guards the word, the queue of waiters, their wait state, and the watch. */
+ * Lock: LOCK_NOTIFY_BASE + n guards the word, the queue of waiters, their wait state, and the watch. */
 #ifndef ASHLAR_NOTIFY_H
 #define ASHLAR_NOTIFY_H
 

@@ -43,7 +43,7 @@ void process_init(void)
 {
     for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
         process[p].state = PROCESS_EMPTY;
-        arch_atomic_store(CELL_DYING_BASE + p, 0u);
+        arch_atomic_store(CELL_PROCESS_DYING_BASE + p, 0u);
         process[p].alive = 0u;
         process[p].cause = END_EXIT;
         process[p].waiter = NONE;
@@ -156,7 +156,7 @@ uint32_t process_dying(uint32_t p)
     if (p >= NUM_PROCESS) {
         return 0u;
     }
-    uint64_t dying = arch_atomic_load(CELL_DYING_BASE + p);
+    uint64_t dying = arch_atomic_load(CELL_PROCESS_DYING_BASE + p);
     return (uint32_t)dying;
 }
 
@@ -185,7 +185,7 @@ static void process_begin_end(uint32_t p, uint32_t cause)
     process_set_state(p, PROCESS_DYING);
     process[p].cause = cause;
     process_create_forget(p);
-    arch_atomic_store(CELL_DYING_BASE + p, 1u);
+    arch_atomic_store(CELL_PROCESS_DYING_BASE + p, 1u);
 }
 
 uint32_t process_kill(uint32_t p, uint32_t cause)
@@ -267,7 +267,7 @@ void process_finish(uint32_t p)
     uint32_t waiter = process[p].waiter;
     process[p].waiter = NONE;
     process[p].state = PROCESS_EMPTY;
-    arch_atomic_store(CELL_DYING_BASE + p, 0u);
+    arch_atomic_store(CELL_PROCESS_DYING_BASE + p, 0u);
     if (waiter != NONE) {
         thread_end_wait(waiter);
         sched_ready(waiter);

@@ -7,8 +7,8 @@
  * serves requests only when it is in no other kernel operation, so each of its threads is then blocked, ready, ended,
  * or current, never in transition.
  *
- * Locks: LOCK_PROCESS_BASE + p guards p's state, counters and loading. LOCK_SPACE_BASE + p serialises operations on
- * p's address space: a frame found there stays p's until the operation is over. LOCK_REQUEST_BASE + cpu guards the
+ * Locks: LOCK_PROCESS_BASE + p guards p's state, counters and loading. LOCK_PROCESS_SPACE_BASE + p serialises operations on
+ * p's address space: a frame found there stays p's until the operation is over. LOCK_PROCESS_REQUEST_BASE + cpu guards the
  * requests to that CPU. Grants and definitions are written by start-up and constant afterwards. */
 #ifndef ASHLAR_PROCESS_H
 #define ASHLAR_PROCESS_H

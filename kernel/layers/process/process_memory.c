@@ -62,17 +62,17 @@ uint32_t process_map_page(uint32_t p, uint64_t vaddr, uint32_t prot)
     if (valid == 0u) {
         return ERR_BAD_ADDRESS;
     }
-    spinlock_acquire(LOCK_SPACE_BASE + p);
+    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
     uint32_t status = process_give_page(p, vaddr, prot, NONE, 0u);
-    spinlock_release(LOCK_SPACE_BASE + p);
+    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
     return status;
 }
 
 uint32_t process_map_foreign(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind)
 {
-    spinlock_acquire(LOCK_SPACE_BASE + p);
+    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
     uint32_t status = pagemap_map(p, vaddr, frame, prot, kind);
-    spinlock_release(LOCK_SPACE_BASE + p);
+    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
     return status;
 }
 
@@ -80,7 +80,7 @@ uint32_t process_unmap_page(uint32_t p, uint64_t vaddr)
 {
     uint32_t status = STATUS_OK;
     uint32_t valid = process_page_valid(vaddr);
-    spinlock_acquire(LOCK_SPACE_BASE + p);
+    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
     uint64_t entry = pagemap_walk(p, vaddr);
     if (entry == 0u || valid == 0u) {
         status = ERR_BAD_ADDRESS;
@@ -95,7 +95,7 @@ uint32_t process_unmap_page(uint32_t p, uint64_t vaddr)
             }
         }
     }
-    spinlock_release(LOCK_SPACE_BASE + p);
+    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
     if (status != STATUS_OK) {
         return status;
     }
@@ -110,12 +110,12 @@ uint32_t process_unmap_page(uint32_t p, uint64_t vaddr)
 
 uint32_t process_pin_page(uint32_t p, uint64_t vaddr, uint32_t prot)
 {
-    spinlock_acquire(LOCK_SPACE_BASE + p);
+    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
     uint32_t frame = pagemap_frame(p, vaddr, prot);
     if (frame != NONE) {
         pagemap_pin(p, vaddr);
     }
-    spinlock_release(LOCK_SPACE_BASE + p);
+    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
     return frame;
 }
 
@@ -130,14 +130,14 @@ uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t 
     if (state != PROCESS_LOADING || undone == 1u) {
         status = ERR_BAD_STATE;
     } else {
-        spinlock_acquire(LOCK_SPACE_BASE + p);
+        spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
         uint32_t source = pagemap_frame(p, from, PROT_READ);
         if (source == NONE) {
             status = ERR_BAD_ADDRESS;
         } else {
             status = process_give_page(child, to, prot, source, FRAME_WORDS);
         }
-        spinlock_release(LOCK_SPACE_BASE + p);
+        spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
     }
     process_unlock(child);
     return status;
@@ -146,18 +146,18 @@ uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t 
 uint32_t process_offer_page(uint32_t p, uint32_t s, uint64_t vaddr)
 {
     uint32_t status = ERR_BAD_ADDRESS;
-    spinlock_acquire(LOCK_SPACE_BASE + p);
+    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
     uint32_t frame = pagemap_frame(p, vaddr, PROT_READ);
     if (frame != NONE) {
         status = share_offer(s, p, frame);
     }
-    spinlock_release(LOCK_SPACE_BASE + p);
+    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
     return status;
 }
 
 uint32_t process_accept_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t prot)
 {
-    spinlock_acquire(LOCK_SPACE_BASE + p);
+    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
     /* First everything that may fail, so that a failure leaves the offer standing. */
     uint32_t status = pagemap_prepare(p, vaddr);
     if (status == STATUS_OK) {
@@ -167,6 +167,6 @@ uint32_t process_accept_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t pr
         uint32_t frame = share_frame(s);
         status = pagemap_map(p, vaddr, frame, prot, PAGEMAP_OWNED);
     }
-    spinlock_release(LOCK_SPACE_BASE + p);
+    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
     return status;
 }

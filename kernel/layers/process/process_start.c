@@ -73,9 +73,9 @@ static uint32_t process_message_page(uint32_t p, uint32_t index, uint32_t t)
     uint32_t status = STATUS_OK;
     uint32_t frame = thread_message_frame(t);
     if (frame == NONE) {
-        spinlock_acquire(LOCK_SPACE_BASE + p);
+        spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
         status = process_give_page(p, vaddr, PROT_READ | PROT_WRITE, NONE, 0u);
-        spinlock_release(LOCK_SPACE_BASE + p);
+        spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
         if (status == STATUS_OK) {
             frame = pagemap_frame(p, vaddr, PROT_READ);
             thread_set_message_frame(t, frame);

@@ -22,7 +22,7 @@ struct planned_start {
     uint64_t planned; /* 1 until the thread's CPU has started it */
 };
 
-/* Bit p of processes: this CPU must serve process p. Guarded by LOCK_REQUEST_BASE + cpu; one cache line each. process
+/* Bit p of processes: this CPU must serve process p. Guarded by LOCK_PROCESS_REQUEST_BASE + cpu; one cache line each. process
  * and next, the process being served and the number of its next thread, are used by this CPU only. */
 struct request {
     uint64_t processes;
@@ -118,12 +118,12 @@ static uint32_t process_serve(uint32_t p, uint32_t next)
 static uint32_t process_take_request(uint32_t cpu)
 {
     uint32_t p = NONE;
-    spinlock_acquire(LOCK_REQUEST_BASE + cpu);
+    spinlock_acquire(LOCK_PROCESS_REQUEST_BASE + cpu);
     if (request[cpu].processes != 0u) {
         p = arch_highest_bit(request[cpu].processes);
         request[cpu].processes = request[cpu].processes & ~(1ul << p);
     }
-    spinlock_release(LOCK_REQUEST_BASE + cpu);
+    spinlock_release(LOCK_PROCESS_REQUEST_BASE + cpu);
     return p;
 }
 
@@ -151,9 +151,9 @@ void process_serve_requests(void)
 /* Leaves a request to serve process p for a CPU, possibly this one. */
 static void process_leave_request(uint32_t p, uint32_t cpu)
 {
-    spinlock_acquire(LOCK_REQUEST_BASE + cpu);
+    spinlock_acquire(LOCK_PROCESS_REQUEST_BASE + cpu);
     request[cpu].processes = request[cpu].processes | (1ul << p);
-    spinlock_release(LOCK_REQUEST_BASE + cpu);
+    spinlock_release(LOCK_PROCESS_REQUEST_BASE + cpu);
 }
 
 void process_ask(uint32_t p, uint32_t cpus)

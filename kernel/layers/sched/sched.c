@@ -107,10 +107,10 @@ void sched_block(void)
 /* Queues t for its CPU. Only the first thread in the queue sends an interrupt: serving it takes all of them. */
 static void sched_ready_remote(uint32_t home, uint32_t t)
 {
-    spinlock_acquire(LOCK_PENDING_BASE + home);
+    spinlock_acquire(LOCK_SCHED_PENDING_BASE + home);
     uint32_t first = queue_peek(QUEUE_PENDING_BASE + home);
     queue_enqueue(QUEUE_PENDING_BASE + home, t);
-    spinlock_release(LOCK_PENDING_BASE + home);
+    spinlock_release(LOCK_SCHED_PENDING_BASE + home);
     if (first == NONE) {
         intc_send(home, VECTOR_RESCHEDULE);
     }
@@ -130,9 +130,9 @@ void sched_ready(uint32_t t)
 /* Removes and returns the first thread of this CPU's pending queue, or NONE. */
 static uint32_t sched_take_pending(uint32_t cpu)
 {
-    spinlock_acquire(LOCK_PENDING_BASE + cpu);
+    spinlock_acquire(LOCK_SCHED_PENDING_BASE + cpu);
     uint32_t t = queue_dequeue(QUEUE_PENDING_BASE + cpu);
-    spinlock_release(LOCK_PENDING_BASE + cpu);
+    spinlock_release(LOCK_SCHED_PENDING_BASE + cpu);
     return t;
 }
 

@@ -1,7 +1,7 @@
 /* The scheduler: 256 priorities, first-in first-out within one with a time slice, per CPU; budgets per process.
  *
  * Each CPU owns its ready queues, deadlines and budgets: no lock, interrupts are off. A wake-up from another CPU goes
- * through the pending queue of the thread's CPU (LOCK_PENDING_BASE + cpu) and VECTOR_RESCHEDULE. The running thread
+ * through the pending queue of the thread's CPU (LOCK_SCHED_PENDING_BASE + cpu) and VECTOR_RESCHEDULE. The running thread
  * and the idle threads are in no queue. The alarm of a CPU is never later than its next event (deadline, end of
  * slice, end of budget, refill); it may be earlier. */
 #ifndef ASHLAR_SCHED_H

@@ -9,39 +9,13 @@
 
 #include <stdint.h>
 
-#include "config.h"
+#include "locks.h"
 
-#define LOCK_KERNEL 0u /* the one lock of LOCK_BIG; nobody else names it */
-#define LOCK_CONSOLE 1u
-#define LOCK_CONSOLE_PORT 2u
-#define LOCK_KEYBOARD 3u
-#define LOCK_INTC 4u
-#define LOCK_TIMER 5u
-#define LOCK_CONTAINER 6u
-#define LOCK_FRAME 7u
-#define LOCK_PAGEMAP_BASE 8u
-#define LOCK_SHARE (LOCK_PAGEMAP_BASE + NUM_PROCESS)
-#define LOCK_PENDING_BASE (LOCK_SHARE + 1u)
-#define LOCK_BBQ_BASE (LOCK_PENDING_BASE + NUM_CPU)
-#define LOCK_ENDPOINT_BASE (LOCK_BBQ_BASE + NUM_BBQ)
-#define LOCK_NOTIFICATION_BASE (LOCK_ENDPOINT_BASE + NUM_ENDPOINT)
-#define LOCK_REQUEST_BASE (LOCK_NOTIFICATION_BASE + NUM_NOTIFICATION)
-#define LOCK_SPACE_BASE (LOCK_REQUEST_BASE + NUM_CPU)
-#define LOCK_PROCESS_BASE (LOCK_SPACE_BASE + NUM_PROCESS)
-#define LOCK_IRQ (LOCK_PROCESS_BASE + NUM_PROCESS)
-#define LOCK_DEVICE (LOCK_IRQ + 1u)
-#define LOCK_NPT_BASE (LOCK_DEVICE + 1u)
-#define LOCK_VCPU_BASE (LOCK_NPT_BASE + NUM_VM)
-#define NUM_LOCK (LOCK_VCPU_BASE + NUM_VM)
+#define LOCK_KERNEL 0u /* the one lock of LOCK_BIG; no other layer names it */
 
-/* Atomic cells (arch.h): who owns which. Cells of a lock: 0 ticket to be drawn or MCS tail, 1 ticket served. */
+/* Cells of the locks. Of lock i two: 0 next ticket or MCS tail, 1 ticket served. */
 #define CELL_LOCK_BASE 0u
-#define CELL_MCS_BASE (CELL_LOCK_BASE + 2u * NUM_LOCK)     /* per lock and CPU: 0 busy, 1 successor */
-#define CELL_TLB_BASE (CELL_MCS_BASE + 2u * NUM_LOCK * NUM_CPU) /* layer tlb: request of CPU i to CPU j at i * NUM_CPU + j */
-#define CELL_DYING_BASE (CELL_TLB_BASE + NUM_CPU * NUM_CPU) /* layer process: 1 while process i is DYING */
-#define CELL_WALK (CELL_DYING_BASE + NUM_PROCESS)          /* layer syscall: 1 while a CPU walks all tables */
-#define CELL_HELD (CELL_WALK + 1u)                         /* layer syscall: CPUs that stand still meanwhile */
-#define CELL_FREE_BASE (CELL_HELD + 1u)                    /* unused from here on */
+#define CELL_MCS_BASE (CELL_LOCK_BASE + 2u * NUM_LOCK) /* per lock and CPU: 0 busy, 1 successor */
 
 /* Requires: lock < NUM_LOCK, not held by this CPU, every lock this CPU holds has a greater id. Ensures: this CPU
  * holds lock, no other does. */

@@ -14,7 +14,7 @@
 
 uint32_t stop_other_cpus(void)
 {
-    uint64_t stopping = arch_atomic_cas(CELL_WALK, STOP_NONE, STOP_STOPPED);
+    uint64_t stopping = arch_atomic_cas(CELL_STOP_STATE, STOP_NONE, STOP_STOPPED);
     if (stopping != STOP_NONE) {
         return 0u;
     }
@@ -27,12 +27,12 @@ uint32_t stop_other_cpus(void)
             intc_send(cpu, VECTOR_RESCHEDULE);
         }
     }
-    uint64_t held = arch_atomic_load(CELL_HELD);
+    uint64_t held = arch_atomic_load(CELL_STOP_HELD);
     while (held != (uint64_t)count - 1ul) {
         /* A CPU that waits for this one to drop a translation cannot stop before it has its answer. */
         tlb_service();
         arch_spin_hint();
-        held = arch_atomic_load(CELL_HELD);
+        held = arch_atomic_load(CELL_STOP_HELD);
     }
 #endif
     return 1u;
@@ -40,27 +40,27 @@ uint32_t stop_other_cpus(void)
 
 void stop_resume(void)
 {
-    arch_atomic_store(CELL_WALK, STOP_RESUMING);
-    uint64_t held = arch_atomic_load(CELL_HELD);
+    arch_atomic_store(CELL_STOP_STATE, STOP_RESUMING);
+    uint64_t held = arch_atomic_load(CELL_STOP_HELD);
     while (held != 0u) {
         arch_spin_hint();
-        held = arch_atomic_load(CELL_HELD);
+        held = arch_atomic_load(CELL_STOP_HELD);
     }
-    arch_atomic_store(CELL_WALK, STOP_NONE);
+    arch_atomic_store(CELL_STOP_STATE, STOP_NONE);
 }
 
 void stop_here(void)
 {
-    uint64_t stopping = arch_atomic_load(CELL_WALK);
+    uint64_t stopping = arch_atomic_load(CELL_STOP_STATE);
     if (stopping == STOP_STOPPED) {
-        arch_atomic_fetch_add(CELL_HELD, 1u);
+        arch_atomic_fetch_add(CELL_STOP_HELD, 1u);
         while (stopping == STOP_STOPPED) {
             /* A CPU that waits for this one to drop a translation cannot stop before it has its answer. */
             tlb_service();
             arch_spin_hint();
-            stopping = arch_atomic_load(CELL_WALK);
+            stopping = arch_atomic_load(CELL_STOP_STATE);
         }
-        arch_atomic_fetch_add(CELL_HELD, 0xfffffffffffffffful);
+        arch_atomic_fetch_add(CELL_STOP_HELD, 0xfffffffffffffffful);
     }
 }
 
@@ -83,8 +83,8 @@ void stop_here(void)
 
 uint32_t stop_check(void)
 {
-    uint64_t stopping = arch_atomic_load(CELL_WALK);
-    uint64_t held = arch_atomic_load(CELL_HELD);
+    uint64_t stopping = arch_atomic_load(CELL_STOP_STATE);
+    uint64_t held = arch_atomic_load(CELL_STOP_HELD);
     if (stopping > STOP_RESUMING) {
         return 1u;
     }

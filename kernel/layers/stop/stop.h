@@ -2,7 +2,7 @@
  * where it holds no lock and each operation in progress has left a consistent state. Debug builds only: without DEBUG no
  * CPU is ever stopped.
  *
- * Cells: CELL_WALK says whether a CPU stops the others, CELL_HELD counts the stopped CPUs. */
+ * Cells: CELL_STOP_STATE says whether a CPU stops the others, CELL_STOP_HELD counts the stopped CPUs. */
 #ifndef ASHLAR_STOP_H
 #define ASHLAR_STOP_H
 

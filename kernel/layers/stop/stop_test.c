@@ -77,11 +77,11 @@ int main(void)
     }
     CHECK_EQUAL(inside, 0);
     CHECK_EQUAL(stop_check(), 0);
-    CHECK_EQUAL(arch_atomic_load(CELL_HELD), 0);
-    arch_atomic_store(CELL_WALK, 3);
+    CHECK_EQUAL(arch_atomic_load(CELL_STOP_HELD), 0);
+    arch_atomic_store(CELL_STOP_STATE, 3);
     CHECK_EQUAL(stop_check(), 1);
-    arch_atomic_store(CELL_WALK, 0);
-    arch_atomic_store(CELL_HELD, NUM_CPU);
+    arch_atomic_store(CELL_STOP_STATE, 0);
+    arch_atomic_store(CELL_STOP_HELD, NUM_CPU);
     CHECK_EQUAL(stop_check(), 2);
     return TEST_END();
 }

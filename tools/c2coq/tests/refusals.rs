@@ -103,6 +103,10 @@ fn the_build_refuses_and_names_the_culprit() {
         &["upward-call", "`queue_poke` of layer `queue` calls `sched_yield` of layer `sched`"],
     );
 
+    // The lock of another layer, even of a lower one.
+    let other = ("layers/irq/irq.c", "spinlock_acquire(LOCK_IRQ)", "spinlock_acquire(LOCK_FRAME)");
+    copy.refuses(&[other], &["subset(include)", "irq.c", "`LOCK_FRAME` is no lock or cell of layer `irq`"]);
+
     // Documented, but absent.
     let entry =
         "\n[[call]]\nnumber = 41\nname = \"SYS_TELEPORT\"\nsummary = \"Moves.\"\narguments = []\nreturns = []\n\

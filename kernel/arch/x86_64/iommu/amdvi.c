@@ -1,7 +1,7 @@
 /* AMD-Vi: one device table for all units, with an entry for each function; an entry without levels and permissions
  * blocks all memory accesses and interrupts. Interrupts of I/O interrupt controllers are remapped by a table indexed
  * by vector, so that a device that forges their requester id can send no other interrupts. Units are cache-coherent.
- * After start-up, callers hold LOCK_DEVICE. */
+ * After start-up, callers hold LOCK_IOMMU. */
 #include "iommu/iommu_units.h"
 
 #include "arch.h"

@@ -1,6 +1,6 @@
 /* Intel VT-d: one set of tables for all units. The root table points to a context table for each bus, whose entries
  * name the domain of each function; an entry that is not present blocks the function. After start-up, callers hold
- * LOCK_DEVICE. */
+ * LOCK_IOMMU. */
 #include "iommu/iommu_units.h"
 
 #include "arch.h"

@@ -6,6 +6,7 @@ use super::{Checker, Symbol};
 use crate::ast::{self, BinaryOp, Comparison, Cond, CondKind, ExprKind, Width};
 use crate::lex::{Token, TokenKind};
 use crate::number::{parse_number, MAX_PLAIN};
+use crate::order::locate;
 use crate::parse::parse_expression;
 use crate::preprocess::MacroKind;
 use crate::rule::Rule;
@@ -120,6 +121,7 @@ impl Checker<'_> {
     /// The value behind a name, if it names a constant; `Err` if it does not.
     pub(super) fn named_constant(&mut self, name: &Rc<str>, span: Span) -> Result<Option<Operand>, ()> {
         let is_macro = self.source.macros.get(name).is_some_and(|found| found.kind == MacroKind::Value);
+        self.own_lock(name, span);
         let value = if is_macro {
             self.macro_value(name, span)
         } else if let Some(Symbol::EnumConstant(value)) = self.symbols.get(name) {
@@ -132,6 +134,22 @@ impl Checker<'_> {
             Some(width) => Operand::Typed(ast::Expr { kind: ExprKind::Const(value.value, label), width, span }),
             None => Operand::Plain(value.value, label, span),
         }))
+    }
+
+    /// A lock or cell of locks.h begins with the name of its layer: no other layer may use it.
+    fn own_lock(&mut self, name: &str, used: Span) {
+        let Some(found) = self.source.macros.get(name) else { return };
+        let table = |file| self.sources.get(file).path.file_name().is_some_and(|file| file == "locks.h");
+        let Some(rest) = name.strip_prefix("LOCK_").or_else(|| name.strip_prefix("CELL_")) else { return };
+        if !table(found.span.file) || table(used.file) {
+            return;
+        }
+        let Some(layer) = locate(&self.sources.get(used.file).path).map(|location| location.layer) else { return };
+        let own = rest.strip_prefix(&layer.to_ascii_uppercase()).is_some_and(|end| end.is_empty() || end.starts_with('_'));
+        if !own {
+            let remedy = "call a function of the layer that owns it";
+            self.fault_with(used, Rule::Include, format!("`{name}` is no lock or cell of layer `{layer}`"), remedy);
+        }
     }
 
     /// Evaluates a macro once. A fault stands at the definition, or at the use of a trusted file's macro.
