@@ -11,6 +11,7 @@ mod console;
 mod copies;
 mod emulator;
 mod failure;
+mod on_demand;
 mod output;
 mod project;
 mod verbs;
@@ -51,7 +52,7 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Verb::Run(options) => verbs::run::run(options, &project, output),
         Verb::Image(options) => verbs::image::image(options, &project, output),
         Verb::Prove(options) => verbs::prove::prove(options, &project, output),
-        Verb::Drivers(options) => verbs::drivers::drivers(options, arguments.format, &project),
+        Verb::Drivers(options) => verbs::drivers::drivers(options, arguments.format, &project, output),
         Verb::Timing(options) => verbs::timing::timing(options, &project, output),
         Verb::Bench(options) => verbs::bench::bench(options, &project, output),
         Verb::Test(options) => verbs::test::test(options, &project, output),

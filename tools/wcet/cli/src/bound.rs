@@ -8,8 +8,8 @@ use serde_json::json;
 use wcet_paths::analysis::{load_machine, Code, Request};
 use wcet_report::{Error, Report, VERSION};
 
-use crate::arguments::{BoundOptions, Format, LoopsOptions, OutputOptions, ProgramOptions};
 use crate::flow::stated;
+use wcet_command::arguments::{BoundOptions, Format, LoopsOptions, OutputOptions, ProgramOptions};
 
 /// Bounds the program and shows the report. Returns the exit status.
 pub fn bound(options: &BoundOptions) -> u8 {

@@ -4,8 +4,8 @@ use wcet_binary::lift::Lifter;
 use wcet_binary::load::{Lines, Program};
 use wcet_paths::analysis::{flow_options, Code, Stated};
 
-use crate::arguments::{FlowOptions, StatedOptions};
 use crate::graph;
+use wcet_command::arguments::{FlowOptions, StatedOptions};
 
 /// What a person states, as the analysis takes it.
 pub fn stated(options: &StatedOptions) -> Stated {

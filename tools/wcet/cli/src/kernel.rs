@@ -9,9 +9,9 @@ use wcet_kernel::{Description, Kernel, Whole};
 use wcet_paths::analysis::{judge_budget, load_machine, machine_of, parse_budget};
 use wcet_report::{Assumption, Report, Verdict, VERSION};
 
-use crate::arguments::{BoundOptions, KernelOptions, OutputOptions};
 use crate::bound::{command, machines, root, show, whole as form};
 pub(crate) use crate::kernel_report::fill;
+use wcet_command::arguments::{BoundOptions, KernelOptions, OutputOptions};
 
 /// Bounds every region and shows the report. Returns the exit status.
 pub fn kernel(options: &BoundOptions) -> u8 {

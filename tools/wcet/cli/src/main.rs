@@ -3,7 +3,6 @@
 //! Knows: arguments, where results go, exit status. Does not know: any analysis (`wcet-paths`), any form of a
 //! report (`wcet-report`).
 
-mod arguments;
 mod bound;
 mod flow;
 mod graph;
@@ -14,8 +13,8 @@ mod page;
 
 use std::process::ExitCode;
 
-use arguments::{Arguments, Verb};
 use clap::Parser;
+use wcet_command::arguments::{Arguments, Verb};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();

@@ -9,9 +9,9 @@ use wcet_kernel::Kernel;
 use wcet_oracle::observe::{Comparison, Observer, Ratios};
 use wcet_report::{Observed, Report};
 
-use crate::arguments::{Format, ObserveOptions};
 use crate::bound::{root, whole, write};
 use crate::kernel::{bound, fail, file, fill, with};
+use wcet_command::arguments::{Format, ObserveOptions};
 
 /// Boots images, and holds what their kernels do against the bounds. Returns the exit status: 1 if a bound is exceeded, or if
 /// something was done that the analysis rules out.

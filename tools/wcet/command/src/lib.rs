@@ -1,4 +1,7 @@
-//! What a user meets of the timing analysis without running it. `ashlar` links this crate, so it depends on none of the
-//! analysis.
+//! The command line of `ashlar timing`, and the codes of its errors.
+//!
+//! `ashlar` links this crate to show help, usage errors and explanations, and to build the analyser only when it is needed.
+//! So nothing here may depend on the analysis.
 
+pub mod arguments;
 pub mod codes;

@@ -3,9 +3,9 @@
 
 use super::table::Table;
 use crate::failure::Failure;
+use crate::on_demand::{ANALYSER, COMPARISON};
 use crate::output::Output;
 use crate::project::Project;
-use crate::verbs::timing::build;
 use rustix::process::{waitid, Pid, WaitId, WaitIdOptions};
 use serde_json::{json, Value};
 use std::process::{Command, Stdio};
@@ -26,9 +26,7 @@ struct Taken {
 pub fn timing(project: &Project, output: &Output) -> Result<(), Failure> {
     let progress = output.progress(4);
     progress.step("building the analyser");
-    let (analyser, compare) = (Project::tool("wcet"), Project::tool("wcet-compare"));
-    build("wcet-cli", project, &analyser, output)?;
-    build("wcet-oracle", project, &compare, output)?;
+    let (analyser, compare) = (ANALYSER.ready(project, output)?, COMPARISON.ready(project, output)?);
     let mut table = Table::new(["analysis of", "parts", "bounded", "loops", "bounded", "CPU seconds", "MiB"]);
     let mut object = serde_json::Map::new();
 
