@@ -205,7 +205,7 @@ fn waiting(found: &Whole) -> Vec<String> {
             said.push(format!(
                 "the bounds are those of one processor: waits for locks add {} cycles to the response among {} processors, as \
                  many as the kernel is made for{}",
-                locking.response_cycles.map_or_else(|| "no one knows how many".to_string(), |cycles| cycles.to_string()),
+                locking.response_cycles.map_or_else(|| "an unknown number of".to_string(), |cycles| cycles.to_string()),
                 locking.processors,
                 fewer.iter().map(|text| format!(", {text}")).collect::<String>()
             ));

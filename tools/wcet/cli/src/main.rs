@@ -1,7 +1,4 @@
 //! `ashlar timing`: bounds the time of a program on a machine.
-//!
-//! Knows: arguments, where results go, exit status. Does not know: any analysis (`wcet-paths`), any form of a
-//! report (`wcet-report`).
 
 mod bound;
 mod flow;

@@ -25,8 +25,6 @@
 //! [`Graph::assumptions`] lists it: stores through pointers leave return addresses and saved registers alone; an index
 //! that is checked in memory and read again is still the same (named for each jump that needs it); and what [`Options`]
 //! states is right: targets, stack switches, recursion depths (which are for the bound to charge).
-//!
-//! Does not know: how often a loop runs, or what anything costs.
 
 mod build;
 pub mod context;
@@ -64,7 +62,7 @@ pub struct Options {
     pub recursion: BTreeMap<u64, u32>,
     /// Functions that switch to another stack and return there, and where a new stack begins. Such a function comes
     /// back to its caller later, on the caller's stack, with all other registers changed. What runs in between is for
-    /// whoever bounds a region: any place behind a call of the function, or one of the beginnings.
+    /// the analysis of a region: any place behind a call of the function, or one of the beginnings.
     pub switches: BTreeMap<u64, BTreeSet<u64>>,
     /// Most blocks of a function that are copied to give loops with several entries a single one. Without copies, such
     /// loops are errors.
@@ -121,7 +119,7 @@ pub fn analyse(lifter: &Lifter<'_>, entries: &[u64], options: &Options) -> Resul
     }
 }
 
-/// Indirect jumps and calls that nobody stated: function and instruction.
+/// Indirect jumps and calls without stated targets: function and instruction.
 fn indirect(explorer: &Explorer<'_>) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     for (function, body) in &explorer.bodies {
@@ -170,9 +168,8 @@ fn assumptions(explorer: &Explorer<'_>) -> Vec<String> {
     found.push("stores through pointers change no return address and no saved register".to_string());
     for address in &explorer.rereads {
         let place = program.describe(*address);
-        found.push(format!(
-            "what bounds the jump at {place} is in memory, and no one else changes it before it is read again"
-        ));
+        found
+            .push(format!("what bounds the jump at {place} is in memory, and does not change before it is read again"));
     }
     for (address, targets) in &explorer.options.targets {
         let names: Vec<String> = targets.iter().map(|target| program.describe(*target)).collect();

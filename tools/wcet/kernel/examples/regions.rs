@@ -8,7 +8,7 @@ use std::path::Path;
 
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
-use wcet_kernel::{alone, analyse, with_loops, Analysed, Description, Kernel, Way};
+use wcet_kernel::{alone, analyse, with_loops, Analysed, Continuation, Description, Kernel};
 
 /// Chains that cost less than this part of their region are not shown.
 const SHOWN: u64 = 60;
@@ -95,9 +95,9 @@ fn show(kernel: &Kernel<'_>, name: &str, found: &Analysed) {
             names.join(" > ")
         };
         match way {
-            Way::Out => println!("    goes out"),
-            Way::Switch(chain) => println!("    switches in {}", names(chain)),
-            Way::On(end, chain) => println!("    goes on behind {end:?} in {}", names(chain)),
+            Continuation::Out => println!("    goes out"),
+            Continuation::Switch(chain) => println!("    switches in {}", names(chain)),
+            Continuation::On(end, chain) => println!("    goes on behind {end:?} in {}", names(chain)),
         }
     }
     for one in found.loops.iter().filter(|one| one.bound.is_none_or(|bound| bound > 16)) {

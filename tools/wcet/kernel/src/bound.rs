@@ -10,17 +10,17 @@ use wcet_hardware::machine::Machine;
 use wcet_paths::ipet::{Bound, Constraints, Options, Prepared, Total};
 use wcet_values::{Base, Values};
 
-use crate::chains::Chain;
+use crate::call_chains::Chain;
+use crate::continuations::{elsewhere, undecided, ways, Continuation};
+use crate::critical_sections::{holding, Holding};
 use crate::description::Whom;
 use crate::error::Error;
-use crate::holding::{holding, Holding};
 use crate::kernel::Kernel;
+use crate::line_names::{stack_pointer, Named};
 use crate::loops::{loops, reached, Known, LoopFound};
-use crate::names::{stack_pointer, Named};
 use crate::points::End;
 use crate::regions::{dead, Kind, Region};
 use crate::stack::HANDLER;
-use crate::ways::{elsewhere, undecided, ways, Way};
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
 const STEPS: u64 = 200_000;
@@ -44,11 +44,11 @@ pub struct Analysed {
     pub holding: Option<Holding>,
     pub unknown_locks: Vec<String>,
     /// Where it goes on.
-    pub ways: BTreeSet<Way>,
+    pub ways: BTreeSet<Continuation>,
     /// What it takes at most to where it asks whether an interrupt waits; 0 if it does not ask.
     pub asking_cycles: u64,
     /// Where it goes on if it began with the answer that one waits.
-    pub told: BTreeSet<Way>,
+    pub told: BTreeSet<Continuation>,
     /// Whether an interrupt is served.
     pub serves: bool,
     /// Where interrupts are let in behind one that was served, before it is decided who runs.
@@ -130,7 +130,7 @@ pub(crate) fn begin(
 }
 
 /// Where a graph goes on that begins with the answer that an interrupt waits.
-fn told(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry) -> BTreeSet<Way> {
+fn told(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry) -> BTreeSet<Continuation> {
     let mut entry = entry.clone();
     entry.registers.extend(kernel.lifter.registers().named("RAX").map(|answer| (answer, (1, 1))));
     let mut dead = dead(expanded, &kernel.points);
@@ -290,7 +290,7 @@ fn part(
             match prepared.bound(&constraints, &Options::default()) {
                 Ok(bound) => {
                     analysed.wcet_cycles = Some(bound.wcet_cycles);
-                    if analysed.ways.iter().any(|way| matches!(way, Way::On(End::Pending, _))) {
+                    if analysed.ways.iter().any(|way| matches!(way, Continuation::On(End::Pending, _))) {
                         let mut asking = constraints.clone();
                         asking.dead.extend(elsewhere(kernel, expanded));
                         let asked = prepared.bound(&asking, &Options::default()).map(|one| one.wcet_cycles);

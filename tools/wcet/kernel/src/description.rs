@@ -244,7 +244,7 @@ pub struct Interrupt {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ends {
-    /// Functions with which the run ends: nobody waits for an answer any more.
+    /// Functions that end the run: no response is due any more.
     pub run: Vec<String>,
 }
 
@@ -255,7 +255,7 @@ pub struct Preemption {
     pub pending: String,
     /// Opens an interrupt window.
     pub poll: String,
-    /// Serves an interrupt, whoever has taken it.
+    /// Serves an interrupt, on whichever processor it arrived.
     #[serde(default)]
     pub serves: Option<String>,
 }
@@ -268,7 +268,7 @@ pub struct Switch {
     /// Switches to the thread that was picked, and returns without a switch only to the functions named next.
     pub run: String,
     pub returns_to: Vec<String>,
-    /// The current thread ends in this function: nobody goes on behind it.
+    /// The current thread ends in this function, which never returns.
     pub ended: String,
 }
 

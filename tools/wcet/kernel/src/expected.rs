@@ -10,8 +10,8 @@ use wcet_values::Values;
 
 use crate::bound::{known, values, Entry};
 use crate::kernel::Kernel;
+use crate::line_names::Named;
 use crate::loops::loops;
-use crate::names::Named;
 use crate::regions::Region;
 use crate::stack::HANDLER;
 

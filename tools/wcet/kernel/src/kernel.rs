@@ -6,7 +6,7 @@ use wcet_binary::lift::Lifter;
 use wcet_flow::context::Expanded;
 use wcet_flow::{EdgeKind, Graph};
 
-use crate::apart::Apart;
+use crate::context_free::Apart;
 use crate::description::{Description, Element, Stated, Whom};
 use crate::error::Error;
 use crate::locks::Locks;

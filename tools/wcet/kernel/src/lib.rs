@@ -13,11 +13,11 @@
 //! are told apart by the number that their handler reads: all cases together are all executions, whatever it reads.
 //!
 //! Loops are bounded in their region, or in their function alone in any state ([`alone`]), by inference or by the model
-//! checker. The work is spread over processors (`work.rs`).
+//! checker. The work is spread over processors (`parallel.rs`).
 //!
-//! Lines of memory have names if they are known (`names.rs`): those of a stack by their place in its page.
+//! Lines of memory have names if they are known (`line_names.rs`): those of a stack by their place in its page.
 //!
-//! Of each region it is known where it goes on ([`Way`]): from that follows how many regions come between an interrupt and its
+//! Of each region it is known where it goes on ([`Continuation`]): from that follows how many regions come between an interrupt and its
 //! handler's program, and that there is an end to them (`response.rs`).
 //!
 //! # Why it is sound
@@ -31,62 +31,62 @@
 //! theorems say of it.
 //!
 //! Where the description says where locks are, sections that they guard are bounded like regions ([`Holding`]), and what waits
-//! add follows for any number of processors ([`Sections`]). Where a lock's number is computed from what nobody knows, it is
-//! taken to be one of the family that begins with the constant added (`forms.rs`). Where it is not known what a region does with
+//! add follows for any number of processors ([`Sections`]). Where a lock's number depends on an unknown value, it is
+//! taken to be one of the family that begins with the constant added (`base_address_analysis.rs`). Where it is not known what a region does with
 //! locks, bounds do not suffer: there is no term for waits then, but the reason ([`Analysed::unknown_locks`]).
 //!
-//! # What it does not know
+//! # What it leaves out
 //! How long lines of locks take from one processor to another; which system call a region behind a preemption point
 //! serves; that some paths are infeasible.
 
-mod again;
-mod alike;
-mod apart;
+mod base_address;
+mod base_address_analysis;
 mod bound;
-mod chains;
+mod call_chains;
+mod checked_statements;
+mod context_free;
+mod continuations;
+mod critical_sections;
 mod description;
+mod equivalent_entries;
 mod error;
 mod expected;
-mod form;
-mod forms;
-mod held;
-mod holding;
+mod held_locks;
 mod kernel;
+mod line_names;
+mod lock_waits;
 mod locks;
 mod loops;
-mod names;
+mod parallel;
 mod path;
 mod points;
 mod regions;
 mod response;
 mod returns;
-mod sections;
+mod same_line;
 mod stack;
 mod statements;
-mod tested;
-mod ways;
-mod whole;
-mod work;
+mod whole_kernel;
 
-pub use apart::{alone, with_loops, Apart};
 pub use bound::{analyse, chain, Analysed, Call, Times};
-pub use chains::{chains, Chain};
+pub use call_chains::{chains, Chain};
+pub use checked_statements::{NO_LINE_CROSSED, VECTOR_STATE};
+pub use context_free::{alone, with_loops, Apart};
+pub use continuations::Continuation;
+pub use critical_sections::{Holding, Section, Taken};
 pub use description::{Description, Device, Element, Memory, Own, Whom};
 pub use error::Error;
 pub use expected::{expected, Expected, Place};
-pub use holding::{Holding, Section, Taken};
 pub use kernel::Kernel;
+pub use line_names::stack_offset;
+pub use lock_waits::{locking, Locking, Sections, Waited};
 pub use locks::{Family, Locks};
 pub use loops::{LoopFound, Means};
-pub use names::stack_offset;
 pub use path::{along, expected_along, Part};
 pub use points::{entries, flow, options, End, Points};
 pub use regions::{dead, regions, Kind, Region};
 pub use response::{endless, response, Response};
 pub use returns::Returning;
-pub use sections::{locking, Locking, Sections, Waited};
 pub use stack::{depths, Depth, HANDLER};
 pub use statements::{imported, statements};
-pub use tested::{NO_LINE_CROSSED, VECTOR_STATE};
-pub use ways::Way;
-pub use whole::{stack_of, waiting, waits, whole, Stack, Waiting, Whole};
+pub use whole_kernel::{stack_of, waiting, waits, whole, Stack, Waiting, Whole};

@@ -1,9 +1,9 @@
 //! Where the locks of a kernel are, and which one an instruction takes or gives back.
 //!
 //! A lock is drawn for by an exchange-and-add on the first half of its tickets, and given back by a store to the second: both
-//! are told by the addresses that the values of the region give. Where they give no numbers, but the function computes the
-//! address from a constant (`forms.rs`), it is a lock of the family that begins there. Other exchanges-and-add draw for
-//! a lock that nobody knows; other stores give none back, so that a lock stays held, of which whatever comes next complains.
+//! are recognised by the addresses that the values of the region give. Where they give no numbers, but the function computes the
+//! address from a constant (`base_address_analysis.rs`), it is a lock of the family that begins there. Other exchanges-and-add draw for
+//! an unknown lock; other stores give none back, so that the lock stays held, which is reported where the region ends.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use wcet_flow::Graph;
 use wcet_hardware::cache::Target;
 use wcet_values::Values;
 
+use crate::base_address::Form;
+use crate::base_address_analysis::written;
 use crate::description::{Count, Description};
 use crate::error::Error;
-use crate::form::Form;
-use crate::forms::written;
 use crate::points::lookup;
 
 /// Where the tickets of locks are, and families of locks by their first number.
@@ -173,7 +173,7 @@ impl Locks {
         Where::Of((self.family(from / self.bytes), self.family(to / self.bytes)), from % self.bytes)
     }
 
-    /// Locks whose number is a constant, or one and what nobody knows: of the family that begins with the constant, or if
+    /// Locks whose number is a constant, or one plus an unknown number: of the family that begins with the constant, or if
     /// none does, of any from the one on in which it is.
     fn by_form(&self, form: &Form) -> Where {
         let Some(constants) = form.constants() else { return Where::Unknown };

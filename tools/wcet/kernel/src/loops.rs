@@ -1,6 +1,6 @@
 //! The loops of a graph, with the best bound that is known of each.
 //!
-//! What the values of the region say comes first; what holds of the function wherever it is called (`apart.rs`) next; what
+//! What the values of the region say comes first; what holds of the function wherever it is called (`context_free.rs`) next; what
 //! the description states last, and only where nothing else is known.
 
 use std::collections::BTreeSet;

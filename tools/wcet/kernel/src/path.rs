@@ -2,7 +2,7 @@
 //!
 //! It holds for every passage that takes no other edges and repeats no loop more often, whatever memory, registers and
 //! caches held before. Beside an observation of the path it says how much the model of the machine and what is known of
-//! addresses cost; the bound of the whole region says besides how much dearer the worst path is.
+//! addresses cost; the bound of the whole region says besides how much longer the worst path is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::bound::{known, values, Entry};
 use crate::error::Error;
 use crate::expected::{self, Expected};
 use crate::kernel::Kernel;
-use crate::names::Named;
+use crate::line_names::Named;
 use crate::regions::{Kind, Region};
 use crate::stack::HANDLER;
 

@@ -7,7 +7,7 @@ use wcet_binary::load::Program;
 use wcet_flow::context::{ContextId, Edge, EdgeId, EdgeKind, Expanded};
 use wcet_flow::Graph;
 
-use crate::chains::{chains, Chain};
+use crate::call_chains::{chains, Chain};
 use crate::description::Description;
 use crate::error::Error;
 use crate::points::{lookup, End, Points};
@@ -197,7 +197,7 @@ pub fn dead(expanded: &Expanded<'_>, points: &Points) -> BTreeSet<EdgeId> {
     (0..expanded.edges.len()).filter(returns).collect()
 }
 
-/// Contexts that switch to a chosen thread which is not the running one: nobody comes back from them within the region.
+/// Contexts that switch to a chosen thread which is not the running one: they do not return within the region.
 pub(crate) fn switched(expanded: &Expanded<'_>, points: &Points) -> BTreeSet<ContextId> {
     let (run, callers) = &points.run;
     // Where the region begins behind the switch, it has happened.

@@ -13,12 +13,12 @@
 use std::collections::BTreeSet;
 
 use crate::bound::Analysed;
-use crate::chains::Chain;
+use crate::call_chains::Chain;
+use crate::continuations::Continuation;
 use crate::kernel::Kernel;
 use crate::points::End;
 use crate::regions::Kind;
 use crate::returns::Returning;
-use crate::ways::Way;
 
 /// From the arrival of an interrupt to the first user instruction of its handler, without waits for others.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,14 +81,14 @@ impl<'a> Order<'a> {
     /// Where a region switches to another thread.
     fn switches(&self, number: usize) -> Option<&Chain> {
         self.regions[number].ways.iter().find_map(|way| match way {
-            Way::Switch(place) => Some(place),
+            Continuation::Switch(place) => Some(place),
             _ => None,
         })
     }
 
     /// Regions from which a thread comes to its program without another switch.
-    fn homeward(&self) -> Vec<bool> {
-        let mut found: Vec<bool> = self.regions.iter().map(|region| region.ways.contains(&Way::Out)).collect();
+    fn reaches_user(&self) -> Vec<bool> {
+        let mut found: Vec<bool> = self.regions.iter().map(|region| region.ways.contains(&Continuation::Out)).collect();
         loop {
             let comes = |number: &usize| {
                 !found[*number] && self.behind[*number].iter().any(|(_, next)| next.is_none_or(|next| found[next]))
@@ -101,9 +101,14 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// The longest way of a thread from a region to its program; Err if it has no end, with the regions that follow each
+    /// The longest path of a thread from a region to its program; Err if it has no end, with the regions that follow each
     /// other, None without a bound.
-    fn way_home(&self, number: usize, homeward: &[bool], on: &mut Vec<usize>) -> Result<Option<Run>, Vec<usize>> {
+    fn path_to_user(
+        &self,
+        number: usize,
+        reaches_user: &[bool],
+        on: &mut Vec<usize>,
+    ) -> Result<Option<Run>, Vec<usize>> {
         if let Some(first) = on.iter().position(|one| *one == number) {
             return Err(on[first..].to_vec());
         }
@@ -115,8 +120,8 @@ impl<'a> Order<'a> {
                 longest = None;
                 break;
             };
-            if homeward[next] {
-                longest = match (longest, self.way_home(next, homeward, on)?) {
+            if reaches_user[next] {
+                longest = match (longest, self.path_to_user(next, reaches_user, on)?) {
                     (Some(one), Some(other)) => Some(one.max(other)),
                     _ => None,
                 };
@@ -130,13 +135,13 @@ impl<'a> Order<'a> {
     }
 }
 
-/// The regions behind one's windows. A region that is the same whoever called does not know its callers: what comes behind it is,
+/// The regions behind one's windows. A region that is the same for all callers does not distinguish them: what comes behind it is,
 /// then, as with any of them.
 fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, region: &Analysed) -> Vec<(End, Option<usize>)> {
     let entered = |kind| matches!(kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt | Kind::Inside);
     let mut found = Vec::new();
     for way in &region.ways {
-        let Way::On(end @ (End::Window | End::Pending), chain) = way else { continue };
+        let Continuation::On(end @ (End::Window | End::Pending), chain) = way else { continue };
         let chain = returning.shorten(chain);
         let of_any = kernel.regions.iter().enumerate();
         let of_any = of_any.filter(|(_, one)| !entered(one.kind) && one.chain.ends_with(&chain));
@@ -180,7 +185,7 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
     }
     for (region, analysed) in kernel.regions.iter().zip(regions) {
         let again = analysed.told.iter().find_map(|way| match way {
-            Way::On(End::Pending, place) => Some(names(place)),
+            Continuation::On(End::Pending, place) => Some(names(place)),
             _ => None,
         });
         found.extend(again.map(|place| {
@@ -190,9 +195,9 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
             )
         }));
     }
-    let homeward = order.homeward();
-    for number in order.resumed().filter(|number| homeward[*number]) {
-        if let Err(cycle) = order.way_home(number, &homeward, &mut Vec::new()) {
+    let reaches_user = order.reaches_user();
+    for number in order.resumed().filter(|number| reaches_user[*number]) {
+        if let Err(cycle) = order.path_to_user(number, &reaches_user, &mut Vec::new()) {
             let names: Vec<String> = cycle.iter().map(|one| format!("`{}`", kernel.regions[*one].name)).collect();
             let names = names.join(", ");
             found.insert(format!("a thread may open one window after the other on its way to its program: {names}"));
@@ -250,10 +255,11 @@ pub(crate) fn costliest(
     // One that waits while a window opens, or that ends the idle loop's wait, is served behind it.
     let serves = |number: &usize| matches!(kernel.regions[*number].kind, Kind::Interrupt | Kind::Window | Kind::Idle);
     let (interrupt_cycles, served) = longest((0..regions.len()).filter(serves).map(alone).collect())?;
-    let homeward = order.homeward();
-    let home = |number| order.way_home(number, &homeward, &mut Vec::new()).ok().flatten();
-    let (handler_cycles, handler) = longest(order.resumed().filter(|number| homeward[*number]).map(home).collect())?;
-    let straight = |number: &usize| regions[*number].ways.contains(&Way::Out);
+    let reaches_user = order.reaches_user();
+    let home = |number| order.path_to_user(number, &reaches_user, &mut Vec::new()).ok().flatten();
+    let (handler_cycles, handler) =
+        longest(order.resumed().filter(|number| reaches_user[*number]).map(home).collect())?;
+    let straight = |number: &usize| regions[*number].ways.contains(&Continuation::Out);
     let direct_cycles = longest(order.resumed().filter(straight).map(alone).collect())?.0;
     let served = *served.first()?;
     Some(Response { closed_cycles, interrupt_cycles, handler_cycles, closed, served, handler, direct_cycles })

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use wcet_flow::{Block, EdgeKind, Function, Graph};
 
-use crate::chains::Chain;
+use crate::call_chains::Chain;
 use crate::points::{End, Points};
 
 /// Functions that may return to their caller before the region ends.

@@ -9,7 +9,7 @@ use wcet_binary::lift::il::{Binary, Expression, Op, Operand, Register, Value};
 use wcet_binary::lift::Instruction;
 use wcet_flow::{EdgeKind, Function, Graph};
 
-use crate::chains::Chain;
+use crate::call_chains::Chain;
 
 /// The deepest chain of calls from a function.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::bound::Analysed;
+use crate::checked_statements::{NO_LINE_CROSSED, VECTOR_STATE};
 use crate::description::{Calls, Imported, Memory, Own, Whom};
 use crate::kernel::Kernel;
 use crate::loops::Means;
-use crate::tested::{NO_LINE_CROSSED, VECTOR_STATE};
 
 /// What theorems say that bounds rest on.
 pub fn imported(kernel: &Kernel<'_>) -> Vec<String> {
@@ -47,12 +47,12 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
     let switch = &description.switch;
     if description.preemption.serves.is_none() || description.own.is_none() {
         found.push(
-            "an interrupt that is taken in a window is followed by the decision who runs before the next window"
+            "after an interrupt that is taken in a window the scheduler chooses a thread before the next window"
                 .to_string(),
         );
     }
     found.extend([switch.returns_says(), switch.ended_says()]);
-    found.push(format!("nobody waits for an answer in {}", description.ends.run.join(", ")));
+    found.push(format!("no response to an interrupt is due in {}", description.ends.run.join(", ")));
     for device in &description.device {
         found.extend(description.only_says(device).into_iter().chain(device.alone_says()));
     }
@@ -61,7 +61,7 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
     found.extend(description.imported.iter().map(Imported::leaves_says));
     found.extend(description.own.iter().flat_map(Own::says));
     found.extend([description.handlers_says(), VECTOR_STATE.to_string(), NO_LINE_CROSSED.to_string()]);
-    found.push("of memory, nobody changes between two reads of a region what is not named as shared".to_string());
+    found.push("memory that is not named as shared does not change between two reads of a region".to_string());
     match &kernel.locks {
         None => found.push("no lock is held from one region to the next".to_string()),
         Some(_) => {

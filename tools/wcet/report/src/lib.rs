@@ -1,15 +1,13 @@
 //! What a timing analysis found, and how it is shown.
 //!
-//! **Takes** a [`Report`]: plain data, filled by whoever analyses (`wcet-paths`). **Returns** it as text for
+//! **Takes** a [`Report`]: plain data, filled by the analysis (`wcet-paths`). **Returns** it as text for
 //! people ([`human`]), as JSON ([`json`], whose [`schema`] is generated from the same types), as one HTML page without
 //! any outer resource ([`html`]), as tables ([`csv`]) and as findings for code viewers ([`sarif`]). [`summarise`]
 //! derives from the worst path what can be derived: the waterfall, and what each function costs.
 //!
 //! Everything in the JSON form is a field of a type in `model.rs`, with its meaning beside it. All other forms show
 //! what is in there and compute nothing of their own, so a saved JSON report is the whole report.
-//!
-//! Does not know: any analysis. A number is shown as it is given; nothing is scaled, rounded up or guessed, and a
-//! report without a bound has no number in any form.
+//! A number is shown as it is given, neither scaled nor rounded, and a report without a bound has no number in any form.
 
 mod csv;
 mod explain;

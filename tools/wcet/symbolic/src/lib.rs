@@ -22,16 +22,15 @@
 //!
 //! # What it assumes
 //! [`ASSUMPTIONS`], for the report.
-//!
-//! Does not know: time, caches, or which path is the longest.
 
+mod address_cases;
+mod arbitrary_registers;
 mod arithmetic;
 mod build;
 mod calls;
-mod choice;
 mod effects;
+mod enumeration;
 mod executor;
-mod follow;
 mod frames;
 mod load;
 mod memory;
@@ -42,20 +41,19 @@ pub mod scope;
 mod solver;
 mod sum;
 mod term;
-mod trial;
-mod unknown;
 mod unroll;
 mod value;
+mod whole_region;
 
 pub use effects::{written, Effects, Known as KnownEffects};
 pub use executor::{Executor, Leave, State};
-pub use follow::{follow, Following};
 pub use frames::{Frames, Known};
 pub use memory::{Memory, Pointers, Sharing, Touched, Version};
 pub use region::{AtLoop, Outcome, Point, Region, Setting, TooLarge};
 pub use solver::{Answer, Solver, SolverError, LIMIT};
 pub use term::{Operation, Origin, Shape, Term, Terms};
 pub use unroll::{is_exact, least_bound, Checked, Effort};
+pub use whole_region::{follow, Following};
 
 /// What formulas take for granted.
 pub const ASSUMPTIONS: [&str; 2] = [

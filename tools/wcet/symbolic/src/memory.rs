@@ -125,7 +125,7 @@ pub struct Memory<'p> {
     pub choices: usize,
 }
 
-/// Case distinctions of one load, where nobody asks for more.
+/// Case distinctions of one load, unless stated otherwise.
 const CASES: usize = 40;
 
 impl<'p> Memory<'p> {

@@ -87,7 +87,7 @@ impl State {
         let offset = single.map(|offset| position(root, offset, world.pointer) & 7);
         let whole = offset.is_some_and(|offset| offset + u64::from(size) <= 8);
         if !(root == Root::Stack && whole && sure) {
-            // An address of the stack that is kept elsewhere may be found by anyone.
+            // An address of the stack that is kept elsewhere may reach any pointer.
             self.hide(term);
         }
         match single {
@@ -205,10 +205,10 @@ impl State {
         let mut lost = false;
         let mut own = |key: u64, slot: &crate::memory::Slot| {
             if key < 1 << 60 {
-                return crate::tree::Kept::Same;
+                return crate::patricia::Kept::Same;
             }
             lost |= slot.iter().any(|cell| is_of_stack(&cell.term));
-            crate::tree::Kept::Gone
+            crate::patricia::Kept::Gone
         };
         self.memory.stack = self.memory.stack.filter(&mut own);
         self.escaped |= lost;

@@ -8,7 +8,7 @@ use wcet_binary::lift::Registers;
 use wcet_binary::load::Architecture;
 use wcet_flow::context::{ContextId, EdgeId, EdgeKind, Expanded, LoopId, NodeId};
 
-use crate::prepare::Prepared;
+use crate::dead_operations::Prepared;
 use crate::record::Record;
 use crate::region::Fate;
 use crate::set::Set;
@@ -85,7 +85,7 @@ impl<'a> Engine<'a> {
     ) -> Engine<'a> {
         let header_of = expanded.loops.iter().enumerate().map(|(number, one)| (one.header, number)).collect();
         let record = Record::new(expanded, registers);
-        let live = crate::prepare::live(expanded, u64::MAX);
+        let live = crate::dead_operations::live(expanded, u64::MAX);
         let mut shapes: Vec<Shape> = expanded.loops.iter().map(|_| Shape::default()).collect();
         for (number, one) in expanded.loops.iter().enumerate() {
             let edges = one.nodes.iter().flat_map(|node| expanded.successors(*node));

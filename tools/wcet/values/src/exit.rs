@@ -7,17 +7,17 @@ use wcet_binary::lift::il::Binary;
 
 use crate::execute::{Engine, Watched};
 use crate::geometric::outlasts;
-use crate::needed::{needs, peel, APART};
+use crate::loop_invariants::{depends, is_same, is_the_same_always};
+use crate::necessary_comparisons::{needs, peel, APART};
 use crate::set::Set;
 use crate::solve::{closing, lasting, solve};
 use crate::state::State;
-use crate::steady::{depends, is_same, is_the_same_always};
 use crate::term::{Root, Term};
 use crate::values::Step;
 use crate::variable::Variable;
 
 /// An exit that is passed in each iteration lets the header execute so often at most. An exit that is passed now and then
-/// still lets no one pass by in iteration `lasts`, or in one before from `most` on.
+/// still ends the loop in iteration `lasts`, or in one before from `most` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limit {
     pub most: u64,

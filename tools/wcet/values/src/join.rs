@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::memory::{bytes_of, Cell, Memory, Slot};
+use crate::patricia::Tree;
 use crate::set::Set;
 use crate::state::{is_of_stack, State, World};
 use crate::term::{Origin, Quick, Root, Term};
-use crate::tree::Tree;
 
 /// Symbols of the two terms, the difference of what is added to them, and their size, which numbers without a symbol do
 /// not tell otherwise: terms that agree in these differ by a number.

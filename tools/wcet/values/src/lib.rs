@@ -31,37 +31,34 @@
 //! # What it assumes
 //! [`Values::assumptions`] lists it. Pointers that the region is given, or finds in memory, do not lead to its own part
 //! of the stack, unless an address of the stack was stored where it is not tracked.
-//!
-//! Does not know: time, caches, and relations between variables other than that they differ by a number
-//! or come closer by known steps.
 
 mod access;
-mod carried;
 mod compare;
+mod counters;
+mod dead_operations;
 mod execute;
 mod exit;
 mod geometric;
 mod join;
-mod kin;
+mod loop_invariants;
 mod memory;
 mod naming;
-mod needed;
+mod necessary_comparisons;
 mod operate;
-mod prepare;
+mod patricia;
 mod record;
 mod recurrence;
 mod refine;
 mod region;
-mod sample;
-#[cfg(test)]
-mod sampled;
 mod set;
+#[cfg(test)]
+mod set_tests;
 mod solve;
 mod state;
-mod steady;
+mod state_similarity;
 mod term;
 mod transfer;
-mod tree;
+mod untracked_registers;
 mod values;
 mod variable;
 
@@ -94,7 +91,7 @@ pub struct Options {
     pub shared: Vec<(u64, u64)>,
     /// What is known of an object that a register leads to all the time.
     pub own: Option<Own>,
-    /// Places at which the stack pointer leads to an empty stack that nobody else knows, and no more to the one before: the
+    /// Places at which the stack pointer leads to an empty stack to which there is no other pointer, and no more to the one before: the
     /// beginnings of blocks. `stack_pointer` then says where it stands there.
     pub fresh: BTreeSet<u64>,
     /// The stack pointer at the entry is a multiple of the first, a power of two, plus the second, and is treated as any address.
@@ -170,7 +167,7 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
         Some((symbols.make(Root::Zero, multiples(word.multiple, word.below, pointer), Origin::Opaque), leads))
     });
     let world = World { program, symbols, pointer, shared: &options.shared, own, leads };
-    let prepared = prepare::prepare(expanded, registers, program.architecture);
+    let prepared = dead_operations::prepare(expanded, registers, program.architecture);
     let mut engine = Engine::new(world, expanded, options, registers, prepared);
     let mut counts = vec![Count::default(); expanded.loops.len()];
     engine.everything(&mut counts);
@@ -210,7 +207,7 @@ fn multiples(of: u64, below: Option<u64>, size: u8) -> Set {
 
 fn assumptions(options: &Options) -> Vec<String> {
     let mut found = vec![
-        "memory that the region reads twice is not changed by anyone else in between".to_string(),
+        "memory that the region reads twice does not change in between".to_string(),
         "no pointer that the region is given, or finds in memory, leads to its own part of the stack".to_string(),
         "neither the stack nor an object that a pointer walks along wraps around the end of the address space"
             .to_string(),

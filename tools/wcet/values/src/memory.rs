@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use wcet_binary::load::Program;
 
+use crate::patricia::{Kept, Tree};
 use crate::set::Set;
 use crate::term::{Root, Term};
-use crate::tree::{Kept, Tree};
 
 /// Most slots that one store to a range of addresses goes through; beyond it everything is forgotten.
 const WIDEST: u64 = 1 << 16;

@@ -1,4 +1,4 @@
-//! Names for addresses of which nobody knows the numbers: sums of symbols.
+//! Names for unknown addresses: sums of symbols.
 //!
 //! An address is written as a number plus multiples of *atoms*: symbols of which it is not known how they were computed from
 //! others, or operations other than sums of such sums. Equal sums of the same atoms are the same number, wherever and however

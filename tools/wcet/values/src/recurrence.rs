@@ -2,10 +2,10 @@
 //!
 //! At the header some symbols stand for another value in each iteration. What the back edge brings for such a symbol,
 //! written in terms of the header's symbols, is its recurrence: `P + 4`, `P >> 1`, `P & (P - 1)` (`variable.rs`). Each
-//! comparison that must hold for the loop to go on (`needed.rs`), of a linear variable with something that stays the same or
+//! comparison that must hold for the loop to go on (`necessary_comparisons.rs`), of a linear variable with something that stays the same or
 //! comes closer (`solve.rs`), or of what an operation soon takes to an end (`geometric.rs`), gives a limit for the exit where
 //! it is made (`exit.rs`). An exit that every iteration passes gives a bound; so do several, one of which every iteration
-//! passes, in the iteration from which on none of them lets anyone by. The smallest counts.
+//! passes, in the iteration from which on one of them is always taken. The smallest counts.
 
 use std::collections::{BTreeSet, HashSet};
 

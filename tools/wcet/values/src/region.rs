@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use wcet_flow::context::{EdgeId, LoopId, NodeId};
 
+use crate::counters::Sample;
 use crate::execute::Engine;
 use crate::recurrence;
-use crate::sample::Sample;
 use crate::state::State;
 use crate::values::Run;
 

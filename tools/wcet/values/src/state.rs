@@ -21,7 +21,7 @@ pub(crate) struct State {
     pub memory: Memory,
     /// What branches told of symbols, by their number; sorted.
     pub known: Rc<Vec<(u64, Set)>>,
-    /// How much may be known before it is looked through for what no one needs.
+    /// How much may be known before what is no longer needed is dropped.
     pub crowd: usize,
     /// An address on the stack may be where it is not seen.
     pub escaped: bool,

@@ -72,7 +72,7 @@ pub(crate) struct Symbols {
 #[derive(Debug)]
 struct Remembered<K> {
     terms: HashMap<K, Term, Quick>,
-    /// How many there may be before those that nobody uses go.
+    /// How many there may be before unused ones are dropped.
     room: usize,
 }
 
@@ -131,7 +131,7 @@ impl Hasher for Mix {
 /// A comparison of two symbols and what is added to them.
 type Comparison = (Binary, (Option<u64>, u128), (Option<u64>, u128));
 
-/// Terms that are remembered whether or not anybody uses them.
+/// Terms that are kept even if they are unused.
 const REMEMBERED: usize = 4096;
 
 impl PartialEq for Term {
@@ -236,7 +236,7 @@ impl Symbols {
         Term { symbol: Some(Rc::new(Symbol { number, size, root, set, origin, depth })), offset: 0, size }
     }
 
-    /// The same symbol for the same part of the same term, whoever asks. So its set must not depend on what branches
+    /// The same symbol for the same part of the same term, at every use. So its set must not depend on what branches
     /// told.
     pub fn same(&self, (kind, of, size): (u8, &Term, u8), make: impl FnOnce() -> (Set, Origin)) -> Term {
         let key = (kind, of.number().unwrap_or(u64::MAX), of.offset, size);

@@ -66,7 +66,7 @@ pub(crate) fn variables(
         let (Some(before), Some(now), Some(after)) = trees else { continue };
         now.visit(0, u64::MAX, &mut |key, slot| {
             for cell in slot.iter() {
-                let find = |tree: &crate::tree::Tree<crate::memory::Slot>| {
+                let find = |tree: &crate::patricia::Tree<crate::memory::Slot>| {
                     let slot = tree.get(key)?;
                     let other = slot.iter().find(|one| one.at == cell.at && one.term.size == cell.term.size)?;
                     Some(other.term.clone())

@@ -19,8 +19,6 @@
 //! * The semantics of single-threaded code: an interrupt or another processor may change memory between any two
 //!   operations, which is for the analyses on memory to consider.
 //! * SLEIGH's semantics of the computing instructions. Tests compare them with an emulator.
-//!
-//! Does not know: functions, loops, or what an instruction costs.
 
 mod arm;
 mod convert;

@@ -14,8 +14,6 @@
 //! * An address has one meaning: segments that overlap, wrap around, or reach outside the file are errors.
 //! * No relocation is left to do: relocatable and position-independent files are errors.
 //! * Symbols and lines are used for names in reports and for naming entry points, never for a bound.
-//!
-//! Does not know: instructions (`wcet-binary`), who maps the segments, or at which privilege they run.
 
 mod error;
 mod lines;

@@ -32,7 +32,7 @@ crate::codes::codes! {
     SelfModifying "ASH-T009" "code that may be written"
         "The code lies in memory that the program may write, or an access that is not known may reach it. What is executed \
          then need not be what the file holds. Link code into a segment of its own that is not writable, or state that \
-         nobody writes it: --fixed-code."
+         it is never written: --fixed-code."
     TooLarge "ASH-T010" "more calling contexts than can be analysed"
         "Every chain of calls is analysed apart, and there are more than the limit. The message names the function with the \
          most copies. Bound smaller regions, from an entry to a stop, and add them up."

@@ -15,7 +15,7 @@ crate::codes::codes! {
         "The key wants another type of value. Every number of a machine is a table { value = ..., source = ... }; sizes, \
          frequencies and ranges are strings."
     Missing "ASH-M005" "a required key or table is missing"
-        "The machine cannot be understood without it, and there is no default: a number that nobody states would be a guess. \
+        "The machine cannot be understood without it, and there is no default: a number that is not stated would be a guess. \
          Add it, with its source."
     BadValue "ASH-M006" "a value that cannot be understood or is out of its range"
         "The text does not have the form that its key wants, or the number is not one that a machine can have: a line that \

@@ -1,6 +1,4 @@
-//! The codes that the timing analysis tells: the one place that defines them.
-//!
-//! Knows: name, title, meaning and remedy of each. Does not know: how a fault is found (`wcet-paths` and
+//! The codes of the timing analysis, each with name, title, meaning and remedy.
 //! `wcet-hardware`). It is a crate of its own so that `ashlar explain` knows them without the analyser.
 //!
 //! Names are stable; a code that goes is not reused.

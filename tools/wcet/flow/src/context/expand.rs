@@ -28,7 +28,7 @@ impl Default for Options {
     }
 }
 
-/// Chains of calls longer than this are recursion that nobody stated.
+/// Chains of calls longer than this are taken for recursion without a stated depth.
 const DEEPEST: u32 = 4096;
 
 /// The flow of the function at `entry` with all that it calls.

@@ -21,8 +21,6 @@
 //! else is taken over from the flow graph, which is complete. A loop of a function is a loop in each of its contexts:
 //! its header dominates the copies of its blocks and all callees called from them. This is checked for every edge: each
 //! one that leads to a smaller number must be a back edge of a loop.
-//!
-//! Does not know: instructions, values, how often a loop runs.
 
 mod error;
 mod expand;

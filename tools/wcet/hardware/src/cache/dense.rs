@@ -1,4 +1,4 @@
-//! The same domains as `must.rs` and `younger.rs` for sets of which at most 64 lines are accessed: lines are bits.
+//! The same domains as `must.rs` and `persistence.rs` for sets of which at most 64 lines are accessed: lines are bits.
 
 use crate::cache::event::{Event, What};
 use crate::cache::flow::Domain;
@@ -12,7 +12,7 @@ const ABSENT: u8 = u8::MAX;
 pub struct DenseMust {
     pub ways: u8,
     pub lines: usize,
-    /// Lines that nobody knows but by a name come behind the others: each may be one of this set.
+    /// Lines that are known by a name alone come behind the others: each may be one of this set.
     pub names: usize,
 }
 
@@ -194,7 +194,7 @@ impl Domain for DenseYounger {
 mod tests {
     use super::*;
     use crate::cache::must::Must;
-    use crate::cache::younger::Younger;
+    use crate::cache::persistence::Younger;
 
     /// Random histories that fork and join: the dense domains say what the others say.
     #[test]

@@ -33,7 +33,7 @@ pub struct Event {
     pub loads: bool,
     /// Lines that the access can touch, in all sets.
     pub lines: u32,
-    /// It is one to the stack that stands nobody knows where, and any line only for those who do not keep that apart.
+    /// An access to the stack at an unknown address: any line, for analyses that do not treat the stack apart.
     pub stack: bool,
     /// The number of the line's name, where `what` is any line. Only those who know which lines are surely there use it.
     pub name: Option<u32>,
@@ -55,7 +55,7 @@ pub struct Events {
     /// Of each set, the lines accessed, ascending, if they are at most 64.
     pub numbered: Vec<Option<Vec<u64>>>,
     everywhere: Vec<Event>,
-    /// How many names lines have that nobody knows otherwise.
+    /// How many names there are for lines at unknown addresses.
     pub names: usize,
     /// Where those are renewed.
     renewals: Vec<Event>,

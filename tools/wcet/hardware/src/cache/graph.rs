@@ -49,21 +49,21 @@ pub enum Target {
     At(u64),
     /// One of the lines that hold the addresses from the first to the last; another one each time, perhaps.
     Within(u64, u64),
-    /// The line that holds this address, of a page of so many bytes of which nobody knows where it stands, but which always
+    /// The line that holds this address, of a page of so many bytes at an unknown address, but which always
     /// stands in the same place. Its name is up to the caller: no other target of the graph may stand for any of its lines,
     /// nor be named like them or like those of pages that follow it. It holds memory, no device.
     OnPage {
         address: u64,
         page: u64,
     },
-    /// One of the lines that hold the bytes from the first to the last of these distances from a place which nobody knows,
+    /// One of the lines that hold the bytes from the first to the last of these distances from an unknown address,
     /// but which is the same multiple of 8 in all accesses: the stack pointer at the entry. It holds memory, no device; other
     /// targets may name the same lines.
     Stack(i64, i64),
     /// The line of the access that stands this many places before it in its node, a read of memory and no device. Between
     /// them are only reads with the same target and others like this; it happens only if that read does.
     Again(u64),
-    /// A line of memory of which nobody knows where it is, by a name: accesses by one name go to one line, unless a node
+    /// A line of memory at an unknown address, by a name: accesses by one name go to one line, unless a node
     /// that renews the name is between them. Other names and targets may stand for the same line.
     Line(u64),
     /// A walk through memory, by a name that no other access has: each time control enters the node, and as long as its next

@@ -38,11 +38,11 @@
 //! empties must, unbinds may (an emptied way shortens the way to eviction) and ends persistence. *Writes around* a
 //! cache load nothing: they join both states unless the line is surely there, and are never persistent.
 //!
-//! *A stack that stands nobody knows where* (`stack.rs`) is contiguous, so no set holds more than a few of its lines.
+//! *A stack at an unknown address* (`stack.rs`) is contiguous, so no set holds more than a few of its lines.
 //! Everything else is analysed as if there were so many ways less and no accesses to the stack, and the stack's lines
 //! persist in a scope in which each set has room for them beside all others.
 //!
-//! *Lines that nobody knows, by name* ([`Target::Line`]). In the must analysis of each set a named line is a line like the
+//! *Lines at unknown addresses, by name* ([`Target::Line`]). In the must analysis of each set a named line is a line like the
 //! others, as if it were in that set. What happens to the real set are some of those accesses, those of the names that are in
 //! it, and leaving accesses to other lines out makes no line older; two names of one line make it count twice, which makes
 //! others older. So what the analysis of a set holds is there if it is in that set, and a named line hits where the analyses
@@ -54,7 +54,7 @@
 //! them than sets, it is one name to the lines around it, renewed where the node is entered.
 //!
 //! *One of several lines*: where an access that may go to several lines is on no cycle, it misses once at most, and is not
-//! taken as persistent: first misses of all those lines would be dearer.
+//! taken as persistent: first misses of all those lines would cost more.
 //!
 //! What is not done: nothing is known after an access that perhaps reached a level, so a second level guarantees less
 //! than the hardware does; persistence of one access is claimed for the largest scope that allows it, also where a
@@ -70,9 +70,9 @@ mod may;
 mod must;
 mod outcome;
 mod path;
+mod persistence;
 mod stack;
 mod verdicts;
-mod younger;
 
 pub use cost::{Charge, Cost, FARTHEST};
 pub use graph::{Access, Graph, Kind, Node, Scope, Target};

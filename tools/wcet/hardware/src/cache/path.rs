@@ -25,7 +25,7 @@ pub fn path(machine: &Machine, kind: Kind) -> Vec<usize> {
     (0..machine.caches.len()).filter(|&index| sees(&machine.caches[index])).collect()
 }
 
-/// What an access can touch, as far as a cache with this many sets tells lines apart. A line on a page of which nobody knows
+/// What an access can touch, as far as a cache with this many sets tells lines apart. A line on a page at an unknown
 /// where it stands is one of those in all sets where it may be; whether they are one line or several makes no difference to a
 /// cache that has but one set for it.
 pub fn lines(machine: &Machine, access: &Access, sets: u64) -> Lines {

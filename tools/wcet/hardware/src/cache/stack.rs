@@ -1,4 +1,4 @@
-//! Accesses to a stack that stands nobody knows where, and accesses to the line of one before.
+//! Accesses to a stack at an unknown address, and accesses to the same line as an earlier one.
 //!
 //! The stack's lines follow one another, so no set of a cache holds more than its share of them. Whatever they do, a
 //! line was evicted by as many others since its last access as there are ways, and of those only the stack's share is

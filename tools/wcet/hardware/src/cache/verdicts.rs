@@ -6,8 +6,8 @@ use crate::cache::flow::{solve, Order};
 use crate::cache::graph::Graph;
 use crate::cache::may::May;
 use crate::cache::must::Must;
+use crate::cache::persistence::Younger;
 use crate::cache::stack::room;
-use crate::cache::younger::Younger;
 use crate::machine::{Cache, Policy};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! The JSON schema of machine files, for editors. Does not know: any key.
+//! The JSON schema of machine files, for editors.
 
 use crate::machine::schema::{KeySpec, Kind, TableSpec, TABLES};
 use crate::machine::Class;

@@ -3,8 +3,6 @@
 //! Takes a file; returns a [`Machine`], or every fault of the file with its place and remedy. Each number names its
 //! source, and [`Machine::numbers`] keeps them for the report that stands beside a bound.
 //!
-//! Knows: the file's schema ([`json_schema`]) and which files make sense. Does not know: any program, any bound.
-//!
 //! What the numbers mean is fixed by the contract, which the analysis and the simulator both follow and which is all
 //! they share:
 #![doc = include_str!("contract.md")]

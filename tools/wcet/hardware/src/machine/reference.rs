@@ -1,4 +1,4 @@
-//! The reference page of machine files, printed from the schema. Does not know: any key.
+//! The reference page of machine files, printed from the schema.
 
 use crate::machine::schema::{KeySpec, TableSpec, TABLES};
 use crate::machine::{Class, Code};

@@ -1,5 +1,5 @@
 //! The schema of machine files: every table and key, defined once. The reader refuses what is not here, and the JSON
-//! schema is made from it. Does not know: what keys mean together (`check`).
+//! schema is made from it.
 
 /// The kind of value a key takes. All but the plain texts are written `{ value = ..., source = "..." }`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,7 +23,7 @@ pub struct Costs {
 
 /// A line that misses at most once for each entry of a scope, and only if one of these blocks is executed. So a bound by
 /// edge counts may, in place of the scope's cost, have a count for each of these: at most the entries of the scope, and
-/// at most the executions of the blocks. It is tighter where a scope has many blocks that paths avoid, and dearer to solve.
+/// at most the executions of the blocks. It is tighter where a scope has many blocks that paths avoid, and takes longer to solve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct First {
     pub scope: usize,

@@ -135,7 +135,7 @@ fn read(target: Target) -> Access {
 }
 
 #[test]
-fn a_line_that_nobody_knows_stays_until_others_may_have_evicted_it() {
+fn a_line_at_an_unknown_address_stays_until_others_may_have_evicted_it() {
     let of = |accesses: Vec<Access>| {
         let number = accesses.len() - 1;
         let node = Node { accesses, ..Node::default() };

@@ -1,4 +1,4 @@
-//! Compares the analysis with measurements. Knows: arguments, progress, exit status.
+//! Compares the analysis with measurements.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

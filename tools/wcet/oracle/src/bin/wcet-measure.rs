@@ -1,4 +1,4 @@
-//! Prints what is measured. Knows: arguments. Does not know: any measuring.
+//! Prints what is measured.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -7,8 +7,6 @@
 //! **Rests on** the two sides sharing nothing but the control-flow graph, which says what a loop is, and the sorting of
 //! instructions into classes. A bound below what was measured is a fault of the analysis, in any context: [`Row::faults`]
 //! names it, and the command ends with status 1.
-//!
-//! **Does not know** how anything is bounded or measured.
 
 mod inferred;
 mod necessity;

@@ -12,8 +12,6 @@
 //! does not have, or not there, is an error: so each measurement also checks the graph. For the cycles of a case
 //! ([`cycles`]), classes and registers of instructions are those of the analysis; caches and pipeline are the
 //! simulator's.
-//!
-//! **Does not know** what is bounded.
 
 pub mod build;
 pub mod count;

@@ -115,7 +115,7 @@ impl<'k, 'p> Memories<'k, 'p> {
             match row {
                 Some((_, row)) => ledger.hold(*row, holds, || told(known, access)),
                 None => {
-                    let row = ledger.row(format!("nobody accesses {}", region.name));
+                    let row = ledger.row(format!("{} is not accessed", region.name));
                     ledger.hold(row, false, || told(known, access));
                 }
             }

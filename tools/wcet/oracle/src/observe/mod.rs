@@ -13,7 +13,7 @@
 //! The image that boots is the one that was analysed, byte for byte: nothing in it serves the observation. QEMU runs it
 //! with a plugin (`plugin/trace.c`) that writes which instructions of the kernel are executed and what they access.
 //!
-//! # What it does not know
+//! # What it leaves out
 //! Accesses that the processor makes on its own in guests are not traced; those with which it takes an interrupt are traced with
 //! the instruction before, where they do not count. Programs are not traced, so they leave the caches of a warm passage alone.
 

@@ -101,7 +101,7 @@ impl<'k, 'p> Order<'k, 'p> {
         Ok(())
     }
 
-    /// The number of a call is read from where the entry stored it, and nobody has written there since.
+    /// The number of a call is read from where the entry stored it, and that was not written since.
     fn call(&mut self, passage: &Passage, known: Lookup<'_>, ledger: &mut Ledger) -> Result<(), Error> {
         let (Some(row), Some((behind, _))) = (self.call, self.kernel.points.number) else { return Ok(()) };
         let Some(stored) = passage.instructions.iter().position(|one| one.call.is_some()) else { return Ok(()) };
@@ -124,7 +124,7 @@ impl<'k, 'p> Order<'k, 'p> {
         Ok(())
     }
 
-    /// Whoever chooses the running thread is come back to at once, and nobody else; behind a thread's end nobody goes on.
+    /// A function that chooses the running thread returns at once, no other does; a function that ends its thread never returns.
     fn went_on(&mut self, passage: &Passage, known: Lookup<'_>, ledger: &mut Ledger) -> Result<(), Error> {
         let (run, _) = &self.kernel.points.run;
         let mut running = false;

@@ -10,7 +10,7 @@ use wcet_oracle::simulate::{Hierarchy, Pointer, Use};
 /// Pages that stand anywhere, and their names: beyond all other addresses.
 const PAGE: u64 = 2 * LINE;
 const NAMED: u64 = 1 << 40;
-/// Lines that nobody knows have so many names.
+/// The number of names for lines at unknown addresses.
 const NAMES: u64 = 4;
 
 fn access(random: &mut Random) -> Access {

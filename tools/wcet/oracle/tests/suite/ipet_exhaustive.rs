@@ -7,8 +7,8 @@ use crate::graphs::{graph, walks};
 use crate::random::{cases, Random};
 use wcet_paths::ipet::{solve, walk, Charge, Conflict, Limit, Problem};
 
-/// The dearest walk, if walks are few enough to look at all of them.
-fn dearest(problem: &Problem) -> Option<Option<u128>> {
+/// The longest walk, if walks are few enough to look at all of them.
+fn longest(problem: &Problem) -> Option<Option<u128>> {
     let mut most = None;
     let complete = walks(problem, 30_000, |walk| {
         if crate::graphs::respects(problem, walk) {
@@ -24,7 +24,7 @@ struct Tally {
 }
 
 fn check(problem: &Problem, seed: u64, must_be_exact: bool, tally: &mut Tally) {
-    let Some(most) = dearest(problem) else { return };
+    let Some(most) = longest(problem) else { return };
     let Some(most) = most else { return };
     let found = solve(problem, None).unwrap_or_else(|| panic!("seed {seed}: a walk was overlooked\n{problem:#?}"));
     assert!(found.bound >= most, "seed {seed}: bound {} below a walk of {most}\n{problem:#?}", found.bound);

@@ -80,7 +80,7 @@ fn the_set_says_what_it_is() {
 
 /// A program that goes round as often as its stack's place says.
 #[test]
-fn the_stack_is_in_the_same_place_wherever_a_program_stands_and_whoever_runs_it() {
+fn the_stack_is_in_the_same_place_whatever_the_path_and_the_environment() {
     let text = "mov r0, sp\nlsr r0, r0, #4\nand r0, r0, #255\n1: subs r0, r0, #1\nbpl 1b\nbx lr\n";
     let file = compiled("stack_place", Target::ArmSpeed, 1, text);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("a-folder-whose-name-is-long-enough-to-move-the-stack");

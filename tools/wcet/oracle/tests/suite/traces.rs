@@ -5,7 +5,7 @@ use wcet_hardware::machine::{Class, Machine};
 use wcet_hardware::pipeline::{Access, Block, Edge, Instruction, Kind, Left, Program, Scope, Target};
 use wcet_oracle::simulate::{Control, DataAccess, Step};
 
-/// Lines that nobody knows have so many names.
+/// The number of names for lines at unknown addresses.
 const NAMES: u64 = 3;
 
 /// The sort of program to make.

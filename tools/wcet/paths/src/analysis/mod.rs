@@ -16,8 +16,6 @@
 //! * Code that the program can write, and stores that may go to code, are errors (`fixed_code.rs`): all stages take
 //!   instructions from the file.
 //! * Refinement only ever adds constraints that hold for all runs, so the bound in hand when time is up is valid.
-//!
-//! Does not know: forms of reports (`wcet-report`), command lines (`wcet-cli`).
 
 mod budget;
 mod checking;

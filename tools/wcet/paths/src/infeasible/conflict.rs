@@ -6,7 +6,7 @@ use crate::ipet::{Conflict as Together, Constraints, Limit};
 use wcet_flow::context::{EdgeId, Expanded, LoopId};
 use wcet_symbolic::scope::Scope;
 
-use crate::infeasible::trail::Step;
+use crate::infeasible::path_conditions::Step;
 
 /// Edges of which each execution leaves out one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,7 +12,7 @@
 //! iteration of those either. [`Conflict::form`] says what follows for counts of edges.
 //!
 //! # Why it is sound
-//! * `trail.rs` says why the conditions of a set of edges hold together in every execution that takes them, whichever
+//! * `path_conditions.rs` says why the conditions of a set of edges hold together in every execution that takes them, whichever
 //!   way it takes between them. What differs among ways is a condition of the edges where ways meet.
 //! * Loops are met in any iteration: what their instructions may write is not known there.
 //! * Memory that others may write is never taken to be what it was ([`wcet_symbolic::Sharing`]); the stack is private.
@@ -20,25 +20,23 @@
 //!
 //! # What it assumes
 //! What `wcet-symbolic` assumes; that functions give back the registers that [`wcet_flow::Function::preserved`] names; and
-//! the dead edges and loop bounds given.
-//!
-//! Does not know: costs. Does not find: conflicts between different iterations of one loop.
+//! the dead edges and loop bounds given. Conflicts between different iterations of one loop are not found.
 
-mod between;
 mod conflict;
+mod merge_effects;
+mod path_conditions;
+mod path_routes;
 mod refine;
-mod route;
 mod search;
 mod stated;
 mod subsets;
-mod trail;
 mod validate;
 
 pub use conflict::{Conflict, Form};
+pub use path_conditions::{follow, Maps, Step};
+pub use path_routes::{routes, Route};
 pub use refine::{describe, forms, refine, End, Explorer, Options, RefineError, Refined};
-pub use route::{routes, Route};
 pub use search::Finding;
 pub use stated::{parse, Claim, Stated, StatedError};
 pub use subsets::minimal_subsets;
-pub use trail::{follow, Maps, Step};
 pub use validate::{apply, validate, Effort, Run, Verdict};

@@ -9,9 +9,9 @@ use wcet_symbolic::scope::Scope;
 use wcet_symbolic::{KnownEffects, Region, Setting, SolverError};
 
 use crate::infeasible::conflict::{Conflict, Form};
-use crate::infeasible::route::{passing, routes, Route};
+use crate::infeasible::path_conditions::{follow, Maps};
+use crate::infeasible::path_routes::{passing, routes, Route};
 use crate::infeasible::search::{search, Finding};
-use crate::infeasible::trail::{follow, Maps};
 
 /// How far to go.
 #[derive(Debug, Clone)]

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use wcet_symbolic::{Answer, Region, Shape, Solver, SolverError, Term, Terms};
 
+use crate::infeasible::path_conditions::Step;
 use crate::infeasible::subsets::{minimal_subsets, shrink};
-use crate::infeasible::trail::Step;
 
 /// What was found out about a route.
 #[derive(Debug, Clone, PartialEq, Eq)]

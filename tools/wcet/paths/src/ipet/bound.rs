@@ -76,7 +76,7 @@ pub struct Visit {
     pub cycles: u64,
 }
 
-/// What makes the walk when somebody asks for it.
+/// What the walk is made from, on demand.
 #[derive(Debug, Clone)]
 struct Walker {
     problem: Problem,
@@ -87,7 +87,7 @@ struct Walker {
 impl Bound {
     /// The edges of the worst path in an order in which they can be taken, if there are at most `most`.
     pub fn walk(&self, most: u64) -> Option<Vec<EdgeId>> {
-        let walk = crate::ipet::walk::walk(&self.walk.problem, &self.walk.counts, most)?;
+        let walk = crate::ipet::euler_path::walk(&self.walk.problem, &self.walk.counts, most)?;
         Some(walk.into_iter().map(|edge| self.walk.edges[edge]).collect())
     }
 }

@@ -1,9 +1,9 @@
 //! The bound: what no walk can exceed, for the best multipliers that the time allows.
 //!
 //! Each [`Limit`](crate::ipet::Limit) and each open charge has a multiplier. For *any* multipliers that are not negative (and
-//! at most the cycles, for a charge) the dearest walk under the weights that they give, plus the constants that they
+//! at most the cycles, for a charge) the longest walk under the weights that they give, plus the constants that they
 //! give, is at least the cost of every walk that respects the limits: Lagrangian duality. So the bound is computed
-//! exactly, in integers, by one pass of [`Decomposed::dearest`], and how the multipliers were found does not matter.
+//! exactly, in integers, by one pass of [`Decomposed::longest_path`], and how the multipliers were found does not matter.
 //!
 //! They are found by cutting planes: each walk seen so far is a plane below which the dual cannot be, and a linear
 //! program in floating point gives the multipliers where the planes leave it least, not far from the best so far. As
@@ -17,7 +17,7 @@ use std::time::Instant;
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Master};
 
 use crate::ipet::charge::{charges, into, Charges, Point};
-use crate::ipet::longest::Decomposed;
+use crate::ipet::longest_path::Decomposed;
 use crate::ipet::problem::{Counts, Limit, Problem};
 
 /// Multipliers are whole numbers of this part of a cycle.
@@ -34,7 +34,7 @@ const REPAIRS: usize = 100;
 pub struct Solution {
     /// No walk costs more.
     pub bound: u128,
-    /// The dearest walk found that respects everything, with its cost; it is exact if this is the bound.
+    /// The longest walk found that respects everything, with its cost; it is exact if this is the bound.
     pub walk: Option<(u128, Counts)>,
     /// The walk at which the bound was found; it may violate limits.
     pub relaxed: Counts,
@@ -193,12 +193,12 @@ impl<'p> Dual<'p> {
             one.edges.iter().for_each(|(edge, factor)| weights[*edge] += factor * by);
             start += one.constant * by;
         }
-        let dearest = self.decomposed.dearest(start, &weights, without)?;
-        let of = |edge: &usize| i128::from(dearest.counts.get(edge).copied().unwrap_or(0));
+        let longest = self.decomposed.longest_path(start, &weights, without)?;
+        let of = |edge: &usize| i128::from(longest.counts.get(edge).copied().unwrap_or(0));
         let slope =
             |one: &Multiplier| one.constant + one.edges.iter().map(|(edge, factor)| factor * of(edge)).sum::<i128>();
         let slopes = self.multipliers.iter().map(slope).collect();
-        Some(Plane { value: dearest.weight, slopes, at, counts: dearest.counts, clean: dearest.exact })
+        Some(Plane { value: longest.weight, slopes, at, counts: longest.counts, clean: longest.exact })
     }
 
     /// Where the planes leave the dual least, at most `reach` of the whole range away from the best, and that value.
@@ -235,14 +235,14 @@ impl<'p> Dual<'p> {
     }
 
     /// Looks for a walk that respects the limits near the best multipliers: where the walk there violates one, those
-    /// without one of its edges come next, dearest first.
+    /// without one of its edges come next, the costliest first.
     fn repair(&self, best: &Plane, planes: &[Plane], walk: &mut Option<(u128, Counts)>, late: &dyn Fn() -> bool) {
         let bound = cycles(best.value);
         let seen = planes.iter().chain([best]).enumerate();
         let mut open: BTreeMap<(i128, usize), (BTreeSet<usize>, Counts)> = seen
             .map(|(number, plane)| ((plane.value, number + REPAIRS), (BTreeSet::new(), plane.counts.clone())))
             .collect();
-        // Slightly cheaper limits: at the best multipliers a walk that just respects them is no dearer than one that does
+        // Slightly cheaper limits: at the best multipliers a walk that just respects them costs no more than one that does
         // without what they limit.
         let limits = self.problem.limits.len();
         let at: Vec<i128> =

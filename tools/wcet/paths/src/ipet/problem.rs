@@ -1,4 +1,4 @@
-//! The question that is solved: the dearest walk through a graph with bounded loops.
+//! The question that is solved: the longest walk through a graph with bounded loops.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub struct Problem {
     pub conflicts: Vec<Conflict>,
     /// Edges that are not taken.
     pub dead: BTreeSet<usize>,
-    /// Cycles that are paid elsewhere each time an edge is taken: the dearest walk is sought without them.
+    /// Cycles that are paid elsewhere each time an edge is taken: the longest walk is sought without them.
     pub credits: BTreeMap<usize, u64>,
 }
 

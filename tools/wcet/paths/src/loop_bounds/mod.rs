@@ -11,7 +11,7 @@
 //! could come back to its header; or each iteration passes an exit, or one of several, that compares what changes in a
 //! known way with a limit. Nothing is added here but words.
 //!
-//! # What it does not know
+//! # What it leaves out
 //! Relations between variables other than through a common base, or that they come closer by known steps: where the number
 //! of iterations depends on others, or on contents of memory that nothing limits, the loop is left to the model checker.
 

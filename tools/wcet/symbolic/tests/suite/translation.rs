@@ -231,7 +231,7 @@ fn loads_see_the_stores_before_them() {
         let mut state = executor.state();
         let mut memory = [0_u8; 32];
         let mut chosen: Vec<(Term, u128)> = Vec::new();
-        // The base is known to nobody, an index register is: its value is given below.
+        // The base is unknown, an index register is known: its value is given below.
         let (base, index) = (Register(0), Register(1));
         let value = |register| executor.table.value(register);
         let (base, index) = (value(base), value(index));

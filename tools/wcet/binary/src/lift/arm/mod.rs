@@ -89,7 +89,7 @@ fn flow(instruction: &Instruction, decoded: &Decoded, exits: &[Exit]) -> Result<
     })
 }
 
-/// The target before SLEIGH cut off the lowest bit, which selects Thumb: whoever resolves it must see that bit.
+/// The target before SLEIGH cut off the lowest bit, which selects Thumb: the resolution of jumps needs that bit.
 fn unmasked(ops: &[Op], target: Target) -> Target {
     let Target::Indirect(mut value) = target else { return target };
     let definition = |value: Value| {

@@ -47,7 +47,7 @@ pub(crate) fn flags(registers: Registers, decoded: &iced_x86::Instruction) -> BT
     named_flags(registers, decoded.rflags_modified())
 }
 
-/// Flags that no one may rely on afterwards.
+/// Flags that are undefined afterwards.
 pub(crate) fn undefined(registers: Registers, decoded: &iced_x86::Instruction) -> BTreeSet<Register> {
     named_flags(registers, decoded.rflags_undefined())
 }

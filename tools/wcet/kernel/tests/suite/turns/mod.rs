@@ -7,7 +7,7 @@ use std::process::Command;
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
 use wcet_hardware::machine::Machine;
-use wcet_kernel::{analyse, endless, response, statements, Analysed, Description, Kernel, Kind, Way};
+use wcet_kernel::{analyse, endless, response, statements, Analysed, Continuation, Description, Kernel, Kind};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/turns")
@@ -66,8 +66,9 @@ fn between_two_windows_there_is_one_switch() {
             assert_eq!(endless(kernel, all), Default::default());
             let response = response(kernel, all).expect("there is an end to it");
             let cycles = |regions: &[usize]| -> u64 { regions.iter().filter_map(|one| all[*one].wcet_cycles).sum() };
-            let switches =
-                |region: usize| all[region].ways.iter().any(|way| matches!(way, Way::Switch(_))).then_some(region);
+            let switches = |region: usize| {
+                all[region].ways.iter().any(|way| matches!(way, Continuation::Switch(_))).then_some(region)
+            };
             let resumed = |region: &usize| matches!(kernel.regions[*region].kind, Kind::Resumed | Kind::ThreadStart);
             let longest = (0..all.len()).filter(resumed).filter_map(|one| all[one].wcet_cycles).max();
             let longest = longest.expect("one goes on");
@@ -124,7 +125,7 @@ fn a_window_between_an_interrupt_and_the_decision_is_refused() {
 }
 
 #[test]
-fn a_window_in_which_nobody_serves_is_refused() {
+fn a_window_without_service_is_refused() {
     let found = refused("unserved", &["UNSERVED"]);
     assert!(
         found.iter().all(|text| text.contains("no interrupt is served in the region `interrupt window")),

@@ -1,6 +1,6 @@
 //! Classes of x86-64 instructions, by mnemonic and by what they do to memory.
 //!
-//! Only what is listed has a class: an instruction that nobody thought of is an error and not a cheap one.
+//! Only what is listed has a class: an unlisted instruction is an error, not a cheap one.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, Mnemonic, OpAccess};
 use wcet_binary::lift::il::{Flow, Kind};

@@ -1,4 +1,4 @@
-//! Loops that mislead: in assembly, with what compilers do not do, and addresses where nobody looks for them.
+//! Loops that mislead: in assembly, with what compilers do not do, and addresses in unusual places.
 
 use super::compare::compare;
 use super::{assembly, inferred};

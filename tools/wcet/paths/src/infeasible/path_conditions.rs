@@ -1,4 +1,4 @@
-//! A route executed on terms: for each step, what holds if an execution takes its edge.
+//! Path conditions: a route is executed symbolically, and each step gives the condition under which its edge is taken.
 //!
 //! # Why conflicts of steps hold for all executions
 //! Where ways meet, a register that any of them may change since they parted is a new leaf, and so is memory; that it
@@ -18,8 +18,8 @@ use wcet_flow::context::{EdgeId, NodeId};
 use wcet_symbolic::scope::{first, header, part, Part, Scope};
 use wcet_symbolic::{Memory, Point, Region, Shape, Term};
 
-use crate::infeasible::between::Meetings;
-use crate::infeasible::route::Route;
+use crate::infeasible::merge_effects::Meetings;
+use crate::infeasible::path_routes::Route;
 
 /// A step of a trail.
 #[derive(Debug, Clone)]

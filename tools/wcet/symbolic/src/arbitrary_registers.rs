@@ -1,4 +1,4 @@
-//! What registers may hold before a node, knowing nothing of how it was reached.
+//! What registers may hold before a node, whichever path led to it.
 
 use wcet_binary::lift::il::Register;
 use wcet_flow::context::NodeId;

@@ -1,5 +1,5 @@
-//! How alike two states are, and what of a state no one needs any more: guesses that decide how executions are followed,
-//! not what is found of them.
+//! How similar two states are, and which parts of a state are no longer needed. Both are heuristics: they decide which
+//! executions are merged, never what holds of them.
 
 use std::collections::HashSet;
 

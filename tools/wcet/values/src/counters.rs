@@ -1,4 +1,4 @@
-//! What a loop that was executed iteration by iteration showed of its counters.
+//! Counters of a loop, observed while it was executed iteration by iteration.
 
 use wcet_binary::lift::evaluate::{mask, signed};
 

@@ -1,15 +1,15 @@
-//! What waits for locks add, for any number of processors.
+//! What waits for locks add to a bound, for any number of processors.
 //!
-//! Locks are handed on in turn: whoever draws a ticket comes after one section of each other processor at most. In such a
-//! section others may be waited for, of locks that are taken in it. Whoever waits meanwhile does nothing else: so in a section
-//! that somebody waits for, one processor less comes first at each lock, and in the sections that are waited for there, two
-//! less. That ends with a processor that nobody is left to delay, but it is a number only if the order of locks allows no
-//! circle: in a circle all would wait for ever.
+//! Ticket locks are FIFO: a processor that draws a ticket waits for one critical section of each other processor at most.
+//! Such a section may wait for further locks that are taken in it. A waiting processor does nothing else. So in a section that
+//! one processor waits for, one contender less comes first at each nested lock; in the sections waited for there, two less.
+//! The recursion ends when no contender is left. It gives a number only if the locks are taken in one order: a cycle would
+//! be a deadlock.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bound::Analysed;
-use crate::holding::{longest, Section, Taken};
+use crate::critical_sections::{longest, Section, Taken};
 use crate::kernel::Kernel;
 use crate::locks::{Family, Locks};
 use crate::response::costliest;
@@ -41,14 +41,14 @@ pub struct Waited {
     pub family: usize,
     /// The longest section, waits in it apart.
     pub section: Section,
-    /// How long one is held at most while another waits for it, with the waits of whoever holds it.
+    /// How long one is held at most while another processor waits for it, including the waits of its holder.
     pub held_cycles: u64,
-    /// How long whoever takes one waits: a section of each other processor.
+    /// How long taking one waits: a section of each other processor.
     pub wait_cycles: u64,
 }
 
 impl Sections {
-    /// Reasons if nobody knows what some region does with locks.
+    /// Why it is unknown what some region does with locks.
     pub fn new(locks: &Locks, regions: &[Analysed]) -> Result<Sections, Vec<String>> {
         let mut all: BTreeMap<(Family, Taken), Section> = BTreeMap::new();
         let mut reasons: BTreeSet<String> = BTreeSet::new();
@@ -80,7 +80,7 @@ impl Sections {
         of.map(|((_, taken), section)| (taken, section))
     }
 
-    /// How long a lock of each family is held at most while another processor waits for it, with the waits of whoever holds it;
+    /// How long a lock of each family is held at most while another processor waits for it, including the waits of its holder;
     /// or families of which one is taken while one of the next is held, in a circle.
     pub fn held(&self, processors: u64) -> Result<Vec<u64>, Vec<usize>> {
         self.ordered()?;
@@ -89,8 +89,8 @@ impl Sections {
             (0..self.families).map(|family| self.of(family).map(of).max().unwrap_or(0)).collect()
         };
         // Neither who waits nor who holds the lock comes before the latter elsewhere.
-        let nobody = with_waits(&vec![0; self.families], 0);
-        Ok((1..=processors.saturating_sub(2)).fold(nobody, |before, others| with_waits(&before, others)))
+        let alone = with_waits(&vec![0; self.families], 0);
+        Ok((1..=processors.saturating_sub(2)).fold(alone, |before, others| with_waits(&before, others)))
     }
 
     /// That no family is taken while one of it is held, by way of others or not; else such a circle.
@@ -208,7 +208,7 @@ mod tests {
     fn what_is_waited_for_in_a_section_is_part_of_it() {
         let all = sections(&[((0, 0), &[], 10), ((1, 1), &[((0, 0), 2)], 100), ((1, 1), &[], 130)]);
         assert_eq!(all.held(1), Ok(vec![10, 130, 0]));
-        // Of two, the one that waits delays nobody.
+        // Of two processors, the one that waits delays no other.
         assert_eq!(all.held(2), Ok(vec![10, 130, 0]));
         assert_eq!(all.held(5), Ok(vec![10, 100 + 2 * 3 * 10, 0]));
         assert_eq!(all.longest(1).map(|one| one.cycles), Some(130));

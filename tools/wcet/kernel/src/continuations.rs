@@ -1,4 +1,4 @@
-//! Where a region goes on: what comes behind its ends, and whether it is decided before who runs.
+//! Continuations of a region: what follows its ends, and whether the next thread is chosen before.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use wcet_binary::lift::il::{AddressForm, Flow};
 use wcet_flow::context::{ContextId, EdgeId, Expanded, NodeId};
 
 use crate::bound::chain;
-use crate::chains::{behind, Chain};
+use crate::call_chains::{behind, Chain};
 use crate::kernel::Kernel;
 use crate::loops::reached;
 use crate::points::End;
@@ -14,7 +14,7 @@ use crate::regions::switched;
 
 /// A way out of a region.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
+pub enum Continuation {
     /// Into the thread's program, or back to what an interrupt came upon.
     Out,
     /// To another thread; where that is done.
@@ -23,13 +23,13 @@ pub enum Way {
     On(End, Chain),
 }
 
-/// The ways out of a graph, edges apart that nobody takes. Nodes at which another graph goes on are none.
+/// The ways out of a graph, without dead edges. Nodes at which another graph goes on are none.
 pub(crate) fn ways(
     kernel: &Kernel<'_>,
     expanded: &Expanded<'_>,
     dead: &BTreeSet<EdgeId>,
     goes_on: &BTreeSet<u64>,
-) -> BTreeSet<Way> {
+) -> BTreeSet<Continuation> {
     let (live, switched) = (reached(expanded, dead), switched(expanded, &kernel.points));
     let mut found = BTreeSet::new();
     let ends = expanded.exits.iter().filter(|node| live[**node] && !goes_on.contains(&expanded.block(**node).start()));
@@ -44,22 +44,22 @@ pub(crate) fn ways(
     found
 }
 
-fn way(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> Vec<Way> {
+fn way(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> Vec<Continuation> {
     let mut place = chain(expanded, node);
     match end(kernel, expanded, node) {
-        None => vec![Way::Out],
+        None => vec![Continuation::Out],
         Some(End::Run) => Vec::new(),
-        Some(End::Switch) => vec![Way::Switch(place)],
+        Some(End::Switch) => vec![Continuation::Switch(place)],
         Some(End::Pending) => {
             let asked = place.pop().map(|(function, _)| function);
             let next = asked.and_then(|function| behind(&kernel.graph, &place, function));
-            next.map(|next| Way::On(End::Pending, next)).into_iter().collect()
+            next.map(|next| Continuation::On(End::Pending, next)).into_iter().collect()
         }
         Some(end) => {
             let Some((function, _)) = place.pop() else { return Vec::new() };
             let blocks = kernel.graph.functions[&function].blocks.iter().enumerate();
             let behind = blocks.filter(|(_, block)| kernel.points.behind.get(&block.start()) == Some(&end));
-            let on = |(block, _)| Way::On(end, place.iter().copied().chain([(function, block)]).collect());
+            let on = |(block, _)| Continuation::On(end, place.iter().copied().chain([(function, block)]).collect());
             behind.map(on).collect()
         }
     }

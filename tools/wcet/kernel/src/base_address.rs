@@ -1,4 +1,4 @@
-//! Forms of numbers: a constant, or one to which a number that is not known is added.
+//! The lattice of base addresses: a constant, or one plus an unknown number.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use wcet_binary::lift::il::Register;
 /// What is known of a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Nothing, not even that it is one of which nobody knows anything.
+    /// Bottom: no value reaches this point.
     Any,
     /// The stack pointer at the function's entry, plus a number.
     Stack(i64),

@@ -1,4 +1,4 @@
-//! Accesses to a line that was accessed shortly before, although nobody knows which it is.
+//! Accesses to a line at an unknown address that was accessed shortly before.
 //!
 //! Within a block, two accesses go to one line if their addresses are the same sum of registers that did not change in
 //! between; or if both go to one object that stands at a multiple of its size and their places in it are in one line: what
@@ -190,7 +190,7 @@ mod tests {
         let again = Again { line: 64, apart: true, own: Some(own) };
         let back = |last: usize| again.back(&code[..=last], 0, |_, _| true);
         assert_eq!([back(1), back(2), back(3), back(4), back(5)], [None, None, Some(2), Some(1), None]);
-        // Elsewhere nobody says that the register's value stands at a multiple of its object's size.
+        // Elsewhere the register's value is not known to be a multiple of its object's size.
         assert_eq!(again.back(&code[1..=3], 0, |_, _| true), None);
     }
 }

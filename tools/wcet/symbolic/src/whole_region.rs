@@ -1,4 +1,4 @@
-//! Loop bounds by following the whole region from its entry: every loop iteration by iteration, all at once.
+//! Loop bounds by symbolic execution of the whole region from its entry: every loop iteration by iteration, all at once.
 //!
 //! What an inner loop does in one iteration of the loop around it depends on what memory holds by then, and so does how
 //! often the outer one runs. Here nothing of that is forgotten: the region is executed on terms from its entry, each
@@ -16,11 +16,11 @@ use std::time::Instant;
 
 use wcet_flow::context::{EdgeId, LoopId, NodeId};
 
+use crate::enumeration::{trial, Trial};
 use crate::model::{leaves, Model};
 use crate::region::{AtLoop, Point, Region, Setting, TooLarge};
 use crate::solver::{Answer, Solver, SolverError};
 use crate::term::{Shape, Term, Terms};
-use crate::trial::{trial, Trial};
 use crate::unroll::{is_exact, Checked};
 
 /// How much to try. All limits but the last are counted, so the same question has the same answer on every machine.

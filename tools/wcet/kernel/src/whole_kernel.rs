@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use wcet_binary::lift::il::Flow;
 use wcet_hardware::machine::Machine;
 
-use crate::alike::Alike;
-use crate::apart::with_loops;
 use crate::bound::{begin, finish, Analysed};
+use crate::context_free::with_loops;
+use crate::equivalent_entries::Alike;
 use crate::error::Error;
 use crate::kernel::Kernel;
+use crate::lock_waits::{locking, Locking};
+use crate::parallel::{spread, Task};
 use crate::regions::{Kind, Region};
 use crate::response::{response, Response};
-use crate::sections::{locking, Locking};
 use crate::stack::depths;
-use crate::work::{spread, Task};
 
 /// What is known of a kernel.
 #[derive(Debug, Clone, Default)]

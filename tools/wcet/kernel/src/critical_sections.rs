@@ -1,7 +1,7 @@
-//! What a region does with locks: how often it takes them, and how long it holds them.
+//! Critical sections of a region: how often it takes each lock, and how long it holds it.
 //!
-//! A *section* goes from where a ticket is drawn to where that lock is given back, with the nodes of both as a whole: it is
-//! priced with the costs of its region, in which nothing is known of the caches at the beginning. So a section's bound holds
+//! A *section* goes from where a ticket is drawn to where that lock is released, with the nodes of both as a whole: its bound
+//! uses the costs of its region, in which nothing is known of the caches at the beginning. So a section's bound holds
 //! wherever the region comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use wcet_paths::ipet::{Constraints, Prepared};
 use wcet_values::Values;
 
 use crate::description::Whom;
-use crate::held::{Extent, Held, Site};
+use crate::held_locks::{Extent, Held, Site};
 use crate::kernel::Kernel;
 use crate::locks::{Event, Family};
 

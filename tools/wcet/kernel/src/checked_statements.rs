@@ -1,5 +1,5 @@
-//! Statements that runs of the kernel are held against (`timing observe`), in words. That no run contradicts them is a test of
-//! each, no proof.
+//! The texts of the statements that `timing observe` checks against runs of the kernel. That no run contradicts one is a test,
+//! not a proof.
 
 use crate::description::{Calls, Description, Device, Imported, Memory, Own, Switch, Wait, Whom};
 
@@ -75,7 +75,7 @@ impl Switch {
     }
 
     pub fn ended_says(&self) -> String {
-        format!("nobody goes on behind {}", self.ended)
+        format!("{} never returns", self.ended)
     }
 }
 

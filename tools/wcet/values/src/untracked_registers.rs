@@ -1,5 +1,5 @@
-//! Values that go to registers which are not tracked: vector registers, for instance. What comes from there is any value;
-//! so that it is not mistaken for one that cannot be an address of the stack, such addresses count as hidden when they go.
+//! Values that are moved to untracked registers, such as vector registers. What is read from those may be anything; for it to
+//! include addresses of the stack, such addresses count as escaped when they are moved there.
 
 use wcet_binary::lift::il::{AddressForm, Flow, Instruction, Op, Operand};
 use wcet_binary::load::Architecture;

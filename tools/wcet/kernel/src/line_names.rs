@@ -10,7 +10,7 @@
 //!   it says that they access nothing else by addresses that are not known.
 //! * *The rest* is any memory. Where the values name its address ([`wcet_values::Name`]), its line has that name, or the
 //!   name of the line of the sum if it is known how that stands in a line. What has no name may still go to the line of an
-//!   access shortly before it (`again.rs`).
+//!   access shortly before it (`same_line.rs`).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,9 +21,9 @@ use wcet_hardware::machine::Machine;
 use wcet_paths::ipet::Targets;
 use wcet_values::Values;
 
-use crate::again::Again;
 use crate::description::Memory;
 use crate::kernel::Kernel;
+use crate::same_line::Again;
 
 /// The end of the stack's page, in addresses that no memory has.
 const STACK_END: u64 = 1 << 60;
@@ -60,7 +60,7 @@ pub struct Named<'e, 'g, 'p> {
     lines: RefCell<BTreeMap<Line, (u64, u64)>>,
 }
 
-/// A line that has no number: so many lines behind the line of a sum, or if nobody knows how that is aligned, where the byte
+/// A line that has no number: so many lines behind the line of a sum, or if its alignment is unknown, where the byte
 /// so far behind it is.
 type Line = (u32, bool, i64);
 

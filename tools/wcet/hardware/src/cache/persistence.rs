@@ -1,4 +1,5 @@
-//! For each line, the lines that may have been accessed since its last access in this entry of a scope.
+//! Persistence by younger sets: for each line, the lines that may have been accessed since its last access in this entry of a
+//! scope.
 
 use crate::cache::event::{Event, What};
 use crate::cache::flow::Domain;

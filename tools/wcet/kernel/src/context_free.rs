@@ -1,6 +1,6 @@
-//! Bounds of loops that hold wherever their function is called: of the function alone, in any state.
+//! Context-free loop bounds: of a function by itself, in any state, so that they hold wherever it is called.
 //!
-//! A region is too large to follow each loop in each of its contexts, and few loops need to know who called them. Taken
+//! A region is too large to follow each loop in each of its contexts, and few loops depend on their callers. Taken
 //! alone, a function is small: its loops are followed iteration by iteration, and those that are left are given to the
 //! model checker.
 //!

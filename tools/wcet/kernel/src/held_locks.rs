@@ -1,4 +1,4 @@
-//! Which locks are held where, and so what belongs to the section of each place where one is taken.
+//! Which locks are held at each node, and so which nodes belong to the critical section of each acquisition.
 //!
 //! At each node it is known which locks may be held together, each by the place that has taken it: one set for each kind of
 //! path. Of one family only one lock is held at a time, or that is an error; so what is given back is known by its family.

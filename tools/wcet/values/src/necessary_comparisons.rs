@@ -1,4 +1,4 @@
-//! The comparisons that must hold for a condition to be one way or the other, in the form in which they tell most.
+//! The comparisons that a condition, or its negation, implies, in their most informative form.
 
 use wcet_binary::lift::evaluate::{mask, signed};
 use wcet_binary::lift::il::{Binary, Unary};

@@ -1,7 +1,7 @@
 //! The work of bounding a kernel, spread over processors.
 //!
 //! Graphs are shared by counted references that only one thread may hold: each worker reads the kernel for itself, which
-//! gives the same regions in the same order. Results do not depend on who finds them.
+//! gives the same regions in the same order. Results do not depend on which worker finds them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +11,8 @@ use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
 use wcet_hardware::machine::Machine;
 
-use crate::apart::{alone, Apart};
 use crate::bound::{analyse, handler, Analysed, Rest};
+use crate::context_free::{alone, Apart};
 use crate::description::Description;
 use crate::error::Error;
 use crate::kernel::Kernel;
@@ -94,7 +94,7 @@ fn worker(
             shared.apart.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
         }
     }
-    // Also whoever failed comes here: the others wait.
+    // A worker that failed gets here as well: the others wait.
     shared.between.wait();
     let mut kernel = kernel?;
     kernel.apart = shared.apart.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -1,4 +1,4 @@
-//! Blocks without the operations that nobody asks for: most flags are overwritten before they are read.
+//! Blocks without dead operations: most flags are overwritten before they are read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use wcet_binary::lift::Registers;
 use wcet_binary::load::Architecture;
 use wcet_flow::context::Expanded;
 
-use crate::carried::{carried, Carried};
+use crate::untracked_registers::{carried, Carried};
 
 #[derive(Debug)]
 pub(crate) struct Prepared {
@@ -82,7 +82,7 @@ pub(crate) fn prepare(expanded: &Expanded<'_>, table: Registers, architecture: A
         .collect()
 }
 
-/// Which of some registers are read before they are written, before each node, by what anyone asks for. All others are
+/// Which of some registers are read before they are written, before each node, by operations that are needed. All others are
 /// asked for at any time.
 pub(crate) fn live(expanded: &Expanded<'_>, some: u64) -> Vec<u64> {
     let mut known: BTreeMap<(u64, usize, u64), u64> = BTreeMap::new();

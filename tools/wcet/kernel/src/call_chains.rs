@@ -1,4 +1,4 @@
-//! Chains of calls that lead to the places where regions begin.
+//! Call chains that lead to the places where regions begin.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What happens between a branch and the place where its ways meet again.
+//! What may change between a branch and the place where its paths merge.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

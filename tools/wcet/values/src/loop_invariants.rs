@@ -1,4 +1,4 @@
-//! Which terms stay the same from one iteration of a loop to the next.
+//! Loop-invariant terms: those that stay the same from one iteration to the next.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Addresses with few values: which these are.
+//! Addresses with few possible values, as case distinctions.
 //!
 //! An index that was made from constants, by selections and simple operations, has few values. A load or store there is
 //! one at each of them, under the condition that it is the one; so every access has a place that is known.

@@ -1,4 +1,4 @@
-//! Entries that differ in their vector alone: what their handlers do is bounded once, for any of their vectors.
+//! Entries that differ in their vector alone: the handlers of equivalent entries are bounded once, for all their vectors.
 
 use std::collections::{BTreeMap, BTreeSet};
 

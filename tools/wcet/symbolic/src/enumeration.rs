@@ -1,4 +1,4 @@
-//! Questions that few bits decide: every assignment of them is tried.
+//! Formulas that few bits decide, evaluated for every assignment of these bits.
 //!
 //! A formula may be large though little of what it is made of matters: of an argument that is masked, the bits of the mask.
 //! Where these are few, computing the formula for each of their values is less work than a search, and always ends with an
@@ -156,7 +156,7 @@ fn passed(terms: &Terms, term: Term, bits: u128) -> [u128; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::tests::{grow, Random};
+    use crate::address_cases::tests::{grow, Random};
     use crate::term::Origin;
 
     fn tried(terms: &Terms, root: Term) -> Option<Trial> {

@@ -1,4 +1,4 @@
-//! What addresses are computed from, function by function: constants, and numbers that nobody knows added to them.
+//! The constants from which addresses are computed, function by function: a constant, or one plus an unknown number.
 //!
 //! A forward analysis over registers and slots of the stack, in any state and for any caller. It tells of an address that it is
 //! a constant plus what is not known, wherever the function is entered or goes on: behind a switch of stacks as well, where the
@@ -14,7 +14,7 @@ use wcet_binary::lift::il::{AddressForm, Binary, Expression, Op, Operand, Regist
 use wcet_binary::lift::{Instruction, Registers};
 use wcet_flow::{Block, Function, Graph};
 
-use crate::form::Form;
+use crate::base_address::Form;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct State {
@@ -154,7 +154,7 @@ impl Kept {
     }
 
     /// Those that control flow shows; and with a switch of stacks what it puts on the stack first and takes from there at last:
-    /// whoever comes back from it finds that.
+    /// its callers find that when it returns.
     fn new(graph: &Graph, registers: Registers, switch: u64) -> Kept {
         let functions = graph.functions.iter();
         let mut kept = Kept(functions.map(|(address, one)| (*address, one.preserved.clone())).collect());

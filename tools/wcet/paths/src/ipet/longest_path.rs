@@ -1,7 +1,7 @@
-//! The dearest walk for given weights, exactly: region by region, innermost loops first.
+//! The longest walk for given weights, exactly: region by region, innermost loops first.
 //!
-//! In an acyclic region the dearest path to each way out is found by one pass over its vertices. A loop that is entered
-//! once takes its dearest iteration as often as its bound allows and leaves by the dearest path to the exit chosen, so
+//! In an acyclic region the longest path to each way out is found by one pass over its vertices. A loop that is entered
+//! once takes its longest iteration as often as its bound allows and leaves by the longest path to the exit chosen, so
 //! in the region around it, it is a vertex whose ways out have these costs. Weights may be negative: an iteration that
 //! does not pay is not taken.
 //!
@@ -29,9 +29,9 @@ pub struct Decomposed {
     dead: BTreeSet<usize>,
 }
 
-/// The dearest walk.
+/// The longest walk.
 #[derive(Debug, Clone)]
-pub struct Dearest {
+pub struct LongestPath {
     /// Its weight, or a bound of it.
     pub weight: i128,
     pub counts: Counts,
@@ -90,9 +90,9 @@ impl Decomposed {
         Decomposed { regions, conflicts, region_of, edges: problem.edges.len(), dead: problem.dead.clone() }
     }
 
-    /// The dearest walk without some edges, if the start weighs `start` and each edge what `weights` says; none if no walk
+    /// The longest walk without some edges, if the start weighs `start` and each edge what `weights` says; none if no walk
     /// ends.
-    pub fn dearest(&self, start: i128, weights: &[i128], without: &BTreeSet<usize>) -> Option<Dearest> {
+    pub fn longest_path(&self, start: i128, weights: &[i128], without: &BTreeSet<usize>) -> Option<LongestPath> {
         let mut known: Vec<Option<Rc<Summary>>> = vec![None; self.regions.len()];
         // Inner loops come later, the whole last of all.
         let whole = self.regions.len() - 1;
@@ -104,7 +104,7 @@ impl Decomposed {
         let best = summary.exits.iter().flatten().max_by_key(|way| way.weight)?;
         let mut counts = Counts::new();
         self.collect(best, 1, &mut counts);
-        Some(Dearest { weight: start + best.weight, counts, exact: best.exact })
+        Some(LongestPath { weight: start + best.weight, counts, exact: best.exact })
     }
 
     fn weight(&self, weights: &[i128], edge: usize) -> i128 {
