@@ -336,6 +336,9 @@ pub struct TestOptions {
 pub struct ExplainOptions {
     /// The code, in any case; without it, every code with its title.
     pub code: Option<String>,
+    /// Print the reference page of all codes, in Markdown.
+    #[arg(long, conflicts_with = "code")]
+    pub markdown: bool,
 }
 
 #[cfg(test)]

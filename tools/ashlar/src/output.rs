@@ -7,7 +7,6 @@ use crate::cli::Format;
 use crate::failure::Failure;
 use serde_json::{json, Value};
 use std::cell::Cell;
-use std::io::IsTerminal;
 
 pub struct Output {
     format: Format,
@@ -81,7 +80,7 @@ impl Output {
             Failure::Faults(report) => {
                 self.json(&report.to_json());
                 if !self.is_json() {
-                    eprint!("{}", report.render(std::io::stderr().is_terminal()));
+                    eprint!("{}", report.render(diagnostics::Style::stderr()));
                 }
             }
             Failure::Unable { message, remedy } => {

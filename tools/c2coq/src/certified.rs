@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::coq;
-use crate::finding::Finding;
+use crate::finding::{Code, Finding};
 use crate::mutate::{self, function_mutants, Mutant};
 use crate::{check, print, Checked, Options};
 
@@ -119,7 +119,7 @@ impl Certified {
     pub fn file(&self, checked: &Checked) -> Result<CoqFile, CoqError> {
         let text = coq::layer(self.layer, &checked.program.units, &checked.sources).map_err(|refusals| {
             let finding = |refusal: coq::Refusal| Finding {
-                code: "no-coq-term",
+                code: Code::NoCoqTerm,
                 file: checked.sources.get(refusal.span.file).path.clone(),
                 line: Some(checked.sources.position(refusal.span.file, refusal.span.start).0),
                 message: refusal.message,
@@ -202,7 +202,7 @@ pub fn stale(fresh: &CoqFile, path: &Path, committed: &str) -> Option<Finding> {
     let definition = fresh.text.lines().take(at + 1).filter_map(|line| line.strip_prefix("Definition ")).last();
     let name = definition.and_then(|rest| rest.split([' ', ':']).next()).unwrap_or("its beginning");
     Some(Finding {
-        code: "stale-code",
+        code: Code::StaleCode,
         file: path.to_path_buf(),
         line: u32::try_from(at + 1).ok(),
         message: format!("layer {}: {} is not what the C gives", fresh.layer, name.trim_end_matches("_code")),

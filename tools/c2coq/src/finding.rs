@@ -1,36 +1,86 @@
-//! What the layer and system-call checks find: faults of the build as a whole, not of a place in one source.
+//! Findings of the checks that compare the kernel's parts: layers, system calls, generated files.
 
-use std::path::PathBuf;
+use diagnostics::{Diagnostic, Report, Source};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use serde::Serialize;
+diagnostics::codes! {
+    /// The kinds of findings.
+    pub enum Code;
+    LayerWithoutObject "layers::layer-without-object" "a layer without an object file"
+        "Every layer of `kernel/layers.order` has object files, so that its calls can be checked. Compile the \
+         layer, or take it out of the order."
+    LayerWithoutDirectory "layers::layer-without-directory" "a layer without a directory"
+        "Every layer of `kernel/layers.order` is a directory of `kernel/layers`. Write the layer, or take it \
+         out of the order."
+    LayerNotInOrder "layers::layer-not-in-order" "a directory that is no layer"
+        "Every directory of `kernel/layers` has its place in `kernel/layers.order`: above all layers that it \
+         calls."
+    SlimObject "layers::slim-object" "an object file without machine code"
+        "The check follows the references of machine code. An object with the compiler's intermediate code only \
+         has none: compile with -ffat-lto-objects."
+    ExportedData "layers::exported-data" "a layer exports an object"
+        "A layer's data is private, so that other layers reach it through its functions only. Make the object \
+         static, and export functions that use it."
+    ExportedTwice "layers::exported-twice" "two layers export one name"
+        "Begin the name of a function with the name of its layer."
+    UpwardCall "layers::upward-call" "a call to a layer above"
+        "A layer calls only layers below it in `kernel/layers.order`. Let the upper layer call this one, or \
+         move the function down."
+    ForeignSymbol "layers::foreign-symbol" "a symbol of no layer"
+        "Certified code calls layers below and primitives of `arch`, nothing else. Position independent code \
+         needs a table of the linker: compile with -fno-pic."
+    CompilerCall "layers::compiler-call" "a call that the compiler added"
+        "The compiler turned a loop or an operation into a call such as memcpy, which no layer has. Write the \
+         loop so that the compiler keeps it, or use a primitive of `arch`."
+    NoCoqTerm "coq::no-coq-term" "C without a Coq term"
+        "The construct is in the subset, but its translation to Coq is not defined. Write it as the remedy \
+         says."
+    StaleCode "coq::stale-code" "Coq terms that are not those of the C"
+        "The committed Code.v differs from what `c2coq coq` makes of the C. Run it, and mend the proofs."
+    StalePage "book::stale-page" "a page that is not what its sources give"
+        "The committed page differs from a fresh generation. Run `c2coq docs`."
+    CallTwice "syscalls::call-twice" "a system call is documented twice"
+        "Keep one entry of `kernel/syscalls.toml`."
+    NumberTwice "syscalls::number-twice" "two system calls have one number"
+        "Give each call a number of its own."
+    CallWithoutConstant "syscalls::call-without-constant" "a documented system call has no constant"
+        "The entry of `kernel/syscalls.toml` names a call that the kernel's header does not define. Add the \
+         constant, or remove the entry."
+    NumberDiffers "syscalls::number-differs" "two numbers for one system call"
+        "Documentation and header give the call different numbers. Make the two numbers one."
+    CallNotDispatched "syscalls::call-not-dispatched" "a system call that is not dispatched"
+        "The call is documented, but the dispatcher never compares the number with it. Dispatch it to its \
+         function."
+    UnknownError "syscalls::unknown-error" "an error that does not exist"
+        "A call is documented to return an error that the kernel's header does not define. Use an ERR_ \
+         constant."
+    CallUndocumented "syscalls::call-undocumented" "a system call without documentation"
+        "The header defines the call's number, but `kernel/syscalls.toml` has no entry. Add one."
+}
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// Stable name of the kind of fault.
-    pub code: &'static str,
+    pub code: Code,
     pub file: PathBuf,
     pub line: Option<u32>,
     pub message: String,
     pub remedy: String,
 }
 
-/// The findings as text, one paragraph each.
-pub fn human(findings: &[Finding]) -> String {
-    let mut out = String::new();
+/// The findings as a report, each with its line if the file is a text.
+pub fn report(findings: &[Finding]) -> Report {
+    let mut report = Report::default();
     for finding in findings {
-        let line = finding.line.map_or(String::new(), |line| format!(":{line}"));
-        let Finding { code, file, message, remedy, .. } = finding;
-        out.push_str(&format!("{}{line}: {message} [{code}]\n    remedy: {remedy}\n", file.display()));
+        let Finding { code, file, line, message, remedy } = finding;
+        let source = Arc::new(Source::new(file, line.map_or_else(String::new, |_| text(file))));
+        let span = line.map_or(0..0, |line| source.line_span(line as usize));
+        report.push(Diagnostic::new(*code, message, remedy).at(&source, &span, ""));
     }
-    out
+    report
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    findings: &'a [Finding],
-}
-
-/// `{"findings": [{code, file, line, message, remedy}]}`
-pub fn json(findings: &[Finding]) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(&Report { findings })
+/// What can be shown of a file; nothing if it cannot be read.
+fn text(file: &Path) -> String {
+    std::fs::read_to_string(file).unwrap_or_default()
 }

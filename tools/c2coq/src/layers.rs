@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind, SymbolKind};
 
-use crate::finding::Finding;
+use crate::finding::{Code, Finding};
 use crate::order::LayerOrder;
 
 /// Prefix of the hardware's primitives, which every layer may call.
@@ -65,7 +65,7 @@ pub fn check_objects(
     let mut findings = std::mem::take(&mut symbols.findings);
     for name in order.names().iter().filter(|name| !symbols.seen.contains(*name)) {
         findings.push(Finding {
-            code: "layer-without-object",
+            code: Code::LayerWithoutObject,
             file: order_file.to_path_buf(),
             line: None,
             message: format!("layer `{name}` has no object file below {}", objects.display()),
@@ -89,7 +89,7 @@ pub fn check_directories(order: &LayerOrder, order_file: &Path, layers: &Path) -
     let mut findings = Vec::new();
     for name in order.names().iter().filter(|name| !present.contains(*name)) {
         findings.push(Finding {
-            code: "layer-without-directory",
+            code: Code::LayerWithoutDirectory,
             file: order_file.to_path_buf(),
             line: None,
             message: format!("layer `{name}` has no directory {}", layers.join(name).display()),
@@ -98,7 +98,7 @@ pub fn check_directories(order: &LayerOrder, order_file: &Path, layers: &Path) -
     }
     for name in present.iter().filter(|name| order.level(name).is_none()) {
         findings.push(Finding {
-            code: "layer-not-in-order",
+            code: Code::LayerNotInOrder,
             file: layers.join(name),
             line: None,
             message: format!("`{name}` is no layer of {}", order_file.display()),
@@ -173,7 +173,7 @@ impl Symbols {
             let name = symbol.name().map_err(failed)?;
             if name.starts_with("__gnu_lto_slim") {
                 let message = "this object holds no machine code, so its calls cannot be seen".to_string();
-                self.findings.push(finding("slim-object", message, "compile with -ffat-lto-objects"));
+                self.findings.push(finding(Code::SlimObject, message, "compile with -ffat-lto-objects"));
             }
             let exported = symbol.is_global() && (symbol.is_definition() || symbol.is_common());
             if !exported || name.starts_with("__gnu_lto") {
@@ -182,7 +182,7 @@ impl Symbols {
             if symbol.kind() != SymbolKind::Text {
                 let message = format!("layer `{layer}` exports the object `{name}`");
                 self.findings.push(finding(
-                    "exported-data",
+                    Code::ExportedData,
                     message,
                     "make it static and export functions that use it",
                 ));
@@ -191,7 +191,7 @@ impl Symbols {
             match self.functions.insert(name.to_string(), layer.to_string()) {
                 Some(other) if other != layer => {
                     let message = format!("layers `{other}` and `{layer}` both export `{name}`");
-                    self.findings.push(finding("exported-twice", message, "begin its name with its layer's name"));
+                    self.findings.push(finding(Code::ExportedTwice, message, "begin its name with its layer's name"));
                 }
                 _ => {}
             }
@@ -242,7 +242,7 @@ impl Symbols {
                 "`{from}` of layer `{layer}` calls `{to}` of layer `{callee}`, which stands above it in {}",
                 order_file.display()
             );
-            return finding("upward-call", message, "let the upper layer call this one, or move the function down");
+            return finding(Code::UpwardCall, message, "let the upper layer call this one, or move the function down");
         }
         if to.starts_with(ARCH) {
             return None;
@@ -250,7 +250,7 @@ impl Symbols {
         // Names the linker gives, not functions.
         if to == "_GLOBAL_OFFSET_TABLE_" {
             return finding(
-                "foreign-symbol",
+                Code::ForeignSymbol,
                 format!("`{from}` of layer `{layer}` is position independent"),
                 "compile with -fno-pic",
             );
@@ -258,12 +258,12 @@ impl Symbols {
         if INTRINSICS.contains(&to.as_str()) || to.starts_with("__") {
             let message = format!("`{from}` of layer `{layer}` makes the compiler call `{to}`");
             return finding(
-                "compiler-call",
+                Code::CompilerCall,
                 message,
                 "write the loop so that the compiler keeps it, or use an arch primitive",
             );
         }
         let message = format!("`{from}` of layer `{layer}` uses `{to}`, which no layer exports");
-        finding("foreign-symbol", message, "call layers below, or arch_ primitives")
+        finding(Code::ForeignSymbol, message, "call layers below, or arch_ primitives")
     }
 }

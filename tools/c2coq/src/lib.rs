@@ -27,6 +27,16 @@ pub mod source;
 mod syntax;
 pub mod syscalls;
 
+/// Codes of everything that c2coq finds.
+pub const CODES: &[diagnostics::Table] = &[
+    diagnostics::Table { subject: "C subset", codes: rule::Rule::CODES, details: Some("subset.md") },
+    diagnostics::Table {
+        subject: "Layers, system calls and generated files",
+        codes: finding::Code::TABLE,
+        details: None,
+    },
+];
+
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,5 @@
 //! The command line of the subset checker; the library does the work.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -143,7 +142,7 @@ fn run(cli: &Cli) -> Outcome {
         Command::Check { files, include, define, order } => {
             let order = order.as_deref().map(c2coq::read_order).transpose()?;
             let options = Options { defines: defines(define), include_dirs: include.clone(), order };
-            faults(cli.format, &c2coq::check(files, &options)?, files.len())
+            faults(cli.format, &c2coq::check(files, &options)?)
         }
         Command::Layers { order, objects, layers } => {
             let names = c2coq::read_order(order)?;
@@ -162,7 +161,7 @@ fn run(cli: &Cli) -> Outcome {
             let options = Options { defines: defines(define), include_dirs: include.clone(), order: None };
             let checked = c2coq::check(std::slice::from_ref(file), &options)?;
             if !checked.faults.is_empty() {
-                return faults(cli.format, &checked, 1);
+                return faults(cli.format, &checked);
             }
             checked.program.units.iter().for_each(|unit| print!("{}", c2coq::print::c(unit)));
             Ok(true)
@@ -188,29 +187,23 @@ fn defines(define: &[String]) -> Vec<(String, String)> {
 }
 
 /// Prints the faults of checked files.
-fn faults(format: Format, checked: &Checked, files: usize) -> Outcome {
-    if format == Format::Json {
-        println!("{}", c2coq::report::json(&checked.sources, &checked.faults, files)?);
-    } else if !checked.faults.is_empty() {
-        let colour = std::io::stderr().is_terminal();
-        eprint!("{}", c2coq::report::human(&checked.sources, &checked.faults, colour));
-        eprintln!("{} in {}", count(checked.faults.len(), "fault"), count(files, "file"));
-    }
-    Ok(checked.faults.is_empty())
+fn faults(format: Format, checked: &Checked) -> Outcome {
+    let show = if format == Format::Json { c2coq::report::for_programs } else { c2coq::report::for_people };
+    Ok(shown(format, &show(&checked.sources, &checked.faults)))
 }
 
 fn found(format: Format, findings: &[c2coq::finding::Finding]) -> Outcome {
-    if format == Format::Json {
-        println!("{}", c2coq::finding::json(findings)?);
-    } else if !findings.is_empty() {
-        eprint!("{}", c2coq::finding::human(findings));
-        eprintln!("{}", count(findings.len(), "fault"));
-    }
-    Ok(findings.is_empty())
+    Ok(shown(format, &c2coq::finding::report(findings)))
 }
 
-fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+/// Prints a report; true if it is clean.
+fn shown(format: Format, report: &diagnostics::Report) -> bool {
+    if format == Format::Json {
+        println!("{}", report.to_json());
+    } else {
+        eprint!("{}", report.render(diagnostics::Style::stderr()));
+    }
+    report.is_clean()
 }
 
 fn syscalls(format: Format, [table, abi, source]: [&PathBuf; 3], docs: Option<&Path>, define: &[String]) -> Outcome {
@@ -241,7 +234,7 @@ fn syscalls(format: Format, [table, abi, source]: [&PathBuf; 3], docs: Option<&P
     for checked in [&constants, &layer] {
         // What is outside the subset is not understood, so nothing could be said about the calls.
         if !checked.faults.is_empty() {
-            return faults(format, checked, files.len());
+            return faults(format, checked);
         }
     }
     let Some(abi) = constants.program.units.first() else { return Ok(false) };
@@ -271,7 +264,7 @@ fn docs(format: Format, kernel: &Path, out: &Path, check: bool) -> Outcome {
             continue;
         }
         stale.push(c2coq::finding::Finding {
-            code: "stale-page",
+            code: c2coq::finding::Code::StalePage,
             file: path,
             line: None,
             message: "this page is not what its sources give".to_string(),
@@ -286,7 +279,7 @@ fn coq(format: Format, kernel: &Path, proof: &Path, layers: &[String], check: bo
     use c2coq::certified::{files, stale, CoqError};
     let files = match files(kernel, layers) {
         Ok(files) => files,
-        Err(CoqError::Subset(checked)) => return faults(format, &checked, checked.program.units.len()),
+        Err(CoqError::Subset(checked)) => return faults(format, &checked),
         Err(CoqError::Refused(findings)) => return found(format, &findings),
         Err(error) => return Err(error.into()),
     };

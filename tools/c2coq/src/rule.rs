@@ -1,6 +1,8 @@
 //! The rules of the C subset, each stated once: name, what it asks, what to write instead, an example.
 //! The checker's messages, the reference page and the tests all take them from here.
 
+use diagnostics::CodeInfo;
+
 /// What a reader needs to know of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RuleInfo {
@@ -20,6 +22,12 @@ macro_rules! rules {
         impl Rule {
             pub const ALL: &'static [Rule] = &[$(Rule::$id),*];
 
+            /// The rules as codes, in the same order.
+            pub const CODES: &'static [CodeInfo] = &[$(
+                CodeInfo::new(concat!("subset::", $name), $says, concat!("Remedy: ", $remedy, "."))
+                    .with_example($wrong, $right)
+            ),*];
+
             pub fn info(self) -> &'static RuleInfo {
                 match self {
                     $(Rule::$id => &RuleInfo {
@@ -32,6 +40,10 @@ macro_rules! rules {
 }
 
 impl Rule {
+    pub fn code(self) -> CodeInfo {
+        Rule::CODES[self as usize]
+    }
+
     pub fn name(self) -> &'static str {
         self.info().name
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::ast::{Comparison, Cond, CondKind, Expr, ExprKind, Program, Rhs, Stmt, StmtKind, Unit};
-use crate::finding::Finding;
+use crate::finding::{Code, Finding};
 
 const PREFIX: &str = "SYS_";
 const ENTRY: &str = "syscall_dispatch";
@@ -103,20 +103,20 @@ pub fn compare(sources: &Sources) -> Vec<Finding> {
             findings.push(Finding { code, file, line: Some(line), message, remedy });
         };
         if !documented.insert(name) {
-            fault("call-twice", format!("{name} is documented twice"), "keep one entry".to_string());
+            fault(Code::CallTwice, format!("{name} is documented twice"), "keep one entry".to_string());
         }
         if let Some(other) = numbers.insert(call.number, name) {
             let message = format!("{name} and {other} have the number {}", call.number);
-            fault("number-twice", message, "give each call a number of its own".to_string());
+            fault(Code::NumberTwice, message, "give each call a number of its own".to_string());
         }
         match constants.get(name).filter(|_| name.starts_with(PREFIX)) {
             None => fault(
-                "call-without-constant",
+                Code::CallWithoutConstant,
                 format!("{name} is documented, but {} defines no such constant", abi.display()),
                 format!("add `#define {name} {}u`, or remove the entry", call.number),
             ),
             Some(value) if *value != call.number => fault(
-                "number-differs",
+                Code::NumberDiffers,
                 format!("{name} is documented as {}, but {} says {value}", call.number, abi.display()),
                 "make the two numbers one".to_string(),
             ),
@@ -124,20 +124,20 @@ pub fn compare(sources: &Sources) -> Vec<Finding> {
         }
         if !dispatched.contains(name) {
             fault(
-                "call-not-dispatched",
+                Code::CallNotDispatched,
                 format!("{name} is documented, but {} never compares the number with it", sources.dispatcher.display()),
                 format!("dispatch it to a function syscall_{}", name.trim_start_matches(PREFIX).to_lowercase()),
             );
         }
         for case in call.errors.iter().filter(|case| !constants.contains_key(case.code.as_str())) {
             let message = format!("{name} returns {}, which {} does not define", case.code, abi.display());
-            fault("unknown-error", message, "use an ERR_ constant".to_string());
+            fault(Code::UnknownError, message, "use an ERR_ constant".to_string());
         }
     }
     for constant in &sources.abi.constants {
         if constant.name.starts_with(PREFIX) && !documented.contains(constant.name.as_str()) {
             findings.push(Finding {
-                code: "call-undocumented",
+                code: Code::CallUndocumented,
                 file: abi.clone(),
                 line: None,
                 message: format!("{} = {} is documented nowhere", constant.name, constant.value),

@@ -22,10 +22,10 @@ fn faults_are_told_with_place_rule_and_remedy() {
     let text = String::from_utf8(output.stderr).unwrap();
     for part in [
         "reject/address-of.c:8:18",
-        "subset(address-of)",
+        "subset::address-of",
         "words[1] = g(&words[0]);",
         "remedy: pass the object's index",
-        "1 fault in 1 file",
+        "1 fault found",
     ] {
         assert!(text.contains(part), "`{part}` is missing in:\n{text}");
     }
@@ -36,15 +36,15 @@ fn faults_are_data_with_format_json() {
     let output = run(&["--format", "json", "check", "reject/address-of.c", "reject/goto.c"]);
     assert_eq!(output.status.code(), Some(1));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(report["files"], 2);
-    let rules: Vec<&str> =
-        report["faults"].as_array().unwrap().iter().map(|fault| fault["rule"].as_str().unwrap()).collect();
-    assert_eq!(rules, ["address-of", "goto", "goto"]);
-    assert_eq!((&report["faults"][0]["line"], &report["faults"][0]["column"]), (&8.into(), &18.into()));
+    let all = report["diagnostics"].as_array().unwrap();
+    let rules: Vec<&str> = all.iter().map(|fault| fault["code"].as_str().unwrap()).collect();
+    assert_eq!(rules, ["subset::address-of", "subset::goto", "subset::goto"]);
+    let place = &all[0]["labels"][0];
+    assert_eq!((&place["line"], &place["column"]), (&8.into(), &18.into()));
     let clean = run(&["--format", "json", "check", "accept/layer.c"]);
     assert_eq!(clean.status.code(), Some(0));
     let report: serde_json::Value = serde_json::from_slice(&clean.stdout).unwrap();
-    assert_eq!(report["faults"], serde_json::json!([]));
+    assert_eq!(report["diagnostics"], serde_json::json!([]));
 }
 
 #[test]
@@ -66,5 +66,5 @@ fn build_constants_choose_what_is_checked() {
     assert_eq!(run(&["check", "-D", "MODE=1", "accept/layer.c"]).status.code(), Some(0));
     let output = run(&["check", "-D", "MODE=2", "accept/layer.c"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("subset(syntax)"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("subset::syntax"));
 }

@@ -18,7 +18,7 @@ fn committed_code_is_what_the_c_gives() {
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
         findings.extend(stale(&file, &path, &committed));
     }
-    assert!(findings.is_empty(), "{}", c2coq::finding::human(&findings));
+    assert!(findings.is_empty(), "{}", c2coq::finding::report(&findings));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn terms(text: &str) -> Result<String, Vec<coq::Refusal>> {
     let mut sources = Sources::default();
     sources.add(&path, text);
     let checked = check_with(sources, &[path], &Options::default()).unwrap();
-    assert!(checked.faults.is_empty(), "{}", c2coq::report::human(&checked.sources, &checked.faults, false));
+    assert!(checked.faults.is_empty(), "{}", c2coq::report::for_people(&checked.sources, &checked.faults));
     coq::layer("queue", &checked.program.units, &checked.sources)
 }
 

@@ -34,7 +34,7 @@ fn certified_files_keep_to_the_subset_in_every_configuration() {
                 defines.push(("DEBUG".to_string(), "1".to_string()));
             }
             let checked = check(&files, &Options { defines, ..Options::default() }).unwrap();
-            let shown = c2coq::report::human(&checked.sources, &checked.faults, false);
+            let shown = c2coq::report::for_people(&checked.sources, &checked.faults);
             assert!(checked.faults.is_empty(), "LOCK_{lock} debug {debug}:\n{shown}");
             assert_eq!(checked.program.units.len(), files.len());
         }

@@ -47,7 +47,7 @@ impl Drop for Work {
 const ORDER: &str = "spinlock\nframe\nsched\n";
 
 fn codes(findings: &[Finding]) -> Vec<&str> {
-    findings.iter().map(|finding| finding.code).collect()
+    findings.iter().map(|finding| finding.code.name()).collect()
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn an_upward_call_is_named() {
     work.compile("frame.o", source);
     work.compile("sched.o", "void sched_wake(unsigned t) { (void)t; }");
     let findings = work.check(ORDER);
-    assert_eq!(codes(&findings), ["upward-call"]);
+    assert_eq!(codes(&findings), ["layers::upward-call"]);
     for part in ["`helper`", "`frame`", "`sched_wake`", "`sched`", "layers.order"] {
         assert!(findings[0].message.contains(part), "{}", findings[0].message);
     }
@@ -86,7 +86,10 @@ fn exported_data_foreign_and_compiler_calls_are_named() {
     let findings = work.check(ORDER);
     let mut found = codes(&findings);
     found.sort_unstable();
-    assert_eq!(found, ["compiler-call", "exported-data", "foreign-symbol", "foreign-symbol"]);
+    assert_eq!(
+        found,
+        ["layers::compiler-call", "layers::exported-data", "layers::foreign-symbol", "layers::foreign-symbol"]
+    );
     assert!(findings
         .iter()
         .any(|finding| finding.message.contains("memset") && finding.message.contains("frame_copy")));
@@ -110,7 +113,7 @@ fn a_layer_without_object_and_a_name_exported_twice_are_found() {
     let findings = work.check(ORDER);
     let mut found = codes(&findings);
     found.sort_unstable();
-    assert_eq!(found, ["exported-twice", "layer-without-object"]);
+    assert_eq!(found, ["layers::exported-twice", "layers::layer-without-object"]);
 }
 
 #[test]
@@ -124,7 +127,7 @@ fn an_object_without_machine_code_is_refused() {
     assert!(gcc.status().unwrap().success());
     let order = LayerOrder::parse("spinlock\nframe\n").unwrap();
     let findings = check_objects(&order, Path::new("order"), &work.0, None).unwrap();
-    assert_eq!(codes(&findings), ["slim-object"]);
+    assert_eq!(codes(&findings), ["layers::slim-object"]);
 }
 
 #[test]
@@ -145,7 +148,7 @@ fn an_object_whose_source_is_gone_does_not_count() {
     let objects = work.0.join("objects");
     // The compiled sources stand beside their objects.
     let check = || check_objects(&order, Path::new("order"), &objects, Some(&objects)).unwrap();
-    assert_eq!(codes(&check()), ["upward-call"]);
+    assert_eq!(codes(&check()), ["layers::upward-call"]);
     std::fs::remove_file(objects.join("spinlock/old.c")).unwrap();
     assert_eq!(check(), []);
 }
@@ -158,6 +161,6 @@ fn directories_and_order_agree() {
     }
     let order = LayerOrder::parse(ORDER).unwrap();
     let findings = check_directories(&order, Path::new("order"), &work.0).unwrap();
-    assert_eq!(codes(&findings), ["layer-without-directory", "layer-not-in-order"]);
+    assert_eq!(codes(&findings), ["layers::layer-without-directory", "layers::layer-not-in-order"]);
     assert!(findings[0].message.contains("sched") && findings[1].message.contains("extra"));
 }

@@ -121,7 +121,7 @@ fn what_a_reader_alone_sees_changes_no_term() {
         let include = vec![kernel(), kernel().join("layers"), kernel().join("arch")];
         let options = c2coq::Options { include_dirs: include, ..c2coq::Options::default() };
         let checked = c2coq::check(&[file], &options).unwrap();
-        assert!(checked.faults.is_empty(), "{}", c2coq::report::human(&checked.sources, &checked.faults, false));
+        assert!(checked.faults.is_empty(), "{}", c2coq::report::for_people(&checked.sources, &checked.faults));
         c2coq::coq::layer("queue", &checked.program.units, &checked.sources).unwrap()
     };
     let original = terms(&text);

@@ -33,7 +33,7 @@ fn options() -> Options {
 
 fn printed(path: &Path) -> String {
     let checked = check(&[path.to_path_buf()], &options()).unwrap();
-    assert!(checked.faults.is_empty(), "{}", c2coq::report::human(&checked.sources, &checked.faults, false));
+    assert!(checked.faults.is_empty(), "{}", c2coq::report::for_people(&checked.sources, &checked.faults));
     print::c(&checked.program.units[0])
 }
 
@@ -44,7 +44,7 @@ fn again(text: &str) -> String {
     sources.add(&path, text);
     let checked = check_with(sources, &[path], &Options::default()).unwrap();
     let faults: Vec<_> = checked.faults.iter().filter(|fault| fault.rule.name() != "prototype").cloned().collect();
-    assert!(faults.is_empty(), "{}\n{text}", c2coq::report::human(&checked.sources, &faults, false));
+    assert!(faults.is_empty(), "{}\n{text}", c2coq::report::for_people(&checked.sources, &faults));
     print::c(&checked.program.units[0])
 }
 

@@ -90,7 +90,7 @@ fn the_build_refuses_and_names_the_culprit() {
     let call = "\nvoid queue_poke(void)\n{\n    sched_yield();\n}\n";
     let include = ("layers/queue/queue.c", "#include \"queue.h\"\n", "#include \"queue.h\"\n#include \"sched.h\"\n");
     let declare = ("layers/queue/queue.h", "void queue_init(void);", "void queue_init(void);\nvoid queue_poke(void);");
-    copy.refuses(&[include, declare, ("layers/queue/queue.c", "", call)], &["subset(include)", "queue.c", "`sched`"]);
+    copy.refuses(&[include, declare, ("layers/queue/queue.c", "", call)], &["subset::include", "queue.c", "`sched`"]);
 
     // Upwards behind the header's back.
     let hidden = (
@@ -119,5 +119,5 @@ fn the_build_refuses_and_names_the_culprit() {
     let flag = "\nuint32_t queue_poke(uint32_t q)\n{\n    return q > 3u;\n}\n";
     let declare =
         ("layers/queue/queue.h", "void queue_init(void);", "void queue_init(void);\nuint32_t queue_poke(uint32_t q);");
-    copy.refuses(&[declare, ("layers/queue/queue.c", "", flag)], &["subset(condition)", "queue.c", "remedy:"]);
+    copy.refuses(&[declare, ("layers/queue/queue.c", "", flag)], &["subset::condition", "queue.c", "remedy:"]);
 }

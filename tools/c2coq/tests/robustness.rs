@@ -42,8 +42,8 @@ fn survive(text: &str, what: &str) -> usize {
         let length = checked.sources.get(fault.span.file).text.len();
         assert!(fault.span.start <= fault.span.end && fault.span.end as usize <= length, "{what}: {fault:?}\n{text}");
     }
-    let shown = c2coq::report::human(&checked.sources, &checked.faults, false);
-    assert!(checked.faults.is_empty() || !shown.is_empty());
+    let shown = c2coq::report::for_people(&checked.sources, &checked.faults);
+    assert!(checked.faults.is_empty() || !shown.is_clean());
     checked.faults.len()
 }
 

@@ -73,7 +73,7 @@ fn good_table() -> String {
 }
 
 fn codes(findings: &[Finding]) -> Vec<&str> {
-    findings.iter().map(|finding| finding.code).collect()
+    findings.iter().map(|finding| finding.code.name()).collect()
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_complete_table_is_accepted() {
 fn a_documented_call_without_constant_and_dispatch_is_named() {
     let table = good_table() + &entry(2, "SYS_SLEEP", "ERR_BAD");
     let findings = run(&table, ABI, &format!("{DISPATCH}{ENTRY}"));
-    assert_eq!(codes(&findings), ["call-without-constant", "call-not-dispatched"]);
+    assert_eq!(codes(&findings), ["syscalls::call-without-constant", "syscalls::call-not-dispatched"]);
     assert!(findings.iter().all(|finding| finding.message.contains("SYS_SLEEP")));
     assert_eq!(findings[0].line, Some(17));
 }
@@ -93,23 +93,26 @@ fn a_documented_call_without_constant_and_dispatch_is_named() {
 #[test]
 fn a_call_that_only_bounds_a_family_is_not_dispatched() {
     let dispatch = format!("{DISPATCH}{ENTRY}").replace("number == SYS_YIELD", "number <= SYS_YIELD");
-    assert_eq!(codes(&run(&good_table(), ABI, &dispatch)), ["call-not-dispatched"]);
+    assert_eq!(codes(&run(&good_table(), ABI, &dispatch)), ["syscalls::call-not-dispatched"]);
 }
 
 #[test]
 fn a_function_nobody_calls_dispatches_nothing() {
     let dispatch = format!("{DISPATCH}{ENTRY}").replace("status = family(number);", "status = 1;");
-    assert_eq!(codes(&run(&good_table(), ABI, &dispatch)), ["call-not-dispatched"]);
+    assert_eq!(codes(&run(&good_table(), ABI, &dispatch)), ["syscalls::call-not-dispatched"]);
 }
 
 #[test]
 fn numbers_names_and_errors_must_agree() {
     let table = entry(5, "SYS_NULL", "ERR_BAD") + &entry(5, "SYS_YIELD", "ERR_OTHER");
     let findings = run(&table, ABI, &format!("{DISPATCH}{ENTRY}"));
-    assert_eq!(codes(&findings), ["number-differs", "number-twice", "number-differs", "unknown-error"]);
+    assert_eq!(
+        codes(&findings),
+        ["syscalls::number-differs", "syscalls::number-twice", "syscalls::number-differs", "syscalls::unknown-error"]
+    );
     let table = entry(0, "SYS_NULL", "ERR_BAD");
     let findings = run(&table, ABI, &format!("{DISPATCH}{ENTRY}"));
-    assert_eq!(codes(&findings), ["call-undocumented"]);
+    assert_eq!(codes(&findings), ["syscalls::call-undocumented"]);
     assert!(findings[0].message.contains("SYS_YIELD"));
 }
 

@@ -5,37 +5,37 @@
 //! Automata and subprotocols are of one protocol, so they do not know; the JSON tells the checker.
 
 use crate::codes::Code;
-use crate::diagnostic::{Diagnostic, Report};
+use crate::findings::Findings;
 use crate::model::Protocol;
-use crate::suggest;
+use diagnostics::{suggest, Diagnostic};
 
 /// Looks up the other protocols beside this one's file.
-pub fn check(protocol: &Protocol, report: &mut Report) {
+pub fn check(protocol: &Protocol, report: &mut Findings) {
     for need in protocol.states.iter().flat_map(|state| &state.needs) {
         let path = protocol.source.path.with_file_name(format!("{}.proto", need.protocol));
         let Ok(text) = std::fs::read_to_string(&path) else {
             let message = format!("the protocol `{}` is not in {}", need.protocol, path.display());
             let remedy = "name a protocol whose file stands beside this one";
-            report.push(Diagnostic::new(Code::Binding, message, remedy).at(&need.span, "needed here"));
+            report.push(Diagnostic::new(Code::Binding, message, remedy).at(&report.source, &need.span, "needed here"));
             continue;
         };
         // Faults of the other protocol are its own file's matter.
         let Ok(other) = crate::check_text(&path, text) else {
             let message = format!("the protocol `{}` has faults of its own", need.protocol);
             let remedy = format!("check {} first", path.display());
-            report.push(Diagnostic::new(Code::Binding, message, remedy).at(&need.span, "needed here"));
+            report.push(Diagnostic::new(Code::Binding, message, remedy).at(&report.source, &need.span, "needed here"));
             continue;
         };
         if other.protocol.state(&need.state).is_none() {
             let known: Vec<&str> = other.protocol.states.iter().skip(1).map(|state| state.name.as_str()).collect();
             let message = format!("the protocol `{}` has no state `{}`", need.protocol, need.state);
             let remedy = suggest::remedy(&need.state, "state", &known);
-            report.push(Diagnostic::new(Code::Binding, message, remedy).at(&need.span, "needed here"));
+            report.push(Diagnostic::new(Code::Binding, message, remedy).at(&report.source, &need.span, "needed here"));
         }
         if other.protocol.number == protocol.number {
             let message = format!("`{}` and `{}` have the same number", protocol.name, need.protocol);
             let remedy = "give each its own number after its name: `protocol ethernet 2`";
-            report.push(Diagnostic::new(Code::Binding, message, remedy).at(&need.span, "bound here"));
+            report.push(Diagnostic::new(Code::Binding, message, remedy).at(&report.source, &need.span, "bound here"));
         }
     }
 }

@@ -1,35 +1,9 @@
-//! The diagnostic codes of protocols: the one place that defines them.
-//!
-//! Knows: name, title and meaning of each code. `tests/broken/` holds a protocol for each.
-//! Does not know: how a fault is found. Names are stable; a code that goes is not reused.
+//! The codes of faults in protocols. `tests/broken/` holds a protocol for each. Names are stable; a code that goes is not
+//! used again.
 
-macro_rules! codes {
-    ($($variant:ident $name:literal $title:literal $explanation:literal)*) => {
-        /// A kind of fault, with a stable name such as `ASH-P009`.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Code { $($variant),* }
-
-        impl Code {
-            /// Every code, in order.
-            pub const ALL: &'static [Code] = &[$(Code::$variant),*];
-
-            pub fn name(self) -> &'static str {
-                match self { $(Code::$variant => $name),* }
-            }
-
-            pub fn title(self) -> &'static str {
-                match self { $(Code::$variant => $title),* }
-            }
-
-            /// What the fault means, why it is refused, and what to do about it.
-            pub fn explanation(self) -> &'static str {
-                match self { $(Code::$variant => $explanation),* }
-            }
-        }
-    };
-}
-
-codes! {
+diagnostics::codes! {
+    /// A kind of fault, with a stable name such as `ASH-P009`.
+    pub enum Code;
     Unreadable "ASH-P001" "a protocol cannot be read"
         "The file does not exist, may not be opened, or is not UTF-8 text."
     Syntax "ASH-P002" "a line that is not of the protocol language"

@@ -12,24 +12,29 @@ pub mod check;
 pub mod codes;
 pub mod crossing;
 pub mod decompose;
-pub mod diagnostic;
+pub mod findings;
 pub mod flatten;
 pub mod generate;
 pub mod minimise;
 pub mod model;
 pub mod parse;
 pub mod resolve;
+pub mod rules;
 pub mod sizes;
-pub mod source;
-mod suggest;
 
 use codes::Code;
-use diagnostic::{Diagnostic, Report};
+use diagnostics::{input_file, Diagnostic, Report, Source, Table};
+use findings::Findings;
 use flatten::Flat;
 use model::Protocol;
-use source::Source;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Codes of faults in protocols, and of drivers that break them.
+pub const CODES: &[Table] = &[
+    Table { subject: "Protocols", codes: Code::TABLE, details: None },
+    Table { subject: "Drivers", codes: rules::CODES, details: None },
+];
 
 /// A protocol without faults.
 #[derive(Debug, Clone)]
@@ -40,30 +45,26 @@ pub struct Checked {
 
 /// Reads and checks a file.
 pub fn load(path: &Path) -> Result<Checked, Report> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) => {
-            let mut report = Report::new(&Arc::new(Source::new(path, "")));
-            let message = format!("{} cannot be read: {error}", path.display());
-            let remedy = "check the path; protocols stand in `protocols/NAME.proto`";
-            report.push(Diagnostic::new(Code::Unreadable, message, remedy).at(&(0..0), "this file"));
-            return Err(report);
-        }
-    };
+    let text = input_file::text(path).map_err(|error| {
+        let source = Arc::new(Source::new(path, ""));
+        let message = format!("{} cannot be read: {error}", path.display());
+        let remedy = "name a file such as `protocols/pci.proto`";
+        Diagnostic::new(Code::Unreadable, message, remedy).at(&source, &(0..0), "this file")
+    })?;
     let checked = check_text(path, text)?;
-    let mut report = Report::new(&checked.protocol.source);
+    let mut report = Findings::new(&checked.protocol.source);
     bind::check(&checked.protocol, &mut report);
     if report.is_clean() {
         Ok(checked)
     } else {
-        Err(report)
+        Err(report.into_report())
     }
 }
 
 /// Checks a text as if it stood in `path`. Bindings to other protocols are not followed.
 pub fn check_text(path: &Path, text: impl Into<String>) -> Result<Checked, Report> {
     let source = Arc::new(Source::new(path, text));
-    let mut report = Report::new(&source);
+    let mut report = Findings::new(&source);
     let syntax = parse::parse(&source, &mut report);
     let protocol = resolve::resolve(&source, &syntax, &mut report);
     // After a fault, whatever the hierarchy seems to do wrong may be its consequence.
@@ -74,6 +75,5 @@ pub fn check_text(path: &Path, text: impl Into<String>) -> Result<Checked, Repor
             return Ok(Checked { protocol, flat });
         }
     }
-    report.sort();
-    Err(report)
+    Err(report.into_report())
 }

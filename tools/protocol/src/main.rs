@@ -1,12 +1,12 @@
 //! The command line of driver protocols; the library does the work.
 
 use clap::{Parser, Subcommand, ValueEnum};
+use protocol::codes::Code;
 use protocol::decompose::{choose, given, verify, Decomposition};
 use protocol::generate::statechart::{statechart, Highlight};
 use protocol::sizes::{sizes, Sizes};
 use protocol::{generate, Checked};
 use serde_json::json;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -138,10 +138,8 @@ fn run(cli: &Cli) -> Outcome {
             generate_all(files, &all, out, *check)
         }
         Command::Explain { code } => {
-            let wanted = code.to_ascii_uppercase();
-            let known = protocol::codes::Code::ALL.iter().find(|code| code.name().ends_with(&wanted));
-            let known = known.filter(|_| !wanted.is_empty()).ok_or_else(|| format!("there is no code `{code}`"))?;
-            println!("{}: {}\n\n{}", known.name(), known.title(), known.explanation());
+            let known = Code::parse(code).ok_or_else(|| format!("there is no code `{code}`"))?;
+            println!("{}", diagnostics::explanation(&known.info(), diagnostics::Style::stdout().width));
             Ok(true)
         }
     }
@@ -155,7 +153,7 @@ fn load(files: &[PathBuf], format: Format) -> Result<Option<Vec<Checked>>, Box<d
         match protocol::load(file) {
             Ok(checked) => all.push(checked),
             Err(report) if format == Format::Human => {
-                eprint!("{}", report.render(std::io::stderr().is_terminal()));
+                eprint!("{}", report.render(diagnostics::Style::stderr()));
                 faults.push(json!(null));
             }
             Err(report) => {
@@ -196,7 +194,7 @@ fn decompose(format: Format, checked: &Checked, alphabets: &[String]) -> Outcome
         println!("{states} states {transitions} transitions  {}\n    {}", part.title(automaton), letters.join(" "));
     }
     for failure in &failures {
-        eprintln!("{} [{}]", failure.message, protocol::codes::Code::Decomposition.name());
+        eprintln!("{} [{}]", failure.message, Code::Decomposition.name());
         eprintln!("    witness: {}", failure.witness.join(" "));
     }
     Ok(failures.is_empty())

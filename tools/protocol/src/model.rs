@@ -2,7 +2,7 @@
 //!
 //! Does not know: which combinations of states there are (`flatten`).
 
-use crate::source::{Source, Span};
+use diagnostics::{Source, Span};
 use serde::Serialize;
 use std::sync::Arc;
 

@@ -5,11 +5,10 @@
 mod payload;
 
 use crate::codes::Code;
-use crate::diagnostic::{Diagnostic, Report};
+use crate::findings::Findings;
 use crate::model::{Edge, Message, Need, Protocol, Request, State, StateId};
 use crate::parse::syntax::{EdgeSyntax, StateSyntax, Syntax};
-use crate::source::{Source, Spanned};
-use crate::suggest;
+use diagnostics::{suggest, Diagnostic, Source, Span, Spanned};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ const MAX_OPEN: u64 = 4096;
 const MAX_REQUESTS: usize = 32;
 
 /// The protocol that `syntax` describes. Every fault goes to `report`; what is faulty is left out.
-pub fn resolve(source: &Arc<Source>, syntax: &Syntax, report: &mut Report) -> Protocol {
+pub fn resolve(source: &Arc<Source>, syntax: &Syntax, report: &mut Findings) -> Protocol {
     let name = syntax.name.as_ref().map(|name| name.value.clone()).unwrap_or_default();
     let mut protocol = Protocol {
         source: source.clone(),
@@ -40,34 +39,38 @@ pub fn resolve(source: &Arc<Source>, syntax: &Syntax, report: &mut Report) -> Pr
     protocol
 }
 
-fn number(syntax: &Syntax, report: &mut Report) -> u8 {
+fn number(syntax: &Syntax, report: &mut Findings) -> u8 {
     let Some(number) = &syntax.number else { return 0 };
     u8::try_from(number.value).unwrap_or_else(|_| {
         let remedy = "give a number below 256: it is the high byte of the mailboxes' numbers";
         let message = "the protocol's number is too great";
-        report.push(Diagnostic::new(Code::Syntax, message, remedy).at(&number.span, "this number"));
+        report.push(Diagnostic::new(Code::Syntax, message, remedy).at(&report.source, &number.span, "this number"));
         0
     })
 }
 
 /// Tells of a second declaration; true if it is the first.
 pub(crate) fn is_first(
-    seen: &mut HashMap<String, crate::source::Span>,
+    seen: &mut HashMap<String, Span>,
     name: &Spanned<String>,
     what: &str,
-    report: &mut Report,
+    report: &mut Findings,
 ) -> bool {
     if let Some(first) = seen.get(&name.value) {
         let message = format!("the {what} `{}` is declared twice", name.value);
         let diagnostic = Diagnostic::new(Code::Duplicate, message, "keep one, or give the other another name");
-        report.push(diagnostic.at(&name.span, "declared again").at(first, "first here"));
+        report.push(diagnostic.at(&report.source, &name.span, "declared again").at(
+            &report.source,
+            first,
+            "first here",
+        ));
         return false;
     }
     seen.insert(name.value.clone(), name.span.clone());
     true
 }
 
-fn requests(syntax: &Syntax, report: &mut Report) -> Vec<Request> {
+fn requests(syntax: &Syntax, report: &mut Findings) -> Vec<Request> {
     let mut requests = Vec::new();
     let mut seen = HashMap::new();
     for request in &syntax.requests {
@@ -78,13 +81,17 @@ fn requests(syntax: &Syntax, report: &mut Report) -> Vec<Request> {
         if limit == 0 || limit > MAX_OPEN {
             let message = format!("at most {limit} open requests make no sense");
             let remedy = format!("give a limit from 1 to {MAX_OPEN}");
-            report.push(Diagnostic::new(Code::Payload, message, remedy).at(&request.limit.span, "this limit"));
+            report.push(Diagnostic::new(Code::Payload, message, remedy).at(
+                &report.source,
+                &request.limit.span,
+                "this limit",
+            ));
             limit = 1;
         }
         if requests.len() == MAX_REQUESTS {
             let message = format!("more than {MAX_REQUESTS} requests");
             let diagnostic = Diagnostic::new(Code::TooLarge, message, "let messages share requests");
-            report.push(diagnostic.at(&request.name.span, "the first too many"));
+            report.push(diagnostic.at(&report.source, &request.name.span, "the first too many"));
             break;
         }
         let (name, span) = (request.name.value.clone(), request.name.span.clone());
@@ -93,7 +100,7 @@ fn requests(syntax: &Syntax, report: &mut Report) -> Vec<Request> {
     requests
 }
 
-fn messages(syntax: &Syntax, protocol: &mut Protocol, report: &mut Report) {
+fn messages(syntax: &Syntax, protocol: &mut Protocol, report: &mut Findings) {
     let mut seen = HashMap::new();
     for message in &syntax.messages {
         if !is_first(&mut seen, &message.name, "message", report) {
@@ -114,19 +121,27 @@ fn messages(syntax: &Syntax, protocol: &mut Protocol, report: &mut Report) {
         if message.is_local && message.incoming {
             let text = format!("`{}` comes from outside, so it is not local", message.name.value);
             let remedy = "declare it `out`, or drop `local`";
-            report.push(Diagnostic::new(Code::Payload, text, remedy).at(&message.name.span, "this message"));
+            report.push(Diagnostic::new(Code::Payload, text, remedy).at(
+                &report.source,
+                &message.name.span,
+                "this message",
+            ));
         }
         protocol.messages.push(resolved);
     }
     if protocol.messages.len() > 256 {
         let message = "more than 256 messages do not fit the low byte of a mailbox's number";
         let span = protocol.messages[256].span.clone();
-        report.push(Diagnostic::new(Code::TooLarge, message, "split the protocol").at(&span, "the first too many"));
+        report.push(Diagnostic::new(Code::TooLarge, message, "split the protocol").at(
+            &report.source,
+            &span,
+            "the first too many",
+        ));
     }
 }
 
 /// Fills in the states; gives the state of each declaration, the first one of the name for a second.
-fn states(syntax: &Syntax, protocol: &mut Protocol, report: &mut Report) -> Vec<usize> {
+fn states(syntax: &Syntax, protocol: &mut Protocol, report: &mut Findings) -> Vec<usize> {
     let mut seen = HashMap::new();
     let mut ids: Vec<usize> = Vec::new();
     for state in &syntax.states {
@@ -145,7 +160,11 @@ fn states(syntax: &Syntax, protocol: &mut Protocol, report: &mut Report) -> Vec<
             let remedy = "put the states into a region, too";
             let (region, plain) = (&protocol.states[*region].span, &protocol.states[*plain].span);
             let diagnostic = Diagnostic::new(Code::Syntax, message, remedy);
-            report.push(diagnostic.at(region, "a region").at(plain, "a state beside it"));
+            report.push(diagnostic.at(&report.source, region, "a region").at(
+                &report.source,
+                plain,
+                "a state beside it",
+            ));
             // Keep to one kind, so that what follows can rely on it.
             protocol.states[id].children = regions;
         }
@@ -174,8 +193,8 @@ fn resolve_state(state: &StateSyntax, parent: usize) -> State {
 }
 
 /// Finds the initial child of every superstate, region and the protocol.
-fn initials(syntax: &Syntax, ids: &[usize], protocol: &mut Protocol, report: &mut Report) {
-    let marks: HashMap<usize, crate::source::Span> = std::iter::zip(ids, &syntax.states)
+fn initials(syntax: &Syntax, ids: &[usize], protocol: &mut Protocol, report: &mut Findings) {
+    let marks: HashMap<usize, Span> = std::iter::zip(ids, &syntax.states)
         .filter_map(|(id, state)| state.initial.clone().map(|span| (*id, span)))
         .collect();
     for id in 0..protocol.states.len() {
@@ -191,33 +210,45 @@ fn initials(syntax: &Syntax, ids: &[usize], protocol: &mut Protocol, report: &mu
                 None => "declare a state in it, marked `initial`".to_string(),
             };
             let message = format!("{name} has no initial state");
-            report.push(Diagnostic::new(Code::Initial, message, remedy).at(&state.span, "in here"));
+            report.push(Diagnostic::new(Code::Initial, message, remedy).at(&report.source, &state.span, "in here"));
         }
         if let [first, second, ..] = initial[..] {
             let message = format!("{name} has more than one initial state");
             let diagnostic = Diagnostic::new(Code::Initial, message, "keep `initial` on one of them");
-            report.push(diagnostic.at(&marks[&second], "again").at(&marks[&first], "first here"));
+            report.push(diagnostic.at(&report.source, &marks[&second], "again").at(
+                &report.source,
+                &marks[&first],
+                "first here",
+            ));
         }
         let chosen = initial.first().or(state.children.first()).copied();
         protocol.states[id].initial = chosen;
     }
 }
 
-fn resolve_edge(edge: &EdgeSyntax, ids: &[usize], protocol: &Protocol, report: &mut Report) -> Option<Edge> {
+fn resolve_edge(edge: &EdgeSyntax, ids: &[usize], protocol: &Protocol, report: &mut Findings) -> Option<Edge> {
     let message = protocol.message(&edge.message.value);
     match message.map(|message| &protocol.messages[message]) {
         None => {
             let known: Vec<&str> = protocol.messages.iter().map(|message| message.name.as_str()).collect();
             let remedy = suggest::remedy(&edge.message.value, "message", &known);
             let text = format!("there is no message `{}`", edge.message.value);
-            report.push(Diagnostic::new(Code::UnknownName, text, remedy).at(&edge.message.span, "unknown message"));
+            report.push(Diagnostic::new(Code::UnknownName, text, remedy).at(
+                &report.source,
+                &edge.message.span,
+                "unknown message",
+            ));
         }
         Some(declared) if declared.incoming != edge.incoming => {
             let (kind, sign) = if declared.incoming { ("in", '?') } else { ("out", '!') };
             let text = format!("`{}` is declared `{kind}`", declared.name);
             let remedy = format!("write `{sign}{}`, or change its declaration", declared.name);
             let diagnostic = Diagnostic::new(Code::WrongDirection, text, remedy);
-            report.push(diagnostic.at(&edge.message.span, "the other way").at(&declared.span, "declared here"));
+            report.push(diagnostic.at(&report.source, &edge.message.span, "the other way").at(
+                &report.source,
+                &declared.span,
+                "declared here",
+            ));
         }
         Some(_) => {}
     }
@@ -237,20 +268,20 @@ fn resolve_edge(edge: &EdgeSyntax, ids: &[usize], protocol: &Protocol, report: &
         if protocol.is_parallel(split) && split != source && split != target {
             let text = "this edge leads from one region into another one beside it";
             let remedy = "stay in the region, or write the edge on the superstate";
-            report.push(Diagnostic::new(Code::Crossing, text, remedy).at(&edge.span, "this edge"));
+            report.push(Diagnostic::new(Code::Crossing, text, remedy).at(&report.source, &edge.span, "this edge"));
         }
     }
     Some(Edge { source, message, target, when, unless, doc: edge.doc.clone(), span: edge.span.clone() })
 }
 
-fn named_state(name: &Spanned<String>, protocol: &Protocol, report: &mut Report) -> Option<StateId> {
+fn named_state(name: &Spanned<String>, protocol: &Protocol, report: &mut Findings) -> Option<StateId> {
     let found = protocol.state(&name.value).filter(|state| !protocol.states[*state].is_region);
     if found.is_none() {
         let states = protocol.states.iter().skip(1).filter(|state| !state.is_region);
         let known: Vec<&str> = states.map(|state| state.name.as_str()).collect();
         let text = format!("there is no state `{}`", name.value);
         let remedy = suggest::remedy(&name.value, "state", &known);
-        report.push(Diagnostic::new(Code::UnknownName, text, remedy).at(&name.span, "unknown state"));
+        report.push(Diagnostic::new(Code::UnknownName, text, remedy).at(&report.source, &name.span, "unknown state"));
     }
     found
 }

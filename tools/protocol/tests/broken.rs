@@ -35,7 +35,8 @@ fn each_broken_protocol_is_found_out_at_its_line_with_its_witness() {
             .map(|one| {
                 assert!(!one.message.is_empty() && !one.remedy.is_empty(), "{report}");
                 let witness = one.witness.as_ref().map(|run| format!(" after {}", run.join(" ")));
-                let text = format!("{} line {}{}", one.code.name(), report.line(one), witness.unwrap_or_default());
+                let text =
+                    format!("{} line {}{}", one.code.name(), one.line().unwrap_or(1), witness.unwrap_or_default());
                 text.trim_end().to_string()
             })
             .collect();
@@ -73,7 +74,7 @@ fn a_protocol_that_is_not_there_is_reported() {
 #[test]
 fn reports_render_for_people_and_for_programs() {
     let report = protocol::load(&folder().join("unknown-name.proto")).expect_err("it is broken");
-    let text = report.render(false);
+    let text = report.to_string();
     assert!(
         text.contains("ASH-P005") && text.contains("unknown-name.proto") && text.contains("did you mean"),
         "{text}"

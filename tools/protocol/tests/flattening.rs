@@ -4,11 +4,11 @@
 mod common;
 
 use common::Random;
-use protocol::diagnostic::Report;
+use diagnostics::Source;
+use protocol::findings::Findings;
 use protocol::flatten::{flatten, Flat};
 use protocol::minimise::minimise;
 use protocol::model::{Edge, Protocol, StateId};
-use protocol::source::Source;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -190,11 +190,12 @@ fn random_hierarchies_do_what_their_automata_do() {
     for _ in 0..600 {
         let text = random_text(&mut random);
         let source = Arc::new(Source::new(Path::new("random.proto"), text.clone()));
-        let mut report = Report::new(&source);
+        let mut report = Findings::new(&source);
         let syntax = protocol::parse::parse(&source, &mut report);
         let protocol = protocol::resolve::resolve(&source, &syntax, &mut report);
         // Edges between regions are refused; everything else must be understood.
         if !report.is_clean() {
+            let report = report.into_report();
             assert!(report.diagnostics.iter().all(|one| one.code.name() == "ASH-P018"), "{report}");
             continue;
         }

@@ -1,59 +1,9 @@
-//! The diagnostic codes of system descriptions: the one place that defines them.
-//!
-//! Knows: number, title, meaning and remedy of each code. `tests/descriptions/` holds a description for each.
-//! Does not know: how a fault is found (`read` and `check`). Numbers are stable; a code that goes is not reused.
+//! The codes of faults in system descriptions. `tests/descriptions/` holds a description for each. Numbers are stable; a code
+//! that goes is not used again.
 
-/// Text of one code, for `ashlar explain` and the reference.
-struct Info {
-    name: &'static str,
-    title: &'static str,
-    explanation: &'static str,
-}
-
-macro_rules! codes {
-    ($($variant:ident $name:literal $title:literal $explanation:literal)*) => {
-        /// A kind of fault, with a stable name such as `ASH-S012`.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Code { $($variant),* }
-
-        impl Code {
-            /// Every code, in order.
-            pub const ALL: &'static [Code] = &[$(Code::$variant),*];
-
-            fn info(self) -> Info {
-                match self {
-                    $(Code::$variant => Info { name: $name, title: $title, explanation: $explanation },)*
-                }
-            }
-        }
-    };
-}
-
-impl Code {
-    pub fn name(self) -> &'static str {
-        self.info().name
-    }
-
-    pub fn title(self) -> &'static str {
-        self.info().title
-    }
-
-    /// What the fault means, why it is refused, and what to do about it.
-    pub fn explanation(self) -> &'static str {
-        self.info().explanation
-    }
-
-    /// The code named `name`, in any case, with or without its `ASH-` prefix.
-    pub fn parse(name: &str) -> Option<Code> {
-        let wanted = name.trim().to_ascii_uppercase();
-        Code::ALL
-            .iter()
-            .copied()
-            .find(|code| code.name() == wanted || code.name().strip_prefix("ASH-") == Some(wanted.as_str()))
-    }
-}
-
-codes! {
+diagnostics::codes! {
+    /// A kind of fault, with a stable name such as `ASH-S012`.
+    pub enum Code;
     Unreadable "ASH-S001" "a description cannot be read"
         "The file that describes the system, or the machine file it names, does not exist, may not be opened, or is \
          not UTF-8 text. A machine is named by `machine = \"q35\"` in `[system]` and stands in `machines/q35.toml`. \

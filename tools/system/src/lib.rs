@@ -13,7 +13,6 @@
 mod check;
 mod codes;
 mod description;
-mod diagnostic;
 mod environment;
 mod file;
 mod header;
@@ -26,8 +25,6 @@ mod read;
 mod reference;
 mod resolve;
 mod schema;
-mod source;
-mod suggest;
 mod table;
 mod units;
 mod verify;
@@ -36,15 +33,18 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use codes::Code;
-pub use diagnostic::{Diagnostic, Label, Report};
+pub use diagnostics::{Diagnostic, Label, Place, Report, Source};
 pub use image::{write_image, ImageError};
 pub use load::{check, load, ConsoleInfo, Emulator, System};
 pub use programs::programs;
 pub use reference::reference;
 pub use resolve::resolved::Resolved;
 pub use resolve::{resolve, Resolution};
-pub use source::{Place, Source};
 pub use verify::{verify, Damage};
+
+/// Codes of faults in system descriptions.
+pub const CODES: &[diagnostics::Table] =
+    &[diagnostics::Table { subject: "System descriptions", codes: Code::TABLE, details: None }];
 
 /// Where the things are that a description names but does not hold.
 #[derive(Debug, Clone, Default)]

@@ -6,20 +6,16 @@
 use crate::check::{check as check_meaning, cpus_needed, KERNEL_CONSOLE};
 use crate::codes::Code;
 use crate::description::{self, machine, Description, Machine};
-use crate::diagnostic::{Diagnostic, Report};
 use crate::file::{named_files, read_all, Strictness};
 use crate::memory;
 use crate::read::read;
 use crate::resolve;
 use crate::schema;
-use crate::source::{Source, Span};
-use crate::suggest;
 use crate::Assets;
+use diagnostics::{input_file, suggest, Diagnostic, Report, Source, Span};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-const CHECK_PATH: &str = "check the name, the folder and the permissions";
 
 /// A system without faults: what there is to build and run, before anything is built.
 #[derive(Debug, Clone)]
@@ -70,7 +66,7 @@ pub fn check(path: &Path, assets: &Assets) -> Report {
 /// The system described at `path`, or every fault that [`check`] finds.
 pub fn load(path: &Path, assets: &Assets) -> Result<System, Report> {
     let mut report = Report::default();
-    let source = read_source(path, &mut report, None, CHECK_PATH)?;
+    let source = read_source(path, &mut report, None, None)?;
     let document = read(&source, schema::system::TABLES, &mut report);
     let description = description::build(&document, &stem(path));
     let machine = load_machine(&description, assets, &mut report);
@@ -93,10 +89,10 @@ fn load_machine(description: &Description, assets: &Assets, report: &mut Report)
         assets.machines.join(format!("{}.toml", named.value))
     };
     let remedy = match suggest::nearest(&named.value, machines(&assets.machines).iter().map(String::as_str)) {
-        Some(near) if !path.exists() => format!("did you mean `{near}`?"),
-        _ => CHECK_PATH.to_string(),
+        Some(near) if !path.exists() => Some(format!("did you mean `{near}`?")),
+        _ => None,
     };
-    let source = read_source(&path, report, Some((&description.source, &named.span)), &remedy).ok()?;
+    let source = read_source(&path, report, Some((&description.source, &named.span)), remedy.as_deref()).ok()?;
     let document = read(&source, schema::machine::TABLES, report);
     Some(machine::build(&document, &stem(&path)))
 }
@@ -121,14 +117,14 @@ fn read_source(
     path: &Path,
     report: &mut Report,
     from: Option<(&Arc<Source>, &Span)>,
-    remedy: &str,
+    remedy: Option<&str>,
 ) -> Result<Arc<Source>, Report> {
-    let error = match std::fs::read(path).map(String::from_utf8) {
-        Ok(Ok(text)) => return Ok(Arc::new(Source::new(path, text))),
-        Ok(Err(_)) => "it is not UTF-8 text".to_string(),
-        Err(error) => error.to_string(),
+    let error = match input_file::text(path) {
+        Ok(text) => return Ok(Arc::new(Source::new(path, text))),
+        Err(error) => error,
     };
     let message = format!("{} cannot be read: {error}", path.display());
+    let remedy = remedy.unwrap_or(error.remedy());
     let fault = Diagnostic::new(Code::Unreadable, message, remedy);
     report.push(match from {
         Some((source, span)) => fault.at(source, span, "named here"),

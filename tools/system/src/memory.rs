@@ -6,11 +6,11 @@
 
 use crate::codes::Code;
 use crate::description::{Description, Machine, Process};
-use crate::diagnostic::{Diagnostic, Report};
 use crate::file::{path_of, Files};
 use crate::layout::*;
 use crate::units::show_size;
 use crate::Assets;
+use diagnostics::{Diagnostic, Report};
 use std::collections::BTreeSet;
 
 /// Frames beyond the least that a process gets when the description gives no quota: 256 KiB.

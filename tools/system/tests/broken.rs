@@ -93,7 +93,7 @@ fn a_description_that_is_not_there_is_reported() {
 #[test]
 fn reports_render_for_people_and_for_programs() {
     let report = system::check(&folder().join("unknown-key.toml"), &common::assets(Path::new("/nonexistent")));
-    let text = report.render(false);
+    let text = report.to_string();
     assert!(text.contains("ASH-S004") && text.contains("unknown-key.toml") && text.contains("did you mean"), "{text}");
     let json = report.to_json();
     let first = &json["diagnostics"][0];

@@ -65,7 +65,10 @@ fn mutated_descriptions_never_panic() {
             Err(report) => {
                 faulty += 1;
                 assert!(!report.is_clean(), "round {round}");
-                assert!(!report.render(true).is_empty() && report.to_json()["diagnostics"].is_array());
+                assert!(
+                    !report.render(diagnostics::Style { color: true, width: 60 }).is_empty()
+                        && report.to_json()["diagnostics"].is_array()
+                );
             }
         }
     }

@@ -6,7 +6,7 @@
 mod reach;
 mod structure;
 
-use crate::diagnostic::Report;
+use crate::findings::Findings;
 use crate::flatten::Flat;
 use crate::model::Protocol;
 
@@ -30,7 +30,7 @@ impl Subject<'_> {
 }
 
 /// Checks a flattened protocol. Every fault goes to `report`.
-pub fn check(protocol: &Protocol, flat: &Flat, report: &mut Report) {
+pub fn check(protocol: &Protocol, flat: &Flat, report: &mut Findings) {
     if flat.is_cut_off || flat.automaton.states.is_empty() {
         return structure::too_large(protocol, flat, report);
     }

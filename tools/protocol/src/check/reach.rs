@@ -2,12 +2,13 @@
 
 use super::Subject;
 use crate::codes::Code;
-use crate::diagnostic::{Diagnostic, Report};
+use crate::findings::Findings;
 use crate::flatten::promise;
+use diagnostics::Diagnostic;
 use std::collections::{BTreeSet, HashSet};
 
 /// Fair states in which no message comes.
-pub fn silent(subject: &Subject, report: &mut Report) {
+pub fn silent(subject: &Subject, report: &mut Findings) {
     let automaton = &subject.flat.automaton;
     for (id, state) in automaton.states.iter().enumerate() {
         if state.fair.contains(&BTreeSet::new()) {
@@ -19,14 +20,14 @@ pub fn silent(subject: &Subject, report: &mut Report) {
             let own = active.iter().find(is_silent).map_or(subject.leaf(id), |own| &protocol.states[*own]);
             let text = format!("`{}` is fair, but in `{}` it takes no message that could come", own.name, state.name);
             let diagnostic = Diagnostic::new(Code::FairSilent, text, "drop `fair`, or add the message that comes");
-            report.push(diagnostic.at(&own.span, "this state").after(subject.witness(id)));
+            report.push(diagnostic.at(&report.source, &own.span, "this state").after(subject.witness(id)));
             return;
         }
     }
 }
 
 /// Dead ends, states without a way to a final one, final states that are timed. Each written state is told once.
-pub fn ends(subject: &Subject, report: &mut Report) {
+pub fn ends(subject: &Subject, report: &mut Findings) {
     let automaton = &subject.flat.automaton;
     // A way to a dead end is the dead end's fault.
     let is_dead = |id: usize| automaton.enabled(id).next().is_none();
@@ -48,7 +49,11 @@ pub fn ends(subject: &Subject, report: &mut Report) {
         };
         let leaf = subject.leaf(id);
         if told.insert((code, leaf.span.clone())) {
-            report.push(Diagnostic::new(code, text, remedy).at(&leaf.span, "this state").after(subject.witness(id)));
+            report.push(
+                Diagnostic::new(code, text, remedy)
+                    .at(&report.source, &leaf.span, "this state")
+                    .after(subject.witness(id)),
+            );
         }
         if code == Code::NoEnd {
             // The states after it cannot end either; the nearest one to the start is enough.
@@ -58,7 +63,7 @@ pub fn ends(subject: &Subject, report: &mut Report) {
 }
 
 /// Timed states that the driver cannot leave by an output, whatever else happens in them.
-pub fn timed(subject: &Subject, report: &mut Report) {
+pub fn timed(subject: &Subject, report: &mut Findings) {
     let automaton = &subject.flat.automaton;
     for (mark, name) in automaton.timed.iter().enumerate() {
         let inside: Vec<bool> = automaton.states.iter().map(|state| state.timed.contains(&mark)).collect();
@@ -78,7 +83,9 @@ pub fn timed(subject: &Subject, report: &mut Report) {
             let text = format!("no output leaves the timed state `{name}`");
             let span = subject.protocol.state(name).map(|state| subject.protocol.states[state].span.clone());
             let diagnostic = Diagnostic::new(Code::TimedStuck, text, "add the answer that is owed, as an edge `!…`");
-            report.push(diagnostic.at(&span.unwrap_or_default(), "this state").after(subject.witness(stuck)));
+            report.push(
+                diagnostic.at(&report.source, &span.unwrap_or_default(), "this state").after(subject.witness(stuck)),
+            );
         }
     }
 }

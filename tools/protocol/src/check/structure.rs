@@ -2,22 +2,23 @@
 
 use super::Subject;
 use crate::codes::Code;
-use crate::diagnostic::{Diagnostic, Report};
+use crate::findings::Findings;
 use crate::flatten::{used_messages, Flat};
 use crate::model::{Cookie, Protocol, StateId};
+use diagnostics::Diagnostic;
 use std::collections::{BTreeSet, HashSet};
 
-pub fn too_large(protocol: &Protocol, flat: &Flat, report: &mut Report) {
+pub fn too_large(protocol: &Protocol, flat: &Flat, report: &mut Findings) {
     if flat.is_cut_off {
         let parallel = (0..protocol.states.len()).find(|state| protocol.is_parallel(*state)).unwrap_or_default();
         let message = format!("the protocol has more than {} states", flat.leaves.len() - 1);
         let diagnostic = Diagnostic::new(Code::TooLarge, message, "merge or drop regions");
-        report.push(diagnostic.at(&protocol.states[parallel].span, "these regions"));
+        report.push(diagnostic.at(&report.source, &protocol.states[parallel].span, "these regions"));
     }
 }
 
 /// One message, two edges.
-pub fn conflicts(subject: &Subject, report: &mut Report) {
+pub fn conflicts(subject: &Subject, report: &mut Findings) {
     let protocol = subject.protocol;
     let mut told = HashSet::new();
     // In the order of discovery, so the first witness of a pair of edges is a shortest one.
@@ -41,23 +42,26 @@ pub fn conflicts(subject: &Subject, report: &mut Report) {
             let message = format!("{name} takes an edge of {} and one of {}", at(one.source), at(two.source));
             (Code::Nondeterminism, message, "drop one, or write the outer one on the states that need it")
         };
-        let diagnostic =
-            Diagnostic::new(code, message, remedy).at(&two.span, "this edge").at(&one.span, "and this one");
+        let diagnostic = Diagnostic::new(code, message, remedy).at(&report.source, &two.span, "this edge").at(
+            &report.source,
+            &one.span,
+            "and this one",
+        );
         report.push(diagnostic.after(subject.witness(*state)));
     }
 }
 
 /// Messages that no edge carries, requests that no message opens or ends.
-pub fn unused(subject: &Subject, report: &mut Report) {
+pub fn unused(subject: &Subject, report: &mut Findings) {
     let protocol = subject.protocol;
     let used = used_messages(subject.flat);
     for (id, message) in protocol.messages.iter().enumerate().filter(|(id, _)| !used.contains(id)) {
         let edge = protocol.edges.iter().find(|edge| edge.message == id);
         let text = format!("the message `{}` is never used", message.name);
         let mut diagnostic = Diagnostic::new(Code::Unused, text, "write the edge that takes it, or drop it");
-        diagnostic = diagnostic.at(&message.span, "declared here");
+        diagnostic = diagnostic.at(&report.source, &message.span, "declared here");
         if let Some(edge) = edge {
-            diagnostic = diagnostic.at(&edge.span, "an edge that cannot be taken");
+            diagnostic = diagnostic.at(&report.source, &edge.span, "an edge that cannot be taken");
         }
         report.push(diagnostic);
     }
@@ -71,12 +75,12 @@ pub fn unused(subject: &Subject, report: &mut Report) {
             (false, true) => ("is closed but never opened", "let a message open it"),
         };
         let text = format!("the request `{}` {text}", request.name);
-        report.push(Diagnostic::new(Code::Payload, text, remedy).at(&request.span, "declared here"));
+        report.push(Diagnostic::new(Code::Payload, text, remedy).at(&report.source, &request.span, "declared here"));
     }
 }
 
 /// States that no run makes active. Inside an unreachable superstate, only the superstate is told.
-pub fn unreachable(subject: &Subject, report: &mut Report) {
+pub fn unreachable(subject: &Subject, report: &mut Findings) {
     let protocol = subject.protocol;
     let states = 0..subject.flat.automaton.states.len();
     let active: BTreeSet<StateId> = states.flat_map(|state| subject.flat.active(protocol, state)).collect();
@@ -95,9 +99,10 @@ pub fn unreachable(subject: &Subject, report: &mut Report) {
             None => ("write an edge that leads here, or drop the state", None),
         };
         let text = format!("the state `{}` is never reached", state.name);
-        let mut diagnostic = Diagnostic::new(Code::Unreachable, text, remedy).at(&state.span, "this state");
+        let mut diagnostic =
+            Diagnostic::new(Code::Unreachable, text, remedy).at(&report.source, &state.span, "this state");
         if let Some(place) = place {
-            diagnostic = diagnostic.at(place, "an edge to it");
+            diagnostic = diagnostic.at(&report.source, place, "an edge to it");
         }
         report.push(diagnostic);
     }

@@ -12,8 +12,9 @@ pub fn alphabet(protocol: &Automaton, text: &str) -> Result<BTreeSet<MessageId>,
         let name = name.trim().trim_start_matches(['?', '!']);
         let known: Vec<&str> = protocol.letters.iter().map(|letter| letter.name.as_str()).collect();
         let found = known.iter().position(|known| *known == name);
-        found
-            .ok_or_else(|| format!("there is no message `{name}`; {}", crate::suggest::remedy(name, "message", &known)))
+        found.ok_or_else(|| {
+            format!("there is no message `{name}`; {}", diagnostics::suggest::remedy(name, "message", &known))
+        })
     };
     text.split(',').map(message).collect()
 }

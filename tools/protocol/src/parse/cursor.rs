@@ -1,7 +1,7 @@
 //! Reading the words of one line.
 
 use super::line::Token;
-use crate::source::{Span, Spanned};
+use diagnostics::{Span, Spanned};
 
 /// The words of a line, one after the other.
 pub struct Cursor<'a> {

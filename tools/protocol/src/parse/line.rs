@@ -3,8 +3,8 @@
 //! Does not know: what a line means (`mod.rs`), nor what stands inside what (`tree.rs`).
 
 use crate::codes::Code;
-use crate::diagnostic::{Diagnostic, Report};
-use crate::source::Span;
+use crate::findings::Findings;
+use diagnostics::{Diagnostic, Span};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Token {
@@ -28,7 +28,7 @@ pub struct Line {
 const SYMBOLS: &[&str] = &["->", "..", "?", "!", ",", "[", "]"];
 
 /// The lines of a text. Faults go to `report`, and the rest of the line is read all the same.
-pub fn lines(text: &str, report: &mut Report) -> Vec<Line> {
+pub fn lines(text: &str, report: &mut Findings) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut offset = 0;
     for text in text.split_inclusive('\n') {
@@ -38,12 +38,16 @@ pub fn lines(text: &str, report: &mut Report) -> Vec<Line> {
     lines
 }
 
-fn line(text: &str, offset: usize, report: &mut Report) -> Option<Line> {
+fn line(text: &str, offset: usize, report: &mut Findings) -> Option<Line> {
     let depth = text.len() - text.trim_start_matches([' ', '\t']).len();
     if let Some(tab) = text[..depth].find('\t') {
         let remedy = "use spaces, two for each depth";
         let span = offset + tab..offset + tab + 1;
-        report.push(Diagnostic::new(Code::Indentation, "a tab at the start of a line", remedy).at(&span, "tab"));
+        report.push(Diagnostic::new(Code::Indentation, "a tab at the start of a line", remedy).at(
+            &report.source,
+            &span,
+            "tab",
+        ));
     }
     let (code, comment) = match text.find('#') {
         Some(hash) => (&text[..hash], Some(text[hash..].trim_start_matches('#').trim().to_string())),
@@ -55,7 +59,7 @@ fn line(text: &str, offset: usize, report: &mut Report) -> Option<Line> {
     (!tokens.is_empty() || comment.is_some()).then_some(Line { depth, span: start..end, tokens, comment })
 }
 
-fn tokens(code: &str, depth: usize, offset: usize, report: &mut Report) -> Vec<(Token, Span)> {
+fn tokens(code: &str, depth: usize, offset: usize, report: &mut Findings) -> Vec<(Token, Span)> {
     let mut tokens = Vec::new();
     let mut at = depth.min(code.len());
     while let Some(first) = code[at..].chars().next() {
@@ -73,7 +77,7 @@ fn tokens(code: &str, depth: usize, offset: usize, report: &mut Report) -> Vec<(
                 let span = offset + at..offset + at + length;
                 let remedy = "names are letters, digits and `_`; a comment begins with `#`";
                 let message = format!("`{}` means nothing here", first.escape_debug());
-                report.push(Diagnostic::new(Code::Syntax, message, remedy).at(&span, "this character"));
+                report.push(Diagnostic::new(Code::Syntax, message, remedy).at(&report.source, &span, "this character"));
             }
             None
         };
@@ -84,7 +88,7 @@ fn tokens(code: &str, depth: usize, offset: usize, report: &mut Report) -> Vec<(
 }
 
 /// A word; one that begins with a digit is a number, decimal or `0x` hexadecimal.
-fn word(word: &str, start: usize, report: &mut Report) -> Option<Token> {
+fn word(word: &str, start: usize, report: &mut Findings) -> Option<Token> {
     if !word.starts_with(|c: char| c.is_ascii_digit()) {
         return Some(Token::Word(word.to_string()));
     }
@@ -96,7 +100,11 @@ fn word(word: &str, start: usize, report: &mut Report) -> Option<Token> {
     if number.is_err() {
         let remedy = "write a number below 2^64, decimal or hexadecimal with 0x; names begin with a letter";
         let message = format!("`{word}` is neither a number nor a name");
-        report.push(Diagnostic::new(Code::Syntax, message, remedy).at(&(start..start + word.len()), "this word"));
+        report.push(Diagnostic::new(Code::Syntax, message, remedy).at(
+            &report.source,
+            &(start..start + word.len()),
+            "this word",
+        ));
     }
     number.ok().map(Token::Number)
 }

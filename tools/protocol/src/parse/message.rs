@@ -4,7 +4,7 @@ use super::cursor::Cursor;
 use super::syntax::{FieldSyntax, MessageSyntax, RequestSyntax, RuleSyntax};
 use super::tree::Node;
 use super::{Owner, Parser};
-use crate::source::Spanned;
+use diagnostics::Spanned;
 
 const MESSAGES_FORM: &str = "write `in NAME` or `out NAME`, several names if nothing more is said about them";
 const REQUEST_FORM: &str = "write `request NAME LIMIT`: how many may be open at a time";

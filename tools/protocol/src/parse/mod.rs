@@ -24,9 +24,9 @@ pub mod syntax;
 mod tree;
 
 use crate::codes::Code;
-use crate::diagnostic::{Diagnostic, Report};
-use crate::source::{Source, Span, Spanned};
+use crate::findings::Findings;
 use cursor::Cursor;
+use diagnostics::{Diagnostic, Source, Span, Spanned};
 use line::Token;
 use syntax::{EdgeSyntax, StateSyntax, Syntax};
 use tree::Node;
@@ -50,7 +50,7 @@ enum Owner {
 }
 
 /// Reads the text of `source`. Every fault goes to `report`.
-pub fn parse(source: &Source, report: &mut Report) -> Syntax {
+pub fn parse(source: &Source, report: &mut Findings) -> Syntax {
     let lines = line::lines(&source.text, report);
     let mut parser = Parser { report, syntax: Syntax::default() };
     let nodes = tree::tree(lines, parser.report);
@@ -69,13 +69,13 @@ pub fn parse(source: &Source, report: &mut Report) -> Syntax {
 }
 
 struct Parser<'a> {
-    report: &'a mut Report,
+    report: &'a mut Findings,
     syntax: Syntax,
 }
 
 impl Parser<'_> {
     fn fault(&mut self, code: Code, message: &str, remedy: &str, span: &Span, label: &str) {
-        self.report.push(Diagnostic::new(code, message, remedy).at(span, label));
+        self.report.push(Diagnostic::new(code, message, remedy).at(&self.report.source, span, label));
     }
 
     fn form(&mut self, message: &str, remedy: &str, span: &Span) -> Owner {
@@ -190,7 +190,7 @@ impl Parser<'_> {
                 }
                 None => {
                     let known = ["initial", "timed", "fair", "final", "needs"];
-                    let remedy = crate::suggest::remedy(&word.value, "mark", &known);
+                    let remedy = diagnostics::suggest::remedy(&word.value, "mark", &known);
                     self.form(&format!("`{}` is no mark of a state", word.value), &remedy, &word.span);
                 }
             }

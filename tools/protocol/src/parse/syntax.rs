@@ -1,6 +1,6 @@
 //! The syntax tree: what was written, names not yet resolved.
 
-use crate::source::{Span, Spanned};
+use diagnostics::{Span, Spanned};
 
 #[derive(Debug, Clone, Default)]
 pub struct Syntax {

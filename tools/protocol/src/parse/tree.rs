@@ -2,8 +2,8 @@
 
 use super::line::{Line, Token};
 use crate::codes::Code;
-use crate::diagnostic::{Diagnostic, Report};
-use crate::source::Span;
+use crate::findings::Findings;
+use diagnostics::{Diagnostic, Span};
 
 /// A line, the comment that belongs to it, and the lines inside it.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ const MAX_NESTING: usize = 24;
 
 /// Nodes in the order of their lines; and the comment at the head of the text, if an empty line follows it or it stands
 /// above the first line.
-pub fn tree(lines: Vec<Line>, report: &mut Report) -> Vec<Node> {
+pub fn tree(lines: Vec<Line>, report: &mut Findings) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::new();
     // Depth and node of the lines around the next one.
     let mut around: Vec<(usize, usize)> = Vec::new();
@@ -42,12 +42,20 @@ pub fn tree(lines: Vec<Line>, report: &mut Report) -> Vec<Node> {
         if left.is_some_and(|depth| depth != line.depth) {
             let remedy = "let it stand as deep as the lines it belongs to";
             let message = "this line stands deeper than what it seems to belong to, and less deep than what is above";
-            report.push(Diagnostic::new(Code::Indentation, message, remedy).at(&line.span, "this line"));
+            report.push(Diagnostic::new(Code::Indentation, message, remedy).at(
+                &report.source,
+                &line.span,
+                "this line",
+            ));
         }
         if around.len() == MAX_NESTING {
             let message = format!("lines nest more than {MAX_NESTING} deep");
             let remedy = "flatten the hierarchy: nobody can read it";
-            report.push(Diagnostic::new(Code::Indentation, message, remedy).at(&line.span, "this line"));
+            report.push(Diagnostic::new(Code::Indentation, message, remedy).at(
+                &report.source,
+                &line.span,
+                "this line",
+            ));
             around.pop();
         }
         let parent = around.last().map(|(_, node)| *node);

@@ -2,14 +2,14 @@
 
 use super::is_first;
 use crate::codes::Code;
-use crate::diagnostic::{Diagnostic, Report};
+use crate::findings::Findings;
 use crate::model::{greatest, Cookie, Field, Message, Request, MAX_PAYLOAD};
 use crate::parse::syntax::{FieldSyntax, MessageSyntax};
-use crate::suggest;
+use diagnostics::{suggest, Diagnostic};
 use std::collections::HashMap;
 
 /// The fields of a message, placed in its payload as a C compiler places them.
-pub fn fields(message: &MessageSyntax, report: &mut Report) -> Vec<Field> {
+pub fn fields(message: &MessageSyntax, report: &mut Findings) -> Vec<Field> {
     let mut fields: Vec<Field> = Vec::new();
     let mut seen = HashMap::new();
     let mut end = 0;
@@ -24,7 +24,7 @@ pub fn fields(message: &MessageSyntax, report: &mut Report) -> Vec<Field> {
             let text = format!("the payload of `{}` is longer than {MAX_PAYLOAD} bytes", message.name.value);
             let remedy = "send the handle of a buffer instead";
             let diagnostic = Diagnostic::new(Code::Payload, text, remedy);
-            report.push(diagnostic.at(&field.name.span, format!("ends at byte {end}")));
+            report.push(diagnostic.at(&report.source, &field.name.span, format!("ends at byte {end}")));
             break;
         }
         fields.push(resolved);
@@ -32,7 +32,7 @@ pub fn fields(message: &MessageSyntax, report: &mut Report) -> Vec<Field> {
     fields
 }
 
-fn resolve_field(field: &FieldSyntax, report: &mut Report) -> Option<Field> {
+fn resolve_field(field: &FieldSyntax, report: &mut Findings) -> Option<Field> {
     let bits = match field.kind.value.as_str() {
         "u8" => 8,
         "u16" => 16,
@@ -41,7 +41,11 @@ fn resolve_field(field: &FieldSyntax, report: &mut Report) -> Option<Field> {
         other => {
             let text = format!("there is no type `{other}`");
             let remedy = suggest::remedy(other, "type", &["u8", "u16", "u32", "u64"]);
-            report.push(Diagnostic::new(Code::Payload, text, remedy).at(&field.kind.span, "unknown type"));
+            report.push(Diagnostic::new(Code::Payload, text, remedy).at(
+                &report.source,
+                &field.kind.span,
+                "unknown type",
+            ));
             return None;
         }
     };
@@ -49,7 +53,7 @@ fn resolve_field(field: &FieldSyntax, report: &mut Report) -> Option<Field> {
     if let Some(length) = field.count.as_ref().filter(|count| !(1..=MAX_PAYLOAD).contains(&count.value)) {
         let text = format!("an array of {} elements does not fit a payload", length.value);
         let remedy = format!("give a length from 1 to {MAX_PAYLOAD}");
-        report.push(Diagnostic::new(Code::Payload, text, remedy).at(&length.span, "this length"));
+        report.push(Diagnostic::new(Code::Payload, text, remedy).at(&report.source, &length.span, "this length"));
         return None;
     }
     let (mut least, mut most) = (0, greatest(bits));
@@ -62,7 +66,7 @@ fn resolve_field(field: &FieldSyntax, report: &mut Report) -> Option<Field> {
         };
         if least > most || most > greatest(bits) {
             let remedy = format!("write LEAST..GREATEST within 0..{}", greatest(bits));
-            report.push(Diagnostic::new(Code::Payload, text, remedy).at(&range.span, "this range"));
+            report.push(Diagnostic::new(Code::Payload, text, remedy).at(&report.source, &range.span, "this range"));
             return None;
         }
     }
@@ -70,13 +74,17 @@ fn resolve_field(field: &FieldSyntax, report: &mut Report) -> Option<Field> {
 }
 
 /// Takes over what the message says about requests.
-pub fn rules(message: &MessageSyntax, requests: &[Request], resolved: &mut Message, report: &mut Report) {
+pub fn rules(message: &MessageSyntax, requests: &[Request], resolved: &mut Message, report: &mut Findings) {
     for rule in &message.rules {
         let Some(request) = requests.iter().position(|request| request.name == rule.request.value) else {
             let known: Vec<&str> = requests.iter().map(|request| request.name.as_str()).collect();
             let text = format!("there is no request `{}`", rule.request.value);
             let remedy = suggest::remedy(&rule.request.value, "request", &known);
-            report.push(Diagnostic::new(Code::UnknownName, text, remedy).at(&rule.request.span, "unknown request"));
+            report.push(Diagnostic::new(Code::UnknownName, text, remedy).at(
+                &report.source,
+                &rule.request.span,
+                "unknown request",
+            ));
             continue;
         };
         let cookie = match rule.verb.value.as_str() {
@@ -95,7 +103,7 @@ pub fn rules(message: &MessageSyntax, requests: &[Request], resolved: &mut Messa
         if resolved.cookie.is_some() {
             let text = format!("`{}` has two cookies", resolved.name);
             let remedy = "keep one of `opens`, `closes` and `names`; carry the other number in a field";
-            report.push(Diagnostic::new(Code::Payload, text, remedy).at(&rule.verb.span, "the second"));
+            report.push(Diagnostic::new(Code::Payload, text, remedy).at(&report.source, &rule.verb.span, "the second"));
             continue;
         }
         resolved.cookie = Some((cookie, request));

@@ -2,8 +2,7 @@
 
 use crate::codes::Code;
 use crate::description::{Description, Name};
-use crate::diagnostic::{Diagnostic, Report};
-use crate::source::Span;
+use diagnostics::{Diagnostic, Report, Span};
 use std::collections::HashMap;
 
 pub fn check(description: &Description, report: &mut Report) {

@@ -2,9 +2,8 @@
 
 use crate::codes::Code;
 use crate::description::Description;
-use crate::diagnostic::{Diagnostic, Report};
 use crate::layout::*;
-use crate::source::Span;
+use diagnostics::{Diagnostic, Report, Span};
 
 pub fn check(description: &Description, report: &mut Report) {
     let vms: Vec<&Span> = description.processes.iter().filter(|p| p.vm.is_some()).map(|p| &p.name.span).collect();

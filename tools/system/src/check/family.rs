@@ -2,7 +2,7 @@
 
 use crate::codes::Code;
 use crate::description::{Description, Process};
-use crate::diagnostic::{Diagnostic, Report};
+use diagnostics::{Diagnostic, Report};
 
 pub fn check(description: &Description, report: &mut Report) {
     for process in &description.processes {

@@ -2,8 +2,8 @@
 
 use crate::codes::Code;
 use crate::description::machine::{Device, Line, Machine, Window};
-use crate::diagnostic::{Diagnostic, Report};
 use crate::layout::PAGE_SIZE;
+use diagnostics::{Diagnostic, Report};
 
 const LAST_PORT: u64 = 0xffff;
 

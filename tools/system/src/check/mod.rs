@@ -13,9 +13,9 @@ mod owner;
 mod processor;
 
 use crate::description::{Description, Machine};
-use crate::diagnostic::Report;
 use crate::read::Document;
 use crate::Assets;
+use diagnostics::Report;
 
 pub use processor::cpus_needed;
 

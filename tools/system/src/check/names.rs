@@ -3,11 +3,10 @@
 use super::KERNEL_CONSOLE;
 use crate::codes::Code;
 use crate::description::{Description, Machine, Name};
-use crate::diagnostic::{Diagnostic, Report};
 use crate::read::{is_name, Document, Field, TableData};
 use crate::schema::{Kind, Object};
-use crate::suggest;
 use crate::Assets;
+use diagnostics::{suggest, Diagnostic, Report};
 use std::collections::HashMap;
 
 pub fn check(

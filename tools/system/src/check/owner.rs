@@ -3,8 +3,7 @@
 use super::KERNEL_CONSOLE;
 use crate::codes::Code;
 use crate::description::{Description, Machine, Name};
-use crate::diagnostic::{Diagnostic, Report};
-use crate::source::Span;
+use diagnostics::{Diagnostic, Report, Span};
 use std::collections::HashMap;
 
 pub fn check(description: &Description, machine: &Machine, report: &mut Report) {

@@ -2,10 +2,9 @@
 
 use crate::codes::Code;
 use crate::description::{Description, Machine, Process};
-use crate::diagnostic::{Diagnostic, Report};
 use crate::layout::NUM_CPU;
-use crate::source::Spanned;
 use crate::units::show_duration;
+use diagnostics::{Diagnostic, Report, Spanned};
 
 pub fn check(description: &Description, machine: Option<&Machine>, report: &mut Report) {
     system_cpus(description, machine, report);

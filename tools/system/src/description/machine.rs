@@ -3,7 +3,7 @@
 use super::Name;
 use crate::layout::{GIB, NUM_FRAME, PAGE_SIZE};
 use crate::read::{Document, TableData};
-use crate::source::{Source, Span, Spanned};
+use diagnostics::{Source, Span, Spanned};
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ pub mod machine;
 pub use build::build;
 pub use machine::Machine;
 
-use crate::source::{Source, Span, Spanned};
+use diagnostics::{Source, Span, Spanned};
 use std::sync::Arc;
 
 /// A system description.

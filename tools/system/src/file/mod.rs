@@ -10,12 +10,14 @@ pub use program::{Program, Segment};
 
 use crate::codes::Code;
 use crate::description::{Description, Name, Process};
-use crate::diagnostic::{Diagnostic, Report};
 use crate::load::beside;
-use crate::suggest;
 use crate::Assets;
+use diagnostics::{input_file, suggest, Diagnostic, Report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+/// Larger than any program, kernel or ramdisk that is meant.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// Contents of all files that could be read, programs by name and others by path.
 #[derive(Debug, Clone, Default)]
@@ -137,12 +139,12 @@ impl Reader<'_> {
     }
 
     fn bytes(&mut self, name: &Name, path: &Path) -> Option<Vec<u8>> {
-        let error = match std::fs::read(path) {
+        let error = match input_file::bytes(path, MOST_BYTES) {
             Ok(bytes) => return Some(bytes),
             Err(error) => error,
         };
         let is_path = name.value.contains('/');
-        let made_later = !is_path && error.kind() == std::io::ErrorKind::NotFound;
+        let made_later = !is_path && error.is_missing();
         if made_later && self.strictness == Strictness::Present || !self.told.insert(path.to_path_buf()) {
             return None;
         }

@@ -2,12 +2,11 @@
 
 use super::{field, is_name, Field};
 use crate::codes::Code;
-use crate::diagnostic::{Diagnostic, Report};
 use crate::schema::{Need, TableSpec};
-use crate::source::{Source, Span, Spanned};
-use crate::suggest;
+use diagnostics::toml_text::{self, GrammarCodes};
+use diagnostics::{suggest, Diagnostic, Report, Source, Span, Spanned};
 use std::sync::Arc;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 /// All tables of a text, in the order in which they were written.
 #[derive(Debug, Clone)]
@@ -99,11 +98,8 @@ impl TableData {
 
 /// Reads `source` as a description whose tables are `specs`. Every fault goes to `report`.
 pub fn read(source: &Arc<Source>, specs: &'static [TableSpec], report: &mut Report) -> Document {
-    let (root, errors) = DeTable::parse_recoverable(&source.text);
-    let broken = !errors.is_empty();
-    for error in errors {
-        report.push(syntax_fault(source, &error));
-    }
+    let codes = GrammarCodes { syntax: Code::Syntax.info(), duplicate: Code::Duplicate.info() };
+    let (root, broken) = toml_text::recover(source, codes, report);
     let mut reader = Reader { source, report, broken };
     let mut tables = Vec::new();
     for (key, value) in root.get_ref() {
@@ -124,18 +120,6 @@ pub fn read(source: &Arc<Source>, specs: &'static [TableSpec], report: &mut Repo
         }
     }
     Document { source: source.clone(), tables }
-}
-
-fn syntax_fault(source: &Arc<Source>, error: &toml::de::Error) -> Diagnostic {
-    let span = error.span().unwrap_or(0..0);
-    let message = error.message().to_string();
-    let code = if message.contains("duplicate key") { Code::Duplicate } else { Code::Syntax };
-    let remedy = match code {
-        Code::Duplicate => "keep one of the two, or give the other another name".to_string(),
-        _ => "texts stand in quotes, lists in [ ], headers in [ ] on a line of their own; see https://toml.io"
-            .to_string(),
-    };
-    Diagnostic::new(code, message, remedy).at(source, &span, "here")
 }
 
 /// What the reading of values needs beside the value.

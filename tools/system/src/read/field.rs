@@ -4,8 +4,8 @@ use super::document::Reader;
 use super::{is_name, Field};
 use crate::codes::Code;
 use crate::schema::{KeySpec, Kind};
-use crate::source::Spanned;
 use crate::units;
+use diagnostics::{toml_text, Spanned};
 use toml::de::DeValue;
 
 type Located<'a, 'i> = &'a toml::Spanned<DeValue<'i>>;
@@ -58,15 +58,7 @@ pub(super) fn read(reader: &mut Reader, key: &KeySpec, value: Located) -> Option
 }
 
 fn mismatch(reader: &mut Reader, key: &KeySpec, value: Located) {
-    let found = match value.get_ref() {
-        DeValue::String(_) => "a string",
-        DeValue::Integer(_) => "an integer",
-        DeValue::Float(_) => "a decimal number",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
-    };
+    let found = toml_text::kind(value.get_ref());
     // A value lost to a syntax fault reads as an empty string where the parser recovered; that fault is told already.
     if reader.broken && value.span().is_empty() {
         return;

@@ -9,7 +9,7 @@ mod field;
 
 pub use document::{read, Document, TableData};
 
-use crate::source::Spanned;
+use diagnostics::Spanned;
 
 /// The value of one key, in the form its kind asks for.
 #[derive(Debug, Clone, PartialEq)]

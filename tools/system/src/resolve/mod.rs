@@ -13,7 +13,6 @@ mod space;
 
 use crate::codes::Code;
 use crate::description::{Description, Machine, Process};
-use crate::diagnostic::{Diagnostic, Report};
 use crate::environment::Environment;
 use crate::file::{read_all, Files, Strictness};
 use crate::layout::{NUM_GRANT, NUM_SEGMENT};
@@ -21,6 +20,7 @@ use crate::load::System;
 use crate::memory::{self, mapped_files};
 use crate::table;
 use crate::Assets;
+use diagnostics::{Diagnostic, Report};
 use ids::Ids;
 use payload::Payload;
 use resolved::{Grant, Image, Resolved};

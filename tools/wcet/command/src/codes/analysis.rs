@@ -1,7 +1,8 @@
 //! What stands in the way of a bound.
 
-crate::codes::codes! {
-    "A kind of error, with a stable name such as `ASH-T005`.";
+diagnostics::codes! {
+    /// A kind of error, with a stable name such as `ASH-T005`.
+    pub enum Code;
     Unreadable "ASH-T001" "a file cannot be read"
         "The program, the file of constraints, or the machine file does not exist or may not be opened. Check the name, \
          the folder and the permissions."

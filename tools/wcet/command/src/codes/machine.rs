@@ -1,7 +1,8 @@
 //! Faults of machine files.
 
-crate::codes::codes! {
-    "A kind of fault, with a stable name such as `ASH-M004`.";
+diagnostics::codes! {
+    /// A kind of fault, with a stable name such as `ASH-M004`.
+    pub enum Code;
     Unreadable "ASH-M001" "a machine file cannot be read"
         "The file does not exist, may not be opened, or is not UTF-8 text. A machine is named by its file's path, or by its \
          name in machines/timing/ without .toml."

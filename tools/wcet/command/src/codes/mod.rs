@@ -1,44 +1,16 @@
-//! The codes of the timing analysis, each with name, title, meaning and remedy.
-//! `wcet-hardware`). It is a crate of its own so that `ashlar explain` knows them without the analyser.
-//!
-//! Names are stable; a code that goes is not reused.
+//! The codes of the timing analysis and of its machine files, in a crate that `ashlar explain` can link without the
+//! analyser. Names are stable; a code that goes is not used again.
 
 pub mod analysis;
 pub mod machine;
 
-macro_rules! codes {
-    ($about:literal; $($variant:ident $name:literal $title:literal $explanation:literal)*) => {
-        #[doc = $about]
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Code { $(#[doc = $title] $variant),* }
+use diagnostics::Table;
 
-        impl Code {
-            /// Every code, in order.
-            pub const ALL: &'static [Code] = &[$(Code::$variant),*];
-
-            pub fn name(self) -> &'static str {
-                match self { $(Code::$variant => $name),* }
-            }
-
-            pub fn title(self) -> &'static str {
-                match self { $(Code::$variant => $title),* }
-            }
-
-            /// What it means, why it is refused, and what to do about it.
-            pub fn explanation(self) -> &'static str {
-                match self { $(Code::$variant => $explanation),* }
-            }
-
-            /// The code named `name`, in any case, with or without its `ASH-` prefix.
-            pub fn parse(name: &str) -> Option<Code> {
-                let wanted = name.trim().to_ascii_uppercase();
-                let is = |code: &Code| code.name() == wanted || code.name().strip_prefix("ASH-") == Some(wanted.as_str());
-                Code::ALL.iter().copied().find(is)
-            }
-        }
-    };
-}
-use codes;
+/// Codes of the timing analysis and of its machine files.
+pub const CODES: &[Table] = &[
+    Table { subject: "Machine files of the timing analysis", codes: machine::Code::TABLE, details: None },
+    Table { subject: "Timing analysis", codes: analysis::Code::TABLE, details: None },
+];
 
 #[cfg(test)]
 mod tests {

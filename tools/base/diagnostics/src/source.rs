@@ -1,6 +1,6 @@
 //! Source texts that diagnostics point into.
 //!
-//! Knows: how byte offsets become lines and columns (both from 1; a column counts characters).
+//! Lines and columns count from 1; a column counts characters.
 
 use std::path::{Path, PathBuf};
 
@@ -24,8 +24,8 @@ pub struct Place {
 }
 
 impl Source {
-    pub fn new(path: &Path, text: String) -> Self {
-        Source { path: path.to_path_buf(), text }
+    pub fn new(path: &Path, text: impl Into<String>) -> Self {
+        Source { path: path.to_path_buf(), text: text.into() }
     }
 
     pub fn place(&self, span: &Span) -> Place {
@@ -34,10 +34,19 @@ impl Source {
         Place { line, column, end_line, end_column }
     }
 
-    fn point(&self, offset: usize) -> (usize, usize) {
+    /// Line and column of a byte offset.
+    pub fn point(&self, offset: usize) -> (usize, usize) {
         let before = self.text.get(..offset).unwrap_or(&self.text);
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+    }
+
+    /// The bytes of line `line` (from 1) without its indentation and end.
+    pub fn line_span(&self, line: usize) -> Span {
+        let start: usize = self.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+        let text = self.text[start..].lines().next().unwrap_or_default();
+        let start = start + text.len() - text.trim_start().len();
+        start..start + text.trim().len()
     }
 
     /// The text of line `line` (from 1), without its end.
