@@ -11,8 +11,11 @@ use std::path::Path;
 use std::process::Command;
 
 const INIT: &str = include_str!("../guest/init");
+/// What busybox's init keeps running.
+const INITTAB: &str = include_str!("../guest/inittab");
 /// The guest's own commands, found before busybox's.
-const COMMANDS: [(&str, &str); 4] = [
+const COMMANDS: [(&str, &str); 5] = [
+    ("console", include_str!("../guest/command/console")),
     ("device", include_str!("../guest/command/device")),
     ("poweroff", include_str!("../guest/command/poweroff")),
     ("reboot", include_str!("../guest/command/reboot")),
@@ -30,7 +33,7 @@ pub type Named = (String, Vec<u8>);
 pub fn build(busybox: &Path, programs: &[Named], modules: &[Named]) -> Result<Vec<u8>, Error> {
     let program = std::fs::read(busybox).map_err(|error| Error::Read { path: busybox.to_path_buf(), error })?;
     let mut archive = Cpio::default();
-    for folder in ["bin", "command", "dev", "proc", "sys", "tmp"] {
+    for folder in ["bin", "command", "dev", "etc", "proc", "sys", "tmp"] {
         archive.folder(folder);
     }
     // The kernel opens the console before anything is mounted.
@@ -41,6 +44,7 @@ pub fn build(busybox: &Path, programs: &[Named], modules: &[Named]) -> Result<Ve
         archive.link(&format!("bin/{applet}"), "busybox");
     }
     archive.file("init", 0o755, INIT.as_bytes());
+    archive.file("etc/inittab", 0o644, INITTAB.as_bytes());
     for (name, script) in COMMANDS {
         archive.file(&format!("command/{name}"), 0o755, script.as_bytes());
     }
