@@ -123,9 +123,13 @@ pub struct RunOptions {
     /// what the description says for each console.
     #[arg(long, value_name = "REGEX|up")]
     pub until: Option<String>,
-    /// Await only these consoles (repeatable); otherwise those the description gives an `up`.
-    #[arg(long, value_name = "NAME", requires = "until")]
+    /// Show only these consoles (repeatable). With --until, await these and no others; without --console, those are
+    /// awaited that the description gives an `up`.
+    #[arg(long, value_name = "NAME")]
     pub console: Vec<String>,
+    /// Do not show these consoles (repeatable).
+    #[arg(long, value_name = "NAME")]
+    pub mute: Vec<String>,
     /// Give up after this many seconds, with status 1 if something was awaited.
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<f64>,
@@ -145,8 +149,9 @@ pub struct RunOptions {
     pub kernel: KernelOptions,
 }
 
-const RUN_KEYS: &str = "Keys: Ctrl-] 0..9 a..k select a console, Ctrl-] l lists them, Ctrl-] q ends the run, \
-                        Ctrl-] Ctrl-] types Ctrl-].";
+const RUN_KEYS: &str = "Keys, each after Ctrl-]: 0..9 a..k type at that console, m and such a key hide that console or \
+                        show it again, o shows only the console that you type at or all again, l lists the consoles, \
+                        q ends the run, Ctrl-] types Ctrl-].";
 
 #[derive(Debug, Args)]
 pub struct ImageOptions {

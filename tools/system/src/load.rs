@@ -46,6 +46,8 @@ pub struct ConsoleInfo {
     pub name: String,
     /// Regular expression that tells that the system behind it is up.
     pub up: Option<String>,
+    /// Input signals a notification: its owner is told of it.
+    pub has_reader: bool,
 }
 
 /// The emulator's command; `{kernel}`, `{image}`, `{cpus}`, `{memory}` (MiB), `{serial}`, `{disk}` are to be filled in.
@@ -133,6 +135,12 @@ fn read_source(
     Err(report.clone())
 }
 
+/// The console of a virtual machine, whose monitor always has a notification for input.
+fn is_guests(description: &Description, console: &str) -> bool {
+    let machines = description.processes.iter().filter(|process| process.vm.is_some());
+    machines.filter_map(|machine| machine.console.as_ref()).any(|own| own.value == console)
+}
+
 fn system(description: Description, machine: Machine, assets: &Assets) -> System {
     let programs: BTreeSet<String> =
         description.processes.iter().filter_map(|process| Some(process.program.as_ref()?.value.clone())).collect();
@@ -143,10 +151,11 @@ fn system(description: Description, machine: Machine, assets: &Assets) -> System
         .filter(|name| assets.files.contains_key(&name.value))
         .map(|name| name.value.clone())
         .collect();
-    let mut consoles = vec![ConsoleInfo { name: KERNEL_CONSOLE.to_string(), up: None }];
+    let mut consoles = vec![ConsoleInfo { name: KERNEL_CONSOLE.to_string(), up: None, has_reader: false }];
     consoles.extend(description.consoles.iter().map(|console| ConsoleInfo {
         name: console.name.value.clone(),
         up: console.up.as_ref().map(|up| up.value.clone()),
+        has_reader: console.input.is_some() || is_guests(&description, &console.name.value),
     }));
     System {
         name: description.name.clone(),

@@ -8,14 +8,28 @@ pub enum Action {
     Send(Vec<u8>),
     Select(usize),
     List,
+    /// Hides this console, or shows it again.
+    Mute(usize),
+    /// Shows only the console that the keyboard is at, or all again.
+    Only,
     Quit,
     /// A key that means nothing after Ctrl-].
     Help,
 }
 
+/// What the next byte is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    #[default]
+    Text,
+    Command,
+    /// The key of the console to mute.
+    Muted,
+}
+
 #[derive(Debug, Default)]
 pub struct Keys {
-    escaped: bool,
+    next: Next,
 }
 
 impl Keys {
@@ -23,30 +37,37 @@ impl Keys {
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Action> {
         let mut actions = Vec::new();
         for &byte in bytes {
-            if self.escaped {
-                self.escaped = false;
-                actions.push(command(byte));
-            } else if byte == ESCAPE {
-                self.escaped = true;
-            } else if let Some(Action::Send(sent)) = actions.last_mut() {
-                sent.push(byte);
-            } else {
-                actions.push(Action::Send(vec![byte]));
+            match (std::mem::take(&mut self.next), byte) {
+                (Next::Text, ESCAPE) => self.next = Next::Command,
+                (Next::Text, byte) => match actions.last_mut() {
+                    Some(Action::Send(sent)) => sent.push(byte),
+                    _ => actions.push(Action::Send(vec![byte])),
+                },
+                (Next::Command, b'm') => self.next = Next::Muted,
+                (Next::Command, byte) => actions.push(command(byte)),
+                (Next::Muted, byte) => actions.push(console_of(byte).map_or(Action::Help, Action::Mute)),
             }
         }
         actions
     }
 }
 
-/// Letters `l` and `q` are commands, so consoles beyond 20 have no key.
 fn command(byte: u8) -> Action {
     match byte {
         ESCAPE => Action::Send(vec![ESCAPE]),
         b'l' => Action::List,
+        b'o' => Action::Only,
         b'q' => Action::Quit,
-        b'0'..=b'9' => Action::Select(usize::from(byte - b'0')),
-        b'a'..=b'k' => Action::Select(usize::from(byte - b'a') + 10),
-        _ => Action::Help,
+        _ => console_of(byte).map_or(Action::Help, Action::Select),
+    }
+}
+
+/// The console that this key stands for. Letters from `l` on are commands, so consoles beyond 20 have no key.
+fn console_of(key: u8) -> Option<usize> {
+    match key {
+        b'0'..=b'9' => Some(usize::from(key - b'0')),
+        b'a'..=b'k' => Some(usize::from(key - b'a') + 10),
+        _ => None,
     }
 }
 
@@ -70,6 +91,9 @@ mod tests {
         assert_eq!(keys.feed(b"ls\r\x1d"), [Action::Send(b"ls\r".to_vec())]);
         assert_eq!(keys.feed(b"2x"), [Action::Select(2), Action::Send(b"x".to_vec())]);
         assert_eq!(keys.feed(b"\x1d\x1d\x1dq"), [Action::Send(vec![0x1d]), Action::Quit]);
+        assert_eq!(keys.feed(b"\x1dm"), []);
+        assert_eq!(keys.feed(b"3x\x1do"), [Action::Mute(3), Action::Send(b"x".to_vec()), Action::Only]);
+        assert_eq!(keys.feed(b"\x1dmq"), [Action::Help], "no console, and not the end of the run either");
     }
 
     #[test]

@@ -32,6 +32,8 @@ struct Console {
     line: Line,
     /// The unfinished line has changed since it was shown.
     changed: bool,
+    /// Nothing of it is shown.
+    muted: bool,
 }
 
 pub struct View<W: Write> {
@@ -40,6 +42,8 @@ pub struct View<W: Write> {
     width: usize,
     consoles: Vec<Console>,
     selected: Option<usize>,
+    /// Only this console is shown.
+    only: Option<usize>,
     /// The console whose unfinished line stands at the cursor, and what of it has been written.
     open: Option<(usize, String)>,
 }
@@ -49,12 +53,39 @@ impl<W: Write> View<W> {
     pub fn new(out: W, names: &[String], style: Style) -> View<W> {
         let consoles = names.iter().map(|name| Console { name: name.clone(), ..Console::default() }).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        View { out, style, width, consoles, selected: None, open: None }
+        View { out, style, width, consoles, selected: None, only: None, open: None }
+    }
+
+    /// Hides a console, or shows it again. Lines that come while it is hidden are not kept.
+    pub fn mute(&mut self, console: usize, muted: bool) {
+        self.close();
+        self.console(console).muted = muted;
+        self.quiet();
+    }
+
+    pub fn is_muted(&self, console: usize) -> bool {
+        self.consoles.get(console).is_some_and(|console| console.muted)
+    }
+
+    /// Shows only this console, or all that are not hidden again.
+    pub fn show_only(&mut self, console: Option<usize>) {
+        self.close();
+        self.only = console;
+        self.quiet();
+    }
+
+    pub fn shows_only_one(&self) -> bool {
+        self.only.is_some()
+    }
+
+    fn is_shown(&self, console: usize) -> bool {
+        !self.consoles[console].muted && self.only.is_none_or(|only| only == console)
     }
 
     /// Shows the unfinished line of this console only, the one that the keyboard is at.
     pub fn select(&mut self, console: usize) {
         self.selected = Some(console);
+        self.only = self.only.and(self.selected);
         self.close();
         self.console(console).changed = true;
         self.quiet();
@@ -79,7 +110,9 @@ impl<W: Write> View<W> {
         for &byte in bytes {
             if self.consoles[console].line.push(byte) {
                 let text = self.consoles[console].line.take();
-                self.finished(console, &text);
+                if self.is_shown(console) {
+                    self.finished(console, &text);
+                }
             }
         }
         if self.consoles[console].line.is_empty() {
@@ -90,9 +123,7 @@ impl<W: Write> View<W> {
 
     /// Nothing has come for a while: shows unfinished lines. True if there may be more to show later.
     pub fn quiet(&mut self) {
-        let shown: Vec<usize> = (0..self.consoles.len())
-            .filter(|&index| self.consoles[index].changed && self.selected.is_none_or(|selected| selected == index))
-            .collect();
+        let shown: Vec<usize> = (0..self.consoles.len()).filter(|&index| self.is_pending(index)).collect();
         for console in shown {
             self.consoles[console].changed = false;
             self.draw(console);
@@ -102,10 +133,12 @@ impl<W: Write> View<W> {
 
     /// An unfinished line waits for `quiet`.
     pub fn has_pending(&self) -> bool {
-        let awaited = |(index, console): (usize, &Console)| {
-            console.changed && self.selected.is_none_or(|selected| selected == index)
-        };
-        self.consoles.iter().enumerate().any(awaited)
+        (0..self.consoles.len()).any(|index| self.is_pending(index))
+    }
+
+    fn is_pending(&self, console: usize) -> bool {
+        let selected = self.selected.is_none_or(|selected| selected == console);
+        selected && self.consoles[console].changed && self.is_shown(console)
     }
 
     /// A line of the tool's own.
@@ -261,6 +294,34 @@ mod tests {
             view.feed(1, b" /\n");
         });
         assert_eq!(text, "vm0    | ~ # ls\nkernel | tick\nvm0    | ~ # ls /\n");
+    }
+
+    #[test]
+    fn a_muted_console_is_silent_until_it_is_shown_again() {
+        let text = log(|view| {
+            view.mute(0, true);
+            view.feed(0, b"tick 1\ntick");
+            assert!(!view.has_pending());
+            view.feed(1, b"Linux\n");
+            view.mute(0, false);
+            view.feed(0, b" 2\n");
+        });
+        assert_eq!(text, "vm0    | Linux\nkernel | tick 2\n");
+    }
+
+    #[test]
+    fn only_the_selected_console_is_shown_and_then_all_again() {
+        let text = log(|view| {
+            view.select(1);
+            view.show_only(Some(1));
+            view.feed(0, b"tick\n");
+            view.feed(1, b"Linux\n");
+            view.select(0);
+            view.feed(0, b"tock\n");
+            view.show_only(None);
+            view.feed(1, b"on\n");
+        });
+        assert_eq!(text, "vm0    | Linux\nkernel | tock\nvm0    | on\n");
     }
 
     #[test]

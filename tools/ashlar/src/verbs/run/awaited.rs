@@ -25,13 +25,6 @@ impl Awaited {
     /// What `--until` and `--console` ask for.
     pub fn new(options: &RunOptions, system: &System) -> Result<Awaited, Failure> {
         let Some(until) = &options.until else { return Ok(Awaited::default()) };
-        for name in &options.console {
-            if !system.consoles.iter().any(|console| console.name == *name) {
-                let names: Vec<&str> = system.consoles.iter().map(|console| console.name.as_str()).collect();
-                let message = format!("{} has no console {name}", system.name);
-                return Err(Failure::unable(message, format!("its consoles are {}", names.join(", "))));
-            }
-        }
         let mut awaited = Awaited::default();
         for (index, console) in system.consoles.iter().enumerate() {
             let named = options.console.contains(&console.name);

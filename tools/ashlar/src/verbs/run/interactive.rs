@@ -6,27 +6,31 @@ use crate::console::View;
 use crate::emulator::Session;
 use crate::failure::Failure;
 use std::io::{stdin, IsTerminal, Write};
+use system::ConsoleInfo;
 
 /// A keyboard, or none in a headless run.
-pub struct Keyboard {
+pub struct Keyboard<'a> {
     on: bool,
     /// Restores the terminal when the keyboard is dropped.
     raw: Option<RawMode>,
     keys: Keys,
     selected: usize,
-    consoles: usize,
+    consoles: &'a [ConsoleInfo],
+    /// It has been said that the selected console has no reader.
+    warned: bool,
 }
 
-impl Keyboard {
-    /// Takes the terminal unless the run is headless. Input that is no terminal is passed on as it comes.
-    pub fn new(headless: bool, names: &[String], session: &Session<'_>) -> Result<Keyboard, Failure> {
-        let mut keyboard = Keyboard {
-            on: !headless,
-            raw: None,
-            keys: Keys::default(),
-            selected: names.len().min(2).saturating_sub(1),
-            consoles: names.len(),
-        };
+impl<'a> Keyboard<'a> {
+    /// Takes the terminal unless the run is headless. Input that is no terminal is passed on as it comes. The keyboard
+    /// is first at the console `selected`.
+    pub fn new(
+        headless: bool,
+        consoles: &'a [ConsoleInfo],
+        selected: usize,
+        session: &Session<'_>,
+    ) -> Result<Keyboard<'a>, Failure> {
+        let mut keyboard =
+            Keyboard { on: !headless, raw: None, keys: Keys::default(), selected, consoles, warned: false };
         if keyboard.on {
             if stdin().is_terminal() {
                 let raw = RawMode::enter().map_err(|error| {
@@ -47,11 +51,11 @@ impl Keyboard {
         self.raw.is_some()
     }
 
-    /// Tells the user where the keyboard is.
+    /// Says where the keyboard is.
     pub fn begin<W: Write>(&self, view: &mut View<W>) {
         if self.is_raw() {
             let name = view.name(self.selected);
-            view.notice(&format!("[keyboard at {name}; Ctrl-] l lists the consoles, Ctrl-] q ends]"));
+            view.notice(&format!("[typing at {name}; Ctrl-] l lists the consoles and keys, Ctrl-] q ends]"));
             view.select(self.selected);
         }
     }
@@ -60,30 +64,69 @@ impl Keyboard {
     pub fn typed<W: Write>(&mut self, bytes: &[u8], view: &mut View<W>, session: &mut Session<'_>) -> bool {
         for action in self.keys.feed(bytes) {
             match action {
-                Action::Send(bytes) => session.send(self.selected, &bytes),
-                Action::Select(console) if console < self.consoles => {
-                    self.selected = console;
-                    let name = view.name(console);
-                    view.notice(&format!("[keyboard at {name}]"));
-                    view.select(console);
+                Action::Send(bytes) => {
+                    self.warn(view);
+                    session.send(self.selected, &bytes);
                 }
-                Action::Select(console) => view.notice(&format!("[there is no console {console}]")),
+                Action::Select(console) | Action::Mute(console) if console >= self.consoles.len() => {
+                    view.notice(&format!("[there is no console {console}]"));
+                }
+                Action::Select(console) => self.select(console, view),
+                Action::Mute(console) => {
+                    let name = view.name(console);
+                    let muted = !view.is_muted(console);
+                    view.mute(console, muted);
+                    view.notice(&format!("[{name} is {}]", if muted { "hidden" } else { "shown again" }));
+                }
+                Action::Only => {
+                    let only = (!view.shows_only_one()).then_some(self.selected);
+                    view.show_only(only);
+                    let name = view.name(self.selected);
+                    view.notice(&only.map_or("[all are shown again]".into(), |_| format!("[only {name} is shown]")));
+                }
                 Action::List => self.list(view),
                 Action::Quit => return true,
-                Action::Help => {
-                    view.notice("[Ctrl-] and: a console's key, l to list them, q to end, Ctrl-] to type it]")
-                }
+                Action::Help => view.notice(HELP),
             }
         }
         false
     }
 
-    fn list<W: Write>(&self, view: &mut View<W>) {
-        for console in 0..self.consoles {
-            let name = view.name(console);
-            let here = if console == self.selected { "  <- keyboard" } else { "" };
-            let key = key_of(console).unwrap_or(' ');
-            view.notice(&format!("[{key}  {name}{here}]"));
+    /// Moves the keyboard. A console that is typed at is one to look at, so it is shown.
+    fn select<W: Write>(&mut self, console: usize, view: &mut View<W>) {
+        self.selected = console;
+        self.warned = false;
+        view.mute(console, false);
+        let name = view.name(console);
+        view.notice(&format!("[typing at {name}]"));
+        view.select(console);
+    }
+
+    /// Says, once, that the console typed at has no reader. The kernel keeps what is typed until its ring is full, so a
+    /// program that looks at its console without being told of input still gets it.
+    fn warn<W: Write>(&mut self, view: &mut View<W>) {
+        let console = &self.consoles[self.selected];
+        if !self.warned && !console.has_reader {
+            self.warned = true;
+            let name = &console.name;
+            view.notice(&format!(
+                "[{name} has no reader: the description gives it no `input`; Ctrl-] l lists the consoles]"
+            ));
         }
     }
+
+    fn list<W: Write>(&self, view: &mut View<W>) {
+        for (index, console) in self.consoles.iter().enumerate() {
+            let key = key_of(index).unwrap_or(' ');
+            let reader = if console.has_reader { "" } else { "  no reader" };
+            let hidden = if view.is_muted(index) { "  hidden" } else { "" };
+            let here = if index == self.selected { "  <- typing here" } else { "" };
+            view.notice(&format!("[{key}  {}{reader}{hidden}{here}]", console.name));
+        }
+        view.notice(HELP);
+    }
 }
+
+const HELP: &str =
+    "[Ctrl-] and: a console's key to type there, m and such a key to hide or show it, o to show only the \
+                    console typed at, l to list them, q to end, Ctrl-] to type it]";

@@ -2,6 +2,7 @@
 
 mod awaited;
 mod interactive;
+mod shown;
 
 use crate::build::machine::MachineOptions;
 use crate::build::{build_system, Built, STEPS};
@@ -15,6 +16,7 @@ use crate::project::Project;
 use awaited::Awaited;
 use interactive::Keyboard;
 use serde_json::{json, Value};
+use shown::Shown;
 use std::io::{stdout, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -38,6 +40,7 @@ enum Over {
 pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let description = project.description(&options.system)?;
     let built = build_system(&description, &options.kernel, project, output, &output.progress(STEPS))?;
+    let shown = Shown::new(options, &built.system)?;
     let mut awaited = Awaited::new(options, &built.system)?;
     let machine = MachineOptions {
         cpus: options.cpus,
@@ -54,7 +57,7 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
     }
     let mut session =
         Session::start(&command).map_err(|error| Failure::unable(error.to_string(), "run ./ashlar doctor"))?;
-    let over = converse(options, output, &built, &mut awaited, &mut session)?;
+    let over = converse(options, output, &built, &shown, &mut awaited, &mut session)?;
     report(output, &built, &awaited, over, &mut session, &command)
 }
 
@@ -63,15 +66,17 @@ fn converse(
     options: &RunOptions,
     output: &Output,
     built: &Built,
+    shown: &Shown,
     awaited: &mut Awaited,
     session: &mut Session<'_>,
 ) -> Result<Over, Failure> {
     let names: Vec<String> = built.system.consoles.iter().map(|console| console.name.clone()).collect();
-    let mut keyboard = Keyboard::new(options.headless, &names, session)?;
+    let mut keyboard = Keyboard::new(options.headless, &built.system.consoles, shown.first_typed(), session)?;
     let style = style(options.headless, &keyboard);
     // With a program reading standard output, what people see goes to standard error.
     let out: Box<dyn Write> = if output.is_json() { Box::new(std::io::stderr()) } else { Box::new(stdout()) };
     let mut view = View::new(out, &names, style);
+    shown.hidden().for_each(|console| view.mute(console, true));
     keyboard.begin(&mut view);
     terminal::watch_signals(session.sender())
         .map_err(|error| Failure::unable(format!("signals cannot be watched: {error}"), ""))?;
@@ -116,7 +121,7 @@ fn converse(
     Ok(over)
 }
 
-fn style(headless: bool, keyboard: &Keyboard) -> Style {
+fn style(headless: bool, keyboard: &Keyboard<'_>) -> Style {
     let terminal = !headless && stdout().is_terminal();
     if !terminal {
         return Style { raw: keyboard.is_raw(), ..Style::PLAIN };
