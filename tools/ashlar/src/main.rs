@@ -11,6 +11,7 @@ mod console;
 mod copies;
 mod emulator;
 mod failure;
+mod guardian;
 mod on_demand;
 mod output;
 mod project;
@@ -24,6 +25,9 @@ use project::Project;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if guardian::is_guardian() {
+        return ExitCode::SUCCESS;
+    }
     let arguments = match Arguments::try_parse_from(cli::separated(std::env::args_os())) {
         Ok(arguments) => arguments,
         // clap's own status for wrong usage is 2, for --help and --version 0: the same as ours.
@@ -45,6 +49,8 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         return verbs::explain::explain(options, output);
     }
     let project = Project::find()?;
+    guardian::start()
+        .map_err(|error| Failure::unable(format!("the process that ends others cannot be started: {error}"), ""))?;
     match verb {
         Verb::Doctor => verbs::doctor::doctor(&project, output),
         Verb::Check(options) => verbs::check::check(options, &project, output),

@@ -8,29 +8,37 @@
 //! stdout = ["regex"]         # each must match a line of the output
 //! stderr = ["regex"]
 //! json = true                # standard output is one JSON object
+//! kill = "regex"             # the command is killed by SIGKILL once it has said this; `status` is then left out
 //! edit = [{ file = "kernel/...", replace = "text that stands there once", by = "another" }]
 //!                            # runs in a copy of kernel, proof and docs with these edits, whose proofs are built
 //! ```
+//!
+//! When a command has ended, nothing that it started may still run.
 
 use super::Outcome;
 use crate::copies::{mirror, Edit};
 use crate::emulator::transcript::line_regex;
 use crate::failure::Failure;
+use crate::guardian;
 use crate::output::Output;
 use crate::project::Project;
 use serde::Deserialize;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output as Done, Stdio};
+use std::time::{Duration, Instant};
 
 /// Lines shown of a command that did not behave.
 const LAST_LINES: usize = 40;
+/// How long what a command has started may run on.
+const TIME_TO_END: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandTest {
     pub about: String,
     arguments: Vec<String>,
-    status: i32,
+    status: Option<i32>,
     timeout: u64,
     #[serde(default)]
     stdout: Vec<String>,
@@ -38,6 +46,7 @@ pub struct CommandTest {
     stderr: Vec<String>,
     #[serde(default)]
     json: bool,
+    kill: Option<String>,
     #[serde(default)]
     edit: Vec<Edit>,
 }
@@ -63,14 +72,26 @@ impl CommandTest {
             Err(why) => return Outcome::Failed(why),
         };
         // `timeout` also ends what the command has started.
-        let mut command = Command::new("timeout");
-        command.arg(self.timeout.to_string()).arg(tool).args(&self.arguments);
-        command.current_dir(&root).env("ASHLAR_ROOT", &root);
-        let done = match command.output() {
-            Ok(done) => done,
-            Err(error) => return Outcome::Failed(format!("timeout cannot be started: {error}")),
+        let mut command = match self.kill {
+            None => Command::new("timeout"),
+            Some(_) => Command::new(&tool),
         };
-        let faults = self.faults(done.status.code(), &done.stdout, &done.stderr);
+        if self.kill.is_none() {
+            command.arg(self.timeout.to_string()).arg(tool);
+        }
+        command.args(&self.arguments).current_dir(&root).env("ASHLAR_ROOT", &root);
+        let mark = guardian::new_mark();
+        guardian::mark(&mut command, &mark);
+        let done = match &self.kill {
+            None => command.output().map_err(|error| format!("timeout cannot be started: {error}")),
+            Some(pattern) => killed(command, pattern),
+        };
+        let done = match done {
+            Ok(done) => done,
+            Err(why) => return Outcome::Failed(why),
+        };
+        let mut faults = self.faults(done.status.code(), &done.stdout, &done.stderr);
+        faults.extend(left_behind(&mark));
         if faults.is_empty() {
             return Outcome::Passed;
         }
@@ -110,8 +131,8 @@ impl CommandTest {
 
     fn faults(&self, status: Option<i32>, stdout: &[u8], stderr: &[u8]) -> Vec<String> {
         let mut faults = Vec::new();
-        if status != Some(self.status) {
-            faults.push(format!("exit status {status:?} instead of {}", self.status));
+        if status != self.status {
+            faults.push(format!("exit status {status:?} instead of {:?}", self.status));
         }
         for (name, patterns, text) in [("output", &self.stdout, stdout), ("error", &self.stderr, stderr)] {
             for pattern in patterns {
@@ -126,6 +147,43 @@ impl CommandTest {
             faults.push("standard output is not one JSON object".into());
         }
         faults
+    }
+}
+
+/// Runs a command until it has said `pattern` on its standard output, then kills it, and it alone.
+fn killed(mut command: Command, pattern: &str) -> Result<Done, String> {
+    let regex = line_regex(pattern).map_err(|error| error.to_string())?;
+    let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut child = started.map_err(|error| format!("the tool cannot be started: {error}"))?;
+    let mut said = Vec::new();
+    let mut stdout = BufReader::new(child.stdout.take().ok_or("no standard output")?);
+    while !regex.is_match(&said) {
+        match stdout.read_until(b'\n', &mut said) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) => return Err(format!("the tool's output cannot be read: {error}")),
+        }
+    }
+    child.kill().map_err(|error| format!("the tool cannot be killed: {error}"))?;
+    let status = child.wait().map_err(|error| format!("the tool does not end: {error}"))?;
+    Ok(Done { status, stdout: said, stderr: Vec::new() })
+}
+
+/// A fault if something with this mark still runs when it had time to end.
+fn left_behind(mark: &str) -> Option<String> {
+    let begun = Instant::now();
+    loop {
+        let left = guardian::marked(mark);
+        if left.is_empty() {
+            return None;
+        }
+        if begun.elapsed() > TIME_TO_END {
+            let names: Vec<String> =
+                left.iter().map(|(id, name)| format!("{name} ({})", id.as_raw_nonzero())).collect();
+            guardian::end_marked(mark);
+            return Some(format!("left behind: {}", names.join(", ")));
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 
