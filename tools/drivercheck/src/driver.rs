@@ -1,22 +1,24 @@
 //! A driver's files: preprocessed as for its image, parsed, made into the program model.
-//!
-//! The compiler's preprocessor runs as a separate process, with DRIVERCHECK defined, so that EMIT and AWAIT stay calls.
 
+use crate::lower::declared_name;
 use crate::lower::{lower, Names};
+use crate::preprocess::Build;
 use crate::program::{Place, Program};
-use crate::source_map::Lines;
+use crate::source_map::{marker, words, Lines};
+use crate::subset;
 use crate::Fault;
+use lang_c::ast::{ExternalDeclaration, TranslationUnit};
 use lang_c::driver::{parse_preprocessed, Config, Flavor};
 use protocol::{generate, Checked};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Faults hold places, which belong to a thread: this is text once it leaves.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
     #[error("{0} cannot be read or written: {1}")]
     File(PathBuf, std::io::Error),
-    #[error("gcc cannot be run: {0}; install the package `gcc`")]
+    #[error("make or the compiler cannot be run: {0}; install the packages `make` and `gcc`")]
     Compiler(std::io::Error),
     #[error("the driver cannot be preprocessed:\n{0}")]
     Preprocess(String),
@@ -33,6 +35,8 @@ fn list(faults: &[Fault]) -> String {
 /// Where things are found.
 #[derive(Debug, Clone, Default)]
 pub struct Source {
+    /// The root of the sources, with the build of user programs.
+    pub root: PathBuf,
     /// The driver's C files, or one preprocessed file.
     pub files: Vec<PathBuf>,
     /// Protocol files; without any, those whose headers the driver includes, from `protocol_dir`.
@@ -49,6 +53,11 @@ pub struct Driver {
     pub path: PathBuf,
     pub text: String,
     pub protocols: Vec<Checked>,
+    /// What relative places are shown below.
+    base: String,
+    framework: Vec<String>,
+    /// The framework's primitives: name and text.
+    primitives: HashMap<String, String>,
 }
 
 pub fn read(source: &Source) -> Result<Driver, DriverError> {
@@ -60,7 +69,10 @@ pub fn read(source: &Source) -> Result<Driver, DriverError> {
     for path in &known {
         checked.push(protocol::load(path).map_err(|report| DriverError::Protocol(report.to_string()))?);
     }
-    let text = preprocess(source, &checked)?;
+    write_headers(source, &checked)?;
+    let build = Build::of(&source.root, &source.scratch)?;
+    let text = preprocess(source, &build)?;
+    let primitives = primitives(&build.framework_text()?)?;
     // A protocol counts if the driver includes its header, or if it was named.
     let is_spoken = |one: &Checked| text.contains(&format!("{}_protocol.h\"", one.protocol.name));
     let protocols: Vec<Checked> =
@@ -69,12 +81,14 @@ pub fn read(source: &Source) -> Result<Driver, DriverError> {
         return Err(DriverError::Protocol("the driver includes no protocol's header; name protocols".to_string()));
     }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Driver { name, path: path.clone(), text, protocols })
+    let base = source.root.join("user").display().to_string() + "/";
+    let base = base.strip_prefix("./").unwrap_or(&base).to_string();
+    Ok(Driver { name, path: path.clone(), text, protocols, base, framework: build.framework, primitives })
 }
 
 impl Driver {
     pub fn model(&self) -> Result<Program, DriverError> {
-        let program = model(&self.text, &self.path, &self.protocols)?;
+        let program = self.lowered()?;
         // A proof about a driver that does nothing says nothing.
         if program.awaits.is_empty() {
             let message = "the driver waits for no message: nothing to check".to_string();
@@ -83,20 +97,54 @@ impl Driver {
         }
         Ok(program)
     }
+
+    fn lowered(&self) -> Result<Program, DriverError> {
+        let name = self.path.display().to_string();
+        let lines = Lines::new(&self.text, &name, &self.base, &self.framework);
+        let mut faults = subset::words(&lines, &self.text);
+        let unit = match parse(&self.text, &lines) {
+            Err(DriverError::Faults(more)) => {
+                faults.extend(more);
+                return Err(DriverError::Faults(faults));
+            }
+            other => other?,
+        };
+        faults.extend(subset::forms(&unit, &lines));
+        match lower(&unit, &lines, &self.protocols, &Names::default(), &self.primitives) {
+            Ok(program) if faults.is_empty() => return Ok(program),
+            Ok(_) => {}
+            Err(more) => faults.extend(more),
+        }
+        faults.sort();
+        faults.dedup();
+        Err(DriverError::Faults(faults))
+    }
 }
 
-/// The program model of a preprocessed text.
-fn model(text: &str, path: &Path, protocols: &[Checked]) -> Result<Program, DriverError> {
-    let lines = Lines::new(text, &path.display().to_string());
+fn parse(text: &str, lines: &Lines) -> Result<TranslationUnit, DriverError> {
     let config = Config { cpp_command: String::new(), cpp_options: Vec::new(), flavor: Flavor::GnuC11 };
-    // Parser and lowering recurse with the nesting of the text: give them room.
-    let parsed = parse_preprocessed(&config, text.to_string()).map_err(|error| {
+    let parsed = parse_preprocessed(&config, subset::lexical::without_alignment(text)).map_err(|error| {
         let mut expected: Vec<&str> = error.expected.iter().copied().collect();
         expected.sort_unstable();
         let message = format!("syntax: expected one of {}", expected.join(", "));
         DriverError::Faults(vec![Fault { place: lines.place(error.offset), message }])
     })?;
-    lower(&parsed.unit, &lines, protocols, &Names::default()).map_err(DriverError::Faults)
+    Ok(parsed.unit)
+}
+
+/// The functions of the framework that are known by name, with their text.
+fn primitives(text: &str) -> Result<HashMap<String, String>, DriverError> {
+    let unit = parse(text, &Lines::new(text, "ashlar/driver.h", "", &[]))?;
+    let mut all = HashMap::new();
+    for item in &unit.0 {
+        if let ExternalDeclaration::FunctionDefinition(function) = &item.node {
+            let name = declared_name(&function.node.declarator.node).unwrap_or_default();
+            if Names::default().is_primitive(name) {
+                all.insert(name.to_string(), words(&text[item.span.start..item.span.end]));
+            }
+        }
+    }
+    Ok(all)
 }
 
 fn all_in(directory: &Path) -> Result<Vec<PathBuf>, DriverError> {
@@ -112,14 +160,7 @@ fn all_in(directory: &Path) -> Result<Vec<PathBuf>, DriverError> {
     Ok(all)
 }
 
-fn preprocess(source: &Source, protocols: &[Checked]) -> Result<String, DriverError> {
-    let read =
-        |path: &Path| std::fs::read_to_string(path).map_err(|error| DriverError::File(path.to_path_buf(), error));
-    if let [file] = source.files.as_slice() {
-        if file.extension().is_some_and(|extension| extension == "i") {
-            return read(file);
-        }
-    }
+fn write_headers(source: &Source, protocols: &[Checked]) -> Result<(), DriverError> {
     std::fs::create_dir_all(&source.scratch).map_err(|error| DriverError::File(source.scratch.clone(), error))?;
     for checked in protocols {
         let path = source.scratch.join(format!("{}_protocol.h", checked.protocol.name));
@@ -128,20 +169,37 @@ fn preprocess(source: &Source, protocols: &[Checked]) -> Result<String, DriverEr
             std::fs::write(&path, text).map_err(|error| DriverError::File(path, error))?;
         }
     }
+    Ok(())
+}
+
+fn preprocess(source: &Source, build: &Build) -> Result<String, DriverError> {
+    let read =
+        |path: &Path| std::fs::read_to_string(path).map_err(|error| DriverError::File(path.to_path_buf(), error));
+    if let [file] = source.files.as_slice() {
+        if file.extension().is_some_and(|extension| extension == "i") {
+            return read(file);
+        }
+    }
     let mut all = String::new();
     for file in &source.files {
-        let mut command = Command::new("gcc");
-        command.args(["-E", "-std=gnu11", "-ffreestanding", "-mgeneral-regs-only", "-DDRIVERCHECK"]);
-        command.arg("-I").arg(&source.scratch);
-        for directory in &source.include {
-            command.arg("-I").arg(directory);
-        }
-        let output = command.arg(file).output().map_err(DriverError::Compiler)?;
-        if !output.status.success() {
-            return Err(DriverError::Preprocess(String::from_utf8_lossy(&output.stderr).into_owned()));
-        }
-        all.push_str(&String::from_utf8_lossy(&output.stdout));
+        all.push_str(&build.preprocess(file, &source.include)?);
         all.push('\n');
     }
-    Ok(all)
+    // The driver's own files, as the markers name them: they may not give lines other places.
+    let named: BTreeSet<String> = all.lines().filter_map(|line| Some(marker(line)?.1)).collect();
+    let mut faults = Vec::new();
+    for name in named.iter().filter(|name| !build.is_framework(name)) {
+        let path = build.path(name);
+        if !path.is_file() {
+            continue;
+        }
+        for (line, message) in subset::directives::refused(&read(&path)?) {
+            faults.push(Fault { place: Place { file: name.as_str().into(), line }, message });
+        }
+    }
+    if faults.is_empty() {
+        Ok(all)
+    } else {
+        Err(DriverError::Faults(faults))
+    }
 }

@@ -9,12 +9,14 @@ pub mod expr;
 pub mod graph;
 pub mod loops;
 pub mod lower;
+pub mod preprocess;
 pub mod program;
 pub mod report;
 pub mod rules;
 pub mod seeded;
 pub mod solver;
 pub mod source_map;
+pub mod subset;
 pub mod transform;
 
 use program::Place;

@@ -32,8 +32,8 @@ fn answer(cli: &Cli) -> Answer {
         Command::Check { files, protocol, include, flags } => {
             let mut include = include.clone();
             include.extend(files.first().and_then(|file| file.parent()).map(Path::to_path_buf));
-            include.extend([flags.root.join("user/include"), flags.root.join("kernel")]);
             let source = Source {
+                root: flags.root.clone(),
                 files: files.clone(),
                 protocols: protocol.clone(),
                 protocol_dir: flags.root.join("protocols"),

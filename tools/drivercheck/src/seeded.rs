@@ -144,24 +144,28 @@ pub fn replay_all(root: &Path, scratch: &Path, driver: &Driver, rows: &mut [Row]
     Ok(())
 }
 
-/// All C files of a driver's directory, and where it finds headers.
+/// All C files of a driver, as the build takes them: of its directory and of those in it, but for tests.
 pub fn source(root: &Path, directory: &Path, scratch: &Path) -> Result<Source, SeededError> {
-    let failed = |error| SeededError::File(directory.to_path_buf(), error);
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|extension| extension == "c") {
-            files.push(path);
-        }
+    let listed = |directory: &Path| -> Result<Vec<PathBuf>, SeededError> {
+        let failed = |error| SeededError::File(directory.to_path_buf(), error);
+        let entries = std::fs::read_dir(directory).map_err(failed)?;
+        entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect()
+    };
+    let is_c = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "c");
+    let own = listed(directory)?;
+    let mut files: Vec<PathBuf> = own.iter().filter(|path| is_c(path)).cloned().collect();
+    for inner in own.iter().filter(|path| path.is_dir() && !path.ends_with("tests")) {
+        files.extend(listed(inner)?.into_iter().filter(is_c));
     }
     // The file that has the directory's name gives the driver its name.
     let stem = directory.file_name().unwrap_or_default().to_owned();
     files.sort_by_key(|path| (path.file_stem() != Some(&stem), path.clone()));
     Ok(Source {
+        root: root.to_path_buf(),
         files,
         protocols: Vec::new(),
         protocol_dir: root.join("protocols"),
-        include: vec![directory.to_path_buf(), root.join("user/include"), root.join("kernel")],
+        include: Vec::new(),
         scratch: scratch.to_path_buf(),
     })
 }
@@ -174,7 +178,9 @@ fn copy(from: &Path, to: &Path) -> Result<(), SeededError> {
     std::fs::create_dir_all(to).map_err(failed)?;
     for entry in std::fs::read_dir(from).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        if entry.path().is_file() {
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to.join(entry.file_name()))?;
+        } else {
             std::fs::copy(entry.path(), to.join(entry.file_name())).map_err(failed)?;
         }
     }

@@ -1,43 +1,79 @@
-//! From offsets in the preprocessed text to lines of the source files.
+//! From offsets in the preprocessed text to lines of the source files, and whether these are the driver's own.
 
+use crate::preprocess::is_inside;
 use crate::program::Place;
 use std::rc::Rc;
 
 /// Line markers of a preprocessed text.
-pub struct Lines {
+pub struct Lines<'a> {
+    text: &'a str,
     /// By line of the preprocessed text: where it starts, its file, its line there.
-    lines: Vec<(usize, Rc<str>, usize)>,
+    lines: Vec<Line>,
 }
 
-impl Lines {
-    pub fn new(text: &str, name: &str) -> Self {
+struct Line {
+    start: usize,
+    file: Rc<str>,
+    number: usize,
+    is_framework: bool,
+}
+
+impl<'a> Lines<'a> {
+    /// `name` is the file before the first marker. Relative names of markers are shown below `base`; files in the
+    /// directories `framework` are not the driver's.
+    pub fn new(text: &'a str, name: &str, base: &str, framework: &[String]) -> Self {
         let (mut file, mut line): (Rc<str>, usize) = (name.into(), 1);
+        let mut is_framework = false;
         let mut lines = Vec::new();
         let mut start = 0;
         for one in text.split_inclusive('\n') {
             match marker(one) {
-                Some((number, path)) => (file, line) = (path.into(), number),
+                Some((number, path)) => {
+                    is_framework = is_inside(framework, &path);
+                    let shown = if path.starts_with(['/', '<']) { path } else { format!("{base}{path}") };
+                    (file, line) = (shown.into(), number);
+                }
                 None => {
-                    lines.push((start, file.clone(), line));
+                    lines.push(Line { start, file: file.clone(), number: line, is_framework });
                     line += 1;
                 }
             }
             start += one.len();
         }
-        Lines { lines }
+        Lines { text, lines }
+    }
+
+    fn line(&self, offset: usize) -> Option<&Line> {
+        let index = self.lines.partition_point(|line| line.start <= offset);
+        self.lines.get(index.saturating_sub(1))
+    }
+
+    /// Whether the text belongs to the framework or the compiler.
+    pub fn is_framework(&self, offset: usize) -> bool {
+        self.line(offset).is_some_and(|line| line.is_framework)
+    }
+
+    /// A part of the text, without markers and with single blanks.
+    pub fn words(&self, start: usize, end: usize) -> String {
+        words(&self.text[start.min(self.text.len())..end.min(self.text.len())])
     }
 
     pub fn place(&self, offset: usize) -> Place {
-        let index = self.lines.partition_point(|(start, _, _)| *start <= offset);
-        match self.lines.get(index.saturating_sub(1)) {
-            Some((_, file, line)) => Place { file: file.clone(), line: *line },
+        match self.line(offset) {
+            Some(line) => Place { file: line.file.clone(), line: line.number },
             None => Place::default(),
         }
     }
 }
 
+/// A text without markers and with single blanks.
+pub fn words(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+}
+
 /// `# 12 "file.c" 1` as 12 and `file.c`.
-fn marker(line: &str) -> Option<(usize, String)> {
+pub fn marker(line: &str) -> Option<(usize, String)> {
     let rest = line.strip_prefix("# ")?;
     let (number, rest) = rest.split_once(' ')?;
     let path = rest.strip_prefix('"')?;

@@ -235,6 +235,4 @@ void driver(void)
     }
 }
 
-#ifndef DRIVERCHECK
 const struct protocol *const driver_protocols[] = {&pci_protocol, &sata_protocol, 0};
-#endif

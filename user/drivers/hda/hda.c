@@ -381,6 +381,4 @@ void driver(void)
     }
 }
 
-#ifndef DRIVERCHECK
 const struct protocol *const driver_protocols[] = {&pci_protocol, &audio_protocol, 0};
-#endif

@@ -214,6 +214,4 @@ void driver(void)
     }
 }
 
-#ifndef DRIVERCHECK
 const struct protocol *const driver_protocols[] = {&pci_protocol, &ethernet_protocol, 0};
-#endif

@@ -2,6 +2,7 @@
 //! expression; otherwise it becomes control flow.
 
 use super::operator::truth_value;
+use super::order::Effects;
 use super::types::{Type, INT};
 use super::value::{Lvalue, Storage, Value};
 use super::{scan, Lower};
@@ -18,27 +19,35 @@ impl<'a> Lower<'a> {
         match operator {
             BinaryOperator::LogicalAnd | BinaryOperator::LogicalOr => self.logical(one),
             _ => {
+                let from = self.begin_operand();
                 let left = self.expression(&one.lhs);
-                let (left, right) = self.pair(left, &one.rhs);
+                let first = self.effects(from, &left);
+                let (left, right, second) = self.pair(left, &one.rhs);
+                self.any_order(&[first, second]);
                 self.operate(operator, left, right)
             }
         }
     }
 
     /// The right operand after the left one, which keeps its value if the right one has side effects.
-    fn pair(&mut self, left: Value, right: &'a Node<Expression>) -> (Value, Value) {
+    fn pair(&mut self, left: Value, right: &'a Node<Expression>) -> (Value, Value, Effects) {
         let before = self.state();
         let value = self.expression(right);
         if self.is_same(before) {
-            return (left, value);
+            let effects = self.effects(before.0, &value);
+            return (left, value, effects);
         }
         self.back_to(before);
         let left = self.snapshot(left);
-        (left, self.expression(right))
+        let from = self.begin_operand();
+        let value = self.expression(right);
+        let effects = self.effects(from, &value);
+        (left, value, effects)
     }
 
     fn assignment(&mut self, one: &'a BinaryOperatorExpression) -> Value {
         use BinaryOperator::*;
+        let from = self.begin_operand();
         let Some(place) = self.lvalue_if_any(&one.lhs) else {
             self.fault("only a place can be assigned");
             return Value::Void;
@@ -56,7 +65,14 @@ impl<'a> Lower<'a> {
             AssignBitwiseXor => Some(BitwiseXor),
             _ => Some(BitwiseOr),
         };
+        let mut left = self.effects(from, &Value::Void);
+        if plain.is_some() {
+            self.note_place(&mut left, &place);
+        }
+        let from = self.begin_operand();
         let value = self.expression(&one.rhs);
+        let right = self.effects(from, &value);
+        self.any_order(&[left, right]);
         let value = match plain {
             None => value,
             Some(operator) => {
@@ -69,11 +85,10 @@ impl<'a> Lower<'a> {
         self.write(&place, value.clone());
         match value {
             Value::Aggregate(_) => Value::Aggregate(Box::new(place)),
-            // A bit-field has what is left of the value.
-            Value::Int(value, ty) => match place.storage {
-                Storage::Scalar(var) if self.program.vars[var as usize].bits < value.bits() => self.read(&place),
-                _ => Value::Int(value, ty),
-            },
+            // What the object holds now: the value may have been computed from what it held before.
+            Value::Int(..) | Value::Pointer(_, None, _) if matches!(place.storage, Storage::Scalar(_)) => {
+                self.read(&place)
+            }
             // Reading an unmodelled place again would give another value.
             other => other,
         }

@@ -21,30 +21,25 @@ impl<'a> Lower<'a> {
             self.fault("a call through a pointer, which cannot be followed");
             return Value::Void;
         }
-        if self.names.emit.iter().any(|known| known == name) {
+        let is_primitive = self.names.is_primitive(name);
+        if is_primitive && self.names.emit.iter().any(|known| known == name) {
             return self.emit(&call.arguments);
         }
-        if self.names.wait.iter().any(|known| known == name) {
+        if is_primitive && self.names.wait.iter().any(|known| known == name) {
             return self.wait(&call.arguments);
         }
-        if self.names.refused.iter().any(|known| known == name) {
-            self.fault(format!("`{name}`: a driver of several threads, which the checker cannot follow"));
-            return Value::Void;
-        }
         let place = self.place.clone();
-        let arguments: Vec<Value> = call
-            .arguments
-            .iter()
-            .map(|argument| {
-                let value = self.expression(argument);
-                // A later argument may change what this one was made of.
-                if call.arguments.len() > 1 {
-                    self.snapshot(value)
-                } else {
-                    value
-                }
-            })
-            .collect();
+        let mut operands = Vec::new();
+        let mut arguments: Vec<Value> = Vec::new();
+        for argument in &call.arguments {
+            let from = self.begin_operand();
+            let value = self.expression(argument);
+            // A later argument may change what this one was made of.
+            let value = if call.arguments.len() > 1 { self.snapshot(value) } else { value };
+            operands.push(self.effects(from, &value));
+            arguments.push(value);
+        }
+        self.any_order(&operands);
         if self.at.is_some() {
             self.place = place;
         }
@@ -52,24 +47,40 @@ impl<'a> Lower<'a> {
             self.op(crate::program::Op::Emit(act));
         }
         match (name, self.functions.get(name).copied()) {
-            ("__builtin_expect", _) => arguments.into_iter().next().unwrap_or(Value::Void),
-            ("__builtin_unreachable", _) => {
-                let text = format!("{}: `__builtin_unreachable` is never reached", self.place);
-                self.assume(text);
-                self.at = None;
-                Value::Void
-            }
+            _ if is_primitive => self.external(name, &arguments),
+            (_, Some(function)) => self.inline(name, function, &arguments),
+            ("__builtin_expect", None) => arguments.into_iter().next().unwrap_or(Value::Void),
             // The driver ends here as if it returned.
-            ("__builtin_trap" | "abort", _) => {
+            ("__builtin_trap", None) => {
                 self.op(crate::program::Op::Return);
                 self.at = None;
                 Value::Void
             }
-            // The compiler may know or not.
-            ("__builtin_constant_p", _) => Value::Int(self.any("__builtin_constant_p()", 32), super::types::INT),
-            ("memset" | "__builtin_memset", _) => self.fill(arguments),
-            (_, Some(function)) => self.inline(name, function, &arguments),
-            (_, None) => self.external(name, &arguments),
+            ("memset" | "__builtin_memset", None) => {
+                self.keeps_pointers(&arguments);
+                self.fill(arguments)
+            }
+            (_, None) => {
+                let is_known = name.starts_with("__builtin_") || self.names.external.iter().any(|own| own == name);
+                if !is_known {
+                    let known = self.names.external.join("`, `");
+                    self.fault(format!("`{name}` is defined elsewhere; of such functions a driver may call `{known}`"));
+                }
+                self.keeps_pointers(&arguments);
+                self.external(name, &arguments)
+            }
+        }
+    }
+
+    /// Bytes are not copied over pointers, which would make pointers of numbers.
+    fn keeps_pointers(&mut self, arguments: &[Value]) {
+        let has_pointer = |value: &Value| match value {
+            Value::Pointer(_, Some(target), _) => target.ty.has_pointer(&self.structs),
+            Value::Pointer(_, None, Type::Pointer(to)) => to.has_pointer(&self.structs),
+            _ => false,
+        };
+        if arguments.iter().any(has_pointer) {
+            self.fault("a function defined elsewhere is given an object that holds pointers: assign them one by one");
         }
     }
 
@@ -100,7 +111,9 @@ impl<'a> Lower<'a> {
                 self.lose(target);
             }
         }
-        self.assume(format!("`{name}`, defined elsewhere, returns, and sends and receives no message"));
+        if !self.names.is_primitive(name) {
+            self.assume(format!("`{name}`, defined elsewhere, returns, and sends and receives no message"));
+        }
         match result {
             Type::Int { bits, .. } => Value::Int(self.any(&format!("{name}()"), bits), result),
             Type::Pointer(_) => Value::Pointer(self.any(&format!("{name}()"), 64), None, result),
@@ -142,6 +155,7 @@ impl<'a> Lower<'a> {
             _ => Storage::Opaque,
         };
         let result = Lvalue { ty: result, storage, object: None };
+        self.own(&result, name);
         let exit = self.node();
         let changed = scan::changed_in(function);
         // The parameters' types are those of the file.
@@ -167,6 +181,7 @@ impl<'a> Lower<'a> {
                 continue;
             }
             let own = self.new_place(&parameter, ty, at);
+            self.own(&own, name);
             self.declare(&parameter, Entity::Object(own.clone()));
             self.write(&own, value);
         }

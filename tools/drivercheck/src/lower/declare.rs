@@ -1,16 +1,20 @@
 //! Declarations: types from specifiers and declarators, objects, functions.
 
 use super::scan::declared_name;
-use super::types::{Field, Struct, Type, BOOL, INT, LONG};
+use super::types::{Field, Struct, Type, BOOL, INT};
 use super::value::Value;
-use super::{Entity, Lower};
+use super::{Definition, Entity, Lower};
 use lang_c::ast::{
     ArraySize, Declaration, DeclarationSpecifier, Declarator, DeclaratorKind, DerivedDeclarator, EnumType, Extension,
     FunctionDefinition, Initializer, SpecifierQualifier, StorageClassSpecifier, StructDeclaration, StructKind,
     StructType, TypeName, TypeOf, TypeQualifier, TypeSpecifier,
 };
-use lang_c::span::Node;
+use lang_c::span::{Node, Span};
 use std::rc::Rc;
+
+/// The framework's table of a driver's protocols, and its type for the mailboxes of an AWAIT.
+const PROTOCOLS: &str = "driver_protocols";
+const SET: &str = "mail_set";
 
 impl<'a> Lower<'a> {
     pub(super) fn declaration(&mut self, declaration: &'a Declaration, is_file: bool) {
@@ -23,10 +27,18 @@ impl<'a> Lower<'a> {
             DeclarationSpecifier::TypeQualifier(qualifier) => may_change(&qualifier.node),
             _ => false,
         });
+        let is_const = declaration.specifiers.iter().any(|one| match &one.node {
+            DeclarationSpecifier::TypeQualifier(qualifier) => qualifier.node == TypeQualifier::Const,
+            _ => false,
+        });
         for one in &declaration.declarators {
             self.mark(one.span);
             let declarator = &one.node.declarator.node;
             let Some(name) = declared_name(declarator) else { continue };
+            // The table of protocols is for the framework.
+            if is_file && name == PROTOCOLS {
+                continue;
+            }
             let mut ty = self.derived_type(base.clone(), declarator);
             if class == Some(StorageClassSpecifier::Typedef) {
                 if matches!(self.find(name), Some(Entity::Typedef(known)) if is_file && *known != ty) {
@@ -36,6 +48,9 @@ impl<'a> Lower<'a> {
                 continue;
             }
             if let Type::Function(_) = ty {
+                if matches!(self.find(name), Some(Entity::Object(_))) {
+                    self.fault(format!("`{name}` is an object, too"));
+                }
                 self.declare(name, Entity::Function(ty));
                 continue;
             }
@@ -52,7 +67,16 @@ impl<'a> Lower<'a> {
                 if is_file && matches!(self.find(name), Some(Entity::Object(_))) {
                     continue;
                 }
-                let place = super::value::Lvalue::opaque(ty);
+                self.declare(name, Entity::External);
+                continue;
+            }
+            let is_set = matches!(&ty, Type::Struct(id) if self.structs[*id].tag == SET);
+            if let (Some(initializer), true, true) =
+                (initializer, is_set && is_const, class == Some(StorageClassSpecifier::Static))
+            {
+                let object = one.span.start;
+                self.note_set(object, &initializer.node);
+                let place = super::value::Lvalue { object: Some(object), ..super::value::Lvalue::opaque(ty) };
                 self.declare(name, Entity::Object(place));
                 continue;
             }
@@ -64,34 +88,67 @@ impl<'a> Lower<'a> {
                 self.declare(name, Entity::Object(place));
                 continue;
             }
+            let mut object = one.span.start;
             if is_file {
-                self.note_definition(name, initializer.is_some());
+                let text = self.lines.words(one.span.start, one.span.end);
+                self.note_definition(name, initializer.is_some(), text);
+                if let Some(Entity::Object(known)) = self.find(name).cloned() {
+                    if known.ty != ty {
+                        self.fault(format!("`{name}` is declared with another type, too"));
+                    }
+                    // Without a value it is only declared once more; with one it is the same object.
+                    if initializer.is_none() {
+                        continue;
+                    }
+                    object = known.object.unwrap_or(object);
+                }
             }
             let is_static = is_file || class == Some(StorageClassSpecifier::Static);
-            self.object(name, ty, one.span.start, initializer.map(|one| &one.node), is_static);
+            self.object(name, ty, object, initializer.map(|one| &one.node), is_static);
+            if let (false, Some(Entity::Object(place))) = (is_static, self.find(name).cloned()) {
+                if let Some(owner) = self.frames.last().map(|frame| frame.name.clone()) {
+                    self.own(&place, &owner);
+                }
+            }
         }
     }
 
-    pub(super) fn declare_function(&mut self, function: &'a FunctionDefinition) {
+    pub(super) fn declare_function(&mut self, function: &'a FunctionDefinition, span: Span) {
         let base = self.declared_type(&function.specifiers);
         let ty = self.derived_type(base, &function.declarator.node);
         if let Some(name) = declared_name(&function.declarator.node) {
-            self.note_definition(name, true);
+            let text = self.lines.words(span.start, span.end);
+            if self.names.is_primitive(name) && self.primitives.get(name) != Some(&text) {
+                self.fault(format!("`{name}` is the framework's, and not as it is there: give yours another name"));
+            }
+            let is_reserved = self.names.external.iter().any(|own| own == name)
+                || ["domain_", "sys_", "__builtin_"].iter().any(|start| name.starts_with(start));
+            if is_reserved && !self.lines.is_framework(span.start) {
+                self.fault(format!("`{name}` is a name of the framework: give yours another name"));
+            }
+            self.note_definition(name, true, text);
             self.declare(name, Entity::Function(ty));
         }
     }
 
     /// Files are read as one text: a name that two of them define, each for itself, would mean the wrong thing in one.
-    fn note_definition(&mut self, name: &str, has_value: bool) {
-        let place = self.place.clone();
-        let Some((known, known_value)) = self.defined.insert(name.to_string(), (place.clone(), has_value)) else {
+    fn note_definition(&mut self, name: &str, has_value: bool, text: String) {
+        let own = Definition { place: self.place.clone(), has_value, text };
+        let Some(known) = self.defined.get(name) else {
+            self.defined.insert(name.to_string(), own);
             return;
         };
-        // The same place comes once for each file that includes it; in one file an object may be declared first.
-        let is_same = known == place || (known.file == place.file && !(has_value && known_value));
+        // The same text comes once for each file that includes it; in one file an object may be declared first.
+        let is_same = if known.place == own.place {
+            known.text == own.text
+        } else {
+            known.place.file == own.place.file && !(own.has_value && known.has_value)
+        };
         if !is_same {
-            self.fault(format!("`{name}` is defined at {known}, too: the files of a driver are read as one"));
+            let text = format!("`{name}` is defined at {}, too: the files of a driver are read as one", known.place);
+            self.fault(text);
         }
+        self.defined.insert(name.to_string(), own);
     }
 
     /// Evaluates an initialiser for its effects.
@@ -219,10 +276,7 @@ impl<'a> Lower<'a> {
         }
         let Some(declarations) = &one.declarations else { return Type::Struct(id) };
         if let (Some(tag), true) = (&tag, self.frames.is_empty()) {
-            self.note_definition(&format!("struct {tag}"), true);
-        }
-        if self.structs[id].is_complete {
-            return Type::Struct(id);
+            self.note_definition(&format!("struct {tag}"), true, String::new());
         }
         let mut fields = Vec::new();
         for declaration in declarations {
@@ -251,6 +305,12 @@ impl<'a> Lower<'a> {
         let is_union = one.kind.node == StructKind::Union;
         let mut made = Struct { tag: self.structs[id].tag.clone(), fields, is_union, ..Struct::default() };
         made.place(&self.structs, packed);
+        if is_union && made.fields.iter().any(|field| field.ty.has_pointer(&self.structs)) {
+            self.fault("a union with a pointer, which can be made of numbers: keep pointers apart");
+        }
+        if self.structs[id].is_complete && self.structs[id] != made {
+            self.fault(format!("`{}` is another type, too: the files of a driver are read as one", made.tag));
+        }
         self.structs[id] = made;
         Type::Struct(id)
     }
@@ -269,9 +329,12 @@ impl<'a> Lower<'a> {
             }
             values.push(next);
             if self.frames.is_empty() {
-                self.note_definition(&enumerator.node.identifier.node.name, true);
+                self.note_definition(&enumerator.node.identifier.node.name, true, next.to_string());
             }
-            let ty = if next <= i32::MAX as u64 || next >= i32::MIN as u64 { INT } else { LONG };
+            if i32::try_from(next as i64).is_err() {
+                self.fault("an enumerator that is no `int`: use a constant of its type");
+            }
+            let ty = INT;
             self.declare(&enumerator.node.identifier.node.name, Entity::Constant(next, ty));
             next = next.wrapping_add(1);
         }
@@ -283,9 +346,6 @@ impl<'a> Lower<'a> {
         }
         if is_signed && !tag.is_empty() {
             self.signed_enums.insert(tag);
-        }
-        if !is_signed && values.iter().any(|value| *value > u64::from(u32::MAX)) {
-            self.fault("an enumeration of more than 32 bits");
         }
         Type::Int { bits: 32, signed: is_signed }
     }

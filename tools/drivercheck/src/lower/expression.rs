@@ -49,6 +49,9 @@ impl<'a> Lower<'a> {
                 let ty = self.named_type(&one.node.0.node);
                 self.size(&ty)
             }
+            Expression::SizeOfVal(one) if matches!(one.node.0.node, Expression::StringLiteral(_)) => {
+                Value::Int(self.any("sizeof", 64), LONG)
+            }
             Expression::SizeOfVal(one) => {
                 let ty = self.type_of(&one.node.0);
                 self.size(&ty)
@@ -151,8 +154,13 @@ impl<'a> Lower<'a> {
         let after = self.operate(&operator, before.clone(), Value::Int(expr::constant(1, 32), INT));
         let after = self.convert(after, &place.ty.clone());
         let is_post = matches!(one.operator.node, UnaryOperator::PostIncrement | UnaryOperator::PostDecrement);
-        // The old value as it was: the variable changes under it.
-        let kept = if is_post { self.snapshot(before) } else { after.clone() };
+        // A copy: the variable changes under the value.
+        if is_post {
+            let kept = self.snapshot(before);
+            self.write(&place, after);
+            return kept;
+        }
+        let kept = self.snapshot(after.clone());
         self.write(&place, after);
         kept
     }

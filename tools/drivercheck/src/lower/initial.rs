@@ -1,6 +1,6 @@
 //! First values: expressions, and lists with designators.
 
-use super::types::Type;
+use super::types::{Type, UNKNOWN_LENGTH};
 use super::value::{Lvalue, Storage, Value};
 use super::Lower;
 use lang_c::ast::{Designator, Expression, Initializer, InitializerListItem};
@@ -9,11 +9,23 @@ use lang_c::span::Node;
 /// Elements of an array that is as long as its list.
 pub fn length(initializer: &Initializer) -> u64 {
     match initializer {
-        // A designator may reach further; an array that long is not modelled anyway.
-        Initializer::List(items) if items.iter().any(|item| !item.node.designation.is_empty()) => u64::from(u16::MAX),
-        Initializer::List(items) => items.len() as u64,
-        Initializer::Expression(_) => u64::from(u16::MAX),
+        Initializer::List(items) => list_length(items),
+        Initializer::Expression(_) => UNKNOWN_LENGTH,
     }
+}
+
+/// The same for a list. A designator may reach further, a string stands for its characters.
+pub fn list_length(items: &[Node<InitializerListItem>]) -> u64 {
+    let is_counted = |item: &Node<InitializerListItem>| item.node.designation.is_empty() && !is_string(&item.node);
+    if items.iter().all(is_counted) {
+        items.len() as u64
+    } else {
+        UNKNOWN_LENGTH
+    }
+}
+
+fn is_string(item: &InitializerListItem) -> bool {
+    matches!(&item.initializer.node, Initializer::Expression(value) if matches!(value.node, Expression::StringLiteral(_)))
 }
 
 impl<'a> Lower<'a> {
@@ -53,8 +65,10 @@ impl<'a> Lower<'a> {
         self.zero(place);
         let mut next = 0usize;
         let mut is_deep = false;
+        let (mut named, mut operands): (Vec<Vec<String>>, _) = (Vec::new(), Vec::new());
         for item in items {
             self.mark(item.span);
+            let mut path = Vec::new();
             let mut target = place.clone();
             let mut designators = item.node.designation.iter().peekable();
             if designators.peek().is_none() {
@@ -65,6 +79,7 @@ impl<'a> Lower<'a> {
                     Some(part) => target = part,
                     None => continue,
                 }
+                path.push(self.part_name(place, next));
                 next += 1;
                 // Braces left out inside an aggregate: too many forms for what drivers need.
                 if let (false, Initializer::Expression(value)) = (target.ty.is_scalar(), &item.node.initializer.node) {
@@ -80,6 +95,7 @@ impl<'a> Lower<'a> {
                 match &designator.node {
                     Designator::Member(name) => match self.field(&target, &name.node.name) {
                         Some(part) => {
+                            path.push(name.node.name.clone());
                             if let Type::Struct(id) = target.ty {
                                 let fields = &self.structs[id].fields;
                                 next = fields.iter().position(|one| one.name == name.node.name).unwrap_or(0) + 1;
@@ -91,6 +107,7 @@ impl<'a> Lower<'a> {
                     Designator::Index(index) => {
                         let index = self.constant(index).unwrap_or(0) as usize;
                         next = index + 1;
+                        path.push(index.to_string());
                         if let Some(part) = self.part(&target, index) {
                             target = part;
                         }
@@ -98,7 +115,25 @@ impl<'a> Lower<'a> {
                     Designator::Range(_) => self.havoc(place),
                 }
             }
+            // Of a value that a later one replaces, C leaves open whether it is computed at all.
+            if named.iter().any(|other| other.starts_with(&path) || path.starts_with(other)) {
+                self.fault("an initialiser gives this member two values: keep one");
+            }
+            named.push(path);
+            let from = self.begin_operand();
             self.initialize(&target, &item.node.initializer.node);
+            let mut effects = self.effects(from, &Value::Void);
+            effects.forget(&target);
+            operands.push(effects);
+        }
+        self.any_order(&operands);
+    }
+
+    /// The name of an aggregate's part, as a designator gives it.
+    fn part_name(&self, place: &Lvalue, index: usize) -> String {
+        match &place.ty {
+            Type::Struct(id) => self.structs[*id].fields.get(index).map(|one| one.name.clone()).unwrap_or_default(),
+            _ => index.to_string(),
         }
     }
 

@@ -5,7 +5,7 @@ use super::value::Value;
 use super::{Entity, Lower};
 use crate::expr;
 use crate::program::{Await, Message, Op};
-use lang_c::ast::{Expression, Initializer};
+use lang_c::ast::{Expression, Initializer, UnaryOperator};
 use lang_c::span::Node;
 use std::collections::BTreeSet;
 
@@ -22,30 +22,34 @@ impl<'a> Lower<'a> {
     /// Whether the driver has said so itself, just before.
     pub(super) fn has_just_sent(&self, message: Message) -> bool {
         let mut at = self.at;
-        for edge in self.program.edges.iter().rev() {
-            if Some(edge.to) != at {
-                return false;
-            }
-            // Not past a place where ways meet: another way may come without the message.
+        loop {
+            // Not past a join: another path may come without the message.
+            let mut into = self.program.edges.iter().rev().filter(|edge| Some(edge.to) == at);
+            let (Some(edge), None) = (into.next(), into.next()) else { return false };
             match edge.steps.first().map(|step| &step.op) {
                 Some(Op::Emit(sent)) => return *sent == message,
                 Some(Op::Assign(..)) => at = Some(edge.from),
+                // An edge without steps may lead to the head of a loop.
                 Some(_) | None => return false,
             }
         }
-        false
     }
 
     /// The first argument names the mailbox; the others are evaluated for their effects.
     pub(super) fn emit(&mut self, arguments: &'a [Node<Expression>]) -> Value {
         let place = self.place.clone();
         let Some((mailbox, rest)) = arguments.split_first() else { return Value::Void };
+        let from = self.begin_operand();
         let mailbox = self.expression(mailbox);
+        let mut operands = vec![self.effects(from, &mailbox)];
         let (mailbox, _) = self.integer(mailbox);
         for argument in rest {
             // Sending copies: the address of the payload goes nowhere.
-            self.expression(argument);
+            let from = self.begin_operand();
+            let value = self.expression(argument);
+            operands.push(self.effects(from, &value));
         }
+        self.any_order(&operands);
         self.place = place;
         if let Some(number) = mailbox.value() {
             match self.mailboxes.get(&number).copied() {
@@ -79,14 +83,24 @@ impl<'a> Lower<'a> {
     pub(super) fn wait(&mut self, arguments: &'a [Node<Expression>]) -> Value {
         let place = self.place.clone();
         let mut messages = BTreeSet::new();
-        for argument in arguments {
-            for number in self.mailboxes_in(argument) {
-                match number.and_then(|number| self.mailboxes.get(&number).copied()) {
-                    Some(message) if self.is_incoming(message) => {
-                        messages.insert(message);
+        let set = match arguments {
+            [set] => self.set(set),
+            _ => None,
+        };
+        match set {
+            None => self.fault("the set of an AWAIT must be constants: AWAIT(MAILBOX, MAILBOX, ...)"),
+            Some(numbers) => {
+                if numbers.is_empty() {
+                    self.fault("an AWAIT of no mailbox");
+                }
+                for number in numbers {
+                    match self.mailboxes.get(&number).copied() {
+                        Some(message) if self.is_incoming(message) => {
+                            messages.insert(message);
+                        }
+                        Some(_) => self.fault("the driver sends to this mailbox; it cannot wait for it"),
+                        None => self.fault(format!("{number:#06x} is no mailbox of a protocol that was given")),
                     }
-                    Some(_) => self.fault("the driver sends to this mailbox; it cannot wait for it"),
-                    None => self.fault("the mailbox is not a constant of a protocol that was given"),
                 }
             }
         }
@@ -115,27 +129,29 @@ impl<'a> Lower<'a> {
         Value::Int(self.var(result), ty)
     }
 
-    /// Mailboxes that an argument names: a number, or a literal or constant array of them.
-    fn mailboxes_in(&mut self, argument: &'a Node<Expression>) -> Vec<Option<u64>> {
-        match &argument.node {
-            Expression::CompoundLiteral(literal) => {
-                let items = literal.node.initializer_list.iter();
-                items
-                    .map(|item| match &item.node.initializer.node {
-                        Initializer::Expression(value) => self.constant(value),
-                        Initializer::List(_) => None,
-                    })
-                    .collect()
-            }
-            Expression::Identifier(name) => match self.find(&name.node.name) {
-                Some(Entity::Object(place)) => match place.object.and_then(|object| self.constants.get(&object)) {
-                    Some(all) => all.iter().copied().map(Some).collect(),
-                    None => vec![self.constant(argument)],
-                },
-                _ => vec![self.constant(argument)],
-            },
-            _ => vec![self.constant(argument)],
+    /// The mailboxes of a set: by port, a bit for each message.
+    fn set(&mut self, argument: &'a Node<Expression>) -> Option<Vec<u64>> {
+        let Expression::UnaryOperator(one) = &argument.node else { return None };
+        let Expression::Identifier(name) = &one.node.operand.node else { return None };
+        if one.node.operator.node != UnaryOperator::Address {
+            return None;
         }
+        let Some(Entity::Object(place)) = self.find(&name.node.name) else { return None };
+        let masks = self.sets.get(&place.object?)?;
+        let bits = |(port, mask): (usize, &u64)| {
+            let mask = *mask;
+            (0..64u64).filter(move |bit| mask >> bit & 1 == 1).map(move |bit| (port as u64) << 8 | bit)
+        };
+        Some(masks.iter().enumerate().flat_map(bits).collect())
+    }
+
+    /// Remembers the mailboxes of a constant set.
+    pub(super) fn note_set(&mut self, object: usize, initializer: &'a Initializer) {
+        let Initializer::List(items) = initializer else { return };
+        let [item] = items.as_slice() else { return };
+        let Initializer::List(masks) = &item.node.initializer.node else { return };
+        let masks: Option<Vec<u64>> = masks.iter().map(|item| self.plain_constant(&item.node)).collect();
+        self.sets.extend(masks.map(|masks| (object, masks)));
     }
 
     fn is_incoming(&self, (protocol, message): Message) -> bool {

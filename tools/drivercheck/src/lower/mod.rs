@@ -15,6 +15,7 @@ mod initial;
 mod messages;
 mod object;
 mod operator;
+mod order;
 mod place;
 mod scan;
 mod statement;
@@ -28,6 +29,7 @@ use crate::Fault;
 use lang_c::ast::{ExternalDeclaration, FunctionDefinition, TranslationUnit};
 use lang_c::span::Span;
 use protocol::Checked;
+pub use scan::declared_name;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use types::{Struct, Type};
 use value::{Lvalue, Storage};
@@ -41,8 +43,18 @@ pub struct Names {
     pub entry: Vec<String>,
     /// Functions whose call is an act of the driver: function, protocol, message. It counts if the protocol is given.
     pub acts: Vec<(String, String, String)>,
-    /// Functions with which the model would be wrong.
-    pub refused: Vec<String>,
+    /// Functions of the framework whose result may be any value.
+    pub unknown: Vec<String>,
+    /// Functions defined elsewhere that a driver may call.
+    pub external: Vec<String>,
+}
+
+impl Names {
+    /// Whether it is a function of the framework that is known by name.
+    pub fn is_primitive(&self, name: &str) -> bool {
+        let all = self.emit.iter().chain(&self.wait).chain(&self.unknown);
+        all.chain(self.acts.iter().map(|(function, ..)| function)).any(|known| known == name)
+    }
 }
 
 impl Default for Names {
@@ -51,11 +63,21 @@ impl Default for Names {
         let touch = |function: &str| (function.to_string(), "pci".to_string(), "access".to_string());
         let registers = ["read8", "read16", "read32", "read64", "write8", "write16", "write32", "write64"];
         Names {
-            emit: all(&["EMIT"]),
-            wait: all(&["AWAIT"]),
+            emit: all(&["driver_emit", "driver_emit_payload"]),
+            wait: all(&["driver_await"]),
             entry: all(&["driver"]),
             acts: registers.iter().map(|one| touch(&format!("register_{one}"))).collect(),
-            refused: all(&["domain_thread", "longjmp", "setjmp"]),
+            unknown: all(&["driver_cookie", "driver_payload"]),
+            external: all(&[
+                "dma_memory",
+                "dma_physical",
+                "dma_size",
+                "memcmp",
+                "memcpy",
+                "memmove",
+                "memset",
+                "print",
+            ]),
         }
     }
 }
@@ -63,6 +85,8 @@ impl Default for Names {
 #[derive(Debug, Clone)]
 enum Entity {
     Object(Lvalue),
+    /// Defined elsewhere.
+    External,
     Constant(u64, Type),
     Typedef(Type),
     Function(Type),
@@ -83,10 +107,16 @@ struct Frame {
 }
 
 pub(crate) struct Lower<'a> {
-    lines: &'a Lines,
+    lines: &'a Lines<'a>,
     protocols: &'a [Checked],
     names: &'a Names,
     mailboxes: HashMap<u64, Message>,
+    /// The text of the framework's primitives.
+    primitives: &'a HashMap<String, String>,
+    /// Sets of mailboxes that never change, by where they are declared.
+    sets: HashMap<usize, Vec<u64>>,
+    /// The function whose local a variable is.
+    owners: HashMap<Var, String>,
     functions: HashMap<&'a str, &'a FunctionDefinition>,
     scopes: Vec<HashMap<String, Entity>>,
     structs: Vec<Struct>,
@@ -106,22 +136,30 @@ pub(crate) struct Lower<'a> {
     changed: HashSet<String>,
     constants: HashMap<usize, Vec<u64>>,
     /// Names of the files: where they are defined, and whether with a value.
-    defined: HashMap<String, (Place, bool)>,
+    defined: HashMap<String, Definition>,
     /// Enumerations with negative values.
     signed_enums: HashSet<String>,
     faults: Vec<Fault>,
 }
 
-/// Makes the program model of a translation unit.
+/// A name of the files: where it is defined, whether with a value, and how.
+struct Definition {
+    place: Place,
+    has_value: bool,
+    text: String,
+}
+
+/// Makes the program model of a translation unit. `primitives` has the text of the framework's functions.
 pub fn lower(
     unit: &TranslationUnit,
     lines: &Lines,
     protocols: &[Checked],
     names: &Names,
+    primitives: &HashMap<String, String>,
 ) -> Result<Program, Vec<Fault>> {
     let mut escaped = BTreeSet::new();
     loop {
-        let mut lower = Lower::new(unit, lines, protocols, names, escaped.clone());
+        let mut lower = Lower::new(unit, lines, protocols, names, primitives, escaped.clone());
         lower.unit(unit);
         if !lower.faults.is_empty() {
             lower.faults.sort();
@@ -142,9 +180,10 @@ pub fn lower(
 impl<'a> Lower<'a> {
     fn new(
         unit: &'a TranslationUnit,
-        lines: &'a Lines,
+        lines: &'a Lines<'a>,
         protocols: &'a [Checked],
         names: &'a Names,
+        primitives: &'a HashMap<String, String>,
         escaped: BTreeSet<usize>,
     ) -> Self {
         let mut mailboxes = HashMap::new();
@@ -167,6 +206,9 @@ impl<'a> Lower<'a> {
             protocols,
             names,
             mailboxes,
+            primitives,
+            sets: HashMap::new(),
+            owners: HashMap::new(),
             functions,
             scopes: vec![HashMap::new()],
             structs: Vec::new(),
@@ -192,7 +234,9 @@ impl<'a> Lower<'a> {
             self.mark(item.span);
             match &item.node {
                 ExternalDeclaration::Declaration(declaration) => self.declaration(&declaration.node, true),
-                ExternalDeclaration::FunctionDefinition(function) => self.declare_function(&function.node),
+                ExternalDeclaration::FunctionDefinition(function) => {
+                    self.declare_function(&function.node, item.span);
+                }
                 ExternalDeclaration::StaticAssert(_) => {}
             }
         }

@@ -12,8 +12,19 @@ impl Lower<'_> {
         match (value, to) {
             (Value::Int(value, _), to) if *to == BOOL => Value::Int(expr::non_zero(value), BOOL),
             (Value::Int(value, from), Type::Int { bits, .. }) => Value::Int(resize(value, &from, *bits), to.clone()),
-            (Value::Int(value, from), Type::Pointer(_)) => Value::Pointer(resize(value, &from, 64), None, to.clone()),
-            (Value::Pointer(value, target, _), Type::Pointer(pointee)) => {
+            (Value::Int(value, from), Type::Pointer(_)) => {
+                if value.value() != Some(0) && self.at.is_some() {
+                    self.fault("a pointer made of a number: registers are reached by `register_read32` and its like, memory by its address or `dma_memory`");
+                }
+                Value::Pointer(resize(value, &from, 64), None, to.clone())
+            }
+            (Value::Pointer(value, target, from), Type::Pointer(pointee)) => {
+                let is_other = from != *to && value.value() != Some(0);
+                if is_other && pointee.has_pointer(&self.structs) && self.at.is_some() {
+                    self.fault(
+                        "bytes read as pointers: give the object the type that it has, or keep pointers out of it",
+                    );
+                }
                 let target = target.filter(|target| {
                     let fits = **pointee == Type::Void || target.ty == **pointee;
                     if !fits {

@@ -12,6 +12,10 @@ impl<'a> Lower<'a> {
         match &expression.node {
             Expression::Identifier(name) => match self.find(&name.node.name) {
                 Some(Entity::Object(place)) => Some(place.clone()),
+                Some(Entity::External) => {
+                    self.fault(format!("`{}` is defined elsewhere: a driver has its own objects only", name.node.name));
+                    Some(Lvalue::opaque(INT))
+                }
                 _ => None,
             },
             Expression::Member(one) => {
@@ -42,7 +46,9 @@ impl<'a> Lower<'a> {
             Expression::CompoundLiteral(one) => {
                 let ty = self.named_type(&one.node.type_name.node);
                 let ty = match ty {
-                    Type::Array(element, 0) => Type::Array(element, one.node.initializer_list.len() as u64),
+                    Type::Array(element, 0) => {
+                        Type::Array(element, super::initial::list_length(&one.node.initializer_list))
+                    }
                     other => other,
                 };
                 let name = format!("(literal at {})", self.place.line);
@@ -62,20 +68,27 @@ impl<'a> Lower<'a> {
     }
 
     fn element(&mut self, one: &'a BinaryOperatorExpression) -> Lvalue {
+        let from = self.begin_operand();
         let array = match self.lvalue_if_any(&one.lhs) {
             Some(place) if matches!(place.ty, Type::Array(..)) => place,
-            Some(place) => {
-                let pointer = self.read(&place);
-                self.expression(&one.rhs);
-                return self.behind(pointer);
-            }
-            None => {
-                let pointer = self.expression(&one.lhs);
-                self.expression(&one.rhs);
+            other => {
+                let pointer = match other {
+                    Some(place) => self.read(&place),
+                    None => self.expression(&one.lhs),
+                };
+                let left = self.effects(from, &pointer);
+                let from = self.begin_operand();
+                let index = self.expression(&one.rhs);
+                let right = self.effects(from, &index);
+                self.any_order(&[left, right]);
                 return self.behind(pointer);
             }
         };
+        let left = self.effects(from, &Value::Void);
+        let from = self.begin_operand();
         let index = self.expression(&one.rhs);
+        let right = self.effects(from, &index);
+        self.any_order(&[left, right]);
         let (index, _) = self.integer(index);
         let Type::Array(element, _) = &array.ty else { return Lvalue::opaque(INT) };
         match index.value().and_then(|index| self.part(&array, index as usize)) {

@@ -19,11 +19,14 @@ pub enum Type {
     Other(&'static str),
 }
 
+/// The length of an array that has as many elements as its initialiser, where that is not counted.
+pub const UNKNOWN_LENGTH: u64 = u64::MAX;
+
 pub const INT: Type = Type::Int { bits: 32, signed: true };
 pub const LONG: Type = Type::Int { bits: 64, signed: false };
 pub const BOOL: Type = Type::Int { bits: 1, signed: false };
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Struct {
     pub tag: String,
     pub fields: Vec<Field>,
@@ -33,7 +36,7 @@ pub struct Struct {
     pub is_complete: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     /// Empty for an anonymous member.
     pub name: String,
@@ -56,8 +59,18 @@ impl Type {
             Type::Struct(id) => {
                 structs[*id].fields.iter().all(|field| field.bits.is_none() && field.ty.has_known_size(structs))
             }
-            Type::Array(element, _) => element.has_known_size(structs),
+            Type::Array(element, count) => *count != UNKNOWN_LENGTH && element.has_known_size(structs),
             _ => true,
+        }
+    }
+
+    /// Whether an object of the type holds a pointer.
+    pub fn has_pointer(&self, structs: &[Struct]) -> bool {
+        match self {
+            Type::Pointer(_) => true,
+            Type::Array(element, _) => element.has_pointer(structs),
+            Type::Struct(id) => structs[*id].fields.iter().any(|field| field.ty.has_pointer(structs)),
+            _ => false,
         }
     }
 
@@ -104,7 +117,7 @@ impl Type {
             Type::Pointer(_) => (8, 8),
             Type::Array(element, count) => {
                 let (size, align) = element.layout(structs);
-                (size * count, align)
+                (size.wrapping_mul(*count), align)
             }
             Type::Struct(id) => (structs[*id].size, structs[*id].align.max(1)),
             Type::Void | Type::Function(_) | Type::Other(_) => (1, 1),
@@ -124,11 +137,11 @@ impl Struct {
             if self.is_union {
                 at = at.max(size);
             } else {
-                field.offset = at.next_multiple_of(own);
-                at = field.offset + size;
+                field.offset = at.checked_next_multiple_of(own).unwrap_or(0);
+                at = field.offset.wrapping_add(size);
             }
         }
-        self.size = at.next_multiple_of(align);
+        self.size = at.checked_next_multiple_of(align).unwrap_or(0);
         self.align = align;
         self.is_complete = true;
     }

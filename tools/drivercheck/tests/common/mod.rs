@@ -32,10 +32,11 @@ pub fn driver_of(name: &str, files: Vec<PathBuf>) -> Result<Driver, DriverError>
     ];
     let spoken = known.into_iter().filter(|(name, _)| text.contains(&format!("{name}_protocol.h")));
     read(&Source {
+        root: root(),
         files,
         protocols: spoken.map(|(_, path)| path).collect(),
         protocol_dir: root().join("protocols"),
-        include: vec![root().join("user/include"), root().join("kernel")],
+        include: Vec::new(),
         scratch: scratch(name),
     })
 }
