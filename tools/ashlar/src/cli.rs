@@ -2,7 +2,9 @@
 //!
 //! Knows: names, types and meanings. Does not know: what a verb does.
 
+use campaign::Shard;
 use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use prove::Sample;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -89,6 +91,14 @@ pub struct KernelOptions {
     /// A kernel that asserts and can walk all its tables.
     #[arg(long)]
     pub debug: bool,
+}
+
+impl KernelOptions {
+    /// Name of the folder of such a kernel: the same rule as in kernel/Makefile.
+    pub fn configuration(&self) -> String {
+        let debug = if self.debug { "-debug" } else { "" };
+        format!("x86_64-{}{debug}", self.lock.word())
+    }
 }
 
 #[derive(Debug, Args)]
@@ -205,54 +215,6 @@ pub struct ProveOptions {
     /// Write anew what is derived from the proofs and committed: assumptions.txt, Assumptions.v, the page of the book.
     #[arg(long)]
     pub write: bool,
-}
-
-/// How many of many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sample {
-    Some(usize),
-    All,
-}
-
-impl Sample {
-    /// `None` for all.
-    pub fn count(self) -> Option<usize> {
-        match self {
-            Sample::Some(count) => Some(count),
-            Sample::All => None,
-        }
-    }
-}
-
-impl std::str::FromStr for Sample {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Sample, String> {
-        match text {
-            "all" => Ok(Sample::All),
-            _ => text.parse().map(Sample::Some).map_err(|_| "give a number, or `all`".into()),
-        }
-    }
-}
-
-/// One of several equal parts of a long run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shard {
-    /// From 1.
-    pub index: usize,
-    pub count: usize,
-}
-
-impl std::str::FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Shard, String> {
-        let numbers = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
-        match numbers {
-            Some((index, count)) if 1 <= index && index <= count => Ok(Shard { index, count }),
-            _ => Err("give two numbers such as 1/4".into()),
-        }
-    }
 }
 
 /// All that follows the verb is the analyser's, `--help` among it: `ashlar timing --help` names its options.

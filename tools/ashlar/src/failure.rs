@@ -42,3 +42,18 @@ impl From<Report> for Failure {
         Failure::Faults(report)
     }
 }
+
+impl From<project::Error> for Failure {
+    fn from(error: project::Error) -> Failure {
+        Failure::unable(error.to_string(), error.remedy())
+    }
+}
+
+impl From<prove::Error> for Failure {
+    fn from(error: prove::Error) -> Failure {
+        match error.remedy() {
+            Some(remedy) => Failure::unable(error.to_string(), remedy),
+            None => Failure::Finding(error.to_string()),
+        }
+    }
+}

@@ -8,13 +8,11 @@ mod build;
 mod cases;
 mod cli;
 mod console;
-mod copies;
 mod emulator;
 mod failure;
 mod guardian;
 mod on_demand;
 mod output;
-mod project;
 mod verbs;
 
 use clap::Parser;

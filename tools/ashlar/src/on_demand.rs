@@ -4,7 +4,7 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

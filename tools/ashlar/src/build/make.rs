@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use std::process::Command;
 
 /// Runs make in `folder` of the tree with `arguments` (targets and variables). Its output shows only with `-v` or if

@@ -10,7 +10,7 @@ pub mod make;
 use crate::cli::KernelOptions;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
-use crate::project::Project;
+use project::Project;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use system::{Assets, Resolved, System};
@@ -58,7 +58,7 @@ pub fn build_system(
     }
     progress.step("writing the system image");
     let (image, resolved) = write_image(&system, &assets, project)?;
-    Ok(Built { kernel: project.kernel(kernel), image, resolved, system })
+    Ok(Built { kernel: project.kernel(&kernel.configuration()), image, resolved, system })
 }
 
 /// Builds the kernel alone.

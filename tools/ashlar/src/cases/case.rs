@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn every_case_of_the_tree_can_be_read() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
-        for name in crate::project::stems(&folder, "toml") {
+        for name in project::stems(&folder, "toml") {
             Case::read(&folder.join(format!("{name}.toml"))).unwrap();
         }
     }

@@ -16,12 +16,12 @@
 //! When a command has ended, nothing that it started may still run.
 
 use super::Outcome;
-use crate::copies::{mirror, Edit};
 use crate::emulator::transcript::line_regex;
 use crate::failure::Failure;
 use crate::guardian;
 use crate::output::Output;
-use crate::project::Project;
+use project::copies::{mirror, Edit};
+use project::Project;
 use serde::Deserialize;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn every_command_test_of_the_tree_can_be_read() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cli");
-        let names = crate::project::stems(&folder, "toml");
+        let names = project::stems(&folder, "toml");
         assert!(!names.is_empty());
         for name in names {
             CommandTest::read(&folder.join(format!("{name}.toml"))).unwrap();

@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use std::process::Command;
 
 /// Lines shown of a test that failed.

@@ -14,8 +14,8 @@ mod sound;
 use crate::cli::Lock;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::{stems, Project};
 pub use case::Case;
+use project::{stems, Project};
 
 /// What became of a test.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use crate::emulator::transcript::line_regex;
 use crate::emulator::{monitor, CommandLine, End, Session};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use regex::bytes::Regex;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -97,7 +97,7 @@ fn description(case: &Case, project: &Project) -> Result<PathBuf, Failure> {
     if case.system.contains('/') || case.system.ends_with(".toml") {
         Ok(case.folder.join(&case.system))
     } else {
-        project.description(&case.system)
+        Ok(project.description(&case.system)?)
     }
 }
 

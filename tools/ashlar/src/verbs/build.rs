@@ -4,7 +4,7 @@ use crate::build::{build_system, STEPS};
 use crate::cli::BuildOptions;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use serde_json::json;
 
 pub fn build(options: &BuildOptions, project: &Project, output: &Output) -> Result<(), Failure> {

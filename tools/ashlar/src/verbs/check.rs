@@ -4,7 +4,7 @@ use crate::build::assets;
 use crate::cli::{CheckOptions, KernelOptions};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 
 pub fn check(options: &CheckOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let path = project.description(&options.system)?;

@@ -4,7 +4,7 @@ use crate::cli::{DriversOptions, Format};
 use crate::failure::Failure;
 use crate::on_demand::DRIVER_CHECKER;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use std::process::Command;
 
 pub fn drivers(options: &DriversOptions, format: Format, project: &Project, output: &Output) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use crate::build::{build_system, STEPS};
 use crate::cli::ImageOptions;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use serde_json::json;
 
 pub fn image(options: &ImageOptions, project: &Project, output: &Output) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use crate::cases::{self, Outcome, Test};
 use crate::cli::TestOptions;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use serde_json::json;
 use std::time::Instant;
 

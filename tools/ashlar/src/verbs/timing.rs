@@ -5,7 +5,7 @@ use crate::cli::{KernelOptions, TimingOptions};
 use crate::failure::Failure;
 use crate::on_demand::ANALYSER;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use clap::Parser;
 use std::process::Command;
 use wcet_command::arguments::Arguments;

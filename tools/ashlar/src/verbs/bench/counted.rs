@@ -10,7 +10,7 @@ use crate::build::Built;
 use crate::cli::KernelOptions;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use serde_json::{json, Map, Value};
 use std::time::Duration;
 

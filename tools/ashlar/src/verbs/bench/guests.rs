@@ -13,7 +13,7 @@ use crate::emulator::session::WaitError;
 use crate::emulator::{CommandLine, Session};
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
-use crate::project::Project;
+use project::Project;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

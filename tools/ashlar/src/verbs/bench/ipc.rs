@@ -3,7 +3,7 @@
 use super::counted::{counted, Operation};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 
 const OPERATIONS: [Operation; 8] = [
     Operation { name: "null_call", about: "null system call", reference: "seL4 75 to 100", aim: "75" },

@@ -4,7 +4,7 @@ use super::table::Table;
 use crate::build::make::capture;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use serde_json::{json, Map, Value};
 
 /// Cycles of one acquire and release, by lock and number of CPUs.

@@ -7,7 +7,7 @@ use crate::emulator::transcript::line_regex;
 use crate::emulator::Session;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use std::path::Path;
 use std::time::Duration;
 

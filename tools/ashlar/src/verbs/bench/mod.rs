@@ -13,7 +13,7 @@ mod timing;
 use crate::cli::{BenchOptions, BenchVerb};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 
 pub fn bench(options: &BenchOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     match options.what {

@@ -6,7 +6,7 @@ use crate::build::machine::MachineOptions;
 use crate::cli::{KernelOptions, Lock};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;

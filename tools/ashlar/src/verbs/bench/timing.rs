@@ -5,7 +5,7 @@ use super::table::Table;
 use crate::failure::Failure;
 use crate::on_demand::{ANALYSER, COMPARISON};
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use rustix::process::{waitid, Pid, WaitId, WaitIdOptions};
 use serde_json::{json, Value};
 use std::process::{Command, Stdio};

@@ -12,7 +12,7 @@ use crate::build::Built;
 use crate::cli::KernelOptions;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
-use crate::project::Project;
+use project::Project;
 use regex::Regex;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ use crate::cli::KernelOptions;
 use crate::emulator::{CommandLine, Session};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use regex::Regex;
 use serde_json::{json, Map, Value};
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use super::measured;
 use crate::cli::{DriverPart, KernelOptions};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project::Project;
+use project::Project;
 use serde_json::{Map, Value};
 
 const OPERATIONS: [Operation; 4] = [

@@ -1,0 +1,171 @@
+//! The source tree of Ashlar: the names of its folders and files, and copies of parts of it.
+
+pub mod copies;
+
+use std::path::{Path, PathBuf};
+
+/// Folders of system descriptions: the examples, then those of the tests and of the benchmarks. No name is in two.
+const SYSTEMS: [&str; 3] = ["systems", "tests/cases/systems", "bench/systems"];
+
+/// Why the tree or something in it was not found.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the current folder cannot be read: {0}")]
+    NoCurrentFolder(#[from] std::io::Error),
+    #[error("this is not a source tree of Ashlar")]
+    NotATree,
+    #[error("there is no system called {name}")]
+    UnknownSystem { name: String, known: Vec<String> },
+}
+
+impl Error {
+    /// What the user can do about it; empty if nothing is known.
+    pub fn remedy(&self) -> String {
+        match self {
+            Error::NoCurrentFolder(_) => String::new(),
+            Error::NotATree => "run ./ashlar of the tree".into(),
+            Error::UnknownSystem { known, .. } => {
+                format!("name a file that ends in .toml, or one of systems/: {}", known.join(", "))
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Project {
+    root: PathBuf,
+}
+
+impl Project {
+    /// A tree whose root is known.
+    pub fn at(root: &Path) -> Project {
+        Project { root: root.to_path_buf() }
+    }
+
+    /// The tree named by `ASHLAR_ROOT` (the entry script sets it), else the one around the current folder.
+    pub fn find() -> Result<Project, Error> {
+        if let Some(root) = std::env::var_os("ASHLAR_ROOT") {
+            return Ok(Project { root: PathBuf::from(root) });
+        }
+        let here = std::env::current_dir()?;
+        here.ancestors()
+            .find(|folder| folder.join("kernel/layers.order").exists())
+            .map(|root| Project { root: root.to_path_buf() })
+            .ok_or(Error::NotATree)
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn build(&self) -> PathBuf {
+        self.root.join("build")
+    }
+
+    pub fn proof(&self) -> PathBuf {
+        self.root.join("proof")
+    }
+
+    /// A program of the tools that stands beside this one.
+    pub fn tool(name: &str) -> PathBuf {
+        std::env::current_exe().ok().and_then(|here| Some(here.parent()?.join(name))).unwrap_or_else(|| name.into())
+    }
+
+    pub fn machines(&self) -> PathBuf {
+        self.root.join("machines")
+    }
+
+    /// Guest kernel and ramdisk, as fetched.
+    pub fn guest(&self) -> PathBuf {
+        self.build().join("guest")
+    }
+
+    /// What is built for the system called `name`.
+    pub fn system_folder(&self, name: &str) -> PathBuf {
+        self.build().join("systems").join(name)
+    }
+
+    /// The kernel that the Makefile builds in the folder `configuration`.
+    pub fn kernel(&self, configuration: &str) -> PathBuf {
+        self.build().join("kernel").join(configuration).join("ashlar.elf")
+    }
+
+    /// `argument` as a description's path: a path if it looks like one, else a name in one of `SYSTEMS`.
+    pub fn description(&self, argument: &str) -> Result<PathBuf, Error> {
+        let path = Path::new(argument);
+        if argument.contains('/') || argument.ends_with(".toml") {
+            return Ok(path.to_path_buf());
+        }
+        let named = |folder| self.root.join(folder).join(format!("{argument}.toml"));
+        if let Some(path) = SYSTEMS.iter().map(named).find(|path| path.exists()) {
+            return Ok(path);
+        }
+        Err(Error::UnknownSystem { name: argument.to_string(), known: self.known_systems() })
+    }
+
+    /// Names of the examples.
+    pub fn known_systems(&self) -> Vec<String> {
+        stems(&self.root.join(SYSTEMS[0]), "toml")
+    }
+
+    /// A path as people like to read it: relative to the current folder if it lies there.
+    pub fn shown(&self, path: &Path) -> String {
+        let here = std::env::current_dir().unwrap_or_default();
+        path.strip_prefix(here).unwrap_or(path).display().to_string()
+    }
+}
+
+/// Sorted stems of the files in `folder` with this extension; none if the folder cannot be read.
+pub fn stems(folder: &Path, extension: &str) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut stems: Vec<String> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()))
+        .collect();
+    stems.sort();
+    stems
+}
+
+/// Sorted names of the folders in `folder`; none if it cannot be read.
+pub fn folders(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{stems, Project, SYSTEMS};
+    use std::path::Path;
+
+    fn tree() -> Project {
+        Project { root: Path::new(env!("CARGO_MANIFEST_DIR")).join("../..") }
+    }
+
+    #[test]
+    fn a_name_is_a_system_of_one_folder() {
+        let names: Vec<String> = SYSTEMS.iter().flat_map(|folder| stems(&tree().root.join(folder), "toml")).collect();
+        let mut once = names.clone();
+        once.sort();
+        once.dedup();
+        assert_eq!(once.len(), names.len(), "{names:?}");
+        for name in names {
+            assert!(tree().description(&name).unwrap().exists(), "{name}");
+        }
+    }
+
+    #[test]
+    fn paths_are_taken_as_they_are_and_unknown_names_are_told_the_examples() {
+        assert_eq!(tree().description("here/mine.toml").unwrap(), Path::new("here/mine.toml"));
+        assert_eq!(tree().description("mine.toml").unwrap(), Path::new("mine.toml"));
+        let error = tree().description("mine").unwrap_err();
+        let crate::failure::Error::Unable { remedy, .. } = error else { panic!("{error:?}") };
+        assert!(remedy.contains("three-linux") && !remedy.contains("bench-ipc"), "{remedy}");
+    }
+}

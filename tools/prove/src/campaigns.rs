@@ -1,0 +1,102 @@
+//! What is run only where it is asked for, since it takes long.
+
+use crate::coq::compile::Copy;
+use crate::coq::{checker, compile};
+use crate::mutants::code::trial::Trials;
+use crate::mutants::code::verdicts::Verdicts;
+use crate::mutants::{assumptions, code, specifications};
+use crate::sources::{theorems, tree};
+use crate::{conformance, pages, Error, Finding, Options, Progress, Report, Sample};
+use project::Project;
+
+/// Random operations of each specification in an audit.
+const AUDIT_OPERATIONS: u64 = 1_000_000;
+
+/// What takes long: mutants, specifications against the C, the independent checker.
+pub fn run(
+    options: &Options,
+    project: &Project,
+    copy: &Copy,
+    report: &mut Report,
+    progress: &dyn Progress,
+) -> Result<(), Error> {
+    if options.audit || options.mutants.is_some() {
+        let reasons = code::reasons(project)?;
+        let (layer, sample) = (options.layer.as_deref(), options.mutants.and_then(Sample::count));
+        let choice = code::Choice { sample, layer, seed: options.seed, shard: options.shard };
+        let results = Verdicts::read(&project.build().join("mutants.jsonl"));
+        let trials = Trials { project, copy, keys: copy.keys(&compile::version()?)?, results };
+        let campaign = code::campaign(&trials, &report.layers, &choice, &reasons, progress)?;
+        let all = sample.is_none() && layer.is_none() && options.shard.count == 1;
+        report.findings.extend(campaign.findings(&reasons, all));
+        let page = pages::mutants::page(&code::known(&trials, &report.layers, &reasons)?, &reasons);
+        report.findings.extend(mutants_stand(options, project, &page, all)?);
+        report.campaign = Some(campaign);
+    }
+    wrong_ones(options, project, copy, report, progress)?;
+    if let Some(operations) = options.operations.or(options.audit.then_some(AUDIT_OPERATIONS)) {
+        let (runs, findings) = conformance::conform(project, copy, operations, options.seed, progress)?;
+        report.conformance = runs;
+        report.findings.extend(findings);
+        let broken = report.campaign.as_ref().map(|campaign| campaign.broken()).unwrap_or_default();
+        report.shown = conformance::show_wrong(project, &broken, options.seed, progress)?;
+        if report.shown.wrong * 2 < report.shown.run {
+            let text = "most mutants that break a proof answer rightly when they are run";
+            report.findings.push(Finding::of("mutant", text));
+        }
+        let broken = report.specifications.as_ref().map(|trials| trials.killed()).unwrap_or_default();
+        report.shown_specifications =
+            conformance::specification_mutants::show_wrong(project, copy, &broken, options.seed, progress)?;
+    }
+    if options.audit {
+        progress.note("the independent checker");
+        let shown: Vec<&str> =
+            theorems::FILES.into_iter().filter(|file| copy.files.iter().any(|has| has == file)).collect();
+        let modules: Vec<String> = if shown.is_empty() {
+            copy.files.iter().map(|file| tree::logical(file)).collect()
+        } else {
+            shown.into_iter().map(tree::logical).collect()
+        };
+        report.findings.extend(checker::check(copy, &modules)?);
+    }
+    Ok(())
+}
+
+/// Specifications and assumptions that are wrong on purpose.
+fn wrong_ones(
+    options: &Options,
+    project: &Project,
+    copy: &Copy,
+    report: &mut Report,
+    progress: &dyn Progress,
+) -> Result<(), Error> {
+    if options.audit || options.spec_mutants.is_some() {
+        let reasons = specifications::reasons(project)?;
+        let (sample, layer) = (options.spec_mutants, options.layer.as_deref());
+        let choice = code::Choice { sample, layer, seed: options.seed, shard: options.shard };
+        let trials = specifications::campaign(project, copy, &choice, &reasons, progress)?;
+        let all = sample.is_none() && options.shard.count == 1;
+        report.findings.extend(specifications::findings(&trials, &reasons, all));
+        report.specifications = Some(trials);
+    }
+    if options.audit || options.assumption_mutants.is_some() {
+        let most = options.assumption_mutants.filter(|_| !options.audit).unwrap_or(usize::MAX);
+        let (trials, bad) = assumptions::campaign(project, copy, most, options.seed, progress)?;
+        report.findings.extend(bad);
+        report.findings.extend(assumptions::findings(&trials));
+        report.assumptions = Some(trials);
+    }
+    Ok(())
+}
+
+/// Writes the page about mutants, or, if all were tried, compares it.
+fn mutants_stand(options: &Options, project: &Project, page: &str, all: bool) -> Result<Option<Finding>, Error> {
+    let path = project.root().join(pages::mutants::FILE);
+    if options.write {
+        std::fs::write(&path, page).map_err(|error| Error::unwritable(&path, error))?;
+        return Ok(None);
+    }
+    let stale = all && std::fs::read_to_string(&path).unwrap_or_default() != page;
+    let why = "this file is not what the mutants give; `ashlar prove --mutants all --write` writes it";
+    Ok(stale.then(|| Finding::at("stale-file", pages::mutants::FILE, None, why)))
+}

@@ -1,0 +1,252 @@
+//! The specifications against the C: each layer's `Spec.v`, extracted to OCaml, and the hosted build of its C do the same
+//! random operations, and every result is compared.
+//!
+//! Knows: how the two programs of a layer are made and run (`proof/extract/README.md`), and the faults that are planted
+//! on purpose (`proof/extract/planted.toml`): a comparison that does not see them is worth nothing.
+//! Does not know: operations and results; they stand in `proof/extract`.
+
+pub mod specification_mutants;
+
+use crate::coq::compile::{make_folder, Copy};
+use crate::coq::overlay::Links;
+use crate::error::Error;
+use crate::finding::Finding;
+use crate::mutants::code::Mutant;
+use crate::progress::{Progress, Steps};
+use crate::sources::generated::c2coq;
+use crate::sources::tree::{logical, read, ROOT};
+use project::copies::{mirror, Edit};
+use project::{stems, Project};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Operations in which a planted fault must show.
+const PLANTED_OPERATIONS: u64 = 20_000;
+/// Mutants run as programs.
+const MOST_SHOWN: usize = 20;
+const PLANTED: &str = "proof/extract/planted.toml";
+/// What the specification's side of every layer is linked with.
+const COMMON: [&str; 2] = ["conform.ml", "charged.ml"];
+
+/// Operations of one layer that agreed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    pub layer: String,
+    pub operations: u64,
+    pub seed: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Planted {
+    #[serde(default)]
+    planted: Vec<Fault>,
+}
+
+/// An edit below `kernel` or `proof` that the comparison of a layer must see.
+#[derive(Debug, Deserialize)]
+struct Fault {
+    layer: String,
+    #[serde(flatten)]
+    edit: Edit,
+}
+
+/// Layers that have such a pair of programs.
+pub fn layers(project: &Project) -> Vec<String> {
+    stems(&project.proof().join("extract"), "c")
+}
+
+/// Compares every layer over `operations` random operations, then shows that planted faults are seen.
+pub fn conform(
+    project: &Project,
+    copy: &Copy,
+    operations: u64,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<(Vec<Run>, Vec<Finding>), Error> {
+    let layers = layers(project);
+    let faults = planted(project)?;
+    let work = project.build().join("conform");
+    let (mut runs, mut findings) = (Vec::new(), Vec::new());
+    let steps = Steps::new(progress, layers.len() + faults.len());
+    drivers(project.root(), "")?;
+    for layer in &layers {
+        steps.next(&format!("specification of {layer}, {operations} operations"));
+        let program = specification(project, copy, layer, &work.join(layer))?;
+        match compare(&program, &driver(project.root(), layer), operations, seed)? {
+            None => runs.push(Run { layer: layer.clone(), operations, seed }),
+            Some(difference) => {
+                let text = format!("C and specification differ\n{difference}");
+                findings.push(Finding::at("conformance", &format!("proof/layers/{layer}/Spec.v"), None, text));
+            }
+        }
+        if !faults.iter().any(|fault| fault.layer == *layer) {
+            findings.push(Finding::at("conformance", PLANTED, None, format!("no fault is planted in {layer}")));
+        }
+    }
+    // Where the real ones differ, a planted fault shows nothing.
+    let faults = if findings.is_empty() { faults } else { vec![] };
+    for fault in &faults {
+        steps.next(&format!("a fault planted in {}", fault.edit.file));
+        if let Some(unseen) = unseen(project, copy, fault, seed)? {
+            findings.push(Finding::at("conformance", PLANTED, None, format!("{}: {unseen}", fault.edit.file)));
+        }
+    }
+    Ok((runs, findings))
+}
+
+fn planted(project: &Project) -> Result<Vec<Fault>, Error> {
+    let text = read(&project.root().join(PLANTED))?;
+    let planted: Planted = toml::from_str(&text).map_err(|error| Error::BadFile {
+        file: PLANTED,
+        message: error.to_string(),
+        form: "give layer, file, replace, by",
+    })?;
+    Ok(planted.planted)
+}
+
+/// Builds the C side of a layer of the tree at `root`; of all, if `layer` is empty.
+fn drivers(root: &Path, layer: &str) -> Result<(), Error> {
+    let (jobs, layer) = (format!("-j{}", crate::coq::compile::jobs()), format!("LAYER={layer}"));
+    let mut command = Command::new("make");
+    command.args(["--no-print-directory", &jobs, "-C"]).arg(root.join("kernel")).args(["conform", &layer]);
+    run(&mut command, "the C side of the comparison does not build").map(|_| ())
+}
+
+pub fn driver(root: &Path, layer: &str) -> PathBuf {
+    root.join("build/kernel/hosted-ticket/conform").join(layer)
+}
+
+/// Extracts and compiles the specification's side in `folder`.
+pub fn specification(project: &Project, copy: &Copy, layer: &str, folder: &Path) -> Result<PathBuf, Error> {
+    make_folder(folder)?;
+    let extract = project.proof().join("extract");
+    let (gallina, operations) = (format!("{layer}.v"), format!("{layer}.ml"));
+    for name in COMMON.into_iter().chain([gallina.as_str(), operations.as_str()]) {
+        let target = folder.join(name);
+        std::fs::copy(extract.join(name), &target).map_err(|error| Error::unwritable(&target, error))?;
+    }
+    let mut coqc = Command::new("coqc");
+    coqc.args(["-q", "-w", "-extraction", "-Q"]).arg(&copy.folder).args([ROOT, &gallina]).current_dir(folder);
+    run(&mut coqc, "the specification cannot be extracted")?;
+    let mut ocaml = Command::new("ocamlfind");
+    ocaml.args(["ocamlopt", "-O3", "-w", "-a", "-package", "zarith,unix", "-linkpkg"]);
+    ocaml.args([format!("{layer}_spec.mli"), format!("{layer}_spec.ml")]).args(COMMON);
+    ocaml.args([&operations, "-o", "conform"]);
+    run(ocaml.current_dir(folder), "the extracted specification does not compile")?;
+    Ok(folder.join("conform"))
+}
+
+/// Runs both sides; the difference, if there is one.
+fn compare(program: &Path, driver: &Path, operations: u64, seed: u64) -> Result<Option<String>, Error> {
+    run_sides(program, driver, &[operations.to_string(), seed.to_string()])
+}
+
+/// Whether the two differ; looks for no short sequence that shows it.
+pub fn differ(program: &Path, driver: &Path, seed: u64) -> Result<bool, Error> {
+    let arguments = [PLANTED_OPERATIONS.to_string(), seed.to_string(), "whether".into()];
+    Ok(run_sides(program, driver, &arguments)?.is_some())
+}
+
+fn run_sides(program: &Path, driver: &Path, arguments: &[String]) -> Result<Option<String>, Error> {
+    let done = Command::new(program)
+        .arg(driver)
+        .args(arguments)
+        .output()
+        .map_err(|error| Error::not_started(&program.display().to_string(), error))?;
+    let said = String::from_utf8_lossy(&done.stdout).trim().to_string();
+    match done.status.code() {
+        Some(0) => Ok(None),
+        Some(1) => Ok(Some(said)),
+        _ => {
+            let complaint = String::from_utf8_lossy(&done.stderr).trim().to_string();
+            Err(Error::Refused { what: "the comparison itself failed", output: format!("{said}\n{complaint}") })
+        }
+    }
+}
+
+/// Plants one fault in a copy and compares; why it was not seen, if it was not.
+fn unseen(project: &Project, copy: &Copy, fault: &Fault, seed: u64) -> Result<Option<String>, Error> {
+    let text = read(&project.root().join(&fault.edit.file))?;
+    let damaged = match fault.edit.apply(&text) {
+        Ok(damaged) => damaged,
+        Err(complaint) => return Ok(Some(complaint)),
+    };
+    let work = project.build().join("planted");
+    let real = project.build().join("conform").join(&fault.layer).join("conform");
+    let (program, driver) = match fault.edit.file.strip_prefix("proof/") {
+        Some(file) => {
+            let links = Links::make(copy, &work.join("proof"))?;
+            links.replace(file, &damaged)?;
+            if let Err(refused) = links.copy.compile(file, crate::FILE_LIMIT)? {
+                return Ok(Some(format!("with the fault, {} does not compile: {}", logical(file), refused.message)));
+            }
+            let program = specification(project, &links.copy, &fault.layer, &work.join(&fault.layer))?;
+            (program, driver(project.root(), &fault.layer))
+        }
+        None => (real, damaged_driver(project, &fault.layer, &fault.edit.file, &damaged)?),
+    };
+    let seen = differ(&program, &driver, seed)?;
+    Ok((!seen).then(|| format!("`{}` is not seen in {PLANTED_OPERATIONS} operations", fault.edit.by)))
+}
+
+/// Builds the C side of a layer in a copy of the tree whose file `file` has another text.
+fn damaged_driver(project: &Project, layer: &str, file: &str, text: &str) -> Result<PathBuf, Error> {
+    let root = project.build().join("planted/tree");
+    for folder in ["kernel", "proof/extract"] {
+        mirror(project.root(), &root, folder, false).map_err(|error| Error::unwritable(&root, error))?;
+    }
+    let path = root.join(file);
+    std::fs::write(&path, text).map_err(|error| Error::unwritable(&path, error))?;
+    drivers(&root, layer)?;
+    Ok(driver(&root, layer))
+}
+
+/// Mutants that were run as programs, and how many of them answered wrongly.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shown {
+    pub run: usize,
+    pub wrong: usize,
+}
+
+/// Runs mutants that break a proof as programs, to see that what the proofs refuse is really wrong.
+pub fn show_wrong(project: &Project, mutants: &[&Mutant], seed: u64, progress: &dyn Progress) -> Result<Shown, Error> {
+    let layers = layers(project);
+    let mutants: Vec<&&Mutant> = mutants.iter().filter(|one| layers.contains(&one.layer)).take(MOST_SHOWN).collect();
+    let steps = Steps::new(progress, mutants.len());
+    let mut shown = Shown::default();
+    for mutant in mutants {
+        let out = project.build().join("planted/mutant");
+        make_folder(&out)?;
+        let (number, folder) = (mutant.number.to_string(), out.display().to_string());
+        let done = c2coq(project, &["mutate", "--number", &number, "--out", &folder])?;
+        let name = Path::new(&mutant.file).file_name().unwrap_or_default();
+        let text = if done.status.success() { read(&out.join(name))? } else { continue };
+        let driver = damaged_driver(project, &mutant.layer, &mutant.file, &text)?;
+        let program = project.build().join("conform").join(&mutant.layer).join("conform");
+        let wrong = differ(&program, &driver, seed)?;
+        shown = Shown { run: shown.run + 1, wrong: shown.wrong + usize::from(wrong) };
+        steps.next(&format!("{} {}", mutant.description(), if wrong { "answers wrongly" } else { "is not seen" }));
+    }
+    Ok(shown)
+}
+
+fn run(command: &mut Command, complaint: &'static str) -> Result<String, Error> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let done = command.output().map_err(|error| Error::not_started(&name, error))?;
+    let (said, complained) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    if done.status.success() {
+        return Ok(said.into_owned());
+    }
+    Err(Error::Refused { what: complaint, output: format!("{}\n{}", said.trim(), complained.trim()) })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_planted_faults_of_the_tree_can_be_read() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(super::PLANTED);
+        let planted: super::Planted = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert!(planted.planted.iter().all(|fault| fault.edit.replace != fault.edit.by));
+    }
+}

@@ -1,0 +1,81 @@
+//! Wrong specifications that are run: extracted, they must answer otherwise than the C that is as it was.
+
+use crate::coq::compile::Copy;
+use crate::coq::overlay::Links;
+use crate::error::Error;
+use crate::mutants::specifications::layer;
+use crate::mutants::trials::Wrong;
+use crate::progress::{Progress, Steps};
+use project::Project;
+use std::path::Path;
+
+/// Those run, at most.
+const MOST: usize = 20;
+
+/// How many were run, and what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// As programs that are not the original's.
+    pub run: usize,
+    pub wrong: usize,
+    /// The program is the original's: they say what is valid in proofs only, or how cells represent a state.
+    pub same: usize,
+}
+
+/// Runs wrong specifications against the C; [`super::conform`] has made the original's programs.
+pub fn show_wrong(
+    project: &Project,
+    copy: &Copy,
+    wrongs: &[&Wrong],
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<Shown, Error> {
+    let layers = super::layers(project);
+    let wrongs: Vec<(&str, &Wrong)> = wrongs
+        .iter()
+        .filter(|wrong| wrong.file.ends_with("/Spec.v"))
+        .filter_map(|wrong| Some((layer(&wrong.file)?, *wrong)))
+        .filter(|(layer, _)| layers.iter().any(|one| one == layer))
+        .take(MOST)
+        .collect();
+    if wrongs.is_empty() {
+        return Ok(Shown::default());
+    }
+    let steps = Steps::new(progress, wrongs.len());
+    let work = project.build().join("planted");
+    let links = Links::make(copy, &work.join("proof"))?;
+    let mut shown = Shown::default();
+    for (layer, wrong) in wrongs {
+        let changed = links.replace(&wrong.file, &wrong.text)?;
+        let compiled = links.copy.compile(&wrong.file, crate::mutants::trials::LIMIT)?.is_ok();
+        let program = super::specification(project, &links.copy, layer, &work.join(layer));
+        links.restore(&changed)?;
+        let (program, extracted) = (program?, format!("{layer}_spec.ml"));
+        let end = if !compiled || same(&program, &project.build().join("conform").join(layer), &extracted) {
+            shown.same += 1;
+            "is the same program"
+        } else {
+            shown.run += 1;
+            // A program that breaks off is wrong too.
+            let wrong = match super::differ(&program, &super::driver(project.root(), layer), seed) {
+                Ok(wrong) => wrong,
+                Err(Error::Refused { .. }) => true,
+                Err(failure) => return Err(failure),
+            };
+            shown.wrong += usize::from(wrong);
+            if wrong {
+                "answers otherwise than the C"
+            } else {
+                "is not seen"
+            }
+        };
+        steps.next(&format!("{} {end}", wrong.description));
+    }
+    Ok(shown)
+}
+
+/// Whether both programs were extracted as the same text.
+fn same(program: &Path, real: &Path, extracted: &str) -> bool {
+    let text = |folder: &Path| std::fs::read(folder.join(extracted)).ok();
+    program.parent().and_then(text).is_some_and(|one| Some(one) == text(real))
+}

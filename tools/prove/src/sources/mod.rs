@@ -1,0 +1,8 @@
+//! What the sources alone show, before anything is compiled.
+
+pub mod certified;
+pub mod forbidden;
+pub mod generated;
+pub mod theorems;
+pub mod tree;
+pub mod words;
