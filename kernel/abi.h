@@ -31,8 +31,8 @@
 #define SYS_SHARE_OFFER 16u      /* slot, address of own page   */
 #define SYS_SHARE_ACCEPT 17u     /* slot, address, word0 PROT_* */
 #define SYS_SHARE_WITHDRAW 18u   /* slot                        */
-#define SYS_BBQ_INSERT 19u       /* slot, word                  */
-#define SYS_BBQ_REMOVE 20u       /* slot                        -> rdi word */
+#define SYS_BUFFER_INSERT 19u       /* slot, word                  */
+#define SYS_BUFFER_REMOVE 20u       /* slot                        -> rdi word */
 #define SYS_PROCESS_CREATE 21u   /* slot                        */
 #define SYS_PROCESS_COPY 22u     /* slot, child's page address, word0 own page address, word1 PROT_* */
 #define SYS_PROCESS_START 23u    /* slot, entry, word0 stack, word1 argument */
@@ -83,7 +83,7 @@
 #define GRANT_NONE 0u
 #define GRANT_ENDPOINT 1u        /* object = endpoint, rights SEND | RECV, badge */
 #define GRANT_NOTIFICATION 2u    /* object = notification, rights SIGNAL | WAIT, badge = bits to set */
-#define GRANT_BBQ 3u             /* object = bounded buffer, rights INSERT | REMOVE */
+#define GRANT_BUFFER 3u             /* object = bounded buffer, rights INSERT | REMOVE */
 #define GRANT_SHARE 4u           /* object = share, rights OFFER | ACCEPT */
 #define GRANT_PROCESS 5u         /* object = child process; badge = notification signalled on its death or NONE */
 #define GRANT_IRQ 6u             /* object = irq line, badge = notification it signals */

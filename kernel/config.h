@@ -7,8 +7,8 @@
 #define NUM_THREAD 144u          /* the first NUM_CPU are the idle threads */
 #define NUM_ENDPOINT 64u
 #define NUM_NOTIFICATION 128u
-#define NUM_BBQ 16u
-#define BBQ_CAPACITY 64u         /* slots of one bounded buffer, 64-bit words */
+#define NUM_BUFFER 16u
+#define BUFFER_CAPACITY 64u         /* slots of one bounded buffer, 64-bit words */
 #define NUM_SHARE 64u
 #define NUM_IRQ 32u              /* interrupt vectors the kernel uses: 32..63 */
 #define NUM_DEVICE 64u           /* device resources: register windows, port ranges */
@@ -31,7 +31,7 @@
 #define QUEUE_ENDPOINT_RECV_BASE (QUEUE_ENDPOINT_SEND_BASE + NUM_ENDPOINT)
 #define QUEUE_NOTIFICATION_BASE (QUEUE_ENDPOINT_RECV_BASE + NUM_ENDPOINT)
 #define QUEUE_CV_BASE (QUEUE_NOTIFICATION_BASE + NUM_NOTIFICATION)
-#define NUM_CV (2u * NUM_BBQ)    /* each bounded buffer has "not full" and "not empty" */
+#define NUM_CV (2u * NUM_BUFFER)    /* each bounded buffer has "not full" and "not empty" */
 #define QUEUE_PARKED_BASE (QUEUE_CV_BASE + NUM_CV) /* one per CPU and process: threads without budget */
 #define NUM_QUEUE (QUEUE_PARKED_BASE + NUM_CPU * NUM_PROCESS)
 

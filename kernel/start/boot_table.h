@@ -14,7 +14,7 @@ struct boot_section { uint32_t offset; uint32_t count; };
 
 enum boot_section_index {
     BOOT_CPUS, BOOT_PROCESSES, BOOT_THREADS, BOOT_SEGMENTS, BOOT_GRANTS, BOOT_ENDPOINTS, BOOT_NOTIFICATIONS,
-    BOOT_BBQS, BOOT_SHARES, BOOT_IRQS, BOOT_DEVICES, BOOT_VMS, BOOT_CONSOLES, BOOT_NUM_SECTIONS
+    BOOT_BUFFERS, BOOT_SHARES, BOOT_IRQS, BOOT_DEVICES, BOOT_VMS, BOOT_CONSOLES, BOOT_NUM_SECTIONS
 };
 
 struct boot_header {
@@ -68,7 +68,7 @@ struct boot_grant { uint32_t slot; uint32_t kind; uint32_t object; uint32_t righ
 #define BOOT_ENDPOINT_FIFO 1u /* waiters in arrival order; default is priority order */
 struct boot_endpoint { uint32_t owner; uint32_t flags; };     /* owner = receiving process */
 struct boot_notification { uint32_t owner; uint32_t reserved; }; /* owner = waiting process */
-struct boot_bbq { uint32_t capacity; uint32_t reserved; };    /* words, 1..BBQ_CAPACITY */
+struct boot_buffer { uint32_t capacity; uint32_t reserved; };    /* words, 1..BUFFER_CAPACITY */
 struct boot_share { uint32_t from; uint32_t to; };            /* processes */
 struct boot_irq { uint32_t gsi; uint32_t flags; uint32_t notification; uint32_t cpu; }; /* flags: 1 level, 2 active low */
 struct boot_device {

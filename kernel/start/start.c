@@ -3,7 +3,7 @@
 
 #include "abi.h"
 #include "arch.h"
-#include "bbq.h"
+#include "buffer.h"
 #include "console.h"
 #include "container.h"
 #include "device.h"
@@ -97,8 +97,8 @@ static void define_channels(void)
     for (uint32_t i = 0; i < table_count(BOOT_NOTIFICATIONS); i++) {
         notify_define(i, table_notification(i)->owner);
     }
-    for (uint32_t i = 0; i < table_count(BOOT_BBQS); i++) {
-        bbq_define(i, table_bbq(i)->capacity);
+    for (uint32_t i = 0; i < table_count(BOOT_BUFFERS); i++) {
+        buffer_define(i, table_buffer(i)->capacity);
     }
     for (uint32_t i = 0; i < table_count(BOOT_SHARES); i++) {
         share_define(i, table_share(i)->from, table_share(i)->to);

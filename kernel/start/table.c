@@ -29,7 +29,7 @@ static const struct section_rule rules[BOOT_NUM_SECTIONS] = {
     [BOOT_GRANTS] = { "grants", sizeof(struct boot_grant), NUM_PROCESS * NUM_GRANT },
     [BOOT_ENDPOINTS] = { "endpoints", sizeof(struct boot_endpoint), NUM_ENDPOINT },
     [BOOT_NOTIFICATIONS] = { "notifications", sizeof(struct boot_notification), NUM_NOTIFICATION },
-    [BOOT_BBQS] = { "bounded buffers", sizeof(struct boot_bbq), NUM_BBQ },
+    [BOOT_BUFFERS] = { "bounded buffers", sizeof(struct boot_buffer), NUM_BUFFER },
     [BOOT_SHARES] = { "shares", sizeof(struct boot_share), NUM_SHARE },
     [BOOT_IRQS] = { "interrupts", sizeof(struct boot_irq), NUM_IRQ },
     [BOOT_DEVICES] = { "devices", sizeof(struct boot_device), NUM_DEVICE },
@@ -86,9 +86,9 @@ const struct boot_notification *table_notification(uint32_t i)
     return entry(BOOT_NOTIFICATIONS, i);
 }
 
-const struct boot_bbq *table_bbq(uint32_t i)
+const struct boot_buffer *table_buffer(uint32_t i)
 {
-    return entry(BOOT_BBQS, i);
+    return entry(BOOT_BUFFERS, i);
 }
 
 const struct boot_share *table_share(uint32_t i)

@@ -18,7 +18,7 @@ const struct boot_segment *table_segment(uint32_t i);
 const struct boot_grant *table_grant(uint32_t i);
 const struct boot_endpoint *table_endpoint(uint32_t i);
 const struct boot_notification *table_notification(uint32_t i);
-const struct boot_bbq *table_bbq(uint32_t i);
+const struct boot_buffer *table_buffer(uint32_t i);
 const struct boot_share *table_share(uint32_t i);
 const struct boot_irq *table_irq(uint32_t i);
 const struct boot_device *table_device(uint32_t i);

@@ -56,9 +56,9 @@ static void check_endpoints(void)
 
 static void check_buffers(void)
 {
-    for (uint32_t i = 0; i < table_count(BOOT_BBQS); i++) {
-        if (table_bbq(i)->capacity == 0 || table_bbq(i)->capacity > BBQ_CAPACITY) {
-            table_bad(BOOT_BBQS, i, "its capacity is out of range");
+    for (uint32_t i = 0; i < table_count(BOOT_BUFFERS); i++) {
+        if (table_buffer(i)->capacity == 0 || table_buffer(i)->capacity > BUFFER_CAPACITY) {
+            table_bad(BOOT_BUFFERS, i, "its capacity is out of range");
         }
     }
     for (uint32_t i = 0; i < table_count(BOOT_SHARES); i++) {

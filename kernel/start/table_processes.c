@@ -148,8 +148,8 @@ static const char *grant_fault(uint32_t p, const struct boot_grant *grant)
         }
         return (rights & RIGHT_WAIT) != 0 && table_notification(object)->owner != p ? "only a notification's owner waits"
                                                                                      : 0;
-    case GRANT_BBQ:
-        return object >= table_count(BOOT_BBQS) || rights == 0 || rights > (RIGHT_INSERT | RIGHT_REMOVE)
+    case GRANT_BUFFER:
+        return object >= table_count(BOOT_BUFFERS) || rights == 0 || rights > (RIGHT_INSERT | RIGHT_REMOVE)
                    ? "no such bounded buffer or rights"
                    : 0;
     case GRANT_SHARE:

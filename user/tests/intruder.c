@@ -188,8 +188,8 @@ static void try_slots(void)
         expect_status("signal", sys_signal(slot), ERR_BAD_SLOT);
         expect_status("wait", sys_wait(slot, 0, &bits), ERR_BAD_SLOT);
         expect_status("poll", sys_poll(slot, &bits), ERR_BAD_SLOT);
-        expect_status("buffer insert", sys_bbq_insert(slot, 1), ERR_BAD_SLOT);
-        expect_status("buffer remove", sys_bbq_remove(slot, &word), ERR_BAD_SLOT);
+        expect_status("buffer insert", sys_buffer_insert(slot, 1), ERR_BAD_SLOT);
+        expect_status("buffer remove", sys_buffer_remove(slot, &word), ERR_BAD_SLOT);
         expect_status("share offer", sys_share_offer(slot, MESSAGE_VADDR), ERR_BAD_SLOT);
         expect_status("share accept", sys_share_accept(slot, SPARE, PROT_READ), ERR_BAD_SLOT);
         expect_status("process create", sys_process_create(slot), ERR_BAD_SLOT);

@@ -63,7 +63,7 @@ static int costs_a_life(uint64_t number)
 {
     return number == SYS_THREAD_EXIT || number == SYS_PROCESS_EXIT || number == SYS_CALL || number == SYS_REPLY_RECV ||
            number == SYS_SEND || number == SYS_RECV || number == SYS_SLEEP || number == SYS_WAIT ||
-           number == SYS_BBQ_INSERT || number == SYS_BBQ_REMOVE || number == SYS_VCPU_RUN || number == SYS_MEM_UNMAP ||
+           number == SYS_BUFFER_INSERT || number == SYS_BUFFER_REMOVE || number == SYS_VCPU_RUN || number == SYS_MEM_UNMAP ||
            number == SYS_CHECK; /* in a debug build it takes as long as thousands of others */
 }
 

@@ -1,7 +1,7 @@
 #include "invariants.h"
 
 #include "abi.h"
-#include "bbq.h"
+#include "buffer.h"
 #include "console.h"
 #include "container.h"
 #include "cv.h"
@@ -79,7 +79,7 @@ static uint32_t invariants_check_layers(void)
     if (broken != 0u) {
         return 15000u + broken;
     }
-    broken = bbq_check();
+    broken = buffer_check();
     if (broken != 0u) {
         return 16000u + broken;
     }

@@ -38,8 +38,8 @@ static uint32_t grant_object_valid(uint32_t kind, uint32_t object)
         limit = NUM_ENDPOINT;
     } else if (kind == GRANT_NOTIFICATION) {
         limit = NUM_NOTIFICATION;
-    } else if (kind == GRANT_BBQ) {
-        limit = NUM_BBQ;
+    } else if (kind == GRANT_BUFFER) {
+        limit = NUM_BUFFER;
     } else if (kind == GRANT_SHARE) {
         limit = NUM_SHARE;
     } else if (kind == GRANT_PROCESS) {

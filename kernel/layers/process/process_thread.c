@@ -2,7 +2,7 @@
  * switch or of blocking. Other CPUs set a request bit for the process and send an interrupt. */
 #include "abi.h"
 #include "arch.h"
-#include "bbq.h"
+#include "buffer.h"
 #include "endpoint.h"
 #include "intc.h"
 #include "notify.h"
@@ -61,7 +61,7 @@ static void process_cancel_thread(uint32_t t)
     /* In this order, so that a wait that another CPU may be ending is examined under its object's lock. */
     uint32_t handled = notify_cancel(t);
     if (handled == 0u) {
-        handled = bbq_cancel(t);
+        handled = buffer_cancel(t);
     }
     if (handled == 1u) {
         return;

@@ -17,7 +17,7 @@
 #define NUM (NUM_TEST_CPU * EACH)
 #define FIRST NUM_CPU
 
-/* An event counter with one waiter: the smallest object that blocks. Guarded by LOCK_BBQ_BASE + i. */
+/* An event counter with one waiter: the smallest object that blocks. Guarded by LOCK_BUFFER_BASE + i. */
 struct event {
     uint32_t count;
     uint32_t waiting;
@@ -34,16 +34,16 @@ static void wait_event(uint32_t i)
 
     spinlock_kernel_enter();
     while (!taken) {
-        spinlock_acquire(LOCK_BBQ_BASE + i % NUM_BBQ);
+        spinlock_acquire(LOCK_BUFFER_BASE + i % NUM_BUFFER);
         if (events[i].count > 0) {
             events[i].count--;
             taken = 1;
-            spinlock_release(LOCK_BBQ_BASE + i % NUM_BBQ);
+            spinlock_release(LOCK_BUFFER_BASE + i % NUM_BUFFER);
         } else {
             events[i].waiting = 1;
             thread_set_wait(FIRST + i, WAIT_CV, i);
             sched_prepare_block();
-            spinlock_release(LOCK_BBQ_BASE + i % NUM_BBQ);
+            spinlock_release(LOCK_BUFFER_BASE + i % NUM_BUFFER);
             sched_block();
         }
     }
@@ -56,14 +56,14 @@ static void send_event(uint32_t i)
 {
     __atomic_fetch_add(&sent, 1, __ATOMIC_RELAXED);
     spinlock_kernel_enter();
-    spinlock_acquire(LOCK_BBQ_BASE + i % NUM_BBQ);
+    spinlock_acquire(LOCK_BUFFER_BASE + i % NUM_BUFFER);
     events[i].count++;
     if (events[i].waiting) {
         events[i].waiting = 0;
         thread_set_wait(FIRST + i, WAIT_NONE, NONE);
         sched_ready(FIRST + i);
     }
-    spinlock_release(LOCK_BBQ_BASE + i % NUM_BBQ);
+    spinlock_release(LOCK_BUFFER_BASE + i % NUM_BUFFER);
     sched_leave();
     spinlock_kernel_exit();
 }

@@ -47,7 +47,7 @@ static uint32_t syscall_yield(void)
     return STATUS_OK;
 }
 
-/* SYS_SHARE_OFFER .. SYS_BBQ_REMOVE and memory. */
+/* SYS_SHARE_OFFER .. SYS_BUFFER_REMOVE and memory. */
 static uint32_t syscall_memory_family(uint32_t current, uint64_t number)
 {
     uint32_t status = ERR_UNKNOWN_CALL;
@@ -66,13 +66,13 @@ static uint32_t syscall_memory_family(uint32_t current, uint64_t number)
 }
 
 /* The calls that may wake others after they have waited. */
-static void syscall_bbq_family(uint32_t current, uint64_t number)
+static void syscall_buffer_family(uint32_t current, uint64_t number)
 {
     uint32_t status = ERR_UNKNOWN_CALL;
-    if (number == SYS_BBQ_INSERT) {
-        status = syscall_bbq_insert(current);
-    } else if (number == SYS_BBQ_REMOVE) {
-        status = syscall_bbq_remove(current);
+    if (number == SYS_BUFFER_INSERT) {
+        status = syscall_buffer_insert(current);
+    } else if (number == SYS_BUFFER_REMOVE) {
+        status = syscall_buffer_remove(current);
     }
     uctx_set(current, UCTX_RAX, (uint64_t)status);
 }
@@ -182,10 +182,10 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
     }
     if (number <= SYS_THREAD_START) {
         status = syscall_small_family(current, number);
-    } else if (number < SYS_BBQ_INSERT) {
+    } else if (number < SYS_BUFFER_INSERT) {
         status = syscall_memory_family(current, number);
-    } else if (number <= SYS_BBQ_REMOVE) {
-        syscall_bbq_family(current, number);
+    } else if (number <= SYS_BUFFER_REMOVE) {
+        syscall_buffer_family(current, number);
         return SYSCALL_WAITED;
     } else if (number <= SYS_QUOTA) {
         status = syscall_process_family(current, number);

@@ -30,8 +30,8 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
 void syscall_wait(uint32_t current);
 uint32_t syscall_signal(uint32_t current);
 uint32_t syscall_poll(uint32_t current);
-uint32_t syscall_bbq_insert(uint32_t current);
-uint32_t syscall_bbq_remove(uint32_t current);
+uint32_t syscall_buffer_insert(uint32_t current);
+uint32_t syscall_buffer_remove(uint32_t current);
 
 uint32_t syscall_sleep(uint32_t current);
 uint32_t syscall_clock(uint32_t current);

@@ -3,7 +3,7 @@
  * everything must have come back. First a few calls whose outcome is known. */
 #include "abi.h"
 #include "arch.h"
-#include "bbq.h"
+#include "buffer.h"
 #include "container.h"
 #include "device.h"
 #include "endpoint.h"
@@ -161,7 +161,7 @@ static void random_calls(void)
     endpoint_define(0, PEER, 0);
     endpoint_define(1, VICTIM, ENDPOINT_FIFO);
     notify_define(0, VICTIM);
-    bbq_define(0, 3);
+    buffer_define(0, 3);
     share_define(0, VICTIM, PEER);
     share_define(1, VICTIM, VICTIM);
     device_define(0, GRANT_MMIO, 0xfe000000ul, 2 * 4096, VICTIM);
@@ -175,7 +175,7 @@ static void random_calls(void)
     give(VICTIM, 0, GRANT_ENDPOINT, 0, RIGHT_SEND, 5);
     give(VICTIM, 1, GRANT_ENDPOINT, 1, RIGHT_SEND | RIGHT_RECV, 6);
     give(VICTIM, 2, GRANT_NOTIFICATION, 0, RIGHT_SIGNAL | RIGHT_WAIT, 0x10);
-    give(VICTIM, 3, GRANT_BBQ, 0, RIGHT_INSERT | RIGHT_REMOVE, 0);
+    give(VICTIM, 3, GRANT_BUFFER, 0, RIGHT_INSERT | RIGHT_REMOVE, 0);
     give(VICTIM, 4, GRANT_SHARE, 0, RIGHT_OFFER, 0);
     give(VICTIM, 5, GRANT_PROCESS, GRANDCHILD, 0, 0);
     give(VICTIM, 6, GRANT_IRQ, 9, 0, 0);

@@ -141,14 +141,14 @@ static inline uint32_t sys_quota(uint64_t *used, uint64_t *quota)
 }
 
 /* ---- bounded buffers ---- */
-static inline uint32_t sys_bbq_insert(uint32_t slot, uint64_t word)
+static inline uint32_t sys_buffer_insert(uint32_t slot, uint64_t word)
 {
-    return sys_plain(SYS_BBQ_INSERT, slot, word, 0, 0, 0);
+    return sys_plain(SYS_BUFFER_INSERT, slot, word, 0, 0, 0);
 }
 
-static inline uint32_t sys_bbq_remove(uint32_t slot, uint64_t *word)
+static inline uint32_t sys_buffer_remove(uint32_t slot, uint64_t *word)
 {
-    struct sys_result r = sys_raw(SYS_BBQ_REMOVE, slot, 0, 0, 0, 0);
+    struct sys_result r = sys_raw(SYS_BUFFER_REMOVE, slot, 0, 0, 0, 0);
     if (r.status == STATUS_OK) {
         *word = r.first;
     }

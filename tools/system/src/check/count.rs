@@ -31,7 +31,7 @@ pub fn check(description: &Description, report: &mut Report) {
     limit("threads", threads, NUM_THREAD - NUM_CPU);
     limit("endpoints", description.endpoints.iter().map(|o| &o.name.span).collect(), NUM_ENDPOINT);
     limit("notifications, one of them for each virtual machine", notifications, NUM_NOTIFICATION);
-    limit("buffers", description.buffers.iter().map(|o| &o.name.span).collect(), NUM_BBQ);
+    limit("buffers", description.buffers.iter().map(|o| &o.name.span).collect(), NUM_BUFFER);
     limit("shares", description.shares.iter().map(|o| &o.name.span).collect(), NUM_SHARE);
     limit("devices", devices, NUM_DEVICE);
     limit("consoles beside the kernel's", description.consoles.iter().map(|o| &o.name.span).collect(), NUM_CONSOLE - 1);

@@ -1,7 +1,7 @@
 //! From tables to typed data.
 
 use super::*;
-use crate::layout::{BBQ_CAPACITY, KIB};
+use crate::layout::{BUFFER_CAPACITY, KIB};
 use crate::read::{Document, TableData};
 
 const DEFAULT_PRIORITY: u64 = 100;
@@ -114,7 +114,7 @@ fn buffer(table: &TableData) -> Buffer {
     Buffer {
         name: table.name.clone(),
         seen_as: seen_as(table),
-        capacity: table.number("capacity").map_or(u64::from(BBQ_CAPACITY), |number| number.value),
+        capacity: table.number("capacity").map_or(u64::from(BUFFER_CAPACITY), |number| number.value),
         producers: table.names("producers").to_vec(),
         consumers: table.names("consumers").to_vec(),
     }

@@ -90,7 +90,7 @@ impl List<'_> {
             let inserts = self.place(&buffer.producers).map_or(0, |_| RIGHT_INSERT);
             let removes = self.place(&buffer.consumers).map_or(0, |_| RIGHT_REMOVE);
             if inserts | removes != 0 {
-                self.add(("buffer", GRANT_BBQ), &buffer.seen_as, object, inserts | removes, 0);
+                self.add(("buffer", GRANT_BUFFER), &buffer.seen_as, object, inserts | removes, 0);
             }
         }
     }

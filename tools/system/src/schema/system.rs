@@ -2,7 +2,7 @@
 
 use super::{optional, required, KeySpec, Kind, Object, TableSpec};
 use crate::layout::{
-    BBQ_CAPACITY, GIB, KIB, MAX_PRIORITY, MIB, MIN_PRIORITY, SCHED_BUDGET_MIN_NS, SCHED_PERIOD_MAX_NS,
+    BUFFER_CAPACITY, GIB, KIB, MAX_PRIORITY, MIB, MIN_PRIORITY, SCHED_BUDGET_MIN_NS, SCHED_PERIOD_MAX_NS,
 };
 
 const NS_PER_US: u64 = 1_000;
@@ -216,7 +216,7 @@ const BUFFER: TableSpec = TableSpec {
     keys: &[&[
         required("producers", Kind::Names(Object::Process), "The processes that insert."),
         required("consumers", Kind::Names(Object::Process), "The processes that remove."),
-        optional("capacity", Kind::Integer(1, BBQ_CAPACITY as u64), "64", "Words it holds."),
+        optional("capacity", Kind::Integer(1, BUFFER_CAPACITY as u64), "64", "Words it holds."),
         AS,
     ]],
 };

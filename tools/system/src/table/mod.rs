@@ -119,7 +119,7 @@ fn sections(resolved: &Resolved) -> [(u32, Vec<u8>); NUM_SECTIONS] {
         records(
             resolved.notifications.iter().map(|object| record::Notification { owner: object.waiter.id, reserved: 0 }),
         ),
-        records(resolved.buffers.iter().map(|buffer| record::Bbq { capacity: buffer.capacity, reserved: 0 })),
+        records(resolved.buffers.iter().map(|buffer| record::Buffer { capacity: buffer.capacity, reserved: 0 })),
         records(resolved.shares.iter().map(|share| record::Share { from: share.from.id, to: share.to.id })),
         records(resolved.interrupts.iter().map(|interrupt| record::Irq {
             gsi: interrupt.line,

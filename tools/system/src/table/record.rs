@@ -137,7 +137,7 @@ records! {
     Grant "boot_grant" { slot: u32, kind: u32, object: u32, rights: u32, badge: u64 }
     Endpoint "boot_endpoint" { owner: u32, flags: u32 }
     Notification "boot_notification" { owner: u32, reserved: u32 }
-    Bbq "boot_bbq" { capacity: u32, reserved: u32 }
+    Buffer "boot_buffer" { capacity: u32, reserved: u32 }
     Share "boot_share" { from: u32, to: u32 }
     Irq "boot_irq" { gsi: u32, flags: u32, notification: u32, cpu: u32 }
     Device "boot_device" { base: u64, size: u64, kind: u32, owner: u32, function: u32, reserved: u32 }

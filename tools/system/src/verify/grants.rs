@@ -46,8 +46,8 @@ fn fault(tables: &Tables, process: u32, grant: &Grant) -> Option<&'static str> {
             Some(_) => None,
             None => Some("no such notification"),
         },
-        GRANT_BBQ => {
-            let good = object < tables.bbqs.len() && !no_rights(RIGHT_INSERT | RIGHT_REMOVE);
+        GRANT_BUFFER => {
+            let good = object < tables.buffers.len() && !no_rights(RIGHT_INSERT | RIGHT_REMOVE);
             holds(good, "no such bounded buffer or rights")
         }
         GRANT_SHARE => {

@@ -19,8 +19,8 @@ pub(super) fn check(tables: &Tables, damages: &mut Vec<Damage>) {
     rules("notification", &tables.notifications, damages, |_, notification| {
         vec![(tables.has_process(notification.owner), "its owner is no process")]
     });
-    rules("buffer", &tables.bbqs, damages, |_, bbq| {
-        vec![((1..=BBQ_CAPACITY).contains(&bbq.capacity), "its capacity is out of range")]
+    rules("buffer", &tables.buffers, damages, |_, buffer| {
+        vec![((1..=BUFFER_CAPACITY).contains(&buffer.capacity), "its capacity is out of range")]
     });
     rules("share", &tables.shares, damages, |_, share| {
         let ends = tables.has_process(share.from) && tables.has_process(share.to);

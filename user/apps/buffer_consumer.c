@@ -14,7 +14,7 @@ int main(void)
 
     for (uint64_t i = 1; i <= items * producers; i++) {
         uint64_t word = 0;
-        uint32_t status = sys_bbq_remove(buffer, &word);
+        uint32_t status = sys_buffer_remove(buffer, &word);
         if (status != STATUS_OK) {
             panic("removing item %lu: error %u\n", i, status);
         }

@@ -9,7 +9,7 @@ int main(void)
     uint64_t items = env_arg_u64("items", 10000);
 
     for (uint64_t i = 1; i <= items; i++) {
-        uint32_t status = sys_bbq_insert(buffer, i);
+        uint32_t status = sys_buffer_insert(buffer, i);
         if (status != STATUS_OK) {
             panic("inserting item %lu: error %u\n", i, status);
         }

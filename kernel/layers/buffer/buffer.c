@@ -1,6 +1,6 @@
 /* Bounded buffers: a ring of words and two condition variables, one for writers that wait for room and one for readers
  * that wait for a word. */
-#include "bbq.h"
+#include "buffer.h"
 
 #include "abi.h"
 #include "cv.h"
@@ -8,28 +8,28 @@
 #include "spinlock.h"
 #include "thread.h"
 
-/* Guarded by LOCK_BBQ_BASE + b; capacity is constant after start-up, 0 while b is not defined. */
-struct bbq {
+/* Guarded by LOCK_BUFFER_BASE + b; capacity is constant after start-up, 0 while b is not defined. */
+struct buffer {
     uint32_t capacity;
     uint32_t oldest; /* index of the oldest word */
     uint32_t used;   /* words held */
     uint32_t spare;
-    uint64_t words[BBQ_CAPACITY];
+    uint64_t words[BUFFER_CAPACITY];
 };
 
 /* Written and read by the thread itself only. */
-struct bbq_taken {
+struct buffer_taken {
     uint64_t word;
 };
 
-static struct bbq bbq[NUM_BBQ];
-static struct bbq_taken bbq_taken[NUM_THREAD];
+static struct buffer buffer[NUM_BUFFER];
+static struct buffer_taken buffer_taken[NUM_THREAD];
 
-void bbq_define(uint32_t b, uint32_t capacity)
+void buffer_define(uint32_t b, uint32_t capacity)
 {
-    bbq[b].capacity = capacity;
-    bbq[b].oldest = 0u;
-    bbq[b].used = 0u;
+    buffer[b].capacity = capacity;
+    buffer[b].oldest = 0u;
+    buffer[b].used = 0u;
 }
 
 /* Writers and readers wait the same way: until the thread is first in its queue and the buffer is not blocked for it.
@@ -37,90 +37,90 @@ void bbq_define(uint32_t b, uint32_t capacity)
  * never has to wait again: only the first of the queue is woken, only when it can proceed, and no other thread can
  * overtake it. A cancelled thread gives up. Requires: b's lock is held and the current thread is in cv's queue.
  * Ensures: the lock is held; returns 1 if it is the caller's turn, 0 if its wait was cancelled. */
-static uint32_t bbq_await_turn(uint32_t b, uint32_t cv, uint32_t blocked_at)
+static uint32_t buffer_await_turn(uint32_t b, uint32_t cv, uint32_t blocked_at)
 {
     uint32_t current = thread_current();
     uint32_t first = cv_first(cv);
     uint32_t cancelled = cv_cancelled();
-    if (cancelled == 0u && (first != current || bbq[b].used == blocked_at)) {
+    if (cancelled == 0u && (first != current || buffer[b].used == blocked_at)) {
         cv_prepare_wait(cv);
-        spinlock_release(LOCK_BBQ_BASE + b);
+        spinlock_release(LOCK_BUFFER_BASE + b);
         sched_block();
-        spinlock_acquire(LOCK_BBQ_BASE + b);
+        spinlock_acquire(LOCK_BUFFER_BASE + b);
         first = cv_first(cv);
         cancelled = cv_cancelled();
     }
-    if (cancelled == 1u || first != current || bbq[b].used == blocked_at) {
+    if (cancelled == 1u || first != current || buffer[b].used == blocked_at) {
         return 0u;
     }
     return 1u;
 }
 
-uint32_t bbq_insert(uint32_t b, uint64_t word)
+uint32_t buffer_insert(uint32_t b, uint64_t word)
 {
-    uint32_t capacity = bbq[b].capacity;
+    uint32_t capacity = buffer[b].capacity;
     uint32_t room = 2u * b;
     uint32_t filled = 2u * b + 1u;
     uint32_t status = STATUS_OK;
     if (capacity == 0u) {
         return ERR_BAD_STATE;
     }
-    spinlock_acquire(LOCK_BBQ_BASE + b);
+    spinlock_acquire(LOCK_BUFFER_BASE + b);
     cv_join(room);
-    uint32_t mine = bbq_await_turn(b, room, capacity);
+    uint32_t mine = buffer_await_turn(b, room, capacity);
     if (mine == 1u) {
-        uint32_t place = (bbq[b].oldest + bbq[b].used) % capacity;
-        bbq[b].words[place] = word;
-        bbq[b].used = bbq[b].used + 1u;
+        uint32_t place = (buffer[b].oldest + buffer[b].used) % capacity;
+        buffer[b].words[place] = word;
+        buffer[b].used = buffer[b].used + 1u;
         cv_wake_first(filled);
     } else {
         status = ERR_CANCELLED;
     }
     cv_leave();
     /* Also after a cancelled wait: the next thread gets the wake-up that the cancelled one consumed. */
-    if (bbq[b].used < capacity) {
+    if (buffer[b].used < capacity) {
         cv_wake_first(room);
     }
-    spinlock_release(LOCK_BBQ_BASE + b);
+    spinlock_release(LOCK_BUFFER_BASE + b);
     return status;
 }
 
-uint32_t bbq_remove(uint32_t b)
+uint32_t buffer_remove(uint32_t b)
 {
     uint32_t current = thread_current();
-    uint32_t capacity = bbq[b].capacity;
+    uint32_t capacity = buffer[b].capacity;
     uint32_t room = 2u * b;
     uint32_t filled = 2u * b + 1u;
     uint32_t status = STATUS_OK;
     if (capacity == 0u) {
         return ERR_BAD_STATE;
     }
-    spinlock_acquire(LOCK_BBQ_BASE + b);
+    spinlock_acquire(LOCK_BUFFER_BASE + b);
     cv_join(filled);
-    uint32_t mine = bbq_await_turn(b, filled, 0u);
+    uint32_t mine = buffer_await_turn(b, filled, 0u);
     if (mine == 1u) {
-        bbq_taken[current].word = bbq[b].words[bbq[b].oldest];
-        bbq[b].oldest = (bbq[b].oldest + 1u) % capacity;
-        bbq[b].used = bbq[b].used - 1u;
+        buffer_taken[current].word = buffer[b].words[buffer[b].oldest];
+        buffer[b].oldest = (buffer[b].oldest + 1u) % capacity;
+        buffer[b].used = buffer[b].used - 1u;
         cv_wake_first(room);
     } else {
         status = ERR_CANCELLED;
     }
     cv_leave();
-    if (bbq[b].used > 0u) {
+    if (buffer[b].used > 0u) {
         cv_wake_first(filled);
     }
-    spinlock_release(LOCK_BBQ_BASE + b);
+    spinlock_release(LOCK_BUFFER_BASE + b);
     return status;
 }
 
-uint64_t bbq_result(void)
+uint64_t buffer_result(void)
 {
     uint32_t current = thread_current();
-    return bbq_taken[current].word;
+    return buffer_taken[current].word;
 }
 
-uint32_t bbq_cancel(uint32_t t)
+uint32_t buffer_cancel(uint32_t t)
 {
     uint32_t waits = 0u;
     /* Decided by queue membership, not by wait state, so that a thread which was woken but has not run yet gives up
@@ -128,24 +128,24 @@ uint32_t bbq_cancel(uint32_t t)
     uint32_t cv = cv_of(t);
     if (cv < NUM_CV) {
         uint32_t b = cv / 2u;
-        spinlock_acquire(LOCK_BBQ_BASE + b);
+        spinlock_acquire(LOCK_BUFFER_BASE + b);
         cv_cancel(t);
-        spinlock_release(LOCK_BBQ_BASE + b);
+        spinlock_release(LOCK_BUFFER_BASE + b);
         waits = 1u;
     }
     return waits;
 }
 
-uint32_t bbq_check(void)
+uint32_t buffer_check(void)
 {
-    for (uint32_t b = 0u; b < NUM_BBQ; b = b + 1u) {
-        if (bbq[b].capacity > BBQ_CAPACITY) {
+    for (uint32_t b = 0u; b < NUM_BUFFER; b = b + 1u) {
+        if (buffer[b].capacity > BUFFER_CAPACITY) {
             return 1u;
         }
-        if (bbq[b].used > bbq[b].capacity) {
+        if (buffer[b].used > buffer[b].capacity) {
             return 2u;
         }
-        if (bbq[b].capacity > 0u && bbq[b].oldest >= bbq[b].capacity) {
+        if (buffer[b].capacity > 0u && buffer[b].oldest >= buffer[b].capacity) {
             return 3u;
         }
     }
