@@ -1,5 +1,5 @@
-/* Takes messages of every length, one after the other, that nobody waits an answer for; then a call, to which it replies how
- * many words were wrong, before it waits again. */
+/* Takes one-way messages of every length, one after the other; then a call, to which it replies how many words were wrong,
+ * before it waits again. */
 #include "ashlar/env.h"
 #include "ashlar/message.h"
 #include "ashlar/print.h"

@@ -1,5 +1,5 @@
 /* Offers a page of its memory in share `board`, writes a text and then a sequence of numbers into it, and withdraws
- * nothing: the page stays with the reader even after this process has ended. Tells the reader of each step by
+ * nothing: the page stays with the reader even after this process has ended. Signals each step to the reader by
  * notification `written` and waits for notification `read`. Argument `steps`: numbers written (default 1000). */
 #include "ashlar/env.h"
 #include "ashlar/print.h"

@@ -166,7 +166,7 @@ static inline void tcp_take_bytes(struct tcp *tcp, uint32_t sequence, const uint
 
     tcp->must_acknowledge++;
     if (known >= count) {
-        tcp->must_acknowledge = TCP_UNACKNOWLEDGED; /* one is missing, or came twice: the peer is told at once */
+        tcp->must_acknowledge = TCP_UNACKNOWLEDGED; /* one is missing, or came twice: acknowledge at once */
         return;
     }
     if (count - known > TCP_SEGMENT || memcmp(bytes + known, tcp_bytes(tcp->verified), count - known) != 0) {

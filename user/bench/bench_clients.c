@@ -78,7 +78,7 @@ int main(void)
             if (index <= n) {
                 messages[kind][n] = work(begin, begin + window, batch[kind]);
             }
-            begin += window + window / 4; /* whoever is late in a window is done before the next */
+            begin += window + window / 4; /* a client that is late in a window is done before the next */
         }
     }
     sys_sleep(begin);

@@ -63,8 +63,8 @@ int net_knows(uint32_t address)
 
 void net_ask(uint32_t address)
 {
-    static const uint8_t nobody[6];
-    send_arp(ARP_REQUEST, nobody, address);
+    static const uint8_t unknown[6];
+    send_arp(ARP_REQUEST, unknown, address);
 }
 
 void net_received_arp(const uint8_t *arp, uint32_t bytes)

@@ -6,7 +6,7 @@
 
 void dispatch_start(void);
 
-/* The running thread waits for `set` and has no message. Runs another thread if one has, or has not begun; returns 1 when the
+/* The running thread waits for `set` and has no message. Runs another thread if one has a message, or has not started; returns 1 when the
  * running thread is to look again, 0 if every thread waits and none has a message. */
 int dispatch(const struct mail_set *set);
 

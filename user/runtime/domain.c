@@ -1,5 +1,5 @@
-/* Cooperative domains: AWAIT. EMIT stands in domain_emit.c, how ports come to be in domain_port.c, what was taken from its
- * ring too early in domain_pending.c. */
+/* Cooperative domains: AWAIT. EMIT is in domain_emit.c, the opening of ports in domain_port.c, the list of messages that are
+ * not awaited yet in domain_pending.c. */
 #include "ashlar/domain.h"
 
 #include "ashlar/env.h"
@@ -96,7 +96,7 @@ static int take_from_rings(const struct mail_set *set, struct mail *mail)
 
 static struct pending link_news[DOMAIN_PORTS];
 
-/* A link that came up, or is no more, or is on its way. */
+/* Continues setting up a link; notes one that came up or went down. */
 void domain_advance_link(struct port *port)
 {
     if (!link_advance(&port->link)) {
@@ -142,13 +142,13 @@ static int take_event(const struct mail_set *set, struct mail *mail)
     return 1;
 }
 
-/* The peers that must be told of messages are signalled, but for one, which the wait itself can signal: its slot, or
+/* Signals the peers that have new messages, but for one, which the wait itself can signal: returns its slot, or
  * NO_SLOT. */
 static SELDOM uint32_t flush_all_but_one(void)
 {
     uint32_t last = NO_SLOT;
 
-    domain.has_more_news = 0;
+    domain.has_more_unsignalled = 0;
     for (uint32_t i = 0; i < domain.num_linked; i++) {
         struct link *link = &domain.linked[i]->link;
         if (link->out.must_look && ring_must_signal(&link->out)) {
@@ -164,10 +164,10 @@ static SELDOM uint32_t flush_all_but_one(void)
 /* The same, where mostly one peer was sent to. Requires: there is one. */
 static inline uint32_t flush_but_one(void)
 {
-    struct link *link = domain.news;
+    struct link *link = domain.unsignalled;
 
-    domain.news = 0;
-    if (domain.has_more_news) {
+    domain.unsignalled = 0;
+    if (domain.has_more_unsignalled) {
         return flush_all_but_one();
     }
     return ring_must_signal(&link->out) ? link->signal : NO_SLOT;
@@ -175,7 +175,7 @@ static inline uint32_t flush_but_one(void)
 
 static inline void flush(void)
 {
-    if (domain.news != 0) {
+    if (domain.unsignalled != 0) {
         uint32_t last = flush_but_one();
         if (last != NO_SLOT) {
             sys_signal(last);
@@ -225,7 +225,7 @@ static int wait_for_mail(uint64_t deadline)
     uint64_t until = domain.timer_fires < deadline ? domain.timer_fires : deadline;
 
     if (arm()) {
-        uint32_t last = domain.news != 0 ? flush_but_one() : NO_SLOT;
+        uint32_t last = domain.unsignalled != 0 ? flush_but_one() : NO_SLOT;
         uint32_t status = last == NO_SLOT ? sys_wait(domain.wake, until, &bits)
                                           : sys_signal_wait(last, domain.wake, until, &bits);
         if (status == STATUS_OK) {

@@ -3,9 +3,9 @@
 #include "domain_internal.h"
 #include "monitor_step.h"
 
-static struct mail dropped;          /* where the payload of a message goes that nobody gets */
+static struct mail dropped;          /* payload of a message that has no receiver */
 
-/* A message that goes nowhere, or to the domain itself. */
+/* A message without a receiver, or to the domain itself. */
 static SELDOM void *emit_elsewhere(struct port *port, uint32_t mailbox)
 {
     if (port->sendable != 0 && (port->outgoing >> (mailbox & 63u) & 1) != 0) {
@@ -35,7 +35,7 @@ void *domain_emit_begin(uint32_t mailbox, uint64_t cookie)
     return slot->payload;
 }
 
-/* What goes to the domain itself. */
+/* A message to the domain itself. */
 static SELDOM void emit_here(const struct port *port, uint32_t mailbox)
 {
     uint32_t message = mailbox & 0xffu;
@@ -48,14 +48,14 @@ static SELDOM void emit_here(const struct port *port, uint32_t mailbox)
     }
 }
 
-/* The message is on its way. */
+/* The message is in the ring. */
 static inline void emitted(struct port *port, uint32_t mailbox)
 {
     if (domain.emit_slot != 0) {
         ring_put(&port->link.out);
-        if (domain.news != &port->link) {
-            domain.has_more_news |= domain.news != 0;
-            domain.news = &port->link;
+        if (domain.unsignalled != &port->link) {
+            domain.has_more_unsignalled |= domain.unsignalled != 0;
+            domain.unsignalled = &port->link;
         }
     } else {
         emit_here(port, mailbox);
@@ -79,7 +79,7 @@ static SELDOM void emit_end_long(uint32_t mailbox, uint64_t cookie)
     emitted(port, mailbox);
 }
 
-/* A driver's message: the monitor sees it first. Apart from the client's way, which so needs fewer registers. */
+/* A driver's message: the monitor sees it first. Apart from the client's function, which so needs fewer registers. */
 static SELDOM void emit_end_followed(uint32_t mailbox, uint64_t cookie)
 {
     struct port *port = domain.emit_port;

@@ -41,8 +41,8 @@ struct domain {
     struct pending *last;
     struct pending *unused;
     struct mail *mail;               /* where the running thread's message is kept until its next AWAIT */
-    struct link *news;               /* messages were sent over it since the peers were last told */
-    uint32_t has_more_news;          /* over others, too */
+    struct link *unsignalled;        /* its peer has messages that it was not signalled for */
+    uint32_t has_more_unsignalled;   /* so have the peers of other links */
     struct port *emit_port;          /* between domain_emit_begin and domain_emit_end */
     struct mail *emit_slot;          /* null: not over a link */
     uint32_t interrupt_is_open;      /* the driver listens to an interrupt that can come */
@@ -69,14 +69,14 @@ static inline int is_in(const struct mail_set *set, uint32_t mailbox)
     return (set->mask[mailbox >> 8] >> (mailbox & 63u) & 1u) != 0;
 }
 
-/* ... of messages: takes the oldest of the set; keeps one that nobody awaits now, or returns 0 if there are too many; forgets
+/* ... of messages: takes the oldest of the set; keeps one that is not awaited now, or returns 0 if there are too many; forgets
  * those of a link that is no more. */
 void pending_start(void);
 int pending_take(const struct mail_set *set, struct mail *mail);
 int pending_keep(const struct mail *mail);
 void pending_forget(uint32_t port);
 
-/* Goes on with a link that came up, or is no more, or is on its way. */
+/* Continues setting up links; notes links that came up or went down. */
 void domain_advance_link(struct port *port);
 
 /* A driver's link has come up: addresses of its data pages. */

@@ -1,6 +1,6 @@
 /* Interrupts as messages. The kernel masks a line that has fired and signals; the driver's `irq_done` opens it again. There
- * is no call that closes a line: after `irq_off` at most one more interrupt comes, which masks the line, and nobody
- * is told. */
+ * is no call that closes a line: after `irq_off` at most one more interrupt comes, which masks the line and makes no
+ * message. */
 #include "ashlar/env.h"
 #include "ashlar/syscall.h"
 #include "domain_internal.h"
@@ -65,7 +65,7 @@ void interrupt_emit(uint32_t mailbox)
 
 void interrupt_has_fired(void)
 {
-    /* A signal from before the line was opened last is as good: the driver asks the device what is the matter. */
+    /* A signal from before the line was opened last does no harm: the driver asks the device for its state. */
     if (domain.interrupt_is_open) {
         deliver();
     } else if (is_listening) {

@@ -1,7 +1,7 @@
-/* Messages that were taken from their rings, or made here, before anybody awaited them: a list, oldest first. */
+/* Messages that were taken from their rings, or made here, and are not awaited yet: a list, oldest first. */
 #include "domain_internal.h"
 
-/* A peer that fills this up with what nobody awaits sends more than its protocol allows. */
+/* A peer that fills this list with messages that are not awaited sends more than its protocol allows. */
 #define NUM_PENDING 1152u
 
 static struct pending pool[NUM_PENDING];

@@ -1,4 +1,4 @@
-/* Ports of a domain: where a protocol's messages go, and how the links to other processes are begun. */
+/* Ports of a domain: where a protocol's messages go, and how its link to another process is opened. */
 #include "ashlar/domain.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"

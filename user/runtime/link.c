@@ -1,4 +1,4 @@
-/* How a link comes to be: the client offers its pages one after the other, the driver accepts them. Either side may be
+/* Setting up a link: the client offers its pages one after the other, the driver accepts them. Either side may be
  * ended and, the driver, started anew at any moment; every step finds out by itself where the other side is. */
 #include "ashlar/link.h"
 
@@ -65,7 +65,7 @@ uint32_t link_offer(struct link *link)
     return status;
 }
 
-/* A driver has begun to accept: the rings are made empty for it. */
+/* A driver accepts the first page: empty the rings for it. */
 static void begin_epoch(struct link *link, uint64_t epoch)
 {
     struct link_page *page = link_page(link);
@@ -142,7 +142,7 @@ static uint32_t accept_page(struct link *link)
     uint32_t status = sys_share_accept(link->share, link->address + next * PAGE_SIZE, PROT_READ | PROT_WRITE);
 
     if (status == ERR_BAD_STATE && next > 0) {
-        unmap_all(link, next); /* the first page again, of which we are an owner: the client has begun anew */
+        unmap_all(link, next); /* the first page again, which this process holds already: the client starts anew */
         return 1;
     }
     if (status != STATUS_OK) {

@@ -1,4 +1,4 @@
-/* The client's side of a test of domains: messages of one mailbox come in order, those nobody awaits are kept, a thread of the
+/* The client's side of a test of domains: messages of one mailbox come in order, those not awaited are kept, a thread of the
  * driver serves while another waits, timers fire when they should and not when they are cancelled. Argument `rounds`
  * (default 200). */
 #include "ashlar/driver.h"

@@ -208,7 +208,7 @@ static void try_slots(void)
     }
     message.count = MESSAGE_MAX_WORDS + 1;
     expect_status("call with too many words", sys_plain(SYS_CALL, faults, message.count, 0, 0, 0), ERR_BAD_ARGUMENT);
-    expect_status("reply to nobody", message_reply(&(struct message){0}), ERR_NO_REPLY_PENDING);
+    expect_status("reply without a caller", message_reply(&(struct message){0}), ERR_NO_REPLY_PENDING);
 }
 
 static void try_memory(void)

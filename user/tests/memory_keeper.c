@@ -13,7 +13,7 @@
 #define ADDRESS 0x0000100000000000ul
 #define WORDS (PAGE_SIZE / 8)
 #define PAUSE 100000000ul            /* ns */
-#define TOLD 8u                      /* changes that are told one by one */
+#define REPORTED 8u                  /* changes that are reported one by one */
 
 static volatile uint64_t *const memory = (volatile uint64_t *)ADDRESS;
 static uint64_t pages;
@@ -49,7 +49,7 @@ static void look(void)
         uint64_t value = memory[at];
         if (value != expected(at / WORDS, at % WORDS)) {
             changes++;
-            if (changes <= TOLD) {
+            if (changes <= REPORTED) {
                 print("KEEPER changed: page %lu, word %lu is 0x%lx\n", at / WORDS, at % WORDS, value);
             }
         }

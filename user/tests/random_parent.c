@@ -64,7 +64,7 @@ int main(void)
     uint64_t calls = env_arg_u64("calls", 1000000);
     uint64_t made = 0;
     uint64_t lives = 0;
-    uint64_t told = 0;
+    uint64_t reported = 0;
     uint64_t broken = 0;
 
     child = env_slot_of_kind("process");
@@ -72,8 +72,8 @@ int main(void)
     while (made < calls) {
         made += live(random_next(&random), calls - made);
         lives++;
-        if (made / 100000 != told) {
-            told = made / 100000;
+        if (made / 100000 != reported) {
+            reported = made / 100000;
             print("RANDOM-CALLS so far %lu in %lu lives\n", made, lives);
         }
     }

@@ -1,4 +1,4 @@
-/* Starts its children, and ends and restarts them at random moments as often as it is told. After each end it checks that
+/* Starts its children, and ends and restarts them at random moments, `kills` times. After each end it checks that
  * everything came back: the quota in use is what it was without that child, and, in a debug build, that the kernel's
  * own tables are sound.
  * Afterwards, or at once if it is to end none, it obeys its console: `kill NAME`, `start NAME`.

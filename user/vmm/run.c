@@ -151,7 +151,7 @@ static struct run_end handle_exit(uint64_t reason, uint32_t input)
     case VCPU_EXIT_INVALID_STATE:
         return fault("its processor state is invalid");
     default:
-        return fault("an exit the monitor does not know");
+        return fault("an exit that the monitor does not handle");
     }
 }
 

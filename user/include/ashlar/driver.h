@@ -130,7 +130,7 @@ static inline void register_write32(uint32_t offset, uint32_t value)
  * Each link has an area of data pages, which belongs to the client and to the driver both: buffers are named by their
  * offset in it. Pages follow each other for the processor only; a buffer for the device must not cross a page. The area of
  * the link to the bus holds the driver's own descriptors: it outlives the driver, so a device that goes on working
- * after the driver was killed writes to nobody else's memory until the bus has stopped it. */
+ * after the driver was killed writes to no other memory until the bus has stopped it. */
 
 /* Bytes of the area of the protocol's link; 0 while there is no link. */
 uint64_t dma_size(uint32_t protocol);

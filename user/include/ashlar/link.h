@@ -1,8 +1,8 @@
-/* A link: memory that a client and a driver share, with a ring each way and an area of data pages, and how it comes to be.
+/* A link: memory that a client and a driver share, with a ring each way and an area of data pages, and its set-up.
  *
  * The client owns the memory and offers it page by page through one share; the driver accepts. The first page says what
  * the link is like. Once the driver has all pages, the client offers the first one again: if the driver dies and is started
- * anew it finds that offer, and the count `epoch` that it raises tells the client that all is to be set up again. */
+ * anew it finds that offer, and raises the count `epoch`, by which the client sees that all is to be set up again. */
 #ifndef ASHLAR_LINK_H
 #define ASHLAR_LINK_H
 
@@ -29,7 +29,7 @@ struct link_page {
     uint32_t capacity;               /* of each ring */
     uint32_t pages;                  /* of the whole link */
     uint32_t spare;
-    uint64_t epoch;                  /* written by the driver: how often one has begun to accept */
+    uint64_t epoch;                  /* written by the driver: how often a driver has accepted the link */
     uint64_t accepted;               /* written by the driver: pages, in this epoch */
     uint64_t ready;                  /* written by the client: the epoch for which the rings are empty and in order */
     uint64_t broken;                 /* set by either side, for ever: the other has not kept to the rules */

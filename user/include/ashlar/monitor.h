@@ -1,4 +1,4 @@
-/* The run-time monitor of driver protocols: follows a protocol's automaton while a driver runs, and tells when the driver
+/* The run-time monitor of driver protocols: follows a protocol's automaton while a driver runs, and reports when the driver
  * or its client breaks it. Driven by tables that `protocol generate` writes; allocates nothing, calls nothing.
  *
  * It checks rules 1, 3 and 5, ranges of payloads, and cookies of requests. It cannot check rules 2 and 4, which speak of

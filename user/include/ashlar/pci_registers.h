@@ -1,4 +1,5 @@
-/* Registers of a driver's device on the PCI bus. Each access is told, so that checker and monitor see that the device is on. */
+/* Registers of a driver's device on the PCI bus. Each access is announced by a message, so that
+ * checker and monitor see that the device is on. */
 #ifndef ASHLAR_PCI_REGISTERS_H
 #define ASHLAR_PCI_REGISTERS_H
 

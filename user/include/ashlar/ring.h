@@ -1,12 +1,12 @@
 /* A ring of messages in memory that two processes share: one, the producer, puts messages in, the other, the consumer,
  * takes them out. Neither trusts the other: each keeps its own index to itself and writes a copy for the other to read;
- * a copy that makes no sense breaks the ring and harms nobody else.
+ * a copy that makes no sense breaks this ring and nothing else.
  *
  * The wake-up protocol: before the consumer waits for a signal it sets `sleeping` and looks once more; after the producer
  * has put something in it looks at `sleeping`, and if it is set, clears it and signals. Each side writes its own word and
  * then reads the other's. A processor may let the read overtake the write (x86 keeps writes in a store buffer), and then
  * both could miss each other: so a fence, or an exchange that is one, stands between. A signal is kept until it is
- * waited for. tests/ring_model.c runs these very functions through every interleaving, with store buffers. */
+ * waited for. runtime/tests/model runs these very functions through every interleaving, with store buffers. */
 #ifndef ASHLAR_RING_H
 #define ASHLAR_RING_H
 

@@ -36,8 +36,8 @@ static uint64_t kill_step;           /* ns */
 static struct random moments;
 static struct slot slot;             /* that the device is in */
 static uint64_t look_at = DEADLINE_NEVER;
-static uint32_t is_bound;            /* the driver was told of a device, and has not let go of it yet */
-static uint32_t must_probe;          /* a device is there that the driver was not told of */
+static uint32_t is_bound;            /* the driver was given a device, and has not released it yet */
+static uint32_t must_probe;          /* a device is there that the driver was not given */
 
 /* Writes the command register and leaves the status beside it alone. */
 static void command(uint32_t bits)
@@ -113,7 +113,7 @@ static void probe(void)
     is_bound = 1;
 }
 
-/* The driver has ended: nothing of the device may reach memory before its frames can belong to somebody else. */
+/* The driver has ended: the device must not reach its memory any more once the frames can belong to another process. */
 static void driver_ended(void)
 {
     uint64_t state = 0;
@@ -139,7 +139,7 @@ static void probe_if_there(void)
     }
 }
 
-/* The device loses its power first, in the middle of whatever it does; then the driver is told. */
+/* The device loses its power first, in the middle of whatever it does; then the driver gets the message. */
 static void look_at_slot(void)
 {
     enum slot_event event = slot_look(&slot);
@@ -174,7 +174,7 @@ static void obey(const char *line)
         return;
     }
     if (strcmp(line, "unplug") == 0) {
-        command(COMMAND_LINE_OFF); /* as if it were not there any more: it answers to nothing, then the driver is told */
+        command(COMMAND_LINE_OFF); /* the device answers to nothing, as if it were gone; then the driver gets the message */
         emit(PCI_UNPLUG);
         return;
     }

@@ -1,5 +1,5 @@
-/* The slot of a PCI Express port that devices are put into and taken out of while the system runs. Whoever wants to take one
- * out presses the slot's button; the device is gone when the slot's power is switched off. */
+/* The slot of a PCI Express port that devices are put into and taken out of while the system runs. To take one
+ * out, its user presses the slot's button; the device is gone when the slot's power is switched off. */
 #ifndef ASHLAR_PCI_HOTPLUG_H
 #define ASHLAR_PCI_HOTPLUG_H
 
@@ -81,7 +81,7 @@ static inline void slot_switch(const struct slot *slot, uint32_t how)
     config_write16(slot->port, slot->express + EXPRESS_SLOT_CONTROL, (control & ~(SLOT_LAMP | SLOT_POWER_OFF)) | how);
 }
 
-/* What has happened at the slot since it was last asked. A device that is to be taken out loses its power here. */
+/* What has happened at the slot since the last call. A device that is to be taken out loses its power here. */
 static inline enum slot_event slot_look(struct slot *slot)
 {
     uint32_t status = config_read(slot->port, slot->express + EXPRESS_SLOT_CONTROL) >> 16;

@@ -1,4 +1,4 @@
-/* What the system description tells this monitor. */
+/* What the system description says about this monitor. */
 #ifndef VMM_CONFIG_H
 #define VMM_CONFIG_H
 

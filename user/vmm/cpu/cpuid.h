@@ -1,4 +1,4 @@
-/* What CPUID tells the guest: the host's values, less everything that is not virtualised. */
+/* What CPUID reports to the guest: the host's values, less everything that is not virtualised. */
 #ifndef VMM_CPUID_H
 #define VMM_CPUID_H
 

@@ -1,5 +1,5 @@
 /* The policy: lists of what passes. A bit that is not named here is hidden, so a feature of a future CPU never
- * reaches a guest before somebody has thought about it. */
+ * reaches a guest before this list is extended. */
 #include "cpu/cpuid.h"
 
 #define BIT(n) (1u << (n))

@@ -50,7 +50,7 @@ static uint32_t page_word(uint32_t msr)
     }
 }
 
-/* The group whose change the kernel must be told. */
+/* The group of the vcpu page that the kernel must load anew. */
 static uint64_t changed_group(uint32_t word)
 {
     if (word == VCPU_EFER || word == VCPU_PAT) {

@@ -134,7 +134,7 @@ void lapic_set_deadline(struct lapic *lapic, uint64_t deadline, uint64_t tsc, ui
         return;
     }
     uint64_t ticks = deadline > tsc ? deadline - tsc : 0;
-    /* A deadline beyond some 200 days would overflow; nobody lives to see the difference. */
+    /* A deadline beyond some 200 days would overflow; later than that is as good as never. */
     if (ticks > LAPIC_NEVER / 1000000ul) {
         lapic->next = LAPIC_NEVER;
     } else {

@@ -8,7 +8,7 @@
 #include "devices/io.h"
 #include "cpu/vcpu.h"
 
-/* The bytes of the instruction that exited: from the processor if it tells, else from guest memory. */
+/* The bytes of the instruction that exited: from the processor if it reports them, else from guest memory. */
 static uint32_t fetch(uint8_t code[DECODE_MAX])
 {
     uint64_t given = vcpu[VCPU_FETCHED];

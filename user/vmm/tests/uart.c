@@ -73,7 +73,7 @@ static void test_receive(void)
     memset(many, 'z', sizeof many);
     uart_receive(&uart, many, sizeof many);
     CHECK(uart_room(&uart) == 0);
-    CHECK((uart_read(&uart, 5) & 3) == 3 && (uart_read(&uart, 5) & 3) == 1); /* overrun, told once */
+    CHECK((uart_read(&uart, 5) & 3) == 3 && (uart_read(&uart, 5) & 3) == 1); /* overrun, reported once */
     uart_write(&uart, 2, 3);
     CHECK(uart_room(&uart) == UART_IN_SIZE && uart.line == 0);
 }

@@ -17,7 +17,7 @@ enum model_fault {
     MODEL_PLAIN_ARM,                 /* an exchange to 1 is a plain store: it stays in the store buffer */
     MODEL_PLAIN_CLEAR,               /* so is one to 0 */
     MODEL_STORES_OVERTAKE,           /* stores to different words reach memory in any order */
-    MODEL_FORGETFUL,                 /* a signal that nobody waits for is lost */
+    MODEL_FORGETFUL,                 /* a signal without a waiting thread is lost */
 };
 
 struct model {

@@ -1,6 +1,6 @@
 /* The ring's wake-up protocol, checked in every interleaving with store buffers: the functions of ring.h as they are
  * compiled into drivers, in the loop in which domain.c calls them. No message is lost, doubled, torn or out of order, and
- * nobody waits for ever. With each part of the protocol taken away in turn, the checker must find a fault. */
+ * no thread waits for ever. With each part of the protocol taken away in turn, the checker must find a fault. */
 #define RING_MODEL
 #include "model.h"
 
