@@ -1,12 +1,13 @@
-/* The lock order and the atomic cells: the one place that assigns their ids, in the order of layers.order. No layer owns
- * this table. A name begins with the layer that uses it; `c2coq check` refuses its use by another layer. */
+/* The lock order and the atomic cells: the one place that assigns their ids, in the order of layers.order. No
+ * layer owns this table. A name begins with the layer that uses it; `c2coq check` refuses its use by another
+ * layer. */
 #ifndef ASHLAR_LOCKS_H
 #define ASHLAR_LOCKS_H
 
 #include "config.h"
 
-/* Locks. A CPU acquires only locks with smaller ids than those it holds. Id 0 is the kernel lock of LOCK_BIG; 3 to 5 are
- * unused. */
+/* Locks. A CPU acquires only locks with smaller ids than those it holds. Id 0 is the kernel lock of LOCK_BIG; 3 to
+ * 5 are unused. */
 #define LOCK_CONSOLE 1u
 #define LOCK_CONSOLE_PORT 2u
 #define LOCK_CONTAINER 6u
@@ -31,7 +32,7 @@
 #define CELL_TLB_BASE NUM_LOCK_CELL                                 /* request of CPU i to CPU j at i * NUM_CPU + j */
 #define CELL_PROCESS_DYING_BASE (CELL_TLB_BASE + NUM_CPU * NUM_CPU) /* 1 while process i is DYING */
 #define CELL_STOP_STATE (CELL_PROCESS_DYING_BASE + NUM_PROCESS)     /* STOP_* of layer stop */
-#define CELL_STOP_HELD (CELL_STOP_STATE + 1u)                        /* number of stopped CPUs */
+#define CELL_STOP_HELD (CELL_STOP_STATE + 1u)                       /* number of stopped CPUs */
 #define CELL_UNUSED_BASE (CELL_STOP_HELD + 1u)
 
 #endif

@@ -9,20 +9,21 @@
 #include "config.h"
 
 /* ---- processors ---- */
-uint32_t arch_cpu(void);        /* index of the CPU that runs this */
-uint32_t arch_cpu_count(void);  /* CPUs started */
-uint32_t arch_need_resched(void);      /* this CPU's value of arch_set_need_resched; 0 at first */
-void arch_set_need_resched(uint32_t pending); /* 1: a reschedule is pending on this CPU. Read at every kernel exit, so it is a per-CPU variable */
+uint32_t arch_cpu(void);          /* index of the CPU that runs this */
+uint32_t arch_cpu_count(void);    /* CPUs started */
+uint32_t arch_need_resched(void); /* this CPU's value of arch_set_need_resched; 0 at first */
+/* 1: a reschedule is pending on this CPU. Read at every kernel exit, so it is a per-CPU variable. */
+void arch_set_need_resched(uint32_t pending);
 
 uint32_t arch_highest_bit(uint64_t word); /* index of the highest set bit; requires word != 0 */
 
 /* ---- atomic cells, each on a cache line of its own ---- */
 #define NUM_ATOMIC_CELL 32768u
-uint64_t arch_atomic_load(uint32_t cell);                                      /* acquire */
-void arch_atomic_store(uint32_t cell, uint64_t value);                         /* release */
-uint64_t arch_atomic_fetch_add(uint32_t cell, uint64_t value);                 /* returns the old value */
-uint64_t arch_atomic_swap(uint32_t cell, uint64_t value);                      /* returns the old value */
-uint64_t arch_atomic_cas(uint32_t cell, uint64_t expected, uint64_t value);    /* returns the old value */
+uint64_t arch_atomic_load(uint32_t cell);                                   /* acquire */
+void arch_atomic_store(uint32_t cell, uint64_t value);                      /* release */
+uint64_t arch_atomic_fetch_add(uint32_t cell, uint64_t value);              /* returns the old value */
+uint64_t arch_atomic_swap(uint32_t cell, uint64_t value);                   /* returns the old value */
+uint64_t arch_atomic_cas(uint32_t cell, uint64_t expected, uint64_t value); /* returns the old value */
 void arch_spin_hint(void);
 
 /* Ghost operations for the proofs; no instructions. Between the two, only this CPU may access what the lock guards.
@@ -41,10 +42,11 @@ void arch_frame_clear(uint32_t frame);
 #define ARCH_PTE_PRESENT 0x1ul
 #define ARCH_PTE_WRITE 0x2ul
 #define ARCH_PTE_USER 0x4ul
-#define ARCH_PTE_UNCACHED 0x18ul        /* PWT | PCD, for device windows */
+#define ARCH_PTE_UNCACHED 0x18ul /* PWT | PCD, for device windows */
 #define ARCH_PTE_NO_EXECUTE 0x8000000000000000ul
-#define ARCH_PTE_OWNED 0x200ul          /* software bit: the frame belongs to the process (not a device, not the image) */
-#define ARCH_PTE_PINNED 0x400ul         /* software bit: stays mapped until the process ends */
+/* Software bit: the frame belongs to the process (not a device, not the image). */
+#define ARCH_PTE_OWNED 0x200ul
+#define ARCH_PTE_PINNED 0x400ul /* software bit: stays mapped until the process ends */
 #define ARCH_PTE_FRAME_SHIFT 12u
 #define ARCH_PTE_FRAME_MASK 0x000ffffffffff000ul
 uint64_t arch_kernel_map_entry(uint32_t index); /* entry 256..511 that every page map's root shares */
@@ -54,56 +56,61 @@ void arch_tlb_invalidate_page(uint64_t address);
 void arch_tlb_invalidate_all(void);
 
 /* ---- interrupts ---- */
-#define VECTOR_BASE 32u                 /* line i < NUM_IRQ_LINE of the interrupt controller raises vector VECTOR_BASE + i */
+/* Line i < NUM_IRQ_LINE of the interrupt controller raises vector VECTOR_BASE + i. */
+#define VECTOR_BASE 32u
 #define NUM_IRQ_LINE 24u
 #define VECTOR_TIMER 56u
 #define VECTOR_RESCHEDULE 57u
 #define VECTOR_TLB 58u
-#define VECTOR_STOP 59u                 /* another CPU has stopped the machine */
+#define VECTOR_STOP 59u /* another CPU has stopped the machine */
 #define VECTOR_SPURIOUS 63u
-uint32_t arch_interrupt_pending(void);  /* 1 if an interrupt is pending for this CPU; opens no window */
-uint32_t arch_interrupt_poll(void);     /* takes one pending interrupt: its vector, or NONE */
-uint32_t arch_idle(void);               /* sleeps until an interrupt and takes it: its vector */
-void arch_interrupt_end(void);          /* end of interrupt to the local controller */
+uint32_t arch_interrupt_pending(void); /* 1 if an interrupt is pending for this CPU; opens no window */
+uint32_t arch_interrupt_poll(void);    /* takes one pending interrupt: its vector, or NONE */
+uint32_t arch_idle(void);              /* sleeps until an interrupt and takes it: its vector */
+void arch_interrupt_end(void);         /* end of interrupt to the local controller */
 void arch_interrupt_send(uint32_t cpu, uint32_t vector);
-void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags); /* flags: 1 level triggered, 2 active low; ensures: masked */
+/* Flags: 1 level triggered, 2 active low; ensures: masked. */
+void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags);
 void arch_line_mask(uint32_t line);
 void arch_line_unmask(uint32_t line);
 
 /* ---- IOMMU ---- A PCI function (its number: bus << 8 | device << 3 | function, below 65536) that is attached to a
  * domain reaches what the domain's tables map; other functions reach no memory. Units cache translations until these
  * are invalidated. */
-uint32_t arch_iommu_levels(void);       /* levels of a domain's tables, 512 entries each; 0: no IOMMU, devices reach all memory */
-uint64_t arch_iommu_leaf(uint32_t frame, uint32_t prot);  /* entry of a table of level 0; never 0 */
+/* Levels of a domain's tables, 512 entries each; 0: no IOMMU, devices reach all memory. */
+uint32_t arch_iommu_levels(void);
+uint64_t arch_iommu_leaf(uint32_t frame, uint32_t prot);   /* entry of a table of level 0; never 0 */
 uint64_t arch_iommu_table(uint32_t frame, uint32_t level); /* entry that points to a table of this level */
 uint32_t arch_iommu_frame(uint64_t entry);
 void arch_iommu_publish(uint32_t table); /* makes the whole table visible to units; before an entry points to it */
-void arch_iommu_write(uint32_t table, uint32_t word, uint64_t entry); /* writes an entry and makes it visible to units */
+/* Writes an entry and makes it visible to units. */
+void arch_iommu_write(uint32_t table, uint32_t word, uint64_t entry);
 void arch_iommu_attach(uint32_t function, uint32_t domain, uint32_t root); /* requires: it is not attached */
-void arch_iommu_detach(uint32_t function);       /* arch_iommu_invalidate must follow */
-void arch_iommu_added(uint32_t domain);          /* to be called after entries that were 0 were written */
-void arch_iommu_invalidate(uint32_t domain);     /* when it returns, devices of the domain use no removed entry */
-uint64_t arch_iommu_refused(void);      /* bit u: unit u has recorded refusals that have not been taken yet */
-uint32_t arch_iommu_fault(uint32_t unit); /* takes one recorded refusal of a unit: function, bit 16 set for a write; NONE if there is none */
-uint64_t arch_iommu_fault_address(void); /* of the one taken last */
+void arch_iommu_detach(uint32_t function);                                 /* arch_iommu_invalidate must follow */
+void arch_iommu_added(uint32_t domain);      /* to be called after entries that were 0 were written */
+void arch_iommu_invalidate(uint32_t domain); /* when it returns, devices of the domain use no removed entry */
+uint64_t arch_iommu_refused(void);           /* bit u: unit u has recorded refusals that have not been taken yet */
+/* Takes one recorded refusal of a unit: function, bit 16 set for a write; NONE if there is none. */
+uint32_t arch_iommu_fault(uint32_t unit);
+uint64_t arch_iommu_fault_address(void);               /* of the one taken last */
 void arch_iommu_listen(uint32_t cpu, uint32_t vector); /* a recorded refusal interrupts this CPU; NONE: no CPU */
 
 /* ---- time ---- */
-uint64_t arch_clock_ns(void);           /* since boot, the same on all CPUs */
+uint64_t arch_clock_ns(void);              /* since boot, the same on all CPUs */
 void arch_timer_arm(uint64_t deadline_ns); /* one VECTOR_TIMER on this CPU at or soon after the deadline */
 void arch_timer_stop(void);
 
 /* ---- serial port, keyboard, I/O ports, end of run ---- */
-uint32_t arch_serial_room(void);        /* bytes the transmitter takes now, 0..16 */
-void arch_serial_put(uint32_t byte);    /* requires arch_serial_room() > 0 */
-uint32_t arch_serial_get(void);         /* byte or NONE */
+uint32_t arch_serial_room(void);                      /* bytes the transmitter takes now, 0..16 */
+void arch_serial_put(uint32_t byte);                  /* requires arch_serial_room() > 0 */
+uint32_t arch_serial_get(void);                       /* byte or NONE */
 void arch_serial_transmit_interrupt(uint32_t enable); /* interrupt when the transmitter runs empty */
 #define SERIAL_LINE 4u
 #define KEYBOARD_LINE 1u
-uint32_t arch_keyboard_get(void);       /* scan code or NONE */
-uint32_t arch_port_in(uint32_t port, uint32_t width);               /* width 1, 2 or 4 bytes */
+uint32_t arch_keyboard_get(void);                     /* scan code or NONE */
+uint32_t arch_port_in(uint32_t port, uint32_t width); /* width 1, 2 or 4 bytes */
 void arch_port_out(uint32_t port, uint32_t width, uint32_t value);
-void arch_power_off(uint32_t code);     /* powers the machine off; does not return */
+void arch_power_off(uint32_t code); /* powers the machine off; does not return */
 
 /* ---- user contexts: the registers that the kernel entry saved ---- */
 #define UCTX_RAX 0u
@@ -113,7 +120,7 @@ void arch_power_off(uint32_t code);     /* powers the machine off; does not retu
 #define UCTX_RSI 4u
 #define UCTX_RDI 5u
 #define UCTX_RBP 6u
-#define UCTX_R8 7u                      /* r8..r15 at 7..14 */
+#define UCTX_R8 7u /* r8..r15 at 7..14 */
 #define UCTX_R9 8u
 #define UCTX_R10 9u
 #define UCTX_R11 10u
@@ -121,37 +128,41 @@ void arch_power_off(uint32_t code);     /* powers the machine off; does not retu
 #define UCTX_R13 12u
 #define UCTX_R14 13u
 #define UCTX_R15 14u
-#define UCTX_VECTOR 15u                 /* of the last exception or interrupt */
+#define UCTX_VECTOR 15u /* of the last exception or interrupt */
 #define UCTX_ERROR_CODE 16u
 #define UCTX_RIP 17u
-#define UCTX_CS 18u                     /* constant; 17..21 is the frame of iretq */
+#define UCTX_CS 18u /* constant; 17..21 is the frame of iretq */
 #define UCTX_RFLAGS 19u
 #define UCTX_RSP 20u
-#define UCTX_SS 21u                     /* constant */
+#define UCTX_SS 21u /* constant */
 #define UCTX_FAULT_ADDRESS 22u
 #define UCTX_WORDS 24u
 uint64_t arch_uctx_get(uint32_t thread, uint32_t word);
 /* Of UCTX_RIP only the address bits of the lower half are kept, of UCTX_RFLAGS only the flags that a user may change.
  * UCTX_CS and UCTX_SS must not be set. */
 void arch_uctx_set(uint32_t thread, uint32_t word, uint64_t value);
-void arch_fpu_reset(uint32_t thread);   /* fresh vector state; requires that the thread runs nowhere */
-void arch_fpu_use(void);                /* the current thread has used the vector unit: loads its state */
+void arch_fpu_reset(uint32_t thread); /* fresh vector state; requires that the thread runs nowhere */
+void arch_fpu_use(void);              /* the current thread has used the vector unit: loads its state */
 
 /* ---- threads: kernel stacks and switching ---- */
-void arch_thread_init(uint32_t thread); /* clears its user context; the next switch to it calls trap_leave() on an
-                                         * empty kernel stack, then goes to user mode */
+/* Clears its user context; the next switch to it calls trap_leave() on an empty kernel stack, then goes to user
+ * mode. */
+void arch_thread_init(uint32_t thread);
 void arch_switch(uint32_t from, uint32_t to); /* returns when `from` is switched to again */
-uint32_t arch_current(void);            /* the thread arch_switch went to last on this CPU; its idle thread at first */
+uint32_t arch_current(void); /* the thread arch_switch went to last on this CPU; its idle thread at first */
 
 /* ---- guests (AMD SVM; Intel VT-x later). vm < NUM_VM ---- */
 uint32_t arch_vm_supported(void);
-uint64_t arch_nested_entry(uint32_t frame, uint32_t prot);    /* leaf entry of a nested page map; never 0 */
-uint64_t arch_nested_table(uint32_t frame);                   /* entry that points to a lower table */
+uint64_t arch_nested_entry(uint32_t frame, uint32_t prot); /* leaf entry of a nested page map; never 0 */
+uint64_t arch_nested_table(uint32_t frame);                /* entry that points to a lower table */
 uint32_t arch_nested_frame(uint64_t entry);
-void arch_vcpu_init(uint32_t vm);                             /* reset state */
-uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame);       /* vcpu page -> hardware state, sanitised; 0 if the state is invalid */
-void arch_vcpu_export(uint32_t vm, uint32_t frame);           /* hardware state -> vcpu page */
-uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root);  /* runs the guest; VCPU_EXIT_*, VCPU_EXIT_NONE for a physical interrupt */
-void arch_vcpu_flush(uint32_t vm);                            /* nested entries were removed: drop guest translations at the next entry */
+void arch_vcpu_init(uint32_t vm); /* reset state */
+/* Vcpu page -> hardware state, sanitised; 0 if the state is invalid. */
+uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame);
+void arch_vcpu_export(uint32_t vm, uint32_t frame); /* hardware state -> vcpu page */
+/* Runs the guest; VCPU_EXIT_*, VCPU_EXIT_NONE for a physical interrupt. */
+uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root);
+/* Nested entries were removed: drop guest translations at the next entry. */
+void arch_vcpu_flush(uint32_t vm);
 
 #endif

@@ -26,7 +26,7 @@ static void print_list(const char *format, va_list list)
 {
     for (; *format != 0; format++) {
         if (*format != '%') {
-            char text[2] = { *format, 0 };
+            char text[2] = {*format, 0};
             fatal_text(text);
             continue;
         }

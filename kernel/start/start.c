@@ -49,8 +49,9 @@ static void check_needs(uint32_t free_frames)
     uint64_t quotas = 0;
 
     if (table_count(BOOT_CPUS) > arch_cpu_count()) {
-        boot_fail("this system needs %u processors, the machine has %u; with QEMU use -smp %u, or describe a smaller system",
-                  table_count(BOOT_CPUS), arch_cpu_count(), table_count(BOOT_CPUS));
+        boot_fail(
+            "this system needs %u processors, the machine has %u; with QEMU use -smp %u, or describe a smaller system",
+            table_count(BOOT_CPUS), arch_cpu_count(), table_count(BOOT_CPUS));
     }
     for (uint32_t p = 0; p < table_count(BOOT_PROCESSES); p++) {
         if (table_process(p)->parent == NONE) {
@@ -61,13 +62,15 @@ static void check_needs(uint32_t free_frames)
         quotas = table_header()->memory_frames;
     }
     if (quotas > free_frames) {
-        boot_fail("this system needs %U MiB of free memory below 4 GiB, the machine has %u; with QEMU use a larger -m, or "
-                  "lower the quotas",
-                  (quotas + 255) / 256, free_frames / 256);
+        boot_fail(
+            "this system needs %U MiB of free memory below 4 GiB, the machine has %u; with QEMU use a larger -m, or "
+            "lower the quotas",
+            (quotas + 255) / 256, free_frames / 256);
     }
     if (table_count(BOOT_VMS) != 0 && arch_vm_supported() == 0) {
-        boot_fail("this system runs guests, but the processor has no AMD SVM with nested paging; with QEMU use -cpu max or "
-                  "-cpu EPYC,+svm, on a PC switch virtualisation (SVM) on in the firmware set-up");
+        boot_fail(
+            "this system runs guests, but the processor has no AMD SVM with nested paging; with QEMU use -cpu max or "
+            "-cpu EPYC,+svm, on a PC switch virtualisation (SVM) on in the firmware set-up");
     }
 }
 
@@ -122,7 +125,8 @@ static void define_segments(uint32_t p)
                                                  (segment->image_size + 7u) / 8u, segment->prot,
                                                  segment->kind == BOOT_SEGMENT_COPY ? 1u : 0u);
         if (status != STATUS_OK) {
-            boot_fail("process %s: segment %u is refused with error %u", process->name, i - process->first_segment, status);
+            boot_fail("process %s: segment %u is refused with error %u", process->name, i - process->first_segment,
+                      status);
         }
     }
 }

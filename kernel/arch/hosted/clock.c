@@ -5,7 +5,7 @@
 #include "hosted.h"
 #include "hosted_parts.h"
 
-static uint64_t hand;       /* ns, while set by the test */
+static uint64_t hand; /* ns, while set by the test */
 static uint32_t is_real;
 static uint64_t real_start; /* CLOCK_MONOTONIC - clock */
 static uint64_t alarm_writes;

@@ -10,9 +10,9 @@
 /* The state of a guest: the words of its vcpu page that are guest state. */
 struct hosted_guest {
     uint64_t word[VCPU_WORDS];
-    uint32_t flushes;   /* calls of arch_vcpu_flush since reset */
+    uint32_t flushes; /* calls of arch_vcpu_flush since reset */
     uint32_t entries;
-    uint32_t valid;     /* return value of the next import */
+    uint32_t valid; /* return value of the next import */
 };
 
 /* Called for each entry; may change the guest's state; returns VCPU_EXIT_*. */

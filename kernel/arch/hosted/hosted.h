@@ -24,24 +24,25 @@ void hosted_run_cpus(uint32_t cpus, void (*body)(uint32_t cpu));
 void hosted_leave_cpu(void) __attribute__((noreturn));
 
 /* ---- clock ---- */
-void hosted_clock_set(uint64_t ns);     /* the clock stands still at ns */
+void hosted_clock_set(uint64_t ns); /* the clock stands still at ns */
 void hosted_clock_advance(uint64_t ns);
-void hosted_clock_real(void);           /* from now on the clock runs */
-uint64_t hosted_alarm(uint32_t cpu);    /* time of the CPU's alarm, UINT64_MAX if none is set */
-uint64_t hosted_alarm_writes(void);     /* calls of arch_timer_arm since reset, on all CPUs */
+void hosted_clock_real(void);        /* from now on the clock runs */
+uint64_t hosted_alarm(uint32_t cpu); /* time of the CPU's alarm, UINT64_MAX if none is set */
+uint64_t hosted_alarm_writes(void);  /* calls of arch_timer_arm since reset, on all CPUs */
 
 /* ---- interrupts ---- */
 void hosted_raise(uint32_t cpu, uint32_t vector);
 uint32_t hosted_raised(uint32_t cpu, uint32_t vector); /* 1 if it is pending, else 0 */
 void hosted_lower(uint32_t cpu, uint32_t vector);
-uint32_t hosted_line_open(uint32_t line);              /* 1 if routed and not masked */
-void hosted_raise_line(uint32_t line);                 /* as the device would: to the line's CPU; pending while masked */
+uint32_t hosted_line_open(uint32_t line); /* 1 if routed and not masked */
+/* As the device would: to the line's CPU; pending while masked. */
+void hosted_raise_line(uint32_t line);
 
 /* Called by arch_idle while no interrupt is pending; the test may advance the clock there. */
 void hosted_on_idle(void (*idle)(uint32_t cpu));
 
 /* ---- memory and translation ---- */
-#define HOSTED_FIRST_FRAME 256u         /* a range for frame_make_usable */
+#define HOSTED_FIRST_FRAME 256u /* a range for frame_make_usable */
 #define HOSTED_FRAMES 65536u
 
 /* The frame that user code on this CPU reaches at vaddr, by a cached translation or the loaded page map; NONE: page
@@ -64,14 +65,16 @@ uint32_t hosted_fpu_uses(void);        /* calls of arch_fpu_use since reset */
 /* ---- devices ---- */
 void hosted_serial_input(const char *bytes, uint32_t n);
 uint32_t hosted_serial_output(char *bytes, uint32_t room); /* takes the bytes sent; returns their number */
-void hosted_serial_set_room(uint32_t room);                /* result of arch_serial_room, decremented by each put; default: always 16 */
+/* Result of arch_serial_room, decremented by each put; default: always 16. */
+void hosted_serial_set_room(uint32_t room);
 uint32_t hosted_serial_transmit_enabled(void);
 void hosted_keyboard_input(uint32_t scan_code);
-void hosted_port_set(uint32_t port, uint32_t value);       /* result of the next arch_port_in */
-uint32_t hosted_port_value(uint32_t port);                 /* the last value written */
+void hosted_port_set(uint32_t port, uint32_t value); /* result of the next arch_port_in */
+uint32_t hosted_port_value(uint32_t port);           /* the last value written */
 
 /* ---- IOMMU ---- */
-void hosted_iommu_set_levels(uint32_t levels);             /* 3 or 4: the machine has an IOMMU; 0, as after reset: none */
+/* 3 or 4: the machine has an IOMMU; 0, as after reset: none. */
+void hosted_iommu_set_levels(uint32_t levels);
 
 /* The frame that the device with this function number (below 256) reaches at address; NONE: refused, and recorded if
  * fewer than 64 records are pending. */

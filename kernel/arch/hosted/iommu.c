@@ -11,10 +11,10 @@
 #define ENTRY_WRITE 0x4000000000000000ul
 #define ENTRY_LEVEL_SHIFT 56u /* 0: a page; else the level of the table + 1 */
 #define FRAME_MASK 0xfffffffful
-#define NUM_FUNCTION 256u     /* a test may use functions below this number */
+#define NUM_FUNCTION 256u /* a test may use functions below this number */
 #define NUM_KEPT 1024u
 #define NUM_RECORD 64u
-#define UNIT 3u            /* the only one */
+#define UNIT 3u /* the only one */
 
 struct function {
     uint32_t attached;

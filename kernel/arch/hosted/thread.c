@@ -21,10 +21,10 @@
 
 struct context {
     ucontext_t ucontext;
-    char *stack;          /* NULL: the POSIX thread's own (idle threads) */
-    void *fiber;          /* ThreadSanitizer's handle */
-    void *fake_stack;     /* AddressSanitizer's, while switched away */
-    const void *bottom;   /* of the stack; AddressSanitizer reports it for the POSIX thread's own */
+    char *stack;        /* NULL: the POSIX thread's own (idle threads) */
+    void *fiber;        /* ThreadSanitizer's handle */
+    void *fake_stack;   /* AddressSanitizer's, while switched away */
+    const void *bottom; /* of the stack; AddressSanitizer reports it for the POSIX thread's own */
     size_t size;
     _Alignas(64) uint64_t word[UCTX_WORDS];
 };

@@ -6,7 +6,7 @@
 #define KERNEL_BASE 0xffffffff80000000 /* the image is mapped at KERNEL_BASE + its physical address */
 #define KERNEL_PHYSICAL 0x200000       /* of the image; text and constants end before KERNEL_DATA_PHYSICAL */
 #define KERNEL_DATA_PHYSICAL 0x400000
-#define DIRECT_MAP 0xffff800000000000  /* physical memory 0..4 GiB, never executable */
+#define DIRECT_MAP 0xffff800000000000    /* physical memory 0..4 GiB, never executable */
 #define KERNEL_STACKS 0xffffffffc0000000 /* page pairs: unmapped guard, stack page */
 
 /* ---- selectors; sysret requires user data, then user code, 16 above the base in STAR ---- */
@@ -18,8 +18,8 @@
 #define SELECTOR_TSS 0x30
 
 /* ---- struct arch_thread: the user context (UCTX_* words), then what the switch needs ---- */
-#define THREAD_SHIFT 8                 /* its size is 256 */
-#define THREAD_FRAME_END 176           /* TSS.rsp0: the processor saves rip..ss directly into the user context */
+#define THREAD_SHIFT 8       /* its size is 256 */
+#define THREAD_FRAME_END 176 /* TSS.rsp0: the processor saves rip..ss directly into the user context */
 #define THREAD_KERNEL_RSP 192
 #define THREAD_STACK_TOP 200
 
@@ -49,12 +49,12 @@
 
 /* ---- struct percpu, at GS base while in the kernel ---- */
 #define PERCPU_CPU 0
-#define PERCPU_THREAD 8                /* address of the current thread's struct arch_thread */
+#define PERCPU_THREAD 8 /* address of the current thread's struct arch_thread */
 #define PERCPU_SCRATCH 16
-#define PERCPU_VECTOR 24               /* vector taken in an interrupt window */
-#define PERCPU_FPU_LIVE 28             /* 1: CR0.TS is clear, the vector unit holds the current thread's state */
-#define PERCPU_CURRENT 36              /* number of the current thread */
-#define PERCPU_NEED_RESCHED 40                /* 1: a reschedule is pending */
+#define PERCPU_VECTOR 24       /* vector taken in an interrupt window */
+#define PERCPU_FPU_LIVE 28     /* 1: CR0.TS is clear, the vector unit holds the current thread's state */
+#define PERCPU_CURRENT 36      /* number of the current thread */
+#define PERCPU_NEED_RESCHED 40 /* 1: a reschedule is pending */
 #define PERCPU_TSS 60
 #define PERCPU_TSS_RSP0 64
 

@@ -19,11 +19,11 @@
 #define READERS 3u
 #define SLOT 5u
 
-static uint64_t items;                       /* each writer inserts */
-static uint64_t next[READERS][WRITERS];      /* lowest number that reader r may get from writer w next */
+static uint64_t items;                  /* each writer inserts */
+static uint64_t next[READERS][WRITERS]; /* lowest number that reader r may get from writer w next */
 static uint64_t taken[READERS];
 static uint64_t sum;
-static uint32_t left;                        /* threads not finished yet */
+static uint32_t left; /* threads not finished yet */
 
 static void finish(void)
 {
@@ -71,7 +71,8 @@ static void many_at_once(uint32_t cpus, uint32_t capacity)
     buffer_define(2, capacity);
     for (uint32_t p = 0; p < WRITERS + READERS; p++) {
         world_process(p, NONE, 100, p, 1, p, 100, NONE);
-        CHECK_EQUAL(process_set_grant(p, SLOT, GRANT_BUFFER, 2, p < WRITERS ? RIGHT_INSERT : RIGHT_REMOVE, 0), STATUS_OK);
+        CHECK_EQUAL(process_set_grant(p, SLOT, GRANT_BUFFER, 2, p < WRITERS ? RIGHT_INSERT : RIGHT_REMOVE, 0),
+                    STATUS_OK);
         world_create(p);
     }
     for (uint32_t p = 0; p < WRITERS + READERS; p++) {

@@ -99,8 +99,8 @@ static void console_collect_byte(uint32_t byte)
     console_burst[0].count = count + 1u;
 }
 
-/* Requires: both locks held, the burst has been sent. Ensures: it holds output of the next console that has any; if none
- * has, it is empty. */
+/* Requires: both locks held, the burst has been sent. Ensures: it holds output of the next console that has any;
+ * if none has, it is empty. */
 static void console_collect(void)
 {
     console_burst[0].next = 0u;

@@ -9,12 +9,12 @@
 
 #include "config.h"
 
-#define CONSOLE_SWITCH 0x0eu     /* shift byte of the protocol */
+#define CONSOLE_SWITCH 0x0eu      /* shift byte of the protocol */
 #define CONSOLE_STREAM_BASE 0x40u /* 0x40 + console follows it */
-#define CONSOLE_BURST 64u        /* bytes one console sends before the next one's turn */
-#define CONSOLE_INPUTS 32u       /* most bytes that one interrupt receives */
-#define CONSOLE_SENT 16u         /* bytes given to the transmitter at once: the FIFO of a 16550 */
-#define CONSOLE_REACHED 11u      /* most consoles that can get these bytes: two to switch, one of input */
+#define CONSOLE_BURST 64u         /* bytes one console sends before the next one's turn */
+#define CONSOLE_INPUTS 32u        /* most bytes that one interrupt receives */
+#define CONSOLE_SENT 16u          /* bytes given to the transmitter at once: the FIFO of a 16550 */
+#define CONSOLE_REACHED 11u       /* most consoles that can get these bytes: two to switch, one of input */
 
 /* Empties all rings. Requires: start-up, one CPU runs; the stream is at console 0. */
 void console_init(void);

@@ -10,7 +10,7 @@ struct container {
     uint32_t parent;
     uint32_t quota;
     uint32_t usage;
-    uint32_t granted;  /* sum of the children's quotas */
+    uint32_t granted; /* sum of the children's quotas */
     uint32_t children;
 };
 

@@ -4,7 +4,8 @@
 #include "sched.h"
 #include "thread.h"
 
-/* One cache line each: neighbours belong to different locks. Guarded by the lock of the object that uses the variable. */
+/* One cache line each: neighbours belong to different locks. Guarded by the lock of the object that uses the
+ * variable. */
 struct cv_queue {
     uint32_t first;
     uint32_t last;

@@ -35,7 +35,8 @@ void cv_leave(void);
 /* Requires: t < NUM_THREAD. Returns the queue t is in, or NONE. Needs no lock if t belongs to this CPU. */
 uint32_t cv_of(uint32_t t);
 
-/* Requires: t is in a cv queue and does not run. Ensures: its wait is marked cancelled; if it was blocked it is ready. */
+/* Requires: t is in a cv queue and does not run. Ensures: its wait is marked cancelled; if it was blocked it is
+ * ready. */
 void cv_cancel(uint32_t t);
 
 /* Returns 1 if the current thread's wait was cancelled, else 0. */

@@ -1,4 +1,5 @@
-/* Device resources: the edges of windows and port ranges, and through system calls what a process without the grant gets. */
+/* Device resources: the edges of windows and port ranges, and through system calls what a process without the
+ * grant gets. */
 #include "abi.h"
 #include "device.h"
 #include "hosted.h"
@@ -30,7 +31,7 @@ static void edges(void)
     CHECK_EQUAL(device_frame(0, ~0ul), NONE);
     CHECK_EQUAL(device_frame(0, 1ul << 52), NONE); /* page * 4096 would wrap to 0 */
     CHECK_EQUAL(device_frame(3, 0), 0xfffffffe);
-    CHECK_EQUAL(device_frame(1, 0), NONE);         /* a port range is no window */
+    CHECK_EQUAL(device_frame(1, 0), NONE); /* a port range is no window */
     CHECK_EQUAL(device_port(0, 0, 1), NONE);
     CHECK_EQUAL(device_port(1, 0, 1), 0x3f8);
     CHECK_EQUAL(device_port(1, 7, 1), 0x3ff);

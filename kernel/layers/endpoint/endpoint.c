@@ -31,9 +31,9 @@ struct endpoint_thread {
     uint32_t server;  /* while this thread waits for a reply: the thread that owes it */
     uint32_t kind;    /* SENDER_* of its own message */
     uint32_t words;
-    uint32_t status;  /* outcome of a fault message */
+    uint32_t status; /* outcome of a fault message */
     uint64_t badge;
-    uint64_t action;  /* words 0 and 1 of the reply to a fault message */
+    uint64_t action; /* words 0 and 1 of the reply to a fault message */
     uint64_t ip;
     uint64_t spare[2];
 };
@@ -265,7 +265,8 @@ void endpoint_take(uint32_t e, uint32_t current, uint32_t s)
     }
 }
 
-/* Marks the current thread as waiting to receive from e. Requires: lock of e held; the caller releases it and blocks. */
+/* Marks the current thread as waiting to receive from e. Requires: lock of e held; the caller releases it and
+ * blocks. */
 static void endpoint_prepare_recv(uint32_t e, uint32_t current)
 {
     endpoint_thread[current].kind = 0u;

@@ -12,7 +12,7 @@
  * exactly for those with an owner. */
 static uint64_t frame_owner[NUM_FRAME]; /* bit p: process p */
 static uint8_t frame_kind[NUM_FRAME];
-static uint32_t frame_free[1];          /* frames in the bitmap */
+static uint32_t frame_free[1]; /* frames in the bitmap */
 
 /* Of an allocated frame: 1 if only kernel code accesses its words, 0 if programs and devices of its owners may. No
  * code branches on it; it records, for the proofs, which words LOCK_FRAME protects. */

@@ -10,7 +10,7 @@
 
 #include "config.h"
 
-#define FRAME_RESERVED 0u  /* not memory, or used by the kernel or the image: never allocated */
+#define FRAME_RESERVED 0u /* not memory, or used by the kernel or the image: never allocated */
 #define FRAME_FREE 1u
 #define FRAME_ALLOCATED 2u
 

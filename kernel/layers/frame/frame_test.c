@@ -7,9 +7,9 @@
 #include "test.h"
 
 #define FIRST HOSTED_FIRST_FRAME
-#define NUM 300u      /* usable frames: few, so that they run out */
+#define NUM 300u /* usable frames: few, so that they run out */
 #define NUM_OWNER 6u
-#define QUOTA 100u    /* of each owner: together more than there are */
+#define QUOTA 100u /* of each owner: together more than there are */
 
 static uint64_t model[FIRST + NUM];
 static uint32_t used[NUM_PROCESS];

@@ -3,7 +3,8 @@
 
 #include "arch.h"
 
-/* open = 1: the line is not masked. Guarded by the lock that serialises the calls for a line (LOCK_IRQ, or start-up). */
+/* open = 1: the line is not masked. Guarded by the lock that serialises the calls for a line (LOCK_IRQ, or
+ * start-up). */
 struct intc_line {
     uint32_t open;
 };

@@ -1,5 +1,5 @@
-/* The walk finds nothing in a sound system, and names the layer and the invariant once one is broken. The faults are put in
- * through the layers' own functions, used against their requirements. */
+/* The walk finds nothing in a sound system, and names the layer and the invariant once one is broken. The faults
+ * are put in through the layers' own functions, used against their requirements. */
 #include "abi.h"
 #include "arch.h"
 #include "endpoint.h"

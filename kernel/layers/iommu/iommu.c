@@ -15,7 +15,7 @@ struct iommu_function {
 
 /* Guarded by LOCK_IOMMU. The domain id of process p is p + 1, because some units reserve 0. */
 struct iommu_domain {
-    uint32_t root; /* frame; NONE: there is no domain */
+    uint32_t root;     /* frame; NONE: there is no domain */
     uint32_t attached; /* p's functions before this index of iommu_function are attached */
 };
 

@@ -6,7 +6,7 @@
 #include "iommu_parts.h"
 #include "spinlock.h"
 
-#define IOMMU_BATCH 4u /* refusals handled by one call */
+#define IOMMU_BATCH 4u    /* refusals handled by one call */
 #define IOMMU_PRINTED 32u /* refusals printed since start-up; the rest is only counted */
 
 /* Guarded by LOCK_IOMMU. */

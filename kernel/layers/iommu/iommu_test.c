@@ -1,5 +1,5 @@
-/* What devices reach, seen from a modelled unit that walks the tables itself: exactly the pages that their process has named,
- * before, between and after changes; what it costs; and the same through system calls. */
+/* What devices reach, seen from a modelled unit that walks the tables itself: exactly the pages that their process
+ * has named, before, between and after changes; what it costs; and the same through system calls. */
 #include "iommu.h"
 
 #include <string.h>
@@ -106,7 +106,8 @@ static void edges(uint32_t levels)
     CHECK_EQUAL(container_usage(0), 1 + levels);
     CHECK_EQUAL(iommu_check(), 0);
 
-    /* The first steps take everything from the devices, also what the unit has kept, while the frames are still owned. */
+    /* The first steps take everything from the devices, also what the unit has kept, while the frames are still
+     * owned. */
     CHECK_EQUAL(iommu_destroy_step(0), 1);
     CHECK_EQUAL(container_usage(0), 1 + levels);
     CHECK_EQUAL(iommu_destroy_step(0), 1);
@@ -175,7 +176,8 @@ static void random_operations(uint32_t levels)
     memset(model, 0, sizeof model);
     for (uint32_t i = 0; i < FRAMES; i++) {
         uint32_t frame = frame_alloc(0);
-        CHECK(frame >= BASE && frame < BASE + FRAMES); /* the highest ones; all drivers own all frames: the accounts are checked apart */
+        /* The highest ones; all drivers own all frames: the accounts are checked apart. */
+        CHECK(frame >= BASE && frame < BASE + FRAMES);
         CHECK_EQUAL(frame_add_owner(frame, 1), STATUS_OK);
         CHECK_EQUAL(frame_add_owner(frame, 2), STATUS_OK);
     }
@@ -295,8 +297,8 @@ static uint64_t counted(void)
     return all;
 }
 
-/* Many refusals at once: each piece takes a few, and the CPU interrupts itself as long as refusals are told; then it is left
- * alone, and what is still recorded is counted by whoever comes by. None is lost. */
+/* Many refusals at once: each piece takes a few, and the CPU interrupts itself as long as refusals are told; then
+ * it is left alone, and what is still recorded is counted by whoever comes by. None is lost. */
 static void burst(void)
 {
     static char text[4096];

@@ -48,8 +48,8 @@ void notify_unwatch(uint32_t n);
 void notify_reset(uint32_t n);
 
 /* Requires: t belongs to this CPU and does not run. Ensures: if t waits here, its wait ends with ERR_CANCELLED
- * (notify_cancel) or ERR_TIMEOUT (notify_timeout), unless it was signalled just before. Returns 1 if t blocks here (it is
- * ready by now), 0 if it waits for something else or for nothing. */
+ * (notify_cancel) or ERR_TIMEOUT (notify_timeout), unless it was signalled just before. Returns 1 if t blocks here
+ * (it is ready by now), 0 if it waits for something else or for nothing. */
 uint32_t notify_cancel(uint32_t t);
 uint32_t notify_timeout(uint32_t t);
 

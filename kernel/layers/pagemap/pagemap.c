@@ -12,8 +12,8 @@
 #define PAGEMAP_KERNEL_FIRST 256u /* first root entry of the kernel's half */
 #define PAGEMAP_TABLE_BITS (ARCH_PTE_PRESENT | ARCH_PTE_WRITE | ARCH_PTE_USER)
 
-/* One cache line each. Guarded by LOCK_PAGEMAP_BASE + p; root and exists do not change while a thread of p lives, so its
- * CPU may keep the root. */
+/* One cache line each. Guarded by LOCK_PAGEMAP_BASE + p; root and exists do not change while a thread of p lives,
+ * so its CPU may keep the root. */
 struct pagemap {
     uint32_t exists;
     uint32_t root;   /* frame */

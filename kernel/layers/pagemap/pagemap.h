@@ -1,7 +1,7 @@
-/* Page maps: 4-level tables, one per process, that translate user addresses. The upper half is the kernel's, the same in
- * all of them and never accessible to user programs; nothing here writes it after creation.
- * Invariant: a leaf entry of kind owned names a frame that the process owns; every table is a frame of the process.
- * Tables stay until the map is destroyed, also when they become empty.
+/* Page maps: 4-level tables, one per process, that translate user addresses. The upper half is the kernel's, the
+ * same in all of them and never accessible to user programs; nothing here writes it after creation. Invariant: a
+ * leaf entry of kind owned names a frame that the process owns; every table is a frame of the process. Tables stay
+ * until the map is destroyed, also when they become empty.
  *
  * Lock: LOCK_PAGEMAP_BASE + p guards page map p. All functions require p < NUM_PROCESS. */
 #ifndef ASHLAR_PAGEMAP_H

@@ -35,8 +35,8 @@ static void start(uint32_t quota)
 /* Addresses that share tables at every level, and some that share none. */
 static void choose_addresses(void)
 {
-    static const uint64_t bases[] = {USER_BASE, 0x400000, 0x3fffe000, 0x7ffffff000, ENV_VADDR, MESSAGE_VADDR,
-                                     USER_END - 0x40000, 0x123456789000};
+    static const uint64_t bases[] = {USER_BASE, 0x400000,      0x3fffe000,         0x7ffffff000,
+                                     ENV_VADDR, MESSAGE_VADDR, USER_END - 0x40000, 0x123456789000};
     for (uint32_t i = 0; i < NUM_PAGE; i++) {
         pages[i] = (struct page){.vaddr = bases[i % 8] + (uint64_t)(i / 8) * 0x1000};
     }
@@ -44,8 +44,8 @@ static void choose_addresses(void)
 
 static uint32_t wrong_address(void)
 {
-    static const uint64_t addresses[] = {0, 0xf000, USER_BASE + 8, USER_END, 0x800000000000, 0xffff800000000000,
-                                         0xfffffffffffff000};
+    static const uint64_t addresses[] = {
+        0, 0xf000, USER_BASE + 8, USER_END, 0x800000000000, 0xffff800000000000, 0xfffffffffffff000};
     uint64_t vaddr = addresses[test_random(7)];
 
     CHECK_EQUAL(pagemap_map(P, vaddr, 1, PROT_READ, PAGEMAP_IMAGE), ERR_BAD_ADDRESS);

@@ -15,10 +15,10 @@
 /* One cache line. Guarded by LOCK_PROCESS_BASE + p: state, alive, cause, stage, waiter. The rest is constant after
  * start-up. An atomic cell also records that p is DYING: every kernel exit reads it without the lock. */
 struct process {
-    uint32_t state; /* PROCESS_* */
-    uint32_t alive; /* threads started and not ended */
-    uint32_t cause; /* END_* of the last end */
-    uint32_t stage; /* of the teardown */
+    uint32_t state;  /* PROCESS_* */
+    uint32_t alive;  /* threads started and not ended */
+    uint32_t cause;  /* END_* of the last end */
+    uint32_t stage;  /* of the teardown */
     uint32_t waiter; /* thread that waits until this process is EMPTY, or NONE */
     uint32_t parent;
     uint32_t first_thread;

@@ -3,13 +3,14 @@
  * grants. It is EMPTY, is created and loaded (LOADING), started (RUNNING), ends (DYING) and is EMPTY again; its
  * parent may then create it anew.
  *
- * Only a thread's own CPU starts, cancels and ends it: other CPUs leave a request and send VECTOR_RESCHEDULE. A CPU
- * serves requests only when it is in no other kernel operation, so each of its threads is then blocked, ready, ended,
- * or current, never in transition.
+ * Only a thread's own CPU starts, cancels and ends it: other CPUs leave a request and send VECTOR_RESCHEDULE. A
+ * CPU serves requests only when it is in no other kernel operation, so each of its threads is then blocked, ready,
+ * ended, or current, never in transition.
  *
- * Locks: LOCK_PROCESS_BASE + p guards p's state, counters and loading. LOCK_PROCESS_SPACE_BASE + p serialises operations on
- * p's address space: a frame found there stays p's until the operation is over. LOCK_PROCESS_REQUEST_BASE + cpu guards the
- * requests to that CPU. Grants and definitions are written by start-up and constant afterwards. */
+ * Locks: LOCK_PROCESS_BASE + p guards p's state, counters and loading. LOCK_PROCESS_SPACE_BASE + p serialises
+ * operations on p's address space: a frame found there stays p's until the operation is over.
+ * LOCK_PROCESS_REQUEST_BASE + cpu guards the requests to that CPU. Grants and definitions are written by start-up
+ * and constant afterwards. */
 #ifndef ASHLAR_PROCESS_H
 #define ASHLAR_PROCESS_H
 
@@ -112,8 +113,8 @@ void process_serve_requests(void);
 uint32_t process_page_valid(uint64_t vaddr);
 uint32_t process_prot_valid(uint64_t prot);
 
-/* Maps a fresh cleared frame at vaddr of p. Returns STATUS_OK; ERR_BAD_ADDRESS (process_page_valid); ERR_ALREADY_MAPPED;
- * ERR_QUOTA; ERR_NO_MEMORY. */
+/* Maps a fresh cleared frame at vaddr of p. Returns STATUS_OK; ERR_BAD_ADDRESS (process_page_valid);
+ * ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t process_map_page(uint32_t p, uint64_t vaddr, uint32_t prot);
 
 /* Maps a frame that p does not own (device register window, vcpu page): kind PAGEMAP_DEVICE or PAGEMAP_IMAGE. */
@@ -136,8 +137,8 @@ uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t 
 /* Offers p's own page at vaddr in share s. Returns STATUS_OK; ERR_BAD_ADDRESS; or share_offer's error. */
 uint32_t process_offer_page(uint32_t p, uint32_t s, uint64_t vaddr);
 
-/* Maps the page offered in s at vaddr. Returns STATUS_OK; ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY; or share_accept's
- * error. */
+/* Maps the page offered in s at vaddr. Returns STATUS_OK; ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY; or
+ * share_accept's error. */
 uint32_t process_accept_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t prot);
 
 uint32_t process_check(void);

@@ -11,7 +11,7 @@ struct segment {
     uint64_t image_words; /* words filled from the image, the rest is zero */
     uint32_t first_frame; /* of the image */
     uint32_t prot;
-    uint32_t copy;        /* 1: into frames of the process; 0: the image's own frames are mapped */
+    uint32_t copy; /* 1: into frames of the process; 0: the image's own frames are mapped */
     uint32_t spare;
 };
 

@@ -58,7 +58,8 @@ static void parent(void)
     CHECK_EQUAL(user_call(SYS_PROCESS_KILL, CHILD_SLOT, 0, 0, 0, 0), ERR_BAD_STATE);
     CHECK_EQUAL(user_call(SYS_PROCESS_START, CHILD_SLOT, 0, 0, 0, 0), ERR_BAD_STATE);
     CHECK_EQUAL(user_call(SYS_PROCESS_COPY, CHILD_SLOT, HERE, HERE, PROT_READ, 0), ERR_BAD_STATE);
-    CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, CHILD_SLOT + 1, 0, 0, 0, 0), ERR_QUOTA); /* needs more than the parent's quota */
+    /* Needs more than the parent's quota. */
+    CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, CHILD_SLOT + 1, 0, 0, 0, 0), ERR_QUOTA);
     CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, CHILD_SLOT + 2, 0, 0, 0, 0), ERR_QUOTA); /* too small for its page map */
     CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, WAIT_SLOT, 0, 0, 0, 0), ERR_BAD_SLOT);
     CHECK_EQUAL(usage(), before);

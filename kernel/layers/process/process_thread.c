@@ -22,8 +22,8 @@ struct planned_start {
     uint64_t planned; /* 1 until the thread's CPU has started it */
 };
 
-/* Bit p of processes: this CPU must serve process p. Guarded by LOCK_PROCESS_REQUEST_BASE + cpu; one cache line each. process
- * and next, the process being served and the number of its next thread, are used by this CPU only. */
+/* Bit p of processes: this CPU must serve process p. Guarded by LOCK_PROCESS_REQUEST_BASE + cpu; one cache line
+ * each. process and next, the process being served and the number of its next thread, are used by this CPU only. */
 struct request {
     uint64_t processes;
     uint32_t process; /* or NONE */

@@ -9,8 +9,8 @@
 
 static uint32_t model[NUM_MODEL][NUM_THREAD];
 static uint32_t length[NUM_MODEL];
-static uint32_t queue_id[NUM_MODEL] = {0, QUEUE_PENDING_BASE, QUEUE_ENDPOINT_SEND_BASE + 3, QUEUE_NOTIFICATION_BASE,
-                                       QUEUE_CV_BASE + 1, NUM_QUEUE - 1};
+static uint32_t queue_id[NUM_MODEL] = {
+    0, QUEUE_PENDING_BASE, QUEUE_ENDPOINT_SEND_BASE + 3, QUEUE_NOTIFICATION_BASE, QUEUE_CV_BASE + 1, NUM_QUEUE - 1};
 
 static uint32_t model_of(uint32_t t, uint32_t *place)
 {

@@ -11,9 +11,9 @@
 
 /* One cache line each, touched by its CPU only. */
 struct sched_cpu {
-    uint32_t running;   /* priority of the running thread plus 1; 0 while idle */
+    uint32_t running;    /* priority of the running thread plus 1; 0 while idle */
     uint32_t slice_over; /* 1: the running thread's slice is over or it yielded */
-    uint64_t slice_end; /* end of the running thread's slice; TIMER_NEVER: no thread of its priority waits */
+    uint64_t slice_end;  /* end of the running thread's slice; TIMER_NEVER: no thread of its priority waits */
     uint64_t spare[6];
 };
 

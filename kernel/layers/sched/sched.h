@@ -1,9 +1,9 @@
 /* The scheduler: 256 priorities, first-in first-out within one with a time slice, per CPU; budgets per process.
  *
- * Each CPU owns its ready queues, deadlines and budgets: no lock, interrupts are off. A wake-up from another CPU goes
- * through the pending queue of the thread's CPU (LOCK_SCHED_PENDING_BASE + cpu) and VECTOR_RESCHEDULE. The running thread
- * and the idle threads are in no queue. The alarm of a CPU is never later than its next event (deadline, end of
- * slice, end of budget, refill); it may be earlier. */
+ * Each CPU owns its ready queues, deadlines and budgets: no lock, interrupts are off. A wake-up from another CPU
+ * goes through the pending queue of the thread's CPU (LOCK_SCHED_PENDING_BASE + cpu) and VECTOR_RESCHEDULE. The
+ * running thread and the idle threads are in no queue. The alarm of a CPU is never later than its next event
+ * (deadline, end of slice, end of budget, refill); it may be earlier. */
 #ifndef ASHLAR_SCHED_H
 #define ASHLAR_SCHED_H
 
@@ -11,9 +11,9 @@
 
 #include "config.h"
 
-#define SCHED_SLICE_NS 5000000ul        /* time slice while other threads of the same priority are ready */
+#define SCHED_SLICE_NS 5000000ul /* time slice while other threads of the same priority are ready */
 #define SCHED_PERIOD_MAX_NS 10000000000ul
-#define SCHED_BUDGET_MIN_NS 10000ul     /* refills smaller than this merge with the next one */
+#define SCHED_BUDGET_MIN_NS 10000ul /* refills smaller than this merge with the next one */
 
 /* Requires: start-up, one CPU runs. Ensures: nothing is ready, no deadline, no budget. */
 void sched_init(void);

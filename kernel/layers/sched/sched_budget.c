@@ -24,10 +24,11 @@ struct sched_limit {
 
 /* At index cpu * NUM_PROCESS + p; touched by its CPU only. count >= 1 if p is limited. */
 struct sched_server {
-    uint64_t used;    /* total ns run */
-    uint32_t first;   /* index of the earliest refill */
+    uint64_t used;  /* total ns run */
+    uint32_t first; /* index of the earliest refill */
     uint32_t count;
-    uint64_t merge_at;   /* consumption whose refill would come at this time merges with the last refill; 0: none does */
+    /* Consumption whose refill would come at this time merges with the last refill; 0: none does. */
+    uint64_t merge_at;
 };
 
 /* The ring of server s is at s * SCHED_REFILLS; touched by its CPU only. */

@@ -6,7 +6,8 @@ static uint32_t sched_budget_check_server(uint32_t cpu, uint32_t p)
     uint32_t s = cpu * NUM_PROCESS + p;
     uint64_t sum = 0ul;
     uint64_t before = 0ul;
-    if (sched_server[s].count == 0u || sched_server[s].count > SCHED_REFILLS || sched_server[s].first >= SCHED_REFILLS) {
+    if (sched_server[s].count == 0u || sched_server[s].count > SCHED_REFILLS ||
+        sched_server[s].first >= SCHED_REFILLS) {
         return 21u;
     }
     for (uint32_t i = 0u; i < sched_server[s].count; i = i + 1u) {

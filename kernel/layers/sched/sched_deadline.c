@@ -10,7 +10,8 @@
  * their bounds. */
 #define SCHED_HEAP_LEVELS 8u
 
-_Static_assert(NUM_THREAD >> SCHED_HEAP_LEVELS == 0u, "a heap of NUM_THREAD threads has SCHED_HEAP_LEVELS levels at most");
+_Static_assert(NUM_THREAD >> SCHED_HEAP_LEVELS == 0u,
+               "a heap of NUM_THREAD threads has SCHED_HEAP_LEVELS levels at most");
 
 /* Touched by its CPU only. Places are counted from 1: the children of place i are 2i and 2i + 1. */
 struct sched_heap {

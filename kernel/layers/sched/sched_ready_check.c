@@ -34,7 +34,8 @@ uint32_t sched_ready_check(uint32_t cpu)
     }
     for (uint32_t i = 0u; i < SCHED_READY_WORDS; i = i + 1u) {
         uint64_t bit = (sched_ready_map[cpu].summary >> i) & 1ul;
-        if ((bit == 1ul && sched_ready_map[cpu].word[i] == 0ul) || (bit == 0ul && sched_ready_map[cpu].word[i] != 0ul)) {
+        if ((bit == 1ul && sched_ready_map[cpu].word[i] == 0ul) ||
+            (bit == 0ul && sched_ready_map[cpu].word[i] != 0ul)) {
             return 4u;
         }
     }

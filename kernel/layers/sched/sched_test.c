@@ -17,7 +17,7 @@
 struct model_thread {
     uint32_t priority;
     uint32_t base;
-    uint32_t ready;   /* in `order` */
+    uint32_t ready; /* in `order` */
     uint32_t blocked;
     uint64_t deadline;
 };

@@ -1,5 +1,5 @@
-/* The two lock algorithms. Only spinlock.c and the lock benchmark include this. Requirements and guarantees are those of
- * spinlock_acquire and spinlock_release. */
+/* The two lock algorithms. Only spinlock.c and the lock benchmark include this. Requirements and guarantees are
+ * those of spinlock_acquire and spinlock_release. */
 #ifndef ASHLAR_SPINLOCK_PARTS_H
 #define ASHLAR_SPINLOCK_PARTS_H
 

@@ -6,9 +6,10 @@
 #include "tlb.h"
 
 #define STOP_NONE 0u
-#define STOP_STOPPED 1u  /* a CPU stops the others */
-#define STOP_RESUMING 2u /* the others leave; until all have left no CPU may stop them again, or it and the CPU that waits for
-                          * them to leave would wait for each other */
+#define STOP_STOPPED 1u /* a CPU stops the others */
+/* The others leave; until all have left no CPU may stop them again, or it and the CPU that waits for them to leave
+ * would wait for each other. */
+#define STOP_RESUMING 2u
 
 #if DEBUG
 

@@ -1,5 +1,5 @@
-/* Stop-machine: while one CPU has stopped the others, none of them makes progress; of two that want to stop the others at
- * once one waits; afterwards all run on. */
+/* Stop-machine: while one CPU has stopped the others, none of them makes progress; of two that want to stop the
+ * others at once one waits; afterwards all run on. */
 #include "arch.h"
 #include "hosted.h"
 #include "spinlock.h"

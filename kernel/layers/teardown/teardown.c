@@ -1,5 +1,5 @@
-/* The stage, kept with the process, counts through endpoints, grants, processes (its children), then shares and memory. A
- * step completes the stage or brings the object of the stage closer to its end. */
+/* The stage, kept with the process, counts through endpoints, grants, processes (its children), then shares and
+ * memory. A step completes the stage or brings the object of the stage closer to its end. */
 #include "teardown.h"
 
 #include "abi.h"

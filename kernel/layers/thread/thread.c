@@ -14,7 +14,7 @@ struct thread {
     uint32_t wait_kind;
     uint32_t wait_object;
     uint32_t message_frame;
-    uint32_t root;    /* root of its process's page map; NONE: runs in any map */
+    uint32_t root; /* root of its process's page map; NONE: runs in any map */
     uint32_t spare[7];
 };
 

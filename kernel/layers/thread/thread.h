@@ -22,11 +22,12 @@
 #define WAIT_ENDPOINT_SEND 2u /* object = endpoint */
 #define WAIT_ENDPOINT_RECV 3u
 #define WAIT_REPLY 4u
-#define WAIT_NOTIFICATION 5u  /* object = notification */
-#define WAIT_CV 6u            /* object = condition variable */
-#define WAIT_PROCESS 7u       /* object = process that is to become EMPTY */
+#define WAIT_NOTIFICATION 5u /* object = notification */
+#define WAIT_CV 6u           /* object = condition variable */
+#define WAIT_PROCESS 7u      /* object = process that is to become EMPTY */
 
-/* Requires: start-up, one CPU runs. Ensures: no thread is defined but the idle threads; idle thread c is current on CPU c. */
+/* Requires: start-up, one CPU runs. Ensures: no thread is defined but the idle threads; idle thread c is current
+ * on CPU c. */
 void thread_init(void);
 
 /* Requires: start-up; NUM_CPU <= t < NUM_THREAD, process < NUM_PROCESS, cpu < NUM_CPU, priority < NUM_PRIORITY. */

@@ -16,8 +16,8 @@
 #define SHARED 0x400000ul
 #define OWN 0x500000ul
 
-static uint32_t expected;       /* frame at SHARED in this round, or NONE */
-static uint32_t round_number;   /* readers follow it */
+static uint32_t expected;     /* frame at SHARED in this round, or NONE */
+static uint32_t round_number; /* readers follow it */
 static uint32_t arrived;
 static uint32_t stop;
 

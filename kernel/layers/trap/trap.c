@@ -169,7 +169,8 @@ void trap_syscall(void)
     trap_return(current);
 }
 
-/* Reports the fault to the handler of process p, if it has one, and does what it replies; otherwise ends the process. */
+/* Reports the fault to the handler of process p, if it has one, and does what it replies; otherwise ends the
+ * process. */
 static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
 {
     uint32_t handler = process_fault_endpoint(p);

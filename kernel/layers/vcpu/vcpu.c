@@ -13,8 +13,8 @@
 #include "thread.h"
 #include "timer.h"
 
-/* One cache line each. LOCK_VCPU_BASE + vm guards exists, process, page and cpu; they do not change while a thread is in
- * vcpu_run. runner and reason: only CPU `cpu`. */
+/* One cache line each. LOCK_VCPU_BASE + vm guards exists, process, page and cpu; they do not change while a thread
+ * is in vcpu_run. runner and reason: only CPU `cpu`. */
 struct vcpu {
     uint32_t exists;
     uint32_t process; /* owns the page */

@@ -19,7 +19,7 @@
 
 #define VM 3u
 #define MONITOR 6u
-#define FIRST NUM_CPU       /* two threads of CPU 0, one of CPU 1 */
+#define FIRST NUM_CPU /* two threads of CPU 0, one of CPU 1 */
 #define SECOND (NUM_CPU + 1u)
 #define REMOTE (NUM_CPU + 2u)
 #define BELL 4u
@@ -134,9 +134,9 @@ static void test_create(void)
     CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_OK);
     CHECK_EQUAL(container_usage(MONITOR), 1);
     CHECK_EQUAL(vcpu_create(VM, MONITOR), ERR_BAD_STATE);
-    CHECK_EQUAL(arch_frame_read(vcpu_page(VM), VCPU_RIP), 0xfff0); /* the reset state shows */
+    CHECK_EQUAL(arch_frame_read(vcpu_page(VM), VCPU_RIP), 0xfff0);       /* the reset state shows */
     CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE); /* no memory */
-    CHECK_EQUAL(hosted_guest(VM)->flushes, 1); /* no state of an earlier vcpu may remain */
+    CHECK_EQUAL(hosted_guest(VM)->flushes, 1);                           /* no state of an earlier vcpu may remain */
     end();
 }
 

@@ -81,7 +81,8 @@ static const uint8_t *open_table(uint64_t address)
         return 0;
     }
     table = direct(address);
-    if (acpi_get32(table, 4) < HEADER_BYTES || address + acpi_get32(table, 4) > FOUR_GIB || !checksum_right(table, acpi_get32(table, 4))) {
+    if (acpi_get32(table, 4) < HEADER_BYTES || address + acpi_get32(table, 4) > FOUR_GIB ||
+        !checksum_right(table, acpi_get32(table, 4))) {
         return 0;
     }
     return table;
@@ -178,7 +179,7 @@ static void read_madt(void)
 /* The package \_S5 in the DSDT's byte code: 0x12, length, count, two small integers. */
 static void read_sleep_type(const uint8_t *dsdt)
 {
-    uint32_t value[2] = { 0, 0 };
+    uint32_t value[2] = {0, 0};
     for (uint32_t at = HEADER_BYTES; at + 16 < acpi_get32(dsdt, 4); at++) {
         if (!same4(dsdt + at, "_S5_") || get8(dsdt, at + 4) != 0x12) {
             continue;

@@ -24,9 +24,10 @@ static void add(uint32_t kind, uint64_t base, uint32_t segment)
 {
     if (base == 0 || base % 4096 != 0 || base > FOUR_GIB - IOMMU_WINDOW || segment != 0 ||
         platform.iommu_count == NUM_IOMMU) {
-        boot_fail("this machine's IOMMU at %x cannot be used (more than %u, above 4 GiB, or of another PCI segment); switch "
-                  "it off in the firmware set-up if drivers are to be trusted",
-                  base, NUM_IOMMU);
+        boot_fail(
+            "this machine's IOMMU at %x cannot be used (more than %u, above 4 GiB, or of another PCI segment); switch "
+            "it off in the firmware set-up if drivers are to be trusted",
+            base, NUM_IOMMU);
     }
     platform.iommu_kind = kind;
     platform.iommu[platform.iommu_count] = base;
@@ -60,7 +61,8 @@ void acpi_find_iommus(void)
 
     if (dmar != 0) {
         uint32_t end = acpi_get32(dmar, LENGTH);
-        for (uint32_t at = DMAR_FIRST; at + 16 <= end && acpi_get16(dmar, at + 2) >= 4; at += acpi_get16(dmar, at + 2)) {
+        for (uint32_t at = DMAR_FIRST; at + 16 <= end && acpi_get16(dmar, at + 2) >= 4;
+             at += acpi_get16(dmar, at + 2)) {
             if (acpi_get16(dmar, at) == DMAR_UNIT) {
                 add(IOMMU_INTEL, acpi_get64(dmar, at + DMAR_BASE), acpi_get16(dmar, at + DMAR_SEGMENT));
             }
@@ -69,7 +71,8 @@ void acpi_find_iommus(void)
     }
     if (ivrs != 0) {
         uint32_t end = acpi_get32(ivrs, LENGTH);
-        for (uint32_t at = IVRS_FIRST; at + 24 <= end && acpi_get16(ivrs, at + 2) >= 4; at += acpi_get16(ivrs, at + 2)) {
+        for (uint32_t at = IVRS_FIRST; at + 24 <= end && acpi_get16(ivrs, at + 2) >= 4;
+             at += acpi_get16(ivrs, at + 2)) {
             if (ivrs[at] == IVRS_UNIT) {
                 add(IOMMU_AMD, acpi_get64(ivrs, at + IVRS_BASE), acpi_get16(ivrs, at + IVRS_SEGMENT));
                 read_ivrs_devices(ivrs, at + IVRS_DEVICES, at + acpi_get16(ivrs, at + 2));

@@ -73,7 +73,7 @@ static void add_range(uint64_t base, uint64_t size, uint32_t type)
     if (boot_info.num_ranges == NUM_MEMORY_RANGE) {
         boot_fail("the firmware's memory map has more than %u entries; raise NUM_MEMORY_RANGE", NUM_MEMORY_RANGE);
     }
-    boot_info.range[boot_info.num_ranges] = (struct memory_range){ base, size, type };
+    boot_info.range[boot_info.num_ranges] = (struct memory_range){base, size, type};
     boot_info.num_ranges++;
 }
 
@@ -81,7 +81,8 @@ static void read_pvh(uint64_t information)
 {
     const struct pvh_start *start = direct(information);
 
-    if (start->magic != PVH_MAGIC || start->version < 1 || start->memory_map >= FOUR_GIB || start->modules >= FOUR_GIB) {
+    if (start->magic != PVH_MAGIC || start->version < 1 || start->memory_map >= FOUR_GIB ||
+        start->modules >= FOUR_GIB) {
         boot_fail("the PVH start information is damaged or too old; use QEMU 4.0 or later");
     }
     const struct pvh_range *range = direct(start->memory_map);

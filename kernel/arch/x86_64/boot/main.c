@@ -27,9 +27,10 @@ static void check_processor(void)
 {
     const char *missing = cpu_missing_feature();
     if (missing != 0) {
-        boot_fail("this processor lacks %s, which Ashlar needs; with QEMU use -cpu max or -cpu EPYC, on a PC switch it on "
-                  "in the firmware set-up",
-                  missing);
+        boot_fail(
+            "this processor lacks %s, which Ashlar needs; with QEMU use -cpu max or -cpu EPYC, on a PC switch it on "
+            "in the firmware set-up",
+            missing);
     }
 }
 
@@ -55,7 +56,8 @@ static void start_iommu(void)
     tables = memory_take(iommu_units_frames());
     const char *fault = tables == 0 ? "there is no memory for its tables" : iommu_units_start(tables);
     if (fault != 0) {
-        boot_fail("the IOMMU cannot be used: %s; switch it off in the firmware set-up if drivers are to be trusted", fault);
+        boot_fail("the IOMMU cannot be used: %s; switch it off in the firmware set-up if drivers are to be trusted",
+                  fault);
     }
     boot_print("boot: IOMMU: %s, %u units at %x, devices reach only memory that their process maps for them\n",
                platform.iommu_kind == IOMMU_INTEL ? "VT-d" : "AMD-Vi", platform.iommu_count, platform.iommu[0]);

@@ -30,7 +30,7 @@ static uint64_t round_up(uint64_t value)
 static struct span range_span(uint32_t i)
 {
     const struct memory_range *range = &boot_info.range[i];
-    struct span span = { range->base, range->base + range->size };
+    struct span span = {range->base, range->base + range->size};
     if (span.end > FOUR_GIB || span.end < span.start) {
         span.end = FOUR_GIB;
     }
@@ -45,20 +45,20 @@ static struct span range_span(uint32_t i)
 static struct span excluded(uint32_t i, uint32_t k)
 {
     if (k == 0) {
-        return (struct span){ 0, ONE_MIB };
+        return (struct span){0, ONE_MIB};
     }
     if (k == 1) {
-        return (struct span){ KERNEL_PHYSICAL, round_up(kernel_physical(kernel_end)) };
+        return (struct span){KERNEL_PHYSICAL, round_up(kernel_physical(kernel_end))};
     }
     if (k == 2) {
-        return (struct span){ boot_info.module & ~(FRAME - 1), round_up(boot_info.module + boot_info.module_size) };
+        return (struct span){boot_info.module & ~(FRAME - 1), round_up(boot_info.module + boot_info.module_size)};
     }
     if (k == 3) {
         return taken;
     }
     k = k - NUM_EXCLUDED;
     if (boot_info.range[k].type == MEMORY_USABLE && k >= i) {
-        return (struct span){ 0, 0 };
+        return (struct span){0, 0};
     }
     struct span span = range_span(k);
     if (span.start < span.end) {
@@ -72,7 +72,7 @@ static struct span excluded(uint32_t i, uint32_t k)
 static struct span next_piece(uint32_t i, uint64_t from)
 {
     struct span range = range_span(i);
-    struct span piece = { round_up(range.start), range.end & ~(FRAME - 1) };
+    struct span piece = {round_up(range.start), range.end & ~(FRAME - 1)};
 
     if (piece.start < from) {
         piece.start = from;
@@ -122,7 +122,7 @@ uint64_t memory_take(uint32_t frames)
         struct span piece = next_piece(i, 0);
         while (piece.start < piece.end) {
             if (piece.end - piece.start >= frames * FRAME) {
-                taken = (struct span){ piece.start, piece.start + frames * FRAME };
+                taken = (struct span){piece.start, piece.start + frames * FRAME};
                 return piece.start;
             }
             piece = next_piece(i, piece.end);

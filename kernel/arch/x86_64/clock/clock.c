@@ -16,9 +16,9 @@
 #define NS_PER_SECOND 1000000000ul
 
 static uint64_t tsc_base;
-static uint64_t ns_per_tsc;  /* 32.32 fixed point */
+static uint64_t ns_per_tsc;   /* 32.32 fixed point */
 static uint64_t ticks_per_ns; /* local timer, 32.32 */
-static uint64_t tsc_per_ns;  /* 32.32 */
+static uint64_t tsc_per_ns;   /* 32.32 */
 static uint64_t tsc_hz, timer_hz;
 static uint32_t use_deadline;
 
@@ -43,14 +43,14 @@ static uint64_t scale(uint64_t value, uint64_t numerator, uint64_t denominator)
 
 static struct reading take_reading(void)
 {
-    struct reading best = { 0, 0, 0, ~0ul };
+    struct reading best = {0, 0, 0, ~0ul};
     for (uint32_t i = 0; i < BRACKETS; i++) {
         uint64_t before = read_tsc();
         uint64_t reference = reference_read();
         uint64_t timer = apic_read(APIC_REG_TIMER_CURRENT);
         uint64_t after = read_tsc();
         if (after - before < best.width) {
-            best = (struct reading){ reference, before + (after - before) / 2, timer, after - before };
+            best = (struct reading){reference, before + (after - before) / 2, timer, after - before};
         }
     }
     return best;

@@ -83,7 +83,8 @@ const char *reference_find(void)
     if (platform.hpet != 0) {
         period_fs = *hpet(HPET_CAPABILITIES) >> 32;
         if (period_fs != 0 && period_fs <= HPET_MAX_PERIOD_FS) {
-            *hpet(HPET_CONFIGURATION) = (*hpet(HPET_CONFIGURATION) & ~2ul) | 1; /* enabled, without legacy replacement of the PIT */
+            *hpet(HPET_CONFIGURATION) =
+                (*hpet(HPET_CONFIGURATION) & ~2ul) | 1; /* enabled, without legacy replacement of the PIT */
             kind = KIND_HPET;
             if (moves()) {
                 return "HPET";

@@ -33,23 +33,23 @@ struct feature {
 };
 
 static const struct feature needed[] = {
-    { 1, 1, 0, "FPU" },
-    { 1, 1, 4, "TSC (time stamp counter)" },
-    { 1, 1, 5, "MSR" },
-    { 1, 1, 9, "APIC (local interrupt controller)" },
-    { 1, 1, 13, "PGE (global pages)" },
-    { 1, 1, 24, "FXSR" },
-    { 1, 1, 25, "SSE" },
-    { 1, 1, 26, "SSE2" },
-    { 0x80000001, 1, 11, "SYSCALL" },
-    { 0x80000001, 1, 20, "NX (no-execute pages)" },
+    {1, 1, 0, "FPU"},
+    {1, 1, 4, "TSC (time stamp counter)"},
+    {1, 1, 5, "MSR"},
+    {1, 1, 9, "APIC (local interrupt controller)"},
+    {1, 1, 13, "PGE (global pages)"},
+    {1, 1, 24, "FXSR"},
+    {1, 1, 25, "SSE"},
+    {1, 1, 26, "SSE2"},
+    {0x80000001, 1, 11, "SYSCALL"},
+    {0x80000001, 1, 20, "NX (no-execute pages)"},
 };
 
 const char *cpu_missing_feature(void)
 {
     uint32_t highest = cpuid(0x80000000, 0).eax;
     for (uint32_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
-        struct cpuid r = { 0, 0, 0, 0 };
+        struct cpuid r = {0, 0, 0, 0};
         if (needed[i].leaf < 0x80000000 || needed[i].leaf <= highest) {
             r = cpuid(needed[i].leaf, 0);
         }
@@ -62,7 +62,7 @@ const char *cpu_missing_feature(void)
 
 void cpu_init(void)
 {
-    struct cpuid extended = { 0, 0, 0, 0 };
+    struct cpuid extended = {0, 0, 0, 0};
     uint64_t cr4 = read_cr4();
 
     if (cpuid(0, 0).eax >= 7) {

@@ -21,7 +21,7 @@ static void load_gdt(struct percpu *p)
 {
     uint64_t base = (uint64_t)&p->tss;
     uint64_t limit = sizeof(struct tss) - 1;
-    struct table_pointer pointer = { sizeof p->gdt - 1, (uint64_t)p + offsetof(struct percpu, gdt) };
+    struct table_pointer pointer = {sizeof p->gdt - 1, (uint64_t)p + offsetof(struct percpu, gdt)};
 
     p->gdt[0] = 0;
     p->gdt[SELECTOR_KERNEL_CODE / 8] = GDT_CODE;

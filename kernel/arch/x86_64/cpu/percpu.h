@@ -35,8 +35,8 @@ struct percpu {
     uint64_t scratch;
     uint32_t vector;
     uint32_t fpu_live;
-    uint32_t fpu_owner; /* thread whose state the vector unit holds, or NONE */
-    uint32_t current;   /* thread */
+    uint32_t fpu_owner;    /* thread whose state the vector unit holds, or NONE */
+    uint32_t current;      /* thread */
     uint32_t need_resched; /* 1: a reschedule is pending */
     uint32_t spare[4];
     struct tss tss;
@@ -65,8 +65,8 @@ extern uint32_t cpus_started; /* written by the first CPU during start-up, const
 
 /* The order of stacks: one per thread, then three per CPU (double fault, NMI, machine check). */
 #define NUM_STACK (NUM_THREAD + 3u * NUM_CPU)
-#define STACK_TOP(i) (KERNEL_STACKS + ((uint64_t)(i) * 2u + 2u) * 4096u)
-#define STACK_GUARD(i) (KERNEL_STACKS + (uint64_t)(i) * 2u * 4096u)
+#define STACK_TOP(i) (KERNEL_STACKS + 4096u * (2u * (uint64_t)(i) + 2u))
+#define STACK_GUARD(i) (KERNEL_STACKS + 4096u * (2u * (uint64_t)(i)))
 
 /* Fills the record of `cpu`, which is this CPU, and loads its GDT, TSS, GS and IDT; the current thread becomes the
  * CPU's idle thread. Requires: the kernel's own page map is loaded. */

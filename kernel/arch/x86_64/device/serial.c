@@ -8,7 +8,7 @@
 #define INTERRUPT_ENABLE (COM1 + 1)
 #define IE_RECEIVED 1
 #define IE_TRANSMITTER_EMPTY 2
-#define FIFO_CONTROL (COM1 + 2)      /* write */
+#define FIFO_CONTROL (COM1 + 2)       /* write */
 #define INTERRUPT_IDENTITY (COM1 + 2) /* read */
 #define LINE_CONTROL (COM1 + 3)
 #define MODEM_CONTROL (COM1 + 4)
@@ -26,7 +26,7 @@ void serial_init(void)
     port_out8(DATA, 1);
     port_out8(INTERRUPT_ENABLE, 0);
     port_out8(LINE_CONTROL, 0x03);
-    port_out8(FIFO_CONTROL, 0xc7); /* enabled, emptied, interrupt at 14 bytes or after a pause */
+    port_out8(FIFO_CONTROL, 0xc7);  /* enabled, emptied, interrupt at 14 bytes or after a pause */
     port_out8(MODEM_CONTROL, 0x0b); /* OUT2 enables interrupts */
     fifo_size = (port_in8(INTERRUPT_IDENTITY) & 0xc0) == 0xc0 ? 16 : 1;
     room = 0;
@@ -56,7 +56,8 @@ uint32_t arch_serial_get(void)
     return port_in8(DATA);
 }
 
-/* The interrupt is disabled and enabled again, so that a cause which arose while another was served makes a new edge. */
+/* The interrupt is disabled and enabled again, so that a cause which arose while another was served makes a new
+ * edge. */
 void arch_serial_transmit_interrupt(uint32_t enable)
 {
     port_out8(INTERRUPT_ENABLE, 0);

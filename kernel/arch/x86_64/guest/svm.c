@@ -12,8 +12,8 @@
 #include "guest/vmcb.h"
 
 #define CPUID_SVM_LEAF 0x8000000au
-#define CPUID_SVM (1u << 2)              /* leaf 0x80000001, ecx */
-#define SVM_NESTED_PAGING (1u << 0)      /* leaf 0x8000000a, edx */
+#define CPUID_SVM (1u << 2)         /* leaf 0x80000001, ecx */
+#define SVM_NESTED_PAGING (1u << 0) /* leaf 0x8000000a, edx */
 #define SVM_NEXT_RIP (1u << 3)
 #define SVM_FLUSH_ASID (1u << 6)
 #define SVM_DECODE_ASSISTS (1u << 7)
@@ -31,14 +31,14 @@ struct svm_guest svm_guest[NUM_VM];
 uint32_t svm_has_next_rip;
 uint32_t svm_has_decode_assists;
 
-static uint32_t supported;               /* 1 once a CPU has found SVM, nested paging and enough identifiers */
+static uint32_t supported; /* 1 once a CPU has found SVM, nested paging and enough identifiers */
 static uint32_t has_flush_asid;
 
 static uint8_t guest_block[NUM_VM][VMCB_BYTES] __attribute__((aligned(4096)));
-static uint8_t host_block[NUM_CPU][VMCB_BYTES] __attribute__((aligned(4096)));      /* the host's vmsave state */
-static uint8_t host_save_area[NUM_CPU][VMCB_BYTES] __attribute__((aligned(4096)));  /* vmrun's own */
-static uint8_t io_permissions[IOPM_BYTES] __attribute__((aligned(4096)));           /* bit set: exit */
-static uint8_t msr_permissions[MSRPM_BYTES] __attribute__((aligned(4096)));         /* two bits each: read, write */
+static uint8_t host_block[NUM_CPU][VMCB_BYTES] __attribute__((aligned(4096)));     /* the host's vmsave state */
+static uint8_t host_save_area[NUM_CPU][VMCB_BYTES] __attribute__((aligned(4096))); /* vmrun's own */
+static uint8_t io_permissions[IOPM_BYTES] __attribute__((aligned(4096)));          /* bit set: exit */
+static uint8_t msr_permissions[MSRPM_BYTES] __attribute__((aligned(4096)));        /* two bits each: read, write */
 
 void svm_enter(uint64_t guest_vmcb, uint64_t *gpr, uint64_t host_vmcb);
 
@@ -79,9 +79,9 @@ void vmcb_set32(uint32_t vm, uint32_t offset, uint32_t value)
 
 /* Registers that vmload and vmsave switch, so a guest may use them without an exit. */
 static const uint32_t own_msr[] = {
-    0x174, 0x175, 0x176,                                            /* sysenter cs esp eip */
-    0xc0000081, 0xc0000082, 0xc0000083, 0xc0000084,                 /* star lstar cstar sfmask */
-    0xc0000100, 0xc0000101, 0xc0000102,                             /* fs gs kernel_gs base */
+    0x174,      0x175,      0x176,                  /* sysenter cs esp eip */
+    0xc0000081, 0xc0000082, 0xc0000083, 0xc0000084, /* star lstar cstar sfmask */
+    0xc0000100, 0xc0000101, 0xc0000102,             /* fs gs kernel_gs base */
 };
 
 static void permissions_init(void)
@@ -93,7 +93,7 @@ static void permissions_init(void)
         msr_permissions[i] = 0xff;
     }
     for (uint32_t i = 0; i < sizeof own_msr / sizeof own_msr[0]; i++) {
-        uint32_t base = own_msr[i] >= 0xc0000000 ? 0x800 : 0;       /* byte where this range of registers begins */
+        uint32_t base = own_msr[i] >= 0xc0000000 ? 0x800 : 0; /* byte where this range of registers begins */
         uint32_t bit = (own_msr[i] & 0x1fff) * 2;
         msr_permissions[base + bit / 8] &= (uint8_t) ~(3u << bit % 8);
     }
@@ -223,7 +223,8 @@ static void load_debug_registers(uint32_t vm)
 {
     uint64_t *dr = svm_guest[vm].dr;
     __asm__ volatile("mov %0, %%dr0\n\tmov %1, %%dr1\n\tmov %2, %%dr2\n\tmov %3, %%dr3"
-                     : : "r"(dr[0]), "r"(dr[1]), "r"(dr[2]), "r"(dr[3]));
+                     :
+                     : "r"(dr[0]), "r"(dr[1]), "r"(dr[2]), "r"(dr[3]));
     svm_guest[vm].dr_loaded = 1;
     intercept_debug_registers(vm, 0);
 }

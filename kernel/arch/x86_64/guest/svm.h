@@ -7,21 +7,21 @@
 #include "config.h"
 
 #define CR0_WRITE_WATCHED 0u
-#define CR0_WRITE_ONCE 1u         /* the next entry lets the guest write CR0 */
+#define CR0_WRITE_ONCE 1u /* the next entry lets the guest write CR0 */
 
 /* The state of one guest. Used only by the CPU that runs it; flush is also set by a CPU that changes its nested map. */
 struct svm_guest {
-    uint64_t gpr[16];            /* as in the vcpu page; rax and rsp are in the control block while the guest runs */
-    uint64_t dr[4];              /* dr0..dr3 while they are not in the processor */
-    uint64_t info1;              /* of the last exit, in the terms of abi.h */
+    uint64_t gpr[16]; /* as in the vcpu page; rax and rsp are in the control block while the guest runs */
+    uint64_t dr[4];   /* dr0..dr3 while they are not in the processor */
+    uint64_t info1;   /* of the last exit, in the terms of abi.h */
     uint64_t info2;
     uint64_t next_rip;
-    uint32_t dr_loaded;          /* 1: dr0..dr3 are in the processor and the guest may access them */
-    uint32_t cr0_write;          /* CR0_WRITE_*: see svm_long_mode.c */
-    uint32_t window;             /* 1: exit when the guest can take an interrupt */
-    uint32_t flush;              /* 1: drop its translations at the next entry */
-    uint32_t fetched;            /* 1: the control block holds instruction bytes of the last exit */
-    uint32_t refused;            /* 1: the processor refused the state; the control block is undefined */
+    uint32_t dr_loaded; /* 1: dr0..dr3 are in the processor and the guest may access them */
+    uint32_t cr0_write; /* CR0_WRITE_*: see svm_long_mode.c */
+    uint32_t window;    /* 1: exit when the guest can take an interrupt */
+    uint32_t flush;     /* 1: drop its translations at the next entry */
+    uint32_t fetched;   /* 1: the control block holds instruction bytes of the last exit */
+    uint32_t refused;   /* 1: the processor refused the state; the control block is undefined */
 };
 
 extern struct svm_guest svm_guest[NUM_VM];
@@ -51,14 +51,14 @@ uint64_t svm_event_again(uint64_t event);
 uint32_t svm_exit_reason(uint32_t vm, uint32_t code);
 
 /* ---- svm_cpuid.c ---- */
-void svm_cpuid_reset(uint32_t vm);                         /* no answers */
-void svm_cpuid_import(uint32_t vm, uint32_t frame);        /* the answers in the vcpu page */
-uint32_t svm_cpuid_handle(uint32_t vm);                    /* 1: answered, the guest continues */
+void svm_cpuid_reset(uint32_t vm);                  /* no answers */
+void svm_cpuid_import(uint32_t vm, uint32_t frame); /* the answers in the vcpu page */
+uint32_t svm_cpuid_handle(uint32_t vm);             /* 1: answered, the guest continues */
 
 /* ---- svm_tcg.c ---- */
-extern uint32_t svm_on_tcg;                                /* 1: the processor is QEMU's emulation */
+extern uint32_t svm_on_tcg; /* 1: the processor is QEMU's emulation */
 void svm_tcg_init(void);
-void svm_tcg_before_entry(uint32_t vm);                    /* requires interrupts off */
+void svm_tcg_before_entry(uint32_t vm); /* requires interrupts off */
 void svm_tcg_after_exit(void);
 
 /* ---- svm_long_mode.c ---- */

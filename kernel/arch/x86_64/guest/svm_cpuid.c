@@ -16,7 +16,7 @@ static struct {
     struct {
         uint32_t leaf;
         uint32_t subleaf;
-        uint64_t ab;                 /* eax, ebx in the upper half */
+        uint64_t ab; /* eax, ebx in the upper half */
         uint64_t cd;
     } answer[NUM_CPUID_ANSWER];
 } svm_cpuid[NUM_VM];

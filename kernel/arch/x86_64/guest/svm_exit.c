@@ -26,8 +26,8 @@ static uint32_t svm_exit_io(uint32_t vm)
 {
     uint64_t info = vmcb_get(vm, VMCB_EXIT_INFO1);
     uint64_t port = (info >> 16) & 0xffff;
-    uint64_t size = (info >> 4) & 7;             /* one of three bits: 8, 16, 32 bits */
-    uint64_t address = (info >> 7) & 7;          /* likewise: 16, 32, 64 bits */
+    uint64_t size = (info >> 4) & 7;    /* one of three bits: 8, 16, 32 bits */
+    uint64_t address = (info >> 7) & 7; /* likewise: 16, 32, 64 bits */
     uint64_t in = (info & IOIO_IN) ? 1 : 0;
     uint64_t string = (info & IOIO_STRING) ? 1 : 0;
     uint64_t rep = (info & IOIO_REP) ? 1 : 0;

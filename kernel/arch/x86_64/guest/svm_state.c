@@ -13,19 +13,25 @@
 #define CR0_NW 0x20000000ul
 #define CR0_CD 0x40000000ul
 #define CR0_PG 0x80000000ul
-#define GUEST_EFER 0x4d01ul              /* SCE LME LMA NXE FFXSR */
+#define GUEST_EFER 0x4d01ul /* SCE LME LMA NXE FFXSR */
 #define DR6_ALWAYS 0xffff0ff0ul
 #define DR7_ALWAYS 0x400ul
 #define SEGMENT_FIELDS 0xffffffff0ffffffful /* selector, 12 attribute bits, limit */
 #define RESET_PAT 0x0007040600070406ul
-#define RESET_PROCESSOR 0x600ul          /* rdx at reset: family */
+#define RESET_PROCESSOR 0x600ul /* rdx at reset: family */
 #define GPR_RAX 0u
 #define GPR_RDX 2u
 #define GPR_RSP 4u
 
 static const uint32_t segment_offset[8] = {
-    VMCB_SEGMENTS + 0x00, VMCB_SEGMENTS + 0x10, VMCB_SEGMENTS + 0x20, VMCB_SEGMENTS + 0x30, /* es cs ss ds */
-    VMCB_SEGMENTS + 0x40, VMCB_SEGMENTS + 0x50, VMCB_LDTR, VMCB_TR,                         /* fs gs ldtr tr */
+    VMCB_SEGMENTS + 0x00,
+    VMCB_SEGMENTS + 0x10,
+    VMCB_SEGMENTS + 0x20,
+    VMCB_SEGMENTS + 0x30, /* es cs ss ds */
+    VMCB_SEGMENTS + 0x40,
+    VMCB_SEGMENTS + 0x50,
+    VMCB_LDTR,
+    VMCB_TR, /* fs gs ldtr tr */
 };
 
 static uint64_t packed_segment(uint64_t selector, uint64_t attributes, uint64_t limit)

@@ -15,9 +15,9 @@
 #include "guest/svm.h"
 #include "guest/vmcb.h"
 
-#define HYPERVISOR_PRESENT (1u << 31)    /* leaf 1, ecx */
+#define HYPERVISOR_PRESENT (1u << 31) /* leaf 1, ecx */
 #define HYPERVISOR_LEAF 0x40000000u
-#define TCG_EBX 0x54474354u              /* "TCGTCGTCGTCG" in ebx ecx edx */
+#define TCG_EBX 0x54474354u /* "TCGTCGTCGTCG" in ebx ecx edx */
 #define TCG_ECX 0x43544743u
 #define TCG_EDX 0x47435447u
 

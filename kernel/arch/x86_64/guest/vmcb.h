@@ -1,5 +1,5 @@
-/* AMD's virtual machine control block: byte offsets of the fields used, and the values they take. The names are those of
- * the AMD64 manual, volume 2, appendix B and C. */
+/* AMD's virtual machine control block: byte offsets of the fields used, and the values they take. The names are
+ * those of the AMD64 manual, volume 2, appendix B and C. */
 #ifndef ASHLAR_VMCB_H
 #define ASHLAR_VMCB_H
 
@@ -12,8 +12,8 @@
 #define EFER_SVME 0x1000ul
 
 /* ---- control area ---- */
-#define VMCB_INTERCEPT_CR 0x000u         /* 32 bits: reads in the low half, writes in the high half */
-#define VMCB_INTERCEPT_DR 0x004u         /* likewise */
+#define VMCB_INTERCEPT_CR 0x000u /* 32 bits: reads in the low half, writes in the high half */
+#define VMCB_INTERCEPT_DR 0x004u /* likewise */
 #define VMCB_INTERCEPT_EXCEPTION 0x008u
 #define VMCB_INTERCEPT_1 0x00cu
 #define VMCB_INTERCEPT_2 0x010u
@@ -33,7 +33,7 @@
 #define VMCB_NESTED_CR3 0x0b0u
 #define VMCB_CLEAN 0x0c0u
 #define VMCB_NEXT_RIP 0x0c8u
-#define VMCB_FETCHED 0x0d0u              /* 1 byte: how many; 15 bytes follow */
+#define VMCB_FETCHED 0x0d0u /* 1 byte: how many; 15 bytes follow */
 
 #define INTERCEPT_CR4_WRITE (1u << 20)
 #define INTERCEPT_1_INTR (1u << 0)
@@ -82,13 +82,13 @@
 #define EVENT_FIELDS 0xffffffff80000ffful /* error code, valid, has error code, type, vector */
 
 /* ---- state save area ---- */
-#define VMCB_SEGMENTS 0x400u             /* es cs ss ds fs gs gdtr ldtr idtr tr, 16 bytes each */
+#define VMCB_SEGMENTS 0x400u /* es cs ss ds fs gs gdtr ldtr idtr tr, 16 bytes each */
 #define VMCB_ES 0x400u
 #define VMCB_GDTR 0x460u
 #define VMCB_LDTR 0x470u
 #define VMCB_IDTR 0x480u
 #define VMCB_TR 0x490u
-#define VMCB_CPL 0x4cbu                  /* 1 byte */
+#define VMCB_CPL 0x4cbu /* 1 byte */
 #define VMCB_EFER 0x4d0u
 #define VMCB_CR4 0x548u
 #define VMCB_CR3 0x550u
@@ -99,7 +99,8 @@
 #define VMCB_RIP 0x578u
 #define VMCB_RSP 0x5d8u
 #define VMCB_RAX 0x5f8u
-#define VMCB_STAR 0x600u                 /* star lstar cstar sfmask kernel_gs_base sysenter_cs _esp _eip, 8 bytes each */
+/* Star lstar cstar sfmask kernel_gs_base sysenter_cs _esp _eip, 8 bytes each. */
+#define VMCB_STAR 0x600u
 #define VMCB_KERNEL_GS_BASE 0x620u
 #define VMCB_SYSENTER_CS 0x628u
 #define VMCB_CR2 0x640u
@@ -109,7 +110,7 @@
 #define SVM_EXIT_CR4_WRITE 0x14u
 #define SVM_EXIT_READ_DR0 0x20u
 #define SVM_EXIT_WRITE_DR15 0x3fu
-#define SVM_EXIT_EXCEPTION 0x40u        /* + vector */
+#define SVM_EXIT_EXCEPTION 0x40u /* + vector */
 #define SVM_EXIT_INTR 0x60u
 #define SVM_EXIT_NMI 0x61u
 #define SVM_EXIT_SMI 0x62u

@@ -33,7 +33,10 @@ void idt_build(void)
             continue;
         }
         uint64_t type = vector == VECTOR_BREAKPOINT || vector == VECTOR_OVERFLOW ? GATE_USER : GATE_KERNEL;
-        uint64_t stack = vector == VECTOR_DOUBLE_FAULT ? 1 : vector == VECTOR_NMI ? 2 : vector == VECTOR_MACHINE_CHECK ? 3 : 0;
+        uint64_t stack = vector == VECTOR_DOUBLE_FAULT    ? 1
+                         : vector == VECTOR_NMI           ? 2
+                         : vector == VECTOR_MACHINE_CHECK ? 3
+                                                          : 0;
         set_gate(vector, (uint64_t)&arch_vector_stubs + 16 * vector, type, stack);
     }
 }
@@ -43,6 +46,6 @@ void idt_load(void)
     struct {
         uint16_t limit;
         uint64_t base;
-    } __attribute__((packed)) pointer = { sizeof idt - 1, (uint64_t)idt };
+    } __attribute__((packed)) pointer = {sizeof idt - 1, (uint64_t)idt};
     __asm__ volatile("lidt %0" : : "m"(pointer));
 }

@@ -9,7 +9,7 @@
 #include "boot/platform.h"
 
 #define REG_VERSION 1u
-#define REG_END 16u          /* the end-of-interrupt register */
+#define REG_END 16u /* the end-of-interrupt register */
 #define VERSION_WITH_END 0x20u
 #define REG_REDIRECTION 0x10u /* two words a pin */
 #define ENTRY_MASKED 0x10000u

@@ -27,19 +27,19 @@
 #define CONTROL_TRANSLATE 0x1ul
 #define CONTROL_EVENTS 0x4ul
 #define CONTROL_COMMANDS 0x1000ul
-#define STATUS_LOST 0x1ul                 /* events were lost; write 1 to clear */
-#define RING_FRAME 0x0800000000000000ul   /* of a ring's base: it has one frame, 256 entries */
+#define STATUS_LOST 0x1ul               /* events were lost; write 1 to clear */
+#define RING_FRAME 0x0800000000000000ul /* of a ring's base: it has one frame, 256 entries */
 #define RING_BYTES FRAME
 
 /* Entries of the device table: four words. */
 #define ENTRY_WORDS 4u
-#define ENTRY_VALID 0x3ul                 /* entry valid, translation information valid */
+#define ENTRY_VALID 0x3ul /* entry valid, translation information valid */
 #define ENTRY_LEVEL_SHIFT 9u
 #define ENTRY_READ 0x2000000000000000ul
 #define ENTRY_WRITE 0x4000000000000000ul
-#define ENTRY_INTERRUPT 0x1ul             /* word 2: interrupt information valid; all else 0: interrupts are blocked */
+#define ENTRY_INTERRUPT 0x1ul              /* word 2: interrupt information valid; all else 0: interrupts are blocked */
 #define ENTRY_REPLACE 0x2000000000000010ul /* interrupts are remapped by a table of 256 words */
-#define REPLACE_VALID 0x1u                /* fixed, to one processor */
+#define REPLACE_VALID 0x1u                 /* fixed, to one processor */
 #define REPLACE_CPU_SHIFT 8u
 #define REPLACE_VECTOR_SHIFT 16u
 #define TABLE_FRAMES (NUM_FUNCTION * ENTRY_WORDS * 8ul / FRAME)
@@ -63,7 +63,7 @@ struct unit {
 static struct unit unit[NUM_IOMMU];
 static uint64_t (*table)[ENTRY_WORDS];
 static volatile uint32_t *replacement; /* by vector */
-static volatile uint32_t done[2]; /* written by a unit when it reaches a wait command: the number of the wait, 0 */
+static volatile uint32_t done[2];      /* written by a unit when it reaches a wait command: the number of the wait, 0 */
 static uint32_t waits;
 
 uint64_t amdvi_read(uint64_t base, uint32_t reg)

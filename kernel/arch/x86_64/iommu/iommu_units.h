@@ -45,9 +45,9 @@ void vtd_attach(uint32_t function, uint32_t domain, uint64_t root);
 void vtd_detach(uint32_t function);
 void vtd_added(uint32_t domain);
 void vtd_invalidate(uint32_t domain);
-uint64_t vtd_refused(void); /* bit u: unit u has recorded some */
+uint64_t vtd_refused(void);                                     /* bit u: unit u has recorded some */
 uint32_t vtd_fault(uint32_t number, struct iommu_fault *fault); /* takes one refusal of a unit; 0 if there is none */
-void vtd_listen(uint32_t apic_id, uint32_t vector); /* NONE: no interrupt */
+void vtd_listen(uint32_t apic_id, uint32_t vector);             /* NONE: no interrupt */
 
 /* ---- AMD-Vi ---- */
 uint32_t amdvi_frames(void);

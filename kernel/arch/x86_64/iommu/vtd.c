@@ -29,19 +29,19 @@
 
 #define CAPABILITY_DOMAINS 0x7ul
 #define CAPABILITY_256_DOMAINS 2ul
-#define CAPABILITY_FLUSH 0x10ul           /* writes must be flushed from a buffer */
-#define CAPABILITY_PROTECTED 0x60ul       /* it has protected regions */
-#define CAPABILITY_CACHING 0x80ul         /* entries that are not present are cached */
-#define CAPABILITY_RECORDS_SHIFT 40u      /* bits 40 to 47: records of faults, less one */
-#define CAPABILITY_LEVELS_SHIFT 8u        /* bit 1: tables of 3 levels, bit 2: of 4 */
+#define CAPABILITY_FLUSH 0x10ul      /* writes must be flushed from a buffer */
+#define CAPABILITY_PROTECTED 0x60ul  /* it has protected regions */
+#define CAPABILITY_CACHING 0x80ul    /* entries that are not present are cached */
+#define CAPABILITY_RECORDS_SHIFT 40u /* bits 40 to 47: records of faults, less one */
+#define CAPABILITY_LEVELS_SHIFT 8u   /* bit 1: tables of 3 levels, bit 2: of 4 */
 #define EXTENDED_COHERENT 0x1ul
 #define EXTENDED_QUEUE 0x2ul
 
-#define COMMAND_TRANSLATE 0x80000000u     /* command and status */
+#define COMMAND_TRANSLATE 0x80000000u /* command and status */
 #define COMMAND_ROOT 0x40000000u
 #define COMMAND_FLUSH 0x08000000u
 #define COMMAND_QUEUE 0x04000000u
-#define STATUS_KEPT 0x96ffffffu           /* status bits that a command must keep */
+#define STATUS_KEPT 0x96ffffffu /* status bits that a command must keep */
 #define PROTECTED_ENABLE 0x80000000u
 #define FAULT_MASKED 0x80000000u          /* no interrupt */
 #define FAULT_LOST 0x1u                   /* faults were lost; write 1 to clear */
@@ -55,10 +55,10 @@
 
 /* Requests of the queue, which has one frame. */
 #define QUEUE_ENTRIES 256u
-#define REQUEST_CONTEXTS 0x11ul           /* all entries of the context tables */
-#define REQUEST_ALL 0xd2ul                /* all translations, after draining reads and writes */
-#define REQUEST_DOMAIN 0xe2ul             /* those of a domain */
-#define REQUEST_WAIT 0x25ul               /* write the word that follows to an address */
+#define REQUEST_CONTEXTS 0x11ul /* all entries of the context tables */
+#define REQUEST_ALL 0xd2ul      /* all translations, after draining reads and writes */
+#define REQUEST_DOMAIN 0xe2ul   /* those of a domain */
+#define REQUEST_WAIT 0x25ul     /* write the word that follows to an address */
 #define REQUEST_DOMAIN_SHIFT 16u
 
 struct unit {
@@ -66,7 +66,7 @@ struct unit {
     uint64_t capability;
     uint32_t records; /* fault records, used as a ring */
     uint32_t next;    /* record to be taken next */
-    uint32_t tail; /* of its queue, in entries */
+    uint32_t tail;    /* of its queue, in entries */
     uint64_t (*queue)[2];
 };
 

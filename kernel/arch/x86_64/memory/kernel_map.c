@@ -1,5 +1,5 @@
-/* The kernel's page map. All of it is global and none of it has user permission; nothing is writable and executable, and
- * the direct map holds the text read-only too. */
+/* The kernel's page map. All of it is global and none of it has user permission; nothing is writable and
+ * executable, and the direct map holds the text read-only too. */
 #include "memory/kernel_map.h"
 
 #include "cpu/cpu.h"
@@ -12,7 +12,7 @@
 #define NUM_LARGE_PAGE 2048u /* of 4 GiB */
 #define ROOT_DIRECT 256u     /* root entry of DIRECT_MAP */
 #define ROOT_IMAGE 511u
-#define GIB_IMAGE 510u       /* third-level entries under ROOT_IMAGE */
+#define GIB_IMAGE 510u /* third-level entries under ROOT_IMAGE */
 #define GIB_STACKS 511u
 
 extern char kernel_text_start[], kernel_text_end[], kernel_rodata_end[], kernel_end[];
@@ -69,8 +69,8 @@ static void map_image(void)
 static void map_stacks(void)
 {
     for (uint32_t i = 0; i < NUM_STACK; i++) {
-        stack_pages[2 * i + 1] = kernel_physical(stacks[i]) | ARCH_PTE_PRESENT | ARCH_PTE_WRITE | ARCH_PTE_NO_EXECUTE |
-                                 PTE_GLOBAL;
+        stack_pages[2 * i + 1] =
+            kernel_physical(stacks[i]) | ARCH_PTE_PRESENT | ARCH_PTE_WRITE | ARCH_PTE_NO_EXECUTE | PTE_GLOBAL;
     }
     stack_map[0] = to_table(stack_pages);
     image_gib[GIB_STACKS] = to_table(stack_map);

@@ -10,7 +10,7 @@ struct fpu_area {
     _Alignas(64) uint8_t byte[FPU_AREA_BYTES];
 };
 
-extern uint32_t fpu_xsave;     /* 1: XSAVE with fpu_components, 0: FXSAVE */
+extern uint32_t fpu_xsave;      /* 1: XSAVE with fpu_components, 0: FXSAVE */
 extern uint64_t fpu_components; /* XCR0 while kernel or user code runs */
 
 /* Loads guest vm's state into the unit; CR0.TS is set, so the next use by a thread traps and loads that thread's

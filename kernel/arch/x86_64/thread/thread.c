@@ -2,9 +2,9 @@
 #include "cpu/percpu.h"
 
 #define USER_ADDRESS_MASK 0x00007ffffffffffful
-#define USER_FLAG_MASK 0x240dd5ul  /* ID AC OF DF TF SF ZF AF PF CF */
-#define USER_FLAG_ALWAYS 0x202ul   /* IF and the constant bit */
-#define SAVED_REGISTERS 1u         /* arch_switch pops these before it returns */
+#define USER_FLAG_MASK 0x240dd5ul /* ID AC OF DF TF SF ZF AF PF CF */
+#define USER_FLAG_ALWAYS 0x202ul  /* IF and the constant bit */
+#define SAVED_REGISTERS 1u        /* arch_switch pops these before it returns */
 
 extern void arch_thread_start(void);
 
