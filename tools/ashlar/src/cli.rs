@@ -56,6 +56,8 @@ pub enum Verb {
     Bench(BenchOptions),
     /// Run the tests.
     Test(TestOptions),
+    /// Build the book, its pictures first, and hold its names and links against the tree.
+    Book(BookOptions),
     /// Explain a code such as ASH-S012.
     Explain(ExplainOptions),
 }
@@ -106,6 +108,16 @@ pub struct CheckOptions {
     /// A description: a path, or a name in systems/.
     #[arg(default_value = "three-linux")]
     pub system: String,
+    /// Draw the system into this SVG file: its processors, processes, channels and memory.
+    #[arg(long, value_name = "FILE")]
+    pub picture: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct BookOptions {
+    /// Write nothing: name the pictures that are not up to date, and what the book says that is not in the tree.
+    #[arg(long)]
+    pub check: bool,
 }
 
 #[derive(Debug, Args)]

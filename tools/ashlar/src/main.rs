@@ -59,6 +59,7 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Verb::Drivers(options) => verbs::drivers::drivers(options, arguments.format, &project, output),
         Verb::Timing(options) => verbs::timing::timing(options, &project, output),
         Verb::Bench(options) => verbs::bench::bench(options, &project, output),
+        Verb::Book(options) => verbs::book::book(options, &project, output),
         Verb::Test(options) => verbs::test::test(options, &project, output),
         Verb::Explain(options) => verbs::explain::explain(options, output),
     }

@@ -20,6 +20,7 @@ mod image;
 mod layout;
 mod load;
 mod memory;
+mod picture;
 mod programs;
 mod read;
 mod reference;

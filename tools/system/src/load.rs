@@ -7,7 +7,7 @@ use crate::check::{check as check_meaning, cpus_needed, KERNEL_CONSOLE};
 use crate::codes::Code;
 use crate::description::{self, machine, Description, Machine};
 use crate::file::{named_files, read_all, Strictness};
-use crate::memory;
+use crate::memory::{self, Allotment};
 use crate::read::read;
 use crate::resolve;
 use crate::schema;
@@ -36,6 +36,8 @@ pub struct System {
     pub machine_memory: u64,
     /// How to run the machine as an emulator, if its file says so.
     pub emulator: Option<Emulator>,
+    /// What each process needs and gets, as far as its programs are built; in the order of the description.
+    pub(crate) allotments: Vec<Allotment>,
     pub(crate) description: Description,
     pub(crate) machine_description: Machine,
 }
@@ -74,11 +76,11 @@ pub fn load(path: &Path, assets: &Assets) -> Result<System, Report> {
     let machine = load_machine(&description, assets, &mut report);
     check_meaning(&description, machine.as_ref(), &document, assets, &mut report);
     let files = read_all(&description, assets, Strictness::Present, &mut report);
-    memory::plan(&description, machine.as_ref(), &files, assets, &mut report);
+    let allotments = memory::plan(&description, machine.as_ref(), &files, assets, &mut report);
     resolve::check_tables(&description, machine.as_ref(), &files, assets, &mut report);
     report.sort();
     match machine {
-        Some(machine) if report.is_clean() => Ok(system(description, machine, assets)),
+        Some(machine) if report.is_clean() => Ok(system(description, machine, allotments, assets)),
         _ => Err(report),
     }
 }
@@ -141,7 +143,7 @@ fn is_guests(description: &Description, console: &str) -> bool {
     machines.filter_map(|machine| machine.console.as_ref()).any(|own| own.value == console)
 }
 
-fn system(description: Description, machine: Machine, assets: &Assets) -> System {
+fn system(description: Description, machine: Machine, allotments: Vec<Allotment>, assets: &Assets) -> System {
     let programs: BTreeSet<String> =
         description.processes.iter().filter_map(|process| Some(process.program.as_ref()?.value.clone())).collect();
     let files: BTreeSet<String> = description
@@ -171,6 +173,7 @@ fn system(description: Description, machine: Machine, assets: &Assets) -> System
             arguments: emulator.arguments.clone(),
             disk: emulator.disk,
         }),
+        allotments,
         description,
         machine_description: machine,
     }
