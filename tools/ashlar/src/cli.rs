@@ -171,7 +171,8 @@ pub struct RunOptions {
     pub kernel: KernelOptions,
 }
 
-const RUN_KEYS: &str = "Keys, each after Ctrl-]: 0..9 a..k type at that console, m and such a key hide that console or \
+const RUN_KEYS: &str =
+    "Keys, each after Ctrl-]: 0..9 a..k type at that console, m and such a key hide that console or \
                         show it again, o shows only the console that you type at or all again, l lists the consoles, \
                         q ends the run, Ctrl-] types Ctrl-].";
 
@@ -306,9 +307,12 @@ pub struct TestOptions {
     /// Print the names of the tests and run none.
     #[arg(long)]
     pub list: bool,
-    /// Show the consoles of whole-system tests while they run.
+    /// Show the consoles of whole-system tests while they run, one test at a time.
     #[arg(long)]
     pub show: bool,
+    /// Use so many of the machine's cores; all of them otherwise.
+    #[arg(long, value_name = "N", conflicts_with = "show")]
+    pub cores: Option<usize>,
 }
 
 #[derive(Debug, Args)]

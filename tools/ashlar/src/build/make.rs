@@ -24,12 +24,12 @@ pub fn capture(project: &Project, folder: &str, arguments: &[&str], output: &Out
         .map_err(|error| Failure::unable(format!("make cannot be started: {error}"), "run ./ashlar doctor"))?;
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
     let complaints = String::from_utf8_lossy(&done.stderr);
-    if output.is_verbose() || !done.status.success() {
+    if output.is_verbose() {
         eprint!("{text}{complaints}");
     }
     if done.status.success() {
         Ok(text)
     } else {
-        Err(Failure::Finding(format!("`{}` failed; its output is above", shown.trim_end())))
+        Err(Failure::Finding(format!("`{}` failed:\n{text}{}", shown.trim_end(), complaints.trim_end())))
     }
 }

@@ -4,15 +4,18 @@
 //! Makefiles (the kernel's also checks the C subset and the layer order) and the crates `image` and `system`.
 
 pub mod guest;
+mod lock;
 pub mod machine;
 pub mod make;
 
 use crate::cli::KernelOptions;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
+use lock::BuildLock;
 use project::Project;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use system::{Assets, Resolved, System};
 
 /// What a run needs.
@@ -48,10 +51,11 @@ pub fn build_system(
     let assets = assets(project, kernel);
     progress.step("checking the description");
     let system = system::load(description, &assets)?;
+    let _lock = BuildLock::take(project)?;
     progress.step("building the kernel");
-    build_kernel(kernel, project, output)?;
+    make_kernel(kernel, project, output)?;
     progress.step("building the programs");
-    make::make(project, "user", &[&format!("DEBUG={}", u8::from(kernel.debug))], output)?;
+    make_programs(kernel, project, output)?;
     progress.step("fetching the guest's files");
     if !system.files.is_empty() {
         guest::fetch(project, output)?;
@@ -63,9 +67,54 @@ pub fn build_system(
 
 /// Builds the kernel alone.
 pub fn build_kernel(options: &KernelOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    let _lock = BuildLock::take(project)?;
+    make_kernel(options, project, output)
+}
+
+fn make_kernel(options: &KernelOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let lock = format!("LOCK={}", options.lock.word());
     let debug = format!("DEBUG={}", u8::from(options.debug));
     make::make(project, "kernel", &[&lock, &debug], output)
+}
+
+fn make_programs(options: &KernelOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    make::make(project, "user", &[&format!("DEBUG={}", u8::from(options.debug))], output)
+}
+
+/// Systems of many tests: kernel and programs are made once for each choice of options.
+#[derive(Debug)]
+pub struct Builds<'a> {
+    project: &'a Project,
+    made: Mutex<Vec<KernelOptions>>,
+}
+
+impl<'a> Builds<'a> {
+    pub fn new(project: &'a Project) -> Builds<'a> {
+        Builds { project, made: Mutex::new(Vec::new()) }
+    }
+
+    pub fn project(&self) -> &'a Project {
+        self.project
+    }
+
+    /// Builds the system that `description` describes.
+    pub fn system(&self, description: &Path, kernel: &KernelOptions, output: &Output) -> Result<Built, Failure> {
+        let project = self.project;
+        let assets = assets(project, kernel);
+        let system = system::load(description, &assets)?;
+        let _lock = BuildLock::take(project)?;
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if !made.contains(kernel) {
+            make_kernel(kernel, project, output)?;
+            make_programs(kernel, project, output)?;
+            made.push(*kernel);
+        }
+        if !system.files.is_empty() {
+            guest::fetch(project, output)?;
+        }
+        let (image, resolved) = write_image(&system, &assets, project)?;
+        Ok(Built { kernel: project.kernel(&kernel.configuration()), image, resolved, system })
+    }
 }
 
 fn write_image(system: &System, assets: &Assets, project: &Project) -> Result<(PathBuf, Resolved), Failure> {
@@ -83,8 +132,10 @@ fn write_image(system: &System, assets: &Assets, project: &Project) -> Result<(P
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| unwritable(&path, error))?;
     }
-    let image = folder.join("system.img");
-    system::write_image(&resolution, &image)
+    // Written beside its place and renamed: an emulator or a test may have the old one.
+    let (new, image) = (folder.join("system.img.new"), folder.join("system.img"));
+    system::write_image(&resolution, &new)
         .map_err(|error| Failure::unable(error.to_string(), "check permissions and free space"))?;
+    std::fs::rename(&new, &image).map_err(|error| unwritable(&image, error))?;
     Ok((image, resolution.resolved))
 }

@@ -11,6 +11,7 @@
 //! emulator = ["-cpu", "qemu64"] # further arguments of the emulator
 //! boot = "uefi"                 # or "bios": from the disc image instead of directly
 //! timeout = 60                  # seconds for the whole case
+//! needs = { cores = 2 }         # see `needs`
 //! damage = [{ file = "image", at = 0, with = "00" }]   # bytes of a copy of the image or kernel; or { file, keep = N }
 //!
 //! [forbid]                      # console = regular expression that must never appear on it
@@ -38,6 +39,7 @@
 //! end = 0                       # the system ends the run with this code
 //! ```
 
+use super::needs::Needs;
 use crate::cli::Lock;
 use crate::failure::Failure;
 use serde::Deserialize;
@@ -62,6 +64,8 @@ pub struct Case {
     pub emulator: Vec<String>,
     pub boot: Option<Boot>,
     pub timeout: u64,
+    #[serde(default)]
+    pub needs: Needs,
     #[serde(default)]
     pub damage: Vec<Damage>,
     #[serde(default)]

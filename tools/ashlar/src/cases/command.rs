@@ -11,10 +11,13 @@
 //! kill = "regex"             # the command is killed by SIGKILL once it has said this; `status` is then left out
 //! edit = [{ file = "kernel/...", replace = "text that stands there once", by = "another" }]
 //!                            # runs in a copy of kernel, proof and docs with these edits, whose proofs are built
+//! needs = { seconds = 60 }   # see `needs`
 //! ```
 //!
 //! When a command has ended, nothing that it started may still run.
 
+use super::log::Log;
+use super::needs::Needs;
 use super::Outcome;
 use crate::emulator::transcript::line_regex;
 use crate::failure::Failure;
@@ -49,6 +52,8 @@ pub struct CommandTest {
     kill: Option<String>,
     #[serde(default)]
     edit: Vec<Edit>,
+    #[serde(default)]
+    pub needs: Needs,
 }
 
 impl CommandTest {
@@ -95,17 +100,10 @@ impl CommandTest {
         if faults.is_empty() {
             return Outcome::Passed;
         }
-        let shown = |bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes).into_owned();
-            let lines: Vec<&str> = text.lines().collect();
-            lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
-        };
-        let (stdout, stderr) = (shown(&done.stdout), shown(&done.stderr));
-        let command = self.arguments.join(" ");
-        Outcome::Failed(format!(
-            "{}\n--- ./ashlar {command}\n--- standard output\n{stdout}\n--- standard error\n{stderr}",
-            faults.join("\n")
-        ))
+        let mut log = Log::new(name, project);
+        log.part("standard output", &done.stdout, LAST_LINES);
+        log.part("standard error", &done.stderr, LAST_LINES);
+        Outcome::Failed(format!("{}\n--- ./ashlar {}{}", faults.join("\n"), self.arguments.join(" "), log.finish()))
     }
 
     /// The tree itself, or an edited copy.

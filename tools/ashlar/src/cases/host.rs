@@ -1,94 +1,96 @@
-//! Tests that run on this machine without an emulator.
+//! Tests that run on this machine without an emulator, gates among them: `tests/host/NAME.toml`.
+//!
+//! ```toml
+//! about = "one line for people"
+//! command = "make -C kernel test"   # of the shell, in the root of the tree; $CARGO is the cargo to be used
+//! probe = "clang-format --version"  # the test is skipped where this fails ...
+//! package = "clang-format"          # ... because of this package
+//! remedy = "run `clang-format -i`"  # what to do where the test fails, for gates
+//! needs = { seconds = 60 }          # see `needs`
+//! ```
 
+use super::log::Log;
+use super::needs::Needs;
 use super::Outcome;
+use crate::failure::Failure;
 use crate::output::Output;
 use project::Project;
+use serde::Deserialize;
+use std::path::Path;
 use std::process::Command;
 
-/// Lines shown of a test that failed.
+/// Lines shown of each stream of a test that failed.
 const LAST_LINES: usize = 60;
+/// No host test takes so long, on a slow machine either.
+const TIMEOUT_SECONDS: &str = "7200";
 
-/// A command that succeeds if the test passes.
-#[derive(Debug)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct HostTest {
-    pub name: &'static str,
-    pub about: &'static str,
-    program: &'static str,
-    arguments: &'static [&'static str],
-    folder: &'static str,
-}
-
-/// Every such test.
-pub fn all() -> Vec<HostTest> {
-    vec![
-        HostTest {
-            name: "tools",
-            about: "unit and integration tests of the tools",
-            program: "cargo",
-            arguments: &["test", "--quiet", "--release", "--locked", "--workspace", "--no-fail-fast"],
-            folder: "tools",
-        },
-        HostTest {
-            name: "kernel-unit",
-            about: "hosted unit and property tests of the layers",
-            program: "make",
-            arguments: &["--no-print-directory", "test"],
-            folder: "kernel",
-        },
-        HostTest {
-            name: "kernel-unit-address",
-            about: "the same under AddressSanitizer",
-            program: "make",
-            arguments: &["--no-print-directory", "test", "SAN=address"],
-            folder: "kernel",
-        },
-        HostTest {
-            name: "kernel-unit-thread",
-            about: "the same under ThreadSanitizer",
-            program: "make",
-            arguments: &["--no-print-directory", "test", "SAN=thread"],
-            folder: "kernel",
-        },
-        HostTest {
-            name: "timing-kernel",
-            about: "everything of the kernel has a bound, and the page of the documentation gives those of this kernel",
-            program: "sh",
-            arguments: &[
-                "-c",
-                "make --no-print-directory -C ../kernel && \
-                 \"${ASHLAR_CARGO:-cargo}\" test --quiet --release --locked --package wcet-cli --test suite -- --ignored whole_kernel",
-            ],
-            folder: "tools",
-        },
-        HostTest {
-            name: "user-unit",
-            about: "hosted unit tests of the user library and the monitor's devices",
-            program: "make",
-            arguments: &["--no-print-directory", "test"],
-            folder: "user",
-        },
-    ]
+    pub about: String,
+    command: String,
+    probe: Option<String>,
+    package: Option<String>,
+    remedy: Option<String>,
+    #[serde(default)]
+    pub needs: Needs,
 }
 
 impl HostTest {
-    pub fn run(&self, project: &Project, output: &Output) -> Outcome {
-        output.detail(&format!("+ cd {} && {} {}", self.folder, self.program, self.arguments.join(" ")));
-        // The entry may have found a cargo outside PATH; it says which.
-        let cargo = std::env::var_os("ASHLAR_CARGO").filter(|_| self.program == "cargo");
-        let mut command = Command::new(cargo.unwrap_or_else(|| self.program.into()));
-        command.args(self.arguments).current_dir(project.root().join(self.folder));
-        // A failed assertion says where it stands; what called it is noise here.
-        command.env("RUST_BACKTRACE", "0");
-        let done = match command.output() {
+    pub fn read(path: &Path) -> Result<HostTest, Failure> {
+        let fault =
+            |text: String| Failure::unable(format!("{}: {text}", path.display()), "see tools/ashlar/src/cases/host.rs");
+        let text = std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
+        let test: HostTest = toml::from_str(&text).map_err(|error| fault(error.to_string()))?;
+        if test.probe.is_some() != test.package.is_some() {
+            return Err(fault("give both probe and package, or neither".into()));
+        }
+        Ok(test)
+    }
+
+    pub fn run(&self, name: &str, project: &Project, output: &Output) -> Outcome {
+        if let (Some(probe), Some(package)) = (&self.probe, &self.package) {
+            if !shell(probe, project).output().is_ok_and(|done| done.status.success()) {
+                return Outcome::Skipped(format!("`{probe}` fails: install {package}"));
+            }
+        }
+        output.detail(&format!("+ {}", self.command.trim()));
+        let done = match shell(&self.command, project).output() {
             Ok(done) => done,
-            Err(error) => return Outcome::Failed(format!("{} cannot be started: {error}", self.program)),
+            Err(error) => return Outcome::Failed(format!("the shell cannot be started: {error}")),
         };
         if done.status.success() {
             return Outcome::Passed;
         }
-        let text = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
-        let lines: Vec<&str> = text.lines().collect();
-        let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
-        Outcome::Failed(format!("{}\n{}", done.status, last.join("\n")))
+        let mut log = Log::new(name, project);
+        log.part("", &done.stdout, LAST_LINES);
+        log.part("", &done.stderr, LAST_LINES);
+        let remedy = self.remedy.iter().map(|remedy| format!("\nmend: {remedy}")).collect::<String>();
+        Outcome::Failed(format!("{}{}{remedy}", done.status, log.finish()))
+    }
+}
+
+/// A shell command in the root of the tree.
+fn shell(command: &str, project: &Project) -> Command {
+    let mut shell = Command::new("timeout");
+    shell.args([TIMEOUT_SECONDS, "sh", "-c", command]).current_dir(project.root());
+    // The entry may have found a cargo outside PATH; it says which.
+    shell.env("CARGO", std::env::var_os("ASHLAR_CARGO").unwrap_or_else(|| "cargo".into()));
+    // A failed assertion says where it stands; what called it is noise here.
+    shell.env("RUST_BACKTRACE", "0");
+    shell
+}
+
+#[cfg(test)]
+mod tests {
+    use super::HostTest;
+    use std::path::Path;
+
+    #[test]
+    fn every_host_test_of_the_tree_can_be_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/host");
+        for name in project::stems(&folder, "toml") {
+            HostTest::read(&folder.join(format!("{name}.toml"))).unwrap();
+        }
     }
 }

@@ -1,21 +1,29 @@
 //! The tests that `ashlar test` runs.
 //!
-//! Three kinds: host tests of sources, tests of the command line (`tests/cli/`), and cases that boot a system and
-//! follow a script (`tests/cases/`). `command` and `case` say what may stand in their files.
-//! Does not know: how results are shown (`verbs::test`).
+//! Three kinds: host tests, which run a shell command (`tests/host/`), tests of the command line (`tests/cli/`), and
+//! cases, which boot a system and follow a script (`tests/cases/`). `host`, `command` and `case` say what may stand in
+//! their files, `needs` what each may say for the schedule.
 
 mod case;
 mod command;
 mod damage;
 mod host;
+mod log;
+mod needs;
 mod play;
+mod run;
+mod schedule;
 mod sound;
+mod words;
 
+use crate::build::Builds;
 use crate::cli::Lock;
 use crate::failure::Failure;
 use crate::output::Output;
 pub use case::Case;
+pub use needs::{Capacity, Needs};
 use project::{stems, Project};
+pub use run::{run_all, Event};
 
 /// What became of a test.
 #[derive(Debug)]
@@ -38,6 +46,8 @@ pub struct Test {
 #[derive(Debug)]
 enum Kind {
     Host(host::HostTest),
+    /// Banned words.
+    Words,
     Command(command::CommandTest),
     /// A case with the CPUs and locks of this run of it.
     Case(Box<Case>, Option<u32>, Lock),
@@ -45,10 +55,13 @@ enum Kind {
 
 /// Every test, the quick ones first.
 pub fn all(project: &Project) -> Result<Vec<Test>, Failure> {
-    let mut tests: Vec<Test> = host::all()
-        .into_iter()
-        .map(|test| Test { name: test.name.to_string(), about: test.about.to_string(), kind: Kind::Host(test) })
-        .collect();
+    let about = "no banned word has come back".to_string();
+    let mut tests = vec![Test { name: "words".into(), about, kind: Kind::Words }];
+    let folder = project.root().join("tests/host");
+    for name in stems(&folder, "toml") {
+        let test = host::HostTest::read(&folder.join(format!("{name}.toml")))?;
+        tests.push(Test { name, about: test.about.clone(), kind: Kind::Host(test) });
+    }
     let folder = project.root().join("tests/cli");
     for name in stems(&folder, "toml") {
         let test = command::CommandTest::read(&folder.join(format!("{name}.toml")))?;
@@ -88,12 +101,24 @@ fn variants(name: &str, case: Case) -> Vec<Test> {
 }
 
 impl Test {
-    /// Runs the test. With `show` its consoles appear on standard error.
-    pub fn run(&self, project: &Project, output: &Output, show: bool) -> Outcome {
+    /// What the test needs of this machine.
+    pub fn needs(&self) -> Needs {
         match &self.kind {
-            Kind::Host(test) => test.run(project, output),
+            Kind::Host(test) => test.needs.clone(),
+            Kind::Words => Needs::default(),
+            Kind::Command(test) => test.needs.clone(),
+            Kind::Case(case, ..) => case.needs.clone(),
+        }
+    }
+
+    /// Runs the test. With `show` its consoles appear on standard error.
+    pub fn run(&self, builds: &Builds<'_>, output: &Output, show: bool) -> Outcome {
+        let project = builds.project();
+        match &self.kind {
+            Kind::Host(test) => test.run(&self.name, project, output),
+            Kind::Words => words::test(project.root()),
             Kind::Command(test) => test.run(&self.name, project, output),
-            Kind::Case(case, cpus, lock) => play::play(case, &self.name, *cpus, *lock, project, output, show),
+            Kind::Case(case, cpus, lock) => play::play(case, &self.name, *cpus, *lock, builds, output, show),
         }
     }
 }

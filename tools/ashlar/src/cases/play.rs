@@ -1,10 +1,11 @@
 //! Playing a case: boot, follow the steps, watch for what must not appear.
 
 use super::case::{Boot, Case, DamagedFile, Step};
+use super::log::Log;
 use super::sound::Sound;
 use super::{damage, Outcome};
 use crate::build::machine::MachineOptions;
-use crate::build::{build_system, Built, STEPS};
+use crate::build::{Builds, Built};
 use crate::cli::{KernelOptions, Lock};
 use crate::console::view::Style;
 use crate::console::View;
@@ -18,7 +19,7 @@ use regex::bytes::Regex;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Lines of each console shown when a case fails.
+/// Lines shown of each console when a case fails.
 const LAST_LINES: usize = 12;
 /// What the kernel says when it meets an exception in itself; no case may see it.
 const KERNEL_DIED: &str = "^kernel: fatal";
@@ -29,14 +30,14 @@ pub fn play(
     name: &str,
     cpus: Option<u32>,
     lock: Lock,
-    project: &Project,
+    builds: &Builds<'_>,
     output: &Output,
     show: bool,
 ) -> Outcome {
-    match prepare(case, name, cpus, lock, project, output) {
+    match prepare(case, name, cpus, lock, builds, output) {
         Err(Failure::Unable { message, remedy }) if remedy == SKIP => Outcome::Skipped(message),
         Err(failure) => Outcome::Failed(failure.to_string()),
-        Ok(prepared) => follow(case, &prepared, output, show),
+        Ok(prepared) => follow(case, name, &prepared, builds.project(), output, show),
     }
 }
 
@@ -48,16 +49,14 @@ fn prepare(
     name: &str,
     cpus: Option<u32>,
     lock: Lock,
-    project: &Project,
+    builds: &Builds<'_>,
     output: &Output,
 ) -> Result<Prepared, Failure> {
-    let description = description(case, project)?;
-    let quiet = output.only_failures();
-    let progress = quiet.progress(STEPS);
     let kernel = KernelOptions { lock, debug: case.debug };
-    let mut built = build_system(&description, &kernel, project, &quiet, &progress)?;
-    let folder = project.build().join("tests").join(name);
-    spoil(case, &mut built, &folder)?;
+    let mut built = builds.system(&description(case, builds)?, &kernel, output)?;
+    let folder = builds.project().build().join("tests").join(name);
+    make_folder(&folder)?;
+    set_apart(case, &mut built, &folder)?;
     let mut options = MachineOptions {
         cpus,
         memory: case.memory,
@@ -67,7 +66,6 @@ fn prepare(
     };
     if let Some(boot) = case.boot {
         let iso = folder.join("ashlar.iso");
-        make_folder(&folder)?;
         image::write_iso(&built.kernel, &built.image, &folder.join("iso"), &iso)
             .map_err(|error| Failure::unable(error.to_string(), error.remedy()))?;
         options.iso = Some(iso);
@@ -79,7 +77,6 @@ fn prepare(
     let mut command = options.command_line(&built)?;
     let socket = folder.join("monitor");
     if case.steps.iter().any(|step| step.monitor.is_some()) {
-        make_folder(&folder)?;
         command = monitor::reachable(command, &socket);
     }
     Ok(Prepared { built, command, socket })
@@ -93,11 +90,11 @@ struct Prepared {
     socket: PathBuf,
 }
 
-fn description(case: &Case, project: &Project) -> Result<PathBuf, Failure> {
+fn description(case: &Case, builds: &Builds<'_>) -> Result<PathBuf, Failure> {
     if case.system.contains('/') || case.system.ends_with(".toml") {
         Ok(case.folder.join(&case.system))
     } else {
-        Ok(project.description(&case.system)?)
+        Ok(builds.project().description(&case.system)?)
     }
 }
 
@@ -118,29 +115,43 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
 /// Where the case's disk is to be; nothing is there.
 fn fresh_disk(folder: &Path) -> Result<PathBuf, Failure> {
     let disk = folder.join("disk.img");
-    make_folder(folder)?;
-    match std::fs::remove_file(&disk) {
+    absent(&disk)?;
+    Ok(disk)
+}
+
+/// Removes the file at `path` if there is one.
+fn absent(path: &Path) -> Result<(), Failure> {
+    match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Failure::unable(format!("{} cannot be removed: {error}", disk.display()), "check permissions"))
+            Err(Failure::unable(format!("{} cannot be removed: {error}", path.display()), "check permissions"))
         }
-        _ => Ok(disk),
+        _ => Ok(()),
     }
 }
 
-/// Replaces the files to be damaged by damaged copies.
-fn spoil(case: &Case, built: &mut Built, folder: &Path) -> Result<(), Failure> {
-    for one in &case.damage {
-        make_folder(folder)?;
-        let (path, name) = match one.file {
-            DamagedFile::Image => (&mut built.image, "system.img"),
-            DamagedFile::Kernel => (&mut built.kernel, "ashlar.elf"),
-        };
+/// Gives the test an image and a kernel of its own in `folder`, damaged as the case says: another test may build the
+/// same system, and the emulator leaves files beside the image.
+fn set_apart(case: &Case, built: &mut Built, folder: &Path) -> Result<(), Failure> {
+    let files = [
+        (DamagedFile::Image, &mut built.image, folder.join("system.img")),
+        (DamagedFile::Kernel, &mut built.kernel, folder.join("ashlar.elf")),
+    ];
+    for (file, path, own) in files {
         let io = |error: std::io::Error| Failure::unable(error.to_string(), "check permissions and free space");
-        let mut bytes = std::fs::read(&path).map_err(io)?;
-        damage::apply(one, &mut bytes).map_err(|text| Failure::unable(format!("damage: {text}"), "mend the case"))?;
-        let copy = folder.join(name);
-        std::fs::write(&copy, bytes).map_err(io)?;
-        *path = copy;
+        absent(&own)?;
+        let damage: Vec<_> = case.damage.iter().filter(|damage| damage.file == file).collect();
+        if damage.is_empty() {
+            // A link keeps what it names when a later build puts a new file in the old one's place.
+            std::fs::hard_link(&path, &own).map_err(io)?;
+        } else {
+            let mut bytes = std::fs::read(&path).map_err(io)?;
+            for one in damage {
+                damage::apply(one, &mut bytes)
+                    .map_err(|text| Failure::unable(format!("damage: {text}"), "mend the case"))?;
+            }
+            std::fs::write(&own, bytes).map_err(io)?;
+        }
+        *path = own;
     }
     Ok(())
 }
@@ -148,7 +159,7 @@ fn spoil(case: &Case, built: &mut Built, folder: &Path) -> Result<(), Failure> {
 /// What must not appear: console, expression.
 type Forbidden = Vec<(usize, Regex)>;
 
-fn follow(case: &Case, prepared: &Prepared, output: &Output, show: bool) -> Outcome {
+fn follow(case: &Case, name: &str, prepared: &Prepared, project: &Project, output: &Output, show: bool) -> Outcome {
     let Prepared { built, command, .. } = prepared;
     output.detail(&format!("+ {command}"));
     let mut session = match Session::start(command) {
@@ -169,17 +180,14 @@ fn follow(case: &Case, prepared: &Prepared, output: &Output, show: bool) -> Outc
     });
     let Err(why) = result else { return Outcome::Passed };
     let complaints = session.finish();
-    let mut text = why;
+    let mut log = Log::new(name, project);
     for (index, name) in names.iter().enumerate() {
-        text += &format!("\n--- last lines of {name}");
-        for line in session.transcript(index).last_lines(LAST_LINES) {
-            text += &format!("\n{line}");
-        }
+        log.part(name, session.transcript(index).text(), LAST_LINES);
     }
     if !complaints.trim().is_empty() {
-        text += &format!("\n--- the emulator says\n{}", complaints.trim());
+        log.part("the emulator says", complaints.trim().as_bytes(), LAST_LINES);
     }
-    Outcome::Failed(format!("{text}\n--- emulator\n{command}"))
+    Outcome::Failed(format!("{why}{}\n--- emulator\n{command}", log.finish()))
 }
 
 fn forbidden(case: &Case, built: &Built) -> Result<Forbidden, String> {

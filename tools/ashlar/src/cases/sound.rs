@@ -1,7 +1,7 @@
 //! Looking for a tone in a WAV file.
 //!
-//! Knows: PCM samples of 16 bits, and how much of a piece of sound is one frequency (Goertzel's algorithm).
-//! Does not know: who made the file. An emulator that is still running, or was ended, has not written its length.
+//! Reads PCM samples of 16 bits and computes how much of a piece of sound is one frequency (Goertzel's algorithm). The
+//! length in the file may be 0: an emulator that still runs, or was killed, has not written it.
 
 use std::f64::consts::TAU;
 

@@ -100,6 +100,11 @@ impl Transcript {
         self.text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)
     }
 
+    /// All that is kept.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
     /// The last `count` lines, an unfinished one included.
     pub fn last_lines(&self, count: usize) -> Vec<String> {
         let text = self.text.strip_suffix(b"\n").unwrap_or(&self.text);

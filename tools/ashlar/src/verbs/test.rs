@@ -1,18 +1,24 @@
-//! `test`: runs the tests and counts them.
+//! `test`: runs the tests side by side and counts them.
 
-use crate::cases::{self, Outcome, Test};
+use crate::build::Builds;
+use crate::cases::{self, Capacity, Event, Outcome, Test};
 use crate::cli::TestOptions;
 use crate::failure::Failure;
 use crate::output::Output;
 use project::Project;
-use serde_json::json;
+use serde_json::{json, Value};
 use std::time::Instant;
+
+/// Tests named at the end as the slowest.
+const SLOWEST: usize = 5;
 
 #[derive(Debug, Default)]
 struct Tally {
     passed: usize,
     failed: Vec<String>,
     skipped: usize,
+    times: Vec<(f64, String)>,
+    results: Vec<Value>,
 }
 
 pub fn test(options: &TestOptions, project: &Project, output: &Output) -> Result<(), Failure> {
@@ -26,15 +32,18 @@ pub fn test(options: &TestOptions, project: &Project, output: &Output) -> Result
     if tests.is_empty() {
         return Err(Failure::unable("no test has such a name", "`ashlar test --list` names them all"));
     }
+    let started = Instant::now();
     let mut tally = Tally::default();
     let progress = output.progress(tests.len());
-    for test in &tests {
-        progress.step(&test.name);
-        let started = Instant::now();
-        let outcome = test.run(project, output, options.show);
-        tally.count(test, outcome, started.elapsed().as_secs_f64(), output);
-    }
-    tally.report(output)
+    let builds = Builds::new(project);
+    // Consoles of two tests would mix.
+    let capacity = Capacity::of_this_machine(if options.show { Some(1) } else { options.cores });
+    let run = |test: &Test| test.run(&builds, output, options.show);
+    cases::run_all(&tests, capacity, run, |test, event| match event {
+        Event::Began => progress.step(&test.name),
+        Event::Ended(outcome, time) => tally.count(test, outcome, time.as_secs_f64(), output),
+    });
+    tally.report(started.elapsed().as_secs_f64(), output)
 }
 
 /// Tests whose name contains `filter`; only the one that has it as its whole name, if there is one.
@@ -46,14 +55,17 @@ fn chosen(tests: Vec<Test>, filter: Option<&str>) -> Vec<Test> {
 
 impl Tally {
     fn count(&mut self, test: &Test, outcome: Outcome, seconds: f64, output: &Output) {
-        match outcome {
+        self.times.push((seconds, test.name.clone()));
+        let (word, why) = match outcome {
             Outcome::Passed => {
                 self.passed += 1;
                 output.human(&format!("ok    {} ({seconds:.1} s)", test.name));
+                ("passed", None)
             }
             Outcome::Skipped(why) => {
                 self.skipped += 1;
                 output.human(&format!("skip  {}: {why}", test.name));
+                ("skipped", Some(why))
             }
             Outcome::Failed(why) => {
                 self.failed.push(test.name.clone());
@@ -62,13 +74,23 @@ impl Tally {
                     "{}: {}\n{why}\n--- again alone:  ./ashlar test {} --show\n",
                     test.name, test.about, test.name
                 );
+                ("failed", Some(why))
             }
-        }
+        };
+        self.results.push(json!({ "name": test.name, "outcome": word, "seconds": seconds, "why": why }));
     }
 
-    fn report(self, output: &Output) -> Result<(), Failure> {
+    fn report(mut self, seconds: f64, output: &Output) -> Result<(), Failure> {
         let failed = self.failed.len();
-        output.json(&json!({ "passed": self.passed, "failed": failed, "skipped": self.skipped }));
+        output.json(&json!({
+            "passed": self.passed, "failed": failed, "skipped": self.skipped, "seconds": seconds, "tests": self.results,
+        }));
+        if self.times.len() > 1 {
+            self.times.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let slowest: Vec<String> =
+                self.times.iter().take(SLOWEST).map(|(time, name)| format!("{name} {time:.0} s")).collect();
+            output.human(&format!("slowest of {seconds:.0} s: {}", slowest.join(", ")));
+        }
         output.human(&format!("{} passed, {failed} failed, {} skipped", self.passed, self.skipped));
         if failed == 0 {
             return Ok(());

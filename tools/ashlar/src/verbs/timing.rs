@@ -5,8 +5,8 @@ use crate::cli::{KernelOptions, TimingOptions};
 use crate::failure::Failure;
 use crate::on_demand::ANALYSER;
 use crate::output::Output;
-use project::Project;
 use clap::Parser;
+use project::Project;
 use std::process::Command;
 use wcet_command::arguments::Arguments;
 
