@@ -1,5 +1,5 @@
-/* What user programs and the kernel agree on: system-call numbers, registers, error codes, page layouts.
- * kernel/syscalls.toml documents every call; the build compares it with this file. */
+/* What user programs and the kernel agree on: registers of system calls, error codes, page layouts. The system calls are in
+ * kernel/syscalls.toml, their numbers in syscall_numbers.h. */
 #ifndef ASHLAR_ABI_H
 #define ASHLAR_ABI_H
 
@@ -11,49 +11,6 @@
 #define MESSAGE_REGISTER_WORDS 10u
 #define MESSAGE_MAX_WORDS 120u
 /* Word i >= 10 of a message stands at 64-bit index i of the thread's message page. */
-
-#define SYS_NULL 0u
-#define SYS_CALL 1u              /* slot, n                     -> rdi badge, rsi n, words */
-#define SYS_REPLY_RECV 2u        /* slot, n (reply words)       -> rdi badge, rsi n, words */
-#define SYS_SEND 3u              /* slot, n                     */
-#define SYS_RECV 4u              /* slot                        -> rdi badge, rsi n, words */
-#define SYS_REPLY 5u             /* -, n (reply words)          */
-#define SYS_SIGNAL 6u            /* slot                        */
-#define SYS_WAIT 7u              /* slot, deadline ns, word0 0 or 1 + slot to signal before -> rdi bits */
-#define SYS_POLL 8u              /* slot                        -> rdi bits */
-#define SYS_YIELD 9u
-#define SYS_SLEEP 10u            /* deadline ns                 */
-#define SYS_CLOCK 11u            /*                             -> rdi ns since boot */
-#define SYS_THREAD_START 12u     /* thread index, entry, word0 stack, word1 argument */
-#define SYS_THREAD_EXIT 13u
-#define SYS_MEM_MAP 14u          /* address, pages, word0 PROT_* */
-#define SYS_MEM_UNMAP 15u        /* address, pages              */
-#define SYS_SHARE_OFFER 16u      /* slot, address of own page   */
-#define SYS_SHARE_ACCEPT 17u     /* slot, address, word0 PROT_* */
-#define SYS_SHARE_WITHDRAW 18u   /* slot                        */
-#define SYS_BUFFER_INSERT 19u       /* slot, word                  */
-#define SYS_BUFFER_REMOVE 20u       /* slot                        -> rdi word */
-#define SYS_PROCESS_CREATE 21u   /* slot                        */
-#define SYS_PROCESS_COPY 22u     /* slot, child's page address, word0 own page address, word1 PROT_* */
-#define SYS_PROCESS_START 23u    /* slot, entry, word0 stack, word1 argument */
-#define SYS_PROCESS_KILL 24u     /* slot                        */
-#define SYS_PROCESS_STATUS 25u   /* slot                        -> rdi PROCESS_*, rsi exit code or fault cause */
-#define SYS_PROCESS_EXIT 26u     /* code                        */
-#define SYS_QUOTA 27u            /*                             -> rdi used frames, rsi quota frames */
-#define SYS_IRQ_ACK 28u          /* slot                        */
-#define SYS_DEVICE_MAP 29u       /* slot, address, word0 page index in the window */
-#define SYS_PORT_IN 30u          /* slot, offset, word0 width 1 2 4 -> rdi value */
-#define SYS_PORT_OUT 31u         /* slot, offset, word0 width, word1 value */
-#define SYS_DMA_ADDRESS 32u      /* slot, address of own page   -> rdi physical address */
-#define SYS_VM_MAP 33u           /* slot, guest address, word0 own address, word1 pages, word2 PROT_* */
-#define SYS_VM_UNMAP 34u         /* slot, guest address, word0 pages */
-#define SYS_VCPU_PAGE 35u        /* slot, address: map the vcpu page there */
-#define SYS_VCPU_RUN 36u         /* slot, deadline ns, word0 notification slot or NONE -> rdi exit reason */
-#define SYS_CONSOLE_WRITE 37u    /* slot, n bytes (1..64), words 0..7 hold them -> rdi bytes taken */
-#define SYS_CONSOLE_READ 38u     /* slot                        -> rdi n bytes (0..64), words 0..7 */
-#define SYS_POWER_OFF 39u        /* slot, code                  */
-#define SYS_CHECK 40u            /*                             -> rdi 0 or the number of the broken invariant */
-#define NUM_SYSCALL 41u
 
 /* Status codes. Every refused request returns one of these and changes nothing. */
 #define STATUS_OK 0u

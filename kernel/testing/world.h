@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "syscall_numbers.h"
+
 #define WORLD_FRAMES 4096u /* frames of memory */
 
 /* A machine with this many CPUs and all layers initialised. With one CPU the clock stands still, and idling advances

@@ -1,6 +1,6 @@
 /* _start(argument): the first instruction of every program. The kernel sets rsp to a page-aligned stack top and
  * rdi to the argument from the system description. main's result is the exit code. */
-#include "abi.h"
+#include "syscall_numbers.h"
         .section .text.start, "ax"
         .globl  _start
 _start:

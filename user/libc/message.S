@@ -1,7 +1,7 @@
 /* uint32_t message_call(uint32_t slot, struct message *message) and its relatives. They load and store only the
  * words that the counts name: the words' registers are entered through a chain in which each step falls through to
  * the next lower word. struct message: badge at 0, count at 8, words from 16. */
-#include "abi.h"
+#include "syscall_numbers.h"
 
         .text
 /* Moves as many words as rsi says into (load) or out of (store) the message registers. rax = message. */

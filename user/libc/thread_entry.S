@@ -1,5 +1,5 @@
 /* thread_entry(argument): where a started thread begins; the function stands on top of its stack. */
-#include "abi.h"
+#include "syscall_numbers.h"
         .text
         .globl  thread_entry
 thread_entry:

@@ -1,5 +1,6 @@
-/* The system-call table. Validates every argument against the caller's grants and address space, runs the call, and
- * leaves the outcome in the caller's saved registers. A refused call changes nothing but rax. */
+/* System calls. A function for each call validates its arguments against the caller's grants and address space, does the
+ * work, and leaves the outcome in the caller's saved registers. A refused call changes nothing but rax. The dispatcher,
+ * syscall.c, and the functions' declarations are generated from kernel/syscalls.toml. */
 #ifndef ASHLAR_SYSCALL_H
 #define ASHLAR_SYSCALL_H
 

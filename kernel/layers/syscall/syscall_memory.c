@@ -1,10 +1,10 @@
-/* Memory. A call on many pages works page by page: the progress stands in the argument registers, so that a preempted
+/* Own memory. A call on many pages works page by page: the progress stands in the argument registers, so that a preempted
  * call, run again, goes on where it was. */
 #include "abi.h"
 #include "arch.h"
 #include "container.h"
 #include "process.h"
-#include "share.h"
+#include "syscall_calls.h"
 #include "syscall_parts.h"
 #include "thread.h"
 #include "uctx.h"
@@ -17,16 +17,6 @@ static uint32_t syscall_range_valid(uint64_t address, uint64_t pages)
         valid = 0u;
     }
     return valid;
-}
-
-uint32_t syscall_preemption(void)
-{
-    uint32_t status = STATUS_OK;
-    uint32_t pending = arch_interrupt_pending();
-    if (pending != 0u) {
-        status = STATUS_RESTART;
-    }
-    return status;
 }
 
 uint32_t syscall_mem_map(uint32_t current)
@@ -81,57 +71,6 @@ uint32_t syscall_mem_unmap(uint32_t current)
     }
     uctx_set(current, UCTX_RDI, address);
     uctx_set(current, UCTX_RSI, pages);
-    return status;
-}
-
-uint32_t syscall_share_offer(uint32_t current)
-{
-    uint32_t p = thread_process(current);
-    uint32_t valid = syscall_slot_valid(current, GRANT_SHARE, RIGHT_OFFER);
-    uint64_t address = uctx_get(current, UCTX_RSI);
-    uint32_t page_valid = process_page_valid(address);
-    if (valid == 0u) {
-        return ERR_BAD_SLOT;
-    }
-    if (page_valid == 0u) {
-        return ERR_BAD_ADDRESS;
-    }
-    uint32_t s = syscall_object(current);
-    uint32_t status = process_offer_page(p, s, address);
-    return status;
-}
-
-uint32_t syscall_share_accept(uint32_t current)
-{
-    uint32_t p = thread_process(current);
-    uint32_t valid = syscall_slot_valid(current, GRANT_SHARE, RIGHT_ACCEPT);
-    uint64_t address = uctx_get(current, UCTX_RSI);
-    uint64_t prot = uctx_word(current, 0u);
-    uint32_t page_valid = process_page_valid(address);
-    uint32_t prot_valid = process_prot_valid(prot);
-    if (valid == 0u) {
-        return ERR_BAD_SLOT;
-    }
-    if (page_valid == 0u) {
-        return ERR_BAD_ADDRESS;
-    }
-    if (prot_valid == 0u) {
-        return ERR_BAD_ARGUMENT;
-    }
-    uint32_t s = syscall_object(current);
-    uint32_t status = process_accept_page(p, s, address, (uint32_t)prot);
-    return status;
-}
-
-uint32_t syscall_share_withdraw(uint32_t current)
-{
-    uint32_t p = thread_process(current);
-    uint32_t valid = syscall_slot_valid(current, GRANT_SHARE, RIGHT_OFFER);
-    if (valid == 0u) {
-        return ERR_BAD_SLOT;
-    }
-    uint32_t s = syscall_object(current);
-    uint32_t status = share_withdraw(s, p);
     return status;
 }
 

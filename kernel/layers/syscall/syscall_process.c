@@ -1,23 +1,11 @@
-/* Threads and child processes. */
+/* Child processes, and the end of the own one. */
 #include "abi.h"
 #include "arch.h"
 #include "process.h"
+#include "syscall_calls.h"
 #include "syscall_parts.h"
 #include "thread.h"
 #include "uctx.h"
-
-uint32_t syscall_thread_start(uint32_t current)
-{
-    uint64_t index = uctx_get(current, UCTX_RDI);
-    uint64_t entry = uctx_get(current, UCTX_RSI);
-    uint64_t stack = uctx_word(current, 0u);
-    uint64_t argument = uctx_word(current, 1u);
-    if (index == 0u || index >= NUM_THREAD) {
-        return ERR_BAD_ARGUMENT;
-    }
-    uint32_t status = process_start_thread((uint32_t)index, entry, stack, argument);
-    return status;
-}
 
 /* 1 if the slot names a child of the caller. */
 static uint32_t syscall_child_valid(uint32_t current)

@@ -4,6 +4,7 @@
 #include "npt.h"
 #include "pagemap.h"
 #include "process.h"
+#include "syscall_calls.h"
 #include "syscall_parts.h"
 #include "thread.h"
 #include "uctx.h"
@@ -21,7 +22,7 @@ static uint32_t syscall_need_map(uint32_t vm, uint32_t p)
 }
 
 /* Gives the guest one page of p. The page stays p's until p ends: pinned, so that a guest never reaches a frame that has
- * become somebody else's. */
+ * become another process's. */
 static uint32_t syscall_vm_map_page(uint32_t p, uint32_t vm, uint64_t guest, uint64_t own, uint32_t prot)
 {
     uint32_t own_valid = process_page_valid(own);

@@ -1,4 +1,4 @@
-//! The generated pages of the book: rules of the subset, system calls, one page for each layer.
+//! The generated pages of the book: rules of the subset, one page for each layer.
 //!
 //! A layer's page is its header: the opening comment, then each declaration with the comment before it. So the words
 //! are written once, where the programmer reads them.
@@ -16,8 +16,6 @@ pub enum BookError {
     #[error("{path} cannot be read: {error}", path = path.display())]
     Read { path: PathBuf, error: std::io::Error },
     #[error(transparent)]
-    Table(#[from] crate::syscalls::TableError),
-    #[error(transparent)]
     Order(#[from] crate::Error),
 }
 
@@ -31,12 +29,7 @@ pub struct Page {
 /// Makes all pages out of the kernel's directory.
 pub fn pages(kernel: &Path) -> Result<Vec<Page>, BookError> {
     let order = crate::read_order(&kernel.join("layers.order"))?;
-    let table_path = kernel.join("syscalls.toml");
-    let table = crate::syscalls::read_table(&table_path, &read(&table_path)?)?;
-    let mut pages = vec![
-        Page { path: PathBuf::from("reference/subset.md"), text: crate::rule::page(GENERATED) },
-        Page { path: PathBuf::from("reference/syscalls.md"), text: crate::syscalls::page(&table, GENERATED) },
-    ];
+    let mut pages = vec![Page { path: PathBuf::from("reference/subset.md"), text: crate::rule::page(GENERATED) }];
     let mut index =
         format!("{GENERATED}\n\n# The layers\n\nLowest first: each layer calls only layers of earlier lines.\n\n");
     index.push_str("| layer | what it is | calls |\n| --- | --- | --- |\n");

@@ -1,4 +1,4 @@
-//! Findings of the checks that compare the kernel's parts: layers, system calls, generated files.
+//! Findings of the checks that compare the kernel's parts: layers, generated files.
 
 use diagnostics::{Diagnostic, Report, Source};
 use std::path::{Path, PathBuf};
@@ -40,23 +40,6 @@ diagnostics::codes! {
         "The committed Code.v differs from what `c2coq coq` makes of the C. Run it, and mend the proofs."
     StalePage "book::stale-page" "a page that is not what its sources give"
         "The committed page differs from a fresh generation. Run `c2coq docs`."
-    CallTwice "syscalls::call-twice" "a system call is documented twice"
-        "Keep one entry of `kernel/syscalls.toml`."
-    NumberTwice "syscalls::number-twice" "two system calls have one number"
-        "Give each call a number of its own."
-    CallWithoutConstant "syscalls::call-without-constant" "a documented system call has no constant"
-        "The entry of `kernel/syscalls.toml` names a call that the kernel's header does not define. Add the \
-         constant, or remove the entry."
-    NumberDiffers "syscalls::number-differs" "two numbers for one system call"
-        "Documentation and header give the call different numbers. Make the two numbers one."
-    CallNotDispatched "syscalls::call-not-dispatched" "a system call that is not dispatched"
-        "The call is documented, but the dispatcher never compares the number with it. Dispatch it to its \
-         function."
-    UnknownError "syscalls::unknown-error" "an error that does not exist"
-        "A call is documented to return an error that the kernel's header does not define. Use an ERR_ \
-         constant."
-    CallUndocumented "syscalls::call-undocumented" "a system call without documentation"
-        "The header defines the call's number, but `kernel/syscalls.toml` has no entry. Add one."
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 //!
 //! [`check`] parses files and refuses whatever the subset excludes, all faults of a run at once; what it accepts
 //! comes back as a typed, resolved syntax tree ([`ast::Program`]). [`layers`] compares object files with the layer
-//! order, [`syscalls`] the documentation of the system calls with the sources.
+//! order.
 //!
 //! Does not know: what the C means (that is the proofs' part), nor how it is compiled.
 
@@ -25,16 +25,11 @@ pub mod report;
 pub mod rule;
 pub mod source;
 mod syntax;
-pub mod syscalls;
 
 /// Codes of everything that c2coq finds.
 pub const CODES: &[diagnostics::Table] = &[
     diagnostics::Table { subject: "C subset", codes: rule::Rule::CODES, details: Some("subset.md") },
-    diagnostics::Table {
-        subject: "Layers, system calls and generated files",
-        codes: finding::Code::TABLE,
-        details: None,
-    },
+    diagnostics::Table { subject: "Layers and generated files", codes: finding::Code::TABLE, details: None },
 ];
 
 use std::io;

@@ -295,7 +295,7 @@ rules! {
         right: "arch_power_off(CODE_NO_FRAME);"
     }
     Include "include" {
-        says: "A certified file includes its own layer's headers, those of lower layers, config.h, abi.h, locks.h, arch.h and <stdint.h>; FILE.c its invariant walk FILE_check.c. Of the locks and cells in locks.h it names only those of its own layer.",
+        says: "A certified file includes its own layer's headers, those of lower layers, config.h, abi.h, syscall_numbers.h, locks.h, arch.h and <stdint.h>; FILE.c its invariant walk FILE_check.c. Of the locks and cells in locks.h it names only those of its own layer.",
         remedy: "call only lower layers; what an upper layer must know it asks for itself",
         wrong: "#include <string.h>",
         right: "#include <stdint.h>"

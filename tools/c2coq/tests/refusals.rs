@@ -1,5 +1,5 @@
-//! The kernel's own build stops, and names the culprit, when a layer calls upwards, when a documented system call is
-//! absent from the table, and when a certified file leaves the subset. Works on a copy of the kernel.
+//! The kernel's own build stops, and names the culprit, when a layer calls upwards and when a certified file leaves the
+//! subset. Works on a copy of the kernel.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -16,13 +16,6 @@ impl Copy {
 
     fn path(&self, file: &str) -> PathBuf {
         self.0.join("kernel").join(file)
-    }
-
-    /// The source of a folder that holds a text.
-    fn holding(&self, folder: &str, text: &str) -> String {
-        let names = std::fs::read_dir(self.path(folder)).unwrap().map(|entry| entry.unwrap().file_name());
-        let mut files = names.map(|name| format!("{folder}/{}", name.to_string_lossy()));
-        files.find(|file| std::fs::read_to_string(self.path(file)).unwrap().contains(text)).unwrap()
     }
 
     /// Runs the checks of the kernel's Makefile.
@@ -106,14 +99,6 @@ fn the_build_refuses_and_names_the_culprit() {
     // The lock of another layer, even of a lower one.
     let other = ("layers/irq/irq.c", "spinlock_acquire(LOCK_IRQ)", "spinlock_acquire(LOCK_FRAME)");
     copy.refuses(&[other], &["subset(include)", "irq.c", "`LOCK_FRAME` is no lock or cell of layer `irq`"]);
-
-    // Documented, but absent.
-    let entry =
-        "\n[[call]]\nnumber = 41\nname = \"SYS_TELEPORT\"\nsummary = \"Moves.\"\narguments = []\nreturns = []\n\
-                 errors = []\non_error = \"Nothing is changed.\"\n";
-    copy.refuses(&[("syscalls.toml", "", entry)], &["call-without-constant", "call-not-dispatched", "SYS_TELEPORT"]);
-    let file = copy.holding("layers/syscall", "number == SYS_CLOCK)");
-    copy.refuses(&[(&file, "number == SYS_CLOCK)", "number == SYS_NULL)")], &["call-not-dispatched", "SYS_CLOCK"]);
 
     // Good C, but outside the subset.
     let flag = "\nuint32_t queue_poke(uint32_t q)\n{\n    return q > 3u;\n}\n";

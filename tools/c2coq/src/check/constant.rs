@@ -145,7 +145,8 @@ impl Checker<'_> {
             return;
         }
         let Some(layer) = locate(&self.sources.get(used.file).path).map(|location| location.layer) else { return };
-        let own = rest.strip_prefix(&layer.to_ascii_uppercase()).is_some_and(|end| end.is_empty() || end.starts_with('_'));
+        let own =
+            rest.strip_prefix(&layer.to_ascii_uppercase()).is_some_and(|end| end.is_empty() || end.starts_with('_'));
         if !own {
             let remedy = "call a function of the layer that owns it";
             self.fault_with(used, Rule::Include, format!("`{name}` is no lock or cell of layer `{layer}`"), remedy);

@@ -81,7 +81,7 @@ impl Preprocessor<'_> {
         if matches!(name, "arch.h" | "arch/arch.h") {
             return Permission::Trusted;
         }
-        if matches!(name, "config.h" | "abi.h" | "locks.h") {
+        if matches!(name, "config.h" | "abi.h" | "syscall_numbers.h" | "locks.h") {
             return Permission::Granted;
         }
         if self.sources.trusted(from) {

@@ -246,7 +246,7 @@ fn read(kernel: &Kernel<'_>, path: &Path) -> Result<Bounds, String> {
 
 /// System calls by number, from the kernel's table.
 fn names() -> BTreeMap<u64, String> {
-    let text = std::fs::read_to_string(root().join("kernel/abi.h")).unwrap_or_default();
+    let text = std::fs::read_to_string(root().join("kernel/syscall_numbers.h")).unwrap_or_default();
     let call = |line: &str| {
         let mut words = line.strip_prefix("#define SYS_")?.split_whitespace();
         let (name, number) = (words.next()?, words.next()?);

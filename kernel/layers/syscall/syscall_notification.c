@@ -1,13 +1,11 @@
-/* Notifications, bounded buffers, time. */
+/* Notifications. */
 #include "abi.h"
 #include "arch.h"
-#include "buffer.h"
 #include "notify.h"
 #include "process.h"
-#include "sched.h"
+#include "syscall_calls.h"
 #include "syscall_parts.h"
 #include "thread.h"
-#include "timer.h"
 #include "uctx.h"
 
 uint32_t syscall_signal(uint32_t current)
@@ -73,54 +71,5 @@ uint32_t syscall_poll(uint32_t current)
     uint32_t n = syscall_object(current);
     uint64_t bits = notify_poll(n);
     uctx_set(current, UCTX_RDI, bits);
-    return STATUS_OK;
-}
-
-uint32_t syscall_buffer_insert(uint32_t current)
-{
-    uint32_t valid = syscall_slot_valid(current, GRANT_BUFFER, RIGHT_INSERT);
-    if (valid == 0u) {
-        return ERR_BAD_SLOT;
-    }
-    uint32_t b = syscall_object(current);
-    uint64_t word = uctx_get(current, UCTX_RSI);
-    uint32_t status = buffer_insert(b, word);
-    return status;
-}
-
-uint32_t syscall_buffer_remove(uint32_t current)
-{
-    uint32_t valid = syscall_slot_valid(current, GRANT_BUFFER, RIGHT_REMOVE);
-    if (valid == 0u) {
-        return ERR_BAD_SLOT;
-    }
-    uint32_t b = syscall_object(current);
-    uint32_t status = buffer_remove(b);
-    if (status == STATUS_OK) {
-        uint64_t word = buffer_result();
-        uctx_set(current, UCTX_RDI, word);
-    }
-    return status;
-}
-
-uint32_t syscall_sleep(uint32_t current)
-{
-    uint64_t deadline = uctx_get(current, UCTX_RDI);
-    uint64_t now = timer_now();
-    if (deadline > now) {
-        thread_set_wait(current, WAIT_SLEEP, NONE);
-        if (deadline != NOTIFY_FOREVER) {
-            sched_set_deadline(current, deadline);
-        }
-        sched_prepare_block();
-        sched_block();
-    }
-    return STATUS_OK;
-}
-
-uint32_t syscall_clock(uint32_t current)
-{
-    uint64_t now = timer_now();
-    uctx_set(current, UCTX_RDI, now);
     return STATUS_OK;
 }

@@ -1,0 +1,26 @@
+/* Threads of the caller's process. */
+#include "abi.h"
+#include "arch.h"
+#include "process.h"
+#include "sched.h"
+#include "syscall_calls.h"
+#include "uctx.h"
+
+uint32_t syscall_yield(void)
+{
+    sched_yield();
+    return STATUS_OK;
+}
+
+uint32_t syscall_thread_start(uint32_t current)
+{
+    uint64_t index = uctx_get(current, UCTX_RDI);
+    uint64_t entry = uctx_get(current, UCTX_RSI);
+    uint64_t stack = uctx_word(current, 0u);
+    uint64_t argument = uctx_word(current, 1u);
+    if (index == 0u || index >= NUM_THREAD) {
+        return ERR_BAD_ARGUMENT;
+    }
+    uint32_t status = process_start_thread((uint32_t)index, entry, stack, argument);
+    return status;
+}

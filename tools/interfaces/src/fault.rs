@@ -1,0 +1,49 @@
+//! What can be wrong with a table.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use diagnostics::{Diagnostic, Report, Source};
+
+diagnostics::codes! {
+    /// The kinds of faults.
+    pub enum Code;
+    Syntax "interfaces::syntax" "the text is not TOML"
+        "The table cannot be read. Correct the syntax; what follows from it is not reported."
+    Key "interfaces::key" "a key is missing, unknown, or of the wrong type"
+        "The comment at the top of the table lists the keys and their values."
+    Name "interfaces::name" "a name that C does not allow"
+        "Names become constants, functions and parameters in C. Calls are named SYS_ and capitals, objects and parameters \
+         with lower case."
+    Twice "interfaces::twice" "two calls have one name or one number"
+        "Give each call a name and a number of its own. Numbers may have gaps."
+    UnknownError "interfaces::unknown-error" "an error that does not exist"
+        "A call is said to return an error that `kernel/abi.h` does not define. Name an ERR_ constant, or define it there."
+    Outcome "interfaces::outcome" "an outcome that does not fit the call"
+        "A call of the fast path stores its status itself; a call that ends the thread has no function, so it takes and \
+         returns nothing."
+    Stub "interfaces::stub" "no stub can be generated"
+        "A stub passes typed arguments in rdi, rsi, rdx, r10 and r8, and stores typed results from rdi and rsi. A call that \
+         needs more names the file of a stub by hand: `hand_stub`."
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub code: Code,
+    /// Bytes of the table's text.
+    pub span: Range<usize>,
+    pub message: String,
+    pub remedy: String,
+}
+
+/// The faults of a text, in the order of their places.
+pub fn report(path: &Path, text: &str, faults: &[Fault]) -> Report {
+    let source = Arc::new(Source::new(path, text));
+    let mut report = Report::default();
+    for Fault { code, span, message, remedy } in faults {
+        report.push(Diagnostic::new(*code, message, remedy).at(&source, span, ""));
+    }
+    report.sort();
+    report
+}

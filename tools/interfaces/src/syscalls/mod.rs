@@ -1,0 +1,124 @@
+//! The system calls, as `kernel/syscalls.toml` describes them.
+
+mod check;
+mod dispatch;
+mod numbers;
+mod page;
+mod read;
+mod stubs;
+
+use std::path::PathBuf;
+
+use crate::fault::Fault;
+use crate::table::At;
+use crate::Generated;
+
+/// The calls, by number.
+#[derive(Debug)]
+pub struct Table {
+    pub calls: Vec<Call>,
+}
+
+#[derive(Debug)]
+pub struct Call {
+    pub number: At<u64>,
+    pub name: At<String>,
+    /// The kind of object the call works on: the file kernel/layers/syscall/syscall_OBJECT.c has its function.
+    pub object: At<String>,
+    pub summary: String,
+    pub outcome: At<Outcome>,
+    /// Dispatched before all others, and laid out with the message path.
+    pub fast: bool,
+    /// The caller does not get the processor back.
+    pub never_returns: bool,
+    /// Where the stub is written by hand, if it is.
+    pub hand_stub: Option<At<String>>,
+    pub arguments: Vec<Argument>,
+    pub returns: Vec<Return>,
+    pub errors: Vec<ErrorCase>,
+    /// What stays unchanged when an error is returned.
+    pub on_error: String,
+}
+
+/// What the dispatcher does after the call's function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The function returns the status.
+    Status,
+    /// The function stores the status itself, or a peer does while the thread is blocked.
+    Stored,
+    /// As `Status`; the thread may have waited and then woken others, so an interrupt window follows.
+    Waited,
+    /// There is no function: the thread ends.
+    Ends,
+}
+
+#[derive(Debug)]
+pub struct Argument {
+    pub name: At<String>,
+    pub register: At<String>,
+    /// Its C type in the stub.
+    pub ctype: Option<At<String>>,
+    pub unit: String,
+    pub meaning: String,
+}
+
+#[derive(Debug)]
+pub struct Return {
+    pub name: At<String>,
+    pub register: At<String>,
+    /// Its C type in the stub; a result without one is not stored by the stub.
+    pub ctype: Option<At<String>>,
+    pub meaning: String,
+}
+
+#[derive(Debug)]
+pub struct ErrorCase {
+    pub code: At<String>,
+    pub when: String,
+}
+
+impl Call {
+    /// `SYS_NAME` without its prefix, in lower case.
+    pub fn stem(&self) -> String {
+        self.name.value.trim_start_matches(PREFIX).to_lowercase()
+    }
+
+    /// The function gets the calling thread if there are registers to read or write.
+    fn takes_thread(&self) -> bool {
+        !self.arguments.is_empty() || !self.returns.is_empty()
+    }
+
+    /// The call as the dispatcher writes it.
+    fn invocation(&self) -> String {
+        format!("syscall_{}({})", self.stem(), if self.takes_thread() { "current" } else { "" })
+    }
+}
+
+const PREFIX: &str = "SYS_";
+
+/// Reads and checks the table; `abi` is the text of kernel/abi.h, which defines the errors.
+pub fn read(text: &str, abi: &str) -> Result<Table, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let table = read::table(text, &mut faults);
+    if faults.is_empty() {
+        check::check(&table, abi, &mut faults);
+    }
+    if faults.is_empty() {
+        Ok(table)
+    } else {
+        Err(faults)
+    }
+}
+
+/// The generated files.
+pub fn files(table: &Table) -> Vec<Generated> {
+    let file = |path: &str, text| Generated { path: PathBuf::from(path), text };
+    vec![
+        file("kernel/syscall_numbers.h", numbers::header(table)),
+        file("kernel/layers/syscall/syscall_calls.h", dispatch::header(table)),
+        file("kernel/layers/syscall/syscall.c", dispatch::source(table)),
+        file("user/include/ashlar/syscall_stubs.h", stubs::header(table)),
+        file("docs/src/reference/syscalls.md", page::page(table)),
+    ]
+}
