@@ -1,10 +1,10 @@
-(** The theorems a reader comes for. What they rest on is in [Assumptions.v] and in the book's page on theorems.
+(** The main theorems. What they rest on is in [Assumptions.v] and in the book's page on theorems.
 
     They are about the C of the certified layers, as generated from the files that the kernel is built from, running for
-    any client on any number of CPUs. A client is whatever calls kernel functions: programs, guests, the layers above. *)
-From Ashlar Require Import layers.Top layers.container.ProofTotal layers.spinlock.Algorithms.
+    any client on any number of CPUs. A client is anything that calls kernel functions: programs, guests, the layers above. *)
+From Ashlar Require Import layers.Top layers.container.spec.Conservation layers.spinlock.Proof.
 From Ashlar Require layers.pagemap.Isolation.
-From Ashlar Require Import calculus.LinkReturns calculus.Deadlock calculus.TopHistory machine.KernelChain.
+From Ashlar Require Import calculus.linking.LinkReturns calculus.locks.Deadlock calculus.top.TopHistory machine.KernelChain.
 
 Section kernel.
   (** Any client, [ncpu] CPUs, each starting the client in its own state; the entries of the kernel's half of page maps; the
@@ -16,15 +16,15 @@ Section kernel.
   (** Memory as start-up leaves it, lock by lock: the root container has [root_quota] frames, the frame table is
       [frames_start]. *)
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
-  Context (frames_start : pool) (frames_start_valid : pool_valid frames_start) (init : Z -> mem).
+  Context (frames_start : frame_memory) (frames_start_valid : frame_memory_valid frames_start) (init : Z -> mem).
   Context (init_objects : forall k o, kernel_object_of k = Some o ->
     kernel_rep kernel_entry o (kernel_initial root_quota frames_start o) (init k)).
   Context (init_other : forall k, kernel_object_of k = None -> init k = ∅).
-  (** And CPU by CPU: its ready queues and the threads that are its own, apart from all else. *)
+  (** And CPU by CPU: its ready queues and its own threads, in memory that is disjoint from all else. *)
   Context (ready_start : nat -> ready) (cpu_init : nat -> mem).
   Context (cpu_objects : forall c, (c < ncpu)%nat -> ready_rep (Z.of_nat c) (ready_start c) (cpu_init c)).
-  Context (cpus_apart : forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c').
-  Context (cpu_init_apart : forall c k, cpu_init c ##ₘ init k).
+  Context (cpus_disjoint : forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c').
+  Context (cpu_init_disjoint : forall c k, cpu_init c ##ₘ init k).
 
   Notation X := (kernel_layout kernel_entry root_quota frames_start).
   Notation specification := (kernel_top kernel_entry root_quota frames_start).
@@ -56,11 +56,11 @@ Section kernel.
   Local Lemma start_cells c : (c < ncpu)%nat -> dom (cpu_init c) = cells_start c.
   Proof. done. Qed.
   Local Lemma start_partition : partitioned init cells_start [].
-  Proof using init_objects init_other cpus_apart cpu_init_apart.
+  Proof using init_objects init_other cpus_disjoint cpu_init_disjoint.
     apply partitioned_nil.
-    - intros c c' Hne. apply fin_map_dom.map_disjoint_dom. by apply cpus_apart.
-    - intros c k. apply fin_map_dom.map_disjoint_dom. by apply cpu_init_apart.
-    - intros k k' Hne. apply fin_map_dom.map_disjoint_dom. by eapply kernel_init_apart.
+    - intros c c' Hne. apply fin_map_dom.map_disjoint_dom. by apply cpus_disjoint.
+    - intros c k. apply fin_map_dom.map_disjoint_dom. by apply cpu_init_disjoint.
+    - intros k k' Hne. apply fin_map_dom.map_disjoint_dom. by eapply kernel_init_disjoint.
   Qed.
 
   Local Notation middle_layer := (lock_layer NUM_LOCK kernel_budget (object_data X)).
@@ -83,15 +83,16 @@ Section kernel.
 
   (** * 1. Refinement
 
-      The C code never does anything undefined, and everything it does is allowed by the specification: for each history
-      of the C code, event by event, there is one with abstract objects in place of cells, and seen from the top, where
-      each function is one atomic step on its object, that is a history of the specification. *)
+      The C code never has undefined behaviour, and everything it does is allowed by the specification.
+
+      More exactly: for each log of the C code there is one with the same events over abstract objects in place of cells;
+      and that one, with each function as one atomic step on its object, is a log of the specification. *)
   Theorem kernel_refines_specification :
     never_wrong ncpu code_layer code_agent code /\
     forall l, traces ncpu code_layer code_agent code l ->
       exists x, same_log X l x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
+    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     pose proof (data_refines X kernel_entry M exported (expand_spec X specification) C NUM_LOCK
       kernel_budget ncpu init kernel_guarded
       layout_good disciplined
@@ -104,7 +105,7 @@ Section kernel.
 
   (** * 2. Mutual exclusion
 
-      Two CPUs never hold the same lock. *)
+      Two CPUs never hold the same lock at the same time. *)
   Theorem kernel_mutual_exclusion l c c' k : traces ncpu code_layer code_agent code l ->
     k ∈ (held c l).1 -> k ∈ (held c' l).1 -> c = c'.
   Proof using.
@@ -113,15 +114,17 @@ Section kernel.
 
   (** * 3. Quota safety
 
-      Whenever nobody holds the containers' lock, the containers' cells represent a tree of containers in which no usage
-      exceeds its quota, what each container gave away is exactly the sum of its children's quotas, every child has an
-      existing parent ([container_valid]), and all containers together use no more than the root may. *)
+      No process uses more frames than its quota, and all together use no more than the machine has for them.
+
+      More exactly: whenever the containers' lock is free, their cells represent a tree of containers in which no usage
+      exceeds its quota, the quota a container has given away is the sum of its children's quotas, every child has an
+      existing parent ([container_valid]), and all containers together use no more than the root's quota. *)
   Theorem kernel_quota_safety l : traces ncpu code_layer code_agent code l ->
     exists s, container_rep s (published init LOCK_CONTAINER l) /\ container_valid s /\
       (forall c x, s !! c = Some x -> 0 <= usage x <= quota x) /\
       (forall x, s !! ROOT = Some x -> container_sum own s <= quota x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
+    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
     assert (Hd : same_data X LOCK_CONTAINER (published init LOCK_CONTAINER l)
       (published (ld_init (object_data X)) LOCK_CONTAINER x)).
@@ -134,16 +137,18 @@ Section kernel.
 
   (** * 4. Frame safety
 
-      Whenever nobody holds the frames' lock, its cells represent frames of which none is both free and owned
-      ([pool_valid]). And in the whole history, the frame table has changed only so ([table_step]): a frame that was free and
-      nobody's went to one owner (so none was handed out twice), an owner joined or left one that others own, or the only
-      owner left and the frame became free. *)
+      No frame is allocated twice, and none is freed while a process owns it.
+
+      More exactly: whenever the frame lock is free, its cells represent frames of which none is both free and owned
+      ([frame_memory_valid]). And every change of the frame table in the whole history was one of these ([table_step]): a
+      frame that was free and without an owner went to one owner; an owner was added to, or removed from, a frame that
+      others own; the only owner was removed and the frame became free. *)
   Theorem kernel_frame_safety l : traces ncpu code_layer code_agent code l ->
-    (exists s, pool_rep s (published init LOCK_FRAME l) /\ pool_valid s) /\
+    (exists s, frame_memory_rep s (published init LOCK_FRAME l) /\ frame_memory_valid s) /\
     exists x, same_log X l x /\
-      history X (pool_history X (frame_slot kernel_entry root_quota frames_start)) (top_views X kernel_atomic x).
+      history X (frame_memory_history X (frame_slot kernel_entry root_quota frames_start)) (top_views X kernel_atomic x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
+    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & Htop). split.
     - assert (Hd : same_data X LOCK_FRAME (published init LOCK_FRAME l)
         (published (ld_init (object_data X)) LOCK_FRAME x)).
@@ -154,12 +159,12 @@ Section kernel.
         objects_start _ Htop).
   Qed.
 
-  Local Lemma published_apart l k k' : traces ncpu code_layer code_agent code l -> k <> k' ->
+  Local Lemma published_disjoint l k k' : traces ncpu code_layer code_agent code l -> k <> k' ->
     holder k l = None -> holder k' l = None -> published init k l ##ₘ published init k' l.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
+    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     intros [f Hr] Hne Hk Hk'.
-    destruct (promise_reached X kernel_entry M exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
+    destruct (guarantee_reached X kernel_entry M exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
       layout_good disciplined
       implemented
       start_valid cells_start client_start cpu_init objects_start
@@ -172,19 +177,21 @@ Section kernel.
 
   (** * 5. Isolation by page maps
 
-      Whenever nobody holds the lock of process [p]'s page map, its cells represent a page map, and what the processor's walk
-      finds for a user program is what is mapped, page for page: nothing of the kernel's half, and no page that can be both
-      written and executed ([translates]). None of its tables is a table of another process's map, or a frame whose words
-      programs and devices may write. *)
+      A user program reaches exactly the memory that its page map maps: nothing of the kernel, no page both writable and
+      executable, and no page table of its own or of another process.
+
+      More exactly: whenever the lock of process [p]'s page map is free, its cells represent a page map, and the
+      processor's walk for a user program finds exactly what is mapped ([translates]). None of its tables is a table of
+      another process's map, or a frame whose words programs and devices may write. *)
   Theorem kernel_page_map_isolation l p : traces ncpu code_layer code_agent code l -> 0 <= p < NUM_PROCESS ->
     (forall i, pagemap.Code.PAGEMAP_KERNEL_FIRST <= i < 512 -> pagemap.Spec.has (kernel_entry i) ARCH_PTE_USER = false) ->
     exists s, pagemap_rep kernel_entry p s (map_cells p l) /\ pagemap.Isolation.translates (map_cells p l) s /\
       forall f, pagemap.Isolation.has_table s f -> map_free p l ->
         (forall q s', 0 <= q < NUM_PROCESS -> q <> p -> map_free q l -> pagemap_rep kernel_entry q s' (map_cells q l) ->
            ~ pagemap.Isolation.has_table s' f) /\
-        (forall w, holder LOCK_FRAME l = None -> pool_rep w (published init LOCK_FRAME l) -> ~ pooled w f).
+        (forall w, holder LOCK_FRAME l = None -> frame_memory_rep w (published init LOCK_FRAME l) -> ~ words_shared w f).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
+    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     intros Hl Hp Hk. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
     assert (Hd : same_data X (LOCK_PAGEMAP_BASE + p) (map_cells p l)
       (published (ld_init (object_data X)) (LOCK_PAGEMAP_BASE + p) x)).
@@ -192,16 +199,16 @@ Section kernel.
     pose proof (process_map_guards p Hp) as Eg. unfold same_data in Hd. cbn [obj_of_lock kernel_layout] in Hd. rewrite Eg in Hd.
     destruct Hd as (st & _ & Hr & _). apply process_map_rep in Hr as (s & -> & Hr). exists s. split; [exact Hr|].
     split; [by eapply pagemap.Isolation.rep_translates|]. intros f Hf Hfree. split.
-    - intros q s' Hq Hne Hfree' Hr'. eapply pagemap.Isolation.tables_apart; [exact Hr|exact Hr'| |exact Hf].
-      apply published_apart; [done|lia|done|done].
-    - intros w Hfree' Hr'. eapply pagemap.Isolation.tables_not_pooled; [exact Hr|exact Hr'| |exact Hf].
-      apply published_apart; [done|unfold LOCK_PAGEMAP_BASE, LOCK_FRAME; lia|done|done].
+    - intros q s' Hq Hne Hfree' Hr'. eapply pagemap.Isolation.tables_disjoint; [exact Hr|exact Hr'| |exact Hf].
+      apply published_disjoint; [done|lia|done|done].
+    - intros w Hfree' Hr'. eapply pagemap.Isolation.tables_words_not_shared; [exact Hr|exact Hr'| |exact Hf].
+      apply published_disjoint; [done|unfold LOCK_PAGEMAP_BASE, LOCK_FRAME; lia|done|done].
   Qed.
 
   Local Lemma finished_free g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
     anext code_agent c (gagent g c) = ADone -> (held c (glog g)).1 = [].
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
+    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     intros Hr Hc Hd.
     destruct (data_returns X kernel_entry M exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
       layout_good disciplined
@@ -216,12 +223,12 @@ Section kernel.
 
   (** * 6. No deadlock
 
-      Unless all CPUs have finished, one can move: CPUs never wait for each other in a circle. *)
+      CPUs never wait for each other in a cycle: as long as a CPU has not finished, some CPU can take a step. *)
   Theorem kernel_no_deadlock g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
     anext code_agent c (gagent g c) <> ADone ->
     exists c' g', (c' < ncpu)%nat /\ cpu_step ncpu code_layer code_agent c' g g'.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_apart cpu_init_apart.
+    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     apply (no_deadlock NUM_LOCK kernel_budget ncpu (cell_data init kernel_guarded) code_agent code).
     - exact (proj1 kernel_refines_specification).
     - exact finished_free.
@@ -229,46 +236,49 @@ Section kernel.
 
   (** ** With the code of the locks linked in, on atomic cells and on shared memory
 
-      [algorithm]: the one that the kernel is built with, ticket or MCS. The hardware is fair as far as its scheduler
-      assumption says: it keeps no CPU that is queued for a lock waiting for more than [patience] events of others. *)
-  Context (algorithm : lock_algorithm) (cpus : Z.of_nat ncpu <= NUM_CPU) (patience : nat).
+      [algorithm]: the one that the kernel is built with, ticket or MCS. The scheduler assumption: the hardware keeps no
+      CPU that is queued for a lock waiting for more than [fairness_bound] events of others. *)
+  Context (algorithm : lock_algorithm) (cpus : Z.of_nat ncpu <= NUM_CPU) (fairness_bound : nat).
   Notation Mlock := (lock_module algorithm).
-  Notation engaged := (lock_engaged algorithm ncpu kernel_budget patience).
+  Notation contending := (lock_contending algorithm ncpu kernel_budget fairness_bound).
   Local Notation locks_proved :=
-    (locks_implemented algorithm kernel_entry ncpu kernel_budget patience init kernel_guarded cpus).
-  Context (names_apart : upper_module (reserved Mlock) M).
-  Notation atomics := (atomics_layer patience init kernel_guarded engaged).
-  Notation locks_seen := (lock_views kernel_budget patience NUM_LOCK init kernel_guarded engaged).
+    (locks_implemented algorithm kernel_entry ncpu kernel_budget fairness_bound init kernel_guarded cpus).
+  Context (names_distinct : upper_module (reserved Mlock) M).
+  Notation atomics := (atomics_layer fairness_bound init kernel_guarded contending).
+  Notation locks_seen := (lock_views kernel_budget fairness_bound NUM_LOCK init kernel_guarded contending).
   Notation linked_agent := (system C (c_engine (arch_builtins kernel_entry) (module_union M Mlock) exported)).
   Definition linked (c : nat) : ast linked_agent := Idle (client_start c) (cpu_init c).
 
   (** * 7. Refinement down to atomic operations
 
-      The kernel with the lock's code, on atomic cells and owned memory, never does anything undefined (in particular, no
-      CPU ever takes cells that another owns), and what it does is allowed by the specification. *)
+      The refinement of theorem 1 also holds with the code of the locks in place of lock events: on atomic cells and owned
+      memory the kernel never has undefined behaviour (in particular, no CPU takes cells that another owns), and everything
+      it does is allowed by the specification. *)
   Theorem kernel_on_atomics_refines_specification :
     never_wrong ncpu atomics linked_agent linked /\
     forall l, traces ncpu atomics linked_agent linked l ->
       exists x, same_log X (locks_seen l) x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_apart cpu_init_apart
-    cpus names_apart.
+    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint
+    cpus names_distinct.
     destruct kernel_refines_specification as [Hnw Ht].
-    destruct (locks_refine kernel_entry ncpu kernel_budget patience NUM_LOCK init kernel_guarded Mlock engaged locks_proved
-      C exported M names_apart client_start cpu_init Hnw) as [Hnw0 Ht0].
+    destruct (locks_refine kernel_entry ncpu kernel_budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending locks_proved
+      C exported M names_distinct client_start cpu_init Hnw) as [Hnw0 Ht0].
     split; [exact Hnw0|]. intros l Hl. exact (Ht _ (Ht0 l Hl)).
   Qed.
 
   (** * 8. Freedom from starvation
 
-      In every infinite execution on a patient scheduler, a CPU that moves again and again is again and again outside the
-      kernel: every call of a kernel function returns, whatever the other CPUs do, and however they compete for locks. *)
+      Every call of a kernel function returns, whatever the other CPUs do, and however they compete for locks.
+
+      More exactly: in every infinite execution on a bounded-fair scheduler, a CPU that takes infinitely many steps is
+      outside the kernel infinitely often. *)
   Theorem kernel_starvation_freedom ex schedule c : (c < ncpu)%nat ->
     execution ncpu atomics linked_agent linked ex schedule -> fair schedule c ->
     forall i, exists j, (i <= j)%nat /\ exists s m, gagent (ex j) c = Idle s m.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_apart cpu_init_apart
-    cpus names_apart.
+    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint
+    cpus names_distinct.
     intros Hc Hex Hfair i.
     set (spec := expand_spec X specification).
     destruct locks_proved as [Hout (wf & outside & IL)].
@@ -276,25 +286,25 @@ Section kernel.
       disciplined implemented start_valid cells_start client_start objects_start start_exact middle_not_stuck) as Hstep.
     pose proof (code_invariant_init X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded
       cells_start client_start cpu_init objects_start start_objects start_exact start_cells) as Hinit.
-    pose proof (promise_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded cells_start client_start objects_start
+    pose proof (guarantee_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded cells_start client_start objects_start
       start_partition) as Hnil.
     destruct (link_returns ncpu atomics code_layer (arch_builtins kernel_entry) Mlock (reserved Mlock) lock_view wf outside
-      IL C exported M names_apart Hout client_start cpu_init _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep
+      IL C exported M names_distinct Hout client_start cpu_init _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep
       (fun c t l _ H => H) ex schedule c Hc Hex Hfair i) as (j & Hj & t & l & Ht & s & m & a & x & -> & _).
     exists j. split; [done|]. by exists s, m.
   Qed.
 
-  (** What the hardware's scheduler does, as far as shared memory shows it, is as patient as the locks need. *)
+  (** The hardware's scheduler, as far as shared memory shows it, is as fair as the locks need. *)
   Context (fairness : nat -> atomic_log -> Prop).
-  Notation kernel_patient := (patient patience engaged).
-  Context (hardware_patient : forall c l,
-    fairness c (erase (atomic_ownership init kernel_guarded kernel_patient) l) -> kernel_patient c l).
+  Notation kernel_bounded_fair := (bounded_fair fairness_bound contending).
+  Context (hardware_bounded_fair : forall c l,
+    fairness c (erase (atomic_ownership init kernel_guarded kernel_bounded_fair) l) -> kernel_bounded_fair c l).
   Notation linked_code := (module_union M Mlock).
 
   Local Lemma guarded_part k m : kernel_guarded k m ⊆ m.
   Proof using. apply map_filter_subseteq. Qed.
-  Local Lemma init_apart k k' : k <> k' -> init k ##ₘ init k'.
-  Proof using init_objects init_other. by eapply kernel_init_apart. Qed.
+  Local Lemma init_disjoint k k' : k <> k' -> init k ##ₘ init k'.
+  Proof using init_objects init_other. by eapply kernel_init_disjoint. Qed.
   Local Notation lock_count := (Z.to_nat NUM_LOCK).
   Local Lemma init_in_range k : ~ (0 <= k < Z.of_nat lock_count) -> init k = ∅.
   Proof using init_other.
@@ -304,32 +314,32 @@ Section kernel.
 
   (** * 9. Refinement down to shared memory
 
-      The same for all CPUs on one shared memory, any step of one between any two of another: what clients show there, in
-      order, is what the machine of the theorem above can show. *)
+      The same holds for all CPUs on one shared memory, with any step of one CPU between any two of another: everything
+      that clients can observe there, in order, they can observe on the machine of theorem 7. *)
   Theorem kernel_on_shared_memory_refines_atomics :
     refines (kernel_multicore kernel_entry linked_code exported C ncpu init fairness client_start cpu_init lock_count)
-      (kernel_ownership kernel_entry linked_code exported C ncpu init kernel_guarded kernel_patient client_start
+      (kernel_ownership kernel_entry linked_code exported C ncpu init kernel_guarded kernel_bounded_fair client_start
         cpu_init).
-  Proof using init_objects init_other cpus_apart cpu_init_apart hardware_patient.
-    apply kernel_multicore_refines_ownership; [exact guarded_part|exact hardware_patient| | |exact init_apart|exact init_in_range].
-    - by apply cpus_apart.
-    - by apply cpu_init_apart.
+  Proof using init_objects init_other cpus_disjoint cpu_init_disjoint hardware_bounded_fair.
+    apply kernel_multicore_refines_ownership; [exact guarded_part|exact hardware_bounded_fair| | |exact init_disjoint|exact init_in_range].
+    - by apply cpus_disjoint.
+    - by apply cpu_init_disjoint.
   Qed.
 
   (** * 10. Freedom from data races
 
-      On shared memory, two CPUs are never about to access the same cell, one of them to write it. *)
+      On shared memory, two CPUs never access the same ordinary cell at the same time, one of them to write it. *)
   Theorem kernel_data_race_freedom g :
     multicore_reach ncpu atomic_hardware (shared_kernel kernel_entry linked_code exported C) fairness
       (memory ncpu init cpu_init lock_count) (programs kernel_entry linked_code exported C client_start cpu_init) g ->
     ~ data_race kernel_entry linked_code exported C ncpu g.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_apart cpu_init_apart
-    cpus names_apart hardware_patient.
-    apply (kernel_race_free kernel_entry linked_code exported C ncpu init kernel_guarded kernel_patient fairness
-      guarded_part hardware_patient client_start cpu_init lock_count); [| |exact init_apart|exact init_in_range|].
-    - by apply cpus_apart.
-    - by apply cpu_init_apart.
+    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint
+    cpus names_distinct hardware_bounded_fair.
+    apply (kernel_race_free kernel_entry linked_code exported C ncpu init kernel_guarded kernel_bounded_fair fairness
+      guarded_part hardware_bounded_fair client_start cpu_init lock_count); [| |exact init_disjoint|exact init_in_range|].
+    - by apply cpus_disjoint.
+    - by apply cpu_init_disjoint.
     - exact (proj1 kernel_on_atomics_refines_specification).
   Qed.
 End kernel.

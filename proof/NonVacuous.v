@@ -1,12 +1,12 @@
-(** The theorems of [Main] speak of something: everything they assume can be had at once, and executions as they ask for
-    exist.
+(** The theorems of [Main] are not vacuous: everything they assume can be met at once, and executions of the kind they speak
+    of exist.
 
-    First, for whatever satisfies [Main]'s premises: if the clients never fall silent, there is an infinite execution of the
-    kernel with its locks' code in which every CPU is served again and again, on a scheduler as patient as the locks need.
-    Then one system that satisfies all premises: up to 16 CPUs, 1,000 frames, and on each CPU a program that allocates, offers,
-    and frees frames forever. *)
-From Ashlar Require Import Main witness.Memory witness.Client calculus.LinkForever layers.spinlock.ByTurns.
-From Ashlar Require Import layers.spinlock.Algorithms machine.KernelChain machine.SharedForever.
+    First, for anything that satisfies [Main]'s premises: if the clients never fall silent, there is an infinite execution
+    of the kernel with its locks' code in which every CPU is served again and again, on a scheduler as fair as the locks
+    need. Then one system that satisfies all premises: up to 16 CPUs, 1,000 frames, and on each CPU a program that allocates,
+    offers, and frees frames forever. *)
+From Ashlar Require Import Main witness.Memory witness.Client calculus.linking.LinkInfinite layers.spinlock.RoundRobin.
+From Ashlar Require Import layers.spinlock.Proof machine.KernelChain machine.SharedForever.
 
 Section forever.
   (** What [Main] assumes. *)
@@ -15,27 +15,27 @@ Section forever.
   Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
   Context (arch_below : forall f, f ∈ arch_used -> M f = None).
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
-  Context (frames_start : pool) (frames_start_valid : pool_valid frames_start) (init : Z -> mem).
+  Context (frames_start : frame_memory) (frames_start_valid : frame_memory_valid frames_start) (init : Z -> mem).
   Context (init_objects : forall k o, kernel_object_of k = Some o ->
     kernel_rep kernel_entry o (kernel_initial root_quota frames_start o) (init k)).
   Context (init_other : forall k, kernel_object_of k = None -> init k = ∅).
   Context (ready_start : nat -> ready) (cpu_init : nat -> mem).
   Context (cpu_objects : forall c, (c < ncpu)%nat -> ready_rep (Z.of_nat c) (ready_start c) (cpu_init c)).
-  Context (cpus_apart : forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c').
-  Context (cpu_init_apart : forall c k, cpu_init c ##ₘ init k).
+  Context (cpus_disjoint : forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c').
+  Context (cpu_init_disjoint : forall c k, cpu_init c ##ₘ init k).
   Notation X := (kernel_layout kernel_entry root_quota frames_start).
   Notation specification := (kernel_top kernel_entry root_quota frames_start).
   Notation exported := (kernel_exported kernel_entry root_quota frames_start).
   Context (requirements_kept : never_wrong ncpu (top_layer X) (system C (top_engine X specification))
     (Main.top C client_start kernel_entry root_quota frames_start ready_start)).
-  Context (algorithm : lock_algorithm) (cpus : Z.of_nat ncpu <= NUM_CPU) (patience : nat).
-  Context (names_apart : upper_module (reserved (lock_module algorithm)) M).
+  Context (algorithm : lock_algorithm) (cpus : Z.of_nat ncpu <= NUM_CPU) (fairness_bound : nat).
+  Context (names_distinct : upper_module (reserved (lock_module algorithm)) M).
 
-  (** What it takes besides: a CPU, a scheduler that lets each of them move once in [ncpu] events, clients that speak. *)
-  Context (cpu_there : (0 < ncpu)%nat) (patient_enough : (ncpu <= patience)%nat).
+  (** Further premises: at least one CPU, a fairness bound that admits CPUs in turn, clients that show values for ever. *)
+  Context (cpu_there : (0 < ncpu)%nat) (fairness_bound_enough : (ncpu <= fairness_bound)%nat).
   Context (client_speaks : forall c s, speaks C c s).
 
-  Notation atomics := (atomics_layer patience init kernel_guarded (lock_engaged algorithm ncpu kernel_budget patience)).
+  Notation atomics := (atomics_layer fairness_bound init kernel_guarded (lock_contending algorithm ncpu kernel_budget fairness_bound)).
   Notation linked_agent :=
     (system C (c_engine (arch_builtins kernel_entry) (module_union M (lock_module algorithm)) exported)).
   Notation linked := (Main.linked C client_start kernel_entry M root_quota frames_start cpu_init algorithm).
@@ -45,7 +45,7 @@ Section forever.
     forall c, (c < ncpu)%nat -> fair (whose ncpu atomics linked_agent linked) c.
   Proof.
     set (spec := expand_spec X specification).
-    destruct (locks_implemented algorithm kernel_entry ncpu kernel_budget patience init kernel_guarded cpus)
+    destruct (locks_implemented algorithm kernel_entry ncpu kernel_budget fairness_bound init kernel_guarded cpus)
       as [Hout (wf & outside & IL)].
     assert (Hnw : never_wrong ncpu atomics linked_agent linked).
     { eapply kernel_on_atomics_refines_specification; eassumption. }
@@ -68,11 +68,11 @@ Section forever.
       (fun c Hc => kernel_start_rep kernel_entry root_quota frames_start ready_start cpu_init c (cpu_objects c Hc))
       Hexact (fun c _ => eq_refl)) as Hinit.
     assert (Hpart : partitioned init (fun c => dom (cpu_init c)) []) by (eapply Main.start_partition; eassumption).
-    pose proof (promise_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded (fun c => dom (cpu_init c)) client_start
+    pose proof (guarantee_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded (fun c => dom (cpu_init c)) client_start
       (kernel_start kernel_entry root_quota frames_start ready_start) Hpart) as Hnil.
     apply (link_execution_exists ncpu atomics (lock_layer NUM_LOCK kernel_budget (cell_data init kernel_guarded))
       (arch_builtins kernel_entry) (lock_module algorithm) (reserved (lock_module algorithm)) lock_view wf outside IL C exported
-      M names_apart Hout client_start cpu_init _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep (fun c t l _ H => H)).
+      M names_distinct Hout client_start cpu_init _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep (fun c t l _ H => H)).
     - intros c t l (s & m & a & x & -> & _). by exists s, m.
     - exact client_speaks.
     - exact cpu_there.
@@ -92,27 +92,27 @@ Section forever.
     eapply kernel_starvation_freedom; [eassumption..|by apply Hfair].
   Qed.
 
-  Notation patient := (patient patience (lock_engaged algorithm ncpu kernel_budget patience)).
+  Notation bounded_fair := (bounded_fair fairness_bound (lock_contending algorithm ncpu kernel_budget fairness_bound)).
   Notation linked_code := (module_union M (lock_module algorithm)).
 
-  (** The same on shared memory, with hardware that is as patient as the locks need and no more. *)
+  (** The same on shared memory, with hardware that is exactly as fair as the locks need. *)
   Theorem kernel_shared_execution_exists : exists ex schedule,
     ex 0%nat = multicore_start atomic_hardware (memory ncpu init cpu_init (Z.to_nat NUM_LOCK))
       (programs kernel_entry linked_code exported C client_start cpu_init) /\
-    (forall i, multicore_step ncpu atomic_hardware (shared_kernel kernel_entry linked_code exported C) patient (schedule i)
+    (forall i, multicore_step ncpu atomic_hardware (shared_kernel kernel_entry linked_code exported C) bounded_fair (schedule i)
       (ex i) (ex (S i))) /\
     forall c, (c < ncpu)%nat -> fair schedule c.
   Proof.
     destruct kernel_goes_on as [Hex Hfair]. set (ex := going _ _ _ _) in *. set (schedule := whose _ _ _ _) in *.
-    destruct (shared_execution ncpu (H := atomic_hardware) (shared_kernel kernel_entry linked_code exported C) patient
-      (memory ncpu init cpu_init (Z.to_nat NUM_LOCK)) linked (atomic_ownership init kernel_guarded patient)
-      (atomic_ownership_ok init kernel_guarded patient Main.guarded_part)) with (ex := ex) (schedule := schedule)
+    destruct (shared_execution ncpu (H := atomic_hardware) (shared_kernel kernel_entry linked_code exported C) bounded_fair
+      (memory ncpu init cpu_init (Z.to_nat NUM_LOCK)) linked (atomic_ownership init kernel_guarded bounded_fair)
+      (atomic_ownership_ok init kernel_guarded bounded_fair Main.guarded_part)) with (ex := ex) (schedule := schedule)
       as (H0 & Hs & _).
-    - intros c l. apply lock_patient_erase.
-    - apply kernel_dealt; [exact cpus_apart|exact cpu_init_apart|eapply Main.init_apart; eassumption|
+    - intros c l. apply lock_bounded_fair_erase.
+    - apply kernel_dealt; [exact cpus_disjoint|exact cpu_init_disjoint|eapply Main.init_disjoint; eassumption|
         eapply Main.init_in_range; eassumption].
     - eapply kernel_on_atomics_refines_specification; eassumption.
-    - intros c l. apply lock_patient_erase.
+    - intros c l. apply lock_bounded_fair_erase.
     - exact Hex.
     - eexists _, schedule. split; [exact H0|]. by split.
   Qed.
@@ -121,24 +121,24 @@ End forever.
 (** ** A system *)
 
 (** No function of a module has one of these names. *)
-Local Lemma module_apart (reserved : string -> bool) l : forallb (fun g => negb (reserved g.1)) l = true ->
+Local Lemma module_disjoint (reserved : string -> bool) l : forallb (fun g => negb (reserved g.1)) l = true ->
   upper_module reserved (module_of l).
 Proof.
   intros Hl f Hf. induction l as [|[g fd] l IH]; [done|]. cbn [forallb module_of fst] in *. apply andb_true_iff in Hl as [Hg Hl].
   destruct (String.eqb_spec f g) as [->|]; [|by apply IH]. by rewrite Hf in Hg.
 Qed.
-Local Lemma union_apart (reserved : string -> bool) M M' : upper_module reserved M -> upper_module reserved M' ->
+Local Lemma union_disjoint (reserved : string -> bool) M M' : upper_module reserved M -> upper_module reserved M' ->
   upper_module reserved (module_union M M').
 Proof. intros H H' f Hf. unfold module_union. by rewrite (H f Hf), (H' f Hf). Qed.
 
 (** The code of all layers and nothing else. 1,000 frames are free, and the root container may use them all. *)
 Definition entry (_ : Z) : Z := 0.
 Definition root_frames : Z := 1000.
-Definition frames_free : pool := Pool (Frames (list_to_set (seqZ 256 root_frames)) ∅) ∅.
+Definition frames_free : frame_memory := FrameMemory (Frames (list_to_set (seqZ 256 root_frames)) ∅) ∅.
 
 Local Lemma root_frames_word : 0 <= root_frames < 2 ^ 32.
 Proof. done. Qed.
-Local Lemma frames_free_valid : pool_valid frames_free.
+Local Lemma frames_free_valid : frame_memory_valid frames_free.
 Proof.
   split; [split|].
   - intros f Hf. cbn [table free frames_free] in Hf. rewrite elem_of_list_to_set, elem_of_seqZ in Hf.
@@ -147,25 +147,25 @@ Proof.
   - intros f m Hm. cbn [table owners frames_free] in Hm. by rewrite lookup_empty in Hm.
   - intros f Hf. by apply not_elem_of_empty in Hf.
 Qed.
-Local Lemma code_apart algorithm : upper_module (reserved (lock_module algorithm)) kernel_code.
-Proof. repeat apply union_apart; apply module_apart; destruct algorithm; vm_compute; reflexivity. Qed.
-Local Lemma arch_apart f : f ∈ arch_used -> kernel_code f = None.
+Local Lemma code_disjoint algorithm : upper_module (reserved (lock_module algorithm)) kernel_code.
+Proof. repeat apply union_disjoint; apply module_disjoint; destruct algorithm; vm_compute; reflexivity. Qed.
+Local Lemma arch_disjoint f : f ∈ arch_used -> kernel_code f = None.
 Proof. intros H. repeat (apply elem_of_cons in H as [->|H]; [reflexivity|]). by apply elem_of_nil in H. Qed.
 
 Section workers.
-  Context (ncpu : nat) (cpus : Z.of_nat ncpu <= NUM_CPU) (algorithm : lock_algorithm) (patience : nat).
+  Context (ncpu : nat) (cpus : Z.of_nat ncpu <= NUM_CPU) (algorithm : lock_algorithm) (fairness_bound : nat).
   Notation X := (kernel_layout entry root_frames frames_free).
   Notation specification := (kernel_top entry root_frames frames_free).
   Notation exported := (kernel_exported entry root_frames frames_free).
   Notation init := (lock_memory root_frames frames_free).
   Notation cpu_init := (cpu_memory ncpu).
-  Notation patient := (patient patience (lock_engaged algorithm ncpu kernel_budget patience)).
+  Notation bounded_fair := (bounded_fair fairness_bound (lock_contending algorithm ncpu kernel_budget fairness_bound)).
 
   (** All that the theorems assume, at once. *)
   Theorem premises_met :
     kernel_code ACQUIRE = None /\ kernel_code RELEASE = None /\
     (forall f, f ∈ arch_used -> kernel_code f = None) /\
-    0 <= root_frames < 2 ^ 32 /\ pool_valid frames_free /\
+    0 <= root_frames < 2 ^ 32 /\ frame_memory_valid frames_free /\
     (forall k o, kernel_object_of k = Some o -> kernel_rep entry o (kernel_initial root_frames frames_free o) (init k)) /\
     (forall k, kernel_object_of k = None -> init k = ∅) /\
     (forall c, (c < ncpu)%nat -> ready_rep (Z.of_nat c) (cpu_ready c) (cpu_init c)) /\
@@ -174,30 +174,30 @@ Section workers.
     never_wrong ncpu (top_layer X) (system workers (top_engine X specification))
       (Main.top workers workers_start entry root_frames frames_free cpu_ready) /\
     upper_module (reserved (lock_module algorithm)) kernel_code /\
-    (forall c l, patient c (erase (atomic_ownership init kernel_guarded patient) l) -> patient c l).
+    (forall c l, bounded_fair c (erase (atomic_ownership init kernel_guarded bounded_fair) l) -> bounded_fair c l).
   Proof using cpus.
-    split; [reflexivity|]. split; [reflexivity|]. split; [exact arch_apart|].
+    split; [reflexivity|]. split; [reflexivity|]. split; [exact arch_disjoint|].
     split; [exact root_frames_word|]. split; [exact frames_free_valid|].
     split; [exact (lock_memory_objects entry root_frames root_frames_word frames_free frames_free_valid)|].
     split; [exact (lock_memory_other root_frames frames_free)|].
-    split; [exact (cpu_memory_objects ncpu cpus)|]. split; [exact (cpu_memory_apart ncpu cpus)|].
-    split; [exact (cpu_lock_apart entry root_frames root_frames_word frames_free frames_free_valid ncpu cpus)|].
+    split; [exact (cpu_memory_objects ncpu cpus)|]. split; [exact (cpu_memory_disjoint ncpu cpus)|].
+    split; [exact (cpu_lock_disjoint entry root_frames root_frames_word frames_free frames_free_valid ncpu cpus)|].
     split; [exact (workers_never_wrong entry root_frames root_frames_word frames_free frames_free_valid cpu_ready ncpu cpus)|].
-    split; [exact (code_apart algorithm)|]. intros c l. apply lock_patient_erase.
+    split; [exact (code_disjoint algorithm)|]. intros c l. apply lock_bounded_fair_erase.
   Qed.
 
-  Notation atomics := (atomics_layer patience init kernel_guarded (lock_engaged algorithm ncpu kernel_budget patience)).
+  Notation atomics := (atomics_layer fairness_bound init kernel_guarded (lock_contending algorithm ncpu kernel_budget fairness_bound)).
   Notation linked_code := (module_union kernel_code (lock_module algorithm)).
   Notation linked_agent := (system workers (c_engine (arch_builtins entry) linked_code exported)).
   Notation linked := (Main.linked workers workers_start entry kernel_code root_frames frames_free cpu_init algorithm).
-  Context (cpu_there : (0 < ncpu)%nat) (patient_enough : (ncpu <= patience)%nat).
+  Context (cpu_there : (0 < ncpu)%nat) (fairness_bound_enough : (ncpu <= fairness_bound)%nat).
 
   (** The workers never go wrong, and run forever: on each CPU calls return and values are shown, again and again. *)
   Theorem workers_run_forever : never_wrong ncpu atomics linked_agent linked /\
     exists ex schedule, execution ncpu atomics linked_agent linked ex schedule /\
       forall c, (c < ncpu)%nat -> fair schedule c /\
         forall i, exists j s m v, (i <= j)%nat /\ gagent (ex j) c = Idle s m /\ cnext workers c s = COut v.
-  Proof using cpus cpu_there patient_enough.
+  Proof using cpus cpu_there fairness_bound_enough.
     destruct premises_met as (H1 & H2 & H3 & H4 & H5 & H6 & H7 & H8 & H9 & H10 & H11 & H12 & _).
     assert (H0 : forall f fd, kernel_code f = Some fd -> kernel_code f = Some fd) by done.
     split; [eapply kernel_on_atomics_refines_specification; eassumption|].
@@ -207,14 +207,14 @@ Section workers.
   Notation memory := (KernelChain.memory ncpu init cpu_init (Z.to_nat NUM_LOCK)).
   Notation programs := (programs entry linked_code exported workers workers_start cpu_init).
 
-  (** So they do on shared memory, without data races. *)
+  (** The same on shared memory, without data races. *)
   Theorem workers_run_forever_on_shared_memory :
-    (forall g, multicore_reach ncpu atomic_hardware shared patient memory programs g ->
+    (forall g, multicore_reach ncpu atomic_hardware shared bounded_fair memory programs g ->
        ~ data_race entry linked_code exported workers ncpu g) /\
     exists ex schedule, ex 0%nat = multicore_start atomic_hardware memory programs /\
-      (forall i, multicore_step ncpu atomic_hardware shared patient (schedule i) (ex i) (ex (S i))) /\
+      (forall i, multicore_step ncpu atomic_hardware shared bounded_fair (schedule i) (ex i) (ex (S i))) /\
       forall c, (c < ncpu)%nat -> fair schedule c.
-  Proof using cpus cpu_there patient_enough.
+  Proof using cpus cpu_there fairness_bound_enough.
     destruct premises_met as (H1 & H2 & H3 & H4 & H5 & H6 & H7 & H8 & H9 & H10 & H11 & H12 & H13).
     assert (H0 : forall f fd, kernel_code f = Some fd -> kernel_code f = Some fd) by done.
     split; [intros g; eapply kernel_data_race_freedom; eassumption|].

@@ -1,16 +1,16 @@
 (** The functions of the certified layers that clients may call, as programs at the top: atomic updates, transactions, and
     private steps. That the C does what they say is in [Top.v]. *)
-From Ashlar Require Export layers.Stack layers.frame.Implements layers.share.Top lang.Private lang.Transaction.
-From Ashlar Require layers.sched.Top layers.pagemap.TopFunctions.
+From Ashlar Require Export layers.Stack layers.frame.Implements layers.share.ClientFunctions lang.programs.Private lang.programs.Transaction.
+From Ashlar Require layers.sched.Top layers.pagemap.top.ClientFunctions.
 
 Section top.
-  Context (kernel_entry : Z -> Z) (root_quota : Z) (frames_start : pool).
+  Context (kernel_entry : Z -> Z) (root_quota : Z) (frames_start : frame_memory).
   Notation X := (kernel_layout kernel_entry root_quota frames_start).
   Notation containers := (container_slot kernel_entry root_quota frames_start).
   Notation frames := (frame_slot kernel_entry root_quota frames_start).
   Notation maps := (process_map_slot kernel_entry root_quota frames_start).
   Notation shares := (share_slot kernel_entry root_quota frames_start).
-  Notation in_hand := (kernel_hands kernel_entry root_quota frames_start).
+  Notation cpu_frames := (kernel_owned_frames kernel_entry root_quota frames_start).
   Notation top_program := (program (top_prim X) (objects X)).
   Notation functions := (list (string * (list Z -> top_program))).
 
@@ -25,23 +25,23 @@ Section top.
      ("container_own_usage"%string, top_function X containers (update1 container_own_usage))].
 
   Definition frame_functions : functions :=
-    [("frame_alloc"%string, fun args => top_alloc X containers frames in_hand args Ret);
-     ("frame_alloc_private"%string, fun args => top_alloc_private X containers frames in_hand args Ret);
-     ("frame_add_owner"%string, fun args => top_add_owner X containers frames in_hand args Ret);
-     ("frame_remove_owner"%string, fun args => top_remove_owner X containers frames in_hand args Ret);
-     ("frame_owners"%string, fun args => top_owners X frames in_hand args Ret);
-     ("frame_state"%string, fun args => top_state X frames in_hand args Ret);
-     ("frame_free_count"%string, fun args => top_free_count X frames in_hand args Ret)].
+    [("frame_alloc"%string, fun args => top_alloc X containers frames cpu_frames args Ret);
+     ("frame_alloc_private"%string, fun args => top_alloc_private X containers frames cpu_frames args Ret);
+     ("frame_add_owner"%string, fun args => top_add_owner X containers frames cpu_frames args Ret);
+     ("frame_remove_owner"%string, fun args => top_remove_owner X containers frames cpu_frames args Ret);
+     ("frame_owners"%string, fun args => top_owners X frames cpu_frames args Ret);
+     ("frame_state"%string, fun args => top_state X frames cpu_frames args Ret);
+     ("frame_free_count"%string, fun args => top_free_count X frames cpu_frames args Ret)].
 
   Definition share_functions : functions :=
     [("share_frame"%string, top_share X shares (share_update1 share_frame));
      ("share_withdraw"%string, top_share X shares (share_update2 share_withdraw));
      ("share_forget"%string, top_share X shares (share_update2 share_forget));
      ("share_process_ended"%string, top_share X shares (share_update1 share_process_ended));
-     ("share_offer"%string, top_offer X frames in_hand shares);
-     ("share_accept"%string, top_accept X containers frames in_hand shares)].
+     ("share_offer"%string, top_offer X frames cpu_frames shares);
+     ("share_accept"%string, top_accept X containers frames cpu_frames shares)].
 
-  Definition map_functions : functions := layers.pagemap.TopFunctions.map_functions X kernel_entry containers frames in_hand maps.
+  Definition map_functions : functions := layers.pagemap.top.ClientFunctions.map_functions X kernel_entry containers frames cpu_frames maps.
   Definition ready_functions : functions := layers.sched.Top.ready_functions X (kernel_ready kernel_entry root_quota frames_start).
 
   Definition kernel_functions : functions := container_functions ++ frame_functions ++ share_functions ++ map_functions ++ ready_functions.
@@ -68,7 +68,7 @@ Section top.
   Definition kernel_atomic (k : Z) : bool := k <? LOCK_PAGEMAP_BASE.
 
   (** The updates that a transaction may make, and the events that a function may cause while it holds locks. *)
-  Definition kernel_updates : nat := layers.pagemap.TopDestroy.destroy_updates.
+  Definition kernel_updates : nat := layers.pagemap.top.DestroyTransaction.destroy_updates.
   Definition kernel_budget : nat := S (2 * kernel_updates).
 
   (** Every function is a program of updates that keep their objects valid, or one transaction on the shares or a page map. *)
@@ -120,7 +120,7 @@ Section top.
     transaction X NUM_LOCK LOCK_PAGEMAP_BASE kernel_updates (Act (Lock (ACQUIRE, [LOCK_SHARE])) (fun _ => p)).
   Proof.
     intros Hn Hp. apply (transaction_more _ _ _ n); [|by apply Nat.leb_le]. exists LOCK_SHARE, (slot_object shares), p.
-    do 4 (split; [done|]). by apply transacts_holding.
+    do 4 (split; [done|]). by apply transacts_is_dependent.
   Qed.
   Lemma share_function_disciplined f : keeps (svalid := share_valid) f -> disciplined_function (top_share X shares f).
   Proof.
@@ -135,16 +135,16 @@ Section top.
     - apply share_function_disciplined, share_frame_keeps. - apply share_function_disciplined, share_withdraw_keeps.
     - apply share_function_disciplined, share_forget_keeps. - apply share_function_disciplined, share_process_ended_keeps.
     - intros args. destruct args as [|i [|p [|frame [|??]]]]; try (left; exists 0%nat; constructor). right.
-      apply (share_transaction 1); [done|]. by apply (offer_transacts X frames in_hand shares).
+      apply (share_transaction 1); [done|]. by apply (offer_transacts X frames cpu_frames shares).
     - intros args. destruct args as [|i [|p [|??]]]; try (left; exists 0%nat; constructor). right.
-      apply (share_transaction 3); [done|]. by apply (accept_transacts X containers frames in_hand shares).
+      apply (share_transaction 3); [done|]. by apply (accept_transacts X containers frames cpu_frames shares).
   Qed.
 
   Lemma maps_out p Hp st s : slot_out (maps p Hp) st = Some s -> st = slot_in (maps p Hp) s.
   Proof. simpl. destruct st; try done. by intros [= ->]. Qed.
   Lemma map_functions_disciplined f g : (f, g) ∈ map_functions -> disciplined_function g.
   Proof.
-    intros Hf args. destruct (layers.pagemap.TopFunctions.map_functions_transactions X kernel_entry containers frames in_hand maps
+    intros Hf args. destruct (layers.pagemap.top.ClientFunctions.map_functions_transactions X kernel_entry containers frames cpu_frames maps
       containers_out frames_out maps_out NUM_LOCK LOCK_PAGEMAP_BASE f g args frame_lock_range container_lock_range
       frame_lock_below container_lock_below) as [H|H]; [|done|left; by exists 0%nat|by right].
     intros p Hp. simpl. unfold LOCK_PAGEMAP_BASE, NUM_LOCK, NUM_PROCESS in *. lia.
@@ -180,7 +180,7 @@ Section top.
   Qed.
 
   (** What can happen to the frame table. *)
-  Theorem kernel_steps f args p : kernel_top f args = Some p -> steps_only X (pool_history X frames) p.
+  Theorem kernel_steps f args p : kernel_top f args = Some p -> steps_only X (frame_memory_history X frames) p.
   Proof using.
     intros (g & Hg & -> & _)%kernel_top_inv.
     assert (Hdiff : slot_lock containers <> slot_lock frames) by done.
@@ -193,7 +193,7 @@ Section top.
       + by apply alloc_steps. + by apply alloc_private_steps. + by apply add_owner_steps. + by apply remove_owner_steps.
       + by apply owners_steps. + by apply state_steps. + by apply free_count_steps.
     - unfold share_functions in Hg. case_functions Hg; try apply share_steps; [by apply offer_steps|by apply accept_steps].
-    - by eapply (layers.pagemap.TopFunctions.map_functions_steps X kernel_entry containers frames in_hand maps).
+    - by eapply (layers.pagemap.top.ClientFunctions.map_functions_steps X kernel_entry containers frames cpu_frames maps).
     - by eapply layers.sched.Top.ready_functions_steps.
   Qed.
 End top.

@@ -1,7 +1,7 @@
-(** Which cells each lock guards, as the cells themselves say.
+(** Which cells each lock guards, read off the cells themselves.
 
-    Of the frames' words, the frame table's cells say which are the pool's, and a page map's own words say which are its
-    tables: they are found by walking down from the root, as the processor does. *)
+    Of the frames' words, the frame table's cells say which are shared, and a page map's own words say which are its tables:
+    they are found by walking down from the root, as the processor does. *)
 From Ashlar Require Export layers.Objects.
 
 Section guards.
@@ -64,45 +64,45 @@ Section guards.
       + split; [split; [lia|done]|]. right. split; [split; [done|lia]|done].
   Qed.
 
-  (** The frame's words are the pool's, as the table's cells in [m] say. *)
-  Definition pooled_in (m : mem) (f : Z) : bool :=
+  (** The frame's words are shared, as the table's cells in [m] say. *)
+  Definition words_shared_in (m : mem) (f : Z) : bool :=
     match m !! kind_cell f, m !! private_cell f with
     | Some k, Some p => (k =? FRAME_FREE) || (k =? FRAME_ALLOCATED) && (p =? 0)
     | _, _ => false
     end.
-  Definition pool_guards (m : mem) (x : cell) : bool :=
+  Definition frame_memory_guards (m : mem) (x : cell) : bool :=
     frame_cell_dec x ||
     let '(o, f, g, i) := x in
     (0 <=? f) && (f <? NUM_FRAME) &&
     (String.eqb o "frame_private" && String.eqb g "" && (i =? 0) ||
-     String.eqb o "frame" && String.eqb g "word" && (0 <=? i) && (i <? frame_words) && pooled_in m f).
+     String.eqb o "frame" && String.eqb g "word" && (0 <=? i) && (i <? frame_words) && words_shared_in m f).
 
   (** The fields of page map [p], and the words of its tables. *)
   Definition map_cell_dec (p : Z) (m : mem) (x : cell) : bool :=
     let '(o, i, f, j) := x in
     String.eqb o "pagemap" && (i =? p) && existsb (String.eqb f) pagemap.Spec.pagemap_fields && (j =? 0) ||
     String.eqb o "frame" && String.eqb f "word" && (0 <=? j) && (j <? 512) &&
-      bool_decide (i ∈ pagemap.Guarded.map_tables p m).
+      bool_decide (i ∈ pagemap.cells.GuardedCells.map_tables p m).
 
   (** The cells among [m] that lock [k] guards. *)
   Definition guards (k : Z) (m : mem) (x : cell) : bool :=
     match kernel_object_of k with
     | Some Containers => container_cell_dec x
-    | Some FramePool => pool_guards m x
+    | Some FrameMemoryObject => frame_memory_guards m x
     | Some (ProcessMap p) => map_cell_dec p m x
     | Some Shares => share_cell_dec x
-    | Some Hands | Some ReadyQueues | None => false
+    | Some OwnedFrames | Some ReadyQueues | None => false
     end.
   Definition kernel_guarded (k : Z) (m : mem) : mem := filter (fun x => guards k m x.1 = true) m.
 
-  Lemma pooled_range s (t : mem) f : frame_rep (table s) t -> pooled s f -> 0 <= f < NUM_FRAME.
+  Lemma words_shared_range s (t : mem) f : frame_rep (table s) t -> words_shared s f -> 0 <= f < NUM_FRAME.
   Proof.
     intros (Hf & Ho & _) [Hin|[[m Hm] _]].
     - by destruct (Hf f Hin) as [Hid%frame_id_true _]. - by destruct (Ho f m Hm) as [Hid%frame_id_true _].
   Qed.
 
-  Lemma pool_guards_spec s d (rest : mem) x : pool_rep s d -> d ##ₘ rest ->
-    pool_guards (d ∪ rest) x = true <-> is_Some (d !! x).
+  Lemma frame_memory_guards_spec s d (rest : mem) x : frame_memory_rep s d -> d ##ₘ rest ->
+    frame_memory_guards (d ∪ rest) x = true <-> is_Some (d !! x).
   Proof.
     intros (Hp & t & w & -> & Htw & Ht & [Hw Hv]) Hd.
     assert (Hkind : forall f, 0 <= f < NUM_FRAME -> (t ∪ w ∪ rest) !! kind_cell f = Some (kind_of (table s) f)).
@@ -113,30 +113,30 @@ Section guards.
     assert (Hpv : forall f, is_Some (owners (table s) !! f) ->
       (t ∪ w ∪ rest) !! private_cell f = Some (if decide (f ∈ private s) then 1 else 0)).
     { intros f Hf. apply lookup_union_Some_l. apply lookup_union_Some_r; [done|by apply Hv]. }
-    assert (Hpool : forall f, 0 <= f < NUM_FRAME -> pooled_in (t ∪ w ∪ rest) f = true <-> pooled s f).
-    { intros f Hf. unfold pooled_in, pooled. rewrite (Hkind f Hf). destruct (Hpriv f Hf) as [v Ev]. rewrite Ev.
+    assert (Hpool : forall f, 0 <= f < NUM_FRAME -> words_shared_in (t ∪ w ∪ rest) f = true <-> words_shared s f).
+    { intros f Hf. unfold words_shared_in, words_shared. rewrite (Hkind f Hf). destruct (Hpriv f Hf) as [v Ev]. rewrite Ev.
       unfold kind_of. destruct (decide (f ∈ free (table s))) as [Hin|Hn]; [split; [by left|done]|].
       destruct (decide (is_Some (owners (table s) !! f))) as [Ho|Ho].
       - rewrite (Hpv f Ho) in Ev. injection Ev as <-. destruct (decide (f ∈ private s)) as [Hin|Hno].
         + split; [done|]. by intros [?|[_ ?]].
         + split; [by right|done].
       - split; [done|]. by intros [?|[? _]]. }
-    rewrite union_cells, Hw. rewrite (proj1 (proj2 (proj2 Ht)) x). unfold pool_guards. rewrite orb_true_iff, frame_cell_dec_spec.
-    apply or_iff_compat_l. destruct x as [[[o f] g] i]. unfold pool_cells.
+    rewrite union_cells, Hw. rewrite (proj1 (proj2 (proj2 Ht)) x). unfold frame_memory_guards. rewrite orb_true_iff, frame_cell_dec_spec.
+    apply or_iff_compat_l. destruct x as [[[o f] g] i]. unfold frame_memory_cells.
     rewrite !andb_true_iff, orb_true_iff, !andb_true_iff, !String.eqb_eq, !Z.leb_le, !Z.ltb_lt, Z.eqb_eq. split.
     - intros ((H1 & H2) & [((-> & ->) & ->)|((((-> & ->) & H3) & H4) & H5)]).
       + left. exists f. split; [lia|done].
       + right. exists f, i. split; [done|]. split; [unfold word_index; lia|]. apply Hpool; [lia|done].
     - intros [(f' & Hf & [= -> -> -> ->])|(f' & i' & [= -> -> -> ->] & Hi & Hf)].
       + split; [lia|]. by left.
-      + pose proof (pooled_range s t f' Ht Hf). unfold word_index in Hi. split; [lia|]. right.
+      + pose proof (words_shared_range s t f' Ht Hf). unfold word_index in Hi. split; [lia|]. right.
         split; [|by apply Hpool]. split; [split; [done|lia]|lia].
   Qed.
 
   Lemma map_cell_dec_spec p s d (rest : mem) x : pagemap_rep kernel_entry p s d -> d ##ₘ rest ->
     map_cell_dec p (d ∪ rest) x = true <-> is_Some (d !! x).
   Proof.
-    intros Hr Hd. pose proof (pagemap.Guarded.map_tables_spec kernel_entry p s d rest Hr) as Ht. destruct Hr as (_ & Hx & _).
+    intros Hr Hd. pose proof (pagemap.cells.GuardedCells.map_tables_spec kernel_entry p s d rest Hr) as Ht. destruct Hr as (_ & Hx & _).
     rewrite Hx. destruct x as [[[o i] f] j]. unfold map_cell_dec, pagemap.Spec.pagemap_cells, pagemap.Spec.pagemap_cell.
     rewrite orb_true_iff, !andb_true_iff, existsb_exists, !String.eqb_eq, !Z.eqb_eq, Z.leb_le, Z.ltb_lt, bool_decide_eq_true, Ht.
     split.
@@ -153,10 +153,10 @@ Section guards.
   Proof using.
     unfold guards. intros Ho. rewrite Ho. destruct o, st; try done; simpl; intros Hr Hd.
     - rewrite container_cell_dec_spec. symmetry. apply Hr.
-    - by apply (pool_guards_spec s).
+    - by apply (frame_memory_guards_spec s).
     - by apply (map_cell_dec_spec p s).
     - rewrite share_cell_dec_spec. symmetry. apply Hr.
-    - by apply no_lock_hands in Ho.
+    - by apply no_lock_owned_frames in Ho.
     - by apply no_lock_ready in Ho.
   Qed.
 End guards.

@@ -6,7 +6,7 @@ Section stack.
   Context (kernel_entry : Z -> Z).
   (** Start-up: the machine's frames that the root container may use, and the frames. *)
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
-  Context (frames_start : pool) (frames_start_valid : pool_valid frames_start).
+  Context (frames_start : frame_memory) (frames_start_valid : frame_memory_valid frames_start).
   Notation kernel_layout := (kernel_layout kernel_entry root_quota frames_start).
   Notation kernel_initial := (kernel_initial root_quota frames_start).
 
@@ -90,7 +90,7 @@ Section stack.
   Lemma kernel_initial_valid k o : kernel_object_of k = Some o -> kernel_valid o (kernel_initial o).
   Proof using root_quota_word frames_start_valid.
     intros Ho. destruct o;
-      [exact container_initial_valid|exact frames_start_valid|apply pagemap.ProofSpec.absent_valid|apply share.ProofSpec.share_initial_valid|done|by apply no_lock_ready in Ho].
+      [exact container_initial_valid|exact frames_start_valid|apply pagemap.spec.Invariant.absent_valid|apply share.Invariant.share_initial_valid|done|by apply no_lock_ready in Ho].
   Qed.
 
   Theorem kernel_layout_ok : layout_ok kernel_layout init kernel_guarded.
@@ -98,10 +98,10 @@ Section stack.
     split.
     - intros k o s s' d Ho H1 H2. destruct o, s, s'; simpl in *; try done.
       + f_equal. by eapply container_rep_state.
-      + f_equal. by eapply pool_rep_state.
-      + f_equal. by eapply pagemap.Guarded.pagemap_rep_state.
-      + f_equal. by eapply share.ProofRep.share_rep_state.
-      + by apply no_lock_hands in Ho.
+      + f_equal. by eapply frame_memory_rep_state.
+      + f_equal. by eapply pagemap.cells.GuardedCells.pagemap_rep_state.
+      + f_equal. by eapply share.Representation.share_rep_state.
+      + by apply no_lock_owned_frames in Ho.
       + by apply no_lock_ready in Ho.
     - intros k o st d rest Hk _ Hr Hd. exact (kernel_guarded_object k o st d rest Hk Hr Hd).
     - intros k m Hk. simpl in Hk. unfold kernel_guarded. apply map_eq. intros x. etrans; [|symmetry; apply lookup_empty].
@@ -111,8 +111,8 @@ Section stack.
       + split; [done|by apply init_other].
   Qed.
 
-  (** What start-up leaves behind different locks is apart. *)
-  Lemma kernel_init_apart k k' : k <> k' -> init k ##ₘ init k'.
+  (** The cells that start-up leaves to different locks are disjoint. *)
+  Lemma kernel_init_disjoint k k' : k <> k' -> init k ##ₘ init k'.
   Proof using init_objects init_other.
     intros Hne. destruct (kernel_object_of k) as [o|] eqn:E; [|rewrite (init_other k E); apply map_disjoint_empty_l].
     destruct (kernel_object_of k') as [o'|] eqn:E'; [|rewrite (init_other k' E'); apply map_disjoint_empty_r].
@@ -121,22 +121,22 @@ Section stack.
     pose proof (kernel_initial_cells k' o' _ x E' (init_objects k' o' E') (ex_intro _ w H2)). congruence.
   Qed.
 
-  (** A CPU starts with empty hands and its ready queues, in memory of its own. *)
+  (** A CPU starts with no owned frames and with its ready queues, in memory of its own. *)
   Context (ready_start : nat -> ready) (cpu_init : nat -> mem).
   Definition kernel_start (c : nat) : objects kernel_layout :=
-    {[Hands := HandsState ∅; ReadyQueues := ReadyState (Z.of_nat c) (ready_start c)]}.
+    {[OwnedFrames := OwnedFramesState ∅; ReadyQueues := ReadyState (Z.of_nat c) (ready_start c)]}.
   Lemma kernel_start_rep c : ready_rep (Z.of_nat c) (ready_start c) (cpu_init c) -> rep kernel_layout (kernel_start c) (cpu_init c).
   Proof using.
     intros Hready. unfold rep, kernel_start. rewrite <- (insert_empty (M := gmap kernel_object)). rewrite <- (left_id_L ∅ (∪) (cpu_init c)).
     constructor; [by rewrite lookup_insert_ne| |apply map_disjoint_empty_l|].
     - simpl. split.
       + intros x. split; [intros Hv|intros (f & i & _ & _ & Hv)]; exfalso; revert Hv; apply eq_None_not_Some, lookup_empty.
-      + intros f w i Hf. exfalso. revert Hf. assert (E : (∅ : hands) !! f = None) by apply lookup_empty. congruence.
+      + intros f w i Hf. exfalso. revert Hf. assert (E : (∅ : owned_frames) !! f = None) by apply lookup_empty. congruence.
     - rewrite <- (right_id_L ∅ (∪) (cpu_init c)). constructor; [apply lookup_empty|exact Hready|apply map_disjoint_empty_r|constructor].
   Qed.
   Lemma kernel_start_holds c : holds_exactly kernel_layout [] (kernel_start c).
   Proof using.
     intros k o Ho. rewrite elem_of_nil. split; [|done]. intros [st Hs]. unfold kernel_start in Hs.
-    apply lookup_insert_Some in Hs as [[<- _]|[_ [<- _]%lookup_singleton_Some]]; [by apply (no_lock_hands k)|by apply (no_lock_ready k)].
+    apply lookup_insert_Some in Hs as [[<- _]|[_ [<- _]%lookup_singleton_Some]]; [by apply (no_lock_owned_frames k)|by apply (no_lock_ready k)].
   Qed.
 End stack.

@@ -2,13 +2,13 @@
 From Ashlar Require Export layers.Functions.
 
 Section top.
-  Context (kernel_entry : Z -> Z) (root_quota : Z) (frames_start : pool).
+  Context (kernel_entry : Z -> Z) (root_quota : Z) (frames_start : frame_memory).
   Notation X := (kernel_layout kernel_entry root_quota frames_start).
   Notation containers := (container_slot kernel_entry root_quota frames_start).
   Notation frames := (frame_slot kernel_entry root_quota frames_start).
   Notation maps := (process_map_slot kernel_entry root_quota frames_start).
   Notation shares := (share_slot kernel_entry root_quota frames_start).
-  Notation in_hand := (kernel_hands kernel_entry root_quota frames_start).
+  Notation cpu_frames := (kernel_owned_frames kernel_entry root_quota frames_start).
   Notation top_program := (program (top_prim X) (objects X)).
   Notation container_functions := (container_functions kernel_entry root_quota frames_start).
   Notation frame_functions := (frame_functions kernel_entry root_quota frames_start).
@@ -23,31 +23,31 @@ Section top.
     repeat (apply elem_of_cons in H as [[= -> ->]|H]); [..|by apply elem_of_nil in H].
 
   (** No two layers have a function of the same name. *)
-  Ltac apart H :=
+  Ltac unique_name H :=
     cbn [module_of] in H;
     repeat match type of H with
            | (if String.eqb ?f ?n then _ else _) = _ => destruct (String.eqb_spec f n) as [->|_]; [by repeat split|]
            end; done.
-  Lemma frame_apart f fd : frame_module f = Some fd -> container_module f = None.
-  Proof. unfold frame_module, frame_module_list. intros H. apart H. Qed.
-  Lemma share_apart f fd : share_module f = Some fd -> container_module f = None /\ frame_module f = None.
-  Proof. unfold share_module, share_module_list. intros H. apart H. Qed.
+  Lemma frame_disjoint f fd : frame_module f = Some fd -> container_module f = None.
+  Proof. unfold frame_module, frame_module_list. intros H. unique_name H. Qed.
+  Lemma share_disjoint f fd : share_module f = Some fd -> container_module f = None /\ frame_module f = None.
+  Proof. unfold share_module, share_module_list. intros H. unique_name H. Qed.
 
   Notation pagemap_module := layers.pagemap.Code.pagemap_module.
-  Lemma pagemap_apart f fd : pagemap_module f = Some fd -> container_module f = None /\ frame_module f = None /\ share_module f = None.
-  Proof. unfold layers.pagemap.Code.pagemap_module, layers.pagemap.Code.pagemap_module_list. intros H. apart H. Qed.
+  Lemma pagemap_disjoint f fd : pagemap_module f = Some fd -> container_module f = None /\ frame_module f = None /\ share_module f = None.
+  Proof. unfold layers.pagemap.Code.pagemap_module, layers.pagemap.Code.pagemap_module_list. intros H. unique_name H. Qed.
   Notation queue_module := layers.queue.Code.queue_module.
   Notation thread_module := layers.thread.Code.thread_module.
   Notation sched_module := layers.sched.Code.sched_module.
-  Lemma queue_apart f fd : queue_module f = Some fd ->
+  Lemma queue_disjoint f fd : queue_module f = Some fd ->
     container_module f = None /\ frame_module f = None /\ share_module f = None /\ pagemap_module f = None.
-  Proof. unfold layers.queue.Code.queue_module, layers.queue.Code.queue_module_list. intros H. apart H. Qed.
-  Lemma thread_apart f fd : thread_module f = Some fd ->
+  Proof. unfold layers.queue.Code.queue_module, layers.queue.Code.queue_module_list. intros H. unique_name H. Qed.
+  Lemma thread_disjoint f fd : thread_module f = Some fd ->
     container_module f = None /\ frame_module f = None /\ share_module f = None /\ pagemap_module f = None /\ queue_module f = None.
-  Proof. unfold layers.thread.Code.thread_module, layers.thread.Code.thread_module_list. intros H. apart H. Qed.
-  Lemma sched_apart f fd : sched_module f = Some fd ->
+  Proof. unfold layers.thread.Code.thread_module, layers.thread.Code.thread_module_list. intros H. unique_name H. Qed.
+  Lemma sched_disjoint f fd : sched_module f = Some fd ->
     container_module f = None /\ frame_module f = None /\ share_module f = None /\ pagemap_module f = None /\ queue_module f = None /\ thread_module f = None.
-  Proof. unfold layers.sched.Code.sched_module, layers.sched.Code.sched_module_list. intros H. apart H. Qed.
+  Proof. unfold layers.sched.Code.sched_module, layers.sched.Code.sched_module_list. intros H. unique_name H. Qed.
 
   (** The C code of the layers above the spin locks. *)
   Definition kernel_code : module :=
@@ -62,39 +62,39 @@ Section top.
   Section code.
     Context (M : module) (code_present : forall f fd, kernel_code f = Some fd -> M f = Some fd).
     Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
-    (** The primitives of [arch] that the layers call are nobody's functions. *)
+    (** The primitives of [arch] that the layers call are functions of no layer. *)
     Context (arch_below : forall f, f ∈ arch_used -> M f = None).
 
     Lemma container_present f fd : container_module f = Some fd -> M f = Some fd.
     Proof using code_present. intros Hf. apply code_present. unfold kernel_code, module_union. by rewrite Hf. Qed.
     Lemma frame_present f fd : frame_module f = Some fd -> M f = Some fd.
     Proof using code_present.
-      intros Hf. apply code_present. unfold kernel_code, module_union. by rewrite (frame_apart f fd Hf), Hf.
+      intros Hf. apply code_present. unfold kernel_code, module_union. by rewrite (frame_disjoint f fd Hf), Hf.
     Qed.
     Lemma share_present f fd : share_module f = Some fd -> M f = Some fd.
     Proof using code_present.
       intros Hf. apply code_present. unfold kernel_code, module_union.
-      destruct (share_apart f fd Hf) as [-> ->]. by rewrite Hf.
+      destruct (share_disjoint f fd Hf) as [-> ->]. by rewrite Hf.
     Qed.
     Lemma pagemap_present f fd : pagemap_module f = Some fd -> M f = Some fd.
     Proof using code_present.
       intros Hf. apply code_present. unfold kernel_code, module_union.
-      destruct (pagemap_apart f fd Hf) as (-> & -> & ->). by rewrite Hf.
+      destruct (pagemap_disjoint f fd Hf) as (-> & -> & ->). by rewrite Hf.
     Qed.
     Lemma queue_present f fd : queue_module f = Some fd -> M f = Some fd.
     Proof using code_present.
       intros Hf. apply code_present. unfold kernel_code, module_union.
-      destruct (queue_apart f fd Hf) as (-> & -> & -> & ->). by rewrite Hf.
+      destruct (queue_disjoint f fd Hf) as (-> & -> & -> & ->). by rewrite Hf.
     Qed.
     Lemma thread_present f fd : thread_module f = Some fd -> M f = Some fd.
     Proof using code_present.
       intros Hf. apply code_present. unfold kernel_code, module_union.
-      destruct (thread_apart f fd Hf) as (-> & -> & -> & -> & ->). by rewrite Hf.
+      destruct (thread_disjoint f fd Hf) as (-> & -> & -> & -> & ->). by rewrite Hf.
     Qed.
     Lemma sched_present f fd : sched_module f = Some fd -> M f = Some fd.
     Proof using code_present.
       intros Hf. apply code_present. unfold kernel_code, module_union.
-      destruct (sched_apart f fd Hf) as (-> & -> & -> & -> & -> & ->). exact Hf.
+      destruct (sched_disjoint f fd Hf) as (-> & -> & -> & -> & -> & ->). exact Hf.
     Qed.
 
     (** The C function of that name does what the program says. *)
@@ -123,19 +123,19 @@ Section top.
       assert (Hbit : M "arch_highest_bit"%string = None) by (apply arch_below; set_solver).
       pose proof frame_present as Hp. pose proof container_present as Hc.
       intros Hf. unfold frame_functions in Hf. case_functions Hf.
-      - apply (implemented_by _ _ (alloc X containers frames in_hand)); [|intros args; apply same_alloc; intros; constructor].
+      - apply (implemented_by _ _ (alloc X containers frames cpu_frames)); [|intros args; apply same_alloc; intros; constructor].
         intros cpu. by apply frame_alloc_certified.
-      - apply (implemented_by _ _ (alloc_private X containers frames in_hand)); [|intros args; apply same_alloc_private; intros; constructor].
+      - apply (implemented_by _ _ (alloc_private X containers frames cpu_frames)); [|intros args; apply same_alloc_private; intros; constructor].
         intros cpu. by apply frame_alloc_private_certified.
-      - apply (implemented_by _ _ (add_owner X containers frames in_hand)); [|intros args; apply same_add_owner; intros; constructor].
+      - apply (implemented_by _ _ (add_owner X containers frames cpu_frames)); [|intros args; apply same_add_owner; intros; constructor].
         intros cpu. by apply frame_add_owner_certified.
-      - apply (implemented_by _ _ (remove_owner X containers frames in_hand)); [|intros args; apply same_remove_owner; intros; constructor].
+      - apply (implemented_by _ _ (remove_owner X containers frames cpu_frames)); [|intros args; apply same_remove_owner; intros; constructor].
         intros cpu. by apply frame_remove_owner_certified.
-      - apply (implemented_by _ _ (read_owners X frames in_hand)); [|intros args; apply same_owners; intros; constructor].
+      - apply (implemented_by _ _ (read_owners X frames cpu_frames)); [|intros args; apply same_owners; intros; constructor].
         intros cpu. by apply frame_owners_certified.
-      - apply (implemented_by _ _ (read_state X frames in_hand)); [|intros args; apply same_state; intros; constructor].
+      - apply (implemented_by _ _ (read_state X frames cpu_frames)); [|intros args; apply same_state; intros; constructor].
         intros cpu. by apply frame_state_certified.
-      - apply (implemented_by _ _ (read_free_count X frames in_hand)); [|intros args; apply same_free_count; intros; constructor].
+      - apply (implemented_by _ _ (read_free_count X frames cpu_frames)); [|intros args; apply same_free_count; intros; constructor].
         intros cpu. by apply frame_free_count_certified.
     Qed.
 
@@ -143,21 +143,21 @@ Section top.
     Proof using code_present acquire_below release_below arch_below.
       pose proof frame_present as Hp. pose proof container_present as Hc. pose proof share_present as Hs.
       assert (Hd1 : slot_object shares <> slot_object frames) by done.
-      assert (Hd2 : slot_object shares <> hand_object in_hand) by done.
+      assert (Hd2 : slot_object shares <> owned_frames_object cpu_frames) by done.
       assert (Hd3 : slot_object shares <> slot_object containers) by done.
       intros Hf. unfold share_functions in Hf. case_functions Hf.
       1-4: (eapply implemented_by; [intros cpu; apply implements_has_then|apply same_share]).
       - by apply share_frame_implements. - by apply share_withdraw_implements.
       - by apply share_forget_implements. - by apply share_process_ended_implements.
-      - apply (implemented_by _ _ (offer X shares (read_owners X frames in_hand))); [|apply same_offer]. intros cpu.
-        apply share_offer_implements; try done; [apply owners_sequel|by apply owners_keeps|by apply frame_owners_certified].
-      - apply (implemented_by _ _ (accept X shares (add_owner X containers frames in_hand))); [|apply same_accept]. intros cpu.
-        apply share_accept_implements; try done; [apply add_owner_sequel|by apply add_owner_keeps|by apply frame_add_owner_certified].
+      - apply (implemented_by _ _ (offer X shares (read_owners X frames cpu_frames))); [|apply same_offer]. intros cpu.
+        apply share_offer_implements; try done; [apply owners_continuation|by apply owners_keeps|by apply frame_owners_certified].
+      - apply (implemented_by _ _ (accept X shares (add_owner X containers frames cpu_frames))); [|apply same_accept]. intros cpu.
+        apply share_accept_implements; try done; [apply add_owner_continuation|by apply add_owner_keeps|by apply frame_add_owner_certified].
     Qed.
 
     Lemma map_functions_implemented f g : (f, g) ∈ map_functions -> implemented_function f g.
     Proof using code_present acquire_below release_below arch_below.
-      apply (layers.pagemap.TopFunctions.map_functions_performed X kernel_entry containers frames in_hand maps M); try done;
+      apply (layers.pagemap.top.ClientFunctions.map_functions_performed X kernel_entry containers frames cpu_frames maps M); try done;
         try apply pagemap_present; try apply frame_present; try apply container_present; try (apply arch_below; set_solver).
     Qed.
 

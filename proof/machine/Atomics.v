@@ -1,13 +1,13 @@
 (** The machine below the spin locks: atomic cells, and ownership of ordinary cells.
 
     The primitives are those of [kernel/arch/arch.h] on atomic cells, each one event, and the two ghost primitives
-    [arch_own] and [arch_disown], by which the CPU that a lock's algorithm let through takes the cells that the lock
-    guards, and gives them up before it lets the next one through. [arch_own] is [Wrong] while another CPU owns them, so
-    never going wrong is mutual exclusion and freedom from data races.
+    [arch_own] and [arch_disown], by which the CPU that acquires a lock takes the cells that the lock guards, and gives them
+    up before it lets the next one through. [arch_own] is [Wrong] while another CPU owns them, so never going wrong is
+    mutual exclusion and freedom from data races.
 
-    Scheduler assumption ([patient] of [layers/spinlock/Spec.v]): every CPU that a lock's algorithm has to reckon with
-    moves at least once among any [patience] events. It is what "fair scheduler" means in numbers. *)
-From Ashlar Require Export calculus.Locks.
+    Scheduler assumption ([bounded_fair] of [layers/spinlock/Spec.v]): every CPU that others may have to wait for moves at
+    least once among any [fairness_bound] events. *)
+From Ashlar Require Export calculus.locks.Locks.
 
 Inductive atomic_event :=
 | ELoad (a : Z)
@@ -35,7 +35,7 @@ Fixpoint atomic_value (a : Z) (l : atomic_log) : Z :=
       end
   end.
 
-(** Who owns what lock [k] guards. *)
+(** The CPU that owns what lock [k] guards. *)
 Fixpoint owner (k : Z) (l : atomic_log) : option nat :=
   match l with
   | [] => None
@@ -57,11 +57,11 @@ Fixpoint disowned (init : Z -> mem) (k : Z) (l : atomic_log) : mem :=
       end
   end.
 
-(** How long ago CPU [c] moved, in events. *)
-Fixpoint gap (c : nat) (l : atomic_log) : nat :=
+(** The number of events since CPU [c] last moved. *)
+Fixpoint events_since_move (c : nat) (l : atomic_log) : nat :=
   match l with
   | [] => 0
-  | e :: l => if decide (who e = c) then 0%nat else S (gap c l)
+  | e :: l => if decide (who e = c) then 0%nat else S (events_since_move c l)
   end.
 
 Section layer.

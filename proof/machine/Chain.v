@@ -1,7 +1,7 @@
 (** The whole chain: from CPUs that interleave over shared memory down to one CPU with its environment.
 
     [x86mc] -- Lemma 1 --> [hs] -- Lemma 2 --> [local_copy] -- Lemmas 4, 3 --> [pt] -- Lemma 5 --> [loc]. *)
-From Ashlar Require Export machine.LocalCopies machine.CpuLocal calculus.Soundness.
+From Ashlar Require Export machine.LocalCopies machine.CpuLocal calculus.logs.Soundness.
 
 Section chain.
   Context {PRIM : Type} (ncpu : nat) {H : hardware PRIM} {A : agent PRIM mem} (S : shareable A).
@@ -22,7 +22,7 @@ Section chain.
     Semantics (forall i, (i < ncpu)%nat -> never_fails (loc L A P Gu i))
       (fun l => forall i, (i < ncpu)%nat -> behaves (loc L A P Gu i) l).
 
-  (** What is proved of each CPU alone, against an environment that keeps the promise [Gu], holds on shared memory. *)
+  (** What is proved of each CPU alone, against an environment that keeps the guarantee [Gu], holds on shared memory. *)
   Theorem multicore_refines_cpu_local (Gu : log L -> Prop) : Gu [] ->
     refines (x86mc ncpu H S fairness m0 P) (observed (erase O) (each_cpu_local Gu)).
   Proof using OK FAIR DEALT.
@@ -30,7 +30,7 @@ Section chain.
     by apply cpu_local_total.
   Qed.
 
-  (** The same in the words of [calculus/Local.v]. *)
+  (** The same in the words of [calculus/logs/Local.v]. *)
   Corollary multicore_safe (Gu : log L -> Prop) : Gu [] -> (forall c, (c < ncpu)%nat -> safe L A Gu c (P c) []) ->
     forall g, multicore_reach ncpu H S fairness m0 P g ->
       (forall c, (c < ncpu)%nat -> ~ multicore_wrong H S fairness c g) /\ ~ conflict ncpu H S g /\

@@ -4,9 +4,9 @@
     CPU-local machine private steps run without it; the events that the environment makes meanwhile wait (the paper's
     log cache) and enter the log just before the next primitive. This loses nothing: private steps do not look at the log.
 
-    It is the machine that [calculus/Local.v] reasons about: [safe] says that it never goes wrong and keeps the promise
+    It is the machine that [calculus/logs/Local.v] reasons about: [safe] says that it never goes wrong and keeps the guarantee
     [Gu]. So with Lemmas 3 and 4, CPUs that are each [safe] make a machine that never goes wrong. *)
-From Ashlar Require Export machine.Partial calculus.Canonical.
+From Ashlar Require Export machine.Partial calculus.logs.Canonical.
 
 Section cpu_local.
   Context {PRIM MEM : Type} (ncpu : nat) (L : layer PRIM MEM) (A : agent PRIM MEM) (P : nat -> ast A).
@@ -26,7 +26,7 @@ Section cpu_local.
     | cpu_local_start : cpu_local_reach (P i, [])
     | cpu_local_next x x' : cpu_local_reach x -> cpu_local_step x x' -> cpu_local_reach x'.
 
-    (** About to do something undefined, or to break the promise, after some move of the environment. *)
+    (** About to do something undefined, or to break the guarantee, after some move of the environment. *)
     Definition cpu_local_wrong (s : ast A) (l : log L) : Prop :=
       match anext A i s with
       | AStuck => True
@@ -65,7 +65,7 @@ Section cpu_local.
     Qed.
 
     (** CPU [i] on the CPU-local machine, [[P]]loc(i). What is seen is its log and the events that still wait; all keep the
-        promise. *)
+        guarantee. *)
     Definition loc : semantics (log L) :=
       Semantics cpu_local_fine
         (fun l => Gu l /\ exists s l0 e, cpu_local_reach (s, l0) /\ l = e ++ l0 /\ others L i e).
@@ -158,7 +158,7 @@ Section cpu_local.
   Qed.
 
   (** And nothing is lost: programs that never go wrong together never go wrong on their CPU-local machines, for the
-      promise "the log is one of ours". *)
+      guarantee "the log is one of this machine". *)
   Theorem cpu_local_complete : never_wrong ncpu L A P ->
     forall i, (i < ncpu)%nat -> safe L A (traces ncpu L A P) i (P i) [].
   Proof. intros NW i Hi. by apply canonical_safe. Qed.

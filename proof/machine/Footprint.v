@@ -1,7 +1,7 @@
-(** [reads] and [writes] mean what they say.
+(** The footprint functions [reads] and [writes] are sound.
 
-    Data-race freedom speaks of the cells that [reads] and [writes] list, so the lists must not be too short. They are not:
-    the next step of a configuration is determined by the cells in [reads], and changes none but those in [writes]
+    Data-race freedom speaks of the cells that [reads] and [writes] list, so the lists must be complete. They are: the next
+    step of a configuration is determined by the cells in [reads], and changes none but those in [writes]
     ([next_footprint]). *)
 From Ashlar Require Import machine.SharedKernel.
 

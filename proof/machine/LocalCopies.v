@@ -17,7 +17,7 @@ Section simulation.
       current H S c g = aput S (gagent s c) (amem A (gagent s c) ∪ rest).
   Proof.
     intros Hg Hc. destruct (split_rest (mmem g) (amem A (gagent s c))) as (rest & Hm & Hd).
-    { by apply (apart_own _ _ _ _ _ (agrees_apart _ _ _ _ _ Hg)). }
+    { by apply (disjoint_own _ _ _ _ _ (agrees_disjoint _ _ _ _ _ Hg)). }
     exists rest. split_and!; [done..|]. unfold current. by rewrite (agrees_agent _ _ _ _ _ Hg), Hm.
   Qed.
 
@@ -50,14 +50,14 @@ Section simulation.
       try (by destruct Hw); try (by destruct Hmore).
     - destruct Hmore as [Hs Hdom]. injection Hs as ->. split; [by constructor|]. split; simpl; [done|done| |].
       + apply agrees_update; [done|]. intros. apply aput_aput.
-      + rewrite amem_aput. rewrite Hm in G4. by eapply apart_private.
+      + rewrite amem_aput. rewrite Hm in G4. by eapply disjoint_private.
     - injection Hmore as <-. rewrite G1 in Hf. apply FAIR in Hf.
       destruct (lstep L c p (amem A (f c)) l) as [| |v2 m2 o2] eqn:Hl; [by apply (ok_blocked _ OK) in Hl|by destruct Hw|].
       destruct (ok_step _ OK _ _ _ _ _ _ _ Hl) as [Hh Hx]. rewrite <- G2, Hp in Hh. injection Hh as -> -> ->.
       split; [by econstructor|]. split; simpl; [by rewrite G1|done| |].
       + apply agrees_update; [done|]. intros m'. rewrite !aput_aresume, aresume_aput.
         rewrite <- (aresume_aput A S (fm c) m v2 m'), <- (aresume_aput A S (f c) m v2 m'). by rewrite G3.
-      + eapply apart_exchange; [done| |done]. rewrite <- (aput_aresume A S (f c) v2 m2 m2), amem_aput. done.
+      + eapply disjoint_exchange; [done| |done]. rewrite <- (aput_aresume A S (f c) v2 m2 m2), amem_aput. done.
   Qed.
 
   (** ** Every reachable state has a counterpart *)
@@ -98,7 +98,7 @@ Section simulation.
     { intros d Hdc Hxd. destruct (agrees_current g s d Hg Hdc) as (rest & _ & Hd & Hcur). rewrite Hcur in Hxd.
       eapply afoot_owned; [exact Hd| |exact Hxd]. intros Hst. apply (NW s d Hs Hdc). unfold goes_wrong. by rewrite Hst. }
     destruct (Hown c Hc Hx) as [v Hv], (Hown c' Hc' Hx') as [v' Hv'].
-    pose proof (apart_own_own _ _ _ _ _ (agrees_apart _ _ _ _ _ Hg) c c' Hc Hc' Hne) as Hdis.
+    pose proof (disjoint_own_own _ _ _ _ _ (agrees_disjoint _ _ _ _ _ Hg) c c' Hc Hc' Hne) as Hdis.
     pose proof (map_disjoint_Some_l _ _ _ _ Hdis Hv) as Hn. discriminate (eq_trans (eq_sym Hv') Hn).
   Qed.
 

@@ -1,18 +1,18 @@
 (** Lemma 2: from shared memory to local copies with ownership.
 
-    The ownership machine is the machine of [calculus/Machine.v] over a layer in which cells change hands by primitives:
+    The ownership machine is the machine of [calculus/logs/Machine.v] over a layer in which primitives transfer the ownership of cells:
     each CPU has a copy of the cells it owns and works on nothing else; a pull hands it the cells that a lock guards, a
     push takes them back and writes their values to the log. Whatever programs never go wrong there may run on the shared
     memory: they do not go wrong, and they do nothing that they cannot do with local copies.
 
     The invariant ([agrees]): each CPU's copy agrees with the shared memory on the cells it owns, so does what a lock has
-    published while nobody owns it, and all of these are pairwise disjoint. *)
+    published while no CPU owns it, and all of these are pairwise disjoint. *)
 From Ashlar Require Export machine.Scheduler.
 From stdpp Require Import fin_map_dom.
 
-(** ** Layers in which cells change hands *)
+(** ** Layers that transfer the ownership of cells *)
 
-(** [ofree k l]: nobody owns what lock [k] guards. [opublished k l]: its cells, with the values published last. [omark]:
+(** [ofree k l]: no CPU owns what lock [k] guards. [opublished k l]: its cells, with the values published last. [omark]:
     what an event leaves of itself on the hardware. [ocells l]: the atomic cells, replayed from the log. *)
 Record ownership {PRIM} (H : hardware PRIM) := Ownership {
   olayer : layer PRIM mem;
@@ -62,23 +62,23 @@ Section local_copies.
   Definition fairness_ok : Prop := forall c l, fairness c (erase O l) -> lsched L c l.
 
   (** All pieces, owned by CPUs or published, lie in the shared memory and are disjoint. *)
-  Record apart (m : mem) (l : log L) (f : nat -> ast A) : Prop := {
-    apart_own c : (c < ncpu)%nat -> amem A (f c) ⊆ m;
-    apart_free k : ofree O k l -> opublished O k l ⊆ m;
-    apart_own_own c c' : (c < ncpu)%nat -> (c' < ncpu)%nat -> c <> c' -> amem A (f c) ##ₘ amem A (f c');
-    apart_own_free c k : (c < ncpu)%nat -> ofree O k l -> amem A (f c) ##ₘ opublished O k l;
-    apart_free_free k k' : k <> k' -> ofree O k l -> ofree O k' l -> opublished O k l ##ₘ opublished O k' l;
+  Record all_disjoint (m : mem) (l : log L) (f : nat -> ast A) : Prop := {
+    disjoint_own c : (c < ncpu)%nat -> amem A (f c) ⊆ m;
+    disjoint_free k : ofree O k l -> opublished O k l ⊆ m;
+    disjoint_own_own c c' : (c < ncpu)%nat -> (c' < ncpu)%nat -> c <> c' -> amem A (f c) ##ₘ amem A (f c');
+    disjoint_own_free c k : (c < ncpu)%nat -> ofree O k l -> amem A (f c) ##ₘ opublished O k l;
+    disjoint_free_free k k' : k <> k' -> ofree O k l -> ofree O k' l -> opublished O k l ##ₘ opublished O k' l;
   }.
 
   Record agrees (g : multicore) (s : state L A) : Prop := {
     agrees_log : mlog g = erase O (glog s);
     agrees_cells : mcells g = ocells O (glog s);
     agrees_agent c : (c < ncpu)%nat -> forall m, aput S (magent g c) m = aput S (gagent s c) m;
-    agrees_apart : apart (mmem g) (glog s) (gagent s);
+    agrees_disjoint : all_disjoint (mmem g) (glog s) (gagent s);
   }.
 
   (** The cells are dealt out at the start. *)
-  Definition dealt : Prop := apart m0 [] P.
+  Definition dealt : Prop := all_disjoint m0 [] P.
 
   Lemma agrees_start : dealt -> agrees (multicore_start H m0 P) (State [] P).
   Proof using OK. intros Hd. split; simpl; [done|by rewrite (ok_start _ OK)|done|done]. Qed.
@@ -100,8 +100,8 @@ Section local_copies.
   Qed.
 
   (** A CPU's private step on its own cells. *)
-  Lemma apart_private d rest d' l f c s : (c < ncpu)%nat -> d ##ₘ rest -> amem A (f c) = d -> amem A s = d' ->
-    dom d' =@{gset cell} dom d -> apart (d ∪ rest) l f -> apart (d' ∪ rest) l (update A f c s).
+  Lemma disjoint_private d rest d' l f c s : (c < ncpu)%nat -> d ##ₘ rest -> amem A (f c) = d -> amem A s = d' ->
+    dom d' =@{gset cell} dom d -> all_disjoint (d ∪ rest) l f -> all_disjoint (d' ∪ rest) l (update A f c s).
   Proof.
     intros Hc Hdr Hfd <- Hdom [A1 A2 A3 A4 A5].
     assert (Hdr' : amem A s ##ₘ rest) by (by eapply disjoint_dom).
@@ -119,8 +119,8 @@ Section local_copies.
   Qed.
 
   (** Handing cells over moves no data. *)
-  Lemma apart_exchange m l f c s e : (c < ncpu)%nat -> exchange O e l (amem A (f c)) (amem A s) ->
-    apart m l f -> apart m (e :: l) (update A f c s).
+  Lemma disjoint_exchange m l f c s e : (c < ncpu)%nat -> exchange O e l (amem A (f c)) (amem A s) ->
+    all_disjoint m l f -> all_disjoint m (e :: l) (update A f c s).
   Proof.
     intros Hc Hx [A1 A2 A3 A4 A5]. destruct Hx as [Hm Hk|k Hfree Hm Hk|k d Hm Hd Hk].
     - assert (Hsame : forall c', amem A (update A f c s c') = amem A (f c')).

@@ -4,7 +4,7 @@
     environment: at any moment it may extend the log by a list of their events, provided the outcome satisfies what is
     required of the environment. (In the paper the choice is a response function from logs to lists of events; here it is
     the nondeterminism of the step relation, and "for all environment contexts" is "for all reachable states".) *)
-From Ashlar Require Export machine.Shared calculus.Local.
+From Ashlar Require Export machine.Shared calculus.logs.Local.
 
 Section partial.
   Context {PRIM MEM : Type} (ncpu : nat) (L : layer PRIM MEM) (A : agent PRIM MEM) (P : nat -> ast A).
@@ -45,7 +45,7 @@ Section partial.
   Section composition.
     Context (F G : cpus) (envF envG env invF invG : invariant).
     Context (DISJOINT : forall c, F c -> ~ G c).
-    (** The promises match: what one set keeps is what the other requires, and who is in neither keeps both. *)
+    (** The guarantees match: what one set keeps is what the other relies on, and a CPU in neither keeps both. *)
     Context (FG : forall e l, F (who e) -> invF (e :: l) -> envG (e :: l)).
     Context (GF : forall e l, G (who e) -> invG (e :: l) -> envF (e :: l)).
     Context (ENV : forall l, env l -> envF l /\ envG l).
@@ -138,7 +138,7 @@ Section partial.
         ([lF fF] & [lG fG] & [HrF [EF _]] & [HrG [EG _]]). simpl in *. subst. split; [by exists fF|by exists fG].
   Qed.
 
-  (** The machine of all CPUs: nobody is left to be the environment. *)
+  (** The machine of all CPUs: no CPU is left to be the environment. *)
   Definition all_cpus : cpus := fun c => (c < ncpu)%nat.
 
   Lemma reach_partial env g : reach ncpu L A P g -> partial_reach all_cpus env g.

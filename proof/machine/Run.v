@@ -1,8 +1,8 @@
-(** The machines run: two CPUs that count in one cell, with and without the lock.
+(** The machines, executed: two CPUs that count in one cell, with and without the lock.
 
     With the ticket lock of the kernel, both runs end with both increments, and the multicore machine shows exactly what
-    L0 does. Without it an increment is lost, the multicore machine comes through a data race, and L0 goes wrong: what the
-    theorems exclude does happen to programs that do not deserve them. *)
+    L0 does. Without it an increment is lost, the multicore machine has a data race, and L0 goes wrong: the faults that the
+    theorems exclude do occur in programs that break their premises. *)
 From Ashlar Require Import machine.KernelChain layers.spinlock.Code.
 
 Notation counter := (("counter"%string, 0%Z, ""%string, 0%Z) : cell).

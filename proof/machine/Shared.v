@@ -1,13 +1,13 @@
 (** The multicore machine: CPUs that interleave every step over one shared memory.
 
-    This is the machine the kernel is believed to run on. There is one memory of ordinary cells and one set of atomic
-    cells; at each step any CPU moves, and reads and writes the shared memory in place. No ownership is checked, no copy is
-    made; the ghost primitives [arch_own] and [arch_disown] do nothing but leave a mark in the log. The memory model is
-    sequential consistency: all CPUs see all steps in one order. Real x86 is weaker (TSO: a CPU's stores wait in a buffer,
-    atomic ones too unless a locked operation follows); that the kernel cannot tell the difference is trusted.
+    This is the model of the hardware. There is one memory of ordinary cells and one set of atomic cells; at each step any
+    CPU moves, and reads and writes the shared memory in place. No ownership is checked, no copy is made; the ghost
+    primitives [arch_own] and [arch_disown] do nothing but leave a mark in the log. The memory model is sequential
+    consistency: all CPUs see all steps in one order. Real x86 is weaker (TSO: a CPU's stores wait in a buffer, atomic ones
+    too unless a locked operation follows); that the kernel cannot tell the difference is trusted.
 
     The code of a CPU is any [agent] that can be run on a memory given from outside ([shareable]). *)
-From Ashlar Require Export calculus.Machine lang.Semantics.
+From Ashlar Require Export calculus.logs.Machine lang.Semantics.
 
 (** ** Semantics and their refinement *)
 

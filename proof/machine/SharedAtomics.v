@@ -124,7 +124,7 @@ Section ownership.
   Qed.
 
   (** What a scheduler assumption may look at is the same in the log that the hardware shows. *)
-  Lemma gap_erase c l : gap c (erase atomic_ownership l) = gap c l.
+  Lemma events_since_move_erase c l : events_since_move c (erase atomic_ownership l) = events_since_move c l.
   Proof. induction l as [|e l IH]; simpl; [done|]. destruct (decide _); [done|]. by f_equal. Qed.
   Lemma owner_erase k l : owner k (erase atomic_ownership l) = owner k l.
   Proof. induction l as [|[c o] l IH]; simpl; [done|]. destruct o; simpl; try done; by case_match. Qed.

@@ -2,8 +2,8 @@
 
     Which cells a configuration is about to read and to write ([reads], [writes]), and the laws of [shareable] for C code:
     what it does on the cells it owns it does in the same way on a memory that has more. *)
-From Ashlar Require Export machine.Shared calculus.Engine lang.Domain.
-From Ashlar Require Import lang.Owned.
+From Ashlar Require Export machine.Shared calculus.logs.Engine lang.logic.Domain.
+From Ashlar Require Import lang.logic.Owned.
 From stdpp Require Import fin_map_dom.
 
 (** ** The cells that the next step touches *)

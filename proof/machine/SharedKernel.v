@@ -1,6 +1,6 @@
 (** The kernel's C with its client is an agent that can be run on shared memory. *)
 From Ashlar Require Export machine.SharedCode.
-From Ashlar Require Import lang.Owned.
+From Ashlar Require Import lang.logic.Owned.
 From stdpp Require Import fin_map_dom.
 
 Section code.

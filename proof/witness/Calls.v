@@ -11,12 +11,12 @@ Lemma offers_there (s : share_state) q : share_valid s -> 0 <= q < NUM_PROCESS -
 Proof. intros (_ & Hd & _) Hi. apply elem_of_dom. rewrite Hd, elem_of_list_to_set, elem_of_seqZ. lia. Qed.
 
 Section calls.
-  Context (kernel_entry : Z -> Z) (root_quota : Z) (frames_start : pool).
+  Context (kernel_entry : Z -> Z) (root_quota : Z) (frames_start : frame_memory).
   Notation X := (kernel_layout kernel_entry root_quota frames_start).
   Notation containers := (container_slot kernel_entry root_quota frames_start).
   Notation frames := (frame_slot kernel_entry root_quota frames_start).
   Notation shares := (share_slot kernel_entry root_quota frames_start).
-  Notation in_hand := (kernel_hands kernel_entry root_quota frames_start).
+  Notation cpu_frames := (kernel_owned_frames kernel_entry root_quota frames_start).
   Notation states := (states X).
   Notation changed := (changed X).
   Notation known := (known X may).
@@ -25,9 +25,9 @@ Section calls.
   Notation charged_owned := (charged_owned kernel_entry root_quota frames_start).
 
   Context (start : nat -> objects X).
-  Context (start_hands : forall c, start c !! Hands = Some (HandsState ∅)).
+  Context (start_owned_frames : forall c, start c !! OwnedFrames = Some (OwnedFramesState ∅)).
   Context (start_free : forall c k o, kernel_object_of k = Some o -> start c !! o = None).
-  Notation holding := (holding kernel_entry root_quota frames_start start).
+  Notation transacts_dependent := (transacts_dependent kernel_entry root_quota frames_start start).
 
   Context (c : nat) (cpu : Z.of_nat c < NUM_PROCESS).
   Notation p := (process c).
@@ -43,8 +43,8 @@ Section calls.
 
 
     (** ** Containers *)
-    Lemma total_charge κ h : (forall v, total (κ v) (holding c h) (if v =? STATUS_OK then charged c else fun _ => True)) ->
-      total (bind (top_function X containers (update2 container_charge) [p; 1]) κ) (holding c h) (fun _ => True).
+    Lemma total_charge κ h : (forall v, total (κ v) (transacts_dependent c h) (if v =? STATUS_OK then charged c else fun _ => True)) ->
+      total (bind (top_function X containers (update2 container_charge) [p; 1]) κ) (transacts_dependent c h) (fun _ => True).
     Proof using start_free cpu.
       pose proof process_range as Hp. intros Hκ.
       eapply total_containers; [exact start_free|reflexivity|apply container_charge_keeps|].
@@ -60,8 +60,8 @@ Section calls.
         exists (<[p := set_usage (usage x + 1) x]> s), (set_usage (usage x + 1) x). split; [done|].
         split; [apply lookup_insert|]. simpl. split; [done|]. lia.
     Qed.
-    Lemma total_refund κ h : (forall v, total (κ v) (holding c h) (fun _ => True)) ->
-      total (bind (top_function X containers (update2 container_refund) [p; 1]) κ) (holding c h) (charged c).
+    Lemma total_refund κ h : (forall v, total (κ v) (transacts_dependent c h) (fun _ => True)) ->
+      total (bind (top_function X containers (update2 container_refund) [p; 1]) κ) (transacts_dependent c h) (charged c).
     Proof using start_free.
       intros Hκ. eapply total_containers; [exact start_free|reflexivity|apply container_refund_keeps|].
       intros st s _ (s0 & x & Es & Hx & Ex & Hu) Hst Hv. rewrite Hst in Es. injection Es as <-. unfold container_refund.
@@ -70,11 +70,11 @@ Section calls.
       eapply known_intro; [apply anything_stable|done|]. apply Hκ.
     Qed.
     Lemma total_split n : 0 <= n < 2 ^ 32 -> (forall v st, Post v st) ->
-      total (top_function X containers (update3 container_split) [ROOT; p; n]) (holding c ∅) (fun _ => True).
-    Proof using start_free start_hands cpu.
+      total (top_function X containers (update3 container_split) [ROOT; p; n]) (transacts_dependent c ∅) (fun _ => True).
+    Proof using start_free start_owned_frames cpu.
       pose proof process_range as Hp. intros Hn HP.
-      assert (Hκ : forall v, total (Ret v) (holding c ∅) (fun _ => True)) by (intros v; apply total_ret; auto).
-      change (total (bind (top_function X containers (update3 container_split) [ROOT; p; n]) Ret) (holding c ∅) (fun _ => True)).
+      assert (Hκ : forall v, total (Ret v) (transacts_dependent c ∅) (fun _ => True)) by (intros v; apply total_ret; auto).
+      change (total (bind (top_function X containers (update3 container_split) [ROOT; p; n]) Ret) (transacts_dependent c ∅) (fun _ => True)).
       eapply total_containers; [exact start_free|reflexivity|apply container_split_keeps|].
       intros st s _ _ Hst Hv. destruct (container_there s p Hv) as [y Hy]; [unfold ROOT; lia|].
       destruct (container_there s ROOT Hv) as [x Hx]; [unfold ROOT, NUM_PROCESS; lia|]. unfold container_split.
@@ -98,12 +98,12 @@ Section calls.
     Proof using. done. Qed.
 
     Lemma total_take κ :
-      total (κ NONE) (holding c ∅) (charged c) ->
-      (forall f, 0 <= f < NUM_FRAME -> total (κ f) (holding c {[f := None]}) (charged_owned c f true)) ->
-      total (top_pool X frames in_hand (pool_take p) κ) (holding c ∅) (charged c).
+      total (κ NONE) (transacts_dependent c ∅) (charged c) ->
+      (forall f, 0 <= f < NUM_FRAME -> total (κ f) (transacts_dependent c {[f := None]}) (charged_owned c f true)) ->
+      total (top_frame_memory X frames cpu_frames (frame_memory_take p) κ) (transacts_dependent c ∅) (charged c).
     Proof using start_free cpu.
       pose proof process_range as Hp. pose proof process_not_root as Hr. intros Hnone Hsome.
-      apply total_pool; [exact start_free|intros; by eapply take_valid|]. intros st s _ Hc Hst [Hv Hpv]. unfold pool_take.
+      apply total_frame_memory; [exact start_free|intros; by eapply take_valid|]. intros st s _ Hc Hst [Hv Hpv]. unfold frame_memory_take.
       assert (Ht : is_Some (frame_take (table s) p)).
       { unfold frame_take. rewrite (proj2 (process_id_true p)) by done. cbv zeta. by destruct (_ =? -1). }
       destruct Ht as [[f t] Et]. rewrite Et. destruct (Z.eqb_spec f NONE) as [->|Hf].
@@ -116,13 +116,13 @@ Section calls.
           eexists. split; [reflexivity|]. simpl. rewrite Eo. split; [apply lookup_insert|]. apply bool_decide_eq_true.
           apply elem_of_union. left. by apply elem_of_singleton.
     Qed.
-    Lemma total_publish f w κ : (forall v, total (κ v) (holding c ∅) (charged_owned c f false)) ->
-      total (top_pool X frames in_hand (pool_publish f) κ) (holding c {[f := w]}) (charged_owned c f true).
+    Lemma total_publish f w κ : (forall v, total (κ v) (transacts_dependent c ∅) (charged_owned c f false)) ->
+      total (top_frame_memory X frames cpu_frames (frame_memory_publish f) κ) (transacts_dependent c {[f := w]}) (charged_owned c f true).
     Proof using start_free cpu.
       pose proof process_range as Hp. pose proof process_not_root as Hr. intros Hκ.
-      apply total_pool; [exact start_free|intros; by eapply publish_valid|].
+      apply total_frame_memory; [exact start_free|intros; by eapply publish_valid|].
       intros st s _ (Hc & s0 & Es & Ho & Hin%bool_decide_eq_true) Hst Hv. rewrite Hst in Es. injection Es as <-.
-      unfold pool_publish. rewrite decide_True by done. rewrite lookup_singleton. eexists _, _, _. split; [reflexivity|]. split.
+      unfold frame_memory_publish. rewrite decide_True by done. rewrite lookup_singleton. eexists _, _, _. split; [reflexivity|]. split.
       - intros g q Hq0 Hq Hg. simpl. split; [done|]. rewrite elem_of_difference, elem_of_singleton.
         assert (g <> f); [|intuition]. intros ->. rewrite Ho in Hg. injection Hg as Hg. apply Hq.
         symmetry. apply only_inj; [lia|done|done].
@@ -130,17 +130,17 @@ Section calls.
         eexists. split; [reflexivity|]. simpl. split; [done|]. apply bool_decide_eq_false.
         rewrite elem_of_difference, elem_of_singleton. by intros [_ ?].
     Qed.
-    Lemma total_remove f κ : 0 <= f < NUM_FRAME -> total (κ STATUS_OK) (holding c ∅) (charged c) ->
-      total (top_pool X frames in_hand (pool_remove f p) κ) (holding c ∅) (charged_owned c f false).
+    Lemma total_remove f κ : 0 <= f < NUM_FRAME -> total (κ STATUS_OK) (transacts_dependent c ∅) (charged c) ->
+      total (top_frame_memory X frames cpu_frames (frame_memory_remove f p) κ) (transacts_dependent c ∅) (charged_owned c f false).
     Proof using start_free cpu.
       pose proof process_range as Hp. pose proof process_not_root as Hr. intros Hf Hκ.
-      apply total_pool; [exact start_free|intros; by eapply remove_valid|].
+      apply total_frame_memory; [exact start_free|intros; by eapply remove_valid|].
       intros st s _ (Hc & s0 & Es & Ho & Hin%bool_decide_eq_false) Hst Hv. rewrite Hst in Es. injection Es as <-.
       assert (Et : frame_remove (table s) f p =
         Some (STATUS_OK, Spec.Frames ({[f]} ∪ free (table s)) (delete f (owners (table s))))).
       { unfold frame_remove. rewrite (proj2 (frame_id_true f)), (proj2 (process_id_true p)), Ho by done. simpl.
         unfold only at 1. rewrite Z.pow2_bits_true by lia. simpl. by rewrite Z.eqb_refl. }
-      unfold pool_remove. rewrite Et. rewrite decide_False by tauto. eexists _, _, _. split; [reflexivity|]. split.
+      unfold frame_memory_remove. rewrite Et. rewrite decide_False by tauto. eexists _, _, _. split; [reflexivity|]. split.
       - intros g q Hq0 Hq Hg. simpl. assert (f <> g).
         { intros <-. rewrite Ho in Hg. injection Hg as Hg. apply Hq. symmetry. apply only_inj; [lia|done|done]. }
         by rewrite lookup_delete_ne.
@@ -153,51 +153,51 @@ Section calls.
 
   Lemma alloc_total (Post : Z -> states -> Prop) :
     (forall v st, (v < NUM_FRAME -> 0 <= v /\ charged_owned c v false st) -> Post v st) ->
-    total Post (top_alloc X containers frames in_hand [p] Ret) (start c) (fun _ => True).
-  Proof using start_free start_hands cpu.
-    intros HP. rewrite <- (holding_start kernel_entry root_quota frames_start start start_hands c).
-    assert (Hlarge : forall v (K : states -> Prop), ~ v < NUM_FRAME -> total Post (Ret v) (holding c ∅) K).
-    { intros v K Hv. apply total_ret; [exact start_hands|]. intros st _. apply HP. intros Hv'. by destruct Hv. }
+    total Post (top_alloc X containers frames cpu_frames [p] Ret) (start c) (fun _ => True).
+  Proof using start_free start_owned_frames cpu.
+    intros HP. rewrite <- (transacts_dependent_start kernel_entry root_quota frames_start start start_owned_frames c).
+    assert (Hlarge : forall v (K : states -> Prop), ~ v < NUM_FRAME -> total Post (Ret v) (transacts_dependent c ∅) K).
+    { intros v K Hv. apply total_ret; [exact start_owned_frames|]. intros st _. apply HP. intros Hv'. by destruct Hv. }
     unfold top_alloc, top_alloc_private. apply total_charge. intros status. destruct (Z.eqb_spec status STATUS_OK).
     - apply total_take.
       + change (NONE =? NONE) with true. cbv iota. apply total_refund. intros _. change (NONE <? NUM_FRAME) with false.
         cbv iota. by apply Hlarge.
       + intros f Hf. assert ((f =? NONE) = false) as -> by (apply Z.eqb_neq; unfold NONE, NUM_FRAME in *; lia).
-        eapply total_hands; [unfold hands_clear; by rewrite lookup_singleton|]. rewrite insert_singleton.
-        rewrite (proj2 (Z.ltb_lt f NUM_FRAME)) by lia. apply total_publish. intros _. apply total_ret; [exact start_hands|].
+        eapply total_owned_frames; [unfold owned_frames_clear; by rewrite lookup_singleton|]. rewrite insert_singleton.
+        rewrite (proj2 (Z.ltb_lt f NUM_FRAME)) by lia. apply total_publish. intros _. apply total_ret; [exact start_owned_frames|].
         intros st Hst. apply HP. intros _. split; [lia|exact Hst].
     - change (FRAME_NO_QUOTA <? NUM_FRAME) with false. cbv iota. by apply Hlarge.
   Qed.
 
   Lemma remove_total (Post : Z -> states -> Prop) f : 0 <= f < NUM_FRAME -> (forall v st, Post v st) ->
-    total Post (top_remove_owner X containers frames in_hand [f; p] Ret) (start c) (charged_owned c f false).
-  Proof using start_free start_hands cpu.
-    intros Hf HP. rewrite <- (holding_start kernel_entry root_quota frames_start start start_hands c).
+    total Post (top_remove_owner X containers frames cpu_frames [f; p] Ret) (start c) (charged_owned c f false).
+  Proof using start_free start_owned_frames cpu.
+    intros Hf HP. rewrite <- (transacts_dependent_start kernel_entry root_quota frames_start start start_owned_frames c).
     unfold top_remove_owner. rewrite (proj2 (Z.leb_gt NUM_FRAME f)) by lia. apply total_remove; [done|].
     change (STATUS_OK =? STATUS_OK) with true. cbv iota. apply total_refund. intros _.
-    apply total_ret; [exact start_hands|auto].
+    apply total_ret; [exact start_owned_frames|auto].
   Qed.
 
   Lemma free_count_total (Post : Z -> states -> Prop) : (forall v st, Post v st) ->
-    total Post (top_free_count X frames in_hand [] Ret) (start c) (fun _ => True).
-  Proof using start_free start_hands.
-    intros HP. rewrite <- (holding_start kernel_entry root_quota frames_start start start_hands c).
-    eapply total_look; [apply anything_stable|apply lookup_insert|by apply (holding_free _ _ _ start start_free c ∅ LOCK_FRAME)|
+    total Post (top_free_count X frames cpu_frames [] Ret) (start c) (fun _ => True).
+  Proof using start_free start_owned_frames.
+    intros HP. rewrite <- (transacts_dependent_start kernel_entry root_quota frames_start start start_owned_frames c).
+    eapply total_look; [apply anything_stable|apply lookup_insert|by apply (transacts_dependent_free _ _ _ start start_free c ∅ LOCK_FRAME)|
       apply frame_free_count_look|by eexists|done|].
-    intros v. apply total_ret; [exact start_hands|auto].
+    intros v. apply total_ret; [exact start_owned_frames|auto].
   Qed.
 
   Lemma split_total (Post : Z -> states -> Prop) n : 0 <= n < 2 ^ 32 -> (forall v st, Post v st) ->
     total Post (top_function X containers (update3 container_split) [ROOT; p; n]) (start c) (fun _ => True).
-  Proof using start_free start_hands cpu.
-    intros Hn HP. rewrite <- (holding_start kernel_entry root_quota frames_start start start_hands c). by apply total_split.
+  Proof using start_free start_owned_frames cpu.
+    intros Hn HP. rewrite <- (transacts_dependent_start kernel_entry root_quota frames_start start start_owned_frames c). by apply total_split.
   Qed.
 
   (** Shares are locked while the frames are asked: locks are nested. *)
   Lemma offer_total (Post : Z -> states -> Prop) i f : 0 <= i < NUM_SHARE -> 0 <= f < NUM_FRAME ->
     (forall v st, charged_owned c f false st -> Post v st) ->
-    total Post (top_offer X frames in_hand shares [i; p; f]) (start c) (charged_owned c f false).
-  Proof using start_free start_hands cpu.
+    total Post (top_offer X frames cpu_frames shares [i; p; f]) (start c) (charged_owned c f false).
+  Proof using start_free start_owned_frames cpu.
     pose proof process_range as Hp. pose proof process_not_root as Hr. intros Hi Hf HP.
     cbn [top_offer TopTotal.total]. change (String.eqb ACQUIRE ACQUIRE) with true. cbv iota. intros st Hv Hst.
     destruct (Hv LOCK_SHARE Objects.Shares eq_refl) as (s & Es & Hs). destruct s as [| | |s| |]; try done.
@@ -205,7 +205,7 @@ Section calls.
     change (obj_of_lock X LOCK_SHARE) with (Some Objects.Shares). cbv iota.
     eapply known_intro; [by apply charged_owned_stable|exact Hst|]. unfold top_owners. rewrite (proj2 (Z.ltb_lt f NUM_FRAME)) by lia.
     eapply total_look; [by apply charged_owned_stable| | |apply frame_owners_look| |intros; by apply owned_look|].
-    - rewrite lookup_insert_ne by done. apply start_hands.
+    - rewrite lookup_insert_ne by done. apply start_owned_frames.
     - rewrite lookup_insert_ne by done. by apply (start_free c LOCK_FRAME).
     - intros t. unfold frame_owners. rewrite (proj2 (frame_id_true f)) by done. by eexists.
     - intros mask. cbn [TopTotal.total].

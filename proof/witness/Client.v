@@ -3,7 +3,7 @@
     It splits a container of 8 frames from the root's for its process, and then, again and again, allocates a frame, shows
     which, offers it in a share, gives it back, and shows how many frames are free. All CPUs do this at the same time;
     which frames they get, and whether any are left, depends on the others. *)
-From Ashlar Require Export witness.Calls calculus.Forever.
+From Ashlar Require Export witness.Calls calculus.linking.InfiniteExecutions.
 
 Inductive worker := Splits | Allocates | Allocated (f : Z) | Offers (f : Z) | GivesBack (f : Z) | Counts | Counted (n : Z).
 
@@ -43,7 +43,7 @@ Qed.
 
 Section client.
   Context (kernel_entry : Z -> Z) (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
-  Context (frames_start : pool) (frames_start_valid : pool_valid frames_start) (ready_start : nat -> ready).
+  Context (frames_start : frame_memory) (frames_start_valid : frame_memory_valid frames_start) (ready_start : nat -> ready).
   Context (ncpu : nat) (cpus : Z.of_nat ncpu <= NUM_CPU).
   Notation X := (kernel_layout kernel_entry root_quota frames_start).
   Notation start := (kernel_start kernel_entry root_quota frames_start ready_start).
@@ -59,7 +59,7 @@ Section client.
     | _ => True
     end.
 
-  Lemma start_hands c : start c !! Hands = Some (HandsState ∅).
+  Lemma start_owned_frames c : start c !! OwnedFrames = Some (OwnedFramesState ∅).
   Proof. apply lookup_insert. Qed.
   Lemma start_free c k o : kernel_object_of k = Some o -> start c !! o = None.
   Proof.
@@ -83,14 +83,14 @@ Section client.
     intros Hs Hc [st0 Hst]. assert (Hp : Z.of_nat c < NUM_PROCESS) by (unfold NUM_PROCESS, NUM_CPU in *; lia).
     pose proof (process_range c Hp) as Hr. destruct s as [| |v|v|v| |v]; try done; injection Hs as <- <-;
       (eexists; split; [reflexivity|]).
-    - by apply (split_total _ _ _ start start_hands start_free c Hp).
-    - apply (alloc_total _ _ _ start start_hands start_free c Hp). intros v st Hv Hlt. destruct (Hv Hlt). split; [lia|done].
-    - destruct Hst as [Hf _]. eapply total_from; [|apply (offer_total _ _ _ start start_hands start_free c Hp); [done|done|]].
+    - by apply (split_total _ _ _ start start_owned_frames start_free c Hp).
+    - apply (alloc_total _ _ _ start start_owned_frames start_free c Hp). intros v st Hv Hlt. destruct (Hv Hlt). split; [lia|done].
+    - destruct Hst as [Hf _]. eapply total_from; [|apply (offer_total _ _ _ start start_owned_frames start_free c Hp); [done|done|]].
       + by intros st [_ H].
       + intros v' st H. by split.
-    - destruct Hst as [Hf _]. eapply total_from; [|by apply (remove_total _ _ _ start start_hands start_free c Hp)].
+    - destruct Hst as [Hf _]. eapply total_from; [|by apply (remove_total _ _ _ start start_owned_frames start_free c Hp)].
       by intros st [_ H].
-    - by apply (free_count_total _ _ _ start start_hands start_free).
+    - by apply (free_count_total _ _ _ start start_owned_frames start_free).
   Qed.
 
   Theorem workers_never_wrong :

@@ -1,7 +1,7 @@
 (** The workers run, on the machine of the specification: three CPUs, of whose processes only two find a free frame. *)
-From Ashlar Require Import witness.Client layers.sched.ProofMemory.
+From Ashlar Require Import witness.Client layers.sched.ready.InitialCells.
 
-Definition two_free : pool := Pool (Frames {[256; 257]} ∅) ∅.
+Definition two_free : frame_memory := FrameMemory (Frames {[256; 257]} ∅) ∅.
 Notation X := (kernel_layout (fun _ => 0) 1000 two_free).
 Notation worker_agent := (system workers (top_engine X (kernel_top (fun _ => 0) 1000 two_free))).
 Definition begin (c : nat) : ast worker_agent :=

@@ -1,5 +1,5 @@
 (** Containers: every exported C function implements its specification program. *)
-From Ashlar Require Export layers.container.Proof lang.Slot.
+From Ashlar Require Export layers.container.Proof lang.programs.Slot.
 
 (** What each function does to the state, by its arguments. *)
 Definition update1 (f : gmap Z container -> Z -> option (Z * gmap Z container)) (args : list Z) :

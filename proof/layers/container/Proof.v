@@ -1,5 +1,5 @@
 (** Containers: what the C functions do on the cells, under the lock. *)
-From Ashlar Require Export layers.container.ProofRep layers.container.Code.
+From Ashlar Require Export layers.container.cells.Representation layers.container.Code.
 
 Section proof.
   Context (kernel_entry : Z -> Z) (M : module) (cpu : nat).

@@ -1,9 +1,9 @@
 (** Frames: every exported C function implements its specification program, given the code of frames and containers. *)
-From Ashlar Require Export layers.frame.PoolRead layers.frame.ProofTake layers.frame.ProofOwner.
+From Ashlar Require Export layers.frame.memory.ReadFunctions layers.frame.table.Take layers.frame.table.Owners.
 
 Section implements.
   Context (X : layout) (Yc : slot X (gmap Z container) container_rep container_valid).
-  Context (Y : slot X pool pool_rep pool_valid) (H : hand_slot X).
+  Context (Y : slot X frame_memory frame_memory_rep frame_memory_valid) (H : owned_frames_slot X).
   Context (HYc : slot_lock Yc = LOCK_CONTAINER) (HY : slot_lock Y = LOCK_FRAME).
   Context (kernel_entry : Z -> Z) (M : module) (cpu : nat).
   Context (HM : forall f fd, frame_module f = Some fd -> M f = Some fd).

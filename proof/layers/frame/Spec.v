@@ -1,10 +1,10 @@
 (** Frames: the specification.
 
-    The state says which frames are free, and of each allocated frame who owns it; every other frame is reserved. The
-    bitmap with its summaries is a matter of representation. A function gives its result and the new state; [None] means
-    that its caller broke a requirement. Codes of results are those of [abi.h] and [frame.h].
+    The state says which frames are free, and which processes own each allocated frame; every other frame is reserved. The
+    bitmap with its summaries belongs to the representation. A function gives its result and the new state; [None] means
+    that its caller broke a requirement. Result codes are those of [abi.h] and [frame.h].
 
-    The words of frames are not part of this object yet: what [frame_alloc] clears must be owned by its caller. *)
+    The words of frames are specified in [FrameMemory.v]. *)
 From Ashlar Require Export lang.Constants lang.Semantics layers.frame.Code.
 
 Record frames := Frames {

@@ -1,5 +1,5 @@
-(** Page maps: the functions that take a page map's lock once and call nobody else implement their programs. *)
-From Ashlar Require Export layers.pagemap.ProofMap lang.Slot lang.Sequel.
+(** Page maps: the functions that take a page map's lock once and call no other locking function implement their programs. *)
+From Ashlar Require Export layers.pagemap.code.MapExisting lang.programs.Slot lang.programs.Continuation.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 Lemma evals_first r m p : r !! 0%nat = Some p -> evals [Var 0] r m = Some [p].
@@ -42,11 +42,11 @@ Section implements.
   Definition frame (args : list Z) (κ : Z -> prog X) : prog X :=
     match args with [p; v; prot] => find [p; v; 0] (fun e => κ (frame_of e prot)) | _ => Fail end.
 
-  Lemma on_map_sequel p g κ : same (bind (on_map p g Ret) κ) (on_map p g κ).
+  Lemma on_map_continuation p g κ : same (bind (on_map p g Ret) κ) (on_map p g κ).
   Proof using. unfold on_map, for_process. destruct (decide _); [|constructor]. unfold locked. simpl. same_program. Qed.
-  Lemma find_sequel : has_sequel X find.
+  Lemma find_continuation : has_continuation X find.
   Proof using.
-    intros [|p [|v [|t [|??]]]] κ; try constructor. unfold find. destruct (user_address v); [apply on_map_sequel|apply same_refl].
+    intros [|p [|v [|t [|??]]]] κ; try constructor. unfold find. destruct (user_address v); [apply on_map_continuation|apply same_refl].
   Qed.
 
   (** ** Locks and pure functions *)
@@ -139,7 +139,7 @@ Section implements.
     intros e m1 a1 Hy Hr1. locals_simpl. wp_seq. wp_call.
     eapply fwp_pure; [intros d; by apply pagemap_entry_frame_triple|]. unfold locals. locals_simpl.
     assert (Q (frame_of e prot) m1 (k (frame_of e prot), a1)) as HQ1.
-    { apply HQ; [|done]. eapply (yields_then X find); [apply find_sequel|exact Hy|constructor]. }
+    { apply HQ; [|done]. eapply (yields_then X find); [apply find_continuation|exact Hy|constructor]. }
     unfold frame_of in *. wp_seq. wp_if.
     replace (Z.land e 512 =? 0) with (negb (has e ARCH_PTE_OWNED)) by (unfold has; apply negb_involutive).
     destruct (has e ARCH_PTE_OWNED); cbn [negb andb] in *; [|wp_return; by apply settles_now].

@@ -1,5 +1,5 @@
-(** Isolation by page maps: what a page map's cells promise, alone and beside those of others. *)
-From Ashlar Require Export layers.pagemap.ProofReach layers.pagemap.ProofPromise layers.frame.Pool.
+(** Isolation by page maps: what a page map's cells guarantee, alone and together with those of others. *)
+From Ashlar Require Export layers.pagemap.cells.ProcessorWalk layers.pagemap.spec.Guarantees layers.frame.FrameMemory.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** In the cells [d], a user program reaches from the map's root exactly the pages that are mapped, by the entries they have;
@@ -24,25 +24,25 @@ Section isolation.
 
   Lemma table_cell f : has_table s f -> is_Some (d !! frame_word f 0).
   Proof using Hr. intros [k Hk]. exists (table_word kernel_entry s k 0). eapply rep_word; [exact Hr|exact Hk|lia]. Qed.
-  Lemma cells_apart (d' : mem) x : d ##ₘ d' -> is_Some (d !! x) -> ~ is_Some (d' !! x).
+  Lemma cells_disjoint (d' : mem) x : d ##ₘ d' -> is_Some (d !! x) -> ~ is_Some (d' !! x).
   Proof using. intros Hd [v Hv] [w Hw]. exact (proj1 (map_disjoint_spec d d') Hd _ _ _ Hv Hw). Qed.
 
-  Theorem tables_apart q s' d' f : pagemap_rep kernel_entry q s' d' -> d ##ₘ d' -> has_table s f -> ~ has_table s' f.
+  Theorem tables_disjoint q s' d' f : pagemap_rep kernel_entry q s' d' -> d ##ₘ d' -> has_table s f -> ~ has_table s' f.
   Proof using Hr.
-    intros Hr' Hd Hf [k Hk]. apply (cells_apart d' (frame_word f 0) Hd (table_cell f Hf)).
+    intros Hr' Hd Hf [k Hk]. apply (cells_disjoint d' (frame_word f 0) Hd (table_cell f Hf)).
     exists (table_word kernel_entry s' k 0). eapply rep_word; [exact Hr'|exact Hk|lia].
   Qed.
-  Theorem tables_not_pooled w d' f : pool_rep w d' -> d ##ₘ d' -> has_table s f -> ~ pooled w f.
+  Theorem tables_words_not_shared w d' f : frame_memory_rep w d' -> d ##ₘ d' -> has_table s f -> ~ words_shared w f.
   Proof using Hr.
-    intros (_ & t & u & -> & Htu & _ & [Hu _]) Hd Hf Hp. apply (cells_apart (t ∪ u) (frame_word f 0) Hd (table_cell f Hf)).
+    intros (_ & t & u & -> & Htu & _ & [Hu _]) Hd Hf Hp. apply (cells_disjoint (t ∪ u) (frame_word f 0) Hd (table_cell f Hf)).
     assert (Hs : is_Some (u !! frame_word f 0)).
     { apply Hu. right. exists f, 0. split; [done|]. split; [unfold word_index, frame_words; lia|done]. }
     destruct Hs as [v Hs]. exists v. by apply lookup_union_Some_r.
   Qed.
 End isolation.
 
-(** Who maps a frame as a process's own has it owned by the process, and gives it back only after taking it out of the map:
-    the requirements of [pagemap_map] and [frame_remove_owner] together. [maps]: every process's page map. *)
+(** A caller that maps a frame as a process's own ensures that the process owns it, and removes that owner only after
+    unmapping it: the requirements of [pagemap_map] and [frame_remove_owner] together. [maps]: every process's page map. *)
 Definition mapped_by_owners (maps : Z -> page_map) (w : frames) : Prop := forall p n e,
   leaves (maps p) !! n = Some e -> has e ARCH_PTE_OWNED = true -> owns w (entry_frame e) p = true.
 

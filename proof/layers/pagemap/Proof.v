@@ -1,5 +1,5 @@
 (** Page maps: the C functions that read and write fields, and the walk down the tables. *)
-From Ashlar Require Export layers.pagemap.ProofIndex.
+From Ashlar Require Export layers.pagemap.code.EntryFunctions.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** An address in the lower half below the end of user space; the cursor of destruction is one. *)

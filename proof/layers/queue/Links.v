@@ -3,7 +3,7 @@
     A list [l1 ++ l2] is cut at one place. Its head half knows what follows it in one cell ([left_cell]: the queue's
     [first], or the last thread's [next]), its tail half what precedes it in another ([right_cell]). To put a thread in
     between is to write these two cells and the thread's own. *)
-From Ashlar Require Export lang.Owned layers.queue.Spec.
+From Ashlar Require Export lang.logic.Owned layers.queue.Spec.
 
 Lemma first_or_app n l1 l2 : first_or n (l1 ++ l2) = first_or (first_or n l2) l1.
 Proof. by destruct l1. Qed.

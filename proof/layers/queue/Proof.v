@@ -1,5 +1,5 @@
 (** Queues: the C functions do what the specification says. *)
-From Ashlar Require Export layers.queue.ProofSplice layers.queue.Code.
+From Ashlar Require Export layers.queue.Splice layers.queue.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** ** What the heads and nodes of a state contain *)

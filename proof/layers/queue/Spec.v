@@ -5,7 +5,7 @@
     lock guards); a thread that moves from one owner's queue to another's is in no queue in between.
 
     A specification function gives the result first and [None] where the caller breaks its requirement. *)
-From Ashlar Require Export lang.Triple lang.Constants.
+From Ashlar Require Export lang.logic.Triple lang.Constants.
 
 Record queue_state := QueueState { queue_lists : gmap Z (list Z); queue_free : gset Z }.
 Add Printing Constructor queue_state.

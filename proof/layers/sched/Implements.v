@@ -1,8 +1,8 @@
-(** Ready queues among all objects: each CPU holds its own, which no lock guards.
+(** Ready queues among all objects: each CPU owns its own, which no lock guards.
 
-    The object's state is the CPU's number and its ready queues. A function that is told another CPU's number, or whose
-    requirements are not kept, has no result: that is its caller's fault. *)
-From Ashlar Require Export lang.Private layers.sched.ProofPark layers.sched.ProofRep.
+    The object's state is the CPU's number and its ready queues. A function that is called with another CPU's number, or
+    with its requirements broken, has no result: that is its caller's fault. *)
+From Ashlar Require Export lang.programs.Private layers.sched.ready.ParkCode layers.sched.ready.ReadyRepresentation.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 Notation cpu_ready := (Z * ready)%type.
@@ -35,7 +35,7 @@ Definition ready_take (args : list Z) : option (cpu_ready -> option (Z * cpu_rea
   match args with [cpu] => cpu_args cpu (fun s => sched_ready_take s cpu) | _ => None end.
 Definition ready_read_best (args : list Z) : option (cpu_ready -> option (Z * cpu_ready)) :=
   match args with [cpu] => cpu_args cpu (fun s => sched_ready_best s cpu) | _ => None end.
-(** The threads are parked in a queue of this CPU: no number is told. *)
+(** The threads are parked in a queue of this CPU: there is no CPU number as an argument. *)
 Definition ready_park (args : list Z) : option (cpu_ready -> option (Z * cpu_ready)) :=
   match args with
   | [q; t] => Some (fun s => match sched_park s.2 s.1 q t with Some s' => Some (0, (s.1, s')) | None => None end)

@@ -1,5 +1,5 @@
 (** Ready queues: the C functions that read the bitmap's digest. *)
-From Ashlar Require Export lang.Body layers.sched.ProofSpec layers.sched.Code.
+From Ashlar Require Export lang.logic.Body layers.sched.ready.ReadyInvariant layers.sched.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** The bitmap's cells among all of a CPU's. *)

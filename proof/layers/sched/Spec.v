@@ -31,8 +31,8 @@ Fixpoint best_below (s : ready) (cpu : Z) (n : nat) : Z :=
   end.
 Definition ready_best (s : ready) (cpu : Z) : Z := best_below s cpu 256.
 
-(** ** The invariant: all ready queues are there, and who is in one is a thread of this CPU that is ready, not idle, and
-    has the queue's priority. So the running thread is in none. *)
+(** ** The invariant: all ready queues are there, and each thread in one is a thread of this CPU, ready, not idle, and
+    of the queue's priority. So the running thread is in none. *)
 Definition ready_thread_ok (s : ready) (priority t : Z) : Prop :=
   NUM_CPU <= t /\ ready_threads s !! t = Some (ReadyThread priority thread_is_ready).
 Global Instance ready_thread_ok_dec s p t : Decision (ready_thread_ok s p t).

@@ -1,5 +1,5 @@
 (** Shares: the exported C functions that are one locked update implement their specification programs. *)
-From Ashlar Require Export layers.share.Proof lang.Slot lang.Sequel.
+From Ashlar Require Export layers.share.Proof lang.programs.Slot lang.programs.Continuation.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** What each function does to the state, by its arguments. *)
@@ -10,7 +10,7 @@ Definition share_update2 (f : share_state -> Z -> Z -> option (Z * share_state))
     option (share_state -> option (Z * share_state)) :=
   match args with [i; p] => Some (fun s => f s i p) | _ => None end.
 
-(** Who offers nothing has nothing to end. *)
+(** A process without offers has none to end. *)
 Lemma share_end_none s p which v s' : share_valid s -> offers s !! p = Some 0 ->
   share_end_all s p which = Some (v, s') -> v = 0 /\ s' = s.
 Proof.

@@ -1,5 +1,5 @@
 (** Shares: what the C functions do on the cells, under the lock or at start-up. *)
-From Ashlar Require Export layers.share.ProofRep.
+From Ashlar Require Export layers.share.Representation.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 Lemma wrap_small x : 0 <= x < 4294967296 -> wrap W32 x = x.

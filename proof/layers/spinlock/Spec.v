@@ -1,24 +1,24 @@
-(** What a lock algorithm promises, whichever it is.
+(** What a lock algorithm guarantees, whichever it is.
 
-    Below are atomic cells and ownership ([machine/Atomics.v]), above is the lock layer ([calculus/Locks.v]), where
+    Below are atomic cells and ownership ([machine/Atomics.v]), above is the lock layer ([calculus/locks/Locks.v]), where
     acquiring and releasing are single events. The event of an acquisition is the moment at which the cells that the lock
-    guards change hands; so it is for a release.
+    guards change owner (the linearisation point); so it is for a release.
 
-    Scheduler assumption ([patient]): a CPU that the algorithm has to reckon with ([engaged]: it is queued for a lock or
-    has not yet let the next one through) moves at least once among any [patience] events. *)
-From Ashlar Require Export calculus.Link calculus.Exclusion machine.Atomics lang.Builtin.
+    Scheduler assumption ([bounded_fair]): a CPU that others may have to wait for ([contending]: it is queued for a lock or has
+    not yet passed it on) moves at least once among any [fairness_bound] events. *)
+From Ashlar Require Export calculus.linking.Link calculus.locks.Exclusion machine.Atomics lang.Builtin.
 
 Section spec.
-  Context (kernel_entry : Z -> Z) (ncpu budget patience : nat) (nlock : Z).
+  Context (kernel_entry : Z -> Z) (ncpu budget fairness_bound : nat) (nlock : Z).
   Context (init : Z -> mem) (guarded : Z -> mem -> mem).
-  Context (Mlock : module) (engaged : nat -> atomic_log -> Prop).
+  Context (Mlock : module) (contending : nat -> atomic_log -> Prop).
 
-  (** CPU [c] moves while no engaged CPU is kept waiting for its turn. *)
-  Definition patient (c : nat) (l : atomic_log) : Prop :=
-    forall c', c' <> c -> engaged c' l -> (gap c' l < patience)%nat.
+  (** CPU [c] moves while every contending CPU has moved within the fairness bound. *)
+  Definition bounded_fair (c : nat) (l : atomic_log) : Prop :=
+    forall c', c' <> c -> contending c' l -> (events_since_move c' l < fairness_bound)%nat.
 
   Definition atomics_layer : layer cprim mem :=
-    Layer atomic_event (atomics_step (cell_data init guarded)) patient.
+    Layer atomic_event (atomics_step (cell_data init guarded)) bounded_fair.
   Definition locks : layer cprim mem := lock_layer nlock budget (cell_data init guarded).
 
   (** What the lock layer sees of an event on atomic cells. *)
@@ -71,7 +71,7 @@ Section spec.
       split; [exact H1|]. intros l Hl. by apply H2.
     Qed.
 
-    (** Mutual exclusion: a CPU's list of locks held says who owns what they guard, and no lock is on two lists. *)
+    (** Mutual exclusion: a CPU that has a lock on its list owns what the lock guards, and no lock is on two lists. *)
     Corollary locks_exclusive : never_wrong ncpu locks A1 P1 ->
       forall l, traces ncpu atomics_layer A0 P0 l ->
       (forall c k, k ∈ (held c (lock_views l)).1 <-> owner k l = Some c) /\

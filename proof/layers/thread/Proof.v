@@ -1,5 +1,5 @@
 (** Threads: the C functions that read and write one field each, on cells that the caller owns. *)
-From Ashlar Require Export lang.Body layers.thread.Code.
+From Ashlar Require Export lang.logic.Body layers.thread.Code.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 Definition thread_cell (field : string) (t : Z) : cell := ("thread"%string, t, field, 0).

@@ -1,7 +1,6 @@
-//! Wrong specifications: one place of a layer's `Spec.v` says something else.
+//! Mutants of the specifications: one place of a layer's `Spec.v` is changed.
 //!
-//! Knows: which files are specifications, which changes are tried in which order, and which survivors are known with a
-//! reason (`proof/spec-survivors.toml`: description = "why nothing depends on it").
+//! `proof/spec-survivors.toml` (description = "why nothing depends on it") lists those that may survive.
 
 use crate::coq::compile::Copy;
 use crate::error::Error;
@@ -16,7 +15,7 @@ use std::collections::BTreeMap;
 
 pub const SURVIVORS: &str = "proof/spec-survivors.toml";
 /// Specifications that are not called `Spec.v`.
-const OTHERS: &[&str] = &["layers/frame/Pool.v"];
+const OTHERS: &[&str] = &["layers/frame/FrameMemory.v"];
 
 /// The layer whose specification the file is.
 pub fn layer(file: &str) -> Option<&str> {
@@ -90,12 +89,7 @@ fn choose(mut all: Vec<Wrong>, choice: &Choice<'_>, reasons: &BTreeMap<String, S
         ranked.sort_by_key(|(round, wrong)| (*round, scattered(&wrong.file, choice.seed)));
         all = ranked.into_iter().map(|(_, wrong)| wrong).collect();
     }
-    let shard = choice.shard;
-    all.into_iter()
-        .enumerate()
-        .filter(|(place, _)| place % shard.count == shard.index - 1)
-        .map(|(_, one)| one)
-        .collect()
+    all.into_iter().enumerate().filter(|(place, _)| choice.shard.has(*place)).map(|(_, one)| one).collect()
 }
 
 /// A number that looks random, for an order that a seed changes (FNV-1a).
@@ -108,22 +102,27 @@ fn scattered(text: &str, seed: u64) -> u64 {
 
 /// Survivors without a reason, reasons for what breaks a proof, and, if all were tried, for what does not exist.
 pub fn findings(trials: &Trials, reasons: &BTreeMap<String, String>, all: bool) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (wrong, fate) in &trials.tried {
-        let known = reasons.contains_key(&wrong.description);
-        let text = match fate {
-            Fate::Survived if !known => "breaks no proof".to_string(),
-            Fate::Killed(refused) if known => format!("is listed as a survivor, and breaks proof/{}", refused.file),
-            _ => continue,
-        };
+    let finding = |(wrong, fate): &(Wrong, Fate)| {
+        let text = fault(wrong, fate, reasons)?;
         let text = format!("specification mutant {}: {text}", wrong.description);
-        findings.push(Finding::at("mutant", &format!("proof/{}", wrong.file), Some(wrong.line), text));
-    }
+        Some(Finding::at("mutant", &format!("proof/{}", wrong.file), Some(wrong.line), text))
+    };
+    let mut findings: Vec<Finding> = trials.tried.iter().filter_map(finding).collect();
     let exists = |reason: &String| trials.tried.iter().any(|(wrong, _)| wrong.description == *reason);
     for reason in reasons.keys().filter(|reason| all && !exists(reason)) {
         findings.push(Finding::at("mutant", SURVIVORS, None, format!("there is no such mutant: {reason}")));
     }
     findings
+}
+
+/// What is wrong with this fate, if anything.
+pub fn fault(wrong: &Wrong, fate: &Fate, reasons: &BTreeMap<String, String>) -> Option<String> {
+    let known = reasons.contains_key(&wrong.description);
+    match fate {
+        Fate::Survived if !known => Some("breaks no proof".into()),
+        Fate::Killed(refused) if known => Some(format!("is listed as a survivor, and breaks proof/{}", refused.file)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -137,7 +136,7 @@ mod tests {
 
     fn all() -> Vec<Wrong> {
         let text = "Definition f (a b : Z) :=\n  a + b <? 3 * a.\nDefinition g (a b : Z) := a + b.\n";
-        ["layers/a/Spec.v", "layers/frame/Pool.v"].into_iter().flat_map(|file| wrongs(file, text)).collect()
+        ["layers/a/Spec.v", "layers/frame/FrameMemory.v"].into_iter().flat_map(|file| wrongs(file, text)).collect()
     }
 
     fn choice(sample: Option<usize>, layer: Option<&str>, seed: u64) -> Choice<'_> {
@@ -156,7 +155,7 @@ mod tests {
     #[test]
     fn only_specifications_are_changed() {
         assert_eq!(layer("layers/queue/Spec.v"), Some("queue"));
-        assert_eq!(layer("layers/frame/Pool.v"), Some("frame"));
+        assert_eq!(layer("layers/frame/FrameMemory.v"), Some("frame"));
         assert_eq!(layer("layers/queue/Proof.v"), None);
         assert_eq!(layer("calculus/Spec.v"), None);
     }
