@@ -74,12 +74,12 @@ mutant: $(HOSTED_PROGRAMS:=.o) $(HOSTED_OUT)/layers.a
 	done; exit $$failed
 
 # One program a layer; the other side is extracted from the layer's specification.
-CONFORM_SOURCES := $(wildcard $(ROOT)/proof/extract/$(or $(LAYER),*).c)
-CONFORM_PROGRAMS := $(patsubst $(ROOT)/proof/extract/%.c,$(HOSTED_OUT)/conform/%,$(CONFORM_SOURCES))
+CONFORM_SOURCES := $(wildcard $(ROOT)/proof/extract/$(or $(LAYER),*)/driver.c)
+CONFORM_PROGRAMS := $(patsubst $(ROOT)/proof/extract/%/driver.c,$(HOSTED_OUT)/conform/%,$(CONFORM_SOURCES))
 .PHONY: conform
 conform: $(CONFORM_PROGRAMS)
 
-$(CONFORM_PROGRAMS): $(HOSTED_OUT)/conform/%: $(ROOT)/proof/extract/%.c $(ROOT)/proof/extract/driver.h $(HOSTED_OUT)/layers.a
+$(CONFORM_PROGRAMS): $(HOSTED_OUT)/conform/%: $(ROOT)/proof/extract/%/driver.c $(ROOT)/proof/extract/driver.h $(HOSTED_OUT)/layers.a
 	@mkdir -p $(@D)
 	@$(HOSTED_CC) $(HOSTED_FLAGS) $(filter %.c %.a,$^) -o $@
 

@@ -203,14 +203,14 @@ pub struct ProveOptions {
     /// specification, and the independent checker.
     #[arg(long)]
     pub audit: bool,
-    /// Try so many mutants of the C, spread over the layers, or all of them and all benign rewritings. What an earlier
-    /// run found out is not tried again.
+    /// Try so many mutants of the C, spread over the layers, or all of them and all benign rewritings. Verdicts of earlier
+    /// runs are used again.
     #[arg(long, value_name = "N|all", group = "sampled")]
     pub mutants: Option<Sample>,
     /// Try so many mutants of the specifications, spread over their files.
     #[arg(long, value_name = "N", group = "sampled")]
     pub spec_mutants: Option<usize>,
-    /// Try the mutants of what is assumed of scheduler, hardware and locks, or so many of them, from the SEED-th on.
+    /// Try the mutants of the assumptions about scheduler, hardware and locks, or so many of them, from the SEED-th on.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000")]
     pub assumption_mutants: Option<usize>,
     /// Try only mutants of this layer.
@@ -219,13 +219,16 @@ pub struct ProveOptions {
     /// Compare each extracted specification with the C over so many random operations.
     #[arg(long, value_name = "N")]
     pub operations: Option<u64>,
-    /// Start of what is random.
+    /// Seed of random choices.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Try only the I-th of N equal parts of the mutants.
+    /// Try only the I-th of N equal parts of the mutants, or of the layers of --operations.
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     pub shard: Shard,
-    /// Write anew what is derived from the proofs and committed: assumptions.txt, Assumptions.v, the page of the book.
+    /// Write the verdicts of the one campaign that is asked for to this file, for `ashlar report`.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Rewrite the committed files that are generated from the proofs: assumptions.txt, Assumptions.v, the page of the book.
     #[arg(long)]
     pub write: bool,
 }

@@ -1,7 +1,7 @@
-//! The subset's abstract syntax: typed, resolved, nothing left that the proofs do not speak of.
+//! The abstract syntax of the subset: typed and resolved, with only the constructs that the proofs cover.
 //!
-//! A program in this form is what is printed as Coq and, pretty-printed, as C again. Every node keeps its place
-//! in the source; names stay beside the ids that resolve them, so that the output reads like the input.
+//! It is printed as Coq terms, and pretty-printed as C again. Every node keeps its position in the source, and names stay
+//! beside the ids that resolve them, so that the output reads like the input.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! The generated pages of the book: rules of the subset, one page for each layer.
 //!
-//! A layer's page is its header: the opening comment, then each declaration with the comment before it. So the words
-//! are written once, where the programmer reads them.
+//! A layer's page is its header: the opening comment, then each declaration with the comment before it. So the text
+//! is written once, where the programmer reads it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! Which files of the kernel are certified, in which configuration, and where their Coq terms stand.
+//! The certified files of the kernel, the configuration of each, and where its Coq terms are written.
 //!
-//! A layer's debug walks (`LAYER_check.c`) and tests are outside: the kernel that boots does not hold them.
+//! A layer's debug checks (`LAYER_check.c`) and tests are not certified: they are not part of the kernel that boots.
 
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,7 @@ use crate::source::{Sources, Span};
 pub struct Fault {
     pub rule: Rule,
     pub span: Span,
-    /// What stands there, in this file's own names.
+    /// The construct, in the names of this file.
     pub message: String,
     /// What to write instead, where something better than the rule's general remedy is known.
     pub remedy: Option<String>,

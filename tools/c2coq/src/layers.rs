@@ -1,8 +1,8 @@
-//! Does each layer call only what is below it? Read off the symbols of the object files that the build links.
+//! The layer check: each layer calls only functions of layers below it, by the symbols of the linked object files.
 //!
 //! A layer's objects are `DIR/LAYER.o`, `DIR/LAYER_part.o`, or any object in a directory `DIR/.../LAYER/`. Other
-//! objects (arch, boot) are not layers. Link-time optimisation comes after this check, so a call that is inlined
-//! later is seen here; objects must hold machine code (`-ffat-lto-objects`).
+//! objects (arch, boot) are not layers. Link-time optimisation comes after this check, so it also sees calls
+//! that are inlined later; objects must hold machine code (`-ffat-lto-objects`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! From text to tokens. Knows C's lexical grammar; keeps keywords as names, directives as ordinary tokens.
+//! The lexer: from text to tokens. Keywords stay names, directives ordinary tokens.
 
 use std::rc::Rc;
 

@@ -1,10 +1,8 @@
 //! The C subset in which Ashlar's certified kernel is written.
 //!
-//! [`check`] parses files and refuses whatever the subset excludes, all faults of a run at once; what it accepts
-//! comes back as a typed, resolved syntax tree ([`ast::Program`]). [`layers`] compares object files with the layer
-//! order.
-//!
-//! Does not know: what the C means (that is the proofs' part), nor how it is compiled.
+//! [`check`] parses files and refuses everything outside the subset, with all faults of a run at once; it returns what it
+//! accepts as a typed, resolved syntax tree ([`ast::Program`]). [`layers`] compares object files with the layer order. The
+//! meaning of the C is defined in the proofs, `proof/lang/Semantics.v`.
 
 pub mod ast;
 pub mod book;

@@ -1,4 +1,4 @@
-//! The command line of the subset checker; the library does the work.
+//! The command line of c2coq.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ enum Format {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Refuse, with place, rule and remedy, whatever the C subset excludes
+    /// Refuse, with position, rule and remedy, everything outside the C subset
     Check {
         /// Certified sources; their headers are checked with them
         #[arg(required = true)]

@@ -1,7 +1,7 @@
-//! Prints a checked file as C again: one self-contained source that means the same.
+//! Prints a checked file as C again: one self-contained source with the same meaning.
 //!
-//! The printed text is in the subset, gives the same tree when it is checked, and compiles to the same code; the tests
-//! hold the tree to that. Macros become their values' definitions, headers the declarations they brought.
+//! The printed text is in the subset, gives the same tree when it is checked, and compiles to the same code; tests check
+//! that. Macros become definitions of their values, headers the declarations they contain.
 
 use std::collections::HashMap;
 use std::fmt::Write;

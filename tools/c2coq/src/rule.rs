@@ -1,9 +1,9 @@
-//! The rules of the C subset, each stated once: name, what it asks, what to write instead, an example.
+//! The rules of the C subset, each stated once: name, requirement, remedy, example.
 //! The checker's messages, the reference page and the tests all take them from here.
 
 use diagnostics::CodeInfo;
 
-/// What a reader needs to know of a rule.
+/// The description of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RuleInfo {
     pub name: &'static str,

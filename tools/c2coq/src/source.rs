@@ -1,7 +1,6 @@
-//! Source files and places in them.
+//! Source files and positions in them: from an offset to a line and a column.
 //!
-//! Knows the text of every file read and how an offset becomes a line and a column. Knows nothing of C.
-//! A file may be *trusted*: hardware's contract, read for its declarations only, never a source of faults.
+//! A *trusted* file describes the hardware; it is read for its declarations only and never checked.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,6 +1,6 @@
-//! The parser's output: C as written, excluded constructs included, so that the checker can name each of them.
+//! The parser's output: C as written, excluded constructs included, so that the checker can report each of them.
 //!
-//! Nothing here is resolved or typed; `crate::ast` holds what remains once a file keeps to the subset.
+//! Nothing here is resolved or typed; `crate::ast` holds what remains once a file is in the subset.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! What the checker accepts, the C compiler accepts: on random changes of an accepted file.
+//! The C compiler accepts what the checker accepts, on random changes of an accepted file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The Coq terms: those committed are what the C gives, and a small file shows each image.
+//! The Coq terms: the committed ones are what the C gives, and a small file shows the translation of each construct.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! One refused file per rule, and accepted files. The first line of a refused file tells every fault it holds.
+//! One refused file per rule, and accepted files. The first line of a refused file lists all its faults.
 
 use std::path::{Path, PathBuf};
 

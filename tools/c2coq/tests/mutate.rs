@@ -1,5 +1,4 @@
-//! Mutants: enough of them for every function, each changes its function and no other, and running shows that they are
-//! wrong.
+//! Mutants: every function has enough of them, each changes its function and no other, and the layers' tests detect them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The trees are the kernel: the layers as they are printed from their trees pass the layers' own tests.
+//! The layers, printed as C from their trees, pass the layers' own tests.
 
 use std::path::Path;
 use std::process::Command;

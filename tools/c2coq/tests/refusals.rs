@@ -1,4 +1,4 @@
-//! The kernel's own build stops, and names the culprit, when a layer calls upwards and when a certified file leaves the
+//! The kernel's own build stops and names the fault when a layer calls upwards and when a certified file leaves the
 //! subset. Works on a copy of the kernel.
 
 use std::path::{Path, PathBuf};

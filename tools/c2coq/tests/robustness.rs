@@ -1,4 +1,4 @@
-//! Damaged sources: whatever the text, the checker ends, says something sensible and never panics.
+//! Damaged sources: for any text the checker terminates with a diagnostic or success and never panics.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! How much processor time the proofs may take.
+//! The budget of processor time for the proofs.
 
 use crate::coq::compile::Cost;
 use crate::finding::Finding;

@@ -1,12 +1,14 @@
-//! What is run only where it is asked for, since it takes long.
+//! The long campaigns of a run: mutants, specifications against the C, the independent checker.
 
 use crate::coq::compile::Copy;
 use crate::coq::{checker, compile};
 use crate::mutants::code::trial::Trials;
 use crate::mutants::code::verdicts::Verdicts;
+use crate::mutants::trials::{Fate, Wrong};
 use crate::mutants::{assumptions, code, specifications};
 use crate::sources::{theorems, tree};
 use crate::{conformance, pages, Error, Finding, Options, Progress, Report, Sample};
+use campaign::Record;
 use project::Project;
 
 /// Random operations of each specification in an audit.
@@ -29,24 +31,27 @@ pub fn run(
         let campaign = code::campaign(&trials, &report.layers, &choice, &reasons, progress)?;
         let all = sample.is_none() && layer.is_none() && options.shard.count == 1;
         report.findings.extend(campaign.findings(&reasons, all));
+        report.records.push(campaign.record(&reasons, options.seed, options.shard));
         let page = pages::mutants::page(&code::known(&trials, &report.layers, &reasons)?, &reasons);
         report.findings.extend(mutants_stand(options, project, &page, all)?);
         report.campaign = Some(campaign);
     }
     wrong_ones(options, project, copy, report, progress)?;
     if let Some(operations) = options.operations.or(options.audit.then_some(AUDIT_OPERATIONS)) {
-        let (runs, findings) = conformance::conform(project, copy, operations, options.seed, progress)?;
-        report.conformance = runs;
-        report.findings.extend(findings);
+        let (seed, shard) = (options.seed, options.shard);
+        let found = conformance::conform(project, copy, operations, seed, shard, progress)?;
+        report.conformance = found.runs;
+        report.findings.extend(found.findings);
+        report.records.push(found.record);
         let broken = report.campaign.as_ref().map(|campaign| campaign.broken()).unwrap_or_default();
-        report.shown = conformance::show_wrong(project, &broken, options.seed, progress)?;
+        report.shown = conformance::show_wrong(project, &broken, seed, shard, progress)?;
         if report.shown.wrong * 2 < report.shown.run {
-            let text = "most mutants that break a proof answer rightly when they are run";
+            let text = "most mutants that break a proof give right results when they are run";
             report.findings.push(Finding::of("mutant", text));
         }
         let broken = report.specifications.as_ref().map(|trials| trials.killed()).unwrap_or_default();
         report.shown_specifications =
-            conformance::specification_mutants::show_wrong(project, copy, &broken, options.seed, progress)?;
+            conformance::specification_mutants::show_wrong(project, copy, &broken, seed, shard, progress)?;
     }
     if options.audit {
         progress.note("the independent checker");
@@ -75,13 +80,18 @@ fn wrong_ones(
         let (sample, layer) = (options.spec_mutants, options.layer.as_deref());
         let choice = code::Choice { sample, layer, seed: options.seed, shard: options.shard };
         let trials = specifications::campaign(project, copy, &choice, &reasons, progress)?;
+        let record = Record::new("prove-spec-mutants", options.seed, options.shard);
+        let good = |wrong: &Wrong, fate: &Fate| specifications::fault(wrong, fate, &reasons).is_none();
+        report.records.push(trials.record(record, good));
         let all = sample.is_none() && options.shard.count == 1;
         report.findings.extend(specifications::findings(&trials, &reasons, all));
         report.specifications = Some(trials);
     }
     if options.audit || options.assumption_mutants.is_some() {
         let most = options.assumption_mutants.filter(|_| !options.audit).unwrap_or(usize::MAX);
-        let (trials, bad) = assumptions::campaign(project, copy, most, options.seed, progress)?;
+        let (trials, bad) = assumptions::campaign(project, copy, most, options.seed, options.shard, progress)?;
+        let record = Record::new("prove-assumption-mutants", options.seed, options.shard);
+        report.records.push(trials.record(record, |_, fate| assumptions::fault(fate).is_none()));
         report.findings.extend(bad);
         report.findings.extend(assumptions::findings(&trials));
         report.assumptions = Some(trials);

@@ -1,4 +1,4 @@
-//! Why a run ended before it had a result.
+//! Errors that end a run without a result.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What `prove` holds against the proofs: a kind that stays, a place, and a sentence.
+//! A finding: a stable kind, a place, and a sentence.
 
 use serde_json::{json, Value};
 use std::fmt;

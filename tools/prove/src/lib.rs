@@ -1,9 +1,9 @@
-//! Builds the proofs, asks Coq what they state and rest on, and compares that with what the tree claims.
+//! Compiles the proofs, asks Coq what they state and which axioms they use, and compares that with what the tree claims.
 //!
-//! In this order: guards on the sources, which take a second; the build; questions to Coq about every claimed theorem;
-//! then, where asked for, the campaigns: mutants of the C, of the specifications and of the assumptions, specifications
-//! against the C, and the independent checker. A guard that finds something ends the run before the build: proofs about
-//! other code than the one that boots say nothing.
+//! In this order: checks of the sources, which take a second; the build; queries to Coq about every claimed theorem; then, if
+//! asked for, the campaigns: mutants of the C, of the specifications and of the assumptions, specifications against the C, and
+//! the independent checker. A finding in the sources ends the run before the build: proofs about other code than the one that
+//! boots are worthless.
 
 mod budget;
 mod campaigns;

@@ -1,4 +1,4 @@
-//! What a run is asked to do.
+//! Options of a run.
 
 use campaign::Shard;
 

@@ -1,4 +1,4 @@
-//! How a long run says how far it is.
+//! Progress of a long run.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! The result of `prove`, for people and for programs.
+//! The result of a run, for people and for programs.
 
 use crate::conformance::specification_mutants as shown;
 use crate::conformance::{Run, Shown};
@@ -9,6 +9,7 @@ use crate::mutants::code::{Benign, Campaign};
 use crate::mutants::trials::Trials;
 use crate::sources::certified::Layer;
 use crate::sources::theorems::Theorem;
+use campaign::Record;
 use serde_json::{json, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub struct Report {
     pub findings: Vec<Finding>,
+    /// One for each campaign of the run.
+    pub records: Vec<Record>,
     pub(crate) seconds: f64,
     pub(crate) costs: Vec<Cost>,
     /// Coq was asked about the theorems; without that nothing is known about them.
@@ -105,7 +108,7 @@ impl Report {
         }
         let Shown { run, wrong } = self.shown;
         if run > 0 {
-            lines.push(format!("mutants that were run: {wrong} of {run} answer wrongly"));
+            lines.push(format!("mutants that were run: {wrong} of {run} give wrong results"));
         }
         for (what, trials) in [("specification", &self.specifications), ("assumption", &self.assumptions)] {
             let Some(trials) = trials else { continue };

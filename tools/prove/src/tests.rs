@@ -1,4 +1,4 @@
-//! `prove`'s steps with the real Coq, on a small tree that is damaged on purpose.
+//! The steps of a run with the real Coq, on a small tree with planted faults.
 
 use super::certified_layer;
 use crate::budget::over_budget;

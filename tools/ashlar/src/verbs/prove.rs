@@ -8,7 +8,16 @@ use project::Project;
 use prove::{Options, Progress};
 
 pub fn prove(options: &ProveOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    if options.record.is_some() && campaigns(options) != 1 {
+        let remedy = "give one of --mutants, --spec-mutants, --assumption-mutants, --operations";
+        return Err(Failure::unable("--record takes the verdicts of one campaign", remedy));
+    }
     let report = prove::prove(&library_options(options), project, output)?;
+    if let (Some(path), Some(record)) = (&options.record, report.records.first()) {
+        let failed =
+            |error| Failure::unable(format!("{} cannot be written: {error}", path.display()), "choose another file");
+        record.write(path).map_err(failed)?;
+    }
     output.json(&report.to_json());
     let mut rows = report.table().into_iter();
     if let Some(head) = rows.next() {
@@ -28,6 +37,20 @@ impl Progress for Output {
     fn note(&self, text: &str) {
         Output::note(self, text);
     }
+}
+
+/// How many campaigns are asked for.
+fn campaigns(options: &ProveOptions) -> usize {
+    let asked = [
+        options.mutants.is_some(),
+        options.spec_mutants.is_some(),
+        options.assumption_mutants.is_some(),
+        options.operations.is_some(),
+    ];
+    if options.audit {
+        return asked.len();
+    }
+    asked.into_iter().filter(|asked| *asked).count()
 }
 
 fn library_options(options: &ProveOptions) -> Options {

@@ -1,4 +1,4 @@
-//! Conditions of if, while and for: the one place of comparisons and of ! && ||.
+//! Conditions of if, while and for: the only place for comparisons and for ! && ||.
 
 use super::constant::Operand;
 use super::Checker;

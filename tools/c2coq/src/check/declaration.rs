@@ -1,4 +1,4 @@
-//! What file-scope declarations bring: types, and then objects or functions.
+//! File-scope declarations: types, then objects or functions.
 
 use super::{Checker, Symbol};
 use crate::ast::Width;

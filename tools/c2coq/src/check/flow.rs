@@ -1,4 +1,4 @@
-//! Does control reach the end of a function?
+//! Whether control reaches the end of a function.
 
 use super::constant::Operand;
 use super::Checker;

@@ -1,6 +1,6 @@
 //! From `crate::syntax` to `crate::ast`: resolves names, gives types, and refuses what the subset excludes.
 //!
-//! A construct that was refused yields `None` and nothing that depends on it is reported again.
+//! A refused construct yields `None`, and nothing that depends on it is reported again.
 
 mod condition;
 mod constant;

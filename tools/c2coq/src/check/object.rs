@@ -1,4 +1,4 @@
-//! File-scope objects, their structs and first values.
+//! File-scope objects, their structs and initial values.
 
 use super::{Checker, Symbol};
 use crate::ast::{self, ElementType, ObjectId, StructId, Width};

@@ -1,7 +1,7 @@
-//! Prints checked files as Coq: the terms that the proofs speak of.
+//! Prints checked files as Coq terms, which the proofs are about.
 //!
-//! One `fundef` a function, against `proof/lang/Syntax.v`. Nothing here simplifies: what the tree says is printed node
-//! by node, and what has no image is refused.
+//! One `fundef` a function, against `proof/lang/Syntax.v`. Nothing is simplified: the tree is printed node by
+//! node, and a node without a constructor there is refused.
 
 mod term;
 mod translate;

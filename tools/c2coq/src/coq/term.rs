@@ -1,6 +1,4 @@
-//! Coq terms and how they are laid out on lines.
-//!
-//! Knows parentheses, indentation and the width of a line; nothing of what the terms mean.
+//! Layout of Coq terms: parentheses, indentation and the width of a line.
 
 use std::fmt::Write;
 

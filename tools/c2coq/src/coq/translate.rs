@@ -1,7 +1,7 @@
 //! From the C syntax tree to the constructors of `proof/lang/Syntax.v`.
 //!
-//! Each node has one image. `for` becomes `init; while`, blocks become sequences, and a call whose result goes into
-//! an object passes through a local of its own.
+//! Each node has one translation. `for` becomes `init; while`, blocks become sequences, and a call whose result is stored
+//! in an object gets a local of its own.
 
 use super::term::{string, Term};
 use super::Refusal;

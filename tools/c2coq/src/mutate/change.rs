@@ -1,4 +1,4 @@
-//! What an operator, a comparison, a constant or a condition becomes when it is changed.
+//! The replacements for an operator, a comparison, a constant or a condition.
 
 use crate::ast::*;
 use crate::source::Span;

@@ -1,6 +1,6 @@
-//! Whether two neighbouring statements may change places.
+//! Whether two neighbouring statements are independent, so that they may be swapped.
 //!
-//! Of an object's scalars only the field counts, not the index: what is not sure to be independent counts as dependent.
+//! Conservative: two scalars of an object count as dependent if they have the same field, whatever their index.
 
 use crate::ast::*;
 

@@ -1,4 +1,4 @@
-//! The part of the walk that goes through expressions, conditions and calls.
+//! The mutation walk over expressions, conditions and calls.
 
 use super::change::*;
 use super::walk::Walk;
@@ -26,7 +26,7 @@ impl Walk<'_> {
                 && !other.1.name.ends_with("_check")
         };
         let others: Vec<(usize, &Function)> = self.unit.functions.iter().enumerate().collect();
-        // The next one, so that neighbours in a header are told apart.
+        // The next one, so that a constant differs from its neighbour in the header.
         let after = others.iter().filter(|(at, _)| *at > call.function.0).find(alike);
         let other = after.or_else(|| others.iter().find(alike)).map(|(at, _)| *at);
         if let Some(other) = other {

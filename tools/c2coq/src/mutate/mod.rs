@@ -1,7 +1,7 @@
-//! Wrong kernels, one change each: what the proofs must refuse.
+//! Mutants of certified functions, which the proofs must refuse.
 //!
-//! A mutant is a certified function with one place changed; a benign rewrite says the same in other words and is the
-//! control. The trees are changed, not the text, so a mutant is printed by the same printers as the kernel.
+//! A mutant has one place changed; a benign rewriting preserves the meaning and is the control. The trees are changed, not
+//! the text, so mutants are printed by the same printers as the kernel.
 
 mod change;
 mod depend;

@@ -1,7 +1,7 @@
-//! The walk over a function that finds the places for changes, and makes one of them.
+//! The walk over a function that enumerates the possible mutations, or makes one of them.
 //!
-//! A walk without a target counts; a walk with a target changes that one place. Both meet the places in the same
-//! order, so a number names a change for as long as the function stays as it is.
+//! A walk without a target counts; a walk with a target changes that one place. Both visit the places in the same order, so
+//! a number identifies a mutation as long as the function is unchanged.
 
 use std::collections::BTreeSet;
 

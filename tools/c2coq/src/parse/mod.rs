@@ -1,5 +1,5 @@
-//! From tokens to `crate::syntax`: all of C's grammar that people write, so that what the subset excludes can be
-//! named precisely. After a syntax fault the parser resumes at the next statement or declaration.
+//! The parser: from tokens to `crate::syntax`. It covers the C that people write, so that constructs outside the subset can
+//! be reported precisely. After a syntax fault the parser resumes at the next statement or declaration.
 
 mod declaration;
 mod expression;

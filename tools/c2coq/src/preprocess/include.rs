@@ -1,4 +1,4 @@
-//! `#include`: which file is meant, and whether it may be included there.
+//! `#include`: finding the file, and checking whether it may be included there.
 
 use std::path::{Path, PathBuf};
 

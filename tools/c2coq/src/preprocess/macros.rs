@@ -1,4 +1,4 @@
-//! Macros: what they stand for, and their expansion as text.
+//! Macros: definitions and their expansion as text.
 
 use std::collections::HashMap;
 use std::rc::Rc;

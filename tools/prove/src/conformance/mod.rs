@@ -1,9 +1,8 @@
-//! The specifications against the C: each layer's `Spec.v`, extracted to OCaml, and the hosted build of its C do the same
-//! random operations, and every result is compared.
+//! Conformance of the C to the specifications: each layer's `Spec.v`, extracted to OCaml, and the hosted build of its C perform
+//! the same random operations, and every result is compared.
 //!
-//! Knows: how the two programs of a layer are made and run (`proof/extract/README.md`), and the faults that are planted
-//! on purpose (`proof/extract/planted.toml`): a comparison that does not see them is worth nothing.
-//! Does not know: operations and results; they stand in `proof/extract`.
+//! `proof/extract` has the operations. The faults of `proof/extract/planted.toml` must be detected: a comparison that misses
+//! them is worthless.
 
 pub mod specification_mutants;
 
@@ -15,8 +14,9 @@ use crate::mutants::code::Mutant;
 use crate::progress::{Progress, Steps};
 use crate::sources::generated::c2coq;
 use crate::sources::tree::{logical, read, ROOT};
+use campaign::{Record, Shard};
 use project::copies::{mirror, Edit};
-use project::{stems, Project};
+use project::{folders, Project};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,6 +26,9 @@ const PLANTED_OPERATIONS: u64 = 20_000;
 /// Mutants run as programs.
 const MOST_SHOWN: usize = 20;
 const PLANTED: &str = "proof/extract/planted.toml";
+/// Of each layer: what is extracted, and its operations.
+const EXTRACTION: &str = "extraction.v";
+const OPERATIONS: &str = "operations.ml";
 /// What the specification's side of every layer is linked with.
 const COMMON: [&str; 2] = ["conform.ml", "charged.ml"];
 
@@ -51,48 +54,66 @@ struct Fault {
     edit: Edit,
 }
 
-/// Layers that have such a pair of programs.
-pub fn layers(project: &Project) -> Vec<String> {
-    stems(&project.proof().join("extract"), "c")
+/// Layers that have such a pair of programs, of these those of the shard.
+pub fn layers(project: &Project, shard: Shard) -> Vec<String> {
+    let all = folders(&project.proof().join("extract"));
+    all.into_iter().enumerate().filter(|(place, _)| shard.has(*place)).map(|(_, layer)| layer).collect()
 }
 
-/// Compares every layer over `operations` random operations, then shows that planted faults are seen.
+/// What a comparison found.
+pub struct Compared {
+    /// Layers that agree.
+    pub runs: Vec<Run>,
+    pub findings: Vec<Finding>,
+    pub record: Record,
+}
+
+/// Compares each layer of the shard over `operations` random operations, then checks that its planted faults are detected.
 pub fn conform(
     project: &Project,
     copy: &Copy,
     operations: u64,
     seed: u64,
+    shard: Shard,
     progress: &dyn Progress,
-) -> Result<(Vec<Run>, Vec<Finding>), Error> {
-    let layers = layers(project);
-    let faults = planted(project)?;
+) -> Result<Compared, Error> {
+    let layers = layers(project, shard);
+    let faults: Vec<Fault> = planted(project)?.into_iter().filter(|fault| layers.contains(&fault.layer)).collect();
     let work = project.build().join("conform");
-    let (mut runs, mut findings) = (Vec::new(), Vec::new());
+    let record = Record::new("prove-operations", seed, shard);
+    let mut found = Compared { runs: Vec::new(), findings: Vec::new(), record };
     let steps = Steps::new(progress, layers.len() + faults.len());
     drivers(project.root(), "")?;
     for layer in &layers {
         steps.next(&format!("specification of {layer}, {operations} operations"));
         let program = specification(project, copy, layer, &work.join(layer))?;
-        match compare(&program, &driver(project.root(), layer), operations, seed)? {
-            None => runs.push(Run { layer: layer.clone(), operations, seed }),
+        let difference = compare(&program, &driver(project.root(), layer), operations, seed)?;
+        let (word, agree) = if difference.is_none() { ("agrees", true) } else { ("differs", false) };
+        found.record.push(layer, word, agree).detail.insert("operations".into(), operations.into());
+        match difference {
+            None => found.runs.push(Run { layer: layer.clone(), operations, seed }),
             Some(difference) => {
                 let text = format!("C and specification differ\n{difference}");
-                findings.push(Finding::at("conformance", &format!("proof/layers/{layer}/Spec.v"), None, text));
+                found.findings.push(Finding::at("conformance", &format!("proof/layers/{layer}/Spec.v"), None, text));
             }
         }
         if !faults.iter().any(|fault| fault.layer == *layer) {
-            findings.push(Finding::at("conformance", PLANTED, None, format!("no fault is planted in {layer}")));
+            found.findings.push(Finding::at("conformance", PLANTED, None, format!("no fault is planted in {layer}")));
         }
     }
     // Where the real ones differ, a planted fault shows nothing.
-    let faults = if findings.is_empty() { faults } else { vec![] };
+    let faults = if found.findings.is_empty() { faults } else { vec![] };
     for fault in &faults {
         steps.next(&format!("a fault planted in {}", fault.edit.file));
-        if let Some(unseen) = unseen(project, copy, fault, seed)? {
-            findings.push(Finding::at("conformance", PLANTED, None, format!("{}: {unseen}", fault.edit.file)));
+        let unseen = unseen(project, copy, fault, seed)?;
+        let word = if unseen.is_none() { "detected" } else { "missed" };
+        let id = format!("{}: planted {} => {}", fault.layer, fault.edit.replace, fault.edit.by);
+        found.record.push(id, word, unseen.is_none()).detail.insert("place".into(), fault.edit.file.as_str().into());
+        if let Some(unseen) = unseen {
+            found.findings.push(Finding::at("conformance", PLANTED, None, format!("{}: {unseen}", fault.edit.file)));
         }
     }
-    Ok((runs, findings))
+    Ok(found)
 }
 
 fn planted(project: &Project) -> Result<Vec<Fault>, Error> {
@@ -121,18 +142,18 @@ pub fn driver(root: &Path, layer: &str) -> PathBuf {
 pub fn specification(project: &Project, copy: &Copy, layer: &str, folder: &Path) -> Result<PathBuf, Error> {
     make_folder(folder)?;
     let extract = project.proof().join("extract");
-    let (gallina, operations) = (format!("{layer}.v"), format!("{layer}.ml"));
-    for name in COMMON.into_iter().chain([gallina.as_str(), operations.as_str()]) {
+    let own = [EXTRACTION, OPERATIONS].map(|name| (extract.join(layer), name));
+    for (from, name) in COMMON.into_iter().map(|name| (extract.clone(), name)).chain(own) {
         let target = folder.join(name);
-        std::fs::copy(extract.join(name), &target).map_err(|error| Error::unwritable(&target, error))?;
+        std::fs::copy(from.join(name), &target).map_err(|error| Error::unwritable(&target, error))?;
     }
     let mut coqc = Command::new("coqc");
-    coqc.args(["-q", "-w", "-extraction", "-Q"]).arg(&copy.folder).args([ROOT, &gallina]).current_dir(folder);
+    coqc.args(["-q", "-w", "-extraction", "-Q"]).arg(&copy.folder).args([ROOT, EXTRACTION]).current_dir(folder);
     run(&mut coqc, "the specification cannot be extracted")?;
     let mut ocaml = Command::new("ocamlfind");
     ocaml.args(["ocamlopt", "-O3", "-w", "-a", "-package", "zarith,unix", "-linkpkg"]);
     ocaml.args([format!("{layer}_spec.mli"), format!("{layer}_spec.ml")]).args(COMMON);
-    ocaml.args([&operations, "-o", "conform"]);
+    ocaml.args([OPERATIONS, "-o", "conform"]);
     run(ocaml.current_dir(folder), "the extracted specification does not compile")?;
     Ok(folder.join("conform"))
 }
@@ -187,7 +208,7 @@ fn unseen(project: &Project, copy: &Copy, fault: &Fault, seed: u64) -> Result<Op
         None => (real, damaged_driver(project, &fault.layer, &fault.edit.file, &damaged)?),
     };
     let seen = differ(&program, &driver, seed)?;
-    Ok((!seen).then(|| format!("`{}` is not seen in {PLANTED_OPERATIONS} operations", fault.edit.by)))
+    Ok((!seen).then(|| format!("`{}` is not detected in {PLANTED_OPERATIONS} operations", fault.edit.by)))
 }
 
 /// Builds the C side of a layer in a copy of the tree whose file `file` has another text.
@@ -210,8 +231,14 @@ pub struct Shown {
 }
 
 /// Runs mutants that break a proof as programs, to see that what the proofs refuse is really wrong.
-pub fn show_wrong(project: &Project, mutants: &[&Mutant], seed: u64, progress: &dyn Progress) -> Result<Shown, Error> {
-    let layers = layers(project);
+pub fn show_wrong(
+    project: &Project,
+    mutants: &[&Mutant],
+    seed: u64,
+    shard: Shard,
+    progress: &dyn Progress,
+) -> Result<Shown, Error> {
+    let layers = layers(project, shard);
     let mutants: Vec<&&Mutant> = mutants.iter().filter(|one| layers.contains(&one.layer)).take(MOST_SHOWN).collect();
     let steps = Steps::new(progress, mutants.len());
     let mut shown = Shown::default();
@@ -226,7 +253,11 @@ pub fn show_wrong(project: &Project, mutants: &[&Mutant], seed: u64, progress: &
         let program = project.build().join("conform").join(&mutant.layer).join("conform");
         let wrong = differ(&program, &driver, seed)?;
         shown = Shown { run: shown.run + 1, wrong: shown.wrong + usize::from(wrong) };
-        steps.next(&format!("{} {}", mutant.description(), if wrong { "answers wrongly" } else { "is not seen" }));
+        steps.next(&format!(
+            "{} {}",
+            mutant.description(),
+            if wrong { "gives wrong results" } else { "is not detected" }
+        ));
     }
     Ok(shown)
 }

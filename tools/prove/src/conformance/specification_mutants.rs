@@ -1,4 +1,4 @@
-//! Wrong specifications that are run: extracted, they must answer otherwise than the C that is as it was.
+//! Runs mutants of a specification: extracted, they must give other results than the unchanged C.
 
 use crate::coq::compile::Copy;
 use crate::coq::overlay::Links;
@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::mutants::specifications::layer;
 use crate::mutants::trials::Wrong;
 use crate::progress::{Progress, Steps};
+use campaign::Shard;
 use project::Project;
 use std::path::Path;
 
@@ -28,9 +29,10 @@ pub fn show_wrong(
     copy: &Copy,
     wrongs: &[&Wrong],
     seed: u64,
+    shard: Shard,
     progress: &dyn Progress,
 ) -> Result<Shown, Error> {
-    let layers = super::layers(project);
+    let layers = super::layers(project, shard);
     let wrongs: Vec<(&str, &Wrong)> = wrongs
         .iter()
         .filter(|wrong| wrong.file.ends_with("/Spec.v"))
@@ -64,9 +66,9 @@ pub fn show_wrong(
             };
             shown.wrong += usize::from(wrong);
             if wrong {
-                "answers otherwise than the C"
+                "differs from the C"
             } else {
-                "is not seen"
+                "is not detected"
             }
         };
         steps.next(&format!("{} {end}", wrong.description));

@@ -1,4 +1,4 @@
-//! Coq's independent checker: reads the compiled files alone and says what they rest on.
+//! Coq's independent checker, which reads only the compiled files and reports the axioms that they use.
 
 use crate::coq::compile::Copy;
 use crate::error::Error;

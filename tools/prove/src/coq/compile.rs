@@ -1,7 +1,6 @@
-//! Compiling the proofs, in a copy of their sources below `build`, so that `proof/` stays clean.
+//! Compiles the proofs in a copy of their sources below `build`, so that `proof/` stays clean.
 //!
-//! A file needs no work if its text, Coq's version and options, and all that it depends on are what they were when it was
-//! last compiled.
+//! A file is compiled only if its text, Coq's version or options, or anything that it depends on has changed.
 
 use crate::error::Error;
 use crate::finding::Finding;

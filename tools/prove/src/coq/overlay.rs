@@ -1,5 +1,5 @@
-//! A folder in which one file of the proofs may be changed: its compiled files are links to the real ones, but for those of
-//! the changed file and of what depends on it.
+//! A copy of the compiled proofs in which one file may be changed: the changed file and its dependents are compiled anew, all
+//! others are links to the real compiled files.
 
 use crate::coq::compile::{compiled, make_folder, Copy};
 use crate::error::Error;

@@ -1,6 +1,4 @@
-//! Questions to Coq about theorems: what a theorem states, what it rests on.
-//!
-//! Knows: the scratch file that asks, and the form of the answers. Does not know: which answers are good.
+//! Queries to Coq about theorems: the statement of each and the axioms it uses.
 
 use crate::coq::compile::{make_folder, Copy};
 use crate::error::Error;

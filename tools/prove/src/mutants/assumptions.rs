@@ -1,7 +1,5 @@
-//! Wrong assumptions: what the theorems take for granted of the scheduler, of the hardware and of locks says less, or
-//! something else (`proof/assumption-mutants.toml`).
-//!
-//! Knows: the list, and that each of its entries must break a proof. Does not know: what an assumption means.
+//! Mutants of the assumptions: `proof/assumption-mutants.toml` lists weaker or different assumptions about scheduler, hardware
+//! and locks. Each must break a proof.
 
 use crate::coq::compile::Copy;
 use crate::error::Error;
@@ -9,6 +7,7 @@ use crate::finding::Finding;
 use crate::mutants::trials::{line_at, text_of, trials, Fate, Trials, Wrong};
 use crate::progress::Progress;
 use crate::sources::tree::read;
+use campaign::Shard;
 use project::copies::Edit;
 use project::Project;
 use serde::Deserialize;
@@ -28,19 +27,22 @@ struct Mutant {
     edit: Edit,
 }
 
-/// Tries the first `most` of the list, or the sample of so many that starts with the `seed`-th. An entry whose text is no
-/// longer there is a finding.
+/// Tries `most` entries of the list from the `seed`-th on, of these those of the shard. An entry whose text is no longer there
+/// is a finding.
 pub fn campaign(
     project: &Project,
     copy: &Copy,
     most: usize,
     seed: u64,
+    shard: Shard,
     progress: &dyn Progress,
 ) -> Result<(Trials, Vec<Finding>), Error> {
     let (mut all, findings) = wrongs(&parse(&read(&project.root().join(LIST))?)?, |file| text_of(copy, file))?;
     let start = (seed as usize).saturating_sub(1).checked_rem(all.len()).unwrap_or(0);
     all.rotate_left(start);
     all.truncate(most);
+    let all: Vec<Wrong> =
+        all.into_iter().enumerate().filter(|(place, _)| shard.has(*place)).map(|(_, one)| one).collect();
     let trials = trials(&project.build().join("mutants"), copy, &all, usize::MAX, progress)?;
     Ok((trials, findings))
 }
@@ -73,18 +75,22 @@ fn wrongs(list: &List, text_of: impl Fn(&str) -> Result<String, Error>) -> Resul
     Ok((all, findings))
 }
 
-/// Those that break no proof, and those that are no Coq.
+/// Those that break no proof, and those that are not valid Coq.
 pub fn findings(trials: &Trials) -> Vec<Finding> {
     let finding = |(wrong, fate): &(Wrong, Fate)| {
-        let text = match fate {
-            Fate::Survived => "breaks no proof".to_string(),
-            Fate::Discarded(complaint) => format!("is no Coq: {complaint}"),
-            Fate::Killed(_) => return None,
-        };
-        let text = format!("assumption mutant {}: {text}", wrong.description);
+        let text = format!("assumption mutant {}: {}", wrong.description, fault(fate)?);
         Some(Finding::at("mutant", &format!("proof/{}", wrong.file), Some(wrong.line), text))
     };
     trials.tried.iter().filter_map(finding).collect()
+}
+
+/// What is wrong with this fate, if anything.
+pub fn fault(fate: &Fate) -> Option<String> {
+    match fate {
+        Fate::Survived => Some("breaks no proof".into()),
+        Fate::Discarded(complaint) => Some(format!("is not valid Coq: {complaint}")),
+        Fate::Killed(_) => None,
+    }
 }
 
 #[cfg(test)]

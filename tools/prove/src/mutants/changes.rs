@@ -1,7 +1,6 @@
-//! The changes of one place that make another specification out of a specification.
+//! Mutations of one place in a Coq definition: which token or group of tokens can be changed, and into what.
 //!
-//! Knows: which token, or group of tokens, of a definition's body can be changed, and into what. A change that gives no
-//! Coq term is found by Coq, which refuses the specification itself. Does not know: what files there are, or what Coq says.
+//! A change that gives no valid term is left to Coq, which refuses the specification itself.
 
 use crate::mutants::gallina::{definitions, depth, fields, Definition, Kind, Token};
 use std::collections::BTreeSet;

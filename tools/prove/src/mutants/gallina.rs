@@ -1,7 +1,4 @@
 //! Tokens and definitions of a Coq file, each with its place in the text.
-//!
-//! Knows: comments, strings, qualified names, the notations that are longer than a sign, where a sentence and a
-//! definition's parts begin and end. Does not know: what a definition means.
 
 use crate::sources::words::without_comments;
 use std::ops::Range;

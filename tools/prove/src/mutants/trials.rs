@@ -1,13 +1,14 @@
-//! Specifications and assumptions that are wrong on purpose: each must break a proof.
+//! Compiles mutated files of the proofs, in parallel, and decides their fate.
 //!
-//! Knows: how a file of the proofs with another text is tried, and when it counts as killed: Coq takes every definition and
-//! statement, and refuses a proof. Does not know: which changes there are (`specs`, `assumptions`).
+//! A mutant is killed if Coq accepts every definition and statement and refuses a proof. If it refuses a definition or a
+//! statement, the mutant is discarded.
 
 use crate::coq::compile::{jobs, Copy, Refused};
 use crate::coq::overlay::Links;
 use crate::error::Error;
 use crate::progress::Progress;
 use crate::sources::tree::read;
+use campaign::Record;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -53,6 +54,20 @@ impl Trials {
 
     pub fn discarded(&self) -> usize {
         self.tried.iter().filter(|(_, fate)| matches!(fate, Fate::Discarded(_))).count()
+    }
+
+    /// Every mutant with its fate; `good` says which fates are wanted.
+    pub fn record(&self, mut record: Record, good: impl Fn(&Wrong, &Fate) -> bool) -> Record {
+        for (wrong, fate) in &self.tried {
+            let word = match fate {
+                Fate::Killed(_) => "killed",
+                Fate::Survived => "survived",
+                Fate::Discarded(_) => "discarded",
+            };
+            let item = record.push(wrong.description.as_str(), word, good(wrong, fate));
+            item.detail.insert("place".into(), format!("proof/{}:{}", wrong.file, wrong.line).into());
+        }
+        record
     }
 }
 

@@ -1,5 +1,4 @@
-//! The generated page of the book about mutants: what was tried, layer by layer and function by function, and why each
-//! survivor does the same as the original.
+//! The generated page about mutants: the counts for each layer and function, and why each survivor is equivalent.
 
 use crate::mutants::code::verdicts::Verdict;
 use crate::mutants::code::{survives, Mutant};
@@ -52,12 +51,11 @@ impl Counts {
 const COLUMNS: &str = "mutants | killed | survived | benign, new terms: survived | benign, same terms | not tried |\n\
                        | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
 
-const WORDS: &str = "A mutant is a certified C function with one place changed. If the proofs say what the function does, each \
-    mutant that does something else breaks one: it is *killed*. One that breaks none, a *survivor*, must do the same as the \
-    original, and the reason stands below.\n\nA *benign rewriting* says the same in other words. Where the terms that the proofs \
-    speak of are the same, as after renaming a local, nothing can break. Where they are new, proofs may have to follow the form of \
-    the code; how many hold as they are is counted. Of a benign rewriting only the function's own theorem and what leads to it \
-    is asked.";
+const WORDS: &str = "A mutant is a certified C function with one place changed. It is *killed* if it breaks a proof. A mutant \
+    that breaks none, a *survivor*, must be equivalent to the original, and the reason is given below.\n\nA *benign rewriting* \
+    preserves the meaning. If the terms that the proofs speak of are the same, as after renaming a local, no proof can break. \
+    If they are new, proofs may have to follow the form of the code; the table counts how many hold unchanged. For a benign \
+    rewriting only the function's own theorem and what leads to it is checked.";
 
 /// The page as it should be.
 pub fn page(tried: &[Tried], reasons: &BTreeMap<String, String>) -> String {
@@ -81,7 +79,7 @@ pub fn page(tried: &[Tried], reasons: &BTreeMap<String, String>) -> String {
         let survivor = |(mutant, verdict): &&&Tried| !mutant.benign && verdict.as_ref().is_some_and(survives);
         let survivors: Vec<&&Tried> = of_layer.iter().filter(survivor).collect();
         if !survivors.is_empty() {
-            out += "\n| survivor | why it does the same |\n| --- | --- |\n";
+            out += "\n| survivor | why it is equivalent |\n| --- | --- |\n";
         }
         for (mutant, _) in survivors {
             let reason = reasons.get(&mutant.description()).map_or("**unknown**", String::as_str);

@@ -1,11 +1,12 @@
-//! Which C function is certified by which theorem: `proof/certified.toml`.
+//! The claims of `proof/certified.toml`: which theorem certifies which C function.
 //!
 //! ```toml
 //! [container]
 //! container_split = "Ashlar.layers.container.Proof.container_split_correct"
 //! ```
 //!
-//! A second build of a layer stands under its own name, as `[spinlock-mcs]`. The file only claims; Coq is asked whether each theorem exists, what it states and what it rests on.
+//! A second build of a layer has a name of its own, as `[spinlock-mcs]`. Whether each theorem exists, mentions its function and
+//! uses no axiom is asked of Coq.
 
 use crate::coq::query::{module, Answer};
 use crate::error::Error;

@@ -1,8 +1,7 @@
-//! What must not stand in a proof: words that claim without proving, options that switch a check off, and premises that
-//! are axioms because no section closes over them.
+//! Forbidden words in proofs: claims without proof, options that disable a check of Coq, and premises outside a section, which
+//! are axioms.
 //!
-//! The textual search is one of three guards: Coq's own account of what a theorem rests on, and the independent checker,
-//! see what words cannot.
+//! This textual search is one of three guards: Coq's own list of axioms, and the independent checker, find what words cannot.
 
 use crate::finding::Finding;
 use crate::sources::words::{sentences, Word};

@@ -1,4 +1,4 @@
-//! Whether the generated code is what `c2coq` makes of the C today.
+//! Compares the committed Coq terms with what `c2coq` generates from the C.
 
 use crate::error::Error;
 use crate::finding::Finding;

@@ -1,4 +1,4 @@
-//! What the sources alone show, before anything is compiled.
+//! Checks of the sources, before anything is compiled.
 
 pub mod certified;
 pub mod forbidden;

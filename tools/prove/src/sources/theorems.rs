@@ -1,8 +1,5 @@
-//! The theorems a reader comes for: `proof/Main.v`; those that show that they speak of something: `proof/NonVacuous.v`; and
-//! what both rest on: `proof/assumptions.txt`.
-//!
-//! Knows: how a theorem stands in the file, the English before it, and the committed list. Does not know: whether it is
-//! proved.
+//! The main theorems (`proof/Main.v`), those that show that they are not vacuous (`proof/NonVacuous.v`), and the committed list
+//! of axioms that they use (`proof/assumptions.txt`).
 
 use crate::coq::query::{module, Answer};
 use crate::finding::Finding;

@@ -1,7 +1,4 @@
-//! The proofs' sources: which files there are, in which order, with which options.
-//!
-//! Knows: the form of `proof/_CoqProject`, where generated code of a layer stands, what each file's text says about
-//! functions. Does not know: how files are compiled.
+//! The proofs' sources: `proof/_CoqProject`, and the functions of each layer's generated code.
 
 use crate::error::Error;
 use crate::finding::Finding;

@@ -1,6 +1,4 @@
-//! Words of a Coq file: without comments and strings, in sentences.
-//!
-//! Knows: nested comments, strings in and outside of them, where a sentence ends. Does not know: what words mean.
+//! Words of a Coq file: sentences, without comments and strings.
 
 /// A word or a sign outside comments and strings.
 #[derive(Debug, Clone, PartialEq, Eq)]

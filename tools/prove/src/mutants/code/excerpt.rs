@@ -1,9 +1,9 @@
-//! The way from generated code to one function's theorem as a single text: of the files between them the statements, and
-//! of their proofs only those that concern the function; the others are taken for granted.
+//! An excerpt of the proofs for one function's theorem: the statements of all files from the generated code to the theorem, and
+//! of their proofs only those that concern the function; the others are admitted.
 //!
-//! So a mutant costs a few proofs. Files are modules; several excerpts can share what is outside them. What is refused here is refused by the whole as well: each statement and
-//! each proof that is kept stands as it does in its file. That the excerpt with the real code is taken shows that nothing
-//! else is in the way. What is taken here is not yet taken by the whole.
+//! So a mutant costs a few proofs. Files become modules; several excerpts can share what lies outside them. What Coq refuses
+//! here it also refuses in the whole, since each statement and each kept proof is as in its file; checking the excerpt with
+//! the real code excludes other reasons. What Coq accepts here is not yet accepted in the whole.
 
 use crate::coq::compile::Copy;
 use crate::error::Error;

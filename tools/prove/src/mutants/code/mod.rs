@@ -1,7 +1,6 @@
-//! Wrong variants of the C, each of which must break a proof.
+//! Mutants of the C, each of which must break a proof.
 //!
-//! Knows: which mutants are tried in which order, and which survivors are known with a reason (`proof/survivors.toml`:
-//! description = "why it is equivalent"). `c2coq mutate` makes them. Does not know: how one is tried.
+//! `c2coq mutate` makes them. `proof/survivors.toml` (description = "why it is equivalent") lists equivalent mutants.
 
 mod excerpt;
 pub mod trial;
@@ -16,7 +15,7 @@ use crate::progress::Progress;
 use crate::sources::certified::Layer;
 use crate::sources::generated::c2coq;
 use crate::sources::tree::read;
-use campaign::Shard;
+use campaign::{Record, Shard};
 use project::Project;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -105,24 +104,47 @@ impl Campaign {
 
     /// Survivors without a reason, mutants that are no code, and, if all mutants were tried, reasons without a survivor.
     pub fn findings(&self, reasons: &BTreeMap<String, String>, all: bool) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for (mutant, verdict) in &self.tried {
-            let known = reasons.contains_key(&mutant.description());
-            let text = match verdict {
-                Verdict::Holds | Verdict::SameTerms if !mutant.benign && !known => "breaks no proof".to_string(),
-                Verdict::Breaks(place) if known => format!("is listed as a survivor, and breaks {place}"),
-                Verdict::NoCode(complaint) => format!("is no code: {complaint}"),
-                _ => continue,
-            };
+        let finding = |(mutant, verdict): &(Mutant, Verdict)| {
+            let text = fault(mutant, verdict, reasons)?;
             let text = format!("mutant {}: {} {text}", mutant.number, mutant.description());
-            findings.push(Finding::at("mutant", &mutant.file, Some(mutant.line), text));
-        }
+            Some(Finding::at("mutant", &mutant.file, Some(mutant.line), text))
+        };
+        let mut findings: Vec<Finding> = self.tried.iter().filter_map(finding).collect();
         for reason in reasons.keys().filter(|_| all) {
             if !self.tried.iter().any(|(mutant, _)| mutant.description() == *reason) {
                 findings.push(Finding::at("mutant", SURVIVORS, None, format!("there is no such mutant: {reason}")));
             }
         }
         findings
+    }
+
+    /// Every mutant with its verdict.
+    pub fn record(&self, reasons: &BTreeMap<String, String>, seed: u64, shard: Shard) -> Record {
+        let mut record = Record::new("prove-mutants", seed, shard);
+        for (mutant, verdict) in &self.tried {
+            let word = match verdict {
+                Verdict::Breaks(_) if mutant.benign => "benign-broken",
+                Verdict::Breaks(_) => "killed",
+                Verdict::Holds if mutant.benign => "benign",
+                Verdict::Holds => "survived",
+                Verdict::SameTerms => "same-terms",
+                Verdict::NoCode(_) => "no-code",
+            };
+            let item = record.push(mutant.description(), word, fault(mutant, verdict, reasons).is_none());
+            item.detail.insert("place".into(), format!("{}:{}", mutant.file, mutant.line).into());
+        }
+        record
+    }
+}
+
+/// What is wrong with this verdict, if anything.
+fn fault(mutant: &Mutant, verdict: &Verdict, reasons: &BTreeMap<String, String>) -> Option<String> {
+    let known = reasons.contains_key(&mutant.description());
+    match verdict {
+        Verdict::Holds | Verdict::SameTerms if !mutant.benign && !known => Some("breaks no proof".into()),
+        Verdict::Breaks(place) if known => Some(format!("is listed as a survivor, and breaks {place}")),
+        Verdict::NoCode(complaint) => Some(format!("is no code: {complaint}")),
+        _ => None,
     }
 }
 
@@ -354,8 +376,7 @@ fn choose(mut mutants: Vec<Certified>, choice: &Choice<'_>, reasons: &BTreeMap<S
         rounds.sort_by_key(|(round, _)| *round);
         mutants = rounds.into_iter().map(|(_, one)| one).take(count).collect();
     }
-    let Shard { index, count } = choice.shard;
-    mutants.into_iter().enumerate().filter(|(place, _)| place % count == index - 1).map(|(_, one)| one).collect()
+    mutants.into_iter().enumerate().filter(|(place, _)| choice.shard.has(*place)).map(|(_, one)| one).collect()
 }
 
 /// A number that looks random, for an order that a seed changes (splitmix).
@@ -453,6 +474,21 @@ mod tests {
         // One that is killed, and one that does not exist, must not be listed.
         assert_eq!(campaign.findings(&BTreeMap::from([reason(1), reason(2), reason(3)]), true).len(), 2);
         assert_eq!(campaign.findings(&BTreeMap::from([reason(1), reason(3)]), false).len(), 0);
+    }
+
+    #[test]
+    fn a_record_names_every_mutant_and_the_faults() {
+        let verdicts = [Verdict::Holds, Verdict::Breaks("proof/P.v:3".into()), Verdict::NoCode("x".into())];
+        let tried = verdicts.into_iter().enumerate().map(|(number, verdict)| (mutant(number, "a"), verdict)).collect();
+        let record = Campaign { tried, uncertified: 0 }.record(&BTreeMap::new(), 7, Shard { index: 2, count: 3 });
+        assert_eq!(
+            (record.campaign.as_str(), record.seed, record.shard.to_string()),
+            ("prove-mutants", 7, "2/3".into())
+        );
+        let items: Vec<(&str, bool)> = record.items.iter().map(|item| (item.verdict.as_str(), item.good)).collect();
+        assert_eq!(items, [("survived", false), ("killed", true), ("no-code", false)]);
+        assert_eq!(record.items[0].id, mutant(0, "a").description());
+        assert_eq!(record.items[0].detail["place"], "f.c:3");
     }
 
     #[test]

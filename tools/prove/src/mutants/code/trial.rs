@@ -1,9 +1,8 @@
-//! Trying mutants: first with what leads to their function's theorem, and, if that takes one, with all proofs.
+//! Tries mutants of the C: first with the proofs that lead to their function's theorem, then, if those hold, with all proofs.
 //!
-//! The first question is asked of an excerpt: of the proofs that concern the function, then of all on the way. A refusal
-//! counts only if the same excerpt with the real code is taken. One run of Coq asks it of several mutants of a function,
-//! one after the other, and forgets each before the next. The second compiles every file that depends on the code, in a
-//! folder of links.
+//! The first step uses an excerpt: the proofs that concern the function, then all that its theorem depends on. A refusal counts
+//! only if Coq accepts the same excerpt with the real code. One run of Coq checks several mutants of a function. The second step
+//! compiles every file that depends on the code, in an overlay.
 
 use crate::coq::compile::{make_folder, refusal, Copy};
 use crate::coq::overlay::Links;

@@ -1,7 +1,6 @@
-//! What became of mutants, kept between runs: a campaign that was interrupted goes on where it was.
+//! Verdicts on mutants, kept between runs in `build/mutants.jsonl`, so that an interrupted campaign continues.
 //!
-//! Knows: a line for each verdict in `build/mutants.jsonl`, under a key made of all that decides it. Whoever asks with
-//! other proofs or another mutant asks under another key; old lines do no harm.
+//! A verdict's key is a hash of everything that decides it; after a change of the proofs the old lines are not found.
 
 use crate::coq::compile::make_folder;
 use crate::error::Error;

@@ -3,7 +3,7 @@
 
 #include "arch.h"
 #include "container.h"
-#include "driver.h"
+#include "../driver.h"
 
 #define PROCESSES 8u /* that have a container; more would never meet */
 

@@ -1,7 +1,7 @@
 /* The C side of the comparison for the ready queues of a CPU. */
 #include "sched.h"
 
-#include "driver.h"
+#include "../driver.h"
 #include "queue.h"
 #include "sched_parts.h"
 #include "thread.h"

@@ -7,11 +7,11 @@ Definition frames : Type := frame.Spec.frames.
 Definition containers : Type := gmap Z container.Spec.container.
 Definition owner_mask (s : frames) (f : Z) : Z := frame.Spec.owners_of s f.
 
-(** Who may offer by a share, and who may accept. *)
+(** The process that may offer by a share, and the one that may accept. *)
 Definition processes (s : share_state) (i : Z) : Z * Z :=
   match shares s !! i with Some x => (from x, to x) | None => (NONE, NONE) end.
 
-(** Also: who offers a frame owns it. *)
+(** Also: a process that offers a frame owns it. *)
 Definition valid (s : share_state) (f : frames) (c : containers) : bool :=
   bool_decide (share_valid s) && bool_decide (frame.Spec.frame_valid f) &&
   bool_decide (container.Spec.container_valid c) &&

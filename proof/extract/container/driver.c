@@ -1,7 +1,7 @@
 /* The C side of the comparison for containers. */
 #include "container.h"
 
-#include "driver.h"
+#include "../driver.h"
 
 static void start(const uint64_t *argument)
 {

@@ -2,7 +2,7 @@
 #include "share.h"
 
 #include "container.h"
-#include "driver.h"
+#include "../driver.h"
 #include "frame.h"
 
 #define PROCESSES 8u /* that have a container; more would never meet */

@@ -1,7 +1,7 @@
 /* The C side of the comparison for queues. */
 #include "queue.h"
 
-#include "driver.h"
+#include "../driver.h"
 
 static void start(const uint64_t *argument)
 {
