@@ -1,5 +1,5 @@
-/* What user programs and the kernel agree on: registers of system calls, error codes, page layouts. The system calls are in
- * kernel/syscalls.toml, their numbers in syscall_numbers.h. */
+/* The interface between kernel and user programs: registers of system calls, error codes, page layouts. The system
+ * calls are in kernel/syscalls.toml, their numbers in syscall_numbers.h. */
 #ifndef ASHLAR_ABI_H
 #define ASHLAR_ABI_H
 
@@ -10,18 +10,18 @@
  * rcx and r11 are destroyed. Every other register is kept. */
 #define MESSAGE_REGISTER_WORDS 10u
 #define MESSAGE_MAX_WORDS 120u
-/* Word i >= 10 of a message stands at 64-bit index i of the thread's message page. */
+/* Word i >= 10 of a message is at 64-bit index i of the thread's message page. */
 
 /* Status codes. Every refused request returns one of these and changes nothing. */
 #define STATUS_OK 0u
 #define ERR_UNKNOWN_CALL 1u      /* no such system call */
-#define ERR_BAD_SLOT 2u          /* slot out of range, empty, of another kind, or without the right needed */
+#define ERR_BAD_SLOT 2u          /* slot out of range, empty, of another kind, or without the required right */
 #define ERR_BAD_ARGUMENT 3u      /* a value out of its documented range */
 #define ERR_BAD_ADDRESS 4u       /* not page aligned, not in user space, or not mapped as needed */
 #define ERR_ALREADY_MAPPED 5u
 #define ERR_QUOTA 6u             /* the container has no frame left */
 #define ERR_NO_MEMORY 7u         /* the machine has no frame left */
-#define ERR_PEER_DEAD 8u         /* the process at the other end is dead or ended meanwhile */
+#define ERR_PEER_DEAD 8u         /* the process at the other end has ended */
 #define ERR_NO_REPLY_PENDING 9u  /* nothing to reply to */
 #define ERR_TIMEOUT 10u          /* the deadline passed */
 #define ERR_CANCELLED 11u        /* the wait was cancelled because the process is being ended */
@@ -43,13 +43,13 @@
 #define GRANT_BUFFER 3u             /* object = bounded buffer, rights INSERT | REMOVE */
 #define GRANT_SHARE 4u           /* object = share, rights OFFER | ACCEPT */
 #define GRANT_PROCESS 5u         /* object = child process; badge = notification signalled on its death or NONE */
-#define GRANT_IRQ 6u             /* object = irq line, badge = notification it signals */
+#define GRANT_IRQ 6u             /* object = line, badge = notification that it signals */
 #define GRANT_MMIO 7u            /* object = device: a window of whole pages */
 #define GRANT_PORT 8u            /* object = device: a range of I/O ports */
 #define GRANT_DMA 9u             /* may learn physical addresses of its own pages */
 #define GRANT_VM 10u             /* object = vm */
 #define GRANT_CONSOLE 11u        /* object = console, badge = notification signalled on input or NONE */
-#define GRANT_POWER 12u          /* may end the run */
+#define GRANT_POWER 12u          /* may power the machine off */
 #define RIGHT_SEND 1u
 #define RIGHT_RECV 2u
 #define RIGHT_SIGNAL 1u
@@ -59,8 +59,8 @@
 #define RIGHT_OFFER 1u
 #define RIGHT_ACCEPT 2u
 
-/* Process states as SYS_PROCESS_STATUS tells them. */
-#define PROCESS_EMPTY 0u         /* never created, or dead and all its resources returned */
+/* Process states: first result of SYS_PROCESS_STATUS. */
+#define PROCESS_EMPTY 0u         /* never created, or ended and all its resources freed */
 #define PROCESS_LOADING 1u
 #define PROCESS_RUNNING 2u
 #define PROCESS_DYING 3u
@@ -74,10 +74,10 @@
 #define FAULT_BADGE (1ul << 63)
 #define FAULT_WORDS 6u
 #define FAULT_RETRY 1u           /* reply word 0: run the instruction again */
-#define FAULT_SKIP 2u            /* reply word 0: go on at the address in reply word 1 */
+#define FAULT_SKIP 2u            /* reply word 0: continue at the address in reply word 1 */
 
 /* User address space, all below the canonical hole. */
-#define USER_BASE 0x0000000000010000ul     /* nothing can be mapped below: null stays a fault */
+#define USER_BASE 0x0000000000010000ul     /* nothing can be mapped below, so a null pointer faults */
 #define USER_END 0x0000700000000000ul
 #define ENV_VADDR 0x0000600000000000ul     /* environment page, read-only */
 #define MESSAGE_VADDR 0x0000600000100000ul /* message page of the process's thread i at + i * 4096, read-write */
@@ -94,16 +94,18 @@
 #define VCPU_EXIT_REASON 0u
 #define VCPU_EXIT_INFO1 1u       /* see VCPU_EXIT_* */
 #define VCPU_EXIT_INFO2 2u
-#define VCPU_EXIT_NEXT_RIP 3u    /* ip after the instruction that exited; 0: the monitor must decode it. On processors that
-                                  * don't tell, it is right for an instruction without needless prefixes. */
-#define VCPU_INJECT 4u           /* to run: event to inject, vector | INJECT_*, or 0. From run: 0 if it was delivered, or the
-                                  * event whose delivery the exit broke off: leave it there and the next run injects it. */
+#define VCPU_EXIT_NEXT_RIP 3u    /* ip after the instruction that exited; 0: the monitor must decode it. On
+                                  * processors that do not report it, it is correct for instructions without
+                                  * redundant prefixes. */
+#define VCPU_INJECT 4u           /* before a run: event to inject, vector | INJECT_*, or 0. After it: 0 if it was
+                                  * delivered, or the event whose delivery the exit interrupted, which the next run
+                                  * injects if it is left there. */
 #define VCPU_CONTROL 5u          /* monitor: VCPU_CONTROL_* bits */
 #define VCPU_TSC_OFFSET 6u       /* guest's time-stamp counter - processor's */
 #define VCPU_INTERRUPT_SHADOW 7u /* 1: guest is in an interrupt shadow; clear it when skipping an instruction */
 #define VCPU_CHANGED 8u          /* monitor: VCPU_CHANGED_* bits */
-#define VCPU_FETCHED 9u          /* VCPU_EXIT_MEMORY: number of instruction bytes at VCPU_RIP that the processor gives */
-#define VCPU_FETCHED_BYTES 10u   /* 2 words hold them; 0 bytes on processors that don't tell */
+#define VCPU_FETCHED 9u          /* VCPU_EXIT_MEMORY: number of instruction bytes at VCPU_RIP that the processor reports */
+#define VCPU_FETCHED_BYTES 10u   /* these bytes, in 2 words; none on processors that do not report them */
 #define VCPU_GPR 16u             /* rax rcx rdx rbx rsp rbp rsi rdi r8..r15 */
 #define VCPU_RIP 32u
 #define VCPU_RFLAGS 33u
@@ -132,11 +134,11 @@
 #define VCPU_SYSENTER_ESP 74u
 #define VCPU_SYSENTER_EIP 75u
 #define VCPU_WORDS 80u
-/* group VCPU_CHANGED_CPUID: answers to CPUID, which the guest then gets without an exit; other questions exit. The kernel
- * never writes these words. The first answer that fits counts, so often asked ones stand first. */
+/* group VCPU_CHANGED_CPUID: answers to CPUID, which the guest gets without an exit; other leaves exit. The kernel
+ * never writes these words. The first answer that matches is used, so frequent ones should be first. */
 #define VCPU_CPUID_COUNT 128u    /* at most NUM_CPUID_ANSWER */
 #define VCPU_CPUID 129u          /* 3 words each: leaf | subleaf << 32, eax | ebx << 32, ecx | edx << 32 */
-#define VCPU_CPUID_ANY 0xffffffffu /* as subleaf: whatever it is */
+#define VCPU_CPUID_ANY 0xffffffffu /* as subleaf: any subleaf */
 #define NUM_CPUID_ANSWER 32u
 
 #define VCPU_CHANGED_CONTROL 1u
@@ -152,8 +154,8 @@
 #define VCPU_CONTROL_INTERRUPT_WINDOW 1u /* exit as soon as the guest can take an external interrupt */
 
 #define VCPU_EXIT_NONE 0u
-#define VCPU_EXIT_IO 1u          /* info1: port | size << 16 | in << 24 | string << 25 | rep << 26 |
-                                  * address bytes << 32 (0: the processor does not tell) */
+#define VCPU_EXIT_IO 1u          /* info1: port | size << 16 | in << 24 | string << 25 | rep << 26 | address bytes
+                                  * << 32 (0: the processor does not report it) */
 #define VCPU_EXIT_MEMORY 2u      /* info1: guest-physical address, info2: 1 write, 2 fetch, 4 while walking guest page tables */
 #define VCPU_EXIT_CPUID 3u
 #define VCPU_EXIT_MSR_READ 4u    /* msr number in rcx */
@@ -167,8 +169,8 @@
                                   * run reads all groups */
 #define VCPU_EXIT_HYPERCALL 12u
 #define VCPU_EXIT_UNSUPPORTED 13u /* info1: vendor's exit code, for a message only */
-#define VCPU_EXIT_CACHE 14u      /* INVD or WBINVD: go on at VCPU_EXIT_NEXT_RIP */
-#define VCPU_EXIT_INSTRUCTION 15u /* an instruction that a guest does not have (VMRUN, MONITOR, XSETBV, RDPMC ...).
-                                  * info1: the exception to inject, 6 or 13 */
+#define VCPU_EXIT_CACHE 14u      /* INVD or WBINVD: continue at VCPU_EXIT_NEXT_RIP */
+#define VCPU_EXIT_INSTRUCTION 15u /* an instruction that guests do not have (VMRUN, MONITOR, XSETBV, RDPMC ...).
+                                   * info1: the exception to inject, 6 or 13 */
 
 #endif

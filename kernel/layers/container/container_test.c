@@ -1,4 +1,5 @@
-/* Containers against a model that records charges and children of each container and sums them up anew each time. */
+/* Containers against a model that records charges and children of each container and recomputes the sums each
+ * time. */
 #include "abi.h"
 #include "container.h"
 #include "hosted.h"

@@ -260,7 +260,7 @@ static void ends(void)
     }
 }
 
-/* ---- many at once: each of several clients adds up what an echo server with two threads answers ---- */
+/* ---- many at once: each of several clients sums up the replies of an echo server with two threads ---- */
 
 #define CLIENTS 5u
 static uint64_t calls;

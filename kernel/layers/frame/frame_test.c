@@ -37,7 +37,7 @@ static void random_alloc(void)
     }
     model[frame] = 1ul << p;
     used[p]++;
-    arch_frame_write(frame, test_random(FRAME_WORDS), test_random(1000) + 1); /* somebody's secret */
+    arch_frame_write(frame, test_random(FRAME_WORDS), test_random(1000) + 1); /* another process's secret */
 }
 
 static void random_add(uint32_t frame, uint32_t p)

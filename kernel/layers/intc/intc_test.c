@@ -25,7 +25,7 @@ int main(void)
     hosted_raise_line(LINE);
     CHECK_EQUAL(hosted_raised(2, VECTOR_BASE + LINE), 0);
 
-    intc_route(LINE, 1, 0); /* routing anew masks */
+    intc_route(LINE, 1, 0); /* routing again masks */
     CHECK_EQUAL(intc_masked(LINE), 1);
     CHECK_EQUAL(hosted_line_open(LINE), 0);
 

@@ -20,7 +20,7 @@
 #define USABLE 40000u
 #define FRAMES 3000u
 #define NUM_DRIVER 3u
-#define STRANGER 0x77u /* a function that nobody has */
+#define STRANGER 0x77u /* a function without owner */
 #define READ_WRITE (PROT_READ | PROT_WRITE)
 
 static uint32_t page(uint32_t frame, uint32_t write, uint32_t function)
@@ -120,7 +120,7 @@ static void edges(uint32_t levels)
     CHECK_EQUAL(container_usage(0), 1);
     CHECK_EQUAL(iommu_walk(0, (uint64_t)own * 4096, 0), NONE);
     CHECK_EQUAL(iommu_destroy_step(0), 0);
-    /* And again, as a process that is started anew. */
+    /* And again, as for a process that is created again. */
     CHECK_EQUAL(map(0, own, READ_WRITE), STATUS_OK);
     CHECK_EQUAL(page(own, 1, 0), own);
     destroy(0);
@@ -128,7 +128,7 @@ static void edges(uint32_t levels)
     CHECK_EQUAL(iommu_check(), 0);
 }
 
-/* A quota that ends half-way up the tables changes nothing. */
+/* If the quota is exhausted half-way up the tables, nothing changes. */
 static void quota(uint32_t levels)
 {
     for (uint32_t room = 0; room < levels; room++) {
@@ -226,13 +226,13 @@ static void faults(void)
     CHECK_EQUAL(iommu_faults(1), 1);
     CHECK_EQUAL(iommu_faults(0), 0);
     CHECK_EQUAL(iommu_faults(NONE), 1);
-    /* The units interrupt as long as refusals are told. */
+    /* The units interrupt as long as refusals are printed. */
     iommu_listen(0);
     CHECK_EQUAL(hosted_iommu_reach(16, 0x1000, 0), NONE);
     CHECK_EQUAL(hosted_raised(0, VECTOR_IOMMU), 1);
     hosted_lower(0, VECTOR_IOMMU);
     iommu_take_faults();
-    /* A flood is counted as far as the unit has recorded it, and told no more than so often. */
+    /* Of a flood all recorded refusals are counted, and a limited number is printed. */
     for (uint32_t i = 0; i < 1000; i++) {
         CHECK_EQUAL(hosted_iommu_reach(0, 4096ul * i, 0), NONE);
         if (i % 2 == 0) {
@@ -297,8 +297,8 @@ static uint64_t counted(void)
     return all;
 }
 
-/* Many refusals at once: each piece takes a few, and the CPU interrupts itself as long as refusals are told; then
- * it is left alone, and what is still recorded is counted by whoever comes by. None is lost. */
+/* Many refusals at once: each call handles a few, and the CPU interrupts itself as long as refusals are printed;
+ * after that it does not, and later calls count what is still recorded. None is lost. */
 static void burst(void)
 {
     static char text[4096];

@@ -1,5 +1,5 @@
 /* Interrupts of devices: closed until acknowledged, masked and notified when they fire, closed again when the
- * driver ends; console input is told the same way. */
+ * driver ends; console input is signalled the same way. */
 #include "abi.h"
 #include "arch.h"
 #include "console.h"

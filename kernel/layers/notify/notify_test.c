@@ -121,7 +121,7 @@ static void watching(void)
     CHECK_EQUAL(notify_pending(N), 0);
 }
 
-/* ---- across CPUs: a token goes round, each hand-over a wait with or without a deadline ---- */
+/* ---- across CPUs: a token circulates, each step a wait with or without a deadline ---- */
 
 #define RING 4u
 static uint64_t rounds;

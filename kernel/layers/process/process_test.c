@@ -23,7 +23,7 @@
 #define CODE 0x400000ul
 #define DATA 0x600000ul
 #define HERE 0x10000000ul
-#define IMAGE 100u /* reserved frames that stand for the image's */
+#define IMAGE 100u /* reserved frames that represent the image */
 
 static void leave(void)
 {
@@ -66,7 +66,7 @@ static void parent(void)
     CHECK_EQUAL(frame_free_count(), free_before);
     CHECK_EQUAL(invariants_check(), 0);
 
-    /* Loaded, with a page of ours, killed before it starts. */
+    /* Loaded, with a page of the parent, killed before it starts. */
     CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
     CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, CHILD_SLOT, 0, 0, 0, 0), ERR_BAD_STATE);
     CHECK_EQUAL(usage(), before + 60);
@@ -212,7 +212,7 @@ static void shared_page(void)
     world_run(share_program);
 }
 
-/* ---- random ends on several CPUs: a server, clients, a child with a child, all restarted for ever ---- */
+/* ---- random ends on several CPUs: a server, clients, a child with a child, all restarted repeatedly ---- */
 
 #define CHILDREN 4u /* processes 1..4; 5 is the child of 4 */
 static uint64_t kills;

@@ -62,9 +62,9 @@ void sched_insert(uint32_t cpu, uint32_t t)
 }
 
 /* Switches to t; returns when the current thread runs again. No switch happens while a reschedule is pending:
- * sched_run has cleared it, sched_switch_to then uses the ready queues. So no reschedule is pending when the thread
- * resumes either; clearing the mark here lets the timing analysis see that a resumed thread leaves the kernel without
- * another switch. */
+ * sched_run has cleared the mark, and sched_switch_to goes through the ready queues if it is set. So no reschedule
+ * is pending when the thread resumes either; clearing the mark here lets the timing analysis see that a resumed
+ * thread leaves the kernel without another switch. */
 static void sched_switch(uint32_t t)
 {
     thread_switch(t);

@@ -37,8 +37,9 @@ static uint64_t draw(uint64_t below)
 
 static uint64_t argument(void)
 {
-    static const uint64_t bases[] = {0, USER_BASE, 0x400000, MESSAGE_VADDR, ENV_VADDR, USER_END - 4096, USER_END,
-                                     0x10000000, 0x0000800000000000, 0xffff800000000000, ~0xffful};
+    static const uint64_t bases[] = {
+        0,        USER_BASE,  0x400000,           MESSAGE_VADDR,      ENV_VADDR, USER_END - 4096,
+        USER_END, 0x10000000, 0x0000800000000000, 0xffff800000000000, ~0xffful};
 
     switch (draw(7)) {
     case 0:

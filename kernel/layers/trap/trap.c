@@ -118,7 +118,8 @@ void trap_end_thread(void)
     /* Threads of a dying process run and end one after the other: interrupts are served in between. */
     trap_window();
     uint32_t more = process_end_thread();
-    /* Teardown runs at the process's own priority and budget, so that it does not disturb more important processes. */
+    /* Teardown runs at the process's own priority and budget, so that it does not delay processes of higher
+     * priority. */
     sched_unboost();
     trap_reschedule();
     while (more == 1u) {

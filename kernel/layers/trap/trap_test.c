@@ -31,7 +31,7 @@ static void answer(uint32_t n, uint64_t action, uint64_t ip)
     user_call(SYS_REPLY_RECV, RECV_SLOT, n, action, ip, 0);
 }
 
-/* The handler checks each message; the answers are: retry, skip, skip to a kernel address. */
+/* The handler checks each message; the replies are: retry, skip, skip to a kernel address. */
 static void handler(uint32_t faulter)
 {
     user_call(SYS_RECV, RECV_SLOT, 0, 0, 0, 0);

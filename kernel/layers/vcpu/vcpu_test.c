@@ -94,7 +94,7 @@ static void create(void)
     arch_frame_write(page, VCPU_RIP, RIP);
 }
 
-/* Everything is returned, also half-way through a run. */
+/* All resources are freed, also in the middle of a run. */
 static void end(void)
 {
     CHECK_EQUAL(vcpu_check(), 0);
