@@ -14,42 +14,42 @@
 
 /* Status codes. Every refused request returns one of these and changes nothing. */
 #define STATUS_OK 0u
-#define ERR_UNKNOWN_CALL 1u      /* no such system call */
-#define ERR_BAD_SLOT 2u          /* slot out of range, empty, of another kind, or without the required right */
-#define ERR_BAD_ARGUMENT 3u      /* a value out of its documented range */
-#define ERR_BAD_ADDRESS 4u       /* not page aligned, not in user space, or not mapped as needed */
+#define ERR_UNKNOWN_CALL 1u /* no such system call */
+#define ERR_BAD_SLOT 2u     /* slot out of range, empty, of another kind, or without the required right */
+#define ERR_BAD_ARGUMENT 3u /* a value out of its documented range */
+#define ERR_BAD_ADDRESS 4u  /* not page aligned, not in user space, or not mapped as needed */
 #define ERR_ALREADY_MAPPED 5u
-#define ERR_QUOTA 6u             /* the container has no frame left */
-#define ERR_NO_MEMORY 7u         /* the machine has no frame left */
-#define ERR_PEER_DEAD 8u         /* the process at the other end has ended */
-#define ERR_NO_REPLY_PENDING 9u  /* nothing to reply to */
-#define ERR_TIMEOUT 10u          /* the deadline passed */
-#define ERR_CANCELLED 11u        /* the wait was cancelled because the process is being ended */
-#define ERR_BAD_STATE 12u        /* the object is not in a state that allows this */
+#define ERR_QUOTA 6u            /* the container has no frame left */
+#define ERR_NO_MEMORY 7u        /* the machine has no frame left */
+#define ERR_PEER_DEAD 8u        /* the process at the other end has ended */
+#define ERR_NO_REPLY_PENDING 9u /* nothing to reply to */
+#define ERR_TIMEOUT 10u         /* the deadline passed */
+#define ERR_CANCELLED 11u       /* the wait was cancelled because the process is being ended */
+#define ERR_BAD_STATE 12u       /* the object is not in a state that allows this */
 #define ERR_WOULD_BLOCK 13u
-#define ERR_NOT_SUPPORTED 14u    /* this machine lacks the feature */
-#define STATUS_RESTART 15u       /* internal: preempted, run the call again; never seen by a user */
+#define ERR_NOT_SUPPORTED 14u /* this machine lacks the feature */
+#define STATUS_RESTART 15u    /* internal: preempted, run the call again; never seen by a user */
 
 /* Protection bits of mappings. Write and execute together are refused. */
 #define PROT_READ 1u
 #define PROT_WRITE 2u
 #define PROT_EXEC 4u
 
-/* Grant kinds (boot table) and rights. An event that belongs to a slot (end of a child, interrupt, console input) sets bit
- * `slot` of the notification that the grant's badge names. */
+/* Grant kinds (boot table) and rights. An event that belongs to a slot (end of a child, interrupt, console input)
+ * sets bit `slot` of the notification that the grant's badge names. */
 #define GRANT_NONE 0u
-#define GRANT_ENDPOINT 1u        /* object = endpoint, rights SEND | RECV, badge */
-#define GRANT_NOTIFICATION 2u    /* object = notification, rights SIGNAL | WAIT, badge = bits to set */
-#define GRANT_BUFFER 3u             /* object = bounded buffer, rights INSERT | REMOVE */
-#define GRANT_SHARE 4u           /* object = share, rights OFFER | ACCEPT */
-#define GRANT_PROCESS 5u         /* object = child process; badge = notification signalled on its death or NONE */
-#define GRANT_IRQ 6u             /* object = line, badge = notification that it signals */
-#define GRANT_MMIO 7u            /* object = device: a window of whole pages */
-#define GRANT_PORT 8u            /* object = device: a range of I/O ports */
-#define GRANT_DMA 9u             /* may learn physical addresses of its own pages */
-#define GRANT_VM 10u             /* object = vm */
-#define GRANT_CONSOLE 11u        /* object = console, badge = notification signalled on input or NONE */
-#define GRANT_POWER 12u          /* may power the machine off */
+#define GRANT_ENDPOINT 1u     /* object = endpoint, rights SEND | RECV, badge */
+#define GRANT_NOTIFICATION 2u /* object = notification, rights SIGNAL | WAIT, badge = bits to set */
+#define GRANT_BUFFER 3u       /* object = bounded buffer, rights INSERT | REMOVE */
+#define GRANT_SHARE 4u        /* object = share, rights OFFER | ACCEPT */
+#define GRANT_PROCESS 5u      /* object = child process; badge = notification signalled on its death or NONE */
+#define GRANT_IRQ 6u          /* object = line, badge = notification that it signals */
+#define GRANT_MMIO 7u         /* object = device: a window of whole pages */
+#define GRANT_PORT 8u         /* object = device: a range of I/O ports */
+#define GRANT_DMA 9u          /* may learn physical addresses of its own pages */
+#define GRANT_VM 10u          /* object = vm */
+#define GRANT_CONSOLE 11u     /* object = console, badge = notification signalled on input or NONE */
+#define GRANT_POWER 12u       /* may power the machine off */
 #define RIGHT_SEND 1u
 #define RIGHT_RECV 2u
 #define RIGHT_SIGNAL 1u
@@ -60,24 +60,25 @@
 #define RIGHT_ACCEPT 2u
 
 /* Process states: first result of SYS_PROCESS_STATUS. */
-#define PROCESS_EMPTY 0u         /* never created, or ended and all its resources freed */
+#define PROCESS_EMPTY 0u /* never created, or ended and all its resources freed */
 #define PROCESS_LOADING 1u
 #define PROCESS_RUNNING 2u
 #define PROCESS_DYING 3u
 /* End causes: second result of SYS_PROCESS_STATUS once the process is EMPTY again. */
-#define END_EXIT 0x0u            /* | exit code (low 16 bits) << 8 */
+#define END_EXIT 0x0u /* | exit code (low 16 bits) << 8 */
 #define END_KILLED 0x1u
-#define END_FAULT 0x2u           /* | exception vector << 8 */
+#define END_FAULT 0x2u /* | exception vector << 8 */
 
-/* Fault message to the fault endpoint: word 0 = vector, 1 = error code, 2 = fault address, 3 = ip, 4 = sp, 5 = flags. */
+/* Fault message to the fault endpoint: word 0 = vector, 1 = error code, 2 = fault address, 3 = ip, 4 = sp, 5 =
+ * flags. */
 /* Its badge is FAULT_BADGE | kernel thread id; badges of ordinary senders have that bit clear. */
 #define FAULT_BADGE (1ul << 63)
 #define FAULT_WORDS 6u
-#define FAULT_RETRY 1u           /* reply word 0: run the instruction again */
-#define FAULT_SKIP 2u            /* reply word 0: continue at the address in reply word 1 */
+#define FAULT_RETRY 1u /* reply word 0: run the instruction again */
+#define FAULT_SKIP 2u  /* reply word 0: continue at the address in reply word 1 */
 
 /* User address space, all below the canonical hole. */
-#define USER_BASE 0x0000000000010000ul     /* nothing can be mapped below, so a null pointer faults */
+#define USER_BASE 0x0000000000010000ul /* nothing can be mapped below, so a null pointer faults */
 #define USER_END 0x0000700000000000ul
 #define ENV_VADDR 0x0000600000000000ul     /* environment page, read-only */
 #define MESSAGE_VADDR 0x0000600000100000ul /* message page of the process's thread i at + i * 4096, read-write */
@@ -92,21 +93,22 @@
  * Segment: selector | attributes << 16 | limit << 32, then base. Attributes are the descriptor's bits 40..47 and 52..55
  * packed into 12 bits: type, S, DPL, P, AVL, L, D/B, G. */
 #define VCPU_EXIT_REASON 0u
-#define VCPU_EXIT_INFO1 1u       /* see VCPU_EXIT_* */
+#define VCPU_EXIT_INFO1 1u /* see VCPU_EXIT_* */
 #define VCPU_EXIT_INFO2 2u
-#define VCPU_EXIT_NEXT_RIP 3u    /* ip after the instruction that exited; 0: the monitor must decode it. On
-                                  * processors that do not report it, it is correct for instructions without
-                                  * redundant prefixes. */
-#define VCPU_INJECT 4u           /* before a run: event to inject, vector | INJECT_*, or 0. After it: 0 if it was
-                                  * delivered, or the event whose delivery the exit interrupted, which the next run
-                                  * injects if it is left there. */
+/* ip after the instruction that exited; 0: the monitor must decode it. On processors that do not report it, it is
+ * correct for instructions without redundant prefixes. */
+#define VCPU_EXIT_NEXT_RIP 3u
+/* Before a run: event to inject, vector | INJECT_*, or 0. After it: 0 if it was delivered, or the event whose
+ * delivery the exit interrupted, which the next run injects if it is left there. */
+#define VCPU_INJECT 4u
 #define VCPU_CONTROL 5u          /* monitor: VCPU_CONTROL_* bits */
 #define VCPU_TSC_OFFSET 6u       /* guest's time-stamp counter - processor's */
 #define VCPU_INTERRUPT_SHADOW 7u /* 1: guest is in an interrupt shadow; clear it when skipping an instruction */
 #define VCPU_CHANGED 8u          /* monitor: VCPU_CHANGED_* bits */
-#define VCPU_FETCHED 9u          /* VCPU_EXIT_MEMORY: number of instruction bytes at VCPU_RIP that the processor reports */
-#define VCPU_FETCHED_BYTES 10u   /* these bytes, in 2 words; none on processors that do not report them */
-#define VCPU_GPR 16u             /* rax rcx rdx rbx rsp rbp rsi rdi r8..r15 */
+/* VCPU_EXIT_MEMORY: number of instruction bytes at VCPU_RIP that the processor reports. */
+#define VCPU_FETCHED 9u
+#define VCPU_FETCHED_BYTES 10u /* these bytes, in 2 words; none on processors that do not report them */
+#define VCPU_GPR 16u           /* rax rcx rdx rbx rsp rbp rsi rdi r8..r15 */
 #define VCPU_RIP 32u
 #define VCPU_RFLAGS 33u
 /* group VCPU_CHANGED_CONTROL */
@@ -121,8 +123,8 @@
 #define VCPU_PAT 76u
 /* group VCPU_CHANGED_SEGMENTS */
 #define VCPU_CPL 41u
-#define VCPU_SEGMENT 48u         /* es cs ss ds fs gs ldtr tr: two words each: packed, base */
-#define VCPU_GDTR 64u            /* limit, base */
+#define VCPU_SEGMENT 48u /* es cs ss ds fs gs ldtr tr: two words each: packed, base */
+#define VCPU_GDTR 64u    /* limit, base */
 #define VCPU_IDTR 66u
 /* group VCPU_CHANGED_MSRS */
 #define VCPU_KERNEL_GS_BASE 68u
@@ -136,8 +138,8 @@
 #define VCPU_WORDS 80u
 /* group VCPU_CHANGED_CPUID: answers to CPUID, which the guest gets without an exit; other leaves exit. The kernel
  * never writes these words. The first answer that matches is used, so frequent ones should be first. */
-#define VCPU_CPUID_COUNT 128u    /* at most NUM_CPUID_ANSWER */
-#define VCPU_CPUID 129u          /* 3 words each: leaf | subleaf << 32, eax | ebx << 32, ecx | edx << 32 */
+#define VCPU_CPUID_COUNT 128u      /* at most NUM_CPUID_ANSWER */
+#define VCPU_CPUID 129u            /* 3 words each: leaf | subleaf << 32, eax | ebx << 32, ecx | edx << 32 */
 #define VCPU_CPUID_ANY 0xffffffffu /* as subleaf: any subleaf */
 #define NUM_CPUID_ANSWER 32u
 
@@ -147,30 +149,33 @@
 #define VCPU_CHANGED_CPUID 8u
 
 #define INJECT_VALID (1ul << 31)
-#define INJECT_EXTERNAL (0ul << 8)   /* external interrupt; only when RFLAGS.IF is set and there is no shadow */
+#define INJECT_EXTERNAL (0ul << 8) /* external interrupt; only when RFLAGS.IF is set and there is no shadow */
 #define INJECT_NMI (2ul << 8)
 #define INJECT_EXCEPTION (3ul << 8)
-#define INJECT_ERROR_CODE (1ul << 11) /* error code in bits 32..63 */
+#define INJECT_ERROR_CODE (1ul << 11)    /* error code in bits 32..63 */
 #define VCPU_CONTROL_INTERRUPT_WINDOW 1u /* exit as soon as the guest can take an external interrupt */
 
 #define VCPU_EXIT_NONE 0u
-#define VCPU_EXIT_IO 1u          /* info1: port | size << 16 | in << 24 | string << 25 | rep << 26 | address bytes
-                                  * << 32 (0: the processor does not report it) */
-#define VCPU_EXIT_MEMORY 2u      /* info1: guest-physical address, info2: 1 write, 2 fetch, 4 while walking guest page tables */
+/* info1: port | size << 16 | in << 24 | string << 25 | rep << 26 | address bytes << 32 (0: the processor does not
+ * report it). */
+#define VCPU_EXIT_IO 1u
+/* info1: guest-physical address, info2: 1 write, 2 fetch, 4 while walking guest page tables. */
+#define VCPU_EXIT_MEMORY 2u
 #define VCPU_EXIT_CPUID 3u
-#define VCPU_EXIT_MSR_READ 4u    /* msr number in rcx */
+#define VCPU_EXIT_MSR_READ 4u /* msr number in rcx */
 #define VCPU_EXIT_MSR_WRITE 5u
 #define VCPU_EXIT_HALT 6u
 #define VCPU_EXIT_INTERRUPT_WINDOW 7u
 #define VCPU_EXIT_DEADLINE 8u
 #define VCPU_EXIT_NOTIFIED 9u
-#define VCPU_EXIT_SHUTDOWN 10u   /* triple fault; the guest's registers are undefined */
-#define VCPU_EXIT_INVALID_STATE 11u /* the state in the vcpu page cannot be entered; the page stays as it is, and the next
-                                  * run reads all groups */
+#define VCPU_EXIT_SHUTDOWN 10u /* triple fault; the guest's registers are undefined */
+/* The state in the vcpu page cannot be entered; the page stays as it is, and the next run reads all groups. */
+#define VCPU_EXIT_INVALID_STATE 11u
 #define VCPU_EXIT_HYPERCALL 12u
 #define VCPU_EXIT_UNSUPPORTED 13u /* info1: vendor's exit code, for a message only */
-#define VCPU_EXIT_CACHE 14u      /* INVD or WBINVD: continue at VCPU_EXIT_NEXT_RIP */
-#define VCPU_EXIT_INSTRUCTION 15u /* an instruction that guests do not have (VMRUN, MONITOR, XSETBV, RDPMC ...).
-                                   * info1: the exception to inject, 6 or 13 */
+#define VCPU_EXIT_CACHE 14u       /* INVD or WBINVD: continue at VCPU_EXIT_NEXT_RIP */
+/* An instruction that guests do not have (VMRUN, MONITOR, XSETBV, RDPMC ...). info1: the exception to inject, 6 or
+ * 13. */
+#define VCPU_EXIT_INSTRUCTION 15u
 
 #endif

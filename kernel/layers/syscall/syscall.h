@@ -1,6 +1,6 @@
-/* System calls. A function for each call validates its arguments against the caller's grants and address space, does the
- * work, and leaves the outcome in the caller's saved registers. A refused call changes nothing but rax. The dispatcher,
- * syscall.c, and the functions' declarations are generated from kernel/syscalls.toml. */
+/* System calls. A function for each call validates its arguments against the caller's grants and address space,
+ * does the work, and leaves the outcome in the caller's saved registers. A refused call changes nothing but rax.
+ * The dispatcher, syscall.c, and the functions' declarations are generated from kernel/syscalls.toml. */
 #ifndef ASHLAR_SYSCALL_H
 #define ASHLAR_SYSCALL_H
 
@@ -10,11 +10,11 @@
 
 #define SYSCALL_INSTRUCTION_BYTES 2ul
 
-/* Runs the call that stands in the saved registers of the current thread. Requires: no lock held; the thread's process is
- * RUNNING or DYING. Ensures: the outcome stands in the saved registers; a preempted long call has its saved ip back on
- * the system-call instruction and its progress in the argument registers or in the object. Returns SYSCALL_ENDS if the
- * call was SYS_THREAD_EXIT (the caller must end the thread), SYSCALL_WAITED if the thread may have waited and then woken
- * others (the caller opens an interrupt window), else 0. */
+/* Runs the call that stands in the saved registers of the current thread. Requires: no lock held; the thread's
+ * process is RUNNING or DYING. Ensures: the outcome stands in the saved registers; a preempted long call has its
+ * saved ip back on the system-call instruction and its progress in the argument registers or in the object.
+ * Returns SYSCALL_ENDS if the call was SYS_THREAD_EXIT (the caller must end the thread), SYSCALL_WAITED if the
+ * thread may have waited and then woken others (the caller opens an interrupt window), else 0. */
 #define SYSCALL_ENDS 1u
 #define SYSCALL_WAITED 2u
 uint32_t syscall_dispatch(uint32_t current);

@@ -1,5 +1,5 @@
-/* Own memory. A call on many pages works page by page: the progress stands in the argument registers, so that a preempted
- * call, run again, goes on where it was. */
+/* Own memory. A call on many pages works page by page: the progress stands in the argument registers, so that a
+ * preempted call, run again, goes on where it was. */
 #include "abi.h"
 #include "arch.h"
 #include "container.h"

@@ -37,8 +37,8 @@ static uint32_t syscall_may_signal(uint32_t current, uint64_t slot)
     return 1u;
 }
 
-/* Word 0, if it is not 0, is 1 + the slot of a notification to signal before: two processes that wake each other make one
- * call each instead of two. */
+/* Word 0, if it is not 0, is 1 + the slot of a notification to signal before: two processes that wake each other
+ * make one call each instead of two. */
 void syscall_wait(uint32_t current)
 {
     uint32_t valid = syscall_slot_valid(current, GRANT_NOTIFICATION, RIGHT_WAIT);

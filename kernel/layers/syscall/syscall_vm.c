@@ -21,8 +21,8 @@ static uint32_t syscall_need_map(uint32_t vm, uint32_t p)
     return status;
 }
 
-/* Gives the guest one page of p. The page stays p's until p ends: pinned, so that a guest never reaches a frame that has
- * become another process's. */
+/* Gives the guest one page of p. The page stays p's until p ends: pinned, so that a guest never reaches a frame
+ * that has become another process's. */
 static uint32_t syscall_vm_map_page(uint32_t p, uint32_t vm, uint64_t guest, uint64_t own, uint32_t prot)
 {
     uint32_t own_valid = process_page_valid(own);
