@@ -1,7 +1,7 @@
 (* Random operations on a specification and on the C, and the comparison of their results.
 
-   Knows: how the C side is spoken to, how a sequence of operations is found, run again and shortened.
-   Does not know: any layer; LAYER.ml says which operations there are and how the specification does them.
+   It talks to the C side, and finds, repeats and shortens sequences of operations. Each layer's operations.ml has its
+   operations and performs them on the specification.
 
    Operations come in episodes, each from a fresh start, so that a failing sequence is short. An episode is one operation
    a line; the C side answers each with a line of numbers. *)

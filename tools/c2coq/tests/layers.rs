@@ -39,7 +39,7 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        // Leftovers in the temporary directory harm nobody.
+        // Leftovers in the temporary directory do no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

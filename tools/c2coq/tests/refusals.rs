@@ -55,7 +55,7 @@ impl Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // Leftovers in the temporary directory harm nobody.
+        // Leftovers in the temporary directory do no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

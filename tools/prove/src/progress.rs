@@ -12,7 +12,7 @@ pub trait Progress: Sync {
     }
 }
 
-/// For runs that nobody watches.
+/// No progress output.
 pub struct Silent;
 
 impl Progress for Silent {

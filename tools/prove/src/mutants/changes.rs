@@ -240,7 +240,7 @@ impl Finder<'_> {
         dropped.into_iter().for_each(|range| self.change("operand dropped", range, ""));
     }
 
-    /// `Some (value, state)`: another state, no requirement, or a requirement that nobody meets.
+    /// `Some (value, state)`: another state, no requirement, or a requirement that no call meets.
     fn results(&mut self) {
         let plain =
             |of: &str| ["Z", "nat", "bool", "cell", "string", "list Z", "mem"].contains(&of) || of.contains("->");

@@ -12,7 +12,7 @@ pub const MAIN: &str = "Main.v";
 pub const FILES: [&str; 2] = [MAIN, "NonVacuous.v"];
 pub const LIST: &str = "proof/assumptions.txt";
 pub const SCRIPT: &str = "proof/Assumptions.v";
-/// More than these in [`MAIN`] nobody reads.
+/// More theorems in [`MAIN`] are too many to read.
 const MOST: usize = 10;
 const CLOSED: &str = "Closed under the global context";
 const HEAD: &str =
