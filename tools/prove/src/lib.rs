@@ -146,7 +146,7 @@ fn questions(
     report.findings.extend(certified::hold(claims, &report.answers));
     let main = project.root().join("proof").join(theorems::MAIN);
     let setting = if report.theorems.is_empty() { String::new() } else { theorems::setting(&tree::read(&main)?) };
-    let page = pages::theorems::page(&setting, &report.theorems, &report.layers, &report.answers);
+    let page = pages::theorems::page(&setting, &report.theorems, &report.layers, &copy.files, &report.answers);
     let mut generated = vec![(pages::theorems::FILE, page)];
     if !report.theorems.is_empty() {
         generated.push((theorems::SCRIPT, theorems::script(&report.theorems)));
