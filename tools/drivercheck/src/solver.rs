@@ -1,18 +1,13 @@
-//! Questions about bit-vectors, asked of z3 over pipes in SMT-LIB.
+//! Questions about bit vectors, asked of z3.
+//!
+//! A solver that had to be killed answers `Unknown` to the question at which that happened; the next one gets a new solver.
 
 use crate::expr::{Expr, Node, Op, Var};
+use smt::{Options, Session};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-#[derive(Debug, thiserror::Error)]
-pub enum SolverError {
-    #[error("z3 cannot be run: {0}; install the package `z3`")]
-    Run(#[from] std::io::Error),
-    #[error("z3 answered `{0}`")]
-    Answer(String),
-}
+pub use smt::SmtError as SolverError;
 
 /// An answer with what supports it.
 #[derive(Debug, Clone)]
@@ -28,46 +23,34 @@ pub enum Answer {
 pub type Question = (Expr, Vec<(Expr, bool)>);
 
 pub struct Solver {
-    child: Child,
-    to: ChildStdin,
-    from: BufReader<ChildStdout>,
+    session: Session,
     pub questions: usize,
-    /// Answers of before: checks of one driver ask the same again and again.
+    /// Query cache: checks of one driver ask the same again and again.
     pub known: HashMap<Question, Option<bool>>,
 }
 
-const OPTIONS: &str = "(set-option :print-success false)\n(set-option :produce-unsat-cores true)\n\
-                       (set-option :smt.core.minimize true)\n(set-option :rlimit 10000000)\n(set-logic QF_BV)\n";
+/// What one question may cost, in the solver's own steps: about a second.
+const STEPS: u64 = 10_000_000;
+
+fn session() -> Result<Session, SolverError> {
+    Session::start(&Options { steps: STEPS, small_cores: true, ..Options::default() })
+}
 
 impl Solver {
     pub fn new() -> Result<Self, SolverError> {
-        let mut child = Command::new("z3")
-            .args(["-in", "-smt2"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let missing = || std::io::Error::other("it has no pipes");
-        let to = child.stdin.take().ok_or_else(missing)?;
-        let from = BufReader::new(child.stdout.take().ok_or_else(missing)?);
-        let mut solver = Solver { child, to, from, questions: 0, known: HashMap::new() };
-        solver.to.write_all(OPTIONS.as_bytes())?;
-        Ok(solver)
+        Ok(Solver { session: session()?, questions: 0, known: HashMap::new() })
     }
 
     pub fn process(&self) -> u32 {
-        self.child.id()
-    }
-
-    fn line(&mut self) -> Result<String, SolverError> {
-        let mut line = String::new();
-        self.from.read_line(&mut line)?;
-        Ok(line.trim().to_string())
+        self.session.process()
     }
 
     /// Whether conditions can hold together. With `model`, values of all their variables.
     pub fn check(&mut self, conditions: &[Expr], model: bool, core: bool) -> Result<Answer, SolverError> {
         self.questions += 1;
+        if self.session.is_lost() {
+            self.session = session()?;
+        }
         let mut vars: BTreeMap<Var, u32> = BTreeMap::new();
         let mut text = String::from("(push 1)\n");
         let mut printer = Printer::default();
@@ -86,59 +69,29 @@ impl Solver {
                 let _ = writeln!(text, "(assert (= {name} #b1))");
             }
         }
-        text.push_str("(check-sat)\n");
-        self.to.write_all(text.as_bytes())?;
-        self.to.flush()?;
-        let answer = match self.line()?.as_str() {
-            "sat" if model && !vars.is_empty() => Answer::Sat(self.values(&vars)?),
-            "sat" => Answer::Sat(HashMap::new()),
-            "unsat" if core => {
-                self.to.write_all(b"(get-unsat-core)\n")?;
-                let line = self.line()?;
-                let names = line.trim_matches(['(', ')']).split_whitespace();
-                Answer::Unsat(names.filter_map(|name| name.strip_prefix('c')?.parse().ok()).collect())
+        self.session.tell(&text)?;
+        let answer = match self.session.check()? {
+            smt::Answer::Sat if model => self.values(&vars)?,
+            smt::Answer::Sat => Answer::Sat(HashMap::new()),
+            smt::Answer::Unsat if core => {
+                let names = self.session.core()?;
+                Answer::Unsat(names.iter().filter_map(|name| name.strip_prefix('c')?.parse().ok()).collect())
             }
-            "unsat" => Answer::Unsat(Vec::new()),
-            "unknown" | "timeout" => Answer::Unknown,
-            other => return Err(SolverError::Answer(other.to_string())),
+            smt::Answer::Unsat => Answer::Unsat(Vec::new()),
+            smt::Answer::Unknown => Answer::Unknown,
         };
-        self.to.write_all(b"(pop 1)\n")?;
+        self.session.tell("(pop 1)")?;
         Ok(answer)
     }
 
-    fn values(&mut self, vars: &BTreeMap<Var, u32>) -> Result<HashMap<Var, u64>, SolverError> {
+    fn values(&mut self, vars: &BTreeMap<Var, u32>) -> Result<Answer, SolverError> {
         let names: Vec<String> = vars.keys().map(|var| format!("v{var}")).collect();
-        writeln!(self.to, "(get-value ({}))", names.join(" "))?;
-        let mut values = HashMap::new();
-        while values.len() < vars.len() {
-            let line = self.line()?;
-            if line.is_empty() || line.starts_with("(error") {
-                return Err(SolverError::Answer(line));
-            }
-            // One pair a line: `(v1 #x00)`, the first with a further bracket before it.
-            let mut words = line.trim_matches(['(', ')']).split_whitespace();
-            let (Some(name), Some(value)) = (words.next(), words.next()) else { continue };
-            let value = value.trim_matches(')');
-            let number = match (value.strip_prefix("#x"), value.strip_prefix("#b")) {
-                (Some(digits), _) => u64::from_str_radix(digits, 16),
-                (_, Some(digits)) => u64::from_str_radix(digits, 2),
-                _ => return Err(SolverError::Answer(line)),
-            };
-            let var = name.strip_prefix('v').and_then(|digits| digits.parse().ok());
-            match (var, number) {
-                (Some(var), Ok(number)) => values.insert(var, number),
-                _ => return Err(SolverError::Answer(line)),
-            };
+        let values = self.session.values(&names)?;
+        if values.len() < names.len() {
+            return Ok(Answer::Unknown);
         }
-        Ok(values)
-    }
-}
-
-impl Drop for Solver {
-    fn drop(&mut self) {
-        // It ends with its input; whether it could still be asked to does not matter.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // No variable is wider than 64 bits.
+        Ok(Answer::Sat(vars.keys().copied().zip(values.into_iter().map(|value| value as u64)).collect()))
     }
 }
 
@@ -205,5 +158,21 @@ fn name(op: Op) -> &'static str {
         Op::Shl => "bvshl",
         Op::LShr => "bvlshr",
         Op::AShr => "bvashr",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_killed_solver_costs_one_answer() {
+        let mut solver = Solver::new().expect("z3 is installed");
+        let one = crate::expr::constant(1, 1);
+        assert!(matches!(solver.check(&[one], false, false), Ok(Answer::Sat(_))));
+        let number = solver.process().to_string();
+        assert!(std::process::Command::new("kill").args(["-KILL", &number]).status().expect("kill").success());
+        assert!(matches!(solver.check(&[one], false, false), Ok(Answer::Unknown)));
+        assert!(matches!(solver.check(&[one], false, false), Ok(Answer::Sat(_))));
     }
 }
