@@ -28,10 +28,12 @@
 
 mod build;
 pub mod context;
+mod displacement;
 mod dominators;
 mod error;
 mod evaluate;
 mod explore;
+mod forward;
 mod frame;
 mod graph;
 mod loops;
@@ -45,8 +47,10 @@ mod zeros;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use displacement::Displacements;
 pub use dominators::dominates;
 pub use error::{Error, Problem};
+pub use forward::forward;
 pub use graph::{Block, Edge, EdgeKind, Function, Graph};
 pub use loops::Loop;
 use wcet_binary::lift::Lifter;

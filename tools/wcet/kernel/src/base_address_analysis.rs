@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wcet_binary::lift::il::{AddressForm, Binary, Expression, Op, Operand, Register, Unary, Value};
 use wcet_binary::lift::{Instruction, Registers};
-use wcet_flow::{Block, Function, Graph};
+use wcet_flow::{forward, Block, Function, Graph};
 
 use crate::base_address::Form;
 
@@ -237,22 +237,12 @@ fn follow(kept: &Kept, function: &Function, registers: Registers) -> (BTreeMap<(
     let stack = registers.stack_pointer();
     let mut first = State { registers: registers.all().map(Form::Initial).collect(), slots: BTreeMap::new() };
     first.registers[usize::from(stack.0)] = Form::Stack(0);
-    let mut before: BTreeMap<usize, State> = BTreeMap::from([(0, first)]);
-    let mut open = BTreeSet::from([0]);
-    while let Some(index) = open.pop_first() {
-        let block = &function.blocks[index];
-        let mut state = before[&index].clone();
+    let transfer = |index: usize, before: &State| {
+        let (block, mut state) = (&function.blocks[index], before.clone());
         through(kept, block, &mut state, stack, |_, _, _| {});
-        for edge in &block.edges {
-            let changed = match before.get_mut(&edge.to) {
-                Some(known) => known.join(&state),
-                None => before.insert(edge.to, state.clone()).is_none(),
-            };
-            if changed {
-                open.insert(edge.to);
-            }
-        }
-    }
+        block.edges.iter().map(|edge| (edge.to, state.clone())).collect()
+    };
+    let before = forward((0, first), transfer, State::join);
     let mut found: BTreeMap<(u64, usize), Form> = BTreeMap::new();
     let mut given: Vec<bool> = vec![function.returns; registers.all().count()];
     for (index, mut state) in before {

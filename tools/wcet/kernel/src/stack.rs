@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wcet_binary::lift::il::{Binary, Expression, Op, Operand, Register, Value};
+use wcet_binary::lift::il::Register;
 use wcet_binary::lift::Instruction;
-use wcet_flow::{EdgeKind, Function, Graph};
+use wcet_flow::{forward, Block, Displacements, EdgeKind, Function, Graph};
 
 use crate::call_chains::Chain;
 
@@ -32,10 +32,7 @@ pub fn below(graph: &Graph, stack_pointer: Register, handlers: &BTreeSet<u64>, c
         let (mut at, content) = (exact(function, stack_pointer).remove(block)??, &function.blocks[*block]);
         if let Some((callee, _)) = chain.get(number + 1) {
             for instruction in &content.instructions {
-                match change(instruction, stack_pointer) {
-                    Change::By(bytes) => at += bytes,
-                    Change::Elsewhere => return None,
-                }
+                at += change(instruction, stack_pointer)?;
             }
             // A call that may also be a jump does not exist; where the callee is neither, the chain is not understood.
             let calls = content.calls.contains(callee);
@@ -48,43 +45,40 @@ pub fn below(graph: &Graph, stack_pointer: Register, handlers: &BTreeSet<u64>, c
     u64::try_from(below).ok()
 }
 
-/// How far the stack pointer is at each block from where it was at first; None where ways differ or it is something else.
+/// How far the stack pointer is at each block from where it was at first; None where paths differ or it is something else.
 fn exact(function: &Function, stack_pointer: Register) -> BTreeMap<usize, Option<i64>> {
-    let mut before: BTreeMap<usize, Option<i64>> = BTreeMap::from([(0, Some(0))]);
-    let mut open = vec![0];
-    while let Some(index) = open.pop() {
-        let mut at = before[&index];
+    let transfer = |index: usize, before: &Option<i64>| {
         let block = &function.blocks[index];
-        for (number, instruction) in block.instructions.iter().enumerate() {
-            let calls = number + 1 == block.instructions.len() && !block.calls.is_empty();
-            at = match change(instruction, stack_pointer) {
-                Change::By(_) if calls => at,
-                Change::By(bytes) => at.map(|at| at + bytes),
-                Change::Elsewhere => None,
-            };
+        let after = through(block, stack_pointer, *before, |at, change| Some(at? + change?));
+        block.edges.iter().map(|edge| (edge.to, after)).collect()
+    };
+    forward((0, Some(0)), transfer, |known, other| {
+        let differs = known.is_some() && known != other;
+        if differs {
+            *known = None;
         }
-        for edge in &block.edges {
-            let known = before.get(&edge.to).copied();
-            let now = if known.is_some_and(|known| known != at) { None } else { at };
-            if known != Some(now) {
-                before.insert(edge.to, now);
-                open.push(edge.to);
-            }
+        differs
+    })
+}
+
+/// What holds after a block. A call pushes a return address, which the callee pops.
+fn through<State: Copy>(
+    block: &Block,
+    stack_pointer: Register,
+    before: State,
+    apply: impl Fn(State, Option<i64>) -> State,
+) -> State {
+    let called = block.instructions.len().wrapping_sub(usize::from(!block.calls.is_empty()));
+    block.instructions.iter().enumerate().fold(before, |state, (number, instruction)| {
+        match change(instruction, stack_pointer) {
+            Some(_) if number == called => state,
+            change => apply(state, change),
         }
-    }
-    before
+    })
 }
 
 /// A frame that is larger counts as this.
 const DEEPEST: i64 = 1 << 40;
-
-/// What an instruction does to the stack pointer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Change {
-    By(i64),
-    /// It is something else now.
-    Elsewhere,
-}
 
 /// Depths of all functions, in bytes below the stack pointer at their first instruction. None where calls go in circles.
 pub fn depths(graph: &Graph, stack_pointer: Register) -> BTreeMap<u64, Option<Depth>> {
@@ -115,10 +109,7 @@ fn depth(
         let mut at = at;
         for instruction in &block.instructions {
             // A call leaves the return address behind for the callee; afterwards the stack is as before.
-            match change(instruction, stack_pointer) {
-                Change::By(bytes) => at += bytes,
-                Change::Elsewhere => at = 0,
-            }
+            at = change(instruction, stack_pointer).map_or(0, |bytes| at + bytes);
             deepest = deeper(deepest, at, &Depth { bytes: 0, chain: vec![] }, address);
         }
         for callee in block.calls.iter().chain(&block.tail_calls) {
@@ -140,60 +131,27 @@ fn deeper(deepest: Option<Depth>, at: i64, below: &Depth, address: u64) -> Optio
     Some(Depth { bytes, chain: std::iter::once(address).chain(below.chain.iter().copied()).collect() })
 }
 
-/// Blocks with how far the stack pointer is from where it was at first (the lowest of all ways).
-fn blocks(function: &Function, stack_pointer: Register) -> Vec<(usize, i64)> {
-    let mut before: BTreeMap<usize, i64> = BTreeMap::from([(0, 0)]);
-    let mut open = vec![0];
-    while let Some(index) = open.pop() {
-        let mut at = before[&index];
+/// Blocks with how far the stack pointer is from where it was at first (the lowest of all paths).
+fn blocks(function: &Function, stack_pointer: Register) -> BTreeMap<usize, i64> {
+    let transfer = |index: usize, before: &i64| {
         let block = &function.blocks[index];
-        for (number, instruction) in block.instructions.iter().enumerate() {
-            let calls = number + 1 == block.instructions.len() && !block.calls.is_empty();
-            match change(instruction, stack_pointer) {
-                // The callee takes its return address away again.
-                Change::By(_) if calls => {}
-                Change::By(bytes) => at += bytes,
-                Change::Elsewhere => at = 0,
-            }
-        }
+        let after = through(block, stack_pointer, *before, |at, change| change.map_or(0, |bytes| at + bytes));
         let next = |kind: EdgeKind| kind != EdgeKind::Back || !block.calls.is_empty();
-        for edge in block.edges.iter().filter(|edge| next(edge.kind)) {
-            // Where ways differ, the deepest counts; a loop that only ever pushes would have none.
-            let known = before.get(&edge.to).copied();
-            if known.is_none_or(|known| at < known && at > -DEEPEST) {
-                before.insert(edge.to, at);
-                open.push(edge.to);
-            }
+        block.edges.iter().filter(|edge| next(edge.kind)).map(|edge| (edge.to, after)).collect()
+    };
+    // Where paths differ, the deepest counts; a loop that only ever pushes would have none.
+    forward((0, 0), transfer, |known, other| {
+        let deeper = other < known && *other > -DEEPEST;
+        if deeper {
+            *known = *other;
         }
-    }
-    before.into_iter().collect()
+        deeper
+    })
 }
 
-fn change(instruction: &Instruction, stack_pointer: Register) -> Change {
-    let mut distance: BTreeMap<Operand, i64> = BTreeMap::from([(Operand::Register(stack_pointer), 0)]);
-    let number = |value: &Value| match value.operand {
-        Operand::Constant(number) => Some(number as i64),
-        _ => None,
-    };
-    for op in &instruction.ops {
-        let Op::Set { to, from } = op else { continue };
-        let of = |value: &Value| distance.get(&value.operand).copied();
-        let made = match from {
-            Expression::Copy(value) => of(value),
-            Expression::Binary(Binary::Add, a, b) => match (of(a), number(b), number(a), of(b)) {
-                (Some(at), Some(more), _, _) | (_, _, Some(more), Some(at)) => Some(at.wrapping_add(more)),
-                _ => None,
-            },
-            Expression::Binary(Binary::Subtract, a, b) => of(a).zip(number(b)).map(|(at, less)| at.wrapping_sub(less)),
-            _ => None,
-        };
-        match made {
-            Some(made) => distance.insert(to.operand, made),
-            None => distance.remove(&to.operand),
-        };
-    }
-    match distance.get(&Operand::Register(stack_pointer)) {
-        Some(bytes) => Change::By(*bytes),
-        None => Change::Elsewhere,
-    }
+/// By how much an instruction changes the stack pointer; None if it sets it to something else.
+fn change(instruction: &Instruction, stack_pointer: Register) -> Option<i64> {
+    let mut registers = Displacements::default();
+    registers.execute(instruction);
+    registers.register(stack_pointer).filter(|(from, _)| *from == stack_pointer).map(|(_, bytes)| bytes)
 }

@@ -7,13 +7,14 @@
 //! Assumptions: when the region is entered, nothing but the stack pointer points to the stack below it; and no pointer
 //! is put together from single bytes of vector registers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wcet_binary::lift::evaluate;
 use wcet_binary::lift::il::{Binary, Expression, Instruction, Op, Operand, Register, Unary, Value};
 use wcet_binary::lift::Registers;
 use wcet_binary::load::Program;
-use wcet_flow::context::{EdgeKind, Expanded, NodeId};
+use wcet_flow::context::{EdgeId, EdgeKind, Expanded, NodeId};
+use wcet_flow::forward;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
@@ -48,8 +49,8 @@ struct Held {
 
 #[derive(Debug, Clone)]
 pub struct Frames {
-    /// None: the node is not reached.
-    nodes: Vec<Option<Vec<Known>>>,
+    /// Registers before the nodes that are reached.
+    nodes: BTreeMap<NodeId, Vec<Known>>,
     held: Held,
 }
 
@@ -69,7 +70,7 @@ impl Frames {
 
     /// What a register holds before a node.
     pub fn register(&self, node: NodeId, register: Register) -> Known {
-        let known = self.nodes[node].as_ref().and_then(|registers| registers.get(usize::from(register.0)));
+        let known = self.nodes.get(&node).and_then(|registers| registers.get(usize::from(register.0)));
         known.copied().unwrap_or(Known::Anything)
     }
 
@@ -85,16 +86,13 @@ fn propagate(
     graph: &Expanded<'_>,
     switches: &BTreeSet<u64>,
     held: &mut Held,
-) -> Vec<Option<Vec<Known>>> {
+) -> BTreeMap<NodeId, Vec<Known>> {
     let stack = table.stack_pointer();
     let start = |register: Register| if register == stack { Known::Slot(0) } else { Known::Plain };
-    let mut nodes: Vec<Option<Vec<Known>>> = vec![None; graph.nodes.len()];
-    nodes[graph.entry] = Some(table.all().map(start).collect());
-    let mut open = BTreeSet::from([graph.entry]);
-    while let Some(node) = open.pop_first() {
-        let Some(before) = nodes[node].clone() else { continue };
+    let transfer = |node: NodeId, before: &Vec<Known>| {
         let mut out: [Option<Vec<Known>>; 2] = [None, None];
-        for edge in graph.successors(node).iter().map(|edge| graph.edges[*edge]) {
+        let along = |edge: &EdgeId| {
+            let edge = graph.edges[*edge];
             let met = edge.kind != EdgeKind::Next;
             let after = out[usize::from(met)].get_or_insert_with(|| {
                 let mut walk = Walk { program, table, registers: before.clone(), temporaries: Vec::new(), held };
@@ -108,26 +106,20 @@ fn propagate(
                     after[usize::from(register.0)] = Known::Anything;
                 }
             }
-            match &mut nodes[edge.to] {
-                Some(known) => {
-                    let mut changed = false;
-                    for (mine, theirs) in known.iter_mut().zip(&after) {
-                        let joined = mine.join(*theirs);
-                        changed |= joined != *mine;
-                        *mine = joined;
-                    }
-                    if changed {
-                        open.insert(edge.to);
-                    }
-                }
-                none => {
-                    *none = Some(after);
-                    open.insert(edge.to);
-                }
-            }
+            (edge.to, after)
+        };
+        graph.successors(node).iter().map(along).collect()
+    };
+    let join = |known: &mut Vec<Known>, other: &Vec<Known>| {
+        let mut changed = false;
+        for (mine, theirs) in known.iter_mut().zip(other) {
+            let joined = mine.join(*theirs);
+            changed |= joined != *mine;
+            *mine = joined;
         }
-    }
-    nodes
+        changed
+    };
+    forward((graph.entry, table.all().map(start).collect()), transfer, join)
 }
 
 struct Walk<'a> {

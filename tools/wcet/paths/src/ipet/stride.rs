@@ -1,13 +1,13 @@
 //! By how much the addresses of a block's accesses change each time it is executed again right away.
 //!
-//! Registers are followed through the block as what they held before it plus a number. Where a register comes out as itself
-//! plus a number, an address made of such registers moves on by a number; what is not of this kind is not known.
+//! Where a register comes out of the block as itself plus a number ([`Displacements`]), an address made of such registers moves
+//! on by a number; the step of any other address is unknown.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
-use wcet_binary::lift::il::{AddressForm, Binary, Expression, Flow, Op, Operand, Register, Value};
+use wcet_binary::lift::il::{AddressForm, Flow, Register};
 use wcet_binary::lift::Instruction;
+use wcet_flow::Displacements;
 
 /// Steps of a node that is a loop by itself.
 pub struct Strides {
@@ -17,62 +17,8 @@ pub struct Strides {
     pub executions: u64,
 }
 
-/// What a register held before the block, plus a number.
-type Sum = Option<(Register, i64)>;
-
 /// What an address is the sum of: each part shifted to the left.
-type Parts = Vec<(Sum, u8)>;
-
-#[derive(Default)]
-struct Block {
-    registers: HashMap<Register, Sum>,
-}
-
-impl Block {
-    fn register(&self, register: Register) -> Sum {
-        self.registers.get(&register).copied().unwrap_or(Some((register, 0)))
-    }
-
-    fn execute(&mut self, instruction: &Instruction) {
-        let mut temporaries: HashMap<u16, (Sum, u8)> = HashMap::new();
-        for op in &instruction.ops {
-            let Op::Set { to, from } = op else { continue };
-            let value = |value: &Value| match value.operand {
-                Operand::Register(register) => self.register(register),
-                Operand::Temporary(number) => {
-                    temporaries.get(&number).filter(|(_, size)| *size == value.size).and_then(|(sum, _)| *sum)
-                }
-                Operand::Constant(_) => None,
-            };
-            let plus = |a: &Value, b: &Value, sign: i64| {
-                let (register, number) = value(a)?;
-                Some((register, number.wrapping_add(sign.wrapping_mul(constant(b)?))))
-            };
-            let sum = match from {
-                Expression::Copy(from) => value(from),
-                Expression::Binary(Binary::Add, a, b) => plus(a, b, 1).or_else(|| plus(b, a, 1)),
-                Expression::Binary(Binary::Subtract, a, b) => plus(a, b, -1),
-                _ => None,
-            };
-            match to.operand {
-                Operand::Register(register) => {
-                    self.registers.insert(register, sum);
-                }
-                Operand::Temporary(number) => {
-                    temporaries.insert(number, (sum, to.size));
-                }
-                Operand::Constant(_) => {}
-            }
-        }
-    }
-}
-
-/// A constant with its sign.
-fn constant(value: &Value) -> Option<i64> {
-    let Operand::Constant(number) = value.operand else { return None };
-    let unused = 64 - 8 * u32::from(value.size.clamp(1, 8));
-    Some(((number << unused) as i64) >> unused)
-}
+type Parts = Vec<(Option<(Register, i64)>, u8)>;
 
 impl Strides {
     pub fn new(instructions: &[Rc<Instruction>], executions: u64) -> Strides {
@@ -83,7 +29,7 @@ impl Strides {
                 return Strides { steps: vec![steps], executions };
             }
         }
-        let mut block = Block::default();
+        let mut block = Displacements::default();
         // For each access the registers that its address is made of, and how often each.
         let mut made: Vec<Vec<Option<Parts>>> = Vec::new();
         for instruction in instructions {
