@@ -1,17 +1,17 @@
 //! The command line of the checker; the library does the work.
 
-mod cli;
 mod print;
 
 use clap::Parser;
-use cli::{Cli, Command, Flags, Format};
-use drivercheck::check::{run, Report};
+use drivercheck::check::{run, Options, Report};
 use drivercheck::driver::{read, Driver, Source};
 use drivercheck::report::{picture, sarif};
 use drivercheck::seeded;
+use drivercheck_command::{Cli, Command, Flags, Format};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 type Answer = Result<u8, Box<dyn std::error::Error>>;
 
@@ -58,7 +58,14 @@ fn answer(cli: &Cli) -> Answer {
         Command::Seeded { only, shard, flags } => {
             let tell = |outcome: &seeded::Outcome| print::outcome(cli.format, outcome, flags.traces);
             let scratch = flags.scratch.join("seeded");
-            let all = seeded::seeded(&flags.root, &scratch, &flags.options(), only, cli::shard(shard)?, &tell)?;
+            let all = seeded::seeded(
+                &flags.root,
+                &scratch,
+                &options(flags),
+                only,
+                drivercheck_command::shard(shard)?,
+                &tell,
+            )?;
             if cli.format == Format::Json {
                 let value = json!({ "faults": all.faults, "variations": all.variations });
                 println!("{}", serde_json::to_string_pretty(&value)?);
@@ -94,7 +101,7 @@ fn verify(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
     }
     let mut rows = Vec::new();
     for driver in drivers {
-        let mut report = run(driver, &flags.options(), &|row| print::row(format, row, true))?;
+        let mut report = run(driver, &options(flags), &|row| print::row(format, row, true))?;
         seeded::replay_all(&flags.root, &flags.scratch.join("replay"), driver, &mut report.rows)?;
         print::end(format, driver, &report);
         if let Some(directory) = &flags.pictures {
@@ -124,7 +131,7 @@ fn verify(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
 /// What each means saves: all checks with it and without.
 fn compare(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
     let with = |change: &dyn Fn(&mut drivercheck::check::Options)| {
-        let mut options = flags.options();
+        let mut options = options(flags);
         options.coverage = false;
         change(&mut options);
         options
@@ -156,4 +163,20 @@ fn compare(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
         println!("{}", serde_json::to_string_pretty(&json!({ "comparison": table }))?);
     }
     Ok(0)
+}
+
+/// What the flags ask of each check.
+fn options(flags: &Flags) -> Options {
+    Options {
+        decompose: !flags.no_decomposition,
+        seed: !flags.no_key_predicates,
+        transform: !flags.no_transformation,
+        grant_whole: !flags.no_whole_protocols,
+        limit: Duration::from_secs(flags.limit),
+        rules: flags.rule.clone(),
+        subprotocol: flags.subprotocol.clone(),
+        threads: flags.threads,
+        until: None,
+        coverage: true,
+    }
 }

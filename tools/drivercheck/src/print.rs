@@ -1,10 +1,10 @@
 //! What people see.
 
-use crate::cli::Format;
 use drivercheck::check::{Report, Row};
 use drivercheck::driver::Driver;
 use drivercheck::report::picture;
 use drivercheck::seeded::Outcome;
+use drivercheck_command::Format;
 use serde::Serialize;
 
 /// A line for a check, and what shows a violation.

@@ -4,10 +4,17 @@ use crate::cli::{DriversOptions, Format};
 use crate::failure::Failure;
 use crate::on_demand::DRIVER_CHECKER;
 use crate::output::Output;
+use clap::Parser;
+use drivercheck_command::Cli;
 use project::Project;
 use std::process::Command;
 
 pub fn drivers(options: &DriversOptions, format: Format, project: &Project, output: &Output) -> Result<(), Failure> {
+    // Help and usage errors need no checker.
+    let words = std::iter::once("ashlar drivers".into()).chain(options.arguments.iter().cloned());
+    if let Err(error) = Cli::try_parse_from(words) {
+        error.exit();
+    }
     let tool = DRIVER_CHECKER.ready(project, output)?;
     let mut command = Command::new(&tool);
     command.args(&options.arguments).current_dir(project.root());

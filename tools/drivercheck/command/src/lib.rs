@@ -1,12 +1,15 @@
-//! The command line: commands and flags.
+//! The command line of `ashlar drivers`. `ashlar` links it to show help and usage errors without building the checker.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use drivercheck::check::Options;
 use std::path::PathBuf;
-use std::time::Duration;
 
 #[derive(Parser)]
-#[command(name = "drivercheck", about = "Checks drivers against their protocols", version)]
+#[command(
+    name = "ashlar drivers",
+    bin_name = "ashlar drivers",
+    about = "Checks drivers against their protocols",
+    version
+)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -104,23 +107,6 @@ pub struct Flags {
     /// Where headers and patched drivers are written
     #[arg(long, default_value = "build/drivercheck")]
     pub scratch: PathBuf,
-}
-
-impl Flags {
-    pub fn options(&self) -> Options {
-        Options {
-            decompose: !self.no_decomposition,
-            seed: !self.no_key_predicates,
-            transform: !self.no_transformation,
-            grant_whole: !self.no_whole_protocols,
-            limit: Duration::from_secs(self.limit),
-            rules: self.rule.clone(),
-            subprotocol: self.subprotocol.clone(),
-            threads: self.threads,
-            until: None,
-            coverage: true,
-        }
-    }
 }
 
 /// `2/3` as the second of three parts, counted from 0.
