@@ -142,7 +142,7 @@ pub(crate) fn show(
         eprintln!("timing: {message}");
         return 2;
     }
-    // Whoever reads a file, or pipes the result elsewhere, still learns here what went wrong.
+    // A user who writes the result to a file, or pipes it elsewhere, still sees here what went wrong.
     let seen = options.format == Format::Human && options.output.is_none() && std::io::stdout().is_terminal();
     if !seen {
         for error in &report.errors {

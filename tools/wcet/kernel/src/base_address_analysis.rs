@@ -262,7 +262,7 @@ fn follow(kept: &Kept, function: &Function, registers: Registers) -> (BTreeMap<(
     (found, given)
 }
 
-/// Executes a block; `writes` is told of each address that it writes.
+/// Executes a block; `writes` is called with each address that it writes.
 fn through(kept: &Kept, block: &Block, state: &mut State, stack: Register, mut writes: impl FnMut(u64, usize, Form)) {
     for (number, instruction) in block.instructions.iter().enumerate() {
         for (access, one) in instruction.accesses.iter().enumerate().filter(|(_, one)| one.write) {

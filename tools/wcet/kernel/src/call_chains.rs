@@ -30,7 +30,7 @@ pub fn chains(graph: &Graph, points: &Points, entry: u64) -> Result<BTreeMap<Cha
                 found.insert(with(number), *end);
             }
             for callee in block.calls.iter().chain(&block.tail_calls) {
-                // Nobody goes on in a thread that has ended, nor in a run that has.
+                // A thread that has ended does not go on, nor does a run.
                 if points.ends.get(callee) == Some(&End::Run) || *callee == points.ended {
                     continue;
                 }

@@ -202,7 +202,7 @@ pub struct Wait {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Whom {
-    /// Whoever holds a lock, and those who came before.
+    /// For the holder of a lock, and the processors ahead in its queue.
     Lock,
     /// Other processors, when they take interrupts.
     Processors,

@@ -73,7 +73,7 @@ impl Held<'_> {
                 }
                 let Some(site) = held.first().filter(|_| self.is_end(*node)) else { continue };
                 if self.is_run(*node) {
-                    // Nobody waits any more.
+                    // No processor waits any more.
                     for site in &held {
                         found.entry(*site).or_default().ends.insert(*node, usize::MAX);
                     }

@@ -58,7 +58,7 @@ pub struct Stack {
 const WINDOW_BYTES: u64 = 8 * (5 + 1 + 3);
 const CALL_BYTES: u64 = 8;
 
-/// Bounds all regions, on so many processors at once; `progress` is told what begins.
+/// Bounds all regions, on so many processors at once; `progress` is called when a part begins.
 pub fn whole(
     kernel: &Kernel<'_>,
     machine: &Machine,

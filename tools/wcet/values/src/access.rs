@@ -33,7 +33,7 @@ impl State {
             Found::Term(term) => term,
             Found::Part(term, from) => self.extract(world, &term, from, size),
             Found::Unknown => {
-                // Whoever reads again, reads the same.
+                // A second read gives the same.
                 let term = if own { world.own_word(root, offset, size) } else { world.symbols.unknown(size) };
                 if size <= 8 {
                     self.memory.write(root, at, size, Some(&term), world.program);

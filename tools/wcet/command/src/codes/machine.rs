@@ -25,7 +25,7 @@ diagnostics::codes! {
         "Names of caches, regions and sources are small letters, digits, `_` and `-`, and begin with a letter, so that reports and \
          other options can name them. Rename it."
     NoSource "ASH-M008" "a number without a source"
-        "Whoever reads a bound must be able to see where each number came from. Write source = \"NAME: where in it\", or \
+        "A reader of a bound must be able to see where each number came from. Write source = \"NAME: where in it\", or \
          what makes the number a choice."
     UnknownSource "ASH-M009" "a source that the file does not describe"
         "The source of a number begins with a name, and that name has no [source.NAME] with a title. Describe it, or correct \

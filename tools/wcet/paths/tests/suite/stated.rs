@@ -131,7 +131,7 @@ fn executes_at_most() {
 
 #[test]
 fn what_memory_decides_is_not_proven() {
-    // Somebody else may set the flag between the two tests.
+    // Another processor may set the flag between the two tests.
     let source = format!(
         "{PRELUDE} unsigned flag; void start(void) {{
             if (*(volatile unsigned *)&flag == 1) WORK(first);

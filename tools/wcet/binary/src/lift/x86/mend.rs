@@ -24,7 +24,7 @@ pub(crate) fn mend(
     }
 }
 
-/// Whoever writes 32 bits of a register clears the others; SLEIGH forgets it for `xadd` and `lods`.
+/// Writing 32 bits of a register clears the others; SLEIGH forgets it for `xadd` and `lods`.
 fn clear_upper_halves(
     decoded: &iced_x86::Instruction,
     info: &InstructionInfo,

@@ -179,7 +179,7 @@ fn sections_of_locks_and_what_waits_for_them_add() {
         let sections = Sections::new(locks, std::slice::from_ref(&start)).expect("all is known");
         assert_eq!(sections.longest(1).map(|one| one.cycles), Some(around));
         assert_eq!(sections.held(1), Ok(vec![within, around]));
-        // Whoever holds the outer lock waits for one that holds the inner one: the third waits for the outer one.
+        // The holder of the outer lock waits for the holder of the inner one: the third processor waits for the outer one.
         assert_eq!(sections.held(3), Ok(vec![within, around + within]));
         assert_eq!(sections.wait(&holding.taken, 3), Some(2 * within + 2 * (around + within)));
         assert!(!statements(&kernel, &[start]).iter().any(|text| text.contains("from one region to the next")));

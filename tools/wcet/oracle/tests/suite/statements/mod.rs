@@ -182,7 +182,7 @@ fn observed(run: &Run, replaced: &str, by: &str) -> Observations {
     observer.finish(&mut |_, _| {})
 }
 
-/// The statements that a run contradicts, with what is told of it.
+/// The statements that a run contradicts, with what is reported of each.
 fn contradicted(run: &Run, replaced: &str, by: &str) -> Vec<(String, String)> {
     let found = observed(run, replaced, by);
     assert!(!found.passages.is_empty());

@@ -98,7 +98,7 @@ fn run(
             since[one] += 1;
             let place = expanded.place(to);
             assert!(bounds[one].is_none_or(|bound| counts[one] <= bound), "{place} beyond {:?}", bounds[one]);
-            // Whoever enters the loop around it begins anew.
+            // An entry of the loop around it begins anew.
             let entered = !expanded.loops[one].back.contains(&edge);
             for (inner, since) in since.iter_mut().enumerate() {
                 if entered && expanded.loops[inner].parent == Some(one) {
