@@ -29,6 +29,7 @@ NOINLINE_NOCLONE uint64_t amdvi_read(uint64_t base, uint32_t reg);
 NOINLINE_NOCLONE void amdvi_write(uint64_t base, uint32_t reg, uint64_t value);
 NOINLINE_NOCLONE uint32_t iommu_await(const volatile uint32_t *word, uint32_t mask, uint32_t expected);
 NOINLINE_NOCLONE void iommu_fatal(void);
+NOINLINE_NOCLONE void console_drain(void);
 NOINLINE_NOCLONE void sched_ready_insert(uint32_t cpu, uint32_t t);
 #undef NOINLINE_NOCLONE
 
