@@ -5,11 +5,10 @@
  * Arguments: `driver`; `bytes` (default 16M); `rounds`, how often all of it is done (default 1); `depth`, requests at a time
  * (default what the disk can do); `cache`, the disk's write cache (default 1); `sectors` of each request (default 0: a random
  * number); `check`, 0 to measure the disk alone: then nothing is filled in or compared (default 1). */
-#include "ashlar/random.h"
-
 #include "ashlar/domain.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"
+#include "ashlar/random.h"
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
 #include "sata_protocol.h"

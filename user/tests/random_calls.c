@@ -1,11 +1,11 @@
 /* Makes system calls with random numbers and arguments until it dies of one or has made as many as its parent asked for.
  * Numbers are mostly real ones; arguments mix random words with values that come near to being right. Calls that may
  * block for ever, or that end the process, are made rarely, since each costs a life. */
-#include "ashlar/random.h"
 #include "random_calls.h"
 
 #include "ashlar/env.h"
 #include "ashlar/print.h"
+#include "ashlar/random.h"
 #include "ashlar/syscall.h"
 
 #define RARE 64u                     /* one in this many draws of a blocking or ending call is made */

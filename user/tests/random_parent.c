@@ -1,11 +1,11 @@
 /* Lets random_calls make random system calls until `calls` have been made in all (default 1000000): starts it anew, with
  * another seed, whenever it has ended, and ends it when it makes no progress because it blocked. Then asks the kernel
  * to check its own tables. Argument `seed` (default 1). */
-#include "ashlar/random.h"
 #include "random_calls.h"
 
 #include "ashlar/env.h"
 #include "ashlar/print.h"
+#include "ashlar/random.h"
 #include "ashlar/syscall.h"
 
 #define POLL_NS 1000000ul

@@ -9,14 +9,15 @@
  * Arguments: `interrupts`, how many times a round it sends some to every processor (default 0); `top`, end of the memory to search; `bytes`, how much below it (default 64M); `everywhere` (default 0);
  * `writes`, `registers`, `signals`, how many a round (default 2000 each); `rounds` (default 1), after which it ends; `seed`. */
 #include "keeper.h"
-#include "ashlar/random.h"
 
 #include "ashlar/driver.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"
+#include "ashlar/random.h"
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
 #include "pci_protocol.h"
+
 /* After what it needs. */
 #include "../drivers/rtl8139/registers.h"
 

@@ -5,10 +5,9 @@
  * Arguments: `children`, names separated by spaces; `kills` (default 0); `seed` (default 1); `pause_us`, the longest
  * time between two kills (default 20000). Console input must signal notification `input`. */
 #include "ashlar/console_line.h"
-#include "ashlar/random.h"
-
 #include "ashlar/env.h"
 #include "ashlar/print.h"
+#include "ashlar/random.h"
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
 

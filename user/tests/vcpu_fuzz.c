@@ -4,10 +4,9 @@
  *
  * Most rounds change a few words of a state that can run, in one of the processor's modes; so many of them get past the
  * entry checks and do harm inside, where they may. */
-#include "ashlar/random.h"
-
 #include "ashlar/env.h"
 #include "ashlar/print.h"
+#include "ashlar/random.h"
 #include "ashlar/syscall.h"
 
 #define VCPU_ADDRESS 0x10000000ul

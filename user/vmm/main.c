@@ -7,15 +7,15 @@
 #include "ashlar/print.h"
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
-#include "clock.h"
 #include "boot/config.h"
-#include "devices/console.h"
-#include "cpu/cpuid.h"
-#include "guest.h"
-#include "devices/io.h"
 #include "boot/loader.h"
-#include "run.h"
+#include "clock.h"
+#include "cpu/cpuid.h"
 #include "cpu/vcpu.h"
+#include "devices/console.h"
+#include "devices/io.h"
+#include "guest.h"
+#include "run.h"
 
 #define EXIT_GUEST 1
 #define EXIT_CONFIG 2

@@ -3,12 +3,12 @@
 
 #include "ashlar/syscall.h"
 #include "clock.h"
-#include "devices/console.h"
 #include "cpu/cpuid.h"
-#include "devices/io.h"
-#include "devices/mmio.h"
 #include "cpu/msr.h"
 #include "cpu/vcpu.h"
+#include "devices/console.h"
+#include "devices/io.h"
+#include "devices/mmio.h"
 
 static const struct run_end going_on = {RUN_FAULT, 0};
 

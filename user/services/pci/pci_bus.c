@@ -9,13 +9,13 @@
  * that it dies wherever it can. A console takes commands: probe, remove, suspend, resume, error, unplug, kill. Where the
  * device is in a slot that it can be taken out of, it is taken out when the slot's button is pressed, and probed when it is
  * there again. */
-#include "ashlar/console_line.h"
 #include "pci_hotplug.h"
-#include "ashlar/random.h"
 
+#include "ashlar/console_line.h"
 #include "ashlar/domain.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"
+#include "ashlar/random.h"
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
 #include "pci_protocol.h"

@@ -1,8 +1,8 @@
 /* The bzImage loader. */
 #include "boot/loader.h"
 
-#include "boot/acpi.h"
 #include "ashlar/string.h"
+#include "boot/acpi.h"
 #include "bytes.h"
 
 /* Where things stand in guest memory. */

@@ -2,8 +2,8 @@
 #include "cpu/msr.h"
 
 #include "clock.h"
-#include "devices/io.h"
 #include "cpu/vcpu.h"
+#include "devices/io.h"
 
 #define MSR_TSC 0x10u
 #define MSR_APIC_BASE 0x1bu

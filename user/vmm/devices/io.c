@@ -3,8 +3,8 @@
 
 #include "boot/acpi.h"
 #include "clock.h"
-#include "guest.h"
 #include "cpu/vcpu.h"
+#include "guest.h"
 
 #define UART_PORT 0x3f8u
 #define SYSTEM_CONTROL_PORT 0x92u

@@ -4,9 +4,9 @@
 #include "ashlar/string.h"
 #include "clock.h"
 #include "cpu/decode.h"
-#include "guest.h"
-#include "devices/io.h"
 #include "cpu/vcpu.h"
+#include "devices/io.h"
+#include "guest.h"
 
 /* The bytes of the instruction that exited: from the processor if it reports them, else from guest memory. */
 static uint32_t fetch(uint8_t code[DECODE_MAX])
