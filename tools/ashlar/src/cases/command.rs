@@ -65,9 +65,14 @@ impl CommandTest {
         toml::from_str(&text).map_err(|error| fault(error.to_string()))
     }
 
+    /// What a reader would type.
+    pub fn command_line(&self) -> String {
+        format!("./ashlar {}", self.arguments.join(" "))
+    }
+
     /// Runs the command in the root of the tree, or of an edited copy, with this very tool.
     pub fn run(&self, name: &str, project: &Project, output: &Output) -> Outcome {
-        output.detail(&format!("+ ./ashlar {}", self.arguments.join(" ")));
+        output.detail(&format!("+ {}", self.command_line()));
         let tool = match std::env::current_exe() {
             Ok(tool) => tool,
             Err(error) => return Outcome::Failed(format!("the tool does not know where it is: {error}")),

@@ -1,8 +1,8 @@
 //! The tests that `ashlar test` runs.
 //!
-//! Three kinds: host tests, which run a shell command (`tests/host/`), tests of the command line (`tests/cli/`), and
-//! cases, which boot a system and follow a script (`tests/cases/`). `host`, `command` and `case` say what may stand in
-//! their files, `needs` what each may say for the schedule.
+//! Four kinds: host tests, which run a shell command (`tests/host/`), tests of the command line (`tests/cli/`), pages of
+//! the book that are followed (`page`), and cases, which boot a system and follow a script (`tests/cases/`). `host`,
+//! `command` and `case` say what may stand in their files, `needs` what each may say for the schedule.
 
 mod case;
 mod command;
@@ -10,6 +10,7 @@ mod damage;
 mod host;
 mod log;
 mod needs;
+mod page;
 mod play;
 mod run;
 mod schedule;
@@ -24,6 +25,9 @@ pub use case::Case;
 pub use needs::{Capacity, Needs};
 use project::{stems, Project};
 pub use run::{run_all, Event};
+
+/// Pages of the book that are followed block by block.
+const PAGES: [&str; 1] = ["tutorial"];
 
 /// What became of a test.
 #[derive(Debug)]
@@ -49,6 +53,7 @@ enum Kind {
     /// Banned words.
     Words,
     Command(command::CommandTest),
+    Page(page::Page),
     /// A case with the CPUs and locks of this run of it.
     Case(Box<Case>, Option<u32>, Lock),
 }
@@ -66,6 +71,11 @@ pub fn all(project: &Project) -> Result<Vec<Test>, Failure> {
     for name in stems(&folder, "toml") {
         let test = command::CommandTest::read(&folder.join(format!("{name}.toml")))?;
         tests.push(Test { name: format!("cli-{name}"), about: test.about.clone(), kind: Kind::Command(test) });
+    }
+    for name in PAGES {
+        let page = page::Page::read(&project.root().join(format!("docs/src/{name}.md")))?;
+        let about = "a reader who follows the page sees what it says".to_string();
+        tests.push(Test { name: format!("docs-{name}"), about, kind: Kind::Page(page) });
     }
     let folder = project.root().join("tests/cases");
     for name in stems(&folder, "toml") {
@@ -107,6 +117,7 @@ impl Test {
             Kind::Host(test) => test.needs.clone(),
             Kind::Words => Needs::default(),
             Kind::Command(test) => test.needs.clone(),
+            Kind::Page(page) => page.needs(),
             Kind::Case(case, ..) => case.needs.clone(),
         }
     }
@@ -118,6 +129,7 @@ impl Test {
             Kind::Host(test) => test.run(&self.name, project, output),
             Kind::Words => words::test(project.root()),
             Kind::Command(test) => test.run(&self.name, project, output),
+            Kind::Page(page) => page.run(&self.name, project, output),
             Kind::Case(case, cpus, lock) => play::play(case, &self.name, *cpus, *lock, builds, output, show),
         }
     }
