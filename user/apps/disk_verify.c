@@ -16,12 +16,12 @@
 #define PORT SATA_NUMBER
 #define NUM_SLOT 32u
 #define SLOT_BYTES 65536u
-#define IDENTITY (NUM_SLOT * SLOT_BYTES)   /* where the disk's answer to IDENTIFY goes */
+#define IDENTITY (NUM_SLOT * SLOT_BYTES) /* where the disk's answer to IDENTIFY goes */
 #define DATA_PAGES (NUM_SLOT * SLOT_BYTES / 4096u + 1u)
 #define RING_CAPACITY 128u
-#define NUM_STRIPE 4u                /* parts of the disk that requests alternate between */
+#define NUM_STRIPE 4u /* parts of the disk that requests alternate between */
 #define MAX_TRIES 8u
-#define TIMEOUT 20000000000ul        /* ns: until a request is aborted */
+#define TIMEOUT 20000000000ul /* ns: until a request is aborted */
 #define PAUSE 10000000ul
 
 enum phase { WRITING, FLUSHING, READING, CLOSING };
@@ -44,11 +44,11 @@ static struct slot slot[NUM_SLOT];
 static struct stripe stripe[NUM_STRIPE];
 static struct random random_state;
 static enum phase phase;
-static int is_active;                /* the disk takes requests */
-static int is_asking;                /* for a flush, or the disk's sleep */
+static int is_active; /* the disk takes requests */
+static int is_asking; /* for a flush, or the disk's sleep */
 static uint8_t *data;
-static uint64_t seed;                /* of what is written in this round */
-static uint64_t total;               /* bytes */
+static uint64_t seed;  /* of what is written in this round */
+static uint64_t total; /* bytes */
 static uint32_t sector_size;
 static uint32_t most_slots;
 static uint32_t depth;
@@ -58,7 +58,7 @@ static uint32_t most_open;
 static uint32_t num_failed;
 static uint32_t num_lost;
 static uint64_t rounds;
-static uint64_t fixed_sectors;       /* of each request; 0: random */
+static uint64_t fixed_sectors; /* of each request; 0: random */
 static int is_checked;
 static uint64_t began;
 
@@ -170,8 +170,9 @@ static void end_round(void)
     uint64_t milliseconds = (sys_clock() - began) / 1000000 + 1;
 
     print("DISK %lu bytes written and %s, %lu ms, %lu KiB/s, %lu requests, up to %u at a time, %u failed, "
-          "all lost %u times\n", total, is_checked ? "verified" : "read", milliseconds, 2 * total * 1000 / 1024 / milliseconds, num_request, most_open,
-          num_failed, num_lost);
+          "all lost %u times\n",
+          total, is_checked ? "verified" : "read", milliseconds, 2 * total * 1000 / 1024 / milliseconds, num_request,
+          most_open, num_failed, num_lost);
     rounds--;
     if (rounds != 0) {
         begin_round();
@@ -185,7 +186,8 @@ static void work(void)
 {
     while (is_active && !is_asking) {
         for (uint32_t i = 0; i < depth; i++) {
-            if (slot[i].state == LOST || (slot[i].state == FREE && phase != FLUSHING && phase != CLOSING && choose(&slot[i]))) {
+            if (slot[i].state == LOST ||
+                (slot[i].state == FREE && phase != FLUSHING && phase != CLOSING && choose(&slot[i]))) {
                 send(i);
             }
         }

@@ -11,9 +11,9 @@
 
 #define TCP_HEADER 20u
 #define TCP_SEGMENT (NET_MTU - NET_IP_HEADER - TCP_HEADER)
-#define TCP_WINDOW 65535u            /* bytes under way at most, each way */
-#define TCP_UNACKNOWLEDGED 8u         /* segments taken before that is said, while more keep coming */
-#define TCP_RETRY 200000000ul        /* ns until everything not acknowledged is sent again */
+#define TCP_WINDOW 65535u     /* bytes under way at most, each way */
+#define TCP_UNACKNOWLEDGED 8u /* segments taken before that is said, while more keep coming */
+#define TCP_RETRY 200000000ul /* ns until everything not acknowledged is sent again */
 #define TCP_RETRIES 50u
 
 #define TCP_FIN 1u
@@ -30,15 +30,15 @@ struct tcp {
     uint32_t host;
     uint16_t own_port;
     uint16_t port;
-    uint32_t first;                  /* sequence number of the stream's first byte */
+    uint32_t first; /* sequence number of the stream's first byte */
     uint32_t peer_first;
-    uint64_t bytes;                  /* of the whole stream */
-    uint64_t sent;                   /* places in the stream: sent, acknowledged, received and checked */
+    uint64_t bytes; /* of the whole stream */
+    uint64_t sent;  /* places in the stream: sent, acknowledged, received and checked */
     uint64_t acknowledged;
     uint64_t verified;
-    uint32_t window;                 /* the peer's */
-    uint32_t must_acknowledge;       /* segments since an acknowledgement was sent last */
-    uint32_t is_asked;               /* for the connection; before, the peer's hardware address may have to be asked for */
+    uint32_t window;           /* the peer's */
+    uint32_t must_acknowledge; /* segments since an acknowledgement was sent last */
+    uint32_t is_asked;         /* for the connection; before, the peer's hardware address may have to be asked for */
     uint32_t retries;
     uint32_t retransmissions;
     uint64_t deadline;

@@ -10,25 +10,25 @@
 #include "audio_protocol.h"
 
 #define PORT AUDIO_NUMBER
-#define RING_CAPACITY 64u            /* messages */
-#define PERIOD 8192u                 /* bytes */
+#define RING_CAPACITY 64u /* messages */
+#define PERIOD 8192u      /* bytes */
 #define PERIODS 16u
 #define RING (PERIOD * PERIODS)
-#define FRAME 4u                     /* bytes: a sample for each channel */
+#define FRAME 4u /* bytes: a sample for each channel */
 #define AMPLITUDE 12000
 
 enum state { LOST, CONFIGURED, STARTING, PLAYING, DRAINING };
 
 static enum state state;
-static uint8_t *data;                /* the ring of samples */
+static uint8_t *data; /* the ring of samples */
 static struct mail_set everything;
 static uint32_t hertz;
 static uint32_t rate;
-static uint64_t total;               /* bytes of a round */
+static uint64_t total; /* bytes of a round */
 static uint64_t filled;
 static uint64_t played;
-static uint32_t stops;               /* of the stream, not asked for */
-static uint32_t deaths;              /* of the driver */
+static uint32_t stops;  /* of the stream, not asked for */
+static uint32_t deaths; /* of the driver */
 
 static void emit(uint32_t mailbox, const void *payload, size_t bytes)
 {
@@ -148,7 +148,8 @@ static void receive(uint32_t mailbox)
         begin();
         break;
     case AUDIO_CONFIGURE_FAIL:
-        panic("16 bits at %u Hz are not played: reason %u\n", rate, ((const struct audio_configure_fail *)payload)->reason);
+        panic("16 bits at %u Hz are not played: reason %u\n", rate,
+              ((const struct audio_configure_fail *)payload)->reason);
     case AUDIO_START_OK:
         state = PLAYING;
         print("TONE plays from byte %lu\n", played);

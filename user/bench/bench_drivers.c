@@ -55,7 +55,8 @@ int main(void)
     domain_start();
     domain_connect(ETHERNET_NUMBER, "server", &ethernet_protocol, RING_CAPACITY, 0);
     up.mask[ETHERNET_NUMBER] = 1ul << MAIL_LINK_UP;
-    require(domain_await(&up, DEADLINE_NEVER) == AT(ETHERNET_NUMBER, MAIL_LINK_UP) ? STATUS_OK : ERR_BAD_STATE, "the link");
+    require(domain_await(&up, DEADLINE_NEVER) == AT(ETHERNET_NUMBER, MAIL_LINK_UP) ? STATUS_OK : ERR_BAD_STATE,
+            "the link");
     EMIT(ETHERNET_OPEN);
     AWAIT(ETHERNET_OPEN_OK);
     measure_stream("stream_1", 1);

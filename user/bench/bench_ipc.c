@@ -15,10 +15,10 @@
 #include "ashlar/message.h"
 #include "ashlar/print.h"
 
-#define PIT_COUNTER0 0u              /* offsets in the port range 0x40..0x43 */
+#define PIT_COUNTER0 0u /* offsets in the port range 0x40..0x43 */
 #define PIT_CONTROL 3u
-#define PIT_ONE_SHOT 0x30u           /* counter 0, low then high byte, mode 0 */
-#define PIT_TICKS 400u               /* about 335 microseconds */
+#define PIT_ONE_SHOT 0x30u /* counter 0, low then high byte, mode 0 */
+#define PIT_TICKS 400u     /* about 335 microseconds */
 
 static volatile uint64_t *const board = (volatile uint64_t *)BOARD_ADDRESS;
 

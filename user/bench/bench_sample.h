@@ -11,7 +11,7 @@
 #define WARM_UP 8u
 
 static uint64_t sample[ROUNDS];
-static uint64_t overhead;            /* of two stamps with nothing between */
+static uint64_t overhead; /* of two stamps with nothing between */
 
 static uint64_t median(void)
 {
@@ -34,17 +34,17 @@ static void report(const char *name)
 }
 
 /* Runs `statement` WARM_UP + ROUNDS times and reports what lies between the two stamps, less the stamps. */
-#define MEASURE(name, statement)                                \
-    do {                                                        \
-        for (uint32_t round = 0; round < WARM_UP + ROUNDS; round++) { \
-            uint64_t begin = timestamp();                       \
-            statement;                                          \
-            uint64_t end = timestamp();                         \
-            if (round >= WARM_UP) {                             \
-                sample[round - WARM_UP] = end - begin - overhead; \
-            }                                                   \
-        }                                                       \
-        report(name);                                           \
+#define MEASURE(name, statement)                                                                                       \
+    do {                                                                                                               \
+        for (uint32_t round = 0; round < WARM_UP + ROUNDS; round++) {                                                  \
+            uint64_t begin = timestamp();                                                                              \
+            statement;                                                                                                 \
+            uint64_t end = timestamp();                                                                                \
+            if (round >= WARM_UP) {                                                                                    \
+                sample[round - WARM_UP] = end - begin - overhead;                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+        report(name);                                                                                                  \
     } while (0)
 
 static inline void require(uint32_t status, const char *what)

@@ -50,8 +50,8 @@ static const char *add_segment(const struct program_header *header, const uint8_
     segment->pages = (segment->skip + header->memsz + PAGE - 1) / PAGE;
     segment->data = file + header->offset;
     segment->data_size = header->filesz;
-    segment->prot = PROT_READ | ((header->flags & PF_W) != 0 ? PROT_WRITE : 0u) |
-                    ((header->flags & PF_X) != 0 ? PROT_EXEC : 0u);
+    segment->prot =
+        PROT_READ | ((header->flags & PF_W) != 0 ? PROT_WRITE : 0u) | ((header->flags & PF_X) != 0 ? PROT_EXEC : 0u);
     for (uint32_t i = 0; i < image->num_segments; i++) {
         const struct elf_segment *other = &image->segment[i];
         if (segment->address < other->address + other->pages * PAGE &&
@@ -109,9 +109,9 @@ const char *elf_parse(const void *file, uint64_t size, struct elf_image *image)
 
 void elf_page(const struct elf_segment *segment, uint64_t index, void *page)
 {
-    uint64_t begin = index * PAGE;                       /* bytes from segment->address */
+    uint64_t begin = index * PAGE; /* bytes from segment->address */
     uint64_t first = begin > segment->skip ? begin : segment->skip;
-    uint64_t last = segment->skip + segment->data_size;  /* one past the file bytes */
+    uint64_t last = segment->skip + segment->data_size; /* one past the file bytes */
     memset(page, 0, PAGE);
     if (last > begin + PAGE) {
         last = begin + PAGE;

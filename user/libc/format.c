@@ -6,7 +6,7 @@
 struct output {
     char *buffer;
     size_t size;
-    size_t length;                   /* what it would be without cutting */
+    size_t length; /* what it would be without cutting */
 };
 
 static void put(struct output *out, char c)

@@ -5,8 +5,8 @@
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
 
-#define RETRY_NS 1000000ul           /* between two tries on a full ring */
-#define GIVE_UP_TRIES 2000u          /* tries without progress */
+#define RETRY_NS 1000000ul  /* between two tries on a full ring */
+#define GIVE_UP_TRIES 2000u /* tries without progress */
 
 size_t console_write(uint32_t slot, const void *data, size_t bytes)
 {

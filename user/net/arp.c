@@ -10,7 +10,7 @@
 #define NUM_NEIGHBOUR 8u
 
 struct neighbour {
-    uint32_t address;                /* 0: none */
+    uint32_t address; /* 0: none */
     uint8_t hardware[6];
 };
 

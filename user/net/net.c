@@ -10,23 +10,23 @@
 
 #define PORT ETHERNET_NUMBER
 #define BUFFER 2048u
-#define NUM_TRANSMIT 128u            /* buffers, which stand before those for receiving */
+#define NUM_TRANSMIT 128u /* buffers, which stand before those for receiving */
 #define NUM_RECEIVE 128u
 #define DATA_PAGES ((NUM_TRANSMIT + NUM_RECEIVE) * BUFFER / 4096u)
-#define RING_CAPACITY 1024u          /* all requests that may be open, and every other message */
-#define LEND_AT_ONCE 16u             /* buffers: each time the driver is woken for them */
+#define RING_CAPACITY 1024u /* all requests that may be open, and every other message */
+#define LEND_AT_ONCE 16u    /* buffers: each time the driver is woken for them */
 
 struct net_count net_count;
 uint8_t net_hardware_address[6];
 uint32_t net_own_address;
 
-static uint8_t *data;                /* the link's data area, null while there is no link */
+static uint8_t *data; /* the link's data area, null while there is no link */
 static int is_open;
 static int link_is_up;
 static int is_closing;
 static uint8_t transmit_is_free[NUM_TRANSMIT];
 static uint32_t next_transmit;
-static uint32_t held;                /* receive buffer whose packet the program still reads; NONE if none */
+static uint32_t held;                    /* receive buffer whose packet the program still reads; NONE if none */
 static uint32_t read_slot[LEND_AT_ONCE]; /* buffers whose packets were read, to be lent again */
 static uint32_t num_read;
 static struct mail_set everything;

@@ -7,7 +7,7 @@
 #define STACK_BYTES 16384u
 
 struct domain_thread {
-    uint64_t stack_pointer;          /* while it does not run */
+    uint64_t stack_pointer; /* while it does not run */
     struct mail_set waits_for;
     struct mail mail;
     enum { THREAD_NONE, THREAD_NEW, THREAD_WAITS, THREAD_RUNS } state;

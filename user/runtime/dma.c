@@ -11,7 +11,7 @@
 struct dma_area {
     uint64_t address;
     uint64_t size;
-    uint32_t first;                  /* in `physical` */
+    uint32_t first; /* in `physical` */
 };
 
 static struct dma_area area[DOMAIN_PORTS];

@@ -226,8 +226,8 @@ static int wait_for_mail(uint64_t deadline)
 
     if (arm()) {
         uint32_t last = domain.unsignalled != 0 ? flush_but_one() : NO_SLOT;
-        uint32_t status = last == NO_SLOT ? sys_wait(domain.wake, until, &bits)
-                                          : sys_signal_wait(last, domain.wake, until, &bits);
+        uint32_t status =
+            last == NO_SLOT ? sys_wait(domain.wake, until, &bits) : sys_signal_wait(last, domain.wake, until, &bits);
         if (status == STATUS_OK) {
             took_bits(bits);
         }

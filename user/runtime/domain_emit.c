@@ -3,7 +3,7 @@
 #include "domain_internal.h"
 #include "monitor_step.h"
 
-static struct mail dropped;          /* payload of a message that has no receiver */
+static struct mail dropped; /* payload of a message that has no receiver */
 
 /* A message without a receiver, or to the domain itself. */
 static SELDOM void *emit_elsewhere(struct port *port, uint32_t mailbox)

@@ -14,39 +14,39 @@ struct port {
     struct link link;
     const struct protocol *protocol; /* null: no such port */
     uint32_t number;
-    uint32_t first;                  /* the protocol's first mailbox */
-    uint64_t incoming;               /* messages that this side receives over the link */
-    uint64_t outgoing;               /* ... and sends over it */
-    uint64_t sendable;               /* those, while the link is up */
+    uint32_t first;    /* the protocol's first mailbox */
+    uint64_t incoming; /* messages that this side receives over the link */
+    uint64_t outgoing; /* ... and sends over it */
+    uint64_t sendable; /* those, while the link is up */
     uint32_t is_driver;
-    uint32_t is_linked;              /* 0: all its messages are the domain's own (timer) */
+    uint32_t is_linked; /* 0: all its messages are the domain's own (timer) */
     struct monitor monitor;
     uint64_t open[PORT_MONITOR_WORDS];
 };
 
 /* A message that was taken from its ring, or made here, before anybody awaited it. */
 struct pending {
-    struct mail mail;                /* its mailbox is the local one: port << 8 | message */
+    struct mail mail; /* its mailbox is the local one: port << 8 | message */
     struct pending *next;
 };
 
 struct domain {
     struct port port[DOMAIN_PORTS];
-    uint32_t wake;                   /* slot of the own notification */
-    uint64_t events;                 /* bits of it that were set and not awaited yet */
+    uint32_t wake;                     /* slot of the own notification */
+    uint64_t events;                   /* bits of it that were set and not awaited yet */
     struct port *linked[DOMAIN_PORTS]; /* those with a link */
     uint32_t num_linked;
-    uint32_t turn;                   /* which of them is looked at first */
-    struct pending *first;           /* pending messages, oldest first */
+    uint32_t turn;         /* which of them is looked at first */
+    struct pending *first; /* pending messages, oldest first */
     struct pending *last;
     struct pending *unused;
-    struct mail *mail;               /* where the running thread's message is kept until its next AWAIT */
-    struct link *unsignalled;        /* its peer has messages that it was not signalled for */
-    uint32_t has_more_unsignalled;   /* so have the peers of other links */
-    struct port *emit_port;          /* between domain_emit_begin and domain_emit_end */
-    struct mail *emit_slot;          /* null: not over a link */
-    uint32_t interrupt_is_open;      /* the driver listens to an interrupt that can come */
-    uint64_t timer_fires;            /* deadline, or never */
+    struct mail *mail;             /* where the running thread's message is kept until its next AWAIT */
+    struct link *unsignalled;      /* its peer has messages that it was not signalled for */
+    uint32_t has_more_unsignalled; /* so have the peers of other links */
+    struct port *emit_port;        /* between domain_emit_begin and domain_emit_end */
+    struct mail *emit_slot;        /* null: not over a link */
+    uint32_t interrupt_is_open;    /* the driver listens to an interrupt that can come */
+    uint64_t timer_fires;          /* deadline, or never */
 };
 
 extern struct domain domain;
@@ -86,7 +86,7 @@ void dma_link_up(uint32_t port);
 void interrupt_start(void);
 void interrupt_emit(uint32_t mailbox);
 void interrupt_has_fired(void);
-extern uint64_t interrupt_bit;       /* its bit in the notification, or 0 */
+extern uint64_t interrupt_bit; /* its bit in the notification, or 0 */
 uint32_t interrupt_must_poll(void);
 
 /* The timer. */

@@ -13,7 +13,7 @@ uint64_t interrupt_bit;
 
 static uint32_t slot = NO_SLOT;
 static uint32_t is_listening;
-static uint32_t has_fired_again;     /* while the driver still serves the interrupt before */
+static uint32_t has_fired_again; /* while the driver still serves the interrupt before */
 static uint32_t is_first;
 static uint32_t awaits;
 static struct pending message;

@@ -36,7 +36,8 @@ static struct port *open_port(uint32_t number, const struct protocol *protocol, 
 {
     struct port *port = &domain.port[number];
 
-    if (number == DOMAIN_EVENTS || number >= DOMAIN_PORTS || port->protocol != 0 || protocol->num_message > MAIL_LINK_LOST) {
+    if (number == DOMAIN_EVENTS || number >= DOMAIN_PORTS || port->protocol != 0 ||
+        protocol->num_message > MAIL_LINK_LOST) {
         panic("port %u cannot be opened for protocol %s\n", number, protocol->name);
     }
     port->protocol = protocol;

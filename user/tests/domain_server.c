@@ -50,8 +50,8 @@ void driver(void)
 
     domain_thread(transmitter);
     for (;;) {
-        switch (AWAIT(ETHERNET_OPEN, ETHERNET_CLOSE, ETHERNET_SET_FILTER, ETHERNET_SET_ADDRESS,
-                      ETHERNET_GET_STATISTICS, ETHERNET_RECEIVE_BUFFER)) {
+        switch (AWAIT(ETHERNET_OPEN, ETHERNET_CLOSE, ETHERNET_SET_FILTER, ETHERNET_SET_ADDRESS, ETHERNET_GET_STATISTICS,
+                      ETHERNET_RECEIVE_BUFFER)) {
         case ETHERNET_OPEN:
             EMIT(ETHERNET_OPEN_OK, 0, &open_ok);
             break;

@@ -89,10 +89,10 @@ static void execute_at(uint64_t address)
     ((void (*)(void))address)();
 }
 
-#define PROBE(name, statement)    \
-    static void name(void)        \
-    {                             \
-        statement;                \
+#define PROBE(name, statement)                                                                                         \
+    static void name(void)                                                                                             \
+    {                                                                                                                  \
+        statement;                                                                                                     \
     }
 PROBE(read_kernel, read_at(KERNEL_IMAGE))
 PROBE(write_kernel, write_at(KERNEL_IMAGE))
@@ -127,9 +127,9 @@ PROBE(timer_interrupt, __asm__ volatile("int $0x38"))
 PROBE(run_guest, __asm__ volatile("vmrun" ::"a"(0)))
 PROBE(divide, __asm__ volatile("xor %%ecx, %%ecx\n\tdiv %%ecx" ::: "rax", "rcx", "rdx"))
 PROBE(undefined, __asm__ volatile("ud2"))
-PROBE(return_to_kernel, __asm__ volatile("push $0x10\n\tpush %%rsp\n\tpush $0x2\n\tpush $0x8\n\tpush %0\n\tiretq"
-                                         ::"r"(KERNEL_IMAGE)
-                                         : "memory"))
+PROBE(return_to_kernel,
+      __asm__ volatile("push $0x10\n\tpush %%rsp\n\tpush $0x2\n\tpush $0x8\n\tpush %0\n\tiretq" ::"r"(KERNEL_IMAGE)
+                       : "memory"))
 
 static void try_instructions(void)
 {

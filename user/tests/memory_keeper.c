@@ -12,8 +12,8 @@
 
 #define ADDRESS 0x0000100000000000ul
 #define WORDS (PAGE_SIZE / 8)
-#define PAUSE 100000000ul            /* ns */
-#define REPORTED 8u                  /* changes that are reported one by one */
+#define PAUSE 100000000ul /* ns */
+#define REPORTED 8u       /* changes that are reported one by one */
 
 static volatile uint64_t *const memory = (volatile uint64_t *)ADDRESS;
 static uint64_t pages;

@@ -8,8 +8,8 @@
 #include "ashlar/random.h"
 #include "ashlar/syscall.h"
 
-#define RARE 64u                     /* one in this many draws of a blocking or ending call is made */
-#define NUM_SLOTS_DRAWN 12u          /* few, so that most draws hit a slot that is granted */
+#define RARE 64u            /* one in this many draws of a blocking or ending call is made */
+#define NUM_SLOTS_DRAWN 12u /* few, so that most draws hit a slot that is granted */
 
 static struct random random;
 
@@ -34,9 +34,10 @@ static uint64_t draw(uint64_t bound)
 
 static uint64_t near_address(void)
 {
-    static const uint64_t bases[] = {0, USER_BASE, 0x400000, 0x401000, MESSAGE_VADDR, ENV_VADDR, USER_END,
-                                     PROGRESS_ADDRESS, 0x10000000, 0x0000800000000000, 0xffff800000000000,
-                                     0xffffffff80000000, ~0xffful};
+    static const uint64_t bases[] = {
+        0,        USER_BASE,        0x400000,   0x401000,           MESSAGE_VADDR,      ENV_VADDR,
+        USER_END, PROGRESS_ADDRESS, 0x10000000, 0x0000800000000000, 0xffff800000000000, 0xffffffff80000000,
+        ~0xffful};
     uint64_t address = bases[draw(sizeof bases / sizeof bases[0])] + PAGE_SIZE * draw(8);
     return draw(8) == 0 ? address + draw(PAGE_SIZE) : address;
 }
@@ -63,7 +64,8 @@ static int costs_a_life(uint64_t number)
 {
     return number == SYS_THREAD_EXIT || number == SYS_PROCESS_EXIT || number == SYS_CALL || number == SYS_REPLY_RECV ||
            number == SYS_SEND || number == SYS_RECV || number == SYS_SLEEP || number == SYS_WAIT ||
-           number == SYS_BUFFER_INSERT || number == SYS_BUFFER_REMOVE || number == SYS_VCPU_RUN || number == SYS_MEM_UNMAP ||
+           number == SYS_BUFFER_INSERT || number == SYS_BUFFER_REMOVE || number == SYS_VCPU_RUN ||
+           number == SYS_MEM_UNMAP ||
            number == SYS_CHECK; /* in a debug build it takes as long as thousands of others */
 }
 

@@ -9,7 +9,7 @@
 #include "ashlar/syscall.h"
 
 #define POLL_NS 1000000ul
-#define STUCK_POLLS 4u               /* polls without progress before the child is ended */
+#define STUCK_POLLS 4u /* polls without progress before the child is ended */
 #define END_POLLS 60000u
 
 static volatile uint64_t *const progress = (volatile uint64_t *)PROGRESS_ADDRESS;

@@ -23,21 +23,21 @@
 
 #define MEMORY 0x0000100000000000ul
 #define TCR_LOOPBACK 0x00060000u
-#define RX_RING 1024u                /* in the first page; the ring for sending stands at its beginning */
+#define RX_RING 1024u /* in the first page; the ring for sending stands at its beginning */
 #define LEAST_FRAME 64u
 #define MOST_FRAME 1500u
 #define RX_SPACE 2048u
 #define POLLS 10000u
 #define RING_CAPACITY 64u
 #define INTERRUPT_ADDRESS 0xfee00000ul
-#define KERNEL_FIRST 0x200000ul      /* where its image stands */
+#define KERNEL_FIRST 0x200000ul /* where its image stands */
 #define KERNEL_BYTES 0xe00000ul
 
 enum { RINGS, SOURCE, TARGET, NUM_PAGE };
 
 static uint64_t physical[NUM_PAGE];
 static struct random state;
-static uint32_t bus;                 /* notification */
+static uint32_t bus; /* notification */
 
 static volatile void *page(uint32_t which)
 {

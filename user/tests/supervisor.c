@@ -14,17 +14,17 @@
 #define MAX_CHILDREN 16u
 #define NAME_BYTES 32u
 #define POLL_NS 200000ul
-#define END_LIMIT_NS 60000000000ul   /* a child that has not ended by then is reported */
+#define END_LIMIT_NS 60000000000ul /* a child that has not ended by then is reported */
 
 struct child {
     char name[NAME_BYTES];
     uint32_t slot;
-    uint64_t frames;                 /* of our quota that go to it while it exists */
+    uint64_t frames; /* of our quota that go to it while it exists */
 };
 
 static struct child child[MAX_CHILDREN];
 static uint32_t num_children;
-static uint64_t own_frames;          /* in use when no child exists */
+static uint64_t own_frames; /* in use when no child exists */
 
 static uint64_t frames_in_use(void)
 {

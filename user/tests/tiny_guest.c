@@ -9,7 +9,7 @@
 #include "ashlar/syscall.h"
 #include "real_mode_guest.h"
 
-#define SPARE_GPA 0x9000ul           /* mapped late */
+#define SPARE_GPA 0x9000ul /* mapped late */
 #define VECTOR_EXTERNAL 0x20u
 #define VECTOR_UNDEFINED 6u
 #define MILLISECOND 1000000ul
@@ -28,10 +28,10 @@ __asm__(".pushsection .rodata\n"
         "    mov $0x12345678, %eax\n    cpuid\n    mov %ebx, %eax\n    out %eax, $0x83\n"
         "    mov $0xc0011234, %ecx\n    rdmsr\n    out %eax, $0x84\n    wrmsr\n"
         "    hlt\n"
-        "    movw $0x1234, 0x9000\n    out %al, $0x85\n"      /* page mapped meanwhile */
-        "    movw $0x4321, 0x9000\n    out %al, $0x86\n"      /* unmapped, then mapped read-only, then writable */
-        "    sti\n    nop\n    nop\n    out %al, $0x87\n"     /* an interrupt gets in after the window exit */
-        "    out %al, $0x88\n"                                /* the monitor injects an exception here */
+        "    movw $0x1234, 0x9000\n    out %al, $0x85\n"  /* page mapped meanwhile */
+        "    movw $0x4321, 0x9000\n    out %al, $0x86\n"  /* unmapped, then mapped read-only, then writable */
+        "    sti\n    nop\n    nop\n    out %al, $0x87\n" /* an interrupt gets in after the window exit */
+        "    out %al, $0x88\n"                            /* the monitor injects an exception here */
         "    mov %cr4, %eax\n    or $0x200, %eax\n    mov %eax, %cr4\n"
         "    mov $0x11223344, %eax\n    movd %eax, %xmm3\n    out %al, $0x89\n"
         "    movd %xmm3, %eax\n    out %eax, $0x8a\n"
@@ -70,7 +70,7 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 
 static uint32_t vm;
-static uint32_t bell;                /* notification slot */
+static uint32_t bell; /* notification slot */
 static const char *step = "start";
 
 static uint64_t offset_of(const uint8_t *label)

@@ -13,9 +13,9 @@
 #define MEMORY_ADDRESS 0x20000000ul
 #define MEMORY_PAGES 64ul
 #define RUNS_A_ROUND 8u
-#define RUN_TIME 200000ul            /* nanoseconds */
-#define LATE 500000000ul             /* a run that ends this long after its deadline has been stuck */
-#define TABLES 0x20000ul             /* guest-physical: three page tables for long mode */
+#define RUN_TIME 200000ul /* nanoseconds */
+#define LATE 500000000ul  /* a run that ends this long after its deadline has been stuck */
+#define TABLES 0x20000ul  /* guest-physical: three page tables for long mode */
 #define NUM_REASON 16u
 
 enum { ES, CS, SS, DS, FS, GS, LDTR, TR };
@@ -39,7 +39,7 @@ static void set_segment(uint32_t index, uint64_t selector, uint64_t attributes, 
 
 static void base_state(void)
 {
-    uint64_t mode = draw(3);         /* real, protected, long */
+    uint64_t mode = draw(3); /* real, protected, long */
     uint64_t code = mode == 0 ? 0x09b : mode == 1 ? 0xc9b : 0xa9b;
     uint64_t limit = mode == 0 ? 0xffff : 0xffffffff;
     for (uint32_t i = VCPU_GPR; i < VCPU_WORDS; i++) {

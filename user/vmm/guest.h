@@ -6,7 +6,7 @@
 
 #define GUEST_BASE 0x100000000ul
 
-extern uint64_t guest_size;          /* bytes, a multiple of 4096 */
+extern uint64_t guest_size; /* bytes, a multiple of 4096 */
 
 /* The monitor's pointer to `bytes` of guest memory, or null if they are not all there. */
 static inline void *guest_pointer(uint64_t address, uint64_t bytes)

@@ -64,7 +64,8 @@ static int map_memory(void)
     sys_quota(&used, &quota);
     if (status == ERR_QUOTA) {
         print("vmm: %s: memory=%luM needs %lu frames and some for page tables, but the quota is %lu with %lu in use: "
-              "raise the quota or lower the memory\n", config.name, config.memory >> 20, pages, quota, used);
+              "raise the quota or lower the memory\n",
+              config.name, config.memory >> 20, pages, quota, used);
     } else if (status == ERR_NOT_SUPPORTED) {
         print("vmm: %s: this CPU cannot run guests (no AMD SVM with nested paging)\n", config.name);
     } else {
@@ -101,7 +102,7 @@ int main(void)
     }
     uint64_t tsc_khz = clock_measure_khz();
     add_parameters(tsc_khz);
-    fault = loader_check(&request);  /* the command line has grown */
+    fault = loader_check(&request); /* the command line has grown */
     if (fault != 0) {
         print("vmm: %s: the file \"kernel\" cannot be started: %s\n", config.name, fault);
         return EXIT_CONFIG;

@@ -8,7 +8,7 @@ enum run_kind { RUN_POWER_OFF, RUN_RESET, RUN_HALTED, RUN_FAULT };
 
 struct run_end {
     enum run_kind kind;
-    const char *why;                 /* RUN_FAULT: what the guest did */
+    const char *why; /* RUN_FAULT: what the guest did */
 };
 
 /* Runs the guest from the state in the vcpu page and the devices until it ends. `input`: notification slot of the

@@ -151,9 +151,9 @@ static void interrupt(void)
 
 static enum life unbound(void)
 {
-    uint32_t mailbox = AWAIT(PCI_PROBE, PCI_UNPLUG, SATA_START, SATA_STOP, SATA_UNPLUGGED_OK, SATA_RESET, SATA_IDENTIFY,
-                             SATA_CONFIGURE, SATA_READ, SATA_WRITE, SATA_ABORT, SATA_RECOVER, SATA_FLUSH, SATA_STANDBY,
-                             SATA_WAKE);
+    uint32_t mailbox =
+        AWAIT(PCI_PROBE, PCI_UNPLUG, SATA_START, SATA_STOP, SATA_UNPLUGGED_OK, SATA_RESET, SATA_IDENTIFY,
+              SATA_CONFIGURE, SATA_READ, SATA_WRITE, SATA_ABORT, SATA_RECOVER, SATA_FLUSH, SATA_STANDBY, SATA_WAKE);
 
     if (mailbox == PCI_PROBE) {
         return probe();
@@ -198,9 +198,9 @@ static enum life suspended(void)
 
 static enum life failed(void)
 {
-    uint32_t mailbox = AWAIT(PCI_REMOVE, PCI_UNPLUG, SATA_START, SATA_STOP, SATA_UNPLUGGED_OK, SATA_RESET, SATA_IDENTIFY,
-                             SATA_CONFIGURE, SATA_READ, SATA_WRITE, SATA_ABORT, SATA_RECOVER, SATA_FLUSH, SATA_STANDBY,
-                             SATA_WAKE);
+    uint32_t mailbox =
+        AWAIT(PCI_REMOVE, PCI_UNPLUG, SATA_START, SATA_STOP, SATA_UNPLUGGED_OK, SATA_RESET, SATA_IDENTIFY,
+              SATA_CONFIGURE, SATA_READ, SATA_WRITE, SATA_ABORT, SATA_RECOVER, SATA_FLUSH, SATA_STANDBY, SATA_WAKE);
 
     if (mailbox == PCI_UNPLUG) {
         return unplug();

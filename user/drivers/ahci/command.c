@@ -3,7 +3,7 @@
 #include "ahci.h"
 
 #define PAGE 4096u
-#define COMMAND_POLLS 20000000u      /* the cache of a disk takes its time to be flushed */
+#define COMMAND_POLLS 20000000u /* the cache of a disk takes its time to be flushed */
 
 uint32_t issued;
 uint32_t waiting;
@@ -31,7 +31,8 @@ static void fill_header(uint32_t slot, uint32_t flags)
     h->table_high = (uint32_t)(physical >> 32);
 }
 
-static void fill_frame(uint32_t slot, uint32_t operation, uint32_t features, uint64_t lba, uint32_t flags, uint32_t count)
+static void fill_frame(uint32_t slot, uint32_t operation, uint32_t features, uint64_t lba, uint32_t flags,
+                       uint32_t count)
 {
     volatile struct table *t = table(slot);
 
@@ -89,7 +90,8 @@ void issue(uint32_t slot)
     uint32_t regions = fill_regions(slot, c->buffer, c->count * sector_size);
     uint32_t bit = 1u << slot;
 
-    fill_frame(slot, operation, c->count, c->sector, FRAME_LBA | (c->force ? FRAME_FORCE : 0u), slot << FRAME_TAG_SHIFT);
+    fill_frame(slot, operation, c->count, c->sector, FRAME_LBA | (c->force ? FRAME_FORCE : 0u),
+               slot << FRAME_TAG_SHIFT);
     fill_header(slot, regions << HEADER_REGIONS_SHIFT | (c->is_write ? HEADER_WRITE : 0u));
     waiting = waiting & ~bit;
     issued = issued | bit;

@@ -5,7 +5,7 @@
 #define RESET_POLLS 1000000u
 #define ENGINE_POLLS 1000000u
 #define LINK_POLLS 1000000u
-#define HOLD_POLLS 20000u            /* the link's reset lasts a millisecond at least */
+#define HOLD_POLLS 20000u /* the link's reset lasts a millisecond at least */
 
 /* Reads a register until the bits of `mask` are `value`. Returns 1 if they are. */
 static uint32_t poll(uint32_t offset, uint32_t mask, uint32_t value, uint32_t polls)

@@ -5,41 +5,41 @@
 /* The host adapter. */
 #define HBA_CAP 0x00u
 #define HBA_GHC 0x04u
-#define HBA_IS 0x08u                 /* a bit for each port */
-#define HBA_PI 0x0cu                 /* ports that there are */
+#define HBA_IS 0x08u /* a bit for each port */
+#define HBA_PI 0x0cu /* ports that there are */
 
-#define CAP_SLOTS_SHIFT 8u           /* command slots of a port, less one */
+#define CAP_SLOTS_SHIFT 8u /* command slots of a port, less one */
 #define CAP_SLOTS_MASK 0x1fu
-#define CAP_QUEUED 0x40000000u       /* native command queueing */
+#define CAP_QUEUED 0x40000000u /* native command queueing */
 #define GHC_RESET 0x00000001u
 #define GHC_INTERRUPTS 0x00000002u
 #define GHC_AHCI 0x80000000u
 
 /* The one port that the driver serves. */
 #define PORT_BIT 0x1u
-#define PX_CLB 0x100u                /* two words: the list of commands */
-#define PX_FB 0x108u                 /* two words: where received frames go */
+#define PX_CLB 0x100u /* two words: the list of commands */
+#define PX_FB 0x108u  /* two words: where received frames go */
 #define PX_IS 0x110u
 #define PX_IE 0x114u
 #define PX_CMD 0x118u
-#define PX_TFD 0x120u                /* the device's status and error */
+#define PX_TFD 0x120u /* the device's status and error */
 #define PX_SIG 0x124u
 #define PX_SSTS 0x128u
 #define PX_SCTL 0x12cu
 #define PX_SERR 0x130u
-#define PX_SACT 0x134u               /* queued commands that the device has not completed */
-#define PX_CI 0x138u                 /* commands to be sent to the device */
+#define PX_SACT 0x134u /* queued commands that the device has not completed */
+#define PX_CI 0x138u   /* commands to be sent to the device */
 
-#define INT_SET_BITS 0x00000008u     /* queued commands are done */
+#define INT_SET_BITS 0x00000008u /* queued commands are done */
 #define INT_CONNECT 0x00000040u
 #define INT_PHY_READY 0x00400000u
-#define INT_ERRORS 0x78000000u       /* of the task file, the interface, the bus */
-#define INT_ALL 0xffffffffu          /* also what is read where no device is */
+#define INT_ERRORS 0x78000000u /* of the task file, the interface, the bus */
+#define INT_ALL 0xffffffffu    /* also what is read where no device is */
 
 #define CMD_START 0x0001u
 #define CMD_SPIN_UP 0x0002u
 #define CMD_POWER_ON 0x0004u
-#define CMD_RECEIVE 0x0010u          /* received frames go to memory */
+#define CMD_RECEIVE 0x0010u /* received frames go to memory */
 #define CMD_RECEIVING 0x4000u
 #define CMD_RUNNING 0x8000u
 
@@ -47,8 +47,8 @@
 #define TFD_REQUEST 0x08u
 #define TFD_BUSY 0x80u
 #define SSTS_DETECT 0x0fu
-#define DETECT_PRESENT 0x03u         /* a device, and the link to it works */
-#define SCTL_INIT 0x301u             /* hold the link in reset, no power states */
+#define DETECT_PRESENT 0x03u /* a device, and the link to it works */
+#define SCTL_INIT 0x301u     /* hold the link in reset, no power states */
 #define SCTL_RUN 0x300u
 #define SIG_DISK 0x00000101u
 #define SIG_PACKET 0xeb140101u
@@ -72,7 +72,7 @@ struct region {
     uint32_t low;
     uint32_t high;
     uint32_t spare;
-    uint32_t last;                   /* its bytes, less one */
+    uint32_t last; /* its bytes, less one */
 };
 
 #define NUM_REGION 56u
@@ -88,7 +88,7 @@ struct table {
 #define FRAME_COMMAND 0x00008027u
 #define FRAME_COMMAND_SHIFT 16u
 #define FRAME_FEATURES_SHIFT 24u
-#define FRAME_LBA 0x40000000u        /* in the second word */
+#define FRAME_LBA 0x40000000u /* in the second word */
 #define FRAME_FORCE 0x80000000u
 #define FRAME_TAG_SHIFT 3u
 
@@ -106,14 +106,14 @@ struct table {
 #define LOG_QUEUE_ERROR 0x10u
 
 /* Words of the answer to IDENTIFY. */
-#define ID_QUEUE_DEPTH 75u           /* less one */
+#define ID_QUEUE_DEPTH 75u /* less one */
 #define ID_SATA 76u
 #define ID_SATA_QUEUED 0x100u
 #define ID_COMMANDS 83u
-#define ID_COMMANDS_LONG 0x400u      /* addresses of 48 bits */
+#define ID_COMMANDS_LONG 0x400u /* addresses of 48 bits */
 #define ID_SECTORS 100u
 #define ID_SECTOR_FORM 106u
-#define ID_SECTOR_LONG 0x5000u       /* valid, and more than 512 bytes */
+#define ID_SECTOR_LONG 0x5000u /* valid, and more than 512 bytes */
 #define ID_SECTOR_VALID 0xd000u
 #define ID_SECTOR_WORDS 117u
 

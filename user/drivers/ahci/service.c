@@ -13,9 +13,9 @@ uint32_t slots;
 uint32_t depth;
 uint64_t sectors;
 uint32_t sector_size;
-static uint32_t queue_depth;         /* what the disk can do */
+static uint32_t queue_depth; /* what the disk can do */
 static uint8_t write_cache;
-static uint32_t log_tells;           /* the disk has stopped by itself, and its log says why */
+static uint32_t log_tells; /* the disk has stopped by itself, and its log says why */
 
 void announce(void)
 {

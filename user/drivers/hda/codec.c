@@ -2,19 +2,19 @@
  * converter directly are used; what has mixers or selectors between them is not. */
 #include "hda.h"
 
-#define NUM_NODE 128u                /* that short lists of connections can name */
-#define NUM_GROUP 8u                 /* function groups that are looked at */
+#define NUM_NODE 128u /* that short lists of connections can name */
+#define NUM_GROUP 8u  /* function groups that are looked at */
 #define NUM_ORDER 16u
 #define VOLUME_MOST 127u
 
 uint32_t codec_rates;
 uint32_t codec_formats;
 
-static uint32_t group;               /* nodes */
+static uint32_t group; /* nodes */
 static uint32_t converter;
 static uint32_t pin;
-static uint32_t pin_power;           /* what SET_EAPD is told: of an amplifier behind the pin */
-static uint32_t volume_steps;        /* of the converter's amplifier; 0: it has none */
+static uint32_t pin_power;    /* what SET_EAPD is told: of an amplifier behind the pin */
+static uint32_t volume_steps; /* of the converter's amplifier; 0: it has none */
 static uint32_t volume_left = VOLUME_MOST;
 static uint32_t volume_right = VOLUME_MOST;
 static uint32_t codec_format;
@@ -27,10 +27,14 @@ enum { FACT_WIDGET, FACT_PIN, FACT_SOURCES, FACT_PCM, FACT_AMPLIFIER, FACT_DEFAU
 #define NUM_FACT 8u
 
 static const uint32_t question[NUM_FACT] = {
-    GET_PARAMETER << VERB_SHIFT | PARAMETER_WIDGET,      GET_PARAMETER << VERB_SHIFT | PARAMETER_PIN,
-    GET_PARAMETER << VERB_SHIFT | PARAMETER_CONNECTIONS, GET_PARAMETER << VERB_SHIFT | PARAMETER_PCM,
-    GET_PARAMETER << VERB_SHIFT | PARAMETER_AMPLIFIER,   GET_DEFAULT << VERB_SHIFT,
-    GET_CONNECTION << VERB_SHIFT,                        GET_CONNECTION << VERB_SHIFT,
+    GET_PARAMETER << VERB_SHIFT | PARAMETER_WIDGET,
+    GET_PARAMETER << VERB_SHIFT | PARAMETER_PIN,
+    GET_PARAMETER << VERB_SHIFT | PARAMETER_CONNECTIONS,
+    GET_PARAMETER << VERB_SHIFT | PARAMETER_PCM,
+    GET_PARAMETER << VERB_SHIFT | PARAMETER_AMPLIFIER,
+    GET_DEFAULT << VERB_SHIFT,
+    GET_CONNECTION << VERB_SHIFT,
+    GET_CONNECTION << VERB_SHIFT,
 };
 
 static uint32_t fact[NUM_NODE * NUM_FACT];
@@ -190,9 +194,9 @@ struct rate {
 #define NUM_RATE 11u
 
 static const struct rate rate[NUM_RATE] = {
-    {8000u, 0u, 0x0500u},   {11025u, 1u, 0x4300u}, {16000u, 2u, 0x0200u}, {22050u, 3u, 0x4100u},
-    {32000u, 4u, 0x0a00u},  {44100u, 5u, 0x4000u}, {48000u, 6u, 0x0000u}, {88200u, 7u, 0x4800u},
-    {96000u, 8u, 0x0800u},  {176400u, 9u, 0x5800u}, {192000u, 10u, 0x1800u},
+    {8000u, 0u, 0x0500u},  {11025u, 1u, 0x4300u},  {16000u, 2u, 0x0200u},   {22050u, 3u, 0x4100u},
+    {32000u, 4u, 0x0a00u}, {44100u, 5u, 0x4000u},  {48000u, 6u, 0x0000u},   {88200u, 7u, 0x4800u},
+    {96000u, 8u, 0x0800u}, {176400u, 9u, 0x5800u}, {192000u, 10u, 0x1800u},
 };
 
 uint32_t format_of(uint32_t hertz, uint32_t bits, uint32_t channels)

@@ -6,7 +6,7 @@
 #define NUM_CODEC 15u
 #define NUM_STREAM 30u
 
-static uint32_t codec;               /* the one that is used */
+static uint32_t codec; /* the one that is used */
 
 /* Puts the controller into its reset, or takes it out. Returns 1 if it follows. */
 static uint32_t set_reset(uint32_t value)

@@ -44,10 +44,10 @@ static void configure(void)
     if (client == GONE) {
         return;
     }
-    uint32_t new_format = format_of(MAIL(audio_configure)->rate, MAIL(audio_configure)->bits,
-                                    MAIL(audio_configure)->channels);
-    if (new_format != 0u && set_ring(MAIL(audio_configure)->buffer, MAIL(audio_configure)->period,
-                                     MAIL(audio_configure)->periods)) {
+    uint32_t new_format =
+        format_of(MAIL(audio_configure)->rate, MAIL(audio_configure)->bits, MAIL(audio_configure)->channels);
+    if (new_format != 0u &&
+        set_ring(MAIL(audio_configure)->buffer, MAIL(audio_configure)->period, MAIL(audio_configure)->periods)) {
         format = new_format;
         set_format(format);
         client = READY;
@@ -345,8 +345,8 @@ static enum life suspended(void)
 
 static enum life failed(void)
 {
-    uint32_t mailbox = AWAIT(PCI_REMOVE, PCI_UNPLUG, AUDIO_OPEN, AUDIO_CLOSE, AUDIO_CONFIGURE, AUDIO_START, AUDIO_FILLED,
-                             AUDIO_STOP, AUDIO_DRAIN, AUDIO_SET_VOLUME);
+    uint32_t mailbox = AWAIT(PCI_REMOVE, PCI_UNPLUG, AUDIO_OPEN, AUDIO_CLOSE, AUDIO_CONFIGURE, AUDIO_START,
+                             AUDIO_FILLED, AUDIO_STOP, AUDIO_DRAIN, AUDIO_SET_VOLUME);
 
     if (mailbox == PCI_UNPLUG) {
         return unplug();

@@ -9,7 +9,7 @@
 #include "registers.h"
 
 #define PAGE 4096u
-#define STREAM_TAG 1u                /* by which the codec knows the stream's samples */
+#define STREAM_TAG 1u /* by which the codec knows the stream's samples */
 /* The list of fragments stands at the beginning of the area of the link to the bus. */
 #define LIST_SIZE (NUM_FRAGMENT * (uint32_t)sizeof(struct fragment))
 
@@ -22,7 +22,7 @@ uint32_t reset_controller(void);
 uint32_t ask(uint32_t node, uint32_t command);
 
 /* ---- codec.c: from a converter of samples to a pin ---- */
-extern uint32_t codec_rates;         /* it can play, a bit each */
+extern uint32_t codec_rates; /* it can play, a bit each */
 extern uint32_t codec_formats;
 
 /* Looks for a pin that plays, and the converter behind it. Returns 1 if there are such. */
@@ -41,7 +41,7 @@ void set_format(uint32_t format);
 void set_volume(uint32_t left, uint32_t right, uint32_t is_on);
 
 /* ---- stream.c: the ring of samples, and how far it was played ---- */
-extern uint64_t stream_played;       /* bytes since the stream was begun */
+extern uint64_t stream_played; /* bytes since the stream was begun */
 
 /* Describes a ring in the client's memory. Returns 1 if it can be played from. */
 uint32_t set_ring(uint32_t buffer, uint32_t period, uint32_t periods);

@@ -4,17 +4,17 @@
 #include "hda.h"
 
 #define POLLS 100000u
-#define RING_MOST (1u << 20)         /* what the list can describe */
+#define RING_MOST (1u << 20) /* what the list can describe */
 
 uint64_t stream_played;
 
-static uint32_t ring_buffer;         /* in the client's area */
-static uint32_t ring_period;         /* bytes */
+static uint32_t ring_buffer; /* in the client's area */
+static uint32_t ring_period; /* bytes */
 static uint32_t ring_size;
-static uint32_t ring_place;          /* where playing has come to */
-static uint32_t ring_left;           /* bytes that the client has filled behind it */
-static uint32_t list_place;          /* the same, from the beginning of the list */
-static uint32_t stream;              /* its registers */
+static uint32_t ring_place; /* where playing has come to */
+static uint32_t ring_left;  /* bytes that the client has filled behind it */
+static uint32_t list_place; /* the same, from the beginning of the list */
+static uint32_t stream;     /* its registers */
 
 uint32_t set_ring(uint32_t buffer, uint32_t period, uint32_t periods)
 {
@@ -43,7 +43,8 @@ static uint32_t write_list(void)
     uint32_t count = 0;
 
     while (left != 0u && count < NUM_FRAGMENT) {
-        volatile struct fragment *f = (volatile struct fragment *)dma_memory(PCI_NUMBER, count * sizeof(struct fragment));
+        volatile struct fragment *f =
+            (volatile struct fragment *)dma_memory(PCI_NUMBER, count * sizeof(struct fragment));
         uint32_t page_left = PAGE - (ring_buffer + place) % PAGE;
         uint32_t length = page_left < period_left ? page_left : period_left;
         uint64_t physical = dma_physical(AUDIO_NUMBER, ring_buffer + place);

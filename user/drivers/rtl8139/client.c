@@ -2,7 +2,7 @@
 #include "rtl8139.h"
 
 #define FRAME_MOST 1518u
-#define BUFFER_SIZE 2048u            /* of a buffer, at most: two to a page */
+#define BUFFER_SIZE 2048u /* of a buffer, at most: two to a page */
 #define PAGE 4096u
 
 enum client client;
@@ -53,7 +53,8 @@ void lose_device(void)
  * of its memory. */
 static uint32_t safe_buffer(uint32_t buffer)
 {
-    uint32_t is_good = buffer % PAGE <= PAGE - BUFFER_SIZE && (uint64_t)buffer + BUFFER_SIZE <= dma_size(ETHERNET_NUMBER);
+    uint32_t is_good =
+        buffer % PAGE <= PAGE - BUFFER_SIZE && (uint64_t)buffer + BUFFER_SIZE <= dma_size(ETHERNET_NUMBER);
     return is_good ? buffer : 0u;
 }
 

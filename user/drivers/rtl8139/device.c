@@ -31,8 +31,8 @@ void read_address(void)
 
 void write_address(void)
 {
-    uint32_t low = (uint32_t)address[0] | (uint32_t)address[1] << 8 | (uint32_t)address[2] << 16 |
-                   (uint32_t)address[3] << 24;
+    uint32_t low =
+        (uint32_t)address[0] | (uint32_t)address[1] << 8 | (uint32_t)address[2] << 16 | (uint32_t)address[3] << 24;
     uint32_t high = (uint32_t)address[4] | (uint32_t)address[5] << 8;
 
     write8(CR9346, CR9346_WRITE);

@@ -38,7 +38,7 @@ static void give(struct queue *queue, uint32_t ring, uint32_t index, uint32_t fl
     queue->given = queue->given + 1u;
 }
 
-static uint32_t tx_base;             /* transmits.given when the ring was cleared */
+static uint32_t tx_base; /* transmits.given when the ring was cleared */
 static uint32_t rx_base;
 
 void give_transmits(void)

@@ -130,9 +130,9 @@ static void interrupt(void)
 
 static enum life unbound(void)
 {
-    uint32_t mailbox = AWAIT(PCI_PROBE, PCI_UNPLUG, ETHERNET_OPEN, ETHERNET_CLOSE, ETHERNET_TRANSMIT,
-                             ETHERNET_RECEIVE_BUFFER, ETHERNET_SET_FILTER, ETHERNET_SET_ADDRESS,
-                             ETHERNET_GET_STATISTICS);
+    uint32_t mailbox =
+        AWAIT(PCI_PROBE, PCI_UNPLUG, ETHERNET_OPEN, ETHERNET_CLOSE, ETHERNET_TRANSMIT, ETHERNET_RECEIVE_BUFFER,
+              ETHERNET_SET_FILTER, ETHERNET_SET_ADDRESS, ETHERNET_GET_STATISTICS);
 
     if (mailbox == PCI_PROBE) {
         return probe();
@@ -145,9 +145,9 @@ static enum life unbound(void)
 
 static enum life running(void)
 {
-    uint32_t mailbox = AWAIT(PCI_IRQ, PCI_UNPLUG, PCI_REMOVE, PCI_SUSPEND, PCI_BUS_ERROR, ETHERNET_OPEN,
-                             ETHERNET_CLOSE, ETHERNET_TRANSMIT, ETHERNET_RECEIVE_BUFFER, ETHERNET_SET_FILTER,
-                             ETHERNET_SET_ADDRESS, ETHERNET_GET_STATISTICS);
+    uint32_t mailbox = AWAIT(PCI_IRQ, PCI_UNPLUG, PCI_REMOVE, PCI_SUSPEND, PCI_BUS_ERROR, ETHERNET_OPEN, ETHERNET_CLOSE,
+                             ETHERNET_TRANSMIT, ETHERNET_RECEIVE_BUFFER, ETHERNET_SET_FILTER, ETHERNET_SET_ADDRESS,
+                             ETHERNET_GET_STATISTICS);
 
     switch (mailbox) {
     case PCI_IRQ:
@@ -177,9 +177,9 @@ static enum life suspended(void)
 
 static enum life failed(void)
 {
-    uint32_t mailbox = AWAIT(PCI_REMOVE, PCI_UNPLUG, ETHERNET_OPEN, ETHERNET_CLOSE, ETHERNET_TRANSMIT,
-                             ETHERNET_RECEIVE_BUFFER, ETHERNET_SET_FILTER, ETHERNET_SET_ADDRESS,
-                             ETHERNET_GET_STATISTICS);
+    uint32_t mailbox =
+        AWAIT(PCI_REMOVE, PCI_UNPLUG, ETHERNET_OPEN, ETHERNET_CLOSE, ETHERNET_TRANSMIT, ETHERNET_RECEIVE_BUFFER,
+              ETHERNET_SET_FILTER, ETHERNET_SET_ADDRESS, ETHERNET_GET_STATISTICS);
 
     if (mailbox == PCI_UNPLUG) {
         return unplug();

@@ -15,7 +15,7 @@
 #define RINGS_SIZE 2048u
 
 #define FRAME_LEAST 14u
-#define NUM_SLOT 256u                /* requests of a kind: as many as the protocol lets be open */
+#define NUM_SLOT 256u /* requests of a kind: as many as the protocol lets be open */
 
 /* What the driver is for the client. */
 enum client { CLOSED, OPEN, GONE };
@@ -42,7 +42,7 @@ struct queue {
 
 /* ---- device.c ---- */
 extern uint32_t link_is_up;
-extern uint32_t filter;              /* bits of RCR */
+extern uint32_t filter; /* bits of RCR */
 extern uint32_t groups_low;
 extern uint32_t groups_high;
 extern uint8_t address[6];

@@ -4,7 +4,7 @@
 
 #include "ashlar/print.h"
 
-#define CONSOLE_LINE 40u             /* characters of a line; the rest is dropped */
+#define CONSOLE_LINE 40u /* characters of a line; the rest is dropped */
 
 /* Reads some input and has each line obeyed that it ends. Returns 0 if there is none. */
 static inline int console_obey(uint32_t console, void (*obey)(const char *line))

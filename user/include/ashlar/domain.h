@@ -15,7 +15,7 @@
 
 #define DOMAIN_PORTS 8u
 #define DOMAIN_THREADS 4u
-#define AT(port, mailbox) ((uint32_t)(port) << 8 | ((mailbox) & 0xffu))
+#define AT(port, mailbox) ((uint32_t)(port) << 8 | ((mailbox)&0xffu))
 
 /* Mailbox AT(DOMAIN_EVENTS, n) holds an empty message when bit n of the process's notification was set: the slot of a child
  * that has ended or of a console with input. */
@@ -26,7 +26,7 @@
 #define MAIL_LINK_UP 63u
 
 struct mail_set {
-    uint64_t mask[DOMAIN_PORTS];     /* by port: a bit for each message */
+    uint64_t mask[DOMAIN_PORTS]; /* by port: a bit for each message */
 };
 
 /* The message that the running thread has taken last. */

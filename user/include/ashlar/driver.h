@@ -45,13 +45,13 @@ static inline const void *driver_payload(void)
 #define EMIT(...) EMIT_CHOOSE(__VA_ARGS__, EMIT_PAYLOAD, EMIT_COOKIE, EMIT_PLAIN, )(__VA_ARGS__)
 #define EMIT_PLAIN(mailbox) EMIT_COOKIE(mailbox, 0)
 #define EMIT_COOKIE(mailbox, cookie) driver_emit((mailbox), (cookie))
-#define EMIT_PAYLOAD(mailbox, cookie, body)                                                              \
-    do {                                                                                                 \
-        _Static_assert(sizeof *(body) <= MAIL_PAYLOAD, "a payload has at most 40 bytes");               \
-        driver_emit_payload((mailbox), (cookie), (body), sizeof *(body));                                \
+#define EMIT_PAYLOAD(mailbox, cookie, body)                                                                            \
+    do {                                                                                                               \
+        _Static_assert(sizeof *(body) <= MAIL_PAYLOAD, "a payload has at most 40 bytes");                              \
+        driver_emit_payload((mailbox), (cookie), (body), sizeof *(body));                                              \
     } while (0)
 /* The set of mailboxes of an AWAIT is a constant: a bit for each message, by port. Up to 24 mailboxes. */
-#define MAIL_BIT(port, mailbox) ((uint32_t)(mailbox) >> 8 == (port) ? 1ul << ((mailbox) & 63u) : 0ul)
+#define MAIL_BIT(port, mailbox) ((uint32_t)(mailbox) >> 8 == (port) ? 1ul << ((mailbox)&63u) : 0ul)
 #define MAIL_MASK_1(port, mailbox) MAIL_BIT(port, mailbox)
 #define MAIL_MASK_2(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_1(port, __VA_ARGS__)
 #define MAIL_MASK_3(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_2(port, __VA_ARGS__)
@@ -76,20 +76,23 @@ static inline const void *driver_payload(void)
 #define MAIL_MASK_22(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_21(port, __VA_ARGS__)
 #define MAIL_MASK_23(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_22(port, __VA_ARGS__)
 #define MAIL_MASK_24(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_23(port, __VA_ARGS__)
-#define MAIL_CHOOSE(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, \
-    a22, a23, a24, name, ...) name
-#define MAIL_MASK(port, ...) \
-    (MAIL_CHOOSE(__VA_ARGS__, MAIL_MASK_24, MAIL_MASK_23, MAIL_MASK_22, MAIL_MASK_21, \
-    MAIL_MASK_20, MAIL_MASK_19, MAIL_MASK_18, MAIL_MASK_17, MAIL_MASK_16, MAIL_MASK_15, MAIL_MASK_14, MAIL_MASK_13, \
-    MAIL_MASK_12, MAIL_MASK_11, MAIL_MASK_10, MAIL_MASK_9, MAIL_MASK_8, MAIL_MASK_7, MAIL_MASK_6, MAIL_MASK_5, \
-    MAIL_MASK_4, MAIL_MASK_3, MAIL_MASK_2, MAIL_MASK_1, )(port, __VA_ARGS__))
-#define MAIL_SET(...)                                                                                    \
+#define MAIL_CHOOSE(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21,    \
+                    a22, a23, a24, name, ...)                                                                          \
+    name
+#define MAIL_MASK(port, ...)                                                                                           \
+    (MAIL_CHOOSE(__VA_ARGS__, MAIL_MASK_24, MAIL_MASK_23, MAIL_MASK_22, MAIL_MASK_21, MAIL_MASK_20, MAIL_MASK_19,      \
+                 MAIL_MASK_18, MAIL_MASK_17, MAIL_MASK_16, MAIL_MASK_15, MAIL_MASK_14, MAIL_MASK_13, MAIL_MASK_12,     \
+                 MAIL_MASK_11, MAIL_MASK_10, MAIL_MASK_9, MAIL_MASK_8, MAIL_MASK_7, MAIL_MASK_6, MAIL_MASK_5,          \
+                 MAIL_MASK_4, MAIL_MASK_3, MAIL_MASK_2, MAIL_MASK_1, )(port, __VA_ARGS__))
+/* clang-format off */
+#define MAIL_SET(...)                                                                                              \
     {{MAIL_MASK(0, __VA_ARGS__), MAIL_MASK(1, __VA_ARGS__), MAIL_MASK(2, __VA_ARGS__), MAIL_MASK(3, __VA_ARGS__), \
       MAIL_MASK(4, __VA_ARGS__), MAIL_MASK(5, __VA_ARGS__), MAIL_MASK(6, __VA_ARGS__), MAIL_MASK(7, __VA_ARGS__)}}
-#define AWAIT(...)                                                  \
-    ({                                                              \
-        static const struct mail_set mail_set_ = MAIL_SET(__VA_ARGS__); \
-        driver_await(&mail_set_);                                   \
+/* clang-format on */
+#define AWAIT(...)                                                                                                     \
+    ({                                                                                                                 \
+        static const struct mail_set mail_set_ = MAIL_SET(__VA_ARGS__);                                                \
+        driver_await(&mail_set_);                                                                                      \
     })
 #define COOKIE() driver_cookie()
 #define MAIL(type) ((const struct type *)driver_payload())

@@ -8,12 +8,12 @@
 #define ELF_MAX_SEGMENTS 8u
 
 struct elf_segment {
-    uint64_t address;                /* page aligned */
+    uint64_t address; /* page aligned */
     uint64_t pages;
-    const uint8_t *data;             /* file bytes, which begin `skip` bytes into the first page */
+    const uint8_t *data; /* file bytes, which begin `skip` bytes into the first page */
     uint64_t skip;
     uint64_t data_size;
-    uint32_t prot;                   /* PROT_* */
+    uint32_t prot; /* PROT_* */
 };
 
 struct elf_image {

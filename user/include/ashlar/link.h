@@ -10,10 +10,10 @@
 
 #include "ashlar/ring.h"
 
-#define LINK_MAGIC 0x6b6e696c2d687361ul  /* "ash-link" */
+#define LINK_MAGIC 0x6b6e696c2d687361ul /* "ash-link" */
 #define LINK_MAX_CAPACITY 4096u
 #define LINK_MAX_PAGES 4096u
-#define LINK_AREA 0x0000210000000000ul   /* port i's link stands at + i * LINK_STEP */
+#define LINK_AREA 0x0000210000000000ul /* port i's link stands at + i * LINK_STEP */
 #define LINK_STEP 0x0000000040000000ul
 
 /* The first words of every page while it is offered. */
@@ -26,13 +26,13 @@ struct link_mark {
 struct link_page {
     struct link_mark mark;
     uint32_t protocol;
-    uint32_t capacity;               /* of each ring */
-    uint32_t pages;                  /* of the whole link */
+    uint32_t capacity; /* of each ring */
+    uint32_t pages;    /* of the whole link */
     uint32_t spare;
-    uint64_t epoch;                  /* written by the driver: how often a driver has accepted the link */
-    uint64_t accepted;               /* written by the driver: pages, in this epoch */
-    uint64_t ready;                  /* written by the client: the epoch for which the rings are empty and in order */
-    uint64_t broken;                 /* set by either side, for ever: the other has not kept to the rules */
+    uint64_t epoch;    /* written by the driver: how often a driver has accepted the link */
+    uint64_t accepted; /* written by the driver: pages, in this epoch */
+    uint64_t ready;    /* written by the client: the epoch for which the rings are empty and in order */
+    uint64_t broken;   /* set by either side, for ever: the other has not kept to the rules */
     struct ring_shared to_driver;
     struct ring_shared to_client;
 };
@@ -42,12 +42,12 @@ enum link_state { LINK_NONE, LINK_JOINING, LINK_UP, LINK_CUT };
 struct link {
     enum link_state state;
     uint32_t is_driver;
-    uint32_t share;                  /* slots */
+    uint32_t share; /* slots */
     uint32_t signal;
     uint32_t protocol;
     uint32_t capacity;
     uint32_t pages;
-    uint32_t joined;                 /* pages accepted, as this side knows */
+    uint32_t joined; /* pages accepted, as this side knows */
     uint64_t epoch;
     uint64_t address;
     struct ring_producer out;

@@ -6,9 +6,9 @@
 #include "ashlar/syscall.h"
 
 struct message {
-    uint64_t badge;                              /* received: the sender's badge */
-    uint64_t count;                              /* words, 0..MESSAGE_MAX_WORDS */
-    uint64_t word[MESSAGE_REGISTER_WORDS];       /* words 0..9; the others are in message_page() */
+    uint64_t badge;                        /* received: the sender's badge */
+    uint64_t count;                        /* words, 0..MESSAGE_MAX_WORDS */
+    uint64_t word[MESSAGE_REGISTER_WORDS]; /* words 0..9; the others are in message_page() */
 };
 
 /* The message page of thread `thread` of this process (its number as env_thread() gives it; the first is 0). */
@@ -36,8 +36,8 @@ uint32_t message_reply(struct message *message);
 /* The shortest paths, for callers that use at most four words: everything stays in registers. The asm saves rbp
  * itself because a peer may fill all ten registers and the compiler does not accept rbp as a clobber everywhere;
  * user code is built without a red zone, so pushing is safe. */
-static inline uint32_t message_fast(uint64_t number, uint32_t slot, uint64_t *count, uint64_t *badge,
-                                    uint64_t *w0, uint64_t *w1, uint64_t *w2, uint64_t *w3)
+static inline uint32_t message_fast(uint64_t number, uint32_t slot, uint64_t *count, uint64_t *badge, uint64_t *w0,
+                                    uint64_t *w1, uint64_t *w2, uint64_t *w3)
 {
     uint64_t a = slot;
     uint64_t b = *count;

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define MONITOR_ILLEGAL 0xffffu      /* in a table: the message is not enabled */
+#define MONITOR_ILLEGAL 0xffffu /* in a table: the message is not enabled */
 
 /* What a message's cookie does. */
 enum { MONITOR_NO_COOKIE, MONITOR_OPENS, MONITOR_CLOSES, MONITOR_NAMES };
@@ -16,13 +16,13 @@ enum { MONITOR_NO_COOKIE, MONITOR_OPENS, MONITOR_CLOSES, MONITOR_NAMES };
 /* Verdicts. For a message received, anything but MONITOR_OK is its sender's fault. */
 enum monitor_verdict {
     MONITOR_OK,
-    MONITOR_RULE_1,                  /* the message is not enabled in this state */
-    MONITOR_RULE_3,                  /* this AWAIT may never end */
-    MONITOR_RULE_5,                  /* returned while a protocol is not in a final state */
-    MONITOR_UNKNOWN,                 /* no message of this protocol, or of the other direction */
-    MONITOR_PAYLOAD,                 /* a field is out of its range */
-    MONITOR_COOKIE,                  /* opens what is open, or names what is not */
-    MONITOR_DRAINED,                 /* a request is open that must not be */
+    MONITOR_RULE_1,  /* the message is not enabled in this state */
+    MONITOR_RULE_3,  /* this AWAIT may never end */
+    MONITOR_RULE_5,  /* returned while a protocol is not in a final state */
+    MONITOR_UNKNOWN, /* no message of this protocol, or of the other direction */
+    MONITOR_PAYLOAD, /* a field is out of its range */
+    MONITOR_COOKIE,  /* opens what is open, or names what is not */
+    MONITOR_DRAINED, /* a request is open that must not be */
 };
 
 struct protocol_state {
@@ -36,7 +36,7 @@ struct protocol_state {
 struct protocol_field {
     const char *name;
     uint8_t offset;
-    uint8_t bytes;                   /* of an element: 1, 2, 4 or 8 */
+    uint8_t bytes; /* of an element: 1, 2, 4 or 8 */
     uint8_t count;
     uint64_t least;
     uint64_t most;
@@ -49,14 +49,14 @@ struct protocol_message {
     uint8_t request;
     uint16_t first_field;
     uint8_t num_field;
-    uint32_t drained;                /* requests of which none may be open */
-    uint32_t drops;                  /* requests that end with it */
+    uint32_t drained; /* requests of which none may be open */
+    uint32_t drops;   /* requests that end with it */
 };
 
 struct protocol_request {
     const char *name;
-    uint32_t limit;                  /* cookies are below */
-    uint32_t first_word;             /* of its bits among the monitor's */
+    uint32_t limit;      /* cookies are below */
+    uint32_t first_word; /* of its bits among the monitor's */
 };
 
 struct protocol {
@@ -66,9 +66,9 @@ struct protocol {
     uint32_t num_state;
     uint32_t num_request;
     uint32_t num_word;
-    const uint16_t *next;            /* by state and message */
+    const uint16_t *next; /* by state and message */
     const struct protocol_state *states;
-    const uint64_t *promises;        /* each (num_message + 63) / 64 words, a bit for each message */
+    const uint64_t *promises; /* each (num_message + 63) / 64 words, a bit for each message */
     const struct protocol_message *messages;
     const struct protocol_field *fields;
     const struct protocol_request *requests;
@@ -76,7 +76,7 @@ struct protocol {
 
 struct monitor {
     const struct protocol *protocol;
-    uint64_t *open;                  /* num_word words: a bit for each open request */
+    uint64_t *open; /* num_word words: a bit for each open request */
     uint32_t state;
 };
 

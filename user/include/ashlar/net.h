@@ -17,24 +17,24 @@
 #define NET_INSERT_UDP 4u
 
 enum net_event {
-    NET_TIMEOUT,                     /* the deadline has passed */
-    NET_CHANGED,                     /* net_is_up() may say something else now */
-    NET_PACKET,                      /* net_packet holds a packet for this process */
-    NET_OTHER,                       /* something that needs no attention */
+    NET_TIMEOUT, /* the deadline has passed */
+    NET_CHANGED, /* net_is_up() may say something else now */
+    NET_PACKET,  /* net_packet holds a packet for this process */
+    NET_OTHER,   /* something that needs no attention */
 };
 
 struct net_packet {
     uint32_t from;
     uint8_t protocol;
-    uint8_t is_checked;              /* the device has found the payload's checksum right */
+    uint8_t is_checked; /* the device has found the payload's checksum right */
     uint32_t bytes;
-    const uint8_t *payload;          /* until the next net_wait() */
+    const uint8_t *payload; /* until the next net_wait() */
 };
 
 struct net_count {
     uint64_t sent;
     uint64_t received;
-    uint64_t lost_driver;            /* how often the driver was started anew */
+    uint64_t lost_driver; /* how often the driver was started anew */
 };
 
 extern struct net_packet net_packet;

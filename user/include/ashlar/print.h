@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PRINT_LINE 512u              /* longest text of one print(); the rest is cut */
+#define PRINT_LINE 512u /* longest text of one print(); the rest is cut */
 
 /* Formats into `buffer`, always NUL-terminated; returns the length without cutting. Understands
  * %s %c %d %u %x %p %% with the length l, a field width, and the flags 0 and -. */
@@ -27,11 +27,11 @@ size_t console_read(uint32_t slot, void *buffer);
 /* Prints the message and ends the process with exit code 125. */
 _Noreturn void panic(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
 
-#define ASSERT(condition)                                                       \
-    do {                                                                        \
-        if (!(condition)) {                                                     \
-            panic("%s:%d: assertion failed: %s\n", __FILE__, __LINE__, #condition); \
-        }                                                                       \
+#define ASSERT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            panic("%s:%d: assertion failed: %s\n", __FILE__, __LINE__, #condition);                                    \
+        }                                                                                                              \
     } while (0)
 
 #endif

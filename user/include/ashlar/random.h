@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct random {
-    uint64_t state;                  /* never 0 */
+    uint64_t state; /* never 0 */
 };
 
 static inline uint64_t random_next(struct random *random)

@@ -16,8 +16,8 @@
 
 /* A message: one cache line. */
 struct mail {
-    uint32_t mailbox;                /* protocol number << 8 | message number */
-    uint32_t sequence;               /* of the ring; so what is lost, doubled or out of order shows */
+    uint32_t mailbox;  /* protocol number << 8 | message number */
+    uint32_t sequence; /* of the ring; so what is lost, doubled or out of order shows */
     uint64_t cookie;
     uint64_t spare;
     uint8_t payload[MAIL_PAYLOAD];
@@ -25,9 +25,9 @@ struct mail {
 
 /* The words that both sides see. */
 struct ring_shared {
-    _Alignas(64) uint64_t tail;      /* written by the producer: messages ever put in */
-    _Alignas(64) uint64_t head;      /* written by the consumer: messages ever taken out */
-    uint64_t sleeping;               /* set by the consumer, cleared by either */
+    _Alignas(64) uint64_t tail; /* written by the producer: messages ever put in */
+    _Alignas(64) uint64_t head; /* written by the consumer: messages ever taken out */
+    uint64_t sleeping;          /* set by the consumer, cleared by either */
 };
 
 #ifndef RING_MODEL
@@ -49,10 +49,10 @@ static inline void ring_read_mail(struct mail *to, const struct mail *from)
 struct ring_producer {
     struct ring_shared *shared;
     struct mail *slot;
-    uint64_t mask;                   /* slots - 1; their number is a power of two */
+    uint64_t mask; /* slots - 1; their number is a power of two */
     uint64_t tail;
-    uint64_t limit;                  /* of `tail`, by what was last read of the consumer's head */
-    uint32_t must_look;              /* something was put in since `sleeping` was last looked at */
+    uint64_t limit;     /* of `tail`, by what was last read of the consumer's head */
+    uint32_t must_look; /* something was put in since `sleeping` was last looked at */
 };
 
 struct ring_consumer {
@@ -60,7 +60,7 @@ struct ring_consumer {
     const struct mail *slot;
     uint64_t mask;
     uint64_t head;
-    uint64_t tail;                   /* as last read */
+    uint64_t tail; /* as last read */
     uint32_t is_broken;
 };
 

@@ -9,14 +9,14 @@
 #include "abi.h"
 #include "syscall_numbers.h"
 
-#define NO_SLOT 0xffffffffu          /* "no such slot" of the env_* look-ups, and "no notification" of vcpu_run */
+#define NO_SLOT 0xffffffffu /* "no such slot" of the env_* look-ups, and "no notification" of vcpu_run */
 #define PAGE_SIZE 4096ul
 #define DEADLINE_NEVER (~0ul)
 
 struct sys_result {
     uint64_t status;
-    uint64_t first;                  /* rdi */
-    uint64_t second;                 /* rsi */
+    uint64_t first;  /* rdi */
+    uint64_t second; /* rsi */
 };
 
 /* The kernel's calling convention for everything but messages: two arguments, three words. */

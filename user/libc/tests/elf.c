@@ -12,8 +12,13 @@ static struct program_header program[3];
 static void make(void)
 {
     memset(file, 0, sizeof file);
-    header = (struct file_header){.ident = {0x7f, 'E', 'L', 'F', 2, 1, 1}, .type = 2, .machine = 62, .entry = 0x400010,
-                                  .phoff = 64, .phentsize = 56, .phnum = 3};
+    header = (struct file_header){.ident = {0x7f, 'E', 'L', 'F', 2, 1, 1},
+                                  .type = 2,
+                                  .machine = 62,
+                                  .entry = 0x400010,
+                                  .phoff = 64,
+                                  .phentsize = 56,
+                                  .phnum = 3};
     program[0] = (struct program_header){1, 5, 0x1000, 0x400000, 0, 0x100, 0x100, 0x1000};
     program[1] = (struct program_header){1, 6, 0x1ff0, 0x402ff0, 0, 0x20, 0x2000, 0x1000};
     program[2] = (struct program_header){0x6474e551, 6, 0, 0, 0, 0, 0, 16};
@@ -29,11 +34,11 @@ static const char *parse(struct elf_image *image)
     return elf_parse(file, sizeof file, image);
 }
 
-#define FAULT(change)                                                           \
-    do {                                                                        \
-        make();                                                                 \
-        change;                                                                 \
-        CHECK(parse(&image) != 0);                                              \
+#define FAULT(change)                                                                                                  \
+    do {                                                                                                               \
+        make();                                                                                                        \
+        change;                                                                                                        \
+        CHECK(parse(&image) != 0);                                                                                     \
     } while (0)
 
 int main(void)

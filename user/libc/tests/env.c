@@ -5,16 +5,15 @@
 
 #include "check.h"
 
-static const char text[] =
-    "name=shell\n"
-    "slot.endpoint.echo=3\n"
-    "slot.endpoint.echo2=4\n"
-    "slot.console.shell=7\n"
-    "file.kernel=0x10000000 8123456\n"
-    "arg.cmdline=console=ttyS0 quiet\n"
-    "arg.empty=\n"
-    "thread.main=0\n"
-    "last=1";
+static const char text[] = "name=shell\n"
+                           "slot.endpoint.echo=3\n"
+                           "slot.endpoint.echo2=4\n"
+                           "slot.console.shell=7\n"
+                           "file.kernel=0x10000000 8123456\n"
+                           "arg.cmdline=console=ttyS0 quiet\n"
+                           "arg.empty=\n"
+                           "thread.main=0\n"
+                           "last=1";
 
 static int is(const char *prefix, const char *name, const char *want)
 {

@@ -31,7 +31,8 @@ static uint32_t choose(const struct monitor *monitor, uint8_t *payload, uint8_t 
     uint32_t id = (uint32_t)random_below(protocol->num_message + 1);
 
     for (uint32_t tries = 0; tries < 64 && random_below(64) != 0; tries++) {
-        if (id < protocol->num_message && protocol->next[monitor->state * protocol->num_message + id] != MONITOR_ILLEGAL) {
+        if (id < protocol->num_message &&
+            protocol->next[monitor->state * protocol->num_message + id] != MONITOR_ILLEGAL) {
             break;
         }
         id = (uint32_t)random_below(protocol->num_message + 1);

@@ -23,21 +23,21 @@
 #define PORT PCI_NUMBER
 #define RING_CAPACITY 64u
 #define NAME_BYTES 32u
-#define SLOT_INTERVAL 10000000ul     /* ns between looks at the slot */
+#define SLOT_INTERVAL 10000000ul /* ns between looks at the slot */
 
 static char driver[NAME_BYTES];
-static uint32_t child;               /* slots */
+static uint32_t child; /* slots */
 static uint32_t console;
-static uint32_t address;             /* bus, device and function of the device */
+static uint32_t address; /* bus, device and function of the device */
 static uint32_t deaths;
-static uint64_t kills;               /* still to be made */
+static uint64_t kills; /* still to be made */
 static uint64_t kill_at = DEADLINE_NEVER;
-static uint64_t kill_step;           /* ns */
+static uint64_t kill_step; /* ns */
 static struct random moments;
-static struct slot slot;             /* that the device is in */
+static struct slot slot; /* that the device is in */
 static uint64_t look_at = DEADLINE_NEVER;
-static uint32_t is_bound;            /* the driver was given a device, and has not released it yet */
-static uint32_t must_probe;          /* a device is there that the driver was not given */
+static uint32_t is_bound;   /* the driver was given a device, and has not released it yet */
+static uint32_t must_probe; /* a device is there that the driver was not given */
 
 /* Writes the command register and leaves the status beside it alone. */
 static void command(uint32_t bits)
@@ -174,7 +174,8 @@ static void obey(const char *line)
         return;
     }
     if (strcmp(line, "unplug") == 0) {
-        command(COMMAND_LINE_OFF); /* the device answers to nothing, as if it were gone; then the driver gets the message */
+        command(
+            COMMAND_LINE_OFF); /* the device answers to nothing, as if it were gone; then the driver gets the message */
         emit(PCI_UNPLUG);
         return;
     }

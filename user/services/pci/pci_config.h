@@ -10,22 +10,22 @@
 
 #define CONFIG_NUM_BUS 8u
 #define CONFIG_ID 0x00u
-#define CONFIG_COMMAND 0x04u         /* the status is its upper half */
+#define CONFIG_COMMAND 0x04u /* the status is its upper half */
 #define CONFIG_REVISION 0x08u
 #define CONFIG_HEADER 0x0cu
 #define CONFIG_BAR 0x10u
-#define CONFIG_BUSES 0x18u           /* of a bridge: primary, secondary, last */
-#define CONFIG_MEMORY 0x20u          /* of a bridge: base and limit of what it passes on */
+#define CONFIG_BUSES 0x18u  /* of a bridge: primary, secondary, last */
+#define CONFIG_MEMORY 0x20u /* of a bridge: base and limit of what it passes on */
 #define CONFIG_CAPABILITIES 0x34u
 #define COMMAND_MEMORY 0x2u
 #define COMMAND_MASTER 0x4u
-#define COMMAND_LINE_OFF 0x400u      /* no interrupts */
+#define COMMAND_LINE_OFF 0x400u /* no interrupts */
 #define STATUS_CAPABILITIES 0x100000u
 #define HEADER_TYPE 0x7f0000u
 #define HEADER_BRIDGE 0x010000u
-#define CONFIG_NOTHING 0xffffffffu   /* what is read where no device is */
+#define CONFIG_NOTHING 0xffffffffu /* what is read where no device is */
 
-static uint32_t config_ports;        /* slot of the ports */
+static uint32_t config_ports; /* slot of the ports */
 
 static inline void config_select(uint32_t where, uint32_t offset)
 {

@@ -5,27 +5,27 @@
 
 #include "pci_config.h"
 
-#define EXPRESS 0x10u                /* the capability */
+#define EXPRESS 0x10u /* the capability */
 #define EXPRESS_SLOT_CAPABILITIES 0x14u
 #define EXPRESS_SLOT_CONTROL 0x18u
 #define EXPRESS_SLOT_STATUS 0x1au
-#define SLOT_BUTTON_PRESENT 0x1u     /* capabilities */
+#define SLOT_BUTTON_PRESENT 0x1u /* capabilities */
 #define SLOT_POWER_PRESENT 0x2u
 #define SLOT_HOT_PLUG 0x40u
-#define SLOT_LAMP 0x300u             /* control: the power indicator */
+#define SLOT_LAMP 0x300u /* control: the power indicator */
 #define SLOT_LAMP_ON 0x100u
 #define SLOT_LAMP_OFF 0x300u
 #define SLOT_POWER_OFF 0x400u
-#define SLOT_BUTTON 0x1u             /* status: was pressed */
-#define SLOT_DEVICE 0x40u            /* there is one */
-#define SLOT_EVENTS 0x11fu           /* what is cleared by writing it back */
+#define SLOT_BUTTON 0x1u   /* status: was pressed */
+#define SLOT_DEVICE 0x40u  /* there is one */
+#define SLOT_EVENTS 0x11fu /* what is cleared by writing it back */
 
 enum slot_event { SLOT_QUIET, SLOT_TAKEN, SLOT_FILLED };
 
 struct slot {
-    uint32_t port;                   /* the bridge to it */
-    uint32_t express;                /* offset of its capability; 0: the device is not in such a slot */
-    uint32_t is_full;                /* a device is in it and has power */
+    uint32_t port;    /* the bridge to it */
+    uint32_t express; /* offset of its capability; 0: the device is not in such a slot */
+    uint32_t is_full; /* a device is in it and has power */
 };
 
 static inline uint32_t slot_find_express(uint32_t port)

@@ -14,9 +14,9 @@
 #define DSDT 0x200u
 #define MADT 0x280u
 #define HEADER 36u
-#define FADT_LENGTH 244u             /* revision 3 */
+#define FADT_LENGTH 244u /* revision 3 */
 #define BOOT_NO_VGA 4u
-#define MADT_LENGTH 52u             /* one processor */
+#define MADT_LENGTH 52u /* one processor */
 #define MADT_HAS_8259 1u
 #define FLAG_WBINVD 1u
 #define FLAG_PROCESSOR_C1 4u
@@ -62,11 +62,11 @@ static void build_fadt(uint8_t *t)
     put(t + 46, ACPI_SCI_LINE, 2);
     put(t + 56, ACPI_PM1_EVENT, 4);
     put(t + 64, ACPI_PM1_CONTROL, 4);
-    t[88] = 4;                       /* bytes of the event block */
-    t[89] = 2;                       /* and of the control block */
-    put(t + 96, 0xffff, 2);          /* no C2 */
-    put(t + 98, 0xffff, 2);          /* no C3 */
-    t[108] = 0x32;                   /* the CMOS register with the century */
+    t[88] = 4;              /* bytes of the event block */
+    t[89] = 2;              /* and of the control block */
+    put(t + 96, 0xffff, 2); /* no C2 */
+    put(t + 98, 0xffff, 2); /* no C3 */
+    t[108] = 0x32;          /* the CMOS register with the century */
     put(t + 109, BOOT_NO_VGA, 2);
     put(t + 112, FLAG_WBINVD | FLAG_PROCESSOR_C1 | FLAG_NO_POWER_BUTTON | FLAG_NO_SLEEP_BUTTON | FLAG_RESET, 4);
     port_address(t + 116, ACPI_RESET_PORT, 8);
@@ -82,7 +82,7 @@ static void build_madt(uint8_t *t)
 {
     put(t + 36, LAPIC_ADDRESS, 4);
     put(t + 40, MADT_HAS_8259, 4);
-    t[44] = 0;                       /* entry: local APIC, 8 bytes, processor 0, identifier 0, enabled */
+    t[44] = 0; /* entry: local APIC, 8 bytes, processor 0, identifier 0, enabled */
     t[45] = 8;
     t[48] = 1;
     header(t, "APIC", MADT_LENGTH, 3);
@@ -91,8 +91,8 @@ static void build_madt(uint8_t *t)
 void acpi_build(uint8_t to[ACPI_SIZE])
 {
     /* Name (\_S5, Package () {5, 5, 0, 0}) */
-    static const uint8_t s5[] = {0x08, '_', 'S', '5', '_', 0x12, 0x08, 0x04, 0x0a, ACPI_SLEEP_TYPE_OFF,
-                                 0x0a, ACPI_SLEEP_TYPE_OFF, 0x00, 0x00};
+    static const uint8_t s5[] = {
+        0x08, '_', 'S', '5', '_', 0x12, 0x08, 0x04, 0x0a, ACPI_SLEEP_TYPE_OFF, 0x0a, ACPI_SLEEP_TYPE_OFF, 0x00, 0x00};
     memset(to, 0, ACPI_SIZE);
 
     uint8_t *rsdp = to + RSDP;

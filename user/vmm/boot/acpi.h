@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-#define ACPI_BASE 0xe0000ul          /* guest-physical; inside the range that the memory map reserves */
+#define ACPI_BASE 0xe0000ul /* guest-physical; inside the range that the memory map reserves */
 #define ACPI_SIZE 0x1000ul
 #define ACPI_SCI_LINE 9u
-#define ACPI_PM1_EVENT 0x600u        /* status and enable, 2 bytes each */
-#define ACPI_PM1_CONTROL 0x604u      /* 2 bytes */
+#define ACPI_PM1_EVENT 0x600u   /* status and enable, 2 bytes each */
+#define ACPI_PM1_CONTROL 0x604u /* 2 bytes */
 #define ACPI_RESET_PORT 0xcf9u
 #define ACPI_RESET_VALUE 6u
 #define ACPI_SLEEP_TYPE_OFF 5u

@@ -6,8 +6,8 @@
 #include "ashlar/syscall.h"
 
 #define DEFAULT_MEMORY (128ul << 20)
-#define MAX_MEMORY (3ul << 30)       /* above would lie the PC's device addresses */
-#define DEFAULT_EPOCH 1767225600ul   /* 2026-01-01: there is no clock to ask */
+#define MAX_MEMORY (3ul << 30)     /* above would lie the PC's device addresses */
+#define DEFAULT_EPOCH 1767225600ul /* 2026-01-01: there is no clock to ask */
 #define DEFAULT_COMMAND_LINE "console=ttyS0"
 
 const char *config_read(struct config *config)

@@ -8,9 +8,9 @@
 /* Where things stand in guest memory. */
 #define GDT 0x1000ul
 #define ZERO_PAGE 0x7000ul
-#define PAGE_TABLES 0x9000ul         /* 1 root, 1 directory pointer table, 4 directories */
+#define PAGE_TABLES 0x9000ul /* 1 root, 1 directory pointer table, 4 directories */
 #define COMMAND_LINE 0x20000ul
-#define LOW_MEMORY_END 0x9f000ul     /* above: reserved up to 1 MiB */
+#define LOW_MEMORY_END 0x9f000ul /* above: reserved up to 1 MiB */
 #define HIGH_MEMORY 0x100000ul
 #define COMMAND_LINE_MAX 2048u
 
@@ -36,7 +36,7 @@
 #define PAYLOAD_LENGTH 0x24cu
 #define PREF_ADDRESS 0x258u
 #define INIT_SIZE 0x260u
-#define HEADER_LAST 0x264u           /* first byte past what is used here */
+#define HEADER_LAST 0x264u /* first byte past what is used here */
 #define ZERO_PAGE_RSDP 0x070u
 #define ZERO_PAGE_E820_COUNT 0x1e8u
 #define ZERO_PAGE_E820 0x2d0u

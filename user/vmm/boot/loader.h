@@ -6,20 +6,20 @@
 #include <stdint.h>
 
 struct load_request {
-    uint8_t *memory;                 /* guest memory from guest-physical 0, all zero */
+    uint8_t *memory; /* guest memory from guest-physical 0, all zero */
     uint64_t memory_size;
     const uint8_t *kernel;
     uint64_t kernel_size;
-    const uint8_t *initrd;           /* may be null */
+    const uint8_t *initrd; /* may be null */
     uint64_t initrd_size;
     const char *command_line;
 };
 
 struct load_result {
-    uint64_t entry;                  /* rip */
-    uint64_t page_tables;            /* cr3: identity map of the first 4 GiB */
+    uint64_t entry;       /* rip */
+    uint64_t page_tables; /* cr3: identity map of the first 4 GiB */
     uint64_t gdt;
-    uint64_t zero_page;              /* rsi */
+    uint64_t zero_page; /* rsi */
 };
 
 /* Checks a kernel file; writes nothing. Returns null, or what is wrong with it. */

@@ -10,11 +10,26 @@
 static const struct {
     uint32_t leaf, subleaf;
 } published[] = {
-    {0x80000000, SUBLEAF_ANY}, {0x80000005, SUBLEAF_ANY}, {0x80000006, SUBLEAF_ANY}, {0x80000008, SUBLEAF_ANY},
-    {7, 0},                    {1, SUBLEAF_ANY},          {0, SUBLEAF_ANY},          {0x80000001, SUBLEAF_ANY},
-    {0x80000007, SUBLEAF_ANY}, {7, 1},                    {2, SUBLEAF_ANY},          {4, 0},
-    {4, 1},                    {4, 2},                    {4, 3},                    {4, 4},
-    {6, SUBLEAF_ANY},          {0x80000002, SUBLEAF_ANY}, {0x80000003, SUBLEAF_ANY}, {0x80000004, SUBLEAF_ANY},
+    {0x80000000, SUBLEAF_ANY},
+    {0x80000005, SUBLEAF_ANY},
+    {0x80000006, SUBLEAF_ANY},
+    {0x80000008, SUBLEAF_ANY},
+    {7, 0},
+    {1, SUBLEAF_ANY},
+    {0, SUBLEAF_ANY},
+    {0x80000001, SUBLEAF_ANY},
+    {0x80000007, SUBLEAF_ANY},
+    {7, 1},
+    {2, SUBLEAF_ANY},
+    {4, 0},
+    {4, 1},
+    {4, 2},
+    {4, 3},
+    {4, 4},
+    {6, SUBLEAF_ANY},
+    {0x80000002, SUBLEAF_ANY},
+    {0x80000003, SUBLEAF_ANY},
+    {0x80000004, SUBLEAF_ANY},
     {0x40000000, SUBLEAF_ANY},
 };
 _Static_assert(sizeof published / sizeof published[0] <= NUM_CPUID_ANSWER, "the vcpu page has no room for more");

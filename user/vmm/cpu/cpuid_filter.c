@@ -13,20 +13,21 @@
 #define LEAF6_EAX_TIMER_NEVER_STOPS BIT(2)
 /* Leaf 1 edx: FPU VME DE PSE TSC MSR PAE CX8 SEP PGE CMOV PAT PSE36 CLFSH MMX FXSR SSE SSE2.
  * Hidden: MCE, MTRR, MCA, and the multi-threading bit. */
-#define LEAF1_EDX (BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5) | BIT(6) | BIT(8) | BIT(11) | BIT(13) | BIT(15) | \
-                   BIT(16) | BIT(17) | BIT(19) | BIT(23) | BIT(24) | BIT(25) | BIT(26))
+#define LEAF1_EDX                                                                                                      \
+    (BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5) | BIT(6) | BIT(8) | BIT(11) | BIT(13) | BIT(15) | BIT(16) |   \
+     BIT(17) | BIT(19) | BIT(23) | BIT(24) | BIT(25) | BIT(26))
 /* Leaf 7 ebx: FSGSBASE BMI1 SMEP BMI2 ERMS RDSEED ADX SMAP CLFLUSHOPT SHA. Hidden: INVPCID, all of AVX. */
 #define LEAF7_EBX (BIT(0) | BIT(3) | BIT(7) | BIT(8) | BIT(9) | BIT(18) | BIT(19) | BIT(20) | BIT(23) | BIT(29))
-#define LEAF7_EDX BIT(4)             /* FSRM */
+#define LEAF7_EDX BIT(4) /* FSRM */
 /* 0x80000001 ecx: LAHF CR8-legacy ABM SSE4A 3DNowPrefetch. Hidden: SVM, performance counters, topology. */
 #define EXT1_ECX (BIT(0) | BIT(4) | BIT(5) | BIT(6) | BIT(8))
 /* 0x80000001 edx: leaf 1's bits that AMD repeats, SYSCALL NX MMXEXT FXSR-OPT 1-GiB-pages LM. Hidden: RDTSCP. */
-#define EXT1_EDX ((LEAF1_EDX & ~(BIT(11) | BIT(19) | BIT(25) | BIT(26))) | BIT(11) | BIT(20) | BIT(22) | BIT(25) | \
-                  BIT(26) | BIT(29))
+#define EXT1_EDX                                                                                                       \
+    ((LEAF1_EDX & ~(BIT(11) | BIT(19) | BIT(25) | BIT(26))) | BIT(11) | BIT(20) | BIT(22) | BIT(25) | BIT(26) | BIT(29))
 #define EXT7_EDX_INVARIANT_TSC BIT(8)
 
 #define HYPERVISOR_BASE 0x40000000u
-#define MAX_BASIC 0x07u              /* the leaves above describe what is hidden */
+#define MAX_BASIC 0x07u /* the leaves above describe what is hidden */
 #define MAX_EXTENDED 0x80000008u
 
 static uint32_t at_most(uint32_t a, uint32_t b)
@@ -47,7 +48,7 @@ static struct cpuid_result basic(uint32_t leaf, uint32_t subleaf, struct cpuid_r
         host.edx = (host.edx & LEAF1_EDX) | LEAF1_EDX_EMULATED;
         return host;
     case 2:
-    case 4: /* caches */
+    case 4:                                                         /* caches */
         host.eax &= ~0xffffc000u * (leaf == 4) | ~0u * (leaf == 2); /* one core, one thread share each */
         return host;
     case 6:

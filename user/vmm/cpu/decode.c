@@ -58,7 +58,8 @@ uint32_t decode_move(const uint8_t *code, uint32_t bytes, struct decoded *result
     struct cursor c = {code, bytes < DECODE_MAX ? bytes : DECODE_MAX, 0, 0};
     struct decoded d = {0};
     uint32_t operand16 = 0, rex = 0, address32 = 0, op = next(&c);
-    while (op == 0x66 || op == 0x67 || op == 0x2e || op == 0x36 || op == 0x3e || op == 0x26 || op == 0x64 || op == 0x65) {
+    while (op == 0x66 || op == 0x67 || op == 0x2e || op == 0x36 || op == 0x3e || op == 0x26 || op == 0x64 ||
+           op == 0x65) {
         operand16 |= op == 0x66;
         address32 |= op == 0x67;
         op = next(&c);

@@ -8,15 +8,15 @@
 #define DECODE_MAX 15u
 
 struct decoded {
-    uint32_t length;                 /* of the instruction, bytes */
-    uint32_t size;                   /* of the access: 1 2 4 8 */
-    uint32_t write;                  /* 1: memory is written */
-    uint32_t is_constant;            /* the value written is `constant`, not a register */
+    uint32_t length;      /* of the instruction, bytes */
+    uint32_t size;        /* of the access: 1 2 4 8 */
+    uint32_t write;       /* 1: memory is written */
+    uint32_t is_constant; /* the value written is `constant`, not a register */
     uint64_t constant;
-    uint32_t reg;                    /* 0..15 */
-    uint32_t high_byte;              /* the register is ah ch dh bh (reg is 0..3) */
-    uint32_t extend;                 /* bytes of the register that a read sets: 1 2 4 8; more than size: extended */
-    uint32_t sign;                   /* extended by sign */
+    uint32_t reg;       /* 0..15 */
+    uint32_t high_byte; /* the register is ah ch dh bh (reg is 0..3) */
+    uint32_t extend;    /* bytes of the register that a read sets: 1 2 4 8; more than size: extended */
+    uint32_t sign;      /* extended by sign */
 };
 
 /* Decodes in 64-bit mode. Returns 1, or 0 if it is no such move or the bytes end before it does. */

@@ -13,9 +13,9 @@
 #define MSR_GS_BASE 0xc0000101u
 #define SEGMENT_FS_BASE (VCPU_SEGMENT + 2 * 4 + 1)
 #define SEGMENT_GS_BASE (VCPU_SEGMENT + 2 * 5 + 1)
-#define MSR_HWCR 0xc0010015u        /* hardware configuration */
-#define HWCR_TSC_AT_P0 0x1000000ul    /* the TSC does not change with the clock rate */
-#define EFER_ALLOWED 0x4d01ul        /* SCE LME LMA NXE FFXSR */
+#define MSR_HWCR 0xc0010015u       /* hardware configuration */
+#define HWCR_TSC_AT_P0 0x1000000ul /* the TSC does not change with the clock rate */
+#define EFER_ALLOWED 0x4d01ul      /* SCE LME LMA NXE FFXSR */
 
 /* Index in the vcpu page of a register that stands there, or 0. */
 static uint32_t page_word(uint32_t msr)
@@ -64,11 +64,11 @@ static uint64_t changed_group(uint32_t word)
 static uint32_t is_inert(uint32_t msr)
 {
     switch (msr) {
-    case 0x17u:       /* platform id */
-    case 0x8bu:       /* microcode level */
-    case 0xfeu:       /* MTRR capabilities: none */
+    case 0x17u: /* platform id */
+    case 0x8bu: /* microcode level */
+    case 0xfeu: /* MTRR capabilities: none */
     case 0x2ffu:
-    case 0x179u:      /* machine-check capabilities: none */
+    case 0x179u: /* machine-check capabilities: none */
     case 0x17au:
     case 0x17bu:
     case 0x1a0u:

@@ -2,7 +2,7 @@
 #include "cpu/vcpu.h"
 
 #define SEGMENT(selector, attributes) ((selector) | (uint64_t)(attributes) << 16 | 0xffffffffull << 32)
-#define CODE_64 0xa9bu               /* execute/read, accessed, present, long, page granular */
+#define CODE_64 0xa9bu /* execute/read, accessed, present, long, page granular */
 #define DATA 0xc93u
 #define TSS_BUSY 0x08bu
 #define LDT 0x082u

@@ -7,8 +7,8 @@
 #include "ashlar/syscall.h"
 #include "devices/io.h"
 
-#define OUTPUT_AGE_NS 4000000ul      /* output waits at most this long for more */
-#define RETRY_NS 1000000ul           /* between two tries while the console is full */
+#define OUTPUT_AGE_NS 4000000ul /* output waits at most this long for more */
+#define RETRY_NS 1000000ul      /* between two tries while the console is full */
 #define LONG_OUTPUT 256u
 
 static uint32_t console_slot, input_notification;

@@ -28,7 +28,7 @@ void io_reset(uint64_t epoch, uint64_t tsc_khz)
     uart_init(&machine.uart);
     machine.pm1_status = 0;
     machine.pm1_enable = 0;
-    machine.pm1_control = 1;         /* ACPI mode */
+    machine.pm1_control = 1; /* ACPI mode */
     machine.request = IO_REQUEST_NONE;
 }
 
@@ -76,9 +76,9 @@ static uint32_t read_byte(uint32_t port)
     case 0x71:
         return rtc_read(&machine.rtc, port, clock_now());
     case KEYBOARD_COMMAND_PORT:
-        return 0;                    /* no controller, but one that is never busy: reboot goes through here */
+        return 0; /* no controller, but one that is never busy: reboot goes through here */
     case SYSTEM_CONTROL_PORT:
-        return 2;                    /* address line 20 is on */
+        return 2; /* address line 20 is on */
     case ACPI_PM1_EVENT:
         return machine.pm1_status & 0xff;
     case ACPI_PM1_EVENT + 1:

@@ -22,7 +22,7 @@ struct machine {
     struct rtc rtc;
     struct uart uart;
     uint32_t pm1_status, pm1_enable, pm1_control;
-    uint32_t request;                /* IO_REQUEST_* */
+    uint32_t request; /* IO_REQUEST_* */
 };
 
 extern struct machine machine;

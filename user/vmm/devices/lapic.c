@@ -25,7 +25,7 @@
 #define LVT_TIMER 0u
 #define LVT_LINT0 3u
 #define LVT_MASKED 0x10000u
-#define LVT_MODE 0x700u              /* delivery */
+#define LVT_MODE 0x700u /* delivery */
 #define LVT_EXTERNAL 0x700u
 #define TIMER_MODE 0x60000u
 #define TIMER_PERIODIC 0x20000u
@@ -37,7 +37,7 @@
 #define COMMAND_LOW_FIELDS 0xccfffu
 #define COMMAND_MODE 0x700u
 /* The counter runs at 1 GHz before the divider. */
-#define DEADLINE_SLACK_NS 500ul      /* so that rounding never makes the interrupt early */
+#define DEADLINE_SLACK_NS 500ul /* so that rounding never makes the interrupt early */
 
 static uint32_t highest(const uint64_t set[4])
 {
@@ -183,7 +183,8 @@ static void command(struct lapic *lapic)
     if (shorthand == 0) {
         uint32_t destination = lapic->command_high >> 24;
         uint32_t logical = (low & 0x800) != 0;
-        self = destination == 0xff || (logical ? (destination & lapic->logical_destination >> 24) != 0 : destination == 0);
+        self =
+            destination == 0xff || (logical ? (destination & lapic->logical_destination >> 24) != 0 : destination == 0);
     }
     if (self && (low & COMMAND_MODE) <= 0x100) { /* fixed or lowest priority */
         request(lapic, low & 0xff);
@@ -202,8 +203,7 @@ uint32_t lapic_set_base(struct lapic *lapic, uint64_t value)
 
 uint32_t lapic_passes_pic(const struct lapic *lapic)
 {
-    return (lapic->base & BASE_ENABLE) == 0 ||
-           (lapic->lvt[LVT_LINT0] & (LVT_MASKED | LVT_MODE)) == LVT_EXTERNAL;
+    return (lapic->base & BASE_ENABLE) == 0 || (lapic->lvt[LVT_LINT0] & (LVT_MASKED | LVT_MODE)) == LVT_EXTERNAL;
 }
 
 uint32_t lapic_read(struct lapic *lapic, uint32_t offset, uint64_t now)

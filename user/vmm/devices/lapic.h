@@ -13,19 +13,19 @@
 #define LAPIC_NUM_LVT 6u
 
 struct lapic {
-    uint64_t base;                   /* the base-address register: enabled, bootstrap processor */
+    uint64_t base; /* the base-address register: enabled, bootstrap processor */
     uint32_t task_priority;
-    uint32_t spurious;               /* spurious vector; bit 8: software enable */
+    uint32_t spurious; /* spurious vector; bit 8: software enable */
     uint32_t logical_destination, destination_format;
     uint32_t command_low, command_high;
-    uint32_t lvt[LAPIC_NUM_LVT];     /* timer, thermal, performance, LINT0, LINT1, error */
+    uint32_t lvt[LAPIC_NUM_LVT]; /* timer, thermal, performance, LINT0, LINT1, error */
     uint32_t initial_count, divide;
     uint64_t tsc_khz;
-    uint64_t deadline;               /* guest TSC; 0: not armed */
-    uint64_t start;                  /* ns when the counter was loaded */
-    uint64_t next;                   /* ns of the timer's next expiry, or LAPIC_NEVER */
-    uint64_t irr[4], isr[4];         /* requested and in service, a bit a vector */
-    uint32_t output;                 /* vector to deliver now, or 0 */
+    uint64_t deadline;       /* guest TSC; 0: not armed */
+    uint64_t start;          /* ns when the counter was loaded */
+    uint64_t next;           /* ns of the timer's next expiry, or LAPIC_NEVER */
+    uint64_t irr[4], isr[4]; /* requested and in service, a bit a vector */
+    uint32_t output;         /* vector to deliver now, or 0 */
 };
 
 /* `tsc_khz`: rate of the guest's TSC. */

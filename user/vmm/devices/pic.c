@@ -139,8 +139,8 @@ static void write_command(struct pic_chip *chip, uint32_t value)
     if (value & 0x10) { /* first initialisation word */
         uint32_t elcr = chip->elcr;
         uint32_t lines = chip->lines;
-        *chip = (struct pic_chip){.lowest = 7, .base = chip->base, .elcr = elcr, .lines = lines,
-                                  .init_step = 2, .needs_icw4 = value & 1};
+        *chip = (struct pic_chip){
+            .lowest = 7, .base = chip->base, .elcr = elcr, .lines = lines, .init_step = 2, .needs_icw4 = value & 1};
     } else if (value & 0x08) { /* OCW3 */
         chip->poll = (value & 0x04) != 0;
         if (value & 0x02) {

@@ -8,25 +8,25 @@
 #define PIC_NO_VECTOR 0xffffffffu
 
 struct pic_chip {
-    uint32_t lines;                  /* levels of the eight inputs */
-    uint32_t irr;                    /* requests */
-    uint32_t isr;                    /* in service */
-    uint32_t imr;                    /* masked */
-    uint32_t elcr;                   /* level-triggered inputs */
-    uint32_t base;                   /* vector of input 0 */
-    uint32_t init_step;              /* 0: ready; else the number of the next initialisation word */
+    uint32_t lines;     /* levels of the eight inputs */
+    uint32_t irr;       /* requests */
+    uint32_t isr;       /* in service */
+    uint32_t imr;       /* masked */
+    uint32_t elcr;      /* level-triggered inputs */
+    uint32_t base;      /* vector of input 0 */
+    uint32_t init_step; /* 0: ready; else the number of the next initialisation word */
     uint32_t needs_icw4;
     uint32_t auto_eoi;
     uint32_t special_mask;
-    uint32_t rotate;                 /* rotate on automatic end of interrupt */
-    uint32_t lowest;                 /* input with the lowest priority; 7 unless rotated */
+    uint32_t rotate; /* rotate on automatic end of interrupt */
+    uint32_t lowest; /* input with the lowest priority; 7 unless rotated */
     uint32_t read_isr;
     uint32_t poll;
 };
 
 struct pic {
-    struct pic_chip chip[2];         /* master, slave on the master's input 2 */
-    uint32_t output;                 /* 1: the master asks the CPU for an interrupt */
+    struct pic_chip chip[2]; /* master, slave on the master's input 2 */
+    uint32_t output;         /* 1: the master asks the CPU for an interrupt */
 };
 
 void pic_init(struct pic *pic);

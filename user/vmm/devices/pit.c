@@ -142,8 +142,8 @@ static void read_back(struct pit *pit, uint32_t value, uint64_t now)
         }
         if ((value & 0x10) == 0 && channel->status_latched == 0) {
             channel->status_latched = 1;
-            channel->status = output(channel, now) << 7 | (channel->armed == 0) << 6 | channel->access << 4 |
-                              channel->mode << 1;
+            channel->status =
+                output(channel, now) << 7 | (channel->armed == 0) << 6 | channel->access << 4 | channel->mode << 1;
         }
     }
 }

@@ -10,26 +10,26 @@
 #define PIT_NEVER (~0ul)
 
 struct pit_channel {
-    uint32_t mode;                   /* 0..5 */
-    uint32_t access;                 /* 1 low, 2 high, 3 low then high */
-    uint32_t reload;                 /* 1..65536 */
-    uint32_t armed;                  /* a count was written since the mode was set */
+    uint32_t mode;   /* 0..5 */
+    uint32_t access; /* 1 low, 2 high, 3 low then high */
+    uint32_t reload; /* 1..65536 */
+    uint32_t armed;  /* a count was written since the mode was set */
     uint32_t gate;
-    uint32_t write_high;             /* next byte written is the high one */
-    uint32_t write_low;              /* low byte that waits for it */
+    uint32_t write_high; /* next byte written is the high one */
+    uint32_t write_low;  /* low byte that waits for it */
     uint32_t read_high;
-    uint32_t latched;                /* counter value is latched: 1 */
+    uint32_t latched; /* counter value is latched: 1 */
     uint32_t latch;
     uint32_t status_latched;
     uint32_t status;
-    uint64_t start;                  /* ns when the count was loaded */
+    uint64_t start; /* ns when the count was loaded */
 };
 
 struct pit {
     struct pit_channel channel[3];
-    uint64_t next;                   /* ns of channel 0's next rising edge, PIT_NEVER if none comes */
-    uint32_t speaker;                /* bit 1 of port 0x61 */
-    uint32_t refresh;                /* toggles at each read of port 0x61 */
+    uint64_t next;    /* ns of channel 0's next rising edge, PIT_NEVER if none comes */
+    uint32_t speaker; /* bit 1 of port 0x61 */
+    uint32_t refresh; /* toggles at each read of port 0x61 */
 };
 
 void pit_init(struct pit *pit);

@@ -58,7 +58,7 @@ void rtc_init(struct rtc *rtc, uint64_t epoch)
     *rtc = (struct rtc){.epoch = epoch};
     rtc->ram[REGISTER_A] = 0x26;
     rtc->ram[REGISTER_B] = B_24_HOURS;
-    rtc->ram[REGISTER_D] = 0x80;     /* the battery is good */
+    rtc->ram[REGISTER_D] = 0x80; /* the battery is good */
 }
 
 static struct civil now_civil(const struct rtc *rtc, uint64_t now)
@@ -132,8 +132,8 @@ static void set_time(struct rtc *rtc, uint32_t value, uint64_t now)
     default: /* the weekday follows from the date */
         return;
     }
-    if (c.month >= 1 && c.month <= 12 && c.day >= 1 && c.day <= 31 && c.year >= 1970 && c.year < 9999 && c.hour < 24 && c.minute < 60 &&
-        c.second < 60) {
+    if (c.month >= 1 && c.month <= 12 && c.day >= 1 && c.day <= 31 && c.year >= 1970 && c.year < 9999 && c.hour < 24 &&
+        c.minute < 60 && c.second < 60) {
         rtc->epoch = from_civil(&c) - now / 1000000000ul;
     }
 }

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 struct rtc {
-    uint32_t index;                  /* selected register */
-    uint64_t epoch;                  /* seconds since 1970 at monitor time 0 */
+    uint32_t index; /* selected register */
+    uint64_t epoch; /* seconds since 1970 at monitor time 0 */
     uint8_t ram[128];
 };
 

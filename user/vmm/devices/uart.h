@@ -6,17 +6,17 @@
 #include <stdint.h>
 
 #define UART_OUT_SIZE 1024u
-#define UART_IN_SIZE 512u            /* a power of two */
+#define UART_IN_SIZE 512u /* a power of two */
 #define UART_IRQ 4u
 
 struct uart {
     uint8_t ier, lcr, mcr, scratch, fcr;
     uint8_t divisor_low, divisor_high;
     uint8_t overrun;
-    uint32_t transmit_pending;       /* the "transmitter empty" interrupt waits */
-    uint32_t in_head, in_tail;       /* free running; head - tail bytes are in `in` */
+    uint32_t transmit_pending; /* the "transmitter empty" interrupt waits */
+    uint32_t in_head, in_tail; /* free running; head - tail bytes are in `in` */
     uint32_t out_length;
-    uint32_t line;                   /* level of the interrupt line */
+    uint32_t line; /* level of the interrupt line */
     uint8_t in[UART_IN_SIZE];
     uint8_t out[UART_OUT_SIZE];
 };

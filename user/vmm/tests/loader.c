@@ -41,11 +41,11 @@ static void make(void)
     request.command_line = "console=ttyS0";
 }
 
-#define FAULT(change)                                                           \
-    do {                                                                        \
-        make();                                                                 \
-        change;                                                                 \
-        CHECK(loader_check(&request) != 0);                                     \
+#define FAULT(change)                                                                                                  \
+    do {                                                                                                               \
+        make();                                                                                                        \
+        change;                                                                                                        \
+        CHECK(loader_check(&request) != 0);                                                                            \
     } while (0)
 
 static void test_good(uint8_t *memory)

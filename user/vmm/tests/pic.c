@@ -9,8 +9,8 @@ static struct pic pic;
 static void start(void)
 {
     pic_init(&pic);
-    static const uint32_t words[][2] = {{0x20, 0x11}, {0x21, 0x30}, {0x21, 4}, {0x21, 1}, {0xa0, 0x11}, {0xa1, 0x38},
-                                        {0xa1, 2}, {0xa1, 1}, {0x21, 0}, {0xa1, 0}};
+    static const uint32_t words[][2] = {{0x20, 0x11}, {0x21, 0x30}, {0x21, 4}, {0x21, 1}, {0xa0, 0x11},
+                                        {0xa1, 0x38}, {0xa1, 2},    {0xa1, 1}, {0x21, 0}, {0xa1, 0}};
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++) {
         pic_write(&pic, words[i][0], words[i][1]);
     }
@@ -39,7 +39,7 @@ static void test_edge_and_priority(void)
     pic_set_line(&pic, 4, 1);
     CHECK(pic.output == 1);
     pic_set_line(&pic, 4, 0);
-    CHECK(pic.output == 0); /* withdrawn */
+    CHECK(pic.output == 0);               /* withdrawn */
     CHECK(pic_acknowledge(&pic) == 0x37); /* too late: spurious */
     CHECK(pic_read(&pic, 0x20) == 0);
 }

@@ -7,7 +7,7 @@
 
 #define STACK_BYTES 4096u
 #define MAX_WORDS 64u
-#define MAX_BUFFER 8u                /* stores that wait in a processor's buffer; further ones wait for room */
+#define MAX_BUFFER 8u /* stores that wait in a processor's buffer; further ones wait for room */
 #define MAX_CHOICE 32u
 
 /* What a thread is about to do. */

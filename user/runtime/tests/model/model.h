@@ -13,24 +13,24 @@
 /* What can be taken away from the machine or the protocol, to see that the checker notices. */
 enum model_fault {
     MODEL_SOUND,
-    MODEL_NO_FENCE,                  /* fences do nothing */
-    MODEL_PLAIN_ARM,                 /* an exchange to 1 is a plain store: it stays in the store buffer */
-    MODEL_PLAIN_CLEAR,               /* so is one to 0 */
-    MODEL_STORES_OVERTAKE,           /* stores to different words reach memory in any order */
-    MODEL_FORGETFUL,                 /* a signal without a waiting thread is lost */
+    MODEL_NO_FENCE,        /* fences do nothing */
+    MODEL_PLAIN_ARM,       /* an exchange to 1 is a plain store: it stays in the store buffer */
+    MODEL_PLAIN_CLEAR,     /* so is one to 0 */
+    MODEL_STORES_OVERTAKE, /* stores to different words reach memory in any order */
+    MODEL_FORGETFUL,       /* a signal without a waiting thread is lost */
 };
 
 struct model {
     const char *name;
     uint32_t num_thread;
     void (*thread[MODEL_THREADS])(void *shared);
-    uint32_t shared_words;           /* 64-bit words, all 0 at first */
-    uint32_t may_time_out;           /* a wait may end without a signal at any moment */
+    uint32_t shared_words; /* 64-bit words, all 0 at first */
+    uint32_t may_time_out; /* a wait may end without a signal at any moment */
 };
 
 struct model_result {
     uint64_t states;
-    const char *failure;             /* null: none */
+    const char *failure; /* null: none */
 };
 
 /* Tries everything. */

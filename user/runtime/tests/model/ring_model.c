@@ -26,7 +26,7 @@ static void read_mail(struct mail *to, const struct mail *from)
 
 /* ---- shared memory: two rings of two slots; 64-bit words, aligned as the structures want ---- */
 #define CAPACITY 2u
-#define RING_WORDS 32u               /* 16 for the counts, two messages of 8 */
+#define RING_WORDS 32u /* 16 for the counts, two messages of 8 */
 
 static struct ring_shared *shared_of(void *memory, uint32_t ring)
 {
