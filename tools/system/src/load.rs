@@ -32,6 +32,8 @@ pub struct System {
     pub consoles: Vec<ConsoleInfo>,
     /// Name of its machine.
     pub machine: String,
+    /// CPUs its machine has.
+    pub machine_cpus: u32,
     /// Bytes of memory its machine has.
     pub machine_memory: u64,
     /// How to run the machine as an emulator, if its file says so.
@@ -167,6 +169,7 @@ fn system(description: Description, machine: Machine, allotments: Vec<Allotment>
         files: files.into_iter().collect(),
         consoles,
         machine: machine.name.clone(),
+        machine_cpus: machine.cpus.as_ref().map_or(1, |cpus| cpus.value as u32),
         machine_memory: machine.memory.as_ref().map_or(0, |memory| memory.value),
         emulator: machine.emulator.as_ref().map(|emulator| Emulator {
             command: emulator.command.clone(),

@@ -35,6 +35,49 @@ pub fn function(text: &str) -> Option<u64> {
     Some(part(bus, 2, 256)? << 8 | part(device, 2, 32)? << 3 | part(function, 1, 8)?)
 }
 
+/// What was probably meant by a text that is no size: `64MiB` for `64MB`, `64mib` or `64 M`.
+pub fn meant_size(text: &str) -> Option<String> {
+    let (number, unit) = parts(text)?;
+    let index = "bkmg".find(unit.to_lowercase().chars().next()?)?;
+    exact(number, SIZES, index)
+}
+
+/// What was probably meant by a text that is no time: `10ms` for `10msec`, `100us` for `100µs`.
+pub fn meant_duration(text: &str) -> Option<String> {
+    let (number, unit) = parts(text)?;
+    let unit = unit.to_lowercase().replace(['\u{b5}', '\u{3bc}'], "u");
+    let index = match unit.as_str() {
+        _ if unit.starts_with('n') => 0,
+        _ if unit.starts_with('u') || unit.starts_with("mic") => 1,
+        "m" => return None,
+        _ if unit.starts_with("ms") || unit.starts_with("mil") => 2,
+        _ if unit.starts_with('s') => 3,
+        _ => return None,
+    };
+    exact(number, TIMES, index)
+}
+
+/// Number, perhaps with a decimal point, and unit.
+fn parts(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit() && !"._".contains(c))?;
+    let (number, unit) = text.split_at(split);
+    (!number.is_empty()).then(|| (number, unit.trim()))
+}
+
+/// A number of a unit, in that unit or in a smaller one if it is a fraction.
+fn exact(number: &str, units: &[(&str, u64)], index: usize) -> Option<String> {
+    let digits = number.replace('_', "");
+    let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
+    if fraction.is_empty() {
+        return Some(format!("{}{}", whole.parse::<u64>().ok()?, units[index].0));
+    }
+    let scale = u128::from(units[index].1);
+    let denominator = 10u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let numerator = format!("{whole}{fraction}").parse::<u128>().ok()?.checked_mul(scale)?;
+    (numerator % denominator == 0).then(|| show(u64::try_from(numerator / denominator).unwrap_or(u64::MAX), units))
+}
+
 /// A size as a person would write it: the largest unit that divides it.
 pub fn show_size(bytes: u64) -> String {
     show(bytes, SIZES)
@@ -81,6 +124,25 @@ mod tests {
         for wrong in ["128", "MiB", "", "-1KiB", "1.5GiB", "4MB", "99999999999GiB", "1 s s"] {
             assert_eq!(size(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_was_meant_is_suggested() {
+        let sizes =
+            [("64MB", "64MiB"), ("64mib", "64MiB"), ("64 M", "64MiB"), ("1.5GiB", "1536MiB"), ("1_0k", "10KiB")];
+        for (wrong, right) in sizes {
+            assert_eq!(meant_size(wrong).as_deref(), Some(right), "{wrong}");
+            assert!(size(right).is_some());
+        }
+        let times = [("10msec", "10ms"), ("100\u{b5}s", "100us"), ("1.5 seconds", "1500ms"), ("3 NS", "3ns")];
+        for (wrong, right) in times {
+            assert_eq!(meant_duration(wrong).as_deref(), Some(right), "{wrong}");
+            assert!(duration(right).is_some());
+        }
+        for wrong in ["many", "", "MiB", "10 minutes", "0.3", "1.2.3MB"] {
+            assert_eq!(meant_duration(wrong), None, "{wrong}");
+        }
+        assert_eq!((meant_size("64 apples"), meant_size("0.0001KiB")), (None, None));
     }
 
     #[test]

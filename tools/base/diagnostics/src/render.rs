@@ -70,7 +70,8 @@ impl Shown {
     }
 
     fn note(label: &Label) -> Self {
-        let (source, spans) = excerpt(&[label]);
+        let unnamed = Label { text: String::new(), ..label.clone() };
+        let (source, spans) = excerpt(&[&unnamed]);
         let place = if source.is_none() { format!("{}: ", where_it_is(label)) } else { String::new() };
         Shown {
             message: format!("{place}{}", label.text),

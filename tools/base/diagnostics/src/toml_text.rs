@@ -5,8 +5,7 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
-const SYNTAX_REMEDY: &str =
-    "texts stand in quotes, lists in [ ], headers in [ ] on a line of their own; see https://toml.io";
+const SYNTAX_REMEDY: &str = "texts stand in quotes, lists in [ ], headers in [ ] on a line of their own";
 
 /// The codes that a tool gives to faults of the grammar.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +29,13 @@ pub fn recover<'t>(
     report: &mut Report,
 ) -> (toml::Spanned<DeTable<'t>>, bool) {
     let (root, errors) = DeTable::parse_recoverable(&source.text);
-    errors.iter().for_each(|error| report.push(fault(source, error, codes)));
+    // The keys of a table that stands twice are no faults of their own.
+    let twice: Vec<Span> = errors.iter().filter_map(|error| body(&source.text, error)).collect();
+    let is_inside = |error: &toml::de::Error| {
+        let start = error.span().map_or(0, |span| span.start);
+        is_duplicate(error) && twice.iter().any(|body| body.contains(&start))
+    };
+    errors.iter().filter(|error| !is_inside(error)).for_each(|error| report.push(fault(source, error, codes)));
     (root, !errors.is_empty())
 }
 
@@ -49,13 +54,12 @@ pub fn kind(value: &DeValue<'_>) -> &'static str {
 
 fn fault(source: &Arc<Source>, error: &toml::de::Error, codes: GrammarCodes) -> Diagnostic {
     let span = error.span().unwrap_or(0..0);
-    if !error.message().contains("duplicate key") {
+    if !is_duplicate(error) {
         return Diagnostic::new(codes.syntax, error.message(), SYNTAX_REMEDY).at(source, &span, "here");
     }
-    let name = source.text.get(span.clone()).unwrap_or_default().trim();
     let (what, first) = first_place(&source.text, &span);
     let remedy = "keep one of the two, or give the other another name";
-    let message = format!("{what} `{name}` stands twice");
+    let message = format!("{what} stands twice");
     let diagnostic = Diagnostic::new(codes.duplicate, message, remedy).at(source, &span, "again here");
     match first {
         Some(first) => diagnostic.at(source, &first, "first here"),
@@ -63,10 +67,30 @@ fn fault(source: &Arc<Source>, error: &toml::de::Error, codes: GrammarCodes) -> 
     }
 }
 
-/// Whether the key at `span` is a table's header or a key, and where the same was written before.
-fn first_place(text: &str, span: &Span) -> (&'static str, Option<Span>) {
-    let start = text.get(..span.start).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
-    let own = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+fn is_duplicate(error: &toml::de::Error) -> bool {
+    error.message().contains("duplicate key")
+}
+
+/// The start of the line in which a byte stands, and the line.
+fn line_at(text: &str, byte: usize) -> (usize, &str) {
+    let start = text.get(..byte).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
+    (start, text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default())
+}
+
+/// The lines under a header that stands twice, until the next header.
+fn body(text: &str, error: &toml::de::Error) -> Option<Span> {
+    let (start, own) = line_at(text, error.span().filter(|_| is_duplicate(error))?.start);
+    header(own)?;
+    let begin = start + own.len();
+    let rest = text.get(begin..)?;
+    let length =
+        rest.match_indices('\n').find(|(at, _)| rest[at + 1..].trim_start_matches([' ', '\t']).starts_with('['));
+    Some(begin..begin + length.map_or(rest.len(), |(at, _)| at))
+}
+
+/// What stands at `span`, a table or a key, and where the same was written before.
+fn first_place(text: &str, span: &Span) -> (String, Option<Span>) {
+    let (start, own) = line_at(text, span.start);
     let lines = || {
         text[..start].split_inclusive('\n').scan(0, |at, line| {
             let begin = *at;
@@ -77,13 +101,17 @@ fn first_place(text: &str, span: &Span) -> (&'static str, Option<Span>) {
     if own.trim_start().starts_with('[') {
         let same = |line: &str| header(line).is_some_and(|found| Some(found) == header(own));
         let found = lines().find(|(_, line)| same(line));
-        return ("the table", found.map(|(begin, line)| place(begin, line)));
+        return (
+            format!("the table [{}]", header(own).unwrap_or_default()),
+            found.map(|(begin, line)| place(begin, line)),
+        );
     }
     // A key: only lines of the same table count.
     let table = lines().filter(|(_, line)| header(line).is_some()).last().map_or(0, |(begin, _)| begin);
     let found =
         lines().filter(|(begin, _)| *begin >= table).find(|(_, line)| key(line).is_some() && key(line) == key(own));
-    ("the key", found.map(|(begin, line)| place(begin, line)))
+    let name = text.get(span.clone()).unwrap_or_default().trim();
+    (format!("the key `{name}`"), found.map(|(begin, line)| place(begin, line)))
 }
 
 /// A line of the text without its indentation and end.
@@ -121,12 +149,13 @@ mod tests {
 
     #[test]
     fn a_duplicate_shows_both_places() {
-        let text = "[a.one]\nx = 1\n[b]\nx = 2\n y = 3\nx = 4\n[a.one]\n";
+        let text = "[a.one]\nx = 1\n[b]\nx = 2\n y = 3\nx = 4\n[a.one]\nx = 5\n";
         let found = faults(text);
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!((found[0].0, &found[0].2[..]), ("X-2", &[6, 4][..]), "{found:?}");
         assert_eq!((found[1].0, &found[1].2[..]), ("X-2", &[7, 1][..]), "{found:?}");
         assert_eq!(found[0].1, "the key `x` stands twice");
+        assert_eq!(found[1].1, "the table [a.one] stands twice");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Parents and children: a tree, with somebody to start it.
+//! Parents and children: a tree in which every process is started.
 
 use crate::codes::Code;
 use crate::description::{Description, Process};
@@ -13,7 +13,7 @@ pub fn check(description: &Description, report: &mut Report) {
         needs_kernel(description, process, report);
     }
     // In a tree the root starts at boot, unless another fault says otherwise.
-    if description.processes.is_empty() {
+    if description.processes.is_empty() && !description.has_lost_tables {
         let message = "the system has no process";
         let remedy = "add a [process.NAME] or a [vm.NAME]";
         let fault = Diagnostic::new(Code::NothingStarts, message, remedy);
@@ -21,25 +21,29 @@ pub fn check(description: &Description, report: &mut Report) {
     }
 }
 
+/// A circle of parents is one fault, reported at the process of it that stands first.
 fn ancestors(description: &Description, process: &Process, report: &mut Report) {
-    let Some(parent) = &process.parent else { return };
-    let mut here = Some(parent.value.as_str());
-    for _ in 0..=description.processes.len() {
-        match here {
-            Some(name) if name == process.name.value => {
-                let message = format!("`{}` is its own ancestor", process.name.value);
-                let remedy = "take `parent` out of one process of the circle";
-                report.push(Diagnostic::new(Code::OwnAncestor, message, remedy).at(
-                    &description.source,
-                    &parent.span,
-                    "leads back to it",
-                ));
-                return;
-            }
-            Some(name) => here = description.process(name).and_then(|up| Some(up.parent.as_ref()?.value.as_str())),
-            None => return,
+    let mut circle = vec![process];
+    loop {
+        let last = circle[circle.len() - 1];
+        let Some(parent) = last.parent.as_ref().and_then(|parent| description.process(&parent.value)) else { return };
+        if parent.name == process.name {
+            break;
         }
+        // It leads to a circle that it is not in, or in which another process stands first.
+        if circle.iter().any(|before| before.name == parent.name) || parent.name.span.start < process.name.span.start {
+            return;
+        }
+        circle.push(parent);
     }
+    let names: Vec<&str> = circle.iter().chain([&process]).map(|one| one.name.value.as_str()).collect();
+    let message = format!("`{}` is its own ancestor: {}", process.name.value, names.join(" -> "));
+    let remedy = "remove `parent` from one of them";
+    let keys = circle.iter().filter_map(|one| Some((one, one.parent.as_ref()?)));
+    let fault = Diagnostic::new(Code::OwnAncestor, message, remedy);
+    report.push(keys.fold(fault, |fault, (one, parent)| {
+        fault.at(&description.source, &parent.span, format!("parent of `{}`", one.name.value))
+    }));
 }
 
 fn needs_parent(description: &Description, process: &Process, report: &mut Report) {
@@ -49,7 +53,7 @@ fn needs_parent(description: &Description, process: &Process, report: &mut Repor
     let by_parent = process.start.as_ref().filter(|start| start.value == "parent");
     for key in by_parent.into_iter().chain(&process.on_death) {
         let message = format!("`{}` has no parent", process.name.value);
-        let remedy = "name its parent: parent = \"...\"";
+        let remedy = "add `parent`, the name of the process that creates it";
         report.push(Diagnostic::new(Code::NoParent, message, remedy).at(
             &description.source,
             &key.span,
@@ -61,19 +65,19 @@ fn needs_parent(description: &Description, process: &Process, report: &mut Repor
 /// The default monitor boots a kernel; only another one may bring its guest along.
 fn needs_kernel(description: &Description, process: &Process, report: &mut Report) {
     let default_monitor = process.program.as_ref().is_some_and(|program| program.span == process.name.span);
-    if default_monitor && process.vm.as_ref().is_some_and(|vm| vm.kernel.is_none()) {
+    if default_monitor && process.vm.is_some() && !process.has("kernel") {
         let message = format!("virtual machine `{}` has no `kernel`", process.name.value);
-        let remedy = "add kernel = \"...\"";
+        let remedy = "add `kernel`, a guest file such as kernel = \"debian-cloud\", or a path";
         let fault = Diagnostic::new(Code::MissingKey, message, remedy);
         report.push(fault.at(&description.source, &process.name.span, "in this table"));
     }
 }
 
-/// A process without a program is loaded by its parent, so somebody must start it.
+/// A process without a program is loaded by its parent, so it cannot start at boot.
 fn needs_program(description: &Description, process: &Process, report: &mut Report) {
     if process.loaded_by_parent && process.starts_at_boot() {
         let message = format!("process `{}` starts at boot, but has no `program`", process.name.value);
-        let remedy = "add program = \"...\", or a parent that loads one";
+        let remedy = "add `program`, such as program = \"hello\", or a parent that loads one";
         let fault = Diagnostic::new(Code::MissingKey, message, remedy);
         report.push(fault.at(&description.source, &process.name.span, "in this table"));
     }

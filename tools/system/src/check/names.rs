@@ -78,9 +78,27 @@ impl<'a> Known<'a> {
         let names: Vec<&str> = names.into_iter().filter(|name| !self.is_kernels(object, name)).collect();
         let code = if object == Object::Program { Code::UnknownProgram } else { Code::UnknownName };
         let message = format!("there is no {noun} named `{}`", name.value);
-        let remedy = suggest::remedy(&name.value, noun, &names);
+        let remedy = remedy(object, &name.value, names);
         let source = &self.description.source;
         report.push(Diagnostic::new(code, message, remedy).at(source, &name.span, format!("no such {noun}")));
+    }
+}
+
+/// What to write instead of a name that nothing has.
+fn remedy(object: Object, wanted: &str, mut known: Vec<&str>) -> String {
+    // A program's name is often written as its file's.
+    let stem = wanted.rsplit('/').next().unwrap_or(wanted);
+    let stem = stem.split('.').next().unwrap_or(stem);
+    if let Some(near) = suggest::nearest(stem, known.iter().copied()) {
+        return format!("did you mean `{near}`?");
+    }
+    known.sort_unstable();
+    let list = known.join(", ");
+    match object {
+        Object::Program => "name a program of user/apps, user/drivers or user/vmm, without folder and ending".into(),
+        Object::Device | Object::Interrupt => format!("the machine has: {list}"),
+        _ if known.is_empty() => format!("add a table [{}.{wanted}]", object.noun()),
+        _ => format!("add a table [{}.{wanted}], or choose one of: {list}", object.noun()),
     }
 }
 

@@ -40,11 +40,6 @@ pub fn cpus_needed(description: &Description) -> u64 {
 
 fn system_cpus(description: &Description, machine: Option<&Machine>, report: &mut Report) {
     let Some(cpus) = &description.cpus else { return };
-    if cpus.value > u64::from(NUM_CPU) {
-        let message = format!("{} CPUs, but the kernel knows at most {NUM_CPU}", cpus.value);
-        let remedy = format!("use at most {NUM_CPU}, or raise NUM_CPU in kernel/config.h");
-        report.push(Diagnostic::new(Code::NoCpu, message, remedy).at(&description.source, &cpus.span, "too many"));
-    }
     let Some((machine, has)) = machine.and_then(|machine| Some((machine, machine.cpus.as_ref()?))) else { return };
     if cpus.value > has.value {
         let message = format!("{} CPUs, but the machine `{}` has {}", cpus.value, machine.name, has.value);
@@ -78,11 +73,11 @@ fn budget(description: &Description, process: &Process, report: &mut Report) {
                     .at(source, &period.span, "the period"),
             );
         }
-        (Some(alone), None) => {
+        (Some(alone), None) if !process.has("budget") => {
             let message = format!("`{}` has a period, but no budget", process.name.value);
             report.push(fault(message, "add `budget`").at(source, &alone.span, "alone"));
         }
-        (None, Some(alone)) => {
+        (None, Some(alone)) if !process.has("period") => {
             let message = format!("`{}` has a budget, but no period", process.name.value);
             report.push(fault(message, "add `period`").at(source, &alone.span, "alone"));
         }

@@ -18,6 +18,7 @@ pub fn build(document: &Document, name: &str) -> Description {
         name: name.to_string(),
         about: text("about").map_or_else(String::new, |about| about.value),
         span: system.map_or(0..0, |table| table.name.span.clone()),
+        has_lost_tables: document.has_lost_tables,
         machine: text("machine"),
         cpus: system.and_then(|table| table.number("cpus")).cloned(),
         processes: document
@@ -49,6 +50,7 @@ fn process(table: &TableData) -> Process {
         name: table.name.clone(),
         program,
         loaded_by_parent: !is_vm && !table.has("program"),
+        written: table.written().to_vec(),
         vm: is_vm.then(|| vm(table)),
         quota: table.number("quota").cloned(),
         stack: table.number("stack").map_or(DEFAULT_STACK, |number| number.value),

@@ -21,6 +21,8 @@ pub struct Description {
     pub about: String,
     /// Where `[system]` stands.
     pub span: Span,
+    /// What is missing may have been lost with a faulty table.
+    pub has_lost_tables: bool,
     pub machine: Option<Spanned<String>>,
     pub cpus: Option<Spanned<u64>>,
     /// Processes and, as such, the monitors of virtual machines, in the order of the text.
@@ -41,6 +43,8 @@ pub struct Process {
     pub program: Option<Name>,
     /// It names no program: its parent loads one.
     pub loaded_by_parent: bool,
+    /// Keys that were written, with a value that could be read or not.
+    pub written: Vec<&'static str>,
     pub vm: Option<Vm>,
     pub cpu: Spanned<u64>,
     pub priority: u64,
@@ -64,6 +68,11 @@ pub struct Process {
 }
 
 impl Process {
+    /// Whether the key was written, however faulty its value.
+    pub fn has(&self, key: &str) -> bool {
+        self.written.contains(&key)
+    }
+
     pub fn starts_at_boot(&self) -> bool {
         match &self.start {
             Some(start) => start.value == "boot",

@@ -13,6 +13,8 @@ use toml::de::DeValue;
 pub struct Document {
     pub source: Arc<Source>,
     pub tables: Vec<TableData>,
+    /// Some of the text could not be read as a table, so that what seems missing may be there.
+    pub has_lost_tables: bool,
 }
 
 /// One table: its kind, its name if it has one, and its keys.
@@ -22,7 +24,7 @@ pub struct TableData {
     pub name: Spanned<String>,
     /// Keys whose value could be read: key, value.
     pub fields: Vec<(&'static str, Field)>,
-    /// Every known key that was written, with a value that could be read or not.
+    /// Every known key that was written, with a value that could be read or not, or that a misspelt one stands for.
     written: Vec<&'static str>,
 }
 
@@ -35,6 +37,10 @@ impl Document {
 impl TableData {
     fn field(&self, key: &str) -> Option<&Field> {
         self.fields.iter().find(|(name, _)| *name == key).map(|(_, field)| field)
+    }
+
+    pub fn written(&self) -> &[&'static str] {
+        &self.written
     }
 
     /// Whether the key was written, however faulty its value.
@@ -100,7 +106,7 @@ impl TableData {
 pub fn read(source: &Arc<Source>, specs: &'static [TableSpec], report: &mut Report) -> Document {
     let codes = GrammarCodes { syntax: Code::Syntax.info(), duplicate: Code::Duplicate.info() };
     let (root, broken) = toml_text::recover(source, codes, report);
-    let mut reader = Reader { source, report, broken };
+    let mut reader = Reader { source, report, broken, has_lost_tables: broken };
     let mut tables = Vec::new();
     for (key, value) in root.get_ref() {
         let name = key.get_ref().as_ref();
@@ -112,14 +118,17 @@ pub fn read(source: &Arc<Source>, specs: &'static [TableSpec], report: &mut Repo
             None => reader.unknown_table(name, &key.span(), specs),
         }
     }
+    let has_lost_tables = reader.has_lost_tables;
     for spec in specs.iter().filter(|spec| spec.required) {
-        if !broken && !tables.iter().any(|table: &TableData| table.spec.name == spec.name) {
+        if !has_lost_tables && !tables.iter().any(|table: &TableData| table.spec.name == spec.name) {
             let message = format!("the table {} is missing", spec.header());
-            let remedy = format!("add {}: {}", spec.header(), spec.meaning);
+            let keys = spec.all_keys().filter(|key| key.need == Need::Required);
+            let keys: Vec<String> = keys.map(|key| format!("`{} = ...`", key.name)).collect();
+            let remedy = format!("add {} with {}. {}", spec.header(), keys.join(" and "), spec.meaning);
             reader.report.push(Diagnostic::new(Code::MissingKey, message, remedy).at(source, &(0..0), "in this file"));
         }
     }
-    Document { source: source.clone(), tables }
+    Document { source: source.clone(), tables, has_lost_tables }
 }
 
 /// What the reading of values needs beside the value.
@@ -128,6 +137,7 @@ pub(super) struct Reader<'a> {
     pub report: &'a mut Report,
     /// The text had syntax faults, so keys that seem missing may have been lost with a broken line.
     pub broken: bool,
+    has_lost_tables: bool,
 }
 
 impl Reader<'_> {
@@ -139,6 +149,7 @@ impl Reader<'_> {
         tables: &mut Vec<TableData>,
     ) {
         let Some(table) = value.get_ref().as_table() else {
+            self.has_lost_tables = true;
             return self.wrong_type(&value.span(), &format!("{} is a table", spec.header()), "write it as a table");
         };
         if !spec.named {
@@ -146,11 +157,18 @@ impl Reader<'_> {
             tables.extend(self.table(spec, name, value));
             return;
         }
+        if table.values().any(|inner| inner.get_ref().as_table().is_none()) {
+            self.has_lost_tables = true;
+            let message = format!("this table has no name: it should be {}", spec.header());
+            let remedy = format!("write [{}.NAME] with a name of your choice, such as [{0}.first]", spec.name);
+            return self.fault(Code::WrongType, &message, &remedy, span, "without a name");
+        }
         for (key, inner) in table {
             let name = Spanned::new(key.get_ref().to_string(), key.span());
             if !is_name(&name.value) {
                 let message = format!("`{}` cannot be the name of a {}", name.value, spec.name);
                 let remedy = "use small letters, digits, `_` and `-`, beginning with a letter, at most 31";
+                self.has_lost_tables = true;
                 self.fault(Code::BadName, &message, remedy, &name.span, "this name");
                 continue;
             }
@@ -180,7 +198,12 @@ impl Reader<'_> {
                         fields.push((known.name, field));
                     }
                 }
-                None => self.unknown_key(key_name, &key.span(), spec),
+                None => {
+                    self.unknown_key(key_name, &key.span(), spec);
+                    // The key that was meant is not missing as well.
+                    let meant = suggest::nearest(key_name, spec.all_keys().map(|known| known.name));
+                    written.extend(spec.all_keys().map(|known| known.name).find(|name| Some(*name) == meant));
+                }
             }
         }
         for known in spec.all_keys().filter(|known| known.need == Need::Required) {
@@ -195,6 +218,7 @@ impl Reader<'_> {
     }
 
     fn unknown_table(&mut self, name: &str, span: &Span, specs: &'static [TableSpec]) {
+        self.has_lost_tables = true;
         let known: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
         let message = format!("there is no table `{name}`");
         self.fault(Code::UnknownKey, &message, &suggest::remedy(name, "table", &known), span, "unknown table");

@@ -23,19 +23,27 @@ pub(super) fn read(reader: &mut Reader, key: &KeySpec, value: Located) -> Option
             in_range(reader, key, number, (low, high), |n| n.to_string())
         }
         Kind::Size(low, high) => {
-            let number = scaled(reader, key, value, units::size, "a whole number and B, KiB, MiB or GiB")?;
+            let number =
+                scaled(reader, key, value, units::size, units::meant_size, "a whole number and B, KiB, MiB or GiB")?;
             in_range(reader, key, number, (low, high), units::show_size)
         }
         Kind::Duration(low, high) => {
-            let number = scaled(reader, key, value, units::duration, "a whole number and ns, us, ms or s")?;
+            let number = scaled(
+                reader,
+                key,
+                value,
+                units::duration,
+                units::meant_duration,
+                "a whole number and ns, us, ms or s",
+            )?;
             in_range(reader, key, number, (low, high), units::show_duration)
         }
         Kind::Range => {
-            let number = scaled(reader, key, value, units::range, "FIRST..LAST, such as 0x2f8..0x2ff")?;
+            let number = scaled(reader, key, value, units::range, |_| None, "FIRST..LAST, such as 0x2f8..0x2ff")?;
             Some(Field::Range(number))
         }
         Kind::Function => {
-            let number = scaled(reader, key, value, units::function, "BUS:DEVICE.FUNCTION, such as 00:04.0")?;
+            let number = scaled(reader, key, value, units::function, |_| None, "BUS:DEVICE.FUNCTION, such as 00:04.0")?;
             Some(Field::Number(number))
         }
         Kind::Arguments => pairs(reader, key, value, scalar_text),
@@ -64,7 +72,39 @@ fn mismatch(reader: &mut Reader, key: &KeySpec, value: Located) {
         return;
     }
     let message = format!("`{}` is {found}, but must be {}", key.name, key.kind.describe());
-    reader.wrong_type(&value.span(), &message, &format!("write {}", key.kind.describe()));
+    reader.wrong_type(&value.span(), &message, &correction(key, value.get_ref()));
+}
+
+/// How to write a value that is of another type than its key wants.
+fn correction(key: &KeySpec, value: &DeValue) -> String {
+    let name = key.name;
+    match (key.kind, value) {
+        (Kind::Size(..), DeValue::Integer(number)) => {
+            format!("write the unit too, in quotes: `{name} = \"{number}MiB\"`")
+        }
+        (Kind::Duration(..), DeValue::Integer(number)) => {
+            format!("write the unit too, in quotes: `{name} = \"{number}ms\"`")
+        }
+        (Kind::Integer(..), DeValue::String(text)) if text.parse::<u64>().is_ok() => {
+            format!("write it without quotes: `{name} = {text}`")
+        }
+        (Kind::Flag, DeValue::String(text)) if text == "true" || text == "false" => {
+            format!("write it without quotes: `{name} = {text}`")
+        }
+        (Kind::Texts | Kind::Names(_), DeValue::String(text)) => format!("write it as a list: `{name} = [\"{text}\"]`"),
+        (Kind::Text | Kind::Name(_) | Kind::Choice(_), DeValue::Array(items)) if items.len() == 1 => {
+            format!(
+                "write it without brackets: `{name} = {}`",
+                items.iter().filter_map(|item| Some(format!("\"{}\"", item.get_ref().as_str()?))).collect::<String>()
+            )
+        }
+        (Kind::Text | Kind::Name(_), DeValue::Integer(number)) => {
+            format!("write it in quotes: `{name} = \"{number}\"`")
+        }
+        (Kind::Arguments, _) => format!("write `{name}.NAME = \"TEXT\"`, once for each"),
+        (Kind::Files, _) => format!("write `{name}.NAME = \"FILE\"`, once for each"),
+        _ => format!("write {}", key.kind.describe()),
+    }
 }
 
 fn text(reader: &mut Reader, key: &KeySpec, value: Located) -> Option<Spanned<String>> {
@@ -130,7 +170,7 @@ fn in_range(
     match number.value.try_into() {
         Ok(value) if (low..=high).contains(&value) => Some(Field::Number(Spanned::new(value, number.span))),
         _ => {
-            let message = format!("`{}` must lie between {} and {}", key.name, show(low), show(high));
+            let message = format!("`{}` is out of its range", key.name);
             let remedy = format!("choose a value from {} to {}", show(low), show(high));
             reader.fault(Code::OutOfRange, &message, &remedy, &number.span, "out of range");
             None
@@ -143,14 +183,19 @@ fn scaled<T>(
     key: &KeySpec,
     value: Located,
     parse: fn(&str) -> Option<T>,
+    meant: fn(&str) -> Option<String>,
     form: &str,
 ) -> Option<Spanned<T>> {
     let text = text(reader, key, value)?;
     match parse(&text.value) {
         Some(number) => Some(Spanned::new(number, text.span)),
         None => {
-            let message = format!("`{}` is not {}", text.value, key.kind.describe());
-            reader.fault(Code::BadValue, &message, &format!("write {form}, in quotes"), &text.span, "not understood");
+            let message = format!("`{}` is not {}", text.value, key.kind.noun());
+            let remedy = match meant(&text.value) {
+                Some(meant) => format!("write `{} = \"{meant}\"`: {form}", key.name),
+                None => format!("write {form}, in quotes"),
+            };
+            reader.fault(Code::BadValue, &message, &remedy, &text.span, "not understood");
             None
         }
     }
@@ -190,7 +235,13 @@ fn pairs(
     };
     let mut out = Vec::new();
     for (name, value) in table {
+        let written = format!("{}.{}", key.name, name.get_ref());
         let name = chosen_name(reader, key, name);
+        if matches!(value.get_ref(), DeValue::Array(_) | DeValue::Table(_)) {
+            let message = format!("`{written}` is {}, but must be a string", toml_text::kind(value.get_ref()));
+            reader.wrong_type(&value.span(), &message, &format!("write `{written} = \"TEXT\"`"));
+            continue;
+        }
         let value = item(reader, key, value);
         out.extend(name.zip(value));
     }

@@ -12,7 +12,7 @@ const MACHINE: TableSpec = TableSpec {
     meaning: "What the machine has.",
     keys: &[&[
         optional("about", Kind::Text, "empty", "One line for people."),
-        required("cpus", Kind::Integer(1, u32::MAX as u64), "CPUs it has; more than the kernel's bound are not used."),
+        required("cpus", Kind::Integer(1, 4096), "CPUs it has; more than the kernel's bound are not used."),
         required("memory", Kind::Size(64 * MIB, 1024 * GIB), "Memory it has; the kernel uses what lies below 4 GiB."),
         optional(
             "low_memory",

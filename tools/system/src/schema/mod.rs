@@ -68,6 +68,12 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The kind without its bounds or an example.
+    pub fn noun(self) -> String {
+        let all = self.describe();
+        all.split(',').next().unwrap_or(&all).to_string()
+    }
+
     /// The kind as a message or the reference says it.
     pub fn describe(self) -> String {
         match self {
@@ -75,7 +81,6 @@ impl Kind {
             Kind::Texts => "a list of strings".into(),
             Kind::Regex => "a regular expression".into(),
             Kind::Flag => "true or false".into(),
-            Kind::Integer(low, high) if high == u64::from(u32::MAX) => format!("an integer from {low}"),
             Kind::Integer(low, high) => format!("an integer, {low} to {high}"),
             Kind::Size(low, high) => format!("a size, \"{}\" to \"{}\"", show_size(low), show_size(high)),
             Kind::Duration(low, high) => format!("a time, \"{}\" to \"{}\"", show_duration(low), show_duration(high)),

@@ -23,7 +23,7 @@ const SYSTEM: TableSpec = TableSpec {
         optional("about", Kind::Text, "empty", "One line for people, shown by the tools."),
         optional(
             "cpus",
-            Kind::Integer(1, u32::MAX as u64),
+            Kind::Integer(1, NUM_CPU as u64),
             "one more than the highest CPU named",
             "CPUs the system needs, numbered from 0. It also runs where there are more.",
         ),
@@ -40,7 +40,7 @@ const PROGRAM: &[KeySpec] = &[optional(
 
 /// Keys that a process and a virtual machine's monitor share.
 const RUNNING: &[KeySpec] = &[
-    optional("cpu", Kind::Integer(0, u32::MAX as u64), "0", "CPU on which its threads run; threads never migrate."),
+    optional("cpu", Kind::Integer(0, NUM_CPU as u64 - 1), "0", "CPU on which its threads run; threads never migrate."),
     optional(
         "priority",
         Kind::Integer(MIN_PRIORITY, MAX_PRIORITY),
@@ -117,7 +117,7 @@ pub const THREAD: TableSpec = TableSpec {
     required: false,
     meaning: "A further thread of the process, which the process starts itself. The first thread is `main`.",
     keys: &[&[
-        optional("cpu", Kind::Integer(0, u32::MAX as u64), "that of the process", "CPU on which it runs."),
+        optional("cpu", Kind::Integer(0, NUM_CPU as u64 - 1), "that of the process", "CPU on which it runs."),
         optional("priority", Kind::Integer(MIN_PRIORITY, MAX_PRIORITY), "that of the process", "Its priority."),
     ]],
 };
@@ -201,7 +201,7 @@ const NOTIFICATION: TableSpec = TableSpec {
             "signallers",
             Kind::Names(Object::Process),
             "none",
-            "The processes that may signal; each sets a bit of its own, in this order from bit 0.",
+            "The processes that may signal; each sets a bit of its own, in this order from bit 63 downwards.",
         ),
         AS,
     ]],
