@@ -1,6 +1,4 @@
-//! Every verb, option and argument, defined once; help and completion come from here.
-//!
-//! Knows: names, types and meanings. Does not know: what a verb does.
+//! Every verb, option and argument, defined once: help, completions, manual pages and their checks are made from this.
 
 use campaign::Shard;
 use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
@@ -10,6 +8,9 @@ use std::path::PathBuf;
 
 /// Ashlar: a kernel, its user level and its guests, from one system description.
 ///
+/// Standard output has the result: what was found, what was made, the consoles of a run. Standard error has progress, the
+/// emulator's command line, and why a command did not succeed. With --format json, standard output is one JSON object.
+///
 /// Exit status: 0 good, 1 a finding (a fault in a description, a failed test, a console that never matched),
 /// 2 could not run.
 #[derive(Debug, Parser)]
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 pub struct Arguments {
     #[command(subcommand)]
     pub verb: Verb,
-    /// Form of the result on standard output; progress always goes to standard error.
+    /// Form of the result on standard output.
     #[arg(long, global = true, value_enum, default_value_t = Format::Human, value_name = "FORM")]
     pub format: Format,
     /// Say more: the commands that run, and their output.
@@ -60,6 +61,12 @@ pub enum Verb {
     Book(BookOptions),
     /// Explain a code such as ASH-S012.
     Explain(ExplainOptions),
+    /// Print the completions of a shell: `ashlar completions bash > ~/.local/share/bash-completion/completions/ashlar`.
+    Completions(CompletionsOptions),
+    /// Write the manual pages, one for each command: `ashlar man DIRECTORY`.
+    Man(ManOptions),
+    /// Print the JSON schema of a description, or of what a command prints with `--format json`.
+    Schema(SchemaOptions),
 }
 
 /// How locks work in this kernel.
@@ -242,6 +249,18 @@ pub struct TimingOptions {
     pub arguments: Vec<OsString>,
 }
 
+/// The form of output that a command line asks for, as far as that can be told of one that is wrong.
+pub fn format_of(arguments: impl Iterator<Item = OsString>) -> Format {
+    let words: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let json =
+        words.windows(2).any(|pair| pair == ["--format", "json"]) || words.iter().any(|word| word == "--format=json");
+    if json {
+        Format::Json
+    } else {
+        Format::Human
+    }
+}
+
 /// The command line with `--` behind the verb `timing`, so that the options there are left to the analyser.
 pub fn separated(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut out: Vec<OsString> = Vec::new();
@@ -327,9 +346,43 @@ pub struct ExplainOptions {
     pub markdown: bool,
 }
 
+#[derive(Debug, Args)]
+pub struct CompletionsOptions {
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManOptions {
+    /// Folder for the pages; made if it is not there.
+    pub directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct SchemaOptions {
+    /// Its name; without it, the names of all schemas.
+    pub name: Option<String>,
+    /// Write all of them into this folder instead.
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "name")]
+    pub out: Option<PathBuf>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_format_of_a_wrong_command_line_is_known() {
+        let format = |words: &[&str]| format_of(words.iter().map(OsString::from));
+        assert_eq!(format(&["ashlar", "check", "--nope", "--format", "json"]), Format::Json);
+        assert_eq!(format(&["ashlar", "--format=json", "chekc"]), Format::Json);
+        assert_eq!(format(&["ashlar", "check", "json"]), Format::Human);
+    }
 
     fn parsed(words: &[&str]) -> Result<Arguments, clap::Error> {
         Arguments::try_parse_from(separated(words.iter().map(OsString::from)))

@@ -10,7 +10,7 @@ pub enum Failure {
     /// The verb did its work and found something: exit status 1. The text has been shown by the verb if it is empty.
     #[error("{0}")]
     Finding(String),
-    /// Faults of a description: exit status 1.
+    /// Faults of a description: exit status 1, or 2 if it cannot be read.
     #[error("{0}")]
     Faults(Report),
     /// A program that did the verb's work ended with this status, and has said why.
@@ -27,14 +27,29 @@ impl Failure {
         Failure::Unable { message: message.into(), remedy: remedy.into() }
     }
 
+    /// What clap says of wrong usage, for programs: the error itself, and its hints as remedy.
+    pub fn usage(error: &clap::Error) -> Failure {
+        let text = error.to_string();
+        let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+        let message = parts.next().unwrap_or_default();
+        let hints: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        Failure::unable(message.trim_start_matches("error: "), hints.join("; "))
+    }
+
     /// The process's exit status.
     pub fn status(&self) -> u8 {
         match self {
+            Failure::Faults(report) if is_unreadable(report) => 2,
             Failure::Finding(_) | Failure::Faults(_) => 1,
             Failure::Passed(status) => *status,
             Failure::Unable { .. } => 2,
         }
     }
+}
+
+/// The description itself cannot be read, so nothing is known of it.
+fn is_unreadable(report: &Report) -> bool {
+    report.diagnostics.iter().any(|one| one.code == system::Code::Unreadable && one.labels.is_empty())
 }
 
 impl From<Report> for Failure {

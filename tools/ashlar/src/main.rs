@@ -13,6 +13,7 @@ mod failure;
 mod guardian;
 mod on_demand;
 mod output;
+mod results;
 mod verbs;
 
 use clap::Parser;
@@ -28,8 +29,16 @@ fn main() -> ExitCode {
     }
     let arguments = match Arguments::try_parse_from(cli::separated(std::env::args_os())) {
         Ok(arguments) => arguments,
-        // clap's own status for wrong usage is 2, for --help and --version 0: the same as ours.
-        Err(error) => error.exit(),
+        // Exit status 0 for --help and --version, 2 for wrong usage: the same as ours.
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            let output = Output::new(cli::format_of(std::env::args_os()), 0, false);
+            if output.is_json() {
+                output.failure(&Failure::usage(&error));
+                return ExitCode::from(2);
+            }
+            error.exit()
+        }
     };
     let output = Output::new(arguments.format, arguments.verbose, arguments.quiet);
     match dispatch(&arguments, &output) {
@@ -43,8 +52,12 @@ fn main() -> ExitCode {
 
 fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
     let verb = &arguments.verb;
-    if let Verb::Explain(options) = verb {
-        return verbs::explain::explain(options, output);
+    match verb {
+        Verb::Explain(options) => return verbs::explain::explain(options, output),
+        Verb::Completions(options) => return verbs::completions::completions(options),
+        Verb::Man(options) => return verbs::man::man(options, output),
+        Verb::Schema(options) => return verbs::schema::schema(options, output),
+        _ => {}
     }
     let project = Project::find()?;
     guardian::start()
@@ -61,6 +74,7 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Verb::Bench(options) => verbs::bench::bench(options, &project, output),
         Verb::Book(options) => verbs::book::book(options, &project, output),
         Verb::Test(options) => verbs::test::test(options, &project, output),
-        Verb::Explain(options) => verbs::explain::explain(options, output),
+        // These need no source tree.
+        Verb::Explain(_) | Verb::Completions(_) | Verb::Man(_) | Verb::Schema(_) => Ok(()),
     }
 }

@@ -1,10 +1,8 @@
 //! What people and programs see: results on standard output, progress and failures on standard error.
-//!
-//! Knows: the form asked for, how much to say, whether standard error is a terminal.
-//! Does not know: what is being said.
 
 use crate::cli::Format;
 use crate::failure::Failure;
+use crate::results::{CommandError, CommandFailed};
 use serde_json::{json, Value};
 use std::cell::Cell;
 
@@ -78,13 +76,15 @@ impl Output {
                 eprintln!("ashlar: {text}");
             }
             Failure::Faults(report) => {
+                // Faults are what was asked for, so they are a result.
                 self.json(&report.to_json());
                 if !self.is_json() {
-                    eprint!("{}", report.render(diagnostics::Style::stderr()));
+                    print!("{}", report.render(diagnostics::Style::stdout()));
                 }
             }
             Failure::Unable { message, remedy } => {
-                self.json(&json!({ "error": { "message": message, "remedy": remedy } }));
+                let error = CommandError { message: message.clone(), remedy: remedy.clone() };
+                self.json(&json!(CommandFailed { error }));
                 eprintln!("ashlar: {message}");
                 if !remedy.is_empty() {
                     eprintln!("  help: {remedy}");

@@ -27,6 +27,9 @@ impl Error {
     pub fn remedy(&self) -> String {
         match self {
             Error::Missing { .. } => "run ./ashlar doctor".into(),
+            Error::Command { command, .. } if command.starts_with("grub-mkrescue") => {
+                "check that the folder can be written and has space for the image; run ./ashlar doctor".into()
+            }
             Error::Command { .. } => {
                 "run `apt-get update` as root and check the network and /etc/apt/sources.list".into()
             }

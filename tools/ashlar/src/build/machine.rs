@@ -1,10 +1,11 @@
-//! The emulated machine that a system that has been built runs on.
+//! The emulated machine on which a system runs.
 
 use super::Built;
 use crate::emulator::command::Settings;
 use crate::emulator::CommandLine;
 use crate::failure::Failure;
 use std::path::{Path, PathBuf};
+use system::System;
 
 /// What can be different from one run to the next.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +27,26 @@ pub struct MachineOptions {
 }
 
 impl MachineOptions {
+    /// Refuses what the system or its machine cannot have. Tests of such machines do without.
+    pub fn check(&self, system: &System) -> Result<(), Failure> {
+        if let Some(iso) = self.iso.as_ref().filter(|iso| !iso.is_file()) {
+            let message = format!("--iso {}: there is no such file", iso.display());
+            return Err(Failure::unable(message, "make one with `ashlar image`, which prints its path"));
+        }
+        let (least, most) = (system.cpus, system.machine_cpus);
+        match self.cpus {
+            Some(cpus) if cpus < least => {
+                let message = format!("--cpus {cpus}: the system {} needs {least}", system.name);
+                Err(Failure::unable(message, format!("give at least {least}, or leave --cpus out")))
+            }
+            Some(cpus) if cpus > most => {
+                let message = format!("--cpus {cpus}: the machine {} has {most}", system.machine);
+                Err(Failure::unable(message, format!("give at most {most}, or leave --cpus out")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The emulator's command line for `built`.
     pub fn command_line(&self, built: &Built) -> Result<CommandLine, Failure> {
         let system = &built.system;

@@ -4,6 +4,7 @@ use crate::build::{build_system, STEPS};
 use crate::cli::BuildOptions;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::results::BuildResult;
 use project::Project;
 use serde_json::json;
 
@@ -12,6 +13,6 @@ pub fn build(options: &BuildOptions, project: &Project, output: &Output) -> Resu
     let built = build_system(&description, &options.kernel, project, output, &output.progress(STEPS))?;
     output.human(&format!("kernel  {}", project.shown(&built.kernel)));
     output.human(&format!("system  {}", project.shown(&built.image)));
-    output.json(&json!({ "system": built.system.name, "kernel": built.kernel, "image": built.image }));
+    output.json(&json!(BuildResult { system: built.system.name, kernel: built.kernel, image: built.image }));
     Ok(())
 }

@@ -1,67 +1,71 @@
-//! `doctor`: what this machine lacks, and the command that mends it.
+//! `doctor`: what this machine lacks, and the one command that installs it.
 
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::results::{DoctorFinding, DoctorResult};
 use project::Project;
 use serde_json::json;
+use std::path::Path;
 use std::process::Command;
 
-/// One thing looked at.
-#[derive(Debug)]
-struct Finding {
-    name: &'static str,
-    /// What is wrong; none if it is well.
-    fault: Option<String>,
-    /// The command that mends it.
-    remedy: String,
-    /// What cannot be done without it.
-    needed_for: &'static str,
-}
-
-/// Programs and files that must be there: what to look for, its package, what needs it.
-const NEEDS: &[(&str, &str, &str)] = &[
-    ("gcc", "gcc", "build"),
-    ("make", "make", "build"),
-    ("ld", "binutils", "build"),
-    ("/usr/include/stdint.h", "libc6-dev", "build"),
-    ("qemu-system-x86_64", "qemu-system-x86", "run"),
-    ("dpkg-deb", "dpkg", "guest files"),
-    ("apt-get", "apt", "guest files"),
+/// What shows that a package is there, a program or a file, and what needs it. Of a package that is not here, dpkg is asked.
+const PROBES: &[(&str, &str, &str)] = &[
+    ("binutils", "ld", "build"),
+    ("ca-certificates", "/etc/ssl/certs/ca-certificates.crt", "guest files"),
     ("cpio", "cpio", "test"),
-    ("grub-mkrescue", "grub-common", "image"),
+    ("gcc", "gcc", "build"),
+    ("grub-common", "grub-mkrescue", "image"),
+    ("grub-efi-amd64-bin", "/usr/lib/grub/x86_64-efi", "image"),
+    ("grub-pc-bin", "/usr/lib/grub/i386-pc", "image"),
+    ("libc6-dev", "/usr/include/stdint.h", "build"),
+    ("make", "make", "build"),
+    ("mtools", "mformat", "image"),
+    ("ovmf", "/usr/share/OVMF/OVMF_CODE.fd", "test of UEFI start"),
+    ("qemu-system-x86", "qemu-system-x86_64", "run"),
     ("xorriso", "xorriso", "image"),
-    ("mformat", "mtools", "image"),
-    ("/usr/lib/grub/i386-pc", "grub-pc-bin", "image"),
-    ("/usr/lib/grub/x86_64-efi", "grub-efi-amd64-bin", "image"),
-    ("/usr/share/OVMF/OVMF_CODE.fd", "ovmf", "test of UEFI start"),
-    ("coqc", "coq", "prove"),
-    ("/usr/lib/ocaml/coq/user-contrib/stdpp", "libcoq-stdpp", "prove"),
-    ("ocamlopt", "ocaml-nox", "test of specifications"),
-    ("ocamlfind", "ocaml-findlib", "test of specifications"),
-    ("/usr/lib/ocaml/zarith", "libzarith-ocaml-dev", "test of specifications"),
+    ("coq", "coqc", "prove"),
+    ("libcoq-stdpp", "/usr/lib/ocaml/coq/user-contrib/stdpp", "prove"),
+    ("ocaml-nox", "ocamlopt", "prove, test of specifications"),
+    ("ocaml-findlib", "ocamlfind", "prove, test of specifications"),
+    ("libzarith-ocaml-dev", "/usr/lib/ocaml/zarith", "prove, test of specifications"),
+    ("patch", "patch", "drivers seeded"),
+    ("gcc-arm-linux-gnueabi", "arm-linux-gnueabi-gcc", "test of timing"),
+    ("qemu-user", "qemu-arm", "test of timing"),
+    ("g++", "g++", "timing"),
+    ("z3", "z3", "timing, drivers"),
+    ("graphviz", "dot", "pictures"),
 ];
 
 pub fn doctor(project: &Project, output: &Output) -> Result<(), Failure> {
-    let mut findings: Vec<Finding> = NEEDS.iter().map(installed).collect();
-    findings.push(compiler());
-    findings.push(emulator());
-    findings.push(memory());
-    findings.push(writable(project));
-    let faults = findings.iter().filter(|finding| finding.fault.is_some()).count();
+    let packages = packages(project)?;
+    let missing: Vec<&str> = packages.iter().map(String::as_str).filter(|name| !is_installed(name)).collect();
+    let mut findings: Vec<DoctorFinding> = packages
+        .iter()
+        .map(|name| {
+            let needed_for = PROBES.iter().find(|(package, ..)| package == name).map_or("test", |probe| probe.2);
+            let fault = missing.contains(&name.as_str()).then(|| "not installed".to_string());
+            finding(&format!("package {name}"), fault, "see below", needed_for)
+        })
+        .collect();
+    findings.extend([compiler(), rust(), emulator(), memory(), writable(project)]);
+    let faults = findings.iter().filter(|finding| !finding.ok).count();
+    let install = (!missing.is_empty())
+        .then(|| format!("sudo apt-get update && sudo apt-get install --no-install-recommends {}", missing.join(" ")));
     for finding in &findings {
-        match &finding.fault {
-            None => output.human(&format!("ok       {}", finding.name)),
-            Some(fault) => {
+        match (&finding.fault, &finding.remedy) {
+            (Some(fault), Some(remedy)) => {
                 output.human(&format!("MISSING  {}: {fault} (needed for: {})", finding.name, finding.needed_for));
-                output.human(&format!("         {}", finding.remedy));
+                if remedy != "see below" {
+                    output.human(&format!("         {remedy}"));
+                }
             }
+            _ => output.human(&format!("ok       {}", finding.name)),
         }
     }
-    let list: Vec<_> = findings.iter().map(|finding| json!({
-        "name": finding.name, "ok": finding.fault.is_none(), "fault": finding.fault, "needed_for": finding.needed_for,
-        "remedy": finding.fault.as_ref().map(|_| &finding.remedy),
-    })).collect();
-    output.json(&json!({ "faults": faults, "findings": list }));
+    if let Some(install) = &install {
+        output.human(&format!("\ninstall what is missing:\n    {install}"));
+    }
+    output.json(&json!(DoctorResult { faults, install, findings }));
     match faults {
         0 => Ok(()),
         1 => Err(Failure::Finding("1 thing is missing".into())),
@@ -69,15 +73,43 @@ pub fn doctor(project: &Project, output: &Output) -> Result<(), Failure> {
     }
 }
 
-fn installed(&(name, package, needed_for): &(&'static str, &str, &'static str)) -> Finding {
-    let there = if name.starts_with('/') { std::path::Path::new(name).exists() } else { in_path(name) };
-    let fault = (!there).then(|| "not found".to_string());
-    Finding { name, fault, remedy: format!("sudo apt-get install {package}"), needed_for }
+/// The packages that the entry installs, in the order of its list.
+fn packages(project: &Project) -> Result<Vec<String>, Failure> {
+    let path = project.root().join("tools/packages.txt");
+    let text = diagnostics::input_file::text(&path)
+        .map_err(|error| Failure::unable(format!("{} cannot be read: {error}", path.display()), error.remedy()))?;
+    Ok(listed(&text))
+}
+
+fn listed(text: &str) -> Vec<String> {
+    let names = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    names.filter(|name| !name.is_empty()).map(String::from).collect()
+}
+
+fn is_installed(package: &str) -> bool {
+    match PROBES.iter().find(|(name, ..)| *name == package) {
+        Some((_, probe, _)) if probe.starts_with('/') => Path::new(probe).exists(),
+        Some((_, probe, _)) => in_path(probe),
+        None => {
+            let asked = Command::new("dpkg-query").args(["-W", "-f", "${db:Status-Status}", package]).output();
+            asked.is_ok_and(|answer| answer.stdout == b"installed")
+        }
+    }
 }
 
 fn in_path(program: &str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
+}
+
+fn finding(name: &str, fault: Option<String>, remedy: &str, needed_for: &str) -> DoctorFinding {
+    DoctorFinding {
+        name: name.into(),
+        ok: fault.is_none(),
+        remedy: fault.as_ref().map(|_| remedy.to_string()),
+        fault,
+        needed_for: needed_for.into(),
+    }
 }
 
 /// First line that a program prints.
@@ -86,26 +118,46 @@ fn first_line(program: &str, argument: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).lines().next()?.to_string())
 }
 
-fn compiler() -> Finding {
+fn compiler() -> DoctorFinding {
     let version = first_line("gcc", "-dumpversion");
     let major: Option<u32> = version.as_deref().and_then(|text| text.split('.').next()?.parse().ok());
     let fault = match major {
         Some(major) if major >= 12 => None,
         Some(major) => Some(format!("version {major} is older than 12")),
-        None => Some("does not say its version".to_string()),
+        None => Some("it does not say its version".to_string()),
     };
-    Finding { name: "gcc 12 or later", fault, remedy: "sudo apt-get install gcc".into(), needed_for: "build" }
+    finding("gcc 12 or later", fault, "install a newer gcc", "build")
 }
 
-fn emulator() -> Finding {
+fn rust() -> DoctorFinding {
+    let cargo = std::env::var("ASHLAR_CARGO").unwrap_or_else(|_| "cargo".into());
+    let version = first_line(&cargo, "--version");
+    let minor = version.as_deref().and_then(minor);
+    let fault = match minor {
+        Some(minor) if minor >= LEAST_RUST => None,
+        Some(minor) => Some(format!("version 1.{minor} is older")),
+        None => Some("there is no cargo".to_string()),
+    };
+    let remedy = "sudo apt-get install cargo-web rustc-web, or https://rustup.rs";
+    finding(&format!("Rust 1.{LEAST_RUST} or later"), fault, remedy, "timing, drivers, test")
+}
+
+/// The same as rust-version in tools/Cargo.toml.
+const LEAST_RUST: u32 = 85;
+
+/// Minor version of Rust 1.x.
+fn minor(version: &str) -> Option<u32> {
+    version.strip_prefix("cargo 1.")?.split('.').next()?.parse().ok()
+}
+
+fn emulator() -> DoctorFinding {
     let text = Command::new("qemu-system-x86_64").args(["-cpu", "help"]).output().ok();
     let knows = text.is_some_and(|output| String::from_utf8_lossy(&output.stdout).contains("EPYC"));
     let fault = (!knows).then(|| "the emulator offers no EPYC processor".to_string());
-    let remedy = "sudo apt-get install qemu-system-x86".into();
-    Finding { name: "qemu with AMD virtualization", fault, remedy, needed_for: "run with guests" }
+    finding("qemu with AMD virtualization", fault, "install qemu-system-x86 7.2 or later", "run with guests")
 }
 
-fn memory() -> Finding {
+fn memory() -> DoctorFinding {
     const NEEDED_KIB: u64 = 3 << 20;
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available: Option<u64> =
@@ -114,10 +166,10 @@ fn memory() -> Finding {
         Some(kib) if kib < NEEDED_KIB => Some(format!("{} MiB are free", kib >> 10)),
         _ => None,
     };
-    Finding { name: "3 GiB of free memory", fault, remedy: "end other programs".into(), needed_for: "run with guests" }
+    finding("3 GiB of free memory", fault, "end other programs", "run with guests")
 }
 
-fn writable(project: &Project) -> Finding {
+fn writable(project: &Project) -> DoctorFinding {
     let folder = project.build();
     let probe = folder.join(format!(".doctor{}", std::process::id()));
     let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&probe, b""));
@@ -125,5 +177,28 @@ fn writable(project: &Project) -> Finding {
     let _ = std::fs::remove_file(&probe);
     let fault = written.err().map(|error| error.to_string());
     let remedy = format!("sudo chown -R \"$USER\" '{}'", folder.display());
-    Finding { name: "a writable build folder", fault, remedy, needed_for: "everything" }
+    finding("a writable build folder", fault, &remedy, "everything")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_probe_is_of_a_listed_package() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../packages.txt");
+        let listed = listed(&std::fs::read_to_string(path).unwrap());
+        assert!(listed.len() > 20, "{listed:?}");
+        for (package, ..) in PROBES {
+            assert!(listed.iter().any(|name| name == package), "{package} is not in packages.txt");
+        }
+    }
+
+    #[test]
+    fn versions_of_rust_are_read() {
+        assert_eq!(minor("cargo 1.85.0 (d73d2caf9 2024-12-31)"), Some(85));
+        assert_eq!(minor("cargo 2.0.0"), None);
+        let manifest = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml")).unwrap();
+        assert!(manifest.contains(&format!("rust-version = \"1.{LEAST_RUST}\"")));
+    }
 }

@@ -4,20 +4,42 @@ use crate::build::{build_system, STEPS};
 use crate::cli::ImageOptions;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::results::ImageResult;
 use project::Project;
 use serde_json::json;
+use std::path::Path;
 
 pub fn image(options: &ImageOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let description = project.description(&options.system)?;
+    if let Some(path) = &options.output {
+        can_hold_a_file(path)?;
+    }
     let progress = output.progress(STEPS + 1);
     let built = build_system(&description, &options.kernel, project, output, &progress)?;
     progress.step("writing the disc image");
     let folder = project.system_folder(&built.system.name);
     let iso = options.output.clone().unwrap_or_else(|| folder.join("ashlar.iso"));
     image::write_iso(&built.kernel, &built.image, &folder.join("iso"), &iso)
-        .map_err(|error| Failure::unable(error.to_string(), "run ./ashlar doctor"))?;
+        .map_err(|error| Failure::unable(error.to_string(), error.remedy()))?;
     output.human(&format!("disc image  {}", project.shown(&iso)));
-    output.human("try it with:  qemu-system-x86_64 -machine q35 -cpu EPYC -smp 4 -m 2G -nographic -cdrom FILE");
-    output.json(&json!({ "system": built.system.name, "iso": iso }));
+    output.human(&format!("boot it with: ashlar run {} --iso {}", options.system, project.shown(&iso)));
+    output.json(&json!(ImageResult { system: built.system.name, iso }));
+    Ok(())
+}
+
+/// Refuses a path at which no file can be written, before anything is built.
+fn can_hold_a_file(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let shown = path.display();
+    if path.is_dir() {
+        return Err(Failure::unable(
+            format!("{shown} is a directory"),
+            format!("name a file, such as {shown}/ashlar.iso"),
+        ));
+    }
+    if !folder.is_dir() {
+        let message = format!("{shown} cannot be written: there is no directory {}", folder.display());
+        return Err(Failure::unable(message, format!("make it with: mkdir -p {}", folder.display())));
+    }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::{optional, required, KeySpec, Kind, Object, TableSpec};
 use crate::layout::{
-    BUFFER_CAPACITY, GIB, KIB, MAX_PRIORITY, MIB, MIN_PRIORITY, SCHED_BUDGET_MIN_NS, SCHED_PERIOD_MAX_NS,
+    BUFFER_CAPACITY, GIB, KIB, MAX_PRIORITY, MIB, MIN_PRIORITY, NUM_CPU, SCHED_BUDGET_MIN_NS, SCHED_PERIOD_MAX_NS,
 };
 
 const NS_PER_US: u64 = 1_000;

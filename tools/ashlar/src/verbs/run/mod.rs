@@ -49,6 +49,7 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
         iso: options.iso.clone(),
         ..MachineOptions::default()
     };
+    machine.check(&built.system)?;
     let command = machine.command_line(&built)?;
     // The exact line is part of what a run shows; for a program it is in the result.
     eprintln!("{command}");
