@@ -57,6 +57,10 @@ pub enum Verb {
     Bench(BenchOptions),
     /// Run the tests.
     Test(TestOptions),
+    /// Run a long campaign in shards, on this machine or on a cluster.
+    Campaign(CampaignOptions),
+    /// Merge what the shards of campaigns found.
+    Report(ReportOptions),
     /// Build the book, its pictures first, and hold its names and links against the tree.
     Book(BookOptions),
     /// Explain a code such as ASH-S012.
@@ -335,6 +339,53 @@ pub struct TestOptions {
     /// Use so many of the machine's cores; all of them otherwise.
     #[arg(long, value_name = "N", conflicts_with = "show")]
     pub cores: Option<usize>,
+}
+
+/// The items follow from the seed alone, so that a shard finds the same on every machine. Shards that have a record in the
+/// folder already are not run again; those that end without one are.
+#[derive(Debug, Args)]
+pub struct CampaignOptions {
+    /// Its name; without it, every campaign is listed.
+    pub name: Option<String>,
+    /// What runs the shards.
+    #[arg(long, value_enum, default_value_t = EngineName::Local)]
+    pub engine: EngineName,
+    /// In so many shards; otherwise one for each core.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub shards: Option<u32>,
+    /// Run only this shard, here, and write its record: for a CI matrix, and for the engines.
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["shards", "engine", "jobs", "sbatch"])]
+    pub shard: Option<Shard>,
+    /// What the items follow from.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// So many items; otherwise as many as the campaign usually has.
+    #[arg(long, value_name = "N")]
+    pub items: Option<usize>,
+    /// Folder of the records; otherwise build/campaigns/NAME.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Engine local: so many shards at a time; otherwise one for each core.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Engine slurm: a further argument of sbatch, such as --sbatch=--partition=night (repeatable).
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    pub sbatch: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    /// Processes of this machine.
+    Local,
+    /// A job array of the Slurm cluster that `sbatch` submits to; its nodes see this tree and the folder of the records.
+    Slurm,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportOptions {
+    /// Records of shards.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -73,6 +73,8 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Verb::Timing(options) => verbs::timing::timing(options, &project, output),
         Verb::Bench(options) => verbs::bench::bench(options, &project, output),
         Verb::Book(options) => verbs::book::book(options, &project, output),
+        Verb::Campaign(options) => verbs::campaign::campaign(options, &project, output),
+        Verb::Report(options) => verbs::report::report(options, output),
         Verb::Test(options) => verbs::test::test(options, &project, output),
         // These need no source tree.
         Verb::Explain(_) | Verb::Completions(_) | Verb::Man(_) | Verb::Schema(_) => Ok(()),

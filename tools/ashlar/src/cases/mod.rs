@@ -85,6 +85,17 @@ pub fn all(project: &Project) -> Result<Vec<Test>, Failure> {
     Ok(tests)
 }
 
+/// The case called `name`.
+pub fn case(project: &Project, name: &str) -> Result<Case, Failure> {
+    Case::read(&project.root().join("tests/cases").join(format!("{name}.toml")))
+}
+
+/// Plays a case with its first kind of locks and as many CPUs as its system needs, as the test called `name`.
+pub fn play(case: &Case, name: &str, builds: &Builds<'_>, output: &Output) -> Outcome {
+    let lock = case.locks.first().copied().unwrap_or_default();
+    play::play(case, name, case.cpus.first().copied(), lock, builds, output, false)
+}
+
 /// A case with lists of CPUs or locks is a test for each combination.
 fn variants(name: &str, case: Case) -> Vec<Test> {
     let cpus: Vec<Option<u32>> =

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod book;
 pub mod build;
+pub mod campaign;
 pub mod check;
 pub mod completions;
 pub mod doctor;
@@ -11,6 +12,7 @@ pub mod explain;
 pub mod image;
 pub mod man;
 pub mod prove;
+pub mod report;
 pub mod run;
 pub mod schema;
 pub mod test;

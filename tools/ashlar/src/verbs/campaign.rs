@@ -1,0 +1,220 @@
+//! `campaign`: runs a long campaign in shards on an engine, or one of its shards.
+
+use crate::build::Builds;
+use crate::cases::{self, Case, Outcome};
+use crate::cli::{CampaignOptions, EngineName};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::verbs::report;
+use campaign::{item_seed, record_path, Engine, Plan, Record, Shard};
+use project::Project;
+use serde_json::{json, Value};
+use std::path::Path;
+use std::time::Instant;
+
+struct Campaign {
+    name: &'static str,
+    about: &'static str,
+    /// How many items there are unless the user says.
+    items: usize,
+    work: Work,
+}
+
+enum Work {
+    /// Each item boots a case of `tests/cases` with a seed of its own as the argument of this table of the description.
+    Boot { case: &'static str, table: [&'static str; 2] },
+}
+
+const CAMPAIGNS: &[Campaign] = &[
+    Campaign {
+        name: "random-calls",
+        about: "random system calls, a million a boot, leave every table of the kernel sound",
+        items: 16,
+        work: Work::Boot { case: "random-calls", table: ["process", "parent"] },
+    },
+    Campaign {
+        name: "kills",
+        about: "guests and processes that are ended at 100 random moments a boot return everything",
+        items: 16,
+        work: Work::Boot { case: "kills", table: ["process", "supervisor"] },
+    },
+    Campaign {
+        name: "vcpu-fuzz",
+        about: "random processor states and random code in a guest end in exits",
+        items: 32,
+        work: Work::Boot { case: "vcpu-fuzz", table: ["vm", "fuzz"] },
+    },
+];
+
+/// What is said of a boot when a signal ended the emulator, which random states of a guest's processor can make it do.
+const EMULATOR_CRASHED: &str = "the emulator ended first (signal ";
+
+pub fn campaign(options: &CampaignOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    let Some(name) = &options.name else {
+        CAMPAIGNS.iter().for_each(|one| output.human(&format!("{:16} {}", one.name, one.about)));
+        let list: Vec<Value> = CAMPAIGNS.iter().map(|one| json!({ "name": one.name, "about": one.about })).collect();
+        output.json(&json!({ "campaigns": list }));
+        return Ok(());
+    };
+    let chosen = CAMPAIGNS.iter().find(|campaign| campaign.name == name).ok_or_else(|| {
+        let known: Vec<&str> = CAMPAIGNS.iter().map(|campaign| campaign.name).collect();
+        Failure::unable(format!("there is no campaign called {name}"), format!("the campaigns: {}", known.join(", ")))
+    })?;
+    let items = options.items.unwrap_or(chosen.items);
+    let out = options.out.clone().unwrap_or_else(|| project.build().join("campaigns").join(name));
+    let out = std::path::absolute(&out).unwrap_or(out);
+    match options.shard {
+        Some(shard) => one_shard(chosen, items, options.seed, shard, &out, project, output),
+        None => all_shards(options, chosen, items, &out, project, output),
+    }
+}
+
+fn all_shards(
+    options: &CampaignOptions,
+    campaign: &Campaign,
+    items: usize,
+    out: &Path,
+    project: &Project,
+    output: &Output,
+) -> Result<(), Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let tool = std::env::current_exe()
+        .map_err(|error| Failure::unable(format!("the tool's own file is unknown: {error}"), ""))?;
+    let mut command = vec![tool.into_os_string()];
+    let (seed, items) = (options.seed.to_string(), items.to_string());
+    command.extend(["campaign", campaign.name, "--seed", &seed, "--items", &items, "--out"].map(Into::into));
+    command.push(out.into());
+    let plan = Plan {
+        campaign: campaign.name.to_string(),
+        seed: options.seed,
+        shards: options.shards.map_or(cores, |shards| shards as usize),
+        out: out.to_path_buf(),
+        command,
+        folder: project.root().to_path_buf(),
+    };
+    let engine = match options.engine {
+        EngineName::Local => Engine::Local { jobs: options.jobs.unwrap_or(cores) },
+        EngineName::Slurm => Engine::Slurm { arguments: options.sbatch.clone() },
+    };
+    let merged = plan.run(&engine, &mut |line| output.note(&line)).map_err(|error| {
+        Failure::unable(error.to_string(), format!("see what the shards printed in {}", out.display()))
+    })?;
+    report::show(&[merged], output)
+}
+
+/// Runs one shard here and writes its record.
+fn one_shard(
+    campaign: &Campaign,
+    items: usize,
+    seed: u64,
+    shard: Shard,
+    out: &Path,
+    project: &Project,
+    output: &Output,
+) -> Result<(), Failure> {
+    let unwritable = |path: &Path, error: std::io::Error| {
+        Failure::unable(format!("{} cannot be written: {error}", path.display()), "check permissions and free space")
+    };
+    std::fs::create_dir_all(out).map_err(|error| unwritable(out, error))?;
+    let Work::Boot { case, table } = &campaign.work;
+    let case = cases::case(project, case)?;
+    let builds = Builds::new(project);
+    let mut record = Record::new(campaign.name, seed, shard);
+    let positions: Vec<usize> = (0..items).filter(|position| shard.has(*position)).collect();
+    let progress = output.progress(positions.len());
+    for position in positions {
+        // Small and odd: arguments of programs are signed numbers, and some generators need a state that is not 0.
+        let number = (item_seed(seed, position as u64) >> 33) | 1;
+        let id = format!("{position}-seed{number}");
+        progress.step(&id);
+        let started = Instant::now();
+        let outcome = boot(campaign.name, &id, &case, *table, number, out, &builds, output)?;
+        let (verdict, is_good, why) = match outcome {
+            Outcome::Passed => ("passed", true, None),
+            // The emulator's own fault: it shows nothing of the kernel, neither good nor bad.
+            Outcome::Failed(why) if why.contains(EMULATOR_CRASHED) => ("inconclusive", true, Some(why)),
+            Outcome::Failed(why) => ("failed", false, Some(why)),
+            Outcome::Skipped(why) => ("skipped", false, Some(why)),
+        };
+        let item = record.push(id, verdict, is_good);
+        item.detail.insert("seconds".into(), started.elapsed().as_secs().into());
+        item.detail.extend(why.map(|why| ("why".to_string(), Value::from(why))));
+    }
+    let path = record_path(out, campaign.name, seed, shard);
+    record.write(&path).map_err(|error| unwritable(&path, error))?;
+    let bad = record.items.iter().filter(|item| !item.good).count();
+    output.human(&format!("{}: {} items, {bad} findings", path.display(), record.items.len()));
+    match bad {
+        0 => Ok(()),
+        _ => Err(Failure::Finding(String::new())),
+    }
+}
+
+/// Boots the case's system with another seed.
+#[allow(clippy::too_many_arguments)]
+fn boot(
+    campaign: &str,
+    id: &str,
+    case: &Case,
+    table: [&str; 2],
+    seed: u64,
+    out: &Path,
+    builds: &Builds<'_>,
+    output: &Output,
+) -> Result<Outcome, Failure> {
+    let project = builds.project();
+    let name = format!("{campaign}-{id}");
+    let description = out.join(format!("{name}.toml"));
+    write_description(&project.description(&case.system)?, table, seed, &description)?;
+    let case = Case { system: description.display().to_string(), ..case.clone() };
+    let outcome = cases::play(&case, &name, builds, output);
+    // A finding keeps what shows it: description, image, logs.
+    if matches!(outcome, Outcome::Passed) {
+        let folders = [project.system_folder(&name), project.build().join("tests").join(&name)];
+        // What cannot be removed takes space, no more.
+        folders.iter().for_each(|folder| drop(std::fs::remove_dir_all(folder)));
+        drop(std::fs::remove_file(&description));
+    }
+    Ok(outcome)
+}
+
+/// Writes the description `from` with another `seed` to `to`.
+fn write_description(from: &Path, table: [&str; 2], seed: u64, to: &Path) -> Result<(), Failure> {
+    let fault = |text: String| Failure::unable(format!("{}: {text}", from.display()), "");
+    let text = std::fs::read_to_string(from).map_err(|error| fault(error.to_string()))?;
+    let changed = with_seed(&text, table, seed).map_err(fault)?;
+    std::fs::write(to, changed).map_err(|error| fault(format!("{} cannot be written: {error}", to.display())))
+}
+
+fn with_seed(text: &str, [kind, name]: [&str; 2], seed: u64) -> Result<String, String> {
+    let mut description: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
+    let arguments = description
+        .get_mut(kind)
+        .and_then(|all| all.get_mut(name)?.as_table_mut())
+        .map(|table| table.entry("args").or_insert_with(|| toml::Table::new().into()))
+        .and_then(|arguments| arguments.as_table_mut())
+        .ok_or_else(|| format!("there is no table [{kind}.{name}] with arguments"))?;
+    let seed = i64::try_from(seed).map_err(|error| error.to_string())?;
+    arguments.insert("seed".into(), seed.into());
+    toml::to_string(&description).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{with_seed, Work, CAMPAIGNS};
+    use std::path::Path;
+
+    #[test]
+    fn campaigns_change_a_seed_that_the_program_is_given() {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+        for campaign in CAMPAIGNS {
+            let Work::Boot { case, table } = &campaign.work;
+            let text = std::fs::read_to_string(tests.join(format!("systems/{case}.toml"))).unwrap();
+            let (one, two) = (with_seed(&text, *table, 1).unwrap(), with_seed(&text, *table, 77).unwrap());
+            assert_ne!(one, two);
+            let description: toml::Table = toml::from_str(&two).unwrap();
+            assert_eq!(description[table[0]][table[1]]["args"]["seed"].as_integer(), Some(77), "{}", campaign.name);
+        }
+        assert!(with_seed("[process.a]\nprogram = 'x'", ["process", "b"], 1).is_err());
+    }
+}
