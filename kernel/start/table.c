@@ -1,4 +1,5 @@
-/* The boot table: header, checksums and sections; access to its entries. table_check.c looks at the entries. */
+/* The boot table: header, checksums and sections; access to its entries. table_objects.c and
+ * table_processes.c check the entries. */
 #include "table.h"
 
 #include "config.h"
@@ -21,21 +22,8 @@ struct section_rule {
     uint32_t max;
 };
 
-static const struct section_rule rules[BOOT_NUM_SECTIONS] = {
-    [BOOT_CPUS] = { "CPUs", sizeof(struct boot_cpu), NUM_CPU },
-    [BOOT_PROCESSES] = { "processes", sizeof(struct boot_process), NUM_PROCESS },
-    [BOOT_THREADS] = { "threads", sizeof(struct boot_thread), NUM_THREAD - NUM_CPU },
-    [BOOT_SEGMENTS] = { "segments", sizeof(struct boot_segment), NUM_SEGMENT },
-    [BOOT_GRANTS] = { "grants", sizeof(struct boot_grant), NUM_PROCESS * NUM_GRANT },
-    [BOOT_ENDPOINTS] = { "endpoints", sizeof(struct boot_endpoint), NUM_ENDPOINT },
-    [BOOT_NOTIFICATIONS] = { "notifications", sizeof(struct boot_notification), NUM_NOTIFICATION },
-    [BOOT_BUFFERS] = { "bounded buffers", sizeof(struct boot_buffer), NUM_BUFFER },
-    [BOOT_SHARES] = { "shares", sizeof(struct boot_share), NUM_SHARE },
-    [BOOT_IRQS] = { "interrupts", sizeof(struct boot_irq), NUM_IRQ },
-    [BOOT_DEVICES] = { "devices", sizeof(struct boot_device), NUM_DEVICE },
-    [BOOT_VMS] = { "virtual machines", sizeof(struct boot_vm), NUM_VM },
-    [BOOT_CONSOLES] = { "consoles", sizeof(struct boot_console), NUM_CONSOLE },
-};
+#define RULE(index, name, entry, most) [index] = { name, sizeof(entry), most },
+static const struct section_rule rules[BOOT_NUM_SECTIONS] = { BOOT_SECTIONS(RULE) };
 
 extern char kernel_end[];
 

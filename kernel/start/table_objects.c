@@ -1,4 +1,4 @@
-/* Verification of the boot table: everything but processes. */
+/* Checks of the boot table: everything but processes. */
 #include "abi.h"
 #include "arch.h"
 #include "boot/memory.h"
@@ -9,7 +9,6 @@
 #define FRAME 4096ul
 #define PORT_END 0x10000ul
 #define FOUR_GIB 0x100000000ul
-#define IRQ_FLAGS 3u
 #define NUM_FUNCTION 0x10000u
 
 struct span {
@@ -43,9 +42,6 @@ static void check_endpoints(void)
         if (!is_process(table_endpoint(i)->owner)) {
             table_bad(BOOT_ENDPOINTS, i, "its owner is no process");
         }
-        if ((table_endpoint(i)->flags & ~BOOT_ENDPOINT_FIFO) != 0) {
-            table_bad(BOOT_ENDPOINTS, i, "unknown flags");
-        }
     }
     for (uint32_t i = 0; i < table_count(BOOT_NOTIFICATIONS); i++) {
         if (!is_process(table_notification(i)->owner)) {
@@ -63,7 +59,7 @@ static void check_buffers(void)
     }
     for (uint32_t i = 0; i < table_count(BOOT_SHARES); i++) {
         const struct boot_share *share = table_share(i);
-        if (!is_process(share->from) || !is_process(share->to) || share->from == share->to) {
+        if (!is_process(share->from) || !is_process(share->to)) {
             table_bad(BOOT_SHARES, i, "it does not join two processes");
         }
     }
@@ -76,19 +72,11 @@ static void check_interrupts(void)
         if (irq->gsi >= NUM_IRQ_LINE || irq->gsi == SERIAL_LINE || irq->gsi == KEYBOARD_LINE) {
             table_bad(BOOT_IRQS, i, "the line does not exist or is the kernel's own");
         }
-        if ((irq->flags & ~IRQ_FLAGS) != 0) {
-            table_bad(BOOT_IRQS, i, "unknown flags");
-        }
         if (irq->notification != NONE && irq->notification >= table_count(BOOT_NOTIFICATIONS)) {
             table_bad(BOOT_IRQS, i, "it signals no notification");
         }
         if (irq->cpu >= table_count(BOOT_CPUS)) {
             table_bad(BOOT_IRQS, i, "its CPU does not exist");
-        }
-        for (uint32_t k = 0; k < i; k++) {
-            if (table_irq(k)->gsi == irq->gsi) {
-                table_bad(BOOT_IRQS, i, "the line is given twice");
-            }
         }
     }
 }

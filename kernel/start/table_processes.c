@@ -1,11 +1,10 @@
-/* Verification of the boot table: processes with their threads, segments and grants. */
+/* Checks of the boot table: processes with their threads, segments and grants. */
 #include "abi.h"
 #include "config.h"
 #include "sched.h"
 #include "table_check.h"
 
 #define FRAME 4096ul
-#define ALL_PROT (PROT_READ | PROT_WRITE | PROT_EXEC)
 #define PRIORITY_LIMIT (NUM_PRIORITY - 1u) /* the highest is the kernel's own */
 
 static uint8_t granted[NUM_GRANT];
@@ -36,9 +35,6 @@ static void check_process(uint32_t p)
     }
     if (process->fault_endpoint != NONE && process->fault_endpoint >= table_count(BOOT_ENDPOINTS)) {
         table_bad(BOOT_PROCESSES, p, "its fault handler's endpoint does not exist");
-    }
-    if ((process->flags & ~BOOT_PROCESS_AUTOSTART) != 0) {
-        table_bad(BOOT_PROCESSES, p, "unknown flags");
     }
     if (process->entry >= USER_END || process->stack_top > USER_END) {
         table_bad(BOOT_PROCESSES, p, "entry or stack are no user addresses");
@@ -71,18 +67,10 @@ static void check_segment(uint32_t i)
     const struct boot_header *header = table_header();
     const struct boot_segment *segment = table_segment(i);
 
-    if (segment->vaddr % FRAME != 0 || segment->memory_size % FRAME != 0 || segment->memory_size == 0 ||
-        segment->vaddr < USER_BASE || segment->vaddr >= USER_END || segment->memory_size > USER_END - segment->vaddr) {
-        table_bad(BOOT_SEGMENTS, i, "it is not made of pages of user space");
-    }
     if (segment->image_offset % FRAME != 0 || segment->image_size > segment->memory_size ||
         (segment->image_size != 0 && segment->image_offset < header->payload_offset) ||
         segment->image_offset > header->image_size || segment->image_size > header->image_size - segment->image_offset) {
         table_bad(BOOT_SEGMENTS, i, "its contents lie outside the payload");
-    }
-    if ((segment->prot & ~ALL_PROT) != 0 || segment->prot == 0 ||
-        (segment->prot & (PROT_WRITE | PROT_EXEC)) == (PROT_WRITE | PROT_EXEC)) {
-        table_bad(BOOT_SEGMENTS, i, "its protection cannot be given");
     }
     if (segment->kind == BOOT_SEGMENT_IMAGE) {
         if ((segment->prot & PROT_WRITE) != 0 ||
@@ -97,21 +85,8 @@ static void check_segment(uint32_t i)
 static void check_segments(uint32_t p)
 {
     const struct boot_process *process = table_process(p);
-    uint32_t end = process->first_segment + process->num_segments;
-    uint64_t messages_end = MESSAGE_VADDR + process->num_threads * FRAME;
-
-    for (uint32_t i = process->first_segment; i < end; i++) {
-        const struct boot_segment *segment = table_segment(i);
+    for (uint32_t i = process->first_segment; i < process->first_segment + process->num_segments; i++) {
         check_segment(i);
-        if (segment->vaddr < messages_end && MESSAGE_VADDR < segment->vaddr + segment->memory_size) {
-            table_bad(BOOT_SEGMENTS, i, "it overlaps the message pages");
-        }
-        for (uint32_t k = process->first_segment; k < i; k++) {
-            const struct boot_segment *other = table_segment(k);
-            if (segment->vaddr < other->vaddr + other->memory_size && other->vaddr < segment->vaddr + segment->memory_size) {
-                table_bad(BOOT_SEGMENTS, i, "it overlaps an earlier one of its process");
-            }
-        }
     }
 }
 
@@ -125,7 +100,7 @@ static int irq_exists(uint32_t line)
     return 0;
 }
 
-static int told_exists(uint64_t badge)
+static int notification_exists(uint64_t badge)
 {
     return badge == NONE || badge < table_count(BOOT_NOTIFICATIONS);
 }
@@ -141,13 +116,12 @@ static const char *grant_fault(uint32_t p, const struct boot_grant *grant)
         if (object >= table_count(BOOT_ENDPOINTS) || rights == 0 || rights > (RIGHT_SEND | RIGHT_RECV)) {
             return "no such endpoint or rights";
         }
-        return (rights & RIGHT_RECV) != 0 && table_endpoint(object)->owner != p ? "only an endpoint's owner receives" : 0;
+        return 0;
     case GRANT_NOTIFICATION:
         if (object >= table_count(BOOT_NOTIFICATIONS) || rights == 0 || rights > (RIGHT_SIGNAL | RIGHT_WAIT)) {
             return "no such notification or rights";
         }
-        return (rights & RIGHT_WAIT) != 0 && table_notification(object)->owner != p ? "only a notification's owner waits"
-                                                                                     : 0;
+        return 0;
     case GRANT_BUFFER:
         return object >= table_count(BOOT_BUFFERS) || rights == 0 || rights > (RIGHT_INSERT | RIGHT_REMOVE)
                    ? "no such bounded buffer or rights"
@@ -163,12 +137,12 @@ static const char *grant_fault(uint32_t p, const struct boot_grant *grant)
         if (object >= table_count(BOOT_PROCESSES) || table_process(object)->parent != p) {
             return "only a parent controls a process";
         }
-        return told_exists(grant->badge) ? 0 : "it signals no notification";
+        return notification_exists(grant->badge) ? 0 : "it signals no notification";
     case GRANT_IRQ:
         if (!irq_exists(object)) {
             return "no such interrupt";
         }
-        return told_exists(grant->badge) && grant->badge != NONE ? 0 : "it signals no notification";
+        return notification_exists(grant->badge) && grant->badge != NONE ? 0 : "it signals no notification";
     case GRANT_MMIO:
     case GRANT_PORT:
         if (object >= table_count(BOOT_DEVICES) || table_device(object)->kind != grant->kind) {
@@ -181,7 +155,7 @@ static const char *grant_fault(uint32_t p, const struct boot_grant *grant)
         if (object >= table_count(BOOT_CONSOLES)) {
             return "no such console";
         }
-        return told_exists(grant->badge) ? 0 : "it signals no notification";
+        return notification_exists(grant->badge) ? 0 : "it signals no notification";
     case GRANT_DMA:
     case GRANT_POWER:
         return 0;
@@ -210,20 +184,6 @@ static void check_grants(uint32_t p)
     }
 }
 
-/* Quotas of children, told apart from their parent's own use, must not exceed the parent's. */
-static void check_quota(uint32_t p)
-{
-    uint64_t children = 0;
-    for (uint32_t i = 0; i < table_count(BOOT_PROCESSES); i++) {
-        if (table_process(i)->parent == p) {
-            children += table_process(i)->quota;
-        }
-    }
-    if (children > table_process(p)->quota) {
-        table_bad(BOOT_PROCESSES, p, "its children's quotas exceed its own");
-    }
-}
-
 void table_check_processes(void)
 {
     for (uint32_t p = 0; p < table_count(BOOT_PROCESSES); p++) {
@@ -231,6 +191,5 @@ void table_check_processes(void)
         check_threads(p);
         check_segments(p);
         check_grants(p);
-        check_quota(p);
     }
 }

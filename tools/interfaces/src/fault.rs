@@ -23,6 +23,9 @@ diagnostics::codes! {
     Outcome "interfaces::outcome" "an outcome that does not fit the call"
         "A call of the fast path stores its status itself; a call that ends the thread has no function, so it takes and \
          returns nothing."
+    Layout "interfaces::layout" "a record that compilers would lay out differently"
+        "Fields have the types u32, u64 and name. Each stands at a multiple of its size and a record's size is a multiple of \
+         8, so that no compiler adds padding."
     Stub "interfaces::stub" "no stub can be generated"
         "A stub passes typed arguments in rdi, rsi, rdx, r10 and r8, and stores typed results from rdi and rsi. A call that \
          needs more names the file of a stub by hand: `hand_stub`."

@@ -1,8 +1,9 @@
-//! What the kernel shares with user programs, generated from the one table that describes it.
+//! What the kernel shares with user programs and with the tools, generated from the one table that describes it.
 //!
-//! `kernel/syscalls.toml` gives the numbers, the dispatcher, the user stubs and the page of the system calls. The generated
-//! files are committed, so that the kernel's proofs and its readers find them in the tree; the build compares them.
+//! `kernel/syscalls.toml` gives the numbers, the dispatcher, the user stubs and the page of the system calls;
+//! `kernel/boot_table.toml` the C structures and the Rust records of the boot table. The generated files are committed, so that the kernel's proofs and its readers find them in the tree; the build compares them.
 
+pub mod boot_table;
 pub mod fault;
 pub mod syscalls;
 mod table;
@@ -14,7 +15,7 @@ pub const CODES: &[diagnostics::Table] =
     &[diagnostics::Table { subject: "Tables of the kernel's interfaces", codes: fault::Code::TABLE, details: None }];
 
 /// A generated file and its place below the top folder.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Generated {
     pub path: PathBuf,
     pub text: String,
@@ -31,13 +32,25 @@ pub enum Error {
     Faults(diagnostics::Report),
 }
 
-/// Every file that the tables of the tree at `root` give.
+/// Every file that the tables of the tree at `root` give. The faults of all tables are reported together.
 pub fn generate(root: &Path) -> Result<Vec<Generated>, Error> {
+    let abi = read(&root.join("kernel/abi.h"))?;
     let path = root.join("kernel/syscalls.toml");
     let text = read(&path)?;
-    let abi = read(&root.join("kernel/abi.h"))?;
-    let table = syscalls::read(&text, &abi).map_err(|faults| Error::Faults(fault::report(&path, &text, &faults)))?;
-    Ok(syscalls::files(&table))
+    let calls = syscalls::read(&text, &abi).map_err(|faults| fault::report(&path, &text, &faults));
+    let path = root.join("kernel/boot_table.toml");
+    let text = read(&path)?;
+    let schema = boot_table::read(&text).map_err(|faults| fault::report(&path, &text, &faults));
+    match (calls, schema) {
+        (Ok(calls), Ok(schema)) => Ok([syscalls::files(&calls), boot_table::files(&schema)].concat()),
+        (calls, schema) => {
+            let mut all = calls.err().unwrap_or_default();
+            for diagnostic in schema.err().unwrap_or_default().diagnostics {
+                all.push(diagnostic);
+            }
+            Err(Error::Faults(all))
+        }
+    }
 }
 
 fn read(path: &Path) -> Result<String, Error> {

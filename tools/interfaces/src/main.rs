@@ -8,7 +8,9 @@ use interfaces::{generate, Error, Generated};
 
 #[derive(Parser)]
 #[command(name = "interfaces", version)]
-#[command(about = "Writes what kernel/syscalls.toml gives: numbers, dispatcher, user stubs, reference page")]
+#[command(
+    about = "Writes what kernel/syscalls.toml and kernel/boot_table.toml give: headers, dispatcher, stubs, records, page"
+)]
 struct Cli {
     /// Top folder of the tree
     #[arg(long, default_value = ".")]

@@ -155,3 +155,9 @@ pub fn parse<'i>(text: &'i str, faults: &mut Vec<Fault>) -> DeTable<'i> {
     }
     table.into_inner()
 }
+
+/// A letter of the given case, then letters of it, digits and `_`.
+pub fn is_word(text: &str, case: fn(char) -> bool) -> bool {
+    let ascii = |letter: char| letter.is_ascii() && case(letter);
+    text.starts_with(ascii) && text.chars().all(|letter| ascii(letter) || letter.is_ascii_digit() || letter == '_')
+}

@@ -14,7 +14,7 @@ impl Copy {
             std::fs::create_dir_all(path.parent().expect("a folder")).unwrap();
             std::fs::write(path, generated.text).unwrap();
         }
-        for file in ["kernel/syscalls.toml", "kernel/abi.h"] {
+        for file in ["kernel/syscalls.toml", "kernel/boot_table.toml", "kernel/abi.h"] {
             std::fs::copy(tree.join(file), root.join(file)).unwrap();
         }
         Copy(root)

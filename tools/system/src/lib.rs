@@ -29,7 +29,6 @@ mod resolve;
 mod schema;
 mod table;
 mod units;
-mod verify;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -43,7 +42,6 @@ pub use programs::programs;
 pub use reference::reference;
 pub use resolve::resolved::Resolved;
 pub use resolve::{resolve, Resolution};
-pub use verify::{verify, Damage};
 
 /// Codes of faults in system descriptions.
 pub const CODES: &[diagnostics::Table] =

@@ -44,6 +44,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
 #[test]
 fn mutated_descriptions_never_panic() {
     let folder = Folder::new("mutated");
+    let mut kernel = common::start_up::StartUp::new("mutated");
     let assets = common::assets(&folder.0);
     fake::build_all(&assets);
     let mut random = Random(0x5eed);
@@ -59,7 +60,7 @@ fn mutated_descriptions_never_panic() {
             Ok(system) => {
                 clean += 1;
                 if let Ok(resolution) = system::resolve(&system, &assets) {
-                    assert!(system::verify(&resolution.image()).is_ok(), "round {round}");
+                    assert_eq!(kernel.refusal(&resolution.image()), None, "round {round}");
                 }
             }
             Err(report) => {
@@ -79,6 +80,7 @@ fn mutated_descriptions_never_panic() {
 #[test]
 fn mutated_programs_and_guest_files_never_panic() {
     let folder = Folder::new("mutated-files");
+    let mut kernel = common::start_up::StartUp::new("mutated-files");
     let assets = common::assets(&folder.0);
     let path = common::root().join("systems/three-linux.toml");
     let mut random = Random(0xf11e);
@@ -92,7 +94,7 @@ fn mutated_programs_and_guest_files_never_panic() {
         }
         if let Ok(system) = system::load(&path, &assets) {
             if let Ok(resolution) = system::resolve(&system, &assets) {
-                assert!(system::verify(&resolution.image()).is_ok());
+                assert_eq!(kernel.refusal(&resolution.image()), None);
             }
         }
     }
@@ -101,6 +103,7 @@ fn mutated_programs_and_guest_files_never_panic() {
 #[test]
 fn every_damage_of_an_image_is_found() {
     let folder = Folder::new("damaged");
+    let mut kernel = common::start_up::StartUp::new("damaged");
     let assets = common::assets(&folder.0);
     fake::build_all(&assets);
     let system = system::load(&common::root().join("systems/three-linux.toml"), &assets).expect("it is without fault");
@@ -116,13 +119,13 @@ fn every_damage_of_an_image_is_found() {
         };
         let mut damaged = image.clone();
         damaged[at] ^= 1 << random.below(8);
-        assert!(system::verify(&damaged).is_err(), "round {round}: byte {at}");
+        assert!(kernel.refusal(&damaged).is_some(), "round {round}: byte {at}");
     }
     for length in [0, 10, 100, table - 1, payload, image.len() - 1] {
-        assert!(system::verify(&image[..length]).is_err(), "{length} bytes");
+        assert!(kernel.refusal(&image[..length]).is_some(), "{length} bytes");
     }
     for _ in 0..200 {
         let noise: Vec<u8> = (0..8192).map(|_| random.below(256) as u8).collect();
-        assert!(system::verify(&noise).is_err());
+        assert!(kernel.refusal(&noise).is_some());
     }
 }

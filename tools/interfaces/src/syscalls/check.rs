@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{stubs, Call, Outcome, Table, PREFIX};
 use crate::fault::{Code, Fault};
-use crate::table::At;
+use crate::table::{is_word, At};
 
 pub(super) fn check(table: &Table, abi: &str, faults: &mut Vec<Fault>) {
     let mut fault = |code: Code, place: &At<String>, message: String, remedy: &str| {
@@ -134,10 +134,4 @@ fn check_name<'a>(
     if !names.insert(&name.value) {
         fault(Code::Stub, name, format!("the stub would have two parameters `{}`", name.value), "choose another name");
     }
-}
-
-/// A letter of the given case, then letters of it, digits and `_`.
-fn is_word(text: &str, case: fn(char) -> bool) -> bool {
-    let ascii = |letter: char| letter.is_ascii() && case(letter);
-    text.starts_with(ascii) && text.chars().all(|letter| ascii(letter) || letter.is_ascii_digit() || letter == '_')
 }

@@ -1,7 +1,7 @@
 //! Tables and keys of a machine description, `machines/NAME.toml`.
 
 use super::{optional, required, Kind, TableSpec};
-use crate::layout::{GIB, MIB};
+use crate::layout::{GIB, MIB, NUM_IRQ_LINE};
 
 pub const TABLES: &[TableSpec] = &[MACHINE, EMULATOR, DEVICE, INTERRUPT];
 
@@ -64,7 +64,11 @@ const INTERRUPT: TableSpec = TableSpec {
     required: false,
     meaning: "An interrupt line of the I/O interrupt controller.",
     keys: &[&[
-        required("line", Kind::Integer(0, 23), "Its number at the controller (global system interrupt)."),
+        required(
+            "line",
+            Kind::Integer(0, NUM_IRQ_LINE as u64 - 1),
+            "Its number at the controller (global system interrupt).",
+        ),
         optional("trigger", Kind::Choice(&["edge", "level"]), "\"edge\"", "What an interrupt is on this line."),
         optional("polarity", Kind::Choice(&["high", "low"]), "\"high\"", "Which state is active."),
         optional("kernel", Kind::Flag, "false", "The kernel uses it itself."),

@@ -1,28 +1,19 @@
 //! The boot table: the resolved system in the layout that start-up reads.
 //!
-//! Knows: the layout of kernel/start/boot_table.h. Does not know: how any number in it was found (`resolve`).
+//! The layout is generated from kernel/boot_table.toml (`records`). Every number was found before (`resolve`), and what it
+//! means was checked on the description (`check`).
 
 pub mod crc32;
-pub mod record;
+mod record;
+mod records;
 
 use crate::layout::*;
 use crate::resolve::resolved::{Ref, Resolved};
-use record::{name, Record, Section};
+use record::{name, Record};
+use records::*;
 
-pub const MAGIC: u64 = 0x4c42_5452_4148_5341;
-pub const VERSION: u32 = 2;
-pub const PROCESS_AUTOSTART: u32 = 1;
-pub const SEGMENT_COPY: u32 = 0;
-pub const SEGMENT_IMAGE: u32 = 1;
-pub const ENDPOINT_FIFO: u32 = 1;
-pub const IRQ_LEVEL: u32 = 1;
-pub const IRQ_ACTIVE_LOW: u32 = 2;
-
-pub const NUM_SECTIONS: usize = 13;
 /// The header with its sections.
-pub const HEADER_SIZE: usize = record::Header::SIZE + NUM_SECTIONS * Section::SIZE;
-/// Where the header holds the table's checksum.
-pub const TABLE_CRC_OFFSET: usize = 24;
+pub const HEADER_SIZE: usize = Header::SIZE + NUM_SECTIONS * Section::SIZE;
 
 /// Bytes of the table, header included.
 pub fn size(resolved: &Resolved) -> u64 {
@@ -32,7 +23,7 @@ pub fn size(resolved: &Resolved) -> u64 {
 /// The table for a payload with this checksum.
 pub fn write(resolved: &Resolved, payload_crc32: u32) -> Vec<u8> {
     let sections = sections(resolved);
-    let mut header = record::Header {
+    let mut header = Header {
         magic: MAGIC,
         version: VERSION,
         table_size: size(resolved) as u32,
@@ -50,7 +41,7 @@ pub fn write(resolved: &Resolved, payload_crc32: u32) -> Vec<u8> {
         Section { offset, count: *count }.write(&mut directory);
         body.extend_from_slice(bytes);
     }
-    let whole = |header: &record::Header| {
+    let whole = |header: &Header| {
         let mut table = Vec::new();
         header.write(&mut table);
         table.extend_from_slice(&directory);
@@ -67,10 +58,10 @@ fn sections(resolved: &Resolved) -> [(u32, Vec<u8>); NUM_SECTIONS] {
     let processes = &resolved.processes;
     let mut firsts = Firsts::default();
     [
-        records((0..resolved.cpus).map(|_| record::Cpu { reserved: 0, flags: 0 })),
+        records((0..resolved.cpus).map(|_| records::Cpu { reserved: 0, flags: 0 })),
         records(processes.iter().map(|process| {
             let (first_thread, first_segment, first_grant) = firsts.after(process);
-            record::Process {
+            records::Process {
                 name: name(&process.name),
                 parent: id(&process.parent),
                 quota: process.quota_frames,
@@ -90,14 +81,14 @@ fn sections(resolved: &Resolved) -> [(u32, Vec<u8>); NUM_SECTIONS] {
             }
         })),
         records(processes.iter().flat_map(|process| {
-            process.threads.iter().map(|thread| record::Thread {
+            process.threads.iter().map(|thread| records::Thread {
                 process: process.id,
                 cpu: thread.cpu,
                 priority: thread.priority,
                 id: thread.id,
             })
         })),
-        records(processes.iter().flat_map(|process| &process.segments).map(|segment| record::Segment {
+        records(processes.iter().flat_map(|process| &process.segments).map(|segment| records::Segment {
             vaddr: segment.vaddr,
             memory_size: segment.memory_size,
             image_offset: segment.image_offset,
@@ -105,29 +96,29 @@ fn sections(resolved: &Resolved) -> [(u32, Vec<u8>); NUM_SECTIONS] {
             prot: segment.prot,
             kind: if segment.copied { SEGMENT_COPY } else { SEGMENT_IMAGE },
         })),
-        records(processes.iter().flat_map(|process| &process.grants).map(|grant| record::Grant {
+        records(processes.iter().flat_map(|process| &process.grants).map(|grant| records::Grant {
             slot: grant.slot,
             kind: grant.kind,
             object: grant.object,
             rights: grant.rights,
             badge: grant.badge,
         })),
-        records(resolved.endpoints.iter().map(|endpoint| record::Endpoint {
+        records(resolved.endpoints.iter().map(|endpoint| records::Endpoint {
             owner: endpoint.receiver.id,
             flags: if endpoint.fifo { ENDPOINT_FIFO } else { 0 },
         })),
         records(
-            resolved.notifications.iter().map(|object| record::Notification { owner: object.waiter.id, reserved: 0 }),
+            resolved.notifications.iter().map(|object| records::Notification { owner: object.waiter.id, reserved: 0 }),
         ),
-        records(resolved.buffers.iter().map(|buffer| record::Buffer { capacity: buffer.capacity, reserved: 0 })),
-        records(resolved.shares.iter().map(|share| record::Share { from: share.from.id, to: share.to.id })),
-        records(resolved.interrupts.iter().map(|interrupt| record::Irq {
+        records(resolved.buffers.iter().map(|buffer| records::Buffer { capacity: buffer.capacity, reserved: 0 })),
+        records(resolved.shares.iter().map(|share| records::Share { from: share.from.id, to: share.to.id })),
+        records(resolved.interrupts.iter().map(|interrupt| records::Irq {
             gsi: interrupt.line,
             flags: if interrupt.level { IRQ_LEVEL } else { 0 } | if interrupt.active_low { IRQ_ACTIVE_LOW } else { 0 },
             notification: interrupt.notification.id,
             cpu: interrupt.cpu,
         })),
-        records(resolved.devices.iter().map(|device| record::Device {
+        records(resolved.devices.iter().map(|device| records::Device {
             base: device.base,
             size: device.size,
             kind: if device.ports { GRANT_PORT } else { GRANT_MMIO },
@@ -135,8 +126,8 @@ fn sections(resolved: &Resolved) -> [(u32, Vec<u8>); NUM_SECTIONS] {
             function: device.function.unwrap_or(NONE),
             reserved: 0,
         })),
-        records(resolved.vms.iter().map(|vm| record::Vm { process: vm.monitor.id, reserved: 0 })),
-        records(resolved.consoles.iter().map(|console| record::Console { name: name(&console.name) })),
+        records(resolved.vms.iter().map(|vm| records::Vm { process: vm.monitor.id, reserved: 0 })),
+        records(resolved.consoles.iter().map(|console| records::Console { name: name(&console.name) })),
     ]
 }
 
@@ -170,5 +161,7 @@ impl Firsts {
     }
 }
 
+#[cfg(test)]
+mod damaged;
 #[cfg(test)]
 mod tests;

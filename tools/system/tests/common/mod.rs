@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 pub mod fake;
+pub mod start_up;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
