@@ -30,11 +30,20 @@ pub fn check(root: &Path) -> Result<Vec<Finding>, Error> {
         }
         texts.push(text);
     }
-    let exists = |column: usize, name: &str| match name.contains('/') {
-        true => root.join(name).exists(),
-        false => has_word(&texts[column], name),
+    let exists = |column: usize, name: &str| {
+        let is_path = || COLUMNS[column].1.iter().any(|folder| root.join(folder).join(name).exists());
+        let is_name = || !name.contains('/') && name.split([' ', '.']).all(|word| is_named(&texts[column], word));
+        root.join(name).exists() || is_path() || is_name()
     };
     Ok(findings(&page, &exists))
+}
+
+/// Whether a name stands in `text`; a `*` at one of its ends stands for any further letters.
+fn is_named(text: &str, name: &str) -> bool {
+    match name.contains('*') {
+        true => text.contains(name.trim_matches('*')),
+        false => has_word(text, name),
+    }
 }
 
 /// Names of the page that do not exist, and rows that are none.
@@ -96,6 +105,13 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].line, 6);
         assert!(found[0].message.contains("`queue_gone`"));
+    }
+
+    #[test]
+    fn a_star_stands_for_further_letters() {
+        assert!(super::is_named("#define VECTOR_TIMER 33", "VECTOR_*"));
+        assert!(super::is_named("frame_check.c", "*_check"));
+        assert!(!super::is_named("#define VECTOR_TIMER 33", "VECTOR_"));
     }
 
     #[test]

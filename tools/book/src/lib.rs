@@ -10,6 +10,7 @@ mod layers;
 mod links;
 mod way;
 
+use protocol::generate::statechart::{statechart, Highlight};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,8 @@ pub enum Error {
     Layers(#[from] c2coq::Error),
     #[error("layer {layer} is not in the C subset; run `c2coq check`")]
     Subset { layer: String },
+    #[error("{} has faults; run `ashlar drivers protocol check`", path.display())]
+    Protocol { path: PathBuf },
     #[error(transparent)]
     Picture(#[from] picture::graph::Error),
 }
@@ -56,11 +59,23 @@ pub fn pictures(root: &Path) -> Result<Vec<File>, Error> {
     for way in way::all(root)? {
         files.push((way.name.clone(), way.picture()));
     }
+    files.extend(statecharts(root)?);
     let file = |(name, picture): (String, picture::canvas::Picture)| File {
         path: Path::new(PICTURES).join(format!("{name}.svg")),
         text: picture.inline(BANNER),
     };
     Ok(files.into_iter().map(file).collect())
+}
+
+/// The statechart of each protocol.
+fn statecharts(root: &Path) -> Result<Vec<(String, picture::canvas::Picture)>, Error> {
+    let mut charts = Vec::new();
+    for path in files_below(&root.join("protocols"), &[".proto"])? {
+        let checked = protocol::load(&path).map_err(|_| Error::Protocol { path: path.clone() })?;
+        let picture = statechart(&checked.protocol, &Highlight::default())?;
+        charts.push((format!("protocol-{}", checked.protocol.name), picture));
+    }
+    Ok(charts)
 }
 
 /// Everything in the book that is not true of the tree at `root`.

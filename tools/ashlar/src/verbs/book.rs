@@ -14,7 +14,7 @@ const MDBOOK: &str = "0.4.52";
 pub fn book(options: &BookOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let root = project.root();
     let failed = |error: book::Error| Failure::unable(error.to_string(), "`ashlar doctor` says what is missing");
-    let mut findings: Vec<String> = book::check(root).map_err(failed)?.iter().map(shown).collect();
+    let mut findings = Vec::new();
     for file in book::pictures(root).map_err(failed)? {
         let path = root.join(&file.path);
         if std::fs::read_to_string(&path).is_ok_and(|text| text == file.text) {
@@ -26,6 +26,7 @@ pub fn book(options: &BookOptions, project: &Project, output: &Output) -> Result
         }
         write(&path, &file.text)?;
     }
+    findings.extend(book::check(root).map_err(failed)?.iter().map(shown));
     findings.iter().for_each(|finding| output.human(finding));
     let page = if options.check { None } else { Some(html(project, output)?) };
     output.json(&json!({ "findings": findings, "page": page }));
