@@ -74,9 +74,9 @@ void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags);
 void arch_line_mask(uint32_t line);
 void arch_line_unmask(uint32_t line);
 
-/* ---- IOMMU ---- A PCI function (its number: bus << 8 | device << 3 | function, below 65536) that is attached to a
- * domain reaches what the domain's tables map; other functions reach no memory. Units cache translations until these
- * are invalidated. */
+/* ---- IOMMU ----
+ * A PCI function (its number: bus << 8 | device << 3 | function, below 65536) that is attached to a domain reaches what
+ * the domain's tables map; other functions reach no memory. Units cache translations until these are invalidated. */
 /* Levels of a domain's tables, 512 entries each; 0: no IOMMU, devices reach all memory. */
 uint32_t arch_iommu_levels(void);
 uint64_t arch_iommu_leaf(uint32_t frame, uint32_t prot);   /* entry of a table of level 0; never 0 */
