@@ -280,7 +280,7 @@ static uint32_t serve_client(uint32_t mailbox)
     return 0;
 }
 
-/* ... and while it is not: whoever has opened it has lost it. */
+/* ... and while it is not: a client that has opened it has lost it. */
 static void turn_away(uint32_t mailbox)
 {
     switch (mailbox) {

@@ -1,7 +1,7 @@
 //! One console's current line, as a terminal would show it.
 //!
-//! Knows: the few control characters that shells and kernels use to edit a line. Everything else that moves about the
-//! screen is left out, because a line of one console shares the screen with those of others.
+//! It follows the few control characters with which shells and kernels edit a line. Everything else that moves about
+//! the screen is left out, because a line of one console shares the screen with those of others.
 
 #[derive(Debug, Default)]
 pub struct Line {

@@ -1,8 +1,7 @@
 //! All consoles on one screen or in one log: each line behind its console's name.
 //!
-//! Knows: which line is unfinished on the screen and what to do about it when another console speaks.
-//! Does not know: where output comes from, or time: `quiet` is called when nothing has come for a while, and then shows
-//! unfinished lines such as prompts.
+//! An unfinished line, such as a prompt, is shown when `quiet` is called, after a pause in the output; on a terminal it
+//! is wiped when another console writes, and drawn again afterwards.
 
 use super::line::Line;
 use std::io::Write;

@@ -1,7 +1,4 @@
-//! The emulator's command line.
-//!
-//! Knows: how the template of a machine description becomes a command, and the options that runs add to it.
-//! Does not know: how the command is run.
+//! The emulator's command line: the template of a machine description, filled in, with the options that a run adds.
 
 use std::fmt;
 use std::path::Path;

@@ -2,8 +2,6 @@
 //!
 //! The byte 0x0E followed by 0x40 + N switches to console N, each direction by itself; a literal 0x0E is sent twice.
 //! Before the first switch the stream is at console 0, so firmware that prints before the kernel appears there.
-//!
-//! Knows: that encoding. Does not know: names of consoles, nor where bytes come from.
 
 const SWITCH: u8 = 0x0e;
 const FIRST: u8 = 0x40;

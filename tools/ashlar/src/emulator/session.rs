@@ -1,7 +1,7 @@
 //! One run of an emulator.
 //!
 //! Everything that can happen (output, the end, a key, a signal) arrives as an event in one queue; nothing polls and
-//! nothing sleeps. Whoever drops a session ends the emulator and waits for its process, so none is left behind, and
+//! nothing sleeps. A session that is dropped ends the emulator and waits for its process, so none is left behind, and
 //! should this process be killed outright, the system kills the emulator with it.
 
 use super::command::CommandLine;
@@ -63,7 +63,7 @@ pub enum Event {
     Output { console: usize, bytes: Vec<u8> },
     /// The emulator has ended, and all its output has been reported.
     Ended(End),
-    /// Bytes from the user's keyboard, sent in by whoever reads it.
+    /// Bytes from the user's keyboard.
     Typed(Vec<u8>),
     /// The keyboard's end.
     TypedEnd,

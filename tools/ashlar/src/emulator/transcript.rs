@@ -1,7 +1,7 @@
 //! What one console has said so far, as text to search.
 //!
-//! Knows: lines, and which of them a search has consumed. Control sequences and carriage returns are left out.
-//! Does not know: how a console looks on a screen (`console::line`).
+//! Control sequences and carriage returns are left out; how a line looks on a screen is for `console::line`. A search
+//! begins behind the last match.
 
 use regex::bytes::{Regex, RegexBuilder};
 

@@ -103,7 +103,7 @@ impl<'a> Keyboard<'a> {
     }
 
     /// Says, once, that the console typed at has no reader. The kernel keeps what is typed until its ring is full, so a
-    /// program that looks at its console without being told of input still gets it.
+    /// program that polls its console still gets it.
     fn warn<W: Write>(&mut self, view: &mut View<W>) {
         let console = &self.consoles[self.selected];
         if !self.warned && !console.has_reader {
