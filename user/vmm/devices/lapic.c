@@ -1,5 +1,7 @@
-/* The local interrupt controller. */
+/* The local interrupt controller: its registers, and which interrupt it delivers. */
 #include "devices/lapic.h"
+
+#include "devices/lapic_parts.h"
 
 #define REG_ID 0x020u
 #define REG_VERSION 0x030u
@@ -22,22 +24,15 @@
 #define BASE_BOOTSTRAP 0x100ul
 #define BASE_ENABLE 0x800ul
 #define SOFTWARE_ENABLE 0x100u
-#define LVT_TIMER 0u
 #define LVT_LINT0 3u
-#define LVT_MASKED 0x10000u
 #define LVT_MODE 0x700u /* delivery */
 #define LVT_EXTERNAL 0x700u
-#define TIMER_MODE 0x60000u
-#define TIMER_PERIODIC 0x20000u
-#define TIMER_DEADLINE 0x40000u
 #define SHORTHAND 0xc0000u
 #define SHORTHAND_SELF 0x40000u
 #define SHORTHAND_ALL 0x80000u
 #define SHORTHAND_OTHERS 0xc0000u
 #define COMMAND_LOW_FIELDS 0xccfffu
 #define COMMAND_MODE 0x700u
-/* The counter runs at 1 GHz before the divider. */
-#define DEADLINE_SLACK_NS 500ul /* so that rounding never makes the interrupt early */
 
 static uint32_t highest(const uint64_t set[4])
 {
@@ -62,7 +57,7 @@ static void update(struct lapic *lapic)
     lapic->output = enabled && (vector & 0xf0) > (processor_priority(lapic) & 0xf0) ? vector : 0;
 }
 
-static void request(struct lapic *lapic, uint32_t vector)
+void lapic_request(struct lapic *lapic, uint32_t vector)
 {
     if (vector >= 16) {
         lapic->irr[vector / 64] |= 1ul << (vector % 64);
@@ -83,81 +78,6 @@ void lapic_init(struct lapic *lapic, uint64_t tsc_khz)
         lapic->lvt[i] = LVT_MASKED;
     }
     lapic->lvt[LVT_LINT0] = LVT_EXTERNAL; /* as firmware leaves it */
-}
-
-static uint32_t timer_mode(const struct lapic *lapic)
-{
-    return lapic->lvt[LVT_TIMER] & TIMER_MODE;
-}
-
-/* ns of one count: the divider's bits 0, 1 and 3 are 1 less than the power of two, and 111 means 1. */
-static uint64_t count_ns(const struct lapic *lapic)
-{
-    uint32_t code = (lapic->divide & 3) | (lapic->divide & 8) >> 1;
-    return 1ul << ((code + 1) & 7);
-}
-
-static uint64_t period_ns(const struct lapic *lapic)
-{
-    return lapic->initial_count * count_ns(lapic);
-}
-
-static uint32_t current_count(const struct lapic *lapic, uint64_t now)
-{
-    uint64_t period = period_ns(lapic), elapsed = now > lapic->start ? now - lapic->start : 0;
-    if (period == 0 || timer_mode(lapic) == TIMER_DEADLINE) {
-        return 0;
-    }
-    if (timer_mode(lapic) == TIMER_PERIODIC) {
-        elapsed %= period;
-    }
-    return elapsed >= period ? 0 : (uint32_t)((period - elapsed) / count_ns(lapic));
-}
-
-static void load_counter(struct lapic *lapic, uint32_t count, uint64_t now)
-{
-    lapic->initial_count = count;
-    lapic->start = now;
-    if (timer_mode(lapic) != TIMER_DEADLINE) {
-        lapic->next = count == 0 ? LAPIC_NEVER : now + period_ns(lapic);
-    }
-}
-
-void lapic_set_deadline(struct lapic *lapic, uint64_t deadline, uint64_t tsc, uint64_t now)
-{
-    if (timer_mode(lapic) != TIMER_DEADLINE) {
-        return;
-    }
-    lapic->deadline = deadline;
-    if (deadline == 0) {
-        lapic->next = LAPIC_NEVER;
-        return;
-    }
-    uint64_t ticks = deadline > tsc ? deadline - tsc : 0;
-    /* A deadline beyond some 200 days would overflow; later than that is as good as never. */
-    if (ticks > LAPIC_NEVER / 1000000ul) {
-        lapic->next = LAPIC_NEVER;
-    } else {
-        lapic->next = now + ticks * 1000000ul / lapic->tsc_khz + (ticks == 0 ? 0 : DEADLINE_SLACK_NS);
-    }
-}
-
-void lapic_expire(struct lapic *lapic, uint64_t now)
-{
-    if (now < lapic->next) {
-        return;
-    }
-    if (timer_mode(lapic) == TIMER_PERIODIC) { /* missed periods are merged into one */
-        uint64_t period = period_ns(lapic);
-        lapic->start += (now - lapic->start) / period * period;
-        lapic->next = lapic->start + period;
-    } else {
-        lapic->next = LAPIC_NEVER;
-        lapic->deadline = 0;
-    }
-    if ((lapic->lvt[LVT_TIMER] & LVT_MASKED) == 0) {
-        request(lapic, lapic->lvt[LVT_TIMER] & 0xff);
-    }
 }
 
 void lapic_acknowledge(struct lapic *lapic)
@@ -187,7 +107,7 @@ static void command(struct lapic *lapic)
             destination == 0xff || (logical ? (destination & lapic->logical_destination >> 24) != 0 : destination == 0);
     }
     if (self && (low & COMMAND_MODE) <= 0x100) { /* fixed or lowest priority */
-        request(lapic, low & 0xff);
+        lapic_request(lapic, low & 0xff);
     }
 }
 
@@ -240,7 +160,7 @@ uint32_t lapic_read(struct lapic *lapic, uint32_t offset, uint64_t now)
     case REG_INITIAL_COUNT:
         return lapic->initial_count;
     case REG_CURRENT_COUNT:
-        return current_count(lapic, now);
+        return lapic_current_count(lapic, now);
     case REG_DIVIDE:
         return lapic->divide;
     default: /* among others the identifier, 0, and the error status: there are no errors */
@@ -250,12 +170,10 @@ uint32_t lapic_read(struct lapic *lapic, uint32_t offset, uint64_t now)
 
 static void write_lvt(struct lapic *lapic, uint32_t index, uint32_t value)
 {
-    uint32_t old_mode = timer_mode(lapic);
-    lapic->lvt[index] = value & (index == LVT_TIMER ? 0x700ffu : 0x1a7ffu);
-    if (index == LVT_TIMER && ((old_mode ^ timer_mode(lapic)) & TIMER_DEADLINE) != 0) {
-        lapic->next = LAPIC_NEVER; /* switching to or from the deadline mode disarms */
-        lapic->deadline = 0;
-        lapic->initial_count = 0;
+    if (index == LVT_TIMER) {
+        lapic_set_timer(lapic, value & 0x700ffu);
+    } else {
+        lapic->lvt[index] = value & 0x1a7ffu;
     }
 }
 
@@ -292,7 +210,7 @@ void lapic_write(struct lapic *lapic, uint32_t offset, uint32_t value, uint64_t 
         lapic->command_high = value & 0xff000000;
         break;
     case REG_INITIAL_COUNT:
-        load_counter(lapic, value, now);
+        lapic_load_counter(lapic, value, now);
         break;
     case REG_DIVIDE:
         lapic->divide = value & 0xb;

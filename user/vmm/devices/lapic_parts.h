@@ -1,0 +1,20 @@
+/* What the two files of the local interrupt controller use of each other. */
+#ifndef VMM_LAPIC_PARTS_H
+#define VMM_LAPIC_PARTS_H
+
+#include "devices/lapic.h"
+
+#define LVT_TIMER 0u /* entry of the local vector table */
+#define LVT_MASKED 0x10000u
+
+/* Requests an interrupt of this vector, unless it is one of the sixteen that no controller may send. */
+void lapic_request(struct lapic *lapic, uint32_t vector);
+
+/* Writes the timer's entry of the local vector table. */
+void lapic_set_timer(struct lapic *lapic, uint32_t entry);
+/* What the counter stands at; 0 in the deadline mode. */
+uint32_t lapic_current_count(const struct lapic *lapic, uint64_t now);
+/* Starts the counter from `count`, or stops it if that is 0. */
+void lapic_load_counter(struct lapic *lapic, uint32_t count, uint64_t now);
+
+#endif

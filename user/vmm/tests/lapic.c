@@ -1,0 +1,83 @@
+/* Host test of the local interrupt controller: modes of the timer, priorities, end of interrupt. */
+#include "../devices/lapic.c"
+
+#include "../devices/lapic_timer.c"
+
+#include "../../libc/tests/check.h"
+
+#define LVT_TIMER_OFFSET 0x320u
+#define TSC_KHZ 2000000ul
+
+static struct lapic lapic;
+
+static void reset(uint32_t timer_entry)
+{
+    lapic_init(&lapic, TSC_KHZ);
+    lapic_write(&lapic, REG_SPURIOUS, 0x1ff, 0);
+    lapic_write(&lapic, REG_DIVIDE, 0xb, 0); /* by 1 */
+    lapic_write(&lapic, LVT_TIMER_OFFSET, timer_entry, 0);
+}
+
+static void counts_once(void)
+{
+    reset(0x40);
+    lapic_write(&lapic, REG_INITIAL_COUNT, 1000, 50);
+    CHECK(lapic.next == 1050 && lapic_read(&lapic, REG_CURRENT_COUNT, 550) == 500);
+    lapic_expire(&lapic, 1049);
+    CHECK(lapic.output == 0);
+    lapic_expire(&lapic, 1050);
+    CHECK(lapic.output == 0x40 && lapic.next == LAPIC_NEVER && lapic_read(&lapic, REG_CURRENT_COUNT, 1050) == 0);
+}
+
+static void merges_missed_periods(void)
+{
+    reset(0x40 | TIMER_PERIODIC);
+    lapic_write(&lapic, REG_INITIAL_COUNT, 1000, 0);
+    lapic_expire(&lapic, 3500);
+    CHECK(lapic.output == 0x40 && lapic.next == 4000 && lapic_read(&lapic, REG_CURRENT_COUNT, 3600) == 400);
+}
+
+static void obeys_deadlines(void)
+{
+    reset(0x40);
+    lapic_set_deadline(&lapic, 5000, 1000, 0);
+    CHECK(lapic.next == LAPIC_NEVER); /* not in this mode */
+    reset(0x40 | TIMER_DEADLINE);
+    lapic_set_deadline(&lapic, 5000, 1000, 100);
+    CHECK(lapic.next == 100 + 2000 + DEADLINE_SLACK_NS);
+    lapic_set_deadline(&lapic, 500, 1000, 100);
+    CHECK(lapic.next == 100); /* it has passed */
+    lapic_set_deadline(&lapic, ~0ul, 1000, 100);
+    CHECK(lapic.next == LAPIC_NEVER);
+    lapic_set_deadline(&lapic, 5000, 1000, 100);
+    lapic_write(&lapic, LVT_TIMER_OFFSET, 0x40, 200);
+    CHECK(lapic.next == LAPIC_NEVER && lapic.deadline == 0); /* another mode disarms */
+}
+
+static void masks_and_ranks(void)
+{
+    reset(0x40 | LVT_MASKED);
+    lapic_write(&lapic, REG_INITIAL_COUNT, 10, 0);
+    lapic_expire(&lapic, 10);
+    CHECK(lapic.output == 0);
+    lapic_request(&lapic, 15); /* reserved */
+    CHECK(lapic.output == 0);
+    lapic_request(&lapic, 0x41);
+    lapic_request(&lapic, 0x82);
+    CHECK(lapic.output == 0x82);
+    lapic_acknowledge(&lapic);
+    CHECK(lapic.output == 0); /* 0x41 ranks below what is in service */
+    lapic_write(&lapic, REG_END, 0, 20);
+    CHECK(lapic.output == 0x41);
+    lapic_write(&lapic, REG_TASK_PRIORITY, 0x50, 20);
+    CHECK(lapic.output == 0);
+}
+
+int main(void)
+{
+    counts_once();
+    merges_missed_periods();
+    obeys_deadlines();
+    masks_and_ranks();
+    return 0;
+}
