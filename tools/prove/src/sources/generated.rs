@@ -6,16 +6,37 @@ use project::Project;
 use serde::Deserialize;
 use std::process::{Command, Output};
 
+/// What `c2coq` reports: the form of the crate `diagnostics`.
 #[derive(Deserialize)]
 struct Report {
-    findings: Vec<Stale>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 #[derive(Deserialize)]
-struct Stale {
-    file: String,
-    line: Option<usize>,
+struct Diagnostic {
+    code: String,
     message: String,
+    /// The first is the place of the fault.
+    labels: Vec<Label>,
+}
+
+#[derive(Deserialize)]
+struct Label {
+    file: String,
+    line: usize,
+}
+
+/// The code of terms that differ; any other is of a fault in the C.
+const STALE: &str = "coq::stale-code";
+
+impl From<Diagnostic> for Finding {
+    fn from(diagnostic: Diagnostic) -> Finding {
+        let kind = if diagnostic.code == STALE { "stale-code" } else { "refused-c" };
+        match diagnostic.labels.first() {
+            Some(label) => Finding::at(kind, &label.file, Some(label.line), diagnostic.message),
+            None => Finding::of(kind, diagnostic.message),
+        }
+    }
 }
 
 /// Generates anew and compares; each layer and function that differs is a finding.
@@ -40,12 +61,15 @@ fn verdict(status: Option<i32>, said: &str, complaint: &str) -> Result<Vec<Findi
     match status {
         Some(0) => Ok(vec![]),
         Some(1) => {
-            let stale = |stale: Stale| Finding::at("stale-code", &stale.file, stale.line, stale.message);
-            match serde_json::from_str::<Report>(said) {
-                Ok(report) if !report.findings.is_empty() => Ok(report.findings.into_iter().map(stale).collect()),
-                // Faults of the C itself come in another form.
-                _ => Ok(vec![Finding::of("stale-code", format!("{said}{complaint}").trim())]),
+            let report: Report = serde_json::from_str(said).map_err(|error| Error::Translator {
+                message: format!("gave a report that cannot be read: {error}: {said}{complaint}"),
+            })?;
+            if report.diagnostics.is_empty() {
+                return Err(Error::Translator {
+                    message: format!("found a difference that it does not name: {complaint}"),
+                });
             }
+            Ok(report.diagnostics.into_iter().map(Finding::from).collect())
         }
         _ => Err(Error::Translator { message: format!("could not compare the generated code: {complaint}") }),
     }
@@ -58,9 +82,14 @@ mod tests {
     #[test]
     fn reads_the_verdict() {
         assert!(verdict(Some(0), "", "").unwrap().is_empty());
-        let said = r#"{"findings": [{"code": "c", "file": "proof/layers/queue/Code.v", "line": 7, "message": "queue_peek", "remedy": "r"}]}"#;
-        assert_eq!(verdict(Some(1), said, "").unwrap()[0].to_string(), "proof/layers/queue/Code.v:7: queue_peek");
-        assert_eq!(verdict(Some(1), "", "no\n").unwrap()[0].to_string(), "no");
+        let said = r#"{"diagnostics": [
+            {"code": "coq::stale-code", "message": "queue_peek", "labels": [{"file": "proof/Q.v", "line": 7, "text": ""}]},
+            {"code": "subset::pointer", "message": "a pointer", "labels": []}]}"#;
+        let found = verdict(Some(1), said, "").unwrap();
+        assert_eq!((found[0].kind, found[0].to_string().as_str()), ("stale-code", "proof/Q.v:7: queue_peek"));
+        assert_eq!((found[1].kind, found[1].to_string().as_str()), ("refused-c", "a pointer"));
+        assert!(verdict(Some(1), "", "no").is_err());
+        assert!(verdict(Some(1), r#"{"diagnostics": []}"#, "no").is_err());
         assert!(verdict(Some(2), "", "x").is_err());
     }
 }
