@@ -115,19 +115,54 @@ static int is_covered(const struct protocol *protocol, uint32_t promise, const u
     return 1;
 }
 
+/* Whether a promise names a message that is owed. */
+static int is_owed(const struct protocol *protocol, uint32_t promise)
+{
+    uint32_t words = (protocol->num_message + 63) / 64;
+    for (uint32_t id = 0; id < protocol->num_message; id++) {
+        uint64_t word = protocol->promises[promise * words + id / 64];
+        if ((word >> (id % 64) & 1) != 0 && protocol->messages[id].is_owed) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether a wait without an end breaks no rule: no state is timed, and all messages that are enabled are waited for. */
+static int may_wait(const struct monitor *monitor, const uint32_t *mailboxes, uint32_t num_mailbox)
+{
+    const struct protocol *protocol = monitor->protocol;
+    for (uint32_t id = 0; id < protocol->num_message; id++) {
+        uint16_t next = protocol->next[monitor->state * protocol->num_message + id];
+        if (protocol->messages[id].is_incoming && next != MONITOR_ILLEGAL &&
+            !is_waited_for(protocol->first_mailbox + id, mailboxes, num_mailbox)) {
+            return 0;
+        }
+    }
+    return !protocol->states[monitor->state].is_timed;
+}
+
 enum monitor_verdict monitor_await(const struct monitor *const *monitors, uint32_t num_monitor,
                                    const uint32_t *mailboxes, uint32_t num_mailbox)
 {
+    uint32_t is_idle = 0;
+
     for (uint32_t i = 0; i < num_monitor; i++) {
         const struct protocol *protocol = monitors[i]->protocol;
         const struct protocol_state *state = &protocol->states[monitors[i]->state];
         for (uint32_t k = 0; k < state->num_promise; k++) {
             if (is_covered(protocol, state->first_promise + k, mailboxes, num_mailbox)) {
-                return MONITOR_OK;
+                if (is_owed(protocol, state->first_promise + k)) {
+                    return MONITOR_OK;
+                }
+                is_idle = 1;
             }
         }
     }
-    return MONITOR_RULE_3;
+    for (uint32_t i = 0; i < num_monitor && is_idle; i++) {
+        is_idle = may_wait(monitors[i], mailboxes, num_mailbox);
+    }
+    return is_idle ? MONITOR_OK : MONITOR_RULE_3;
 }
 
 enum monitor_verdict monitor_return(const struct monitor *const *monitors, uint32_t num_monitor)

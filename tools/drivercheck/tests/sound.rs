@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// What must be found, and what may not be named.
 #[test]
 fn finds_what_hides() {
-    let all: [(&str, &[u8]); 7] = [
+    let all: [(&str, &[u8]); 9] = [
         ("nested_polling", &[4]),
         ("narrow_counter", &[4]),
         ("never_answers_bell", &[2]),
@@ -18,6 +18,8 @@ fn finds_what_hides() {
         ("changes_by_itself", &[1]),
         ("touched_on_one_way", &[1]),
         ("touched_next_time", &[1]),
+        ("rests_on_the_bell", &[3, 4]),
+        ("hears_the_bell_alone", &[2, 3]),
     ];
     for (name, rules) in all {
         let driver = driver(name).unwrap();

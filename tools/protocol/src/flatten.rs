@@ -165,11 +165,16 @@ fn describe(
     }
 }
 
-/// The promises of the fair states that are active; one that contains another says less, and is left out.
+/// The promises of the fair states that are active. One that contains another says less and is left out, unless it alone
+/// has a message that is owed.
 fn promises(protocol: &Protocol, around: &BTreeSet<StateId>, taken: &[Option<usize>]) -> BTreeSet<BTreeSet<MessageId>> {
     let fair = around.iter().copied().filter(|state| protocol.states[*state].fair);
     let all: BTreeSet<BTreeSet<MessageId>> = fair.map(|state| promise(protocol, state, taken)).collect();
-    all.iter().filter(|one| !all.iter().any(|other| other != *one && other.is_subset(one))).cloned().collect()
+    let is_owed = |one: &BTreeSet<MessageId>| one.iter().any(|message| protocol.messages[*message].is_owed);
+    let says_more = |other: &BTreeSet<MessageId>, one: &BTreeSet<MessageId>| {
+        other != one && other.is_subset(one) && (is_owed(other) || !is_owed(one))
+    };
+    all.iter().filter(|one| !all.iter().any(|other| says_more(other, one))).cloned().collect()
 }
 
 /// Of the edges taken in a configuration, the incoming messages of those in a state, inside it or around it.

@@ -43,6 +43,8 @@ pub struct Message {
     pub drops: Vec<usize>,
     /// An act of the driver itself, such as touching a register: a message in name only, sent to nobody.
     pub is_local: bool,
+    /// It comes at last where a fair state enables it; other incoming messages need never come.
+    pub is_owed: bool,
     pub span: Span,
 }
 

@@ -115,12 +115,22 @@ fn messages(syntax: &Syntax, protocol: &mut Protocol, report: &mut Findings) {
             drained: Vec::new(),
             drops: Vec::new(),
             is_local: message.is_local,
+            is_owed: message.is_owed,
             span: message.name.span.clone(),
         };
         payload::rules(message, &protocol.requests, &mut resolved, report);
         if message.is_local && message.incoming {
             let text = format!("`{}` comes from outside, so it is not local", message.name.value);
             let remedy = "declare it `out`, or drop `local`";
+            report.push(Diagnostic::new(Code::Payload, text, remedy).at(
+                &report.source,
+                &message.name.span,
+                "this message",
+            ));
+        }
+        if message.is_owed && !message.incoming {
+            let text = format!("`{}` is sent by the driver, so no one owes it to the driver", message.name.value);
+            let remedy = "declare it `in`, or drop `owed`";
             report.push(Diagnostic::new(Code::Payload, text, remedy).at(
                 &report.source,
                 &message.name.span,

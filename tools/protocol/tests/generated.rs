@@ -150,7 +150,12 @@ fn follow(checked: &Checked, seed: u64) {
                 }
                 let list: Vec<String> = waited.iter().map(|id| mailbox(protocol, *id).to_string()).collect();
                 input.push_str(&format!("w {}\n", list.join(" ")));
-                if promises.iter().any(|promise| promise.is_subset(&waited)) {
+                let covered = || promises.iter().filter(|promise| promise.is_subset(&waited));
+                let is_owed = |promise: &&&BTreeSet<usize>| promise.iter().any(|id| protocol.messages[*id].is_owed);
+                // What need never come may be waited for alone with all that is enabled, and while nothing is timed.
+                let may_wait =
+                    automaton.inputs(model.state).is_subset(&waited) && automaton.states[model.state].timed.is_empty();
+                if covered().any(|promise| is_owed(&promise)) || (covered().next().is_some() && may_wait) {
                     OK
                 } else {
                     RULE_3

@@ -1,6 +1,6 @@
 /* Driver of a High Definition Audio controller: plays one client's samples.
  *
- * Protocols: pci with the bus, audio with one client. What the device is doing for the bus is where the program stands:
+ * Protocols: pci with the bus, audio with one client, timer. What the device is doing for the bus is where the program stands:
  * unbound(), running(), suspended(), failed(); what it is doing for the client is `client`. A stream that a sleep or an error
  * of the bus has interrupted stands as one that ran empty: the client starts it again. */
 #include "hda.h"
@@ -95,12 +95,39 @@ static void tell_period(void)
     EMIT(AUDIO_PERIOD, 0, &body);
 }
 
-/* Plays what is in the ring to its end. The bus may cut it short: returns its message then, otherwise 0. The client is told
- * in both cases, and no other message of it is taken: it waits. */
+/* The device has no deadline of its own: one period lasts less than a timer does at most. */
+static void arm_timer(void)
+{
+    struct timer_arm body = {60000000000ul};
+    EMIT(TIMER_ARM, 0, &body);
+}
+
+static void cancel_timer(void)
+{
+    EMIT(TIMER_CANCEL);
+    while (AWAIT(TIMER_FIRED, TIMER_CANCELLED) != TIMER_CANCELLED) {
+    }
+}
+
+/* Returns 1 if a period or more were played since the last time, of which the client is told. */
+static uint32_t take_period(void)
+{
+    uint32_t advances = stream_advances();
+
+    if (advances) {
+        tell_period();
+    }
+    return advances;
+}
+
+/* Plays what is in the ring to its end. The bus may cut it short: returns its message then, otherwise 0. So does the timer,
+ * if the device plays nothing for as long. The client is told in all cases, and no other message of it is taken: it
+ * waits. */
 static uint32_t drain(void)
 {
     uint32_t left = stream_is_empty() ? 0u : DRAIN_INTERRUPTS;
     uint32_t mailbox = 0;
+    uint32_t is_armed = 0;
 
     if (client == GONE) {
         return 0;
@@ -109,20 +136,26 @@ static uint32_t drain(void)
         start_stream(format);
     }
     while (left != 0u) {
-        mailbox = AWAIT(PCI_IRQ, PCI_UNPLUG, PCI_REMOVE, PCI_SUSPEND, PCI_BUS_ERROR);
+        if (!is_armed) {
+            arm_timer();
+            is_armed = 1;
+        }
+        mailbox = AWAIT(PCI_IRQ, TIMER_FIRED, PCI_UNPLUG, PCI_REMOVE, PCI_SUSPEND, PCI_BUS_ERROR);
         if (mailbox == PCI_IRQ) {
             mailbox = 0;
-            left = left - 1u;
-            if (stream_advances()) {
-                tell_period();
-            }
-            if (stream_is_empty()) {
-                left = 0;
-            }
+            take_period();
+            left = stream_is_empty() ? 0u : left - 1u;
             EMIT(PCI_IRQ_DONE);
+        } else if (mailbox == TIMER_FIRED) {
+            mailbox = 0;
+            is_armed = 0;
+            left = take_period() && !stream_is_empty() ? left - 1u : 0u;
         } else {
-            left = 0;
+            break;
         }
+    }
+    if (is_armed) {
+        cancel_timer();
     }
     stop_stream(mailbox != PCI_UNPLUG);
     rewind_stream();
@@ -236,9 +269,7 @@ static enum life recover(void)
 static void interrupt(void)
 {
     if (client == PLAYING) {
-        if (stream_advances()) {
-            tell_period();
-        }
+        take_period();
         if (stream_is_empty()) {
             stop_stream(1);
             stall();
@@ -381,4 +412,4 @@ void driver(void)
     }
 }
 
-const struct protocol *const driver_protocols[] = {&pci_protocol, &audio_protocol, 0};
+const struct protocol *const driver_protocols[] = {&pci_protocol, &audio_protocol, &timer_protocol, 0};

@@ -6,6 +6,7 @@
 #include "ashlar/pci_registers.h"
 #include "audio_protocol.h"
 #include "pci_protocol.h"
+#include "timer_protocol.h"
 #include "registers.h"
 
 #define PAGE 4096u

@@ -49,6 +49,7 @@ struct protocol_message {
     uint8_t request;
     uint16_t first_field;
     uint8_t num_field;
+    uint8_t is_owed;  /* comes at last where a promise names it; others need never come */
     uint32_t drained; /* requests of which none may be open */
     uint32_t drops;   /* requests that end with it */
 };
@@ -89,7 +90,8 @@ enum monitor_verdict monitor_emit(struct monitor *monitor, uint32_t mailbox, uin
 enum monitor_verdict monitor_receive(struct monitor *monitor, uint32_t mailbox, uint64_t cookie, const void *payload);
 
 /* The driver waits for `mailboxes`; `monitors` are those of all its protocols. MONITOR_OK if one of them promises that
- * one of these messages comes. */
+ * one of these messages comes, an owed one among them; or that one of these may come, while the driver waits for all that
+ * is enabled and no state is timed. */
 enum monitor_verdict monitor_await(const struct monitor *const *monitors, uint32_t num_monitor,
                                    const uint32_t *mailboxes, uint32_t num_mailbox);
 

@@ -43,6 +43,25 @@ impl Protocols {
         &self.all[protocol].flat.automaton
     }
 
+    /// The incoming messages of a protocol that are owed.
+    pub fn owed(&self, protocol: usize) -> BTreeSet<program::Message> {
+        let all = self.all[protocol].protocol.messages.iter().enumerate();
+        all.filter(|(_, message)| message.is_owed).map(|(id, _)| (protocol, id)).collect()
+    }
+
+    /// Whether a promise has a message that is owed: only then one of its messages comes at last.
+    pub fn is_owed(&self, protocol: usize, promise: &BTreeSet<usize>) -> bool {
+        promise.iter().any(|message| self.all[protocol].protocol.messages[*message].is_owed)
+    }
+
+    /// Whether nothing speaks against waiting for these messages without an end while a protocol is in a state: the state
+    /// is not timed, and what it enables is waited for.
+    pub fn may_wait(&self, protocol: usize, state: usize, messages: &BTreeSet<program::Message>) -> bool {
+        let automaton = self.automaton(protocol);
+        let all = automaton.inputs(state).into_iter().all(|input| messages.contains(&(protocol, input)));
+        all && automaton.states[state].timed.is_empty()
+    }
+
     pub fn label(&self, (protocol, message): program::Message) -> String {
         self.automaton(protocol).letters[message].label()
     }
@@ -72,7 +91,8 @@ impl Protocols {
         for (letter, message) in one.alphabet.iter().enumerate() {
             letter_of[*message] = Some(letter);
         }
-        Component { protocol, part, automaton: one.automaton.clone(), alphabet: one.alphabet.clone(), letter_of }
+        let owed = self.owed(protocol);
+        Component { protocol, part, automaton: one.automaton.clone(), alphabet: one.alphabet.clone(), letter_of, owed }
     }
 
     /// The whole protocol, as it is written.
@@ -80,7 +100,7 @@ impl Protocols {
         let automaton = self.automaton(protocol).clone();
         let alphabet: Vec<usize> = (0..automaton.letters.len()).collect();
         let letter_of = alphabet.iter().copied().map(Some).collect();
-        Component { protocol, part: WHOLE, automaton, alphabet, letter_of }
+        Component { protocol, part: WHOLE, automaton, alphabet, letter_of, owed: self.owed(protocol) }
     }
 
     /// Of each request of a protocol that the client may name: that it names none before it has opened one, or after all
@@ -104,7 +124,7 @@ impl Protocols {
             };
             let letters = alphabet.iter().map(|message| self.automaton(protocol).letters[*message].clone()).collect();
             let automaton = Automaton { letters, states: vec![state(false), state(true)], timed: Vec::new() };
-            Component { protocol, part: REQUESTS - request, automaton, alphabet, letter_of }
+            Component { protocol, part: REQUESTS - request, automaton, alphabet, letter_of, owed: BTreeSet::new() }
         };
         (0..own.requests.len()).filter(|request| is_named(*request)).map(component).collect()
     }
@@ -135,6 +155,8 @@ pub struct Component {
     pub automaton: Automaton,
     pub alphabet: Vec<usize>,
     letter_of: Vec<Option<usize>>,
+    /// Messages that come at last where a promise names them.
+    owed: BTreeSet<program::Message>,
 }
 
 /// What a message does to a component.
@@ -195,8 +217,18 @@ impl Component {
             .map(|promise| promise.iter().map(|letter| (self.protocol, self.alphabet[*letter])).collect())
     }
 
+    /// The promises of a state with an owed message: one of the messages of each comes at last.
+    pub fn owed_promises(&self, state: usize) -> impl Iterator<Item = BTreeSet<program::Message>> + '_ {
+        self.promises(state).filter(|promise| !promise.is_disjoint(&self.owed))
+    }
+
     /// Whether an AWAIT for these messages ends because of a promise of the state.
     pub fn covers(&self, state: usize, messages: &BTreeSet<program::Message>) -> bool {
+        self.owed_promises(state).any(|promise| promise.is_subset(messages))
+    }
+
+    /// Whether the state is one to wait in for these messages, though none of them need come.
+    pub fn rests(&self, state: usize, messages: &BTreeSet<program::Message>) -> bool {
         self.promises(state).any(|promise| promise.is_subset(messages))
     }
 }

@@ -52,7 +52,7 @@ pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand) ->
     let by_vector: Vec<bool> = graph.vectors.iter().map(|states| is_open(space, states, demand)).collect();
     let open = |state: usize| by_vector[graph.states[state].states as usize];
     let all_promises = |(index, one): (usize, &Component)| {
-        let all = (0..one.automaton.states.len()).flat_map(|state| one.promises(state));
+        let all = (0..one.automaton.states.len()).flat_map(|state| one.owed_promises(state));
         all.map(|promise| (index, promise)).collect::<BTreeSet<_>>()
     };
     let mut search = Search {

@@ -173,7 +173,7 @@ fn broken_promise(
     }
     for protocol in 0..protocols.all.len() {
         let state = |step: usize| &protocols.automaton(protocol).states[replayed.history[step][protocol]];
-        for promise in &state(steps.len() - 1).fair {
+        for promise in state(steps.len() - 1).fair.iter().filter(|promise| protocols.is_owed(protocol, promise)) {
             let messages: BTreeSet<Message> = promise.iter().map(|message| (protocol, *message)).collect();
             let is_broken = round.iter().enumerate().all(|(index, step)| {
                 state(first + index).fair.contains(promise)

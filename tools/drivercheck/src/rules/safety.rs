@@ -12,7 +12,7 @@ use crate::counterexample::trace::{name, trace, Trace};
 use crate::cpu_time::Clock;
 use crate::loops::ranking::Ending;
 use crate::loops::summary::Summarised;
-use crate::program::{Message, Op, Program, Step};
+use crate::program::{Await, Message, Op, Program, Step};
 use crate::rules::component::{Component, Next, Protocols, WHOLE};
 use crate::solver::{Solver, SolverError};
 use protocol::decompose::Purpose;
@@ -77,7 +77,8 @@ impl Context<'_> {
 }
 
 impl Goal {
-    fn is_error(&self, space: &Space, program: &Program, states: &[u16], op: &Op) -> bool {
+    fn is_error(&self, space: &Space, context: &Context, states: &[u16], op: &Op) -> bool {
+        let program = context.program;
         let any = |test: &dyn Fn(&Component, usize) -> bool| {
             space.concrete(0, states[0]).into_iter().any(|state| test(&space.components[0], state))
         };
@@ -89,9 +90,21 @@ impl Goal {
             (Goal::Final, Op::Return) => any(&|one, state| !one.automaton.states[state].is_final),
             (Goal::Wait(site), Op::Await(own)) if site == own => {
                 let messages = &program.awaits[*site].messages;
-                space.components.iter().enumerate().all(|(index, component)| {
-                    space.concrete(index, states[index]).into_iter().any(|state| !component.covers(state, messages))
-                })
+                let certain = |test: &dyn Fn(&Component, usize) -> bool| {
+                    space.components.iter().enumerate().any(|(index, component)| {
+                        space.concrete(index, states[index]).into_iter().all(|state| test(component, state))
+                    })
+                };
+                // To wait for what need never come, all protocols have to agree.
+                let agrees = |protocol: usize| {
+                    certain(&|component, state| {
+                        (component.protocol, component.part) == (protocol, WHOLE)
+                            && context.protocols.may_wait(protocol, state, messages)
+                    })
+                };
+                !certain(&|component, state| component.covers(state, messages))
+                    && !(certain(&|component, state| component.rests(state, messages))
+                        && (0..context.protocols.all.len()).all(agrees))
             }
             _ => false,
         }
@@ -124,7 +137,7 @@ pub fn check(
             let reason = format!("no verdict after {refinements} refinements");
             return Ok(done(&space, refinements, 0, Verdict::Unknown(reason)));
         }
-        let is_error = |space: &Space, states: &[u16], op: &Op| goal.is_error(space, program, states, op);
+        let is_error = |space: &Space, states: &[u16], op: &Op| goal.is_error(space, context, states, op);
         let (edges, last) = match space.explore(program, solver, LIMIT, false, &is_error)? {
             Found::Nothing(graph) => return Ok(done(&space, refinements, graph.states.len(), Verdict::Proved)),
             Found::TooMuch => {
@@ -201,21 +214,37 @@ fn is_real(
         }
         (Goal::Wait(site), Op::Await(_), None) => {
             let wait = &context.program.awaits[*site];
-            covering(protocols, &replayed.states, wait).is_empty().then(|| {
-                let states: Vec<String> = (0..protocols.all.len())
-                    .map(|one| {
-                        let state = &protocols.automaton(one).states[replayed.states[one]].name;
-                        format!("{}: {state}", protocols.all[one].protocol.name)
-                    })
-                    .collect();
-                format!(
-                    "rule 3: this AWAIT may never end; no protocol promises one of its messages ({})",
-                    states.join(", ")
-                )
-            })
+            let covering = covering(protocols, &replayed.states, wait);
+            if covering.iter().any(|(protocol, promise)| protocols.is_owed(*protocol, promise)) {
+                return None;
+            }
+            let rests = !covering.is_empty();
+            let against = |one: &usize| !protocols.may_wait(*one, replayed.states[*one], &wait.messages);
+            let against: Vec<usize> = (0..protocols.all.len()).filter(against).collect();
+            (!rests || !against.is_empty()).then(|| blocked(protocols, &replayed.states, wait, rests))
         }
         _ => None,
     }
+}
+
+/// Why an AWAIT may never end: no message is promised, or none is owed and something speaks against waiting for ever.
+fn blocked(protocols: &Protocols, states: &[usize], wait: &Await, rests: bool) -> String {
+    let state = |one: usize| &protocols.automaton(one).states[states[one]];
+    let names: Vec<String> =
+        (0..states.len()).map(|one| format!("{}: {}", protocols.all[one].protocol.name, state(one).name)).collect();
+    let names = names.join(", ");
+    if !rests {
+        return format!("rule 3: this AWAIT may never end; no protocol promises one of its messages ({names})");
+    }
+    let mut against = Vec::new();
+    for one in 0..states.len() {
+        let timed = state(one).timed.iter().map(|mark| &protocols.automaton(one).timed[*mark]);
+        against.extend(timed.map(|timed| format!("{} is in timed state {timed}", protocols.all[one].protocol.name)));
+        let missed = protocols.automaton(one).inputs(states[one]).into_iter().map(|input| (one, input));
+        let missed = missed.filter(|message| !wait.messages.contains(message));
+        against.extend(missed.map(|message| format!("`{}` is enabled and not waited for", name(protocols, message))));
+    }
+    format!("rule 3: this AWAIT may never end, as none of its messages is owed, but {} ({names})", against.join(", "))
 }
 
 /// Tracks the first component state on the path that was not tracked.
@@ -249,12 +278,18 @@ pub fn grant(context: &Context, goal: &Goal, space: &mut Space, steps: &[&Step],
         return grant_guard(protocols, space, &steps[..at], message);
     }
     let Goal::Wait(site) = goal else { return false };
-    for (protocol, promise) in covering(protocols, &replayed.states, &context.program.awaits[*site]) {
-        if grant_promise(protocols, space, protocol, &promise) {
+    let covering = covering(protocols, &replayed.states, &context.program.awaits[*site]);
+    for (protocol, promise) in covering.iter().filter(|(protocol, promise)| protocols.is_owed(*protocol, promise)) {
+        if grant_promise(protocols, space, *protocol, promise) {
             return true;
         }
     }
-    false
+    // A wait for what need never come: the states of all protocols matter.
+    let missing = (0..protocols.all.len()).find(|protocol| !space.has(*protocol, WHOLE));
+    missing.is_some_and(|protocol| {
+        space.add(protocols.whole(protocol));
+        true
+    })
 }
 
 /// Grants a subprotocol that refuses the message after these steps.

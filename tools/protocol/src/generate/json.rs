@@ -86,6 +86,7 @@ fn message(message: &Message) -> Value {
         "name": message.name,
         "incoming": message.incoming,
         "local": message.is_local,
+        "owed": message.is_owed,
         "doc": message.doc,
         "fields": message.fields,
         "cookie": message.cookie.map(|(cookie, request)| json!({"does": cookie, "request": request})),

@@ -90,10 +90,11 @@ fn message_row(protocol: &Protocol, id: usize, message: &Message) -> String {
         Some((Cookie::Names, request)) => ("MONITOR_NAMES", request),
     };
     format!(
-        "{{\"{}\", {}, {cookie}, {request}, {first}, {}, {:#x}, {:#x}}}",
+        "{{\"{}\", {}, {cookie}, {request}, {first}, {}, {}, {:#x}, {:#x}}}",
         message.name,
         u8::from(message.incoming),
         bounded(message),
+        u8::from(message.is_owed),
         mask(&message.drained),
         mask(&message.drops),
     )

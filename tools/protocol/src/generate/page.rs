@@ -16,7 +16,11 @@ pub fn page(checked: &Checked, decomposition: &Decomposition, sizes: &Sizes, ban
         let _ = writeln!(out, "## {title}\n\n| message | payload | requests | |\n|---|---|---|---|");
         for message in protocol.messages.iter().filter(|message| message.incoming == incoming) {
             let payload: Vec<String> = message.fields.iter().map(field).collect();
-            let local = if message.is_local { "(an act, sent to nobody) " } else { "" };
+            let local = match (message.is_local, message.is_owed) {
+                (true, _) => "(an act of the driver) ",
+                (_, true) => "(owed) ",
+                _ => "",
+            };
             let (label, requests) = (message.label(), requests(protocol, message));
             let doc = cell(&message.doc);
             let _ = writeln!(out, "| `{label}` | {} | {requests} | {local}{doc} |", payload.join("<br>"));

@@ -18,8 +18,8 @@ impl Parser<'_> {
         let first = self.syntax.messages.len();
         while let Some(name) = cursor.word() {
             let doc = node.comment.clone();
-            let (fields, rules, is_local) = (Vec::new(), Vec::new(), false);
-            self.syntax.messages.push(MessageSyntax { name, incoming, doc, fields, rules, is_local });
+            let (fields, rules, is_local, is_owed) = (Vec::new(), Vec::new(), false, false);
+            self.syntax.messages.push(MessageSyntax { name, incoming, doc, fields, rules, is_local, is_owed });
         }
         let end = self.syntax.messages.len();
         if end == first {
@@ -56,6 +56,10 @@ impl Parser<'_> {
         if name.value == "local" {
             self.syntax.messages[first..end].iter_mut().for_each(|message| message.is_local = true);
             return self.done(cursor, "`local` stands alone", Owner::Leaf);
+        }
+        if name.value == "owed" {
+            self.syntax.messages[first..end].iter_mut().for_each(|message| message.is_owed = true);
+            return self.done(cursor, "`owed` stands alone", Owner::Leaf);
         }
         let Some(kind) = cursor.word() else {
             return self.form("the field has no type", FIELD_FORM, &cursor.span());

@@ -22,6 +22,7 @@ pub struct MessageSyntax {
     pub fields: Vec<FieldSyntax>,
     pub rules: Vec<RuleSyntax>,
     pub is_local: bool,
+    pub is_owed: bool,
 }
 
 /// `NAME TYPE[COUNT] FIRST..LAST`
