@@ -25,6 +25,23 @@ pub struct Options {
     pub write: bool,
 }
 
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            full: false,
+            audit: false,
+            mutants: None,
+            spec_mutants: None,
+            assumption_mutants: None,
+            layer: None,
+            operations: None,
+            seed: 1,
+            shard: Shard::ALL,
+            write: false,
+        }
+    }
+}
+
 /// How many of many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sample {

@@ -5,6 +5,7 @@ use crate::cases::{self, Case, Outcome};
 use crate::cli::{CampaignOptions, EngineName};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::verbs::prove::{self, ProofCampaign};
 use crate::verbs::report;
 use campaign::{item_seed, record_path, Engine, Plan, Record, Shard};
 use project::Project;
@@ -23,6 +24,8 @@ struct Campaign {
 enum Work {
     /// Each item boots a case of `tests/cases` with a seed of its own as the argument of this table of the description.
     Boot { case: &'static str, table: [&'static str; 2] },
+    /// A campaign of the proofs.
+    Proofs(ProofCampaign),
 }
 
 const CAMPAIGNS: &[Campaign] = &[
@@ -43,6 +46,30 @@ const CAMPAIGNS: &[Campaign] = &[
         about: "random processor states and random code in a guest end in exits",
         items: 32,
         work: Work::Boot { case: "vcpu-fuzz", table: ["vm", "fuzz"] },
+    },
+    Campaign {
+        name: "mutants",
+        about: "mutants of the certified C, spread over the layers, each break a proof",
+        items: 200,
+        work: Work::Proofs(ProofCampaign::Code),
+    },
+    Campaign {
+        name: "spec-mutants",
+        about: "mutants of the specifications, spread over their files, each break a proof",
+        items: 100,
+        work: Work::Proofs(ProofCampaign::Specifications),
+    },
+    Campaign {
+        name: "assumption-mutants",
+        about: "mutants of the assumptions about scheduler, hardware and locks each break a proof",
+        items: 1000,
+        work: Work::Proofs(ProofCampaign::Assumptions),
+    },
+    Campaign {
+        name: "operations",
+        about: "each extracted specification agrees with the C on so many random operations",
+        items: 100_000,
+        work: Work::Proofs(ProofCampaign::Operations),
     },
 ];
 
@@ -116,7 +143,36 @@ fn one_shard(
         Failure::unable(format!("{} cannot be written: {error}", path.display()), "check permissions and free space")
     };
     std::fs::create_dir_all(out).map_err(|error| unwritable(out, error))?;
-    let Work::Boot { case, table } = &campaign.work;
+    let record = match &campaign.work {
+        Work::Boot { case, table } => boots(campaign, case, *table, items, seed, shard, out, project, output)?,
+        Work::Proofs(kind) => {
+            let record = prove::shard(*kind, items, seed, shard, project, output)?;
+            Record { campaign: campaign.name.to_string(), ..record }
+        }
+    };
+    let path = record_path(out, campaign.name, seed, shard);
+    record.write(&path).map_err(|error| unwritable(&path, error))?;
+    let bad = record.items.iter().filter(|item| !item.good).count();
+    output.human(&format!("{}: {} items, {bad} findings", path.display(), record.items.len()));
+    match bad {
+        0 => Ok(()),
+        _ => Err(Failure::Finding(String::new())),
+    }
+}
+
+/// Boots the case once for each item of the shard.
+#[allow(clippy::too_many_arguments)]
+fn boots(
+    campaign: &Campaign,
+    case: &str,
+    table: [&str; 2],
+    items: usize,
+    seed: u64,
+    shard: Shard,
+    out: &Path,
+    project: &Project,
+    output: &Output,
+) -> Result<Record, Failure> {
     let case = cases::case(project, case)?;
     let builds = Builds::new(project);
     let mut record = Record::new(campaign.name, seed, shard);
@@ -128,7 +184,7 @@ fn one_shard(
         let id = format!("{position}-seed{number}");
         progress.step(&id);
         let started = Instant::now();
-        let outcome = boot(campaign.name, &id, &case, *table, number, out, &builds, output)?;
+        let outcome = boot(campaign.name, &id, &case, table, number, out, &builds, output)?;
         let (verdict, is_good, why) = match outcome {
             Outcome::Passed => ("passed", true, None),
             // The emulator's own fault: it shows nothing of the kernel, neither good nor bad.
@@ -140,14 +196,7 @@ fn one_shard(
         item.detail.insert("seconds".into(), started.elapsed().as_secs().into());
         item.detail.extend(why.map(|why| ("why".to_string(), Value::from(why))));
     }
-    let path = record_path(out, campaign.name, seed, shard);
-    record.write(&path).map_err(|error| unwritable(&path, error))?;
-    let bad = record.items.iter().filter(|item| !item.good).count();
-    output.human(&format!("{}: {} items, {bad} findings", path.display(), record.items.len()));
-    match bad {
-        0 => Ok(()),
-        _ => Err(Failure::Finding(String::new())),
-    }
+    Ok(record)
 }
 
 /// Boots the case's system with another seed.
@@ -208,7 +257,7 @@ mod tests {
     fn campaigns_change_a_seed_that_the_program_is_given() {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
         for campaign in CAMPAIGNS {
-            let Work::Boot { case, table } = &campaign.work;
+            let Work::Boot { case, table } = &campaign.work else { continue };
             let text = std::fs::read_to_string(tests.join(format!("systems/{case}.toml"))).unwrap();
             let (one, two) = (with_seed(&text, *table, 1).unwrap(), with_seed(&text, *table, 77).unwrap());
             assert_ne!(one, two);

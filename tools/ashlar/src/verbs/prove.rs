@@ -4,8 +4,9 @@ use super::bench::table::Table;
 use crate::cli::ProveOptions;
 use crate::failure::Failure;
 use crate::output::Output;
+use campaign::{Record, Shard};
 use project::Project;
-use prove::{Options, Progress};
+use prove::{Options, Progress, Sample};
 
 pub fn prove(options: &ProveOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     if options.record.is_some() && campaigns(options) != 1 {
@@ -37,6 +38,38 @@ impl Progress for Output {
     fn note(&self, text: &str) {
         Output::note(self, text);
     }
+}
+
+/// The campaigns of the proofs that `ashlar campaign` runs in shards.
+#[derive(Debug, Clone, Copy)]
+pub enum ProofCampaign {
+    Code,
+    Specifications,
+    Assumptions,
+    Operations,
+}
+
+/// Runs one shard of a campaign of `items` mutants, or of so many operations of each specification.
+pub fn shard(
+    campaign: ProofCampaign,
+    items: usize,
+    seed: u64,
+    shard: Shard,
+    project: &Project,
+    output: &Output,
+) -> Result<Record, Failure> {
+    let mut options = Options { seed, shard, ..Options::default() };
+    match campaign {
+        ProofCampaign::Code => options.mutants = Some(Sample::Some(items)),
+        // A shard takes as many as it is asked for, since some mutants are not valid Coq.
+        ProofCampaign::Specifications => options.spec_mutants = Some(items.div_ceil(shard.count)),
+        ProofCampaign::Assumptions => options.assumption_mutants = Some(items),
+        ProofCampaign::Operations => options.operations = Some(items as u64),
+    }
+    let report = prove::prove(&options, project, output)?;
+    let findings: Vec<String> = report.findings.iter().map(|finding| finding.to_string()).collect();
+    // Without a record the proofs themselves are at fault.
+    report.records.into_iter().next().ok_or_else(|| Failure::Finding(findings.join("\n")))
 }
 
 /// How many campaigns are asked for.
