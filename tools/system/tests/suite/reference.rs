@@ -1,7 +1,6 @@
 //! The reference page of the book is the one that the schema gives.
 
-mod common;
-
+use crate::common;
 #[test]
 fn the_reference_page_is_up_to_date() {
     let path = common::root().join("docs/src/reference/description.md");

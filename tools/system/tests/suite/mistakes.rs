@@ -1,7 +1,6 @@
 //! Mistakes that a newcomer makes: each is one fault (or as many as there are mistakes), and its remedy says what to write.
 
-mod common;
-
+use crate::common;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

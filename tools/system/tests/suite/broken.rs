@@ -1,9 +1,8 @@
 //! `tests/descriptions` holds a description for every diagnostic. Its first line says what must be found and where:
 //! `# ASH-S010 line 7`, several separated by commas, in the order of their lines.
 
-mod common;
-
-use common::fake::{self, elf, Folder, CODE, DATA};
+use crate::common;
+use crate::common::fake::{self, elf, Folder, CODE, DATA};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use system::{Assets, Code, Diagnostic, Report};

@@ -1,8 +1,7 @@
 //! `tests/broken` holds a protocol for every diagnostic. Its first line says what must be found and where:
 //! `# ASH-P010 line 7`, several separated by commas, in the order of their lines. `after ?a !b` gives the witness.
 
-mod common;
-
+use crate::common;
 use protocol::codes::Code;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,7 @@
 //! The automaton of a random hierarchy does what an interpreter of the hierarchy does. The interpreter keeps a tree of
 //! active states and knows nothing of configurations, scopes or sets of leaves.
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use diagnostics::Source;
 use protocol::findings::Findings;
 use protocol::flatten::{flatten, Flat};

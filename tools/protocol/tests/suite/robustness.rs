@@ -1,8 +1,7 @@
 //! Damaged protocols: whatever the text, reading it ends, says something sensible and never panics.
 
-mod common;
-
-use common::Random;
+use crate::common;
+use crate::common::Random;
 use protocol::check_text;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,9 +1,8 @@
 //! Subprotocols together accept exactly what their protocol accepts. The comparison here is by brute force over all
 //! short runs; it shares nothing with the products of `decompose::verify`.
 
-mod common;
-
-use common::Random;
+use crate::common;
+use crate::common::Random;
 use protocol::automaton::{Automaton, Letter, State};
 use protocol::decompose::{choose, given, verify, Decomposition, Purpose};
 use std::collections::{BTreeMap, BTreeSet};

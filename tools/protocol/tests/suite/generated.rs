@@ -1,9 +1,8 @@
 //! Generated files: the C compiles without a warning, the monitor follows the automaton on random runs, right and wrong;
 //! JSON and SVG are well formed.
 
-mod common;
-
-use common::Random;
+use crate::common;
+use crate::common::Random;
 use protocol::decompose::choose;
 use protocol::generate::statechart::{statechart, Highlight};
 use protocol::generate::{files, header::mailbox, File};

@@ -1,8 +1,6 @@
 //! Drivers that are wrong in ways a checker may miss, each found by asking of its steps what they take for granted.
 
-mod common;
-
-use common::{check_text, driver, driver_of, root, scratch};
+use crate::common::{check_text, driver, driver_of, root, scratch};
 use drivercheck::check::{run, Options};
 use drivercheck::counterexample::monitor::replays;
 use std::collections::BTreeSet;

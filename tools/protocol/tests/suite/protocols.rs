@@ -1,7 +1,6 @@
 //! The protocols of the tree: without fault, decomposed in seconds into subprotocols of few states.
 
-mod common;
-
+use crate::common;
 use protocol::decompose::{choose, verify};
 use protocol::sizes::sizes;
 use std::time::{Duration, Instant};

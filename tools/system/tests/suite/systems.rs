@@ -1,7 +1,6 @@
 //! Every description of the tree is without fault, before anything is built.
 
-mod common;
-
+use crate::common;
 use std::path::Path;
 
 #[test]

@@ -1,8 +1,7 @@
 //! Whatever a description or an image holds, nothing panics and no damage of an image passes.
 
-mod common;
-
-use common::fake::{self, Folder};
+use crate::common;
+use crate::common::fake::{self, Folder};
 use std::path::Path;
 
 /// A small generator (xorshift), so that a failure can be repeated.

@@ -1,9 +1,7 @@
 //! What C means, the model must allow: pieces of C that come out true when they are compiled and run here. A driver that
 //! breaks rule 1 if its piece is true must not be PROVED.
 
-mod common;
-
-use common::{check_text, scratch};
+use crate::common::{check_text, scratch};
 use drivercheck::check::Options;
 use std::fmt::Write;
 use std::process::Command;

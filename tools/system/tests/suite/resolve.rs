@@ -1,8 +1,7 @@
 //! Resolving and writing: ids, slots, places, the image and its checks.
 
-mod common;
-
-use common::fake::{self, Folder};
+use crate::common;
+use crate::common::fake::{self, Folder};
 use std::path::{Path, PathBuf};
 use system::{Assets, Resolution};
 

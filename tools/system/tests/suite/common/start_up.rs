@@ -25,7 +25,7 @@ impl StartUp {
             .args(includes.iter().map(|include| format!("-iquote{}", kernel.join(include).display())))
             .arg("-o")
             .arg(&program)
-            .arg(crate_folder.join("tests/common/start_up.c"))
+            .arg(crate_folder.join("tests/suite/common/start_up.c"))
             .output()
             .expect("gcc runs");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));

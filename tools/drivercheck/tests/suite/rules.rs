@@ -1,8 +1,6 @@
 //! Small drivers: one that is right in roundabout ways, and for each rule one that breaks it.
 
-mod common;
-
-use common::{driver, root, scratch};
+use crate::common::{driver, root, scratch};
 use drivercheck::check::{run, Options, Report};
 use drivercheck::counterexample::monitor::replays;
 use drivercheck::counterexample::trace::Event;

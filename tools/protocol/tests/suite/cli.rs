@@ -1,7 +1,6 @@
 //! The command line: exit status 0 good, 1 a finding, 2 could not run; text for people, JSON for programs.
 
-mod common;
-
+use crate::common;
 use std::process::{Command, Output};
 
 fn run(arguments: &[&str]) -> Output {

@@ -1,0 +1,7 @@
+//! The integration tests of this crate, in one binary to save link time.
+
+mod common;
+mod expressions;
+mod rules;
+mod snippets;
+mod sound;

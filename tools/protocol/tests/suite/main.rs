@@ -1,0 +1,10 @@
+//! The integration tests of this crate, in one binary to save link time.
+
+mod broken;
+mod cli;
+mod common;
+mod decomposition;
+mod flattening;
+mod generated;
+mod protocols;
+mod robustness;
