@@ -153,9 +153,9 @@ static const struct {
 
 static uint32_t num_cpu;
 static uint32_t subject;
-static uint32_t waiting;          /* threads that are at the start of the round */
+static uint32_t waiting; /* threads that are at the start of the round */
 static uint32_t round_now;
-static uint64_t begins[NUM_CPU];  /* time stamps of this round */
+static uint64_t begins[NUM_CPU]; /* time stamps of this round */
 static uint64_t ends[NUM_CPU];
 
 /* All threads begin a round together; the last to come opens it. */

@@ -1,6 +1,6 @@
 //! Each check of the kernel on the boot table refuses a table with one wrong field and a right checksum.
 
-#[path = "../../tests/common/start_up.rs"]
+#[path = "../../tests/suite/common/start_up.rs"]
 mod start_up;
 
 use super::crc32::crc32;

@@ -21,7 +21,7 @@ pub struct Version(u32);
 /// Who else writes memory while the program runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sharing {
-    /// Nobody: what is read twice is the same.
+    /// Nothing: what is read twice is the same.
     Exclusive,
     /// Other processors, interrupts or devices write these places, from the first address to the second. What is read
     /// from an address that is not known may be one of them.
