@@ -1,6 +1,4 @@
-//! Why a verb did not succeed.
-//!
-//! Knows: the kinds of failure and their exit status. Does not know: how they are shown (`output`).
+//! Why a verb did not succeed, and its exit status.
 
 use system::Report;
 

@@ -1,8 +1,4 @@
-//! The command line of Ashlar.
-//!
-//! Knows: which verb does what was asked, and how its result becomes an exit status.
-//! Does not know: descriptions (crate `system`), guest files and boot media (crate `image`), the C subset (`c2coq`),
-//! time (`wcet-cli`).
+//! The command line of Ashlar: each verb parses its options, calls the crate that does the work, and prints the result.
 
 mod build;
 mod cases;

@@ -182,7 +182,7 @@ fn shown(format: Format, report: &diagnostics::Report) -> bool {
     if format == Format::Json {
         println!("{}", report.to_json());
     } else {
-        eprint!("{}", report.render(diagnostics::Style::stderr()));
+        print!("{}", report.render(diagnostics::Style::stdout()));
     }
     report.is_clean()
 }

@@ -1,7 +1,5 @@
-//! Files out of Debian packages, which are downloaded but never installed.
-//!
-//! Knows: apt's commands. apt checks the archive's signatures; the package's hash is compared once more with what apt
-//! lists, because the file may have lain about since.
+//! Files out of Debian packages, which are downloaded but never installed. apt checks the archive's signatures; the package's
+//! hash is compared once more with what apt lists, because the file may be an old one.
 
 use crate::{sha256, Error};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,4 @@
-//! What Ashlar boots from and into: the guest's kernel and initial ramdisk, and bootable media.
-//!
-//! Knows: Debian's packages, the cpio and tar formats, GRUB's image builder.
-//! Does not know: what is inside a system image, nor how machines are run.
+//! What Ashlar boots from and into: the guest's kernel and initial ramdisk, out of Debian's packages, and bootable media.
 
 mod archive;
 mod deb;

@@ -3,7 +3,7 @@
 //! Equal inputs give equal bytes.
 
 use crate::archive::cpio::Cpio;
-use crate::archive::tar::Tar;
+use crate::archive::tar::Archive;
 use crate::Error;
 use flate2::{Compression, GzBuilder};
 use std::io::Write;
@@ -51,7 +51,8 @@ pub fn build(busybox: &Path, programs: &[Named], modules: &[Named]) -> Result<Ve
     for (name, contents) in programs {
         archive.file(&format!("command/{name}"), 0o755, contents);
     }
-    archive.file("command/files.tar", 0o644, &small_files());
+    let files = small_files().map_err(|error| Error::Write { path: "command/files.tar".into(), error })?;
+    archive.file("command/files.tar", 0o644, &files);
     if !modules.is_empty() {
         archive.folder("modules");
     }
@@ -75,17 +76,17 @@ fn applets(busybox: &Path) -> Result<Vec<String>, Error> {
 }
 
 /// An archive of many small files of different sizes, up to 4 KiB.
-fn small_files() -> Vec<u8> {
-    let mut tar = Tar::default();
+fn small_files() -> Result<Vec<u8>, std::io::Error> {
+    let mut tar = Archive::default();
     for index in 0..FILES {
         if index % FILES_PER_FOLDER == 0 {
-            tar.folder(&format!("folder{}/", index / FILES_PER_FOLDER));
+            tar.folder(&format!("folder{}/", index / FILES_PER_FOLDER))?;
         }
         // The multiplier is odd and unrelated to 4096, so sizes spread over the whole range.
         let size = (index.wrapping_mul(2_654_435) % 4096) as usize;
         let line = format!("This is line after line of file number {index}.\n");
         let contents: Vec<u8> = line.bytes().cycle().take(size).collect();
-        tar.file(&format!("folder{}/file{index}", index / FILES_PER_FOLDER), &contents);
+        tar.file(&format!("folder{}/file{index}", index / FILES_PER_FOLDER), &contents)?;
     }
     tar.finish()
 }
@@ -102,10 +103,10 @@ fn pack(archive: &[u8]) -> Result<Vec<u8>, Error> {
 mod tests {
     #[test]
     fn small_files_are_as_many_as_the_script_counts() {
-        let tar = super::small_files();
+        let tar = super::small_files().unwrap();
         let (_, workload) = super::COMMANDS[3];
         assert!(workload.contains(&format!("-eq {} ]", super::FILES)));
         assert!(crate::archive::tar::find(&tar, "folder19/file999").is_some());
-        assert_eq!(tar, super::small_files());
+        assert_eq!(tar, super::small_files().unwrap());
     }
 }

@@ -1,8 +1,5 @@
 //! Deterministic automata: what a protocol is once its hierarchy is flattened.
 //!
-//! Knows: states, transitions, the marks timed, fair and final, shortest runs.
-//! Does not know: where they come from (`flatten`, `decompose`).
-//!
 //! A message that is not enabled in a state is illegal there. Rule 4 speaks of staying in a timed state for ever. In the
 //! paper a timed state is one state of the automaton; here the state that is written `timed` may stand for many states
 //! of the automaton, if it has states inside or regions beside it. So every written `timed` is a mark of its own, and

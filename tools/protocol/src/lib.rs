@@ -3,8 +3,6 @@
 //! [`load`] reads a file of the protocol language (`parse` says its form), resolves and checks it, and flattens it to a
 //! deterministic automaton; all faults come back at once. [`decompose`] splits the automaton into small ones that
 //! together say the same; [`generate`] writes what drivers, checker and readers need.
-//!
-//! Does not know: what a driver's code does (`drivercheck`), nor how messages travel (`user/runtime`).
 
 pub mod automaton;
 pub mod bind;

@@ -153,7 +153,7 @@ fn load(files: &[PathBuf], format: Format) -> Result<Option<Vec<Checked>>, Box<d
         match protocol::load(file) {
             Ok(checked) => all.push(checked),
             Err(report) if format == Format::Human => {
-                eprint!("{}", report.render(diagnostics::Style::stderr()));
+                print!("{}", report.render(diagnostics::Style::stdout()));
                 faults.push(json!(null));
             }
             Err(report) => {

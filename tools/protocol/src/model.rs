@@ -1,6 +1,4 @@
 //! A protocol, names resolved: messages, requests, the hierarchy of states, edges.
-//!
-//! Does not know: which combinations of states there are (`flatten`).
 
 use diagnostics::{Source, Span};
 use serde::Serialize;

@@ -1,6 +1,4 @@
 //! Syntax tree to protocol: names resolved, duplicates and unknown names found.
-//!
-//! Does not know: what can be reached (`check`).
 
 mod payload;
 

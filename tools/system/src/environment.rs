@@ -1,7 +1,5 @@
-//! The environment page: what a process is told about itself, as text.
-//!
-//! Knows: the notation, one `key=value` a line, ended by a NUL. docs/src/reference/description.md explains the keys.
-//! Does not know: where slots and addresses come from (`resolve`).
+//! The environment page, which tells a process its names, slots and arguments: one `key=value` a line, ended by a NUL.
+//! docs/src/reference/description.md explains the keys.
 
 use crate::layout::PAGE_SIZE;
 use std::fmt::Write;

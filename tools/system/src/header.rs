@@ -1,6 +1,5 @@
-//! The C header of a system: its objects' numbers, for code that is built for this system alone.
-//!
-//! Knows: how a name becomes a C constant. Programs for any system use the environment page instead.
+//! The C header of a system: its objects' numbers, for code that is built for this system alone. Programs for any system use
+//! the environment page instead.
 
 use crate::resolve::Resolution;
 use std::fmt::Write;

@@ -1,7 +1,8 @@
 //! The system image: boot table and payload in one file, the kernel's only module.
 
 use crate::resolve::Resolution;
-use crate::table::{self, crc32::crc32};
+use crate::table;
+use crc32fast::hash as crc32;
 use std::path::{Path, PathBuf};
 
 /// Why an image was not written.

@@ -6,9 +6,7 @@
 //! Resolved                                    --image-->    system.img boot table and payload; system_NAME.h
 //! ```
 //!
-//! Knows: the description's schema and meaning, the boot table's layout, program and guest-kernel headers.
-//! Does not know: how programs are built, guest files fetched or emulators run; that is for the command line.
-//! Never writes the user's files, and never stops at the first fault: every function reports all it can find.
+//! It never writes the user's files, and never stops at the first fault: every function reports all it can find.
 
 mod check;
 mod codes;

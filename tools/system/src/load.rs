@@ -1,7 +1,4 @@
-//! Reading a description with its machine, and checking both.
-//!
-//! Knows: where files stand, and in which order the stages run.
-//! Does not know: any particular check.
+//! Reading a description with its machine, and checking both, in the order of the stages.
 
 use crate::check::{check as check_meaning, cpus_needed, KERNEL_CONSOLE};
 use crate::codes::Code;

@@ -1,8 +1,5 @@
-//! How much memory each process needs, and whether the quotas hold it.
-//!
-//! Knows: what the kernel charges to a process (frames it owns, its page tables, its guest's tables).
-//! Does not know: where in the image anything lies.
-//! Works on a faulty description too: what is unknown counts nothing, so every further fault is still found.
+//! How much memory the kernel charges to each process (frames it owns, its page tables, its guest's tables), and whether the
+//! quotas hold it. In a faulty description what is unknown counts nothing, so further faults are still found.
 
 use crate::codes::Code;
 use crate::description::{Description, Machine, Process};

@@ -1,6 +1,4 @@
 //! The reference page of descriptions, printed from the schema.
-//!
-//! Knows: how a table of keys looks in Markdown. Does not know: any key.
 
 use crate::codes::Code;
 use crate::environment;

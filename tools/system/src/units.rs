@@ -1,6 +1,4 @@
-//! Values with units inside strings: sizes, times, ranges.
-//!
-//! Knows: the notation. Does not know: which bounds a key has (`schema`).
+//! Values with units inside strings: sizes, times, ranges, PCI functions.
 
 use crate::layout::{GIB, KIB, MIB};
 

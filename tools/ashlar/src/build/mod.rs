@@ -1,7 +1,5 @@
-//! From a description to what boots: kernel, programs, guest files, system image.
-//!
-//! Knows: the order of the steps and where their results go. Does not know: how a step does its work: that is for the
-//! Makefiles (the kernel's also checks the C subset and the layer order) and the crates `image` and `system`.
+//! From a description to what boots: kernel, programs, guest files, system image. The Makefiles (the kernel's also checks the
+//! C subset and the layer order) and the crates `image` and `system` do the steps.
 
 pub mod guest;
 mod lock;

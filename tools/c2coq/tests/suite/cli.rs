@@ -19,7 +19,7 @@ fn an_accepted_file_prints_nothing() {
 fn faults_are_told_with_place_rule_and_remedy() {
     let output = run(&["check", "reject/address-of.c"]);
     assert_eq!(output.status.code(), Some(1));
-    let text = String::from_utf8(output.stderr).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
     for part in [
         "reject/address-of.c:8:18",
         "subset::address-of",
@@ -61,5 +61,5 @@ fn build_constants_choose_what_is_checked() {
     assert_eq!(run(&["check", "-D", "MODE=1", "accept/layer.c"]).status.code(), Some(0));
     let output = run(&["check", "-D", "MODE=2", "accept/layer.c"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("subset::syntax"));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("subset::syntax"));
 }

@@ -40,7 +40,7 @@ impl Copy {
             std::fs::write(self.path(file), changed).unwrap();
         }
         let output = self.check();
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        let message = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         for (file, original) in originals {
             std::fs::write(self.path(file), original).unwrap();
         }

@@ -1,85 +1,74 @@
 //! Tar archives: finding a file in one, and writing one of plain files.
 
-const BLOCK: usize = 512;
+use std::io::{Error, Read};
+use tar::{Builder, EntryType, Header};
 
 /// Contents of the first plain file in `archive` whose name begins with `prefix`.
 pub fn find(archive: &[u8], prefix: &str) -> Option<Vec<u8>> {
-    let mut rest = archive;
-    while rest.len() >= BLOCK {
-        let (header, body) = rest.split_at(BLOCK);
-        let size = octal(&header[124..136])?;
-        let name = header[..100].split(|&byte| byte == 0).next().unwrap_or_default();
-        if matches!(header[156], b'0' | 0) && name.starts_with(prefix.as_bytes()) {
-            return body.get(..size).map(<[u8]>::to_vec);
+    for entry in tar::Archive::new(archive).entries().ok()? {
+        let mut entry = entry.ok()?;
+        if !entry.header().entry_type().is_file() || !entry.path_bytes().starts_with(prefix.as_bytes()) {
+            continue;
         }
-        if name.is_empty() {
-            return None;
-        }
-        rest = body.get(size.next_multiple_of(BLOCK)..)?;
+        let mut contents = Vec::new();
+        entry.read_to_end(&mut contents).ok()?;
+        // A file that is cut off is no file.
+        return (contents.len() as u64 == entry.size()).then_some(contents);
     }
     None
 }
 
-fn octal(field: &[u8]) -> Option<usize> {
-    let digits = field.split(|&byte| byte == 0 || byte == b' ').find(|part| !part.is_empty()).unwrap_or(b"0");
-    usize::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()
+/// An archive of plain files in folders. Equal files give equal bytes: no times, everything belongs to root.
+pub struct Archive {
+    builder: Builder<Vec<u8>>,
 }
 
-/// An archive of plain files in folders. Equal files give equal bytes.
-#[derive(Debug, Default)]
-pub struct Tar {
-    bytes: Vec<u8>,
+impl Default for Archive {
+    fn default() -> Self {
+        Archive { builder: Builder::new(Vec::new()) }
+    }
 }
 
-impl Tar {
+impl Archive {
     /// Adds a folder; its name ends in `/`.
-    pub fn folder(&mut self, name: &str) {
-        self.header(name, 0o755, b'5', 0);
+    pub fn folder(&mut self, name: &str) -> Result<(), Error> {
+        self.entry(name, EntryType::Directory, 0o755, &[])
     }
 
     /// Adds a file.
-    pub fn file(&mut self, name: &str, contents: &[u8]) {
-        self.header(name, 0o644, b'0', contents.len());
-        self.bytes.extend_from_slice(contents);
-        self.bytes.resize(self.bytes.len().next_multiple_of(BLOCK), 0);
+    pub fn file(&mut self, name: &str, contents: &[u8]) -> Result<(), Error> {
+        self.entry(name, EntryType::Regular, 0o644, contents)
     }
 
     /// The finished archive.
-    pub fn finish(mut self) -> Vec<u8> {
-        self.bytes.resize(self.bytes.len() + 2 * BLOCK, 0);
-        self.bytes
+    pub fn finish(self) -> Result<Vec<u8>, Error> {
+        self.builder.into_inner()
     }
 
-    fn header(&mut self, name: &str, mode: u32, kind: u8, size: usize) {
-        let mut header = [0; BLOCK];
-        let mut put = |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
-        put(0, name);
-        put(100, &format!("{mode:07o}"));
-        put(108, "0000000");
-        put(116, "0000000");
-        put(124, &format!("{size:011o}"));
-        put(136, "00000000000");
-        put(257, "ustar");
-        put(263, "00");
-        header[156] = kind;
-        // The checksum is taken with its own field blank.
-        header[148..156].fill(b' ');
-        let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
-        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-        self.bytes.extend_from_slice(&header);
+    fn entry(&mut self, name: &str, kind: EntryType, mode: u32, contents: &[u8]) -> Result<(), Error> {
+        let mut header = Header::new_ustar();
+        header.set_path(name)?;
+        header.set_entry_type(kind);
+        header.set_mode(mode);
+        header.set_uid(0);
+        header.set_gid(0);
+        header.set_mtime(0);
+        header.set_size(contents.len() as u64);
+        header.set_cksum();
+        self.builder.append(&header, contents)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{find, Tar};
+    use super::{find, Archive};
 
     fn archive() -> Vec<u8> {
-        let mut tar = Tar::default();
-        tar.folder("./boot/");
-        tar.file("./boot/System.map", &[b'x'; 700]);
-        tar.file("./boot/vmlinuz-6", b"kernel");
-        tar.finish()
+        let mut tar = Archive::default();
+        tar.folder("./boot/").unwrap();
+        tar.file("./boot/System.map", &[b'x'; 700]).unwrap();
+        tar.file("./boot/vmlinuz-6", b"kernel").unwrap();
+        tar.finish().unwrap()
     }
 
     #[test]

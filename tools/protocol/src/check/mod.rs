@@ -1,7 +1,5 @@
 //! What a protocol must keep to, beyond its form: each check on the flattened automaton, each fault with the shortest
 //! run that leads to it.
-//!
-//! Does not know: what drivers do (`drivercheck`), nor whether the protocol fits its device.
 
 mod reach;
 mod structure;

@@ -1,7 +1,5 @@
-//! Checks a decomposition on products of the protocol with its finished subprotocols.
-//!
-//! Knows: the conditions of `decompose`, in terms of runs alone. Does not know: how alphabets were chosen, nor how the
-//! subprotocols were made; a wrong decomposition is found out here, with the run that shows it.
+//! Checks a decomposition on products of the protocol with its finished subprotocols, independently of how these were made: a
+//! wrong decomposition is found here, with the run that shows it.
 
 use super::{Decomposition, Purpose, Subprotocol};
 use crate::automaton::Automaton;

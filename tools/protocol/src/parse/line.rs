@@ -1,6 +1,4 @@
 //! Lines of a text: their depth, words and comment.
-//!
-//! Does not know: what a line means (`mod.rs`), nor what stands inside what (`tree.rs`).
 
 use crate::codes::Code;
 use crate::findings::Findings;

@@ -1,7 +1,6 @@
 //! The protocol language: text to syntax tree.
 //!
-//! Knows: the form of every line. A faulty line is told and left out; the lines after it are read.
-//! Does not know: what names refer to (`resolve`).
+//! A faulty line is reported and left out; the lines after it are read.
 //!
 //! ```text
 //! protocol pci 1                      name, number (the high byte of its mailboxes)

@@ -31,7 +31,7 @@ fn exit_status_says_what_happened() {
 fn faults_of_all_files_are_told_in_both_formats() {
     let other = "tools/protocol/tests/broken/timed-stuck.proto";
     let text = run(&["check", BROKEN, other]);
-    let shown = String::from_utf8_lossy(&text.stderr).into_owned();
+    let shown = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(shown.contains("ASH-P010") && shown.contains("ASH-P014") && shown.contains("witness: ?go ?go"), "{shown}");
     let value = json(&run(&["check", "--format", "json", BROKEN, other]));
     let list = value["diagnostics"].as_array().expect("a list");

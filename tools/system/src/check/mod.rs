@@ -1,8 +1,5 @@
-//! What the parts of a description must be together.
-//!
-//! Knows: names that must exist, trees that must be trees, owners that must be single, tables that must fit.
-//! Does not know: file contents (`file`) and memory needs (`memory`).
-//! Each check looks at the whole description, skips what an earlier fault left unknown, and reports all it finds.
+//! What the parts of a description must be together: names that exist, parents that form a tree, single owners, tables that
+//! fit. Each check looks at the whole description, skips what an earlier fault left unknown, and reports all it finds.
 
 mod channel;
 mod count;

@@ -1,7 +1,5 @@
-//! A description as typed data: names, places and values, no ids and no addresses.
-//!
-//! Knows: which keys each object has, and their defaults where those need no other object.
-//! Does not know: whether names exist and values fit together (`check`).
+//! A description as typed data: names, places and values, with defaults where those need no other object; no ids and no
+//! addresses yet. `check` says whether names exist and values fit together.
 
 mod build;
 pub mod machine;

@@ -1,11 +1,8 @@
-//! Linux kernels and initial ramdisks for guests.
-//!
-//! Knows: the bzImage set-up header (Linux x86 boot protocol) and how archives begin.
-//! Does not know: how a guest is started; its monitor does that.
+//! Linux kernels (bzImage, Linux x86 boot protocol) and initial ramdisks for guests.
 
 use super::Flaw;
 use crate::codes::Code;
-use crate::table::crc32::crc32;
+use crc32fast::hash as crc32;
 
 const BOOT_FLAG: usize = 0x1fe;
 const SETUP_SECTORS: usize = 0x1f1;

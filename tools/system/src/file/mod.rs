@@ -1,7 +1,5 @@
-//! The files that a description names: programs, guest kernels, initial ramdisks, mapped files.
-//!
-//! Knows: where a name leads, and what makes such a file usable.
-//! Does not know: addresses in the system image (`resolve`).
+//! The files that a description names: programs, guest kernels, initial ramdisks, mapped files. Here they are found and
+//! checked; `resolve` gives them their addresses.
 
 mod guest;
 mod program;

@@ -1,7 +1,4 @@
 //! Programs: static ELF executables, as segments on page bounds.
-//!
-//! Knows: which ELF files the image builder takes, and which address areas are not theirs.
-//! Does not know: where in the image a segment goes.
 
 use super::Flaw;
 use crate::codes::Code;

@@ -1,8 +1,5 @@
-//! Reads a text against a schema.
-//!
-//! Knows: TOML (through the `toml` crate), types, units, unknown and missing keys.
-//! Does not know: what a name refers to, or whether the values make sense together (`check`).
-//! A faulty value is reported and left out; what remains is used to find further faults.
+//! Reads a TOML text against a schema: types, units, unknown and missing keys. A faulty value is reported and left out; what
+//! remains is used to find further faults. `check` says whether the values make sense together.
 
 mod document;
 mod field;

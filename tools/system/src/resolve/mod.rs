@@ -1,7 +1,5 @@
-//! From a checked description and the files it names to every id, slot and address.
-//!
-//! Knows: numbering, grants, environment pages, where segments lie in memory and in the image.
-//! Does not know: the bytes of the boot table (`table`), or what is a fault (`check`, `file`, `memory`).
+//! From a checked description and the files it names to every id, slot and address: numbering, grants, environment pages,
+//! places of segments in memory and in the image.
 
 mod environment;
 mod grants;

@@ -1,7 +1,5 @@
-//! The resolved system: every id, slot and address, as data that prints as JSON.
-//!
-//! Knows: the shape. Addresses print in hexadecimal; ids stand beside the names they came from.
-//! Does not know: the bytes of the boot table (`table`).
+//! The resolved system: every id, slot and address, as data that prints as JSON. Addresses print in hexadecimal; ids stand
+//! beside the names they came from.
 
 use crate::layout::{PROT_EXEC, PROT_READ, PROT_WRITE};
 use serde::{Serialize, Serializer};

@@ -1,8 +1,5 @@
-//! The schema of descriptions: every table and key, defined once.
-//!
-//! Knows: names, kinds of value, bounds, defaults and meanings. The reader refuses what is not here, and the
-//! reference page is printed from here.
-//! Does not know: what keys mean together (`check`), nor the text's syntax (`read`).
+//! The schema of descriptions: names, kinds of value, bounds, defaults and meanings of every table and key, defined once. The
+//! reader refuses what is not here; the reference page and the JSON schemas are made from here.
 
 pub mod machine;
 pub mod system;

@@ -3,8 +3,8 @@
 #[path = "../../tests/suite/common/start_up.rs"]
 mod start_up;
 
-use super::crc32::crc32;
 use super::*;
+use crc32fast::hash as crc32;
 use start_up::StartUp;
 
 /// A table of two processes with one object of each kind, and one page of payload.
