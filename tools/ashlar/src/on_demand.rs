@@ -60,7 +60,9 @@ impl OnDemand {
         let mut command = Command::new(cargo);
         command.args(["build", "--release", "--locked", "--package", self.package, "--bin", self.program]);
         command.arg("--target-dir").arg(target);
-        command.arg("--manifest-path").arg(project.root().join("tools/Cargo.toml"));
+        // A copy of the tree may share this folder by a link: to cargo the same package at another path is another.
+        let manifest = project.root().join("tools/Cargo.toml");
+        command.arg("--manifest-path").arg(manifest.canonicalize().unwrap_or(manifest));
         let is_first = !program.is_file();
         if is_first {
             output.note(&format!("building {}, once: {}", self.what, self.takes));

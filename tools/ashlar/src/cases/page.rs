@@ -231,8 +231,9 @@ fn copy(name: &str, project: &Project) -> Result<PathBuf, String> {
     let fault = |error: std::io::Error| format!("the copy of the tree: {error}");
     COPIED.iter().try_for_each(|folder| mirror(root, &copy, folder, false)).map_err(fault)?;
     std::fs::create_dir_all(project.guest()).map_err(fault)?;
+    std::fs::create_dir_all(project.build().join("tools")).map_err(fault)?;
     std::fs::create_dir_all(copy.join("build")).map_err(fault)?;
-    for shared in ["tools", "build/guest"] {
+    for shared in ["tools", "build/guest", "build/tools"] {
         let link = copy.join(shared);
         if !link.exists() {
             std::os::unix::fs::symlink(root.join(shared), link).map_err(fault)?;
