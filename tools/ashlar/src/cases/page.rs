@@ -27,8 +27,8 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Lines of the terminal that are shown when something else was awaited.
 const LAST_LINES: usize = 30;
-/// What programs and systems are made of.
-const COPIED: [&str; 5] = ["kernel", "user", "protocols", "machines", "systems"];
+/// What programs and systems are made of, and the pages that are held against the kernel when it is built.
+const COPIED: [&str; 6] = ["kernel", "user", "protocols", "machines", "systems", "docs"];
 
 #[derive(Debug, Clone)]
 pub struct Page {
