@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wcet_binary::lift::Lifter;
 use wcet_flow::context::Expanded;
 use wcet_flow::{EdgeKind, Graph};
+use wcet_values::Shared;
 
 use crate::context_free::Apart;
 use crate::description::{Description, Element, Stated, Whom};
@@ -24,7 +25,7 @@ pub struct Kernel<'p> {
     /// Functions that entries call on a fresh stack.
     pub handlers: BTreeSet<u64>,
     /// Memory that others may change between two reads, first and last address.
-    pub shared: Vec<(u64, u64)>,
+    pub shared: Shared,
     /// Functions whose loops are waits: for whom, and how often their headers count.
     pub waits: BTreeMap<u64, (Whom, u64)>,
     /// Where locks are, if that is described.
@@ -100,7 +101,7 @@ impl<'p> Kernel<'p> {
             regions,
             stacks,
             handlers,
-            shared,
+            shared: Shared::of(shared),
             waits,
             locks,
             stated,

@@ -61,7 +61,6 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
     found.extend(description.imported.iter().map(Imported::leaves_says));
     found.extend(description.own.iter().flat_map(Own::says));
     found.extend([description.handlers_says(), VECTOR_STATE.to_string(), NO_LINE_CROSSED.to_string()]);
-    found.push("memory that is not named as shared does not change between two reads of a region".to_string());
     match &kernel.locks {
         None => found.push("no lock is held from one region to the next".to_string()),
         Some(_) => {

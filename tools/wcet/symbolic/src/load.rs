@@ -299,15 +299,17 @@ impl Memory<'_> {
         }
     }
 
-    /// Whether someone else may write there.
+    /// Whether something else may write there.
     fn is_shared(&self, place: Place, bytes: u8) -> bool {
         match (&self.sharing, place) {
             (_, Place::Slot(_) | Place::Stack) | (Sharing::Exclusive, _) => false,
             (Sharing::StackIsPrivate, _) => true,
-            (Sharing::Places(places), Place::Fixed(at)) => {
-                places.iter().any(|(from, to)| *from < at.saturating_add(bytes.into()) && at < *to)
+            (Sharing::Places(shared), Place::Fixed(at)) => {
+                shared.meets(at, at.saturating_add(u64::from(bytes.max(1)) - 1))
             }
-            (Sharing::Places(places), Place::Elsewhere | Place::Anywhere) => !places.is_empty(),
+            (Sharing::Places(shared), Place::Elsewhere | Place::Anywhere) => {
+                !shared.places.is_empty() && (shared.unknown || self.may_share)
+            }
         }
     }
 

@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 
 use wcet_binary::load::Program;
+use wcet_values::Shared;
 
 use crate::load::Place;
 use crate::term::{Term, Terms};
@@ -18,14 +19,13 @@ use crate::term::{Term, Terms};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Version(u32);
 
-/// Who else writes memory while the program runs.
+/// What else writes memory while the program runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sharing {
     /// Nothing: what is read twice is the same.
     Exclusive,
-    /// Other processors, interrupts or devices write these places, from the first address to the second. What is read
-    /// from an address that is not known may be one of them.
-    Places(Vec<(u64, u64)>),
+    /// Other processors, interrupts or devices write these places.
+    Places(Shared),
     /// They may write anything but the stack in use and what never changes.
     StackIsPrivate,
 }
@@ -118,6 +118,8 @@ pub struct Memory<'p> {
     pub(crate) places: HashMap<Term, Place>,
     pub stack: Term,
     pub sharing: Sharing,
+    /// Whether the instruction that is executed may access shared places by an address that is not a number.
+    pub may_share: bool,
     pub pointers: Pointers,
     /// Case distinctions of one load before it is given up.
     pub cases: usize,
@@ -141,6 +143,7 @@ impl<'p> Memory<'p> {
             places: HashMap::new(),
             stack,
             sharing,
+            may_share: true,
             pointers,
             cases: CASES,
             choices: 0,

@@ -7,9 +7,10 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use wcet_binary::lift::il::{Op, Register};
+use wcet_binary::lift::il::{Instruction, Op, Register};
 use wcet_binary::load::Program;
 use wcet_flow::context::{ContextId, EdgeId, EdgeKind, Expanded, LoopId, NodeId};
+use wcet_hardware::cache::Target;
 use wcet_values::Values;
 
 use crate::effects::Known;
@@ -225,8 +226,8 @@ impl<'a, 'g> Region<'a, 'g> {
         let guard = point.guard;
         let mut state = State { registers: point.registers, memory: self.memory };
         let Some((last, before)) = instructions.split_last() else { return Vec::new() };
-        for instruction in before {
-            self.executor.execute(&mut state, instruction, None, guard);
+        for (number, instruction) in before.iter().enumerate() {
+            self.instruction(node, number, &mut state, instruction, None, guard);
         }
         let stores = last.ops.iter().any(|op| !matches!(op, Op::Set { .. }));
         let mut ways: BTreeMap<bool, (State, crate::Leave)> = BTreeMap::new();
@@ -239,7 +240,7 @@ impl<'a, 'g> Region<'a, 'g> {
                 Entry::Vacant(new) => {
                     let mut after = state.clone();
                     let decided = (!stores && last.flow.condition().is_some()).then_some(met);
-                    let leave = self.executor.execute(&mut after, last, decided, guard);
+                    let leave = self.instruction(node, before.len(), &mut after, last, decided, guard);
                     self.memory = after.memory;
                     new.insert((after, leave)).clone()
                 }
@@ -253,10 +254,41 @@ impl<'a, 'g> Region<'a, 'g> {
             found.push((*edge, Point { guard, registers }));
         }
         if graph.successors(node).is_empty() {
-            self.executor.execute(&mut state, last, None, guard);
+            self.instruction(node, before.len(), &mut state, last, None, guard);
             self.memory = state.memory;
         }
         found
+    }
+
+    /// Executes instruction `number` of a node.
+    fn instruction(
+        &mut self,
+        node: NodeId,
+        number: usize,
+        state: &mut State,
+        instruction: &Instruction,
+        met: Option<bool>,
+        under: Term,
+    ) -> crate::Leave {
+        self.executor.memory.may_share = self.may_share(node, number);
+        let leave = self.executor.execute(state, instruction, met, under);
+        self.executor.memory.may_share = true;
+        leave
+    }
+
+    /// Whether an instruction may access shared places by an address of which something is known.
+    fn may_share(&self, node: NodeId, number: usize) -> bool {
+        let (Sharing::Places(shared), Some(values)) = (&self.setting.sharing, self.setting.values) else { return true };
+        let instructions = self.graph().instructions(node);
+        let first: usize = instructions[..number].iter().map(|one| one.accesses.len()).sum();
+        let targets = values.targets(node);
+        let Some(targets) = targets.get(first..first + instructions[number].accesses.len()) else { return true };
+        targets.iter().any(|target| match target {
+            Target::At(at) => shared.meets(*at, *at),
+            Target::Within(first, last) => shared.meets(*first, *last),
+            Target::Anywhere => shared.unknown,
+            _ => false,
+        })
     }
 
     /// Under which condition control takes an edge, once its node is executed.
@@ -284,11 +316,11 @@ impl<'a, 'g> Region<'a, 'g> {
         let graph = self.graph();
         let Some((last, before)) = graph.instructions(node).split_last() else { return (Terms::TRUE, registers) };
         let mut state = State { registers, memory: self.memory };
-        for instruction in before {
-            self.executor.execute(&mut state, instruction, None, Terms::TRUE);
+        for (number, instruction) in before.iter().enumerate() {
+            self.instruction(node, number, &mut state, instruction, None, Terms::TRUE);
         }
         let met = last.flow.condition().map(|_| graph.edges[edge].kind != EdgeKind::Next);
-        let leave = self.executor.execute(&mut state, last, met, Terms::TRUE);
+        let leave = self.instruction(node, before.len(), &mut state, last, met, Terms::TRUE);
         self.memory = state.memory;
         let condition = self.condition(edge, leave);
         let mut registers = state.registers;

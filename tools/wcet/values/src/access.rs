@@ -3,6 +3,7 @@
 use wcet_binary::lift::evaluate::mask;
 
 use crate::memory::{position, positions, Found};
+use crate::record::is_known;
 use crate::set::Set;
 use crate::state::{is_of_stack, State, World};
 use crate::term::{Origin, Root, Term};
@@ -250,7 +251,7 @@ impl World<'_> {
     }
 
     pub fn is_shared(&self, at: u64, size: u64) -> bool {
-        self.shared.iter().any(|(first, last)| at <= *last && at.saturating_add(size) > *first)
+        self.shared.meets(at, at.saturating_add(size.max(1) - 1))
     }
 
     /// The same of an address at a root, of which these are the numbers it may be.
@@ -259,10 +260,9 @@ impl World<'_> {
             Root::Zero => self.is_shared(at, size),
             Root::Stack => false,
             Root::Symbol(_) => {
-                let (low, high) = numbers.unsigned();
-                let meets =
-                    |(first, last): &(u64, u64)| low <= (*last).into() && high + u128::from(size) > (*first).into();
-                self.shared.iter().any(meets)
+                let ((low, high), last) = (numbers.unsigned(), u128::from(u64::MAX));
+                let meets = self.shared.meets(low as u64, (high + u128::from(size.max(1)) - 1).min(last) as u64);
+                meets && (self.shared.unknown || is_known(numbers))
             }
         }
     }

@@ -87,8 +87,7 @@ pub struct Options {
     pub registers: BTreeMap<Register, (u64, u64)>,
     /// The same before the block that begins at an address: for one of several cases that are looked at apart.
     pub given: BTreeMap<u64, (Register, (u64, u64))>,
-    /// Memory that others may change at any time, devices for instance: from the first address to the second.
-    pub shared: Vec<(u64, u64)>,
+    pub shared: Shared,
     /// What is known of an object that a register leads to all the time.
     pub own: Option<Own>,
     /// Places at which the stack pointer leads to an empty stack to which there is no other pointer, and no more to the one before: the
@@ -102,6 +101,27 @@ pub struct Options {
     pub steps: u64,
     /// Executions of different kinds that are followed apart through a loop, before all are taken together.
     pub width: usize,
+}
+
+/// Memory that others may change at any time: the registers of devices, or what other processors write.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shared {
+    /// From the first address to the second, both included.
+    pub places: Vec<(u64, u64)>,
+    /// An address of which nothing is known may be one of these. Otherwise it is taken to be another one.
+    pub unknown: bool,
+}
+
+impl Shared {
+    /// These places, to which unknown addresses may lead too.
+    pub fn of(places: Vec<(u64, u64)>) -> Shared {
+        Shared { places, unknown: true }
+    }
+
+    /// Whether bytes from the first address to the second may be shared.
+    pub fn meets(&self, first: u64, last: u64) -> bool {
+        self.places.iter().any(|(from, to)| first <= *to && last >= *from)
+    }
 }
 
 /// An object to which a register leads as long as the region is executed, whatever instructions do with the register: what a
@@ -142,7 +162,7 @@ impl Default for Options {
             stack_pointer: None,
             registers: BTreeMap::new(),
             given: BTreeMap::new(),
-            shared: Vec::new(),
+            shared: Shared::default(),
             own: None,
             fresh: BTreeSet::new(),
             stack_rest: None,
@@ -206,8 +226,14 @@ fn multiples(of: u64, below: Option<u64>, size: u8) -> Set {
 }
 
 fn assumptions(options: &Options) -> Vec<String> {
+    let is_everything = |(first, last): &(u64, u64)| *first == 0 && *last == u64::MAX;
+    let unchanged = match &options.shared.places[..] {
+        [] => "memory that the region reads twice does not change in between",
+        places if places.iter().any(is_everything) => "nothing else writes the stack of the region",
+        _ => "memory that is not shared does not change between two reads of the region",
+    };
     let mut found = vec![
-        "memory that the region reads twice does not change in between".to_string(),
+        unchanged.to_string(),
         "no pointer that the region is given, or finds in memory, leads to its own part of the stack".to_string(),
         "neither the stack nor an object that a pointer walks along wraps around the end of the address space"
             .to_string(),

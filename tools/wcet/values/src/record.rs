@@ -247,6 +247,10 @@ fn place(form: &AddressForm, state: &State, world: &World<'_>, stack: Option<(u6
             transfer::binary(Binary::Add, &sum.1, &known, size)
         }
     };
-    // Almost anywhere is anywhere.
-    (set.is_straight() && set.span() < mask(size) >> 1).then_some(Place::Numbers(set))
+    is_known(&set).then_some(Place::Numbers(set))
+}
+
+/// Whether something is known of an address: almost anywhere is anywhere.
+pub fn is_known(numbers: &Set) -> bool {
+    numbers.is_straight() && numbers.span() < mask(numbers.size) >> 1
 }

@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::set::Set;
 use crate::term::{shifted, Origin, Root, Symbols, Term};
 use crate::transfer;
-use crate::{Leads, Own};
+use crate::{Leads, Own, Shared};
 
 /// Origins are looked through this far for what branches told of their operands.
 const FORWARD: u8 = 2;
@@ -32,8 +32,7 @@ pub(crate) struct World<'a> {
     pub program: &'a Program,
     pub symbols: Symbols,
     pub pointer: u8,
-    /// Memory that others may change: from the first address to the second.
-    pub shared: &'a [(u64, u64)],
+    pub shared: &'a Shared,
     /// The address of an object of its own, and what is known of that.
     pub own: Option<(Term, &'a Own)>,
     /// The address of an object to which that one leads, at the entry.

@@ -11,7 +11,7 @@ use wcet_flow::context::{Expanded, LoopId};
 use wcet_flow::Graph;
 use wcet_report::{Assumption, Phase, Refinement, Report, Verdict, VERSION};
 use wcet_symbolic::{Frames, Setting, Sharing};
-use wcet_values::Values;
+use wcet_values::{Shared, Values};
 
 use crate::analysis::code::Code;
 use crate::analysis::faults::{self, fault, hex, Found};
@@ -146,7 +146,7 @@ impl Stages<'_, '_> {
         let known = wcet_values::Options {
             stack_pointer: stack.map(|at| (at, at)),
             memory_as_loaded: request.stated.as_loaded || entry == program.entry,
-            shared: if request.stated.shared { vec![(0, u64::MAX)] } else { Vec::new() },
+            shared: self.shared(),
             switches: options.switches.keys().copied().collect(),
             steps: steps(request.timeout),
             ..wcet_values::Options::default()
@@ -326,11 +326,20 @@ impl Stages<'_, '_> {
     }
 
     fn sharing(&self) -> Sharing {
-        if self.request.stated.shared {
-            Sharing::StackIsPrivate
-        } else {
-            Sharing::Exclusive
+        match self.shared() {
+            _ if self.request.stated.shared => Sharing::StackIsPrivate,
+            shared if shared.places.is_empty() => Sharing::Exclusive,
+            shared => Sharing::Places(shared),
         }
+    }
+
+    /// Memory that others may change: the registers of devices always.
+    fn shared(&self) -> Shared {
+        if self.request.stated.shared {
+            return Shared::of(vec![(0, u64::MAX)]);
+        }
+        let regions = self.request.machine.iter().flat_map(|loaded| &loaded.machine.regions);
+        Shared { places: regions.map(|region| region.range).collect(), unknown: self.request.stated.devices }
     }
 
     /// When refinement ends.

@@ -6,6 +6,7 @@ mod compiled;
 mod conflicts;
 mod conflicts_exhaustive;
 mod corruption;
+mod devices;
 mod documented;
 mod ipet_charges;
 mod loop_bounds;

@@ -7,6 +7,7 @@ use wcet_binary::load::{Architecture, Program};
 use super::*;
 use crate::set::Set;
 use crate::term::Symbols;
+use crate::Shared;
 
 const BASE: Register = Register(0);
 const INDEX: Register = Register(1);
@@ -14,7 +15,7 @@ const INDEX: Register = Register(1);
 fn with_world(architecture: Architecture, test: impl FnOnce(&World<'_>)) {
     let program = Program::from_code(architecture, 0x1000, &[0; 16]);
     let (symbols, pointer) = (Symbols::default(), architecture.pointer_size());
-    test(&World { program: &program, symbols, pointer, shared: &[], own: None, leads: None });
+    test(&World { program: &program, symbols, pointer, shared: &Shared::default(), own: None, leads: None });
 }
 
 fn known(base: Option<Register>, index: Option<(Register, u8)>, displacement: i64) -> AddressForm {

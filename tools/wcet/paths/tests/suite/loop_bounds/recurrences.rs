@@ -138,6 +138,7 @@ const RECURRENCES: [(&str, &str, Option<u64>); 26] = [
 
 /// The bounds of an assembly program's loops, where no loop is followed iteration by iteration.
 fn recurrences(code: &str, shared: Vec<(u64, u64)>) -> Vec<Option<u64>> {
+    let shared = wcet_values::Shared::of(shared);
     let options = wcet_values::Options { steps: 0, shared, ..wcet_values::Options::default() };
     inferred(code, &options).into_iter().map(|one| one.bound).collect()
 }
