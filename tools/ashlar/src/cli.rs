@@ -341,8 +341,8 @@ pub struct TestOptions {
     pub cores: Option<usize>,
 }
 
-/// The items follow from the seed alone, so that a shard finds the same on every machine. Shards that have a record in the
-/// folder already are not run again; those that end without one are.
+/// The items follow from the seed alone, so that a shard finds the same on every machine. Shards that have a record in
+/// the folder named by --out already are not run again; those that end without one are.
 #[derive(Debug, Args)]
 pub struct CampaignOptions {
     /// Its name; without it, every campaign is listed.

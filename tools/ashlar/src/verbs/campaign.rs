@@ -11,6 +11,7 @@ use campaign::{item_seed, record_path, Engine, Plan, Record, Shard};
 use project::Project;
 use serde_json::{json, Value};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 struct Campaign {
@@ -26,6 +27,8 @@ enum Work {
     Boot { case: &'static str, table: [&'static str; 2] },
     /// A campaign of the proofs.
     Proofs(ProofCampaign),
+    /// The seeded faults of the drivers and the correct variations: a committed list, whatever the seed.
+    Faults,
 }
 
 const CAMPAIGNS: &[Campaign] = &[
@@ -71,6 +74,12 @@ const CAMPAIGNS: &[Campaign] = &[
         items: 100_000,
         work: Work::Proofs(ProofCampaign::Operations),
     },
+    Campaign {
+        name: "faults",
+        about: "every seeded fault of the drivers is found, and no correct variation is refused",
+        items: 0,
+        work: Work::Faults,
+    },
 ];
 
 /// What is said of a boot when a signal ended the emulator, which random states of a guest's processor can make it do.
@@ -92,7 +101,15 @@ pub fn campaign(options: &CampaignOptions, project: &Project, output: &Output) -
     let out = std::path::absolute(&out).unwrap_or(out);
     match options.shard {
         Some(shard) => one_shard(chosen, items, options.seed, shard, &out, project, output),
-        None => all_shards(options, chosen, items, &out, project, output),
+        None => {
+            // What an earlier run left in the usual folder is of an older tree; in a named one it is kept and completed.
+            if options.out.is_none() && out.exists() {
+                std::fs::remove_dir_all(&out).map_err(|error| {
+                    Failure::unable(format!("{} cannot be emptied: {error}", out.display()), "check permissions")
+                })?;
+            }
+            all_shards(options, chosen, items, &out, project, output)
+        }
     }
 }
 
@@ -149,6 +166,7 @@ fn one_shard(
             let record = prove::shard(*kind, items, seed, shard, project, output)?;
             Record { campaign: campaign.name.to_string(), ..record }
         }
+        Work::Faults => faults(Record::new(campaign.name, seed, shard), project)?,
     };
     let path = record_path(out, campaign.name, seed, shard);
     record.write(&path).map_err(|error| unwritable(&path, error))?;
@@ -158,6 +176,36 @@ fn one_shard(
         0 => Ok(()),
         _ => Err(Failure::Finding(String::new())),
     }
+}
+
+/// Has the checker of drivers try its share of the seeded faults.
+fn faults(record: Record, project: &Project) -> Result<Record, Failure> {
+    let unable = |text: String| Failure::unable(text, "see `ashlar drivers seeded`");
+    let tool = std::env::current_exe().map_err(|error| unable(format!("the tool's own file is unknown: {error}")))?;
+    let shard = record.shard.to_string();
+    let done = Command::new(tool)
+        .args(["drivers", "seeded", "--shard", &shard, "--format", "json"])
+        .current_dir(project.root())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| unable(format!("the checker cannot be started: {error}")))?;
+    let result = serde_json::from_slice(&done.stdout)
+        .map_err(|error| unable(format!("the checker's result is not JSON ({}): {error}", done.status)))?;
+    outcomes(record, &result).map_err(|text| unable(format!("the checker's result has another form: {text}")))
+}
+
+/// Adds what the checker of drivers says of faults and variations.
+fn outcomes(mut record: Record, result: &Value) -> Result<Record, String> {
+    for list in ["faults", "variations"] {
+        for outcome in result[list].as_array().ok_or_else(|| format!("no {list}"))? {
+            let words = (outcome["name"].as_str(), outcome["verdict"].as_str(), outcome["is_good"].as_bool());
+            let (Some(name), Some(verdict), Some(is_good)) = words else { return Err(outcome.to_string()) };
+            let item = record.push(name, verdict, is_good);
+            item.detail.insert("rule".into(), outcome["rule"].clone());
+            item.detail.insert("seconds".into(), outcome["seconds"].clone());
+        }
+    }
+    Ok(record)
 }
 
 /// Boots the case once for each item of the shard.
@@ -250,8 +298,23 @@ fn with_seed(text: &str, [kind, name]: [&str; 2], seed: u64) -> Result<String, S
 
 #[cfg(test)]
 mod tests {
-    use super::{with_seed, Work, CAMPAIGNS};
+    use super::{outcomes, with_seed, Work, CAMPAIGNS};
+    use campaign::{Record, Shard};
+    use serde_json::json;
     use std::path::Path;
+
+    #[test]
+    fn what_the_checker_of_drivers_says_becomes_a_record() {
+        let fault = json!({ "name": "a", "verdict": "VIOLATED", "rule": 3, "seconds": 1.5, "is_good": true });
+        let variation = json!({ "name": "b", "verdict": "VIOLATED", "rule": 5, "seconds": 2.5, "is_good": false });
+        let new = || Record::new("faults", 1, Shard::ALL);
+        let record = outcomes(new(), &json!({ "faults": [fault], "variations": [variation] })).unwrap();
+        let items: Vec<_> =
+            record.items.iter().map(|item| (item.id.as_str(), item.good, &item.detail["rule"])).collect();
+        assert_eq!(items, [("a", true, &json!(3)), ("b", false, &json!(5))]);
+        assert!(outcomes(new(), &json!({ "faults": [] })).is_err());
+        assert!(outcomes(new(), &json!({ "faults": [{ "name": "a" }], "variations": [] })).is_err());
+    }
 
     #[test]
     fn campaigns_change_a_seed_that_the_program_is_given() {
