@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use diagnostics::{Diagnostic, Report, Source};
 
+use crate::table::At;
+
 diagnostics::codes! {
     /// The kinds of faults.
     pub enum Code;
@@ -30,6 +32,9 @@ diagnostics::codes! {
         "A stub passes typed arguments in rdi, rsi, rdx, r10 and r8, and stores typed results from rdi and rsi. A call that \
          needs more names the file of a stub by hand: `hand_stub`."
 }
+
+/// Takes a fault: its kind, where it is, what is wrong and what to write.
+pub(crate) type Refuse<'a> = dyn FnMut(Code, &At<String>, String, &str) + 'a;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {

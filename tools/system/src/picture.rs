@@ -95,8 +95,7 @@ impl System {
 
 /// A frame for each processor with a box that carries its name, and in it the boxes of the processes that begin there.
 fn graph(description: &Description, cpus: u32, boxes: &[Vec<Line>]) -> Graph {
-    let mut graph = Graph::default();
-    graph.frames = vec![Frame::default(); cpus as usize];
+    let mut graph = Graph { frames: vec![Frame::default(); cpus as usize], ..Graph::default() };
     for (process, lines) in description.processes.iter().zip(boxes) {
         let width = lines.iter().map(|line| text_width(&line.text)).fold(0.0, f64::max) + 2.0 * PADDING;
         let mut heights = vec![LINE; lines.len()];

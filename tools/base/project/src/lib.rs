@@ -164,8 +164,7 @@ mod tests {
     fn paths_are_taken_as_they_are_and_unknown_names_are_told_the_examples() {
         assert_eq!(tree().description("here/mine.toml").unwrap(), Path::new("here/mine.toml"));
         assert_eq!(tree().description("mine.toml").unwrap(), Path::new("mine.toml"));
-        let error = tree().description("mine").unwrap_err();
-        let crate::failure::Error::Unable { remedy, .. } = error else { panic!("{error:?}") };
+        let remedy = tree().description("mine").unwrap_err().remedy();
         assert!(remedy.contains("three-linux") && !remedy.contains("bench-ipc"), "{remedy}");
     }
 }

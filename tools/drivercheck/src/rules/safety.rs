@@ -102,9 +102,10 @@ impl Goal {
                             && context.protocols.may_wait(protocol, state, messages)
                     })
                 };
-                !certain(&|component, state| component.covers(state, messages))
-                    && !(certain(&|component, state| component.rests(state, messages))
-                        && (0..context.protocols.all.len()).all(agrees))
+                let is_promised = certain(&|component, state| component.covers(state, messages));
+                let may_rest = certain(&|component, state| component.rests(state, messages))
+                    && (0..context.protocols.all.len()).all(agrees);
+                !is_promised && !may_rest
             }
             _ => false,
         }
@@ -229,18 +230,18 @@ fn is_real(
 
 /// Why an AWAIT may never end: no message is promised, or none is owed and something speaks against waiting for ever.
 fn blocked(protocols: &Protocols, states: &[usize], wait: &Await, rests: bool) -> String {
-    let state = |one: usize| &protocols.automaton(one).states[states[one]];
-    let names: Vec<String> =
-        (0..states.len()).map(|one| format!("{}: {}", protocols.all[one].protocol.name, state(one).name)).collect();
-    let names = names.join(", ");
+    let state_of = |one: usize, state: usize| &protocols.automaton(one).states[state];
+    let named =
+        |(one, state): (usize, &usize)| format!("{}: {}", protocols.all[one].protocol.name, state_of(one, *state).name);
+    let names = states.iter().enumerate().map(named).collect::<Vec<_>>().join(", ");
     if !rests {
         return format!("rule 3: this AWAIT may never end; no protocol promises one of its messages ({names})");
     }
     let mut against = Vec::new();
-    for one in 0..states.len() {
-        let timed = state(one).timed.iter().map(|mark| &protocols.automaton(one).timed[*mark]);
+    for (one, &state) in states.iter().enumerate() {
+        let timed = state_of(one, state).timed.iter().map(|mark| &protocols.automaton(one).timed[*mark]);
         against.extend(timed.map(|timed| format!("{} is in timed state {timed}", protocols.all[one].protocol.name)));
-        let missed = protocols.automaton(one).inputs(states[one]).into_iter().map(|input| (one, input));
+        let missed = protocols.automaton(one).inputs(state).into_iter().map(|input| (one, input));
         let missed = missed.filter(|message| !wait.messages.contains(message));
         against.extend(missed.map(|message| format!("`{}` is enabled and not waited for", name(protocols, message))));
     }

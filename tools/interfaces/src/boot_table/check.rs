@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Schema, HEADER, SECTION};
-use crate::fault::{Code, Fault};
+use crate::fault::{Code, Fault, Refuse};
 use crate::table::{is_word, At};
 
 pub(super) fn check(schema: &Schema, faults: &mut Vec<Fault>) {
@@ -63,12 +63,7 @@ pub(super) fn check(schema: &Schema, faults: &mut Vec<Fault>) {
     }
 }
 
-fn check_name<'a>(
-    name: &'a At<String>,
-    case: fn(char) -> bool,
-    names: &mut BTreeSet<&'a str>,
-    fault: &mut dyn FnMut(Code, &At<String>, String, &str),
-) {
+fn check_name<'a>(name: &'a At<String>, case: fn(char) -> bool, names: &mut BTreeSet<&'a str>, fault: &mut Refuse) {
     if !is_word(&name.value, case) {
         let message = format!("`{}` is no name of a record, field or constant", name.value);
         fault(Code::Name, name, message, "write lower case, digits and _; constants in capitals");

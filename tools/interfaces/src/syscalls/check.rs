@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{stubs, Call, Outcome, Table, PREFIX};
-use crate::fault::{Code, Fault};
+use crate::fault::{Code, Fault, Refuse};
 use crate::table::{is_word, At};
 
 pub(super) fn check(table: &Table, abi: &str, faults: &mut Vec<Fault>) {
@@ -63,7 +63,7 @@ pub(super) fn check(table: &Table, abi: &str, faults: &mut Vec<Fault>) {
 }
 
 /// Names, registers and types must allow a stub to be generated, unless it is written by hand.
-fn check_stub(call: &Call, fault: &mut dyn FnMut(Code, &At<String>, String, &str)) {
+fn check_stub(call: &Call, fault: &mut Refuse) {
     if call.hand_stub.is_some() {
         return;
     }
@@ -107,7 +107,7 @@ fn check_stub(call: &Call, fault: &mut dyn FnMut(Code, &At<String>, String, &str
 
 const TYPES: &str = "add type = \"uint32_t\" or type = \"uint64_t\"";
 
-fn check_type(ctype: &At<String>, fault: &mut dyn FnMut(Code, &At<String>, String, &str)) {
+fn check_type(ctype: &At<String>, fault: &mut Refuse) {
     if !matches!(ctype.value.as_str(), "uint32_t" | "uint64_t") {
         fault(
             Code::Stub,
@@ -118,11 +118,7 @@ fn check_type(ctype: &At<String>, fault: &mut dyn FnMut(Code, &At<String>, Strin
     }
 }
 
-fn check_name<'a>(
-    name: &'a At<String>,
-    names: &mut BTreeSet<&'a str>,
-    fault: &mut dyn FnMut(Code, &At<String>, String, &str),
-) {
+fn check_name<'a>(name: &'a At<String>, names: &mut BTreeSet<&'a str>, fault: &mut Refuse) {
     if !is_word(&name.value, char::is_lowercase) {
         fault(
             Code::Name,

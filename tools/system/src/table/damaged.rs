@@ -44,6 +44,9 @@ fn a_good_table_passes() {
     assert_eq!(StartUp::new("good").refusal(&image()), None);
 }
 
+/// What is damaged in words; section, size of its records, index and offset of the field; the value that is written.
+type Case = (&'static str, (usize, usize, usize, usize), u32);
+
 /// An entry's field, by section, record and index, and a value for its low 32 bits that the kernel must refuse.
 macro_rules! wrong {
     ($($section:literal $record:ident { $($field:ident[$index:literal] = $value:expr),* })*) => {
@@ -58,7 +61,7 @@ macro_rules! wrong {
 #[test]
 fn the_kernel_refuses_every_wrong_entry() {
     const BIG: u32 = u32::MAX - 1;
-    let cases: Vec<(&str, (usize, usize, usize, usize), u32)> = wrong! {
+    let cases: Vec<Case> = wrong! {
         1 Process {
             parent[1] = 1, parent[0] = BIG, num_threads[0] = 0, num_threads[0] = BIG, first_thread[0] = BIG,
             num_segments[0] = 99, first_segment[0] = BIG, first_grant[1] = 99, num_grants[0] = BIG,
