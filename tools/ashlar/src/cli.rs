@@ -253,7 +253,7 @@ pub struct TimingOptions {
     pub arguments: Vec<OsString>,
 }
 
-/// The form of output that a command line asks for, as far as that can be told of one that is wrong.
+/// The form of output that a command line asks for, also where the rest of the line is wrong.
 pub fn format_of(arguments: impl Iterator<Item = OsString>) -> Format {
     let words: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     let json =

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const MARKS: &str = "ASHLAR_MARKS";
 /// Makes this program a guardian: the mark of its tool.
 const GUARDED: &str = "ASHLAR_GUARDED";
-/// How long a process has to end in good order, so that no half-written file stays, before it is killed.
+/// Time between SIGTERM and SIGKILL, in which a process can remove half-written files.
 const GRACE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -55,7 +55,7 @@ pub fn is_guardian() -> bool {
     true
 }
 
-/// Ends all processes with this mark: politely, then by force; those that are started meanwhile too.
+/// Ends all processes with this mark, by SIGTERM, then by SIGKILL; those that are started meanwhile too.
 pub fn end_marked(mark: &str) {
     let begun = Instant::now();
     loop {
@@ -101,7 +101,7 @@ mod tests {
         let own = new_mark();
         let mut shell = Command::new("sh");
         mark(&mut shell, &own);
-        // The second one does not listen to a polite request.
+        // The second one ignores SIGTERM.
         shell.args(["-c", "sleep 1000 & (trap '' TERM; while :; do sleep 1000; done) & wait"]);
         let mut shell = shell.spawn().unwrap();
         while marked(&own).len() < 4 {

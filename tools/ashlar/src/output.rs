@@ -1,4 +1,4 @@
-//! What people and programs see: results on standard output, progress and failures on standard error.
+//! Output, as text or JSON: results on standard output, progress and failures on standard error.
 
 use crate::cli::Format;
 use crate::failure::Failure;

@@ -120,7 +120,7 @@ pub(crate) struct Shared<'a> {
     tell: &'a (dyn Fn(&Row) + Sync),
 }
 
-/// Runs all checks; `tell` hears of each result.
+/// Runs all checks and passes each result to `tell`.
 pub fn run(driver: &Driver, options: &Options, tell: &(dyn Fn(&Row) + Sync)) -> Result<Report, CheckError> {
     // Parsing and lowering recurse with the nesting of the C program.
     const STACK: usize = 256 << 20;

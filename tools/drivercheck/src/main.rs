@@ -128,7 +128,7 @@ fn verify(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
     Ok(u8::from(proved < rows.len()))
 }
 
-/// What each means saves: all checks with it and without.
+/// What each technique saves: all checks with it and without.
 fn compare(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
     let with = |change: &dyn Fn(&mut drivercheck::check::Options)| {
         let mut options = options(flags);

@@ -1,4 +1,4 @@
-//! What people see.
+//! Results as text for a terminal.
 
 use drivercheck::check::{Report, Row};
 use drivercheck::driver::Driver;
@@ -73,7 +73,7 @@ pub fn outcome(format: Format, outcome: &Outcome, with_trace: bool) {
     }
 }
 
-/// A line of the table that says what each means saves.
+/// A line of the table that says what each technique saves.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
     pub driver: String,

@@ -27,7 +27,7 @@ pub enum Op {
     /// The run goes on only if this holds.
     Assume(Expr),
     Emit(Message),
-    /// Begins to wait; index into [`Program::awaits`].
+    /// Begins an AWAIT; index into [`Program::awaits`].
     Await(usize),
     Receive(Message),
     /// The driver returns.

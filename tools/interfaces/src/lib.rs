@@ -1,7 +1,8 @@
 //! What the kernel shares with user programs and with the tools, generated from the one table that describes it.
 //!
 //! `kernel/syscalls.toml` gives the numbers, the dispatcher, the user stubs and the page of the system calls;
-//! `kernel/boot_table.toml` the C structures and the Rust records of the boot table. The generated files are committed, so that the kernel's proofs and its readers find them in the tree; the build compares them.
+//! `kernel/boot_table.toml` the C structures and the Rust records of the boot table. The generated files are committed,
+//! as proofs and readers need them in the tree; the build compares them with a fresh generation.
 
 pub mod boot_table;
 pub mod fault;

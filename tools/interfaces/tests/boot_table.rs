@@ -1,4 +1,4 @@
-//! What a schema of the boot table gives, and what is said of a bad one.
+//! What is generated from a schema of the boot table, and the faults that are reported of a bad one.
 
 use interfaces::boot_table::{files, read};
 use interfaces::fault::Fault;

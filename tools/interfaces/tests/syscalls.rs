@@ -1,4 +1,4 @@
-//! What a table gives, and what is said of a bad one.
+//! What is generated from a table, and the faults that are reported of a bad one.
 
 use std::path::Path;
 

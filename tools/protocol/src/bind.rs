@@ -1,8 +1,8 @@
 //! Bindings: what a protocol needs of another one that the same driver speaks.
 //!
 //! `state Open needs pci Bound` says that an output may enter `Open` only while the protocol `pci` is in `Bound`. It says
-//! nothing of what comes later: hardware goes when it goes, and its own protocol says what may be done without it.
-//! Automata and subprotocols are of one protocol, so they do not know; the JSON tells the checker.
+//! nothing of what comes later: the device may disappear, and its own protocol says what is allowed then.
+//! Automata and subprotocols describe one protocol and leave bindings out; the checker reads them from the JSON.
 
 use crate::codes::Code;
 use crate::findings::Findings;
@@ -19,7 +19,7 @@ pub fn check(protocol: &Protocol, report: &mut Findings) {
             report.push(Diagnostic::new(Code::Binding, message, remedy).at(&report.source, &need.span, "needed here"));
             continue;
         };
-        // Faults of the other protocol are its own file's matter.
+        // Faults of the other protocol are reported when its own file is checked.
         let Ok(other) = crate::check_text(&path, text) else {
             let message = format!("the protocol `{}` has faults of its own", need.protocol);
             let remedy = format!("check {} first", path.display());

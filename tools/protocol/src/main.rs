@@ -145,7 +145,7 @@ fn run(cli: &Cli) -> Outcome {
     }
 }
 
-/// Loads every file and tells all faults of all; nothing if there was one.
+/// Loads every file and reports all faults of all; nothing if there was one.
 fn load(files: &[PathBuf], format: Format) -> Result<Option<Vec<Checked>>, Box<dyn std::error::Error>> {
     let mut all = Vec::new();
     let mut faults = Vec::new();

@@ -39,7 +39,7 @@ pub struct Message {
     pub drained: Vec<usize>,
     /// Requests that all end with it.
     pub drops: Vec<usize>,
-    /// An act of the driver itself, such as touching a register: a message in name only, sent to nobody.
+    /// An act of the driver itself, such as touching a register: the rules hold for it, but nothing is sent.
     pub is_local: bool,
     /// It comes at last where a fair state enables it; other incoming messages need never come.
     pub is_owed: bool,

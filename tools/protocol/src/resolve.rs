@@ -47,7 +47,7 @@ fn number(syntax: &Syntax, report: &mut Findings) -> u8 {
     })
 }
 
-/// Tells of a second declaration; true if it is the first.
+/// Reports a second declaration; true if it is the first.
 pub(crate) fn is_first(
     seen: &mut HashMap<String, Span>,
     name: &Spanned<String>,

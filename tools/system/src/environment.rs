@@ -1,4 +1,4 @@
-//! The environment page, which tells a process its names, slots and arguments: one `key=value` a line, ended by a NUL.
+//! The environment page of a process: its name, slots and arguments, one `key=value` a line, ended by a NUL.
 //! docs/src/reference/description.md explains the keys.
 
 use crate::layout::PAGE_SIZE;

@@ -1,6 +1,5 @@
-//! Numbers that this crate shares with the kernel, in the kernel's own names.
-//!
-//! Knows: bounds of kernel/config.h and of a few layers, kinds and addresses of kernel/abi.h. A test compiles the headers and compares.
+//! Numbers that this crate shares with the kernel, in the kernel's own names: bounds of kernel/config.h and of a few
+//! layers, kinds and addresses of kernel/abi.h. A test compiles the headers and compares.
 
 pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;

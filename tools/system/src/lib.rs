@@ -45,7 +45,7 @@ pub use resolve::{resolve, Resolution};
 pub const CODES: &[diagnostics::Table] =
     &[diagnostics::Table { subject: "System descriptions", codes: Code::TABLE, details: None }];
 
-/// Where the things are that a description names but does not hold.
+/// Where to find what a description names: machine files, programs, guest files.
 #[derive(Debug, Clone, Default)]
 pub struct Assets {
     /// Folder of the machine files.

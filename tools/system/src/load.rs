@@ -41,13 +41,13 @@ pub struct System {
     pub(crate) machine_description: Machine,
 }
 
-/// A console as people see it.
+/// A console, as `ashlar run` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsoleInfo {
     pub name: String,
-    /// Regular expression that tells that the system behind it is up.
+    /// Regular expression: output that matches shows that the system behind the console is up.
     pub up: Option<String>,
-    /// Input signals a notification: its owner is told of it.
+    /// Input signals a notification of the console's owner.
     pub has_reader: bool,
 }
 

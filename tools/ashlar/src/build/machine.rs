@@ -27,7 +27,7 @@ pub struct MachineOptions {
 }
 
 impl MachineOptions {
-    /// Refuses what the system or its machine cannot have. Tests of such machines do without.
+    /// Refuses options that the system or its machine does not allow. Tests of such machines do not call it.
     pub fn check(&self, system: &System) -> Result<(), Failure> {
         if let Some(iso) = self.iso.as_ref().filter(|iso| !iso.is_file()) {
             let message = format!("--iso {}: there is no such file", iso.display());

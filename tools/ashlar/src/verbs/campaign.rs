@@ -82,7 +82,7 @@ const CAMPAIGNS: &[Campaign] = &[
     },
 ];
 
-/// What is said of a boot when a signal ended the emulator, which random states of a guest's processor can make it do.
+/// The text for a boot in which a signal ended the emulator, which some random states of a guest's processor cause.
 const EMULATOR_CRASHED: &str = "the emulator ended first (signal ";
 
 pub fn campaign(options: &CampaignOptions, project: &Project, output: &Output) -> Result<(), Failure> {
@@ -268,7 +268,7 @@ fn boot(
     // A finding keeps what shows it: description, image, logs.
     if matches!(outcome, Outcome::Passed) {
         let folders = [project.system_folder(&name), project.build().join("tests").join(&name)];
-        // What cannot be removed takes space, no more.
+        // A folder that cannot be removed takes space, but does no harm.
         folders.iter().for_each(|folder| drop(std::fs::remove_dir_all(folder)));
         drop(std::fs::remove_file(&description));
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 
-/// What shows that a package is there, a program or a file, and what needs it. Of a package that is not here, dpkg is asked.
+/// The program or file that shows that a package is installed, and what needs it. For other packages dpkg is asked.
 const PROBES: &[(&str, &str, &str)] = &[
     ("binutils", "ld", "build"),
     ("ca-certificates", "/etc/ssl/certs/ca-certificates.crt", "guest files"),

@@ -36,7 +36,7 @@ pub fn test(options: &TestOptions, project: &Project, output: &Output) -> Result
     let mut tally = Tally::default();
     let progress = output.progress(tests.len());
     let builds = Builds::new(project);
-    // Consoles of two tests would mix.
+    // The consoles of two tests would be interleaved.
     let capacity = Capacity::of_this_machine(if options.show { Some(1) } else { options.cores });
     let run = |test: &Test| test.run(&builds, output, options.show);
     cases::run_all(&tests, capacity, run, |test, event| match event {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// What is known of one code. Two are equal if their names are.
+/// Title and explanation of one code. Two are equal if their names are.
 #[derive(Debug, Clone, Copy)]
 pub struct CodeInfo {
     /// Such as `ASH-S012` or `subset::pointer`. A name is stable; one that goes is not used again.
@@ -101,7 +101,7 @@ macro_rules! codes {
             /// Every code, in order.
             pub const ALL: &'static [$Code] = &[$($Code::$variant),*];
 
-            /// What is known of each, in the same order.
+            /// Title and explanation of each, in the same order.
             pub const TABLE: &'static [$crate::CodeInfo] = &[$($crate::CodeInfo::new($name, $title, $explanation)),*];
 
             pub fn info(self) -> $crate::CodeInfo {

@@ -1,4 +1,4 @@
-//! A finding: what is wrong, where, how one gets there, and how to mend it.
+//! A finding: what is wrong, where, the steps that lead to it, and how to mend it.
 
 use crate::{CodeInfo, Source, Span};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How text may look where it goes: colours and width.
+//! Colours and width of an output stream.
 
 use std::io::IsTerminal;
 use std::os::fd::AsFd;

@@ -3,7 +3,7 @@
 /// Longer lists of names are not printed.
 const MOST_LISTED: usize = 16;
 
-/// The nearest candidate, if it is near enough to be meant.
+/// The nearest candidate, if its distance is small enough for a typing error.
 pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
     let limit = (wanted.chars().count() / 3).min(3);

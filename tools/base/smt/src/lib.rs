@@ -1,6 +1,6 @@
-//! A client of the SMT solver z3: a separate process that is spoken to in SMT-LIB 2 over pipes.
+//! A client of the SMT solver z3, a separate process, in SMT-LIB 2 over pipes.
 //!
-//! A [`Session`] is one process with what it was told. Each question has a limit that the solver counts in its own steps,
+//! A [`Session`] is one process with its declarations and assertions. Each question has a limit that the solver counts in its own steps,
 //! not in time, so that answers are the same on every machine; a question over its limit is answered by [`Answer::Unknown`].
 //! Some of the solver's work is not counted in steps. So there are limits on its processor time and memory too, far above
 //! what questions need. A solver that exceeds them, or is at work at the deadline, is killed: the session is then *lost*,
@@ -79,7 +79,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The solver's process, for who counts its time and memory.
+    /// The solver's process, so that a caller can measure its time and memory.
     pub fn process(&self) -> u32 {
         self.process.id()
     }

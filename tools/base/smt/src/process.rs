@@ -85,7 +85,7 @@ impl Drop for Process {
     }
 }
 
-/// Processor time that a process has taken, where the system tells.
+/// Processor time that a process has taken, where the system reports it.
 fn processor_time(process: u32) -> Option<Duration> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name, in parentheses, may hold anything; user and system time are the 12th and 13th field behind it.

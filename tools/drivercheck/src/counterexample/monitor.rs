@@ -23,7 +23,7 @@ const RULE: [(u8, u32); 3] = [(1, 1), (3, 2), (5, 3)];
 
 /// Whether the monitor says of the run what the checker says: that it breaks this rule, with its last event. A run without
 /// end breaks no rule that a monitor can see: it must find nothing wrong, and come back to the states where it repeats.
-/// What a state needs of another protocol no monitor checks: there, too, it must find nothing.
+/// No monitor checks `needs`: there, too, it must find nothing.
 pub fn replays(root: &Path, scratch: &Path, driver: &Driver, rule: u8, trace: &Trace) -> Result<bool, MonitorError> {
     let failed = |path: &Path| {
         let path = path.to_path_buf();
@@ -42,7 +42,7 @@ pub fn replays(root: &Path, scratch: &Path, driver: &Driver, rule: u8, trace: &T
             std::fs::write(&path, file.text).map_err(failed(&path))?;
         }
     }
-    // An AWAIT that need not end breaks rule 3, which is another check's matter: on this run a message comes all the same.
+    // An AWAIT that need not end breaks rule 3, which another check reports: on this run a message comes all the same.
     let counts = |index: usize| rule == 3 && index + 1 == trace.events.len();
     let is_seen = |(index, event): &(usize, &Event)| !matches!(event, Event::Wait(_)) || counts(*index);
     let seen = |count: usize| -> Vec<Event> {

@@ -4,7 +4,7 @@ use crate::loops::summary::Summarised;
 use crate::program::{Op, Program};
 use std::ops::Range;
 
-/// Edges of an exit path, and the number of exits.
+/// Bounds on the edges of an exit path and on the number of exits.
 const MOST_EXIT: usize = 12;
 const MOST_EXITS: usize = 16;
 /// A path: edges of a program that was made from another; of the last edge, the first `last` steps.

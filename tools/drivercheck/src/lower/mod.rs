@@ -2,8 +2,8 @@
 //!
 //! Scalars, pointers and fields of structs become variables. Arrays (but for small ones with constant indices), unions and
 //! whatever stands behind a pointer whose target is not known are not modelled: reading gives any value, writing does
-//! nothing. So that this is right, an object whose address goes where it cannot be followed is not modelled either; as
-//! this is found while lowering, lowering repeats until nothing new is found.
+//! nothing. For this to be sound, an object whose address escapes is not modelled either. Escapes are found while
+//! lowering, so lowering repeats until it finds no further one.
 //!
 //! Refused: recursion, calls through pointers, floating point, computed jumps. All faults come at once.
 
@@ -125,7 +125,7 @@ pub(crate) struct Lower<'a> {
     program: Program,
     /// Variables of objects, so that inlined copies of a function share its locals.
     kept: HashMap<(usize, String), Var>,
-    /// Objects whose address went where it cannot be followed: so far, and in the round before.
+    /// Objects whose address escapes: found so far, and in the round before.
     escaped: BTreeSet<usize>,
     lost: BTreeSet<usize>,
     /// Node at which the next operation begins; none where the program cannot be.
@@ -334,7 +334,7 @@ impl<'a> Lower<'a> {
         self.op(Op::Assume(expr::not(condition)));
     }
 
-    /// The object's address went where it cannot be followed.
+    /// The object's address escapes.
     fn lose(&mut self, place: &Lvalue) {
         if let (Some(object), false) = (place.object, matches!(place.storage, Storage::Opaque)) {
             self.lost.insert(object);

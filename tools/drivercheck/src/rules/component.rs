@@ -1,4 +1,4 @@
-//! Automata in the product with the driver: the subprotocol that is checked, and those that the check takes for granted
+//! Automata in the product with the driver: the subprotocol that is checked, and those that the check assumes
 //! because it needs their assumptions about the client.
 
 use crate::program::{self, Op, Step};
@@ -103,8 +103,8 @@ impl Protocols {
         Component { protocol, part: WHOLE, automaton, alphabet, letter_of, owed: self.owed(protocol) }
     }
 
-    /// Of each request of a protocol that the client may name: that it names none before it has opened one, or after all
-    /// were dropped. Whether the driver has closed it is left open.
+    /// An automaton for each request of a protocol that the client may name: the client names none before it has opened
+    /// one, or after all were dropped. Whether the driver has closed it is not tracked.
     pub fn requests(&self, protocol: usize) -> Vec<Component> {
         let own = &self.all[protocol].protocol;
         let is_named = |request: usize| {

@@ -1,4 +1,4 @@
-/* Does not answer who asks after a job before any was ordered: nobody does. */
+/* Does not answer a question about a job before any was ordered: the protocol allows none. */
 #include "ashlar/driver.h"
 #include "work_protocol.h"
 

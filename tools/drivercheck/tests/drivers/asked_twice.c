@@ -1,4 +1,4 @@
-/* Does not answer who asks after a second job: somebody may. */
+/* Does not answer a question about a second job: the protocol allows one. */
 #include "ashlar/driver.h"
 #include "work_protocol.h"
 

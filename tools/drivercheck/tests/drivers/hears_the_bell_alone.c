@@ -1,4 +1,4 @@
-/* After one knock it looks at the bell alone, in the belief that it is taken away at last. */
+/* After one knock it awaits the bell alone, and assumes that the bell is taken away at last. */
 #include "ashlar/driver.h"
 #include "bell_protocol.h"
 #include "door_protocol.h"

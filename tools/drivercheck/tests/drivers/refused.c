@@ -1,4 +1,4 @@
-/* What the checker cannot follow; all of it is told at once. */
+/* What the checker cannot follow; all of it is reported at once. */
 #include "ashlar/driver.h"
 #include "door_protocol.h"
 

@@ -1,4 +1,4 @@
-/* Waits for a knock alone, and then is never told that nobody will come. */
+/* Waits for a knock alone, though the client may leave instead. */
 #include "ashlar/driver.h"
 #include "door_protocol.h"
 

@@ -1,4 +1,4 @@
-/* Polls without bound while somebody waits for an answer. */
+/* Polls without bound while the client waits for an answer. */
 #include "ashlar/driver.h"
 #include "door_protocol.h"
 

@@ -1,4 +1,4 @@
-/* While somebody waits, only the timer is looked at: but it fires, so the answer comes. */
+/* While the client waits, the driver awaits only the timer: that fires, so the answer comes. */
 #include "ashlar/driver.h"
 #include "door_protocol.h"
 

@@ -1,4 +1,4 @@
-/* The timer is cancelled and armed again and again while somebody waits. */
+/* The timer is cancelled and armed again and again while the client waits. */
 #include "ashlar/driver.h"
 #include "door_protocol.h"
 

@@ -1,4 +1,4 @@
-/* Gives up with somebody at the door. */
+/* Traps while the client waits at the door. */
 #include "ashlar/driver.h"
 #include "door_protocol.h"
 

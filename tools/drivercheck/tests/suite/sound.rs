@@ -1,4 +1,4 @@
-//! Drivers that are wrong in ways a checker may miss, each found by asking of its steps what they take for granted.
+//! Wrong drivers that an unsound checker would pass, one for each assumption that a step of the checker makes.
 
 use crate::common::{check_text, driver, driver_of, root, scratch};
 use drivercheck::check::{run, Options};
@@ -38,7 +38,7 @@ fn finds_what_hides() {
     }
 }
 
-/// Of a cycle that is no loop it is not known whether it ends: no verdict, but no proof.
+/// Whether a cycle ends that is no natural loop is not decided: the verdict is UNKNOWN, not PROVED.
 #[test]
 fn says_nothing_of_a_cycle_with_two_entries() {
     let report = run(&driver("two_entries").unwrap(), &Options::default(), &|_| {}).unwrap();

@@ -1,4 +1,4 @@
-//! Whether every compiler lays the records out as they are described, and names are good ones.
+//! Whether every compiler lays the records out as they are described, and names are valid.
 
 use std::collections::BTreeSet;
 

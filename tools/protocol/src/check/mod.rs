@@ -1,5 +1,4 @@
-//! What a protocol must keep to, beyond its form: each check on the flattened automaton, each fault with the shortest
-//! run that leads to it.
+//! The checks beyond syntax, on the flattened automaton. Each fault comes with the shortest run that leads to it.
 
 mod reach;
 mod structure;

@@ -26,10 +26,10 @@ pub fn silent(subject: &Subject, report: &mut Findings) {
     }
 }
 
-/// Dead ends, states without a way to a final one, final states that are timed. Each written state is told once.
+/// Dead ends, states without a way to a final one, final states that are timed. Each written state is reported once.
 pub fn ends(subject: &Subject, report: &mut Findings) {
     let automaton = &subject.flat.automaton;
-    // A way to a dead end is the dead end's fault.
+    // Where only dead ends can be reached, the dead ends are reported, not the states before them.
     let is_dead = |id: usize| automaton.enabled(id).next().is_none();
     let goal: Vec<bool> = (0..automaton.states.len()).map(|id| automaton.states[id].is_final || is_dead(id)).collect();
     let can_end = automaton.can_reach(&goal, |_, _| true);

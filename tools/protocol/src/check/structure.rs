@@ -79,7 +79,7 @@ pub fn unused(subject: &Subject, report: &mut Findings) {
     }
 }
 
-/// States that no run makes active. Inside an unreachable superstate, only the superstate is told.
+/// States that no run makes active. Inside an unreachable superstate, only the superstate is reported.
 pub fn unreachable(subject: &Subject, report: &mut Findings) {
     let protocol = subject.protocol;
     let states = 0..subject.flat.automaton.states.len();

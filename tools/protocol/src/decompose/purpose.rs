@@ -36,7 +36,7 @@ impl Purpose {
         }
     }
 
-    /// Whether nobody has to be there for it: a message that the driver may send in every state, or if every state is
+    /// Whether it needs no subprotocol: a message that the driver may send in every state, or if every state is
     /// final. An incoming message that is enabled in every state is never refused, but has to be waited for.
     pub fn is_free(&self, protocol: &Automaton) -> bool {
         let may_be = match self {

@@ -110,7 +110,7 @@ fn search(
                 Some(letter) => part.automaton.states[*own].next[letter],
                 None => Some(*own),
             };
-            // A part that refuses the message is `within`'s fault to tell.
+            // `within` reports a part that refuses the message.
             let Some(after) = std::iter::zip(parts, &own).map(step).collect::<Option<Vec<usize>>>() else { continue };
             let key = (*next, after);
             if !known.contains_key(&key) {

@@ -1,4 +1,4 @@
-//! The automaton and its subprotocols as JSON, for the checker and for whoever else reads protocols.
+//! The automaton and its subprotocols as JSON, for the checker and other programs.
 //!
 //! Messages, states and so on are named by their index in their list. `transitions` of the automaton name the edges of
 //! the file they come from. In a subprotocol, a message that is not in its alphabet leaves its state alone.

@@ -38,7 +38,7 @@ fn a_device_can_be_lost_at_any_moment() {
         let is_bound = checked.flat.active(&checked.protocol, state).contains(&bound);
         assert!(!is_bound || automaton.states[state].next[unplug].is_some(), "{}", automaton.states[state].name);
     }
-    // In the other protocols the driver says so, where nobody waits for another answer.
+    // In the other protocols the driver says so, where no client waits for another answer.
     for (file, says) in [("sata", "unplugged"), ("audio", "gone"), ("ethernet", "gone")] {
         let checked = common::load(&common::root().join(format!("protocols/{file}.proto")));
         let automaton = &checked.flat.automaton;

@@ -1,4 +1,4 @@
-//! Channels: two different ends, each named once, and no name twice in one process's eyes.
+//! Channels: two different ends, each named once, and no process sees one name twice.
 
 use crate::codes::Code;
 use crate::description::{Description, Name};

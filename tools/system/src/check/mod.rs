@@ -1,4 +1,4 @@
-//! What the parts of a description must be together: names that exist, parents that form a tree, single owners, tables that
+//! Checks across the parts of a description: names that exist, parents that form a tree, single owners, tables that
 //! fit. Each check looks at the whole description, skips what an earlier fault left unknown, and reports all it finds.
 
 mod channel;

@@ -58,7 +58,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Names that nobody else can use are not suggested.
+    /// Names that the kernel keeps for itself are not suggested.
     fn is_kernels(&self, object: Object, name: &str) -> bool {
         let Some(machine) = self.machine else { return name == KERNEL_CONSOLE };
         match object {

@@ -90,7 +90,7 @@ fn checksum_fits(kernel: &[u8]) -> bool {
     crc32(&unsigned) == WHOLE_CRC
 }
 
-/// End of the memory that the unpacked kernel uses, if the header tells.
+/// End of the memory that the unpacked kernel uses, if the header gives it.
 pub fn memory_end(kernel: &[u8]) -> Option<u64> {
     check_kernel(kernel).ok()?;
     let address = u64::from_le_bytes(kernel.get(PREFERRED_ADDRESS..PREFERRED_ADDRESS + 8)?.try_into().ok()?);

@@ -14,7 +14,7 @@ use diagnostics::{input_file, suggest, Diagnostic, Report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Larger than any program, kernel or ramdisk that is meant.
+/// Larger than any program, kernel or ramdisk in practice.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Contents of all files that could be read, programs by name and others by path.
@@ -86,7 +86,7 @@ struct Reader<'a> {
     strictness: Strictness,
     report: &'a mut Report,
     files: Files,
-    /// Paths with a fault that was told already: several users of one file tell it once.
+    /// Paths whose fault is reported already: a file with several users is reported once.
     told: BTreeSet<PathBuf>,
 }
 

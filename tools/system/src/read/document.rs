@@ -113,7 +113,7 @@ pub fn read(source: &Arc<Source>, specs: &'static [TableSpec], report: &mut Repo
         match specs.iter().find(|spec| spec.name == name) {
             Some(spec) => reader.family(spec, &key.span(), value, &mut tables),
             // Under a broken header, keys seem to stand outside any table, the first with the header's bracket for a
-            // value; the header's fault is told already.
+            // value; the header's fault is reported already.
             None if broken && (value.span().len() <= 1 || value.get_ref().as_table().is_none()) => {}
             None => reader.unknown_table(name, &key.span(), specs),
         }

@@ -67,7 +67,7 @@ pub(super) fn read(reader: &mut Reader, key: &KeySpec, value: Located) -> Option
 
 fn mismatch(reader: &mut Reader, key: &KeySpec, value: Located) {
     let found = toml_text::kind(value.get_ref());
-    // A value lost to a syntax fault reads as an empty string where the parser recovered; that fault is told already.
+    // A value lost to a syntax fault reads as an empty string where the parser recovered; that fault is reported already.
     if reader.broken && value.span().is_empty() {
         return;
     }

@@ -1,7 +1,7 @@
 //! Programs that count instructions and report `BENCH name median min least max most`.
 //!
-//! The emulator advances time by one step an instruction. The program first counts 1000 nops: if they do not count as
-//! 1000, nothing else it says means anything, and the run fails.
+//! The emulator advances time by one step an instruction. The program first measures 1000 nops: if they do not count as
+//! 1000, the other counts are wrong too, and the run fails.
 
 use super::measured;
 use super::table::Table;

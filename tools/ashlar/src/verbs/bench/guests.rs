@@ -1,6 +1,6 @@
 //! `bench guests`: Linux in a guest against the same kernel directly on the emulator.
 //!
-//! One run measures both in turn, so that whatever else the machine does hits both. Times are wall time taken outside:
+//! One run measures both in turn: other load on the machine slows both. Times are wall time taken outside:
 //! boot from the emulator's start to the guest's first process, work between the lines that open and close it.
 
 use super::measured::{build, compile, start};

@@ -11,9 +11,9 @@ use project::Project;
 use std::path::Path;
 use std::time::Duration;
 
-/// Lines of a console shown when it did not come to its end.
+/// Lines of a console that are shown if the measurement did not finish.
 pub const LAST_LINES: usize = 15;
-/// How a measuring program says that it gives up; then nothing more is to be waited for.
+/// What a measuring program prints when it gives up; the run then ends.
 pub const GIVEN_UP: &str = "error [0-9]+$|assertion failed|does not count|did not run";
 
 /// Builds a system of the tree without counting its steps.
@@ -32,7 +32,7 @@ pub fn build_file(
     build_system(description, kernel, project, &quiet, &quiet.progress(STEPS))
 }
 
-/// Boots `built` and lets each console with an `up` come to it. Gives all lines of these consoles, in their order.
+/// Boots `built` and waits until each console with an `up` has printed it. Gives all lines of these consoles, in their order.
 pub fn lines(
     built: &Built,
     machine: &MachineOptions,

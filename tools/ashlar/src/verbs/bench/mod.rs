@@ -1,4 +1,4 @@
-//! `bench`: measures, and shows a table or one JSON object.
+//! `bench`: benchmarks, whose results are a table or one JSON object.
 
 mod counted;
 mod drivers;

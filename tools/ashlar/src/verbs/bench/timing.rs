@@ -136,7 +136,7 @@ fn peak(process: u32) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Processor time of a process and of those that it waited for, in hundredths of a second (which is what Linux tells).
+/// Processor time of a process and of those that it waited for, in hundredths of a second (the unit of Linux).
 fn ticks(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // Behind the name, which may hold anything: state is field 3; times are fields 14 to 17.

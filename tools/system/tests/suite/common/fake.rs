@@ -79,7 +79,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A folder left behind harms nobody.
+        // A folder left behind does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,6 +1,6 @@
 //! Network and disk through Ashlar's drivers, and through those of a stock Linux on the same emulated devices.
 //!
-//! Both are booted in turn, several times, so that whatever else the machine does hits both. Each measures by its own clock,
+//! Both are booted in turn, several times: other load on the machine slows both. Each measures by its own clock,
 //! which is the emulator's; and since that is the host's, which may be busy, the processor time that the emulator takes for
 //! the work is compared, too. Linux is Debian's kernel for PCs, directly on the emulator, with its modules 8139cp and ahci; the
 //! program that measures there, tools/image/guest/measure.c, does what Ashlar's clients do.
@@ -24,7 +24,7 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// The timer check fails on an emulator that has to wait for its host.
 const COMMAND_LINE: &str = "console=ttyS0 tsc=reliable no_timer_check quiet";
 
-/// How Linux says that it has done what it was told, or could not.
+/// What Linux prints when a command has succeeded, and when it has failed.
 const DONE: &str = "^DEVICE (ready|ping)|^DEVICE [a-z]+ [0-9]+ us|^DEVICE-FAILED";
 
 const PING_MS: &str = r"seq=\d+ ttl=\d+ time=([0-9.]+) ms";
@@ -39,7 +39,7 @@ struct Subject {
     ashlar: (&'static str, f64),
     /// The last such line.
     done: &'static str,
-    /// What Linux is told, and the same of what it prints then.
+    /// The command that Linux runs, and the same of the line that it prints.
     command: &'static str,
     linux: (&'static str, f64),
     /// KiB that are moved; 0 where the time itself is shown.
