@@ -5,6 +5,8 @@
 
 mod arithmetic;
 mod compare;
+#[cfg(test)]
+mod tests;
 
 pub use arithmetic::binary;
 pub use compare::compare;
