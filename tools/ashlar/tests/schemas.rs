@@ -1,6 +1,5 @@
 //! The committed schemas accept what people write and what commands print, and refuse mistakes.
 
-use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,26 +8,24 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-struct Schema(Schemas, SchemaIndex);
+struct Schema(schema::Schema);
 
 impl Schema {
     fn read(name: &str) -> Schema {
         let path = root().join(format!("docs/src/reference/schemas/{name}.schema.json"));
-        let mut schemas = Schemas::new();
-        let index = Compiler::new().compile(path.to_str().unwrap(), &mut schemas).unwrap();
-        Schema(schemas, index)
+        Schema(schema::Schema::read(&path).unwrap())
     }
 
     #[track_caller]
     fn accepts(&self, value: &Value) {
-        if let Err(error) = self.0.validate(value, self.1) {
-            panic!("{error:#}\n{value:#}");
+        if let Err(error) = self.0.check(value) {
+            panic!("{error}\n{value:#}");
         }
     }
 
     #[track_caller]
     fn refuses(&self, value: &Value) {
-        assert!(self.0.validate(value, self.1).is_err(), "{value:#}");
+        assert!(self.0.check(value).is_err(), "{value:#}");
     }
 }
 

@@ -35,12 +35,8 @@ fn report() -> (Value, Report) {
 #[ignore = "more than a minute, and the kernel has to be built: ./ashlar test timing-kernel"]
 fn everything_of_the_kernel_is_bounded_and_the_page_says_so() {
     let (value, report) = report();
-    let mut schemas = boon::Schemas::new();
-    let schema = root().join("docs/src/reference/timing-report.schema.json");
-    let index = boon::Compiler::new().compile(schema.to_str().expect("a path"), &mut schemas).expect("a schema");
-    if let Err(error) = schemas.validate(&value, index) {
-        panic!("{error:#}");
-    }
+    let schema = schema::Schema::read(&root().join("docs/src/reference/timing-report.schema.json"));
+    schema.expect("a schema").check(&value).expect("a report as the schema says");
     assert!(report.errors.is_empty(), "{:#}", value["errors"]);
     assert_eq!(report.verdict, Verdict::Bounded);
     let unbounded: Vec<&str> =
