@@ -10,7 +10,7 @@ diagnostics::codes! {
         "Every line is one of: `protocol`, `in`, `out`, `request`, `state`, `region`, a field or rule of a message, or \
          an edge such as `?probe -> Probing`. The reference page of the language lists them."
     Indentation "ASH-P003" "a line stands at the wrong depth"
-        "Depth says what belongs to what: what is inside a state, region or message stands deeper than its first line, \
+        "Indentation gives the structure: what is inside a state, region or message stands deeper than its first line, \
          and lines that belong together stand equally deep. Use spaces; tabs look different in every editor."
     Duplicate "ASH-P004" "a name is declared twice"
         "Messages, states, requests and the fields of a message each have a name of their own. Names of states are \
@@ -21,15 +21,15 @@ diagnostics::codes! {
         "`?` is a message that the driver receives (`in`), `!` one that it sends (`out`). A message has one direction."
     Initial "ASH-P007" "it is not said where to begin"
         "Among the states inside the protocol, inside a superstate and inside a region, exactly one is `initial`: the \
-         state entered when nothing more exact is said."
+         state that is entered when an edge leads to what is around it."
     Payload "ASH-P008" "a payload that cannot be"
         "Fields are u8, u16, u32 or u64, alone or as an array, and take 40 bytes together, for a message is one cache \
          line. A range lies within its type. A message has at most one cookie; some message must open the requests \
          that another one closes."
     Nondeterminism "ASH-P009" "one message, two edges"
         "In a state that the protocol reaches, the same message takes two edges: two of one state, or one of a state \
-         and one of its superstate. Nobody could say which state comes next. Drop one edge, or move the superstate's \
-         edge to the states that need it."
+         and one of its superstate. The next state is ambiguous. Drop one edge, or move the superstate's edge to the \
+         states that need it."
     TwoRegions "ASH-P010" "one message, two regions"
         "Regions run side by side and are independent: a message belongs to one of them at a time. Here two regions \
          could both take it. Let one region own the message, or merge the regions."
@@ -42,15 +42,15 @@ diagnostics::codes! {
     Unreachable "ASH-P013" "a state that is never reached"
         "No sequence of messages leads from the initial state to this state, so nothing that is written in it counts."
     TimedStuck "ASH-P014" "a timed state that no output leaves"
-        "`timed` obliges the driver to leave the state by its own doing. From here no sequence of messages within the \
-         state ends with an output that leaves it, so the driver cannot do its duty."
+        "In a `timed` state the driver must send a message that leaves it. From here no sequence of messages within \
+         the state ends with such an output."
     FairSilent "ASH-P015" "a fair state in which nothing comes"
         "`fair` promises that one of the enabled incoming messages comes. None is enabled, so there is nothing to \
          promise and an AWAIT would wait for ever."
     NoEnd "ASH-P016" "no final state can be reached"
         "From this state no sequence of messages leads to a final state, so a driver in it may never return."
     TimedFinal "ASH-P017" "final while an answer is owed"
-        "In a timed state somebody waits for the driver; if the state were final, the driver could return without \
+        "In a timed state the client waits for the driver; if the state were final, the driver could return without \
          answering."
     Crossing "ASH-P018" "an edge from one region into another"
         "An edge stays inside its region or leaves the whole superstate. Let both regions react to messages of their \

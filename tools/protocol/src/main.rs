@@ -28,7 +28,7 @@ enum Format {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Tell every fault of protocols, with file, line and the shortest run that leads there
+    /// Report every fault of protocols, with file, line and the shortest run that leads there
     Check {
         #[arg(required = true)]
         files: Vec<PathBuf>,

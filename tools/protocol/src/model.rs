@@ -112,7 +112,7 @@ pub struct State {
     pub is_region: bool,
     pub parent: Option<StateId>,
     pub children: Vec<StateId>,
-    /// The child entered when nothing more exact is said.
+    /// The child that is entered when an edge leads to this state or to one around it.
     pub initial: Option<StateId>,
     pub timed: bool,
     pub fair: bool,

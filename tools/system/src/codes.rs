@@ -50,17 +50,17 @@ diagnostics::codes! {
         "A process that calls an endpoint on which it receives itself, shares memory with itself, or handles its own \
          faults would wait for itself for ever. Give one end to another process."
     OneEnded "ASH-S014" "a channel with one end"
-        "Nobody is at the other end: an endpoint without senders, a buffer without producer or without consumer, a \
-         notification that nothing signals. Whoever waits there waits for ever. Name the other end or remove the \
-         table."
+        "No process is at the other end: an endpoint without senders, a buffer without producer or without consumer, a \
+         notification that nothing signals. A process that waits there waits for ever. Name the other end or remove \
+         the table."
     TwoOwners "ASH-S015" "two owners of one thing"
-        "A device, an interrupt, a console or a virtual machine belongs to one process, so that nobody else can \
+        "A device, an interrupt, a console or a virtual machine belongs to one process, so that no other can \
          disturb its state. To let several processes use it, make one the owner and let the others send it messages."
     KernelOwned "ASH-S016" "the kernel keeps this for itself"
         "The machine description marks this device or interrupt `kernel = true`: the kernel uses it (serial port, \
          timers, interrupt controllers) and cannot share it. Choose another."
     NotWaiter "ASH-S017" "the notification belongs to another process"
-        "An interrupt, console input or a child's death is told to the process that owns it, so the notification \
+        "An interrupt, console input or a child's death is signalled to the process that owns it, so the notification \
          named here must be one on which that process waits (`waiter`)."
     NoCpu "ASH-S018" "a CPU that does not exist"
         "CPUs are numbered from 0. `[system] cpus` says how many the system uses, the machine's `cpus` how many there \
@@ -70,11 +70,11 @@ diagnostics::codes! {
          Choose a machine with \"svm\", or remove the virtual machines."
     MachineMemory "ASH-S020" "more memory than the machine has"
         "The quotas of all processes without parent, the system image and the kernel together exceed the machine's \
-         memory. Every quota is a promise that the kernel can keep at any time, so promises are never oversold. \
-         Lower the quotas or choose a larger machine."
+         memory. Every quota is guaranteed at any time, so quotas are never overcommitted. Lower the quotas or choose \
+         a larger machine."
     Overlap "ASH-S021" "memory or ports overlap"
         "Two things claim the same addresses: two devices of the machine, a device and its memory, or two segments \
-         of a program. Whoever got one would also get a part of the other."
+         of a program. A process that is given one would also be given a part of the other."
     QuotaTooSmall "ASH-S022" "a quota too small for its own process"
         "The process cannot start: its writable segments, stack, message pages, page tables and, for a monitor, its \
          guest's memory and nested page tables need more frames than its quota has. The message gives the least \
@@ -103,7 +103,7 @@ diagnostics::codes! {
         "A program must be a static 64-bit ELF executable for x86-64 with at least one loadable segment and an entry \
          point inside an executable one. This file is damaged or was built for something else; build it again."
     WritableCode "ASH-S031" "a program segment is writable and executable"
-        "Memory that can be written and executed turns any overrun into foreign code, and the kernel refuses such a \
+        "Memory that can be written and executed lets any overrun run code of its own, and the kernel refuses such a \
          mapping. Link the program with user/libc/link.ld, which keeps code and data on pages of their own."
     SegmentPlace "ASH-S032" "a program segment in the wrong place"
         "Segments lie between USER_BASE and USER_END and outside the areas of the tool: mapped files and the stack \

@@ -78,7 +78,7 @@ pub struct Flags {
     /// Take for granted subprotocols, one by one, not whole protocols
     #[arg(long)]
     pub no_whole_protocols: bool,
-    /// Run with and without each of these, and tell what it saves
+    /// Run with and without each of these, and print what it saves
     #[arg(long)]
     pub compare: bool,
     /// Seconds of processor time for each check

@@ -29,7 +29,7 @@ pub fn header(protocol: &Protocol, banner: &str) -> String {
         }
         let _ = writeln!(out, "/* {says} */\nenum {{");
         for (id, message) in protocol.messages.iter().enumerate().filter(own) {
-            let local = if message.is_local { "(sent to nobody) " } else { "" };
+            let local = if message.is_local { "(not received) " } else { "" };
             let doc = first_line(&message.doc);
             let doc = if doc.is_empty() && local.is_empty() { String::new() } else { format!(" /* {local}{doc} */") };
             let _ = writeln!(out, "    {} = {:#06x},{doc}", constant(protocol, &message.name), mailbox(protocol, id));

@@ -50,7 +50,7 @@ pub fn tree(lines: Vec<Line>, report: &mut Findings) -> Vec<Node> {
         }
         if around.len() == MAX_NESTING {
             let message = format!("lines nest more than {MAX_NESTING} deep");
-            let remedy = "flatten the hierarchy: nobody can read it";
+            let remedy = "flatten the hierarchy";
             report.push(Diagnostic::new(Code::Indentation, message, remedy).at(
                 &report.source,
                 &line.span,

@@ -104,7 +104,7 @@ fn told_to_owner(description: &Description, report: &mut Report) {
     let mut require = |notification: &Name, owner: &str, what: &str| {
         let waiter = description.notification(&notification.value).and_then(|object| object.waiter.as_ref());
         let Some(waiter) = waiter.filter(|waiter| waiter.value != owner) else { return };
-        let message = format!("{what} is told to `{owner}`, but `{}` waits here", waiter.value);
+        let message = format!("{what} is signalled to `{owner}`, but `{}` waits here", waiter.value);
         let remedy = format!("name a notification with waiter = \"{owner}\"");
         report.push(
             Diagnostic::new(Code::NotWaiter, message, remedy)

@@ -77,7 +77,7 @@ const RUNNING: &[KeySpec] = &[
         "start",
         Kind::Choice(&["boot", "parent"]),
         "\"parent\" if it has a parent, else \"boot\"",
-        "Who starts it: the kernel at boot, or its parent when it likes.",
+        "Who starts it: the kernel at boot, or its parent at run time.",
     ),
     optional(
         "on_death",
@@ -89,7 +89,7 @@ const RUNNING: &[KeySpec] = &[
         "fault_endpoint",
         Kind::Name(Object::Endpoint),
         "a fault ends the process",
-        "Endpoint of another process that receives this one's faults and answers how to go on.",
+        "Endpoint of another process that receives this one's faults and replies how the thread continues.",
     ),
     optional("console", Kind::Name(Object::Console), "none", "Console it writes to and reads from, alone."),
     optional("devices", Kind::Names(Object::Device), "none", "Devices of the machine that it drives, alone."),
@@ -256,7 +256,7 @@ const CONSOLE: TableSpec = TableSpec {
             "up",
             Kind::Regex,
             "none",
-            "Text that tells that its system is up; `ashlar run --until up` waits for it.",
+            "Output that shows that its system is up; `ashlar run --until up` waits for it.",
         ),
         optional(
             "input",
