@@ -25,7 +25,7 @@ impl Failure {
         Failure::Unable { message: message.into(), remedy: remedy.into() }
     }
 
-    /// What clap says of wrong usage, for programs: the error itself, and its hints as remedy.
+    /// clap's message about wrong usage, for programs: the error itself, and its hints as remedy.
     pub fn usage(error: &clap::Error) -> Failure {
         let text = error.to_string();
         let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));

@@ -31,7 +31,7 @@ const MODULES: [&str; 15] = [
 ];
 
 /// Makes the guest's kernel and ramdisk in the folder `devices` of `folder`, which has, or gets, the files of the plain
-/// guest. Gives the paths of both. `say` hears of each step.
+/// guest. Gives the paths of both. `say` is called at each step.
 pub fn fetch_device_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<(PathBuf, PathBuf), Error> {
     let plain: Guest = fetch_guest(folder, say)?;
     let place = folder.join("devices");

@@ -35,7 +35,7 @@ impl Guest {
     }
 }
 
-/// Makes the guest files in `folder` unless they are there, and checks them. `say` hears of each step.
+/// Makes the guest files in `folder` unless they are there, and checks them. `say` is called at each step.
 pub fn fetch_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<Guest, Error> {
     std::fs::create_dir_all(folder).map_err(|error| Error::Write { path: folder.to_path_buf(), error })?;
     let guest = Guest::at(folder);

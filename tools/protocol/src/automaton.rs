@@ -1,6 +1,6 @@
 //! Deterministic automata: what a protocol is once its hierarchy is flattened.
 //!
-//! A message that is not enabled in a state is illegal there. Rule 4 speaks of staying in a timed state for ever. In the
+//! A message that is not enabled in a state is illegal there. Rule 4 forbids staying in a timed state for ever. In the
 //! paper a timed state is one state of the automaton; here the state that is written `timed` may stand for many states
 //! of the automaton, if it has states inside or regions beside it. So every written `timed` is a mark of its own, and
 //! rule 4 is: no run stays for ever among the states that carry the same mark.
@@ -81,7 +81,7 @@ impl Automaton {
         Runs { last }
     }
 
-    /// A run as people read it.
+    /// A run as text.
     pub fn spell(&self, run: &[usize]) -> Vec<String> {
         run.iter().map(|letter| self.letters[*letter].label()).collect()
     }

@@ -2,7 +2,7 @@
 //!
 //! A protocol counts a message of the client when the driver receives it; by then it may have been under way for a while.
 //! If an output leads to a state that does not enable it any more, the message stays in its mailbox until a state does,
-//! which may be one for which it was not meant. That is harmless where the client sends the message only in answer to
+//! which may be a state for which the client did not send it. That is harmless where the client sends the message only in answer to
 //! something, or where a late message does no harm; only a person can tell. So these are no faults.
 
 use crate::automaton::Automaton;

@@ -65,7 +65,7 @@ pub fn check_text(path: &Path, text: impl Into<String>) -> Result<Checked, Repor
     let mut report = Findings::new(&source);
     let syntax = parse::parse(&source, &mut report);
     let protocol = resolve::resolve(&source, &syntax, &mut report);
-    // After a fault, whatever the hierarchy seems to do wrong may be its consequence.
+    // Further faults of the hierarchy may be consequences of the first.
     if report.is_clean() {
         let flat = flatten::flatten(&protocol);
         check::check(&protocol, &flat, &mut report);

@@ -41,7 +41,7 @@ pub struct Message {
     pub drops: Vec<usize>,
     /// An act of the driver itself, such as touching a register: the rules hold for it, but nothing is sent.
     pub is_local: bool,
-    /// It comes at last where a fair state enables it; other incoming messages need never come.
+    /// It is sent eventually where a fair state enables it; other incoming messages need never come.
     pub is_owed: bool,
     pub span: Span,
 }

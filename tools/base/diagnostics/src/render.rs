@@ -1,4 +1,4 @@
-//! Findings as text for people, each with the lines of source that it speaks of.
+//! Findings as text for people, each with the lines of source that it is about.
 
 use crate::{Diagnostic, Label, Report, Source, Style};
 use miette::{

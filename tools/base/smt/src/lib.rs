@@ -24,7 +24,7 @@ pub enum SmtError {
     Refused(String),
 }
 
-/// What the solver says of a question.
+/// The solver's answer to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     Sat,

@@ -21,7 +21,7 @@ pub enum MonitorError {
 const OK: u32 = 0;
 const RULE: [(u8, u32); 3] = [(1, 1), (3, 2), (5, 3)];
 
-/// Whether the monitor says of the run what the checker says: that it breaks this rule, with its last event. A run without
+/// Whether the monitor agrees with the checker that the run breaks this rule, with its last event. A run without
 /// end breaks no rule that a monitor can see: it must find nothing wrong, and come back to the states where it repeats.
 /// No monitor checks `needs`: there, too, it must find nothing.
 pub fn replays(root: &Path, scratch: &Path, driver: &Driver, rule: u8, trace: &Trace) -> Result<bool, MonitorError> {

@@ -29,7 +29,7 @@ pub fn pictures(driver: &Driver, report: &Report) -> Result<Vec<(String, Picture
     Ok(all)
 }
 
-/// Edges of each protocol that no run of the driver takes, as people read them.
+/// Edges of each protocol that no run of the driver takes, as text.
 pub fn untouched(driver: &Driver, report: &Report) -> Vec<String> {
     let mut all = Vec::new();
     for (checked, covered) in std::iter::zip(&driver.protocols, &report.covered) {

@@ -49,7 +49,7 @@ impl Protocols {
         all.filter(|(_, message)| message.is_owed).map(|(id, _)| (protocol, id)).collect()
     }
 
-    /// Whether a promise has a message that is owed: only then one of its messages comes at last.
+    /// Whether a promise has a message that is owed: only then one of its messages comes eventually.
     pub fn is_owed(&self, protocol: usize, promise: &BTreeSet<usize>) -> bool {
         promise.iter().any(|message| self.all[protocol].protocol.messages[*message].is_owed)
     }
@@ -155,7 +155,7 @@ pub struct Component {
     pub automaton: Automaton,
     pub alphabet: Vec<usize>,
     letter_of: Vec<Option<usize>>,
-    /// Messages that come at last where a promise names them.
+    /// Messages that come eventually where a promise names them.
     owed: BTreeSet<program::Message>,
 }
 
@@ -217,7 +217,7 @@ impl Component {
             .map(|promise| promise.iter().map(|letter| (self.protocol, self.alphabet[*letter])).collect())
     }
 
-    /// The promises of a state with an owed message: one of the messages of each comes at last.
+    /// The promises of a state with an owed message: one of the messages of each comes eventually.
     pub fn owed_promises(&self, state: usize) -> impl Iterator<Item = BTreeSet<program::Message>> + '_ {
         self.promises(state).filter(|promise| !promise.is_disjoint(&self.owed))
     }

@@ -112,7 +112,7 @@ impl Goal {
     }
 }
 
-/// Checks a goal. `components` begins with the one that the goal speaks of, if it speaks of one.
+/// Checks a goal. `components` begins with the one that the goal is about, if there is one.
 pub fn check(
     context: &Context,
     solver: &mut Solver,

@@ -1,4 +1,4 @@
-//! The edges of a state as people read them: those with the same target and guards in one row.
+//! The edges of a state as text: those with the same target and guards in one row.
 
 use crate::model::{Protocol, StateId};
 

@@ -1,4 +1,4 @@
-//! Damaged protocols: whatever the text, reading it ends, says something sensible and never panics.
+//! Damaged protocols: reading any text ends, reports faults inside the text and never panics.
 
 use crate::common;
 use crate::common::Random;

@@ -19,7 +19,7 @@ pub fn check(description: &Description, machine: &Machine, report: &mut Report) 
     single_owners(description, "console", consoles, report);
     functions(description, machine, report);
     kernel_owned(description, machine, report);
-    told_to_owner(description, report);
+    notified_owner(description, report);
 }
 
 fn single_owners<'a>(
@@ -100,7 +100,7 @@ fn kernel_owned(description: &Description, machine: &Machine, report: &mut Repor
 }
 
 /// A notification named for console input or a death must be waited on by the console's owner or the parent.
-fn told_to_owner(description: &Description, report: &mut Report) {
+fn notified_owner(description: &Description, report: &mut Report) {
     let mut require = |notification: &Name, owner: &str, what: &str| {
         let waiter = description.notification(&notification.value).and_then(|object| object.waiter.as_ref());
         let Some(waiter) = waiter.filter(|waiter| waiter.value != owner) else { return };
