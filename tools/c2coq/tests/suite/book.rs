@@ -95,8 +95,10 @@ fn commands_in_the_how_to_pages_work() {
     for page in ["write-a-layer.md", "add-a-system-call.md"] {
         let text = std::fs::read_to_string(repository().join("docs/src/how-to").join(page)).unwrap();
         let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-        for line in
-            blocks.flat_map(str::lines).map(str::trim).filter(|line| !line.is_empty() && *line != "make -C kernel")
+        for line in blocks
+            .flat_map(str::lines)
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with("make -C kernel"))
         {
             let arguments = line.strip_prefix("cargo run -q --manifest-path tools/Cargo.toml -p c2coq -- ");
             let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_c2coq"));

@@ -98,7 +98,7 @@ fn the_build_refuses_and_names_the_culprit() {
 
     // The lock of another layer, even of a lower one.
     let other = ("layers/irq/irq.c", "spinlock_acquire(LOCK_IRQ)", "spinlock_acquire(LOCK_FRAME)");
-    copy.refuses(&[other], &["subset(include)", "irq.c", "`LOCK_FRAME` is no lock or cell of layer `irq`"]);
+    copy.refuses(&[other], &["subset::include", "irq.c", "`LOCK_FRAME` is no lock or cell of layer `irq`"]);
 
     // Good C, but outside the subset.
     let flag = "\nuint32_t queue_poke(uint32_t q)\n{\n    return q > 3u;\n}\n";

@@ -56,7 +56,7 @@ fn everything_of_the_kernel_is_bounded_and_the_page_says_so() {
     assert!(report.lock_wait_cycles >= regions.iter().map(wait).max());
     assert!(report.lock_processors.is_some_and(|processors| processors > 1));
     let families: BTreeSet<&str> = locks.iter().map(|lock| lock.name.as_str()).collect();
-    for family in ["console", "container", "frame", "pagemap", "pending", "endpoint", "notification", "process", "irq"]
+    for family in ["console", "container", "frame", "pagemap", "sched_pending", "endpoint", "notify", "process", "irq"]
     {
         assert!(families.contains(family), "no region takes a lock of {family}");
     }

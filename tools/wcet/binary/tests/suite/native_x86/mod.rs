@@ -85,7 +85,7 @@ fn every_form_of_the_kernel_is_executed_or_has_a_reason() {
     let known: BTreeSet<String> = listed.iter().map(|form| without_numbers(form)).collect();
     let forms = kernel::forms(&program, &lifter);
     let new: Vec<&String> = forms.values().filter(|form| !known.contains(&without_numbers(form))).collect();
-    assert!(new.is_empty(), "{new:?} are not listed: see lift/examples/forms.rs");
+    assert!(new.is_empty(), "{new:?} are not listed: see examples/forms.rs");
 }
 
 /// Forms with other numbers are the same.
