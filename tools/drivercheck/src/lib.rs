@@ -17,6 +17,8 @@ pub mod seeded;
 pub mod solver;
 pub mod source_map;
 pub mod subset;
+#[cfg(test)]
+mod testing;
 pub mod transform;
 
 use program::Place;

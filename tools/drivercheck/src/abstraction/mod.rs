@@ -2,4 +2,6 @@
 
 pub mod explore;
 pub mod predicates;
+#[cfg(test)]
+mod tests;
 pub mod valuation;

@@ -5,3 +5,5 @@ pub mod exits;
 pub mod prepare;
 pub mod ranking;
 pub mod summary;
+#[cfg(test)]
+mod tests;

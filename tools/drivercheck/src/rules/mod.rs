@@ -5,3 +5,5 @@ pub mod fair_cycle;
 pub mod liveness;
 pub mod obligations;
 pub mod safety;
+#[cfg(test)]
+mod tests;

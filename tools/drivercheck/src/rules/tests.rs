@@ -1,0 +1,126 @@
+//! Fair cycles in small programs made by hand, with a protocol whose question must be answered and whose news may be owed.
+
+use super::component::{Protocols, WHOLE};
+use super::fair_cycle::{self, Lasso};
+use super::liveness::Demand;
+use super::safety::Context;
+use crate::abstraction::explore::{Found, Space};
+use crate::loops::ranking::Ending;
+use crate::loops::summary::Summarised;
+use crate::program::{Message, Op, Program};
+use crate::solver::Solver;
+use crate::testing::{program, protocol, with_awaits};
+use std::collections::{HashMap, HashSet};
+
+const ASK: Message = (0, 0);
+const NEWS: Message = (0, 1);
+const ANSWER: Message = (0, 2);
+/// The state in which an answer is due is left.
+const ANSWERED: Demand = Demand::Leave(0, 0);
+
+/// A protocol whose client owes news while it waits for an answer, or only may send them.
+fn asked(is_owed: bool) -> Protocols {
+    let owed = if is_owed { "\n  owed" } else { "" };
+    protocol(&format!(
+        "# A question, and news meanwhile.
+protocol asked 1
+
+in  ask
+in  news{owed}
+out answer
+
+state Idle initial fair final
+  ?ask -> Asked
+  ?news
+state Asked timed fair
+  ?news
+  !answer -> Idle
+"
+    ))
+}
+
+/// The fair cycles of a program, each of which must be a walk from the entry and back to where it begins.
+fn cycles(program: &Program, protocols: &Protocols, ending: &[Ending], demand: &Demand) -> Vec<Lasso> {
+    let summarised = Summarised { program: program.clone(), heads: HashMap::new() };
+    let context =
+        Context { program, base: program, summarised: &summarised, protocols, seed: true, limit: None, ending };
+    let mut space = Space::new(program, vec![protocols.whole(0)], true);
+    assert!(space.has(0, WHOLE));
+    let mut solver = Solver::new().expect("z3 is installed");
+    let Ok(Found::Nothing(graph)) = space.explore(program, &mut solver, 100, true, &|_, _, _| false) else {
+        panic!("a small program has few states")
+    };
+    let found = fair_cycle::find(&context, &space, &graph, demand);
+    for lasso in &found {
+        let mut node = program.entry;
+        for edge in lasso.stem.iter().chain(&lasso.cycle) {
+            assert_eq!(program.edges[*edge].from, node);
+            node = program.edges[*edge].to;
+        }
+        assert_eq!(program.edges[lasso.cycle[0]].from, node, "the cycle closes");
+    }
+    found
+}
+
+/// After a question the program runs through these edges, whose AWAITs are for these messages.
+fn after_a_question(edges: &[(usize, usize, &[Op])], awaits: &[&[Message]]) -> Program {
+    let first: (usize, usize, &[Op]) = (0, 1, &[Op::Receive(ASK)]);
+    with_awaits(program(&[8], &[&[first], edges].concat()), awaits)
+}
+
+fn found(protocols: &Protocols, program: &Program, ending: &[Ending]) -> Vec<Vec<usize>> {
+    cycles(program, protocols, ending, &ANSWERED).into_iter().map(|lasso| lasso.cycle).collect()
+}
+
+#[test]
+fn a_cycle_without_the_answer_is_found() {
+    let silent = after_a_question(&[(1, 2, &[]), (2, 1, &[Op::Havoc(0)])], &[]);
+    let all = found(&asked(true), &silent, &[]);
+    assert_eq!(all.len(), 1);
+    assert_eq!(HashSet::<usize>::from_iter(all[0].clone()), HashSet::from([1, 2]));
+    // The answer ends the demand; what comes after it is another question's.
+    let answers = after_a_question(&[(1, 2, &[Op::Emit(ANSWER)]), (2, 1, &[Op::Receive(ASK)]), (2, 2, &[])], &[]);
+    assert!(found(&asked(true), &answers, &[]).is_empty());
+    // No cycle at all.
+    assert!(found(&asked(true), &after_a_question(&[(1, 2, &[Op::Return])], &[]), &[]).is_empty());
+}
+
+/// A loop that ends is passed finitely often, but an inner one may run for ever, and so may a cycle that leaves the loop.
+#[test]
+fn a_loop_that_ends_is_no_cycle() {
+    let ending = |nodes: &[usize]| Ending { head: 1, nodes: nodes.iter().copied().collect() };
+    let once = after_a_question(&[(1, 2, &[]), (2, 1, &[])], &[]);
+    assert!(found(&asked(true), &once, &[ending(&[1, 2])]).is_empty());
+    let inner = after_a_question(&[(1, 2, &[]), (2, 1, &[]), (2, 2, &[])], &[]);
+    assert_eq!(found(&asked(true), &inner, &[ending(&[1, 2])]), [[3]]);
+    let outer = after_a_question(&[(1, 2, &[]), (2, 1, &[]), (2, 3, &[]), (3, 1, &[])], &[]);
+    let all = found(&asked(true), &outer, &[ending(&[1, 2])]);
+    assert_eq!(all.len(), 1);
+    assert!(all[0].contains(&4), "{all:?} leaves the loop");
+}
+
+/// Owed news come: a cycle that waits for them without an end and never receives them is unfair.
+#[test]
+fn owed_messages_come() {
+    let waits = after_a_question(&[(1, 1, &[Op::Await(0)])], &[&[NEWS]]);
+    assert!(found(&asked(true), &waits, &[]).is_empty());
+    assert_eq!(found(&asked(false), &waits, &[]), [[1]], "news that are not owed need not come");
+    // They come, and that is all: the answer does not.
+    let receives = after_a_question(&[(1, 2, &[Op::Await(0)]), (2, 1, &[Op::Receive(NEWS)])], &[&[NEWS]]);
+    assert_eq!(found(&asked(true), &receives, &[]).len(), 1);
+    // An AWAIT for something else lets them wait.
+    let deaf = after_a_question(&[(1, 1, &[Op::Await(0)]), (1, 1, &[Op::Await(1)])], &[&[NEWS], &[ASK]]);
+    let all = found(&asked(true), &deaf, &[]);
+    assert_eq!(all.len(), 1);
+    assert!(all[0].contains(&2), "{all:?} has the AWAIT that does not wait for news");
+}
+
+/// Rule 2: a message that stays enabled is waited for.
+#[test]
+fn a_message_that_is_never_waited_for_is_found() {
+    let listens = |messages: &[Message]| {
+        let program = program(&[8], &[(0, 1, &[Op::Await(0)]), (1, 0, &[Op::Receive(NEWS)])]);
+        cycles(&with_awaits(program, &[messages]), &asked(false), &[], &Demand::Await(ASK)).len()
+    };
+    assert_eq!([listens(&[NEWS]), listens(&[ASK, NEWS])], [1, 0]);
+}
