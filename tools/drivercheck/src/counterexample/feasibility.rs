@@ -129,6 +129,7 @@ pub fn solve(
     let mut lonely = match lonely(solver, program, &mut conditions, &mut at)? {
         Lonely::Values(values) => values,
         Lonely::Impossible(index) => return Ok(Feasible::No(vec![index])),
+        Lonely::Unknown => return Ok(Feasible::Unknown),
     };
     Ok(match solver.check(&conditions, true, true)? {
         Answer::Sat(mut model) => {
@@ -147,6 +148,7 @@ pub fn solve(
 enum Lonely {
     Values(HashMap<Var, u64>),
     Impossible(usize),
+    Unknown,
 }
 
 /// Removes conditions whose variables occur in no other condition, as in polling, where each iteration reads a register
@@ -179,7 +181,8 @@ fn lonely(
             None => {
                 let model = match solver.check(&[shape], true, false)? {
                     Answer::Sat(model) => Some(model),
-                    Answer::Unsat(_) | Answer::Unknown => None,
+                    Answer::Unsat(_) => None,
+                    Answer::Unknown => return Ok(Lonely::Unknown),
                 };
                 known.entry(shape).or_insert(model)
             }
@@ -191,37 +194,28 @@ fn lonely(
     Ok(Lonely::Values(values))
 }
 
-/// Variables that decide whether the steps can be repeated.
+/// Variables that decide whether the steps can be repeated: those that some later round reads before it sets them.
 pub fn relevant(steps: &[&Step]) -> HashSet<Var> {
     let mut vars: HashSet<Var> = HashSet::new();
     loop {
-        let before = vars.len();
-        for step in steps {
+        // The end of a round must provide what the next one needs.
+        let mut live = vars.clone();
+        for step in steps.iter().rev() {
             match &step.op {
-                Op::Assume(condition) => vars.extend(condition.vars().iter()),
-                Op::Assign(var, value) if vars.contains(var) => vars.extend(value.vars().iter()),
+                // What an assignment needs, it needs only if the variable is read later.
+                Op::Assign(var, value) if live.remove(var) => live.extend(value.vars().iter()),
+                Op::Havoc(var) => {
+                    live.remove(var);
+                }
+                Op::Assume(condition) => live.extend(condition.vars().iter()),
                 _ => {}
             }
         }
-        if vars.len() == before {
-            break;
+        if live == vars {
+            return vars;
         }
+        vars = live;
     }
-    // What is written before it is read does not carry over.
-    let mut live: HashSet<Var> = HashSet::new();
-    for step in steps.iter().rev() {
-        match &step.op {
-            // What an assignment needs, it needs only if the variable is read later.
-            Op::Assign(var, value) if live.remove(var) => live.extend(value.vars().iter()),
-            Op::Havoc(var) => {
-                live.remove(var);
-            }
-            Op::Assume(condition) => live.extend(condition.vars().iter()),
-            _ => {}
-        }
-    }
-    // Once round: what the first pass needs, the end of each pass must provide.
-    vars.intersection(&live).copied().collect()
 }
 
 /// Predicates that exclude the path: the weakest preconditions of the core's assumptions at each earlier moment. A havocked

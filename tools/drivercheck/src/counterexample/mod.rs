@@ -7,5 +7,7 @@ pub mod monitor;
 pub mod relevance;
 pub mod replay;
 pub mod search;
+#[cfg(test)]
+mod tests;
 pub mod trace;
 pub mod unroll;
