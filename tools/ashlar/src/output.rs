@@ -5,6 +5,8 @@ use crate::failure::Failure;
 use crate::results::{CommandError, CommandFailed};
 use serde_json::{json, Value};
 use std::cell::Cell;
+use std::fmt::Display;
+use std::io::{ErrorKind, Write};
 
 pub struct Output {
     format: Format,
@@ -56,14 +58,14 @@ impl Output {
     /// A result for people; nothing if a program reads.
     pub fn human(&self, text: &str) {
         if !self.is_json() {
-            println!("{text}");
+            print_line(text);
         }
     }
 
     /// The one result for a program; nothing if people read.
     pub fn json(&self, value: &Value) {
         if self.is_json() {
-            println!("{value}");
+            print_line(value);
         }
     }
 
@@ -79,7 +81,7 @@ impl Output {
                 // Faults are what was asked for, so they are a result.
                 self.json(&report.to_json());
                 if !self.is_json() {
-                    print!("{}", report.render(diagnostics::Style::stdout()));
+                    print_line(report.render(diagnostics::Style::stdout()).trim_end());
                 }
             }
             Failure::Unable { message, remedy } => {
@@ -91,6 +93,13 @@ impl Output {
                 }
             }
         }
+    }
+}
+
+/// A line on standard output. When its reader has gone, as `head` does once it has enough, there is nothing left to do.
+fn print_line(line: impl Display) {
+    if writeln!(std::io::stdout(), "{line}").is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
+        std::process::exit(0);
     }
 }
 
