@@ -55,17 +55,14 @@ fn answer(cli: &Cli) -> Answer {
             }
             verify(cli.format, flags, &drivers)
         }
-        Command::Seeded { only, shard, flags } => {
+        Command::Seeded { only, seed, shard, record, flags } => {
             let tell = |outcome: &seeded::Outcome| print::outcome(cli.format, outcome, flags.traces);
             let scratch = flags.scratch.join("seeded");
-            let all = seeded::seeded(
-                &flags.root,
-                &scratch,
-                &options(flags),
-                only,
-                drivercheck_command::shard(shard)?,
-                &tell,
-            )?;
+            let all = seeded::seeded(&flags.root, &scratch, &options(flags), only, *seed, *shard, &tell)?;
+            if let Some(path) = record {
+                let written = all.record(*seed, *shard).write(path);
+                written.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+            }
             if cli.format == Format::Json {
                 let value = json!({ "faults": all.faults, "variations": all.variations });
                 println!("{}", serde_json::to_string_pretty(&value)?);

@@ -4,6 +4,7 @@ use crate::check::{run, CheckError, Options, Row};
 use crate::counterexample::monitor::{self, MonitorError};
 use crate::cpu_time;
 use crate::driver::{read, Driver, DriverError, Source};
+use campaign::{item_seed, Record, Shard};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,13 +66,35 @@ pub struct Outcomes {
     pub variations: Vec<Outcome>,
 }
 
-/// Runs those whose name contains `only`. `root` is the root of the sources.
+impl Outcomes {
+    /// As the record of a shard of the campaign `faults`.
+    pub fn record(&self, seed: u64, shard: Shard) -> Record {
+        let mut record = Record::new("faults", seed, shard);
+        for outcome in self.faults.iter().chain(&self.variations) {
+            let item = record.push(&outcome.name, outcome.verdict, outcome.is_good);
+            item.detail.insert("rule".into(), outcome.rule.into());
+            item.detail.insert("seconds".into(), outcome.seconds.into());
+        }
+        record
+    }
+}
+
+/// What a shard takes of a list, in an order that the seed gives: each entry is in one shard.
+fn share<T>(all: Vec<T>, seed: u64, shard: Shard) -> Vec<T> {
+    let mut all: Vec<(usize, T)> = all.into_iter().enumerate().collect();
+    all.sort_by_key(|(position, _)| item_seed(seed, *position as u64));
+    let mine = all.into_iter().enumerate().filter(|(position, _)| shard.has(*position));
+    mine.map(|(_, (_, entry))| entry).collect()
+}
+
+/// Runs those of a shard whose name contains `only`. `root` is the root of the sources.
 pub fn seeded(
     root: &Path,
     scratch: &Path,
     options: &Options,
     only: &str,
-    shard: (usize, usize),
+    seed: u64,
+    shard: Shard,
     tell: &dyn Fn(&Outcome),
 ) -> Result<Outcomes, SeededError> {
     let directory = root.join("tests/faults");
@@ -80,9 +103,10 @@ pub fn seeded(
     let list: List = toml::from_str(&text).map_err(|error| SeededError::List(path, error))?;
     let mut outcomes = Outcomes::default();
     let entries = list.fault.iter().map(|one| (one, true)).chain(list.variation.iter().map(|one| (one, false)));
-    let mine =
-        entries.enumerate().filter(|(index, (entry, _))| index % shard.1 == shard.0 && entry.name.contains(only));
-    for (_, (entry, is_fault)) in mine {
+    for (entry, is_fault) in share(entries.collect(), seed, shard) {
+        if !entry.name.contains(only) {
+            continue;
+        }
         let outcome = one(root, &directory, scratch, options, entry, is_fault)?;
         tell(&outcome);
         if is_fault { &mut outcomes.faults } else { &mut outcomes.variations }.push(outcome);
@@ -200,4 +224,46 @@ fn patch(patch: &Path, tree: &Path) -> Result<(), SeededError> {
     }
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     Err(SeededError::Patch(patch.display().to_string(), said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{share, Outcome, Outcomes};
+    use campaign::Shard;
+    use serde_json::json;
+
+    #[test]
+    fn shards_share_the_list_whatever_the_seed() {
+        let all: Vec<usize> = (0..50).collect();
+        let whole = |seed| share(all.clone(), seed, Shard::ALL);
+        assert_eq!(whole(1), whole(1));
+        assert_ne!(whole(1), whole(2));
+        for seed in 0..4 {
+            let mut shared: Vec<usize> = Shard::of(7).flat_map(|shard| share(all.clone(), seed, shard)).collect();
+            assert_ne!(shared, all);
+            shared.sort_unstable();
+            assert_eq!(shared, all);
+        }
+    }
+
+    #[test]
+    fn outcomes_become_a_record() {
+        let outcome = |name: &str, rule, is_good| Outcome {
+            name: name.to_string(),
+            expected_rule: Some(3),
+            verdict: "VIOLATED",
+            rule,
+            replays: None,
+            seconds: 1.5,
+            is_good,
+            rows: Vec::new(),
+        };
+        let all = Outcomes { faults: vec![outcome("a", Some(3), true)], variations: vec![outcome("b", None, false)] };
+        let record = serde_json::to_value(all.record(7, Shard { index: 2, count: 5 })).unwrap();
+        let expected = json!([
+            { "id": "a", "verdict": "VIOLATED", "good": true, "rule": 3, "seconds": 1.5 },
+            { "id": "b", "verdict": "VIOLATED", "good": false, "rule": null, "seconds": 1.5 },
+        ]);
+        assert_eq!(record, json!({ "campaign": "faults", "seed": 7, "shard": [2, 5], "items": expected }));
+    }
 }

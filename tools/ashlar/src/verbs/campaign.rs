@@ -27,7 +27,7 @@ enum Work {
     Boot { case: &'static str, table: [&'static str; 2] },
     /// A campaign of the proofs.
     Proofs(ProofCampaign),
-    /// The seeded faults of the drivers and the correct variations: a committed list, whatever the seed.
+    /// The seeded faults of the drivers and the correct variations: a committed list, in an order that the seed gives.
     Faults,
 }
 
@@ -160,15 +160,15 @@ fn one_shard(
         Failure::unable(format!("{} cannot be written: {error}", path.display()), "check permissions and free space")
     };
     std::fs::create_dir_all(out).map_err(|error| unwritable(out, error))?;
+    let path = record_path(out, campaign.name, seed, shard);
     let record = match &campaign.work {
         Work::Boot { case, table } => boots(campaign, case, *table, items, seed, shard, out, project, output)?,
         Work::Proofs(kind) => {
             let record = prove::shard(*kind, items, seed, shard, project, output)?;
             Record { campaign: campaign.name.to_string(), ..record }
         }
-        Work::Faults => faults(Record::new(campaign.name, seed, shard), project)?,
+        Work::Faults => faults(seed, shard, &path, project)?,
     };
-    let path = record_path(out, campaign.name, seed, shard);
     record.write(&path).map_err(|error| unwritable(&path, error))?;
     let bad = record.items.iter().filter(|item| !item.good).count();
     output.human(&format!("{}: {} items, {bad} findings", path.display(), record.items.len()));
@@ -178,34 +178,22 @@ fn one_shard(
     }
 }
 
-/// Has the checker of drivers try its share of the seeded faults.
-fn faults(record: Record, project: &Project) -> Result<Record, Failure> {
+/// Has the checker of drivers try its share of the seeded faults, and reads its record.
+fn faults(seed: u64, shard: Shard, path: &Path, project: &Project) -> Result<Record, Failure> {
     let unable = |text: String| Failure::unable(text, "see `ashlar drivers seeded`");
     let tool = std::env::current_exe().map_err(|error| unable(format!("the tool's own file is unknown: {error}")))?;
-    let shard = record.shard.to_string();
-    let done = Command::new(tool)
-        .args(["drivers", "seeded", "--shard", &shard, "--format", "json"])
+    let status = Command::new(tool)
+        .args(["drivers", "seeded", "--seed", &seed.to_string(), "--shard", &shard.to_string(), "--record"])
+        .arg(path)
         .current_dir(project.root())
-        .stderr(Stdio::inherit())
-        .output()
+        .stdout(Stdio::null())
+        .status()
         .map_err(|error| unable(format!("the checker cannot be started: {error}")))?;
-    let result = serde_json::from_slice(&done.stdout)
-        .map_err(|error| unable(format!("the checker's result is not JSON ({}): {error}", done.status)))?;
-    outcomes(record, &result).map_err(|text| unable(format!("the checker's result has another form: {text}")))
-}
-
-/// Adds what the checker of drivers says of faults and variations.
-fn outcomes(mut record: Record, result: &Value) -> Result<Record, String> {
-    for list in ["faults", "variations"] {
-        for outcome in result[list].as_array().ok_or_else(|| format!("no {list}"))? {
-            let words = (outcome["name"].as_str(), outcome["verdict"].as_str(), outcome["is_good"].as_bool());
-            let (Some(name), Some(verdict), Some(is_good)) = words else { return Err(outcome.to_string()) };
-            let item = record.push(name, verdict, is_good);
-            item.detail.insert("rule".into(), outcome["rule"].clone());
-            item.detail.insert("seconds".into(), outcome["seconds"].clone());
-        }
+    // 1: a fault was not found, or a variation refused; the record names it.
+    match status.code() {
+        Some(0 | 1) => Record::read(path).map_err(|error| unable(error.to_string())),
+        _ => Err(unable(format!("the checker could not run ({status})"))),
     }
-    Ok(record)
 }
 
 /// Boots the case once for each item of the shard.
@@ -298,23 +286,8 @@ fn with_seed(text: &str, [kind, name]: [&str; 2], seed: u64) -> Result<String, S
 
 #[cfg(test)]
 mod tests {
-    use super::{outcomes, with_seed, Work, CAMPAIGNS};
-    use campaign::{Record, Shard};
-    use serde_json::json;
+    use super::{with_seed, Work, CAMPAIGNS};
     use std::path::Path;
-
-    #[test]
-    fn what_the_checker_of_drivers_says_becomes_a_record() {
-        let fault = json!({ "name": "a", "verdict": "VIOLATED", "rule": 3, "seconds": 1.5, "is_good": true });
-        let variation = json!({ "name": "b", "verdict": "VIOLATED", "rule": 5, "seconds": 2.5, "is_good": false });
-        let new = || Record::new("faults", 1, Shard::ALL);
-        let record = outcomes(new(), &json!({ "faults": [fault], "variations": [variation] })).unwrap();
-        let items: Vec<_> =
-            record.items.iter().map(|item| (item.id.as_str(), item.good, &item.detail["rule"])).collect();
-        assert_eq!(items, [("a", true, &json!(3)), ("b", false, &json!(5))]);
-        assert!(outcomes(new(), &json!({ "faults": [] })).is_err());
-        assert!(outcomes(new(), &json!({ "faults": [{ "name": "a" }], "variations": [] })).is_err());
-    }
 
     #[test]
     fn campaigns_change_a_seed_that_the_program_is_given() {

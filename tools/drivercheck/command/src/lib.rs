@@ -1,5 +1,6 @@
 //! The command line of `ashlar drivers`. `ashlar` links it to show help and usage errors without building the checker.
 
+use campaign::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -51,9 +52,15 @@ pub enum Command {
         /// Only those whose name contains this
         #[arg(long, default_value = "")]
         only: String,
+        /// Of their order, and so of what each shard tries
+        #[arg(long, default_value = "1")]
+        seed: u64,
         /// A part of them: I/N, I from 1
-        #[arg(long, default_value = "1/1")]
-        shard: String,
+        #[arg(long, value_name = "I/N", default_value = "1/1")]
+        shard: Shard,
+        /// Write the outcomes as the record of a shard, for `ashlar report`
+        #[arg(long, value_name = "FILE")]
+        record: Option<PathBuf>,
         #[command(flatten)]
         flags: Flags,
     },
@@ -107,13 +114,4 @@ pub struct Flags {
     /// Where headers and patched drivers are written
     #[arg(long, default_value = "build/drivercheck")]
     pub scratch: PathBuf,
-}
-
-/// `2/3` as the second of three parts, counted from 0.
-pub fn shard(text: &str) -> Result<(usize, usize), String> {
-    let parts = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
-    match parts {
-        Some((part, of)) if (1..=of).contains(&part) => Ok((part - 1, of)),
-        _ => Err(format!("`{text}` is no shard; write I/N with I from 1 to N")),
-    }
 }
