@@ -20,7 +20,8 @@ use wcet_binary::load::{Architecture, Program};
 
 /// The kernel's forms that are not executed here, and why. What is lifted of them is a list (`src/x86/system.rs`): what the
 /// decoder says is written becomes unknown.
-const NOT_EXECUTED: [(&str, &str); 25] = [
+const NOT_EXECUTED: [(&str, &str); 26] = [
+    ("clflush", "changes no register and no memory, only the cache"),
     ("clgi", PRIVILEGED),
     ("cli", PRIVILEGED),
     ("clts", PRIVILEGED),
