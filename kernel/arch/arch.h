@@ -101,9 +101,11 @@ void arch_timer_arm(uint64_t deadline_ns); /* one VECTOR_TIMER on this CPU at or
 void arch_timer_stop(void);
 
 /* ---- serial port, keyboard, I/O ports, end of run ---- */
-uint32_t arch_serial_room(void);                      /* bytes the transmitter takes now, 0..16 */
-void arch_serial_put(uint32_t byte);                  /* requires arch_serial_room() > 0 */
-uint32_t arch_serial_get(void);                       /* byte or NONE */
+#define SERIAL_ROOM 0xffu                             /* bytes the transmitter takes now, 0..16 */
+#define SERIAL_RECEIVED 0x100u                        /* a byte has been received */
+uint32_t arch_serial_status(void);                    /* SERIAL_* */
+void arch_serial_put(uint32_t byte);                  /* requires room since the last status */
+uint32_t arch_serial_get(void);                       /* requires SERIAL_RECEIVED */
 void arch_serial_transmit_interrupt(uint32_t enable); /* interrupt when the transmitter runs empty */
 #define SERIAL_LINE 4u
 #define KEYBOARD_LINE 1u

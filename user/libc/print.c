@@ -23,7 +23,7 @@ size_t console_write(uint32_t slot, const void *data, size_t bytes)
         }
         written += taken;
         tries = taken == 0 ? tries + 1 : 0;
-        if (taken < chunk) {
+        if (taken == 0) {
             sys_sleep(sys_clock() + RETRY_NS);
         }
     }

@@ -53,14 +53,19 @@ void hosted_devices_reset(void)
     memset(ports, 0, sizeof ports);
 }
 
-uint32_t arch_serial_room(void)
+static uint32_t transmitter_room(void)
 {
     return serial_room_is_set ? serial_room : 16;
 }
 
+uint32_t arch_serial_status(void)
+{
+    return transmitter_room() | (serial_in.used > 0 ? SERIAL_RECEIVED : 0);
+}
+
 void arch_serial_put(uint32_t byte)
 {
-    if (arch_serial_room() == 0) {
+    if (transmitter_room() == 0) {
         hosted_fail("the transmitter is full, byte", byte);
     }
     serial_room--;
@@ -69,12 +74,18 @@ void arch_serial_put(uint32_t byte)
 
 uint32_t arch_serial_get(void)
 {
+    if (serial_in.used == 0) {
+        hosted_fail("no byte has been received, there are", 0);
+    }
     return take(&serial_in);
 }
 
 void arch_serial_transmit_interrupt(uint32_t enable)
 {
     transmit_enabled = enable;
+    if (serial_in.used > 0 || (enable && transmitter_room() > 0)) {
+        hosted_raise_line(SERIAL_LINE);
+    }
 }
 
 uint32_t arch_keyboard_get(void)

@@ -65,7 +65,7 @@ uint32_t hosted_fpu_uses(void);        /* calls of arch_fpu_use since reset */
 /* ---- devices ---- */
 void hosted_serial_input(const char *bytes, uint32_t n);
 uint32_t hosted_serial_output(char *bytes, uint32_t room); /* takes the bytes sent; returns their number */
-/* Result of arch_serial_room, decremented by each put; default: always 16. */
+/* Room that arch_serial_status reports, decremented by each put; default: always 16. */
 void hosted_serial_set_room(uint32_t room);
 uint32_t hosted_serial_transmit_enabled(void);
 void hosted_keyboard_input(uint32_t scan_code);

@@ -14,25 +14,19 @@ struct console_ring {
     uint8_t in[CONSOLE_INPUT_RING];
 };
 
-/* Guarded by LOCK_CONSOLE. */
+/* Guarded by LOCK_CONSOLE, but for `cpu`, which is constant after start-up. */
 struct console_port {
-    uint32_t out_stream; /* the stream that the receiver has selected once the burst is sent */
+    uint32_t cpu;        /* serves the port's interrupt: the only one that accesses the port */
+    uint32_t filled;     /* bit c: console c has output */
+    uint32_t turn;       /* the console that sends */
+    uint32_t left;       /* bytes that it may still send before the next one's turn */
+    uint32_t due;        /* second byte of a pair whose first was sent, or NONE */
+    uint32_t sending;    /* 1: an interrupt will come that sends what is stored */
+    uint32_t out_stream; /* the stream that the receiver has selected once `due` is sent */
     uint32_t in_stream;  /* the console that received bytes go to */
     uint32_t in_shift;   /* 1: the last byte received was CONSOLE_SWITCH */
-    uint32_t turn;       /* the console that sends next */
-    uint32_t stored;     /* output bytes in all rings */
-    uint32_t sending;    /* 1: the transmitter interrupt is on */
 };
 
-/* Bytes taken from the rings and not yet given to the transmitter. Guarded by LOCK_CONSOLE_PORT. next <= count <=
- * size. */
-struct console_burst {
-    uint32_t next;
-    uint32_t count;
-    uint8_t byte[CONSOLE_BURST];
-};
-
-static struct console_burst console_burst[1];
 static struct console_ring console_ring[NUM_CONSOLE];
 static struct console_port console_port[1];
 
@@ -44,14 +38,20 @@ void console_init(void)
         console_ring[c].in_first = 0u;
         console_ring[c].in_count = 0u;
     }
+    console_port[0].cpu = 0u;
+    console_port[0].filled = 0u;
+    console_port[0].turn = 0u;
+    console_port[0].left = 0u;
+    console_port[0].due = NONE;
+    console_port[0].sending = 0u;
     console_port[0].out_stream = 0u;
     console_port[0].in_stream = 0u;
     console_port[0].in_shift = 0u;
-    console_port[0].turn = 0u;
-    console_port[0].stored = 0u;
-    console_port[0].sending = 0u;
-    console_burst[0].next = 0u;
-    console_burst[0].count = 0u;
+}
+
+void console_serve_on(uint32_t cpu)
+{
+    console_port[0].cpu = cpu;
 }
 
 /* Requires: lock held. Ensures: byte appended to c's input, or dropped because the ring is full; returns 1 or 0. */
@@ -74,77 +74,59 @@ static uint32_t console_take_output(uint32_t c)
     uint32_t byte = (uint32_t)console_ring[c].out[first];
     console_ring[c].out_first = (first + 1u) % CONSOLE_RING;
     console_ring[c].out_count = console_ring[c].out_count - 1u;
-    console_port[0].stored = console_port[0].stored - 1u;
+    if (console_ring[c].out_count == 0u) {
+        console_port[0].filled = console_port[0].filled & ~(1u << c);
+    }
     return byte;
 }
 
-/* Requires: lock held, some output is stored. Returns the next console, from `turn` on, that has any. */
-static uint32_t console_next(void)
+/* The console that sends now. Its turn ends when it has no more output or has sent its burst; then comes the next
+ * lower one with output. Requires: lock held, some console has output. */
+static uint32_t console_sender(void)
 {
     uint32_t c = console_port[0].turn;
-    for (uint32_t i = 0u; i < NUM_CONSOLE; i = i + 1u) {
-        if (console_ring[c].out_count > 0u) {
-            return c;
+    uint32_t filled = console_port[0].filled;
+    if (console_port[0].left == 0u || ((filled >> c) & 1u) == 0u) {
+        uint32_t below = filled & ((1u << c) - 1u);
+        if (below == 0u) {
+            below = filled;
         }
-        c = (c + 1u) % NUM_CONSOLE;
+        c = arch_highest_bit((uint64_t)below);
+        console_port[0].turn = c;
+        console_port[0].left = CONSOLE_BURST;
     }
     return c;
 }
 
-/* Requires: both locks held, the burst has room. */
-static void console_collect_byte(uint32_t byte)
+/* The next byte to send, or NONE. Requires: lock held. */
+static uint32_t console_next_byte(void)
 {
-    uint32_t count = console_burst[0].count;
-    console_burst[0].byte[count] = (uint8_t)byte;
-    console_burst[0].count = count + 1u;
-}
-
-/* Requires: both locks held, the burst has been sent. Ensures: it holds output of the next console that has any;
- * if none has, it is empty. */
-static void console_collect(void)
-{
-    console_burst[0].next = 0u;
-    console_burst[0].count = 0u;
-    if (console_port[0].stored == 0u) {
-        return;
+    uint32_t byte = console_port[0].due;
+    if (byte != NONE) {
+        console_port[0].due = NONE;
+        return byte;
     }
-    uint32_t c = console_next();
+    if (console_port[0].filled == 0u) {
+        return NONE;
+    }
+    uint32_t c = console_sender();
     if (console_port[0].out_stream != c) {
-        console_collect_byte(CONSOLE_SWITCH);
-        console_collect_byte(CONSOLE_STREAM_BASE + c);
         console_port[0].out_stream = c;
+        console_port[0].due = CONSOLE_STREAM_BASE + c;
+        return CONSOLE_SWITCH;
     }
-    for (uint32_t i = 0u; i < CONSOLE_BURST; i = i + 1u) {
-        if (console_burst[0].count + 2u > CONSOLE_BURST || console_ring[c].out_count == 0u) {
-            break;
-        }
-        uint32_t byte = console_take_output(c);
-        console_collect_byte(byte);
-        if (byte == CONSOLE_SWITCH) {
-            console_collect_byte(byte);
-        }
+    byte = console_take_output(c);
+    console_port[0].left = console_port[0].left - 1u;
+    if (byte == CONSOLE_SWITCH) {
+        console_port[0].due = byte;
     }
-    console_port[0].turn = (c + 1u) % NUM_CONSOLE;
-}
-
-/* Requires: port lock held. Ensures: the transmitter has as much of the burst as it takes. */
-static void console_send(void)
-{
-    uint32_t room = arch_serial_room();
-    for (uint32_t i = 0u; i < CONSOLE_SENT; i = i + 1u) {
-        if (room == 0u || console_burst[0].next >= console_burst[0].count) {
-            break;
-        }
-        uint32_t byte = (uint32_t)console_burst[0].byte[console_burst[0].next];
-        arch_serial_put(byte);
-        console_burst[0].next = console_burst[0].next + 1u;
-        room = room - 1u;
-    }
+    return byte;
 }
 
 uint32_t console_put(uint32_t console, uint64_t word, uint32_t count)
 {
     uint32_t taken = 0u;
+    uint32_t start = 0u;
     uint64_t rest = word;
     spinlock_acquire(LOCK_CONSOLE);
     uint32_t stored = console_ring[console].out_count;
@@ -156,12 +138,16 @@ uint32_t console_put(uint32_t console, uint64_t word, uint32_t count)
         taken = taken + 1u;
     }
     console_ring[console].out_count = stored;
-    console_port[0].stored = console_port[0].stored + taken;
-    if (taken > 0u && console_port[0].sending == 0u) {
+    if (taken > 0u) {
+        console_port[0].filled = console_port[0].filled | (1u << console);
+        start = 1u - console_port[0].sending;
         console_port[0].sending = 1u;
-        arch_serial_transmit_interrupt(1u); /* interrupts at once: the transmitter is empty */
     }
+    uint32_t cpu = console_port[0].cpu;
     spinlock_release(LOCK_CONSOLE);
+    if (start == 1u) {
+        arch_interrupt_send(cpu, VECTOR_BASE + SERIAL_LINE); /* as if the transmitter were empty */
+    }
     return taken;
 }
 
@@ -200,40 +186,42 @@ static uint32_t console_receive(uint32_t byte)
     return taken << c;
 }
 
-/* Takes received bytes from the port. Requires: port lock held. Returns the consoles that got input. */
-static uint32_t console_receive_all(void)
-{
-    uint32_t mask = 0u;
-    for (uint32_t i = 0u; i < CONSOLE_INPUTS; i = i + 1u) {
-        uint32_t byte = arch_serial_get();
-        if (byte == NONE) {
-            break;
-        }
-        spinlock_acquire(LOCK_CONSOLE);
-        uint32_t bit = console_receive(byte);
-        spinlock_release(LOCK_CONSOLE);
-        mask = mask | bit;
-    }
-    return mask;
-}
-
 uint32_t console_interrupt(void)
 {
+    uint32_t mask = 0u;
+    uint32_t second = NONE;
     spinlock_acquire(LOCK_CONSOLE_PORT);
-    uint32_t mask = console_receive_all();
-    if (console_burst[0].next == console_burst[0].count) {
-        spinlock_acquire(LOCK_CONSOLE);
-        console_collect();
-        if (console_burst[0].count == 0u) {
-            console_port[0].sending = 0u;
-            arch_serial_transmit_interrupt(0u); /* under the lock: the next writer turns it on again */
-        }
-        spinlock_release(LOCK_CONSOLE);
+    uint32_t status = arch_serial_status();
+    uint32_t received = NONE;
+    if ((status & SERIAL_RECEIVED) != 0u) {
+        received = arch_serial_get();
     }
-    if (console_burst[0].count > 0u) {
-        console_send();
-        arch_serial_transmit_interrupt(1u); /* last: remaining output raises a new interrupt */
+    uint32_t room = status & SERIAL_ROOM;
+    spinlock_acquire(LOCK_CONSOLE);
+    if (received != NONE) {
+        mask = console_receive(received);
     }
+    uint32_t first = NONE;
+    if (room > 0u) {
+        first = console_next_byte();
+    }
+    if (room > 1u) {
+        second = console_next_byte();
+    }
+    if (room > 0u && first == NONE) {
+        console_port[0].sending = 0u;
+    }
+    uint32_t sending = console_port[0].sending;
+    spinlock_release(LOCK_CONSOLE);
+    if (first != NONE) {
+        arch_serial_put(first);
+    }
+    if (second != NONE) {
+        arch_serial_put(second);
+    }
+    /* Last: what has been received or is left to send meanwhile raises a new interrupt. A writer that finds `sending`
+     * 0 interrupts this CPU, so it does not matter that it may be here already. */
+    arch_serial_transmit_interrupt(sending);
     spinlock_release(LOCK_CONSOLE_PORT);
     return mask;
 }
@@ -254,42 +242,47 @@ void console_drain(void)
     uint32_t idle = 0u;
     spinlock_acquire(LOCK_CONSOLE_PORT);
     spinlock_acquire(LOCK_CONSOLE);
-    if (console_burst[0].next == console_burst[0].count) {
-        console_collect();
-    }
-    while (console_burst[0].count > 0u && idle < CONSOLE_MAX_POLLS) {
-        uint32_t before = console_burst[0].next;
-        console_send();
+    uint32_t byte = console_next_byte();
+    while (byte != NONE && idle < CONSOLE_MAX_POLLS) {
+        uint32_t status = arch_serial_status();
         idle = idle + 1u;
-        if (console_burst[0].next > before) {
+        if ((status & SERIAL_ROOM) != 0u) {
+            arch_serial_put(byte);
+            byte = console_next_byte();
             idle = 0u;
-        }
-        if (console_burst[0].next == console_burst[0].count) {
-            console_collect();
         }
     }
     spinlock_release(LOCK_CONSOLE);
     spinlock_release(LOCK_CONSOLE_PORT);
 }
 
+/* The invariant of console c. Requires: lock held. */
+static uint32_t console_check_one(uint32_t c)
+{
+    uint32_t filled = (console_port[0].filled >> c) & 1u;
+    if (console_ring[c].out_first >= CONSOLE_RING || console_ring[c].out_count > CONSOLE_RING) {
+        return 1u;
+    }
+    if (console_ring[c].in_first >= CONSOLE_INPUT_RING || console_ring[c].in_count > CONSOLE_INPUT_RING) {
+        return 2u;
+    }
+    if ((filled == 1u && console_ring[c].out_count == 0u) || (filled == 0u && console_ring[c].out_count > 0u)) {
+        return 3u;
+    }
+    return 0u;
+}
+
 uint32_t console_check(void)
 {
     uint32_t broken = 0u;
-    uint32_t stored = 0u;
     spinlock_acquire(LOCK_CONSOLE);
     for (uint32_t c = 0u; c < NUM_CONSOLE; c = c + 1u) {
-        stored = stored + console_ring[c].out_count;
-        if (console_ring[c].out_first >= CONSOLE_RING || console_ring[c].out_count > CONSOLE_RING) {
-            broken = 1u;
-        }
-        if (console_ring[c].in_first >= CONSOLE_INPUT_RING || console_ring[c].in_count > CONSOLE_INPUT_RING) {
-            broken = 2u;
+        uint32_t found = console_check_one(c);
+        if (found != 0u) {
+            broken = found;
         }
     }
-    if (stored != console_port[0].stored) {
-        broken = 3u;
-    }
-    if (stored > 0u && console_port[0].sending == 0u) {
+    if (console_port[0].filled != 0u && console_port[0].sending == 0u) {
         broken = 4u;
     }
     spinlock_release(LOCK_CONSOLE);

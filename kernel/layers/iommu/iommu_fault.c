@@ -1,4 +1,4 @@
-/* Refused accesses: counted for the owner of the device; the first ones are printed. Each call handles a few. */
+/* Refused accesses: counted for the owner of the device; the first ones are printed. Each call handles one. */
 #include "arch.h"
 #include "console.h"
 #include "intc.h"
@@ -6,7 +6,6 @@
 #include "iommu_parts.h"
 #include "spinlock.h"
 
-#define IOMMU_BATCH 4u    /* refusals handled by one call */
 #define IOMMU_PRINTED 32u /* refusals printed since start-up; the rest is only counted */
 
 /* Guarded by LOCK_IOMMU. */
@@ -83,12 +82,12 @@ static uint32_t iommu_next_unit(uint64_t refused)
     return unit;
 }
 
-/* Handles one batch of refusals. Returns 1 if there may be more to print. Requires: LOCK_IOMMU held. */
-static uint32_t iommu_take_some(void)
+/* Handles one refusal. Returns 1 if there may be more to print. Requires: LOCK_IOMMU held. */
+static uint32_t iommu_take_one(void)
 {
     uint64_t refused = arch_iommu_refused();
     uint32_t before = iommu_told;
-    for (uint32_t i = 0u; i < IOMMU_BATCH && refused != 0ul; i = i + 1u) {
+    if (refused != 0ul) {
         uint32_t unit = iommu_next_unit(refused);
         uint32_t fault = arch_iommu_fault(unit);
         if (fault == NONE) {
@@ -117,7 +116,7 @@ void iommu_take_faults(void)
         return;
     }
     spinlock_acquire(LOCK_IOMMU);
-    uint32_t more = iommu_take_some();
+    uint32_t more = iommu_take_one();
     spinlock_release(LOCK_IOMMU);
     if (more == 1u) {
         uint32_t cpu = arch_cpu();

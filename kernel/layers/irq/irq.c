@@ -54,6 +54,7 @@ void irq_define_console(uint32_t console, uint32_t notification, uint64_t bits)
 
 void irq_define_kernel_lines(uint32_t cpu)
 {
+    console_serve_on(cpu);
     intc_route(SERIAL_LINE, cpu, 0u);
     intc_unmask(SERIAL_LINE);
     intc_route(KEYBOARD_LINE, cpu, 0u);

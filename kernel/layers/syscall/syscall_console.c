@@ -20,13 +20,15 @@ uint32_t syscall_console_write(uint32_t current)
         return ERR_BAD_ARGUMENT;
     }
     uint32_t console = syscall_object(current);
-    while (taken < n && put == piece) {
+    uint32_t pending = 0u;
+    while (taken < n && put == piece && pending == 0u) {
         uint64_t word = uctx_word(current, (uint32_t)(taken / 8ul));
         if (n - taken < 8ul) {
             piece = (uint32_t)(n - taken);
         }
         put = console_put(console, word, piece);
         taken = taken + (uint64_t)put;
+        pending = arch_interrupt_pending();
     }
     uctx_set(current, UCTX_RDI, taken);
     return STATUS_OK;

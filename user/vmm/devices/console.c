@@ -46,7 +46,7 @@ void console_flush(uint32_t idle, uint64_t now)
             uint32_t piece = uart->out_length - done < 64 ? uart->out_length - done : 64;
             uint32_t taken = write_piece(uart->out + done, piece);
             done += taken;
-            full = taken < piece;
+            full = taken == 0;
         }
         if (done > 0) {
             uint32_t before = uart->line;

@@ -33,12 +33,16 @@ void serial_init(void)
     port_out8(INTERRUPT_ENABLE, IE_RECEIVED);
 }
 
-uint32_t arch_serial_room(void)
+uint32_t arch_serial_status(void)
 {
-    if ((port_in8(LINE_STATUS) & LS_TRANSMITTER_EMPTY) != 0) {
+    uint8_t status = port_in8(LINE_STATUS);
+    if ((status & LS_TRANSMITTER_EMPTY) != 0) {
         room = fifo_size;
     }
-    return room;
+    if (status == 0xff || (status & LS_DATA_READY) == 0) { /* 0xff: no such port */
+        return room;
+    }
+    return room | SERIAL_RECEIVED;
 }
 
 void arch_serial_put(uint32_t byte)
@@ -49,10 +53,6 @@ void arch_serial_put(uint32_t byte)
 
 uint32_t arch_serial_get(void)
 {
-    uint8_t status = port_in8(LINE_STATUS);
-    if (status == 0xff || (status & LS_DATA_READY) == 0) { /* 0xff: no such port */
-        return NONE;
-    }
     return port_in8(DATA);
 }
 
