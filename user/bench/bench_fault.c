@@ -8,12 +8,13 @@ int main(void)
     uint32_t faults = env_slot("endpoint.faults");
     struct message message = {0};
     uint32_t status = message_recv(faults, &message);
+    struct message request = message; /* in registers */
 
     while (status == STATUS_OK) {
-        message.word[0] = FAULT_SKIP;
-        message.word[1] = message.word[3] + 2;
-        message.count = 2;
-        status = message_reply_recv(faults, &message);
+        request.word[0] = FAULT_SKIP;
+        request.word[1] = request.word[3] + 2;
+        request.count = 2;
+        status = message_reply_recv_inline(faults, &request);
     }
     panic("receiving failed: error %u\n", status);
 }

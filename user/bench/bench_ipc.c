@@ -3,7 +3,8 @@
  *
  *   calibration  1,000 nops: anything but 1,000 means that the counter does not count instructions, and ends the run
  *   null_call    the system call that does nothing
- *   rtt_N        call and the answer of a server in another address space that waits in reply_recv, N words each way
+ *   rtt_N        call and the answer of a server in another address space that waits in reply_recv, N words each way;
+ *                words, count and badge of every answer are checked
  *   signal       from before the signal until the waiting process of higher priority runs, in another address space
  *   irq_to_user  from the last stamp of a spinning process until the process that waits for the interval timer's
  *                interrupt runs; the loop that stamps is short, so this is at most a few instructions too many
@@ -22,24 +23,89 @@
 
 static volatile uint64_t *const board = (volatile uint64_t *)BOARD_ADDRESS;
 
+/* Word i of a request; each round sends other words. */
+static uint64_t word_of(uint32_t round, uint64_t i)
+{
+    return (uint64_t)round << 32 | (i + 1) * 0x01010101;
+}
+
+static void fill(struct message *message, uint32_t round, uint64_t words)
+{
+    uint64_t *page = message_page(0);
+
+    for (uint64_t i = 0; i < MESSAGE_REGISTER_WORDS; i++) {
+        message->word[i] = word_of(round, i);
+    }
+    for (uint64_t i = MESSAGE_REGISTER_WORDS; i < words; i++) {
+        page[i] = word_of(round, i);
+    }
+    message->count = words;
+    message->badge = ~0ul;
+}
+
+/* The answer must have the words of fill(), each combined with `mask`, as many as asked, and no badge. */
+static void check(const struct message *answer, uint32_t round, uint64_t words, uint64_t mask)
+{
+    const uint64_t *page = message_page(0);
+
+    if (answer->count != words || answer->badge != 0) {
+        panic("answer to %lu words: count %lu, badge %lu: error 1\n", words, answer->count, answer->badge);
+    }
+    for (uint64_t i = 0; i < words; i++) {
+        uint64_t word = i < MESSAGE_REGISTER_WORDS ? answer->word[i] : page[i];
+        if (word != (word_of(round, i) ^ mask)) {
+            panic("answer to %lu words: word %lu is 0x%lx: error 2\n", words, i, word);
+        }
+    }
+}
+
+/* Messages of every odd length come back inverted: each word has travelled both ways. */
+static void odd_lengths(uint32_t echo)
+{
+    struct message message;
+
+    for (uint32_t words = 1; words < MESSAGE_MAX_WORDS; words += 2) {
+        fill(&message, words, words);
+        require(message_call(echo, &message), "call");
+        check(&message, words, words, ~0ul);
+        fill(&message, words, words);
+        require(message_call_inline(echo, &message), "call");
+        check(&message, words, words, ~0ul);
+    }
+}
+
+/* Counts the round trip of messages of `words` words. `exchange` sends and answers `mail`, which the compiler keeps in
+ * registers. */
+#define ROUND_TRIP(name, words, exchange)                                                                              \
+    do {                                                                                                               \
+        for (uint32_t round = 0; round < WARM_UP + ROUNDS; round++) {                                                  \
+            struct message message;                                                                                    \
+            fill(&message, round, words);                                                                              \
+            struct message mail = message;                                                                             \
+            uint64_t begin = timestamp();                                                                              \
+            uint32_t status = exchange;                                                                                \
+            uint64_t end = timestamp();                                                                                \
+            require(status, "call");                                                                                   \
+            message = mail;                                                                                            \
+            check(&message, round, words, 0);                                                                          \
+            if (round >= WARM_UP) {                                                                                    \
+                sample[round - WARM_UP] = end - begin - overhead;                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+        report(name);                                                                                                  \
+    } while (0)
+
 static void round_trips(uint32_t echo)
 {
-    struct message message = {0};
-    uint64_t count, badge, w0 = 1, w1 = 2, w2 = 3, w3 = 4;
-
-    MEASURE("rtt_0", require(message_call0(echo), "call"));
-    MEASURE("rtt_4", {
-        count = 4;
-        require(message_fast(SYS_CALL, echo, &count, &badge, &w0, &w1, &w2, &w3), "call");
-    });
-    MEASURE("rtt_10", {
-        message.count = 10;
-        require(message_call(echo, &message), "call");
-    });
-    MEASURE("rtt_120", {
-        message.count = MESSAGE_MAX_WORDS;
-        require(message_call(echo, &message), "call");
-    });
+    odd_lengths(echo);
+    ROUND_TRIP("rtt_0", 0,
+               message_fast(SYS_CALL, echo, &mail.count, &mail.badge, &mail.word[0], &mail.word[1], &mail.word[2],
+                            &mail.word[3]));
+    ROUND_TRIP("rtt_4", 4,
+               message_fast(SYS_CALL, echo, &mail.count, &mail.badge, &mail.word[0], &mail.word[1], &mail.word[2],
+                            &mail.word[3]));
+    ROUND_TRIP("rtt_10", 10, message_call_inline(echo, &mail));
+    ROUND_TRIP("rtt_120", MESSAGE_MAX_WORDS, message_call_inline(echo, &mail));
 }
 
 static void signals(uint32_t wake)

@@ -27,9 +27,10 @@ int main(void)
     for (;;) {
         status = sys_wait(wake, DEADLINE_NEVER, &bits);
         board[BOARD_WOKEN] = timestamp();
-        if (status != STATUS_OK) {
-            panic("waiting: error %u\n", status);
+        if (status != STATUS_OK || bits == 0) {
+            panic("waiting: bits 0x%lx, error %u\n", bits, status);
         }
+        bits = 0;
         sys_irq_ack(timer);
         board[BOARD_ROUND]++;
     }

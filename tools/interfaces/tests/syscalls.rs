@@ -135,9 +135,9 @@ fn functions_are_declared_as_they_are_called() {
 fn stubs_pass_and_store_what_the_table_says() {
     let stubs = file("syscall_stubs.h");
     for part in [
-        "static inline uint32_t sys_null(void)\n{\n    return (uint32_t)sys_raw(SYS_NULL, 0, 0, 0, 0, 0).status;\n}",
-        "static inline uint32_t sys_poll(uint32_t slot, uint64_t *bits)\n{\n    struct sys_result r = sys_raw(SYS_POLL, slot, 0, 0, 0, 0);\n    if (r.status == STATUS_OK) {\n        *bits = r.second;\n    }\n",
-        "static inline uint64_t sys_clock(void)\n{\n    return sys_raw(SYS_CLOCK, 0, 0, 0, 0, 0).second;\n}",
+        "static inline uint32_t sys_null(void)\n{\n    return (uint32_t)sys_raw0(SYS_NULL).status;\n}",
+        "static inline uint32_t sys_poll(uint32_t slot, uint64_t *bits)\n{\n    struct sys_result r = sys_raw1(SYS_POLL, slot);\n    if (r.status == STATUS_OK) {\n        *bits = r.second;\n    }\n",
+        "static inline uint64_t sys_clock(void)\n{\n    return sys_raw0(SYS_CLOCK).second;\n}",
         "static inline _Noreturn void sys_exit(uint32_t slot)",
         "static inline _Noreturn void sys_end(void)",
         "/* SYS_TALK: talk.S */",

@@ -58,6 +58,54 @@ static inline uint32_t message_fast(uint64_t number, uint32_t slot, uint64_t *co
     return (uint32_t)number;
 }
 
+/* The inline forms of message_call and message_reply_recv: all ten register words go in and come out, whatever the
+ * counts are, so a message in a local variable stays in registers from one call to the next. rcx carries rbp's word
+ * past the compiler, which uses rbp itself. */
+static inline __attribute__((always_inline)) uint32_t message_inline(uint64_t number, uint32_t slot,
+                                                                     struct message *message)
+{
+    uint64_t a = slot;
+    uint64_t b = message->count;
+    uint64_t w0 = message->word[0];
+    uint64_t w8 = message->word[8];
+    uint64_t w9 = message->word[9];
+    register uint64_t r10 __asm__("r10") = message->word[1];
+    register uint64_t r8 __asm__("r8") = message->word[2];
+    register uint64_t r9 __asm__("r9") = message->word[3];
+    register uint64_t r12 __asm__("r12") = message->word[4];
+    register uint64_t r13 __asm__("r13") = message->word[5];
+    register uint64_t r14 __asm__("r14") = message->word[6];
+    register uint64_t r15 __asm__("r15") = message->word[7];
+    __asm__ volatile("push %%rbp\n\tmov %%rcx, %%rbp\n\tsyscall\n\tmov %%rbp, %%rcx\n\tpop %%rbp"
+                     : "+a"(number), "+D"(a), "+S"(b), "+d"(w0), "+r"(r10), "+r"(r8), "+r"(r9), "+r"(r12), "+r"(r13),
+                       "+r"(r14), "+r"(r15), "+b"(w8), "+c"(w9)
+                     :
+                     : "r11", "memory");
+    message->badge = a;
+    message->count = b;
+    message->word[0] = w0;
+    message->word[1] = r10;
+    message->word[2] = r8;
+    message->word[3] = r9;
+    message->word[4] = r12;
+    message->word[5] = r13;
+    message->word[6] = r14;
+    message->word[7] = r15;
+    message->word[8] = w8;
+    message->word[9] = w9;
+    return (uint32_t)number;
+}
+
+static inline __attribute__((always_inline)) uint32_t message_call_inline(uint32_t slot, struct message *message)
+{
+    return message_inline(SYS_CALL, slot, message);
+}
+
+static inline __attribute__((always_inline)) uint32_t message_reply_recv_inline(uint32_t slot, struct message *message)
+{
+    return message_inline(SYS_REPLY_RECV, slot, message);
+}
+
 /* Call without words: the empty round trip. */
 static inline uint32_t message_call0(uint32_t slot)
 {

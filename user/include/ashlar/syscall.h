@@ -31,6 +31,21 @@ static inline struct sys_result sys_raw(uint64_t number, uint64_t a, uint64_t b,
     return (struct sys_result){number, a, b};
 }
 
+/* The same for calls that take one argument or none: nothing is loaded into the other registers. */
+static inline struct sys_result sys_raw1(uint64_t number, uint64_t a)
+{
+    uint64_t b;
+    __asm__ volatile("syscall" : "+a"(number), "+D"(a), "=S"(b) : : "rcx", "r11", "memory");
+    return (struct sys_result){number, a, b};
+}
+
+static inline struct sys_result sys_raw0(uint64_t number)
+{
+    uint64_t a, b;
+    __asm__ volatile("syscall" : "+a"(number), "=D"(a), "=S"(b) : : "rcx", "r11", "memory");
+    return (struct sys_result){number, a, b};
+}
+
 /* A call of which only the status matters. */
 static inline uint32_t sys_plain(uint64_t number, uint64_t a, uint64_t b, uint64_t w0, uint64_t w1, uint64_t w2)
 {

@@ -7,19 +7,19 @@
 /* Does nothing: the cost of entering and leaving the kernel. */
 static inline uint32_t sys_null(void)
 {
-    return (uint32_t)sys_raw(SYS_NULL, 0, 0, 0, 0, 0).status;
+    return (uint32_t)sys_raw0(SYS_NULL).status;
 }
 
 /* Sets the bits of the grant's badge in a notification; wakes one waiting thread. Never blocks. */
 static inline uint32_t sys_signal(uint32_t slot)
 {
-    return (uint32_t)sys_raw(SYS_SIGNAL, slot, 0, 0, 0, 0).status;
+    return (uint32_t)sys_raw1(SYS_SIGNAL, slot).status;
 }
 
 /* Takes all bits of a notification without waiting. */
 static inline uint32_t sys_poll(uint32_t slot, uint64_t *bits)
 {
-    struct sys_result r = sys_raw(SYS_POLL, slot, 0, 0, 0, 0);
+    struct sys_result r = sys_raw1(SYS_POLL, slot);
     if (r.status == STATUS_OK) {
         *bits = r.first;
     }
@@ -29,19 +29,19 @@ static inline uint32_t sys_poll(uint32_t slot, uint64_t *bits)
 /* Lets other ready threads of the same priority on this CPU run first. */
 static inline uint32_t sys_yield(void)
 {
-    return (uint32_t)sys_raw(SYS_YIELD, 0, 0, 0, 0, 0).status;
+    return (uint32_t)sys_raw0(SYS_YIELD).status;
 }
 
 /* Waits until a time. */
 static inline uint32_t sys_sleep(uint64_t deadline)
 {
-    return (uint32_t)sys_raw(SYS_SLEEP, deadline, 0, 0, 0, 0).status;
+    return (uint32_t)sys_raw1(SYS_SLEEP, deadline).status;
 }
 
 /* Tells the time. */
 static inline uint64_t sys_clock(void)
 {
-    return sys_raw(SYS_CLOCK, 0, 0, 0, 0, 0).first;
+    return sys_raw0(SYS_CLOCK).first;
 }
 
 /* Starts a further thread of the caller's process, on the CPU and with the priority of the boot
@@ -56,7 +56,7 @@ static inline uint32_t sys_thread_start(uint32_t thread, uint64_t entry, uint64_
 static inline _Noreturn void sys_thread_exit(void)
 {
     for (;;) {
-        sys_raw(SYS_THREAD_EXIT, 0, 0, 0, 0, 0);
+        sys_raw0(SYS_THREAD_EXIT);
     }
 }
 
@@ -88,7 +88,7 @@ static inline uint32_t sys_share_accept(uint32_t slot, uint64_t address, uint32_
 /* Takes back an offer that was not accepted yet. */
 static inline uint32_t sys_share_withdraw(uint32_t slot)
 {
-    return (uint32_t)sys_raw(SYS_SHARE_WITHDRAW, slot, 0, 0, 0, 0).status;
+    return (uint32_t)sys_raw1(SYS_SHARE_WITHDRAW, slot).status;
 }
 
 /* Appends a word to a bounded buffer, waiting while it is full. Writers are served in the order
@@ -102,7 +102,7 @@ static inline uint32_t sys_buffer_insert(uint32_t slot, uint64_t word)
  * the order they came. */
 static inline uint32_t sys_buffer_remove(uint32_t slot, uint64_t *word)
 {
-    struct sys_result r = sys_raw(SYS_BUFFER_REMOVE, slot, 0, 0, 0, 0);
+    struct sys_result r = sys_raw1(SYS_BUFFER_REMOVE, slot);
     if (r.status == STATUS_OK) {
         *word = r.first;
     }
@@ -113,7 +113,7 @@ static inline uint32_t sys_buffer_remove(uint32_t slot, uint64_t *word)
  * of the boot table loaded. */
 static inline uint32_t sys_process_create(uint32_t slot)
 {
-    return (uint32_t)sys_raw(SYS_PROCESS_CREATE, slot, 0, 0, 0, 0).status;
+    return (uint32_t)sys_raw1(SYS_PROCESS_CREATE, slot).status;
 }
 
 /* Gives a child that is not started yet a fresh page with a copy of one of the caller's own
@@ -133,13 +133,13 @@ static inline uint32_t sys_process_start(uint32_t slot, uint64_t entry, uint64_t
  * threads, then it is EMPTY and the notification of the grant is signalled. */
 static inline uint32_t sys_process_kill(uint32_t slot)
 {
-    return (uint32_t)sys_raw(SYS_PROCESS_KILL, slot, 0, 0, 0, 0).status;
+    return (uint32_t)sys_raw1(SYS_PROCESS_KILL, slot).status;
 }
 
 /* Tells the state of a child. */
 static inline uint32_t sys_process_status(uint32_t slot, uint64_t *state, uint64_t *cause)
 {
-    struct sys_result r = sys_raw(SYS_PROCESS_STATUS, slot, 0, 0, 0, 0);
+    struct sys_result r = sys_raw1(SYS_PROCESS_STATUS, slot);
     if (r.status == STATUS_OK) {
         *state = r.first;
         *cause = r.second;
@@ -151,14 +151,14 @@ static inline uint32_t sys_process_status(uint32_t slot, uint64_t *state, uint64
 static inline _Noreturn void sys_process_exit(uint64_t code)
 {
     for (;;) {
-        sys_raw(SYS_PROCESS_EXIT, code, 0, 0, 0, 0);
+        sys_raw1(SYS_PROCESS_EXIT, code);
     }
 }
 
 /* Tells the frames of the caller's container. */
 static inline uint32_t sys_quota(uint64_t *used, uint64_t *quota)
 {
-    struct sys_result r = sys_raw(SYS_QUOTA, 0, 0, 0, 0, 0);
+    struct sys_result r = sys_raw0(SYS_QUOTA);
     if (r.status == STATUS_OK) {
         *used = r.first;
         *quota = r.second;
@@ -170,7 +170,7 @@ static inline uint32_t sys_quota(uint64_t *used, uint64_t *quota)
  * interrupt. */
 static inline uint32_t sys_irq_ack(uint32_t slot)
 {
-    return (uint32_t)sys_raw(SYS_IRQ_ACK, slot, 0, 0, 0, 0).status;
+    return (uint32_t)sys_raw1(SYS_IRQ_ACK, slot).status;
 }
 
 /* Maps one page of a window of device registers, uncached, readable and writable. */
@@ -247,7 +247,7 @@ static inline uint32_t sys_power_off(uint32_t slot, uint32_t code)
 /* Debug builds: stops all CPUs and walks all of the kernel's tables. */
 static inline uint32_t sys_check(uint64_t *broken)
 {
-    struct sys_result r = sys_raw(SYS_CHECK, 0, 0, 0, 0, 0);
+    struct sys_result r = sys_raw0(SYS_CHECK);
     if (r.status == STATUS_OK) {
         *broken = r.first;
     }

@@ -39,24 +39,25 @@ fn function(call: &Call) -> String {
         parameters.extend(results.iter().map(|result| format!("{} *{}", ctype(&result.ctype), result.name.value)));
     }
     let parameters = if parameters.is_empty() { "void".to_string() } else { parameters.join(", ") };
-    let invocation = format!("{}{}", call.name.value, arguments(&call.arguments));
+    let (raw, arguments) = arguments(&call.arguments);
+    let invocation = format!("{raw}({}{arguments})", call.name.value);
     let stem = call.stem();
     if call.never_returns || call.outcome.value == Outcome::Ends {
-        let body = format!("    for (;;) {{\n        sys_raw({invocation});\n    }}\n");
+        let body = format!("    for (;;) {{\n        {invocation};\n    }}\n");
         return format!("static inline _Noreturn void sys_{stem}({parameters})\n{{\n{body}}}\n");
     }
     if value {
         let result = results[0];
         let (ctype, field) = (ctype(&result.ctype), field(result));
-        let body = format!("    return {}sys_raw({invocation}).{field};\n", cast(ctype));
+        let body = format!("    return {}{invocation}.{field};\n", cast(ctype));
         return format!("static inline {ctype} sys_{stem}({parameters})\n{{\n{body}}}\n");
     }
     let mut body = String::new();
     if results.is_empty() {
-        body.push_str(&format!("    return (uint32_t)sys_raw({invocation}).status;\n"));
+        body.push_str(&format!("    return (uint32_t){invocation}.status;\n"));
     } else {
         body.push_str(&format!(
-            "    struct sys_result r = sys_raw({invocation});\n    if (r.status == STATUS_OK) {{\n"
+            "    struct sys_result r = {invocation};\n    if (r.status == STATUS_OK) {{\n"
         ));
         for result in results {
             let cast = cast(ctype(&result.ctype));
@@ -67,11 +68,17 @@ fn function(call: &Call) -> String {
     format!("static inline uint32_t sys_{stem}({parameters})\n{{\n{body}}}\n")
 }
 
-/// The arguments in the order of the registers; 0 in those that the call does not take.
-fn arguments(arguments: &[Argument]) -> String {
+/// The function that makes the call, and the arguments in the order of the registers: sys_raw0 and sys_raw1 leave the
+/// registers alone that a call does not take; sys_raw gets 0 for them.
+fn arguments(arguments: &[Argument]) -> (&'static str, String) {
     let at = |register: &&str| arguments.iter().find(|argument| argument.register.value == **register);
+    let (raw, count) = match arguments {
+        [] => ("sys_raw0", 0),
+        [argument] if argument.register.value == ARGUMENTS[0] => ("sys_raw1", 1),
+        _ => ("sys_raw", ARGUMENTS.len()),
+    };
     let name = |argument: Option<&Argument>| argument.map_or("0", |argument| argument.name.value.as_str()).to_string();
-    ARGUMENTS.iter().map(|register| format!(", {}", name(at(register)))).collect()
+    (raw, ARGUMENTS[..count].iter().map(|register| format!(", {}", name(at(register)))).collect())
 }
 
 fn ctype(ctype: &Option<crate::table::At<String>>) -> &str {
