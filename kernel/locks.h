@@ -29,7 +29,7 @@
 
 /* Atomic cells (arch.h). The first belong to the locks: two for each, and two for each lock and CPU. */
 #define NUM_LOCK_CELL (2u * NUM_LOCK + 2u * NUM_LOCK * NUM_CPU)
-#define CELL_TLB_BASE NUM_LOCK_CELL                                 /* request of CPU i to CPU j at i * NUM_CPU + j */
+#define CELL_TLB_BASE NUM_LOCK_CELL                                 /* asked of CPU i at i, served at NUM_CPU + i */
 #define CELL_PROCESS_DYING_BASE (CELL_TLB_BASE + NUM_CPU * NUM_CPU) /* 1 while process i is DYING */
 #define CELL_STOP_STATE (CELL_PROCESS_DYING_BASE + NUM_PROCESS)     /* STOP_* of layer stop */
 #define CELL_STOP_HELD (CELL_STOP_STATE + 1u)                       /* number of stopped CPUs */

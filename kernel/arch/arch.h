@@ -53,7 +53,7 @@ uint64_t arch_kernel_map_entry(uint32_t index); /* entry 256..511 that every pag
 void arch_page_map_load(uint32_t root);         /* drops all non-global translations of this CPU */
 void arch_page_map_load_kernel(void);           /* the kernel's own map, without user half */
 void arch_tlb_invalidate_page(uint64_t address);
-void arch_tlb_invalidate_all(void);
+void arch_tlb_invalidate_user(void); /* all translations of this CPU that are not global: of user addresses */
 
 /* ---- interrupts ---- */
 /* Line i < NUM_IRQ_LINE of the interrupt controller raises vector VECTOR_BASE + i. */

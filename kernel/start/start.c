@@ -153,17 +153,14 @@ static void define_events(const struct boot_grant *grant)
 static void define_process(uint32_t p)
 {
     const struct boot_process *process = table_process(p);
-    uint32_t cpus = 0;
 
     for (uint32_t i = process->first_thread; i < process->first_thread + process->num_threads; i++) {
         const struct boot_thread *thread = table_thread(i);
         thread_define(thread->id, p, thread->cpu, thread->priority);
-        cpus = cpus | 1u << thread->cpu;
     }
     process_define(p, process->parent, process->quota, NUM_CPU + process->first_thread, process->num_threads,
                    process->fault_endpoint);
     process_define_start(p, process->entry, process->stack_top, process->argument);
-    tlb_set_cpus(p, cpus);
     sched_set_budget(p, process->period_ns, process->budget_ns);
     define_segments(p);
     for (uint32_t i = process->first_grant; i < process->first_grant + process->num_grants; i++) {

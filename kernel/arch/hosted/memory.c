@@ -80,7 +80,7 @@ uint64_t arch_kernel_map_entry(uint32_t index)
     return (uint64_t)(index + 1) << ARCH_PTE_FRAME_SHIFT | ARCH_PTE_PRESENT | ARCH_PTE_WRITE;
 }
 
-void arch_tlb_invalidate_all(void)
+void arch_tlb_invalidate_user(void)
 {
     memset(translations[hosted_cpu], 0, sizeof translations[hosted_cpu]);
 }
@@ -88,13 +88,13 @@ void arch_tlb_invalidate_all(void)
 void arch_page_map_load(uint32_t root)
 {
     word_of(root, 0);
-    arch_tlb_invalidate_all();
+    arch_tlb_invalidate_user();
     __atomic_store_n(&loaded_root[hosted_cpu], root, __ATOMIC_RELAXED);
 }
 
 void arch_page_map_load_kernel(void)
 {
-    arch_tlb_invalidate_all();
+    arch_tlb_invalidate_user();
     __atomic_store_n(&loaded_root[hosted_cpu], NONE, __ATOMIC_RELAXED);
 }
 

@@ -47,7 +47,7 @@ NOINLINE void sched_decide(uint32_t cpu);
 NOINLINE void sched_drain_pending(void);
 NOINLINE void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now);
 NOINLINE void sched_ready(uint32_t t);
-NOINLINE void tlb_await(uint32_t cpu, uint32_t to);
+NOINLINE void tlb_await(uint32_t cpu, uint64_t ticket);
 NOINLINE void spinlock_ticket_wait(uint32_t lock, uint64_t ticket);
 
 #undef NOINLINE

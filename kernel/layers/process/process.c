@@ -75,7 +75,7 @@ void process_define(uint32_t p, uint32_t parent, uint32_t quota, uint32_t first_
     process[p].num_threads = num_threads;
     process[p].fault_endpoint = fault_endpoint;
     process[p].cpus = cpus;
-    tlb_set_cpus(p, cpus);
+    tlb_set_cpus(p, (uint64_t)cpus);
 }
 
 void process_set_death(uint32_t p, uint32_t notification, uint64_t bits)

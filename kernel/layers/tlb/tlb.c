@@ -1,5 +1,6 @@
-/* Translation shoot-down. A request cell holds the page's address plus 1, or 0 when it is served. Each CPU has at most
- * one request per target, because it waits for the answer; so the cells need no lock. */
+/* Translation shoot-down by tickets. Whoever asks a CPU draws a ticket from that CPU's first cell; its second cell
+ * holds the last ticket that it has served, by dropping all translations of user addresses. So serving takes the same
+ * time however many ask, and no lock is needed. */
 #include "tlb.h"
 
 #include "arch.h"
@@ -7,25 +8,30 @@
 #include "spinlock.h"
 #include "tlb_parts.h"
 
-static uint32_t tlb_cpus[NUM_PROCESS]; /* constant after start-up */
+/* Bit c: CPU c may hold translations of the process. Constant after start-up. */
+static uint64_t tlb_cpus[NUM_PROCESS];
 
-/* The cell by which CPU `from` asks CPU `to`. */
-static uint32_t tlb_cell(uint32_t from, uint32_t to)
+static uint32_t tlb_asked(uint32_t cpu)
 {
-    return CELL_TLB_BASE + from * NUM_CPU + to;
+    return CELL_TLB_BASE + cpu;
+}
+
+static uint32_t tlb_served(uint32_t cpu)
+{
+    return CELL_TLB_BASE + NUM_CPU + cpu;
 }
 
 void tlb_init(void)
 {
     for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
-        tlb_cpus[p] = 0u;
+        tlb_cpus[p] = 0ul;
     }
-    for (uint32_t i = 0u; i < NUM_CPU * NUM_CPU; i = i + 1u) {
+    for (uint32_t i = 0u; i < 2u * NUM_CPU; i = i + 1u) {
         arch_atomic_store(CELL_TLB_BASE + i, 0ul);
     }
 }
 
-void tlb_set_cpus(uint32_t p, uint32_t cpu_mask)
+void tlb_set_cpus(uint32_t p, uint64_t cpu_mask)
 {
     tlb_cpus[p] = cpu_mask;
 }
@@ -33,72 +39,78 @@ void tlb_set_cpus(uint32_t p, uint32_t cpu_mask)
 void tlb_service(void)
 {
     uint32_t cpu = arch_cpu();
-    uint32_t count = arch_cpu_count();
-    for (uint32_t from = 0u; from < NUM_CPU && from < count; from = from + 1u) {
-        uint32_t cell = tlb_cell(from, cpu);
-        uint64_t request = arch_atomic_load(cell);
-        if (request != 0ul) {
-            arch_tlb_invalidate_page(request - 1ul);
-            arch_atomic_store(cell, 0ul);
-        }
+    uint32_t asked_cell = tlb_asked(cpu);
+    uint32_t served_cell = tlb_served(cpu);
+    uint64_t asked = arch_atomic_load(asked_cell);
+    uint64_t served = arch_atomic_load(served_cell);
+    if (asked != served) {
+        /* Tickets up to `asked` were drawn before this, and their pages unmapped before that. */
+        arch_tlb_invalidate_user();
+        arch_atomic_store(served_cell, asked);
     }
 }
 
-/* Asks CPU `to` to drop its translation of vaddr. */
-static void tlb_ask(uint32_t cpu, uint32_t to, uint64_t vaddr)
+void tlb_await(uint32_t cpu, uint64_t ticket)
 {
-    uint32_t cell = tlb_cell(cpu, to);
-    arch_atomic_store(cell, vaddr + 1ul);
-    intc_send(to, VECTOR_TLB);
-}
-
-void tlb_await(uint32_t cpu, uint32_t to)
-{
-    uint32_t cell = tlb_cell(cpu, to);
-    uint64_t request = arch_atomic_load(cell);
-    while (request != 0ul) {
+    uint32_t cell = tlb_served(cpu);
+    uint64_t served = arch_atomic_load(cell);
+    while (served < ticket) {
         tlb_service();
         arch_spin_hint();
-        request = arch_atomic_load(cell);
+        served = arch_atomic_load(cell);
+    }
+}
+
+/* Asks the CPUs of the mask, and waits until each has served what it was asked by then. */
+static void tlb_ask(uint64_t cpus)
+{
+    uint64_t left = cpus;
+    for (uint32_t i = 0u; i < NUM_CPU && left != 0ul; i = i + 1u) {
+        uint32_t to = arch_highest_bit(left);
+        uint32_t cell = tlb_asked(to);
+        left = left & ~(1ul << to);
+        arch_atomic_fetch_add(cell, 1ul);
+        intc_send(to, VECTOR_TLB);
+    }
+    left = cpus;
+    for (uint32_t i = 0u; i < NUM_CPU && left != 0ul; i = i + 1u) {
+        uint32_t to = arch_highest_bit(left);
+        uint32_t cell = tlb_asked(to);
+        /* At least the own ticket. */
+        uint64_t asked = arch_atomic_load(cell);
+        left = left & ~(1ul << to);
+        tlb_await(to, asked);
     }
 }
 
 void tlb_invalidate(uint32_t p, uint64_t vaddr)
 {
     uint32_t cpu = arch_cpu();
-    uint32_t count = arch_cpu_count();
-    uint32_t others = tlb_cpus[p] & ~(1u << cpu);
+    uint64_t others = tlb_cpus[p] & ~(1ul << cpu);
     arch_tlb_invalidate_page(vaddr);
-    if (others == 0u) {
+    if (others == 0ul) {
         return;
-    }
-    for (uint32_t to = 0u; to < NUM_CPU && to < count; to = to + 1u) {
-        if (((others >> to) & 1u) == 1u) {
-            tlb_ask(cpu, to, vaddr);
-        }
     }
     /* A CPU that waits for the kernel lock takes no interrupt, so the lock is released while waiting. */
     spinlock_kernel_exit();
-    for (uint32_t to = 0u; to < NUM_CPU && to < count; to = to + 1u) {
-        if (((others >> to) & 1u) == 1u) {
-            tlb_await(cpu, to);
-        }
-    }
+    tlb_ask(others);
     spinlock_kernel_enter();
 }
 
+/* With LOCK_BIG a CPU waits for its answer outside the kernel lock, so tickets may be outstanding during the walk. */
 uint32_t tlb_check(void)
 {
-    for (uint32_t i = 0u; i < NUM_CPU * NUM_CPU; i = i + 1u) {
-        uint64_t request = arch_atomic_load(CELL_TLB_BASE + i);
-#if defined(LOCK_BIG)
-        /* A CPU waits for an answer outside the kernel lock, so a request may be outstanding during the walk. */
-        if (request != 0ul && ((request - 1ul) & 0xffful) != 0ul) {
+    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
+        uint32_t asked_cell = tlb_asked(cpu);
+        uint32_t served_cell = tlb_served(cpu);
+        uint64_t served = arch_atomic_load(served_cell);
+        uint64_t asked = arch_atomic_load(asked_cell);
+        if (served > asked) {
             return 1u;
         }
-#else
-        if (request != 0ul) {
-            return 1u;
+#if !defined(LOCK_BIG)
+        if (served != asked) {
+            return 2u;
         }
 #endif
     }

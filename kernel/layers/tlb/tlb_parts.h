@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Waits until CPU `to` has answered CPU `cpu`, which this is. It answers when it next takes interrupts or waits here
- * itself, so the wait is bounded by its longest section with interrupts off. */
-void tlb_await(uint32_t cpu, uint32_t to);
+/* Waits until `cpu`, another one, has served the ticket. It does when it next takes interrupts or waits here itself, so
+ * the wait is bounded by its longest section with interrupts off. */
+void tlb_await(uint32_t cpu, uint64_t ticket);
 
 #endif

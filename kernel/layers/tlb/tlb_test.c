@@ -119,17 +119,36 @@ static void all_write(uint32_t cpu)
     }
 }
 
-int main(void)
+static void start(uint32_t cpus)
 {
-    hosted_reset(NUM_TEST_CPU);
+    hosted_reset(cpus);
     container_init(1000);
     container_split(CONTAINER_ROOT, P, 100);
     frame_init();
     frame_make_usable(HOSTED_FIRST_FRAME, 200);
     pagemap_init();
     tlb_init();
-    tlb_set_cpus(P, (1u << NUM_TEST_CPU) - 1);
+    tlb_set_cpus(P, (1u << cpus) - 1);
     CHECK_EQUAL(pagemap_create(P), STATUS_OK);
+}
+
+/* A CPU alone drops its own translation. */
+static void one_cpu(void)
+{
+    start(1);
+    pagemap_load(pagemap_root_of(P));
+    uint32_t frame = frame_alloc(P);
+    CHECK_EQUAL(pagemap_map(P, OWN, frame, PROT_READ, PAGEMAP_OWNED), STATUS_OK);
+    CHECK_EQUAL(hosted_reach(OWN, 0), frame);
+    pagemap_unmap(P, OWN);
+    CHECK_EQUAL(hosted_reach(OWN, 0), frame); /* still held */
+    tlb_invalidate(P, OWN);
+    CHECK_EQUAL(hosted_reach(OWN, 0), NONE);
+}
+
+int main(void)
+{
+    start(NUM_TEST_CPU);
     hosted_run_cpus(NUM_TEST_CPU, one_writes);
     CHECK_EQUAL(tlb_check(), 0);
     hosted_run_cpus(NUM_TEST_CPU, all_write);
@@ -141,5 +160,6 @@ int main(void)
     hosted_lower(1, VECTOR_TLB);
     tlb_invalidate(P, OWN);
     CHECK_EQUAL(hosted_raised(1, VECTOR_TLB), 0);
+    one_cpu();
     return TEST_END();
 }

@@ -87,6 +87,13 @@ void kernel_map_build(void)
     write_cr3(kernel_map_root());
 }
 
+static void invalidate_all(void)
+{
+    uint64_t cr4 = read_cr4();
+    write_cr4(cr4 & ~0x80ul); /* changing PGE drops global translations */
+    write_cr4(cr4 | 0x80ul);
+}
+
 void kernel_map_set_memory(const uint64_t memory[NUM_LARGE_PAGE / 64])
 {
     for (uint32_t i = 0; i < NUM_LARGE_PAGE; i++) {
@@ -94,7 +101,7 @@ void kernel_map_set_memory(const uint64_t memory[NUM_LARGE_PAGE / 64])
             direct_pages[i / ENTRIES][i % ENTRIES] |= ARCH_PTE_UNCACHED;
         }
     }
-    arch_tlb_invalidate_all();
+    invalidate_all();
 }
 
 uint64_t kernel_map_root(void)
@@ -122,9 +129,7 @@ void arch_tlb_invalidate_page(uint64_t address)
     __asm__ volatile("invlpg (%0)" : : "r"(address) : "memory");
 }
 
-void arch_tlb_invalidate_all(void)
+void arch_tlb_invalidate_user(void)
 {
-    uint64_t cr4 = read_cr4();
-    write_cr4(cr4 & ~0x80ul); /* changing PGE drops global translations */
-    write_cr4(cr4 | 0x80ul);
+    write_cr3(read_cr3());
 }
