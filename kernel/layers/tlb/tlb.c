@@ -1,4 +1,4 @@
-/* Translation shoot-down by tickets. Whoever asks a CPU draws a ticket from that CPU's first cell; its second cell
+/* Translation shoot-down by tickets. A CPU that asks another draws a ticket from that one's first cell; its second cell
  * holds the last ticket that it has served, by dropping all translations of user addresses. So serving takes the same
  * time however many ask, and no lock is needed. */
 #include "tlb.h"

@@ -22,7 +22,7 @@ void arch_run_on_stack(uint64_t top, void (*function)(void));
 
 enum state { STATE_WAITING, STATE_UP, STATE_UNFIT };
 
-static char first_stack[4096] __attribute__((aligned(16)));
+static char first_stack[4096] __attribute__((aligned(64)));
 static uint32_t starting_cpu;
 static uint32_t starting_apic_id;
 static uint32_t state;    /* enum state of the CPU being started */
