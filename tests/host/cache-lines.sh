@@ -28,6 +28,13 @@ claim 64 absent > "$folder/absent.c"
 refused "absent is not in the image" "$image" gcc -- "$folder/absent.c"
 echo 'int nothing;' > "$folder/none.c"
 refused "no source claims a cache line" "$image" gcc -- "$folder/none.c"
-printf '#include "right.c"\nchar before[4] = "abc";\nstruct pagemap crooked = {"x"};\nint main(void)\n{\n    return before[0] + crooked.byte[0] + pagemap[1].byte[0];\n}\n' > "$folder/crooked.c"
-gcc -O0 -Wl,--section-start=.data=0x600010 -no-pie -o "$folder/crooked" "$folder/crooked.c"
+cat > "$folder/crooked.c" << 'CODE'
+_Alignas(64) char pagemap[256];
+__asm__(".data; .balign 64; .skip 4; .type crooked, @object; .size crooked, 64; crooked: .skip 64; .text");
+int main(void)
+{
+    return pagemap[0];
+}
+CODE
+gcc -o "$folder/crooked" "$folder/crooked.c"
 refused "crooked, 64 bytes at .* does not begin at a cache line" "$folder/crooked" gcc -- "$folder/right.c"
