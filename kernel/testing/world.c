@@ -137,7 +137,7 @@ uint32_t user_call_registers(void)
 
     for (;;) {
         uctx_set(thread, UCTX_RIP, USER_IP);
-        trap_syscall();
+        trap_syscall(uctx_get(thread, UCTX_RDI), uctx_get(thread, UCTX_RSI));
         user_interrupts();
         if (uctx_get(thread, UCTX_RIP) == USER_IP) {
             return (uint32_t)uctx_get(thread, UCTX_RAX);

@@ -8,7 +8,7 @@
 
 #define NOINLINE __attribute__((noinline))
 
-void trap_syscall(void) __attribute__((flatten));
+void trap_syscall(uint64_t first, uint64_t second) __attribute__((flatten));
 
 NOINLINE void trap_end_thread(void);
 NOINLINE void trap_window(void);

@@ -207,7 +207,15 @@ static void endpoint_wait_for_reply(uint32_t e, uint32_t current, uint32_t r, ui
     sched_switch_to(r);
 }
 
-void endpoint_call(uint32_t e, uint64_t badge, uint32_t n)
+/* 1 if the current thread, which sched_switch_to has just returned to, may leave the kernel at once, else 0: no
+ * reschedule is pending after a switch, and a thread that was cancelled while it did not run is marked. */
+static uint32_t endpoint_may_leave(uint32_t current)
+{
+    uint32_t ending = thread_ending(current);
+    return 1u - ending;
+}
+
+uint32_t endpoint_call(uint32_t e, uint64_t badge, uint32_t n)
 {
     uint32_t current = thread_current();
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
@@ -215,14 +223,16 @@ void endpoint_call(uint32_t e, uint64_t badge, uint32_t n)
     if (r != NONE) {
         endpoint_deliver(r, current, n, badge);
         endpoint_wait_for_reply(e, current, r, SENDER_CALL);
-        return;
+        uint32_t leave = endpoint_may_leave(current);
+        return leave;
     }
     if (endpoint[e].open == 0u) {
         spinlock_release(LOCK_ENDPOINT_BASE + e);
         uctx_set(current, UCTX_RAX, ERR_PEER_DEAD);
-        return;
+        return 1u;
     }
     endpoint_wait_to_send(e, current, SENDER_CALL, badge, n);
+    return 0u;
 }
 
 void endpoint_send(uint32_t e, uint64_t badge, uint32_t n)
@@ -324,13 +334,13 @@ uint32_t endpoint_reply(uint32_t n)
     return status;
 }
 
-void endpoint_reply_recv(uint32_t e, uint32_t n)
+uint32_t endpoint_reply_recv(uint32_t e, uint32_t n)
 {
     uint32_t current = thread_current();
     if (endpoint_thread[current].through != e) {
         endpoint_reply(n);
         endpoint_receive(e, current);
-        return;
+        return 0u;
     }
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
     uint32_t c = endpoint_thread[current].caller;
@@ -341,17 +351,19 @@ void endpoint_reply_recv(uint32_t e, uint32_t n)
             endpoint_prepare_recv(e, current);
             spinlock_release(LOCK_ENDPOINT_BASE + e);
             sched_switch_to(c);
-            return;
+            uint32_t leave = endpoint_may_leave(current);
+            return leave;
         }
         sched_ready(c);
         if (s != NONE) {
             endpoint_take(e, current, s);
             spinlock_release(LOCK_ENDPOINT_BASE + e);
-            return;
+            return 0u;
         }
     }
     spinlock_release(LOCK_ENDPOINT_BASE + e);
     endpoint_receive(e, current);
+    return 0u;
 }
 
 uint32_t endpoint_fault(uint32_t e, uint64_t badge)

@@ -37,8 +37,9 @@ uint32_t endpoint_close(uint32_t e);
  * Errors, with nothing changed: ERR_PEER_DEAD (e is closed, or was closed while waiting),
  * ERR_CANCELLED (the process is being ended). */
 
-/* Sends n words and waits for the reply. The receiver gets badge. */
-void endpoint_call(uint32_t e, uint64_t badge, uint32_t n);
+/* Sends n words and waits for the reply. The receiver gets badge. Returns 1 if the thread may go back to user mode at
+ * once: no reschedule is pending and its process was not ending when it was switched to; else 0. */
+uint32_t endpoint_call(uint32_t e, uint64_t badge, uint32_t n);
 
 /* Sends n words and waits until they are received. */
 void endpoint_send(uint32_t e, uint64_t badge, uint32_t n);
@@ -50,8 +51,8 @@ void endpoint_recv(uint32_t e);
  * waits for a reply, or it ended meanwhile). */
 uint32_t endpoint_reply(uint32_t n);
 
-/* Replies to the unanswered caller, if there still is one, and waits for the next message. */
-void endpoint_reply_recv(uint32_t e, uint32_t n);
+/* Replies to the unanswered caller, if there still is one, and waits for the next message. Returns as endpoint_call. */
+uint32_t endpoint_reply_recv(uint32_t e, uint32_t n);
 
 /* Sends the exception in the current thread's saved context as a call (words: FAULT_*) that leaves the thread's
  * registers unchanged. Returns STATUS_OK when the handler has replied (endpoint_fault_action, endpoint_fault_ip);

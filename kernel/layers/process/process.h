@@ -51,10 +51,14 @@ uint32_t process_set_grant(uint32_t p, uint32_t slot, uint32_t kind, uint32_t ob
 void process_set_death(uint32_t p, uint32_t notification, uint64_t bits);
 
 /* ---- grants ---- */
-uint32_t process_grant_kind(uint32_t p, uint32_t slot); /* GRANT_NONE for an empty slot */
-uint32_t process_grant_object(uint32_t p, uint32_t slot);
-uint32_t process_grant_rights(uint32_t p, uint32_t slot);
-uint64_t process_grant_badge(uint32_t p, uint32_t slot);
+
+/* The number of the grant in p's slot, for the functions below: 64 bits wide, because they index with it. Requires:
+ * p < NUM_PROCESS, slot < NUM_GRANT. */
+uint64_t process_grant(uint32_t p, uint32_t slot);
+uint32_t process_grant_kind(uint64_t g); /* GRANT_NONE for an empty slot */
+uint32_t process_grant_object(uint64_t g);
+uint32_t process_grant_rights(uint64_t g);
+uint64_t process_grant_badge(uint64_t g);
 
 /* ---- life ---- */
 

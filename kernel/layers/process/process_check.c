@@ -7,7 +7,12 @@ static uint32_t process_check_one(uint32_t p)
     uint32_t used = container_usage(p);
     uint32_t quota = container_quota(p);
     for (uint32_t i = 0u; i < process[p].num_threads; i = i + 1u) {
-        alive = alive + process_thread[process[p].first_thread + i].alive;
+        uint32_t t = process[p].first_thread + i;
+        uint32_t ending = thread_ending(t);
+        alive = alive + process_thread[t].alive;
+        if (ending == 1u && process_thread[t].alive == 1u && process[p].state != PROCESS_DYING) {
+            return 7u;
+        }
     }
     if (process[p].state > PROCESS_DYING) {
         return 1u;

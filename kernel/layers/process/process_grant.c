@@ -100,22 +100,27 @@ uint32_t process_set_grant(uint32_t p, uint32_t slot, uint32_t kind, uint32_t ob
     return STATUS_OK;
 }
 
-uint32_t process_grant_kind(uint32_t p, uint32_t slot)
+uint64_t process_grant(uint32_t p, uint32_t slot)
 {
-    return grant[p * NUM_GRANT + slot].kind;
+    return (uint64_t)p * NUM_GRANT + (uint64_t)slot;
 }
 
-uint32_t process_grant_object(uint32_t p, uint32_t slot)
+uint32_t process_grant_kind(uint64_t g)
 {
-    return grant[p * NUM_GRANT + slot].object;
+    return grant[g].kind;
 }
 
-uint32_t process_grant_rights(uint32_t p, uint32_t slot)
+uint32_t process_grant_object(uint64_t g)
 {
-    return grant[p * NUM_GRANT + slot].rights;
+    return grant[g].object;
 }
 
-uint64_t process_grant_badge(uint32_t p, uint32_t slot)
+uint32_t process_grant_rights(uint64_t g)
 {
-    return grant[p * NUM_GRANT + slot].badge;
+    return grant[g].rights;
+}
+
+uint64_t process_grant_badge(uint64_t g)
+{
+    return grant[g].badge;
 }

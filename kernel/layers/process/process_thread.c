@@ -54,10 +54,11 @@ void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t arg
     planned_start[t].planned = 1u;
 }
 
-/* Cancels t's wait. Requires: t belongs to this CPU, is not current, and its process is dying. */
+/* Marks t as ending and cancels its wait. Requires: t belongs to this CPU, is not current, and its process is dying. */
 static void process_cancel_thread(uint32_t t)
 {
     sched_boost(t);
+    thread_set_ending(t);
     /* In this order, so that a wait that another CPU may be ending is examined under its object's lock. */
     uint32_t handled = notify_cancel(t);
     if (handled == 0u) {

@@ -13,12 +13,10 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
 {
     uint32_t status = ERR_UNKNOWN_CALL;
     uint32_t after = 0u;
-    if (number < SYS_PROCESS_CREATE) {
-        if (number < SYS_CLOCK) {
-            if (number < SYS_SIGNAL) {
-                if (number == SYS_NULL) {
-                    status = syscall_null();
-                } else if (number == SYS_SEND) {
+    if (number < SYS_PROCESS_COPY) {
+        if (number < SYS_THREAD_START) {
+            if (number < SYS_WAIT) {
+                if (number == SYS_SEND) {
                     syscall_send(current);
                     return 0u;
                 } else if (number == SYS_RECV) {
@@ -26,11 +24,11 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                     return 0u;
                 } else if (number == SYS_REPLY) {
                     status = syscall_reply(current);
+                } else if (number == SYS_SIGNAL) {
+                    status = syscall_signal(current);
                 }
             } else {
-                if (number == SYS_SIGNAL) {
-                    status = syscall_signal(current);
-                } else if (number == SYS_WAIT) {
+                if (number == SYS_WAIT) {
                     syscall_wait(current);
                     return 0u;
                 } else if (number == SYS_POLL) {
@@ -39,13 +37,13 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                     status = syscall_yield();
                 } else if (number == SYS_SLEEP) {
                     status = syscall_sleep(current);
+                } else if (number == SYS_CLOCK) {
+                    status = syscall_clock(current);
                 }
             }
         } else {
-            if (number < SYS_SHARE_OFFER) {
-                if (number == SYS_CLOCK) {
-                    status = syscall_clock(current);
-                } else if (number == SYS_THREAD_START) {
+            if (number < SYS_SHARE_ACCEPT) {
+                if (number == SYS_THREAD_START) {
                     status = syscall_thread_start(current);
                 } else if (number == SYS_THREAD_EXIT) {
                     return SYSCALL_ENDS;
@@ -53,11 +51,11 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                     status = syscall_mem_map(current);
                 } else if (number == SYS_MEM_UNMAP) {
                     status = syscall_mem_unmap(current);
+                } else if (number == SYS_SHARE_OFFER) {
+                    status = syscall_share_offer(current);
                 }
             } else {
-                if (number == SYS_SHARE_OFFER) {
-                    status = syscall_share_offer(current);
-                } else if (number == SYS_SHARE_ACCEPT) {
+                if (number == SYS_SHARE_ACCEPT) {
                     status = syscall_share_accept(current);
                 } else if (number == SYS_SHARE_WITHDRAW) {
                     status = syscall_share_withdraw(current);
@@ -67,15 +65,15 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                 } else if (number == SYS_BUFFER_REMOVE) {
                     status = syscall_buffer_remove(current);
                     after = SYSCALL_WAITED;
+                } else if (number == SYS_PROCESS_CREATE) {
+                    status = syscall_process_create(current);
                 }
             }
         }
     } else {
         if (number < SYS_PORT_OUT) {
             if (number < SYS_PROCESS_EXIT) {
-                if (number == SYS_PROCESS_CREATE) {
-                    status = syscall_process_create(current);
-                } else if (number == SYS_PROCESS_COPY) {
+                if (number == SYS_PROCESS_COPY) {
                     status = syscall_process_copy(current);
                 } else if (number == SYS_PROCESS_START) {
                     status = syscall_process_start(current);
@@ -135,14 +133,17 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
     return after;
 }
 
-uint32_t syscall_dispatch(uint32_t current)
+uint32_t syscall_dispatch(uint32_t current, uint64_t first, uint64_t second)
 {
     uint64_t number = uctx_get(current, UCTX_RAX);
-    uint32_t after = 0u;
-    if (number == SYS_CALL) {
-        syscall_call(current);
+    uint32_t after = SYSCALL_DONE;
+    if (number == SYS_NULL) {
+        uint32_t status = syscall_null();
+        uctx_set(current, UCTX_RAX, (uint64_t)status);
+    } else if (number == SYS_CALL) {
+        after = syscall_call(current, first, second);
     } else if (number == SYS_REPLY_RECV) {
-        syscall_reply_recv(current);
+        after = syscall_reply_recv(current, first, second);
     } else {
         after = syscall_dispatch_other(current, number);
     }

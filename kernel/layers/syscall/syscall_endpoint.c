@@ -2,56 +2,83 @@
 #include "abi.h"
 #include "arch.h"
 #include "endpoint.h"
+#include "process.h"
+#include "syscall.h"
 #include "syscall_calls.h"
 #include "syscall_parts.h"
 #include "uctx.h"
 
-void syscall_call(uint32_t current)
+/* What follows a message call: SYSCALL_DONE if the thread leaves at once. */
+static uint32_t syscall_after(uint32_t at_once)
 {
-    uint32_t status = syscall_message_valid(current, RIGHT_SEND);
-    if (status != STATUS_OK) {
-        uctx_set(current, UCTX_RAX, (uint64_t)status);
-        return;
+    if (at_once == 1u) {
+        return SYSCALL_DONE;
     }
-    uint32_t e = syscall_object(current);
-    uint64_t badge = syscall_badge(current);
-    uint64_t n = uctx_get(current, UCTX_RSI);
-    endpoint_call(e, badge, (uint32_t)n);
+    return 0u;
 }
 
-void syscall_reply_recv(uint32_t current)
+uint32_t syscall_call(uint32_t current, uint64_t slot, uint64_t n)
 {
-    uint32_t status = syscall_message_valid(current, RIGHT_RECV);
-    if (status != STATUS_OK) {
-        uctx_set(current, UCTX_RAX, (uint64_t)status);
-        return;
+    uint64_t g = syscall_grant(current, slot, GRANT_ENDPOINT, RIGHT_SEND);
+    if (g == NO_GRANT) {
+        uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
+        return SYSCALL_DONE;
     }
-    uint32_t e = syscall_object(current);
-    uint64_t n = uctx_get(current, UCTX_RSI);
-    endpoint_reply_recv(e, (uint32_t)n);
+    if (n > MESSAGE_MAX_WORDS) {
+        uctx_set(current, UCTX_RAX, ERR_BAD_ARGUMENT);
+        return SYSCALL_DONE;
+    }
+    uint32_t e = process_grant_object(g);
+    uint64_t badge = process_grant_badge(g);
+    uint32_t at_once = endpoint_call(e, badge, (uint32_t)n);
+    uint32_t after = syscall_after(at_once);
+    return after;
+}
+
+uint32_t syscall_reply_recv(uint32_t current, uint64_t slot, uint64_t n)
+{
+    uint64_t g = syscall_grant(current, slot, GRANT_ENDPOINT, RIGHT_RECV);
+    if (g == NO_GRANT) {
+        uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
+        return SYSCALL_DONE;
+    }
+    if (n > MESSAGE_MAX_WORDS) {
+        uctx_set(current, UCTX_RAX, ERR_BAD_ARGUMENT);
+        return SYSCALL_DONE;
+    }
+    uint32_t e = process_grant_object(g);
+    uint32_t at_once = endpoint_reply_recv(e, (uint32_t)n);
+    uint32_t after = syscall_after(at_once);
+    return after;
 }
 
 void syscall_send(uint32_t current)
 {
-    uint32_t status = syscall_message_valid(current, RIGHT_SEND);
-    if (status != STATUS_OK) {
-        uctx_set(current, UCTX_RAX, (uint64_t)status);
+    uint64_t slot = uctx_get(current, UCTX_RDI);
+    uint64_t n = uctx_get(current, UCTX_RSI);
+    uint64_t g = syscall_grant(current, slot, GRANT_ENDPOINT, RIGHT_SEND);
+    if (g == NO_GRANT) {
+        uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
         return;
     }
-    uint32_t e = syscall_object(current);
-    uint64_t badge = syscall_badge(current);
-    uint64_t n = uctx_get(current, UCTX_RSI);
+    if (n > MESSAGE_MAX_WORDS) {
+        uctx_set(current, UCTX_RAX, ERR_BAD_ARGUMENT);
+        return;
+    }
+    uint32_t e = process_grant_object(g);
+    uint64_t badge = process_grant_badge(g);
     endpoint_send(e, badge, (uint32_t)n);
 }
 
 void syscall_recv(uint32_t current)
 {
-    uint32_t valid = syscall_slot_valid(current, GRANT_ENDPOINT, RIGHT_RECV);
-    if (valid == 0u) {
+    uint64_t slot = uctx_get(current, UCTX_RDI);
+    uint64_t g = syscall_grant(current, slot, GRANT_ENDPOINT, RIGHT_RECV);
+    if (g == NO_GRANT) {
         uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
         return;
     }
-    uint32_t e = syscall_object(current);
+    uint32_t e = process_grant_object(g);
     endpoint_recv(e);
 }
 

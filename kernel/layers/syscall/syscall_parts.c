@@ -1,4 +1,4 @@
-/* What several calls check: the slot in rdi, the message in rsi, whether an interrupt waits. */
+/* What several calls check: the slot, whether an interrupt waits. */
 #include "abi.h"
 #include "arch.h"
 #include "process.h"
@@ -6,16 +6,26 @@
 #include "thread.h"
 #include "uctx.h"
 
-uint32_t syscall_slot_valid(uint32_t current, uint32_t kind, uint32_t rights)
+uint64_t syscall_grant(uint32_t current, uint64_t slot, uint32_t kind, uint32_t rights)
 {
     uint32_t p = thread_process(current);
-    uint64_t slot = uctx_get(current, UCTX_RDI);
     if (slot >= NUM_GRANT) {
-        return 0u;
+        return NO_GRANT;
     }
-    uint32_t granted_kind = process_grant_kind(p, (uint32_t)slot);
-    uint32_t granted_rights = process_grant_rights(p, (uint32_t)slot);
+    uint64_t g = process_grant(p, (uint32_t)slot);
+    uint32_t granted_kind = process_grant_kind(g);
+    uint32_t granted_rights = process_grant_rights(g);
     if (granted_kind != kind || (granted_rights & rights) != rights) {
+        return NO_GRANT;
+    }
+    return g;
+}
+
+uint32_t syscall_slot_valid(uint32_t current, uint32_t kind, uint32_t rights)
+{
+    uint64_t slot = uctx_get(current, UCTX_RDI);
+    uint64_t g = syscall_grant(current, slot, kind, rights);
+    if (g == NO_GRANT) {
         return 0u;
     }
     return 1u;
@@ -25,29 +35,9 @@ uint32_t syscall_object(uint32_t current)
 {
     uint32_t p = thread_process(current);
     uint64_t slot = uctx_get(current, UCTX_RDI);
-    uint32_t object = process_grant_object(p, (uint32_t)slot);
+    uint64_t g = process_grant(p, (uint32_t)slot);
+    uint32_t object = process_grant_object(g);
     return object;
-}
-
-uint32_t syscall_message_valid(uint32_t current, uint32_t right)
-{
-    uint32_t valid = syscall_slot_valid(current, GRANT_ENDPOINT, right);
-    uint64_t n = uctx_get(current, UCTX_RSI);
-    if (valid == 0u) {
-        return ERR_BAD_SLOT;
-    }
-    if (n > MESSAGE_MAX_WORDS) {
-        return ERR_BAD_ARGUMENT;
-    }
-    return STATUS_OK;
-}
-
-uint64_t syscall_badge(uint32_t current)
-{
-    uint32_t p = thread_process(current);
-    uint64_t slot = uctx_get(current, UCTX_RDI);
-    uint64_t badge = process_grant_badge(p, (uint32_t)slot);
-    return badge;
 }
 
 uint32_t syscall_preemption(void)

@@ -4,18 +4,17 @@
 
 #include <stdint.h>
 
-/* 1 if the slot in the thread's saved rdi holds a grant of this kind with all of these rights, else 0. */
+#define NO_GRANT 0xfffffffffffffffful
+
+/* The grant (process_grant) in this slot of the thread's process if it is of this kind with all of these rights, else
+ * NO_GRANT: the one check of a slot. */
+uint64_t syscall_grant(uint32_t current, uint64_t slot, uint32_t kind, uint32_t rights);
+
+/* The same for the slot in the thread's saved rdi: 1 if it holds such a grant, else 0. */
 uint32_t syscall_slot_valid(uint32_t current, uint32_t kind, uint32_t rights);
 
 /* Object of that slot. Requires: syscall_slot_valid returned 1. */
 uint32_t syscall_object(uint32_t current);
-
-/* Checks the slot and length of a message call: the slot must hold an endpoint with this right, the length stands in
- * the saved rsi. Returns STATUS_OK, ERR_BAD_SLOT, ERR_BAD_ARGUMENT. */
-uint32_t syscall_message_valid(uint32_t current, uint32_t right);
-
-/* The badge of the caller's slot. Requires: syscall_slot_valid returned 1. */
-uint64_t syscall_badge(uint32_t current);
 
 /* STATUS_RESTART if an interrupt waits, else STATUS_OK. A long call with more to do returns on STATUS_RESTART. */
 uint32_t syscall_preemption(void);

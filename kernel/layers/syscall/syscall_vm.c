@@ -134,10 +134,11 @@ static uint32_t syscall_run_notification(uint32_t p, uint64_t slot)
 {
     uint32_t n = NONE;
     if (slot < NUM_GRANT) {
-        uint32_t kind = process_grant_kind(p, (uint32_t)slot);
-        uint32_t rights = process_grant_rights(p, (uint32_t)slot);
+        uint64_t g = process_grant(p, (uint32_t)slot);
+        uint32_t kind = process_grant_kind(g);
+        uint32_t rights = process_grant_rights(g);
         if (kind == GRANT_NOTIFICATION && (rights & RIGHT_WAIT) != 0u) {
-            n = process_grant_object(p, (uint32_t)slot);
+            n = process_grant_object(g);
         }
     }
     return n;

@@ -15,7 +15,8 @@ struct thread {
     uint32_t wait_object;
     uint32_t message_frame;
     uint32_t root; /* root of its process's page map; NONE: runs in any map */
-    uint32_t spare[7];
+    uint32_t ending;
+    uint32_t spare[6];
 };
 
 /* One cache line each, touched by its CPU only. */
@@ -40,6 +41,7 @@ static void thread_set(uint32_t t, uint32_t process, uint32_t cpu, uint32_t prio
     thread[t].wait_object = NONE;
     thread[t].message_frame = NONE;
     thread[t].root = NONE;
+    thread[t].ending = 0u;
 }
 
 void thread_init(void)
@@ -67,6 +69,7 @@ void thread_reset(uint32_t t, uint32_t root)
     thread[t].wait_kind = WAIT_NONE;
     thread[t].wait_object = NONE;
     thread[t].root = root;
+    thread[t].ending = 0u;
     arch_thread_init(t);
 }
 
@@ -135,6 +138,16 @@ void thread_set_wait_kind(uint32_t t, uint32_t kind)
 void thread_end_wait(uint32_t t)
 {
     thread[t].wait_kind = WAIT_NONE;
+}
+
+uint32_t thread_ending(uint32_t t)
+{
+    return thread[t].ending;
+}
+
+void thread_set_ending(uint32_t t)
+{
+    thread[t].ending = 1u;
 }
 
 uint32_t thread_message_frame(uint32_t t)

@@ -59,6 +59,11 @@ void thread_set_wait(uint32_t t, uint32_t kind, uint32_t object);
 void thread_end_wait(uint32_t t);
 void thread_set_wait_kind(uint32_t t, uint32_t kind); /* next phase of the wait for the same object */
 
+/* 1 if t was cancelled since it was started, because its process is dying: it must not reach user mode again. Touched
+ * by t's CPU only. */
+uint32_t thread_ending(uint32_t t);
+void thread_set_ending(uint32_t t);
+
 /* The frame of t's message page, or NONE. Written before t runs. */
 uint32_t thread_message_frame(uint32_t t);
 void thread_set_message_frame(uint32_t t, uint32_t frame);

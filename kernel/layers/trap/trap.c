@@ -156,11 +156,15 @@ void trap_leave(void)
     trap_end_exit(current);
 }
 
-void trap_syscall(void)
+void trap_syscall(uint64_t first, uint64_t second)
 {
     spinlock_kernel_enter();
     uint32_t current = thread_current();
-    uint32_t after = syscall_dispatch(current);
+    uint32_t after = syscall_dispatch(current, first, second);
+    if (after == SYSCALL_DONE) {
+        spinlock_kernel_exit();
+        return;
+    }
     if (after == SYSCALL_ENDS) {
         trap_end_thread();
     }

@@ -1,6 +1,6 @@
 /* Where the kernel is entered and left. The entry assembly has saved the user registers in the current thread's
  * context and runs on the thread's kernel stack with interrupts off; it calls one of these, each of which reschedules
- * before it returns, and then restores the thread's registers. */
+ * before it returns if there is need, and then restores the thread's registers. */
 #ifndef ASHLAR_TRAP_H
 #define ASHLAR_TRAP_H
 
@@ -12,8 +12,8 @@
  * runs, queue and thread are initialised. */
 void trap_init(void);
 
-/* A `syscall` instruction. */
-void trap_syscall(void);
+/* A `syscall` instruction. The entry passes rdi and rsi, which it has also saved. */
+void trap_syscall(uint64_t first, uint64_t second);
 
 /* An exception in user mode: vector, error code and fault address stand in the saved context. */
 void trap_exception(void);

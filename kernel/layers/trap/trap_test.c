@@ -1,5 +1,5 @@
 /* Kernel entry and exit: faults as messages and the effect of replies, a fault without handler, first use of the
- * vector unit, threads that end, processes of several threads. */
+ * vector unit, threads that end, processes of several threads, a caller that is ended before its call returns. */
 #include "abi.h"
 #include "arch.h"
 #include "endpoint.h"
@@ -158,9 +158,64 @@ static void unhandled(uint32_t cpus)
     CHECK_EQUAL(invariants_check(), 0);
 }
 
+/* ---- a caller that has its reply and waits for the processor is ended: its call does not return ---- */
+
+#define SEND_SLOT 5u
+
+static uint32_t returned;
+
+static void ended_caller_program(uint32_t thread)
+{
+    if (thread == NUM_CPU) { /* the parent, woken by the server */
+        CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_call(SYS_PROCESS_KILL, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_call(SYS_PROCESS_STATUS, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_first(), PROCESS_EMPTY);
+        world_stop();
+        leave();
+    }
+    if (thread == NUM_CPU + 1) { /* answers, and wakes the parent before the caller runs */
+        CHECK_EQUAL(user_call(SYS_RECV, RECV_SLOT, 0, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_call(SYS_REPLY, 0, 0, 0, 0, 0), STATUS_OK);
+        user_call(SYS_SIGNAL, SEND_SLOT, 0, 0, 0, 0);
+        user_call(SYS_SLEEP, NOTIFY_FOREVER, 0, 0, 0, 0);
+    }
+    user_call(SYS_NULL, 0, 0, 0, 0, 0); /* the server starts, and waits */
+    user_call(SYS_CALL, SEND_SLOT, 0, 0, 0, 0);
+    returned = 1;
+    user_call(SYS_SLEEP, NOTIFY_FOREVER, 0, 0, 0, 0);
+}
+
+static void ended_caller(void)
+{
+    world_start(1);
+    returned = 0;
+    endpoint_define(E, 1, 0);
+    notify_define(0, 0);
+    world_process(0, NONE, 300, 0, 1, 0, 150, NONE);
+    world_process(1, NONE, 100, 1, 1, 0, 120, NONE);
+    world_process(2, 0, 100, 2, 1, 0, 100, NONE);
+    process_set_grant(0, CHILD_SLOT, GRANT_PROCESS, 2, 0, 0);
+    process_set_grant(0, WAIT_SLOT, GRANT_NOTIFICATION, 0, RIGHT_WAIT, 0);
+    process_set_grant(1, RECV_SLOT, GRANT_ENDPOINT, E, RIGHT_RECV, 0);
+    process_set_grant(1, SEND_SLOT, GRANT_NOTIFICATION, 0, RIGHT_SIGNAL, 1);
+    process_set_grant(2, SEND_SLOT, GRANT_ENDPOINT, E, RIGHT_SEND, 0);
+    for (uint32_t p = 0; p < 3; p++) {
+        world_create(p);
+    }
+    for (uint32_t p = 0; p < 3; p++) {
+        world_start_process(p);
+    }
+    world_run(ended_caller_program);
+    CHECK_EQUAL(returned, 0);
+    CHECK_EQUAL(invariants_check(), 0);
+}
+
 int main(void)
 {
     faults();
+    ended_caller();
     unhandled(3);
     unhandled(4);
     return TEST_END();

@@ -85,7 +85,7 @@ fn the_tree_reaches_each_call_by_its_number() {
         };
         assert_eq!(play(&tree, &numbers, number), expected, "{number}");
     }
-    assert!(source.contains("if (number == SYS_TALK) {\n        syscall_talk();\n    } else {"), "{source}");
+    assert!(source.contains("if (number == SYS_TALK) {\n        after = syscall_talk();\n    } else {"), "{source}");
 }
 
 /// The statements that `lines`, nested ifs on the number, run.
@@ -124,7 +124,7 @@ fn play(lines: &[&str], numbers: &[(&str, u64)], number: u64) -> String {
 #[test]
 fn functions_are_declared_as_they_are_called() {
     let header = file("syscall_calls.h");
-    for line in ["uint32_t syscall_null(void);", "void syscall_talk(void);", "uint32_t syscall_poll(uint32_t current);"]
+    for line in ["uint32_t syscall_null(void);", "uint32_t syscall_talk(void);", "uint32_t syscall_poll(uint32_t current);"]
     {
         assert!(header.contains(line), "{line}\n{header}");
     }
@@ -176,7 +176,7 @@ fn each_fault_is_named_once() {
         (call(0, "SYS_A", "").replace("\"thing\"", "\"Thing\""), "is no kind of object"),
         (call(0, "SYS_A", "errors = [{ code = \"ERR_NEW\", when = \"\" }]\n"), "which kernel/abi.h does not define"),
         (call(0, "SYS_A", "outcome = \"maybe\"\n"), "is no outcome"),
-        (call(0, "SYS_A", "fast = true\n"), "is fast"),
+        (call(0, "SYS_A", "fast = true\noutcome = \"waited\"\n"), "is fast"),
         (call(0, "SYS_A", &format!("outcome = \"ends\"\n{SLOT}")), "neither takes nor returns"),
         (call(0, "SYS_A", &argument("rbx", "slot", u32)), "passes nothing in `rbx`"),
         (call(0, "SYS_A", &argument("rdi", "two words", u32)), "no name of a C parameter"),

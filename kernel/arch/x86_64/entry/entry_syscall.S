@@ -1,6 +1,6 @@
 /* void arch_syscall_entry(void)       from user mode by `syscall`: rcx = user rip, r11 = user rflags
  *
- * Saves the context, calls trap_syscall and returns by sysret with the context as it is then. A thread that enters here
+ * Saves the context, calls trap_syscall(rdi, rsi) and returns by sysret with the context as it is then. A thread that enters here
  * returns here; all others return by arch_user_return. SFMASK turns interrupts off. A user rip is always below 2^47, because
  * nothing can be mapped above USER_END and arch_uctx_set truncates it, so sysret cannot fault. */
 #include "layout.h"
@@ -30,7 +30,7 @@ arch_syscall_entry:
     mov %r14, U_R14(%rsp)
     mov %r15, U_R15(%rsp)
     mov THREAD_STACK_TOP(%rsp), %rsp    # the thread's kernel stack, empty
-    call trap_syscall
+    call trap_syscall                   # rdi and rsi are still the user's
     mov %gs:PERCPU_THREAD, %rsp
     mov U_RAX(%rsp), %rax
     mov U_RBX(%rsp), %rbx

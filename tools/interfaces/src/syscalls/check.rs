@@ -46,11 +46,12 @@ pub(super) fn check(table: &Table, abi: &str, faults: &mut Vec<Fault>) {
             let message = format!("{name} returns {}, which kernel/abi.h does not define", case.code.value);
             fault(Code::UnknownError, &case.code, message, "name an ERR_ constant of kernel/abi.h, or define it there");
         }
-        if call.fast && call.outcome.value != Outcome::Stored {
+        let at_once = call.outcome.value == Outcome::Status && !call.takes_thread();
+        if call.fast && call.outcome.value != Outcome::Stored && !at_once {
             fault(
                 Code::Outcome,
                 &call.name,
-                format!("{name} is fast, but its outcome is not \"stored\""),
+                format!("{name} is fast, but its outcome is not \"stored\", and it takes or returns something"),
                 "remove `fast`",
             );
         }

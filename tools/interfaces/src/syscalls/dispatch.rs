@@ -12,7 +12,8 @@ pub(super) fn header(table: &Table) -> String {
         "{FIRST}\n * The function of each call; that of an object OBJECT stands in syscall_OBJECT.c. A function gets the calling \
          thread\n * if the call takes or returns anything, and returns its status; results it stores in the saved registers \
          itself.\n * Those that return nothing store the status too, because a peer may store it while the thread is \
-         blocked. No lock\n * is held on entry or exit. */\n\
+         blocked; those\n * of the message path, which also get the first two arguments, then return what syscall_dispatch \
+         returns. No lock\n * is held on entry or exit. */\n\
          #ifndef ASHLAR_SYSCALL_CALLS_H\n#define ASHLAR_SYSCALL_CALLS_H\n\n#include <stdint.h>\n",
     );
     let mut seen = BTreeSet::new();
@@ -24,8 +25,12 @@ pub(super) fn header(table: &Table) -> String {
         }
         out.push_str(&format!("\n/* {object} */\n"));
         for call in functions().filter(|call| call.object.value == object) {
-            let result = if call.outcome.value == Outcome::Stored { "void" } else { "uint32_t" };
-            let parameter = if call.takes_thread() { "uint32_t current" } else { "void" };
+            let result = if call.outcome.value == Outcome::Stored && !call.fast { "void" } else { "uint32_t" };
+            let parameter = match (call.takes_thread(), call.fast) {
+                (false, _) => "void",
+                (true, false) => "uint32_t current",
+                (true, true) => "uint32_t current, uint64_t first, uint64_t second",
+            };
             out.push_str(&format!("{result} syscall_{}({parameter});\n", call.stem()));
         }
     }
@@ -51,11 +56,17 @@ pub(super) fn source(table: &Table) -> String {
          uint64_t ip = uctx_get(current, UCTX_RIP);\n        \
          uctx_set(current, UCTX_RIP, ip - SYSCALL_INSTRUCTION_BYTES);\n    } else {\n        \
          uctx_set(current, UCTX_RAX, (uint64_t)status);\n    }\n    return after;\n}\n\n\
-         uint32_t syscall_dispatch(uint32_t current)\n{\n    \
-         uint64_t number = uctx_get(current, UCTX_RAX);\n    uint32_t after = 0u;\n    ",
+         uint32_t syscall_dispatch(uint32_t current, uint64_t first, uint64_t second)\n{\n    \
+         uint64_t number = uctx_get(current, UCTX_RAX);\n    uint32_t after = SYSCALL_DONE;\n    ",
     );
     for call in fast {
-        out.push_str(&format!("if (number == {}) {{\n        {};\n    }} else ", call.name.value, call.invocation()));
+        let invocation = call.invocation();
+        out.push_str(&format!("if (number == {}) {{\n        ", call.name.value));
+        out.push_str(&match call.outcome.value {
+            Outcome::Stored => format!("after = {invocation};"),
+            _ => format!("uint32_t status = {invocation};\n        uctx_set(current, UCTX_RAX, (uint64_t)status);"),
+        });
+        out.push_str("\n    } else ");
     }
     out.push_str("{\n        after = syscall_dispatch_other(current, number);\n    }\n    return after;\n}\n");
     out

@@ -91,7 +91,12 @@ impl Call {
 
     /// The call as the dispatcher writes it.
     fn invocation(&self) -> String {
-        format!("syscall_{}({})", self.stem(), if self.takes_thread() { "current" } else { "" })
+        let arguments = match (self.takes_thread(), self.fast) {
+            (false, _) => "",
+            (true, false) => "current",
+            (true, true) => "current, first, second",
+        };
+        format!("syscall_{}({arguments})", self.stem())
     }
 }
 
