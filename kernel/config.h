@@ -32,7 +32,7 @@
 #define QUEUE_NOTIFICATION_BASE (QUEUE_ENDPOINT_RECV_BASE + NUM_ENDPOINT)
 #define QUEUE_CV_BASE (QUEUE_NOTIFICATION_BASE + NUM_NOTIFICATION)
 #define NUM_CV (2u * NUM_BUFFER)                   /* each bounded buffer has "not full" and "not empty" */
-#define QUEUE_PARKED_BASE (QUEUE_CV_BASE + NUM_CV) /* one per CPU and process: threads without budget */
-#define NUM_QUEUE (QUEUE_PARKED_BASE + NUM_CPU * NUM_PROCESS)
+#define QUEUE_PARKED_BASE (QUEUE_CV_BASE + NUM_CV) /* one per CPU: threads that wait for their next period */
+#define NUM_QUEUE (QUEUE_PARKED_BASE + NUM_CPU)
 
 #endif

@@ -15,6 +15,13 @@ uint32_t arch_need_resched(void); /* this CPU's value of arch_set_need_resched; 
 /* 1: a reschedule is pending on this CPU. Read at every kernel exit, so it is a per-CPU variable. */
 void arch_set_need_resched(uint32_t pending);
 
+/* This CPU's value of arch_set_floor; ARCH_FLOOR_NONE at first. The scheduler keeps here the priority that a thread
+ * must have at least to be switched to directly: the number of the best ready priority plus 1, or ARCH_FLOOR_NONE while
+ * a reschedule is pending or a reservation is charged. */
+#define ARCH_FLOOR_NONE 0xffffffffu
+uint32_t arch_floor(void);
+void arch_set_floor(uint32_t floor);
+
 uint32_t arch_highest_bit(uint64_t word); /* index of the highest set bit; requires word != 0 */
 
 /* ---- atomic cells, each on a cache line of its own ---- */

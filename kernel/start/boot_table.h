@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define BOOT_TABLE_MAGIC 0x4c42545241485341ul /* the letters ASHARTBL */
-#define BOOT_TABLE_VERSION 2u
+#define BOOT_TABLE_VERSION 3u
 
 #define BOOT_PROCESS_AUTOSTART 1u /* process flags: start-up creates and starts the process; otherwise its parent does */
 #define BOOT_SEGMENT_COPY 0u /* segment kind: frames of the process, filled from the image, the rest zero */
@@ -81,8 +81,6 @@ struct boot_process {
     uint64_t entry; /* of the initial thread */
     uint64_t stack_top; /* of the initial thread; its pages are a segment */
     uint64_t argument; /* rdi of the initial thread */
-    uint64_t period_ns; /* 0: no budget */
-    uint64_t budget_ns; /* at most period_ns */
 };
 _Static_assert(offsetof(struct boot_process, name) == 0, "layout");
 _Static_assert(offsetof(struct boot_process, parent) == 32, "layout");
@@ -98,21 +96,23 @@ _Static_assert(offsetof(struct boot_process, flags) == 68, "layout");
 _Static_assert(offsetof(struct boot_process, entry) == 72, "layout");
 _Static_assert(offsetof(struct boot_process, stack_top) == 80, "layout");
 _Static_assert(offsetof(struct boot_process, argument) == 88, "layout");
-_Static_assert(offsetof(struct boot_process, period_ns) == 96, "layout");
-_Static_assert(offsetof(struct boot_process, budget_ns) == 104, "layout");
-_Static_assert(sizeof(struct boot_process) == 112, "layout");
+_Static_assert(sizeof(struct boot_process) == 96, "layout");
 
 struct boot_thread {
     uint32_t process;
     uint32_t cpu;
     uint32_t priority;
     uint32_t id; /* kernel thread id: NUM_CPU + index */
+    uint64_t period_ns; /* 0: no reservation */
+    uint64_t budget_ns; /* at most period_ns */
 };
 _Static_assert(offsetof(struct boot_thread, process) == 0, "layout");
 _Static_assert(offsetof(struct boot_thread, cpu) == 4, "layout");
 _Static_assert(offsetof(struct boot_thread, priority) == 8, "layout");
 _Static_assert(offsetof(struct boot_thread, id) == 12, "layout");
-_Static_assert(sizeof(struct boot_thread) == 16, "layout");
+_Static_assert(offsetof(struct boot_thread, period_ns) == 16, "layout");
+_Static_assert(offsetof(struct boot_thread, budget_ns) == 24, "layout");
+_Static_assert(sizeof(struct boot_thread) == 32, "layout");
 
 struct boot_segment {
     uint64_t vaddr; /* page aligned */

@@ -157,11 +157,13 @@ static void define_process(uint32_t p)
     for (uint32_t i = process->first_thread; i < process->first_thread + process->num_threads; i++) {
         const struct boot_thread *thread = table_thread(i);
         thread_define(thread->id, p, thread->cpu, thread->priority);
+        if (thread->period_ns != 0) {
+            sched_reserve(thread->id, thread->period_ns, thread->budget_ns);
+        }
     }
     process_define(p, process->parent, process->quota, NUM_CPU + process->first_thread, process->num_threads,
                    process->fault_endpoint);
     process_define_start(p, process->entry, process->stack_top, process->argument);
-    sched_set_budget(p, process->period_ns, process->budget_ns);
     define_segments(p);
     for (uint32_t i = process->first_grant; i < process->first_grant + process->num_grants; i++) {
         const struct boot_grant *grant = table_grant(i);

@@ -39,10 +39,6 @@ static void check_process(uint32_t p)
     if (process->entry >= USER_END || process->stack_top > USER_END) {
         table_bad(BOOT_PROCESSES, p, "entry or stack are no user addresses");
     }
-    if (process->budget_ns > process->period_ns || process->period_ns > SCHED_PERIOD_MAX_NS ||
-        (process->period_ns != 0 && process->budget_ns == 0)) {
-        table_bad(BOOT_PROCESSES, p, "its budget does not fit its period");
-    }
 }
 
 static void check_threads(uint32_t p)
@@ -58,6 +54,10 @@ static void check_threads(uint32_t p)
         }
         if (thread->priority >= PRIORITY_LIMIT) {
             table_bad(BOOT_THREADS, i, "its priority is out of range");
+        }
+        if (thread->budget_ns > thread->period_ns || thread->period_ns > SCHED_PERIOD_MAX_NS ||
+            (thread->period_ns != 0 && thread->budget_ns == 0)) {
+            table_bad(BOOT_THREADS, i, "its budget does not fit its period");
         }
     }
 }

@@ -10,6 +10,7 @@
 _Thread_local uint32_t hosted_cpu;
 static uint32_t cpu_count = 1;
 static uint32_t need_resched[NUM_CPU];
+static uint32_t floors[NUM_CPU];
 static void (*cpu_body)(uint32_t cpu);
 
 uint32_t arch_cpu(void)
@@ -25,6 +26,16 @@ uint32_t arch_cpu_count(void)
 uint32_t arch_need_resched(void)
 {
     return need_resched[hosted_cpu];
+}
+
+uint32_t arch_floor(void)
+{
+    return floors[hosted_cpu];
+}
+
+void arch_set_floor(uint32_t floor)
+{
+    floors[hosted_cpu] = floor;
 }
 
 void arch_set_need_resched(uint32_t pending)
@@ -47,6 +58,7 @@ void hosted_reset(uint32_t cpus)
     hosted_cpu = 0;
     for (uint32_t cpu = 0; cpu < NUM_CPU; cpu++) {
         need_resched[cpu] = 0;
+        floors[cpu] = ARCH_FLOOR_NONE;
     }
     hosted_cells_reset();
     hosted_memory_reset();

@@ -204,7 +204,7 @@ static void endpoint_wait_for_reply(uint32_t e, uint32_t current, uint32_t r, ui
     thread_set_wait(current, WAIT_REPLY, e);
     sched_prepare_block();
     spinlock_release(LOCK_ENDPOINT_BASE + e);
-    sched_switch_to(r);
+    sched_call(r);
 }
 
 /* 1 if the current thread, which sched_switch_to has just returned to, may leave the kernel at once, else 0: no
@@ -256,8 +256,9 @@ void endpoint_send(uint32_t e, uint64_t badge, uint32_t n)
     endpoint_wait_to_send(e, current, SENDER_SEND, badge, n);
 }
 
-void endpoint_take(uint32_t e, uint32_t current, uint32_t s)
+uint32_t endpoint_take(uint32_t e, uint32_t current, uint32_t s)
 {
+    uint32_t served = NONE;
     if (endpoint_thread[s].kind == SENDER_FAULT) {
         endpoint_deliver_fault(current, s);
     } else {
@@ -272,6 +273,18 @@ void endpoint_take(uint32_t e, uint32_t current, uint32_t s)
         endpoint_thread[current].caller = s;
         endpoint_thread[current].through = e;
         thread_set_wait_kind(s, WAIT_REPLY); /* the object is e already */
+        served = s;
+    }
+    return served;
+}
+
+/* The current thread, which has just received, spends the time of `served`, the thread it owes a reply, or none. */
+static void endpoint_borrow(uint32_t served)
+{
+    if (served == NONE) {
+        sched_repay();
+    } else {
+        sched_borrow(served);
     }
 }
 
@@ -295,8 +308,9 @@ void endpoint_receive(uint32_t e, uint32_t current)
     }
     uint32_t s = queue_dequeue(QUEUE_ENDPOINT_SEND_BASE + e);
     if (s != NONE) {
-        endpoint_take(e, current, s);
+        uint32_t served = endpoint_take(e, current, s);
         spinlock_release(LOCK_ENDPOINT_BASE + e);
+        endpoint_borrow(served);
         return;
     }
     endpoint_prepare_recv(e, current);
@@ -331,6 +345,7 @@ uint32_t endpoint_reply(uint32_t n)
         status = STATUS_OK;
     }
     spinlock_release(LOCK_ENDPOINT_BASE + through);
+    sched_repay();
     return status;
 }
 
@@ -350,18 +365,20 @@ uint32_t endpoint_reply_recv(uint32_t e, uint32_t n)
         if (s == NONE && endpoint[e].open == 1u) {
             endpoint_prepare_recv(e, current);
             spinlock_release(LOCK_ENDPOINT_BASE + e);
-            sched_switch_to(c);
+            sched_reply(c);
             uint32_t leave = endpoint_may_leave(current);
             return leave;
         }
         sched_ready(c);
         if (s != NONE) {
-            endpoint_take(e, current, s);
+            uint32_t served = endpoint_take(e, current, s);
             spinlock_release(LOCK_ENDPOINT_BASE + e);
+            endpoint_borrow(served);
             return 0u;
         }
     }
     spinlock_release(LOCK_ENDPOINT_BASE + e);
+    sched_repay();
     endpoint_receive(e, current);
     return 0u;
 }
@@ -434,7 +451,9 @@ void endpoint_cancel(uint32_t t)
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
     uint32_t kind = thread_wait_kind(t);
     if (kind == WAIT_REPLY) {
-        endpoint_thread[endpoint_thread[t].server].caller = NONE;
+        uint32_t server = endpoint_thread[t].server;
+        endpoint_thread[server].caller = NONE;
+        sched_revoke(server);
         endpoint_fail(t, ERR_CANCELLED);
     }
     if (kind == WAIT_ENDPOINT_SEND || kind == WAIT_ENDPOINT_RECV) {

@@ -1,11 +1,9 @@
-/* The scheduler: choosing the next thread, blocking, waking, direct switches. See sched.h. */
+/* The scheduler: blocking, direct switches, the decision on the way out, boosts, the alarm. See sched.h. */
 #include "sched.h"
 
 #include "arch.h"
-#include "intc.h"
 #include "queue.h"
 #include "sched_parts.h"
-#include "spinlock.h"
 #include "thread.h"
 #include "timer.h"
 
@@ -26,11 +24,11 @@ void sched_init(void)
         sched_cpu[cpu].slice_over = 0u;
         sched_cpu[cpu].slice_end = TIMER_NEVER;
     }
-    arch_set_need_resched(0u);
     sched_ready_init();
     sched_alarm_init();
-    sched_deadline_init();
+    sched_event_init();
     sched_budget_init();
+    sched_wake_init();
 }
 
 void sched_init_cpu(void)
@@ -38,6 +36,30 @@ void sched_init_cpu(void)
     uint32_t cpu = arch_cpu();
     thread_set_state(cpu, THREAD_RUNNING);
     sched_cpu[cpu].running = 0u;
+    arch_set_need_resched(0u);
+    sched_update_floor(cpu);
+}
+
+uint32_t sched_running(uint32_t cpu)
+{
+    return sched_cpu[cpu].running;
+}
+
+void sched_request(void)
+{
+    arch_set_need_resched(1u);
+    arch_set_floor(ARCH_FLOOR_NONE);
+}
+
+void sched_update_floor(uint32_t cpu)
+{
+    uint32_t need_resched = arch_need_resched();
+    uint32_t charged = sched_budget_charged(cpu);
+    uint32_t floor = ARCH_FLOOR_NONE;
+    if (need_resched == 0u && charged == NONE) {
+        floor = sched_ready_best(cpu);
+    }
+    arch_set_floor(floor);
 }
 
 void sched_begin_slice(uint32_t cpu)
@@ -47,17 +69,6 @@ void sched_begin_slice(uint32_t cpu)
         uint64_t now = timer_now();
         sched_cpu[cpu].slice_end = now + SCHED_SLICE_NS;
         sched_alarm_want(cpu, sched_cpu[cpu].slice_end);
-    }
-}
-
-void sched_insert(uint32_t cpu, uint32_t t)
-{
-    uint32_t priority = thread_priority(t);
-    sched_ready_insert(cpu, t);
-    if (priority >= sched_cpu[cpu].running) {
-        arch_set_need_resched(1u);
-    } else if (priority + 1u == sched_cpu[cpu].running) {
-        sched_begin_slice(cpu);
     }
 }
 
@@ -71,7 +82,7 @@ static void sched_switch(uint32_t t)
     arch_set_need_resched(0u);
 }
 
-/* Runs next, which sched_pick has chosen. Returns when the current thread runs again. */
+/* Runs next, which sched_next has chosen. Returns when the current thread runs again. */
 static void sched_run(uint32_t cpu, uint32_t next)
 {
     uint32_t current = thread_current();
@@ -86,6 +97,7 @@ static void sched_run(uint32_t cpu, uint32_t next)
     sched_cpu[cpu].slice_end = TIMER_NEVER;
     sched_begin_slice(cpu);
     sched_budget_switch(cpu, next);
+    sched_update_floor(cpu);
     if (next != current) {
         sched_switch(next);
     }
@@ -100,124 +112,76 @@ void sched_prepare_block(void)
 void sched_block(void)
 {
     uint32_t cpu = arch_cpu();
-    uint32_t next = sched_pick(cpu);
+    uint32_t next = sched_next(cpu);
     sched_run(cpu, next);
 }
 
-/* Queues t for its CPU. Only the first thread in the queue sends an interrupt: serving it takes all of them. */
-static void sched_ready_remote(uint32_t home, uint32_t t)
-{
-    spinlock_acquire(LOCK_SCHED_PENDING_BASE + home);
-    uint32_t first = queue_peek(QUEUE_PENDING_BASE + home);
-    queue_enqueue(QUEUE_PENDING_BASE + home, t);
-    spinlock_release(LOCK_SCHED_PENDING_BASE + home);
-    if (first == NONE) {
-        intc_send(home, VECTOR_RESCHEDULE);
-    }
-}
-
-void sched_ready(uint32_t t)
+void sched_switch_slowly(uint32_t t)
 {
     uint32_t cpu = arch_cpu();
     uint32_t home = thread_cpu(t);
-    if (home == cpu) {
-        sched_insert(cpu, t);
-    } else {
-        sched_ready_remote(home, t);
-    }
-}
-
-/* Removes and returns the first thread of this CPU's pending queue, or NONE. */
-static uint32_t sched_take_pending(uint32_t cpu)
-{
-    spinlock_acquire(LOCK_SCHED_PENDING_BASE + cpu);
-    uint32_t t = queue_dequeue(QUEUE_PENDING_BASE + cpu);
-    spinlock_release(LOCK_SCHED_PENDING_BASE + cpu);
-    return t;
-}
-
-/* Threads that one interrupt takes over; for the rest this CPU interrupts itself, so that other interrupts can be
- * served in between. */
-#define SCHED_PENDING_BATCH 4u
-
-void sched_drain_pending(void)
-{
-    uint32_t cpu = arch_cpu();
-    uint32_t t = sched_take_pending(cpu);
-    for (uint32_t i = 0u; i < SCHED_PENDING_BATCH && t != NONE; i = i + 1u) {
-        sched_insert(cpu, t);
-        t = NONE;
-        if (i + 1u < SCHED_PENDING_BATCH) {
-            t = sched_take_pending(cpu);
-        } else {
-            intc_send(cpu, VECTOR_RESCHEDULE);
-        }
-    }
-}
-
-void sched_queue_and_block(uint32_t t)
-{
-    sched_ready(t);
-    sched_block();
-}
-
-uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t)
-{
-    uint32_t has = sched_budget_has(cpu, t);
-    if (has == 1u) {
-        sched_budget_switch(cpu, t);
-    }
-    return has;
-}
-
-void sched_switch_to(uint32_t t)
-{
-    uint32_t cpu = arch_cpu();
-    uint32_t home = thread_cpu(t);
-    if (home != cpu) {
-        sched_queue_and_block(t);
-        return;
-    }
+    uint32_t need_resched = arch_need_resched();
     uint32_t priority = thread_priority(t);
     uint32_t running = priority + 1u;
     uint32_t best = sched_ready_best(cpu);
-    uint32_t need_resched = arch_need_resched();
-    if (running < best || need_resched == 1u) {
-        sched_queue_and_block(t);
+    uint32_t has = 0u;
+    if (home == cpu && need_resched == 0u && running >= best) {
+        has = sched_budget_has(cpu, t);
+    }
+    if (has == 0u) {
+        sched_ready(t);
+        sched_block();
         return;
     }
-    uint32_t limited = sched_budget_concerns(cpu, t);
-    if (limited == 1u) {
-        uint32_t has = sched_hand_over_budget(cpu, t);
-        if (has == 0u) {
-            sched_queue_and_block(t);
-            return;
-        }
+    thread_set_state(t, THREAD_RUNNING);
+    sched_cpu[cpu].running = running;
+    sched_begin_slice(cpu);
+    sched_budget_switch(cpu, t);
+    sched_update_floor(cpu);
+    sched_switch(t);
+}
+
+uint32_t sched_switch_at_once(uint32_t t)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t home = thread_cpu(t);
+    uint32_t priority = thread_priority(t);
+    uint32_t limited = sched_budget_limited(t);
+    uint32_t floor = arch_floor();
+    if (home != cpu || priority < floor || limited == 1u) {
+        return 0u;
     }
     /* t continues the slice of the current thread: two threads that call each other cannot keep others of their
      * priority waiting. */
     thread_set_state(t, THREAD_RUNNING);
-    sched_cpu[cpu].running = running;
-    if (running == best && sched_cpu[cpu].slice_end == TIMER_NEVER) {
-        sched_begin_slice(cpu);
-    }
+    sched_cpu[cpu].running = priority + 1u;
     sched_switch(t);
+    return 1u;
+}
+
+void sched_switch_to(uint32_t t)
+{
+    uint32_t done = sched_switch_at_once(t);
+    if (done == 0u) {
+        sched_switch_slowly(t);
+    }
 }
 
 void sched_yield(void)
 {
     uint32_t cpu = arch_cpu();
     sched_cpu[cpu].slice_over = 1u;
-    arch_set_need_resched(1u);
+    sched_request();
 }
 
-/* 1 if another thread must run: the current one has no budget, or a thread of higher priority is ready, or its slice
- * is over and one of equal priority is ready, or it is the idle thread and any thread is ready. */
+/* 1 if another thread must run: a thread of higher priority waits, or the current one's slice is over and one of equal
+ * priority is ready, or its budget is spent. */
 static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
 {
     uint32_t best = sched_ready_best(cpu);
     uint32_t running = sched_cpu[cpu].running;
-    if (best > running) {
+    uint32_t waits = sched_wake_waits(cpu);
+    if (waits == 1u || best > running) {
         return 1u;
     }
     if (running == 0u) {
@@ -240,12 +204,13 @@ void sched_decide(uint32_t cpu)
     arch_set_need_resched(0u);
     if (way == 1u) {
         sched_put_back(cpu, current);
-        uint32_t next = sched_pick(cpu);
+        uint32_t next = sched_next(cpu);
         sched_run(cpu, next);
     } else {
         sched_cpu[cpu].slice_over = 0u;
         sched_cpu[cpu].slice_end = TIMER_NEVER;
         sched_begin_slice(cpu);
+        sched_update_floor(cpu);
     }
 }
 
@@ -263,10 +228,11 @@ void sched_exit_current(void)
 {
     uint32_t cpu = arch_cpu();
     uint32_t current = thread_current();
-    sched_deadline_remove(cpu, current);
+    sched_event_remove(cpu, current);
     thread_set_state(current, THREAD_EXITED);
-    sched_budget_exempt(cpu, current, 0u);
-    uint32_t next = sched_pick(cpu);
+    sched_budget_exempt(current, 0u);
+    sched_budget_take_back(current);
+    uint32_t next = sched_next(cpu);
     sched_run(cpu, next);
 }
 
@@ -284,8 +250,9 @@ void sched_boost(uint32_t t)
         sched_budget_unpark(cpu, t);
     }
     thread_set_priority(t, NUM_PRIORITY - 1u);
-    sched_budget_exempt(cpu, t, 1u);
+    sched_budget_exempt(t, 1u);
     if (state != THREAD_BLOCKED) {
+        thread_set_state(t, THREAD_BLOCKED); /* as sched_insert expects a thread that is in no queue */
         sched_insert(cpu, t);
     }
 }
@@ -297,25 +264,56 @@ void sched_unboost(void)
     uint32_t priority = thread_base_priority(current);
     thread_set_priority(current, priority);
     sched_cpu[cpu].running = priority + 1u;
-    arch_set_need_resched(1u);
-    sched_budget_exempt(cpu, current, 0u);
+    sched_budget_exempt(current, 0u);
+    sched_budget_switch(cpu, current);
+    sched_request();
 }
 
-void sched_timer_interrupt(void)
+void sched_set_deadline(uint32_t t, uint64_t deadline_ns)
+{
+    uint32_t cpu = arch_cpu();
+    sched_event_set(cpu, t, deadline_ns);
+}
+
+void sched_clear_deadline(uint32_t t)
+{
+    uint32_t cpu = arch_cpu();
+    sched_event_remove(cpu, t);
+}
+
+/* Serves the earliest event if its time has come. Returns the thread whose deadline it was, or NONE. */
+static uint32_t sched_serve_event(uint32_t cpu, uint64_t now)
+{
+    uint32_t event = sched_event_take(cpu, now);
+    uint64_t first = sched_event_first(cpu);
+    sched_alarm_want(cpu, first);
+    if (event == NONE || event < NUM_THREAD) {
+        return event;
+    }
+    uint32_t t = event - SCHED_RELEASE_BASE;
+    queue_remove(t);
+    thread_set_state(t, THREAD_BLOCKED);
+    sched_insert(cpu, t);
+    return NONE;
+}
+
+uint32_t sched_timer_interrupt(void)
 {
     uint32_t cpu = arch_cpu();
     uint64_t now = timer_now();
     sched_alarm_gone(cpu);
-    uint32_t over = sched_budget_timer(cpu, now);
-    if (over == 1u) {
-        arch_set_need_resched(1u);
+    uint32_t spent = sched_budget_timer(cpu, now);
+    if (spent == 1u) {
+        sched_request();
     }
     if (sched_cpu[cpu].slice_end <= now) {
         sched_cpu[cpu].slice_end = TIMER_NEVER;
         sched_cpu[cpu].slice_over = 1u;
-        arch_set_need_resched(1u);
+        sched_request();
     }
     sched_alarm_want(cpu, sched_cpu[cpu].slice_end);
+    uint32_t t = sched_serve_event(cpu, now);
+    return t;
 }
 
 #if DEBUG

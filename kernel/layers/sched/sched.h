@@ -1,9 +1,14 @@
-/* The scheduler: 256 priorities, first-in first-out within one with a time slice, per CPU; budgets per process.
+/* The scheduler: 256 priorities, first-in first-out within one with a time slice, per CPU; reservations of threads.
  *
- * Each CPU owns its ready queues, deadlines and budgets: no lock, interrupts are off. A wake-up from another CPU
+ * A thread may have a reservation: a budget of time for each period. It is ready only while it has budget left; when
+ * the budget ends, the alarm's interrupt parks the thread until its next period. So ready queues hold only threads
+ * that may run, and choosing one takes the same time however many threads there are. A thread without a reservation
+ * that is called by one of its CPU borrows the caller's until it replies; else its time is not limited.
+ *
+ * Each CPU owns its ready queues, events and reservations: no lock, interrupts are off. A wake-up from another CPU
  * goes through the pending queue of the thread's CPU (LOCK_SCHED_PENDING_BASE + cpu) and VECTOR_RESCHEDULE. The
  * running thread and the idle threads are in no queue. The alarm of a CPU is never later than its next event
- * (deadline, end of slice, end of budget, refill); it may be earlier. */
+ * (timeout, end of slice, end of budget, release); it may be earlier. */
 #ifndef ASHLAR_SCHED_H
 #define ASHLAR_SCHED_H
 
@@ -13,22 +18,22 @@
 
 #define SCHED_SLICE_NS 5000000ul /* time slice while other threads of the same priority are ready */
 #define SCHED_PERIOD_MAX_NS 10000000000ul
-#define SCHED_BUDGET_MIN_NS 10000ul /* refills smaller than this merge with the next one */
 
-/* Requires: start-up, one CPU runs. Ensures: nothing is ready, no deadline, no budget. */
+/* Requires: start-up, one CPU runs. Ensures: nothing is ready, no deadline, no reservation. */
 void sched_init(void);
 
 /* Requires: this CPU is starting, its idle thread is current. Ensures: the scheduler of this CPU is ready and runs
  * the idle thread. */
 void sched_init_cpu(void);
 
-/* Requires: start-up; p < NUM_PROCESS, 0 < budget_ns <= period_ns <= SCHED_PERIOD_MAX_NS; or period_ns 0: no limit.
- * Ensures: in any interval of period_ns, threads of p run at most budget_ns on each CPU, plus the delay until the
- * alarm is served. */
-void sched_set_budget(uint32_t p, uint64_t period_ns, uint64_t budget_ns);
+/* Gives t a reservation. Requires: start-up; NUM_CPU <= t < NUM_THREAD, 0 < budget_ns <= period_ns <=
+ * SCHED_PERIOD_MAX_NS. Ensures: while t is ready and no more important thread is, it runs at least budget_ns in each
+ * of its periods; t and the threads that borrow from it run at most budget_ns in each, plus the delay until the alarm
+ * is served, which the next period makes up for. */
+void sched_reserve(uint32_t t, uint64_t period_ns, uint64_t budget_ns);
 
-/* Nanoseconds p has run on this CPU; 0 if p has no budget (its time is not counted). */
-uint64_t sched_used_ns(uint32_t p);
+/* Nanoseconds of t's reservation that have been spent; 0 if it has none. Requires: t belongs to this CPU. */
+uint64_t sched_used_ns(uint32_t t);
 
 /* ---- blocking and waking ---- */
 
@@ -45,9 +50,26 @@ void sched_block(void);
 void sched_ready(uint32_t t);
 
 /* Switches directly to t. Requires as sched_block, and as sched_ready for t. If t belongs to another CPU, has no
- * budget, a thread of higher priority is ready, or a reschedule is pending, it does sched_ready(t) and sched_block()
- * instead. */
+ * time left, a thread of higher priority is ready, or a reschedule is pending, it does sched_ready(t) and
+ * sched_block() instead. */
 void sched_switch_to(uint32_t t);
+
+/* As sched_switch_to, to a server whose reply the current thread waits for: t borrows as by sched_borrow. */
+void sched_call(uint32_t t);
+
+/* As sched_switch_to, to a thread that the current thread has replied to: see sched_repay. */
+void sched_reply(uint32_t t);
+
+/* The current thread serves `from`: if it has no reservation and `from` is a thread of this CPU, it spends from now on
+ * what `from` spends. Requires: `from` waits for its reply. */
+void sched_borrow(uint32_t from);
+
+/* The current thread has replied: it spends its own reservation again, or none. */
+void sched_repay(void);
+
+/* As sched_repay for `server`, when the wait of the thread it serves is cancelled; nothing if `server` belongs to
+ * another CPU. */
+void sched_revoke(uint32_t server);
 
 /* At the next sched_leave the current thread goes to the end of the ready queue of its priority. */
 void sched_yield(void);
@@ -64,11 +86,11 @@ void sched_exit_current(void);
  * while there may be more. */
 void sched_drain_pending(void);
 
-/* Gives t the highest priority and exempts it from its budget until sched_unboost or until it is started again, so
- * that it finishes its system call soon. Requires: t belongs to this CPU and is not idle. */
+/* Gives t the highest priority and unlimited time until sched_unboost or until it is started again, so that it
+ * finishes its system call soon. Requires: t belongs to this CPU and is not idle. */
 void sched_boost(uint32_t t);
 
-/* The current thread returns to its base priority and budget, for long work such as teardown. */
+/* The current thread returns to its base priority and reservation, for long work such as teardown. */
 void sched_unboost(void);
 
 /* ---- time ---- */
@@ -79,12 +101,10 @@ void sched_set_deadline(uint32_t t, uint64_t deadline_ns);
 /* Requires: t belongs to this CPU. Ensures: t has no deadline. */
 void sched_clear_deadline(uint32_t t);
 
-/* Returns a thread of this CPU whose deadline has passed and clears that deadline; NONE if there is none. */
-uint32_t sched_take_expired(void);
-
-/* To be called on VECTOR_TIMER, before sched_take_expired: ends slices and budgets, serves refills, sets the next
- * alarm. */
-void sched_timer_interrupt(void);
+/* To be called on VECTOR_TIMER: ends slices and budgets, serves the earliest event if its time has come, sets the next
+ * alarm. If that event was a deadline, clears it and returns its thread, else NONE. If more events are due, the
+ * alarm comes again at once, so that other interrupts can be served in between. */
+uint32_t sched_timer_interrupt(void);
 
 uint32_t sched_check(void);
 

@@ -1,8 +1,11 @@
-/* Budgets: a sporadic server per CPU and limited process. Its budget is a ring of refills (time from which it may be
- * used, amount), earliest first, whose amounts always add up to the budget. Running consumes the first refill; an
- * amount consumed from time s on becomes a refill at s + period. So no interval of one period sees more than the
- * budget. When the ring is full or a refill is too small to be worth a switch, refills merge at the later time: that
- * delays budget and never adds any. */
+/* Reservations: a thread that has one may run for its budget in each of its periods. The first period begins when the
+ * thread first becomes ready; later ones follow each other while it wants to run, and a new one begins when it wakes
+ * after its last one has ended. So every period gives the whole budget, and no interval of one period sees more than
+ * the budgets of the two periods that it touches. Time that the thread runs too long, because its alarm was served
+ * late, is taken from its next budget.
+ *
+ * A thread without a reservation may spend that of the thread it serves, until it has replied. So a reservation is
+ * spent by one thread at a time: the others wait for its reply. */
 #include "arch.h"
 #include "queue.h"
 #include "sched.h"
@@ -10,358 +13,221 @@
 #include "thread.h"
 #include "timer.h"
 
-#define SCHED_REFILLS 8u
-
-/* Most parked threads that one interrupt makes ready, or processes that it finds still without budget. For the rest
- * the alarm comes again at once, so that other interrupts can be served in between. */
-#define SCHED_REFILL_BATCH 4u
-
-/* Constant after start-up. period 0: no limit. */
-struct sched_limit {
-    uint64_t period;
+/* One cache line for each thread, touched by its CPU only; period and budget are constant after start-up. */
+struct sched_reservation {
+    uint64_t period; /* 0: the thread has none */
     uint64_t budget;
+    uint64_t left; /* of this period's budget */
+    uint64_t end;  /* of this period */
+    uint64_t debt; /* time run beyond the budget: less than a period's */
+    uint64_t used; /* total ns spent */
+    uint64_t spare[2];
 };
 
-/* At index cpu * NUM_PROCESS + p; touched by its CPU only. count >= 1 if p is limited. */
-struct sched_server {
-    uint64_t used;  /* total ns run */
-    uint32_t first; /* index of the earliest refill */
-    uint32_t count;
-    /* Consumption whose refill would come at this time merges with the last refill; 0: none does. */
-    uint64_t merge_at;
-};
-
-/* The ring of server s is at s * SCHED_REFILLS; touched by its CPU only. */
-struct sched_refill {
-    uint64_t when;
-    uint64_t amount;
+/* Touched by the thread's CPU only. */
+struct sched_spender {
+    uint32_t spends; /* the reservation it spends while it runs: its own or a borrowed one; NONE: unlimited */
+    uint32_t exempt; /* 1: boosted, spends none */
 };
 
 /* One cache line each, touched by its CPU only. */
 struct sched_account {
-    uint32_t charged; /* limited process that is charged now, or NONE */
+    uint32_t charged; /* reservation that the running thread spends, or NONE */
     uint32_t spare0;
-    uint64_t since;   /* time up to which it has been charged */
-    uint64_t parked;  /* bit p: threads of p are parked here */
-    uint64_t waiting; /* bit p: threads of p are parked and a refill may have come; the alarm is due at once */
-    uint64_t refill;  /* not later than the next refill of any other process with parked threads */
-    uint64_t spare[3];
+    uint64_t since; /* time up to which it has been charged */
+    uint64_t spare[6];
 };
 
-static struct sched_limit sched_limit[NUM_PROCESS];
-static struct sched_server sched_server[NUM_CPU * NUM_PROCESS];
-static struct sched_refill sched_refill[NUM_CPU * NUM_PROCESS * SCHED_REFILLS];
+static struct sched_reservation sched_reservation[NUM_THREAD];
+static struct sched_spender sched_spender[NUM_THREAD];
 static struct sched_account sched_account[NUM_CPU];
-static uint32_t sched_exempt[NUM_THREAD]; /* 1: boosted. Used by the thread's CPU only */
 
 void sched_budget_init(void)
 {
-    for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
-        sched_limit[p].period = 0ul;
-        sched_limit[p].budget = 0ul;
+    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
+        sched_reservation[t].period = 0ul;
+        sched_reservation[t].budget = 0ul;
+        sched_reservation[t].left = 0ul;
+        sched_reservation[t].end = 0ul;
+        sched_reservation[t].debt = 0ul;
+        sched_reservation[t].used = 0ul;
+        sched_spender[t].spends = NONE;
+        sched_spender[t].exempt = 0u;
     }
     for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
         sched_account[cpu].charged = NONE;
         sched_account[cpu].since = 0ul;
-        sched_account[cpu].parked = 0ul;
-        sched_account[cpu].waiting = 0ul;
-        sched_account[cpu].refill = TIMER_NEVER;
-    }
-    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
-        sched_exempt[t] = 0u;
     }
 }
 
-void sched_set_budget(uint32_t p, uint64_t period_ns, uint64_t budget_ns)
+void sched_reserve(uint32_t t, uint64_t period_ns, uint64_t budget_ns)
 {
-    sched_limit[p].period = period_ns;
-    sched_limit[p].budget = budget_ns;
-    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
-        uint32_t s = cpu * NUM_PROCESS + p;
-        sched_server[s].used = 0ul;
-        sched_server[s].first = 0u;
-        sched_server[s].count = 1u;
-        sched_server[s].merge_at = 0ul;
-        sched_refill[s * SCHED_REFILLS + 0].when = 0ul;
-        sched_refill[s * SCHED_REFILLS + 0].amount = budget_ns;
-    }
+    sched_reservation[t].period = period_ns;
+    sched_reservation[t].budget = budget_ns;
+    sched_budget_take_back(t);
 }
 
-/* The limited process that is charged for t; NONE if t is unlimited or boosted. */
+/* The reservation that t spends when it runs, or NONE. */
 static uint32_t sched_payer(uint32_t t)
 {
-    uint32_t p = thread_process(t);
-    if (p == NONE) {
+    if (sched_spender[t].exempt == 1u) {
         return NONE;
     }
-    if (sched_limit[p].period == 0ul || sched_exempt[t] == 1u) {
-        return NONE;
-    }
-    return p;
+    return sched_spender[t].spends;
 }
 
-/* Adds a refill at the end. Requires: when is not before the last one's time. */
-static void sched_refill_add(uint32_t s, uint64_t when, uint64_t amount)
+/* Begins a new period if the last one has ended. */
+static void sched_refill(uint32_t r, uint64_t now)
 {
-    uint32_t first = sched_server[s].first;
-    uint32_t count = sched_server[s].count;
-    uint64_t merge_at = sched_server[s].merge_at;
-    sched_server[s].merge_at = when + amount;
-    if (count == 0u || (count < SCHED_REFILLS && merge_at != when)) {
-        uint32_t next = (first + count) % SCHED_REFILLS;
-        sched_refill[s * SCHED_REFILLS + next].when = when;
-        sched_refill[s * SCHED_REFILLS + next].amount = amount;
-        sched_server[s].count = count + 1u;
+    uint64_t end = sched_reservation[r].end;
+    if (now < end) {
         return;
     }
-    uint32_t last = (first + count - 1u) % SCHED_REFILLS;
-    /* If consumption has been continuous since the last refill's began, the two are one. Else the ring is full, and
-     * the amount is delayed. */
-    if (merge_at != when) {
-        sched_refill[s * SCHED_REFILLS + last].when = when;
+    uint64_t period = sched_reservation[r].period;
+    uint64_t budget = sched_reservation[r].budget;
+    uint64_t debt = sched_reservation[r].debt;
+    /* After a gap of a period or more the next one begins now: what was not used is lost. */
+    if (end + period <= now) {
+        end = now;
     }
-    sched_refill[s * SCHED_REFILLS + last].amount = sched_refill[s * SCHED_REFILLS + last].amount + amount;
+    if (debt > budget) {
+        debt = budget;
+    }
+    sched_reservation[r].end = end + period;
+    sched_reservation[r].left = budget - debt;
+    sched_reservation[r].debt = sched_reservation[r].debt - debt;
 }
 
-/* Consumes `ns` nanoseconds that began at `from`. An overrun (the alarm was served late) is taken from later refills;
- * overrun beyond all of them is not charged. */
-static void sched_refill_use(uint32_t s, uint64_t from, uint64_t ns, uint64_t period)
+/* Takes ns from what is left of r. */
+static void sched_spend(uint32_t r, uint64_t ns)
 {
-    uint32_t first = sched_server[s].first;
-    uint32_t count = sched_server[s].count;
-    uint64_t left = ns;
-    uint64_t amount = sched_refill[s * SCHED_REFILLS + first].amount;
-    for (uint32_t i = 0u; i < SCHED_REFILLS && count > 0u && amount <= left; i = i + 1u) {
-        left = left - amount;
-        first = (first + 1u) % SCHED_REFILLS;
-        count = count - 1u;
-        amount = sched_refill[s * SCHED_REFILLS + first].amount;
-    }
-    uint64_t used = ns - left;
-    if (count > 0u) {
-        sched_refill[s * SCHED_REFILLS + first].amount = amount - left;
-        used = ns;
-    }
-    sched_server[s].first = first;
-    sched_server[s].count = count;
-    sched_refill_add(s, from + period, used);
-}
-
-/* Merges the first refill with the second while both may be used, or while the first is too small. */
-static void sched_refill_merge(uint32_t s, uint64_t now)
-{
-    uint32_t count = sched_server[s].count;
-    if (count == 1u) {
-        return;
-    }
-    uint32_t first = sched_server[s].first;
-    uint32_t second = (first + 1u) % SCHED_REFILLS;
-    uint64_t amount = sched_refill[s * SCHED_REFILLS + first].amount;
-    for (uint32_t i = 0u; i < SCHED_REFILLS && count > 1u; i = i + 1u) {
-        if (sched_refill[s * SCHED_REFILLS + second].when > now && amount >= SCHED_BUDGET_MIN_NS) {
-            break;
-        }
-        amount = amount + sched_refill[s * SCHED_REFILLS + second].amount;
-        first = second;
-        second = (first + 1u) % SCHED_REFILLS;
-        count = count - 1u;
-    }
-    sched_refill[s * SCHED_REFILLS + first].amount = amount;
-    sched_server[s].first = first;
-    sched_server[s].count = count;
-    if (count == 1u) {
-        sched_server[s].merge_at = 0ul; /* the last refill is now a merged one */
+    uint64_t left = sched_reservation[r].left;
+    if (ns <= left) {
+        sched_reservation[r].left = left - ns;
+    } else {
+        sched_reservation[r].left = 0ul;
+        sched_reservation[r].debt = sched_reservation[r].debt + (ns - left);
     }
 }
 
-/* Budget available now, ns. */
-static uint64_t sched_available(uint32_t s, uint64_t now)
-{
-    uint32_t first = sched_server[s].first;
-    if (sched_refill[s * SCHED_REFILLS + first].when > now) {
-        return 0ul;
-    }
-    return sched_refill[s * SCHED_REFILLS + first].amount;
-}
-
-/* Charges the time since the last call. Requires: a process is being charged. */
+/* Charges the reservation of the running thread up to now. Requires: there is one. */
 static void sched_charge(uint32_t cpu, uint64_t now)
 {
-    uint32_t p = sched_account[cpu].charged;
-    uint32_t s = cpu * NUM_PROCESS + p;
-    uint64_t from = sched_account[cpu].since;
-    if (now > from) {
-        sched_server[s].used = sched_server[s].used + (now - from);
-        sched_refill_use(s, from, now - from, sched_limit[p].period);
-        sched_account[cpu].since = now;
+    uint32_t r = sched_account[cpu].charged;
+    uint64_t since = sched_account[cpu].since;
+    uint64_t end = sched_reservation[r].end;
+    sched_reservation[r].used = sched_reservation[r].used + (now - since);
+    if (since < end && end <= now) {
+        sched_spend(r, end - since);
+        since = end;
     }
-    sched_refill_merge(s, now);
+    sched_refill(r, now);
+    sched_spend(r, now - since);
+    sched_account[cpu].since = now;
 }
 
-/* Time that p has run and that has not been charged yet, ns. */
-static uint64_t sched_uncharged(uint32_t cpu, uint32_t p, uint64_t now)
-{
-    if (sched_account[cpu].charged != p || now < sched_account[cpu].since) {
-        return 0ul;
-    }
-    return now - sched_account[cpu].since;
-}
-
-/* Does not charge or merge, because choosing among many threads calls it often. If the rest of the first refill is
- * too small, it counts together with the second one if both may be used; if that is too small as well, the thread's
- * alarm comes at once. */
 uint32_t sched_budget_has(uint32_t cpu, uint32_t t)
 {
-    uint32_t p = sched_payer(t);
-    if (p == NONE) {
+    uint32_t r = sched_payer(t);
+    if (r == NONE) {
         return 1u;
     }
-    uint32_t s = cpu * NUM_PROCESS + p;
     uint64_t now = timer_now();
-    uint64_t used = sched_uncharged(cpu, p, now);
-    uint64_t available = sched_available(s, now);
-    if (available != 0ul && available < used + SCHED_BUDGET_MIN_NS && sched_server[s].count > 1u) {
-        uint32_t second = (sched_server[s].first + 1u) % SCHED_REFILLS;
-        if (sched_refill[s * SCHED_REFILLS + second].when > now) {
-            return 0u;
-        }
-        available = available + sched_refill[s * SCHED_REFILLS + second].amount;
+    if (r == sched_account[cpu].charged) {
+        sched_charge(cpu, now);
+    } else {
+        sched_refill(r, now);
     }
-    if (available <= used) {
+    if (sched_reservation[r].left == 0ul) {
         return 0u;
     }
     return 1u;
 }
 
-uint32_t sched_budget_concerns(uint32_t cpu, uint32_t t)
+uint32_t sched_budget_limited(uint32_t t)
 {
-    uint32_t p = sched_payer(t);
-    if (p == NONE && sched_account[cpu].charged == NONE) {
+    if (sched_spender[t].spends == NONE) {
         return 0u;
     }
     return 1u;
+}
+
+uint32_t sched_budget_charged(uint32_t cpu)
+{
+    return sched_account[cpu].charged;
 }
 
 void sched_budget_switch(uint32_t cpu, uint32_t t)
 {
-    uint32_t p = sched_payer(t);
-    sched_alarm_want(cpu, sched_account[cpu].refill);
-    if (p == sched_account[cpu].charged) {
+    uint32_t r = sched_payer(t);
+    if (r == sched_account[cpu].charged) {
         return;
     }
     uint64_t now = timer_now();
     if (sched_account[cpu].charged != NONE) {
         sched_charge(cpu, now);
     }
-    sched_account[cpu].charged = p;
+    sched_account[cpu].charged = r;
     sched_account[cpu].since = now;
-    if (p != NONE) {
-        uint32_t s = cpu * NUM_PROCESS + p;
-        sched_refill_merge(s, now);
-        uint64_t available = sched_available(s, now);
-        sched_alarm_want(cpu, now + available);
-    }
-}
-
-/* Records that the alarm is needed for the next refill of p, whose threads are parked; sched_budget_switch sets it. */
-static void sched_expect_refill(uint32_t cpu, uint32_t p)
-{
-    uint32_t s = cpu * NUM_PROCESS + p;
-    uint32_t first = sched_server[s].first;
-    uint64_t when = sched_refill[s * SCHED_REFILLS + first].when;
-    if (when < sched_account[cpu].refill) {
-        sched_account[cpu].refill = when;
+    if (r != NONE) {
+        sched_refill(r, now);
+        sched_alarm_want(cpu, now + sched_reservation[r].left);
     }
 }
 
 void sched_budget_park(uint32_t cpu, uint32_t t)
 {
-    uint32_t p = thread_process(t);
-    uint32_t s = cpu * NUM_PROCESS + p;
-    sched_ready_park(QUEUE_PARKED_BASE + s, t);
-    sched_account[cpu].parked = sched_account[cpu].parked | (1ul << p);
-    sched_expect_refill(cpu, p);
+    uint32_t r = sched_spender[t].spends;
+    sched_ready_park(QUEUE_PARKED_BASE + cpu, t);
+    sched_event_set(cpu, SCHED_RELEASE_BASE + t, sched_reservation[r].end);
 }
 
 void sched_budget_unpark(uint32_t cpu, uint32_t t)
 {
-    uint32_t p = thread_process(t);
     queue_remove(t);
-    uint32_t first = queue_peek(QUEUE_PARKED_BASE + cpu * NUM_PROCESS + p);
-    if (first == NONE) {
-        sched_account[cpu].parked = sched_account[cpu].parked & ~(1ul << p);
+    sched_event_remove(cpu, SCHED_RELEASE_BASE + t);
+}
+
+void sched_budget_exempt(uint32_t t, uint32_t exempt)
+{
+    sched_spender[t].exempt = exempt;
+}
+
+void sched_budget_borrow(uint32_t t, uint32_t from)
+{
+    if (sched_reservation[t].period == 0ul) {
+        uint32_t r = sched_payer(from);
+        sched_spender[t].spends = r;
     }
 }
 
-void sched_budget_exempt(uint32_t cpu, uint32_t t, uint32_t exempt)
+void sched_budget_take_back(uint32_t t)
 {
-    uint32_t current = thread_current();
-    sched_exempt[t] = exempt;
-    if (t == current) {
-        sched_budget_switch(cpu, t);
+    sched_spender[t].spends = NONE;
+    if (sched_reservation[t].period != 0ul) {
+        sched_spender[t].spends = t;
     }
-}
-
-void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now)
-{
-    uint32_t s = cpu * NUM_PROCESS + p;
-    sched_refill_merge(s, now);
-    uint64_t available = sched_available(s, now);
-    if (available == 0ul) {
-        sched_account[cpu].waiting = sched_account[cpu].waiting & ~(1ul << p);
-        sched_expect_refill(cpu, p);
-        return;
-    }
-    uint32_t t = queue_dequeue(QUEUE_PARKED_BASE + s);
-    if (t != NONE) {
-        sched_insert(cpu, t);
-    }
-    uint32_t first = queue_peek(QUEUE_PARKED_BASE + s);
-    if (first == NONE) {
-        sched_account[cpu].parked = sched_account[cpu].parked & ~(1ul << p);
-        sched_account[cpu].waiting = sched_account[cpu].waiting & ~(1ul << p);
-    }
-}
-
-/* Serves refills whose time has come. */
-static void sched_replenish_some(uint32_t cpu, uint64_t now)
-{
-    if (sched_account[cpu].waiting == 0ul && sched_account[cpu].refill <= now) {
-        sched_account[cpu].waiting = sched_account[cpu].parked;
-        sched_account[cpu].refill = TIMER_NEVER;
-    }
-    for (uint32_t i = 0u; i < SCHED_REFILL_BATCH && sched_account[cpu].waiting != 0ul; i = i + 1u) {
-        uint32_t p = arch_highest_bit(sched_account[cpu].waiting);
-        sched_replenish(cpu, p, now);
-    }
-    if (sched_account[cpu].waiting != 0ul) {
-        sched_alarm_want(cpu, 0ul);
-    }
-    sched_alarm_want(cpu, sched_account[cpu].refill);
 }
 
 uint32_t sched_budget_timer(uint32_t cpu, uint64_t now)
 {
-    uint32_t over = 0u;
-    uint32_t p = sched_account[cpu].charged;
-    if (p != NONE) {
-        sched_charge(cpu, now);
-        uint64_t available = sched_available(cpu * NUM_PROCESS + p, now);
-        if (available == 0ul) {
-            over = 1u;
-        } else {
-            sched_alarm_want(cpu, now + available);
-        }
+    uint32_t r = sched_account[cpu].charged;
+    if (r == NONE) {
+        return 0u;
     }
-    sched_replenish_some(cpu, now);
-    return over;
+    sched_charge(cpu, now);
+    if (sched_reservation[r].left == 0ul) {
+        return 1u;
+    }
+    sched_alarm_want(cpu, now + sched_reservation[r].left);
+    return 0u;
 }
 
-uint64_t sched_used_ns(uint32_t p)
+uint64_t sched_used_ns(uint32_t t)
 {
     uint32_t cpu = arch_cpu();
-    uint64_t used = sched_server[cpu * NUM_PROCESS + p].used;
-    if (sched_account[cpu].charged == p) {
+    uint64_t used = sched_reservation[t].used;
+    if (sched_account[cpu].charged == t) {
         uint64_t now = timer_now();
         used = used + (now - sched_account[cpu].since);
     }

@@ -1,6 +1,6 @@
-/* Budgets: in no interval of one period does a limited process run longer than its budget, whatever its threads do;
- * one that is always ready gets all of it; other processes are not disturbed. One CPU, switches are only recorded,
- * alarms served on time. */
+/* Reservations: in no period does a thread, or the servers that borrow from it, spend more than its budget; one that
+ * always wants to run gets all of it in every period, however many others run out at the same time; threads without a
+ * reservation are not disturbed. One CPU, switches are only recorded, alarms served on time. */
 #include <string.h>
 
 #include "arch.h"
@@ -12,10 +12,9 @@
 #include "timer.h"
 
 #define FIRST NUM_CPU
-#define NUM_LIMITED 3u
-#define THREADS_EACH 3u
-#define FREE_PROCESS NUM_LIMITED /* no limit, lowest priority, never blocks */
-#define FREE_THREAD (FIRST + NUM_LIMITED * THREADS_EACH)
+#define NUM 100u /* threads with a reservation at most */
+#define SERVER (FIRST + NUM)     /* no reservation */
+#define FREE (FIRST + NUM + 1u)  /* no reservation, lowest priority, never blocks */
 #define MAX_RUNS 400000u
 #define MS 1000000ul
 
@@ -24,10 +23,12 @@ struct run {
     uint64_t to;
 };
 
-static struct run runs[NUM_LIMITED][MAX_RUNS];
-static uint32_t num_runs[NUM_LIMITED];
-static uint64_t period[NUM_LIMITED];
-static uint64_t budget[NUM_LIMITED];
+static struct run runs[8][MAX_RUNS]; /* of the first threads */
+static uint32_t num_runs[NUM];
+static uint64_t total[NUM];
+static uint64_t period[NUM];
+static uint64_t budget[NUM];
+static uint32_t serves; /* thread that the server serves, or NONE */
 
 static void start(void)
 {
@@ -39,6 +40,42 @@ static void start(void)
     sched_init();
     sched_init_cpu();
     memset(num_runs, 0, sizeof num_runs);
+    memset(total, 0, sizeof total);
+    serves = NONE;
+    thread_define(FREE, 1, 0, 1);
+    thread_reset(FREE, NONE);
+    sched_ready(FREE);
+    thread_define(SERVER, 2, 0, 220);
+    thread_reset(SERVER, NONE);
+}
+
+static void define(uint32_t i, uint64_t period_ns, uint64_t budget_ns, uint32_t priority)
+{
+    period[i] = period_ns;
+    budget[i] = budget_ns;
+    thread_define(FIRST + i, 0, 0, priority);
+    sched_reserve(FIRST + i, period_ns, budget_ns);
+    thread_reset(FIRST + i, NONE);
+}
+
+/* The thread whose reservation the running one should spend: NUM if none. */
+static uint32_t payer(void)
+{
+    uint32_t t = thread_current() == SERVER ? serves : thread_current();
+
+    return t >= FIRST && t < FIRST + NUM ? t - FIRST : NUM;
+}
+
+static void record(uint64_t from, uint64_t to)
+{
+    uint32_t i = payer();
+
+    if (i < NUM && to > from) {
+        total[i] += to - from;
+        if (i < 8 && num_runs[i] < MAX_RUNS) {
+            runs[i][num_runs[i]++] = (struct run){from, to};
+        }
+    }
 }
 
 /* Lets the running thread run for ns, serving alarms on time. */
@@ -49,206 +86,261 @@ static void pass(uint64_t ns)
     while (arch_clock_ns() < end) {
         uint64_t from = arch_clock_ns();
         uint64_t to = hosted_alarm(0) < end ? hosted_alarm(0) : end;
-        uint32_t p = thread_process(thread_current());
         if (to > from) {
             hosted_clock_set(to);
-            if (p < NUM_LIMITED && num_runs[p] < MAX_RUNS) {
-                runs[p][num_runs[p]++] = (struct run){from, to};
-            }
+            record(from, to);
         }
-        if (arch_interrupt_poll() == VECTOR_TIMER) {
-            sched_timer_interrupt();
-            for (uint32_t t = sched_take_expired(); t != NONE; t = sched_take_expired()) {
+        while (arch_interrupt_poll() == VECTOR_TIMER) {
+            uint32_t t = sched_timer_interrupt();
+            if (t != NONE && thread_state(t) == THREAD_BLOCKED) {
                 sched_ready(t);
             }
-            sched_leave();
         }
+        sched_leave();
         CHECK_EQUAL(sched_check(), 0);
     }
 }
 
-/* The most that p ran in any interval of one period. It is enough to look at those that begin where a run begins. */
-static uint64_t worst_window(uint32_t p)
+/* The most that thread i spent in an interval of one period: that of two periods it may touch. It is enough to look at
+ * intervals that begin where a run begins. */
+static uint64_t worst_window(uint32_t i)
 {
     uint64_t worst = 0;
 
-    for (uint32_t i = 0; i < num_runs[p]; i++) {
-        uint64_t end = runs[p][i].from + period[p];
+    for (uint32_t a = 0; a < num_runs[i]; a++) {
+        uint64_t end = runs[i][a].from + period[i];
         uint64_t sum = 0;
-        for (uint32_t j = i; j < num_runs[p] && runs[p][j].from < end; j++) {
-            sum += (runs[p][j].to < end ? runs[p][j].to : end) - runs[p][j].from;
+        for (uint32_t b = a; b < num_runs[i] && runs[i][b].from < end; b++) {
+            sum += (runs[i][b].to < end ? runs[i][b].to : end) - runs[i][b].from;
         }
         worst = sum > worst ? sum : worst;
     }
     return worst;
 }
 
-static uint64_t total(uint32_t p)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; i < num_runs[p]; i++) {
-        sum += runs[p][i].to - runs[p][i].from;
-    }
-    return sum;
-}
-
-static void define(uint32_t p, uint64_t period_ns, uint64_t budget_ns, uint32_t priority)
-{
-    period[p] = period_ns;
-    budget[p] = budget_ns;
-    sched_set_budget(p, period_ns, budget_ns);
-    for (uint32_t i = 0; i < THREADS_EACH; i++) {
-        thread_define(FIRST + p * THREADS_EACH + i, p, 0, priority);
-        thread_reset(FIRST + p * THREADS_EACH + i, NONE);
-    }
-}
-
-static void define_free(void)
-{
-    thread_define(FREE_THREAD, FREE_PROCESS, 0, 1);
-    thread_reset(FREE_THREAD, NONE);
-    sched_ready(FREE_THREAD);
-}
-
-/* A busy process of the highest priority gets exactly its budget. */
-static void hog(uint32_t threads)
+/* A busy thread of the highest priority gets exactly its budget in each period. */
+static void hog(void)
 {
     start();
     define(0, 10 * MS, 2 * MS, 200);
-    define_free();
-    for (uint32_t i = 0; i < threads; i++) {
+    sched_ready(FIRST);
+    sched_leave();
+    for (uint32_t i = 1; i <= 100; i++) {
+        pass(10 * MS);
+        CHECK_EQUAL(total[0], i * 2 * MS);
+    }
+    CHECK_EQUAL(worst_window(0), 2 * MS);
+    CHECK_EQUAL(sched_used_ns(FIRST), 200 * MS);
+}
+
+/* A hundred threads, together below the whole processor, run out at the same moment in every period, whatever their
+ * priorities; each gets its whole budget in each, and the thread without a reservation gets what is left. */
+static void many(void)
+{
+    start();
+    for (uint32_t i = 0; i < NUM; i++) {
+        define(i, 10 * MS, MS / 20, 50 + i % 3);
         sched_ready(FIRST + i);
     }
     sched_leave();
-    pass(1000 * MS);
-    CHECK_EQUAL(worst_window(0), 2 * MS);
-    CHECK_EQUAL(total(0), 200 * MS);
-    CHECK_EQUAL(sched_used_ns(0), 200 * MS);
+    for (uint32_t round = 1; round <= 20; round++) {
+        pass(10 * MS);
+        for (uint32_t i = 0; i < NUM; i++) {
+            CHECK_EQUAL(total[i], round * (MS / 20));
+        }
+    }
+    pass(6 * MS);
+    CHECK_EQUAL(thread_state(FIRST), THREAD_PARKED);
+    CHECK_EQUAL(thread_current(), FREE);
 }
 
-/* Threads of three limited processes block, sleep, wake, yield and switch directly at random times. */
+/* Releases that are due together are served one an interrupt, so that no other interrupt waits for all of them. */
+static void one_by_one(void)
+{
+    start();
+    for (uint32_t i = 0; i < NUM; i++) {
+        define(i, 10 * MS, MS / 100, 200);
+        sched_ready(FIRST + i);
+    }
+    sched_leave();
+    pass(5 * MS);
+    hosted_clock_set(arch_clock_ns() + 20 * MS);
+    for (uint32_t released = 0; released < NUM; released++) {
+        uint32_t parked = 0;
+        for (uint32_t i = 0; i < NUM; i++) {
+            parked += thread_state(FIRST + i) == THREAD_PARKED;
+        }
+        CHECK_EQUAL(parked, NUM - released);
+        CHECK_EQUAL(arch_interrupt_poll(), VECTOR_TIMER);
+        CHECK_EQUAL(sched_timer_interrupt(), NONE);
+        CHECK_EQUAL(sched_check(), 0);
+    }
+    CHECK_EQUAL(arch_interrupt_poll(), NONE);
+}
+
+/* Threads block, sleep, wake, yield, switch directly and call a server at random times. */
+static void random_operation(void)
+{
+    uint32_t current = thread_current();
+    uint32_t other = FIRST + (uint32_t)test_random(8);
+
+    switch (current == FREE ? 6 : current == SERVER ? 5 : test_random(5)) {
+    case 0:
+        sched_prepare_block();
+        sched_set_deadline(current, arch_clock_ns() + 1000 + test_random(5000000));
+        sched_block();
+        break;
+    case 1:
+        sched_yield();
+        break;
+    case 2:
+        if (other != current && thread_state(other) == THREAD_BLOCKED && other != serves) {
+            sched_clear_deadline(other);
+            sched_prepare_block();
+            sched_set_deadline(current, arch_clock_ns() + 1000 + test_random(500000));
+            sched_switch_to(other);
+        }
+        break;
+    case 3:
+        if (serves == NONE) {
+            serves = current;
+            sched_prepare_block();
+            sched_call(SERVER);
+        }
+        break;
+    case 5:
+        if (test_random(2)) {
+            uint32_t client = serves;
+            serves = NONE;
+            sched_prepare_block();
+            sched_reply(client);
+        }
+        break;
+    default:
+        if (thread_state(other) == THREAD_BLOCKED && other != serves) {
+            sched_clear_deadline(other);
+            sched_ready(other);
+        }
+    }
+    sched_leave();
+}
+
 static void random_lives(uint64_t operations)
 {
     start();
-    for (uint32_t p = 0; p < NUM_LIMITED; p++) {
+    for (uint32_t i = 0; i < 8; i++) {
         uint64_t t = (1 + test_random(20)) * MS;
-        define(p, t, t / (2 + test_random(8)), 50 + test_random(3));
-    }
-    define_free();
-    for (uint32_t t = FIRST; t < FREE_THREAD; t++) {
-        sched_ready(t);
+        define(i, t, t / (2 + test_random(8)), 50 + (uint32_t)test_random(3));
+        sched_ready(FIRST + i);
     }
     sched_leave();
     for (uint64_t i = 0; i < operations; i++) {
-        uint32_t current = thread_current();
-        uint32_t other = FIRST + test_random(NUM_LIMITED * THREADS_EACH);
-        CHECK(current >= FIRST); /* the free thread is always ready */
-        switch (current == FREE_THREAD ? 4 : test_random(5)) {
-        case 0:
-            sched_prepare_block();
-            sched_set_deadline(current, arch_clock_ns() + 1000 + test_random(5000000));
-            sched_block();
-            break;
-        case 1:
-            sched_yield();
-            break;
-        case 2:
-            if (other != current && thread_state(other) == THREAD_BLOCKED) {
-                sched_clear_deadline(other);
-                sched_prepare_block();
-                sched_set_deadline(current, arch_clock_ns() + 1000 + test_random(500000));
-                sched_switch_to(other);
-            }
-            break;
-        default:
-            if (thread_state(other) == THREAD_BLOCKED) {
-                sched_clear_deadline(other);
-                sched_ready(other);
-            }
-        }
-        sched_leave();
+        random_operation();
         pass(test_random(8) ? test_random(300000) : test_random(5000000));
     }
-    for (uint32_t p = 0; p < NUM_LIMITED; p++) {
-        CHECK(worst_window(p) <= budget[p]);
-        CHECK_EQUAL(sched_used_ns(p), total(p));
-        CHECK(num_runs[p] < MAX_RUNS);
+    for (uint32_t i = 0; i < 8; i++) {
+        CHECK(worst_window(i) <= 2 * budget[i]);
+        CHECK(total[i] <= (arch_clock_ns() / period[i] + 1) * budget[i]);
+        CHECK_EQUAL(sched_used_ns(FIRST + i), total[i]);
+        CHECK(num_runs[i] < MAX_RUNS);
     }
 }
 
-/* A boosted thread of an exhausted process runs at once; after sched_unboost it waits again. */
+/* A thread that wakes and blocks all the time still gets its whole budget in each period. */
+static void storm(void)
+{
+    start();
+    define(0, 10 * MS, 1 * MS, 200);
+    sched_ready(FIRST);
+    sched_leave();
+    for (uint32_t i = 0; i < 20000; i++) {
+        uint32_t before = thread_current();
+        pass(5000);
+        if (before == FIRST && thread_current() == FIRST) {
+            sched_prepare_block();
+            sched_set_deadline(FIRST, arch_clock_ns() + 5000);
+            sched_block();
+        }
+    }
+    CHECK(total[0] >= arch_clock_ns() / 10 - 2 * MS && total[0] <= arch_clock_ns() / 10 + 1 * MS);
+}
+
+/* Clients with reservations call a server without one: it runs on theirs, one after the other, and no longer than they
+ * may; a cancelled client takes its reservation back. */
+static void server(void)
+{
+    start();
+    define(0, 10 * MS, 2 * MS, 100);
+    define(1, 10 * MS, 3 * MS, 100);
+    sched_ready(FIRST);
+    sched_leave();
+    serves = FIRST;
+    sched_prepare_block();
+    sched_call(SERVER);
+    CHECK_EQUAL(thread_current(), SERVER);
+    pass(9 * MS);
+    CHECK_EQUAL(total[0], 2 * MS);
+    CHECK_EQUAL(thread_state(SERVER), THREAD_PARKED);
+    pass(20 * MS);
+    CHECK_EQUAL(total[0], 6 * MS);
+    pass(1 * MS); /* the server runs in the client's fourth period */
+    CHECK_EQUAL(thread_current(), SERVER);
+    serves = NONE;
+    sched_ready(FIRST);
+    sched_prepare_block();
+    sched_repay();
+    CHECK_EQUAL(sched_used_ns(FIRST), total[0]);
+    sched_block();
+    CHECK_EQUAL(thread_current(), FIRST);
+    sched_prepare_block();
+    sched_call(SERVER);
+    serves = FIRST;
+    sched_revoke(SERVER);
+    serves = NONE;
+    uint64_t before = total[0];
+    pass(9 * MS);
+    CHECK_EQUAL(thread_current(), SERVER); /* not limited */
+    CHECK_EQUAL(total[0], before);
+    CHECK_EQUAL(sched_used_ns(FIRST), before);
+}
+
+/* A boosted thread without time left runs at once; after sched_unboost it waits again. */
 static void boosted(void)
 {
     start();
     define(0, 100 * MS, 1 * MS, 200);
-    define_free();
     sched_ready(FIRST);
     sched_leave();
     pass(2 * MS);
     CHECK_EQUAL(thread_state(FIRST), THREAD_PARKED);
-    CHECK_EQUAL(thread_current(), FREE_THREAD);
+    CHECK_EQUAL(thread_current(), FREE);
     sched_boost(FIRST);
     sched_leave();
     CHECK_EQUAL(thread_current(), FIRST);
     CHECK_EQUAL(sched_check(), 0);
     sched_unboost();
     sched_leave();
-    CHECK_EQUAL(thread_current(), FREE_THREAD);
+    CHECK_EQUAL(thread_current(), FREE);
     CHECK_EQUAL(thread_state(FIRST), THREAD_PARKED);
     CHECK_EQUAL(sched_check(), 0);
 }
 
-/* Many parked threads become ready a few at a time, so that no interrupt is delayed by all of them; all are ready
- * before time advances. Processes that have no budget yet do not delay them, and get theirs in time. */
-static void many(void)
+/* Time that a thread ran too long, because its alarm was served late, is missing in its next period. */
+static void late(void)
 {
     start();
-    define(0, 10 * MS, 1 * MS, 200);
-    define(1, 10 * MS, 1 * MS, 199);
-    define(2, 40 * MS, 1 * MS, 198);
-    define_free();
-    for (uint32_t i = 0; i < 40; i++) {
-        thread_define(FREE_THREAD + 1 + i, 0, 0, 200);
-        thread_reset(FREE_THREAD + 1 + i, NONE);
-        sched_ready(FREE_THREAD + 1 + i);
-    }
-    for (uint32_t t = FIRST; t < FREE_THREAD; t++) {
-        sched_ready(t);
-    }
+    define(0, 10 * MS, 2 * MS, 200);
+    sched_ready(FIRST);
     sched_leave();
-    pass(4 * MS);
-    CHECK_EQUAL(thread_current(), FREE_THREAD);
-    hosted_clock_set(arch_clock_ns() + 8 * MS);
-    uint32_t interrupts = 0;
-    uint32_t ready = 0;
-    uint32_t most = 0;
-    while (hosted_alarm(0) <= arch_clock_ns() && arch_interrupt_poll() == VECTOR_TIMER && interrupts < 100) {
-        uint32_t now_ready = 0;
-        sched_timer_interrupt();
-        CHECK_EQUAL(sched_take_expired(), NONE);
-        for (uint32_t t = FIRST; t <= FREE_THREAD + 40; t++) {
-            now_ready += t != FREE_THREAD && (thread_state(t) == THREAD_READY || thread_state(t) == THREAD_RUNNING);
-        }
-        most = now_ready - ready > most ? now_ready - ready : most;
-        ready = now_ready;
-        interrupts++;
-        CHECK_EQUAL(sched_check(), 0);
-    }
-    CHECK_EQUAL(ready, 40 + 2 * THREADS_EACH);
-    CHECK_EQUAL(most, 4);
-    CHECK(interrupts < 100);
-    for (uint32_t i = 0; i < THREADS_EACH; i++) {
-        CHECK_EQUAL(thread_state(FIRST + 2 * THREADS_EACH + i), THREAD_PARKED);
-    }
+    hosted_clock_set(arch_clock_ns() + 3 * MS);
+    CHECK_EQUAL(arch_interrupt_poll(), VECTOR_TIMER);
+    CHECK_EQUAL(sched_timer_interrupt(), NONE);
     sched_leave();
-    pass(390 * MS);
-    for (uint32_t p = 0; p < NUM_LIMITED; p++) {
-        CHECK(worst_window(p) <= budget[p]);
-    }
-    CHECK_EQUAL(total(0), 40 * MS);
-    CHECK_EQUAL(total(1), 40 * MS);
-    CHECK_EQUAL(total(2), 10 * MS);
+    CHECK_EQUAL(thread_state(FIRST), THREAD_PARKED);
+    pass(17 * MS);
+    CHECK_EQUAL(total[0], 1 * MS);
+    pass(10 * MS);
+    CHECK_EQUAL(total[0], 3 * MS);
 }
 
 int main(void)
@@ -256,12 +348,15 @@ int main(void)
     uint64_t operations = test_operations(20000);
 
     test_random_start();
-    hog(1);
-    hog(3);
+    hog();
+    many();
+    one_by_one();
     for (uint32_t round = 0; round < 4; round++) {
         random_lives(operations / 4);
     }
+    storm();
+    server();
     boosted();
-    many();
+    late();
     return TEST_END();
 }

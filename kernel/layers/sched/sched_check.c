@@ -34,7 +34,7 @@ uint32_t sched_check(void)
     for (uint32_t cpu = 0u; cpu < count; cpu = cpu + 1u) {
         uint32_t broken = sched_ready_check(cpu);
         if (broken == 0u) {
-            broken = sched_deadline_check(cpu);
+            broken = sched_event_check(cpu);
         }
         if (broken == 0u) {
             broken = sched_budget_check(cpu);

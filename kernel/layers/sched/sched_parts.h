@@ -17,7 +17,7 @@ void sched_ready_remove(uint32_t cpu, uint32_t t);
 /* Removes the first thread of the highest priority and marks it running; NONE if no thread is ready. */
 uint32_t sched_ready_take(uint32_t cpu);
 
-/* Requires: t is in no queue; q is a queue of parked threads. Ensures: t is marked parked and is the last of q. */
+/* Requires: t is in no queue; q is this CPU's queue of parked threads. Ensures: t is marked parked and is the last of q. */
 void sched_ready_park(uint32_t q, uint32_t t);
 
 /* Highest priority of a ready thread plus 1; 0 if no thread is ready. */
@@ -37,77 +37,110 @@ void sched_alarm_gone(uint32_t cpu);
 /* The time of the alarm, TIMER_NEVER if none is set. */
 uint64_t sched_alarm_at(uint32_t cpu);
 
-/* ---- sched_deadline.c ---- */
-void sched_deadline_init(void);
+/* ---- sched_event.c: events are numbered; t's deadline is event t ---- */
+#define SCHED_RELEASE_BASE NUM_THREAD /* + t: t's next period begins */
 
-/* Requires: t ended. Ensures: it has no deadline. */
-void sched_deadline_remove(uint32_t cpu, uint32_t t);
+void sched_event_init(void);
 
-/* The earliest deadline, TIMER_NEVER if there is none. */
-uint64_t sched_deadline_first(uint32_t cpu);
+/* Sets or moves an event of a thread of this CPU. Ensures: the alarm is not later. */
+void sched_event_set(uint32_t cpu, uint32_t event, uint64_t when);
 
-uint32_t sched_deadline_check(uint32_t cpu);
+/* Requires: an event of a thread of this CPU. Ensures: it is not set. */
+void sched_event_remove(uint32_t cpu, uint32_t event);
+
+/* The time of an event, TIMER_NEVER if it is not set. */
+uint64_t sched_event_when(uint32_t event);
+
+/* The time of the earliest event, TIMER_NEVER if there is none. */
+uint64_t sched_event_first(uint32_t cpu);
+
+/* Removes and returns the earliest event if its time has come, else NONE. */
+uint32_t sched_event_take(uint32_t cpu, uint64_t now);
+
+uint32_t sched_event_check(uint32_t cpu);
 
 /* ---- sched_budget.c ---- */
 void sched_budget_init(void);
 
-/* 1 if t may run now: its process has no limit or some budget left, or t is boosted. Else 0. */
+/* 1 if t may run now: it spends no reservation, or one with time left. Else 0. */
 uint32_t sched_budget_has(uint32_t cpu, uint32_t t);
 
-/* 0 if neither t nor the process charged now is limited: then sched_budget_has(cpu, t) is 1 and
- * sched_budget_switch(cpu, t) does nothing. */
-uint32_t sched_budget_concerns(uint32_t cpu, uint32_t t);
+/* 1 if t has or borrows a reservation, else 0. */
+uint32_t sched_budget_limited(uint32_t t);
 
-/* Charges t's process from now on; t may be idle. Ensures: the alarm fires when its budget ends. */
+/* The reservation that the running thread spends, or NONE. */
+uint32_t sched_budget_charged(uint32_t cpu);
+
+/* Charges the reservation that t spends from now on; t may be idle. Ensures: the alarm fires when its budget ends. */
 void sched_budget_switch(uint32_t cpu, uint32_t t);
 
-/* Parks t, which is ready but has no budget, until its process has a refill. Requires: sched_budget_has(cpu, t) was
- * 0. */
+/* Parks t, which has no time left, until its reservation's next period. Requires: sched_budget_has(cpu, t) was 0. */
 void sched_budget_park(uint32_t cpu, uint32_t t);
 
-/* Exempts t from its budget (1) or not (0). Requires: t is in no ready queue. */
-void sched_budget_exempt(uint32_t cpu, uint32_t t, uint32_t exempt);
-
-/* Requires: t is parked. Ensures: it is in no queue. */
+/* Requires: t is parked. Ensures: it is in no queue and has no release event. */
 void sched_budget_unpark(uint32_t cpu, uint32_t t);
 
-/* Charges the time up to now, makes parked threads ready that have budget again, sets the alarm for the next event.
- * Returns 1 if the budget of the running thread is used up, else 0. */
+/* From its next sched_budget_switch on, t's time is unlimited (1) or not (0). */
+void sched_budget_exempt(uint32_t t, uint32_t exempt);
+
+/* From its next sched_budget_switch on, t spends what `from` spends, if it has no reservation itself. */
+void sched_budget_borrow(uint32_t t, uint32_t from);
+
+/* From its next sched_budget_switch on, t spends its own reservation, or none. */
+void sched_budget_take_back(uint32_t t);
+
+/* Charges the time up to now. Returns 1 if the running thread has no time left; else 0, and the alarm is set for the
+ * end of its budget. */
 uint32_t sched_budget_timer(uint32_t cpu, uint64_t now);
 
 uint32_t sched_budget_check(uint32_t cpu);
 
 /* ---- sched_pick.c ---- */
 
-/* Chooses the next thread and marks it running: the first of the highest priority that has budget, or the idle
- * thread. Ready threads without budget are parked. Requires: the current thread is not marked running. */
+/* Chooses the next thread and marks it running: the first of the highest priority, or the idle thread. Requires: the
+ * current thread is not marked running. */
 uint32_t sched_pick(uint32_t cpu);
 
-/* Puts the preempted thread at the end of its ready queue, or parks it if it has no budget. */
+/* Puts the preempted thread at the end of its ready queue, or parks it if it has no time left. */
 void sched_put_back(uint32_t cpu, uint32_t current);
 
 /* ---- sched.c ---- */
 
-/* Puts t, which is in no queue, into its ready queue, and requests a reschedule if it should preempt the running
- * thread. */
-void sched_insert(uint32_t cpu, uint32_t t);
+/* Priority of the running thread plus 1; 0 while idle. */
+uint32_t sched_running(uint32_t cpu);
 
-/* The rest are slow paths of functions on the message path, not inlined into it (arch/x86_64/inlining.h). */
+/* Ensures: the next sched_leave chooses the thread to run. */
+void sched_request(void);
+
+/* To be called when the ready queues or the charged reservation have changed: see arch_floor. */
+void sched_update_floor(uint32_t cpu);
 
 /* Begins a slice if a thread of the same priority is ready and none has begun. */
 void sched_begin_slice(uint32_t cpu);
 
-/* Makes t ready instead of switching to it directly, and blocks the current thread. */
-void sched_queue_and_block(uint32_t t);
+/* Switches to t and returns 1 when the current thread runs again, if one comparison with arch_floor shows that this is
+ * right and that no reservation is concerned; else does nothing and returns 0. */
+uint32_t sched_switch_at_once(uint32_t t);
 
-/* The budget's part of a direct switch. Returns 1 if t may run, 0 if it has no budget. */
-uint32_t sched_hand_over_budget(uint32_t cpu, uint32_t t);
+/* sched_switch_to, sched_call and sched_reply where sched_switch_at_once has returned 0. */
+void sched_switch_slowly(uint32_t t);
+void sched_call_slowly(uint32_t t);
+void sched_reply_slowly(uint32_t t);
 
 /* Reschedules. Requires: arch_need_resched() is 1. */
 void sched_decide(uint32_t cpu);
 
-/* Makes one parked thread of p ready if p has budget again, else waits for its next refill. Requires: bit p of
- * `waiting` is set. Ensures: it is cleared if nothing is left to do for p now. */
-void sched_replenish(uint32_t cpu, uint32_t p, uint64_t now);
+/* ---- sched_wake.c ---- */
+void sched_wake_init(void);
+
+/* Makes t of this CPU ready or parks it; requests a reschedule if it should preempt the running thread. Requires: t is
+ * marked blocked and in no queue. */
+void sched_insert(uint32_t cpu, uint32_t t);
+
+/* Chooses the next thread as sched_pick does, or the one that sched_insert has kept for it. */
+uint32_t sched_next(uint32_t cpu);
+
+/* 1 if sched_next will return a thread that was kept for it, else 0. */
+uint32_t sched_wake_waits(uint32_t cpu);
 
 #endif

@@ -1,5 +1,5 @@
-/* Chooses the next thread. A ready thread is in the ready queue of its priority, or, without budget, in its process's
- * queue of parked threads; the running thread is in no queue. */
+/* Chooses the next thread. A ready thread is in the ready queue of its priority, or, if it has no time left, in its
+ * CPU's queue of parked threads; the running thread is in no queue. */
 #include "sched.h"
 #include "sched_parts.h"
 #include "thread.h"
@@ -7,14 +7,8 @@
 uint32_t sched_pick(uint32_t cpu)
 {
     uint32_t t = sched_ready_take(cpu);
-    /* One round unless budgets are exhausted, at most one for each thread. */
-    for (uint32_t i = 0u; i < NUM_THREAD && t != NONE; i = i + 1u) {
-        uint32_t has = sched_budget_has(cpu, t);
-        if (has == 1u) {
-            return t;
-        }
-        sched_budget_park(cpu, t);
-        t = sched_ready_take(cpu);
+    if (t != NONE) {
+        return t;
     }
     thread_set_state(cpu, THREAD_RUNNING);
     return cpu; /* the idle thread */

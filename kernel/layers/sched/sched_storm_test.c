@@ -73,9 +73,7 @@ static void serve(uint32_t vector)
     if (vector == VECTOR_RESCHEDULE) {
         sched_drain_pending();
     } else if (vector == VECTOR_TIMER) {
-        sched_timer_interrupt();
-        while (sched_take_expired() != NONE) {
-        }
+        CHECK_EQUAL(sched_timer_interrupt(), NONE);
     }
 }
 

@@ -126,20 +126,19 @@ static uint32_t some_thread(uint32_t blocked)
 
 static void serve_timer(void)
 {
-    if (arch_interrupt_poll() != VECTOR_TIMER) {
-        return;
-    }
-    sched_timer_interrupt();
-    if (slice_end <= now) {
-        slice_end = NEVER;
-        slice_over = 1;
-    }
-    for (uint32_t t = sched_take_expired(); t != NONE; t = sched_take_expired()) {
-        CHECK(model[t].deadline <= now);
-        model[t].deadline = NEVER;
-        if (model[t].blocked) {
-            sched_ready(t);
-            model_insert(t);
+    while (arch_interrupt_poll() == VECTOR_TIMER) {
+        uint32_t t = sched_timer_interrupt();
+        if (slice_end <= now) {
+            slice_end = NEVER;
+            slice_over = 1;
+        }
+        if (t != NONE) {
+            CHECK(model[t].deadline <= now);
+            model[t].deadline = NEVER;
+            if (model[t].blocked) {
+                sched_ready(t);
+                model_insert(t);
+            }
         }
     }
     for (uint32_t t = FIRST; t < FIRST + NUM; t++) {
@@ -329,8 +328,7 @@ static void fair_turns(uint32_t pair)
             sched_switch_to(FIRST + (current == 3 ? 4 : 3));
         }
         if (arch_interrupt_poll() == VECTOR_TIMER) {
-            sched_timer_interrupt();
-            CHECK_EQUAL(sched_take_expired(), NONE);
+            CHECK_EQUAL(sched_timer_interrupt(), NONE);
         }
         sched_leave();
     }

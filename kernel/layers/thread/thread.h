@@ -14,7 +14,7 @@
 #define THREAD_READY 1u   /* in a ready queue of its CPU */
 #define THREAD_RUNNING 2u /* current on its CPU, in no ready queue */
 #define THREAD_BLOCKED 3u /* waits, or is marked and about to call sched_block */
-#define THREAD_PARKED 4u  /* ready, but its process has used up its budget */
+#define THREAD_PARKED 4u  /* ready, but its reservation has no budget left in this period */
 #define THREAD_EXITED 5u
 
 #define WAIT_NONE 0u

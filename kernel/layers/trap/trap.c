@@ -46,25 +46,15 @@ static void trap_end_sleep(uint32_t t)
     }
 }
 
-/* Expired deadlines that one interrupt serves; for the rest this CPU interrupts itself, so that other interrupts can
- * be served in between. */
-#define TRAP_EXPIRED_BATCH 4u
-
-static void trap_expired(void)
+static void trap_timer(void)
 {
-    uint32_t t = sched_take_expired();
-    for (uint32_t i = 0u; i < TRAP_EXPIRED_BATCH && t != NONE; i = i + 1u) {
-        uint32_t handled = notify_timeout(t);
-        if (handled == 0u) {
-            trap_end_sleep(t);
-        }
-        t = NONE;
-        if (i + 1u < TRAP_EXPIRED_BATCH) {
-            t = sched_take_expired();
-        } else {
-            uint32_t cpu = arch_cpu();
-            intc_send(cpu, VECTOR_TIMER);
-        }
+    uint32_t t = sched_timer_interrupt();
+    if (t == NONE) {
+        return;
+    }
+    uint32_t handled = notify_timeout(t);
+    if (handled == 0u) {
+        trap_end_sleep(t);
     }
 }
 
@@ -73,8 +63,7 @@ static void trap_vector(uint32_t vector)
 {
     if (vector == VECTOR_TIMER) {
         intc_end();
-        sched_timer_interrupt();
-        trap_expired();
+        trap_timer();
     } else if (vector == VECTOR_RESCHEDULE) {
         intc_end();
         process_serve_requests();

@@ -210,14 +210,12 @@ static void test_deadline(void)
     CHECK_EQUAL(enter_and_run(VM, 5000, NONE), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_IO);
     hosted_clock_set(6000);
-    sched_timer_interrupt();
-    CHECK_EQUAL(sched_take_expired(), NONE); /* cleared at the exit */
+    CHECK_EQUAL(sched_timer_interrupt(), NONE); /* cleared at the exit */
     next_reason = VCPU_EXIT_NONE;
     CHECK_EQUAL(enter_and_run(VM, 9000, NONE), STATUS_RESTART);
     CHECK_EQUAL(hosted_alarm(0), 9000);
     hosted_clock_set(9000);
-    sched_timer_interrupt();
-    CHECK_EQUAL(sched_take_expired(), FIRST);
+    CHECK_EQUAL(sched_timer_interrupt(), FIRST);
     uint32_t entries = hosted_guest(VM)->entries;
     CHECK_EQUAL(enter_and_run(VM, 9000, NONE), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_DEADLINE);

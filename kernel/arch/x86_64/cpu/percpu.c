@@ -57,6 +57,7 @@ void percpu_init(uint32_t cpu, uint32_t apic_id)
     p->thread = &arch_threads[cpu]; /* the idle thread */
     p->current = cpu;
     p->vector = NONE;
+    p->floor = ARCH_FLOOR_NONE;
     p->fpu_live = 0;
     p->fpu_owner = NONE;
     p->tss.rsp[0] = (uint64_t)p->thread + THREAD_FRAME_END;
@@ -84,6 +85,16 @@ uint32_t arch_current(void)
 uint32_t arch_need_resched(void)
 {
     return *(const uint32_t __seg_gs *)PERCPU_NEED_RESCHED;
+}
+
+uint32_t arch_floor(void)
+{
+    return *(const uint32_t __seg_gs *)PERCPU_FLOOR;
+}
+
+void arch_set_floor(uint32_t floor)
+{
+    *(uint32_t __seg_gs *)PERCPU_FLOOR = floor;
 }
 
 void arch_set_need_resched(uint32_t pending)

@@ -4,7 +4,7 @@
 use super::record::{records, Name};
 
 pub const MAGIC: u64 = 0x4c42545241485341;
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// process flags: start-up creates and starts the process; otherwise its parent does
 pub const PROCESS_AUTOSTART: u32 = 1;
@@ -41,7 +41,7 @@ records! {
         reserved: u32,
         flags: u32,
     }
-    Process: 112 bytes {
+    Process: 96 bytes {
         name: Name,
         parent: u32,
         quota: u32,
@@ -56,14 +56,14 @@ records! {
         entry: u64,
         stack_top: u64,
         argument: u64,
-        period_ns: u64,
-        budget_ns: u64,
     }
-    Thread: 16 bytes {
+    Thread: 32 bytes {
         process: u32,
         cpu: u32,
         priority: u32,
         id: u32,
+        period_ns: u64,
+        budget_ns: u64,
     }
     Segment: 40 bytes {
         vaddr: u64,

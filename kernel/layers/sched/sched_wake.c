@@ -1,0 +1,138 @@
+/* Waking threads of this CPU and of others. A thread that is more important than the running one and all ready ones is
+ * kept out of the ready queues: it runs next, when the kernel is left. So an interrupt or signal hands the processor
+ * over without queueing the thread it is for. */
+#include "arch.h"
+#include "intc.h"
+#include "queue.h"
+#include "sched.h"
+#include "sched_parts.h"
+#include "spinlock.h"
+#include "thread.h"
+
+/* One cache line each, touched by its CPU only. */
+struct sched_wake {
+    uint32_t next; /* the thread to run next, still marked blocked; or NONE: the first of the ready queues */
+    uint32_t spare[15];
+};
+
+static struct sched_wake sched_wake[NUM_CPU];
+
+void sched_wake_init(void)
+{
+    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
+        sched_wake[cpu].next = NONE;
+    }
+}
+
+uint32_t sched_wake_waits(uint32_t cpu)
+{
+    if (sched_wake[cpu].next == NONE) {
+        return 0u;
+    }
+    return 1u;
+}
+
+uint32_t sched_next(uint32_t cpu)
+{
+    uint32_t next = sched_wake[cpu].next;
+    if (next != NONE) {
+        sched_wake[cpu].next = NONE;
+        thread_set_state(next, THREAD_RUNNING);
+        return next;
+    }
+    uint32_t t = sched_pick(cpu);
+    return t;
+}
+
+/* Makes t ready. Requires: it has time left. */
+static void sched_insert_ready(uint32_t cpu, uint32_t t)
+{
+    uint32_t priority = thread_priority(t);
+    uint32_t level = priority + 1u;
+    uint32_t running = sched_running(cpu);
+    uint32_t best = sched_ready_best(cpu);
+    uint32_t next = sched_wake[cpu].next;
+    if (level > running && level > best && next == NONE) {
+        sched_wake[cpu].next = t;
+        sched_request();
+        return;
+    }
+    uint32_t queued = t;
+    if (next != NONE) {
+        uint32_t kept = thread_priority(next);
+        if (priority > kept) {
+            queued = next;
+            sched_wake[cpu].next = t;
+        }
+    }
+    sched_ready_insert(cpu, queued);
+    if (level > running) {
+        sched_request();
+    } else {
+        if (level == running) {
+            sched_begin_slice(cpu);
+        }
+        sched_update_floor(cpu);
+    }
+}
+
+void sched_insert(uint32_t cpu, uint32_t t)
+{
+    uint32_t has = sched_budget_has(cpu, t);
+    if (has == 1u) {
+        sched_insert_ready(cpu, t);
+    } else {
+        sched_budget_park(cpu, t);
+    }
+}
+
+/* Queues t for its CPU. Only the first thread in the queue sends an interrupt: serving it takes all of them. */
+static void sched_ready_remote(uint32_t home, uint32_t t)
+{
+    spinlock_acquire(LOCK_SCHED_PENDING_BASE + home);
+    uint32_t first = queue_peek(QUEUE_PENDING_BASE + home);
+    queue_enqueue(QUEUE_PENDING_BASE + home, t);
+    spinlock_release(LOCK_SCHED_PENDING_BASE + home);
+    if (first == NONE) {
+        intc_send(home, VECTOR_RESCHEDULE);
+    }
+}
+
+void sched_ready(uint32_t t)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t home = thread_cpu(t);
+    if (home == cpu) {
+        sched_insert(cpu, t);
+    } else {
+        sched_ready_remote(home, t);
+    }
+}
+
+/* Removes and returns the first thread of this CPU's pending queue, or NONE. */
+static uint32_t sched_take_pending(uint32_t cpu)
+{
+    spinlock_acquire(LOCK_SCHED_PENDING_BASE + cpu);
+    uint32_t t = queue_dequeue(QUEUE_PENDING_BASE + cpu);
+    spinlock_release(LOCK_SCHED_PENDING_BASE + cpu);
+    return t;
+}
+
+/* Threads that one interrupt takes over; for the rest this CPU interrupts itself, so that other interrupts can be
+ * served in between. */
+#define SCHED_PENDING_BATCH 4u
+
+void sched_drain_pending(void)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t t = sched_take_pending(cpu);
+    for (uint32_t i = 0u; i < SCHED_PENDING_BATCH && t != NONE; i = i + 1u) {
+        sched_insert(cpu, t);
+        t = NONE;
+        if (i + 1u < SCHED_PENDING_BATCH) {
+            t = sched_take_pending(cpu);
+        } else {
+            intc_send(cpu, VECTOR_RESCHEDULE);
+        }
+    }
+}
