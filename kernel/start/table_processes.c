@@ -56,7 +56,7 @@ static void check_threads(uint32_t p)
             table_bad(BOOT_THREADS, i, "its priority is out of range");
         }
         if (thread->budget_ns > thread->period_ns || thread->period_ns > SCHED_PERIOD_MAX_NS ||
-            (thread->period_ns != 0 && thread->budget_ns == 0)) {
+            (thread->period_ns != 0 && thread->budget_ns < SCHED_BUDGET_MIN_NS)) {
             table_bad(BOOT_THREADS, i, "its budget does not fit its period");
         }
     }

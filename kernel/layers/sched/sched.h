@@ -18,6 +18,7 @@
 
 #define SCHED_SLICE_NS 5000000ul /* time slice while other threads of the same priority are ready */
 #define SCHED_PERIOD_MAX_NS 10000000000ul
+#define SCHED_BUDGET_MIN_NS 10000ul /* a shorter budget would be spent on its alarms */
 
 /* Requires: start-up, one CPU runs. Ensures: nothing is ready, no deadline, no reservation. */
 void sched_init(void);
@@ -26,7 +27,7 @@ void sched_init(void);
  * the idle thread. */
 void sched_init_cpu(void);
 
-/* Gives t a reservation. Requires: start-up; NUM_CPU <= t < NUM_THREAD, 0 < budget_ns <= period_ns <=
+/* Gives t a reservation. Requires: start-up; NUM_CPU <= t < NUM_THREAD, SCHED_BUDGET_MIN_NS <= budget_ns <= period_ns <=
  * SCHED_PERIOD_MAX_NS. Ensures: while t is ready and no more important thread is, it runs at least budget_ns in each
  * of its periods; t and the threads that borrow from it run at most budget_ns in each, plus the delay until the alarm
  * is served, which the next period makes up for. */

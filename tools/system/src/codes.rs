@@ -83,8 +83,10 @@ diagnostics::codes! {
         "A process's quota includes its descendants': each child's quota is split off its parent's. The children's \
          quotas and the parent's own need together exceed the parent's quota."
     Budget "ASH-S024" "a budget that does not fit its period"
-        "A process gets `budget` of processor time in every `period`. The budget must be positive and at most the \
-         period, and the two come together: one without the other means nothing."
+        "A thread may run for its `budget` in every `period`. The budget must be positive and at most the period, and \
+         the two come together: one without the other means nothing. Keys of a process hold for its only thread on a \
+         CPU; where several run on one CPU, each states its own, because a reservation is spent by one thread at a \
+         time."
     BadRegex "ASH-S025" "a regular expression that does not parse"
         "`up` is a regular expression searched in a console's output; the run waits for it. The syntax is that of \
          the Rust `regex` crate. In a TOML string every backslash is doubled, or the string stands in single quotes."
@@ -126,6 +128,14 @@ diagnostics::codes! {
     BeforeParent "ASH-S038" "started before its parent"
         "The process starts at boot, but its parent does not, and there is nothing to take its quota from. Start the \
          parent at boot too, or leave the start of this process to its parent."
+    OverCommitted "ASH-S039" "a processor promised more than once"
+        "The budgets of a CPU's threads, each divided by its period, add up to more than the whole processor, so not \
+         every thread can get its budget in every period. Lower budgets, lengthen periods, or move threads to other \
+         CPUs."
+    LendingCircle "ASH-S040" "a reservation lent in a circle"
+        "A process without a reservation runs on that of the thread that calls it. Here such processes may call each \
+         other in a circle that a thread with a reservation can enter: they would wait for each other's replies, with \
+         the caller's time. Give one of them a reservation of its own, or let one of them signal instead of calling."
 }
 
 #[cfg(test)]

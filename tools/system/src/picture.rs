@@ -1,6 +1,6 @@
 //! A system as a picture: its processors with the processes on them, the channels between these, and its memory.
 
-use crate::description::{Description, Process};
+use crate::description::{Description, Process, Reservation};
 use crate::layout::{MIB, PAGE_SIZE};
 use crate::memory::Allotment;
 use crate::units::show_duration;
@@ -155,12 +155,11 @@ fn runs(process: &Process) -> String {
 }
 
 fn time(process: &Process) -> String {
-    match (&process.budget, &process.period) {
-        (Some(budget), Some(period)) => {
-            let (budget, period) = (show_duration(budget.value), show_duration(period.value));
-            format!("priority {}, {budget} of every {period}", process.priority)
+    match process.time.reservation() {
+        Some(Reservation { period, budget }) => {
+            format!("priority {}, {} of every {}", process.priority, show_duration(budget), show_duration(period))
         }
-        _ => format!("priority {}", process.priority),
+        None => format!("priority {}", process.priority),
     }
 }
 

@@ -12,6 +12,7 @@ pub fn check(options: &CheckOptions, project: &Project, output: &Output) -> Resu
     let path = project.description(&options.system)?;
     let system = system::load(&path, &assets(project, &KernelOptions::default()))?;
     output.human(&format!("{}: no faults", project.shown(&path)));
+    system.reservations().iter().for_each(|line| output.human(line));
     output.json(&Report::default().to_json());
     match &options.picture {
         Some(file) => draw(&system, file),

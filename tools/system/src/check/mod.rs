@@ -8,6 +8,7 @@ mod machine;
 mod names;
 mod owner;
 mod processor;
+mod reservation;
 
 use crate::description::{Description, Machine};
 use crate::read::Document;
@@ -15,6 +16,7 @@ use crate::Assets;
 use diagnostics::Report;
 
 pub use processor::cpus_needed;
+pub use reservation::summary;
 
 /// The console that the kernel keeps for itself: always there, always number 0.
 pub const KERNEL_CONSOLE: &str = "kernel";
@@ -32,6 +34,7 @@ pub fn check(
     channel::check(description, report);
     count::check(description, report);
     processor::check(description, machine, report);
+    reservation::check(description, report);
     if let Some(machine) = machine {
         machine::check(machine, report);
         owner::check(description, machine, report);

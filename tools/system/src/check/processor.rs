@@ -1,9 +1,8 @@
-//! CPUs that exist, and budgets that fit their periods.
+//! CPUs that exist.
 
 use crate::codes::Code;
-use crate::description::{Description, Machine, Process};
+use crate::description::{Description, Machine};
 use crate::layout::NUM_CPU;
-use crate::units::show_duration;
 use diagnostics::{Diagnostic, Report, Spanned};
 
 pub fn check(description: &Description, machine: Option<&Machine>, report: &mut Report) {
@@ -20,7 +19,6 @@ pub fn check(description: &Description, machine: Option<&Machine>, report: &mut 
         for thread in process.threads.iter().filter(|thread| thread.cpu.span != process.cpu.span) {
             cpu_exists(description, &thread.cpu, bound, whose, report);
         }
-        budget(description, process, report);
     }
     if description.processes.iter().any(|process| process.vm.is_some()) {
         virtualization(description, machine, report);
@@ -57,31 +55,6 @@ fn cpu_exists(description: &Description, cpu: &Spanned<u64>, bound: u64, whose: 
         let message = format!("there is no CPU {}: {whose} has {bound}, numbered from 0", cpu.value);
         let remedy = format!("choose a CPU from 0 to {}", bound.saturating_sub(1));
         report.push(Diagnostic::new(Code::NoCpu, message, remedy).at(&description.source, &cpu.span, "no such CPU"));
-    }
-}
-
-fn budget(description: &Description, process: &Process, report: &mut Report) {
-    let source = &description.source;
-    let fault = |message: String, remedy: &str| Diagnostic::new(Code::Budget, message, remedy);
-    match (&process.period, &process.budget) {
-        (Some(period), Some(budget)) if budget.value > period.value => {
-            let (budget_text, period_text) = (show_duration(budget.value), show_duration(period.value));
-            let message = format!("a budget of {budget_text} in a period of {period_text}");
-            report.push(
-                fault(message, "make the budget at most the period")
-                    .at(source, &budget.span, "more than the period")
-                    .at(source, &period.span, "the period"),
-            );
-        }
-        (Some(alone), None) if !process.has("budget") => {
-            let message = format!("`{}` has a period, but no budget", process.name.value);
-            report.push(fault(message, "add `budget`").at(source, &alone.span, "alone"));
-        }
-        (None, Some(alone)) if !process.has("period") => {
-            let message = format!("`{}` has a budget, but no period", process.name.value);
-            report.push(fault(message, "add `period`").at(source, &alone.span, "alone"));
-        }
-        _ => {}
     }
 }
 

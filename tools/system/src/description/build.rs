@@ -54,8 +54,7 @@ fn process(table: &TableData) -> Process {
         vm: is_vm.then(|| vm(table)),
         quota: table.number("quota").cloned(),
         stack: table.number("stack").map_or(DEFAULT_STACK, |number| number.value),
-        period: table.number("period").cloned(),
-        budget: table.number("budget").cloned(),
+        time: time(table),
         parent: table.text("parent").cloned(),
         start: table.text("start").cloned(),
         on_death: table.text("on_death").cloned(),
@@ -86,6 +85,16 @@ fn thread(table: &TableData, cpu: &Spanned<u64>, priority: u64) -> Thread {
         name: table.name.clone(),
         cpu: table.number("cpu").cloned().unwrap_or_else(|| cpu.clone()),
         priority: table.number("priority").map_or(priority, |number| number.value),
+        time: time(table),
+    }
+}
+
+fn time(table: &TableData) -> Time {
+    Time {
+        period: table.number("period").cloned(),
+        budget: table.number("budget").cloned(),
+        has_period: table.has("period"),
+        has_budget: table.has("budget"),
     }
 }
 

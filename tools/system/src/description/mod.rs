@@ -48,8 +48,7 @@ pub struct Process {
     pub priority: u64,
     pub quota: Option<Spanned<u64>>,
     pub stack: u64,
-    pub period: Option<Spanned<u64>>,
-    pub budget: Option<Spanned<u64>>,
+    pub time: Time,
     pub parent: Option<Name>,
     pub start: Option<Name>,
     pub on_death: Option<Name>,
@@ -102,6 +101,47 @@ pub struct Thread {
     pub name: Name,
     pub cpu: Spanned<u64>,
     pub priority: u64,
+    /// Its own keys; see [`Process::reservation`].
+    pub time: Time,
+}
+
+/// The keys `period` and `budget` of a process or thread.
+#[derive(Debug, Clone, Default)]
+pub struct Time {
+    pub period: Option<Spanned<u64>>,
+    pub budget: Option<Spanned<u64>>,
+    /// The key was written, with a value that could be read or not.
+    pub has_period: bool,
+    pub has_budget: bool,
+}
+
+/// Time that a thread may spend: `budget` nanoseconds in each `period`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reservation {
+    pub period: u64,
+    pub budget: u64,
+}
+
+impl Time {
+    pub fn is_written(&self) -> bool {
+        self.has_period || self.has_budget
+    }
+
+    pub fn reservation(&self) -> Option<Reservation> {
+        Some(Reservation { period: self.period.as_ref()?.value, budget: self.budget.as_ref()?.value })
+    }
+}
+
+impl Process {
+    /// The threads' CPUs and own `period` and `budget`, the first thread's first. The process's keys are its first
+    /// thread's, and those of each other thread without keys of its own.
+    pub fn thread_times(&self) -> impl Iterator<Item = (&Spanned<u64>, &Time)> {
+        let others = self.threads.iter().map(|thread| {
+            let time = if thread.time.is_written() { &thread.time } else { &self.time };
+            (&thread.cpu, time)
+        });
+        std::iter::once((&self.cpu, &self.time)).chain(others)
+    }
 }
 
 #[derive(Debug, Clone)]

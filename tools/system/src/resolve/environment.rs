@@ -33,9 +33,9 @@ pub fn environment(ids: &Ids, process: &Process, grants: &[Grant], files: &[Mapp
     for file in files {
         page.line(format_args!("file.{}", file.name), format_args!("{:#x} {}", file.vaddr, file.size));
     }
-    if let (Some(period), Some(budget)) = (&process.period, &process.budget) {
-        page.line(format_args!("period_ns"), period.value);
-        page.line(format_args!("budget_ns"), budget.value);
+    if let Some(reservation) = process.time.reservation() {
+        page.line(format_args!("period_ns"), reservation.period);
+        page.line(format_args!("budget_ns"), reservation.budget);
     }
     if let Some(vm) = &process.vm {
         page.line(format_args!("arg.memory"), vm.memory.as_ref().map_or(0, |memory| memory.value));

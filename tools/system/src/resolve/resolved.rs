@@ -5,7 +5,7 @@ use crate::layout::{PROT_EXEC, PROT_READ, PROT_WRITE};
 use serde::{Serialize, Serializer};
 
 /// Version of this JSON's shape.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Resolved {
@@ -51,8 +51,6 @@ pub struct Process {
     pub stack_top: u64,
     #[serde(serialize_with = "hex")]
     pub argument: u64,
-    pub period_ns: u64,
-    pub budget_ns: u64,
     pub fault_endpoint: Option<Ref>,
     pub threads: Vec<Thread>,
     pub segments: Vec<Segment>,
@@ -66,6 +64,9 @@ pub struct Thread {
     pub name: String,
     pub cpu: u32,
     pub priority: u32,
+    /// 0: no reservation.
+    pub period_ns: u64,
+    pub budget_ns: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -34,8 +34,6 @@ pub(super) fn process(
         entry: program.map_or(0, |program| program.entry),
         stack_top: if process.loaded_by_parent { 0 } else { STACK_TOP },
         argument: ENV_VADDR,
-        period_ns: process.period.as_ref().map_or(0, |period| period.value),
-        budget_ns: process.budget.as_ref().map_or(0, |budget| budget.value),
         fault_endpoint: process.fault_endpoint.as_ref().and_then(|name| reference(ids.endpoint(name), name)),
         threads: threads(ids, index, process),
         segments,
@@ -46,16 +44,22 @@ pub(super) fn process(
 
 fn threads(ids: &Ids, index: u32, process: &Process) -> Vec<Thread> {
     let first = ids.first_thread(index);
-    let main = ("main", process.cpu.value, process.priority);
-    let others = process.threads.iter().map(|thread| (thread.name.value.as_str(), thread.cpu.value, thread.priority));
+    let main = ("main", process.priority);
+    let others = process.threads.iter().map(|thread| (thread.name.value.as_str(), thread.priority));
     std::iter::once(main)
         .chain(others)
+        .zip(process.thread_times())
         .zip(first..)
-        .map(|((name, cpu, priority), id)| Thread {
-            id,
-            name: name.to_string(),
-            cpu: cpu as u32,
-            priority: priority as u32,
+        .map(|(((name, priority), (cpu, time)), id)| {
+            let reservation = time.reservation();
+            Thread {
+                id,
+                name: name.to_string(),
+                cpu: cpu.value as u32,
+                priority: priority as u32,
+                period_ns: reservation.map_or(0, |reservation| reservation.period),
+                budget_ns: reservation.map_or(0, |reservation| reservation.budget),
+            }
         })
         .collect()
 }

@@ -38,6 +38,21 @@ const PROGRAM: &[KeySpec] = &[optional(
      must have one.",
 )];
 
+const PERIOD: KeySpec = optional(
+    "period",
+    Kind::Duration(100 * NS_PER_US, SCHED_PERIOD_MAX_NS),
+    "no reservation: time is not limited, or that of the thread that calls it",
+    "With `budget`: a reservation. In every period a thread may run for its budget, and no longer. A process's holds \
+     for its only thread on a CPU; several on one CPU need one each. A thread without a reservation runs on that of \
+     the thread of its CPU that calls it, until it replies.",
+);
+const BUDGET: KeySpec = optional(
+    "budget",
+    Kind::Duration(SCHED_BUDGET_MIN_NS, SCHED_PERIOD_MAX_NS),
+    "no reservation",
+    "See `period`.",
+);
+
 /// Keys that a process and a virtual machine's monitor share.
 const RUNNING: &[KeySpec] = &[
     optional("cpu", Kind::Integer(0, NUM_CPU as u64 - 1), "0", "CPU on which its threads run; threads never migrate."),
@@ -55,18 +70,8 @@ const RUNNING: &[KeySpec] = &[
          Rounded up to whole pages of 4 KiB.",
     ),
     optional("stack", Kind::Size(4 * KIB, 16 * MIB), "64KiB", "Stack of its first thread."),
-    optional(
-        "period",
-        Kind::Duration(100 * NS_PER_US, SCHED_PERIOD_MAX_NS),
-        "no limit of processor time",
-        "With `budget`: in every period the process gets at most its budget of processor time.",
-    ),
-    optional(
-        "budget",
-        Kind::Duration(SCHED_BUDGET_MIN_NS, SCHED_PERIOD_MAX_NS),
-        "no limit of processor time",
-        "See `period`.",
-    ),
+    PERIOD,
+    BUDGET,
     optional(
         "parent",
         Kind::Name(Object::Process),
@@ -119,6 +124,8 @@ pub const THREAD: TableSpec = TableSpec {
     keys: &[&[
         optional("cpu", Kind::Integer(0, NUM_CPU as u64 - 1), "that of the process", "CPU on which it runs."),
         optional("priority", Kind::Integer(MIN_PRIORITY, MAX_PRIORITY), "that of the process", "Its priority."),
+        PERIOD,
+        BUDGET,
     ]],
 };
 

@@ -65,9 +65,11 @@ fn the_kernel_refuses_every_wrong_entry() {
         1 Process {
             parent[1] = 1, parent[0] = BIG, num_threads[0] = 0, num_threads[0] = BIG, first_thread[0] = BIG,
             num_segments[0] = 99, first_segment[0] = BIG, first_grant[1] = 99, num_grants[0] = BIG,
-            fault_endpoint[0] = 9, period_ns[0] = 1, budget_ns[0] = 1
+            fault_endpoint[0] = 9
         }
-        2 Thread { process[1] = 0, cpu[0] = 1, priority[0] = 255, id[0] = 0 }
+        2 Thread {
+            process[1] = 0, cpu[0] = 1, priority[0] = 255, id[0] = 0, period_ns[0] = 1, budget_ns[0] = 1
+        }
         3 Segment {
             image_offset[0] = 0x1000_0000, image_offset[0] = 1, image_offset[0] = 0, image_size[0] = 0x2000,
             memory_size[0] = 0, prot[0] = 3, kind[0] = 2
@@ -160,10 +162,8 @@ mod good {
             entry: 0x40_0000,
             stack_top: STACK_TOP,
             argument: 0,
-            period_ns: 0,
-            budget_ns: 0,
             fault_endpoint: None,
-            threads: vec![Thread { id: NUM_CPU + id, name: "main".into(), cpu: 0, priority: 1 }],
+            threads: vec![Thread { id: NUM_CPU + id, name: "main".into(), cpu: 0, priority: 1, period_ns: 0, budget_ns: 0 }],
             segments: vec![segment(0x40_0000, PROT_READ, false), segment(0x50_0000, PROT_READ | PROT_WRITE, true)],
             grants,
             environment: Vec::new(),

@@ -75,8 +75,6 @@ fn sections(resolved: &Resolved) -> [(u32, Vec<u8>); NUM_SECTIONS] {
                 entry: process.entry,
                 stack_top: process.stack_top,
                 argument: process.argument,
-                period_ns: process.period_ns,
-                budget_ns: process.budget_ns,
             }
         })),
         records(processes.iter().flat_map(|process| {
@@ -85,6 +83,8 @@ fn sections(resolved: &Resolved) -> [(u32, Vec<u8>); NUM_SECTIONS] {
                 cpu: thread.cpu,
                 priority: thread.priority,
                 id: thread.id,
+                period_ns: thread.period_ns,
+                budget_ns: thread.budget_ns,
             })
         })),
         records(processes.iter().flat_map(|process| &process.segments).map(|segment| records::Segment {
