@@ -16,8 +16,7 @@
 _Static_assert(SCHED_NUM_EVENT >> SCHED_HEAP_LEVELS == 0u,
                "a heap of SCHED_NUM_EVENT events has SCHED_HEAP_LEVELS levels at most");
 
-/* Touched by the CPU only. Places are counted from 1: the children of place i are 2i and 2i + 1, so both are in one
- * cache line. */
+/* Touched by the CPU only. Places are counted from 1: the children of place i are 2i and 2i + 1, side by side. */
 struct sched_place {
     uint64_t when;
     uint32_t event;

@@ -178,3 +178,10 @@ fn system(description: Description, machine: Machine, allotments: Vec<Allotment>
         machine_description: machine,
     }
 }
+
+impl System {
+    /// For people: a line for each CPU on which threads have reservations.
+    pub fn reservations(&self) -> Vec<String> {
+        crate::check::summary(&self.description)
+    }
+}
