@@ -45,8 +45,10 @@ NOINLINE void sched_switch_slowly(uint32_t t);
 NOINLINE void sched_call_slowly(uint32_t t);
 NOINLINE void sched_reply_slowly(uint32_t t);
 NOINLINE void sched_decide(uint32_t cpu);
+NOINLINE uint32_t sched_budget_floor(uint32_t cpu, uint32_t t, uint32_t best);
 NOINLINE void sched_drain_pending(void);
-NOINLINE void sched_ready(uint32_t t);
+NOINLINE void sched_ready_slowly(uint32_t t);
+NOINLINE void sched_decide_slowly(uint32_t cpu, uint32_t current);
 NOINLINE void tlb_await(uint32_t cpu, uint64_t ticket);
 NOINLINE void spinlock_ticket_wait(uint32_t lock, uint64_t ticket);
 

@@ -82,22 +82,37 @@ static void sched_switch(uint32_t t)
     arch_set_need_resched(0u);
 }
 
+/* The time of the next thread is charged from now on. Returns the floor that holds while it runs. */
+static uint32_t sched_account_for(uint32_t cpu, uint32_t next, uint32_t best)
+{
+    uint32_t limited = sched_budget_limited(next);
+    uint32_t charged = sched_budget_charged(cpu);
+    if (limited == 0u && charged == NONE) {
+        return best;
+    }
+    uint32_t floor = sched_budget_floor(cpu, next, best);
+    return floor;
+}
+
 /* Runs next, which sched_next has chosen. Returns when the current thread runs again. */
 static void sched_run(uint32_t cpu, uint32_t next)
 {
     uint32_t current = thread_current();
+    uint32_t best = sched_ready_best(cpu);
     uint32_t running = 0u;
     if (next >= NUM_CPU) {
         uint32_t priority = thread_priority(next);
         running = priority + 1u;
     }
     sched_cpu[cpu].running = running;
-    arch_set_need_resched(0u);
     sched_cpu[cpu].slice_over = 0u;
     sched_cpu[cpu].slice_end = TIMER_NEVER;
-    sched_begin_slice(cpu);
-    sched_budget_switch(cpu, next);
-    sched_update_floor(cpu);
+    arch_set_need_resched(0u);
+    if (running == best) {
+        sched_begin_slice(cpu);
+    }
+    uint32_t floor = sched_account_for(cpu, next, best);
+    arch_set_floor(floor);
     if (next != current) {
         sched_switch(next);
     }
@@ -180,8 +195,8 @@ static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
 {
     uint32_t best = sched_ready_best(cpu);
     uint32_t running = sched_cpu[cpu].running;
-    uint32_t waits = sched_wake_waits(cpu);
-    if (waits == 1u || best > running) {
+    uint32_t next = sched_wake_next(cpu);
+    if (next != NONE || best > running) {
         return 1u;
     }
     if (running == 0u) {
@@ -197,21 +212,48 @@ static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
     return 0u;
 }
 
-void sched_decide(uint32_t cpu)
+void sched_decide_slowly(uint32_t cpu, uint32_t current)
 {
-    uint32_t current = thread_current();
     uint32_t way = sched_make_way(cpu, current);
-    arch_set_need_resched(0u);
     if (way == 1u) {
         sched_put_back(cpu, current);
         uint32_t next = sched_next(cpu);
         sched_run(cpu, next);
     } else {
+        arch_set_need_resched(0u);
         sched_cpu[cpu].slice_over = 0u;
         sched_cpu[cpu].slice_end = TIMER_NEVER;
         sched_begin_slice(cpu);
         sched_update_floor(cpu);
     }
+}
+
+void sched_decide(uint32_t cpu)
+{
+    uint32_t current = thread_current();
+    uint32_t next = sched_wake_next(cpu);
+    uint32_t charged = sched_budget_charged(cpu);
+    if (next == NONE || charged != NONE || current < NUM_CPU) {
+        sched_decide_slowly(cpu, current);
+        return;
+    }
+    uint32_t limited = sched_budget_limited(next);
+    if (limited == 1u) {
+        sched_decide_slowly(cpu, current);
+        return;
+    }
+    /* As sched_put_back, sched_next and sched_run do, for two threads without a reservation. The next one is more
+     * important than all others, so no slice begins. */
+    sched_wake_take(cpu);
+    sched_ready_insert(cpu, current);
+    uint32_t priority = thread_priority(next);
+    uint32_t best = sched_ready_best(cpu);
+    sched_cpu[cpu].running = priority + 1u;
+    sched_cpu[cpu].slice_over = 0u;
+    sched_cpu[cpu].slice_end = TIMER_NEVER;
+    arch_set_need_resched(0u);
+    arch_set_floor(best);
+    sched_switch(next);
 }
 
 uint32_t sched_leave(void)
@@ -272,7 +314,8 @@ void sched_unboost(void)
 void sched_set_deadline(uint32_t t, uint64_t deadline_ns)
 {
     uint32_t cpu = arch_cpu();
-    sched_event_set(cpu, t, deadline_ns);
+    sched_event_remove(cpu, t);
+    sched_event_add(cpu, t, deadline_ns);
 }
 
 void sched_clear_deadline(uint32_t t)

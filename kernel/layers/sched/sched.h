@@ -83,8 +83,8 @@ uint32_t sched_leave(void);
 /* Ends the current thread. Requires: no lock held, it is in no queue and waits for nothing. Does not return. */
 void sched_exit_current(void);
 
-/* Makes some of the threads ready that other CPUs have woken. To be called on VECTOR_RESCHEDULE, which is sent again
- * while there may be more. */
+/* Makes one of the threads ready that other CPUs have woken. To be called on VECTOR_RESCHEDULE, which this CPU sends
+ * itself again while there are more, so that other interrupts can be served in between. */
 void sched_drain_pending(void);
 
 /* Gives t the highest priority and unlimited time until sched_unboost or until it is started again, so that it

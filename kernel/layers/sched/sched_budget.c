@@ -175,11 +175,21 @@ void sched_budget_switch(uint32_t cpu, uint32_t t)
     }
 }
 
+uint32_t sched_budget_floor(uint32_t cpu, uint32_t t, uint32_t best)
+{
+    uint32_t floor = best;
+    sched_budget_switch(cpu, t);
+    if (sched_account[cpu].charged != NONE) {
+        floor = ARCH_FLOOR_NONE;
+    }
+    return floor;
+}
+
 void sched_budget_park(uint32_t cpu, uint32_t t)
 {
     uint32_t r = sched_spender[t].spends;
     sched_ready_park(QUEUE_PARKED_BASE + cpu, t);
-    sched_event_set(cpu, SCHED_RELEASE_BASE + t, sched_reservation[r].end);
+    sched_event_add(cpu, SCHED_RELEASE_BASE + t, sched_reservation[r].end);
 }
 
 void sched_budget_unpark(uint32_t cpu, uint32_t t)

@@ -47,8 +47,8 @@ static void sched_heap_put(uint32_t cpu, uint32_t place, uint32_t event, uint64_
     sched_event_place[event] = place;
 }
 
-/* Puts the event into a free place or above it. Returns its place. */
-static uint32_t sched_heap_up(uint32_t cpu, uint32_t from, uint32_t event, uint64_t when)
+/* Puts the event into a free place or above it. */
+static void sched_heap_up(uint32_t cpu, uint32_t from, uint32_t event, uint64_t when)
 {
     uint32_t place = from;
     for (uint32_t i = 0u; i < SCHED_HEAP_LEVELS && place > 1u; i = i + 1u) {
@@ -60,7 +60,6 @@ static uint32_t sched_heap_up(uint32_t cpu, uint32_t from, uint32_t event, uint6
         place = place / 2u;
     }
     sched_heap_put(cpu, place, event, when);
-    return place;
 }
 
 /* The place of the earlier child of place; 0 if it has none. */
@@ -110,16 +109,17 @@ void sched_event_remove(uint32_t cpu, uint32_t event)
     if (moved == event) {
         return;
     }
-    /* The last event takes the free place and moves up or down from there. */
-    uint32_t up = sched_heap_up(cpu, place, moved, when);
-    if (up == place) {
+    /* The last event takes the free place, or one above or below it. */
+    uint32_t parent = cpu * SCHED_HEAP_PLACES + place / 2u;
+    if (place > 1u && when < sched_heap[parent].when) {
+        sched_heap_up(cpu, place, moved, when);
+    } else {
         sched_heap_down(cpu, place, moved, when);
     }
 }
 
-void sched_event_set(uint32_t cpu, uint32_t event, uint64_t when)
+void sched_event_add(uint32_t cpu, uint32_t event, uint64_t when)
 {
-    sched_event_remove(cpu, event);
     uint32_t place = sched_heap_count[cpu * 16u] + 1u;
     sched_heap_count[cpu * 16u] = place;
     sched_heap_up(cpu, place, event, when);

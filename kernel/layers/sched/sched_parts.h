@@ -42,8 +42,8 @@ uint64_t sched_alarm_at(uint32_t cpu);
 
 void sched_event_init(void);
 
-/* Sets or moves an event of a thread of this CPU. Ensures: the alarm is not later. */
-void sched_event_set(uint32_t cpu, uint32_t event, uint64_t when);
+/* Requires: an event of a thread of this CPU that is not set. Ensures: it is set, and the alarm is not later. */
+void sched_event_add(uint32_t cpu, uint32_t event, uint64_t when);
 
 /* Requires: an event of a thread of this CPU. Ensures: it is not set. */
 void sched_event_remove(uint32_t cpu, uint32_t event);
@@ -73,6 +73,9 @@ uint32_t sched_budget_charged(uint32_t cpu);
 
 /* Charges the reservation that t spends from now on; t may be idle. Ensures: the alarm fires when its budget ends. */
 void sched_budget_switch(uint32_t cpu, uint32_t t);
+
+/* sched_budget_switch; returns `best`, or ARCH_FLOOR_NONE if a reservation is charged now. */
+uint32_t sched_budget_floor(uint32_t cpu, uint32_t t, uint32_t best);
 
 /* Parks t, which has no time left, until its reservation's next period. Requires: sched_budget_has(cpu, t) was 0. */
 void sched_budget_park(uint32_t cpu, uint32_t t);
@@ -130,6 +133,9 @@ void sched_reply_slowly(uint32_t t);
 /* Reschedules. Requires: arch_need_resched() is 1. */
 void sched_decide(uint32_t cpu);
 
+/* sched_decide where no thread is kept, or a reservation or the idle thread is concerned. */
+void sched_decide_slowly(uint32_t cpu, uint32_t current);
+
 /* ---- sched_wake.c ---- */
 void sched_wake_init(void);
 
@@ -140,7 +146,13 @@ void sched_insert(uint32_t cpu, uint32_t t);
 /* Chooses the next thread as sched_pick does, or the one that sched_insert has kept for it. */
 uint32_t sched_next(uint32_t cpu);
 
-/* 1 if sched_next will return a thread that was kept for it, else 0. */
-uint32_t sched_wake_waits(uint32_t cpu);
+/* The thread that is kept for sched_next, or NONE. */
+uint32_t sched_wake_next(uint32_t cpu);
+
+/* Takes the kept thread, which is there, and marks it running. */
+void sched_wake_take(uint32_t cpu);
+
+/* sched_ready where more than a comparison with arch_floor is needed. */
+void sched_ready_slowly(uint32_t t);
 
 #endif

@@ -24,20 +24,23 @@ void sched_wake_init(void)
     }
 }
 
-uint32_t sched_wake_waits(uint32_t cpu)
+uint32_t sched_wake_next(uint32_t cpu)
 {
-    if (sched_wake[cpu].next == NONE) {
-        return 0u;
-    }
-    return 1u;
+    return sched_wake[cpu].next;
+}
+
+void sched_wake_take(uint32_t cpu)
+{
+    uint32_t next = sched_wake[cpu].next;
+    sched_wake[cpu].next = NONE;
+    thread_set_state(next, THREAD_RUNNING);
 }
 
 uint32_t sched_next(uint32_t cpu)
 {
     uint32_t next = sched_wake[cpu].next;
     if (next != NONE) {
-        sched_wake[cpu].next = NONE;
-        thread_set_state(next, THREAD_RUNNING);
+        sched_wake_take(cpu);
         return next;
     }
     uint32_t t = sched_pick(cpu);
@@ -78,15 +81,19 @@ static void sched_insert_ready(uint32_t cpu, uint32_t t)
 
 void sched_insert(uint32_t cpu, uint32_t t)
 {
-    uint32_t has = sched_budget_has(cpu, t);
-    if (has == 1u) {
-        sched_insert_ready(cpu, t);
-    } else {
-        sched_budget_park(cpu, t);
+    uint32_t limited = sched_budget_limited(t);
+    if (limited == 1u) {
+        uint32_t has = sched_budget_has(cpu, t);
+        if (has == 0u) {
+            sched_budget_park(cpu, t);
+            return;
+        }
     }
+    sched_insert_ready(cpu, t);
 }
 
-/* Queues t for its CPU. Only the first thread in the queue sends an interrupt: serving it takes all of them. */
+/* Queues t for its CPU. Only the first thread in the queue sends an interrupt: while more are left, the CPU sends itself
+ * the next one. */
 static void sched_ready_remote(uint32_t home, uint32_t t)
 {
     spinlock_acquire(LOCK_SCHED_PENDING_BASE + home);
@@ -98,7 +105,7 @@ static void sched_ready_remote(uint32_t home, uint32_t t)
     }
 }
 
-void sched_ready(uint32_t t)
+void sched_ready_slowly(uint32_t t)
 {
     uint32_t cpu = arch_cpu();
     uint32_t home = thread_cpu(t);
@@ -109,30 +116,34 @@ void sched_ready(uint32_t t)
     }
 }
 
-/* Removes and returns the first thread of this CPU's pending queue, or NONE. */
-static uint32_t sched_take_pending(uint32_t cpu)
+void sched_ready(uint32_t t)
 {
-    spinlock_acquire(LOCK_SCHED_PENDING_BASE + cpu);
-    uint32_t t = queue_dequeue(QUEUE_PENDING_BASE + cpu);
-    spinlock_release(LOCK_SCHED_PENDING_BASE + cpu);
-    return t;
+    uint32_t cpu = arch_cpu();
+    uint32_t home = thread_cpu(t);
+    uint32_t limited = sched_budget_limited(t);
+    uint32_t priority = thread_priority(t);
+    uint32_t floor = arch_floor();
+    uint32_t running = sched_running(cpu);
+    /* No thread is kept while the floor is a priority: a reschedule would be pending. */
+    if (home == cpu && limited == 0u && priority >= floor && priority >= running) {
+        sched_wake[cpu].next = t;
+        sched_request();
+    } else {
+        sched_ready_slowly(t);
+    }
 }
-
-/* Threads that one interrupt takes over; for the rest this CPU interrupts itself, so that other interrupts can be
- * served in between. */
-#define SCHED_PENDING_BATCH 4u
 
 void sched_drain_pending(void)
 {
     uint32_t cpu = arch_cpu();
-    uint32_t t = sched_take_pending(cpu);
-    for (uint32_t i = 0u; i < SCHED_PENDING_BATCH && t != NONE; i = i + 1u) {
+    spinlock_acquire(LOCK_SCHED_PENDING_BASE + cpu);
+    uint32_t t = queue_dequeue(QUEUE_PENDING_BASE + cpu);
+    uint32_t more = queue_peek(QUEUE_PENDING_BASE + cpu);
+    spinlock_release(LOCK_SCHED_PENDING_BASE + cpu);
+    if (more != NONE) {
+        intc_send(cpu, VECTOR_RESCHEDULE);
+    }
+    if (t != NONE) {
         sched_insert(cpu, t);
-        t = NONE;
-        if (i + 1u < SCHED_PENDING_BATCH) {
-            t = sched_take_pending(cpu);
-        } else {
-            intc_send(cpu, VECTOR_RESCHEDULE);
-        }
     }
 }
