@@ -4,6 +4,7 @@
 #include "ashlar/syscall.h"
 #include "clock.h"
 #include "cpu/cpuid.h"
+#include "cpu/debug.h"
 #include "cpu/msr.h"
 #include "cpu/vcpu.h"
 #include "devices/console.h"
@@ -141,6 +142,11 @@ static struct run_end handle_exit(uint64_t reason, uint32_t input)
             vcpu_raise_ud();
         }
         return going_on;
+    case VCPU_EXIT_DEBUG_REGISTER:
+        debug_register_exit();
+        return going_on;
+    case VCPU_EXIT_MACHINE_CHECK:
+        return fault("the processor reported an error of the hardware (machine check)");
     case VCPU_EXIT_HYPERCALL: /* there are none: the instruction is undefined */
         vcpu_raise_ud();
         return going_on;

@@ -28,6 +28,7 @@ static volatile uint64_t *const vcpu = (volatile uint64_t *)VCPU_ADDRESS;
 #define EFER_LME 0x100ul
 #define EFER_LMA 0x400ul
 
+#define EXCEPTION_DB 1u
 #define EXCEPTION_UD 6u
 #define EXCEPTION_GP 13u
 
