@@ -161,6 +161,11 @@ static void define_process(uint32_t p)
     process_define(p, process->parent, process->quota, NUM_CPU + process->first_thread, process->num_threads,
                    process->fault_endpoint);
     process_define_start(p, process->entry, process->stack_top, process->argument);
+    for (uint32_t i = 0; i < PROCESS_NAME_WORDS; i++) {
+        uint64_t word;
+        __builtin_memcpy(&word, process->name + 8 * i, sizeof word);
+        process_define_name(p, i, word);
+    }
     sched_set_budget(p, process->period_ns, process->budget_ns);
     define_segments(p);
     for (uint32_t i = process->first_grant; i < process->first_grant + process->num_grants; i++) {
