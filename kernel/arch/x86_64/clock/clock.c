@@ -128,14 +128,17 @@ uint64_t arch_clock_ns(void)
     return multiply_shift32(read_tsc() - tsc_base, ns_per_tsc);
 }
 
+/* The TSC at a time of the clock; its largest value for times that it does not reach. */
+static uint64_t tsc_at(uint64_t ns)
+{
+    unsigned __int128 ticks = ((unsigned __int128)ns * tsc_per_ns >> 32) + 1;
+    return ticks > ~0ul - tsc_base ? ~0ul : tsc_base + (uint64_t)ticks;
+}
+
 void arch_timer_arm(uint64_t deadline_ns)
 {
     if (use_deadline != 0) {
-        uint64_t tsc = tsc_base + multiply_shift32(deadline_ns, tsc_per_ns) + 1;
-        if (deadline_ns >> 62 != 0) { /* the scaling would overflow */
-            tsc = ~0ul;
-        }
-        write_msr(MSR_TSC_DEADLINE, tsc);
+        write_msr(MSR_TSC_DEADLINE, tsc_at(deadline_ns));
         return;
     }
     uint64_t now = arch_clock_ns();
