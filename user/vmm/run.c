@@ -71,7 +71,7 @@ static struct run_end halt(uint32_t input)
     vcpu_skip(1);
     console_flush(1, clock_now());
     if (interrupt_waits() == 0 && (vcpu[VCPU_RFLAGS] & RFLAGS_IF) == 0) {
-        return (struct run_end){RUN_HALTED, 0};
+        return fault("it halted with interrupts off, for good");
     }
     while (interrupt_waits() == 0) {
         uint64_t deadline = next_deadline(), bits = 0;
