@@ -4,6 +4,7 @@
 #include "abi.h"
 #include "arch.h"
 #include "buffer.h"
+#include "clock/clock.h"
 #include "console.h"
 #include "container.h"
 #include "device.h"
@@ -252,7 +253,7 @@ void start_system(void)
     iommu_listen(0);
     run_init_cpu();
     create_processes();
-    boot_print("boot: start-up done, processes begin\n");
+    boot_print("boot: start-up done in %U us, processes begin\n", clock_since_entry_us());
     smp_release();
     spinlock_kernel_enter();
     start_processes();
