@@ -117,10 +117,12 @@
 #define VCPU_CR3 36u
 #define VCPU_CR4 37u
 #define VCPU_EFER 38u
-#define VCPU_DR6 39u
-#define VCPU_DR7 40u
 #define VCPU_CR8 42u
 #define VCPU_PAT 76u
+/* group VCPU_CHANGED_DEBUG */
+#define VCPU_DR6 39u
+#define VCPU_DR7 40u
+#define VCPU_DR0 43u /* dr0..dr3 */
 /* group VCPU_CHANGED_SEGMENTS */
 #define VCPU_CPL 41u
 #define VCPU_SEGMENT 48u /* es cs ss ds fs gs ldtr tr: two words each: packed, base */
@@ -147,6 +149,7 @@
 #define VCPU_CHANGED_SEGMENTS 2u
 #define VCPU_CHANGED_MSRS 4u
 #define VCPU_CHANGED_CPUID 8u
+#define VCPU_CHANGED_DEBUG 16u
 
 #define INJECT_VALID (1ul << 31)
 #define INJECT_EXTERNAL (0ul << 8) /* external interrupt; only when RFLAGS.IF is set and there is no shadow */
@@ -177,5 +180,11 @@
 /* An instruction that guests do not have (VMRUN, MONITOR, XSETBV, RDPMC ...). info1: the exception to inject, 6 or
  * 13. */
 #define VCPU_EXIT_INSTRUCTION 15u
+/* MOV from or to a debug register, on machines where the guest's breakpoints would be the host's: the monitor keeps the
+ * registers and emulates the instruction, and breakpoints never come. info1: register | write << 8. */
+#define VCPU_EXIT_DEBUG_REGISTER 16u
+/* The processor reported an error of the hardware while the guest ran. info1: MCG_STATUS, info2: the first bank's status
+ * that is valid, or 0. The kernel has cleared both. */
+#define VCPU_EXIT_MACHINE_CHECK 17u
 
 #endif

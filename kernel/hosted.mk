@@ -4,7 +4,8 @@
 #   make mutant MUTANT=FILE.c ONLY="queue"   the tests with FILE.c, a changed layer file, in place of the layer's
 #   make bench-locks [CPUS=N]
 #   make conform [LAYER=queue] the C side of the comparison with the specifications (proof/extract)
-# Each layer's tests stand beside it as <layer>_test.c; they are linked with all layers and run one after the other.
+# Each layer's tests stand beside it as <layer>_test.c; they are linked with all layers and run one after the other. So do
+# those of arch/x86_64, which include the files that they test and play the hardware.
 # With PRINTED=1 the layers are what c2coq prints from the syntax trees that the proofs speak of.
 
 HOSTED_OUT := $(ROOT)/build/kernel/hosted-$(LOCK)$(if $(SAN),-$(SAN))$(if $(PRINTED),-printed)
@@ -14,7 +15,8 @@ HOSTED_INCLUDES := $(INCLUDES:-I%=-iquote%) -iquote$(KERNEL)/arch/hosted -iquote
 HOSTED_FLAGS := -std=gnu11 -g -O1 -pthread -DDEBUG -Wall -Wextra -Wno-unused-function -MMD -MP $(LOCK_DEFINE) \
 	$(HOSTED_INCLUDES) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) \
 	$(if $(filter address,$(SAN)),-fsanitize=undefined -fno-sanitize-recover=undefined)
-HOSTED_TESTS := $(foreach layer,$(LAYERS),$(wildcard $(KERNEL)/layers/$(layer)/*_test.c))
+HARDWARE_TESTS := $(wildcard $(KERNEL)/arch/x86_64/*/*_test.c)
+HOSTED_TESTS := $(foreach layer,$(LAYERS),$(wildcard $(KERNEL)/layers/$(layer)/*_test.c)) $(HARDWARE_TESTS)
 ifneq ($(ONLY),)
 ALL_TESTS := $(HOSTED_TESTS)
 HOSTED_TESTS := $(foreach name,$(ONLY),$(or $(filter %/$(name)_test.c,$(ALL_TESTS)),\
@@ -54,6 +56,8 @@ $(HOSTED_PRINTED): $(HOSTED_OUT)/%.c: $(KERNEL)/%.c $(C2COQ) \
 $(HOSTED_PRINTED:.c=.o): %.o: %.c $(KERNEL)/hosted.mk
 	@$(HOSTED_CC) $(HOSTED_FLAGS) -Wno-unused-variable -c $< -o $@
 endif
+
+$(patsubst $(KERNEL)/%.c,$(HOSTED_OUT)/%.o,$(HARDWARE_TESTS)): HOSTED_FLAGS += -iquote$(KERNEL)/arch/x86_64
 
 # An archive, so that a test is linked with what it uses only.
 $(HOSTED_OUT)/layers.a: $(HOSTED_OBJECTS)

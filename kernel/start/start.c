@@ -4,6 +4,7 @@
 #include "abi.h"
 #include "arch.h"
 #include "buffer.h"
+#include "clock/clock.h"
 #include "console.h"
 #include "container.h"
 #include "device.h"
@@ -164,6 +165,11 @@ static void define_process(uint32_t p)
     process_define(p, process->parent, process->quota, NUM_CPU + process->first_thread, process->num_threads,
                    process->fault_endpoint);
     process_define_start(p, process->entry, process->stack_top, process->argument);
+    for (uint32_t i = 0; i < PROCESS_NAME_WORDS; i++) {
+        uint64_t word;
+        __builtin_memcpy(&word, process->name + 8 * i, sizeof word);
+        process_define_name(p, i, word);
+    }
     define_segments(p);
     for (uint32_t i = process->first_grant; i < process->first_grant + process->num_grants; i++) {
         const struct boot_grant *grant = table_grant(i);
@@ -249,7 +255,7 @@ void start_system(void)
     iommu_listen(0);
     run_init_cpu();
     create_processes();
-    boot_print("boot: start-up done, processes begin\n");
+    boot_print("boot: start-up done in %U us, processes begin\n", clock_since_entry_us());
     smp_release();
     spinlock_kernel_enter();
     start_processes();

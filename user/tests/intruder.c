@@ -119,6 +119,8 @@ PROBE(page_map_write, __asm__ volatile("mov %0, %%cr3" ::"r"(0ul)))
 PROBE(protection_off, __asm__ volatile("mov %0, %%cr0" ::"r"(0x11ul)))
 PROBE(load_idt, __asm__ volatile("lidt %0" ::"m"(writable_word)))
 PROBE(load_task, __asm__ volatile("ltr %%ax" ::"a"(0x28)))
+PROBE(load_local_segment, __asm__ volatile("mov %0, %%es" ::"r"(0x7)))
+PROBE(load_last_local_segment, __asm__ volatile("mov %0, %%fs" ::"r"(0xffff)))
 PROBE(swap_gs, __asm__ volatile("swapgs"))
 PROBE(system_return, __asm__ volatile("sysretq" ::: "memory"))
 PROBE(invalidate_caches, __asm__ volatile("wbinvd"))
@@ -159,6 +161,8 @@ static void try_instructions(void)
     expect_fault("writing cr0", protection_off, GENERAL_PROTECTION);
     expect_fault("lidt", load_idt, GENERAL_PROTECTION);
     expect_fault("ltr", load_task, GENERAL_PROTECTION);
+    expect_fault("a segment of a local table", load_local_segment, GENERAL_PROTECTION);
+    expect_fault("the last segment of a local table", load_last_local_segment, GENERAL_PROTECTION);
     expect_fault("swapgs", swap_gs, GENERAL_PROTECTION);
     expect_fault("sysret", system_return, GENERAL_PROTECTION);
     expect_fault("wbinvd", invalidate_caches, GENERAL_PROTECTION);
@@ -205,6 +209,7 @@ static void try_slots(void)
         expect_status("vcpu page", sys_vcpu_page(slot, SPARE), ERR_BAD_SLOT);
         expect_status("vcpu run", sys_vcpu_run(slot, 0, NO_SLOT, &word), ERR_BAD_SLOT);
         expect_status("power off", sys_power_off(slot, 0), ERR_BAD_SLOT);
+        expect_status("walk of the kernel's tables", sys_check(slot, &word), ERR_BAD_SLOT);
     }
     message.count = MESSAGE_MAX_WORDS + 1;
     expect_status("call with too many words", sys_plain(SYS_CALL, faults, message.count, 0, 0, 0), ERR_BAD_ARGUMENT);

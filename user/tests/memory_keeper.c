@@ -38,7 +38,7 @@ static void fill(void)
 static uint64_t kernel_broken(void)
 {
     uint64_t broken = 0;
-    uint32_t status = sys_check(&broken);
+    uint32_t status = sys_check(env_slot_of_kind("power"), &broken);
 
     return status == ERR_NOT_SUPPORTED ? 0 : status != STATUS_OK ? ~0ul : broken;
 }

@@ -16,7 +16,7 @@
 #define RUN_TIME 200000ul /* nanoseconds */
 #define LATE 500000000ul  /* a run that ends this long after its deadline has been stuck */
 #define TABLES 0x20000ul  /* guest-physical: three page tables for long mode */
-#define NUM_REASON 16u
+#define NUM_REASON 18u
 
 enum { ES, CS, SS, DS, FS, GS, LDTR, TR };
 
@@ -67,7 +67,7 @@ static void base_state(void)
     vcpu[VCPU_PAT] = 0x0007040600070406ul;
     vcpu[VCPU_INJECT] = 0;
     vcpu[VCPU_CONTROL] = 0;
-    vcpu[VCPU_CHANGED] = VCPU_CHANGED_CONTROL | VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_MSRS;
+    vcpu[VCPU_CHANGED] = VCPU_CHANGED_CONTROL | VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_MSRS | VCPU_CHANGED_DEBUG;
 }
 
 static uint64_t odd_value(void)

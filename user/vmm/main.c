@@ -1,7 +1,7 @@
 /* The monitor of one virtual machine: a process that loads Linux into its own pages, shows them to the guest as
  * physical memory, and runs the guest's virtual CPU, emulating what exits.
  *
- * Exit codes: 0 the guest powered off (or halted for good), 1 the guest did something that cannot go on, 2 the system
+ * Exit codes: 0 the guest powered off, 1 the guest did something that cannot go on (or halted for good), 2 the system
  * description or a file is at fault. */
 #include "ashlar/env.h"
 #include "ashlar/print.h"
@@ -120,9 +120,6 @@ int main(void)
         switch (end.kind) {
         case RUN_POWER_OFF:
             print("GUEST-OFF\n");
-            return 0;
-        case RUN_HALTED:
-            print("GUEST-HALTED: halted with interrupts off\n");
             return 0;
         case RUN_RESET:
             print("GUEST-RESET\n");

@@ -4,6 +4,7 @@
 #include "ashlar/syscall.h"
 #include "clock.h"
 #include "cpu/cpuid.h"
+#include "cpu/debug.h"
 #include "cpu/msr.h"
 #include "cpu/vcpu.h"
 #include "devices/console.h"
@@ -70,7 +71,7 @@ static struct run_end halt(uint32_t input)
     vcpu_skip(1);
     console_flush(1, clock_now());
     if (interrupt_waits() == 0 && (vcpu[VCPU_RFLAGS] & RFLAGS_IF) == 0) {
-        return (struct run_end){RUN_HALTED, 0};
+        return fault("it halted with interrupts off, for good");
     }
     while (interrupt_waits() == 0) {
         uint64_t deadline = next_deadline(), bits = 0;
@@ -141,6 +142,11 @@ static struct run_end handle_exit(uint64_t reason, uint32_t input)
             vcpu_raise_ud();
         }
         return going_on;
+    case VCPU_EXIT_DEBUG_REGISTER:
+        debug_register_exit();
+        return going_on;
+    case VCPU_EXIT_MACHINE_CHECK:
+        return fault("the processor reported an error of the hardware (machine check)");
     case VCPU_EXIT_HYPERCALL: /* there are none: the instruction is undefined */
         vcpu_raise_ud();
         return going_on;

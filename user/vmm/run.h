@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum run_kind { RUN_POWER_OFF, RUN_RESET, RUN_HALTED, RUN_FAULT };
+enum run_kind { RUN_POWER_OFF, RUN_RESET, RUN_FAULT };
 
 struct run_end {
     enum run_kind kind;

@@ -11,23 +11,27 @@
 #include "thread.h"
 #include "uctx.h"
 
-#define SENDER_CALL 1u  /* waits for a reply */
+#define SENDER_CALL 1u  /* waits for a reply; the kind of a thread that sends nothing, too */
 #define SENDER_SEND 2u  /* waits until received */
 #define SENDER_FAULT 3u /* as a call; the words describe the exception, the reply does not go to the registers */
 
-/* Guarded by LOCK_ENDPOINT_BASE + e; owner and flags are constant after start-up. */
+/* One cache line each, with all that a message to a waiting receiver reads. Guarded by LOCK_ENDPOINT_BASE + e; owner
+ * and flags are constant after start-up. */
 struct endpoint {
     uint32_t open;
+    uint32_t receiver;  /* the thread that has waited longest to receive; NONE: none waits */
+    uint32_t receivers; /* number of those that wait behind it, in the queue */
+    uint32_t senders;   /* number of threads in the queue of senders */
     uint32_t flags;
     uint32_t owner;
-    uint32_t spare[13];
+    uint32_t spare[10];
 };
 
 /* A thread's part in messages, one cache line. caller is guarded by the lock of endpoint `through`, the fields from
  * server on by the lock of the endpoint the thread waits on; through is used by the thread itself only. */
 struct endpoint_thread {
     uint32_t caller;  /* thread that waits for this thread's reply, or NONE */
-    uint32_t through; /* endpoint of that call */
+    uint32_t through; /* the endpoint it has received from last, or receives from: that of the caller's call */
     uint32_t server;  /* while this thread waits for a reply: the thread that owes it */
     uint32_t kind;    /* SENDER_* of its own message */
     uint32_t words;
@@ -45,6 +49,9 @@ void endpoint_init(void)
 {
     for (uint32_t e = 0u; e < NUM_ENDPOINT; e = e + 1u) {
         endpoint[e].open = 0u;
+        endpoint[e].receiver = NONE;
+        endpoint[e].receivers = 0u;
+        endpoint[e].senders = 0u;
         endpoint[e].flags = 0u;
         endpoint[e].owner = NONE;
     }
@@ -52,6 +59,7 @@ void endpoint_init(void)
         endpoint_thread[t].caller = NONE;
         endpoint_thread[t].through = 0u;
         endpoint_thread[t].server = NONE;
+        endpoint_thread[t].kind = SENDER_CALL;
     }
 }
 
@@ -144,7 +152,7 @@ void endpoint_answer_fault(uint32_t current, uint32_t c, uint32_t n)
 }
 
 /* Replies to caller c of the current thread with n words. Requires: the lock of the endpoint c waits on is held.
- * Ensures: c no longer waits; the caller of this function makes it ready. */
+ * Ensures: c no longer waits; the caller of this function makes it ready when it has released the lock. */
 static void endpoint_answer(uint32_t current, uint32_t c, uint32_t n)
 {
     endpoint_thread[current].caller = NONE;
@@ -178,6 +186,58 @@ static void endpoint_enqueue_sender(uint32_t e, uint32_t t)
     } else {
         queue_insert_before(QUEUE_ENDPOINT_SEND_BASE + e, t, before);
     }
+    endpoint[e].senders = endpoint[e].senders + 1u;
+}
+
+/* Removes and returns the first sender of e, or NONE. Requires: lock of e held. */
+static uint32_t endpoint_dequeue_sender(uint32_t e)
+{
+    uint32_t s = queue_dequeue(QUEUE_ENDPOINT_SEND_BASE + e);
+    if (s != NONE) {
+        endpoint[e].senders = endpoint[e].senders - 1u;
+    }
+    return s;
+}
+
+void endpoint_next_receiver(uint32_t e)
+{
+    endpoint[e].receiver = queue_dequeue(QUEUE_ENDPOINT_RECV_BASE + e);
+    endpoint[e].receivers = endpoint[e].receivers - 1u;
+}
+
+/* Removes and returns the receiver of e that has waited longest, or NONE. Requires: lock of e held. */
+static uint32_t endpoint_dequeue_receiver(uint32_t e)
+{
+    uint32_t r = endpoint[e].receiver;
+    if (r != NONE) {
+        endpoint[e].receiver = NONE;
+        if (endpoint[e].receivers != 0u) {
+            endpoint_next_receiver(e);
+        }
+    }
+    return r;
+}
+
+/* Requires: lock of e held. */
+static void endpoint_enqueue_receiver(uint32_t e, uint32_t t)
+{
+    if (endpoint[e].receiver == NONE) {
+        endpoint[e].receiver = t;
+    } else {
+        queue_enqueue(QUEUE_ENDPOINT_RECV_BASE + e, t);
+        endpoint[e].receivers = endpoint[e].receivers + 1u;
+    }
+}
+
+/* Removes t, which waits to receive from e. Requires: lock of e held. */
+static void endpoint_remove_receiver(uint32_t e, uint32_t t)
+{
+    if (endpoint[e].receiver == t) {
+        endpoint_dequeue_receiver(e);
+    } else {
+        queue_remove(t);
+        endpoint[e].receivers = endpoint[e].receivers - 1u;
+    }
 }
 
 void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t badge, uint32_t n)
@@ -190,16 +250,15 @@ void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t
     sched_prepare_block();
     spinlock_release(LOCK_ENDPOINT_BASE + e);
     sched_block();
+    endpoint_thread[current].kind = SENDER_CALL;
 }
 
-/* Switches to receiver r, which has got the message of the current thread. Requires: lock of e held. Ensures:
- * released. */
-static void endpoint_wait_for_reply(uint32_t e, uint32_t current, uint32_t r, uint32_t kind)
+/* Switches to receiver r, which has got the message of the current thread, of its kind. Requires: lock of e held.
+ * Ensures: released. */
+static void endpoint_wait_for_reply(uint32_t e, uint32_t current, uint32_t r)
 {
-    endpoint_thread[current].kind = kind;
     endpoint_thread[current].server = r;
     endpoint_thread[r].caller = current;
-    endpoint_thread[r].through = e;
     thread_end_wait(r);
     thread_set_wait(current, WAIT_REPLY, e);
     sched_prepare_block();
@@ -219,10 +278,10 @@ uint32_t endpoint_call(uint32_t e, uint64_t badge, uint32_t n)
 {
     uint32_t current = thread_current();
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
-    uint32_t r = queue_dequeue(QUEUE_ENDPOINT_RECV_BASE + e);
+    uint32_t r = endpoint_dequeue_receiver(e);
     if (r != NONE) {
         endpoint_deliver(r, current, n, badge);
-        endpoint_wait_for_reply(e, current, r, SENDER_CALL);
+        endpoint_wait_for_reply(e, current, r);
         uint32_t leave = endpoint_may_leave(current);
         return leave;
     }
@@ -239,12 +298,12 @@ void endpoint_send(uint32_t e, uint64_t badge, uint32_t n)
 {
     uint32_t current = thread_current();
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
-    uint32_t r = queue_dequeue(QUEUE_ENDPOINT_RECV_BASE + e);
+    uint32_t r = endpoint_dequeue_receiver(e);
     if (r != NONE) {
         endpoint_deliver(r, current, n, badge);
         thread_end_wait(r);
-        sched_ready(r);
         spinlock_release(LOCK_ENDPOINT_BASE + e);
+        sched_ready(r);
         uctx_set(current, UCTX_RAX, STATUS_OK);
         return;
     }
@@ -256,9 +315,9 @@ void endpoint_send(uint32_t e, uint64_t badge, uint32_t n)
     endpoint_wait_to_send(e, current, SENDER_SEND, badge, n);
 }
 
-uint32_t endpoint_take(uint32_t e, uint32_t current, uint32_t s)
+uint32_t endpoint_take(uint32_t current, uint32_t s)
 {
-    uint32_t served = NONE;
+    uint32_t woken = NONE;
     if (endpoint_thread[s].kind == SENDER_FAULT) {
         endpoint_deliver_fault(current, s);
     } else {
@@ -267,34 +326,21 @@ uint32_t endpoint_take(uint32_t e, uint32_t current, uint32_t s)
     if (endpoint_thread[s].kind == SENDER_SEND) {
         uctx_set(s, UCTX_RAX, STATUS_OK);
         thread_end_wait(s);
-        sched_ready(s);
+        woken = s;
     } else {
         endpoint_thread[s].server = current;
         endpoint_thread[current].caller = s;
-        endpoint_thread[current].through = e;
-        thread_set_wait_kind(s, WAIT_REPLY); /* the object is e already */
-        served = s;
+        thread_set_wait_kind(s, WAIT_REPLY); /* the object is the endpoint already */
     }
-    return served;
+    return woken;
 }
 
-/* The current thread, which has just received, spends the time of `served`, the thread it owes a reply, or none. */
-static void endpoint_borrow(uint32_t served)
-{
-    if (served == NONE) {
-        sched_repay();
-    } else {
-        sched_borrow(served);
-    }
-}
-
-/* Marks the current thread as waiting to receive from e. Requires: lock of e held; the caller releases it and
- * blocks. */
+/* Marks the current thread as waiting to receive from e, which is `through`. Requires: lock of e held; the caller
+ * releases it and blocks. */
 static void endpoint_prepare_recv(uint32_t e, uint32_t current)
 {
-    endpoint_thread[current].kind = 0u;
     thread_set_wait(current, WAIT_ENDPOINT_RECV, e);
-    queue_enqueue(QUEUE_ENDPOINT_RECV_BASE + e, current);
+    endpoint_enqueue_receiver(e, current);
     sched_prepare_block();
 }
 
@@ -306,11 +352,16 @@ void endpoint_receive(uint32_t e, uint32_t current)
         uctx_set(current, UCTX_RAX, ERR_PEER_DEAD);
         return;
     }
-    uint32_t s = queue_dequeue(QUEUE_ENDPOINT_SEND_BASE + e);
+    endpoint_thread[current].through = e; /* no thread waits for a reply, so no lock guards it */
+    uint32_t s = endpoint_dequeue_sender(e);
     if (s != NONE) {
-        uint32_t served = endpoint_take(e, current, s);
+        uint32_t woken = endpoint_take(current, s);
         spinlock_release(LOCK_ENDPOINT_BASE + e);
-        endpoint_borrow(served);
+        if (woken != NONE) {
+            sched_ready(woken);
+        } else {
+            sched_borrow(s);
+        }
         return;
     }
     endpoint_prepare_recv(e, current);
@@ -341,46 +392,42 @@ uint32_t endpoint_reply(uint32_t n)
     uint32_t c = endpoint_thread[current].caller;
     if (c != NONE) {
         endpoint_answer(current, c, n);
-        sched_ready(c);
         status = STATUS_OK;
     }
     spinlock_release(LOCK_ENDPOINT_BASE + through);
-    sched_repay();
+    if (c != NONE) {
+        sched_repay();
+        sched_ready(c);
+    }
     return status;
+}
+
+void endpoint_reply_and_receive(uint32_t e, uint32_t current, uint32_t n)
+{
+    endpoint_reply(n);
+    endpoint_receive(e, current);
 }
 
 uint32_t endpoint_reply_recv(uint32_t e, uint32_t n)
 {
     uint32_t current = thread_current();
     if (endpoint_thread[current].through != e) {
-        endpoint_reply(n);
-        endpoint_receive(e, current);
+        endpoint_reply_and_receive(e, current, n);
         return 0u;
     }
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
     uint32_t c = endpoint_thread[current].caller;
-    if (c != NONE) {
-        endpoint_answer(current, c, n);
-        uint32_t s = queue_dequeue(QUEUE_ENDPOINT_SEND_BASE + e);
-        if (s == NONE && endpoint[e].open == 1u) {
-            endpoint_prepare_recv(e, current);
-            spinlock_release(LOCK_ENDPOINT_BASE + e);
-            sched_reply(c);
-            uint32_t leave = endpoint_may_leave(current);
-            return leave;
-        }
-        sched_ready(c);
-        if (s != NONE) {
-            uint32_t served = endpoint_take(e, current, s);
-            spinlock_release(LOCK_ENDPOINT_BASE + e);
-            endpoint_borrow(served);
-            return 0u;
-        }
+    if (c == NONE || endpoint[e].senders != 0u || endpoint[e].open == 0u) {
+        spinlock_release(LOCK_ENDPOINT_BASE + e);
+        endpoint_reply_and_receive(e, current, n);
+        return 0u;
     }
+    endpoint_answer(current, c, n);
+    endpoint_prepare_recv(e, current);
     spinlock_release(LOCK_ENDPOINT_BASE + e);
-    sched_repay();
-    endpoint_receive(e, current);
-    return 0u;
+    sched_reply(c);
+    uint32_t leave = endpoint_may_leave(current);
+    return leave;
 }
 
 uint32_t endpoint_fault(uint32_t e, uint64_t badge)
@@ -392,10 +439,12 @@ uint32_t endpoint_fault(uint32_t e, uint64_t badge)
         return ERR_PEER_DEAD;
     }
     endpoint_thread[current].badge = badge;
-    uint32_t r = queue_dequeue(QUEUE_ENDPOINT_RECV_BASE + e);
+    uint32_t r = endpoint_dequeue_receiver(e);
     if (r != NONE) {
+        endpoint_thread[current].kind = SENDER_FAULT;
         endpoint_deliver_fault(r, current);
-        endpoint_wait_for_reply(e, current, r, SENDER_FAULT);
+        endpoint_wait_for_reply(e, current, r);
+        endpoint_thread[current].kind = SENDER_CALL;
     } else {
         endpoint_wait_to_send(e, current, SENDER_FAULT, badge, FAULT_WORDS);
     }
@@ -414,12 +463,12 @@ uint64_t endpoint_fault_ip(void)
     return endpoint_thread[current].ip;
 }
 
-/* Ends the wait of t, which has been removed from its endpoint's queue. Requires: lock of the endpoint held. */
+/* Ends the wait of t, which has been removed from its endpoint's queue. Requires: lock of the endpoint held. The caller
+ * of this function makes t ready when it has released the lock. */
 static void endpoint_fail(uint32_t t, uint32_t status)
 {
     endpoint_set_status(t, status);
     thread_end_wait(t);
-    sched_ready(t);
 }
 
 uint32_t endpoint_close(uint32_t e)
@@ -427,16 +476,19 @@ uint32_t endpoint_close(uint32_t e)
     uint32_t more = 1u;
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
     endpoint[e].open = 0u;
-    uint32_t t = queue_dequeue(QUEUE_ENDPOINT_SEND_BASE + e);
+    uint32_t t = endpoint_dequeue_sender(e);
     if (t == NONE) {
-        t = queue_dequeue(QUEUE_ENDPOINT_RECV_BASE + e);
+        t = endpoint_dequeue_receiver(e);
     }
-    if (t == NONE) {
-        more = 0u;
-    } else {
+    if (t != NONE) {
         endpoint_fail(t, ERR_PEER_DEAD);
     }
     spinlock_release(LOCK_ENDPOINT_BASE + e);
+    if (t == NONE) {
+        more = 0u;
+    } else {
+        sched_ready(t);
+    }
     return more;
 }
 
@@ -450,17 +502,29 @@ void endpoint_cancel(uint32_t t)
     }
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
     uint32_t kind = thread_wait_kind(t);
+    uint32_t server = endpoint_thread[t].server;
     if (kind == WAIT_REPLY) {
-        uint32_t server = endpoint_thread[t].server;
         endpoint_thread[server].caller = NONE;
-        sched_revoke(server);
-        endpoint_fail(t, ERR_CANCELLED);
     }
-    if (kind == WAIT_ENDPOINT_SEND || kind == WAIT_ENDPOINT_RECV) {
+    if (kind == WAIT_ENDPOINT_SEND) {
         queue_remove(t);
+        endpoint[e].senders = endpoint[e].senders - 1u;
+    }
+    if (kind == WAIT_ENDPOINT_RECV) {
+        endpoint_remove_receiver(e, t);
+    }
+    uint32_t waits = 0u;
+    if (kind == WAIT_REPLY || kind == WAIT_ENDPOINT_SEND || kind == WAIT_ENDPOINT_RECV) {
+        waits = 1u;
         endpoint_fail(t, ERR_CANCELLED);
     }
     spinlock_release(LOCK_ENDPOINT_BASE + e);
+    if (kind == WAIT_REPLY) {
+        sched_revoke(server);
+    }
+    if (waits == 1u) {
+        sched_ready(t);
+    }
 }
 
 void endpoint_thread_ended(void)
@@ -474,56 +538,11 @@ void endpoint_thread_ended(void)
         endpoint_fail(c, ERR_PEER_DEAD);
     }
     spinlock_release(LOCK_ENDPOINT_BASE + through);
+    if (c != NONE) {
+        sched_ready(c);
+    }
 }
 
-uint32_t endpoint_check(void)
-{
-    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
-        uint32_t kind = thread_wait_kind(t);
-        uint32_t e = thread_wait_object(t);
-        uint32_t c = endpoint_thread[t].caller;
-        if (c != NONE) {
-            if (c >= NUM_THREAD) {
-                return 1u;
-            }
-            uint32_t caller_kind = thread_wait_kind(c);
-            uint32_t caller_object = thread_wait_object(c);
-            if (caller_kind != WAIT_REPLY || caller_object != endpoint_thread[t].through) {
-                return 2u;
-            }
-            if (endpoint_thread[c].server != t) {
-                return 3u;
-            }
-        }
-        if (kind == WAIT_REPLY) {
-            uint32_t server = endpoint_thread[t].server;
-            if (server >= NUM_THREAD) {
-                return 4u;
-            }
-            if (endpoint_thread[server].caller != t) {
-                return 5u;
-            }
-        }
-        if (kind == WAIT_ENDPOINT_SEND) {
-            uint32_t q = queue_of(t);
-            if (q != QUEUE_ENDPOINT_SEND_BASE + e || endpoint[e].open == 0u) {
-                return 6u;
-            }
-        }
-        if (kind == WAIT_ENDPOINT_RECV) {
-            uint32_t q = queue_of(t);
-            uint32_t p = thread_process(t);
-            if (q != QUEUE_ENDPOINT_RECV_BASE + e || endpoint[e].owner != p) {
-                return 7u;
-            }
-        }
-    }
-    for (uint32_t e = 0u; e < NUM_ENDPOINT; e = e + 1u) {
-        uint32_t sender = queue_peek(QUEUE_ENDPOINT_SEND_BASE + e);
-        uint32_t receiver = queue_peek(QUEUE_ENDPOINT_RECV_BASE + e);
-        if (sender != NONE && receiver != NONE) {
-            return 8u;
-        }
-    }
-    return 0u;
-}
+#if DEBUG
+#include "endpoint_check.c"
+#endif

@@ -18,9 +18,15 @@ void endpoint_answer_fault(uint32_t current, uint32_t c, uint32_t n);
  * waits to receive; lock of e held. Ensures: lock released, outcome stored. */
 void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t badge, uint32_t n);
 
-/* Receives the message of sender s, which has just been removed from e's queue. Returns s if it waits for a reply, else
- * NONE. Requires: lock of e held. */
-uint32_t endpoint_take(uint32_t e, uint32_t current, uint32_t s);
+/* Receives the message of sender s, which has just been removed from its endpoint's queue. Requires: lock of the endpoint
+ * held. Returns s if it only sent: the caller makes it ready when it has released the lock; else NONE. */
+uint32_t endpoint_take(uint32_t current, uint32_t s);
+
+/* The first receiver in e's queue stands in the endpoint from now on. Requires: lock of e held, the queue not empty. */
+void endpoint_next_receiver(uint32_t e);
+
+/* Replies to the unanswered caller, if there is one, then receives. Requires: no lock held. */
+void endpoint_reply_and_receive(uint32_t e, uint32_t current, uint32_t n);
 
 /* Waits for a message. Requires: the current thread has no unanswered caller; no lock held. */
 void endpoint_receive(uint32_t e, uint32_t current);

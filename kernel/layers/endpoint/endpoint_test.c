@@ -1,5 +1,5 @@
 /* Endpoints: messages of every length, order of waiters, ends of either side at any point, faults as messages, many
- * clients and servers on several CPUs. */
+ * clients and servers on several CPUs, several receivers. */
 #include <string.h>
 
 #include "abi.h"
@@ -7,6 +7,7 @@
 #include "endpoint.h"
 #include "hosted.h"
 #include "invariants.h"
+#include "notify.h"
 #include "process.h"
 #include "test.h"
 #include "thread.h"
@@ -315,6 +316,76 @@ static void stress(uint32_t cpus)
     CHECK_EQUAL(invariants_check(), 0);
 }
 
+/* ---- several threads receive: each message goes to the one that has waited longest, and all of them can be ended ---- */
+
+#define WAIT_SLOT 4u
+#define POOL 3u
+
+static uint32_t served[4u * POOL];
+static uint32_t num_served;
+
+static void pool_program(uint32_t thread)
+{
+    if (thread == NUM_CPU) { /* the parent ends the pool when the client is done */
+        CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(invariants_check(), 0);
+        CHECK_EQUAL(user_call(SYS_PROCESS_KILL, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(invariants_check(), 0);
+        world_stop();
+        leave();
+    }
+    if (thread == NUM_CPU + 4) { /* the pool's first thread starts the others */
+        for (uint32_t i = 1; i <= POOL; i++) {
+            CHECK_EQUAL(user_call(SYS_THREAD_START, i, USER_BASE, USER_BASE, i, 0), STATUS_OK);
+            user_call(SYS_YIELD, 0, 0, 0, 0, 0);
+        }
+        user_call(SYS_SLEEP, NOTIFY_FOREVER, 0, 0, 0, 0);
+    }
+    if (thread < NUM_CPU + 8) {
+        for (;;) {
+            CHECK_EQUAL(user_call(SYS_RECV, RECV_SLOT, 0, 0, 0, 0), STATUS_OK);
+            served[num_served++] = thread - (NUM_CPU + 4);
+            CHECK_EQUAL(user_call(SYS_REPLY, 0, 0, 0, 0, 0), STATUS_OK);
+        }
+    }
+    user_call(SYS_SLEEP, arch_clock_ns() + 1000000, 0, 0, 0, 0); /* until the pool waits */
+    for (uint32_t i = 0; i < 4u * POOL; i++) {
+        CHECK_EQUAL(user_call(SYS_CALL, SEND_SLOT, 0, 0, 0, 0), STATUS_OK);
+    }
+    user_call(SYS_SIGNAL, WAIT_SLOT, 0, 0, 0, 0);
+    CHECK_EQUAL(user_call(SYS_CALL, SEND_SLOT, 0, 0, 0, 0), ERR_PEER_DEAD);
+    leave();
+}
+
+static void pool(void)
+{
+    world_start(1);
+    num_served = 0;
+    endpoint_define(E, 1, 0);
+    notify_define(0, 0);
+    world_process(0, NONE, 300, 0, 1, 0, 150, NONE);
+    world_process(1, 0, 200, 4, 4, 0, 120, NONE);
+    world_process(2, NONE, 100, 8, 1, 0, 100, NONE);
+    process_set_grant(0, CHILD_SLOT, GRANT_PROCESS, 1, 0, 0);
+    process_set_grant(0, WAIT_SLOT, GRANT_NOTIFICATION, 0, RIGHT_WAIT, 0);
+    process_set_grant(1, RECV_SLOT, GRANT_ENDPOINT, E, RIGHT_RECV, 0);
+    process_set_grant(2, SEND_SLOT, GRANT_ENDPOINT, E, RIGHT_SEND, 0);
+    process_set_grant(2, WAIT_SLOT, GRANT_NOTIFICATION, 0, RIGHT_SIGNAL, 1);
+    for (uint32_t p = 0; p < 3; p++) {
+        world_create(p);
+    }
+    for (uint32_t p = 0; p < 3; p++) {
+        world_start_process(p);
+    }
+    world_run(pool_program);
+    CHECK_EQUAL(num_served, 4 * POOL);
+    for (uint32_t i = 0; i < num_served; i++) {
+        CHECK_EQUAL(served[i], 1 + i % POOL);
+    }
+    CHECK_EQUAL(invariants_check(), 0);
+}
+
 int main(void)
 {
     every_length(1);
@@ -324,5 +395,6 @@ int main(void)
     ends();
     stress(1);
     stress(4);
+    pool();
     return TEST_END();
 }

@@ -16,7 +16,9 @@ struct notification {
     uint64_t bits;
     uint32_t owner;
     uint32_t watcher; /* CPU that runs a guest until a bit is set, or NONE */
-    uint64_t spare[6];
+    uint32_t open;    /* 1: its owner lives, from creation until teardown. Else no bit is set */
+    uint32_t spare;
+    uint64_t spare_words[5];
 };
 
 /* Touched by the thread's CPU only. */
@@ -33,6 +35,7 @@ void notify_init(void)
         notification[n].bits = 0u;
         notification[n].owner = NONE;
         notification[n].watcher = NONE;
+        notification[n].open = 0u;
     }
     for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
         notify_thread[t].n = NONE;
@@ -43,6 +46,7 @@ void notify_define(uint32_t n, uint32_t owner)
 {
     notification[n].owner = owner;
     notification[n].bits = 0u;
+    notification[n].open = 0u;
 }
 
 uint32_t notify_owner(uint32_t n)
@@ -65,10 +69,13 @@ static void notify_finish(uint32_t t, uint32_t status)
     sched_ready(t);
 }
 
-/* Stores bits for which no thread waits. Requires: the lock of n is held. */
+/* Stores bits for which no thread waits, if the owner lives. Requires: the lock of n is held. */
 static void notify_keep(uint32_t n, uint64_t all)
 {
     uint32_t cpu = arch_cpu();
+    if (notification[n].open == 0u) {
+        return;
+    }
     notification[n].bits = all;
     if (notification[n].watcher != NONE && notification[n].watcher != cpu) {
         intc_send(notification[n].watcher, VECTOR_RESCHEDULE);
@@ -212,12 +219,24 @@ void notify_unwatch(uint32_t n)
     spinlock_release(LOCK_NOTIFY_BASE + n);
 }
 
-void notify_reset(uint32_t n)
+/* Begins or ends a life of n: no bit of another one is left. */
+static void notify_set_open(uint32_t n, uint32_t open)
 {
     spinlock_acquire(LOCK_NOTIFY_BASE + n);
     notification[n].bits = 0u;
     notification[n].watcher = NONE;
+    notification[n].open = open;
     spinlock_release(LOCK_NOTIFY_BASE + n);
+}
+
+void notify_open(uint32_t n)
+{
+    notify_set_open(n, 1u);
+}
+
+void notify_close(uint32_t n)
+{
+    notify_set_open(n, 0u);
 }
 
 /* Ends t's wait with this outcome unless another CPU has just ended it. Returns 1 if t blocks here, else 0. */
@@ -258,6 +277,9 @@ uint32_t notify_check(void)
         }
         if (t != NONE && notification[n].owner == NONE) {
             return 2u;
+        }
+        if (notification[n].open == 0u && notification[n].bits != 0u) {
+            return 4u;
         }
     }
     for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {

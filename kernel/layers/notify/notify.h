@@ -1,6 +1,6 @@
 /* Notifications: a word of bits that any process with the right sets and one process waits for. They carry interrupts
- * and events that must not block the sender. Bits set while no thread waits are kept; setting a bit that is set has
- * no effect.
+ * and events that must not block the sender. Bits set while no thread waits are kept as long as the owner lives; setting
+ * a bit that is set has no effect.
  *
  * Lock: LOCK_NOTIFY_BASE + n guards the word, the queue of waiters, their wait state, and the watch. */
 #ifndef ASHLAR_NOTIFY_H
@@ -16,7 +16,7 @@
 /* Requires: start-up, one CPU. Ensures: no notification is defined. */
 void notify_init(void);
 
-/* Requires: start-up; n < NUM_NOTIFICATION. Ensures: n exists, no bit set. owner = the process that waits for it. */
+/* Requires: start-up; n < NUM_NOTIFICATION. Ensures: n exists, closed. owner = the process that waits for it. */
 void notify_define(uint32_t n, uint32_t owner);
 uint32_t notify_owner(uint32_t n); /* NONE if n is not defined */
 
@@ -44,8 +44,10 @@ uint32_t notify_pending(uint32_t n);
 uint32_t notify_watch(uint32_t n);
 void notify_unwatch(uint32_t n);
 
-/* Called when the owner ends: clears all bits. Requires that no thread of the owner waits. */
-void notify_reset(uint32_t n);
+/* Called when the owner is created, and when it ends, before its children do: between two lives signals are lost, and each
+ * begins without a bit. Requires that no thread of the owner waits. */
+void notify_open(uint32_t n);
+void notify_close(uint32_t n);
 
 /* Requires: t belongs to this CPU and does not run. Ensures: if t waits here, its wait ends with ERR_CANCELLED
  * (notify_cancel) or ERR_TIMEOUT (notify_timeout), unless it was signalled just before. Returns 1 if t blocks here

@@ -102,6 +102,9 @@ static void watching(void)
 {
     world_start(2);
     notify_define(N, 0);
+    notify_signal(N, 2);
+    CHECK_EQUAL(notify_pending(N), 0); /* its owner does not live */
+    notify_open(N);
     hosted_set_cpu(1);
     CHECK_EQUAL(notify_watch(N), 0);
     hosted_set_cpu(0);
@@ -117,7 +120,11 @@ static void watching(void)
     CHECK_EQUAL(hosted_raised(1, VECTOR_RESCHEDULE), 0);
     CHECK_EQUAL(notify_poll(N), 12);
     notify_signal(N, 8);
-    notify_reset(N);
+    notify_close(N);
+    CHECK_EQUAL(notify_pending(N), 0);
+    notify_signal(N, 8);
+    CHECK_EQUAL(notify_pending(N), 0);
+    notify_open(N);
     CHECK_EQUAL(notify_pending(N), 0);
 }
 

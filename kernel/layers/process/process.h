@@ -32,6 +32,11 @@ void process_define(uint32_t p, uint32_t parent, uint32_t quota, uint32_t first_
                     uint32_t fault_endpoint);
 void process_define_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argument);
 
+/* Word i of p's name, of which the first byte is the lowest; a byte 0 ends it. */
+#define PROCESS_NAME_WORDS 4u
+void process_define_name(uint32_t p, uint32_t i, uint64_t word);
+uint64_t process_name_word(uint32_t p, uint32_t i);
+
 /* Adds a segment of `pages` pages at vaddr. The first image_words 64-bit words come from the image frames first_frame
  * on. copy 1: they are copied into frames of the process, the rest is zero; copy 0: the image's own frames are mapped
  * read-only. The segments of a process must be added consecutively. Returns STATUS_OK; ERR_NO_MEMORY (more than

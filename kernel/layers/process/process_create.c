@@ -2,6 +2,7 @@
 #include "abi.h"
 #include "container.h"
 #include "endpoint.h"
+#include "notify.h"
 #include "pagemap.h"
 #include "process.h"
 #include "process_parts.h"
@@ -90,6 +91,22 @@ static uint32_t process_undo(uint32_t p)
     return status;
 }
 
+/* The notifications that p waits for begin a life with it. */
+static void process_open_notifications(uint32_t p)
+{
+    for (uint32_t slot = 0u; slot < NUM_GRANT; slot = slot + 1u) {
+        uint64_t g = process_grant(p, slot);
+        uint32_t kind = process_grant_kind(g);
+        uint32_t object = process_grant_object(g);
+        if (kind == GRANT_NOTIFICATION) {
+            uint32_t owner = notify_owner(object);
+            if (owner == p) {
+                notify_open(object);
+            }
+        }
+    }
+}
+
 /* Requires: p's lock held, p just made. */
 static void process_begin(uint32_t p)
 {
@@ -103,6 +120,7 @@ static void process_begin(uint32_t p)
             endpoint_open(e);
         }
     }
+    process_open_notifications(p);
     process_load_reset(p);
     process_set_state(p, PROCESS_LOADING);
 }

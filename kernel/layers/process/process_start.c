@@ -14,12 +14,23 @@ struct first_start {
 };
 
 static struct first_start first_start[NUM_PROCESS];
+static uint64_t process_name[NUM_PROCESS * PROCESS_NAME_WORDS]; /* constant after start-up */
 
 void process_define_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argument)
 {
     first_start[p].entry = entry;
     first_start[p].stack = stack;
     first_start[p].argument = argument;
+}
+
+void process_define_name(uint32_t p, uint32_t i, uint64_t word)
+{
+    process_name[p * PROCESS_NAME_WORDS + i] = word;
+}
+
+uint64_t process_name_word(uint32_t p, uint32_t i)
+{
+    return process_name[p * PROCESS_NAME_WORDS + i];
 }
 
 /* 1 if a thread may run with this ip and stack pointer: both are user addresses. */

@@ -16,6 +16,7 @@
 #include "world.h"
 
 #define CHILD_SLOT 10u
+#define CHECK_SLOT 60u
 #define WAIT_SLOT 20u
 #define SEND_SLOT 21u
 #define RECV_SLOT 22u
@@ -141,6 +142,7 @@ static void one_child(void)
     world_process(2, 0, 1000, 8, 1, 0, 90, NONE);
     world_process(3, 0, 3, 12, 1, 0, 90, NONE);
     CHECK_EQUAL(process_set_grant(0, WAIT_SLOT, GRANT_NOTIFICATION, 0, RIGHT_WAIT, 0), STATUS_OK);
+    CHECK_EQUAL(process_set_grant(0, CHECK_SLOT, GRANT_POWER, 0, 0, 0), STATUS_OK);
     for (uint32_t child = 0; child < 3; child++) {
         process_set_grant(0, CHILD_SLOT + child, GRANT_PROCESS, 1 + child, 0, 0);
     }
@@ -267,7 +269,7 @@ static void random_program(uint32_t thread)
         CHECK_EQUAL(user_first(), PROCESS_EMPTY);
         CHECK_EQUAL(usage(), with_all - 100);
         if (i % 16 == 0) {
-            CHECK_EQUAL(user_call(SYS_CHECK, 0, 0, 0, 0, 0), STATUS_OK);
+            CHECK_EQUAL(user_call(SYS_CHECK, CHECK_SLOT, 0, 0, 0, 0), STATUS_OK);
             if (!CHECK_EQUAL(user_first(), 0)) {
                 break;
             }
@@ -284,7 +286,7 @@ static void random_program(uint32_t thread)
         } while (user_first() != PROCESS_EMPTY && arch_clock_ns() < deadline);
     }
     CHECK_EQUAL(usage(), before);
-    CHECK_EQUAL(user_call(SYS_CHECK, 0, 0, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_call(SYS_CHECK, CHECK_SLOT, 0, 0, 0, 0), STATUS_OK);
     CHECK_EQUAL(user_first(), 0);
     world_stop();
     leave();

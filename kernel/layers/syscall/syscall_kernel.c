@@ -30,7 +30,11 @@ uint32_t syscall_power_off(uint32_t current)
 
 uint32_t syscall_check(uint32_t current)
 {
+    uint32_t valid = syscall_slot_valid(current, GRANT_POWER, 0u);
     uint32_t available = invariants_available();
+    if (valid == 0u) {
+        return ERR_BAD_SLOT;
+    }
     if (available == 0u) {
         return ERR_NOT_SUPPORTED;
     }

@@ -234,7 +234,9 @@ static void known_program(uint32_t thread)
     CHECK_EQUAL(user_call(SYS_MEM_MAP, 0x10000000, 1, 1ul << 32 | PROT_READ, 0, 0), ERR_BAD_ARGUMENT);
     CHECK_EQUAL(user_call(SYS_MEM_MAP, MESSAGE_VADDR + 4096, 1, PROT_READ, 0, 0), ERR_BAD_ADDRESS);
     CHECK_EQUAL(user_call(SYS_POWER_OFF, 0, 0, 0, 0, 0), ERR_BAD_SLOT);
-    CHECK_EQUAL(user_call(SYS_CHECK, 0, 0, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_call(SYS_CHECK, 0, 0, 0, 0, 0), ERR_BAD_SLOT);
+    CHECK_EQUAL(process_set_grant(0, 60, GRANT_POWER, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_call(SYS_CHECK, 60, 0, 0, 0, 0), STATUS_OK);
     CHECK_EQUAL(user_first(), 0);
     world_stop();
     user_call(SYS_PROCESS_EXIT, 3, 0, 0, 0, 0);

@@ -42,7 +42,7 @@ static uint32_t teardown_grant(uint32_t p, uint32_t slot)
     if (kind == GRANT_NOTIFICATION) {
         uint32_t owner = notify_owner(object);
         if (owner == p) {
-            notify_reset(object);
+            notify_close(object);
         }
     }
     if (kind == GRANT_DMA) {

@@ -101,9 +101,61 @@ static void children_end_first(void)
     CHECK_EQUAL(invariants_check(), 0);
 }
 
+/* Events of a life end with it: bits that were not taken, the death of children, signals to a process that is not there. */
+#define EVENTS 2u
+#define EVENT_SLOT 1u
+
+static uint64_t bits_at_start[2];
+static uint32_t lives;
+
+static void lives_program(uint32_t thread)
+{
+    if (thread != NUM_CPU) {
+        user_call(SYS_SLEEP, NOTIFY_FOREVER, 0, 0, 0, 0);
+    }
+    CHECK_EQUAL(user_call(SYS_POLL, EVENT_SLOT, 0, 0, 0, 0), STATUS_OK);
+    bits_at_start[lives] = user_first();
+    if (lives == 1) {
+        world_stop();
+        user_call(SYS_PROCESS_EXIT, 0, 0, 0, 0, 0);
+    }
+    CHECK_EQUAL(user_call(SYS_PROCESS_CREATE, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_call(SYS_PROCESS_START, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
+    user_call(SYS_SLEEP, 1000, 0, 0, 0, 0);
+    notify_signal(EVENTS, 4); /* of its life, and not taken */
+    world_stop();
+    user_call(SYS_PROCESS_EXIT, 0, 0, 0, 0, 0); /* its child's death signals */
+}
+
+static void events_end_with_a_life(void)
+{
+    world_start(1);
+    notify_define(EVENTS, 0);
+    world_process(0, NONE, 100, 0, 1, 0, 100, NONE);
+    world_process(1, 0, 40, 4, 1, 0, 90, NONE);
+    CHECK_EQUAL(process_set_grant(0, EVENT_SLOT, GRANT_NOTIFICATION, EVENTS, RIGHT_WAIT, 0), STATUS_OK);
+    CHECK_EQUAL(process_set_grant(0, CHILD_SLOT, GRANT_PROCESS, 1, 0, EVENTS), STATUS_OK);
+    notify_signal(EVENTS, 1); /* before it exists */
+    for (lives = 0; lives < 2; lives++) {
+        world_create(0);
+        if (lives == 0) {
+            notify_signal(EVENTS, 8); /* from its creation on it is there */
+        }
+        world_start_process(0);
+        world_run(lives_program);
+        CHECK_EQUAL(process_state(0), PROCESS_EMPTY);
+        notify_signal(EVENTS, 2); /* after its death */
+        CHECK_EQUAL(notify_pending(EVENTS), 0);
+    }
+    CHECK_EQUAL(bits_at_start[0], 8);
+    CHECK_EQUAL(bits_at_start[1], 0);
+    CHECK_EQUAL(invariants_check(), 0);
+}
+
 int main(void)
 {
     stage_by_stage();
     children_end_first();
+    events_end_with_a_life();
     return TEST_END();
 }

@@ -2,6 +2,8 @@
 #ifndef ASHLAR_TRAP_PARTS_H
 #define ASHLAR_TRAP_PARTS_H
 
+#include <stdint.h>
+
 /* Ends the current thread; the last one of its process tears the process down in bounded steps, with interrupts and
  * reschedules in between. Does not return. */
 void trap_end_thread(void);
@@ -9,5 +11,8 @@ void trap_end_thread(void);
 /* An interrupt window: serves one pending interrupt. Called between a wait of a thread and its waking others, so that
  * at most two threads run between two windows. Requires: no lock held. */
 void trap_window(void);
+
+/* Writes what process p dies of to the kernel's console: this exception of its thread. */
+void trap_report_death(uint32_t p, uint32_t thread, uint64_t vector);
 
 #endif

@@ -58,26 +58,25 @@ static void uctx_copy(uint32_t to, uint32_t from, uint32_t reg)
     arch_uctx_set(to, reg, value);
 }
 
-/* Unrolled: constant register numbers make each word a load and a store. */
-void uctx_copy_words(uint32_t to, uint32_t from, uint32_t n)
+/* The first four words; constant register numbers make each word a load and a store. */
+static void uctx_copy_first(uint32_t to, uint32_t from)
 {
-    if (n < 1u) {
-        return;
-    }
     uctx_copy(to, from, UCTX_RDX);
-    if (n < 2u) {
-        return;
-    }
     uctx_copy(to, from, UCTX_R10);
-    if (n < 3u) {
-        return;
-    }
     uctx_copy(to, from, UCTX_R8);
-    if (n < 4u) {
-        return;
-    }
     uctx_copy(to, from, UCTX_R9);
-    if (n < 5u) {
+}
+
+/* The words from the fifth on. */
+static void uctx_copy_rest(uint32_t to, uint32_t from, uint32_t n)
+{
+    if (n >= MESSAGE_REGISTER_WORDS) {
+        uctx_copy(to, from, UCTX_R12);
+        uctx_copy(to, from, UCTX_R13);
+        uctx_copy(to, from, UCTX_R14);
+        uctx_copy(to, from, UCTX_R15);
+        uctx_copy(to, from, UCTX_RBX);
+        uctx_copy(to, from, UCTX_RBP);
         return;
     }
     uctx_copy(to, from, UCTX_R12);
@@ -97,10 +96,30 @@ void uctx_copy_words(uint32_t to, uint32_t from, uint32_t n)
         return;
     }
     uctx_copy(to, from, UCTX_RBX);
-    if (n < 10u) {
+}
+
+/* Unrolled, with few tests for the lengths that are common: four words and all. */
+void uctx_copy_words(uint32_t to, uint32_t from, uint32_t n)
+{
+    if (n >= 4u) {
+        uctx_copy_first(to, from);
+        if (n > 4u) {
+            uctx_copy_rest(to, from, n);
+        }
         return;
     }
-    uctx_copy(to, from, UCTX_RBP);
+    if (n == 0u) {
+        return;
+    }
+    uctx_copy(to, from, UCTX_RDX);
+    if (n < 2u) {
+        return;
+    }
+    uctx_copy(to, from, UCTX_R10);
+    if (n < 3u) {
+        return;
+    }
+    uctx_copy(to, from, UCTX_R8);
 }
 
 void uctx_init(uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument)

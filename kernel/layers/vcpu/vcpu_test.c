@@ -76,6 +76,7 @@ static void start(void)
     frame_make_usable(HOSTED_FIRST_FRAME, 1000);
     notify_init();
     notify_define(BELL, MONITOR);
+    notify_open(BELL);
     CHECK_EQUAL(container_split(CONTAINER_ROOT, MONITOR, 100), STATUS_OK);
     thread_define(FIRST, MONITOR, 0, 100);
     thread_define(SECOND, MONITOR, 0, 101);

@@ -304,6 +304,8 @@ pub enum BenchVerb {
     Locks,
     /// Throughput of server and client pairs on one and two CPUs, fine locks against one big lock.
     Scaling,
+    /// From reset to the first program, in counted instructions.
+    Start,
     /// Linux in a guest against the same kernel directly on the emulator.
     Guests,
     /// Messages between clients and drivers in counted instructions, and drivers of devices against Linux's.

@@ -244,10 +244,10 @@ static inline uint32_t sys_power_off(uint32_t slot, uint32_t code)
     return (uint32_t)sys_raw(SYS_POWER_OFF, slot, code, 0, 0, 0).status;
 }
 
-/* Debug builds: stops all CPUs and walks all of the kernel's tables. */
-static inline uint32_t sys_check(uint64_t *broken)
+/* Debug builds: stops all CPUs and walks all of the kernel's tables, which takes long. */
+static inline uint32_t sys_check(uint32_t slot, uint64_t *broken)
 {
-    struct sys_result r = sys_raw0(SYS_CHECK);
+    struct sys_result r = sys_raw1(SYS_CHECK, slot);
     if (r.status == STATUS_OK) {
         *broken = r.first;
     }

@@ -1,4 +1,4 @@
-/* MOV and its extending forms, 64-bit mode. */
+/* MOV and its extending forms, and OR, AND, XOR to memory, 64-bit mode. */
 #include "cpu/decode.h"
 
 #define REX_W 8u
@@ -53,13 +53,19 @@ static void set_register(struct decoded *d, uint32_t modrm, uint32_t rex, uint32
     }
 }
 
+/* What the second field of ModRM says in opcodes 80, 81 and 83; DECODE_MOVE for what is not decoded. */
+static uint32_t combination(uint32_t field)
+{
+    return field == 1 ? DECODE_OR : field == 4 ? DECODE_AND : field == 6 ? DECODE_XOR : DECODE_MOVE;
+}
+
 uint32_t decode_move(const uint8_t *code, uint32_t bytes, struct decoded *result)
 {
     struct cursor c = {code, bytes < DECODE_MAX ? bytes : DECODE_MAX, 0, 0};
     struct decoded d = {0};
     uint32_t operand16 = 0, rex = 0, address32 = 0, op = next(&c);
     while (op == 0x66 || op == 0x67 || op == 0x2e || op == 0x36 || op == 0x3e || op == 0x26 || op == 0x64 ||
-           op == 0x65) {
+           op == 0x65 || op == 0xf0) {
         operand16 |= op == 0x66;
         address32 |= op == 0x67;
         op = next(&c);
@@ -80,6 +86,36 @@ uint32_t decode_move(const uint8_t *code, uint32_t bytes, struct decoded *result
         d.write = op < 0x8a;
         modrm = pass_modrm(&c);
         set_register(&d, modrm, rex, d.size == 1);
+        break;
+    case 0x08: /* register to memory, combined with what is there */
+    case 0x09:
+    case 0x20:
+    case 0x21:
+    case 0x30:
+    case 0x31:
+        d.size = op & 1 ? wide : 1;
+        d.write = 1;
+        d.combine = op < 0x10 ? DECODE_OR : op < 0x30 ? DECODE_AND : DECODE_XOR;
+        modrm = pass_modrm(&c);
+        set_register(&d, modrm, rex, d.size == 1);
+        break;
+    case 0x80: /* constant likewise */
+    case 0x81:
+    case 0x83:
+        d.size = op == 0x80 ? 1 : wide;
+        d.write = 1;
+        d.is_constant = 1;
+        modrm = pass_modrm(&c);
+        d.combine = combination(modrm >> 3 & 7);
+        d.constant = constant(&c, op != 0x81 ? 1 : d.size == 8 ? 4 : d.size);
+        if (op != 0x81) {
+            d.constant = (uint64_t)(int64_t)(int8_t)d.constant;
+        } else if (d.size == 8) {
+            d.constant = (uint64_t)(int64_t)(int32_t)(uint32_t)d.constant;
+        }
+        if (d.combine == DECODE_MOVE) {
+            return 0;
+        }
         break;
     case 0xa0: /* accumulator, absolute address */
     case 0xa1:

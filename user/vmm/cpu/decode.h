@@ -1,5 +1,5 @@
 /* A decoder for the instructions with which drivers reach device memory: moves between a register or constant and
- * memory. Pure code. */
+ * memory, and OR, AND, XOR to memory. Pure code. */
 #ifndef VMM_DECODE_H
 #define VMM_DECODE_H
 
@@ -17,7 +17,13 @@ struct decoded {
     uint32_t high_byte; /* the register is ah ch dh bh (reg is 0..3) */
     uint32_t extend;    /* bytes of the register that a read sets: 1 2 4 8; more than size: extended */
     uint32_t sign;      /* extended by sign */
+    uint32_t combine;   /* write: DECODE_* with what is there; the flags follow the result */
 };
+
+#define DECODE_MOVE 0u
+#define DECODE_OR 1u
+#define DECODE_AND 2u
+#define DECODE_XOR 3u
 
 /* Decodes in 64-bit mode. Returns 1, or 0 if it is no such move or the bytes end before it does. */
 uint32_t decode_move(const uint8_t *code, uint32_t bytes, struct decoded *result);

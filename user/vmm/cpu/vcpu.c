@@ -40,5 +40,5 @@ void vcpu_reset(uint64_t rip, uint64_t cr3, uint64_t gdt, uint64_t zero_page)
     vcpu[VCPU_GDTR] = 31;
     vcpu[VCPU_GDTR + 1] = gdt;
     vcpu_set_reg(RSI, zero_page);
-    vcpu[VCPU_CHANGED] = VCPU_CHANGED_CONTROL | VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_MSRS;
+    vcpu[VCPU_CHANGED] = VCPU_CHANGED_CONTROL | VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_MSRS | VCPU_CHANGED_DEBUG;
 }

@@ -22,14 +22,19 @@ static volatile uint64_t *const vcpu = (volatile uint64_t *)VCPU_ADDRESS;
 
 #define RFLAGS_IF 0x200ul
 #define RFLAGS_DF 0x400ul
+#define RFLAGS_AC 0x40000ul
 #define CR0_PE 0x1ul
 #define CR0_PG 0x80000000ul
+#define CR0_WP 0x10000ul
 #define CR4_PAE 0x20ul
+#define CR4_SMAP 0x200000ul
 #define EFER_LME 0x100ul
 #define EFER_LMA 0x400ul
 
+#define EXCEPTION_DB 1u
 #define EXCEPTION_UD 6u
 #define EXCEPTION_GP 13u
+#define EXCEPTION_PF 14u
 
 static inline uint64_t vcpu_reg(uint32_t reg)
 {
@@ -58,6 +63,13 @@ static inline void vcpu_raise_gp(void)
 static inline void vcpu_raise_ud(void)
 {
     vcpu[VCPU_INJECT] = EXCEPTION_UD | INJECT_EXCEPTION | INJECT_VALID;
+}
+
+static inline void vcpu_raise_pf(uint64_t address, uint64_t error_code)
+{
+    vcpu[VCPU_CR2] = address;
+    vcpu[VCPU_CHANGED] |= VCPU_CHANGED_CONTROL;
+    vcpu[VCPU_INJECT] = EXCEPTION_PF | INJECT_EXCEPTION | INJECT_ERROR_CODE | INJECT_VALID | error_code << 32;
 }
 
 /* Reset for Linux' 64-bit boot protocol: long mode with paging by the tables at `cr3`, flat segments from the

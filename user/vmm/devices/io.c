@@ -192,18 +192,25 @@ void io_write(uint32_t port, uint32_t size, uint32_t value)
     }
 }
 
-/* One element of INS or OUTS. Returns 0 if the guest's memory is not there. */
+/* One element of INS or OUTS. Returns 0 if the guest gets an exception: it may not access the memory, or it is not there. The
+ * processor checks neither before it exits. */
 static uint32_t string_element(uint32_t port, uint32_t size, uint64_t in, uint64_t address_mask)
 {
     uint32_t reg = in ? RDI : RSI;
-    uint64_t address = vcpu_reg(reg), value = 0;
+    uint64_t address = vcpu_reg(reg), value = 0, fault, error_code;
+    if (guest_may_access(address & address_mask, size, in != 0, &fault, &error_code) == 0) {
+        vcpu_raise_pf(fault, error_code);
+        return 0;
+    }
     if (in) {
         value = io_read(port, size);
         if (guest_write_linear(address & address_mask, &value, size) != size) {
+            vcpu_raise_gp();
             return 0;
         }
     } else {
         if (guest_read_linear(address & address_mask, &value, size) != size) {
+            vcpu_raise_gp();
             return 0;
         }
         io_write(port, size, (uint32_t)value);
@@ -216,7 +223,7 @@ static uint32_t string_element(uint32_t port, uint32_t size, uint64_t in, uint64
 static void string_exit(uint64_t info, uint32_t port, uint32_t size)
 {
     uint32_t address_bytes = (uint32_t)(info >> 32) & 0xff;
-    uint64_t mask = address_bytes == 4 ? 0xfffffffful : ~0ul;
+    uint64_t mask = address_bytes == 4 ? 0xfffffffful : address_bytes == 2 ? 0xfffful : ~0ul;
     uint64_t count = 1, rest = 0;
     if (info & INFO_REP) {
         count = vcpu_reg(RCX) & mask;
@@ -225,7 +232,6 @@ static void string_exit(uint64_t info, uint32_t port, uint32_t size)
     }
     for (uint64_t i = 0; i < count; i++) {
         if (string_element(port, size, info & INFO_IN, mask) == 0) {
-            vcpu_raise_gp();
             return;
         }
         if (info & INFO_REP) {

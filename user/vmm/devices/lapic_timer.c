@@ -6,7 +6,8 @@
 #define TIMER_MODE 0x60000u
 #define TIMER_PERIODIC 0x20000u
 #define TIMER_DEADLINE 0x40000u
-#define DEADLINE_SLACK_NS 500ul /* so that rounding never makes the interrupt early */
+#define PERIOD_LEAST_NS 100000ul /* between two interrupts: with less, guest and monitor would do nothing else */
+#define DEADLINE_SLACK_NS 500ul  /* so that rounding never makes the interrupt early */
 
 static uint32_t timer_mode(const struct lapic *lapic)
 {
@@ -23,6 +24,13 @@ static uint64_t count_ns(const struct lapic *lapic)
 static uint64_t period_ns(const struct lapic *lapic)
 {
     return lapic->initial_count * count_ns(lapic);
+}
+
+/* The next interrupt of the periodic mode. */
+static uint64_t next_period(const struct lapic *lapic, uint64_t now)
+{
+    uint64_t period = period_ns(lapic);
+    return period < PERIOD_LEAST_NS ? now + PERIOD_LEAST_NS : lapic->start + period;
 }
 
 void lapic_set_timer(struct lapic *lapic, uint32_t entry)
@@ -52,8 +60,12 @@ void lapic_load_counter(struct lapic *lapic, uint32_t count, uint64_t now)
 {
     lapic->initial_count = count;
     lapic->start = now;
-    if (timer_mode(lapic) != TIMER_DEADLINE) {
-        lapic->next = count == 0 ? LAPIC_NEVER : now + period_ns(lapic);
+    if (count == 0) {
+        lapic->next = LAPIC_NEVER;
+    } else if (timer_mode(lapic) == TIMER_PERIODIC) {
+        lapic->next = next_period(lapic, now);
+    } else if (timer_mode(lapic) != TIMER_DEADLINE) {
+        lapic->next = now + period_ns(lapic);
     }
 }
 
@@ -84,7 +96,7 @@ void lapic_expire(struct lapic *lapic, uint64_t now)
     if (timer_mode(lapic) == TIMER_PERIODIC) { /* missed periods are merged into one */
         uint64_t period = period_ns(lapic);
         lapic->start += (now - lapic->start) / period * period;
-        lapic->next = lapic->start + period;
+        lapic->next = next_period(lapic, now);
     } else {
         lapic->next = LAPIC_NEVER;
         lapic->deadline = 0;

@@ -68,6 +68,24 @@ static void set_operand(const struct decoded *d, uint64_t value)
     }
 }
 
+#define RFLAGS_ARITHMETIC 0x8d5ul /* OF SF ZF AF PF CF */
+#define RFLAGS_PF 0x4ul
+#define RFLAGS_ZF 0x40ul
+#define RFLAGS_SF 0x80ul
+
+/* Combines the operand with what the bus has there, and sets the flags. */
+static uint64_t combine(const struct decoded *d, uint64_t old)
+{
+    uint64_t value = d->combine == DECODE_OR    ? old | operand(d)
+                     : d->combine == DECODE_AND ? old & operand(d)
+                                                : old ^ operand(d);
+    value = value << (64 - 8 * d->size) >> (64 - 8 * d->size);
+    vcpu[VCPU_RFLAGS] = (vcpu[VCPU_RFLAGS] & ~RFLAGS_ARITHMETIC) | (value == 0 ? RFLAGS_ZF : 0) |
+                        (value >> (8 * d->size - 1) != 0 ? RFLAGS_SF : 0) |
+                        (__builtin_parity((uint32_t)value & 0xff) == 0 ? RFLAGS_PF : 0);
+    return value;
+}
+
 const char *mmio_exit(void)
 {
     uint64_t address = vcpu[VCPU_EXIT_INFO1], info = vcpu[VCPU_EXIT_INFO2];
@@ -85,7 +103,9 @@ const char *mmio_exit(void)
     if (decode_move(code, fetch(code), &d) == 0) {
         return "the guest reached for memory it does not have, by an instruction the monitor does not emulate";
     }
-    if (d.write) {
+    if (d.combine != DECODE_MOVE) {
+        write_bus(address, combine(&d, read_bus(address)));
+    } else if (d.write) {
         write_bus(address, operand(&d));
     } else {
         set_operand(&d, read_bus(address));

@@ -5,6 +5,9 @@
 #define TICKS_PER_NS ((uint64_t)(((unsigned __int128)PIT_HZ << 64) / 1000000000u))
 #define NS_PER_TICK ((1000000000ul << 32) / PIT_HZ)
 
+/* Between two edges: with less, guest and monitor would do nothing but serve them. */
+#define PERIOD_LEAST_NS 100000ul
+
 static uint64_t ticks_since(const struct pit_channel *channel, uint64_t now)
 {
     uint64_t elapsed = now > channel->start ? now - channel->start : 0;
@@ -67,6 +70,9 @@ static void schedule(struct pit *pit, uint64_t now)
         pit->next = PIT_NEVER;
     } else if (is_periodic(channel)) {
         pit->next = time_of(channel, (ticks / channel->reload + 1) * channel->reload);
+        if (channel->reload * NS_PER_TICK >> 32 < PERIOD_LEAST_NS) {
+            pit->next = now + PERIOD_LEAST_NS;
+        }
     } else {
         pit->next = ticks < channel->reload ? time_of(channel, channel->reload) : PIT_NEVER;
     }

@@ -30,6 +30,16 @@ static const struct sample samples[] = {
     /* movzbl (%rdx),%r10d; movswq 4(%rdx),%rax */
     {"\x44\x0f\xb6\x12", {.length = 4, .size = 1, .reg = 10, .extend = 4}},
     {"\x48\x0f\xbf\x42\x04", {.length = 5, .size = 2, .reg = 0, .extend = 8, .sign = 1}},
+    /* or %ecx,(%rax); lock and %r9b,(%rsi); xor %rdx,8(%rdi) */
+    {"\x09\x08", {.length = 2, .size = 4, .write = 1, .reg = 1, .combine = DECODE_OR}},
+    {"\xf0\x44\x20\x0e", {.length = 4, .size = 1, .write = 1, .reg = 9, .combine = DECODE_AND}},
+    {"\x48\x31\x57\x08", {.length = 4, .size = 8, .write = 1, .reg = 2, .combine = DECODE_XOR}},
+    /* orl $0x100,0xf0(%rax); andl $-2,(%rax); xorb $0x80,(%rax) */
+    {"\x81\x88\xf0\x00\x00\x00\x00\x01\x00\x00",
+     {.length = 10, .size = 4, .write = 1, .is_constant = 1, .constant = 0x100, .reg = 1, .combine = DECODE_OR}},
+    {"\x83\x20\xfe", {.length = 3, .size = 4, .write = 1, .is_constant = 1, .constant = ~1ul, .combine = DECODE_AND}},
+    {"\x80\x30\x80",
+     {.length = 3, .size = 1, .write = 1, .is_constant = 1, .constant = ~0x7ful, .combine = DECODE_XOR}},
     /* movabs 0x8877665544332211,%eax; %gs:mov %ecx,(%rax) */
     {"\xa1\x11\x22\x33\x44\x55\x66\x77\x88", {.length = 9, .size = 4, .reg = 0, .extend = 4}},
     {"\x65\x89\x08", {.length = 3, .size = 4, .write = 1, .reg = 1, .extend = 4}},
@@ -43,8 +53,10 @@ int main(void)
         const uint8_t *code = (const uint8_t *)samples[i].code;
         CHECK(decode_move(code, w->length, &d) == 1);
         CHECK(d.length == w->length && d.size == w->size && d.write == w->write && d.is_constant == w->is_constant);
-        CHECK(d.constant == w->constant && d.reg == w->reg && d.high_byte == w->high_byte && d.sign == w->sign);
-        CHECK(w->is_constant || d.extend == w->extend);
+        CHECK(d.constant == w->constant && (w->is_constant || d.reg == w->reg) && d.high_byte == w->high_byte &&
+              d.sign == w->sign);
+        CHECK(w->is_constant || w->combine || d.extend == w->extend);
+        CHECK(d.combine == w->combine);
         for (uint32_t cut = 0; cut < w->length; cut++) {
             uint8_t *exact = malloc(cut + 1); /* the sanitizer sees a read past the end */
             memcpy(exact, code, cut);
@@ -54,6 +66,7 @@ int main(void)
     }
     CHECK(decode_move((const uint8_t *)"\x8b\xc8", 2, &d) == 0);         /* register to register */
     CHECK(decode_move((const uint8_t *)"\x01\x08", 2, &d) == 0);         /* add */
+    CHECK(decode_move((const uint8_t *)"\x83\x38\x01", 3, &d) == 0);     /* cmp */
     CHECK(decode_move((const uint8_t *)"\xc7\x08\1\0\0\0", 6, &d) == 0); /* not a move */
     for (unsigned i = 0; i < 3000000; i++) {
         uint8_t code[DECODE_MAX];

@@ -32,9 +32,22 @@ static void counts_once(void)
 static void merges_missed_periods(void)
 {
     reset(0x40 | TIMER_PERIODIC);
-    lapic_write(&lapic, REG_INITIAL_COUNT, 1000, 0);
-    lapic_expire(&lapic, 3500);
-    CHECK(lapic.output == 0x40 && lapic.next == 4000 && lapic_read(&lapic, REG_CURRENT_COUNT, 3600) == 400);
+    lapic_write(&lapic, REG_INITIAL_COUNT, 1000000, 0);
+    lapic_expire(&lapic, 3500000);
+    CHECK(lapic.output == 0x40 && lapic.next == 4000000 && lapic_read(&lapic, REG_CURRENT_COUNT, 3600000) == 400000);
+}
+
+/* However short the period, interrupts leave time between them. */
+static void limits_the_rate(void)
+{
+    reset(0x40 | TIMER_PERIODIC);
+    lapic_write(&lapic, REG_INITIAL_COUNT, 1, 0);
+    for (uint64_t now = 0; now < 100 * PERIOD_LEAST_NS;) {
+        CHECK(lapic.next >= now + PERIOD_LEAST_NS);
+        now = lapic.next;
+        lapic_expire(&lapic, now);
+    }
+    CHECK(lapic.output == 0x40);
 }
 
 static void obeys_deadlines(void)
@@ -77,6 +90,7 @@ int main(void)
 {
     counts_once();
     merges_missed_periods();
+    limits_the_rate();
     obeys_deadlines();
     masks_and_ranks();
     return 0;

@@ -29,6 +29,17 @@ static void test_periodic(void)
     CHECK(pit.next > start + 500000000000ul && pit.next <= start + 500000000000ul + 4000153ul);
 }
 
+/* However short the period, edges leave time between them. */
+static void test_rate(void)
+{
+    program(0, 2, 2, 0);
+    for (uint64_t now = 0; now < 100 * PERIOD_LEAST_NS;) {
+        CHECK(pit.next >= now + PERIOD_LEAST_NS);
+        now = pit.next;
+        CHECK(pit_expire(&pit, now) == 1);
+    }
+}
+
 static void test_one_shot(void)
 {
     pit_init(&pit);
@@ -97,6 +108,7 @@ static void test_random(void)
 int main(void)
 {
     test_periodic();
+    test_rate();
     test_one_shot();
     test_latch();
     test_calibration();

@@ -66,6 +66,7 @@ static void start_iommu(void)
 /* loader: LOADER_*; information: physical address of the loader's structure. Does not return. */
 void boot_main(uint32_t loader, uint64_t information)
 {
+    clock_note_entry();
     serial_init();
     boot_print("Ashlar\n");
     check_processor();

@@ -2,7 +2,8 @@
  *
  * Calibration: a window is the span between two readings of (reference, TSC, local timer). Each reading brackets the
  * reference between two TSC readings and the narrowest of several brackets is taken, so a pause by the host spoils a
- * bracket and not the result; of several windows the one with the narrowest brackets is used. */
+ * bracket and not the result; of several windows the one with the narrowest brackets is used. A window ends early, and is
+ * the last, once brackets and the reference's own steps are small against it. */
 #include "clock/clock.h"
 
 #include "interrupt/apic.h"
@@ -13,8 +14,10 @@
 #define WINDOWS 5u
 #define BRACKETS 16u
 #define WINDOW_NS 10000000ul
+#define FINE 100000ul /* times the brackets and the step of the reference: a fine window, known to 20 millionths */
 #define NS_PER_SECOND 1000000000ul
 
+static uint64_t tsc_entry; /* when the kernel was entered */
 static uint64_t tsc_base;
 static uint64_t ns_per_tsc;   /* 32.32 fixed point */
 static uint64_t ticks_per_ns; /* local timer, 32.32 */
@@ -28,6 +31,16 @@ struct reading {
     uint64_t timer;
     uint64_t width; /* of the bracket, TSC ticks */
 };
+
+void clock_note_entry(void)
+{
+    tsc_entry = read_tsc();
+}
+
+uint64_t clock_since_entry_us(void)
+{
+    return (read_tsc() - tsc_entry) / (tsc_hz / 1000000 + (tsc_hz < 1000000));
+}
 
 static uint64_t multiply_shift32(uint64_t a, uint64_t b)
 {
@@ -56,6 +69,11 @@ static struct reading take_reading(void)
     return best;
 }
 
+static int is_fine(const struct reading *first, const struct reading *last, uint64_t ns)
+{
+    return last->tsc - first->tsc >= FINE * (first->width + last->width) && ns >= FINE * reference_step_ns();
+}
+
 /* Measures one window; true if the reference moved. */
 static int measure(struct reading *first, struct reading *last, uint64_t *ns)
 {
@@ -67,8 +85,8 @@ static int measure(struct reading *first, struct reading *last, uint64_t *ns)
         *last = take_reading();
         *ns = reference_ns(first->reference, last->reference);
         turns++;
-    } while (*ns < WINDOW_NS && turns < 10000000);
-    return *ns >= WINDOW_NS;
+    } while (*ns < WINDOW_NS && !is_fine(first, last, *ns) && turns < 10000000);
+    return *ns >= WINDOW_NS || is_fine(first, last, *ns);
 }
 
 const char *clock_calibrate(void)
@@ -91,6 +109,9 @@ const char *clock_calibrate(void)
             best_width = first.width + last.width;
             tsc_hz = scale(last.tsc - first.tsc, NS_PER_SECOND, ns);
             timer_hz = scale(first.timer - last.timer, NS_PER_SECOND, ns);
+        }
+        if (is_fine(&first, &last, ns)) {
+            break;
         }
     }
     apic_write(APIC_REG_TIMER_INITIAL, 0);
@@ -128,14 +149,17 @@ uint64_t arch_clock_ns(void)
     return multiply_shift32(read_tsc() - tsc_base, ns_per_tsc);
 }
 
+/* The TSC at a time of the clock; its largest value for times that it does not reach. */
+static uint64_t tsc_at(uint64_t ns)
+{
+    unsigned __int128 ticks = ((unsigned __int128)ns * tsc_per_ns >> 32) + 1;
+    return ticks > ~0ul - tsc_base ? ~0ul : tsc_base + (uint64_t)ticks;
+}
+
 void arch_timer_arm(uint64_t deadline_ns)
 {
     if (use_deadline != 0) {
-        uint64_t tsc = tsc_base + multiply_shift32(deadline_ns, tsc_per_ns) + 1;
-        if (deadline_ns >> 62 != 0) { /* the scaling would overflow */
-            tsc = ~0ul;
-        }
-        write_msr(MSR_TSC_DEADLINE, tsc);
+        write_msr(MSR_TSC_DEADLINE, tsc_at(deadline_ns));
         return;
     }
     uint64_t now = arch_clock_ns();

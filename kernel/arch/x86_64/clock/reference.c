@@ -55,6 +55,14 @@ uint64_t reference_read(void)
     return pit_read();
 }
 
+uint64_t reference_step_ns(void)
+{
+    if (kind == KIND_HPET) {
+        return period_fs / FS_PER_NS + 1;
+    }
+    return NS_PER_SECOND / (kind == KIND_PM_TIMER ? PM_TIMER_HZ : PIT_HZ) + 1;
+}
+
 uint64_t reference_ns(uint64_t first, uint64_t last)
 {
     if (kind == KIND_HPET) {

@@ -7,6 +7,7 @@
 const char *reference_find(void); /* its name, or 0 if none runs */
 void reference_start(void);       /* before a window */
 uint64_t reference_read(void);
+uint64_t reference_step_ns(void);                     /* between two of its values, rounded up */
 uint64_t reference_ns(uint64_t first, uint64_t last); /* nanoseconds between two readings of one window */
 
 #endif

@@ -41,6 +41,7 @@ static void load_gdt(struct percpu *p)
                      "mov %2, %%es\n\t"
                      "mov %3, %%fs\n\t"
                      "mov %3, %%gs\n\t"
+                     "lldt %w3\n\t" /* none: a reset leaves one that begins at address 0 */
                      "ltr %w4"
                      :
                      : "m"(pointer), "i"(SELECTOR_KERNEL_CODE), "r"(SELECTOR_KERNEL_DATA), "r"(0), "r"(SELECTOR_TSS)

@@ -19,11 +19,6 @@
 #define SVM_DECODE_ASSISTS (1u << 7)
 #define VM_CR_SVM_DISABLED (1ul << 4)
 
-#define EXCEPTION_DEBUG 1u
-#define EXCEPTION_ALIGNMENT 17u
-#define EXCEPTION_MACHINE_CHECK 18u
-#define DR_ALL 0xffffffffu
-
 #define IOPM_BYTES 12288u
 #define MSRPM_BYTES 8192u
 
@@ -154,12 +149,6 @@ uint32_t arch_nested_frame(uint64_t entry)
 
 /* ---- the guest ---- */
 
-/* Accesses to debug registers exit until the guest uses one; then it owns them until the monitor runs. */
-static void intercept_debug_registers(uint32_t vm, uint32_t which)
-{
-    vmcb_set32(vm, VMCB_INTERCEPT_DR, which);
-}
-
 void svm_control_init(uint32_t vm)
 {
     for (uint32_t offset = 0; offset < VMCB_BYTES; offset += 8) {
@@ -176,7 +165,6 @@ void svm_control_init(uint32_t vm)
                INTERCEPT_2_VMRUN | INTERCEPT_2_VMMCALL | INTERCEPT_2_VMLOAD | INTERCEPT_2_VMSAVE | INTERCEPT_2_STGI |
                    INTERCEPT_2_CLGI | INTERCEPT_2_SKINIT | INTERCEPT_2_WBINVD | INTERCEPT_2_MONITOR |
                    INTERCEPT_2_MWAIT | INTERCEPT_2_XSETBV | INTERCEPT_2_RDPRU);
-    intercept_debug_registers(vm, DR_ALL);
     vmcb_set(vm, VMCB_IOPM_BASE, physical_address(io_permissions));
     vmcb_set(vm, VMCB_MSRPM_BASE, physical_address(msr_permissions));
     vmcb_set32(vm, VMCB_ASID, vm + 1);
@@ -189,6 +177,7 @@ void arch_vcpu_init(uint32_t vm)
     svm_guest[vm] = (struct svm_guest){0};
     svm_control_init(vm);
     svm_reset_state(vm);
+    svm_debug_reset(vm);
     svm_cpuid_reset(vm);
     fpu_reset_guest(vm);
 }
@@ -217,27 +206,7 @@ static void prepare_entry(uint32_t vm, uint32_t nested_root)
     vmcb_set(vm, VMCB_NESTED_CR3, (uint64_t)nested_root << ARCH_PTE_FRAME_SHIFT);
     vmcb_set32(vm, VMCB_CLEAN, 0);
     svm_long_mode_prepare(vm);
-}
-
-static void load_debug_registers(uint32_t vm)
-{
-    uint64_t *dr = svm_guest[vm].dr;
-    __asm__ volatile("mov %0, %%dr0\n\tmov %1, %%dr1\n\tmov %2, %%dr2\n\tmov %3, %%dr3"
-                     :
-                     : "r"(dr[0]), "r"(dr[1]), "r"(dr[2]), "r"(dr[3]));
-    svm_guest[vm].dr_loaded = 1;
-    intercept_debug_registers(vm, 0);
-}
-
-static void save_debug_registers(uint32_t vm)
-{
-    uint64_t *dr = svm_guest[vm].dr;
-    if (svm_guest[vm].dr_loaded) {
-        __asm__ volatile("mov %%dr0, %0\n\tmov %%dr1, %1\n\tmov %%dr2, %2\n\tmov %%dr3, %3"
-                         : "=r"(dr[0]), "=r"(dr[1]), "=r"(dr[2]), "=r"(dr[3]));
-        svm_guest[vm].dr_loaded = 0;
-        intercept_debug_registers(vm, DR_ALL);
-    }
+    svm_debug_enter(vm);
 }
 
 /* Injects the exception that the guest raised. Returns 1; 0 if it arose during the delivery of another event, which
@@ -262,16 +231,28 @@ static uint32_t handled_here(uint32_t vm, uint32_t code)
         return svm_cpuid_handle(vm);
     }
     if (code >= SVM_EXIT_READ_DR0 && code <= SVM_EXIT_WRITE_DR15) {
-        load_debug_registers(vm);
-        return 1;
-    }
-    if (code == SVM_EXIT_EXCEPTION + EXCEPTION_DEBUG || code == SVM_EXIT_EXCEPTION + EXCEPTION_ALIGNMENT) {
-        return reinject_exception(vm, code - SVM_EXIT_EXCEPTION);
+        return svm_debug_handle(vm);
     }
     return svm_long_mode_handle(vm, code);
 }
 
-/* A pending interrupt needs no check here: the next entry exits at once. */
+/* VCPU_EXIT_* of an exit that the loop does not continue after. */
+static uint32_t leave(uint32_t vm, uint32_t code)
+{
+    if (code >= SVM_EXIT_INTR && code <= SVM_EXIT_INIT) {
+        return VCPU_EXIT_NONE;
+    }
+    /* The guest gets its exception, but not in this loop: a guest whose handler raises the same exception again would keep
+     * it turning, and no interrupt would be served (CVE-2015-8104), since exceptions come before interrupts. */
+    if ((code == SVM_EXIT_EXCEPTION + EXCEPTION_DEBUG || code == SVM_EXIT_EXCEPTION + EXCEPTION_ALIGNMENT) &&
+        reinject_exception(vm, code - SVM_EXIT_EXCEPTION)) {
+        return VCPU_EXIT_NONE;
+    }
+    return svm_exit_reason(vm, code);
+}
+
+/* Requires: interrupts off. Each turn of the loop lets the guest execute an instruction, so that an interrupt that waits ends
+ * it at the next entry. */
 uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
 {
     uint64_t block = physical_address(guest_block[vm]);
@@ -287,13 +268,10 @@ uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
         /* The injected event has been delivered, or is reported here again. */
         vmcb_set(vm, VMCB_EVENT_INJECT, svm_event_again(vmcb_get(vm, VMCB_EXIT_INT_INFO)));
         if (fpu_repair_components()) {
-            save_debug_registers(vm);
-            return svm_exit_reason(vm, SVM_EXIT_XSETBV);
+            code = SVM_EXIT_XSETBV;
+            break;
         }
     } while (handled_here(vm, code));
-    save_debug_registers(vm);
-    if (code >= SVM_EXIT_INTR && code <= SVM_EXIT_INIT) {
-        return VCPU_EXIT_NONE;
-    }
-    return svm_exit_reason(vm, code);
+    svm_debug_leave(vm);
+    return leave(vm, code);
 }

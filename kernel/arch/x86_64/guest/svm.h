@@ -13,6 +13,7 @@
 struct svm_guest {
     uint64_t gpr[16]; /* as in the vcpu page; rax and rsp are in the control block while the guest runs */
     uint64_t dr[4];   /* dr0..dr3 while they are not in the processor */
+    uint64_t dr7;     /* likewise; on TCG always */
     uint64_t info1;   /* of the last exit, in the terms of abi.h */
     uint64_t info2;
     uint64_t next_rip;
@@ -49,6 +50,23 @@ uint64_t svm_event_again(uint64_t event);
 
 /* Sets info1, info2, next_rip of an exit that the monitor handles; returns its VCPU_EXIT_*. */
 uint32_t svm_exit_reason(uint32_t vm, uint32_t code);
+
+/* ---- svm_debug.c ---- */
+void svm_debug_reset(uint32_t vm);
+void svm_debug_import(uint32_t vm, uint32_t frame);
+void svm_debug_export(uint32_t vm, uint64_t *page);
+void svm_debug_enter(uint32_t vm);      /* before each entry */
+uint32_t svm_debug_handle(uint32_t vm); /* an access has exited; 1: the guest continues with its registers */
+void svm_debug_leave(uint32_t vm);      /* before the monitor or anything else runs */
+
+/* ---- svm_machine_check.c ---- */
+void svm_machine_check(uint32_t vm); /* takes the report to info1 and info2, so that the next one can come */
+
+/* ---- svm_registers.c ---- */
+void svm_debug_write(const uint64_t dr[4]);
+void svm_debug_read(uint64_t dr[4]);
+uint64_t svm_msr_read(uint32_t msr);
+void svm_msr_write(uint32_t msr, uint64_t value);
 
 /* ---- svm_cpuid.c ---- */
 void svm_cpuid_reset(uint32_t vm);                  /* no answers */

@@ -97,7 +97,14 @@ uint32_t svm_exit_reason(uint32_t vm, uint32_t code)
     case SVM_EXIT_XSETBV:
     case SVM_EXIT_RDPRU:
         return svm_exit_instruction(vm, EXCEPTION_INVALID_OPCODE);
+    case SVM_EXIT_EXCEPTION + EXCEPTION_MACHINE_CHECK:
+        svm_machine_check(vm);
+        return VCPU_EXIT_MACHINE_CHECK;
     default:
+        if (code >= SVM_EXIT_READ_DR0 && code <= SVM_EXIT_WRITE_DR15) {
+            svm_guest[vm].info1 = (code & 0xf) | (code >= SVM_EXIT_WRITE_DR0 ? 1ul << 8 : 0);
+            return VCPU_EXIT_DEBUG_REGISTER;
+        }
         if (code >= SVM_EXIT_VMRUN && code <= SVM_EXIT_SKINIT) {
             return svm_exit_instruction(vm, EXCEPTION_INVALID_OPCODE);
         }

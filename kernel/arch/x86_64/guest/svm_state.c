@@ -13,9 +13,7 @@
 #define CR0_NW 0x20000000ul
 #define CR0_CD 0x40000000ul
 #define CR0_PG 0x80000000ul
-#define GUEST_EFER 0x4d01ul /* SCE LME LMA NXE FFXSR */
-#define DR6_ALWAYS 0xffff0ff0ul
-#define DR7_ALWAYS 0x400ul
+#define GUEST_EFER 0x4d01ul                 /* SCE LME LMA NXE FFXSR */
 #define SEGMENT_FIELDS 0xffffffff0ffffffful /* selector, 12 attribute bits, limit */
 #define RESET_PAT 0x0007040600070406ul
 #define RESET_PROCESSOR 0x600ul /* rdx at reset: family */
@@ -44,9 +42,6 @@ void svm_reset_state(uint32_t vm)
     for (uint32_t i = 0; i < 16; i++) {
         svm_guest[vm].gpr[i] = 0;
     }
-    for (uint32_t i = 0; i < 4; i++) {
-        svm_guest[vm].dr[i] = 0;
-    }
     svm_guest[vm].gpr[GPR_RDX] = RESET_PROCESSOR;
     for (uint32_t i = 0; i < 6; i++) {
         vmcb_set(vm, segment_offset[i], packed_segment(0, 0x093, 0xffff));
@@ -61,8 +56,6 @@ void svm_reset_state(uint32_t vm)
     vmcb_set(vm, VMCB_RIP, 0xfff0);
     vmcb_set(vm, VMCB_RFLAGS, RFLAGS_ALWAYS);
     vmcb_set(vm, VMCB_CR0, CR0_ET | CR0_CD | CR0_NW);
-    vmcb_set(vm, VMCB_DR6, DR6_ALWAYS);
-    vmcb_set(vm, VMCB_DR7, DR7_ALWAYS);
     vmcb_set(vm, VMCB_PAT, RESET_PAT);
     vmcb_set(vm, VMCB_EFER, EFER_SVME);
 }
@@ -81,8 +74,6 @@ static void import_control(uint32_t vm, uint32_t frame)
     vmcb_set(vm, VMCB_CR3, arch_frame_read(frame, VCPU_CR3));
     vmcb_set(vm, VMCB_CR4, arch_frame_read(frame, VCPU_CR4));
     vmcb_set(vm, VMCB_EFER, efer | EFER_SVME);
-    vmcb_set(vm, VMCB_DR6, (arch_frame_read(frame, VCPU_DR6) & 0xffff) | DR6_ALWAYS);
-    vmcb_set(vm, VMCB_DR7, (arch_frame_read(frame, VCPU_DR7) & 0xffffffff) | DR7_ALWAYS);
     vmcb_set(vm, VMCB_PAT, arch_frame_read(frame, VCPU_PAT));
 }
 
@@ -141,7 +132,8 @@ uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
     if (svm_guest[vm].refused) {
         svm_control_init(vm);
         svm_guest[vm].refused = 0;
-        changed |= VCPU_CHANGED_CONTROL | VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_MSRS;
+        svm_debug_reset(vm);
+        changed |= VCPU_CHANGED_CONTROL | VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_MSRS | VCPU_CHANGED_DEBUG;
     }
     vmcb_set(vm, VMCB_EVENT_INJECT, event);
     if (changed & VCPU_CHANGED_CONTROL) {
@@ -152,6 +144,9 @@ uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
     }
     if (changed & VCPU_CHANGED_MSRS) {
         import_msrs(vm, frame);
+    }
+    if (changed & VCPU_CHANGED_DEBUG) {
+        svm_debug_import(vm, frame);
     }
     if (changed & VCPU_CHANGED_CPUID) {
         svm_cpuid_import(vm, frame);
@@ -218,8 +213,7 @@ void arch_vcpu_export(uint32_t vm, uint32_t frame)
     page[VCPU_CR3] = block[VMCB_CR3 / 8];
     page[VCPU_CR4] = block[VMCB_CR4 / 8];
     page[VCPU_EFER] = block[VMCB_EFER / 8] & ~EFER_SVME;
-    page[VCPU_DR6] = block[VMCB_DR6 / 8];
-    page[VCPU_DR7] = block[VMCB_DR7 / 8];
+    svm_debug_export(vm, page);
     page[VCPU_CPL] = vmcb_get32(vm, VMCB_CPL - 3) >> 24;
     page[VCPU_CR8] = block[VMCB_INT_CONTROL / 8] & INT_CONTROL_TPR;
     page[VCPU_PAT] = block[VMCB_PAT / 8];

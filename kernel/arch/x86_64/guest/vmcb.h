@@ -109,8 +109,12 @@
 /* ---- exit codes: the lower 32 bits are enough (an emulator leaves the upper ones 0) ---- */
 #define SVM_EXIT_CR4_WRITE 0x14u
 #define SVM_EXIT_READ_DR0 0x20u
+#define SVM_EXIT_WRITE_DR0 0x30u
 #define SVM_EXIT_WRITE_DR15 0x3fu
 #define SVM_EXIT_EXCEPTION 0x40u /* + vector */
+#define EXCEPTION_DEBUG 1u
+#define EXCEPTION_ALIGNMENT 17u
+#define EXCEPTION_MACHINE_CHECK 18u
 #define SVM_EXIT_INTR 0x60u
 #define SVM_EXIT_NMI 0x61u
 #define SVM_EXIT_SMI 0x62u

@@ -7,6 +7,7 @@ mod ipc;
 mod locks;
 mod measured;
 mod scaling;
+mod start;
 pub mod table;
 mod timing;
 
@@ -20,6 +21,7 @@ pub fn bench(options: &BenchOptions, project: &Project, output: &Output) -> Resu
         BenchVerb::Ipc => ipc::ipc(project, output),
         BenchVerb::Locks => locks::locks(project, output),
         BenchVerb::Scaling => scaling::scaling(project, output),
+        BenchVerb::Start => start::start(project, output),
         BenchVerb::Drivers { part } => drivers::drivers(part, project, output),
         BenchVerb::Guests => guests::guests(project, output),
         BenchVerb::Timing => timing::timing(project, output),
