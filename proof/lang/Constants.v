@@ -30,7 +30,7 @@ Definition QUEUE_NOTIFICATION_BASE : Z := 4240.
 Definition QUEUE_CV_BASE : Z := 4368.
 Definition NUM_CV : Z := 32.
 Definition QUEUE_PARKED_BASE : Z := 4400.
-Definition NUM_QUEUE : Z := 5424.
+Definition NUM_QUEUE : Z := 4416.
 
 (** * [abi.h] *)
 Definition MESSAGE_REGISTER_WORDS : Z := 10.
@@ -158,6 +158,7 @@ Definition VCPU_EXIT_CACHE : Z := 14.
 Definition VCPU_EXIT_INSTRUCTION : Z := 15.
 
 (** * [arch.h] *)
+Definition ARCH_FLOOR_NONE : Z := 4294967295.
 Definition NUM_ATOMIC_CELL : Z := 32768.
 Definition ARCH_PTE_PRESENT : Z := 1.
 Definition ARCH_PTE_WRITE : Z := 2.
@@ -175,6 +176,8 @@ Definition VECTOR_RESCHEDULE : Z := 57.
 Definition VECTOR_TLB : Z := 58.
 Definition VECTOR_STOP : Z := 59.
 Definition VECTOR_SPURIOUS : Z := 63.
+Definition SERIAL_ROOM : Z := 255.
+Definition SERIAL_RECEIVED : Z := 256.
 Definition SERIAL_LINE : Z := 4.
 Definition KEYBOARD_LINE : Z := 1.
 Definition UCTX_RAX : Z := 0.

@@ -21,7 +21,7 @@ Definition thread_objects : list (string * Z * list (string * width * Z)) :=
   [("thread", 144,
     [("process", W32, 1); ("cpu", W32, 1); ("priority", W32, 1); ("base_priority", W32, 1); ("state", W32, 1);
       ("wait_kind", W32, 1); ("wait_object", W32, 1); ("message_frame", W32, 1); ("root", W32, 1);
-      ("spare", W32, 7)]);
+      ("ending", W32, 1); ("spare", W32, 6)]);
    ("thread_cpu_state", 16,
     [("current", W32, 1); ("root", W32, 1); ("spare", W32, 14)])].
 
@@ -37,7 +37,8 @@ Definition thread_set_code : fundef := Fun 4 0
   (Seq (Store "thread" (Var 0) "wait_kind" (Const 0) (Const 0 (* WAIT_NONE *)))
   (Seq (Store "thread" (Var 0) "wait_object" (Const 0) (Const 4294967295 (* NONE *)))
   (Seq (Store "thread" (Var 0) "message_frame" (Const 0) (Const 4294967295 (* NONE *)))
-       (Store "thread" (Var 0) "root" (Const 0) (Const 4294967295 (* NONE *))))))))))).
+  (Seq (Store "thread" (Var 0) "root" (Const 0) (Const 4294967295 (* NONE *)))
+       (Store "thread" (Var 0) "ending" (Const 0) (Const 0))))))))))).
 
 (* thread_init: 0 t, 1 cpu *)
 Definition thread_init_code : fundef := Fun 0 2
@@ -64,7 +65,8 @@ Definition thread_reset_code : fundef := Fun 2 0
   (Seq (Store "thread" (Var 0) "wait_kind" (Const 0) (Const 0 (* WAIT_NONE *)))
   (Seq (Store "thread" (Var 0) "wait_object" (Const 0) (Const 4294967295 (* NONE *)))
   (Seq (Store "thread" (Var 0) "root" (Const 0) (Var 1))
-       (Call None "arch_thread_init" [Var 0])))))).
+  (Seq (Store "thread" (Var 0) "ending" (Const 0) (Const 0))
+       (Call None "arch_thread_init" [Var 0]))))))).
 
 (* thread_current: 0 current *)
 Definition thread_current_code : fundef := Fun 0 1
@@ -120,6 +122,14 @@ Definition thread_set_wait_kind_code : fundef := Fun 2 0
 Definition thread_end_wait_code : fundef := Fun 1 0
   (Store "thread" (Var 0) "wait_kind" (Const 0) (Const 0 (* WAIT_NONE *))).
 
+(* thread_ending: 0 t *)
+Definition thread_ending_code : fundef := Fun 1 0
+  (Return (Load "thread" (Var 0) "ending" (Const 0))).
+
+(* thread_set_ending: 0 t *)
+Definition thread_set_ending_code : fundef := Fun 1 0
+  (Store "thread" (Var 0) "ending" (Const 0) (Const 1)).
+
 (* thread_message_frame: 0 t *)
 Definition thread_message_frame_code : fundef := Fun 1 0
   (Return (Load "thread" (Var 0) "message_frame" (Const 0))).
@@ -169,6 +179,8 @@ Definition thread_module_list : list (string * fundef) :=
    ("thread_set_wait", thread_set_wait_code);
    ("thread_set_wait_kind", thread_set_wait_kind_code);
    ("thread_end_wait", thread_end_wait_code);
+   ("thread_ending", thread_ending_code);
+   ("thread_set_ending", thread_set_ending_code);
    ("thread_message_frame", thread_message_frame_code);
    ("thread_set_message_frame", thread_set_message_frame_code);
    ("thread_switch", thread_switch_code);
