@@ -30,7 +30,7 @@ Definition QUEUE_NOTIFICATION_BASE : Z := 4240.
 Definition QUEUE_CV_BASE : Z := 4368.
 Definition NUM_CV : Z := 32.
 Definition QUEUE_PARKED_BASE : Z := 4400.
-Definition NUM_QUEUE : Z := 5424.
+Definition NUM_QUEUE : Z := 4416.
 
 (** * [abi.h] *)
 Definition MESSAGE_REGISTER_WORDS : Z := 10.
@@ -162,6 +162,7 @@ Definition VCPU_EXIT_DEBUG_REGISTER : Z := 16.
 Definition VCPU_EXIT_MACHINE_CHECK : Z := 17.
 
 (** * [arch.h] *)
+Definition ARCH_FLOOR_NONE : Z := 4294967295.
 Definition NUM_ATOMIC_CELL : Z := 32768.
 Definition ARCH_PTE_PRESENT : Z := 1.
 Definition ARCH_PTE_WRITE : Z := 2.

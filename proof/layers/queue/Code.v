@@ -3,7 +3,7 @@ From Ashlar Require Import lang.Syntax.
 Local Open Scope string_scope.
 
 Definition queue_objects : list (string * Z * list (string * width * Z)) :=
-  [("queue", 5424,
+  [("queue", 4416,
     [("first", W32, 1); ("last", W32, 1)]);
    ("queue_node", 144,
     [("queue", W32, 1); ("next", W32, 1); ("previous", W32, 1); ("spare", W32, 13)])].
@@ -13,7 +13,7 @@ Definition queue_objects : list (string * Z * list (string * width * Z)) :=
 (* queue_init: 0 q, 1 t *)
 Definition queue_init_code : fundef := Fun 0 2
   (Seq (Assign 0 (Const 0))
-  (Seq (While (Cmp Lt (Var 0) (Const 5424 (* NUM_QUEUE *)))
+  (Seq (While (Cmp Lt (Var 0) (Const 4416 (* NUM_QUEUE *)))
          (Seq (Store "queue" (Var 0) "first" (Const 0) (Const 4294967295 (* NONE *)))
          (Seq (Store "queue" (Var 0) "last" (Const 0) (Const 4294967295 (* NONE *)))
               (Assign 0 (Bin W32 Add (Var 0) (Const 1))))))

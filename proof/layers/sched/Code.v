@@ -5,6 +5,7 @@ Local Open Scope string_scope.
 Definition SCHED_SLICE_NS : Z := 5000000.
 Definition SCHED_PERIOD_MAX_NS : Z := 10000000000.
 Definition SCHED_BUDGET_MIN_NS : Z := 10000.
+Definition SCHED_RELEASE_BASE : Z := 144.
 Definition SCHED_READY_WORDS : Z := 4.
 
 Definition sched_objects : list (string * Z * list (string * width * Z)) :=
@@ -97,19 +98,12 @@ Definition sched_ready_best_code : fundef := Fun 1 0
 
 (** * [sched_pick.c] *)
 
-(* sched_pick: 0 cpu, 1 t, 2 i, 3 has *)
-Definition sched_pick_code : fundef := Fun 1 3
+(* sched_pick: 0 cpu, 1 t *)
+Definition sched_pick_code : fundef := Fun 1 1
   (Seq (Call (Some 1%nat) "sched_ready_take" [Var 0])
-  (Seq (Assign 2 (Const 0))
-  (Seq (While (CAnd (Cmp Lt (Var 2) (Const 144 (* NUM_THREAD *)))
-                (Cmp Ne (Var 1) (Const 4294967295 (* NONE *))))
-         (Seq (Call (Some 3%nat) "sched_budget_has" [Var 0; Var 1])
-         (Seq (If (Cmp Eq (Var 3) (Const 1)) (Return (Var 1)) Skip)
-         (Seq (Call None "sched_budget_park" [Var 0; Var 1])
-         (Seq (Call (Some 1%nat) "sched_ready_take" [Var 0])
-              (Assign 2 (Bin W32 Add (Var 2) (Const 1))))))))
+  (Seq (If (Cmp Ne (Var 1) (Const 4294967295 (* NONE *))) (Return (Var 1)) Skip)
   (Seq (Call None "thread_set_state" [Var 0; Const 2 (* THREAD_RUNNING *)])
-       (Return (Var 0)))))).
+       (Return (Var 0))))).
 
 (* sched_put_back: 0 cpu, 1 current, 2 has *)
 Definition sched_put_back_code : fundef := Fun 2 1

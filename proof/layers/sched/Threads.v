@@ -2,7 +2,7 @@
 
     That a thread's priority is not changed while it stands in a ready queue, and its state only while it stands in none,
     keeps the queues as [ready_valid] says. *)
-From Ashlar Require Export layers.sched.Implements layers.sched.pick.BoostReplenish.
+From Ashlar Require Export layers.sched.Implements layers.sched.pick.BoostRelease.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 Definition in_no_ready_queue (cpu : Z) (s : ready) (t : Z) : Prop :=

@@ -1,5 +1,5 @@
 (** The scheduler of a CPU, from start-up on: a thread is in a ready queue exactly if it is ready and not running. *)
-From Ashlar Require Export layers.sched.pick.BoostReplenish.
+From Ashlar Require Export layers.sched.pick.BoostRelease.
 
 Section reach.
   Context (cpu : Z).
@@ -13,16 +13,15 @@ Section reach.
        else ready_state r <> thread_is_running /\ ready_state r <> thread_is_ready /\ ready_state r <> thread_is_parked) /\
     is_Some (ready_threads s !! cpu) /\ cpu ∈ queue_free (ready_queues s).
 
-  (** What may happen while [current] runs; [next] runs after it. The answers of budgets and clocks are any. *)
+  (** What may happen while [current] runs; [next] runs after it. The answers of reservations and clocks are any. *)
   Inductive sched_event (current : Z) (s : ready) (next : Z) (s' : ready) : Prop :=
-  | event_block has parking : sched_block has parking cpu current s = Some (next, s') -> sched_event current s next s'
-  | event_exit has parking : sched_exit has parking cpu current s = Some (next, s') -> sched_event current s next s'
-  | event_make_way has parking budget :
-      sched_make_way has parking cpu current budget s = Some (next, s') -> sched_event current s next s'
-  | event_hand_over t : sched_hand_over current t s = Some (next, s') -> sched_event current s next s'
-  | event_wake t : t <> current -> sched_wake cpu current t s = Some (next, s') -> sched_event current s next s'
-  | event_replenish q : sched_replenish cpu current q s = Some (next, s') -> sched_event current s next s'
-  | event_boost t p : 0 <= p < NUM_PRIORITY -> sched_boost cpu current t p s = Some (next, s') -> sched_event current s next s'
+  | event_block kept : sched_block cpu current kept s = Some (next, s') -> sched_event current s next s'
+  | event_exit kept : sched_exit cpu current kept s = Some (next, s') -> sched_event current s next s'
+  | event_make_way time kept : sched_make_way cpu current time kept s = Some (next, s') -> sched_event current s next s'
+  | event_hand_over t : sched_hand_over cpu current t s = Some (next, s') -> sched_event current s next s'
+  | event_wake t w : sched_wake cpu current t w s = Some (next, s') -> sched_event current s next s'
+  | event_release t w : sched_release cpu current t w s = Some (next, s') -> sched_event current s next s'
+  | event_boost t p w : 0 <= p < NUM_PRIORITY -> sched_boost cpu current t p w s = Some (next, s') -> sched_event current s next s'
   | event_unboost p : 0 <= p < NUM_PRIORITY -> sched_unboost current p s = Some (next, s') -> sched_event current s next s'
   | event_lend t : sched_lend cpu current t s = Some (next, s') -> sched_event current s next s'
   | event_return t : sched_return current t s = Some (next, s') -> sched_event current s next s'.
@@ -48,14 +47,14 @@ Section reach.
 
   Lemma event_ok current s next s' : sched_ok cpu (Some current) s -> sched_event current s next s' -> sched_ok cpu (Some next) s'.
   Proof using.
-    intros Hok [has parking H|has parking H|has parking budget H|t H|t Hne H|q H|t p Hp H|p Hp H|t H|t H].
-    - by destruct (sched_block_ok has parking cpu current s next s' Hok H).
-    - by destruct (sched_exit_ok has parking cpu current s next s' Hok H).
-    - by destruct (sched_make_way_ok has parking cpu current budget s next s' Hok H).
-    - by destruct (sched_hand_over_ok cpu current t s next s' Hok H) as [-> ?].
-    - by destruct (sched_wake_ok cpu current t s next s' Hok Hne H) as [-> ?].
-    - by destruct (sched_replenish_ok cpu current s Hok q next s' H) as [-> ?].
-    - by destruct (sched_boost_ok cpu current s Hok t p next s' Hp H) as [-> ?].
+    intros Hok [kept H|kept H|time kept H|t H|t w H|t w H|t p w Hp H|p Hp H|t H|t H].
+    - by destruct (sched_block_ok cpu current kept s next s' Hok H) as [[? _] _].
+    - by destruct (sched_exit_ok cpu current kept s next s' Hok H) as [[? _] _].
+    - by destruct (sched_make_way_ok cpu current time kept s next s' Hok H) as [[? _] _].
+    - by destruct (sched_hand_over_ok cpu current t s next s' Hok H) as [-> [? _]].
+    - by destruct (sched_wake_ok cpu current t w s next s' Hok H) as [-> ?].
+    - by destruct (sched_release_ok cpu current s Hok t w next s' H) as [-> ?].
+    - by destruct (sched_boost_ok cpu current s Hok t p w next s' Hp H) as [-> ?].
     - by destruct (sched_unboost_ok cpu current s Hok p next s' Hp H) as [-> ?].
     - by destruct (sched_lend_ok cpu current s Hok t next s' H) as [-> ?].
     - by destruct (sched_return_ok cpu current s Hok t next s' H) as [-> ?].
@@ -71,6 +70,12 @@ Section reach.
   Theorem all_ready_are_queued current s t r : sched_reach current s -> ready_threads s !! t = Some r -> NUM_CPU <= t ->
     ready_state r = thread_is_ready -> t ∈ ready_list s cpu (ready_priority r).
   Proof using. intros H. eapply ready_queued, sched_reach_ok, H. Qed.
+  (** So a thread without time, which is parked, is never chosen. *)
+  Theorem parked_is_not_ready current s t r p : sched_reach current s -> ready_threads s !! t = Some r ->
+    ready_state r = thread_is_parked -> 0 <= p < NUM_PRIORITY -> in_queue s (parked_queue cpu) t /\ t ∉ ready_list s cpu p.
+  Proof using.
+    intros H%sched_reach_ok Hr Hp Hpr. split; [by eapply parked_queued|by eapply parked_not_ready].
+  Qed.
   Theorem running_is_not_queued current s q : sched_reach current s -> ~ in_queue s q current.
   Proof using. intros H. by apply (running_nowhere _ _ _ (sched_reach_ok _ _ H) current). Qed.
   Theorem one_is_running current s t r : sched_reach current s -> ready_threads s !! t = Some r ->

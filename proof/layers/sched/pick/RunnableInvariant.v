@@ -1,8 +1,9 @@
 (** The scheduler of a CPU: only ready threads are in a ready queue, and the running thread is in none.
 
     [sched_ok cpu o s]: every thread of the CPU is placed as its state says. One that is not idle is in the ready queue of
-    its priority exactly if it is ready, in another queue exactly if it is parked, else in none; so no ready thread is
-    lost. And exactly [o] runs. Every function of the scheduler preserves this, and says which thread runs next. *)
+    its priority exactly if it is ready, in the CPU's queue of parked threads exactly if it is parked, else in none; so no
+    ready thread is lost, and no parked one is in a ready queue. And exactly [o] runs. Every function of the scheduler
+    preserves this, and says which thread runs next. *)
 From Ashlar Require Export layers.sched.pick.ThreadMoves.
 
 Definition place_ok (cpu t : Z) (r : ready_thread) (w : option Z) : Prop :=
@@ -10,7 +11,7 @@ Definition place_ok (cpu t : Z) (r : ready_thread) (w : option Z) : Prop :=
   | Some q =>
       NUM_CPU <= t /\
       (ready_state r = thread_is_ready /\ q = ready_queue cpu (ready_priority r) \/
-       ready_state r = thread_is_parked /\ ~ ready_queue cpu 0 <= q < ready_queue cpu NUM_PRIORITY)
+       ready_state r = thread_is_parked /\ q = parked_queue cpu)
   | None => ready_state r <> thread_is_parked /\ (NUM_CPU <= t -> ready_state r <> thread_is_ready)
   end.
 
@@ -20,6 +21,14 @@ Record sched_ok (cpu : Z) (o : option Z) (s : ready) : Prop := {
   ok_runs : forall t r, ready_threads s !! t = Some r -> ready_state r = thread_is_running <-> o = Some t;
   ok_free : forall t, o = Some t -> is_Some (ready_threads s !! t) /\ t ∈ queue_free (ready_queues s);
 }.
+
+(** A CPU's queue of parked threads is none of its ready queues: all of these are there. *)
+Lemma parked_queue_other cpu s p : ready_valid cpu s -> 0 <= p < NUM_PRIORITY -> parked_queue cpu <> ready_queue cpu p.
+Proof.
+  intros Hv Hp. destruct (ready_valid_owns cpu s Hv 255) as [l Hl]; [done|].
+  destruct (queue_valid_id _ (proj1 Hv) _ _ Hl) as [H1 H2].
+  unfold parked_queue, ready_queue, QUEUE_PARKED_BASE, QUEUE_READY_BASE, NUM_PRIORITY, NUM_QUEUE in *. lia.
+Qed.
 
 (** ** What it means *)
 Section meaning.
@@ -39,6 +48,20 @@ Section meaning.
     - destruct Hp as (_ & [[_ ->]|[E _]]); [by apply in_ready_list, Hs|]. rewrite Hr in E. done.
     - by destruct Hp as [_ []].
   Qed.
+  (** A thread is in the queue of parked threads exactly if it is parked, *)
+  Theorem parked_queued t r : ready_threads s !! t = Some r ->
+    ready_state r = thread_is_parked <-> in_queue s (parked_queue cpu) t.
+  Proof using Hok.
+    intros Ht. destruct (ok_placed _ _ _ Hok t r Ht) as ([q|] & [_ Hs] & Hp); simpl in Hp; rewrite Hs.
+    - destruct Hp as (_ & [[E ->]|[E ->]]); rewrite E; [|done]. split; [done|]. intros [= Eq]. symmetry in Eq.
+      apply parked_queue_other with (s := s) in Eq as []; [apply (ok_valid _ _ _ Hok)|].
+      eapply ready_valid_priority; [apply (ok_valid _ _ _ Hok)|done].
+    - by destruct Hp as [? _].
+  Qed.
+  (** and then in no ready queue: those hold only threads that may run. *)
+  Theorem parked_not_ready t r p : ready_threads s !! t = Some r -> ready_state r = thread_is_parked ->
+    0 <= p < NUM_PRIORITY -> t ∉ ready_list s cpu p.
+  Proof using Hok. intros Ht Hr Hp Hin. destruct (queued_ready t r p Ht Hp Hin) as [E _]. by rewrite E in Hr. Qed.
   (** The running thread is in no queue, of this CPU or another. *)
   Theorem running_nowhere t : o = Some t -> t ∈ queue_free (ready_queues s) /\ forall q, ~ in_queue s q t.
   Proof using Hok.
@@ -54,9 +77,6 @@ End meaning.
 Definition other (o : option Z) (t : Z) : option Z := if bool_decide (o = Some t) then None else o.
 Definition running_after (o : option Z) (t x : Z) : option Z := if x =? thread_is_running then Some t else other o t.
 
-Lemma ready_queue_range cpu p : 0 <= p < NUM_PRIORITY -> ready_queue cpu 0 <= ready_queue cpu p < ready_queue cpu NUM_PRIORITY.
-Proof. unfold ready_queue. lia. Qed.
-
 Section moved.
   Context (cpu : Z) (o : option Z) (s : ready) (Hok : sched_ok cpu o s).
 
@@ -71,7 +91,7 @@ Section moved.
       + intros p Hpr Hu. apply (proj2 Hs) in Hu as ->. destruct Hp as (Hc & [[E1 E2]|[_ E]]).
         * split; [done|]. rewrite (proj1 Hs). destruct r as [p' x]. simpl in *. subst x. unfold ready_queue in E2.
           by replace p' with p by lia.
-        * by destruct E; apply ready_queue_range.
+        * destruct (parked_queue_other cpu s p (ok_valid _ _ _ Hok) Hpr). by symmetry.
     - intros u x Hu. destruct (decide (u = t)) as [->|Hne].
       + rewrite (proj1 Hs) in Hu. injection Hu as <-. by exists w.
       + destruct (Hm u Hne) as (A & B & _). rewrite A in Hu. destruct (ok_placed _ _ _ Hok u x Hu) as (y & [Hy1 Hy2] & Hy).
@@ -110,10 +130,10 @@ Section moved.
     exact (ready_valid_priority cpu s Hv t r Ht).
   Qed.
 
-  Lemma park_ok q t s' : sched_park s cpu q t = Some s' -> sched_ok cpu (other o t) s'.
+  Lemma park_ok t s' : sched_park s cpu (parked_queue cpu) t = Some s' -> sched_ok cpu (other o t) s'.
   Proof using Hok.
     intros H. pose proof (ok_valid _ _ _ Hok) as Hv.
-    destruct (park_moves cpu s Hv q t s' H) as (Hm & Hk & Hc & Hq & Hv' & r & Ht & Hs).
+    destruct (park_moves cpu s Hv _ t s' H) as (Hm & Hk & Hc & Hq & Hv' & r & Ht & Hs).
     change (other o t) with (running_after o t (ready_state (ReadyThread (ready_priority r) thread_is_parked))).
     eapply moved_ok; [exact Hm|exact Hv'|exact Hk|exact Hs| | |done].
     - split; [done|]. by right.

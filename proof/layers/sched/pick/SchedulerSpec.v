@@ -1,7 +1,7 @@
 (** The specification of a CPU's scheduler: what its functions do to the queues and to the states of its threads.
 
-    [sched.c] reads clocks and budgets in between; here their answers are arguments: [has i] is whether the thread asked
-    about when [i] more may be asked about has budget, [parking t] the queue in which [t] waits for its replenishment. *)
+    [sched.c] reads clocks and reservations in between; here their answers are arguments: [time] is whether a thread has
+    any time left. *)
 From Ashlar Require Export layers.sched.Spec.
 
 (** [THREAD_BLOCKED], [THREAD_PARKED] and [THREAD_EXITED] of thread.h. *)
@@ -31,68 +31,78 @@ Definition sched_park (s : ready) (cpu q t : Z) : option ready :=
   | None => None
   end.
 
+(** The CPU's queue of parked threads, which wait for their next period. *)
+Definition parked_queue (cpu : Z) : Z := QUEUE_PARKED_BASE + cpu.
+
+(** [thread_set_priority] *)
+Definition set_priority (t p : Z) (s : ready) : ready :=
+  Ready (ready_queues s)
+    (match ready_threads s !! t with
+     | Some r => <[t := ReadyThread p (ready_state r)]> (ready_threads s)
+     | None => ready_threads s
+     end).
+
 Section scheduler.
-  Context (has : nat -> bool) (parking : Z -> Z) (cpu : Z).
+  Context (cpu : Z).
 
   Definition sched_idle (s : ready) : option (Z * ready) := s' ← sched_mark s cpu thread_is_running; Some (cpu, s').
 
-  (** [sched_pick]: [t] has been taken; the loop makes at most [n] rounds. *)
-  Fixpoint sched_pick_from (n : nat) (t : Z) (s : ready) : option (Z * ready) :=
-    if t =? NONE then sched_idle s
-    else match n with
-    | O => sched_idle s
-    | S n =>
-        if has n then Some (t, s)
-        else s ← sched_park s cpu (parking t) t; '(t, s) ← sched_ready_take s cpu; sched_pick_from n t s
-    end.
+  (** [sched_pick]: the first of the ready queues, or the idle thread. *)
   Definition sched_pick (s : ready) : option (Z * ready) :=
-    '(t, s) ← sched_ready_take s cpu; sched_pick_from (Z.to_nat NUM_THREAD) t s.
+    '(t, s) ← sched_ready_take s cpu; if t =? NONE then sched_idle s else Some (t, s).
+
+  (** [sched_wake.c] keeps a woken thread [t] that is more important than all others, to run next: it is in no queue, and
+      still marked blocked. Requires: no ready thread is more important than [t]. *)
+  Definition sched_run_kept (t : Z) (s : ready) : option (Z * ready) :=
+    r ← ready_threads s !! t;
+    if bool_decide (NUM_CPU <= t) && (ready_state r =? thread_is_blocked) && (ready_best s cpu <=? ready_priority r + 1)
+    then s ← sched_mark s t thread_is_running; Some (t, s) else None.
+  (** [sched_next]: [kept] is the thread that has been kept, if there is one. *)
+  Definition sched_next (kept : option Z) (s : ready) : option (Z * ready) :=
+    match kept with Some t => sched_run_kept t s | None => sched_pick s end.
 
   (** From here on the result is the thread to run next. *)
 
   (** [sched_prepare_block] and [sched_block]; [sched_exit_current] *)
-  Definition sched_block (current : Z) (s : ready) : option (Z * ready) :=
-    s ← sched_mark s current thread_is_blocked; sched_pick s.
-  Definition sched_exit (current : Z) (s : ready) : option (Z * ready) :=
-    s ← sched_mark s current thread_is_exited; sched_pick s.
+  Definition sched_block (current : Z) (kept : option Z) (s : ready) : option (Z * ready) :=
+    s ← sched_mark s current thread_is_blocked; sched_next kept s.
+  Definition sched_exit (current : Z) (kept : option Z) (s : ready) : option (Z * ready) :=
+    s ← sched_mark s current thread_is_exited; sched_next kept s.
+  (** [sched_switch_to] where it switches at once: as if [t] had been kept *)
+  Definition sched_hand_over (current t : Z) (s : ready) : option (Z * ready) := sched_block current (Some t) s.
 
-  (** [sched_put_back]: [budget] is whether the current thread has any. *)
-  Definition sched_put_back (current : Z) (budget : bool) (s : ready) : option ready :=
-    if bool_decide (current < NUM_CPU) then sched_mark s current thread_is_ready
-    else if budget then '(_, s) ← sched_ready_insert s cpu current; Some s
-    else sched_park s cpu (parking current) current.
+  (** A thread that is in no queue waits for the processor in the ready queue of its priority, or, without time, parked. *)
+  Definition sched_queue (t : Z) (time : bool) (s : ready) : option ready :=
+    if time then '(_, s) ← sched_ready_insert s cpu t; Some s else sched_park s cpu (parked_queue cpu) t.
+  (** [sched_put_back] *)
+  Definition sched_put_back (current : Z) (time : bool) (s : ready) : option ready :=
+    if bool_decide (current < NUM_CPU) then sched_mark s current thread_is_ready else sched_queue current time s.
   (** A round of [sched_decide] in which the current thread makes way *)
-  Definition sched_make_way (current : Z) (budget : bool) (s : ready) : option (Z * ready) :=
-    s ← sched_put_back current budget s; sched_pick s.
+  Definition sched_make_way (current : Z) (time : bool) (kept : option Z) (s : ready) : option (Z * ready) :=
+    s ← sched_put_back current time s; sched_next kept s.
 
-  (** [sched_switch_to] where it switches at once *)
-  Definition sched_hand_over (current t : Z) (s : ready) : option (Z * ready) :=
-    s ← sched_mark s current thread_is_blocked; s ← sched_mark s t thread_is_running; Some (t, s).
+  (** What becomes of a thread that is woken: it is put into a queue, or kept. *)
+  Inductive woken := woken_queued (time : bool) | woken_kept.
+  Definition sched_insert (t : Z) (w : woken) (s : ready) : option ready :=
+    match w with woken_queued time => sched_queue t time s | woken_kept => Some s end.
+  (** [sched_insert] of a thread that is woken, or was kept until a more important one took its place; the current thread
+      goes on. Requires: [t] is marked blocked. *)
+  Definition sched_wake (current t : Z) (w : woken) (s : ready) : option (Z * ready) :=
+    r ← ready_threads s !! t;
+    if ready_state r =? thread_is_blocked then s ← sched_insert t w s; Some (current, s) else None.
 
-  (** [sched_insert], of a thread that is woken, and the current one goes on *)
-  Definition sched_wake (current t : Z) (s : ready) : option (Z * ready) :=
-    '(_, s) ← sched_ready_insert s cpu t; Some (current, s).
-
-  (** A round of [sched_replenish]: the first thread parked in [q] becomes ready. *)
-  Definition sched_replenish (current q : Z) (s : ready) : option (Z * ready) :=
-    '(t, q') ← queue_dequeue (ready_queues s) q;
-    if t =? NONE then Some (current, s)
-    else '(_, s) ← sched_ready_insert (Ready q' (ready_threads s)) cpu t; Some (current, s).
-
-  (** [thread_set_priority] *)
-  Definition set_priority (t p : Z) (s : ready) : ready :=
-    Ready (ready_queues s)
-      (match ready_threads s !! t with
-       | Some r => <[t := ReadyThread p (ready_state r)]> (ready_threads s)
-       | None => ready_threads s
-       end).
-
+  (** [t] leaves the queue in which it waits for the processor. *)
+  Definition sched_withdraw (t : Z) (s : ready) : option ready :=
+    '(_, q) ← queue_remove (ready_queues s) t; sched_mark (Ready q (ready_threads s)) t thread_is_blocked.
+  (** [sched_serve_event], where the next period of the parked thread [t] begins *)
+  Definition sched_release (current t : Z) (w : woken) (s : ready) : option (Z * ready) :=
+    r ← ready_threads s !! t;
+    if ready_state r =? thread_is_parked then s ← sched_withdraw t s; s ← sched_insert t w s; Some (current, s) else None.
   (** [sched_boost], to priority [p]: where [t] waits for the processor, it goes on waiting as what it has become. *)
-  Definition sched_boost (current t p : Z) (s : ready) : option (Z * ready) :=
+  Definition sched_boost (current t p : Z) (w : woken) (s : ready) : option (Z * ready) :=
     r ← ready_threads s !! t;
     if (ready_state r =? thread_is_ready) || (ready_state r =? thread_is_parked) then
-      '(_, q) ← queue_remove (ready_queues s) t;
-      '(_, s) ← sched_ready_insert (set_priority t p (Ready q (ready_threads s))) cpu t; Some (current, s)
+      s ← sched_withdraw t s; s ← sched_insert t w (set_priority t p s); Some (current, s)
     else if ready_state r =? thread_is_blocked then Some (current, set_priority t p s)
     else Some (current, s).
   (** [sched_unboost], to priority [p] *)

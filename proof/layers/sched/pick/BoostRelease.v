@@ -1,4 +1,4 @@
-(** The scheduler of a CPU: replenishing, boosting, and threads that come from other owners' queues or go there. *)
+(** The scheduler of a CPU: releases, boosts, and threads that come from other owners' queues or go there. *)
 From Ashlar Require Export layers.sched.pick.SchedulerInvariant.
 
 Lemma set_priority_moves s t p r : ready_threads s !! t = Some r ->
@@ -15,7 +15,7 @@ Proof.
   split; [congruence|]. split; [intros q; by rewrite B'|by rewrite C'].
 Qed.
 
-Section boost.
+Section waiting.
   Context (cpu current : Z) (s : ready) (Hok : sched_ok cpu (Some current) s).
 
   Lemma current_is t r : ready_threads s !! t = Some r -> ready_state r <> thread_is_running -> other (Some current) t = Some current.
@@ -44,34 +44,6 @@ Section boost.
       rewrite Eq. by apply (ok_free _ _ _ Hok).
   Qed.
 
-  (** A thread leaves a queue and is made ready, at the priority it then has. *)
-  Lemma requeue_ok q l1 t l2 q' m r p v s' : takes (ready_queues s) q l1 t l2 q' ->
-    (forall u, u <> t -> m !! u = ready_threads s !! u) -> ready_threads s !! t = Some r -> m !! t = Some (ReadyThread p (ready_state r)) ->
-    0 <= p < NUM_PRIORITY -> ready_state r <> thread_is_running ->
-    sched_ready_insert (Ready q' m) cpu t = Some (v, s') -> sched_ok cpu (Some current) s'.
-  Proof using Hok.
-    intros Hq Hm Hr Hr' Hp Hn H. pose proof (ok_valid _ _ _ Hok) as Hv.
-    destruct (takes_moves s (proj1 Hv) m _ _ _ _ _ Hq Hm) as [Hmv Hno].
-    pose proof (takes_valid _ _ _ _ _ _ (proj1 Hv) Hq) as Hq'.
-    assert (ready_valid cpu (Ready q' m)) as Hv1.
-    { apply (moves_valid cpu s Hv t _ Hmv Hq').
-      - by eapply takes_keeps.
-      - intros r' E. cbn [ready_threads] in E. rewrite Hr' in E. by injection E as <-.
-      - intros p' _ Hin. by apply Hno in Hin. }
-    destruct (insert_moves cpu _ Hv1 t v s' H) as (Hm1 & Hk1 & Hc & r1 & Hr1 & Hs1).
-    cbn [ready_threads] in Hr1. rewrite Hr' in Hr1. injection Hr1 as <-. cbn [ready_priority] in Hs1.
-    rewrite <- (current_is t r Hr Hn).
-    change (other (Some current) t) with (running_after (Some current) t (ready_state (ReadyThread p thread_is_ready))).
-    eapply (moved_ok cpu _ s Hok t s').
-    - by eapply moves_trans.
-    - apply (sched_ready_insert_valid cpu _ _ _ _ Hv1 H).
-    - intros u Hu. apply Hk1. eapply takes_keeps; [exact Hq|done].
-    - exact Hs1.
-    - split; [done|]. by left.
-    - done.
-    - done.
-  Qed.
-
   Lemma in_queue_state q t : in_queue s q t -> forall r, ready_threads s !! t = Some r -> ready_state r <> thread_is_running.
   Proof using Hok.
     intros Hin r Hr E. destruct (ok_placed _ _ _ Hok t r Hr) as ([u|] & [_ Hs] & Hpl).
@@ -79,34 +51,56 @@ Section boost.
     - by apply Hs in Hin.
   Qed.
 
-  (** [q] is a queue of parked threads of this CPU. *)
-  Theorem sched_replenish_ok q next s' : sched_replenish cpu current q s = Some (next, s') ->
-    next = current /\ sched_ok cpu (Some current) s'.
+  (** A thread leaves the queue in which it waits: then it is blocked. *)
+  Lemma withdraw_ok t s' : sched_withdraw t s = Some s' -> sched_ok cpu (Some current) s' /\
+    exists r, ready_threads s' !! t = Some r /\ ready_state r = thread_is_blocked.
   Proof using Hok.
-    intros H. unfold sched_replenish in H. destruct (queue_dequeue (ready_queues s) q) as [[t q']|] eqn:E; [|done].
-    cbn [mbind option_bind] in H. destruct (Z.eqb_spec t NONE) as [->|Hne]; [by injection H as <- <-|].
-    destruct (sched_ready_insert _ cpu t) as [[v s1]|] eqn:E1; [|done]. cbn [mbind option_bind] in H. injection H as <- <-.
-    split; [done|]. apply queue_dequeue_takes in E as [(_ & ? & _)|(l & Hl & Hq)]; [done|].
-    destruct (ready_threads s !! t) as [r|] eqn:Hr.
-    - eapply (requeue_ok q [] t l q' (ready_threads s) r (ready_priority r)); try done; [by rewrite Hr; destruct r| |].
-      + eapply ready_valid_priority; [apply (ok_valid _ _ _ Hok)|done].
-      + eapply (in_queue_state q t); [|done]. exists (t :: l). split; [done|by left].
-    - unfold sched_ready_insert in E1. cbn [ready_threads] in E1. by rewrite Hr in E1.
+    intros H. pose proof (ok_valid _ _ _ Hok) as Hv. unfold sched_withdraw in H.
+    destruct (queue_remove (ready_queues s) t) as [[w q']|] eqn:E; [|done]. cbn [mbind option_bind] in H.
+    apply queue_remove_takes in E as (_ & q & l1 & l2 & Hq); [|apply Hv].
+    unfold sched_mark in H. cbn [ready_threads ready_queues] in H. destruct (ready_threads s !! t) as [r|] eqn:Hr; [|done].
+    case_bool_decide as Hf; [|done]. injection H as <-.
+    destruct (takes_moves s (proj1 Hv) (ready_mark t thread_is_blocked (ready_threads s)) _ _ _ _ _ Hq) as [Hm Hno];
+      [by intros; apply ready_mark_other|].
+    pose proof (ready_mark_same _ t thread_is_blocked _ Hr) as Hr'.
+    split; [|by eexists].
+    assert (other (Some current) t = Some current) as Eo.
+    { eapply current_is; [exact Hr|]. eapply (in_queue_state q t); [|exact Hr]. exists (l1 ++ t :: l2). split; [apply Hq|].
+      apply elem_of_app. right. by left. }
+    rewrite <- Eo.
+    change (other (Some current) t) with
+      (running_after (Some current) t (ready_state (ReadyThread (ready_priority r) thread_is_blocked))).
+    eapply (moved_ok cpu _ s Hok t _ _ None Hm); [|by eapply takes_keeps|by apply stands_none|done| |done].
+    - by eapply takes_valid; [apply Hv|].
+    - exact (ready_valid_priority cpu s Hv t r Hr).
   Qed.
 
-  Theorem sched_boost_ok t p next s' : 0 <= p < NUM_PRIORITY -> sched_boost cpu current t p s = Some (next, s') ->
+  (** The period of a parked thread begins. *)
+  Theorem sched_release_ok t w next s' : sched_release cpu current t w s = Some (next, s') ->
+    next = current /\ sched_ok cpu (Some current) s'.
+  Proof using Hok.
+    intros H. unfold sched_release in H. destruct (ready_threads s !! t) as [r|] eqn:Hr; [|done]. cbn [mbind option_bind] in H.
+    destruct (Z.eqb_spec (ready_state r) thread_is_parked) as [E|]; [|done].
+    destruct (sched_withdraw t s) as [s1|] eqn:E1; [|done]. cbn [mbind option_bind] in H.
+    destruct (sched_insert cpu t w s1) as [s2|] eqn:E2; [|done]. cbn [mbind option_bind] in H. injection H as <- <-. split; [done|].
+    destruct (withdraw_ok t s1 E1) as (Hok1 & r1 & Hr1 & Hb). by eapply sched_insert_ok.
+  Qed.
+End waiting.
+
+Section boost.
+  Context (cpu current : Z) (s : ready) (Hok : sched_ok cpu (Some current) s).
+
+  Theorem sched_boost_ok t p w next s' : 0 <= p < NUM_PRIORITY -> sched_boost cpu current t p w s = Some (next, s') ->
     next = current /\ sched_ok cpu (Some current) s'.
   Proof using Hok.
     intros Hp H. unfold sched_boost in H. destruct (ready_threads s !! t) as [r|] eqn:Hr; [|done]. cbn [mbind option_bind] in H.
     destruct (_ || _) eqn:Eq.
-    - destruct (queue_remove (ready_queues s) t) as [[w q']|] eqn:E; [|done]. cbn [mbind option_bind] in H.
-      destruct (sched_ready_insert _ cpu t) as [[v s1]|] eqn:E1; [|done]. cbn [mbind option_bind] in H. injection H as <- <-.
-      split; [done|]. apply queue_remove_takes in E as (_ & q & l1 & l2 & Hq); [|apply (ok_valid _ _ _ Hok)].
-      assert (in_queue s q t) as Hin.
-      { destruct Hq as [Hl _]. exists (l1 ++ t :: l2). split; [done|]. apply elem_of_app. right. by left. }
-      unfold set_priority in E1. cbn [ready_threads ready_queues] in E1. rewrite Hr in E1.
-      eapply (requeue_ok q l1 t l2 q' _ r p); [exact Hq| |done|apply lookup_insert|done|by eapply in_queue_state|exact E1].
-      intros u Hu. by apply lookup_insert_ne.
+    - destruct (sched_withdraw t s) as [s1|] eqn:E1; [|done]. cbn [mbind option_bind] in H.
+      destruct (sched_insert _ _ _ _) as [s2|] eqn:E2; [|done]. cbn [mbind option_bind] in H. injection H as <- <-. split; [done|].
+      destruct (withdraw_ok cpu current s Hok t s1 E1) as (Hok1 & r1 & Hr1 & Hb).
+      destruct (set_priority_moves s1 t p r1 Hr1) as (_ & Hr2 & _).
+      eapply sched_insert_ok; [|exact Hr2|exact Hb|exact E2].
+      by eapply set_priority_ok; [exact Hok1|exact Hr1|exact Hp|rewrite Hb..].
     - apply orb_false_iff in Eq as [E1 E2]. apply Z.eqb_neq in E1, E2.
       destruct (ready_state r =? thread_is_blocked); injection H as <- <-; (split; [done|]); [by eapply set_priority_ok|done].
   Qed.
@@ -116,7 +110,7 @@ Section boost.
     intros Hp H. unfold sched_unboost in H. injection H as <- <-. split; [done|].
     destruct (ok_free _ _ _ Hok current eq_refl) as [[r Hr] _].
     assert (ready_state r = thread_is_running) as E by (by apply (ok_runs _ _ _ Hok _ _ Hr)).
-    eapply set_priority_ok; [exact Hr|done|by rewrite E..].
+    eapply (set_priority_ok cpu current s Hok); [exact Hr|done|by rewrite E..].
   Qed.
 
   (** The place of a thread that is in no queue of this CPU moves to another owner. *)
