@@ -306,9 +306,9 @@ void sched_unboost(void)
     uint32_t priority = thread_base_priority(current);
     thread_set_priority(current, priority);
     sched_cpu[cpu].running = priority + 1u;
+    sched_request();
     sched_budget_exempt(current, 0u);
     sched_budget_switch(cpu, current);
-    sched_request();
 }
 
 void sched_set_deadline(uint32_t t, uint64_t deadline_ns)

@@ -1,8 +1,8 @@
-/* Events to come: a binary heap per CPU, earliest first, of the timeouts of its threads and the releases of those that
- * wait for their next period. An operation visits one path between leaf and root, however many events there are.
- * Invariant: no event is before its parent; place is an event's index in the heap. */
+/* Events to come: a heap per CPU, earliest first, of the timeouts of its threads and the releases of those that wait for
+ * their next period. A place has four children, side by side, so an operation visits few places: one path between leaf
+ * and root, however many events there are. Invariant: no event is before its parent; place is an event's index in the
+ * heap. */
 #include "arch.h"
-#include "intc.h"
 #include "sched.h"
 #include "sched_parts.h"
 #include "timer.h"
@@ -10,13 +10,17 @@
 
 #define SCHED_NUM_EVENT (2u * NUM_THREAD)
 
-/* Levels of a full heap. The loops over a path count up to it, so that the timing analysis finds their bounds. */
-#define SCHED_HEAP_LEVELS 9u
+/* The root's place; the children of place i are 4 * (i - 2) to 4 * (i - 2) + 3, so four that belong together are
+ * aligned. */
+#define SCHED_HEAP_ROOT 3u
 
-_Static_assert(SCHED_NUM_EVENT >> SCHED_HEAP_LEVELS == 0u,
-               "a heap of SCHED_NUM_EVENT events has SCHED_HEAP_LEVELS levels at most");
+/* Most steps between a leaf and the root. The loops over a path count up to it, so that the timing analysis finds their
+ * bounds. */
+#define SCHED_HEAP_STEPS 4u
 
-/* Touched by the CPU only. Places are counted from 1: the children of place i are 2i and 2i + 1, side by side. */
+_Static_assert(SCHED_NUM_EVENT <= 1u + 4u + 16u + 64u + 256u, "SCHED_NUM_EVENT events are more than SCHED_HEAP_STEPS allow");
+
+/* Touched by the CPU only. */
 struct sched_place {
     uint64_t when;
     uint32_t event;
@@ -24,16 +28,23 @@ struct sched_place {
 };
 
 /* Places of one CPU, rounded up so that each CPU's begin on a cache line. */
-#define SCHED_HEAP_PLACES ((SCHED_NUM_EVENT / 4u + 1u) * 4u)
+#define SCHED_HEAP_PLACES ((SCHED_HEAP_ROOT + SCHED_NUM_EVENT + 3u) / 4u * 4u)
 
 static struct sched_place sched_heap[NUM_CPU * SCHED_HEAP_PLACES];
-static uint32_t sched_heap_count[NUM_CPU * 16u]; /* one cache line each */
 static uint32_t sched_event_place[SCHED_NUM_EVENT]; /* 0: the event is not set */
+
+/* One cache line each, touched by its CPU only. */
+struct sched_heap_size {
+    uint32_t end; /* the first free place */
+    uint32_t spare[15];
+};
+
+static struct sched_heap_size sched_heap_size[NUM_CPU];
 
 void sched_event_init(void)
 {
     for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
-        sched_heap_count[cpu * 16u] = 0u;
+        sched_heap_size[cpu].end = SCHED_HEAP_ROOT;
     }
     for (uint32_t e = 0u; e < SCHED_NUM_EVENT; e = e + 1u) {
         sched_event_place[e] = 0u;
@@ -47,49 +58,64 @@ static void sched_heap_put(uint32_t cpu, uint32_t place, uint32_t event, uint64_
     sched_event_place[event] = place;
 }
 
+static uint64_t sched_heap_when(uint32_t cpu, uint32_t place)
+{
+    return sched_heap[cpu * SCHED_HEAP_PLACES + place].when;
+}
+
+static uint32_t sched_heap_parent(uint32_t place)
+{
+    return place / 4u + 2u;
+}
+
 /* Puts the event into a free place or above it. */
 static void sched_heap_up(uint32_t cpu, uint32_t from, uint32_t event, uint64_t when)
 {
     uint32_t place = from;
-    for (uint32_t i = 0u; i < SCHED_HEAP_LEVELS && place > 1u; i = i + 1u) {
-        uint32_t parent = cpu * SCHED_HEAP_PLACES + place / 2u;
-        if (sched_heap[parent].when <= when) {
+    for (uint32_t i = 0u; i < SCHED_HEAP_STEPS && place > SCHED_HEAP_ROOT; i = i + 1u) {
+        uint32_t parent = sched_heap_parent(place);
+        uint64_t before = sched_heap_when(cpu, parent);
+        if (before <= when) {
             break;
         }
-        sched_heap_put(cpu, place, sched_heap[parent].event, sched_heap[parent].when);
-        place = place / 2u;
+        sched_heap_put(cpu, place, sched_heap[cpu * SCHED_HEAP_PLACES + parent].event, before);
+        place = parent;
     }
     sched_heap_put(cpu, place, event, when);
 }
 
-/* The place of the earlier child of place; 0 if it has none. */
+/* The place of the earliest child of place; 0 if it has none. */
 static uint32_t sched_heap_child(uint32_t cpu, uint32_t place)
 {
-    uint32_t left = 2u * place;
-    uint32_t right = left + 1u;
-    uint32_t base = cpu * SCHED_HEAP_PLACES;
-    if (left > sched_heap_count[cpu * 16u]) {
-        return 0u;
+    uint32_t first = 4u * (place - 2u);
+    uint32_t end = sched_heap_size[cpu].end;
+    uint32_t best = 0u;
+    uint64_t earliest = TIMER_NEVER;
+    for (uint32_t i = 0u; i < 4u && first + i < end; i = i + 1u) {
+        uint64_t when = sched_heap_when(cpu, first + i);
+        if (best == 0u || when < earliest) {
+            best = first + i;
+            earliest = when;
+        }
     }
-    if (right <= sched_heap_count[cpu * 16u] && sched_heap[base + right].when < sched_heap[base + left].when) {
-        return right;
-    }
-    return left;
+    return best;
 }
 
 /* Puts the event into a free place or below it. */
 static void sched_heap_down(uint32_t cpu, uint32_t from, uint32_t event, uint64_t when)
 {
     uint32_t place = from;
-    uint32_t child = sched_heap_child(cpu, place);
-    for (uint32_t i = 0u; i < SCHED_HEAP_LEVELS && child != 0u; i = i + 1u) {
-        uint32_t lower = cpu * SCHED_HEAP_PLACES + child;
-        if (when <= sched_heap[lower].when) {
+    for (uint32_t i = 0u; i < SCHED_HEAP_STEPS; i = i + 1u) {
+        uint32_t child = sched_heap_child(cpu, place);
+        if (child == 0u) {
             break;
         }
-        sched_heap_put(cpu, place, sched_heap[lower].event, sched_heap[lower].when);
+        uint64_t after = sched_heap_when(cpu, child);
+        if (when <= after) {
+            break;
+        }
+        sched_heap_put(cpu, place, sched_heap[cpu * SCHED_HEAP_PLACES + child].event, after);
         place = child;
-        child = sched_heap_child(cpu, place);
     }
     sched_heap_put(cpu, place, event, when);
 }
@@ -100,18 +126,21 @@ void sched_event_remove(uint32_t cpu, uint32_t event)
     if (place == 0u) {
         return;
     }
-    uint32_t count = sched_heap_count[cpu * 16u];
-    uint32_t last = cpu * SCHED_HEAP_PLACES + count;
-    uint32_t moved = sched_heap[last].event;
-    uint64_t when = sched_heap[last].when;
-    sched_heap_count[cpu * 16u] = count - 1u;
+    uint32_t last = sched_heap_size[cpu].end - 1u;
+    sched_heap_size[cpu].end = last;
     sched_event_place[event] = 0u;
-    if (moved == event) {
+    if (place == last) {
         return;
     }
     /* The last event takes the free place, or one above or below it. */
-    uint32_t parent = cpu * SCHED_HEAP_PLACES + place / 2u;
-    if (place > 1u && when < sched_heap[parent].when) {
+    uint32_t moved = sched_heap[cpu * SCHED_HEAP_PLACES + last].event;
+    uint64_t when = sched_heap_when(cpu, last);
+    uint64_t before = 0ul;
+    if (place > SCHED_HEAP_ROOT) {
+        uint32_t parent = sched_heap_parent(place);
+        before = sched_heap_when(cpu, parent);
+    }
+    if (when < before) {
         sched_heap_up(cpu, place, moved, when);
     } else {
         sched_heap_down(cpu, place, moved, when);
@@ -120,8 +149,8 @@ void sched_event_remove(uint32_t cpu, uint32_t event)
 
 void sched_event_add(uint32_t cpu, uint32_t event, uint64_t when)
 {
-    uint32_t place = sched_heap_count[cpu * 16u] + 1u;
-    sched_heap_count[cpu * 16u] = place;
+    uint32_t place = sched_heap_size[cpu].end;
+    sched_heap_size[cpu].end = place + 1u;
     sched_heap_up(cpu, place, event, when);
     sched_alarm_want(cpu, when);
 }
@@ -134,15 +163,17 @@ uint64_t sched_event_when(uint32_t event)
     }
     uint32_t t = event % NUM_THREAD;
     uint32_t cpu = thread_cpu(t);
-    return sched_heap[cpu * SCHED_HEAP_PLACES + place].when;
+    uint64_t when = sched_heap_when(cpu, place);
+    return when;
 }
 
 uint64_t sched_event_first(uint32_t cpu)
 {
-    if (sched_heap_count[cpu * 16u] == 0u) {
+    if (sched_heap_size[cpu].end == SCHED_HEAP_ROOT) {
         return TIMER_NEVER;
     }
-    return sched_heap[cpu * SCHED_HEAP_PLACES + 1u].when;
+    uint64_t when = sched_heap_when(cpu, SCHED_HEAP_ROOT);
+    return when;
 }
 
 uint32_t sched_event_take(uint32_t cpu, uint64_t now)
@@ -151,7 +182,7 @@ uint32_t sched_event_take(uint32_t cpu, uint64_t now)
     if (first > now) {
         return NONE;
     }
-    uint32_t event = sched_heap[cpu * SCHED_HEAP_PLACES + 1u].event;
+    uint32_t event = sched_heap[cpu * SCHED_HEAP_PLACES + SCHED_HEAP_ROOT].event;
     sched_event_remove(cpu, event);
     return event;
 }

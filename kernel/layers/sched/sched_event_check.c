@@ -2,18 +2,17 @@
 
 uint32_t sched_event_check(uint32_t cpu)
 {
-    uint32_t count = sched_heap_count[cpu * 16u];
-    uint32_t base = cpu * SCHED_HEAP_PLACES;
+    uint32_t end = sched_heap_size[cpu].end;
     uint64_t alarm = sched_alarm_at(cpu);
     uint64_t first = sched_event_first(cpu);
-    if (count > SCHED_NUM_EVENT) {
+    if (end < SCHED_HEAP_ROOT || end > SCHED_HEAP_ROOT + SCHED_NUM_EVENT) {
         return 11u;
     }
     if (alarm > first) {
         return 12u;
     }
-    for (uint32_t place = 1u; place <= count; place = place + 1u) {
-        uint32_t event = sched_heap[base + place].event;
+    for (uint32_t place = SCHED_HEAP_ROOT; place < end; place = place + 1u) {
+        uint32_t event = sched_heap[cpu * SCHED_HEAP_PLACES + place].event;
         if (event >= SCHED_NUM_EVENT) {
             return 13u;
         }
@@ -22,7 +21,10 @@ uint32_t sched_event_check(uint32_t cpu)
         if (sched_event_place[event] != place || home != cpu) {
             return 14u;
         }
-        if (place > 1u && sched_heap[base + place / 2u].when > sched_heap[base + place].when) {
+        uint64_t when = sched_heap_when(cpu, place);
+        uint32_t parent = sched_heap_parent(place);
+        uint64_t before = sched_heap_when(cpu, parent);
+        if (place > SCHED_HEAP_ROOT && before > when) {
             return 15u;
         }
     }

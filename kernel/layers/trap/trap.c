@@ -186,6 +186,7 @@ static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
     uint64_t cause = vector << 8u;
     /* The message may have taken long, and ending the process wakes other threads. */
     trap_window();
+    sched_leave();
     trap_report_death(p, current, vector);
     trap_window();
     process_exit((uint32_t)cause | END_FAULT);
