@@ -58,6 +58,7 @@ void percpu_init(uint32_t cpu, uint32_t apic_id)
     p->thread = &arch_threads[cpu]; /* the idle thread */
     p->current = cpu;
     p->vector = NONE;
+    p->root = NONE;
     p->fpu_live = 0;
     p->fpu_owner = NONE;
     p->tss.rsp[0] = (uint64_t)p->thread + THREAD_FRAME_END;
@@ -80,6 +81,11 @@ uint32_t arch_cpu(void)
 uint32_t arch_current(void)
 {
     return *(const uint32_t __seg_gs *)PERCPU_CURRENT;
+}
+
+uint32_t arch_current_of(uint32_t cpu)
+{
+    return percpu[cpu].current;
 }
 
 uint32_t arch_need_resched(void)
