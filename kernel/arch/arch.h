@@ -59,6 +59,8 @@ void arch_frame_clear(uint32_t frame);
 uint64_t arch_kernel_map_entry(uint32_t index); /* entry 256..511 that every page map's root shares */
 void arch_page_map_load(uint32_t root);         /* drops all non-global translations of this CPU */
 void arch_page_map_load_kernel(void);           /* the kernel's own map, without user half */
+uint32_t arch_loaded_root(void);                /* what this CPU has loaded; NONE: the kernel's own map, as at first */
+uint32_t arch_loaded_root_of(uint32_t cpu);     /* the same of another CPU, which does not run meanwhile */
 void arch_tlb_invalidate_page(uint64_t address);
 void arch_tlb_invalidate_user(void); /* all translations of this CPU that are not global: of user addresses */
 
@@ -157,8 +159,10 @@ void arch_fpu_use(void);              /* the current thread has used the vector 
 /* Clears its user context; the next switch to it calls trap_leave() on an empty kernel stack, then goes to user
  * mode. */
 void arch_thread_init(uint32_t thread);
-void arch_switch(uint32_t from, uint32_t to); /* returns when `from` is switched to again */
+/* From the current thread to another one of this CPU. Returns when the thread that called it is switched to again. */
+void arch_switch(uint32_t to);
 uint32_t arch_current(void); /* the thread arch_switch went to last on this CPU; its idle thread at first */
+uint32_t arch_current_of(uint32_t cpu); /* the same of another CPU, which does not run meanwhile */
 
 /* ---- guests (AMD SVM; Intel VT-x later). vm < NUM_VM ---- */
 uint32_t arch_vm_supported(void);

@@ -48,7 +48,6 @@ void hosted_on_idle(void (*idle)(uint32_t cpu));
 /* The frame that user code on this CPU reaches at vaddr, by a cached translation or the loaded page map; NONE: page
  * fault. write 1: needs a writable page. Translations are cached until invalidated, as in a processor. */
 uint32_t hosted_reach(uint64_t vaddr, uint32_t write);
-uint32_t hosted_loaded_root(uint32_t cpu); /* NONE: the kernel's own map */
 
 /* ---- threads ---- */
 

@@ -98,7 +98,12 @@ void arch_page_map_load_kernel(void)
     __atomic_store_n(&loaded_root[hosted_cpu], NONE, __ATOMIC_RELAXED);
 }
 
-uint32_t hosted_loaded_root(uint32_t cpu)
+uint32_t arch_loaded_root(void)
+{
+    return arch_loaded_root_of(hosted_cpu);
+}
+
+uint32_t arch_loaded_root_of(uint32_t cpu)
 {
     return __atomic_load_n(&loaded_root[cpu], __ATOMIC_RELAXED);
 }

@@ -175,9 +175,16 @@ uint32_t arch_current(void)
     return running[hosted_cpu];
 }
 
-void arch_switch(uint32_t from, uint32_t to)
+uint32_t arch_current_of(uint32_t cpu)
 {
-    if (from == to || from >= NUM_THREAD || to >= NUM_THREAD || running[hosted_cpu] != from) {
+    return running[cpu];
+}
+
+void arch_switch(uint32_t to)
+{
+    uint32_t from = running[hosted_cpu];
+
+    if (from == to || to >= NUM_THREAD) {
         hosted_fail("wrong switch to thread", to);
     }
     running[hosted_cpu] = to;

@@ -42,6 +42,8 @@ NOINLINE uint32_t endpoint_take(uint32_t current, uint32_t s);
 NOINLINE void endpoint_next_receiver(uint32_t e);
 NOINLINE void endpoint_reply_and_receive(uint32_t e, uint32_t current, uint32_t n);
 NOINLINE void endpoint_receive(uint32_t e, uint32_t current);
+NOINLINE void notify_next_waiter(uint32_t n);
+NOINLINE void notify_keep(uint32_t n, uint64_t bits);
 NOINLINE void sched_begin_slice(uint32_t cpu);
 NOINLINE void sched_switch_slowly(uint32_t t);
 NOINLINE void sched_call_slowly(uint32_t t);

@@ -55,7 +55,8 @@
 #define PERCPU_FPU_LIVE 28     /* 1: CR0.TS is clear, the vector unit holds the current thread's state */
 #define PERCPU_CURRENT 36      /* number of the current thread */
 #define PERCPU_NEED_RESCHED 40 /* 1: a reschedule is pending */
-#define PERCPU_FLOOR 56
+#define PERCPU_ROOT 44         /* root of the loaded page map */
+#define PERCPU_FLOOR 48        /* see arch_floor */
 #define PERCPU_TSS 60
 #define PERCPU_TSS_RSP0 64
 

@@ -4,6 +4,7 @@
 #include "abi.h"
 #include "arch.h"
 #include "intc.h"
+#include "notify_parts.h"
 #include "queue.h"
 #include "sched.h"
 #include "spinlock.h"
@@ -14,16 +15,19 @@
 /* One cache line each. Guarded by LOCK_NOTIFY_BASE + n; owner is constant after start-up. */
 struct notification {
     uint64_t bits;
+    uint32_t waiter;  /* the thread that has waited longest; NONE: none waits */
+    uint32_t waiters; /* number of those that wait behind it, in the queue */
     uint32_t owner;
     uint32_t watcher; /* CPU that runs a guest until a bit is set, or NONE */
     uint32_t open;    /* 1: its owner lives, from creation until teardown. Else no bit is set */
     uint32_t spare;
-    uint64_t spare_words[5];
+    uint64_t spare_words[4];
 };
 
-/* Touched by the thread's CPU only. */
+/* One cache line each. Touched by the thread's CPU only. */
 struct notify_thread {
     uint32_t n; /* notification it waits for, from before it blocks until it runs again; or NONE */
+    uint32_t spare[15];
 };
 
 static struct notification notification[NUM_NOTIFICATION];
@@ -33,6 +37,8 @@ void notify_init(void)
 {
     for (uint32_t n = 0u; n < NUM_NOTIFICATION; n = n + 1u) {
         notification[n].bits = 0u;
+        notification[n].waiter = NONE;
+        notification[n].waiters = 0u;
         notification[n].owner = NONE;
         notification[n].watcher = NONE;
         notification[n].open = 0u;
@@ -54,47 +60,90 @@ uint32_t notify_owner(uint32_t n)
     return notification[n].owner;
 }
 
-/* Stores the outcome of t's wait; the caller then makes t ready. Requires: t is in no queue; the lock of its
- * notification is held. */
+void notify_next_waiter(uint32_t n)
+{
+    notification[n].waiter = queue_dequeue(QUEUE_NOTIFICATION_BASE + n);
+    notification[n].waiters = notification[n].waiters - 1u;
+}
+
+/* Removes and returns the thread that has waited longest for n, or NONE. Requires: lock of n held. */
+static uint32_t notify_dequeue(uint32_t n)
+{
+    uint32_t t = notification[n].waiter;
+    if (t != NONE) {
+        notification[n].waiter = NONE;
+        if (notification[n].waiters != 0u) {
+            notify_next_waiter(n);
+        }
+    }
+    return t;
+}
+
+/* Requires: lock of n held. */
+static void notify_enqueue(uint32_t n, uint32_t t)
+{
+    if (notification[n].waiter == NONE) {
+        notification[n].waiter = t;
+    } else {
+        queue_enqueue(QUEUE_NOTIFICATION_BASE + n, t);
+        notification[n].waiters = notification[n].waiters + 1u;
+    }
+}
+
+/* Removes t, which waits for n. Requires: lock of n held. */
+static void notify_remove(uint32_t n, uint32_t t)
+{
+    if (notification[n].waiter == t) {
+        notify_dequeue(n);
+    } else {
+        queue_remove(t);
+        notification[n].waiters = notification[n].waiters - 1u;
+    }
+}
+
+/* Stores the outcome of t's wait. Requires: t has been removed from n, whose lock is held. The caller of this function
+ * makes t ready when it has released the lock. */
 static void notify_end(uint32_t t, uint32_t status)
 {
     uctx_set(t, UCTX_RAX, (uint64_t)status);
     thread_end_wait(t);
 }
 
-/* Ends t's wait with this outcome. Requires: t is in no queue; the lock of its notification is held. */
-static void notify_finish(uint32_t t, uint32_t status)
-{
-    notify_end(t, status);
-    sched_ready(t);
-}
-
-/* Stores bits for which no thread waits, if the owner lives. Requires: the lock of n is held. */
-static void notify_keep(uint32_t n, uint64_t all)
+void notify_keep(uint32_t n, uint64_t bits)
 {
     uint32_t cpu = arch_cpu();
-    if (notification[n].open == 0u) {
-        return;
+    uint32_t watcher = NONE;
+    if (notification[n].open == 1u) {
+        notification[n].bits = notification[n].bits | bits;
+        watcher = notification[n].watcher;
     }
-    notification[n].bits = all;
-    if (notification[n].watcher != NONE && notification[n].watcher != cpu) {
-        intc_send(notification[n].watcher, VECTOR_RESCHEDULE);
+    spinlock_release(LOCK_NOTIFY_BASE + n);
+    if (watcher != NONE && watcher != cpu) {
+        intc_send(watcher, VECTOR_RESCHEDULE);
     }
+}
+
+/* Sets bits. Returns the first waiter, which has got them and which the caller makes ready; or NONE. */
+static uint32_t notify_give(uint32_t n, uint64_t bits)
+{
+    spinlock_acquire(LOCK_NOTIFY_BASE + n);
+    uint32_t t = notify_dequeue(n);
+    if (t == NONE) {
+        notify_keep(n, bits);
+        return NONE;
+    }
+    uctx_set(t, UCTX_RDI, bits); /* where a thread waits, no bit is set */
+    notify_end(t, STATUS_OK);
+    spinlock_release(LOCK_NOTIFY_BASE + n);
+    return t;
 }
 
 void notify_signal(uint32_t n, uint64_t bits)
 {
-    spinlock_acquire(LOCK_NOTIFY_BASE + n);
-    uint64_t all = notification[n].bits | bits;
-    uint32_t t = queue_dequeue(QUEUE_NOTIFICATION_BASE + n);
+    uint32_t t = notify_give(n, bits);
     if (t != NONE) {
-        notification[n].bits = 0u;
-        uctx_set(t, UCTX_RDI, all);
-        notify_finish(t, STATUS_OK);
-    } else {
-        notify_keep(n, all);
+        sched_ready(t);
     }
-    spinlock_release(LOCK_NOTIFY_BASE + n);
 }
 
 /* As notify_signal, but a waiter of this CPU is not made ready: it is returned, and the caller switches to it or
@@ -102,31 +151,22 @@ void notify_signal(uint32_t n, uint64_t bits)
  * changes its threads. Returns NONE if there is no such waiter. */
 static uint32_t notify_signal_here(uint32_t n, uint64_t bits)
 {
-    uint32_t woken = NONE;
     uint32_t cpu = arch_cpu();
-    spinlock_acquire(LOCK_NOTIFY_BASE + n);
-    uint64_t all = notification[n].bits | bits;
-    uint32_t t = queue_dequeue(QUEUE_NOTIFICATION_BASE + n);
-    if (t != NONE) {
-        notification[n].bits = 0u;
-        uctx_set(t, UCTX_RDI, all);
-        notify_end(t, STATUS_OK);
-        uint32_t home = thread_cpu(t);
-        if (home == cpu) {
-            woken = t;
-        } else {
-            sched_ready(t);
-        }
-    } else {
-        notify_keep(n, all);
+    uint32_t t = notify_give(n, bits);
+    if (t == NONE) {
+        return NONE;
     }
-    spinlock_release(LOCK_NOTIFY_BASE + n);
-    return woken;
+    uint32_t home = thread_cpu(t);
+    if (home != cpu) {
+        sched_ready(t);
+        return NONE;
+    }
+    return t;
 }
 
 /* Waits as notify_wait. `woken` is NONE or a thread that notify_signal_here returned: if the current thread blocks,
  * the CPU switches to woken, else woken is made ready. */
-static void notify_wait_and_run(uint32_t n, uint64_t deadline, uint32_t woken)
+static uint32_t notify_wait_and_run(uint32_t n, uint64_t deadline, uint32_t woken)
 {
     uint32_t current = thread_current();
     uint64_t now = 0u;
@@ -146,16 +186,17 @@ static void notify_wait_and_run(uint32_t n, uint64_t deadline, uint32_t woken)
         if (woken != NONE) {
             sched_ready(woken);
         }
-        return;
+        return 0u;
     }
     notify_thread[current].n = n;
     thread_set_wait(current, WAIT_NOTIFICATION, n);
-    queue_enqueue(QUEUE_NOTIFICATION_BASE + n, current);
+    notify_enqueue(n, current);
+    sched_prepare_block();
+    spinlock_release(LOCK_NOTIFY_BASE + n);
+    /* The thread may have been woken by now, but runs on this CPU only. */
     if (deadline != NOTIFY_FOREVER) {
         sched_set_deadline(current, deadline);
     }
-    sched_prepare_block();
-    spinlock_release(LOCK_NOTIFY_BASE + n);
     if (woken != NONE) {
         sched_switch_to(woken);
     } else {
@@ -166,17 +207,21 @@ static void notify_wait_and_run(uint32_t n, uint64_t deadline, uint32_t woken)
     if (deadline != NOTIFY_FOREVER) {
         sched_clear_deadline(current);
     }
+    uint32_t ending = thread_ending(current);
+    return 1u - ending;
 }
 
-void notify_wait(uint32_t n, uint64_t deadline)
+uint32_t notify_wait(uint32_t n, uint64_t deadline)
 {
-    notify_wait_and_run(n, deadline, NONE);
+    uint32_t leave = notify_wait_and_run(n, deadline, NONE);
+    return leave;
 }
 
-void notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n, uint64_t deadline)
+uint32_t notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n, uint64_t deadline)
 {
     uint32_t woken = notify_signal_here(signalled, bits);
-    notify_wait_and_run(n, deadline, woken);
+    uint32_t leave = notify_wait_and_run(n, deadline, woken);
+    return leave;
 }
 
 uint64_t notify_poll(uint32_t n)
@@ -249,10 +294,13 @@ static uint32_t notify_end_wait(uint32_t t, uint32_t status)
     spinlock_acquire(LOCK_NOTIFY_BASE + n);
     uint32_t kind = thread_wait_kind(t);
     if (kind == WAIT_NOTIFICATION) {
-        queue_remove(t);
-        notify_finish(t, status);
+        notify_remove(n, t);
+        notify_end(t, status);
     }
     spinlock_release(LOCK_NOTIFY_BASE + n);
+    if (kind == WAIT_NOTIFICATION) {
+        sched_ready(t);
+    }
     return 1u;
 }
 
@@ -268,29 +316,6 @@ uint32_t notify_timeout(uint32_t t)
     return waits;
 }
 
-uint32_t notify_check(void)
-{
-    for (uint32_t n = 0u; n < NUM_NOTIFICATION; n = n + 1u) {
-        uint32_t t = queue_peek(QUEUE_NOTIFICATION_BASE + n);
-        if (t != NONE && notification[n].bits != 0u) {
-            return 1u;
-        }
-        if (t != NONE && notification[n].owner == NONE) {
-            return 2u;
-        }
-        if (notification[n].open == 0u && notification[n].bits != 0u) {
-            return 4u;
-        }
-    }
-    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
-        uint32_t kind = thread_wait_kind(t);
-        if (kind == WAIT_NOTIFICATION) {
-            uint32_t n = thread_wait_object(t);
-            uint32_t q = queue_of(t);
-            if (q != QUEUE_NOTIFICATION_BASE + n) {
-                return 3u;
-            }
-        }
-    }
-    return 0u;
-}
+#if DEBUG
+#include "notify_check.c"
+#endif

@@ -26,12 +26,13 @@ void notify_signal(uint32_t n, uint64_t bits);
 
 /* Waits until a bit is set, moves all bits to the saved rdi and STATUS_OK to the saved rax; or ERR_TIMEOUT once the
  * clock has passed deadline (ns since boot; NOTIFY_FOREVER: never; one in the past: at once); or ERR_CANCELLED. On
- * errors bits and rdi are unchanged. Requires: no lock held. */
-void notify_wait(uint32_t n, uint64_t deadline);
+ * errors bits and rdi are unchanged. Returns 1 if the thread was switched to and may go back to user mode at once: no
+ * reschedule is pending and its process was not ending then; else 0. Requires: no lock held. */
+uint32_t notify_wait(uint32_t n, uint64_t deadline);
 
 /* notify_signal(signalled, bits) and then notify_wait(n, deadline). If the current thread blocks, the CPU switches
  * directly to the signalled waiter, provided that it belongs to this CPU and no thread of higher priority is ready. */
-void notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n, uint64_t deadline);
+uint32_t notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n, uint64_t deadline);
 
 /* Returns and clears all bits; 0 if none is set. */
 uint64_t notify_poll(uint32_t n);

@@ -1,4 +1,4 @@
-/* Notifications: bits are kept and taken together, deadlines, cancelling a waiter, watching CPUs, no wake-up lost
+/* Notifications: bits are kept and taken together, deadlines, several waiters, cancelling a waiter, watching CPUs, no wake-up lost
  * across CPUs. */
 #include "abi.h"
 #include "arch.h"
@@ -94,6 +94,66 @@ static void on_one_cpu(void)
         world_start_process(p);
     }
     world_run(program);
+    CHECK_EQUAL(invariants_check(), 0);
+}
+
+/* ---- several threads wait: each signal wakes the one that has waited longest; deadlines take others out ---- */
+
+static uint32_t order[8];
+static uint32_t num_woken;
+
+static void waiters_program(uint32_t thread)
+{
+    uint32_t index = thread - NUM_CPU;
+
+    if (index == 5) { /* the signaller */
+        user_call(SYS_SLEEP, 5000, 0, 0, 0, 0);
+        CHECK_EQUAL(invariants_check(), 0);
+        for (uint32_t i = 0; i < 3; i++) {
+            CHECK_EQUAL(user_call(SYS_SIGNAL, WAIT_SLOT, 0, 0, 0, 0), STATUS_OK);
+            CHECK_EQUAL(invariants_check(), 0);
+        }
+        world_stop();
+        leave();
+    }
+    if (index == 0) { /* the process's first thread starts the others */
+        for (uint32_t i = 1; i <= 4; i++) {
+            CHECK_EQUAL(user_call(SYS_THREAD_START, i, USER_BASE, USER_BASE, i, 0), STATUS_OK);
+            user_call(SYS_YIELD, 0, 0, 0, 0, 0);
+        }
+        leave();
+    }
+    for (;;) {
+        uint64_t deadline = index == 1 ? 2000 : index == 3 ? 3000 : NOTIFY_FOREVER;
+        uint32_t status = user_call(SYS_WAIT, WAIT_SLOT, deadline, 0, 0, 0);
+        CHECK_EQUAL(status, index % 2 == 1 ? ERR_TIMEOUT : STATUS_OK);
+        order[num_woken++] = index;
+        if (index % 2 == 1) {
+            leave();
+        }
+    }
+}
+
+static void several_waiters(void)
+{
+    static const uint32_t expected[] = {1, 3, 2, 4, 2};
+
+    world_start(1);
+    num_woken = 0;
+    notify_define(N, 0);
+    world_process(0, NONE, 200, 0, 5, 0, 150, NONE);
+    world_process(1, NONE, 100, 5, 1, 0, 100, NONE);
+    grants(0, RIGHT_WAIT, 0);
+    grants(1, RIGHT_SIGNAL, 2);
+    for (uint32_t p = 0; p < 2; p++) {
+        world_create(p);
+        world_start_process(p);
+    }
+    world_run(waiters_program);
+    CHECK_EQUAL(num_woken, 5);
+    for (uint32_t i = 0; i < num_woken; i++) {
+        CHECK_EQUAL(order[i], expected[i]);
+    }
     CHECK_EQUAL(invariants_check(), 0);
 }
 
@@ -206,6 +266,7 @@ static void across_cpus(uint32_t cpus, void (*program_of_ring)(uint32_t))
 int main(void)
 {
     on_one_cpu();
+    several_waiters();
     watching();
     across_cpus(RING, ring_program);
     across_cpus(RING, one_call_program);

@@ -148,7 +148,7 @@ static void against_model(void)
     CHECK_EQUAL(pagemap_create(P), ERR_BAD_STATE);
     CHECK_EQUAL(pagemap_root_of(P + 1), NONE);
     pagemap_load(pagemap_root_of(P));
-    CHECK_EQUAL(hosted_loaded_root(0), pagemap_root_of(P));
+    CHECK_EQUAL(arch_loaded_root_of(0), pagemap_root_of(P));
     for (uint64_t i = 0; i < operations; i++) {
         struct page *page = &pages[test_random(NUM_PAGE)];
         switch (test_random(8)) {
@@ -175,7 +175,7 @@ static void against_model(void)
         }
     }
     pagemap_load_kernel();
-    CHECK_EQUAL(hosted_loaded_root(0), NONE);
+    CHECK_EQUAL(arch_loaded_root_of(0), NONE);
     destroy();
     CHECK_EQUAL(frame_check(), 0);
     CHECK_EQUAL(container_merge(P), STATUS_OK);

@@ -17,11 +17,11 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
         if (number < SYS_THREAD_START) {
             if (number < SYS_WAIT) {
                 if (number == SYS_SEND) {
-                    syscall_send(current);
-                    return 0u;
+                    after = syscall_send(current);
+                    return after;
                 } else if (number == SYS_RECV) {
-                    syscall_recv(current);
-                    return 0u;
+                    after = syscall_recv(current);
+                    return after;
                 } else if (number == SYS_REPLY) {
                     status = syscall_reply(current);
                 } else if (number == SYS_SIGNAL) {
@@ -29,8 +29,8 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                 }
             } else {
                 if (number == SYS_WAIT) {
-                    syscall_wait(current);
-                    return 0u;
+                    after = syscall_wait(current);
+                    return after;
                 } else if (number == SYS_POLL) {
                     status = syscall_poll(current);
                 } else if (number == SYS_YIELD) {

@@ -8,15 +8,6 @@
 #include "syscall_parts.h"
 #include "uctx.h"
 
-/* What follows a message call: SYSCALL_DONE if the thread leaves at once. */
-static uint32_t syscall_after(uint32_t at_once)
-{
-    if (at_once == 1u) {
-        return SYSCALL_DONE;
-    }
-    return 0u;
-}
-
 uint32_t syscall_call(uint32_t current, uint64_t slot, uint64_t n)
 {
     uint64_t g = syscall_grant(current, slot, GRANT_ENDPOINT, RIGHT_SEND);
@@ -52,34 +43,36 @@ uint32_t syscall_reply_recv(uint32_t current, uint64_t slot, uint64_t n)
     return after;
 }
 
-void syscall_send(uint32_t current)
+uint32_t syscall_send(uint32_t current)
 {
     uint64_t slot = uctx_get(current, UCTX_RDI);
     uint64_t n = uctx_get(current, UCTX_RSI);
     uint64_t g = syscall_grant(current, slot, GRANT_ENDPOINT, RIGHT_SEND);
     if (g == NO_GRANT) {
         uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
-        return;
+        return SYSCALL_DONE;
     }
     if (n > MESSAGE_MAX_WORDS) {
         uctx_set(current, UCTX_RAX, ERR_BAD_ARGUMENT);
-        return;
+        return SYSCALL_DONE;
     }
     uint32_t e = process_grant_object(g);
     uint64_t badge = process_grant_badge(g);
     endpoint_send(e, badge, (uint32_t)n);
+    return 0u;
 }
 
-void syscall_recv(uint32_t current)
+uint32_t syscall_recv(uint32_t current)
 {
     uint64_t slot = uctx_get(current, UCTX_RDI);
     uint64_t g = syscall_grant(current, slot, GRANT_ENDPOINT, RIGHT_RECV);
     if (g == NO_GRANT) {
         uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
-        return;
+        return SYSCALL_DONE;
     }
     uint32_t e = process_grant_object(g);
     endpoint_recv(e);
+    return 0u;
 }
 
 uint32_t syscall_reply(uint32_t current)

@@ -3,6 +3,7 @@
 #include "arch.h"
 #include "notify.h"
 #include "process.h"
+#include "syscall.h"
 #include "syscall_calls.h"
 #include "syscall_parts.h"
 #include "uctx.h"
@@ -22,7 +23,7 @@ uint32_t syscall_signal(uint32_t current)
 
 /* Word 0, if it is not 0, is 1 + the slot of a notification to signal before: two processes that wake each other
  * make one call each instead of two. */
-void syscall_wait(uint32_t current)
+uint32_t syscall_wait(uint32_t current)
 {
     uint64_t slot = uctx_get(current, UCTX_RDI);
     uint64_t g = syscall_grant(current, slot, GRANT_NOTIFICATION, RIGHT_WAIT);
@@ -33,17 +34,20 @@ void syscall_wait(uint32_t current)
     }
     if (g == NO_GRANT || (signal != 0u && peer == NO_GRANT)) {
         uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
-        return;
+        return SYSCALL_DONE;
     }
     uint32_t n = process_grant_object(g);
     uint64_t deadline = uctx_get(current, UCTX_RSI);
+    uint32_t at_once = 0u;
     if (signal != 0u) {
         uint32_t signalled = process_grant_object(peer);
         uint64_t bits = process_grant_badge(peer);
-        notify_signal_wait(signalled, bits, n, deadline);
+        at_once = notify_signal_wait(signalled, bits, n, deadline);
     } else {
-        notify_wait(n, deadline);
+        at_once = notify_wait(n, deadline);
     }
+    uint32_t after = syscall_after(at_once);
+    return after;
 }
 
 uint32_t syscall_poll(uint32_t current)

@@ -2,6 +2,7 @@
 #include "abi.h"
 #include "arch.h"
 #include "process.h"
+#include "syscall.h"
 #include "syscall_parts.h"
 #include "thread.h"
 #include "uctx.h"
@@ -38,6 +39,14 @@ uint32_t syscall_object(uint32_t current)
     uint64_t g = process_grant(p, (uint32_t)slot);
     uint32_t object = process_grant_object(g);
     return object;
+}
+
+uint32_t syscall_after(uint32_t at_once)
+{
+    if (at_once == 1u) {
+        return SYSCALL_DONE;
+    }
+    return 0u;
 }
 
 uint32_t syscall_preemption(void)

@@ -19,15 +19,7 @@ struct thread {
     uint32_t spare[6];
 };
 
-/* One cache line each, touched by its CPU only. */
-struct thread_cpu {
-    uint32_t current; /* as arch_current on that CPU, for the invariant walk */
-    uint32_t root;    /* root of the loaded page map; NONE: the kernel's own */
-    uint32_t spare[14];
-};
-
 static struct thread thread[NUM_THREAD];
-static struct thread_cpu thread_cpu_state[NUM_CPU];
 
 /* Requires: start-up. */
 static void thread_set(uint32_t t, uint32_t process, uint32_t cpu, uint32_t priority)
@@ -52,8 +44,6 @@ void thread_init(void)
     for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
         thread_set(cpu, NONE, cpu, 0u);
         thread[cpu].state = THREAD_RUNNING;
-        thread_cpu_state[cpu].current = cpu;
-        thread_cpu_state[cpu].root = NONE;
     }
 }
 
@@ -162,25 +152,21 @@ void thread_set_message_frame(uint32_t t, uint32_t frame)
 
 void thread_switch(uint32_t to)
 {
-    uint32_t cpu = arch_cpu();
-    uint32_t from = arch_current();
     uint32_t root = thread[to].root;
-    thread_cpu_state[cpu].current = to;
+    uint32_t loaded = arch_loaded_root();
     /* A thread without user half runs in any loaded map: the kernel's half is the same in all. */
-    if (root != NONE && root != thread_cpu_state[cpu].root) {
-        thread_cpu_state[cpu].root = root;
+    if (root != loaded && root != NONE) {
         pagemap_load(root);
     }
-    arch_switch(from, to);
+    arch_switch(to);
 }
 
 void thread_leave_space(void)
 {
-    uint32_t cpu = arch_cpu();
-    uint32_t current = thread_cpu_state[cpu].current;
+    uint32_t current = arch_current();
+    uint32_t loaded = arch_loaded_root();
     thread[current].root = NONE;
-    if (thread_cpu_state[cpu].root != NONE) {
-        thread_cpu_state[cpu].root = NONE;
+    if (loaded != NONE) {
         pagemap_load_kernel();
     }
 }

@@ -3,8 +3,8 @@
 /* The invariant of one CPU that has started. */
 static uint32_t thread_check_cpu(uint32_t cpu)
 {
-    uint32_t current = thread_cpu_state[cpu].current;
-    uint32_t root = thread_cpu_state[cpu].root;
+    uint32_t current = arch_current_of(cpu);
+    uint32_t root = arch_loaded_root_of(cpu);
     if (current >= NUM_THREAD) {
         return 1u;
     }

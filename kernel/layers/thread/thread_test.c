@@ -32,7 +32,7 @@ static void user(uint32_t thread)
     for (uint32_t round = 0;; round++) {
         CHECK_EQUAL(thread_current(), thread);
         CHECK_EQUAL(local, thread * 3 + round);
-        CHECK_EQUAL(hosted_loaded_root(0), root(thread_process(thread)));
+        CHECK_EQUAL(arch_loaded_root_of(0), root(thread_process(thread)));
         visits[thread]++;
         local++;
         thread_switch(0);
@@ -42,9 +42,9 @@ static void user(uint32_t thread)
 static void leave_space(uint32_t thread)
 {
     thread_leave_space();
-    CHECK_EQUAL(hosted_loaded_root(0), NONE);
+    CHECK_EQUAL(arch_loaded_root_of(0), NONE);
     thread_switch(0);
-    CHECK_EQUAL(hosted_loaded_root(0), root(1)); /* B's, which ran meanwhile: this thread needs none */
+    CHECK_EQUAL(arch_loaded_root_of(0), root(1)); /* B's, which ran meanwhile: this thread needs none */
     visits[thread]++;
     for (;;) {
         thread_switch(0);
@@ -77,7 +77,7 @@ int main(void)
         uint32_t t = A + round % 3;
         thread_switch(t);
         CHECK_EQUAL(thread_current(), 0);
-        CHECK_EQUAL(hosted_loaded_root(0), root(thread_process(t))); /* the idle thread keeps it */
+        CHECK_EQUAL(arch_loaded_root_of(0), root(thread_process(t))); /* the idle thread keeps it */
         CHECK_EQUAL(thread_check(), 0);
     }
     CHECK_EQUAL(visits[A] + visits[B] + visits[C], 100);

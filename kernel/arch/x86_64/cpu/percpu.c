@@ -58,6 +58,7 @@ void percpu_init(uint32_t cpu, uint32_t apic_id)
     p->thread = &arch_threads[cpu]; /* the idle thread */
     p->current = cpu;
     p->vector = NONE;
+    p->root = NONE;
     p->floor = ARCH_FLOOR_NONE;
     p->fpu_live = 0;
     p->fpu_owner = NONE;
@@ -81,6 +82,11 @@ uint32_t arch_cpu(void)
 uint32_t arch_current(void)
 {
     return *(const uint32_t __seg_gs *)PERCPU_CURRENT;
+}
+
+uint32_t arch_current_of(uint32_t cpu)
+{
+    return percpu[cpu].current;
 }
 
 uint32_t arch_need_resched(void)

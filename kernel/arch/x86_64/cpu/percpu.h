@@ -38,8 +38,9 @@ struct percpu {
     uint32_t fpu_owner;    /* thread whose state the vector unit holds, or NONE */
     uint32_t current;      /* thread */
     uint32_t need_resched; /* 1: a reschedule is pending */
-    uint32_t spare[3];
+    uint32_t root; /* of the loaded page map, or NONE: the kernel's own */
     uint32_t floor; /* see arch_floor */
+    uint32_t spare[2];
     struct tss tss;
     uint32_t pad;
     uint64_t gdt[8];
@@ -57,6 +58,7 @@ _Static_assert(offsetof(struct percpu, vector) == PERCPU_VECTOR, "percpu.vector"
 _Static_assert(offsetof(struct percpu, fpu_live) == PERCPU_FPU_LIVE, "percpu.fpu_live");
 _Static_assert(offsetof(struct percpu, current) == PERCPU_CURRENT, "percpu.current");
 _Static_assert(offsetof(struct percpu, need_resched) == PERCPU_NEED_RESCHED, "percpu.need_resched");
+_Static_assert(offsetof(struct percpu, root) == PERCPU_ROOT, "percpu.root");
 _Static_assert(offsetof(struct percpu, floor) == PERCPU_FLOOR, "percpu.floor");
 _Static_assert(offsetof(struct percpu, tss) == PERCPU_TSS, "percpu.tss");
 _Static_assert(PERCPU_TSS + offsetof(struct tss, rsp) == PERCPU_TSS_RSP0, "tss.rsp0");

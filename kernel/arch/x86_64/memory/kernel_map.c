@@ -116,12 +116,24 @@ uint64_t arch_kernel_map_entry(uint32_t index)
 
 void arch_page_map_load(uint32_t frame)
 {
+    *(uint32_t __seg_gs *)PERCPU_ROOT = frame;
     write_cr3((uint64_t)frame << ARCH_PTE_FRAME_SHIFT);
 }
 
 void arch_page_map_load_kernel(void)
 {
+    *(uint32_t __seg_gs *)PERCPU_ROOT = NONE;
     write_cr3(kernel_map_root());
+}
+
+uint32_t arch_loaded_root(void)
+{
+    return *(const uint32_t __seg_gs *)PERCPU_ROOT;
+}
+
+uint32_t arch_loaded_root_of(uint32_t cpu)
+{
+    return percpu[cpu].root;
 }
 
 void arch_tlb_invalidate_page(uint64_t address)

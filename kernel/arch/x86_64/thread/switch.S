@@ -1,25 +1,25 @@
-/* void arch_switch(uint32_t from, uint32_t to)
+/* void arch_switch(uint32_t to)
  *
  * Continues where `to` called this (or at arch_thread_start). Only the stack pointer and rbp are saved: the kernel is compiled
  * with every other register call-used (Makefile), because its hot paths end in a switch and need few values after it.
- * Requires: interrupts off, from runs on this CPU, to runs nowhere and belongs to this CPU. */
+ * Requires: interrupts off, to runs nowhere and belongs to this CPU. */
 #include "layout.h"
 
     .text
     .globl arch_switch
     .balign 64
 arch_switch:
-    mov %esi, %gs:PERCPU_CURRENT
+    mov %gs:PERCPU_THREAD, %rcx
+    mov %edi, %gs:PERCPU_CURRENT
     shl $THREAD_SHIFT, %rdi             # thread number -> offset of its record
-    shl $THREAD_SHIFT, %rsi
     push %rbp
-    mov %rsp, arch_threads+THREAD_KERNEL_RSP(%rdi)
-    lea arch_threads(%rsi), %rax
+    mov %rsp, THREAD_KERNEL_RSP(%rcx)
+    lea arch_threads(%rdi), %rax
     mov %rax, %gs:PERCPU_THREAD
     lea THREAD_FRAME_END(%rax), %rcx
     mov %rcx, %gs:PERCPU_TSS_RSP0       # exceptions and interrupts save into its record
     mov THREAD_KERNEL_RSP(%rax), %rsp
-    cmpl $0, %gs:PERCPU_FPU_LIVE        # `from` used the vector unit: lock it, #NM will sort it out
+    cmpl $0, %gs:PERCPU_FPU_LIVE        # the old thread used the vector unit: lock it, #NM will sort it out
     jne 2f
 1:  pop %rbp
     ret

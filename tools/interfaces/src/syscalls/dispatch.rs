@@ -11,9 +11,9 @@ pub(super) fn header(table: &Table) -> String {
     let mut out = format!(
         "{FIRST}\n * The function of each call; that of an object OBJECT stands in syscall_OBJECT.c. A function gets the calling \
          thread\n * if the call takes or returns anything, and returns its status; results it stores in the saved registers \
-         itself.\n * Those that return nothing store the status too, because a peer may store it while the thread is \
-         blocked; those\n * of the message path, which also get the first two arguments, then return what syscall_dispatch \
-         returns. No lock\n * is held on entry or exit. */\n\
+         itself.\n * Those whose outcome is \"stored\" store the status too, because a peer may store it while the thread is \
+         blocked,\n * and return what syscall_dispatch returns. The fast ones also get the saved rdi and rsi. No lock is held \
+         on entry\n * or exit. */\n\
          #ifndef ASHLAR_SYSCALL_CALLS_H\n#define ASHLAR_SYSCALL_CALLS_H\n\n#include <stdint.h>\n",
     );
     let mut seen = BTreeSet::new();
@@ -25,13 +25,12 @@ pub(super) fn header(table: &Table) -> String {
         }
         out.push_str(&format!("\n/* {object} */\n"));
         for call in functions().filter(|call| call.object.value == object) {
-            let result = if call.outcome.value == Outcome::Stored && !call.fast { "void" } else { "uint32_t" };
-            let parameter = match (call.takes_thread(), call.fast) {
+                        let parameter = match (call.takes_thread(), call.fast) {
                 (false, _) => "void",
                 (true, false) => "uint32_t current",
                 (true, true) => "uint32_t current, uint64_t first, uint64_t second",
             };
-            out.push_str(&format!("{result} syscall_{}({parameter});\n", call.stem()));
+            out.push_str(&format!("uint32_t syscall_{}({parameter});\n", call.stem()));
         }
     }
     out.push_str("\n#endif\n");
@@ -99,7 +98,7 @@ fn leaf(call: &Call, indent: &str, out: &mut String) {
     let invocation = call.invocation();
     let lines = match call.outcome.value {
         Outcome::Status => vec![format!("status = {invocation};")],
-        Outcome::Stored => vec![format!("{invocation};"), "return 0u;".to_string()],
+        Outcome::Stored => vec![format!("after = {invocation};"), "return after;".to_string()],
         Outcome::Waited => vec![format!("status = {invocation};"), "after = SYSCALL_WAITED;".to_string()],
         Outcome::Ends => vec!["return SYSCALL_ENDS;".to_string()],
     };
