@@ -154,7 +154,7 @@ void arch_fpu_use(void);              /* the current thread has used the vector 
 void arch_thread_init(uint32_t thread);
 /* From the current thread to another one of this CPU. Returns when the thread that called it is switched to again. */
 void arch_switch(uint32_t to);
-uint32_t arch_current(void); /* the thread arch_switch went to last on this CPU; its idle thread at first */
+uint32_t arch_current(void);            /* the thread arch_switch went to last on this CPU; its idle thread at first */
 uint32_t arch_current_of(uint32_t cpu); /* the same of another CPU, which does not run meanwhile */
 
 /* ---- guests (AMD SVM; Intel VT-x later). vm < NUM_VM ---- */
