@@ -7,6 +7,7 @@ mod kernel;
 mod kernel_report;
 mod observe;
 mod page;
+mod response_report;
 
 use std::process::ExitCode;
 
