@@ -15,6 +15,9 @@ uint32_t arch_need_resched(void); /* this CPU's value of arch_set_need_resched; 
 /* 1: a reschedule is pending on this CPU. Read at every kernel exit, so it is a per-CPU variable. */
 void arch_set_need_resched(uint32_t pending);
 
+/* index & mask, also where the processor speculates past a check that index <= mask. */
+uint64_t arch_index_mask(uint64_t index, uint64_t mask);
+
 uint32_t arch_highest_bit(uint64_t word); /* index of the highest set bit; requires word != 0 */
 
 /* ---- atomic cells, each on a cache line of its own ---- */

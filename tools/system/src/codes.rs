@@ -126,6 +126,10 @@ diagnostics::codes! {
     BeforeParent "ASH-S038" "started before its parent"
         "The process starts at boot, but its parent does not, and there is nothing to take its quota from. Start the \
          parent at boot too, or leave the start of this process to its parent."
+    NoMitigation "ASH-S039" "a mitigation that is not there"
+        "`[system] mitigations` names what the kernel does against leaks through speculation. Some need a feature of \
+         the processor, and a machine file says by its own `mitigations` which its processors have: where one is \
+         missing the system would promise what it does not do. Remove it, or choose another machine."
 }
 
 #[cfg(test)]

@@ -21,8 +21,12 @@ arch_switch:
     cmpl $0, %gs:PERCPU_FPU_LIVE        # the old thread used the vector unit: lock it, #NM will sort it out
     jne 2f
 1:  ret
-2:  mov %cr0, %rcx
+2:  cmpl $0, mitigations_vector_state(%rip)
+    jne 4f
+3:  mov %cr0, %rcx
     or $CR0_TS, %rcx
     mov %rcx, %cr0
     movl $0, %gs:PERCPU_FPU_LIVE
     jmp 1b
+4:  call fpu_leave                      # on the stack of `to`; no register is needed after it
+    jmp 3b

@@ -5,6 +5,7 @@ mod channel;
 mod count;
 mod family;
 mod machine;
+mod mitigation;
 mod names;
 mod owner;
 mod processor;
@@ -14,6 +15,7 @@ use crate::read::Document;
 use crate::Assets;
 use diagnostics::Report;
 
+pub use mitigation::bits as mitigation_bits;
 pub use processor::cpus_needed;
 
 /// The console that the kernel keeps for itself: always there, always number 0.
@@ -32,6 +34,7 @@ pub fn check(
     channel::check(description, report);
     count::check(description, report);
     processor::check(description, machine, report);
+    mitigation::check(description, machine, report);
     if let Some(machine) = machine {
         machine::check(machine, report);
         owner::check(description, machine, report);
