@@ -15,6 +15,8 @@ uint32_t arch_need_resched(void); /* this CPU's value of arch_set_need_resched; 
 /* 1: a reschedule is pending on this CPU. Read at every kernel exit, so it is a per-CPU variable. */
 void arch_set_need_resched(uint32_t pending);
 
+/* index & mask, also where the processor speculates past a check that index <= mask. */
+uint64_t arch_index_mask(uint64_t index, uint64_t mask);
 /* This CPU's value of arch_set_floor; ARCH_FLOOR_NONE at first. The scheduler keeps here the priority that a thread
  * must have at least to be switched to directly: the number of the best ready priority plus 1, or ARCH_FLOOR_NONE while
  * a reschedule is pending or a reservation is charged. */
@@ -161,7 +163,7 @@ void arch_fpu_use(void);              /* the current thread has used the vector 
 void arch_thread_init(uint32_t thread);
 /* From the current thread to another one of this CPU. Returns when the thread that called it is switched to again. */
 void arch_switch(uint32_t to);
-uint32_t arch_current(void); /* the thread arch_switch went to last on this CPU; its idle thread at first */
+uint32_t arch_current(void);            /* the thread arch_switch went to last on this CPU; its idle thread at first */
 uint32_t arch_current_of(uint32_t cpu); /* the same of another CPU, which does not run meanwhile */
 
 /* ---- guests (AMD SVM; Intel VT-x later). vm < NUM_VM ---- */

@@ -16,6 +16,11 @@
 #define BOOT_ENDPOINT_FIFO 1u /* endpoint flags: waiting threads are served in arrival order; otherwise by priority */
 #define BOOT_IRQ_LEVEL 1u /* interrupt flags: level triggered */
 #define BOOT_IRQ_ACTIVE_LOW 2u /* interrupt flags: active low */
+#define BOOT_MITIGATION_VERW 1u /* CPU flags: overwrite the processor's buffers on the way to programs and guests */
+#define BOOT_MITIGATION_IBPB 2u /* CPU flags: drop predictions of branches at each change of address space, and around guests */
+#define BOOT_MITIGATION_STIBP 4u /* CPU flags: keep predictions of branches apart from those of the core's other thread */
+#define BOOT_MITIGATION_SELECTORS 8u /* CPU flags: clear the segment selectors at each change of address space */
+#define BOOT_MITIGATION_VECTOR_STATE 16u /* CPU flags: take vector registers away from a thread when another runs */
 
 enum boot_section_index {
     BOOT_CPUS,
@@ -60,7 +65,7 @@ _Static_assert(sizeof(struct boot_section) == 8, "layout");
 
 struct boot_cpu {
     uint32_t reserved;
-    uint32_t flags; /* 0 */
+    uint32_t flags; /* BOOT_MITIGATION_*, the same for all CPUs */
 };
 _Static_assert(offsetof(struct boot_cpu, reserved) == 0, "layout");
 _Static_assert(offsetof(struct boot_cpu, flags) == 4, "layout");

@@ -3,6 +3,7 @@
 #include "crc32.h"
 
 #include "cpu/cpu.h"
+#include "layout.h"
 
 #define POLYNOMIAL 0xedb88320u
 #define PCLMULQDQ 0x2u /* CPUID 1, ecx */
@@ -56,7 +57,10 @@ uint32_t crc32(uint32_t crc, const uint8_t *bytes, uint64_t count)
         uint64_t blocks = count / 16 - 1;
         __builtin_memcpy(state, bytes, 16);
         state[0] ^= crc; /* as if the text began with the register */
+        uint64_t cr0 = read_cr0();
+        write_cr0(cr0 & ~(uint64_t)CR0_TS); /* no thread has vector state yet */
         crc32_fold(state, bytes + 16, blocks);
+        write_cr0(cr0);
         crc = by_table(0, (const uint8_t *)state, 16);
         bytes += 16 + 16 * blocks;
         count %= 16;

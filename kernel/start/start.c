@@ -15,6 +15,7 @@
 #include "irq.h"
 #include "keyboard.h"
 #include "boot/memory.h"
+#include "cpu/mitigations.h"
 #include "notify.h"
 #include "pagemap.h"
 #include "print.h"
@@ -35,6 +36,7 @@
 
 void run_init_cpu(void)
 {
+    mitigations_init_cpu();
     pagemap_load_kernel();
     sched_init_cpu();
 }
@@ -67,6 +69,12 @@ static void check_needs(uint32_t free_frames)
             "this system needs %U MiB of free memory below 4 GiB, the machine has %u; with QEMU use a larger -m, or "
             "lower the quotas",
             (quotas + 255) / 256, free_frames / 256);
+    }
+    const char *missing = mitigations_choose(table_cpu(0)->flags);
+    if (missing != 0) {
+        boot_fail("the processor has no %s, which this system's description names: remove it from `mitigations` of "
+                  "[system], and of the machine's file",
+                  missing);
     }
     if (table_count(BOOT_VMS) != 0 && arch_vm_supported() == 0) {
         boot_fail(

@@ -94,6 +94,11 @@ const struct boot_device *table_device(uint32_t i)
     return entry(BOOT_DEVICES, i);
 }
 
+const struct boot_cpu *table_cpu(uint32_t i)
+{
+    return entry(BOOT_CPUS, i);
+}
+
 const struct boot_vm *table_vm(uint32_t i)
 {
     return entry(BOOT_VMS, i);

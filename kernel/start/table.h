@@ -12,6 +12,7 @@ void table_verify(void);
 
 const struct boot_header *table_header(void);
 uint32_t table_count(enum boot_section_index section);
+const struct boot_cpu *table_cpu(uint32_t i);
 const struct boot_process *table_process(uint32_t i);
 const struct boot_thread *table_thread(uint32_t i);
 const struct boot_segment *table_segment(uint32_t i);

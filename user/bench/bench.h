@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define BOARD_ADDRESS 0x30000000ul /* the page that bench_ipc shares with bench_waiter */
+#define BOARD_ADDRESS 0x30000000ul /* the page that two programs of a benchmark share */
 #define BOARD_NOW 0u               /* word: stamped again and again by bench_ipc while it waits for an interrupt */
 #define BOARD_WOKEN 1u             /* word: stamped by bench_waiter as the first thing after it was woken */
 #define BOARD_ROUND 2u             /* word: rounds bench_waiter has served, written last */

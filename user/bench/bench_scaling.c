@@ -1,13 +1,48 @@
 /* A client of the scaling benchmark: calls the server behind endpoint `echo` with payloads of several sizes and counts
- * round trips. Time is cut into windows: for each payload first the client with argument `cpu` = 0 runs alone, then all run
- * at once. Prints `SCALING cpu payload alone|together count` and `BENCH-DONE`.
- * Arguments: `cpu` (default 0), `window_ms` (default 200), `start_ms` after boot (default 2000). A payload over one
- * message's 960 bytes is sent in several calls. */
+ * round trips, in windows of equal length. For each payload the client with argument `cpu` = 0 first runs alone; then it
+ * wakes the other one, both meet at a barrier in a page that they share, and run at once from the same moment on.
+ * Prints `SCALING cpu payload alone|together count` and `BENCH-DONE`.
+ * Arguments: `cpu` (default 0), `window_ms` (default 200). A payload over one message's 960 bytes is sent in several
+ * calls. */
+#include "bench.h"
+
 #include "ashlar/env.h"
 #include "ashlar/message.h"
 #include "ashlar/print.h"
 
 static const uint64_t payloads[] = {0, 80, 400, 960, 2000};
+
+#define NUM_PAYLOAD (sizeof payloads / sizeof payloads[0])
+
+/* The shared page. Each client writes one line; rounds count from 1. */
+struct board {
+    _Alignas(64) uint64_t ready; /* the round for which the second client waits, written by it */
+    uint64_t done;               /* the round it has finished */
+    _Alignas(64) uint64_t begin; /* of the round, ns since boot; written by the first client before `start` */
+    uint64_t start;              /* the round that may begin */
+};
+
+static struct board *const board = (struct board *)BOARD_ADDRESS;
+
+static void publish(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+/* Both clients run, so the wait is short. */
+static void await(const uint64_t *word, uint64_t value)
+{
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) {
+        __asm__ volatile("pause");
+    }
+}
+
+static void require(uint32_t status, const char *what)
+{
+    if (status != STATUS_OK) {
+        panic("%s: error %u\n", what, status);
+    }
+}
 
 static void send_payload(uint32_t echo, struct message *message, uint64_t bytes)
 {
@@ -16,10 +51,7 @@ static void send_payload(uint32_t echo, struct message *message, uint64_t bytes)
     do {
         message->count = words < MESSAGE_MAX_WORDS ? words : MESSAGE_MAX_WORDS;
         words -= message->count;
-        uint32_t status = message_call(echo, message);
-        if (status != STATUS_OK) {
-            panic("call: error %u\n", status);
-        }
+        require(message_call(echo, message), "call");
     } while (words > 0);
 }
 
@@ -37,28 +69,67 @@ static uint64_t count_until(uint32_t echo, uint64_t bytes, uint64_t end)
     return count;
 }
 
+static void report(uint64_t cpu, uint32_t payload, const char *kind, uint64_t count)
+{
+    print("SCALING %lu %lu %s %lu\n", cpu, payloads[payload], kind, count);
+}
+
+static void first_client(uint32_t echo, uint64_t window)
+{
+    uint64_t alone[NUM_PAYLOAD];
+    uint64_t together[NUM_PAYLOAD];
+    uint32_t go = env_slot("notification.go");
+
+    require(sys_mem_map(BOARD_ADDRESS, 1, PROT_READ | PROT_WRITE), "mapping the board");
+    require(sys_share_offer(env_slot("share.board"), BOARD_ADDRESS), "offering the board");
+    for (uint32_t i = 0; i < NUM_PAYLOAD; i++) {
+        uint64_t round = i + 1;
+        alone[i] = count_until(echo, payloads[i], sys_clock() + window);
+        require(sys_signal(go), "waking the other client");
+        await(&board->ready, round);
+        board->begin = sys_clock();
+        publish(&board->start, round);
+        together[i] = count_until(echo, payloads[i], board->begin + window);
+        await(&board->done, round);
+    }
+    for (uint32_t i = 0; i < NUM_PAYLOAD; i++) {
+        report(0, i, "alone", alone[i]);
+        report(0, i, "together", together[i]);
+    }
+}
+
+static void second_client(uint32_t echo, uint64_t window)
+{
+    uint64_t together[NUM_PAYLOAD];
+    uint32_t go = env_slot("notification.go");
+
+    for (uint32_t i = 0; i < NUM_PAYLOAD; i++) {
+        uint64_t round = i + 1;
+        uint64_t bits = 0;
+        require(sys_wait(go, DEADLINE_NEVER, &bits), "waiting for the other client");
+        if (i == 0) {
+            require(sys_share_accept(env_slot("share.board"), BOARD_ADDRESS, PROT_READ | PROT_WRITE),
+                    "accepting the board");
+        }
+        publish(&board->ready, round);
+        await(&board->start, round);
+        together[i] = count_until(echo, payloads[i], board->begin + window);
+        publish(&board->done, round);
+    }
+    for (uint32_t i = 0; i < NUM_PAYLOAD; i++) {
+        report(1, i, "together", together[i]);
+    }
+}
+
 int main(void)
 {
     uint32_t echo = env_slot("endpoint.echo");
-    uint64_t cpu = env_arg_u64("cpu", 0);
     uint64_t window = env_arg_u64("window_ms", 200) * 1000000;
-    uint64_t begin = env_arg_u64("start_ms", 2000) * 1000000;
-    uint64_t alone[sizeof payloads / sizeof payloads[0]];
-    uint64_t together[sizeof payloads / sizeof payloads[0]];
 
-    for (uint32_t i = 0; i < sizeof payloads / sizeof payloads[0]; i++) {
-        sys_sleep(begin);
-        alone[i] = cpu == 0 ? count_until(echo, payloads[i], begin + window) : 0;
-        begin += window;
-        sys_sleep(begin);
-        together[i] = count_until(echo, payloads[i], begin + window);
-        begin += window;
-    }
-    for (uint32_t i = 0; i < sizeof payloads / sizeof payloads[0]; i++) {
-        if (cpu == 0) {
-            print("SCALING %lu %lu alone %lu\n", cpu, payloads[i], alone[i]);
-        }
-        print("SCALING %lu %lu together %lu\n", cpu, payloads[i], together[i]);
+    if (env_arg_u64("cpu", 0) == 0) {
+        first_client(echo, window);
+    } else {
+        second_client(echo, window);
     }
     print("BENCH-DONE\n");
     return 0;

@@ -95,7 +95,7 @@ static uint32_t process_undo(uint32_t p)
 static void process_open_notifications(uint32_t p)
 {
     for (uint32_t slot = 0u; slot < NUM_GRANT; slot = slot + 1u) {
-        uint64_t g = process_grant(p, slot);
+        uint64_t g = process_grant(p, (uint64_t)slot);
         uint32_t kind = process_grant_kind(g);
         uint32_t object = process_grant_object(g);
         if (kind == GRANT_NOTIFICATION) {

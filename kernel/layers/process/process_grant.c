@@ -100,9 +100,10 @@ uint32_t process_set_grant(uint32_t p, uint32_t slot, uint32_t kind, uint32_t ob
     return STATUS_OK;
 }
 
-uint64_t process_grant(uint32_t p, uint32_t slot)
+uint64_t process_grant(uint32_t p, uint64_t slot)
 {
-    return (uint64_t)p * NUM_GRANT + (uint64_t)slot;
+    uint64_t within = arch_index_mask(slot, NUM_GRANT - 1ul);
+    return (uint64_t)p * NUM_GRANT + within;
 }
 
 uint32_t process_grant_kind(uint64_t g)

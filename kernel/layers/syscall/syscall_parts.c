@@ -13,7 +13,7 @@ uint64_t syscall_grant(uint32_t current, uint64_t slot, uint32_t kind, uint32_t 
     if (slot >= NUM_GRANT) {
         return NO_GRANT;
     }
-    uint64_t g = process_grant(p, (uint32_t)slot);
+    uint64_t g = process_grant(p, slot);
     uint32_t granted_kind = process_grant_kind(g);
     uint32_t granted_rights = process_grant_rights(g);
     if (granted_kind != kind || (granted_rights & rights) != rights) {
@@ -36,7 +36,7 @@ uint32_t syscall_object(uint32_t current)
 {
     uint32_t p = thread_process(current);
     uint64_t slot = uctx_get(current, UCTX_RDI);
-    uint64_t g = process_grant(p, (uint32_t)slot);
+    uint64_t g = process_grant(p, slot);
     uint32_t object = process_grant_object(g);
     return object;
 }

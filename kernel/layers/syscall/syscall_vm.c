@@ -134,7 +134,7 @@ static uint32_t syscall_run_notification(uint32_t p, uint64_t slot)
 {
     uint32_t n = NONE;
     if (slot < NUM_GRANT) {
-        uint64_t g = process_grant(p, (uint32_t)slot);
+        uint64_t g = process_grant(p, slot);
         uint32_t kind = process_grant_kind(g);
         uint32_t rights = process_grant_rights(g);
         if (kind == GRANT_NOTIFICATION && (rights & RIGHT_WAIT) != 0u) {

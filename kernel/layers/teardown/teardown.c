@@ -33,7 +33,7 @@ static uint32_t teardown_endpoint(uint32_t p, uint32_t e)
 static uint32_t teardown_grant(uint32_t p, uint32_t slot)
 {
     uint32_t more = 0u;
-    uint64_t g = process_grant(p, slot);
+    uint64_t g = process_grant(p, (uint64_t)slot);
     uint32_t kind = process_grant_kind(g);
     uint32_t object = process_grant_object(g);
     if (kind == GRANT_IRQ) {

@@ -128,11 +128,15 @@ diagnostics::codes! {
     BeforeParent "ASH-S038" "started before its parent"
         "The process starts at boot, but its parent does not, and there is nothing to take its quota from. Start the \
          parent at boot too, or leave the start of this process to its parent."
-    OverCommitted "ASH-S039" "a processor promised more than once"
+    NoMitigation "ASH-S039" "a mitigation that is not there"
+        "`[system] mitigations` names what the kernel does against leaks through speculation. Some need a feature of \
+         the processor, and a machine file says by its own `mitigations` which its processors have: where one is \
+         missing the system would promise what it does not do. Remove it, or choose another machine."
+    OverCommitted "ASH-S040" "a processor promised more than once"
         "The budgets of a CPU's threads, each divided by its period, add up to more than the whole processor, so not \
          every thread can get its budget in every period. Lower budgets, lengthen periods, or move threads to other \
          CPUs."
-    LendingCircle "ASH-S040" "a reservation lent in a circle"
+    LendingCircle "ASH-S041" "a reservation lent in a circle"
         "A process without a reservation runs on that of the thread that calls it. Here such processes may call each \
          other in a circle that a thread with a reservation can enter: they would wait for each other's replies, with \
          the caller's time. Give one of them a reservation of its own, or let one of them signal instead of calling."

@@ -1,6 +1,6 @@
 //! Reading a description with its machine, and checking both, in the order of the stages.
 
-use crate::check::{check as check_meaning, cpus_needed, KERNEL_CONSOLE};
+use crate::check::{check as check_meaning, cpus_needed, mitigation_bits, KERNEL_CONSOLE};
 use crate::codes::Code;
 use crate::description::{self, machine, Description, Machine};
 use crate::file::{named_files, read_all, Strictness};
@@ -21,6 +21,8 @@ pub struct System {
     pub about: String,
     /// CPUs it needs.
     pub cpus: u32,
+    /// Flags of the boot table.
+    pub mitigations: u32,
     /// Programs it runs, sorted: these must be built before it can be resolved.
     pub programs: Vec<String>,
     /// Named files it uses, sorted: these must be fetched before it can be resolved.
@@ -162,6 +164,7 @@ fn system(description: Description, machine: Machine, allotments: Vec<Allotment>
         name: description.name.clone(),
         about: description.about.clone(),
         cpus: cpus_needed(&description) as u32,
+        mitigations: mitigation_bits(&description),
         programs: programs.into_iter().collect(),
         files: files.into_iter().collect(),
         consoles,

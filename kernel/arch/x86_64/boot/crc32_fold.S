@@ -1,7 +1,7 @@
 /* void crc32_fold(uint64_t state[2], const uint8_t *bytes, uint64_t blocks)
  *
  * Folds `blocks` pieces of 16 bytes into the 128 bits of state: afterwards state has the CRC that state followed by the
- * pieces had. Carry-less multiplication; needs PCLMULQDQ, OSFXSR set, and that no thread's vector state is in use.
+ * pieces had. Carry-less multiplication; needs PCLMULQDQ and the vector unit.
  *
  * A piece that is 128 bits further from the end is multiplied by x^128 modulo the polynomial, each half by its own power; in
  * reflected order these are x^(128+64-32) and x^(128-32), shifted by one bit. */
@@ -13,8 +13,6 @@ powers:
     .text
     .globl crc32_fold
 crc32_fold:
-    mov %cr0, %rax
-    clts
     movdqu (%rdi), %xmm0
     movdqa powers(%rip), %xmm1
     test %rdx, %rdx
@@ -29,5 +27,6 @@ crc32_fold:
     dec %rdx
     jnz 1b
 2:  movdqu %xmm0, (%rdi)
-    mov %rax, %cr0
     ret
+
+    .section .note.GNU-stack, "", @progbits

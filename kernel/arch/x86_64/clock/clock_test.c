@@ -34,6 +34,11 @@ uint64_t reference_ns(uint64_t first, uint64_t last)
     return last - first;
 }
 
+uint64_t reference_step_ns(void)
+{
+    return 1;
+}
+
 static void deadlines_at(uint64_t mhz, uint64_t base)
 {
     uint64_t last = 0;

@@ -38,8 +38,8 @@ struct percpu {
     uint32_t fpu_owner;    /* thread whose state the vector unit holds, or NONE */
     uint32_t current;      /* thread */
     uint32_t need_resched; /* 1: a reschedule is pending */
-    uint32_t root; /* of the loaded page map, or NONE: the kernel's own */
-    uint32_t floor; /* see arch_floor */
+    uint32_t root;         /* of the loaded page map, or NONE: the kernel's own */
+    uint32_t floor;        /* see arch_floor */
     uint32_t spare[2];
     struct tss tss;
     uint32_t pad;

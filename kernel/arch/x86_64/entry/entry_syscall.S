@@ -31,7 +31,9 @@ arch_syscall_entry:
     mov %r15, U_R15(%rsp)
     mov THREAD_STACK_TOP(%rsp), %rsp    # the thread's kernel stack, empty
     call trap_syscall                   # rdi and rsi are still the user's
-    mov %gs:PERCPU_THREAD, %rsp
+    cmpl $0, mitigations_at_exit(%rip)
+    jne 2f
+1:  mov %gs:PERCPU_THREAD, %rsp
     mov U_RAX(%rsp), %rax
     mov U_RBX(%rsp), %rbx
     mov U_RDX(%rsp), %rdx
@@ -50,3 +52,5 @@ arch_syscall_entry:
     mov U_RSP(%rsp), %rsp
     swapgs
     sysretq
+2:  call mitigations_leave
+    jmp 1b

@@ -8,6 +8,9 @@
     .globl arch_user_return
     .balign 64
 arch_user_return:
+    cmpl $0, mitigations_at_exit(%rip)
+    jne 2f
+1:
     mov %gs:PERCPU_THREAD, %rsp
     pop %rax                            # the order of the record
     pop %rbx
@@ -27,3 +30,5 @@ arch_user_return:
     add $16, %rsp                       # vector and error code; then the frame as iretq reads it
     swapgs
     iretq
+2:  call mitigations_leave
+    jmp 1b

@@ -7,6 +7,7 @@
 #include "abi.h"
 #include "arch.h"
 #include "cpu/cpu.h"
+#include "cpu/mitigations.h"
 #include "thread/fpu.h"
 #include "layout.h"
 #include "guest/vmcb.h"
@@ -259,6 +260,7 @@ uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
     uint64_t host = physical_address(host_block[arch_cpu()]);
     uint32_t code;
     fpu_enter_guest(vm);
+    mitigations_around_guest();
     do {
         prepare_entry(vm, nested_root);
         svm_tcg_before_entry(vm);
@@ -273,5 +275,6 @@ uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
         }
     } while (handled_here(vm, code));
     svm_debug_leave(vm);
+    mitigations_around_guest();
     return leave(vm, code);
 }

@@ -18,7 +18,9 @@ svm_enter:
     push %r15
     push %rdx                       /* for the way back: host_vmcb, */
     push %rsi                       /* gpr */
-    clgi
+    cmpl $0, mitigations_verw(%rip)
+    jne 2f
+1:  clgi
     sti
     mov %rdi, %rax
     mov %rsi, %rdi
@@ -68,5 +70,7 @@ svm_enter:
     pop %rbp
     pop %rbx
     ret
+2:  verw mitigations_selector(%rip)
+    jmp 1b
     .size svm_enter, . - svm_enter
     .section .note.GNU-stack, "", @progbits

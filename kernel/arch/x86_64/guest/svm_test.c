@@ -105,6 +105,10 @@ void svm_tcg_after_exit(void)
 {
 }
 
+void mitigations_around_guest(void)
+{
+}
+
 void fpu_enter_guest(uint32_t vm)
 {
     (void)vm;

@@ -3,6 +3,7 @@
 #include "memory/kernel_map.h"
 
 #include "cpu/cpu.h"
+#include "cpu/mitigations.h"
 #include "cpu/percpu.h"
 
 #define PTE_LARGE 0x80ul
@@ -123,6 +124,7 @@ void arch_page_map_load(uint32_t frame)
 void arch_page_map_load_kernel(void)
 {
     *(uint32_t __seg_gs *)PERCPU_ROOT = NONE;
+    mitigations_forget_space();
     write_cr3(kernel_map_root());
 }
 

@@ -124,6 +124,15 @@ void arch_fpu_use(void)
     cpu->fpu_owner = thread;
 }
 
+void fpu_leave(void)
+{
+    struct percpu *cpu = this_cpu();
+
+    save_owner(cpu);
+    fpu_load(&initial);
+    cpu->fpu_owner = NONE;
+}
+
 /* The unit still holds the guest's state if the guest was its last user, on this CPU and since its reset. Stale
  * registers on another CPU, from before the reset, are never saved over its state. */
 void fpu_enter_guest(uint32_t vm)

@@ -1,7 +1,7 @@
 /* void arch_switch(uint32_t to)
  *
- * Continues where `to` called this (or at arch_thread_start). Only the stack pointer and rbp are saved: the kernel is compiled
- * with every other register call-used (Makefile), because its hot paths end in a switch and need few values after it.
+ * Continues where `to` called this (or at arch_thread_start). Only the stack pointer is saved: the kernel is compiled with every
+ * register call-used, and rbp unused (Makefile), because its hot paths end in a switch and need few values after it.
  * Requires: interrupts off, to runs nowhere and belongs to this CPU. */
 #include "layout.h"
 
@@ -12,7 +12,6 @@ arch_switch:
     mov %gs:PERCPU_THREAD, %rcx
     mov %edi, %gs:PERCPU_CURRENT
     shl $THREAD_SHIFT, %rdi             # thread number -> offset of its record
-    push %rbp
     mov %rsp, THREAD_KERNEL_RSP(%rcx)
     lea arch_threads(%rdi), %rax
     mov %rax, %gs:PERCPU_THREAD
@@ -21,10 +20,13 @@ arch_switch:
     mov THREAD_KERNEL_RSP(%rax), %rsp
     cmpl $0, %gs:PERCPU_FPU_LIVE        # the old thread used the vector unit: lock it, #NM will sort it out
     jne 2f
-1:  pop %rbp
-    ret
-2:  mov %cr0, %rcx
+1:  ret
+2:  cmpl $0, mitigations_vector_state(%rip)
+    jne 4f
+3:  mov %cr0, %rcx
     or $CR0_TS, %rcx
     mov %rcx, %cr0
     movl $0, %gs:PERCPU_FPU_LIVE
     jmp 1b
+4:  call fpu_leave                      # on the stack of `to`; no register is needed after it
+    jmp 3b

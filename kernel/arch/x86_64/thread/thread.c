@@ -4,7 +4,6 @@
 #define USER_ADDRESS_MASK 0x00007ffffffffffful
 #define USER_FLAG_MASK 0x240dd5ul /* ID AC OF DF TF SF ZF AF PF CF */
 #define USER_FLAG_ALWAYS 0x202ul  /* IF and the constant bit */
-#define SAVED_REGISTERS 1u        /* arch_switch pops these before it returns */
 
 extern void arch_thread_start(void);
 
@@ -35,7 +34,7 @@ void arch_uctx_set(uint32_t thread, uint32_t word, uint64_t value)
 void arch_thread_init(uint32_t thread)
 {
     struct arch_thread *record = &arch_threads[thread];
-    uint64_t *stack = (uint64_t *)record->stack_top - (SAVED_REGISTERS + 1u);
+    uint64_t *stack = (uint64_t *)record->stack_top - 1;
 
     for (uint32_t word = 0; word < UCTX_WORDS; word++) {
         record->word[word] = 0;
@@ -43,9 +42,6 @@ void arch_thread_init(uint32_t thread)
     record->word[UCTX_CS] = SELECTOR_USER_CODE;
     record->word[UCTX_SS] = SELECTOR_USER_DATA;
     record->word[UCTX_RFLAGS] = USER_FLAG_ALWAYS;
-    for (uint32_t i = 0; i < SAVED_REGISTERS; i++) {
-        stack[i] = 0;
-    }
-    stack[SAVED_REGISTERS] = (uint64_t)&arch_thread_start;
+    *stack = (uint64_t)&arch_thread_start; /* where arch_switch returns to */
     record->kernel_rsp = (uint64_t)stack;
 }

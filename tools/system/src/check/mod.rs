@@ -5,6 +5,7 @@ mod channel;
 mod count;
 mod family;
 mod machine;
+mod mitigation;
 mod names;
 mod owner;
 mod processor;
@@ -15,6 +16,7 @@ use crate::read::Document;
 use crate::Assets;
 use diagnostics::Report;
 
+pub use mitigation::bits as mitigation_bits;
 pub use processor::cpus_needed;
 pub use reservation::summary;
 
@@ -34,6 +36,7 @@ pub fn check(
     channel::check(description, report);
     count::check(description, report);
     processor::check(description, machine, report);
+    mitigation::check(description, machine, report);
     reservation::check(description, report);
     if let Some(machine) = machine {
         machine::check(machine, report);

@@ -21,6 +21,7 @@ pub fn build(document: &Document, name: &str) -> Description {
         has_lost_tables: document.has_lost_tables,
         machine: text("machine"),
         cpus: system.and_then(|table| table.number("cpus")).cloned(),
+        mitigations: system.map_or_else(Vec::new, |table| table.names("mitigations").to_vec()),
         processes: document
             .tables
             .iter()

@@ -15,6 +15,8 @@ pub struct Machine {
     /// The part of the memory that begins at address 0.
     pub low_memory: u64,
     pub virtualization: bool,
+    /// Names of mitigations that its processors have.
+    pub mitigations: Vec<Name>,
     pub emulator: Option<Emulator>,
     pub devices: Vec<Device>,
     pub interrupts: Vec<Line>,
@@ -73,6 +75,7 @@ pub fn build(document: &Document, name: &str) -> Machine {
         low_memory,
         memory,
         virtualization: table.and_then(|table| table.text("virtualization")).is_some_and(|text| text.value != "none"),
+        mitigations: table.map_or_else(Vec::new, |table| table.names("mitigations").to_vec()),
         emulator: document.tables_of("emulator").next().and_then(emulator),
         devices: document.tables_of("device").map(device).collect(),
         interrupts: document.tables_of("interrupt").map(line).collect(),

@@ -23,6 +23,8 @@ pub struct Description {
     pub has_lost_tables: bool,
     pub machine: Option<Spanned<String>>,
     pub cpus: Option<Spanned<u64>>,
+    /// Names of mitigations.
+    pub mitigations: Vec<Name>,
     /// Processes and, as such, the monitors of virtual machines, in the order of the text.
     pub processes: Vec<Process>,
     pub endpoints: Vec<Endpoint>,

@@ -14,6 +14,7 @@ pub fn objects(ids: &Ids, system: &System) -> Resolved {
         about: system.about.clone(),
         machine: system.machine.clone(),
         cpus: system.cpus,
+        mitigations: system.mitigations,
         memory_frames: 0,
         processes: Vec::new(),
         endpoints: endpoints(ids),

@@ -14,6 +14,8 @@ pub struct Resolved {
     pub about: String,
     pub machine: String,
     pub cpus: u32,
+    /// Flags of the boot table's CPUs.
+    pub mitigations: u32,
     /// Frames that must be free at boot: the quotas of all processes without parent.
     pub memory_frames: u64,
     pub processes: Vec<Process>,

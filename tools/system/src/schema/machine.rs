@@ -20,6 +20,7 @@ const MACHINE: TableSpec = TableSpec {
             "all of its memory",
             "The part of the memory that begins at address 0; the rest lies above 4 GiB.",
         ),
+        optional("mitigations", Kind::Texts, "none", "Those of `verw`, `ibpb`, `stibp` that its CPUs have."),
         optional("virtualization", Kind::Choice(&["svm", "none"]), "\"none\"", "How its CPUs run guests."),
     ]],
 };

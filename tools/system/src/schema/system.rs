@@ -27,6 +27,13 @@ const SYSTEM: TableSpec = TableSpec {
             "one more than the highest CPU named",
             "CPUs the system needs, numbered from 0. It also runs where there are more.",
         ),
+        optional(
+            "mitigations",
+            Kind::Texts,
+            "none",
+            "What is done against leaks through speculation and shared registers, each with its cost: `verw`, `ibpb`, \
+             `stibp`, where the machine has them; `selectors`, `vector-state`. The caveats say what each is for.",
+        ),
     ]],
 };
 

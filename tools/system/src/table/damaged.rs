@@ -189,6 +189,7 @@ mod good {
             about: String::new(),
             machine: String::new(),
             cpus: 1,
+            mitigations: 0,
             memory_frames: 20,
             processes: vec![process(0, None, all), process(1, Some(0), Vec::new())],
             endpoints: vec![Endpoint { id: 0, name: String::new(), receiver: reference(0), fifo: false }],

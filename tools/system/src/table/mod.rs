@@ -4,7 +4,7 @@
 //! means was checked on the description (`check`).
 
 mod record;
-mod records;
+pub mod records;
 
 use crate::layout::*;
 use crate::resolve::resolved::{Ref, Resolved};
@@ -57,7 +57,7 @@ fn sections(resolved: &Resolved) -> [(u32, Vec<u8>); NUM_SECTIONS] {
     let processes = &resolved.processes;
     let mut firsts = Firsts::default();
     [
-        records((0..resolved.cpus).map(|_| records::Cpu { reserved: 0, flags: 0 })),
+        records((0..resolved.cpus).map(|_| records::Cpu { reserved: 0, flags: resolved.mitigations })),
         records(processes.iter().map(|process| {
             let (first_thread, first_segment, first_grant) = firsts.after(process);
             records::Process {

@@ -18,6 +18,16 @@ pub const ENDPOINT_FIFO: u32 = 1;
 pub const IRQ_LEVEL: u32 = 1;
 /// interrupt flags: active low
 pub const IRQ_ACTIVE_LOW: u32 = 2;
+/// CPU flags: overwrite the processor's buffers on the way to programs and guests
+pub const MITIGATION_VERW: u32 = 1;
+/// CPU flags: drop predictions of branches at each change of address space, and around guests
+pub const MITIGATION_IBPB: u32 = 2;
+/// CPU flags: keep predictions of branches apart from those of the core's other thread
+pub const MITIGATION_STIBP: u32 = 4;
+/// CPU flags: clear the segment selectors at each change of address space
+pub const MITIGATION_SELECTORS: u32 = 8;
+/// CPU flags: take vector registers away from a thread when another runs
+pub const MITIGATION_VECTOR_STATE: u32 = 16;
 
 pub const NUM_SECTIONS: usize = 13;
 

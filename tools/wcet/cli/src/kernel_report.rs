@@ -7,6 +7,7 @@ use wcet_paths::analysis::Code;
 use wcet_report::{Assumption, Error, Evidence, Lock, Loop, Region, Report, Verdict};
 
 use crate::bound::root;
+use crate::response_report::{response, response_loops};
 
 /// Theorems of functions, by their full names, and those of the whole with the axioms they rest on. Both are lists that
 /// `ashlar prove` compares with what Coq says.
@@ -27,6 +28,10 @@ pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
     report.seconds = report.wcet_cycles.zip(clock).map(|(cycles, clock)| cycles as f64 / clock as f64);
     report.stack_bytes = found.stack.as_ref().map(|stack| stack.bytes);
     report.loops = loops(found);
+    if found.response.is_some() {
+        report.responses = Some(found.by_vector.iter().map(|one| response(kernel, one)).collect());
+        report.response_loops = Some(response_loops(kernel, found));
+    }
     if let Some((locks, Ok(locking))) = kernel.locks.as_ref().zip(found.locking.as_ref()) {
         report.locks = Some(locking.locks.iter().map(|one| lock(locks, one)).collect());
         (report.lock_wait_cycles, report.lock_processors) = (locking.response_cycles, Some(locking.processors));
@@ -38,6 +43,7 @@ pub(crate) fn fill(report: &mut Report, kernel: &Kernel<'_>, found: &Whole) {
         // Never a number beside an error.
         (report.wcet_cycles, report.worst_response_cycles, report.seconds) = (None, None, None);
         (report.locks, report.lock_wait_cycles, report.lock_processors) = (None, None, None);
+        (report.responses, report.response_loops) = (None, None);
     }
     let complete = report.worst_response_cycles.is_some() && report.errors.is_empty();
     report.verdict = if complete { Verdict::Bounded } else { Verdict::Unbounded };

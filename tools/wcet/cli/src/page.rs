@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use wcet_report::{Evidence, Lock, Loop, Region, Report};
+use wcet_report::{Evidence, Lock, Loop, Region, Report, ResponseLoop};
 
 /// How a loop's bound is known that rests on what a person says.
 const NOT_VALIDATED: &str = "stated, not validated";
@@ -17,6 +17,7 @@ pub fn page(report: &Report) -> Option<String> {
     let mut out = String::new();
     head(&mut out, report);
     sums(&mut out, report, regions);
+    responses(&mut out, report);
     longest(&mut out, regions);
     locks(&mut out, report);
     entries(&mut out, regions);
@@ -66,6 +67,49 @@ fn sums(out: &mut String, report: &Report, regions: &[Region]) {
     let stack = report.stack_bytes.map_or_else(|| "not known".to_string(), |one| format!("{} bytes", grouped(one)));
     rows.push(("deepest stack, of 4,096 bytes".to_string(), stack));
     table(out, &["what", ""], &rows.into_iter().map(|(what, is)| vec![what, is]).collect::<Vec<_>>());
+}
+
+fn responses(out: &mut String, report: &Report) {
+    let Some(loops) = &report.response_loops else { return };
+    let rows: Vec<Vec<String>> = wcet_report::responses(report)
+        .into_iter()
+        .map(|(vectors, one)| {
+            let waits = |among: &str| one.lock_wait_cycles.get(among).copied().map(grouped).unwrap_or_default();
+            let handler = one.handler.clone().unwrap_or_else(|| "none waits".to_string());
+            let cycles = [one.cycles, one.closed_cycles, one.service_cycles, one.handler_cycles].map(grouped);
+            let name = wcet_report::first_word(&one.name);
+            [vec![vectors, name, handler], cycles.to_vec(), vec![waits("2"), waits("4")]].concat()
+        })
+        .collect();
+    let _ = writeln!(
+        out,
+        "\n## Responses\n\nFrom an interrupt's arrival to the first instruction of its handler's program: until interrupts are taken, its\n\
+         service, and the way of a thread that waits for it in one of the system calls named; and what waits for locks add among\n\
+         2 and 4 processors.\n"
+    );
+    let head = [
+        "vectors",
+        "interrupt",
+        "handler waits in",
+        "cycles",
+        "until taken",
+        "service",
+        "handler",
+        "locks, 2",
+        "locks, 4",
+    ];
+    table(out, &head, &rows);
+    let row = |one: &ResponseLoop| {
+        let bound = one.bound.map_or_else(|| "no bound".to_string(), grouped);
+        vec![format!("`{}`", one.function), bound, grouped(one.times), grouped(one.cycles), one.region.clone()]
+    };
+    let _ = writeln!(
+        out,
+        "\n## Response loops\n\nLoops of the regions that these are made of: the bound, and how often the header runs and what the loop costs on\n\
+         the worst path of the region named.\n"
+    );
+    let head = ["function", "at most", "times", "cycles", "region"];
+    table(out, &head, &loops.iter().map(row).collect::<Vec<_>>());
 }
 
 /// Regions that cost the same for the same reason are one row.

@@ -12,7 +12,7 @@ use wcet_values::{Base, Values};
 
 use crate::call_chains::Chain;
 use crate::continuations::{elsewhere, undecided, ways, Continuation};
-use crate::critical_sections::{holding, Holding};
+use crate::critical_sections::{holding, taken_without, Holding, Taken};
 use crate::description::Whom;
 use crate::error::Error;
 use crate::kernel::Kernel;
@@ -20,6 +20,7 @@ use crate::line_names::{stack_pointer, Named};
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::points::End;
 use crate::regions::{dead, Kind, Region};
+use crate::service::{contradicted, left_out};
 use crate::stack::HANDLER;
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
@@ -53,7 +54,18 @@ pub struct Analysed {
     pub serves: bool,
     /// Where interrupts are let in behind one that was served, before it is decided who runs.
     pub undecided: BTreeSet<Chain>,
+    /// Of a region that serves any interrupt, by the number of the interrupts in the description: what it costs if it serves one
+    /// of these. Empty if nothing is known of them apart.
+    pub serving: BTreeMap<usize, Serving>,
     pub times: Times,
+}
+
+/// A region when it serves certain interrupts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Serving {
+    pub wcet_cycles: u64,
+    /// How often it takes locks at most.
+    pub taken: Taken,
 }
 
 /// A function as it is called by one chain of calls, on a worst path.
@@ -115,7 +127,7 @@ pub(crate) fn begin(
     let stops = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
     let entry = Entry { below: region.below, ..Entry::default() };
-    let values = part(kernel, &first, &entry, machine, &stops, &mut analysed);
+    let values = part(kernel, region, &first, &entry, machine, &stops, &mut analysed);
     if region.kind == Kind::Pending {
         analysed.told = told(kernel, &first, &entry);
     }
@@ -157,7 +169,7 @@ pub(crate) fn handler(
 ) -> Result<Analysed, Vec<Error>> {
     let mut analysed = Analysed::default();
     let expanded = region.expand(&kernel.graph, &kernel.points, &rest.chain, &BTreeSet::new())?;
-    part(kernel, &expanded, &rest.entry, machine, &BTreeSet::new(), &mut analysed);
+    part(kernel, region, &expanded, &rest.entry, machine, &BTreeSet::new(), &mut analysed);
     Ok(analysed)
 }
 
@@ -173,10 +185,13 @@ impl Analysed {
     /// One way or the other.
     fn longer(mut self, mut other: Analysed) -> Analysed {
         let cycles = self.wcet_cycles.zip(other.wcet_cycles);
-        if cycles.is_none() || cycles.is_some_and(|(mine, theirs)| theirs > mine) {
+        let theirs = cycles.is_none() || cycles.is_some_and(|(mine, theirs)| theirs > mine);
+        if theirs {
             std::mem::swap(&mut self.functions, &mut other.functions);
             std::mem::swap(&mut self.calls, &mut other.calls);
         }
+        let shorter = if theirs { &mut self.loops } else { &mut other.loops };
+        shorter.iter_mut().for_each(|one| (one.times, one.cycles) = (0, 0));
         self.wcet_cycles = cycles.map(|(mine, theirs)| mine.max(theirs));
         self.asking_cycles = self.asking_cycles.max(other.asking_cycles);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
@@ -210,6 +225,7 @@ impl Analysed {
         self.undecided.extend(other.undecided);
         self.told.extend(other.told);
         self.serves |= other.serves;
+        self.serving.extend(other.serving);
         self.errors.extend(other.errors);
         self.unknown_locks.extend(other.unknown_locks);
         self.assumptions.extend(other.assumptions);
@@ -252,6 +268,7 @@ pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry
 /// Bounds what is one graph; at some places another goes on.
 fn part(
     kernel: &Kernel<'_>,
+    region: &Region,
     expanded: &Expanded<'_>,
     entry: &Entry,
     machine: &Machine,
@@ -264,15 +281,21 @@ fn part(
     analysed.assumptions.extend(values.assumptions().iter().cloned());
     let mut dead = dead(expanded, &kernel.points);
     dead.extend(values.dead());
+    if let Some(interrupt) = region.interrupt {
+        dead.extend(left_out(kernel, expanded, interrupt));
+        analysed.errors.extend(contradicted(kernel, expanded, &values, interrupt).map(|node| {
+            format!(
+                "{}: an interrupt is served here whose vector is none of its entry in the table",
+                expanded.place(node)
+            )
+        }));
+    }
     analysed.nodes = expanded.nodes.len();
     analysed.ways.extend(ways(kernel, expanded, &dead, goes_on));
     analysed.undecided.extend(undecided(kernel, expanded, &dead));
     analysed.serves |=
         kernel.points.serves.is_some_and(|serves| expanded.contexts.iter().any(|one| one.function == serves));
     let found = loops(kernel, expanded, &values, &dead);
-    let live = reached(expanded, &dead);
-    let live = found.iter().filter(|one| live[expanded.loops[one.loop_id].header]);
-    analysed.loops.extend(live.map(|one| LoopFound::of(expanded, one)));
     analysed.times.values = began.elapsed().as_secs_f64();
     let bounds: BTreeMap<LoopId, u64> = found.iter().filter_map(|one| Some((one.loop_id, one.bound?))).collect();
     let total = |one: &Known| {
@@ -282,6 +305,7 @@ fn part(
     let constraints =
         Constraints { dead: dead.clone(), totals: found.iter().filter_map(total).collect(), ..Constraints::default() };
     let targets = Named::new(kernel, expanded, &values, machine);
+    let mut path = Vec::new();
     let began = Instant::now();
     match Prepared::new(program, expanded, machine, &bounds, &targets, &dead) {
         Ok(prepared) => {
@@ -298,20 +322,50 @@ fn part(
                     }
                     analysed.functions = functions(expanded, program, &bound);
                     analysed.calls = calls(expanded, &bound);
+                    path = bound.path;
                 }
                 Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
+            }
+            if matches!(region.kind, Kind::Window | Kind::Idle) {
+                analysed.serving = serving(kernel, expanded, &prepared, &constraints);
             }
             analysed.locks =
                 prepared.executions(&constraints, |node| takes_lock(kernel, expanded, node)).ok().flatten();
             match holding(kernel, expanded, &values, &prepared, &constraints) {
-                Ok(holding) => analysed.holding = Some(holding),
+                Ok(holding) => {
+                    for (interrupt, serving) in &mut analysed.serving {
+                        let left_out = left_out(kernel, expanded, *interrupt);
+                        serving.taken =
+                            taken_without(kernel, expanded, &values, &constraints, &left_out, &holding.taken);
+                    }
+                    analysed.holding = Some(holding);
+                }
                 Err(reasons) => analysed.unknown_locks.extend(reasons),
             }
             analysed.times.path = began.elapsed().as_secs_f64();
         }
         Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
     }
+    let live = reached(expanded, &dead);
+    let live = found.iter().filter(|one| live[expanded.loops[one.loop_id].header]);
+    analysed.loops.extend(live.map(|one| LoopFound::of(expanded, one, &path)));
     values
+}
+
+/// What a region costs if a certain interrupt is served in it, of all those of which something is known.
+fn serving(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    prepared: &Prepared<'_, '_>,
+    constraints: &Constraints,
+) -> BTreeMap<usize, Serving> {
+    let one = |interrupt: &usize| {
+        let mut constraints = constraints.clone();
+        constraints.dead.extend(left_out(kernel, expanded, *interrupt));
+        let wcet_cycles = prepared.bound(&constraints, &Options::default()).ok()?.wcet_cycles;
+        Some((*interrupt, Serving { wcet_cycles, taken: Taken::new() }))
+    };
+    kernel.services.keys().filter_map(one).collect()
 }
 
 /// Whether a node begins a wait for a lock.

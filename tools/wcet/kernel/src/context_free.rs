@@ -24,7 +24,7 @@ pub struct Apart {
 }
 
 /// Instructions of a function that are executed one by one before its loops are described as a whole.
-const STEPS: u64 = 200_000;
+pub(crate) const STEPS: u64 = 200_000;
 
 /// What the model checker may take for one loop, counted so that a busy machine gives the same answer. A kernel has short loops;
 /// those over arrays of all its objects are inferred.

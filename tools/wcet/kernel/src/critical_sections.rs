@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wcet_flow::context::{Expanded, NodeId};
+use wcet_flow::context::{EdgeId, Expanded, NodeId};
 use wcet_paths::ipet::{Constraints, Prepared};
 use wcet_values::Values;
 
@@ -110,6 +110,28 @@ pub(crate) fn holding(
         longest(&mut holding.sections, (held.of(*site), taken), Section { cycles, place, waits });
     }
     Ok(holding)
+}
+
+/// How often locks are taken at most where some edges are left out besides: of those that are taken nowhere then, never.
+pub(crate) fn taken_without(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    values: &Values,
+    constraints: &Constraints,
+    left_out: &BTreeSet<EdgeId>,
+    taken: &Taken,
+) -> Taken {
+    let Some(locks) = &kernel.locks else { return taken.clone() };
+    let live = crate::loops::reached(expanded, &(&constraints.dead | left_out));
+    let mut somewhere: BTreeSet<Family> = BTreeSet::new();
+    for node in expanded.order().filter(|node| live[*node] && values.reached(*node)) {
+        for event in locks.events(expanded, values, node).unwrap_or_default() {
+            if let Event::Take { of, .. } = event {
+                somewhere.insert(of);
+            }
+        }
+    }
+    taken.iter().filter(|(family, _)| somewhere.contains(family)).map(|(family, count)| (*family, *count)).collect()
 }
 
 fn takes(events: &[Event], family: Family) -> u64 {

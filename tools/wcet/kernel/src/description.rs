@@ -1,6 +1,6 @@
 //! The kernel's own description, `kernel/timing.toml`: which symbols play which part.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -239,6 +239,50 @@ pub struct Interrupt {
     pub name: String,
     pub first: u64,
     pub last: u64,
+    /// Of these, those that entries of their own describe.
+    #[serde(default)]
+    pub except: BTreeSet<u64>,
+    /// System calls in which the threads wait that these interrupts are for: none if the kernel does all that is to be done.
+    /// Unless that is said, a handler may wait anywhere.
+    #[serde(default)]
+    pub wakes: Option<Vec<String>>,
+}
+
+impl Interrupt {
+    pub fn vectors(&self) -> impl Iterator<Item = u64> + '_ {
+        (self.first..=self.last).filter(|vector| !self.except.contains(vector))
+    }
+
+    /// The first and last of vectors that follow each other.
+    pub fn stretches(&self) -> Vec<(u64, u64)> {
+        let mut found: Vec<(u64, u64)> = Vec::new();
+        for vector in self.vectors() {
+            match found.last_mut().filter(|(_, last)| last.checked_add(1) == Some(vector)) {
+                Some((_, last)) => *last = vector,
+                None => found.push((vector, vector)),
+            }
+        }
+        found
+    }
+
+    /// Who waits for them, if that is stated.
+    pub fn says(&self) -> Option<String> {
+        let (name, calls) = (&self.name, self.wakes.as_ref()?);
+        Some(match calls.is_empty() {
+            true => format!("no thread waits for the interrupt {name}"),
+            false => {
+                format!("threads that wait for the interrupt {name} wait in the system call {}", calls.join(" or "))
+            }
+        })
+    }
+
+    /// The name of one of them.
+    pub fn name_of(&self, vector: u64) -> String {
+        match self.first == self.last {
+            true => self.name.clone(),
+            false => format!("{} {}", self.name, vector.saturating_sub(self.first)),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]

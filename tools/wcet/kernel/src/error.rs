@@ -12,6 +12,8 @@ pub enum Error {
     NoMemory { about: String },
     #[error("{function} has {loops} loops, but kernel/timing.toml bounds number {which} of {of}; look which one is meant, and correct its `which` and `of`")]
     OtherLoops { function: String, loops: usize, which: usize, of: usize },
+    #[error("kernel/timing.toml says that the interrupt {interrupt} wakes threads in the system call `{call}`, but there is no such call")]
+    NoCall { call: String, interrupt: String },
     #[error("{0}")]
     Flow(String),
     #[error("more than {0} chains of calls lead to places where regions begin")]

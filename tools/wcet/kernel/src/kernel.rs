@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::locks::Locks;
 use crate::points::{flow, lookup, Points};
 use crate::regions::{regions, Kind, Region};
+use crate::service::Branch;
 
 pub struct Kernel<'p> {
     pub lifter: &'p Lifter<'p>,
@@ -35,6 +36,9 @@ pub struct Kernel<'p> {
     /// Bounds of loops that hold wherever their function is called, by function and number: none until [`crate::alone`] has
     /// found them.
     pub apart: BTreeMap<(u64, usize), Apart>,
+    /// What the service leaves out, by the number of the interrupts in the description: none until [`crate::never_taken`] has
+    /// found it.
+    pub services: BTreeMap<usize, BTreeSet<Branch>>,
 }
 
 impl<'p> Kernel<'p> {
@@ -87,6 +91,12 @@ impl<'p> Kernel<'p> {
                 Err(error) => errors.push(error),
             }
         }
+        let known = description.calls.as_ref().map(|calls| &calls.numbers);
+        for one in &description.vectors.interrupts {
+            let missing = |call: &&String| !known.is_some_and(|known| known.contains_key(*call));
+            let missing = one.wakes.iter().flatten().filter(missing);
+            errors.extend(missing.map(|call| Error::NoCall { call: call.clone(), interrupt: one.name.clone() }));
+        }
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -106,6 +116,7 @@ impl<'p> Kernel<'p> {
             locks,
             stated,
             apart,
+            services: BTreeMap::new(),
         })
     }
 

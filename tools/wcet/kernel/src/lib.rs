@@ -18,7 +18,8 @@
 //! Lines of memory have names if they are known (`line_names.rs`): those of a stack by their place in its page.
 //!
 //! Of each region it is known where it goes on ([`Continuation`]): from that follows how many regions come between an interrupt and its
-//! handler's program, and that there is an end to them (`response.rs`).
+//! handler's program, and that there is an end to them (`response.rs`). Of each interrupt it counts what its own service does
+//! (`service.rs`), and only the threads that wait for it (`by_vector.rs`).
 //!
 //! # Why it is sound
 //! Each region is an expanded graph of its own with nothing known of caches, memory and most registers at its beginning, so
@@ -42,6 +43,7 @@
 mod base_address;
 mod base_address_analysis;
 mod bound;
+mod by_vector;
 mod call_chains;
 mod checked_statements;
 mod context_free;
@@ -64,11 +66,13 @@ mod regions;
 mod response;
 mod returns;
 mod same_line;
+mod service;
 mod stack;
 mod statements;
 mod whole_kernel;
 
-pub use bound::{analyse, chain, Analysed, Call, Times};
+pub use bound::{analyse, chain, Analysed, Call, Serving, Times};
+pub use by_vector::{by_vector, ByVector};
 pub use call_chains::{chains, Chain};
 pub use checked_statements::{NO_LINE_CROSSED, VECTOR_STATE};
 pub use context_free::{alone, with_loops, Apart};
@@ -85,8 +89,9 @@ pub use loops::{LoopFound, Means};
 pub use path::{along, expected_along, Part};
 pub use points::{entries, flow, options, End, Points};
 pub use regions::{dead, regions, Kind, Region};
-pub use response::{endless, response, Response};
+pub use response::{endless, response, Handler, Response};
 pub use returns::Returning;
+pub use service::{never_taken, Branch};
 pub use stack::{depths, Depth, HANDLER};
 pub use statements::{imported, statements};
 pub use whole_kernel::{stack_of, waiting, waits, whole, Stack, Waiting, Whole};

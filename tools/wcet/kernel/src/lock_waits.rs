@@ -12,7 +12,7 @@ use crate::bound::Analysed;
 use crate::critical_sections::{longest, Section, Taken};
 use crate::kernel::Kernel;
 use crate::locks::{Family, Locks};
-use crate::response::costliest;
+use crate::response::{Costs, Handler, Order, Question};
 
 /// The longest sections of all regions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,24 +171,54 @@ fn of_kernel(
     });
     let unknown = || vec!["how often a region takes locks is not known".to_string()];
     let waits = sections.waits(regions, processors).ok_or_else(unknown)?;
-    let fewer = FEWER.iter().filter(|fewer| **fewer < processors).filter_map(|fewer| {
-        let waits = sections.waits(regions, *fewer)?;
-        Some((*fewer, of_response(kernel, regions, &waits)?))
-    });
+    let fewer = FEWER.iter().filter(|fewer| **fewer < processors);
+    let fewer = fewer.filter_map(|fewer| Some((*fewer, of_response(kernel, sections, regions, *fewer)?)));
     Ok(Locking {
         processors,
         locks: waited.collect(),
-        response_cycles: of_response(kernel, regions, &waits),
+        response_cycles: of_response(kernel, sections, regions, processors),
         regions: waits,
         fewer: fewer.collect(),
     })
 }
 
+/// What regions wait for locks at most, among so many processors.
+pub(crate) struct Waits<'a> {
+    regions: &'a [Analysed],
+    all: Vec<u64>,
+    held: Vec<u64>,
+    others: u64,
+}
+
+impl<'a> Waits<'a> {
+    /// None if locks are taken in a circle, or it is not known how often.
+    pub fn new(sections: &Sections, regions: &'a [Analysed], processors: u64) -> Option<Waits<'a>> {
+        let (held, all) = (sections.held(processors).ok()?, sections.waits(regions, processors)?);
+        Some(Waits { regions, all, held, others: processors.saturating_sub(1) })
+    }
+}
+
+impl Costs for Waits<'_> {
+    fn all(&self, region: usize) -> Option<u64> {
+        self.all.get(region).copied()
+    }
+
+    /// Where a region asks whether an interrupt waits it has waited for no more locks than in all.
+    fn asking(&self, region: usize) -> Option<u64> {
+        self.all(region)
+    }
+
+    fn serving(&self, region: usize, interrupt: usize) -> Option<u64> {
+        let apart = self.regions[region].serving.get(&interrupt);
+        apart.map(|serving| wait(&self.held, &serving.taken, self.others)).or(self.all(region))
+    }
+}
+
 /// The waits of all that a response is made of; None if there is no response.
-fn of_response(kernel: &Kernel<'_>, regions: &[Analysed], waits: &[u64]) -> Option<u64> {
-    // Where a region asks whether an interrupt waits it has waited for no more locks than in all.
-    let cost = |number: usize| waits.get(number).copied();
-    Some(costliest(kernel, regions, &cost, &cost)?.cycles())
+fn of_response(kernel: &Kernel<'_>, sections: &Sections, regions: &[Analysed], processors: u64) -> Option<u64> {
+    let order = Order::with_end(kernel, regions)?;
+    let question = Question { interrupt: None, handler: &Handler::Any };
+    Some(order.costliest(&Waits::new(sections, regions, processors)?, &question)?.cycles())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use wcet_flow::context::{ContextId, EdgeId, Expanded};
+use wcet_paths::ipet::Visit;
 use wcet_paths::loop_bounds::LoopBound;
 use wcet_values::Values;
 
@@ -24,6 +25,9 @@ pub struct LoopFound {
     pub reason: Option<String>,
     pub least: Option<String>,
     pub chain: String,
+    /// On the worst path of its region: how often its header is executed, and the cycles of all that is in it.
+    pub times: u64,
+    pub cycles: u64,
 }
 
 /// How a bound is known.
@@ -103,7 +107,7 @@ pub(crate) fn loops(
 
 /// Contexts in which the region may have begun, so that they were not entered from the beginning of their function. What
 /// looks like one counts as one.
-fn entered_within(expanded: &Expanded<'_>) -> BTreeSet<ContextId> {
+pub(crate) fn entered_within(expanded: &Expanded<'_>) -> BTreeSet<ContextId> {
     let start = expanded.nodes[expanded.entry];
     let mut chain = Vec::new();
     let mut link = Some(start.context);
@@ -136,9 +140,11 @@ pub(crate) fn reached(expanded: &Expanded<'_>, dead: &BTreeSet<EdgeId>) -> Vec<b
 }
 
 impl LoopFound {
-    pub(crate) fn of(expanded: &Expanded<'_>, known: &Known) -> LoopFound {
+    pub(crate) fn of(expanded: &Expanded<'_>, known: &Known, path: &[Visit]) -> LoopFound {
         let Known { found, means } = known;
         let one = &expanded.loops[found.loop_id];
+        let within = || path.iter().filter(|visit| expanded.inside(visit.node, found.loop_id));
+        let header = path.iter().find(|visit| visit.node == one.header);
         LoopFound {
             function: expanded.function(one.context).name.clone(),
             address: expanded.block(one.header).start(),
@@ -148,6 +154,8 @@ impl LoopFound {
             reason: found.reason.clone().filter(|_| found.bound.is_none()),
             least: found.least.clone().filter(|_| found.bound.is_none()),
             chain: expanded.chain(one.context).join(" > "),
+            times: header.map_or(0, |visit| visit.count),
+            cycles: within().fold(0, |sum, visit| sum.saturating_add(visit.cycles)),
         }
     }
 }

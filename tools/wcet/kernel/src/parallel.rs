@@ -3,7 +3,7 @@
 //! Graphs are shared by counted references that only one thread may hold: each worker reads the kernel for itself, which
 //! gives the same regions in the same order. Results do not depend on which worker finds them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
 
@@ -16,6 +16,7 @@ use crate::context_free::{alone, Apart};
 use crate::description::Description;
 use crate::error::Error;
 use crate::kernel::Kernel;
+use crate::service::{never_taken, Branch};
 
 /// A part of the work that needs no other.
 #[derive(Debug, Clone)]
@@ -35,6 +36,8 @@ struct Shared<'a> {
     next_function: AtomicUsize,
     next_task: AtomicUsize,
     apart: Mutex<BTreeMap<(u64, usize), Apart>>,
+    next_interrupt: AtomicUsize,
+    services: Mutex<BTreeMap<usize, BTreeSet<Branch>>>,
     /// By the number of the task.
     found: Mutex<Vec<Option<Found>>>,
     /// Regions use what all functions have given.
@@ -42,7 +45,8 @@ struct Shared<'a> {
     progress: &'a (dyn Fn(usize, usize, &str) + Sync),
 }
 
-/// Bounds the loops of functions, then does the tasks; returns them in their order.
+/// Bounds the loops of functions and looks what each interrupt's service leaves out, then does the tasks; returns them in their
+/// order.
 pub(crate) fn spread(
     kernel: &Kernel<'_>,
     machine: &Machine,
@@ -58,6 +62,8 @@ pub(crate) fn spread(
         next_function: AtomicUsize::new(0),
         next_task: AtomicUsize::new(0),
         apart: Mutex::default(),
+        next_interrupt: AtomicUsize::new(0),
+        services: Mutex::default(),
         found: Mutex::new(tasks.iter().map(|_| None).collect()),
         between: Barrier::new(workers),
         progress,
@@ -93,11 +99,16 @@ fn worker(
             let found = alone(kernel, *function);
             shared.apart.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
         }
+        while let Some((number, interrupt)) = next(&shared.next_interrupt, &description.vectors.interrupts) {
+            let found = never_taken(kernel, interrupt);
+            shared.services.lock().unwrap_or_else(PoisonError::into_inner).insert(number, found);
+        }
     }
     // A worker that failed gets here as well: the others wait.
     shared.between.wait();
     let mut kernel = kernel?;
     kernel.apart = shared.apart.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    kernel.services = shared.services.lock().unwrap_or_else(PoisonError::into_inner).clone();
     while let Some((number, task)) = next(&shared.next_task, shared.tasks) {
         let (Task::Region(region) | Task::Handler(region, _)) = task;
         let region = &kernel.regions[*region];

@@ -7,7 +7,7 @@ use wcet_binary::lift::{Instruction, Lifter};
 use wcet_binary::load::Program;
 use wcet_flow::Graph;
 
-use crate::description::Description;
+use crate::description::{Description, Interrupt};
 use crate::error::Error;
 
 /// Blocks that may be copied to give every loop a single header: compilers jump into loops now and then.
@@ -62,7 +62,7 @@ pub fn entries(program: &Program, description: &Description) -> Result<Vec<u64>,
         match lookup(program, symbol, part) {
             Ok(address) if *symbol == description.vectors.symbol => {
                 let vectors = &description.vectors;
-                let interrupts = vectors.interrupts.iter().flat_map(|one| one.first..=one.last);
+                let interrupts = vectors.interrupts.iter().flat_map(Interrupt::vectors);
                 let all = vectors.exceptions.iter().copied().chain(interrupts);
                 found.extend(all.map(|vector| address + vector * vectors.bytes));
             }

@@ -69,6 +69,8 @@ pub struct Region {
     pub stops: BTreeSet<u64>,
     /// Of a system call its number, or several that stand for no call.
     pub numbers: Option<(u64, u64)>,
+    /// Of an interrupt the number of its vectors' entry in the description.
+    pub interrupt: Option<usize>,
 }
 
 /// All regions of the kernel.
@@ -87,9 +89,19 @@ pub fn regions(
     let idle = look(&description.entries.idle, "the idle loop")?;
     let stubs = look(&description.vectors.symbol, "the entries of interrupts")?;
     let stub = |vector: u64| stubs + vector * description.vectors.bytes;
+    let mut interrupts: BTreeMap<u64, usize> = BTreeMap::new();
     let mut enter = |name: String, kind, entry, numbers| {
         let stops = BTreeSet::new();
-        found.push(Region { name, kind, chain: vec![(entry, 0)], start: entry, below: None, stops, numbers });
+        found.push(Region {
+            name,
+            kind,
+            chain: vec![(entry, 0)],
+            start: entry,
+            below: None,
+            stops,
+            numbers,
+            interrupt: None,
+        });
     };
     match &description.calls {
         Some(calls) => {
@@ -106,11 +118,10 @@ pub fn regions(
     for vector in &description.vectors.exceptions {
         enter(format!("exception {vector}"), Kind::Exception, stub(*vector), None);
     }
-    for one in &description.vectors.interrupts {
-        for vector in one.first..=one.last {
-            let name =
-                if one.first == one.last { one.name.clone() } else { format!("{} {}", one.name, vector - one.first) };
-            enter(format!("interrupt {name}"), Kind::Interrupt, stub(vector), None);
+    for (number, one) in description.vectors.interrupts.iter().enumerate() {
+        for vector in one.vectors() {
+            enter(format!("interrupt {}", one.name_of(vector)), Kind::Interrupt, stub(vector), None);
+            interrupts.insert(stub(vector), number);
         }
     }
     let user = entered_from_user(graph, stubs);
@@ -124,7 +135,16 @@ pub fn regions(
         let start = stub(first.first);
         let name = Kind::Inside.name().to_string();
         let chain = vec![(start, 0)];
-        found.push(Region { name, kind: Kind::Inside, chain, start, below: None, stops: user, numbers: None });
+        found.push(Region {
+            name,
+            kind: Kind::Inside,
+            chain,
+            start,
+            below: None,
+            stops: user,
+            numbers: None,
+            interrupt: None,
+        });
     }
 
     let returning = Returning::new(graph, points);
@@ -160,10 +180,22 @@ pub fn regions(
             seen.insert(chain.clone(), found.len());
             let names: Vec<String> = chain.iter().map(|(function, _)| program.describe(*function)).collect();
             let name = format!("{} {}", kind.name(), names.join(" > "));
-            found.push(Region { name, kind, chain, start, below, stops: BTreeSet::new(), numbers: None });
+            found.push(Region {
+                name,
+                kind,
+                chain,
+                start,
+                below,
+                stops: BTreeSet::new(),
+                numbers: None,
+                interrupt: None,
+            });
         }
     }
     number(&mut found);
+    for region in found.iter_mut().filter(|region| region.kind == Kind::Interrupt) {
+        region.interrupt = interrupts.get(&region.start).copied();
+    }
     Ok(found)
 }
 

@@ -48,28 +48,70 @@ impl Response {
 /// Regions that follow each other, and their time.
 type Run = (u64, Vec<usize>);
 
-/// What a region costs at most, by its number; None if that is not known.
-type Cost<'a> = &'a dyn Fn(usize) -> Option<u64>;
+/// What regions cost at most, by their number; None if that is not known.
+pub(crate) trait Costs {
+    fn all(&self, region: usize) -> Option<u64>;
+    /// Up to where it asks whether an interrupt waits.
+    fn asking(&self, region: usize) -> Option<u64>;
+    /// If these interrupts are served in it.
+    fn serving(&self, region: usize, interrupt: usize) -> Option<u64>;
+}
+
+/// Cycles, waits apart.
+struct Cycles<'a>(&'a [Analysed]);
+
+impl Costs for Cycles<'_> {
+    fn all(&self, region: usize) -> Option<u64> {
+        self.0[region].wcet_cycles
+    }
+
+    fn asking(&self, region: usize) -> Option<u64> {
+        Some(self.0[region].asking_cycles)
+    }
+
+    fn serving(&self, region: usize, interrupt: usize) -> Option<u64> {
+        let apart = self.0[region].serving.get(&interrupt).map(|serving| serving.wcet_cycles);
+        apart.or(self.all(region))
+    }
+}
+
+/// Who waits for an interrupt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Handler {
+    /// The kernel does all that is to be done.
+    Kernel,
+    /// A thread that goes on in one of these regions.
+    In(BTreeSet<usize>),
+    /// Any thread.
+    Any,
+}
+
+/// What a response is asked for: certain interrupts, by their number in the description, or any; and who waits.
+pub(crate) struct Question<'a> {
+    pub interrupt: Option<usize>,
+    pub handler: &'a Handler,
+}
 
 /// What follows what.
-struct Order<'a> {
+pub(crate) struct Order<'a> {
     kernel: &'a Kernel<'a>,
     regions: &'a [Analysed],
-    cost: Cost<'a>,
     /// The regions behind the windows of each, where interrupts that wait are let in, and behind the places where they are
     /// asked for; None for one that is not known.
     behind: Vec<Vec<(End, Option<usize>)>>,
 }
 
 impl<'a> Order<'a> {
-    fn new(kernel: &'a Kernel<'_>, regions: &'a [Analysed], cost: Cost<'a>) -> Order<'a> {
+    fn new(kernel: &'a Kernel<'_>, regions: &'a [Analysed]) -> Order<'a> {
         let returning = Returning::new(&kernel.graph, &kernel.points);
         let behind = regions.iter().map(|region| behind(kernel, &returning, region)).collect();
-        Order { kernel, regions, cost, behind }
+        Order { kernel, regions, behind }
     }
 
-    fn cycles(&self, number: usize) -> Option<u64> {
-        (self.cost)(number)
+    /// None if not all regions are known, or there is no end to what follows what.
+    pub fn with_end(kernel: &'a Kernel<'_>, regions: &'a [Analysed]) -> Option<Order<'a>> {
+        let all = regions.len() == kernel.regions.len();
+        (all && endless(kernel, regions).is_empty()).then(|| Order::new(kernel, regions))
     }
 
     /// Those in which a thread goes on that has the processor again, or for the first time.
@@ -105,6 +147,7 @@ impl<'a> Order<'a> {
     /// other, None without a bound.
     fn path_to_user(
         &self,
+        costs: &dyn Costs,
         number: usize,
         reaches_user: &[bool],
         on: &mut Vec<usize>,
@@ -121,14 +164,14 @@ impl<'a> Order<'a> {
                 break;
             };
             if reaches_user[next] {
-                longest = match (longest, self.path_to_user(next, reaches_user, on)?) {
+                longest = match (longest, self.path_to_user(costs, next, reaches_user, on)?) {
                     (Some(one), Some(other)) => Some(one.max(other)),
                     _ => None,
                 };
             }
         }
         on.pop();
-        Ok(longest.zip(self.cycles(number)).map(|((after, mut rest), cycles)| {
+        Ok(longest.zip(costs.all(number)).map(|((after, mut rest), cycles)| {
             rest.insert(0, number);
             (after.saturating_add(cycles), rest)
         }))
@@ -157,8 +200,7 @@ fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, region: &Analysed) -> 
 /// Why there is no end to what may happen before interrupts are taken, or before a handler is in its program; or why nothing is
 /// known of that. Requires all regions of the kernel.
 pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
-    let cycles = |number: usize| regions[number].wcet_cycles;
-    let order = Order::new(kernel, regions, &cycles);
+    let order = Order::new(kernel, regions);
     let program = kernel.lifter.program();
     let names = |chain: &Chain| -> String {
         let names: Vec<String> = chain.iter().map(|(function, _)| program.describe(*function)).collect();
@@ -197,7 +239,7 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
     }
     let reaches_user = order.reaches_user();
     for number in order.resumed().filter(|number| reaches_user[*number]) {
-        if let Err(cycle) = order.path_to_user(number, &reaches_user, &mut Vec::new()) {
+        if let Err(cycle) = order.path_to_user(&Cycles(regions), number, &reaches_user, &mut Vec::new()) {
             let names: Vec<String> = cycle.iter().map(|one| format!("`{}`", kernel.regions[*one].name)).collect();
             let names = names.join(", ");
             found.insert(format!("a thread may open one window after the other on its way to its program: {names}"));
@@ -214,53 +256,103 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
     found
 }
 
-/// None if a region that counts has no bound, or there is no end to them.
+/// The response to any interrupt, for any thread; None if a region that counts has no bound, or there is no end to them.
 pub fn response(kernel: &Kernel<'_>, regions: &[Analysed]) -> Option<Response> {
-    let cycles = |number: usize| regions[number].wcet_cycles;
-    costliest(kernel, regions, &cycles, &|number| Some(regions[number].asking_cycles))
+    Order::with_end(kernel, regions)?.response(&Question { interrupt: None, handler: &Handler::Any })
 }
 
-/// The same of whatever regions cost: in all, and up to where they ask whether an interrupt waits.
-pub(crate) fn costliest(
-    kernel: &Kernel<'_>,
-    regions: &[Analysed],
-    cost: Cost<'_>,
-    asking: Cost<'_>,
-) -> Option<Response> {
-    if regions.len() != kernel.regions.len() || !endless(kernel, regions).is_empty() {
-        return None;
+impl Order<'_> {
+    pub fn response(&self, question: &Question<'_>) -> Option<Response> {
+        self.costliest(&Cycles(self.regions), question)
     }
-    let order = Order::new(kernel, regions, cost);
-    let longest = |runs: Vec<Option<Run>>| runs.into_iter().collect::<Option<Vec<Run>>>()?.into_iter().max();
-    let alone = |number: usize| Some((order.cycles(number)?, vec![number]));
-    let resumed = longest(order.resumed().map(alone).collect())?;
-    let to_switch = |number: usize| {
-        let (mut cycles, mut run) = alone(number)?;
-        if order.switches(number).is_some() {
-            cycles = cycles.saturating_add(resumed.0);
-            run.extend(&resumed.1);
+
+    /// The same of whatever regions cost.
+    pub fn costliest(&self, costs: &dyn Costs, question: &Question<'_>) -> Option<Response> {
+        let longest = |runs: Vec<Option<Run>>| runs.into_iter().collect::<Option<Vec<Run>>>()?.into_iter().max();
+        let alone = |number: usize| Some((costs.all(number)?, vec![number]));
+        let resumed = longest(self.resumed().map(alone).collect())?;
+        let to_switch = |number: usize| {
+            let (mut cycles, mut run) = alone(number)?;
+            if self.switches(number).is_some() {
+                cycles = cycles.saturating_add(resumed.0);
+                run.extend(&resumed.1);
+            }
+            Some((cycles, run))
+        };
+        let closed = |number: usize| {
+            let mut longest = to_switch(number)?;
+            for (_, next) in self.behind[number].iter().filter(|(end, _)| *end == End::Pending) {
+                let (cycles, mut run) = to_switch((*next)?)?;
+                run.insert(0, number);
+                longest = longest.max((cycles.saturating_add(costs.asking(number)?), run));
+            }
+            Some(longest)
+        };
+        let (closed_cycles, closed) = longest((0..self.regions.len()).map(closed).collect())?;
+        // One that waits while a window opens, or that ends the idle loop's wait, is served behind it.
+        let serves = |number: &usize| {
+            let region = &self.kernel.regions[*number];
+            match region.kind {
+                Kind::Interrupt => question.interrupt.is_none_or(|interrupt| region.interrupt == Some(interrupt)),
+                kind => matches!(kind, Kind::Window | Kind::Idle),
+            }
+        };
+        let serving = |number: usize| {
+            let cost = match question.interrupt {
+                Some(interrupt) => costs.serving(number, interrupt)?,
+                None => costs.all(number)?,
+            };
+            Some((cost, vec![number]))
+        };
+        let (interrupt_cycles, served) = longest((0..self.regions.len()).filter(serves).map(serving).collect())?;
+        let served = *served.first()?;
+        let reaches_user = self.reaches_user();
+        let handles = |number: &usize| match question.handler {
+            Handler::Kernel => false,
+            Handler::In(regions) => regions.contains(number),
+            Handler::Any => true,
+        };
+        let goes_on: Vec<usize> = self.resumed().filter(handles).filter(|number| reaches_user[*number]).collect();
+        let home = |number| self.path_to_user(costs, number, &reaches_user, &mut Vec::new()).ok().flatten();
+        let straight = |number: &&usize| self.regions[**number].ways.contains(&Continuation::Out);
+        let nothing = (0, Vec::new());
+        let (handler_cycles, handler) = match question.handler {
+            Handler::Kernel => nothing,
+            _ => longest(goes_on.iter().map(|number| home(*number)).collect())?,
+        };
+        let direct_cycles = longest(goes_on.iter().filter(straight).map(|number| alone(*number)).collect());
+        let direct_cycles = direct_cycles.map_or(0, |(cycles, _)| cycles);
+        Some(Response { closed_cycles, interrupt_cycles, handler_cycles, closed, served, handler, direct_cycles })
+    }
+
+    /// Regions in which threads go on that wait in a system call, wherever in it they wait; None if one is not known.
+    pub fn waiting_in(&self, call: u64) -> Option<BTreeSet<usize>> {
+        let begins = |number: &usize| self.kernel.regions[*number].numbers == Some((call, call));
+        let mut open: Vec<usize> = (0..self.regions.len()).filter(begins).collect();
+        let mut seen: BTreeSet<usize> = open.iter().copied().collect();
+        let returning = Returning::new(&self.kernel.graph, &self.kernel.points);
+        let mut found = BTreeSet::new();
+        while let Some(number) = open.pop() {
+            for way in &self.regions[number].ways {
+                let Continuation::Switch(place) = way else { continue };
+                // A thread that ends goes on nowhere.
+                if place.iter().any(|(function, _)| *function == self.kernel.points.ended) {
+                    continue;
+                }
+                let mut place = place.clone();
+                let (function, _) = place.pop()?;
+                let place = returning.shorten(&crate::call_chains::behind(&self.kernel.graph, &place, function)?);
+                let goes_on: Vec<usize> =
+                    self.resumed().filter(|one| self.kernel.regions[*one].chain.ends_with(&place)).collect();
+                if goes_on.is_empty() {
+                    return None;
+                }
+                found.extend(goes_on);
+            }
+            for (_, next) in &self.behind[number] {
+                open.extend(Some((*next)?).filter(|next| seen.insert(*next)));
+            }
         }
-        Some((cycles, run))
-    };
-    let closed = |number: usize| {
-        let mut longest = to_switch(number)?;
-        for (_, next) in order.behind[number].iter().filter(|(end, _)| *end == End::Pending) {
-            let (cycles, mut run) = to_switch((*next)?)?;
-            run.insert(0, number);
-            longest = longest.max((cycles.saturating_add(asking(number)?), run));
-        }
-        Some(longest)
-    };
-    let (closed_cycles, closed) = longest((0..regions.len()).map(closed).collect())?;
-    // One that waits while a window opens, or that ends the idle loop's wait, is served behind it.
-    let serves = |number: &usize| matches!(kernel.regions[*number].kind, Kind::Interrupt | Kind::Window | Kind::Idle);
-    let (interrupt_cycles, served) = longest((0..regions.len()).filter(serves).map(alone).collect())?;
-    let reaches_user = order.reaches_user();
-    let home = |number| order.path_to_user(number, &reaches_user, &mut Vec::new()).ok().flatten();
-    let (handler_cycles, handler) =
-        longest(order.resumed().filter(|number| reaches_user[*number]).map(home).collect())?;
-    let straight = |number: &usize| regions[*number].ways.contains(&Continuation::Out);
-    let direct_cycles = longest(order.resumed().filter(straight).map(alone).collect())?.0;
-    let served = *served.first()?;
-    Some(Response { closed_cycles, interrupt_cycles, handler_cycles, closed, served, handler, direct_cycles })
+        Some(found)
+    }
 }

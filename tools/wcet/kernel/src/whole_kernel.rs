@@ -6,6 +6,7 @@ use wcet_binary::lift::il::Flow;
 use wcet_hardware::machine::Machine;
 
 use crate::bound::{begin, finish, Analysed};
+use crate::by_vector::{by_vector, ByVector};
 use crate::context_free::with_loops;
 use crate::equivalent_entries::Alike;
 use crate::error::Error;
@@ -22,6 +23,8 @@ pub struct Whole {
     /// Of each region, by its index in the kernel.
     pub regions: Vec<Analysed>,
     pub response: Option<Response>,
+    /// The same of each interrupt.
+    pub by_vector: Vec<ByVector>,
     pub stack: Option<Stack>,
     pub waiting: Option<Waiting>,
     /// Of a kernel whose description says where locks are: how long they are waited for, or why that is not known.
@@ -105,6 +108,7 @@ pub fn whole(
         .map(|(first, rests)| finish(first, rests.iter().map(|part| parts[*part].clone()).collect()))
         .collect();
     found.response = response(kernel, &found.regions);
+    found.by_vector = by_vector(kernel, &found.regions);
     found.waiting = waiting(&found.regions);
     found.locking = locking(kernel, &found.regions);
     Ok(found)

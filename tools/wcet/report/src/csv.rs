@@ -46,6 +46,16 @@ pub fn csv(report: &Report) -> String {
         let dominated = region.dominated_by.as_deref().unwrap_or_default();
         row(["region", &region.name, start, "", &number(region.wcet_cycles), "", &region.kind, dominated]);
     }
+    for one in report.responses.iter().flatten() {
+        let vector = one.vector.to_string();
+        let handler = one.handler.as_deref().unwrap_or("none waits");
+        let waits = words::lock_waits(one);
+        row(["response", &one.name, &vector, "", &one.cycles.to_string(), "", handler, &waits]);
+    }
+    for one in report.response_loops.iter().flatten() {
+        let (cycles, bound) = (one.cycles.to_string(), number(one.bound));
+        row(["response loop", &one.function, &one.address, "", &cycles, &bound, "", &one.region]);
+    }
     for lock in report.locks.iter().flatten() {
         let waits = format!(
             "held {} cycles with waits for others, {} waited for one among {} processors",

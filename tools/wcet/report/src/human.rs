@@ -27,6 +27,7 @@ pub fn human(report: &Report) -> String {
     }
     constraints(&mut out, report);
     regions(&mut out, report);
+    responses(&mut out, report);
     locks(&mut out, report);
     if report.verdict != Verdict::Refused {
         waterfall(&mut out, report);
@@ -116,6 +117,27 @@ fn regions(out: &mut String, report: &Report) {
         let cycles = region.wcet_cycles.map_or_else(|| "no bound".into(), grouped);
         let dominated = region.dominated_by.as_deref().unwrap_or_default();
         let _ = writeln!(out, "  {cycles:>12}  {:16} {}  {dominated}", region.kind, region.name);
+    }
+}
+
+fn responses(out: &mut String, report: &Report) {
+    if report.responses.is_some() {
+        let _ = writeln!(out, "\n    response       service       handler  vectors, and where the handler waits");
+    }
+    for (vectors, one) in words::responses(report) {
+        let (all, service, handler) = (grouped(one.cycles), grouped(one.service_cycles), grouped(one.handler_cycles));
+        let who = one.handler.as_deref().unwrap_or("none waits");
+        let waits = words::lock_waits(one);
+        let waits = if waits.is_empty() { waits } else { format!("; waits for locks: {waits}") };
+        let name = words::first_word(&one.name);
+        let _ = writeln!(out, "{all:>12}  {service:>12}  {handler:>12}  {vectors} {name}: {who}{waits}");
+    }
+    let Some(loops) = &report.response_loops else { return };
+    let _ = writeln!(out, "\n{} in the regions of responses, those with most cycles first", count(loops.len(), "loop"));
+    for one in loops.iter().take(2 * SHOWN) {
+        let bound = one.bound.map_or_else(|| "none".into(), grouped);
+        let place = format!("{} {}", one.address, one.function);
+        let _ = writeln!(out, "  {place:40} {bound:>8}  {:>12} cycles", grouped(one.cycles));
     }
 }
 

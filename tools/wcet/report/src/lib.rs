@@ -27,7 +27,7 @@ pub use model::*;
 pub use sarif::sarif;
 pub use schema::schema;
 pub use summary::summarise;
-pub use words::{duration, grouped};
+pub use words::{duration, first_word, grouped, responses};
 
 /// The report for programs.
 pub fn json(report: &Report) -> Result<String, serde_json::Error> {

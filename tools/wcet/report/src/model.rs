@@ -2,6 +2,8 @@
 //!
 //! Addresses are texts such as `0x80211a40`, since numbers of JSON are exact only up to 2^53.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +54,10 @@ pub struct Report {
     /// Of a kernel: from the arrival of an interrupt to the first user instruction of its handler; null without a bound, or for a
     /// program.
     pub worst_response_cycles: Option<u64>,
+    /// Of a kernel: the response to each interrupt vector that has one; null for a program, or without a bound.
+    pub responses: Option<Vec<VectorResponse>>,
+    /// Of a kernel: loops in the regions that responses are made of, those with most cycles first; null as `responses` is.
+    pub response_loops: Option<Vec<ResponseLoop>>,
     /// Of a kernel: the deepest stack of any entry; null if it is not known, or for a program.
     pub stack_bytes: Option<u64>,
     /// Of a kernel whose locks are described: families of locks that regions take; null if it is not known how long they are
@@ -61,6 +67,46 @@ pub struct Report {
     /// for a program.
     pub lock_wait_cycles: Option<u64>,
     pub lock_processors: Option<u64>,
+}
+
+/// From the arrival of an interrupt with this vector to the first user instruction of its handler.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VectorResponse {
+    pub vector: u64,
+    /// What interrupts so.
+    pub name: String,
+    /// The system calls in which its handler waits, or `any thread`; null if no thread waits, and the response ends with the service.
+    pub handler: Option<String>,
+    /// Waits for locks apart.
+    pub cycles: u64,
+    /// What these add, by the number of processors; empty if that is not known.
+    pub lock_wait_cycles: BTreeMap<String, u64>,
+    /// Until interrupts are taken, and in which regions.
+    pub closed_cycles: u64,
+    pub closed: Vec<String>,
+    /// The service of the interrupt, and in which region.
+    pub service_cycles: u64,
+    pub service: String,
+    /// The handler's way to its program, and by which regions.
+    pub handler_cycles: u64,
+    pub handler_regions: Vec<String>,
+}
+
+/// A loop in a region that a response is made of.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResponseLoop {
+    pub function: String,
+    /// Of the header's first instruction.
+    pub address: String,
+    /// Executions of the header for each entry of the loop at most, in these regions.
+    pub bound: Option<u64>,
+    /// How often its header is executed on the worst path of the region named next, and the cycles of the loop there, calls
+    /// included; 0 if the worst path goes another way.
+    pub times: u64,
+    pub cycles: u64,
+    pub region: String,
 }
 
 /// Ticket locks that are numbered one after the other, for objects of one kind.

@@ -1,6 +1,6 @@
 //! How numbers and places are written.
 
-use crate::model::{Lock, Loop, Report};
+use crate::model::{Lock, Loop, Report, VectorResponse};
 
 /// Digits in groups of three.
 pub fn grouped(number: u64) -> String {
@@ -76,6 +76,33 @@ pub fn reservation(report: &Report) -> Option<String> {
         return Some("time ran out before paths were refined to the end: the bound holds, a lower one may too".into());
     }
     (path < cycles).then(|| format!("the worst path that was found takes {} cycles", grouped(path)))
+}
+
+/// Interrupts of the same response are one row: vectors that follow each other, by the first and last.
+pub fn responses(report: &Report) -> Vec<(String, &VectorResponse)> {
+    let mut rows: Vec<(u64, u64, &VectorResponse)> = Vec::new();
+    for one in report.responses.iter().flatten() {
+        let alike = VectorResponse { vector: 0, name: first_word(&one.name), ..one.clone() };
+        let like =
+            |row: &VectorResponse| alike == VectorResponse { vector: 0, name: first_word(&row.name), ..row.clone() };
+        match rows.last_mut().filter(|(_, last, row)| last + 1 == one.vector && like(row)) {
+            Some((_, last, _)) => *last = one.vector,
+            None => rows.push((one.vector, one.vector, one)),
+        }
+    }
+    let vectors = |first: u64, last: u64| if first == last { first.to_string() } else { format!("{first} to {last}") };
+    rows.into_iter().map(|(first, last, one)| (vectors(first, last), one)).collect()
+}
+
+/// The name of interrupts of a kind, without the number among them.
+pub fn first_word(name: &str) -> String {
+    name.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end().to_string()
+}
+
+/// What waits for locks add to a response.
+pub fn lock_waits(one: &VectorResponse) -> String {
+    let among = |(among, cycles): (&String, &u64)| format!("{} among {among}", grouped(*cycles));
+    one.lock_wait_cycles.iter().map(among).collect::<Vec<_>>().join(", ")
 }
 
 /// A loop's bound, or why there is none.

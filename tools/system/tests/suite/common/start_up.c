@@ -15,6 +15,27 @@ static inline void *direct(uint64_t physical)
     return (void *)(uintptr_t)physical;
 }
 
+struct cpuid {
+    uint32_t eax, ebx, ecx, edx;
+};
+
+static inline struct cpuid cpuid(uint32_t leaf, uint32_t subleaf)
+{
+    struct cpuid r;
+    __asm__ volatile("cpuid" : "=a"(r.eax), "=b"(r.ebx), "=c"(r.ecx), "=d"(r.edx) : "a"(leaf), "c"(subleaf));
+    return r;
+}
+
+static inline uint64_t read_cr0(void)
+{
+    return 0;
+}
+
+static inline void write_cr0(uint64_t value)
+{
+    (void)value;
+}
+
 #include "start/crc32.c"
 #include "start/table.c"
 #undef FRAME

@@ -26,6 +26,7 @@ impl StartUp {
             .arg("-o")
             .arg(&program)
             .arg(crate_folder.join("tests/suite/common/start_up.c"))
+            .arg(kernel.join("arch/x86_64/boot/crc32_fold.S"))
             .output()
             .expect("gcc runs");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));

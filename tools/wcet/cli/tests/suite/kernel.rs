@@ -68,6 +68,14 @@ fn the_report_has_all_regions_the_response_and_the_stacks() {
     }
     assert!(report["worst_response_cycles"].as_u64() > cycles(&regions[0]));
     assert_eq!(report["worst_response_cycles"], report["wcet_cycles"]);
+    let responses = report["responses"].as_array().expect("responses");
+    assert_eq!((responses.len(), &responses[0]["vector"], &responses[0]["name"]), (1, &1.into(), &"line".into()));
+    // Nothing is said of who waits, nor of who serves.
+    assert_eq!((&responses[0]["handler"], &responses[0]["cycles"]), (&"any thread".into(), &report["wcet_cycles"]));
+    assert_eq!(responses[0]["lock_wait_cycles"], serde_json::json!({}));
+    let looped = report["response_loops"].as_array().expect("loops of responses");
+    let chase = looped.iter().find(|one| one["function"] == "chase").expect("it is on the way");
+    assert!(chase["bound"] == 7 && chase["times"].as_u64() >= Some(7) && chase["cycles"].as_u64() > Some(7), "{chase}");
     assert!(report["stack_bytes"].as_u64().is_some_and(|bytes| bytes > 0 && bytes <= 4096));
     let loops = report["loops"].as_array().expect("loops");
     assert!(!loops.is_empty() && loops.iter().all(|one| one["bound"].is_u64()), "{loops:#?}");
@@ -102,6 +110,9 @@ fn waits_for_locks_stand_beside_the_bounds_or_it_is_said_why_not() {
         |kind: &str| number(&regions.iter().find(|one| one["kind"] == kind).expect("a region")["lock_wait_cycles"]);
     assert_eq!((of("thread start"), of("system call")), (wait, 0));
     assert_eq!(number(&report["lock_wait_cycles"]), 2 * wait);
+    // Among two each lock is waited for once, and nobody else comes first in a section; it is made for no more than three.
+    let two = 2 * (number(&inner["section_cycles"]) + number(&outer["section_cycles"]));
+    assert_eq!(report["responses"][0]["lock_wait_cycles"], serde_json::json!({ "2": two }));
     for (name, option, locks, why) in [
         ("kept-locks", "-DLOCKS=1", locks, "a lock is held that"),
         ("no-locks", "-DLOCKS=2", "", "no time waited for locks"),

@@ -51,6 +51,20 @@ fn everything_of_the_kernel_is_bounded_and_the_page_says_so() {
     }
     assert!(report.stack_bytes.is_some_and(|bytes| bytes > 0 && bytes <= 4096));
 
+    let responses = report.responses.as_ref().expect("responses");
+    for one in responses {
+        assert!(one.cycles <= response && one.cycles == one.closed_cycles + one.service_cycles + one.handler_cycles);
+        assert_eq!(one.lock_wait_cycles.keys().map(String::as_str).collect::<Vec<_>>(), ["2", "4"], "{}", one.name);
+        assert!(one.lock_wait_cycles["2"] <= one.lock_wait_cycles["4"], "{}", one.name);
+    }
+    let of = |name: &str| responses.iter().find(|one| one.name == name).unwrap_or_else(|| panic!("{name}"));
+    // Whoever waits for a line waits in one place; a message to another processor may wake anyone.
+    assert_eq!(of("line 5").handler.as_deref(), Some("wait"));
+    assert!(of("line 5").cycles < of("serial").cycles && of("line 5").handler_cycles < of("reschedule").handler_cycles);
+    assert_eq!((of("translation").handler.as_deref(), of("translation").handler_cycles), (None, 0));
+    let loops = report.response_loops.as_ref().expect("loops of responses");
+    assert!(!loops.is_empty() && loops.iter().all(|one| one.bound.is_some()), "{loops:?}");
+
     let locks = report.locks.as_ref().expect("how long locks are held is known");
     let wait = |region: &wcet_report::Region| region.lock_wait_cycles.expect("so are the waits of every region");
     assert!(report.lock_wait_cycles >= regions.iter().map(wait).max());
@@ -71,6 +85,9 @@ fn everything_of_the_kernel_is_bounded_and_the_page_says_so() {
     let calls = description.calls.expect("system calls are described").numbers;
     let calls = calls.keys().map(|name| format!("system call {name}"));
     let exceptions = description.vectors.exceptions.iter().map(|vector| format!("exception {vector}"));
+    let vectors: BTreeSet<u64> = report.responses.iter().flatten().map(|one| one.vector).collect();
+    let described = description.vectors.interrupts.iter().flat_map(|one| one.vectors());
+    assert_eq!(vectors, described.collect::<BTreeSet<u64>>());
     let others = ["system call with another number", "thread start", "interrupt timer", "interrupt iommu"];
     for name in calls.chain(exceptions).chain(others.map(String::from)) {
         assert!(names.contains(name.as_str()), "{name} is missing");

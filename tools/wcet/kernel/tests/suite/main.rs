@@ -2,3 +2,4 @@
 
 mod small;
 mod turns;
+mod vectors;

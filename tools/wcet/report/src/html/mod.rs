@@ -5,6 +5,7 @@
 
 mod calls;
 mod path;
+mod responses;
 mod tables;
 
 use std::fmt::Write;
@@ -33,6 +34,8 @@ pub fn html(report: &Report) -> String {
     verdict(&mut out, report);
     contents(&mut out, report);
     tables::errors(&mut out, report);
+    responses::responses(&mut out, report);
+    responses::loops(&mut out, report);
     tables::regions(&mut out, report);
     tables::locks(&mut out, report);
     waterfall(&mut out, report);
@@ -111,6 +114,8 @@ fn verdict(out: &mut String, report: &Report) {
 fn contents(out: &mut String, report: &Report) {
     let sections = [
         ("errors", "Errors", !report.errors.is_empty()),
+        ("responses", "Responses", report.responses.is_some()),
+        ("response-loops", "Loops in responses", report.response_loops.is_some()),
         ("regions", "Regions", report.regions.is_some()),
         ("locks", "Locks", report.locks.is_some()),
         ("waterfall", "Where the time goes", !report.waterfall.is_empty()),

@@ -7,7 +7,7 @@ use crate::model::{Branch, Loop, Report};
 use crate::words::{self, duration, grouped};
 
 /// Opens a section with a table of these columns; those that begin with `#` hold numbers.
-fn open(out: &mut String, anchor: &str, title: &str, columns: &[&str]) {
+pub(super) fn open(out: &mut String, anchor: &str, title: &str, columns: &[&str]) {
     let _ = write!(out, "<section id=\"{anchor}\"><h2>{title}</h2>\n<table>\n<thead><tr>");
     for column in columns {
         let _ = match column.strip_prefix('#') {
@@ -18,7 +18,7 @@ fn open(out: &mut String, anchor: &str, title: &str, columns: &[&str]) {
     out.push_str("</tr></thead>\n<tbody>\n");
 }
 
-fn close(out: &mut String) {
+pub(super) fn close(out: &mut String) {
     out.push_str("</tbody></table>\n</section>\n");
 }
 

@@ -108,6 +108,9 @@ fn the_page_holds_all_parts() {
     assert_eq!(rows("constraints"), 1);
     assert_eq!(rows("observed"), 1);
     assert_eq!(rows("regions"), 1);
+    // Those that differ in their vector alone are one row.
+    assert_eq!(rows("responses"), 2);
+    assert_eq!(rows("response-loops"), 1);
     assert_eq!(rows("locks"), 1);
     assert_eq!(rows("parameters"), 1);
     let text: String = document.descendants().filter_map(|node| node.text()).collect();
@@ -140,6 +143,8 @@ fn csv_has_a_row_for_each_thing() {
     assert_eq!(lines[1], "bound,main,0x1000,,1000,,,\"at most 1,000 cycles (2.000 µs)\"");
     assert!(lines.iter().any(|line| line.starts_with("loop,copy,0x2000,/src/main.c:12,,20,inferred,")));
     assert_eq!(lines.iter().filter(|line| line.starts_with("function,")).count(), 3);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("response,")).count(), 3);
+    assert!(table.contains("response loop,copy,0x2000,,750,20,,trap"));
     assert!(table.contains("lock,queue,copy+0x4,,54321,3,,\"held 61730 cycles with waits for others, 123460 waited"));
     let refused = csv(&crate::sample::refused());
     assert!(
@@ -185,6 +190,9 @@ fn a_refusal_shows_no_number() {
     assert!(text.contains("waits for locks among 3 processors, to be added: 617,300 cycles"), "{text}");
     let row = text.lines().find(|line| line.contains("queue (3)")).unwrap();
     assert!(["54,321", "61,730", "123,460", "copy+0x4"].iter().all(|part| row.contains(part)), "{row}");
-    let unknown = human(&Report { explanation: None, locks: None, lock_wait_cycles: None, ..crate::sample::bounded() });
+    let row = text.lines().find(|line| line.contains("32 to 33 line: wait <here>")).unwrap();
+    assert!(["5,321", "2,000", "321", "4,444 among 2, 13,332 among 4"].iter().all(|part| row.contains(part)), "{row}");
+    let without = Report { explanation: None, locks: None, responses: None, ..crate::sample::bounded() };
+    let unknown = human(&Report { lock_wait_cycles: None, ..without });
     assert!(!unknown.contains("lock kind") && !unknown.contains("waits for locks"), "{unknown}");
 }

@@ -123,6 +123,15 @@ pub fn bounded() -> Report {
             lock_wait_cycles: Some(123_460),
             ..Region::default()
         }]),
+        responses: Some(vec![response(32, "line 0"), response(33, "line 1"), response(40, "timer")]),
+        response_loops: Some(vec![ResponseLoop {
+            function: "copy".into(),
+            address: "0x2000".into(),
+            bound: Some(20),
+            times: 30,
+            cycles: 750,
+            region: "trap".into(),
+        }]),
         locks: Some(vec![Lock {
             name: "queue".into(),
             members: 3,
@@ -140,6 +149,22 @@ pub fn bounded() -> Report {
     };
     summarise(&mut report);
     report
+}
+
+fn response(vector: u64, name: &str) -> VectorResponse {
+    VectorResponse {
+        vector,
+        name: name.into(),
+        handler: Some("wait <here>".into()),
+        cycles: 5_321,
+        lock_wait_cycles: [("2".to_string(), 4_444), ("4".to_string(), 13_332)].into(),
+        closed_cycles: 3_000,
+        closed: vec!["trap".into()],
+        service_cycles: 2_000,
+        service: "interrupt".into(),
+        handler_cycles: 321,
+        handler_regions: vec!["resumed thread".into()],
+    }
 }
 
 fn number(place: &str, value: &str) -> Number {

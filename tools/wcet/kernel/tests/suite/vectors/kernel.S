@@ -1,0 +1,167 @@
+/* A kernel whose interrupts differ in their service, and whose system calls differ in their way home. */
+    .text
+    .globl system_call
+system_call:
+    swapgs
+    mov %rsp, %gs:16
+    mov %gs:8, %rsp
+    call handler
+    mov %gs:16, %rsp
+    swapgs
+    sysretq
+
+    /* 0 asks whether an interrupt waits, 1 waits, 2 waits and has much to do then, all others still more; who wakes others opens a window. */
+    .globl handler
+handler:
+    mov %gs:36, %eax
+    shl $8, %rax
+    mov threads(%rax), %rdi
+    test %rdi, %rdi
+    je 5f
+    cmp $1, %rdi
+    je 2f
+    cmp $2, %rdi
+    je 3f
+    call run
+    mov $200, %ecx
+1:  dec %ecx
+    jnz 1b
+    jmp 4f
+2:  call run
+    jmp 4f
+3:  call run
+    mov $100, %ecx
+1:  dec %ecx
+    jnz 1b
+4:  call leave
+    ret
+5:  call pending
+    call window
+    jmp 4b
+
+    .globl entered
+entered:
+#ifdef WRONG_VECTOR
+    mov $9, %edi
+#endif
+    call serve
+    call leave
+    ret
+
+    .globl pending
+pending:
+    mov tired(%rip), %eax
+    ret
+
+    .globl window
+window:
+    sti
+    nop
+    cli
+    mov taken(%rip), %edi
+    call serve
+    call leave
+    ret
+
+    /* Vector 1 takes long. */
+    .globl serve
+serve:
+    call is_slow
+    test %eax, %eax
+    je 2f
+    mov $50, %ecx
+1:  dec %ecx
+    jnz 1b
+2:  movl $1, %gs:40
+    ret
+
+    .globl is_slow
+is_slow:
+    cmp $1, %edi
+    jne 1f
+    mov $1, %eax
+    ret
+1:  xor %eax, %eax
+    ret
+
+    .globl leave
+leave:
+    cmpl $1, %gs:40
+    jne 1f
+    call run
+1:  ret
+
+    .globl run
+run:
+    movl $0, %gs:40
+    call switch
+    movl $0, %gs:40
+    ret
+
+    .globl switch
+switch:
+    push %rbp
+    mov %rsp, saved(%rip)
+    mov saved+8(%rip), %rsp
+    pop %rbp
+    ret
+
+    .globl thread_start
+thread_start:
+    swapgs
+    sysretq
+
+    .globl idle
+idle:
+    sti
+    hlt
+    cli
+    mov taken(%rip), %edi
+    call serve
+    call leave
+    jmp idle
+
+    .globl ended
+ended:
+    ret
+
+    .globl off
+off:
+    ret
+
+    .globl vectors
+    .balign 16
+vectors:
+    .set vector, 0
+    .rept 6
+    .balign 16
+    push $vector
+    jmp common
+    .set vector, vector + 1
+    .endr
+    .balign 16
+common:
+    testb $3, 16(%rsp)
+    je 1f
+    swapgs
+1:  mov (%rsp), %edi
+    mov %gs:8, %rsp
+    call entered
+    swapgs
+    iretq
+
+    .bss
+    .globl tired, taken, saved, stacks, percpu, threads
+tired: .skip 8
+taken: .skip 8
+saved: .skip 16
+    .balign 4096
+    .type stacks, @object
+    .size stacks, 8192
+stacks: .skip 8192
+    .type percpu, @object
+    .size percpu, 1024
+percpu: .skip 1024
+    .type threads, @object
+    .size threads, 1024
+threads: .skip 1024

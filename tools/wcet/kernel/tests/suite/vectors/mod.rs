@@ -1,0 +1,122 @@
+//! The response to each interrupt: what its own service takes, and only the threads that wait for it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use wcet_binary::lift::Lifter;
+use wcet_binary::load::Program;
+use wcet_kernel::{whole, ByVector, Description, Error, Handler, Kernel, Kind, Whole};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/vectors")
+}
+
+fn description() -> String {
+    std::fs::read_to_string(folder().join("timing.toml")).expect("the description")
+}
+
+/// The kernel with these macros, described so, and what is found of it.
+fn with(name: &str, macros: &[&str], text: &str, test: impl FnOnce(Result<(&Kernel<'_>, Whole), Vec<Error>>)) {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("vectors-{name}"));
+    let status = Command::new("gcc")
+        .args(["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"])
+        .args(["-Wl,-Ttext-segment=0xffffffff80200000", "-Wl,-e,system_call", "-Wl,-z,noexecstack", "-o"])
+        .arg(&file)
+        .args(macros.iter().map(|name| format!("-D{name}")))
+        .arg(folder().join("kernel.S"))
+        .status();
+    assert!(status.expect("gcc runs").success());
+    let data = std::fs::read(&file).expect("the kernel was linked");
+    let program = Program::parse(&data).expect("the kernel is an executable");
+    let lifter = Lifter::new(&program).expect("its instructions are known");
+    let description = Description::parse(text).expect("the description is well formed");
+    let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../machines/timing/x86-inorder.toml");
+    let machine = wcet_hardware::machine::load(&machine).expect("the machine is sound");
+    match Kernel::new(&lifter, &description) {
+        Ok(kernel) => {
+            let found = whole(&kernel, &machine, 2, &|_, _, _| {}).expect("understood");
+            test(Ok((&kernel, found)));
+        }
+        Err(errors) => test(Err(errors)),
+    }
+}
+
+fn of(found: &Whole, vector: u64) -> &ByVector {
+    found.by_vector.iter().find(|one| one.vector == vector).expect("each vector has a response")
+}
+
+#[test]
+fn each_interrupt_has_its_own_service_and_handlers() {
+    with("plain", &[], &description(), |found| {
+        let (kernel, found) = found.expect("the description fits");
+        let vectors: Vec<(u64, &str)> = found.by_vector.iter().map(|one| (one.vector, one.name.as_str())).collect();
+        assert_eq!(vectors, [(1, "slow"), (2, "quick 0"), (3, "own"), (4, "quick 2"), (5, "open")]);
+        let (slow, quick, own, open) = (of(&found, 1), of(&found, 2), of(&found, 3), of(&found, 5));
+        // In a window, too, where any of them may come: the loop of fifty is no part of the others.
+        assert!(slow.response.interrupt_cycles >= quick.response.interrupt_cycles + 2 * 50);
+        let served = |one: &ByVector| kernel.regions[one.response.served].kind;
+        assert!([slow, quick].into_iter().all(|one| matches!(served(one), Kind::Window | Kind::Idle)));
+        assert_eq!(quick.response, of(&found, 4).response);
+        // Who waits in the call `wait` is home soon, in `sleep` a hundred rounds later, elsewhere after two hundred.
+        let handler = |one: &ByVector| one.response.handler_cycles;
+        assert!(handler(quick) >= handler(slow) + 2 * 100, "{} {}", handler(quick), handler(slow));
+        assert!(handler(open) >= handler(quick) + 2 * 100, "{} {}", handler(open), handler(quick));
+        assert_eq!((handler(own), &own.handler, own.response.handler.len()), (0, &Handler::Kernel, 0));
+        assert_eq!((&open.handler, &open.calls), (&Handler::Any, &None));
+        let Handler::In(regions) = &slow.handler else { panic!("{:?}", slow.handler) };
+        assert!(regions.iter().all(|one| kernel.regions[*one].kind == Kind::Resumed), "{regions:?}");
+        // Until it is taken makes no difference, and no interrupt's is more than that of any.
+        let all = found.response.as_ref().expect("a response");
+        for one in &found.by_vector {
+            assert_eq!(one.response.closed_cycles, all.closed_cycles);
+            assert!(one.response.cycles() <= all.cycles());
+        }
+        assert_eq!(slow.response.interrupt_cycles, all.interrupt_cycles);
+        assert_eq!(handler(open), all.handler_cycles);
+        let said = wcet_kernel::statements(kernel, &found.regions);
+        for text in [
+            "threads that wait for the interrupt quick wait in the system call wait or sleep",
+            "no thread waits for the interrupt own",
+            "the first argument of serve is the vector of the interrupt that it serves",
+        ] {
+            assert!(said.iter().any(|one| one == text), "{said:#?}");
+        }
+    });
+}
+
+/// An interrupt by its own entry costs no more than its service in a window, and no region is without a number.
+#[test]
+fn entries_leave_out_what_other_vectors_do() {
+    with("entries", &[], &description(), |found| {
+        let (kernel, found) = found.expect("the description fits");
+        let cycles = |name: &str| {
+            let number = kernel.regions.iter().position(|region| region.name == name).expect("a region");
+            found.regions[number].wcet_cycles.expect("a bound")
+        };
+        assert!(cycles("interrupt slow") >= cycles("interrupt quick 0") + 2 * 50);
+        assert!(cycles("interrupt slow") >= cycles("interrupt quick 2") + 2 * 50);
+        assert!(found.regions.iter().all(|region| region.errors.is_empty()));
+    });
+}
+
+#[test]
+fn a_service_that_gets_another_vector_is_refused() {
+    with("wrong", &["WRONG_VECTOR"], &description(), |found| {
+        let (kernel, found) = found.expect("the description fits");
+        let number = kernel.regions.iter().position(|region| region.name == "interrupt slow").expect("a region");
+        let errors = &found.regions[number].errors;
+        assert!(
+            errors.iter().any(|text| text.starts_with("serve: an interrupt is served here whose vector")),
+            "{errors:?}"
+        );
+    });
+}
+
+#[test]
+fn threads_cannot_wait_in_a_call_that_does_not_exist() {
+    let text = description().replace("wakes = [\"wait\"]", "wakes = [\"wait\", \"dream\"]");
+    with("no-call", &[], &text, |found| {
+        let errors = found.err().expect("refused");
+        assert_eq!(errors, [Error::NoCall { call: "dream".into(), interrupt: "slow".into() }]);
+    });
+}
