@@ -52,22 +52,22 @@ Section proof.
   Proof using HM.
     intros Hx. eapply triple_owned; [apply HM; reflexivity|reflexivity|]. unfold queue_init_code. locals_simpl.
     step. step. step.
-    eapply owned_while with (n := Z.to_nat 5424) (I := fun n r d => exists q, r = [q; 0] /\ 0 <= q <= 5424 /\
-      n = Z.to_nat (5424 - q) /\ exactly P d /\ done_queues q d).
+    eapply owned_while with (n := Z.to_nat 4416) (I := fun n r d => exists q, r = [q; 0] /\ 0 <= q <= 4416 /\
+      n = Z.to_nat (4416 - q) /\ exactly P d /\ done_queues q d).
     { exists 0. split; [done|]. split; [lia|]. split; [f_equal; lia|]. split; [done|]. intros u Hu. lia. }
     clear d Hx. intros n r d (q & -> & Hq & -> & Hx & Hdone). eexists. split; [evaluate|]. cbn [compare].
-    destruct (q <? 5424) eqn:Elt.
+    destruct (q <? 4416) eqn:Elt.
     - apply Z.ltb_lt in Elt. destruct (initial_queue q) as [H1%Hx H2%Hx]; [unfold NUM_QUEUE; lia|].
       destruct H1 as [v1 H1], H2 as [v2 H2]. unfold queue_first, queue_last in H1, H2.
-      repeat step. rewrite wrap_small by lia. exists (Z.to_nat (5424 - (q + 1))). split; [lia|]. exists (q + 1).
+      repeat step. rewrite wrap_small by lia. exists (Z.to_nat (4416 - (q + 1))). split; [lia|]. exists (q + 1).
       split; [done|]. split; [lia|]. split; [done|]. destruct (initial_queue q) as [P1 P2]; [unfold NUM_QUEUE; lia|].
       split; [apply exactly_write; [by apply exactly_write|done]|]. intros u Hu.
       destruct (decide (u = q)) as [->|Hne].
       + unfold queue_is, queue_first, queue_last. look. done.
       + destruct (Hdone u) as (A & B & _); [lia|]. unfold queue_is, queue_first, queue_last in *. look. done.
-    - apply Z.ltb_ge in Elt. assert (q = 5424) as -> by lia. step. step.
-      eapply owned_while with (n := Z.to_nat 144) (I := fun n r d => exists t, r = [5424; t] /\ 0 <= t <= 144 /\
-        n = Z.to_nat (144 - t) /\ exactly P d /\ done_queues 5424 d /\ done_threads t d).
+    - apply Z.ltb_ge in Elt. assert (q = 4416) as -> by lia. step. step.
+      eapply owned_while with (n := Z.to_nat 144) (I := fun n r d => exists t, r = [4416; t] /\ 0 <= t <= 144 /\
+        n = Z.to_nat (144 - t) /\ exactly P d /\ done_queues 4416 d /\ done_threads t d).
       { exists 0. split; [done|]. split; [lia|]. split; [f_equal; lia|]. split; [done|]. split; [done|]. intros u Hu. lia. }
       clear d Hx Hdone Hq Elt. intros n r d (t & -> & Ht & -> & Hx & Hq & Hdone). eexists. split; [evaluate|].
       cbn [compare]. destruct (t <? 144) eqn:Elt.
