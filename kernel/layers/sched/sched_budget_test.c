@@ -12,9 +12,9 @@
 #include "timer.h"
 
 #define FIRST NUM_CPU
-#define NUM 100u /* threads with a reservation at most */
-#define SERVER (FIRST + NUM)     /* no reservation */
-#define FREE (FIRST + NUM + 1u)  /* no reservation, lowest priority, never blocks */
+#define NUM 100u                /* threads with a reservation at most */
+#define SERVER (FIRST + NUM)    /* no reservation */
+#define FREE (FIRST + NUM + 1u) /* no reservation, lowest priority, never blocks */
 #define MAX_RUNS 400000u
 #define MS 1000000ul
 

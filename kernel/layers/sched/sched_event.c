@@ -18,7 +18,8 @@
  * bounds. */
 #define SCHED_HEAP_STEPS 4u
 
-_Static_assert(SCHED_NUM_EVENT <= 1u + 4u + 16u + 64u + 256u, "SCHED_NUM_EVENT events are more than SCHED_HEAP_STEPS allow");
+_Static_assert(SCHED_NUM_EVENT <= 1u + 4u + 16u + 64u + 256u,
+               "SCHED_NUM_EVENT events are more than SCHED_HEAP_STEPS allow");
 
 /* Touched by the CPU only. */
 struct sched_place {

@@ -54,11 +54,8 @@ fn one_thread_each(description: &Description, process: &Process, report: &mut Re
         threads.entry(thread.cpu.value).or_default().push(&thread.name.value);
     }
     for (cpu, threads) in threads.iter().filter(|(_, threads)| threads.len() > 1) {
-        let message = format!(
-            "`{}` has one budget for several threads of CPU {cpu}: {}",
-            process.name.value,
-            threads.join(", ")
-        );
+        let message =
+            format!("`{}` has one budget for several threads of CPU {cpu}: {}", process.name.value, threads.join(", "));
         let remedy = format!(
             "give threads their own: `period` and `budget` in [{}.{}.thread.{}]",
             if process.vm.is_some() { "vm" } else { "process" },
@@ -115,9 +112,11 @@ fn over_committed(description: &Description, report: &mut Report) {
         let message = format!("CPU {cpu} is promised {}", shares(&threads));
         let remedy = format!("lower budgets or lengthen periods by {}, or use another CPU", percent(sum - WHOLE));
         let fault = Diagnostic::new(Code::OverCommitted, message, remedy);
-        report.push(threads.iter().fold(fault, |fault, (_, budget, share)| {
-            fault.at(&description.source, &budget.span, percent(*share))
-        }));
+        report.push(
+            threads
+                .iter()
+                .fold(fault, |fault, (_, budget, share)| fault.at(&description.source, &budget.span, percent(*share))),
+        );
     }
 }
 
@@ -157,7 +156,8 @@ fn lends<'a>(description: &'a Description, process: &Process) -> Vec<(&'a Proces
 /// Each circle of borrowers that a thread with a reservation reaches is one fault.
 fn lending_circles(description: &Description, report: &mut Report) {
     let mut known: Vec<&str> = Vec::new();
-    for process in description.processes.iter().filter(|process| process.thread_times().any(|(_, time)| time.is_written()))
+    for process in
+        description.processes.iter().filter(|process| process.thread_times().any(|(_, time)| time.is_written()))
     {
         let mut path = Vec::new();
         walk(description, process, &mut path, &mut known, report);

@@ -53,12 +53,8 @@ const PERIOD: KeySpec = optional(
      for its only thread on a CPU; several on one CPU need one each. A thread without a reservation runs on that of \
      the thread of its CPU that calls it, until it replies.",
 );
-const BUDGET: KeySpec = optional(
-    "budget",
-    Kind::Duration(SCHED_BUDGET_MIN_NS, SCHED_PERIOD_MAX_NS),
-    "no reservation",
-    "See `period`.",
-);
+const BUDGET: KeySpec =
+    optional("budget", Kind::Duration(SCHED_BUDGET_MIN_NS, SCHED_PERIOD_MAX_NS), "no reservation", "See `period`.");
 
 /// Keys that a process and a virtual machine's monitor share.
 const RUNNING: &[KeySpec] = &[
