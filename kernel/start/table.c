@@ -22,8 +22,8 @@ struct section_rule {
     uint32_t max;
 };
 
-#define RULE(index, name, entry, most) [index] = { name, sizeof(entry), most },
-static const struct section_rule rules[BOOT_NUM_SECTIONS] = { BOOT_SECTIONS(RULE) };
+#define RULE(index, name, entry, most) [index] = {name, sizeof(entry), most},
+static const struct section_rule rules[BOOT_NUM_SECTIONS] = {BOOT_SECTIONS(RULE)};
 
 extern char kernel_end[];
 
@@ -114,11 +114,14 @@ static void check_module(void)
     if (boot_info.module_size == 0) {
         boot_fail("no system image: pass it as the loader's only module (QEMU: -initrd build/SYSTEM/system.img)");
     }
-    if (boot_info.module % FRAME != 0 || boot_info.module >= FOUR_GIB || boot_info.module_size > FOUR_GIB - boot_info.module) {
-        boot_fail("system image: the loader put it at %x, not at a page below 4 GiB; use GRUB 2 or QEMU", boot_info.module);
+    if (boot_info.module % FRAME != 0 || boot_info.module >= FOUR_GIB ||
+        boot_info.module_size > FOUR_GIB - boot_info.module) {
+        boot_fail("system image: the loader put it at %x, not at a page below 4 GiB; use GRUB 2 or QEMU",
+                  boot_info.module);
     }
     if (boot_info.module < kernel_physical(kernel_end) && KERNEL_PHYSICAL < boot_info.module + boot_info.module_size) {
-        boot_fail("system image: the loader put it over the kernel, there is too little memory; with QEMU use a larger -m");
+        boot_fail(
+            "system image: the loader put it over the kernel, there is too little memory; with QEMU use a larger -m");
     }
     if (boot_info.module_size < sizeof(struct boot_header)) {
         boot_fail("system image: %U bytes are too few to hold a boot table; " REBUILD, boot_info.module_size);
@@ -147,7 +150,7 @@ static void check_header(void)
 static void check_checksums(void)
 {
     const uint8_t *bytes = (const uint8_t *)header;
-    const uint8_t zero[4] = { 0, 0, 0, 0 };
+    const uint8_t zero[4] = {0, 0, 0, 0};
     uint64_t field = __builtin_offsetof(struct boot_header, table_crc32);
     uint32_t crc = crc32(0, bytes, field);
 
@@ -156,7 +159,8 @@ static void check_checksums(void)
     if (crc != header->table_crc32) {
         boot_fail("system image: table checksum wrong; " REBUILD);
     }
-    if (crc32(0, bytes + header->payload_offset, header->image_size - header->payload_offset) != header->payload_crc32) {
+    if (crc32(0, bytes + header->payload_offset, header->image_size - header->payload_offset) !=
+        header->payload_crc32) {
         boot_fail("system image: payload checksum wrong; " REBUILD);
     }
 }
@@ -166,9 +170,10 @@ static void check_sections(void)
     for (uint32_t i = 0; i < BOOT_NUM_SECTIONS; i++) {
         const struct boot_section *section = &header->sections[i];
         if (section->count > rules[i].max) {
-            boot_fail("system image: %u %s, the kernel has room for %u; describe a smaller system or raise the bound in "
-                      "kernel/config.h",
-                      section->count, rules[i].name, rules[i].max);
+            boot_fail(
+                "system image: %u %s, the kernel has room for %u; describe a smaller system or raise the bound in "
+                "kernel/config.h",
+                section->count, rules[i].name, rules[i].max);
         }
         if (section->offset % 8 != 0 || section->offset < sizeof *header ||
             section->offset + (uint64_t)section->count * rules[i].entry_size > header->table_size) {

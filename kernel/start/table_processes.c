@@ -69,7 +69,8 @@ static void check_segment(uint32_t i)
 
     if (segment->image_offset % FRAME != 0 || segment->image_size > segment->memory_size ||
         (segment->image_size != 0 && segment->image_offset < header->payload_offset) ||
-        segment->image_offset > header->image_size || segment->image_size > header->image_size - segment->image_offset) {
+        segment->image_offset > header->image_size ||
+        segment->image_size > header->image_size - segment->image_offset) {
         table_bad(BOOT_SEGMENTS, i, "its contents lie outside the payload");
     }
     if (segment->kind == BOOT_SEGMENT_IMAGE) {
@@ -150,7 +151,8 @@ static const char *grant_fault(uint32_t p, const struct boot_grant *grant)
         }
         return table_device(object)->owner != p ? "the device is another process's" : 0;
     case GRANT_VM:
-        return object >= table_count(BOOT_VMS) || table_vm(object)->process != p ? "the machine is another process's" : 0;
+        return object >= table_count(BOOT_VMS) || table_vm(object)->process != p ? "the machine is another process's"
+                                                                                 : 0;
     case GRANT_CONSOLE:
         if (object >= table_count(BOOT_CONSOLES)) {
             return "no such console";
