@@ -35,7 +35,7 @@ fn report() -> (Value, Report) {
 #[ignore = "more than a minute, and the kernel has to be built: ./ashlar test timing-kernel"]
 fn everything_of_the_kernel_is_bounded_and_the_page_says_so() {
     let (value, report) = report();
-    let schema = schema::Schema::read(&root().join("docs/src/reference/timing-report.schema.json"));
+    let schema = schema::Schema::read(&root().join("docs/src/reference/schemas/timing.schema.json"));
     schema.expect("a schema").check(&value).expect("a report as the schema says");
     assert!(report.errors.is_empty(), "{:#}", value["errors"]);
     assert_eq!(report.verdict, Verdict::Bounded);
