@@ -3,7 +3,7 @@
 //! A stamp says when the sources were last looked at. As long as nothing under `tools/` is newer, cargo is not called.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{without_bar, Output};
 use project::Project;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -73,7 +73,7 @@ impl OnDemand {
             command.arg("--quiet");
         }
         output.detail(&format!("+ {command:?}"));
-        let status = match command.status() {
+        let status = match without_bar(|| command.status()) {
             Ok(status) => status,
             Err(error) => {
                 return Err(Failure::unable(format!("cargo cannot be started: {error}"), "run ./ashlar doctor"))

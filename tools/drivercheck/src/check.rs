@@ -11,6 +11,7 @@ use crate::rules::obligations::{checks, Check, Task};
 use crate::rules::safety::{self, Outcome, Verdict};
 use crate::solver::{Solver, SolverError};
 use crate::transform::transform;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -55,7 +56,7 @@ impl Default for Options {
 }
 
 /// The result of one check.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Row {
     pub driver: String,
     pub protocol: String,

@@ -124,7 +124,8 @@ fn play(lines: &[&str], numbers: &[(&str, u64)], number: u64) -> String {
 #[test]
 fn functions_are_declared_as_they_are_called() {
     let header = file("syscall_calls.h");
-    for line in ["uint32_t syscall_null(void);", "uint32_t syscall_talk(void);", "uint32_t syscall_poll(uint32_t current);"]
+    for line in
+        ["uint32_t syscall_null(void);", "uint32_t syscall_talk(void);", "uint32_t syscall_poll(uint32_t current);"]
     {
         assert!(header.contains(line), "{line}\n{header}");
     }

@@ -4,10 +4,11 @@ use crate::counterexample::replay::{replay, Moment};
 use crate::counterexample::search::Found;
 use crate::program::{Message, Op, Place, Program};
 use crate::rules::component::Protocols;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Line {
     pub file: String,
     pub line: usize,
@@ -25,7 +26,7 @@ pub struct Line {
     pub after: Option<String>,
 }
 
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Trace {
     pub lines: Vec<Line>,
     /// Of a run without end: the line from which it repeats.

@@ -25,7 +25,7 @@ pub(super) fn header(table: &Table) -> String {
         }
         out.push_str(&format!("\n/* {object} */\n"));
         for call in functions().filter(|call| call.object.value == object) {
-                        let parameter = match (call.takes_thread(), call.fast) {
+            let parameter = match (call.takes_thread(), call.fast) {
                 (false, _) => "void",
                 (true, false) => "uint32_t current",
                 (true, true) => "uint32_t current, uint64_t first, uint64_t second",

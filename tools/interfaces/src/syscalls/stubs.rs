@@ -56,9 +56,7 @@ fn function(call: &Call) -> String {
     if results.is_empty() {
         body.push_str(&format!("    return (uint32_t){invocation}.status;\n"));
     } else {
-        body.push_str(&format!(
-            "    struct sys_result r = {invocation};\n    if (r.status == STATUS_OK) {{\n"
-        ));
+        body.push_str(&format!("    struct sys_result r = {invocation};\n    if (r.status == STATUS_OK) {{\n"));
         for result in results {
             let cast = cast(ctype(&result.ctype));
             body.push_str(&format!("        *{} = {cast}r.{};\n", result.name.value, field(result)));
