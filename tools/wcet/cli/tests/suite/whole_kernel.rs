@@ -58,7 +58,7 @@ fn everything_of_the_kernel_is_bounded_and_the_page_says_so() {
         assert!(one.lock_wait_cycles["2"] <= one.lock_wait_cycles["4"], "{}", one.name);
     }
     let of = |name: &str| responses.iter().find(|one| one.name == name).unwrap_or_else(|| panic!("{name}"));
-    // Whoever waits for a line waits in one place; a message to another processor may wake anyone.
+    // A thread that waits for a line waits in one place; a message to another processor may wake any thread.
     assert_eq!(of("line 5").handler.as_deref(), Some("wait"));
     assert!(of("line 5").cycles < of("serial").cycles && of("line 5").handler_cycles < of("reschedule").handler_cycles);
     assert_eq!((of("translation").handler.as_deref(), of("translation").handler_cycles), (None, 0));
