@@ -21,9 +21,7 @@ Definition thread_objects : list (string * Z * list (string * width * Z)) :=
   [("thread", 144,
     [("process", W32, 1); ("cpu", W32, 1); ("priority", W32, 1); ("base_priority", W32, 1); ("state", W32, 1);
       ("wait_kind", W32, 1); ("wait_object", W32, 1); ("message_frame", W32, 1); ("root", W32, 1);
-      ("ending", W32, 1); ("spare", W32, 6)]);
-   ("thread_cpu_state", 16,
-    [("current", W32, 1); ("root", W32, 1); ("spare", W32, 14)])].
+      ("ending", W32, 1); ("spare", W32, 6)])].
 
 (** * [thread.c] *)
 
@@ -50,9 +48,7 @@ Definition thread_init_code : fundef := Fun 0 2
        (While (Cmp Lt (Var 1) (Const 16 (* NUM_CPU *)))
          (Seq (Call None "thread_set" [Var 1; Const 4294967295 (* NONE *); Var 1; Const 0])
          (Seq (Store "thread" (Var 1) "state" (Const 0) (Const 2 (* THREAD_RUNNING *)))
-         (Seq (Store "thread_cpu_state" (Var 1) "current" (Const 0) (Var 1))
-         (Seq (Store "thread_cpu_state" (Var 1) "root" (Const 0) (Const 4294967295 (* NONE *)))
-              (Assign 1 (Bin W32 Add (Var 1) (Const 1))))))))))).
+              (Assign 1 (Bin W32 Add (Var 1) (Const 1))))))))).
 
 (* thread_define: 0 t, 1 process, 2 cpu, 3 priority *)
 Definition thread_define_code : fundef := Fun 4 0
@@ -138,28 +134,20 @@ Definition thread_message_frame_code : fundef := Fun 1 0
 Definition thread_set_message_frame_code : fundef := Fun 2 0
   (Store "thread" (Var 0) "message_frame" (Const 0) (Var 1)).
 
-(* thread_switch: 0 to, 1 cpu, 2 from, 3 root *)
-Definition thread_switch_code : fundef := Fun 1 3
-  (Seq (Call (Some 1%nat) "arch_cpu" [])
-  (Seq (Call (Some 2%nat) "arch_current" [])
-  (Seq (Assign 3 (Load "thread" (Var 0) "root" (Const 0)))
-  (Seq (Store "thread_cpu_state" (Var 1) "current" (Const 0) (Var 0))
-  (Seq (If (CAnd (Cmp Ne (Var 3) (Const 4294967295 (* NONE *)))
-             (Cmp Ne (Var 3) (Load "thread_cpu_state" (Var 1) "root" (Const 0))))
-         (Seq (Store "thread_cpu_state" (Var 1) "root" (Const 0) (Var 3))
-              (Call None "pagemap_load" [Var 3]))
-         Skip)
-       (Call None "arch_switch" [Var 2; Var 0])))))).
+(* thread_switch: 0 to, 1 root, 2 loaded *)
+Definition thread_switch_code : fundef := Fun 1 2
+  (Seq (Assign 1 (Load "thread" (Var 0) "root" (Const 0)))
+  (Seq (Call (Some 2%nat) "arch_loaded_root" [])
+  (Seq (If (CAnd (Cmp Ne (Var 1) (Var 2)) (Cmp Ne (Var 1) (Const 4294967295 (* NONE *))))
+         (Call None "pagemap_load" [Var 1]) Skip)
+       (Call None "arch_switch" [Var 0])))).
 
-(* thread_leave_space: 0 cpu, 1 current *)
+(* thread_leave_space: 0 current, 1 loaded *)
 Definition thread_leave_space_code : fundef := Fun 0 2
-  (Seq (Call (Some 0%nat) "arch_cpu" [])
-  (Seq (Assign 1 (Load "thread_cpu_state" (Var 0) "current" (Const 0)))
-  (Seq (Store "thread" (Var 1) "root" (Const 0) (Const 4294967295 (* NONE *)))
-       (If (Cmp Ne (Load "thread_cpu_state" (Var 0) "root" (Const 0)) (Const 4294967295 (* NONE *)))
-         (Seq (Store "thread_cpu_state" (Var 0) "root" (Const 0) (Const 4294967295 (* NONE *)))
-              (Call None "pagemap_load_kernel" []))
-         Skip)))).
+  (Seq (Call (Some 0%nat) "arch_current" [])
+  (Seq (Call (Some 1%nat) "arch_loaded_root" [])
+  (Seq (Store "thread" (Var 0) "root" (Const 0) (Const 4294967295 (* NONE *)))
+       (If (Cmp Ne (Var 1) (Const 4294967295 (* NONE *))) (Call None "pagemap_load_kernel" []) Skip)))).
 
 Definition thread_module_list : list (string * fundef) :=
   [("thread_set", thread_set_code);
