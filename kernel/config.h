@@ -18,7 +18,7 @@
 #define CONSOLE_RING 4096u /* bytes of output each console can hold back */
 #define CONSOLE_INPUT_RING 256u
 #define NUM_PRIORITY 256u  /* 0 lowest */
-#define NUM_FRAME 1048576u /* physical memory above NUM_FRAME * 4 KiB = 4 GiB is not used */
+#define NUM_FRAME 4194304u /* physical memory above NUM_FRAME * 4 KiB = 16 GiB is not used */
 #define FRAME_WORDS 512u   /* 64-bit words of a 4 KiB frame */
 
 /* "No such object" for every 32-bit index. */

@@ -42,6 +42,7 @@ void arch_own(uint32_t lock);
 void arch_disown(uint32_t lock);
 
 /* ---- frames (physical memory by 4 KiB frame and 64-bit word) ---- */
+uint32_t arch_frame_limit(void); /* at most NUM_FRAME; memory from this frame on is never used */
 uint64_t arch_frame_read(uint32_t frame, uint32_t word);
 void arch_frame_write(uint32_t frame, uint32_t word, uint64_t value);
 void arch_frame_copy(uint32_t to, uint32_t from, uint32_t first_word, uint32_t words); /* same word indices in both */

@@ -66,9 +66,8 @@ static void check_needs(uint32_t free_frames)
     }
     if (quotas > free_frames) {
         boot_fail(
-            "this system needs %U MiB of free memory below 4 GiB, the machine has %u; with QEMU use a larger -m, or "
-            "lower the quotas",
-            (quotas + 255) / 256, free_frames / 256);
+            "this system needs %U MiB of free memory, the machine has %u%s; with QEMU use a larger -m, or lower the quotas",
+            (quotas + 255) / 256, free_frames / 256, table_uses_dma() != 0 ? " below 4 GiB" : "");
     }
     const char *missing = mitigations_choose(table_cpu(0)->flags);
     if (missing != 0) {
@@ -89,7 +88,7 @@ static void init_layers(uint32_t free_frames)
     keyboard_init();
     timer_init();
     container_init(free_frames);
-    frame_init();
+    /* The frame table is all zeros so far, which is what frame_init would make of it: every frame is reserved. */
     memory_free_pieces(frame_make_usable);
     pagemap_init();
     tlb_init();

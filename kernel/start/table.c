@@ -2,6 +2,7 @@
  * table_processes.c check the entries. */
 #include "table.h"
 
+#include "abi.h"
 #include "config.h"
 #include "cpu/cpu.h"
 #include "crc32.h"
@@ -107,6 +108,16 @@ const struct boot_vm *table_vm(uint32_t i)
 const struct boot_console *table_console(uint32_t i)
 {
     return entry(BOOT_CONSOLES, i);
+}
+
+uint32_t table_uses_dma(void)
+{
+    for (uint32_t i = 0; i < table_count(BOOT_GRANTS); i++) {
+        if (table_grant(i)->kind == GRANT_DMA) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static void check_module(void)

@@ -26,4 +26,7 @@ const struct boot_device *table_device(uint32_t i);
 const struct boot_vm *table_vm(uint32_t i);
 const struct boot_console *table_console(uint32_t i);
 
+/* 1 if some process may tell a device addresses of memory, else 0. */
+uint32_t table_uses_dma(void);
+
 #endif

@@ -19,7 +19,7 @@
 #include "table.h"
 
 /* Each ends the run with the first fault that it finds. Requires that header, checksums and section bounds are good. */
-void table_check_objects(void);   /* endpoints, notifications, buffers, shares, interrupts, devices, machines, consoles */
+void table_check_objects(void); /* endpoints, notifications, buffers, shares, interrupts, devices, machines, consoles */
 void table_check_processes(void); /* processes, threads, segments, grants */
 
 /* Names the entry and the reason, ends the run. */

@@ -75,8 +75,10 @@ void monitored_return(void)
     const struct monitor *all[DOMAIN_PORTS];
     uint32_t num_monitor = monitors(all);
 
-    if (monitor_return(all, num_monitor) != MONITOR_OK) {
-        panic("MONITOR: %s\n", monitor_explain(MONITOR_RULE_5));
+    enum monitor_verdict verdict = monitor_return(all, num_monitor);
+
+    if (verdict != MONITOR_OK) {
+        panic("MONITOR: at the driver's return: %s\n", monitor_explain(verdict));
     }
 }
 #endif

@@ -171,6 +171,9 @@ enum monitor_verdict monitor_return(const struct monitor *const *monitors, uint3
         if (!monitors[i]->protocol->states[monitors[i]->state].is_final) {
             return MONITOR_RULE_5;
         }
+        if (!is_drained(monitors[i], 0xffffffffu)) {
+            return MONITOR_DRAINED;
+        }
     }
     return MONITOR_OK;
 }

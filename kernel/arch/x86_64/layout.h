@@ -6,7 +6,7 @@
 #define KERNEL_BASE 0xffffffff80000000 /* the image is mapped at KERNEL_BASE + its physical address */
 #define KERNEL_PHYSICAL 0x200000       /* of the image; text and constants end before KERNEL_DATA_PHYSICAL */
 #define KERNEL_DATA_PHYSICAL 0x400000
-#define DIRECT_MAP 0xffff800000000000    /* physical memory 0..4 GiB, never executable */
+#define DIRECT_MAP 0xffff800000000000    /* physical memory, never executable */
 #define KERNEL_STACKS 0xffffffffc0000000 /* page pairs: unmapped guard, stack page */
 
 /* ---- selectors; sysret requires user data, then user code, 16 above the base in STAR ---- */

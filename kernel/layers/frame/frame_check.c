@@ -46,7 +46,8 @@ uint32_t frame_check(void)
     for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
         frame_count[p] = 0u;
     }
-    for (uint32_t frame = 0u; frame < NUM_FRAME; frame = frame + 1u) {
+    uint32_t limit = arch_frame_limit();
+    for (uint32_t frame = 0u; frame < limit; frame = frame + 1u) {
         broken = frame_check_one(frame);
         if (broken != 0u) {
             return broken;

@@ -9,7 +9,7 @@
 #include "notify.h"
 #include "spinlock.h"
 
-/* Guarded by LOCK_IRQ. notification is NONE for a line that is not bound. */
+/* notification, NONE for a line that is not bound, and bits are constant after start-up; open is guarded by LOCK_IRQ. */
 struct irq {
     uint32_t notification;
     uint32_t open; /* 1: unmasked at the controller */
@@ -98,29 +98,25 @@ void irq_interrupt(uint32_t line)
         return;
     }
     spinlock_acquire(LOCK_IRQ);
-    uint32_t notification = irq[line].notification;
-    uint64_t bits = irq[line].bits;
     irq[line].open = 0u;
     intc_mask(line);
     spinlock_release(LOCK_IRQ);
     intc_end();
-    if (notification != NONE) {
-        notify_signal(notification, bits);
+    if (irq[line].notification != NONE) {
+        notify_signal(irq[line].notification, irq[line].bits);
     }
 }
 
 uint32_t irq_ack(uint32_t line)
 {
-    uint32_t status = STATUS_OK;
-    spinlock_acquire(LOCK_IRQ);
     if (irq[line].notification == NONE) {
-        status = ERR_BAD_STATE;
-    } else {
-        irq[line].open = 1u;
-        intc_unmask(line);
+        return ERR_BAD_STATE;
     }
+    spinlock_acquire(LOCK_IRQ);
+    irq[line].open = 1u;
+    intc_unmask(line);
     spinlock_release(LOCK_IRQ);
-    return status;
+    return STATUS_OK;
 }
 
 void irq_release(uint32_t line)

@@ -3,7 +3,9 @@
  *
  * An event that belongs to a grant slot sets bit `slot` of the notification named by the grant's badge.
  *
- * Lock: LOCK_IRQ guards the bindings and which lines are open. */
+ * The bindings are constant after start-up. Lock: LOCK_IRQ guards which lines are open, and the interrupt controller's
+ * registers: they are reached through one index register that all CPUs share, so two accesses must not mix. It is held
+ * for the masking or unmasking of one line and for nothing else. */
 #ifndef ASHLAR_IRQ_H
 #define ASHLAR_IRQ_H
 

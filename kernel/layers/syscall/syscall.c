@@ -137,13 +137,13 @@ uint32_t syscall_dispatch(uint32_t current, uint64_t first, uint64_t second)
 {
     uint64_t number = uctx_get(current, UCTX_RAX);
     uint32_t after = SYSCALL_DONE;
-    if (number == SYS_NULL) {
-        uint32_t status = syscall_null();
-        uctx_set(current, UCTX_RAX, (uint64_t)status);
-    } else if (number == SYS_CALL) {
+    if (number == SYS_CALL) {
         after = syscall_call(current, first, second);
     } else if (number == SYS_REPLY_RECV) {
         after = syscall_reply_recv(current, first, second);
+    } else if (number == SYS_NULL) {
+        uint32_t status = syscall_null();
+        uctx_set(current, UCTX_RAX, (uint64_t)status);
     } else {
         after = syscall_dispatch_other(current, number);
     }

@@ -41,7 +41,7 @@ static void look(const uint64_t *argument)
 }
 
 static const struct operation operations[] = {
-    {"start", 1, start}, {"split", 3, split}, {"charge", 2, charge},
+    {"start", 1, start},   {"split", 3, split}, {"charge", 2, charge},
     {"refund", 2, refund}, {"merge", 1, merge}, {"look", 1, look},
 };
 

@@ -59,8 +59,8 @@ static void usage(const uint64_t *argument)
 }
 
 static const struct operation operations[] = {
-    {"start", 3, start}, {"alloc", 1, alloc}, {"add_owner", 2, add_owner},
-    {"remove_owner", 2, remove_owner}, {"look", 1, look}, {"usage", 1, usage},
+    {"start", 3, start}, {"alloc", 1, alloc}, {"add_owner", 2, add_owner}, {"remove_owner", 2, remove_owner},
+    {"look", 1, look},   {"usage", 1, usage},
 };
 
 int main(void)

@@ -84,10 +84,9 @@ static void usage(const uint64_t *argument)
 }
 
 static const struct operation operations[] = {
-    {"start", 3, start}, {"create", 1, create}, {"map", 5, map}, {"prepare", 2, prepare}, {"unmap", 2, unmap},
-    {"walk", 2, walk}, {"frame", 3, frame}, {"pin", 2, pin}, {"destroy", 2, destroy},
-    {"give_up", 2, give_up}, {"alloc", 1, alloc},
-    {"usage", 1, usage},
+    {"start", 3, start},     {"create", 1, create},   {"map", 5, map},     {"prepare", 2, prepare},
+    {"unmap", 2, unmap},     {"walk", 2, walk},       {"frame", 3, frame}, {"pin", 2, pin},
+    {"destroy", 2, destroy}, {"give_up", 2, give_up}, {"alloc", 1, alloc}, {"usage", 1, usage},
 };
 
 int main(void)

@@ -49,9 +49,14 @@ static void of(const uint64_t *argument)
 }
 
 static const struct operation operations[] = {
-    {"start", 0, start}, {"enqueue", 2, enqueue}, {"enqueue_head", 2, enqueue_head},
-    {"insert_before", 3, insert_before}, {"dequeue", 1, dequeue}, {"remove", 1, remove_thread},
-    {"look", 1, look}, {"of", 1, of},
+    {"start", 0, start},
+    {"enqueue", 2, enqueue},
+    {"enqueue_head", 2, enqueue_head},
+    {"insert_before", 3, insert_before},
+    {"dequeue", 1, dequeue},
+    {"remove", 1, remove_thread},
+    {"look", 1, look},
+    {"of", 1, of},
 };
 
 int main(void)

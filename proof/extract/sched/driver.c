@@ -46,8 +46,8 @@ static void best(const uint64_t *argument)
 }
 
 static const struct operation operations[] = {
-    {"start", 0, start}, {"define", 2, define}, {"insert", 2, insert},
-    {"remove", 2, remove_thread}, {"take", 1, take}, {"state", 1, state}, {"best", 1, best},
+    {"start", 0, start}, {"define", 2, define}, {"insert", 2, insert}, {"remove", 2, remove_thread},
+    {"take", 1, take},   {"state", 1, state},   {"best", 1, best},
 };
 
 int main(void)

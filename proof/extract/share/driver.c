@@ -73,9 +73,9 @@ static void owners(const uint64_t *argument)
 }
 
 static const struct operation operations[] = {
-    {"start", 3, start}, {"define", 3, define}, {"alloc", 1, alloc}, {"give_up", 2, give_up},
+    {"start", 3, start}, {"define", 3, define}, {"alloc", 1, alloc},       {"give_up", 2, give_up},
     {"offer", 3, offer}, {"accept", 2, accept}, {"withdraw", 2, withdraw}, {"forget", 2, forget},
-    {"ended", 1, ended}, {"look", 1, look}, {"owners", 1, owners},
+    {"ended", 1, ended}, {"look", 1, look},     {"owners", 1, owners},
 };
 
 int main(void)

@@ -6,24 +6,24 @@ Definition FRAME_RESERVED : Z := 0.
 Definition FRAME_FREE : Z := 1.
 Definition FRAME_ALLOCATED : Z := 2.
 Definition FRAME_NO_QUOTA : Z := 4294967294.
-Definition FRAME_MAP_WORDS_0 : Z := 16384.
-Definition FRAME_MAP_WORDS_1 : Z := 256.
-Definition FRAME_MAP_WORDS_2 : Z := 4.
+Definition FRAME_MAP_WORDS_0 : Z := 65536.
+Definition FRAME_MAP_WORDS_1 : Z := 1024.
+Definition FRAME_MAP_WORDS_2 : Z := 16.
 
 Definition frame_objects : list (string * Z * list (string * width * Z)) :=
-  [("frame_owner", 1048576,
+  [("frame_owner", 4194304,
     [("", W64, 1)]);
-   ("frame_kind", 1048576,
+   ("frame_kind", 4194304,
     [("", W8, 1)]);
    ("frame_free", 1,
     [("", W32, 1)]);
-   ("frame_private", 1048576,
+   ("frame_private", 4194304,
     [("", W8, 1)]);
-   ("frame_map_0", 16384,
+   ("frame_map_0", 65536,
     [("", W64, 1)]);
-   ("frame_map_1", 256,
+   ("frame_map_1", 1024,
     [("", W64, 1)]);
-   ("frame_map_2", 4,
+   ("frame_map_2", 16,
     [("", W64, 1)]);
    ("frame_map_3", 1,
     [("", W64, 1)])].
@@ -33,7 +33,7 @@ Definition frame_objects : list (string * Z * list (string * width * Z)) :=
 (* frame_init: 0 frame *)
 Definition frame_init_code : fundef := Fun 0 1
   (Seq (Assign 0 (Const 0))
-  (Seq (While (Cmp Lt (Var 0) (Const 1048576 (* NUM_FRAME *)))
+  (Seq (While (Cmp Lt (Var 0) (Const 4194304 (* NUM_FRAME *)))
          (Seq (Store "frame_owner" (Var 0) "" (Const 0) (Const 0))
          (Seq (Store "frame_kind" (Var 0) "" (Const 0) (Const 0 (* FRAME_RESERVED *)))
               (Assign 0 (Bin W32 Add (Var 0) (Const 1))))))
@@ -83,7 +83,7 @@ Definition frame_alloc_private_code : fundef := Fun 1 2
 (* frame_alloc: 0 owner, 1 frame *)
 Definition frame_alloc_code : fundef := Fun 1 1
   (Seq (Call (Some 1%nat) "frame_alloc_private" [Var 0])
-  (Seq (If (Cmp Lt (Var 1) (Const 1048576 (* NUM_FRAME *)))
+  (Seq (If (Cmp Lt (Var 1) (Const 4194304 (* NUM_FRAME *)))
          (Seq (Call None "spinlock_acquire" [Const 7 (* LOCK_FRAME *)])
          (Seq (Store "frame_private" (Var 1) "" (Const 0) (Const 0))
               (Call None "spinlock_release" [Const 7 (* LOCK_FRAME *)])))
@@ -102,7 +102,7 @@ Definition frame_add_owner_locked_code : fundef := Fun 2 1
 
 (* frame_add_owner: 0 frame, 1 p, 2 status *)
 Definition frame_add_owner_code : fundef := Fun 2 1
-  (Seq (If (Cmp Ge (Var 0) (Const 1048576 (* NUM_FRAME *))) (Return (Const 12 (* ERR_BAD_STATE *))) Skip)
+  (Seq (If (Cmp Ge (Var 0) (Const 4194304 (* NUM_FRAME *))) (Return (Const 12 (* ERR_BAD_STATE *))) Skip)
   (Seq (Call (Some 2%nat) "container_charge" [Var 1; Const 1])
   (Seq (If (Cmp Ne (Var 2) (Const 0 (* STATUS_OK *))) (Return (Var 2)) Skip)
   (Seq (Call None "spinlock_acquire" [Const 7 (* LOCK_FRAME *)])
@@ -128,7 +128,7 @@ Definition frame_remove_owner_locked_code : fundef := Fun 2 1
 
 (* frame_remove_owner: 0 frame, 1 p, 2 status *)
 Definition frame_remove_owner_code : fundef := Fun 2 1
-  (Seq (If (Cmp Ge (Var 0) (Const 1048576 (* NUM_FRAME *))) (Return (Const 12 (* ERR_BAD_STATE *))) Skip)
+  (Seq (If (Cmp Ge (Var 0) (Const 4194304 (* NUM_FRAME *))) (Return (Const 12 (* ERR_BAD_STATE *))) Skip)
   (Seq (Call None "spinlock_acquire" [Const 7 (* LOCK_FRAME *)])
   (Seq (Call (Some 2%nat) "frame_remove_owner_locked" [Var 0; Var 1])
   (Seq (Call None "spinlock_release" [Const 7 (* LOCK_FRAME *)])
@@ -138,7 +138,7 @@ Definition frame_remove_owner_code : fundef := Fun 2 1
 (* frame_owners: 0 frame, 1 owners *)
 Definition frame_owners_code : fundef := Fun 1 1
   (Seq (Assign 1 (Const 0))
-  (Seq (If (Cmp Lt (Var 0) (Const 1048576 (* NUM_FRAME *)))
+  (Seq (If (Cmp Lt (Var 0) (Const 4194304 (* NUM_FRAME *)))
          (Seq (Call None "spinlock_acquire" [Const 7 (* LOCK_FRAME *)])
          (Seq (Assign 1 (Load "frame_owner" (Var 0) "" (Const 0)))
               (Call None "spinlock_release" [Const 7 (* LOCK_FRAME *)])))
@@ -148,7 +148,7 @@ Definition frame_owners_code : fundef := Fun 1 1
 (* frame_state: 0 frame, 1 state *)
 Definition frame_state_code : fundef := Fun 1 1
   (Seq (Assign 1 (Const 0 (* FRAME_RESERVED *)))
-  (Seq (If (Cmp Lt (Var 0) (Const 1048576 (* NUM_FRAME *)))
+  (Seq (If (Cmp Lt (Var 0) (Const 4194304 (* NUM_FRAME *)))
          (Seq (Call None "spinlock_acquire" [Const 7 (* LOCK_FRAME *)])
          (Seq (Assign 1 (Cast W32 (Load "frame_kind" (Var 0) "" (Const 0))))
               (Call None "spinlock_release" [Const 7 (* LOCK_FRAME *)])))
@@ -167,15 +167,15 @@ Definition frame_free_count_code : fundef := Fun 0 1
 (* frame_map_init: 0 i, 1 i, 2 i *)
 Definition frame_map_init_code : fundef := Fun 0 3
   (Seq (Assign 0 (Const 0))
-  (Seq (While (Cmp Lt (Var 0) (Const 16384 (* FRAME_MAP_WORDS_0 *)))
+  (Seq (While (Cmp Lt (Var 0) (Const 65536 (* FRAME_MAP_WORDS_0 *)))
          (Seq (Store "frame_map_0" (Var 0) "" (Const 0) (Const 0))
               (Assign 0 (Bin W32 Add (Var 0) (Const 1)))))
   (Seq (Assign 1 (Const 0))
-  (Seq (While (Cmp Lt (Var 1) (Const 256 (* FRAME_MAP_WORDS_1 *)))
+  (Seq (While (Cmp Lt (Var 1) (Const 1024 (* FRAME_MAP_WORDS_1 *)))
          (Seq (Store "frame_map_1" (Var 1) "" (Const 0) (Const 0))
               (Assign 1 (Bin W32 Add (Var 1) (Const 1)))))
   (Seq (Assign 2 (Const 0))
-  (Seq (While (Cmp Lt (Var 2) (Const 4 (* FRAME_MAP_WORDS_2 *)))
+  (Seq (While (Cmp Lt (Var 2) (Const 16 (* FRAME_MAP_WORDS_2 *)))
          (Seq (Store "frame_map_2" (Var 2) "" (Const 0) (Const 0))
               (Assign 2 (Bin W32 Add (Var 2) (Const 1)))))
        (Store "frame_map_3" (Const 0) "" (Const 0) (Const 0)))))))).

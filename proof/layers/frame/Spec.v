@@ -89,7 +89,7 @@ Definition free_cell : cell := ("frame_free"%string, 0, ""%string, 0).
 Definition map_object (n : Z) : string :=
   if n =? 0 then "frame_map_0" else if n =? 1 then "frame_map_1" else if n =? 2 then "frame_map_2" else "frame_map_3".
 Definition map_cell (n i : Z) : cell := (map_object n, i, ""%string, 0).
-Definition map_words (n : Z) : Z := if n =? 0 then 16384 else if n =? 1 then 256 else if n =? 2 then 4 else 1.
+Definition map_words (n : Z) : Z := if n =? 0 then 65536 else if n =? 1 then 1024 else if n =? 2 then 16 else 1.
 
 Definition frame_table_cells (x : cell) : Prop :=
   (exists f, 0 <= f < NUM_FRAME /\ (x = owner_cell f \/ x = kind_cell f)) \/ x = free_cell \/

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub struct Arguments {
     #[command(subcommand)]
     pub verb: Verb,
-    /// Form of the result on standard output.
+    /// Print the result for people, or as JSON for programs.
     #[arg(long, global = true, value_enum, default_value_t = Format::Human, value_name = "FORM")]
     pub format: Format,
     /// Say more: the commands that run, and their output.
@@ -47,13 +47,13 @@ pub enum Verb {
     Run(RunOptions),
     /// Make an ISO image that boots on BIOS and UEFI machines.
     Image(ImageOptions),
-    /// Build the proofs and hold what they say and rest on against what the tree claims.
+    /// Build the proofs, and check that they state and rest on what the tree claims.
     Prove(ProveOptions),
     /// Check drivers against their protocols: verify, seeded, protocol, check.
     Drivers(DriversOptions),
     /// Bound the time of a program, or of the kernel, from its binary.
     Timing(TimingOptions),
-    /// Measure.
+    /// Run a benchmark.
     Bench(BenchOptions),
     /// Run the tests.
     Test(TestOptions),
@@ -61,7 +61,7 @@ pub enum Verb {
     Campaign(CampaignOptions),
     /// Merge what the shards of campaigns found.
     Report(ReportOptions),
-    /// Build the book, its pictures first, and hold its names and links against the tree.
+    /// Build the book with its pictures, and check its links and the names in it.
     Book(BookOptions),
     /// Explain a code such as ASH-S012.
     Explain(ExplainOptions),
@@ -126,7 +126,7 @@ pub struct CheckOptions {
 
 #[derive(Debug, Args)]
 pub struct BookOptions {
-    /// Write nothing: name the pictures that are not up to date, and what the book says that is not in the tree.
+    /// Change nothing: list the pictures that are out of date, and the names in the book that the tree does not have.
     #[arg(long)]
     pub check: bool,
 }
@@ -140,8 +140,8 @@ pub struct BuildOptions {
     pub kernel: KernelOptions,
 }
 
-/// At a terminal, what is typed goes to the selected console: the first that is not the kernel's, until Ctrl-] and then
-/// its number (0 to 9) or letter (a for 10 to k for 20) selects another. Ctrl-] l lists the consoles, Ctrl-] q ends
+/// At a terminal, what you type goes to the selected console: at first the first one that is not the kernel's. Press Ctrl-],
+/// then a number (0 to 9) or a letter (a for 10 to k for 20) to select another. Ctrl-] l lists the consoles, Ctrl-] q ends
 /// the run, Ctrl-] Ctrl-] types a Ctrl-].
 #[derive(Debug, Args)]
 #[command(after_help = RUN_KEYS)]
@@ -152,12 +152,12 @@ pub struct RunOptions {
     /// No input, no colours, no terminal control.
     #[arg(long)]
     pub headless: bool,
-    /// End with status 0 as soon as every awaited console has shown this regular expression on a line; `up` stands for
-    /// what the description says for each console.
+    /// Exit with status 0 once every awaited console has printed a line that matches this regular expression; `up` stands
+    /// for the key `up` of each console in the description.
     #[arg(long, value_name = "REGEX|up")]
     pub until: Option<String>,
-    /// Show only these consoles (repeatable). With --until, await these and no others; without --console, those are
-    /// awaited that the description gives an `up`.
+    /// Show only these consoles (repeatable). With --until, wait for these alone; without --console, --until waits for
+    /// those that have an `up` in the description.
     #[arg(long, value_name = "NAME")]
     pub console: Vec<String>,
     /// Do not show these consoles (repeatable).
@@ -169,7 +169,7 @@ pub struct RunOptions {
     /// CPUs of the emulated machine; otherwise as many as the system needs.
     #[arg(long, value_name = "N")]
     pub cpus: Option<u32>,
-    /// Count instructions: time advances by 1 ns an instruction. Meant for one CPU.
+    /// Let time advance by 1 ns with each instruction, so that runs can be compared. Meant for one CPU.
     #[arg(long)]
     pub icount: bool,
     /// Wait for gdb on port 1234 before the first instruction.
@@ -199,12 +199,12 @@ pub struct ImageOptions {
     pub kernel: KernelOptions,
 }
 
-/// Every run: forbidden words, generated code against the C, the build, what each theorem states and rests on, the
-/// committed list and page.
+/// Every run checks the sources for forbidden words, compares generated code with the C, builds the proofs, asks Coq what
+/// each theorem states and rests on, and compares that with the committed list and page.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("sampled").multiple(true))]
 pub struct ProveOptions {
-    /// Compile only what has changed; this is so unless --full or --audit is given.
+    /// Compile only what has changed. This is the default.
     #[arg(long, conflicts_with_all = ["full", "audit"])]
     pub quick: bool,
     /// Compile everything anew and hold it against the time budget.
@@ -214,29 +214,29 @@ pub struct ProveOptions {
     /// specification, and the independent checker.
     #[arg(long)]
     pub audit: bool,
-    /// Try so many mutants of the C, spread over the layers, or all of them and all benign rewritings. Verdicts of earlier
-    /// runs are used again.
+    /// Try this many mutants of the C, spread over the layers, or `all` of them with all benign rewritings. Verdicts of
+    /// earlier runs are used again.
     #[arg(long, value_name = "N|all", group = "sampled")]
     pub mutants: Option<Sample>,
-    /// Try so many mutants of the specifications, spread over their files.
+    /// Try this many mutants of the specifications, spread over their files.
     #[arg(long, value_name = "N", group = "sampled")]
     pub spec_mutants: Option<usize>,
-    /// Try the mutants of the assumptions about scheduler, hardware and locks, or so many of them, from the SEED-th on.
+    /// Try mutants of the assumptions about scheduler, hardware and locks: all, or this many from number SEED on.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000")]
     pub assumption_mutants: Option<usize>,
     /// Try only mutants of this layer.
     #[arg(long, value_name = "LAYER", requires = "sampled")]
     pub layer: Option<String>,
-    /// Compare each extracted specification with the C over so many random operations.
+    /// Compare each extracted specification with the C on this many random operations.
     #[arg(long, value_name = "N")]
     pub operations: Option<u64>,
     /// Seed of random choices.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Try only the I-th of N equal parts of the mutants, or of the layers of --operations.
+    /// Take only part I of N of the mutants, or of the layers with --operations.
     #[arg(long, value_name = "I/N", default_value = "1/1")]
     pub shard: Shard,
-    /// Write the verdicts of the one campaign that is asked for to this file, for `ashlar report`.
+    /// Write the verdicts of the campaign to this file, for `ashlar report`.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Rewrite the committed files that are generated from the proofs: assumptions.txt, Assumptions.v, the page of the book.
@@ -244,7 +244,7 @@ pub struct ProveOptions {
     pub write: bool,
 }
 
-/// All that follows the verb is the analyser's, `--help` among it: `ashlar timing --help` names its options.
+/// Everything after the verb goes to the analyser: `ashlar timing --help` lists its options.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub struct TimingOptions {
@@ -285,7 +285,7 @@ pub fn separated(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
 
 #[derive(Debug, Args)]
 pub struct DriversOptions {
-    /// A command of the checker and its options; `drivers -- --help` tells them.
+    /// A command of the checker and its options: `ashlar drivers -- --help` lists them.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub arguments: Vec<std::ffi::OsString>,
 }
@@ -338,36 +338,36 @@ pub struct TestOptions {
     /// Show the consoles of whole-system tests while they run, one test at a time.
     #[arg(long)]
     pub show: bool,
-    /// Use so many of the machine's cores; all of them otherwise.
+    /// Use this many cores; by default all.
     #[arg(long, value_name = "N", conflicts_with = "show")]
     pub cores: Option<usize>,
 }
 
-/// The items follow from the seed alone, so that a shard finds the same on every machine. Shards that have a record in
-/// the folder named by --out already are not run again; those that end without one are.
+/// The seed alone determines the items, so a shard does the same on every machine. Shards that already have a record in
+/// the folder --out are not run again; shards that end without a record are.
 #[derive(Debug, Args)]
 pub struct CampaignOptions {
     /// Its name; without it, every campaign is listed.
     pub name: Option<String>,
-    /// What runs the shards.
+    /// Where the shards run.
     #[arg(long, value_enum, default_value_t = EngineName::Local)]
     pub engine: EngineName,
-    /// In so many shards; otherwise one for each core.
+    /// Split into this many shards; by default one for each core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub shards: Option<u32>,
     /// Run only this shard, here, and write its record: for a CI matrix, and for the engines.
     #[arg(long, value_name = "I/N", conflicts_with_all = ["shards", "engine", "jobs", "sbatch"])]
     pub shard: Option<Shard>,
-    /// What the items follow from.
+    /// The seed that determines the items.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// So many items; otherwise as many as the campaign usually has.
+    /// The number of items; by default what is usual for the campaign.
     #[arg(long, value_name = "N")]
     pub items: Option<usize>,
-    /// Folder of the records; otherwise build/campaigns/NAME.
+    /// Folder of the records; by default build/campaigns/NAME.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Engine local: so many shards at a time; otherwise one for each core.
+    /// Engine local: this many shards at a time; by default one for each core.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Engine slurm: a further argument of sbatch, such as --sbatch=--partition=night (repeatable).

@@ -3,7 +3,7 @@
 //! A stamp says when the sources were last looked at. As long as nothing under `tools/` is newer, cargo is not called.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{without_bar, Output};
 use project::Project;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -73,7 +73,7 @@ impl OnDemand {
             command.arg("--quiet");
         }
         output.detail(&format!("+ {command:?}"));
-        let status = match command.status() {
+        let status = match without_bar(|| command.status()) {
             Ok(status) => status,
             Err(error) => {
                 return Err(Failure::unable(format!("cargo cannot be started: {error}"), "run ./ashlar doctor"))
@@ -121,23 +121,21 @@ fn set_stamp(stamp: &Path, time: SystemTime) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use std::time::Duration;
+    use testing::Folder;
 
     /// A tree with one source, a program, and a stamp of `age` seconds ago; all else is older.
-    fn tree(name: &str) -> (PathBuf, PathBuf, PathBuf) {
-        let root = std::env::temp_dir().join(format!("ashlar-on-demand-{name}-{}", std::process::id()));
+    fn tree() -> (Folder, PathBuf, PathBuf, PathBuf) {
+        let root = Folder::new("on-demand");
         let (sources, stamp) = (root.join("tools"), root.join("build/tools/x.stamp"));
-        std::fs::create_dir_all(sources.join("x/src")).unwrap();
-        std::fs::create_dir_all(sources.join("target")).unwrap();
-        std::fs::write(sources.join("x/src/main.rs"), "").unwrap();
-        let program = sources.join("target/x");
-        std::fs::write(&program, "").unwrap();
+        root.write("tools/x/src/main.rs", "");
+        let program = root.write("tools/target/x", "");
         set_stamp(&stamp, SystemTime::now() + Duration::from_secs(1)).unwrap();
-        (program, stamp, sources)
+        (root, program, stamp, sources)
     }
 
     #[test]
     fn cargo_is_called_only_if_something_changed() {
-        let (program, stamp, sources) = tree("changes");
+        let (_root, program, stamp, sources) = tree();
         assert!(is_up_to_date(&program, &stamp, &sources));
         let later = SystemTime::now() + Duration::from_secs(10);
         let touch = |path: &Path, time| std::fs::File::open(path).unwrap().set_modified(time).unwrap();
@@ -151,14 +149,12 @@ mod tests {
         touch(&sources.join("x/src"), SystemTime::now());
         std::fs::remove_file(&program).unwrap();
         assert!(!is_up_to_date(&program, &stamp, &sources), "there is no program");
-        std::fs::remove_dir_all(sources.parent().unwrap()).unwrap();
     }
 
     #[test]
     fn without_a_stamp_cargo_decides() {
-        let (program, stamp, sources) = tree("stamp");
+        let (_root, program, stamp, sources) = tree();
         std::fs::remove_file(&stamp).unwrap();
         assert!(!is_up_to_date(&program, &stamp, &sources));
-        std::fs::remove_dir_all(sources.parent().unwrap()).unwrap();
     }
 }

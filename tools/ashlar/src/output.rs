@@ -3,10 +3,20 @@
 use crate::cli::Format;
 use crate::failure::Failure;
 use crate::results::{CommandError, CommandFailed};
-use serde_json::{json, Value};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use serde_json::json;
 use std::cell::Cell;
 use std::fmt::Display;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often the bar's clock is drawn.
+const TICK: Duration = Duration::from_millis(500);
+
+/// The bar below the last line of a terminal, while steps are counted. Whatever prints a line hides it meanwhile.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 pub struct Output {
     format: Format,
@@ -39,14 +49,33 @@ impl Output {
     /// A line about what is going on, for people.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            complain(text);
         }
     }
 
     /// A line that only `-v` shows, such as a command that is about to run.
     pub fn detail(&self, text: &str) {
         if self.is_verbose() {
-            eprintln!("{text}");
+            complain(text);
+        }
+    }
+
+    /// A step of a long verb: `[3/7] text`. On a terminal a bar below says how many of the steps are done.
+    pub fn step(&self, text: &str, number: usize, done: usize, total: usize) {
+        self.note(&format!("[{number}/{total}] {text}"));
+        if self.quiet || self.is_verbose() || !has_bar() {
+            return;
+        }
+        let mut shown = bar();
+        let bar = shown.get_or_insert_with(new_bar);
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    }
+
+    /// Takes the bar away.
+    pub fn end_steps(&self) {
+        if let Some(bar) = bar().take() {
+            bar.finish_and_clear();
         }
     }
 
@@ -63,9 +92,9 @@ impl Output {
     }
 
     /// The one result for a program; nothing if people read.
-    pub fn json(&self, value: &Value) {
+    pub fn json(&self, result: &impl Serialize) {
         if self.is_json() {
-            print_line(value);
+            print_line(json!(result));
         }
     }
 
@@ -74,9 +103,7 @@ impl Output {
         match failure {
             Failure::Passed(_) => {}
             Failure::Finding(text) if text.is_empty() => {}
-            Failure::Finding(text) => {
-                eprintln!("ashlar: {text}");
-            }
+            Failure::Finding(text) => complain(format!("ashlar: {text}")),
             Failure::Faults(report) => {
                 // Faults are what was asked for, so they are a result.
                 self.json(&report.to_json());
@@ -86,7 +113,7 @@ impl Output {
             }
             Failure::Unable { message, remedy } => {
                 let error = CommandError { message: message.clone(), remedy: remedy.clone() };
-                self.json(&json!(CommandFailed { error }));
+                self.json(&CommandFailed { error });
                 eprintln!("ashlar: {message}");
                 if !remedy.is_empty() {
                     eprintln!("  help: {remedy}");
@@ -98,12 +125,13 @@ impl Output {
 
 /// A line on standard output. When its reader has gone, as `head` does once it has enough, there is nothing left to do.
 fn print_line(line: impl Display) {
-    if writeln!(std::io::stdout(), "{line}").is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
+    let written = without_bar(|| writeln!(std::io::stdout(), "{line}"));
+    if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
         std::process::exit(0);
     }
 }
 
-/// Steps of a long verb: `[3/7] text` on standard error.
+/// Steps of a long verb, counted.
 pub struct Progress<'a> {
     output: &'a Output,
     total: usize,
@@ -113,7 +141,49 @@ pub struct Progress<'a> {
 impl Progress<'_> {
     /// Begins the next step.
     pub fn step(&self, text: &str) {
-        self.done.set(self.done.get() + 1);
-        self.output.note(&format!("[{}/{}] {text}", self.done.get(), self.total));
+        let done = self.done.replace(self.done.get() + 1);
+        self.output.step(text, done + 1, done, self.total);
     }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        // Within a step that shows its own, there is nothing to take away.
+        if !self.output.quiet {
+            self.output.end_steps();
+        }
+    }
+}
+
+fn bar() -> MutexGuard<'static, Option<ProgressBar>> {
+    BAR.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether standard error is a terminal on which a line can be drawn again.
+fn has_bar() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|name| name != "dumb")
+}
+
+/// Without colours, so that `NO_COLOR` changes nothing.
+fn new_bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {pos} of {len} done, {elapsed}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.enable_steady_tick(TICK);
+    bar
+}
+
+/// Lets others print, with the bar out of their way.
+pub fn without_bar<T>(print: impl FnOnce() -> T) -> T {
+    let shown = bar().clone();
+    match shown {
+        Some(bar) => bar.suspend(print),
+        None => print(),
+    }
+}
+
+/// A line on standard error.
+pub fn complain(line: impl Display) {
+    without_bar(|| eprintln!("{line}"));
 }

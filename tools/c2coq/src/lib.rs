@@ -23,6 +23,7 @@ pub mod report;
 pub mod rule;
 pub mod source;
 mod syntax;
+mod words;
 
 /// Codes of everything that c2coq finds.
 pub const CODES: &[diagnostics::Table] = &[

@@ -14,4 +14,4 @@ pub use engine::{Engine, EngineError};
 pub use merge::{merge, MergeError, Merged};
 pub use plan::{record_path, CampaignError, Plan};
 pub use record::{Item, ReadError, Record};
-pub use shard::{item_seed, Shard, ShardError};
+pub use shard::{item_seed, share, Shard, ShardError};

@@ -2,11 +2,12 @@
 
 use crate::record::{Item, Record};
 use crate::shard::Shard;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A campaign, as far as its shards have reported.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Merged {
     pub campaign: String,
     pub seed: u64,

@@ -1,21 +1,24 @@
 //! What one shard of a campaign found.
 
 use crate::shard::Shard;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// The result of one shard, as the file that `ashlar report` reads.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     pub campaign: String,
     pub seed: u64,
+    /// Its number from 1 on, and how many shards there are.
+    #[schemars(with = "(usize, usize)")]
     pub shard: Shard,
     pub items: Vec<Item>,
 }
 
 /// One item: its name, unique in the campaign, and what became of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     pub id: String,
     /// A word such as `killed`, `survived`, `passed`, `failed`.
@@ -70,7 +73,8 @@ mod tests {
 
     #[test]
     fn a_record_survives_its_file() {
-        let path = std::env::temp_dir().join(format!("ashlar-record-{}.json", std::process::id()));
+        let folder = testing::Folder::new("record");
+        let path = folder.join("record.json");
         let mut record = Record::new("kills", 7, Shard { index: 2, count: 3 });
         record.push("a", "passed", true).detail.insert("seconds".into(), 3.5.into());
         record.push("b", "failed", false);

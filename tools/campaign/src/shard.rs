@@ -76,9 +76,17 @@ pub fn item_seed(seed: u64, position: u64) -> u64 {
     x ^ (x >> 31)
 }
 
+/// What a shard takes of a list, in an order that the seed gives: each entry is in one shard.
+pub fn share<T>(all: Vec<T>, seed: u64, shard: Shard) -> Vec<T> {
+    let mut all: Vec<(usize, T)> = all.into_iter().enumerate().collect();
+    all.sort_by_key(|(position, _)| item_seed(seed, *position as u64));
+    let mine = all.into_iter().enumerate().filter(|(position, _)| shard.has(*position));
+    mine.map(|(_, (_, entry))| entry).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{item_seed, Shard};
+    use super::{item_seed, share, Shard};
     use std::collections::BTreeSet;
 
     #[test]
@@ -87,6 +95,20 @@ mod tests {
             for position in 0..20 {
                 assert_eq!(Shard::of(count).filter(|shard| shard.has(position)).count(), 1);
             }
+        }
+    }
+
+    #[test]
+    fn shards_share_the_list_whatever_the_seed() {
+        let all: Vec<usize> = (0..50).collect();
+        let whole = |seed| share(all.clone(), seed, Shard::ALL);
+        assert_eq!(whole(1), whole(1));
+        assert_ne!(whole(1), whole(2));
+        for seed in 0..4 {
+            let mut shared: Vec<usize> = Shard::of(7).flat_map(|shard| share(all.clone(), seed, shard)).collect();
+            assert_ne!(shared, all);
+            shared.sort_unstable();
+            assert_eq!(shared, all);
         }
     }
 

@@ -1,24 +1,7 @@
 //! Plans on the local engine, with shell scripts in the place of campaigns.
 
 use campaign::{CampaignError, Engine, Plan, Shard};
-use std::path::PathBuf;
-
-/// A folder that is removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("ashlar-campaign-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use testing::Folder;
 
 /// A campaign whose shards run `script` with `$i` and `$n` of the shard; function `record` writes its record.
 fn plan(folder: &Folder, shards: usize, script: &str) -> Plan {
@@ -32,9 +15,9 @@ fn plan(folder: &Folder, shards: usize, script: &str) -> Plan {
         campaign: "c".into(),
         seed: 9,
         shards,
-        out: folder.0.clone(),
+        out: folder.to_path_buf(),
         command: vec!["sh".into(), "-c".into(), format!("{prelude}{script}").into(), "shard".into()],
-        folder: folder.0.clone(),
+        folder: folder.to_path_buf(),
     }
 }
 
@@ -84,7 +67,7 @@ fn half_a_record_and_one_of_another_campaign_are_none() {
     let (merged, told) = run(&plan);
     assert!(merged.unwrap().is_good());
     assert_eq!(told, ["2 of 2 shards have a record already"]);
-    assert_eq!(std::fs::read_to_string(folder.0.join("ran")).unwrap().lines().count(), 2);
+    assert_eq!(std::fs::read_to_string(folder.join("ran")).unwrap().lines().count(), 2);
 }
 
 #[test]

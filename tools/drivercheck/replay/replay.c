@@ -1,7 +1,7 @@
 /* Replays a run that the checker found on the run-time monitor: the very code and tables that debug images carry.
  *
- * The checker does not follow payloads and cookies. Here each field has its least value, a message that opens a request
- * takes the first free cookie, and one that names or closes a request the first open one. */
+ * Each field has its least value. The request that a run is about has the cookie 0; of the others, a message that opens one
+ * takes the first free cookie, and one that names or closes one the first that is open. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +12,11 @@
 static struct monitor monitors[NUM_PROTOCOL];
 static uint64_t words[NUM_PROTOCOL][64];
 
-static uint64_t cookie_for(const struct monitor *monitor, const struct protocol_message *message)
+static uint64_t cookie_for(const struct monitor *monitor, const struct protocol_message *message, uint32_t is_own)
 {
     const struct protocol_request *request = &monitor->protocol->requests[message->request];
 
-    for (uint64_t cookie = 0; message->cookie != MONITOR_NO_COOKIE && cookie < request->limit; cookie++) {
+    for (uint64_t cookie = 1; !is_own && message->cookie != MONITOR_NO_COOKIE && cookie < request->limit; cookie++) {
         uint32_t is_open = monitor->open[request->first_word + cookie / 64] >> (cookie % 64) & 1;
         if (is_open == (message->cookie != MONITOR_OPENS)) {
             return cookie;
@@ -52,7 +52,7 @@ static enum monitor_verdict step(const struct event *event)
     }
     uint32_t id = event->mailbox - monitor->protocol->first_mailbox;
     const struct protocol_message *message = &monitor->protocol->messages[id];
-    uint64_t cookie = cookie_for(monitor, message);
+    uint64_t cookie = cookie_for(monitor, message, event->first);
     fill(monitor->protocol, message, payload);
     return event->kind == SEND ? monitor_emit(monitor, event->mailbox, cookie, payload)
                                : monitor_receive(monitor, event->mailbox, cookie, payload);

@@ -4,13 +4,16 @@ use crate::counterexample::trace::Trace;
 use crate::cpu_time::{self, Clock};
 use crate::driver::Driver;
 use crate::loops::prepare::{Prepared, Preparer};
+use crate::lower::Asked;
+use crate::program::{Claim, Program};
 use crate::report::coverage;
 use crate::rules::component::Protocols;
 use crate::rules::liveness;
-use crate::rules::obligations::{checks, Check, Task};
-use crate::rules::safety::{self, Outcome, Verdict};
+use crate::rules::obligations::{checks, claims, Check, Group, Task};
+use crate::rules::safety::{self, Goal, Outcome, Verdict};
 use crate::solver::{Solver, SolverError};
 use crate::transform::transform;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -55,7 +58,7 @@ impl Default for Options {
 }
 
 /// The result of one check.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Row {
     pub driver: String,
     pub protocol: String,
@@ -166,14 +169,23 @@ type Extra = (Vec<String>, Vec<BTreeSet<(usize, usize)>>);
 /// One thread: its own model of the program, and checks as long as there are any.
 fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
     let Shared { protocols, options, .. } = *shared;
-    let lowered = shared.driver.model().map_err(|error| CheckError::Driver(error.to_string()))?;
-    let program = &if options.transform { transform(&lowered) } else { lowered };
+    let model = |asked: Asked| -> Result<Program, CheckError> {
+        let lowered = shared.driver.model_for(asked).map_err(|error| CheckError::Driver(error.to_string()))?;
+        Ok(if options.transform { transform(&lowered) } else { lowered })
+    };
+    let program = &model(Asked::States)?;
     let mut solver = Solver::new()?;
     let mut preparer = Preparer::new(program, protocols, &mut solver)?;
     let mut first = preparer.prepare(&BTreeSet::new(), &BTreeSet::new());
-    let mut all = checks(program, protocols);
+    // Rule 6 is checked where it is asked for: of rings of requests it is not decided yet within the limits.
+    let mut all: Vec<Group> = checks(program, protocols)
+        .into_iter()
+        .map(|check| Group { asked: Asked::States, checks: vec![check] })
+        .chain(if options.rules.contains(&6) { claims(protocols) } else { Vec::new() })
+        .collect();
     // Where one violation is enough, those of its rule come first.
-    all.sort_by_key(|check| options.until.is_some_and(|rule| rule != check.rule));
+    let is_later = |group: &Group| options.until.is_some_and(|rule| group.checks.iter().all(|one| one.rule != rule));
+    all.sort_by_key(is_later);
     // Where one violation is enough, checks that take long wait until all others were made.
     let mut later: VecDeque<(usize, Duration)> = VecDeque::new();
     loop {
@@ -184,24 +196,36 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
             Some(_) => later.pop_front().unwrap_or_default(),
             None => break,
         };
-        let check = &all[index];
-        if shared.stop.load(Ordering::Relaxed) {
-            break;
-        }
-        let is_asked = options.rules.is_empty() || options.rules.contains(&check.rule);
-        if !is_asked || !check.subprotocol.contains(&options.subprotocol) {
+        let is_asked = |check: &&Check| {
+            let is_rule = options.rules.is_empty() || options.rules.contains(&check.rule);
+            is_rule && check.subprotocol.contains(&options.subprotocol)
+        };
+        let checks: Vec<&Check> = all[index].checks.iter().filter(is_asked).collect();
+        if checks.is_empty() {
             continue;
         }
-        let row = perform(shared, &mut preparer, &mut solver, &mut first, check, limit)?;
-        if row.verdict == "UNKNOWN" && row.seconds > limit.as_secs_f64() && limit < options.limit {
+        let asked = all[index].asked;
+        let rows = if asked == Asked::States {
+            perform_all(shared, &mut preparer, &mut solver, &mut first, &checks, limit)?
+        } else {
+            // A model that is made for these checks.
+            let program = model(asked)?;
+            let mut preparer = Preparer::new(&program, protocols, &mut solver)?;
+            let mut first = preparer.prepare(&preparer.hinted(), &BTreeSet::new());
+            perform_all(shared, &mut preparer, &mut solver, &mut first, &checks, limit)?
+        };
+        let is_late = |row: &Row| row.verdict == "UNKNOWN" && row.seconds > limit.as_secs_f64();
+        if rows.iter().any(is_late) && limit < options.limit {
             later.push_back((index, (limit * 4).min(options.limit)));
             continue;
         }
-        if row.verdict == "VIOLATED" && options.until == Some(row.rule) {
-            shared.stop.store(true, Ordering::Relaxed);
+        for row in rows {
+            if row.verdict == "VIOLATED" && options.until == Some(row.rule) {
+                shared.stop.store(true, Ordering::Relaxed);
+            }
+            (shared.tell)(&row);
+            shared.rows.lock().map_err(|_| CheckError::Worker)?.push((index, row));
         }
-        (shared.tell)(&row);
-        shared.rows.lock().map_err(|_| CheckError::Worker)?.push((index, row));
     }
     if !is_first {
         return Ok(None);
@@ -209,6 +233,24 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
     let covered =
         if options.coverage { coverage::covered(&preparer.safety(&first, shared, None))? } else { Vec::new() };
     Ok(Some((program.assumptions.iter().cloned().collect(), covered)))
+}
+
+fn perform_all(
+    shared: &Shared,
+    preparer: &mut Preparer,
+    solver: &mut Solver,
+    first: &mut Prepared,
+    checks: &[&Check],
+    limit: Duration,
+) -> Result<Vec<Row>, CheckError> {
+    let mut rows = Vec::new();
+    for check in checks {
+        if shared.stop.load(Ordering::Relaxed) {
+            break;
+        }
+        rows.push(perform(shared, preparer, solver, first, check, limit)?);
+    }
+    Ok(rows)
 }
 
 fn perform(
@@ -223,14 +265,23 @@ fn perform(
     let start = Instant::now();
     let clock = Clock::start(solver);
     let limit = Some((clock, limit));
-    let (mut kept, mut split) = (BTreeSet::new(), BTreeSet::new());
+    let mut kept = if matches!(check.task, Task::Claim(_)) { preparer.hinted() } else { BTreeSet::new() };
+    let mut split = BTreeSet::new();
     let mut again: Option<Prepared> = None;
     let mut before = 0;
+    let mut doubt = None;
     let outcome = loop {
         let prepared = again.as_mut().unwrap_or(first);
         let outcome = match &check.task {
             Task::Safety(goal, components) => {
                 safety::check(&preparer.safety(prepared, shared, limit), solver, goal, components.clone())?
+            }
+            Task::Claim(claim) => {
+                let goal = Goal::Holds(*claim, doubt.is_none());
+                // What the client keeps to is needed anyway.
+                let Claim::Requests(protocol, _) = *claim;
+                let components = vec![protocols.whole(protocol)];
+                safety::check(&preparer.safety(prepared, shared, limit), solver, &goal, components)?
             }
             Task::Liveness(demand, components) => {
                 let context = preparer.liveness(prepared, solver, shared, limit)?;
@@ -248,6 +299,15 @@ fn perform(
                 before += outcome.refinements;
                 again = Some(preparer.prepare(&kept, &split));
             }
+            // Is there a run that breaks the rule, or only one that cannot be followed?
+            Verdict::Doubtful(reason) => {
+                doubt = Some(reason);
+                before += outcome.refinements;
+            }
+            Verdict::Proved => {
+                let verdict = doubt.map_or(Verdict::Proved, Verdict::Unknown);
+                break Outcome { verdict, ..outcome };
+            }
             _ => break outcome,
         }
     };
@@ -260,7 +320,9 @@ fn perform(
     let (verdict, trace, reason) = match verdict {
         Verdict::Proved => ("PROVED", None, None),
         Verdict::Violated(trace) => ("VIOLATED", Some(*trace), None),
-        Verdict::Unknown(reason) | Verdict::Coarse(_, reason) => ("UNKNOWN", None, Some(reason)),
+        Verdict::Unknown(reason) | Verdict::Doubtful(reason) | Verdict::Coarse(_, reason) => {
+            ("UNKNOWN", None, Some(reason))
+        }
     };
     Ok(Row {
         driver: driver.name.clone(),

@@ -1,7 +1,7 @@
 //! A driver's files: preprocessed as for its image, parsed, made into the program model.
 
 use crate::lower::declared_name;
-use crate::lower::{lower, Names};
+use crate::lower::{lower, Asked, Names};
 use crate::preprocess::Build;
 use crate::program::{Place, Program};
 use crate::source_map::{marker, words, Lines};
@@ -87,8 +87,13 @@ pub fn read(source: &Source) -> Result<Driver, DriverError> {
 }
 
 impl Driver {
+    /// The model for rules 1 to 5.
     pub fn model(&self) -> Result<Program, DriverError> {
-        let program = self.lowered()?;
+        self.model_for(Asked::States)
+    }
+
+    pub fn model_for(&self, asked: Asked) -> Result<Program, DriverError> {
+        let program = self.lowered(asked)?;
         // A proof about a driver that does nothing says nothing.
         if program.awaits.is_empty() {
             let message = "the driver waits for no message: nothing to check".to_string();
@@ -98,7 +103,7 @@ impl Driver {
         Ok(program)
     }
 
-    fn lowered(&self) -> Result<Program, DriverError> {
+    fn lowered(&self, asked: Asked) -> Result<Program, DriverError> {
         let name = self.path.display().to_string();
         let lines = Lines::new(&self.text, &name, &self.base, &self.framework);
         let mut faults = subset::words(&lines, &self.text);
@@ -110,7 +115,7 @@ impl Driver {
             other => other?,
         };
         faults.extend(subset::forms(&unit, &lines));
-        match lower(&unit, &lines, &self.protocols, &Names::default(), &self.primitives) {
+        match lower(&unit, &lines, &self.protocols, &Names::default(), &self.primitives, asked) {
             Ok(program) if faults.is_empty() => return Ok(program),
             Ok(_) => {}
             Err(more) => faults.extend(more),

@@ -12,6 +12,7 @@ pub mod lower;
 pub mod preprocess;
 pub mod program;
 pub mod report;
+pub mod result;
 pub mod rules;
 pub mod seeded;
 pub mod solver;

@@ -6,9 +6,9 @@ use clap::Parser;
 use drivercheck::check::{run, Options, Report};
 use drivercheck::driver::{read, Driver, Source};
 use drivercheck::report::{picture, sarif};
+use drivercheck::result::{Comparison, DriversResult, Summary};
 use drivercheck::seeded;
 use drivercheck_command::{Cli, Command, Flags, Format};
-use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -63,11 +63,11 @@ fn answer(cli: &Cli) -> Answer {
                 let written = all.record(*seed, *shard).write(path);
                 written.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
             }
-            if cli.format == Format::Json {
-                let value = json!({ "faults": all.faults, "variations": all.variations });
-                println!("{}", serde_json::to_string_pretty(&value)?);
-            }
             let is_good = all.faults.iter().chain(&all.variations).all(|outcome| outcome.is_good);
+            if cli.format == Format::Json {
+                let seeded::Outcomes { faults, variations } = all;
+                json(&DriversResult::Seeded { faults, variations })?;
+            }
             Ok(u8::from(!is_good))
         }
         Command::Protocol { files } => {
@@ -77,7 +77,7 @@ fn answer(cli: &Cli) -> Answer {
                 all.push(protocol::sizes::sizes(&checked, &protocol::decompose::choose(&checked.flat.automaton)));
             }
             match cli.format {
-                Format::Json => println!("{}", serde_json::to_string_pretty(&json!({ "protocols": all }))?),
+                Format::Json => json(&DriversResult::Protocols { protocols: all })?,
                 Format::Human => print!("{}", protocol::sizes::table(&all)),
             }
             Ok(0)
@@ -113,16 +113,19 @@ fn verify(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
     if let Some(path) = &flags.sarif {
         std::fs::write(path, serde_json::to_string_pretty(&sarif::sarif(&rows))?)?;
     }
-    let count = |verdict: &str| rows.iter().filter(|row| row.verdict == verdict).count();
-    let (proved, violated, unknown) = (count("PROVED"), count("VIOLATED"), count("UNKNOWN"));
+    let summary = Summary::of(&rows);
+    let Summary { proved, violated, unknown } = summary;
+    let is_good = proved == rows.len();
     match format {
-        Format::Json => {
-            let summary = json!({ "proved": proved, "violated": violated, "unknown": unknown });
-            println!("{}", serde_json::to_string_pretty(&json!({ "results": rows, "summary": summary }))?);
-        }
+        Format::Json => json(&DriversResult::Checks { results: rows, summary })?,
         Format::Human => println!("{proved} proved, {violated} violated, {unknown} unknown"),
     }
-    Ok(u8::from(proved < rows.len()))
+    Ok(u8::from(!is_good))
+}
+
+fn json(result: &DriversResult) -> Result<(), serde_json::Error> {
+    println!("{}", serde_json::to_string_pretty(result)?);
+    Ok(())
 }
 
 /// What each technique saves: all checks with it and without.
@@ -151,13 +154,13 @@ fn compare(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {
     for driver in drivers {
         for (name, options) in &variants {
             let report: Report = run(driver, options, &|_| {})?;
-            let line = print::Comparison::new(&driver.name, name, &report);
+            let line = Comparison::new(&driver.name, name, &report);
             print::comparison(format, &line);
             table.push(line);
         }
     }
     if format == Format::Json {
-        println!("{}", serde_json::to_string_pretty(&json!({ "comparison": table }))?);
+        json(&DriversResult::Comparison { comparison: table })?;
     }
     Ok(0)
 }

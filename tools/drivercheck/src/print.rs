@@ -3,9 +3,9 @@
 use drivercheck::check::{Report, Row};
 use drivercheck::driver::Driver;
 use drivercheck::report::picture;
+use drivercheck::result::Comparison;
 use drivercheck::seeded::Outcome;
 use drivercheck_command::Format;
-use serde::Serialize;
 
 /// A line for a check, and what shows a violation.
 pub fn row(format: Format, row: &Row, with_trace: bool) {
@@ -70,44 +70,6 @@ pub fn outcome(format: Format, outcome: &Outcome, with_trace: bool) {
     let shown = outcome.rows.iter().filter(|row| row.verdict != "PROVED" && (with_trace || !outcome.is_good));
     for one in shown {
         row(format, one, with_trace);
-    }
-}
-
-/// A line of the table that says what each technique saves.
-#[derive(Debug, Serialize)]
-pub struct Comparison {
-    pub driver: String,
-    pub means: String,
-    pub checks: usize,
-    pub proved: usize,
-    pub unknown: usize,
-    /// Of those: checks that reached their limit of time.
-    pub at_limit: usize,
-    /// Of all checks together, and of the slowest.
-    pub seconds: f64,
-    pub slowest: f64,
-    pub predicates: usize,
-    pub refinements: usize,
-    pub states: usize,
-}
-
-impl Comparison {
-    pub fn new(driver: &str, means: &str, report: &Report) -> Self {
-        let count = |verdict: &str| report.rows.iter().filter(|row| row.verdict == verdict).count();
-        let total = |of: &dyn Fn(&Row) -> usize| report.rows.iter().map(of).sum();
-        Comparison {
-            driver: driver.to_string(),
-            means: means.to_string(),
-            checks: report.rows.len(),
-            proved: count("PROVED"),
-            unknown: count("UNKNOWN"),
-            at_limit: report.rows.iter().filter(|row| row.is_late).count(),
-            seconds: report.rows.iter().map(|row| row.seconds).sum(),
-            slowest: report.rows.iter().map(|row| row.seconds).fold(0.0, f64::max),
-            predicates: total(&|row| row.predicates),
-            refinements: total(&|row| row.refinements),
-            states: total(&|row| row.states),
-        }
     }
 }
 

@@ -32,6 +32,28 @@ pub enum Op {
     Receive(Message),
     /// The driver returns.
     Return,
+    /// The next message's cookie is that of the request that is followed.
+    Followed,
+    /// What the driver promises does not hold: the run ends here.
+    Fail(Claim, Wrong),
+}
+
+/// What is asked of single messages beside the protocols' states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Claim {
+    /// Rule 6: every request of a kind is completed exactly once, with its cookie. Protocol and request.
+    Requests(usize, usize),
+}
+
+/// Why a claim does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Wrong {
+    /// A message completes or names a request that is not open.
+    NotOpen,
+    /// A message is sent, or the driver returns, while a request is open that must not be.
+    Open,
+    /// A cookie is read where the open request does not stand: nothing is wrong yet, but the checker cannot follow it.
+    Elsewhere,
 }
 
 #[derive(Debug, Clone)]
@@ -62,6 +84,8 @@ pub struct Variable {
     pub bits: u32,
     /// Holds what an AWAIT returned, or a copy of it.
     pub is_mailbox: bool,
+    /// Stands for what the driver keeps in memory that is not modelled: it has some value, but not any.
+    pub is_guess: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -73,6 +97,8 @@ pub struct Program {
     pub awaits: Vec<Await>,
     /// What the model takes for granted.
     pub assumptions: BTreeSet<String>,
+    /// Predicates that are likely to be needed; a proof does not rest on them.
+    pub hints: Vec<Expr>,
 }
 
 impl Program {
@@ -208,6 +234,6 @@ fn before(op: &Op, live: &mut HashSet<Var>) {
             live.remove(var);
         }
         Op::Assume(condition) => live.extend(condition.vars().iter()),
-        Op::Emit(_) | Op::Await(_) | Op::Receive(_) | Op::Return => {}
+        Op::Emit(_) | Op::Await(_) | Op::Receive(_) | Op::Return | Op::Followed | Op::Fail(..) => {}
     }
 }

@@ -4,7 +4,8 @@ use crate::check::{run, CheckError, Options, Row};
 use crate::counterexample::monitor::{self, MonitorError};
 use crate::cpu_time;
 use crate::driver::{read, Driver, DriverError, Source};
-use campaign::{item_seed, Record, Shard};
+use campaign::{share, Record, Shard};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -45,7 +46,7 @@ struct Entry {
     says: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Outcome {
     pub name: String,
     pub expected_rule: Option<u8>,
@@ -77,14 +78,6 @@ impl Outcomes {
         }
         record
     }
-}
-
-/// What a shard takes of a list, in an order that the seed gives: each entry is in one shard.
-fn share<T>(all: Vec<T>, seed: u64, shard: Shard) -> Vec<T> {
-    let mut all: Vec<(usize, T)> = all.into_iter().enumerate().collect();
-    all.sort_by_key(|(position, _)| item_seed(seed, *position as u64));
-    let mine = all.into_iter().enumerate().filter(|(position, _)| shard.has(*position));
-    mine.map(|(_, (_, entry))| entry).collect()
 }
 
 /// Runs those of a shard whose name contains `only`. `root` is the root of the sources.
@@ -228,23 +221,9 @@ fn patch(patch: &Path, tree: &Path) -> Result<(), SeededError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{share, Outcome, Outcomes};
+    use super::{Outcome, Outcomes};
     use campaign::Shard;
     use serde_json::json;
-
-    #[test]
-    fn shards_share_the_list_whatever_the_seed() {
-        let all: Vec<usize> = (0..50).collect();
-        let whole = |seed| share(all.clone(), seed, Shard::ALL);
-        assert_eq!(whole(1), whole(1));
-        assert_ne!(whole(1), whole(2));
-        for seed in 0..4 {
-            let mut shared: Vec<usize> = Shard::of(7).flat_map(|shard| share(all.clone(), seed, shard)).collect();
-            assert_ne!(shared, all);
-            shared.sort_unstable();
-            assert_eq!(shared, all);
-        }
-    }
 
     #[test]
     fn outcomes_become_a_record() {

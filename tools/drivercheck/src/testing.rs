@@ -7,8 +7,12 @@ use std::path::Path;
 
 /// A program whose variables have these widths, with its edges: from, to, operations. Node 0 is the entry.
 pub fn program(widths: &[u32], edges: &[(usize, usize, &[Op])]) -> Program {
-    let variable =
-        |(index, bits): (usize, &u32)| Variable { name: format!("v{index}"), bits: *bits, is_mailbox: false };
+    let variable = |(index, bits): (usize, &u32)| Variable {
+        name: format!("v{index}"),
+        bits: *bits,
+        is_mailbox: false,
+        is_guess: false,
+    };
     let step = |op: &Op| Step { op: op.clone(), place: Place::default() };
     let edge = |(index, (from, to, ops)): (usize, &(usize, usize, &[Op]))| Edge {
         from: *from,

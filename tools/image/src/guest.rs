@@ -164,13 +164,7 @@ fn name_of(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::{check_kernel, Manifest};
-    use std::path::PathBuf;
-
-    fn file(name: &str, bytes: &[u8]) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("ashlar-guest-{name}-{}", std::process::id()));
-        std::fs::write(&path, bytes).unwrap();
-        path
-    }
+    use testing::Folder;
 
     fn kernel() -> Vec<u8> {
         let mut bytes = vec![0; 4096];
@@ -184,7 +178,8 @@ mod tests {
     #[test]
     fn a_damaged_kernel_is_named_with_its_flaw() {
         let whole = kernel();
-        let path = file("kernel", &whole);
+        let folder = Folder::new("guest");
+        let path = folder.write("kernel", &whole);
         check_kernel(&path).unwrap();
         for (bytes, flaw) in [(&whole[..100], "shorter than the header"), (&whole[..4000], "than its header says")] {
             std::fs::write(&path, bytes).unwrap();
@@ -195,18 +190,17 @@ mod tests {
         std::fs::write(&path, unmarked).unwrap();
         let error = check_kernel(&path).unwrap_err();
         assert!(error.to_string().contains("HdrS") && error.remedy().contains("rm "));
-        std::fs::remove_file(path).unwrap();
     }
 
     #[test]
     fn the_manifest_sees_a_changed_file() {
-        let path = file("member", b"one");
+        let folder = Folder::new("guest");
+        let path = folder.write("member", b"one");
         let mut manifest = Manifest::default();
         assert!(manifest.check(&path).is_err());
         manifest.record(&path, b"one", "package=1");
         manifest.check(&path).unwrap();
         std::fs::write(&path, b"two").unwrap();
         assert!(manifest.check(&path).unwrap_err().to_string().contains("changed"));
-        std::fs::remove_file(path).unwrap();
     }
 }

@@ -1,18 +1,17 @@
 //! The command on a copy of the tables: exit status 0 good, 1 a fault or a stale file, 2 could not run.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
+use testing::Folder;
 
-struct Copy(PathBuf);
+struct Copy(Folder);
 
 impl Copy {
     fn new(name: &str) -> Copy {
-        let root = std::env::temp_dir().join(format!("interfaces-{name}-{}", std::process::id()));
+        let root = Folder::new(name);
         let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for generated in interfaces::generate(&tree).expect("the tree's tables are good") {
-            let path = root.join(generated.path);
-            std::fs::create_dir_all(path.parent().expect("a folder")).unwrap();
-            std::fs::write(path, generated.text).unwrap();
+            root.write(generated.path, generated.text);
         }
         for file in ["kernel/syscalls.toml", "kernel/boot_table.toml", "kernel/abi.h"] {
             std::fs::copy(tree.join(file), root.join(file)).unwrap();
@@ -28,14 +27,7 @@ impl Copy {
 
     fn run(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_interfaces"));
-        command.arg("--root").arg(&self.0).args(arguments).output().unwrap()
-    }
-}
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        // Leftovers in the temporary directory do no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
+        command.arg("--root").arg(&*self.0).args(arguments).output().unwrap()
     }
 }
 

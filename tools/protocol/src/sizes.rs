@@ -12,9 +12,10 @@
 use crate::decompose::Decomposition;
 use crate::minimise::minimise;
 use crate::Checked;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sizes {
     pub protocol: String,
     pub messages: usize,
@@ -28,7 +29,7 @@ pub struct Sizes {
     pub paper: Option<[usize; 3]>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, JsonSchema)]
 pub struct Size {
     pub states: usize,
     pub transitions: usize,

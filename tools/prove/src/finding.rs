@@ -1,9 +1,10 @@
 //! A finding: a stable kind, a place, and a sentence.
 
-use serde_json::{json, Value};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fmt;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     pub kind: &'static str,
     /// Relative to the root of the tree.
@@ -19,10 +20,6 @@ impl Finding {
 
     pub fn of(kind: &'static str, message: impl Into<String>) -> Finding {
         Finding { kind, file: None, line: None, message: message.into() }
-    }
-
-    pub fn to_json(&self) -> Value {
-        json!({ "kind": self.kind, "file": self.file, "line": self.line, "message": self.message })
     }
 }
 

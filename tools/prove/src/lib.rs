@@ -16,6 +16,7 @@ mod options;
 mod pages;
 mod progress;
 mod report;
+mod result;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use finding::Finding;
 pub use options::{Options, Sample};
 pub use progress::{Progress, Silent};
 pub use report::Report;
+pub use result::ProveResult;
 
 use coq::compile::{make_folder, Copy};
 use coq::query;

@@ -7,10 +7,12 @@ use crate::coq::query::{module, Answer};
 use crate::finding::Finding;
 use crate::mutants::code::{Benign, Campaign};
 use crate::mutants::trials::Trials;
+use crate::result::{
+    MutantCounts, ProofFile, ProveResult, ProvedLayer, ProvedTheorem, SpecificationMutantCounts, TrialCounts,
+};
 use crate::sources::certified::Layer;
 use crate::sources::theorems::Theorem;
 use campaign::Record;
-use serde_json::{json, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All that is known when a run ends.
@@ -131,57 +133,51 @@ impl Report {
         self.answers.get(theorem).into_iter().flat_map(|answer| answer.assumptions.iter().map(String::as_str))
     }
 
-    /// The form that stays.
-    pub fn to_json(&self) -> Value {
-        let axioms: BTreeSet<&String> = self.answers.values().flat_map(|answer| &answer.assumptions).collect();
+    /// The form for programs.
+    pub fn result(&self) -> ProveResult {
         let left_out = ["Admitted", "admit", "give_up"];
         let admitted = self.findings.iter().filter(|finding| {
             finding.kind == "forbidden-word" && left_out.iter().any(|word| finding.message.starts_with(word))
         });
         let theorem = |(name, answer): (&String, &Answer)| {
             let file = module(name).trim_start_matches("Ashlar.").replace('.', "/");
-            json!({ "name": name, "statement_file": format!("proof/{file}.v"), "assumptions": answer.assumptions })
+            let (name, assumptions) = (name.clone(), answer.assumptions.to_vec());
+            ProvedTheorem { name, statement_file: format!("proof/{file}.v"), assumptions }
         };
-        let layer = |layer: &Layer| json!({ "name": layer.name, "functions": layer.functions.len(), "certified": layer.certified() });
-        let files = self.costs.iter().map(|cost| json!({ "file": cost.file, "seconds": cost.seconds }));
-        let run = |run: &Run| json!({ "layer": run.layer, "operations": run.operations, "seed": run.seed });
+        let layer = |layer: &Layer| ProvedLayer {
+            name: layer.name.clone(),
+            functions: layer.functions.len(),
+            certified: layer.certified(),
+        };
         let none = Campaign::default();
         let campaign = self.campaign.as_ref().unwrap_or(&none);
-        let benign = campaign.benign();
-        let trials = |trials: &Option<Trials>| {
+        let counts = |trials: &Option<Trials>| {
             let none = Trials::default();
             let trials = trials.as_ref().unwrap_or(&none);
-            (trials.killed().len(), trials.survived(), trials.discarded())
+            TrialCounts { killed: trials.killed().len(), survived: trials.survived(), discarded: trials.discarded() }
         };
-        let specifications = {
-            let (killed, survived, discarded) = trials(&self.specifications);
-            let shown::Shown { run, wrong, same } = self.shown_specifications;
-            json!({
-                "killed": killed, "survived": survived, "discarded": discarded, "run": run, "wrong": wrong, "same": same,
-            })
-        };
-        let assumptions = {
-            let (killed, survived, discarded) = trials(&self.assumptions);
-            json!({ "killed": killed, "survived": survived, "discarded": discarded })
-        };
-        json!({
-            "seconds": self.seconds,
-            "axioms": axioms,
-            "admitted": admitted.count(),
-            "theorems": self.answers.iter().map(theorem).collect::<Vec<_>>(),
-            "layers": self.layers.iter().map(layer).collect::<Vec<_>>(),
-            "benign": { "survived": benign.survived, "same_terms": benign.same_terms, "broken": benign.broken },
-            "mutants": {
-                "killed": campaign.killed(), "survived": campaign.survived(),
-                "uncertified": campaign.uncertified,
-                "run": self.shown.run, "wrong": self.shown.wrong,
+        ProveResult {
+            seconds: self.seconds,
+            axioms: self.answers.values().flat_map(|answer| answer.assumptions.iter().cloned()).collect(),
+            admitted: admitted.count(),
+            theorems: self.answers.iter().map(theorem).collect(),
+            layers: self.layers.iter().map(layer).collect(),
+            benign: campaign.benign(),
+            mutants: MutantCounts {
+                killed: campaign.killed(),
+                survived: campaign.survived(),
+                uncertified: campaign.uncertified,
+                shown: self.shown,
             },
-            "specification_mutants": specifications,
-            "assumption_mutants": assumptions,
-            "conformance": self.conformance.iter().map(run).collect::<Vec<_>>(),
-            "files": files.collect::<Vec<_>>(),
-            "findings": self.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
-        })
+            specification_mutants: SpecificationMutantCounts {
+                trials: counts(&self.specifications),
+                shown: self.shown_specifications,
+            },
+            assumption_mutants: counts(&self.assumptions),
+            conformance: self.conformance.clone(),
+            files: self.costs.iter().map(|cost| ProofFile { file: cost.file.clone(), seconds: cost.seconds }).collect(),
+            findings: self.findings.clone(),
+        }
     }
 }
 
@@ -208,7 +204,7 @@ mod tests {
             asked: true,
             ..Report::default()
         };
-        let value = report.to_json();
+        let value = serde_json::to_value(report.result()).unwrap();
         assert_eq!(value["axioms"], serde_json::json!(["foo"]));
         assert_eq!(value["admitted"], 1);
         assert_eq!(value["theorems"][0]["name"], theorem.as_str());

@@ -10,8 +10,9 @@ use crate::progress::Silent;
 use crate::sources::certified::{Function, Layer};
 use crate::sources::tree::Tree;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
+use testing::Folder;
 
 const CODE: &str = "Definition size := 4.\n";
 const PROOF: &str = "From Ashlar Require Import Code.\nFrom Coq Require Import FunctionalExtensionality.\n\
@@ -22,14 +23,13 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A tree of three files in a folder of its own.
 struct Small {
-    root: PathBuf,
+    root: Folder,
     tree: Tree,
 }
 
 impl Small {
     fn make(name: &str) -> Small {
-        let root = std::env::temp_dir().join(format!("ashlar-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(root.join("proof")).unwrap();
+        let root = Folder::new(name);
         let files = ["Code.v", "Proof.v", "Main.v"].map(String::from).to_vec();
         let small = Small { tree: Tree { folder: root.join("proof"), options: vec![], files }, root };
         small.write("Code.v", CODE);
@@ -39,7 +39,7 @@ impl Small {
     }
 
     fn write(&self, file: &str, text: &str) {
-        std::fs::write(self.tree.folder.join(file), text).unwrap();
+        self.root.write(Path::new("proof").join(file), text);
     }
 
     /// Builds; the files compiled now, and those refused.
@@ -48,13 +48,6 @@ impl Small {
         let (costs, refused) = copy.build(LIMIT, &Silent).unwrap();
         let fresh = costs.into_iter().filter(|cost| cost.fresh).map(|cost| cost.file).collect();
         (copy, fresh, refused)
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        // What is left of it does no harm.
-        let _ = std::fs::remove_dir_all(&self.root);
     }
 }
 

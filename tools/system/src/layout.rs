@@ -21,7 +21,7 @@ pub const NUM_VM: u32 = 8;
 pub const NUM_GRANT: u32 = 64;
 pub const NUM_CONSOLE: u32 = 24;
 pub const NUM_PRIORITY: u32 = 256;
-pub const NUM_FRAME: u64 = 1048576;
+pub const NUM_FRAME: u64 = 4194304;
 pub const NONE: u32 = 0xffff_ffff;
 
 // kernel/arch/arch.h and kernel/layers/sched/sched.h

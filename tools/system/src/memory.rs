@@ -213,7 +213,8 @@ fn image_size(files: &Files) -> u64 {
 }
 
 fn check_machine(description: &Description, machine: &Machine, shares: &[Allotment], image: u64, report: &mut Report) {
-    let Some(usable) = machine.usable_memory() else { return };
+    let dma = description.processes.iter().any(|process| process.dma);
+    let Some(usable) = machine.usable_memory(dma) else { return };
     let promised = frames_of_roots(description, shares) * PAGE_SIZE;
     if promised + image + KERNEL_MEMORY <= usable {
         return;

@@ -95,7 +95,7 @@ enum monitor_verdict monitor_receive(struct monitor *monitor, uint32_t mailbox, 
 enum monitor_verdict monitor_await(const struct monitor *const *monitors, uint32_t num_monitor,
                                    const uint32_t *mailboxes, uint32_t num_mailbox);
 
-/* The driver returns. */
+/* The driver returns: every protocol is in a final state, and no request is open. */
 enum monitor_verdict monitor_return(const struct monitor *const *monitors, uint32_t num_monitor);
 
 /* For messages to people. */

@@ -45,6 +45,16 @@ static void start_clock(void)
                clock_timer_hz() / 1000, reference);
 }
 
+/* Many devices reach 32-bit addresses only, and drivers choose their memory themselves. */
+static void keep_devices_reach(void)
+{
+    uint32_t lost = table_uses_dma() != 0 ? memory_keep_below_4_gib() : 0;
+    if (lost != 0) {
+        boot_print("boot: %u MiB above 4 GiB are not used, because devices of this system may not reach them\n",
+                   lost / 256);
+    }
+}
+
 /* From here on a device reaches only pages that the process which owns it has mapped for it. */
 static void start_iommu(void)
 {
@@ -86,6 +96,7 @@ void boot_main(uint32_t loader, uint64_t information)
     keyboard_port_init();
     start_clock();
     table_verify();
+    keep_devices_reach();
     start_iommu();
     smp_start();
     boot_print("boot: %u processors, %u MiB free\n", cpus_started, memory_free_pieces(0) / 256);

@@ -4,6 +4,7 @@
 #include "cpu/cpu.h"
 #include "boot/info.h"
 #include "memory/kernel_map.h"
+#include "arch.h"
 #include "layout.h"
 
 #define FOUR_GIB 0x100000000ul
@@ -21,6 +22,7 @@ struct span {
 };
 
 static struct span taken; /* allocated by memory_take */
+static uint64_t limit = (uint64_t)NUM_FRAME * FRAME;
 
 static uint64_t round_up(uint64_t value)
 {
@@ -31,8 +33,8 @@ static struct span range_span(uint32_t i)
 {
     const struct memory_range *range = &boot_info.range[i];
     struct span span = {range->base, range->base + range->size};
-    if (span.end > FOUR_GIB || span.end < span.start) {
-        span.end = FOUR_GIB;
+    if (span.end > limit || span.end < span.start) {
+        span.end = limit;
     }
     if (span.start > span.end) {
         span.start = span.end;
@@ -113,6 +115,25 @@ uint32_t memory_free_pieces(void (*give)(uint32_t first, uint32_t count))
     return frames;
 }
 
+uint32_t memory_keep_below_4_gib(void)
+{
+    uint32_t frames = memory_free_pieces(0);
+    limit = FOUR_GIB;
+    return frames - memory_free_pieces(0);
+}
+
+uint32_t arch_frame_limit(void)
+{
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < boot_info.num_ranges; i++) {
+        struct span span = range_span(i);
+        if (boot_info.range[i].type == MEMORY_USABLE && span.end > end) {
+            end = span.end;
+        }
+    }
+    return (uint32_t)(end / FRAME);
+}
+
 uint64_t memory_take(uint32_t frames)
 {
     for (uint32_t i = 0; i < boot_info.num_ranges; i++) {
@@ -133,7 +154,7 @@ uint64_t memory_take(uint32_t frames)
 
 void memory_set_caching(void)
 {
-    static uint64_t memory[2048 / 64];
+    static uint64_t memory[NUM_DIRECT_PAGE / 64u];
     for (uint32_t i = 0; i < boot_info.num_ranges; i++) {
         struct span span = range_span(i);
         if (boot_info.range[i].type == 2) { /* reserved: firmware or device registers */

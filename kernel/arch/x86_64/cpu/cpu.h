@@ -139,7 +139,7 @@ static inline void cpu_pause(void)
     __asm__ volatile("pause" : : : "memory");
 }
 
-/* The address in the direct map of a physical address. Requires physical < 4 GiB. */
+/* The address in the direct map of a physical address. Requires physical / 4096 < NUM_FRAME. */
 static inline void *direct(uint64_t physical)
 {
     return (void *)(0xffff800000000000ul + physical);

@@ -10,8 +10,8 @@
 #define PTE_GLOBAL 0x100ul
 #define ENTRIES 512u
 #define LARGE_PAGE 0x200000ul
-#define NUM_LARGE_PAGE 2048u /* of 4 GiB */
-#define ROOT_DIRECT 256u     /* root entry of DIRECT_MAP */
+#define NUM_DIRECT_TABLE (NUM_DIRECT_PAGE / ENTRIES)
+#define ROOT_DIRECT 256u /* root entry of DIRECT_MAP */
 #define ROOT_IMAGE 511u
 #define GIB_IMAGE 510u /* third-level entries under ROOT_IMAGE */
 #define GIB_STACKS 511u
@@ -21,7 +21,7 @@ extern char kernel_text_start[], kernel_text_end[], kernel_rodata_end[], kernel_
 typedef uint64_t table[ENTRIES] __attribute__((aligned(4096)));
 
 static table root;
-static table direct_gib, direct_pages[4];
+static table direct_gib, direct_pages[NUM_DIRECT_TABLE];
 static table image_gib, image_pages, text_pages;
 static table stack_pages, stack_map;
 static char stacks[NUM_STACK][4096] __attribute__((aligned(4096)));
@@ -40,11 +40,11 @@ static void map_direct(void)
 {
     const uint64_t data = ARCH_PTE_PRESENT | ARCH_PTE_WRITE | ARCH_PTE_NO_EXECUTE | PTE_LARGE | PTE_GLOBAL;
 
-    for (uint32_t i = 0; i < NUM_LARGE_PAGE; i++) {
+    for (uint32_t i = 0; i < NUM_DIRECT_PAGE; i++) {
         direct_pages[i / ENTRIES][i % ENTRIES] = i * LARGE_PAGE | data;
     }
     direct_pages[0][KERNEL_PHYSICAL / LARGE_PAGE] &= ~ARCH_PTE_WRITE;
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < NUM_DIRECT_TABLE; i++) {
         direct_gib[i] = to_table(direct_pages[i]);
     }
 }
@@ -79,6 +79,7 @@ static void map_stacks(void)
 
 void kernel_map_build(void)
 {
+    _Static_assert(NUM_DIRECT_TABLE <= ENTRIES, "the direct map needs more than one table of GiB");
     _Static_assert(NUM_STACK * 2u <= ENTRIES, "kernel stacks need more than one table");
     map_direct();
     map_image();
@@ -95,9 +96,9 @@ static void invalidate_all(void)
     write_cr4(cr4 | 0x80ul);
 }
 
-void kernel_map_set_memory(const uint64_t memory[NUM_LARGE_PAGE / 64])
+void kernel_map_set_memory(const uint64_t memory[NUM_DIRECT_PAGE / 64u])
 {
-    for (uint32_t i = 0; i < NUM_LARGE_PAGE; i++) {
+    for (uint32_t i = 0; i < NUM_DIRECT_PAGE; i++) {
         if ((memory[i / 64] >> (i % 64) & 1) == 0) {
             direct_pages[i / ENTRIES][i % ENTRIES] |= ARCH_PTE_UNCACHED;
         }

@@ -116,7 +116,7 @@ Section owner.
     unfold body_wp, frame_alloc_code. cbn [fn_body fn_locals]. locals_simpl.
     wp_seq. wp_call. unfold alloc. eapply fwp_then; [|exact Hr|].
     { by apply frame_alloc_private_implements. }
-    intros f m1 a1 Hy1 Hr1. locals_simpl. wp_seq. wp_if. change (f <? 1048576) with (f <? NUM_FRAME).
+    intros f m1 a1 Hy1 Hr1. locals_simpl. wp_seq. wp_if. change (f <? 4194304) with (f <? NUM_FRAME).
     destruct (f <? NUM_FRAME) eqn:Ef.
     2: { wp_skip. wp_return. apply settles_now. apply HQ; [|done].
       unfold alloc; eapply (yields_then X alloc_private); [apply alloc_private_continuation|exact Hy1|]. cbn beta. rewrite Ef. constructor. }
@@ -140,7 +140,7 @@ Section owner.
     eapply implements_then_body; [by apply HM|]. intros Post args m a k Q Hr HQ.
     destruct args as [|f [|p [|??]]]; [by right|by right| |by right]. left. split; [done|].
     unfold body_wp, frame_add_owner_code. cbn [fn_body fn_locals]. locals_simpl. cbn [add_owner] in *.
-    wp_seq. wp_if. change 1048576 with NUM_FRAME. destruct (NUM_FRAME <=? f) eqn:Ef.
+    wp_seq. wp_if. change 4194304 with NUM_FRAME. destruct (NUM_FRAME <=? f) eqn:Ef.
     { wp_return. apply settles_now. apply HQ; [constructor|done]. }
     wp_skip. wp_seq. wp_call. eapply fwp_implements; [exact charge|exact Hr|].
     intros status m1 a1 Hy1 Hr1. locals_simpl. wp_seq. wp_if. change (status =? 0) with (status =? STATUS_OK).
@@ -173,7 +173,7 @@ Section owner.
     eapply implements_then_body; [by apply HM|]. intros Post args m a k Q Hr HQ.
     destruct args as [|f [|p [|??]]]; [by right|by right| |by right]. left. split; [done|].
     unfold body_wp, frame_remove_owner_code. cbn [fn_body fn_locals]. locals_simpl. cbn [remove_owner] in *.
-    wp_seq. wp_if. change 1048576 with NUM_FRAME. destruct (NUM_FRAME <=? f) eqn:Ef.
+    wp_seq. wp_if. change 4194304 with NUM_FRAME. destruct (NUM_FRAME <=? f) eqn:Ef.
     { wp_return. apply settles_now. apply HQ; [constructor|done]. }
     wp_skip. wp_seq. wp_call. change [7] with [LOCK_FRAME]. rewrite <- HY. apply fwp_frame_memory_acquire; [done|done|].
     intros s h v s1 h1 t u rest a2 Hval Htog Hg Hd Hrest Hon ->. pose proof (remove_valid _ _ _ _ _ _ _ Hval Hg) as Hval1.

@@ -42,7 +42,7 @@ Section read.
     eapply implements_then_body; [by apply HM|]. intros Post args m a k Q Hr HQ.
     destruct args as [|f [|??]]; [by right| |by right]. left. split; [done|].
     unfold body_wp, frame_owners_code. cbn [fn_body fn_locals]. locals_simpl. cbn [read_owners] in *.
-    wp_seq. wp_assign. wp_seq. wp_if. change 1048576 with NUM_FRAME. destruct (f <? NUM_FRAME).
+    wp_seq. wp_assign. wp_seq. wp_if. change 4194304 with NUM_FRAME. destruct (f <? NUM_FRAME).
     2: { wp_skip. wp_return. apply settles_now. apply HQ; [constructor|done]. }
     wp_seq. wp_call. change [7] with [LOCK_FRAME]. rewrite <- HY. apply fwp_frame_memory_acquire; [done|done|].
     intros s h v s1 h1 t u rest a2 Hval Htog Hg Hd Hrest Hon ->.
@@ -60,7 +60,7 @@ Section read.
     eapply implements_then_body; [by apply HM|]. intros Post args m a k Q Hr HQ.
     destruct args as [|f [|??]]; [by right| |by right]. left. split; [done|].
     unfold body_wp, frame_state_code. cbn [fn_body fn_locals]. locals_simpl. cbn [read_state] in *.
-    wp_seq. wp_assign. wp_seq. wp_if. change 1048576 with NUM_FRAME. destruct (f <? NUM_FRAME).
+    wp_seq. wp_assign. wp_seq. wp_if. change 4194304 with NUM_FRAME. destruct (f <? NUM_FRAME).
     2: { wp_skip. wp_return. apply settles_now. apply HQ; [constructor|done]. }
     wp_seq. wp_call. change [7] with [LOCK_FRAME]. rewrite <- HY. apply fwp_frame_memory_acquire; [done|done|].
     intros s h v s1 h1 t u rest a2 Hval Htog Hg Hd Hrest Hon ->.

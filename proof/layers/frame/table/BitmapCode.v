@@ -25,7 +25,7 @@ Qed.
 
 Lemma wrap_small x : 0 <= x < 4294967296 -> wrap W32 x = x.
 Proof. intros H. unfold wrap. change (2 ^ bits W32) with 4294967296. by apply Z.mod_small. Qed.
-Lemma word_number i b : 0 <= i < 16384 -> 0 <= b < 64 -> wrap W32 (wrap W32 (i * 64) + b) = 64 * i + b.
+Lemma word_number i b : 0 <= i < 65536 -> 0 <= b < 64 -> wrap W32 (wrap W32 (i * 64) + b) = 64 * i + b.
 Proof. intros. rewrite (wrap_small (i * 64)) by lia. rewrite wrap_small by lia. lia. Qed.
 
 Section proof.
@@ -220,13 +220,13 @@ Section proof.
     intros b3 Hb3 _ H3. replace (64 * 0 + b3) with b3 in H3 by lia. unfold locals. locals_simpl.
     step. eapply (owned_highest l 2); [done|done|done|exact H3|evaluate|].
     intros b2 Hb2 Hi2 H2. unfold locals. locals_simpl. step. step.
-    rewrite word_number by (change (map_words 2) with 4 in Hi2; lia).
+    rewrite word_number by (change (map_words 2) with 16 in Hi2; lia).
     step. eapply (owned_highest l 1); [done|done|done|exact H2|evaluate|].
     intros b1 Hb1 Hi1 H1. unfold locals. locals_simpl. step. step.
-    rewrite word_number by (change (map_words 1) with 256 in Hi1; lia).
+    rewrite word_number by (change (map_words 1) with 1024 in Hi1; lia).
     step. eapply (owned_highest l 0); [done|done|done|exact H1|evaluate|].
     intros b0 Hb0 Hi0 H0. unfold locals. locals_simpl. step.
-    rewrite word_number by (change (map_words 0) with 16384 in Hi0; lia).
+    rewrite word_number by (change (map_words 0) with 65536 in Hi0; lia).
     split; [done|]. apply (highest_block_frame l Hl0) in H0. rewrite <- H0.
     by rewrite (proj2 (Z.eqb_neq _ (-1))) by lia.
   Qed.

@@ -7,7 +7,8 @@
 //! timeout = 60               # seconds
 //! stdout = ["regex"]         # each must match a line of the output
 //! stderr = ["regex"]
-//! json = true                # standard output is one JSON object
+//! json = "check"             # standard output is one JSON object that fits this schema of docs/src/reference/schemas;
+//!                            # with "schema", it is a schema itself
 //! kill = "regex"             # the command is killed by SIGKILL once it has said this; `status` is then left out
 //! edit = [{ file = "kernel/...", replace = "text that stands there once", by = "another" }]
 //!                            # runs in a copy of kernel, proof and docs with these edits, whose proofs are built
@@ -25,6 +26,7 @@ use crate::guardian;
 use crate::output::Output;
 use project::copies::{mirror, Edit};
 use project::Project;
+use schema::Schema;
 use serde::Deserialize;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -47,8 +49,7 @@ pub struct CommandTest {
     stdout: Vec<String>,
     #[serde(default)]
     stderr: Vec<String>,
-    #[serde(default)]
-    json: bool,
+    json: Option<String>,
     kill: Option<String>,
     #[serde(default)]
     edit: Vec<Edit>,
@@ -101,6 +102,7 @@ impl CommandTest {
             Err(why) => return Outcome::Failed(why),
         };
         let mut faults = self.faults(done.status.code(), &done.stdout, &done.stderr);
+        faults.extend(self.json.as_ref().and_then(|name| misfit(project.root(), name, &done.stdout)));
         faults.extend(left_behind(&mark));
         if faults.is_empty() {
             return Outcome::Passed;
@@ -146,11 +148,23 @@ impl CommandTest {
                 }
             }
         }
-        if self.json && !serde_json::from_slice::<serde_json::Value>(stdout).is_ok_and(|value| value.is_object()) {
-            faults.push("standard output is not one JSON object".into());
-        }
         faults
     }
+}
+
+/// Why the output is not one JSON object that fits the schema.
+fn misfit(root: &Path, schema: &str, stdout: &[u8]) -> Option<String> {
+    let fits = || {
+        let value: serde_json::Value = serde_json::from_slice(stdout).map_err(|error| error.to_string())?;
+        if !value.is_object() {
+            return Err("it is no object".to_string());
+        }
+        match schema {
+            "schema" => Schema::new(value).map(drop),
+            name => Schema::read(&root.join(format!("docs/src/reference/schemas/{name}.schema.json")))?.check(&value),
+        }
+    };
+    fits().err().map(|why| format!("standard output does not fit the schema {schema}: {why}"))
 }
 
 /// Runs a command until it has said `pattern` on its standard output, then kills it, and it alone.
@@ -192,20 +206,27 @@ fn left_behind(mark: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::CommandTest;
+    use super::{misfit, CommandTest};
+    use std::path::Path;
 
     #[test]
     fn sees_what_differs() {
-        let text = "about = 'a'\narguments = []\nstatus = 1\ntimeout = 1\nstdout = ['^\\{']\njson = true";
+        let text = "about = 'a'\narguments = []\nstatus = 1\ntimeout = 1\nstdout = ['^\\{']\njson = \"book\"";
         let test: CommandTest = toml::from_str(text).unwrap();
         assert!(test.faults(Some(1), b"{}", b"").is_empty());
         assert_eq!(test.faults(Some(0), b"{}", b"").len(), 1);
-        assert_eq!(test.faults(None, b"none", b"").len(), 3);
+        assert_eq!(test.faults(None, b"none", b"").len(), 2);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        assert_eq!(misfit(&root, "book", b"{\"findings\": []}"), None);
+        for wrong in [&b"none"[..], b"[]", b"{}", b"{\"findings\": 1}"] {
+            assert!(misfit(&root, "book", wrong).is_some());
+        }
+        assert!(misfit(&root, "no such schema", b"{}").is_some());
     }
 
     #[test]
     fn every_command_test_of_the_tree_can_be_read() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cli");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cli");
         let names = project::stems(&folder, "toml");
         assert!(!names.is_empty());
         for name in names {

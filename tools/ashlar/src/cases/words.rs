@@ -76,16 +76,14 @@ fn collect(place: &Path, named: bool, files: &mut Vec<PathBuf>) -> std::io::Resu
 #[cfg(test)]
 mod tests {
     use super::findings;
-    use std::path::PathBuf;
+    use testing::Folder;
 
-    fn tree(name: &str, list: &str) -> PathBuf {
-        let root = std::env::temp_dir().join(format!("ashlar-words-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(root.join("tests/words")).unwrap();
-        std::fs::create_dir_all(root.join("a/b")).unwrap();
-        std::fs::write(root.join("tests/words/banned.toml"), list).unwrap();
-        std::fs::write(root.join("a/b/x.c"), "fine\nand a splendid day\n").unwrap();
-        std::fs::write(root.join("a/picture.png"), "splendid").unwrap();
-        std::fs::write(root.join("else.c"), "splendid").unwrap();
+    fn tree(list: &str) -> Folder {
+        let root = Folder::new("words");
+        root.write("tests/words/banned.toml", list);
+        root.write("a/b/x.c", "fine\nand a splendid day\n");
+        root.write("a/picture.png", "splendid");
+        root.write("else.c", "splendid");
         root
     }
 
@@ -93,17 +91,15 @@ mod tests {
 
     #[test]
     fn finds_words_in_text_files_of_the_places() {
-        let root = tree("found", &format!("places = ['a']\n{WORD}"));
+        let root = tree(&format!("places = ['a']\n{WORD}"));
         assert_eq!(findings(&root).unwrap(), ["a/b/x.c:2: \"splendid\": name it"]);
-        std::fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn a_list_that_names_nothing_is_a_fault() {
         for list in [format!("places = ['gone']\n{WORD}"), "places = []".into(), WORD.replace("\\b", "(")] {
-            let root = tree("faulty", &list);
+            let root = tree(&list);
             assert!(findings(&root).is_err(), "{list}");
-            std::fs::remove_dir_all(root).unwrap();
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::cli::BookOptions;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{without_bar, Output};
+use crate::results::BookResult;
 use project::Project;
-use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 
@@ -29,8 +29,9 @@ pub fn book(options: &BookOptions, project: &Project, output: &Output) -> Result
     findings.extend(book::check(root).map_err(failed)?.iter().map(shown));
     findings.iter().for_each(|finding| output.human(finding));
     let page = if options.check { None } else { Some(html(project, output)?) };
-    output.json(&json!({ "findings": findings, "page": page }));
-    match findings.len() {
+    let result = BookResult { findings, page };
+    output.json(&result);
+    match result.findings.len() {
         0 => Ok(()),
         1 => Err(Failure::Finding("1 finding".to_string())),
         count => Err(Failure::Finding(format!("{count} findings"))),
@@ -74,7 +75,7 @@ fn html(project: &Project, output: &Output) -> Result<String, Failure> {
 }
 
 fn succeed(command: &mut Command, what: &str) -> Result<(), Failure> {
-    match command.status() {
+    match without_bar(|| command.status()) {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Failure::unable(format!("{what}: {status}"), "its messages stand above")),
         Err(error) => Err(Failure::unable(format!("{what}: {error}"), "`ashlar doctor` says what is missing")),

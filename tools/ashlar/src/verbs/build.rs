@@ -6,13 +6,12 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::results::BuildResult;
 use project::Project;
-use serde_json::json;
 
 pub fn build(options: &BuildOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let description = project.description(&options.system)?;
     let built = build_system(&description, &options.kernel, project, output, &output.progress(STEPS))?;
     output.human(&format!("kernel  {}", project.shown(&built.kernel)));
     output.human(&format!("system  {}", project.shown(&built.image)));
-    output.json(&json!(BuildResult { system: built.system.name, kernel: built.kernel, image: built.image }));
+    output.json(&BuildResult { system: built.system.name, kernel: built.kernel, image: built.image });
     Ok(())
 }

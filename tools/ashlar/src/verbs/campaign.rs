@@ -4,12 +4,14 @@ use crate::build::Builds;
 use crate::cases::{self, Case, Outcome};
 use crate::cli::{CampaignOptions, EngineName};
 use crate::failure::Failure;
+use crate::on_demand::COMPARISON;
 use crate::output::Output;
+use crate::results::{CampaignResult, Listed};
 use crate::verbs::prove::{self, ProofCampaign};
 use crate::verbs::report;
 use campaign::{item_seed, record_path, Engine, Plan, Record, Shard};
 use project::Project;
-use serde_json::{json, Value};
+use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -29,6 +31,8 @@ enum Work {
     Proofs(ProofCampaign),
     /// The seeded faults of the drivers and the correct variations: a committed list, in an order that the seed gives.
     Faults,
+    /// The programs of the timing analysis's set for each of their targets, in an order that the seed gives.
+    Timing,
 }
 
 const CAMPAIGNS: &[Campaign] = &[
@@ -80,6 +84,12 @@ const CAMPAIGNS: &[Campaign] = &[
         items: 0,
         work: Work::Faults,
     },
+    Campaign {
+        name: "timing",
+        about: "every program of the timing analysis's set takes no longer on a simulator than its bound",
+        items: 0,
+        work: Work::Timing,
+    },
 ];
 
 /// The text for a boot in which a signal ended the emulator, which some random states of a guest's processor cause.
@@ -88,8 +98,8 @@ const EMULATOR_CRASHED: &str = "the emulator ended first (signal ";
 pub fn campaign(options: &CampaignOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let Some(name) = &options.name else {
         CAMPAIGNS.iter().for_each(|one| output.human(&format!("{:16} {}", one.name, one.about)));
-        let list: Vec<Value> = CAMPAIGNS.iter().map(|one| json!({ "name": one.name, "about": one.about })).collect();
-        output.json(&json!({ "campaigns": list }));
+        let listed = |one: &Campaign| Listed { name: one.name.into(), about: one.about.into() };
+        output.json(&CampaignResult::List { campaigns: CAMPAIGNS.iter().map(listed).collect() });
         return Ok(());
     };
     let chosen = CAMPAIGNS.iter().find(|campaign| campaign.name == name).ok_or_else(|| {
@@ -143,7 +153,10 @@ fn all_shards(
     let merged = plan.run(&engine, &mut |line| output.note(&line)).map_err(|error| {
         Failure::unable(error.to_string(), format!("see what the shards printed in {}", out.display()))
     })?;
-    report::show(&[merged], output)
+    let campaigns = vec![merged];
+    let shown = report::show(&campaigns, output);
+    output.json(&CampaignResult::Merged { campaigns });
+    shown
 }
 
 /// Runs one shard here and writes its record.
@@ -167,32 +180,38 @@ fn one_shard(
             let record = prove::shard(*kind, items, seed, shard, project, output)?;
             Record { campaign: campaign.name.to_string(), ..record }
         }
-        Work::Faults => faults(seed, shard, &path, project)?,
+        Work::Faults => {
+            let tool = std::env::current_exe()
+                .map_err(|error| Failure::unable(format!("the tool's own file is unknown: {error}"), ""))?;
+            by_tool(Command::new(tool).args(["drivers", "seeded"]), seed, shard, &path, project)?
+        }
+        Work::Timing => {
+            let tool = COMPARISON.ready(project, output)?;
+            by_tool(Command::new(tool).args(["--json", "--jobs", "1"]), seed, shard, &path, project)?
+        }
     };
     record.write(&path).map_err(|error| unwritable(&path, error))?;
     let bad = record.items.iter().filter(|item| !item.good).count();
     output.human(&format!("{}: {} items, {bad} findings", path.display(), record.items.len()));
+    output.json(&CampaignResult::Shard(record));
     match bad {
         0 => Ok(()),
         _ => Err(Failure::Finding(String::new())),
     }
 }
 
-/// Has the checker of drivers try its share of the seeded faults, and reads its record.
-fn faults(seed: u64, shard: Shard, path: &Path, project: &Project) -> Result<Record, Failure> {
-    let unable = |text: String| Failure::unable(text, "see `ashlar drivers seeded`");
-    let tool = std::env::current_exe().map_err(|error| unable(format!("the tool's own file is unknown: {error}")))?;
-    let status = Command::new(tool)
-        .args(["drivers", "seeded", "--seed", &seed.to_string(), "--shard", &shard.to_string(), "--record"])
-        .arg(path)
-        .current_dir(project.root())
-        .stdout(Stdio::null())
-        .status()
-        .map_err(|error| unable(format!("the checker cannot be started: {error}")))?;
-    // 1: a fault was not found, or a variation refused; the record names it.
-    match status.code() {
-        Some(0 | 1) => Record::read(path).map_err(|error| unable(error.to_string())),
-        _ => Err(unable(format!("the checker could not run ({status})"))),
+/// Has a tool try its share of the items, and reads the record that it writes.
+fn by_tool(tool: &mut Command, seed: u64, shard: Shard, path: &Path, project: &Project) -> Result<Record, Failure> {
+    let unable = |tool: &Command, text: String| {
+        Failure::unable(format!("{} {text}", tool.get_program().to_string_lossy()), "run it by hand")
+    };
+    tool.args(["--seed", &seed.to_string(), "--shard", &shard.to_string(), "--record"]).arg(path);
+    let done = tool.current_dir(project.root()).stdout(Stdio::null()).status();
+    match done.map(|status| status.code()) {
+        // 1: something was found; the record names it.
+        Ok(Some(0 | 1)) => Record::read(path).map_err(|error| unable(tool, format!("left no record: {error}"))),
+        Ok(status) => Err(unable(tool, format!("could not run (status {status:?})"))),
+        Err(error) => Err(unable(tool, format!("cannot be started: {error}"))),
     }
 }
 

@@ -4,7 +4,6 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::results::{DoctorFinding, DoctorResult};
 use project::Project;
-use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 
@@ -65,7 +64,7 @@ pub fn doctor(project: &Project, output: &Output) -> Result<(), Failure> {
     if let Some(install) = &install {
         output.human(&format!("\ninstall what is missing:\n    {install}"));
     }
-    output.json(&json!(DoctorResult { faults, install, findings }));
+    output.json(&DoctorResult { faults, install, findings });
     match faults {
         0 => Ok(()),
         1 => Err(Failure::Finding("1 thing is missing".into())),

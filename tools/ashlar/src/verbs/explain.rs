@@ -53,7 +53,7 @@ fn list(tables: &[Table], output: &Output) {
     }
     let all = tables.iter().flat_map(|table| table.codes);
     let codes = all.map(|code| ListedCode { code: code.name.into(), title: code.title.into() }).collect();
-    output.json(&json!(ExplainResult::List { codes }));
+    output.json(&ExplainResult::List { codes });
 }
 
 fn explained(code: &CodeInfo) -> ExplainedCode {

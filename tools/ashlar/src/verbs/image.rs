@@ -6,7 +6,6 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::results::ImageResult;
 use project::Project;
-use serde_json::json;
 use std::path::Path;
 
 pub fn image(options: &ImageOptions, project: &Project, output: &Output) -> Result<(), Failure> {
@@ -23,7 +22,7 @@ pub fn image(options: &ImageOptions, project: &Project, output: &Output) -> Resu
         .map_err(|error| Failure::unable(error.to_string(), error.remedy()))?;
     output.human(&format!("disc image  {}", project.shown(&iso)));
     output.human(&format!("boot it with: ashlar run {} --iso {}", options.system, project.shown(&iso)));
-    output.json(&json!(ImageResult { system: built.system.name, iso }));
+    output.json(&ImageResult { system: built.system.name, iso });
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 use crate::cli::{Arguments, ManOptions};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::results::ManResult;
 use clap::CommandFactory;
-use serde_json::json;
 
 pub fn man(options: &ManOptions, output: &Output) -> Result<(), Failure> {
     let folder = &options.directory;
@@ -14,6 +14,6 @@ pub fn man(options: &ManOptions, output: &Output) -> Result<(), Failure> {
         );
     pages?;
     output.human(&format!("manual pages in {0}; read one with: man {0}/ashlar.1", folder.display()));
-    output.json(&json!({ "directory": folder }));
+    output.json(&ManResult { directory: folder.clone() });
     Ok(())
 }

@@ -13,13 +13,15 @@ pub fn prove(options: &ProveOptions, project: &Project, output: &Output) -> Resu
         let remedy = "give one of --mutants, --spec-mutants, --assumption-mutants, --operations";
         return Err(Failure::unable("--record takes the verdicts of one campaign", remedy));
     }
-    let report = prove::prove(&library_options(options), project, output)?;
+    let report = prove::prove(&library_options(options), project, output);
+    output.end_steps();
+    let report = report?;
     if let (Some(path), Some(record)) = (&options.record, report.records.first()) {
         let failed =
             |error| Failure::unable(format!("{} cannot be written: {error}", path.display()), "choose another file");
         record.write(path).map_err(failed)?;
     }
-    output.json(&report.to_json());
+    output.json(&report.result());
     let mut rows = report.table().into_iter();
     if let Some(head) = rows.next() {
         let mut table = Table::new(head.each_ref().map(String::as_str));
@@ -37,6 +39,10 @@ pub fn prove(options: &ProveOptions, project: &Project, output: &Output) -> Resu
 impl Progress for Output {
     fn note(&self, text: &str) {
         Output::note(self, text);
+    }
+
+    fn step(&self, done: usize, total: usize, text: &str) {
+        Output::step(self, text, done, done, total);
     }
 }
 
@@ -66,7 +72,9 @@ pub fn shard(
         ProofCampaign::Assumptions => options.assumption_mutants = Some(items),
         ProofCampaign::Operations => options.operations = Some(items as u64),
     }
-    let report = prove::prove(&options, project, output)?;
+    let report = prove::prove(&options, project, output);
+    output.end_steps();
+    let report = report?;
     let findings: Vec<String> = report.findings.iter().map(|finding| finding.to_string()).collect();
     // Without a record the proofs themselves are at fault.
     report.records.into_iter().next().ok_or_else(|| Failure::Finding(findings.join("\n")))

@@ -3,8 +3,8 @@
 use crate::cli::ReportOptions;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::results::ReportResult;
 use campaign::{merge, MergeError, Merged, Record};
-use serde_json::json;
 use std::collections::BTreeMap;
 
 pub fn report(options: &ReportOptions, output: &Output) -> Result<(), Failure> {
@@ -28,13 +28,14 @@ pub fn report(options: &ReportOptions, output: &Output) -> Result<(), Failure> {
     if !faults.is_empty() {
         return Err(Failure::unable(faults.join("\n"), "give one record for each shard of a campaign"));
     }
-    show(&merged, output)
+    let result = ReportResult { campaigns: merged };
+    output.json(&result);
+    show(&result.campaigns, output)
 }
 
-/// Shows merged campaigns; a finding or a missing shard is one of this run too.
+/// Shows merged campaigns to people; a finding or a missing shard is one of this run too.
 pub fn show(merged: &[Merged], output: &Output) -> Result<(), Failure> {
     merged.iter().for_each(|one| output.human(one.table().trim_end()));
-    output.json(&json!({ "campaigns": merged }));
     if merged.iter().all(Merged::is_good) {
         return Ok(());
     }

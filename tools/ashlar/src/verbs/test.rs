@@ -4,9 +4,9 @@ use crate::build::Builds;
 use crate::cases::{self, Capacity, Event, Outcome, Test};
 use crate::cli::TestOptions;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{complain, Output};
+use crate::results::{Listed, TestOutcome, TestResult};
 use project::Project;
-use serde_json::{json, Value};
 use std::time::Instant;
 
 /// Tests named at the end as the slowest.
@@ -18,15 +18,15 @@ struct Tally {
     failed: Vec<String>,
     skipped: usize,
     times: Vec<(f64, String)>,
-    results: Vec<Value>,
+    results: Vec<TestOutcome>,
 }
 
 pub fn test(options: &TestOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let tests = chosen(cases::all(project)?, options.filter.as_deref());
     if options.list {
         tests.iter().for_each(|test| output.human(&format!("{:28} {}", test.name, test.about)));
-        let list: Vec<_> = tests.iter().map(|test| json!({ "name": test.name, "about": test.about })).collect();
-        output.json(&json!({ "tests": list }));
+        let listed = |test: &Test| Listed { name: test.name.clone(), about: test.about.clone() };
+        output.json(&TestResult::List { tests: tests.iter().map(listed).collect() });
         return Ok(());
     }
     if tests.is_empty() {
@@ -70,28 +70,27 @@ impl Tally {
             Outcome::Failed(why) => {
                 self.failed.push(test.name.clone());
                 output.human(&format!("FAIL  {} ({seconds:.1} s)", test.name));
-                eprintln!(
+                complain(format!(
                     "{}: {}\n{why}\n--- again alone:  ./ashlar test {} --show\n",
                     test.name, test.about, test.name
-                );
+                ));
                 ("failed", Some(why))
             }
         };
-        self.results.push(json!({ "name": test.name, "outcome": word, "seconds": seconds, "why": why }));
+        self.results.push(TestOutcome { name: test.name.clone(), outcome: word, seconds, why });
     }
 
     fn report(mut self, seconds: f64, output: &Output) -> Result<(), Failure> {
         let failed = self.failed.len();
-        output.json(&json!({
-            "passed": self.passed, "failed": failed, "skipped": self.skipped, "seconds": seconds, "tests": self.results,
-        }));
+        let (passed, skipped) = (self.passed, self.skipped);
+        output.json(&TestResult::Run { passed, failed, skipped, seconds, tests: self.results });
         if self.times.len() > 1 {
             self.times.sort_by(|a, b| b.0.total_cmp(&a.0));
             let slowest: Vec<String> =
                 self.times.iter().take(SLOWEST).map(|(time, name)| format!("{name} {time:.0} s")).collect();
             output.human(&format!("slowest of {seconds:.0} s: {}", slowest.join(", ")));
         }
-        output.human(&format!("{} passed, {failed} failed, {} skipped", self.passed, self.skipped));
+        output.human(&format!("{passed} passed, {failed} failed, {skipped} skipped"));
         if failed == 0 {
             return Ok(());
         }

@@ -82,16 +82,13 @@ mod tests {
 
     #[test]
     fn what_is_no_text_file_is_refused_at_once() {
-        let folder = std::env::temp_dir().join(format!("diagnostics-text-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = testing::Folder::new("text");
         let fifo = folder.join("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         let large = folder.join("large");
         File::create(&large).unwrap().set_len(MOST_TEXT + 1).unwrap();
-        let bytes = folder.join("bytes");
-        std::fs::write(&bytes, [0xff, 0xfe]).unwrap();
-        let good = folder.join("good");
-        std::fs::write(&good, "a = 1").unwrap();
+        let bytes = folder.write("bytes", [0xff, 0xfe]);
+        let good = folder.write("good", "a = 1");
         let message = |path: &Path| text(path).unwrap_err().to_string();
         assert_eq!(message(Path::new("/dev/zero")), "it is a device, not a file");
         assert_eq!(message(&folder), "it is a directory, not a file");
@@ -100,6 +97,5 @@ mod tests {
         assert_eq!(message(&bytes), "it is not UTF-8 text");
         assert_eq!(message(&folder.join("none")), "no such file or directory");
         assert_eq!(text(&good).unwrap(), "a = 1");
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

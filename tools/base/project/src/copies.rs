@@ -77,11 +77,10 @@ mod tests {
 
     #[test]
     fn a_mirror_follows_its_source() {
-        let root = std::env::temp_dir().join(format!("ashlar-mirror-{}", std::process::id()));
+        let root = testing::Folder::new("mirror");
         let (from, to) = (root.join("from"), root.join("to"));
-        std::fs::create_dir_all(from.join("a/b")).unwrap();
         for (name, text) in [("a/x.v", "1"), ("a/x.vo", "2"), ("a/b/y.v", "3")] {
-            std::fs::write(from.join(name), text).unwrap();
+            root.write(from.join(name), text);
         }
         mirror(&from, &to, "a", false).unwrap();
         assert_eq!(std::fs::read_to_string(to.join("a/b/y.v")).unwrap(), "3");
@@ -89,6 +88,5 @@ mod tests {
         std::fs::remove_file(from.join("a/x.v")).unwrap();
         mirror(&from, &to, "a", true).unwrap();
         assert!(to.join("a/x.vo").exists() && !to.join("a/x.v").exists());
-        std::fs::remove_dir_all(root).unwrap();
     }
 }

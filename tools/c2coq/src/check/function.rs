@@ -61,6 +61,10 @@ impl Checker<'_> {
                 let message = format!("`{}` was declared with another type before", name.text);
                 self.fault(name.span, Rule::Prototype, message);
             }
+            if is_static && !self.unit.functions[id.0].is_static {
+                let message = format!("`{}` is static here, but was declared visible to other files before", name.text);
+                self.fault(name.span, Rule::Prototype, message);
+            }
             return Some(id);
         }
         let id = FunctionId(self.unit.functions.len());

@@ -1,9 +1,10 @@
 //! Declarations: specifiers, declarators, structs, enums, initialisers, function definitions.
 
-use super::{is_foreign_type, is_reserved, scalar, Broken, Parsed, Parser};
+use super::{is_reserved, scalar, Broken, Parsed, Parser};
 use crate::lex::TokenKind;
 use crate::rule::Rule;
 use crate::syntax::*;
+use crate::words::is_foreign_type;
 
 impl Parser<'_> {
     /// The next token can only begin a declaration.

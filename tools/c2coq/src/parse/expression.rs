@@ -1,28 +1,15 @@
 //! Expressions, by precedence.
 
 use super::{broken_expr, Parsed, Parser, MAX_HEIGHT, REFUSED_HEIGHT};
-use crate::lex::TokenKind;
+use crate::lex::{precedence, TokenKind};
 use crate::rule::Rule;
 use crate::source::Span;
 use crate::syntax::{Declarator, Expr, ExprKind};
 
-/// How tightly a binary operator binds; the operator's own text, for the tree.
-fn precedence(kind: &TokenKind) -> Option<(&'static str, u8)> {
+/// A binary operator, with how tightly it binds.
+fn operator(kind: &TokenKind) -> Option<(&'static str, u8)> {
     let TokenKind::Punct(punct) = kind else { return None };
-    let level = match *punct {
-        "||" => 1,
-        "&&" => 2,
-        "|" => 3,
-        "^" => 4,
-        "&" => 5,
-        "==" | "!=" => 6,
-        "<" | ">" | "<=" | ">=" => 7,
-        "<<" | ">>" => 8,
-        "+" | "-" => 9,
-        "*" | "/" | "%" => 10,
-        _ => return None,
-    };
-    Some((punct, level))
+    precedence(punct).map(|level| (*punct, level))
 }
 
 impl Parser<'_> {
@@ -88,7 +75,7 @@ impl Parser<'_> {
 
     fn binary(&mut self, lowest: u8) -> Parsed<Expr> {
         let mut left = self.unary()?;
-        while let Some((operator, level)) = precedence(&self.token().kind).filter(|(_, level)| *level >= lowest) {
+        while let Some((operator, level)) = operator(&self.token().kind).filter(|(_, level)| *level >= lowest) {
             let at = self.span();
             self.next();
             let right = self.binary(level + 1)?;

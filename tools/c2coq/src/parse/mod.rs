@@ -15,6 +15,7 @@ use crate::preprocess::MAX_NESTING;
 use crate::rule::Rule;
 use crate::source::{Sources, Span};
 use crate::syntax::{Expr, ExprKind, Item, Name};
+use crate::words;
 
 /// A syntax fault was reported; the caller resynchronises.
 pub(crate) struct Broken;
@@ -231,100 +232,7 @@ fn scalar(name: &str) -> Option<Width> {
     Width::from_name(name)
 }
 
-/// Type words of C and of its standard headers that are not in the subset.
-fn is_foreign_type(name: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "char",
-        "short",
-        "int",
-        "long",
-        "float",
-        "double",
-        "signed",
-        "unsigned",
-        "_Bool",
-        "_Complex",
-        "bool",
-        "size_t",
-        "ssize_t",
-        "ptrdiff_t",
-        "intptr_t",
-        "uintptr_t",
-        "int8_t",
-        "int16_t",
-        "int32_t",
-        "int64_t",
-        "intmax_t",
-        "uintmax_t",
-        "__int128",
-        "__signed__",
-        "wchar_t",
-        "va_list",
-        "u8",
-        "u16",
-        "u32",
-        "u64",
-        "FILE",
-        "uint_fast8_t",
-        "uint_fast16_t",
-        "uint_fast32_t",
-        "uint_fast64_t",
-        "uint_least8_t",
-        "uint_least16_t",
-        "uint_least32_t",
-        "uint_least64_t",
-        "__uint128_t",
-        "typeof",
-        "__typeof__",
-    ];
-    WORDS.contains(&name)
-}
-
 /// Words that cannot be names.
 fn is_reserved(name: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "auto",
-        "break",
-        "case",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "else",
-        "enum",
-        "extern",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "register",
-        "restrict",
-        "return",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "void",
-        "volatile",
-        "while",
-        "_Alignas",
-        "_Alignof",
-        "_Atomic",
-        "_Generic",
-        "_Noreturn",
-        "_Static_assert",
-        "_Thread_local",
-        "char",
-        "short",
-        "int",
-        "long",
-        "float",
-        "double",
-        "signed",
-        "unsigned",
-        "_Bool",
-    ];
-    WORDS.contains(&name) || scalar(name).is_some()
+    words::is_reserved(name) || scalar(name).is_some()
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::{expand, Macro, MacroKind, MAX_NESTING};
-use crate::lex::{Token, TokenKind};
+use crate::lex::{precedence, Token, TokenKind};
 use crate::number::parse_number;
 use crate::source::Span;
 
@@ -49,22 +49,6 @@ struct Evaluator<'a> {
     end: Span,
 }
 
-fn level(punct: &str) -> Option<u8> {
-    Some(match punct {
-        "||" => 1,
-        "&&" => 2,
-        "|" => 3,
-        "^" => 4,
-        "&" => 5,
-        "==" | "!=" => 6,
-        "<" | ">" | "<=" | ">=" => 7,
-        "<<" | ">>" => 8,
-        "+" | "-" => 9,
-        "*" | "/" | "%" => 10,
-        _ => return None,
-    })
-}
-
 impl Evaluator<'_> {
     fn span(&self) -> Span {
         self.tokens.get(self.at).map_or(self.end, |token| token.span)
@@ -106,7 +90,7 @@ impl Evaluator<'_> {
                 Some(TokenKind::Punct(punct)) => *punct,
                 _ => return Ok(left),
             };
-            let Some(level) = level(operator).filter(|level| *level >= lowest) else { return Ok(left) };
+            let Some(level) = precedence(operator).filter(|level| *level >= lowest) else { return Ok(left) };
             let span = self.span();
             self.at += 1;
             let right = self.binary(level + 1)?;

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::MAX_NESTING;
 use crate::lex::{Token, TokenKind};
 use crate::source::Span;
+use crate::words::is_beyond_expressions;
 
 const MAX_EXPANSION: usize = 100_000;
 
@@ -28,54 +29,10 @@ pub struct Macro {
     pub kind: MacroKind,
 }
 
-/// Words that make a macro body more than an expression.
-fn is_keyword(name: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-        "__attribute__",
-        "asm",
-        "__asm__",
-    ];
-    WORDS.contains(&name)
-}
-
 pub(super) fn is_value(body: &[Token]) -> bool {
     let expression = body.iter().all(|token| match &token.kind {
         TokenKind::Number(_) | TokenKind::Char(_) => true,
-        TokenKind::Name(name) => !is_keyword(name),
+        TokenKind::Name(name) => !is_beyond_expressions(name),
         TokenKind::Punct(punct) => !matches!(*punct, "{" | "}" | ";" | "#" | "##" | "," | "..." | "[" | "]"),
         TokenKind::Str(_) | TokenKind::End => false,
     });

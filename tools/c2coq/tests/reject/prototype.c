@@ -1,4 +1,4 @@
-/* expect: prototype 4, prototype 6, prototype 7, prototype 9, prototype 12 */
+/* expect: prototype 4, prototype 6, prototype 7, prototype 9, prototype 12, prototype 13 */
 #include <stdint.h>
 
 static uint32_t f();
@@ -10,3 +10,4 @@ static uint32_t h(uint32_t x) {
     return x;
 }
 uint32_t unknown(void) { return 1; }
+static uint32_t elsewhere(void) { return 1; }

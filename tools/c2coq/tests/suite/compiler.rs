@@ -4,17 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use c2coq::{check, Options};
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound.max(1) as u64) as usize
-    }
-}
+use testing::{Folder, Random};
 
 /// Words and signs, with the space before each.
 fn pieces(text: &str) -> Vec<String> {
@@ -34,44 +24,10 @@ fn pieces(text: &str) -> Vec<String> {
 
 #[test]
 fn what_is_accepted_compiles() {
-    const INSERTED: &[&str] = &[
-        "uint32_t",
-        "uint64_t",
-        "0",
-        "1u",
-        "1ul",
-        "(",
-        ")",
-        "{",
-        "}",
-        ";",
-        ",",
-        "=",
-        "+",
-        "-",
-        "*",
-        "!",
-        "~",
-        "return",
-        "if",
-        "while",
-        "break",
-        "static",
-        "const",
-        "[",
-        "]",
-        ".",
-        "used",
-        "NONE",
-        "void",
-        "else",
-        "(uint32_t)",
-        "++",
-        "owner",
-    ];
+    const INSERTED: &str = "uint32_t uint64_t 0 1u 1ul ( ) { } ; , = + - * ! ~ return if while break static const [ ] . used NONE void else (uint32_t) ++ owner";
+    let inserted: Vec<&str> = INSERTED.split(' ').collect();
     let accept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/accept");
-    let dir = std::env::temp_dir().join(format!("c2coq-compiler-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
+    let dir = Folder::new("compiler");
     for header in ["layer.h", "arch.h"] {
         std::fs::copy(accept.join(header), dir.join(header)).unwrap();
     }
@@ -84,8 +40,8 @@ fn what_is_accepted_compiles() {
         let at = random.below(changed.len());
         match random.below(4) {
             0 => drop(changed.remove(at)),
-            1 => changed[at] = format!(" {}", INSERTED[random.below(INSERTED.len())]),
-            2 => changed.insert(at, format!(" {} ", INSERTED[random.below(INSERTED.len())])),
+            1 => changed[at] = format!(" {}", random.pick(&inserted)),
+            2 => changed.insert(at, format!(" {} ", random.pick(&inserted))),
             _ => {
                 let other = random.below(changed.len());
                 changed.swap(at, other);
@@ -102,6 +58,5 @@ fn what_is_accepted_compiles() {
         let message = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "accepted, but gcc says:\n{message}");
     }
-    std::fs::remove_dir_all(&dir).unwrap();
     assert!(accepted > 15, "only {accepted} changed files were accepted: the comparison means little");
 }

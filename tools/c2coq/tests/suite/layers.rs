@@ -1,27 +1,23 @@
 //! The layer check on object files that the C compiler makes of small sources.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use c2coq::finding::Finding;
 use c2coq::layers::{check_directories, check_objects};
 use c2coq::order::LayerOrder;
+use testing::Folder;
 
-/// A directory of its own for each test, removed at the end.
-struct Work(PathBuf);
+struct Work(Folder);
 
 impl Work {
     fn new(name: &str) -> Work {
-        let dir = std::env::temp_dir().join(format!("c2coq-layers-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        Work(dir)
+        Work(Folder::new(name))
     }
 
     fn compile(&self, object: &str, source: &str) {
         let path = self.0.join(object);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let file = path.with_extension("c");
-        std::fs::write(&file, source).unwrap();
+        let file = self.0.write(object.replace(".o", ".c"), source);
         let status = Command::new("gcc")
             .args(["-c", "-O2", "-ffreestanding", "-fno-pic", "-flto", "-ffat-lto-objects", "-o"])
             .arg(&path)
@@ -34,13 +30,6 @@ impl Work {
     fn check(&self, order: &str) -> Vec<Finding> {
         let order = LayerOrder::parse(order).unwrap();
         check_objects(&order, Path::new("kernel/layers.order"), &self.0, None).unwrap()
-    }
-}
-
-impl Drop for Work {
-    fn drop(&mut self) {
-        // Leftovers in the temporary directory do no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use c2coq::certified::{files, mutants, mutated, stale};
 use c2coq::mutate::{Kind, Mutant};
+use testing::Folder;
 
 fn kernel() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel").canonicalize().unwrap()
@@ -79,8 +80,7 @@ fn a_mutant_changes_its_function_and_no_other() {
 
 #[test]
 fn statements_that_need_each_other_are_no_benign_exchange() {
-    let dir = std::env::temp_dir().join(format!("c2coq-exchange-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
+    let dir = Folder::new("exchange");
     let header = "#ifndef A_H\n#define A_H\n#include <stdint.h>\nvoid a_step(uint32_t i);\n#endif\n";
     let source = "#include \"a.h\"\nstatic struct { uint32_t x; uint32_t y; } a[4];\n\
         void a_step(uint32_t i) {\n    uint32_t n = 0u;\n    a[i].x = n;\n    a[i].y = n;\n    n = a[i].x;\n    a[i].x = 2u;\n}\n";
@@ -97,19 +97,18 @@ fn statements_that_need_each_other_are_no_benign_exchange() {
     assert_eq!(of(Kind::IndependentExchanged), ["a[i].y = n; a[i].x = n"]);
     // The local's declaration stays before its use.
     assert_eq!(of(Kind::StatementsExchanged), ["n = a[i].x; a[i].y = n", "a[i].x = 2u; n = a[i].x"]);
-    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]
 fn what_a_reader_alone_sees_changes_no_term() {
-    let dir = std::env::temp_dir().join(format!("c2coq-spelling-{}", std::process::id()));
+    let dir = Folder::new("spelling");
     let layers = dir.join("layers/queue");
     std::fs::create_dir_all(&layers).unwrap();
     let queue = kernel().join("layers/queue");
     for header in std::fs::read_dir(kernel()).unwrap().chain(std::fs::read_dir(&queue).unwrap()) {
         let path = header.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "h") {
-            let to = if path.starts_with(&queue) { &layers } else { &dir };
+            let to = if path.starts_with(&queue) { layers.as_path() } else { &dir };
             std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
         }
     }
@@ -133,7 +132,6 @@ fn what_a_reader_alone_sees_changes_no_term() {
         assert_ne!(*other, text);
         assert_eq!(terms(other), original, "{at}");
     }
-    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]
@@ -152,7 +150,7 @@ fn the_command_lists_and_writes() {
     assert_eq!(status, Some(0));
     let list: Vec<serde_json::Value> = serde_json::from_str(&list).unwrap();
     assert!(list.iter().all(|mutant| mutant["function"] == "queue_peek") && list.len() >= 3);
-    let dir = std::env::temp_dir().join(format!("c2coq-mutate-{}", std::process::id()));
+    let dir = Folder::new("mutate");
     let wrong = list.iter().find(|mutant| mutant["benign"] == false).unwrap();
     let number = wrong["number"].to_string();
     let (status, line) = run(&["--number", &number, "--out", dir.to_str().unwrap()]);
@@ -161,7 +159,6 @@ fn the_command_lists_and_writes() {
     let terms = std::fs::read_to_string(dir.join("Code.v")).unwrap();
     assert!(terms.contains("Definition queue_peek_code"));
     assert!(std::fs::read_to_string(dir.join("queue.c")).unwrap().contains("queue_peek(uint32_t q)"));
-    std::fs::remove_dir_all(&dir).unwrap();
     assert_eq!(run(&["--number", "1000000"]).0, Some(2));
 }
 
@@ -191,8 +188,7 @@ fn survives(mutant: &Mutant, dir: &Path) -> bool {
 
 #[test]
 fn running_tells_mutants_from_benign_rewrites() {
-    let dir = std::env::temp_dir().join(format!("c2coq-mutants-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
+    let dir = Folder::new("mutants");
     let of = |layer: &str, wanted: &dyn Fn(&Mutant) -> bool| -> Vec<&Mutant> {
         all().iter().filter(|mutant| mutant.layer == layer && wanted(mutant)).collect()
     };
@@ -205,5 +201,4 @@ fn running_tells_mutants_from_benign_rewrites() {
             assert!(!survives(mutant, &dir), "{mutant:?}");
         }
     }
-    std::fs::remove_dir_all(&dir).unwrap();
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 use c2coq::source::Sources;
 use c2coq::{check, check_with, print, Options};
 use object::{Object, ObjectSection, SectionKind};
+use testing::Folder;
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -92,8 +93,7 @@ fn code(source: &Path, object: &Path) -> Vec<(String, Vec<u8>, usize)> {
 
 #[test]
 fn printed_files_compile_to_the_same_code() {
-    let dir = std::env::temp_dir().join(format!("c2coq-print-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
+    let dir = Folder::new("print");
     let mut different = Vec::new();
     // The accepted test file has inline primitives, whose bodies a printed file does not hold.
     for path in certified().iter().filter(|path| path.starts_with(repository().join("kernel"))) {
@@ -112,5 +112,4 @@ fn printed_files_compile_to_the_same_code() {
     let source = dir.join("changed.c");
     std::fs::write(&source, changed).unwrap();
     assert_ne!(code(&queue, &dir.join("a.o")), code(&source, &dir.join("b.o")));
-    std::fs::remove_dir_all(&dir).unwrap();
 }

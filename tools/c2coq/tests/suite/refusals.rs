@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use testing::Folder;
 
-struct Copy(PathBuf);
+struct Copy(Folder);
 
 impl Copy {
     fn new() -> Copy {
-        let root = std::env::temp_dir().join(format!("c2coq-refusals-{}", std::process::id()));
+        let root = Folder::new("refusals");
         let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel").canonicalize().unwrap();
         copy_dir(&kernel, &root.join("kernel"));
         Copy(root)
@@ -50,13 +51,6 @@ impl Copy {
         for word in words {
             assert!(message.contains(word), "`{word}` is not named in:\n{message}");
         }
-    }
-}
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        // Leftovers in the temporary directory do no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

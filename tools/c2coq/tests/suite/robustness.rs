@@ -5,18 +5,7 @@ use std::time::{Duration, Instant};
 
 use c2coq::source::Sources;
 use c2coq::{check_with, Options};
-
-/// A small deterministic generator, so that a failure can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound.max(1) as u64) as usize
-    }
-}
+use testing::{cut, damage, Random};
 
 fn texts() -> Vec<String> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
@@ -52,90 +41,33 @@ fn truncated_sources_are_survived() {
     let mut random = Random(0x1234_5678_9abc_def1);
     for text in texts() {
         for _ in 0..12 {
-            let mut end = random.below(text.len() + 1);
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            survive(&text[..end], "truncated");
+            survive(cut(&mut random, &text), "truncated");
         }
     }
 }
 
 #[test]
 fn mutated_sources_are_survived() {
-    const PIECES: &[&str] = &[
-        "{",
-        "}",
-        "(",
-        ")",
-        "[",
-        "]",
-        ";",
-        ",",
-        "*",
-        "&",
-        "=",
-        "==",
-        "?",
-        ":",
-        "#",
-        "\"",
-        "'",
-        "\\",
+    const PLAIN: &str = r##"{ } ( ) [ ] ; , * & = == ? : # " ' \ /* */ 0 1u uint32_t static struct if else for return é -> ... sizeof typedef goto __attribute__(( asm("##;
+    const SPECIAL: [&str; 10] = [
         "\n",
-        "/*",
-        "*/",
-        "0",
-        "1u",
-        "uint32_t",
-        "static",
-        "struct",
-        "if",
-        "else",
-        "for",
-        "return",
         "#if 1\n",
         "#else\n",
         "#endif\n",
         "\n#define A A\n",
         "\n#define B(x) x\n",
-        "é",
         "\u{0}",
-        "->",
-        "...",
-        "sizeof",
-        "typedef",
         "enum {",
         "case 1:",
-        "goto",
-        "__attribute__((",
-        "asm(",
         "\n#include \"damaged.c\"\n",
     ];
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let pieces: Vec<Vec<char>> = PLAIN.split(' ').chain(SPECIAL).map(|piece| piece.chars().collect()).collect();
     let mut faulty = 0;
     for text in texts() {
         for _ in 0..25 {
             let mut damaged: Vec<char> = text.chars().collect();
-            for _ in 0..1 + random.below(4) {
-                let at = random.below(damaged.len() + 1);
-                match random.below(4) {
-                    0 => {
-                        let end = (at + 1 + random.below(12)).min(damaged.len());
-                        damaged.drain(at..end);
-                    }
-                    1 => {
-                        let from = random.below(damaged.len() + 1);
-                        let end = (from + random.below(40)).min(damaged.len());
-                        let copy: Vec<char> = damaged[from..end].to_vec();
-                        damaged.splice(at..at, copy);
-                    }
-                    _ => {
-                        let piece = PIECES[random.below(PIECES.len())];
-                        damaged.splice(at..at, piece.chars());
-                    }
-                }
-            }
+            damage(&mut random, &mut damaged, &pieces);
             let damaged: String = damaged.into_iter().collect();
             faulty += usize::from(survive(&damaged, "mutated") > 0);
         }

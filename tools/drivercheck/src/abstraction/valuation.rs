@@ -34,7 +34,7 @@ impl Scope<'_> {
             }
             Op::Assume(condition) => Ok(self.assume(solver, valuation, *condition, true)?.into_iter().collect()),
             Op::Assign(var, value) => self.assign(solver, valuation, *var, *value),
-            Op::Emit(_) | Op::Await(_) | Op::Receive(_) | Op::Return => Ok(vec![valuation]),
+            _ => Ok(vec![valuation]),
         }
     }
 

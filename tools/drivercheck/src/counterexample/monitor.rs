@@ -3,6 +3,7 @@
 
 use crate::counterexample::trace::{Event, Trace};
 use crate::driver::Driver;
+use crate::program::Wrong;
 use protocol::decompose::Decomposition;
 use protocol::generate;
 use std::fmt::Write;
@@ -20,6 +21,8 @@ pub enum MonitorError {
 /// The numbers of `enum monitor_verdict`.
 const OK: u32 = 0;
 const RULE: [(u8, u32); 3] = [(1, 1), (3, 2), (5, 3)];
+const COOKIE: u32 = 6;
+const DRAINED: u32 = 7;
 
 /// Whether the monitor agrees with the checker that the run breaks this rule, with its last event. A run without
 /// end breaks no rule that a monitor can see: it must find nothing wrong, and come back to the states where it repeats.
@@ -70,7 +73,11 @@ pub fn replays(root: &Path, scratch: &Path, driver: &Driver, rule: u8, trace: &T
         let start = run(turn)?;
         return Ok(end.get(1) == Some(&OK) && start.get(1) == Some(&OK) && end.get(2..) == start.get(2..));
     }
-    let expected = RULE.iter().find(|(own, _)| *own == rule).map_or(OK, |(_, verdict)| *verdict);
+    let expected = match trace.wrong {
+        Some(Wrong::NotOpen) => COOKIE,
+        Some(Wrong::Open) => DRAINED,
+        _ => RULE.iter().find(|(own, _)| *own == rule).map_or(OK, |(_, verdict)| *verdict),
+    };
     let is_need = rule == 1 && trace.finding.contains("but it needs");
     Ok(end.first() == Some(&(seen(all).len() as u32)) && end.get(1) == Some(if is_need { &OK } else { &expected }))
 }
@@ -92,8 +99,12 @@ fn table(driver: &Driver, events: &[Event]) -> String {
     let (mut rows, mut mailboxes) = (String::new(), vec!["0".to_string()]);
     for event in events {
         let row = match event {
-            Event::Send(message) => format!("{{SEND, {}, {}, 0, 0}}", message.0, number(message)),
-            Event::Receive(message) => format!("{{RECEIVE, {}, {}, 0, 0}}", message.0, number(message)),
+            Event::Send(message, own) => {
+                format!("{{SEND, {}, {}, {}, 0}}", message.0, number(message), u8::from(*own))
+            }
+            Event::Receive(message, own) => {
+                format!("{{RECEIVE, {}, {}, {}, 0}}", message.0, number(message), u8::from(*own))
+            }
             Event::Wait(messages) => {
                 let first = mailboxes.len();
                 mailboxes.extend(messages.iter().map(|message| number(message).to_string()));

@@ -2,12 +2,13 @@
 
 use crate::counterexample::replay::{replay, Moment};
 use crate::counterexample::search::Found;
-use crate::program::{Message, Op, Place, Program};
+use crate::program::{Message, Op, Place, Program, Wrong};
 use crate::rules::component::Protocols;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Line {
     pub file: String,
     pub line: usize,
@@ -25,7 +26,7 @@ pub struct Line {
     pub after: Option<String>,
 }
 
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Trace {
     pub lines: Vec<Line>,
     /// Of a run without end: the line from which it repeats.
@@ -42,12 +43,16 @@ pub struct Trace {
     /// The event from which it repeats.
     #[serde(skip)]
     pub turn: Option<usize>,
+    /// Why a claim does not hold at its end.
+    #[serde(skip)]
+    pub wrong: Option<Wrong>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    Send(Message),
-    Receive(Message),
+    /// The message, and whether its cookie is that of the request that the run is about.
+    Send(Message, bool),
+    Receive(Message, bool),
     Wait(BTreeSet<Message>),
     Return,
     /// The last so many events come so many times more.
@@ -73,6 +78,7 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
     let mut iterations = run.path.iterations.iter().peekable();
     let mut repeats = run.path.repeats.iter().peekable();
     let mut begun = 0;
+    let mut is_followed = false;
     for (index, step) in steps.iter().enumerate() {
         if run.first == Some(index) {
             made.repeats_from = Some(made.lines.len());
@@ -87,12 +93,16 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
                 repeats.next();
             }
         }
+        let is_message = matches!(step.op, Op::Emit(_) | Op::Receive(_));
+        let own = is_message && std::mem::take(&mut is_followed);
         match &step.op {
-            Op::Emit(message) => made.events.push(Event::Send(*message)),
-            Op::Receive(message) => made.events.push(Event::Receive(*message)),
+            Op::Followed => is_followed = true,
+            Op::Emit(message) => made.events.push(Event::Send(*message, own)),
+            Op::Receive(message) => made.events.push(Event::Receive(*message, own)),
+            Op::Fail(_, wrong) => made.wrong = Some(*wrong),
             Op::Await(site) => made.events.push(Event::Wait(program.awaits[*site].messages.clone())),
             Op::Return => made.events.push(Event::Return),
-            Op::Assign(..) | Op::Havoc(_) | Op::Assume(_) => {}
+            _ => {}
         }
         while iterations.peek().is_some_and(|iteration| iteration.end <= index) {
             iterations.next();
@@ -140,7 +150,9 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
             Op::Emit(message) | Op::Receive(message) => {
                 let Some(moment) = moments.get(&index) else { continue };
                 let states = &protocols.automaton(message.0).states;
-                let label = protocols.label(*message);
+                // Of a run about a request, its messages are marked.
+                let mark = if own { " [the request]" } else { "" };
+                let label = protocols.label(*message) + mark;
                 // Registers are touched often; once is enough to see it.
                 if made.repeats_from != Some(made.lines.len()) {
                     let state = &states[moment.before].name;
@@ -158,7 +170,7 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
                     ..line(&step.place)
                 });
             }
-            Op::Assign(..) | Op::Havoc(_) => {}
+            _ => {}
         }
     }
     made

@@ -58,6 +58,11 @@ pub fn binary(op: Op, a: Expr, b: Expr) -> Expr {
         (Op::And, _, Some(right)) if right == all => return a,
         (Op::Or, _, Some(right)) if right == all => return b,
         (Op::Xor, _, Some(right)) if right == all => return not(a),
+        // By powers of two, which the solver need not find out.
+        (Op::URem, _, Some(right)) if right.is_power_of_two() => return binary(Op::And, a, constant(right - 1, bits)),
+        (Op::UDiv, _, Some(right)) if right.is_power_of_two() => {
+            return binary(Op::LShr, a, constant(u64::from(right.trailing_zeros()), bits));
+        }
         (Op::Sub, _, Some(right)) => return binary(Op::Add, a, constant(right.wrapping_neg(), bits)),
         _ => {}
     }

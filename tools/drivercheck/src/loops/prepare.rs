@@ -2,13 +2,14 @@
 
 use crate::check::Shared;
 use crate::cpu_time::Clock;
+use crate::expr::Var;
 use crate::loops::ranking::{analyse, ending, Ending, Known, Loop};
 use crate::loops::summary::{summarise, Summarised};
-use crate::program::{Message, Program};
+use crate::program::{Edge, Message, Op, Program, Step};
 use crate::rules::component::Protocols;
 use crate::rules::safety::Context;
 use crate::solver::{Solver, SolverError};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 /// Prepares programs; caches which loops terminate.
@@ -30,6 +31,23 @@ impl<'a> Preparer<'a> {
         let mut known = Known::new();
         let loops = analyse(program, solver, &mut known)?;
         Ok(Preparer { program, protocols, loops, known })
+    }
+
+    /// Heads of loops that change what the program's hints speak of: their summaries would be too coarse.
+    pub fn hinted(&self) -> BTreeSet<usize> {
+        let vars: HashSet<Var> = self.program.hints.iter().flat_map(|hint| hint.vars().to_vec()).collect();
+        let mut found = BTreeSet::new();
+        let mut work: Vec<&Loop> = self.loops.iter().collect();
+        while let Some(one) = work.pop() {
+            work.extend(&one.inner);
+            let inside = |edge: &&Edge| one.nodes.contains(&edge.from) && one.nodes.contains(&edge.to);
+            let steps = self.program.edges.iter().filter(inside).flat_map(|edge| &edge.steps);
+            let changes = |step: &Step| matches!(step.op, Op::Assign(var, _) | Op::Havoc(var) if vars.contains(&var));
+            if steps.into_iter().any(changes) {
+                found.insert(one.head);
+            }
+        }
+        found
     }
 
     /// Whether a message leaves its protocol's state alone wherever it is enabled.

@@ -97,7 +97,7 @@ fn is_silent(program: &Program, one: &Loop, is_idle: &dyn Fn(Message) -> bool) -
         Op::Assign(..) | Op::Havoc(_) | Op::Assume(_) => false,
         // The last iteration sends it, too; sending it earlier makes no difference.
         Op::Emit(message) => !is_idle(message),
-        Op::Await(_) | Op::Receive(_) | Op::Return => true,
+        _ => true,
     };
     !inside(program, one).any(|edge| program.edges[edge].steps.iter().any(is_message))
 }

@@ -3,6 +3,7 @@
 use super::types::Type;
 use super::value::{Lvalue, Storage, Value};
 use super::{scan, Entity, Frame, Lower};
+use crate::expr::{self, Op};
 use lang_c::ast::{CallExpression, DerivedDeclarator, Expression, FunctionDefinition, Statement};
 use lang_c::span::Node;
 use std::collections::{HashMap, HashSet};
@@ -47,15 +48,17 @@ impl<'a> Lower<'a> {
             self.op(crate::program::Op::Emit(act));
         }
         match (name, self.functions.get(name).copied()) {
+            _ if name == "driver_cookie" => Value::Int(self.var(self.cookie), super::types::LONG),
             _ if is_primitive => self.external(name, &arguments),
             (_, Some(function)) => self.inline(name, function, &arguments),
             ("__builtin_expect", None) => arguments.into_iter().next().unwrap_or(Value::Void),
             // The driver ends here as if it returned.
             ("__builtin_trap", None) => {
-                self.op(crate::program::Op::Return);
+                self.leave();
                 self.at = None;
                 Value::Void
             }
+            ("__builtin_ctz" | "__builtin_ctzl" | "__builtin_ctzll", None) => self.lowest_bit(name, &arguments),
             ("memset" | "__builtin_memset", None) => {
                 self.keeps_pointers(&arguments);
                 self.fill(arguments)
@@ -70,6 +73,33 @@ impl<'a> Lower<'a> {
                 self.external(name, &arguments)
             }
         }
+    }
+
+    /// The number of the lowest bit that is set; without one, any.
+    fn lowest_bit(&mut self, name: &str, arguments: &[Value]) -> Value {
+        let bits = if name == "__builtin_ctz" { 32 } else { 64 };
+        let Some(Value::Int(of, ty)) = arguments.first() else { return self.external(name, arguments) };
+        let of = super::operator::resize(*of, ty, bits);
+        let result = self.any(&format!("{name}()"), 32);
+        let (is_none, bit) = (
+            expr::equal(of, expr::constant(0, bits)),
+            if bits == 32 { result } else { expr::zero_extend(result, bits) },
+        );
+        let below = expr::binary(Op::Shl, expr::constant(1, bits), bit);
+        let below = expr::binary(Op::Sub, below, expr::constant(1, bits));
+        let none_below = expr::equal(expr::binary(Op::And, of, below), expr::constant(0, bits));
+        let facts = [
+            expr::compare(expr::Compare::ULt, result, expr::constant(u64::from(bits), 32)),
+            expr::cut(expr::binary(Op::LShr, of, bit), 1),
+            none_below,
+        ];
+        let done = self.node();
+        self.branch(is_none, done);
+        for fact in facts {
+            self.op(crate::program::Op::Assume(fact));
+        }
+        self.enter(done);
+        Value::Int(result, super::types::INT)
     }
 
     /// Bytes are not copied over pointers, which would make pointers of numbers.

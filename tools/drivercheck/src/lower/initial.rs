@@ -3,6 +3,7 @@
 use super::types::{Type, UNKNOWN_LENGTH};
 use super::value::{Lvalue, Storage, Value};
 use super::Lower;
+use crate::expr;
 use lang_c::ast::{Designator, Expression, Initializer, InitializerListItem};
 use lang_c::span::Node;
 
@@ -148,6 +149,9 @@ impl<'a> Lower<'a> {
     pub(super) fn part(&mut self, place: &Lvalue, index: usize) -> Option<Lvalue> {
         let storage = match &place.storage {
             Storage::Fields(all) => all.get(index).cloned().unwrap_or(Storage::Opaque),
+            Storage::Cells(inner, followed) => {
+                inner.select(followed.map(|own| expr::equal(self.var(own), expr::constant(index as u64, 64))))
+            }
             _ => Storage::Opaque,
         };
         let ty = match &place.ty {

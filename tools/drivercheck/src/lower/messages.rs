@@ -43,17 +43,23 @@ impl<'a> Lower<'a> {
         let mailbox = self.expression(mailbox);
         let mut operands = vec![self.effects(from, &mailbox)];
         let (mailbox, _) = self.integer(mailbox);
+        let mut values = Vec::new();
         for argument in rest {
             // Sending copies: the address of the payload goes nowhere.
             let from = self.begin_operand();
             let value = self.expression(argument);
             operands.push(self.effects(from, &value));
+            values.push(value);
         }
         self.any_order(&operands);
         self.place = place;
+        let cookie = match values.first() {
+            Some(Value::Int(cookie, ty)) => super::operator::resize(*cookie, ty, 64),
+            _ => self.any("(cookie)", 64),
+        };
         if let Some(number) = mailbox.value() {
             match self.mailboxes.get(&number).copied() {
-                Some(message) if !self.is_incoming(message) => self.op(Op::Emit(message)),
+                Some(message) if !self.is_incoming(message) => self.send(message, cookie),
                 Some(_) => self.fault("the driver receives from this mailbox; it does not send to it"),
                 None if self.at.is_none() => {}
                 None => self.fault(format!("{number:#06x} is no mailbox of a protocol that was given")),
@@ -69,7 +75,7 @@ impl<'a> Lower<'a> {
             let Some(from) = self.at else { break };
             let is = expr::equal(mailbox, expr::constant(number, mailbox.bits()));
             self.op(Op::Assume(is));
-            self.op(Op::Emit(message));
+            self.send(message, cookie);
             self.jump(done);
             self.at = Some(from);
             self.op(Op::Assume(expr::not(is)));
@@ -120,7 +126,7 @@ impl<'a> Lower<'a> {
         let (waiting, done) = (self.at, self.node());
         for message in messages {
             self.at = waiting;
-            self.op(Op::Receive(message));
+            self.receive(message);
             let number = protocol::generate::header::mailbox(&self.protocols[message.0].protocol, message.1);
             self.assign(result, expr::constant(u64::from(number), 32));
             self.jump(done);

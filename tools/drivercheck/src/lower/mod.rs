@@ -17,6 +17,7 @@ mod object;
 mod operator;
 mod order;
 mod place;
+mod requests;
 mod scan;
 mod statement;
 mod types;
@@ -29,8 +30,10 @@ use crate::Fault;
 use lang_c::ast::{ExternalDeclaration, FunctionDefinition, TranslationUnit};
 use lang_c::span::Span;
 use protocol::Checked;
+use requests::{Followed, Key};
 pub use scan::declared_name;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 use types::{Struct, Type};
 use value::{Lvalue, Storage};
 
@@ -80,6 +83,15 @@ impl Default for Names {
             ]),
         }
     }
+}
+
+/// What the model is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Rules 1 to 5.
+    States,
+    /// Rule 6, for a protocol's requests of one kind.
+    Requests(usize, usize),
 }
 
 #[derive(Debug, Clone)]
@@ -137,6 +149,18 @@ pub(crate) struct Lower<'a> {
     constants: HashMap<usize, Vec<u64>>,
     /// Names of the files: where they are defined, and whether with a value.
     defined: HashMap<String, Definition>,
+    asked: Asked,
+    /// The cookie of the message taken last.
+    cookie: Var,
+    followed: Option<Followed>,
+    /// Arrays that hold cookies, and what else is needed to follow them: see `requests`.
+    cookie_cells: BTreeSet<Key>,
+    loads: HashMap<Var, Rc<Key>>,
+    closing: HashSet<Var>,
+    counters: HashMap<Expr, Expr>,
+    written: HashSet<Expr>,
+    taken: HashSet<Expr>,
+    followed_indexes: BTreeMap<Var, u64>,
     /// Enumerations with negative values.
     signed_enums: HashSet<String>,
     faults: Vec<Fault>,
@@ -156,17 +180,23 @@ pub fn lower(
     protocols: &[Checked],
     names: &Names,
     primitives: &HashMap<String, String>,
+    asked: Asked,
 ) -> Result<Program, Vec<Fault>> {
     let mut escaped = BTreeSet::new();
+    let mut cookie_cells = BTreeSet::new();
     loop {
         let mut lower = Lower::new(unit, lines, protocols, names, primitives, escaped.clone());
+        lower.asked = asked;
+        lower.cookie_cells.clone_from(&cookie_cells);
         lower.unit(unit);
         if !lower.faults.is_empty() {
             lower.faults.sort();
             lower.faults.dedup();
             return Err(lower.faults);
         }
-        if lower.lost.is_subset(&escaped) {
+        let cells = lower.find_cookie_cells();
+        if lower.lost.is_subset(&escaped) && cells.is_subset(&cookie_cells) {
+            lower.hint();
             lower.assume(
                 "no store through a pointer that cannot be followed changes an object whose address goes nowhere",
             );
@@ -174,6 +204,7 @@ pub fn lower(
             return Ok(lower.program);
         }
         escaped.extend(lower.lost);
+        cookie_cells.extend(cells);
     }
 }
 
@@ -225,11 +256,22 @@ impl<'a> Lower<'a> {
             constants: HashMap::new(),
             defined: HashMap::new(),
             signed_enums: HashSet::new(),
+            asked: Asked::States,
+            cookie: 0,
+            followed: None,
+            cookie_cells: BTreeSet::new(),
+            loads: HashMap::new(),
+            closing: HashSet::new(),
+            counters: HashMap::new(),
+            written: HashSet::new(),
+            taken: HashSet::new(),
+            followed_indexes: BTreeMap::new(),
             faults: Vec::new(),
         }
     }
 
     fn unit(&mut self, unit: &'a TranslationUnit) {
+        self.cookie = self.fresh("COOKIE()", 64);
         for item in &unit.0 {
             self.mark(item.span);
             match &item.node {
@@ -250,8 +292,9 @@ impl<'a> Lower<'a> {
         let body = self.node();
         self.program.entry = first;
         self.at = Some(body);
+        self.follow();
         self.inline(name, function, &[]);
-        self.op(Op::Return);
+        self.leave();
         // What static objects hold at the start is known only now that all functions were seen.
         let steps = std::mem::take(&mut self.start);
         self.program.edges.push(Edge { from: first, to: body, steps, ..Edge::default() });
@@ -275,7 +318,7 @@ impl<'a> Lower<'a> {
     }
 
     fn fresh(&mut self, name: &str, bits: u32) -> Var {
-        self.program.vars.push(Variable { name: name.to_string(), bits, is_mailbox: false });
+        self.program.vars.push(Variable { name: name.to_string(), bits, is_mailbox: false, is_guess: false });
         (self.program.vars.len() - 1) as Var
     }
 

@@ -2,14 +2,14 @@
 
 use super::types::Type;
 use super::value::{Lvalue, Storage, Value};
-use super::{Entity, Lower};
-use crate::expr::{self, Expr, Var};
+use super::{Asked, Entity, Lower};
+use crate::expr::{self, Expr, Node, Var};
 use crate::program::{Op, Step};
 use lang_c::ast::Initializer;
 use std::rc::Rc;
 
-/// Arrays of up to so many elements are modelled, if they are only indexed by constants.
-const SMALL_ARRAY: u64 = 8;
+/// Arrays of up to so many elements are modelled as a whole.
+const SMALL_ARRAY: u64 = 16;
 
 impl<'a> Lower<'a> {
     /// Declares an object and gives it its first value.
@@ -102,11 +102,14 @@ impl<'a> Lower<'a> {
                 let all = (0..*count).map(|index| self.storage(&format!("{name}[{index}]"), element, object));
                 Storage::Fields(Rc::new(all.collect()))
             }
+            Type::Array(element, count) if matches!(self.asked, Asked::Requests(..)) && *count < 1 << 31 => {
+                self.cells(name, element, object, *count)
+            }
             _ => Storage::Opaque,
         }
     }
 
-    fn keep(&mut self, name: &str, bits: u32, object: usize) -> Storage {
+    pub(super) fn keep(&mut self, name: &str, bits: u32, object: usize) -> Storage {
         let key = (object, name.to_string());
         if let Some(known) = self.kept.get(&key) {
             return Storage::Scalar(*known);
@@ -125,8 +128,16 @@ impl<'a> Lower<'a> {
                 Value::Int(value, place.ty.clone())
             }
             (Type::Pointer(_), Storage::Scalar(var)) => Value::Pointer(self.var(*var), None, place.ty.clone()),
-            (Type::Int { bits, .. }, _) => Value::Int(self.any("(unknown)", *bits), place.ty.clone()),
-            (Type::Pointer(_), _) => Value::Pointer(self.any("(unknown)", 64), None, place.ty.clone()),
+            (Type::Int { bits, .. }, Storage::OneOf(_) | Storage::Slot(_) | Storage::Loose(..)) => {
+                let value = self.load(&place.storage, *bits);
+                Value::Int(widen(value, *bits, place.ty.is_signed()), place.ty.clone())
+            }
+            (Type::Pointer(_), Storage::OneOf(_)) => {
+                let value = self.load(&place.storage, 64);
+                Value::Pointer(value, None, place.ty.clone())
+            }
+            (Type::Int { bits, .. }, _) => Value::Int(self.guess(place, *bits), place.ty.clone()),
+            (Type::Pointer(_), _) => Value::Pointer(self.guess(place, 64), None, place.ty.clone()),
             (Type::Array(element, _), _) => {
                 let ty = Type::Pointer(element.clone());
                 self.lose(place);
@@ -137,8 +148,72 @@ impl<'a> Lower<'a> {
         }
     }
 
+    /// A value that is not modelled. What nothing but the driver changes has some value that the model does not know.
+    fn guess(&mut self, place: &Lvalue, bits: u32) -> Expr {
+        let value = self.any("(unknown)", bits);
+        if let (true, Node::Var { var, .. }) = (place.object.is_some(), value.node()) {
+            self.program.vars[var as usize].is_guess = true;
+        }
+        value
+    }
+
+    /// The value of a scalar.
+    fn load(&mut self, storage: &Storage, bits: u32) -> Expr {
+        match storage {
+            Storage::Scalar(var) => self.var(*var),
+            Storage::OneOf(all) => {
+                let mut all = all.iter().rev();
+                let last = all.next().map(|(_, var)| self.var(*var));
+                let none = || expr::constant(0, bits);
+                let value =
+                    all.fold(last.unwrap_or_else(none), |rest, (is, var)| expr::choose(*is, self.var(*var), rest));
+                let copy = self.fresh("(element)", value.bits());
+                self.assign(copy, value);
+                self.var(copy)
+            }
+            Storage::Slot(slot) => self.load_slot(slot),
+            Storage::Loose(bits, key) => {
+                let value = self.any("(unknown)", *bits);
+                if let Node::Var { var, .. } = value.node() {
+                    self.loads.insert(var, key.clone());
+                    self.program.vars[var as usize].is_guess = true;
+                }
+                value
+            }
+            _ => self.any("(unknown)", bits),
+        }
+    }
+
+    fn store(&mut self, storage: &Storage, value: Expr) {
+        match storage {
+            Storage::Scalar(var) => {
+                let bits = self.program.vars[*var as usize].bits;
+                self.assign(*var, expr::cut(value, bits));
+            }
+            Storage::OneOf(all) => {
+                for (is, var) in all.iter() {
+                    let bits = self.program.vars[*var as usize].bits;
+                    let after = expr::choose(*is, expr::cut(value, bits), self.var(*var));
+                    self.assign(*var, after);
+                }
+            }
+            Storage::Slot(slot) => {
+                let bits = self.program.vars[slot.var as usize].bits;
+                self.store_slot(slot, expr::cut(value, bits));
+            }
+            _ => {}
+        }
+    }
+
     pub(super) fn write(&mut self, place: &Lvalue, value: Value) {
         match (&place.storage, value) {
+            (Storage::OneOf(_) | Storage::Slot(_), Value::Int(value, _) | Value::Pointer(value, None, _)) => {
+                self.store(&place.storage, value);
+            }
+            (Storage::OneOf(_), Value::Pointer(value, Some(target), _)) => {
+                self.lose(&target);
+                self.store(&place.storage, value);
+            }
             (Storage::Scalar(var), Value::Int(value, _) | Value::Pointer(value, None, _)) => {
                 let bits = self.program.vars[*var as usize].bits;
                 self.assign(*var, expr::cut(value, bits));
@@ -156,21 +231,25 @@ impl<'a> Lower<'a> {
                 _ => self.havoc(place),
             },
             (Storage::Fields(_), _) => self.havoc(place),
-            (Storage::Opaque, Value::Pointer(_, Some(target), _)) => self.lose(&target),
+            (_, Value::Pointer(_, Some(target), _)) => self.lose(&target),
             _ => {}
         }
     }
 
     fn copy(&mut self, to: &Storage, from: &Storage) {
         match (to, from) {
-            (Storage::Scalar(to), Storage::Scalar(from)) => {
-                let value = self.var(*from);
-                self.assign(*to, value);
-            }
             (Storage::Fields(to), Storage::Fields(from)) if to.len() == from.len() => {
                 for (to, from) in std::iter::zip(to.iter(), from.iter()) {
                     self.copy(to, from);
                 }
+            }
+            (
+                Storage::Scalar(_) | Storage::OneOf(_) | Storage::Slot(_),
+                Storage::Scalar(_) | Storage::OneOf(_) | Storage::Slot(_) | Storage::Loose(..),
+            ) => {
+                let bits = to.vars().first().map_or(64, |var| self.program.vars[*var as usize].bits);
+                let value = self.load(from, bits);
+                self.store(to, value);
             }
             _ => self.havoc_storage(to),
         }
@@ -185,7 +264,10 @@ impl<'a> Lower<'a> {
         match storage {
             Storage::Scalar(var) => self.op(Op::Havoc(*var)),
             Storage::Fields(all) => all.iter().for_each(|one| self.havoc_storage(one)),
-            Storage::Alias(_) | Storage::Opaque => {}
+            Storage::OneOf(all) => all.iter().for_each(|(_, var)| self.op(Op::Havoc(*var))),
+            Storage::Cells(inner, _) => self.havoc_storage(inner),
+            Storage::Slot(slot) => self.op(Op::Havoc(slot.var)),
+            Storage::Loose(..) | Storage::Alias(_) | Storage::Opaque => {}
         }
     }
 
@@ -200,7 +282,16 @@ impl<'a> Lower<'a> {
                 self.assign(*var, expr::constant(0, bits));
             }
             Storage::Fields(all) => all.iter().for_each(|one| self.zero_storage(one)),
-            Storage::Alias(_) | Storage::Opaque => {}
+            Storage::Cells(inner, _) => self.zero_storage(inner),
+            Storage::OneOf(_) => self.store(storage, expr::constant(0, 64)),
+            // No request moves there by this.
+            Storage::Slot(slot) => {
+                let own = self.var(slot.var);
+                let is_here = slot.is_here.unwrap_or_else(|| expr::truth(true));
+                let after = expr::choose(is_here, expr::constant(0, own.bits()), own);
+                self.assign(slot.var, after);
+            }
+            Storage::Loose(..) | Storage::Alias(_) | Storage::Opaque => {}
         }
     }
 
@@ -251,6 +342,6 @@ fn first_scalar(storage: &Storage) -> Option<Var> {
     match storage {
         Storage::Scalar(var) => Some(*var),
         Storage::Fields(all) => all.first().and_then(first_scalar),
-        Storage::Alias(_) | Storage::Opaque => None,
+        _ => None,
     }
 }

@@ -18,15 +18,8 @@ pub(super) struct Effects {
 impl Effects {
     /// The operand's own target does not count.
     pub(super) fn forget(&mut self, place: &Lvalue) {
-        let mut work = vec![place.storage.clone()];
-        while let Some(storage) = work.pop() {
-            match storage {
-                Storage::Scalar(var) => {
-                    self.writes.remove(&var);
-                }
-                Storage::Fields(all) => work.extend(all.iter().cloned()),
-                Storage::Alias(_) | Storage::Opaque => {}
-            }
+        for var in place.storage.vars() {
+            self.writes.remove(&var);
         }
     }
 
@@ -71,6 +64,7 @@ impl Lower<'_> {
                 }
                 Op::Havoc(_) => {}
                 Op::Assume(condition) => self.note_reads(&mut effects, *condition),
+                Op::Followed | Op::Fail(..) => {}
                 message => effects.messages.push(message.clone()),
             }
         }
@@ -83,11 +77,7 @@ impl Lower<'_> {
     }
 
     fn note_storage(&self, effects: &mut Effects, storage: &Storage) {
-        match storage {
-            Storage::Scalar(var) => self.note_read(effects, *var),
-            Storage::Fields(all) => all.iter().for_each(|one| self.note_storage(effects, one)),
-            Storage::Alias(_) | Storage::Opaque => {}
-        }
+        storage.vars().into_iter().for_each(|var| self.note_read(effects, var));
     }
 
     fn note_reads(&self, effects: &mut Effects, value: Expr) {
@@ -102,6 +92,10 @@ impl Lower<'_> {
 
     /// Whether a variable is an object that outlives a call: not a local of a function that is called and has returned.
     fn is_shared(&self, var: Var) -> bool {
+        // What the model adds to follow a request has no order of its own.
+        if self.followed.is_some_and(|followed| followed.has(var)) {
+            return false;
+        }
         match self.owners.get(&var) {
             Some(owner) => self.frames.iter().any(|frame| frame.name == *owner),
             None => true,
@@ -118,15 +112,8 @@ impl Lower<'_> {
 
     /// The local of a function that is being lowered.
     pub(super) fn own(&mut self, place: &Lvalue, owner: &str) {
-        let mut work = vec![place.storage.clone()];
-        while let Some(storage) = work.pop() {
-            match storage {
-                Storage::Scalar(var) => {
-                    self.owners.insert(var, owner.to_string());
-                }
-                Storage::Fields(all) => work.extend(all.iter().cloned()),
-                Storage::Alias(_) | Storage::Opaque => {}
-            }
+        for var in place.storage.vars() {
+            self.owners.insert(var, owner.to_string());
         }
     }
 }

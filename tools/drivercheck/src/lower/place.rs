@@ -1,8 +1,9 @@
 //! Places: what an expression names that can be assigned, and what a pointer points to.
 
-use super::types::{Type, INT};
-use super::value::{Lvalue, Value};
+use super::types::{Type, INT, LONG};
+use super::value::{Lvalue, Storage, Value};
 use super::{Entity, Lower};
+use crate::expr;
 use lang_c::ast::{BinaryOperator, BinaryOperatorExpression, Expression, MemberOperator, UnaryOperator};
 use lang_c::span::Node;
 
@@ -89,15 +90,36 @@ impl<'a> Lower<'a> {
         let index = self.expression(&one.rhs);
         let right = self.effects(from, &index);
         self.any_order(&[left, right]);
-        let (index, _) = self.integer(index);
-        let Type::Array(element, _) = &array.ty else { return Lvalue::opaque(INT) };
-        match index.value().and_then(|index| self.part(&array, index as usize)) {
-            Some(place) => place,
-            None => {
-                self.lose(&array);
-                Lvalue::opaque((**element).clone())
-            }
+        let (index, ty) = self.integer(index);
+        let Type::Array(element, count) = &array.ty else { return Lvalue::opaque(INT) };
+        let constant = index.value().and_then(|index| self.part(&array, index as usize));
+        if let (Some(place), false) = (constant, matches!(array.storage, Storage::Cells(..))) {
+            return place;
         }
+        // The index as it is now; it may change while the place is in use.
+        let counter = index;
+        let index = super::operator::resize(index, &ty, 64);
+        let index = match self.snapshot(Value::Int(index, LONG)) {
+            Value::Int(index, _) => index,
+            _ => index,
+        };
+        let storage = match &array.storage {
+            Storage::Fields(all) => {
+                let is = |(number, one): (usize, &Storage)| {
+                    (expr::equal(index, expr::constant(number as u64, 64)), one.clone())
+                };
+                Storage::one_of(&all.iter().enumerate().map(is).collect::<Vec<_>>())
+            }
+            Storage::Cells(inner, followed) => {
+                let is_here = followed.map(|followed| expr::equal(index, self.var(followed)));
+                if let Some(is_here) = is_here {
+                    self.note_counter(is_here, counter, *count);
+                }
+                inner.select(is_here)
+            }
+            _ => Storage::Opaque,
+        };
+        Lvalue { ty: (**element).clone(), storage, object: array.object }
     }
 
     /// Something near what a pointer points to.

@@ -1,5 +1,6 @@
 //! Values and places of the C program during lowering.
 
+use super::requests::Key;
 use super::types::Type;
 use crate::expr::{Expr, Var};
 use std::rc::Rc;
@@ -10,10 +11,83 @@ pub enum Storage {
     Scalar(Var),
     /// By field of a struct, or by element of a small array.
     Fields(Rc<Vec<Storage>>),
+    /// An element of a small array: which of these it is depends on conditions of which one holds.
+    OneOf(Rc<Vec<(Expr, Var)>>),
+    /// An array of which one element is followed, with this index if any of its values are.
+    Cells(Rc<Storage>, Option<Var>),
+    Slot(Slot),
+    /// A value of an array whose elements are not followed: any, of so many bits.
+    Loose(u32, Rc<Key>),
     /// A pointer that never changes and points to a known place.
     Alias(Box<Value>),
     /// Not modelled: reading gives any value.
     Opaque,
+}
+
+/// A value of the array element that is followed, seen through an index.
+#[derive(Debug, Clone)]
+pub struct Slot {
+    pub var: Var,
+    /// Whether the index is that of the element; none where the array is meant as a whole.
+    pub is_here: Option<Expr>,
+    pub key: Rc<Key>,
+    /// It holds cookies of requests.
+    pub is_cookie: bool,
+}
+
+impl Storage {
+    /// What is left of the values of an array's elements when an index selects one.
+    pub fn select(&self, is_here: Option<Expr>) -> Storage {
+        match self {
+            Storage::Slot(slot) => Storage::Slot(Slot { is_here, ..slot.clone() }),
+            Storage::Fields(all) => Storage::Fields(Rc::new(all.iter().map(|one| one.select(is_here)).collect())),
+            other => other.clone(),
+        }
+    }
+
+    /// One of several storages of the same shape.
+    pub fn one_of(cases: &[(Expr, Storage)]) -> Storage {
+        let Some((_, first)) = cases.first() else { return Storage::Opaque };
+        match first {
+            Storage::Scalar(_) | Storage::OneOf(_) => {
+                let mut all = Vec::new();
+                for (is, storage) in cases {
+                    match storage {
+                        Storage::Scalar(var) => all.push((*is, *var)),
+                        Storage::OneOf(inner) => {
+                            all.extend(inner.iter().map(|(own, var)| (crate::expr::and(*is, *own), *var)));
+                        }
+                        _ => return Storage::Opaque,
+                    }
+                }
+                Storage::OneOf(Rc::new(all))
+            }
+            Storage::Fields(fields) => {
+                let part = |index: usize| {
+                    let of = |(is, storage): &(Expr, Storage)| match storage {
+                        Storage::Fields(all) => Some((*is, all.get(index)?.clone())),
+                        _ => None,
+                    };
+                    let parts: Option<Vec<(Expr, Storage)>> = cases.iter().map(of).collect();
+                    parts.map_or(Storage::Opaque, |parts| Storage::one_of(&parts))
+                };
+                Storage::Fields(Rc::new((0..fields.len()).map(part).collect()))
+            }
+            _ => Storage::Opaque,
+        }
+    }
+
+    /// The variables in it.
+    pub fn vars(&self) -> Vec<Var> {
+        match self {
+            Storage::Scalar(var) => vec![*var],
+            Storage::Fields(all) => all.iter().flat_map(Storage::vars).collect(),
+            Storage::OneOf(all) => all.iter().map(|(_, var)| *var).collect(),
+            Storage::Cells(inner, _) => inner.vars(),
+            Storage::Slot(slot) => vec![slot.var],
+            Storage::Loose(..) | Storage::Alias(_) | Storage::Opaque => Vec::new(),
+        }
+    }
 }
 
 /// A place: its type, and what keeps it.

@@ -1,6 +1,7 @@
 //! The proof obligations of a driver: by rule, for each subprotocol, each AWAIT, each need.
 
-use crate::program::{Op, Program};
+use crate::lower::Asked;
+use crate::program::{Claim, Op, Program};
 use crate::rules::component::{Component, Protocols};
 use crate::rules::liveness::Demand;
 use crate::rules::safety::Goal;
@@ -10,6 +11,31 @@ use std::collections::BTreeSet;
 pub enum Task {
     Safety(Goal, Vec<Component>),
     Liveness(Demand, Vec<Component>),
+    Claim(Claim),
+}
+
+/// Checks on one model of the program.
+pub struct Group {
+    pub asked: Asked,
+    pub checks: Vec<Check>,
+}
+
+/// Rule 6 for each kind of request.
+pub fn claims(protocols: &Protocols) -> Vec<Group> {
+    let mut all = Vec::new();
+    for (protocol, checked) in protocols.all.iter().enumerate() {
+        let own = &checked.protocol;
+        for (request, one) in own.requests.iter().enumerate() {
+            let check = Check {
+                protocol: own.name.clone(),
+                subprotocol: format!("each {}", one.name),
+                rule: 6,
+                task: Task::Claim(Claim::Requests(protocol, request)),
+            };
+            all.push(Group { asked: Asked::Requests(protocol, request), checks: vec![check] });
+        }
+    }
+    all
 }
 
 pub struct Check {

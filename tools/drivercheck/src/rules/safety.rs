@@ -1,4 +1,4 @@
-//! Safety: rules 1, 3 and 5, by predicate abstraction that counterexamples refine.
+//! Safety: rules 1, 3, 5 and 6, by predicate abstraction that counterexamples refine.
 //!
 //! An abstract path to an error may be spurious for one of three reasons, each with its own refinement: it is infeasible in
 //! the program (predicates are added), a component's state was not tracked (it is from now on), or the client breaks the
@@ -12,7 +12,7 @@ use crate::counterexample::trace::{name, trace, Trace};
 use crate::cpu_time::Clock;
 use crate::loops::ranking::Ending;
 use crate::loops::summary::Summarised;
-use crate::program::{Await, Message, Op, Program, Step};
+use crate::program::{Await, Claim, Message, Op, Program, Step, Wrong};
 use crate::rules::component::{Component, Next, Protocols, WHOLE};
 use crate::solver::{Solver, SolverError};
 use protocol::decompose::Purpose;
@@ -36,6 +36,8 @@ pub enum Goal {
     Wait(usize),
     /// Rule 5: the first component is in a final state at the end.
     Final,
+    /// Rule 6 and payloads: no run comes to a place where this does not hold, or, if doubts count, is doubtful.
+    Holds(Claim, bool),
 }
 
 #[derive(Debug, Clone)]
@@ -43,6 +45,8 @@ pub enum Verdict {
     Proved,
     Violated(Box<Trace>),
     Unknown(String),
+    /// Nothing is wrong yet at the end of the run that was found, but the checker cannot follow what comes then.
+    Doubtful(String),
     /// A run was found that could not be concretised: the summaries of the loops with these heads are too coarse.
     Coarse(BTreeSet<usize>, String),
 }
@@ -86,6 +90,9 @@ impl Goal {
             (Goal::Emit, Op::Emit(message)) => any(&|one, state| one.next(state, *message) == Next::Illegal),
             (Goal::Needs(messages, _), Op::Emit(message)) if messages.contains(message) => {
                 any(&|one, state| !one.automaton.states[state].is_final)
+            }
+            (Goal::Holds(claim, doubts), Op::Fail(own, wrong)) => {
+                claim == own && (*doubts || *wrong != Wrong::Elsewhere)
             }
             (Goal::Final, Op::Return) => any(&|one, state| !one.automaton.states[state].is_final),
             (Goal::Wait(site), Op::Await(own)) if site == own => {
@@ -166,6 +173,11 @@ pub fn check(
             Feasible::Yes(_) => {}
         }
         let replayed = replay(context.protocols, &steps);
+        if let (Op::Fail(_, Wrong::Elsewhere), None) = (&steps[steps.len() - 1].op, replayed.refused) {
+            let place = &steps[steps.len() - 1].place;
+            let reason = format!("{place}: the cookie of a request is read where the driver has not stored it last");
+            return Ok(done(&space, refinements, 0, Verdict::Doubtful(reason)));
+        }
         if let Some(finding) = is_real(context, goal, space.components.first(), &steps, &replayed) {
             let run = match search::find(context, solver, &edges, last + 1, None)? {
                 Search::Found(run) => run,
@@ -203,6 +215,7 @@ fn is_real(
             let is_there = own.automaton.states[own.after(&steps[..last])?].is_final;
             (!is_there).then(|| format!("rule 1: `{}` is sent, but it needs {needs}", name(protocols, *message)))
         }
+        (Goal::Holds(..), Op::Fail(claim, wrong), None) => Some(broken(protocols, *claim, *wrong, steps)),
         (Goal::Final, Op::Return, None) => {
             let open: Vec<String> = (0..protocols.all.len())
                 .filter(|one| !protocols.automaton(*one).states[replayed.states[*one]].is_final)
@@ -225,6 +238,26 @@ fn is_real(
             (!rests || !against.is_empty()).then(|| blocked(protocols, &replayed.states, wait, rests))
         }
         _ => None,
+    }
+}
+
+/// What is wrong where a claim does not hold.
+fn broken(protocols: &Protocols, claim: Claim, wrong: Wrong, steps: &[&Step]) -> String {
+    let last = steps.iter().rev().find_map(|step| match step.op {
+        Op::Emit(message) => Some(format!("`{}` is sent", name(protocols, message))),
+        Op::Return => Some("the driver returns".to_string()),
+        _ => None,
+    });
+    let last = last.unwrap_or_default();
+    let Claim::Requests(protocol, request) = claim;
+    let request = &protocols.all[protocol].protocol.requests[request].name;
+    match wrong {
+        Wrong::Open | Wrong::Elsewhere => {
+            format!("rule 6: {last} while a `{request}` is open: it was not completed")
+        }
+        Wrong::NotOpen => {
+            format!("rule 6: {last} with the cookie of a `{request}` that is not open")
+        }
     }
 }
 

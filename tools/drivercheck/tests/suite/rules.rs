@@ -32,7 +32,7 @@ fn broken(name: &str, options: &Options) -> BTreeSet<u8> {
 
 #[test]
 fn names_the_rule_that_is_broken() {
-    let all: [(&str, &[u8]); 13] = [
+    let all: [(&str, &[u8]); 15] = [
         ("good", &[]),
         ("idle", &[]),
         ("rule1", &[1]),
@@ -46,6 +46,8 @@ fn names_the_rule_that_is_broken() {
         ("pages", &[1]),
         ("asked_for_nothing", &[]),
         ("asked_twice", &[3]),
+        ("ports", &[]),
+        ("ports_wrong", &[1]),
     ];
     for (name, rules) in all {
         assert_eq!(broken(name, &Options::default()), BTreeSet::from_iter(rules.iter().copied()), "{name}");

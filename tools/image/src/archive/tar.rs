@@ -87,12 +87,9 @@ mod tests {
 
     #[test]
     fn tar_reads_it() {
-        let folder = std::env::temp_dir().join(format!("ashlar-tar-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("a.tar");
-        std::fs::write(&path, archive()).unwrap();
+        let folder = testing::Folder::new("tar");
+        let path = folder.write("a.tar", archive());
         let listed = std::process::Command::new("tar").arg("-tf").arg(&path).output().unwrap();
-        std::fs::remove_dir_all(&folder).unwrap();
         assert!(listed.status.success());
         assert_eq!(String::from_utf8_lossy(&listed.stdout), "boot/\nboot/System.map\nboot/vmlinuz-6\n");
     }

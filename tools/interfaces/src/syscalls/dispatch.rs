@@ -45,7 +45,8 @@ pub(super) fn source(table: &Table) -> String {
          uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)\n{{\n    \
          uint32_t status = ERR_UNKNOWN_CALL;\n    uint32_t after = 0u;\n",
     );
-    let (fast, other): (Vec<&Call>, Vec<&Call>) = table.calls.iter().partition(|call| call.fast);
+    let (mut fast, other): (Vec<&Call>, Vec<&Call>) = table.calls.iter().partition(|call| call.fast);
+    fast.sort_by_key(|call| call.outcome.value != Outcome::Stored); // messages first
     if !other.is_empty() {
         tree(&other, 1, &mut out);
     }

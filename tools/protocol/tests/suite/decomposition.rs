@@ -2,10 +2,10 @@
 //! short runs; it shares nothing with the products of `decompose::verify`.
 
 use crate::common;
-use crate::common::Random;
 use protocol::automaton::{Automaton, Letter, State};
 use protocol::decompose::{choose, given, verify, Decomposition, Purpose};
 use std::collections::{BTreeMap, BTreeSet};
+use testing::Random;
 
 /// A random automaton all of whose states can be reached.
 fn random_automaton(random: &mut Random, states: usize, letters: usize) -> Automaton {

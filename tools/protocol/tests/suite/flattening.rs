@@ -1,7 +1,6 @@
 //! The automaton of a random hierarchy does what an interpreter of the hierarchy does. The interpreter keeps a tree of
 //! active states and knows nothing of configurations, scopes or sets of leaves.
 
-use crate::common::Random;
 use diagnostics::Source;
 use protocol::findings::Findings;
 use protocol::flatten::{flatten, Flat};
@@ -9,6 +8,7 @@ use protocol::minimise::minimise;
 use protocol::model::{Edge, Protocol, StateId};
 use std::path::Path;
 use std::sync::Arc;
+use testing::Random;
 
 const MESSAGES: usize = 5;
 

@@ -2,7 +2,6 @@
 //! JSON and SVG are well formed.
 
 use crate::common;
-use crate::common::Random;
 use protocol::decompose::choose;
 use protocol::generate::statechart::{statechart, Highlight};
 use protocol::generate::{files, header::mailbox, File};
@@ -12,6 +11,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use testing::Random;
 
 // The verdicts of `ashlar/monitor.h`.
 const OK: u32 = 0;

@@ -1,10 +1,10 @@
 //! Damaged protocols: reading any text ends, reports faults inside the text and never panics.
 
 use crate::common;
-use crate::common::Random;
 use protocol::check_text;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use testing::{cut, damage, Random};
 
 fn texts() -> Vec<String> {
     let broken = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken");
@@ -38,11 +38,7 @@ fn truncated_protocols_are_survived() {
     let mut random = Random(0x1234_5678_9abc_def1);
     for text in texts() {
         for _ in 0..20 {
-            let mut end = random.below(text.len() + 1);
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            survive(&text[..end], "truncated");
+            survive(cut(&mut random, &text), "truncated");
         }
     }
 }
@@ -90,30 +86,19 @@ fn mutated_protocols_are_survived() {
         ">",
     ];
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let pieces: Vec<Vec<char>> = PIECES.iter().map(|piece| piece.chars().collect()).collect();
     let mut refused = 0;
     for text in texts() {
         for _ in 0..60 {
             let mut damaged: Vec<char> = text.chars().collect();
-            for _ in 0..1 + random.below(4) {
-                let at = random.below(damaged.len() + 1);
-                match random.below(5) {
-                    0 => {
-                        let end = (at + 1 + random.below(12)).min(damaged.len());
-                        damaged.drain(at..end);
-                    }
-                    1 | 2 => {
-                        // Whole lines change places, so that much of the result still makes sense.
-                        let mut lines: Vec<String> =
-                            damaged.iter().collect::<String>().split('\n').map(str::to_string).collect();
-                        let (one, two) = (random.below(lines.len()), random.below(lines.len()));
-                        lines.swap(one, two);
-                        damaged = lines.join("\n").chars().collect();
-                    }
-                    _ => {
-                        let piece = PIECES[random.below(PIECES.len())];
-                        damaged.splice(at..at, piece.chars());
-                    }
-                }
+            damage(&mut random, &mut damaged, &pieces);
+            if random.one_in(2) {
+                // Whole lines change places, so that much of the result still makes sense.
+                let text: String = damaged.iter().collect();
+                let mut lines: Vec<&str> = text.split('\n').collect();
+                let (one, two) = (random.below(lines.len()), random.below(lines.len()));
+                lines.swap(one, two);
+                damaged = lines.join("\n").chars().collect();
             }
             let damaged: String = damaged.into_iter().collect();
             refused += usize::from(survive(&damaged, "mutated"));
@@ -150,7 +135,7 @@ fn random_words_are_survived() {
         let mut text = String::from("protocol x\nin a\nout b\n");
         for _ in 0..random.below(30) {
             text.push_str(&" ".repeat(2 * random.below(5)));
-            text.push_str(WORDS[random.below(WORDS.len())]);
+            text.push_str(random.pick(WORDS));
             text.push('\n');
         }
         survive(&text, "random");

@@ -17,7 +17,8 @@ use crate::sources::tree::{logical, read, ROOT};
 use campaign::{Record, Shard};
 use project::copies::{mirror, Edit};
 use project::{folders, Project};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -32,8 +33,8 @@ const OPERATIONS: &str = "operations.ml";
 /// What the specification's side of every layer is linked with.
 const COMMON: [&str; 2] = ["conform.ml", "charged.ml"];
 
-/// Operations of one layer that agreed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Operations of one layer on which its extracted specification and the C agreed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Run {
     pub layer: String,
     pub operations: u64,
@@ -224,7 +225,7 @@ fn damaged_driver(project: &Project, layer: &str, file: &str, text: &str) -> Res
 }
 
 /// Mutants that were run as programs, and how many of them answered wrongly.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Shown {
     pub run: usize,
     pub wrong: usize,

@@ -8,13 +8,15 @@ use crate::mutants::trials::Wrong;
 use crate::progress::{Progress, Steps};
 use campaign::Shard;
 use project::Project;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::Path;
 
 /// Those run, at most.
 const MOST: usize = 20;
 
 /// How many were run, and what became of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Shown {
     /// As programs that are not the original's.
     pub run: usize,

@@ -116,7 +116,7 @@ pub fn trials(
             let fate = fate.inspect_err(|_| state.next = all.len())?;
             state.counted += usize::from(!matches!(fate, Fate::Discarded(_)));
             let (counted, seconds) = (state.counted, started.elapsed().as_secs_f64());
-            progress.note(&format!("[{counted}/{total}] {} {seconds:.1} s", line(&all[index], &fate)));
+            progress.step(counted, total, &format!("{} {seconds:.1} s", line(&all[index], &fate)));
             state.tried.push((index, fate));
         }
     };

@@ -56,9 +56,13 @@ pub struct Line {
 }
 
 impl Machine {
-    /// Memory that the kernel can use: what lies below 4 GiB.
-    pub fn usable_memory(&self) -> Option<u64> {
-        Some(self.memory.as_ref()?.value.min(self.low_memory).min(NUM_FRAME * PAGE_SIZE))
+    /// Memory that the kernel can use. Where processes do DMA, that is what lies below 4 GiB, because devices may reach no
+    /// other.
+    pub fn usable_memory(&self, dma: bool) -> Option<u64> {
+        let all = self.memory.as_ref()?.value;
+        let low = all.min(self.low_memory).min(4 * GIB);
+        let high = (all - low).min(NUM_FRAME * PAGE_SIZE - 4 * GIB);
+        Some(if dma { low } else { low + high })
     }
 }
 

@@ -83,19 +83,9 @@ fn the_headers_say_the_same() {
 }
 
 fn run(program: &str) -> String {
-    let folder = std::env::temp_dir().join(format!("ashlar-boot-table-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let (source, binary) = (folder.join("layout.c"), folder.join("layout"));
-    std::fs::write(&source, program).unwrap();
     let kernel = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel");
-    let compiled = Command::new("gcc")
-        .args(["-std=c11", "-I", kernel, "-I", &format!("{kernel}/arch"), "-o"])
-        .arg(&binary)
-        .arg(&source)
-        .output()
-        .unwrap();
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let options = ["-std=c11", "-I", kernel, "-I", &format!("{kernel}/arch")];
+    let (_folder, binary) = testing::build("gcc", &options, "c", program);
     let output = Command::new(&binary).output().unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
     String::from_utf8(output.stdout).unwrap()
 }

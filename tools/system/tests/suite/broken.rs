@@ -2,10 +2,11 @@
 //! `# ASH-S010 line 7`, several separated by commas, in the order of their lines.
 
 use crate::common;
-use crate::common::fake::{self, elf, Folder, CODE, DATA};
+use crate::common::fake::{self, elf, CODE, DATA};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use system::{Assets, Code, Diagnostic, Report};
+use testing::Folder;
 
 fn folder() -> PathBuf {
     common::root().join("tests/descriptions")
@@ -13,7 +14,7 @@ fn folder() -> PathBuf {
 
 /// Nothing is built but the damaged programs and a guest's kernel.
 fn assets(build: &Folder) -> Assets {
-    let mut assets = common::assets(&build.0);
+    let mut assets = common::assets(build);
     let damaged = [
         ("cut-program", elf(CODE.0, &[CODE])[..120].to_vec()),
         ("entry-nowhere", elf(0x50_0000, &[CODE, DATA])),
@@ -23,11 +24,11 @@ fn assets(build: &Folder) -> Assets {
         ("segment-in-the-tools-area", elf(CODE.0, &[CODE, (0x5000_0000_1000, 6, b"data", 4)])),
     ];
     for (name, bytes) in damaged {
-        let path = build.0.join(name);
+        let path = build.join(name);
         fake::write(&path, &bytes);
         assets.programs.insert(name.into(), path);
     }
-    let kernel = build.0.join("small-kernel");
+    let kernel = build.join("small-kernel");
     fake::write(&kernel, &fake::guest_kernel());
     assets.files.insert("small-kernel".into(), kernel);
     assets

@@ -2,7 +2,6 @@
 
 use crate::common;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A system without fault, in which each case changes a piece.
 const GOOD: &str = "[system]\nmachine = \"q35\"\n\n[process.a]\nprogram = \"hello\"\nconsole = \"a\"\n\n[console.a]\n";
@@ -10,9 +9,8 @@ const GOOD: &str = "[system]\nmachine = \"q35\"\n\n[process.a]\nprogram = \"hell
 /// Codes, lines and remedies of all faults of a text.
 fn faults(text: &str) -> Vec<(&'static str, usize, String, String)> {
     // Tests run side by side.
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let folder = common::fake::Folder::new(&format!("mistakes{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
-    let path = folder.0.join("mistake.toml");
+    let folder = testing::Folder::new("mistakes");
+    let path = folder.join("mistake.toml");
     std::fs::write(&path, text).unwrap();
     let report = system::check(&path, &common::assets(Path::new("/nonexistent")));
     report

@@ -1,42 +1,18 @@
 //! Whatever a description or an image holds, nothing panics and no damage of an image passes.
 
 use crate::common;
-use crate::common::fake::{self, Folder};
+use crate::common::fake;
 use std::path::Path;
-
-/// A small generator (xorshift), so that a failure can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound as u64) as usize
-    }
-}
+use testing::{damage, Folder, Random};
 
 fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     const SNIPPETS: &[&[u8]] =
         &[b"[", b"]", b"\"", b"=", b"{", b"}", b"'''", b"\n[vm.x]\n", b"\xff", b"0x", b"\\", b"-9"];
-    for _ in 0..1 + random.below(4) {
-        let at = random.below(bytes.len() + 1);
-        match random.below(4) {
-            0 if at < bytes.len() => bytes[at] = random.below(256) as u8,
-            1 if at < bytes.len() => {
-                let end = (at + 1 + random.below(20)).min(bytes.len());
-                bytes.drain(at..end);
-            }
-            2 => {
-                let snippet = SNIPPETS[random.below(SNIPPETS.len())];
-                bytes.splice(at..at, snippet.iter().copied());
-            }
-            _ => {
-                let from = random.below(bytes.len() + 1);
-                let copy: Vec<u8> = bytes[from..(from + 40).min(bytes.len())].to_vec();
-                bytes.splice(at..at, copy);
-            }
-        }
+    let snippets: Vec<Vec<u8>> = SNIPPETS.iter().map(|snippet| snippet.to_vec()).collect();
+    damage(random, bytes, &snippets);
+    if random.one_in(2) && !bytes.is_empty() {
+        let at = random.below(bytes.len());
+        bytes[at] = random.byte();
     }
 }
 
@@ -44,7 +20,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
 fn mutated_descriptions_never_panic() {
     let folder = Folder::new("mutated");
     let mut kernel = common::start_up::StartUp::new("mutated");
-    let assets = common::assets(&folder.0);
+    let assets = common::assets(&folder);
     fake::build_all(&assets);
     let mut random = Random(0x5eed);
     let paths = common::systems();
@@ -53,7 +29,7 @@ fn mutated_descriptions_never_panic() {
         let whole = std::fs::read(&paths[round % paths.len()]).expect("the description is there");
         let mut bytes = whole;
         mutate(&mut bytes, &mut random);
-        let path = folder.0.join("mutated.toml");
+        let path = folder.join("mutated.toml");
         fake::write(&path, &bytes);
         match system::load(&path, &assets) {
             Ok(system) => {
@@ -80,7 +56,7 @@ fn mutated_descriptions_never_panic() {
 fn mutated_programs_and_guest_files_never_panic() {
     let folder = Folder::new("mutated-files");
     let mut kernel = common::start_up::StartUp::new("mutated-files");
-    let assets = common::assets(&folder.0);
+    let assets = common::assets(&folder);
     let path = common::root().join("systems/three-linux.toml");
     let mut random = Random(0xf11e);
     for _ in 0..100 {
@@ -103,7 +79,7 @@ fn mutated_programs_and_guest_files_never_panic() {
 fn every_damage_of_an_image_is_found() {
     let folder = Folder::new("damaged");
     let mut kernel = common::start_up::StartUp::new("damaged");
-    let assets = common::assets(&folder.0);
+    let assets = common::assets(&folder);
     fake::build_all(&assets);
     let system = system::load(&common::root().join("systems/three-linux.toml"), &assets).expect("it is without fault");
     let image = system::resolve(&system, &assets).expect("everything is built").image();

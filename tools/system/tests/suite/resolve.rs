@@ -1,9 +1,10 @@
 //! Resolving and writing: ids, slots, places, the image and its checks.
 
 use crate::common;
-use crate::common::fake::{self, Folder};
+use crate::common::fake;
 use std::path::{Path, PathBuf};
 use system::{Assets, Resolution};
+use testing::Folder;
 
 /// Description `text` as the file NAME.toml in `folder`, resolved with everything built there.
 fn resolve(folder: &Folder, name: &str, text: &str) -> Resolution {
@@ -13,9 +14,9 @@ fn resolve(folder: &Folder, name: &str, text: &str) -> Resolution {
 }
 
 fn prepare(folder: &Folder, name: &str, text: &str) -> (PathBuf, Assets) {
-    let assets = common::assets(&folder.0);
+    let assets = common::assets(folder);
     fake::build_all(&assets);
-    let path = folder.0.join(format!("{name}.toml"));
+    let path = folder.join(format!("{name}.toml"));
     fake::write(&path, text.as_bytes());
     (path, assets)
 }
@@ -236,8 +237,8 @@ fn more_segments_than_the_kernel_holds_are_refused() {
 fn an_image_is_written_only_where_it_can_be() {
     let folder = Folder::new("written");
     let resolution = resolve(&folder, "family", FAMILY);
-    let path = folder.0.join("system.img");
+    let path = folder.join("system.img");
     system::write_image(&resolution, &path).expect("the folder can be written");
     assert_eq!(std::fs::read(&path).expect("it was written"), resolution.image());
-    assert!(system::write_image(&resolution, &folder.0.join("no/such/folder/system.img")).is_err());
+    assert!(system::write_image(&resolution, &folder.join("no/such/folder/system.img")).is_err());
 }

@@ -159,6 +159,7 @@ pub(crate) fn whole(report: &Report, format: Format) -> Result<String, String> {
         Format::Human => Ok(wcet_report::human(report)),
         Format::Json => wcet_report::json(report).map_err(|cause| cause.to_string()),
         Format::Html => Ok(wcet_report::html(report)),
+        Format::Svg => Ok(wcet_report::picture(report)),
         Format::Csv => Ok(wcet_report::csv(report)),
         Format::Sarif => Ok(format!("{:#}\n", wcet_report::sarif(report))),
         Format::Markdown => crate::page::page(report).ok_or_else(|| "--format markdown is for --kernel".to_string()),
@@ -177,7 +178,7 @@ fn loops_alone(report: &Report, format: Format) -> Result<String, String> {
             });
             Ok(format!("{alone:#}\n"))
         }
-        Format::Html | Format::Csv | Format::Sarif | Format::Markdown => whole(report, format),
+        Format::Html | Format::Svg | Format::Csv | Format::Sarif | Format::Markdown => whole(report, format),
     }
 }
 

@@ -70,7 +70,7 @@ fn shown(comparison: &Comparison, mut report: Report, format: Format) -> Result<
         Format::Json => {
             serde_json::to_string_pretty(comparison).map(|text| text + "\n").map_err(|cause| cause.to_string())
         }
-        Format::Html | Format::Csv | Format::Sarif | Format::Markdown => {
+        Format::Html | Format::Svg | Format::Csv | Format::Sarif | Format::Markdown => {
             let entries = comparison.entries.iter().map(|entry| Observed {
                 name: entry.name.clone(),
                 passages: entry.passages,

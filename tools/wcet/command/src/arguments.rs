@@ -41,6 +41,8 @@ pub enum Format {
     Human,
     Json,
     Html,
+    /// A picture of the worst path.
+    Svg,
     Csv,
     Sarif,
     /// A page of the documentation; of a kernel alone.

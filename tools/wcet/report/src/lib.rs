@@ -2,7 +2,7 @@
 //!
 //! **Takes** a [`Report`]: plain data, filled by the analysis (`wcet-paths`). **Returns** it as text for
 //! people ([`human`]), as JSON ([`json`], whose [`schema`] is generated from the same types), as one HTML page without
-//! any outer resource ([`html`]), as tables ([`csv`]) and as findings for code viewers ([`sarif`]). [`summarise`]
+//! any outer resource ([`html`]), as a picture of the worst path ([`picture()`]), as tables ([`csv`]) and as findings for code viewers ([`sarif`]). [`summarise`]
 //! derives from the worst path what can be derived: the waterfall, and what each function costs.
 //!
 //! Everything in the JSON form is a field of a type in `model.rs`, with its meaning beside it. All other forms show
@@ -14,6 +14,7 @@ mod explain;
 mod html;
 mod human;
 mod model;
+mod picture;
 mod sarif;
 mod schema;
 mod summary;
@@ -24,6 +25,7 @@ pub use explain::explain;
 pub use html::html;
 pub use human::{human, human_loops};
 pub use model::*;
+pub use picture::picture;
 pub use sarif::sarif;
 pub use schema::schema;
 pub use summary::summarise;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::Report;
 
-/// `docs/src/reference/timing-report.schema.json`.
+/// `docs/src/reference/schemas/timing.schema.json`.
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(Report).to_value();
     if let Some(object) = schema.as_object_mut() {

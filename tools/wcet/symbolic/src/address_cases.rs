@@ -149,17 +149,7 @@ fn below(number: u128) -> Vec<u128> {
 pub(crate) mod tests {
     use super::*;
     use crate::term::Origin;
-
-    pub(crate) struct Random(pub(crate) u64);
-
-    impl Random {
-        pub(crate) fn below(&mut self, number: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 >> 11) as usize % number
-        }
-    }
+    use testing::Random;
 
     const OPERATIONS: [Operation; 13] = [
         Operation::Add,

@@ -156,8 +156,9 @@ fn passed(terms: &Terms, term: Term, bits: u128) -> [u128; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address_cases::tests::{grow, Random};
+    use crate::address_cases::tests::grow;
     use crate::term::Origin;
+    use testing::Random;
 
     fn tried(terms: &Terms, root: Term) -> Option<Trial> {
         trial(terms, root, &mut 1_000_000)

@@ -1,59 +1,18 @@
 //! Sets against their members: whatever members give, the set must hold.
 
+use testing::Random;
 use wcet_binary::lift::evaluate::{self, mask, signed};
 use wcet_binary::lift::il::{Binary, Unary};
 
 use crate::set::Set;
 use crate::transfer;
 
-const BINARY: [Binary; 22] = [
-    Binary::Add,
-    Binary::Subtract,
-    Binary::Multiply,
-    Binary::Divide,
-    Binary::DivideSigned,
-    Binary::Remainder,
-    Binary::RemainderSigned,
-    Binary::And,
-    Binary::Or,
-    Binary::Xor,
-    Binary::ShiftLeft,
-    Binary::ShiftRight,
-    Binary::ShiftRightSigned,
-    Binary::Equal,
-    Binary::NotEqual,
-    Binary::Less,
-    Binary::LessEqual,
-    Binary::LessSigned,
-    Binary::LessEqualSigned,
-    Binary::Carry,
-    Binary::CarrySigned,
-    Binary::BorrowSigned,
-];
+/// Random numbers, sets and members.
+struct Samples(Random);
 
-const UNARY: [Unary; 7] = [
-    Unary::Not,
-    Unary::Negate,
-    Unary::BoolNot,
-    Unary::ZeroExtend,
-    Unary::SignExtend,
-    Unary::CountOnes,
-    Unary::LeadingZeros,
-];
-
-/// Numbers that look random and are the same each time.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        (self.next() >> 11) % limit
+impl Samples {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0.below(limit)
     }
 
     /// Near 0, near the ends of signed and unsigned numbers, or anywhere.
@@ -62,10 +21,10 @@ impl Random {
             0 => 0,
             1 => mask(size) >> 1,
             2 => mask(size),
-            3 => 1 << self.below(8 * u64::from(size)),
-            _ => u128::from(self.next()),
+            3 => 1 << self.below(8 * usize::from(size)),
+            _ => u128::from(self.0.next()),
         };
-        near.wrapping_add(u128::from(self.below(20))).wrapping_sub(10) & mask(size)
+        near.wrapping_add(self.below(20) as u128).wrapping_sub(10) & mask(size)
     }
 
     fn set(&mut self, size: u8) -> Set {
@@ -76,8 +35,8 @@ impl Random {
             2 => Set::range(low, self.number(size), size),
             3 => Set::aligned(low, 1 << self.below(8), size),
             _ => {
-                let stride = 1 + u128::from(self.below(12));
-                let span = stride * u128::from(self.below(10));
+                let stride = 1 + self.below(12) as u128;
+                let span = stride * self.below(10) as u128;
                 if span > mask(size) {
                     return Set::single(low, size);
                 }
@@ -91,26 +50,26 @@ impl Random {
         let index = match self.below(4) {
             0 => 0,
             1 => others,
-            _ if others >= u128::from(u64::MAX) => u128::from(self.next()),
-            _ => u128::from(self.below(others as u64 + 1)),
+            _ if others >= u128::from(u64::MAX) => u128::from(self.0.next()),
+            _ => u128::from(self.0.next() % (others as u64 + 1)),
         };
         set.low.wrapping_add(index * set.stride) & mask(set.size)
     }
 
     fn size(&mut self) -> u8 {
-        [1, 1, 2, 4, 8][self.below(5) as usize]
+        [1, 1, 2, 4, 8][self.below(5)]
     }
 }
 
 #[test]
 fn operations_hold_the_results_of_members() {
-    let mut random = Random(1);
+    let mut random = Samples(Random(1));
     for _ in 0..400_000 {
         let size = random.size();
         let (a, b) = (random.set(size), random.set(size));
         let (x, y) = (random.member(&a), random.member(&b));
         assert!(a.contains(x) && b.contains(y), "{a:?} {x:#x} {b:?} {y:#x}");
-        let operation = BINARY[random.below(22) as usize];
+        let operation = random.0.pick(Binary::ALL);
         let result = if crate::state::is_comparison(operation) { 1 } else { size };
         if let Some(number) = evaluate::binary(operation, x, y, size) {
             let set = transfer::binary(operation, &a, &b, result);
@@ -125,7 +84,7 @@ fn operations_hold_the_results_of_members() {
                 }
             }
         }
-        let operation = UNARY[random.below(7) as usize];
+        let operation = random.0.pick(Unary::ALL);
         let result = match operation {
             Unary::ZeroExtend | Unary::SignExtend => size.max(random.size()),
             Unary::BoolNot => 1,
@@ -135,8 +94,8 @@ fn operations_hold_the_results_of_members() {
             let set = transfer::unary(operation, &a, result);
             assert!(set.contains(number), "{operation:?} {a:?} gives {set:?} without {x:#x}: {number:#x}");
         }
-        let part = 1 + random.below(u64::from(size)) as u8;
-        let at = random.below(u64::from(size - part) + 1) as u8;
+        let part = 1 + random.below(size.into()) as u8;
+        let at = random.below((size - part + 1).into()) as u8;
         let number = x >> (8 * u32::from(at)) & mask(part);
         assert!(transfer::extract(&a, at, part).contains(number), "{a:?} {x:#x} {at} {part}");
         let number = x << (8 * u32::from(size)) | y;
@@ -173,7 +132,7 @@ fn refined(truth: Binary, holds: bool, operation: Binary, a: &Set, b: &Set) -> O
 
 #[test]
 fn lattice_operations_lose_no_member() {
-    let mut random = Random(2);
+    let mut random = Samples(Random(2));
     let thresholds = [0, 9, 10, 11, 99, 100, 127, 255, 1000, 32767];
     for _ in 0..400_000 {
         let size = random.size();
@@ -202,7 +161,7 @@ fn lattice_operations_lose_no_member() {
 
 #[test]
 fn widening_comes_to_an_end() {
-    let mut random = Random(3);
+    let mut random = Samples(Random(3));
     let thresholds = [0, 9, 10, 11, 99, 100, 127, 255, 1000, 32767];
     for _ in 0..3_000 {
         let size = random.size();

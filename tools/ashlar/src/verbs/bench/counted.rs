@@ -10,8 +10,9 @@ use crate::build::Built;
 use crate::cli::KernelOptions;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::results::{BenchResult, Figure};
 use project::Project;
-use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -44,7 +45,7 @@ impl Count {
 pub struct Counts {
     pub table: Table,
     /// The medians, and whether instructions were counted at all.
-    pub object: Map<String, Value>,
+    pub figures: BTreeMap<String, Figure>,
     nops: Count,
 }
 
@@ -73,7 +74,7 @@ pub fn counted(system: &str, operations: &[Operation], project: &Project, output
     let counts = count(&built, operations, output)?;
     output.human(&counts.table.render());
     output.human(&counts.calibration());
-    output.json(&Value::Object(counts.object.clone()));
+    output.json(&BenchResult::Figures(counts.figures.clone()));
     counts.verdict()
 }
 
@@ -85,16 +86,16 @@ pub fn count(built: &Built, operations: &[Operation], output: &Output) -> Result
     let missing = |name: &str| Failure::Finding(format!("the benchmark did not report {name}"));
     let nops = count("calibration").ok_or_else(|| missing("calibration"))?;
     let mut table = Table::new(["instructions", "median", "least", "most", "reference", "aim"]);
-    let mut object = Map::new();
+    let mut figures = BTreeMap::new();
     for operation in operations {
         let found = count(operation.name).ok_or_else(|| missing(operation.name))?;
-        object.insert(operation.name.into(), found.median.into());
+        figures.insert(operation.name.into(), Figure::Instructions(found.median));
         let numbers = [found.median, found.least, found.most].map(|number| number.to_string());
         let [median, least, most] = numbers;
         table.row(vec![operation.about.into(), median, least, most, operation.reference.into(), operation.aim.into()]);
     }
-    object.insert("calibration_ok".into(), json!(nops.is_exact()));
-    Ok(Counts { table, object, nops })
+    figures.insert("calibration_ok".into(), Figure::Calibration(nops.is_exact()));
+    Ok(Counts { table, figures, nops })
 }
 
 /// Reads `BENCH name median min least max most`.

@@ -5,6 +5,7 @@
 
 use super::measured::{build, compile, start};
 use super::table::Table;
+use super::{median, rounded};
 use crate::build::guest::{files, KERNEL, RAMDISK};
 use crate::build::machine::MachineOptions;
 use crate::build::Built;
@@ -13,8 +14,8 @@ use crate::emulator::session::WaitError;
 use crate::emulator::{CommandLine, Session};
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
+use crate::results::{BenchResult, GuestTimes};
 use project::Project;
-use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -60,7 +61,7 @@ pub fn guests(project: &Project, output: &Output) -> Result<(), Failure> {
 
 fn report(output: &Output, bare: &Times, guest: &Times, three: &Times) {
     let mut table = Table::new(["milliseconds", "bare", "guest", "ratio", "3 guests", "ratio", "reference"]);
-    let mut object = Map::new();
+    let mut all = BTreeMap::new();
     for (name, reference) in REFERENCES {
         let [bare, guest, three] = [bare, guest, three].map(|times| median(&times[name]));
         let (ratio, ratio_three) = (guest / bare, three / bare);
@@ -73,25 +74,12 @@ fn report(output: &Output, bare: &Times, guest: &Times, three: &Times) {
             format!("{ratio_three:.2}"),
             reference.into(),
         ]);
-        let value = json!({
-            "bare": rounded(bare), "guest": rounded(guest), "ratio": rounded(ratio),
-            "three": rounded(three), "ratio_three": rounded(ratio_three),
-        });
-        object.insert(name.into(), value);
+        let [bare, guest, ratio, three, ratio_three] = [bare, guest, ratio, three, ratio_three].map(rounded);
+        all.insert(name, GuestTimes { bare, guest, ratio, three, ratio_three });
     }
     output.human(&table.render());
     output.human(&format!("bare and guest: median of {ROUNDS} rounds; three guests: the slowest of them, one round"));
-    output.json(&Value::Object(object));
-}
-
-fn rounded(number: f64) -> f64 {
-    (number * 1000.0).round() / 1000.0
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+    output.json(&BenchResult::Guests(all));
 }
 
 /// Numbers of the consoles that have an `up`: those of guests.

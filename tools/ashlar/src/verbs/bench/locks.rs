@@ -4,11 +4,13 @@ use super::table::Table;
 use crate::build::make::capture;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::results::BenchResult;
 use project::Project;
-use serde_json::{json, Map, Value};
+use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// Cycles of one acquire and release, by lock and number of CPUs.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Deserialize)]
 struct Measured {
     lock: String,
     cpus: u64,
@@ -24,7 +26,7 @@ pub fn locks(project: &Project, output: &Output) -> Result<(), Failure> {
         return Err(Failure::Finding(format!("the benchmark reported nothing:\n{text}")));
     }
     let mut table = Table::new(["lock", "CPUs", "cycles", "efficiency"]);
-    let mut object = Map::new();
+    let mut cycles: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     for one in &measured {
         let alone = measured.iter().find(|other| other.lock == one.lock && other.cpus == 1);
         // With n CPUs, n transactions are done in the time of one if nothing is lost: n * t1 / tn, both per transaction
@@ -36,21 +38,15 @@ pub fn locks(project: &Project, output: &Output) -> Result<(), Failure> {
             format!("{:.1}", one.cycles),
             efficiency.map_or_else(String::new, |value| format!("{value:.2}")),
         ]);
-        let entry = object.entry(one.lock.clone()).or_insert_with(|| json!({}));
-        entry[one.cpus.to_string()] = json!(one.cycles);
+        cycles.entry(one.lock.clone()).or_default().insert(one.cpus.to_string(), one.cycles);
     }
     output.human(&table.render());
     output.human("reference, uncontended: mC2 ticket 34, MCS 74; bare loops: ticket 19, MCS 33, pthread_spin 20");
-    output.json(&Value::Object(object));
+    output.json(&BenchResult::Locks(cycles));
     Ok(())
 }
 
 /// Reads `{"lock": NAME, "cpus": N, "cycles": C}`.
 fn parse(line: &str) -> Option<Measured> {
-    let value: Value = serde_json::from_str(line).ok()?;
-    Some(Measured {
-        lock: value.get("lock")?.as_str()?.to_string(),
-        cpus: value.get("cpus")?.as_u64()?,
-        cycles: value.get("cycles")?.as_f64()?,
-    })
+    serde_json::from_str(line).ok()
 }

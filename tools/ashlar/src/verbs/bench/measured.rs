@@ -29,7 +29,8 @@ pub fn build_file(
     output: &Output,
 ) -> Result<Built, Failure> {
     let quiet = output.only_failures();
-    build_system(description, kernel, project, &quiet, &quiet.progress(STEPS))
+    let progress = quiet.progress(STEPS);
+    build_system(description, kernel, project, &quiet, &progress)
 }
 
 /// Boots `built` and waits until each console with an `up` has printed it. Gives all lines of these consoles, in their order.

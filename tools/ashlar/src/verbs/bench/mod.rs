@@ -16,6 +16,17 @@ use crate::failure::Failure;
 use crate::output::Output;
 use project::Project;
 
+/// To three digits behind the point, as results are printed.
+fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
 pub fn bench(options: &BenchOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     match options.what {
         BenchVerb::Ipc => ipc::ipc(project, output),

@@ -1,13 +1,14 @@
 //! `bench scaling`: pairs of server and client, each on a CPU of its own; fine locks against one big lock.
 
 use super::measured;
+use super::rounded;
 use super::table::Table;
 use crate::build::machine::MachineOptions;
 use crate::cli::{KernelOptions, Lock};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::results::{BenchResult, Scaling};
 use project::Project;
-use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -42,9 +43,9 @@ pub fn scaling(project: &Project, output: &Output) -> Result<(), Failure> {
         results.push((lock, trips));
     }
     let mut table = Table::new(["payload, bytes", "lock", "1 pair", "2 pairs", "speed-up"]);
-    let mut object = Map::new();
+    let mut results_by_lock = BTreeMap::new();
     for (lock, trips) in &results {
-        let mut payloads = Map::new();
+        let mut payloads = BTreeMap::new();
         for (payload, trips) in trips {
             let speed_up = trips.speed_up();
             table.row(vec![
@@ -54,19 +55,15 @@ pub fn scaling(project: &Project, output: &Output) -> Result<(), Failure> {
                 trips.together.to_string(),
                 format!("{speed_up:.2}"),
             ]);
-            let value = json!({ "alone": trips.alone, "together": trips.together, "speedup": rounded(speed_up) });
-            payloads.insert(payload.to_string(), value);
+            let Trips { alone, together } = *trips;
+            payloads.insert(payload.to_string(), Scaling { alone, together, speedup: rounded(speed_up) });
         }
-        object.insert(lock.word().into(), Value::Object(payloads));
+        results_by_lock.insert(lock.word(), payloads);
     }
     output.human(&table.render());
     output.human("reference: mC2 1.77 to 1.84 with fine locks, 1.45 to 1.66 with one big lock; aim 1.9");
-    output.json(&Value::Object(object));
+    output.json(&BenchResult::Scaling(results_by_lock));
     Ok(())
-}
-
-fn rounded(number: f64) -> f64 {
-    (number * 1000.0).round() / 1000.0
 }
 
 /// Sums lines `SCALING cpu payload alone|together count` by payload.

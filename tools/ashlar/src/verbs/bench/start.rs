@@ -6,8 +6,9 @@ use crate::build::machine::MachineOptions;
 use crate::cli::KernelOptions;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::results::{BenchResult, StartCounts};
 use project::Project;
-use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -33,7 +34,7 @@ const CASES: [Case; 4] = [
 pub fn start(project: &Project, output: &Output) -> Result<(), Failure> {
     let progress = output.progress(CASES.len());
     let mut table = Table::new(["instructions until a program runs", "from reset", "in the kernel"]);
-    let mut object = Map::new();
+    let mut counts = BTreeMap::new();
     for case in &CASES {
         progress.step(case.about);
         let built = measured::build(case.system, &KernelOptions::default(), project, output)?;
@@ -55,9 +56,9 @@ pub fn start(project: &Project, output: &Output) -> Result<(), Failure> {
         let reset = number(console, PROGRAM)?;
         session.finish();
         table.row(vec![case.about.into(), reset.to_string(), kernel.to_string()]);
-        object.insert(case.name.into(), json!({ "reset": reset, "kernel": kernel }));
+        counts.insert(case.name, StartCounts { reset, kernel });
     }
     output.human(&table.render());
-    output.json(&Value::Object(object));
+    output.json(&BenchResult::Start(counts));
     Ok(())
 }

@@ -5,9 +5,11 @@ use super::table::Table;
 use crate::failure::Failure;
 use crate::on_demand::{ANALYSER, COMPARISON};
 use crate::output::Output;
+use crate::results::{AnalysisCost, BenchResult};
 use project::Project;
 use rustix::process::{waitid, Pid, WaitId, WaitIdOptions};
-use serde_json::{json, Value};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -28,7 +30,7 @@ pub fn timing(project: &Project, output: &Output) -> Result<(), Failure> {
     progress.step("building the analyser");
     let (analyser, compare) = (ANALYSER.ready(project, output)?, COMPARISON.ready(project, output)?);
     let mut table = Table::new(["analysis of", "parts", "bounded", "loops", "bounded", "CPU seconds", "MiB"]);
-    let mut object = serde_json::Map::new();
+    let mut costs = BTreeMap::new();
 
     progress.step("the kernel");
     let mut command = Command::new(&analyser);
@@ -40,7 +42,7 @@ pub fn timing(project: &Project, output: &Output) -> Result<(), Failure> {
         (all.len(), all.iter().filter(|one| !one[bound].is_null()).count())
     };
     let (regions, loops) = (count(&report["regions"], "wcet_cycles"), count(&report["loops"], "bound"));
-    row(&mut table, &mut object, "kernel", regions, loops, &taken);
+    row(&mut table, &mut costs, "kernel", regions, loops, &taken);
 
     progress.step("the set of programs");
     let mut command = Command::new(&compare);
@@ -53,17 +55,17 @@ pub fn timing(project: &Project, output: &Output) -> Result<(), Failure> {
         loops = (loops.0 + all, loops.1 + bounded);
         programs = (programs.0 + 1, programs.1 + usize::from(!row["bound"].is_null()));
     }
-    row(&mut table, &mut object, "set", programs, loops, &taken);
+    row(&mut table, &mut costs, "set", programs, loops, &taken);
     progress.step("done");
     output.human(&table.render());
-    output.json(&Value::Object(object));
+    output.json(&BenchResult::Timing(costs));
     Ok(())
 }
 
 fn row(
     table: &mut Table,
-    object: &mut serde_json::Map<String, Value>,
-    name: &str,
+    costs: &mut BTreeMap<&'static str, AnalysisCost>,
+    name: &'static str,
     parts: (usize, usize),
     loops: (usize, usize),
     taken: &Taken,
@@ -73,11 +75,15 @@ fn row(
     cells.extend(numbers);
     cells.extend([format!("{:.1}", taken.seconds), format!("{:.0}", taken.mebibytes)]);
     table.row(cells);
-    let value = json!({
-        "parts": parts.0, "parts_bounded": parts.1, "loops": loops.0, "loops_bounded": loops.1,
-        "cpu_seconds": taken.seconds, "mebibytes": taken.mebibytes,
-    });
-    object.insert(name.to_string(), value);
+    let cost = AnalysisCost {
+        parts: parts.0,
+        parts_bounded: parts.1,
+        loops: loops.0,
+        loops_bounded: loops.1,
+        cpu_seconds: taken.seconds,
+        mebibytes: taken.mebibytes,
+    };
+    costs.insert(name, cost);
 }
 
 fn unreadable(tool: &std::path::Path, error: &serde_json::Error) -> Failure {

@@ -12,10 +12,10 @@ use crate::console::{terminal, View};
 use crate::emulator::{CommandLine, End, Event, Session};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::results::{ConsoleResult, RunResult};
 use awaited::Awaited;
 use interactive::Keyboard;
 use project::Project;
-use serde_json::{json, Value};
 use shown::Shown;
 use std::io::{stdout, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -147,20 +147,17 @@ fn report(
         (0..consoles.len()).map(|index| session.transcript(index).last_lines(LAST_LINES)).collect();
     let silent = last.iter().all(Vec::is_empty);
     let (word, failure) = verdict(over, awaited, seconds, &complaints, silent);
-    let shown: serde_json::Map<String, Value> = consoles
-        .iter()
-        .zip(&last)
-        .enumerate()
-        .map(|(index, (console, last))| {
-            let value =
-                json!({ "awaited": awaited.is_awaited(index), "matched": awaited.matched(index), "last": last });
-            (console.name.clone(), value)
-        })
-        .collect();
-    output.json(&json!({
-        "system": built.system.name, "result": word, "seconds": seconds, "command": command.to_string(),
-        "consoles": shown,
-    }));
+    let shown = consoles.iter().zip(&last).enumerate().map(|(index, (console, last))| {
+        let (awaited, matched) = (awaited.is_awaited(index), awaited.matched(index).map(Into::into));
+        (console.name.clone(), ConsoleResult { awaited, matched, last: last.clone() })
+    });
+    output.json(&RunResult {
+        system: built.system.name.clone(),
+        result: word,
+        seconds,
+        command: command.to_string(),
+        consoles: shown.collect(),
+    });
     let Some(failure) = failure else { return Ok(()) };
     if awaited.is_any() {
         for (index, (console, last)) in consoles.iter().zip(&last).enumerate() {

@@ -25,19 +25,3 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
 pub fn load(path: &Path) -> Checked {
     protocol::load(path).unwrap_or_else(|report| panic!("{report}"))
 }
-
-/// A small deterministic generator, so that a failure can be repeated.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 11) % bound.max(1) as u64) as usize
-    }
-
-    pub fn one_in(&mut self, bound: usize) -> bool {
-        self.below(bound) == 0
-    }
-}

@@ -319,9 +319,8 @@ mod tests {
 
     #[test]
     fn a_line_has_its_file() {
-        let folder = std::env::temp_dir().join(format!("ashlar-excerpt-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("P.v"), "From Ashlar Require Import C W.\nLemma t : x.\nProof. a. Qed.").unwrap();
+        let folder = testing::Folder::new("excerpt");
+        folder.write("P.v", "From Ashlar Require Import C W.\nLemma t : x.\nProof. a. Qed.");
         let files = ["W.v", "C.v", "P.v", "M.v"].map(String::from).to_vec();
         let needs = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<String>>();
         let graph = BTreeMap::from([
@@ -329,7 +328,7 @@ mod tests {
             ("P.v".to_string(), needs(&["C.v", "W.v"])),
             ("M.v".to_string(), needs(&["P.v"])),
         ]);
-        let copy = Copy { folder: folder.clone(), options: vec![], files, graph };
+        let copy = Copy { folder: folder.to_path_buf(), options: vec![], files, graph };
         let about = About { code: "C.v", function: "f", theorem: "Ashlar.P.t" };
         assert_eq!(about.target(), "P.v");
         assert_eq!(between(&copy, "C.v", "P.v"), ["C.v", "P.v"]);
@@ -338,6 +337,5 @@ mod tests {
         assert_eq!(made.place(line("Definition f")), Some(("C.v", 1)));
         assert_eq!(made.place(line("Lemma t")), Some(("P.v", 2)));
         assert!(made.head == "Require Ashlar.W.\n" && made.text.contains("a. Qed."));
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

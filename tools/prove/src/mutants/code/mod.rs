@@ -15,9 +15,10 @@ use crate::progress::Progress;
 use crate::sources::certified::Layer;
 use crate::sources::generated::c2coq;
 use crate::sources::tree::read;
-use campaign::{Record, Shard};
+use campaign::{item_seed, Record, Shard};
 use project::Project;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,7 +63,7 @@ pub struct Campaign {
 }
 
 /// Rewritings that change nothing a program does.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Benign {
     /// No proof needed a change.
     pub survived: usize,
@@ -293,7 +294,7 @@ fn ask(
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         if !known {
             let seconds = started.elapsed().as_secs_f64();
-            progress.note(&format!("[{count}/{}] {} {seconds:.1} s", chosen.len(), line(&one.mutant, &verdict)));
+            progress.step(count, chosen.len(), &format!("{} {seconds:.1} s", line(&one.mutant, &verdict)));
         }
         Ok(verdict)
     })
@@ -368,7 +369,7 @@ fn choose(mut mutants: Vec<Certified>, choice: &Choice<'_>, reasons: &BTreeMap<S
             by_layer.entry(one.mutant.layer.clone()).or_default().push(one);
         }
         for one in by_layer.values_mut() {
-            one.sort_by_key(|one| scattered(one.mutant.number as u64, choice.seed));
+            one.sort_by_key(|one| item_seed(choice.seed, one.mutant.number as u64));
         }
         // One of each layer, then a second of each, and so on.
         let mut rounds: Vec<(usize, Certified)> =
@@ -377,14 +378,6 @@ fn choose(mut mutants: Vec<Certified>, choice: &Choice<'_>, reasons: &BTreeMap<S
         mutants = rounds.into_iter().map(|(_, one)| one).take(count).collect();
     }
     mutants.into_iter().enumerate().filter(|(place, _)| choice.shard.has(*place)).map(|(_, one)| one).collect()
-}
-
-/// A number that looks random, for an order that a seed changes (splitmix).
-fn scattered(number: u64, seed: u64) -> u64 {
-    let mut z = (number ^ seed.rotate_left(32)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

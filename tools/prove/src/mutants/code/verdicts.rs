@@ -82,7 +82,8 @@ mod tests {
 
     #[test]
     fn verdicts_stay_also_after_a_cut() {
-        let path = std::env::temp_dir().join(format!("ashlar-results-{}.jsonl", std::process::id()));
+        let folder = testing::Folder::new("results");
+        let path = folder.join("results.jsonl");
         let (a, b) = (key(&["a", "bc"]), key(&["ab", "c"]));
         assert_ne!(a, b);
         let results = Verdicts::read(&path);
@@ -94,6 +95,5 @@ mod tests {
         let again = Verdicts::read(&path);
         assert_eq!(again.known(&a), Some(Verdict::Breaks("P.v:3".into())));
         assert_eq!(again.known(&b), Some(Verdict::Holds));
-        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -65,21 +65,3 @@ pub fn build_all(assets: &system::Assets) {
 pub fn write(path: &Path, bytes: &[u8]) {
     std::fs::write(path, bytes).expect("the temporary folder can be written");
 }
-
-/// A fresh folder of this test, removed when dropped.
-pub struct Folder(pub std::path::PathBuf);
-
-impl Folder {
-    pub fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("ashlar-{test}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a temporary folder can be made");
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A folder left behind does no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}

@@ -46,6 +46,13 @@ pub enum Unary {
     LeadingZeros,
 }
 
+impl Unary {
+    pub const ALL: &[Unary] = &{
+        use Unary::*;
+        [Not, Negate, BoolNot, ZeroExtend, SignExtend, CountOnes, LeadingZeros]
+    };
+}
+
 /// Both operands have one size, except that a shift's amount has its own; comparisons give 0 or 1 in one byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Binary {
@@ -76,6 +83,36 @@ pub enum Binary {
     CarrySigned,
     /// Whether the difference overflows as signed numbers.
     BorrowSigned,
+}
+
+impl Binary {
+    pub const ALL: &[Binary] = &{
+        use Binary::*;
+        [
+            Add,
+            Subtract,
+            Multiply,
+            Divide,
+            DivideSigned,
+            Remainder,
+            RemainderSigned,
+            And,
+            Or,
+            Xor,
+            ShiftLeft,
+            ShiftRight,
+            ShiftRightSigned,
+            Equal,
+            NotEqual,
+            Less,
+            LessEqual,
+            LessSigned,
+            LessEqualSigned,
+            Carry,
+            CarrySigned,
+            BorrowSigned,
+        ]
+    };
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 //! A generated program executes each form with given registers, flags and memory and writes what comes out; the lifted
 //! operations, executed on the same input, must give the same wherever they give a value.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use crate::execution::{After, Campaign, Place, State};
@@ -204,27 +203,10 @@ void _start(void) {{ for (u f = 0; f < {count}; f++) for (u s = 0; s < {STATES};
 #[test]
 fn lifted_semantics_are_the_emulators() {
     let forms = forms();
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let (source_file, file) = (directory.join("emulated.c"), directory.join("emulated"));
-    std::fs::write(&source_file, source(&forms)).unwrap();
-    let output = Command::new("arm-linux-gnueabi-gcc")
-        .args([
-            "-static",
-            "-nostdlib",
-            "-ffreestanding",
-            "-O1",
-            "-marm",
-            "-march=armv7-a",
-            "-w",
-            "-fno-pie",
-            "-no-pie",
-            "-Wl,--build-id=none,-Ttext=0x10000",
-            "-o",
-        ])
-        .args([&file, &source_file])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let options = "-static -nostdlib -ffreestanding -O1 -marm -march=armv7-a -w -fno-pie -no-pie \
+        -Wl,--build-id=none,-Ttext=0x10000";
+    let options: Vec<&str> = options.split_whitespace().collect();
+    let (_folder, file) = testing::build("arm-linux-gnueabi-gcc", &options, "c", &source(&forms));
     let program = Program::parse(&std::fs::read(&file).unwrap()).unwrap();
     let lifter = Lifter::new(&program).unwrap();
     let table = Registers::of(Architecture::Arm);

@@ -1,16 +1,13 @@
 //! Any bytes whatever: an instruction or an error with address and bytes, never a panic.
 
+use testing::Random;
 use wcet_binary::lift::il::{Expression, Op, Operand, Value};
 use wcet_binary::lift::{Instruction, Lifter};
 use wcet_binary::load::{Architecture, Program};
 
 fn lift_random(architecture: Architecture, count: usize) -> (usize, usize) {
-    let mut seed = 42_u64;
-    let mut code = vec![0; count];
-    for byte in &mut code {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        *byte = (seed >> 33) as u8;
-    }
+    let mut random = Random(42);
+    let code: Vec<u8> = (0..count).map(|_| random.byte()).collect();
     let program = Program::from_code(architecture, 0x1_0000, &code);
     let lifter = Lifter::new(&program).unwrap();
     let (mut lifted, mut refused) = (0, 0);

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use testing::Random;
 use wcet_binary::load::{Lines, Problem, Program};
 
 /// A small ELF file for x86-64: header, two segments, code, data, sections, symbols. Written by hand, so that the test
@@ -67,24 +68,20 @@ fn the_sample_is_whole() {
 #[test]
 fn a_thousand_corruptions() {
     let whole = sample();
-    let mut seed = 1_u64;
-    let mut random = |limit: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) as usize % limit
-    };
+    let mut random = Random(1);
     let (mut refused, start) = (0, Instant::now());
     for _ in 0..1000 {
         let mut file = whole.clone();
-        for _ in 0..=random(4) {
-            let at = random(file.len());
-            file[at] = match random(3) {
+        for _ in 0..=random.below(4) {
+            let at = random.below(file.len());
+            file[at] = match random.below(3) {
                 0 => 0xff,
-                1 => random(256) as u8,
-                _ => file[at] ^ 1 << random(8),
+                1 => random.byte(),
+                _ => file[at] ^ 1 << random.below(8),
             };
         }
-        if random(4) == 0 {
-            file.truncate(random(file.len()));
+        if random.one_in(4) {
+            file.truncate(random.below(file.len()));
         }
         match Program::parse(&file) {
             Ok(program) => {

@@ -72,7 +72,7 @@ fn a_bound_in_all_forms() {
     let output = bound(&file, &["--format", "json", "--quiet"]);
     assert_eq!(text(&output.stderr), "");
     let report = json(&output);
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/src/reference/timing-report.schema.json");
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/src/reference/schemas/timing.schema.json");
     schema::Schema::read(&schema).unwrap().check(&report).unwrap();
     assert_eq!(report["verdict"], "bounded");
     let seconds = report["seconds"].as_f64().unwrap();

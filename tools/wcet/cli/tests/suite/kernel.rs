@@ -110,7 +110,7 @@ fn waits_for_locks_stand_beside_the_bounds_or_it_is_said_why_not() {
         |kind: &str| number(&regions.iter().find(|one| one["kind"] == kind).expect("a region")["lock_wait_cycles"]);
     assert_eq!((of("thread start"), of("system call")), (wait, 0));
     assert_eq!(number(&report["lock_wait_cycles"]), 2 * wait);
-    // Among two each lock is waited for once, and nobody else comes first in a section; it is made for no more than three.
+    // Among two each lock is waited for once, and no other CPU comes first in a section; it is made for no more than three.
     let two = 2 * (number(&inner["section_cycles"]) + number(&outer["section_cycles"]));
     assert_eq!(report["responses"][0]["lock_wait_cycles"], serde_json::json!({ "2": two }));
     for (name, option, locks, why) in [

@@ -35,7 +35,7 @@ fn report() -> (Value, Report) {
 #[ignore = "more than a minute, and the kernel has to be built: ./ashlar test timing-kernel"]
 fn everything_of_the_kernel_is_bounded_and_the_page_says_so() {
     let (value, report) = report();
-    let schema = schema::Schema::read(&root().join("docs/src/reference/timing-report.schema.json"));
+    let schema = schema::Schema::read(&root().join("docs/src/reference/schemas/timing.schema.json"));
     schema.expect("a schema").check(&value).expect("a report as the schema says");
     assert!(report.errors.is_empty(), "{:#}", value["errors"]);
     assert_eq!(report.verdict, Verdict::Bounded);
@@ -58,7 +58,7 @@ fn everything_of_the_kernel_is_bounded_and_the_page_says_so() {
         assert!(one.lock_wait_cycles["2"] <= one.lock_wait_cycles["4"], "{}", one.name);
     }
     let of = |name: &str| responses.iter().find(|one| one.name == name).unwrap_or_else(|| panic!("{name}"));
-    // Whoever waits for a line waits in one place; a message to another processor may wake anyone.
+    // A thread that waits for a line waits in one place; a message to another processor may wake any thread.
     assert_eq!(of("line 5").handler.as_deref(), Some("wait"));
     assert!(of("line 5").cycles < of("serial").cycles && of("line 5").handler_cycles < of("reschedule").handler_cycles);
     assert_eq!((of("translation").handler.as_deref(), of("translation").handler_cycles), (None, 0));

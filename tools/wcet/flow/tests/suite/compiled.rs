@@ -2,9 +2,8 @@
 #![allow(dead_code)] // Each test file uses its part.
 
 use std::path::PathBuf;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
+use testing::Folder;
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
 use wcet_flow::{analyse, Block, EdgeKind, Error, Function, Graph, Options};
@@ -33,30 +32,16 @@ pub const TARGETS: [Target; 5] = [
 
 /// The compiled program. Panics with the compiler's words if it does not compile.
 pub fn compile(target: Target, source: &str) -> Program {
-    let (program, file) = compile_and_keep(target, source);
-    let _ = std::fs::remove_file(&file);
-    program
+    compile_and_keep(target, source).0
 }
 
-/// The compiled program, and its file.
-pub fn compile_and_keep(target: Target, source: &str) -> (Program, PathBuf) {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let stem = format!("flow-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let (source_file, file) = (directory.join(format!("{stem}.c")), directory.join(format!("{stem}.elf")));
-    std::fs::write(&source_file, source).unwrap();
-    let output = Command::new(target.compiler)
-        .args(target.options)
-        .args(["-ffreestanding", "-nostdlib", "-static", "-fno-stack-protector", "-w"])
-        .args(["-Wl,-e,start", "-Wl,--build-id=none", "-o"])
-        .args([&file, &source_file])
-        .args(if target.compiler == "gcc" { &[][..] } else { &["-fno-asynchronous-unwind-tables"] })
-        .output();
-    let output = output.unwrap_or_else(|error| panic!("{} cannot be run: {error}", target.compiler));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let data = std::fs::read(&file).unwrap();
-    let _ = std::fs::remove_file(&source_file);
-    (Program::parse(&data).unwrap(), file)
+/// The compiled program, and its file in a folder.
+pub fn compile_and_keep(target: Target, source: &str) -> (Program, (Folder, PathBuf)) {
+    let fixed = ["-ffreestanding", "-nostdlib", "-static", "-fno-stack-protector", "-w"];
+    let linked = ["-Wl,-e,start", "-Wl,--build-id=none"];
+    let tables: &[&str] = if target.compiler == "gcc" { &[] } else { &["-fno-asynchronous-unwind-tables"] };
+    let kept = testing::build(target.compiler, &[target.options, &fixed, &linked, tables].concat(), "c", source);
+    (Program::parse(&std::fs::read(&kept.1).unwrap()).unwrap(), kept)
 }
 
 pub fn flow(program: &Program, options: &Options) -> Result<Graph, Vec<Error>> {

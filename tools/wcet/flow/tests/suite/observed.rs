@@ -45,7 +45,7 @@ const SOURCE: &str = "
     }";
 
 fn executed(target: Target, exit: &str, emulator: &str) -> (usize, Vec<String>) {
-    let (program, file) = crate::compiled::compile_and_keep(target, &SOURCE.replace("EXIT", exit));
+    let (program, (_folder, file)) = crate::compiled::compile_and_keep(target, &SOURCE.replace("EXIT", exit));
     let lifter = Lifter::new(&program).unwrap();
     let start = program.symbol("start").unwrap().address;
     let graph = analyse(&lifter, &[start], &Options::default());

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use campaign::Shard;
 use clap::Parser;
-use wcet_oracle::compare::{compare, page, Row, Sum};
+use wcet_oracle::compare::{compare, page, record, Row, Sum};
 use wcet_oracle::measure::build::Target;
 use wcet_oracle::measure::set::{programs, Program};
 
@@ -36,6 +37,15 @@ struct Cli {
     /// limited by the solver's own steps, which do not depend on the machine.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     timeout: u64,
+    /// Takes the programs and targets in an order that this seed gives, and of these the share of `--shard`.
+    #[arg(long, value_name = "NUMBER", requires = "shard", default_value_t = 1)]
+    seed: u64,
+    /// Takes only this share, such as 1/4.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// Writes the verdicts as the record of the shard, for `ashlar report`.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Programs that are analysed at a time.
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
     jobs: usize,
@@ -58,6 +68,9 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let rows = if cli.rows.is_empty() { measured(cli)? } else { told(&cli.rows)? };
     print(cli, &rows)?;
+    if let Some(path) = &cli.record {
+        record(&rows, cli.seed, cli.shard.unwrap_or(Shard::ALL)).write(path)?;
+    }
     Ok(rows.iter().flat_map(Row::faults).collect())
 }
 
@@ -86,6 +99,10 @@ fn measured(cli: &Cli) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
         || Target::ALL.into_iter().filter(|target| cli.target.as_ref().is_none_or(|one| one == target.name()));
     let work: Vec<(&Program, Target)> =
         wanted.iter().flat_map(|program| targets().map(move |target| (program, target))).collect();
+    let work = match cli.shard {
+        Some(shard) => campaign::share(work, cli.seed, shard),
+        None => work,
+    };
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..cli.jobs.max(1) {

@@ -17,5 +17,5 @@ mod sum;
 pub use inferred::{inferred, Inferred};
 pub use necessity::{necessity, Necessity, Set};
 pub use page::page;
-pub use row::{compare, Error, LoopRow, Row, Verdict};
+pub use row::{compare, record, Error, LoopRow, Row, Verdict};
 pub use sum::Sum;

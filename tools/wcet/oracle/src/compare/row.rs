@@ -7,7 +7,9 @@ use std::time::Duration;
 use crate::measure::build::{build, Target};
 use crate::measure::set::Program;
 use crate::measure::subject::{measure, MeasuredLoop, COPIES, ENTRY};
+use campaign::{Record, Shard};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use wcet_paths::analysis::{Request, Stated};
 use wcet_report::Report;
 
@@ -95,6 +97,29 @@ impl Row {
         }
         faults
     }
+}
+
+/// The record of a shard of the campaign `timing`: one item for each row, good if no bound is below what was measured.
+pub fn record(rows: &[Row], seed: u64, shard: Shard) -> Record {
+    let mut record = Record::new("timing", seed, shard);
+    for row in rows {
+        let faults = row.faults();
+        let verdict = if faults.is_empty() { "sound" } else { "wrong" };
+        let item = record.push(format!("{}-{}", row.program, row.target), verdict, faults.is_empty());
+        let bounded = row.loops.iter().filter(|one| one.bound.is_some()).count();
+        item.detail.extend(
+            [
+                ("loops", row.loops.len().into()),
+                ("loops_bounded", bounded.into()),
+                ("observed", row.observed.into()),
+                ("bound", row.bound.into()),
+                ("seconds", row.seconds.into()),
+                ("faults", faults.into()),
+            ]
+            .map(|(name, value): (&str, Value)| (name.to_string(), value)),
+        );
+    }
+    record
 }
 
 /// Builds, measures and analyses `program`; refinement of paths stops after `timeout`.
@@ -191,4 +216,47 @@ fn one(contexts: &[&MeasuredLoop], report: &Report) -> LoopRow {
         }
     }
     row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{record, LoopRow, Row, Verdict};
+    use campaign::Shard;
+
+    #[test]
+    fn a_bound_below_a_measurement_is_a_finding_of_the_campaign() {
+        let row = |program: &str, observed, bound, verdict| Row {
+            program: program.into(),
+            about: String::new(),
+            target: "armv6-O2".into(),
+            split: None,
+            loops: vec![LoopRow {
+                function: "f".into(),
+                address: "0x10".into(),
+                source: None,
+                measured: 5,
+                bound: Some(4),
+                verdict,
+                evidence: None,
+                remark: None,
+            }],
+            observed: Some(observed),
+            bound: Some(bound),
+            bound_without: None,
+            infeasible: 0,
+            largest: 0,
+            necessity: None,
+            conflict: None,
+            errors: Vec::new(),
+            seconds: 1.0,
+        };
+        let rows = [
+            row("sound", 10, 10, Verdict::Exact),
+            row("cycles", 11, 10, Verdict::Exact),
+            row("loop", 10, 10, Verdict::Below),
+        ];
+        let record = record(&rows, 7, Shard { index: 1, count: 2 });
+        let verdicts: Vec<(&str, bool)> = record.items.iter().map(|item| (item.id.as_str(), item.good)).collect();
+        assert_eq!(verdicts, [("sound-armv6-O2", true), ("cycles-armv6-O2", false), ("loop-armv6-O2", false)]);
+    }
 }

@@ -3,8 +3,6 @@
 #![allow(dead_code)]
 
 use std::path::PathBuf;
-use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wcet_paths::analysis::{analyse, load_machine, Request};
 use wcet_report::Report;
@@ -22,23 +20,10 @@ pub const ARM: Target =
 
 pub const X86: Target = Target { compiler: "gcc", options: &["-fno-pie"], machine: "x86-inorder" };
 
-static NUMBER: AtomicUsize = AtomicUsize::new(0);
-
 /// The executable of a source file with this ending, `s` or `c`.
 pub fn build(target: Target, ending: &str, source: &str, options: &[&str]) -> Vec<u8> {
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let (input, output) = (folder.join(format!("program.{ending}")), folder.join("program.elf"));
-    std::fs::write(&input, source).unwrap();
     let fixed = ["-nostdlib", "-static", "-no-pie", "-ffreestanding", "-Wl,--build-id=none"];
-    let mut command = Command::new(target.compiler);
-    command.args(fixed).args(target.options).args(options).arg("-o").args([&output, &input]);
-    let done = command.output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let data = std::fs::read(&output).unwrap();
-    std::fs::remove_dir_all(folder).unwrap();
-    data
+    testing::compile(target.compiler, &[&fixed, target.options, options].concat(), ending, source)
 }
 
 /// An executable made of assembly, entered at `_start`.

@@ -6,6 +6,8 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use testing::Random;
+
 use crate::analysed::{build, request, Target, ARM, X86};
 use wcet_paths::analysis::{analyse, status};
 use wcet_report::{Report, Verdict};
@@ -48,46 +50,35 @@ int keep(void) { return entry(input); }
 
 const DAMAGED: usize = 1000;
 
-/// Numbers from a seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit.max(1)
-    }
-}
-
 /// A copy of `whole` with some of it changed: anywhere, in its headers, or in its code.
 fn damaged(whole: &[u8], code: (usize, usize), seed: u64) -> Vec<u8> {
     let mut random = Random(seed);
-    random.next(1);
     let mut file = whole.to_vec();
-    let (start, size) = match random.next(4) {
+    let (start, size) = match random.below(4) {
         0 => (0, 64 + 56 * 4),
         1 => code,
         2 => (whole.len() * 3 / 4, whole.len() / 4),
         _ => (0, whole.len()),
     };
-    for _ in 0..=random.next(6) {
-        let at = (start + random.next(size)).min(file.len() - 1);
-        match random.next(5) {
+    for _ in 0..=random.below(6) {
+        let at = (start + random.below(size)).min(file.len() - 1);
+        match random.below(5) {
             0 => file[at] = 0xff,
-            1 => file[at] = random.next(256) as u8,
-            2 => file[at] ^= 1 << random.next(8),
+            1 => file[at] = random.below(256) as u8,
+            2 => file[at] ^= 1 << random.below(8),
             3 => {
-                let number = [0, u64::MAX, 1 << 63, 0x7fff_ffff, 0xffff_fff0, 1 << 40][random.next(6)];
+                let number = [0, u64::MAX, 1 << 63, 0x7fff_ffff, 0xffff_fff0, 1 << 40][random.below(6)];
                 file.iter_mut().skip(at).zip(number.to_le_bytes()).for_each(|(byte, new)| *byte = new);
             }
             _ => {
-                let from = random.next(file.len());
+                let from = random.below(file.len());
                 let piece: Vec<u8> = file.iter().skip(from).take(16).copied().collect();
                 file.iter_mut().skip(at).zip(piece).for_each(|(byte, new)| *byte = new);
             }
         }
     }
-    if random.next(16) == 0 {
-        file.truncate(random.next(file.len()));
+    if random.below(16) == 0 {
+        file.truncate(random.below(file.len()));
     }
     file
 }

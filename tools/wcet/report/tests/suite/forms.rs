@@ -23,9 +23,9 @@ fn json_is_as_the_schema_says_and_comes_back() {
 
 #[test]
 fn the_committed_schema_is_the_one_of_the_types() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/src/reference/timing-report.schema.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/src/reference/schemas/timing.schema.json");
     let committed = std::fs::read_to_string(path).unwrap();
-    let command = "cargo run -p wcet-report --example report_schema > ../docs/src/reference/timing-report.schema.json";
+    let command = "cargo run -p wcet-report --example report_schema > ../docs/src/reference/schemas/timing.schema.json";
     assert_eq!(committed, format!("{:#}\n", schema()), "make it anew: {command}");
 }
 
@@ -86,6 +86,23 @@ fn the_page_is_well_formed_and_needs_nothing_else() {
             document.descendants().find(|node| node.has_tag_name("style")).and_then(|node| node.text()).unwrap();
         assert!(!style.contains("url(") && !style.contains("@import"));
         assert!(style.contains("prefers-color-scheme: dark"));
+    }
+}
+
+#[test]
+fn the_picture_has_a_bar_for_each_part_of_the_path() {
+    for report in [crate::sample::bounded(), crate::sample::refused(), Report::default()] {
+        let text = wcet_report::picture(&report);
+        let document = roxmltree::Document::parse(&text).unwrap();
+        let bars: Vec<f64> = document
+            .descendants()
+            .filter(|node| node.has_tag_name("rect") && node.attribute("class") == Some("yellow"))
+            .map(|bar| bar.attribute("width").unwrap().parse().unwrap())
+            .collect();
+        assert_eq!(bars.len(), report.waterfall.len());
+        // Of 1000 cycles: 100, 300, 50, 500 and 50.
+        assert!(bars.is_empty() || bars == [48.0, 144.0, 24.0, 240.0, 24.0], "{bars:?}");
+        assert!(text.contains(&format!("Worst path of {}", report.program.entry)));
     }
 }
 

@@ -1,66 +1,22 @@
 //! Every operation of the language as terms, against its meaning on numbers, on random numbers of all sizes.
 
+use testing::Random;
 use wcet_binary::lift::evaluate::{binary, mask, unary};
 use wcet_binary::lift::il::{Binary, Expression, Flow, Instruction, Kind, Op, Operand, Register, Unary, Value};
 use wcet_binary::load::{Architecture, Program};
 use wcet_symbolic::{Answer, Executor, Pointers, Sharing, Solver, Term, Terms};
 
-const UNARY: [Unary; 7] = [
-    Unary::Not,
-    Unary::Negate,
-    Unary::BoolNot,
-    Unary::ZeroExtend,
-    Unary::SignExtend,
-    Unary::CountOnes,
-    Unary::LeadingZeros,
-];
-const BINARY: [Binary; 22] = [
-    Binary::Add,
-    Binary::Subtract,
-    Binary::Multiply,
-    Binary::Divide,
-    Binary::DivideSigned,
-    Binary::Remainder,
-    Binary::RemainderSigned,
-    Binary::And,
-    Binary::Or,
-    Binary::Xor,
-    Binary::ShiftLeft,
-    Binary::ShiftRight,
-    Binary::ShiftRightSigned,
-    Binary::Equal,
-    Binary::NotEqual,
-    Binary::Less,
-    Binary::LessEqual,
-    Binary::LessSigned,
-    Binary::LessEqualSigned,
-    Binary::Carry,
-    Binary::CarrySigned,
-    Binary::BorrowSigned,
-];
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    /// Small and extreme numbers are more frequent than chance has them.
-    fn number(&mut self, size: u8) -> u128 {
-        let random = u128::from(self.next()) << 64 | u128::from(self.next());
-        mask(size)
-            & match self.next() % 6 {
-                0 => random & 7,
-                1 => (random & 7).wrapping_neg(),
-                2 => 1 << (random & 127),
-                3 => mask(size) >> 1,
-                _ => random,
-            }
-    }
+/// Small and extreme numbers are more frequent than chance has them.
+fn any(random: &mut Random, size: u8) -> u128 {
+    let number = u128::from(random.next()) << 64 | u128::from(random.next());
+    mask(size)
+        & match random.below(6) {
+            0 => number & 7,
+            1 => (number & 7).wrapping_neg(),
+            2 => 1 << (number & 127),
+            3 => mask(size) >> 1,
+            _ => number,
+        }
 }
 
 fn instruction(ops: Vec<Op>) -> Instruction {
@@ -133,7 +89,7 @@ fn expect(executor: &mut Executor<'_>, result: Term, leaves: &[(Term, u128)], ex
 #[test]
 fn unary_operations() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    for operation in UNARY {
+    for operation in Unary::ALL.iter().copied() {
         for round in 0..24 {
             let from = [1, 2, 4, 8, 16][round % 5];
             let size = match operation {
@@ -141,7 +97,7 @@ fn unary_operations() {
                 Unary::BoolNot => 1,
                 _ => from,
             };
-            let a = random.number(from);
+            let a = any(&mut random, from);
             let expected = unary(operation, a, from, size).unwrap();
             let (mut executor, result, leaves) =
                 run(&[(a, from)], Expression::Unary(operation, temporary(0, from)), size);
@@ -153,13 +109,13 @@ fn unary_operations() {
 #[test]
 fn binary_operations() {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
-    for operation in BINARY {
+    for operation in Binary::ALL.iter().copied() {
         let shift = matches!(operation, Binary::ShiftLeft | Binary::ShiftRight | Binary::ShiftRightSigned);
-        let truth = BINARY.iter().position(|other| *other == operation).unwrap() >= 13;
+        let truth = operation >= Binary::Equal;
         for round in 0..20 {
             let size = [1, 2, 4, 8][round % 4];
             let amount = if shift { [1, 4, 8, 2][round / 4 % 4] } else { size };
-            let (a, mut b) = (random.number(size), random.number(amount));
+            let (a, mut b) = (any(&mut random, size), any(&mut random, amount));
             if shift && round % 3 > 0 {
                 b %= 70;
             }
@@ -195,7 +151,7 @@ fn division_by_zero_gives_any_value() {
 fn parts_of_numbers() {
     let mut random = Random(0x1234_5678_9abc_def1);
     for _ in 0..30 {
-        let (a, b, c) = (random.number(8), random.number(2), random.number(1) & 1);
+        let (a, b, c) = (any(&mut random, 8), any(&mut random, 2), any(&mut random, 1) & 1);
         let at = (random.next() % 7) as u8;
         let (t0, t1) = (temporary(0, 8), temporary(1, 2));
         let inputs = [(a, 8), (b, 2), (c, 1)];
@@ -242,7 +198,7 @@ fn loads_see_the_stores_before_them() {
         for _ in 0..6 {
             let size = [1, 2, 4, 8][random.next() as usize % 4];
             let offset = random.next() % 16;
-            let number = random.number(size);
+            let number = any(&mut random, size);
             let indexed = random.next() % 3 == 0;
             let guard = random.next() % 3;
             let address = temporary(0, 8);

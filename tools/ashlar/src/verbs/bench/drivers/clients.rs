@@ -12,9 +12,9 @@ use crate::build::Built;
 use crate::cli::KernelOptions;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
+use crate::results::Figure;
 use project::Project;
 use regex::Regex;
-use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -34,7 +34,7 @@ const KINDS: [&str; 2] = ["stream", "ping_pong"];
 type Messages = BTreeMap<(String, u64), u64>;
 
 pub fn clients(
-    object: &mut Map<String, Value>,
+    figures: &mut BTreeMap<String, Figure>,
     progress: &Progress<'_>,
     project: &Project,
     output: &Output,
@@ -44,8 +44,7 @@ pub fn clients(
         let counted = measured::build(system, &KernelOptions::default(), project, output)?;
         let timed = with_long_windows(system, project)?;
         let timed = measured::build_file(&timed, &KernelOptions::default(), project, output)?;
-        let mut instructions = Map::new();
-        let mut rates = Map::new();
+        let (mut instructions, mut messages_a_second) = (BTreeMap::new(), BTreeMap::new());
         for icount in [true, false] {
             let what = if icount { "instructions" } else { "time" };
             progress.step(&format!("{MOST} clients, {place}, {what}"));
@@ -64,12 +63,12 @@ pub fn clients(
                     }
                 };
                 let values: Vec<f64> = numbers.iter().map(value).collect();
-                let list = values.iter().map(|value| json!(value.round() as u64)).collect();
-                if icount { &mut instructions } else { &mut rates }.insert(kind.into(), list);
+                let list = values.iter().map(|value| value.round() as u64).collect();
+                if icount { &mut instructions } else { &mut messages_a_second }.insert(kind, list);
                 columns.push((key, values));
             }
         }
-        object.insert(format!("clients_{key}"), json!({ "instructions": instructions, "messages_a_second": rates }));
+        figures.insert(format!("clients_{key}"), Figure::Clients { instructions, messages_a_second });
     }
     output.human(&render(&columns));
     output.human("messages a second are those of the emulator, on a machine that does other work, too");

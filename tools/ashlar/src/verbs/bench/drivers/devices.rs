@@ -7,15 +7,17 @@
 
 use super::super::measured::{build, compile, start, GIVEN_UP, LAST_LINES};
 use super::super::table::Table;
+use super::super::{median, rounded};
 use crate::build::machine::MachineOptions;
 use crate::build::Built;
 use crate::cli::KernelOptions;
 use crate::emulator::{CommandLine, Session};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::results::{DeviceSpeeds, Figure, ProcessorTimes};
 use project::Project;
 use regex::Regex;
-use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -112,7 +114,7 @@ fn ratios(ashlar: &[f64], linux: &[f64]) -> [f64; 3] {
     [median(linux) / median(ashlar), least, most]
 }
 
-pub fn devices(object: &mut Map<String, Value>, project: &Project, output: &Output) -> Result<(), Failure> {
+pub fn devices(figures: &mut BTreeMap<String, Figure>, project: &Project, output: &Output) -> Result<(), Failure> {
     let systems = ["bench-net", "bench-disk-one", "bench-disk-queue"];
     let progress = output.progress(1 + ROUNDS * 5);
     progress.step("building, and fetching Linux");
@@ -135,7 +137,7 @@ pub fn devices(object: &mut Map<String, Value>, project: &Project, output: &Outp
             measure_linux(built, &linux, &subjects, &mut samples, output)?;
         }
     }
-    report(object, &samples, output)
+    report(figures, &samples, output)
 }
 
 /// Boots a system and follows its clients through its subjects.
@@ -220,7 +222,7 @@ fn microseconds(lines: &[String], (pattern, factor): (&str, f64)) -> Result<Vec<
     Ok(found)
 }
 
-fn report(object: &mut Map<String, Value>, samples: &[Samples], output: &Output) -> Result<(), Failure> {
+fn report(figures: &mut BTreeMap<String, Figure>, samples: &[Samples], output: &Output) -> Result<(), Failure> {
     let mut table = Table::new([
         "drivers",
         "Ashlar",
@@ -231,42 +233,42 @@ fn report(object: &mut Map<String, Value>, samples: &[Samples], output: &Output)
         "of each round",
         "aim",
     ]);
-    let rounded = |number: f64| (number * 1000.0).round() / 1000.0;
     for (subject, Samples { ashlar, linux }) in SUBJECTS.iter().zip(samples) {
         // A speed from a time.
         let shown = |time: f64| if subject.kib > 0.0 { subject.kib * 1e6 / time } else { time };
         let [own, other] = [ashlar, linux].map(|rounds| shown(median(&rounds.clock)));
         let mut row = vec![subject.about.into(), format!("{own:.0}"), format!("{other:.0}")];
-        let mut value = json!({ "ashlar": rounded(own), "linux": rounded(other) });
-        let kinds = [("ratio", &ashlar.clock, &linux.clock), ("processor_ratio", &ashlar.processor, &linux.processor)];
-        for (name, own, other) in kinds {
-            if name == "processor_ratio" && subject.kib == 0.0 {
-                row.extend(["".into(), "".into()]); // too short for the host's clock of processor time
-                continue;
-            }
-            if name == "processor_ratio" {
-                value["ashlar_processor_seconds"] = rounded(median(own)).into();
-                value["linux_processor_seconds"] = rounded(median(other)).into();
-            }
+        let mut compared = |own: &[f64], other: &[f64]| {
             let [ratio, least, most] = ratios(own, other);
             row.extend([format!("{ratio:.2}"), format!("{least:.2} to {most:.2}")]);
-            value[name] = rounded(ratio).into();
-            value[format!("{name}_least")] = rounded(least).into();
-            value[format!("{name}_most")] = rounded(most).into();
+            [ratio, least, most].map(rounded)
+        };
+        let [ratio, ratio_least, ratio_most] = compared(&ashlar.clock, &linux.clock);
+        // A round trip is too short for the host's clock of processor time.
+        let processor = (subject.kib > 0.0).then(|| {
+            let (own, other) = (&ashlar.processor, &linux.processor);
+            let [processor_ratio, processor_ratio_least, processor_ratio_most] = compared(own, other);
+            let [ashlar_processor_seconds, linux_processor_seconds] = [own, other].map(|one| rounded(median(one)));
+            ProcessorTimes {
+                ashlar_processor_seconds,
+                linux_processor_seconds,
+                processor_ratio,
+                processor_ratio_least,
+                processor_ratio_most,
+            }
+        });
+        if processor.is_none() {
+            row.extend(["".into(), "".into()]);
         }
+        let (ashlar, linux) = (rounded(own), rounded(other));
+        let speeds = DeviceSpeeds { ashlar, linux, ratio, ratio_least, ratio_most, processor };
+        figures.insert(subject.name.into(), Figure::Device(speeds));
         row.push("0.9".into());
         table.row(row);
-        object.insert(subject.name.into(), value);
     }
     output.human(&table.render());
     output.human(&format!("medians of {ROUNDS} boots of each, in turn"));
     Ok(())
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use super::measured;
 use crate::cli::{DriverPart, KernelOptions};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::results::{BenchResult, Figure};
 use project::Project;
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 const OPERATIONS: [Operation; 4] = [
     Operation {
@@ -26,19 +27,19 @@ const OPERATIONS: [Operation; 4] = [
 
 pub fn drivers(part: Option<DriverPart>, project: &Project, output: &Output) -> Result<(), Failure> {
     let is_asked = |one: DriverPart| part.is_none_or(|part| part == one);
-    let mut object = Map::new();
+    let mut figures = BTreeMap::new();
     let mut verdict = Ok(());
     if is_asked(DriverPart::Messages) {
-        verdict = messages(&mut object, project, output);
+        verdict = messages(&mut figures, project, output);
     }
     if verdict.is_ok() && is_asked(DriverPart::Devices) {
-        verdict = devices::devices(&mut object, project, output);
+        verdict = devices::devices(&mut figures, project, output);
     }
-    output.json(&Value::Object(object));
+    output.json(&BenchResult::Figures(figures));
     verdict
 }
 
-fn messages(object: &mut Map<String, Value>, project: &Project, output: &Output) -> Result<(), Failure> {
+fn messages(figures: &mut BTreeMap<String, Figure>, project: &Project, output: &Output) -> Result<(), Failure> {
     let progress = output.progress(2 + clients::STEPS);
     progress.step("building bench-drivers");
     let built = measured::build("bench-drivers", &KernelOptions::default(), project, output)?;
@@ -46,7 +47,7 @@ fn messages(object: &mut Map<String, Value>, project: &Project, output: &Output)
     let counts = count(&built, &OPERATIONS, output)?;
     output.human(&counts.table.render());
     output.human(&counts.calibration());
-    object.extend(counts.object.clone());
+    figures.extend(counts.figures.clone());
     counts.verdict()?;
-    clients::clients(object, &progress, project, output)
+    clients::clients(figures, &progress, project, output)
 }

@@ -121,15 +121,7 @@ fn before_and_after(line: &str, table: Registers, jumps: bool) -> (State, After)
 fn lifted_semantics_are_the_processors() {
     let of_kernel = listed().into_iter().filter(|form| left_out(form).is_none()).map(Form::of_kernel);
     let forms: Vec<Form> = forms::forms().iter().map(|text| Form::att(text)).chain(of_kernel).collect();
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let (source_file, file) = (directory.join("native.c"), directory.join("native"));
-    std::fs::write(&source_file, source(&forms)).unwrap();
-    let output = Command::new("gcc")
-        .args(["-static", "-no-pie", "-O1", "-w", "-o"])
-        .args([&file, &source_file])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (_folder, file) = testing::build("gcc", &["-static", "-no-pie", "-O1", "-w"], "c", &source(&forms));
     let program = Program::parse(&std::fs::read(&file).unwrap()).unwrap();
     let lifter = Lifter::new(&program).unwrap();
     let table = Registers::of(Architecture::X86_64);

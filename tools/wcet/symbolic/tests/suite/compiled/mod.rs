@@ -5,9 +5,6 @@
 pub mod run;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
@@ -32,23 +29,9 @@ pub fn compile(target: Target, source: &str) -> Program {
 
 /// The same with more options.
 pub fn compile_with((compiler, options): Target, more: &[&str], source: &str) -> Program {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let stem = format!("compiled-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let (source_file, file) = (directory.join(format!("{stem}.c")), directory.join(format!("{stem}.elf")));
-    std::fs::write(&source_file, source).unwrap();
-    let output = Command::new(compiler)
-        .args(options)
-        .args(more)
-        .args(["-ffreestanding", "-nostdlib", "-static", "-fno-stack-protector", "-fno-pie", "-no-pie", "-w"])
-        .args(["-fno-tree-vectorize", "-Wl,-e,start", "-Wl,--build-id=none", "-o"])
-        .args([&file, &source_file])
-        .output();
-    let output = output.unwrap_or_else(|error| panic!("{compiler} cannot be run: {error}"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let data = std::fs::read(&file).unwrap();
-    let _ = std::fs::remove_file(&source_file);
-    let _ = std::fs::remove_file(&file);
+    let fixed = ["-ffreestanding", "-nostdlib", "-static", "-fno-stack-protector", "-fno-pie", "-no-pie", "-w"];
+    let linked = ["-fno-tree-vectorize", "-Wl,-e,start", "-Wl,--build-id=none"];
+    let data = testing::compile(compiler, &[options, more, &fixed, &linked].concat(), "c", source);
     Program::parse(&data).unwrap()
 }
 

@@ -1,0 +1,475 @@
+//! Rule 6: every request is completed exactly once, with its cookie.
+//!
+//! The model follows one request: `cookie` is any number, the same for the whole run, and `at` says where the request
+//! with that cookie is. What holds for an arbitrary cookie holds for all. `count` is the number of open requests; the
+//! client opens no more than the protocol's limit.
+//!
+//! Of an array that holds cookies one element is followed, with any index. Reading another element gives any cookie but
+//! the one that is followed, unless that one's request was stored in another element. This is sound, though a cookie may
+//! stand in several elements: the first time that an element is read that holds the cookie of an open request which was
+//! moved elsewhere, it is [`Wrong::Elsewhere`] in the model that follows this element; up to then no run is left out.
+
+use super::value::{Slot, Storage};
+use super::{Asked, Lower};
+use crate::expr::{self, Compare, Expr, Node, Op as Operation, Var};
+use crate::program::{Claim, Message, Op, Step, Wrong};
+use protocol::model::Cookie;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Where the request that is followed is: not open; in a message, or in variables; in the element that is followed; in
+/// another element.
+const NONE: u64 = 0;
+const HERE: u64 = 1;
+const ELEMENT: u64 = 2;
+const ELSEWHERE: u64 = 3;
+
+/// An array's values: where it is declared, and its name with those of the fields inside it.
+pub(super) type Key = (usize, String);
+
+/// The request that is followed.
+#[derive(Clone, Copy)]
+pub(super) struct Followed {
+    protocol: usize,
+    request: usize,
+    limit: u64,
+    cookie: Var,
+    at: Var,
+    count: Var,
+}
+
+impl Followed {
+    fn claim(&self) -> Claim {
+        Claim::Requests(self.protocol, self.request)
+    }
+
+    /// Variables that are not the program's own.
+    pub(super) fn has(&self, var: Var) -> bool {
+        [self.cookie, self.at, self.count].contains(&var)
+    }
+}
+
+impl Lower<'_> {
+    /// Begins to follow a request, if the model is to.
+    pub(super) fn follow(&mut self) {
+        let Asked::Requests(protocol, request) = self.asked else { return };
+        let limit = self.protocols[protocol].protocol.requests[request].limit;
+        let cookie = self.fresh("the request's cookie", 64);
+        let at = self.fresh("(request)", 2);
+        let count = self.fresh("open requests", 32);
+        self.followed = Some(Followed { protocol, request, limit, cookie, at, count });
+        self.assign(at, expr::constant(NONE, 2));
+        self.assign(count, expr::constant(0, 32));
+    }
+
+    fn is_at(&self, followed: &Followed, place: u64) -> Expr {
+        expr::equal(self.var(followed.at), expr::constant(place, 2))
+    }
+
+    /// What a message's cookie does to the requests that are followed, whether none may be open, whether all end.
+    fn role(&self, (protocol, message): Message) -> Option<(Followed, Option<Cookie>, bool, bool)> {
+        let followed = self.followed.filter(|one| one.protocol == protocol)?;
+        let own = &self.protocols[protocol].protocol.messages[message];
+        let role = own.cookie.filter(|(_, request)| *request == followed.request).map(|(role, _)| role);
+        let (drained, drops) = (own.drained.contains(&followed.request), own.drops.contains(&followed.request));
+        (role.is_some() || drained || drops).then_some((followed, role, drained, drops))
+    }
+
+    fn step_count(&mut self, followed: &Followed, op: Operation) {
+        let after = expr::binary(op, self.var(followed.count), expr::constant(1, 32));
+        self.assign(followed.count, after);
+    }
+
+    /// More requests are open than the one that is followed.
+    fn others(&self, followed: &Followed) -> Expr {
+        let own = expr::zero_extend(expr::not(self.is_at(followed, NONE)), 32);
+        expr::compare(Compare::ULt, own, self.var(followed.count))
+    }
+
+    fn forget_all(&mut self, followed: &Followed) {
+        self.assign(followed.at, expr::constant(NONE, 2));
+        self.assign(followed.count, expr::constant(0, 32));
+    }
+
+    /// A message comes. The client keeps to the protocol.
+    pub(super) fn receive(&mut self, message: Message) {
+        self.op(Op::Havoc(self.cookie));
+        let Some((followed, role, drained, drops)) = self.role(message) else { return self.op(Op::Receive(message)) };
+        if drained {
+            self.op(Op::Assume(self.is_at(&followed, NONE)));
+            self.op(Op::Assume(expr::equal(self.var(followed.count), expr::constant(0, 32))));
+        }
+        let Some(role) = role else {
+            self.op(Op::Receive(message));
+            if drops {
+                self.forget_all(&followed);
+            }
+            return;
+        };
+        let cookie = self.var(self.cookie);
+        self.op(Op::Assume(expr::compare(Compare::ULt, cookie, expr::constant(followed.limit, 64))));
+        let is_own = expr::equal(cookie, self.var(followed.cookie));
+        let is_none = self.is_at(&followed, NONE);
+        let (other, done) = (self.node(), self.node());
+        self.branch(expr::not(is_own), other);
+        for is_own in [true, false] {
+            match (role, is_own) {
+                (Cookie::Opens, true) => self.op(Op::Assume(is_none)),
+                (_, true) => self.op(Op::Assume(expr::not(is_none))),
+                (Cookie::Opens, false) => {
+                    let limit = expr::constant(followed.limit, 32);
+                    self.op(Op::Assume(expr::compare(Compare::ULt, self.var(followed.count), limit)));
+                }
+                (_, false) => self.op(Op::Assume(self.others(&followed))),
+            }
+            if is_own {
+                self.op(Op::Followed);
+            }
+            self.op(Op::Receive(message));
+            self.account(&followed, role, is_own);
+            if drops {
+                self.forget_all(&followed);
+            }
+            self.jump(done);
+            self.at = Some(if is_own { other } else { done });
+        }
+    }
+
+    fn account(&mut self, followed: &Followed, role: Cookie, is_own: bool) {
+        match role {
+            Cookie::Opens => self.step_count(followed, Operation::Add),
+            Cookie::Closes => self.step_count(followed, Operation::Sub),
+            Cookie::Names => {}
+        }
+        if is_own && role != Cookie::Names {
+            let place = if role == Cookie::Opens { HERE } else { NONE };
+            self.assign(followed.at, expr::constant(place, 2));
+        }
+    }
+
+    /// A message is sent with a cookie.
+    pub(super) fn send(&mut self, message: Message, cookie: Expr) {
+        let Some((followed, role, drained, drops)) = self.role(message) else { return self.op(Op::Emit(message)) };
+        if self.at.is_none() {
+            return;
+        }
+        if drained {
+            // One in another element is found where that element is followed.
+            let is_lost = expr::or(self.is_at(&followed, HERE), self.is_at(&followed, ELEMENT));
+            self.wrong(is_lost, Some(message), followed.claim(), Wrong::Open);
+            self.op(Op::Assume(self.is_at(&followed, NONE)));
+        }
+        match role {
+            None => self.op(Op::Emit(message)),
+            Some(role) => {
+                self.closing.extend(cookie.vars().iter());
+                let is_own = expr::equal(cookie, self.var(followed.cookie));
+                let is_none = self.is_at(&followed, NONE);
+                let (other, done) = (self.node(), self.node());
+                self.branch(expr::not(is_own), other);
+                if self.at.is_some() {
+                    let is_out = expr::not(expr::compare(
+                        Compare::ULt,
+                        self.var(followed.cookie),
+                        expr::constant(followed.limit, 64),
+                    ));
+                    let is_wrong = if role == Cookie::Opens { expr::or(expr::not(is_none), is_out) } else { is_none };
+                    self.op(Op::Followed);
+                    self.wrong(is_wrong, Some(message), followed.claim(), Wrong::NotOpen);
+                    self.op(Op::Emit(message));
+                    self.account(&followed, role, true);
+                    self.jump(done);
+                }
+                self.at = Some(other);
+                if role != Cookie::Opens {
+                    // Otherwise the model that follows this cookie has found it.
+                    self.op(Op::Assume(self.others(&followed)));
+                }
+                self.op(Op::Emit(message));
+                self.account(&followed, role, false);
+                self.enter(done);
+            }
+        }
+        if drained || drops {
+            self.forget_all(&followed);
+        }
+    }
+
+    /// The driver returns.
+    pub(super) fn leave(&mut self) {
+        if let Some(followed) = self.followed {
+            let is_lost = expr::or(self.is_at(&followed, HERE), self.is_at(&followed, ELEMENT));
+            let Some(from) = self.at else { return };
+            self.op(Op::Assume(is_lost));
+            self.op(Op::Return);
+            self.op(Op::Fail(followed.claim(), Wrong::Open));
+            self.at = Some(from);
+        }
+        self.op(Op::Return);
+    }
+
+    /// If the condition holds, the claim does not, once the message was sent. The run goes on here if it does not hold, but
+    /// a doubt leaves both open.
+    pub(super) fn wrong(&mut self, condition: Expr, message: Option<Message>, claim: Claim, wrong: Wrong) {
+        let Some(from) = self.at else { return };
+        if condition.is_false() {
+            return;
+        }
+        self.op(Op::Assume(condition));
+        if let Some(message) = message {
+            self.op(Op::Emit(message));
+        }
+        self.op(Op::Fail(claim, wrong));
+        self.at = Some(from);
+        if wrong != Wrong::Elsewhere {
+            self.op(Op::Assume(expr::not(condition)));
+        }
+    }
+
+    /// The value of the array element that is followed, or of another one.
+    pub(super) fn load_slot(&mut self, slot: &Slot) -> Expr {
+        let bits = self.program.vars[slot.var as usize].bits;
+        let name = self.program.vars[slot.var as usize].name.clone();
+        let value = self.fresh(&name, bits);
+        self.loads.insert(value, slot.key.clone());
+        let is_here = slot.is_here.unwrap_or_else(|| expr::truth(true));
+        let Some(followed) = self.followed.filter(|_| slot.is_cookie) else {
+            self.op(Op::Havoc(value));
+            self.program.vars[value as usize].is_guess = true;
+            let read = expr::choose(is_here, self.var(slot.var), self.var(value));
+            let result = self.fresh(&name, bits);
+            self.loads.insert(result, slot.key.clone());
+            self.assign(result, read);
+            return self.var(result);
+        };
+        self.taken.insert(is_here);
+        let (other, done) = (self.node(), self.node());
+        self.branch(expr::not(is_here), other);
+        let own = self.var(followed.cookie);
+        let is_own = expr::equal(expr::zero_extend(self.var(slot.var), 64), own);
+        let is_moved = expr::and(is_own, expr::not(self.is_at(&followed, ELEMENT)));
+        self.wrong(is_moved, None, followed.claim(), Wrong::Elsewhere);
+        self.assign(value, self.var(slot.var));
+        self.jump(done);
+        self.at = Some(other);
+        self.op(Op::Havoc(value));
+        // Branches, not one condition: the abstraction keeps no disjunctions.
+        let is_other = expr::not(expr::equal(expr::zero_extend(self.var(value), 64), own));
+        self.branch(is_other, done);
+        self.op(Op::Assume(self.is_at(&followed, ELSEWHERE)));
+        self.enter(done);
+        self.var(value)
+    }
+
+    pub(super) fn store_slot(&mut self, slot: &Slot, value: Expr) {
+        let is_here = slot.is_here.unwrap_or_else(|| expr::truth(true));
+        self.written.insert(is_here);
+        let Some(followed) = self.followed.filter(|_| slot.is_cookie) else {
+            let after = expr::choose(is_here, value, self.var(slot.var));
+            return self.assign(slot.var, after);
+        };
+        let is_own = expr::equal(expr::zero_extend(value, 64), self.var(followed.cookie));
+        let (other, done) = (self.node(), self.node());
+        self.branch(expr::not(is_here), other);
+        for (start, place) in [(self.at, ELEMENT), (Some(other), ELSEWHERE)] {
+            self.at = start;
+            if place == ELEMENT {
+                self.assign(slot.var, value);
+            }
+            self.branch(expr::not(is_own), done);
+            self.branch(self.is_at(&followed, NONE), done);
+            self.assign(followed.at, expr::constant(place, 2));
+            self.jump(done);
+        }
+        self.at = Some(done);
+    }
+
+    /// Remembers by which counter a ring is indexed, for [`Self::hint`].
+    pub(super) fn note_counter(&mut self, is_here: Expr, index: Expr, count: u64) {
+        let mut counter = index;
+        loop {
+            counter = match counter.node() {
+                Node::Zero(inner, _) | Node::Sign(inner, _) | Node::Cut(inner, _) => inner,
+                Node::Binary(Operation::URem, inner, by) if by.value() == Some(count) => inner,
+                Node::Binary(Operation::And, inner, by) if by.value() == Some(count - 1) => inner,
+                _ => break,
+            };
+        }
+        if counter != index {
+            self.counters.insert(is_here, counter);
+        }
+    }
+
+    /// An array of which one element is followed.
+    pub(super) fn cells(&mut self, name: &str, element: &super::types::Type, object: usize, count: u64) -> Storage {
+        let inside = format!("{name}[]");
+        let is_kept = self.cookie_cells.iter().any(|(own, path)| *own == object && path.starts_with(&inside));
+        let index = match is_kept {
+            true => match self.keep(&format!("{name}[?]"), 64, object) {
+                Storage::Scalar(var) => Some(var),
+                _ => None,
+            },
+            false => None,
+        };
+        if let Some(index) = index {
+            self.followed_indexes.insert(index, count);
+        }
+        let element = self.cell(&inside, element, object, index);
+        Storage::Cells(std::rc::Rc::new(element), index)
+    }
+
+    fn cell(&mut self, name: &str, ty: &super::types::Type, object: usize, index: Option<Var>) -> Storage {
+        use super::types::Type;
+        let key: std::rc::Rc<Key> = std::rc::Rc::new((object, name.to_string()));
+        match ty {
+            Type::Int { bits, .. } => {
+                let Some(_) = index else { return Storage::Loose(*bits, key) };
+                let is_cookie = self.cookie_cells.contains(&*key);
+                match self.keep(name, *bits, object) {
+                    Storage::Scalar(var) => Storage::Slot(Slot { var, is_here: None, key, is_cookie }),
+                    other => other,
+                }
+            }
+            Type::Struct(id) if !self.structs[*id].is_union => {
+                let fields = self.structs[*id].fields.clone();
+                let part = |field: &super::types::Field| {
+                    if field.is_volatile || field.bits.is_some() {
+                        return Storage::Opaque;
+                    }
+                    self.cell(&format!("{name}.{}", field.name), &field.ty, object, index)
+                };
+                Storage::Fields(std::rc::Rc::new(fields.iter().map(part).collect()))
+            }
+            _ => Storage::Opaque,
+        }
+    }
+
+    /// The arrays whose values become cookies of messages that close requests.
+    pub(super) fn find_cookie_cells(&self) -> BTreeSet<Key> {
+        let mut sources: HashMap<Var, Vec<Expr>> = HashMap::new();
+        for step in self.program.edges.iter().flat_map(|edge| &edge.steps) {
+            if let Op::Assign(var, value) = &step.op {
+                sources.entry(*var).or_default().push(*value);
+            }
+        }
+        let mut found = BTreeSet::new();
+        let mut seen = HashSet::new();
+        let mut work: Vec<Var> = self.closing.iter().copied().collect();
+        while let Some(var) = work.pop() {
+            if !seen.insert(var) || self.followed.is_some_and(|followed| followed.has(var)) {
+                continue;
+            }
+            found.extend(self.loads.get(&var).map(|key| (**key).clone()));
+            work.extend(sources.get(&var).into_iter().flatten().flat_map(|value| value.vars().to_vec()));
+        }
+        found
+    }
+
+    /// Predicates that proofs about requests need as a rule: whether the request's bit is set in a number that is used as a
+    /// set of cookies, and whether the element that is followed is between two counters of a ring.
+    pub(super) fn hint(&mut self) {
+        let Some(followed) = self.followed else { return };
+        let steps: Vec<&Step> = self.program.edges.iter().flat_map(|edge| &edge.steps).collect();
+        let mut hints: Vec<Expr> = (NONE..=ELSEWHERE).map(|place| self.is_at(&followed, place)).collect();
+        let limit = expr::constant(followed.limit, 64);
+        hints.push(expr::compare(Compare::ULt, self.var(followed.cookie), limit));
+        // Sets of cookies.
+        let mut own: HashSet<Var> = HashSet::from([self.cookie]);
+        let mut sets: HashSet<Var> = HashSet::new();
+        loop {
+            let before = (own.len(), sets.len());
+            for step in &steps {
+                let Op::Assign(var, value) = &step.op else { continue };
+                if value.vars().iter().any(|one| sets.contains(one)) || has_bit_of(*value, &own) {
+                    sets.insert(*var);
+                } else if value.vars().iter().any(|one| own.contains(one)) {
+                    own.insert(*var);
+                }
+            }
+            if (own.len(), sets.len()) == before {
+                break;
+            }
+        }
+        // Objects of the program; values in between follow from them.
+        let objects: HashSet<Var> = self.kept.values().copied().collect();
+        // ... and copies of those that outlive a call.
+        let is_kept = |var: &Var| objects.contains(var) && !self.owners.contains_key(var);
+        let copies = steps.iter().filter_map(|step| match &step.op {
+            Op::Assign(var, value) => match value.node() {
+                Node::Var { var: from, .. } if is_kept(&from) && sets.contains(&from) => Some(*var),
+                _ => None,
+            },
+            _ => None,
+        });
+        let copies: HashSet<Var> = copies.collect();
+        let mut own: Vec<Var> = own.into_iter().filter(|var| objects.contains(var) || *var == self.cookie).collect();
+        own.sort_unstable();
+        let is_own = |var: &Var| expr::equal(expr::zero_extend(self.var(*var), 64), self.var(followed.cookie));
+        hints.extend(own.iter().map(is_own));
+        let mut sets: Vec<Var> = sets.into_iter().filter(|var| objects.contains(var) || copies.contains(var)).collect();
+        sets.sort_unstable();
+        let cookie = self.var(followed.cookie);
+        let bit_of = |set: Expr| expr::cut(expr::binary(Operation::LShr, expr::zero_extend(set, 64), cookie), 1);
+        for set in sets.into_iter().filter(|var| self.program.vars[*var as usize].bits >= 8) {
+            hints.push(bit_of(self.var(set)));
+            // What a step such as `set & (set - 1)` will leave, as long as it is known which bit that is.
+            for step in &steps {
+                match &step.op {
+                    Op::Assign(var, value) if *var == set && *value.vars() == [set] => hints.push(bit_of(*value)),
+                    _ => {}
+                }
+            }
+        }
+        // Rings.
+        for (index, size) in &self.followed_indexes {
+            let own: Vec<(Expr, Expr)> =
+                self.counters.iter().filter(|(is_here, _)| is_here.mentions(*index)).map(|(a, b)| (*a, *b)).collect();
+            let mut all: Vec<Expr> = own.iter().map(|(_, counter)| *counter).collect();
+            all.sort_unstable();
+            all.dedup();
+            let mut ends: Vec<Expr> =
+                own.iter().filter(|(is_here, _)| self.written.contains(is_here)).map(|(_, counter)| *counter).collect();
+            ends.sort_unstable();
+            ends.dedup();
+            let mut begins: Vec<Expr> =
+                own.iter().filter(|(is_here, _)| self.taken.contains(is_here)).map(|(_, counter)| *counter).collect();
+            begins.sort_unstable();
+            begins.dedup();
+            for counter in begins.iter().chain(&ends) {
+                let place = expr::binary(Operation::URem, *counter, expr::constant(*size, counter.bits()));
+                hints.push(expr::equal(self.var(*index), expr::zero_extend(place, 64)));
+            }
+            for end in &ends {
+                for begin in begins.iter().filter(|begin| !ends.contains(begin) && begin.bits() == end.bits()) {
+                    let bits = end.bits();
+                    let length = expr::binary(Operation::Sub, *end, *begin);
+                    let number = expr::constant(*size, bits);
+                    let from = expr::binary(Operation::Sub, expr::cut(self.var(*index), bits), *begin);
+                    let place = expr::binary(Operation::URem, from, number);
+                    hints.push(expr::compare(Compare::ULt, place, length));
+                    hints.push(expr::compare(Compare::ULt, length, number));
+                    hints.push(expr::not(expr::compare(Compare::ULt, number, length)));
+                    hints.push(expr::equal(*end, *begin));
+                    if bits <= 32 {
+                        hints.push(expr::equal(self.var(followed.count), expr::zero_extend(length, 32)));
+                    }
+                    for middle in all.iter().filter(|one| *one != begin && !ends.contains(one) && one.bits() == bits) {
+                        let part = expr::binary(Operation::Sub, *middle, *begin);
+                        hints.push(expr::not(expr::compare(Compare::ULt, length, part)));
+                    }
+                }
+            }
+        }
+        self.program.hints = hints;
+    }
+}
+
+/// Whether it has a part `… << cookie`.
+fn has_bit_of(value: Expr, cookies: &HashSet<Var>) -> bool {
+    match value.node() {
+        Node::Binary(Operation::Shl, _, by) if by.vars().iter().any(|var| cookies.contains(var)) => true,
+        Node::Binary(_, a, b) | Node::Compare(_, a, b) => has_bit_of(a, cookies) || has_bit_of(b, cookies),
+        Node::Not(a) | Node::Zero(a, _) | Node::Sign(a, _) | Node::Cut(a, _) => has_bit_of(a, cookies),
+        Node::Choose(_, a, b) => has_bit_of(a, cookies) || has_bit_of(b, cookies),
+        Node::Const { .. } | Node::Var { .. } => false,
+    }
+}
