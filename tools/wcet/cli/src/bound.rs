@@ -64,6 +64,7 @@ fn request(options: &ProgramOptions, errors: &mut Vec<Error>) -> Request {
     request.stated.fixed_code = options.fixed_code;
     request.stated.shared = options.shared;
     request.stated.devices = options.devices;
+    request.stated.volatile.clone_from(&options.volatile);
     request.stated.stack.clone_from(&options.stack);
     request.stated.as_loaded = options.as_loaded;
     let unreadable = |path: &Path, cause: &std::io::Error| {

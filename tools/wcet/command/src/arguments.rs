@@ -168,6 +168,10 @@ pub struct ProgramOptions {
     /// Other processors, interrupts or devices may write memory at any time, apart from the stack.
     #[arg(long)]
     pub shared: bool,
+    /// Memory that others write at any time, such as a DMA buffer, what an interrupt handler writes, or a page table: a symbol, or
+    /// the first and last byte as in 0x1000..0x1fff.
+    #[arg(long, value_name = "PLACE")]
+    pub volatile: Vec<String>,
     /// Addresses that are not known may lead to registers of devices, and take as long as the slowest of these.
     #[arg(long)]
     pub devices: bool,
