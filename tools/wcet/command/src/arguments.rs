@@ -129,6 +129,9 @@ pub struct ObserveOptions {
 pub struct LoopsOptions {
     #[command(flatten)]
     pub program: ProgramOptions,
+    /// Stop searching for bounds after so many seconds; those found by then hold.
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
     #[command(flatten)]
     pub output: OutputOptions,
 }

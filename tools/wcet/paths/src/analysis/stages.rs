@@ -174,6 +174,8 @@ impl Stages<'_, '_> {
         self.report.assumptions.extend(values.assumptions().iter().map(|text| assumption("program", text)));
         self.fixed_code(&program, &lifter, &lines, &expanded, &values)?;
         let (bounds, checked) = self.loops(&program, &expanded, &values, &known)?;
+        // Of loops alone; where there is a bound, refinement says the rest.
+        self.report.analysis.complete = !self.whole && self.deadline().is_none_or(|deadline| Instant::now() < deadline);
         self.report.loops = loop_report::describe(&expanded, &bounds, &checked, &lines);
         self.report.errors = loop_report::errors(&self.report.loops);
         if !self.report.errors.is_empty() {
