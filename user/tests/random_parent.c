@@ -1,5 +1,5 @@
 /* Lets random_calls make random system calls until `calls` have been made in all (default 1000000): starts it anew, with
- * another seed, whenever it has ended, and ends it when it makes no progress because it blocked. Then asks the kernel
+ * another seed, whenever it has ended, and ends it when it makes no progress because it blocked, and at random moments. Then asks the kernel
  * to check its own tables. Argument `seed` (default 1). */
 #include "random_calls.h"
 
@@ -11,6 +11,7 @@
 #define POLL_NS 1000000ul
 #define STUCK_POLLS 4u /* polls without progress before the child is ended */
 #define END_POLLS 60000u
+#define KILL_POLLS 64u /* one poll in this many ends a child that makes progress */
 
 static volatile uint64_t *const progress = (volatile uint64_t *)PROGRESS_ADDRESS;
 static uint32_t child;
@@ -33,6 +34,7 @@ static uint64_t child_state(void)
 /* Runs one life; returns the calls made in it. */
 static uint64_t live(uint64_t seed, uint64_t limit)
 {
+    struct random moments = {seed | 1};
     uint64_t last = 0;
     uint32_t stuck = 0;
 
@@ -49,13 +51,14 @@ static uint64_t live(uint64_t seed, uint64_t limit)
         sys_sleep(sys_clock() + POLL_NS);
         stuck = progress[PROGRESS_CALLS] == last ? stuck + 1 : 0;
         last = progress[PROGRESS_CALLS];
-        if (stuck == STUCK_POLLS) {
+        if (stuck == STUCK_POLLS || random_next(&moments) % KILL_POLLS == 0) {
             sys_process_kill(child);
         }
     }
     /* The offer was accepted, or it stands still: either way the next life makes its own. */
     sys_share_withdraw(env_slot("share.progress"));
-    return progress[PROGRESS_CALLS];
+    /* Each thread that found the limit reached has counted once more. */
+    return progress[PROGRESS_CALLS] < limit ? progress[PROGRESS_CALLS] : limit;
 }
 
 int main(void)

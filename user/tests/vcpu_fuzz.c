@@ -2,6 +2,10 @@
  * Whatever comes, each run must end in an exit or a refusal by its deadline, and the system goes on. Prints how often each
  * exit came and `VCPU-FUZZ-DONE`.
  *
+ * The code is random bytes, or instructions that reach for the processor: control, debug and model-specific registers, CPUID,
+ * ports, descriptor tables, interrupts, other guests' instructions. Half of the rounds set breakpoints, at code of the
+ * kernel and of this monitor too.
+ *
  * Most rounds change a few words of a state that can run, in one of the processor's modes; so many of them get past the
  * entry checks and do harm inside, where they may. */
 #include "ashlar/env.h"
@@ -101,11 +105,125 @@ static void disturb(void)
     }
 }
 
+/* Instructions that reach for the processor, in all modes. */
+static const struct {
+    uint8_t bytes;
+    uint8_t code[10];
+} reaching[] = {
+    {3, {0x0f, 0x20, 0xc0}}, /* mov of cr0, cr4, cr3 from and to eax; a write of cr8 can end the emulator */
+    {3, {0x0f, 0x22, 0xc0}},
+    {3, {0x0f, 0x20, 0xe0}},
+    {3, {0x0f, 0x22, 0xe0}},
+    {3, {0x0f, 0x22, 0xd8}},
+    {3, {0x0f, 0x23, 0xc0}}, /* mov to dr0, dr1, dr2, dr3, dr6, dr7; from dr6, dr7 */
+    {3, {0x0f, 0x23, 0xc8}},
+    {3, {0x0f, 0x23, 0xd0}},
+    {3, {0x0f, 0x23, 0xd8}},
+    {3, {0x0f, 0x23, 0xf0}},
+    {3, {0x0f, 0x23, 0xf8}},
+    {3, {0x0f, 0x21, 0xf0}},
+    {3, {0x0f, 0x21, 0xf8}},
+    {2, {0x0f, 0xa2}}, /* cpuid */
+    {2, {0x0f, 0x32}}, /* rdmsr, wrmsr, rdtsc, rdpmc */
+    {2, {0x0f, 0x30}},
+    {2, {0x0f, 0x31}},
+    {2, {0x0f, 0x33}},
+    {2, {0xe6, 0x20}}, /* out and in: interrupt controllers, timer, ports in dx, strings */
+    {2, {0xe4, 0x21}},
+    {2, {0xe6, 0x43}},
+    {2, {0xe4, 0x40}},
+    {1, {0xee}},
+    {1, {0xed}},
+    {2, {0xf3, 0x6c}},
+    {2, {0xf3, 0x6e}},
+    {1, {0xf1}}, /* int1, int3, int, iret, hlt, cli, sti, popf, pushf */
+    {1, {0xcc}},
+    {2, {0xcd, 0x80}},
+    {1, {0xcf}},
+    {1, {0xf4}},
+    {1, {0xfa}},
+    {1, {0xfb}},
+    {1, {0x9d}},
+    {1, {0x9c}},
+    {3, {0x0f, 0x01, 0x10}}, /* lgdt, lidt, lmsw, invlpg; lldt, ltr */
+    {3, {0x0f, 0x01, 0x18}},
+    {3, {0x0f, 0x01, 0xf0}},
+    {3, {0x0f, 0x01, 0x38}},
+    {3, {0x0f, 0x00, 0xd0}},
+    {3, {0x0f, 0x00, 0xd8}},
+    {3, {0x0f, 0x01, 0xd8}}, /* vmrun, vmmcall, vmload, vmsave, stgi, clgi, skinit, invlpga */
+    {3, {0x0f, 0x01, 0xd9}},
+    {3, {0x0f, 0x01, 0xda}},
+    {3, {0x0f, 0x01, 0xdb}},
+    {3, {0x0f, 0x01, 0xdc}},
+    {3, {0x0f, 0x01, 0xdd}},
+    {3, {0x0f, 0x01, 0xde}},
+    {3, {0x0f, 0x01, 0xdf}},
+    {3, {0x0f, 0x01, 0xc8}}, /* monitor, mwait, swapgs, rdtscp, xgetbv */
+    {3, {0x0f, 0x01, 0xc9}},
+    {3, {0x0f, 0x01, 0xf8}},
+    {3, {0x0f, 0x01, 0xf9}},
+    {3, {0x0f, 0x01, 0xd0}},
+    {2, {0x0f, 0x09}}, /* wbinvd, invd, syscall, sysret, sysenter, sysexit */
+    {2, {0x0f, 0x08}},
+    {2, {0x0f, 0x05}},
+    {2, {0x0f, 0x07}},
+    {2, {0x0f, 0x34}},
+    {2, {0x0f, 0x35}},
+    {5, {0xb8, 0x00, 0x02, 0x00, 0x00}}, /* mov of numbers to eax, ecx, edx */
+    {5, {0xb8, 0x11, 0x00, 0x00, 0x80}},
+    {5, {0xb8, 0xff, 0xff, 0xff, 0xff}},
+    {5, {0xb9, 0x80, 0x00, 0x00, 0xc0}},
+    {5, {0xb9, 0x17, 0x01, 0x01, 0xc0}},
+    {5, {0xb9, 0x1b, 0x00, 0x00, 0x00}},
+    {5, {0xba, 0xf8, 0x03, 0x00, 0x00}},
+};
+#define NUM_REACHING (sizeof reaching / sizeof reaching[0])
+
+/* Fills the memory below the tables with such instructions, one behind the other. */
+static void reaching_code(void)
+{
+    volatile uint8_t *byte = (volatile uint8_t *)memory;
+    for (uint64_t at = 0; at + sizeof reaching[0].code <= TABLES;) {
+        uint64_t i = draw(NUM_REACHING);
+        for (uint32_t k = 0; k < reaching[i].bytes; k++) {
+            byte[at++] = reaching[i].code[k];
+        }
+    }
+}
+
+/* Breakpoints of all kinds, at the guest's own code, at this monitor's, and at the kernel's. */
+static void debug_state(void)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        vcpu[VCPU_DR0 + i] = draw(3) == 0   ? draw(TABLES)
+                             : draw(2) == 0 ? 0x400000 + draw(0x8000)
+                                            : 0xffffffff80200000ul + draw(0x1800) * 16;
+    }
+    vcpu[VCPU_DR7] = random_next(&random);
+    vcpu[VCPU_DR6] = random_next(&random);
+    vcpu[VCPU_RFLAGS] ^= draw(2) << 8; /* single steps */
+}
+
+/* A move of a debug register that exits, without its prefixes: whatever the guest meant, the register gets an odd value. */
+static void move_debug_register(void)
+{
+    uint64_t number = vcpu[VCPU_EXIT_INFO1] & 0xf;
+    if (vcpu[VCPU_EXIT_INFO1] >> 8 != 0) {
+        vcpu[number < 4 ? VCPU_DR0 + number : number == 6 ? VCPU_DR6 : VCPU_DR7] = odd_value();
+        vcpu[VCPU_CHANGED] |= VCPU_CHANGED_DEBUG;
+    }
+    vcpu[VCPU_RIP] += 3;
+}
+
 /* Random code, and tables that map the first 2 MiB of the guest to itself. */
 static void new_memory(void)
 {
     for (uint64_t i = 0; i < MEMORY_PAGES * PAGE_SIZE / 8; i++) {
         memory[i] = random_next(&random);
+    }
+    if (draw(2) == 0) {
+        reaching_code();
     }
     for (uint64_t i = 0; i < 512; i++) {
         memory[TABLES / 8 + i] = TABLES + 0x1000 + 7;
@@ -130,6 +248,9 @@ static void run(void)
         panic("exit %lu, %lu ns after the deadline\n", reason, late);
     }
     reasons[reason]++;
+    if (reason == VCPU_EXIT_DEBUG_REGISTER) {
+        move_debug_register();
+    }
     if (vcpu[VCPU_EXIT_NEXT_RIP] != 0) {
         vcpu[VCPU_RIP] = vcpu[VCPU_EXIT_NEXT_RIP];
     }
@@ -152,6 +273,9 @@ int main(void)
             new_memory();
         }
         base_state();
+        if (draw(2) == 0) {
+            debug_state();
+        }
         disturb();
         for (uint32_t i = 0; i < RUNS_A_ROUND; i++) {
             run();

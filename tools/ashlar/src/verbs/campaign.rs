@@ -38,7 +38,7 @@ enum Work {
 const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "random-calls",
-        about: "random system calls, a million a boot, leave every table of the kernel sound",
+        about: "system calls from four threads, 200,000 a boot, and kills leave every table of the kernel sound",
         items: 16,
         work: Work::Boot { case: "random-calls", table: ["process", "parent"] },
     },
@@ -50,9 +50,15 @@ const CAMPAIGNS: &[Campaign] = &[
     },
     Campaign {
         name: "vcpu-fuzz",
-        about: "random processor states and random code in a guest end in exits",
+        about: "random processor states, instructions and debug registers in a guest end in exits",
         items: 32,
         work: Work::Boot { case: "vcpu-fuzz", table: ["vm", "fuzz"] },
+    },
+    Campaign {
+        name: "random-opcodes",
+        about: "odd instructions at ring 3, 100,000 sequences a boot, end in faults, and the kernel goes on",
+        items: 16,
+        work: Work::Boot { case: "random-opcodes", table: ["process", "parent"] },
     },
     Campaign {
         name: "mutants",

@@ -26,11 +26,7 @@ pub fn bound(options: &BoundOptions) -> u8 {
     }
     request.budget = options.budget.clone();
     request.explain = options.explain.clone();
-    match options.timeout.map(Duration::try_from_secs_f64) {
-        None => {}
-        Some(Ok(timeout)) => request.timeout = Some(timeout),
-        Some(Err(cause)) => errors.push(error(Code::Statement, &cause.to_string(), "give --timeout in seconds")),
-    }
+    request.timeout = timeout(options.timeout, &mut errors);
     let report = if errors.is_empty() {
         wcet_paths::analysis::analyse(&request, &mut progress(&options.output))
     } else {
@@ -42,13 +38,24 @@ pub fn bound(options: &BoundOptions) -> u8 {
 /// Bounds the loops and shows them. Returns the exit status.
 pub fn loops(options: &LoopsOptions) -> u8 {
     let mut errors = Vec::new();
-    let request = request(&options.program, &mut errors);
+    let mut request = request(&options.program, &mut errors);
+    request.timeout = timeout(options.timeout, &mut errors);
     let report = if errors.is_empty() {
         wcet_paths::analysis::loops(&request, &mut progress(&options.output))
     } else {
         refused(&request, errors)
     };
     show(&report, &options.output, loops_alone)
+}
+
+fn timeout(seconds: Option<f64>, errors: &mut Vec<Error>) -> Option<Duration> {
+    match Duration::try_from_secs_f64(seconds?) {
+        Ok(timeout) => Some(timeout),
+        Err(cause) => {
+            errors.push(error(Code::Statement, &cause.to_string(), "give --timeout in seconds"));
+            None
+        }
+    }
 }
 
 fn request(options: &ProgramOptions, errors: &mut Vec<Error>) -> Request {
@@ -64,6 +71,7 @@ fn request(options: &ProgramOptions, errors: &mut Vec<Error>) -> Request {
     request.stated.fixed_code = options.fixed_code;
     request.stated.shared = options.shared;
     request.stated.devices = options.devices;
+    request.stated.volatile.clone_from(&options.volatile);
     request.stated.stack.clone_from(&options.stack);
     request.stated.as_loaded = options.as_loaded;
     let unreadable = |path: &Path, cause: &std::io::Error| {
@@ -172,6 +180,7 @@ fn loops_alone(report: &Report, format: Format) -> Result<String, String> {
         Format::Json => {
             let alone = json!({
                 "version": report.version,
+                "complete": report.analysis.complete,
                 "loops": report.loops,
                 "assumptions": report.assumptions,
                 "errors": report.errors,

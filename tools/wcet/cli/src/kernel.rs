@@ -59,6 +59,7 @@ fn not_of_kernels(options: &BoundOptions) -> Vec<&'static str> {
         (program.as_loaded, "--as-loaded"),
         (program.shared, "--shared"),
         (program.devices, "--devices"),
+        (!program.volatile.is_empty(), "--volatile"),
         (program.stack.is_some(), "--stack"),
         (program.fixed_code, "--fixed-code"),
         (!stated.targets.is_empty(), "--targets"),

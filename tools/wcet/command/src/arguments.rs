@@ -129,6 +129,9 @@ pub struct ObserveOptions {
 pub struct LoopsOptions {
     #[command(flatten)]
     pub program: ProgramOptions,
+    /// Stop searching for bounds after so many seconds; those found by then hold.
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
     #[command(flatten)]
     pub output: OutputOptions,
 }
@@ -168,6 +171,10 @@ pub struct ProgramOptions {
     /// Other processors, interrupts or devices may write memory at any time, apart from the stack.
     #[arg(long)]
     pub shared: bool,
+    /// Memory that others write at any time, such as a DMA buffer, what an interrupt handler writes, or a page table: a symbol, or
+    /// the first and last byte as in 0x1000..0x1fff.
+    #[arg(long, value_name = "PLACE")]
+    pub volatile: Vec<String>,
     /// Addresses that are not known may lead to registers of devices, and take as long as the slowest of these.
     #[arg(long)]
     pub devices: bool,

@@ -157,6 +157,18 @@ fn time_that_is_up_leaves_a_valid_bound() {
 }
 
 #[test]
+fn loops_whose_time_is_up_say_so() {
+    let file = program("timeout-loops");
+    let loops = |more: &[&str]| timing(&[&["loops", &file, "--entry", "main", "--format", "json"], more].concat());
+    assert_eq!(json(&loops(&[]))["complete"], true);
+    let late = loops(&["--timeout", "0"]);
+    assert_eq!(json(&late)["complete"], false);
+    // What is found without a search is found all the same.
+    assert_eq!((late.status.code(), json(&late)["loops"].as_array().map(Vec::len)), (Some(0), Some(2)));
+    assert_eq!(loops(&["--timeout", "-1"]).status.code(), Some(2));
+}
+
+#[test]
 fn loops_alone() {
     let file = program("loops");
     let output = timing(&["loops", &file, "--entry", "main", "--format", "json"]);

@@ -48,6 +48,8 @@ pub struct Stated {
     pub as_loaded: bool,
     /// Other processors, interrupts or devices write memory, apart from the stack.
     pub shared: bool,
+    /// `SYMBOL` or `ADDRESS..ADDRESS`, the last byte included: memory that they write at any time.
+    pub volatile: Vec<String>,
     /// Addresses that are not known may lead to registers of devices.
     pub devices: bool,
     /// Where the stack pointer stands at the entry.
@@ -127,6 +129,51 @@ fn depth(program: &Program, text: &str) -> Found<(u64, u32)> {
         vec![fault(Code::Statement, format!("`{depth}` in `{text}` is no depth"), "write a whole number")]
     })?;
     Ok((address(program, function)?, depth))
+}
+
+/// The first and last bytes of what others write; or everything that cannot be.
+pub fn volatile(program: &Program, texts: &[String]) -> Found<Vec<(u64, u64)>> {
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    for text in texts {
+        match place(program, text) {
+            Ok(place) => found.push(place),
+            Err(more) => errors.extend(more),
+        }
+    }
+    if errors.is_empty() {
+        Ok(found)
+    } else {
+        Err(errors)
+    }
+}
+
+fn place(program: &Program, text: &str) -> Found<(u64, u64)> {
+    let wrong = |message: String, remedy: &str| Err(vec![fault(Code::Statement, message, remedy)]);
+    let (first, last) = match text.split_once("..") {
+        Some((first, last)) => (address(program, first)?, address(program, last)?),
+        None => match program.symbol(text) {
+            Some(symbol) if symbol.size > 0 => (symbol.address, symbol.address.saturating_add(symbol.size - 1)),
+            Some(_) => {
+                return wrong(format!("`{text}` has no size"), "give its first and last byte, as in 0x1000..0x1fff")
+            }
+            None => return Err(address(program, text).err().unwrap_or_default()),
+        },
+    };
+    if first > last {
+        return wrong(format!("`{text}` ends before it begins"), "give the first byte, then the last");
+    }
+    // What cannot be written is taken as the file has it, by all that follows.
+    let fixed = program
+        .segments()
+        .iter()
+        .find(|one| !one.permissions.write && first < one.address.saturating_add(one.size) && one.address <= last);
+    match fixed {
+        Some(_) => wrong(
+            format!("`{text}` is in memory that the file makes read-only"),
+            "put it into a section that may be written",
+        ),
+        None => Ok((first, last)),
+    }
 }
 
 /// The addresses that names stand for.

@@ -47,7 +47,7 @@ pub fn status(report: &Report) -> u8 {
 fn run(request: &Request, whole: bool, progress: Progress<'_>) -> Report {
     let started = Instant::now();
     let mut report = begin(request);
-    let mut stages = Stages { request, whole, report: &mut report, progress, started, done: 0 };
+    let mut stages = Stages { request, whole, report: &mut report, progress, started, done: 0, volatile: Vec::new() };
     let found = stages.all();
     if let Err(mut errors) = found {
         errors.sort();
@@ -101,6 +101,8 @@ struct Stages<'r, 'p> {
     progress: Progress<'p>,
     started: Instant,
     done: usize,
+    /// What is stated to be written by others.
+    volatile: Vec<(u64, u64)>,
 }
 
 impl Stages<'_, '_> {
@@ -126,6 +128,7 @@ impl Stages<'_, '_> {
             .map_err(|cause| vec![fault(Code::Tool, cause.to_string(), "build the analyser anew")])?;
         let options = request::flow_options(&program, &request.stated)?;
         let stops = request::addresses(&program, &request.stated.stops)?;
+        self.volatile = request::volatile(&program, &request.stated.volatile)?;
         let graph = self.stage("control flow", |_| flow(&program, &lifter, &lines, entry, &options), flow_result)?;
         self.graph(&graph);
         let bounded_by = wcet_flow::context::Options {
@@ -151,6 +154,15 @@ impl Stages<'_, '_> {
             steps: steps(request.timeout),
             ..wcet_values::Options::default()
         };
+        for (text, (first, last)) in request.stated.volatile.iter().zip(&self.volatile) {
+            let text = format!("others write the memory from {} to {} ({text})", hex(*first), hex(*last));
+            self.report.assumptions.push(assumption("stated", &text));
+        }
+        if !self.volatile.is_empty() {
+            self.report
+                .assumptions
+                .push(assumption("stated", "the stack of the region is no memory that others write"));
+        }
         if known.memory_as_loaded {
             self.report.assumptions.push(assumption("stated", "at the entry, memory is as the executable has it"));
         }
@@ -162,6 +174,8 @@ impl Stages<'_, '_> {
         self.report.assumptions.extend(values.assumptions().iter().map(|text| assumption("program", text)));
         self.fixed_code(&program, &lifter, &lines, &expanded, &values)?;
         let (bounds, checked) = self.loops(&program, &expanded, &values, &known)?;
+        // Of loops alone; where there is a bound, refinement says the rest.
+        self.report.analysis.complete = !self.whole && self.deadline().is_none_or(|deadline| Instant::now() < deadline);
         self.report.loops = loop_report::describe(&expanded, &bounds, &checked, &lines);
         self.report.errors = loop_report::errors(&self.report.loops);
         if !self.report.errors.is_empty() {
@@ -339,7 +353,9 @@ impl Stages<'_, '_> {
             return Shared::of(vec![(0, u64::MAX)]);
         }
         let regions = self.request.machine.iter().flat_map(|loaded| &loaded.machine.regions);
-        Shared { places: regions.map(|region| region.range).collect(), unknown: self.request.stated.devices }
+        let places = regions.map(|region| region.range).chain(self.volatile.iter().copied()).collect();
+        // A pointer may lead to a buffer that others write, of which that is stated, as to any other memory.
+        Shared { places, unknown: self.request.stated.devices || !self.volatile.is_empty() }
     }
 
     /// When refinement ends.

@@ -10,6 +10,7 @@ mod devices;
 mod documented;
 mod ipet_charges;
 mod loop_bounds;
+mod others_write;
 mod refined;
 mod refusals;
 mod stated;
