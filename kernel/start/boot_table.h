@@ -11,19 +11,16 @@
 #define BOOT_TABLE_MAGIC 0x4c42545241485341ul /* the letters ASHARTBL */
 #define BOOT_TABLE_VERSION 3u
 
-#define BOOT_PROCESS_AUTOSTART                                                                                         \
-    1u                          /* process flags: start-up creates and starts the process; otherwise its parent does */
-#define BOOT_SEGMENT_COPY 0u    /* segment kind: frames of the process, filled from the image, the rest zero */
-#define BOOT_SEGMENT_IMAGE 1u   /* segment kind: the image's own frames, not writable */
-#define BOOT_ENDPOINT_FIFO 1u   /* endpoint flags: waiting threads are served in arrival order; otherwise by priority */
-#define BOOT_IRQ_LEVEL 1u       /* interrupt flags: level triggered */
-#define BOOT_IRQ_ACTIVE_LOW 2u  /* interrupt flags: active low */
+#define BOOT_PROCESS_AUTOSTART 1u /* process flags: start-up creates and starts the process; otherwise its parent does */
+#define BOOT_SEGMENT_COPY 0u /* segment kind: frames of the process, filled from the image, the rest zero */
+#define BOOT_SEGMENT_IMAGE 1u /* segment kind: the image's own frames, not writable */
+#define BOOT_ENDPOINT_FIFO 1u /* endpoint flags: waiting threads are served in arrival order; otherwise by priority */
+#define BOOT_IRQ_LEVEL 1u /* interrupt flags: level triggered */
+#define BOOT_IRQ_ACTIVE_LOW 2u /* interrupt flags: active low */
 #define BOOT_MITIGATION_VERW 1u /* CPU flags: overwrite the processor's buffers on the way to programs and guests */
-#define BOOT_MITIGATION_IBPB                                                                                           \
-    2u /* CPU flags: drop predictions of branches at each change of address space, and around guests */
-#define BOOT_MITIGATION_STIBP                                                                                          \
-    4u /* CPU flags: keep predictions of branches apart from those of the core's other thread */
-#define BOOT_MITIGATION_SELECTORS 8u     /* CPU flags: clear the segment selectors at each change of address space */
+#define BOOT_MITIGATION_IBPB 2u /* CPU flags: drop predictions of branches at each change of address space, and around guests */
+#define BOOT_MITIGATION_STIBP 4u /* CPU flags: keep predictions of branches apart from those of the core's other thread */
+#define BOOT_MITIGATION_SELECTORS 8u /* CPU flags: clear the segment selectors at each change of address space */
 #define BOOT_MITIGATION_VECTOR_STATE 16u /* CPU flags: take vector registers away from a thread when another runs */
 
 enum boot_section_index {
@@ -44,24 +41,24 @@ enum boot_section_index {
 };
 
 /* SECTION(index, name, type of its entries, entries that the kernel has room for), for every section. */
-#define BOOT_SECTIONS(SECTION)                                                                                         \
-    SECTION(BOOT_CPUS, "CPUs", struct boot_cpu, NUM_CPU)                                                               \
-    SECTION(BOOT_PROCESSES, "processes", struct boot_process, NUM_PROCESS)                                             \
-    SECTION(BOOT_THREADS, "threads", struct boot_thread, NUM_THREAD - NUM_CPU)                                         \
-    SECTION(BOOT_SEGMENTS, "segments", struct boot_segment, NUM_SEGMENT)                                               \
-    SECTION(BOOT_GRANTS, "grants", struct boot_grant, NUM_PROCESS *NUM_GRANT)                                          \
-    SECTION(BOOT_ENDPOINTS, "endpoints", struct boot_endpoint, NUM_ENDPOINT)                                           \
-    SECTION(BOOT_NOTIFICATIONS, "notifications", struct boot_notification, NUM_NOTIFICATION)                           \
-    SECTION(BOOT_BUFFERS, "buffers", struct boot_buffer, NUM_BUFFER)                                                   \
-    SECTION(BOOT_SHARES, "shares", struct boot_share, NUM_SHARE)                                                       \
-    SECTION(BOOT_IRQS, "irqs", struct boot_irq, NUM_IRQ)                                                               \
-    SECTION(BOOT_DEVICES, "devices", struct boot_device, NUM_DEVICE)                                                   \
-    SECTION(BOOT_VMS, "vms", struct boot_vm, NUM_VM)                                                                   \
+#define BOOT_SECTIONS(SECTION) \
+    SECTION(BOOT_CPUS, "CPUs", struct boot_cpu, NUM_CPU) \
+    SECTION(BOOT_PROCESSES, "processes", struct boot_process, NUM_PROCESS) \
+    SECTION(BOOT_THREADS, "threads", struct boot_thread, NUM_THREAD - NUM_CPU) \
+    SECTION(BOOT_SEGMENTS, "segments", struct boot_segment, NUM_SEGMENT) \
+    SECTION(BOOT_GRANTS, "grants", struct boot_grant, NUM_PROCESS * NUM_GRANT) \
+    SECTION(BOOT_ENDPOINTS, "endpoints", struct boot_endpoint, NUM_ENDPOINT) \
+    SECTION(BOOT_NOTIFICATIONS, "notifications", struct boot_notification, NUM_NOTIFICATION) \
+    SECTION(BOOT_BUFFERS, "buffers", struct boot_buffer, NUM_BUFFER) \
+    SECTION(BOOT_SHARES, "shares", struct boot_share, NUM_SHARE) \
+    SECTION(BOOT_IRQS, "irqs", struct boot_irq, NUM_IRQ) \
+    SECTION(BOOT_DEVICES, "devices", struct boot_device, NUM_DEVICE) \
+    SECTION(BOOT_VMS, "vms", struct boot_vm, NUM_VM) \
     SECTION(BOOT_CONSOLES, "consoles", struct boot_console, NUM_CONSOLE)
 
 struct boot_section {
     uint32_t offset; /* bytes from the image's first byte; a multiple of 8 */
-    uint32_t count;  /* entries */
+    uint32_t count; /* entries */
 };
 _Static_assert(offsetof(struct boot_section, offset) == 0, "layout");
 _Static_assert(offsetof(struct boot_section, count) == 4, "layout");
@@ -77,8 +74,8 @@ _Static_assert(sizeof(struct boot_cpu) == 8, "layout");
 
 struct boot_process {
     char name[32];
-    uint32_t parent;       /* process, or NONE: the parent's container is the root */
-    uint32_t quota;        /* frames, quotas of descendants included */
+    uint32_t parent; /* process, or NONE: the parent's container is the root */
+    uint32_t quota; /* frames, quotas of descendants included */
     uint32_t first_thread; /* index of a thread: the initial one */
     uint32_t num_threads;
     uint32_t first_segment; /* index of a segment */
@@ -86,10 +83,10 @@ struct boot_process {
     uint32_t first_grant; /* index of a grant */
     uint32_t num_grants;
     uint32_t fault_endpoint; /* endpoint, or NONE */
-    uint32_t flags;          /* BOOT_PROCESS_* */
-    uint64_t entry;          /* of the initial thread */
-    uint64_t stack_top;      /* of the initial thread; its pages are a segment */
-    uint64_t argument;       /* rdi of the initial thread */
+    uint32_t flags; /* BOOT_PROCESS_* */
+    uint64_t entry; /* of the initial thread */
+    uint64_t stack_top; /* of the initial thread; its pages are a segment */
+    uint64_t argument; /* rdi of the initial thread */
 };
 _Static_assert(offsetof(struct boot_process, name) == 0, "layout");
 _Static_assert(offsetof(struct boot_process, parent) == 32, "layout");
@@ -111,7 +108,7 @@ struct boot_thread {
     uint32_t process;
     uint32_t cpu;
     uint32_t priority;
-    uint32_t id;        /* kernel thread id: NUM_CPU + index */
+    uint32_t id; /* kernel thread id: NUM_CPU + index */
     uint64_t period_ns; /* 0: no reservation */
     uint64_t budget_ns; /* at most period_ns */
 };
@@ -124,12 +121,12 @@ _Static_assert(offsetof(struct boot_thread, budget_ns) == 24, "layout");
 _Static_assert(sizeof(struct boot_thread) == 32, "layout");
 
 struct boot_segment {
-    uint64_t vaddr;        /* page aligned */
-    uint64_t memory_size;  /* bytes, a multiple of 4096 */
+    uint64_t vaddr; /* page aligned */
+    uint64_t memory_size; /* bytes, a multiple of 4096 */
     uint64_t image_offset; /* page aligned */
-    uint64_t image_size;   /* bytes taken from the image, at most memory_size */
-    uint32_t prot;         /* PROT_* */
-    uint32_t kind;         /* BOOT_SEGMENT_* */
+    uint64_t image_size; /* bytes taken from the image, at most memory_size */
+    uint32_t prot; /* PROT_* */
+    uint32_t kind; /* BOOT_SEGMENT_* */
 };
 _Static_assert(offsetof(struct boot_segment, vaddr) == 0, "layout");
 _Static_assert(offsetof(struct boot_segment, memory_size) == 8, "layout");
@@ -179,14 +176,14 @@ _Static_assert(sizeof(struct boot_buffer) == 8, "layout");
 
 struct boot_share {
     uint32_t from; /* offering process */
-    uint32_t to;   /* accepting process */
+    uint32_t to; /* accepting process */
 };
 _Static_assert(offsetof(struct boot_share, from) == 0, "layout");
 _Static_assert(offsetof(struct boot_share, to) == 4, "layout");
 _Static_assert(sizeof(struct boot_share) == 8, "layout");
 
 struct boot_irq {
-    uint32_t gsi;   /* interrupt line */
+    uint32_t gsi; /* interrupt line */
     uint32_t flags; /* BOOT_IRQ_* */
     uint32_t notification;
     uint32_t cpu; /* that serves it */
@@ -199,9 +196,9 @@ _Static_assert(sizeof(struct boot_irq) == 16, "layout");
 
 struct boot_device {
     uint64_t base;
-    uint64_t size;     /* bytes */
-    uint32_t kind;     /* GRANT_MMIO or GRANT_PORT */
-    uint32_t owner;    /* process */
+    uint64_t size; /* bytes */
+    uint32_t kind; /* GRANT_MMIO or GRANT_PORT */
+    uint32_t owner; /* process */
     uint32_t function; /* of PCI, bus << 8 | device << 3 | function; or NONE */
     uint32_t reserved;
 };
@@ -228,15 +225,15 @@ _Static_assert(offsetof(struct boot_console, name) == 0, "layout");
 _Static_assert(sizeof(struct boot_console) == 32, "layout");
 
 struct boot_header {
-    uint64_t magic;          /* BOOT_TABLE_MAGIC */
-    uint32_t version;        /* BOOT_TABLE_VERSION */
-    uint32_t table_size;     /* bytes, header included */
-    uint64_t image_size;     /* bytes, payload included; a multiple of 4096 */
-    uint32_t table_crc32;    /* IEEE CRC-32 of the table with this field zero */
-    uint32_t payload_crc32;  /* IEEE CRC-32 of the bytes from payload_offset to image_size */
+    uint64_t magic; /* BOOT_TABLE_MAGIC */
+    uint32_t version; /* BOOT_TABLE_VERSION */
+    uint32_t table_size; /* bytes, header included */
+    uint64_t image_size; /* bytes, payload included; a multiple of 4096 */
+    uint32_t table_crc32; /* IEEE CRC-32 of the table with this field zero */
+    uint32_t payload_crc32; /* IEEE CRC-32 of the bytes from payload_offset to image_size */
     uint64_t payload_offset; /* a multiple of 4096 */
-    uint64_t memory_frames;  /* frames of usable memory that the system needs */
-    char name[32];           /* of the system */
+    uint64_t memory_frames; /* frames of usable memory that the system needs */
+    char name[32]; /* of the system */
     struct boot_section sections[BOOT_NUM_SECTIONS];
 };
 _Static_assert(offsetof(struct boot_header, magic) == 0, "layout");
