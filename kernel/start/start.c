@@ -65,9 +65,9 @@ static void check_needs(uint32_t free_frames)
         quotas = table_header()->memory_frames;
     }
     if (quotas > free_frames) {
-        boot_fail(
-            "this system needs %U MiB of free memory, the machine has %u%s; with QEMU use a larger -m, or lower the quotas",
-            (quotas + 255) / 256, free_frames / 256, table_uses_dma() != 0 ? " below 4 GiB" : "");
+        boot_fail("this system needs %U MiB of free memory, the machine has %u%s; with QEMU use a larger -m, or lower "
+                  "the quotas",
+                  (quotas + 255) / 256, free_frames / 256, table_uses_dma() != 0 ? " below 4 GiB" : "");
     }
     const char *missing = mitigations_choose(table_cpu(0)->flags);
     if (missing != 0) {
