@@ -44,6 +44,9 @@ NOINLINE void endpoint_reply_and_receive(uint32_t e, uint32_t current, uint32_t 
 NOINLINE void endpoint_receive(uint32_t e, uint32_t current);
 NOINLINE void notify_next_waiter(uint32_t n);
 NOINLINE void notify_keep(uint32_t n, uint64_t bits);
+NOINLINE uint32_t notify_watch(uint32_t n);
+NOINLINE void notify_unwatch(uint32_t n);
+NOINLINE uint32_t process_unmap_page(uint32_t p, uint64_t vaddr);
 NOINLINE void sched_begin_slice(uint32_t cpu);
 NOINLINE void sched_switch_slowly(uint32_t t);
 NOINLINE void sched_call_slowly(uint32_t t);

@@ -50,7 +50,7 @@ classes! {
     PortRead "port_read" "Reads of I/O ports (in)."
     PortWrite "port_write" "Writes of I/O ports (out)."
     Identify "identify" "Identification and time stamps (cpuid, rdtsc)."
-    Descriptor "descriptor" "Segment and descriptor registers (lgdt, lidt, ltr, mov ds, swapgs)."
+    Descriptor "descriptor" "Segment and descriptor registers (lgdt, lidt, ltr, verw, mov ds, swapgs)."
     ExtendedState "extended_state" "Saving and restoring vector state (xsave, fxrstor)."
     VmEntry "vm_entry" "Entry into a guest (vmrun, vmlaunch), and its exit, without the guest's time."
     VmState "vm_state" "Accesses of virtual-machine state (vmload, vmsave, stgi, clgi, vmread, vmwrite)."

@@ -59,7 +59,7 @@ pub(crate) fn treatment(mnemonic: Mnemonic) -> Option<System> {
         Swapgs => system(false, &["GS_OFFSET"]),
         Wrmsr | Wrfsbase | Wrgsbase => system(false, SEGMENT_BASES),
         Rdmsr | Rdtsc | Rdtscp | Rdpmc | Cpuid | Xgetbv | Rdfsbase | Rdgsbase | Smsw | Str | Sldt => system(false, &[]),
-        Xsetbv | Clts | Lmsw | Lgdt | Lidt | Lldt | Ltr | Invlpg | Invpcid | Invlpga | Wbinvd | Invd => {
+        Xsetbv | Clts | Lmsw | Lgdt | Lidt | Lldt | Ltr | Invlpg | Invpcid | Invlpga | Wbinvd | Invd | Verr | Verw => {
             system(false, &[])
         }
         Sgdt | Sidt => system(true, &[]),

@@ -73,7 +73,7 @@ fn system(instruction: &Instruction, decoded: &iced_x86::Instruction) -> Result<
         In | Insb | Insw | Insd => Class::PortRead,
         Out | Outsb | Outsw | Outsd => Class::PortWrite,
         Cpuid | Rdtsc | Rdtscp => Class::Identify,
-        Lgdt | Lidt | Lldt | Ltr | Sgdt | Sidt | Sldt | Str | Swapgs => Class::Descriptor,
+        Lgdt | Lidt | Lldt | Ltr | Sgdt | Sidt | Sldt | Str | Swapgs | Verr | Verw => Class::Descriptor,
         Smsw => Class::CoprocessorRead,
         Lmsw | Clts => Class::CoprocessorWrite,
         Xsave | Xsave64 | Xsaveopt | Xsaveopt64 | Fxsave | Fxsave64 | Xrstor | Xrstor64 | Fxrstor | Fxrstor64
