@@ -46,6 +46,8 @@ NOINLINE void notify_next_waiter(uint32_t n);
 NOINLINE void notify_keep(uint32_t n, uint64_t bits);
 NOINLINE uint32_t notify_watch(uint32_t n);
 NOINLINE void notify_unwatch(uint32_t n);
+NOINLINE uint32_t pagemap_map(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
+NOINLINE uint32_t npt_map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot);
 NOINLINE uint32_t process_unmap_page(uint32_t p, uint64_t vaddr);
 NOINLINE void sched_begin_slice(uint32_t cpu);
 NOINLINE void sched_switch_slowly(uint32_t t);
