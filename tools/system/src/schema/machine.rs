@@ -13,7 +13,11 @@ const MACHINE: TableSpec = TableSpec {
     keys: &[&[
         optional("about", Kind::Text, "empty", "One line for people."),
         required("cpus", Kind::Integer(1, 4096), "CPUs it has; more than the kernel's bound are not used."),
-        required("memory", Kind::Size(64 * MIB, 1024 * GIB), "Memory it has; the kernel uses 16 GiB of addresses, and 4 GiB where processes do DMA."),
+        required(
+            "memory",
+            Kind::Size(64 * MIB, 1024 * GIB),
+            "Memory it has; the kernel uses 16 GiB of addresses, and 4 GiB where processes do DMA.",
+        ),
         optional(
             "low_memory",
             Kind::Size(64 * MIB, 4 * GIB),
