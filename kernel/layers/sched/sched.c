@@ -160,10 +160,13 @@ uint32_t sched_switch_at_once(uint32_t t)
 {
     uint32_t cpu = arch_cpu();
     uint32_t home = thread_cpu(t);
+    if (home != cpu) {
+        return 0u;
+    }
     uint32_t priority = thread_priority(t);
     uint32_t limited = sched_budget_limited(t);
     uint32_t floor = arch_floor();
-    if (home != cpu || priority < floor || limited == 1u) {
+    if (priority < floor || limited == 1u) {
         return 0u;
     }
     /* t continues the slice of the current thread: two threads that call each other cannot keep others of their

@@ -28,6 +28,24 @@ static uint32_t sched_check_running(uint32_t cpu)
     return 0u;
 }
 
+/* The invariant of the kept thread: it is in no queue, still marked blocked, and a reschedule is pending. */
+static uint32_t sched_check_kept(uint32_t cpu)
+{
+    uint32_t next = sched_wake_next(cpu);
+    if (next == NONE) {
+        return 0u;
+    }
+    uint32_t state = thread_state(next);
+    uint32_t queue = queue_of(next);
+    uint32_t home = thread_cpu(next);
+    uint32_t priority = thread_priority(next);
+    uint32_t best = sched_ready_best(cpu);
+    if (state != THREAD_BLOCKED || queue != NONE || home != cpu || priority + 1u < best) {
+        return 35u;
+    }
+    return 0u;
+}
+
 uint32_t sched_check(void)
 {
     uint32_t count = arch_cpu_count();
@@ -41,6 +59,9 @@ uint32_t sched_check(void)
         }
         if (broken == 0u) {
             broken = sched_check_running(cpu);
+        }
+        if (broken == 0u) {
+            broken = sched_check_kept(cpu);
         }
         if (broken != 0u) {
             return broken;

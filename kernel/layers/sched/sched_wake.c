@@ -120,12 +120,16 @@ void sched_ready(uint32_t t)
 {
     uint32_t cpu = arch_cpu();
     uint32_t home = thread_cpu(t);
+    if (home != cpu) {
+        sched_ready_slowly(t);
+        return;
+    }
     uint32_t limited = sched_budget_limited(t);
     uint32_t priority = thread_priority(t);
     uint32_t floor = arch_floor();
     uint32_t running = sched_running(cpu);
     /* No thread is kept while the floor is a priority: a reschedule would be pending. */
-    if (home == cpu && limited == 0u && priority >= floor && priority >= running) {
+    if (limited == 0u && priority >= floor && priority >= running) {
         sched_wake[cpu].next = t;
         sched_request();
     } else {
