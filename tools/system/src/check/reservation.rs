@@ -78,7 +78,9 @@ fn promises(description: &Description) -> BTreeMap<u64, Vec<Promise<'_>>> {
     let mut cpus: BTreeMap<u64, Vec<Promise>> = BTreeMap::new();
     for process in &description.processes {
         for (cpu, time) in process.thread_times() {
-            if let (Some(reservation), Some(budget)) = (time.reservation(), &time.budget) {
+            // One that does not fit its period has been reported.
+            let fits = time.reservation().filter(|reservation| reservation.budget <= reservation.period);
+            if let (Some(reservation), Some(budget)) = (fits, &time.budget) {
                 cpus.entry(cpu.value).or_default().push((process, budget, share(reservation)));
             }
         }

@@ -91,6 +91,8 @@ args.number = 0x10
 
 [process.child.thread.worker]
 priority = 7
+period = "20ms"
+budget = "3ms"
 
 [vm.guest]
 memory = "32MiB"
@@ -168,6 +170,13 @@ fn ids_slots_and_quotas_are_resolved() {
     let threads: Vec<(u32, u32, u32)> =
         resolved.processes.iter().flat_map(|p| &p.threads).map(|t| (t.id, t.cpu, t.priority)).collect();
     assert_eq!(threads, [(16, 0, 100), (17, 2, 100), (18, 2, 7), (19, 0, 100)]);
+    let times: Vec<(u64, u64)> = resolved
+        .processes
+        .iter()
+        .flat_map(|p| &p.threads)
+        .map(|t| (t.period_ns / 1_000_000, t.budget_ns / 1_000_000))
+        .collect();
+    assert_eq!(times, [(0, 0), (10, 1), (20, 3), (0, 0)]);
     let grant = |name: &str| parent.grants.iter().find(|grant| grant.name == name).expect("the grant is there");
     assert_eq!((grant("process.child").object, grant("process.child").badge), (1, 0));
     assert_eq!((grant("interrupt.com2").object, grant("interrupt.com2").badge), (3, 1));

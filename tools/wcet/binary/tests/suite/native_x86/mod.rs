@@ -20,7 +20,7 @@ use wcet_binary::load::{Architecture, Program};
 
 /// The kernel's forms that are not executed here, and why. What is lifted of them is a list (`src/x86/system.rs`): what the
 /// decoder says is written becomes unknown.
-const NOT_EXECUTED: [(&str, &str); 27] = [
+const NOT_EXECUTED: [(&str, &str); 28] = [
     ("clflush", "changes no register and no memory, only the cache"),
     ("clgi", PRIVILEGED),
     ("cli", PRIVILEGED),
@@ -33,6 +33,7 @@ const NOT_EXECUTED: [(&str, &str); 27] = [
     ("iretq", "leaves for another privilege, and no register is known behind it"),
     ("lgdt", PRIVILEGED),
     ("lidt", PRIVILEGED),
+    ("lldt", PRIVILEGED),
     ("ltr", PRIVILEGED),
     ("mov", "to or from a control, debug or segment register, of which all but segments are privileged"),
     ("out", PRIVILEGED),
