@@ -72,7 +72,8 @@ await sh -c "sinfo -h -o %T | grep -q idle"
 
 ./ashlar campaign vcpu-fuzz --items 12 --shards 3 --engine slurm --out "$work/out" >"$work/campaign.log" 2>&1 &
 campaign=$!
-await sh -c "squeue -h -t RUNNING -o %K | grep -qx 2"
+# Slurm calls a task running before its daemon has started it, and a task that is cancelled in between may never end.
+await sh -c "ls '$work'/out/*-2of3.log"
 scancel "$(squeue -h -t RUNNING -o %F_%K | grep '_2$')"
 wait "$campaign"
 cat "$work/campaign.log"
