@@ -1,7 +1,10 @@
 //! Every verb, option and argument, defined once: help, completions, manual pages and their checks are made from this.
 
+use bench::BenchOptions;
+use builder::KernelOptions;
 use campaign::Shard;
 use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use output::Format;
 use prove::Sample;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,12 +30,6 @@ pub struct Arguments {
     /// No progress.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    Human,
-    Json,
 }
 
 #[derive(Debug, Subcommand)]
@@ -71,47 +68,6 @@ pub enum Verb {
     Man(ManOptions),
     /// Print the JSON schema of a description, or of what a command prints with `--format json`.
     Schema(SchemaOptions),
-}
-
-/// How locks work in this kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Lock {
-    #[default]
-    Ticket,
-    Mcs,
-    /// One lock around the whole kernel, for comparison.
-    Big,
-}
-
-impl Lock {
-    /// The word for the kernel's Makefile.
-    pub fn word(self) -> &'static str {
-        match self {
-            Lock::Ticket => "ticket",
-            Lock::Mcs => "mcs",
-            Lock::Big => "big",
-        }
-    }
-}
-
-/// Which kernel to build.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
-pub struct KernelOptions {
-    /// The kernel's locks.
-    #[arg(long, value_enum, default_value_t)]
-    pub lock: Lock,
-    /// A kernel that asserts and can walk all its tables.
-    #[arg(long)]
-    pub debug: bool,
-}
-
-impl KernelOptions {
-    /// Name of the folder of such a kernel: the same rule as in kernel/Makefile.
-    pub fn configuration(&self) -> String {
-        let debug = if self.debug { "-debug" } else { "" };
-        format!("x86_64-{}{debug}", self.lock.word())
-    }
 }
 
 #[derive(Debug, Args)]
@@ -288,44 +244,6 @@ pub struct DriversOptions {
     /// A command of the checker and its options: `ashlar drivers -- --help` lists them.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub arguments: Vec<std::ffi::OsString>,
-}
-
-#[derive(Debug, Args)]
-pub struct BenchOptions {
-    #[command(subcommand)]
-    pub what: BenchVerb,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
-pub enum BenchVerb {
-    /// System calls, messages, signals, interrupts and faults, in counted instructions.
-    Ipc,
-    /// Lock acquire and release on this machine's own processors, in cycles.
-    Locks,
-    /// Throughput of server and client pairs on one and two CPUs, fine locks against one big lock.
-    Scaling,
-    /// From reset to the first program, in counted instructions.
-    Start,
-    /// Linux in a guest against the same kernel directly on the emulator.
-    Guests,
-    /// Messages between clients and drivers in counted instructions, and drivers of devices against Linux's.
-    Drivers {
-        /// Measure only this.
-        #[arg(long)]
-        part: Option<DriverPart>,
-    },
-    /// Processor time and memory that the timing analysis takes, of the kernel and of a set of small programs.
-    Timing,
-}
-
-/// What of drivers is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "lowercase")]
-pub enum DriverPart {
-    /// Messages, in counted instructions.
-    Messages,
-    /// Network and disk, beside a stock Linux on the same emulated devices.
-    Devices,
 }
 
 #[derive(Debug, Args)]

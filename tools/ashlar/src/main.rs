@@ -1,21 +1,12 @@
 //! The command line of Ashlar: each verb parses its options, calls the crate that does the work, and prints the result.
 
-mod build;
-mod cases;
 mod cli;
-mod console;
-mod emulator;
-mod failure;
-mod guardian;
-mod on_demand;
-mod output;
 mod results;
 mod verbs;
 
 use clap::Parser;
 use cli::{Arguments, Verb};
-use failure::Failure;
-use output::Output;
+use output::{Failure, Output};
 use project::Project;
 use std::process::ExitCode;
 
@@ -67,7 +58,7 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Verb::Prove(options) => verbs::prove::prove(options, &project, output),
         Verb::Drivers(options) => verbs::drivers::drivers(options, arguments.format, &project, output),
         Verb::Timing(options) => verbs::timing::timing(options, &project, output),
-        Verb::Bench(options) => verbs::bench::bench(options, &project, output),
+        Verb::Bench(options) => bench::bench(options, &project, output),
         Verb::Book(options) => verbs::book::book(options, &project, output),
         Verb::Campaign(options) => verbs::campaign::campaign(options, &project, output),
         Verb::Report(options) => verbs::report::report(options, output),

@@ -1,9 +1,8 @@
 //! `book`: the book's generated pictures, its names and links held against the tree, and its pages as HTML.
 
 use crate::cli::BookOptions;
-use crate::failure::Failure;
-use crate::output::{without_bar, Output};
 use crate::results::BookResult;
+use output::{without_bar, Failure, Output};
 use project::Project;
 use std::path::Path;
 use std::process::Command;

@@ -1,10 +1,9 @@
 //! `build`: kernel, programs, guest files and system image.
 
-use crate::build::{build_system, STEPS};
 use crate::cli::BuildOptions;
-use crate::failure::Failure;
-use crate::output::Output;
 use crate::results::BuildResult;
+use builder::{build_system, STEPS};
+use output::{Failure, Output};
 use project::Project;
 
 pub fn build(options: &BuildOptions, project: &Project, output: &Output) -> Result<(), Failure> {

@@ -1,15 +1,14 @@
 //! `campaign`: runs a long campaign in shards on an engine, or one of its shards.
 
-use crate::build::Builds;
-use crate::cases::{self, Case, Outcome};
 use crate::cli::{CampaignOptions, EngineName};
-use crate::failure::Failure;
-use crate::on_demand::COMPARISON;
-use crate::output::Output;
 use crate::results::{CampaignResult, Listed};
 use crate::verbs::prove::{self, ProofCampaign};
 use crate::verbs::report;
+use builder::on_demand::COMPARISON;
+use builder::Builds;
 use campaign::{item_seed, record_path, Engine, Plan, Record, Shard};
+use cases::{self, Case, Outcome};
+use output::{Failure, Output};
 use project::Project;
 use serde_json::Value;
 use std::path::Path;

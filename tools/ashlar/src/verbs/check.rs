@@ -1,9 +1,8 @@
 //! `check`: every fault of a description, before anything is built.
 
-use crate::build::assets;
-use crate::cli::{CheckOptions, KernelOptions};
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::cli::CheckOptions;
+use builder::{assets, KernelOptions};
+use output::{Failure, Output};
 use project::Project;
 use std::path::Path;
 use system::{Report, System};

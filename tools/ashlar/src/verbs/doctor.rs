@@ -1,8 +1,7 @@
 //! `doctor`: what this machine lacks, and the one command that installs it.
 
-use crate::failure::Failure;
-use crate::output::Output;
 use crate::results::{DoctorFinding, DoctorResult};
+use output::{Failure, Output};
 use project::Project;
 use std::path::Path;
 use std::process::Command;

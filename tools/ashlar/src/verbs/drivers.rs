@@ -1,11 +1,10 @@
 //! `drivers`: checks drivers against their protocols. The work is done by `drivercheck`, which is built on demand.
 
-use crate::cli::{DriversOptions, Format};
-use crate::failure::Failure;
-use crate::on_demand::DRIVER_CHECKER;
-use crate::output::Output;
+use crate::cli::DriversOptions;
+use builder::on_demand::DRIVER_CHECKER;
 use clap::Parser;
 use drivercheck_command::Cli;
+use output::{Failure, Format, Output};
 use project::Project;
 use std::process::Command;
 

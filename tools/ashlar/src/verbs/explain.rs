@@ -1,10 +1,9 @@
 //! `explain`: what a code means and what to do about it.
 
 use crate::cli::ExplainOptions;
-use crate::failure::Failure;
-use crate::output::Output;
 use crate::results::{CodeExample, ExplainResult, ExplainedCode, ListedCode};
 use diagnostics::{CodeInfo, Style, Table};
+use output::{Failure, Output};
 use serde_json::json;
 
 /// First line of the reference page.

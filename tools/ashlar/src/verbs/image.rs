@@ -1,10 +1,9 @@
 //! `image`: a disc image for BIOS and UEFI machines.
 
-use crate::build::{build_system, STEPS};
 use crate::cli::ImageOptions;
-use crate::failure::Failure;
-use crate::output::Output;
 use crate::results::ImageResult;
+use builder::{build_system, STEPS};
+use output::{Failure, Output};
 use project::Project;
 use std::path::Path;
 

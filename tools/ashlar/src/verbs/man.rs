@@ -1,10 +1,9 @@
 //! `man`: manual pages, one for each command.
 
 use crate::cli::{Arguments, ManOptions};
-use crate::failure::Failure;
-use crate::output::Output;
 use crate::results::ManResult;
 use clap::CommandFactory;
+use output::{Failure, Output};
 
 pub fn man(options: &ManOptions, output: &Output) -> Result<(), Failure> {
     let folder = &options.directory;

@@ -1,6 +1,5 @@
 //! The verbs of the command line, one a file.
 
-pub mod bench;
 pub mod book;
 pub mod build;
 pub mod campaign;

@@ -1,21 +1,18 @@
 //! `prove`: the crate `prove` does the work; this shows its result.
 
-use super::bench::table::Table;
 use crate::cli::ProveOptions;
-use crate::failure::Failure;
-use crate::output::Output;
 use campaign::{Record, Shard};
+use output::table::Table;
+use output::{Failure, Output};
 use project::Project;
-use prove::{Options, Progress, Sample};
+use prove::{Options, Progress, Report, Sample};
 
 pub fn prove(options: &ProveOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     if options.record.is_some() && campaigns(options) != 1 {
         let remedy = "give one of --mutants, --spec-mutants, --assumption-mutants, --operations";
         return Err(Failure::unable("--record takes the verdicts of one campaign", remedy));
     }
-    let report = prove::prove(&library_options(options), project, output);
-    output.end_steps();
-    let report = report?;
+    let report = proved(&library_options(options), project, output)?;
     if let (Some(path), Some(record)) = (&options.record, report.records.first()) {
         let failed =
             |error| Failure::unable(format!("{} cannot be written: {error}", path.display()), "choose another file");
@@ -36,13 +33,25 @@ pub fn prove(options: &ProveOptions, project: &Project, output: &Output) -> Resu
     }
 }
 
-impl Progress for Output {
+/// The crate's work, with its steps shown.
+fn proved(options: &Options, project: &Project, output: &Output) -> Result<Report, Failure> {
+    let report = prove::prove(options, project, &Steps(output));
+    output.end_steps();
+    report.map_err(|error| match error.remedy() {
+        Some(remedy) => Failure::unable(error.to_string(), remedy),
+        None => Failure::Finding(error.to_string()),
+    })
+}
+
+struct Steps<'a>(&'a Output);
+
+impl Progress for Steps<'_> {
     fn note(&self, text: &str) {
-        Output::note(self, text);
+        self.0.note(text);
     }
 
     fn step(&self, done: usize, total: usize, text: &str) {
-        Output::step(self, text, done, done, total);
+        self.0.step(text, done, done, total);
     }
 }
 
@@ -72,9 +81,7 @@ pub fn shard(
         ProofCampaign::Assumptions => options.assumption_mutants = Some(items),
         ProofCampaign::Operations => options.operations = Some(items as u64),
     }
-    let report = prove::prove(&options, project, output);
-    output.end_steps();
-    let report = report?;
+    let report = proved(&options, project, output)?;
     let findings: Vec<String> = report.findings.iter().map(|finding| finding.to_string()).collect();
     // Without a record the proofs themselves are at fault.
     report.records.into_iter().next().ok_or_else(|| Failure::Finding(findings.join("\n")))

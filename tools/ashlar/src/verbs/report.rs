@@ -1,10 +1,9 @@
 //! `report`: merges the records of campaigns' shards.
 
 use crate::cli::ReportOptions;
-use crate::failure::Failure;
-use crate::output::Output;
 use crate::results::ReportResult;
 use campaign::{merge, MergeError, Merged, Record};
+use output::{Failure, Output};
 use std::collections::BTreeMap;
 
 pub fn report(options: &ReportOptions, output: &Output) -> Result<(), Failure> {

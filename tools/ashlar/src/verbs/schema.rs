@@ -1,13 +1,13 @@
 //! `schema`: the JSON schemas of the files that people write and of what commands print.
 
 use crate::cli::SchemaOptions;
-use crate::failure::Failure;
-use crate::output::Output;
 use crate::results::{
-    BenchResult, BookResult, BuildResult, CampaignResult, CommandFailed, DoctorResult, ExplainResult, ImageResult,
-    ManResult, ReportResult, RunResult, TestResult,
+    BookResult, BuildResult, CampaignResult, DoctorResult, ExplainResult, ImageResult, ManResult, ReportResult,
+    RunResult, TestResult,
 };
+use bench::BenchResult;
 use diagnostics::ReportJson;
+use output::{CommandFailed, Failure, Output};
 use schemars::{schema_for, Schema};
 use serde_json::{json, Value};
 

@@ -1,11 +1,10 @@
 //! `test`: runs the tests side by side and counts them.
 
-use crate::build::Builds;
-use crate::cases::{self, Capacity, Event, Outcome, Test};
 use crate::cli::TestOptions;
-use crate::failure::Failure;
-use crate::output::{complain, Output};
 use crate::results::{Listed, TestOutcome, TestResult};
+use builder::Builds;
+use cases::{self, Capacity, Event, Outcome, Test};
+use output::{complain, Failure, Output};
 use project::Project;
 use std::time::Instant;
 

@@ -1,11 +1,11 @@
 //! `timing`: hands its arguments to the analyser, which is built on demand.
 
-use crate::build::build_kernel;
-use crate::cli::{KernelOptions, TimingOptions};
-use crate::failure::Failure;
-use crate::on_demand::ANALYSER;
-use crate::output::Output;
+use crate::cli::TimingOptions;
+use builder::build_kernel;
+use builder::on_demand::ANALYSER;
+use builder::KernelOptions;
 use clap::Parser;
+use output::{Failure, Output};
 use project::Project;
 use std::process::Command;
 use wcet_command::arguments::Arguments;

@@ -1,9 +1,9 @@
 //! What a run waits for: one regular expression a console.
 
 use crate::cli::RunOptions;
-use crate::emulator::transcript::line_regex;
-use crate::emulator::Session;
-use crate::failure::Failure;
+use emulator::transcript::line_regex;
+use emulator::Session;
+use output::Failure;
 use regex::bytes::Regex;
 use system::System;
 

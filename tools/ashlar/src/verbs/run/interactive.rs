@@ -1,10 +1,10 @@
 //! The user's side of a run: which console the keyboard is at, and what the keys do.
 
-use crate::console::keys::{key_of, Action, Keys};
-use crate::console::terminal::{read_keys, RawMode};
-use crate::console::View;
-use crate::emulator::Session;
-use crate::failure::Failure;
+use consoles::keys::{key_of, Action, Keys};
+use consoles::terminal::{read_keys, RawMode};
+use consoles::View;
+use emulator::Session;
+use output::Failure;
 use std::io::{stdin, IsTerminal, Write};
 use system::ConsoleInfo;
 

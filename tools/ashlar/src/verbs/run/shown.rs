@@ -1,7 +1,7 @@
 //! Which consoles a run shows, and which of them the keyboard is at first.
 
 use crate::cli::RunOptions;
-use crate::failure::Failure;
+use output::Failure;
 use system::{ConsoleInfo, System};
 
 #[derive(Debug, PartialEq, Eq)]

@@ -1,0 +1,53 @@
+//! `bench drivers`: messages between clients and drivers in counted instructions, those of both processes and of the kernel;
+//! and drivers of real devices against those of a stock Linux.
+
+mod clients;
+mod devices;
+
+use super::counted::{count, Operation};
+use super::measured;
+use crate::results::{BenchResult, Figure};
+use crate::DriverPart;
+use builder::KernelOptions;
+use output::{Failure, Output};
+use project::Project;
+use std::collections::BTreeMap;
+
+const OPERATIONS: [Operation; 4] = [
+    Operation {
+        name: "stream_256",
+        about: "a message, 256 sent before any is awaited",
+        reference: "Amani 750 cycles",
+        aim: "300",
+    },
+    Operation { name: "stream_16", about: "a message, 16 sent before any is awaited", reference: "", aim: "" },
+    Operation { name: "stream_1", about: "a message, awaited at once", reference: "", aim: "" },
+    Operation { name: "round_trip", about: "a request and its answer", reference: "Amani 2,700 cycles", aim: "1500" },
+];
+
+pub fn drivers(part: Option<DriverPart>, project: &Project, output: &Output) -> Result<(), Failure> {
+    let is_asked = |one: DriverPart| part.is_none_or(|part| part == one);
+    let mut figures = BTreeMap::new();
+    let mut verdict = Ok(());
+    if is_asked(DriverPart::Messages) {
+        verdict = messages(&mut figures, project, output);
+    }
+    if verdict.is_ok() && is_asked(DriverPart::Devices) {
+        verdict = devices::devices(&mut figures, project, output);
+    }
+    output.json(&BenchResult::Figures(figures));
+    verdict
+}
+
+fn messages(figures: &mut BTreeMap<String, Figure>, project: &Project, output: &Output) -> Result<(), Failure> {
+    let progress = output.progress(2 + clients::STEPS);
+    progress.step("building bench-drivers");
+    let built = measured::build("bench-drivers", &KernelOptions::default(), project, output)?;
+    progress.step("counting instructions");
+    let counts = count(&built, &OPERATIONS, output)?;
+    output.human(&counts.table.render());
+    output.human(&counts.calibration());
+    figures.extend(counts.figures.clone());
+    counts.verdict()?;
+    clients::clients(figures, &progress, project, output)
+}

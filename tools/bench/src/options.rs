@@ -1,0 +1,41 @@
+//! The command line of `ashlar bench`.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Args)]
+pub struct BenchOptions {
+    #[command(subcommand)]
+    pub what: BenchVerb,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub enum BenchVerb {
+    /// System calls, messages, signals, interrupts and faults, in counted instructions.
+    Ipc,
+    /// Lock acquire and release on this machine's own processors, in cycles.
+    Locks,
+    /// Throughput of server and client pairs on one and two CPUs, fine locks against one big lock.
+    Scaling,
+    /// From reset to the first program, in counted instructions.
+    Start,
+    /// Linux in a guest against the same kernel directly on the emulator.
+    Guests,
+    /// Messages between clients and drivers in counted instructions, and drivers of devices against Linux's.
+    Drivers {
+        /// Measure only this.
+        #[arg(long)]
+        part: Option<DriverPart>,
+    },
+    /// Processor time and memory that the timing analysis takes, of the kernel and of a set of small programs.
+    Timing,
+}
+
+/// What of drivers is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lowercase")]
+pub enum DriverPart {
+    /// Messages, in counted instructions.
+    Messages,
+    /// Network and disk, beside a stock Linux on the same emulated devices.
+    Devices,
+}

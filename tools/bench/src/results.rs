@@ -1,0 +1,104 @@
+//! What `ashlar bench` prints with `--format json`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// `ashlar bench`, by benchmark.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum BenchResult {
+    /// `guests`: by workload.
+    Guests(BTreeMap<&'static str, GuestTimes>),
+    /// `timing`: of the kernel, and of the set of programs.
+    Timing(BTreeMap<&'static str, AnalysisCost>),
+    /// `scaling`: by lock and by bytes of payload.
+    Scaling(BTreeMap<&'static str, BTreeMap<String, Scaling>>),
+    /// `start`: by machine.
+    Start(BTreeMap<&'static str, StartCounts>),
+    /// `locks`: cycles of one acquire and release, by lock and number of CPUs.
+    Locks(BTreeMap<String, BTreeMap<String, f64>>),
+    /// `ipc` and `drivers`: by name.
+    Figures(BTreeMap<String, Figure>),
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Figure {
+    /// Instructions, the median.
+    Instructions(u64),
+    /// Of `calibration_ok`: whether instructions were counted at all.
+    Calibration(bool),
+    /// For 1, 2, ... clients: instructions of a message and messages a second, by kind of exchange.
+    Clients {
+        instructions: BTreeMap<&'static str, Vec<u64>>,
+        messages_a_second: BTreeMap<&'static str, Vec<u64>>,
+    },
+    Device(DeviceSpeeds),
+}
+
+/// A device under Ashlar's driver and under Linux's.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct DeviceSpeeds {
+    /// KiB a second, or microseconds of a round trip.
+    pub ashlar: f64,
+    pub linux: f64,
+    /// Ashlar's speed to Linux's: by the medians, and the least and the greatest of a round.
+    pub ratio: f64,
+    pub ratio_least: f64,
+    pub ratio_most: f64,
+    #[serde(flatten)]
+    pub processor: Option<ProcessorTimes>,
+}
+
+/// The same by processor time, where it is long enough to be measured.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ProcessorTimes {
+    pub ashlar_processor_seconds: f64,
+    pub linux_processor_seconds: f64,
+    pub processor_ratio: f64,
+    pub processor_ratio_least: f64,
+    pub processor_ratio_most: f64,
+}
+
+/// Round trips of pairs of server and client in equal windows of time.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Scaling {
+    /// One pair running alone.
+    pub alone: u64,
+    /// All pairs together, summed.
+    pub together: u64,
+    pub speedup: f64,
+}
+
+/// Instructions until a program runs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StartCounts {
+    pub reset: u64,
+    /// Of these, those of the kernel.
+    pub kernel: u64,
+}
+
+/// Milliseconds of a workload.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct GuestTimes {
+    /// Linux directly on the emulator.
+    pub bare: f64,
+    pub guest: f64,
+    pub ratio: f64,
+    /// Three guests at once: the slowest.
+    pub three: f64,
+    pub ratio_three: f64,
+}
+
+/// What an analysis took, and how much it bounded.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AnalysisCost {
+    /// Regions of the kernel, or programs.
+    pub parts: usize,
+    pub parts_bounded: usize,
+    pub loops: usize,
+    pub loops_bounded: usize,
+    pub cpu_seconds: f64,
+    pub mebibytes: f64,
+}

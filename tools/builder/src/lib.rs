@@ -1,0 +1,140 @@
+//! From a description to what boots: kernel, programs, guest files, system image. The Makefiles (the kernel's also checks the
+//! C subset and the layer order) and the crates `image` and `system` do the steps.
+
+pub mod guest;
+mod kernel;
+mod lock;
+pub mod machine;
+pub mod make;
+pub mod on_demand;
+
+pub use kernel::{KernelOptions, Lock};
+use lock::BuildLock;
+use output::{Failure, Output, Progress};
+use project::Project;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use system::{Assets, Resolved, System};
+
+/// What a run needs.
+#[derive(Debug, Clone)]
+pub struct Built {
+    pub system: System,
+    pub resolved: Resolved,
+    pub kernel: PathBuf,
+    pub image: PathBuf,
+}
+
+/// Steps that `build_system` counts.
+pub const STEPS: usize = 5;
+
+/// Everything that descriptions can name, whether it has been made already or not.
+pub fn assets(project: &Project, options: &KernelOptions) -> Assets {
+    Assets { machines: project.machines(), programs: programs(project, options), files: guest::files(project) }
+}
+
+fn programs(project: &Project, options: &KernelOptions) -> BTreeMap<String, PathBuf> {
+    let out = project.build().join(if options.debug { "user-debug" } else { "user" });
+    system::programs(&project.root().join("user"), &out)
+}
+
+/// Builds the system that `description` describes; takes `STEPS` steps of `progress`.
+pub fn build_system(
+    description: &Path,
+    kernel: &KernelOptions,
+    project: &Project,
+    output: &Output,
+    progress: &Progress<'_>,
+) -> Result<Built, Failure> {
+    let assets = assets(project, kernel);
+    progress.step("checking the description");
+    let system = system::load(description, &assets)?;
+    let _lock = BuildLock::take(project)?;
+    progress.step("building the kernel");
+    make_kernel(kernel, project, output)?;
+    progress.step("building the programs");
+    make_programs(kernel, project, output)?;
+    progress.step("fetching the guest's files");
+    if !system.files.is_empty() {
+        guest::fetch(project, output)?;
+    }
+    progress.step("writing the system image");
+    let (image, resolved) = write_image(&system, &assets, project)?;
+    Ok(Built { kernel: project.kernel(&kernel.configuration()), image, resolved, system })
+}
+
+/// Builds the kernel alone.
+pub fn build_kernel(options: &KernelOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    let _lock = BuildLock::take(project)?;
+    make_kernel(options, project, output)
+}
+
+fn make_kernel(options: &KernelOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    let lock = format!("LOCK={}", options.lock.word());
+    let debug = format!("DEBUG={}", u8::from(options.debug));
+    make::make(project, "kernel", &[&lock, &debug], output)
+}
+
+fn make_programs(options: &KernelOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    make::make(project, "user", &[&format!("DEBUG={}", u8::from(options.debug))], output)
+}
+
+/// Systems of many tests: kernel and programs are made once for each choice of options.
+#[derive(Debug)]
+pub struct Builds<'a> {
+    project: &'a Project,
+    made: Mutex<Vec<KernelOptions>>,
+}
+
+impl<'a> Builds<'a> {
+    pub fn new(project: &'a Project) -> Builds<'a> {
+        Builds { project, made: Mutex::new(Vec::new()) }
+    }
+
+    pub fn project(&self) -> &'a Project {
+        self.project
+    }
+
+    /// Builds the system that `description` describes.
+    pub fn system(&self, description: &Path, kernel: &KernelOptions, output: &Output) -> Result<Built, Failure> {
+        let project = self.project;
+        let assets = assets(project, kernel);
+        let system = system::load(description, &assets)?;
+        let _lock = BuildLock::take(project)?;
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if !made.contains(kernel) {
+            make_kernel(kernel, project, output)?;
+            make_programs(kernel, project, output)?;
+            made.push(*kernel);
+        }
+        if !system.files.is_empty() {
+            guest::fetch(project, output)?;
+        }
+        let (image, resolved) = write_image(&system, &assets, project)?;
+        Ok(Built { kernel: project.kernel(&kernel.configuration()), image, resolved, system })
+    }
+}
+
+fn write_image(system: &System, assets: &Assets, project: &Project) -> Result<(PathBuf, Resolved), Failure> {
+    let folder = project.system_folder(&system.name);
+    let unwritable = |path: &Path, error: std::io::Error| {
+        Failure::unable(format!("{} cannot be written: {error}", path.display()), "check permissions and free space")
+    };
+    std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, error))?;
+    let resolution = system::resolve(system, assets)?;
+    let resolved = serde_json::to_string_pretty(&resolution.resolved)
+        .map_err(|error| Failure::unable(format!("the resolved system is not JSON: {error}"), ""))?;
+    for (name, text) in
+        [("resolved.json".to_string(), resolved + "\n"), (format!("system_{}.h", system.name), resolution.c_header())]
+    {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| unwritable(&path, error))?;
+    }
+    // Written beside its place and renamed: an emulator or a test may have the old one.
+    let (new, image) = (folder.join("system.img.new"), folder.join("system.img"));
+    system::write_image(&resolution, &new)
+        .map_err(|error| Failure::unable(error.to_string(), "check permissions and free space"))?;
+    std::fs::rename(&new, &image).map_err(|error| unwritable(&image, error))?;
+    Ok((image, resolution.resolved))
+}

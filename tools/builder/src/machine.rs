@@ -1,0 +1,94 @@
+//! The emulated machine on which a system runs.
+
+use super::Built;
+use emulator::command::Settings;
+use emulator::CommandLine;
+use output::Failure;
+use std::path::{Path, PathBuf};
+use system::System;
+
+/// What can be different from one run to the next.
+#[derive(Debug, Clone, Default)]
+pub struct MachineOptions {
+    /// CPUs; otherwise as many as the system needs.
+    pub cpus: Option<u32>,
+    /// MiB of memory; otherwise what the machine's description says.
+    pub memory: Option<u64>,
+    /// Time advances by 1 ns an instruction.
+    pub icount: bool,
+    /// Wait for gdb before the first instruction.
+    pub gdb: bool,
+    /// Boot this disc image instead of kernel and system image.
+    pub iso: Option<PathBuf>,
+    /// The machine's disk; otherwise the system's own, which keeps what it holds.
+    pub disk: Option<PathBuf>,
+    /// Further arguments for the emulator.
+    pub extra: Vec<String>,
+}
+
+impl MachineOptions {
+    /// Refuses options that the system or its machine does not allow. Tests of such machines do not call it.
+    pub fn check(&self, system: &System) -> Result<(), Failure> {
+        if let Some(iso) = self.iso.as_ref().filter(|iso| !iso.is_file()) {
+            let message = format!("--iso {}: there is no such file", iso.display());
+            return Err(Failure::unable(message, "make one with `ashlar image`, which prints its path"));
+        }
+        let (least, most) = (system.cpus, system.machine_cpus);
+        match self.cpus {
+            Some(cpus) if cpus < least => {
+                let message = format!("--cpus {cpus}: the system {} needs {least}", system.name);
+                Err(Failure::unable(message, format!("give at least {least}, or leave --cpus out")))
+            }
+            Some(cpus) if cpus > most => {
+                let message = format!("--cpus {cpus}: the machine {} has {most}", system.machine);
+                Err(Failure::unable(message, format!("give at most {most}, or leave --cpus out")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The emulator's command line for `built`.
+    pub fn command_line(&self, built: &Built) -> Result<CommandLine, Failure> {
+        let system = &built.system;
+        let emulator = system.emulator.as_ref().ok_or_else(|| {
+            let message = format!("the machine {} has no [emulator], so it cannot be run here", system.machine);
+            Failure::unable(message, "add the table, or make an image for the real machine with `ashlar image`")
+        })?;
+        let disk = self.disk.clone().unwrap_or_else(|| built.image.with_file_name("disk.img"));
+        if let Some(bytes) = emulator.disk {
+            make_disk(&disk, bytes)?;
+        }
+        let settings = Settings {
+            kernel: &built.kernel,
+            image: &built.image,
+            disk: &disk,
+            cpus: self.cpus.unwrap_or(system.cpus),
+            memory_mib: self.memory.unwrap_or(system.machine_memory >> 20),
+        };
+        let mut command = CommandLine::from_template(emulator, &settings);
+        if self.icount {
+            // Counting needs all CPUs in one thread, whatever the machine's description says.
+            command = command.setting("-accel", "tcg,thread=single").setting("-icount", "shift=0,sleep=off");
+        }
+        if self.gdb {
+            command = command.with(["-s", "-S"]);
+        }
+        if let Some(iso) = &self.iso {
+            command = command.booting_iso(iso);
+        }
+        command.arguments.extend(self.extra.iter().cloned());
+        Ok(command)
+    }
+}
+
+/// Makes a file of zeros, which takes no space until it is written, unless there is one of that size.
+fn make_disk(path: &Path, bytes: u64) -> Result<(), Failure> {
+    let unwritable = |error| {
+        Failure::unable(format!("{} cannot be written: {error}", path.display()), "check permissions and free space")
+    };
+    let is_there = std::fs::metadata(path).is_ok_and(|file| file.len() == bytes);
+    if !is_there {
+        std::fs::File::create(path).and_then(|file| file.set_len(bytes)).map_err(unwritable)?;
+    }
+    Ok(())
+}

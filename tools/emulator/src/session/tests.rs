@@ -1,0 +1,71 @@
+//! Sessions with a shell script in the emulator's place.
+
+use super::{processor_time, End, Session, WaitError};
+use crate::command::CommandLine;
+use crate::transcript::line_regex;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(20);
+
+fn script(text: &str) -> Session<'static> {
+    let arguments = vec!["-c".to_string(), text.to_string()];
+    Session::start(&CommandLine { program: "/bin/sh".into(), arguments }).unwrap()
+}
+
+#[test]
+fn waits_types_and_sees_the_end() {
+    let mut session = script(r"printf 'boot\n\016\101name? '; read name; printf 'hello %s\n' $name; exit 3");
+    let name = session.wait_for(1, &line_regex(r"name\? $").unwrap(), LONG).unwrap();
+    assert_eq!(name.line, "name? ");
+    session.send(0, b"vm0\n");
+    let hello = session.wait_for(1, &line_regex(r"hello (\w+)$").unwrap(), LONG).unwrap();
+    assert_eq!(hello.groups[1].as_deref(), Some("vm0"));
+    assert_eq!(session.wait_end(LONG), Ok(End::Exit(3)));
+    assert_eq!(session.transcript(0).lines(), ["boot"]);
+}
+
+#[test]
+fn typed_bytes_are_addressed() {
+    let mut session = script(r"head -c 4 | od -An -tx1");
+    session.send(2, b"x");
+    session.send(2, b"\n");
+    assert!(session.wait_for(0, &line_regex("^ 0e 42 78 0a$").unwrap(), LONG).is_ok());
+}
+
+#[test]
+fn the_end_ends_a_wait_after_all_output() {
+    let mut session = script(r"echo only; echo broken >&2; exit 5");
+    let missing = session.wait_for(0, &line_regex("never").unwrap(), LONG);
+    assert_eq!(missing, Err(WaitError::Ended(End::Exit(5))));
+    assert_eq!(session.transcript(0).lines(), ["only"]);
+    assert_eq!(session.finish(), "broken\n");
+}
+
+#[test]
+fn a_wait_times_out_and_nothing_is_left_behind() {
+    let mut session = script(r"echo pid $$; exec cat");
+    let found = session.wait_for(0, &line_regex(r"pid (\d+)").unwrap(), LONG).unwrap();
+    let pid = found.groups[1].clone().unwrap();
+    let missing = session.wait_for(0, &line_regex("never").unwrap(), Duration::from_millis(20));
+    assert_eq!(missing, Err(WaitError::Timeout));
+    assert!(std::path::Path::new("/proc").join(&pid).exists());
+    drop(session);
+    assert!(!std::path::Path::new("/proc").join(&pid).exists(), "the child is dead and reaped");
+}
+
+#[test]
+fn a_missing_program_is_named() {
+    let command = CommandLine { program: "/nonexistent/qemu".into(), arguments: vec![] };
+    let error = Session::start(&command).err().unwrap();
+    assert!(error.to_string().contains("/nonexistent/qemu"));
+}
+
+#[test]
+fn processor_time_is_that_of_the_emulator() {
+    let stat = "17 (a ) b) S 1 1 1 0 -1 4194560 1 2 3 4 250 50 7 8 20 0 4 0";
+    assert_eq!(processor_time(stat, 100), Some(Duration::from_secs(3)));
+    let mut session = script("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done; read x");
+    session.wait_for(0, &line_regex("^done").unwrap(), LONG).unwrap();
+    let spent = session.processor_time().unwrap();
+    assert!(spent > Duration::ZERO && spent < LONG, "{spent:?}");
+}
