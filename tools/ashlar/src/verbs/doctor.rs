@@ -47,8 +47,10 @@ pub fn doctor(project: &Project, output: &Output) -> Result<(), Failure> {
         .collect();
     findings.extend([compiler(), rust(), emulator(), memory(), writable(project)]);
     let faults = findings.iter().filter(|finding| !finding.ok).count();
+    // Where only root's password is known, as on a fresh Debian, there is none.
+    let sudo = if in_path("sudo") { "sudo " } else { "" };
     let install = (!missing.is_empty())
-        .then(|| format!("sudo apt-get update && sudo apt-get install --no-install-recommends {}", missing.join(" ")));
+        .then(|| format!("{sudo}apt-get update && {sudo}apt-get install --no-install-recommends {}", missing.join(" ")));
     for finding in &findings {
         match (&finding.fault, &finding.remedy) {
             (Some(fault), Some(remedy)) => {
@@ -61,7 +63,7 @@ pub fn doctor(project: &Project, output: &Output) -> Result<(), Failure> {
         }
     }
     if let Some(install) = &install {
-        output.human(&format!("\ninstall what is missing:\n    {install}"));
+        output.human(&format!("\ninstall what is missing, as root:\n    {install}"));
     }
     output.json(&DoctorResult { faults, install, findings });
     match faults {
