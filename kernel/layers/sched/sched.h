@@ -3,7 +3,8 @@
  * A thread may have a reservation: a budget of time for each period. It is ready only while it has budget left; when
  * the budget ends, the alarm's interrupt parks the thread until its next period. So ready queues hold only threads
  * that may run, and choosing one takes the same time however many threads there are. A thread without a reservation
- * that is called by one of its CPU borrows the caller's until it replies; else its time is not limited.
+ * that is called by one of its CPU borrows the caller's until it replies, with one budget in advance; else its time is
+ * not limited.
  *
  * Each CPU owns its ready queues, events and reservations: no lock, interrupts are off. A wake-up from another CPU
  * goes through the pending queue of the thread's CPU (LOCK_SCHED_PENDING_BASE + cpu) and VECTOR_RESCHEDULE. The
@@ -29,8 +30,8 @@ void sched_init_cpu(void);
 
 /* Gives t a reservation. Requires: start-up; NUM_CPU <= t < NUM_THREAD, SCHED_BUDGET_MIN_NS <= budget_ns <= period_ns <=
  * SCHED_PERIOD_MAX_NS. Ensures: while t is ready and no more important thread is, it runs at least budget_ns in each
- * of its periods; t and the threads that borrow from it run at most budget_ns in each, plus the delay until the alarm
- * is served, which the next period makes up for. */
+ * of its periods; t and the threads that borrow from it run at most budget_ns in each, plus what those that borrow spend in
+ * advance, at most budget_ns, and the delay until the alarm is served: both are taken from later periods. */
 void sched_reserve(uint32_t t, uint64_t period_ns, uint64_t budget_ns);
 
 /* Nanoseconds of t's reservation that have been spent; 0 if it has none. Requires: t belongs to this CPU. */

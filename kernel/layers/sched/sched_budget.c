@@ -5,7 +5,8 @@
  * late, is taken from its next budget.
  *
  * A thread without a reservation may spend that of the thread it serves, until it has replied. So a reservation is
- * spent by one thread at a time: the others wait for its reply. */
+ * spent by one thread at a time: the others wait for its reply. To finish the request it may spend one budget in
+ * advance: else a client whose budget ends meanwhile would keep all clients of the server waiting for its next period. */
 #include "arch.h"
 #include "queue.h"
 #include "sched.h"
@@ -19,7 +20,7 @@ struct sched_reservation {
     uint64_t budget;
     uint64_t left; /* of this period's budget */
     uint64_t end;  /* of this period */
-    uint64_t debt; /* time run beyond the budget: less than a period's */
+    uint64_t debt; /* time run beyond the budget, which later ones are shortened by */
     uint64_t used; /* total ns spent */
     uint64_t spare[2];
 };
@@ -126,6 +127,18 @@ static void sched_charge(uint32_t cpu, uint64_t now)
     sched_account[cpu].since = now;
 }
 
+/* Time that t, which spends r, may run before its next period. */
+static uint64_t sched_time_left(uint32_t t, uint32_t r)
+{
+    uint64_t time = sched_reservation[r].left;
+    uint64_t budget = sched_reservation[r].budget;
+    uint64_t debt = sched_reservation[r].debt;
+    if (t != r && debt < budget) {
+        time = time + (budget - debt);
+    }
+    return time;
+}
+
 uint32_t sched_budget_has(uint32_t cpu, uint32_t t)
 {
     uint32_t r = sched_payer(t);
@@ -138,7 +151,8 @@ uint32_t sched_budget_has(uint32_t cpu, uint32_t t)
     } else {
         sched_refill(r, now);
     }
-    if (sched_reservation[r].left == 0ul) {
+    uint64_t time = sched_time_left(t, r);
+    if (time == 0ul) {
         return 0u;
     }
     return 1u;
@@ -161,6 +175,9 @@ void sched_budget_switch(uint32_t cpu, uint32_t t)
 {
     uint32_t r = sched_payer(t);
     if (r == sched_account[cpu].charged) {
+        if (t == r) { /* its server had longer */
+            sched_alarm_want(cpu, sched_account[cpu].since + sched_reservation[r].left);
+        }
         return;
     }
     uint64_t now = timer_now();
@@ -171,7 +188,8 @@ void sched_budget_switch(uint32_t cpu, uint32_t t)
     sched_account[cpu].since = now;
     if (r != NONE) {
         sched_refill(r, now);
-        sched_alarm_want(cpu, now + sched_reservation[r].left);
+        uint64_t time = sched_time_left(t, r);
+        sched_alarm_want(cpu, now + time);
     }
 }
 
@@ -225,11 +243,13 @@ uint32_t sched_budget_timer(uint32_t cpu, uint64_t now)
     if (r == NONE) {
         return 0u;
     }
+    uint32_t current = thread_current();
     sched_charge(cpu, now);
-    if (sched_reservation[r].left == 0ul) {
+    uint64_t time = sched_time_left(current, r);
+    if (time == 0ul) {
         return 1u;
     }
-    sched_alarm_want(cpu, now + sched_reservation[r].left);
+    sched_alarm_want(cpu, now + time);
     return 0u;
 }
 
