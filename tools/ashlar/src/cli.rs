@@ -4,7 +4,7 @@ use bench::BenchOptions;
 use builder::KernelOptions;
 use campaign::Shard;
 use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use output::Format;
+use output::{Failure, Format, Output};
 use prove::Sample;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -219,6 +219,18 @@ pub fn format_of(arguments: impl Iterator<Item = OsString>) -> Format {
     } else {
         Format::Human
     }
+}
+
+/// Ends the process with help, the version, or what is wrong with the command line, as JSON if that is asked for. The
+/// status is 0 for --help and --version, 2 for wrong usage.
+pub fn end(error: &clap::Error) -> ! {
+    let output = Output::new(format_of(std::env::args_os()), 0, false);
+    if error.use_stderr() && output.is_json() {
+        let failure = Failure::usage(error);
+        output.failure(&failure);
+        std::process::exit(failure.status().into());
+    }
+    error.exit()
 }
 
 /// The command line with `--` behind the verb `timing`, so that the options there are left to the analyser.

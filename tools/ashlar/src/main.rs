@@ -16,16 +16,7 @@ fn main() -> ExitCode {
     }
     let arguments = match Arguments::try_parse_from(cli::separated(std::env::args_os())) {
         Ok(arguments) => arguments,
-        // Exit status 0 for --help and --version, 2 for wrong usage: the same as ours.
-        Err(error) if !error.use_stderr() => error.exit(),
-        Err(error) => {
-            let output = Output::new(cli::format_of(std::env::args_os()), 0, false);
-            if output.is_json() {
-                output.failure(&Failure::usage(&error));
-                return ExitCode::from(2);
-            }
-            error.exit()
-        }
+        Err(error) => cli::end(&error),
     };
     let output = Output::new(arguments.format, arguments.verbose, arguments.quiet);
     match dispatch(&arguments, &output) {

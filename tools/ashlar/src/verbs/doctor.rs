@@ -49,8 +49,9 @@ pub fn doctor(project: &Project, output: &Output) -> Result<(), Failure> {
     let faults = findings.iter().filter(|finding| !finding.ok).count();
     // Where only root's password is known, as on a fresh Debian, there is none.
     let sudo = if in_path("sudo") { "sudo " } else { "" };
-    let install = (!missing.is_empty())
-        .then(|| format!("{sudo}apt-get update && {sudo}apt-get install --no-install-recommends {}", missing.join(" ")));
+    let install = (!missing.is_empty()).then(|| {
+        format!("{sudo}apt-get update && {sudo}apt-get install --no-install-recommends {}", missing.join(" "))
+    });
     for finding in &findings {
         match (&finding.fault, &finding.remedy) {
             (Some(fault), Some(remedy)) => {

@@ -1,6 +1,6 @@
 //! `drivers`: checks drivers against their protocols. The work is done by `drivercheck`, which is built on demand.
 
-use crate::cli::DriversOptions;
+use crate::cli::{self, DriversOptions};
 use builder::on_demand::DRIVER_CHECKER;
 use clap::Parser;
 use drivercheck_command::Cli;
@@ -12,7 +12,7 @@ pub fn drivers(options: &DriversOptions, format: Format, project: &Project, outp
     // Help and usage errors need no checker.
     let words = std::iter::once("ashlar drivers".into()).chain(options.arguments.iter().cloned());
     if let Err(error) = Cli::try_parse_from(words) {
-        error.exit();
+        cli::end(&error);
     }
     let tool = DRIVER_CHECKER.ready(project, output)?;
     let mut command = Command::new(&tool);

@@ -1,9 +1,8 @@
 //! `timing`: hands its arguments to the analyser, which is built on demand.
 
-use crate::cli::TimingOptions;
-use builder::build_kernel;
+use crate::cli::{self, TimingOptions};
 use builder::on_demand::ANALYSER;
-use builder::KernelOptions;
+use builder::{build_kernel, KernelOptions};
 use clap::Parser;
 use output::{Failure, Output};
 use project::Project;
@@ -14,7 +13,7 @@ pub fn timing(options: &TimingOptions, project: &Project, output: &Output) -> Re
     // Help and usage errors need no analyser.
     let words = std::iter::once("ashlar timing".into()).chain(options.arguments.iter().cloned());
     if let Err(error) = Arguments::try_parse_from(words) {
-        error.exit();
+        cli::end(&error);
     }
     let analyser = ANALYSER.ready(project, output)?;
     if options.arguments.iter().any(|argument| argument == "--kernel") {
