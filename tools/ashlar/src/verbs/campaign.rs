@@ -32,6 +32,8 @@ enum Work {
     Faults,
     /// The programs of the timing analysis's set for each of their targets, in an order that the seed gives.
     Timing,
+    /// Programs made to mislead the timing analysis, so many for each instruction set.
+    AdversarialTiming,
 }
 
 const CAMPAIGNS: &[Campaign] = &[
@@ -95,6 +97,13 @@ const CAMPAIGNS: &[Campaign] = &[
         items: 0,
         work: Work::Timing,
     },
+    Campaign {
+        name: "timing-adversarial",
+        about:
+            "generated programs that are meant to mislead the timing analysis, so many a side, run within what it says",
+        items: 500,
+        work: Work::AdversarialTiming,
+    },
 ];
 
 /// The text for a boot in which a signal ended the emulator, which some random states of a guest's processor cause.
@@ -102,7 +111,7 @@ const EMULATOR_CRASHED: &str = "the emulator ended first (signal ";
 
 pub fn campaign(options: &CampaignOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let Some(name) = &options.name else {
-        CAMPAIGNS.iter().for_each(|one| output.human(&format!("{:16} {}", one.name, one.about)));
+        CAMPAIGNS.iter().for_each(|one| output.human(&format!("{:18} {}", one.name, one.about)));
         let listed = |one: &Campaign| Listed { name: one.name.into(), about: one.about.into() };
         output.json(&CampaignResult::List { campaigns: CAMPAIGNS.iter().map(listed).collect() });
         return Ok(());
@@ -193,6 +202,11 @@ fn one_shard(
         Work::Timing => {
             let tool = COMPARISON.ready(project, output)?;
             by_tool(Command::new(tool).args(["--json", "--jobs", "1"]), seed, shard, &path, project)?
+        }
+        Work::AdversarialTiming => {
+            let tool = COMPARISON.ready(project, output)?;
+            let (count, options) = (items.to_string(), ["--json", "--jobs", "1", "--timeout", "20", "--adversarial"]);
+            by_tool(Command::new(tool).args(options).arg(count), seed, shard, &path, project)?
         }
     };
     record.write(&path).map_err(|error| unwritable(&path, error))?;

@@ -1,6 +1,6 @@
 //! Compares the analysis with measurements.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use campaign::Shard;
 use clap::Parser;
+use wcet_oracle::adversarial;
 use wcet_oracle::compare::{compare, page, record, Row, Sum};
 use wcet_oracle::measure::build::Target;
 use wcet_oracle::measure::set::{programs, Program};
@@ -38,7 +39,7 @@ struct Cli {
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     timeout: u64,
     /// Takes the programs and targets in an order that this seed gives, and of these the share of `--shard`.
-    #[arg(long, value_name = "NUMBER", requires = "shard", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     /// Takes only this share, such as 1/4.
     #[arg(long, value_name = "I/N")]
@@ -46,6 +47,9 @@ struct Cli {
     /// Writes the verdicts as the record of the shard, for `ashlar report`.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Takes so many generated programs for each instruction set, from `--seed` on, instead of the set.
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["programs", "page", "rows", "target"])]
+    adversarial: Option<usize>,
     /// Programs that are analysed at a time.
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
     jobs: usize,
@@ -69,7 +73,8 @@ fn run(cli: &Cli) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let rows = if cli.rows.is_empty() { measured(cli)? } else { told(&cli.rows)? };
     print(cli, &rows)?;
     if let Some(path) = &cli.record {
-        record(&rows, cli.seed, cli.shard.unwrap_or(Shard::ALL)).write(path)?;
+        let campaign = if cli.adversarial.is_some() { "timing-adversarial" } else { "timing" };
+        record(campaign, &rows, cli.seed, cli.shard.unwrap_or(Shard::ALL)).write(path)?;
     }
     Ok(rows.iter().flat_map(Row::faults).collect())
 }
@@ -87,30 +92,70 @@ fn told(files: &[PathBuf]) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
     Ok(rows)
 }
 
+/// What is measured and analysed.
+enum Subject {
+    OfTheSet(Program),
+    Generated(u64),
+}
+
+impl Subject {
+    fn row(&self, target: Target, into: &Path, timeout: Duration) -> Result<Row, wcet_oracle::compare::Error> {
+        match self {
+            Subject::OfTheSet(program) => compare(program, target, into, timeout),
+            Subject::Generated(seed) => {
+                let program = adversarial::program(*seed, target, into).map_err(|cause| {
+                    wcet_oracle::compare::Error::Measure {
+                        program: format!("{seed:016x}"),
+                        target: target.name(),
+                        cause,
+                    }
+                })?;
+                compare(&program, target, into, timeout)
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Subject::OfTheSet(program) => f.write_str(&program.name),
+            Subject::Generated(seed) => write!(f, "adversarial-{seed:016x}"),
+        }
+    }
+}
+
+fn work(cli: &Cli) -> Result<Vec<(Subject, Target)>, Box<dyn std::error::Error>> {
+    if let Some(count) = cli.adversarial {
+        let seeds = (0..count as u64).map(|number| campaign::item_seed(cli.seed, number));
+        let both = |seed| [Target::X86Speed, Target::ArmSpeed].map(|target| (Subject::Generated(seed), target));
+        return Ok(seeds.flat_map(both).collect());
+    }
+    let wanted = programs()?.into_iter().filter(|one| cli.programs.is_empty() || cli.programs.contains(&one.name));
+    let targets =
+        || Target::ALL.into_iter().filter(|target| cli.target.as_ref().is_none_or(|one| one == target.name()));
+    let each = |program: Program| targets().map(move |target| (Subject::OfTheSet(program.clone()), target)).collect();
+    Ok(wanted.flat_map::<Vec<_>, _>(each).collect())
+}
+
 fn measured(cli: &Cli) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
     let into = match &cli.into {
         Some(directory) => directory.clone(),
         None => std::env::temp_dir().join(format!("wcet-compare-{}", std::process::id())),
     };
     std::fs::create_dir_all(&into)?;
-    let wanted: Vec<Program> =
-        programs()?.into_iter().filter(|one| cli.programs.is_empty() || cli.programs.contains(&one.name)).collect();
-    let targets =
-        || Target::ALL.into_iter().filter(|target| cli.target.as_ref().is_none_or(|one| one == target.name()));
-    let work: Vec<(&Program, Target)> =
-        wanted.iter().flat_map(|program| targets().map(move |target| (program, target))).collect();
     let work = match cli.shard {
-        Some(shard) => campaign::share(work, cli.seed, shard),
-        None => work,
+        Some(shard) => campaign::share(work(cli)?, cli.seed, shard),
+        None => work(cli)?,
     };
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..cli.jobs.max(1) {
             scope.spawn(|| loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some((program, target)) = work.get(number) else { break };
-                eprintln!("[{}/{}] {} for {}", number + 1, work.len(), program.name, target.name());
-                let row = compare(program, *target, &into, Duration::from_secs(cli.timeout));
+                let Some((subject, target)) = work.get(number) else { break };
+                eprintln!("[{}/{}] {subject} for {}", number + 1, work.len(), target.name());
+                let row = subject.row(*target, &into, Duration::from_secs(cli.timeout));
                 if let Ok(mut done) = done.lock() {
                     if let (true, Ok(row)) = (cli.json, &row) {
                         println!("{}", serde_json::to_string(row).unwrap_or_else(|error| error.to_string()));

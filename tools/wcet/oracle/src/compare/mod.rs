@@ -8,6 +8,7 @@
 //! instructions into classes. A bound below what was measured is a fault of the analysis, in any context: [`Row::faults`]
 //! names it, and the command ends with status 1.
 
+mod claims;
 mod inferred;
 mod necessity;
 mod page;

@@ -1,6 +1,6 @@
 //! One program for one target: measured, analysed, and the two beside each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use serde_json::Value;
 use wcet_paths::analysis::{Request, Stated};
 use wcet_report::Report;
 
+use crate::compare::claims;
 use crate::compare::necessity::{necessity, Necessity};
 
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +73,9 @@ pub struct Row {
     pub conflict: Option<u32>,
     /// Errors of the analysis other than loops without a bound.
     pub errors: Vec<String>,
+    /// What the analysis says of all runs, and some case contradicts.
+    #[serde(default)]
+    pub broken: Vec<String>,
     /// Of the analysis.
     pub seconds: f64,
 }
@@ -89,6 +93,7 @@ impl Row {
                 self.program, self.target, found.function
             ));
         }
+        faults.extend(self.broken.iter().map(|broken| format!("{} for {}: {broken}", self.program, self.target)));
         if let (Some(observed), Some(bound)) = (self.observed, self.bound) {
             if bound < observed {
                 let (program, target) = (&self.program, &self.target);
@@ -99,9 +104,9 @@ impl Row {
     }
 }
 
-/// The record of a shard of the campaign `timing`: one item for each row, good if no bound is below what was measured.
-pub fn record(rows: &[Row], seed: u64, shard: Shard) -> Record {
-    let mut record = Record::new("timing", seed, shard);
+/// The record of a shard of `campaign`: one item for each row, good if no bound is below what was measured.
+pub fn record(campaign: &str, rows: &[Row], seed: u64, shard: Shard) -> Record {
+    let mut record = Record::new(campaign, seed, shard);
     for row in rows {
         let faults = row.faults();
         let verdict = if faults.is_empty() { "sound" } else { "wrong" };
@@ -143,7 +148,10 @@ pub fn compare(program: &Program, target: Target, into: &Path, timeout: Duration
         timeout: Some(timeout),
         ..Request::default()
     };
-    let report = wcet_paths::analysis::analyse(&request, &mut |_, _, _| {});
+    let mut broken = Ok(BTreeSet::new());
+    let report = wcet_paths::analysis::analyse_and_show(&request, &mut |_, _, _| {}, &mut |claims| {
+        broken = claims::broken(&file, &claims);
+    });
     let necessity = match (program.conflict, &request.machine) {
         (Some(_), Some(loaded)) => necessity(&file, &loaded.machine, timeout).map_err(wrong)?,
         _ => None,
@@ -162,6 +170,7 @@ pub fn compare(program: &Program, target: Target, into: &Path, timeout: Duration
         necessity,
         conflict: program.conflict,
         errors: errors(&report),
+        broken: broken.map_err(wrong)?.into_iter().collect(),
         seconds: report.analysis.seconds,
     })
 }
@@ -248,6 +257,7 @@ mod tests {
             necessity: None,
             conflict: None,
             errors: Vec::new(),
+            broken: Vec::new(),
             seconds: 1.0,
         };
         let rows = [
@@ -255,7 +265,7 @@ mod tests {
             row("cycles", 11, 10, Verdict::Exact),
             row("loop", 10, 10, Verdict::Below),
         ];
-        let record = record(&rows, 7, Shard { index: 1, count: 2 });
+        let record = record("timing", &rows, 7, Shard { index: 1, count: 2 });
         let verdicts: Vec<(&str, bool)> = record.items.iter().map(|item| (item.id.as_str(), item.good)).collect();
         assert_eq!(verdicts, [("sound-armv6-O2", true), ("cycles-armv6-O2", false), ("loop-armv6-O2", false)]);
     }

@@ -25,6 +25,16 @@ pub struct Counts {
 
 /// Runs all cases of `file` and counts.
 pub fn count(file: &Path, program: &Program, expanded: &Expanded<'_>) -> Result<Counts, Error> {
+    count_and_see(file, program, expanded, &mut |_| {})
+}
+
+/// The same, and shows each step.
+pub(crate) fn count_and_see(
+    file: &Path,
+    program: &Program,
+    expanded: &Expanded<'_>,
+    see: &mut dyn FnMut(&Step),
+) -> Result<Counts, Error> {
     let mut walk = Walk::new(expanded, program);
     let count = expanded.loops.len();
     let mut counts = Counts {
@@ -35,15 +45,17 @@ pub fn count(file: &Path, program: &Program, expanded: &Expanded<'_>) -> Result<
     };
     let (mut running, mut total) = (vec![0; count], vec![0; count]);
     let (heads, inside) = (heads(expanded), inside(expanded));
+    let looks: Vec<bool> = (0..count).map(|number| looks(expanded, number)).collect();
     addresses(file, program.architecture, Cases::All, |address| {
         let step = walk.step(address)?;
+        see(&step);
         match step {
             Step::Entered => counts.cases.push(0),
             Step::Along(edge) => {
                 counts.taken[edge] = true;
                 for &(number, back) in &heads[edge] {
-                    let more = if back { 1 } else { first(expanded, number) };
-                    running[number] = if back { running[number] + 1 } else { more };
+                    let more = if back && looks[number] && running[number] == 1 { 2 } else { 1 };
+                    running[number] = if back { running[number] + more } else { 1 };
                     total[number] += more;
                     counts.loops[number] = counts.loops[number].max(running[number]);
                     counts.totals[number] = counts.totals[number].max(total[number]);
@@ -64,15 +76,13 @@ pub fn count(file: &Path, program: &Program, expanded: &Expanded<'_>) -> Result<
     Ok(counts)
 }
 
-/// Executions of the header that an entry of the loop stands for. An instruction that repeats itself first looks
-/// whether to go on, and so runs once more than what the emulator reports: the iterations.
-fn first(expanded: &Expanded<'_>, number: LoopId) -> u64 {
-    let header = expanded.block(expanded.loops[number].header);
-    if matches!(header.last().flow, Flow::Repeat { .. }) {
-        2
-    } else {
-        1
-    }
+/// Whether the loop is an instruction that repeats itself until its count is 0. It looks once more than what the emulator
+/// reports, which is its rounds; with one report, of no round or of one, it may not have. One that may also end on what it
+/// finds then looks no more.
+fn looks(expanded: &Expanded<'_>, number: LoopId) -> bool {
+    let last = expanded.block(expanded.loops[number].header).last();
+    let ends_early = ["cmps", "scas"].iter().any(|name| last.mnemonic.contains(name));
+    matches!(last.flow, Flow::Repeat { .. }) && !ends_early
 }
 
 /// For each loop those directly inside it.
@@ -87,7 +97,7 @@ fn inside(expanded: &Expanded<'_>) -> Vec<Vec<LoopId>> {
 }
 
 /// For each edge the loops to whose headers it leads, and whether as a back edge.
-fn heads(expanded: &Expanded<'_>) -> Vec<Vec<(LoopId, bool)>> {
+pub(crate) fn heads(expanded: &Expanded<'_>) -> Vec<Vec<(LoopId, bool)>> {
     let mut heads = vec![Vec::new(); expanded.edges.len()];
     for (number, one) in expanded.loops.iter().enumerate() {
         one.entries.iter().for_each(|edge| heads[*edge].push((number, false)));

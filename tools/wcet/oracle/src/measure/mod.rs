@@ -21,6 +21,6 @@ mod error;
 pub mod set;
 mod state;
 pub mod subject;
-mod walk;
+pub(crate) mod walk;
 
 pub use error::Error;

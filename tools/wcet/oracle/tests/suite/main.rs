@@ -1,5 +1,6 @@
 //! The integration tests of this crate, in one binary to save link time.
 
+mod adversarial;
 mod cache_exhaustive;
 #[path = "../../../flow/tests/suite/compiled.rs"]
 mod compiled;

@@ -22,6 +22,8 @@ pub struct Refined {
     pub steps: Vec<Refinement>,
     /// Nothing that is known speaks against the worst path.
     pub possible: bool,
+    /// Those given, and what was found.
+    pub constraints: Constraints,
 }
 
 /// What time the refinement has, and when the analysis began.
@@ -55,7 +57,13 @@ pub fn refine(
         bounds.iter().filter_map(|found| Some((found.loop_id, found.bound?))).collect();
     let options = Options { deadline: clock.deadline, ..Options::default() };
     let mut explorer = Explorer::new(setting, &constraints.dead.clone());
-    let mut refined = Refined { bound: None, found: Vec::new(), steps: Vec::new(), possible: false };
+    let mut refined = Refined {
+        bound: None,
+        found: Vec::new(),
+        steps: Vec::new(),
+        possible: false,
+        constraints: Constraints::default(),
+    };
     for _ in 0..options.rounds {
         if clock.is_over() {
             break;
@@ -80,6 +88,7 @@ pub fn refine(
         refined.steps.push(Refinement { seconds, wcet_cycles, infeasible });
         refined.bound = Some(bound);
     }
+    refined.constraints = constraints;
     Ok(refined)
 }
 

@@ -1,6 +1,6 @@
 //! The stages, one after the other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use crate::ipet::{Bound, Constraints, Prepared};
@@ -24,14 +24,28 @@ use crate::analysis::{
 /// Called when a stage begins: its number from 1, how many there are, what it does.
 pub type Progress<'a> = &'a mut dyn FnMut(usize, usize, &str);
 
+/// What the analysis says of all runs, besides the bound.
+pub struct Claims<'c, 'g> {
+    pub program: &'c Program,
+    pub expanded: &'c Expanded<'g>,
+    /// Of loops that have one: the most executions of the header for each entry.
+    pub bounds: BTreeMap<LoopId, u64>,
+    pub constraints: &'c Constraints,
+}
+
 /// The bound of a request, or why there is none.
 pub fn analyse(request: &Request, progress: Progress<'_>) -> Report {
-    run(request, true, progress)
+    run(request, true, progress, &mut |_| {})
+}
+
+/// The same, and `look` is shown what it rests on, once loops are bounded.
+pub fn analyse_and_show(request: &Request, progress: Progress<'_>, look: &mut dyn FnMut(Claims<'_, '_>)) -> Report {
+    run(request, true, progress, look)
 }
 
 /// The loops of a request alone; needs no machine.
 pub fn loops(request: &Request, progress: Progress<'_>) -> Report {
-    run(request, false, progress)
+    run(request, false, progress, &mut |_| {})
 }
 
 /// The exit status for a report: 0 good, 1 a finding, 2 the request could not be carried out.
@@ -44,11 +58,11 @@ pub fn status(report: &Report) -> u8 {
     }
 }
 
-fn run(request: &Request, whole: bool, progress: Progress<'_>) -> Report {
+fn run(request: &Request, whole: bool, progress: Progress<'_>, look: &mut dyn FnMut(Claims<'_, '_>)) -> Report {
     let started = Instant::now();
     let mut report = begin(request);
     let mut stages = Stages { request, whole, report: &mut report, progress, started, done: 0, volatile: Vec::new() };
-    let found = stages.all();
+    let found = stages.all(look);
     if let Err(mut errors) = found {
         errors.sort();
         errors.dedup();
@@ -106,7 +120,7 @@ struct Stages<'r, 'p> {
 }
 
 impl Stages<'_, '_> {
-    fn all(&mut self) -> Found<()> {
+    fn all(&mut self, look: &mut dyn FnMut(Claims<'_, '_>)) -> Found<()> {
         let request = self.request;
         if let (Some(text), Some(loaded)) = (&request.budget, &request.machine) {
             self.report.budget = Some(budget::parse(text, loaded.machine.clock)?);
@@ -178,7 +192,13 @@ impl Stages<'_, '_> {
         self.report.analysis.complete = !self.whole && self.deadline().is_none_or(|deadline| Instant::now() < deadline);
         self.report.loops = loop_report::describe(&expanded, &bounds, &checked, &lines);
         self.report.errors = loop_report::errors(&self.report.loops);
+        let mut constraints = solving::constraints(&values, &bounds);
+        let mut show = |constraints: &Constraints| {
+            let bounds = bounds.iter().filter_map(|found| Some((found.loop_id, found.bound?))).collect();
+            look(Claims { program: &program, expanded: &expanded, bounds, constraints });
+        };
         if !self.report.errors.is_empty() {
+            show(&constraints);
             self.report.verdict = Verdict::Unbounded;
             return Ok(());
         }
@@ -195,7 +215,6 @@ impl Stages<'_, '_> {
         let prepared = self.stage("costs", prepare, |prepared: &Prepared<'_, '_>| {
             format!("{} blocks, {} edges", prepared.model.nodes.len(), prepared.model.edges.len())
         })?;
-        let mut constraints = solving::constraints(&values, &bounds);
         let frames = Frames::of(&program, &expanded, &known.switches);
         let setting = Setting {
             program: &program,
@@ -221,6 +240,7 @@ impl Stages<'_, '_> {
         if !refined.found.is_empty() {
             self.smt_assumptions();
         }
+        show(&refined.constraints);
         self.report.infeasible = refined.found;
         self.report.analysis.complete = refined.possible;
         self.report.analysis.refinement.extend(refined.steps);

@@ -1,0 +1,83 @@
+//! Random programs that are meant to mislead the analysis, each with all its inputs.
+//!
+//! **Takes** a seed. **Returns** a [`Program`] of the form that the set has: its `entry` is assembly, so that no compiler tidies
+//! it up, and its cases are all values of two arguments of three bits each. All memory that it reads it has written before, so
+//! the cases are all that it can do.
+//!
+//! What it tries: compares of every width, signed and unsigned, with values that wrap; parts of registers; flags that outlive
+//! moves and calls; loops with two exits, with counters in memory and steps that miss their limit; stores that overlap;
+//! addresses on the stack; conditional moves and, on ARM, conditional instructions; string instructions; shifts by any count;
+//! conditions that are asked again after what they speak of has changed; tables of jumps; accesses whose address is not known.
+
+mod arm;
+mod random;
+mod x86;
+
+use std::path::{Path, PathBuf};
+
+use wcet_binary::load::Architecture;
+
+use crate::measure::build::{build, Target};
+use crate::measure::emulate::{addresses, Cases};
+use crate::measure::set::{directory, Program};
+use crate::measure::Error;
+
+/// Values of an argument, each of which is tried with each of the other's.
+const VALUES: u32 = 8;
+
+/// Executed instructions of all cases together, after which a program counts as one that does not end.
+const MOST: u64 = 100_000;
+
+/// Programs that are tried for one that ends.
+const TRIES: u64 = 50;
+
+/// The program of `seed` for `target`, compiled in `into`: the first of those that the seed gives that ends.
+pub fn program(seed: u64, target: Target, into: &Path) -> Result<Program, Error> {
+    for variant in 0..TRIES {
+        let program = write(seed, variant, target, into)?;
+        let file = build(&program, target, into)?;
+        if ends(&file, target.architecture()) {
+            return Ok(program);
+        }
+    }
+    Err(Error::Setup(format!("no program of seed {seed} for {} ends", target.name())))
+}
+
+/// The text of a program, with `variant` as a part of its seed.
+pub fn text(seed: u64, variant: u64, target: Target) -> String {
+    let seed = campaign::item_seed(seed, variant);
+    let lines = match target.architecture() {
+        Architecture::X86_64 => x86::lines(seed),
+        Architecture::Arm => arm::lines(seed),
+    };
+    let lines: String = lines.iter().map(|line| format!("    \"{line}\\n\"\n")).collect();
+    format!(
+        "#include \"{}\"\n\nuint8_t bytes[256] __attribute__((aligned(64)));\nconst uint32_t cases = {};\n\n\
+         void prepare(uint32_t number)\n{{\n    arguments[0] = number % {VALUES};\n    \
+         arguments[1] = number / {VALUES};\n}}\n\n__asm__(\n{lines});\n",
+        directory().join("program.h").display(),
+        VALUES * VALUES
+    )
+}
+
+fn write(seed: u64, variant: u64, target: Target, into: &Path) -> Result<Program, Error> {
+    let name = format!("adversarial-{seed:016x}");
+    let source: PathBuf = into.join(format!("{name}.{}.c", target.name()));
+    std::fs::write(&source, text(seed, variant, target))
+        .map_err(|cause| Error::Read { path: source.clone(), cause })?;
+    Ok(Program { name, source, about: "A generated program".to_string(), conflict: None })
+}
+
+/// Whether all cases end, without a fault of the processor.
+fn ends(file: &Path, architecture: Architecture) -> bool {
+    let mut count = 0;
+    let counted = addresses(file, architecture, Cases::All, |_| {
+        count += 1;
+        if count > MOST {
+            Err(Error::Setup("it does not end".to_string()))
+        } else {
+            Ok(())
+        }
+    });
+    counted.is_ok()
+}
