@@ -170,6 +170,7 @@ struct run_end run_guest(uint32_t vm, uint32_t input)
         if (sys_vcpu_run(vm, next_deadline(), input, &reason) != STATUS_OK) {
             return fault("the kernel refused to run it");
         }
+        lapic_catch_up(&machine.lapic);
         end = handle_exit(reason, input);
     }
     return end;

@@ -14,6 +14,7 @@ static const struct {
     {0x80000005, SUBLEAF_ANY},
     {0x80000006, SUBLEAF_ANY},
     {0x80000008, SUBLEAF_ANY},
+    {0x8000001d, 3},
     {7, 0},
     {1, SUBLEAF_ANY},
     {0, SUBLEAF_ANY},

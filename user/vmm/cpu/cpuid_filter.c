@@ -27,6 +27,8 @@
 #define EXT7_EDX_INVARIANT_TSC BIT(8)
 
 #define HYPERVISOR_BASE 0x40000000u
+#define KVM_BASE 0x40000100u
+#define KVM_SHARED_END BIT(6)
 #define MAX_BASIC 0x07u /* the leaves above describe what is hidden */
 #define MAX_EXTENDED 0x80000008u
 
@@ -97,6 +99,12 @@ struct cpuid_result cpuid_filter(uint32_t leaf, uint32_t subleaf, struct cpuid_r
     }
     if (leaf == HYPERVISOR_BASE) { /* "AshlarAshlar" in ebx ecx edx */
         return (struct cpuid_result){HYPERVISOR_BASE, 0x6c687341, 0x73417261, 0x72616c68};
+    }
+    if (leaf == KVM_BASE) { /* "KVMKVMKVM": what guests know of its interface and the monitor has */
+        return (struct cpuid_result){KVM_BASE + 1, 0x4b4d564b, 0x564b4d56, 0x4d};
+    }
+    if (leaf == KVM_BASE + 1) {
+        return (struct cpuid_result){KVM_SHARED_END, 0, 0, 0};
     }
     if (leaf >= 0x80000000u && leaf <= MAX_EXTENDED) {
         return extended(leaf, host);

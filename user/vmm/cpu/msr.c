@@ -4,10 +4,13 @@
 #include "clock.h"
 #include "cpu/vcpu.h"
 #include "devices/io.h"
+#include "guest.h"
 
 #define MSR_TSC 0x10u
 #define MSR_APIC_BASE 0x1bu
 #define MSR_TSC_DEADLINE 0x6e0u
+#define MSR_SHARED_END 0x4b564d04u /* of KVM: address of a word, bit 0: in use */
+#define SHARED_END_USED 1ul
 #define MSR_EFER 0xc0000080u
 #define MSR_FS_BASE 0xc0000100u
 #define MSR_GS_BASE 0xc0000101u
@@ -57,6 +60,20 @@ static uint64_t changed_group(uint32_t word)
         return VCPU_CHANGED_CONTROL;
     }
     return word >= VCPU_KERNEL_GS_BASE ? VCPU_CHANGED_MSRS : VCPU_CHANGED_SEGMENTS;
+}
+
+/* Returns 0 if the value is refused. */
+static uint32_t set_shared_end(uint64_t value)
+{
+    uint64_t address = value & ~SHARED_END_USED;
+    volatile uint32_t *word = guest_pointer(address, sizeof *word);
+    if ((value & SHARED_END_USED) == 0) {
+        word = 0;
+    } else if (address % sizeof *word != 0 || word == 0) {
+        return 0;
+    }
+    lapic_share_end(&machine.lapic, word);
+    return 1;
 }
 
 /* Registers that read as zero and ignore writes: microcode revision, platform id, AMD's configuration registers,
@@ -148,6 +165,11 @@ void msr_write_exit(void)
         vcpu[VCPU_TSC_OFFSET] = value - clock_tsc();
     } else if (msr == MSR_APIC_BASE) {
         if (lapic_set_base(&machine.lapic, value) == 0) {
+            vcpu_raise_gp();
+            return;
+        }
+    } else if (msr == MSR_SHARED_END) {
+        if (set_shared_end(value) == 0) {
             vcpu_raise_gp();
             return;
         }

@@ -57,9 +57,19 @@ static void update(struct lapic *lapic)
     lapic->output = enabled && (vector & 0xf0) > (processor_priority(lapic) & 0xf0) ? vector : 0;
 }
 
+/* Whether the guest may end the interrupt in service without an exit: not while another one waits for that end. */
+static void offer_end(struct lapic *lapic, uint32_t offered)
+{
+    if (lapic->shared_end != 0 && lapic->end_offered != offered) {
+        lapic->end_offered = offered;
+        *lapic->shared_end = offered;
+    }
+}
+
 void lapic_request(struct lapic *lapic, uint32_t vector)
 {
     if (vector >= 16) {
+        offer_end(lapic, 0);
         lapic->irr[vector / 64] |= 1ul << (vector % 64);
         update(lapic);
     }
@@ -84,15 +94,31 @@ void lapic_acknowledge(struct lapic *lapic)
 {
     uint32_t vector = lapic->output;
     lapic->irr[vector / 64] &= ~(1ul << (vector % 64));
+    uint32_t alone = highest(lapic->isr) == 0 && highest(lapic->irr) == 0;
     lapic->isr[vector / 64] |= 1ul << (vector % 64);
     update(lapic);
+    offer_end(lapic, alone);
 }
 
 static void end_of_interrupt(struct lapic *lapic)
 {
     uint32_t vector = highest(lapic->isr);
+    offer_end(lapic, 0);
     lapic->isr[vector / 64] &= ~(1ul << (vector % 64));
     update(lapic);
+}
+
+void lapic_share_end(struct lapic *lapic, volatile uint32_t *word)
+{
+    offer_end(lapic, 0);
+    lapic->shared_end = word;
+}
+
+void lapic_catch_up(struct lapic *lapic)
+{
+    if (lapic->end_offered && *lapic->shared_end == 0) {
+        end_of_interrupt(lapic);
+    }
 }
 
 /* An interprocessor interrupt. There is one processor: what is meant for others is lost. */

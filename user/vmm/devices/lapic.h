@@ -1,6 +1,7 @@
 /* The local interrupt controller (xAPIC, registers in memory), mainly for its timer: with the TSC-deadline mode a guest
- * pays two exits a tick, one to arm and one to acknowledge, where PIT and PIC take six. The 8259 pair comes in through
- * input LINT0, as on a PC without an I/O APIC ("virtual wire").
+ * pays two exits a tick, one to arm and one to acknowledge, where PIT and PIC take six; guests that know KVM's interface
+ * acknowledge through a word of their memory, without an exit. The 8259 pair comes in through input LINT0, as on a PC
+ * without an I/O APIC ("virtual wire").
  * Pure state: the caller passes the time. */
 #ifndef VMM_LAPIC_H
 #define VMM_LAPIC_H
@@ -21,11 +22,13 @@ struct lapic {
     uint32_t lvt[LAPIC_NUM_LVT]; /* timer, thermal, performance, LINT0, LINT1, error */
     uint32_t initial_count, divide;
     uint64_t tsc_khz;
-    uint64_t deadline;       /* guest TSC; 0: not armed */
-    uint64_t start;          /* ns when the counter was loaded */
-    uint64_t next;           /* ns of the timer's next expiry, or LAPIC_NEVER */
-    uint64_t irr[4], isr[4]; /* requested and in service, a bit a vector */
-    uint32_t output;         /* vector to deliver now, or 0 */
+    uint64_t deadline;             /* guest TSC; 0: not armed */
+    uint64_t start;                /* ns when the counter was loaded */
+    uint64_t next;                 /* ns of the timer's next expiry, or LAPIC_NEVER */
+    uint64_t irr[4], isr[4];       /* requested and in service, a bit a vector */
+    uint32_t output;               /* vector to deliver now, or 0 */
+    volatile uint32_t *shared_end; /* see lapic_share_end; or null */
+    uint32_t end_offered;          /* 1: the guest may end the interrupt in service without an exit */
 };
 
 /* `tsc_khz`: rate of the guest's TSC. */
@@ -41,6 +44,11 @@ uint32_t lapic_set_base(struct lapic *lapic, uint64_t value);
 void lapic_expire(struct lapic *lapic, uint64_t now);
 /* The CPU takes the interrupt `output`. */
 void lapic_acknowledge(struct lapic *lapic);
+/* The word in the guest's memory through which it may end interrupts without an exit, as KVM's guests do; null: none. While
+ * the word is 1, the guest ends the only interrupt in service by making it 0. */
+void lapic_share_end(struct lapic *lapic, volatile uint32_t *word);
+/* Sees what the guest has ended through the word. To be called after the guest has run, before anything else here. */
+void lapic_catch_up(struct lapic *lapic);
 /* 1 if the 8259 pair's request reaches the CPU. */
 uint32_t lapic_passes_pic(const struct lapic *lapic);
 

@@ -36,6 +36,7 @@ int main(void)
     memcpy(signature + 4, &r.ecx, 4);
     memcpy(signature + 8, &r.edx, 4);
     CHECK(strcmp(signature, "AshlarAshlar") == 0);
+    CHECK(cpuid_filter(0x40000101, 0, all).eax == 0x40); /* of KVM's features, the shared end of interrupt only */
     CHECK(cpuid_filter(0, 0, all).eax == MAX_BASIC && cpuid_filter(0x80000000, 0, all).eax == MAX_EXTENDED);
     return 0;
 }

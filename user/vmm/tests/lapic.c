@@ -86,6 +86,54 @@ static void masks_and_ranks(void)
     CHECK(lapic.output == 0);
 }
 
+/* The guest ends an interrupt through the shared word, but never one that another waits for. */
+static void shares_the_end(void)
+{
+    uint32_t word = 0;
+    reset(0x40);
+    lapic_share_end(&lapic, &word);
+    lapic_request(&lapic, 0x41);
+    lapic_acknowledge(&lapic);
+    CHECK(word == 1);
+    lapic_catch_up(&lapic); /* not ended yet */
+    CHECK(lapic_read(&lapic, REG_IN_SERVICE + 0x20, 0) == 2);
+    word = 0;
+    lapic_catch_up(&lapic);
+    CHECK(lapic_read(&lapic, REG_IN_SERVICE + 0x20, 0) == 0);
+
+    lapic_request(&lapic, 0x41);
+    lapic_acknowledge(&lapic);
+    lapic_request(&lapic, 0x42); /* waits for the end of 0x41 */
+    CHECK(word == 0 && lapic.output == 0);
+    lapic_catch_up(&lapic);
+    CHECK(lapic.output == 0);
+    lapic_write(&lapic, REG_END, 0, 0);
+    CHECK(lapic.output == 0x42);
+    lapic_request(&lapic, 0x81);
+    lapic_acknowledge(&lapic); /* 0x81 while 0x42 is pending: its end delivers 0x42 */
+    CHECK(word == 0);
+    lapic_write(&lapic, REG_END, 0, 0);
+    lapic_acknowledge(&lapic);
+    CHECK(word == 1);
+    lapic_request(&lapic, 0x81);
+    lapic_acknowledge(&lapic); /* on top of 0x42 */
+    CHECK(word == 0);
+    lapic_write(&lapic, REG_END, 0, 0);
+    lapic_write(&lapic, REG_END, 0, 0);
+    CHECK(highest(lapic.isr) == 0);
+
+    lapic_request(&lapic, 0x41);
+    lapic_acknowledge(&lapic);
+    lapic_write(&lapic, REG_END, 0, 0); /* by a guest that does not look at the word */
+    CHECK(word == 0 && highest(lapic.isr) == 0);
+    lapic_request(&lapic, 0x41);
+    lapic_acknowledge(&lapic);
+    lapic_share_end(&lapic, 0);
+    CHECK(word == 0);
+    lapic_catch_up(&lapic);
+    CHECK(highest(lapic.isr) == 0x41);
+}
+
 int main(void)
 {
     counts_once();
@@ -93,5 +141,6 @@ int main(void)
     limits_the_rate();
     obeys_deadlines();
     masks_and_ranks();
+    shares_the_end();
     return 0;
 }

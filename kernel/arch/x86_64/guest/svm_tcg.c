@@ -5,7 +5,7 @@
  * to be raised. Usually the next exit overwrites it; if another processor stops this one's emulation before that, the
  * number is raised, and the guest is interrupted again on the first instruction of its handler, whatever its
  * interrupt flag says. So before such an entry this CPU sends itself an interrupt: the guest exits at once, before
- * anything else can stop it.
+ * anything else can stop it. With one CPU there is no other, and devices stop it by interrupts only.
  *
  * At an exit the emulator changes the processor's list of requests without its lock, and can lose the request to
  * check the local APIC, where an interrupt then stays pending unnoticed. Writing the task priority, unchanged, makes
@@ -34,7 +34,8 @@ void svm_tcg_init(void)
 void svm_tcg_before_entry(uint32_t vm)
 {
     uint64_t event = vmcb_get(vm, VMCB_EVENT_INJECT);
-    if (svm_on_tcg && (event & EVENT_VALID) && ((event >> EVENT_TYPE_SHIFT) & 7) == EVENT_TYPE_EXTERNAL) {
+    if (svm_on_tcg && arch_cpu_count() > 1 && (event & EVENT_VALID) &&
+        ((event >> EVENT_TYPE_SHIFT) & 7) == EVENT_TYPE_EXTERNAL) {
         arch_interrupt_send(arch_cpu(), VECTOR_RESCHEDULE);
     }
 }
