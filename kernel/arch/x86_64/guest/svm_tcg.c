@@ -7,6 +7,9 @@
  * interrupt flag says. So before such an entry this CPU sends itself an interrupt: the guest exits at once, before
  * anything else can stop it. With one CPU there is no other, and devices stop it by interrupts only.
  *
+ * A guest that writes CR8 while a virtual interrupt waits ends the emulator. So while the kernel asks for the guest's next
+ * interrupt window such a write exits instead, which the monitor does not emulate: Linux does not write CR8.
+ *
  * At an exit the emulator changes the processor's list of requests without its lock, and can lose the request to
  * check the local APIC, where an interrupt then stays pending unnoticed. Writing the task priority, unchanged, makes
  * it check again. */
@@ -34,6 +37,9 @@ void svm_tcg_init(void)
 void svm_tcg_before_entry(uint32_t vm)
 {
     uint64_t event = vmcb_get(vm, VMCB_EVENT_INJECT);
+    if (svm_on_tcg && svm_guest[vm].window) {
+        vmcb_set32(vm, VMCB_INTERCEPT_CR, vmcb_get32(vm, VMCB_INTERCEPT_CR) | INTERCEPT_CR8_WRITE);
+    }
     if (svm_on_tcg && arch_cpu_count() > 1 && (event & EVENT_VALID) &&
         ((event >> EVENT_TYPE_SHIFT) & 7) == EVENT_TYPE_EXTERNAL) {
         arch_interrupt_send(arch_cpu(), VECTOR_RESCHEDULE);

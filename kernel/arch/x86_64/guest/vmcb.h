@@ -36,6 +36,7 @@
 #define VMCB_FETCHED 0x0d0u /* 1 byte: how many; 15 bytes follow */
 
 #define INTERCEPT_CR4_WRITE (1u << 20)
+#define INTERCEPT_CR8_WRITE (1u << 24)
 #define INTERCEPT_1_INTR (1u << 0)
 #define INTERCEPT_1_NMI (1u << 1)
 #define INTERCEPT_1_SMI (1u << 2)
