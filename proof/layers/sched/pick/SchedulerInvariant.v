@@ -6,16 +6,16 @@ From Ashlar Require Export layers.sched.pick.RunnableInvariant.
 Section scheduler.
   Context (cpu : Z).
 
-  Definition nobody_ready (s : ready) : Prop := forall p, 0 <= p < NUM_PRIORITY -> ready_list s cpu p = [].
+  Definition none_ready (s : ready) : Prop := forall p, 0 <= p < NUM_PRIORITY -> ready_list s cpu p = [].
   (** No ready thread is more important. *)
   Definition most_important (t : Z) (s : ready) : Prop :=
     exists r, ready_threads s !! t = Some r /\ forall p u, ready_priority r < p < NUM_PRIORITY -> u ∉ ready_list s cpu p.
   (** What has been chosen: a thread than which none is more important, or the idle thread if none is ready. *)
   Definition chosen (next : Z) (s : ready) : Prop :=
-    sched_ok cpu (Some next) s /\ (NUM_CPU <= next /\ most_important next s \/ next = cpu /\ nobody_ready s).
+    sched_ok cpu (Some next) s /\ (NUM_CPU <= next /\ most_important next s \/ next = cpu /\ none_ready s).
 
   Lemma take_ok s v s' : sched_ok cpu None s -> sched_ready_take s cpu = Some (v, s') ->
-    v = NONE /\ s' = s /\ nobody_ready s \/ v <> NONE /\ NUM_CPU <= v /\ chosen v s'.
+    v = NONE /\ s' = s /\ none_ready s \/ v <> NONE /\ NUM_CPU <= v /\ chosen v s'.
   Proof using.
     intros Hok H. pose proof (ok_valid _ _ _ Hok) as Hv.
     destruct (take_moves cpu s Hv v s' H) as [?|(Hn & Hm & Hk & Hf & p & Hr & Hp & Hin & Hst)]; [by left|right].
@@ -29,7 +29,7 @@ Section scheduler.
       apply Hrest; [|done]. intros ->. apply (Hno p'); [lia|done].
   Qed.
 
-  Lemma idle_chosen s next s' : sched_ok cpu None s -> nobody_ready s -> sched_idle cpu s = Some (next, s') -> chosen next s'.
+  Lemma idle_chosen s next s' : sched_ok cpu None s -> none_ready s -> sched_idle cpu s = Some (next, s') -> chosen next s'.
   Proof using.
     intros Hok Hn H. unfold sched_idle in H. destruct (sched_mark s cpu thread_is_running) as [s1|] eqn:E; [|done].
     simpl in H. injection H as <- <-. split.
