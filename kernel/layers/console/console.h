@@ -41,7 +41,8 @@ uint32_t console_input(uint32_t console, uint32_t byte);
 /* Sends all stored output, waiting for the transmitter. Only for power off: takes as long as the port needs. */
 void console_drain(void);
 
-/* 0 if every ring is within its bounds, else the number of the broken invariant. */
+/* 0 if every ring is within its bounds, the mark of waiting output is that of the rings, and output that waits is being
+ * sent; else the number of the broken invariant. */
 uint32_t console_check(void);
 
 #endif

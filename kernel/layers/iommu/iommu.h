@@ -1,7 +1,8 @@
 /* DMA protection: one domain for each process that drives devices, holding the pages that the process has made
  * reachable (SYS_DMA_ADDRESS). The process's PCI functions are attached to the domain when it maps its first page,
  * and detached before the process's memory is freed. Device addresses equal physical addresses, so drivers are the
- * same with and without an IOMMU. Tables are charged to the process. Without an IOMMU all functions here do nothing.
+ * same with and without an IOMMU. Tables are charged to the process. Without an IOMMU nothing is mapped: iommu_map
+ * succeeds and does nothing.
  *
  * Lock: LOCK_IOMMU guards the domains, their tables and the units. The functions' owners are constant after
  * start-up. */

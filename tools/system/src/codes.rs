@@ -88,7 +88,7 @@ diagnostics::codes! {
          CPU; where several run on one CPU, each states its own, because a reservation is spent by one thread at a \
          time."
     BadRegex "ASH-S025" "a regular expression that does not parse"
-        "`up` is a regular expression searched in a console's output; the run waits for it. The syntax is that of \
+        "`up` is a regular expression searched in a console's output; `ashlar run --until up` waits for it. The syntax is that of \
          the Rust `regex` crate. In a TOML string every backslash is doubled, or the string stands in single quotes."
     NothingStarts "ASH-S026" "nothing to start"
         "The system has no process and no virtual machine, so there would be nothing to do after boot. Add one."
