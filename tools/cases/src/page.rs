@@ -4,6 +4,7 @@
 //! | block | what is done |
 //! |---|---|
 //! | `LANGUAGE,file=PATH` | it is written to this file |
+//! | `sh,before` | nothing: it makes the tree and the tool with which the test begins |
 //! | `sh` | each line is run and ends with status 0, or with N after `sh,status=N` |
 //! | `sh,interactive` | its one line is run on a terminal, until a later block ends it |
 //! | `sh,test=NAME` | the test of the command line of this name runs it |
@@ -48,6 +49,7 @@ enum Kind {
     File(String),
     Command { status: i32 },
     Interactive,
+    Before,
     Elsewhere(String),
     Typed,
     Shown,
@@ -102,6 +104,7 @@ fn kind(info: &str) -> Option<Kind> {
     match (language, role.split_once('=').unwrap_or((role, ""))) {
         ("sh", ("", "")) => Some(Kind::Command { status: 0 }),
         ("sh", ("status", status)) => Some(Kind::Command { status: status.parse().ok()? }),
+        ("sh", ("before", "")) => Some(Kind::Before),
         ("sh", ("interactive", "")) => Some(Kind::Interactive),
         ("sh", ("test", name)) => Some(Kind::Elsewhere(name.to_string())),
         ("text", ("typed", "")) => Some(Kind::Typed),
@@ -135,6 +138,7 @@ impl Reader {
                 self.end_terminal()?;
                 self.start_terminal(block.text.trim())
             }
+            Kind::Before => Ok(()),
             Kind::Elsewhere(name) => is_run_by(name, block.text.trim(), project),
             Kind::Typed => block.text.lines().try_for_each(|line| self.type_line(line)),
             Kind::Shown => block.text.lines().try_for_each(|line| self.await_line(line)),
