@@ -38,8 +38,9 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         _ => {}
     }
     let project = Project::find()?;
-    guardian::start()
-        .map_err(|error| Failure::unable(format!("the process that ends others cannot be started: {error}"), "mount /proc"))?;
+    guardian::start().map_err(|error| {
+        Failure::unable(format!("the process that ends others cannot be started: {error}"), "mount /proc")
+    })?;
     match verb {
         Verb::Doctor => verbs::doctor::doctor(&project, output),
         Verb::Check(options) => verbs::check::check(options, &project, output),
