@@ -16,6 +16,27 @@ pub struct BuildResult {
     pub image: PathBuf,
 }
 
+/// `ashlar timing --system`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SystemTimingResult {
+    /// Number of this form.
+    pub version: u32,
+    pub system: String,
+    /// Processors that the description needs.
+    pub cpus: u64,
+    /// The machine file of the kernel's bounds.
+    pub machine: String,
+    pub clock_hz: u64,
+    /// From an event to the first instruction of the thread that it makes run, at most, and the part of it that is waits for
+    /// locks.
+    pub latency_ns: u64,
+    pub lock_wait_ns: u64,
+    /// Of each thread with a reservation.
+    pub responses: Vec<wcet_response::Response>,
+    /// What the responses rest on, besides what the kernel's bounds do.
+    pub assumptions: Vec<String>,
+}
+
 /// `ashlar image`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ImageResult {

@@ -82,9 +82,9 @@ diagnostics::codes! {
     ChildrenQuota "ASH-S023" "children's quotas exceed their parent's"
         "A process's quota includes its descendants': each child's quota is split off its parent's. The children's \
          quotas and the parent's own need together exceed the parent's quota."
-    Budget "ASH-S024" "a budget that does not fit its period"
+    Budget "ASH-S024" "a budget or deadline that does not fit its period"
         "A thread may run for its `budget` in every `period`. The budget must be positive and at most the period, and \
-         the two come together: one without the other means nothing. Keys of a process hold for its only thread on a \
+         the two come together: one without the other means nothing. A `deadline` is at most the period. Keys of a process hold for its only thread on a \
          CPU; where several run on one CPU, each states its own, because a reservation is spent by one thread at a \
          time."
     BadRegex "ASH-S025" "a regular expression that does not parse"

@@ -26,6 +26,7 @@ mod reference;
 mod resolve;
 mod schema;
 mod table;
+mod threads;
 mod units;
 
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ pub use programs::programs;
 pub use reference::reference;
 pub use resolve::resolved::Resolved;
 pub use resolve::{resolve, Resolution};
+pub use threads::ThreadTime;
 
 /// Codes of faults in system descriptions.
 pub const CODES: &[diagnostics::Table] =

@@ -16,3 +16,4 @@ pub mod run;
 pub mod schema;
 pub mod test;
 pub mod timing;
+mod timing_system;

@@ -3,7 +3,7 @@
 use crate::cli::SchemaOptions;
 use crate::results::{
     BookResult, BuildResult, CampaignResult, DoctorResult, ExplainResult, ImageResult, ManResult, ReportResult,
-    RunResult, TestResult,
+    RunResult, SystemTimingResult, TestResult,
 };
 use bench::BenchResult;
 use diagnostics::ReportJson;
@@ -30,6 +30,7 @@ fn all() -> Vec<(&'static str, Value)> {
         ("image", of(schema_for!(ImageResult))),
         ("run", of(schema_for!(RunResult))),
         ("test", of(schema_for!(TestResult))),
+        ("timing-system", of(schema_for!(SystemTimingResult))),
         ("prove", of(schema_for!(prove::ProveResult))),
         ("bench", of(schema_for!(BenchResult))),
         ("campaign", of(schema_for!(CampaignResult))),

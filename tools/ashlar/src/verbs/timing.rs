@@ -1,6 +1,7 @@
 //! `timing`: hands its arguments to the analyser, which is built on demand.
 
 use crate::cli::{self, TimingOptions};
+use crate::verbs::timing_system;
 use builder::on_demand::ANALYSER;
 use builder::{build_kernel, KernelOptions};
 use clap::Parser;
@@ -12,8 +13,12 @@ use wcet_command::arguments::Arguments;
 pub fn timing(options: &TimingOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     // Help and usage errors need no analyser.
     let words = std::iter::once("ashlar timing".into()).chain(options.arguments.iter().cloned());
-    if let Err(error) = Arguments::try_parse_from(words) {
-        cli::end(&error);
+    let arguments = match Arguments::try_parse_from(words) {
+        Ok(arguments) => arguments,
+        Err(error) => cli::end(&error),
+    };
+    if let (None, Some(system)) = (&arguments.verb, &arguments.bound.system) {
+        return timing_system::timing_system(system, &arguments.bound, project, output);
     }
     let analyser = ANALYSER.ready(project, output)?;
     if options.arguments.iter().any(|argument| argument == "--kernel") {

@@ -9,7 +9,7 @@ mod mitigation;
 mod names;
 mod owner;
 mod processor;
-mod reservation;
+pub(crate) mod reservation;
 
 use crate::description::{Description, Machine};
 use crate::read::Document;

@@ -44,6 +44,26 @@ fn fits(description: &Description, name: &Spanned<String>, time: &Time, report: 
         }
         _ => {}
     }
+    let Some(deadline) = &time.deadline else { return };
+    let text = show_duration(deadline.value);
+    match &time.period {
+        Some(period) if deadline.value > period.value => report.push(
+            fault(
+                format!("a deadline of {text} in a period of {}", show_duration(period.value)),
+                "make the deadline at most the period, which it is if it is left out",
+            )
+            .at(source, &deadline.span, "more than the period")
+            .at(source, &period.span, "the period"),
+        ),
+        None if !time.has_period => report.push(
+            fault(format!("`{}` has a deadline, but no period", name.value), "add `period` and `budget`").at(
+                source,
+                &deadline.span,
+                "alone",
+            ),
+        ),
+        _ => {}
+    }
 }
 
 /// The process's keys cannot hold for several threads of one CPU: each spends a reservation of its own.
@@ -143,7 +163,7 @@ fn borrows(process: &Process) -> bool {
 }
 
 /// The processes without a reservation that `process` may call: they run on its time. With the senders' entry.
-fn lends<'a>(description: &'a Description, process: &Process) -> Vec<(&'a Process, &'a Spanned<String>)> {
+pub(crate) fn lends<'a>(description: &'a Description, process: &Process) -> Vec<(&'a Process, &'a Spanned<String>)> {
     let mut out = Vec::new();
     for endpoint in &description.endpoints {
         let sender = endpoint.senders.iter().find(|name| name.value == process.name.value);

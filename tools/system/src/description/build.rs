@@ -94,6 +94,7 @@ fn time(table: &TableData) -> Time {
     Time {
         period: table.number("period").cloned(),
         budget: table.number("budget").cloned(),
+        deadline: table.number("deadline").cloned(),
         has_period: table.has("period"),
         has_budget: table.has("budget"),
     }

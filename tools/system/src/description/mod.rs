@@ -107,11 +107,12 @@ pub struct Thread {
     pub time: Time,
 }
 
-/// The keys `period` and `budget` of a process or thread.
+/// The keys `period`, `budget` and `deadline` of a process or thread.
 #[derive(Debug, Clone, Default)]
 pub struct Time {
     pub period: Option<Spanned<u64>>,
     pub budget: Option<Spanned<u64>>,
+    pub deadline: Option<Spanned<u64>>,
     /// The key was written, with a value that could be read or not.
     pub has_period: bool,
     pub has_budget: bool,

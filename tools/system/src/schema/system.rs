@@ -56,6 +56,14 @@ const PERIOD: KeySpec = optional(
 const BUDGET: KeySpec =
     optional("budget", Kind::Duration(SCHED_BUDGET_MIN_NS, SCHED_PERIOD_MAX_NS), "no reservation", "See `period`.");
 
+const DEADLINE: KeySpec = optional(
+    "deadline",
+    Kind::Duration(SCHED_BUDGET_MIN_NS, SCHED_PERIOD_MAX_NS),
+    "the period",
+    "By when, counted from the moment that its work comes, the thread has run for its budget; at most the period. The \
+     kernel does not know it: `ashlar timing --system` says whether it is met.",
+);
+
 /// Keys that a process and a virtual machine's monitor share.
 const RUNNING: &[KeySpec] = &[
     optional("cpu", Kind::Integer(0, NUM_CPU as u64 - 1), "0", "CPU on which its threads run; threads never migrate."),
@@ -75,6 +83,7 @@ const RUNNING: &[KeySpec] = &[
     optional("stack", Kind::Size(4 * KIB, 16 * MIB), "64KiB", "Stack of its first thread."),
     PERIOD,
     BUDGET,
+    DEADLINE,
     optional(
         "parent",
         Kind::Name(Object::Process),
@@ -129,6 +138,7 @@ pub const THREAD: TableSpec = TableSpec {
         optional("priority", Kind::Integer(MIN_PRIORITY, MAX_PRIORITY), "that of the process", "Its priority."),
         PERIOD,
         BUDGET,
+        DEADLINE,
     ]],
 };
 

@@ -7,3 +7,4 @@ mod mutation;
 mod reference;
 mod resolve;
 mod systems;
+mod threads;

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Some(Verb::Loops(options)) => bound::loops(options),
         Some(Verb::Flow(options)) => flow::flow(options),
         Some(Verb::Observe(options)) => observe::observe(options),
+        None if arguments.bound.system.is_some() => kernel::fail("--system is for `ashlar timing`"),
         None if arguments.bound.kernel => kernel::kernel(&arguments.bound),
         None => bound::bound(&arguments.bound),
     };

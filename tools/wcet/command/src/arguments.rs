@@ -54,6 +54,13 @@ pub struct BoundOptions {
     /// Bound a kernel from every entry and preemption point to the next; without FILE the one that `ashlar build` makes.
     #[arg(long)]
     pub kernel: bool,
+    /// The worst response of each thread of this system that has a reservation, against its deadline: a description's path or
+    /// name. Status 1 if one is missed. Bounds the kernel first.
+    #[arg(long, value_name = "SYSTEM", conflicts_with_all = ["kernel", "file", "budget", "timeout", "explain"])]
+    pub system: Option<String>,
+    /// With --system: take the kernel's bounds from what `timing --kernel --format json` wrote.
+    #[arg(long, value_name = "FILE", requires = "system", conflicts_with_all = ["machine", "set"])]
+    pub bounds: Option<PathBuf>,
     #[command(flatten)]
     pub program: ProgramOptions,
     /// The machine: a file's path, or a name in machines/timing/.
@@ -153,7 +160,7 @@ pub struct OutputOptions {
 #[derive(Debug, Args)]
 pub struct ProgramOptions {
     /// The executable.
-    #[arg(required_unless_present = "kernel")]
+    #[arg(required_unless_present_any = ["kernel", "system"])]
     pub file: Option<PathBuf>,
     /// Where control enters: a symbol, an offset as in name+0x10, or an address. By default the file's entry point.
     #[arg(long, value_name = "SYMBOL")]
