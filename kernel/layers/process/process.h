@@ -60,9 +60,10 @@ void process_set_death(uint32_t p, uint32_t notification, uint64_t bits);
 /* The number of the grant in p's slot, for the functions below: 64 bits wide, because they index with it. Requires:
  * p < NUM_PROCESS, slot < NUM_GRANT. */
 uint64_t process_grant(uint32_t p, uint64_t slot);
+/* 1 if the grant is of this kind with all of these rights, else 0. */
+uint32_t process_grant_allows(uint64_t g, uint32_t kind, uint32_t rights);
 uint32_t process_grant_kind(uint64_t g); /* GRANT_NONE for an empty slot */
 uint32_t process_grant_object(uint64_t g);
-uint32_t process_grant_rights(uint64_t g);
 uint64_t process_grant_badge(uint64_t g);
 
 /* ---- life ---- */

@@ -8,13 +8,14 @@
 
 /* 32 bytes, so that one never straddles a cache line. Constant after start-up: no lock. */
 struct grant {
-    uint32_t kind; /* GRANT_* */
+    uint32_t use; /* GRANT_*; the rights from bit GRANT_RIGHTS on: one comparison checks both */
     uint32_t object;
-    uint32_t rights;
-    uint32_t spare;
     uint64_t badge;
-    uint64_t spare_word;
+    uint64_t spare[2];
 };
+
+#define GRANT_RIGHTS 8u
+#define GRANT_KINDS ((1u << GRANT_RIGHTS) - 1u)
 
 static struct grant grant[NUM_PROCESS * NUM_GRANT];
 
@@ -90,9 +91,8 @@ uint32_t process_set_grant(uint32_t p, uint32_t slot, uint32_t kind, uint32_t ob
     if (valid == 0u && (kind == GRANT_PROCESS || kind == GRANT_IRQ || kind == GRANT_CONSOLE)) {
         return ERR_BAD_ARGUMENT;
     }
-    grant[g].kind = kind;
+    grant[g].use = kind | rights << GRANT_RIGHTS;
     grant[g].object = object;
-    grant[g].rights = rights;
     grant[g].badge = badge;
     if (kind == GRANT_PROCESS) {
         process_set_death(object, (uint32_t)badge, 1ul << slot);
@@ -106,19 +106,23 @@ uint64_t process_grant(uint32_t p, uint64_t slot)
     return (uint64_t)p * NUM_GRANT + within;
 }
 
+uint32_t process_grant_allows(uint64_t g, uint32_t kind, uint32_t rights)
+{
+    uint32_t asked = rights << GRANT_RIGHTS;
+    if ((grant[g].use & (GRANT_KINDS | asked)) != (kind | asked)) {
+        return 0u;
+    }
+    return 1u;
+}
+
 uint32_t process_grant_kind(uint64_t g)
 {
-    return grant[g].kind;
+    return grant[g].use & GRANT_KINDS;
 }
 
 uint32_t process_grant_object(uint64_t g)
 {
     return grant[g].object;
-}
-
-uint32_t process_grant_rights(uint64_t g)
-{
-    return grant[g].rights;
 }
 
 uint64_t process_grant_badge(uint64_t g)

@@ -14,9 +14,8 @@ uint64_t syscall_grant(uint32_t current, uint64_t slot, uint32_t kind, uint32_t 
         return NO_GRANT;
     }
     uint64_t g = process_grant(p, slot);
-    uint32_t granted_kind = process_grant_kind(g);
-    uint32_t granted_rights = process_grant_rights(g);
-    if (granted_kind != kind || (granted_rights & rights) != rights) {
+    uint32_t allowed = process_grant_allows(g, kind, rights);
+    if (allowed == 0u) {
         return NO_GRANT;
     }
     return g;

@@ -135,9 +135,8 @@ static uint32_t syscall_run_notification(uint32_t p, uint64_t slot)
     uint32_t n = NONE;
     if (slot < NUM_GRANT) {
         uint64_t g = process_grant(p, slot);
-        uint32_t kind = process_grant_kind(g);
-        uint32_t rights = process_grant_rights(g);
-        if (kind == GRANT_NOTIFICATION && (rights & RIGHT_WAIT) != 0u) {
+        uint32_t allowed = process_grant_allows(g, GRANT_NOTIFICATION, RIGHT_WAIT);
+        if (allowed == 1u) {
             n = process_grant_object(g);
         }
     }
