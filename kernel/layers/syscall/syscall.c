@@ -13,9 +13,9 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
 {
     uint32_t status = ERR_UNKNOWN_CALL;
     uint32_t after = 0u;
-    if (number < SYS_PROCESS_COPY) {
-        if (number < SYS_THREAD_START) {
-            if (number < SYS_WAIT) {
+    if (number < SYS_PROCESS_START) {
+        if (number < SYS_MEM_MAP) {
+            if (number < SYS_YIELD) {
                 if (number == SYS_SEND) {
                     after = syscall_send(current);
                     return after;
@@ -24,40 +24,35 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                     return after;
                 } else if (number == SYS_REPLY) {
                     status = syscall_reply(current);
-                } else if (number == SYS_SIGNAL) {
-                    status = syscall_signal(current);
-                }
-            } else {
-                if (number == SYS_WAIT) {
-                    after = syscall_wait(current);
-                    return after;
                 } else if (number == SYS_POLL) {
                     status = syscall_poll(current);
-                } else if (number == SYS_YIELD) {
+                }
+            } else {
+                if (number == SYS_YIELD) {
                     status = syscall_yield();
                 } else if (number == SYS_SLEEP) {
                     status = syscall_sleep(current);
                 } else if (number == SYS_CLOCK) {
                     status = syscall_clock(current);
-                }
-            }
-        } else {
-            if (number < SYS_SHARE_ACCEPT) {
-                if (number == SYS_THREAD_START) {
+                } else if (number == SYS_THREAD_START) {
                     status = syscall_thread_start(current);
                 } else if (number == SYS_THREAD_EXIT) {
                     return SYSCALL_ENDS;
-                } else if (number == SYS_MEM_MAP) {
+                }
+            }
+        } else {
+            if (number < SYS_SHARE_WITHDRAW) {
+                if (number == SYS_MEM_MAP) {
                     status = syscall_mem_map(current);
                 } else if (number == SYS_MEM_UNMAP) {
                     status = syscall_mem_unmap(current);
                 } else if (number == SYS_SHARE_OFFER) {
                     status = syscall_share_offer(current);
+                } else if (number == SYS_SHARE_ACCEPT) {
+                    status = syscall_share_accept(current);
                 }
             } else {
-                if (number == SYS_SHARE_ACCEPT) {
-                    status = syscall_share_accept(current);
-                } else if (number == SYS_SHARE_WITHDRAW) {
+                if (number == SYS_SHARE_WITHDRAW) {
                     status = syscall_share_withdraw(current);
                 } else if (number == SYS_BUFFER_INSERT) {
                     status = syscall_buffer_insert(current);
@@ -67,25 +62,25 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                     after = SYSCALL_WAITED;
                 } else if (number == SYS_PROCESS_CREATE) {
                     status = syscall_process_create(current);
+                } else if (number == SYS_PROCESS_COPY) {
+                    status = syscall_process_copy(current);
                 }
             }
         }
     } else {
-        if (number < SYS_PORT_OUT) {
-            if (number < SYS_PROCESS_EXIT) {
-                if (number == SYS_PROCESS_COPY) {
-                    status = syscall_process_copy(current);
-                } else if (number == SYS_PROCESS_START) {
+        if (number < SYS_DMA_ADDRESS) {
+            if (number < SYS_QUOTA) {
+                if (number == SYS_PROCESS_START) {
                     status = syscall_process_start(current);
                 } else if (number == SYS_PROCESS_KILL) {
                     status = syscall_process_kill(current);
                 } else if (number == SYS_PROCESS_STATUS) {
                     status = syscall_process_status(current);
+                } else if (number == SYS_PROCESS_EXIT) {
+                    status = syscall_process_exit(current);
                 }
             } else {
-                if (number == SYS_PROCESS_EXIT) {
-                    status = syscall_process_exit(current);
-                } else if (number == SYS_QUOTA) {
+                if (number == SYS_QUOTA) {
                     status = syscall_quota(current);
                 } else if (number == SYS_IRQ_ACK) {
                     status = syscall_irq_ack(current);
@@ -93,13 +88,13 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                     status = syscall_device_map(current);
                 } else if (number == SYS_PORT_IN) {
                     status = syscall_port_in(current);
+                } else if (number == SYS_PORT_OUT) {
+                    status = syscall_port_out(current);
                 }
             }
         } else {
             if (number < SYS_VCPU_RUN) {
-                if (number == SYS_PORT_OUT) {
-                    status = syscall_port_out(current);
-                } else if (number == SYS_DMA_ADDRESS) {
+                if (number == SYS_DMA_ADDRESS) {
                     status = syscall_dma_address(current);
                 } else if (number == SYS_VM_MAP) {
                     status = syscall_vm_map(current);
@@ -144,6 +139,10 @@ uint32_t syscall_dispatch(uint32_t current, uint64_t first, uint64_t second)
     } else if (number == SYS_NULL) {
         uint32_t status = syscall_null();
         uctx_set(current, UCTX_RAX, (uint64_t)status);
+    } else if (number == SYS_SIGNAL) {
+        after = syscall_signal(current, first);
+    } else if (number == SYS_WAIT) {
+        after = syscall_wait(current, first, second);
     } else {
         after = syscall_dispatch_other(current, number);
     }

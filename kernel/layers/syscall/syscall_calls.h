@@ -2,8 +2,8 @@
  * The function of each call; that of an object OBJECT stands in syscall_OBJECT.c. A function gets the calling thread
  * if the call takes or returns anything, and returns its status; results it stores in the saved registers itself.
  * Those whose outcome is "stored" store the status too, because a peer may store it while the thread is blocked,
- * and return what syscall_dispatch returns. The fast ones also get the saved rdi and rsi. No lock is held on entry
- * or exit. */
+ * and return what syscall_dispatch returns. The fast ones also get the saved rdi and rsi, if they take them. No lock is
+ * held on entry or exit. */
 #ifndef ASHLAR_SYSCALL_CALLS_H
 #define ASHLAR_SYSCALL_CALLS_H
 
@@ -22,8 +22,8 @@ uint32_t syscall_recv(uint32_t current);
 uint32_t syscall_reply(uint32_t current);
 
 /* notification */
-uint32_t syscall_signal(uint32_t current);
-uint32_t syscall_wait(uint32_t current);
+uint32_t syscall_signal(uint32_t current, uint64_t first);
+uint32_t syscall_wait(uint32_t current, uint64_t first, uint64_t second);
 uint32_t syscall_poll(uint32_t current);
 
 /* thread */

@@ -8,24 +8,24 @@
 #include "syscall_parts.h"
 #include "uctx.h"
 
-uint32_t syscall_signal(uint32_t current)
+uint32_t syscall_signal(uint32_t current, uint64_t slot)
 {
-    uint64_t slot = uctx_get(current, UCTX_RDI);
     uint64_t g = syscall_grant(current, slot, GRANT_NOTIFICATION, RIGHT_SIGNAL);
     if (g == NO_GRANT) {
-        return ERR_BAD_SLOT;
+        uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
+        return SYSCALL_DONE;
     }
     uint32_t n = process_grant_object(g);
     uint64_t bits = process_grant_badge(g);
+    uctx_set(current, UCTX_RAX, STATUS_OK);
     notify_signal(n, bits);
-    return STATUS_OK;
+    return 0u;
 }
 
 /* Word 0, if it is not 0, is 1 + the slot of a notification to signal before: two processes that wake each other
  * make one call each instead of two. */
-uint32_t syscall_wait(uint32_t current)
+uint32_t syscall_wait(uint32_t current, uint64_t slot, uint64_t deadline)
 {
-    uint64_t slot = uctx_get(current, UCTX_RDI);
     uint64_t g = syscall_grant(current, slot, GRANT_NOTIFICATION, RIGHT_WAIT);
     uint64_t signal = uctx_word(current, 0u);
     uint64_t peer = NO_GRANT;
@@ -37,7 +37,6 @@ uint32_t syscall_wait(uint32_t current)
         return SYSCALL_DONE;
     }
     uint32_t n = process_grant_object(g);
-    uint64_t deadline = uctx_get(current, UCTX_RSI);
     uint32_t at_once = 0u;
     if (signal != 0u) {
         uint32_t signalled = process_grant_object(peer);

@@ -30,7 +30,7 @@ const BAD: &str = "errors = [{ code = \"ERR_BAD\", when = \"bad\" }]\n";
 fn good() -> String {
     [
         call(0, "SYS_NULL", ""),
-        call(1, "SYS_TALK", "fast = true\noutcome = \"stored\"\nhand_stub = \"talk.S\"\n"),
+        call(1, "SYS_TALK", &format!("fast = true\noutcome = \"stored\"\nhand_stub = \"talk.S\"\n{SLOT}")),
         call(2, "SYS_POLL", &format!("{SLOT}{BITS}{BAD}")),
         call(3, "SYS_CLOCK", BITS),
         call(4, "SYS_EXIT", &format!("never_returns = true\n{SLOT}")),
@@ -85,7 +85,10 @@ fn the_tree_reaches_each_call_by_its_number() {
         };
         assert_eq!(play(&tree, &numbers, number), expected, "{number}");
     }
-    assert!(source.contains("if (number == SYS_TALK) {\n        after = syscall_talk();\n    } else {"), "{source}");
+    assert!(
+        source.contains("if (number == SYS_TALK) {\n        after = syscall_talk(current, first);\n    } else {"),
+        "{source}"
+    );
 }
 
 /// The statements that `lines`, nested ifs on the number, run.
@@ -124,9 +127,11 @@ fn play(lines: &[&str], numbers: &[(&str, u64)], number: u64) -> String {
 #[test]
 fn functions_are_declared_as_they_are_called() {
     let header = file("syscall_calls.h");
-    for line in
-        ["uint32_t syscall_null(void);", "uint32_t syscall_talk(void);", "uint32_t syscall_poll(uint32_t current);"]
-    {
+    for line in [
+        "uint32_t syscall_null(void);",
+        "uint32_t syscall_talk(uint32_t current, uint64_t first);",
+        "uint32_t syscall_poll(uint32_t current);",
+    ] {
         assert!(header.contains(line), "{line}\n{header}");
     }
     assert!(!header.contains("syscall_end"), "{header}");

@@ -12,8 +12,8 @@ pub(super) fn header(table: &Table) -> String {
         "{FIRST}\n * The function of each call; that of an object OBJECT stands in syscall_OBJECT.c. A function gets the calling \
          thread\n * if the call takes or returns anything, and returns its status; results it stores in the saved registers \
          itself.\n * Those whose outcome is \"stored\" store the status too, because a peer may store it while the thread is \
-         blocked,\n * and return what syscall_dispatch returns. The fast ones also get the saved rdi and rsi. No lock is held \
-         on entry\n * or exit. */\n\
+         blocked,\n * and return what syscall_dispatch returns. The fast ones also get the saved rdi and rsi, if they take \
+         them. No lock is\n * held on entry or exit. */\n\
          #ifndef ASHLAR_SYSCALL_CALLS_H\n#define ASHLAR_SYSCALL_CALLS_H\n\n#include <stdint.h>\n",
     );
     let mut seen = BTreeSet::new();
@@ -25,12 +25,11 @@ pub(super) fn header(table: &Table) -> String {
         }
         out.push_str(&format!("\n/* {object} */\n"));
         for call in functions().filter(|call| call.object.value == object) {
-            let parameter = match (call.takes_thread(), call.fast) {
-                (false, _) => "void",
-                (true, false) => "uint32_t current",
-                (true, true) => "uint32_t current, uint64_t first, uint64_t second",
-            };
-            out.push_str(&format!("uint32_t syscall_{}({parameter});\n", call.stem()));
+            let thread = call.takes_thread().then(|| "uint32_t current".to_string());
+            let passed = call.passed().map(|name| format!("uint64_t {name}"));
+            let parameters: Vec<String> = thread.into_iter().chain(passed).collect();
+            let parameters = if parameters.is_empty() { "void".to_string() } else { parameters.join(", ") };
+            out.push_str(&format!("uint32_t syscall_{}({parameters});\n", call.stem()));
         }
     }
     out.push_str("\n#endif\n");
@@ -46,7 +45,7 @@ pub(super) fn source(table: &Table) -> String {
          uint32_t status = ERR_UNKNOWN_CALL;\n    uint32_t after = 0u;\n",
     );
     let (mut fast, other): (Vec<&Call>, Vec<&Call>) = table.calls.iter().partition(|call| call.fast);
-    fast.sort_by_key(|call| call.outcome.value != Outcome::Stored); // messages first
+    fast.sort_by_key(|call| call.object.value != "endpoint"); // messages first
     if !other.is_empty() {
         tree(&other, 1, &mut out);
     }

@@ -91,12 +91,16 @@ impl Call {
 
     /// The call as the dispatcher writes it.
     fn invocation(&self) -> String {
-        let arguments = match (self.takes_thread(), self.fast) {
-            (false, _) => "",
-            (true, false) => "current",
-            (true, true) => "current, first, second",
-        };
-        format!("syscall_{}({arguments})", self.stem())
+        let thread = self.takes_thread().then_some("current");
+        let arguments: Vec<&str> = thread.into_iter().chain(self.passed()).collect();
+        format!("syscall_{}({})", self.stem(), arguments.join(", "))
+    }
+
+    /// The saved registers that the function of a fast call gets besides the thread.
+    fn passed(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let takes = |register: &str| self.arguments.iter().any(|argument| argument.register.value == register);
+        let known = [("rdi", "first"), ("rsi", "second")];
+        known.into_iter().filter(move |(register, _)| self.fast && takes(register)).map(|(_, name)| name)
     }
 }
 
