@@ -164,6 +164,9 @@ void arch_fpu_use(void);              /* the current thread has used the vector 
 void arch_thread_init(uint32_t thread);
 /* From the current thread to another one of this CPU. Returns when the thread that called it is switched to again. */
 void arch_switch(uint32_t to);
+/* From now on until its next arch_thread_init this thread of this CPU calls trap_end() instead of going to user mode. */
+void arch_end_at_exit(uint32_t thread);
+uint32_t arch_ends_at_exit(uint32_t thread); /* 1 if it is so, else 0 */
 uint32_t arch_current(void);            /* the thread arch_switch went to last on this CPU; its idle thread at first */
 uint32_t arch_current_of(uint32_t cpu); /* the same of another CPU, which does not run meanwhile */
 

@@ -121,12 +121,21 @@ void world_run(void (*program)(uint32_t thread))
     hosted_run_cpus(arch_cpu_count(), run_cpu);
 }
 
+/* What the kernel's exit does on the way to user mode. */
+static void leave_kernel(void)
+{
+    if (arch_ends_at_exit(thread_current())) {
+        trap_end();
+    }
+}
+
 void user_interrupts(void)
 {
     uint32_t vector = arch_interrupt_poll();
 
     while (vector != NONE) {
         trap_interrupt(vector);
+        leave_kernel();
         vector = arch_interrupt_poll();
     }
 }
@@ -138,6 +147,7 @@ uint32_t user_call_registers(void)
     for (;;) {
         uctx_set(thread, UCTX_RIP, USER_IP);
         trap_syscall(uctx_get(thread, UCTX_RDI), uctx_get(thread, UCTX_RSI));
+        leave_kernel();
         user_interrupts();
         if (uctx_get(thread, UCTX_RIP) == USER_IP) {
             return (uint32_t)uctx_get(thread, UCTX_RAX);
@@ -188,6 +198,7 @@ void user_exception(uint32_t vector, uint64_t code, uint64_t address)
     uctx_set(thread, UCTX_ERROR_CODE, code);
     uctx_set(thread, UCTX_FAULT_ADDRESS, address);
     trap_exception();
+    leave_kernel();
     user_interrupts();
 }
 

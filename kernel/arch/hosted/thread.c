@@ -26,6 +26,7 @@ struct context {
     void *fake_stack;   /* AddressSanitizer's, while switched away */
     const void *bottom; /* of the stack; AddressSanitizer reports it for the POSIX thread's own */
     size_t size;
+    uint32_t ends;
     _Alignas(64) uint64_t word[UCTX_WORDS];
 };
 
@@ -42,6 +43,7 @@ void trap_leave(void) __attribute__((weak));
 void hosted_threads_reset(void)
 {
     for (uint32_t thread = 0; thread < NUM_THREAD; thread++) {
+        contexts[thread].ends = 0;
         for (uint32_t word = 0; word < UCTX_WORDS; word++) {
             contexts[thread].word[word] = 0;
         }
@@ -141,6 +143,7 @@ void arch_thread_init(uint32_t thread)
 {
     struct context *context = &contexts[thread];
 
+    context->ends = 0;
     for (uint32_t word = 0; word < UCTX_WORDS; word++) {
         context->word[word] = 0;
     }
@@ -168,6 +171,16 @@ void arch_thread_init(uint32_t thread)
     context->ucontext.uc_stack.ss_size = STACK_BYTES;
     context->ucontext.uc_link = NULL;
     makecontext(&context->ucontext, (void (*)(void))thread_main, 1, thread);
+}
+
+void arch_end_at_exit(uint32_t thread)
+{
+    contexts[thread].ends = 1;
+}
+
+uint32_t arch_ends_at_exit(uint32_t thread)
+{
+    return contexts[thread].ends;
 }
 
 uint32_t arch_current(void)

@@ -22,6 +22,8 @@
 #define THREAD_FRAME_END 176 /* TSS.rsp0: the processor saves rip..ss directly into the user context */
 #define THREAD_KERNEL_RSP 192
 #define THREAD_STACK_TOP 200
+#define THREAD_AT_EXIT 212
+#define EXIT_ENDS 0x80000000 /* of at_exit: the thread calls trap_end, which does not return; the sign, for the exits */
 
 #define U_RAX 0
 #define U_RBX 8

@@ -67,7 +67,7 @@ void cv_prepare_wait(uint32_t cv)
     uint32_t current = thread_current();
     cv_waiter[current].blocked = 1u;
     thread_set_wait(current, WAIT_CV, cv);
-    sched_prepare_block();
+    sched_prepare_block(current);
 }
 
 /* Makes t ready if it is blocked; it keeps its place in the queue. Requires: t is in a cv queue. */

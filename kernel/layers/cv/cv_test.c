@@ -63,9 +63,9 @@ static void waiters_are_served_in_order(void)
     CHECK(cv_first(CV) != late);
     cv_leave();
     CHECK_EQUAL(cv_of(late), NONE);
-    sched_prepare_block();
+    sched_prepare_block(thread_current());
     sched_block(); /* late */
-    sched_prepare_block();
+    sched_prepare_block(thread_current());
     sched_block(); /* the last one that was ready from the beginning */
     CHECK_EQUAL(thread_current(), FIRST);
     cv_leave();
@@ -86,7 +86,7 @@ static void cancelling_wakes_from_the_middle(void)
     CHECK_EQUAL(cv_cancelled(), 0);
     for (uint32_t i = 3; i < NUM; i++) {
         CHECK_EQUAL(thread_current(), FIRST + i);
-        sched_prepare_block();
+        sched_prepare_block(thread_current());
         sched_block();
     }
     CHECK_EQUAL(thread_current(), FIRST + 1);

@@ -11,6 +11,11 @@
 #include "thread.h"
 #include "uctx.h"
 
+/* Marks in words that name a thread or count: a fast path makes one comparison for all that is not its case. */
+#define ENDPOINT_MORE 0x80000000u   /* of a receiver: others wait behind it, in the queue */
+#define ENDPOINT_FAULT 0x80000000u  /* of a caller: it waits for the reply to a fault message */
+#define ENDPOINT_CLOSED 0x80000000u /* of busy */
+
 #define SENDER_CALL 1u  /* waits for a reply; the kind of a thread that sends nothing, too */
 #define SENDER_SEND 2u  /* waits until received */
 #define SENDER_FAULT 3u /* as a call; the words describe the exception, the reply does not go to the registers */
@@ -18,19 +23,17 @@
 /* One cache line each, with all that a message to a waiting receiver reads. Guarded by LOCK_ENDPOINT_BASE + e; owner
  * and flags are constant after start-up. */
 struct endpoint {
-    uint32_t open;
-    uint32_t receiver;  /* the thread that has waited longest to receive; NONE: none waits */
-    uint32_t receivers; /* number of those that wait behind it, in the queue */
-    uint32_t senders;   /* number of threads in the queue of senders */
+    uint32_t receiver; /* the thread that has waited longest to receive, perhaps with ENDPOINT_MORE; NONE: none waits */
+    uint32_t busy;     /* number of threads in the queue of senders; and ENDPOINT_CLOSED */
     uint32_t flags;
     uint32_t owner;
-    uint32_t spare[10];
+    uint32_t spare[12];
 };
 
 /* A thread's part in messages, one cache line. caller is guarded by the lock of endpoint `through`, the fields from
  * server on by the lock of the endpoint the thread waits on; through is used by the thread itself only. */
 struct endpoint_thread {
-    uint32_t caller;  /* thread that waits for this thread's reply, or NONE */
+    uint32_t caller;  /* thread that waits for this thread's reply, perhaps with ENDPOINT_FAULT; or NONE */
     uint32_t through; /* the endpoint it has received from last, or receives from: that of the caller's call */
     uint32_t server;  /* while this thread waits for a reply: the thread that owes it */
     uint32_t kind;    /* SENDER_* of its own message */
@@ -48,10 +51,8 @@ static struct endpoint_thread endpoint_thread[NUM_THREAD];
 void endpoint_init(void)
 {
     for (uint32_t e = 0u; e < NUM_ENDPOINT; e = e + 1u) {
-        endpoint[e].open = 0u;
         endpoint[e].receiver = NONE;
-        endpoint[e].receivers = 0u;
-        endpoint[e].senders = 0u;
+        endpoint[e].busy = ENDPOINT_CLOSED;
         endpoint[e].flags = 0u;
         endpoint[e].owner = NONE;
     }
@@ -77,7 +78,7 @@ uint32_t endpoint_owner(uint32_t e)
 void endpoint_open(uint32_t e)
 {
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
-    endpoint[e].open = 1u;
+    endpoint[e].busy = endpoint[e].busy & ~ENDPOINT_CLOSED;
     spinlock_release(LOCK_ENDPOINT_BASE + e);
 }
 
@@ -102,8 +103,12 @@ static void endpoint_deliver(uint32_t to, uint32_t from, uint32_t n, uint64_t ba
     uctx_set(to, UCTX_RAX, STATUS_OK);
     uctx_set(to, UCTX_RDI, badge);
     uctx_set(to, UCTX_RSI, (uint64_t)n);
-    if (n > 0u) {
-        endpoint_copy(to, from, n);
+    if (n != 0u) {
+        if (n == UCTX_FIRST_WORDS) {
+            uctx_copy_first(to, from);
+        } else {
+            endpoint_copy(to, from, n);
+        }
     }
 }
 
@@ -151,17 +156,24 @@ void endpoint_answer_fault(uint32_t current, uint32_t c, uint32_t n)
     endpoint_thread[c].status = STATUS_OK;
 }
 
-/* Replies to caller c of the current thread with n words. Requires: the lock of the endpoint c waits on is held.
- * Ensures: c no longer waits; the caller of this function makes it ready when it has released the lock. */
-static void endpoint_answer(uint32_t current, uint32_t c, uint32_t n)
+/* Replies with n words to the caller of the current thread. Requires: the lock of the endpoint it waits on is held. Returns
+ * the thread, which no longer waits: the caller of this function makes it ready when it has released the lock. NONE if
+ * there is none. */
+static uint32_t endpoint_answer(uint32_t current, uint32_t n)
 {
-    endpoint_thread[current].caller = NONE;
-    if (endpoint_thread[c].kind == SENDER_FAULT) {
-        endpoint_answer_fault(current, c, n);
-    } else {
+    uint32_t c = endpoint_thread[current].caller;
+    if (c < NUM_THREAD) {
         endpoint_deliver(c, current, n, 0u);
+    } else {
+        if (c == NONE) {
+            return NONE;
+        }
+        c = c & ~ENDPOINT_FAULT;
+        endpoint_answer_fault(current, c, n);
     }
+    endpoint_thread[current].caller = NONE;
     thread_end_wait(c);
+    return c;
 }
 
 /* Queues the current thread as a sender of e: by priority, or last if e is first-in first-out. Requires: lock of e
@@ -186,7 +198,7 @@ static void endpoint_enqueue_sender(uint32_t e, uint32_t t)
     } else {
         queue_insert_before(QUEUE_ENDPOINT_SEND_BASE + e, t, before);
     }
-    endpoint[e].senders = endpoint[e].senders + 1u;
+    endpoint[e].busy = endpoint[e].busy + 1u;
 }
 
 /* Removes and returns the first sender of e, or NONE. Requires: lock of e held. */
@@ -194,27 +206,42 @@ static uint32_t endpoint_dequeue_sender(uint32_t e)
 {
     uint32_t s = queue_dequeue(QUEUE_ENDPOINT_SEND_BASE + e);
     if (s != NONE) {
-        endpoint[e].senders = endpoint[e].senders - 1u;
+        endpoint[e].busy = endpoint[e].busy - 1u;
     }
     return s;
 }
 
-void endpoint_next_receiver(uint32_t e)
+/* The first in e's queue of receivers, with the mark if others wait behind it; it is removed from the queue. NONE if there
+ * is none. Requires: lock of e held. */
+static uint32_t endpoint_next_receiver(uint32_t e)
 {
-    endpoint[e].receiver = queue_dequeue(QUEUE_ENDPOINT_RECV_BASE + e);
-    endpoint[e].receivers = endpoint[e].receivers - 1u;
+    uint32_t next = queue_dequeue(QUEUE_ENDPOINT_RECV_BASE + e);
+    uint32_t behind = queue_peek(QUEUE_ENDPOINT_RECV_BASE + e);
+    if (behind != NONE) {
+        next = next | ENDPOINT_MORE;
+    }
+    return next;
+}
+
+uint32_t endpoint_dequeue_of_many(uint32_t e)
+{
+    uint32_t r = endpoint[e].receiver;
+    if (r != NONE) {
+        r = r & ~ENDPOINT_MORE;
+        endpoint[e].receiver = endpoint_next_receiver(e);
+    }
+    return r;
 }
 
 /* Removes and returns the receiver of e that has waited longest, or NONE. Requires: lock of e held. */
 static uint32_t endpoint_dequeue_receiver(uint32_t e)
 {
     uint32_t r = endpoint[e].receiver;
-    if (r != NONE) {
+    if (r < NUM_THREAD) {
         endpoint[e].receiver = NONE;
-        if (endpoint[e].receivers != 0u) {
-            endpoint_next_receiver(e);
-        }
+        return r;
     }
+    r = endpoint_dequeue_of_many(e);
     return r;
 }
 
@@ -225,18 +252,22 @@ static void endpoint_enqueue_receiver(uint32_t e, uint32_t t)
         endpoint[e].receiver = t;
     } else {
         queue_enqueue(QUEUE_ENDPOINT_RECV_BASE + e, t);
-        endpoint[e].receivers = endpoint[e].receivers + 1u;
+        endpoint[e].receiver = endpoint[e].receiver | ENDPOINT_MORE;
     }
 }
 
 /* Removes t, which waits to receive from e. Requires: lock of e held. */
 static void endpoint_remove_receiver(uint32_t e, uint32_t t)
 {
-    if (endpoint[e].receiver == t) {
+    uint32_t first = endpoint[e].receiver & ~ENDPOINT_MORE;
+    if (first == t) {
         endpoint_dequeue_receiver(e);
-    } else {
-        queue_remove(t);
-        endpoint[e].receivers = endpoint[e].receivers - 1u;
+        return;
+    }
+    queue_remove(t);
+    uint32_t behind = queue_peek(QUEUE_ENDPOINT_RECV_BASE + e);
+    if (behind == NONE) {
+        endpoint[e].receiver = first;
     }
 }
 
@@ -247,31 +278,22 @@ void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t
     endpoint_thread[current].badge = badge;
     thread_set_wait(current, WAIT_ENDPOINT_SEND, e);
     endpoint_enqueue_sender(e, current);
-    sched_prepare_block();
+    sched_prepare_block(current);
     spinlock_release(LOCK_ENDPOINT_BASE + e);
     sched_block();
     endpoint_thread[current].kind = SENDER_CALL;
 }
 
-/* Switches to receiver r, which has got the message of the current thread, of its kind. Requires: lock of e held.
- * Ensures: released. */
-static void endpoint_wait_for_reply(uint32_t e, uint32_t current, uint32_t r)
+/* The current thread waits for the reply of r, which has got its message, a fault message if `mark` is ENDPOINT_FAULT; else
+ * mark is 0. Requires: lock of e held. Ensures: released; the caller of this function switches to r. */
+static void endpoint_await_reply(uint32_t e, uint32_t current, uint32_t r, uint32_t mark)
 {
     endpoint_thread[current].server = r;
-    endpoint_thread[r].caller = current;
+    endpoint_thread[r].caller = current | mark;
     thread_end_wait(r);
     thread_set_wait(current, WAIT_REPLY, e);
-    sched_prepare_block();
+    sched_prepare_block(current);
     spinlock_release(LOCK_ENDPOINT_BASE + e);
-    sched_call(r);
-}
-
-/* 1 if the current thread, which sched_switch_to has just returned to, may leave the kernel at once, else 0: no
- * reschedule is pending after a switch, and a thread that was cancelled while it did not run is marked. */
-static uint32_t endpoint_may_leave(uint32_t current)
-{
-    uint32_t ending = thread_ending(current);
-    return 1u - ending;
 }
 
 uint32_t endpoint_call(uint32_t e, uint64_t badge, uint32_t n)
@@ -281,11 +303,11 @@ uint32_t endpoint_call(uint32_t e, uint64_t badge, uint32_t n)
     uint32_t r = endpoint_dequeue_receiver(e);
     if (r != NONE) {
         endpoint_deliver(r, current, n, badge);
-        endpoint_wait_for_reply(e, current, r);
-        uint32_t leave = endpoint_may_leave(current);
-        return leave;
+        endpoint_await_reply(e, current, r, 0u);
+        sched_call(r);
+        return 1u;
     }
-    if (endpoint[e].open == 0u) {
+    if (endpoint[e].busy >= ENDPOINT_CLOSED) {
         spinlock_release(LOCK_ENDPOINT_BASE + e);
         uctx_set(current, UCTX_RAX, ERR_PEER_DEAD);
         return 1u;
@@ -307,7 +329,7 @@ void endpoint_send(uint32_t e, uint64_t badge, uint32_t n)
         uctx_set(current, UCTX_RAX, STATUS_OK);
         return;
     }
-    if (endpoint[e].open == 0u) {
+    if (endpoint[e].busy >= ENDPOINT_CLOSED) {
         spinlock_release(LOCK_ENDPOINT_BASE + e);
         uctx_set(current, UCTX_RAX, ERR_PEER_DEAD);
         return;
@@ -318,7 +340,9 @@ void endpoint_send(uint32_t e, uint64_t badge, uint32_t n)
 uint32_t endpoint_take(uint32_t current, uint32_t s)
 {
     uint32_t woken = NONE;
+    uint32_t mark = 0u;
     if (endpoint_thread[s].kind == SENDER_FAULT) {
+        mark = ENDPOINT_FAULT;
         endpoint_deliver_fault(current, s);
     } else {
         endpoint_deliver(current, s, endpoint_thread[s].words, endpoint_thread[s].badge);
@@ -329,7 +353,7 @@ uint32_t endpoint_take(uint32_t current, uint32_t s)
         woken = s;
     } else {
         endpoint_thread[s].server = current;
-        endpoint_thread[current].caller = s;
+        endpoint_thread[current].caller = s | mark;
         thread_set_wait_kind(s, WAIT_REPLY); /* the object is the endpoint already */
     }
     return woken;
@@ -341,13 +365,13 @@ static void endpoint_prepare_recv(uint32_t e, uint32_t current)
 {
     thread_set_wait(current, WAIT_ENDPOINT_RECV, e);
     endpoint_enqueue_receiver(e, current);
-    sched_prepare_block();
+    sched_prepare_block(current);
 }
 
 void endpoint_receive(uint32_t e, uint32_t current)
 {
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
-    if (endpoint[e].open == 0u) {
+    if (endpoint[e].busy >= ENDPOINT_CLOSED) {
         spinlock_release(LOCK_ENDPOINT_BASE + e);
         uctx_set(current, UCTX_RAX, ERR_PEER_DEAD);
         return;
@@ -389,13 +413,10 @@ uint32_t endpoint_reply(uint32_t n)
     uint32_t through = endpoint_thread[current].through;
     uint32_t status = ERR_NO_REPLY_PENDING;
     spinlock_acquire(LOCK_ENDPOINT_BASE + through);
-    uint32_t c = endpoint_thread[current].caller;
-    if (c != NONE) {
-        endpoint_answer(current, c, n);
-        status = STATUS_OK;
-    }
+    uint32_t c = endpoint_answer(current, n);
     spinlock_release(LOCK_ENDPOINT_BASE + through);
     if (c != NONE) {
+        status = STATUS_OK;
         sched_repay();
         sched_ready(c);
     }
@@ -416,25 +437,26 @@ uint32_t endpoint_reply_recv(uint32_t e, uint32_t n)
         return 0u;
     }
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
-    uint32_t c = endpoint_thread[current].caller;
-    if (c == NONE || endpoint[e].senders != 0u || endpoint[e].open == 0u) {
+    uint32_t c = NONE;
+    if (endpoint[e].busy == 0u) {
+        c = endpoint_answer(current, n);
+    }
+    if (c == NONE) {
         spinlock_release(LOCK_ENDPOINT_BASE + e);
         endpoint_reply_and_receive(e, current, n);
         return 0u;
     }
-    endpoint_answer(current, c, n);
     endpoint_prepare_recv(e, current);
     spinlock_release(LOCK_ENDPOINT_BASE + e);
     sched_reply(c);
-    uint32_t leave = endpoint_may_leave(current);
-    return leave;
+    return 1u;
 }
 
 uint32_t endpoint_fault(uint32_t e, uint64_t badge)
 {
     uint32_t current = thread_current();
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
-    if (endpoint[e].open == 0u) {
+    if (endpoint[e].busy >= ENDPOINT_CLOSED) {
         spinlock_release(LOCK_ENDPOINT_BASE + e);
         return ERR_PEER_DEAD;
     }
@@ -443,7 +465,9 @@ uint32_t endpoint_fault(uint32_t e, uint64_t badge)
     if (r != NONE) {
         endpoint_thread[current].kind = SENDER_FAULT;
         endpoint_deliver_fault(r, current);
-        endpoint_wait_for_reply(e, current, r);
+        endpoint_await_reply(e, current, r, ENDPOINT_FAULT);
+        sched_call(r);
+        sched_resumed();
         endpoint_thread[current].kind = SENDER_CALL;
     } else {
         endpoint_wait_to_send(e, current, SENDER_FAULT, badge, FAULT_WORDS);
@@ -475,7 +499,7 @@ uint32_t endpoint_close(uint32_t e)
 {
     uint32_t more = 1u;
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
-    endpoint[e].open = 0u;
+    endpoint[e].busy = endpoint[e].busy | ENDPOINT_CLOSED;
     uint32_t t = endpoint_dequeue_sender(e);
     if (t == NONE) {
         t = endpoint_dequeue_receiver(e);
@@ -508,7 +532,7 @@ void endpoint_cancel(uint32_t t)
     }
     if (kind == WAIT_ENDPOINT_SEND) {
         queue_remove(t);
-        endpoint[e].senders = endpoint[e].senders - 1u;
+        endpoint[e].busy = endpoint[e].busy - 1u;
     }
     if (kind == WAIT_ENDPOINT_RECV) {
         endpoint_remove_receiver(e, t);
@@ -534,6 +558,7 @@ void endpoint_thread_ended(void)
     spinlock_acquire(LOCK_ENDPOINT_BASE + through);
     uint32_t c = endpoint_thread[current].caller;
     if (c != NONE) {
+        c = c & ~ENDPOINT_FAULT;
         endpoint_thread[current].caller = NONE;
         endpoint_fail(c, ERR_PEER_DEAD);
     }

@@ -38,7 +38,7 @@ uint32_t endpoint_close(uint32_t e);
  * ERR_CANCELLED (the process is being ended). */
 
 /* Sends n words and waits for the reply. The receiver gets badge. Returns 1 if the thread may go back to user mode at
- * once: no reschedule is pending and its process was not ending when it was switched to; else 0. */
+ * once, because no reschedule is pending; else 0. */
 uint32_t endpoint_call(uint32_t e, uint64_t badge, uint32_t n);
 
 /* Sends n words and waits until they are received. */

@@ -1,10 +1,10 @@
 /* The invariant walk over endpoints. Part of endpoint.c in debug builds. */
 
-/* Length of a queue of threads. */
-static uint32_t endpoint_check_length(uint32_t q)
+/* The number of threads that wait to send to e. */
+static uint32_t endpoint_check_senders(uint32_t e)
 {
     uint32_t length = 0u;
-    uint32_t t = queue_peek(q);
+    uint32_t t = queue_peek(QUEUE_ENDPOINT_SEND_BASE + e);
     for (uint32_t i = 0u; i < NUM_THREAD && t != NONE; i = i + 1u) {
         length = length + 1u;
         t = queue_next(t);
@@ -12,23 +12,31 @@ static uint32_t endpoint_check_length(uint32_t q)
     return length;
 }
 
-/* The invariant of e's waiting threads: the numbers are right, the longest waiting receiver stands in the endpoint
- * itself, and senders and receivers do not wait at once. */
+/* The invariant of e's waiting threads: the number of senders is right, the longest waiting receiver stands in the
+ * endpoint itself, marked if others wait, and senders and receivers do not wait at once. */
 static uint32_t endpoint_check_queues(uint32_t e)
 {
-    uint32_t senders = endpoint_check_length(QUEUE_ENDPOINT_SEND_BASE + e);
-    uint32_t receivers = endpoint_check_length(QUEUE_ENDPOINT_RECV_BASE + e);
-    if (endpoint[e].senders != senders || endpoint[e].receivers != receivers) {
+    uint32_t senders = endpoint_check_senders(e);
+    uint32_t behind = queue_peek(QUEUE_ENDPOINT_RECV_BASE + e);
+    uint32_t receiver = endpoint[e].receiver & ~ENDPOINT_MORE;
+    if ((endpoint[e].busy & ~ENDPOINT_CLOSED) != senders) {
         return 9u;
     }
     if (endpoint[e].receiver == NONE) {
-        if (receivers != 0u) {
+        if (behind != NONE) {
             return 10u;
         }
         return 0u;
     }
-    uint32_t kind = thread_wait_kind(endpoint[e].receiver);
-    uint32_t object = thread_wait_object(endpoint[e].receiver);
+    uint32_t mark = 0u;
+    if (behind != NONE) {
+        mark = ENDPOINT_MORE;
+    }
+    if (receiver >= NUM_THREAD || endpoint[e].receiver != (receiver | mark)) {
+        return 12u;
+    }
+    uint32_t kind = thread_wait_kind(receiver);
+    uint32_t object = thread_wait_object(receiver);
     if (senders != 0u || kind != WAIT_ENDPOINT_RECV || object != e) {
         return 11u;
     }
@@ -40,10 +48,18 @@ uint32_t endpoint_check(void)
     for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
         uint32_t kind = thread_wait_kind(t);
         uint32_t e = thread_wait_object(t);
-        uint32_t c = endpoint_thread[t].caller;
-        if (c != NONE) {
+        uint32_t caller = endpoint_thread[t].caller;
+        if (caller != NONE) {
+            uint32_t c = caller & ~ENDPOINT_FAULT;
             if (c >= NUM_THREAD) {
                 return 1u;
+            }
+            uint32_t mark = 0u;
+            if (endpoint_thread[c].kind == SENDER_FAULT) {
+                mark = ENDPOINT_FAULT;
+            }
+            if (caller != (c | mark)) {
+                return 13u;
             }
             uint32_t caller_kind = thread_wait_kind(c);
             uint32_t caller_object = thread_wait_object(c);
@@ -59,13 +75,13 @@ uint32_t endpoint_check(void)
             if (server >= NUM_THREAD) {
                 return 4u;
             }
-            if (endpoint_thread[server].caller != t) {
+            if ((endpoint_thread[server].caller & ~ENDPOINT_FAULT) != t) {
                 return 5u;
             }
         }
         if (kind == WAIT_ENDPOINT_SEND) {
             uint32_t q = queue_of(t);
-            if (q != QUEUE_ENDPOINT_SEND_BASE + e || endpoint[e].open == 0u) {
+            if (q != QUEUE_ENDPOINT_SEND_BASE + e || endpoint[e].busy >= ENDPOINT_CLOSED) {
                 return 6u;
             }
         }
@@ -75,7 +91,7 @@ uint32_t endpoint_check(void)
             if (endpoint[e].owner != p || endpoint_thread[t].through != e || endpoint_thread[t].caller != NONE) {
                 return 7u;
             }
-            if (endpoint[e].receiver != t && q != QUEUE_ENDPOINT_RECV_BASE + e) {
+            if ((endpoint[e].receiver & ~ENDPOINT_MORE) != t && q != QUEUE_ENDPOINT_RECV_BASE + e) {
                 return 8u;
             }
         }

@@ -22,8 +22,8 @@ void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t
  * held. Returns s if it only sent: the caller makes it ready when it has released the lock; else NONE. */
 uint32_t endpoint_take(uint32_t current, uint32_t s);
 
-/* The first receiver in e's queue stands in the endpoint from now on. Requires: lock of e held, the queue not empty. */
-void endpoint_next_receiver(uint32_t e);
+/* Removes and returns the receiver of e that has waited longest, or NONE. Requires: lock of e held. */
+uint32_t endpoint_dequeue_of_many(uint32_t e);
 
 /* Replies to the unanswered caller, if there is one, then receives. Requires: no lock held. */
 void endpoint_reply_and_receive(uint32_t e, uint32_t current, uint32_t n);

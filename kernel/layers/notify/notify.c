@@ -24,14 +24,7 @@ struct notification {
     uint64_t spare_words[4];
 };
 
-/* One cache line each. Touched by the thread's CPU only. */
-struct notify_thread {
-    uint32_t n; /* notification it waits for, from before it blocks until it runs again; or NONE */
-    uint32_t spare[15];
-};
-
 static struct notification notification[NUM_NOTIFICATION];
-static struct notify_thread notify_thread[NUM_THREAD];
 
 void notify_init(void)
 {
@@ -42,9 +35,6 @@ void notify_init(void)
         notification[n].owner = NONE;
         notification[n].watcher = NONE;
         notification[n].open = 0u;
-    }
-    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
-        notify_thread[t].n = NONE;
     }
 }
 
@@ -164,11 +154,10 @@ static uint32_t notify_signal_here(uint32_t n, uint64_t bits)
     return t;
 }
 
-/* Waits as notify_wait. `woken` is NONE or a thread that notify_signal_here returned: if the current thread blocks,
- * the CPU switches to woken, else woken is made ready. */
-static uint32_t notify_wait_and_run(uint32_t n, uint64_t deadline, uint32_t woken)
+/* Takes the bits of n for the current thread or, if none is set and the deadline has not passed, marks it as waiting.
+ * Returns 1 if it is to block, else 0. */
+static uint32_t notify_begin_wait(uint32_t n, uint32_t current, uint64_t deadline)
 {
-    uint32_t current = thread_current();
     uint64_t now = 0u;
     if (deadline != NOTIFY_FOREVER) {
         now = timer_now();
@@ -183,45 +172,62 @@ static uint32_t notify_wait_and_run(uint32_t n, uint64_t deadline, uint32_t woke
             uctx_set(current, UCTX_RAX, STATUS_OK);
             uctx_set(current, UCTX_RDI, bits);
         }
-        if (woken != NONE) {
-            sched_ready(woken);
-        }
         return 0u;
     }
-    notify_thread[current].n = n;
-    thread_set_wait(current, WAIT_NOTIFICATION, n);
+    thread_set_wait(current, WAIT_NOTIFICATION, LOCK_NOTIFY_BASE + n);
     notify_enqueue(n, current);
-    sched_prepare_block();
+    sched_prepare_block(current);
     spinlock_release(LOCK_NOTIFY_BASE + n);
     /* The thread may have been woken by now, but runs on this CPU only. */
-    if (deadline != NOTIFY_FOREVER) {
-        sched_set_deadline(current, deadline);
-    }
+    return 1u;
+}
+
+void notify_block_until(uint32_t current, uint64_t deadline, uint32_t woken)
+{
+    sched_set_deadline(current, deadline);
     if (woken != NONE) {
         sched_switch_to(woken);
     } else {
         sched_block();
     }
-    notify_thread[current].n = NONE;
     /* By the thread itself: the wait may have been ended on another CPU, and deadlines belong to this CPU. */
-    if (deadline != NOTIFY_FOREVER) {
-        sched_clear_deadline(current);
-    }
-    uint32_t ending = thread_ending(current);
-    return 1u - ending;
+    sched_clear_deadline(current);
 }
 
 uint32_t notify_wait(uint32_t n, uint64_t deadline)
 {
-    uint32_t leave = notify_wait_and_run(n, deadline, NONE);
-    return leave;
+    uint32_t current = thread_current();
+    uint32_t blocks = notify_begin_wait(n, current, deadline);
+    if (blocks == 0u) {
+        return 0u;
+    }
+    if (deadline != NOTIFY_FOREVER) {
+        notify_block_until(current, deadline, NONE);
+    } else {
+        sched_block_to_leave();
+    }
+    return 1u;
 }
 
 uint32_t notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n, uint64_t deadline)
 {
+    uint32_t current = thread_current();
     uint32_t woken = notify_signal_here(signalled, bits);
-    uint32_t leave = notify_wait_and_run(n, deadline, woken);
-    return leave;
+    uint32_t blocks = notify_begin_wait(n, current, deadline);
+    if (blocks == 0u) {
+        if (woken != NONE) {
+            sched_ready(woken);
+        }
+        return 0u;
+    }
+    if (deadline != NOTIFY_FOREVER) {
+        notify_block_until(current, deadline, woken);
+    } else if (woken != NONE) {
+        sched_switch_to(woken);
+    } else {
+        sched_block_to_leave();
+    }
+    return 1u;
 }
 
 uint64_t notify_poll(uint32_t n)
@@ -284,23 +290,26 @@ void notify_close(uint32_t n)
     notify_set_open(n, 0u);
 }
 
-/* Ends t's wait with this outcome unless another CPU has just ended it. Returns 1 if t blocks here, else 0. */
+/* Ends t's wait with this outcome if it waits here and no other CPU has just ended its wait. Returns 1 if so, else 0. */
 static uint32_t notify_end_wait(uint32_t t, uint32_t status)
 {
-    uint32_t n = notify_thread[t].n;
-    if (n == NONE) {
+    /* The object cannot change meanwhile: t belongs to this CPU. It may be that of a wait that is over. */
+    uint32_t lock = thread_wait_object(t);
+    uint32_t n = lock - LOCK_NOTIFY_BASE;
+    if (n >= NUM_NOTIFICATION) {
         return 0u;
     }
-    spinlock_acquire(LOCK_NOTIFY_BASE + n);
+    spinlock_acquire(lock);
     uint32_t kind = thread_wait_kind(t);
     if (kind == WAIT_NOTIFICATION) {
         notify_remove(n, t);
         notify_end(t, status);
     }
-    spinlock_release(LOCK_NOTIFY_BASE + n);
-    if (kind == WAIT_NOTIFICATION) {
-        sched_ready(t);
+    spinlock_release(lock);
+    if (kind != WAIT_NOTIFICATION) {
+        return 0u;
     }
+    sched_ready(t);
     return 1u;
 }
 

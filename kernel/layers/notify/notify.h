@@ -26,8 +26,8 @@ void notify_signal(uint32_t n, uint64_t bits);
 
 /* Waits until a bit is set, moves all bits to the saved rdi and STATUS_OK to the saved rax; or ERR_TIMEOUT once the
  * clock has passed deadline (ns since boot; NOTIFY_FOREVER: never; one in the past: at once); or ERR_CANCELLED. On
- * errors bits and rdi are unchanged. Returns 1 if the thread was switched to and may go back to user mode at once: no
- * reschedule is pending and its process was not ending then; else 0. Requires: no lock held. */
+ * errors bits and rdi are unchanged. Returns 1 if the thread was switched to and may go back to user mode at once,
+ * because no reschedule is pending; else 0. Requires: no lock held. */
 uint32_t notify_wait(uint32_t n, uint64_t deadline);
 
 /* notify_signal(signalled, bits) and then notify_wait(n, deadline). If the current thread blocks, the CPU switches
@@ -51,8 +51,8 @@ void notify_open(uint32_t n);
 void notify_close(uint32_t n);
 
 /* Requires: t belongs to this CPU and does not run. Ensures: if t waits here, its wait ends with ERR_CANCELLED
- * (notify_cancel) or ERR_TIMEOUT (notify_timeout), unless it was signalled just before. Returns 1 if t blocks here
- * (it is ready by now), 0 if it waits for something else or for nothing. */
+ * (notify_cancel) or ERR_TIMEOUT (notify_timeout), unless it was signalled just before. Returns 1 if it has
+ * ended a wait (t is ready by now), else 0. */
 uint32_t notify_cancel(uint32_t t);
 uint32_t notify_timeout(uint32_t t);
 

@@ -30,7 +30,7 @@ static uint32_t notify_check_one(uint32_t n)
     }
     uint32_t kind = thread_wait_kind(notification[n].waiter);
     uint32_t object = thread_wait_object(notification[n].waiter);
-    if (kind != WAIT_NOTIFICATION || object != n) {
+    if (kind != WAIT_NOTIFICATION || object != LOCK_NOTIFY_BASE + n) {
         return 7u;
     }
     return 0u;
@@ -47,7 +47,8 @@ uint32_t notify_check(void)
     for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
         uint32_t kind = thread_wait_kind(t);
         if (kind == WAIT_NOTIFICATION) {
-            uint32_t n = thread_wait_object(t);
+            uint32_t object = thread_wait_object(t);
+            uint32_t n = object - LOCK_NOTIFY_BASE;
             uint32_t q = queue_of(t);
             if (notification[n].waiter != t && q != QUEUE_NOTIFICATION_BASE + n) {
                 return 3u;

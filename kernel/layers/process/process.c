@@ -251,7 +251,7 @@ void process_wait_empty(uint32_t child)
     if (process[child].state != PROCESS_EMPTY) {
         process[child].waiter = current;
         thread_set_wait(current, WAIT_PROCESS, child);
-        sched_prepare_block();
+        sched_prepare_block(current);
         block = 1u;
     }
     process_unlock(child);

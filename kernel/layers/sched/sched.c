@@ -72,14 +72,19 @@ void sched_begin_slice(uint32_t cpu)
     }
 }
 
-/* Switches to t; returns when the current thread runs again. No switch happens while a reschedule is pending:
- * sched_run has cleared the mark, and sched_switch_to goes through the ready queues if it is set. So no reschedule
- * is pending when the thread resumes either; clearing the mark here lets the timing analysis see that a resumed
- * thread leaves the kernel without another switch. */
+/* No switch happens while a reschedule is pending: sched_run has cleared the mark, and sched_switch_to goes through the
+ * ready queues if it is set. So no reschedule is pending when a thread resumes either; clearing the mark lets the
+ * timing analysis see that a resumed thread leaves the kernel without another switch. Where nothing follows a switch but
+ * the way to user mode, the mark is not looked at, and the compiler leaves the kernel directly from the switch. */
+void sched_resumed(void)
+{
+    arch_set_need_resched(0u);
+}
+
 static void sched_switch(uint32_t t)
 {
     thread_switch(t);
-    arch_set_need_resched(0u);
+    sched_resumed();
 }
 
 /* The time of the next thread is charged from now on. Returns the floor that holds while it runs. */
@@ -94,7 +99,7 @@ static uint32_t sched_account_for(uint32_t cpu, uint32_t next, uint32_t best)
     return floor;
 }
 
-/* Runs next, which sched_next has chosen. Returns when the current thread runs again. */
+/* Runs next, which sched_next has chosen. Returns when the current thread runs again: no reschedule is pending then. */
 static void sched_run(uint32_t cpu, uint32_t next)
 {
     uint32_t current = thread_current();
@@ -114,17 +119,24 @@ static void sched_run(uint32_t cpu, uint32_t next)
     uint32_t floor = sched_account_for(cpu, next, best);
     arch_set_floor(floor);
     if (next != current) {
-        sched_switch(next);
+        thread_switch(next);
     }
 }
 
-void sched_prepare_block(void)
+void sched_prepare_block(uint32_t current)
 {
-    uint32_t current = thread_current();
     thread_set_state(current, THREAD_BLOCKED);
 }
 
 void sched_block(void)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t next = sched_next(cpu);
+    sched_run(cpu, next);
+    sched_resumed();
+}
+
+void sched_block_to_leave(void)
 {
     uint32_t cpu = arch_cpu();
     uint32_t next = sched_next(cpu);
@@ -145,7 +157,7 @@ void sched_switch_slowly(uint32_t t)
     }
     if (has == 0u) {
         sched_ready(t);
-        sched_block();
+        sched_block_to_leave();
         return;
     }
     thread_set_state(t, THREAD_RUNNING);
@@ -153,10 +165,10 @@ void sched_switch_slowly(uint32_t t)
     sched_begin_slice(cpu);
     sched_budget_switch(cpu, t);
     sched_update_floor(cpu);
-    sched_switch(t);
+    thread_switch(t);
 }
 
-uint32_t sched_switch_at_once(uint32_t t)
+uint32_t sched_prepare_switch(uint32_t t)
 {
     uint32_t cpu = arch_cpu();
     uint32_t home = thread_cpu(t);
@@ -173,14 +185,15 @@ uint32_t sched_switch_at_once(uint32_t t)
      * priority waiting. */
     thread_set_state(t, THREAD_RUNNING);
     sched_cpu[cpu].running = priority + 1u;
-    sched_switch(t);
     return 1u;
 }
 
 void sched_switch_to(uint32_t t)
 {
-    uint32_t done = sched_switch_at_once(t);
-    if (done == 0u) {
+    uint32_t at_once = sched_prepare_switch(t);
+    if (at_once == 1u) {
+        thread_switch_to_user(t);
+    } else {
         sched_switch_slowly(t);
     }
 }
@@ -222,6 +235,7 @@ void sched_decide_slowly(uint32_t cpu, uint32_t current)
         sched_put_back(cpu, current);
         uint32_t next = sched_next(cpu);
         sched_run(cpu, next);
+        sched_resumed();
     } else {
         arch_set_need_resched(0u);
         sched_cpu[cpu].slice_over = 0u;

@@ -41,17 +41,20 @@ uint64_t sched_used_ns(uint32_t t);
 
 /* Marks the current thread blocked. Requires: the lock of the object it waits on is held, so that no other CPU wakes
  * it before. The caller must release the lock and call sched_block or sched_switch_to next. */
-void sched_prepare_block(void);
+void sched_prepare_block(uint32_t current);
 
 /* Runs the next thread. Requires: sched_prepare_block was called; no lock held. Returns when the thread runs again. */
 void sched_block(void);
+
+/* As sched_block, for callers that go to user mode next: no reschedule is pending then. */
+void sched_block_to_leave(void);
 
 /* Makes the blocked thread t ready. Requires: t is marked blocked and has not been woken since; locks of layers above
  * may be held. If t belongs to this CPU and has a higher priority than the current thread, it runs at the next
  * sched_leave; if it belongs to another CPU, that CPU is interrupted. */
 void sched_ready(uint32_t t);
 
-/* Switches directly to t. Requires as sched_block, and as sched_ready for t. If t belongs to another CPU, has no
+/* Switches directly to t, for callers that go to user mode next. Requires as sched_block, and as sched_ready for t. If t belongs to another CPU, has no
  * time left, a thread of higher priority is ready, or a reschedule is pending, it does sched_ready(t) and
  * sched_block() instead. */
 void sched_switch_to(uint32_t t);
@@ -61,6 +64,9 @@ void sched_call(uint32_t t);
 
 /* As sched_switch_to, to a thread that the current thread has replied to: see sched_repay. */
 void sched_reply(uint32_t t);
+
+/* To be called behind these three, when the thread runs again, by callers that do not go to user mode next. */
+void sched_resumed(void);
 
 /* The current thread serves `from`: if it has no reservation and `from` is a thread of this CPU, it spends from now on
  * what `from` spends. Requires: `from` waits for its reply. */

@@ -186,7 +186,7 @@ static void random_operation(void)
 
     switch (current == FREE ? 6 : current == SERVER ? 5 : test_random(5)) {
     case 0:
-        sched_prepare_block();
+        sched_prepare_block(thread_current());
         sched_set_deadline(current, arch_clock_ns() + 1000 + test_random(5000000));
         sched_block();
         break;
@@ -196,7 +196,7 @@ static void random_operation(void)
     case 2:
         if (other != current && thread_state(other) == THREAD_BLOCKED && other != serves) {
             sched_clear_deadline(other);
-            sched_prepare_block();
+            sched_prepare_block(thread_current());
             sched_set_deadline(current, arch_clock_ns() + 1000 + test_random(500000));
             sched_switch_to(other);
         }
@@ -204,7 +204,7 @@ static void random_operation(void)
     case 3:
         if (serves == NONE) {
             serves = current;
-            sched_prepare_block();
+            sched_prepare_block(thread_current());
             sched_call(SERVER);
         }
         break;
@@ -212,7 +212,7 @@ static void random_operation(void)
         if (test_random(2)) {
             uint32_t client = serves;
             serves = NONE;
-            sched_prepare_block();
+            sched_prepare_block(thread_current());
             sched_reply(client);
         }
         break;
@@ -257,7 +257,7 @@ static void storm(void)
         uint32_t before = thread_current();
         pass(5000);
         if (before == FIRST && thread_current() == FIRST) {
-            sched_prepare_block();
+            sched_prepare_block(thread_current());
             sched_set_deadline(FIRST, arch_clock_ns() + 5000);
             sched_block();
         }
@@ -275,7 +275,7 @@ static void server(void)
     sched_ready(FIRST);
     sched_leave();
     serves = FIRST;
-    sched_prepare_block();
+    sched_prepare_block(thread_current());
     sched_call(SERVER);
     CHECK_EQUAL(thread_current(), SERVER);
     pass(9 * MS);
@@ -287,7 +287,7 @@ static void server(void)
     CHECK_EQUAL(thread_current(), SERVER);
     serves = NONE;
     sched_ready(FIRST);
-    sched_prepare_block();
+    sched_prepare_block(thread_current());
     sched_repay();
     CHECK_EQUAL(sched_used_ns(FIRST), total[0]);
     sched_block();
@@ -295,7 +295,7 @@ static void server(void)
     CHECK_EQUAL(thread_state(FIRST), THREAD_PARKED);
     pass(10 * MS);
     CHECK_EQUAL(thread_current(), FIRST);
-    sched_prepare_block();
+    sched_prepare_block(thread_current());
     sched_call(SERVER);
     serves = FIRST;
     sched_revoke(SERVER);
@@ -317,13 +317,13 @@ static void advance(void)
     sched_leave();
     pass(1 * MS);
     serves = FIRST;
-    sched_prepare_block();
+    sched_prepare_block(thread_current());
     sched_call(SERVER);
     pass(2 * MS);
     CHECK_EQUAL(thread_current(), SERVER);
     CHECK_EQUAL(total[0], 3 * MS); /* one in advance */
     serves = NONE;
-    sched_prepare_block();
+    sched_prepare_block(thread_current());
     sched_reply(FIRST);
     CHECK_EQUAL(thread_current(), FREE);
     CHECK_EQUAL(thread_state(FIRST), THREAD_PARKED);
@@ -343,19 +343,19 @@ static void back_on_time(void)
     sched_ready(FIRST);
     sched_leave();
     serves = FIRST;
-    sched_prepare_block();
+    sched_prepare_block(thread_current());
     sched_call(SERVER);
     pass(1 * MS);
     sched_ready(FIRST + 1);
     sched_leave();
     CHECK_EQUAL(thread_current(), FIRST + 1);
     pass(MS / 2);
-    sched_prepare_block();
+    sched_prepare_block(thread_current());
     sched_block();
     CHECK_EQUAL(thread_current(), SERVER);
     pass(3 * MS / 4);
     serves = NONE;
-    sched_prepare_block();
+    sched_prepare_block(thread_current());
     sched_reply(FIRST);
     CHECK_EQUAL(thread_current(), FIRST);
     pass(5 * MS);

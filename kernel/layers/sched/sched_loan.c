@@ -19,8 +19,10 @@ void sched_call_slowly(uint32_t t)
 
 void sched_call(uint32_t t)
 {
-    uint32_t done = sched_switch_at_once(t);
-    if (done == 0u) {
+    uint32_t at_once = sched_prepare_switch(t);
+    if (at_once == 1u) {
+        thread_switch_to_user(t);
+    } else {
         sched_call_slowly(t);
     }
 }
@@ -34,8 +36,10 @@ void sched_reply_slowly(uint32_t t)
 
 void sched_reply(uint32_t t)
 {
-    uint32_t done = sched_switch_at_once(t);
-    if (done == 0u) {
+    uint32_t at_once = sched_prepare_switch(t);
+    if (at_once == 1u) {
+        thread_switch_to_user(t);
+    } else {
         sched_reply_slowly(t);
     }
 }

@@ -121,11 +121,11 @@ void sched_update_floor(uint32_t cpu);
 /* Begins a slice if a thread of the same priority is ready and none has begun. */
 void sched_begin_slice(uint32_t cpu);
 
-/* Switches to t and returns 1 when the current thread runs again, if one comparison with arch_floor shows that this is
- * right and that no reservation is concerned; else does nothing and returns 0. */
-uint32_t sched_switch_at_once(uint32_t t);
+/* Makes t the running thread and returns 1 if one comparison with arch_floor shows that this is right and that no
+ * reservation is concerned: the caller calls thread_switch_to_user(t) next. Else does nothing and returns 0. */
+uint32_t sched_prepare_switch(uint32_t t);
 
-/* sched_switch_to, sched_call and sched_reply where sched_switch_at_once has returned 0. */
+/* sched_switch_to, sched_call and sched_reply where sched_prepare_switch has returned 0. */
 void sched_switch_slowly(uint32_t t);
 void sched_call_slowly(uint32_t t);
 void sched_reply_slowly(uint32_t t);

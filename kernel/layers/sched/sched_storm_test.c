@@ -42,7 +42,7 @@ static void wait_event(uint32_t i)
         } else {
             events[i].waiting = 1;
             thread_set_wait(FIRST + i, WAIT_CV, i);
-            sched_prepare_block();
+            sched_prepare_block(thread_current());
             spinlock_release(LOCK_BUFFER_BASE + i % NUM_BUFFER);
             sched_block();
         }

@@ -150,7 +150,7 @@ static void block(void)
 {
     if (running) {
         model[running].blocked = 1;
-        sched_prepare_block();
+        sched_prepare_block(thread_current());
         sched_block();
         model_pick();
     }
@@ -164,7 +164,7 @@ static void hand_over(void)
         return;
     }
     model[running].blocked = 1;
-    sched_prepare_block();
+    sched_prepare_block(thread_current());
     sched_switch_to(t);
     if (level(t) >= model_best()) {
         model[t].blocked = 0;
@@ -324,7 +324,7 @@ static void fair_turns(uint32_t pair)
         time[current] += SCHED_SLICE_NS / 10;
         hosted_clock_advance(SCHED_SLICE_NS / 10);
         if (current >= 3) {
-            sched_prepare_block();
+            sched_prepare_block(thread_current());
             sched_switch_to(FIRST + (current == 3 ? 4 : 3));
         }
         if (arch_interrupt_poll() == VECTOR_TIMER) {
@@ -350,7 +350,7 @@ static void alarm_is_left_alone(void)
     sched_leave();
     uint64_t writes = hosted_alarm_writes();
     for (uint32_t i = 0; i < 100; i++) {
-        sched_prepare_block();
+        sched_prepare_block(thread_current());
         sched_switch_to(FIRST + (i + 1) % 2);
         sched_leave();
     }

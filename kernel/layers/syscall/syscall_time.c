@@ -17,7 +17,7 @@ uint32_t syscall_sleep(uint32_t current)
         if (deadline != NOTIFY_FOREVER) {
             sched_set_deadline(current, deadline);
         }
-        sched_prepare_block();
+        sched_prepare_block(current);
         sched_block();
     }
     return STATUS_OK;

@@ -15,8 +15,7 @@ struct thread {
     uint32_t wait_object;
     uint32_t message_frame;
     uint32_t root; /* root of its process's page map; NONE: runs in any map */
-    uint32_t ending;
-    uint32_t spare[6];
+    uint32_t spare[7];
 };
 
 static struct thread thread[NUM_THREAD];
@@ -33,7 +32,6 @@ static void thread_set(uint32_t t, uint32_t process, uint32_t cpu, uint32_t prio
     thread[t].wait_object = NONE;
     thread[t].message_frame = NONE;
     thread[t].root = NONE;
-    thread[t].ending = 0u;
 }
 
 void thread_init(void)
@@ -59,7 +57,6 @@ void thread_reset(uint32_t t, uint32_t root)
     thread[t].wait_kind = WAIT_NONE;
     thread[t].wait_object = NONE;
     thread[t].root = root;
-    thread[t].ending = 0u;
     arch_thread_init(t);
 }
 
@@ -132,12 +129,13 @@ void thread_end_wait(uint32_t t)
 
 uint32_t thread_ending(uint32_t t)
 {
-    return thread[t].ending;
+    uint32_t ending = arch_ends_at_exit(t);
+    return ending;
 }
 
 void thread_set_ending(uint32_t t)
 {
-    thread[t].ending = 1u;
+    arch_end_at_exit(t);
 }
 
 uint32_t thread_message_frame(uint32_t t)
@@ -156,6 +154,16 @@ void thread_switch(uint32_t to)
     uint32_t loaded = arch_loaded_root();
     /* A thread without user half runs in any loaded map: the kernel's half is the same in all. */
     if (root != loaded && root != NONE) {
+        pagemap_load(root);
+    }
+    arch_switch(to);
+}
+
+void thread_switch_to_user(uint32_t to)
+{
+    uint32_t root = thread[to].root;
+    uint32_t loaded = arch_loaded_root();
+    if (root != loaded) {
         pagemap_load(root);
     }
     arch_switch(to);

@@ -22,7 +22,7 @@
 #define WAIT_ENDPOINT_SEND 2u /* object = endpoint */
 #define WAIT_ENDPOINT_RECV 3u
 #define WAIT_REPLY 4u
-#define WAIT_NOTIFICATION 5u /* object = notification */
+#define WAIT_NOTIFICATION 5u /* object = its lock: no other object has such a number */
 #define WAIT_CV 6u           /* object = condition variable */
 #define WAIT_PROCESS 7u      /* object = process that is to become EMPTY */
 
@@ -71,6 +71,9 @@ void thread_set_message_frame(uint32_t t, uint32_t frame);
 /* Switches from the current thread to `to` and its page map. Returns when this thread runs again. Requires: to
  * belongs to this CPU and is not current; no lock held. */
 void thread_switch(uint32_t to);
+
+/* The same for a thread that goes back to user mode: one that has not called thread_leave_space and is not idle. */
+void thread_switch_to_user(uint32_t to);
 
 /* The current thread no longer uses its process's page map: this CPU leaves the map now and at every later switch to
  * the thread. */

@@ -145,6 +145,12 @@ void trap_leave(void)
     trap_end_exit(current);
 }
 
+void trap_end(void)
+{
+    spinlock_kernel_enter();
+    trap_end_thread();
+}
+
 void trap_syscall(uint64_t first, uint64_t second)
 {
     spinlock_kernel_enter();

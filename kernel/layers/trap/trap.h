@@ -25,6 +25,10 @@ void trap_interrupt(uint32_t vector);
  * the thread has just been chosen. */
 void trap_leave(void);
 
+/* Ends the current thread, which was marked by arch_end_at_exit: called in place of going to user mode, behind one of the
+ * above, on the thread's empty kernel stack. Does not return. */
+void trap_end(void);
+
 /* The idle thread's loop, one per CPU; start-up calls it last. Does not return. */
 void trap_idle(void);
 

@@ -58,8 +58,8 @@ static void uctx_copy(uint32_t to, uint32_t from, uint32_t reg)
     arch_uctx_set(to, reg, value);
 }
 
-/* The first four words; constant register numbers make each word a load and a store. */
-static void uctx_copy_first(uint32_t to, uint32_t from)
+/* Constant register numbers make each word a load and a store. */
+void uctx_copy_first(uint32_t to, uint32_t from)
 {
     uctx_copy(to, from, UCTX_RDX);
     uctx_copy(to, from, UCTX_R10);

@@ -19,6 +19,10 @@ void uctx_set_word(uint32_t t, uint32_t i, uint64_t value);
 /* Copies the first n message registers. Requires: n <= MESSAGE_REGISTER_WORDS. */
 void uctx_copy_words(uint32_t to, uint32_t from, uint32_t n);
 
+/* Copies the first UCTX_FIRST_WORDS, without a test. */
+#define UCTX_FIRST_WORDS 4u
+void uctx_copy_first(uint32_t to, uint32_t from);
+
 /* A new program: all registers 0 but ip = entry, sp = stack, rdi = argument; fresh vector state.
  * Requires: t runs nowhere. */
 void uctx_init(uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument);

@@ -177,7 +177,7 @@ static void test_restart(void)
     hosted_set_cpu(1);
     CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE);
     hosted_set_cpu(0);
-    sched_prepare_block();
+    sched_prepare_block(thread_current());
     sched_block();
     CHECK_EQUAL(thread_current(), FIRST);
     next_reason = VCPU_EXIT_CPUID;

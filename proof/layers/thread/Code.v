@@ -21,7 +21,7 @@ Definition thread_objects : list (string * Z * list (string * width * Z)) :=
   [("thread", 144,
     [("process", W32, 1); ("cpu", W32, 1); ("priority", W32, 1); ("base_priority", W32, 1); ("state", W32, 1);
       ("wait_kind", W32, 1); ("wait_object", W32, 1); ("message_frame", W32, 1); ("root", W32, 1);
-      ("ending", W32, 1); ("spare", W32, 6)])].
+      ("spare", W32, 7)])].
 
 (** * [thread.c] *)
 
@@ -35,8 +35,7 @@ Definition thread_set_code : fundef := Fun 4 0
   (Seq (Store "thread" (Var 0) "wait_kind" (Const 0) (Const 0 (* WAIT_NONE *)))
   (Seq (Store "thread" (Var 0) "wait_object" (Const 0) (Const 4294967295 (* NONE *)))
   (Seq (Store "thread" (Var 0) "message_frame" (Const 0) (Const 4294967295 (* NONE *)))
-  (Seq (Store "thread" (Var 0) "root" (Const 0) (Const 4294967295 (* NONE *)))
-       (Store "thread" (Var 0) "ending" (Const 0) (Const 0))))))))))).
+       (Store "thread" (Var 0) "root" (Const 0) (Const 4294967295 (* NONE *))))))))))).
 
 (* thread_init: 0 t, 1 cpu *)
 Definition thread_init_code : fundef := Fun 0 2
@@ -61,8 +60,7 @@ Definition thread_reset_code : fundef := Fun 2 0
   (Seq (Store "thread" (Var 0) "wait_kind" (Const 0) (Const 0 (* WAIT_NONE *)))
   (Seq (Store "thread" (Var 0) "wait_object" (Const 0) (Const 4294967295 (* NONE *)))
   (Seq (Store "thread" (Var 0) "root" (Const 0) (Var 1))
-  (Seq (Store "thread" (Var 0) "ending" (Const 0) (Const 0))
-       (Call None "arch_thread_init" [Var 0]))))))).
+       (Call None "arch_thread_init" [Var 0])))))).
 
 (* thread_current: 0 current *)
 Definition thread_current_code : fundef := Fun 0 1
@@ -118,13 +116,14 @@ Definition thread_set_wait_kind_code : fundef := Fun 2 0
 Definition thread_end_wait_code : fundef := Fun 1 0
   (Store "thread" (Var 0) "wait_kind" (Const 0) (Const 0 (* WAIT_NONE *))).
 
-(* thread_ending: 0 t *)
-Definition thread_ending_code : fundef := Fun 1 0
-  (Return (Load "thread" (Var 0) "ending" (Const 0))).
+(* thread_ending: 0 t, 1 ending *)
+Definition thread_ending_code : fundef := Fun 1 1
+  (Seq (Call (Some 1%nat) "arch_ends_at_exit" [Var 0])
+       (Return (Var 1))).
 
 (* thread_set_ending: 0 t *)
 Definition thread_set_ending_code : fundef := Fun 1 0
-  (Store "thread" (Var 0) "ending" (Const 0) (Const 1)).
+  (Call None "arch_end_at_exit" [Var 0]).
 
 (* thread_message_frame: 0 t *)
 Definition thread_message_frame_code : fundef := Fun 1 0
@@ -140,6 +139,13 @@ Definition thread_switch_code : fundef := Fun 1 2
   (Seq (Call (Some 2%nat) "arch_loaded_root" [])
   (Seq (If (CAnd (Cmp Ne (Var 1) (Var 2)) (Cmp Ne (Var 1) (Const 4294967295 (* NONE *))))
          (Call None "pagemap_load" [Var 1]) Skip)
+       (Call None "arch_switch" [Var 0])))).
+
+(* thread_switch_to_user: 0 to, 1 root, 2 loaded *)
+Definition thread_switch_to_user_code : fundef := Fun 1 2
+  (Seq (Assign 1 (Load "thread" (Var 0) "root" (Const 0)))
+  (Seq (Call (Some 2%nat) "arch_loaded_root" [])
+  (Seq (If (Cmp Ne (Var 1) (Var 2)) (Call None "pagemap_load" [Var 1]) Skip)
        (Call None "arch_switch" [Var 0])))).
 
 (* thread_leave_space: 0 current, 1 loaded *)
@@ -172,5 +178,6 @@ Definition thread_module_list : list (string * fundef) :=
    ("thread_message_frame", thread_message_frame_code);
    ("thread_set_message_frame", thread_set_message_frame_code);
    ("thread_switch", thread_switch_code);
+   ("thread_switch_to_user", thread_switch_to_user_code);
    ("thread_leave_space", thread_leave_space_code)].
 Definition thread_module : module := module_of thread_module_list.

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-extern uint32_t mitigations_at_exit;      /* not 0: the entries call mitigations_leave on the way to user mode */
+extern uint32_t mitigations_at_exit;      /* not 0: threads call mitigations_leave on the way to user mode */
 extern uint32_t mitigations_verw;         /* 1: VERW before guests */
 extern uint32_t mitigations_vector_state; /* 1: switch.S takes vector registers away from a thread that is left */
 

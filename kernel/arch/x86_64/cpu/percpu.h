@@ -15,7 +15,8 @@ struct arch_thread {
     uint64_t kernel_rsp; /* while it does not run */
     uint64_t stack_top;  /* constant */
     uint32_t fpu_fresh;  /* 1: its vector state is the initial one; memory and registers are stale */
-    uint32_t spare[11];
+    uint32_t at_exit;    /* what is to be done on the way to user mode: mitigations_at_exit, EXIT_ENDS */
+    uint32_t spare[10];
 };
 
 struct tss {
@@ -49,6 +50,7 @@ struct percpu {
 _Static_assert(sizeof(struct arch_thread) == 1 << THREAD_SHIFT, "size of arch_thread");
 _Static_assert(offsetof(struct arch_thread, kernel_rsp) == THREAD_KERNEL_RSP, "kernel_rsp");
 _Static_assert(offsetof(struct arch_thread, stack_top) == THREAD_STACK_TOP, "stack_top");
+_Static_assert(offsetof(struct arch_thread, at_exit) == THREAD_AT_EXIT, "at_exit");
 _Static_assert(UCTX_R15 * 8 == U_R15 && UCTX_RIP * 8 == U_RIP && UCTX_SS * 8 + 8 == THREAD_FRAME_END, "context");
 _Static_assert(UCTX_RDI * 8 == U_RDI && UCTX_R8 * 8 == U_R8 && UCTX_VECTOR * 8 == U_VECTOR, "context");
 _Static_assert(UCTX_FAULT_ADDRESS * 8 == U_FAULT_ADDRESS, "context");

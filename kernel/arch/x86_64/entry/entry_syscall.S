@@ -1,8 +1,9 @@
 /* void arch_syscall_entry(void)       from user mode by `syscall`: rcx = user rip, r11 = user rflags
  *
  * Saves the context, calls trap_syscall(rdi, rsi) and returns by sysret with the context as it is then. A thread that enters here
- * returns here; all others return by arch_user_return. SFMASK turns interrupts off. A user rip is always below 2^47, because
- * nothing can be mapped above USER_END and arch_uctx_set truncates it, so sysret cannot fault. */
+ * returns here; all others return by arch_user_return. What the thread's at_exit names is done
+ * before. SFMASK turns interrupts off. A user rip is always below 2^47, because nothing can be mapped above USER_END and
+ * arch_uctx_set truncates it, so sysret cannot fault. */
 #include "layout.h"
 
     .text
@@ -31,10 +32,10 @@ arch_syscall_entry:
     mov %r15, U_R15(%rsp)
     mov THREAD_STACK_TOP(%rsp), %rsp    # the thread's kernel stack, empty
     call trap_syscall                   # rdi and rsi are still the user's
-    cmpl $0, mitigations_at_exit(%rip)
+    mov %gs:PERCPU_THREAD, %rsp
+    cmpl $0, THREAD_AT_EXIT(%rsp)       # below 0: EXIT_ENDS
     jne 2f
-1:  mov %gs:PERCPU_THREAD, %rsp
-    mov U_RAX(%rsp), %rax
+1:  mov U_RAX(%rsp), %rax
     mov U_RBX(%rsp), %rbx
     mov U_RDX(%rsp), %rdx
     mov U_RSI(%rsp), %rsi
@@ -52,5 +53,10 @@ arch_syscall_entry:
     mov U_RSP(%rsp), %rsp
     swapgs
     sysretq
-2:  call mitigations_leave
+2:  mov THREAD_STACK_TOP(%rsp), %rsp
+    js 3f
+    call mitigations_leave
+    mov %gs:PERCPU_THREAD, %rsp
     jmp 1b
+3:  call trap_end                       # does not return
+    ud2

@@ -1,18 +1,17 @@
 /* void arch_user_return(void)         to user mode with all of the current thread's context; does not return
  *
- * For threads that entered by an interrupt or exception, and for new ones. UCTX_RIP is below 2^47 (arch_uctx_set), selectors
- * and flags are valid, so iretq cannot fault. */
+ * What the thread's at_exit names is done before. For threads that entered by an interrupt or exception, and for new ones.
+ * UCTX_RIP is below 2^47 (arch_uctx_set), selectors and flags are valid, so iretq cannot fault. */
 #include "layout.h"
 
     .text
     .globl arch_user_return
     .balign 64
 arch_user_return:
-    cmpl $0, mitigations_at_exit(%rip)
-    jne 2f
-1:
     mov %gs:PERCPU_THREAD, %rsp
-    pop %rax                            # the order of the record
+    cmpl $0, THREAD_AT_EXIT(%rsp)       # below 0: EXIT_ENDS
+    jne 2f
+1:  pop %rax                            # the order of the record
     pop %rbx
     pop %rcx
     pop %rdx
@@ -30,5 +29,10 @@ arch_user_return:
     add $16, %rsp                       # vector and error code; then the frame as iretq reads it
     swapgs
     iretq
-2:  call mitigations_leave
+2:  mov THREAD_STACK_TOP(%rsp), %rsp
+    js 3f
+    call mitigations_leave
+    mov %gs:PERCPU_THREAD, %rsp
     jmp 1b
+3:  call trap_end                       # does not return
+    ud2

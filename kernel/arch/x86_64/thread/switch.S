@@ -2,6 +2,7 @@
  *
  * Continues where `to` called this (or at arch_thread_start). Only the stack pointer is saved: the kernel is compiled with every
  * register call-used, and rbp unused (Makefile), because its hot paths end in a switch and need few values after it.
+ * Where a path's last step is a switch, the compiler jumps here: the thread resumes behind the entry's call, at the exit.
  * Requires: interrupts off, to runs nowhere and belongs to this CPU. */
 #include "layout.h"
 

@@ -1,4 +1,5 @@
 /* User contexts and kernel stacks of threads. */
+#include "cpu/mitigations.h"
 #include "cpu/percpu.h"
 
 #define USER_ADDRESS_MASK 0x00007ffffffffffful
@@ -31,6 +32,16 @@ void arch_uctx_set(uint32_t thread, uint32_t word, uint64_t value)
     arch_threads[thread].word[word] = value;
 }
 
+void arch_end_at_exit(uint32_t thread)
+{
+    arch_threads[thread].at_exit |= EXIT_ENDS;
+}
+
+uint32_t arch_ends_at_exit(uint32_t thread)
+{
+    return arch_threads[thread].at_exit / EXIT_ENDS;
+}
+
 void arch_thread_init(uint32_t thread)
 {
     struct arch_thread *record = &arch_threads[thread];
@@ -39,6 +50,7 @@ void arch_thread_init(uint32_t thread)
     for (uint32_t word = 0; word < UCTX_WORDS; word++) {
         record->word[word] = 0;
     }
+    record->at_exit = mitigations_at_exit;
     record->word[UCTX_CS] = SELECTOR_USER_CODE;
     record->word[UCTX_SS] = SELECTOR_USER_DATA;
     record->word[UCTX_RFLAGS] = USER_FLAG_ALWAYS;
