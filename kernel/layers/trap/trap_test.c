@@ -1,5 +1,6 @@
-/* Kernel entry and exit: faults as messages and the effect of replies, a fault without handler, first use of the
- * vector unit, threads that end, processes of several threads, a caller that is ended before its call returns. */
+/* Kernel entry and exit: faults as messages and the effect of replies, a fault without handler or whose handler
+ * ends, first use of the vector unit, threads that end, processes of several threads, a caller that is ended before its
+ * call returns. */
 #include "abi.h"
 #include "arch.h"
 #include "endpoint.h"
@@ -81,10 +82,10 @@ static void program(uint32_t thread)
     CHECK(0);
 }
 
-static void faults(void)
+/* Process 0 waits for the death of process 2, whose faults process 1 handles. */
+static void run_with_handler(void (*program)(uint32_t thread))
 {
     world_start(1);
-    survived = 0;
     endpoint_define(E, 1, 0);
     notify_define(0, 0);
     world_process(0, NONE, 300, 0, 1, 0, 150, NONE);
@@ -100,8 +101,43 @@ static void faults(void)
         world_start_process(p);
     }
     world_run(program);
-    CHECK_EQUAL(survived, 1);
     CHECK_EQUAL(invariants_check(), 0);
+}
+
+static void faults(void)
+{
+    survived = 0;
+    run_with_handler(program);
+    CHECK_EQUAL(survived, 1);
+}
+
+/* ---- a handler that ends with a fault in hand: the process ends as if it had none ---- */
+
+static void left_program(uint32_t thread)
+{
+    if (thread == NUM_CPU) {
+        CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_call(SYS_PROCESS_STATUS, CHILD_SLOT, 0, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_first(), PROCESS_EMPTY);
+        CHECK_EQUAL(user_second(), END_FAULT | VECTOR_PF << 8);
+        survived = 1;
+        world_stop();
+        leave();
+    }
+    if (thread == NUM_CPU + 1) {
+        user_call(SYS_RECV, RECV_SLOT, 0, 0, 0, 0);
+        CHECK_EQUAL(user_first(), FAULT_BADGE | (NUM_CPU + 2));
+        leave();
+    }
+    user_exception(VECTOR_PF, 7, 0xdeadb000);
+    CHECK(0);
+}
+
+static void left(void)
+{
+    survived = 0;
+    run_with_handler(left_program);
+    CHECK_EQUAL(survived, 1);
 }
 
 /* ---- no handler: the process ends, with its threads on every CPU ---- */
@@ -215,6 +251,7 @@ static void ended_caller(void)
 int main(void)
 {
     faults();
+    left();
     ended_caller();
     unhandled(3);
     unhandled(4);
