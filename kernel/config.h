@@ -2,9 +2,9 @@
 #ifndef ASHLAR_CONFIG_H
 #define ASHLAR_CONFIG_H
 
-#define NUM_CPU 16u
-#define NUM_PROCESS 64u /* owner sets are 64-bit masks: must stay at most 64 */
-#define NUM_THREAD 144u /* the first NUM_CPU are the idle threads */
+#define NUM_CPU 16u                 /* sets of CPUs are 64-bit masks: must stay at most 64 */
+#define NUM_PROCESS 64u             /* owner sets are 64-bit masks: must stay at most 64 */
+#define NUM_THREAD (NUM_CPU + 128u) /* the first NUM_CPU are the idle threads */
 #define NUM_ENDPOINT 64u
 #define NUM_NOTIFICATION 128u
 #define NUM_BUFFER 16u

@@ -25,10 +25,10 @@ struct process {
     uint32_t num_threads;
     uint32_t fault_endpoint;
     uint32_t quota;
-    uint32_t cpus; /* bit c: a thread of it belongs to CPU c */
-    uint32_t death_notification;
+    uint64_t cpus; /* bit c: a thread of it belongs to CPU c */
     uint64_t death_bits;
-    uint64_t spare;
+    uint32_t death_notification;
+    uint32_t spare;
 };
 
 /* Guarded by LOCK_PROCESS_BASE + the thread's process. */
@@ -64,10 +64,10 @@ void process_init(void)
 void process_define(uint32_t p, uint32_t parent, uint32_t quota, uint32_t first_thread, uint32_t num_threads,
                     uint32_t fault_endpoint)
 {
-    uint32_t cpus = 0u;
+    uint64_t cpus = 0ul;
     for (uint32_t i = 0u; i < num_threads; i = i + 1u) {
         uint32_t cpu = thread_cpu(first_thread + i);
-        cpus = cpus | (1u << cpu);
+        cpus = cpus | (1ul << cpu);
     }
     process[p].parent = parent;
     process[p].quota = quota;
@@ -75,7 +75,7 @@ void process_define(uint32_t p, uint32_t parent, uint32_t quota, uint32_t first_
     process[p].num_threads = num_threads;
     process[p].fault_endpoint = fault_endpoint;
     process[p].cpus = cpus;
-    tlb_set_cpus(p, (uint64_t)cpus);
+    tlb_set_cpus(p, cpus);
 }
 
 void process_set_death(uint32_t p, uint32_t notification, uint64_t bits)

@@ -42,7 +42,7 @@ void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t arg
 
 /* Asks the CPUs in the mask to serve process p: start planned threads, cancel its threads if it is dying. Each CPU,
  * this one included, does so at an interrupt. Requires: no lock held. */
-void process_ask(uint32_t p, uint32_t cpus);
+void process_ask(uint32_t p, uint64_t cpus);
 
 /* ---- process.c ---- */
 void process_lock(uint32_t p);

@@ -157,10 +157,10 @@ static void process_leave_request(uint32_t p, uint32_t cpu)
     spinlock_release(LOCK_PROCESS_REQUEST_BASE + cpu);
 }
 
-void process_ask(uint32_t p, uint32_t cpus)
+void process_ask(uint32_t p, uint64_t cpus)
 {
     for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
-        if (((cpus >> cpu) & 1u) == 1u) {
+        if (((cpus >> cpu) & 1ul) == 1ul) {
             process_leave_request(p, cpu);
             intc_send(cpu, VECTOR_RESCHEDULE);
         }

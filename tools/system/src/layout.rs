@@ -9,7 +9,7 @@ pub const PAGE_SIZE: u64 = 4096;
 // kernel/config.h
 pub const NUM_CPU: u32 = 16;
 pub const NUM_PROCESS: u32 = 64;
-pub const NUM_THREAD: u32 = 144;
+pub const NUM_THREAD: u32 = NUM_CPU + 128;
 pub const NUM_ENDPOINT: u32 = 64;
 pub const NUM_NOTIFICATION: u32 = 128;
 pub const NUM_BUFFER: u32 = 16;

@@ -1,5 +1,8 @@
 /* Atomic cells, each on a cache line of its own. */
 #include "arch.h"
+#include "locks.h"
+
+_Static_assert(CELL_UNUSED_BASE <= NUM_ATOMIC_CELL, "more cells are in use than there are");
 
 static struct {
     _Alignas(64) uint64_t value;

@@ -11,6 +11,7 @@
 #define ENTRIES 512u
 #define LARGE_PAGE 0x200000ul
 #define NUM_DIRECT_TABLE (NUM_DIRECT_PAGE / ENTRIES)
+#define NUM_STACK_TABLE ((NUM_STACK * 2u + ENTRIES - 1u) / ENTRIES)
 #define ROOT_DIRECT 256u /* root entry of DIRECT_MAP */
 #define ROOT_IMAGE 511u
 #define GIB_IMAGE 510u /* third-level entries under ROOT_IMAGE */
@@ -23,7 +24,7 @@ typedef uint64_t table[ENTRIES] __attribute__((aligned(4096)));
 static table root;
 static table direct_gib, direct_pages[NUM_DIRECT_TABLE];
 static table image_gib, image_pages, text_pages;
-static table stack_pages, stack_map;
+static table stack_pages[NUM_STACK_TABLE], stack_map;
 static char stacks[NUM_STACK][4096] __attribute__((aligned(4096)));
 
 uint64_t kernel_physical(const void *address)
@@ -70,17 +71,19 @@ static void map_image(void)
 static void map_stacks(void)
 {
     for (uint32_t i = 0; i < NUM_STACK; i++) {
-        stack_pages[2 * i + 1] =
+        uint32_t page = 2 * i + 1;
+        stack_pages[page / ENTRIES][page % ENTRIES] =
             kernel_physical(stacks[i]) | ARCH_PTE_PRESENT | ARCH_PTE_WRITE | ARCH_PTE_NO_EXECUTE | PTE_GLOBAL;
     }
-    stack_map[0] = to_table(stack_pages);
+    for (uint32_t i = 0; i < NUM_STACK_TABLE; i++) {
+        stack_map[i] = to_table(stack_pages[i]);
+    }
     image_gib[GIB_STACKS] = to_table(stack_map);
 }
 
 void kernel_map_build(void)
 {
     _Static_assert(NUM_DIRECT_TABLE <= ENTRIES, "the direct map needs more than one table of GiB");
-    _Static_assert(NUM_STACK * 2u <= ENTRIES, "kernel stacks need more than one table");
     map_direct();
     map_image();
     map_stacks();
