@@ -5,7 +5,7 @@
 //! any outer resource ([`html`]), as a picture of the worst path ([`picture()`]), as tables ([`csv`]) and as findings for code viewers ([`sarif`]). [`summarise`]
 //! derives from the worst path what can be derived: the waterfall, and what each function costs.
 //!
-//! Everything in the JSON form is a field of a type in `model.rs`, with its meaning beside it. All other forms show
+//! Everything in the JSON form is a field of a type in `model`, with its meaning beside it. All other forms show
 //! what is in there and compute nothing of their own, so a saved JSON report is the whole report.
 //! A number is shown as it is given, neither scaled nor rounded, and a report without a bound has no number in any form.
 

@@ -2,8 +2,11 @@
 //!
 //! Addresses are texts such as `0x80211a40`, since numbers of JSON are exact only up to 2^53.
 
-use std::collections::BTreeMap;
+mod explanation;
+mod kernel;
 
+pub use explanation::{ExplainedAccess, ExplainedContext, Explanation};
+pub use kernel::{Lock, Region, ResponseLoop, VectorResponse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,66 +70,6 @@ pub struct Report {
     /// for a program.
     pub lock_wait_cycles: Option<u64>,
     pub lock_processors: Option<u64>,
-}
-
-/// From the arrival of an interrupt with this vector to the first user instruction of its handler.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct VectorResponse {
-    pub vector: u64,
-    /// What interrupts so.
-    pub name: String,
-    /// The system calls in which its handler waits, or `any thread`; null if no thread waits, and the response ends with the service.
-    pub handler: Option<String>,
-    /// Waits for locks apart.
-    pub cycles: u64,
-    /// What these add, by the number of processors; empty if that is not known.
-    pub lock_wait_cycles: BTreeMap<String, u64>,
-    /// Until interrupts are taken, and in which regions.
-    pub closed_cycles: u64,
-    pub closed: Vec<String>,
-    /// The service of the interrupt, and in which region.
-    pub service_cycles: u64,
-    pub service: String,
-    /// The handler's way to its program, and by which regions.
-    pub handler_cycles: u64,
-    pub handler_regions: Vec<String>,
-}
-
-/// A loop in a region that a response is made of.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ResponseLoop {
-    pub function: String,
-    /// Of the header's first instruction.
-    pub address: String,
-    /// Executions of the header for each entry of the loop at most, in these regions.
-    pub bound: Option<u64>,
-    /// How often its header is executed on the worst path of the region named next, and the cycles of the loop there, calls
-    /// included; 0 if the worst path goes another way.
-    pub times: u64,
-    pub cycles: u64,
-    pub region: String,
-}
-
-/// Ticket locks that are numbered one after the other, for objects of one kind.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Lock {
-    pub name: String,
-    /// How many there are.
-    pub members: u64,
-    /// The longest time that one is held, waits for others that are taken meanwhile apart.
-    pub section_cycles: u64,
-    /// The instruction that takes it then.
-    pub place: String,
-    /// The longest time that one is held while a processor waits for it, with the waits for others among the rest of
-    /// `lock_processors` processors.
-    pub held_cycles: u64,
-    /// What taking one waits at most: each other processor holds it once.
-    pub wait_cycles: u64,
-    /// Functions in which sections wait for devices or other processors: that time is in no number.
-    pub waits: Vec<String>,
 }
 
 /// How the analysis ended.
@@ -446,62 +389,4 @@ pub struct Refinement {
     pub wcet_cycles: u64,
     /// Infeasible sets known by then.
     pub infeasible: usize,
-}
-
-/// What is known of one address.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Explanation {
-    pub address: String,
-    pub symbol: String,
-    pub source: Option<String>,
-    pub instruction: String,
-    /// In each calling context, those on the worst path first.
-    pub contexts: Vec<ExplainedContext>,
-}
-
-/// What is known of an address in one calling context.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExplainedContext {
-    pub calls: Vec<String>,
-    /// Whether any run gets here.
-    pub reachable: bool,
-    /// How often its block is executed on the worst path.
-    pub count: u64,
-    /// Of one execution of its block.
-    pub block_cycles: u64,
-    /// What each cache does with each of its accesses.
-    pub accesses: Vec<ExplainedAccess>,
-    /// Loops around it, the innermost first: addresses of their headers.
-    pub loops: Vec<String>,
-}
-
-/// A memory access of an instruction.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExplainedAccess {
-    /// `fetch`, `read` or `write`.
-    pub kind: String,
-    /// The address, or the range of it.
-    pub target: String,
-    /// What the caches do.
-    pub verdict: String,
-    pub cycles: u64,
-}
-
-/// Code of a kernel that no interrupt interrupts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Region {
-    pub name: String,
-    /// How it begins, such as `system call`, `interrupt` or `preemption point`.
-    pub kind: String,
-    pub wcet_cycles: Option<u64>,
-    pub start: Option<String>,
-    /// The function with the largest share, and that share.
-    pub dominated_by: Option<String>,
-    pub stack_bytes: Option<u64>,
-    /// What waits for locks add, among `lock_processors` processors.
-    pub lock_wait_cycles: Option<u64>,
 }
