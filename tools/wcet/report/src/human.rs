@@ -17,8 +17,10 @@ pub fn human(report: &Report) -> String {
         let _ = writeln!(out, "{slack}");
     }
     if report.wcet_cycles.is_some() && !report.analysis.complete {
-        let _ =
-            writeln!(out, "time ran out before paths were refined to the end: the bound holds, a lower one may too");
+        let _ = writeln!(
+            out,
+            "paths were not refined to the end, for want of time or of a solver: the bound holds, a lower one may too"
+        );
     }
     errors(&mut out, report);
     if let Some(explanation) = &report.explanation {

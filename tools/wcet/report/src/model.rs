@@ -360,7 +360,7 @@ pub struct Analysis {
     pub version: String,
     /// The command that gives this report again.
     pub command: Vec<String>,
-    /// False if time ran out before paths were refined as far as they can be. The bound holds all the same.
+    /// False if paths were not refined as far as they can be, for want of time or of a solver. The bound holds all the same.
     pub complete: bool,
     /// What the path in this report costs. Where it is less than the bound, no path is known that takes as long.
     pub path_cycles: Option<u64>,

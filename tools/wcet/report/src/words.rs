@@ -73,7 +73,10 @@ pub fn reservation(report: &Report) -> Option<String> {
     let cycles = report.wcet_cycles?;
     let path = report.analysis.path_cycles.unwrap_or(cycles);
     if !report.analysis.complete {
-        return Some("time ran out before paths were refined to the end: the bound holds, a lower one may too".into());
+        return Some(
+            "paths were not refined to the end, for want of time or of a solver: the bound holds, a lower one may too"
+                .into(),
+        );
     }
     (path < cycles).then(|| format!("the worst path that was found takes {} cycles", grouped(path)))
 }

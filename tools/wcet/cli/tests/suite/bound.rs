@@ -226,3 +226,29 @@ fn what_cannot_be_carried_out() {
     let codes = json(&output)["errors"].as_array().unwrap().len();
     assert_eq!(codes, 2, "both at once");
 }
+
+/// A solver that ends at once costs what it would have found, and nothing else.
+#[test]
+fn a_solver_that_dies_leaves_a_weaker_bound() {
+    use std::os::unix::fs::PermissionsExt;
+    let file = program("dying_solver");
+    let tools = folder().join("dying-solver");
+    std::fs::create_dir_all(&tools).unwrap();
+    std::fs::write(tools.join("z3"), "#!/bin/sh\nexit 1\n").unwrap();
+    std::fs::set_permissions(tools.join("z3"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    let of = |entry: &str| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+        let options = ["--machine", "arm1136-kzm", "--format", "json", "--entry", entry, &file];
+        Command::new(env!("CARGO_BIN_EXE_wcet")).args(options).env("PATH", &path).current_dir(root).output().unwrap()
+    };
+    let whole = cycles(&bound(&file, &["--format", "json"]));
+    let weaker = of("main");
+    assert_eq!(weaker.status.code(), Some(0), "{}", text(&weaker.stderr));
+    assert!(cycles(&weaker) >= whole);
+    assert_eq!(json(&weaker)["analysis"]["complete"], false);
+    // A loop for which it was needed has no bound, and says why.
+    let open = of("forever");
+    assert_eq!(open.status.code(), Some(1), "{}", text(&open.stderr));
+    assert!(text(&open.stdout).contains("the solver ended"), "{}", text(&open.stdout));
+}

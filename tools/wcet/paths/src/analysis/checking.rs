@@ -77,6 +77,11 @@ fn unroll(
     Ok(())
 }
 
+/// The solver ended before its time: loops that have no bound keep none, and say why.
+pub fn lost(bounds: &mut [LoopBound], why: &SolverError) {
+    bounds.iter_mut().for_each(|bound| refuse(bound, &format!("by model checking: {why}")));
+}
+
 fn take(bound: &mut LoopBound, found: Checked) {
     bound.bound = Some(found.bound);
     bound.evidence = found.evidence;

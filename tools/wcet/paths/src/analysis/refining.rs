@@ -68,7 +68,13 @@ pub fn refine(
         if clock.is_over() {
             break;
         }
-        let (conflicts, undecided) = explorer.conflicts(refined.bound.as_ref().unwrap_or(first), &options)?;
+        let looked = explorer.conflicts(refined.bound.as_ref().unwrap_or(first), &options);
+        let (conflicts, undecided) = match looked {
+            Ok(found) => found,
+            // It is for the user to install; one that dies costs what it would have found.
+            Err(missing @ SolverError::Start(_)) => return Err(missing),
+            Err(_) => break,
+        };
         let mut new = Vec::new();
         for conflict in conflicts {
             let form = conflict.form(setting.graph, &|one| of_loops.get(&one).copied());

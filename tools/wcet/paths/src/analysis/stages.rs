@@ -10,7 +10,7 @@ use wcet_binary::load::{Architecture, Lines, Program};
 use wcet_flow::context::{Expanded, LoopId};
 use wcet_flow::Graph;
 use wcet_report::{Assumption, Phase, Refinement, Report, Verdict, VERSION};
-use wcet_symbolic::{Frames, Setting, Sharing};
+use wcet_symbolic::{Frames, Setting, Sharing, SolverError};
 use wcet_values::{Shared, Values};
 
 use crate::analysis::code::Code;
@@ -271,8 +271,16 @@ impl Stages<'_, '_> {
         })?;
         let check = |stages: &mut Self| {
             let (switches, deadline, sharing) = (&known.switches, stages.deadline(), stages.sharing());
-            checking::check(program, expanded, values, sharing, switches, deadline, &mut bounds)
-                .map_err(|cause| vec![faults::solver(&cause)])
+            let checked = checking::check(program, expanded, values, sharing, switches, deadline, &mut bounds);
+            match checked {
+                // What is bounded by then stays so, by inference or by proofs that were complete.
+                Err(lost) if !matches!(lost, SolverError::Start(_)) => {
+                    checking::lost(&mut bounds, &lost);
+                    stages.smt_assumptions();
+                    Ok(BTreeSet::new())
+                }
+                checked => checked.map_err(|cause| vec![faults::solver(&cause)]),
+            }
         };
         let checked =
             self.stage("model checking", check, |checked: &BTreeSet<LoopId>| format!("{} more loops", checked.len()))?;
