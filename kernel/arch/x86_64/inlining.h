@@ -34,6 +34,14 @@ NOINLINE_NOCLONE void sched_ready_insert(uint32_t cpu, uint32_t t);
 #undef NOINLINE_NOCLONE
 
 NOINLINE uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
+/* They loop over steps, and would take the dispatcher's registers. */
+NOINLINE uint32_t syscall_thread_start(uint32_t current);
+NOINLINE uint32_t syscall_mem_map(uint32_t current);
+NOINLINE uint32_t syscall_share_accept(uint32_t current);
+NOINLINE uint32_t syscall_process_copy(uint32_t current);
+NOINLINE uint32_t syscall_device_map(uint32_t current);
+NOINLINE uint32_t syscall_vcpu_page(uint32_t current);
+
 NOINLINE void endpoint_copy(uint32_t to, uint32_t from, uint32_t n);
 NOINLINE void endpoint_deliver_fault(uint32_t to, uint32_t from);
 NOINLINE void endpoint_answer_fault(uint32_t current, uint32_t c, uint32_t n);

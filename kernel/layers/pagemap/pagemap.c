@@ -1,5 +1,5 @@
-/* Page maps: mapping, unmapping, walking. A path of new tables is built bottom-up and linked by one store, so that
- * the processor's walk sees all of it or none, and an error half-way leaves nothing behind. */
+/* Page maps: making tables, mapping, unmapping, walking. A table is cleared before the one store that links it: the
+ * processor's walk finds none, or an empty one. */
 #include "pagemap.h"
 
 #include "abi.h"
@@ -131,44 +131,66 @@ uint32_t pagemap_create(uint32_t p)
     return status;
 }
 
-/* Frees a path of tables for vaddr that was never linked; top is its table of level `level`. */
-static void pagemap_drop_path(uint32_t p, uint64_t vaddr, uint32_t top, uint32_t level)
+/* The level of the lowest table on the way to vaddr. Requires: the lock is held, the map exists, vaddr is valid. */
+static uint32_t pagemap_lowest(uint32_t p, uint64_t vaddr)
 {
-    uint32_t table = top;
-    for (uint32_t left = level; left > 0u; left = left - 1u) {
-        uint32_t index = pagemap_index(vaddr, left);
-        uint64_t entry = arch_frame_read(table, index);
-        frame_remove_owner(table, p);
-        table = pagemap_entry_frame(entry);
+    for (uint32_t level = 0u; level < PAGEMAP_ROOT_LEVEL; level = level + 1u) {
+        uint32_t table = pagemap_table(p, vaddr, level);
+        if (table != NONE) {
+            return level;
+        }
     }
-    frame_remove_owner(table, p);
+    return PAGEMAP_ROOT_LEVEL;
 }
 
-/* Builds the tables of levels 0 .. levels - 1 for vaddr, with leaf in the lowest, and links them into table (of level
- * `levels`). Ensures: on an error nothing is changed. */
-static uint32_t pagemap_build_path(uint32_t p, uint64_t vaddr, uint32_t table, uint32_t levels, uint64_t leaf)
+uint32_t pagemap_missing(uint32_t p, uint64_t vaddr)
 {
-    uint64_t entry = leaf;
-    uint32_t below = NONE;
-    for (uint32_t level = 0u; level < levels; level = level + 1u) {
-        uint32_t fresh = frame_alloc_private(p);
-        if (fresh == NONE || fresh == FRAME_NO_QUOTA) {
-            if (level > 0u) {
-                pagemap_drop_path(p, vaddr, below, level - 1u);
-            }
-            if (fresh == NONE) {
-                return ERR_NO_MEMORY;
-            }
-            return ERR_QUOTA;
-        }
-        uint32_t index = pagemap_index(vaddr, level);
-        arch_frame_write(fresh, index, entry);
-        entry = ((uint64_t)fresh << ARCH_PTE_FRAME_SHIFT) | PAGEMAP_TABLE_BITS;
-        below = fresh;
+    uint32_t missing = 0u;
+    uint32_t valid = pagemap_valid(vaddr);
+    if (valid == 0u) {
+        return 0u;
     }
-    uint32_t link = pagemap_index(vaddr, levels);
-    arch_frame_write(table, link, entry);
-    return STATUS_OK;
+    pagemap_lock(p);
+    if (pagemap[p].exists == 1u) {
+        missing = pagemap_lowest(p, vaddr);
+    }
+    pagemap_unlock(p);
+    return missing;
+}
+
+/* Requires: the lock is held, the map exists, vaddr is valid. */
+static uint32_t pagemap_prepare_locked(uint32_t p, uint64_t vaddr)
+{
+    uint32_t level = pagemap_lowest(p, vaddr);
+    if (level == 0u) {
+        return STATUS_OK;
+    }
+    uint32_t fresh = frame_alloc_private(p);
+    if (fresh == NONE) {
+        return ERR_NO_MEMORY;
+    }
+    if (fresh == FRAME_NO_QUOTA) {
+        return ERR_QUOTA;
+    }
+    uint32_t table = pagemap_table(p, vaddr, level);
+    uint32_t index = pagemap_index(vaddr, level);
+    arch_frame_write(table, index, ((uint64_t)fresh << ARCH_PTE_FRAME_SHIFT) | PAGEMAP_TABLE_BITS);
+    return STATUS_RESTART;
+}
+
+uint32_t pagemap_prepare(uint32_t p, uint64_t vaddr)
+{
+    uint32_t status = ERR_BAD_STATE;
+    uint32_t valid = pagemap_valid(vaddr);
+    if (valid == 0u) {
+        return ERR_BAD_ADDRESS;
+    }
+    pagemap_lock(p);
+    if (pagemap[p].exists == 1u) {
+        status = pagemap_prepare_locked(p, vaddr);
+    }
+    pagemap_unlock(p);
+    return status;
 }
 
 /* The leaf entry for a frame. Requires: prot and kind are valid. */
@@ -193,22 +215,16 @@ static uint64_t pagemap_leaf(uint32_t frame, uint32_t prot, uint32_t kind)
 /* Stores leaf for vaddr. Requires: the lock is held, the map exists, vaddr is valid. */
 static uint32_t pagemap_map_locked(uint32_t p, uint64_t vaddr, uint64_t leaf)
 {
-    uint32_t table = pagemap[p].root;
-    for (uint32_t level = PAGEMAP_ROOT_LEVEL; level > 0u; level = level - 1u) {
-        uint32_t index = pagemap_index(vaddr, level);
-        uint64_t entry = arch_frame_read(table, index);
-        if (entry == 0ul) {
-            uint32_t built = pagemap_build_path(p, vaddr, table, level, leaf);
-            return built;
-        }
-        table = pagemap_entry_frame(entry);
+    uint32_t table = pagemap_table(p, vaddr, 0u);
+    if (table == NONE) {
+        return PAGEMAP_NO_TABLE;
     }
-    uint32_t leaf_index = pagemap_index(vaddr, 0u);
-    uint64_t old = arch_frame_read(table, leaf_index);
+    uint32_t index = pagemap_index(vaddr, 0u);
+    uint64_t old = arch_frame_read(table, index);
     if (old != 0ul) {
         return ERR_ALREADY_MAPPED;
     }
-    arch_frame_write(table, leaf_index, leaf);
+    arch_frame_write(table, index, leaf);
     return STATUS_OK;
 }
 
@@ -226,22 +242,6 @@ uint32_t pagemap_map(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, 
     pagemap_lock(p);
     if (pagemap[p].exists == 1u) {
         status = pagemap_map_locked(p, vaddr, leaf);
-    }
-    pagemap_unlock(p);
-    return status;
-}
-
-uint32_t pagemap_prepare(uint32_t p, uint64_t vaddr)
-{
-    uint32_t status = ERR_BAD_STATE;
-    uint32_t valid = pagemap_valid(vaddr);
-    if (valid == 0u) {
-        return ERR_BAD_ADDRESS;
-    }
-    pagemap_lock(p);
-    if (pagemap[p].exists == 1u) {
-        /* Mapping an empty leaf creates the path of tables. */
-        status = pagemap_map_locked(p, vaddr, 0ul);
     }
     pagemap_unlock(p);
     return status;

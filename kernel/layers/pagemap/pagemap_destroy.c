@@ -1,4 +1,4 @@
-/* Destruction of a page map, a few entries at a time. The cursor moves up through user space; the entry at the cursor
+/* Destruction of a page map, one entry at a time. The cursor moves up through user space; the entry at the cursor
  * is cleared, a table is freed when the cursor leaves its last entry, and absent tables are skipped in one move.
  * Everything below the cursor has been freed, everything above is intact, so destruction can be interrupted after any
  * move. */
@@ -7,8 +7,6 @@
 #include "frame.h"
 #include "pagemap.h"
 #include "pagemap_parts.h"
-
-#define PAGEMAP_MOVES 16u /* moves of one step, which bounds the time between two preemption points */
 
 /* Address where the next entry of this level begins after the one that covers vaddr. */
 static uint64_t pagemap_next(uint64_t vaddr, uint32_t level)
@@ -76,26 +74,16 @@ static uint32_t pagemap_move(uint32_t p)
     return 1u;
 }
 
-/* Requires: p's lock held, the map exists. */
-static uint32_t pagemap_destroy_locked(uint32_t p)
-{
-    for (uint32_t i = 0u; i < PAGEMAP_MOVES; i = i + 1u) {
-        uint32_t more = pagemap_move(p);
-        if (more == 0u) {
-            pagemap_drop_root(p);
-            return 0u;
-        }
-    }
-    return 1u;
-}
-
 uint32_t pagemap_destroy_step(uint32_t p)
 {
     uint32_t more = 0u;
     pagemap_lock(p);
     uint32_t exists = pagemap_exists(p);
     if (exists == 1u) {
-        more = pagemap_destroy_locked(p);
+        more = pagemap_move(p);
+        if (more == 0u) {
+            pagemap_drop_root(p);
+        }
     }
     pagemap_unlock(p);
     return more;

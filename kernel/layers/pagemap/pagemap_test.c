@@ -48,6 +48,8 @@ static uint32_t wrong_address(void)
         0, 0xf000, USER_BASE + 8, USER_END, 0x800000000000, 0xffff800000000000, 0xfffffffffffff000};
     uint64_t vaddr = addresses[test_random(7)];
 
+    CHECK_EQUAL(pagemap_missing(P, vaddr), 0);
+    CHECK_EQUAL(pagemap_prepare(P, vaddr), ERR_BAD_ADDRESS);
     CHECK_EQUAL(pagemap_map(P, vaddr, 1, PROT_READ, PAGEMAP_IMAGE), ERR_BAD_ADDRESS);
     CHECK_EQUAL(pagemap_walk(P, vaddr), 0);
     CHECK_EQUAL(pagemap_unmap(P, vaddr), 0);
@@ -56,12 +58,28 @@ static uint32_t wrong_address(void)
     return 0;
 }
 
+/* One table at most, and no page is found that was not. */
+static void prepare(struct page *page)
+{
+    uint32_t before = container_usage(P);
+    uint32_t missing = pagemap_missing(P, page->vaddr);
+    uint32_t status = pagemap_prepare(P, page->vaddr);
+    uint32_t made = status == STATUS_RESTART;
+
+    CHECK(missing <= 3);
+    CHECK_EQUAL(status, missing == 0 ? STATUS_OK : before == QUOTA ? ERR_QUOTA : STATUS_RESTART);
+    CHECK_EQUAL(pagemap_missing(P, page->vaddr), missing - made);
+    CHECK_EQUAL(container_usage(P), before + made);
+    CHECK_EQUAL(pagemap_walk(P, page->vaddr) != 0, page->mapped);
+}
+
 static void map(struct page *page)
 {
     uint32_t prot = PROT_READ | test_random(8);
     uint32_t kind = test_random(3);
     uint32_t frame = kind == PAGEMAP_OWNED ? frame_alloc(P) : 100 + test_random(50);
     uint32_t before = container_usage(P);
+    uint32_t missing = pagemap_missing(P, page->vaddr);
 
     if (frame >= FRAME_NO_QUOTA) {
         return;
@@ -69,19 +87,17 @@ static void map(struct page *page)
     uint32_t status = pagemap_map(P, page->vaddr, frame, prot, kind);
     if ((prot & PROT_WRITE) && (prot & PROT_EXEC)) {
         CHECK_EQUAL(status, ERR_BAD_ARGUMENT);
+    } else if (missing != 0) {
+        CHECK_EQUAL(status, PAGEMAP_NO_TABLE);
     } else if (page->mapped) {
         CHECK_EQUAL(status, ERR_ALREADY_MAPPED);
-    } else if (status != STATUS_OK) {
-        CHECK_EQUAL(status, ERR_QUOTA);
-        CHECK(before + 3 > QUOTA);
     } else {
+        CHECK_EQUAL(status, STATUS_OK);
         *page = (struct page){page->vaddr, 1, frame, prot, kind, 0};
     }
-    if (status != STATUS_OK) {
-        CHECK_EQUAL(container_usage(P), before); /* nothing is left behind */
-        if (kind == PAGEMAP_OWNED) {
-            frame_remove_owner(frame, P);
-        }
+    CHECK_EQUAL(container_usage(P), before); /* it takes no frame */
+    if (status != STATUS_OK && kind == PAGEMAP_OWNED) {
+        frame_remove_owner(frame, P);
     }
 }
 
@@ -125,7 +141,7 @@ static void destroy(void)
 
     while (pagemap_destroy_step(P)) {
         steps++;
-        if (steps % 37 == 0) {
+        if (steps % 257 == 0) {
             CHECK_EQUAL(pagemap_check(), 0);
         }
         if (!CHECK(steps < 100000)) {
@@ -151,7 +167,7 @@ static void against_model(void)
     CHECK_EQUAL(arch_loaded_root_of(0), pagemap_root_of(P));
     for (uint64_t i = 0; i < operations; i++) {
         struct page *page = &pages[test_random(NUM_PAGE)];
-        switch (test_random(8)) {
+        switch (test_random(9)) {
         case 0:
         case 1:
         case 2:
@@ -168,6 +184,9 @@ static void against_model(void)
         case 6:
             wrong_address();
             break;
+        case 7:
+            prepare(page);
+            break;
         }
         look(&pages[test_random(NUM_PAGE)]);
         if (i % 50 == 0 && !CHECK_EQUAL(pagemap_check(), 0)) {
@@ -181,16 +200,25 @@ static void against_model(void)
     CHECK_EQUAL(container_merge(P), STATUS_OK);
 }
 
-/* With every small quota, mapping a far page works or leaves nothing behind; so does creation. */
+/* With every small quota: creation works or leaves nothing behind; tables are made one by one as far as the quota goes,
+ * and a far page is mapped when it has all of them. */
 static void small_quotas(void)
 {
     for (uint32_t quota = 0; quota < 6; quota++) {
         start(quota);
         uint32_t created = pagemap_create(P);
         CHECK_EQUAL(created, quota == 0 ? ERR_QUOTA : STATUS_OK);
-        uint32_t status = pagemap_map(P, 0x5000000000, 7, PROT_READ, PAGEMAP_IMAGE);
+        uint32_t steps = 0;
+        uint32_t status = STATUS_RESTART;
+        while (status == STATUS_RESTART) {
+            CHECK_EQUAL(pagemap_missing(P, 0x5000000000), quota == 0 ? 0 : 3 - steps);
+            status = pagemap_prepare(P, 0x5000000000);
+            steps++;
+        }
         CHECK_EQUAL(status, quota == 0 ? ERR_BAD_STATE : quota < 4 ? ERR_QUOTA : STATUS_OK);
-        CHECK_EQUAL(container_usage(P), quota == 0 ? 0 : quota < 4 ? 1 : 4);
+        CHECK_EQUAL(container_usage(P), quota < 4 ? quota : 4);
+        status = pagemap_map(P, 0x5000000000, 7, PROT_READ, PAGEMAP_IMAGE);
+        CHECK_EQUAL(status, quota == 0 ? ERR_BAD_STATE : quota < 4 ? PAGEMAP_NO_TABLE : STATUS_OK);
         CHECK_EQUAL(pagemap_check(), 0);
         CHECK_EQUAL(frame_check(), 0);
         if (created == STATUS_OK) {

@@ -58,6 +58,7 @@ void process_init(void)
     }
     process_create_init();
     process_load_init();
+    process_memory_init();
     process_thread_init();
 }
 
@@ -185,6 +186,7 @@ static void process_begin_end(uint32_t p, uint32_t cause)
     process_set_state(p, PROCESS_DYING);
     process[p].cause = cause;
     process_create_forget(p);
+    process_drop_spare(p);
     arch_atomic_store(CELL_PROCESS_DYING_BASE + p, 1u);
 }
 

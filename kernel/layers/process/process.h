@@ -68,11 +68,11 @@ uint64_t process_grant_badge(uint64_t g);
 
 /* ---- life ---- */
 
-/* One bounded step of creation: the first makes container, page map and first message page and opens the endpoints;
- * each further one loads one page of the segments. Requires: p defined, no lock held. Returns STATUS_RESTART (more to
- * do); STATUS_OK (loaded); ERR_BAD_STATE (p is not EMPTY or LOADING, or its parent is dying); ERR_QUOTA,
- * ERR_NO_MEMORY: in the first step everything is undone; later p stays LOADING and the caller may try again or kill
- * it. */
+/* One bounded step of creation: the first makes container and page map; then come the first message page, threads,
+ * endpoints and notifications of the new life, a few a step, and the pages of the segments. No step clears more than
+ * one frame. Requires: p defined, no lock held. Returns STATUS_RESTART (more to do); STATUS_OK (loaded); ERR_BAD_STATE
+ * (p is not EMPTY or LOADING, or its parent is dying); ERR_QUOTA, ERR_NO_MEMORY: up to the message page everything is
+ * undone; later p stays LOADING and the caller may try again or kill it. */
 uint32_t process_create(uint32_t p);
 
 /* Starts p's first thread. entry 0: the boot table's entry, stack and argument.
@@ -81,7 +81,8 @@ uint32_t process_create(uint32_t p);
 uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argument);
 
 /* Starts thread number index (>= 1) of the current process. Returns STATUS_OK; ERR_BAD_ARGUMENT (no such thread);
- * ERR_BAD_STATE (it runs already, or the process is ending); ERR_BAD_ADDRESS; ERR_QUOTA, ERR_NO_MEMORY. */
+ * ERR_BAD_STATE (it runs already, or the process is ending); ERR_BAD_ADDRESS; STATUS_RESTART (it has made the message
+ * page or one of its tables: call again); ERR_QUOTA, ERR_NO_MEMORY. */
 uint32_t process_start_thread(uint32_t index, uint64_t entry, uint64_t stack, uint64_t argument);
 
 /* Begins the end of p: each of its threads is cancelled or interrupted and ends when it would leave the kernel.
@@ -117,17 +118,21 @@ void process_finish(uint32_t p);
  * VECTOR_RESCHEDULE. Requires: called from an interrupt, or on kernel exit. */
 void process_serve_requests(void);
 
-/* ---- address spaces; each is one bounded piece; no lock held ---- */
+/* ---- address spaces; each is one bounded piece; no lock held ----
+ * A page may need tables. A function that maps makes at most one, and then returns STATUS_RESTART: the caller takes
+ * interrupts and calls again. What it refuses it refuses before it makes a table; only if another thread of the
+ * process uses the quota in between, or process_accept_page finds nothing offered, empty tables stay. */
 
 /* 1 if vaddr is a page address in user space and not of a message page; 1 if prot is a valid protection; else 0. */
 uint32_t process_page_valid(uint64_t vaddr);
 uint32_t process_prot_valid(uint64_t prot);
 
-/* Maps a fresh cleared frame at vaddr of p. Returns STATUS_OK; ERR_BAD_ADDRESS (process_page_valid);
+/* Maps a fresh cleared frame at vaddr of p. Returns STATUS_OK; STATUS_RESTART; ERR_BAD_ADDRESS (process_page_valid);
  * ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t process_map_page(uint32_t p, uint64_t vaddr, uint32_t prot);
 
-/* Maps a frame that p does not own (device register window, vcpu page): kind PAGEMAP_DEVICE or PAGEMAP_IMAGE. */
+/* Maps a frame that p does not own (device register window, vcpu page): kind PAGEMAP_DEVICE or PAGEMAP_IMAGE. Returns
+ * STATUS_OK; STATUS_RESTART; ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t process_map_foreign(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
 
 /* Unmaps the page at vaddr and frees its frame; when it returns no CPU can reach the page. Returns STATUS_OK;
@@ -140,15 +145,15 @@ uint32_t process_unmap_page(uint32_t p, uint64_t vaddr);
 uint32_t process_pin_page(uint32_t p, uint64_t vaddr, uint32_t prot);
 
 /* Maps a fresh page at `to` of child, which must be LOADING, with a copy of the current process's page at `from`.
- * Returns STATUS_OK; ERR_BAD_STATE; ERR_BAD_ADDRESS (`from` is not an own readable page); ERR_ALREADY_MAPPED;
- * ERR_QUOTA (of the child); ERR_NO_MEMORY. */
+ * Returns STATUS_OK; STATUS_RESTART; ERR_BAD_STATE; ERR_BAD_ADDRESS (`from` is not an own readable page);
+ * ERR_ALREADY_MAPPED; ERR_QUOTA (of the child); ERR_NO_MEMORY. */
 uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t prot);
 
 /* Offers p's own page at vaddr in share s. Returns STATUS_OK; ERR_BAD_ADDRESS; or share_offer's error. */
 uint32_t process_offer_page(uint32_t p, uint32_t s, uint64_t vaddr);
 
-/* Maps the page offered in s at vaddr. Returns STATUS_OK; ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY; or
- * share_accept's error. */
+/* Maps the page offered in s at vaddr. Returns STATUS_OK; STATUS_RESTART; ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY;
+ * or share_accept's error. */
 uint32_t process_accept_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t prot);
 
 uint32_t process_check(void);

@@ -1,4 +1,5 @@
-/* Creation: container, page map, first message page, then the segments page by page. */
+/* Creation, step by step: container and page map; first message page; threads, endpoints and notifications of the new
+ * life, a few at a time; then the segments page by page. */
 #include "abi.h"
 #include "container.h"
 #include "endpoint.h"
@@ -8,28 +9,50 @@
 #include "process_parts.h"
 #include "thread.h"
 
-/* Of a LOADING process: the error because of which creation is being undone; STATUS_OK: none. Guarded by
- * LOCK_PROCESS_BASE + p. */
-static uint32_t process_failure[NUM_PROCESS];
+/* Stages after process_make. Stage 0: the message page of the first thread. */
+#define STAGE_THREADS 1u
+#define STAGE_ENDPOINTS (STAGE_THREADS + NUM_THREAD)
+#define STAGE_GRANTS (STAGE_ENDPOINTS + NUM_ENDPOINT)
+#define STAGE_LOADING (STAGE_GRANTS + NUM_GRANT)
+
+#define PROCESS_ITEMS 4u /* stages of one step, which bounds the time between two preemption points */
+
+/* Of a LOADING process. Guarded by LOCK_PROCESS_BASE + p. */
+struct creation {
+    uint32_t failure; /* the error because of which creation is being undone; STATUS_OK: none */
+    uint32_t stage;   /* the next one */
+};
+
+static struct creation creation[NUM_PROCESS];
 
 void process_create_init(void)
 {
     for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
-        process_failure[p] = STATUS_OK;
+        creation[p].failure = STATUS_OK;
+        creation[p].stage = 0u;
     }
 }
 
 void process_create_forget(uint32_t p)
 {
-    process_failure[p] = STATUS_OK;
+    creation[p].failure = STATUS_OK;
 }
 
 uint32_t process_being_undone(uint32_t p)
 {
-    if (process_failure[p] != STATUS_OK) {
+    if (creation[p].failure != STATUS_OK) {
         return 1u;
     }
     return 0u;
+}
+
+uint32_t process_created(uint32_t p)
+{
+    uint32_t loaded = process_load_done(p);
+    if (creation[p].failure != STATUS_OK || creation[p].stage < STAGE_LOADING) {
+        return 0u;
+    }
+    return loaded;
 }
 
 /* The parent's container, which p's quota is split from. */
@@ -42,18 +65,8 @@ static uint32_t process_payer(uint32_t p)
     return payer;
 }
 
-/* Records that p's threads have no message pages. Requires: p's lock held. */
-static void process_forget_messages(uint32_t p)
-{
-    uint32_t first = process_first_thread(p);
-    uint32_t count = process_num_threads(p);
-    for (uint32_t i = 0u; i < NUM_THREAD && i < count; i = i + 1u) {
-        thread_set_message_frame(first + i, NONE);
-    }
-}
-
-/* Makes container, page map, and the message page of the first thread. If the message page cannot be made, the rest
- * is undone step by step; meanwhile p is LOADING, so that it can also be killed. Requires: p's lock held, p EMPTY. */
+/* Makes container and page map; p is LOADING then, so that it can also be killed. On an error nothing is changed.
+ * Requires: p's lock held, p EMPTY. */
 static uint32_t process_make(uint32_t p)
 {
     uint32_t payer = process_payer(p);
@@ -67,62 +80,106 @@ static uint32_t process_make(uint32_t p)
         container_merge(p);
         return status;
     }
-    status = process_give_page(p, MESSAGE_VADDR, PROT_READ | PROT_WRITE, NONE, 0u);
-    if (status != STATUS_OK) {
-        process_forget_messages(p);
-        process_set_state(p, PROCESS_LOADING);
-        process_failure[p] = status;
-        return STATUS_RESTART;
-    }
-    return status;
+    creation[p].stage = 0u;
+    process_load_reset(p);
+    process_set_state(p, PROCESS_LOADING);
+    return STATUS_OK;
 }
 
 /* One step of undoing. Returns STATUS_RESTART, or the error that creation ends with. Requires: p's lock held. */
 static uint32_t process_undo(uint32_t p)
 {
-    uint32_t status = process_failure[p];
+    uint32_t status = creation[p].failure;
     uint32_t more = pagemap_destroy_step(p);
     if (more == 1u) {
         return STATUS_RESTART;
     }
+    process_drop_spare(p);
     container_merge(p);
-    process_failure[p] = STATUS_OK;
+    creation[p].failure = STATUS_OK;
     process_set_state(p, PROCESS_EMPTY);
     return status;
 }
 
-/* The notifications that p waits for begin a life with it. */
-static void process_open_notifications(uint32_t p)
+/* The message page of the first thread, or one of its tables. If it cannot be made, the rest is undone step by step.
+ * Requires: p's lock held, p LOADING. */
+static void process_first_message(uint32_t p)
 {
-    for (uint32_t slot = 0u; slot < NUM_GRANT; slot = slot + 1u) {
-        uint64_t g = process_grant(p, (uint64_t)slot);
-        uint32_t kind = process_grant_kind(g);
-        uint32_t object = process_grant_object(g);
-        if (kind == GRANT_NOTIFICATION) {
-            uint32_t owner = notify_owner(object);
-            if (owner == p) {
-                notify_open(object);
-            }
+    uint32_t status = process_give_page(p, MESSAGE_VADDR, PROT_READ | PROT_WRITE);
+    if (status == STATUS_OK) {
+        uint32_t frame = pagemap_frame(p, MESSAGE_VADDR, PROT_READ);
+        uint32_t first = process_first_thread(p);
+        thread_set_message_frame(first, frame);
+        creation[p].stage = STAGE_THREADS;
+    } else if (status != STATUS_RESTART) {
+        creation[p].failure = status;
+    }
+}
+
+/* The notification of this slot begins a life with p if p waits for it. */
+static void process_open_notification(uint32_t p, uint64_t slot)
+{
+    uint64_t g = process_grant(p, slot);
+    uint32_t kind = process_grant_kind(g);
+    uint32_t object = process_grant_object(g);
+    if (kind == GRANT_NOTIFICATION) {
+        uint32_t owner = notify_owner(object);
+        if (owner == p) {
+            notify_open(object);
         }
     }
 }
 
-/* Requires: p's lock held, p just made. */
-static void process_begin(uint32_t p)
+/* A thread but the first has no message page yet; an endpoint or a notification of p opens. Requires: p's lock held,
+ * STAGE_THREADS <= stage < STAGE_LOADING. */
+static void process_begin_item(uint32_t p, uint32_t stage)
 {
-    uint32_t frame = pagemap_frame(p, MESSAGE_VADDR, PROT_READ);
-    uint32_t first = process_first_thread(p);
-    process_forget_messages(p);
-    thread_set_message_frame(first, frame);
-    for (uint32_t e = 0u; e < NUM_ENDPOINT; e = e + 1u) {
-        uint32_t owner = endpoint_owner(e);
-        if (owner == p) {
-            endpoint_open(e);
+    if (stage < STAGE_ENDPOINTS) {
+        uint32_t index = stage - STAGE_THREADS + 1u;
+        uint32_t first = process_first_thread(p);
+        uint32_t count = process_num_threads(p);
+        if (index < count) {
+            thread_set_message_frame(first + index, NONE);
         }
+    } else if (stage < STAGE_GRANTS) {
+        uint32_t owner = endpoint_owner(stage - STAGE_ENDPOINTS);
+        if (owner == p) {
+            endpoint_open(stage - STAGE_ENDPOINTS);
+        }
+    } else {
+        process_open_notification(p, (uint64_t)(stage - STAGE_GRANTS));
     }
-    process_open_notifications(p);
-    process_load_reset(p);
-    process_set_state(p, PROCESS_LOADING);
+}
+
+/* Requires: p's lock held. */
+static void process_begin_items(uint32_t p)
+{
+    uint32_t stage = creation[p].stage;
+    for (uint32_t i = 0u; i < PROCESS_ITEMS; i = i + 1u) {
+        if (stage >= STAGE_LOADING) {
+            break;
+        }
+        process_begin_item(p, stage);
+        stage = stage + 1u;
+    }
+    creation[p].stage = stage;
+}
+
+/* One step after process_make. Returns STATUS_OK, STATUS_RESTART, or an error. Requires: p's lock held, p LOADING, not
+ * created. */
+static uint32_t process_create_step(uint32_t p)
+{
+    uint32_t status = STATUS_OK;
+    if (creation[p].failure != STATUS_OK) {
+        status = process_undo(p);
+    } else if (creation[p].stage == 0u) {
+        process_first_message(p);
+    } else if (creation[p].stage < STAGE_LOADING) {
+        process_begin_items(p);
+    } else {
+        status = process_load_step(p);
+    }
+    return status;
 }
 
 uint32_t process_create(uint32_t p)
@@ -131,19 +188,14 @@ uint32_t process_create(uint32_t p)
     process_lock(p);
     uint32_t state = process_state_locked(p);
     uint32_t count = process_num_threads(p);
-    uint32_t done = process_load_done(p);
-    if (process_failure[p] != STATUS_OK) {
-        status = process_undo(p);
-    } else if (state == PROCESS_LOADING && done == 0u) {
-        status = process_load_page(p);
-    } else if (state == PROCESS_EMPTY && count > 0u) {
+    uint32_t created = process_created(p);
+    if (state == PROCESS_EMPTY && count > 0u) {
         status = process_make(p);
-        if (status == STATUS_OK) {
-            process_begin(p);
-        }
+    } else if (state == PROCESS_LOADING && created == 0u) {
+        status = process_create_step(p);
     }
-    done = process_load_done(p);
-    if (status == STATUS_OK && done == 0u) {
+    created = process_created(p);
+    if (status == STATUS_OK && created == 0u) {
         status = STATUS_RESTART;
     }
     process_unlock(p);

@@ -88,32 +88,47 @@ uint32_t process_load_done(uint32_t p)
     return 1u;
 }
 
-uint32_t process_load_page(uint32_t p)
+/* The words of page `page` of segment s that come from the image. */
+static uint32_t process_image_words(uint32_t s, uint64_t page)
 {
-    uint32_t s = loading[p].first + loading[p].segment;
-    uint64_t page = loading[p].page;
-    uint64_t vaddr = segment[s].vaddr + page * 4096ul;
-    uint64_t source = (uint64_t)segment[s].first_frame + page;
     uint64_t first_word = page * FRAME_WORDS;
     uint64_t words = 0u;
-    uint32_t status = STATUS_OK;
     if (segment[s].image_words > first_word) {
         words = segment[s].image_words - first_word;
         if (words > FRAME_WORDS) {
             words = FRAME_WORDS;
         }
     }
-    if (segment[s].copy == 1u) {
-        status = process_give_page(p, vaddr, segment[s].prot, (uint32_t)source, (uint32_t)words);
+    return (uint32_t)words;
+}
+
+/* The next page is the one after this. */
+static void process_load_next(uint32_t p, uint32_t s)
+{
+    loading[p].page = loading[p].page + 1u;
+    if (loading[p].page >= segment[s].pages) {
+        loading[p].page = 0u;
+        loading[p].segment = loading[p].segment + 1u;
+    }
+}
+
+uint32_t process_load_step(uint32_t p)
+{
+    uint32_t s = loading[p].first + loading[p].segment;
+    uint64_t page = loading[p].page;
+    uint64_t vaddr = segment[s].vaddr + page * 4096ul;
+    uint64_t source = (uint64_t)segment[s].first_frame + page;
+    uint32_t words = process_image_words(s, page);
+    uint32_t status = STATUS_OK;
+    if (segment[s].copy == 0u) {
+        status = process_show_page(p, vaddr, (uint32_t)source, segment[s].prot, PAGEMAP_IMAGE);
+    } else if (words == 0u) {
+        status = process_give_page(p, vaddr, segment[s].prot);
     } else {
-        status = pagemap_map(p, vaddr, (uint32_t)source, segment[s].prot, PAGEMAP_IMAGE);
+        status = process_give_copy(p, vaddr, segment[s].prot, (uint32_t)source, words);
     }
     if (status == STATUS_OK) {
-        loading[p].page = page + 1u;
-        if (loading[p].page >= segment[s].pages) {
-            loading[p].page = 0u;
-            loading[p].segment = loading[p].segment + 1u;
-        }
+        process_load_next(p, s);
     }
     return status;
 }

@@ -2,6 +2,7 @@
  * the page cannot be unmapped and its frame cannot be reused. */
 #include "abi.h"
 #include "arch.h"
+#include "container.h"
 #include "frame.h"
 #include "pagemap.h"
 #include "process.h"
@@ -10,6 +11,17 @@
 #include "spinlock.h"
 #include "thread.h"
 #include "tlb.h"
+
+/* Of a LOADING process: a cleared frame of it that its next copied page takes, or NONE. Guarded by
+ * LOCK_PROCESS_BASE + p. */
+static uint32_t process_spare[NUM_PROCESS];
+
+void process_memory_init(void)
+{
+    for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
+        process_spare[p] = NONE;
+    }
+}
 
 uint32_t process_page_valid(uint64_t vaddr)
 {
@@ -33,11 +45,33 @@ uint32_t process_prot_valid(uint64_t prot)
     return 1u;
 }
 
-uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words)
+/* Makes at most one of the tables that a mapping at vaddr lacks, if the page is not mapped and p's quota holds all of
+ * them and `frames` more. Containers share out no more frames than there are, so what is refused is refused before the
+ * first table, unless another thread of p has used the quota meanwhile. Returns STATUS_OK (there is none to make);
+ * STATUS_RESTART (it made one); ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. Requires: as process_give_page. */
+static uint32_t process_prepare(uint32_t p, uint64_t vaddr, uint32_t frames)
 {
     uint64_t old = pagemap_walk(p, vaddr);
+    uint32_t missing = pagemap_missing(p, vaddr);
     if (old != 0u) {
         return ERR_ALREADY_MAPPED;
+    }
+    if (missing > 0u) {
+        uint32_t used = container_usage(p);
+        uint32_t quota = container_quota(p);
+        if (quota - used < missing + frames) {
+            return ERR_QUOTA;
+        }
+    }
+    uint32_t status = pagemap_prepare(p, vaddr);
+    return status;
+}
+
+uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot)
+{
+    uint32_t status = process_prepare(p, vaddr, 1u);
+    if (status != STATUS_OK) {
+        return status;
     }
     uint32_t frame = frame_alloc(p);
     if (frame == FRAME_NO_QUOTA) {
@@ -46,12 +80,57 @@ uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t s
     if (frame == NONE) {
         return ERR_NO_MEMORY;
     }
-    if (words > 0u) {
-        arch_frame_copy(frame, source, 0u, words);
-    }
-    uint32_t status = pagemap_map(p, vaddr, frame, prot, PAGEMAP_OWNED);
+    status = pagemap_map(p, vaddr, frame, prot, PAGEMAP_OWNED);
     if (status != STATUS_OK) {
         frame_remove_owner(frame, p);
+    }
+    return status;
+}
+
+uint32_t process_give_copy(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words)
+{
+    uint32_t frame = process_spare[p];
+    uint32_t frames = 0u;
+    if (frame == NONE) {
+        frames = 1u;
+    }
+    uint32_t status = process_prepare(p, vaddr, frames);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (frame == NONE) {
+        frame = frame_alloc(p);
+        if (frame == FRAME_NO_QUOTA) {
+            return ERR_QUOTA;
+        }
+        if (frame == NONE) {
+            return ERR_NO_MEMORY;
+        }
+        process_spare[p] = frame;
+        return STATUS_RESTART;
+    }
+    arch_frame_copy(frame, source, 0u, words);
+    status = pagemap_map(p, vaddr, frame, prot, PAGEMAP_OWNED);
+    if (status == STATUS_OK) {
+        process_spare[p] = NONE;
+    }
+    return status;
+}
+
+void process_drop_spare(uint32_t p)
+{
+    uint32_t frame = process_spare[p];
+    if (frame != NONE) {
+        process_spare[p] = NONE;
+        frame_remove_owner(frame, p);
+    }
+}
+
+uint32_t process_show_page(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind)
+{
+    uint32_t status = process_prepare(p, vaddr, 0u);
+    if (status == STATUS_OK) {
+        status = pagemap_map(p, vaddr, frame, prot, kind);
     }
     return status;
 }
@@ -63,7 +142,7 @@ uint32_t process_map_page(uint32_t p, uint64_t vaddr, uint32_t prot)
         return ERR_BAD_ADDRESS;
     }
     spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
-    uint32_t status = process_give_page(p, vaddr, prot, NONE, 0u);
+    uint32_t status = process_give_page(p, vaddr, prot);
     spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
     return status;
 }
@@ -71,7 +150,7 @@ uint32_t process_map_page(uint32_t p, uint64_t vaddr, uint32_t prot)
 uint32_t process_map_foreign(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind)
 {
     spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
-    uint32_t status = pagemap_map(p, vaddr, frame, prot, kind);
+    uint32_t status = process_show_page(p, vaddr, frame, prot, kind);
     spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
     return status;
 }
@@ -135,7 +214,7 @@ uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t 
         if (source == NONE) {
             status = ERR_BAD_ADDRESS;
         } else {
-            status = process_give_page(child, to, prot, source, FRAME_WORDS);
+            status = process_give_copy(child, to, prot, source, FRAME_WORDS);
         }
         spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
     }
@@ -159,7 +238,7 @@ uint32_t process_accept_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t pr
 {
     spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
     /* First everything that may fail, so that a failure leaves the offer standing. */
-    uint32_t status = pagemap_prepare(p, vaddr);
+    uint32_t status = process_prepare(p, vaddr, 1u);
     if (status == STATUS_OK) {
         status = share_accept(s, p);
     }

@@ -10,6 +10,9 @@ void process_create_init(void);
 /* 1 if p's creation has failed and is being undone. Requires: p's lock held. */
 uint32_t process_being_undone(uint32_t p);
 
+/* 1 if p has all that it starts with. Requires: p's lock held, p LOADING. */
+uint32_t process_created(uint32_t p);
+
 /* Stops undoing: p's teardown frees everything. Requires: p's lock held. */
 void process_create_forget(uint32_t p);
 
@@ -22,16 +25,28 @@ void process_load_reset(uint32_t p);
 /* 1 if every page of p's segments is loaded. Requires: LOCK_PROCESS_BASE + p held. */
 uint32_t process_load_done(uint32_t p);
 
-/* Loads one page. Requires: LOCK_PROCESS_BASE + p held, p LOADING, not done. Returns STATUS_OK, ERR_QUOTA,
- * ERR_NO_MEMORY, ERR_ALREADY_MAPPED (segments overlap). */
-uint32_t process_load_page(uint32_t p);
+/* One step of loading: makes a table, clears a frame, or maps a page. Requires: LOCK_PROCESS_BASE + p held, p LOADING,
+ * not done. Returns STATUS_OK; STATUS_RESTART (call again); ERR_QUOTA; ERR_NO_MEMORY; ERR_ALREADY_MAPPED (segments
+ * overlap). */
+uint32_t process_load_step(uint32_t p);
 
 /* ---- process_memory.c ---- */
+void process_memory_init(void);
 
-/* Maps a fresh frame of p at vaddr; its first `words` words are copied from frame `source`. Requires: no other thread
- * changes p's address space (its space lock is held, or p is LOADING and its process lock is held). Returns
- * STATUS_OK, ERR_ALREADY_MAPPED, ERR_QUOTA, ERR_NO_MEMORY. */
-uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words);
+/* Maps a fresh cleared frame of p at vaddr. Requires: no other thread changes p's address space (its space lock is
+ * held, or p is LOADING and its process lock is held). Returns STATUS_OK; STATUS_RESTART (it made a table instead: call
+ * again); ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
+uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot);
+
+/* The same with the first `words` words of frame `source` in it. Clearing the frame and filling it are two steps.
+ * Requires: p LOADING, LOCK_PROCESS_BASE + p held. */
+uint32_t process_give_copy(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words);
+
+/* Frees the frame that a copy has cleared and not filled, if there is one. Requires: LOCK_PROCESS_BASE + p held. */
+void process_drop_spare(uint32_t p);
+
+/* Maps a frame that p does not own; otherwise as process_give_page. */
+uint32_t process_show_page(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
 
 /* ---- process_thread.c: planned starts and requests to CPUs ---- */
 void process_thread_init(void);

@@ -57,15 +57,15 @@ uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argu
     uint32_t valid = process_start_valid(first_entry, first_stack);
     process_lock(p);
     uint32_t state = process_state_locked(p);
-    uint32_t undone = process_being_undone(p);
-    uint32_t done = process_load_done(p);
-    if (state != PROCESS_LOADING || done == 0u || undone == 1u) {
+    uint32_t created = process_created(p);
+    if (state != PROCESS_LOADING || created == 0u) {
         status = ERR_BAD_STATE;
     }
     if (status == STATUS_OK && valid == 0u) {
         status = ERR_BAD_ADDRESS;
     }
     if (status == STATUS_OK) {
+        process_drop_spare(p);
         process_set_state(p, PROCESS_RUNNING);
         process_begin_thread(p, t, first_entry, first_stack, first_argument);
     }
@@ -77,7 +77,9 @@ uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argu
     return status;
 }
 
-/* Maps the message page of thread t, number index of p, unless an earlier run of the thread left one. */
+/* Maps the message page of thread t, number index of p, or makes one of its tables. Returns STATUS_OK if there is a
+ * page, perhaps of an earlier run of the thread; else as process_give_page, and STATUS_RESTART also after it has mapped
+ * the page. */
 static uint32_t process_message_page(uint32_t p, uint32_t index, uint32_t t)
 {
     uint64_t vaddr = MESSAGE_VADDR + (uint64_t)index * 4096ul;
@@ -85,11 +87,12 @@ static uint32_t process_message_page(uint32_t p, uint32_t index, uint32_t t)
     uint32_t frame = thread_message_frame(t);
     if (frame == NONE) {
         spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
-        status = process_give_page(p, vaddr, PROT_READ | PROT_WRITE, NONE, 0u);
+        status = process_give_page(p, vaddr, PROT_READ | PROT_WRITE);
         spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
         if (status == STATUS_OK) {
             frame = pagemap_frame(p, vaddr, PROT_READ);
             thread_set_message_frame(t, frame);
+            status = STATUS_RESTART;
         }
     }
     return status;

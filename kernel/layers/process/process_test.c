@@ -11,6 +11,7 @@
 #include "pagemap.h"
 #include "process.h"
 #include "share.h"
+#include "spinlock.h"
 #include "test.h"
 #include "thread.h"
 #include "world.h"
@@ -157,6 +158,80 @@ static void one_child(void)
     world_create(0);
     world_start_process(0);
     world_run(life_program);
+    CHECK_EQUAL(invariants_check(), 0);
+}
+
+/* ---- creation and mappings in steps, each of which takes at most one frame ---- */
+
+#define FAR 0x500000000000ul /* shares no table with the other pages */
+
+/* What process_create or process_map_page of a page at vaddr returns, step by step, up to the last. */
+static uint32_t by_steps(uint64_t vaddr)
+{
+    uint32_t free_before = frame_free_count();
+    uint32_t status = STATUS_RESTART;
+
+    while (status == STATUS_RESTART) {
+        status = vaddr == 0 ? process_create(0) : process_map_page(0, vaddr, PROT_READ | PROT_WRITE);
+        CHECK(free_before - frame_free_count() <= 1);
+        free_before = frame_free_count();
+        if (vaddr == 0 && status == STATUS_RESTART) {
+            spinlock_kernel_enter();
+            CHECK_EQUAL(process_start(0, CODE, USER_BASE, 0), ERR_BAD_STATE);
+            spinlock_kernel_exit();
+        }
+    }
+    return status;
+}
+
+static void step_by_step(void)
+{
+    uint64_t vaddr = HERE;
+
+    world_start(1);
+    world_process(0, NONE, 40, 0, 1, 0, 100, NONE);
+    CHECK_EQUAL(process_define_segment(0, CODE, 1, IMAGE, 0, PROT_READ | PROT_EXEC, 0), STATUS_OK);
+    CHECK_EQUAL(process_define_segment(0, DATA, 3, IMAGE + 1, 520, PROT_READ | PROT_WRITE, 1), STATUS_OK);
+    arch_frame_write(IMAGE + 1, 3, 77);
+    arch_frame_write(IMAGE + 2, 7, 78);
+    arch_frame_write(IMAGE + 2, 8, 99); /* of the next file */
+    CHECK_EQUAL(by_steps(0), STATUS_OK);
+    CHECK_EQUAL(arch_frame_read(pagemap_frame(0, DATA, PROT_WRITE), 3), 77);
+    CHECK_EQUAL(arch_frame_read(pagemap_frame(0, DATA + 4096, PROT_WRITE), 7), 78);
+    CHECK_EQUAL(arch_frame_read(pagemap_frame(0, DATA + 4096, PROT_WRITE), 8), 0);
+    CHECK_EQUAL(arch_frame_read(pagemap_frame(0, DATA + 8192, PROT_WRITE), 3), 0);
+    /* As long as the page and its three tables fit; then it is refused before the first of them is made. */
+    while (container_quota(0) - container_usage(0) > 3) {
+        CHECK_EQUAL(by_steps(vaddr), STATUS_OK);
+        vaddr += 4096;
+    }
+    CHECK_EQUAL(container_quota(0) - container_usage(0), 3);
+    CHECK_EQUAL(by_steps(FAR), ERR_QUOTA);
+    CHECK_EQUAL(process_map_page(0, HERE, PROT_READ), ERR_ALREADY_MAPPED);
+    CHECK_EQUAL(container_quota(0) - container_usage(0), 3);
+    CHECK_EQUAL(pagemap_missing(0, FAR), 3);
+    CHECK_EQUAL(by_steps(vaddr), STATUS_OK);
+    CHECK_EQUAL(invariants_check(), 0);
+}
+
+/* A process that ends between the step that clears a frame for a page and the step that fills it gives the frame back. */
+static void end_between_steps(void)
+{
+    world_start(1);
+    world_process(0, NONE, 40, 0, 1, 0, 100, NONE);
+    CHECK_EQUAL(process_define_segment(0, DATA, 1, IMAGE, 8, PROT_READ | PROT_WRITE, 1), STATUS_OK);
+    CHECK_EQUAL(process_create(0), STATUS_RESTART);
+    while (pagemap_missing(0, DATA) != 0) {
+        CHECK_EQUAL(process_create(0), STATUS_RESTART);
+    }
+    uint32_t before = frame_free_count();
+    CHECK_EQUAL(process_create(0), STATUS_RESTART);
+    CHECK_EQUAL(frame_free_count(), before - 1);
+    CHECK_EQUAL(pagemap_walk(0, DATA), 0);
+    spinlock_kernel_enter();
+    CHECK_EQUAL(process_kill(0, END_KILLED), STATUS_OK);
+    spinlock_kernel_exit();
+    CHECK_EQUAL(frame_free_count(), before);
     CHECK_EQUAL(invariants_check(), 0);
 }
 
@@ -315,6 +390,8 @@ int main(void)
 {
     test_random_start();
     one_child();
+    step_by_step();
+    end_between_steps();
     shared_page();
     random_ends(2);
     random_ends(4);

@@ -17,6 +17,7 @@ uint32_t syscall_device_map(uint32_t current)
     uint64_t address = uctx_get(current, UCTX_RSI);
     uint64_t page = uctx_word(current, 0u);
     uint32_t page_valid = process_page_valid(address);
+    uint32_t pending = 0u;
     if (valid == 0u) {
         return ERR_BAD_SLOT;
     }
@@ -28,7 +29,13 @@ uint32_t syscall_device_map(uint32_t current)
     if (frame == NONE) {
         return ERR_BAD_ARGUMENT;
     }
-    uint32_t status = process_map_foreign(p, address, frame, PROT_READ | PROT_WRITE, PAGEMAP_DEVICE);
+    uint32_t status = STATUS_RESTART;
+    while (status == STATUS_RESTART && pending == 0u) {
+        status = process_map_foreign(p, address, frame, PROT_READ | PROT_WRITE, PAGEMAP_DEVICE);
+        if (status == STATUS_RESTART) {
+            pending = arch_interrupt_pending();
+        }
+    }
     return status;
 }
 

@@ -39,9 +39,9 @@ uint32_t syscall_mem_map(uint32_t current)
         if (status == STATUS_OK) {
             address = address + 4096ul;
             pages = pages - 1ul;
-            if (pages > 0u) {
-                status = syscall_preemption();
-            }
+        }
+        if (pages > 0u && (status == STATUS_OK || status == STATUS_RESTART)) {
+            status = syscall_preemption();
         }
     }
     uctx_set(current, UCTX_RDI, address);

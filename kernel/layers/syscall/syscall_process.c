@@ -30,11 +30,11 @@ uint32_t syscall_process_create(uint32_t current)
         return ERR_BAD_SLOT;
     }
     uint32_t child = syscall_object(current);
-    uint32_t status = process_create(child);
+    uint32_t status = STATUS_RESTART;
     while (status == STATUS_RESTART && pending == 0u) {
-        pending = arch_interrupt_pending();
-        if (pending == 0u) {
-            status = process_create(child);
+        status = process_create(child);
+        if (status == STATUS_RESTART) {
+            pending = arch_interrupt_pending();
         }
     }
     return status;
@@ -49,6 +49,7 @@ uint32_t syscall_process_copy(uint32_t current)
     uint32_t to_valid = process_page_valid(to);
     uint32_t from_valid = process_page_valid(from);
     uint32_t prot_valid = process_prot_valid(prot);
+    uint32_t pending = 0u;
     if (valid == 0u) {
         return ERR_BAD_SLOT;
     }
@@ -59,7 +60,13 @@ uint32_t syscall_process_copy(uint32_t current)
         return ERR_BAD_ARGUMENT;
     }
     uint32_t child = syscall_object(current);
-    uint32_t status = process_copy_page(child, to, from, (uint32_t)prot);
+    uint32_t status = STATUS_RESTART;
+    while (status == STATUS_RESTART && pending == 0u) {
+        status = process_copy_page(child, to, from, (uint32_t)prot);
+        if (status == STATUS_RESTART) {
+            pending = arch_interrupt_pending();
+        }
+    }
     return status;
 }
 

@@ -33,6 +33,7 @@ uint32_t syscall_share_accept(uint32_t current)
     uint64_t prot = uctx_word(current, 0u);
     uint32_t page_valid = process_page_valid(address);
     uint32_t prot_valid = process_prot_valid(prot);
+    uint32_t pending = 0u;
     if (valid == 0u) {
         return ERR_BAD_SLOT;
     }
@@ -43,7 +44,13 @@ uint32_t syscall_share_accept(uint32_t current)
         return ERR_BAD_ARGUMENT;
     }
     uint32_t s = syscall_object(current);
-    uint32_t status = process_accept_page(p, s, address, (uint32_t)prot);
+    uint32_t status = STATUS_RESTART;
+    while (status == STATUS_RESTART && pending == 0u) {
+        status = process_accept_page(p, s, address, (uint32_t)prot);
+        if (status == STATUS_RESTART) {
+            pending = arch_interrupt_pending();
+        }
+    }
     return status;
 }
 

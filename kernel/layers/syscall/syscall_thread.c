@@ -18,9 +18,16 @@ uint32_t syscall_thread_start(uint32_t current)
     uint64_t entry = uctx_get(current, UCTX_RSI);
     uint64_t stack = uctx_word(current, 0u);
     uint64_t argument = uctx_word(current, 1u);
+    uint32_t pending = 0u;
     if (index == 0u || index >= NUM_THREAD) {
         return ERR_BAD_ARGUMENT;
     }
-    uint32_t status = process_start_thread((uint32_t)index, entry, stack, argument);
+    uint32_t status = STATUS_RESTART;
+    while (status == STATUS_RESTART && pending == 0u) {
+        status = process_start_thread((uint32_t)index, entry, stack, argument);
+        if (status == STATUS_RESTART) {
+            pending = arch_interrupt_pending();
+        }
+    }
     return status;
 }

@@ -106,6 +106,7 @@ uint32_t syscall_vcpu_page(uint32_t current)
     uint32_t valid = syscall_slot_valid(current, GRANT_VM, 0u);
     uint64_t address = uctx_get(current, UCTX_RSI);
     uint32_t page_valid = process_page_valid(address);
+    uint32_t pending = 0u;
     uint32_t status = STATUS_OK;
     if (valid == 0u) {
         return ERR_BAD_SLOT;
@@ -117,14 +118,24 @@ uint32_t syscall_vcpu_page(uint32_t current)
     uint32_t frame = vcpu_page(vm);
     if (frame == NONE) {
         status = vcpu_create(vm, p);
-    }
-    if (status != STATUS_OK) {
-        return status;
+        if (status != STATUS_OK) {
+            return status;
+        }
+        pending = arch_interrupt_pending();
+        if (pending != 0u) {
+            return STATUS_RESTART;
+        }
     }
     /* From here on the vcpu stays until the process ends, also if the page cannot be mapped: another thread may have
      * mapped it meanwhile, or run the guest. */
     frame = vcpu_page(vm);
-    status = process_map_foreign(p, address, frame, PROT_READ | PROT_WRITE, PAGEMAP_IMAGE);
+    status = STATUS_RESTART;
+    while (status == STATUS_RESTART && pending == 0u) {
+        status = process_map_foreign(p, address, frame, PROT_READ | PROT_WRITE, PAGEMAP_IMAGE);
+        if (status == STATUS_RESTART) {
+            pending = arch_interrupt_pending();
+        }
+    }
     return status;
 }
 

@@ -130,6 +130,8 @@ static void start(uint32_t cpus)
     tlb_init();
     tlb_set_cpus(P, (1u << cpus) - 1);
     CHECK_EQUAL(pagemap_create(P), STATUS_OK);
+    while (pagemap_prepare(P, SHARED) == STATUS_RESTART || pagemap_prepare(P, OWN) == STATUS_RESTART) {
+    }
 }
 
 /* A CPU alone drops its own translation. */

@@ -1,6 +1,7 @@
 /* The C side of the comparison for page maps, with the frames that tables are made of. */
 #include "pagemap.h"
 
+#include "abi.h"
 #include "container.h"
 #include "../driver.h"
 #include "frame.h"
@@ -30,9 +31,22 @@ static void map(const uint64_t *argument)
     answer(pagemap_map(A(0), argument[1], A(2), A(3), A(4)));
 }
 
+static void missing(const uint64_t *argument)
+{
+    answer(pagemap_missing(A(0), argument[1]));
+}
+
+/* At most so many tables: how many steps there were, and the status of the last. */
 static void prepare(const uint64_t *argument)
 {
-    answer(pagemap_prepare(A(0), argument[1]));
+    uint32_t steps = 0, status;
+
+    do {
+        status = pagemap_prepare(A(0), argument[1]);
+        steps++;
+    } while (status == STATUS_RESTART && steps < A(2));
+    answer(steps);
+    answer(status);
 }
 
 static void unmap(const uint64_t *argument)
@@ -84,9 +98,10 @@ static void usage(const uint64_t *argument)
 }
 
 static const struct operation operations[] = {
-    {"start", 3, start},     {"create", 1, create},   {"map", 5, map},     {"prepare", 2, prepare},
+    {"start", 3, start},     {"create", 1, create},   {"map", 5, map},     {"prepare", 3, prepare},
     {"unmap", 2, unmap},     {"walk", 2, walk},       {"frame", 3, frame}, {"pin", 2, pin},
     {"destroy", 2, destroy}, {"give_up", 2, give_up}, {"alloc", 1, alloc}, {"usage", 1, usage},
+    {"missing", 2, missing},
 };
 
 int main(void)

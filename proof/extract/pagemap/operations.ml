@@ -52,20 +52,26 @@ module Maps = struct
     | 0, free -> Some (List.nth free (random (List.length free)))
     | _ -> Some (if random 3 = 0 then z (random 1_000_000_000) else z (random 3000))
 
+  (* Mostly one whose tables exist. *)
+  let rec prepared random map tries =
+    let v = address random in
+    if tries = 0 || Z.equal (Spec.needs map v) Z.zero then v else prepared random map (tries - 1)
+
   let choose random state =
-    let p = z (random 2) and v = address random and prot = z (random (if random 2 = 0 then 4 else 8)) in
+    let p = z (random 2) and prot = z (random (if random 2 = 0 then 4 else 8)) in
     let map = Processes.find p state.maps in
     let some = mapped random map in
     let kind = random (if random 10 = 0 then 4 else 3) in
     let name, arguments =
       match (random 22, frame random state p kind) with
       | _ when (not (Spec.present map)) && random 3 = 0 -> ("create", [ p ])
-      | (0 | 1 | 2 | 3 | 4 | 5 | 6), Some f -> ("map", [ p; v; f; prot; z kind ])
+      | (0 | 1 | 2 | 3 | 4 | 5 | 6), Some f -> ("map", [ p; prepared random map 8; f; prot; z kind ])
       | (7 | 8), _ -> ("unmap", [ p; some ])
       | (9 | 10), _ -> ("walk", [ p; some ])
       | (11 | 12 | 13), _ -> ("frame", [ p; some; prot ])
       | 14, _ -> ("pin", [ p; some ])
-      | 15, _ -> ("prepare", [ p; v ])
+      | 15, _ -> ("prepare", [ p; address random; z (1 + random 4) ])
+      | 20, _ -> ("missing", [ p; address random ])
       | 16, _ -> ("usage", [ p ])
       | 17, _ when random 10 = 0 -> ("destroy", [ p; z (if random 2 = 0 then 1 + random 40 else 1_000_000) ])
       | 18, _ when random 4 = 0 -> ("create", [ p ])
@@ -82,40 +88,40 @@ module Maps = struct
     else if Z.equal frame Spec.fRAME_NO_QUOTA then Some Spec.eRR_QUOTA
     else None
 
-  (* So many frames for new tables; where one cannot be had, nothing is changed. *)
-  let rec take owned p = function
-    | 0 -> Some (Ok ([], owned))
-    | count ->
-        Option.bind (Owned.alloc owned p) (fun (frame, owned) ->
-            match refusal frame with
-            | Some status -> Some (Error status)
-            | None ->
-                Option.map
-                  (Result.map (fun (frames, owned) -> (frame :: frames, owned)))
-                  (take owned p (count - 1)))
+  (* A frame for a new table; where none can be had, nothing is changed. *)
+  let take state p =
+    Option.map
+      (fun (frame, owned) ->
+        match refusal frame with Some status -> Error status | None -> Ok (frame, { state with owned }))
+      (Owned.alloc state.owned p)
 
-  (* [change map fresh] is tried without new tables, then with those that the page needs. *)
-  let with_tables before p v change =
-    let map = Processes.find p before.maps in
-    match change map [] with
-    | Some (status, map) -> Some (with_map before p map, [ status ])
-    | None ->
-        Option.bind (take before.owned p (Z.to_int (Spec.needs map v))) (function
-          | Error status -> Some (before, [ status ])
-          | Ok (fresh, owned) ->
-              Option.map (fun (status, map) -> (with_map { before with owned } p map, [ status ])) (change map fresh))
+  let change before p change =
+    Option.map (fun (answer, map) -> (with_map before p map, [ answer ])) (change (Processes.find p before.maps))
 
   let create before p =
-    let map = Processes.find p before.maps in
-    if Spec.present map then Some (before, [ Spec.eRR_BAD_STATE ])
+    if Spec.present (Processes.find p before.maps) then Some (before, [ Spec.eRR_BAD_STATE ])
     else
-      Option.bind (take before.owned p 1) (function
-        | Ok ([ root ], owned) ->
-            Option.map
-              (fun (status, map) -> (with_map { before with owned } p map, [ status ]))
-              (Spec.pagemap_create map root)
-        | Ok _ -> None
+      Option.bind (take before p) (function
+        | Ok (root, state) -> change state p (fun map -> Spec.pagemap_create map root)
         | Error status -> Some (before, [ status ]))
+
+  (* At most so many steps; the answer is how many there were, and the status of the last. *)
+  let prepare before p v most =
+    let rec go state steps =
+      let map = Processes.find p state.maps in
+      let step state fresh =
+        Option.bind (Spec.pagemap_prepare map v fresh) (fun (status, map) ->
+            let state = with_map state p map in
+            if Z.equal status Spec.sTATUS_RESTART && steps < most then go state (steps + 1)
+            else Some (state, [ z steps; status ]))
+      in
+      if Spec.present map && Z.sign (Spec.needs map v) > 0 then
+        Option.bind (take state p) (function
+          | Ok (fresh, state) -> step state fresh
+          | Error status -> Some (state, [ z steps; status ]))
+      else step state Spec.nONE
+    in
+    go before 1
 
   (* A step gives frames back; those that were the process's own are so no more. *)
   let give_back before p frames =
@@ -142,13 +148,14 @@ module Maps = struct
   let step before { name; arguments } =
     match (name, arguments) with
     | "create", [ p ] -> create before p
-    | "map", [ p; v; f; prot; kind ] -> with_tables before p v (fun map -> Spec.pagemap_map map v f prot kind)
-    | "prepare", [ p; v ] -> with_tables before p v (fun map -> Spec.pagemap_prepare map v)
-    | "unmap", [ p; v ] -> with_tables before p v (fun map _ -> Spec.pagemap_unmap map v)
-    | "walk", [ p; v ] -> with_tables before p v (fun map _ -> Spec.pagemap_walk map v)
-    | "frame", [ p; v; prot ] -> with_tables before p v (fun map _ -> Spec.pagemap_frame map v prot)
+    | "map", [ p; v; f; prot; kind ] -> change before p (fun map -> Spec.pagemap_map map v f prot kind)
+    | "missing", [ p; v ] -> change before p (fun map -> Spec.pagemap_missing map v)
+    | "prepare", [ p; v; most ] -> prepare before p v (Z.to_int most)
+    | "unmap", [ p; v ] -> change before p (fun map -> Spec.pagemap_unmap map v)
+    | "walk", [ p; v ] -> change before p (fun map -> Spec.pagemap_walk map v)
+    | "frame", [ p; v; prot ] -> change before p (fun map -> Spec.pagemap_frame map v prot)
     | "pin", [ p; v ] ->
-        Option.map (fun (_, map) -> (with_map before p map, [])) (Spec.pagemap_pin (Processes.find p before.maps) v)
+        Option.map (fun (state, _) -> (state, [])) (change before p (fun map -> Spec.pagemap_pin map v))
     | "destroy", [ p; most ] -> destroy before p (Z.to_int most)
     | "alloc", [ p ] ->
         Option.map

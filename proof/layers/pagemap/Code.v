@@ -5,11 +5,11 @@ Local Open Scope string_scope.
 Definition PAGEMAP_OWNED : Z := 0.
 Definition PAGEMAP_IMAGE : Z := 1.
 Definition PAGEMAP_DEVICE : Z := 2.
+Definition PAGEMAP_NO_TABLE : Z := 16.
 Definition PAGEMAP_ROOT_LEVEL : Z := 3.
 Definition PAGEMAP_INDEX_MASK : Z := 511.
 Definition PAGEMAP_KERNEL_FIRST : Z := 256.
 Definition PAGEMAP_TABLE_BITS : Z := 7.
-Definition PAGEMAP_MOVES : Z := 16.
 
 Definition pagemap_objects : list (string * Z * list (string * width * Z)) :=
   [("pagemap", 64,
@@ -112,44 +112,51 @@ Definition pagemap_create_code : fundef := Fun 1 4
   (Seq (Call None "pagemap_unlock" [Var 0])
        (Return (Var 1)))))).
 
-(* pagemap_drop_path: 0 p, 1 vaddr, 2 top, 3 level, 4 table, 5 left, 6 index, 7 entry *)
-Definition pagemap_drop_path_code : fundef := Fun 4 4
-  (Seq (Assign 4 (Var 2))
-  (Seq (Assign 5 (Var 3))
-  (Seq (While (Cmp Gt (Var 5) (Const 0))
-         (Seq (Call (Some 6%nat) "pagemap_index" [Var 1; Var 5])
-         (Seq (Call (Some 7%nat) "arch_frame_read" [Var 4; Var 6])
-         (Seq (Call None "frame_remove_owner" [Var 4; Var 0])
-         (Seq (Call (Some 4%nat) "pagemap_entry_frame" [Var 7])
-              (Assign 5 (Bin W32 Sub (Var 5) (Const 1))))))))
-       (Call None "frame_remove_owner" [Var 4; Var 0])))).
+(* pagemap_lowest: 0 p, 1 vaddr, 2 level, 3 table *)
+Definition pagemap_lowest_code : fundef := Fun 2 2
+  (Seq (Assign 2 (Const 0))
+  (Seq (While (Cmp Lt (Var 2) (Const 3 (* PAGEMAP_ROOT_LEVEL *)))
+         (Seq (Call (Some 3%nat) "pagemap_table" [Var 0; Var 1; Var 2])
+         (Seq (If (Cmp Ne (Var 3) (Const 4294967295 (* NONE *))) (Return (Var 2)) Skip)
+              (Assign 2 (Bin W32 Add (Var 2) (Const 1))))))
+       (Return (Const 3 (* PAGEMAP_ROOT_LEVEL *))))).
 
-(* pagemap_build_path: 0 p, 1 vaddr, 2 table, 3 levels, 4 leaf, 5 entry, 6 below, 7 level, 8 fresh, 9 index, 10 link *)
-Definition pagemap_build_path_code : fundef := Fun 5 6
-  (Seq (Assign 5 (Var 4))
-  (Seq (Assign 6 (Const 4294967295 (* NONE *)))
-  (Seq (Assign 7 (Const 0))
-  (Seq (While (Cmp Lt (Var 7) (Var 3))
-         (Seq (Call (Some 8%nat) "frame_alloc_private" [Var 0])
-         (Seq (If (COr (Cmp Eq (Var 8) (Const 4294967295 (* NONE *)))
-                    (Cmp Eq (Var 8) (Const 4294967294 (* FRAME_NO_QUOTA *))))
-                (Seq (If (Cmp Gt (Var 7) (Const 0))
-                       (Call None "pagemap_drop_path" [Var 0; Var 1; Var 6; Bin W32 Sub (Var 7) (Const 1)])
-                       Skip)
-                (Seq (If (Cmp Eq (Var 8) (Const 4294967295 (* NONE *))) (Return (Const 7 (* ERR_NO_MEMORY *)))
-                       Skip)
-                     (Return (Const 6 (* ERR_QUOTA *)))))
-                Skip)
-         (Seq (Call (Some 9%nat) "pagemap_index" [Var 1; Var 7])
-         (Seq (Call None "arch_frame_write" [Var 8; Var 9; Var 5])
-         (Seq (Assign 5
-                (Bin W64 Or (Bin W64 Shl (Cast W64 (Var 8)) (Const 12 (* ARCH_PTE_FRAME_SHIFT *)))
-                  (Const 7 (* PAGEMAP_TABLE_BITS *))))
-         (Seq (Assign 6 (Var 8))
-              (Assign 7 (Bin W32 Add (Var 7) (Const 1))))))))))
-  (Seq (Call (Some 10%nat) "pagemap_index" [Var 1; Var 3])
-  (Seq (Call None "arch_frame_write" [Var 2; Var 10; Var 5])
-       (Return (Const 0 (* STATUS_OK *))))))))).
+(* pagemap_missing: 0 p, 1 vaddr, 2 missing, 3 valid *)
+Definition pagemap_missing_code : fundef := Fun 2 2
+  (Seq (Assign 2 (Const 0))
+  (Seq (Call (Some 3%nat) "pagemap_valid" [Var 1])
+  (Seq (If (Cmp Eq (Var 3) (Const 0)) (Return (Const 0)) Skip)
+  (Seq (Call None "pagemap_lock" [Var 0])
+  (Seq (If (Cmp Eq (Load "pagemap" (Var 0) "exists" (Const 0)) (Const 1))
+         (Call (Some 2%nat) "pagemap_lowest" [Var 0; Var 1]) Skip)
+  (Seq (Call None "pagemap_unlock" [Var 0])
+       (Return (Var 2)))))))).
+
+(* pagemap_prepare_locked: 0 p, 1 vaddr, 2 level, 3 fresh, 4 table, 5 index *)
+Definition pagemap_prepare_locked_code : fundef := Fun 2 4
+  (Seq (Call (Some 2%nat) "pagemap_lowest" [Var 0; Var 1])
+  (Seq (If (Cmp Eq (Var 2) (Const 0)) (Return (Const 0 (* STATUS_OK *))) Skip)
+  (Seq (Call (Some 3%nat) "frame_alloc_private" [Var 0])
+  (Seq (If (Cmp Eq (Var 3) (Const 4294967295 (* NONE *))) (Return (Const 7 (* ERR_NO_MEMORY *))) Skip)
+  (Seq (If (Cmp Eq (Var 3) (Const 4294967294 (* FRAME_NO_QUOTA *))) (Return (Const 6 (* ERR_QUOTA *))) Skip)
+  (Seq (Call (Some 4%nat) "pagemap_table" [Var 0; Var 1; Var 2])
+  (Seq (Call (Some 5%nat) "pagemap_index" [Var 1; Var 2])
+  (Seq (Call None "arch_frame_write"
+         [Var 4; Var 5;
+           Bin W64 Or (Bin W64 Shl (Cast W64 (Var 3)) (Const 12 (* ARCH_PTE_FRAME_SHIFT *)))
+             (Const 7 (* PAGEMAP_TABLE_BITS *))])
+       (Return (Const 15 (* STATUS_RESTART *))))))))))).
+
+(* pagemap_prepare: 0 p, 1 vaddr, 2 status, 3 valid *)
+Definition pagemap_prepare_code : fundef := Fun 2 2
+  (Seq (Assign 2 (Const 12 (* ERR_BAD_STATE *)))
+  (Seq (Call (Some 3%nat) "pagemap_valid" [Var 1])
+  (Seq (If (Cmp Eq (Var 3) (Const 0)) (Return (Const 4 (* ERR_BAD_ADDRESS *))) Skip)
+  (Seq (Call None "pagemap_lock" [Var 0])
+  (Seq (If (Cmp Eq (Load "pagemap" (Var 0) "exists" (Const 0)) (Const 1))
+         (Call (Some 2%nat) "pagemap_prepare_locked" [Var 0; Var 1]) Skip)
+  (Seq (Call None "pagemap_unlock" [Var 0])
+       (Return (Var 2)))))))).
 
 (* pagemap_leaf: 0 frame, 1 prot, 2 kind, 3 entry *)
 Definition pagemap_leaf_code : fundef := Fun 3 1
@@ -168,24 +175,15 @@ Definition pagemap_leaf_code : fundef := Fun 3 1
          (Assign 3 (Bin W64 Or (Var 3) (Const 24 (* ARCH_PTE_UNCACHED *)))) Skip)
        (Return (Var 3))))))).
 
-(* pagemap_map_locked: 0 p, 1 vaddr, 2 leaf, 3 table, 4 level, 5 index, 6 entry, 7 built, 8 leaf_index, 9 old *)
-Definition pagemap_map_locked_code : fundef := Fun 3 7
-  (Seq (Assign 3 (Load "pagemap" (Var 0) "root" (Const 0)))
-  (Seq (Assign 4 (Const 3 (* PAGEMAP_ROOT_LEVEL *)))
-  (Seq (While (Cmp Gt (Var 4) (Const 0))
-         (Seq (Call (Some 5%nat) "pagemap_index" [Var 1; Var 4])
-         (Seq (Call (Some 6%nat) "arch_frame_read" [Var 3; Var 5])
-         (Seq (If (Cmp Eq (Var 6) (Const 0))
-                (Seq (Call (Some 7%nat) "pagemap_build_path" [Var 0; Var 1; Var 3; Var 4; Var 2])
-                     (Return (Var 7)))
-                Skip)
-         (Seq (Call (Some 3%nat) "pagemap_entry_frame" [Var 6])
-              (Assign 4 (Bin W32 Sub (Var 4) (Const 1))))))))
-  (Seq (Call (Some 8%nat) "pagemap_index" [Var 1; Const 0])
-  (Seq (Call (Some 9%nat) "arch_frame_read" [Var 3; Var 8])
-  (Seq (If (Cmp Ne (Var 9) (Const 0)) (Return (Const 5 (* ERR_ALREADY_MAPPED *))) Skip)
-  (Seq (Call None "arch_frame_write" [Var 3; Var 8; Var 2])
-       (Return (Const 0 (* STATUS_OK *)))))))))).
+(* pagemap_map_locked: 0 p, 1 vaddr, 2 leaf, 3 table, 4 index, 5 old *)
+Definition pagemap_map_locked_code : fundef := Fun 3 3
+  (Seq (Call (Some 3%nat) "pagemap_table" [Var 0; Var 1; Const 0])
+  (Seq (If (Cmp Eq (Var 3) (Const 4294967295 (* NONE *))) (Return (Const 16 (* PAGEMAP_NO_TABLE *))) Skip)
+  (Seq (Call (Some 4%nat) "pagemap_index" [Var 1; Const 0])
+  (Seq (Call (Some 5%nat) "arch_frame_read" [Var 3; Var 4])
+  (Seq (If (Cmp Ne (Var 5) (Const 0)) (Return (Const 5 (* ERR_ALREADY_MAPPED *))) Skip)
+  (Seq (Call None "arch_frame_write" [Var 3; Var 4; Var 2])
+       (Return (Const 0 (* STATUS_OK *))))))))).
 
 (* pagemap_map: 0 p, 1 vaddr, 2 frame, 3 prot, 4 kind, 5 status, 6 valid, 7 leaf *)
 Definition pagemap_map_code : fundef := Fun 5 3
@@ -202,17 +200,6 @@ Definition pagemap_map_code : fundef := Fun 5 3
          (Call (Some 5%nat) "pagemap_map_locked" [Var 0; Var 1; Var 7]) Skip)
   (Seq (Call None "pagemap_unlock" [Var 0])
        (Return (Var 5)))))))))).
-
-(* pagemap_prepare: 0 p, 1 vaddr, 2 status, 3 valid *)
-Definition pagemap_prepare_code : fundef := Fun 2 2
-  (Seq (Assign 2 (Const 12 (* ERR_BAD_STATE *)))
-  (Seq (Call (Some 3%nat) "pagemap_valid" [Var 1])
-  (Seq (If (Cmp Eq (Var 3) (Const 0)) (Return (Const 4 (* ERR_BAD_ADDRESS *))) Skip)
-  (Seq (Call None "pagemap_lock" [Var 0])
-  (Seq (If (Cmp Eq (Load "pagemap" (Var 0) "exists" (Const 0)) (Const 1))
-         (Call (Some 2%nat) "pagemap_map_locked" [Var 0; Var 1; Const 0]) Skip)
-  (Seq (Call None "pagemap_unlock" [Var 0])
-       (Return (Var 2)))))))).
 
 (* pagemap_find: 0 p, 1 vaddr, 2 take, 3 entry, 4 valid, 5 table, 6 index *)
 Definition pagemap_find_code : fundef := Fun 3 4
@@ -345,24 +332,15 @@ Definition pagemap_move_code : fundef := Fun 1 5
   (Seq (Call None "pagemap_pass" [Var 0; Var 1; Const 0])
        (Return (Const 1))))))))).
 
-(* pagemap_destroy_locked: 0 p, 1 i, 2 more *)
-Definition pagemap_destroy_locked_code : fundef := Fun 1 2
-  (Seq (Assign 1 (Const 0))
-  (Seq (While (Cmp Lt (Var 1) (Const 16 (* PAGEMAP_MOVES *)))
-         (Seq (Call (Some 2%nat) "pagemap_move" [Var 0])
-         (Seq (If (Cmp Eq (Var 2) (Const 0))
-                (Seq (Call None "pagemap_drop_root" [Var 0])
-                     (Return (Const 0)))
-                Skip)
-              (Assign 1 (Bin W32 Add (Var 1) (Const 1))))))
-       (Return (Const 1)))).
-
 (* pagemap_destroy_step: 0 p, 1 more, 2 exists *)
 Definition pagemap_destroy_step_code : fundef := Fun 1 2
   (Seq (Assign 1 (Const 0))
   (Seq (Call None "pagemap_lock" [Var 0])
   (Seq (Call (Some 2%nat) "pagemap_exists" [Var 0])
-  (Seq (If (Cmp Eq (Var 2) (Const 1)) (Call (Some 1%nat) "pagemap_destroy_locked" [Var 0]) Skip)
+  (Seq (If (Cmp Eq (Var 2) (Const 1))
+         (Seq (Call (Some 1%nat) "pagemap_move" [Var 0])
+              (If (Cmp Eq (Var 1) (Const 0)) (Call None "pagemap_drop_root" [Var 0]) Skip))
+         Skip)
   (Seq (Call None "pagemap_unlock" [Var 0])
        (Return (Var 1))))))).
 
@@ -380,12 +358,13 @@ Definition pagemap_module_list : list (string * fundef) :=
    ("pagemap_table", pagemap_table_code);
    ("pagemap_valid", pagemap_valid_code);
    ("pagemap_create", pagemap_create_code);
-   ("pagemap_drop_path", pagemap_drop_path_code);
-   ("pagemap_build_path", pagemap_build_path_code);
+   ("pagemap_lowest", pagemap_lowest_code);
+   ("pagemap_missing", pagemap_missing_code);
+   ("pagemap_prepare_locked", pagemap_prepare_locked_code);
+   ("pagemap_prepare", pagemap_prepare_code);
    ("pagemap_leaf", pagemap_leaf_code);
    ("pagemap_map_locked", pagemap_map_locked_code);
    ("pagemap_map", pagemap_map_code);
-   ("pagemap_prepare", pagemap_prepare_code);
    ("pagemap_find", pagemap_find_code);
    ("pagemap_unmap", pagemap_unmap_code);
    ("pagemap_walk", pagemap_walk_code);
@@ -399,6 +378,5 @@ Definition pagemap_module_list : list (string * fundef) :=
    ("pagemap_pass", pagemap_pass_code);
    ("pagemap_drop_leaf", pagemap_drop_leaf_code);
    ("pagemap_move", pagemap_move_code);
-   ("pagemap_destroy_locked", pagemap_destroy_locked_code);
    ("pagemap_destroy_step", pagemap_destroy_step_code)].
 Definition pagemap_module : module := module_of pagemap_module_list.

@@ -1,5 +1,5 @@
 (** Page maps: the functions that take a page map's lock once and call no other locking function implement their programs. *)
-From Ashlar Require Export layers.pagemap.code.MapExisting lang.programs.Slot lang.programs.Continuation.
+From Ashlar Require Export layers.pagemap.code.MapLocked lang.programs.Slot lang.programs.Continuation.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 Lemma evals_first r m p : r !! 0%nat = Some p -> evals [Var 0] r m = Some [p].

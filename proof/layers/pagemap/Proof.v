@@ -98,4 +98,26 @@ Section proof.
         by rewrite (path_down s l (a - 1)) by (done || lia).
     - assert (a = l) as -> by lia. step. split; [|done]. unfold table_at. by rewrite Hf.
   Qed.
+
+  Theorem pagemap_lowest_triple p s d v : pagemap_rep p s d -> present s = true -> 0 <= v < USER_END -> user_page (page_of v) ->
+    triple "pagemap_lowest" [p; v] d (fun w d' => w = missing s (page_of v) /\ d' = d).
+  Proof using HM HRead.
+    intros Hr Hp Hv Hn. pose proof (rep_valid _ _ _ _ Hr) as HV.
+    enter pagemap_lowest_code. step. step. step.
+    eapply owned_while with (n := 3%nat) (I := fun k r d' => exists l t, r = [p; v; l; t] /\ k = Z.to_nat (3 - l) /\
+      0 <= l <= 3 /\ (forall i, 0 <= i < l -> tables s !! (i, above i (page_of v)) = None) /\ d' = d).
+    { exists 0, 0. split; [done|]. split; [done|]. split; [lia|]. split; [intros; lia|done]. }
+    intros k r d' (l & t & -> & -> & Hl & Hno & ->). eexists. split; [evaluate|]. cbn [compare].
+    destruct (Z.ltb_spec l 3) as [Hlt|Hge].
+    - step. eapply owned_call_whole; [evaluate|apply (pagemap_table_triple p s d v l Hr Hp Hv); lia|]. intros w d' [-> ->]. result.
+      unfold table_at. destruct (tables s !! (l, above l (page_of v))) as [f|] eqn:Hf; cbn [from_option id].
+      + pose proof (table_frame _ _ _ HV Hf) as Hb. unfold NUM_FRAME in Hb. step. step.
+        rewrite (proj2 (Z.eqb_neq f 4294967295)) by lia. cbn [negb]. step. split; [|done].
+        symmetry. apply missing_is; [done|done|done|done|done|]. right. by eexists.
+      + step. step. change (NONE =? 4294967295) with true. cbn [negb]. step. step. rewrite wrap32 by lia.
+        exists (Z.to_nat (3 - (l + 1))). split; [lia|]. exists (l + 1), NONE. split; [done|]. split; [done|]. split; [lia|].
+        split; [|done]. intros i Hi. destruct (decide (i = l)) as [->|]; [done|]. apply Hno. lia.
+    - assert (l = 3) as -> by lia. step. split; [|done].
+      symmetry. apply missing_is; [done|done|done|done|done|]. by left.
+  Qed.
 End proof.

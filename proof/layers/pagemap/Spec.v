@@ -3,7 +3,7 @@
     The state of one page map is its set of tables and its set of leaves; every word of every table follows from them. A
     page is known by its number, address / 4096. The table of level [l] (3: the root, 0: it holds the leaves) on the way
     to page [n] is [(l, n / 512 ^ (l + 1))]. A function gives its result and the new state; [None] means that its caller
-    broke a requirement. Frames for new tables are arguments: where they come from, and what happens when there are none
+    broke a requirement. The frame of a new table is an argument: where it comes from, and what happens when there is none
     (nothing changes), is said by the programs. Codes of results are those of [abi.h]. *)
 From Ashlar Require Export lang.Constants lang.Builtin layers.pagemap.Code.
 
@@ -95,39 +95,40 @@ Definition missing (s : page_map) (n : Z) : Z :=
     else 2
   else 3.
 
-(** The tables of levels [l], [l + 1], .. on the way to page [n], in these frames. *)
-Fixpoint add_path (l n : Z) (fresh : list Z) (t : gmap (Z * Z) Z) : gmap (Z * Z) Z :=
-  match fresh with
-  | [] => t
-  | f :: fresh => <[(l, above l n) := f]> (add_path (l + 1) n fresh t)
-  end.
-(** Entry 0 is none. *)
-Definition put_leaf (n e : Z) (m : gmap Z Z) : gmap Z Z := if e =? 0 then m else <[n := e]> m.
+Definition pagemap_missing (s : page_map) (v : Z) : option (Z * page_map) :=
+  Some (if user_address v && present s then missing s (page_of v) else 0, s).
 
-(** The missing tables get the frames [fresh], the lowest first; then page [n] gets its entry. *)
-Definition pagemap_store (s : page_map) (n e : Z) (fresh : list Z) : option (Z * page_map) :=
-  if bool_decide (user_page n) && (cursor s <=? 4096 * n) && ((e =? 0) || bool_decide (leaf_ok e)) &&
-     (Z.of_nat (length fresh) =? missing s n) && forallb (frame_usable s) fresh && bool_decide (NoDup fresh) then
+(** The highest table that page [n] lacks is made in frame [f]; it is empty. *)
+Definition add_table (n f : Z) (s : page_map) : page_map :=
+  PageMap (<[(missing s n - 1, above (missing s n - 1) n) := f]> (tables s)) (leaves s) (cursor s).
+Definition pagemap_add_table (s : page_map) (n f : Z) : option (Z * page_map) :=
+  if present s && bool_decide (user_page n) && (cursor s <=? 4096 * n) && (0 <? missing s n) && frame_usable s f
+  then Some (STATUS_RESTART, add_table n f s) else None.
+(** At most one of the tables that a mapping at [v] lacks. *)
+Definition pagemap_prepare (s : page_map) (v fresh : Z) : option (Z * page_map) :=
+  if negb (user_address v) then Some (ERR_BAD_ADDRESS, s)
+  else if negb (present s) then Some (ERR_BAD_STATE, s)
+  else if missing s (page_of v) =? 0 then Some (STATUS_OK, s)
+  else pagemap_add_table s (page_of v) fresh.
+
+(** Page [n] gets its entry. *)
+Definition pagemap_store (s : page_map) (n e : Z) : option (Z * page_map) :=
+  if negb (present s) then Some (ERR_BAD_STATE, s)
+  else if negb (missing s n =? 0) then Some (PAGEMAP_NO_TABLE, s)
+  else if bool_decide (user_page n) && (cursor s <=? 4096 * n) && bool_decide (leaf_ok e) then
     match leaves s !! n with
     | Some _ => Some (ERR_ALREADY_MAPPED, s)
-    | None => Some (STATUS_OK, PageMap (add_path 0 n fresh (tables s)) (put_leaf n e (leaves s)) (cursor s))
+    | None => Some (STATUS_OK, PageMap (tables s) (<[n := e]> (leaves s)) (cursor s))
     end
   else None.
 
 Definition word32 (z : Z) : bool := (0 <=? z) && (z <? 2 ^ 32).
 
-Definition pagemap_map (s : page_map) (v frame prot kind : Z) (fresh : list Z) : option (Z * page_map) :=
+Definition pagemap_map (s : page_map) (v frame prot kind : Z) : option (Z * page_map) :=
   if negb (word32 frame && word32 prot && word32 kind) then None
   else if negb (user_address v) then Some (ERR_BAD_ADDRESS, s)
   else if (has prot PROT_WRITE && has prot PROT_EXEC) || (PAGEMAP_DEVICE <? kind) then Some (ERR_BAD_ARGUMENT, s)
-  else if negb (present s) then Some (ERR_BAD_STATE, s)
-  else pagemap_store s (page_of v) (leaf_entry frame prot kind) fresh.
-
-(** The tables that a mapping at [v] needs, without the mapping. *)
-Definition pagemap_prepare (s : page_map) (v : Z) (fresh : list Z) : option (Z * page_map) :=
-  if negb (user_address v) then Some (ERR_BAD_ADDRESS, s)
-  else if negb (present s) then Some (ERR_BAD_STATE, s)
-  else pagemap_store s (page_of v) 0 fresh.
+  else pagemap_store s (page_of v) (leaf_entry frame prot kind).
 
 Definition entry_at (s : page_map) (v : Z) : Z := if user_address v then default 0 (leaves s !! page_of v) else 0.
 Definition pagemap_walk (s : page_map) (v : Z) : option (Z * page_map) := Some (entry_at s v, s).
@@ -160,16 +161,11 @@ Definition move_frames (s : page_map) : list Z :=
   (if has e ARCH_PTE_OWNED then [entry_frame e] else []) ++
   omap (fun l => if 4096 * behind (l, above l n) <=? next_cursor s then tables s !! (l, above l n) else None) [0; 1; 2].
 
-(** At most [k] moves; at the end of user space the root goes. Result: is there more to do; the frames given back. *)
-Fixpoint destroy (k : nat) (s : page_map) : Z * list Z * page_map :=
-  match k with
-  | O => (1, [], s)
-  | S k =>
-      if USER_END <=? cursor s then (0, [root_of s], pagemap_absent)
-      else let '(more, l, s') := destroy k (pagemap_move s) in (more, move_frames s ++ l, s')
-  end.
+(** One move; at the end of user space the root goes. Result: is there more to do; the frames given back. *)
 Definition pagemap_destroy_step (s : page_map) : Z * list Z * page_map :=
-  if present s then destroy (Z.to_nat PAGEMAP_MOVES) s else (0, [], s).
+  if present s then
+    if USER_END <=? cursor s then (0, [root_of s], pagemap_absent) else (1, move_frames s, pagemap_move s)
+  else (0, [], s).
 
 (** ** Cells *)
 Definition pagemap_cell (p : Z) (field : string) : cell := ("pagemap"%string, p, field, 0).

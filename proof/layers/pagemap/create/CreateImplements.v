@@ -36,9 +36,6 @@ Section create.
     | _ => Fail
     end.
 
-  Lemma owned_frames_other : owned_frames_object H <> slot_object Yc.
-  Proof using. intros E. apply (owned_frames_unlocked H (slot_lock Yc)). rewrite E. apply slot_guards. Qed.
-
   Theorem pagemap_create_implements : implements_then "pagemap_create" create.
   Proof using HM HY Hother lock_acquire lock_release HWrite HEntry alloc.
     eapply implements_then_body; [by apply HM|]. intros Post args m a k Q Hr HQ.
@@ -76,7 +73,7 @@ Section create.
     destruct (present s) eqn:Hpre; unfold flag in *; [change (1 =? 0) with false in *|change (0 =? 0) with true in *]; cbv iota in Htail |- *.
     { wp_skip. eapply Htail; [done|done|exact Hr1|apply lookup_insert|done|done]. }
     wp_seq. wp_call. apply fwp_settle. eapply fwp_then; [exact alloc|exact Hr1|]. intros f m2 a2 Hy2 Hr2.
-    destruct (alloc_private_yields _ _ _ _ _ _ _ _ owned_frames_other Hy2) as [Hkeep Hhand].
+    destruct (alloc_private_yields _ _ _ _ _ _ _ _ (owned_frames_other X Yc H) Hy2) as [Hkeep Hhand].
     assert (a2 !! slot_object Yp = Some (slot_in Yp s)) as Ho2.
     { rewrite Hkeep; [apply lookup_insert|apply map_owned_frames_differ|done|done]. }
     destruct (Z.eqb_spec f NONE) as [->|Hn].

@@ -1,6 +1,6 @@
-(** [pagemap_destroy_step]: at most sixteen moves of the destruction cursor under the map's lock; at the end of user space
-    the root is freed. *)
-From Ashlar Require Export layers.pagemap.destroy.CursorStep layers.pagemap.destroy.DropRoot layers.pagemap.map.MapImplements.
+(** [pagemap_destroy_step]: one move of the destruction cursor under the map's lock; at the end of user space the root is
+    freed. *)
+From Ashlar Require Export layers.pagemap.destroy.CursorStep layers.pagemap.destroy.DropRoot layers.pagemap.create.CreateImplements.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** When the cursor is at the end of user space, nothing is left but the root, so taking it does not fail. *)
@@ -22,90 +22,40 @@ Lemma take_root_end s h : pagemap_valid s -> present s = true -> USER_END <= cur
   take_root s h = Some (root_of s, pagemap_absent, <[root_of s := None]> h).
 Proof. intros HV Hp Hc. unfold take_root. by rewrite decide_True by (by apply end_alone). Qed.
 
-Section locked.
-  Context (X : layout) (kernel_entry : Z -> Z) (M : module) (cpu : nat).
+Section move.
+  Context (X : layout) (kernel_entry : Z -> Z).
   Context (Yc : slot X (gmap Z container) container_rep container_valid) (Yf : slot X frame_memory frame_memory_rep frame_memory_valid) (H : owned_frames_slot X).
   Context (p : Z) (Y : slot X page_map (pagemap_rep kernel_entry p) pagemap_valid).
-  Context (Hother : slot_object Y <> slot_object Yc /\ slot_object Y <> slot_object Yf).
-  Context (HM : forall f fd, pagemap_module f = Some fd -> M f = Some fd).
-  Context (HRead : M "arch_frame_read" = None) (HWrite : M "arch_frame_write" = None).
-  Notation sim := (sim X kernel_entry M cpu).
-  Context (remove : implements_then X kernel_entry M cpu "frame_remove_owner" (remove_owner X Yc Yf H)).
-  Notation op := (slot_object Y).
   Notation move := (move X kernel_entry Yc Yf H p Y).
   Notation drop_root := (drop_root X kernel_entry Yc Yf H p Y).
 
-  (** At most [k] moves. Result: is there more to do. *)
-  Fixpoint moves (k : nat) (κ : Z -> prog X) : prog X :=
-    match k with
-    | O => κ 1
-    | S k => move (fun more => if more =? 0 then drop_root (fun _ => κ 0) else moves k κ)
-    end.
-
-  Lemma moves_step k κ : moves (S k) κ = move (fun more => if more =? 0 then drop_root (fun _ => κ 0) else moves k κ).
-  Proof using. done. Qed.
+  (** A move, or the root goes. Result: is there more to do. *)
+  Definition move_or_end (κ : Z -> prog X) : prog X :=
+    move (fun more => if more =? 0 then drop_root (fun _ => κ 0) else κ more).
 
   Lemma drop_root_continuation κ : same (bind (drop_root Ret) κ) (drop_root κ).
   Proof using. apply same_loc. intros f. apply remove_owner_continuation. Qed.
-  Lemma moves_continuation k κ : same (bind (moves k Ret) κ) (moves k κ).
+  Lemma move_or_end_continuation κ : same (bind (move_or_end Ret) κ) (move_or_end κ).
   Proof using.
-    induction k as [|k IH]; [apply same_refl|]. cbn [moves]. eapply same_trans; [|apply move_continuation]. eapply same_trans.
+    unfold move_or_end. eapply same_trans; [|apply move_continuation]. eapply same_trans.
     { eapply same_bind; [apply same_sym, move_continuation|intros; apply same_refl]. }
     eapply same_trans; [apply same_bind_assoc|]. apply same_bind; [apply same_refl|]. intros more.
-    destruct (more =? 0); [|apply IH]. eapply same_trans; [|apply drop_root_continuation]. eapply same_trans.
+    destruct (more =? 0); [|apply same_refl]. eapply same_trans; [|apply drop_root_continuation]. eapply same_trans.
     { eapply same_bind; [apply same_sym, drop_root_continuation|intros; apply same_refl]. }
     eapply same_trans; [apply same_bind_assoc|]. apply same_bind; [apply same_refl|]. intros _. apply same_refl.
   Qed.
-
-  (** What is left to do after some moves. *)
-  Definition destroys (k : nat) (s : page_map) (more : Z) (s' : page_map) : Prop := exists l, destroy k s = (more, l, s').
-  Lemma destroys_move k s more s' : cursor s < USER_END -> destroys k (pagemap_move s) more s' -> destroys (S k) s more s'.
+  Lemma move_or_end_end a a1 w : yields X (move Ret) a 0 a -> yields X (drop_root Ret) a w a1 -> yields X (move_or_end Ret) a 0 a1.
   Proof using.
-    intros Hc [l E]. exists (move_frames s ++ l). cbn [destroy]. rewrite (proj2 (Z.leb_gt _ _) Hc). by rewrite E.
+    intros H1 H2. eapply yields_same; [|apply move_continuation]. eapply yields_bind; [exact H1|].
+    change (0 =? 0) with true. cbv iota. eapply yields_same; [|apply drop_root_continuation].
+    eapply yields_bind; [exact H2|constructor].
   Qed.
-  Lemma destroys_end k s : USER_END <= cursor s -> destroys (S k) s 0 pagemap_absent.
-  Proof using. intros Hc. exists [root_of s]. cbn [destroy]. by rewrite (proj2 (Z.leb_le _ _) Hc). Qed.
-
-  Theorem pagemap_destroy_locked_destroys Post s κ m a (Q : call_post) :
-    rep X a m -> a !! op = Some (slot_in Y s) -> pagemap_valid s -> present s = true ->
-    (forall more m' a' s', destroys 16 s more s' -> rep X a' m' -> a' !! op = Some (slot_in Y s') ->
-       yields X (moves 16 Ret) a more a' -> Q more m' (κ more, a')) ->
-    fwp (G := pstate X) (sim Post) "pagemap_destroy_locked" [p] m (moves 16 κ, a) Q.
-  Proof using Hother HM HRead HWrite remove.
-    intros Hr Ho HV Hp HQ.
-    pose proof (pagemap_move_moves X kernel_entry M cpu Yc Yf H p Y Hother HM HRead HWrite remove Post) as Hmove.
-    pose proof (pagemap_drop_root_drops X kernel_entry M cpu Yc Yf H p Y Hother HM remove Post) as Hroot.
-    eapply fwp_body; [apply sim_step_closed|apply HM; reflexivity|done|].
-    unfold body_wp, pagemap_destroy_locked_code. cbn [fn_body fn_locals]. locals_simpl.
-    wp_seq. wp_assign. wp_seq.
-    match goal with |- wp ?J (While ?c ?b) ?Qn ?Qb ?Qr ?r0 ?m0 ?g0 =>
-      change (exists (I : nat -> post) n, I n r0 m0 g0 /\ forall n r m g, I n r m g -> exists t, test c r m = Some t /\
-        if t then wp J b (fun r m g => exists n', (n' < n)%nat /\ I n' r m g) Qn Qr r m g else Qn r m g) end.
-    exists (fun n r m g => exists i more a1 s1, r = [p; i; more] /\ i = 16 - Z.of_nat n /\ (n <= 16)%nat /\ rep X a1 m /\
-      a1 !! op = Some (slot_in Y s1) /\ pagemap_valid s1 /\ present s1 = true /\ g = (moves n κ, a1) /\
-      (forall w s2, destroys n s1 w s2 -> destroys 16 s w s2) /\
-      (forall w a2, yields X (moves n Ret) a1 w a2 -> yields X (moves 16 Ret) a w a2)), 16%nat.
-    split.
-    { exists 0, 0, a, s. done. }
-    clear m Hr. intros n r m g (i & more & a1 & s1 & -> & Hi & Hn & Hr & Ho1 & HV1 & Hp1 & -> & Hd & Hy).
-    eexists. split; [evaluate|]. cbn [compare]. destruct (Z.ltb_spec i 16) as [Hpos|Hend].
-    - destruct n as [|n]; [lia|]. rewrite (moves_step n). wp_seq. wp_call. eapply Hmove; [exact Hr|exact Ho1|exact HV1|exact Hp1| |].
-      + intros Hc Hy1. unfold locals. locals_simpl. wp_seq. wp_if. change (0 =? 0) with true. cbv iota.
-        wp_seq. wp_call. eapply Hroot; [exact Hr|exact Ho1|]. intros w m2 a2 Hr2 Ho2 Hy2. unfold locals. locals_simpl. wp_return.
-        eapply HQ; [apply Hd, destroys_end, Hc|exact Hr2|exact Ho2|]. apply Hy.
-        rewrite (moves_step n). eapply yields_same; [|apply move_continuation]. eapply yields_bind; [exact Hy1|].
-        change (0 =? 0) with true. cbv iota. eapply yields_same; [|apply drop_root_continuation].
-        eapply yields_bind; [exact Hy2|constructor].
-      + intros m2 a2 Hc Hr2 Ho2 Hy2. unfold locals. locals_simpl. wp_seq. wp_if. change (1 =? 0) with false. cbv iota.
-        wp_skip. wp_assign. rewrite wrap32 by lia. exists n. split; [lia|]. exists (i + 1), 1, a2, (pagemap_move s1).
-        split; [done|]. split; [lia|]. split; [lia|]. split; [done|]. split; [done|]. split; [by apply move_valid|].
-        split; [by rewrite move_present|]. split; [done|]. split.
-        * intros w s2 Hd2. apply Hd. by apply destroys_move.
-        * intros w a3 Hy3. apply Hy. rewrite (moves_step n). eapply yields_same; [|apply move_continuation].
-          eapply yields_bind; [exact Hy2|exact Hy3].
-    - assert (n = 0%nat) as -> by lia. wp_return. eapply HQ; [apply Hd; by exists []|exact Hr|exact Ho1|]. apply Hy. constructor.
+  Lemma move_or_end_move a a1 : yields X (move Ret) a 1 a1 -> yields X (move_or_end Ret) a 1 a1.
+  Proof using.
+    intros H1. eapply yields_same; [|apply move_continuation]. eapply yields_bind; [exact H1|].
+    change (1 =? 0) with false. cbv iota. constructor.
   Qed.
-End locked.
+End move.
 
 Section step.
   Context (X : layout) (kernel_entry : Z -> Z) (M : module) (cpu : nat).
@@ -120,11 +70,11 @@ Section step.
   Notation sim := (sim X kernel_entry M cpu).
   Context (remove : implements_then "frame_remove_owner" (remove_owner X Yc Yf H)).
   Notation map_release := (map_release X kernel_entry Y).
-  Notation moves p Hp := (moves X kernel_entry Yc Yf H p (Y p Hp)).
+  Notation move_or_end p Hp := (move_or_end X kernel_entry Yc Yf H p (Y p Hp)).
 
   Definition destroy_under (p : Z) (Hp : 0 <= p < NUM_PROCESS) (κ : Z -> prog X) : prog X :=
     Act (ACQUIRE, [slot_lock (Y p Hp)]) (fun _ => Loc (look (Y p Hp) (fun s => flag (present s))) (fun b =>
-      if b =? 1 then moves p Hp 16 (fun more => map_release p Hp (κ more)) else map_release p Hp (κ 0))).
+      if b =? 1 then move_or_end p Hp (fun more => map_release p Hp (κ more)) else map_release p Hp (κ 0))).
   Definition destroy_step (args : list Z) (κ : Z -> prog X) : prog X :=
     match args with [p] => for_process X p (fun Hp => destroy_under p Hp κ) | _ => Fail end.
 
@@ -132,8 +82,8 @@ Section step.
   Proof using.
     intros [|p [|??]] κ; try constructor. unfold destroy_step, for_process. destruct (decide _) as [Hp|]; [|constructor].
     unfold destroy_under. cbn [bind]. apply same_act. intros _. apply same_loc. intros b. destruct (b =? 1).
-    - eapply same_trans; [|apply moves_continuation]. eapply same_trans.
-      { eapply same_bind; [apply same_sym, moves_continuation|intros; apply same_refl]. }
+    - eapply same_trans; [|apply move_or_end_continuation]. eapply same_trans.
+      { eapply same_bind; [apply same_sym, move_or_end_continuation|intros; apply same_refl]. }
       eapply same_trans; [apply same_bind_assoc|]. apply same_bind; [apply same_refl|]. intros more. apply same_refl.
     - apply same_refl.
   Qed.
@@ -153,7 +103,7 @@ Section step.
     assert (Htail : forall r more a' m' s', r !! 0%nat = Some p -> r !! 1%nat = Some more -> rep X a' m' ->
       a' !! slot_object Yp = Some (slot_in Yp s') -> pagemap_valid s' ->
       (forall w a2, yields X (map_release p Hp (Ret more)) a' w a2 ->
-         yields X (if flag (present s) =? 1 then moves p Hp 16 (fun more => map_release p Hp (Ret more))
+         yields X (if flag (present s) =? 1 then move_or_end p Hp (fun more => map_release p Hp (Ret more))
            else map_release p Hp (Ret 0)) (<[slot_object Yp := slot_in Yp s]> a) w a2) ->
       wp (sim Post) (Seq (Call None "pagemap_unlock" [Var 0]) (Return (Var 1))) (fun _ m0 g => settles X Q 0 m0 g)
         (fun _ _ _ => False) (settles X Q) r m' (map_release p Hp (k more), a')).
@@ -165,12 +115,20 @@ Section step.
       eapply (map_release_yields Yp); [exact HV'|exact Ho|constructor]. }
     wp_seq. wp_if. destruct (present s) eqn:Hpre; unfold flag in *;
       [change (1 =? 1) with true in *|change (0 =? 1) with false in *]; cbv iota in Htail |- *.
-    - wp_call. destruct (Hother p Hp) as [Hoc Hof].
-      eapply (pagemap_destroy_locked_destroys X kernel_entry M cpu Yc Yf H p Yp (conj Hoc Hof) HM HRead HWrite remove Post s);
-        [exact Hr1|apply lookup_insert|done|done|].
-      intros more m2 a2 s2 [l Hd] Hr2 Ho2 Hy2. unfold locals. locals_simpl.
-      eapply Htail; [done|done|exact Hr2|exact Ho2|by eapply destroy_valid|]. intros w a3 Hy3.
-      eapply yields_same; [|apply moves_continuation]. eapply yields_bind; [exact Hy2|exact Hy3].
+    - destruct (Hother p Hp) as [Hoc Hof]. wp_seq. wp_call.
+      assert (Hdone : forall more a2, yields X (move_or_end p Hp Ret) (<[slot_object Yp := slot_in Yp s]> a) more a2 ->
+        forall w a3, yields X (map_release p Hp (Ret more)) a2 w a3 ->
+        yields X (move_or_end p Hp (fun more => map_release p Hp (Ret more))) (<[slot_object Yp := slot_in Yp s]> a) w a3).
+      { intros more a2 Hy2 w a3 Hy3. eapply yields_same; [|apply move_or_end_continuation]. by eapply yields_bind. }
+      eapply (pagemap_move_moves X kernel_entry M cpu Yc Yf H p Yp (conj Hoc Hof) HM HRead HWrite remove Post s);
+        [exact Hr1|apply lookup_insert|done|done| |].
+      + intros Hc Hy1. unfold locals. locals_simpl. wp_if. change (0 =? 0) with true. cbv iota. wp_call.
+        eapply (pagemap_drop_root_drops X kernel_entry M cpu Yc Yf H p Yp (conj Hoc Hof) HM remove Post s);
+          [exact Hr1|apply lookup_insert|].
+        intros w m2 a2 Hr2 Ho2 Hy2. unfold locals. locals_simpl.
+        eapply Htail; [done|done|exact Hr2|exact Ho2|apply absent_valid|]. intros u a3. apply Hdone. by eapply move_or_end_end.
+      + intros m2 a2 Hc Hr2 Ho2 Hy2. unfold locals. locals_simpl. wp_if. change (1 =? 0) with false. cbv iota. wp_skip.
+        eapply Htail; [done|done|exact Hr2|exact Ho2|by apply move_valid|]. intros u a3. apply Hdone. by apply move_or_end_move.
     - wp_skip. eapply Htail; [done|done|exact Hr1|apply lookup_insert|done|]. done.
   Qed.
 End step.

@@ -1,4 +1,4 @@
-(** The effect of destruction's program on the map, and the frames it frees in order: the specification's [destroy]. *)
+(** The effect of destruction's program on the map, and the frames it frees in order: the specification's step. *)
 From Ashlar Require Export layers.pagemap.destroy.Destroy.
 Local Opaque gmap_lookup gmap_partial_alter.
 
@@ -98,7 +98,7 @@ Section effect.
     - inversion Hy1; subst. split; [apply lookup_insert|]. apply Hchange, gives_end.
   Qed.
 
-  (** *** The pass, the move, the moves *)
+  (** *** The pass, the move *)
   Section passes.
     Context (s : page_map) (HV : pagemap_valid s) (Hc : cursor s < USER_END).
     Notation n := (page_of (cursor s)).
@@ -160,7 +160,7 @@ Section effect.
   End passes.
 
   Notation move := (move X kernel_entry Yc Yf H p Y).
-  Notation moves := (moves X kernel_entry Yc Yf H p Y).
+  Notation move_or_end := (move_or_end X kernel_entry Yc Yf H p Y).
   Notation drop_root := (drop_root X kernel_entry Yc Yf H p Y).
   Notation pass := (pass X kernel_entry Yc Yf H p Y).
 
@@ -190,22 +190,20 @@ Section effect.
       unfold leaf_frame. rewrite (no_table s _ HV); [exact Hg2|]. apply (missing_absent s HV). lia.
   Qed.
 
-  Theorem moves_gives k s a w a' : pagemap_valid s -> present s = true -> a !! op = Some (slot_in Y s) ->
-    yields X (moves k Ret) a w a' ->
-    exists l s', destroy k s = (w, l, s') /\ a' !! op = Some (slot_in Y s') /\ gives a l a'.
+  Theorem move_or_end_gives s a w a' : pagemap_valid s -> present s = true -> a !! op = Some (slot_in Y s) ->
+    yields X (move_or_end Ret) a w a' ->
+    exists l s', pagemap_destroy_step s = (w, l, s') /\ a' !! op = Some (slot_in Y s') /\ gives a l a'.
   Proof using Hother.
-    revert s a. induction k as [|k IH]; intros s a HV Hp Ho Hy.
-    { inversion Hy; subst. exists [], s. split; [done|]. split; [done|constructor]. }
-    rewrite moves_step in Hy. apply (then_inv move) in Hy as (more & a1 & Hy1 & Hy2); [|apply move_continuation].
-    pose proof (move_gives s a more a1 HV Ho Hy1) as Hm. cbn [destroy].
+    intros HV Hp Ho Hy. unfold Destroy.move_or_end in Hy.
+    apply (then_inv move) in Hy as (more & a1 & Hy1 & Hy2); [|apply move_continuation].
+    pose proof (move_gives s a more a1 HV Ho Hy1) as Hm. unfold pagemap_destroy_step. rewrite Hp.
     destruct (Z.leb_spec USER_END (cursor s)) as [Hc|Hc].
     - destruct Hm as [-> ->]. change (0 =? 0) with true in Hy2. cbv iota in Hy2.
       apply (then_inv drop_root) in Hy2 as (v & a2 & Hy3 & Hy4); [|apply drop_root_continuation]. inversion Hy4; subst.
       destruct (taken_gives _ _ _ _ _ Ho Hy3) as (h & f & s' & h' & Hg & Ho' & Hgives).
       apply take_root_inv in Hg as (_ & -> & -> & _). by exists [root_of s], pagemap_absent.
-    - destruct Hm as (-> & Ho1 & Hg1). change (1 =? 0) with false in Hy2. cbv iota in Hy2.
-      destruct (IH (pagemap_move s) a1) as (l & s' & E & Ho2 & Hg2); [by apply move_valid|by rewrite move_present|done|done|].
-      rewrite E. exists (move_frames s ++ l), s'. split; [done|]. split; [done|]. by eapply gives_app.
+    - destruct Hm as (-> & Ho1 & Hg1). change (1 =? 0) with false in Hy2. cbv iota in Hy2. inversion Hy2; subst.
+      by exists (move_frames s), (pagemap_move s).
   Qed.
 End effect.
 
@@ -231,14 +229,14 @@ Section step.
       w = r /\ a' = delete (slot_object Yp) a1) as Hrel.
     { intros r a1 s' (u & a3 & Hr3 & Hy4)%yields_act_inv _.
       apply (response_release_inv X _ (slot_object Yp)) in Hr3 as ->; [|apply slot_guards]. by inversion Hy4. }
-    unfold pagemap_destroy_step. pose proof (lookup_insert a (slot_object Yp) (slot_in Yp s)) as Ho.
+    pose proof (lookup_insert a (slot_object Yp) (slot_in Yp s)) as Ho.
     destruct (present s) eqn:Hpre; unfold flag in Hy2;
       [change (1 =? 1) with true in Hy2|change (0 =? 1) with false in Hy2]; cbv match in Hy2.
-    - apply (then_inv X (moves X kernel_entry Yc Yf H p Yp 16)) in Hy2 as (more & a1 & Hy3 & Hy4); [|apply moves_continuation].
-      destruct (moves_gives X kernel_entry Yc Yf H p Yp (Hother p Hp) 16 s _ _ _ Hval Hpre Ho Hy3) as (l & s' & E & Ho1 & Hg).
+    - apply (then_inv X (move_or_end X kernel_entry Yc Yf H p Yp)) in Hy2 as (more & a1 & Hy3 & Hy4); [|apply move_or_end_continuation].
+      destruct (move_or_end_gives X kernel_entry Yc Yf H p Yp (Hother p Hp) s _ _ _ Hval Hpre Ho Hy3) as (l & s' & E & Ho1 & Hg).
       destruct (Hrel _ _ s' Hy4 Ho1) as [-> ->]. exists s, l, s', a1.
-      split; [done|]. split; [by rewrite Hpre|]. split; [exact Hg|]. by split.
+      split; [done|]. split; [exact E|]. split; [exact Hg|]. by split.
     - destruct (Hrel _ _ s Hy2 Ho) as [-> ->]. exists s, [], s, (<[slot_object Yp := slot_in Yp s]> a).
-      split; [done|]. split; [by rewrite Hpre|]. split; [constructor|done].
+      split; [done|]. split; [by unfold pagemap_destroy_step; rewrite Hpre|]. split; [constructor|done].
   Qed.
 End step.

@@ -1,5 +1,5 @@
 (** [pagemap_drop_table]: an empty table leaves the map and its frame is freed. *)
-From Ashlar Require Export layers.pagemap.destroy.UnlinkTable layers.pagemap.map.BuildProgram.
+From Ashlar Require Export layers.pagemap.destroy.UnlinkTable.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 Global Instance table_empty_at_dec s l x i :

@@ -1,6 +1,6 @@
 (** A table whose entries are all 0 leaves the map: the store that clears the entry which names it makes its frame an owned
     one. *)
-From Ashlar Require Export layers.pagemap.map.LinkPath.
+From Ashlar Require Export layers.pagemap.create.Create.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 Definition without (s : page_map) (k : Z * Z) : page_map := PageMap (delete k (tables s)) (leaves s) (cursor s).

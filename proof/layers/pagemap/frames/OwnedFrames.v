@@ -2,12 +2,6 @@
 From Ashlar Require Export layers.pagemap.Implements layers.frame.memory.OwnerFunctions.
 Local Opaque gmap_lookup gmap_partial_alter.
 
-(** Word [i] of an owned frame whose words are known becomes [v]. *)
-Definition owned_frames_put (f i v : Z) (h : owned_frames) : option (Z * owned_frames) :=
-  if (0 <=? f) && (f <? NUM_FRAME) && (0 <=? i) && (i <? 512) then
-    match h !! f with Some (Some w) => Some (0, <[f := Some (<[i := v]> w)]> h) | _ => None end
-  else None.
-
 (** The cells of page map [p] and of the frames [h]. *)
 Definition joint (kernel_entry : Z -> Z) (p : Z) (s : page_map) (h : owned_frames) (d : mem) : Prop :=
   pagemap_valid s /\
@@ -72,38 +66,4 @@ Proof.
       * intros Hc. assert (is_Some ((a ∪ b) !! x)) as [v Hv] by (apply Hx; by right). exists v. apply Hb. split; [done|].
         by apply owned_frame_cell_dom.
     + intros f w i Hf Hi. apply Hb. split; [by apply (Hhv f)|]. apply owned_frame_cell_dom, owned_frames_word. split; [done|]. rewrite Hf. by eexists.
-Qed.
-
-Lemma word_of_put (u : FrameMemory.words) i v j : word_of (<[i := v]> u) j = if decide (i = j) then v else word_of u j.
-Proof.
-  unfold word_of, FrameMemory.words in *. destruct (decide (i = j)) as [<-|].
-  - by rewrite (lookup_insert (M := gmap Z)).
-  - by rewrite (lookup_insert_ne (M := gmap Z)).
-Qed.
-
-(** ** An owned frame is written *)
-Lemma owned_frames_put_inv f i v h w h1 : owned_frames_put f i v h = Some (w, h1) ->
-  0 <= f < NUM_FRAME /\ 0 <= i < 512 /\ w = 0 /\ exists u, h !! f = Some (Some u) /\ h1 = <[f := Some (<[i := v]> u)]> h.
-Proof.
-  unfold owned_frames_put. destruct (_ && _) eqn:E; [|done]. destruct (h !! f) as [[u|]|] eqn:Hf; try done. intros [= <- <-].
-  split; [lia|]. split; [lia|]. split; [done|]. by exists u.
-Qed.
-Lemma owned_frames_put_rep f i v h w h1 (d : mem) : owned_frames_put f i v h = Some (w, h1) -> owned_frames_rep h d ->
-  is_Some (d !! frame_word f i) /\ owned_frames_rep h1 (<[frame_word f i := v]> d).
-Proof.
-  intros (Hf & Hi & -> & u & Hu & ->)%owned_frames_put_inv [Hx Hv].
-  assert (owned_frames_cells h (frame_word f i)) as Hc by (apply owned_frames_word; rewrite Hu; split; [done|by eexists]).
-  assert (forall x, owned_frames_cells (<[f := Some (<[i := v]> u)]> h) x <-> owned_frames_cells h x) as Hsame.
-  { intros x. unfold owned_frames_cells. split; intros (g & j & -> & Hj & Hg); exists g, j; (split; [done|]); (split; [done|]).
-    - apply lookup_insert_is_Some in Hg as [<-|[_ Hg]]; [rewrite Hu; by eexists|done].
-    - apply lookup_insert_is_Some. destruct (decide (f = g)); auto. }
-  split; [by apply Hx|]. split.
-  - intros x. change (is_Some (<[frame_word f i := v]> d !! x) <-> owned_frames_cells (<[f := Some (<[i := v]> u)]> h) x). rewrite Hsame.
-    split; [intros [<-|[_ H]]%lookup_insert_is_Some; [done|by apply Hx]|]. intros H. apply lookup_insert_is_Some.
-    destruct (decide (frame_word f i = x)); [by left|right]. split; [done|by apply Hx].
-  - intros g w j Hg Hj. destruct (decide (f = g)) as [<-|Hne].
-    + rewrite lookup_insert in Hg. injection Hg as <-. rewrite word_of_put. destruct (decide (i = j)) as [<-|Hij].
-      * by rewrite own_lookup.
-      * rewrite own_lookup_ne by (intros [_ E]%frame_word_eq; done). by apply (Hv f u).
-    + rewrite lookup_insert_ne in Hg by done. rewrite own_lookup_ne by (intros [E _]%frame_word_eq; done). by apply (Hv g w).
 Qed.

@@ -115,3 +115,25 @@ Proof.
   intros HM Hv HQ. eapply fwp_builtin with (v := v) (m' := m); [apply sim_step_closed|exact HM| |exact HQ].
   change (Some (match m !! frame_word f i with Some u => Some (u, m) | None => None end) = Some (Some (v, m))). by rewrite Hv.
 Qed.
+
+(** It is written: a word of the map, or of an owned frame. *)
+Lemma fwp_frame_write X kernel_entry M cpu : M "arch_frame_write" = None -> forall Post f i v m g (Q : call_post),
+  is_Some (m !! frame_word f i) -> Q 0 (<[frame_word f i := v]> m) g ->
+  fwp (G := pstate X) (sim X kernel_entry M cpu Post) "arch_frame_write" [f; i; v] m g Q.
+Proof.
+  intros HM Post f i v m g Q [u Hu] HQ.
+  eapply fwp_builtin with (v := 0) (m' := <[frame_word f i := v]> m); [apply sim_step_closed|exact HM| |exact HQ].
+  change (Some (match m !! frame_word f i with Some _ => Some (0, <[frame_word f i := v]> m) | None => None end) =
+    Some (Some (0, <[frame_word f i := v]> m))). by rewrite Hu.
+Qed.
+
+(** The frames that a CPU owns are not the containers. *)
+Lemma owned_frames_other X (Yc : slot X (gmap Z container) container_rep container_valid) (H : owned_frames_slot X) :
+  owned_frames_object H <> slot_object Yc.
+Proof. intros E. apply (owned_frames_unlocked H (slot_lock Yc)). rewrite E. apply slot_guards. Qed.
+
+Lemma remove_owner_continuation X Yc Yf H : has_continuation X (remove_owner X Yc Yf H).
+Proof.
+  intros [|f [|p [|??]]] κ; try constructor. unfold remove_owner. destruct (NUM_FRAME <=? f); [apply same_refl|].
+  unfold frame_memory_locked, locked_with, lock_function, locked. simpl. same_program.
+Qed.

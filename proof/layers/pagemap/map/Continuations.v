@@ -1,5 +1,5 @@
 (** Every program of page maps has a continuation, so that other layers can call it. *)
-From Ashlar Require Export layers.pagemap.map.MapImplements.
+From Ashlar Require Export layers.pagemap.map.Prepare layers.pagemap.map.MapImplements.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 Section sequels.
@@ -33,22 +33,22 @@ Section sequels.
     destruct (f =? NONE); [apply same_refl|]. destruct (f =? FRAME_NO_QUOTA); apply same_refl.
   Qed.
 
-  Lemma put_page_continuation p n leaf κ :
-    same (bind (put_page X kernel_entry Yc Yf H Y p n leaf Ret) κ) (put_page X kernel_entry Yc Yf H Y p n leaf κ).
-  Proof.
-    unfold put_page, for_process. destruct (decide _) as [Hp|]; [|constructor]. unfold put_under. cbn [bind].
-    apply same_act. intros _. apply same_loc. intros k. destruct (k =? -1); [apply same_refl|].
-    unfold store. destruct (k =? 0); [apply same_refl|]. eapply same_trans; [apply build_bind|]. apply same_refl.
-  Qed.
-  Lemma map_continuation : has_continuation X (MapImplements.map X kernel_entry Yc Yf H Y).
+  Lemma map_continuation : has_continuation X (MapImplements.map X kernel_entry Y).
   Proof.
     intros [|p [|v [|f [|prot [|kind [|??]]]]]] κ; try constructor. unfold MapImplements.map.
     destruct (negb (word32 f)); [constructor|]. destruct (negb (user_address v)); [apply same_refl|].
-    destruct (_ || _); [apply same_refl|apply put_page_continuation].
+    destruct (_ || _); [apply same_refl|apply on_map_continuation].
+  Qed.
+  Lemma missing_continuation : has_continuation X (missing_tables X kernel_entry Y).
+  Proof.
+    intros [|p [|v [|??]]] κ; try constructor. unfold missing_tables. destruct (user_address v); [apply on_map_continuation|apply same_refl].
   Qed.
   Lemma prepare_continuation : has_continuation X (prepare X kernel_entry Yc Yf H Y).
   Proof.
-    intros [|p [|v [|??]]] κ; try constructor. unfold prepare.
-    destruct (negb (user_address v)); [apply same_refl|apply put_page_continuation].
+    intros [|p [|v [|??]]] κ; try constructor. unfold prepare. destruct (negb (user_address v)); [apply same_refl|].
+    unfold for_process. destruct (decide _) as [Hp|]; [|constructor]. cbn [bind]. apply same_act. intros _. apply same_loc.
+    intros k. destruct (k =? -1); [apply same_refl|]. eapply same_trans; [|apply make_table_continuation]. eapply same_trans.
+    { eapply same_bind; [apply same_sym, make_table_continuation|intros; apply same_refl]. }
+    eapply same_trans; [apply same_bind_assoc|]. apply same_bind; [apply same_refl|]. intros status. apply same_refl.
   Qed.
 End sequels.

@@ -80,15 +80,8 @@ Section move.
   Qed.
 End move.
 
-Lemma destroy_valid k s more l s' : pagemap_valid s -> present s = true -> destroy k s = (more, l, s') -> pagemap_valid s'.
-Proof.
-  revert s more l. induction k as [|k IH]; intros s more l HV Hp; simpl; [by intros [= <- <- <-]|].
-  destruct (Z.leb_spec USER_END (cursor s)) as [|Hc].
-  - intros [= <- <- <-]. apply absent_valid.
-  - destruct (destroy k (pagemap_move s)) as [[more' l'] s''] eqn:E. intros [= <- <- <-].
-    apply (IH _ _ _ (move_valid s HV Hc Hp)) in E; [done|]. by rewrite move_present.
-Qed.
 Theorem destroy_step_valid s more l s' : pagemap_valid s -> pagemap_destroy_step s = (more, l, s') -> pagemap_valid s'.
 Proof.
-  intros HV. unfold pagemap_destroy_step. destruct (present s) eqn:Hp; [by apply destroy_valid|by intros [= <- <- <-]].
+  intros HV. unfold pagemap_destroy_step. destruct (present s) eqn:Hp; [|by intros [= <- <- <-]].
+  destruct (Z.leb_spec USER_END (cursor s)); intros [= <- <- <-]; [apply absent_valid|by apply move_valid].
 Qed.

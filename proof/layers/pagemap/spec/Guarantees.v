@@ -6,46 +6,57 @@ From Ashlar Require Export layers.pagemap.spec.Invariant.
 Lemma same_page a b : user_address a = true -> user_address b = true -> page_of a = page_of b -> a = b.
 Proof. intros [_ Ha]%user_page_address [_ Hb]%user_page_address. congruence. Qed.
 
-Lemma map_spec s a f prot kind fresh v s' : pagemap_map s a f prot kind fresh = Some (v, s') ->
+Lemma map_spec s a f prot kind v s' : pagemap_map s a f prot kind = Some (v, s') ->
   (v <> STATUS_OK /\ s' = s) \/
   (v = STATUS_OK /\ user_address a = true /\ present s = true /\ 0 <= f < 2 ^ 32 /\ leaves s !! page_of a = None /\
    leaf_ok (leaf_entry f prot kind) /\
-   s' = PageMap (add_path 0 (page_of a) fresh (tables s)) (<[page_of a := leaf_entry f prot kind]> (leaves s)) (cursor s)).
+   s' = PageMap (tables s) (<[page_of a := leaf_entry f prot kind]> (leaves s)) (cursor s)).
 Proof.
   unfold pagemap_map. destruct (word32 f) eqn:Hf; [|done]. unfold word32 in Hf. assert (0 <= f < 2 ^ 32) as Hf' by lia. clear Hf.
   destruct (negb _); [done|]. destruct (user_address a); [|intros [= <- <-]; by left].
-  destruct (has prot PROT_WRITE && has prot PROT_EXEC) eqn:Hwx; [intros [= <- <-]; by left|].
-  destruct (_ || _); [intros [= <- <-]; by left|]. destruct (present s); [|intros [= <- <-]; by left].
-  pose proof (leaf_entry_ok f prot kind ltac:(done) Hwx) as Hok. cbn [negb].
-  intros (_ & _ & _ & _ & _ & _ & H)%store_spec. destruct (leaves s !! page_of a) as [e|] eqn:He.
-  - destruct H as [-> ->]. by left.
-  - destruct H as [-> ->]. right. unfold put_leaf. by rewrite (proj2 (Z.eqb_neq _ 0) (leaf_nonzero _ Hok)).
+  destruct (_ || _); [intros [= <- <-]; by left|]. cbn [negb].
+  intros [H|(-> & Hp & _ & _ & _ & Hok & Hn & ->)]%store_inv; [by left|by right].
 Qed.
 
-Theorem map_walk s a f prot kind fresh s' : pagemap_map s a f prot kind fresh = Some (STATUS_OK, s') ->
+Theorem map_walk s a f prot kind s' : pagemap_map s a f prot kind = Some (STATUS_OK, s') ->
   entry_at s a = 0 /\ entry_at s' a = leaf_entry f prot kind /\ forall b, b <> a -> entry_at s' b = entry_at s b.
 Proof.
   intros [[? _]|(_ & Ha & _ & _ & Hn & _ & ->)]%map_spec; [done|]. unfold entry_at. cbn [leaves]. rewrite Ha, Hn.
   split; [done|]. split; [by rewrite lookup_insert|]. intros b Hb. destruct (user_address b) eqn:Eb; [|done].
   rewrite lookup_insert_ne; [done|]. intros E. apply Hb. by apply same_page.
 Qed.
-Theorem map_error s a f prot kind fresh v s' : pagemap_map s a f prot kind fresh = Some (v, s') -> v <> STATUS_OK -> s' = s.
+Theorem map_error s a f prot kind v s' : pagemap_map s a f prot kind = Some (v, s') -> v <> STATUS_OK -> s' = s.
 Proof. intros [[_ ?]|[? _]]%map_spec; [done|done]. Qed.
+(** It takes no frame. *)
+Theorem map_tables s a f prot kind v s' : pagemap_map s a f prot kind = Some (v, s') -> tables s' = tables s.
+Proof. intros [[_ ->]|(_ & _ & _ & _ & _ & _ & ->)]%map_spec; done. Qed.
+(** The entry that is stored is always one for user programs. *)
+Theorem map_leaf_ok f prot kind : word32 f = true -> has prot PROT_WRITE && has prot PROT_EXEC = false ->
+  leaf_ok (leaf_entry f prot kind).
+Proof. unfold word32. intros Hf. apply leaf_entry_ok. lia. Qed.
 
-Theorem prepare_walk s a fresh v s' : pagemap_prepare s a fresh = Some (v, s') -> leaves s' = leaves s.
+Lemma prepare_inv s a fresh v s' : pagemap_prepare s a fresh = Some (v, s') ->
+  (v <> STATUS_RESTART /\ s' = s /\ (v = STATUS_OK -> missing s (page_of a) = 0)) \/
+  (v = STATUS_RESTART /\ present s = true /\ user_page (page_of a) /\ 0 < missing s (page_of a) /\ s' = add_table (page_of a) fresh s).
 Proof.
-  unfold pagemap_prepare. destruct (negb (user_address a)); [by intros [= <- <-]|].
-  destruct (present s); [|by intros [= <- <-]]. intros (_ & _ & _ & _ & _ & _ & H)%store_spec.
-  destruct (leaves s !! page_of a); by destruct H as [_ ->].
+  unfold pagemap_prepare. destruct (user_address a); cbn [negb]; [|intros [= <- <-]; by left].
+  destruct (present s) eqn:Hp; cbn [negb]; [|intros [= <- <-]; by left].
+  destruct (Z.eqb_spec (missing s (page_of a)) 0); [intros [= <- <-]; by left|].
+  intros (_ & Hn & _ & Hm & _ & -> & ->)%add_table_inv. by right.
 Qed.
-(** After it a mapping at the same address needs no frame. *)
-Theorem prepare_enough s a fresh s' : pagemap_valid s -> pagemap_prepare s a fresh = Some (STATUS_OK, s') ->
-  missing s' (page_of a) = 0.
+Theorem prepare_walk s a fresh v s' : pagemap_prepare s a fresh = Some (v, s') -> leaves s' = leaves s.
+Proof. by intros [(_ & -> & _)|(_ & _ & _ & _ & ->)]%prepare_inv. Qed.
+(** After [STATUS_OK] a mapping at the same address lacks no table; after [STATUS_RESTART] it lacks one less. *)
+Theorem prepare_enough s a fresh s' : pagemap_prepare s a fresh = Some (STATUS_OK, s') -> missing s' (page_of a) = 0.
+Proof. intros [(_ & -> & H)|(? & _)]%prepare_inv; [by apply H|done]. Qed.
+Theorem prepare_closer s a fresh s' : pagemap_valid s -> pagemap_prepare s a fresh = Some (STATUS_RESTART, s') ->
+  missing s' (page_of a) = missing s (page_of a) - 1.
+Proof. intros HV [(? & _)|(_ & Hp & Hn & Hm & ->)]%prepare_inv; [done|by apply add_table_missing]. Qed.
+(** Tables stay where they are. *)
+Theorem prepare_keeps s a fresh v s' k : pagemap_valid s -> pagemap_prepare s a fresh = Some (v, s') ->
+  is_Some (tables s !! k) -> tables s' !! k = tables s !! k.
 Proof.
-  intros HV. unfold pagemap_prepare. destruct (negb (user_address a)); [done|]. destruct (present s) eqn:Hp; [|done].
-  intros (Hn & _ & _ & Hlen & _ & _ & H)%store_spec. destruct (leaves s !! page_of a); [by destruct H as [? _]|].
-  destruct H as [_ ->]. pose proof (path_has s (page_of a) fresh) as Hhas. specialize (fun l => Hhas l Hp Hn Hlen).
-  unfold missing. cbn [tables]. rewrite !decide_True by (apply Hhas; lia). done.
+  intros HV [(_ & -> & _)|(_ & _ & _ & Hm & ->)]%prepare_inv [g Hg]; [done|]. rewrite Hg. by apply add_table_old.
 Qed.
 
 Theorem unmap_walk s a v s' : pagemap_unmap s a = Some (v, s') ->
@@ -83,8 +94,8 @@ Definition owned_once (s : page_map) : Prop := forall n n' e e',
 Definition not_mapped (s : page_map) (f : Z) : Prop :=
   forall n e, leaves s !! n = Some e -> has e ARCH_PTE_OWNED = true -> entry_frame e <> f.
 
-Theorem map_owned_once s a f prot kind fresh v s' :
-  owned_once s -> (kind = PAGEMAP_OWNED -> not_mapped s f) -> pagemap_map s a f prot kind fresh = Some (v, s') ->
+Theorem map_owned_once s a f prot kind v s' :
+  owned_once s -> (kind = PAGEMAP_OWNED -> not_mapped s f) -> pagemap_map s a f prot kind = Some (v, s') ->
   owned_once s'.
 Proof.
   intros HO Hreq [[_ ->]|(_ & _ & _ & Hf & _ & _ & ->)]%map_spec; [done|].

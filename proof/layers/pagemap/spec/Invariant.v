@@ -40,88 +40,69 @@ Proof.
   - rewrite lookup_alter_ne by done. by apply valid_leaf.
 Qed.
 
-(** ** New tables *)
-Lemma store_spec s n e fresh v s' : pagemap_store s n e fresh = Some (v, s') ->
-  user_page n /\ cursor s <= 4096 * n /\ (e = 0 \/ leaf_ok e) /\ Z.of_nat (length fresh) = missing s n /\
-  (forall f, f ∈ fresh -> 0 <= f < NUM_FRAME /\ forall k, tables s !! k <> Some f) /\ NoDup fresh /\
-  (if leaves s !! n then v = ERR_ALREADY_MAPPED /\ s' = s
-   else v = STATUS_OK /\ s' = PageMap (add_path 0 n fresh (tables s)) (put_leaf n e (leaves s)) (cursor s)).
+(** ** A new table *)
+Lemma add_table_inv s n f v s' : pagemap_add_table s n f = Some (v, s') ->
+  present s = true /\ user_page n /\ cursor s <= 4096 * n /\ 0 < missing s n /\
+  (0 <= f < NUM_FRAME /\ forall k, tables s !! k <> Some f) /\ v = STATUS_RESTART /\ s' = add_table n f s.
 Proof.
-  unfold pagemap_store. intros H. destruct (_ && _) eqn:E; [|done].
-  apply andb_prop in E as [[[[[H1%bool_decide_eq_true H2]%andb_prop H3]%andb_prop H4]%andb_prop H5]%andb_prop
-    H6%bool_decide_eq_true].
-  split; [done|]. split; [lia|]. split.
-  { apply orb_prop in H3 as [H3|H3%bool_decide_eq_true]; [left; lia|by right]. }
-  split; [lia|]. split.
-  { intros f Hf. apply frame_usable_spec. rewrite forallb_forall in H5. apply H5. by apply elem_of_list_In. }
-  split; [done|]. by destruct (leaves s !! n); injection H as <- <-.
+  unfold pagemap_add_table. intros H. destruct (_ && _) eqn:E; [|done].
+  apply andb_prop in E as [[[[H1 H2%bool_decide_eq_true]%andb_prop H3]%andb_prop H4]%andb_prop H5%frame_usable_spec].
+  injection H as <- <-. split; [done|]. split; [done|]. split; [lia|]. split; [lia|]. done.
 Qed.
 
-(** The tables after: the old ones and those of the path, each where it belongs. *)
-Lemma path_lookup s n fresh l x f :
-  add_path 0 n fresh (tables s) !! (l, x) = Some f ->
-  (0 <= l < Z.of_nat (length fresh) /\ x = above l n /\ fresh !! Z.to_nat l = Some f) \/ tables s !! (l, x) = Some f.
+Lemma add_table_valid s n f v s' : pagemap_valid s -> pagemap_add_table s n f = Some (v, s') -> pagemap_valid s'.
 Proof.
-  rewrite add_path_lookup. case_bool_decide as H; [|by right]. rewrite Z.sub_0_r. intros Hf. left. split; [lia|].
-  by destruct H.
-Qed.
-Lemma path_keeps s n fresh k : pagemap_valid s -> Z.of_nat (length fresh) = missing s n ->
-  is_Some (tables s !! k) -> add_path 0 n fresh (tables s) !! k = tables s !! k.
-Proof.
-  intros HV Hlen [f Hf]. destruct k as [l x]. rewrite add_path_lookup. case_bool_decide as H; [|done].
-  destruct H as [Hl ->]. rewrite (missing_absent s HV) in Hf by lia. done.
-Qed.
-Lemma path_has s n fresh l : present s = true -> user_page n -> Z.of_nat (length fresh) = missing s n -> 0 <= l <= 3 ->
-  is_Some (add_path 0 n fresh (tables s) !! (l, above l n)).
-Proof.
-  intros Hp Hn Hlen Hl. rewrite add_path_lookup. case_bool_decide as H.
-  - apply lookup_lt_is_Some_2. lia.
-  - apply missing_present; [done|done|]. destruct (Z.lt_ge_cases l (missing s n)); [|lia]. exfalso. apply H. split; [lia|done].
-Qed.
-
-Lemma store_valid s n e fresh v s' : pagemap_valid s -> present s = true ->
-  pagemap_store s n e fresh = Some (v, s') -> pagemap_valid s'.
-Proof.
-  intros HV Hp (Hn & Hc & He & Hlen & Hf & Hd & H)%store_spec. destruct (leaves s !! n); [by destruct H as [_ ->]|].
-  destruct H as [_ ->]. pose proof (missing_range s n) as Hm.
-  pose proof (path_has s n fresh) as Hhas. specialize (fun l => Hhas l Hp Hn Hlen).
-  pose proof (path_keeps s n fresh) as Hkeep. specialize (fun k => Hkeep k HV Hlen).
+  intros HV (Hp & Hn & Hc & Hm & [Hf Hother] & _ & ->)%add_table_inv. pose proof (missing_range s n) as Hr.
+  assert (Hkeep : forall k, is_Some (tables s !! k) -> is_Some (tables (add_table n f s) !! k)).
+  { intros k [g Hg]. exists g. by apply add_table_old. }
   split; [|split].
-  - cbn [tables]. intros [l x] f Hk. unfold table_ok, PAGEMAP_ROOT_LEVEL. cbn [tables cursor fst snd].
-    assert (map_Forall (fun k' f' => f' = f -> k' = (l, x)) (add_path 0 n fresh (tables s))) as Hone.
-    { intros [l' x'] f' Hk' ->.
-      apply path_lookup in Hk as [(Hl & -> & Hi)|Hk]; apply path_lookup in Hk' as [(Hl' & -> & Hi')|Hk'].
-      - pose proof (NoDup_lookup _ _ _ _ Hd Hi Hi'). assert (l = l') as -> by lia. done.
-      - exfalso. apply elem_of_list_lookup_2 in Hi. by apply (proj2 (Hf f Hi) (l', x')).
-      - exfalso. apply elem_of_list_lookup_2 in Hi'. by apply (proj2 (Hf f Hi') (l, x)).
+  - intros [l x] g Hk. unfold table_ok, PAGEMAP_ROOT_LEVEL. cbn [fst snd].
+    assert (map_Forall (fun k' g' => g' = g -> k' = (l, x)) (tables (add_table n f s))) as Hone.
+    { intros [l' x'] g' Hk' ->. apply add_table_cases in Hk as [(-> & -> & ->)|Hk];
+        apply add_table_cases in Hk' as [(-> & -> & E)|Hk'].
+      - done.
+      - by destruct (Hother _ Hk').
+      - subst g. by destruct (Hother _ Hk).
       - destruct (valid_table s HV _ _ Hk) as (_ & _ & _ & _ & _ & _ & H). by apply (H _ _ Hk'). }
-    destruct (path_lookup _ _ _ _ _ _ Hk) as [(Hl & -> & Hi)|Hk0].
-    + destruct Hn as [Hn1 Hn2]. unfold first_page in Hn1. pose proof (above_range l n). 
-      split; [lia|]. split; [apply above_nonneg; lia|]. split; [lia|].
-      split; [apply (Hf f), (elem_of_list_lookup_2 _ _ _ Hi)|]. split; [|split; [lia|done]].
-      right. rewrite above_up by lia. apply Hhas. lia.
-    + destruct (valid_table s HV _ _ Hk0) as (H1 & H2 & H3 & H4 & H5 & H6 & _). cbn [fst snd] in *.
-      split; [done|]. split; [done|]. split; [done|]. split; [done|]. split; [|done].
-      destruct H5 as [H5|H5]; [by left|right]. by rewrite Hkeep.
-  - cbn [leaves]. intros n' e' H. unfold leaf_held. cbn [tables cursor].
-    unfold put_leaf in H. destruct (Z.eqb_spec e 0) as [->|Hne].
-    + destruct (valid_leaf s HV _ _ H) as (H1 & H2 & H3 & H4). split; [done|]. split; [done|]. split; [done|]. by rewrite Hkeep.
-    + apply lookup_insert_Some in H as [[<- <-]|[_ H]].
-      * split; [done|]. split; [done|]. split; [by destruct He|]. apply Hhas. lia.
-      * destruct (valid_leaf s HV _ _ H) as (H1 & H2 & H3 & H4). split; [done|]. split; [done|]. split; [done|]. by rewrite Hkeep.
-  - destruct HV as (_ & _ & Hc1 & Hc2 & Hc3). cbn [cursor]. split; [done|]. split; [done|].
-    intros Hno. apply Hc3. unfold present in *. cbn [tables] in Hno. 
-    apply bool_decide_eq_true in Hp. apply bool_decide_eq_false in Hno. destruct Hno. by rewrite Hkeep.
-Qed.
-
-Theorem map_valid s a f prot kind fresh v s' : pagemap_valid s ->
-  pagemap_map s a f prot kind fresh = Some (v, s') -> pagemap_valid s'.
-Proof.
-  intros HV. unfold pagemap_map. destruct (negb _); [done|]. destruct (negb (user_address a)); [by intros [= <- <-]|].
-  destruct (_ || _); [by intros [= <- <-]|]. destruct (present s) eqn:Hp; [|by intros [= <- <-]]. by apply store_valid.
+    apply add_table_cases in Hk as [(-> & -> & ->)|Hk].
+    + set (l := missing s n - 1) in *. destruct Hn as [Hn1 Hn2]. unfold first_page in Hn1. pose proof (above_range l n) as Ha.
+      split; [lia|]. split; [apply above_nonneg; lia|]. split; [lia|]. split; [done|]. split; [|split; [|done]].
+      * right. rewrite above_up by lia. apply Hkeep, missing_present; [done|done|lia].
+      * intros _. change (cursor (add_table n f s)) with (cursor s). lia.
+    + destruct (valid_table s HV _ _ Hk) as (H1 & H2 & H3 & H4 & H5 & H6 & _). cbn [fst snd] in *.
+      split; [done|]. split; [done|]. split; [done|]. split; [done|]. split; [|by split].
+      destruct H5 as [H5|H5]; [by left|right]. by apply Hkeep.
+  - intros n' e H. destruct (valid_leaf s HV _ _ H) as (H1 & H2 & H3 & H4). split; [done|]. split; [done|]. split; [done|].
+    by apply Hkeep.
+  - destruct HV as (_ & _ & Hc1 & Hc2 & Hc3). split; [done|]. split; [done|]. intros Hno. apply Hc3.
+    apply bool_decide_eq_false in Hno. apply bool_decide_eq_false. intros H. by apply Hno, Hkeep.
 Qed.
 Theorem prepare_valid s a fresh v s' : pagemap_valid s -> pagemap_prepare s a fresh = Some (v, s') -> pagemap_valid s'.
 Proof.
   intros HV. unfold pagemap_prepare. destruct (negb (user_address a)); [by intros [= <- <-]|].
-  destruct (present s) eqn:Hp; [|by intros [= <- <-]]. by apply store_valid.
+  destruct (present s); [|by intros [= <- <-]]. cbn [negb]. destruct (_ =? 0); [by intros [= <- <-]|]. by apply add_table_valid.
+Qed.
+
+(** ** A new page *)
+Lemma store_inv s n e v s' : pagemap_store s n e = Some (v, s') ->
+  (v <> STATUS_OK /\ s' = s) \/
+  (v = STATUS_OK /\ present s = true /\ missing s n = 0 /\ user_page n /\ cursor s <= 4096 * n /\ leaf_ok e /\
+   leaves s !! n = None /\ s' = PageMap (tables s) (<[n := e]> (leaves s)) (cursor s)).
+Proof.
+  unfold pagemap_store. destruct (present s); cbn [negb]; [|intros [= <- <-]; by left].
+  destruct (Z.eqb_spec (missing s n) 0) as [Hm|]; cbn [negb]; [|intros [= <- <-]; by left].
+  destruct (_ && _) eqn:E; [|done]. apply andb_prop in E as [[H1%bool_decide_eq_true H2]%andb_prop H3%bool_decide_eq_true].
+  destruct (leaves s !! n); intros [= <- <-]; [by left|right]. split; [done|]. split; [done|]. split; [done|]. split; [done|].
+  split; [lia|]. done.
+Qed.
+Lemma store_valid s n e v s' : pagemap_valid s -> pagemap_store s n e = Some (v, s') -> pagemap_valid s'.
+Proof.
+  intros HV [[_ ->]|(_ & Hp & Hm & Hn & Hc & He & _ & ->)]%store_inv; [done|]. apply leaves_valid; [done|].
+  intros n' e' [[<- <-]|[_ H]]%lookup_insert_Some; [|by apply valid_leaf].
+  split; [done|]. split; [done|]. split; [done|]. apply missing_present; [done|done|lia].
+Qed.
+Theorem map_valid s a f prot kind v s' : pagemap_valid s -> pagemap_map s a f prot kind = Some (v, s') -> pagemap_valid s'.
+Proof.
+  intros HV. unfold pagemap_map. destruct (negb _); [done|]. destruct (negb (user_address a)); [by intros [= <- <-]|].
+  destruct (_ || _); [by intros [= <- <-]|]. by apply store_valid.
 Qed.

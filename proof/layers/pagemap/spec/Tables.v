@@ -97,20 +97,41 @@ Section valid.
     destruct (decide (is_Some (tables s !! (1, above 1 n)))) as [|N1]; [|apply N1, Hup; lia].
     destruct (decide (is_Some (tables s !! (0, above 0 n)))) as [|N0]; [lia|apply N0, Hup; lia].
   Qed.
+  Lemma missing_is n l : present s = true -> user_page n -> 0 <= l <= 3 ->
+    (forall i, 0 <= i < l -> tables s !! (i, above i n) = None) -> (l = 3 \/ is_Some (tables s !! (l, above l n))) ->
+    missing s n = l.
+  Proof using HV.
+    intros Hp Hn Hl Hno Hsome. pose proof (missing_range n) as Hr.
+    destruct (Z.lt_trichotomy (missing s n) l) as [Hlt|[E|Hgt]]; [exfalso|done|exfalso].
+    - destruct (missing_present n (missing s n) Hp Hn) as [f Hf]; [lia|]. by rewrite Hno in Hf by lia.
+    - destruct Hsome as [->|[f Hf]]; [lia|]. by rewrite (missing_absent n l) in Hf by lia.
+  Qed.
 End valid.
 
-(** ** New tables *)
-Lemma add_path_lookup l n fresh t l' x :
-  add_path l n fresh t !! (l', x) =
-    if bool_decide (l <= l' < l + Z.of_nat (length fresh) /\ x = above l' n) then fresh !! Z.to_nat (l' - l)
-    else t !! (l', x).
+(** ** A new table *)
+Lemma add_table_tables n f s : tables (add_table n f s) = <[(missing s n - 1, above (missing s n - 1) n) := f]> (tables s).
+Proof. done. Qed.
+Lemma add_table_cases n f s l x g : tables (add_table n f s) !! (l, x) = Some g ->
+  (l = missing s n - 1 /\ x = above l n /\ g = f) \/ tables s !! (l, x) = Some g.
+Proof. rewrite add_table_tables. intros [[[= <- <-] <-]|[_ H]]%lookup_insert_Some; [by left|by right]. Qed.
+Lemma add_table_old s n f k g : pagemap_valid s -> 0 < missing s n -> tables s !! k = Some g ->
+  tables (add_table n f s) !! k = Some g.
 Proof.
-  revert l. induction fresh as [|f fresh IH]; intros l; simpl.
-  - rewrite bool_decide_false by lia. done.
-  - destruct (decide ((l, above l n) = (l', x))) as [[= <- <-]|Hne].
-    + rewrite lookup_insert. rewrite bool_decide_true by lia. by rewrite Z.sub_diag.
-    + rewrite lookup_insert_ne by done. rewrite IH. destruct (decide (x = above l' n)) as [->|].
-      * assert (l <> l') by congruence. case_bool_decide as H1; case_bool_decide as H2; [|lia|lia|done].
-        replace (Z.to_nat (l' - l)) with (S (Z.to_nat (l' - (l + 1)))) by lia. done.
-      * rewrite !bool_decide_false by tauto. done.
+  intros HV Hm Hk. rewrite add_table_tables, lookup_insert_ne; [done|]. intros <-.
+  rewrite (missing_absent s HV) in Hk by lia. done.
+Qed.
+Lemma add_table_missing s n f : pagemap_valid s -> present s = true -> user_page n -> 0 < missing s n ->
+  missing (add_table n f s) n = missing s n - 1.
+Proof.
+  intros HV Hp Hn Hm. pose proof (missing_range s n) as Hr.
+  assert (Hnew : is_Some (tables (add_table n f s) !! (missing s n - 1, above (missing s n - 1) n))).
+  { rewrite add_table_tables, lookup_insert. by eexists. }
+  assert (Hup : forall l, missing s n <= l <= 3 -> is_Some (tables (add_table n f s) !! (l, above l n))).
+  { intros l Hl. destruct (missing_present s n l Hp Hn Hl) as [g Hg]. exists g. by apply add_table_old. }
+  assert (Hno : forall l, 0 <= l < missing s n - 1 -> ~ is_Some (tables (add_table n f s) !! (l, above l n))).
+  { intros l Hl [g Hg]. apply add_table_cases in Hg as [(E & _)|Hg]; [lia|]. by rewrite (missing_absent s HV) in Hg by lia. }
+  unfold missing at 1. assert (missing s n = 1 \/ missing s n = 2 \/ missing s n = 3) as [E|[E|E]] by lia; rewrite E in *.
+  - rewrite !decide_True; [done|exact Hnew|apply Hup; lia..].
+  - rewrite decide_True by (apply Hup; lia). rewrite decide_True by exact Hnew. by rewrite decide_False by (apply Hno; lia).
+  - rewrite decide_True by exact Hnew. by rewrite decide_False by (apply Hno; lia).
 Qed.

@@ -9,8 +9,9 @@ Section functions.
 
   Definition map_functions : list (string * (list Z -> program (top_prim X) (objects X))) :=
     [("pagemap_create", fun args => top_create X kernel_entry Yc Yf H Y args Ret);
-     ("pagemap_map", fun args => top_map X kernel_entry Yc Yf H Y args Ret);
+     ("pagemap_missing", fun args => top_missing X kernel_entry Y args Ret);
      ("pagemap_prepare", fun args => top_prepare X kernel_entry Yc Yf H Y args Ret);
+     ("pagemap_map", fun args => top_map X kernel_entry Y args Ret);
      ("pagemap_unmap", fun args => top_unmap X kernel_entry Y args Ret);
      ("pagemap_walk", fun args => top_walk X kernel_entry Y args Ret);
      ("pagemap_frame", fun args => top_frame X kernel_entry Y args Ret);
@@ -39,11 +40,11 @@ Section functions.
       { intros n q Hn [Hq|Hq]; [by left|right]. by eapply transaction_more. }
       assert (L0 : (0 <= destroy_updates)%nat) by apply Nat.le_0_l.
       assert (L3 : (3 <= destroy_updates)%nat) by by apply Nat.leb_le.
-      assert (Lm : (map_updates <= destroy_updates)%nat) by by apply Nat.leb_le.
       case_functions Hf.
       - eapply Hmore; [exact L3|]. by apply create_transaction.
-      - eapply Hmore; [exact Lm|]. by apply map_transaction.
-      - eapply Hmore; [exact Lm|]. by apply prepare_transaction.
+      - eapply Hmore; [exact L0|]. by apply missing_transaction.
+      - eapply Hmore; [exact L3|]. by apply prepare_transaction.
+      - eapply Hmore; [exact L0|]. by apply map_transaction.
       - eapply Hmore; [exact L0|]. by apply unmap_transaction.
       - eapply Hmore; [exact L0|]. by apply walk_transaction.
       - eapply Hmore; [exact L0|]. by apply frame_transaction.
@@ -57,7 +58,7 @@ Section functions.
       steps_only X (frame_memory_history X Yf) (g args).
     Proof using containers_out frame_memory_out.
       intros Hd Hf. case_functions Hf.
-      - by apply create_steps. - by apply map_steps. - by apply prepare_steps. - apply unmap_steps. - apply walk_steps.
+      - by apply create_steps. - apply missing_steps. - by apply prepare_steps. - apply map_steps. - apply unmap_steps. - apply walk_steps.
       - apply frame_steps. - apply pin_steps. - apply root_of_steps. - by apply destroy_step_steps. - apply load_steps.
       - apply load_kernel_steps.
     Qed.
@@ -88,8 +89,9 @@ Section functions.
         by (intros; by apply frame_remove_owner_certified).
       intros Hf. case_functions Hf; eexists; (split; [intros cpu; apply implements_then_performs|intros args]).
       - by apply pagemap_create_implements. - by apply same_create.
-      - by apply pagemap_map_implements. - by apply same_map.
+      - by apply pagemap_missing_implements. - by apply same_missing.
       - by apply pagemap_prepare_implements. - by apply same_prepare.
+      - by apply pagemap_map_implements. - by apply same_map.
       - by apply pagemap_unmap_implements. - by apply same_unmap.
       - by apply pagemap_walk_implements. - by apply same_walk.
       - by apply pagemap_frame_implements. - by apply same_frame.

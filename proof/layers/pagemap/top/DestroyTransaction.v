@@ -41,11 +41,8 @@ Section destroy.
         else top_pass l (page_of v) (fun _ => κ 1))).
   Definition top_drop_root (κ : Z -> top_program) : top_program :=
     Loc (on_both Y H take_root) (fun f => top_remove_owner [f; p] κ).
-  Fixpoint top_moves (k : nat) (κ : Z -> top_program) : top_program :=
-    match k with
-    | O => κ 1
-    | S k => top_move (fun more => if more =? 0 then top_drop_root (fun _ => κ 0) else top_moves k κ)
-    end.
+  Definition top_move_or_end (κ : Z -> top_program) : top_program :=
+    top_move (fun more => if more =? 0 then top_drop_root (fun _ => κ 0) else κ more).
 
   (** ** They stand for the programs that the C implements *)
   Lemma same_pass_levels k l n m (κ : Z -> prog X) κ' : (forall v, same (κ v) (expand X (κ' v))) ->
@@ -61,11 +58,11 @@ Section destroy.
     destruct (l =? 0); [|apply same_pass_levels; intros _; apply Hk]. apply same_loc. intros e.
     destruct (has e ARCH_PTE_OWNED); [apply same_remove_owner; intros _|]; apply same_pass_levels; intros _; apply Hk.
   Qed.
-  Lemma same_moves k (κ : Z -> prog X) κ' : (forall v, same (κ v) (expand X (κ' v))) ->
-    same (moves X kernel_entry Yc Yf H p Y k κ) (expand X (top_moves k κ')).
+  Lemma same_move_or_end (κ : Z -> prog X) κ' : (forall v, same (κ v) (expand X (κ' v))) ->
+    same (move_or_end X kernel_entry Yc Yf H p Y κ) (expand X (top_move_or_end κ')).
   Proof.
-    intros Hk. induction k as [|k IH]; cbn [moves top_moves]; [apply Hk|]. apply same_move. intros more.
-    destruct (more =? 0); [|apply IH]. apply same_loc. intros f. apply same_remove_owner. intros _. apply Hk.
+    intros Hk. apply same_move. intros more. destruct (more =? 0); [|apply Hk].
+    apply same_loc. intros f. apply same_remove_owner. intros _. apply Hk.
   Qed.
 
   (** ** Discipline *)
@@ -118,10 +115,9 @@ Section destroy.
     Proof using frame_below container_below below_frame below_container containers_out frame_memory_out map_out.
       intros Hk. apply transacts_dependent_loc; [apply both_keeps; [done|]; intros; by eapply take_root_valid|]. intros f. by apply remove_transacts.
     Qed.
-    Lemma moves_transacts k κ : (forall n v, transacts_dependent n (κ v)) -> transacts_dependent (8 * k) (top_moves k κ).
+    Lemma move_or_end_transacts κ : (forall n v, transacts_dependent n (κ v)) -> transacts_dependent 8 (top_move_or_end κ).
     Proof using frame_below container_below below_frame below_container containers_out frame_memory_out map_out.
-      intros Hk. induction k as [|k IH]; cbn [top_moves]; [apply Hk|].
-      replace (8 * S k)%nat with (8 + 8 * k)%nat by lia. apply move_transacts; [|exact IH].
+      intros Hk. apply (move_transacts 0); [|apply Hk].
       change (0 =? 0) with true. cbv iota. eapply transacts_dependent_more; [apply (drop_root_transacts 0); intros _; apply Hk|lia].
     Qed.
   End transacts_dependent.
@@ -144,10 +140,9 @@ Section destroy.
       destruct (l =? 0); [|apply pass_levels_steps; intros _; apply Hk]. intros e.
       destruct (has e ARCH_PTE_OWNED); [apply (remove_steps [entry_frame e; p]); intros _|]; apply pass_levels_steps; intros _; apply Hk.
     Qed.
-    Lemma moves_steps k κ : (forall v, steps_only (κ v)) -> steps_only (top_moves k κ).
+    Lemma move_or_end_steps κ : (forall v, steps_only (κ v)) -> steps_only (top_move_or_end κ).
     Proof using locks_differ containers_out frame_memory_out.
-      intros Hk. induction k as [|k IH]; cbn [top_moves]; [apply Hk|]. apply move_steps. intros more.
-      destruct (more =? 0); [|exact IH]. intros f. apply (remove_steps [f; p]). intros _. apply Hk.
+      intros Hk. apply move_steps. intros more. destruct (more =? 0); [|apply Hk]. intros f. apply (remove_steps [f; p]). intros _. apply Hk.
     Qed.
   End steps.
 End destroy.
@@ -162,7 +157,7 @@ Section function.
     | [p] =>
         top_process X p (fun Hp => top_begin X kernel_entry Y p Hp (
           Loc (look (Y p Hp) (fun s => flag (present s))) (fun b =>
-            if b =? 1 then top_moves X kernel_entry Yc Yf H p (Y p Hp) 16 (fun more => top_end X kernel_entry Y p Hp (κ more))
+            if b =? 1 then top_move_or_end X kernel_entry Yc Yf H p (Y p Hp) (fun more => top_end X kernel_entry Y p Hp (κ more))
             else top_end X kernel_entry Y p Hp (κ 0))))
     | _ => Fail
     end.
@@ -171,7 +166,7 @@ Section function.
   Proof.
     intros Hk. destruct args as [|p [|??]]; try apply same_fail. unfold destroy_step, top_destroy_step, for_process, top_process.
     destruct (decide _) as [Hp|]; [|apply same_fail]. apply same_act. intros _. apply same_loc. intros b.
-    destruct (b =? 1); [|by apply same_release]. apply same_moves. intros more. by apply same_release.
+    destruct (b =? 1); [|by apply same_release]. apply same_move_or_end. intros more. by apply same_release.
   Qed.
 
   Context (nlock : Z) (frame_below : 0 <= slot_lock Yf < nlock) (container_below : 0 <= slot_lock Yc < nlock).
@@ -181,20 +176,20 @@ Section function.
   Context (frame_memory_out : forall st s, slot_out Yf st = Some s -> st = slot_in Yf s).
   Context (maps_out : forall p Hp st s, slot_out (Y p Hp) st = Some s -> st = slot_in (Y p Hp) s).
 
-  (** Eight of each of sixteen moves. *)
-  Definition destroy_updates : nat := 8 * 16.
+  (** A page and three tables, each of which changes the containers and the frames. *)
+  Definition destroy_updates : nat := 8.
   Lemma destroy_step_transaction args : map_function X nlock limit destroy_updates (top_destroy_step args Ret).
   Proof using frame_below container_below below_frame below_container containers_out frame_memory_out map_locks maps_out.
     destruct args as [|p [|??]]; try (left; constructor).
     apply (process_function X kernel_entry Y nlock limit map_locks). intros Hp.
     apply transacts_dependent_loc; [apply look_keeps|]. intros b. destruct (b =? 1); [|apply end_transacts].
-    unfold destroy_updates. apply (moves_transacts X kernel_entry Yc Yf H p (Y p Hp)); try done; [apply maps_out|].
+    unfold destroy_updates. apply (move_or_end_transacts X kernel_entry Yc Yf H p (Y p Hp)); try done; [apply maps_out|].
     intros n v. apply end_transacts.
   Qed.
   Lemma destroy_step_steps args : slot_lock Yc <> slot_lock Yf ->
     steps_only X (frame_memory_history X Yf) (top_destroy_step args Ret).
   Proof using containers_out frame_memory_out.
     intros Hd. destruct args as [|p [|??]]; try done. apply process_steps. intros Hp _ b. destruct (b =? 1); [|done].
-    by apply moves_steps.
+    by apply move_or_end_steps.
   Qed.
 End function.

@@ -2,17 +2,8 @@
 From Ashlar Require Export layers.pagemap.top.Transactions lang.programs.Transaction.
 Local Opaque gmap_lookup gmap_partial_alter.
 
-(** A map with pages' tables, or where a page could be put without any new, exists. *)
-Lemma absent_missing s n : pagemap_valid s -> present s = false -> missing s n = 3.
-Proof.
-  intros HV Hp. unfold missing. rewrite decide_False; [done|]. intros [f Hf]. by rewrite (table_root s HV _ _ Hf) in Hp.
-Qed.
-Lemma store_present s n e v s' : pagemap_valid s -> pagemap_store s n e [] = Some (v, s') -> present s = true.
-Proof.
-  intros HV (_ & _ & _ & Hlen & _)%store_spec. destruct (present s) eqn:Hp; [done|]. by rewrite (absent_missing s n HV Hp) in Hlen.
-Qed.
-Lemma store_owned_frames_valid n leaf fresh s h v s' h' : pagemap_valid s -> store_owned_frames n leaf fresh s h = Some (v, s', h') -> pagemap_valid s'.
-Proof. intros HV Hs. pose proof (store_owned_frames_present _ _ _ _ _ _ _ _ Hs). apply store_owned_frames_inv in Hs as (_ & Hs & _). by eapply store_valid. Qed.
+Lemma link_owned_frame_valid n f s h v s' h' : pagemap_valid s -> link_owned_frame n f s h = Some (v, s', h') -> pagemap_valid s'.
+Proof. intros HV (_ & Hadd & _)%link_owned_frame_inv. by eapply add_table_valid. Qed.
 Lemma create_owned_frames_valid f s h v s' h' : pagemap_valid s -> create_owned_frames f s h = Some (v, s', h') -> pagemap_valid s'.
 Proof.
   intros HV (_ & Hp & Hu & -> & -> & _)%create_owned_frames_inv. apply (create_valid s f STATUS_OK); [done|].
@@ -57,11 +48,6 @@ Section map.
   Qed.
 
   (** ** Frames are taken and given back meanwhile *)
-  Lemma owned_frames_transacts g n κ : (forall v, transacts_dependent n (κ v)) -> transacts_dependent n (Loc (on_owned_frames H g) κ).
-  Proof using.
-    intros Hk. change (transacts_dependent (0 + n) (bind (Loc (on_owned_frames H g) Ret) κ)). apply transacts_dependent_updates; [|done].
-    apply updates_private; [intros; by eapply owned_frames_private_step|]. intros; constructor.
-  Qed.
   Lemma alloc_private_transacts args n κ : (forall v, transacts_dependent n (κ v)) -> transacts_dependent (3 + n) (top_alloc_private X Yc Yf H args κ).
   Proof using frame_below container_below below_frame below_container containers_out frame_memory_out.
     intros Hk. eapply transacts_dependent_same.
@@ -77,12 +63,6 @@ Section map.
       apply (remove_owner_updates X Yc Yf H nlock frame_below container_below limit below_frame below_container containers_out frame_memory_out args 0 Ret).
       intros; constructor.
     - destruct args as [|f [|q [|??]]]; try apply same_fail. unfold top_remove_owner, top_frame_memory, top_function. simpl. same_program.
-  Qed.
-
-  Lemma give_back_transacts l n q : transacts_dependent n q -> transacts_dependent (2 * length l + n) (top_give_back X Yc Yf H p l q).
-  Proof using frame_below container_below below_frame below_container containers_out frame_memory_out.
-    intros Hq. induction l as [|f l IH]; [done|]. cbn [top_give_back length].
-    replace (2 * S (length l) + n)%nat with (2 + (2 * length l + n))%nat by lia. by apply remove_owner_transacts.
   Qed.
 End map.
 
@@ -113,11 +93,6 @@ Section functions.
   Lemma end_transacts p Hp n v : transacts_dependent p Hp n (top_end p Hp (Ret v)).
   Proof using. apply transacts_dependent_end. Qed.
 
-  Lemma fail_transacts p Hp n : transacts_dependent p Hp n Fail.
-  Proof using.
-    apply (transacts_dependent_updates X nlock limit _ _ 0 n Fail (fun v => top_end p Hp (Ret v))); [constructor|intros; apply end_transacts].
-  Qed.
-
   (** ** One update of the map *)
   Lemma on_map_transaction p g f : (forall s v s', pagemap_valid s -> g s = Some (v, s') -> pagemap_valid s') ->
     map_function 0 (top_on_map X kernel_entry Y p g (fun v => Ret (f v))).
@@ -147,6 +122,17 @@ Section functions.
   Proof using map_locks maps_out.
     destruct args as [|p [|??]]; try (left; constructor). apply (on_map_transaction p _ (fun v => v)). by intros s v s' HV [= _ <-].
   Qed.
+  Lemma map_transaction args : map_function 0 (top_map X kernel_entry Y args Ret).
+  Proof using map_locks maps_out.
+    destruct args as [|p [|v [|f [|prot [|kind [|??]]]]]]; try (left; constructor). unfold top_map.
+    destruct (negb (word32 f)); [left; constructor|]. destruct (negb (user_address v)); [left; constructor|].
+    destruct (_ || _); [left; constructor|]. apply (on_map_transaction p _ (fun v => v)). intros s w s'. apply store_valid.
+  Qed.
+  Lemma missing_transaction args : map_function 0 (top_missing X kernel_entry Y args Ret).
+  Proof using map_locks maps_out.
+    destruct args as [|p [|v [|??]]]; try (left; constructor). unfold top_missing. destruct (user_address v); [|left; constructor].
+    apply (on_map_transaction p _ (fun v => v)). by intros s w s' HV [= _ <-].
+  Qed.
   Lemma load_transaction args : map_function 0 (top_load X args Ret).
   Proof using. left. destruct args as [|r [|??]]; try constructor. unfold top_load. destruct (loadable r); constructor. Qed.
   Lemma load_kernel_transaction args : map_function 0 (top_load_kernel X args Ret).
@@ -163,54 +149,16 @@ Section functions.
     apply transacts_dependent_loc; [|intros; apply end_transacts]. apply both_keeps; [apply maps_out|]. intros. by eapply create_owned_frames_valid.
   Qed.
 
-  (** With [todo] tables to build and the owned frames [fresh]: the next is taken, or all are freed. *)
-  Fixpoint build_updates (todo fresh : nat) : nat :=
-    match todo with O => 0 | S todo => 3 + Nat.max (2 * fresh) (build_updates todo (S fresh)) end.
-  Lemma build_transacts p Hp todo n leaf fresh :
-    transacts_dependent p Hp (build_updates todo (length fresh))
-      (top_build X kernel_entry Yc Yf H Y p Hp todo n leaf fresh (fun v => top_end p Hp (Ret v))).
-  Proof using frame_below container_below below_frame below_container containers_out frame_memory_out map_locks maps_out.
-    revert fresh. induction todo as [|todo IH]; intros fresh; cbn [top_build build_updates].
-    { apply transacts_dependent_loc; [|intros; apply end_transacts]. apply both_keeps; [apply maps_out|]. intros. by eapply store_owned_frames_valid. }
-    apply (alloc_private_transacts X kernel_entry Yc Yf H p (Y p Hp) nlock frame_below container_below limit below_frame below_container
-      containers_out frame_memory_out [p]). intros f.
-    assert (Hback : forall v, transacts_dependent p Hp (Nat.max (2 * length fresh) (build_updates todo (S (length fresh))))
-      (top_give_back X Yc Yf H p (rev fresh) (top_end p Hp (Ret v)))).
-    { intros v. eapply transacts_dependent_more.
-      - apply (give_back_transacts X kernel_entry Yc Yf H p (Y p Hp) nlock frame_below container_below limit below_frame below_container
-          containers_out frame_memory_out (rev fresh) 0), end_transacts.
-      - rewrite rev_length. lia. }
-    destruct (f =? NONE); [apply Hback|]. destruct (f =? FRAME_NO_QUOTA); [apply Hback|].
-    destruct (bool_decide (f ∈ fresh)); [apply fail_transacts|].
-    apply (owned_frames_transacts X kernel_entry H p (Y p Hp)). intros _. eapply transacts_dependent_more; [apply IH|].
-    rewrite app_length. cbn [length]. rewrite Nat.add_1_r. lia.
-  Qed.
-
-  (** Thirteen: the third table is refused after two were taken. *)
-  Definition map_updates : nat := build_updates 3 0.
-  Lemma put_page_transaction p n leaf : map_function map_updates (top_put_page X kernel_entry Yc Yf H Y p n leaf Ret).
-  Proof using frame_below container_below below_frame below_container containers_out frame_memory_out map_locks maps_out.
-    apply process_function. intros Hp.
-    apply transacts_dependent_step with (N := fun k => build_updates (Z.to_nat k) 0); [apply look_keeps| |].
-    - intros k. destruct (Z.eqb_spec k (-1)) as [->|_]; [apply end_transacts|]. unfold top_store.
-      destruct (Z.eqb_spec k 0) as [->|_]; [|apply (build_transacts p Hp (Z.to_nat k) n leaf [])].
-      apply transacts_dependent_loc; [|intros; apply end_transacts]. apply held_keeps; [apply maps_out|].
-      intros s v s' HV Hs. eapply store_valid; [done|by eapply store_present|exact Hs].
-    - intros a st k a' Hst _ Hl. unfold look in Hl. rewrite Hst in Hl. destruct (slot_out _ st) as [s|]; [|done].
-      injection Hl as <- _. destruct (present s); [|apply Nat.le_0_l].
-      pose proof (missing_range s n). assert (Hm : missing s n = 0 \/ missing s n = 1 \/ missing s n = 2 \/ missing s n = 3) by lia.
-      by destruct Hm as [-> |[-> |[-> | ->]]]; apply Nat.leb_le.
-  Qed.
-  Lemma map_transaction args : map_function map_updates (top_map X kernel_entry Yc Yf H Y args Ret).
-  Proof using frame_below container_below below_frame below_container containers_out frame_memory_out map_locks maps_out.
-    destruct args as [|p [|v [|f [|prot [|kind [|??]]]]]]; try (left; constructor). unfold top_map.
-    destruct (negb (word32 f)); [left; constructor|]. destruct (negb (user_address v)); [left; constructor|].
-    destruct (_ || _); [left; constructor|apply put_page_transaction].
-  Qed.
-  Lemma prepare_transaction args : map_function map_updates (top_prepare X kernel_entry Yc Yf H Y args Ret).
+  Lemma prepare_transaction args : map_function 3 (top_prepare X kernel_entry Yc Yf H Y args Ret).
   Proof using frame_below container_below below_frame below_container containers_out frame_memory_out map_locks maps_out.
     destruct args as [|p [|v [|??]]]; try (left; constructor). unfold top_prepare.
-    destruct (negb (user_address v)); [left; constructor|apply put_page_transaction].
+    destruct (negb (user_address v)); [left; constructor|]. apply process_function. intros Hp.
+    apply transacts_dependent_loc; [apply look_keeps|]. intros k. destruct (k =? -1); [apply end_transacts|].
+    destruct (k =? 0); [apply end_transacts|].
+    apply (alloc_private_transacts X kernel_entry Yc Yf H p (Y p Hp) nlock frame_below container_below limit below_frame below_container
+      containers_out frame_memory_out [p] 0). intros f. destruct (f =? NONE); [apply end_transacts|].
+    destruct (f =? FRAME_NO_QUOTA); [apply end_transacts|].
+    apply transacts_dependent_loc; [|intros; apply end_transacts]. apply both_keeps; [apply maps_out|]. intros. by eapply link_owned_frame_valid.
   Qed.
 
   (** ** Frames meanwhile change as they always do *)
@@ -246,31 +194,21 @@ Section functions.
     apply (alloc_private_steps X Yc Yf H locks_differ containers_out frame_memory_out [p]). intros f.
     destruct (f =? NONE); [done|]. by destruct (f =? FRAME_NO_QUOTA).
   Qed.
-  Lemma give_back_steps p l q : steps_only q -> steps_only (top_give_back X Yc Yf H p l q).
-  Proof using locks_differ containers_out frame_memory_out.
-    intros Hq. induction l as [|f l IH]; [done|]. cbn [top_give_back].
-    by apply (remove_owner_steps X Yc Yf H locks_differ containers_out frame_memory_out [f; p]).
-  Qed.
-  Lemma build_steps p Hp todo n leaf fresh κ : (forall v, steps_only (κ v)) ->
-    steps_only (top_build X kernel_entry Yc Yf H Y p Hp todo n leaf fresh κ).
-  Proof using locks_differ containers_out frame_memory_out.
-    intros Hk. revert fresh. induction todo as [|todo IH]; intros fresh; cbn [top_build]; [done|].
-    apply (alloc_private_steps X Yc Yf H locks_differ containers_out frame_memory_out [p]). intros f.
-    destruct (f =? NONE); [apply give_back_steps, Hk|]. destruct (f =? FRAME_NO_QUOTA); [apply give_back_steps, Hk|].
-    destruct (bool_decide (f ∈ fresh)); [done|]. intros _. apply IH.
-  Qed.
-  Lemma put_page_steps p n leaf : steps_only (top_put_page X kernel_entry Yc Yf H Y p n leaf Ret).
-  Proof using locks_differ containers_out frame_memory_out.
-    apply process_steps. intros Hp _ k. destruct (k =? -1); [done|]. unfold top_store. destruct (k =? 0); [done|].
-    by apply build_steps.
-  Qed.
-  Lemma map_steps args : steps_only (top_map X kernel_entry Yc Yf H Y args Ret).
-  Proof using locks_differ containers_out frame_memory_out.
+  Lemma map_steps args : steps_only (top_map X kernel_entry Y args Ret).
+  Proof using.
     destruct args as [|p [|v [|f [|prot [|kind [|??]]]]]]; try done. unfold top_map.
-    destruct (negb (word32 f)); [done|]. destruct (negb (user_address v)); [done|]. destruct (_ || _); [done|apply put_page_steps].
+    destruct (negb (word32 f)); [done|]. destruct (negb (user_address v)); [done|]. destruct (_ || _); [done|].
+    apply (on_map_steps _ _ (fun v => v)).
+  Qed.
+  Lemma missing_steps args : steps_only (top_missing X kernel_entry Y args Ret).
+  Proof using.
+    destruct args as [|p [|v [|??]]]; try done. unfold top_missing. destruct (user_address v); [apply (on_map_steps _ _ (fun v => v))|done].
   Qed.
   Lemma prepare_steps args : steps_only (top_prepare X kernel_entry Yc Yf H Y args Ret).
   Proof using locks_differ containers_out frame_memory_out.
-    destruct args as [|p [|v [|??]]]; try done. unfold top_prepare. destruct (negb (user_address v)); [done|apply put_page_steps].
+    destruct args as [|p [|v [|??]]]; try done. unfold top_prepare. destruct (negb (user_address v)); [done|].
+    apply process_steps. intros Hp _ k. destruct (k =? -1); [done|]. destruct (k =? 0); [done|].
+    apply (alloc_private_steps X Yc Yf H locks_differ containers_out frame_memory_out [p]). intros f.
+    destruct (f =? NONE); [done|]. by destruct (f =? FRAME_NO_QUOTA).
   Qed.
 End functions.

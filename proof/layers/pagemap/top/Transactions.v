@@ -1,5 +1,5 @@
 (** The functions of page maps at the top: transactions on one page map, during which frames are allocated or freed. *)
-From Ashlar Require Export layers.pagemap.map.MapImplements layers.pagemap.code.Load layers.frame.memory.History.
+From Ashlar Require Export layers.frame.memory.History layers.pagemap.map.Prepare layers.pagemap.map.MapImplements layers.pagemap.code.Load.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 Section top.
@@ -57,39 +57,32 @@ Section top.
     | _ => Fail
     end.
 
-  Fixpoint top_give_back (p : Z) (l : list Z) (q : top_program) : top_program :=
-    match l with [] => q | f :: l => top_remove_owner [f; p] (fun _ => top_give_back p l q) end.
-  Fixpoint top_build (p : Z) (Hp : 0 <= p < NUM_PROCESS) (todo : nat) (n leaf : Z) (fresh : list Z) (κ : Z -> top_program) : top_program :=
-    match todo with
-    | O => Loc (on_both (Y p Hp) H (store_owned_frames n leaf fresh)) κ
-    | S todo =>
-        top_alloc_private [p] (fun f =>
-          if f =? NONE then top_give_back p (rev fresh) (κ ERR_NO_MEMORY)
-          else if f =? FRAME_NO_QUOTA then top_give_back p (rev fresh) (κ ERR_QUOTA)
-          else if bool_decide (f ∈ fresh) then Fail
-          else Loc (on_owned_frames H (owned_frames_put f (entry_index (Z.of_nat (length fresh)) n) (entry_of leaf fresh (length fresh))))
-                 (fun _ => top_build p Hp todo n leaf (fresh ++ [f]) κ))
-    end.
-  Definition top_store (p : Z) (Hp : 0 <= p < NUM_PROCESS) (k n leaf : Z) (κ : Z -> top_program) : top_program :=
-    if k =? 0 then Loc (update_object (slot_object (Y p Hp)) (lift (Y p Hp) (fun s => pagemap_store s n leaf []))) κ
-    else top_build p Hp (Z.to_nat k) n leaf [] κ.
-  Definition top_put_page (p n leaf : Z) (κ : Z -> top_program) : top_program :=
-    top_process p (fun Hp => top_begin p Hp (
-      Loc (look (Y p Hp) (fun s => if present s then missing s n else -1)) (fun k =>
-        if k =? -1 then top_end p Hp (κ ERR_BAD_STATE)
-        else top_store p Hp k n leaf (fun status => top_end p Hp (κ status))))).
   Definition top_map (args : list Z) (κ : Z -> top_program) : top_program :=
     match args with
     | [p; v; f; prot; kind] =>
         if negb (word32 f) then Fail
         else if negb (user_address v) then κ ERR_BAD_ADDRESS
         else if (has prot PROT_WRITE && has prot PROT_EXEC) || (PAGEMAP_DEVICE <? kind) then κ ERR_BAD_ARGUMENT
-        else top_put_page p (page_of v) (leaf_entry f prot kind) κ
+        else top_on_map p (fun s => pagemap_store s (page_of v) (leaf_entry f prot kind)) κ
+    | _ => Fail
+    end.
+  Definition top_missing (args : list Z) (κ : Z -> top_program) : top_program :=
+    match args with
+    | [p; v] => if user_address v then top_on_map p (fun s => pagemap_missing s v) κ else κ 0
     | _ => Fail
     end.
   Definition top_prepare (args : list Z) (κ : Z -> top_program) : top_program :=
     match args with
-    | [p; v] => if negb (user_address v) then κ ERR_BAD_ADDRESS else top_put_page p (page_of v) 0 κ
+    | [p; v] =>
+        if negb (user_address v) then κ ERR_BAD_ADDRESS
+        else top_process p (fun Hp => top_begin p Hp (
+          Loc (look (Y p Hp) (fun s => if present s then missing s (page_of v) else -1)) (fun k =>
+            if k =? -1 then top_end p Hp (κ ERR_BAD_STATE)
+            else if k =? 0 then top_end p Hp (κ STATUS_OK)
+            else top_alloc_private [p] (fun f =>
+              if f =? NONE then top_end p Hp (κ ERR_NO_MEMORY)
+              else if f =? FRAME_NO_QUOTA then top_end p Hp (κ ERR_QUOTA)
+              else Loc (on_both (Y p Hp) H (link_owned_frame (page_of v) f)) (fun status => top_end p Hp (κ status))))))
     | _ => Fail
     end.
 
@@ -135,6 +128,26 @@ Section top.
       destruct (f =? NONE); [apply same_release|]. destruct (f =? FRAME_NO_QUOTA); [apply same_release|].
       cbn [expand]. apply same_loc. intros v. apply same_release.
     Qed.
+    Lemma same_map args : same (MapImplements.map X kernel_entry Y args κ) (expand X (top_map args κ')).
+    Proof using continuation.
+      destruct args as [|p [|v [|f [|prot [|kind [|??]]]]]]; try apply same_fail. unfold MapImplements.map, top_map.
+      destruct (negb (word32 f)); [apply same_fail|]. destruct (negb (user_address v)); [apply continuation|].
+      destruct (_ || _); [apply continuation|apply same_on_map].
+    Qed.
+    Lemma same_missing args : same (missing_tables X kernel_entry Y args κ) (expand X (top_missing args κ')).
+    Proof using continuation.
+      destruct args as [|p [|v [|??]]]; try apply same_fail. unfold missing_tables, top_missing.
+      destruct (user_address v); [apply same_on_map|apply continuation].
+    Qed.
+    Lemma same_prepare args : same (prepare X kernel_entry Yc Yf H Y args κ) (expand X (top_prepare args κ')).
+    Proof using continuation.
+      destruct args as [|p [|v [|??]]]; try apply same_fail. unfold prepare, top_prepare.
+      destruct (negb (user_address v)); [apply continuation|]. unfold for_process, top_process.
+      destruct (decide _) as [Hp|]; [|apply same_fail]. unfold top_begin. cbn [expand]. apply same_act. intros _. apply same_loc. intros k.
+      destruct (k =? -1); [apply same_release|]. unfold make_table. destruct (k =? 0); [apply same_release|].
+      apply same_alloc_private. intros f. destruct (f =? NONE); [apply same_release|]. destruct (f =? FRAME_NO_QUOTA); [apply same_release|].
+      cbn [expand]. apply same_loc. intros v'. apply same_release.
+    Qed.
   End same.
 
   Lemma same_frame κ κ' args : (forall v, same (κ v) (expand X (κ' v))) ->
@@ -142,38 +155,5 @@ Section top.
   Proof.
     intros Hk. destruct args as [|p [|v [|prot [|??]]]]; try apply same_fail.
     apply (same_find (fun e => κ (frame_of e prot)) (fun e => κ' (frame_of e prot))). intros e. apply Hk.
-  Qed.
-  Lemma same_give_back p l (q : prog X) q' : same q (expand X q') -> same (give_back X Yc Yf H p l q) (expand X (top_give_back p l q')).
-  Proof. intros Hq. induction l as [|f l IH]; [done|]. cbn [give_back top_give_back]. apply same_remove_owner. by intros _. Qed.
-  Lemma same_build p Hp todo n leaf fresh κ κ' : (forall v, same (κ v) (expand X (κ' v))) ->
-    same (build X kernel_entry Yc Yf H p (Y p Hp) todo n leaf fresh κ) (expand X (top_build p Hp todo n leaf fresh κ')).
-  Proof.
-    intros Hk. revert fresh. induction todo as [|todo IH]; intros fresh; cbn [build top_build].
-    { cbn [expand]. by apply same_loc. }
-    apply same_alloc_private. intros f. destruct (f =? NONE); [apply same_give_back, Hk|].
-    destruct (f =? FRAME_NO_QUOTA); [apply same_give_back, Hk|]. destruct (bool_decide (f ∈ fresh)); [apply same_fail|].
-    cbn [expand]. apply same_loc. intros _. apply IH.
-  Qed.
-  Lemma same_put_page p n leaf κ κ' : (forall v, same (κ v) (expand X (κ' v))) ->
-    same (put_page X kernel_entry Yc Yf H Y p n leaf κ) (expand X (top_put_page p n leaf κ')).
-  Proof.
-    intros Hk. unfold put_page, top_put_page, for_process, top_process. destruct (decide _) as [Hp|]; [|apply same_fail].
-    unfold put_under, top_begin. cbn [expand]. apply same_act. intros _. apply same_loc. intros k.
-    destruct (k =? -1); [by apply same_release|]. unfold store, top_store. destruct (k =? 0).
-    - cbn [expand]. apply same_loc. intros v. by apply same_release.
-    - apply same_build. intros v. by apply same_release.
-  Qed.
-  Lemma same_map κ κ' args : (forall v, same (κ v) (expand X (κ' v))) ->
-    same (MapImplements.map X kernel_entry Yc Yf H Y args κ) (expand X (top_map args κ')).
-  Proof.
-    intros Hk. destruct args as [|p [|v [|f [|prot [|kind [|??]]]]]]; try apply same_fail. unfold MapImplements.map, top_map.
-    destruct (negb (word32 f)); [apply same_fail|]. destruct (negb (user_address v)); [apply Hk|].
-    destruct (_ || _); [apply Hk|by apply same_put_page].
-  Qed.
-  Lemma same_prepare κ κ' args : (forall v, same (κ v) (expand X (κ' v))) ->
-    same (prepare X kernel_entry Yc Yf H Y args κ) (expand X (top_prepare args κ')).
-  Proof.
-    intros Hk. destruct args as [|p [|v [|??]]]; try apply same_fail. unfold prepare, top_prepare.
-    destruct (negb (user_address v)); [apply Hk|by apply same_put_page].
   Qed.
 End top.
