@@ -11,6 +11,7 @@ use crate::rules::component::Protocols;
 use crate::rules::liveness;
 use crate::rules::obligations::{checks, claims, Check, Group, Task};
 use crate::rules::safety::{self, Goal, Outcome, Verdict};
+use crate::simplify::simplify;
 use crate::solver::{Solver, SolverError};
 use crate::transform::transform;
 use schemars::JsonSchema;
@@ -177,11 +178,10 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
     let mut solver = Solver::new()?;
     let mut preparer = Preparer::new(program, protocols, &mut solver)?;
     let mut first = preparer.prepare(&BTreeSet::new(), &BTreeSet::new());
-    // Rule 6 is checked where it is asked for: of rings of requests it is not decided yet within the limits.
     let mut all: Vec<Group> = checks(program, protocols)
         .into_iter()
         .map(|check| Group { asked: Asked::States, checks: vec![check] })
-        .chain(if options.rules.contains(&6) { claims(protocols) } else { Vec::new() })
+        .chain(claims(protocols))
         .collect();
     // Where one violation is enough, those of its rule come first.
     let is_later = |group: &Group| options.until.is_some_and(|rule| group.checks.iter().all(|one| one.rule != rule));
@@ -191,7 +191,10 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
     loop {
         let index = shared.next.fetch_add(1, Ordering::Relaxed);
         let (index, limit) = match later.front() {
-            _ if index < all.len() && options.until.is_some() => (index, SLICE.min(options.limit)),
+            // A model of its own, for a check that takes long, is made once.
+            _ if index < all.len() && options.until.is_some() && all[index].asked == Asked::States => {
+                (index, SLICE.min(options.limit))
+            }
             _ if index < all.len() => (index, options.limit),
             Some(_) => later.pop_front().unwrap_or_default(),
             None => break,
@@ -209,7 +212,7 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
             perform_all(shared, &mut preparer, &mut solver, &mut first, &checks, limit)?
         } else {
             // A model that is made for these checks.
-            let program = model(asked)?;
+            let program = simplify(&model(asked)?, &mut solver)?;
             let mut preparer = Preparer::new(&program, protocols, &mut solver)?;
             let mut first = preparer.prepare(&preparer.hinted(), &BTreeSet::new());
             perform_all(shared, &mut preparer, &mut solver, &mut first, &checks, limit)?

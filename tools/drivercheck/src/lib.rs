@@ -15,6 +15,7 @@ pub mod report;
 pub mod result;
 pub mod rules;
 pub mod seeded;
+pub mod simplify;
 pub mod solver;
 pub mod source_map;
 pub mod subset;

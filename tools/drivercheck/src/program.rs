@@ -99,6 +99,12 @@ pub struct Program {
     pub assumptions: BTreeSet<String>,
     /// Predicates that are likely to be needed; a proof does not rest on them.
     pub hints: Vec<Expr>,
+    /// Variables of static objects that have a first value.
+    pub lasting: BTreeSet<Var>,
+    /// The cookie of the request that is followed.
+    pub followed: Option<Var>,
+    /// Its edges are whole paths between places where paths meet: see `simplify`.
+    pub is_joined: bool,
 }
 
 impl Program {
@@ -223,7 +229,7 @@ impl Program {
 }
 
 /// What is live before an operation, from what is live behind it.
-fn before(op: &Op, live: &mut HashSet<Var>) {
+pub(crate) fn before(op: &Op, live: &mut HashSet<Var>) {
     match op {
         Op::Assign(var, value) => {
             if live.remove(var) {

@@ -124,7 +124,11 @@ fn one(
     let driver = read(&source).map_err(|error| SeededError::Driver(entry.name.clone(), error))?;
     // One thread is enough for one violation, and each makes its own model.
     let threads = if is_fault { 1 } else { options.threads };
-    let options = Options { until: entry.rule, coverage: false, threads, ..options.clone() };
+    let mut options = Options { until: entry.rule, coverage: false, threads, ..options.clone() };
+    // Rule 6 takes longer than all others together, and variations are many.
+    if !is_fault && options.rules.is_empty() {
+        options.rules = vec![1, 2, 3, 4, 5];
+    }
     let mut report = run(&driver, &options, &|_| {}).map_err(|error| SeededError::Check(entry.name.clone(), error))?;
     replay_all(root, &tree.join("replay"), &driver, &mut report.rows)?;
     let violated = report.rows.iter().filter(|row| row.verdict == "VIOLATED");

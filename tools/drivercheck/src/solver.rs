@@ -4,7 +4,7 @@
 
 use crate::expr::{Expr, Node, Op, Var};
 use smt::{Options, Session};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
 
 pub use smt::SmtError as SolverError;
@@ -27,7 +27,21 @@ pub struct Solver {
     pub questions: usize,
     /// Query cache: checks of one driver ask the same again and again.
     pub known: HashMap<Question, Option<bool>>,
+    /// Answers about conditions, in order, and values with which some could hold together: most questions have such an
+    /// answer already.
+    answers: HashMap<Vec<Expr>, bool>,
+    examples: VecDeque<Example>,
 }
+
+/// Values of variables, and of expressions that were computed with them.
+#[derive(Default)]
+struct Example {
+    values: HashMap<Var, u64>,
+    computed: HashMap<Expr, u64>,
+}
+
+/// How many examples are kept.
+const EXAMPLES: usize = 128;
 
 /// What one question may cost, in the solver's own steps: about a second.
 const STEPS: u64 = 10_000_000;
@@ -38,11 +52,49 @@ fn session() -> Result<Session, SolverError> {
 
 impl Solver {
     pub fn new() -> Result<Self, SolverError> {
-        Ok(Solver { session: session()?, questions: 0, known: HashMap::new() })
+        Ok(Solver {
+            session: session()?,
+            questions: 0,
+            known: HashMap::new(),
+            answers: HashMap::new(),
+            examples: VecDeque::new(),
+        })
     }
 
     pub fn process(&self) -> u32 {
         self.session.process()
+    }
+
+    /// Whether conditions can hold together; if the solver gives up, they can.
+    pub fn can(&mut self, conditions: &[Expr]) -> Result<bool, SolverError> {
+        let mut all: Vec<Expr> = conditions.iter().copied().filter(|one| !one.is_true()).collect();
+        all.sort_unstable();
+        all.dedup();
+        if all.iter().any(|one| one.is_false()) {
+            return Ok(false);
+        }
+        if let Some(answer) = self.answers.get(&all) {
+            return Ok(*answer);
+        }
+        let shows = |example: &mut Example| all.iter().all(|one| example.value(*one) == 1);
+        if let Some(index) = self.examples.iter_mut().position(shows) {
+            // The ones that are of use stay longest.
+            if let Some(example) = self.examples.remove(index) {
+                self.examples.push_front(example);
+            }
+            return Ok(true);
+        }
+        let answer = match self.check(&all, true, false)? {
+            Answer::Sat(values) => {
+                self.examples.push_front(Example { values, ..Example::default() });
+                self.examples.truncate(EXAMPLES);
+                true
+            }
+            Answer::Unsat(_) => false,
+            Answer::Unknown => true,
+        };
+        self.answers.insert(all, answer);
+        Ok(answer)
     }
 
     /// Whether conditions can hold together. With `model`, values of all their variables.
@@ -92,6 +144,37 @@ impl Solver {
         }
         // No variable is wider than 64 bits.
         Ok(Answer::Sat(vars.keys().copied().zip(values.into_iter().map(|value| value as u64)).collect()))
+    }
+}
+
+impl Example {
+    fn value(&mut self, of: Expr) -> u64 {
+        if let Some(known) = self.computed.get(&of) {
+            return *known;
+        }
+        let bits = of.bits();
+        let value = match of.node() {
+            Node::Const { value, .. } => value,
+            Node::Var { var, .. } => self.values.get(&var).copied().unwrap_or(0),
+            Node::Not(a) => !self.value(a),
+            Node::Binary(op, a, b) => crate::expr::compute(op, self.value(a), self.value(b), bits),
+            Node::Compare(op, a, b) => u64::from(crate::expr::holds(op, self.value(a), self.value(b), a.bits())),
+            Node::Choose(c, a, b) => {
+                if self.value(c) == 1 {
+                    self.value(a)
+                } else {
+                    self.value(b)
+                }
+            }
+            Node::Zero(a, _) | Node::Cut(a, _) => self.value(a),
+            Node::Sign(a, _) => {
+                let value = self.value(a);
+                crate::expr::sign_extend(crate::expr::constant(value, a.bits()), bits).value().unwrap_or(0)
+            }
+        };
+        let value = value & crate::expr::mask(bits);
+        self.computed.insert(of, value);
+        value
     }
 }
 

@@ -3,15 +3,30 @@
 //! Behind an AWAIT the program usually tests its result more than once. The part of the graph in which the result is live
 //! is copied for each mailbox, with the result as a constant, and infeasible branches are removed.
 
-use crate::expr::{self, Expr, Var};
+use crate::expr::{self, Expr, Node, Var};
 use crate::program::{Edge, Op, Program, Step};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Known values of the variables that hold mailboxes.
 type Known = BTreeMap<Var, u64>;
 
+/// How many times the nodes [`decide`] makes, at most.
+const GROWTH: usize = 8;
+const GROWTH_LEAST: usize = 1_000;
+
 pub fn transform(program: &Program) -> Program {
     let mailboxes = mailboxes(program);
+    copied(program, &mailboxes, usize::MAX).unwrap_or_else(|| program.clone())
+}
+
+/// The same for variables that only say where the program goes: flags, results of functions, states that are local.
+pub fn decide(program: &Program) -> Program {
+    let limit = GROWTH * program.nodes + GROWTH_LEAST;
+    copied(program, &decisions(program), limit).unwrap_or_else(|| program.clone())
+}
+
+/// The graph copied for known values of these variables; none if it has more nodes than that.
+fn copied(program: &Program, mailboxes: &HashSet<Var>, limit: usize) -> Option<Program> {
     let live = program.live();
     let out = program.leaving();
     let mut made = Program { edges: Vec::new(), nodes: 0, ..program.clone() };
@@ -23,8 +38,11 @@ pub fn transform(program: &Program) -> Program {
     while let Some((node, known)) = work.pop() {
         let from = copies[&(node, known.clone())];
         for &edge in &out[node] {
-            let Some((steps, mut after)) = specialise(&program.edges[edge].steps, &known, &mailboxes) else { continue };
+            let Some((steps, mut after)) = specialise(&program.edges[edge].steps, &known, mailboxes) else { continue };
             let target = program.edges[edge].to;
+            if made.nodes > limit {
+                return None;
+            }
             after.retain(|var, _| live[target].contains(var));
             let to = *copies.entry((target, after.clone())).or_insert_with(|| {
                 work.push((target, after));
@@ -35,7 +53,41 @@ pub fn transform(program: &Program) -> Program {
         }
     }
     made.tidy();
-    made
+    Some(made)
+}
+
+/// A value that is one of finitely many if that of its variable is: no step of a counter.
+fn is_copy(value: Expr) -> bool {
+    match value.node() {
+        Node::Const { .. } | Node::Var { .. } | Node::Compare(..) => true,
+        Node::Zero(inner, _) | Node::Sign(inner, _) | Node::Cut(inner, _) | Node::Not(inner) => is_copy(inner),
+        Node::Binary(_, a, b) => value.bits() == 1 && is_copy(a) && is_copy(b),
+        Node::Choose(c, a, b) => is_copy(c) && is_copy(a) && is_copy(b),
+    }
+}
+
+/// Variables whose every value is a constant or a copy of another such variable. Objects of static duration are none: they
+/// keep their values too long.
+fn decisions(program: &Program) -> HashSet<Var> {
+    let steps = || program.edges.iter().flat_map(|edge| &edge.steps);
+    let assigned = steps().filter_map(|step| match step.op {
+        Op::Assign(var, _) => Some(var),
+        _ => None,
+    });
+    let mut found: HashSet<Var> = assigned.filter(|var| !program.lasting.contains(var)).collect();
+    loop {
+        let before = found.len();
+        for step in steps() {
+            if let Op::Assign(var, value) = &step.op {
+                if !is_copy(*value) || !value.vars().iter().all(|one| found.contains(one)) {
+                    found.remove(var);
+                }
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
 }
 
 /// Variables that hold what an AWAIT returned, or a copy of it, and are not computed otherwise.

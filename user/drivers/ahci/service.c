@@ -171,6 +171,9 @@ static void open_command(uint8_t is_write)
     c->is_write = is_write;
     if (port == FROZEN) {
         fail(slot, c->sector, REASON_DROPPED);
+    } else if (port == WRECKED) {
+        /* Sent before the client knew. It ends with a reset, or fails at a stop. */
+        waiting = waiting | 1u << slot;
     } else if (!is_acceptable(slot)) {
         fail(slot, c->sector, REASON_REQUEST);
     } else if (is_asleep) {
@@ -273,7 +276,7 @@ static void stop(uint32_t has_device)
             reset_link();
         }
         quiet_adapter();
-        if (port == ACTIVE || port == FROZEN) {
+        if (port == ACTIVE || port == FROZEN || port == WRECKED) {
             fail_all();
         }
     }
@@ -332,6 +335,8 @@ static void serve_disk(uint32_t mailbox)
     default:
         if (port == ACTIVE || port == FROZEN) {
             serve_queue(mailbox);
+        } else if (port == WRECKED && (mailbox == SATA_READ || mailbox == SATA_WRITE)) {
+            open_command(mailbox == SATA_WRITE);
         }
         break;
     }

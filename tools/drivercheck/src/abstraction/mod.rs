@@ -1,5 +1,6 @@
 //! Predicate abstraction: valuations of predicates, what an edge makes of them, and the abstract state space.
 
+pub mod block;
 pub mod explore;
 pub mod predicates;
 #[cfg(test)]

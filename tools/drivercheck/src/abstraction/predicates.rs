@@ -3,6 +3,7 @@
 //! A node keeps only predicates on live variables. The post-image depends on no protocol state, so it is computed once for
 //! each valuation and cached until a predicate is added that matters on the edge.
 
+use crate::abstraction::block::Block;
 use crate::abstraction::valuation::{Scope, Valuation};
 use crate::expr::{Expr, Var};
 use crate::program::{Op, Program};
@@ -26,6 +27,8 @@ struct Edge {
     vars: HashSet<Var>,
     /// Predicates on them.
     predicates: Vec<usize>,
+    /// Of a program whose edges are whole paths, once it was asked for.
+    block: Option<Block>,
     done: HashMap<Known, Rc<Post>>,
 }
 
@@ -36,6 +39,7 @@ pub struct Abstraction {
     /// By node: predicates that are kept.
     at: Vec<Vec<usize>>,
     edges: Vec<Edge>,
+    is_joined: bool,
     numbers: HashMap<Rc<[u8]>, Known>,
     valuations: Vec<Rc<[u8]>>,
 }
@@ -52,7 +56,13 @@ impl Abstraction {
             Edge { vars, ..Edge::default() }
         };
         let edges = program.edges.iter().map(edge).collect();
-        Abstraction { edges, at: vec![Vec::new(); program.nodes], live, ..Abstraction::default() }
+        Abstraction {
+            edges,
+            is_joined: program.is_joined,
+            at: vec![Vec::new(); program.nodes],
+            live,
+            ..Abstraction::default()
+        }
     }
 
     /// Adds a predicate; false if it is known already.
@@ -63,9 +73,14 @@ impl Abstraction {
         if self.predicates.contains(&predicate) || self.predicates.contains(&crate::expr::not(predicate)) {
             return false;
         }
+        let vars = predicate.vars();
+        // What is kept at no node changes nothing where edges are looked at as a whole.
+        let is_kept = |live: &HashSet<Var>| vars.iter().all(|var| live.contains(var));
+        if self.is_joined && !self.live.iter().any(is_kept) {
+            return false;
+        }
         let index = self.predicates.len();
         self.predicates.push(predicate);
-        let vars = predicate.vars();
         for (at, live) in std::iter::zip(&mut self.at, &self.live) {
             if vars.iter().all(|var| live.contains(var)) {
                 at.push(index);
@@ -108,6 +123,9 @@ impl Abstraction {
         if let Some(post) = self.edges[edge].done.get(&known) {
             return Ok(post.clone());
         }
+        if self.is_joined {
+            return self.post_joined(solver, program, edge, known);
+        }
         let own = &program.edges[edge];
         let numbers = self.edges[edge].predicates.clone();
         let predicates: Vec<Expr> = numbers.iter().map(|index| self.predicates[*index]).collect();
@@ -143,6 +161,30 @@ impl Abstraction {
             }
         }
         let post = Rc::new(Post { reached, after });
+        self.edges[edge].done.insert(known, post.clone());
+        Ok(post)
+    }
+
+    fn post_joined(
+        &mut self,
+        solver: &mut Solver,
+        program: &Program,
+        edge: usize,
+        known: Known,
+    ) -> Result<Rc<Post>, SolverError> {
+        let own = &program.edges[edge];
+        let block = match self.edges[edge].block.take() {
+            Some(block) => block,
+            None => Block::new(&program.vars, &own.steps, solver)?,
+        };
+        let before: Vec<(Expr, u8)> = std::iter::zip(&self.at[own.from], self.valuations[known as usize].iter())
+            .map(|(index, value)| (self.predicates[*index], *value))
+            .collect();
+        let behind: Vec<Expr> = self.at[own.to].iter().map(|index| self.predicates[*index]).collect();
+        let passed = block.post(solver, &before, &behind)?;
+        let after = passed.after.into_iter().map(|valuation| self.number(valuation)).collect();
+        let post = Rc::new(Post { reached: passed.reached, after });
+        self.edges[edge].block = Some(block);
         self.edges[edge].done.insert(known, post.clone());
         Ok(post)
     }

@@ -1,5 +1,6 @@
 //! The abstraction against the program itself, for all values of small variables: no concrete step is lost.
 
+use super::block::Block;
 use super::explore::{Found, Space};
 use super::predicates::{Abstraction, Known};
 use super::valuation::{Scope, Valuation};
@@ -45,6 +46,31 @@ fn admits(predicates: &[Expr], valuation: &[u8], values: &[u64]) -> bool {
 fn all_valuations(count: usize) -> Vec<Valuation> {
     let digit = |number: usize, place: usize| (number / 3usize.pow(place as u32) % 3) as u8;
     (0..3usize.pow(count as u32)).map(|number| (0..count).map(|place| digit(number, place)).collect()).collect()
+}
+
+/// The same for a whole edge at once: each pair of operations, and some valuations before it.
+#[test]
+fn an_edge_loses_no_values() {
+    let predicates = predicates();
+    let mut solver = Solver::new().expect("z3 is installed");
+    let all = operations();
+    for (first, second) in all.iter().flat_map(|first| all.iter().map(move |second| (first, second))) {
+        let program = program(&WIDTHS, &[(0, 1, &[first.clone(), second.clone()])]);
+        let block = Block::new(&program.vars, &program.edges[0].steps, &mut solver).expect("z3 answers");
+        for before in all_valuations(5).into_iter().step_by(11) {
+            let known: Vec<(Expr, u8)> = std::iter::zip(predicates.iter().copied(), before.iter().copied()).collect();
+            let passed = block.post(&mut solver, &known, &predicates).expect("z3 answers");
+            for values in valuations(&WIDTHS).iter().filter(|values| admits(&predicates, &before, values)) {
+                let between = after(&WIDTHS, values, first);
+                for next in between.iter().flat_map(|one| after(&WIDTHS, one, second)) {
+                    let is_kept = passed.after.iter().any(|result| admits(&predicates, result, &next));
+                    assert!(is_kept, "{first:?}, {second:?} in {before:?}: {values:?} -> {next:?} is lost");
+                    assert_eq!(passed.reached, 2, "{first:?}, {second:?} in {before:?}");
+                }
+                assert!(between.is_empty() || passed.reached >= 1, "{first:?} in {before:?}");
+            }
+        }
+    }
 }
 
 #[test]

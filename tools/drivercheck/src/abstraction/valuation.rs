@@ -5,7 +5,7 @@
 
 use crate::expr::{self, Expr, Var};
 use crate::program::Op;
-use crate::solver::{Answer, Solver, SolverError};
+use crate::solver::{Solver, SolverError};
 use std::collections::{HashMap, HashSet};
 
 /// By predicate: 0 unknown, 1 false, 2 true.
@@ -180,7 +180,7 @@ fn ask(solver: &mut Solver, condition: Expr, known: Vec<(Expr, bool)>) -> Result
     let mut can = |last: Expr| -> Result<bool, SolverError> {
         let mut all = hold.clone();
         all.push(last);
-        Ok(!matches!(solver.check(&all, false, false)?, Answer::Unsat(_)))
+        solver.can(&all)
     };
     let answer = match simple(&hold, *condition) {
         Some(answer) => Some(answer),

@@ -2,7 +2,8 @@
 
 use super::{constant, intern, mask, not, signed, Expr, Node, Op};
 
-fn fold(op: Op, a: u64, b: u64, bits: u32) -> u64 {
+/// The result for two numbers.
+pub fn compute(op: Op, a: u64, b: u64, bits: u32) -> u64 {
     let (left, right) = (signed(a, bits), signed(b, bits));
     let result = match op {
         Op::Add => a.wrapping_add(b),
@@ -51,7 +52,7 @@ pub fn binary(op: Op, a: Expr, b: Expr) -> Expr {
     let (a, b) = if commutes && (a.value().is_some() || (b.value().is_none() && b < a)) { (b, a) } else { (a, b) };
     let all = mask(bits);
     match (op, a.value(), b.value()) {
-        (_, Some(left), Some(right)) => return constant(fold(op, left, right, bits), bits),
+        (_, Some(left), Some(right)) => return constant(compute(op, left, right, bits), bits),
         (Op::Add | Op::Sub | Op::Or | Op::Xor | Op::Shl | Op::LShr | Op::AShr, _, Some(0)) => return a,
         (Op::And | Op::Mul, _, Some(0)) => return b,
         (Op::Mul | Op::UDiv | Op::SDiv, _, Some(1)) => return a,
@@ -78,7 +79,7 @@ pub fn binary(op: Op, a: Expr, b: Expr) -> Expr {
     }
     if let (Op::Add | Op::And | Op::Or, Some(right), Node::Binary(inner, x, y)) = (op, b.value(), a.node()) {
         if let (true, Some(left)) = (inner == op, y.value()) {
-            return binary(op, x, constant(fold(op, left, right, bits), bits));
+            return binary(op, x, constant(compute(op, left, right, bits), bits));
         }
     }
     intern(Node::Binary(op, a, b))

@@ -2,6 +2,15 @@
 
 use super::{choose, constant, equal, intern, mask, not, signed, truth, Compare, Expr, Node, Op};
 
+/// Whether two numbers compare so.
+pub fn holds(op: Compare, a: u64, b: u64, bits: u32) -> bool {
+    match op {
+        Compare::Eq => a == b,
+        Compare::ULt => a < b,
+        Compare::SLt => signed(a, bits) < signed(b, bits),
+    }
+}
+
 pub fn compare(op: Compare, a: Expr, b: Expr) -> Expr {
     let bits = a.bits();
     debug_assert_eq!(bits, b.bits());
@@ -11,13 +20,7 @@ pub fn compare(op: Compare, a: Expr, b: Expr) -> Expr {
     let (a, b) =
         if op == Compare::Eq && (a.value().is_some() || (b.value().is_none() && b < a)) { (b, a) } else { (a, b) };
     match (a.value(), b.value(), op) {
-        (Some(left), Some(right), _) => {
-            return truth(match op {
-                Compare::Eq => left == right,
-                Compare::ULt => left < right,
-                Compare::SLt => signed(left, bits) < signed(right, bits),
-            })
-        }
+        (Some(left), Some(right), _) => return truth(holds(op, left, right, bits)),
         (_, Some(0), Compare::ULt) => return truth(false),
         (_, Some(1), Compare::ULt) => return equal(a, constant(0, bits)),
         (Some(0), _, Compare::ULt) => return not(equal(b, constant(0, bits))),

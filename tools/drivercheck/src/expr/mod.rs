@@ -8,8 +8,8 @@ mod compare;
 #[cfg(test)]
 mod tests;
 
-pub use arithmetic::binary;
-pub use compare::compare;
+pub use arithmetic::{binary, compute};
+pub use compare::{compare, holds};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -297,6 +297,11 @@ impl<'a> Lower<'a> {
         self.leave();
         // What static objects hold at the start is known only now that all functions were seen.
         let steps = std::mem::take(&mut self.start);
+        let set = |step: &Step| match step.op {
+            Op::Assign(var, _) | Op::Havoc(var) => Some(var),
+            _ => None,
+        };
+        self.program.lasting = steps.iter().filter_map(set).collect();
         self.program.edges.push(Edge { from: first, to: body, steps, ..Edge::default() });
     }
 

@@ -56,6 +56,7 @@ impl Lower<'_> {
         let cookie = self.fresh("the request's cookie", 64);
         let at = self.fresh("(request)", 2);
         let count = self.fresh("open requests", 32);
+        self.program.followed = Some(cookie);
         self.followed = Some(Followed { protocol, request, limit, cookie, at, count });
         self.assign(at, expr::constant(NONE, 2));
         self.assign(count, expr::constant(0, 32));
@@ -112,13 +113,15 @@ impl Lower<'_> {
         let (other, done) = (self.node(), self.node());
         self.branch(expr::not(is_own), other);
         for is_own in [true, false] {
+            if role == Cookie::Opens {
+                // Cookies are below the limit, and each is that of one open request at most.
+                let limit = expr::constant(followed.limit, 32);
+                self.op(Op::Assume(expr::compare(Compare::ULt, self.var(followed.count), limit)));
+            }
             match (role, is_own) {
                 (Cookie::Opens, true) => self.op(Op::Assume(is_none)),
                 (_, true) => self.op(Op::Assume(expr::not(is_none))),
-                (Cookie::Opens, false) => {
-                    let limit = expr::constant(followed.limit, 32);
-                    self.op(Op::Assume(expr::compare(Compare::ULt, self.var(followed.count), limit)));
-                }
+                (Cookie::Opens, false) => {}
                 (_, false) => self.op(Op::Assume(self.others(&followed))),
             }
             if is_own {
@@ -310,8 +313,10 @@ impl Lower<'_> {
             },
             false => None,
         };
-        if let Some(index) = index {
-            self.followed_indexes.insert(index, count);
+        if let Some(index) = index.filter(|index| self.followed_indexes.insert(*index, count).is_none()) {
+            // The element is one of the array.
+            let is_inside = expr::compare(Compare::ULt, self.var(index), expr::constant(count, 64));
+            self.start.push(Step { op: Op::Assume(is_inside), place: self.place.clone() });
         }
         let element = self.cell(&inside, element, object, index);
         Storage::Cells(std::rc::Rc::new(element), index)
@@ -421,6 +426,7 @@ impl Lower<'_> {
         }
         // Rings.
         for (index, size) in &self.followed_indexes {
+            hints.push(expr::compare(Compare::ULt, self.var(*index), expr::constant(*size, 64)));
             let own: Vec<(Expr, Expr)> =
                 self.counters.iter().filter(|(is_here, _)| is_here.mentions(*index)).map(|(a, b)| (*a, *b)).collect();
             let mut all: Vec<Expr> = own.iter().map(|(_, counter)| *counter).collect();
@@ -434,8 +440,8 @@ impl Lower<'_> {
                 own.iter().filter(|(is_here, _)| self.taken.contains(is_here)).map(|(_, counter)| *counter).collect();
             begins.sort_unstable();
             begins.dedup();
-            for counter in begins.iter().chain(&ends) {
-                let place = expr::binary(Operation::URem, *counter, expr::constant(*size, counter.bits()));
+            for begin in begins.iter().filter(|begin| !ends.contains(begin)) {
+                let place = expr::binary(Operation::URem, *begin, expr::constant(*size, begin.bits()));
                 hints.push(expr::equal(self.var(*index), expr::zero_extend(place, 64)));
             }
             for end in &ends {
@@ -446,15 +452,18 @@ impl Lower<'_> {
                     let from = expr::binary(Operation::Sub, expr::cut(self.var(*index), bits), *begin);
                     let place = expr::binary(Operation::URem, from, number);
                     hints.push(expr::compare(Compare::ULt, place, length));
-                    hints.push(expr::compare(Compare::ULt, length, number));
                     hints.push(expr::not(expr::compare(Compare::ULt, number, length)));
                     hints.push(expr::equal(*end, *begin));
                     if bits <= 32 {
-                        hints.push(expr::equal(self.var(followed.count), expr::zero_extend(length, 32)));
+                        // Also between the message and the counter's step.
+                        let count = expr::zero_extend(length, 32);
+                        let more = expr::binary(Operation::Add, count, expr::constant(1, 32));
+                        hints.extend([count, more].map(|count| expr::equal(self.var(followed.count), count)));
                     }
                     for middle in all.iter().filter(|one| *one != begin && !ends.contains(one) && one.bits() == bits) {
                         let part = expr::binary(Operation::Sub, *middle, *begin);
                         hints.push(expr::not(expr::compare(Compare::ULt, length, part)));
+                        hints.push(expr::equal(*middle, *begin));
                     }
                 }
             }
