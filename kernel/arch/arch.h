@@ -94,13 +94,18 @@ uint32_t arch_iommu_levels(void);
 uint64_t arch_iommu_leaf(uint32_t frame, uint32_t prot);   /* entry of a table of level 0; never 0 */
 uint64_t arch_iommu_table(uint32_t frame, uint32_t level); /* entry that points to a table of this level */
 uint32_t arch_iommu_frame(uint64_t entry);
-void arch_iommu_publish(uint32_t table); /* makes the whole table visible to units; before an entry points to it */
+/* Makes one of the ARCH_IOMMU_PARTS parts of a table visible to units; all, before an entry points to it. */
+#define ARCH_IOMMU_PARTS 4u
+void arch_iommu_publish(uint32_t table, uint32_t part);
 /* Writes an entry and makes it visible to units. */
 void arch_iommu_write(uint32_t table, uint32_t word, uint64_t entry);
+/* Attach and detach change the function's entry alone: an arch_iommu_update of each unit must follow. */
 void arch_iommu_attach(uint32_t function, uint32_t domain, uint32_t root); /* requires: it is not attached */
-void arch_iommu_detach(uint32_t function);                                 /* arch_iommu_invalidate must follow */
-void arch_iommu_added(uint32_t domain);      /* to be called after entries that were 0 were written */
-void arch_iommu_invalidate(uint32_t domain); /* when it returns, devices of the domain use no removed entry */
+void arch_iommu_detach(uint32_t function);
+uint32_t arch_iommu_units(void);         /* at most NUM_IOMMU; 0: none */
+uint32_t arch_iommu_caches_absent(void); /* 1: units keep that an entry was 0, and are to be updated when it is written */
+/* When it returns, this unit keeps nothing of the function and of the domain that was removed or changed before. */
+void arch_iommu_update(uint32_t unit, uint32_t function, uint32_t domain);
 uint64_t arch_iommu_refused(void);           /* bit u: unit u has recorded refusals that have not been taken yet */
 /* Takes one recorded refusal of a unit: function, bit 16 set for a write; NONE if there is none. */
 uint32_t arch_iommu_fault(uint32_t unit);

@@ -14,7 +14,7 @@
 #define NUM_FUNCTION 256u /* a test may use functions below this number */
 #define NUM_KEPT 1024u
 #define NUM_RECORD 64u
-#define UNIT 3u /* the only one */
+#define UNIT 3u /* the only one with devices */
 
 struct function {
     uint32_t attached;
@@ -85,9 +85,10 @@ uint32_t arch_iommu_frame(uint64_t entry)
     return (uint32_t)(entry & FRAME_MASK);
 }
 
-void arch_iommu_publish(uint32_t table)
+void arch_iommu_publish(uint32_t table, uint32_t part)
 {
-    for (uint32_t word = 0; word < FRAME_WORDS; word++) {
+    const uint32_t words = FRAME_WORDS / ARCH_IOMMU_PARTS;
+    for (uint32_t word = part * words; word < (part + 1) * words; word++) {
         seen[(uint64_t)table * FRAME_WORDS + word] = arch_frame_read(table, word);
     }
 }
@@ -113,17 +114,22 @@ void arch_iommu_detach(uint32_t function)
     of(function)->attached = 0;
 }
 
-/* Entries that are not present are not cached. */
-void arch_iommu_added(uint32_t domain)
+uint32_t arch_iommu_units(void)
 {
-    (void)domain;
+    return levels == 0 ? 0 : UNIT + 1;
 }
 
-void arch_iommu_invalidate(uint32_t domain)
+uint32_t arch_iommu_caches_absent(void)
 {
-    for (uint32_t i = 0; i < NUM_FUNCTION; i++) {
-        functions[i].kept = 0;
+    return 0;
+}
+
+void arch_iommu_update(uint32_t unit, uint32_t function, uint32_t domain)
+{
+    if (unit != UNIT) {
+        return; /* these have no devices */
     }
+    of(function)->kept = 0;
     for (uint32_t i = 0; i < NUM_KEPT; i++) {
         if (kept[i].domain == domain) {
             kept[i].entry = 0;

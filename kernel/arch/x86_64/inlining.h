@@ -12,6 +12,8 @@ void trap_syscall(uint64_t first, uint64_t second) __attribute__((flatten));
 
 NOINLINE void trap_end_thread(void);
 NOINLINE void trap_window(void);
+NOINLINE void trap_serve(uint32_t vector);
+NOINLINE void trap_settle(void);
 /* By these names kernel/timing.toml tells the timing analysis where the kernel has preemption points, accesses
  * devices, waits for other CPUs, and makes threads ready. */
 #define NOINLINE_NOCLONE __attribute__((noinline, noclone))

@@ -22,13 +22,15 @@ void iommu_define(uint32_t function, uint32_t owner);
 
 /* Maps frame in p's domain, writable if prot has PROT_WRITE. Requires: p < NUM_PROCESS owns the frame until
  * iommu_destroy_step has returned 0. Returns STATUS_OK, also if it is mapped already; STATUS_RESTART: the same call
- * must be repeated to attach the remaining functions; ERR_QUOTA, ERR_NO_MEMORY: nothing is changed. */
+ * must be repeated: it makes a table, shows a part of it to the units, links it, attaches a function, or waits for a unit; ERR_QUOTA, ERR_NO_MEMORY: nothing
+ * is changed, unless others have used up meanwhile what was left: then p keeps some empty tables. */
 uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot);
 
 /* The frame that p's devices reach at a physical address, or NONE; write 1: for writing. */
 uint32_t iommu_walk(uint32_t p, uint64_t address, uint32_t write);
 
-/* One bounded step of destroying p's domain: detaches its functions one by one, then frees its tables. Requires: no
+/* One bounded step of destroying p's domain: detaches its functions one by one, each from one unit after the other, then
+ * frees its tables. Requires: no
  * thread of p can map pages any more. Returns 1 if there is more to do, else 0. */
 uint32_t iommu_destroy_step(uint32_t p);
 

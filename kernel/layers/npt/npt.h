@@ -22,7 +22,9 @@ uint32_t npt_create(uint32_t vm, uint32_t p);
 /* Maps the guest page at gpa to frame. Requires: frame < NUM_FRAME is owned by the map's process and stays so until
  * the map is destroyed. Returns STATUS_OK; ERR_BAD_STATE (no map); ERR_BAD_ADDRESS (gpa is not page aligned or not
  * below NPT_ADDRESS_END); ERR_BAD_ARGUMENT (prot is not PROT_READ with any of PROT_WRITE, PROT_EXEC);
- * ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. On an error nothing is changed. */
+ * ERR_ALREADY_MAPPED; STATUS_RESTART: a table was made for it, call again; ERR_QUOTA; ERR_NO_MEMORY. On an error nothing
+ * is changed, unless others have used up meanwhile what was left: then the map keeps some empty
+ * tables. */
 uint32_t npt_map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot);
 
 /* Unmaps the guest page at gpa; the guest's translation is gone at its next entry at the latest. Tables are kept for
@@ -32,7 +34,7 @@ uint32_t npt_unmap(uint32_t vm, uint64_t gpa);
 /* The frame mapped at gpa, or NONE. */
 uint32_t npt_walk(uint32_t vm, uint64_t gpa);
 
-/* Frees one table of the map. Returns 1 if there are more, 0 when the map is gone (or there was none). Requires: the
+/* Frees one table of the map at most. Returns 1 if there are more, 0 when the map is gone (or there was none). Requires: the
  * guest runs nowhere and is not entered again. */
 uint32_t npt_destroy_step(uint32_t vm);
 

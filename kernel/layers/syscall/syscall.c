@@ -30,8 +30,10 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
             } else {
                 if (number == SYS_YIELD) {
                     status = syscall_yield();
+                    after = SYSCALL_SWITCH;
                 } else if (number == SYS_SLEEP) {
                     status = syscall_sleep(current);
+                    after = SYSCALL_SWITCH;
                 } else if (number == SYS_CLOCK) {
                     status = syscall_clock(current);
                 } else if (number == SYS_THREAD_START) {
@@ -56,10 +58,8 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                     status = syscall_share_withdraw(current);
                 } else if (number == SYS_BUFFER_INSERT) {
                     status = syscall_buffer_insert(current);
-                    after = SYSCALL_WAITED;
                 } else if (number == SYS_BUFFER_REMOVE) {
                     status = syscall_buffer_remove(current);
-                    after = SYSCALL_WAITED;
                 } else if (number == SYS_PROCESS_CREATE) {
                     status = syscall_process_create(current);
                 } else if (number == SYS_PROCESS_COPY) {

@@ -13,12 +13,13 @@
 /* Runs the call that stands in the saved registers of the current thread; first and second are the saved rdi and rsi.
  * Requires: no lock held; the thread's process is RUNNING or DYING. Ensures: the outcome stands in the saved registers; a preempted long call has its
  * saved ip back on the system-call instruction and its progress in the argument registers or in the object.
- * Returns SYSCALL_ENDS if the call was SYS_THREAD_EXIT (the caller must end the thread), SYSCALL_WAITED if the
- * thread may have waited and then woken others (the caller opens an interrupt window), SYSCALL_DONE if the thread may
- * go back to user mode at once: no reschedule is pending, and if it has been switched to, its process was not ending
- * then; else 0. */
+ * Returns what the caller does next: SYSCALL_WINDOW: opens an interrupt window, then decides who runs; SYSCALL_SWITCH:
+ * decides at once, since the call was to wake or to wait; SYSCALL_ENDS: ends the thread, the call was SYS_THREAD_EXIT;
+ * SYSCALL_DONE: goes back to user mode, since no reschedule is pending, and if the thread has been switched to, its
+ * process was not ending then. */
+#define SYSCALL_SWITCH 0u
 #define SYSCALL_ENDS 1u
-#define SYSCALL_WAITED 2u
+#define SYSCALL_WINDOW 2u
 #define SYSCALL_DONE 3u
 uint32_t syscall_dispatch(uint32_t current, uint64_t first, uint64_t second);
 

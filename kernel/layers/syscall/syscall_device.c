@@ -98,10 +98,17 @@ uint32_t syscall_dma_address(uint32_t current)
         return ERR_BAD_ADDRESS;
     }
     uint32_t status = iommu_map(p, frame, prot);
-    iommu_notice();
+    while (status == STATUS_RESTART) {
+        uint32_t pending = syscall_preemption();
+        if (pending == STATUS_RESTART) {
+            break;
+        }
+        status = iommu_map(p, frame, prot);
+    }
     if (status != STATUS_OK) {
         return status;
     }
+    iommu_notice();
     uctx_set(current, UCTX_RDI, (uint64_t)frame << 12u);
     return STATUS_OK;
 }

@@ -59,7 +59,7 @@ uint32_t syscall_send(uint32_t current)
     uint32_t e = process_grant_object(g);
     uint64_t badge = process_grant_badge(g);
     endpoint_send(e, badge, (uint32_t)n);
-    return 0u;
+    return SYSCALL_SWITCH;
 }
 
 uint32_t syscall_recv(uint32_t current)
@@ -72,7 +72,7 @@ uint32_t syscall_recv(uint32_t current)
     }
     uint32_t e = process_grant_object(g);
     endpoint_recv(e);
-    return 0u;
+    return SYSCALL_SWITCH;
 }
 
 uint32_t syscall_reply(uint32_t current)

@@ -19,7 +19,7 @@ uint32_t syscall_signal(uint32_t current, uint64_t slot)
     uint64_t bits = process_grant_badge(g);
     uctx_set(current, UCTX_RAX, STATUS_OK);
     notify_signal(n, bits);
-    return 0u;
+    return SYSCALL_SWITCH;
 }
 
 /* Word 0, if it is not 0, is 1 + the slot of a notification to signal before: two processes that wake each other

@@ -45,7 +45,7 @@ uint32_t syscall_after(uint32_t at_once)
     if (at_once == 1u) {
         return SYSCALL_DONE;
     }
-    return 0u;
+    return SYSCALL_SWITCH;
 }
 
 uint32_t syscall_preemption(void)

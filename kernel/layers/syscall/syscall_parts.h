@@ -16,7 +16,8 @@ uint32_t syscall_slot_valid(uint32_t current, uint32_t kind, uint32_t rights);
 /* Object of that slot. Requires: syscall_slot_valid returned 1. */
 uint32_t syscall_object(uint32_t current);
 
-/* What follows a call that may have waited (syscall_dispatch): SYSCALL_DONE if the thread leaves at once, else 0. */
+/* What follows a call that may have waited (syscall_dispatch): SYSCALL_DONE if the thread leaves at once, else
+ * SYSCALL_SWITCH. */
 uint32_t syscall_after(uint32_t at_once);
 
 /* STATUS_RESTART if an interrupt waits, else STATUS_OK. A long call with more to do returns on STATUS_RESTART. */

@@ -10,13 +10,17 @@
 #include "uctx.h"
 #include "vcpu.h"
 
-/* A nested map for vm, if it has none. Returns STATUS_OK, ERR_QUOTA, ERR_NO_MEMORY. */
+/* A nested map for vm, if it has none. Returns STATUS_OK; STATUS_RESTART: it was made, and an interrupt waits;
+ * ERR_QUOTA, ERR_NO_MEMORY. */
 static uint32_t syscall_need_map(uint32_t vm, uint32_t p)
 {
     uint32_t status = STATUS_OK;
     uint32_t root = npt_root(vm);
     if (root == NONE) {
         status = npt_create(vm, p);
+        if (status == STATUS_OK) {
+            status = syscall_preemption();
+        }
     }
     return status;
 }
@@ -62,6 +66,8 @@ uint32_t syscall_vm_map(uint32_t current)
             if (pages == 0u) {
                 break;
             }
+            status = syscall_preemption();
+        } else if (status == STATUS_RESTART) { /* a table was made */
             status = syscall_preemption();
         }
     }

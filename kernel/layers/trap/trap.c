@@ -80,23 +80,39 @@ static void trap_vector(uint32_t vector)
     }
 }
 
-void trap_window(void)
+/* Opens an interrupt window. Returns the vector of the interrupt that was taken, or NONE. */
+static uint32_t trap_poll(void)
 {
     spinlock_kernel_exit();
     uint32_t vector = arch_interrupt_poll();
     spinlock_kernel_enter();
+    return vector;
+}
+
+void trap_window(void)
+{
+    uint32_t vector = trap_poll();
     if (vector != NONE) {
         trap_vector(vector);
     }
 }
 
-/* Reschedules, with interrupts served in between, until no reschedule is pending. */
-static void trap_reschedule(void)
+void trap_serve(uint32_t vector)
 {
-    uint32_t decided = sched_leave();
-    while (decided == 1u) {
-        trap_window();
-        decided = sched_leave();
+    trap_vector(vector);
+    sched_leave();
+}
+
+void trap_settle(void)
+{
+    uint32_t again = 1u;
+    while (again == 1u) {
+        uint32_t vector = trap_poll();
+        if (vector != NONE) {
+            trap_serve(vector);
+        } else {
+            again = sched_leave();
+        }
     }
 }
 
@@ -105,17 +121,17 @@ void trap_end_thread(void)
     uint32_t current = thread_current();
     uint32_t p = thread_process(current);
     /* Threads of a dying process run and end one after the other: interrupts are served in between. */
-    trap_window();
+    trap_settle();
     uint32_t more = process_end_thread();
     /* Teardown runs at the process's own priority and budget, so that it does not delay processes of higher
      * priority. */
     sched_unboost();
-    trap_reschedule();
+    trap_settle();
     while (more == 1u) {
         more = teardown_step(p);
-        trap_window();
-        trap_reschedule();
+        trap_settle();
     }
+    /* From here on p may be created anew, so no request for its threads is served before this one has ended. */
     process_finish(p);
     sched_exit_current();
 }
@@ -163,7 +179,7 @@ void trap_syscall(uint64_t first, uint64_t second)
     if (after == SYSCALL_ENDS) {
         trap_end_thread();
     }
-    if (after == SYSCALL_WAITED) {
+    if (after == SYSCALL_WINDOW) {
         trap_window();
     }
     trap_return(current);

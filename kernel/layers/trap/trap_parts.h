@@ -12,6 +12,13 @@ void trap_end_thread(void);
  * at most two threads run between two windows. Requires: no lock held. */
 void trap_window(void);
 
+/* Serves an interrupt, and lets a more important thread run. Requires: no lock held. */
+void trap_serve(uint32_t vector);
+
+/* Serves all interrupts that wait and lets more important threads run, until neither is left to do. Nothing that
+ * follows delays an interrupt that was served here. Requires: no lock held. */
+void trap_settle(void);
+
 /* Writes what process p dies of to the kernel's console: this exception of its thread. */
 void trap_report_death(uint32_t p, uint32_t thread, uint64_t vector);
 

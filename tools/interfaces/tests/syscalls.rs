@@ -35,7 +35,7 @@ fn good() -> String {
         call(3, "SYS_CLOCK", BITS),
         call(4, "SYS_EXIT", &format!("never_returns = true\n{SLOT}")),
         call(5, "SYS_END", "outcome = \"ends\"\nnever_returns = true\n"),
-        call(7, "SYS_TAKE", &format!("outcome = \"waited\"\n{SLOT}")),
+        call(7, "SYS_TAKE", &format!("outcome = \"switch\"\n{SLOT}")),
     ]
     .concat()
 }
@@ -182,7 +182,7 @@ fn each_fault_is_named_once() {
         (call(0, "SYS_A", "").replace("\"thing\"", "\"Thing\""), "is no kind of object"),
         (call(0, "SYS_A", "errors = [{ code = \"ERR_NEW\", when = \"\" }]\n"), "which kernel/abi.h does not define"),
         (call(0, "SYS_A", "outcome = \"maybe\"\n"), "is no outcome"),
-        (call(0, "SYS_A", "fast = true\noutcome = \"waited\"\n"), "is fast"),
+        (call(0, "SYS_A", "fast = true\noutcome = \"switch\"\n"), "is fast"),
         (call(0, "SYS_A", &format!("outcome = \"ends\"\n{SLOT}")), "neither takes nor returns"),
         (call(0, "SYS_A", &argument("rbx", "slot", u32)), "passes nothing in `rbx`"),
         (call(0, "SYS_A", &argument("rdi", "two words", u32)), "no name of a C parameter"),

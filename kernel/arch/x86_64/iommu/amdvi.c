@@ -108,8 +108,7 @@ static uint32_t complete(struct unit *u)
     return iommu_await(done, ~0u, waits);
 }
 
-/* Sends a command to every unit and waits. If a unit does not complete it, frames could be reused too early, so the
- * machine stops. */
+/* Start-up: sends a command to every unit and waits. */
 static void command_all(uint64_t low, uint64_t high)
 {
     for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
@@ -125,18 +124,23 @@ void amdvi_attach(uint32_t function, uint32_t domain, uint64_t root)
     table[function][1] = domain;
     __asm__ volatile("" : : : "memory");
     table[function][0] = root | ENTRY_VALID | (uint64_t)LEVELS << ENTRY_LEVEL_SHIFT | ENTRY_READ | ENTRY_WRITE;
-    command_all(COMMAND_FUNCTION | function, 0);
 }
 
 void amdvi_detach(uint32_t function)
 {
     table[function][0] = ENTRY_VALID;
-    command_all(COMMAND_FUNCTION | function, 0);
 }
 
-void amdvi_invalidate(uint32_t domain)
+/* If a unit does not complete its commands, frames could be reused too early, so the machine stops. */
+void amdvi_update(uint32_t number, uint32_t function, uint32_t domain)
 {
-    command_all(COMMAND_DOMAIN | (uint64_t)domain << COMMAND_DOMAIN_SHIFT, COMMAND_EVERYTHING);
+    struct unit *u = &unit[number];
+
+    command(u, COMMAND_FUNCTION | function, 0);
+    command(u, COMMAND_DOMAIN | (uint64_t)domain << COMMAND_DOMAIN_SHIFT, COMMAND_EVERYTHING);
+    if (!complete(u)) {
+        iommu_fatal();
+    }
 }
 
 uint32_t amdvi_replaces(void)

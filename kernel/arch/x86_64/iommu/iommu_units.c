@@ -120,9 +120,9 @@ uint32_t arch_iommu_frame(uint64_t entry)
     return (uint32_t)((entry & FRAME_BITS) / FRAME);
 }
 
-void arch_iommu_publish(uint32_t table)
+void arch_iommu_publish(uint32_t table, uint32_t part)
 {
-    flush(table, 0, FRAME);
+    flush(table, part * (FRAME_WORDS / ARCH_IOMMU_PARTS), FRAME / ARCH_IOMMU_PARTS);
 }
 
 void arch_iommu_write(uint32_t table, uint32_t word, uint64_t entry)
@@ -149,20 +149,22 @@ void arch_iommu_detach(uint32_t function)
     }
 }
 
-void arch_iommu_added(uint32_t domain)
+uint32_t arch_iommu_units(void)
 {
-    if (is_amd()) {
-        return; /* entries that are not present are not cached */
-    }
-    vtd_added(domain);
+    return platform.iommu_count;
 }
 
-void arch_iommu_invalidate(uint32_t domain)
+uint32_t arch_iommu_caches_absent(void)
+{
+    return is_amd() ? 0 : vtd_caches_absent();
+}
+
+void arch_iommu_update(uint32_t unit, uint32_t function, uint32_t domain)
 {
     if (is_amd()) {
-        amdvi_invalidate(domain);
+        amdvi_update(unit, function, domain);
     } else {
-        vtd_invalidate(domain);
+        vtd_update(unit, domain);
     }
 }
 

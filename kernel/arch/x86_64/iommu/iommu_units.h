@@ -43,8 +43,8 @@ uint32_t vtd_levels(void);
 void vtd_flush(const void *address, uint64_t bytes);
 void vtd_attach(uint32_t function, uint32_t domain, uint64_t root);
 void vtd_detach(uint32_t function);
-void vtd_added(uint32_t domain);
-void vtd_invalidate(uint32_t domain);
+uint32_t vtd_caches_absent(void);
+void vtd_update(uint32_t number, uint32_t domain);
 uint64_t vtd_refused(void);                                     /* bit u: unit u has recorded some */
 uint32_t vtd_fault(uint32_t number, struct iommu_fault *fault); /* takes one refusal of a unit; 0 if there is none */
 void vtd_listen(uint32_t apic_id, uint32_t vector);             /* NONE: no interrupt */
@@ -55,7 +55,7 @@ const char *amdvi_start(uint64_t tables);
 uint32_t amdvi_levels(void);
 void amdvi_attach(uint32_t function, uint32_t domain, uint64_t root);
 void amdvi_detach(uint32_t function);
-void amdvi_invalidate(uint32_t domain);
+void amdvi_update(uint32_t number, uint32_t function, uint32_t domain);
 uint32_t amdvi_replaces(void);
 void amdvi_route(uint32_t vector, uint32_t apic_id);
 uint64_t amdvi_refused(void);

@@ -142,36 +142,29 @@ static uint32_t complete(struct unit *u)
     return iommu_await(&done, ~0u, waits);
 }
 
-/* Makes every unit drop its cached context entries, then these translations. If a unit does not complete, frames
- * could be reused too early, so the machine stops. */
-static void drop_all(uint64_t translations)
-{
-    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
-        if ((unit[i].capability & CAPABILITY_FLUSH) != 0 && !command(&unit[i], COMMAND_FLUSH, 0)) {
-            iommu_fatal();
-        }
-        request(&unit[i], REQUEST_CONTEXTS, 0);
-        request(&unit[i], translations, 0);
-        if (!complete(&unit[i])) {
-            iommu_fatal();
-        }
-    }
-}
-
-void vtd_added(uint32_t domain)
+uint32_t vtd_caches_absent(void)
 {
     uint64_t seen = 0;
     for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
         seen |= unit[i].capability;
     }
-    if ((seen & (CAPABILITY_CACHING | CAPABILITY_FLUSH)) != 0) {
-        vtd_invalidate(domain);
-    }
+    return (seen & (CAPABILITY_CACHING | CAPABILITY_FLUSH)) != 0;
 }
 
-void vtd_invalidate(uint32_t domain)
+/* Lets a unit drop all cached context entries, then the translations of a domain. If it does not complete, frames could
+ * be reused too early, so the machine stops. */
+void vtd_update(uint32_t number, uint32_t domain)
 {
-    drop_all(REQUEST_DOMAIN | (uint64_t)domain << REQUEST_DOMAIN_SHIFT);
+    struct unit *u = &unit[number];
+
+    if ((u->capability & CAPABILITY_FLUSH) != 0 && !command(u, COMMAND_FLUSH, 0)) {
+        iommu_fatal();
+    }
+    request(u, REQUEST_CONTEXTS, 0);
+    request(u, REQUEST_DOMAIN | (uint64_t)domain << REQUEST_DOMAIN_SHIFT, 0);
+    if (!complete(u)) {
+        iommu_fatal();
+    }
 }
 
 /* ---- tables ---- */

@@ -42,7 +42,7 @@ pub(super) fn source(table: &Table) -> String {
          #include \"syscall.h\"\n\n#include \"abi.h\"\n#include \"arch.h\"\n#include \"syscall_calls.h\"\n\
          #include \"syscall_numbers.h\"\n#include \"syscall_parts.h\"\n#include \"uctx.h\"\n\n\
          uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)\n{{\n    \
-         uint32_t status = ERR_UNKNOWN_CALL;\n    uint32_t after = 0u;\n",
+         uint32_t status = ERR_UNKNOWN_CALL;\n    uint32_t after = SYSCALL_WINDOW;\n",
     );
     let (mut fast, other): (Vec<&Call>, Vec<&Call>) = table.calls.iter().partition(|call| call.fast);
     fast.sort_by_key(|call| call.object.value != "endpoint"); // messages first
@@ -99,7 +99,7 @@ fn leaf(call: &Call, indent: &str, out: &mut String) {
     let lines = match call.outcome.value {
         Outcome::Status => vec![format!("status = {invocation};")],
         Outcome::Stored => vec![format!("after = {invocation};"), "return after;".to_string()],
-        Outcome::Waited => vec![format!("status = {invocation};"), "after = SYSCALL_WAITED;".to_string()],
+        Outcome::Switch => vec![format!("status = {invocation};"), "after = SYSCALL_SWITCH;".to_string()],
         Outcome::Ends => vec!["return SYSCALL_ENDS;".to_string()],
     };
     for line in lines {

@@ -47,8 +47,8 @@ pub enum Outcome {
     Status,
     /// The function stores the status itself, or a peer does while the thread is blocked.
     Stored,
-    /// As `Status`; the thread may have waited and then woken others, so an interrupt window follows.
-    Waited,
+    /// As `Status`; who runs is decided without an interrupt window before.
+    Switch,
     /// There is no function: the thread ends.
     Ends,
 }

@@ -55,11 +55,11 @@ fn outcome(keys: &mut Keys, faults: &mut Vec<Fault>) -> At<Outcome> {
     let value = match text.value.as_str() {
         "status" => Outcome::Status,
         "stored" => Outcome::Stored,
-        "waited" => Outcome::Waited,
+        "switch" => Outcome::Switch,
         "ends" => Outcome::Ends,
         other => {
             let message = format!("`{other}` is no outcome");
-            let remedy = "write \"status\", \"stored\", \"waited\" or \"ends\"".to_string();
+            let remedy = "write \"status\", \"stored\", \"switch\" or \"ends\"".to_string();
             faults.push(Fault { code: Code::Outcome, span: text.span.clone(), message, remedy });
             Outcome::Status
         }

@@ -102,6 +102,7 @@ fn regions(kernel: &Kernel<'_>, found: &Whole) -> Vec<Region> {
         wcet_cycles: analysed.wcet_cycles,
         start: Some(kernel.lifter.program().describe(region.start)),
         dominated_by: analysed.wcet_cycles.map(|cycles| dominated_by(&analysed.functions, cycles)),
+        functions: analysed.functions.clone(),
         stack_bytes: wcet_kernel::stack_of(kernel, region).map(|stack| stack.bytes),
         lock_wait_cycles: None,
     };

@@ -20,7 +20,7 @@ use crate::line_names::{stack_pointer, Named};
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::points::End;
 use crate::regions::{dead, Kind, Region};
-use crate::service::{contradicted, left_out};
+use crate::service::{contradicted, left_out, without_service};
 use crate::stack::HANDLER;
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
@@ -334,7 +334,8 @@ fn part(
             match holding(kernel, expanded, &values, &prepared, &constraints) {
                 Ok(holding) => {
                     for (interrupt, serving) in &mut analysed.serving {
-                        let left_out = left_out(kernel, expanded, *interrupt);
+                        let mut left_out = left_out(kernel, expanded, *interrupt);
+                        left_out.extend(without_service(kernel, expanded));
                         serving.taken =
                             taken_without(kernel, expanded, &values, &constraints, &left_out, &holding.taken);
                     }
@@ -362,6 +363,7 @@ fn serving(
     let one = |interrupt: &usize| {
         let mut constraints = constraints.clone();
         constraints.dead.extend(left_out(kernel, expanded, *interrupt));
+        constraints.dead.extend(without_service(kernel, expanded));
         let wcet_cycles = prepared.bound(&constraints, &Options::default()).ok()?.wcet_cycles;
         Some((*interrupt, Serving { wcet_cycles, taken: Taken::new() }))
     };

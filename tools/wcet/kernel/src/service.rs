@@ -59,6 +59,38 @@ pub(crate) fn left_out(kernel: &Kernel<'_>, expanded: &Expanded<'_>, interrupt: 
     (0..expanded.edges.len()).filter(never).collect()
 }
 
+/// Edges by which a graph comes to no service at all: of what follows a window in which nothing was to be served.
+pub(crate) fn without_service(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTreeSet<EdgeId> {
+    let serves = |node: NodeId| {
+        let callers = std::iter::successors(Some(expanded.nodes[node].context), |one| {
+            expanded.contexts[*one].caller.map(|(caller, _)| caller)
+        });
+        callers.into_iter().any(|one| Some(expanded.contexts[one].function) == kernel.points.serves)
+    };
+    let serving: Vec<NodeId> = expanded.order().filter(|node| serves(*node)).collect();
+    if serving.is_empty() {
+        return BTreeSet::new();
+    }
+    let spread = |mut open: Vec<NodeId>, next: &dyn Fn(NodeId) -> Vec<NodeId>| {
+        let mut seen: BTreeSet<NodeId> = open.iter().copied().collect();
+        while let Some(node) = open.pop() {
+            open.extend(next(node).into_iter().filter(|to| seen.insert(*to)));
+        }
+        seen
+    };
+    let after = spread(serving.clone(), &|node| {
+        expanded.successors(node).iter().map(|edge| expanded.edges[*edge].to).collect()
+    });
+    let before = spread(serving, &|node| {
+        expanded.predecessors(node).iter().map(|edge| expanded.edges[*edge].from).collect()
+    });
+    let avoids = |edge: &EdgeId| {
+        let edge = expanded.edges[*edge];
+        !after.contains(&edge.from) && !before.contains(&edge.to)
+    };
+    (0..expanded.edges.len()).filter(avoids).collect()
+}
+
 /// That the service gets a vector which is none of these interrupts contradicts the description; where that is.
 pub(crate) fn contradicted(
     kernel: &Kernel<'_>,
