@@ -75,6 +75,7 @@ void arch_tlb_invalidate_user(void); /* all translations of this CPU that are no
 #define VECTOR_RESCHEDULE 57u
 #define VECTOR_TLB 58u
 #define VECTOR_STOP 59u /* another CPU has stopped the machine */
+#define VECTOR_PROCESS 61u /* a process's threads on this CPU are to be started or ended */
 #define VECTOR_SPURIOUS 63u
 uint32_t arch_interrupt_pending(void); /* 1 if an interrupt is pending for this CPU; opens no window */
 uint32_t arch_interrupt_poll(void);    /* takes one pending interrupt: its vector, or NONE */
@@ -95,7 +96,7 @@ uint64_t arch_iommu_leaf(uint32_t frame, uint32_t prot);   /* entry of a table o
 uint64_t arch_iommu_table(uint32_t frame, uint32_t level); /* entry that points to a table of this level */
 uint32_t arch_iommu_frame(uint64_t entry);
 /* Makes one of the ARCH_IOMMU_PARTS parts of a table visible to units; all, before an entry points to it. */
-#define ARCH_IOMMU_PARTS 4u
+#define ARCH_IOMMU_PARTS 8u
 void arch_iommu_publish(uint32_t table, uint32_t part);
 /* Writes an entry and makes it visible to units. */
 void arch_iommu_write(uint32_t table, uint32_t word, uint64_t entry);

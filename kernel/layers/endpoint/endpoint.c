@@ -62,6 +62,7 @@ void endpoint_init(void)
         endpoint_thread[t].server = NONE;
         endpoint_thread[t].kind = SENDER_CALL;
     }
+    endpoint_senders_init();
 }
 
 void endpoint_define(uint32_t e, uint32_t owner, uint32_t flags)
@@ -176,37 +177,34 @@ static uint32_t endpoint_answer(uint32_t current, uint32_t n)
     return c;
 }
 
-/* Queues the current thread as a sender of e: by priority, or last if e is first-in first-out. Requires: lock of e
- * held. The scan passes at most NUM_THREAD waiters. */
+uint32_t endpoint_fifo(uint32_t e)
+{
+    if (endpoint[e].flags == ENDPOINT_FIFO) {
+        return 1u;
+    }
+    return 0u;
+}
+
+/* Queues t as a sender of e: by priority, or last if e is first-in first-out. Requires: lock of e held. */
 static void endpoint_enqueue_sender(uint32_t e, uint32_t t)
 {
-    uint32_t before = NONE;
-    if (endpoint[e].flags != ENDPOINT_FIFO) {
-        /* Base priorities are constant, so another CPU may read them. */
-        uint32_t priority = thread_base_priority(t);
-        before = queue_peek(QUEUE_ENDPOINT_SEND_BASE + e);
-        for (uint32_t i = 0u; i < NUM_THREAD && before != NONE; i = i + 1u) {
-            uint32_t other = thread_base_priority(before);
-            if (other < priority) {
-                break;
-            }
-            before = queue_next(before);
-        }
-    }
-    if (before == NONE) {
-        queue_enqueue(QUEUE_ENDPOINT_SEND_BASE + e, t);
-    } else {
-        queue_insert_before(QUEUE_ENDPOINT_SEND_BASE + e, t, before);
-    }
+    endpoint_senders_insert(e, t);
     endpoint[e].busy = endpoint[e].busy + 1u;
+}
+
+/* Removes t, which waits to send to e. Requires: lock of e held. */
+static void endpoint_remove_sender(uint32_t e, uint32_t t)
+{
+    endpoint_senders_remove(e, t);
+    endpoint[e].busy = endpoint[e].busy - 1u;
 }
 
 /* Removes and returns the first sender of e, or NONE. Requires: lock of e held. */
 static uint32_t endpoint_dequeue_sender(uint32_t e)
 {
-    uint32_t s = queue_dequeue(QUEUE_ENDPOINT_SEND_BASE + e);
+    uint32_t s = queue_peek(QUEUE_ENDPOINT_SEND_BASE + e);
     if (s != NONE) {
-        endpoint[e].busy = endpoint[e].busy - 1u;
+        endpoint_remove_sender(e, s);
     }
     return s;
 }
@@ -531,8 +529,7 @@ void endpoint_cancel(uint32_t t)
         endpoint_thread[server].caller = NONE;
     }
     if (kind == WAIT_ENDPOINT_SEND) {
-        queue_remove(t);
-        endpoint[e].busy = endpoint[e].busy - 1u;
+        endpoint_remove_sender(e, t);
     }
     if (kind == WAIT_ENDPOINT_RECV) {
         endpoint_remove_receiver(e, t);

@@ -31,4 +31,21 @@ void endpoint_reply_and_receive(uint32_t e, uint32_t current, uint32_t n);
 /* Waits for a message. Requires: the current thread has no unanswered caller; no lock held. */
 void endpoint_receive(uint32_t e, uint32_t current);
 
+/* ---- endpoint_senders.c: threads that wait to send, in the order of their priorities. All but init require the lock of
+ * e held. ---- */
+
+/* Requires: start-up, all queues are empty. */
+void endpoint_senders_init(void);
+
+/* Queues t behind all of its priority. Requires: t is in no queue. */
+void endpoint_senders_insert(uint32_t e, uint32_t t);
+
+/* Requires: t is in the queue of e's senders. */
+void endpoint_senders_remove(uint32_t e, uint32_t t);
+
+/* ---- endpoint.c ---- */
+
+/* 1 if e's senders are received from in the order in which they came, whatever their priorities; else 0. */
+uint32_t endpoint_fifo(uint32_t e);
+
 #endif

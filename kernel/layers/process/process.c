@@ -60,6 +60,7 @@ void process_init(void)
     process_load_init();
     process_memory_init();
     process_thread_init();
+    process_unmap_init();
 }
 
 void process_define(uint32_t p, uint32_t parent, uint32_t quota, uint32_t first_thread, uint32_t num_threads,
@@ -173,6 +174,24 @@ void process_set_stage(uint32_t p, uint32_t stage)
     process_unlock(p);
 }
 
+static void process_ask_highest(uint32_t p, uint64_t cpus)
+{
+    if (cpus != 0ul) {
+        uint32_t cpu = arch_highest_bit(cpus);
+        process_ask(p, cpu);
+    }
+}
+
+void process_ask_first(uint32_t p)
+{
+    process_ask_highest(p, process[p].cpus);
+}
+
+void process_ask_next(uint32_t p, uint32_t cpu)
+{
+    process_ask_highest(p, process[p].cpus & ((1ul << cpu) - 1ul));
+}
+
 void process_begin_thread(uint32_t p, uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument)
 {
     process_thread[t].alive = 1u;
@@ -208,7 +227,7 @@ uint32_t process_kill(uint32_t p, uint32_t cause)
     }
     process_unlock(p);
     if (state == PROCESS_LOADING || state == PROCESS_RUNNING) {
-        process_ask(p, process[p].cpus);
+        process_ask_first(p);
     }
     return status;
 }

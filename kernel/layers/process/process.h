@@ -3,7 +3,7 @@
  * grants. It is EMPTY, is created and loaded (LOADING), started (RUNNING), ends (DYING) and is EMPTY again; its
  * parent may then create it anew.
  *
- * Only a thread's own CPU starts, cancels and ends it: other CPUs leave a request and send VECTOR_RESCHEDULE. A
+ * Only a thread's own CPU starts, cancels and ends it: other CPUs leave a request and send VECTOR_PROCESS. A
  * CPU serves requests only when it is in no other kernel operation, so each of its threads is then blocked, ready,
  * ended, or current, never in transition.
  *
@@ -114,8 +114,8 @@ void process_wait_empty(uint32_t child);
  * children EMPTY. The caller must call sched_exit_current() next. */
 void process_finish(uint32_t p);
 
-/* Serves requests to this CPU, one bounded step; if there is more to do, this CPU interrupts itself with
- * VECTOR_RESCHEDULE. Requires: called from an interrupt, or on kernel exit. */
+/* Serves requests to this CPU, one bounded step; as long as there was one, this CPU interrupts itself. To be called on
+ * VECTOR_PROCESS. */
 void process_serve_requests(void);
 
 /* ---- address spaces; each is one bounded piece; no lock held ----
@@ -135,10 +135,14 @@ uint32_t process_map_page(uint32_t p, uint64_t vaddr, uint32_t prot);
  * STATUS_OK; STATUS_RESTART; ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t process_map_foreign(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
 
-/* Unmaps the page at vaddr and frees its frame; when it returns no CPU can reach the page. Returns STATUS_OK;
- * ERR_BAD_ADDRESS (not mapped, or a message page); ERR_BAD_STATE (the page is pinned: a guest or a DMA device may use
- * it until the process ends). */
+/* One step of unmapping the page at vaddr and freeing its frame, for the current thread of p. Returns STATUS_RESTART (more
+ * to do); STATUS_OK: no CPU can reach the page; ERR_BAD_ADDRESS (nothing is mapped there, or process_page_valid);
+ * ERR_BAD_STATE (the page is pinned: a guest or a DMA device may use it until the process ends). */
 uint32_t process_unmap_page(uint32_t p, uint64_t vaddr);
+
+/* Frees the frame of a page that thread number index of p, which has ended, was unmapping. Returns 0 if p has no such
+ * thread, else 1. Requires: no CPU uses p's map any more. */
+uint32_t process_unmap_forget(uint32_t p, uint32_t index);
 
 /* Pins p's own page at vaddr, which must be mapped at least with prot: it stays mapped until the process ends.
  * Returns its frame, or NONE if there is no such page. */

@@ -10,7 +10,6 @@
 #include "share.h"
 #include "spinlock.h"
 #include "thread.h"
-#include "tlb.h"
 
 /* Of a LOADING process: a cleared frame of it that its next copied page takes, or NONE. Guarded by
  * LOCK_PROCESS_BASE + p. */
@@ -153,38 +152,6 @@ uint32_t process_map_foreign(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_
     uint32_t status = process_show_page(p, vaddr, frame, prot, kind);
     spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
     return status;
-}
-
-uint32_t process_unmap_page(uint32_t p, uint64_t vaddr)
-{
-    uint32_t status = STATUS_OK;
-    uint32_t valid = process_page_valid(vaddr);
-    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
-    uint64_t entry = pagemap_walk(p, vaddr);
-    if (entry == 0u || valid == 0u) {
-        status = ERR_BAD_ADDRESS;
-    } else {
-        if ((entry & ARCH_PTE_PINNED) != 0u) {
-            status = ERR_BAD_STATE;
-        } else {
-            uint64_t frame = (entry & ARCH_PTE_FRAME_MASK) >> ARCH_PTE_FRAME_SHIFT;
-            pagemap_unmap(p, vaddr);
-            if ((entry & ARCH_PTE_OWNED) != 0u) {
-                share_forget(p, (uint32_t)frame);
-            }
-        }
-    }
-    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    /* The frame is freed only when no CPU holds a translation of it. */
-    tlb_invalidate(p, vaddr);
-    if ((entry & ARCH_PTE_OWNED) != 0u) {
-        uint64_t frame = (entry & ARCH_PTE_FRAME_MASK) >> ARCH_PTE_FRAME_SHIFT;
-        frame_remove_owner((uint32_t)frame, p);
-    }
-    return STATUS_OK;
 }
 
 uint32_t process_pin_page(uint32_t p, uint64_t vaddr, uint32_t prot)

@@ -55,9 +55,16 @@ void process_thread_init(void);
  * these registers after process_ask. */
 void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t argument);
 
-/* Asks the CPUs in the mask to serve process p: start planned threads, cancel its threads if it is dying. Each CPU,
- * this one included, does so at an interrupt. Requires: no lock held. */
-void process_ask(uint32_t p, uint64_t cpus);
+/* Requires: start-up. */
+void process_unmap_init(void);
+
+/* Asks a CPU, possibly this one, to serve process p at an interrupt: to start planned threads, and if p is dying, to cancel
+ * its threads, and to ask the next CPU of p. Requires: no lock held. */
+void process_ask(uint32_t p, uint32_t cpu);
+
+/* Asks the first of p's CPUs, or the one after `cpu`. Requires: no lock held. */
+void process_ask_first(uint32_t p);
+void process_ask_next(uint32_t p, uint32_t cpu);
 
 /* ---- process.c ---- */
 void process_lock(uint32_t p);

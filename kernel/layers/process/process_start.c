@@ -72,7 +72,7 @@ uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argu
     process_unlock(p);
     if (status == STATUS_OK) {
         uint32_t cpu = thread_cpu(t);
-        process_ask(p, 1ul << cpu);
+        process_ask(p, cpu);
     }
     return status;
 }
@@ -127,7 +127,7 @@ uint32_t process_start_thread(uint32_t index, uint64_t entry, uint64_t stack, ui
     process_unlock(p);
     if (status == STATUS_OK) {
         uint32_t cpu = thread_cpu(t);
-        process_ask(p, 1ul << cpu);
+        process_ask(p, cpu);
     }
     return status;
 }

@@ -23,7 +23,7 @@ struct planned_start {
 };
 
 /* Bit p of processes: this CPU must serve process p. Guarded by LOCK_PROCESS_REQUEST_BASE + cpu; one cache line
- * each. process and next, the process being served and the number of its next thread, are used by this CPU only. */
+ * each. process and next, the process being served and the number of the next step, are used by this CPU only. */
 struct request {
     uint64_t processes;
     uint32_t process; /* or NONE */
@@ -55,9 +55,8 @@ void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t arg
 }
 
 /* Marks t as ending and cancels its wait. Requires: t belongs to this CPU, is not current, and its process is dying. */
-static void process_cancel_thread(uint32_t t)
+static void process_cancel_wait(uint32_t t)
 {
-    sched_boost(t);
     thread_set_ending(t);
     /* In this order, so that a wait that another CPU may be ending is examined under its object's lock. */
     uint32_t handled = notify_cancel(t);
@@ -76,15 +75,18 @@ static void process_cancel_thread(uint32_t t)
     }
 }
 
-/* Serves thread number index of p, if it belongs to this CPU. Requires: p's lock held. */
-static void process_serve_thread(uint32_t p, uint32_t index, uint32_t root, uint32_t dying)
+#define PROCESS_PARTS 3u /* of serving one thread: starting it, cancelling its wait, letting it end before others run */
+
+/* One part of serving thread number index of p, if it belongs to this CPU. Requires: p's lock held. */
+static void process_serve_thread(uint32_t p, uint32_t index, uint32_t part, uint32_t dying)
 {
     uint32_t cpu = arch_cpu();
     uint32_t current = thread_current();
     uint32_t first = process_first_thread(p);
     uint32_t t = first + index;
     uint32_t home = thread_cpu(t);
-    if (home == cpu && planned_start[t].planned == 1u) {
+    if (home == cpu && part == 0u && planned_start[t].planned == 1u) {
+        uint32_t root = pagemap_root_of(p);
         planned_start[t].planned = 0u;
         thread_reset(t, root);
         uctx_init(t, planned_start[t].entry, planned_start[t].stack, planned_start[t].argument);
@@ -92,26 +94,34 @@ static void process_serve_thread(uint32_t p, uint32_t index, uint32_t root, uint
     }
     uint32_t alive = process_thread_alive(t);
     if (home == cpu && dying == 1u && alive == 1u && t != current) {
-        process_cancel_thread(t);
+        if (part == 1u) {
+            process_cancel_wait(t);
+        }
+        if (part == 2u) {
+            sched_boost(t);
+        }
     }
 }
 
-/* Serves thread number `next` of p. Returns the number of the next thread, NONE after the last. The CPU interrupts
- * itself for each thread, so that other interrupts can be served in between. Requires: no lock held. */
-static uint32_t process_serve(uint32_t p, uint32_t next)
+/* Serves p by one step: one part of a thread. Returns the number of the next step, NONE after the last. The CPU
+ * interrupts itself for each, so that other interrupts can be served in between. Requires: no lock held. */
+static uint32_t process_serve(uint32_t p, uint32_t step)
 {
     uint32_t end = NONE;
     process_lock(p);
-    uint32_t root = pagemap_root_of(p);
     uint32_t dying = process_dying(p);
     uint32_t count = process_num_threads(p);
-    if (next < count) {
-        process_serve_thread(p, next, root, dying);
+    if (step < PROCESS_PARTS * count) {
+        process_serve_thread(p, step / PROCESS_PARTS, step % PROCESS_PARTS, dying);
     }
-    if (next + 1u < count) {
-        end = next + 1u;
+    if (step + 1u < PROCESS_PARTS * count) {
+        end = step + 1u;
     }
     process_unlock(p);
+    if (end == NONE && dying == 1u) {
+        uint32_t cpu = arch_cpu();
+        process_ask_next(p, cpu);
+    }
     return end;
 }
 
@@ -141,28 +151,16 @@ void process_serve_requests(void)
     uint32_t next = process_serve(request[cpu].process, request[cpu].next);
     request[cpu].next = next;
     if (next == NONE) {
-        request[cpu].process = process_take_request(cpu);
-        request[cpu].next = 0u;
+        request[cpu].process = NONE;
     }
-    if (request[cpu].process != NONE) {
-        intc_send(cpu, VECTOR_RESCHEDULE);
-    }
+    /* For what is left, of this process or of another. */
+    intc_send(cpu, VECTOR_PROCESS);
 }
 
-/* Leaves a request to serve process p for a CPU, possibly this one. */
-static void process_leave_request(uint32_t p, uint32_t cpu)
+void process_ask(uint32_t p, uint32_t cpu)
 {
     spinlock_acquire(LOCK_PROCESS_REQUEST_BASE + cpu);
     request[cpu].processes = request[cpu].processes | (1ul << p);
     spinlock_release(LOCK_PROCESS_REQUEST_BASE + cpu);
-}
-
-void process_ask(uint32_t p, uint64_t cpus)
-{
-    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
-        if (((cpus >> cpu) & 1ul) == 1ul) {
-            process_leave_request(p, cpu);
-            intc_send(cpu, VECTOR_RESCHEDULE);
-        }
-    }
+    intc_send(cpu, VECTOR_PROCESS);
 }

@@ -48,11 +48,10 @@ uint32_t syscall_console_read(uint32_t current)
         word = word | ((uint64_t)(byte & 0xffu) << (8ul * (n % 8ul)));
         n = n + 1ul;
         uctx_set_word(current, (uint32_t)((n - 1ul) / 8ul), word);
-        uint32_t pending = 0u;
         if (n % 8ul == 0u) {
             word = 0u;
-            pending = arch_interrupt_pending();
         }
+        uint32_t pending = arch_interrupt_pending();
         byte = NONE;
         if (n < 64u && pending == 0u) {
             byte = console_get(console);

@@ -105,6 +105,9 @@ uint32_t syscall_dma_address(uint32_t current)
         }
         status = iommu_map(p, frame, prot);
     }
+    if (status == STATUS_OK) {
+        status = syscall_preemption();
+    }
     if (status != STATUS_OK) {
         return status;
     }

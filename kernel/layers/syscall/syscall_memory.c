@@ -67,6 +67,8 @@ uint32_t syscall_mem_unmap(uint32_t current)
             if (pages > 0u) {
                 status = syscall_preemption();
             }
+        } else if (status == STATUS_RESTART) {
+            status = syscall_preemption();
         }
     }
     uctx_set(current, UCTX_RDI, address);

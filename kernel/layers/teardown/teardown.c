@@ -1,5 +1,5 @@
-/* The stage, kept with the process, counts through endpoints, grants, processes (its children), then shares and
- * memory. A step completes the stage or brings the object of the stage closer to its end. */
+/* The stage, kept with the process, counts through endpoints, grants, processes (its children), then shares, pages that
+ * threads were unmapping, and memory. A step completes the stage or brings the object of the stage closer to its end. */
 #include "teardown.h"
 
 #include "abi.h"
@@ -16,7 +16,8 @@
 #define STAGE_GRANTS NUM_ENDPOINT
 #define STAGE_CHILDREN (STAGE_GRANTS + NUM_GRANT)
 #define STAGE_SHARES (STAGE_CHILDREN + NUM_PROCESS)
-#define STAGE_MEMORY (STAGE_SHARES + 1u)
+#define STAGE_UNMAPPED (STAGE_SHARES + 1u)
+#define STAGE_MEMORY (STAGE_UNMAPPED + NUM_THREAD)
 
 /* Returns 1 if threads still wait at the endpoint, 0 if it is closed or not p's. */
 static uint32_t teardown_endpoint(uint32_t p, uint32_t e)
@@ -76,8 +77,13 @@ uint32_t teardown_step(uint32_t p)
         more = teardown_grant(p, stage - STAGE_GRANTS);
     } else if (stage < STAGE_SHARES) {
         teardown_child(p, stage - STAGE_CHILDREN);
-    } else if (stage < STAGE_MEMORY) {
+    } else if (stage < STAGE_UNMAPPED) {
         share_process_ended(p);
+    } else if (stage < STAGE_MEMORY) {
+        uint32_t found = process_unmap_forget(p, stage - STAGE_UNMAPPED);
+        if (found == 0u) {
+            stage = STAGE_MEMORY - 1u;
+        }
     } else {
         more = pagemap_destroy_step(p);
         return more;

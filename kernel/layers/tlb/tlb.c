@@ -61,39 +61,26 @@ void tlb_await(uint32_t cpu, uint64_t ticket)
     }
 }
 
-/* Asks the CPUs of the mask, and waits until each has served what it was asked by then. */
-static void tlb_ask(uint64_t cpus)
-{
-    uint64_t left = cpus;
-    for (uint32_t i = 0u; i < NUM_CPU && left != 0ul; i = i + 1u) {
-        uint32_t to = arch_highest_bit(left);
-        uint32_t cell = tlb_asked(to);
-        left = left & ~(1ul << to);
-        arch_atomic_fetch_add(cell, 1ul);
-        intc_send(to, VECTOR_TLB);
-    }
-    left = cpus;
-    for (uint32_t i = 0u; i < NUM_CPU && left != 0ul; i = i + 1u) {
-        uint32_t to = arch_highest_bit(left);
-        uint32_t cell = tlb_asked(to);
-        /* At least the own ticket. */
-        uint64_t asked = arch_atomic_load(cell);
-        left = left & ~(1ul << to);
-        tlb_await(to, asked);
-    }
-}
-
-void tlb_invalidate(uint32_t p, uint64_t vaddr)
+uint64_t tlb_others(uint32_t p)
 {
     uint32_t cpu = arch_cpu();
-    uint64_t others = tlb_cpus[p] & ~(1ul << cpu);
-    arch_tlb_invalidate_page(vaddr);
-    if (others == 0ul) {
-        return;
-    }
+    return tlb_cpus[p] & ~(1ul << cpu);
+}
+
+void tlb_ask(uint32_t cpu)
+{
+    uint32_t cell = tlb_asked(cpu);
+    arch_atomic_fetch_add(cell, 1ul);
+    intc_send(cpu, VECTOR_TLB);
+}
+
+void tlb_await_asked(uint32_t cpu)
+{
+    uint32_t cell = tlb_asked(cpu);
+    uint64_t asked = arch_atomic_load(cell);
     /* A CPU that waits for the kernel lock takes no interrupt, so the lock is released while waiting. */
     spinlock_kernel_exit();
-    tlb_ask(others);
+    tlb_await(cpu, asked);
     spinlock_kernel_enter();
 }
 

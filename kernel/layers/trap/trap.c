@@ -66,9 +66,11 @@ static void trap_vector(uint32_t vector)
         trap_timer();
     } else if (vector == VECTOR_RESCHEDULE) {
         intc_end();
-        process_serve_requests();
         sched_drain_pending();
         stop_here();
+    } else if (vector == VECTOR_PROCESS) {
+        intc_end();
+        process_serve_requests();
     } else if (vector == VECTOR_TLB) {
         intc_end();
         tlb_service();
@@ -185,6 +187,19 @@ void trap_syscall(uint64_t first, uint64_t second)
     trap_return(current);
 }
 
+/* Ends process p for an exception of its thread. Does not return. */
+static void trap_die(uint32_t current, uint32_t p, uint64_t vector)
+{
+    uint64_t cause = vector << 8u;
+    trap_settle();
+    for (uint32_t part = 0u; part < TRAP_REPORT_PARTS; part = part + 1u) {
+        trap_report_death(p, current, vector, part);
+        trap_settle();
+    }
+    process_exit((uint32_t)cause | END_FAULT);
+    trap_end_thread();
+}
+
 /* Reports the fault to the handler of process p, if it has one, and does what it replies; otherwise ends the
  * process. */
 static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
@@ -205,13 +220,7 @@ static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
             return;
         }
     }
-    uint64_t cause = vector << 8u;
-    /* The message may have taken long, and ending the process wakes other threads. */
-    trap_window();
-    sched_leave();
-    trap_report_death(p, current, vector);
-    trap_window();
-    process_exit((uint32_t)cause | END_FAULT);
+    trap_die(current, p, vector);
 }
 
 void trap_exception(void)

@@ -19,7 +19,9 @@ void trap_serve(uint32_t vector);
  * follows delays an interrupt that was served here. Requires: no lock held. */
 void trap_settle(void);
 
-/* Writes what process p dies of to the kernel's console: this exception of its thread. */
-void trap_report_death(uint32_t p, uint32_t thread, uint64_t vector);
+/* Writes a part of a line to the kernel's console that says what process p dies of: this exception of its thread. Parts
+ * of other lines may come in between. Requires: part < TRAP_REPORT_PARTS. */
+#define TRAP_REPORT_PARTS 4u
+void trap_report_death(uint32_t p, uint32_t thread, uint64_t vector, uint32_t part);
 
 #endif

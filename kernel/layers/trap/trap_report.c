@@ -57,24 +57,40 @@ static void trap_report_name(uint32_t p)
     }
 }
 
-/* "NAME: ended by exception DD at 0xIP", for a page fault ", address 0xADDRESS" */
-void trap_report_death(uint32_t p, uint32_t thread, uint64_t vector)
+/* ": ended by exception DD at " */
+static void trap_report_vector(uint64_t vector)
 {
-    uint64_t ip = uctx_get(thread, UCTX_RIP);
     uint64_t tens = vector / 10ul % 10ul + 0x30ul;
     uint64_t ones = vector % 10ul + 0x30ul;
-    trap_report_name(p);
     trap_report_text(0x206465646e65203aul, 8u); /* ": ended " */
     trap_report_text(0x7065637865207962ul, 8u); /* "by excep" */
     trap_report_text(0x206e6f6974ul, 5u);       /* "tion " */
     trap_report_text(tens | (ones << 8u), 2u);
     trap_report_text(0x20746120ul, 4u); /* " at " */
-    trap_report_number(ip);
-    if (vector == VECTOR_PAGE_FAULT) {
-        uint64_t address = uctx_get(thread, UCTX_FAULT_ADDRESS);
-        trap_report_text(0x202cul, 2u);             /* ", " */
-        trap_report_text(0x2073736572646461ul, 8u); /* "address " */
-        trap_report_number(address);
+}
+
+static void trap_report_address(uint32_t thread)
+{
+    uint64_t address = uctx_get(thread, UCTX_FAULT_ADDRESS);
+    trap_report_text(0x202cul, 2u);             /* ", " */
+    trap_report_text(0x2073736572646461ul, 8u); /* "address " */
+    trap_report_number(address);
+}
+
+/* "NAME: ended by exception DD at 0xIP", for a page fault ", address 0xADDRESS" */
+void trap_report_death(uint32_t p, uint32_t thread, uint64_t vector, uint32_t part)
+{
+    if (part == 0u) {
+        trap_report_name(p);
+    } else if (part == 1u) {
+        trap_report_vector(vector);
+    } else if (part == 2u) {
+        uint64_t ip = uctx_get(thread, UCTX_RIP);
+        trap_report_number(ip);
+    } else {
+        if (vector == VECTOR_PAGE_FAULT) {
+            trap_report_address(thread);
+        }
+        trap_report_text(0x0aul, 1u);
     }
-    trap_report_text(0x0aul, 1u);
 }
