@@ -182,7 +182,10 @@ uint64_t arch_nested_entry(uint32_t frame, uint32_t prot); /* leaf entry of a ne
 uint64_t arch_nested_table(uint32_t frame);                /* entry that points to a lower table */
 uint32_t arch_nested_frame(uint64_t entry);
 void arch_vcpu_init(uint32_t vm); /* reset state */
-/* Vcpu page -> hardware state, sanitised; 0 if the state is invalid. */
+/* Vcpu page -> hardware state, sanitised: one group of words that VCPU_CHANGED names, whose bit it clears; returns 1, or 0
+ * if there was none. */
+uint32_t arch_vcpu_import_part(uint32_t vm, uint32_t frame);
+/* The same of the words that belong to no group; 0 if the state is invalid. Requires: arch_vcpu_import_part returned 0. */
 uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame);
 void arch_vcpu_export(uint32_t vm, uint32_t frame); /* hardware state -> vcpu page */
 /* Runs the guest; VCPU_EXIT_*, VCPU_EXIT_NONE for a physical interrupt. */

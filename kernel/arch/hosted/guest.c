@@ -55,6 +55,13 @@ void arch_vcpu_init(uint32_t vm)
     guests[vm].word[VCPU_RIP] = 0xfff0;
 }
 
+uint32_t arch_vcpu_import_part(uint32_t vm, uint32_t frame)
+{
+    (void)vm;
+    (void)frame;
+    return 0;
+}
+
 uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
 {
     if (!guests[vm].valid) {

@@ -1,6 +1,7 @@
 /* Virtual processors: the loop of a run is the restart of the system call. Each pass enters the guest once; after a
  * physical interrupt the call returns STATUS_RESTART, the interrupt is served as usual, other threads may run, and
- * the repeated call continues with the guest's state still in the control block. */
+ * the repeated call continues with the guest's state still in the control block. So it does after an interrupt that
+ * comes while the state is copied from or to the page. */
 #include "vcpu.h"
 
 #include "abi.h"
@@ -21,7 +22,7 @@ struct vcpu {
     uint32_t page;    /* frame */
     uint32_t cpu;     /* NONE until the first run */
     uint32_t runner;  /* thread whose run was interrupted: the guest's state is newer than the page. Else NONE */
-    uint32_t reason;
+    uint32_t reason;  /* of the last exit; VCPU_EXIT_NONE while the guest runs on */
     uint32_t spare[10];
 };
 
@@ -81,12 +82,12 @@ uint32_t vcpu_reason(uint32_t vm)
 }
 
 /* Ends the run: copies the guest's state to the page. Requires: the current thread is the runner. */
-static void vcpu_leave(uint32_t vm, uint32_t reason)
+static void vcpu_leave(uint32_t vm)
 {
     uint32_t page = vcpu[vm].page;
+    uint32_t reason = vcpu[vm].reason;
     sched_clear_deadline(vcpu[vm].runner);
     vcpu[vm].runner = NONE;
-    vcpu[vm].reason = reason;
     arch_vcpu_export(vm, page);
     arch_frame_write(page, VCPU_EXIT_REASON, (uint64_t)reason);
 }
@@ -140,36 +141,72 @@ static uint32_t vcpu_claim(uint32_t vm, uint32_t cpu)
     return mine;
 }
 
+/* Takes the groups of the guest's state that have changed from the page, until an interrupt waits. Returns 1 if it does.
+ * Requires: as vcpu_begin. */
+static uint32_t vcpu_import_parts(uint32_t vm)
+{
+    uint32_t page = vcpu[vm].page;
+    uint32_t pending = 0u;
+    uint32_t more = 1u;
+    while (more == 1u && pending == 0u) {
+        more = arch_vcpu_import_part(vm, page);
+        pending = arch_interrupt_pending();
+    }
+    return pending;
+}
+
+/* Takes the rest of the guest's state from the page. Returns 1, or 0 if no processor can have it. Requires: vm is this CPU's,
+ * no thread runs it. */
+static uint32_t vcpu_begin(uint32_t vm, uint64_t deadline)
+{
+    uint32_t current = thread_current();
+    uint32_t page = vcpu[vm].page;
+    uint32_t valid = arch_vcpu_import(vm, page);
+    if (valid == 0u) {
+        vcpu[vm].reason = VCPU_EXIT_INVALID_STATE;
+        arch_frame_write(page, VCPU_EXIT_REASON, (uint64_t)VCPU_EXIT_INVALID_STATE);
+        return 0u;
+    }
+    vcpu[vm].runner = current;
+    vcpu[vm].reason = VCPU_EXIT_NONE;
+    if (deadline != NOTIFY_FOREVER) {
+        sched_set_deadline(current, deadline);
+    }
+    return 1u;
+}
+
 uint32_t vcpu_run(uint32_t vm, uint64_t deadline, uint32_t notification)
 {
     uint32_t current = thread_current();
     uint32_t cpu = arch_cpu();
     uint32_t root = npt_root(vm);
     uint32_t mine = vcpu_claim(vm, cpu);
+    uint32_t pending = 0u;
     if (mine == 0u || root == NONE) {
         return ERR_BAD_STATE;
     }
     if (vcpu[vm].runner == NONE) {
-        uint32_t page = vcpu[vm].page;
-        uint32_t valid = arch_vcpu_import(vm, page);
-        if (valid == 0u) {
-            vcpu[vm].reason = VCPU_EXIT_INVALID_STATE;
-            arch_frame_write(page, VCPU_EXIT_REASON, (uint64_t)VCPU_EXIT_INVALID_STATE);
+        pending = vcpu_import_parts(vm);
+        if (pending != 0u) {
+            return STATUS_RESTART;
+        }
+        uint32_t begun = vcpu_begin(vm, deadline);
+        if (begun == 0u) {
             return STATUS_OK;
         }
-        vcpu[vm].runner = current;
-        if (deadline != NOTIFY_FOREVER) {
-            sched_set_deadline(current, deadline);
-        }
+        pending = arch_interrupt_pending();
     }
     if (vcpu[vm].runner != current) {
         return ERR_BAD_STATE;
     }
-    uint32_t reason = vcpu_pass(vm, root, deadline, notification);
-    if (reason == VCPU_EXIT_NONE) {
+    if (vcpu[vm].reason == VCPU_EXIT_NONE && pending == 0u) {
+        vcpu[vm].reason = vcpu_pass(vm, root, deadline, notification);
+        pending = arch_interrupt_pending();
+    }
+    if (vcpu[vm].reason == VCPU_EXIT_NONE || pending != 0u) {
         return STATUS_RESTART;
     }
-    vcpu_leave(vm, reason);
+    vcpu_leave(vm);
     return STATUS_OK;
 }
 

@@ -211,17 +211,21 @@ static void test_deadline(void)
     CHECK_EQUAL(enter_and_run(VM, 5000, NONE), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_IO);
     hosted_clock_set(6000);
+    CHECK_EQUAL(arch_interrupt_poll(), VECTOR_TIMER);
     CHECK_EQUAL(sched_timer_interrupt(), NONE); /* cleared at the exit */
     next_reason = VCPU_EXIT_NONE;
     CHECK_EQUAL(enter_and_run(VM, 9000, NONE), STATUS_RESTART);
     CHECK_EQUAL(hosted_alarm(0), 9000);
     hosted_clock_set(9000);
+    CHECK_EQUAL(arch_interrupt_poll(), VECTOR_TIMER);
     CHECK_EQUAL(sched_timer_interrupt(), FIRST);
     uint32_t entries = hosted_guest(VM)->entries;
     CHECK_EQUAL(enter_and_run(VM, 9000, NONE), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_DEADLINE);
     CHECK_EQUAL(guest_rip(), RIP + 2);
-    CHECK_EQUAL(enter_and_run(VM, 0, NONE), STATUS_OK); /* a deadline in the past: at once */
+    CHECK_EQUAL(enter_and_run(VM, 0, NONE), STATUS_RESTART); /* a deadline in the past: at once */
+    CHECK_EQUAL(arch_interrupt_poll(), VECTOR_TIMER);
+    CHECK_EQUAL(enter_and_run(VM, 0, NONE), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_DEADLINE);
     CHECK_EQUAL(hosted_guest(VM)->entries, entries);
     end();

@@ -122,38 +122,48 @@ static uint32_t import_event(uint32_t frame, uint64_t *event)
     return 1;
 }
 
-uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
+uint32_t arch_vcpu_import_part(uint32_t vm, uint32_t frame)
 {
     uint64_t changed = arch_frame_read(frame, VCPU_CHANGED);
-    uint64_t event;
-    if (!import_event(frame, &event)) {
-        return 0;
-    }
+    uint64_t done;
+
     if (svm_guest[vm].refused) {
         svm_control_init(vm);
         svm_guest[vm].refused = 0;
         svm_debug_reset(vm);
         changed |= VCPU_CHANGED_CONTROL | VCPU_CHANGED_SEGMENTS | VCPU_CHANGED_MSRS | VCPU_CHANGED_DEBUG;
+        arch_frame_write(frame, VCPU_CHANGED, changed);
+        return 1;
+    }
+    if (changed & VCPU_CHANGED_CONTROL) {
+        done = VCPU_CHANGED_CONTROL;
+        import_control(vm, frame);
+    } else if (changed & VCPU_CHANGED_SEGMENTS) {
+        done = VCPU_CHANGED_SEGMENTS;
+        import_segments(vm, frame);
+    } else if (changed & VCPU_CHANGED_MSRS) {
+        done = VCPU_CHANGED_MSRS;
+        import_msrs(vm, frame);
+    } else if (changed & VCPU_CHANGED_DEBUG) {
+        done = VCPU_CHANGED_DEBUG;
+        svm_debug_import(vm, frame);
+    } else if (changed & VCPU_CHANGED_CPUID) {
+        done = VCPU_CHANGED_CPUID;
+        svm_cpuid_import(vm, frame);
+    } else {
+        return 0;
+    }
+    arch_frame_write(frame, VCPU_CHANGED, changed & ~done);
+    return 1;
+}
+
+uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
+{
+    uint64_t event;
+    if (!import_event(frame, &event)) {
+        return 0;
     }
     vmcb_set(vm, VMCB_EVENT_INJECT, event);
-    if (changed & VCPU_CHANGED_CONTROL) {
-        import_control(vm, frame);
-    }
-    if (changed & VCPU_CHANGED_SEGMENTS) {
-        import_segments(vm, frame);
-    }
-    if (changed & VCPU_CHANGED_MSRS) {
-        import_msrs(vm, frame);
-    }
-    if (changed & VCPU_CHANGED_DEBUG) {
-        svm_debug_import(vm, frame);
-    }
-    if (changed & VCPU_CHANGED_CPUID) {
-        svm_cpuid_import(vm, frame);
-    }
-    if (changed) {
-        arch_frame_write(frame, VCPU_CHANGED, 0);
-    }
     const uint64_t *page = direct((uint64_t)frame << 12); /* for words that may have any value */
 #pragma GCC unroll 16
     for (uint32_t i = 0; i < 16; i++) {
