@@ -12,7 +12,7 @@
 uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
 {
     uint32_t status = ERR_UNKNOWN_CALL;
-    uint32_t after = 0u;
+    uint32_t after = SYSCALL_WINDOW;
     if (number < SYS_PROCESS_START) {
         if (number < SYS_MEM_MAP) {
             if (number < SYS_YIELD) {
@@ -24,6 +24,7 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                     return after;
                 } else if (number == SYS_REPLY) {
                     status = syscall_reply(current);
+                    after = SYSCALL_SWITCH;
                 } else if (number == SYS_POLL) {
                     status = syscall_poll(current);
                 }
