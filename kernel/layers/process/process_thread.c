@@ -58,20 +58,20 @@ void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t arg
 static void process_cancel_wait(uint32_t t)
 {
     thread_set_ending(t);
-    /* In this order, so that a wait that another CPU may be ending is examined under its object's lock. */
-    uint32_t handled = notify_cancel(t);
-    if (handled == 0u) {
-        handled = buffer_cancel(t);
-    }
-    if (handled == 1u) {
-        return;
-    }
-    endpoint_cancel(t);
+    /* Other CPUs may end the wait meanwhile, but t begins no other: the wait is examined again under its object's lock.
+     * A thread that was woken at a buffer and has not run since is cancelled as well. */
     uint32_t kind = thread_wait_kind(t);
-    if (kind == WAIT_SLEEP) {
+    if (kind == WAIT_ENDPOINT_SEND || kind == WAIT_ENDPOINT_RECV || kind == WAIT_REPLY) {
+        endpoint_cancel(t);
+    } else if (kind == WAIT_SLEEP) {
         thread_end_wait(t);
         sched_clear_deadline(t);
         sched_ready(t);
+    } else {
+        uint32_t handled = notify_cancel(t);
+        if (handled == 0u) {
+            buffer_cancel(t);
+        }
     }
 }
 
@@ -85,19 +85,26 @@ static void process_serve_thread(uint32_t p, uint32_t index, uint32_t part, uint
     uint32_t first = process_first_thread(p);
     uint32_t t = first + index;
     uint32_t home = thread_cpu(t);
-    if (home == cpu && part == 0u && planned_start[t].planned == 1u) {
-        uint32_t root = pagemap_root_of(p);
-        planned_start[t].planned = 0u;
-        thread_reset(t, root);
-        uctx_init(t, planned_start[t].entry, planned_start[t].stack, planned_start[t].argument);
-        sched_ready(t);
-    }
     uint32_t alive = process_thread_alive(t);
-    if (home == cpu && dying == 1u && alive == 1u && t != current) {
+    uint32_t ends = 0u;
+    if (dying == 1u && alive == 1u && t != current) {
+        ends = 1u;
+    }
+    if (home != cpu) {
+        return;
+    }
+    if (part == 0u) {
+        if (planned_start[t].planned == 1u) {
+            uint32_t root = pagemap_root_of(p);
+            planned_start[t].planned = 0u;
+            thread_reset(t, root);
+            uctx_init(t, planned_start[t].entry, planned_start[t].stack, planned_start[t].argument);
+            sched_ready(t);
+        }
+    } else if (ends == 1u) {
         if (part == 1u) {
             process_cancel_wait(t);
-        }
-        if (part == 2u) {
+        } else {
             sched_boost(t);
         }
     }
