@@ -74,7 +74,7 @@ void arch_tlb_invalidate_user(void); /* all translations of this CPU that are no
 #define VECTOR_TIMER 56u
 #define VECTOR_RESCHEDULE 57u
 #define VECTOR_TLB 58u
-#define VECTOR_STOP 59u /* another CPU has stopped the machine */
+#define VECTOR_STOP 59u    /* another CPU has stopped the machine */
 #define VECTOR_PROCESS 61u /* a process's threads on this CPU are to be started or ended */
 #define VECTOR_SPURIOUS 63u
 uint32_t arch_interrupt_pending(void); /* 1 if an interrupt is pending for this CPU; opens no window */
@@ -103,11 +103,12 @@ void arch_iommu_write(uint32_t table, uint32_t word, uint64_t entry);
 /* Attach and detach change the function's entry alone: an arch_iommu_update of each unit must follow. */
 void arch_iommu_attach(uint32_t function, uint32_t domain, uint32_t root); /* requires: it is not attached */
 void arch_iommu_detach(uint32_t function);
-uint32_t arch_iommu_units(void);         /* at most NUM_IOMMU; 0: none */
-uint32_t arch_iommu_caches_absent(void); /* 1: units keep that an entry was 0, and are to be updated when it is written */
+uint32_t arch_iommu_units(void); /* at most NUM_IOMMU; 0: none */
+uint32_t
+arch_iommu_caches_absent(void); /* 1: units keep that an entry was 0, and are to be updated when it is written */
 /* When it returns, this unit keeps nothing of the function and of the domain that was removed or changed before. */
 void arch_iommu_update(uint32_t unit, uint32_t function, uint32_t domain);
-uint64_t arch_iommu_refused(void);           /* bit u: unit u has recorded refusals that have not been taken yet */
+uint64_t arch_iommu_refused(void); /* bit u: unit u has recorded refusals that have not been taken yet */
 /* Takes one recorded refusal of a unit: function, bit 16 set for a write; NONE if there is none. */
 uint32_t arch_iommu_fault(uint32_t unit);
 uint64_t arch_iommu_fault_address(void);               /* of the one taken last */

@@ -1,9 +1,9 @@
 /* Address translation tables of devices and of guests: trees of tables of 512 entries, from an address to a leaf that
- * names a page. They grow and shrink by one table a call, so that an interrupt waits for one at most; a user of this layer checks tables_room for all
- * that are missing before it makes the first. An entry of 0 is
- * none: hardware that walks the tables meanwhile finds the leaf or nothing. Tables are charged to a process.
+ * names a page. They grow and shrink by one table a call, so that an interrupt waits for one at most; tables_room is to
+ * be asked for all that are missing before the first is made. An entry of 0 is none: hardware that walks the tables
+ * meanwhile finds the leaf or nothing. Tables are charged to a process.
  *
- * No lock of its own: whoever holds the root guards the tree. */
+ * No lock of its own: the lock that guards the root guards the tree. */
 #ifndef ASHLAR_TABLES_H
 #define ASHLAR_TABLES_H
 

@@ -81,9 +81,8 @@ pub(crate) fn without_service(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> B
     let after = spread(serving.clone(), &|node| {
         expanded.successors(node).iter().map(|edge| expanded.edges[*edge].to).collect()
     });
-    let before = spread(serving, &|node| {
-        expanded.predecessors(node).iter().map(|edge| expanded.edges[*edge].from).collect()
-    });
+    let before =
+        spread(serving, &|node| expanded.predecessors(node).iter().map(|edge| expanded.edges[*edge].from).collect());
     let avoids = |edge: &EdgeId| {
         let edge = expanded.edges[*edge];
         !after.contains(&edge.from) && !before.contains(&edge.to)

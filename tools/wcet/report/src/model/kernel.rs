@@ -16,7 +16,7 @@ pub struct Region {
     /// The function with the largest share, and that share.
     pub dominated_by: Option<String>,
     /// The cycles of its longest path by function, calls apart; first misses of the caches have an entry of their own.
-    pub functions: std::collections::BTreeMap<String, u64>,
+    pub functions: BTreeMap<String, u64>,
     pub stack_bytes: Option<u64>,
     /// What waits for locks add, among `lock_processors` processors.
     pub lock_wait_cycles: Option<u64>,
