@@ -4,6 +4,7 @@
 #include "frame.h"
 #include "hosted.h"
 #include "invariants.h"
+#include "pagemap.h"
 #include "process.h"
 #include "test.h"
 #include "world.h"
@@ -24,6 +25,18 @@ static uint32_t finish(uint64_t vaddr)
         steps++;
     }
     return steps;
+}
+
+/* Unmapping a page that is not the process's own frees no frame: nor that of the page unmapped before, which the process
+ * has got again. */
+static void not_its_own(void)
+{
+    CHECK_EQUAL(user_call(SYS_MEM_MAP, HERE, 2, PROT_READ | PROT_WRITE, 0, 0), STATUS_OK);
+    CHECK(hosted_reach(HERE, 1) == frames[1] || hosted_reach(NEXT, 1) == frames[1]);
+    while (process_map_foreign(0, HERE + 8192, 1, PROT_READ, PAGEMAP_DEVICE) == STATUS_RESTART) {
+    }
+    CHECK_EQUAL(finish(HERE + 8192), 6);
+    CHECK_EQUAL(frame_owners(frames[1]), 1);
 }
 
 static void program(uint32_t thread)
@@ -51,6 +64,7 @@ static void program(uint32_t thread)
         CHECK_EQUAL(frame_owners(frames[0]), 0);
         CHECK_EQUAL(frame_owners(frames[1]), 0);
         CHECK_EQUAL(hosted_reach(NEXT, 0), NONE);
+        not_its_own();
     }
     world_stop();
     user_call(SYS_THREAD_EXIT, 0, 0, 0, 0, 0);
