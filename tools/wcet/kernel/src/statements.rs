@@ -55,6 +55,7 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
     found.push(format!("no response to an interrupt is due in {}", description.ends.run.join(", ")));
     if let Some(serves) = &description.preemption.serves {
         found.push(format!("the first argument of {serves} is the vector of the interrupt that it serves"));
+        found.push(format!("every interrupt that a window lets in is served by {serves} before the next window"));
     }
     found.extend(description.vectors.interrupts.iter().filter_map(Interrupt::says));
     for device in &description.device {

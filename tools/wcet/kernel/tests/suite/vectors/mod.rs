@@ -78,9 +78,25 @@ fn each_interrupt_has_its_own_service_and_handlers() {
             "threads that wait for the interrupt quick wait in the system call wait or sleep",
             "no thread waits for the interrupt own",
             "the first argument of serve is the vector of the interrupt that it serves",
+            "every interrupt that a window lets in is served by serve before the next window",
         ] {
             assert!(said.iter().any(|one| one == text), "{said:#?}");
         }
+    });
+}
+
+/// What follows a window in which nothing was served delays the interrupt that comes next, and is no part of a service.
+#[test]
+fn a_step_behind_an_empty_window_is_no_service() {
+    let mut plain = 0;
+    with("without-step", &[], &description(), |found| {
+        plain = of(&found.expect("the description fits").1, 2).response.interrupt_cycles;
+    });
+    with("long-step", &["LONG_STEP"], &description(), |found| {
+        let (_, found) = found.expect("the description fits");
+        let response = &of(&found, 2).response;
+        assert!(response.closed_cycles >= 2 * 300, "{response:?}");
+        assert!(response.interrupt_cycles < plain + 300, "{} {plain}", response.interrupt_cycles);
     });
 }
 
