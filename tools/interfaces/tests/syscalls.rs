@@ -71,7 +71,7 @@ fn the_tree_reaches_each_call_by_its_number() {
         [("SYS_NULL", 0), ("SYS_TALK", 1), ("SYS_POLL", 2), ("SYS_CLOCK", 3), ("SYS_EXIT", 4), ("SYS_END", 5)];
     let numbers: Vec<(&str, u64)> = numbers.into_iter().chain([("SYS_TAKE", 7)]).collect();
     let source = file("syscall/syscall.c");
-    let body = source.split("uint32_t after = 0u;\n").nth(1).expect("the tree's function");
+    let body = source.split("uint32_t after = SYSCALL_WINDOW;\n").nth(1).expect("the tree's function");
     let tree: Vec<&str> = body.lines().take_while(|line| !line.contains("STATUS_RESTART")).collect();
     for number in 0..10 {
         let expected = match number {
@@ -80,7 +80,7 @@ fn the_tree_reaches_each_call_by_its_number() {
             3 => "status = syscall_clock(current);",
             4 => "status = syscall_exit(current);",
             5 => "return SYSCALL_ENDS;",
-            7 => "status = syscall_take(current); after = SYSCALL_WAITED;",
+            7 => "status = syscall_take(current); after = SYSCALL_SWITCH;",
             _ => "",
         };
         assert_eq!(play(&tree, &numbers, number), expected, "{number}");

@@ -20,7 +20,7 @@ use wcet_binary::load::{Architecture, Program};
 
 /// The kernel's forms that are not executed here, and why. What is lifted of them is a list (`src/x86/system.rs`): what the
 /// decoder says is written becomes unknown.
-const NOT_EXECUTED: [(&str, &str); 28] = [
+const NOT_EXECUTED: [(&str, &str); 29] = [
     ("clflush", "changes no register and no memory, only the cache"),
     ("clgi", PRIVILEGED),
     ("cli", PRIVILEGED),
@@ -42,6 +42,7 @@ const NOT_EXECUTED: [(&str, &str); 28] = [
     ("sti", PRIVILEGED),
     ("swapgs", PRIVILEGED),
     ("sysretq", "leaves for another privilege, and no register is known behind it"),
+    ("ud2", "raises an exception: nothing is behind it"),
     ("verw", "changes one flag, which is unknown behind it"),
     ("vmload", PRIVILEGED),
     ("vmrun", PRIVILEGED),
