@@ -121,8 +121,12 @@ static uint32_t process_serve(uint32_t p, uint32_t step)
     if (step < PROCESS_PARTS * count) {
         process_serve_thread(p, step / PROCESS_PARTS, step % PROCESS_PARTS, dying);
     }
-    if (step + 1u < PROCESS_PARTS * count) {
-        end = step + 1u;
+    uint32_t next = step + 1u;
+    if (dying == 0u) {
+        next = (step / PROCESS_PARTS + 1u) * PROCESS_PARTS; /* the other parts are of threads that end */
+    }
+    if (next < PROCESS_PARTS * count) {
+        end = next;
     }
     process_unlock(p);
     if (end == NONE && dying == 1u) {
