@@ -58,20 +58,20 @@ void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t arg
 static void process_cancel_wait(uint32_t t)
 {
     thread_set_ending(t);
-    /* Other CPUs may end the wait meanwhile, but t begins no other: the wait is examined again under its object's lock.
-     * A thread that was woken at a buffer and has not run since is cancelled as well. */
+    /* In this order, so that a wait that another CPU may be ending is examined under its object's lock. */
+    uint32_t handled = notify_cancel(t);
+    if (handled == 0u) {
+        handled = buffer_cancel(t);
+    }
+    if (handled == 1u) {
+        return;
+    }
+    endpoint_cancel(t);
     uint32_t kind = thread_wait_kind(t);
-    if (kind == WAIT_ENDPOINT_SEND || kind == WAIT_ENDPOINT_RECV || kind == WAIT_REPLY) {
-        endpoint_cancel(t);
-    } else if (kind == WAIT_SLEEP) {
+    if (kind == WAIT_SLEEP) {
         thread_end_wait(t);
         sched_clear_deadline(t);
         sched_ready(t);
-    } else {
-        uint32_t handled = notify_cancel(t);
-        if (handled == 0u) {
-            buffer_cancel(t);
-        }
     }
 }
 
