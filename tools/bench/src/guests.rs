@@ -1,9 +1,10 @@
 //! `bench guests`: Linux in a guest against the same kernel directly on the emulator.
 //!
 //! One run measures both in turn: other load on the machine slows both. Times are wall time taken outside:
-//! boot from the emulator's start to the guest's first process, work between the lines that open and close it.
+//! boot from the emulator's start to the guest's first process, work between the lines that open and close it. Beside it
+//! stands the processor time that the emulator took meanwhile.
 
-use super::measured::{build, compile, start};
+use super::measured::{build, compile, processor_seconds, start};
 use super::{median, rounded};
 use crate::results::{BenchResult, GuestTimes};
 use builder::guest::{files, KERNEL, RAMDISK};
@@ -35,7 +36,18 @@ const ROUNDS: usize = 3;
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Milliseconds of each workload, one entry a round.
-type Times = BTreeMap<&'static str, Vec<f64>>;
+#[derive(Default)]
+struct Times {
+    wall: BTreeMap<&'static str, Vec<f64>>,
+    processor: BTreeMap<&'static str, Vec<f64>>,
+}
+
+impl Times {
+    fn add(&mut self, name: &'static str, wall: Duration, processor_seconds: f64) {
+        self.wall.entry(name).or_default().push(wall.as_secs_f64() * 1000.0);
+        self.processor.entry(name).or_default().push(processor_seconds * 1000.0);
+    }
+}
 
 pub fn guests(project: &Project, output: &Output) -> Result<(), Failure> {
     let progress = output.progress(2 + 2 * ROUNDS);
@@ -46,7 +58,7 @@ pub fn guests(project: &Project, output: &Output) -> Result<(), Failure> {
     let guest = MachineOptions::default().command_line(&one)?;
     let console = |index: usize| vec![index];
     let guest_consoles = awaited_consoles(&one);
-    let (mut bare_times, mut guest_times, mut three_times) = (Times::new(), Times::new(), Times::new());
+    let (mut bare_times, mut guest_times, mut three_times) = (Times::default(), Times::default(), Times::default());
     for round in 1..=ROUNDS {
         measure(&bare, &console(0), &mut bare_times, &progress, &format!("bare, round {round}"), output)?;
         measure(&guest, &guest_consoles, &mut guest_times, &progress, &format!("guest, round {round}"), output)?;
@@ -58,22 +70,35 @@ pub fn guests(project: &Project, output: &Output) -> Result<(), Failure> {
 }
 
 fn report(output: &Output, bare: &Times, guest: &Times, three: &Times) {
-    let mut table = Table::new(["milliseconds", "bare", "guest", "ratio", "3 guests", "ratio", "reference"]);
+    let mut table = Table::new([
+        "milliseconds",
+        "bare",
+        "guest",
+        "ratio",
+        "bare processor",
+        "guest processor",
+        "ratio",
+        "3 guests",
+        "ratio",
+        "reference",
+    ]);
     let mut all = BTreeMap::new();
     for (name, reference) in REFERENCES {
-        let [bare, guest, three] = [bare, guest, three].map(|times| median(&times[name]));
-        let (ratio, ratio_three) = (guest / bare, three / bare);
-        table.row(vec![
-            name.into(),
-            format!("{bare:.0}"),
-            format!("{guest:.0}"),
-            format!("{ratio:.2}"),
-            format!("{three:.0}"),
-            format!("{ratio_three:.2}"),
-            reference.into(),
-        ]);
+        let [bare_processor, guest_processor] = [bare, guest].map(|times| median(&times.processor[name]));
+        let [bare, guest, three] = [bare, guest, three].map(|times| median(&times.wall[name]));
+        let [ratio, ratio_processor, ratio_three] = [guest / bare, guest_processor / bare_processor, three / bare];
+        let mut row = vec![name.to_string()];
+        row.extend([format!("{bare:.0}"), format!("{guest:.0}"), format!("{ratio:.2}")]);
+        row.extend([format!("{bare_processor:.0}"), format!("{guest_processor:.0}"), format!("{ratio_processor:.2}")]);
+        row.extend([format!("{three:.0}"), format!("{ratio_three:.2}"), reference.to_string()]);
+        table.row(row);
         let [bare, guest, ratio, three, ratio_three] = [bare, guest, ratio, three, ratio_three].map(rounded);
-        all.insert(name, GuestTimes { bare, guest, ratio, three, ratio_three });
+        let [bare_processor, guest_processor, ratio_processor] =
+            [bare_processor, guest_processor, ratio_processor].map(rounded);
+        all.insert(
+            name,
+            GuestTimes { bare, guest, ratio, bare_processor, guest_processor, ratio_processor, three, ratio_three },
+        );
     }
     output.human(&table.render());
     output.human(&format!("bare and guest: median of {ROUNDS} rounds; three guests: the slowest of them, one round"));
@@ -115,11 +140,10 @@ fn measure(
     progress.step(what);
     output.detail(&format!("+ {command}"));
     let mut session = start(command)?;
-    let mut record = |name, begin: Instant| times.entry(name).or_default().push(begin.elapsed().as_secs_f64() * 1000.0);
     for &console in consoles {
         expect(&mut session, console, "^GUEST-UP", what)?;
     }
-    record(BOOT, session.started());
+    times.add(BOOT, session.started().elapsed(), processor_seconds(&session)?);
     for &console in consoles {
         expect(&mut session, console, "^# ", what)?;
     }
@@ -128,11 +152,11 @@ fn measure(
             session.send(console, format!("workload {name}\n").as_bytes());
         }
         expect(&mut session, consoles[0], &format!("^WORKLOAD-BEGIN {name}"), what)?;
-        let begin = Instant::now();
+        let (begin, processor_begin) = (Instant::now(), processor_seconds(&session)?);
         for &console in consoles {
             expect(&mut session, console, &format!(r"^WORKLOAD {name} \d+"), what)?;
         }
-        record(name, begin);
+        times.add(name, begin.elapsed(), processor_seconds(&session)? - processor_begin);
     }
     Ok(())
 }

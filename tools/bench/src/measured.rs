@@ -70,6 +70,12 @@ pub fn start(command: &emulator::CommandLine) -> Result<Session<'static>, Failur
     Session::start(command).map_err(|error| Failure::unable(error.to_string(), "run ./ashlar doctor"))
 }
 
+/// Processor time that the emulator has taken so far.
+pub fn processor_seconds(session: &Session<'_>) -> Result<f64, Failure> {
+    let unable = || Failure::unable("the host does not say how much processor time a process has taken", "mount /proc");
+    Ok(session.processor_time().ok_or_else(unable)?.as_secs_f64())
+}
+
 pub fn compile(pattern: &str) -> Result<regex::bytes::Regex, Failure> {
     line_regex(pattern).map_err(|error| Failure::unable(error.to_string(), ""))
 }

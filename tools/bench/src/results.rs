@@ -79,13 +79,16 @@ pub struct StartCounts {
     pub kernel: u64,
 }
 
-/// Milliseconds of a workload.
+/// Milliseconds of a workload: wall time, and processor time of the emulator, which depends less on what else runs.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct GuestTimes {
     /// Linux directly on the emulator.
     pub bare: f64,
     pub guest: f64,
     pub ratio: f64,
+    pub bare_processor: f64,
+    pub guest_processor: f64,
+    pub ratio_processor: f64,
     /// Three guests at once: the slowest.
     pub three: f64,
     pub ratio_three: f64,

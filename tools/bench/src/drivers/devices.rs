@@ -5,7 +5,7 @@
 //! the work is compared, too. Linux is Debian's kernel for PCs, directly on the emulator, with its modules 8139cp and ahci; the
 //! program that measures there, tools/image/guest/measure.c, does what Ashlar's clients do.
 
-use super::super::measured::{build, compile, start, GIVEN_UP, LAST_LINES};
+use super::super::measured::{build, compile, processor_seconds, start, GIVEN_UP, LAST_LINES};
 use crate::results::{DeviceSpeeds, Figure, ProcessorTimes};
 use crate::{median, rounded};
 use builder::machine::MachineOptions;
@@ -194,11 +194,6 @@ fn await_line(session: &mut Session<'_>, console: usize, pattern: &str, who: &st
     };
     let last = session.transcript(console).last_lines(LAST_LINES).join("\n");
     Err(Failure::Finding(format!("{who} has not come to /{pattern}/: {why}\n--- last lines\n{last}")))
-}
-
-fn processor_seconds(session: &Session<'_>) -> Result<f64, Failure> {
-    let unable = || Failure::unable("the host does not say how much processor time a process has taken", "mount /proc");
-    Ok(session.processor_time().ok_or_else(unable)?.as_secs_f64())
 }
 
 /// The emulator of `built` with Linux in Ashlar's place, and the same disk.
