@@ -12,7 +12,7 @@ pub enum BenchResult {
     Guests(BTreeMap<&'static str, GuestTimes>),
     /// `timing`: of the kernel, and of the set of programs.
     Timing(BTreeMap<&'static str, AnalysisCost>),
-    /// `scaling`: by lock and by bytes of payload.
+    /// `scaling`: by lock, and by bytes of payload; `user` and `null` share nothing and tell what can be reached.
     Scaling(BTreeMap<&'static str, BTreeMap<String, Scaling>>),
     /// `start`: by machine.
     Start(BTreeMap<&'static str, StartCounts>),
@@ -61,12 +61,12 @@ pub struct ProcessorTimes {
     pub processor_ratio_most: f64,
 }
 
-/// Round trips of pairs of server and client in equal windows of time.
+/// Units of work in equal windows of time: of `user` 1000 steps, of `null` calls, else round trips of a client and its server.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Scaling {
-    /// One pair running alone.
+    /// On one CPU, the other one idle.
     pub alone: u64,
-    /// All pairs together, summed.
+    /// On both CPUs, summed.
     pub together: u64,
     pub speedup: f64,
 }
