@@ -252,7 +252,7 @@ fn made_of(kernel: &Kernel<'_>, found: &Whole) -> Vec<String> {
             response.closed_cycles,
             names(&response.closed),
             response.interrupt_cycles,
-            names(&[response.served]),
+            names(&[response.served].into_iter().chain(response.decided).collect::<Vec<_>>()),
             response.handler_cycles,
             names(&response.handler),
             response.direct_cycles

@@ -22,6 +22,7 @@ pub(crate) fn response(kernel: &Kernel<'_>, one: &ByVector) -> VectorResponse {
         closed: response.closed.iter().map(name).collect(),
         service_cycles: response.interrupt_cycles,
         service: name(&response.served),
+        decision: response.decided.as_ref().map(name),
         handler_cycles: response.handler_cycles,
         handler_regions: response.handler.iter().map(name).collect(),
     }
@@ -31,7 +32,14 @@ pub(crate) fn response(kernel: &Kernel<'_>, one: &ByVector) -> VectorResponse {
 pub(crate) fn response_loops(kernel: &Kernel<'_>, found: &Whole) -> Vec<ResponseLoop> {
     let made_of = |one: &ByVector| {
         let response = &one.response;
-        response.closed.iter().chain([&response.served]).chain(&response.handler).copied().collect::<Vec<_>>()
+        response
+            .closed
+            .iter()
+            .chain([&response.served])
+            .chain(&response.decided)
+            .chain(&response.handler)
+            .copied()
+            .collect::<Vec<_>>()
     };
     let regions: BTreeSet<usize> = found.by_vector.iter().flat_map(made_of).collect();
     let mut loops: BTreeMap<(u64, &str), ResponseLoop> = BTreeMap::new();

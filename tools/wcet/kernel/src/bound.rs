@@ -11,7 +11,7 @@ use wcet_paths::ipet::{Bound, Constraints, Options, Prepared, Total};
 use wcet_values::{Base, Values};
 
 use crate::call_chains::Chain;
-use crate::continuations::{elsewhere, undecided, ways, Continuation};
+use crate::continuations::{elsewhere, undecided, undecided_from_start, ways, Continuation};
 use crate::critical_sections::{holding, taken_without, Holding, Taken};
 use crate::description::Whom;
 use crate::error::Error;
@@ -20,7 +20,7 @@ use crate::line_names::{stack_pointer, Named};
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::points::End;
 use crate::regions::{dead, Kind, Region};
-use crate::service::{contradicted, left_out, without_service};
+use crate::service::{contradicted, into_service, left_out, without_service};
 use crate::stack::HANDLER;
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
@@ -53,7 +53,9 @@ pub struct Analysed {
     /// Whether an interrupt is served.
     pub serves: bool,
     /// Where interrupts are let in behind one that was served, before it is decided who runs.
-    pub undecided: BTreeSet<Chain>,
+    pub undecided: BTreeSet<Continuation>,
+    /// Of a region in which interrupts that came in a window are served: what it is if there was none.
+    pub unserved: Option<Unserved>,
     /// Of a region that serves any interrupt, by the number of the interrupts in the description: what it costs if it serves one
     /// of these. Empty if nothing is known of them apart.
     pub serving: BTreeMap<usize, Serving>,
@@ -66,6 +68,20 @@ pub struct Serving {
     pub wcet_cycles: u64,
     /// How often it takes locks at most.
     pub taken: Taken,
+}
+
+/// A region behind a window in which no interrupt came.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unserved {
+    pub wcet_cycles: u64,
+    /// Up to where another thread is switched to; None if that does not happen.
+    pub switch_cycles: Option<u64>,
+    /// How often it takes locks at most.
+    pub taken: Taken,
+    /// Where it goes on.
+    pub ways: BTreeSet<Continuation>,
+    /// Where interrupts are let in before it is decided who runs.
+    pub undecided: BTreeSet<Continuation>,
 }
 
 /// A function as it is called by one chain of calls, on a worst path.
@@ -99,6 +115,8 @@ pub(crate) struct Entry {
     pub frame: Option<u64>,
     /// The stack pointer is a multiple of the first, a line, plus the second, and nothing else is known of it.
     pub rest: Option<(u64, u64)>,
+    /// The mark stands there which says that who runs must be decided.
+    pub marked: bool,
 }
 
 /// What is behind a handler's first instruction.
@@ -226,6 +244,7 @@ impl Analysed {
         self.told.extend(other.told);
         self.serves |= other.serves;
         self.serving.extend(other.serving);
+        self.unserved = self.unserved.take().or(other.unserved);
         self.errors.extend(other.errors);
         self.unknown_locks.extend(other.unknown_locks);
         self.assumptions.extend(other.assumptions);
@@ -250,13 +269,17 @@ pub fn chain(expanded: &Expanded<'_>, node: NodeId) -> Vec<(u64, usize)> {
 /// Values of one graph.
 pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry) -> Values {
     let number = kernel.points.number.zip(entry.numbers);
+    let mut own = kernel.own(entry.frame);
+    if let Some((own, described)) = own.as_mut().zip(kernel.description.own.as_ref()).filter(|_| entry.marked) {
+        own.at_entry.insert(described.mark, 1);
+    }
     let options = wcet_values::Options {
         registers: entry.registers.clone(),
         given: number.map(|((address, register), range)| (address, (register, range))).into_iter().collect(),
         stack_pointer: if entry.handlers { Some(HANDLER) } else { entry.below }.map(stack_pointer),
         fresh: if entry.handlers { kernel.handlers.clone() } else { BTreeSet::new() },
         shared: kernel.shared.clone(),
-        own: kernel.own(entry.frame),
+        own,
         stack_rest: entry.rest,
         switches: kernel.points.called.keys().copied().collect(),
         steps: STEPS,
@@ -316,7 +339,7 @@ fn part(
                     analysed.wcet_cycles = Some(bound.wcet_cycles);
                     if analysed.ways.iter().any(|way| matches!(way, Continuation::On(End::Pending, _))) {
                         let mut asking = constraints.clone();
-                        asking.dead.extend(elsewhere(kernel, expanded));
+                        asking.dead.extend(elsewhere(kernel, expanded, End::Pending));
                         let asked = prepared.bound(&asking, &Options::default()).map(|one| one.wcet_cycles);
                         analysed.asking_cycles = asked.unwrap_or(bound.wcet_cycles);
                     }
@@ -328,6 +351,7 @@ fn part(
             }
             if matches!(region.kind, Kind::Window | Kind::Idle) {
                 analysed.serving = serving(kernel, expanded, &prepared, &constraints);
+                analysed.unserved = unserved(kernel, expanded, entry, &prepared, &constraints);
             }
             analysed.locks =
                 prepared.executions(&constraints, |node| takes_lock(kernel, expanded, node)).ok().flatten();
@@ -337,6 +361,11 @@ fn part(
                         let mut left_out = left_out(kernel, expanded, *interrupt);
                         left_out.extend(without_service(kernel, expanded));
                         serving.taken =
+                            taken_without(kernel, expanded, &values, &constraints, &left_out, &holding.taken);
+                    }
+                    if let Some(unserved) = &mut analysed.unserved {
+                        let left_out = into_service(kernel, expanded);
+                        unserved.taken =
                             taken_without(kernel, expanded, &values, &constraints, &left_out, &holding.taken);
                     }
                     analysed.holding = Some(holding);
@@ -368,6 +397,36 @@ fn serving(
         Some((*interrupt, Serving { wcet_cycles, taken: Taken::new() }))
     };
     kernel.services.keys().filter_map(one).collect()
+}
+
+/// What a region is in which no interrupt is served; None if that has no bound.
+fn unserved(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    entry: &Entry,
+    prepared: &Prepared<'_, '_>,
+    constraints: &Constraints,
+) -> Option<Unserved> {
+    let mut constraints = constraints.clone();
+    constraints.dead.extend(into_service(kernel, expanded));
+    let wcet_cycles = prepared.bound(&constraints, &Options::default()).ok()?.wcet_cycles;
+    let ways = ways(kernel, expanded, &constraints.dead, &BTreeSet::new());
+    // The interrupt that was served before has made a thread ready that must run.
+    let marked = Entry { marked: true, ..entry.clone() };
+    let mut switching = constraints.clone();
+    switching.dead.extend(values(kernel, expanded, &marked).dead());
+    switching.dead.extend(elsewhere(kernel, expanded, End::Switch));
+    let switch_cycles = ways.iter().any(|way| matches!(way, Continuation::Switch(_))).then(|| {
+        let bound = prepared.bound(&switching, &Options::default());
+        bound.map_or(wcet_cycles, |bound| bound.wcet_cycles)
+    });
+    Some(Unserved {
+        wcet_cycles,
+        switch_cycles,
+        taken: Taken::new(),
+        ways,
+        undecided: undecided_from_start(kernel, expanded, &constraints.dead),
+    })
 }
 
 /// Whether a node begins a wait for a lock.

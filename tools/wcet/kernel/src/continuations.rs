@@ -65,9 +65,9 @@ fn way(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> Vec<Contin
     }
 }
 
-/// Edges to the ends of a graph at which it is not asked whether an interrupt waits.
-pub(crate) fn elsewhere(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTreeSet<EdgeId> {
-    let others = expanded.exits.iter().filter(|node| end(kernel, expanded, **node) != Some(End::Pending));
+/// Edges to the ends of a graph that are not of this kind.
+pub(crate) fn elsewhere(kernel: &Kernel<'_>, expanded: &Expanded<'_>, kind: End) -> BTreeSet<EdgeId> {
+    let others = expanded.exits.iter().filter(|node| end(kernel, expanded, **node) != Some(kind));
     others.flat_map(|node| expanded.predecessors(*node)).copied().collect()
 }
 
@@ -75,23 +75,49 @@ fn end(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> Option<End
     kernel.points.ends.get(&expanded.instructions(node).last()?.address).copied()
 }
 
-/// Whether interrupts are let in, or asked for, behind the service of one, before the mark is looked at which says that who runs
-/// must be decided: where that is. Nothing, if the kernel's description does not say who serves and where the mark is.
-pub(crate) fn undecided(kernel: &Kernel<'_>, expanded: &Expanded<'_>, dead: &BTreeSet<EdgeId>) -> BTreeSet<Chain> {
-    let Some((serves, mark)) = kernel.points.serves.zip(kernel.description.own.as_ref().map(|own| own.mark)) else {
-        return BTreeSet::new();
-    };
+/// Where interrupts are let in, or asked for, behind the service of one, before the mark is looked at which says that who runs
+/// must be decided. Nothing, if the kernel's description does not say who serves and where the mark is.
+pub(crate) fn undecided(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    dead: &BTreeSet<EdgeId>,
+) -> BTreeSet<Continuation> {
+    let Some(serves) = kernel.points.serves else { return BTreeSet::new() };
+    let serving: Vec<bool> = (0..expanded.contexts.len()).map(|one| serves_in(expanded, one, serves)).collect();
+    let live = reached(expanded, dead);
+    let served = |node: &NodeId| live[*node] && serving[expanded.nodes[*node].context];
+    before_decision(kernel, expanded, dead, expanded.order().filter(served).collect())
+}
+
+/// The same from the beginning of a graph on, if no interrupt is served in it. `unserved` are the edges that cannot be taken then.
+pub(crate) fn undecided_from_start(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    unserved: &BTreeSet<EdgeId>,
+) -> BTreeSet<Continuation> {
+    before_decision(kernel, expanded, unserved, [expanded.entry].into())
+}
+
+/// Where interrupts are let in behind these nodes before the mark is looked at.
+fn before_decision(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    dead: &BTreeSet<EdgeId>,
+    from: BTreeSet<NodeId>,
+) -> BTreeSet<Continuation> {
+    let Some(mark) = kernel.description.own.as_ref().map(|own| own.mark) else { return BTreeSet::new() };
     let segment = kernel.lifter.registers().named("GS_OFFSET");
     let place = AddressForm::Known { base: None, index: None, displacement: mark as i64, segment };
     let looks = |node: NodeId| {
         let mut all = expanded.instructions(node).iter().flat_map(|one| &one.accesses);
         all.any(|access| access.read && access.address == place)
     };
-    let serving: Vec<bool> = (0..expanded.contexts.len()).map(|one| serves_in(expanded, one, serves)).collect();
-    let serving = |node: NodeId| serving[expanded.nodes[node].context];
-    let live = reached(expanded, dead);
-    let mut seen: BTreeSet<NodeId> = expanded.order().filter(|node| live[*node] && serving(*node)).collect();
-    let mut open: Vec<NodeId> = seen.iter().copied().collect();
+    // Within the service it is too early to look.
+    let serving = |node: NodeId| {
+        kernel.points.serves.is_some_and(|serves| serves_in(expanded, expanded.nodes[node].context, serves))
+    };
+    let mut open: Vec<NodeId> = from.iter().copied().filter(|node| serving(*node) || !looks(*node)).collect();
+    let mut seen: BTreeSet<NodeId> = open.iter().copied().collect();
     while let Some(node) = open.pop() {
         let edges = expanded.successors(node).iter().filter(|edge| !dead.contains(edge));
         let next = edges.map(|edge| expanded.edges[*edge].to).filter(|to| serving(*to) || !looks(*to));
@@ -100,16 +126,11 @@ pub(crate) fn undecided(kernel: &Kernel<'_>, expanded: &Expanded<'_>, dead: &BTr
     let lets_in = |node: &&NodeId| {
         matches!(end(kernel, expanded, **node), Some(End::Window | End::Pending | End::Idle | End::Guest))
     };
-    expanded
-        .exits
-        .iter()
-        .filter(|node| seen.contains(node))
-        .filter(lets_in)
-        .map(|node| chain(expanded, *node))
-        .collect()
+    let ends = expanded.exits.iter().filter(|node| seen.contains(node)).filter(lets_in);
+    ends.flat_map(|node| way(kernel, expanded, *node)).collect()
 }
 
-fn serves_in(expanded: &Expanded<'_>, context: ContextId, serves: u64) -> bool {
+pub(crate) fn serves_in(expanded: &Expanded<'_>, context: ContextId, serves: u64) -> bool {
     let callers = std::iter::successors(Some(context), |one| expanded.contexts[*one].caller.map(|(caller, _)| caller));
     callers.into_iter().any(|one| expanded.contexts[one].function == serves)
 }

@@ -147,6 +147,7 @@ impl<'p> Kernel<'p> {
             register: self.lifter.registers().named("GS_OFFSET")?,
             bytes: own.processor.bytes,
             words: vec![pointer, number(own.number, processors), number(own.current, threads), mark],
+            at_entry: std::collections::BTreeMap::new(),
             leads: Some(wcet_values::Leads { at: own.pointer, bytes: own.thread.bytes, stack }),
         })
     }

@@ -212,6 +212,16 @@ impl Costs for Waits<'_> {
         let apart = self.regions[region].serving.get(&interrupt);
         apart.map(|serving| wait(&self.held, &serving.taken, self.others)).or(self.all(region))
     }
+
+    fn unserved(&self, region: usize) -> Option<u64> {
+        let apart = self.regions[region].unserved.as_ref();
+        apart.map(|unserved| wait(&self.held, &unserved.taken, self.others)).or(self.all(region))
+    }
+
+    /// No more than if it did not switch.
+    fn deciding(&self, region: usize) -> Option<u64> {
+        self.unserved(region)
+    }
 }
 
 /// The waits of all that a response is made of; None if there is no response.

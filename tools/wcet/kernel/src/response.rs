@@ -5,10 +5,11 @@
 //!   interrupts out as well, until its own region ends. Threads go on wherever one has switched away: a switch leads to each of these
 //!   places. So if behind one of them another switch is reached before a window, nothing says that there is an end to it, and
 //!   there is no response ([`endless`] says where). If not, there is one switch between two windows.
-//! * *Interrupt*: the region in which it is taken, up to the switch to the handler's thread.
+//! * *Interrupt*: the region in which it is taken, up to the switch to the handler's thread. The kernel may let in others that
+//!   wait before it decides who runs; then the region behind that window follows, in which it must decide before the next one.
 //! * *Handler*: that thread goes on, through windows of its own if it comes to some, until it is in its program. That the
-//!   handler is the most important thread, and that no interrupt comes but this one, is what a response is about: of the
-//!   regions behind its windows all of the time is counted, but no switch to others.
+//!   handler is the most important thread, and that no interrupt comes but this one, is what a response is about: nothing is
+//!   served in the regions behind windows, and there is no switch to others.
 
 use std::collections::BTreeSet;
 
@@ -33,6 +34,8 @@ pub struct Response {
     pub closed: Vec<usize>,
     /// The one in which it is served.
     pub served: usize,
+    /// The one in which it is decided who runs, if that is another.
+    pub decided: Option<usize>,
     /// Those of the handler's thread.
     pub handler: Vec<usize>,
     /// That thread's, if it comes to no window on its way.
@@ -55,6 +58,10 @@ pub(crate) trait Costs {
     fn asking(&self, region: usize) -> Option<u64>;
     /// If these interrupts are served in it.
     fn serving(&self, region: usize, interrupt: usize) -> Option<u64>;
+    /// If none is served in it.
+    fn unserved(&self, region: usize) -> Option<u64>;
+    /// If none is served in it, up to the switch to another thread; 0 if there is none.
+    fn deciding(&self, region: usize) -> Option<u64>;
 }
 
 /// Cycles, waits apart.
@@ -71,6 +78,16 @@ impl Costs for Cycles<'_> {
 
     fn serving(&self, region: usize, interrupt: usize) -> Option<u64> {
         let apart = self.0[region].serving.get(&interrupt).map(|serving| serving.wcet_cycles);
+        apart.or(self.all(region))
+    }
+
+    fn unserved(&self, region: usize) -> Option<u64> {
+        let apart = self.0[region].unserved.as_ref().map(|unserved| unserved.wcet_cycles);
+        apart.or(self.all(region))
+    }
+
+    fn deciding(&self, region: usize) -> Option<u64> {
+        let apart = self.0[region].unserved.as_ref().map(|unserved| unserved.switch_cycles.unwrap_or(0));
         apart.or(self.all(region))
     }
 }
@@ -98,14 +115,30 @@ pub(crate) struct Order<'a> {
     regions: &'a [Analysed],
     /// The regions behind the windows of each, where interrupts that wait are let in, and behind the places where they are
     /// asked for; None for one that is not known.
-    behind: Vec<Vec<(End, Option<usize>)>>,
+    behind: Vec<Vec<Next>>,
+    /// The same if no interrupt is served in it.
+    unserved: Vec<Vec<Next>>,
+    /// Those that follow the service of an interrupt before it is decided who runs.
+    undecided: Vec<Vec<Next>>,
 }
+
+/// A region that follows another: how that ends, and the number of the one that follows; None for one that is not known.
+type Next = (End, Option<usize>);
 
 impl<'a> Order<'a> {
     fn new(kernel: &'a Kernel<'_>, regions: &'a [Analysed]) -> Order<'a> {
         let returning = Returning::new(&kernel.graph, &kernel.points);
-        let behind = regions.iter().map(|region| behind(kernel, &returning, region)).collect();
-        Order { kernel, regions, behind }
+        let after = |ways: &dyn Fn(&'a Analysed) -> &'a BTreeSet<Continuation>| -> Vec<Vec<Next>> {
+            regions.iter().map(|region| behind(kernel, &returning, ways(region))).collect()
+        };
+        let unserved = |region: &'a Analysed| region.unserved.as_ref().map_or(&region.ways, |one| &one.ways);
+        Order {
+            kernel,
+            regions,
+            behind: after(&|region| &region.ways),
+            unserved: after(&unserved),
+            undecided: after(&|region| &region.undecided),
+        }
     }
 
     /// None if not all regions are known, or there is no end to what follows what.
@@ -133,7 +166,7 @@ impl<'a> Order<'a> {
         let mut found: Vec<bool> = self.regions.iter().map(|region| region.ways.contains(&Continuation::Out)).collect();
         loop {
             let comes = |number: &usize| {
-                !found[*number] && self.behind[*number].iter().any(|(_, next)| next.is_none_or(|next| found[next]))
+                !found[*number] && self.unserved[*number].iter().any(|(_, next)| next.is_none_or(|next| found[next]))
             };
             let more: Vec<usize> = (0..found.len()).filter(comes).collect();
             if more.is_empty() {
@@ -141,6 +174,29 @@ impl<'a> Order<'a> {
             }
             more.into_iter().for_each(|number| found[number] = true);
         }
+    }
+
+    /// Where interrupts are let in behind one that is served in a region, so that others may come again and again before it is
+    /// decided who runs: anywhere but in one window, behind which that is decided if nothing has come in it.
+    fn not_decided(&self, number: usize) -> Vec<Chain> {
+        let region = &self.regions[number];
+        let mut found = Vec::new();
+        for way in &region.undecided {
+            match way {
+                Continuation::On(End::Window, _) => {}
+                Continuation::On(_, place) | Continuation::Switch(place) => found.push(place.clone()),
+                Continuation::Out => {}
+            }
+        }
+        for next in self.undecided[number].iter().filter_map(|(_, next)| *next) {
+            let again =
+                self.regions[next].unserved.as_ref().map_or(&self.regions[next].undecided, |one| &one.undecided);
+            found.extend(again.iter().filter_map(|way| match way {
+                Continuation::On(_, place) => Some(place.clone()),
+                _ => None,
+            }));
+        }
+        found
     }
 
     /// The longest path of a thread from a region to its program; Err if it has no end, with the regions that follow each
@@ -157,7 +213,7 @@ impl<'a> Order<'a> {
         }
         on.push(number);
         let mut longest: Option<Run> = Some((0, Vec::new()));
-        for &(_, next) in &self.behind[number] {
+        for &(_, next) in &self.unserved[number] {
             // A region that is not known: nothing is known of the way either.
             let Some(next) = next else {
                 longest = None;
@@ -171,7 +227,7 @@ impl<'a> Order<'a> {
             }
         }
         on.pop();
-        Ok(longest.zip(costs.all(number)).map(|((after, mut rest), cycles)| {
+        Ok(longest.zip(costs.unserved(number)).map(|((after, mut rest), cycles)| {
             rest.insert(0, number);
             (after.saturating_add(cycles), rest)
         }))
@@ -180,14 +236,14 @@ impl<'a> Order<'a> {
 
 /// The regions behind one's windows. A region that is the same for all callers does not distinguish them: what comes behind it is,
 /// then, as with any of them.
-fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, region: &Analysed) -> Vec<(End, Option<usize>)> {
+fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, ways: &BTreeSet<Continuation>) -> Vec<Next> {
     let entered = |kind| matches!(kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt | Kind::Inside);
     let mut found = Vec::new();
-    for way in &region.ways {
+    for way in ways {
         let Continuation::On(end @ (End::Window | End::Pending), chain) = way else { continue };
         let chain = returning.shorten(chain);
         let of_any = kernel.regions.iter().enumerate();
-        let of_any = of_any.filter(|(_, one)| !entered(one.kind) && one.chain.ends_with(&chain));
+        let of_any = of_any.filter(|(_, one)| !entered(one.kind) && ends_with(kernel, &one.chain, &chain));
         let before = found.len();
         found.extend(of_any.map(|(number, _)| (*end, Some(number))));
         if found.len() == before {
@@ -195,6 +251,13 @@ fn behind(kernel: &Kernel<'_>, returning: &Returning<'_>, region: &Analysed) -> 
         }
     }
     found
+}
+
+/// Whether a chain of calls ends with these. Entries of interrupts share code: it is the same code that goes on behind each of them.
+fn ends_with(kernel: &Kernel<'_>, chain: &Chain, last: &Chain) -> bool {
+    let start = |(function, block): &(u64, usize)| kernel.graph.functions[function].blocks[*block].start();
+    let count = last.len();
+    chain.len() >= count && chain.iter().rev().zip(last.iter().rev()).all(|(one, other)| start(one) == start(other))
 }
 
 /// Why there is no end to what may happen before interrupts are taken, or before a handler is in its program; or why nothing is
@@ -216,14 +279,14 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
             ));
         }
     }
-    for (region, analysed) in kernel.regions.iter().zip(regions) {
-        for place in &analysed.undecided {
-            let (name, place) = (&region.name, names(place));
-            found.insert(format!(
+    for (number, region) in kernel.regions.iter().enumerate() {
+        found.extend(order.not_decided(number).into_iter().map(|place| {
+            let (name, place) = (&region.name, names(&place));
+            format!(
                 "behind an interrupt that is served in the region `{name}`, others are let in at {place} before it is decided \
                  who runs"
-            ));
-        }
+            )
+        }));
     }
     for (region, analysed) in kernel.regions.iter().zip(regions) {
         let again = analysed.told.iter().find_map(|way| match way {
@@ -302,10 +365,17 @@ impl Order<'_> {
                 Some(interrupt) => costs.serving(number, interrupt)?,
                 None => costs.all(number)?,
             };
-            Some((cost, vec![number]))
+            // Others may be let in before it is decided who runs; then nothing is served there.
+            let mut after: Option<Run> = Some((0, Vec::new()));
+            for (_, next) in &self.undecided[number] {
+                let next = (*next)?;
+                after = after.max(Some((costs.deciding(next)?, vec![next])));
+            }
+            let (decision, rest) = after?;
+            Some((cost.saturating_add(decision), [vec![number], rest].concat()))
         };
         let (interrupt_cycles, served) = longest((0..self.regions.len()).filter(serves).map(serving).collect())?;
-        let served = *served.first()?;
+        let (served, decided) = (*served.first()?, served.get(1).copied());
         let reaches_user = self.reaches_user();
         let handles = |number: &usize| match question.handler {
             Handler::Kernel => false,
@@ -322,7 +392,16 @@ impl Order<'_> {
         };
         let direct_cycles = longest(goes_on.iter().filter(straight).map(|number| alone(*number)).collect());
         let direct_cycles = direct_cycles.map_or(0, |(cycles, _)| cycles);
-        Some(Response { closed_cycles, interrupt_cycles, handler_cycles, closed, served, handler, direct_cycles })
+        Some(Response {
+            closed_cycles,
+            interrupt_cycles,
+            handler_cycles,
+            closed,
+            served,
+            decided,
+            handler,
+            direct_cycles,
+        })
     }
 
     /// Regions in which threads go on that wait in a system call, wherever in it they wait; None if one is not known.

@@ -11,6 +11,7 @@ use wcet_values::{Base, Values};
 
 use crate::call_chains::Chain;
 use crate::context_free::STEPS;
+use crate::continuations::serves_in;
 use crate::description::Interrupt;
 use crate::kernel::Kernel;
 use crate::loops::{entered_within, reached};
@@ -59,14 +60,18 @@ pub(crate) fn left_out(kernel: &Kernel<'_>, expanded: &Expanded<'_>, interrupt: 
     (0..expanded.edges.len()).filter(never).collect()
 }
 
+/// Edges that lead into a service: they are not taken where no interrupt is served.
+pub(crate) fn into_service(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTreeSet<EdgeId> {
+    let Some(serves) = kernel.points.serves else { return BTreeSet::new() };
+    let serves = |node: NodeId| serves_in(expanded, expanded.nodes[node].context, serves);
+    let into = |edge: &EdgeId| !serves(expanded.edges[*edge].from) && serves(expanded.edges[*edge].to);
+    (0..expanded.edges.len()).filter(into).collect()
+}
+
 /// Edges by which a graph comes to no service at all: of what follows a window in which nothing was to be served.
 pub(crate) fn without_service(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTreeSet<EdgeId> {
-    let serves = |node: NodeId| {
-        let callers = std::iter::successors(Some(expanded.nodes[node].context), |one| {
-            expanded.contexts[*one].caller.map(|(caller, _)| caller)
-        });
-        callers.into_iter().any(|one| Some(expanded.contexts[one].function) == kernel.points.serves)
-    };
+    let Some(serves) = kernel.points.serves else { return BTreeSet::new() };
+    let serves = |node: NodeId| serves_in(expanded, expanded.nodes[node].context, serves);
     let serving: Vec<NodeId> = expanded.order().filter(|node| serves(*node)).collect();
     if serving.is_empty() {
         return BTreeSet::new();

@@ -157,6 +157,16 @@ impl<'a> Engine<'a> {
                 memory.write(root, at, object.size, Some(object), self.world.program);
             }
         }
+        if let Some((root, own)) =
+            self.world.own.as_ref().and_then(|(term, own)| Some((Root::Symbol(term.number()?), own)))
+        {
+            for word in &own.words {
+                let Some(value) = own.at_entry.get(&word.at) else { continue };
+                let at = crate::memory::position(root, word.at.into(), self.world.pointer);
+                let value = Term::constant((*value).into(), word.size);
+                memory.write(root, at, word.size, Some(&value), self.world.program);
+            }
+        }
         State {
             registers: self.registers.all().map(term).collect(),
             memory,

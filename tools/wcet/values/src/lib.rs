@@ -132,6 +132,8 @@ pub struct Own {
     /// Its size, a power of two, and its address is a multiple of that.
     pub bytes: u64,
     pub words: Vec<Word>,
+    /// What stands in some of them at the entry, by their place.
+    pub at_entry: BTreeMap<u64, u64>,
     pub leads: Option<Leads>,
 }
 

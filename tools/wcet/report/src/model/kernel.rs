@@ -41,6 +41,8 @@ pub struct VectorResponse {
     /// The service of the interrupt, and in which region.
     pub service_cycles: u64,
     pub service: String,
+    /// The region in which it is decided who runs, if interrupts are let in between.
+    pub decision: Option<String>,
     /// The handler's way to its program, and by which regions.
     pub handler_cycles: u64,
     pub handler_regions: Vec<String>,

@@ -162,6 +162,7 @@ fn response(vector: u64, name: &str) -> VectorResponse {
         closed: vec!["trap".into()],
         service_cycles: 2_000,
         service: "interrupt".into(),
+        decision: None,
         handler_cycles: 321,
         handler_regions: vec!["resumed thread".into()],
     }

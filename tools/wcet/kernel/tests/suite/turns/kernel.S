@@ -37,6 +37,9 @@ entered:
 #ifdef WINDOW_FIRST
     call window
 #endif
+#ifdef WINDOW_TWICE
+    call window
+#endif
     call leave
     ret
 
@@ -50,10 +53,14 @@ window:
     sti
     nop
     cli
+#ifdef WINDOW_FIRST
+    cmpl $0, tired(%rip)    /* none came */
+    je 1f
+#endif
 #ifndef UNSERVED
     call serve
 #endif
-    ret
+1:  ret
 
     .globl serve
 serve:
