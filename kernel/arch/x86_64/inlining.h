@@ -11,8 +11,8 @@
 void trap_syscall(uint64_t first, uint64_t second) __attribute__((flatten));
 
 NOINLINE void trap_end_thread(void);
-NOINLINE void trap_window(void);
-NOINLINE void trap_serve(uint32_t vector);
+NOINLINE void trap_serve_waiting(void);
+NOINLINE void trap_reschedule(void);
 NOINLINE void trap_settle(void);
 /* By these names kernel/timing.toml tells the timing analysis where the kernel has preemption points, accesses
  * devices, waits for other CPUs, and makes threads ready. */
@@ -66,8 +66,7 @@ NOINLINE void sched_begin_slice(uint32_t cpu);
 NOINLINE void sched_switch_slowly(uint32_t t);
 NOINLINE void sched_call_slowly(uint32_t t);
 NOINLINE void sched_reply_slowly(uint32_t t);
-NOINLINE void sched_decide(uint32_t cpu);
-NOINLINE void sched_decide_slowly(uint32_t cpu, uint32_t current);
+NOINLINE void sched_decide(void);
 NOINLINE uint32_t sched_budget_floor(uint32_t cpu, uint32_t t, uint32_t best);
 NOINLINE void sched_drain_pending(void);
 NOINLINE void sched_ready_slowly(uint32_t t);

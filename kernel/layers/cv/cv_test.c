@@ -3,6 +3,7 @@
 #include "arch.h"
 #include "cv.h"
 #include "hosted.h"
+#include "reschedule.h"
 #include "queue.h"
 #include "sched.h"
 #include "test.h"
@@ -28,7 +29,7 @@ static void start(void)
         thread_reset(FIRST + i, NONE);
         sched_ready(FIRST + i);
     }
-    sched_leave();
+    test_reschedule();
 }
 
 /* The current thread joins and waits; the next one runs. */

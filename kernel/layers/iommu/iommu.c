@@ -8,6 +8,8 @@
 #include "spinlock.h"
 #include "tables.h"
 
+#define NUM_FUNCTION 65536u /* PCI functions: bus, device, function in 16 bits */
+
 /* Constant after start-up. */
 struct iommu_function {
     uint32_t function;
@@ -28,6 +30,11 @@ struct iommu_domain {
 static struct iommu_function iommu_function[NUM_DEVICE];
 static struct iommu_domain iommu_domain[NUM_PROCESS];
 
+/* The owner of each PCI function, NUM_PROCESS if it has none. Constant after start-up. */
+static uint8_t iommu_owner_of[NUM_FUNCTION];
+
+_Static_assert(NUM_PROCESS < 256u, "a process's number is a byte of iommu_owner_of");
+
 void iommu_init(void)
 {
     for (uint32_t i = 0u; i < NUM_DEVICE; i = i + 1u) {
@@ -43,17 +50,19 @@ void iommu_init(void)
         iommu_domain[p].shown = 0u;
         iommu_domain[p].cursor = 0ul;
     }
+    for (uint32_t function = 0u; function < NUM_FUNCTION; function = function + 1u) {
+        iommu_owner_of[function] = (uint8_t)NUM_PROCESS;
+    }
     iommu_fault_init();
 }
 
 uint32_t iommu_owner(uint32_t function)
 {
-    for (uint32_t i = 0u; i < NUM_DEVICE; i = i + 1u) {
-        if (iommu_function[i].owner != NONE && iommu_function[i].function == function) {
-            return iommu_function[i].owner;
-        }
+    uint32_t owner = (uint32_t)iommu_owner_of[function];
+    if (owner == NUM_PROCESS) {
+        return NONE;
     }
-    return NONE;
+    return owner;
 }
 
 void iommu_define(uint32_t function, uint32_t owner)
@@ -63,6 +72,7 @@ void iommu_define(uint32_t function, uint32_t owner)
         if (iommu_function[i].owner == NONE) {
             iommu_function[i].function = function;
             iommu_function[i].owner = owner;
+            iommu_owner_of[function] = (uint8_t)owner;
             known = owner;
         }
     }

@@ -22,25 +22,25 @@ void iommu_define(uint32_t function, uint32_t owner);
 
 /* Maps frame in p's domain, writable if prot has PROT_WRITE. Requires: p < NUM_PROCESS owns the frame until
  * iommu_destroy_step has returned 0. Returns STATUS_OK, also if it is mapped already; STATUS_RESTART: the same call
- * must be repeated: it makes a table, shows a part of it to the units, links it, attaches a function, or waits for a unit; ERR_QUOTA, ERR_NO_MEMORY: nothing
- * is changed, unless others have used up meanwhile what was left: then p keeps some empty tables. */
+ * must be repeated: it makes a table, shows a part of it to the units, links it, attaches a function, or waits for a
+ * unit; ERR_QUOTA, ERR_NO_MEMORY: nothing is changed, unless others have used up meanwhile what was left: then p keeps
+ * some empty tables. */
 uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot);
 
 /* The frame that p's devices reach at a physical address, or NONE; write 1: for writing. */
 uint32_t iommu_walk(uint32_t p, uint64_t address, uint32_t write);
 
 /* One bounded step of destroying p's domain: detaches its functions one by one, each from one unit after the other, then
- * frees its tables. Requires: no
- * thread of p can map pages any more. Returns 1 if there is more to do, else 0. */
+ * frees its tables. Requires: no thread of p can map pages any more. Returns 1 if there is more to do, else 0. */
 uint32_t iommu_destroy_step(uint32_t p);
 
 /* Number of recorded refusals for functions of p; p NONE: for functions without owner. */
 uint64_t iommu_faults(uint32_t p);
 
-/* Counts a few recorded refusals and prints the first ones on the kernel's console. If more are recorded, this CPU
- * interrupts itself (VECTOR_IOMMU), so that other interrupts can be served in between. After IOMMU_PRINTED refusals
- * neither units nor the CPU interrupt any more, so that no device can keep a CPU busy: refusals are then counted, a
- * few at a time, when a process maps a page or ends. */
+/* One step of handling a recorded refusal: finds it, takes it, counts it, prints it. If another step may follow, this CPU
+ * interrupts itself (VECTOR_IOMMU), so that other interrupts can be served in between. After IOMMU_PRINTED refusals units
+ * do not interrupt any more, so that no device can keep a CPU busy: refusals are then counted, one at a time, when a
+ * process maps a page or ends. */
 void iommu_take_faults(void);
 
 /* Interrupts this CPU if refusals are recorded. */

@@ -228,8 +228,10 @@ static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
     return 0u;
 }
 
-void sched_decide_slowly(uint32_t cpu, uint32_t current)
+void sched_decide(void)
 {
+    uint32_t cpu = arch_cpu();
+    uint32_t current = thread_current();
     uint32_t way = sched_make_way(cpu, current);
     if (way == 1u) {
         sched_put_back(cpu, current);
@@ -245,22 +247,19 @@ void sched_decide_slowly(uint32_t cpu, uint32_t current)
     }
 }
 
-void sched_decide(uint32_t cpu)
+uint32_t sched_hand_over(void)
 {
+    uint32_t cpu = arch_cpu();
     uint32_t current = thread_current();
     uint32_t next = sched_wake_next(cpu);
     uint32_t charged = sched_budget_charged(cpu);
     if (next == NONE || charged != NONE || current < NUM_CPU) {
-        sched_decide_slowly(cpu, current);
-        return;
+        return 0u;
     }
     uint32_t limited = sched_budget_limited(next);
     if (limited == 1u) {
-        sched_decide_slowly(cpu, current);
-        return;
+        return 0u;
     }
-    /* As sched_put_back, sched_next and sched_run do, for two threads without a reservation. The next one is more
-     * important than all others, so no slice begins. */
     sched_wake_take(cpu);
     sched_ready_insert(cpu, current);
     uint32_t priority = thread_priority(next);
@@ -271,16 +270,7 @@ void sched_decide(uint32_t cpu)
     arch_set_need_resched(0u);
     arch_set_floor(best);
     sched_switch(next);
-}
-
-uint32_t sched_leave(void)
-{
-    uint32_t need_resched = arch_need_resched();
-    if (need_resched == 1u) {
-        uint32_t cpu = arch_cpu();
-        sched_decide(cpu);
-    }
-    return need_resched;
+    return 1u;
 }
 
 void sched_exit_current(void)

@@ -51,7 +51,7 @@ void sched_block_to_leave(void);
 
 /* Makes the blocked thread t ready. Requires: t is marked blocked and has not been woken since; locks of layers above
  * may be held. If t belongs to this CPU and has a higher priority than the current thread, it runs at the next
- * sched_leave; if it belongs to another CPU, that CPU is interrupted. */
+ * sched_decide; if it belongs to another CPU, that CPU is interrupted. */
 void sched_ready(uint32_t t);
 
 /* Switches directly to t, for callers that go to user mode next. Requires as sched_block, and as sched_ready for t. If t belongs to another CPU, has no
@@ -79,13 +79,17 @@ void sched_repay(void);
  * another CPU. */
 void sched_revoke(uint32_t server);
 
-/* At the next sched_leave the current thread goes to the end of the ready queue of its priority. */
+/* At the next sched_decide the current thread goes to the end of the ready queue of its priority. */
 void sched_yield(void);
 
-/* Called on kernel exit: if a thread of higher priority is ready, or the slice or budget of the current thread is
- * over, runs other threads first. Returns 1 if a reschedule was pending, else 0. Requires: no lock held, the current
- * thread is not marked blocked. */
-uint32_t sched_leave(void);
+/* As sched_decide, but only if this is to hand over to a thread that was woken and is more important than all others, and
+ * neither it nor the current thread has a reservation. Returns 1, when the current thread runs again; or 0, with nothing
+ * changed. Requires: as sched_decide. */
+uint32_t sched_hand_over(void);
+
+/* Reschedules: if a thread of higher priority is ready, or the slice or budget of the current thread is over, runs other
+ * threads first. Requires: a reschedule is pending, no lock held, the current thread is not marked blocked. */
+void sched_decide(void);
 
 /* Ends the current thread. Requires: no lock held, it is in no queue and waits for nothing. Does not return. */
 void sched_exit_current(void);

@@ -5,6 +5,7 @@
 
 #include "arch.h"
 #include "hosted.h"
+#include "reschedule.h"
 #include "queue.h"
 #include "sched.h"
 #include "test.h"
@@ -96,7 +97,7 @@ static void pass(uint64_t ns)
                 sched_ready(t);
             }
         }
-        sched_leave();
+        test_reschedule();
         CHECK_EQUAL(sched_check(), 0);
     }
 }
@@ -124,7 +125,7 @@ static void hog(void)
     start();
     define(0, 10 * MS, 2 * MS, 200);
     sched_ready(FIRST);
-    sched_leave();
+    test_reschedule();
     for (uint32_t i = 1; i <= 100; i++) {
         pass(10 * MS);
         CHECK_EQUAL(total[0], i * 2 * MS);
@@ -142,7 +143,7 @@ static void many(void)
         define(i, 10 * MS, MS / 20, 50 + i % 3);
         sched_ready(FIRST + i);
     }
-    sched_leave();
+    test_reschedule();
     for (uint32_t round = 1; round <= 20; round++) {
         pass(10 * MS);
         for (uint32_t i = 0; i < NUM; i++) {
@@ -162,7 +163,7 @@ static void one_by_one(void)
         define(i, 10 * MS, MS / 100, 200);
         sched_ready(FIRST + i);
     }
-    sched_leave();
+    test_reschedule();
     pass(5 * MS);
     hosted_clock_set(arch_clock_ns() + 20 * MS);
     for (uint32_t released = 0; released < NUM; released++) {
@@ -222,7 +223,7 @@ static void random_operation(void)
             sched_ready(other);
         }
     }
-    sched_leave();
+    test_reschedule();
 }
 
 static void random_lives(uint64_t operations)
@@ -233,7 +234,7 @@ static void random_lives(uint64_t operations)
         define(i, t, t / (2 + test_random(8)), 50 + (uint32_t)test_random(3));
         sched_ready(FIRST + i);
     }
-    sched_leave();
+    test_reschedule();
     for (uint64_t i = 0; i < operations; i++) {
         random_operation();
         pass(test_random(8) ? test_random(300000) : test_random(5000000));
@@ -252,7 +253,7 @@ static void storm(void)
     start();
     define(0, 10 * MS, 1 * MS, 200);
     sched_ready(FIRST);
-    sched_leave();
+    test_reschedule();
     for (uint32_t i = 0; i < 20000; i++) {
         uint32_t before = thread_current();
         pass(5000);
@@ -273,7 +274,7 @@ static void server(void)
     define(0, 10 * MS, 2 * MS, 100);
     define(1, 10 * MS, 3 * MS, 100);
     sched_ready(FIRST);
-    sched_leave();
+    test_reschedule();
     serves = FIRST;
     sched_prepare_block(thread_current());
     sched_call(SERVER);
@@ -314,7 +315,7 @@ static void advance(void)
     start();
     define(0, 10 * MS, 2 * MS, 100);
     sched_ready(FIRST);
-    sched_leave();
+    test_reschedule();
     pass(1 * MS);
     serves = FIRST;
     sched_prepare_block(thread_current());
@@ -341,13 +342,13 @@ static void back_on_time(void)
     define(0, 10 * MS, 2 * MS, 100);
     define(1, 100 * MS, 5 * MS, 230);
     sched_ready(FIRST);
-    sched_leave();
+    test_reschedule();
     serves = FIRST;
     sched_prepare_block(thread_current());
     sched_call(SERVER);
     pass(1 * MS);
     sched_ready(FIRST + 1);
-    sched_leave();
+    test_reschedule();
     CHECK_EQUAL(thread_current(), FIRST + 1);
     pass(MS / 2);
     sched_prepare_block(thread_current());
@@ -368,16 +369,16 @@ static void boosted(void)
     start();
     define(0, 100 * MS, 1 * MS, 200);
     sched_ready(FIRST);
-    sched_leave();
+    test_reschedule();
     pass(2 * MS);
     CHECK_EQUAL(thread_state(FIRST), THREAD_PARKED);
     CHECK_EQUAL(thread_current(), FREE);
     sched_boost(FIRST);
-    sched_leave();
+    test_reschedule();
     CHECK_EQUAL(thread_current(), FIRST);
     CHECK_EQUAL(sched_check(), 0);
     sched_unboost();
-    sched_leave();
+    test_reschedule();
     CHECK_EQUAL(thread_current(), FREE);
     CHECK_EQUAL(thread_state(FIRST), THREAD_PARKED);
     CHECK_EQUAL(sched_check(), 0);
@@ -389,11 +390,11 @@ static void late(void)
     start();
     define(0, 10 * MS, 2 * MS, 200);
     sched_ready(FIRST);
-    sched_leave();
+    test_reschedule();
     hosted_clock_set(arch_clock_ns() + 3 * MS);
     CHECK_EQUAL(arch_interrupt_poll(), VECTOR_TIMER);
     CHECK_EQUAL(sched_timer_interrupt(), NONE);
-    sched_leave();
+    test_reschedule();
     CHECK_EQUAL(thread_state(FIRST), THREAD_PARKED);
     pass(17 * MS);
     CHECK_EQUAL(total[0], 1 * MS);

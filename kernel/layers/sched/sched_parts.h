@@ -112,7 +112,7 @@ void sched_put_back(uint32_t cpu, uint32_t current);
 /* Priority of the running thread plus 1; 0 while idle. */
 uint32_t sched_running(uint32_t cpu);
 
-/* Ensures: the next sched_leave chooses the thread to run. */
+/* Ensures: the next sched_decide chooses the thread to run. */
 void sched_request(void);
 
 /* To be called when the ready queues or the charged reservation have changed: see arch_floor. */
@@ -129,12 +129,6 @@ uint32_t sched_prepare_switch(uint32_t t);
 void sched_switch_slowly(uint32_t t);
 void sched_call_slowly(uint32_t t);
 void sched_reply_slowly(uint32_t t);
-
-/* Reschedules. Requires: arch_need_resched() is 1. */
-void sched_decide(uint32_t cpu);
-
-/* sched_decide where no thread is kept, or a reservation or the idle thread is concerned. */
-void sched_decide_slowly(uint32_t cpu, uint32_t current);
 
 /* ---- sched_wake.c ---- */
 void sched_wake_init(void);

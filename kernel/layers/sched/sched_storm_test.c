@@ -5,6 +5,7 @@
 
 #include "arch.h"
 #include "hosted.h"
+#include "reschedule.h"
 #include "queue.h"
 #include "sched.h"
 #include "spinlock.h"
@@ -47,7 +48,7 @@ static void wait_event(uint32_t i)
             sched_block();
         }
     }
-    sched_leave();
+    test_reschedule();
     spinlock_kernel_exit();
     __atomic_fetch_add(&received, 1, __ATOMIC_RELAXED);
 }
@@ -64,7 +65,7 @@ static void send_event(uint32_t i)
         sched_ready(FIRST + i);
     }
     spinlock_release(LOCK_BUFFER_BASE + i % NUM_BUFFER);
-    sched_leave();
+    test_reschedule();
     spinlock_kernel_exit();
 }
 
@@ -83,14 +84,14 @@ static void poll(void)
 
     spinlock_kernel_enter();
     serve(vector);
-    sched_leave();
+    test_reschedule();
     spinlock_kernel_exit();
 }
 
 /* The first switch to a thread comes here, inside the kernel. */
 void trap_leave(void)
 {
-    sched_leave();
+    test_reschedule();
     spinlock_kernel_exit();
 }
 
@@ -127,7 +128,7 @@ static void idle(uint32_t cpu)
         }
     }
     while (__atomic_load_n(&finished, __ATOMIC_SEQ_CST) < NUM) {
-        sched_leave();
+        test_reschedule();
         spinlock_kernel_exit();
         if (__atomic_load_n(&finished, __ATOMIC_SEQ_CST) < NUM) {
             uint32_t vector = arch_idle();

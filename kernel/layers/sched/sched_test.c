@@ -4,6 +4,7 @@
 
 #include "arch.h"
 #include "hosted.h"
+#include "reschedule.h"
 #include "queue.h"
 #include "sched.h"
 #include "test.h"
@@ -260,7 +261,7 @@ static void random_operation(void)
         hosted_clock_set(now);
         serve_timer();
     }
-    sched_leave();
+    test_reschedule();
     model_leave();
 }
 
@@ -318,7 +319,7 @@ static void fair_turns(uint32_t pair)
     for (uint32_t i = 0; i < 3 + pair; i++) {
         sched_ready(FIRST + i);
     }
-    sched_leave();
+    test_reschedule();
     for (uint32_t step = 0; step < 6000; step++) {
         uint32_t current = thread_current() - FIRST;
         time[current] += SCHED_SLICE_NS / 10;
@@ -330,7 +331,7 @@ static void fair_turns(uint32_t pair)
         if (arch_interrupt_poll() == VECTOR_TIMER) {
             CHECK_EQUAL(sched_timer_interrupt(), NONE);
         }
-        sched_leave();
+        test_reschedule();
     }
     time[3] += time[4];
     for (uint32_t i = 0; i < 3 + pair; i++) {
@@ -347,12 +348,12 @@ static void alarm_is_left_alone(void)
         thread_reset(FIRST + i, NONE);
     }
     sched_ready(FIRST);
-    sched_leave();
+    test_reschedule();
     uint64_t writes = hosted_alarm_writes();
     for (uint32_t i = 0; i < 100; i++) {
         sched_prepare_block(thread_current());
         sched_switch_to(FIRST + (i + 1) % 2);
-        sched_leave();
+        test_reschedule();
     }
     CHECK_EQUAL(hosted_alarm_writes(), writes);
     CHECK_EQUAL(hosted_switches(), 101);

@@ -91,30 +91,36 @@ static uint32_t trap_poll(void)
     return vector;
 }
 
-void trap_window(void)
+void trap_serve_waiting(void)
 {
     uint32_t vector = trap_poll();
-    if (vector != NONE) {
+    while (vector != NONE) {
         trap_vector(vector);
+        vector = trap_poll();
     }
 }
 
-void trap_serve(uint32_t vector)
+void trap_reschedule(void)
 {
-    trap_vector(vector);
-    sched_leave();
+    uint32_t decided = sched_hand_over();
+    if (decided == 1u) {
+        return;
+    }
+    trap_serve_waiting();
+    uint32_t need_resched = arch_need_resched();
+    if (need_resched == 1u) {
+        sched_decide();
+    }
 }
 
 void trap_settle(void)
 {
-    uint32_t again = 1u;
-    while (again == 1u) {
-        uint32_t vector = trap_poll();
-        if (vector != NONE) {
-            trap_serve(vector);
-        } else {
-            again = sched_leave();
-        }
+    trap_serve_waiting();
+    uint32_t need_resched = arch_need_resched();
+    while (need_resched == 1u) {
+        sched_decide();
+        trap_serve_waiting();
+        need_resched = arch_need_resched();
     }
 }
 
@@ -149,11 +155,14 @@ static void trap_end_exit(uint32_t current)
     spinlock_kernel_exit();
 }
 
-/* The exit of every kernel entry, for the thread on whose kernel stack this runs: other threads may run in
- * sched_leave, but when it returns this one is current again. */
+/* The exit of every kernel entry, for the thread on whose kernel stack this runs: other threads may run while it
+ * reschedules, but then this one is current again. */
 static void trap_return(uint32_t current)
 {
-    sched_leave();
+    uint32_t need_resched = arch_need_resched();
+    if (need_resched == 1u) {
+        trap_reschedule();
+    }
     trap_end_exit(current);
 }
 
@@ -182,7 +191,7 @@ void trap_syscall(uint64_t first, uint64_t second)
         trap_end_thread();
     }
     if (after == SYSCALL_WINDOW) {
-        trap_window();
+        trap_serve_waiting();
     }
     trap_return(current);
 }
@@ -249,7 +258,7 @@ void trap_idle(void)
 {
     spinlock_kernel_enter();
     while (1u == 1u) {
-        sched_leave();
+        trap_settle();
         spinlock_kernel_exit();
         uint32_t vector = arch_idle();
         spinlock_kernel_enter();

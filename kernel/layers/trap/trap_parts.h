@@ -8,12 +8,14 @@
  * reschedules in between. Does not return. */
 void trap_end_thread(void);
 
-/* An interrupt window: serves one pending interrupt. Called between a wait of a thread and its waking others, so that
- * at most two threads run between two windows. Requires: no lock held. */
-void trap_window(void);
+/* Opens interrupt windows and serves the interrupts that come in them, until one stays empty. It does, once those that
+ * wait are served: a line is masked until its driver has handled the interrupt, and the timer and other CPUs interrupt
+ * again only for something new. Requires: no lock held. */
+void trap_serve_waiting(void);
 
-/* Serves an interrupt, and lets a more important thread run. Requires: no lock held. */
-void trap_serve(uint32_t vector);
+/* Hands over to a more important thread at once, if it can; else serves the interrupts that wait, then decides who runs.
+ * Requires: a reschedule is pending, no lock held. */
+void trap_reschedule(void);
 
 /* Serves all interrupts that wait and lets more important threads run, until neither is left to do. Nothing that
  * follows delays an interrupt that was served here. Requires: no lock held. */

@@ -10,6 +10,7 @@
 #include "hosted.h"
 #include "notify.h"
 #include "npt.h"
+#include "reschedule.h"
 #include "queue.h"
 #include "sched.h"
 #include "spinlock.h"
@@ -53,7 +54,7 @@ static void run_thread(uint32_t t)
     hosted_set_cpu(thread_cpu(t));
     thread_reset(t, NONE);
     sched_ready(t);
-    sched_leave();
+    test_reschedule();
     CHECK_EQUAL(thread_current(), t);
 }
 
