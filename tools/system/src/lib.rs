@@ -19,6 +19,7 @@ mod json_schema;
 mod layout;
 mod load;
 mod memory;
+mod pci_function;
 mod picture;
 mod programs;
 mod read;
@@ -27,7 +28,6 @@ mod resolve;
 mod schema;
 mod table;
 mod threads;
-mod units;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -5,8 +5,8 @@ use crate::codes::Code;
 use crate::description::{Description, Machine, Process};
 use crate::file::{path_of, Files};
 use crate::layout::*;
-use crate::units::show_size;
 use crate::Assets;
+use diagnostics::units::show_size;
 use diagnostics::{Diagnostic, Report};
 use std::collections::BTreeSet;
 

@@ -3,8 +3,8 @@
 use crate::description::{Description, Process, Reservation};
 use crate::layout::{MIB, PAGE_SIZE};
 use crate::memory::Allotment;
-use crate::units::show_duration;
 use crate::System;
+use diagnostics::units::show_duration;
 use picture::canvas::{Canvas, Picture, Rect};
 use picture::graph::{Arrow, Error, Frame, Graph, Node};
 use picture::{text_width, LINE};

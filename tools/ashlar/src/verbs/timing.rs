@@ -8,7 +8,7 @@ use clap::Parser;
 use output::{Failure, Output};
 use project::Project;
 use std::process::Command;
-use wcet_command::arguments::Arguments;
+use wcet_report::arguments::Arguments;
 
 pub fn timing(options: &TimingOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     // Help and usage errors need no analyser.

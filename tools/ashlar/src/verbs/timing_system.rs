@@ -9,7 +9,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wcet_command::arguments::{BoundOptions, Format};
+use wcet_report::arguments::{BoundOptions, Format};
 use wcet_response::{respond, Response, Thread, Verdict, ASSUMPTIONS};
 
 const VERSION: u32 = 1;

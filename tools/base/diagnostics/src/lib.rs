@@ -12,6 +12,7 @@ mod source;
 mod style;
 pub mod suggest;
 pub mod toml_text;
+pub mod units;
 
 pub use code::{CodeInfo, Example, Table};
 pub use diagnostic::{Diagnostic, Label, Report};

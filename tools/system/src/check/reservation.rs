@@ -2,7 +2,7 @@
 
 use crate::codes::Code;
 use crate::description::{Description, Process, Reservation, Time};
-use crate::units::show_duration;
+use diagnostics::units::show_duration;
 use diagnostics::{Diagnostic, Report, Spanned};
 use std::collections::BTreeMap;
 

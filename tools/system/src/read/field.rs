@@ -3,9 +3,9 @@
 use super::document::Reader;
 use super::{is_name, Field};
 use crate::codes::Code;
+use crate::pci_function::pci_function;
 use crate::schema::{KeySpec, Kind};
-use crate::units;
-use diagnostics::{toml_text, Spanned};
+use diagnostics::{toml_text, units, Spanned};
 use toml::de::DeValue;
 
 type Located<'a, 'i> = &'a toml::Spanned<DeValue<'i>>;
@@ -43,7 +43,7 @@ pub(super) fn read(reader: &mut Reader, key: &KeySpec, value: Located) -> Option
             Some(Field::Range(number))
         }
         Kind::Function => {
-            let number = scaled(reader, key, value, units::function, |_| None, "BUS:DEVICE.FUNCTION, such as 00:04.0")?;
+            let number = scaled(reader, key, value, pci_function, |_| None, "BUS:DEVICE.FUNCTION, such as 00:04.0")?;
             Some(Field::Number(number))
         }
         Kind::Arguments => pairs(reader, key, value, scalar_text),

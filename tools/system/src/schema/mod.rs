@@ -4,7 +4,7 @@
 pub mod machine;
 pub mod system;
 
-use crate::units::{show_duration, show_size};
+use diagnostics::units::{show_duration, show_size};
 
 /// What a name in a description can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use wcet_paths::analysis::{load_machine, Code, Request};
 use wcet_report::{Error, Report, VERSION};
 
 use crate::flow::stated;
-use wcet_command::arguments::{BoundOptions, Format, LoopsOptions, OutputOptions, ProgramOptions};
+use wcet_report::arguments::{BoundOptions, Format, LoopsOptions, OutputOptions, ProgramOptions};
 
 /// Bounds the program and shows the report. Returns the exit status.
 pub fn bound(options: &BoundOptions) -> u8 {

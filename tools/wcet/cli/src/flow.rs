@@ -5,7 +5,7 @@ use wcet_binary::load::{Lines, Program};
 use wcet_paths::analysis::{flow_options, Code, Stated};
 
 use crate::graph;
-use wcet_command::arguments::{FlowOptions, StatedOptions};
+use wcet_report::arguments::{FlowOptions, StatedOptions};
 
 /// What a person states, as the analysis takes it.
 pub fn stated(options: &StatedOptions) -> Stated {

@@ -11,7 +11,7 @@ use wcet_report::{Assumption, Report, Verdict, VERSION};
 
 use crate::bound::{command, machines, root, show, whole as form};
 pub(crate) use crate::kernel_report::fill;
-use wcet_command::arguments::{BoundOptions, KernelOptions, OutputOptions};
+use wcet_report::arguments::{BoundOptions, KernelOptions, OutputOptions};
 
 /// Bounds every region and shows the report. Returns the exit status.
 pub fn kernel(options: &BoundOptions) -> u8 {

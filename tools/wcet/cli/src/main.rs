@@ -12,7 +12,7 @@ mod response_report;
 use std::process::ExitCode;
 
 use clap::Parser;
-use wcet_command::arguments::{Arguments, Verb};
+use wcet_report::arguments::{Arguments, Verb};
 
 /// Graphs and values are made of many small parts, each worker its own: a fifth of the time went into the system's allocator.
 #[global_allocator]

@@ -11,7 +11,7 @@ use wcet_report::{Observed, Report};
 
 use crate::bound::{root, whole, write};
 use crate::kernel::{bound, fail, file, fill, with};
-use wcet_command::arguments::{Format, ObserveOptions};
+use wcet_report::arguments::{Format, ObserveOptions};
 
 /// Boots images, and holds what their kernels do against the bounds. Returns the exit status: 1 if a bound is exceeded, or if
 /// something was done that the analysis rules out.

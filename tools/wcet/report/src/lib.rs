@@ -1,5 +1,10 @@
-//! What a timing analysis found, and how it is shown.
+//! What `ashlar timing` is asked and what it answers: its command line ([`arguments`]), the codes of its errors ([`codes`]),
+//! and what an analysis found.
 //!
+//! `ashlar` links this crate to show help, usage errors and explanations, and to build the analyser only when it is needed.
+//! So nothing here may depend on the analysis.
+//!
+//! # The report
 //! **Takes** a [`Report`]: plain data, filled by the analysis (`wcet-paths`). **Returns** it as text for
 //! people ([`human`]), as JSON ([`json`], whose [`schema`] is generated from the same types), as one HTML page without
 //! any outer resource ([`html`]), as a picture of the worst path ([`picture()`]), as tables ([`csv`]) and as findings for code viewers ([`sarif`]). [`summarise`]
@@ -8,6 +13,9 @@
 //! Everything in the JSON form is a field of a type in `model`, with its meaning beside it. All other forms show
 //! what is in there and compute nothing of their own, so a saved JSON report is the whole report.
 //! A number is shown as it is given, neither scaled nor rounded, and a report without a bound has no number in any form.
+
+pub mod arguments;
+pub mod codes;
 
 mod csv;
 mod explain;

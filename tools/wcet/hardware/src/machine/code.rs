@@ -1,3 +1,3 @@
 //! The codes, which `ashlar explain` knows too.
 
-pub use wcet_command::codes::machine::Code;
+pub use wcet_report::codes::machine::Code;

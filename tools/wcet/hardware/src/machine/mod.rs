@@ -17,38 +17,38 @@ mod model;
 mod read;
 mod reference;
 mod schema;
-mod units;
 
 use std::path::Path;
 
+use diagnostics::{input_file, Diagnostic, Report, Source};
+
 pub use class::Class;
 pub use code::Code;
-pub use fault::{Fault, Faults, Span};
 pub use json::json_schema;
 pub use model::{Branch, Cache, ClassCost, Holds, Issue, Machine, Memory, Number, Pipeline, Policy, Region};
 pub use reference::reference;
 
 /// The machine in the file at `path`, named by the file's stem.
-pub fn load(path: &Path) -> Result<Machine, Faults> {
+pub fn load(path: &Path) -> Result<Machine, Report> {
     let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let shown = path.display().to_string();
-    match std::fs::read(path).map(String::from_utf8) {
-        Ok(Ok(text)) => parse(&name, &shown, text),
-        Ok(Err(_)) => Err(Faults::unreadable(&shown, "it is not UTF-8 text")),
-        Err(error) => Err(Faults::unreadable(&shown, &error.to_string())),
-    }
+    let text = input_file::text(path).map_err(|error| {
+        let message = format!("{} cannot be read: {error}", path.display());
+        Diagnostic::new(Code::Unreadable, message, error.remedy())
+    })?;
+    parse(&name, path, text)
 }
 
 /// The machine in `text`; `path` is for diagnostics.
-pub fn parse(name: &str, path: &str, text: String) -> Result<Machine, Faults> {
-    let mut faults = Faults::new(path, text);
+pub fn parse(name: &str, path: &Path, text: String) -> Result<Machine, Report> {
+    let mut faults = fault::Faults::new(Source::new(path, text));
     let document = read::read(&mut faults);
     let machine = build::build(name, &document);
     check::check(&document, &machine, &mut faults);
-    faults.sort();
-    if faults.is_clean() {
+    let mut report = faults.report;
+    report.sort();
+    if report.is_clean() {
         Ok(machine)
     } else {
-        Err(faults)
+        Err(report)
     }
 }

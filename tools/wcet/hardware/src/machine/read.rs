@@ -1,10 +1,11 @@
 //! A machine file's text as tables of values with their places. Every departure from the schema is a fault.
 
 use crate::machine::code::Code;
-use crate::machine::fault::{Faults, Span};
+use crate::machine::fault::Faults;
 use crate::machine::schema::{KeySpec, Kind, TableSpec, MAX_SIZE, TABLES};
-use crate::machine::units;
-use toml::de::{DeTable, DeValue};
+use diagnostics::toml_text::{self, GrammarCodes};
+use diagnostics::{suggest, units, Span};
+use toml::de::DeValue;
 
 type Located<'i> = toml::Spanned<DeValue<'i>>;
 
@@ -72,14 +73,11 @@ impl Document {
 }
 
 /// Reads the text of `faults`, to which every fault is added.
-pub fn read(faults: &mut Faults) -> Document {
-    let text = faults.text.clone();
-    let (root, errors) = DeTable::parse_recoverable(&text);
-    for error in &errors {
-        let remedy = "texts stand in quotes, lists in [ ], headers in [ ] on a line of their own; see https://toml.io";
-        faults.add(Code::Syntax, &error.span().unwrap_or(0..0), error.message(), remedy);
-    }
-    let mut document = Document { tables: Vec::new(), broken: !errors.is_empty() };
+pub(crate) fn read(faults: &mut Faults) -> Document {
+    let codes = GrammarCodes { syntax: Code::Syntax.info(), duplicate: Code::Syntax.info() };
+    let source = faults.source.clone();
+    let (root, broken) = toml_text::recover(&source, codes, &mut faults.report);
+    let mut document = Document { tables: Vec::new(), broken };
     for (key, value) in root.get_ref() {
         let name = key.get_ref().as_ref();
         match (TABLES.iter().find(|spec| spec.name == name), value.get_ref().as_table()) {
@@ -191,7 +189,7 @@ fn entry(faults: &mut Faults, key: &'static KeySpec, value: &Located<'_>) -> Opt
         inner = found;
     }
     let read = scalar(faults, key, inner)?;
-    let written = faults.text.get(inner.span()).unwrap_or_default().to_string();
+    let written = faults.source.text.get(inner.span()).unwrap_or_default().to_string();
     Some(Entry { key: key.name, value: read, written, span: inner.span(), source })
 }
 
@@ -246,5 +244,5 @@ fn unknown(
 ) {
     let known: Vec<&str> = known.collect();
     let message = format!("{owner} has no {noun} `{name}`");
-    faults.add(Code::UnknownKey, span, &message, &format!("known: {}", known.join(", ")));
+    faults.add(Code::UnknownKey, span, &message, &suggest::remedy(name, noun, &known));
 }

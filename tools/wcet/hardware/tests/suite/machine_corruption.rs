@@ -1,6 +1,6 @@
 //! Files damaged at random: never a panic, and whatever is refused has its reasons.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use testing::Random;
 use wcet_hardware::machine::parse;
 
@@ -29,11 +29,12 @@ fn damaged_files_are_read_or_refused_with_reasons() {
         let text = std::fs::read_to_string(folder.join(format!("{name}.toml"))).expect("it is shipped");
         for seed in 0..600 {
             let damaged = damage(&mut Random(seed), &text);
-            if let Err(faults) = parse(name, "damaged.toml", damaged) {
+            if let Err(faults) = parse(name, Path::new("damaged.toml"), damaged) {
                 refused += 1;
                 assert!(!faults.is_clean());
-                assert!(faults.list.iter().all(|fault| !fault.message.is_empty() && !fault.remedy.is_empty()));
-                assert!(faults.list.is_sorted_by_key(|fault| fault.span.start));
+                let all = &faults.diagnostics;
+                assert!(all.iter().all(|fault| !fault.message.is_empty() && !fault.remedy.is_empty()));
+                assert!(all.is_sorted_by_key(|fault| fault.labels.first().map(|label| label.span.start)));
             }
         }
     }

@@ -1,7 +1,10 @@
 //! Each code of a fault has a text that shows it at its line, and one text shows many at once.
 
 use std::collections::BTreeSet;
-use wcet_hardware::machine::{parse, Code, Faults};
+use std::path::Path;
+
+use diagnostics::{CodeInfo, Report, Style};
+use wcet_hardware::machine::{parse, Code};
 
 const GOOD: &str = r#"[machine]
 about = "good"
@@ -31,16 +34,17 @@ latency = { value = 90, source = "s" }
 occupies = { value = 1, source = "s" }
 "#;
 
-fn faults(text: &str) -> Vec<(Code, usize)> {
-    match parse("m", "m.toml", text.to_string()) {
+fn faults(text: &str) -> Vec<(CodeInfo, usize)> {
+    match parse("m", Path::new("m.toml"), text.to_string()) {
         Ok(_) => Vec::new(),
         Err(faults) => found(&faults),
     }
 }
 
-fn found(faults: &Faults) -> Vec<(Code, usize)> {
-    assert!(faults.list.iter().all(|fault| !fault.message.is_empty() && !fault.remedy.is_empty()), "{faults}");
-    faults.list.iter().map(|fault| (fault.code, fault.line)).collect()
+fn found(report: &Report) -> Vec<(CodeInfo, usize)> {
+    let all = &report.diagnostics;
+    assert!(all.iter().all(|fault| !fault.message.is_empty() && !fault.remedy.is_empty()), "{report}");
+    all.iter().map(|fault| (fault.code, fault.line().unwrap_or(1))).collect()
 }
 
 /// `GOOD` with one line replaced.
@@ -78,7 +82,7 @@ fn each_fault_is_found_at_its_line() {
     for (line, text, code) in cases {
         let found = faults(&with(*line, text));
         let near = |at: usize| at.abs_diff(*line) <= 2 || *code == Code::Missing;
-        let hit = found.iter().any(|(found, at)| found == code && near(*at));
+        let hit = found.iter().any(|(found, at)| *found == code.info() && near(*at));
         assert!(hit, "{code:?} is not in {found:?} for {text}");
     }
 }
@@ -91,7 +95,7 @@ fn levels_must_not_clash() {
     let table: String = keys.map(|(name, value)| key(name, value)).collect();
     let second = GOOD.replace("[region.device]", &format!("[cache.l2]\n{table}[region.device]"));
     let found = faults(&second);
-    assert_eq!(found.iter().filter(|(code, _)| *code == Code::Hierarchy).count(), 2, "{found:?}");
+    assert_eq!(found.iter().filter(|(code, _)| *code == Code::Hierarchy.info()).count(), 2, "{found:?}");
 }
 
 #[test]
@@ -106,10 +110,18 @@ fn all_faults_come_at_once_and_in_order() {
 
 #[test]
 fn a_file_that_is_not_there_is_told() {
-    let faults = wcet_hardware::machine::load(std::path::Path::new("/nonexistent/m.toml")).expect_err("there is none");
-    assert_eq!(found(&faults), [(Code::Unreadable, 1)]);
-    assert!(faults.render(false).contains("ASH-M001"));
+    let faults = wcet_hardware::machine::load(Path::new("/nonexistent/m.toml")).expect_err("there is none");
+    assert_eq!(found(&faults), [(Code::Unreadable.info(), 1)]);
+    assert!(faults.render(Style::PLAIN).contains("ASH-M001"));
     assert_eq!(faults.to_json()["diagnostics"][0]["code"], "ASH-M001");
+}
+
+#[test]
+fn what_is_no_file_is_refused_at_once() {
+    for path in ["/dev/zero", "/"] {
+        let faults = wcet_hardware::machine::load(Path::new(path)).expect_err("it is no file");
+        assert_eq!(found(&faults), [(Code::Unreadable.info(), 1)]);
+    }
 }
 
 #[test]

@@ -1,3 +1,3 @@
 //! The codes, which `ashlar explain` knows too.
 
-pub use wcet_command::codes::analysis::Code;
+pub use wcet_report::codes::analysis::Code;

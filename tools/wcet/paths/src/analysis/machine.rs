@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use diagnostics::{input_file, Diagnostic, Report};
 use sha2::{Digest, Sha256};
 use wcet_report::Error;
 
@@ -21,20 +22,19 @@ pub struct Loaded {
 /// The machine called `name`: a path, or the stem of a file in `folder`; with `changes` of the form `PLACE=VALUE`.
 pub fn load(folder: Option<&Path>, name: &str, changes: &[String]) -> Found<Loaded> {
     let path = find(folder, name)?;
-    let text = std::fs::read_to_string(&path).map_err(|cause| {
+    let text = input_file::text(&path).map_err(|cause| {
         let message = format!("the machine file {} cannot be read: {cause}", path.display());
-        vec![fault(Code::Unreadable, message, "check the name, the folder and the permissions")]
+        vec![fault(Code::Unreadable, message, cause.remedy())]
     })?;
     let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let shown = path.display().to_string();
-    let original = wcet_hardware::machine::parse(&stem, &shown, text.clone()).map_err(|faults| errors(&faults))?;
+    let original = wcet_hardware::machine::parse(&stem, &path, text.clone()).map_err(|report| errors(&report))?;
     let sha256 = hash(text.as_bytes());
     if changes.is_empty() {
         return Ok(Loaded { machine: original, sha256, changed: Vec::new() });
     }
     let (text, changed) = change(&text, changes, &original)?;
-    let machine =
-        wcet_hardware::machine::parse(&stem, &format!("{shown} with --set"), text).map_err(|faults| errors(&faults))?;
+    let shown = format!("{} with --set", path.display());
+    let machine = wcet_hardware::machine::parse(&stem, Path::new(&shown), text).map_err(|report| errors(&report))?;
     Ok(Loaded { machine, sha256, changed })
 }
 
@@ -68,15 +68,18 @@ fn known(folder: &Path) -> Vec<String> {
     names
 }
 
-fn errors(faults: &wcet_hardware::machine::Faults) -> Vec<Error> {
-    let one = |found: &wcet_hardware::machine::Fault| Error {
+fn errors(report: &Report) -> Vec<Error> {
+    let one = |found: &Diagnostic| Error {
         code: found.code.name().into(),
-        source: Some(format!("{}:{}", faults.path, found.line)),
+        source: found
+            .labels
+            .first()
+            .map(|label| format!("{}:{}", label.source.path.display(), label.source.place(&label.span).line)),
         message: found.message.clone(),
         remedy: found.remedy.clone(),
         ..Error::default()
     };
-    faults.list.iter().map(one).collect()
+    report.diagnostics.iter().map(one).collect()
 }
 
 /// A changed text, and the places with what stood there.

@@ -1,5 +1,4 @@
-//! The codes of the timing analysis and of its machine files, in a crate that `ashlar explain` can link without the
-//! analyser. Names are stable; a code that goes is not used again.
+//! The codes of the timing analysis and of its machine files. Names are stable; a code that goes is not used again.
 
 pub mod analysis;
 pub mod machine;

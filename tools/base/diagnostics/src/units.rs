@@ -1,9 +1,8 @@
-//! Values with units inside strings: sizes, times, ranges, PCI functions.
+//! Values with units inside strings: sizes, times, frequencies, ranges.
 
-use crate::layout::{GIB, KIB, MIB};
-
-const SIZES: &[(&str, u64)] = &[("B", 1), ("KiB", KIB), ("MiB", MIB), ("GiB", GIB)];
+const SIZES: &[(&str, u64)] = &[("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
 const TIMES: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+const FREQUENCIES: &[(&str, u64)] = &[("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)];
 
 /// Bytes of a size such as `4MiB`.
 pub fn size(text: &str) -> Option<u64> {
@@ -15,22 +14,16 @@ pub fn duration(text: &str) -> Option<u64> {
     scaled(text, TIMES)
 }
 
+/// Cycles per second of a frequency such as `532MHz`.
+pub fn frequency(text: &str) -> Option<u64> {
+    scaled(text, FREQUENCIES)
+}
+
 /// First and last of a range such as `0x2f8..0x2ff`; the first is at most the last.
 pub fn range(text: &str) -> Option<(u64, u64)> {
     let (first, last) = text.split_once("..")?;
     let (first, last) = (number(first.trim())?, number(last.trim())?);
     (first <= last).then_some((first, last))
-}
-
-/// Number of a PCI function such as `00:1f.2`: bus in bits 8 to 15, device in 3 to 7, function in 0 to 2.
-pub fn function(text: &str) -> Option<u64> {
-    let (bus, rest) = text.trim().split_once(':')?;
-    let (device, function) = rest.split_once('.')?;
-    let part = |digits: &str, width: usize, limit: u64| {
-        let number = u64::from_str_radix(digits, 16).ok()?;
-        (digits.len() == width && !digits.starts_with('+') && number < limit).then_some(number)
-    };
-    Some(part(bus, 2, 256)? << 8 | part(device, 2, 32)? << 3 | part(function, 1, 8)?)
 }
 
 /// What was probably meant by a text that is no size: `64MiB` for `64MB`, `64mib` or `64 M`.
@@ -119,6 +112,7 @@ mod tests {
         assert_eq!(size("128MiB"), Some(128 << 20));
         assert_eq!(size("1_024 KiB"), Some(1 << 20));
         assert_eq!(duration("10ms"), Some(10_000_000));
+        assert_eq!(frequency("532MHz"), Some(532_000_000));
         for wrong in ["128", "MiB", "", "-1KiB", "1.5GiB", "4MB", "99999999999GiB", "1 s s"] {
             assert_eq!(size(wrong), None, "{wrong}");
         }
@@ -149,15 +143,6 @@ mod tests {
         assert_eq!(range("1 .. 2"), Some((1, 2)));
         assert_eq!(range("2..1"), None);
         assert_eq!(range("1"), None);
-    }
-
-    #[test]
-    fn functions_have_a_bus_a_device_and_a_function() {
-        assert_eq!(function("00:04.0"), Some(0x20));
-        assert_eq!(function("ff:1f.7"), Some(0xffff));
-        for wrong in ["00:20.0", "00:04.8", "0:4.0", "00:04", "000:04.0", "00:+4.0", "0000:00:04.0", ""] {
-            assert_eq!(function(wrong), None, "{wrong}");
-        }
     }
 
     #[test]
