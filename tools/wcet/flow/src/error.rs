@@ -2,13 +2,17 @@
 
 use std::fmt;
 
+/// A problem and where it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Error {
+pub struct Located<P> {
+    /// 0 if it is about no place in particular.
     pub address: u64,
-    /// The address for people, such as `trap_syscall+0x12`.
+    /// The address for people, such as `trap_syscall+0x12`, or the function.
     pub place: String,
-    pub problem: Problem,
+    pub problem: P,
 }
+
+pub type Error = Located<Problem>;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Problem {
@@ -24,10 +28,13 @@ pub enum Problem {
     Irreducible { entries: String },
 }
 
-impl fmt::Display for Error {
+impl<P: fmt::Display> fmt::Display for Located<P> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.place.is_empty() {
+            return self.problem.fmt(out);
+        }
         write!(out, "{:#x} ({}): {}", self.address, self.place, self.problem)
     }
 }
 
-impl std::error::Error for Error {}
+impl<P: fmt::Debug + fmt::Display> std::error::Error for Located<P> {}

@@ -49,7 +49,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use displacement::Displacements;
 pub use dominators::dominates;
-pub use error::{Error, Problem};
+pub use error::{Error, Located, Problem};
 pub use forward::forward;
 pub use graph::{Block, Edge, EdgeKind, Function, Graph};
 pub use loops::Loop;

@@ -1,14 +1,6 @@
 //! Why a graph cannot be expanded.
 
-use std::fmt;
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Error {
-    pub address: u64,
-    /// The function, for people.
-    pub place: String,
-    pub problem: Problem,
-}
+pub type Error = crate::Located<Problem>;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Problem {
@@ -25,11 +17,3 @@ pub enum Problem {
     #[error("control comes here from {from:#x} outside the loop that it closes: the loop has no single header")]
     Irreducible { from: u64 },
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{:#x} ({}): {}", self.address, self.place, self.problem)
-    }
-}
-
-impl std::error::Error for Error {}

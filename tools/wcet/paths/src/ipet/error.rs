@@ -1,15 +1,6 @@
 //! Why there is no bound.
 
-use std::fmt;
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Error {
-    /// 0 if it is about no place in particular.
-    pub address: u64,
-    /// The place for people, such as `memcpy+0x10`.
-    pub place: String,
-    pub problem: Problem,
-}
+pub type Error = wcet_flow::Located<Problem>;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Problem {
@@ -28,14 +19,3 @@ pub enum Problem {
     #[error("the bound is larger than numbers of 64 bits")]
     Overflow,
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.place.is_empty() {
-            return write!(out, "{}", self.problem);
-        }
-        write!(out, "{:#x} ({}): {}", self.address, self.place, self.problem)
-    }
-}
-
-impl std::error::Error for Error {}
