@@ -1,6 +1,6 @@
 //! Programs for 32-bit ARM.
 
-use super::random::Random;
+use super::writer::{put, Text, Writer, LOCALS};
 
 /// Registers for data. r8 to r10 are for what an instruction needs besides.
 const DATA: [&str; 6] = ["r0", "r1", "r2", "r3", "r11", "r12"];
@@ -13,40 +13,17 @@ const CONDITIONS: [&str; 14] = ["eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", 
 /// Numbers that instructions can hold.
 const NUMBERS: [u32; 12] = [0, 1, 2, 3, 5, 7, 8, 15, 16, 255, 0x8000_0000, 0xff00_0000];
 
-const LOCALS: u64 = 64;
-
-/// Writes a line; choices may be made in its arguments.
-macro_rules! put {
-    ($writer:ident, $($text:tt)*) => {{
-        let text = format!($($text)*);
-        $writer.lines.push(text)
-    }};
-}
-
-struct Writer {
-    random: Random,
-    lines: Vec<String>,
-    labels: u32,
-    loops: usize,
-    /// The compare that was made last, to be made again.
-    compared: Option<String>,
-    /// In a function that others call.
-    inner: bool,
+struct Arm {
+    text: Text,
 }
 
 pub fn lines(seed: u64) -> Vec<String> {
-    let random = Random::new(seed);
-    let mut writer = Writer { random, lines: Vec::new(), labels: 0, loops: 0, compared: None, inner: false };
+    let mut writer = Arm { text: Text::new(seed) };
     writer.program();
-    writer.lines
+    writer.text.lines
 }
 
-impl Writer {
-    fn label(&mut self) -> String {
-        self.labels += 1;
-        format!(".Ladv{}", self.labels)
-    }
-
+impl Arm {
     fn program(&mut self) {
         for line in [".text", ".arm", ".globl entry", ".type entry, %function", "entry:"] {
             put!(self, "{line}");
@@ -57,38 +34,38 @@ impl Writer {
         put!(self, "and r1, r1, #7");
         put!(self, "ldr r8, =bytes");
         for at in 0..8 {
-            let number =
-                (0..4).fold(0u32, |number, _| number << 8 | self.random.pick(&[0u32, 1, 2, 5, 15, 0x7f, 0x80, 0xff]));
+            let number = (0..4)
+                .fold(0u32, |number, _| number << 8 | self.text.random.pick(&[0u32, 1, 2, 5, 15, 0x7f, 0x80, 0xff]));
             put!(self, "ldr r9, ={number:#x}");
             put!(self, "str r9, [r8, #{}]", 4 * at);
         }
         for at in 0..LOCALS / 4 {
-            put!(self, "mov r9, #{}", self.random.below(100));
+            put!(self, "mov r9, #{}", self.text.random.below(100));
             put!(self, "str r9, [sp, #{}]", 4 * at);
         }
         for to in ["r2", "r3", "r11", "r12"] {
-            put!(self, "mov {to}, {}", self.random.pick(&["r0", "r1"]));
-            match self.random.below(4) {
-                0 => put!(self, "sub {to}, {to}, #{}", self.random.below(16)),
-                1 => put!(self, "lsl {to}, {to}, #{}", self.random.below(31)),
-                2 => put!(self, "rsb {to}, {to}, #{}", self.random.below(16)),
+            put!(self, "mov {to}, {}", self.text.random.pick(&["r0", "r1"]));
+            match self.text.random.below(4) {
+                0 => put!(self, "sub {to}, {to}, #{}", self.text.random.below(16)),
+                1 => put!(self, "lsl {to}, {to}, #{}", self.text.random.below(31)),
+                2 => put!(self, "rsb {to}, {to}, #{}", self.text.random.below(16)),
                 _ => {}
             }
         }
-        for _ in 0..3 + self.random.below(3) {
+        for _ in 0..3 + self.text.random.below(3) {
             self.statement(2);
         }
         put!(self, "add sp, sp, #{LOCALS}");
         put!(self, "pop {{r4-r11, pc}}");
         put!(self, ".ltorg");
-        self.inner = true;
+        self.text.inner = true;
         for number in 0..2 {
             put!(self, ".type inner{number}, %function");
             put!(self, "inner{number}:");
-            for _ in 0..1 + self.random.below(3) {
+            for _ in 0..1 + self.text.random.below(3) {
                 self.operation();
             }
-            if self.random.once_in(2) {
+            if self.text.random.once_in(2) {
                 self.compare();
             }
             put!(self, "bx lr");
@@ -96,185 +73,53 @@ impl Writer {
         }
     }
 
-    fn statement(&mut self, depth: u32) {
-        match self.random.below(if depth > 0 { 11 } else { 5 }) {
-            0..=3 => self.operation(),
-            4 => self.call(),
-            5..=7 => self.choice(depth),
-            8 if self.random.once_in(2) => self.table(depth),
-            _ if self.loops < COUNTERS.len() => self.repeat(depth),
-            _ => self.operation(),
-        }
-    }
-
-    fn statements(&mut self, depth: u32) {
-        for _ in 0..1 + self.random.below(2) {
-            self.statement(depth);
-        }
-    }
-
     fn data(&mut self) -> &'static str {
-        self.random.pick(&DATA)
+        self.text.random.pick(&DATA)
     }
 
     /// A register with any shift.
     fn shifted(&mut self) -> String {
         let register = self.data();
-        match self.random.below(5) {
-            0 => format!("{register}, lsl #{}", self.random.below(32)),
+        match self.text.random.below(5) {
+            0 => format!("{register}, lsl #{}", self.text.random.below(32)),
             1 => {
-                let (name, count) = (self.random.pick(&["lsr", "asr"]), 1 + self.random.below(32));
+                let (name, count) = (self.text.random.pick(&["lsr", "asr"]), 1 + self.text.random.below(32));
                 format!("{register}, {name} #{count}")
             }
             2 => {
-                let name = self.random.pick(&["lsl", "lsr", "asr", "ror"]);
+                let name = self.text.random.pick(&["lsl", "lsr", "asr", "ror"]);
                 format!("{register}, {name} {}", self.data())
             }
-            3 => format!("#{}", self.random.pick(&NUMBERS)),
+            3 => format!("#{}", self.text.random.pick(&NUMBERS)),
             _ => register.to_string(),
         }
     }
 
     /// The address of an access to `bytes` bytes, in brackets.
     fn place(&mut self, bytes: u64) -> String {
-        match self.random.below(if self.inner { 2 } else { 4 }) {
+        match self.text.random.below(if self.text.inner { 2 } else { 4 }) {
             0 => {
                 put!(self, "ldr r8, =bytes");
-                format!("[r8, #{}]", bytes * self.random.below(32 / bytes))
+                format!("[r8, #{}]", bytes * self.text.random.below(32 / bytes))
             }
             1 => {
                 let register = self.data();
                 put!(self, "ldr r8, =bytes");
-                put!(self, "and r10, {register}, #{}", self.random.pick(&[1, 3, 7, 12, 15]) / bytes * bytes);
+                put!(self, "and r10, {register}, #{}", self.text.random.pick(&[1, 3, 7, 12, 15]) / bytes * bytes);
                 "[r8, r10]".to_string()
             }
-            2 => format!("[sp, #{}]", bytes * self.random.below(LOCALS / bytes)),
+            2 => format!("[sp, #{}]", bytes * self.text.random.below(LOCALS / bytes)),
             _ => {
-                put!(self, "add r10, sp, #{}", 4 * self.random.below(LOCALS / 8));
-                format!("[r10, #{}]", bytes * self.random.below(32 / bytes))
+                put!(self, "add r10, sp, #{}", 4 * self.text.random.below(LOCALS / 8));
+                format!("[r10, #{}]", bytes * self.text.random.below(32 / bytes))
             }
         }
-    }
-
-    fn operation(&mut self) {
-        let (a, b) = (self.data(), self.data());
-        match self.random.below(16) {
-            0 => put!(self, "mov {a}, #{}", self.random.pick(&NUMBERS)),
-            1..=3 => {
-                let name = self.random.pick(&["add", "sub", "rsb", "and", "orr", "eor", "bic", "adc", "sbc"]);
-                let flags = self.random.pick(&["", "", "s"]);
-                let last = self.shifted();
-                put!(self, "{name}{flags} {a}, {b}, {last}");
-            }
-            4 => {
-                let name = self.random.pick(&["mov", "mvn"]);
-                let last = self.shifted();
-                put!(self, "{name} {a}, {last}");
-            }
-            5 => put!(self, "{} {a}, {b}", self.random.pick(&["uxtb", "sxtb", "uxth", "sxth", "clz", "rev"])),
-            6 => {
-                let condition = self.compare();
-                put!(self, "mov{condition} {a}, {b}");
-                if self.random.once_in(2) {
-                    put!(self, "add{condition} {b}, {b}, #{}", self.random.pick(&NUMBERS));
-                }
-            }
-            7 | 8 => {
-                let bytes = self.random.pick(&[1, 2, 4]);
-                let place = self.place(bytes);
-                put!(
-                    self,
-                    "{} {a}, {place}",
-                    match bytes {
-                        1 => "strb",
-                        2 => "strh",
-                        _ => "str",
-                    }
-                );
-            }
-            9 | 10 => {
-                let bytes = self.random.pick(&[1, 2, 4]);
-                let place = self.place(bytes);
-                let name = match bytes {
-                    1 => self.random.pick(&["ldrb", "ldrsb"]),
-                    2 => self.random.pick(&["ldrh", "ldrsh"]),
-                    _ => "ldr",
-                };
-                put!(self, "{name} {a}, {place}");
-            }
-            11 => {
-                let condition = self.compare();
-                let place = self.place(4);
-                // The address is made before the compare's flags are used, and changes none.
-                put!(self, "{}{condition} {a}, {place}", self.random.pick(&["ldr", "str"]));
-            }
-            12 if !self.inner => {
-                put!(self, "push {{{a}}}");
-                put!(self, "pop {{{b}}}");
-            }
-            13 if !self.inner => {
-                put!(self, "add r10, sp, #{}", 4 * self.random.below(8));
-                let name = self.random.pick(&["ldmia", "stmia"]);
-                put!(self, "{name} r10{}, {{r2, r3, r11}}", self.random.pick(&["", "!"]));
-            }
-            14 => put!(self, "mul {a}, {b}, {}", self.data()),
-            15 => {
-                put!(self, "umull r9, r10, {a}, {b}");
-                put!(self, "eor {a}, r9, r10");
-            }
-            _ => {
-                put!(self, "ldr r8, =bytes");
-                put!(self, "add r8, r8, #{}", 4 * self.random.below(4));
-                put!(self, "{}", self.random.pick(&["ldr r9, [r8], #4", "ldrb r9, [r8, #3]!", "str r9, [r8, #4]!"]));
-                put!(self, "ldrb {a}, [r8]");
-            }
-        }
-    }
-
-    /// Sets flags, and says which condition may be asked.
-    fn compare(&mut self) -> &'static str {
-        let again = self.compared.clone().filter(|_| self.random.once_in(3));
-        let text = again.unwrap_or_else(|| {
-            let name = self.random.pick(&["cmp", "cmp", "cmp", "cmn", "tst", "teq"]);
-            let (a, last) = (self.data(), self.shifted());
-            format!("{name} {a}, {last}")
-        });
-        put!(self, "{text}");
-        self.compared = Some(text);
-        if self.random.once_in(6) {
-            let (to, from) = (self.data(), self.data());
-            put!(self, "add {to}, {from}, #1");
-        }
-        self.random.pick(&CONDITIONS)
-    }
-
-    fn choice(&mut self, depth: u32) {
-        let condition = self.compare();
-        let (otherwise, end) = (self.label(), self.label());
-        put!(self, "b{condition} {otherwise}");
-        self.arm(depth);
-        put!(self, "b {end}");
-        put!(self, "{otherwise}:");
-        self.arm(depth);
-        put!(self, "{end}:");
-    }
-
-    /// One side of a choice, some of them long.
-    fn arm(&mut self, depth: u32) {
-        if self.random.once_in(3) {
-            let top = self.label();
-            put!(self, "mov r9, #{}", 20 + self.random.pick(&[0, 10, 30]));
-            put!(self, "{top}:");
-            put!(self, "subs r9, r9, #1");
-            put!(self, "bne {top}");
-        }
-        self.statements(depth - 1);
     }
 
     fn table(&mut self, depth: u32) {
         let from = self.data();
-        let end = self.label();
-        let cases: Vec<String> = (0..4).map(|_| self.label()).collect();
+        let end = self.text.label();
+        let cases: Vec<String> = (0..4).map(|_| self.text.label()).collect();
         put!(self, "and r9, {from}, #3");
         put!(self, "cmp r9, #3");
         put!(self, "ldrls pc, [pc, r9, lsl #2]");
@@ -282,69 +127,56 @@ impl Writer {
         for case in &cases {
             put!(self, ".word {case}");
         }
-        for case in cases {
-            put!(self, "{case}:");
-            self.statement(depth - 1);
-            put!(self, "b {end}");
-        }
-        put!(self, "{end}:");
-    }
-
-    fn call(&mut self) {
-        put!(self, "bl inner{}", self.random.below(2));
-        if self.random.once_in(3) {
-            // The callee's flags decide.
-            let (condition, end) = (self.random.pick(&CONDITIONS), self.label());
-            put!(self, "b{condition} {end}");
-            self.operation();
-            put!(self, "{end}:");
-        }
+        self.cases(cases, &end, depth);
     }
 
     fn repeat(&mut self, depth: u32) {
-        let counter = COUNTERS[self.loops];
-        self.loops += 1;
-        let (top, end) = (self.label(), self.label());
-        if self.random.once_in(2) {
-            put!(self, "mov {counter}, #{}", self.random.pick(&[0u32, 1, 3, 9, 15, 250, 0xff00_0000]));
+        let counter = COUNTERS[self.text.loops];
+        self.text.loops += 1;
+        let (top, end) = (self.text.label(), self.text.label());
+        if self.text.random.once_in(2) {
+            put!(self, "mov {counter}, #{}", self.text.random.pick(&[0u32, 1, 3, 9, 15, 250, 0xff00_0000]));
         } else {
             let from = self.data();
-            put!(self, "and {counter}, {from}, #{}", self.random.pick(&[3, 7, 15, 12]));
-            if self.random.once_in(3) {
-                put!(self, "sub {counter}, {counter}, #{}", self.random.below(9));
+            put!(self, "and {counter}, {from}, #{}", self.text.random.pick(&[3, 7, 15, 12]));
+            if self.text.random.once_in(3) {
+                put!(self, "sub {counter}, {counter}, #{}", self.text.random.below(9));
             }
         }
         // Of a width that wraps early, in memory, or as it is.
-        let narrow = self.random.pick(&["", "", "", "uxtb", "sxtb", "uxth"]);
-        let slot = self.random.once_in(4).then(|| self.random.below(LOCALS));
+        let narrow = self.text.random.pick(&["", "", "", "uxtb", "sxtb", "uxth"]);
+        let slot = self.text.random.once_in(4).then(|| self.text.random.below(LOCALS));
         if let Some(slot) = slot {
             put!(self, "strb {counter}, [sp, #{slot}]");
         }
-        let kind = self.random.below(5);
-        let step = self.random.pick(&[1, 1, 1, 2, 3, 5]);
-        let limit = self.random.pick(&[5, 10, 16, 20, 0, 3, 127]);
-        let up = self.random.once_in(2);
+        let kind = self.text.random.below(5);
+        let step = self.text.random.pick(&[1, 1, 1, 2, 3, 5]);
+        let limit = self.text.random.pick(&[5, 10, 16, 20, 0, 3, 127]);
+        let up = self.text.random.once_in(2);
         put!(self, "{top}:");
         let before = kind == 0;
         if before {
             put!(self, "cmp {counter}, #{limit}");
-            let leave =
-                self.random.pick(&if up { ["hs", "ge", "eq", "hi", "gt"] } else { ["ls", "le", "eq", "mi", "lt"] });
+            let leave = self.text.random.pick(&if up {
+                ["hs", "ge", "eq", "hi", "gt"]
+            } else {
+                ["ls", "le", "eq", "mi", "lt"]
+            });
             put!(self, "b{leave} {end}");
         }
         self.statements(depth - 1);
-        if self.random.once_in(3) {
+        if self.text.random.once_in(3) {
             let condition = self.compare();
             put!(self, "b{condition} {end}");
         }
         if let Some(slot) = slot {
-            put!(self, "{} {counter}, [sp, #{slot}]", self.random.pick(&["ldrb", "ldrb"]));
+            put!(self, "{} {counter}, [sp, #{slot}]", self.text.random.pick(&["ldrb", "ldrb"]));
         }
-        if self.random.once_in(8) {
+        if self.text.random.once_in(8) {
             put!(self, "orr {counter}, {counter}, #1");
         }
         if kind == 4 {
-            let name = self.random.pick(&["lsr", "asr", "lsl"]);
+            let name = self.text.random.pick(&["lsr", "asr", "lsl"]);
             put!(self, "{name}s {counter}, {counter}, #{step}");
         } else {
             let change = if up && kind != 3 { "add" } else { "sub" };
@@ -359,15 +191,139 @@ impl Writer {
         }
         match kind {
             4 => put!(self, "bne {top}"),
-            3 => put!(self, "b{} {top}", self.random.pick(&["hs", "hi", "gt", "pl", "ne", "ge", "vc"])),
+            3 => put!(self, "b{} {top}", self.text.random.pick(&["hs", "hi", "gt", "pl", "ne", "ge", "vc"])),
             0 => put!(self, "b {top}"),
             _ => {
                 put!(self, "cmp {counter}, #{limit}");
-                let on =
-                    self.random.pick(&if up { ["lo", "lt", "ne", "ls", "le"] } else { ["hi", "gt", "ne", "pl", "ge"] });
+                let on = self.text.random.pick(&if up {
+                    ["lo", "lt", "ne", "ls", "le"]
+                } else {
+                    ["hi", "gt", "ne", "pl", "ge"]
+                });
                 put!(self, "b{on} {top}");
             }
         }
         put!(self, "{end}:");
+    }
+}
+
+impl Writer for Arm {
+    const CALL: &'static str = "bl";
+    const JUMP: &'static str = "b";
+    const BRANCH: &'static str = "b";
+    const CONDITIONS: &'static [&'static str] = &CONDITIONS;
+
+    fn text(&mut self) -> &mut Text {
+        &mut self.text
+    }
+
+    fn statement(&mut self, depth: u32) {
+        match self.text.random.below(if depth > 0 { 11 } else { 5 }) {
+            0..=3 => self.operation(),
+            4 => self.call(),
+            5..=7 => self.choice(depth),
+            8 if self.text.random.once_in(2) => self.table(depth),
+            _ if self.text.loops < COUNTERS.len() => self.repeat(depth),
+            _ => self.operation(),
+        }
+    }
+
+    fn operation(&mut self) {
+        let (a, b) = (self.data(), self.data());
+        match self.text.random.below(16) {
+            0 => put!(self, "mov {a}, #{}", self.text.random.pick(&NUMBERS)),
+            1..=3 => {
+                let name = self.text.random.pick(&["add", "sub", "rsb", "and", "orr", "eor", "bic", "adc", "sbc"]);
+                let flags = self.text.random.pick(&["", "", "s"]);
+                let last = self.shifted();
+                put!(self, "{name}{flags} {a}, {b}, {last}");
+            }
+            4 => {
+                let name = self.text.random.pick(&["mov", "mvn"]);
+                let last = self.shifted();
+                put!(self, "{name} {a}, {last}");
+            }
+            5 => put!(self, "{} {a}, {b}", self.text.random.pick(&["uxtb", "sxtb", "uxth", "sxth", "clz", "rev"])),
+            6 => {
+                let condition = self.compare();
+                put!(self, "mov{condition} {a}, {b}");
+                if self.text.random.once_in(2) {
+                    put!(self, "add{condition} {b}, {b}, #{}", self.text.random.pick(&NUMBERS));
+                }
+            }
+            7 | 8 => {
+                let bytes = self.text.random.pick(&[1, 2, 4]);
+                let place = self.place(bytes);
+                put!(
+                    self,
+                    "{} {a}, {place}",
+                    match bytes {
+                        1 => "strb",
+                        2 => "strh",
+                        _ => "str",
+                    }
+                );
+            }
+            9 | 10 => {
+                let bytes = self.text.random.pick(&[1, 2, 4]);
+                let place = self.place(bytes);
+                let name = match bytes {
+                    1 => self.text.random.pick(&["ldrb", "ldrsb"]),
+                    2 => self.text.random.pick(&["ldrh", "ldrsh"]),
+                    _ => "ldr",
+                };
+                put!(self, "{name} {a}, {place}");
+            }
+            11 => {
+                let condition = self.compare();
+                let place = self.place(4);
+                // The address is made before the compare's flags are used, and changes none.
+                put!(self, "{}{condition} {a}, {place}", self.text.random.pick(&["ldr", "str"]));
+            }
+            12 if !self.text.inner => {
+                put!(self, "push {{{a}}}");
+                put!(self, "pop {{{b}}}");
+            }
+            13 if !self.text.inner => {
+                put!(self, "add r10, sp, #{}", 4 * self.text.random.below(8));
+                let name = self.text.random.pick(&["ldmia", "stmia"]);
+                put!(self, "{name} r10{}, {{r2, r3, r11}}", self.text.random.pick(&["", "!"]));
+            }
+            14 => put!(self, "mul {a}, {b}, {}", self.data()),
+            15 => {
+                put!(self, "umull r9, r10, {a}, {b}");
+                put!(self, "eor {a}, r9, r10");
+            }
+            _ => {
+                put!(self, "ldr r8, =bytes");
+                put!(self, "add r8, r8, #{}", 4 * self.text.random.below(4));
+                put!(
+                    self,
+                    "{}",
+                    self.text.random.pick(&["ldr r9, [r8], #4", "ldrb r9, [r8, #3]!", "str r9, [r8, #4]!"])
+                );
+                put!(self, "ldrb {a}, [r8]");
+            }
+        }
+    }
+
+    fn new_compare(&mut self) -> String {
+        let name = self.text.random.pick(&["cmp", "cmp", "cmp", "cmn", "tst", "teq"]);
+        let (a, last) = (self.data(), self.shifted());
+        format!("{name} {a}, {last}")
+    }
+
+    fn after_compare(&mut self) {
+        if self.text.random.once_in(6) {
+            let (to, from) = (self.data(), self.data());
+            put!(self, "add {to}, {from}, #1");
+        }
+    }
+
+    fn count_down(&mut self, from: u64, top: &str) {
+        put!(self, "mov r9, #{from}");
+        put!(self, "{top}:");
+        put!(self, "subs r9, r9, #1");
+        put!(self, "bne {top}");
     }
 }

@@ -11,6 +11,7 @@
 
 mod arm;
 mod random;
+mod writer;
 mod x86;
 
 use std::path::{Path, PathBuf};
