@@ -3,9 +3,11 @@
 mod compile;
 mod damage;
 mod folder;
+mod kernel;
 mod random;
 
 pub use compile::{build, compile};
 pub use damage::{cut, damage};
 pub use folder::Folder;
+pub use kernel::kernel;
 pub use random::Random;

@@ -14,7 +14,12 @@ impl Random {
 
     /// Below `bound`, which is taken as 1 if it is 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
+        self.below_u64(bound as u64) as usize
+    }
+
+    /// The same for numbers of 64 bits.
+    pub fn below_u64(&mut self, bound: u64) -> u64 {
+        self.next() % bound.max(1)
     }
 
     /// True once in `bound` times.

@@ -34,14 +34,7 @@ fn timing_of(name: &str, options: &[&str], more: &str, arguments: &[&str]) -> Ou
         "# Comment.\n\nSmall.whole\n    Closed under the global context\n\nSmall.rests\n    Axioms: choice\n",
     );
     let file = root.join("kernel.elf");
-    let status = Command::new("gcc")
-        .args(["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"])
-        .args(["-Wl,-Ttext-segment=0xffffffff80200000", "-Wl,-e,system_call", "-Wl,-z,noexecstack", "-o"])
-        .arg(&file)
-        .args(options)
-        .arg(small().join("kernel.S"))
-        .status();
-    assert!(status.expect("gcc runs").success());
+    std::fs::write(&file, testing::kernel(&small().join("kernel.S"), options)).expect("a file");
     let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../machines/timing/x86-inorder.toml");
     let mut command = Command::new(env!("CARGO_BIN_EXE_wcet"));
     command.arg(&file).arg("--kernel").arg("--machine").arg(machine).args(arguments).env("ASHLAR_ROOT", &root);

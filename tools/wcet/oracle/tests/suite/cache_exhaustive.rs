@@ -14,69 +14,69 @@ const NAMED: u64 = 1 << 40;
 const NAMES: u64 = 4;
 
 fn access(random: &mut Random) -> Access {
-    let kind = match random.below(20) {
+    let kind = match random.below_u64(20) {
         0..=9 => Kind::Fetch,
         10..=15 => Kind::Read,
         16..=18 => Kind::Write,
         _ => Kind::Forget,
     };
-    let address = random.below(LINE * 12) + if random.once_in(12) { LINE * 3 } else { 0 };
-    let target = match (kind, random.below(10)) {
+    let address = random.below_u64(LINE * 12) + if random.one_in(12) { LINE * 3 } else { 0 };
+    let target = match (kind, random.below_u64(10)) {
         (Kind::Fetch, _) | (_, 0..=4) => Target::At(address),
-        (_, 5..=6) => Target::OnPage { address: NAMED + random.below(PAGE), page: PAGE },
-        (_, 7) => Target::Within(address, address + random.below(LINE * 3)),
+        (_, 5..=6) => Target::OnPage { address: NAMED + random.below_u64(PAGE), page: PAGE },
+        (_, 7) => Target::Within(address, address + random.below_u64(LINE * 3)),
         (_, 8) => unknown(random),
-        _ if random.once_in(2) => Target::Device(LINE * 14, LINE * 15 - 1),
+        _ if random.one_in(2) => Target::Device(LINE * 14, LINE * 15 - 1),
         _ => Target::Anywhere,
     };
-    Access { kind, target, certain: !random.once_in(8) }
+    Access { kind, target, certain: !random.one_in(8) }
 }
 
 /// Memory of which no address is known.
 fn unknown(random: &mut Random) -> Target {
-    let first = random.below(6 * LINE) as i64 / 4 * 4 - 3 * LINE as i64;
-    match random.below(12) {
+    let first = random.below_u64(6 * LINE) as i64 / 4 * 4 - 3 * LINE as i64;
+    match random.below_u64(12) {
         0 => Target::Memory,
-        1..=5 => Target::Line(random.below(NAMES)),
+        1..=5 => Target::Line(random.below_u64(NAMES)),
         6..=8 => Target::Stack(first, first + 3),
-        _ => Target::Stack(first, first + random.below(LINE * 2) as i64),
+        _ => Target::Stack(first, first + random.below_u64(LINE * 2) as i64),
     }
 }
 
 /// Reads of memory, each followed by a write to the same line.
 fn updates(random: &mut Random) -> Vec<Access> {
-    let target = if random.once_in(3) { Target::Within(0, random.below(LINE * 4)) } else { unknown(random) };
-    let certain = !random.once_in(3);
-    let (lines, read) = (1 + random.below(3), Access { kind: Kind::Read, target, certain });
+    let target = if random.one_in(3) { Target::Within(0, random.below_u64(LINE * 4)) } else { unknown(random) };
+    let certain = !random.one_in(3);
+    let (lines, read) = (1 + random.below_u64(3), Access { kind: Kind::Read, target, certain });
     let write = Access { kind: Kind::Write, target: Target::Again(lines), certain };
     (0..lines).map(|_| read).chain((0..lines).map(|_| write)).collect()
 }
 
 fn node(random: &mut Random) -> Node {
-    let mut accesses: Vec<Access> = (0..random.below(5)).map(|_| access(random)).collect();
-    if random.once_in(4) {
-        let at = random.below(accesses.len() as u64 + 1) as usize;
+    let mut accesses: Vec<Access> = (0..random.below_u64(5)).map(|_| access(random)).collect();
+    if random.one_in(4) {
+        let at = random.below_u64(accesses.len() as u64 + 1) as usize;
         accesses.splice(at..at, updates(random));
     }
-    let renews = (0..NAMES).filter(|_| random.once_in(12)).collect();
+    let renews = (0..NAMES).filter(|_| random.one_in(12)).collect();
     Node { accesses, renews }
 }
 
 /// Makes some nodes loops by themselves, in which memory is walked through.
 fn walks(random: &mut Random, graph: &mut Graph) {
     for node in 0..graph.nodes.len() {
-        if !random.once_in(4) {
+        if !random.one_in(4) {
             continue;
         }
         graph.edges.push((node, node));
         graph.scopes.push(Scope { nodes: vec![node] });
         let accesses = &mut graph.nodes[node].accesses;
-        if random.once_in(2) {
+        if random.one_in(2) {
             accesses.truncate(1);
         }
-        for name in 0..1 + random.below(2) {
+        for name in 0..1 + random.below_u64(2) {
             let kind = random.pick(&[Kind::Read, Kind::Read, Kind::Write]);
-            let target = Target::Walk { name: 100 * node as u64 + name, lines: 1 + random.below(4) };
+            let target = Target::Walk { name: 100 * node as u64 + name, lines: 1 + random.below_u64(4) };
             // At the end: what repeats an access counts those before it.
             accesses.push(Access { kind, target, certain: false });
         }
@@ -86,16 +86,16 @@ fn walks(random: &mut Random, graph: &mut Graph) {
 }
 
 fn graph(random: &mut Random) -> Graph {
-    let count = 1 + random.below(6) as usize;
+    let count = 1 + random.below_u64(6) as usize;
     let nodes = (0..count).map(|_| node(random)).collect();
-    let mut edges: Vec<(usize, usize)> = (1..count).map(|to| (random.below(to as u64) as usize, to)).collect();
-    for _ in 0..random.below(count as u64 + 2) {
-        edges.push((random.below(count as u64) as usize, random.below(count as u64) as usize));
+    let mut edges: Vec<(usize, usize)> = (1..count).map(|to| (random.below_u64(to as u64) as usize, to)).collect();
+    for _ in 0..random.below_u64(count as u64 + 2) {
+        edges.push((random.below_u64(count as u64) as usize, random.below_u64(count as u64) as usize));
     }
     edges.sort_unstable();
     edges.dedup();
     // Any sets of nodes will do as scopes, nested or not.
-    let scopes = (0..random.below(4)).map(|_| Scope { nodes: (0..count).filter(|_| !random.once_in(3)).collect() });
+    let scopes = (0..random.below_u64(4)).map(|_| Scope { nodes: (0..count).filter(|_| !random.one_in(3)).collect() });
     let scopes = scopes.collect();
     let mut graph = Graph { nodes, edges, entry: 0, scopes };
     walks(random, &mut graph);
@@ -175,14 +175,14 @@ impl Checker<'_> {
                 Target::Walk { name, lines } => {
                     step(run.walks.entry(name).or_insert_with(|| walking(random)), lines, random)
                 }
-                _ if !access.certain && random.once_in(2) => None,
+                _ if !access.certain && random.one_in(2) => None,
                 _ => Some(0),
             };
             done.push(before.map(|before| self.execute(run, (node, number), access, before, random)));
         }
         assert!(run.cycles <= run.bound, "{} cycles, bound {}: {:?}", run.cycles, run.bound, self.graph);
         for name in &self.graph.nodes[node].renews {
-            run.lines[*name as usize] = random.below(14) * LINE;
+            run.lines[*name as usize] = random.below_u64(14) * LINE;
         }
     }
 
@@ -199,18 +199,18 @@ impl Checker<'_> {
         };
         let address = match access.target {
             Target::At(address) => address,
-            Target::Within(first, last) => first + random.below(last - first + 1),
+            Target::Within(first, last) => first + random.below_u64(last - first + 1),
             Target::OnPage { address, page } => run.page + address % page,
             Target::Stack(first, last) => {
-                run.stack.wrapping_add_signed(first) + random.below((last - first + 1) as u64)
+                run.stack.wrapping_add_signed(first) + random.below_u64((last - first + 1) as u64)
             }
             Target::Again(_) | Target::Walk { .. } => before,
             Target::Line(name) => run.lines[name as usize],
-            Target::Memory => random.below(LINE * 14),
-            Target::Device(first, last) if random.once_in(2) => first + random.below(last - first + 1),
-            Target::Device(..) => random.below(LINE * 14),
-            Target::Anywhere if random.once_in(4) => run.page + random.below(PAGE),
-            Target::Anywhere => random.below(LINE * 16),
+            Target::Memory => random.below_u64(LINE * 14),
+            Target::Device(first, last) if random.one_in(2) => first + random.below_u64(last - first + 1),
+            Target::Device(..) => random.below_u64(LINE * 14),
+            Target::Anywhere if random.one_in(4) => run.page + random.below_u64(PAGE),
+            Target::Anywhere => random.below_u64(LINE * 16),
         };
         let answer = run.hierarchy.access(usage, address);
         run.cycles += answer.cycles;
@@ -262,19 +262,19 @@ impl Checker<'_> {
 }
 
 fn walking(random: &mut Random) -> Walking {
-    Walking { line: 7 + random.below(4), up: random.once_in(2), visited: 1, begun: false, ended: false }
+    Walking { line: 7 + random.below_u64(4), up: random.one_in(2), visited: 1, begun: false, ended: false }
 }
 
 /// The next step of a walk: the same line or the one behind, if any.
 fn step(walk: &mut Walking, lines: u64, random: &mut Random) -> Option<u64> {
-    if walk.ended || !walk.begun && random.once_in(4) {
+    if walk.ended || !walk.begun && random.one_in(4) {
         return None;
     }
-    if walk.begun && random.once_in(6) {
+    if walk.begun && random.one_in(6) {
         walk.ended = true;
         return None;
     }
-    if walk.begun && walk.visited < lines && random.once_in(2) {
+    if walk.begun && walk.visited < lines && random.one_in(2) {
         walk.line = if walk.up { walk.line + 1 } else { walk.line - 1 };
         walk.visited += 1;
     }
@@ -321,13 +321,13 @@ fn no_verdict_is_ever_refuted() {
         for _ in 0..6 {
             let pointer = random.pick(&[Pointer::OfTheCache, Pointer::OfEachSet]);
             let mut hierarchy = Hierarchy::new(&machine, pointer, random.next());
-            for _ in 0..random.below(30) {
+            for _ in 0..random.below_u64(30) {
                 let usage = random.pick(&[Use::Fetch, Use::Read, Use::Write]);
-                hierarchy.access(usage, random.below(LINE * 40));
+                hierarchy.access(usage, random.below_u64(LINE * 40));
             }
-            let stack = LINE * 4 + random.below(10) * 8;
-            let page = LINE * 24 + random.below(8) * PAGE;
-            let lines = (0..NAMES).map(|_| random.below(14) * LINE).collect();
+            let stack = LINE * 4 + random.below_u64(10) * 8;
+            let page = LINE * 24 + random.below_u64(8) * PAGE;
+            let lines = (0..NAMES).map(|_| random.below_u64(14) * LINE).collect();
             let (misses, walks) = (BTreeMap::new(), BTreeMap::new());
             let run = Run { hierarchy, misses, cycles: 0, bound: 0, page, stack, lines, walks };
             checker.budget = 1500;

@@ -20,14 +20,14 @@ enum Part {
 
 fn part(random: &mut Random, depth: u32, loops: usize) -> Part {
     let last = depth == 0;
-    match random.below(if last { 4 } else { 12 }) {
+    match random.below_u64(if last { 4 } else { 12 }) {
         0 | 1 => Part::Step,
-        2 if loops > 0 => Part::Break(random.below(loops as u64) as usize),
-        3 if random.once_in(4) => Part::Stop,
+        2 if loops > 0 => Part::Break(random.below_u64(loops as u64) as usize),
+        3 if random.one_in(4) => Part::Stop,
         2 | 3 => Part::Step,
-        4..=6 => Part::Sequence((0..2 + random.below(2)).map(|_| part(random, depth - 1, loops)).collect()),
-        7..=9 => Part::Choice((0..2 + random.below(2)).map(|_| part(random, depth - 1, loops)).collect()),
-        _ => Part::Loop(Box::new(part(random, depth - 1, loops + 1)), 1 + random.below(4)),
+        4..=6 => Part::Sequence((0..2 + random.below_u64(2)).map(|_| part(random, depth - 1, loops)).collect()),
+        7..=9 => Part::Choice((0..2 + random.below_u64(2)).map(|_| part(random, depth - 1, loops)).collect()),
+        _ => Part::Loop(Box::new(part(random, depth - 1, loops + 1)), 1 + random.below_u64(4)),
     }
 }
 
@@ -101,7 +101,7 @@ impl Draft {
 /// A random graph with costs and loop bounds.
 pub fn graph(random: &mut Random, depth: u32) -> Problem {
     loop {
-        let mut draft = Draft { nodes: 1, at_entry: random.once_in(2), ..Draft::default() };
+        let mut draft = Draft { nodes: 1, at_entry: random.one_in(2), ..Draft::default() };
         if let Some(end) = draft.add(&part(random, depth, 0), 0) {
             draft.exits.insert(end);
         }
@@ -155,8 +155,8 @@ fn number(random: &mut Random, draft: Draft) -> Problem {
     for inner in 0..loops.len() {
         loops[inner].parent = (0..inner).rev().find(|outer| loops[*outer].nodes.contains(&loops[inner].header));
     }
-    let costs = edges.iter().map(|_| random.below(40)).collect();
-    let start = random.below(40);
+    let costs = edges.iter().map(|_| random.below_u64(40)).collect();
+    let start = random.below_u64(40);
     Problem { nodes: order.len(), edges, exits, loops, start, costs, ..Problem::default() }
 }
 

@@ -56,15 +56,15 @@ fn show(what: &str, tally: &Tally) {
 }
 
 fn charges(random: &mut Random, problem: &mut Problem, loops: bool) {
-    for _ in 0..1 + random.below(4) {
-        let scope = (loops && !problem.loops.is_empty() && random.once_in(2))
-            .then(|| random.below(problem.loops.len() as u64) as usize);
+    for _ in 0..1 + random.below_u64(4) {
+        let scope = (loops && !problem.loops.is_empty() && random.one_in(2))
+            .then(|| random.below_u64(problem.loops.len() as u64) as usize);
         let all: Vec<usize> = match scope {
             Some(scope) => problem.loops[scope].nodes.clone(),
             None => (0..problem.nodes).collect(),
         };
-        let nodes = (0..1 + random.below(3)).map(|_| random.pick(&all)).collect::<std::collections::BTreeSet<_>>();
-        problem.charges.push(Charge { scope, cycles: random.below(60), nodes: nodes.into_iter().collect() });
+        let nodes = (0..1 + random.below_u64(3)).map(|_| random.pick(&all)).collect::<std::collections::BTreeSet<_>>();
+        problem.charges.push(Charge { scope, cycles: random.below_u64(60), nodes: nodes.into_iter().collect() });
     }
 }
 
@@ -84,9 +84,9 @@ fn conflicts_are_respected_exactly() {
     for seed in 0..cases(3000) {
         let mut random = Random(seed * 104_729 + 3);
         let mut problem = graph(&mut random, 3);
-        for _ in 0..1 + random.below(3) {
+        for _ in 0..1 + random.below_u64(3) {
             let edges: std::collections::BTreeSet<usize> =
-                (0..2 + random.below(3)).map(|_| random.below(problem.edges.len() as u64) as usize).collect();
+                (0..2 + random.below_u64(3)).map(|_| random.below_u64(problem.edges.len() as u64) as usize).collect();
             let scope = crate::graphs::common_scope(&problem, &edges);
             problem.conflicts.push(Conflict { scope, edges: edges.into_iter().collect() });
         }
@@ -101,7 +101,7 @@ fn charges_are_never_too_low() {
     for seed in 0..cases(3000) {
         let mut random = Random(seed * 15_485_863 + 5);
         let mut problem = graph(&mut random, 3);
-        let loops = random.once_in(2);
+        let loops = random.one_in(2);
         charges(&mut random, &mut problem, loops);
         check(&problem, seed, false, &mut tally);
     }
@@ -115,13 +115,13 @@ fn limits_are_never_too_low() {
     for seed in 0..cases(3000) {
         let mut random = Random(seed * 32_452_843 + 7);
         let mut problem = graph(&mut random, 3);
-        for _ in 0..1 + random.below(3) {
-            let terms: BTreeMap<usize, i64> = (0..1 + random.below(3))
-                .map(|_| (random.below(problem.edges.len() as u64) as usize, random.below(4) as i64 - 1))
+        for _ in 0..1 + random.below_u64(3) {
+            let terms: BTreeMap<usize, i64> = (0..1 + random.below_u64(3))
+                .map(|_| (random.below_u64(problem.edges.len() as u64) as usize, random.below_u64(4) as i64 - 1))
                 .collect();
-            problem.limits.push(Limit { terms, at_most: random.below(7) as i64 });
+            problem.limits.push(Limit { terms, at_most: random.below_u64(7) as i64 });
         }
-        if random.once_in(2) {
+        if random.one_in(2) {
             charges(&mut random, &mut problem, true);
         }
         check(&problem, seed, false, &mut tally);

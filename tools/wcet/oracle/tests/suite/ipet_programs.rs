@@ -188,8 +188,8 @@ fn parts_of_walks_take_no_longer_than_stretches() {
                 let Some(walk) = random_walk(&mut random, &expanded, &case).filter(|walk| !walk.is_empty()) else {
                     continue;
                 };
-                let first = random.below(walk.len() as u64) as usize;
-                let last = first + random.below((walk.len() - first) as u64) as usize;
+                let first = random.below_u64(walk.len() as u64) as usize;
+                let last = first + random.below_u64((walk.len() - first) as u64) as usize;
                 let node = |edge: usize| prepared.model.nodes[prepared.model.program.edges[walk[edge]].to];
                 let taken = walk[first + 1..=last].iter().map(|edge| prepared.model.edges[*edge]).collect();
                 let Some(part) = prepared.stretch(node(first), &taken, &BTreeSet::from([node(last)]), &[]) else {

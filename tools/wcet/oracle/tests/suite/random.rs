@@ -1,37 +1,11 @@
-//! A generator of random numbers and random machines for the property tests of the timing crates.
-#![allow(dead_code)]
+//! Random machines for the property tests of the timing crates.
 
 use std::collections::BTreeMap;
+
+pub use testing::Random;
 use wcet_hardware::machine::{
     Branch, Cache, Class, ClassCost, Holds, Issue, Machine, Memory, Pipeline, Policy, Region,
 };
-
-/// SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Below `bound`.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    /// True once in `one_in` times.
-    pub fn once_in(&mut self, one_in: u64) -> bool {
-        self.below(one_in) == 0
-    }
-
-    pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len() as u64) as usize]
-    }
-}
 
 /// Number of cases: `TIMING_CASES`, or `default`.
 pub fn cases(default: u64) -> u64 {
@@ -43,8 +17,8 @@ pub const LINE: u64 = 16;
 fn cache(random: &mut Random, name: &str, level: u64, holds: Holds, latency: u64) -> Cache {
     let policy =
         random.pick(&[Policy::Lru, Policy::Lru, Policy::Fifo, Policy::Plru, Policy::RoundRobin, Policy::Random]);
-    let ways = if policy == Policy::Plru { random.pick(&[1, 2, 4, 8]) } else { 1 + random.below(4) };
-    let locked_ways = if policy != Policy::Plru && random.once_in(4) { random.below(ways) } else { 0 };
+    let ways = if policy == Policy::Plru { random.pick(&[1, 2, 4, 8]) } else { 1 + random.below_u64(4) };
+    let locked_ways = if policy != Policy::Plru && random.one_in(4) { random.below_u64(ways) } else { 0 };
     let free = ways - locked_ways;
     let most = policy.lru_ways(free);
     Cache {
@@ -55,44 +29,48 @@ fn cache(random: &mut Random, name: &str, level: u64, holds: Holds, latency: u64
         ways,
         line: LINE,
         policy,
-        taken_as: if random.once_in(5) { 1 + random.below(most) } else { most },
+        taken_as: if random.one_in(5) { 1 + random.below_u64(most) } else { most },
         locked_ways,
         pinned: if locked_ways > 0 {
-            vec![(LINE * random.below(8), LINE * 8)].into_iter().map(|(a, _)| (a, a)).collect()
+            vec![(LINE * random.below_u64(8), LINE * 8)].into_iter().map(|(a, _)| (a, a)).collect()
         } else {
             Vec::new()
         },
         latency,
         write_back: if holds == Holds::Instructions { 0 } else { random.pick(&[0, 0, 3, 20]) },
-        allocate_on_write: !random.once_in(3),
+        allocate_on_write: !random.one_in(3),
     }
 }
 
 /// A machine with small caches, so that short paths see evictions.
 pub fn machine(random: &mut Random) -> Machine {
-    let hit = 1 + random.below(2);
-    let mut caches = match random.below(5) {
+    let hit = 1 + random.below_u64(2);
+    let mut caches = match random.below_u64(5) {
         0 => vec![cache(random, "l1", 1, Holds::Both, hit)],
         1 => Vec::new(),
         _ => {
-            let data = hit + random.below(3);
+            let data = hit + random.below_u64(3);
             vec![cache(random, "l1i", 1, Holds::Instructions, hit), cache(random, "l1d", 1, Holds::Data, data)]
         }
     };
-    if !caches.is_empty() && random.once_in(2) {
-        let latency = 6 + random.below(10);
+    if !caches.is_empty() && random.one_in(2) {
+        let latency = 6 + random.below_u64(10);
         caches.push(cache(random, "l2", 2, Holds::Both, latency));
     }
     let fetch = if caches.is_empty() { 20 } else { hit };
-    let front = random.below(5);
+    let front = random.below_u64(5);
     let least = 1 + fetch + front;
     let mut machine = Machine {
         name: "random".into(),
         about: String::new(),
         assumes: Vec::new(),
         clock: 0,
-        pipeline: Pipeline { issue: random.pick(&[Issue::Single, Issue::Dual]), front, queue: 1 + random.below(10) },
-        branch: Branch { taken: least + random.below(6), not_taken: least + random.below(3) },
+        pipeline: Pipeline {
+            issue: random.pick(&[Issue::Single, Issue::Dual]),
+            front,
+            queue: 1 + random.below_u64(10),
+        },
+        branch: Branch { taken: least + random.below_u64(6), not_taken: least + random.below_u64(3) },
         memory: Memory { latency: 20 },
         caches,
         regions: Vec::new(),
@@ -101,26 +79,26 @@ pub fn machine(random: &mut Random) -> Machine {
         numbers: Vec::new(),
     };
     if !machine.caches.is_empty() {
-        machine.memory.latency += random.below(60);
+        machine.memory.latency += random.below_u64(60);
     }
-    if random.once_in(3) {
+    if random.one_in(3) {
         let range = (LINE * 14, LINE * 15 - 1);
-        machine.regions.push(Region { name: "device".into(), range, latency: 1 + random.below(100) });
+        machine.regions.push(Region { name: "device".into(), range, latency: 1 + random.below_u64(100) });
     }
     for class in [Class::Alu, Class::Multiply, Class::Load, Class::Store, Class::Branch, Class::ModeChange] {
         let pairs = matches!(class, Class::Alu | Class::Load | Class::Branch);
         let occupies = match class {
-            Class::Multiply => 1 + random.below(6),
-            Class::ModeChange => random.below(30),
-            Class::Load | Class::Store => random.below(2),
+            Class::Multiply => 1 + random.below_u64(6),
+            Class::ModeChange => random.below_u64(30),
+            Class::Load | Class::Store => random.below_u64(2),
             _ => 1,
         };
-        let latency = if random.once_in(2) { random.below(5) } else { 0 };
+        let latency = if random.one_in(2) { random.below_u64(5) } else { 0 };
         let cost = ClassCost {
             occupies,
             latency,
-            pairs_first: pairs && !random.once_in(4),
-            pairs_second: pairs && !random.once_in(4),
+            pairs_first: pairs && !random.one_in(4),
+            pairs_second: pairs && !random.one_in(4),
         };
         machine.classes.insert(class, cost);
     }

@@ -12,8 +12,8 @@ use wcet_oracle::simulate::{Hierarchy, Pointer, Simulator, Use};
 fn warm(random: &mut Random, hierarchy: &mut Hierarchy, accesses: u64, span: u64, dirty: bool) {
     for _ in 0..accesses {
         let usage = random.pick(if dirty { &[Use::Write] } else { &[Use::Fetch, Use::Read, Use::Write] });
-        let base = if random.once_in(2) { 0x1000 } else { 0 };
-        hierarchy.access(usage, base + random.below(span));
+        let base = if random.one_in(2) { 0x1000 } else { 0 };
+        hierarchy.access(usage, base + random.below_u64(span));
     }
 }
 
@@ -47,7 +47,7 @@ fn run(random: &mut Random, case: &Case, steps: u64, warmth: u64, seed: u64) -> 
     let trace = trace(random, case.program, &path, case.sort.data);
     let pointer = random.pick(&[Pointer::OfTheCache, Pointer::OfEachSet]);
     let mut simulator = Simulator::new(case.machine, pointer, random.next());
-    let dirty = random.once_in(2);
+    let dirty = random.one_in(2);
     let span = 0x800 + 2 * case.sort.data;
     warm(random, &mut simulator.hierarchy, random_below(warmth, seed), span, dirty);
     let cycles = simulator.run(&trace).expect("every class has a cost");
@@ -63,7 +63,7 @@ fn run(random: &mut Random, case: &Case, steps: u64, warmth: u64, seed: u64) -> 
 }
 
 fn random_below(bound: u64, seed: u64) -> u64 {
-    Random(seed).below(bound + 1)
+    Random(seed).below_u64(bound + 1)
 }
 
 #[test]
@@ -73,13 +73,13 @@ fn random_machines_stay_below_their_bounds() {
         let mut random = Random(seed * 104_729 + 5);
         let machine = crate::random::machine(&mut random);
         let lengths = random.pick(&[(4, 4), (1, 7), (2, 4), (1, 1)]);
-        let (vague, plain) = (random.once_in(2), random.once_in(3));
+        let (vague, plain) = (random.one_in(2), random.one_in(3));
         let sort = Sort { blocks: 6, data: 200, lengths, vague, plain };
         let program = program(&mut random, &machine, sort);
         let costs = analyse(&program, &machine).unwrap_or_else(|errors| panic!("{errors:?}"));
         let case = Case { machine: &machine, program: &program, costs: &costs, sort };
         for _ in 0..8 {
-            let steps = random.below(14);
+            let steps = random.below_u64(14);
             ratios.0.push(run(&mut random, &case, steps, 40, seed));
         }
     }
@@ -131,7 +131,7 @@ fn counted_loops_are_bounded_closely() {
             let mut program = program(&mut random, &machine, sort);
             program.scopes = vec![Scope { nodes: vec![0] }];
             let costs = analyse(&program, &machine).unwrap_or_else(|errors| panic!("{errors:?}"));
-            let path = vec![0; 1 + random.below(60) as usize];
+            let path = vec![0; 1 + random.below_u64(60) as usize];
             let trace = trace(&mut random, &program, &path, sort.data);
             let cycles =
                 Simulator::new(&machine, Pointer::OfEachSet, seed).run(&trace).expect("every class has a cost");

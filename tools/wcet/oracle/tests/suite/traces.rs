@@ -25,39 +25,39 @@ pub struct Sort {
 fn instruction(random: &mut Random, machine: &Machine, address: u64, sort: Sort) -> Instruction {
     let classes: Vec<Class> = machine.classes.keys().copied().filter(|class| *class != Class::Branch).collect();
     let common = [Class::Alu, Class::Alu, Class::Alu, Class::Load, Class::Load, Class::Store];
-    if sort.plain && !random.once_in(12) {
+    if sort.plain && !random.one_in(12) {
         let (length, class, data) = (sort.lengths.0, Class::Alu, Vec::new());
         return Instruction { address, length, class, reads: 0, writes: 0, surely_writes: 0, transfers: false, data };
     }
-    let class = if random.once_in(8) { random.pick(&classes) } else { random.pick(&common) };
+    let class = if random.one_in(8) { random.pick(&classes) } else { random.pick(&common) };
     let accesses = match class {
-        Class::Load | Class::Store => 1 + if random.once_in(5) { random.below(3) } else { 0 },
-        _ => u64::from(random.once_in(30)),
+        Class::Load | Class::Store => 1 + if random.one_in(5) { random.below_u64(3) } else { 0 },
+        _ => u64::from(random.one_in(30)),
     };
     let one = |random: &mut Random| {
         let kind = if class == Class::Load { Kind::Read } else { Kind::Write };
-        let address = random.below(sort.data);
-        let target = match random.below(if sort.vague { 10 } else { 1 }) {
-            6 => Target::Within(address, address + random.below(3 * machine.line())),
+        let address = random.below_u64(sort.data);
+        let target = match random.below_u64(if sort.vague { 10 } else { 1 }) {
+            6 => Target::Within(address, address + random.below_u64(3 * machine.line())),
             7 => Target::Anywhere,
-            8..=9 => Target::Line(random.below(NAMES)),
+            8..=9 => Target::Line(random.below_u64(NAMES)),
             _ => Target::At(address),
         };
-        Access { kind, target, certain: !sort.vague || !random.once_in(8) }
+        Access { kind, target, certain: !sort.vague || !random.one_in(8) }
     };
     let mut data: Vec<Access> = (0..accesses).map(|_| one(random)).collect();
-    if sort.vague && random.once_in(60) {
+    if sort.vague && random.one_in(60) {
         data.push(Access { kind: Kind::Forget, target: Target::Anywhere, certain: true });
     }
-    let register = |random: &mut Random| 1 << random.below(6);
+    let register = |random: &mut Random| 1 << random.below_u64(6);
     let writes = if class == Class::Store { 0 } else { register(random) };
     Instruction {
         address,
-        length: sort.lengths.0 + random.below(sort.lengths.1 - sort.lengths.0 + 1),
+        length: sort.lengths.0 + random.below_u64(sort.lengths.1 - sort.lengths.0 + 1),
         class,
-        reads: register(random) | if random.once_in(2) { register(random) } else { 0 },
+        reads: register(random) | if random.one_in(2) { register(random) } else { 0 },
         writes,
-        surely_writes: if sort.vague && random.once_in(3) { 0 } else { writes },
+        surely_writes: if sort.vague && random.one_in(3) { 0 } else { writes },
         transfers: false,
         data,
     }
@@ -65,17 +65,17 @@ fn instruction(random: &mut Random, machine: &Machine, address: u64, sort: Sort)
 
 /// Blocks one after the other, each ending in a branch or falling into the next.
 pub fn program(random: &mut Random, machine: &Machine, sort: Sort) -> Program {
-    let count = 1 + random.below(sort.blocks) as usize;
+    let count = 1 + random.below_u64(sort.blocks) as usize;
     let mut program = Program::default();
-    let mut address = 0x1000 + random.below(64) * 2;
+    let mut address = 0x1000 + random.below_u64(64) * 2;
     for number in 0..count {
-        let renews = (0..NAMES).filter(|_| sort.vague && random.once_in(8)).collect();
+        let renews = (0..NAMES).filter(|_| sort.vague && random.one_in(8)).collect();
         let mut block = Block { renews, ..Block::default() };
-        for _ in 0..1 + random.below(9) {
+        for _ in 0..1 + random.below_u64(9) {
             let next = instruction(random, machine, address, sort);
             address += next.length;
             block.instructions.push(next);
-            if sort.vague && random.once_in(12) {
+            if sort.vague && random.one_in(12) {
                 let mut inside = instruction(random, machine, address, Sort { plain: true, ..sort });
                 (inside.class, inside.transfers, inside.data) = (Class::Branch, true, Vec::new());
                 address += inside.length;
@@ -83,9 +83,9 @@ pub fn program(random: &mut Random, machine: &Machine, sort: Sort) -> Program {
             }
         }
         let inside = block.instructions.last().is_some_and(|last| last.transfers);
-        let branches = number + 1 == count || inside || random.once_in(2);
+        let branches = number + 1 == count || inside || random.one_in(2);
         if branches {
-            let reads = 1 << random.below(6);
+            let reads = 1 << random.below_u64(6);
             let (class, length) = (Class::Branch, sort.lengths.0);
             let (writes, surely_writes, transfers, data) = (0, 0, true, Vec::new());
             block.instructions.push(Instruction {
@@ -99,7 +99,7 @@ pub fn program(random: &mut Random, machine: &Machine, sort: Sort) -> Program {
                 data,
             });
             address += length;
-            let to = random.below(count as u64) as usize;
+            let to = random.below_u64(count as u64) as usize;
             program.edges.push(Edge { from: number, to, left: Left::Taken });
         }
         if number + 1 < count {
@@ -107,13 +107,13 @@ pub fn program(random: &mut Random, machine: &Machine, sort: Sort) -> Program {
             program.edges.push(Edge { from: number, to: number + 1, left });
         }
         program.blocks.push(block);
-        if random.once_in(6) {
-            address += random.below(256);
+        if random.one_in(6) {
+            address += random.below_u64(256);
         }
     }
-    for _ in 0..random.below(3) {
-        let first = random.below(count as u64) as usize;
-        let last = first + random.below((count - first) as u64) as usize;
+    for _ in 0..random.below_u64(3) {
+        let first = random.below_u64(count as u64) as usize;
+        let last = first + random.below_u64((count - first) as u64) as usize;
         program.scopes.push(Scope { nodes: (first..=last).collect() });
     }
     program
@@ -125,7 +125,7 @@ pub fn path(random: &mut Random, program: &Program, steps: u64) -> Vec<usize> {
     let mut block = program.entry;
     for _ in 0..steps {
         let ways: Vec<usize> = (0..program.edges.len()).filter(|edge| program.edges[*edge].from == block).collect();
-        let Some(&edge) = ways.get(random.below(ways.len().max(1) as u64) as usize) else { break };
+        let Some(&edge) = ways.get(random.below_u64(ways.len().max(1) as u64) as usize) else { break };
         path.push(edge);
         block = program.edges[edge].to;
     }
@@ -134,7 +134,7 @@ pub fn path(random: &mut Random, program: &Program, steps: u64) -> Vec<usize> {
 
 /// An address where no machine made up by chance has its device.
 fn memory(random: &mut Random, below: u64) -> u64 {
-    let address = random.below(below);
+    let address = random.below_u64(below);
     if (LINE * 14..LINE * 15).contains(&address) {
         address - LINE
     } else {
@@ -153,18 +153,18 @@ pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) 
                 length: instruction.length,
                 class: instruction.class,
                 reads: instruction.reads,
-                writes: instruction.surely_writes | if random.once_in(2) { instruction.writes } else { 0 },
+                writes: instruction.surely_writes | if random.one_in(2) { instruction.writes } else { 0 },
                 control: Control::None,
                 memory: Vec::new(),
                 forgets: false,
             };
             for access in &instruction.data {
-                if !access.certain && random.once_in(2) {
+                if !access.certain && random.one_in(2) {
                     continue;
                 }
                 let address = match access.target {
                     Target::At(address) => address,
-                    Target::Within(first, last) => first + random.below(last - first + 1),
+                    Target::Within(first, last) => first + random.below_u64(last - first + 1),
                     Target::OnPage { address, page } => address % page,
                     Target::Line(name) => lines[name as usize],
                     // A line is all that counts: the last access is the one done again.
@@ -172,7 +172,7 @@ pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) 
                         Some(read) => read.address,
                         None => continue,
                     },
-                    _ => random.below(2 * data),
+                    _ => random.below_u64(2 * data),
                 };
                 match access.kind {
                     Kind::Forget => step.forgets = true,

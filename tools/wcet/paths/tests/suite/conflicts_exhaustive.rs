@@ -1,10 +1,11 @@
 //! Random programs, executed on all their inputs: no conflict excludes a path that some input takes.
 
 use crate::refined::{inputs, refined, with_cases};
+use testing::Random;
 use wcet_symbolic::Sharing;
 
 struct Writer {
-    random: u64,
+    random: Random,
     text: String,
     /// Loops around the place that is written.
     depth: u32,
@@ -12,25 +13,16 @@ struct Writer {
 }
 
 impl Writer {
-    fn next(&mut self, below: u64) -> u64 {
-        self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.random >> 33) % below
-    }
-
-    fn pick(&mut self, of: &[&str]) -> String {
-        of[self.next(of.len() as u64) as usize].to_string()
-    }
-
-    fn variable(&mut self) -> String {
-        self.pick(&["a", "b", "c", "x", "y"])
+    fn variable(&mut self) -> &'static str {
+        self.random.pick(&["a", "b", "c", "x", "y"])
     }
 
     /// An expression with a small value.
     fn value(&mut self) -> String {
-        let (v, w, n) = (self.variable(), self.variable(), self.next(4));
-        match self.next(7) {
+        let (v, w, n) = (self.variable(), self.variable(), self.random.below(4));
+        match self.random.below(7) {
             0 => format!("{n}"),
-            1 => v,
+            1 => v.to_string(),
             2 => format!("(({v} + {w}) & 3)"),
             3 => format!("({v} ^ {w})"),
             4 => format!("t[{v} & 3]"),
@@ -41,14 +33,14 @@ impl Writer {
 
     fn condition(&mut self) -> String {
         let (v, w) = (self.value(), self.value());
-        let comparison = self.pick(&["==", "!=", "<", ">=", "=="]);
-        match self.next(4) {
+        let comparison = self.random.pick(&["==", "!=", "<", ">=", "=="]);
+        match self.random.below(4) {
             0 => format!("(int){v} {comparison} (int){w} - 1"),
             _ => format!("{v} {comparison} {w}"),
         }
     }
 
-    fn statements(&mut self, count: u64, nesting: u32) {
+    fn statements(&mut self, count: usize, nesting: u32) {
         for _ in 0..count {
             self.statement(nesting);
         }
@@ -56,7 +48,7 @@ impl Writer {
 
     fn statement(&mut self, nesting: u32) {
         let value = self.value();
-        match self.next(if nesting == 0 { 4 } else { 10 }) {
+        match self.random.below(if nesting == 0 { 4 } else { 10 }) {
             0 => {
                 let to = self.variable();
                 self.text += &format!("{to} = {value}; HIDE({to});\n");
@@ -74,12 +66,12 @@ impl Writer {
                 self.text += &format!("{to} = step({value});\n");
             }
             4 if self.depth < 2 => {
-                let (counter, limit) = (self.counters, self.next(3));
+                let (counter, limit) = (self.counters, self.random.below(3));
                 self.counters += 1;
-                let bound = if self.next(2) == 0 { format!("{}", limit + 1) } else { format!("({value} & 3)") };
+                let bound = if self.random.below(2) == 0 { format!("{}", limit + 1) } else { format!("({value} & 3)") };
                 self.text += &format!("for (unsigned i{counter} = 0; i{counter} < {bound}; i{counter}++) {{\n");
                 self.depth += 1;
-                let count = 1 + self.next(3);
+                let count = 1 + self.random.below(3);
                 self.statements(count, nesting - 1);
                 self.depth -= 1;
                 // So that the bound does not change in the loop, and the compiler keeps it.
@@ -88,9 +80,9 @@ impl Writer {
             _ => {
                 let condition = self.condition();
                 self.text += &format!("if ({condition}) {{\n");
-                let count = 1 + self.next(2);
+                let count = 1 + self.random.below(2);
                 self.statements(count, nesting - 1);
-                if self.next(2) == 0 {
+                if self.random.below(2) == 0 {
                     self.text += "} else {\n";
                     self.statement(nesting - 1);
                 }
@@ -102,7 +94,7 @@ impl Writer {
 
 /// A program with a function that is called, an array on the stack, loops and branches.
 fn program(seed: u64) -> String {
-    let mut writer = Writer { random: seed, text: String::new(), depth: 0, counters: 0 };
+    let mut writer = Writer { random: Random(seed), text: String::new(), depth: 0, counters: 0 };
     writer.statements(9, 3);
     format!(
         "volatile unsigned sink;

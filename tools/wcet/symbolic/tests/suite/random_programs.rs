@@ -1,22 +1,8 @@
 //! Random programs over a table in memory, followed as a whole and executed on every input.
 
 use crate::compiled::{inputs, most, run::run, with_setting};
+use testing::Random;
 use wcet_symbolic::{follow, Following, Sharing};
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, number: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % number
-    }
-
-    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len() as u64) as usize]
-    }
-}
 
 /// C statements; loops end after a few iterations at the latest, most of them earlier.
 struct Writer {
@@ -27,8 +13,8 @@ struct Writer {
 impl Writer {
     fn expression(&mut self) -> String {
         let variable = self.random.pick(&["x", "y", "z"]);
-        let number = self.random.below(9);
-        match self.random.below(8) {
+        let number = self.random.below_u64(9);
+        match self.random.below_u64(8) {
             0 => format!("{number}"),
             1 => format!("{variable} + {number}"),
             2 => format!("{variable} - {number}"),
@@ -47,13 +33,13 @@ impl Writer {
     }
 
     fn statements(&mut self, depth: u32) -> String {
-        let count = 1 + self.random.below(3);
+        let count = 1 + self.random.below_u64(3);
         (0..count).map(|_| self.statement(depth)).collect()
     }
 
     fn statement(&mut self, depth: u32) -> String {
         let variable = self.random.pick(&["x", "y", "z"]);
-        match self.random.below(if depth > 0 { 8 } else { 4 }) {
+        match self.random.below_u64(if depth > 0 { 8 } else { 4 }) {
             0 | 1 => format!("{variable} = {};\n", self.expression()),
             2 => format!("t[({}) & 7] = {};\n", self.expression(), self.expression()),
             3 => format!("sink = {variable};\n"),
@@ -63,7 +49,7 @@ impl Writer {
             }
             5 if self.loops < 3 => {
                 self.loops += 1;
-                let (number, most, when) = (self.loops, 2 + self.random.below(3), self.condition());
+                let (number, most, when) = (self.loops, 2 + self.random.below_u64(3), self.condition());
                 let body = self.statements(depth - 1);
                 format!(
                     "for (unsigned char i{number} = 0; i{number} < {most}; i{number}++) {{\nsink = i{number};\n\
@@ -72,7 +58,7 @@ impl Writer {
             }
             _ if self.loops < 3 => {
                 self.loops += 1;
-                let (number, most, when) = (self.loops, 2 + self.random.below(4), self.condition());
+                let (number, most, when) = (self.loops, 2 + self.random.below_u64(4), self.condition());
                 let body = self.statements(depth - 1);
                 format!(
                     "unsigned char left{number} = {most};\nwhile ({when}) {{\nsink = left{number};\n\
@@ -85,12 +71,12 @@ impl Writer {
 }
 
 fn program(seed: u64) -> String {
-    let mut writer = Writer { random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), loops: 0 };
+    let mut writer = Writer { random: Random(seed), loops: 0 };
     let mut body = String::new();
     while writer.loops < 2 {
         body += &writer.statements(3);
     }
-    let table: String = (0..8).map(|index| format!("t[{index}] = {};\n", writer.random.below(16))).collect();
+    let table: String = (0..8).map(|index| format!("t[{index}] = {};\n", writer.random.below_u64(16))).collect();
     format!(
         "unsigned char t[8]; volatile unsigned sink;
         void start(unsigned a, unsigned b) {{

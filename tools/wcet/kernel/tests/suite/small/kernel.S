@@ -1,14 +1,7 @@
 /* A kernel of a few instructions, with every kind of region. */
+    .include "parts.S"
     .text
-    .globl system_call
-system_call:
-    swapgs
-    mov %rsp, %gs:16
-    mov %gs:8, %rsp
-    call handler
-    mov %gs:16, %rsp
-    swapgs
-    sysretq
+    part_system_call
 
     .globl handler
 handler:
@@ -54,12 +47,7 @@ pending:
     mov lock(%rip), %eax
     ret
 
-    .globl window
-window:
-    sti
-    nop
-    cli
-    ret
+    part_window
 
     .globl decide
 decide:
@@ -71,13 +59,7 @@ run:
     call switch
     ret
 
-    .globl switch
-switch:
-    push %rbp
-    mov %rsp, saved(%rip)
-    mov saved+8(%rip), %rsp
-    pop %rbp
-    ret
+    part_switch
 
     .globl thread_start
 thread_start:
@@ -149,13 +131,7 @@ idle:
     cli
     jmp idle
 
-    .globl ended
-ended:
-    ret
-
-    .globl off
-off:
-    ret
+    part_ends
 
     .globl device_read
 device_read:
@@ -163,35 +139,16 @@ device_read:
     mov (%rdi), %eax
     ret
 
-    .balign 16
-    .globl vectors
-vectors:
-    push $0
-    jmp common
-    .balign 16
-    push $1
-    jmp common
-    .balign 16
-common:
-    testb $3, 16(%rsp)
-    je 1f
-    swapgs
-1:  mov %gs:8, %rsp
-    call handler
-    swapgs
-    iretq
+    part_vectors 2
+    mov %gs:8, %rsp
+    part_handled_by handler
 
     .bss
     .balign 128
-    .globl tickets
-    .type tickets, @object
-    .size tickets, 256
-tickets: .skip 256
-    .globl list, lock, saved, stacks
+    part_memory tickets, 256
+    .globl list, lock, saved
 list: .skip 8
 lock: .skip 8
 saved: .skip 16
     .balign 4096
-    .type stacks, @object
-    .size stacks, 8192
-stacks: .skip 8192
+    part_memory stacks, 8192

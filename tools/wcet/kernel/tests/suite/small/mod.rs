@@ -1,7 +1,6 @@
 //! The regions of a small kernel, assembled here, and their bounds.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
@@ -14,19 +13,6 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/small")
 }
 
-fn program(name: &str, options: &[&str]) -> Vec<u8> {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let status = Command::new("gcc")
-        .args(["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"])
-        .args(["-Wl,-Ttext-segment=0xffffffff80200000", "-Wl,-e,system_call", "-Wl,-z,noexecstack", "-o"])
-        .arg(&file)
-        .args(options)
-        .arg(folder().join("kernel.S"))
-        .status();
-    assert!(status.expect("gcc runs").success());
-    std::fs::read(&file).expect("the kernel was linked")
-}
-
 fn description() -> String {
     std::fs::read_to_string(folder().join("timing.toml")).expect("the description is there")
 }
@@ -37,13 +23,13 @@ fn machine() -> Machine {
 }
 
 /// What a description says of the small kernel, handed to a test.
-fn with(name: &str, text: &str, test: impl FnOnce(Result<Kernel<'_>, Vec<Error>>)) {
-    with_options(name, &[], text, test);
+fn with(text: &str, test: impl FnOnce(Result<Kernel<'_>, Vec<Error>>)) {
+    with_options(&[], text, test);
 }
 
 /// The same of the kernel as the compiler's options make it.
-fn with_options(name: &str, options: &[&str], text: &str, test: impl FnOnce(Result<Kernel<'_>, Vec<Error>>)) {
-    let data = program(name, options);
+fn with_options(options: &[&str], text: &str, test: impl FnOnce(Result<Kernel<'_>, Vec<Error>>)) {
+    let data = testing::kernel(&folder().join("kernel.S"), options);
     let program = Program::parse(&data).expect("the kernel is an executable");
     let lifter = Lifter::new(&program).expect("its instructions are known");
     let description = Description::parse(text).expect("the description is well formed");
@@ -57,7 +43,7 @@ fn one(kernel: &Kernel<'_>, kind: Kind) -> Analysed {
 
 #[test]
 fn all_kinds_of_regions_are_found_with_the_depth_of_their_stacks() {
-    with("kinds", &description(), |kernel| {
+    with(&description(), |kernel| {
         let kernel = kernel.expect("the description fits");
         let below = |kind| {
             let mut all = kernel.regions.iter().filter(|region| region.kind == kind);
@@ -77,7 +63,7 @@ fn all_kinds_of_regions_are_found_with_the_depth_of_their_stacks() {
 
 #[test]
 fn lines_of_a_stack_whose_place_is_known_cost_less() {
-    with("stack", &description(), |kernel| {
+    with(&description(), |kernel| {
         let mut kernel = kernel.expect("the description fits");
         let known = one(&kernel, Kind::Resumed).wcet_cycles.expect("a bound");
         for region in &mut kernel.regions {
@@ -90,7 +76,7 @@ fn lines_of_a_stack_whose_place_is_known_cost_less() {
 
 #[test]
 fn loops_are_bounded_and_locks_counted() {
-    with("loops", &description(), |kernel| {
+    with(&description(), |kernel| {
         let kernel = kernel.expect("the description fits");
         let call = one(&kernel, Kind::SystemCall);
         assert!(call.wcet_cycles.is_some_and(|cycles| cycles > 1000), "{:?}", call.errors);
@@ -107,7 +93,7 @@ fn loops_are_bounded_and_locks_counted() {
 
 #[test]
 fn response_is_made_of_the_longest_regions_and_waits_of_their_locks() {
-    with("response", &description(), |kernel| {
+    with(&description(), |kernel| {
         let kernel = kernel.expect("the description fits");
         let machine = machine();
         let all: Vec<Analysed> =
@@ -132,7 +118,7 @@ fn response_is_made_of_the_longest_regions_and_waits_of_their_locks() {
 
 #[test]
 fn entries_taken_together_are_bounded_as_each_alone() {
-    with("whole", &description(), |kernel| {
+    with(&description(), |kernel| {
         let kernel = kernel.expect("the description fits");
         let (machine, told) = (machine(), std::sync::atomic::AtomicUsize::new(0));
         let tell = |_: usize, _: usize, _: &str| {
@@ -162,7 +148,7 @@ numbers = { inner = 0, outer = 1 }
 
 #[test]
 fn sections_of_locks_and_what_waits_for_them_add() {
-    with_options("locks", &["-DLOCKS=2"], &(description() + LOCKS), |kernel| {
+    with_options(&["-DLOCKS=2"], &(description() + LOCKS), |kernel| {
         let kernel = kernel.expect("the description fits");
         let (inner, outer) = ((0, 0), (1, 1));
         let start = one(&kernel, Kind::ThreadStart);
@@ -202,7 +188,7 @@ fn sections_of_locks_and_what_waits_for_them_add() {
 #[test]
 fn a_lock_whose_number_is_not_known_counts_for_its_family() {
     let text = description() + &LOCKS.replace("inner = 0, outer = 1", "any = 0");
-    with_options("asked-for", &["-DUNKNOWN"], &text, |kernel| {
+    with_options(&["-DUNKNOWN"], &text, |kernel| {
         let start = one(&kernel.expect("the description fits"), Kind::ThreadStart);
         let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.unknown_locks));
         assert_eq!(holding.taken, [((0, 0), 1)].into());
@@ -210,7 +196,7 @@ fn a_lock_whose_number_is_not_known_counts_for_its_family() {
         assert!(sections.len() == 1 && sections[0].cycles > 0 && Some(sections[0].cycles) <= start.wcet_cycles);
     });
     // A number from 0 on may be one of the second family as well; that is still one lock, and still a number.
-    with_options("families", &["-DUNKNOWN"], &(description() + LOCKS), |kernel| {
+    with_options(&["-DUNKNOWN"], &(description() + LOCKS), |kernel| {
         let start = one(&kernel.expect("the description fits"), Kind::ThreadStart);
         let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.unknown_locks));
         assert_eq!(holding.taken, [((0, 1), 1)].into());
@@ -219,12 +205,12 @@ fn a_lock_whose_number_is_not_known_counts_for_its_family() {
 
 #[test]
 fn what_is_not_known_of_locks_is_told_with_its_place() {
-    for (name, options, what) in [
-        ("kept", "-DLOCKS=1", "the region ends, but a lock is held that thread_start+"),
-        ("perhaps", "-DLOCKS=-1", "the region ends, but a lock is held that thread_start+"),
-        ("hidden", "-DHIDDEN", "thread_start: which lock is taken here is not known"),
+    for (options, what) in [
+        ("-DLOCKS=1", "the region ends, but a lock is held that thread_start+"),
+        ("-DLOCKS=-1", "the region ends, but a lock is held that thread_start+"),
+        ("-DHIDDEN", "thread_start: which lock is taken here is not known"),
     ] {
-        with_options(name, &[options], &(description() + LOCKS), |kernel| {
+        with_options(&[options], &(description() + LOCKS), |kernel| {
             let kernel = kernel.expect("the description fits");
             let start = one(&kernel, Kind::ThreadStart);
             assert!(start.holding.is_none() && start.wcet_cycles.is_some());
@@ -233,14 +219,14 @@ fn what_is_not_known_of_locks_is_told_with_its_place() {
             assert_eq!(locking, Err(start.unknown_locks));
         });
     }
-    with_options("circle", &["-DCIRCLE"], &(description() + LOCKS), |kernel| {
+    with_options(&["-DCIRCLE"], &(description() + LOCKS), |kernel| {
         let kernel = kernel.expect("the description fits");
         let start = one(&kernel, Kind::ThreadStart);
         let locking = locking(&kernel, std::slice::from_ref(&start)).expect("locks are described");
         assert!(locking.is_err_and(|why| why[0].ends_with("inner < outer < inner")));
     });
     for (from, to) in [("count = 2", "count = 3"), ("inner = 0", "inner = 1"), ("processors = 3", "processors = 0")] {
-        with("more", &(description() + &LOCKS.replace(from, to)), |kernel| {
+        with(&(description() + &LOCKS.replace(from, to)), |kernel| {
             let errors = kernel.err().expect("there are tickets of two");
             assert!(errors.iter().any(|error| error.to_string().contains("tickets")), "{errors:?}");
         });
@@ -251,7 +237,7 @@ fn what_is_not_known_of_locks_is_told_with_its_place() {
 fn a_loop_that_nothing_bounds_has_no_number() {
     let text = description();
     let without = &text[..text.find("[[loop]]").expect("a loop is stated")];
-    with("open", without, |kernel| {
+    with(without, |kernel| {
         let kernel = kernel.expect("the description fits");
         let call = one(&kernel, Kind::SystemCall);
         assert_eq!((call.wcet_cycles, call.locks), (None, None));
@@ -262,7 +248,7 @@ fn a_loop_that_nothing_bounds_has_no_number() {
 
 #[test]
 fn a_statement_about_other_loops_is_refused() {
-    with("other", &description().replace("of = 1", "of = 2"), |kernel| {
+    with(&description().replace("of = 1", "of = 2"), |kernel| {
         let errors = kernel.err().expect("the statement fits no loop");
         assert!(errors.iter().any(|error| error.to_string().contains("chase has 1 loops")), "{errors:?}");
     });
@@ -271,7 +257,7 @@ fn a_statement_about_other_loops_is_refused() {
 #[test]
 fn names_that_are_gone_are_refused() {
     for (from, part) in [("\"pending\"", "interrupt waits"), ("\"handler\"", "a handler"), ("\"switch\"", "switch")] {
-        with("gone", &description().replace(from, "\"nowhere\""), |kernel| {
+        with(&description().replace(from, "\"nowhere\""), |kernel| {
             let errors = kernel.err().expect("the symbol is missing");
             assert!(errors.iter().any(|error| error.to_string().contains(part)), "{errors:?}");
         });

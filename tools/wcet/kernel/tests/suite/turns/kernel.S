@@ -1,14 +1,7 @@
 /* A kernel that serves interrupts, decides who runs, and switches. Macros exchange the order of things. */
+    .include "parts.S"
     .text
-    .globl system_call
-system_call:
-    swapgs
-    mov %rsp, %gs:16
-    mov %gs:8, %rsp
-    call handler
-    mov %gs:16, %rsp
-    swapgs
-    sysretq
+    part_system_call
 
     .globl handler
 handler:
@@ -83,13 +76,7 @@ run:
 #endif
     ret
 
-    .globl switch
-switch:
-    push %rbp
-    mov %rsp, saved(%rip)
-    mov saved+8(%rip), %rsp
-    pop %rbp
-    ret
+    part_switch
 
     .globl thread_start
 thread_start:
@@ -105,43 +92,17 @@ idle:
     call leave
     jmp idle
 
-    .globl ended
-ended:
-    ret
+    part_ends
 
-    .globl off
-off:
-    ret
-
-    .balign 16
-    .globl vectors
-vectors:
-    push $0
-    jmp common
-    .balign 16
-    push $1
-    jmp common
-    .balign 16
-common:
-    testb $3, 16(%rsp)
-    je 1f
-    swapgs
-1:  mov %gs:8, %rsp
-    call entered
-    swapgs
-    iretq
+    part_vectors 2
+    mov %gs:8, %rsp
+    part_handled_by entered
 
     .bss
-    .globl tired, saved, stacks, percpu, threads
+    .globl tired, saved
 tired: .skip 8
 saved: .skip 16
     .balign 4096
-    .type stacks, @object
-    .size stacks, 8192
-stacks: .skip 8192
-    .type percpu, @object
-    .size percpu, 1024
-percpu: .skip 1024
-    .type threads, @object
-    .size threads, 1024
-threads: .skip 1024
+    part_memory stacks, 8192
+    part_memory percpu, 1024
+    part_memory threads, 1024

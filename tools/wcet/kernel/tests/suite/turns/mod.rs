@@ -2,7 +2,6 @@
 //! refused because there may be any number.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
@@ -13,27 +12,14 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/turns")
 }
 
-fn program(name: &str, macros: &[&str]) -> Vec<u8> {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("turns-{name}"));
-    let status = Command::new("gcc")
-        .args(["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"])
-        .args(["-Wl,-Ttext-segment=0xffffffff80200000", "-Wl,-e,system_call", "-Wl,-z,noexecstack", "-o"])
-        .arg(&file)
-        .args(macros.iter().map(|name| format!("-D{name}")))
-        .arg(folder().join("kernel.S"))
-        .status();
-    assert!(status.expect("gcc runs").success());
-    std::fs::read(&file).expect("the kernel was linked")
-}
-
 fn machine() -> Machine {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../machines/timing/x86-inorder.toml");
     wcet_hardware::machine::load(&file).expect("the machine is sound")
 }
 
 /// The kernel with these macros, and its regions.
-fn with(name: &str, macros: &[&str], test: impl FnOnce(&Kernel<'_>, &[Analysed])) {
-    let data = program(name, macros);
+fn with(macros: &[&str], test: impl FnOnce(&Kernel<'_>, &[Analysed])) {
+    let data = testing::kernel(&folder().join("kernel.S"), macros);
     let program = Program::parse(&data).expect("the kernel is an executable");
     let lifter = Lifter::new(&program).expect("its instructions are known");
     let description = Description::load(&folder().join("timing.toml")).expect("the description is well formed");
@@ -48,9 +34,9 @@ fn with(name: &str, macros: &[&str], test: impl FnOnce(&Kernel<'_>, &[Analysed])
 }
 
 /// What is said against a kernel with these macros, of which there is then no response.
-fn refused(name: &str, macros: &[&str]) -> Vec<String> {
+fn refused(macros: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
-    with(name, macros, |kernel, all| {
+    with(macros, |kernel, all| {
         assert_eq!(response(kernel, all), None);
         found = endless(kernel, all).into_iter().collect();
     });
@@ -61,8 +47,8 @@ fn refused(name: &str, macros: &[&str]) -> Vec<String> {
 #[test]
 fn between_two_windows_there_is_one_switch() {
     // The second look finds nothing to decide: the mark is cleared behind each switch.
-    for macros in [&[][..], &["SECOND_LOOK"]] {
-        with(if macros.is_empty() { "plain" } else { "second" }, macros, |kernel, all| {
+    for macros in [&[][..], &["-DSECOND_LOOK"]] {
+        with(macros, |kernel, all| {
             assert_eq!(endless(kernel, all), Default::default());
             let response = response(kernel, all).expect("there is an end to it");
             let cycles = |regions: &[usize]| -> u64 { regions.iter().filter_map(|one| all[*one].wcet_cycles).sum() };
@@ -96,7 +82,7 @@ fn between_two_windows_there_is_one_switch() {
 
 #[test]
 fn a_second_switch_before_a_window_is_refused_with_its_place() {
-    let found = refused("unsaid", &["SECOND_LOOK", "UNSAID"]);
+    let found = refused(&["-DSECOND_LOOK", "-DUNSAID"]);
     assert!(found.iter().all(|text| text.contains("may switch to another in")), "{found:#?}");
     let place = "system_call > handler > leave > run > switch before an interrupt window";
     assert!(found.iter().any(|text| text.contains("`resumed thread") && text.contains(place)), "{found:#?}");
@@ -104,14 +90,14 @@ fn a_second_switch_before_a_window_is_refused_with_its_place() {
 
 #[test]
 fn who_is_told_of_an_interrupt_and_asks_again_is_refused() {
-    let found = refused("asked", &["ASKED_AGAIN"]);
+    let found = refused(&["-DASKED_AGAIN"]);
     let fault = "who is told in the region `preemption point";
     assert!(found.iter().any(|text| text.contains(fault) && text.ends_with("ask again in handler")), "{found:#?}");
 }
 
 #[test]
 fn windows_without_end_before_a_program_are_refused() {
-    let found = refused("windows", &["WINDOWS"]);
+    let found = refused(&["-DWINDOWS"]);
     let fault =
         "one window after the other on its way to its program: `interrupt window system_call > handler > window";
     assert!(found.iter().any(|text| text.contains(fault)), "{found:#?}");
@@ -119,7 +105,7 @@ fn windows_without_end_before_a_program_are_refused() {
 
 #[test]
 fn others_may_be_let_in_once_before_the_decision() {
-    with("windowed", &["WINDOW_FIRST"], |kernel, all| {
+    with(&["-DWINDOW_FIRST"], |kernel, all| {
         assert_eq!(endless(kernel, all), Default::default());
         let named = |text: &str| {
             let found = kernel.regions.iter().position(|region| region.name.contains(text));
@@ -138,7 +124,7 @@ fn others_may_be_let_in_once_before_the_decision() {
 
 #[test]
 fn a_second_window_between_an_interrupt_and_the_decision_is_refused() {
-    let found = refused("windows-first", &["WINDOW_FIRST", "WINDOW_TWICE"]);
+    let found = refused(&["-DWINDOW_FIRST", "-DWINDOW_TWICE"]);
     let fault = "others are let in at";
     assert!(
         found.iter().any(|text| text.contains(fault) && text.ends_with("before it is decided who runs")),
@@ -148,7 +134,7 @@ fn a_second_window_between_an_interrupt_and_the_decision_is_refused() {
 
 #[test]
 fn a_window_without_service_is_refused() {
-    let found = refused("unserved", &["UNSERVED"]);
+    let found = refused(&["-DUNSERVED"]);
     assert!(
         found.iter().all(|text| text.contains("no interrupt is served in the region `interrupt window")),
         "{found:#?}"

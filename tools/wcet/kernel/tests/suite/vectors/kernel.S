@@ -1,14 +1,7 @@
 /* A kernel whose interrupts differ in their service, and whose system calls differ in their way home. */
+    .include "parts.S"
     .text
-    .globl system_call
-system_call:
-    swapgs
-    mov %rsp, %gs:16
-    mov %gs:8, %rsp
-    call handler
-    mov %gs:16, %rsp
-    swapgs
-    sysretq
+    part_system_call
 
     /* 0 asks whether an interrupt waits, 1 waits, 2 waits and has much to do then, all others still more; who wakes others opens a window. */
     .globl handler
@@ -109,13 +102,7 @@ run:
     movl $0, %gs:40
     ret
 
-    .globl switch
-switch:
-    push %rbp
-    mov %rsp, saved(%rip)
-    mov saved+8(%rip), %rsp
-    pop %rbp
-    ret
+    part_switch
 
     .globl thread_start
 thread_start:
@@ -132,47 +119,19 @@ idle:
     call leave
     jmp idle
 
-    .globl ended
-ended:
-    ret
+    part_ends
 
-    .globl off
-off:
-    ret
-
-    .globl vectors
-    .balign 16
-vectors:
-    .set vector, 0
-    .rept 6
-    .balign 16
-    push $vector
-    jmp common
-    .set vector, vector + 1
-    .endr
-    .balign 16
-common:
-    testb $3, 16(%rsp)
-    je 1f
-    swapgs
-1:  mov (%rsp), %edi
+    part_vectors 6
+    mov (%rsp), %edi
     mov %gs:8, %rsp
-    call entered
-    swapgs
-    iretq
+    part_handled_by entered
 
     .bss
-    .globl tired, taken, saved, stacks, percpu, threads
+    .globl tired, taken, saved
 tired: .skip 8
 taken: .skip 8
 saved: .skip 16
     .balign 4096
-    .type stacks, @object
-    .size stacks, 8192
-stacks: .skip 8192
-    .type percpu, @object
-    .size percpu, 1024
-percpu: .skip 1024
-    .type threads, @object
-    .size threads, 1024
-threads: .skip 1024
+    part_memory stacks, 8192
+    part_memory percpu, 1024
+    part_memory threads, 1024

@@ -1,7 +1,6 @@
 //! The response to each interrupt: what its own service takes, and only the threads that wait for it.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
@@ -16,17 +15,8 @@ fn description() -> String {
 }
 
 /// The kernel with these macros, described so, and what is found of it.
-fn with(name: &str, macros: &[&str], text: &str, test: impl FnOnce(Result<(&Kernel<'_>, Whole), Vec<Error>>)) {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("vectors-{name}"));
-    let status = Command::new("gcc")
-        .args(["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"])
-        .args(["-Wl,-Ttext-segment=0xffffffff80200000", "-Wl,-e,system_call", "-Wl,-z,noexecstack", "-o"])
-        .arg(&file)
-        .args(macros.iter().map(|name| format!("-D{name}")))
-        .arg(folder().join("kernel.S"))
-        .status();
-    assert!(status.expect("gcc runs").success());
-    let data = std::fs::read(&file).expect("the kernel was linked");
+fn with(macros: &[&str], text: &str, test: impl FnOnce(Result<(&Kernel<'_>, Whole), Vec<Error>>)) {
+    let data = testing::kernel(&folder().join("kernel.S"), macros);
     let program = Program::parse(&data).expect("the kernel is an executable");
     let lifter = Lifter::new(&program).expect("its instructions are known");
     let description = Description::parse(text).expect("the description is well formed");
@@ -47,7 +37,7 @@ fn of(found: &Whole, vector: u64) -> &ByVector {
 
 #[test]
 fn each_interrupt_has_its_own_service_and_handlers() {
-    with("plain", &[], &description(), |found| {
+    with(&[], &description(), |found| {
         let (kernel, found) = found.expect("the description fits");
         let vectors: Vec<(u64, &str)> = found.by_vector.iter().map(|one| (one.vector, one.name.as_str())).collect();
         assert_eq!(vectors, [(1, "slow"), (2, "quick 0"), (3, "own"), (4, "quick 2"), (5, "open")]);
@@ -89,10 +79,10 @@ fn each_interrupt_has_its_own_service_and_handlers() {
 #[test]
 fn a_step_behind_an_empty_window_is_no_service() {
     let mut plain = 0;
-    with("without-step", &[], &description(), |found| {
+    with(&[], &description(), |found| {
         plain = of(&found.expect("the description fits").1, 2).response.interrupt_cycles;
     });
-    with("long-step", &["LONG_STEP"], &description(), |found| {
+    with(&["-DLONG_STEP"], &description(), |found| {
         let (_, found) = found.expect("the description fits");
         let response = &of(&found, 2).response;
         assert!(response.closed_cycles >= 2 * 300, "{response:?}");
@@ -103,7 +93,7 @@ fn a_step_behind_an_empty_window_is_no_service() {
 /// An interrupt by its own entry costs no more than its service in a window, and no region is without a number.
 #[test]
 fn entries_leave_out_what_other_vectors_do() {
-    with("entries", &[], &description(), |found| {
+    with(&[], &description(), |found| {
         let (kernel, found) = found.expect("the description fits");
         let cycles = |name: &str| {
             let number = kernel.regions.iter().position(|region| region.name == name).expect("a region");
@@ -117,7 +107,7 @@ fn entries_leave_out_what_other_vectors_do() {
 
 #[test]
 fn a_service_that_gets_another_vector_is_refused() {
-    with("wrong", &["WRONG_VECTOR"], &description(), |found| {
+    with(&["-DWRONG_VECTOR"], &description(), |found| {
         let (kernel, found) = found.expect("the description fits");
         let number = kernel.regions.iter().position(|region| region.name == "interrupt slow").expect("a region");
         let errors = &found.regions[number].errors;
@@ -131,7 +121,7 @@ fn a_service_that_gets_another_vector_is_refused() {
 #[test]
 fn threads_cannot_wait_in_a_call_that_does_not_exist() {
     let text = description().replace("wakes = [\"wait\"]", "wakes = [\"wait\", \"dream\"]");
-    with("no-call", &[], &text, |found| {
+    with(&[], &text, |found| {
         let errors = found.err().expect("refused");
         assert_eq!(errors, [Error::NoCall { call: "dream".into(), interrupt: "slow".into() }]);
     });

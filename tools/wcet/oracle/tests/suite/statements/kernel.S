@@ -1,4 +1,5 @@
 /* A kernel of a few instructions, which does what statements about kernels are about. */
+    .include "parts.S"
     .text
     .globl system_call
 system_call:
@@ -46,25 +47,14 @@ pending:
     mov value(%rip), %eax
     ret
 
-    .globl window
-window:
-    sti
-    nop
-    cli
-    ret
+    part_window
 
     .globl run
 run:
     call switch
     ret
 
-    .globl switch
-switch:
-    push %rbp
-    mov %rsp, saved(%rip)
-    mov saved+8(%rip), %rsp
-    pop %rbp
-    ret
+    part_switch
 
     .globl thread_start
 thread_start:
@@ -80,45 +70,19 @@ idle:
     call run
     jmp idle
 
-    .globl ended
-ended:
-    ret
+    part_ends
 
-    .globl off
-off:
-    ret
-
-    .balign 16
-    .globl vectors
-vectors:
-    push $0
-    jmp common
-    .balign 16
-    push $1
-    jmp common
-    .balign 16
-common:
-    testb $3, 16(%rsp)
-    je 1f
-    swapgs
-1:  mov %gs:8, %rsp
+    part_vectors 2
+    mov %gs:8, %rsp
     mov 16(%rsp), %rsp
-    call handler
-    swapgs
-    iretq
+    part_handled_by handler
 
     .bss
-    .globl value, saved, stacks, processors, threads
+    .globl value, saved
 value: .skip 8
 saved: .skip 16
     .balign 256
-    .type processors, @object
-    .size processors, 256
-processors: .skip 256
-    .type threads, @object
-    .size threads, 512
-threads: .skip 512
+    part_memory processors, 256
+    part_memory threads, 512
     .balign 4096
-    .type stacks, @object
-    .size stacks, 8192
-stacks: .skip 8192
+    part_memory stacks, 8192

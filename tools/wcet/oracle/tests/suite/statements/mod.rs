@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use wcet_binary::lift::il::{AddressForm, Flow, Target};
 use wcet_binary::lift::Lifter;
@@ -19,18 +18,6 @@ const STACK: u64 = 0xffff_ffff_c000_4000;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/statements")
-}
-
-fn program() -> Vec<u8> {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kernel-{:?}", std::thread::current().id()));
-    let status = Command::new("gcc")
-        .args(["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"])
-        .args(["-Wl,-Ttext-segment=0xffffffff80200000", "-Wl,-e,system_call", "-Wl,-z,noexecstack", "-o"])
-        .arg(&file)
-        .arg(folder().join("kernel.S"))
-        .status();
-    assert!(status.expect("gcc runs").success());
-    std::fs::read(&file).expect("the kernel was linked")
 }
 
 /// What happens in a run.
@@ -169,7 +156,7 @@ fn observed(run: &Run, replaced: &str, by: &str) -> Observations {
     let text = std::fs::read_to_string(folder().join("timing.toml")).expect("the description is there");
     assert!(text.contains(replaced));
     let description = Description::parse(&text.replacen(replaced, by, 1)).expect("the description is well formed");
-    let data = program();
+    let data = testing::kernel(&folder().join("kernel.S"), &[]);
     let program = Program::parse(&data).expect("the kernel is an executable");
     let lifter = Lifter::new(&program).expect("its instructions are known");
     let kernel = Kernel::new(&lifter, &description).expect("the description fits");
@@ -243,7 +230,7 @@ fn a_processor_with_another_number_or_object_is_seen() {
 
 #[test]
 fn what_belongs_to_a_processor_is_not_written_by_other_addresses() {
-    let data = program();
+    let data = testing::kernel(&folder().join("kernel.S"), &[]);
     let program = Program::parse(&data).expect("the kernel is an executable");
     let processors = program.symbol("processors").expect("a symbol").address;
     let found = contradicted(&Run { frame: processors + 8, ..Run::default() }, "", "");
@@ -265,7 +252,7 @@ fn a_device_function_that_touches_memory_is_seen() {
 
 #[test]
 fn the_image_is_not_written_through_the_direct_map() {
-    let data = program();
+    let data = testing::kernel(&folder().join("kernel.S"), &[]);
     let program = Program::parse(&data).expect("the kernel is an executable");
     let value = program.symbol("value").expect("a symbol").address - 0xffff_ffff_8000_0000;
     let found = contradicted(&Run { frame: DIRECT + value, page: value / 4096 * 4096, ..Run::default() }, "", "");
