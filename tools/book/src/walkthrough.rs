@@ -1,4 +1,4 @@
-//! The way of one thing through the tree, file by file: `docs/ways/NAME.toml`.
+//! One thing followed through the tree, file by file: `docs/walkthroughs/NAME.toml`.
 
 use crate::{has_word, read, Error, Finding};
 use picture::canvas::{Canvas, Picture, Rect};
@@ -38,7 +38,7 @@ enum Room {
 }
 
 #[derive(Debug)]
-pub struct Way {
+pub struct Walkthrough {
     pub name: String,
     path: PathBuf,
     written: Written,
@@ -46,21 +46,21 @@ pub struct Way {
     lines: Vec<usize>,
 }
 
-pub fn all(root: &Path) -> Result<Vec<Way>, Error> {
-    let mut ways = Vec::new();
-    for path in crate::files_below(&root.join("docs/ways"), &[".toml"])? {
+pub fn all(root: &Path) -> Result<Vec<Walkthrough>, Error> {
+    let mut all = Vec::new();
+    for path in crate::files_below(&root.join("docs/walkthroughs"), &[".toml"])? {
         let text = read(&path)?;
         let written = toml::from_str(&text).map_err(|error| Error::Toml { path: path.clone(), error })?;
         let lines =
             text.lines().enumerate().filter(|(_, line)| line.trim() == "[[step]]").map(|(line, _)| line + 1).collect();
         let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let path = path.strip_prefix(root).map(Path::to_path_buf).unwrap_or(path);
-        ways.push(Way { name, path, written, lines });
+        all.push(Walkthrough { name, path, written, lines });
     }
-    Ok(ways)
+    Ok(all)
 }
 
-impl Way {
+impl Walkthrough {
     pub fn picture(&self) -> Picture {
         let steps = &self.written.step;
         let place = |step: &Step| format!("   {}", step.file.display());
