@@ -1,12 +1,6 @@
 //! What can be wrong with a table.
 
-use std::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
-
-use diagnostics::{Diagnostic, Report, Source};
-
-use crate::table::At;
+use diagnostics::{Faults, Spanned};
 
 diagnostics::codes! {
     /// The kinds of faults.
@@ -34,24 +28,9 @@ diagnostics::codes! {
 }
 
 /// Takes a fault: its kind, where it is, what is wrong and what to write.
-pub(crate) type Refuse<'a> = dyn FnMut(Code, &At<String>, String, &str) + 'a;
+pub(crate) type Refuse<'a> = dyn FnMut(Code, &Spanned<String>, String, &str) + 'a;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    pub code: Code,
-    /// Bytes of the table's text.
-    pub span: Range<usize>,
-    pub message: String,
-    pub remedy: String,
-}
-
-/// The faults of a text, in the order of their places.
-pub fn report(path: &Path, text: &str, faults: &[Fault]) -> Report {
-    let source = Arc::new(Source::new(path, text));
-    let mut report = Report::default();
-    for Fault { code, span, message, remedy } in faults {
-        report.push(Diagnostic::new(*code, message, remedy).at(&source, span, ""));
-    }
-    report.sort();
-    report
+/// Adds faults to those that there are.
+pub(crate) fn refuse(faults: &mut Faults) -> impl FnMut(Code, &Spanned<String>, String, &str) + '_ {
+    |code, place, message, remedy| faults.add(code, &place.span, &message, remedy)
 }

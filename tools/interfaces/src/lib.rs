@@ -38,10 +38,10 @@ pub fn generate(root: &Path) -> Result<Vec<Generated>, Error> {
     let abi = read(&root.join("kernel/abi.h"))?;
     let path = root.join("kernel/syscalls.toml");
     let text = read(&path)?;
-    let calls = syscalls::read(&text, &abi).map_err(|faults| fault::report(&path, &text, &faults));
+    let calls = syscalls::read(&path, &text, &abi);
     let path = root.join("kernel/boot_table.toml");
     let text = read(&path)?;
-    let schema = boot_table::read(&text).map_err(|faults| fault::report(&path, &text, &faults));
+    let schema = boot_table::read(&path, &text);
     match (calls, schema) {
         (Ok(calls), Ok(schema)) => Ok([syscalls::files(&calls), boot_table::files(&schema)].concat()),
         (calls, schema) => {

@@ -1,67 +1,63 @@
 //! Reads TOML tables key by key and collects every fault: wrong types, missing and unknown keys.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
+use diagnostics::toml_text::{self, GrammarCodes};
+use diagnostics::{Faults, Report, Source, Span, Spanned};
+use std::sync::Arc;
 use toml::de::{DeArray, DeTable, DeValue};
-use toml::Spanned;
 
-use crate::fault::{Code, Fault};
+use crate::fault::Code;
 
-/// A value and where it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct At<T> {
-    pub value: T,
-    pub span: Range<usize>,
-}
+type Located<'i> = toml::Spanned<DeValue<'i>>;
 
 /// One table whose keys are taken out one after the other.
 pub struct Keys<'t, 'i> {
     table: &'t DeTable<'i>,
-    span: Range<usize>,
+    span: Span,
     what: &'static str,
     known: Vec<&'static str>,
 }
 
 impl<'t, 'i> Keys<'t, 'i> {
     /// `what` names the kind of table in messages.
-    pub fn new(table: &'t DeTable<'i>, span: Range<usize>, what: &'static str) -> Self {
+    pub fn new(table: &'t DeTable<'i>, span: Span, what: &'static str) -> Self {
         Keys { table, span, what, known: Vec::new() }
     }
 
-    fn value(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'i>>> {
+    fn value(&mut self, key: &'static str) -> Option<&'t Located<'i>> {
         self.known.push(key);
         self.table.get(key)
     }
 
-    fn missing(&self, key: &'static str, faults: &mut Vec<Fault>) {
+    fn missing(&self, key: &'static str, faults: &mut Faults) {
         let remedy = format!("add `{key} = ...`");
         let message = format!("this {} has no `{key}`", self.what);
-        faults.push(Fault { code: Code::Key, span: self.span.clone(), message, remedy });
+        faults.add(Code::Key, &self.span, &message, &remedy);
     }
 
     /// A text that must be there; empty where it is not.
-    pub fn text(&mut self, key: &'static str, faults: &mut Vec<Fault>) -> At<String> {
-        let empty = At { value: String::new(), span: self.span.clone() };
+    pub fn text(&mut self, key: &'static str, faults: &mut Faults) -> Spanned<String> {
+        let empty = Spanned::new(String::new(), self.span.clone());
         match self.value(key) {
             None => self.missing(key, faults),
             Some(value) => match value.get_ref() {
-                DeValue::String(text) => return At { value: text.to_string(), span: value.span() },
-                _ => faults.push(wrong(value, key, "a text in quotes")),
+                DeValue::String(text) => return Spanned::new(text.to_string(), value.span()),
+                _ => wrong(value, key, "a text in quotes", faults),
             },
         }
         empty
     }
 
-    pub fn optional_text(&mut self, key: &'static str, faults: &mut Vec<Fault>) -> Option<At<String>> {
+    pub fn optional_text(&mut self, key: &'static str, faults: &mut Faults) -> Option<Spanned<String>> {
         self.table.get(key).is_some().then(|| self.text(key, faults)).or_else(|| {
             self.known.push(key);
             None
         })
     }
 
-    pub fn number(&mut self, key: &'static str, faults: &mut Vec<Fault>) -> At<u64> {
-        let zero = At { value: 0, span: self.span.clone() };
+    pub fn number(&mut self, key: &'static str, faults: &mut Faults) -> Spanned<u64> {
+        let zero = Spanned::new(0, self.span.clone());
         match self.value(key) {
             None => self.missing(key, faults),
             Some(value) => {
@@ -70,8 +66,8 @@ impl<'t, 'i> Keys<'t, 'i> {
                     _ => None,
                 };
                 match number {
-                    Some(number) => return At { value: number, span: value.span() },
-                    None => faults.push(wrong(value, key, "a whole number, 0 or more")),
+                    Some(number) => return Spanned::new(number, value.span()),
+                    None => wrong(value, key, "a whole number, 0 or more", faults),
                 }
             }
         }
@@ -79,13 +75,13 @@ impl<'t, 'i> Keys<'t, 'i> {
     }
 
     /// False where the key is not there.
-    pub fn flag(&mut self, key: &'static str, faults: &mut Vec<Fault>) -> bool {
+    pub fn flag(&mut self, key: &'static str, faults: &mut Faults) -> bool {
         match self.value(key) {
             None => false,
             Some(value) => match value.get_ref() {
                 DeValue::Boolean(flag) => *flag,
                 _ => {
-                    faults.push(wrong(value, key, "true or false"));
+                    wrong(value, key, "true or false", faults);
                     false
                 }
             },
@@ -97,8 +93,8 @@ impl<'t, 'i> Keys<'t, 'i> {
         &mut self,
         key: &'static str,
         what: &'static str,
-        faults: &mut Vec<Fault>,
-        mut read: impl FnMut(&mut Keys, &mut Vec<Fault>) -> T,
+        faults: &mut Faults,
+        mut read: impl FnMut(&mut Keys, &mut Faults) -> T,
     ) -> Vec<T> {
         let empty = DeArray::new();
         let list = match self.value(key) {
@@ -109,7 +105,7 @@ impl<'t, 'i> Keys<'t, 'i> {
             Some(value) => match value.get_ref() {
                 DeValue::Array(list) => list,
                 _ => {
-                    faults.push(wrong(value, key, "a list of tables"));
+                    wrong(value, key, "a list of tables", faults);
                     &empty
                 }
             },
@@ -122,38 +118,32 @@ impl<'t, 'i> Keys<'t, 'i> {
                     all.push(read(&mut keys, faults));
                     keys.finish(faults);
                 }
-                _ => faults.push(wrong(entry, key, "a list of tables")),
+                _ => wrong(entry, key, "a list of tables", faults),
             }
         }
         all
     }
 
     /// Every key that was not read is a fault.
-    pub fn finish(self, faults: &mut Vec<Fault>) {
+    pub fn finish(self, faults: &mut Faults) {
         for (key, _) in self.table.iter().filter(|(key, _)| !self.known.contains(&key.get_ref().as_ref())) {
             let name: &Cow<str> = key.get_ref();
             let message = format!("a {} has no key `{name}`", self.what);
             let remedy = diagnostics::suggest::remedy(name, "key", &self.known);
-            faults.push(Fault { code: Code::Key, span: key.span(), message, remedy });
+            faults.add(Code::Key, &key.span(), &message, &remedy);
         }
     }
 }
 
-fn wrong(value: &Spanned<DeValue>, key: &str, wanted: &str) -> Fault {
-    let message = format!("`{key}` is not {wanted}");
-    Fault { code: Code::Key, span: value.span(), message, remedy: format!("write {wanted}") }
+fn wrong(value: &Located, key: &str, wanted: &str, faults: &mut Faults) {
+    faults.add(Code::Key, &value.span(), &format!("`{key}` is not {wanted}"), &format!("write {wanted}"));
 }
 
-/// Parses a text. The faults of its syntax come with what could be read.
-pub fn parse<'i>(text: &'i str, faults: &mut Vec<Fault>) -> DeTable<'i> {
-    let (table, errors) = DeTable::parse_recoverable(text);
-    for error in errors {
-        let end = text.len();
-        let span = error.span().unwrap_or(end..end);
-        let remedy = "correct the syntax; https://toml.io says what it is".to_string();
-        faults.push(Fault { code: Code::Syntax, span, message: error.message().to_string(), remedy });
-    }
-    table.into_inner()
+/// The table that a text is, unless its grammar is broken: what follows from that would only hide it.
+pub fn parse<'t>(source: &'t Arc<Source>, report: &mut Report) -> Option<DeTable<'t>> {
+    let codes = GrammarCodes { syntax: Code::Syntax.info(), duplicate: Code::Twice.info() };
+    let (table, broken) = toml_text::recover(source, codes, report);
+    (!broken).then(|| table.into_inner())
 }
 
 /// A letter of the given case, then letters of it, digits and `_`.

@@ -81,15 +81,6 @@ impl Ord for CodeInfo {
 }
 
 /// Declares the codes of a tool: an enum, and its table of [`CodeInfo`] in the same order.
-///
-/// ```
-/// diagnostics::codes! {
-///     /// Faults of recipes.
-///     pub enum Code;
-///     Salt "COOK-001" "no salt" "A soup without salt has no taste. Add some."
-/// }
-/// assert_eq!(Code::Salt.title(), "no salt");
-/// ```
 #[macro_export]
 macro_rules! codes {
     ($(#[$meta:meta])* pub enum $Code:ident; $($variant:ident $name:literal $title:literal $explanation:literal)*) => {

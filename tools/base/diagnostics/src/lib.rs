@@ -4,6 +4,7 @@
 mod code;
 mod diagnostic;
 mod explain;
+mod faults;
 pub mod input_file;
 mod json;
 mod render;
@@ -17,6 +18,7 @@ pub mod units;
 pub use code::{CodeInfo, Example, Table};
 pub use diagnostic::{Diagnostic, Label, Report};
 pub use explain::{explanation, find, page};
+pub use faults::Faults;
 pub use json::{DiagnosticJson, LabelJson, ReportJson};
 pub use source::{Place, Source, Span, Spanned};
 pub use style::Style;

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{Schema, HEADER, SECTION};
-use crate::fault::{Code, Fault, Refuse};
-use crate::table::{is_word, At};
+use crate::fault::{refuse, Code, Refuse};
+use crate::table::is_word;
+use diagnostics::{Faults, Spanned};
 
-pub(super) fn check(schema: &Schema, faults: &mut Vec<Fault>) {
-    let mut fault = |code: Code, place: &At<String>, message: String, remedy: &str| {
-        faults.push(Fault { code, span: place.span.clone(), message, remedy: remedy.to_string() });
-    };
+pub(super) fn check(schema: &Schema, faults: &mut Faults) {
+    let mut fault = refuse(faults);
     if schema.magic.value.len() != 8 || !schema.magic.value.is_ascii() {
         let message = format!("the magic `{}` has not eight letters", schema.magic.value);
         fault(Code::Layout, &schema.magic, message, "write eight letters");
@@ -63,7 +62,12 @@ pub(super) fn check(schema: &Schema, faults: &mut Vec<Fault>) {
     }
 }
 
-fn check_name<'a>(name: &'a At<String>, case: fn(char) -> bool, names: &mut BTreeSet<&'a str>, fault: &mut Refuse) {
+fn check_name<'a>(
+    name: &'a Spanned<String>,
+    case: fn(char) -> bool,
+    names: &mut BTreeSet<&'a str>,
+    fault: &mut Refuse,
+) {
     if !is_word(&name.value, case) {
         let message = format!("`{}` is no name of a record, field or constant", name.value);
         fault(Code::Name, name, message, "write lower case, digits and _; constants in capitals");

@@ -5,16 +5,15 @@ mod check;
 mod read;
 mod rust;
 
-use std::path::PathBuf;
+use diagnostics::{Faults, Report, Spanned};
+use std::path::{Path, PathBuf};
 
-use crate::fault::Fault;
-use crate::table::At;
 use crate::Generated;
 
 #[derive(Debug)]
 pub struct Schema {
     /// Eight letters, the first bytes of an image.
-    pub magic: At<String>,
+    pub magic: Spanned<String>,
     pub version: u64,
     pub constants: Vec<Constant>,
     pub records: Vec<Record>,
@@ -22,25 +21,25 @@ pub struct Schema {
 
 #[derive(Debug)]
 pub struct Constant {
-    pub name: At<String>,
+    pub name: Spanned<String>,
     pub value: u64,
     pub meaning: String,
 }
 
 #[derive(Debug)]
 pub struct Record {
-    pub name: At<String>,
+    pub name: Spanned<String>,
     /// The section whose entries these are.
-    pub section: Option<At<String>>,
+    pub section: Option<Spanned<String>>,
     /// Entries that the kernel has room for.
-    pub most: Option<At<String>>,
+    pub most: Option<Spanned<String>>,
     pub fields: Vec<Field>,
 }
 
 #[derive(Debug)]
 pub struct Field {
-    pub name: At<String>,
-    pub ftype: At<String>,
+    pub name: Spanned<String>,
+    pub ftype: Spanned<String>,
     pub meaning: String,
 }
 
@@ -95,17 +94,13 @@ const HEADER: &str = "header";
 const SECTION: &str = "section";
 
 /// Reads and checks the schema.
-pub fn read(text: &str) -> Result<Schema, Vec<Fault>> {
-    let mut faults = Vec::new();
-    let schema = read::schema(text, &mut faults);
-    if faults.is_empty() {
+pub fn read(path: &Path, text: &str) -> Result<Schema, Report> {
+    let mut faults = Faults::new(path, text);
+    let schema = read::schema(&mut faults);
+    if faults.is_clean() {
         check::check(&schema, &mut faults);
     }
-    if faults.is_empty() {
-        Ok(schema)
-    } else {
-        Err(faults)
-    }
+    faults.or(schema)
 }
 
 /// The generated files.

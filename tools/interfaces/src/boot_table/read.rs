@@ -1,17 +1,16 @@
 //! From the text to records.
 
 use super::{Constant, Field, Record, Schema};
-use crate::fault::Fault;
-use crate::table::{parse, At, Keys};
+use crate::table::{parse, Keys};
+use diagnostics::{Faults, Spanned};
 
-pub(super) fn schema(text: &str, faults: &mut Vec<Fault>) -> Schema {
-    let root = parse(text, faults);
-    let mut keys = Keys::new(&root, 0..0, "file");
-    if !faults.is_empty() {
-        // What follows from broken syntax would only hide it.
-        let magic = At { value: String::new(), span: 0..0 };
+pub(super) fn schema(faults: &mut Faults) -> Schema {
+    let source = faults.source.clone();
+    let Some(root) = parse(&source, &mut faults.report) else {
+        let magic = Spanned::new(String::new(), 0..0);
         return Schema { magic, version: 0, constants: Vec::new(), records: Vec::new() };
-    }
+    };
+    let mut keys = Keys::new(&root, 0..0, "file");
     let schema = Schema {
         magic: keys.text("magic", faults),
         version: keys.number("version", faults).value,

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{stubs, Call, Outcome, Table, PREFIX};
-use crate::fault::{Code, Fault, Refuse};
-use crate::table::{is_word, At};
+use crate::fault::{refuse, Code, Refuse};
+use crate::table::is_word;
+use diagnostics::{Faults, Spanned};
 
-pub(super) fn check(table: &Table, abi: &str, faults: &mut Vec<Fault>) {
-    let mut fault = |code: Code, place: &At<String>, message: String, remedy: &str| {
-        faults.push(Fault { code, span: place.span.clone(), message, remedy: remedy.to_string() });
-    };
+pub(super) fn check(table: &Table, abi: &str, faults: &mut Faults) {
+    let mut fault = refuse(faults);
     let defined: BTreeSet<&str> =
         abi.lines().filter_map(|line| line.strip_prefix("#define ")?.split_whitespace().next()).collect();
     let mut names = BTreeSet::new();
@@ -30,7 +29,7 @@ pub(super) fn check(table: &Table, abi: &str, faults: &mut Vec<Fault>) {
         }
         if let Some(other) = numbers.insert(call.number.value, name) {
             let message = format!("{name} and {other} have the number {}", call.number.value);
-            let place = At { value: String::new(), span: call.number.span.clone() };
+            let place = Spanned::new(String::new(), call.number.span.clone());
             fault(Code::Twice, &place, message, "give each call a number of its own");
         }
         if !is_word(&call.object.value, char::is_lowercase) {
@@ -108,7 +107,7 @@ fn check_stub(call: &Call, fault: &mut Refuse) {
 
 const TYPES: &str = "add type = \"uint32_t\" or type = \"uint64_t\"";
 
-fn check_type(ctype: &At<String>, fault: &mut Refuse) {
+fn check_type(ctype: &Spanned<String>, fault: &mut Refuse) {
     if !matches!(ctype.value.as_str(), "uint32_t" | "uint64_t") {
         fault(
             Code::Stub,
@@ -119,7 +118,7 @@ fn check_type(ctype: &At<String>, fault: &mut Refuse) {
     }
 }
 
-fn check_name<'a>(name: &'a At<String>, names: &mut BTreeSet<&'a str>, fault: &mut Refuse) {
+fn check_name<'a>(name: &'a Spanned<String>, names: &mut BTreeSet<&'a str>, fault: &mut Refuse) {
     if !is_word(&name.value, char::is_lowercase) {
         fault(
             Code::Name,

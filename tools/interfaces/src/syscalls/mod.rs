@@ -7,10 +7,9 @@ mod page;
 mod read;
 mod stubs;
 
-use std::path::PathBuf;
+use diagnostics::{Faults, Report, Spanned};
+use std::path::{Path, PathBuf};
 
-use crate::fault::Fault;
-use crate::table::At;
 use crate::Generated;
 
 /// The calls, by number.
@@ -21,18 +20,18 @@ pub struct Table {
 
 #[derive(Debug)]
 pub struct Call {
-    pub number: At<u64>,
-    pub name: At<String>,
+    pub number: Spanned<u64>,
+    pub name: Spanned<String>,
     /// The kind of object the call works on: the file kernel/layers/syscall/syscall_OBJECT.c has its function.
-    pub object: At<String>,
+    pub object: Spanned<String>,
     pub summary: String,
-    pub outcome: At<Outcome>,
+    pub outcome: Spanned<Outcome>,
     /// Dispatched before all others, and laid out with the message path.
     pub fast: bool,
     /// The caller does not get the processor back.
     pub never_returns: bool,
     /// Where the stub is written by hand, if it is.
-    pub hand_stub: Option<At<String>>,
+    pub hand_stub: Option<Spanned<String>>,
     pub arguments: Vec<Argument>,
     pub returns: Vec<Return>,
     pub errors: Vec<ErrorCase>,
@@ -55,26 +54,26 @@ pub enum Outcome {
 
 #[derive(Debug)]
 pub struct Argument {
-    pub name: At<String>,
-    pub register: At<String>,
+    pub name: Spanned<String>,
+    pub register: Spanned<String>,
     /// Its C type in the stub.
-    pub ctype: Option<At<String>>,
+    pub ctype: Option<Spanned<String>>,
     pub unit: String,
     pub meaning: String,
 }
 
 #[derive(Debug)]
 pub struct Return {
-    pub name: At<String>,
-    pub register: At<String>,
+    pub name: Spanned<String>,
+    pub register: Spanned<String>,
     /// Its C type in the stub; a result without one is not stored by the stub.
-    pub ctype: Option<At<String>>,
+    pub ctype: Option<Spanned<String>>,
     pub meaning: String,
 }
 
 #[derive(Debug)]
 pub struct ErrorCase {
-    pub code: At<String>,
+    pub code: Spanned<String>,
     pub when: String,
 }
 
@@ -107,17 +106,13 @@ impl Call {
 const PREFIX: &str = "SYS_";
 
 /// Reads and checks the table; `abi` is the text of kernel/abi.h, which defines the errors.
-pub fn read(text: &str, abi: &str) -> Result<Table, Vec<Fault>> {
-    let mut faults = Vec::new();
-    let table = read::table(text, &mut faults);
-    if faults.is_empty() {
+pub fn read(path: &Path, text: &str, abi: &str) -> Result<Table, Report> {
+    let mut faults = Faults::new(path, text);
+    let table = read::table(&mut faults);
+    if faults.is_clean() {
         check::check(&table, abi, &mut faults);
     }
-    if faults.is_empty() {
-        Ok(table)
-    } else {
-        Err(faults)
-    }
+    faults.or(table)
 }
 
 /// The generated files.

@@ -1,15 +1,13 @@
 //! From the text to calls.
 
 use super::{Argument, Call, ErrorCase, Outcome, Return, Table};
-use crate::fault::{Code, Fault};
-use crate::table::{parse, At, Keys};
+use crate::fault::Code;
+use crate::table::{parse, Keys};
+use diagnostics::{Faults, Spanned};
 
-pub(super) fn table(text: &str, faults: &mut Vec<Fault>) -> Table {
-    let root = parse(text, faults);
-    if !faults.is_empty() {
-        // What follows from broken syntax would only hide it.
-        return Table { calls: Vec::new() };
-    }
+pub(super) fn table(faults: &mut Faults) -> Table {
+    let source = faults.source.clone();
+    let Some(root) = parse(&source, &mut faults.report) else { return Table { calls: Vec::new() } };
     let mut keys = Keys::new(&root, 0..0, "file");
     let mut calls = keys.list("call", "call", faults, call);
     keys.finish(faults);
@@ -17,7 +15,7 @@ pub(super) fn table(text: &str, faults: &mut Vec<Fault>) -> Table {
     Table { calls }
 }
 
-fn call(keys: &mut Keys, faults: &mut Vec<Fault>) -> Call {
+fn call(keys: &mut Keys, faults: &mut Faults) -> Call {
     Call {
         number: keys.number("number", faults),
         name: keys.text("name", faults),
@@ -48,9 +46,9 @@ fn call(keys: &mut Keys, faults: &mut Vec<Fault>) -> Call {
     }
 }
 
-fn outcome(keys: &mut Keys, faults: &mut Vec<Fault>) -> At<Outcome> {
+fn outcome(keys: &mut Keys, faults: &mut Faults) -> Spanned<Outcome> {
     let Some(text) = keys.optional_text("outcome", faults) else {
-        return At { value: Outcome::Status, span: 0..0 };
+        return Spanned::new(Outcome::Status, 0..0);
     };
     let value = match text.value.as_str() {
         "status" => Outcome::Status,
@@ -59,10 +57,10 @@ fn outcome(keys: &mut Keys, faults: &mut Vec<Fault>) -> At<Outcome> {
         "ends" => Outcome::Ends,
         other => {
             let message = format!("`{other}` is no outcome");
-            let remedy = "write \"status\", \"stored\", \"switch\" or \"ends\"".to_string();
-            faults.push(Fault { code: Code::Outcome, span: text.span.clone(), message, remedy });
+            let remedy = "write \"status\", \"stored\", \"switch\" or \"ends\"";
+            faults.add(Code::Outcome, &text.span, &message, remedy);
             Outcome::Status
         }
     };
-    At { value, span: text.span }
+    Spanned::new(value, text.span)
 }

@@ -79,7 +79,7 @@ fn arguments(arguments: &[Argument]) -> (&'static str, String) {
     (raw, ARGUMENTS[..count].iter().map(|register| format!(", {}", name(at(register)))).collect())
 }
 
-fn ctype(ctype: &Option<crate::table::At<String>>) -> &str {
+fn ctype(ctype: &Option<diagnostics::Spanned<String>>) -> &str {
     ctype.as_ref().map_or("uint64_t", |ctype| ctype.value.as_str())
 }
 

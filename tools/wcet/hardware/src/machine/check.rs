@@ -1,9 +1,9 @@
 //! Whether the values of a machine file make sense together.
 
 use crate::machine::code::Code;
-use crate::machine::fault::Faults;
 use crate::machine::model::{Cache, Machine, Policy};
 use crate::machine::read::{Document, Table};
+use diagnostics::Faults;
 use std::collections::BTreeMap;
 
 pub(crate) fn check(document: &Document, machine: &Machine, faults: &mut Faults) {

@@ -11,7 +11,6 @@ mod build;
 mod check;
 mod class;
 mod code;
-mod fault;
 mod json;
 mod model;
 mod read;
@@ -20,7 +19,7 @@ mod schema;
 
 use std::path::Path;
 
-use diagnostics::{input_file, Diagnostic, Report, Source};
+use diagnostics::{input_file, Diagnostic, Faults, Report};
 
 pub use class::Class;
 pub use code::Code;
@@ -40,15 +39,9 @@ pub fn load(path: &Path) -> Result<Machine, Report> {
 
 /// The machine in `text`; `path` is for diagnostics.
 pub fn parse(name: &str, path: &Path, text: String) -> Result<Machine, Report> {
-    let mut faults = fault::Faults::new(Source::new(path, text));
+    let mut faults = Faults::new(path, text);
     let document = read::read(&mut faults);
     let machine = build::build(name, &document);
     check::check(&document, &machine, &mut faults);
-    let mut report = faults.report;
-    report.sort();
-    if report.is_clean() {
-        Ok(machine)
-    } else {
-        Err(report)
-    }
+    faults.or(machine)
 }

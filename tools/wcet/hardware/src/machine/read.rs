@@ -1,10 +1,9 @@
 //! A machine file's text as tables of values with their places. Every departure from the schema is a fault.
 
 use crate::machine::code::Code;
-use crate::machine::fault::Faults;
 use crate::machine::schema::{KeySpec, Kind, TableSpec, MAX_SIZE, TABLES};
 use diagnostics::toml_text::{self, GrammarCodes};
-use diagnostics::{suggest, units, Span};
+use diagnostics::{suggest, units, Faults, Span};
 use toml::de::DeValue;
 
 type Located<'i> = toml::Spanned<DeValue<'i>>;

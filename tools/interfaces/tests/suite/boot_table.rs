@@ -1,7 +1,9 @@
 //! What is generated from a schema of the boot table, and the faults that are reported of a bad one.
 
+use std::path::Path;
+
+use diagnostics::Diagnostic;
 use interfaces::boot_table::{files, read};
-use interfaces::fault::Fault;
 
 fn schema(records: &str) -> String {
     format!(
@@ -26,13 +28,13 @@ fn good() -> String {
     schema(&record("thing", THINGS, &[("kind", "u32"), ("owner", "u32"), ("base", "u64")]))
 }
 
-fn faults(text: &str) -> Vec<Fault> {
-    read(text).expect_err("the schema is bad")
+fn faults(text: &str) -> Vec<Diagnostic> {
+    read(Path::new("table.toml"), text).expect_err("the schema is bad").diagnostics
 }
 
 #[test]
 fn both_sides_get_the_same_layout() {
-    let files = files(&read(&good()).expect("the schema is good"));
+    let files = files(&read(Path::new("table.toml"), &good()).expect("the schema is good"));
     let [c, rust] = &files[..] else { panic!("two files") };
     for part in [
         "#define BOOT_TABLE_MAGIC 0x4c42545241485341ul",

@@ -1,0 +1,5 @@
+//! The integration tests of this crate, in one binary to save link time.
+
+mod boot_table;
+mod cli;
+mod syscalls;
