@@ -142,7 +142,7 @@ pub fn folders(folder: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{stems, Project, SYSTEMS};
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     fn tree() -> Project {
         Project { root: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..") }
@@ -167,5 +167,49 @@ mod tests {
         assert_eq!(tree().description("mine.toml").unwrap(), Path::new("mine.toml"));
         let remedy = tree().description("mine").unwrap_err().remedy();
         assert!(remedy.contains("three-linux") && !remedy.contains("bench-ipc"), "{remedy}");
+    }
+
+    /// The manifests below `tools`.
+    fn manifests(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let inside = |path: PathBuf| match path.file_name().and_then(|name| name.to_str()) {
+            Some("Cargo.toml") => vec![path],
+            Some("target" | "src" | "tests") | None => Vec::new(),
+            _ if path.is_dir() => manifests(&path),
+            _ => Vec::new(),
+        };
+        entries.flat_map(inside).collect()
+    }
+
+    fn has_tests(path: &Path) -> bool {
+        match path.is_dir() {
+            true => std::fs::read_dir(path).unwrap().any(|entry| has_tests(&entry.unwrap().path())),
+            false => std::fs::read_to_string(path).unwrap_or_default().contains("#[test]"),
+        }
+    }
+
+    #[test]
+    fn a_target_that_is_not_built_for_tests_has_none() {
+        let mut without = 0;
+        for manifest in manifests(&tree().root.join("tools")) {
+            let folder = manifest.parent().unwrap();
+            let table: toml::Table = toml::from_str(&std::fs::read_to_string(&manifest).unwrap()).unwrap();
+            let is_left_out =
+                |target: &toml::Value| target.get("test").is_some_and(|test| test.as_bool() == Some(false));
+            let library = table.get("lib").filter(|target| is_left_out(target)).map(|_| folder.join("src"));
+            let programs = table.get("bin").and_then(|all| all.as_array()).into_iter().flatten();
+            let programs = programs.filter(|target| is_left_out(target));
+            let paths = programs.filter_map(|target| Some(folder.join(target.get("path")?.as_str()?)));
+            for path in library.into_iter().chain(paths) {
+                assert!(
+                    !has_tests(&path),
+                    "{} has tests, and {} says `test = false`",
+                    path.display(),
+                    manifest.display()
+                );
+                without += 1;
+            }
+        }
+        assert!(without > 0);
     }
 }
