@@ -7,6 +7,8 @@
 //! timeout = 60               # seconds
 //! stdout = ["regex"]         # each must match a line of the output
 //! stderr = ["regex"]
+//! absent = ["regex"]         # none matches a line of either
+//! environment = { COLUMNS = "60" }
 //! json = "check"             # standard output is one JSON object that fits this schema of docs/src/reference/schemas;
 //!                            # with "schema", it is a schema itself
 //! kill = "regex"             # the command is killed by SIGKILL once it has said this; `status` is then left out
@@ -26,6 +28,7 @@ use project::copies::{mirror, Edit};
 use project::Project;
 use schema::Schema;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output as Done, Stdio};
@@ -47,6 +50,10 @@ pub struct CommandTest {
     stdout: Vec<String>,
     #[serde(default)]
     stderr: Vec<String>,
+    #[serde(default)]
+    absent: Vec<String>,
+    #[serde(default)]
+    environment: BTreeMap<String, String>,
     json: Option<String>,
     kill: Option<String>,
     #[serde(default)]
@@ -87,7 +94,7 @@ impl CommandTest {
         if self.kill.is_none() {
             command.arg(self.timeout.to_string()).arg(tool);
         }
-        command.args(&self.arguments).current_dir(&root).env("ASHLAR_ROOT", &root);
+        command.args(&self.arguments).current_dir(&root).env("ASHLAR_ROOT", &root).envs(&self.environment);
         let mark = guardian::new_mark();
         guardian::mark(&mut command, &mark);
         let done = match &self.kill {
@@ -143,6 +150,15 @@ impl CommandTest {
                     Ok(_) => faults.push(format!("standard {name} does not match /{pattern}/")),
                     Err(error) => faults.push(error.to_string()),
                 }
+            }
+        }
+        for pattern in &self.absent {
+            match line_regex(pattern) {
+                Ok(regex) if regex.is_match(stdout) || regex.is_match(stderr) => {
+                    faults.push(format!("a line matches /{pattern}/"));
+                }
+                Ok(_) => {}
+                Err(error) => faults.push(error.to_string()),
             }
         }
         faults
