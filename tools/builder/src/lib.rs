@@ -47,9 +47,30 @@ pub fn build_system(
     output: &Output,
     progress: &Progress<'_>,
 ) -> Result<Built, Failure> {
-    let assets = assets(project, kernel);
+    let system = load_system(description, kernel, project, progress)?;
+    build_loaded(system, kernel, project, output, progress)
+}
+
+/// The first step of `build_system` alone.
+pub fn load_system(
+    description: &Path,
+    kernel: &KernelOptions,
+    project: &Project,
+    progress: &Progress<'_>,
+) -> Result<System, Failure> {
     progress.step("checking the description");
-    let system = system::load(description, &assets)?;
+    Ok(system::load(description, &assets(project, kernel))?)
+}
+
+/// The further steps of `build_system`.
+pub fn build_loaded(
+    system: System,
+    kernel: &KernelOptions,
+    project: &Project,
+    output: &Output,
+    progress: &Progress<'_>,
+) -> Result<Built, Failure> {
+    let assets = assets(project, kernel);
     let _lock = BuildLock::take(project)?;
     progress.step("building the kernel");
     make_kernel(kernel, project, output)?;

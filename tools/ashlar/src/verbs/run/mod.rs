@@ -8,7 +8,7 @@ use crate::cli::RunOptions;
 use crate::results::{ConsoleResult, RunResult};
 use awaited::Awaited;
 use builder::machine::MachineOptions;
-use builder::{build_system, Built, STEPS};
+use builder::{build_loaded, load_system, Built, STEPS};
 use consoles::view::Style;
 use consoles::{terminal, View};
 use emulator::{CommandLine, End, Event, Session};
@@ -38,9 +38,11 @@ enum Over {
 
 pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let description = project.description(&options.system)?;
-    let built = build_system(&description, &options.kernel, project, output, &output.progress(STEPS))?;
-    let shown = Shown::new(options, &built.system)?;
-    let mut awaited = Awaited::new(options, &built.system)?;
+    let progress = output.progress(STEPS);
+    let system = load_system(&description, &options.kernel, project, &progress)?;
+    // What is asked for is held against the system before anything is built.
+    let shown = Shown::new(options, &system)?;
+    let mut awaited = Awaited::new(options, &system)?;
     let machine = MachineOptions {
         cpus: options.cpus,
         icount: options.icount,
@@ -48,7 +50,9 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
         iso: options.iso.clone(),
         ..MachineOptions::default()
     };
-    machine.check(&built.system)?;
+    machine.check(&system)?;
+    let built = build_loaded(system, &options.kernel, project, output, &progress)?;
+    drop(progress);
     let command = machine.command_line(&built)?;
     // The exact line is part of what a run shows; for a program it is in the result.
     eprintln!("{command}");
