@@ -212,6 +212,18 @@ pub struct Expr {
     pub span: Span,
 }
 
+impl Expr {
+    /// Whether it reads an object.
+    pub fn loads(&self) -> bool {
+        match &self.kind {
+            ExprKind::Const(..) | ExprKind::Local(_) => false,
+            ExprKind::Load(_) => true,
+            ExprKind::Neg(inner) | ExprKind::Not(inner) | ExprKind::Cast(inner) => inner.loads(),
+            ExprKind::Binary(_, left, right) => left.loads() || right.loads(),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum ExprKind {
     /// A value with the name of the constant it came from.

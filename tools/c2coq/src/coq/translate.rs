@@ -69,15 +69,6 @@ fn sequence(mut statements: Vec<Term>) -> Term {
     }
 }
 
-fn loads(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Const(..) | ExprKind::Local(_) => false,
-        ExprKind::Load(_) => true,
-        ExprKind::Neg(inner) | ExprKind::Not(inner) | ExprKind::Cast(inner) => loads(inner),
-        ExprKind::Binary(_, left, right) => loads(left) || loads(right),
-    }
-}
-
 impl Translator<'_> {
     fn block(&mut self, statements: &[Stmt]) -> Result<Term, Refusal> {
         let mut out = Vec::new();
@@ -99,7 +90,7 @@ impl Translator<'_> {
             StmtKind::Assign(Target::Place(place), Rhs::Expr(value)) => self.store(place, self.expr(value)),
             StmtKind::Assign(Target::Place(place), Rhs::Call(call)) => {
                 let indices = [&place.index, &place.element];
-                if indices.into_iter().flatten().any(|index| loads(index)) {
+                if indices.into_iter().flatten().any(|index| index.loads()) {
                     let message = "a call's result goes to a place whose index reads memory".to_string();
                     let remedy = "put the result, or the index, into a local first".to_string();
                     return Err(Refusal { span: place.span, message, remedy });

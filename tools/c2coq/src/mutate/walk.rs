@@ -191,17 +191,9 @@ impl<'a> Walk<'a> {
 
     /// Reads or writes an object, or calls.
     fn touches(&self, statement: &Stmt) -> bool {
-        fn loads(expr: &Expr) -> bool {
-            match &expr.kind {
-                ExprKind::Const(..) | ExprKind::Local(_) => false,
-                ExprKind::Load(_) => true,
-                ExprKind::Neg(inner) | ExprKind::Not(inner) | ExprKind::Cast(inner) => loads(inner),
-                ExprKind::Binary(_, left, right) => loads(left) || loads(right),
-            }
-        }
         match &statement.kind {
             StmtKind::Assign(Target::Place(_), _) => true,
-            StmtKind::Local(_, Rhs::Expr(value)) | StmtKind::Assign(_, Rhs::Expr(value)) => loads(value),
+            StmtKind::Local(_, Rhs::Expr(value)) | StmtKind::Assign(_, Rhs::Expr(value)) => value.loads(),
             StmtKind::Local(_, Rhs::Call(call)) | StmtKind::Assign(_, Rhs::Call(call)) | StmtKind::Call(call) => {
                 !self.is_hint(call)
             }

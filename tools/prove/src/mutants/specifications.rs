@@ -9,7 +9,6 @@ use crate::mutants::changes::changes;
 use crate::mutants::code::Choice;
 use crate::mutants::trials::{line_at, text_of, trials, Fate, Trials, Wrong};
 use crate::progress::Progress;
-use crate::sources::tree::read;
 use project::Project;
 use std::collections::BTreeMap;
 
@@ -25,15 +24,7 @@ pub fn layer(file: &str) -> Option<&str> {
 
 /// Known survivors: description to reason.
 pub fn reasons(project: &Project) -> Result<BTreeMap<String, String>, Error> {
-    let path = project.root().join(SURVIVORS);
-    if !path.exists() {
-        return Ok(BTreeMap::new());
-    }
-    toml::from_str(&read(&path)?).map_err(|error| Error::BadFile {
-        file: SURVIVORS,
-        message: error.to_string(),
-        form: "description = \"why it survives\"",
-    })
+    super::reasons(project, SURVIVORS, "description = \"why it survives\"")
 }
 
 /// Tries the chosen changes; of a sample, so many that are Coq.

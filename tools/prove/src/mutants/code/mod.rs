@@ -15,7 +15,6 @@ use crate::mutants::code::trial::Trials;
 use crate::mutants::code::verdicts::Verdict;
 use crate::progress::Progress;
 use crate::sources::certified::Layer;
-use crate::sources::tree::read;
 pub use choice::Choice;
 use choice::{batches, certified, choose, Certified};
 pub use mutant::Mutant;
@@ -31,15 +30,7 @@ pub const SURVIVORS: &str = "proof/survivors.toml";
 
 /// Known survivors: description to reason.
 pub fn reasons(project: &Project) -> Result<BTreeMap<String, String>, Error> {
-    let path = project.root().join(SURVIVORS);
-    if !path.exists() {
-        return Ok(BTreeMap::new());
-    }
-    toml::from_str(&read(&path)?).map_err(|error| Error::BadFile {
-        file: SURVIVORS,
-        message: error.to_string(),
-        form: "description = \"why it is equivalent\"",
-    })
+    super::reasons(project, SURVIVORS, "description = \"why it is equivalent\"")
 }
 
 /// Tries the chosen mutants: every one with its function's theorem; then those that it takes, and for which no reason is
