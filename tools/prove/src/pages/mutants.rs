@@ -57,11 +57,19 @@ const WORDS: &str = "A mutant is a certified C function with one place changed. 
     If they are new, proofs may have to follow the form of the code; the table counts how many hold unchanged. For a benign \
     rewriting only the function's own theorem and what leads to it is checked.";
 
+const SAMPLE: &str =
+    "Every mutant is tried anew when the proofs change, which takes hours. Of those of the present proofs";
+
 /// The page as it should be.
 pub fn page(tried: &[Tried], reasons: &BTreeMap<String, String>) -> String {
     let mut layers: Vec<&str> = tried.iter().map(|(mutant, _)| mutant.layer.as_str()).collect();
     layers.dedup();
-    let mut out = format!("{GENERATED}\n\n# Mutants\n\n{WORDS}\n\n| layer | {COLUMNS}");
+    let mut out = format!("{GENERATED}\n\n# Mutants\n\n{WORDS}\n\n");
+    let known = tried.iter().filter(|(_, verdict)| verdict.is_some()).count();
+    if known < tried.len() {
+        out += &format!("{SAMPLE} {known} of {} have been tried, spread over the layers.\n\n", tried.len());
+    }
+    out += &format!("| layer | {COLUMNS}");
     for layer in &layers {
         let of_layer = tried.iter().filter(|(mutant, _)| mutant.layer == *layer);
         out += &Counts::of(of_layer).row(&format!("[{layer}](#{layer})"));
@@ -125,6 +133,8 @@ mod tests {
         ];
         let reasons = BTreeMap::from([(mutant(2, false).description(), "two is one".to_string())]);
         let text = page(&tried, &reasons);
+        assert!(text.contains("4 of 5 have been tried"), "{text}");
+        assert!(!page(&tried[..2], &reasons).contains("have been tried"));
         assert!(text.contains("| [queue](#queue) | 2 | 1 | 1 | 0 of 1 | 1 | 1 |"), "{text}");
         assert!(text.contains("| `queue_peek` | 2 | 1 | 1 | 0 of 1 | 1 | 1 |"));
         assert!(text.contains("`a \\|\\| 2` → `b \\|\\| 2` | two is one |"));
