@@ -33,6 +33,23 @@ switch:
     ret
     .endm
 
+    /* Runs another thread if one is asked for. */
+    .macro part_leave
+    .globl leave
+leave:
+    cmpl $1, %gs:40
+    jne 1f
+    call run
+1:  ret
+    .endm
+
+    .macro part_thread_start
+    .globl thread_start
+thread_start:
+    swapgs
+    sysretq
+    .endm
+
     .macro part_ends
     .globl ended
 ended:

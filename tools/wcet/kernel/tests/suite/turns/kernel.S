@@ -60,12 +60,7 @@ serve:
     movl $1, %gs:40
     ret
 
-    .globl leave
-leave:
-    cmpl $1, %gs:40
-    jne 1f
-    call run
-1:  ret
+    part_leave
 
     .globl run
 run:
@@ -78,10 +73,7 @@ run:
 
     part_switch
 
-    .globl thread_start
-thread_start:
-    swapgs
-    sysretq
+    part_thread_start
 
     .globl idle
 idle:

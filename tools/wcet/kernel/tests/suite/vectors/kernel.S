@@ -88,12 +88,7 @@ is_slow:
 1:  xor %eax, %eax
     ret
 
-    .globl leave
-leave:
-    cmpl $1, %gs:40
-    jne 1f
-    call run
-1:  ret
+    part_leave
 
     .globl run
 run:
@@ -104,10 +99,7 @@ run:
 
     part_switch
 
-    .globl thread_start
-thread_start:
-    swapgs
-    sysretq
+    part_thread_start
 
     .globl idle
 idle:
