@@ -1,6 +1,7 @@
 //! What one shard of a campaign found.
 
 use crate::shard::Shard;
+use diagnostics::input_file::{self, InputError, MOST_DATA};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -33,7 +34,7 @@ pub struct Item {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error("{0}: {1}")]
-    File(PathBuf, std::io::Error),
+    File(PathBuf, InputError),
     #[error("{0} is not the record of a shard: {1}")]
     Form(PathBuf, serde_json::Error),
 }
@@ -52,7 +53,7 @@ impl Record {
     }
 
     pub fn read(path: &Path) -> Result<Record, ReadError> {
-        let text = std::fs::read(path).map_err(|error| ReadError::File(path.to_path_buf(), error))?;
+        let text = input_file::bytes(path, MOST_DATA).map_err(|error| ReadError::File(path.to_path_buf(), error))?;
         serde_json::from_slice(&text).map_err(|error| ReadError::Form(path.to_path_buf(), error))
     }
 

@@ -3,6 +3,7 @@
 use crate::results::SystemTimingResult;
 use builder::on_demand::ANALYSER;
 use builder::{assets, build_kernel, KernelOptions};
+use diagnostics::input_file::{self, MOST_DATA};
 use output::{Failure, Output};
 use project::Project;
 use serde::Deserialize;
@@ -167,8 +168,8 @@ fn read(file: &Path) -> Result<KernelBounds, Failure> {
             "write it with `ashlar timing --kernel --format json --output FILE`",
         )
     };
-    let text = std::fs::read_to_string(file).map_err(|error| unusable(&error))?;
-    serde_json::from_str(&text).map_err(|error| unusable(&error))
+    let text = input_file::bytes(file, MOST_DATA).map_err(|error| unusable(&error))?;
+    serde_json::from_slice(&text).map_err(|error| unusable(&error))
 }
 
 fn human(result: &SystemTimingResult) -> String {

@@ -8,6 +8,9 @@ use std::path::Path;
 /// More than any description, table or list has.
 pub const MOST_TEXT: u64 = 1 << 20;
 
+/// More than any program or report has.
+pub const MOST_DATA: u64 = 1 << 28;
+
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {

@@ -1,5 +1,6 @@
 //! The bound of a program, and its loops alone: from arguments to a request, from a report to a file and a status.
 
+use diagnostics::input_file::{self, InputError, MOST_DATA};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -74,16 +75,16 @@ fn request(options: &ProgramOptions, errors: &mut Vec<Error>) -> Request {
     request.stated.volatile.clone_from(&options.volatile);
     request.stated.stack.clone_from(&options.stack);
     request.stated.as_loaded = options.as_loaded;
-    let unreadable = |path: &Path, cause: &std::io::Error| {
+    let unreadable = |path: &Path, cause: &InputError| {
         let message = format!("{} cannot be read: {cause}", path.display());
-        error(Code::Unreadable, &message, "check the name, the folder and the permissions")
+        error(Code::Unreadable, &message, cause.remedy())
     };
-    match std::fs::read(&file) {
+    match input_file::bytes(&file, MOST_DATA) {
         Ok(data) => request.data = data,
         Err(cause) => errors.push(unreadable(&file, &cause)),
     }
     if let Some(path) = &options.constraints {
-        match std::fs::read_to_string(path) {
+        match input_file::text(path) {
             Ok(text) => request.stated.constraints = Some((path.display().to_string(), text)),
             Err(cause) => errors.push(unreadable(path, &cause)),
         }

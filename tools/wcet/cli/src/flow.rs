@@ -1,5 +1,6 @@
 //! `timing flow`: the control-flow graph of what entry points reach.
 
+use diagnostics::input_file::{self, MOST_DATA};
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::{Lines, Program};
 use wcet_paths::analysis::{flow_options, Code, Stated};
@@ -33,7 +34,7 @@ pub fn flow(options: &FlowOptions) -> u8 {
 }
 
 fn run(options: &FlowOptions) -> Result<(), (u8, Vec<String>)> {
-    let data = std::fs::read(&options.file)
+    let data = input_file::bytes(&options.file, MOST_DATA)
         .map_err(|cause| (2, vec![format!("timing: {} cannot be read: {cause}", options.file.display())]))?;
     let program = Program::parse(&data)
         .map_err(|errors| (1, errors.iter().map(|error| format!("{}: {error}", options.file.display())).collect()))?;

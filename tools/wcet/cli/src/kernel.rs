@@ -1,5 +1,6 @@
 //! The whole kernel: its regions and their bounds.
 
+use diagnostics::input_file::{self, MOST_DATA};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -95,7 +96,7 @@ pub(crate) fn with(
 ) -> u8 {
     let path = file(options);
     let description = options.description.clone().unwrap_or_else(|| root().join("kernel/timing.toml"));
-    let data = match std::fs::read(&path) {
+    let data = match input_file::bytes(&path, MOST_DATA) {
         Ok(data) => data,
         Err(cause) => return fail(&format!("{}: {cause}; build it: ashlar build", path.display())),
     };

@@ -1,5 +1,6 @@
 //! What a booted image does, beside the bounds of its regions and of the paths that it takes.
 
+use diagnostics::input_file::{self, MOST_DATA};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -232,8 +233,8 @@ fn loops(report: &Report) -> BTreeMap<u64, u64> {
 /// Bounds from a report.
 fn read(kernel: &Kernel<'_>, path: &Path) -> Result<Bounds, String> {
     let fault = |cause: String| format!("{}: {cause}; write it: ashlar timing --kernel --format json", path.display());
-    let text = std::fs::read_to_string(path).map_err(|cause| fault(cause.to_string()))?;
-    let report: Report = serde_json::from_str(&text).map_err(|cause| fault(cause.to_string()))?;
+    let text = input_file::bytes(path, MOST_DATA).map_err(|cause| fault(cause.to_string()))?;
+    let report: Report = serde_json::from_slice(&text).map_err(|cause| fault(cause.to_string()))?;
     let loops = loops(&report);
     let regions = report.regions.ok_or_else(|| fault("it has no regions".to_string()))?;
     let bounds: BTreeMap<&str, Option<u64>> =

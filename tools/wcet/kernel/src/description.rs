@@ -1,5 +1,6 @@
 //! The kernel's own description, `kernel/timing.toml`: which symbols play which part.
 
+use diagnostics::input_file;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -402,7 +403,7 @@ fn address<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
 impl Description {
     pub fn load(path: &Path) -> Result<Description, Error> {
         let unreadable = |cause: String| Error::Description { path: path.display().to_string(), cause };
-        let text = std::fs::read_to_string(path).map_err(|cause| unreadable(cause.to_string()))?;
+        let text = input_file::text(path).map_err(|cause| unreadable(cause.to_string()))?;
         let mut description = Description::parse(&text).map_err(unreadable)?;
         if let Some(calls) = &mut description.calls {
             if let Some(name) = &calls.header {
