@@ -13,7 +13,7 @@ void prepare(uint32_t number)
         keys[i] = (uint8_t)(number >> 2 * i & 3);
 }
 
-APART static void work(uint32_t rounds)
+NOINLINE static void work(uint32_t rounds)
 {
     for (uint32_t i = 0; i < rounds; i++)
         cells[i & 7] -= i;

@@ -13,13 +13,13 @@ void prepare(uint32_t number)
     arguments[0] = number;
 }
 
-APART static void work(struct task *on, uint32_t rounds)
+NOINLINE static void work(struct task *on, uint32_t rounds)
 {
     for (uint32_t i = 0; i < rounds; i++)
         on->cells[i & 7] += i;
 }
 
-APART static void begin(struct task *on, uint32_t urgent)
+NOINLINE static void begin(struct task *on, uint32_t urgent)
 {
     on->pending = 1;
     if (urgent) {

@@ -11,7 +11,7 @@ void prepare(uint32_t number)
     arguments[0] = number;
 }
 
-APART static void work(uint32_t rounds)
+NOINLINE static void work(uint32_t rounds)
 {
     for (uint32_t i = 0; i < rounds; i++)
         cells[i & 7] += i;

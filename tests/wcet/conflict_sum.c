@@ -15,7 +15,7 @@ void prepare(uint32_t number)
     amounts[2] = sizes[number / 9];
 }
 
-APART static void work(uint32_t rounds)
+NOINLINE static void work(uint32_t rounds)
 {
     while (rounds-- > 0)
         cells[rounds & 7] += rounds;

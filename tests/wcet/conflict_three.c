@@ -14,7 +14,7 @@ void prepare(uint32_t number)
     keys[2] = (uint8_t)(number / 9);
 }
 
-APART static void work(uint32_t rounds)
+NOINLINE static void work(uint32_t rounds)
 {
     for (uint32_t i = 0; i < rounds; i++)
         cells[i & 7] ^= i;

@@ -11,7 +11,7 @@ void prepare(uint32_t number)
     arguments[0] = number;
 }
 
-APART static void copy(void *target, const void *source, uint32_t size)
+NOINLINE static void copy(void *target, const void *source, uint32_t size)
 {
     uint32_t *words = target;
     const uint32_t *source_words = source;

@@ -19,7 +19,7 @@ void prepare(uint32_t number)
         block[i / SIZE][i % SIZE] = (int16_t)(i * 3 + number);
 }
 
-APART static void line(int16_t *values, uint32_t step)
+NOINLINE static void line(int16_t *values, uint32_t step)
 {
     int32_t sums[SIZE];
     for (uint32_t i = 0; i < SIZE; i++) {

@@ -15,7 +15,7 @@ void prepare(uint32_t number)
     arguments[0] = number;
 }
 
-APART static uint16_t checked(const uint8_t *from, uint32_t length)
+NOINLINE static uint16_t checked(const uint8_t *from, uint32_t length)
 {
     uint16_t check = 0;
     while (length-- > 0) {

@@ -19,14 +19,14 @@ void prepare(uint32_t number)
     arguments[1] = number >> 3;
 }
 
-APART static void start(struct job *job, uint32_t rounds)
+NOINLINE static void start(struct job *job, uint32_t rounds)
 {
     job->rounds = (uint16_t)rounds;
     job->done = 0;
     job->result = 1;
 }
 
-APART static void work(struct job *job)
+NOINLINE static void work(struct job *job)
 {
     while (job->done < job->rounds) {
         job->result *= 3;

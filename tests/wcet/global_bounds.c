@@ -13,7 +13,7 @@ void prepare(uint32_t number)
     arguments[0] = number;
 }
 
-APART static void step(void)
+NOINLINE static void step(void)
 {
     total += rows;
 }

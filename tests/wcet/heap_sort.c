@@ -12,7 +12,7 @@ void prepare(uint32_t number)
     order(number, COUNT, keys);
 }
 
-APART static void sink(uint32_t place, uint32_t end)
+NOINLINE static void sink(uint32_t place, uint32_t end)
 {
     uint8_t key = keys[place];
     while (2 * place + 1 < end) {

@@ -15,7 +15,7 @@ void prepare(uint32_t number)
     arguments[0] = number < 30 ? power + number % 3 - 1 : UINT32_MAX;
 }
 
-APART static uint32_t divide(uint32_t value, uint32_t by, uint32_t *rest)
+NOINLINE static uint32_t divide(uint32_t value, uint32_t by, uint32_t *rest)
 {
     uint32_t remainder = 0;
     for (uint32_t i = 0; i < 32; i++) {

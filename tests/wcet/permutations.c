@@ -19,7 +19,7 @@ static void exchange(uint32_t i, uint32_t j)
     numbers[j] = number;
 }
 
-APART static uint32_t advance(void)
+NOINLINE static uint32_t advance(void)
 {
     uint32_t i = COUNT - 1;
     while (i > 0 && numbers[i - 1] >= numbers[i])

@@ -16,7 +16,7 @@ void prepare(uint32_t number)
     order(number, COUNT, keys);
 }
 
-APART static void put(uint8_t key)
+NOINLINE static void put(uint8_t key)
 {
     uint32_t at = heap.count++;
     while (at > 0 && heap.keys[(at - 1) / 2] > key) {
@@ -26,7 +26,7 @@ APART static void put(uint8_t key)
     heap.keys[at] = key;
 }
 
-APART static uint8_t take(void)
+NOINLINE static uint8_t take(void)
 {
     uint8_t least = heap.keys[0], key = heap.keys[--heap.count];
     uint32_t at = 0;

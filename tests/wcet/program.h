@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define ENTRY __attribute__((noipa))
-#define APART __attribute__((noinline))
+#define NOINLINE __attribute__((noinline))
 
 extern const uint32_t cases;
 extern uint32_t arguments[2];

@@ -11,7 +11,7 @@ void prepare(uint32_t number)
     arguments[0] = number;
 }
 
-APART static uint32_t attacked(const uint8_t *columns, uint32_t row, uint32_t column)
+NOINLINE static uint32_t attacked(const uint8_t *columns, uint32_t row, uint32_t column)
 {
     for (uint32_t above = 0; above < row; above++) {
         uint32_t apart = row - above;

@@ -20,7 +20,7 @@ void prepare(uint32_t number)
     arguments[1] = number / 80;
 }
 
-APART static uint32_t put(struct ring *to, const uint8_t *from, uint32_t count)
+NOINLINE static uint32_t put(struct ring *to, const uint8_t *from, uint32_t count)
 {
     uint32_t done = 0;
     while (done < count && to->fill < ROOM) {
@@ -30,7 +30,7 @@ APART static uint32_t put(struct ring *to, const uint8_t *from, uint32_t count)
     return done;
 }
 
-APART static uint32_t take(struct ring *from, uint8_t *to, uint32_t count)
+NOINLINE static uint32_t take(struct ring *from, uint8_t *to, uint32_t count)
 {
     uint32_t done = 0;
     for (; done < count && from->fill > 0; done++) {

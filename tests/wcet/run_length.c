@@ -13,7 +13,7 @@ void prepare(uint32_t number)
         plain[i] = (uint8_t)(plain[i - 1] + (number >> (i - 1) & 1));
 }
 
-APART static uint32_t code(void)
+NOINLINE static uint32_t code(void)
 {
     uint32_t from = 0, to = 0;
     while (from < LENGTH) {

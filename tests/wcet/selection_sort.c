@@ -15,7 +15,7 @@ void prepare(uint32_t number)
         keys[i] = (uint16_t)(1000u * numbers[i]);
 }
 
-APART static uint32_t least(const uint16_t *from, uint32_t count)
+NOINLINE static uint32_t least(const uint16_t *from, uint32_t count)
 {
     uint32_t best = 0;
     for (uint32_t i = 1; i < count; i++)

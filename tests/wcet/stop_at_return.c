@@ -14,13 +14,13 @@ void prepare(uint32_t number)
         grid[i / SIZE][i % SIZE] = i == number;
 }
 
-APART static void visit(uint32_t place)
+NOINLINE static void visit(uint32_t place)
 {
     if (grid[0][place % SIZE] == 1 || place == 10)
         stop = 1;
 }
 
-APART static uint32_t find(uint8_t wanted)
+NOINLINE static uint32_t find(uint8_t wanted)
 {
     for (uint32_t y = 0; y < SIZE; y++)
         for (uint32_t x = 0; x < SIZE; x++)

@@ -19,7 +19,7 @@ void prepare(uint32_t number)
         other[longer - 1] = 'b';
 }
 
-APART static uint32_t length_of(const char *text, uint32_t room)
+NOINLINE static uint32_t length_of(const char *text, uint32_t room)
 {
     uint32_t length = 0;
     while (length < room && text[length] != 0)
@@ -27,7 +27,7 @@ APART static uint32_t length_of(const char *text, uint32_t room)
     return length;
 }
 
-APART static int32_t compared(const char *a, const char *b, uint32_t room)
+NOINLINE static int32_t compared(const char *a, const char *b, uint32_t room)
 {
     for (; room > 0; room--, a++, b++) {
         if (*a != *b)
@@ -38,7 +38,7 @@ APART static int32_t compared(const char *a, const char *b, uint32_t room)
     return 0;
 }
 
-APART static void reverse(char *text, uint32_t length)
+NOINLINE static void reverse(char *text, uint32_t length)
 {
     if (length == 0)
         return;

@@ -113,7 +113,7 @@ static void signals(uint32_t wake)
     for (uint32_t round = 0; round < WARM_UP + ROUNDS; round++) {
         uint64_t begin = timestamp();
         sys_signal(wake);
-        /* The waiter is more important and on this CPU: it has run and waits again by now. */
+        /* The waiter has a higher priority and this CPU: it has run and waits again by now. */
         if (round >= WARM_UP) {
             sample[round - WARM_UP] = board[BOARD_WOKEN] - begin - overhead;
         }

@@ -1,4 +1,4 @@
-/* Many threads with the same reservation, `period_us` and `budget_us`, and the first thread, which is more important,
+/* Many threads with the same reservation, `period_us` and `budget_us`, and the first thread, of a higher priority,
  * starts them together and runs whenever it may: so all run out, and all begin their next period, while it runs. Each
  * must get its ten budgets in each span of ten periods, one less if a period is cut by the span's ends, and at most one
  * more. The description names the threads `t1`, `t2`, ... */

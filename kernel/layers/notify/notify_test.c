@@ -1,5 +1,5 @@
-/* Notifications: bits are kept and taken together, deadlines, several waiters, cancelling a waiter, watching CPUs, no wake-up lost
- * across CPUs. */
+/* Notifications: bits are kept and taken together, deadlines, several waiters, cancelling a waiter, watching CPUs, no
+ * wake-up lost across CPUs. */
 #include "abi.h"
 #include "arch.h"
 #include "hosted.h"

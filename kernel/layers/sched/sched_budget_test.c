@@ -102,8 +102,8 @@ static void pass(uint64_t ns)
     }
 }
 
-/* The most that thread i spent in an interval of one period: that of two periods it may touch, and one in advance. It is enough to look at
- * intervals that begin where a run begins. */
+/* The most that thread i spent in an interval of one period: that of two periods it may touch, and one in advance. It is
+ * enough to look at intervals that begin where a run begins. */
 static uint64_t worst_window(uint32_t i)
 {
     uint64_t worst = 0;

@@ -11,8 +11,9 @@
 #define SYSCALL_INSTRUCTION_BYTES 2ul
 
 /* Runs the call that stands in the saved registers of the current thread; first and second are the saved rdi and rsi.
- * Requires: no lock held; the thread's process is RUNNING or DYING. Ensures: the outcome stands in the saved registers; a preempted long call has its
- * saved ip back on the system-call instruction and its progress in the argument registers or in the object.
+ * Requires: no lock held; the thread's process is RUNNING or DYING. Ensures: the outcome stands in the saved registers; a
+ * preempted long call has its saved ip back on the system-call instruction and its progress in the argument registers or
+ * in the object.
  * Returns what the caller does next: SYSCALL_WINDOW: opens an interrupt window, then decides who runs; SYSCALL_SWITCH:
  * decides at once, since the call was to wake or to wait; SYSCALL_ENDS: ends the thread, the call was SYS_THREAD_EXIT;
  * SYSCALL_DONE: goes back to user mode, since no reschedule is pending, and if the thread has been switched to, its

@@ -8,7 +8,7 @@ use wcet_binary::lift::il::Binary;
 use crate::execute::{Engine, Watched};
 use crate::geometric::outlasts;
 use crate::loop_invariants::{depends, is_same, is_the_same_always};
-use crate::necessary_comparisons::{needs, peel, APART};
+use crate::necessary_comparisons::{needs, peel, MOST_NESTED};
 use crate::set::Set;
 use crate::solve::{closing, lasting, solve};
 use crate::state::State;
@@ -38,7 +38,7 @@ pub(crate) fn bound(
 ) -> Result<Vec<Limit>, Failure> {
     let place = engine.expanded.place(engine.expanded.edges[exit.edge].from);
     let mut needed = Vec::new();
-    needs(&exit.state, &exit.condition, stays, APART, &mut needed);
+    needs(&exit.state, &exit.condition, stays, MOST_NESTED, &mut needed);
     // Each of them must hold for the loop to go on.
     let mut limits = Vec::new();
     let mut failure = None;

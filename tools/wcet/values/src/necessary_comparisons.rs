@@ -7,8 +7,8 @@ use crate::compare::opposite;
 use crate::state::{is_comparison, State};
 use crate::term::{Origin, Term};
 
-/// Conditions are taken apart this far.
-pub(crate) const APART: u8 = 6;
+/// Conditions inside conditions, at most.
+pub(crate) const MOST_NESTED: u8 = 6;
 
 /// The comparisons all of which hold where a condition is `truth`.
 pub(crate) fn needs(state: &State, condition: &Term, truth: bool, depth: u8, found: &mut Vec<(Binary, Term, Term)>) {
