@@ -76,6 +76,7 @@ uint32_t svm_cpuid_handle(uint32_t vm);             /* 1: answered, the guest co
 /* ---- svm_tcg.c ---- */
 extern uint32_t svm_on_tcg; /* 1: the processor is QEMU's emulation */
 void svm_tcg_init(void);
+void svm_tcg_task(uint32_t vm);         /* the task register of the control block has been written */
 void svm_tcg_before_entry(uint32_t vm); /* requires interrupts off */
 void svm_tcg_after_exit(void);
 

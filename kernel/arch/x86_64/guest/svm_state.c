@@ -51,6 +51,7 @@ void svm_reset_state(uint32_t vm)
     vmcb_set(vm, segment_offset[1] + 8, 0xffff0000ul);
     vmcb_set(vm, VMCB_LDTR, packed_segment(0, 0x082, 0xffff));
     vmcb_set(vm, VMCB_TR, packed_segment(0, 0x08b, 0xffff));
+    svm_tcg_task(vm);
     vmcb_set(vm, VMCB_GDTR, packed_segment(0, 0, 0xffff));
     vmcb_set(vm, VMCB_IDTR, packed_segment(0, 0, 0xffff));
     vmcb_set(vm, VMCB_RIP, 0xfff0);
@@ -83,6 +84,7 @@ static void import_segments(uint32_t vm, uint32_t frame)
         vmcb_set(vm, segment_offset[i], arch_frame_read(frame, VCPU_SEGMENT + 2 * i) & SEGMENT_FIELDS);
         vmcb_set(vm, segment_offset[i] + 8, arch_frame_read(frame, VCPU_SEGMENT + 2 * i + 1));
     }
+    svm_tcg_task(vm);
     vmcb_set(vm, VMCB_GDTR, (arch_frame_read(frame, VCPU_GDTR) & 0xffff) << 32);
     vmcb_set(vm, VMCB_GDTR + 8, arch_frame_read(frame, VCPU_GDTR + 1));
     vmcb_set(vm, VMCB_IDTR, (arch_frame_read(frame, VCPU_IDTR) & 0xffff) << 32);

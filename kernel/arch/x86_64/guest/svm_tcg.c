@@ -10,6 +10,10 @@
  * A guest that writes CR8 while a virtual interrupt waits ends the emulator. So while the kernel asks for the guest's next
  * interrupt window such a write exits instead, which the monitor does not emulate: Linux does not write CR8.
  *
+ * A guest whose task register does not name an available task state segment that is present ends the emulator when it comes
+ * from another ring to ring 0 outside 64-bit mode, and cannot use its I/O bitmap. On processors it names a busy one, always;
+ * so it is made one that is available.
+ *
  * At an exit the emulator changes the processor's list of requests without its lock, and can lose the request to
  * check the local APIC, where an interrupt then stays pending unnoticed. Writing the task priority, unchanged, makes
  * it check again. */
@@ -24,6 +28,11 @@
 #define TCG_ECX 0x43544743u
 #define TCG_EDX 0x47435447u
 
+/* In the word of the task register. */
+#define TASK_TYPE_OTHERS (6ul << 16) /* of types, all but the bits for "task state segment, available" and "32 bits" */
+#define TASK_AVAILABLE (1ul << 16)
+#define TASK_PRESENT (1ul << 23)
+
 uint32_t svm_on_tcg;
 
 void svm_tcg_init(void)
@@ -31,6 +40,13 @@ void svm_tcg_init(void)
     if (cpuid(1, 0).ecx & HYPERVISOR_PRESENT) {
         struct cpuid name = cpuid(HYPERVISOR_LEAF, 0);
         svm_on_tcg = name.ebx == TCG_EBX && name.ecx == TCG_ECX && name.edx == TCG_EDX;
+    }
+}
+
+void svm_tcg_task(uint32_t vm)
+{
+    if (svm_on_tcg) {
+        vmcb_set(vm, VMCB_TR, (vmcb_get(vm, VMCB_TR) & ~TASK_TYPE_OTHERS) | TASK_AVAILABLE | TASK_PRESENT);
     }
 }
 
