@@ -1,6 +1,6 @@
 /* Replays a run that the checker found on the run-time monitor: the very code and tables that debug images carry.
  *
- * Each field has its least value. The request that a run is about has the cookie 0; of the others, a message that opens one
+ * Each field has its least value, but one that the run gives another one. The request that a run is about has the cookie 0; of the others, a message that opens one
  * takes the first free cookie, and one that names or closes one the first that is open. */
 #include <stdint.h>
 #include <stdio.h>
@@ -54,6 +54,9 @@ static enum monitor_verdict step(const struct event *event)
     const struct protocol_message *message = &monitor->protocol->messages[id];
     uint64_t cookie = cookie_for(monitor, message, event->first);
     fill(monitor->protocol, message, payload);
+    for (uint32_t k = 0; k < event->bytes; k++) {
+        payload[event->offset + k] = (uint8_t)(event->value >> (8 * k));
+    }
     return event->kind == SEND ? monitor_emit(monitor, event->mailbox, cookie, payload)
                                : monitor_receive(monitor, event->mailbox, cookie, payload);
 }

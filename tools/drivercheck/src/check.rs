@@ -84,6 +84,7 @@ pub struct Row {
     pub replays: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Of a violation, or of a run that is in doubt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
 }
@@ -142,7 +143,7 @@ pub fn run(driver: &Driver, options: &Options, tell: &(dyn Fn(&Row) + Sync)) -> 
     let workers = std::thread::scope(|scope| {
         let spawn = |number| {
             let shared = &shared;
-            let work = move || work(shared, number == 0);
+            let work = move || work(shared, number == 0, &mut Solver::new()?);
             std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work)
         };
         let handles: Vec<_> = (0..options.threads.max(1)).map(spawn).collect();
@@ -162,21 +163,39 @@ pub fn run(driver: &Driver, options: &Options, tell: &(dyn Fn(&Row) + Sync)) -> 
     Ok(report)
 }
 
+/// Runs all checks in this thread, whose stack must be large, with a solver that has the thread's expressions.
+pub fn run_here(driver: &Driver, options: &Options, solver: &mut Solver) -> Result<Vec<Row>, CheckError> {
+    let protocols = Protocols::new(driver.protocols.clone(), options.decompose, options.grant_whole);
+    let shared = Shared {
+        driver,
+        protocols: &protocols,
+        options,
+        next: AtomicUsize::new(0),
+        stop: AtomicBool::new(false),
+        rows: Mutex::default(),
+        tell: &|_| {},
+    };
+    work(&shared, false, solver)?;
+    let rows = shared.rows.into_inner().map_err(|_| CheckError::Worker)?;
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
+}
+
 /// Where one violation is enough: the time that a check has at first.
 const SLICE: Duration = Duration::from_secs(2);
 
 type Extra = (Vec<String>, Vec<BTreeSet<(usize, usize)>>);
 
-/// One thread: its own model of the program, and checks as long as there are any.
-fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
+/// One thread: its own model of the program and its own solver, and checks as long as there are any.
+fn work(shared: &Shared, is_first: bool, solver: &mut Solver) -> Result<Option<Extra>, CheckError> {
     let Shared { protocols, options, .. } = *shared;
     let model = |asked: Asked| -> Result<Program, CheckError> {
         let lowered = shared.driver.model_for(asked).map_err(|error| CheckError::Driver(error.to_string()))?;
-        Ok(if options.transform { transform(&lowered) } else { lowered })
+        let mut model = if options.transform { transform(&lowered) } else { lowered };
+        model.forget_unread();
+        Ok(model)
     };
     let program = &model(Asked::States)?;
-    let mut solver = Solver::new()?;
-    let mut preparer = Preparer::new(program, protocols, &mut solver)?;
+    let mut preparer = Preparer::new(program, protocols, solver)?;
     let mut first = preparer.prepare(&BTreeSet::new(), &BTreeSet::new());
     let mut all: Vec<Group> = checks(program, protocols)
         .into_iter()
@@ -204,18 +223,18 @@ fn work(shared: &Shared, is_first: bool) -> Result<Option<Extra>, CheckError> {
             is_rule && check.subprotocol.contains(&options.subprotocol)
         };
         let checks: Vec<&Check> = all[index].checks.iter().filter(is_asked).collect();
-        if checks.is_empty() {
+        if checks.is_empty() || shared.stop.load(Ordering::Relaxed) {
             continue;
         }
         let asked = all[index].asked;
         let rows = if asked == Asked::States {
-            perform_all(shared, &mut preparer, &mut solver, &mut first, &checks, limit)?
+            perform_all(shared, &mut preparer, solver, &mut first, &checks, limit)?
         } else {
             // A model that is made for these checks.
-            let program = simplify(&model(asked)?, &mut solver)?;
-            let mut preparer = Preparer::new(&program, protocols, &mut solver)?;
+            let program = simplify(&model(asked)?, solver)?;
+            let mut preparer = Preparer::new(&program, protocols, solver)?;
             let mut first = preparer.prepare(&preparer.hinted(), &BTreeSet::new());
-            perform_all(shared, &mut preparer, &mut solver, &mut first, &checks, limit)?
+            perform_all(shared, &mut preparer, solver, &mut first, &checks, limit)?
         };
         let is_late = |row: &Row| row.verdict == "UNKNOWN" && row.seconds > limit.as_secs_f64();
         if rows.iter().any(is_late) && limit < options.limit {
@@ -282,7 +301,7 @@ fn perform(
             Task::Claim(claim) => {
                 let goal = Goal::Holds(*claim, doubt.is_none());
                 // What the client keeps to is needed anyway.
-                let Claim::Requests(protocol, _) = *claim;
+                let (Claim::Requests(protocol, _) | Claim::Payload((protocol, _))) = *claim;
                 let components = vec![protocols.whole(protocol)];
                 safety::check(&preparer.safety(prepared, shared, limit), solver, &goal, components)?
             }
@@ -323,6 +342,7 @@ fn perform(
     let (verdict, trace, reason) = match verdict {
         Verdict::Proved => ("PROVED", None, None),
         Verdict::Violated(trace) => ("VIOLATED", Some(*trace), None),
+        Verdict::Doubted(trace) => ("UNKNOWN", Some(*trace), Some(GUESS.to_string())),
         Verdict::Unknown(reason) | Verdict::Doubtful(reason) | Verdict::Coarse(_, reason) => {
             ("UNKNOWN", None, Some(reason))
         }
@@ -346,6 +366,11 @@ fn perform(
         trace,
     })
 }
+
+/// Why a run is no violation, though all else speaks for it.
+const GUESS: &str =
+    "the program can perhaps not take this run: it rests on what stands in memory that the checker does not \
+                     follow, such as an element of a large array, or an object whose address is kept elsewhere";
 
 /// Most memory that a process has had, in MiB.
 fn memory(process: Option<u32>) -> f64 {

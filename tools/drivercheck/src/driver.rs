@@ -86,6 +86,44 @@ pub fn read(source: &Source) -> Result<Driver, DriverError> {
     Ok(Driver { name, path: path.clone(), text, protocols, base, framework: build.framework, primitives })
 }
 
+/// What all drivers share that are given as text: the framework, preprocessed.
+pub struct Framework {
+    base: String,
+    directories: Vec<String>,
+    primitives: HashMap<String, String>,
+    /// The text of `ashlar/driver.h` and what it includes.
+    pub text: String,
+    build: Build,
+}
+
+impl Framework {
+    pub fn new(root: &Path, scratch: &Path) -> Result<Framework, DriverError> {
+        std::fs::create_dir_all(scratch).map_err(|error| DriverError::File(scratch.to_path_buf(), error))?;
+        let build = Build::of(root, scratch)?;
+        let text = build.framework_text()?;
+        let base = root.join("user").display().to_string() + "/";
+        Ok(Framework { base, primitives: primitives(&text)?, directories: build.framework.clone(), text, build })
+    }
+
+    /// A file's text as the build preprocesses it, without markers of lines.
+    pub fn expand(&self, file: &Path) -> Result<String, DriverError> {
+        self.build.expand(file)
+    }
+
+    /// A driver that is given as text behind the framework's, preprocessed like it.
+    pub fn driver(&self, name: &str, text: &str, protocols: Vec<Checked>) -> Driver {
+        Driver {
+            name: name.to_string(),
+            path: PathBuf::from(format!("{name}.c")),
+            text: format!("{}# 1 \"{name}.c\"\n{text}", self.text),
+            protocols,
+            base: self.base.clone(),
+            framework: self.directories.clone(),
+            primitives: self.primitives.clone(),
+        }
+    }
+}
+
 impl Driver {
     /// The model for rules 1 to 5.
     pub fn model(&self) -> Result<Program, DriverError> {

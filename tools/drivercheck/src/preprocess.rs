@@ -69,6 +69,11 @@ impl Build {
         self.run(&probe, &[], &["-include", "ashlar/driver.h", "-x", "c"])
     }
 
+    /// The preprocessed text of a file, without markers of lines.
+    pub fn expand(&self, file: &Path) -> Result<String, DriverError> {
+        self.run(&file.canonicalize().unwrap_or_else(|_| file.to_path_buf()), &[], &["-P"])
+    }
+
     fn run(&self, file: &Path, include: &[PathBuf], more: &[&str]) -> Result<String, DriverError> {
         let (compiler, flags) = self.command.split_first().ok_or_else(|| DriverError::Preprocess(String::new()))?;
         let mut command = Command::new(compiler);

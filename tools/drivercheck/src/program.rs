@@ -34,6 +34,8 @@ pub enum Op {
     Return,
     /// The next message's cookie is that of the request that is followed.
     Followed,
+    /// A value that a trace is to show. It has no effect.
+    Show(Expr),
     /// What the driver promises does not hold: the run ends here.
     Fail(Claim, Wrong),
 }
@@ -43,6 +45,8 @@ pub enum Op {
 pub enum Claim {
     /// Rule 6: every request of a kind is completed exactly once, with its cookie. Protocol and request.
     Requests(usize, usize),
+    /// Rule 7: every field of the message is within its declared range.
+    Payload(Message),
 }
 
 /// Why a claim does not hold.
@@ -54,6 +58,10 @@ pub enum Wrong {
     Open,
     /// A cookie is read where the open request does not stand: nothing is wrong yet, but the checker cannot follow it.
     Elsewhere,
+    /// The field with this number is out of its range.
+    Range(usize),
+    /// The message has no payload, or that of another message.
+    Form,
 }
 
 #[derive(Debug, Clone)]
@@ -103,6 +111,8 @@ pub struct Program {
     pub lasting: BTreeSet<Var>,
     /// The cookie of the request that is followed.
     pub followed: Option<Var>,
+    /// Cookie and payload of the message taken last.
+    pub payload: BTreeSet<Var>,
     /// Its edges are whole paths between places where paths meet: see `simplify`.
     pub is_joined: bool,
 }
@@ -178,6 +188,36 @@ impl Program {
         made
     }
 
+    /// Removes what is said of payloads where nothing reads them.
+    pub fn forget_unread(&mut self) {
+        let live = self.live();
+        let payload = &self.payload;
+        for edge in &mut self.edges {
+            let mut now = live[edge.to].clone();
+            let mut kept: Vec<Step> = Vec::new();
+            let mut steps = std::mem::take(&mut edge.steps);
+            while let Some(step) = steps.pop() {
+                let own = match (&step.op, steps.last().map(|step| &step.op)) {
+                    (Op::Havoc(var), _) => Some((*var, 0)),
+                    // Its range.
+                    (Op::Assume(range), Some(Op::Havoc(var))) if *range.vars() == [*var] => Some((*var, 1)),
+                    _ => None,
+                };
+                match own {
+                    Some((var, more)) if payload.contains(&var) && !now.contains(&var) => {
+                        steps.truncate(steps.len() - more);
+                    }
+                    _ => {
+                        before(&step.op, &mut now);
+                        kept.push(step);
+                    }
+                }
+            }
+            kept.reverse();
+            edge.steps = kept;
+        }
+    }
+
     /// Numbers the nodes that are used without gaps.
     fn number(&mut self) {
         let mut fresh = vec![usize::MAX; self.nodes];
@@ -239,7 +279,7 @@ pub(crate) fn before(op: &Op, live: &mut HashSet<Var>) {
         Op::Havoc(var) => {
             live.remove(var);
         }
-        Op::Assume(condition) => live.extend(condition.vars().iter()),
+        Op::Assume(value) | Op::Show(value) => live.extend(value.vars().iter()),
         Op::Emit(_) | Op::Await(_) | Op::Receive(_) | Op::Return | Op::Followed | Op::Fail(..) => {}
     }
 }

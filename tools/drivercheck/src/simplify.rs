@@ -50,7 +50,7 @@ fn without_impossible(program: &mut Program, solver: &mut Solver) -> Result<bool
     program.nodes += 1;
     for mut edge in program.edges.drain(..) {
         if let Some(reached) = Block::new(&program.vars, &edge.steps, solver)?.ends() {
-            let is_seen = |step: &Step| !matches!(step.op, Op::Assign(..) | Op::Havoc(_) | Op::Assume(_));
+            let is_seen = |step: &Step| !matches!(step.op, Op::Assign(..) | Op::Havoc(_) | Op::Assume(_) | Op::Show(_));
             let has_message = edge.steps[..reached].iter().any(is_seen);
             is_less |= !has_message || reached < edge.steps.len() || !is_last[edge.to];
             if !has_message {
@@ -138,6 +138,7 @@ fn pass(op: &Op, known: &mut Known) -> Op {
             op.clone()
         }
         Op::Assume(condition) => Op::Assume(put(*condition, known)),
+        Op::Show(value) => Op::Show(put(*value, known)),
         other => other.clone(),
     }
 }

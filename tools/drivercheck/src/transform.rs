@@ -141,6 +141,7 @@ fn specialise(steps: &[Step], known: &Known, mailboxes: &HashSet<Var>) -> Option
                 }
                 Op::Assume(condition)
             }
+            Op::Show(value) => Op::Show(put(*value)),
             other => other.clone(),
         };
         made.push(Step { op, place: step.place.clone() });

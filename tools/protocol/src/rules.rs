@@ -1,4 +1,4 @@
-//! The five rules that a driver keeps for each of its protocols. `drivercheck` proves them.
+//! The rules that a driver keeps for each of its protocols. `drivercheck` proves them.
 
 use diagnostics::CodeInfo;
 
@@ -34,5 +34,18 @@ pub const CODES: &[CodeInfo] = &[
         "when the driver returns, every protocol is in a final state",
         "A driver may return only in a state that is marked `final`, of \
          each of its protocols. `abort` and `__builtin_trap` count as a return.",
+    ),
+    CodeInfo::new(
+        "driver::rule-6",
+        "each request is completed exactly once, with its cookie",
+        "No message closes a request that is not open, none is open where the protocol says `drained`, nor when the driver \
+         returns. Follow the request that the checker's run marks: it is completed twice, never, or with the cookie of \
+         another.",
+    ),
+    CodeInfo::new(
+        "driver::rule-7",
+        "every field that is sent is within its declared range",
+        "The protocol gives a field a range. The driver tests what it takes from its device or from another message before \
+         it sends it on.",
     ),
 ];

@@ -1,7 +1,7 @@
 /* The run-time monitor of driver protocols: follows a protocol's automaton while a driver runs, and reports when the driver
  * or its client breaks it. Driven by tables that `protocol generate` writes; allocates nothing, calls nothing.
  *
- * It checks rules 1, 3 and 5, ranges of payloads, and cookies of requests. It cannot check rules 2 and 4, which speak of
+ * It checks rules 1, 3, 5, 6 (cookies of requests) and 7 (ranges of payloads). It cannot check rules 2 and 4, which speak of
  * what happens eventually; nor `needs`, which speaks of two protocols. */
 #ifndef ASHLAR_MONITOR_H
 #define ASHLAR_MONITOR_H

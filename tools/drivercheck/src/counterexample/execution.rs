@@ -23,6 +23,8 @@ pub struct Run<'a> {
     facts: HashSet<Expr>,
     learnt: Vec<Expr>,
     fresh: Var,
+    /// Values of what the model does not follow: see [`crate::program::Variable::is_guess`].
+    guesses: Vec<Var>,
 }
 
 /// A moment of a run.
@@ -50,6 +52,7 @@ impl<'a> Run<'a> {
             facts: HashSet::new(),
             learnt: Vec::new(),
             fresh: base.vars.len() as Var,
+            guesses: Vec::new(),
         }
     }
 
@@ -81,6 +84,13 @@ impl<'a> Run<'a> {
         self.conditions.truncate(mark.conditions);
         self.read.truncate(mark.read);
         self.fresh = mark.fresh;
+        self.guesses.retain(|guess| *guess < mark.fresh);
+    }
+
+    /// Whether the run rests on what a value is that the model does not follow: the program may not be able to take it.
+    pub fn rests_on_guess(&self) -> bool {
+        let is_guess = |var: &Var| self.guesses.binary_search(var).is_ok();
+        self.conditions.iter().any(|(condition, _)| condition.vars().iter().any(is_guess))
     }
 
     /// A fresh symbolic value.
@@ -134,6 +144,9 @@ impl<'a> Run<'a> {
                     self.set(*var, value);
                 }
                 Op::Havoc(var) => {
+                    if self.base.vars[*var as usize].is_guess {
+                        self.guesses.push(self.fresh);
+                    }
                     let value = self.open(self.base.vars[*var as usize].bits);
                     self.set(*var, value);
                 }
@@ -154,6 +167,10 @@ impl<'a> Run<'a> {
                         let values = condition.vars().iter().map(|var| (*var, self.value_of(*var))).collect();
                         self.read.push((self.steps.len(), values));
                     }
+                }
+                Op::Show(value) => {
+                    let value = self.value(*value);
+                    self.read.push((self.steps.len(), vec![(Var::MAX, value)]));
                 }
                 _ => {}
             }

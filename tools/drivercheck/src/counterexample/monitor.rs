@@ -6,6 +6,7 @@ use crate::driver::Driver;
 use crate::program::Wrong;
 use protocol::decompose::Decomposition;
 use protocol::generate;
+use protocol::model::Field;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,6 +22,7 @@ pub enum MonitorError {
 /// The numbers of `enum monitor_verdict`.
 const OK: u32 = 0;
 const RULE: [(u8, u32); 3] = [(1, 1), (3, 2), (5, 3)];
+const PAYLOAD: u32 = 5;
 const COOKIE: u32 = 6;
 const DRAINED: u32 = 7;
 
@@ -52,9 +54,11 @@ pub fn replays(root: &Path, scratch: &Path, driver: &Driver, rule: u8, trace: &T
         let some = trace.events.iter().enumerate().filter(|one| one.0 < count);
         some.filter(|one| is_seen(one)).map(|(_, event)| event.clone()).collect()
     };
+    let all = trace.events.len();
+    let field = bad_field(driver, trace);
     let run = |count: usize| -> Result<Vec<u32>, MonitorError> {
         let path = scratch.join("run.h");
-        std::fs::write(&path, table(driver, &seen(count))).map_err(failed(&path))?;
+        std::fs::write(&path, table(driver, &seen(count), field.filter(|_| count == all))).map_err(failed(&path))?;
         let program = scratch.join("replay");
         let mut command = Command::new("gcc");
         command.args(["-std=gnu11", "-w", "-I"]).arg(scratch).arg("-I").arg(root.join("user/include"));
@@ -67,7 +71,6 @@ pub fn replays(root: &Path, scratch: &Path, driver: &Driver, rule: u8, trace: &T
         let text = String::from_utf8_lossy(&done.stdout);
         Ok(text.split_whitespace().filter_map(|word| word.parse().ok()).collect())
     };
-    let all = trace.events.len();
     let end = run(all)?;
     if let Some(turn) = trace.turn {
         let start = run(turn)?;
@@ -76,20 +79,31 @@ pub fn replays(root: &Path, scratch: &Path, driver: &Driver, rule: u8, trace: &T
     let expected = match trace.wrong {
         Some(Wrong::NotOpen) => COOKIE,
         Some(Wrong::Open) => DRAINED,
+        Some(Wrong::Range(_)) => PAYLOAD,
+        Some(Wrong::Form) => OK,
         _ => RULE.iter().find(|(own, _)| *own == rule).map_or(OK, |(_, verdict)| *verdict),
     };
     let is_need = rule == 1 && trace.finding.contains("but it needs");
     Ok(end.first() == Some(&(seen(all).len() as u32)) && end.get(1) == Some(if is_need { &OK } else { &expected }))
 }
 
-/// The run as C tables.
-fn table(driver: &Driver, events: &[Event]) -> String {
+/// The field of the last message that is out of its range, and its value.
+fn bad_field<'a>(driver: &'a Driver, trace: &Trace) -> Option<(&'a Field, u64)> {
+    let (Some(Wrong::Range(number)), Some(value)) = (trace.wrong, trace.value) else { return None };
+    let Some(Event::Send((protocol, message), _)) = trace.events.last() else { return None };
+    Some((driver.protocols[*protocol].protocol.messages[*message].fields.get(number)?, value))
+}
+
+/// The run as C tables. Of the last message a field may have a value that is given.
+fn table(driver: &Driver, events: &[Event], field: Option<(&Field, u64)>) -> String {
     let mut out = String::from("/* Written by drivercheck for one replay. */\n");
     for checked in &driver.protocols {
         let _ = writeln!(out, "#include \"{}_protocol.h\"", checked.protocol.name);
     }
     let _ = writeln!(out, "enum kind {{ SEND, RECEIVE, WAIT, RETURN, AGAIN }};");
-    out.push_str("struct event { enum kind kind; uint32_t protocol, mailbox, first, count; };\n");
+    out.push_str(
+        "struct event { enum kind kind; uint32_t protocol, mailbox, first, count, offset, bytes; uint64_t value; };\n",
+    );
     let names: Vec<String> = driver.protocols.iter().map(|one| format!("&{}_protocol", one.protocol.name)).collect();
     let _ = writeln!(out, "#define NUM_PROTOCOL {}", names.len());
     let _ = writeln!(out, "static const struct protocol *const protocols[] = {{{}}};", names.join(", "));
@@ -97,10 +111,14 @@ fn table(driver: &Driver, events: &[Event]) -> String {
         generate::header::mailbox(&driver.protocols[*protocol].protocol, *message)
     };
     let (mut rows, mut mailboxes) = (String::new(), vec!["0".to_string()]);
-    for event in events {
+    for (index, event) in events.iter().enumerate() {
         let row = match event {
             Event::Send(message, own) => {
-                format!("{{SEND, {}, {}, {}, 0}}", message.0, number(message), u8::from(*own))
+                let own = format!("SEND, {}, {}, {}, 0", message.0, number(message), u8::from(*own));
+                match field.filter(|_| index + 1 == events.len()) {
+                    Some((field, value)) => format!("{{{own}, {}, {}, {value}u}}", field.offset, field.bits / 8),
+                    None => format!("{{{own}}}"),
+                }
             }
             Event::Receive(message, own) => {
                 format!("{{RECEIVE, {}, {}, {}, 0}}", message.0, number(message), u8::from(*own))

@@ -23,7 +23,7 @@ pub struct Replay {
     pub states: Vec<usize>,
     /// The message that is not enabled, where the replay ended.
     pub refused: Option<(usize, Message)>,
-    /// By protocol, after each step: its state.
+    /// After each step, the state of each protocol, then how many requests of each kind are open.
     pub history: Vec<Vec<usize>>,
 }
 
@@ -49,7 +49,7 @@ pub fn replay(protocols: &Protocols, steps: &[&Step]) -> Replay {
                 None => return Replay { moments, states, refused: Some((index, message)), history },
             }
         }
-        history.push(states.clone());
+        history.push(states.iter().chain(requests.iter().map(|(_, open)| open)).copied().collect());
     }
     Replay { moments, states, refused: None, history }
 }

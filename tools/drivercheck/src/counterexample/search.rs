@@ -29,6 +29,8 @@ pub struct Found<'a> {
     pub values: Values,
     /// The first step of the repeated part, for a run without end.
     pub first: Option<usize>,
+    /// It rests on the value of something that the model does not follow.
+    pub is_doubtful: bool,
 }
 
 /// Plans to try, with what is known from the attempts that led to them.
@@ -76,7 +78,8 @@ pub fn find<'a>(
                     Feasible::Yes(values) => {
                         let first = first.map(|first| first.steps);
                         let path = concretizer.concrete();
-                        return Ok(Search::Found(Box::new(Found { path, values, first })));
+                        let is_doubtful = concretizer.run.rests_on_guess();
+                        return Ok(Search::Found(Box::new(Found { path, values, first, is_doubtful })));
                     }
                     Feasible::Unknown => continue,
                     Feasible::No(core) => {

@@ -1,5 +1,6 @@
 //! A counterexample for people: source lines with the values of branches, messages, states before and after.
 
+use crate::counterexample::feasibility::Values;
 use crate::counterexample::replay::{replay, Moment};
 use crate::counterexample::search::Found;
 use crate::program::{Message, Op, Place, Program, Wrong};
@@ -46,6 +47,9 @@ pub struct Trace {
     /// Why a claim does not hold at its end.
     #[serde(skip)]
     pub wrong: Option<Wrong>,
+    /// The value that is out of its range.
+    #[serde(skip)]
+    pub value: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +104,7 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
             Op::Emit(message) => made.events.push(Event::Send(*message, own)),
             Op::Receive(message) => made.events.push(Event::Receive(*message, own)),
             Op::Fail(_, wrong) => made.wrong = Some(*wrong),
+            Op::Show(_) => made.value = shown(values, index),
             Op::Await(site) => made.events.push(Event::Wait(program.awaits[*site].messages.clone())),
             Op::Return => made.events.push(Event::Return),
             _ => {}
@@ -129,8 +134,7 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
                 }
                 let shown = |(var, value): &(u32, u64)| {
                     let name = &program.vars[*var as usize].name;
-                    let text = if *value > 9 { format!("{value:#x}") } else { value.to_string() };
-                    format!("{name} = {text}")
+                    format!("{name} = {}", number(*value))
                 };
                 let all: Vec<String> = read.iter().map(shown).collect();
                 match made.lines.last_mut() {
@@ -140,6 +144,10 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
                     }
                     _ => made.lines.push(Line { values: all, ..line(&step.place) }),
                 }
+            }
+            Op::Show(_) => {
+                let Some(value) = made.value else { continue };
+                made.lines.push(Line { values: vec![format!("the field is {}", number(value))], ..line(&step.place) });
             }
             Op::Await(site) => {
                 let names: Vec<String> =
@@ -174,6 +182,19 @@ pub fn trace(program: &Program, protocols: &Protocols, run: &Found, finding: Str
         }
     }
     made
+}
+
+fn number(value: u64) -> String {
+    if value > 9 {
+        format!("{value:#x}")
+    } else {
+        value.to_string()
+    }
+}
+
+/// The value that a step shows.
+fn shown(values: &Values, step: usize) -> Option<u64> {
+    values.read.get(&step).and_then(|all| all.first()).map(|(_, value)| *value)
 }
 
 pub fn name(protocols: &Protocols, (protocol, message): crate::program::Message) -> String {

@@ -94,7 +94,7 @@ fn inside<'a>(program: &'a Program, one: &'a Loop) -> impl Iterator<Item = usize
 
 fn is_silent(program: &Program, one: &Loop, is_idle: &dyn Fn(Message) -> bool) -> bool {
     let is_message = |step: &Step| match step.op {
-        Op::Assign(..) | Op::Havoc(_) | Op::Assume(_) => false,
+        Op::Assign(..) | Op::Havoc(_) | Op::Assume(_) | Op::Show(_) => false,
         // The last iteration sends it, too; sending it earlier makes no difference.
         Op::Emit(message) => !is_idle(message),
         _ => true,

@@ -49,6 +49,7 @@ impl<'a> Lower<'a> {
         }
         match (name, self.functions.get(name).copied()) {
             _ if name == "driver_cookie" => Value::Int(self.var(self.cookie), super::types::LONG),
+            _ if name == "driver_payload" => super::payload::taken(),
             _ if is_primitive => self.external(name, &arguments),
             (_, Some(function)) => self.inline(name, function, &arguments),
             ("__builtin_expect", None) => arguments.into_iter().next().unwrap_or(Value::Void),
@@ -135,7 +136,14 @@ impl<'a> Lower<'a> {
             Some(Entity::Function(Type::Function(result))) => (**result).clone(),
             _ => super::types::INT,
         };
-        for argument in arguments {
+        // What these copy or compare stays as it is.
+        let name_in_c = name.strip_prefix("__builtin_").unwrap_or(name);
+        let kept = match name_in_c {
+            "memcpy" | "memmove" => 1,
+            "memcmp" => 0,
+            _ => arguments.len(),
+        };
+        for argument in &arguments[..kept.min(arguments.len())] {
             if let Value::Pointer(_, Some(target), _) = argument {
                 self.havoc(target);
                 self.lose(target);

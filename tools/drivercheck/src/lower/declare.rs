@@ -92,6 +92,10 @@ impl<'a> Lower<'a> {
             if is_file {
                 let text = self.lines.words(one.span.start, one.span.end);
                 self.note_definition(name, initializer.is_some(), text);
+                // An object that keeps its first value, declared once more.
+                if initializer.is_none() && matches!(self.find(name), Some(Entity::Constant(..))) {
+                    continue;
+                }
                 if let Some(Entity::Object(known)) = self.find(name).cloned() {
                     if known.ty != ty {
                         self.fault(format!("`{name}` is declared with another type, too"));

@@ -59,7 +59,10 @@ impl<'a> Lower<'a> {
         };
         if let Some(number) = mailbox.value() {
             match self.mailboxes.get(&number).copied() {
-                Some(message) if !self.is_incoming(message) => self.send(message, cookie),
+                Some(message) if !self.is_incoming(message) => {
+                    self.check_payload(message, values.get(1), true);
+                    self.send(message, cookie);
+                }
                 Some(_) => self.fault("the driver receives from this mailbox; it does not send to it"),
                 None if self.at.is_none() => {}
                 None => self.fault(format!("{number:#06x} is no mailbox of a protocol that was given")),
@@ -75,6 +78,7 @@ impl<'a> Lower<'a> {
             let Some(from) = self.at else { break };
             let is = expr::equal(mailbox, expr::constant(number, mailbox.bits()));
             self.op(Op::Assume(is));
+            self.check_payload(message, values.get(1), false);
             self.send(message, cookie);
             self.jump(done);
             self.at = Some(from);

@@ -11,11 +11,13 @@ mod branch;
 mod call;
 mod declare;
 mod expression;
+mod guess;
 mod initial;
 mod messages;
 mod object;
 mod operator;
 mod order;
+mod payload;
 mod place;
 mod requests;
 mod scan;
@@ -92,6 +94,8 @@ pub enum Asked {
     States,
     /// Rule 6, for a protocol's requests of one kind.
     Requests(usize, usize),
+    /// Rule 7.
+    Payloads,
 }
 
 #[derive(Debug, Clone)]
@@ -156,11 +160,16 @@ pub(crate) struct Lower<'a> {
     /// Arrays that hold cookies, and what else is needed to follow them: see `requests`.
     cookie_cells: BTreeSet<Key>,
     loads: HashMap<Var, Rc<Key>>,
+    /// What is stored in elements of arrays that are not followed.
+    stored: Vec<(Rc<Key>, Expr)>,
     closing: HashSet<Var>,
     counters: HashMap<Expr, Expr>,
     written: HashSet<Expr>,
     taken: HashSet<Expr>,
     followed_indexes: BTreeMap<Var, u64>,
+    /// The payload of the message taken last, by byte and bits: its variables, and what the round before has read of it.
+    payload: BTreeMap<(u64, u32), Var>,
+    payload_read: BTreeSet<(u64, u32)>,
     /// Enumerations with negative values.
     signed_enums: HashSet<String>,
     faults: Vec<Fault>,
@@ -184,10 +193,12 @@ pub fn lower(
 ) -> Result<Program, Vec<Fault>> {
     let mut escaped = BTreeSet::new();
     let mut cookie_cells = BTreeSet::new();
+    let mut payload_read = BTreeSet::new();
     loop {
         let mut lower = Lower::new(unit, lines, protocols, names, primitives, escaped.clone());
         lower.asked = asked;
         lower.cookie_cells.clone_from(&cookie_cells);
+        lower.payload_read.clone_from(&payload_read);
         lower.unit(unit);
         if !lower.faults.is_empty() {
             lower.faults.sort();
@@ -195,16 +206,20 @@ pub fn lower(
             return Err(lower.faults);
         }
         let cells = lower.find_cookie_cells();
-        if lower.lost.is_subset(&escaped) && cells.is_subset(&cookie_cells) {
+        let read: BTreeSet<(u64, u32)> = lower.payload.keys().copied().collect();
+        if lower.lost.is_subset(&escaped) && cells.is_subset(&cookie_cells) && read.is_subset(&payload_read) {
             lower.hint();
             lower.assume(
                 "no store through a pointer that cannot be followed changes an object whose address goes nowhere",
             );
+            lower.settle_guesses();
+            lower.program.payload = lower.payload.values().copied().chain([lower.cookie]).collect();
             lower.program.tidy();
             return Ok(lower.program);
         }
         escaped.extend(lower.lost);
         cookie_cells.extend(cells);
+        payload_read.extend(read);
     }
 }
 
@@ -261,11 +276,14 @@ impl<'a> Lower<'a> {
             followed: None,
             cookie_cells: BTreeSet::new(),
             loads: HashMap::new(),
+            stored: Vec::new(),
             closing: HashSet::new(),
             counters: HashMap::new(),
             written: HashSet::new(),
             taken: HashSet::new(),
             followed_indexes: BTreeMap::new(),
+            payload: BTreeMap::new(),
+            payload_read: BTreeSet::new(),
             faults: Vec::new(),
         }
     }

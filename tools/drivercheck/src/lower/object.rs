@@ -2,7 +2,7 @@
 
 use super::types::Type;
 use super::value::{Lvalue, Storage, Value};
-use super::{Asked, Entity, Lower};
+use super::{Entity, Lower};
 use crate::expr::{self, Expr, Node, Var};
 use crate::program::{Op, Step};
 use lang_c::ast::Initializer;
@@ -40,6 +40,15 @@ impl<'a> Lower<'a> {
             self.declare(name, Entity::Object(place.clone()));
             self.first_value(&place, is_static, |lower| lower.write(&place, value.clone()));
             return;
+        }
+        // An object that keeps its first value is a constant.
+        if let (Type::Int { bits: 8.., .. }, Some(Initializer::Expression(value)), true, false) =
+            (&ty, initializer, is_static, self.is_changed(name))
+        {
+            if let Some(value) = self.constant(value) {
+                self.declare(name, Entity::Constant(value, ty));
+                return;
+            }
         }
         if let (Type::Array(..), Some(Initializer::List(items))) = (&ty, initializer) {
             let constants: Option<Vec<u64>> = items.iter().map(|item| self.plain_constant(&item.node)).collect();
@@ -102,9 +111,7 @@ impl<'a> Lower<'a> {
                 let all = (0..*count).map(|index| self.storage(&format!("{name}[{index}]"), element, object));
                 Storage::Fields(Rc::new(all.collect()))
             }
-            Type::Array(element, count) if matches!(self.asked, Asked::Requests(..)) && *count < 1 << 31 => {
-                self.cells(name, element, object, *count)
-            }
+            Type::Array(element, count) if *count < 1 << 31 => self.cells(name, element, object, *count),
             _ => Storage::Opaque,
         }
     }
@@ -199,15 +206,20 @@ impl<'a> Lower<'a> {
             }
             Storage::Slot(slot) => {
                 let bits = self.program.vars[slot.var as usize].bits;
+                self.stored.push((slot.key.clone(), value));
                 self.store_slot(slot, expr::cut(value, bits));
             }
+            Storage::Loose(_, key) => self.stored.push((key.clone(), value)),
             _ => {}
         }
     }
 
     pub(super) fn write(&mut self, place: &Lvalue, value: Value) {
         match (&place.storage, value) {
-            (Storage::OneOf(_) | Storage::Slot(_), Value::Int(value, _) | Value::Pointer(value, None, _)) => {
+            (
+                Storage::OneOf(_) | Storage::Slot(_) | Storage::Loose(..),
+                Value::Int(value, _) | Value::Pointer(value, None, _),
+            ) => {
                 self.store(&place.storage, value);
             }
             (Storage::OneOf(_), Value::Pointer(value, Some(target), _)) => {
@@ -244,10 +256,13 @@ impl<'a> Lower<'a> {
                 }
             }
             (
-                Storage::Scalar(_) | Storage::OneOf(_) | Storage::Slot(_),
+                Storage::Scalar(_) | Storage::OneOf(_) | Storage::Slot(_) | Storage::Loose(..),
                 Storage::Scalar(_) | Storage::OneOf(_) | Storage::Slot(_) | Storage::Loose(..),
             ) => {
-                let bits = to.vars().first().map_or(64, |var| self.program.vars[*var as usize].bits);
+                let bits = match from {
+                    Storage::Loose(bits, _) => *bits,
+                    _ => from.vars().first().map_or(64, |var| self.program.vars[*var as usize].bits),
+                };
                 let value = self.load(from, bits);
                 self.store(to, value);
             }

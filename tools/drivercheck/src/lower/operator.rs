@@ -18,6 +18,9 @@ impl Lower<'_> {
                 }
                 Value::Pointer(resize(value, &from, 64), None, to.clone())
             }
+            (Value::Pointer(value, Some(target), _), Type::Pointer(pointee)) if super::payload::is_payload(&target) => {
+                Value::Pointer(value, Some(Box::new(self.payload_as(pointee))), to.clone())
+            }
             (Value::Pointer(value, target, from), Type::Pointer(pointee)) => {
                 let is_other = from != *to && value.value() != Some(0);
                 if is_other && pointee.has_pointer(&self.structs) && self.at.is_some() {

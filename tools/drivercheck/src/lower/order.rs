@@ -64,7 +64,7 @@ impl Lower<'_> {
                 }
                 Op::Havoc(_) => {}
                 Op::Assume(condition) => self.note_reads(&mut effects, *condition),
-                Op::Followed | Op::Fail(..) => {}
+                Op::Followed | Op::Show(_) | Op::Fail(..) => {}
                 message => effects.messages.push(message.clone()),
             }
         }

@@ -94,6 +94,13 @@ impl Lower<'_> {
     /// A message comes. The client keeps to the protocol.
     pub(super) fn receive(&mut self, message: Message) {
         self.op(Op::Havoc(self.cookie));
+        // The client keeps below the limit.
+        let own = &self.protocols[message.0].protocol;
+        if let Some((_, request)) = own.messages[message.1].cookie {
+            let limit = expr::constant(own.requests[request].limit, 64);
+            self.op(Op::Assume(expr::compare(Compare::ULt, self.var(self.cookie), limit)));
+        }
+        self.receive_payload(message);
         let Some((followed, role, drained, drops)) = self.role(message) else { return self.op(Op::Receive(message)) };
         if drained {
             self.op(Op::Assume(self.is_at(&followed, NONE)));
@@ -107,7 +114,6 @@ impl Lower<'_> {
             return;
         };
         let cookie = self.var(self.cookie);
-        self.op(Op::Assume(expr::compare(Compare::ULt, cookie, expr::constant(followed.limit, 64))));
         let is_own = expr::equal(cookie, self.var(followed.cookie));
         let is_none = self.is_at(&followed, NONE);
         let (other, done) = (self.node(), self.node());

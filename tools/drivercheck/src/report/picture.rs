@@ -10,7 +10,7 @@ use protocol::generate::statechart::{statechart, Highlight};
 /// # Errors
 /// Graphviz is not installed, or fails.
 pub fn pictures(driver: &Driver, report: &Report) -> Result<Vec<(String, Picture)>, picture::graph::Error> {
-    let trace = report.rows.iter().find_map(|row| row.trace.as_ref());
+    let trace = report.rows.iter().filter(|row| row.verdict == "VIOLATED").find_map(|row| row.trace.as_ref());
     let mut all = Vec::new();
     for (index, checked) in driver.protocols.iter().enumerate() {
         let edge = |(state, message): (usize, usize)| checked.flat.edges[state][message];

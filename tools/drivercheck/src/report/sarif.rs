@@ -17,7 +17,7 @@ pub fn sarif(rows: &[Row]) -> Value {
 
 fn finding(row: &Row) -> Finding {
     let message = match (&row.trace, &row.reason) {
-        (Some(trace), _) => trace.finding.clone(),
+        (Some(trace), None) => trace.finding.clone(),
         (_, Some(reason)) => format!("{} {}: {reason}", row.protocol, row.subprotocol),
         _ => row.subprotocol.clone(),
     };

@@ -15,6 +15,9 @@ pub const WHOLE: usize = usize::MAX;
 /// Stands for a request's component: this number less the number of the request.
 const REQUESTS: usize = usize::MAX - 1;
 
+/// Requests with at most this limit are counted.
+const MOST_COUNTED: u64 = 32;
+
 /// The protocols of a driver, with their subprotocols.
 pub struct Protocols {
     pub all: Vec<Checked>,
@@ -103,30 +106,69 @@ impl Protocols {
         Component { protocol, part: WHOLE, automaton, alphabet, letter_of, owed: self.owed(protocol) }
     }
 
-    /// An automaton for each request of a protocol that the client may name: the client names none before it has opened
-    /// one, or after all were dropped. Whether the driver has closed it is not tracked.
+    /// An automaton for each request of a protocol: how many are open, of which the client opens no more than the limit and
+    /// names none where there is none. A driver that closes what is not open breaks rule 6, which another check finds.
+    /// Of a request with a high limit only this is tracked, and only if the client may name it: whether one was opened.
     pub fn requests(&self, protocol: usize) -> Vec<Component> {
         let own = &self.all[protocol].protocol;
         let is_named = |request: usize| {
             own.messages.iter().any(|one| one.incoming && one.cookie == Some((Cookie::Names, request)))
         };
         let component = |request: usize| {
-            let matters =
-                |one: &Message| one.cookie.is_some_and(|(_, own)| own == request) || one.drops.contains(&request);
+            let limit = own.requests[request].limit;
+            let most = if limit <= MOST_COUNTED { limit as usize } else { 1 };
+            let matters = |one: &Message| {
+                one.cookie.is_some_and(|(_, own)| own == request)
+                    || one.drops.contains(&request)
+                    || (one.incoming && one.drained.contains(&request))
+            };
             let alphabet: Vec<usize> =
                 (0..own.messages.len()).filter(|message| matters(&own.messages[*message])).collect();
             let mut letter_of = vec![None; own.messages.len()];
             alphabet.iter().enumerate().for_each(|(letter, message)| letter_of[*message] = Some(letter));
-            let state = |is_open: bool| State {
-                name: (if is_open { "open" } else { "none" }).to_string(),
-                next: alphabet.iter().map(|message| next(&own.messages[*message], request, is_open)).collect(),
+            let next = |message: usize, open: usize| match limit <= MOST_COUNTED {
+                true => counted(&own.messages[message], request, open, most),
+                false => marked(&own.messages[message], request, open),
+            };
+            let state = |open: usize| State {
+                name: open.to_string(),
+                next: alphabet.iter().map(|message| next(*message, open)).collect(),
                 ..State::default()
             };
             let letters = alphabet.iter().map(|message| self.automaton(protocol).letters[*message].clone()).collect();
-            let automaton = Automaton { letters, states: vec![state(false), state(true)], timed: Vec::new() };
+            let automaton = Automaton { letters, states: (0..=most).map(state).collect(), timed: Vec::new() };
             Component { protocol, part: REQUESTS - request, automaton, alphabet, letter_of, owed: BTreeSet::new() }
         };
-        (0..own.requests.len()).filter(|request| is_named(*request)).map(component).collect()
+        let is_tracked = |request: &usize| own.requests[*request].limit <= MOST_COUNTED || is_named(*request);
+        (0..own.requests.len()).filter(is_tracked).map(component).collect()
+    }
+
+    /// A request of which some steps open more than they close.
+    pub fn grows(&self, steps: &[&Step]) -> Option<&str> {
+        for (protocol, checked) in self.all.iter().enumerate() {
+            for (request, one) in checked.protocol.requests.iter().enumerate() {
+                let count = |role: Cookie| {
+                    let is_own = |step: &&&Step| match step.op {
+                        Op::Emit(message) | Op::Receive(message) => {
+                            message.0 == protocol
+                                && checked.protocol.messages[message.1].cookie == Some((role, request))
+                        }
+                        _ => false,
+                    };
+                    steps.iter().filter(is_own).count()
+                };
+                let is_dropped = steps.iter().any(|step| match step.op {
+                    Op::Emit(message) | Op::Receive(message) => {
+                        message.0 == protocol && checked.protocol.messages[message.1].drops.contains(&request)
+                    }
+                    _ => false,
+                });
+                if !is_dropped && count(Cookie::Opens) > count(Cookie::Closes) {
+                    return Some(&one.name);
+                }
+            }
+        }
+        None
     }
 
     /// Parts of a protocol that serve a purpose.
@@ -136,15 +178,32 @@ impl Protocols {
     }
 }
 
-/// Whether a request may be open after a message; nothing if it cannot come.
-fn next(message: &Message, request: usize, is_open: bool) -> Option<usize> {
+/// How many requests are open after a message, of so many at most; nothing if it cannot come.
+fn counted(message: &Message, request: usize, open: usize, most: usize) -> Option<usize> {
+    if message.incoming && open > 0 && message.drained.contains(&request) {
+        return None;
+    }
     if message.drops.contains(&request) {
         return Some(0);
     }
-    match message.cookie {
+    match message.cookie.filter(|(_, own)| *own == request) {
+        Some((Cookie::Opens, _)) if open == most => (!message.incoming).then_some(most),
+        Some((Cookie::Opens, _)) => Some(open + 1),
+        Some(_) if message.incoming && open == 0 => None,
+        Some((Cookie::Closes, _)) => Some(open.saturating_sub(1)),
+        _ => Some(open),
+    }
+}
+
+/// Whether one was ever opened, and not dropped since, after a message; nothing if it cannot come.
+fn marked(message: &Message, request: usize, open: usize) -> Option<usize> {
+    if message.drops.contains(&request) {
+        return Some(0);
+    }
+    match message.cookie.filter(|(_, own)| *own == request) {
         Some((Cookie::Opens, _)) => Some(1),
-        Some((Cookie::Names, _)) if message.incoming && !is_open => None,
-        _ => Some(usize::from(is_open)),
+        Some((Cookie::Names, _)) if message.incoming && open == 0 => None,
+        _ => Some(open),
     }
 }
 

@@ -117,6 +117,13 @@ fn judge(
     let at = |times: usize| (stem + times * cycle).checked_sub(1).map(|step| replayed.history[step].clone());
     let repeat = (0..MOST).flat_map(|start| (start + 1..=MOST).map(move |end| (start, end)));
     let Some((start, end)) = repeat.into_iter().find(|(start, end)| at(*start) == at(*end)) else {
+        // More and more requests are opened, which ends at their limit, or the driver closes what is not open.
+        for component in (0..protocols.all.len()).flat_map(|one| protocols.requests(one)) {
+            if !space.has(component.protocol, component.part) {
+                space.add(component);
+                return Ok(Judgement::Refined);
+            }
+        }
         return unknown("the protocols do not come back to a state on a cycle");
     };
     let steps = run(end);
@@ -126,6 +133,9 @@ fn judge(
             return Ok(Judgement::Refined);
         }
         return unknown("a cycle is not fair, and no subprotocol shows it");
+    }
+    if let Some(name) = protocols.grows(&steps[first..]) {
+        return unknown(&format!("a cycle opens more and more of `{name}`, whose number is not counted"));
     }
     let matter = feasibility::relevant(&steps[first..]);
     match feasibility::check(program, solver, &steps, Some((first, &matter)))? {
@@ -204,5 +214,5 @@ fn violated(context: &Context, demand: &Demand, run: &Run) -> Verdict {
             protocols.automaton(*protocol).timed[*mark]
         ),
     };
-    Verdict::Violated(Box::new(trace(context.base, protocols, run, finding)))
+    Verdict::of(trace(context.base, protocols, run, finding), run.is_doubtful)
 }

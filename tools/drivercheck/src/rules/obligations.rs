@@ -6,6 +6,7 @@ use crate::rules::component::{Component, Protocols};
 use crate::rules::liveness::Demand;
 use crate::rules::safety::Goal;
 use protocol::decompose::Purpose;
+use protocol::model::Field;
 use std::collections::BTreeSet;
 
 pub enum Task {
@@ -20,9 +21,28 @@ pub struct Group {
     pub checks: Vec<Check>,
 }
 
-/// Rule 6 for each kind of request.
+/// Rule 7 for each message with a field that has a range.
+fn payloads(protocols: &Protocols) -> Option<Group> {
+    let mut checks = Vec::new();
+    for (protocol, checked) in protocols.all.iter().enumerate() {
+        let own = &checked.protocol;
+        for (id, message) in own.messages.iter().enumerate().filter(|(_, message)| !message.incoming) {
+            if message.fields.iter().any(Field::is_bounded) {
+                checks.push(Check {
+                    protocol: own.name.clone(),
+                    subprotocol: format!("payload of {}", message.name),
+                    rule: 7,
+                    task: Task::Claim(Claim::Payload((protocol, id))),
+                });
+            }
+        }
+    }
+    (!checks.is_empty()).then_some(Group { asked: Asked::Payloads, checks })
+}
+
+/// Rule 6 for each kind of request, rule 7 for each message.
 pub fn claims(protocols: &Protocols) -> Vec<Group> {
-    let mut all = Vec::new();
+    let mut all: Vec<Group> = payloads(protocols).into_iter().collect();
     for (protocol, checked) in protocols.all.iter().enumerate() {
         let own = &checked.protocol;
         for (request, one) in own.requests.iter().enumerate() {

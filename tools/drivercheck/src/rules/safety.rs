@@ -1,4 +1,4 @@
-//! Safety: rules 1, 3, 5 and 6, by predicate abstraction that counterexamples refine.
+//! Safety: rules 1, 3, 5, 6 and 7, by predicate abstraction that counterexamples refine.
 //!
 //! An abstract path to an error may be spurious for one of three reasons, each with its own refinement: it is infeasible in
 //! the program (predicates are added), a component's state was not tracked (it is from now on), or the client breaks the
@@ -36,7 +36,7 @@ pub enum Goal {
     Wait(usize),
     /// Rule 5: the first component is in a final state at the end.
     Final,
-    /// Rule 6 and payloads: no run comes to a place where this does not hold, or, if doubts count, is doubtful.
+    /// Rules 6 and 7: no run comes to a place where this does not hold, or, if doubts count, is doubtful.
     Holds(Claim, bool),
 }
 
@@ -44,11 +44,23 @@ pub enum Goal {
 pub enum Verdict {
     Proved,
     Violated(Box<Trace>),
+    /// A run that rests on a value which the model does not follow: the program may not be able to take it.
+    Doubted(Box<Trace>),
     Unknown(String),
     /// Nothing is wrong yet at the end of the run that was found, but the checker cannot follow what comes then.
     Doubtful(String),
     /// A run was found that could not be concretised: the summaries of the loops with these heads are too coarse.
     Coarse(BTreeSet<usize>, String),
+}
+
+impl Verdict {
+    pub fn of(trace: Trace, is_doubtful: bool) -> Verdict {
+        if is_doubtful {
+            Verdict::Doubted(Box::new(trace))
+        } else {
+            Verdict::Violated(Box::new(trace))
+        }
+    }
 }
 
 pub struct Outcome {
@@ -184,7 +196,7 @@ pub fn check(
                 Search::Nothing(heads) => return Ok(done(&space, refinements, 0, Verdict::Coarse(heads, finding))),
             };
             let trace = trace(context.base, context.protocols, &run, finding);
-            return Ok(done(&space, refinements, 0, Verdict::Violated(Box::new(trace))));
+            return Ok(done(&space, refinements, 0, Verdict::of(trace, run.is_doubtful)));
         }
         if track(&mut space, &steps) || grant(context, goal, &mut space, &steps, &replayed) {
             continue;
@@ -249,14 +261,33 @@ fn broken(protocols: &Protocols, claim: Claim, wrong: Wrong, steps: &[&Step]) ->
         _ => None,
     });
     let last = last.unwrap_or_default();
-    let Claim::Requests(protocol, request) = claim;
-    let request = &protocols.all[protocol].protocol.requests[request].name;
+    let request = match claim {
+        Claim::Requests(protocol, request) => &protocols.all[protocol].protocol.requests[request].name,
+        Claim::Payload(message) => return unfit(protocols, message, wrong),
+    };
     match wrong {
         Wrong::Open | Wrong::Elsewhere => {
             format!("rule 6: {last} while a `{request}` is open: it was not completed")
         }
-        Wrong::NotOpen => {
+        _ => {
             format!("rule 6: {last} with the cookie of a `{request}` that is not open")
+        }
+    }
+}
+
+/// What is wrong with a message's payload.
+fn unfit(protocols: &Protocols, message: Message, wrong: Wrong) -> String {
+    let own = &protocols.all[message.0].protocol;
+    let name = name(protocols, message);
+    match wrong {
+        Wrong::Range(field) => {
+            let field = &own.messages[message.1].fields[field];
+            let range = format!("{} to {}", field.least, field.most);
+            format!("rule 7: `{name}` is sent with a `{}` that is not {range}", field.name)
+        }
+        _ => {
+            let form = format!("struct {}_{}", own.name, own.messages[message.1].name);
+            format!("rule 7: `{name}` is sent without a `{form}`")
         }
     }
 }

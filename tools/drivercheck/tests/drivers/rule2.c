@@ -4,6 +4,8 @@
 
 #include "timer_protocol.h"
 
+static const struct timer_arm soon = {1000};
+
 void driver(void)
 {
     if (AWAIT(DOOR_KNOCK, DOOR_LEAVE) == DOOR_KNOCK) {
@@ -12,7 +14,7 @@ void driver(void)
         EMIT(DOOR_LEFT);
     }
     for (;;) {
-        EMIT(TIMER_ARM);
+        EMIT(TIMER_ARM, 0, &soon);
         AWAIT(TIMER_FIRED);
     }
 }

@@ -4,13 +4,15 @@
 
 #include "timer_protocol.h"
 
+static const struct timer_arm soon = {1000};
+
 void driver(void)
 {
     for (;;) {
         if (AWAIT(DOOR_KNOCK, DOOR_LEAVE) == DOOR_KNOCK) {
             uint32_t mailbox;
 
-            EMIT(TIMER_ARM);
+            EMIT(TIMER_ARM, 0, &soon);
             do {
                 mailbox = AWAIT(TIMER_FIRED);
             } while (mailbox != TIMER_FIRED);

@@ -4,6 +4,8 @@
 
 #include "timer_protocol.h"
 
+static const struct timer_arm soon = {1000};
+
 void driver(void)
 {
     for (;;) {
@@ -11,7 +13,7 @@ void driver(void)
             uint32_t mailbox = TIMER_CANCELLED;
 
             while (mailbox == TIMER_CANCELLED) {
-                EMIT(TIMER_ARM);
+                EMIT(TIMER_ARM, 0, &soon);
                 EMIT(TIMER_CANCEL);
                 mailbox = AWAIT(TIMER_FIRED, TIMER_CANCELLED);
             }

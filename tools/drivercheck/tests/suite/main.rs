@@ -2,6 +2,7 @@
 
 mod common;
 mod expressions;
+mod payloads;
 mod requests;
 mod rules;
 mod snippets;

@@ -26,6 +26,7 @@ pub fn driver_of(name: &str, files: Vec<PathBuf>) -> Result<Driver, DriverError>
     let known = [
         ("door", drivers().join("door.proto")),
         ("bell", drivers().join("bell.proto")),
+        ("gauge", drivers().join("gauge.proto")),
         ("jobs", drivers().join("jobs.proto")),
         ("work", drivers().join("work.proto")),
         ("pci", drivers().join("pci.proto")),

@@ -1,0 +1,65 @@
+//! Which values of memory that the model does not follow are guesses.
+//!
+//! An element of a large array may be any of the values that were stored in the array, or zero. If all of those come from
+//! outside (the device, a message, a function defined elsewhere), any value is as good as another, and a run that rests on
+//! one is a run that the program can take. What the driver has computed itself, such as a state, is a guess.
+
+use super::requests::Key;
+use super::Lower;
+use crate::expr::{Expr, Var};
+use crate::program::Op;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+impl Lower<'_> {
+    /// Takes back that a value is a guess where it comes from outside.
+    pub(super) fn settle_guesses(&mut self) {
+        let mut assigned: HashMap<Var, Vec<Expr>> = HashMap::new();
+        let mut opened: HashSet<Var> = HashSet::new();
+        for step in self.program.edges.iter().flat_map(|edge| &edge.steps) {
+            match &step.op {
+                Op::Assign(var, value) => assigned.entry(*var).or_default().push(*value),
+                Op::Havoc(var) => drop(opened.insert(*var)),
+                _ => {}
+            }
+        }
+        // Something from outside is part of it.
+        let mut sources = opened.clone();
+        loop {
+            let before = sources.len();
+            let reached =
+                |all: &Vec<Expr>| all.iter().any(|value| value.vars().iter().any(|var| sources.contains(var)));
+            let more: Vec<Var> = assigned.iter().filter(|(_, all)| reached(all)).map(|(var, _)| *var).collect();
+            sources.extend(more);
+            if sources.len() == before {
+                break;
+            }
+        }
+        let is_opaque = |var: &Var| self.program.vars[*var as usize].is_guess && !self.loads.contains_key(var);
+        let mut own: HashSet<Var> = opened.iter().copied().filter(is_opaque).collect();
+        let mut keys: HashSet<Rc<Key>> = HashSet::new();
+        loop {
+            let before = (own.len(), keys.len());
+            let is_outer = |value: &Expr| {
+                value.value() == Some(0)
+                    || (value.vars().iter().all(|var| !own.contains(var))
+                        && value.vars().iter().any(|var| sources.contains(var)))
+            };
+            let computed = assigned.iter().filter(|(_, all)| !all.iter().all(is_outer)).map(|(var, _)| *var);
+            let computed: Vec<Var> = computed.collect();
+            let kept: Vec<Rc<Key>> =
+                self.stored.iter().filter(|(_, value)| !is_outer(value)).map(|(key, _)| key.clone()).collect();
+            own.extend(computed);
+            keys.extend(kept);
+            own.extend(self.loads.iter().filter(|(_, key)| keys.contains(*key)).map(|(var, _)| *var));
+            if (own.len(), keys.len()) == before {
+                break;
+            }
+        }
+        for (var, key) in &self.loads {
+            if !keys.contains(key) {
+                self.program.vars[*var as usize].is_guess = false;
+            }
+        }
+    }
+}
