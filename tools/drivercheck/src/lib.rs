@@ -4,6 +4,7 @@ pub mod abstraction;
 pub mod check;
 pub mod counterexample;
 pub mod cpu_time;
+pub mod differential;
 pub mod driver;
 pub mod expr;
 pub mod graph;

@@ -4,6 +4,7 @@ mod print;
 
 use clap::Parser;
 use drivercheck::check::{run, Options, Report};
+use drivercheck::differential::{differential, Tally};
 use drivercheck::driver::{read, Driver, Source};
 use drivercheck::report::{picture, sarif};
 use drivercheck::result::{Comparison, DriversResult, Summary};
@@ -67,6 +68,20 @@ fn answer(cli: &Cli) -> Answer {
             if cli.format == Format::Json {
                 let seeded::Outcomes { faults, variations } = all;
                 json(&DriversResult::Seeded { faults, variations })?;
+            }
+            Ok(u8::from(!is_good))
+        }
+        Command::Differential { pairs, seed, shard, record, root, scratch } => {
+            let scratch = scratch.join(format!("{}of{}", shard.index, shard.count));
+            let mut tell = |tally: &Tally| print::tally(cli.format, tally);
+            let tally = differential(root, &scratch, *pairs, *seed, *shard, &mut tell)?;
+            if let Some(path) = record {
+                let written = tally.record(*seed, *shard).write(path);
+                written.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+            }
+            let is_good = tally.disagreements.is_empty();
+            if cli.format == Format::Json {
+                json(&DriversResult::Differential { differential: tally })?;
             }
             Ok(u8::from(!is_good))
         }

@@ -1,6 +1,7 @@
 //! Results as text for a terminal.
 
 use drivercheck::check::{Report, Row};
+use drivercheck::differential::Tally;
 use drivercheck::driver::Driver;
 use drivercheck::report::picture;
 use drivercheck::result::Comparison;
@@ -70,6 +71,26 @@ pub fn outcome(format: Format, outcome: &Outcome, with_trace: bool) {
     let shown = outcome.rows.iter().filter(|row| row.verdict != "PROVED" && (with_trace || !outcome.is_good));
     for one in shown {
         row(format, one, with_trace);
+    }
+}
+
+/// How many pairs were tried so far, and every disagreement once.
+pub fn tally(format: Format, tally: &Tally) {
+    if format == Format::Json {
+        return;
+    }
+    println!(
+        "{} pairs ({} with all runs seen, {} of drivers that break no rule): {} proved, {} violated, {} unknown, {} disagreements",
+        tally.pairs,
+        tally.whole,
+        tally.good,
+        tally.proved,
+        tally.violated,
+        tally.unknown,
+        tally.disagreements.len()
+    );
+    if let Some(found) = tally.disagreements.last() {
+        println!("    the last: pair {}: {}; see {}", found.pair, found.says, found.folder.display());
     }
 }
 

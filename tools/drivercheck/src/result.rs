@@ -1,6 +1,7 @@
 //! What the checker prints with `--format json`: from these types come the output and its schema.
 
 use crate::check::{Report, Row};
+use crate::differential::Tally;
 use crate::seeded::Outcome;
 use protocol::sizes::Sizes;
 use schemars::JsonSchema;
@@ -16,6 +17,8 @@ pub enum DriversResult {
     Comparison { comparison: Vec<Comparison> },
     /// `seeded`.
     Seeded { faults: Vec<Outcome>, variations: Vec<Outcome> },
+    /// `differential`.
+    Differential { differential: Tally },
     /// `protocol`.
     Protocols { protocols: Vec<Sizes> },
 }

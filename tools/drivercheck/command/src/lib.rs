@@ -64,6 +64,27 @@ pub enum Command {
         #[command(flatten)]
         flags: Flags,
     },
+    /// Compare the checker with all runs of random small drivers
+    Differential {
+        /// How many pairs of protocols and driver
+        #[arg(long, value_name = "N", default_value = "1000")]
+        pairs: usize,
+        /// Of all pairs
+        #[arg(long, default_value = "1")]
+        seed: u64,
+        /// A part of them: I/N, I from 1
+        #[arg(long, value_name = "I/N", default_value = "1/1")]
+        shard: Shard,
+        /// Write the outcome as the record of a shard, for `ashlar report`
+        #[arg(long, value_name = "FILE")]
+        record: Option<PathBuf>,
+        /// The root of the sources
+        #[arg(long, default_value = ".")]
+        root: PathBuf,
+        /// Where drivers are compiled, and those with a disagreement are kept
+        #[arg(long, default_value = "build/drivercheck/differential")]
+        scratch: PathBuf,
+    },
     /// The sizes of protocols
     Protocol {
         #[arg(required = true)]

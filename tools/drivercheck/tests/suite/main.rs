@@ -1,6 +1,7 @@
 //! The integration tests of this crate, in one binary to save link time.
 
 mod common;
+mod differential;
 mod expressions;
 mod payloads;
 mod requests;
