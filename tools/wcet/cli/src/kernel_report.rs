@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use wcet_kernel::{Kernel, Means, Whole};
+use wcet_kernel::{Kernel, Means, Taken, Whole};
 use wcet_paths::analysis::Code;
-use wcet_report::{Assumption, Error, Evidence, Lock, Loop, Region, Report, Verdict};
+use wcet_report::{Around, Assumption, Error, Evidence, Lock, Loop, Region, Report, Verdict};
 
 use crate::bound::root;
 use crate::response_report::{response, response_loops};
@@ -105,6 +105,11 @@ fn regions(kernel: &Kernel<'_>, found: &Whole) -> Vec<Region> {
         functions: analysed.functions.clone(),
         stack_bytes: wcet_kernel::stack_of(kernel, region).map(|stack| stack.bytes),
         lock_wait_cycles: None,
+        locks: kernel
+            .locks
+            .as_ref()
+            .zip(analysed.holding.as_ref())
+            .map(|(locks, holding)| by_name(locks, &holding.taken)),
     };
     let mut regions: Vec<Region> = kernel.regions.iter().zip(&found.regions).map(one).collect();
     if let Some(Ok(locking)) = &found.locking {
@@ -188,7 +193,16 @@ fn lock(locks: &wcet_kernel::Locks, one: &wcet_kernel::Waited) -> Lock {
         held_cycles: one.held_cycles,
         wait_cycles: one.wait_cycles,
         waits: one.section.waits.iter().cloned().collect(),
+        around: one.around.iter().map(|(taken, section)| around(locks, taken, section)).collect(),
     }
+}
+
+fn around(locks: &wcet_kernel::Locks, taken: &Taken, section: &wcet_kernel::Section) -> Around {
+    Around { section_cycles: section.cycles, place: section.place.clone(), takes: by_name(locks, taken) }
+}
+
+fn by_name(locks: &wcet_kernel::Locks, taken: &Taken) -> BTreeMap<String, u64> {
+    taken.iter().map(|(family, count)| (locks.names(*family), *count)).collect()
 }
 
 /// Regions that follow each other without end.

@@ -17,6 +17,7 @@ use crate::description::Whom;
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::line_names::{stack_pointer, Named};
+use crate::lock_paths::Paths;
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::points::End;
 use crate::regions::{dead, Kind, Region};
@@ -68,6 +69,8 @@ pub struct Serving {
     pub wcet_cycles: u64,
     /// How often it takes locks at most.
     pub taken: Taken,
+    /// Which of them on one path.
+    pub paths: Paths,
 }
 
 /// A region behind a window in which no interrupt came.
@@ -78,6 +81,8 @@ pub struct Unserved {
     pub switch_cycles: Option<u64>,
     /// How often it takes locks at most.
     pub taken: Taken,
+    /// Which of them on one path.
+    pub paths: Paths,
     /// Where it goes on.
     pub ways: BTreeSet<Continuation>,
     /// Where interrupts are let in before it is decided who runs.
@@ -360,12 +365,12 @@ fn part(
                     for (interrupt, serving) in &mut analysed.serving {
                         let mut left_out = left_out(kernel, expanded, *interrupt);
                         left_out.extend(without_service(kernel, expanded));
-                        serving.taken =
+                        (serving.taken, serving.paths) =
                             taken_without(kernel, expanded, &values, &constraints, &left_out, &holding.taken);
                     }
                     if let Some(unserved) = &mut analysed.unserved {
                         let left_out = into_service(kernel, expanded);
-                        unserved.taken =
+                        (unserved.taken, unserved.paths) =
                             taken_without(kernel, expanded, &values, &constraints, &left_out, &holding.taken);
                     }
                     analysed.holding = Some(holding);
@@ -394,7 +399,7 @@ fn serving(
         constraints.dead.extend(left_out(kernel, expanded, *interrupt));
         constraints.dead.extend(without_service(kernel, expanded));
         let wcet_cycles = prepared.bound(&constraints, &Options::default()).ok()?.wcet_cycles;
-        Some((*interrupt, Serving { wcet_cycles, taken: Taken::new() }))
+        Some((*interrupt, Serving { wcet_cycles, ..Serving::default() }))
     };
     kernel.services.keys().filter_map(one).collect()
 }
@@ -424,6 +429,7 @@ fn unserved(
         wcet_cycles,
         switch_cycles,
         taken: Taken::new(),
+        paths: Paths::default(),
         ways,
         undecided: undecided_from_start(kernel, expanded, &constraints.dead),
     })

@@ -13,6 +13,7 @@ use wcet_values::Values;
 use crate::description::Whom;
 use crate::held_locks::{Extent, Held, Site};
 use crate::kernel::Kernel;
+use crate::lock_paths::Paths;
 use crate::locks::{Event, Family};
 
 /// Sections of families, in which locks of others are taken so often at most.
@@ -33,6 +34,8 @@ pub struct Section {
 pub struct Holding {
     /// How often it takes locks at most.
     pub taken: Taken,
+    /// Which of them on one path.
+    pub paths: Paths,
     /// The longest of its sections of each kind.
     pub sections: BTreeMap<(Family, Taken), Section>,
 }
@@ -44,6 +47,7 @@ impl Holding {
             let all = self.taken.entry(*family).or_default();
             *all = (*all).max(*count);
         }
+        self.paths = std::mem::take(&mut self.paths).or(other.paths.clone());
         self.with(other)
     }
 
@@ -53,6 +57,7 @@ impl Holding {
             let all = self.taken.entry(*family).or_default();
             *all = all.saturating_add(*count);
         }
+        self.paths = std::mem::take(&mut self.paths).then(other.paths.clone());
         self.with(other)
     }
 
@@ -102,6 +107,7 @@ pub(crate) fn holding(
         let unknown = || vec![format!("how often locks of {} are taken is not known", locks.names(family))];
         holding.taken.insert(family, most.ok_or_else(unknown)?);
     }
+    holding.paths = Paths::new(expanded, &constraints.dead, &taken_by_node(&events), &holding.taken);
     for (site, extent) in &extents {
         let place = held.place(*site);
         let (taken, cycles) = section(expanded, prepared, constraints, &events, *site, extent)
@@ -112,6 +118,18 @@ pub(crate) fn holding(
     Ok(holding)
 }
 
+fn taken_by_node(events: &BTreeMap<NodeId, Vec<Event>>) -> BTreeMap<NodeId, Taken> {
+    let mut found: BTreeMap<NodeId, Taken> = BTreeMap::new();
+    for (node, events) in events {
+        for event in events {
+            if let Event::Take { of, .. } = event {
+                *found.entry(*node).or_default().entry(*of).or_default() += 1;
+            }
+        }
+    }
+    found
+}
+
 /// How often locks are taken at most where some edges are left out besides: of those that are taken nowhere then, never.
 pub(crate) fn taken_without(
     kernel: &Kernel<'_>,
@@ -120,18 +138,20 @@ pub(crate) fn taken_without(
     constraints: &Constraints,
     left_out: &BTreeSet<EdgeId>,
     taken: &Taken,
-) -> Taken {
-    let Some(locks) = &kernel.locks else { return taken.clone() };
-    let live = crate::loops::reached(expanded, &(&constraints.dead | left_out));
-    let mut somewhere: BTreeSet<Family> = BTreeSet::new();
+) -> (Taken, Paths) {
+    let Some(locks) = &kernel.locks else { return (taken.clone(), Paths::default()) };
+    let left_out = &constraints.dead | left_out;
+    let live = crate::loops::reached(expanded, &left_out);
+    let mut events: BTreeMap<NodeId, Vec<Event>> = BTreeMap::new();
     for node in expanded.order().filter(|node| live[*node] && values.reached(*node)) {
-        for event in locks.events(expanded, values, node).unwrap_or_default() {
-            if let Event::Take { of, .. } = event {
-                somewhere.insert(of);
-            }
-        }
+        events.insert(node, locks.events(expanded, values, node).unwrap_or_default());
     }
-    taken.iter().filter(|(family, _)| somewhere.contains(family)).map(|(family, count)| (*family, *count)).collect()
+    let by_node = taken_by_node(&events);
+    let somewhere: BTreeSet<Family> = by_node.values().flat_map(|taken| taken.keys().copied()).collect();
+    let taken = taken.iter().filter(|(family, _)| somewhere.contains(family));
+    let taken: Taken = taken.map(|(family, count)| (*family, *count)).collect();
+    let paths = Paths::new(expanded, &left_out, &by_node, &taken);
+    (taken, paths)
 }
 
 fn takes(events: &[Event], family: Family) -> u64 {

@@ -1,16 +1,23 @@
 //! What waits for locks add to a bound, for any number of processors.
 //!
 //! Ticket locks are FIFO: a processor that draws a ticket waits for one critical section of each other processor at most.
-//! Such a section may wait for further locks that are taken in it. A waiting processor does nothing else. So in a section that
-//! one processor waits for, one contender less comes first at each nested lock; in the sections waited for there, two less.
-//! The recursion ends when no contender is left. It gives a number only if the locks are taken in one order: a cycle would
-//! be a deadlock.
+//! Such a section may wait for further locks that are taken in it. A waiting processor does nothing else: of those that
+//! wait for the same lock, the first to get it may be delayed in its section only by processors that do not wait there, the
+//! next also by the one that has been before it, and so on. With so many processors free to get in the way, in a section
+//!
+//!   C(x, free) = len(x) + sum over the locks l taken in x of W(l, free),
+//!   W(l, n) = C(x, 0) + C(x, 1) + ... + C(x, n - 1), each of the section x of l that is the longest then:
+//!
+//! all n wait for l, and the one that gets it as number i + 1 can be delayed by the i before it. If fewer wait there, more are
+//! free, but that is less in sum: W(l, n) with k of them is the sum of the last k terms. It gives a number only if the locks
+//! are taken in one order: a cycle would be a deadlock.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bound::Analysed;
-use crate::critical_sections::{longest, Section, Taken};
+use crate::critical_sections::{longest, Holding, Section, Taken};
 use crate::kernel::Kernel;
+use crate::lock_paths::Paths;
 use crate::locks::{Family, Locks};
 use crate::response::{Costs, Handler, Order, Question};
 
@@ -45,6 +52,8 @@ pub struct Waited {
     pub held_cycles: u64,
     /// How long taking one waits: a section of each other processor.
     pub wait_cycles: u64,
+    /// Sections in which others are taken, the longest of each kind: which and how often.
+    pub around: Vec<(Taken, Section)>,
 }
 
 impl Sections {
@@ -65,7 +74,12 @@ impl Sections {
         if regions.iter().any(|region| region.holding.is_none()) {
             return Err(reasons.into_iter().collect());
         }
-        Ok(Sections { all, families: locks.len() })
+        Ok(Sections::of_kinds(all, locks.len()))
+    }
+
+    /// Of so many families: the longest section of each, by what is taken in it.
+    pub fn of_kinds(all: BTreeMap<(Family, Taken), Section>, families: usize) -> Sections {
+        Sections { all, families }
     }
 
     /// The longest section of a family, waits in it apart; it names what is waited for in any of them.
@@ -83,14 +97,24 @@ impl Sections {
     /// How long a lock of each family is held at most while another processor waits for it, including the waits of its holder;
     /// or families of which one is taken while one of the next is held, in a circle.
     pub fn held(&self, processors: u64) -> Result<Vec<u64>, Vec<usize>> {
-        self.ordered()?;
-        let with_waits = |before: &[u64], others: u64| -> Vec<u64> {
-            let of = |(taken, section): (&Taken, &Section)| section.cycles.saturating_add(wait(before, taken, others));
-            (0..self.families).map(|family| self.of(family).map(of).max().unwrap_or(0)).collect()
-        };
         // Neither who waits nor who holds the lock comes before the latter elsewhere.
-        let alone = with_waits(&vec![0; self.families], 0);
-        Ok((1..=processors.saturating_sub(2)).fold(alone, |before, others| with_waits(&before, others)))
+        Ok(self.with_waits(&self.one_wait(processors.saturating_sub(1))?))
+    }
+
+    /// How long taking a lock of each family waits at most among so many processors; or such a circle.
+    pub fn one_wait(&self, processors: u64) -> Result<Vec<u64>, Vec<usize>> {
+        self.ordered()?;
+        let one_more = |waits: Vec<u64>, _| -> Vec<u64> {
+            let held = self.with_waits(&waits);
+            waits.iter().zip(held).map(|(wait, held)| wait.saturating_add(held)).collect()
+        };
+        Ok((1..processors).fold(vec![0; self.families], one_more))
+    }
+
+    /// The sections of each family when taking others waits so long.
+    fn with_waits(&self, waits: &[u64]) -> Vec<u64> {
+        let of = |(taken, section): (&Taken, &Section)| section.cycles.saturating_add(wait(waits, taken));
+        (0..self.families).map(|family| self.of(family).map(of).max().unwrap_or(0)).collect()
     }
 
     /// That no family is taken while one of it is held, by way of others or not; else such a circle.
@@ -125,23 +149,28 @@ impl Sections {
 
     /// What each region waits for locks at most.
     fn waits(&self, regions: &[Analysed], processors: u64) -> Option<Vec<u64>> {
-        let held = self.held(processors).ok()?;
-        let others = processors.saturating_sub(1);
-        regions.iter().map(|region| Some(wait(&held, &region.holding.as_ref()?.taken, others))).collect()
+        let waits = self.one_wait(processors).ok()?;
+        let of = |holding: &Holding| least(&waits, &holding.taken, &holding.paths);
+        regions.iter().map(|region| Some(of(region.holding.as_ref()?))).collect()
     }
 
     /// What a region waits for locks at most that it takes so often.
     pub fn wait(&self, taken: &Taken, processors: u64) -> Option<u64> {
-        Some(wait(&self.held(processors).ok()?, taken, processors.saturating_sub(1)))
+        Some(wait(&self.one_wait(processors).ok()?, taken))
     }
 }
 
-/// So many others come first each time.
-fn wait(held: &[u64], taken: &Taken, others: u64) -> u64 {
+/// What is waited for locks that are taken so often, if taking one of each family waits so long.
+fn wait(waits: &[u64], taken: &Taken) -> u64 {
     taken.iter().fold(0u64, |sum, ((first, last), count)| {
-        let longest = held[*first..=*last].iter().copied().max().unwrap_or(0);
-        sum.saturating_add(count.saturating_mul(others).saturating_mul(longest))
+        let longest = waits[*first..=*last].iter().copied().max().unwrap_or(0);
+        sum.saturating_add(count.saturating_mul(longest))
     })
+}
+
+/// What a region waits that takes so many locks in all, and these on its paths.
+fn least(waits: &[u64], taken: &Taken, paths: &Paths) -> u64 {
+    wait(waits, taken).min(paths.most(|taken| wait(waits, taken)))
 }
 
 /// Numbers of processors that are told besides, if the kernel is made for more.
@@ -164,12 +193,14 @@ fn of_kernel(
         let names: Vec<&str> = circle.iter().chain(circle.first()).map(|family| locks.name(*family)).collect();
         vec![format!("locks are taken in a circle, each while one of the next is held: {}", names.join(" < "))]
     })?;
-    let waited = (0..locks.len()).filter_map(|family| {
-        let held_cycles = held[family];
-        let wait_cycles = processors.saturating_sub(1).saturating_mul(held_cycles);
-        Some(Waited { family, section: sections.longest(family)?, held_cycles, wait_cycles })
-    });
     let unknown = || vec!["how often a region takes locks is not known".to_string()];
+    let wait = sections.one_wait(processors).map_err(|_| unknown())?;
+    let waited = (0..locks.len()).filter_map(|family| {
+        let (held_cycles, wait_cycles) = (held[family], wait[family]);
+        let around = sections.of(family).filter(|(taken, _)| !taken.is_empty());
+        let around = around.map(|(taken, section)| (taken.clone(), section.clone())).collect();
+        Some(Waited { family, section: sections.longest(family)?, held_cycles, wait_cycles, around })
+    });
     let waits = sections.waits(regions, processors).ok_or_else(unknown)?;
     let fewer = FEWER.iter().filter(|fewer| **fewer < processors);
     let fewer = fewer.filter_map(|fewer| Some((*fewer, of_response(kernel, sections, regions, *fewer)?)));
@@ -186,15 +217,14 @@ fn of_kernel(
 pub(crate) struct Waits<'a> {
     regions: &'a [Analysed],
     all: Vec<u64>,
-    held: Vec<u64>,
-    others: u64,
+    one: Vec<u64>,
 }
 
 impl<'a> Waits<'a> {
     /// None if locks are taken in a circle, or it is not known how often.
     pub fn new(sections: &Sections, regions: &'a [Analysed], processors: u64) -> Option<Waits<'a>> {
-        let (held, all) = (sections.held(processors).ok()?, sections.waits(regions, processors)?);
-        Some(Waits { regions, all, held, others: processors.saturating_sub(1) })
+        let (one, all) = (sections.one_wait(processors).ok()?, sections.waits(regions, processors)?);
+        Some(Waits { regions, all, one })
     }
 }
 
@@ -210,12 +240,12 @@ impl Costs for Waits<'_> {
 
     fn serving(&self, region: usize, interrupt: usize) -> Option<u64> {
         let apart = self.regions[region].serving.get(&interrupt);
-        apart.map(|serving| wait(&self.held, &serving.taken, self.others)).or(self.all(region))
+        apart.map(|serving| least(&self.one, &serving.taken, &serving.paths)).or(self.all(region))
     }
 
     fn unserved(&self, region: usize) -> Option<u64> {
         let apart = self.regions[region].unserved.as_ref();
-        apart.map(|unserved| wait(&self.held, &unserved.taken, self.others)).or(self.all(region))
+        apart.map(|unserved| least(&self.one, &unserved.taken, &unserved.paths)).or(self.all(region))
     }
 
     /// No more than if it did not switch.
@@ -251,11 +281,13 @@ mod tests {
         // Of two processors, the one that waits delays no other.
         assert_eq!(all.held(2), Ok(vec![10, 130, 0]));
         assert_eq!(all.held(5), Ok(vec![10, 100 + 2 * 3 * 10, 0]));
+        // The first of four that wait for the outer lock is alone in its section, and the fourth can be delayed by three.
+        assert_eq!(all.one_wait(5), Ok(vec![40, 130 + 130 + 140 + 160, 0]));
         assert_eq!(all.longest(1).map(|one| one.cycles), Some(130));
-        assert_eq!(all.wait(&[((1, 1), 3)].into(), 5), Some(3 * 4 * 160));
+        assert_eq!(all.wait(&[((1, 1), 3)].into(), 5), Some(3 * 560));
         // One less at each lock further in.
         let deep = sections(&[((0, 0), &[], 1), ((1, 1), &[((0, 0), 1)], 10), ((2, 2), &[((1, 1), 1)], 100)]);
-        assert_eq!(deep.held(5), Ok(vec![1, 10 + 3, 100 + 3 * (10 + 2)]));
+        assert_eq!(deep.held(5), Ok(vec![1, 10 + 3, 100 + 10 + 11 + 12]));
         // One that may be of several families is held as long as the longest of them, and makes all of them so long.
         assert_eq!(all.wait(&[((0, 1), 1)].into(), 2), Some(130));
         assert_eq!(sections(&[((0, 1), &[], 7)]).held(2), Ok(vec![7, 7, 0]));

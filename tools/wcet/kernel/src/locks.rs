@@ -154,9 +154,16 @@ impl Locks {
             Some(Target::Stack(..) | Target::OnPage { .. }) => return Where::Elsewhere,
             _ => None,
         };
-        match bytes.map_or(Where::Unknown, |(first, last)| self.tickets(first, last)) {
-            Where::Unknown => self.places.get(&(address, index)).copied().unwrap_or(Where::Unknown),
-            known => known,
+        let by_form = self.places.get(&(address, index)).copied();
+        match (bytes.map_or(Where::Unknown, |(first, last)| self.tickets(first, last)), by_form) {
+            (Where::Unknown, by_form) => by_form.unwrap_or(Where::Unknown),
+            // A range of numbers that goes beyond the family that it begins in.
+            (Where::Of((first, last), rest), Some(Where::Of(form, same)))
+                if rest == same && first <= form.0 && form.1 <= last =>
+            {
+                Where::Of(form, rest)
+            }
+            (known, _) => known,
         }
     }
 

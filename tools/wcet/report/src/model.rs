@@ -6,7 +6,7 @@ mod explanation;
 mod kernel;
 
 pub use explanation::{ExplainedAccess, ExplainedContext, Explanation};
-pub use kernel::{Lock, Region, ResponseLoop, VectorResponse};
+pub use kernel::{Around, Lock, Region, ResponseLoop, VectorResponse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -20,6 +20,8 @@ pub struct Region {
     pub stack_bytes: Option<u64>,
     /// What waits for locks add, among `lock_processors` processors.
     pub lock_wait_cycles: Option<u64>,
+    /// How often it takes locks at most, by their kind; null if that is not known.
+    pub locks: Option<BTreeMap<String, u64>>,
 }
 
 /// From the arrival of an interrupt with this vector to the first user instruction of its handler.
@@ -82,4 +84,18 @@ pub struct Lock {
     pub wait_cycles: u64,
     /// Functions in which sections wait for devices or other processors: that time is in no number.
     pub waits: Vec<String>,
+    /// Its sections in which other locks are taken, the longest of each kind; empty: it is a leaf.
+    pub around: Vec<Around>,
+}
+
+/// A section of a lock in which others are taken.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Around {
+    /// Waits for others apart.
+    pub section_cycles: u64,
+    /// The instruction that takes the outer lock.
+    pub place: String,
+    /// How often others are taken at most, by their kind.
+    pub takes: BTreeMap<String, u64>,
 }

@@ -140,6 +140,7 @@ pub fn bounded() -> Report {
             held_cycles: 61_730,
             wait_cycles: 123_460,
             waits: vec!["device_await".into()],
+            ..Lock::default()
         }]),
         lock_wait_cycles: Some(617_300),
         lock_processors: Some(3),

@@ -66,6 +66,9 @@ thread_start:
 #if defined(UNKNOWN)
     /* The lock that is asked for: its number is not known, and where it is given back the register is another one. */
     mov %edi, %ebx
+#if defined(RANGE)
+    and $3, %ebx
+#endif
     shl $7, %rbx
     lea tickets(%rbx), %rcx
     lea tickets+64(%rbx), %rbp
@@ -145,7 +148,11 @@ device_read:
 
     .bss
     .balign 128
+#if defined(RANGE)
+    part_memory tickets, 512
+#else
     part_memory tickets, 256
+#endif
     .globl list, lock, saved
 list: .skip 8
 lock: .skip 8

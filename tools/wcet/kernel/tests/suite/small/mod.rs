@@ -167,21 +167,23 @@ fn sections_of_locks_and_what_waits_for_them_add() {
         assert_eq!(sections.held(1), Ok(vec![within, around]));
         // The holder of the outer lock waits for the holder of the inner one: the third processor waits for the outer one.
         assert_eq!(sections.held(3), Ok(vec![within, around + within]));
-        assert_eq!(sections.wait(&holding.taken, 3), Some(2 * within + 2 * (around + within)));
+        // Of two that wait before, the first is alone in its section.
+        let all_waits = 2 * within + 2 * around + within;
+        assert_eq!(sections.wait(&holding.taken, 3), Some(all_waits));
         assert!(!statements(&kernel, &[start]).iter().any(|text| text.contains("from one region to the next")));
         // Nothing else takes any.
         assert_eq!(one(&kernel, Kind::SystemCall).holding, Some(Default::default()));
         let found = whole(&kernel, &machine(), 1, &|_, _, _| {}).expect("understood");
         let locking = found.locking.expect("locks are described").expect("all is known");
         let waits: Vec<u64> = locking.locks.iter().map(|one| one.wait_cycles).collect();
-        assert_eq!((locking.processors, waits), (3, vec![2 * within, 2 * (around + within)]));
+        assert_eq!((locking.processors, waits), (3, vec![2 * within, 2 * around + within]));
         assert!(locking.locks[1].section.place.starts_with("thread_start+"), "{locking:?}");
         for (region, wait) in kernel.regions.iter().zip(&locking.regions) {
-            let expected = if region.kind == Kind::ThreadStart { 2 * within + 2 * (around + within) } else { 0 };
+            let expected = if region.kind == Kind::ThreadStart { all_waits } else { 0 };
             assert_eq!(*wait, expected, "{}", region.name);
         }
         // A thread starts before interrupts are open, and the handler's.
-        assert_eq!(locking.response_cycles, Some(2 * (2 * within + 2 * (around + within))));
+        assert_eq!(locking.response_cycles, Some(2 * all_waits));
     });
 }
 
@@ -200,6 +202,13 @@ fn a_lock_whose_number_is_not_known_counts_for_its_family() {
         let start = one(&kernel.expect("the description fits"), Kind::ThreadStart);
         let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.unknown_locks));
         assert_eq!(holding.taken, [((0, 1), 1)].into());
+    });
+    // One from 0 to 3 is of the family of two that begins with 0: the description says so, whatever the range.
+    let pairs = LOCKS.replace("count = 2", "count = 4").replace("inner = 0, outer = 1", "pair = 0, last = 2");
+    with_options("range", &["-DUNKNOWN", "-DRANGE"], &(description() + &pairs), |kernel| {
+        let start = one(&kernel.expect("the description fits"), Kind::ThreadStart);
+        let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.unknown_locks));
+        assert_eq!(holding.taken, [((0, 0), 1)].into());
     });
 }
 
