@@ -199,34 +199,45 @@ void process_begin_thread(uint32_t p, uint32_t t, uint64_t entry, uint64_t stack
     process_plan_start(t, entry, stack, argument);
 }
 
-/* Requires: p's lock held, p LOADING or RUNNING. */
+/* Requires: p's lock held, p RUNNING, or LOADING and no CPU builds it. */
 static void process_begin_end(uint32_t p, uint32_t cause)
 {
     process_set_state(p, PROCESS_DYING);
     process[p].cause = cause;
     process_create_forget(p);
-    process_drop_spare(p);
     arch_atomic_store(CELL_PROCESS_DYING_BASE + p, 1u);
+}
+
+/* Requires: as process_begin_end. No thread of a LOADING process exists yet that could free its resources: the first one is
+ * started, and tears the process down before it ever reaches user mode. */
+static void process_end_loading(uint32_t p, uint32_t cause)
+{
+    process_begin_thread(p, process[p].first_thread, USER_BASE, USER_BASE, 0u);
+    process_begin_end(p, cause);
 }
 
 uint32_t process_kill(uint32_t p, uint32_t cause)
 {
     uint32_t status = STATUS_OK;
+    uint32_t ends = 0u;
     process_lock(p);
     uint32_t state = process[p].state;
+    uint32_t building = process_being_built(p);
     if (state == PROCESS_EMPTY) {
         status = ERR_BAD_STATE;
-    }
-    if (state == PROCESS_LOADING) {
-        /* No thread exists yet that could free its resources: the first one is started, and tears the process down
-         * before it ever reaches user mode. */
-        process_begin_thread(p, process[p].first_thread, USER_BASE, USER_BASE, 0u);
-    }
-    if (state == PROCESS_LOADING || state == PROCESS_RUNNING) {
+    } else if (state == PROCESS_RUNNING) {
         process_begin_end(p, cause);
+        ends = 1u;
+    } else if (state == PROCESS_LOADING) {
+        if (building == 1u) {
+            status = process_doom(p, cause);
+        } else {
+            process_end_loading(p, cause);
+            ends = 1u;
+        }
     }
     process_unlock(p);
-    if (state == PROCESS_LOADING || state == PROCESS_RUNNING) {
+    if (ends == 1u) {
         process_ask_first(p);
     }
     return status;
@@ -283,6 +294,7 @@ void process_wait_empty(uint32_t child)
 
 void process_finish(uint32_t p)
 {
+    process_drop_spare(p);
     container_merge(p);
     process_lock(p);
     uint32_t waiter = process[p].waiter;
@@ -291,11 +303,29 @@ void process_finish(uint32_t p)
     arch_atomic_store(CELL_PROCESS_DYING_BASE + p, 0u);
     if (waiter != NONE) {
         thread_end_wait(waiter);
-        sched_ready(waiter);
     }
     process_unlock(p);
+    if (waiter != NONE) {
+        sched_ready(waiter);
+    }
     if (process[p].death_notification != NONE) {
         notify_signal(process[p].death_notification, process[p].death_bits);
+    }
+}
+
+void process_build_end(uint32_t p, uint32_t state)
+{
+    process_lock(p);
+    uint32_t doom = process_build_over(p);
+    if (process[p].state != state) {
+        process_set_state(p, state);
+    }
+    if (doom != NONE) {
+        process_end_loading(p, doom);
+    }
+    process_unlock(p);
+    if (doom != NONE) {
+        process_ask_first(p);
     }
 }
 

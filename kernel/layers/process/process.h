@@ -7,8 +7,9 @@
  * CPU serves requests only when it is in no other kernel operation, so each of its threads is then blocked, ready,
  * ended, or current, never in transition.
  *
- * Locks: LOCK_PROCESS_BASE + p guards p's state, counters and loading. LOCK_PROCESS_SPACE_BASE + p serialises
- * operations on p's address space: a frame found there stays p's until the operation is over.
+ * Locks: LOCK_PROCESS_BASE + p guards p's state and counters, and which CPU makes the next step of its creation. No other
+ * lock is taken while it is held. LOCK_PROCESS_SPACE_BASE + p is held while pages are mapped, and while a page that was
+ * found is used: its frame stays p's. Only locks of page maps and shares are taken while it is held.
  * LOCK_PROCESS_REQUEST_BASE + cpu guards the requests to that CPU. Grants and definitions are written by start-up
  * and constant afterwards. */
 #ifndef ASHLAR_PROCESS_H
@@ -86,7 +87,8 @@ uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argu
 uint32_t process_start_thread(uint32_t index, uint64_t entry, uint64_t stack, uint64_t argument);
 
 /* Begins the end of p: each of its threads is cancelled or interrupted and ends when it would leave the kernel.
- * Returns STATUS_OK, also when p is ending already; ERR_BAD_STATE (p is EMPTY). */
+ * Returns STATUS_OK, also when p is ending already; STATUS_RESTART (another CPU undoes its creation: call again);
+ * ERR_BAD_STATE (p is EMPTY). */
 uint32_t process_kill(uint32_t p, uint32_t cause);
 
 /* Ends the current process with this cause (END_*). The calling thread ends when it leaves the kernel. */

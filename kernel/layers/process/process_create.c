@@ -1,5 +1,6 @@
 /* Creation, step by step: container and page map; first message page; threads, endpoints and notifications of the new
- * life, a few at a time; then the segments page by page. */
+ * life, a few at a time; then the segments page by page. A CPU marks a process before it makes a step, and makes it without
+ * the process's lock, so that no lock is held while others are taken. Who finds the mark calls again. */
 #include "abi.h"
 #include "container.h"
 #include "endpoint.h"
@@ -17,11 +18,18 @@
 
 #define PROCESS_ITEMS 4u /* stages of one step, which bounds the time between two preemption points */
 
-/* Of a LOADING process. Guarded by LOCK_PROCESS_BASE + p. */
+/* building and doom are guarded by LOCK_PROCESS_BASE + p. The rest, of a LOADING process, is used by the CPU that has set
+ * building; while it is 0, by who holds that lock. */
 struct creation {
-    uint32_t failure; /* the error because of which creation is being undone; STATUS_OK: none */
-    uint32_t stage;   /* the next one */
+    uint32_t failure;  /* the error because of which creation is being undone; STATUS_OK: none */
+    uint32_t stage;    /* the next one */
+    uint32_t building; /* BUILDING_*: whether a CPU makes one step, and does not hold the lock */
+    uint32_t doom;     /* the cause of the end that was asked for meanwhile, or NONE */
 };
+
+#define BUILDING_NO 0u
+#define BUILDING_ON 1u
+#define BUILDING_UNDO 2u /* it undoes: there may soon be nothing left that a thread could tear down */
 
 static struct creation creation[NUM_PROCESS];
 
@@ -30,7 +38,44 @@ void process_create_init(void)
     for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
         creation[p].failure = STATUS_OK;
         creation[p].stage = 0u;
+        creation[p].building = BUILDING_NO;
+        creation[p].doom = NONE;
     }
+}
+
+uint32_t process_being_built(uint32_t p)
+{
+    if (creation[p].building == BUILDING_NO) {
+        return 0u;
+    }
+    return 1u;
+}
+
+void process_build_begin(uint32_t p)
+{
+    creation[p].building = BUILDING_ON;
+    if (creation[p].failure != STATUS_OK) {
+        creation[p].building = BUILDING_UNDO;
+    }
+}
+
+uint32_t process_build_over(uint32_t p)
+{
+    uint32_t doom = creation[p].doom;
+    creation[p].building = BUILDING_NO;
+    creation[p].doom = NONE;
+    return doom;
+}
+
+uint32_t process_doom(uint32_t p, uint32_t cause)
+{
+    if (creation[p].building == BUILDING_UNDO) {
+        return STATUS_RESTART;
+    }
+    if (creation[p].doom == NONE) {
+        creation[p].doom = cause;
+    }
+    return STATUS_OK;
 }
 
 void process_create_forget(uint32_t p)
@@ -65,8 +110,7 @@ static uint32_t process_payer(uint32_t p)
     return payer;
 }
 
-/* Makes container and page map; p is LOADING then, so that it can also be killed. On an error nothing is changed.
- * Requires: p's lock held, p EMPTY. */
+/* Makes container and page map. On an error nothing is changed. Requires: this CPU builds p, which is EMPTY. */
 static uint32_t process_make(uint32_t p)
 {
     uint32_t payer = process_payer(p);
@@ -82,11 +126,11 @@ static uint32_t process_make(uint32_t p)
     }
     creation[p].stage = 0u;
     process_load_reset(p);
-    process_set_state(p, PROCESS_LOADING);
     return STATUS_OK;
 }
 
-/* One step of undoing. Returns STATUS_RESTART, or the error that creation ends with. Requires: p's lock held. */
+/* One step of undoing. Returns STATUS_RESTART, or the error that creation ends with: p is EMPTY then. Requires: this CPU
+ * builds p. */
 static uint32_t process_undo(uint32_t p)
 {
     uint32_t status = creation[p].failure;
@@ -97,12 +141,11 @@ static uint32_t process_undo(uint32_t p)
     process_drop_spare(p);
     container_merge(p);
     creation[p].failure = STATUS_OK;
-    process_set_state(p, PROCESS_EMPTY);
     return status;
 }
 
 /* The message page of the first thread, or one of its tables. If it cannot be made, the rest is undone step by step.
- * Requires: p's lock held, p LOADING. */
+ * Requires: this CPU builds p. */
 static void process_first_message(uint32_t p)
 {
     uint32_t status = process_give_page(p, MESSAGE_VADDR, PROT_READ | PROT_WRITE);
@@ -130,7 +173,7 @@ static void process_open_notification(uint32_t p, uint64_t slot)
     }
 }
 
-/* A thread but the first has no message page yet; an endpoint or a notification of p opens. Requires: p's lock held,
+/* A thread but the first has no message page yet; an endpoint or a notification of p opens. Requires: this CPU builds p,
  * STAGE_THREADS <= stage < STAGE_LOADING. */
 static void process_begin_item(uint32_t p, uint32_t stage)
 {
@@ -151,7 +194,7 @@ static void process_begin_item(uint32_t p, uint32_t stage)
     }
 }
 
-/* Requires: p's lock held. */
+/* Requires: this CPU builds p. */
 static void process_begin_items(uint32_t p)
 {
     uint32_t stage = creation[p].stage;
@@ -165,8 +208,8 @@ static void process_begin_items(uint32_t p)
     creation[p].stage = stage;
 }
 
-/* One step after process_make. Returns STATUS_OK, STATUS_RESTART, or an error. Requires: p's lock held, p LOADING, not
- * created. */
+/* One step after process_make. Returns STATUS_OK, STATUS_RESTART, or an error. Requires: this CPU builds p, which is LOADING
+ * and not created. */
 static uint32_t process_create_step(uint32_t p)
 {
     uint32_t status = STATUS_OK;
@@ -182,22 +225,52 @@ static uint32_t process_create_step(uint32_t p)
     return status;
 }
 
-uint32_t process_create(uint32_t p)
+/* Makes the next step of a process in this state. Requires: this CPU builds p, no lock held. Ensures: it builds p no more. */
+static uint32_t process_build(uint32_t p, uint32_t state)
 {
-    uint32_t status = ERR_BAD_STATE;
-    process_lock(p);
-    uint32_t state = process_state_locked(p);
-    uint32_t count = process_num_threads(p);
-    uint32_t created = process_created(p);
-    if (state == PROCESS_EMPTY && count > 0u) {
+    uint32_t status = STATUS_OK;
+    uint32_t after = PROCESS_LOADING; /* so that it can also be killed */
+    uint32_t undone = 0u;
+    if (state == PROCESS_EMPTY) {
         status = process_make(p);
-    } else if (state == PROCESS_LOADING && created == 0u) {
+        undone = 1u;
+    } else {
+        undone = process_being_undone(p);
         status = process_create_step(p);
     }
-    created = process_created(p);
+    if (undone == 1u && status != STATUS_OK && status != STATUS_RESTART) {
+        after = PROCESS_EMPTY;
+    }
+    uint32_t created = process_created(p);
     if (status == STATUS_OK && created == 0u) {
         status = STATUS_RESTART;
     }
+    process_build_end(p, after);
+    return status;
+}
+
+uint32_t process_create(uint32_t p)
+{
+    uint32_t status = ERR_BAD_STATE;
+    uint32_t mine = 0u;
+    process_lock(p);
+    uint32_t state = process_state_locked(p);
+    uint32_t count = process_num_threads(p);
+    uint32_t building = process_being_built(p);
+    if (building == 1u) {
+        status = STATUS_RESTART;
+    } else if (state == PROCESS_EMPTY && count > 0u) {
+        mine = 1u;
+    } else if (state == PROCESS_LOADING) {
+        uint32_t created = process_created(p);
+        mine = 1u - created;
+    }
+    if (mine == 1u) {
+        process_build_begin(p);
+    }
     process_unlock(p);
+    if (mine == 1u) {
+        status = process_build(p, state);
+    }
     return status;
 }

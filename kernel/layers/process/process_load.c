@@ -15,8 +15,8 @@ struct segment {
     uint32_t spare;
 };
 
-/* first and count are constant after start-up; segment and page (the next to load) are guarded by
- * LOCK_PROCESS_BASE + p. */
+/* first and count are constant after start-up; segment and page (the next to load) are used by the CPU that
+ * builds p, and while there is none by who holds LOCK_PROCESS_BASE + p. */
 struct loading {
     uint32_t first;
     uint32_t count;

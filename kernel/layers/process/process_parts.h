@@ -7,10 +7,27 @@
 /* ---- process_create.c ---- */
 void process_create_init(void);
 
-/* 1 if p's creation has failed and is being undone. Requires: p's lock held. */
+/* A CPU *builds* p from process_build_begin to process_build_end: it alone uses what p is to start with, without p's lock,
+ * for one bounded step in which it takes no interrupt. */
+
+/* 1 if a CPU builds p. Requires: p's lock held. */
+uint32_t process_being_built(uint32_t p);
+
+/* Requires: p's lock held, no CPU builds p. Ensures: this CPU does. */
+void process_build_begin(uint32_t p);
+
+/* Requires: p's lock held, this CPU builds p. Ensures: it does no more. Returns the cause of the end that was asked for
+ * meanwhile, or NONE. */
+uint32_t process_build_over(uint32_t p);
+
+/* Asks for p's end, by the CPU that builds it. Returns STATUS_OK; STATUS_RESTART (it undoes p's creation: ask again). Requires:
+ * p's lock held, a CPU builds p. */
+uint32_t process_doom(uint32_t p, uint32_t cause);
+
+/* 1 if p's creation has failed and is being undone. Requires: this CPU builds p, or p's lock held and none does. */
 uint32_t process_being_undone(uint32_t p);
 
-/* 1 if p has all that it starts with. Requires: p's lock held, p LOADING. */
+/* 1 if p has all that it starts with. Requires: p LOADING; this CPU builds p, or p's lock held and none does. */
 uint32_t process_created(uint32_t p);
 
 /* Stops undoing: p's teardown frees everything. Requires: p's lock held. */
@@ -19,30 +36,30 @@ void process_create_forget(uint32_t p);
 /* ---- process_load.c: segments ---- */
 void process_load_init(void);
 
-/* Requires: LOCK_PROCESS_BASE + p held. Ensures: p's loading begins again at its first page. */
+/* Requires: this CPU builds p. Ensures: p's loading begins again at its first page. */
 void process_load_reset(uint32_t p);
 
-/* 1 if every page of p's segments is loaded. Requires: LOCK_PROCESS_BASE + p held. */
+/* 1 if every page of p's segments is loaded. Requires: as process_created. */
 uint32_t process_load_done(uint32_t p);
 
-/* One step of loading: makes a table, clears a frame, or maps a page. Requires: LOCK_PROCESS_BASE + p held, p LOADING,
- * not done. Returns STATUS_OK; STATUS_RESTART (call again); ERR_QUOTA; ERR_NO_MEMORY; ERR_ALREADY_MAPPED (segments
+/* One step of loading: makes a table, clears a frame, or maps a page. Requires: this CPU builds p, p LOADING, not done. Returns STATUS_OK; STATUS_RESTART (call again); ERR_QUOTA; ERR_NO_MEMORY; ERR_ALREADY_MAPPED (segments
  * overlap). */
 uint32_t process_load_step(uint32_t p);
 
 /* ---- process_memory.c ---- */
 void process_memory_init(void);
 
-/* Maps a fresh cleared frame of p at vaddr. Requires: no other thread changes p's address space (its space lock is
- * held, or p is LOADING and its process lock is held). Returns STATUS_OK; STATUS_RESTART (it made a table instead: call
- * again); ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
+/* Maps a fresh cleared frame of p at vaddr. Requires: no lock held. Returns STATUS_OK; STATUS_RESTART (it made a table
+ * instead: call again); ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot);
 
 /* The same with the first `words` words of frame `source` in it. Clearing the frame and filling it are two steps.
- * Requires: p LOADING, LOCK_PROCESS_BASE + p held. */
+ * Requires: this CPU builds p, p LOADING. */
 uint32_t process_give_copy(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words);
 
-/* Frees the frame that a copy has cleared and not filled, if there is one. Requires: LOCK_PROCESS_BASE + p held. */
+/* A frame that a copy has cleared and not filled: whether there is one, and freeing it. Requires: this CPU builds p, or is
+ * that of its last thread; of the first, else p's lock held and no CPU builds p. */
+uint32_t process_has_spare(uint32_t p);
 void process_drop_spare(uint32_t p);
 
 /* Maps a frame that p does not own; otherwise as process_give_page. */
@@ -73,6 +90,10 @@ uint32_t process_state_locked(uint32_t p); /* requires: p's lock held */
 
 /* Requires: p's lock held. Ensures: p is in this state and its teardown stage is 0. */
 void process_set_state(uint32_t p, uint32_t state);
+
+/* Requires: this CPU builds p, no lock held; state LOADING, or EMPTY if p was EMPTY or was being undone. Ensures: it builds p
+ * no more; p is in this state, or ends, if that was asked for meanwhile. */
+void process_build_end(uint32_t p, uint32_t state);
 
 uint32_t process_quota(uint32_t p);
 uint32_t process_first_thread(uint32_t p);

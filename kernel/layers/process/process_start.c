@@ -42,6 +42,17 @@ static uint32_t process_start_valid(uint64_t entry, uint64_t stack)
     return 1u;
 }
 
+/* STATUS_OK if p has all that it starts with and has not started, else ERR_BAD_STATE. Requires: p's lock held, no CPU builds p. */
+static uint32_t process_startable(uint32_t p)
+{
+    uint32_t state = process_state_locked(p);
+    uint32_t created = process_created(p);
+    if (state != PROCESS_LOADING || created == 0u) {
+        return ERR_BAD_STATE;
+    }
+    return STATUS_OK;
+}
+
 uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argument)
 {
     uint64_t first_entry = entry;
@@ -55,21 +66,33 @@ uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argu
     }
     uint32_t t = process_first_thread(p);
     uint32_t valid = process_start_valid(first_entry, first_stack);
+    uint32_t spare = 0u;
     process_lock(p);
-    uint32_t state = process_state_locked(p);
-    uint32_t created = process_created(p);
-    if (state != PROCESS_LOADING || created == 0u) {
-        status = ERR_BAD_STATE;
+    uint32_t building = process_being_built(p);
+    if (building == 1u) {
+        status = STATUS_RESTART;
+    } else {
+        status = process_startable(p);
     }
     if (status == STATUS_OK && valid == 0u) {
         status = ERR_BAD_ADDRESS;
     }
     if (status == STATUS_OK) {
-        process_drop_spare(p);
+        spare = process_has_spare(p);
+    }
+    if (spare == 1u) {
+        process_build_begin(p);
+        status = STATUS_RESTART;
+    }
+    if (status == STATUS_OK) {
         process_set_state(p, PROCESS_RUNNING);
         process_begin_thread(p, t, first_entry, first_stack, first_argument);
     }
     process_unlock(p);
+    if (spare == 1u) {
+        process_drop_spare(p);
+        process_build_end(p, PROCESS_LOADING);
+    }
     if (status == STATUS_OK) {
         uint32_t cpu = thread_cpu(t);
         process_ask(p, cpu);
@@ -77,23 +100,21 @@ uint32_t process_start(uint32_t p, uint64_t entry, uint64_t stack, uint64_t argu
     return status;
 }
 
-/* Maps the message page of thread t, number index of p, or makes one of its tables. Returns STATUS_OK if there is a
- * page, perhaps of an earlier run of the thread; else as process_give_page, and STATUS_RESTART also after it has mapped
- * the page. */
+/* Maps the message page of thread t, number index of p, or makes one of its tables. Returns STATUS_RESTART, also if another
+ * thread makes it; ERR_QUOTA; ERR_NO_MEMORY. Requires: no lock held. */
 static uint32_t process_message_page(uint32_t p, uint32_t index, uint32_t t)
 {
     uint64_t vaddr = MESSAGE_VADDR + (uint64_t)index * 4096ul;
-    uint32_t status = STATUS_OK;
-    uint32_t frame = thread_message_frame(t);
-    if (frame == NONE) {
-        spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
-        status = process_give_page(p, vaddr, PROT_READ | PROT_WRITE);
-        spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
-        if (status == STATUS_OK) {
-            frame = pagemap_frame(p, vaddr, PROT_READ);
-            thread_set_message_frame(t, frame);
-            status = STATUS_RESTART;
-        }
+    uint32_t status = process_give_page(p, vaddr, PROT_READ | PROT_WRITE);
+    if (status == STATUS_OK) {
+        uint32_t frame = pagemap_frame(p, vaddr, PROT_READ);
+        process_lock(p);
+        thread_set_message_frame(t, frame);
+        process_unlock(p);
+        status = STATUS_RESTART;
+    }
+    if (status == ERR_ALREADY_MAPPED) {
+        status = STATUS_RESTART;
     }
     return status;
 }
@@ -116,15 +137,18 @@ uint32_t process_start_thread(uint32_t index, uint64_t entry, uint64_t stack, ui
     process_lock(p);
     uint32_t state = process_state_locked(p);
     uint32_t alive = process_thread_alive(t);
+    uint32_t frame = thread_message_frame(t); /* perhaps of an earlier run of the thread */
     if (state != PROCESS_RUNNING || alive == 1u) {
         status = ERR_BAD_STATE;
+    } else if (frame == NONE) {
+        status = STATUS_RESTART;
     } else {
-        status = process_message_page(p, index, t);
-    }
-    if (status == STATUS_OK) {
         process_begin_thread(p, t, entry, stack, argument);
     }
     process_unlock(p);
+    if (status == STATUS_RESTART) {
+        status = process_message_page(p, index, t);
+    }
     if (status == STATUS_OK) {
         uint32_t cpu = thread_cpu(t);
         process_ask(p, cpu);

@@ -10,8 +10,10 @@
 #include "notify.h"
 #include "pagemap.h"
 #include "process.h"
+#include "process_parts.h"
 #include "share.h"
 #include "spinlock.h"
+#include "teardown.h"
 #include "test.h"
 #include "thread.h"
 #include "world.h"
@@ -230,9 +232,77 @@ static void end_between_steps(void)
     CHECK_EQUAL(pagemap_walk(0, DATA), 0);
     spinlock_kernel_enter();
     CHECK_EQUAL(process_kill(0, END_KILLED), STATUS_OK);
+    while (teardown_step(0) == 1) {
+    }
+    CHECK_EQUAL(frame_free_count(), WORLD_FRAMES - 1);
+    process_finish(0);
     spinlock_kernel_exit();
-    CHECK_EQUAL(frame_free_count(), before);
-    CHECK_EQUAL(invariants_check(), 0);
+    CHECK_EQUAL(frame_free_count(), WORLD_FRAMES);
+    CHECK_EQUAL(process_state(0), PROCESS_EMPTY);
+    CHECK_EQUAL(container_usage(0), 0);
+}
+
+/* What another CPU may ask for while one builds a process: nothing happens to it until that is over. */
+static void ask_while_built(void)
+{
+    spinlock_kernel_enter();
+    process_lock(0);
+    process_build_begin(0);
+    process_unlock(0);
+    CHECK_EQUAL(process_create(0), STATUS_RESTART);
+    CHECK_EQUAL(process_start(0, 0, 0, 0), STATUS_RESTART);
+    CHECK_EQUAL(process_copy_page(0, HERE, HERE, PROT_READ), STATUS_RESTART);
+    CHECK_EQUAL(process_kill(0, END_KILLED), STATUS_OK);
+    CHECK_EQUAL(process_kill(0, END_EXIT), STATUS_OK); /* the first cause stands */
+    CHECK_EQUAL(process_state(0), PROCESS_LOADING);
+    CHECK_EQUAL(process_dying(0), 0);
+}
+
+static void ended_while_built(void)
+{
+    world_start(1);
+    notify_define(2, 1);
+    notify_open(2);
+    world_process(0, NONE, 40, 0, 1, 0, 100, NONE);
+    process_set_death(0, 2, 8);
+    CHECK_EQUAL(process_create(0), STATUS_RESTART);
+    ask_while_built();
+    process_build_end(0, PROCESS_LOADING);
+    CHECK_EQUAL(process_state(0), PROCESS_DYING);
+    CHECK_EQUAL(process_dying(0), 1);
+    while (teardown_step(0) == 1) {
+    }
+    process_finish(0);
+    CHECK_EQUAL(process_state(0), PROCESS_EMPTY);
+    CHECK_EQUAL(process_end_cause(0), END_KILLED);
+    CHECK_EQUAL(notify_poll(2), 8);
+
+    spinlock_kernel_exit();
+}
+
+/* While another CPU undoes a creation, the process is not ended: there may be nothing left that a thread could tear down. */
+static void not_ended_while_undone(void)
+{
+    world_start(1);
+    world_process(0, NONE, 3, 0, 1, 0, 100, NONE); /* too small for its message page */
+    spinlock_kernel_enter();
+    CHECK_EQUAL(process_create(0), STATUS_RESTART);
+    CHECK_EQUAL(process_create(0), STATUS_RESTART);
+    process_lock(0);
+    CHECK_EQUAL(process_being_undone(0), 1);
+    process_build_begin(0);
+    process_unlock(0);
+    CHECK_EQUAL(process_kill(0, END_KILLED), STATUS_RESTART);
+    process_build_end(0, PROCESS_LOADING);
+    CHECK_EQUAL(process_state(0), PROCESS_LOADING);
+    uint32_t status = STATUS_RESTART;
+    while (status == STATUS_RESTART) {
+        status = process_create(0);
+    }
+    spinlock_kernel_exit();
+    CHECK_EQUAL(status, ERR_QUOTA);
+    CHECK_EQUAL(process_state(0), PROCESS_EMPTY);
+    CHECK_EQUAL(frame_free_count(), WORLD_FRAMES);
 }
 
 /* ---- a shared page outlives the process that offered it ---- */
@@ -392,6 +462,8 @@ int main(void)
     one_child();
     step_by_step();
     end_between_steps();
+    ended_while_built();
+    not_ended_while_undone();
     shared_page();
     random_ends(2);
     random_ends(4);

@@ -77,49 +77,50 @@ static void process_cancel_wait(uint32_t t)
 
 #define PROCESS_PARTS 3u /* of serving one thread: starting it, cancelling its wait, letting it end before others run */
 
-/* One part of serving thread number index of p, if it belongs to this CPU. Requires: p's lock held. */
-static void process_serve_thread(uint32_t p, uint32_t index, uint32_t part, uint32_t dying)
+/* Takes the start that is planned for t, if any. Returns 1 if there was one: no other is planned until t has ended. Requires:
+ * the lock of t's process held. */
+static uint32_t process_take_start(uint32_t t)
 {
-    uint32_t cpu = arch_cpu();
-    uint32_t current = thread_current();
-    uint32_t first = process_first_thread(p);
-    uint32_t t = first + index;
-    uint32_t home = thread_cpu(t);
-    uint32_t alive = process_thread_alive(t);
-    uint32_t ends = 0u;
-    if (dying == 1u && alive == 1u && t != current) {
-        ends = 1u;
+    if (planned_start[t].planned == 0u) {
+        return 0u;
     }
-    if (home != cpu) {
-        return;
-    }
-    if (part == 0u) {
-        if (planned_start[t].planned == 1u) {
-            uint32_t root = pagemap_root_of(p);
-            planned_start[t].planned = 0u;
-            thread_reset(t, root);
-            uctx_init(t, planned_start[t].entry, planned_start[t].stack, planned_start[t].argument);
-            sched_ready(t);
-        }
-    } else if (ends == 1u) {
-        if (part == 1u) {
-            process_cancel_wait(t);
-        } else {
-            sched_boost(t);
-        }
-    }
+    planned_start[t].planned = 0u;
+    return 1u;
+}
+
+/* Requires: process_take_start(t) returned 1. */
+static void process_run_thread(uint32_t p, uint32_t t)
+{
+    uint32_t root = pagemap_root_of(p);
+    thread_reset(t, root);
+    uctx_init(t, planned_start[t].entry, planned_start[t].stack, planned_start[t].argument);
+    sched_ready(t);
 }
 
 /* Serves p by one step: one part of a thread. Returns the number of the next step, NONE after the last. The CPU
- * interrupts itself for each, so that other interrupts can be served in between. Requires: no lock held. */
+ * interrupts itself for each, so that other interrupts can be served in between. What is to be done is found out under p's
+ * lock, and done without it: a thread that is alive ends on this CPU only, and p with it not before. Requires: no lock held. */
 static uint32_t process_serve(uint32_t p, uint32_t step)
 {
+    uint32_t cpu = arch_cpu();
+    uint32_t current = thread_current();
     uint32_t end = NONE;
+    uint32_t part = step % PROCESS_PARTS;
+    uint32_t starts = 0u;
+    uint32_t ends = 0u;
+    uint32_t first = process_first_thread(p);
+    uint32_t t = first + step / PROCESS_PARTS;
     process_lock(p);
     uint32_t dying = process_dying(p);
     uint32_t count = process_num_threads(p);
     if (step < PROCESS_PARTS * count) {
-        process_serve_thread(p, step / PROCESS_PARTS, step % PROCESS_PARTS, dying);
+        uint32_t home = thread_cpu(t);
+        uint32_t alive = process_thread_alive(t);
+        if (home == cpu && part == 0u) {
+            starts = process_take_start(t);
+        } else if (home == cpu && dying == 1u && alive == 1u && t != current) {
+            ends = 1u;
+        }
     }
     uint32_t next = step + 1u;
     if (dying == 0u) {
@@ -129,8 +130,15 @@ static uint32_t process_serve(uint32_t p, uint32_t step)
         end = next;
     }
     process_unlock(p);
+    if (starts == 1u) {
+        process_run_thread(p, t);
+    }
+    if (ends == 1u && part == 1u) {
+        process_cancel_wait(t);
+    } else if (ends == 1u) {
+        sched_boost(t);
+    }
     if (end == NONE && dying == 1u) {
-        uint32_t cpu = arch_cpu();
         process_ask_next(p, cpu);
     }
     return end;

@@ -44,7 +44,6 @@ static uint32_t process_unmap_locked(uint32_t p, uint64_t vaddr, uint32_t t)
     unmapping[t].frame = NONE;
     if ((entry & ARCH_PTE_OWNED) != 0u) {
         uint64_t frame = (entry & ARCH_PTE_FRAME_MASK) >> ARCH_PTE_FRAME_SHIFT;
-        share_forget(p, (uint32_t)frame);
         unmapping[t].frame = (uint32_t)frame;
     }
     return STATUS_OK;
@@ -61,6 +60,10 @@ static uint32_t process_unmap_begin(uint32_t p, uint64_t vaddr, uint32_t t)
     spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
     if (status != STATUS_OK) {
         return status;
+    }
+    /* A page that is not mapped cannot be offered any more, so all its offers are there. */
+    if (unmapping[t].frame != NONE) {
+        share_forget(p, unmapping[t].frame);
     }
     arch_tlb_invalidate_page(vaddr);
     uint64_t others = tlb_others(p);

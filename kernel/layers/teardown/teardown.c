@@ -3,6 +3,7 @@
 #include "teardown.h"
 
 #include "abi.h"
+#include "arch.h"
 #include "endpoint.h"
 #include "iommu.h"
 #include "irq.h"
@@ -57,14 +58,21 @@ static uint32_t teardown_grant(uint32_t p, uint32_t slot)
     return more;
 }
 
-/* Ends process q if it is p's child, and waits until it is EMPTY: its quota is part of p's. */
-static void teardown_child(uint32_t p, uint32_t q)
+/* Ends process q if it is p's child, and waits until it is EMPTY: its quota is part of p's. Returns 1 if it is to be called
+ * again. */
+static uint32_t teardown_child(uint32_t p, uint32_t q)
 {
+    uint32_t more = 0u;
     uint32_t parent = process_parent(q);
     if (parent == p) {
-        process_kill(q, END_KILLED);
-        process_wait_empty(q);
+        uint32_t status = process_kill(q, END_KILLED);
+        if (status == STATUS_RESTART) {
+            more = 1u;
+        } else {
+            process_wait_empty(q);
+        }
     }
+    return more;
 }
 
 uint32_t teardown_step(uint32_t p)
@@ -76,7 +84,9 @@ uint32_t teardown_step(uint32_t p)
     } else if (stage < STAGE_CHILDREN) {
         more = teardown_grant(p, stage - STAGE_GRANTS);
     } else if (stage < STAGE_SHARES) {
-        teardown_child(p, stage - STAGE_CHILDREN);
+        /* Masked, so that which lock it takes is read from its number and not from that of the stage. */
+        uint64_t q = arch_index_mask((uint64_t)(stage - STAGE_CHILDREN), NUM_PROCESS - 1ul);
+        more = teardown_child(p, (uint32_t)q);
     } else if (stage < STAGE_UNMAPPED) {
         share_process_ended(p);
     } else if (stage < STAGE_MEMORY) {
