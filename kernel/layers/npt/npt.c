@@ -9,9 +9,15 @@
 
 #define NPT_LEVELS 4u
 
-/* One cache line each. Guarded by LOCK_NPT_BASE + vm. */
+#define NPT_NONE 0u
+#define NPT_THERE 1u
+#define NPT_GOING 2u /* some of its tables are freed */
+#define NPT_BUSY 3u  /* a CPU makes or frees a part of it, without the lock */
+
+/* One cache line each. Guarded by LOCK_NPT_BASE + vm; while it is BUSY, the rest is used by the CPU that has marked it. Only a
+ * map that is THERE is one for others. */
 struct npt {
-    uint32_t exists;
+    uint32_t exists;  /* NPT_* */
     uint32_t process; /* charged for the tables */
     uint32_t root;    /* frame */
     uint32_t spare;
@@ -21,52 +27,82 @@ struct npt {
 
 static struct npt npt[NUM_VM];
 
-uint32_t npt_create(uint32_t vm, uint32_t p)
+/* Marks vm's map, which is not there, so that this CPU alone makes it. Returns STATUS_OK; STATUS_RESTART (another CPU makes it, or
+ * frees what is left of one); ERR_BAD_STATE (there is one). */
+static uint32_t npt_begin_making(uint32_t vm)
 {
-    uint32_t status = STATUS_OK;
+    uint32_t status = ERR_BAD_STATE;
     spinlock_acquire(LOCK_NPT_BASE + vm);
-    if (npt[vm].exists == 1u) {
-        status = ERR_BAD_STATE;
-    } else {
-        uint32_t root = tables_new(p);
-        if (root >= NUM_FRAME) {
-            status = tables_error(root);
-        } else {
-            npt[vm].exists = 1u;
-            npt[vm].process = p;
-            npt[vm].root = root;
-            npt[vm].cursor = 0ul;
-        }
+    if (npt[vm].exists == NPT_NONE) {
+        npt[vm].exists = NPT_BUSY;
+        status = STATUS_OK;
+    } else if (npt[vm].exists == NPT_BUSY) {
+        status = STATUS_RESTART;
     }
     spinlock_release(LOCK_NPT_BASE + vm);
     return status;
 }
 
-/* Adds one of so many missing tables. Returns STATUS_RESTART, ERR_QUOTA or ERR_NO_MEMORY. Requires: vm's lock held, the map
- * exists. */
-static uint32_t npt_grow(uint32_t vm, uint64_t gpa, uint32_t missing)
+uint32_t npt_create(uint32_t vm, uint32_t p)
 {
-    uint32_t status = tables_room(npt[vm].process, missing);
+    uint32_t status = npt_begin_making(vm);
     if (status != STATUS_OK) {
         return status;
     }
-    uint32_t fresh = tables_new(npt[vm].process);
+    uint32_t root = tables_new(p);
+    spinlock_acquire(LOCK_NPT_BASE + vm);
+    npt[vm].exists = NPT_NONE;
+    if (root < NUM_FRAME) {
+        npt[vm].exists = NPT_THERE;
+        npt[vm].process = p;
+        npt[vm].root = root;
+        npt[vm].cursor = 0ul;
+    }
+    spinlock_release(LOCK_NPT_BASE + vm);
+    if (root >= NUM_FRAME) {
+        status = tables_error(root);
+    }
+    return status;
+}
+
+/* Links a fresh table on the way to gpa. Returns 1; or 0: none is missing any more. */
+static uint32_t npt_link(uint32_t vm, uint64_t gpa, uint32_t fresh)
+{
+    uint32_t linked = 0u;
+    spinlock_acquire(LOCK_NPT_BASE + vm);
+    if (npt[vm].exists == NPT_THERE) {
+        uint32_t missing = tables_missing(TABLES_GUEST, npt[vm].root, NPT_LEVELS, gpa);
+        if (missing > 0u) {
+            tables_link(TABLES_GUEST, npt[vm].root, NPT_LEVELS, gpa, fresh);
+            linked = 1u;
+        }
+    }
+    spinlock_release(LOCK_NPT_BASE + vm);
+    return linked;
+}
+
+/* Adds one of so many missing tables, charged to p. Returns STATUS_RESTART, ERR_QUOTA or ERR_NO_MEMORY. Requires: no lock held. */
+static uint32_t npt_grow(uint32_t vm, uint64_t gpa, uint32_t p, uint32_t missing)
+{
+    uint32_t status = tables_room(p, missing);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    uint32_t fresh = tables_new(p);
     if (fresh >= NUM_FRAME) {
         status = tables_error(fresh);
         return status;
     }
-    tables_link(TABLES_GUEST, npt[vm].root, NPT_LEVELS, gpa, fresh);
+    uint32_t linked = npt_link(vm, gpa, fresh);
+    if (linked == 0u) {
+        frame_remove_owner(fresh, p); /* another thread was first */
+    }
     return STATUS_RESTART;
 }
 
-/* Requires: vm's lock held, the map exists, gpa and prot are valid. */
+/* Requires: vm's lock held, the map exists and has all tables for gpa; gpa and prot are valid. */
 static uint32_t npt_map_locked(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot)
 {
-    uint32_t missing = tables_missing(TABLES_GUEST, npt[vm].root, NPT_LEVELS, gpa);
-    if (missing > 0u) {
-        uint32_t status = npt_grow(vm, gpa, missing);
-        return status;
-    }
     uint64_t old = tables_leaf(TABLES_GUEST, npt[vm].root, NPT_LEVELS, gpa);
     if (old != 0ul) {
         return ERR_ALREADY_MAPPED;
@@ -79,6 +115,7 @@ static uint32_t npt_map_locked(uint32_t vm, uint64_t gpa, uint32_t frame, uint32
 uint32_t npt_map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot)
 {
     uint32_t status = ERR_BAD_STATE;
+    uint32_t missing = 0u;
     if (gpa >= NPT_ADDRESS_END || (gpa & 0xffful) != 0ul) {
         return ERR_BAD_ADDRESS;
     }
@@ -86,10 +123,17 @@ uint32_t npt_map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot)
         return ERR_BAD_ARGUMENT;
     }
     spinlock_acquire(LOCK_NPT_BASE + vm);
-    if (npt[vm].exists == 1u) {
-        status = npt_map_locked(vm, gpa, frame, prot);
+    uint32_t p = npt[vm].process;
+    if (npt[vm].exists == NPT_THERE) {
+        missing = tables_missing(TABLES_GUEST, npt[vm].root, NPT_LEVELS, gpa);
+        if (missing == 0u) {
+            status = npt_map_locked(vm, gpa, frame, prot);
+        }
     }
     spinlock_release(LOCK_NPT_BASE + vm);
+    if (missing > 0u) {
+        status = npt_grow(vm, gpa, p, missing);
+    }
     return status;
 }
 
@@ -112,7 +156,7 @@ uint32_t npt_unmap(uint32_t vm, uint64_t gpa)
         return ERR_BAD_ADDRESS;
     }
     spinlock_acquire(LOCK_NPT_BASE + vm);
-    if (npt[vm].exists == 1u) {
+    if (npt[vm].exists == NPT_THERE) {
         status = npt_unmap_locked(vm, gpa);
     }
     spinlock_release(LOCK_NPT_BASE + vm);
@@ -123,7 +167,7 @@ uint32_t npt_walk(uint32_t vm, uint64_t gpa)
 {
     uint32_t frame = NONE;
     spinlock_acquire(LOCK_NPT_BASE + vm);
-    if (npt[vm].exists == 1u && gpa < NPT_ADDRESS_END) {
+    if (npt[vm].exists == NPT_THERE && gpa < NPT_ADDRESS_END) {
         uint64_t leaf = tables_leaf(TABLES_GUEST, npt[vm].root, NPT_LEVELS, gpa);
         if (leaf != 0ul) {
             frame = arch_nested_frame(leaf);
@@ -133,29 +177,42 @@ uint32_t npt_walk(uint32_t vm, uint64_t gpa)
     return frame;
 }
 
-/* Requires: vm's lock held, the map exists. */
-static uint32_t npt_destroy_locked(uint32_t vm)
+/* Frees a part of the map. Returns the state that it is in then. Requires: this CPU has marked it. */
+static uint32_t npt_drop(uint32_t vm)
 {
     uint64_t cursor = tables_drop(TABLES_GUEST, npt[vm].process, npt[vm].root, NPT_LEVELS, npt[vm].cursor);
     npt[vm].cursor = cursor;
+    arch_vcpu_flush(vm);
     if (cursor == TABLES_GONE) {
-        npt[vm].exists = 0u;
         npt[vm].process = 0u;
         npt[vm].root = 0u;
-        return 0u;
+        return NPT_NONE;
     }
-    return 1u;
+    return NPT_GOING;
 }
 
 uint32_t npt_destroy_step(uint32_t vm)
 {
     uint32_t more = 0u;
+    uint32_t mine = 0u;
     spinlock_acquire(LOCK_NPT_BASE + vm);
-    if (npt[vm].exists == 1u) {
-        more = npt_destroy_locked(vm);
-        arch_vcpu_flush(vm);
+    if (npt[vm].exists != NPT_NONE) {
+        more = 1u;
+        if (npt[vm].exists != NPT_BUSY) {
+            npt[vm].exists = NPT_BUSY;
+            mine = 1u;
+        }
     }
     spinlock_release(LOCK_NPT_BASE + vm);
+    if (mine == 1u) {
+        uint32_t after = npt_drop(vm);
+        spinlock_acquire(LOCK_NPT_BASE + vm);
+        npt[vm].exists = after;
+        spinlock_release(LOCK_NPT_BASE + vm);
+        if (after == NPT_NONE) {
+            more = 0u;
+        }
+    }
     return more;
 }
 
@@ -163,7 +220,7 @@ uint32_t npt_root(uint32_t vm)
 {
     uint32_t root = NONE;
     spinlock_acquire(LOCK_NPT_BASE + vm);
-    if (npt[vm].exists == 1u) {
+    if (npt[vm].exists == NPT_THERE) {
         root = npt[vm].root;
     }
     spinlock_release(LOCK_NPT_BASE + vm);
@@ -174,7 +231,7 @@ uint32_t npt_process(uint32_t vm)
 {
     uint32_t process = NONE;
     spinlock_acquire(LOCK_NPT_BASE + vm);
-    if (npt[vm].exists == 1u) {
+    if (npt[vm].exists == NPT_THERE) {
         process = npt[vm].process;
     }
     spinlock_release(LOCK_NPT_BASE + vm);

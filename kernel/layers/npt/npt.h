@@ -2,7 +2,8 @@
  * pages. Tables are charged to the monitor's process. A leaf names a frame that the monitor owns and has pinned, so
  * whatever a guest can still reach, even through a stale translation, is its monitor's memory.
  *
- * Lock: LOCK_NPT_BASE + vm guards map vm and its tables. */
+ * Lock: LOCK_NPT_BASE + vm guards map vm and its tables. No other lock is taken while it is held: frames are taken and given
+ * back before or after, by a CPU that has marked the map meanwhile. */
 #ifndef ASHLAR_NPT_H
 #define ASHLAR_NPT_H
 
@@ -15,8 +16,8 @@
 
 /* All functions require vm < NUM_VM, no lock of this layer or above held. */
 
-/* Makes an empty map whose tables are charged to process p. Returns STATUS_OK; ERR_BAD_STATE (vm has a map);
- * ERR_QUOTA; ERR_NO_MEMORY. */
+/* Makes an empty map whose tables are charged to process p. Returns STATUS_OK; STATUS_RESTART (another CPU makes or frees one:
+ * call again); ERR_BAD_STATE (vm has a map); ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t npt_create(uint32_t vm, uint32_t p);
 
 /* Maps the guest page at gpa to frame. Requires: frame < NUM_FRAME is owned by the map's process and stays so until

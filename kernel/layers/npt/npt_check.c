@@ -60,7 +60,7 @@ static uint32_t npt_check_middle(uint32_t p, uint32_t table)
 uint32_t npt_check(void)
 {
     for (uint32_t vm = 0u; vm < NUM_VM; vm = vm + 1u) {
-        if (npt[vm].exists == 1u) {
+        if (npt[vm].exists != NPT_NONE) {
             uint32_t p = npt[vm].process;
             uint32_t root = npt[vm].root;
             if (p >= NUM_PROCESS || root >= NUM_FRAME) {

@@ -14,10 +14,14 @@
 #include "thread.h"
 #include "timer.h"
 
+#define VCPU_NONE 0u
+#define VCPU_THERE 1u
+#define VCPU_MAKING 2u /* for others it is not there; its CPU makes it without the lock */
+
 /* One cache line each. LOCK_VCPU_BASE + vm guards exists, process, page and cpu; they do not change while a thread
  * is in vcpu_run. runner and reason: only CPU `cpu`. */
 struct vcpu {
-    uint32_t exists;
+    uint32_t exists;  /* VCPU_* */
     uint32_t process; /* owns the page */
     uint32_t page;    /* frame */
     uint32_t cpu;     /* NONE until the first run */
@@ -28,29 +32,36 @@ struct vcpu {
 
 static struct vcpu vcpu[NUM_VM];
 
-/* Requires: vm's lock held. */
-static uint32_t vcpu_create_locked(uint32_t vm, uint32_t p)
+/* Marks vm's vcpu, so that this CPU alone makes it. Returns STATUS_OK; STATUS_RESTART (another does); ERR_BAD_STATE. */
+static uint32_t vcpu_begin_making(uint32_t vm)
 {
-    if (vcpu[vm].exists == 1u) {
-        return ERR_BAD_STATE;
+    uint32_t status = STATUS_OK;
+    spinlock_acquire(LOCK_VCPU_BASE + vm);
+    if (vcpu[vm].exists == VCPU_THERE) {
+        status = ERR_BAD_STATE;
+    } else if (vcpu[vm].exists == VCPU_MAKING) {
+        status = STATUS_RESTART;
+    } else {
+        vcpu[vm].exists = VCPU_MAKING;
     }
-    uint32_t page = frame_alloc(p);
-    if (page == NONE) {
-        return ERR_NO_MEMORY;
+    spinlock_release(LOCK_VCPU_BASE + vm);
+    return status;
+}
+
+/* Ensures: vm's vcpu exists with this page; or not, if page is no frame. Requires: this CPU makes it. */
+static void vcpu_end_making(uint32_t vm, uint32_t p, uint32_t page)
+{
+    spinlock_acquire(LOCK_VCPU_BASE + vm);
+    vcpu[vm].exists = VCPU_NONE;
+    if (page < NUM_FRAME) {
+        vcpu[vm].process = p;
+        vcpu[vm].page = page;
+        vcpu[vm].cpu = NONE;
+        vcpu[vm].runner = NONE;
+        vcpu[vm].reason = VCPU_EXIT_NONE;
+        vcpu[vm].exists = VCPU_THERE;
     }
-    if (page == FRAME_NO_QUOTA) {
-        return ERR_QUOTA;
-    }
-    arch_vcpu_init(vm);
-    arch_vcpu_flush(vm);
-    arch_vcpu_export(vm, page);
-    vcpu[vm].process = p;
-    vcpu[vm].page = page;
-    vcpu[vm].cpu = NONE;
-    vcpu[vm].runner = NONE;
-    vcpu[vm].reason = VCPU_EXIT_NONE;
-    vcpu[vm].exists = 1u;
-    return STATUS_OK;
+    spinlock_release(LOCK_VCPU_BASE + vm);
 }
 
 uint32_t vcpu_create(uint32_t vm, uint32_t p)
@@ -59,9 +70,21 @@ uint32_t vcpu_create(uint32_t vm, uint32_t p)
     if (supported == 0u) {
         return ERR_NOT_SUPPORTED;
     }
-    spinlock_acquire(LOCK_VCPU_BASE + vm);
-    uint32_t status = vcpu_create_locked(vm, p);
-    spinlock_release(LOCK_VCPU_BASE + vm);
+    uint32_t status = vcpu_begin_making(vm);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    uint32_t page = frame_alloc(p);
+    if (page == NONE) {
+        status = ERR_NO_MEMORY;
+    } else if (page == FRAME_NO_QUOTA) {
+        status = ERR_QUOTA;
+    } else {
+        arch_vcpu_init(vm);
+        arch_vcpu_flush(vm);
+        arch_vcpu_export(vm, page);
+    }
+    vcpu_end_making(vm, p, page);
     return status;
 }
 
@@ -69,7 +92,7 @@ uint32_t vcpu_page(uint32_t vm)
 {
     uint32_t page = NONE;
     spinlock_acquire(LOCK_VCPU_BASE + vm);
-    if (vcpu[vm].exists == 1u) {
+    if (vcpu[vm].exists == VCPU_THERE) {
         page = vcpu[vm].page;
     }
     spinlock_release(LOCK_VCPU_BASE + vm);
@@ -129,7 +152,7 @@ static uint32_t vcpu_claim(uint32_t vm, uint32_t cpu)
 {
     uint32_t mine = 0u;
     spinlock_acquire(LOCK_VCPU_BASE + vm);
-    if (vcpu[vm].exists == 1u) {
+    if (vcpu[vm].exists == VCPU_THERE) {
         if (vcpu[vm].cpu == NONE) {
             vcpu[vm].cpu = cpu;
         }
@@ -212,21 +235,26 @@ uint32_t vcpu_run(uint32_t vm, uint64_t deadline, uint32_t notification)
 
 void vcpu_destroy(uint32_t vm)
 {
+    uint32_t page = NONE;
     spinlock_acquire(LOCK_VCPU_BASE + vm);
-    if (vcpu[vm].exists == 1u) {
-        vcpu[vm].exists = 0u;
+    uint32_t p = vcpu[vm].process;
+    if (vcpu[vm].exists == VCPU_THERE) {
+        page = vcpu[vm].page;
+        vcpu[vm].exists = VCPU_NONE;
         vcpu[vm].runner = NONE;
-        frame_remove_owner(vcpu[vm].page, vcpu[vm].process);
         vcpu[vm].page = 0u;
         vcpu[vm].process = 0u;
     }
     spinlock_release(LOCK_VCPU_BASE + vm);
+    if (page != NONE) {
+        frame_remove_owner(page, p);
+    }
 }
 
 uint32_t vcpu_check(void)
 {
     for (uint32_t vm = 0u; vm < NUM_VM; vm = vm + 1u) {
-        if (vcpu[vm].exists == 1u) {
+        if (vcpu[vm].exists == VCPU_THERE) {
             if (vcpu[vm].process >= NUM_PROCESS || vcpu[vm].page >= NUM_FRAME) {
                 return 1u;
             }
