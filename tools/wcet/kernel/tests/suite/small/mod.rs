@@ -205,7 +205,7 @@ fn a_lock_whose_number_is_not_known_counts_for_its_family() {
     });
     // One from 0 to 3 is of the family of two that begins with 0: the description says so, whatever the range.
     let pairs = LOCKS.replace("count = 2", "count = 4").replace("inner = 0, outer = 1", "pair = 0, last = 2");
-    with_options("range", &["-DUNKNOWN", "-DRANGE"], &(description() + &pairs), |kernel| {
+    with_options(&["-DUNKNOWN", "-DRANGE"], &(description() + &pairs), |kernel| {
         let start = one(&kernel.expect("the description fits"), Kind::ThreadStart);
         let holding = start.holding.clone().unwrap_or_else(|| panic!("{:?}", start.unknown_locks));
         assert_eq!(holding.taken, [((0, 0), 1)].into());
