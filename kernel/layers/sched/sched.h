@@ -87,6 +87,10 @@ void sched_yield(void);
  * changed. Requires: as sched_decide. */
 uint32_t sched_hand_over(void);
 
+/* What the kernel does between these two for others, such as serving interrupts, is charged to no reservation. */
+void sched_pause_charge(void);
+void sched_resume_charge(void);
+
 /* Reschedules: if a thread of higher priority is ready, or the slice or budget of the current thread is over, runs other
  * threads first. Requires: a reschedule is pending, no lock held, the current thread is not marked blocked. */
 void sched_decide(void);

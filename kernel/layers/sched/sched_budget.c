@@ -253,6 +253,23 @@ uint32_t sched_budget_timer(uint32_t cpu, uint64_t now)
     return 0u;
 }
 
+void sched_pause_charge(void)
+{
+    uint32_t cpu = arch_cpu();
+    if (sched_account[cpu].charged != NONE) {
+        uint64_t now = timer_now();
+        sched_charge(cpu, now);
+    }
+}
+
+void sched_resume_charge(void)
+{
+    uint32_t cpu = arch_cpu();
+    if (sched_account[cpu].charged != NONE) {
+        sched_account[cpu].since = timer_now();
+    }
+}
+
 uint64_t sched_used_ns(uint32_t t)
 {
     uint32_t cpu = arch_cpu();

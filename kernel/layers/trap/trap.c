@@ -106,7 +106,9 @@ void trap_reschedule(void)
     if (decided == 1u) {
         return;
     }
+    sched_pause_charge();
     trap_serve_waiting();
+    sched_resume_charge();
     uint32_t need_resched = arch_need_resched();
     if (need_resched == 1u) {
         sched_decide();

@@ -122,8 +122,11 @@ impl Paths {
 mod tests {
     use super::*;
 
-    fn paths(groups: &[(&[(usize, u64)], &[usize])]) -> Paths {
-        let group = |(taken, next): &(&[(usize, u64)], &[usize])| Group {
+    /// What a group takes, by family and how often, and the groups that follow it.
+    type Row<'a> = (&'a [(usize, u64)], &'a [usize]);
+
+    fn paths(groups: &[Row<'_>]) -> Paths {
+        let group = |(taken, next): &Row<'_>| Group {
             taken: taken.iter().map(|(family, count)| ((*family, *family), *count)).collect(),
             next: next.iter().copied().collect(),
         };
