@@ -230,7 +230,7 @@ uint32_t process_kill(uint32_t p, uint32_t cause)
         ends = 1u;
     } else if (state == PROCESS_LOADING) {
         if (building == 1u) {
-            status = process_doom(p, cause);
+            status = process_request_end(p, cause);
         } else {
             process_end_loading(p, cause);
             ends = 1u;
@@ -316,15 +316,15 @@ void process_finish(uint32_t p)
 void process_build_end(uint32_t p, uint32_t state)
 {
     process_lock(p);
-    uint32_t doom = process_build_over(p);
+    uint32_t cause = process_build_finish(p);
     if (process[p].state != state) {
         process_set_state(p, state);
     }
-    if (doom != NONE) {
-        process_end_loading(p, doom);
+    if (cause != NONE) {
+        process_end_loading(p, cause);
     }
     process_unlock(p);
-    if (doom != NONE) {
+    if (cause != NONE) {
         process_ask_first(p);
     }
 }

@@ -18,13 +18,13 @@
 
 #define PROCESS_ITEMS 4u /* stages of one step, which bounds the time between two preemption points */
 
-/* building and doom are guarded by LOCK_PROCESS_BASE + p. The rest, of a LOADING process, is used by the CPU that has set
+/* building and end_cause are guarded by LOCK_PROCESS_BASE + p. The rest, of a LOADING process, is used by the CPU that has set
  * building; while it is 0, by who holds that lock. */
 struct creation {
-    uint32_t failure;  /* the error because of which creation is being undone; STATUS_OK: none */
-    uint32_t stage;    /* the next one */
-    uint32_t building; /* BUILDING_*: whether a CPU makes one step, and does not hold the lock */
-    uint32_t doom;     /* the cause of the end that was asked for meanwhile, or NONE */
+    uint32_t failure;   /* the error because of which creation is being undone; STATUS_OK: none */
+    uint32_t stage;     /* the next one */
+    uint32_t building;  /* BUILDING_*: whether a CPU makes one step, and does not hold the lock */
+    uint32_t end_cause; /* the cause of the end that was asked for meanwhile, or NONE */
 };
 
 #define BUILDING_NO 0u
@@ -39,7 +39,7 @@ void process_create_init(void)
         creation[p].failure = STATUS_OK;
         creation[p].stage = 0u;
         creation[p].building = BUILDING_NO;
-        creation[p].doom = NONE;
+        creation[p].end_cause = NONE;
     }
 }
 
@@ -59,21 +59,21 @@ void process_build_begin(uint32_t p)
     }
 }
 
-uint32_t process_build_over(uint32_t p)
+uint32_t process_build_finish(uint32_t p)
 {
-    uint32_t doom = creation[p].doom;
+    uint32_t cause = creation[p].end_cause;
     creation[p].building = BUILDING_NO;
-    creation[p].doom = NONE;
-    return doom;
+    creation[p].end_cause = NONE;
+    return cause;
 }
 
-uint32_t process_doom(uint32_t p, uint32_t cause)
+uint32_t process_request_end(uint32_t p, uint32_t cause)
 {
     if (creation[p].building == BUILDING_UNDO) {
         return STATUS_RESTART;
     }
-    if (creation[p].doom == NONE) {
-        creation[p].doom = cause;
+    if (creation[p].end_cause == NONE) {
+        creation[p].end_cause = cause;
     }
     return STATUS_OK;
 }

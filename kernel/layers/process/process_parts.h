@@ -18,11 +18,11 @@ void process_build_begin(uint32_t p);
 
 /* Requires: p's lock held, this CPU builds p. Ensures: it does no more. Returns the cause of the end that was asked for
  * meanwhile, or NONE. */
-uint32_t process_build_over(uint32_t p);
+uint32_t process_build_finish(uint32_t p);
 
 /* Asks for p's end, by the CPU that builds it. Returns STATUS_OK; STATUS_RESTART (it undoes p's creation: ask again). Requires:
  * p's lock held, a CPU builds p. */
-uint32_t process_doom(uint32_t p, uint32_t cause);
+uint32_t process_request_end(uint32_t p, uint32_t cause);
 
 /* 1 if p's creation has failed and is being undone. Requires: this CPU builds p, or p's lock held and none does. */
 uint32_t process_being_undone(uint32_t p);
