@@ -42,7 +42,8 @@ void process_load_reset(uint32_t p);
 /* 1 if every page of p's segments is loaded. Requires: as process_created. */
 uint32_t process_load_done(uint32_t p);
 
-/* One step of loading: makes a table, clears a frame, or maps a page. Requires: this CPU builds p, p LOADING, not done. Returns STATUS_OK; STATUS_RESTART (call again); ERR_QUOTA; ERR_NO_MEMORY; ERR_ALREADY_MAPPED (segments
+/* One step of loading: makes a table, clears a frame, or maps a page. Requires: this CPU builds p, p LOADING, not
+ * done. Returns STATUS_OK; STATUS_RESTART (call again); ERR_QUOTA; ERR_NO_MEMORY; ERR_ALREADY_MAPPED (segments
  * overlap). */
 uint32_t process_load_step(uint32_t p);
 

@@ -13,11 +13,11 @@ void trap_end_thread(void);
  * again only for something new. Requires: no lock held. */
 void trap_serve_waiting(void);
 
-/* Hands over to a more important thread at once, if it can; else serves the interrupts that wait, then decides who runs.
- * Requires: a reschedule is pending, no lock held. */
+/* Hands over to a thread of higher priority at once, if it can; else serves the interrupts that wait, charged to no
+ * reservation, then decides who runs. Requires: a reschedule is pending, no lock held. */
 void trap_reschedule(void);
 
-/* Serves all interrupts that wait and lets more important threads run, until neither is left to do. Nothing that
+/* Serves all interrupts that wait and lets threads of higher priority run, until neither is left to do. Nothing that
  * follows delays an interrupt that was served here. Requires: no lock held. */
 void trap_settle(void);
 

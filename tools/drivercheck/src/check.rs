@@ -125,21 +125,25 @@ pub(crate) struct Shared<'a> {
     tell: &'a (dyn Fn(&Row) + Sync),
 }
 
+impl<'a> Shared<'a> {
+    fn new(
+        driver: &'a Driver,
+        protocols: &'a Protocols,
+        options: &'a Options,
+        tell: &'a (dyn Fn(&Row) + Sync),
+    ) -> Shared<'a> {
+        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Shared { driver, protocols, options, next, stop, rows: Mutex::default(), tell }
+    }
+}
+
 /// Runs all checks and passes each result to `tell`.
 pub fn run(driver: &Driver, options: &Options, tell: &(dyn Fn(&Row) + Sync)) -> Result<Report, CheckError> {
     // Parsing and lowering recurse with the nesting of the C program.
     const STACK: usize = 256 << 20;
     let (start, before) = (Instant::now(), cpu_time::everything());
     let protocols = Protocols::new(driver.protocols.clone(), options.decompose, options.grant_whole);
-    let shared = Shared {
-        driver,
-        protocols: &protocols,
-        options,
-        next: AtomicUsize::new(0),
-        stop: AtomicBool::new(false),
-        rows: Mutex::default(),
-        tell,
-    };
+    let shared = Shared::new(driver, &protocols, options, tell);
     let workers = std::thread::scope(|scope| {
         let spawn = |number| {
             let shared = &shared;
@@ -166,15 +170,7 @@ pub fn run(driver: &Driver, options: &Options, tell: &(dyn Fn(&Row) + Sync)) -> 
 /// Runs all checks in this thread, whose stack must be large, with a solver that has the thread's expressions.
 pub fn run_here(driver: &Driver, options: &Options, solver: &mut Solver) -> Result<Vec<Row>, CheckError> {
     let protocols = Protocols::new(driver.protocols.clone(), options.decompose, options.grant_whole);
-    let shared = Shared {
-        driver,
-        protocols: &protocols,
-        options,
-        next: AtomicUsize::new(0),
-        stop: AtomicBool::new(false),
-        rows: Mutex::default(),
-        tell: &|_| {},
-    };
+    let shared = Shared::new(driver, &protocols, options, &|_| {});
     work(&shared, false, solver)?;
     let rows = shared.rows.into_inner().map_err(|_| CheckError::Worker)?;
     Ok(rows.into_iter().map(|(_, row)| row).collect())
