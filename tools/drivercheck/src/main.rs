@@ -14,6 +14,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// Much of the work is small allocations.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Answer = Result<u8, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {

@@ -4,7 +4,7 @@
 
 use crate::expr::{Expr, Node, Op, Var};
 use smt::{Options, Session};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt::Write as _;
 
 pub use smt::SmtError as SolverError;
@@ -31,6 +31,15 @@ pub struct Solver {
     /// answer already.
     answers: HashMap<Vec<Expr>, bool>,
     examples: VecDeque<Example>,
+    /// By the text of a question, in which variables are numbered as they occur: checks of other drivers ask the same.
+    texts: HashMap<String, Known>,
+}
+
+/// What was answered to a text: values in the order of the variables, or a core.
+#[derive(Clone)]
+enum Known {
+    Sat(Vec<u64>),
+    Unsat(Vec<usize>),
 }
 
 /// Values of variables, and of expressions that were computed with them.
@@ -46,6 +55,9 @@ const EXAMPLES: usize = 128;
 /// What one question may cost, in the solver's own steps: about a second.
 const STEPS: u64 = 10_000_000;
 
+/// How many texts are kept with their answers: some hundred MiB at most.
+const TEXTS: usize = 200_000;
+
 fn session() -> Result<Session, SolverError> {
     Session::start(&Options { steps: STEPS, small_cores: true, ..Options::default() })
 }
@@ -58,7 +70,15 @@ impl Solver {
             known: HashMap::new(),
             answers: HashMap::new(),
             examples: VecDeque::new(),
+            texts: HashMap::new(),
         })
+    }
+
+    /// Drops what is known of expressions: those of another thread are others. What is known of texts stays.
+    pub fn forget_expressions(&mut self) {
+        self.known.clear();
+        self.answers.clear();
+        self.examples.clear();
     }
 
     pub fn process(&self) -> u32 {
@@ -73,6 +93,15 @@ impl Solver {
         if all.iter().any(|one| one.is_false()) {
             return Ok(false);
         }
+        for group in independent(&all) {
+            if !self.can_together(group)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn can_together(&mut self, all: Vec<Expr>) -> Result<bool, SolverError> {
         if let Some(answer) = self.answers.get(&all) {
             return Ok(*answer);
         }
@@ -84,7 +113,7 @@ impl Solver {
             }
             return Ok(true);
         }
-        let answer = match self.check(&all, true, false)? {
+        let answer = match self.check_together(&all, true, false)? {
             Answer::Sat(values) => {
                 self.examples.push_front(Example { values, ..Example::default() });
                 self.examples.truncate(EXAMPLES);
@@ -97,20 +126,31 @@ impl Solver {
         Ok(answer)
     }
 
-    /// Whether conditions can hold together. With `model`, values of all their variables.
+    /// Whether conditions can hold together. With `model`, values of all their variables; with `core`, which contradict.
     pub fn check(&mut self, conditions: &[Expr], model: bool, core: bool) -> Result<Answer, SolverError> {
-        self.questions += 1;
-        if self.session.is_lost() {
-            self.session = session()?;
+        if core {
+            return self.check_together(conditions, model, true);
         }
-        let mut vars: BTreeMap<Var, u32> = BTreeMap::new();
-        let mut text = String::from("(push 1)\n");
+        let mut all = HashMap::new();
+        let mut is_known = true;
+        for group in independent(conditions) {
+            match self.check_together(&group, model, false)? {
+                Answer::Sat(values) => all.extend(values),
+                Answer::Unsat(_) => return Ok(Answer::Unsat(Vec::new())),
+                Answer::Unknown => is_known = false,
+            }
+        }
+        Ok(if is_known { Answer::Sat(all) } else { Answer::Unknown })
+    }
+
+    fn check_together(&mut self, conditions: &[Expr], model: bool, core: bool) -> Result<Answer, SolverError> {
         let mut printer = Printer::default();
         for condition in conditions {
-            printer.expr(*condition, &mut vars);
+            printer.expr(*condition);
         }
-        for (var, bits) in &vars {
-            let _ = writeln!(text, "(declare-const v{var} (_ BitVec {bits}))");
+        let mut text = String::from("(push 1)\n");
+        for (number, (_, bits)) in printer.vars.iter().enumerate() {
+            let _ = writeln!(text, "(declare-const v{number} (_ BitVec {bits}))");
         }
         text.push_str(&printer.definitions);
         for (index, condition) in conditions.iter().enumerate() {
@@ -121,30 +161,81 @@ impl Solver {
                 let _ = writeln!(text, "(assert (= {name} #b1))");
             }
         }
-        self.session.tell(&text)?;
+        let vars = || printer.vars.iter().map(|(var, _)| *var);
+        match self.texts.get(&text) {
+            Some(Known::Sat(values)) if !model || values.len() == printer.vars.len() => {
+                return Ok(Answer::Sat(vars().zip(values.iter().copied()).collect()));
+            }
+            Some(Known::Unsat(core)) => return Ok(Answer::Unsat(core.clone())),
+            _ => {}
+        }
+        let known = self.ask(&text, printer.vars.len(), model, core)?;
+        if self.texts.len() >= TEXTS {
+            self.texts.clear();
+        }
+        Ok(match known {
+            Some(known) => {
+                self.texts.insert(text, known.clone());
+                match known {
+                    Known::Sat(values) => Answer::Sat(vars().zip(values).collect()),
+                    Known::Unsat(core) => Answer::Unsat(core),
+                }
+            }
+            None => Answer::Unknown,
+        })
+    }
+
+    /// Puts a question to the solver: nothing if it gives up.
+    fn ask(&mut self, text: &str, vars: usize, model: bool, core: bool) -> Result<Option<Known>, SolverError> {
+        self.questions += 1;
+        if self.session.is_lost() {
+            self.session = session()?;
+        }
+        self.session.tell(text)?;
         let answer = match self.session.check()? {
-            smt::Answer::Sat if model => self.values(&vars)?,
-            smt::Answer::Sat => Answer::Sat(HashMap::new()),
+            smt::Answer::Sat if model => self.values(vars)?.map(Known::Sat),
+            smt::Answer::Sat => Some(Known::Sat(Vec::new())),
             smt::Answer::Unsat if core => {
                 let names = self.session.core()?;
-                Answer::Unsat(names.iter().filter_map(|name| name.strip_prefix('c')?.parse().ok()).collect())
+                Some(Known::Unsat(names.iter().filter_map(|name| name.strip_prefix('c')?.parse().ok()).collect()))
             }
-            smt::Answer::Unsat => Answer::Unsat(Vec::new()),
-            smt::Answer::Unknown => Answer::Unknown,
+            smt::Answer::Unsat => Some(Known::Unsat(Vec::new())),
+            smt::Answer::Unknown => None,
         };
         self.session.tell("(pop 1)")?;
         Ok(answer)
     }
 
-    fn values(&mut self, vars: &BTreeMap<Var, u32>) -> Result<Answer, SolverError> {
-        let names: Vec<String> = vars.keys().map(|var| format!("v{var}")).collect();
+    fn values(&mut self, count: usize) -> Result<Option<Vec<u64>>, SolverError> {
+        let names: Vec<String> = (0..count).map(|number| format!("v{number}")).collect();
         let values = self.session.values(&names)?;
-        if values.len() < names.len() {
-            return Ok(Answer::Unknown);
-        }
         // No variable is wider than 64 bits.
-        Ok(Answer::Sat(vars.keys().copied().zip(values.into_iter().map(|value| value as u64)).collect()))
+        Ok((values.len() == count).then(|| values.into_iter().map(|value| value as u64).collect()))
     }
+}
+
+/// Groups of conditions, such that no two have a variable in common: what holds for one does not matter for another. The
+/// order within stays.
+fn independent(all: &[Expr]) -> Vec<Vec<Expr>> {
+    let mut groups: Vec<(BTreeSet<Var>, Vec<usize>)> = Vec::new();
+    for (index, condition) in all.iter().enumerate() {
+        if all[..index].contains(condition) {
+            continue;
+        }
+        let mut merged = (condition.vars().iter().copied().collect::<BTreeSet<Var>>(), vec![index]);
+        let (near, far): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(vars, _)| !vars.is_disjoint(&merged.0));
+        for (vars, members) in near {
+            merged.0.extend(vars);
+            merged.1.extend(members);
+        }
+        groups = far;
+        groups.push(merged);
+    }
+    let sorted = |mut members: Vec<usize>| {
+        members.sort_unstable();
+        members.into_iter().map(|index| all[index]).collect()
+    };
+    groups.into_iter().map(|(_, members)| sorted(members)).collect()
 }
 
 impl Example {
@@ -183,35 +274,37 @@ impl Example {
 struct Printer {
     names: HashMap<Expr, String>,
     definitions: String,
+    /// Variables with their bits, in the order in which they occur, which gives their names.
+    vars: Vec<(Var, u32)>,
 }
 
 impl Printer {
-    fn expr(&mut self, expr: Expr, vars: &mut BTreeMap<Var, u32>) -> String {
+    fn expr(&mut self, expr: Expr) -> String {
         if let Some(name) = self.names.get(&expr) {
             return name.clone();
         }
         let text = match expr.node() {
             Node::Const { value, bits } => format!("(_ bv{value} {bits})"),
             Node::Var { var, bits } => {
-                vars.insert(var, bits);
-                format!("v{var}")
+                self.vars.push((var, bits));
+                format!("v{}", self.vars.len() - 1)
             }
-            Node::Not(a) => format!("(bvnot {})", self.expr(a, vars)),
-            Node::Binary(op, a, b) => format!("({} {} {})", name(op), self.expr(a, vars), self.expr(b, vars)),
+            Node::Not(a) => format!("(bvnot {})", self.expr(a)),
+            Node::Binary(op, a, b) => format!("({} {} {})", name(op), self.expr(a), self.expr(b)),
             Node::Compare(op, a, b) => {
                 let relation = match op {
                     crate::expr::Compare::Eq => "=",
                     crate::expr::Compare::ULt => "bvult",
                     crate::expr::Compare::SLt => "bvslt",
                 };
-                format!("(ite ({relation} {} {}) #b1 #b0)", self.expr(a, vars), self.expr(b, vars))
+                format!("(ite ({relation} {} {}) #b1 #b0)", self.expr(a), self.expr(b))
             }
             Node::Choose(c, a, b) => {
-                format!("(ite (= {} #b1) {} {})", self.expr(c, vars), self.expr(a, vars), self.expr(b, vars))
+                format!("(ite (= {} #b1) {} {})", self.expr(c), self.expr(a), self.expr(b))
             }
-            Node::Zero(a, bits) => format!("((_ zero_extend {}) {})", bits - a.bits(), self.expr(a, vars)),
-            Node::Sign(a, bits) => format!("((_ sign_extend {}) {})", bits - a.bits(), self.expr(a, vars)),
-            Node::Cut(a, bits) => format!("((_ extract {} 0) {})", bits - 1, self.expr(a, vars)),
+            Node::Zero(a, bits) => format!("((_ zero_extend {}) {})", bits - a.bits(), self.expr(a)),
+            Node::Sign(a, bits) => format!("((_ sign_extend {}) {})", bits - a.bits(), self.expr(a)),
+            Node::Cut(a, bits) => format!("((_ extract {} 0) {})", bits - 1, self.expr(a)),
         };
         let name = match expr.node() {
             Node::Const { .. } | Node::Var { .. } => text,
@@ -248,14 +341,31 @@ fn name(op: Op) -> &'static str {
 mod tests {
     use super::*;
 
+    /// A question that was not asked before.
+    fn question(number: u64) -> [crate::expr::Expr; 1] {
+        [crate::expr::equal(crate::expr::var(0, 8), crate::expr::constant(number, 8))]
+    }
+
     #[test]
     fn a_killed_solver_costs_one_answer() {
         let mut solver = Solver::new().expect("z3 is installed");
-        let one = crate::expr::constant(1, 1);
-        assert!(matches!(solver.check(&[one], false, false), Ok(Answer::Sat(_))));
+        assert!(matches!(solver.check(&question(1), false, false), Ok(Answer::Sat(_))));
         let number = solver.process().to_string();
         assert!(std::process::Command::new("kill").args(["-KILL", &number]).status().expect("kill").success());
-        assert!(matches!(solver.check(&[one], false, false), Ok(Answer::Unknown)));
-        assert!(matches!(solver.check(&[one], false, false), Ok(Answer::Sat(_))));
+        assert!(matches!(solver.check(&question(2), false, false), Ok(Answer::Unknown)));
+        assert!(matches!(solver.check(&question(3), false, false), Ok(Answer::Sat(_))));
+    }
+
+    /// Conditions without a common variable are asked by themselves, and a question of the same form is asked once.
+    #[test]
+    fn equal_forms_are_asked_once() {
+        use crate::expr::{compare, constant, equal, var, Compare};
+        let mut solver = Solver::new().expect("z3 is installed");
+        let below = |one, most| compare(Compare::ULt, var(one, 8), constant(most, 8));
+        let all = [below(1, 3), below(2, 3), equal(var(1, 8), constant(2, 8)), equal(var(2, 8), constant(2, 8))];
+        let Ok(Answer::Sat(values)) = solver.check(&all, true, false) else { panic!("they can hold together") };
+        assert_eq!((values[&1], values[&2], solver.questions), (2, 2, 1));
+        let wrong = [below(5, 3), equal(var(6, 8), constant(2, 8)), equal(var(5, 8), constant(7, 8))];
+        assert!(matches!(solver.check(&wrong, true, false), Ok(Answer::Unsat(_))));
     }
 }

@@ -12,6 +12,12 @@ use std::sync::Arc;
 
 /// More cookies than this would make a driver's monitor large.
 const MAX_OPEN: u64 = 4096;
+
+/// The greatest number of a protocol: `AWAIT` has a set of messages for each.
+const MAX_NUMBER: u8 = 7;
+
+/// The most messages of a protocol: those that such a set has bits for.
+const MAX_MESSAGES: usize = 64;
 /// A bit for each in a word of the monitor's tables.
 const MAX_REQUESTS: usize = 32;
 
@@ -39,12 +45,17 @@ pub fn resolve(source: &Arc<Source>, syntax: &Syntax, report: &mut Findings) -> 
 
 fn number(syntax: &Syntax, report: &mut Findings) -> u8 {
     let Some(number) = &syntax.number else { return 0 };
-    u8::try_from(number.value).unwrap_or_else(|_| {
-        let remedy = "give a number below 256: it is the high byte of the mailboxes' numbers";
-        let message = "the protocol's number is too great";
-        report.push(Diagnostic::new(Code::Syntax, message, remedy).at(&report.source, &number.span, "this number"));
-        0
-    })
+    match u8::try_from(number.value) {
+        Ok(value) if value <= MAX_NUMBER => value,
+        _ => {
+            let remedy = format!(
+                "give a number from 0 to {MAX_NUMBER} that no other protocol of its drivers has: a domain has a port for each"
+            );
+            let message = format!("the protocol's number is {}, the greatest is {MAX_NUMBER}", number.value);
+            report.push(Diagnostic::new(Code::Syntax, message, remedy).at(&report.source, &number.span, "this number"));
+            0
+        }
+    }
 }
 
 /// Reports a second declaration; true if it is the first.
@@ -99,6 +110,12 @@ fn requests(syntax: &Syntax, report: &mut Findings) -> Vec<Request> {
 }
 
 fn messages(syntax: &Syntax, protocol: &mut Protocol, report: &mut Findings) {
+    if let Some(message) = syntax.messages.get(MAX_MESSAGES) {
+        let text = format!("the protocol has {} messages, the most are {MAX_MESSAGES}", syntax.messages.len());
+        let remedy = "split it into two protocols, or give one message a field that tells what is asked";
+        let diagnostic = Diagnostic::new(Code::Syntax, text, remedy);
+        report.push(diagnostic.at(&report.source, &message.name.span, "one too many"));
+    }
     let mut seen = HashMap::new();
     for message in &syntax.messages {
         if !is_first(&mut seen, &message.name, "message", report) {

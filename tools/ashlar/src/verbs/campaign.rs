@@ -30,6 +30,8 @@ enum Work {
     Proofs(ProofCampaign),
     /// The seeded faults of the drivers and the correct variations: a committed list, in an order that the seed gives.
     Faults,
+    /// So many random pairs of protocols and driver, of which the checker and all runs must say the same.
+    Differential,
     /// The programs of the timing analysis's set for each of their targets, in an order that the seed gives.
     Timing,
     /// Programs made to mislead the timing analysis, so many for each instruction set.
@@ -92,6 +94,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: Work::Faults,
     },
     Campaign {
+        name: "drivers-differential",
+        about: "what the checker says of so many random drivers is what all their runs show",
+        items: 10_000,
+        work: Work::Differential,
+    },
+    Campaign {
         name: "timing",
         about: "every program of the timing analysis's set takes no longer on a simulator than its bound",
         items: 0,
@@ -146,9 +154,7 @@ fn all_shards(
     output: &Output,
 ) -> Result<(), Failure> {
     let cores = std::thread::available_parallelism().map_or(1, |count| count.get());
-    let tool = std::env::current_exe()
-        .map_err(|error| Failure::unable(format!("the tool's own file is unknown: {error}"), ""))?;
-    let mut command = vec![tool.into_os_string()];
+    let mut command = vec![own_tool()?.get_program().to_os_string()];
     let (seed, items) = (options.seed.to_string(), items.to_string());
     command.extend(["campaign", campaign.name, "--seed", &seed, "--items", &items, "--out"].map(Into::into));
     command.push(out.into());
@@ -194,10 +200,10 @@ fn one_shard(
             let record = prove::shard(*kind, items, seed, shard, project, output)?;
             Record { campaign: campaign.name.to_string(), ..record }
         }
-        Work::Faults => {
-            let tool = std::env::current_exe()
-                .map_err(|error| Failure::unable(format!("the tool's own file is unknown: {error}"), ""))?;
-            by_tool(Command::new(tool).args(["drivers", "seeded"]), seed, shard, &path, project)?
+        Work::Faults => by_tool(own_tool()?.args(["drivers", "seeded"]), seed, shard, &path, project)?,
+        Work::Differential => {
+            let pairs = items.to_string();
+            by_tool(own_tool()?.args(["drivers", "differential", "--pairs", &pairs]), seed, shard, &path, project)?
         }
         Work::Timing => {
             let tool = COMPARISON.ready(project, output)?;
@@ -217,6 +223,12 @@ fn one_shard(
         0 => Ok(()),
         _ => Err(Failure::Finding(String::new())),
     }
+}
+
+/// The command `ashlar` itself.
+fn own_tool() -> Result<Command, Failure> {
+    let path = std::env::current_exe();
+    Ok(Command::new(path.map_err(|error| Failure::unable(format!("the tool's own file is unknown: {error}"), ""))?))
 }
 
 /// Has a tool try its share of the items, and reads the record that it writes.

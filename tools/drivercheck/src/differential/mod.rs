@@ -125,10 +125,12 @@ pub fn differential(
     let host = Host::new(root, scratch, &framework)?;
     let numbers: Vec<usize> = (0..pairs).filter(|number| shard.has(*number)).collect();
     let mut tally = Tally::default();
+    let mut solver = Solver::new()?;
     for batch in numbers.chunks(BATCH) {
         // Expressions live as long as their thread.
+        solver.forget_expressions();
         let done = std::thread::scope(|scope| {
-            let work = || one_batch(&host, &framework, scratch, seed, batch);
+            let work = || one_batch(&host, &framework, scratch, seed, batch, &mut solver);
             let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
             thread.map_err(|_| DifferentialError::Worker)?.join().map_err(|_| DifferentialError::Worker)?
         })?;
@@ -144,18 +146,18 @@ fn one_batch(
     scratch: &Path,
     seed: u64,
     numbers: &[usize],
+    solver: &mut Solver,
 ) -> Result<Tally, DifferentialError> {
     let pairs: Vec<Pair> = numbers.iter().enumerate().map(|(place, number)| pair(seed, *number, place)).collect();
     let texts = host.expand(&pairs)?;
     let all = host.run(&pairs, &texts, STATES)?;
-    let mut solver = Solver::new()?;
     let mut tally = Tally::default();
     let options = Options { limit: LIMIT, threads: 1, ..Options::default() };
     for (index, pair) in pairs.iter().enumerate() {
         let runs = &all[index];
         let truths = judge::truths(pair, runs);
         let driver = framework.driver(&format!("pair_{}", numbers[index]), &texts[index], pair.protocols.clone());
-        let rows = run_here(&driver, &options, &mut solver)
+        let rows = run_here(&driver, &options, solver)
             .map_err(|error| DifferentialError::Refused(numbers[index], error, pair.driver.text.clone()))?;
         tally.pairs += 1;
         tally.whole += usize::from(runs.is_whole);

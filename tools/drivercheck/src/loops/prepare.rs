@@ -6,7 +6,7 @@ use crate::expr::Var;
 use crate::loops::ranking::{analyse, ending, Ending, Known, Loop};
 use crate::loops::summary::{summarise, Summarised};
 use crate::program::{Edge, Message, Op, Program, Step};
-use crate::rules::component::Protocols;
+use crate::rules::component::{Component, Protocols};
 use crate::rules::safety::Context;
 use crate::solver::{Solver, SolverError};
 use std::collections::{BTreeSet, HashSet};
@@ -16,6 +16,8 @@ use std::time::Duration;
 pub struct Preparer<'a> {
     program: &'a Program,
     protocols: &'a Protocols,
+    /// The requests that are counted.
+    counted: Vec<Component>,
     loops: Vec<Loop>,
     known: Known,
 }
@@ -30,7 +32,8 @@ impl<'a> Preparer<'a> {
     pub fn new(program: &'a Program, protocols: &'a Protocols, solver: &mut Solver) -> Result<Self, SolverError> {
         let mut known = Known::new();
         let loops = analyse(program, solver, &mut known)?;
-        Ok(Preparer { program, protocols, loops, known })
+        let counted = (0..protocols.all.len()).flat_map(|protocol| protocols.requests(protocol)).collect();
+        Ok(Preparer { program, protocols, counted, loops, known })
     }
 
     /// Heads of loops that change what the program's hints speak of: their summaries would be too coarse.
@@ -50,10 +53,11 @@ impl<'a> Preparer<'a> {
         found
     }
 
-    /// Whether a message leaves its protocol's state alone wherever it is enabled.
-    fn is_idle(&self, (protocol, message): Message) -> bool {
-        let states = &self.protocols.automaton(protocol).states;
-        states.iter().enumerate().all(|(state, own)| own.next[message].is_none_or(|next| next == state))
+    /// Whether a message leaves its protocol's state alone wherever it is enabled, and the number of open requests, too.
+    fn is_idle(&self, message: Message) -> bool {
+        let states = &self.protocols.automaton(message.0).states;
+        let stays = states.iter().enumerate().all(|(state, own)| own.next[message.1].is_none_or(|next| next == state));
+        stays && self.counted.iter().all(|component| component.leaves_alone(message))
     }
 
     /// The program with summaries, but for the loops whose heads are `kept`; finer ones of those that are `split`.

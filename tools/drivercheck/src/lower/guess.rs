@@ -1,8 +1,9 @@
 //! Which values of memory that the model does not follow are guesses.
 //!
-//! An element of a large array may be any of the values that were stored in the array, or zero. If all of those come from
-//! outside (the device, a message, a function defined elsewhere), any value is as good as another, and a run that rests on
-//! one is a run that the program can take. What the driver has computed itself, such as a state, is a guess.
+//! An element of a large array may be any of the values that were stored in the array, or zero. If some come from outside
+//! (the device, a message, a function defined elsewhere), and all others are zero, any value is as good as another, and a
+//! run that rests on one is a run that the program can take. What the driver has computed itself, such as a state, is a
+//! guess; so is another value than zero where nothing but zero is stored.
 
 use super::requests::Key;
 use super::Lower;
@@ -56,8 +57,12 @@ impl Lower<'_> {
                 break;
             }
         }
+        // Something was stored that is from outside.
+        let is_fed = |value: &Expr| value.vars().iter().any(|var| sources.contains(var));
+        let fed: HashSet<Rc<Key>> =
+            self.stored.iter().filter(|(_, value)| is_fed(value)).map(|(key, _)| key.clone()).collect();
         for (var, key) in &self.loads {
-            if !keys.contains(key) {
+            if fed.contains(key) && !keys.contains(key) {
                 self.program.vars[*var as usize].is_guess = false;
             }
         }

@@ -260,6 +260,15 @@ impl Component {
         Some(state)
     }
 
+    /// Whether a message never changes its state.
+    pub fn leaves_alone(&self, message: program::Message) -> bool {
+        let stays = |state: usize| match self.next(state, message) {
+            Next::To(next) => next == state,
+            Next::Same | Next::Illegal => true,
+        };
+        (0..self.automaton.states.len()).all(stays)
+    }
+
     pub fn concerns(&self, message: program::Message) -> bool {
         message.0 == self.protocol && self.letter_of[message.1].is_some()
     }

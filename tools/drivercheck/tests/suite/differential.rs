@@ -60,3 +60,21 @@ fn states_in_large_arrays_give_no_false_alarm() {
     let found = verdicts("large", body);
     assert!(!found.is_empty() && found.iter().all(|(_, verdict)| *verdict == "UNKNOWN"), "{found:?}");
 }
+
+/// A loop that completes requests is not idle, though it leaves the protocol's state alone: the client may open others then.
+#[test]
+fn completed_requests_make_room_for_others() {
+    let body = "for (;;) {\nAWAIT(JOBS_ORDER);\nset = 1u << COOKIE();\nwhile (set != 0u) {\n\
+                uint32_t bit = (uint32_t)__builtin_ctz(set);\nset = set & (set - 1u);\nEMIT(JOBS_DONE, bit);\n}\n}";
+    let found = verdicts("room", body);
+    assert!(found.contains(&(2, "VIOLATED")), "{found:?}");
+}
+
+/// A large array in which nothing but zero is stored holds nothing else: a run that rests on another value is in doubt.
+#[test]
+fn zeros_in_large_arrays_give_no_false_alarm() {
+    let body = "static uint32_t state[64];\nfor (;;) {\nuint32_t m = AWAIT(JOBS_ORDER, JOBS_LEAVE);\n\
+                if (state[m % 64u] != 0u) {\nEMIT(JOBS_LEFT);\n}\nstate[m % 64u] = 0;\n\
+                if (m == JOBS_ORDER) {\nEMIT(JOBS_DONE, COOKIE());\n} else {\nEMIT(JOBS_LEFT);\n}\n}";
+    assert_eq!(verdicts("zeros", body), [(1, "UNKNOWN")]);
+}
