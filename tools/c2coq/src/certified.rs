@@ -2,6 +2,7 @@
 //!
 //! A layer's debug checks (`LAYER_check.c`) and tests are not certified: they are not part of the kernel that boots.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::coq;
@@ -103,10 +104,12 @@ impl Certified {
 
     /// The layer's tree; with the invariant walks as in debug builds.
     pub fn checked(&self, kernel: &Path, debug: bool) -> Result<Checked, CoqError> {
-        let mut defines = vec![(format!("LOCK_{}", self.lock), "1".to_string())];
-        if debug {
-            defines.push(("DEBUG".to_string(), "1".to_string()));
-        }
+        self.checked_with(kernel, self.lock, debug)
+    }
+
+    /// The layer's tree with another choice of locks.
+    fn checked_with(&self, kernel: &Path, lock: &str, debug: bool) -> Result<Checked, CoqError> {
+        let defines = crate::defines(lock, debug);
         let checked = check(&self.paths(kernel)?, &Options { defines, ..Options::default() })?;
         if checked.faults.is_empty() {
             Ok(checked)
@@ -150,6 +153,55 @@ pub fn files(kernel: &Path, layers: &[String]) -> Result<Vec<CoqFile>, CoqError>
         files.insert(0, CoqFile { layer: "lang".to_string(), path: PathBuf::from("lang/Constants.v"), text });
     }
     Ok(files)
+}
+
+/// What makes a certified tree depend on the build. Choices of locks give the same tree, except in the layer that has the
+/// locks; debug builds add functions and objects, and change none.
+pub fn dependent(kernel: &Path) -> Result<Vec<Finding>, CoqError> {
+    let mut findings = Vec::new();
+    for certified in CERTIFIED {
+        let base = certified.checked(kernel, false)?;
+        let expected = definitions(&base);
+        for (lock, debug) in LOCKS.iter().flat_map(|lock| [(*lock, false), (*lock, true)]) {
+            if certified.layer == "spinlock" && lock != certified.lock {
+                continue;
+            }
+            let other = certified.checked_with(kernel, lock, debug)?;
+            let found = definitions(&other);
+            let build = format!("LOCK_{lock}{}", if debug { " with DEBUG" } else { "" });
+            let differs =
+                |name: &str| format!("layer {}: {name} is another one in a build with {build}", certified.name);
+            let gone =
+                expected.iter().filter(|(name, (text, _))| found.get(*name).is_none_or(|(other, _)| other != text));
+            let added = found.iter().filter(|(name, _)| !debug && !expected.contains_key(*name));
+            let report = |(name, (_, place)): (&String, &(String, (PathBuf, u32)))| Finding {
+                code: Code::OtherTree,
+                file: place.0.clone(),
+                line: Some(place.1),
+                message: differs(name),
+                remedy: "take away the condition that makes it depend on the build".to_string(),
+            };
+            findings.extend(gone.chain(added).map(report));
+        }
+    }
+    findings.sort();
+    findings.dedup_by(|a, b| (&a.file, a.line) == (&b.file, b.line));
+    Ok(findings)
+}
+
+/// The build's choices of locks.
+const LOCKS: [&str; 3] = ["TICKET", "MCS", "BIG"];
+
+/// What a layer's Coq terms define, with its place in the C.
+fn definitions(checked: &Checked) -> BTreeMap<String, (String, (PathBuf, u32))> {
+    let place = |span: crate::source::Span| {
+        (checked.sources.get(span.file).path.clone(), checked.sources.position(span.file, span.start).0)
+    };
+    coq::definitions(&checked.program.units)
+        .into_iter()
+        .map(|(name, text, span)| (name, (text, place(span))))
+        .filter(|(_, (_, (file, _)))| file.as_os_str() != "<command line>")
+        .collect()
 }
 
 /// All mutants of the certified layers, numbered.

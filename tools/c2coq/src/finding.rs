@@ -38,6 +38,14 @@ diagnostics::codes! {
          says."
     StaleCode "coq::stale-code" "Coq terms that are not those of the C"
         "The committed Code.v differs from what `c2coq coq` makes of the C. Run it, and mend the proofs."
+    OtherText "text::other-text" "the compiler reads other text than was checked"
+        "The object is compiled from tokens that are not those of the checked and translated file: a macro, a header \
+         or an option of the build that the checker does not know changes them. Take it away."
+    NoText "text::no-text" "no preprocessed text of a file"
+        "The kernel's Makefile preprocesses each layer's file to FILE.i and compiles that. Build the kernel first."
+    OtherTree "coq::other-tree" "a certified file whose meaning depends on the build"
+        "The proofs speak of one tree. Only the files of the layer spinlock depend on the choice of locks, and debug \
+         builds only add functions. Take the condition away."
     StalePage "book::stale-page" "a page that is not what its sources give"
         "The committed page differs from a fresh generation. Run `c2coq docs`."
 }

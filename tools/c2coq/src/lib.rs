@@ -8,6 +8,7 @@ pub mod ast;
 pub mod book;
 pub mod certified;
 mod check;
+pub mod compiled;
 pub mod coq;
 pub mod fault;
 pub mod finding;
@@ -61,6 +62,13 @@ pub struct Checked {
     pub faults: Vec<Fault>,
 }
 
+/// The switches of a build, as its Makefile gives them to the compiler.
+pub fn defines(lock: &str, debug: bool) -> Vec<(String, String)> {
+    let lock = format!("LOCK_{}", lock.to_uppercase());
+    let debug = debug.then(|| "DEBUG".to_string());
+    std::iter::once(lock).chain(debug).map(|name| (name, "1".to_string())).collect()
+}
+
 /// Checks files together. Fails only if one of them cannot be read.
 pub fn check(paths: &[PathBuf], options: &Options) -> Result<Checked, Error> {
     check_with(Sources::default(), paths, options)
@@ -99,6 +107,7 @@ fn check_here(mut sources: Sources, paths: &[PathBuf], options: &Options) -> Res
         units.push(check::check_unit(&sources, file, layer, &source, &items, &mut faults));
     }
     check::check_recursion(&sources, &units, &mut faults);
+    check::check_shared_names(&sources, &units, &mut faults);
     let program = ast::Program { units: units.into_iter().map(|unit| unit.unit).collect() };
     Ok(Checked { program, sources, faults: faults.into_sorted() })
 }

@@ -39,6 +39,20 @@ enum Command {
         #[arg(long)]
         order: Option<PathBuf>,
     },
+    /// Refuse objects that are compiled from other text than was checked
+    Compiled {
+        #[arg(long, default_value = "kernel")]
+        kernel: PathBuf,
+        /// The build's choice of locks
+        #[arg(long, value_parser = ["ticket", "mcs", "big"])]
+        lock: String,
+        /// 1: with the invariant walks
+        #[arg(long, value_parser = ["0", "1"])]
+        debug: String,
+        /// Where the preprocessed text of the layers lies, as LAYER/FILE.i
+        #[arg(long, value_name = "DIR")]
+        text: PathBuf,
+    },
     /// Refuse calls from a layer to one that is not below it
     Layers {
         #[arg(long, default_value = "kernel/layers.order")]
@@ -127,6 +141,10 @@ fn run(cli: &Cli) -> Outcome {
             let order = order.as_deref().map(c2coq::read_order).transpose()?;
             let options = Options { defines: defines(define), include_dirs: include.clone(), order };
             faults(cli.format, &c2coq::check(files, &options)?)
+        }
+        Command::Compiled { kernel, lock, debug, text } => {
+            let options = Options { defines: c2coq::defines(lock, debug == "1"), ..Options::default() };
+            found(cli.format, &c2coq::compiled::compare(kernel, &options, text)?)
         }
         Command::Layers { order, objects, layers } => {
             let names = c2coq::read_order(order)?;
@@ -221,7 +239,7 @@ fn coq(format: Format, kernel: &Path, proof: &Path, layers: &[String], check: bo
         Err(CoqError::Refused(findings)) => return found(format, &findings),
         Err(error) => return Err(error.into()),
     };
-    let mut findings = Vec::new();
+    let mut findings = if check { c2coq::certified::dependent(kernel)? } else { Vec::new() };
     for file in files {
         let path = proof.join(&file.path);
         let old = std::fs::read_to_string(&path).unwrap_or_default();

@@ -260,15 +260,21 @@ rules! {
     }
     MacroRedefined "macro-redefined" {
         says: "A macro has one meaning: it is never undefined, redefined, or reused as another name.",
-        remedy: "choose another name, or select with #if",
+        remedy: "choose another name",
         wrong: "#undef SIZE",
-        right: "#ifndef SIZE"
+        right: "#define SIZE 1u"
+    }
+    BuildSwitch "build-switch" {
+        says: "A condition of #if names LOCK_TICKET, LOCK_MCS, LOCK_BIG, DEBUG and constants that stand above it; #ifdef and defined only those four; #ifndef also guards a header as a whole.",
+        remedy: "take the condition away: what the compiler or another header defines must not choose the text that is proved",
+        wrong: "#ifdef __code_model_kernel__\n#endif",
+        right: "#if DEBUG\n#endif"
     }
     Directive "directive" {
         says: "The directives are #include, #define, the #if family and #error.",
         remedy: "remove it",
         wrong: "#pragma once",
-        right: "#ifndef QUEUE_H"
+        right: "#if DEBUG"
     }
     HeaderFunction "header-function" {
         says: "A header declares functions and defines none.",
@@ -299,6 +305,12 @@ rules! {
         remedy: "call only lower layers; what an upper layer must know it asks for itself",
         wrong: "#include <string.h>",
         right: "#include <stdint.h>"
+    }
+    SharedName "shared-name" {
+        says: "No two files have an object or a function of one name, static or not, and no two files of a layer give a constant two values: the proofs know all by their names.",
+        remedy: "choose another name, with the layer's name in front",
+        wrong: "static uint32_t ring[8];",
+        right: "static uint32_t queue_ring[8];"
     }
     Undeclared "undeclared" {
         says: "Every name is declared before it is used.",

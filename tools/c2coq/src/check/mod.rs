@@ -11,6 +11,7 @@ mod function;
 mod object;
 mod place;
 mod recursion;
+mod shared_names;
 mod statement;
 
 use std::collections::HashMap;
@@ -24,6 +25,7 @@ use crate::source::{FileId, Sources, Span};
 use crate::syntax::{Item, Name, Specifier};
 
 pub use recursion::check_recursion;
+pub use shared_names::check_shared_names;
 
 /// What a file-scope name stands for.
 #[derive(Clone, Copy, Debug)]

@@ -88,6 +88,26 @@ pub fn shared_constants(programs: &[(&[Unit], &Sources)]) -> String {
     out
 }
 
+/// Each constant, object and function of a layer's files with its text in Coq. Constants of headers are among them: a
+/// function names them.
+pub fn definitions(units: &[Unit]) -> Vec<(String, String, Span)> {
+    let mut out = Vec::new();
+    for unit in units {
+        out.extend(unit.constants.iter().map(|known| (known.name.clone(), translate::number(known.value), known.span)));
+        out.extend(unit.objects.iter().map(|known| (known.name.clone(), object(unit, known), known.span)));
+        for function in &unit.functions {
+            let Some(Ok(translated)) = function.body.as_ref().map(|body| translate::function(unit, function, body))
+            else {
+                continue;
+            };
+            let mut text = String::new();
+            definition(&function.name, &translated, &mut text);
+            out.push((function.name.clone(), text, function.span));
+        }
+    }
+    out
+}
+
 fn constants(units: &[Unit], own: &dyn Fn(Span) -> bool) -> String {
     let mut out = String::new();
     let mut seen = BTreeSet::new();
@@ -113,25 +133,29 @@ fn objects(layer: &str, units: &[Unit], out: &mut String, refusals: &mut Vec<Ref
                 let remedy = format!("set it in {layer}_init");
                 refusals.push(Refusal { span: object.span, message, remedy });
             }
-            let fields: Vec<(&str, Width, u64)> = match object.element {
-                ElementType::Scalar(width) => vec![("", width, 1)],
-                ElementType::Array(width, size) => vec![("", width, size)],
-                ElementType::Struct(id) => unit.structs[id.0]
-                    .fields
-                    .iter()
-                    .map(|field| (field.name.as_str(), field.width, field.size.unwrap_or(1)))
-                    .collect(),
-            };
-            let fields = fields.into_iter().map(|(name, width, size)| {
-                let name = string(name);
-                Term::Atom(format!("({}, {}, {size})", name.laid_out(0), translate::width(width).laid_out(0)))
-            });
-            let fields = Term::List(fields.collect()).laid_out(4);
-            entries.push(format!("(\"{}\", {},\n    {fields})", object.name, object.size.unwrap_or(1)));
+            entries.push(self::object(unit, object));
         }
     }
     let _ = writeln!(out, "\nDefinition {layer}_objects : list (string * Z * list (string * width * Z)) :=");
     let _ = writeln!(out, "  [{}].", entries.join(";\n   "));
+}
+
+fn object(unit: &Unit, object: &Object) -> String {
+    let fields: Vec<(&str, Width, u64)> = match object.element {
+        ElementType::Scalar(width) => vec![("", width, 1)],
+        ElementType::Array(width, size) => vec![("", width, size)],
+        ElementType::Struct(id) => unit.structs[id.0]
+            .fields
+            .iter()
+            .map(|field| (field.name.as_str(), field.width, field.size.unwrap_or(1)))
+            .collect(),
+    };
+    let fields = fields.into_iter().map(|(name, width, size)| {
+        let name = string(name);
+        Term::Atom(format!("({}, {}, {size})", name.laid_out(0), translate::width(width).laid_out(0)))
+    });
+    let fields = Term::List(fields.collect()).laid_out(4);
+    format!("(\"{}\", {},\n    {fields})", object.name, object.size.unwrap_or(1))
 }
 
 fn definition(name: &str, translated: &translate::Translated, out: &mut String) {

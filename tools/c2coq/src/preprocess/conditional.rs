@@ -6,11 +6,20 @@ use std::rc::Rc;
 use super::{expand, Macro, MacroKind, MAX_NESTING};
 use crate::lex::{precedence, Token, TokenKind};
 use crate::number::parse_number;
+use crate::rule::Rule;
 use crate::source::Span;
 
-type Failure = (Span, String);
+type Failure = (Span, Rule, String);
 
-/// The value of a condition's tokens. Names that are no macros count 0, as in C.
+/// What the kernel's Makefile chooses between: nothing else makes the text depend on the build.
+pub const SWITCHES: [&str; 4] = ["LOCK_TICKET", "LOCK_MCS", "LOCK_BIG", "DEBUG"];
+
+pub fn is_switch(name: &str) -> bool {
+    SWITCHES.contains(&name)
+}
+
+/// The value of a condition's tokens. A switch that the build leaves out counts 0; any other name without a meaning is
+/// refused: the compiler may know it.
 pub fn evaluate(macros: &HashMap<Rc<str>, Macro>, word: Span, tokens: &[Token]) -> Result<i128, Failure> {
     let mut expanded = Vec::new();
     let mut at = 0;
@@ -22,7 +31,12 @@ pub fn evaluate(macros: &HashMap<Rc<str>, Macro>, word: Span, tokens: &[Token]) 
                 [name, ..] => (name.name(), 2),
                 [] => (None, 1),
             };
-            let Some(name) = name else { return Err((token.span, "`defined` needs a name".to_string())) };
+            let Some(name) = name else {
+                return Err((token.span, Rule::Syntax, "`defined` needs a name".to_string()));
+            };
+            if !is_switch(name) {
+                return Err((token.span, Rule::BuildSwitch, format!("`{name}` is no switch of the build")));
+            }
             let digit = if macros.contains_key(name) { "1" } else { "0" };
             expanded.push(Token { kind: TokenKind::Number(Rc::from(digit)), ..token.clone() });
             at += length;
@@ -30,14 +44,14 @@ pub fn evaluate(macros: &HashMap<Rc<str>, Macro>, word: Span, tokens: &[Token]) 
         }
         let stands = |found: &Macro| found.kind != MacroKind::Function;
         if expand(macros, token, &stands, &mut Vec::new(), &mut expanded).is_err() {
-            return Err((token.span, "this macro expands without end".to_string()));
+            return Err((token.span, Rule::Syntax, "this macro expands without end".to_string()));
         }
         at += 1;
     }
     let mut evaluator = Evaluator { tokens: &expanded, at: 0, depth: 0, end: word };
     let value = evaluator.conditional()?;
     match evaluator.tokens.get(evaluator.at) {
-        Some(token) => Err((token.span, "this does not continue the condition".to_string())),
+        Some(token) => Err((token.span, Rule::Syntax, "this does not continue the condition".to_string())),
         None => Ok(value),
     }
 }
@@ -63,7 +77,7 @@ impl Evaluator<'_> {
     fn conditional(&mut self) -> Result<i128, Failure> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
-            return Err((self.span(), "this condition nests too deep".to_string()));
+            return Err((self.span(), Rule::Syntax, "this condition nests too deep".to_string()));
         }
         let value = self.choice();
         self.depth -= 1;
@@ -77,7 +91,7 @@ impl Evaluator<'_> {
         }
         let yes = self.conditional()?;
         if !self.take(":") {
-            return Err((self.span(), "`:` is missing here".to_string()));
+            return Err((self.span(), Rule::Syntax, "`:` is missing here".to_string()));
         }
         let no = self.conditional()?;
         Ok(if condition != 0 { yes } else { no })
@@ -94,14 +108,14 @@ impl Evaluator<'_> {
             let span = self.span();
             self.at += 1;
             let right = self.binary(level + 1)?;
-            left = apply(operator, left, right).ok_or((span, "this has no value".to_string()))?;
+            left = apply(operator, left, right).ok_or((span, Rule::Syntax, "this has no value".to_string()))?;
         }
     }
 
     fn unary(&mut self) -> Result<i128, Failure> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
-            return Err((self.span(), "this condition nests too deep".to_string()));
+            return Err((self.span(), Rule::Syntax, "this condition nests too deep".to_string()));
         }
         let value = self.operand();
         self.depth -= 1;
@@ -110,16 +124,19 @@ impl Evaluator<'_> {
 
     fn operand(&mut self) -> Result<i128, Failure> {
         let span = self.span();
-        let missing = || (span, "a number or a name is missing here".to_string());
+        let missing = || (span, Rule::Syntax, "a number or a name is missing here".to_string());
         let kind = self.tokens.get(self.at).map(|token| token.kind.clone()).ok_or_else(missing)?;
         self.at += 1;
         match kind {
             TokenKind::Number(text) => match parse_number(&text) {
                 Ok(number) => Ok(i128::from(number.value)),
-                Err(message) => Err((span, message)),
+                Err(message) => Err((span, Rule::Syntax, message)),
             },
             TokenKind::Char(Some(value)) => Ok(i128::from(value)),
-            TokenKind::Name(_) => Ok(0),
+            TokenKind::Name(name) if is_switch(&name) => Ok(0),
+            TokenKind::Name(name) => {
+                Err((span, Rule::BuildSwitch, format!("`{name}` is neither a switch of the build nor a constant")))
+            }
             TokenKind::Punct("!") => Ok(i128::from(self.unary()? == 0)),
             TokenKind::Punct("-") => Ok(-self.unary()?),
             TokenKind::Punct("+") => self.unary(),
@@ -129,7 +146,7 @@ impl Evaluator<'_> {
                 if self.take(")") {
                     Ok(value)
                 } else {
-                    Err((self.span(), "`)` is missing here".to_string()))
+                    Err((self.span(), Rule::Syntax, "`)` is missing here".to_string()))
                 }
             }
             _ => Err(missing()),

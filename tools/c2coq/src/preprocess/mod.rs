@@ -37,6 +37,8 @@ pub struct Options {
 #[derive(Debug, Default)]
 pub struct Preprocessed {
     pub tokens: Vec<Token>,
+    /// The same with every macro expanded: what a C compiler reads.
+    pub compiled: Vec<Token>,
     pub macros: HashMap<Rc<str>, Macro>,
     /// Names of macros in order of definition.
     pub macro_order: Vec<Rc<str>>,
@@ -99,7 +101,12 @@ impl Preprocessor<'_> {
             let active = branches.last().is_none_or(|branch| branch.active);
             if tokens[at].first && tokens[at].is("#") {
                 let length = tokens[at + 1..].iter().take_while(|token| !token.first).count();
-                self.directive(&tokens[at], &tokens[at + 1..at + 1 + length], &mut branches, active);
+                let guarded = at == 0 && self.guards(id, &tokens);
+                if guarded && tokens[2].name().is_some_and(|name| self.out.macros.contains_key(name)) {
+                    // The header was read before.
+                    return;
+                }
+                self.directive(&tokens[at], &tokens[at + 1..at + 1 + length], &mut branches, active, guarded);
                 at += 1 + length;
                 continue;
             }
@@ -113,34 +120,61 @@ impl Preprocessor<'_> {
         }
     }
 
+    /// The header opens with `#ifndef NAME` and `#define NAME`, and closes with the `#endif` that belongs to it.
+    fn guards(&self, id: FileId, tokens: &[Token]) -> bool {
+        let header = self.sources.get(id).path.extension().is_some_and(|extension| extension == "h");
+        let opens = matches!(tokens, [_, word, name, hash, define, again, next, ..]
+            if word.is_name("ifndef") && name.name().is_some() && !name.first && hash.first && hash.is("#")
+                && define.is_name("define") && again.kind == name.kind && next.first);
+        let mut depth = 0_usize;
+        let mut closes = None;
+        for (at, pair) in tokens.windows(2).enumerate().filter(|(_, pair)| pair[0].first && pair[0].is("#")) {
+            match pair[1].name().unwrap_or("") {
+                "if" | "ifdef" | "ifndef" => depth += 1,
+                "endif" => depth = depth.saturating_sub(1),
+                "else" | "elif" if depth == 1 => return false,
+                _ => continue,
+            }
+            if depth == 0 {
+                closes = Some(at);
+                break;
+            }
+        }
+        header && opens && closes == Some(tokens.len().saturating_sub(2))
+    }
+
     fn token(&mut self, token: &Token) {
         if self.out.tokens.len() >= MAX_TOKENS {
             self.fault(token.span, Rule::Nesting, "the file with its headers is too long to be read".to_string());
             return;
         }
-        let text_macro = token
-            .name()
-            .and_then(|name| self.out.macros.get(name))
-            .is_some_and(|found| matches!(found.kind, MacroKind::Text | MacroKind::Empty));
-        if !text_macro {
+        let Some(found) = token.name().and_then(|name| self.out.macros.get(name)) else {
             self.out.tokens.push(token.clone());
+            self.out.compiled.push(token.clone());
             return;
+        };
+        let as_text = matches!(found.kind, MacroKind::Text | MacroKind::Empty);
+        let all = |found: &Macro| found.kind != MacroKind::Function;
+        let mut fails = expand(&self.out.macros, token, &all, &mut Vec::new(), &mut self.out.compiled).is_err();
+        if as_text {
+            let text = |found: &Macro| matches!(found.kind, MacroKind::Text | MacroKind::Empty);
+            fails |= expand(&self.out.macros, token, &text, &mut Vec::new(), &mut self.out.tokens).is_err();
+        } else {
+            self.out.tokens.push(token.clone());
         }
-        let mut expanded = Vec::new();
-        let stands = |found: &Macro| matches!(found.kind, MacroKind::Text | MacroKind::Empty);
-        if expand(&self.out.macros, token, &stands, &mut Vec::new(), &mut expanded).is_err() {
+        if fails {
             self.fault(token.span, Rule::Nesting, "this macro expands without end".to_string());
         }
-        self.out.tokens.extend(expanded);
     }
 
-    fn directive(&mut self, hash: &Token, line: &[Token], branches: &mut Vec<Branch>, active: bool) {
+    /// `guard`: this `#ifndef` guards the header that it opens, which is read for the first time.
+    fn directive(&mut self, hash: &Token, line: &[Token], branches: &mut Vec<Branch>, active: bool, guard: bool) {
         let Some(word) = line.first() else { return };
         let rest = &line[1..];
         let span = hash.span.to(word.span);
         match word.name().unwrap_or("") {
             "if" | "ifdef" | "ifndef" => {
-                let taken = active && self.condition(word, rest);
+                let taken = active && (guard || self.condition(word, rest));
                 branches.push(Branch { span, active: taken, taken, parent_active: active });
             }
             "elif" | "else" => {
@@ -185,19 +219,20 @@ impl Preprocessor<'_> {
 
     fn condition(&mut self, word: &Token, rest: &[Token]) -> bool {
         if !word.is_name("if") && !word.is_name("elif") {
-            let defined = rest.first().and_then(Token::name).map(|name| self.out.macros.contains_key(name));
-            return match defined {
-                Some(defined) => defined == word.is_name("ifdef"),
-                None => {
-                    self.fault(word.span, Rule::Syntax, "a name is missing behind this".to_string());
-                    false
-                }
+            let Some((token, name)) = rest.first().and_then(|token| Some((token, token.name()?))) else {
+                self.fault(word.span, Rule::Syntax, "a name is missing behind this".to_string());
+                return false;
             };
+            let defined = self.out.macros.contains_key(name);
+            if !conditional::is_switch(name) {
+                self.fault(token.span, Rule::BuildSwitch, format!("`{name}` is no switch of the build"));
+            }
+            return defined == word.is_name("ifdef");
         }
         match conditional::evaluate(&self.out.macros, word.span, rest) {
             Ok(value) => value != 0,
-            Err((span, message)) => {
-                self.fault(span, Rule::Syntax, message);
+            Err((span, rule, message)) => {
+                self.fault(span, rule, message);
                 false
             }
         }

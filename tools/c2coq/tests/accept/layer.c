@@ -84,8 +84,8 @@ void layer_note(uint64_t a, uint64_t b, uint32_t c)
     }
 }
 
-#if MODE == 2
+#if DEBUG == 2
 this would be no C at all
-#elif defined(SWITCH) || !defined MODE
+#elif defined(LOCK_MCS) || !defined DEBUG
 static uint32_t unused;
 #endif

@@ -58,8 +58,8 @@ fn what_cannot_be_read_is_no_finding() {
 
 #[test]
 fn build_constants_choose_what_is_checked() {
-    assert_eq!(run(&["check", "-D", "MODE=1", "accept/layer.c"]).status.code(), Some(0));
-    let output = run(&["check", "-D", "MODE=2", "accept/layer.c"]);
+    assert_eq!(run(&["check", "-D", "DEBUG=1", "accept/layer.c"]).status.code(), Some(0));
+    let output = run(&["check", "-D", "DEBUG=2", "accept/layer.c"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stdout).unwrap().contains("subset::syntax"));
 }

@@ -41,6 +41,26 @@ fn certified_files_keep_to_the_subset_in_every_configuration() {
     }
 }
 
+/// The same for what the compiler reads, with the flags that the Makefile gives it.
+#[test]
+fn the_compiler_reads_what_is_checked_in_every_configuration() {
+    let folder = testing::Folder::new("texts");
+    for lock in ["ticket", "mcs", "big"] {
+        for debug in [0, 1] {
+            let output = std::process::Command::new("make")
+                .args(["--no-print-directory", "-C"])
+                .arg(kernel())
+                .args(["texts", &format!("LOCK={lock}"), &format!("DEBUG={debug}")])
+                .arg(format!("OUT={}", folder.join(format!("{lock}-{debug}")).display()))
+                .arg(format!("C2COQ={}", env!("CARGO_BIN_EXE_c2coq")))
+                .env_remove("MAKEFLAGS")
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{lock} {debug}:\n{}", String::from_utf8_lossy(&output.stdout));
+        }
+    }
+}
+
 /// What the checker accepted is what stands in the files: a function that opens in the first column is in the tree.
 #[test]
 fn no_function_of_the_kernel_is_overlooked() {

@@ -8,6 +8,7 @@ mod corpus;
 mod examples;
 mod kernel;
 mod layers;
+mod lies;
 mod mutate;
 mod print;
 mod printed;
