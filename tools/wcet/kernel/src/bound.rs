@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use wcet_binary::lift::il::Register;
 use wcet_binary::load::Program;
-use wcet_flow::context::{Expanded, LoopId, NodeId};
+use wcet_flow::context::{EdgeId, Expanded, LoopId, NodeId};
 use wcet_hardware::machine::Machine;
 use wcet_paths::ipet::{Bound, Constraints, Options, Prepared, Total};
 use wcet_values::{Base, Values};
@@ -49,8 +49,8 @@ pub struct Analysed {
     pub ways: BTreeSet<Continuation>,
     /// What it takes at most to where it asks whether an interrupt waits; 0 if it does not ask.
     pub asking_cycles: u64,
-    /// Where it goes on if it began with the answer that one waits.
-    pub told: BTreeSet<Continuation>,
+    /// Of a region behind such a question: what it is if the answer was that one waits.
+    pub told: Option<Told>,
     /// Whether an interrupt is served.
     pub serves: bool,
     /// Where interrupts are let in behind one that was served, before it is decided who runs.
@@ -71,6 +71,18 @@ pub struct Serving {
     pub taken: Taken,
     /// Which of them on one path.
     pub paths: Paths,
+}
+
+/// A region that begins with the answer that an interrupt waits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    pub wcet_cycles: u64,
+    /// How often it takes locks at most.
+    pub taken: Taken,
+    /// Which of them on one path.
+    pub paths: Paths,
+    /// Where it goes on.
+    pub ways: BTreeSet<Continuation>,
 }
 
 /// A region behind a window in which no interrupt came.
@@ -151,9 +163,6 @@ pub(crate) fn begin(
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
     let entry = Entry { below: region.below, ..Entry::default() };
     let values = part(kernel, region, &first, &entry, machine, &stops, &mut analysed);
-    if region.kind == Kind::Pending {
-        analysed.told = told(kernel, &first, &entry);
-    }
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
     let mut rests = Vec::new();
     for &node in handled.filter(|node| values.reached(**node)) {
@@ -162,15 +171,6 @@ pub(crate) fn begin(
         rests.push(Rest { chain: chain(&first, node), entry });
     }
     Ok((analysed, rests))
-}
-
-/// Where a graph goes on that begins with the answer that an interrupt waits.
-fn told(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry) -> BTreeSet<Continuation> {
-    let mut entry = entry.clone();
-    entry.registers.extend(kernel.lifter.registers().named("RAX").map(|answer| (answer, (1, 1))));
-    let mut dead = dead(expanded, &kernel.points);
-    dead.extend(values(kernel, expanded, &entry).dead());
-    ways(kernel, expanded, &dead, &BTreeSet::new())
 }
 
 /// Registers that hold plain numbers before a node, the stack pointer apart.
@@ -246,7 +246,7 @@ impl Analysed {
         self.loops.extend(other.loops);
         self.ways.extend(other.ways);
         self.undecided.extend(other.undecided);
-        self.told.extend(other.told);
+        self.told = self.told.take().or(other.told);
         self.serves |= other.serves;
         self.serving.extend(other.serving);
         self.unserved = self.unserved.take().or(other.unserved);
@@ -358,6 +358,9 @@ fn part(
                 analysed.serving = serving(kernel, expanded, &prepared, &constraints);
                 analysed.unserved = unserved(kernel, expanded, entry, &prepared, &constraints);
             }
+            let told = (region.kind == Kind::Pending).then(|| told(kernel, expanded, entry, &prepared, &constraints));
+            let (told, not_told) = told.flatten().unzip();
+            analysed.told = told;
             analysed.locks =
                 prepared.executions(&constraints, |node| takes_lock(kernel, expanded, node)).ok().flatten();
             match holding(kernel, expanded, &values, &prepared, &constraints) {
@@ -371,6 +374,10 @@ fn part(
                     if let Some(unserved) = &mut analysed.unserved {
                         let left_out = into_service(kernel, expanded);
                         (unserved.taken, unserved.paths) =
+                            taken_without(kernel, expanded, &values, &constraints, &left_out, &holding.taken);
+                    }
+                    if let Some((told, left_out)) = analysed.told.as_mut().zip(not_told) {
+                        (told.taken, told.paths) =
                             taken_without(kernel, expanded, &values, &constraints, &left_out, &holding.taken);
                     }
                     analysed.holding = Some(holding);
@@ -402,6 +409,25 @@ fn serving(
         Some((*interrupt, Serving { wcet_cycles, ..Serving::default() }))
     };
     kernel.services.keys().filter_map(one).collect()
+}
+
+/// What a region is that begins with the answer that an interrupt waits, and the edges that are not taken then; None if that
+/// has no bound.
+fn told(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    entry: &Entry,
+    prepared: &Prepared<'_, '_>,
+    constraints: &Constraints,
+) -> Option<(Told, BTreeSet<EdgeId>)> {
+    let mut entry = entry.clone();
+    entry.registers.extend(kernel.lifter.registers().named("RAX").map(|answer| (answer, (1, 1))));
+    let left_out = values(kernel, expanded, &entry).dead().clone();
+    let mut constraints = constraints.clone();
+    constraints.dead.extend(left_out.iter().copied());
+    let wcet_cycles = prepared.bound(&constraints, &Options::default()).ok()?.wcet_cycles;
+    let ways = ways(kernel, expanded, &constraints.dead, &BTreeSet::new());
+    Some((Told { wcet_cycles, ways, ..Told::default() }, left_out))
 }
 
 /// What a region is in which no interrupt is served; None if that has no bound.

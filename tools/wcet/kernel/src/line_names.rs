@@ -60,9 +60,8 @@ pub struct Named<'e, 'g, 'p> {
     lines: RefCell<BTreeMap<Line, (u64, u64)>>,
 }
 
-/// A line that has no number: so many lines behind the line of a sum, or if its alignment is unknown, where the byte
-/// so far behind it is.
-type Line = (u32, bool, i64);
+/// A line that has no number: [`wcet_values::Name::part`].
+type Line = (u32, u64, i64);
 
 impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
     pub fn new(
@@ -111,12 +110,7 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
         let block = self.expanded.block(node);
         let before: usize = block.instructions[..instruction].iter().map(|one| one.accesses.len()).sum();
         let name = (*self.values.names(node).get(before + access)?)?;
-        let line = if name.modulus % self.line == 0 {
-            let offset = (name.offset as i64).wrapping_add((name.rest % self.line) as i64);
-            (name.sum, true, offset.div_euclid(self.line as i64))
-        } else {
-            (name.sum, false, name.offset as i64)
-        };
+        let line = name.part(self.line);
         let mut lines = self.lines.borrow_mut();
         let next = lines.len() as u64;
         Some(Target::Line(lines.entry(line).or_insert((next, name.newest)).0))
@@ -207,12 +201,13 @@ impl Targets for Named<'_, '_, '_> {
         }
         let instructions = &self.expanded.block(node).instructions[..=instruction];
         let any = |instruction, access| {
-            self.place(node, instruction, access) == self.memory() && self.line(node, instruction, access).is_none()
+            let place = self.place(node, instruction, access);
+            (place == self.memory() || self.is_vague(node, place)) && self.line(node, instruction, access).is_none()
         };
-        match target == self.memory() {
-            true => self.again.back(instructions, access, any).map_or(target, Target::Again),
-            false => target,
-        }
+        let before: usize = instructions[..instruction].iter().map(|one| one.accesses.len()).sum();
+        let alike = self.values.alike(node).get(before + access).copied().flatten();
+        let alike = alike.filter(|_| self.line % wcet_values::LINE == 0);
+        self.again.back(instructions, access, alike, any).map_or(target, Target::Again)
     }
 
     /// Where a loop goes on to its header, or begins, what its iterations change is changed.

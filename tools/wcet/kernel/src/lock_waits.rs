@@ -248,6 +248,11 @@ impl Costs for Waits<'_> {
         apart.map(|unserved| least(&self.one, &unserved.taken, &unserved.paths)).or(self.all(region))
     }
 
+    fn told(&self, region: usize) -> Option<u64> {
+        let apart = self.regions[region].told.as_ref();
+        apart.map(|told| least(&self.one, &told.taken, &told.paths)).or(self.all(region))
+    }
+
     /// No more than if it did not switch.
     fn deciding(&self, region: usize) -> Option<u64> {
         self.unserved(region)

@@ -60,6 +60,8 @@ pub(crate) trait Costs {
     fn serving(&self, region: usize, interrupt: usize) -> Option<u64>;
     /// If none is served in it.
     fn unserved(&self, region: usize) -> Option<u64>;
+    /// If it begins with the answer that an interrupt waits.
+    fn told(&self, region: usize) -> Option<u64>;
     /// If none is served in it, up to the switch to another thread; 0 if there is none.
     fn deciding(&self, region: usize) -> Option<u64>;
 }
@@ -83,6 +85,11 @@ impl Costs for Cycles<'_> {
 
     fn unserved(&self, region: usize) -> Option<u64> {
         let apart = self.0[region].unserved.as_ref().map(|unserved| unserved.wcet_cycles);
+        apart.or(self.all(region))
+    }
+
+    fn told(&self, region: usize) -> Option<u64> {
+        let apart = self.0[region].told.as_ref().map(|told| told.wcet_cycles);
         apart.or(self.all(region))
     }
 
@@ -289,7 +296,7 @@ pub fn endless(kernel: &Kernel<'_>, regions: &[Analysed]) -> BTreeSet<String> {
         }));
     }
     for (region, analysed) in kernel.regions.iter().zip(regions) {
-        let again = analysed.told.iter().find_map(|way| match way {
+        let again = analysed.told.iter().flat_map(|told| &told.ways).find_map(|way| match way {
             Continuation::On(End::Pending, place) => Some(names(place)),
             _ => None,
         });
@@ -334,8 +341,8 @@ impl Order<'_> {
         let longest = |runs: Vec<Option<Run>>| runs.into_iter().collect::<Option<Vec<Run>>>()?.into_iter().max();
         let alone = |number: usize| Some((costs.all(number)?, vec![number]));
         let resumed = longest(self.resumed().map(alone).collect())?;
-        let to_switch = |number: usize| {
-            let (mut cycles, mut run) = alone(number)?;
+        let to_switch = |number: usize, cycles: Option<u64>| {
+            let (mut cycles, mut run) = (cycles?, vec![number]);
             if self.switches(number).is_some() {
                 cycles = cycles.saturating_add(resumed.0);
                 run.extend(&resumed.1);
@@ -343,9 +350,9 @@ impl Order<'_> {
             Some((cycles, run))
         };
         let closed = |number: usize| {
-            let mut longest = to_switch(number)?;
+            let mut longest = to_switch(number, costs.all(number))?;
             for (_, next) in self.behind[number].iter().filter(|(end, _)| *end == End::Pending) {
-                let (cycles, mut run) = to_switch((*next)?)?;
+                let (cycles, mut run) = to_switch((*next)?, costs.told((*next)?))?;
                 run.insert(0, number);
                 longest = longest.max((cycles.saturating_add(costs.asking(number)?), run));
             }

@@ -1,7 +1,7 @@
 //! Accesses to a line at an unknown address that was accessed shortly before.
 //!
 //! Within a block, two accesses go to one line if their addresses are the same sum of registers that did not change in
-//! between; or if both go to one object that stands at a multiple of its size and their places in it are in one line: what
+//! between; if the values of their addresses say so ([`wcet_values::Values::alike`]); or if both go to one object that stands at a multiple of its size and their places in it are in one line: what
 //! belongs to the processor, and the registers of its thread (`own` in `kernel/timing.toml`). Between them may be only other
 //! accesses of which nothing is known, so that nothing known grows older by the second ([`wcet_hardware::cache::Target::Again`]).
 
@@ -55,12 +55,14 @@ impl Again {
         Again { line, apart, own }
     }
 
-    /// How many accesses before it the last instruction's access meets its line again. `any` says of an access, by its
-    /// instruction and number, that nothing is known of where in memory it goes.
+    /// How many accesses before it the last instruction's access meets its line again. `alike`, if any, goes to its line: one
+    /// before, by its number among all. `any` says of an access, by its instruction and number, that nothing is known of where
+    /// in memory it goes.
     pub fn back(
         &self,
         instructions: &[Rc<Instruction>],
         access: usize,
+        alike: Option<usize>,
         any: impl Fn(usize, usize) -> bool,
     ) -> Option<u64> {
         let last = instructions.len().checked_sub(1)?;
@@ -70,6 +72,7 @@ impl Again {
             return None;
         }
         let mut back = 0;
+        let mut place: usize = instructions[..last].iter().map(|one| one.accesses.len()).sum();
         for number in (0..last).rev() {
             let one = &instructions[number];
             if one.kind != Kind::Ordinary || repeats(one) {
@@ -84,7 +87,8 @@ impl Again {
                     return None;
                 }
                 let alone = one.accesses.len() == 1 && !before.conditional;
-                if alone && self.same_line(&instructions[..last], number, before, wanted) {
+                place -= 1;
+                if alone && (alike == Some(place) || self.same_line(&instructions[..last], number, before, wanted)) {
                     return Some(back);
                 }
             }
@@ -171,12 +175,15 @@ mod tests {
         let code = [0x48, 0x8b, 0x43, 8, 0x48, 0x8b, 0x0a, 0x48, 0x8b, 0x73, 8, 0x48, 0x8b, 0x1b, 0x48, 0x8b, 0x7b, 8];
         let (code, _) = lifted(&code);
         let again = Again { line: 64, apart: true, own: None };
-        let back = |last: usize| again.back(&code[..=last], 0, |_, _| true);
+        let back = |last: usize| again.back(&code[..=last], 0, None, |_, _| true);
         assert_eq!([back(0), back(1), back(2), back(3), back(4)], [None, None, Some(2), None, None]);
         // Where something is known of what comes between, that grows older.
-        assert_eq!(again.back(&code[..=2], 0, |number, _| number != 1), None);
+        assert_eq!(again.back(&code[..=2], 0, None, |number, _| number != 1), None);
+        // The second and the fourth access are told to be alike.
+        assert_eq!(again.back(&code[..=3], 0, Some(1), |_, _| true), Some(2));
+        assert_eq!(again.back(&code[..=3], 0, Some(1), |number, _| number != 2), None);
         let unified = Again { apart: false, ..again };
-        assert_eq!(unified.back(&code[..=2], 0, |_, _| true), None);
+        assert_eq!(unified.back(&code[..=2], 0, None, |_, _| true), None);
     }
 
     #[test]
@@ -188,9 +195,9 @@ mod tests {
         let (code, segment) = lifted(&code);
         let own = Own { segment: segment.unwrap(), processor_bytes: 512, pointer: 8, thread_bytes: 256 };
         let again = Again { line: 64, apart: true, own: Some(own) };
-        let back = |last: usize| again.back(&code[..=last], 0, |_, _| true);
+        let back = |last: usize| again.back(&code[..=last], 0, None, |_, _| true);
         assert_eq!([back(1), back(2), back(3), back(4), back(5)], [None, None, Some(2), Some(1), None]);
         // Elsewhere the register's value is not known to be a multiple of its object's size.
-        assert_eq!(again.back(&code[1..=3], 0, |_, _| true), None);
+        assert_eq!(again.back(&code[1..=3], 0, None, |_, _| true), None);
     }
 }

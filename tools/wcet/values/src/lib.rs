@@ -66,6 +66,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use execute::Engine;
 pub use naming::Name;
+pub use record::LINE;
 use region::Count;
 use set::Set;
 use state::World;
@@ -211,6 +212,7 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
         reached: expanded.order().map(|node| record.reached(node)).collect(),
         runs: runs.collect(),
         names: expanded.order().map(|node| record.names(node)).collect(),
+        alike: expanded.order().map(|node| record.alike(node)).collect(),
         born: engine.born.clone(),
         assumptions: assumptions(options),
     }

@@ -29,6 +29,16 @@ pub struct Name {
     pub rest: u64,
 }
 
+impl Name {
+    /// What is known of its place in lines of so many bytes: of the sum, what that is known to be a multiple of, a line at most,
+    /// apart from a rest; and so many of these behind it. A line holds each of them whole, so equal ones are in one line.
+    pub fn part(&self, line: u64) -> (u32, u64, i64) {
+        let part = self.modulus.min(line).max(1);
+        let offset = (self.offset as i64).wrapping_add((self.rest % part) as i64);
+        (self.sum, part, offset.div_euclid(part as i64))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Atom {
     Symbol(u64),
@@ -210,13 +220,8 @@ impl Naming {
         let number = match atom {
             // What else is known of the symbol's values may be due to the branches before it: others may be made likewise.
             Some((atom, newest)) => {
-                let modulus = match &symbol.origin {
-                    Origin::Binary(Binary::And, _, b) if size == pointer => {
-                        b.as_constant().map_or(1, |ones| ones as u64)
-                    }
-                    _ => 1,
-                };
-                self.intern(atom, newest, lowest(modulus), 0)
+                let (modulus, rest) = self.multiples(&symbol.origin, size, pointer);
+                self.intern(atom, newest, modulus, rest)
             }
             None => {
                 let (modulus, rest) = match symbol.root {
@@ -228,6 +233,49 @@ impl Naming {
         };
         self.seen.insert(symbol.number, number);
         number
+    }
+
+    /// A power of two, of which every result of an operation is a multiple, and a rest: by the operation and what is known so
+    /// of its operands. Results of fewer bits than numbers have wrap around at a multiple of it.
+    fn multiples(&mut self, origin: &Origin, size: u8, pointer: u8) -> (u64, u64) {
+        let most = |modulus: u64, bytes: u8| if bytes < 8 { modulus.min(1 << (8 * bytes)) } else { modulus };
+        let (modulus, rest) = match origin {
+            Origin::Unary(Unary::ZeroExtend | Unary::SignExtend, a) => {
+                let (modulus, rest) = self.multiples_of(a, pointer);
+                (most(modulus, a.size), rest)
+            }
+            Origin::Unary(Unary::Negate, a) => {
+                let (modulus, rest) = self.multiples_of(a, pointer);
+                (modulus, rest.wrapping_neg())
+            }
+            Origin::Binary(operation, a, b) => {
+                let ((of_a, rest_a), (of_b, rest_b)) = (self.multiples_of(a, pointer), self.multiples_of(b, pointer));
+                let constant = |term: &Term| term.as_constant().map(|number| number as u64);
+                match (operation, constant(a), constant(b)) {
+                    (Binary::Add, ..) => (of_a.min(of_b), rest_a.wrapping_add(rest_b)),
+                    (Binary::Subtract, ..) => (of_a.min(of_b), rest_a.wrapping_sub(rest_b)),
+                    (Binary::Multiply, _, Some(factor)) => (times(of_a, factor), rest_a.wrapping_mul(factor)),
+                    (Binary::Multiply, Some(factor), _) => (times(of_b, factor), rest_b.wrapping_mul(factor)),
+                    (Binary::ShiftLeft, _, Some(by)) if by < 64 => (times(of_a, 1 << by), rest_a.wrapping_mul(1 << by)),
+                    (Binary::And, _, Some(ones)) | (Binary::And, Some(ones), _) => (lowest(ones), 0),
+                    _ => (1, 0),
+                }
+            }
+            Origin::Extract(a, 0) => self.multiples_of(a, pointer),
+            _ => (1, 0),
+        };
+        let modulus = most(modulus, size);
+        (modulus, rest & (modulus - 1))
+    }
+
+    /// The same of an operand.
+    fn multiples_of(&mut self, term: &Term, pointer: u8) -> (u64, u64) {
+        if term.size > 8 {
+            return (1, 0);
+        }
+        let (sum, offset) = self.operand(term, pointer);
+        let Known { modulus, rest, .. } = self.of_sums[sum as usize];
+        (modulus, rest.wrapping_add(offset) & (modulus - 1))
     }
 
     fn intern(&mut self, atom: Atom, newest: u64, modulus: u64, rest: u64) -> u32 {
@@ -247,9 +295,7 @@ impl Naming {
         for (atom, factor) in &sum {
             let of = self.of_atoms[*atom as usize];
             let even = factor & factor.wrapping_neg();
-            let modulus = of.modulus.saturating_mul(even.max(1));
-            let modulus = if modulus.is_power_of_two() { modulus } else { WHOLE };
-            known.modulus = known.modulus.min(modulus);
+            known.modulus = known.modulus.min(times(of.modulus, even));
             known.rest = known.rest.wrapping_add(of.rest.wrapping_mul(*factor)) & (known.modulus - 1);
             known.newest = known.newest.max(of.newest);
         }
@@ -266,6 +312,16 @@ fn lowest(number: u64) -> u64 {
         WHOLE
     } else {
         number & number.wrapping_neg()
+    }
+}
+
+/// Multiples of `modulus`, so many times, are multiples of this.
+fn times(modulus: u64, factor: u64) -> u64 {
+    let product = modulus.saturating_mul(lowest(factor));
+    if product.is_power_of_two() {
+        product
+    } else {
+        WHOLE
     }
 }
 

@@ -25,6 +25,18 @@ pub(crate) struct Record {
     pub taken: Vec<bool>,
     naming: Naming,
     names: Vec<Vec<Named>>,
+    /// Names in the present execution of a block, and whether nothing is learned from them any more.
+    now: Vec<Option<Name>>,
+    settled: bool,
+    alike: Vec<Vec<Alike>>,
+}
+
+/// Which access before it in its block has its address in the same line, in every execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Alike {
+    Never,
+    Always(usize),
+    Differently,
 }
 
 /// What every execution of an access calls its address.
@@ -34,6 +46,9 @@ pub(crate) enum Named {
     Always(Name),
     Differently,
 }
+
+/// Bytes that stand at a multiple of so many are alike if they are in one of these.
+pub const LINE: u64 = 64;
 
 /// Calling conventions have the stack pointer at a multiple of this.
 const STACK_ALIGNMENT: u128 = 8;
@@ -69,6 +84,9 @@ impl Record {
             taken: vec![false; expanded.edges.len()],
             naming: Naming::default(),
             names: expanded.order().map(|node| vec![Named::Never; accesses(node)]).collect(),
+            now: Vec::new(),
+            settled: false,
+            alike: expanded.order().map(|node| vec![Alike::Never; accesses(node)]).collect(),
         }
     }
 
@@ -91,13 +109,38 @@ impl Record {
         self.names[node].iter().map(of).collect()
     }
 
+    /// Of each access, the number of an access before it in its block that goes to the same [`LINE`] in every execution.
+    pub fn alike(&self, node: NodeId) -> Vec<Option<usize>> {
+        let of = |alike: &Alike| match alike {
+            Alike::Always(number) => Some(*number),
+            Alike::Never | Alike::Differently => None,
+        };
+        self.alike[node].iter().map(of).collect()
+    }
+
     fn name(&mut self, node: NodeId, number: usize, access: &Access, state: &State, world: &World<'_>) {
-        let known = self.names[node][number];
-        if known == Named::Differently {
+        let (known, alike) = (self.names[node][number], self.alike[node][number]);
+        if number == 0 {
+            let settled = |number: usize| {
+                self.names[node][number] == Named::Differently && self.alike[node][number] == Alike::Differently
+            };
+            self.settled = (0..self.names[node].len()).all(settled);
+        }
+        if self.settled {
             return;
         }
-        let now = self.naming.name(&access.address, state, world).map_or(Named::Differently, Named::Always);
+        let name = self.naming.name(&access.address, state, world);
+        let now = name.map_or(Named::Differently, Named::Always);
         self.names[node][number] = if known == Named::Never || known == now { now } else { Named::Differently };
+        // Where a block is executed in several ways, what they have in common was seen just before.
+        self.now.truncate(number);
+        self.now.resize(number, None);
+        let place = |name: &Name| name.part(LINE);
+        let before =
+            name.and_then(|name| self.now.iter().rposition(|one| one.as_ref().map(place) == Some(place(&name))));
+        let now = before.map_or(Alike::Differently, Alike::Always);
+        self.alike[node][number] = if alike == Alike::Never || alike == now { now } else { Alike::Differently };
+        self.now.push(name);
     }
 
     pub fn enter(&mut self, node: NodeId, state: &State) {

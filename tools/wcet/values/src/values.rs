@@ -86,6 +86,7 @@ pub struct Values {
     pub(crate) runs: Vec<Run>,
     pub(crate) assumptions: Vec<String>,
     pub(crate) names: Vec<Vec<Option<Name>>>,
+    pub(crate) alike: Vec<Vec<Option<usize>>>,
     pub(crate) born: Vec<u64>,
 }
 
@@ -104,6 +105,12 @@ impl Values {
     /// loop is in between whose iterations change it ([`Values::born`]).
     pub fn names(&self, node: NodeId) -> &[Option<Name>] {
         &self.names[node]
+    }
+
+    /// Of each of these addresses, the number of one before it in the node that is in the same [`crate::LINE`] bytes in every
+    /// execution of the node.
+    pub fn alike(&self, node: NodeId) -> &[Option<usize>] {
+        &self.alike[node]
     }
 
     /// Names whose newest symbol has a smaller number than this stand for one address while a loop is executed; others

@@ -174,9 +174,20 @@ fn samples(world: &World<'_>, seed: &mut u64) -> Vec<Sample> {
         }
         let offset = u128::from(few >> 32 & 15);
         let sample = if few >> 40 & 7 == 0 && a.term.number().is_some() {
-            let half = world.symbols.make(Root::Zero, Set::full(2), Origin::Extract(a.term.clone(), 0));
-            let term = world.symbols.make(Root::Zero, Set::full(size), Origin::Unary(Unary::ZeroExtend, half));
-            let numbers = a.numbers.map(|number| unary(Unary::ZeroExtend, number & mask(2), 2, size).unwrap());
+            // Two bytes of it, multiplied, shifted, masked or added to, and extended.
+            let mut half = world.symbols.make(Root::Zero, Set::full(2), Origin::Extract(a.term.clone(), 0));
+            let mut numbers = a.numbers.map(|number| number & mask(2));
+            for round in 0..few >> 48 & 3 {
+                let operations = [Binary::Multiply, Binary::ShiftLeft, Binary::And, Binary::Add, Binary::Subtract];
+                let operation = operations[(few >> 50) as usize % 5];
+                let constant = u128::from(few >> (8 + round) & 31);
+                half = computed(world, operation, &half, &Term::constant(constant, 2)).plus(constant / 8);
+                let compute = |number| binary(operation, number, constant, 2).unwrap();
+                numbers = numbers.map(|number| compute(number).wrapping_add(constant / 8) & mask(2));
+            }
+            let kind = if few >> 60 & 1 == 0 { Unary::ZeroExtend } else { Unary::SignExtend };
+            let term = world.symbols.make(Root::Zero, Set::full(size), Origin::Unary(kind, half));
+            let numbers = numbers.map(|number| unary(kind, number, 2, size).unwrap());
             Sample { term, numbers }
         } else {
             let term = computed(world, operation, &a.term, &b.term);
@@ -193,7 +204,7 @@ fn samples(world: &World<'_>, seed: &mut u64) -> Vec<Sample> {
 fn equal_names_are_equal_numbers() {
     let (mut met, mut aligned) = (0, 0);
     let mut seed = 0x1234_5678_9abc_def1;
-    for round in 0..300 {
+    for round in 0..500 {
         let architecture = [Architecture::X86_64, Architecture::Arm][round % 2];
         with_world(architecture, |world| {
             let mut naming = Naming::default();

@@ -8,6 +8,12 @@ handler:
     call pending
     test %eax, %eax
     jne 1f
+#ifdef WORK
+    mov $500, %ecx          /* only if none waits */
+3:  imul %rcx, %rdx
+    dec %ecx
+    jne 3b
+#endif
     call window
 1:
 #ifdef ASKED_AGAIN

@@ -67,9 +67,11 @@ fn between_two_windows_there_is_one_switch() {
             assert!(resumed(response.closed.last().expect("one goes on")));
             // It may arrive before it is asked for, and who is told so may switch.
             let of = |kind| (0..all.len()).find(|one| kernel.regions[*one].kind == kind).expect("there is one");
-            let (asks, told) = (&all[of(Kind::SystemCall)], of(Kind::Pending));
+            let (asks, behind) = (&all[of(Kind::SystemCall)], &all[of(Kind::Pending)]);
             assert!(asks.asking_cycles > 0 && Some(asks.asking_cycles) <= asks.wcet_cycles);
-            assert!(asks.asking_cycles + cycles(&[told]) + longest <= response.closed_cycles);
+            let told = behind.told.as_ref().expect("it has a bound").wcet_cycles;
+            assert!(Some(told) <= behind.wcet_cycles, "{told} {:?}", behind.wcet_cycles);
+            assert!(asks.asking_cycles + told + longest <= response.closed_cycles);
             assert_eq!(cycles(&[response.served]), response.interrupt_cycles);
             // Who goes on comes to no window.
             assert_eq!(response.handler_cycles, longest);
@@ -78,6 +80,22 @@ fn between_two_windows_there_is_one_switch() {
             assert!(!said.iter().any(|text| text.contains("switches between") || text.contains("is followed by")));
         });
     }
+}
+
+#[test]
+fn who_is_told_of_an_interrupt_does_no_more_work() {
+    let closed = |macros: &[&str]| {
+        let mut found = (0, 0);
+        with(macros, |kernel, all| {
+            let behind = kernel.regions.iter().position(|region| region.kind == Kind::Pending).expect("it asks");
+            let told = all[behind].told.as_ref().expect("it has a bound").wcet_cycles;
+            found = (told, all[behind].wcet_cycles.expect("it has a bound"));
+        });
+        found
+    };
+    let (few, much) = (closed(&[]), closed(&["-DWORK"]));
+    assert!(much.1 > few.1 + 100 && much.1 > much.0 + 100, "{few:?} {much:?}");
+    assert!(much.0 < few.0 + 400, "{few:?} {much:?}");
 }
 
 #[test]
