@@ -123,17 +123,22 @@ static uint32_t iommu_next_function(uint32_t p, uint32_t from)
     return NUM_DEVICE;
 }
 
-/* Lets one unit drop what has been changed. Returns 1 if there was one to be told. Requires: LOCK_IOMMU held. */
-static uint32_t iommu_update_next(uint32_t p)
+/* The next unit that has not been told of what has changed, or NONE. Requires: LOCK_IOMMU held. */
+static uint32_t iommu_next_unit(uint32_t p)
 {
     uint32_t units = arch_iommu_units();
     uint32_t unit = iommu_domain[p].updated;
     if (unit >= units) {
-        return 0u;
+        return NONE;
     }
+    return unit;
+}
+
+/* Lets a unit drop what has been changed. Requires: LOCK_IOMMU held. */
+static void iommu_tell(uint32_t p, uint32_t unit)
+{
     arch_iommu_update(unit, iommu_domain[p].changed, p + 1u);
     iommu_domain[p].updated = unit + 1u;
-    return 1u;
 }
 
 /* Attaches the next of p's functions, if any is left: STATUS_RESTART, else STATUS_OK. Requires: LOCK_IOMMU held, p has a
@@ -179,8 +184,10 @@ uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot)
         return STATUS_OK;
     }
     spinlock_acquire(LOCK_IOMMU);
-    uint32_t told = iommu_update_next(p);
-    if (told == 0u) {
+    uint32_t unit = iommu_next_unit(p);
+    if (unit != NONE) {
+        iommu_tell(p, unit);
+    } else {
         uint64_t address = (uint64_t)frame << 12u;
         uint32_t missing = levels;
         if (iommu_domain[p].root != NONE) {
@@ -262,17 +269,17 @@ uint32_t iommu_destroy_step(uint32_t p)
         return 0u;
     }
     spinlock_acquire(LOCK_IOMMU);
-    uint32_t told = iommu_update_next(p);
-    if (told == 0u) {
-        if (iommu_domain[p].attached != 0u) {
-            iommu_detach_last(p);
-        } else if (iommu_domain[p].fresh != NONE) {
-            iommu_drop_fresh(p);
-        } else if (iommu_domain[p].root != NONE) {
-            more = iommu_drop_table(p, levels);
-        } else {
-            more = 0u;
-        }
+    uint32_t unit = iommu_next_unit(p);
+    if (unit != NONE) {
+        iommu_tell(p, unit);
+    } else if (iommu_domain[p].attached != 0u) {
+        iommu_detach_last(p);
+    } else if (iommu_domain[p].fresh != NONE) {
+        iommu_drop_fresh(p);
+    } else if (iommu_domain[p].root != NONE) {
+        more = iommu_drop_table(p, levels);
+    } else {
+        more = 0u;
     }
     spinlock_release(LOCK_IOMMU);
     return more;

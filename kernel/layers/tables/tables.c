@@ -8,7 +8,7 @@
 
 #define TABLES_LEVELS 4u /* at most */
 #define TABLES_INDEX_MASK 511ul
-#define TABLES_SCAN 32u /* entries that one step of freeing looks at in a table */
+#define TABLES_SCAN 8u /* entries that one step of freeing looks at in a table */
 
 /* Word of the entry for address in a table of this level. */
 static uint32_t tables_index(uint64_t address, uint32_t level)

@@ -1,5 +1,5 @@
-/* The stage, kept with the process, counts through endpoints, grants, processes (its children), then shares, pages that
- * threads were unmapping, and memory. A step completes the stage or brings the object of the stage closer to its end. */
+/* The stage, kept with the process, counts through endpoints, what IOMMUs have refused, grants, processes (its children),
+ * then shares, pages that threads were unmapping, and memory. A step completes the stage or brings the object of the stage closer to its end. */
 #include "teardown.h"
 
 #include "abi.h"
@@ -14,7 +14,8 @@
 #include "share.h"
 #include "vcpu.h"
 
-#define STAGE_GRANTS NUM_ENDPOINT
+#define STAGE_REFUSED NUM_ENDPOINT
+#define STAGE_GRANTS (STAGE_REFUSED + 1u)
 #define STAGE_CHILDREN (STAGE_GRANTS + NUM_GRANT)
 #define STAGE_SHARES (STAGE_CHILDREN + NUM_PROCESS)
 #define STAGE_UNMAPPED (STAGE_SHARES + 1u)
@@ -48,7 +49,6 @@ static uint32_t teardown_grant(uint32_t p, uint32_t slot)
         }
     }
     if (kind == GRANT_DMA) {
-        iommu_notice();
         more = iommu_destroy_step(p);
     }
     if (kind == GRANT_VM) {
@@ -79,8 +79,10 @@ uint32_t teardown_step(uint32_t p)
 {
     uint32_t stage = process_stage(p);
     uint32_t more = 0u;
-    if (stage < STAGE_GRANTS) {
+    if (stage < STAGE_REFUSED) {
         more = teardown_endpoint(p, stage);
+    } else if (stage < STAGE_GRANTS) {
+        iommu_notice();
     } else if (stage < STAGE_CHILDREN) {
         more = teardown_grant(p, stage - STAGE_GRANTS);
     } else if (stage < STAGE_SHARES) {

@@ -49,7 +49,7 @@ static void stage_by_stage(void)
     CHECK(before > PAGES);
 
     uint32_t stage = process_stage(0);
-    while (stage < NUM_ENDPOINT + 3) { /* endpoints and the first grants */
+    while (stage < NUM_ENDPOINT + 4) { /* endpoints, refusals and the first grants */
         CHECK_EQUAL(teardown_step(0), 1);
         CHECK(process_stage(0) >= stage && process_stage(0) <= stage + 1);
         stage = process_stage(0);
@@ -59,7 +59,7 @@ static void stage_by_stage(void)
     CHECK_EQUAL(container_usage(0), before); /* memory comes last */
     CHECK_EQUAL(share_withdraw(1, 0), STATUS_OK);
     CHECK_EQUAL(process_offer_page(0, 1, HERE), STATUS_OK);
-    while (stage <= NUM_ENDPOINT + NUM_GRANT + NUM_PROCESS) { /* children and shares */
+    while (stage <= NUM_ENDPOINT + 1 + NUM_GRANT + NUM_PROCESS) { /* children and shares */
         CHECK_EQUAL(teardown_step(0), 1);
         stage = process_stage(0);
     }
