@@ -138,7 +138,7 @@
 #define VCPU_SYSENTER_ESP 74u
 #define VCPU_SYSENTER_EIP 75u
 #define VCPU_WORDS 80u
-/* group VCPU_CHANGED_CPUID: answers to CPUID, which the guest gets without an exit; other leaves exit. The kernel
+/* Answers to CPUID, which the guest gets without an exit; other leaves exit. The kernel reads them when the guest asks, and
  * never writes these words. The first answer that matches is used, so frequent ones should be first. */
 #define VCPU_CPUID_COUNT 128u      /* at most NUM_CPUID_ANSWER */
 #define VCPU_CPUID 129u            /* 3 words each: leaf | subleaf << 32, eax | ebx << 32, ecx | edx << 32 */
@@ -148,8 +148,7 @@
 #define VCPU_CHANGED_CONTROL 1u
 #define VCPU_CHANGED_SEGMENTS 2u
 #define VCPU_CHANGED_MSRS 4u
-#define VCPU_CHANGED_CPUID 8u
-#define VCPU_CHANGED_DEBUG 16u
+#define VCPU_CHANGED_DEBUG 8u
 
 #define INJECT_VALID (1ul << 31)
 #define INJECT_EXTERNAL (0ul << 8) /* external interrupt; only when RFLAGS.IF is set and there is no shadow */

@@ -293,7 +293,6 @@ static void listed_answers(void)
     vcpu[VCPU_CPUID + 1] = 0x0badcafeul | 0x11111111ul << 32;
     vcpu[VCPU_CPUID + 2] = 0x22222222ul | 0x33333333ul << 32;
     vcpu[VCPU_CPUID_COUNT] = 1;
-    vcpu[VCPU_CHANGED] = VCPU_CHANGED_CPUID;
     expect_io("listed answer to cpuid", 0x92, 4, 0);
     expect_word(vcpu[VCPU_GPR], 0x0badcafe);
     expect_io("the rest of it", 0x93, 4, 0);

@@ -17,6 +17,7 @@
 #define VCPU_NONE 0u
 #define VCPU_THERE 1u
 #define VCPU_MAKING 2u /* for others it is not there; its CPU makes it without the lock */
+#define VCPU_PAGED 3u  /* it is not there, but its page is */
 
 /* One cache line each. LOCK_VCPU_BASE + vm guards exists, process, page and cpu; they do not change while a thread
  * is in vcpu_run. runner and reason: only CPU `cpu`. */
@@ -32,36 +33,53 @@ struct vcpu {
 
 static struct vcpu vcpu[NUM_VM];
 
-/* Marks vm's vcpu, so that this CPU alone makes it. Returns STATUS_OK; STATUS_RESTART (another does); ERR_BAD_STATE. */
+/* Marks vm's vcpu, unless it is there, so that this CPU alone makes it. Returns what it was before. */
 static uint32_t vcpu_begin_making(uint32_t vm)
 {
-    uint32_t status = STATUS_OK;
     spinlock_acquire(LOCK_VCPU_BASE + vm);
-    if (vcpu[vm].exists == VCPU_THERE) {
-        status = ERR_BAD_STATE;
-    } else if (vcpu[vm].exists == VCPU_MAKING) {
-        status = STATUS_RESTART;
-    } else {
+    uint32_t before = vcpu[vm].exists;
+    if (before != VCPU_THERE) {
         vcpu[vm].exists = VCPU_MAKING;
     }
     spinlock_release(LOCK_VCPU_BASE + vm);
-    return status;
+    return before;
 }
 
-/* Ensures: vm's vcpu exists with this page; or not, if page is no frame. Requires: this CPU makes it. */
-static void vcpu_end_making(uint32_t vm, uint32_t p, uint32_t page)
+/* Ensures: vm's vcpu is as `exists` says. Requires: this CPU makes it. */
+static void vcpu_end_making(uint32_t vm, uint32_t exists)
 {
     spinlock_acquire(LOCK_VCPU_BASE + vm);
-    vcpu[vm].exists = VCPU_NONE;
-    if (page < NUM_FRAME) {
-        vcpu[vm].process = p;
-        vcpu[vm].page = page;
-        vcpu[vm].cpu = NONE;
-        vcpu[vm].runner = NONE;
-        vcpu[vm].reason = VCPU_EXIT_NONE;
-        vcpu[vm].exists = VCPU_THERE;
-    }
+    vcpu[vm].exists = exists;
     spinlock_release(LOCK_VCPU_BASE + vm);
+}
+
+/* The first step: the page. Requires: this CPU makes the vcpu. Returns STATUS_RESTART, or an error. */
+static uint32_t vcpu_make_page(uint32_t vm, uint32_t p)
+{
+    uint32_t page = frame_alloc(p);
+    if (page == NONE || page == FRAME_NO_QUOTA) {
+        vcpu_end_making(vm, VCPU_NONE);
+        if (page == NONE) {
+            return ERR_NO_MEMORY;
+        }
+        return ERR_QUOTA;
+    }
+    vcpu[vm].process = p;
+    vcpu[vm].page = page;
+    vcpu_end_making(vm, VCPU_PAGED);
+    return STATUS_RESTART;
+}
+
+/* The second step. Requires: this CPU makes the vcpu, which has a page. */
+static void vcpu_make_state(uint32_t vm)
+{
+    arch_vcpu_init(vm);
+    arch_vcpu_flush(vm);
+    arch_vcpu_export(vm, vcpu[vm].page);
+    vcpu[vm].cpu = NONE;
+    vcpu[vm].runner = NONE;
+    vcpu[vm].reason = VCPU_EXIT_NONE;
+    vcpu_end_making(vm, VCPU_THERE);
 }
 
 uint32_t vcpu_create(uint32_t vm, uint32_t p)
@@ -70,22 +88,19 @@ uint32_t vcpu_create(uint32_t vm, uint32_t p)
     if (supported == 0u) {
         return ERR_NOT_SUPPORTED;
     }
-    uint32_t status = vcpu_begin_making(vm);
-    if (status != STATUS_OK) {
+    uint32_t before = vcpu_begin_making(vm);
+    if (before == VCPU_THERE) {
+        return ERR_BAD_STATE;
+    }
+    if (before == VCPU_MAKING) {
+        return STATUS_RESTART;
+    }
+    if (before == VCPU_NONE) {
+        uint32_t status = vcpu_make_page(vm, p);
         return status;
     }
-    uint32_t page = frame_alloc(p);
-    if (page == NONE) {
-        status = ERR_NO_MEMORY;
-    } else if (page == FRAME_NO_QUOTA) {
-        status = ERR_QUOTA;
-    } else {
-        arch_vcpu_init(vm);
-        arch_vcpu_flush(vm);
-        arch_vcpu_export(vm, page);
-    }
-    vcpu_end_making(vm, p, page);
-    return status;
+    vcpu_make_state(vm);
+    return STATUS_OK;
 }
 
 uint32_t vcpu_page(uint32_t vm)
@@ -238,7 +253,7 @@ void vcpu_destroy(uint32_t vm)
     uint32_t page = NONE;
     spinlock_acquire(LOCK_VCPU_BASE + vm);
     uint32_t p = vcpu[vm].process;
-    if (vcpu[vm].exists == VCPU_THERE) {
+    if (vcpu[vm].exists == VCPU_THERE || vcpu[vm].exists == VCPU_PAGED) {
         page = vcpu[vm].page;
         vcpu[vm].exists = VCPU_NONE;
         vcpu[vm].runner = NONE;

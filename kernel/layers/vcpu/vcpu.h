@@ -16,7 +16,8 @@
 /* All functions require vm < NUM_VM, no lock held. */
 
 /* Makes the vcpu of machine vm, in reset state, and its page, charged to process p. Returns STATUS_OK; ERR_BAD_STATE
- * (it exists); STATUS_RESTART (another CPU makes it: call again); ERR_NOT_SUPPORTED (this processor cannot run guests); ERR_QUOTA; ERR_NO_MEMORY. */
+ * (it exists); STATUS_RESTART (a step of it is made, by this or another CPU: call again); ERR_NOT_SUPPORTED (this processor
+ * cannot run guests); ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t vcpu_create(uint32_t vm, uint32_t p);
 
 /* The frame of the vcpu page, or NONE if there is no vcpu. */

@@ -55,7 +55,6 @@ void cpuid_publish(void)
         vcpu[VCPU_CPUID + 3 * i + 2] = result.ecx | (uint64_t)result.edx << 32;
     }
     vcpu[VCPU_CPUID_COUNT] = count;
-    vcpu[VCPU_CHANGED] |= VCPU_CHANGED_CPUID;
 }
 
 void cpuid_exit(void)

@@ -179,7 +179,6 @@ void arch_vcpu_init(uint32_t vm)
     svm_control_init(vm);
     svm_reset_state(vm);
     svm_debug_reset(vm);
-    svm_cpuid_reset(vm);
     fpu_reset_guest(vm);
 }
 

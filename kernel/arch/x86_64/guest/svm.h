@@ -22,6 +22,7 @@ struct svm_guest {
     uint32_t window;    /* 1: exit when the guest can take an interrupt */
     uint32_t flush;     /* 1: drop its translations at the next entry */
     uint32_t fetched;   /* 1: the control block holds instruction bytes of the last exit */
+    uint32_t page;      /* frame of the vcpu page, since the state was imported */
     uint32_t refused;   /* 1: the processor refused the state; the control block is undefined */
 };
 
@@ -69,9 +70,7 @@ uint64_t svm_msr_read(uint32_t msr);
 void svm_msr_write(uint32_t msr, uint64_t value);
 
 /* ---- svm_cpuid.c ---- */
-void svm_cpuid_reset(uint32_t vm);                  /* no answers */
-void svm_cpuid_import(uint32_t vm, uint32_t frame); /* the answers in the vcpu page */
-uint32_t svm_cpuid_handle(uint32_t vm);             /* 1: answered, the guest continues */
+uint32_t svm_cpuid_handle(uint32_t vm); /* 1: answered from the vcpu page, the guest continues */
 
 /* ---- svm_tcg.c ---- */
 extern uint32_t svm_on_tcg; /* 1: the processor is QEMU's emulation */

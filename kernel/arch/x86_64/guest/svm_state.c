@@ -149,9 +149,6 @@ uint32_t arch_vcpu_import_part(uint32_t vm, uint32_t frame)
     } else if (changed & VCPU_CHANGED_DEBUG) {
         done = VCPU_CHANGED_DEBUG;
         svm_debug_import(vm, frame);
-    } else if (changed & VCPU_CHANGED_CPUID) {
-        done = VCPU_CHANGED_CPUID;
-        svm_cpuid_import(vm, frame);
     } else {
         return 0;
     }
@@ -165,6 +162,7 @@ uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
     if (!import_event(frame, &event)) {
         return 0;
     }
+    svm_guest[vm].page = frame;
     vmcb_set(vm, VMCB_EVENT_INJECT, event);
     const uint64_t *page = direct((uint64_t)frame << 12); /* for words that may have any value */
 #pragma GCC unroll 16
