@@ -1,4 +1,4 @@
-/* The exit of a kernel entry, for tests of layers below trap. */
+/* The exit of a kernel entry and the timer's interrupt, for tests of layers below trap. */
 #ifndef ASHLAR_TESTING_RESCHEDULE_H
 #define ASHLAR_TESTING_RESCHEDULE_H
 
@@ -10,6 +10,17 @@ static inline void test_reschedule(void)
     if (arch_need_resched() == 1 && sched_hand_over() == 0) {
         sched_decide();
     }
+}
+
+/* As trap serves the timer's interrupt. Returns the thread whose deadline has come, or NONE. */
+static inline uint32_t test_timer_interrupt(void)
+{
+    uint32_t event = sched_timer_interrupt();
+    if (event != NONE && event >= NUM_THREAD) {
+        sched_release(event);
+        return NONE;
+    }
+    return event;
 }
 
 #endif

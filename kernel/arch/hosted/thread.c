@@ -39,6 +39,7 @@ static uint32_t is_simulated;
 static void (*user_program)(uint32_t thread);
 
 void trap_leave(void) __attribute__((weak));
+void trap_end(void) __attribute__((weak));
 
 void hosted_threads_reset(void)
 {
@@ -131,6 +132,9 @@ static void thread_main(unsigned thread)
     arrived(thread);
     if (trap_leave) {
         trap_leave();
+    }
+    if (trap_end && contexts[thread].ends) {
+        trap_end();
     }
     if (!user_program) {
         hosted_fail("the test set no user program for thread", thread);

@@ -10,8 +10,8 @@
 
 void trap_syscall(uint64_t first, uint64_t second) __attribute__((flatten));
 
-NOINLINE void trap_end_thread(void);
 NOINLINE void trap_serve_waiting(void);
+NOINLINE void trap_continue(uint32_t current);
 NOINLINE void trap_reschedule(void);
 NOINLINE void trap_settle(void);
 /* By these names kernel/timing.toml tells the timing analysis where the kernel has preemption points, accesses
@@ -50,11 +50,11 @@ NOINLINE void endpoint_answer_fault(uint32_t current, uint32_t c, uint32_t n);
 NOINLINE void endpoint_wait_to_send(uint32_t e, uint32_t current, uint32_t kind, uint64_t badge, uint32_t n);
 NOINLINE uint32_t endpoint_take(uint32_t current, uint32_t s);
 NOINLINE uint32_t endpoint_dequeue_of_many(uint32_t e);
-NOINLINE void endpoint_reply_and_receive(uint32_t e, uint32_t current, uint32_t n);
+NOINLINE uint32_t endpoint_reply(uint32_t n);
 NOINLINE void endpoint_receive(uint32_t e, uint32_t current);
 NOINLINE void notify_next_waiter(uint32_t n);
 NOINLINE void notify_keep(uint32_t n, uint64_t bits);
-NOINLINE void notify_block_until(uint32_t current, uint64_t deadline, uint32_t woken);
+NOINLINE void notify_block_until(uint32_t current, uint64_t deadline);
 NOINLINE uint32_t notify_watch(uint32_t n);
 NOINLINE void notify_unwatch(uint32_t n);
 NOINLINE uint32_t pagemap_map(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);

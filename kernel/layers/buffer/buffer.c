@@ -36,81 +36,123 @@ void buffer_define(uint32_t b, uint32_t capacity)
  * blocked_at is the fill at which the caller cannot proceed: capacity for writers, 0 for readers. A woken thread
  * never has to wait again: only the first of the queue is woken, only when it can proceed, and no other thread can
  * overtake it. A cancelled thread gives up. Requires: b's lock is held and the current thread is in cv's queue.
- * Ensures: the lock is held; returns 1 if it is the caller's turn, 0 if its wait was cancelled. */
-static uint32_t buffer_await_turn(uint32_t b, uint32_t cv, uint32_t blocked_at)
+ * Returns 1 if it is the caller's turn, else 0. */
+static uint32_t buffer_turn(uint32_t b, uint32_t cv, uint32_t blocked_at)
 {
     uint32_t current = thread_current();
     uint32_t first = cv_first(cv);
     uint32_t cancelled = cv_cancelled();
-    if (cancelled == 0u && (first != current || buffer[b].used == blocked_at)) {
-        cv_prepare_wait(cv);
-        spinlock_release(LOCK_BUFFER_BASE + b);
-        sched_block();
-        spinlock_acquire(LOCK_BUFFER_BASE + b);
-        first = cv_first(cv);
-        cancelled = cv_cancelled();
-    }
     if (cancelled == 1u || first != current || buffer[b].used == blocked_at) {
         return 0u;
     }
     return 1u;
 }
 
+/* Waits for the turn. Requires: b's lock is held and the current thread is in cv's queue, where it is not its turn.
+ * Ensures: released; it is the thread's turn, or its wait was cancelled. */
+static void buffer_wait(uint32_t b, uint32_t cv)
+{
+    cv_prepare_wait(cv);
+    spinlock_release(LOCK_BUFFER_BASE + b);
+    sched_block();
+}
+
+/* Leaves cv's queue. Requires: b's lock is held. Ensures: released. */
+static void buffer_leave(uint32_t b, uint32_t cv, uint32_t blocked_at)
+{
+    cv_leave();
+    /* Also after a cancelled wait: the next thread gets the wake-up that the cancelled one consumed. */
+    if (buffer[b].used != blocked_at) {
+        cv_wake_first(cv);
+    }
+    spinlock_release(LOCK_BUFFER_BASE + b);
+}
+
+/* Requires: b's lock is held, the current thread is in the queue of writers. Ensures: released, it is in no queue. */
+static uint32_t buffer_end_insert(uint32_t b, uint64_t word)
+{
+    uint32_t capacity = buffer[b].capacity;
+    uint32_t room = 2u * b;
+    uint32_t status = STATUS_OK;
+    uint32_t mine = buffer_turn(b, room, capacity);
+    if (mine == 1u) {
+        uint32_t place = (buffer[b].oldest + buffer[b].used) % capacity;
+        buffer[b].words[place] = word;
+        buffer[b].used = buffer[b].used + 1u;
+        cv_wake_first(room + 1u);
+    } else {
+        status = ERR_CANCELLED;
+    }
+    buffer_leave(b, room, capacity);
+    return status;
+}
+
 uint32_t buffer_insert(uint32_t b, uint64_t word)
 {
     uint32_t capacity = buffer[b].capacity;
     uint32_t room = 2u * b;
-    uint32_t filled = 2u * b + 1u;
-    uint32_t status = STATUS_OK;
     if (capacity == 0u) {
         return ERR_BAD_STATE;
     }
     spinlock_acquire(LOCK_BUFFER_BASE + b);
     cv_join(room);
-    uint32_t mine = buffer_await_turn(b, room, capacity);
+    uint32_t mine = buffer_turn(b, room, capacity);
+    if (mine == 0u) {
+        buffer_wait(b, room);
+        return BUFFER_WAITED;
+    }
+    uint32_t status = buffer_end_insert(b, word);
+    return status;
+}
+
+uint32_t buffer_insert_waited(uint32_t b, uint64_t word)
+{
+    spinlock_acquire(LOCK_BUFFER_BASE + b);
+    uint32_t status = buffer_end_insert(b, word);
+    return status;
+}
+
+/* Requires: b's lock is held, the current thread is in the queue of readers. Ensures: released, it is in no queue. */
+static uint32_t buffer_end_remove(uint32_t b)
+{
+    uint32_t current = thread_current();
+    uint32_t capacity = buffer[b].capacity;
+    uint32_t filled = 2u * b + 1u;
+    uint32_t status = STATUS_OK;
+    uint32_t mine = buffer_turn(b, filled, 0u);
     if (mine == 1u) {
-        uint32_t place = (buffer[b].oldest + buffer[b].used) % capacity;
-        buffer[b].words[place] = word;
-        buffer[b].used = buffer[b].used + 1u;
-        cv_wake_first(filled);
+        buffer_taken[current].word = buffer[b].words[buffer[b].oldest];
+        buffer[b].oldest = (buffer[b].oldest + 1u) % capacity;
+        buffer[b].used = buffer[b].used - 1u;
+        cv_wake_first(2u * b);
     } else {
         status = ERR_CANCELLED;
     }
-    cv_leave();
-    /* Also after a cancelled wait: the next thread gets the wake-up that the cancelled one consumed. */
-    if (buffer[b].used < capacity) {
-        cv_wake_first(room);
-    }
-    spinlock_release(LOCK_BUFFER_BASE + b);
+    buffer_leave(b, filled, 0u);
     return status;
 }
 
 uint32_t buffer_remove(uint32_t b)
 {
-    uint32_t current = thread_current();
-    uint32_t capacity = buffer[b].capacity;
-    uint32_t room = 2u * b;
     uint32_t filled = 2u * b + 1u;
-    uint32_t status = STATUS_OK;
-    if (capacity == 0u) {
+    if (buffer[b].capacity == 0u) {
         return ERR_BAD_STATE;
     }
     spinlock_acquire(LOCK_BUFFER_BASE + b);
     cv_join(filled);
-    uint32_t mine = buffer_await_turn(b, filled, 0u);
-    if (mine == 1u) {
-        buffer_taken[current].word = buffer[b].words[buffer[b].oldest];
-        buffer[b].oldest = (buffer[b].oldest + 1u) % capacity;
-        buffer[b].used = buffer[b].used - 1u;
-        cv_wake_first(room);
-    } else {
-        status = ERR_CANCELLED;
+    uint32_t mine = buffer_turn(b, filled, 0u);
+    if (mine == 0u) {
+        buffer_wait(b, filled);
+        return BUFFER_WAITED;
     }
-    cv_leave();
-    if (buffer[b].used > 0u) {
-        cv_wake_first(filled);
-    }
-    spinlock_release(LOCK_BUFFER_BASE + b);
+    uint32_t status = buffer_end_remove(b);
+    return status;
+}
+
+uint32_t buffer_remove_waited(uint32_t b)
+{
+    spinlock_acquire(LOCK_BUFFER_BASE + b);
+    uint32_t status = buffer_end_remove(b);
     return status;
 }
 

@@ -11,13 +11,19 @@
  * words. */
 void buffer_define(uint32_t b, uint32_t capacity);
 
-/* Appends word, blocking while b is full. Requires: b < NUM_BUFFER, no lock held.
- * Returns STATUS_OK; ERR_BAD_STATE (b is not defined); ERR_CANCELLED (the process is being ended; b unchanged). */
+#define BUFFER_WAITED 0xfffffffeu
+
+/* Appends word, or waits first while b is full. Requires: b < NUM_BUFFER, no lock held. Returns STATUS_OK; ERR_BAD_STATE (b is
+ * not defined); BUFFER_WAITED: the thread has waited, and must call buffer_insert_waited next, interrupts apart. */
 uint32_t buffer_insert(uint32_t b, uint64_t word);
 
-/* Takes the oldest word, blocking while b is empty; buffer_result() gives it. Requires: b < NUM_BUFFER, no lock held.
- * Returns STATUS_OK; ERR_BAD_STATE (b is not defined); ERR_CANCELLED (the process is being ended; b unchanged). */
+/* Returns STATUS_OK; ERR_CANCELLED (the process is being ended; b unchanged). */
+uint32_t buffer_insert_waited(uint32_t b, uint64_t word);
+
+/* Takes the oldest word, or waits first while b is empty; buffer_result() gives it. Requires and returns as buffer_insert, and
+ * buffer_remove_waited as buffer_insert_waited. */
 uint32_t buffer_remove(uint32_t b);
+uint32_t buffer_remove_waited(uint32_t b);
 
 /* The word that the current thread's last successful buffer_remove took. */
 uint64_t buffer_result(void);

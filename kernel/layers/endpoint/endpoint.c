@@ -421,17 +421,11 @@ uint32_t endpoint_reply(uint32_t n)
     return status;
 }
 
-void endpoint_reply_and_receive(uint32_t e, uint32_t current, uint32_t n)
-{
-    endpoint_reply(n);
-    endpoint_receive(e, current);
-}
-
 uint32_t endpoint_reply_recv(uint32_t e, uint32_t n)
 {
     uint32_t current = thread_current();
     if (endpoint_thread[current].through != e) {
-        endpoint_reply_and_receive(e, current, n);
+        endpoint_reply(n);
         return 0u;
     }
     spinlock_acquire(LOCK_ENDPOINT_BASE + e);
@@ -441,7 +435,7 @@ uint32_t endpoint_reply_recv(uint32_t e, uint32_t n)
     }
     if (c == NONE) {
         spinlock_release(LOCK_ENDPOINT_BASE + e);
-        endpoint_reply_and_receive(e, current, n);
+        endpoint_reply(n);
         return 0u;
     }
     endpoint_prepare_recv(e, current);

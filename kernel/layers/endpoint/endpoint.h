@@ -51,7 +51,8 @@ void endpoint_recv(uint32_t e);
  * waits for a reply, or it ended meanwhile). */
 uint32_t endpoint_reply(uint32_t n);
 
-/* Replies to the unanswered caller, if there still is one, and waits for the next message. Returns as endpoint_call. */
+/* Replies to the unanswered caller, if there still is one. Returns 1, as endpoint_call, if it has also waited for the next
+ * message; 0: the caller of this function receives it by endpoint_recv, and may serve interrupts before. */
 uint32_t endpoint_reply_recv(uint32_t e, uint32_t n);
 
 /* Sends the exception in the current thread's saved context as a call (words: FAULT_*) that leaves the thread's

@@ -25,9 +25,6 @@ uint32_t endpoint_take(uint32_t current, uint32_t s);
 /* Removes and returns the receiver of e that has waited longest, or NONE. Requires: lock of e held. */
 uint32_t endpoint_dequeue_of_many(uint32_t e);
 
-/* Replies to the unanswered caller, if there is one, then receives. Requires: no lock held. */
-void endpoint_reply_and_receive(uint32_t e, uint32_t current, uint32_t n);
-
 /* Waits for a message. Requires: the current thread has no unanswered caller; no lock held. */
 void endpoint_receive(uint32_t e, uint32_t current);
 

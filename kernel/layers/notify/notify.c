@@ -182,16 +182,21 @@ static uint32_t notify_begin_wait(uint32_t n, uint32_t current, uint64_t deadlin
     return 1u;
 }
 
-void notify_block_until(uint32_t current, uint64_t deadline, uint32_t woken)
+void notify_block_until(uint32_t current, uint64_t deadline)
 {
     sched_set_deadline(current, deadline);
-    if (woken != NONE) {
-        sched_switch_to(woken);
-    } else {
-        sched_block();
-    }
+    sched_block();
     /* By the thread itself: the wait may have been ended on another CPU, and deadlines belong to this CPU. */
     sched_clear_deadline(current);
+}
+
+void notify_wait_until(uint32_t n, uint64_t deadline)
+{
+    uint32_t current = thread_current();
+    uint32_t blocks = notify_begin_wait(n, current, deadline);
+    if (blocks == 1u) {
+        notify_block_until(current, deadline);
+    }
 }
 
 uint32_t notify_wait(uint32_t n, uint64_t deadline)
@@ -202,27 +207,25 @@ uint32_t notify_wait(uint32_t n, uint64_t deadline)
         return 0u;
     }
     if (deadline != NOTIFY_FOREVER) {
-        notify_block_until(current, deadline, NONE);
+        notify_block_until(current, deadline);
     } else {
         sched_block_to_leave();
     }
     return 1u;
 }
 
-uint32_t notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n, uint64_t deadline)
+uint32_t notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n)
 {
     uint32_t current = thread_current();
     uint32_t woken = notify_signal_here(signalled, bits);
-    uint32_t blocks = notify_begin_wait(n, current, deadline);
+    uint32_t blocks = notify_begin_wait(n, current, NOTIFY_FOREVER);
     if (blocks == 0u) {
         if (woken != NONE) {
             sched_ready(woken);
         }
         return 0u;
     }
-    if (deadline != NOTIFY_FOREVER) {
-        notify_block_until(current, deadline, woken);
-    } else if (woken != NONE) {
+    if (woken != NONE) {
         sched_switch_to(woken);
     } else {
         sched_block_to_leave();

@@ -30,9 +30,12 @@ void notify_signal(uint32_t n, uint64_t bits);
  * because no reschedule is pending; else 0. Requires: no lock held. */
 uint32_t notify_wait(uint32_t n, uint64_t deadline);
 
-/* notify_signal(signalled, bits) and then notify_wait(n, deadline). If the current thread blocks, the CPU switches
+/* The same with a deadline that is not NOTIFY_FOREVER; a reschedule may be pending afterwards. */
+void notify_wait_until(uint32_t n, uint64_t deadline);
+
+/* notify_signal(signalled, bits) and then notify_wait(n, NOTIFY_FOREVER). If the current thread blocks, the CPU switches
  * directly to the signalled waiter, provided that it belongs to this CPU and no thread of higher priority is ready. */
-uint32_t notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n, uint64_t deadline);
+uint32_t notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n);
 
 /* Returns and clears all bits; 0 if none is set. */
 uint64_t notify_poll(uint32_t n);

@@ -12,8 +12,7 @@ void notify_next_waiter(uint32_t n);
  * Ensures: released. */
 void notify_keep(uint32_t n, uint64_t bits);
 
-/* Blocks the current thread, which notify_begin_wait has marked, until it is woken or the deadline has passed. Switches to
- * `woken`, a thread that notify_signal_here returned, or, if that is NONE, to the next one. */
-void notify_block_until(uint32_t current, uint64_t deadline, uint32_t woken);
+/* Blocks the current thread, which notify_begin_wait has marked, until it is woken or the deadline has passed. */
+void notify_block_until(uint32_t current, uint64_t deadline);
 
 #endif

@@ -250,13 +250,18 @@ void process_exit(uint32_t cause)
     process_kill(p, cause);
 }
 
+void process_leave_others(void)
+{
+    uint32_t current = thread_current();
+    endpoint_thread_ended();
+    sched_clear_deadline(current); /* of an interrupted guest run */
+}
+
 uint32_t process_end_thread(void)
 {
     uint32_t current = thread_current();
     uint32_t p = thread_process(current);
     uint32_t last = 0u;
-    endpoint_thread_ended();
-    sched_clear_deadline(current); /* of an interrupted guest run */
     /* Once alive is decremented the page map may be destroyed at any moment: this CPU leaves it before. */
     thread_leave_space();
     process_lock(p);
@@ -292,10 +297,14 @@ void process_wait_empty(uint32_t child)
     }
 }
 
-void process_finish(uint32_t p)
+void process_return_quota(uint32_t p)
 {
     process_drop_spare(p);
     container_merge(p);
+}
+
+void process_finish(uint32_t p)
+{
     process_lock(p);
     uint32_t waiter = process[p].waiter;
     process[p].waiter = NONE;

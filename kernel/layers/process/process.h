@@ -101,8 +101,12 @@ uint32_t process_parent(uint32_t p);    /* NONE: start-up made it, or p is not d
 uint32_t process_dying(uint32_t p);     /* 1 if p is ending, else 0; p may be NONE (idle) */
 uint32_t process_fault_endpoint(uint32_t p);
 
-/* Ends the current thread (its process is dying, or it called SYS_THREAD_EXIT). Returns 1 if it is the last thread of
- * the process: the caller must then tear the process down; otherwise does not return. */
+/* Takes the current thread, which is ending, from what it has to do with others: who waits for its reply gets ERR_PEER_DEAD,
+ * and it has no deadline any more. */
+void process_leave_others(void);
+
+/* Ends the current thread. Requires: process_leave_others was called. Returns 1 if it is the last thread of the process: the
+ * caller must then tear the process down; otherwise does not return. */
 uint32_t process_end_thread(void);
 
 /* ---- teardown, by the last thread of the dying process p ---- */
@@ -112,8 +116,12 @@ void process_set_stage(uint32_t p, uint32_t stage);
 /* Blocks the current thread until child is EMPTY. */
 void process_wait_empty(uint32_t child);
 
-/* Merges p's container into its parent's, makes p EMPTY and signals the parent. Requires: all frames freed, all
- * children EMPTY. The caller must call sched_exit_current() next. */
+/* Merges p's container into its parent's. Requires: the current thread is p's last one, all frames freed, all children
+ * EMPTY. */
+void process_return_quota(uint32_t p);
+
+/* Makes p EMPTY and signals the parent. Requires: process_return_quota(p) was called. The caller must call
+ * sched_exit_current() next. */
 void process_finish(uint32_t p);
 
 /* Serves requests to this CPU, one bounded step; as long as there was one, this CPU interrupts itself. To be called on

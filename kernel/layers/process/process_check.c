@@ -8,14 +8,7 @@ static uint32_t process_check_one(uint32_t p)
     uint32_t quota = container_quota(p);
     for (uint32_t i = 0u; i < process[p].num_threads; i = i + 1u) {
         uint32_t t = process[p].first_thread + i;
-        uint32_t ending = thread_ending(t);
-        uint32_t state = thread_state(t);
         alive = alive + process_thread[t].alive;
-        /* A thread that is to be started again keeps its last life's mark until its CPU starts it. */
-        if (ending == 1u && process_thread[t].alive == 1u && state != THREAD_EXITED &&
-            process[p].state != PROCESS_DYING) {
-            return 7u;
-        }
     }
     if (process[p].state > PROCESS_DYING) {
         return 1u;

@@ -235,6 +235,7 @@ static void end_between_steps(void)
     while (teardown_step(0) == 1) {
     }
     CHECK_EQUAL(frame_free_count(), WORLD_FRAMES - 1);
+    process_return_quota(0);
     process_finish(0);
     spinlock_kernel_exit();
     CHECK_EQUAL(frame_free_count(), WORLD_FRAMES);
@@ -272,6 +273,7 @@ static void ended_while_built(void)
     CHECK_EQUAL(process_dying(0), 1);
     while (teardown_step(0) == 1) {
     }
+    process_return_quota(0);
     process_finish(0);
     CHECK_EQUAL(process_state(0), PROCESS_EMPTY);
     CHECK_EQUAL(process_end_cause(0), END_KILLED);

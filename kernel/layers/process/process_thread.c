@@ -54,28 +54,37 @@ void process_plan_start(uint32_t t, uint64_t entry, uint64_t stack, uint64_t arg
     planned_start[t].planned = 1u;
 }
 
-/* Marks t as ending and cancels its wait. Requires: t belongs to this CPU, is not current, and its process is dying. */
-static void process_cancel_wait(uint32_t t)
-{
-    thread_set_ending(t);
-    /* In this order, so that a wait that another CPU may be ending is examined under its object's lock. */
-    uint32_t handled = notify_cancel(t);
-    if (handled == 0u) {
-        handled = buffer_cancel(t);
-    }
-    if (handled == 1u) {
-        return;
-    }
-    endpoint_cancel(t);
-    uint32_t kind = thread_wait_kind(t);
-    if (kind == WAIT_SLEEP) {
-        thread_end_wait(t);
-        sched_clear_deadline(t);
-        sched_ready(t);
-    }
-}
+/* The parts of serving one thread. A wait that another CPU may be ending is examined under its object's lock, so each kind
+ * of object is asked, in a part of its own. */
+#define PROCESS_PART_START 0u
+#define PROCESS_PART_NOTIFICATION 1u
+#define PROCESS_PART_BUFFER 2u
+#define PROCESS_PART_ENDPOINT 3u
+#define PROCESS_PART_SLEEP 4u
+#define PROCESS_PART_BOOST 5u /* lets it end before others run */
+#define PROCESS_PARTS 6u
 
-#define PROCESS_PARTS 3u /* of serving one thread: starting it, cancelling its wait, letting it end before others run */
+/* Cancels t's wait, if it is of this part's kind. Returns 1 if it was, else 0. Requires: t is marked as ending, belongs to
+ * this CPU and is not current. */
+static uint32_t process_cancel_wait(uint32_t t, uint32_t part)
+{
+    uint32_t handled = 0u;
+    if (part == PROCESS_PART_NOTIFICATION) {
+        handled = notify_cancel(t);
+    } else if (part == PROCESS_PART_BUFFER) {
+        handled = buffer_cancel(t);
+    } else if (part == PROCESS_PART_ENDPOINT) {
+        endpoint_cancel(t);
+    } else {
+        uint32_t kind = thread_wait_kind(t);
+        if (kind == WAIT_SLEEP) {
+            thread_end_wait(t);
+            sched_clear_deadline(t);
+            sched_ready(t);
+        }
+    }
+    return handled;
+}
 
 /* Takes the start that is planned for t, if any. Returns 1 if there was one: no other is planned until t has ended. Requires:
  * the lock of t's process held. */
@@ -97,6 +106,21 @@ static void process_run_thread(uint32_t p, uint32_t t)
     sched_ready(t);
 }
 
+/* Ends t, by one part. Returns the next part. Requires: t belongs to this CPU, is not current, and its process is dying. */
+static uint32_t process_end_part(uint32_t t, uint32_t part)
+{
+    thread_set_ending(t);
+    if (part == PROCESS_PART_BOOST) {
+        sched_boost(t);
+        return PROCESS_PARTS;
+    }
+    uint32_t handled = process_cancel_wait(t, part);
+    if (handled == 1u) {
+        return PROCESS_PART_BOOST;
+    }
+    return part + 1u;
+}
+
 /* Serves p by one step: one part of a thread. Returns the number of the next step, NONE after the last. The CPU
  * interrupts itself for each, so that other interrupts can be served in between. What is to be done is found out under p's
  * lock, and done without it: a thread that is alive ends on this CPU only, and p with it not before. Requires: no lock held. */
@@ -104,7 +128,6 @@ static uint32_t process_serve(uint32_t p, uint32_t step)
 {
     uint32_t cpu = arch_cpu();
     uint32_t current = thread_current();
-    uint32_t end = NONE;
     uint32_t part = step % PROCESS_PARTS;
     uint32_t starts = 0u;
     uint32_t ends = 0u;
@@ -116,32 +139,30 @@ static uint32_t process_serve(uint32_t p, uint32_t step)
     if (step < PROCESS_PARTS * count) {
         uint32_t home = thread_cpu(t);
         uint32_t alive = process_thread_alive(t);
-        if (home == cpu && part == 0u) {
+        if (home == cpu && part == PROCESS_PART_START) {
             starts = process_take_start(t);
         } else if (home == cpu && dying == 1u && alive == 1u && t != current) {
             ends = 1u;
         }
     }
-    uint32_t next = step + 1u;
-    if (dying == 0u) {
-        next = (step / PROCESS_PARTS + 1u) * PROCESS_PARTS; /* the other parts are of threads that end */
-    }
-    if (next < PROCESS_PARTS * count) {
-        end = next;
-    }
     process_unlock(p);
+    uint32_t done = PROCESS_PARTS; /* the other parts are of threads that end */
     if (starts == 1u) {
         process_run_thread(p, t);
     }
-    if (ends == 1u && part == 1u) {
-        process_cancel_wait(t);
-    } else if (ends == 1u) {
-        sched_boost(t);
+    if (ends == 1u) {
+        done = process_end_part(t, part);
+    } else if (dying == 1u && part == PROCESS_PART_START) {
+        done = PROCESS_PART_NOTIFICATION;
     }
-    if (end == NONE && dying == 1u) {
+    uint32_t next = step - part + done;
+    if (next < PROCESS_PARTS * count) {
+        return next;
+    }
+    if (dying == 1u) {
         process_ask_next(p, cpu);
     }
-    return end;
+    return NONE;
 }
 
 /* The process that this CPU must serve next, or NONE. */

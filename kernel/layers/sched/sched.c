@@ -277,7 +277,6 @@ void sched_exit_current(void)
 {
     uint32_t cpu = arch_cpu();
     uint32_t current = thread_current();
-    sched_event_remove(cpu, current);
     thread_set_state(current, THREAD_EXITED);
     sched_budget_exempt(current, 0u);
     sched_budget_take_back(current);
@@ -321,8 +320,7 @@ void sched_unboost(void)
 void sched_set_deadline(uint32_t t, uint64_t deadline_ns)
 {
     uint32_t cpu = arch_cpu();
-    sched_event_remove(cpu, t);
-    sched_event_add(cpu, t, deadline_ns);
+    sched_event_set(cpu, t, deadline_ns);
 }
 
 void sched_clear_deadline(uint32_t t)
@@ -331,20 +329,13 @@ void sched_clear_deadline(uint32_t t)
     sched_event_remove(cpu, t);
 }
 
-/* Serves the earliest event if its time has come. Returns the thread whose deadline it was, or NONE. */
-static uint32_t sched_serve_event(uint32_t cpu, uint64_t now)
+void sched_release(uint32_t event)
 {
-    uint32_t event = sched_event_take(cpu, now);
-    uint64_t first = sched_event_first(cpu);
-    sched_alarm_want(cpu, first);
-    if (event == NONE || event < NUM_THREAD) {
-        return event;
-    }
+    uint32_t cpu = arch_cpu();
     uint32_t t = event - SCHED_RELEASE_BASE;
     queue_remove(t);
     thread_set_state(t, THREAD_BLOCKED);
     sched_insert(cpu, t);
-    return NONE;
 }
 
 uint32_t sched_timer_interrupt(void)
@@ -362,8 +353,10 @@ uint32_t sched_timer_interrupt(void)
         sched_request();
     }
     sched_alarm_want(cpu, sched_cpu[cpu].slice_end);
-    uint32_t t = sched_serve_event(cpu, now);
-    return t;
+    uint32_t event = sched_event_take(cpu, now);
+    uint64_t first = sched_event_first(cpu);
+    sched_alarm_want(cpu, first);
+    return event;
 }
 
 #if DEBUG

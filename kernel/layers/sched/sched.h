@@ -95,7 +95,8 @@ void sched_resume_charge(void);
  * threads first. Requires: a reschedule is pending, no lock held, the current thread is not marked blocked. */
 void sched_decide(void);
 
-/* Ends the current thread. Requires: no lock held, it is in no queue and waits for nothing. Does not return. */
+/* Ends the current thread. Requires: no lock held, it is in no queue, waits for nothing and has no deadline. Does not
+ * return. */
 void sched_exit_current(void);
 
 /* Makes one of the threads ready that other CPUs have woken. To be called on VECTOR_RESCHEDULE, which this CPU sends
@@ -117,10 +118,15 @@ void sched_set_deadline(uint32_t t, uint64_t deadline_ns);
 /* Requires: t belongs to this CPU. Ensures: t has no deadline. */
 void sched_clear_deadline(uint32_t t);
 
-/* To be called on VECTOR_TIMER: ends slices and budgets, serves the earliest event if its time has come, sets the next
- * alarm. If that event was a deadline, clears it and returns its thread, else NONE. If more events are due, the
- * alarm comes again at once, so that other interrupts can be served in between. */
+/* To be called on VECTOR_TIMER: ends slices and budgets, takes the earliest event if its time has come, sets the next
+ * alarm. Returns that event, which the caller serves, or NONE: less than NUM_THREAD, it is the thread whose deadline this
+ * was, and which has none any more; else it is for sched_release. If more events are due, the alarm comes again at once, so
+ * that other interrupts can be served in between. */
 uint32_t sched_timer_interrupt(void);
+
+/* Serves an event that is no deadline: the next period of a thread begins that had no time left. Requires:
+ * sched_timer_interrupt has just returned it. */
+void sched_release(uint32_t event);
 
 uint32_t sched_check(void);
 

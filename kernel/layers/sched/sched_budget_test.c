@@ -92,7 +92,7 @@ static void pass(uint64_t ns)
             record(from, to);
         }
         while (arch_interrupt_poll() == VECTOR_TIMER) {
-            uint32_t t = sched_timer_interrupt();
+            uint32_t t = test_timer_interrupt();
             if (t != NONE && thread_state(t) == THREAD_BLOCKED) {
                 sched_ready(t);
             }
@@ -173,7 +173,7 @@ static void one_by_one(void)
         }
         CHECK_EQUAL(parked, NUM - released);
         CHECK_EQUAL(arch_interrupt_poll(), VECTOR_TIMER);
-        CHECK_EQUAL(sched_timer_interrupt(), NONE);
+        CHECK_EQUAL(test_timer_interrupt(), NONE);
         CHECK_EQUAL(sched_check(), 0);
     }
     CHECK_EQUAL(arch_interrupt_poll(), NONE);
@@ -393,7 +393,7 @@ static void late(void)
     test_reschedule();
     hosted_clock_set(arch_clock_ns() + 3 * MS);
     CHECK_EQUAL(arch_interrupt_poll(), VECTOR_TIMER);
-    CHECK_EQUAL(sched_timer_interrupt(), NONE);
+    CHECK_EQUAL(test_timer_interrupt(), NONE);
     test_reschedule();
     CHECK_EQUAL(thread_state(FIRST), THREAD_PARKED);
     pass(17 * MS);

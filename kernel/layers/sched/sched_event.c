@@ -1,7 +1,7 @@
 /* Events to come: a heap per CPU, earliest first, of the timeouts of its threads and the releases of those that wait for
  * their next period. A place has four children, side by side, so an operation visits few places: one path between leaf
  * and root, however many events there are. Invariant: no event is before its parent; place is an event's index in the
- * heap. */
+ * heap; a free place has no time, so that children are compared without asking how many there are. */
 #include "arch.h"
 #include "sched.h"
 #include "sched_parts.h"
@@ -35,6 +35,9 @@ struct sched_place {
 /* Places of one CPU, rounded up so that each CPU's begin on a cache line. */
 #define SCHED_HEAP_PLACES ((SCHED_HEAP_ROOT + SCHED_NUM_EVENT + 3u) / 4u * 4u)
 
+/* The last place that has room for children. */
+#define SCHED_HEAP_LAST_PARENT (SCHED_HEAP_PLACES / 4u + 1u)
+
 static struct sched_place sched_heap[NUM_CPU * SCHED_HEAP_PLACES];
 static uint32_t sched_event_place[SCHED_NUM_EVENT]; /* 0: the event is not set */
 
@@ -50,6 +53,9 @@ void sched_event_init(void)
 {
     for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
         sched_heap_size[cpu].end = SCHED_HEAP_ROOT;
+    }
+    for (uint32_t i = 0u; i < NUM_CPU * SCHED_HEAP_PLACES; i = i + 1u) {
+        sched_heap[i].when = TIMER_NEVER;
     }
     for (uint32_t e = 0u; e < SCHED_NUM_EVENT; e = e + 1u) {
         sched_event_place[e] = 0u;
@@ -89,38 +95,39 @@ static void sched_heap_up(uint32_t cpu, uint32_t from, uint32_t event, uint64_t 
     sched_heap_put(cpu, place, event, when);
 }
 
-/* The place of the earliest child of place; 0 if it has none. */
-static uint32_t sched_heap_child(uint32_t cpu, uint32_t place)
-{
-    uint32_t first = 4u * (place - 2u);
-    uint32_t end = sched_heap_size[cpu].end;
-    uint32_t best = 0u;
-    uint64_t earliest = TIMER_NEVER;
-    for (uint32_t i = 0u; i < 4u && first + i < end; i = i + 1u) {
-        uint64_t when = sched_heap_when(cpu, first + i);
-        if (best == 0u || when < earliest) {
-            best = first + i;
-            earliest = when;
-        }
-    }
-    return best;
-}
-
-/* Puts the event into a free place or below it. */
+/* Puts the event into a free place or below it. The four children of a place are read one after the other, from one cache
+ * line. */
 static void sched_heap_down(uint32_t cpu, uint32_t from, uint32_t event, uint64_t when)
 {
     uint32_t place = from;
-    for (uint32_t i = 0u; i < SCHED_HEAP_STEPS; i = i + 1u) {
-        uint32_t child = sched_heap_child(cpu, place);
-        if (child == 0u) {
+    for (uint32_t i = 0u; i < SCHED_HEAP_STEPS && place <= SCHED_HEAP_LAST_PARENT; i = i + 1u) {
+        uint32_t best = 4u * (place - 2u);
+        uint64_t child = (uint64_t)(cpu * SCHED_HEAP_PLACES + best);
+        uint64_t earliest = sched_heap[child].when;
+        uint32_t moved = sched_heap[child].event;
+        uint64_t second = sched_heap[child + 1ul].when;
+        uint64_t third = sched_heap[child + 2ul].when;
+        uint64_t fourth = sched_heap[child + 3ul].when;
+        if (second < earliest) {
+            best = best + 1u;
+            earliest = second;
+            moved = sched_heap[child + 1ul].event;
+        }
+        if (third < earliest) {
+            best = 4u * (place - 2u) + 2u;
+            earliest = third;
+            moved = sched_heap[child + 2ul].event;
+        }
+        if (fourth < earliest) {
+            best = 4u * (place - 2u) + 3u;
+            earliest = fourth;
+            moved = sched_heap[child + 3ul].event;
+        }
+        if (when <= earliest) {
             break;
         }
-        uint64_t after = sched_heap_when(cpu, child);
-        if (when <= after) {
-            break;
-        }
-        sched_heap_put(cpu, place, sched_heap[cpu * SCHED_HEAP_PLACES + child].event, after);
-        place = child;
+        sched_heap_put(cpu, place, moved, earliest);
+        place = best;
     }
     sched_heap_put(cpu, place, event, when);
 }
@@ -135,11 +142,13 @@ void sched_event_remove(uint32_t cpu, uint32_t event)
     sched_heap_size[cpu].end = last;
     sched_event_place[event] = 0u;
     if (place == last) {
+        sched_heap[cpu * SCHED_HEAP_PLACES + last].when = TIMER_NEVER;
         return;
     }
     /* The last event takes the free place, or one above or below it. */
     uint32_t moved = sched_heap[cpu * SCHED_HEAP_PLACES + last].event;
     uint64_t when = sched_heap_when(cpu, last);
+    sched_heap[cpu * SCHED_HEAP_PLACES + last].when = TIMER_NEVER;
     uint64_t before = 0ul;
     if (place > SCHED_HEAP_ROOT) {
         uint32_t parent = sched_heap_parent(place);
@@ -157,6 +166,24 @@ void sched_event_add(uint32_t cpu, uint32_t event, uint64_t when)
     uint32_t place = sched_heap_size[cpu].end;
     sched_heap_size[cpu].end = place + 1u;
     sched_heap_up(cpu, place, event, when);
+    sched_alarm_want(cpu, when);
+}
+
+void sched_event_set(uint32_t cpu, uint32_t event, uint64_t when)
+{
+    uint32_t place = sched_event_place[event];
+    uint64_t before = TIMER_NEVER;
+    if (place == 0u) {
+        place = sched_heap_size[cpu].end;
+        sched_heap_size[cpu].end = place + 1u;
+    } else {
+        before = sched_heap_when(cpu, place);
+    }
+    if (when <= before) {
+        sched_heap_up(cpu, place, event, when);
+    } else {
+        sched_heap_down(cpu, place, event, when);
+    }
     sched_alarm_want(cpu, when);
 }
 

@@ -28,5 +28,11 @@ uint32_t sched_event_check(uint32_t cpu)
             return 15u;
         }
     }
+    for (uint32_t place = end; place < SCHED_HEAP_PLACES; place = place + 1u) {
+        uint64_t when = sched_heap_when(cpu, place);
+        if (when != TIMER_NEVER) {
+            return 16u;
+        }
+    }
     return 0u;
 }

@@ -45,6 +45,9 @@ void sched_event_init(void);
 /* Requires: an event of a thread of this CPU that is not set. Ensures: it is set, and the alarm is not later. */
 void sched_event_add(uint32_t cpu, uint32_t event, uint64_t when);
 
+/* Requires: an event of a thread of this CPU. Ensures: it is set to this time alone, and the alarm is not later. */
+void sched_event_set(uint32_t cpu, uint32_t event, uint64_t when);
+
 /* Requires: an event of a thread of this CPU. Ensures: it is not set. */
 void sched_event_remove(uint32_t cpu, uint32_t event);
 

@@ -74,7 +74,7 @@ static void serve(uint32_t vector)
     if (vector == VECTOR_RESCHEDULE) {
         sched_drain_pending();
     } else if (vector == VECTOR_TIMER) {
-        CHECK_EQUAL(sched_timer_interrupt(), NONE);
+        CHECK_EQUAL(test_timer_interrupt(), NONE);
     }
 }
 

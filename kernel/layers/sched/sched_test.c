@@ -128,7 +128,7 @@ static uint32_t some_thread(uint32_t blocked)
 static void serve_timer(void)
 {
     while (arch_interrupt_poll() == VECTOR_TIMER) {
-        uint32_t t = sched_timer_interrupt();
+        uint32_t t = test_timer_interrupt();
         if (slice_end <= now) {
             slice_end = NEVER;
             slice_over = 1;
@@ -329,7 +329,7 @@ static void fair_turns(uint32_t pair)
             sched_switch_to(FIRST + (current == 3 ? 4 : 3));
         }
         if (arch_interrupt_poll() == VECTOR_TIMER) {
-            CHECK_EQUAL(sched_timer_interrupt(), NONE);
+            CHECK_EQUAL(test_timer_interrupt(), NONE);
         }
         test_reschedule();
     }

@@ -58,9 +58,11 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                 if (number == SYS_SHARE_WITHDRAW) {
                     status = syscall_share_withdraw(current);
                 } else if (number == SYS_BUFFER_INSERT) {
-                    status = syscall_buffer_insert(current);
+                    after = syscall_buffer_insert(current);
+                    return after;
                 } else if (number == SYS_BUFFER_REMOVE) {
-                    status = syscall_buffer_remove(current);
+                    after = syscall_buffer_remove(current);
+                    return after;
                 } else if (number == SYS_PROCESS_CREATE) {
                     status = syscall_process_create(current);
                 } else if (number == SYS_PROCESS_COPY) {

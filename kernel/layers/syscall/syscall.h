@@ -16,12 +16,18 @@
  * in the object.
  * Returns what the caller does next: SYSCALL_WINDOW: opens an interrupt window, then decides who runs; SYSCALL_SWITCH:
  * decides at once, since the call was to wake or to wait; SYSCALL_ENDS: ends the thread, the call was SYS_THREAD_EXIT;
- * SYSCALL_DONE: goes back to user mode, since no reschedule is pending, and if the thread has been switched to, its
- * process was not ending then. */
+ * SYSCALL_CONTINUE: opens an interrupt window, calls syscall_continue, then decides; SYSCALL_DONE: goes back to user mode, since no reschedule is pending, and if the thread has been
+ * switched to, its process was not ending then. */
 #define SYSCALL_SWITCH 0u
 #define SYSCALL_ENDS 1u
 #define SYSCALL_WINDOW 2u
 #define SYSCALL_DONE 3u
+#define SYSCALL_CONTINUE 4u
 uint32_t syscall_dispatch(uint32_t current, uint64_t first, uint64_t second);
+
+/* The second half of a call, by the number and arguments in the saved registers: SYS_REPLY_RECV receives and SYS_WAIT waits,
+ * unless the thread's process is ending; calls for buffers do what they have waited for. Requires: syscall_dispatch has
+ * returned SYSCALL_CONTINUE. */
+void syscall_continue(uint32_t current);
 
 #endif

@@ -39,8 +39,10 @@ uint32_t syscall_reply_recv(uint32_t current, uint64_t slot, uint64_t n)
     }
     uint32_t e = process_grant_object(g);
     uint32_t at_once = endpoint_reply_recv(e, (uint32_t)n);
-    uint32_t after = syscall_after(at_once);
-    return after;
+    if (at_once == 1u) {
+        return SYSCALL_DONE;
+    }
+    return SYSCALL_CONTINUE;
 }
 
 uint32_t syscall_send(uint32_t current)

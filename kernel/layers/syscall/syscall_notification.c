@@ -37,16 +37,33 @@ uint32_t syscall_wait(uint32_t current, uint64_t slot, uint64_t deadline)
         return SYSCALL_DONE;
     }
     uint32_t n = process_grant_object(g);
-    uint32_t at_once = 0u;
-    if (signal != 0u) {
-        uint32_t signalled = process_grant_object(peer);
-        uint64_t bits = process_grant_badge(peer);
-        at_once = notify_signal_wait(signalled, bits, n, deadline);
-    } else {
-        at_once = notify_wait(n, deadline);
+    if (signal == 0u) {
+        uint32_t at_once = notify_wait(n, deadline);
+        uint32_t after = syscall_after(at_once);
+        return after;
     }
+    uint32_t signalled = process_grant_object(peer);
+    uint64_t bits = process_grant_badge(peer);
+    if (deadline != NOTIFY_FOREVER) {
+        notify_signal(signalled, bits);
+        return SYSCALL_CONTINUE;
+    }
+    uint32_t at_once = notify_signal_wait(signalled, bits, n);
     uint32_t after = syscall_after(at_once);
     return after;
+}
+
+void syscall_wait_only(uint32_t current)
+{
+    uint64_t slot = uctx_get(current, UCTX_RDI);
+    uint64_t deadline = uctx_get(current, UCTX_RSI);
+    uint64_t g = syscall_grant(current, slot, GRANT_NOTIFICATION, RIGHT_WAIT);
+    if (g == NO_GRANT) {
+        uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
+        return;
+    }
+    uint32_t n = process_grant_object(g);
+    notify_wait_until(n, deadline);
 }
 
 uint32_t syscall_poll(uint32_t current)

@@ -1,8 +1,10 @@
-/* What several calls check: the slot, whether an interrupt waits. */
+/* What several calls share: the check of a slot, the question whether an interrupt waits, second halves. */
 #include "abi.h"
 #include "arch.h"
 #include "process.h"
 #include "syscall.h"
+#include "syscall_calls.h"
+#include "syscall_numbers.h"
 #include "syscall_parts.h"
 #include "thread.h"
 #include "uctx.h"
@@ -46,6 +48,30 @@ uint32_t syscall_after(uint32_t at_once)
         return SYSCALL_DONE;
     }
     return SYSCALL_SWITCH;
+}
+
+void syscall_continue(uint32_t current)
+{
+    uint64_t number = uctx_get(current, UCTX_RAX);
+    uint32_t p = thread_process(current);
+    if (number == SYS_BUFFER_INSERT) {
+        syscall_buffer_inserted(current);
+        return;
+    }
+    if (number == SYS_BUFFER_REMOVE) {
+        syscall_buffer_removed(current);
+        return;
+    }
+    /* Once the process is dying, waits that begin are not cancelled any more. */
+    uint32_t dying = process_dying(p);
+    if (dying == 1u) {
+        return;
+    }
+    if (number == SYS_REPLY_RECV) {
+        syscall_recv(current);
+    } else {
+        syscall_wait_only(current);
+    }
 }
 
 uint32_t syscall_preemption(void)

@@ -20,6 +20,12 @@ uint32_t syscall_object(uint32_t current);
  * SYSCALL_SWITCH. */
 uint32_t syscall_after(uint32_t at_once);
 
+/* Second halves of calls: SYS_WAIT behind its signal, with a deadline; SYS_BUFFER_INSERT and SYS_BUFFER_REMOVE behind their
+ * wait. */
+void syscall_wait_only(uint32_t current);
+void syscall_buffer_inserted(uint32_t current);
+void syscall_buffer_removed(uint32_t current);
+
 /* STATUS_RESTART if an interrupt waits, else STATUS_OK. A long call with more to do returns on STATUS_RESTART. */
 uint32_t syscall_preemption(void);
 

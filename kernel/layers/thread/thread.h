@@ -59,8 +59,8 @@ void thread_set_wait(uint32_t t, uint32_t kind, uint32_t object);
 void thread_end_wait(uint32_t t);
 void thread_set_wait_kind(uint32_t t, uint32_t kind); /* next phase of the wait for the same object */
 
-/* 1 if t was cancelled since it was started, because its process is dying: it must not reach user mode again. Touched
- * by t's CPU only. */
+/* 1 if t has called the end of itself since it was started, or its process is dying: it does not reach user mode again.
+ * Touched by t's CPU only. */
 uint32_t thread_ending(uint32_t t);
 void thread_set_ending(uint32_t t);
 

@@ -1,5 +1,5 @@
-/* Kernel entries and exit. Every exit is trap_return: it reschedules first, and ends the thread if its process is
- * dying. */
+/* Kernel entries and exit. Every exit is trap_return: it reschedules first, and marks the thread as ending if its process is
+ * dying. A thread so marked gets to trap_end in place of its program, with an empty kernel stack. */
 #include "trap.h"
 
 #include "abi.h"
@@ -25,8 +25,20 @@
 
 #define VECTOR_NO_FPU 7u /* "device not available": first use of the vector unit since a switch */
 
+/* Used by the thread itself only. */
+struct trap_thread {
+    uint64_t vector; /* of the exception that it dies of, or TRAP_NO_VECTOR */
+};
+
+#define TRAP_NO_VECTOR 0xfffffffffffffffful
+
+static struct trap_thread trap_thread[NUM_THREAD];
+
 void trap_init(void)
 {
+    for (uint32_t t = 0u; t < NUM_THREAD; t = t + 1u) {
+        trap_thread[t].vector = TRAP_NO_VECTOR;
+    }
     cv_init();
     endpoint_init();
     notify_init();
@@ -48,13 +60,17 @@ static void trap_end_sleep(uint32_t t)
 
 static void trap_timer(void)
 {
-    uint32_t t = sched_timer_interrupt();
-    if (t == NONE) {
+    uint32_t event = sched_timer_interrupt();
+    if (event == NONE) {
         return;
     }
-    uint32_t handled = notify_timeout(t);
+    if (event >= NUM_THREAD) {
+        sched_release(event);
+        return;
+    }
+    uint32_t handled = notify_timeout(event);
     if (handled == 0u) {
-        trap_end_sleep(t);
+        trap_end_sleep(event);
     }
 }
 
@@ -126,33 +142,13 @@ void trap_settle(void)
     }
 }
 
-void trap_end_thread(void)
-{
-    uint32_t current = thread_current();
-    uint32_t p = thread_process(current);
-    /* Threads of a dying process run and end one after the other: interrupts are served in between. */
-    trap_settle();
-    uint32_t more = process_end_thread();
-    /* Teardown runs at the process's own priority and budget, so that it does not delay processes of higher
-     * priority. */
-    sched_unboost();
-    trap_settle();
-    while (more == 1u) {
-        more = teardown_step(p);
-        trap_settle();
-    }
-    /* From here on p may be created anew, so no request for its threads is served before this one has ended. */
-    process_finish(p);
-    sched_exit_current();
-}
-
 /* The end of kernel exit, when no reschedule is pending. */
 static void trap_end_exit(uint32_t current)
 {
     uint32_t p = thread_process(current);
     uint32_t dying = process_dying(p);
     if (dying == 1u) {
-        trap_end_thread();
+        thread_set_ending(current);
     }
     spinlock_kernel_exit();
 }
@@ -174,10 +170,52 @@ void trap_leave(void)
     trap_end_exit(current);
 }
 
+/* Ends process p for an exception of its thread. */
+static void trap_die(uint32_t current, uint32_t p, uint64_t vector)
+{
+    uint64_t cause = vector << 8u;
+    for (uint32_t part = 0u; part < TRAP_REPORT_PARTS; part = part + 1u) {
+        trap_report_death(p, current, vector, part);
+        trap_settle();
+    }
+    process_exit((uint32_t)cause | END_FAULT);
+}
+
 void trap_end(void)
 {
     spinlock_kernel_enter();
-    trap_end_thread();
+    uint32_t current = thread_current();
+    uint32_t p = thread_process(current);
+    /* Threads of a dying process run and end one after the other: interrupts are served in between. */
+    trap_settle();
+    uint64_t vector = trap_thread[current].vector;
+    if (vector != TRAP_NO_VECTOR) {
+        trap_thread[current].vector = TRAP_NO_VECTOR;
+        trap_die(current, p, vector);
+        trap_settle();
+    }
+    process_leave_others();
+    trap_settle();
+    uint32_t more = process_end_thread();
+    /* Teardown runs at the process's own priority and budget, so that it does not delay processes of higher
+     * priority. */
+    sched_unboost();
+    trap_settle();
+    while (more == 1u) {
+        more = teardown_step(p);
+        trap_settle();
+    }
+    process_return_quota(p);
+    trap_settle();
+    /* From here on p may be created anew, so no request for its threads is served before this one has ended. */
+    process_finish(p);
+    sched_exit_current();
+}
+
+void trap_continue(uint32_t current)
+{
+    trap_serve_waiting();
+    syscall_continue(current);
 }
 
 void trap_syscall(uint64_t first, uint64_t second)
@@ -190,29 +228,19 @@ void trap_syscall(uint64_t first, uint64_t second)
         return;
     }
     if (after == SYSCALL_ENDS) {
-        trap_end_thread();
+        thread_set_ending(current);
     }
     if (after == SYSCALL_WINDOW) {
         trap_serve_waiting();
     }
+    if (after == SYSCALL_CONTINUE) {
+        trap_continue(current);
+    }
     trap_return(current);
 }
 
-/* Ends process p for an exception of its thread. Does not return. */
-static void trap_die(uint32_t current, uint32_t p, uint64_t vector)
-{
-    uint64_t cause = vector << 8u;
-    trap_settle();
-    for (uint32_t part = 0u; part < TRAP_REPORT_PARTS; part = part + 1u) {
-        trap_report_death(p, current, vector, part);
-        trap_settle();
-    }
-    process_exit((uint32_t)cause | END_FAULT);
-    trap_end_thread();
-}
-
-/* Reports the fault to the handler of process p, if it has one, and does what it replies; otherwise ends the
- * process. */
+/* Reports the fault to the handler of process p, if it has one, and does what it replies; otherwise the thread ends, and
+ * its process with it. */
 static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
 {
     uint32_t handler = process_fault_endpoint(p);
@@ -231,7 +259,8 @@ static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
             return;
         }
     }
-    trap_die(current, p, vector);
+    trap_thread[current].vector = vector;
+    thread_set_ending(current);
 }
 
 void trap_exception(void)

@@ -25,8 +25,9 @@ void trap_interrupt(uint32_t vector);
  * the thread has just been chosen. */
 void trap_leave(void);
 
-/* Ends the current thread, which was marked by arch_end_at_exit: called in place of going to user mode, behind one of the
- * above, on the thread's empty kernel stack. Does not return. */
+/* Ends the current thread, which is marked as ending: called in place of going to user mode, behind one of the above, on
+ * the thread's empty kernel stack. The last thread of a process tears the process down, in bounded steps with interrupts and
+ * reschedules in between. Does not return. */
 void trap_end(void);
 
 /* The idle thread's loop, one per CPU; start-up calls it last. Does not return. */

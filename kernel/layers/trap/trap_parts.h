@@ -4,14 +4,13 @@
 
 #include <stdint.h>
 
-/* Ends the current thread; the last one of its process tears the process down in bounded steps, with interrupts and
- * reschedules in between. Does not return. */
-void trap_end_thread(void);
-
 /* Opens interrupt windows and serves the interrupts that come in them, until one stays empty. It does, once those that
  * wait are served: a line is masked until its driver has handled the interrupt, and the timer and other CPUs interrupt
  * again only for something new. Requires: no lock held. */
 void trap_serve_waiting(void);
+
+/* The second half of a call: interrupts that wait are served before. */
+void trap_continue(uint32_t current);
 
 /* Hands over to a thread of higher priority at once, if it can; else serves the interrupts that wait, charged to no
  * reservation, then decides who runs. Requires: a reschedule is pending, no lock held. */

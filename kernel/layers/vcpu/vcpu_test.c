@@ -91,6 +91,7 @@ static void start(void)
 static void create(void)
 {
     CHECK_EQUAL(npt_create(VM, MONITOR), STATUS_OK);
+    CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_RESTART);
     CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_OK);
     page = vcpu_page(VM);
     arch_frame_write(page, VCPU_RIP, RIP);
@@ -133,6 +134,7 @@ static void test_create(void)
     CHECK_EQUAL(vcpu_create(VM, MONITOR + 1), ERR_QUOTA);
     CHECK_EQUAL(vcpu_page(VM), NONE);
     CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE);
+    CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_RESTART);
     CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_OK);
     CHECK_EQUAL(container_usage(MONITOR), 1);
     CHECK_EQUAL(vcpu_create(VM, MONITOR), ERR_BAD_STATE);
@@ -213,13 +215,13 @@ static void test_deadline(void)
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_IO);
     hosted_clock_set(6000);
     CHECK_EQUAL(arch_interrupt_poll(), VECTOR_TIMER);
-    CHECK_EQUAL(sched_timer_interrupt(), NONE); /* cleared at the exit */
+    CHECK_EQUAL(test_timer_interrupt(), NONE); /* cleared at the exit */
     next_reason = VCPU_EXIT_NONE;
     CHECK_EQUAL(enter_and_run(VM, 9000, NONE), STATUS_RESTART);
     CHECK_EQUAL(hosted_alarm(0), 9000);
     hosted_clock_set(9000);
     CHECK_EQUAL(arch_interrupt_poll(), VECTOR_TIMER);
-    CHECK_EQUAL(sched_timer_interrupt(), FIRST);
+    CHECK_EQUAL(test_timer_interrupt(), FIRST);
     uint32_t entries = hosted_guest(VM)->entries;
     CHECK_EQUAL(enter_and_run(VM, 9000, NONE), STATUS_OK);
     CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_DEADLINE);

@@ -94,7 +94,7 @@ Section scheduler.
   (** [t] leaves the queue in which it waits for the processor. *)
   Definition sched_withdraw (t : Z) (s : ready) : option ready :=
     '(_, q) ← queue_remove (ready_queues s) t; sched_mark (Ready q (ready_threads s)) t thread_is_blocked.
-  (** [sched_serve_event], where the next period of the parked thread [t] begins *)
+  (** [sched_release], where the next period of the parked thread [t] begins *)
   Definition sched_release (current t : Z) (w : woken) (s : ready) : option (Z * ready) :=
     r ← ready_threads s !! t;
     if ready_state r =? thread_is_parked then s ← sched_withdraw t s; s ← sched_insert t w s; Some (current, s) else None.
