@@ -124,7 +124,7 @@ static uint32_t iommu_next_function(uint32_t p, uint32_t from)
 }
 
 /* The next unit that has not been told of what has changed, or NONE. Requires: LOCK_IOMMU held. */
-static uint32_t iommu_next_unit(uint32_t p)
+static uint32_t iommu_untold_unit(uint32_t p)
 {
     uint32_t units = arch_iommu_units();
     uint32_t unit = iommu_domain[p].updated;
@@ -184,7 +184,7 @@ uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot)
         return STATUS_OK;
     }
     spinlock_acquire(LOCK_IOMMU);
-    uint32_t unit = iommu_next_unit(p);
+    uint32_t unit = iommu_untold_unit(p);
     if (unit != NONE) {
         iommu_tell(p, unit);
     } else {
@@ -269,7 +269,7 @@ uint32_t iommu_destroy_step(uint32_t p)
         return 0u;
     }
     spinlock_acquire(LOCK_IOMMU);
-    uint32_t unit = iommu_next_unit(p);
+    uint32_t unit = iommu_untold_unit(p);
     if (unit != NONE) {
         iommu_tell(p, unit);
     } else if (iommu_domain[p].attached != 0u) {

@@ -148,12 +148,16 @@ void sched_switch_slowly(uint32_t t)
     uint32_t cpu = arch_cpu();
     uint32_t home = thread_cpu(t);
     uint32_t need_resched = arch_need_resched();
-    uint32_t priority = thread_priority(t);
-    uint32_t running = priority + 1u;
-    uint32_t best = sched_ready_best(cpu);
+    uint32_t running = 0u;
     uint32_t has = 0u;
-    if (home == cpu && need_resched == 0u && running >= best) {
-        has = sched_budget_has(cpu, t);
+    /* Only a thread's own CPU reads its priority: that CPU may be raising it. */
+    if (home == cpu && need_resched == 0u) {
+        uint32_t priority = thread_priority(t);
+        uint32_t best = sched_ready_best(cpu);
+        running = priority + 1u;
+        if (running >= best) {
+            has = sched_budget_has(cpu, t);
+        }
     }
     if (has == 0u) {
         sched_ready(t);

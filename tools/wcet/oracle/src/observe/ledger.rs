@@ -51,6 +51,11 @@ impl Ledger {
         }
     }
 
+    /// How often something was contrary to a statement.
+    pub fn contradictions(&self) -> u64 {
+        self.rows.iter().map(|row| row.contradicted).sum()
+    }
+
     pub fn statements(self) -> Vec<Statement> {
         self.rows
     }

@@ -150,8 +150,26 @@ impl<'k, 'p> Observer<'k, 'p> {
         Ok(())
     }
 
+    /// Who called is not seen in a passage that does not return to its callers, as before a switch: it may be of several regions,
+    /// which differ in where their stack begins. It is one of those to which nothing in it is contrary, if there is one.
+    fn agreeing_first(&mut self, passage: &mut Passage) {
+        if passage.regions.len() < 2 {
+            return;
+        }
+        let anywhere = self.sets.anywhere;
+        let agrees = |region: &usize| {
+            let mut ledger = self.ledger.clone();
+            let followed = self.paths.check(*region, passage, self.machine, &mut self.sets, &mut ledger);
+            followed.is_some() && ledger.contradictions() == self.ledger.contradictions()
+        };
+        let found = passage.regions.iter().position(agrees);
+        self.sets.anywhere = anywhere;
+        passage.regions.swap(0, found.unwrap_or(0));
+    }
+
     fn one(&mut self, mut passage: Passage, replay: &mut Replay) -> Result<Observed, Error> {
         passage.regions = self.code.regions(&passage)?;
+        self.agreeing_first(&mut passage);
         let mut path = None;
         self.hold(&passage)?;
         match self.paths.follow(&passage) {
