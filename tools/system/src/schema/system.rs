@@ -117,7 +117,7 @@ const RUNNING: &[KeySpec] = &[
         Kind::Files,
         "none",
         "Files mapped read-only into it: `files.NAME = FILE`. A FILE with a `/` is a path relative to this \
-         description, any other the name of a guest file. The program finds them as `file.NAME`.",
+         description, `NAME.elf` a program of this tree, any other the name of a guest file. The program finds them as `file.NAME`.",
     ),
     optional(
         "args",

@@ -6,8 +6,9 @@
 //!
 //! # Why it is a bound
 //! Let L be the kernel's latency: from an event to the first instruction of the thread that it makes run. Time that the kernel
-//! takes while a thread runs is charged to that thread's reservation, switches and interrupts included. So from the moment that
-//! a thread's work comes, every moment belongs to one of these:
+//! takes while a thread runs is charged to that thread's reservation, switches and interrupts included, but for interrupts that
+//! wait when a thread is to be chosen: they are served first, and charged to no thread. The formula leaves them out ([`ASSUMPTIONS`]).
+//! Every other moment, from that at which a thread's work comes, belongs to one of these:
 //!
 //! 1. Its budget has not come yet. Its period began when its work before was acted on, at most L after that came. Work
 //!    comes a period apart at least, so this is at most L.
@@ -31,9 +32,10 @@ mod response;
 pub use response::{respond, Part, Response, Thread, Verdict};
 
 /// What the bounds rest on, besides those of the kernel.
-pub const ASSUMPTIONS: [&str; 5] = [
+pub const ASSUMPTIONS: [&str; 6] = [
     "work comes to a thread a period apart at least, and is done within its budget, the kernel's time for it and for interrupts \
      meanwhile included",
+    "from the end of its latency no interrupt waits when a thread is to be chosen: those are served first, charged to no thread",
     "time in which a thread waits of its own will, for a reply, a signal or a device, is not part of its response",
     "the time that a thread ran over its budget in the period before, at most the kernel's latency, is part of its budget",
     "no thread of its processor is killed meanwhile: one that is ends at the highest priority",
