@@ -1,6 +1,6 @@
-//! Links between pages lead to files that exist, and every page stands in the summary.
+//! Links between pages lead to files that exist, every page stands in the summary, and every picture in a page.
 
-use crate::{files_below, read, Error, Finding};
+use crate::{files_below, read, Error, Finding, PICTURES};
 use std::path::{Component, Path, PathBuf};
 
 pub fn check(root: &Path) -> Result<Vec<Finding>, Error> {
@@ -29,6 +29,21 @@ pub fn check(root: &Path) -> Result<Vec<Finding>, Error> {
         let in_book = page.starts_with(&book) && !page.ends_with("SUMMARY.md");
         if in_book && !listed.iter().any(|one| plain(one) == *page) {
             findings.push(Finding { file: own, line: 1, message: "the page does not stand in SUMMARY.md".to_string() });
+        }
+    }
+    findings.extend(unseen_pictures(root, &pages)?);
+    Ok(findings)
+}
+
+/// Pictures of the book that no page shows.
+fn unseen_pictures(root: &Path, pages: &[PathBuf]) -> Result<Vec<Finding>, Error> {
+    let texts = pages.iter().map(|page| read(page)).collect::<Result<Vec<String>, Error>>()?;
+    let mut findings = Vec::new();
+    for picture in files_below(&root.join(PICTURES), &[".svg"])? {
+        let name = picture.file_name().map_or_else(String::new, |name| format!("pictures/{}", name.to_string_lossy()));
+        if !texts.iter().any(|text| text.contains(&name)) {
+            let file = picture.strip_prefix(root).unwrap_or(&picture).to_path_buf();
+            findings.push(Finding { file, line: 1, message: "no page shows this picture".to_string() });
         }
     }
     Ok(findings)
@@ -68,11 +83,24 @@ fn plain(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::targets;
+    use super::{targets, unseen_pictures};
 
     #[test]
     fn links_stand_outside_of_code() {
         let text = "see [a](b.md) and `[c](d)`\n```\n[e](f)\n```\n[g](h.md#i)\n";
         assert_eq!(targets(text).collect::<Vec<_>>(), [(1, "b.md"), (5, "h.md#i")]);
+    }
+
+    #[test]
+    fn a_picture_that_no_page_shows_is_found() {
+        let root = testing::Folder::new("pictures");
+        let page = root.write("docs/src/page.md", "{{#include pictures/shown.svg}}");
+        root.write("docs/src/pictures/shown.svg", "");
+        root.write("docs/src/pictures/stale.svg", "");
+        let found = unseen_pictures(&root, &[page]).unwrap();
+        assert_eq!(
+            found.iter().map(|one| one.file.display().to_string()).collect::<Vec<_>>(),
+            ["docs/src/pictures/stale.svg"]
+        );
     }
 }
