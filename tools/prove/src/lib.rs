@@ -32,7 +32,7 @@ use coq::compile::{make_folder, Copy};
 use coq::query;
 use project::Project;
 use sources::tree::Tree;
-use sources::{certified, forbidden, generated, theorems, tree};
+use sources::{certified, closure, forbidden, generated, theorems, tree};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ pub fn prove(options: &Options, project: &Project, progress: &dyn Progress) -> R
     let started = Instant::now();
     let (tree, listed) = Tree::read(project)?;
     let mut report = Report { findings: listed, unlisted: tree.unlisted(), ..Report::default() };
-    let claims = guards(project, &tree, &mut report)?;
+    let claims = guards(options, project, &tree, &mut report)?;
     if let Some(layer) = &options.layer {
         certified_layer(layer, &report.layers)?;
     }
@@ -56,7 +56,7 @@ pub fn prove(options: &Options, project: &Project, progress: &dyn Progress) -> R
 }
 
 /// What the sources alone show.
-fn guards(project: &Project, tree: &Tree, report: &mut Report) -> Result<certified::Claims, Error> {
+fn guards(options: &Options, project: &Project, tree: &Tree, report: &mut Report) -> Result<certified::Claims, Error> {
     for file in tree.files.iter().filter(|file| tree.folder.join(file).is_file()) {
         report.findings.extend(forbidden::forbidden(&format!("proof/{file}"), &tree.text(file)?));
     }
@@ -67,6 +67,14 @@ fn guards(project: &Project, tree: &Tree, report: &mut Report) -> Result<certifi
         let (theorems, bad) = theorems::read(file, &tree.text(file)?);
         report.theorems.extend(theorems);
         report.findings.extend(bad);
+    }
+    if !report.theorems.is_empty() {
+        let items = closure::closure(tree)?;
+        let path = project.root().join(closure::FILE);
+        if options.write {
+            std::fs::write(&path, closure::page(&items)).map_err(|error| Error::unwritable(&path, error))?;
+        }
+        report.findings.extend(closure::changed(&items, &std::fs::read_to_string(&path).unwrap_or_default()));
     }
     let order = tree::read(&project.root().join("kernel/layers.order"))?;
     let order: Vec<String> = order

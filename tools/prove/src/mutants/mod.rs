@@ -3,7 +3,7 @@
 pub mod assumptions;
 mod changes;
 pub mod code;
-mod gallina;
+pub mod gallina;
 pub mod specifications;
 pub mod trials;
 
