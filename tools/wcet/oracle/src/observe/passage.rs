@@ -71,6 +71,8 @@ impl<'k, 'p> Cutter<'k, 'p> {
                 (None, Flow::Leave) => {
                     self.between = match self.between {
                         Between::After(end) if self.is(&passage, Kind::Inside) => Between::Noted(end),
+                        // It may have been taken in a window, or while the processor waited.
+                        Between::Begun if self.is(&passage, Kind::Inside) => Between::Begun,
                         _ => Between::Outside,
                     };
                     finished = Some(passage);
@@ -95,6 +97,7 @@ impl<'k, 'p> Cutter<'k, 'p> {
         let fits = |kind: Kind| match self.between {
             Between::Begun => {
                 matches!(kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt | Kind::Inside)
+                    || matches!(kind, Kind::Window | Kind::Idle)
             }
             Between::Outside => {
                 matches!(kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt)
