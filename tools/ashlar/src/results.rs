@@ -32,7 +32,7 @@ pub struct SystemTimingResult {
     pub latency_ns: u64,
     pub lock_wait_ns: u64,
     /// Of each thread with a reservation.
-    pub responses: Vec<wcet_response::Response>,
+    pub responses: Vec<response::Response>,
     /// What the responses rest on, besides what the kernel's bounds do.
     pub assumptions: Vec<String>,
 }

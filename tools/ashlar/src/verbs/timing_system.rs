@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use wcet_report::arguments::{BoundOptions, Format};
-use wcet_response::{respond, Response, Thread, Verdict, ASSUMPTIONS};
+use response::{respond, Response, Thread, Verdict, ASSUMPTIONS};
 
 const VERSION: u32 = 1;
 const NS_PER_S: u128 = 1_000_000_000;

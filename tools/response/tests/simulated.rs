@@ -1,6 +1,6 @@
 //! Bounds held against a simulator of reservations, over all moments at which others may begin, for small systems.
 
-use wcet_response::{respond, Thread, Verdict};
+use response::{respond, Thread, Verdict};
 
 fn thread(name: &str, priority: u64, period: u64, budget: u64) -> Thread {
     Thread {
