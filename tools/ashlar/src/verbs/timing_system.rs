@@ -6,12 +6,12 @@ use builder::{assets, build_kernel, KernelOptions};
 use diagnostics::input_file::{self, MOST_DATA};
 use output::{Failure, Output};
 use project::Project;
+use response::{respond, Response, Thread, Verdict, ASSUMPTIONS};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use wcet_report::arguments::{BoundOptions, Format};
-use response::{respond, Response, Thread, Verdict, ASSUMPTIONS};
 
 const VERSION: u32 = 1;
 const NS_PER_S: u128 = 1_000_000_000;

@@ -28,23 +28,10 @@ pub(crate) struct Step {
     pub carried: Option<Carried>,
 }
 
-/// Values that an expression reads.
-pub(crate) fn operands(expression: &Expression) -> Vec<Value> {
-    match *expression {
-        Expression::Copy(a) | Expression::Unary(_, a) | Expression::Extract { from: a, .. } => vec![a],
-        Expression::Binary(_, a, b) => vec![a, b],
-        Expression::Insert { into, from, .. } => vec![into, from],
-        Expression::Concat { high, low } => vec![high, low],
-        Expression::Select { when, then, otherwise } => vec![when, then, otherwise],
-        Expression::Load { address, when } => std::iter::once(address).chain(when).collect(),
-        Expression::Unknown => Vec::new(),
-    }
-}
-
 /// What an operation reads.
 fn reads(op: &Op) -> Vec<Value> {
     match op {
-        Op::Set { from, .. } => operands(from),
+        Op::Set { from, .. } => from.operands(),
         Op::Store { address, from, when } => [*address, *from].into_iter().chain(*when).collect(),
         Op::ClobberMemory => Vec::new(),
     }

@@ -149,6 +149,21 @@ pub enum Expression {
     Unknown,
 }
 
+impl Expression {
+    /// Values that it reads.
+    pub fn operands(&self) -> Vec<Value> {
+        match *self {
+            Self::Copy(a) | Self::Unary(_, a) | Self::Extract { from: a, .. } => vec![a],
+            Self::Binary(_, a, b) => vec![a, b],
+            Self::Insert { into, from, .. } => vec![into, from],
+            Self::Concat { high, low } => vec![high, low],
+            Self::Select { when, then, otherwise } => vec![when, then, otherwise],
+            Self::Load { address, when } => std::iter::once(address).chain(when).collect(),
+            Self::Unknown => Vec::new(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
     Set {

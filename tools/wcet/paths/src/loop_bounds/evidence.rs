@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wcet_binary::lift::il::{Expression, Op, Operand, Value};
+use wcet_binary::lift::il::{Op, Operand};
 use wcet_binary::lift::Registers;
 use wcet_binary::load::Program;
 use wcet_flow::context::{Expanded, LoopId, NodeId};
@@ -62,7 +62,7 @@ fn deciding<'r>(program: &Program, expanded: &Expanded<'_>, run: &'r Run) -> Vec
                 let Some(index) = wanted.iter().position(|value| value.operand == to.operand) else { continue };
                 wanted.remove(index);
                 wanted
-                    .extend(operands(from).into_iter().filter(|value| !matches!(value.operand, Operand::Constant(_))));
+                    .extend(from.operands().into_iter().filter(|value| !matches!(value.operand, Operand::Constant(_))));
             }
             wanted.iter().for_each(|value| {
                 if let Operand::Register(register) = value.operand {
@@ -79,18 +79,6 @@ fn deciding<'r>(program: &Program, expanded: &Expanded<'_>, run: &'r Run) -> Vec
         run.counters.iter().filter(|counter| counter.step != Step::Other).collect()
     } else {
         chosen
-    }
-}
-
-fn operands(expression: &Expression) -> Vec<Value> {
-    match *expression {
-        Expression::Copy(a) | Expression::Unary(_, a) | Expression::Extract { from: a, .. } => vec![a],
-        Expression::Binary(_, a, b) => vec![a, b],
-        Expression::Insert { into, from, .. } => vec![into, from],
-        Expression::Concat { high, low } => vec![high, low],
-        Expression::Select { when, then, otherwise } => vec![when, then, otherwise],
-        Expression::Load { address, .. } => vec![address],
-        Expression::Unknown => Vec::new(),
     }
 }
 
