@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wcet_binary::lift::il::{Op, Operand};
+use wcet_binary::lift::il::{Op, Operand, Value};
 use wcet_binary::lift::Registers;
 use wcet_binary::load::Program;
 use wcet_flow::context::{Expanded, LoopId, NodeId};
