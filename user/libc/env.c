@@ -76,6 +76,19 @@ long env_arg(const char *name, char *buffer, size_t size)
     return value == 0 ? -1 : copy_value(value, length, buffer, size);
 }
 
+int env_child(uint32_t index, char *name, size_t size, uint32_t *slot)
+{
+    size_t key_length = 0, value_length = 0;
+    const char *value = 0;
+    const char *key = env_text_entry(page(), "slot.process.", index, &key_length, &value, &value_length);
+    if (key == 0) {
+        return 0;
+    }
+    copy_value(key, key_length, name, size);
+    *slot = index_value(value, value_length);
+    return 1;
+}
+
 uint64_t env_arg_u64(const char *name, uint64_t fallback)
 {
     size_t length = 0;

@@ -53,6 +53,27 @@ const char *env_text_first(const char *text, const char *prefix, const char *nam
     return 0;
 }
 
+const char *env_text_entry(const char *text, const char *prefix, uint32_t index, size_t *key_length, const char **value,
+                           size_t *value_length)
+{
+    for (const char *line = text; *line != 0;) {
+        const char *end = line_end(line);
+        const char *key = after_key(line, prefix, "");
+        const char *rest = key;
+        while (rest != 0 && rest < end && *rest != '=') {
+            rest++;
+        }
+        if (rest != 0 && rest < end && index-- == 0) {
+            *key_length = (size_t)(rest - key);
+            *value = rest + 1;
+            *value_length = (size_t)(end - rest - 1);
+            return key;
+        }
+        line = *end == 0 ? end : end + 1;
+    }
+    return 0;
+}
+
 static int digit_value(char c)
 {
     if (c >= '0' && c <= '9') {

@@ -125,8 +125,10 @@ int main(void)
             print("GUEST-RESET\n");
             break;
         default:
-            print("vmm: %s: guest ended: %s (rip 0x%lx, info 0x%lx 0x%lx)\n", config.name, end.why, vcpu[VCPU_RIP],
-                  vcpu[VCPU_EXIT_INFO1], vcpu[VCPU_EXIT_INFO2]);
+            print("vmm: %s: guest ended: %s (rip 0x%lx, rsp 0x%lx, flags 0x%lx, cr2 0x%lx, cr3 0x%lx, event 0x%lx, "
+                  "info 0x%lx 0x%lx)\n",
+                  config.name, end.why, vcpu[VCPU_RIP], vcpu_reg(RSP), vcpu[VCPU_RFLAGS], vcpu[VCPU_CR2],
+                  vcpu[VCPU_CR3], vcpu[VCPU_INJECT], vcpu[VCPU_EXIT_INFO1], vcpu[VCPU_EXIT_INFO2]);
             return EXIT_GUEST;
         }
         memset((void *)GUEST_BASE, 0, guest_size);

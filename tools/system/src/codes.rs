@@ -93,8 +93,8 @@ diagnostics::codes! {
     NothingStarts "ASH-S026" "nothing to start"
         "The system has no process and no virtual machine, so there would be nothing to do after boot. Add one."
     NoParent "ASH-S027" "started by a parent that it does not have"
-        "`start = \"parent\"` and `on_death` speak of the process that creates and watches this one, so `parent` must \
-         name it."
+        "`start = \"parent\"`, `on_death` and `restart` speak of the process that creates and watches this one, so `parent` \
+         must name it."
     UnknownProgram "ASH-S028" "a program that does not exist"
         "`program` names a C file of user/apps, user/tests, user/bench or user/services, a folder of \
          user/drivers, or vmm; there is none of this name."
@@ -140,6 +140,10 @@ diagnostics::codes! {
         "A process without a reservation runs on that of the thread that calls it. Here such processes may call each \
          other in a circle that a thread with a reservation can enter: they would wait for each other's replies, with \
          the caller's time. Give one of them a reservation of its own, or let one of them signal instead of calling."
+    Restart "ASH-S042" "restarts that cannot be made"
+        "`restart` asks the parent to start a process again after its end, so the parent must hear of the end: `on_death` \
+         names a notification that it waits for. `restart_limit` and `restart_within` limit restarts, so they need \
+         `restart`. The program `supervisor` does what these keys say; another parent finds them in its environment page."
 }
 
 #[cfg(test)]

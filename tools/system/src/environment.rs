@@ -24,6 +24,10 @@ pub const KEYS: &[(&str, &str)] = &[
         "For the waiter: the bit that a signaller sets, from 63 downwards in the order of `signallers`. An interrupt, \
          console input or a child's death sets the bit whose number is the slot of that interrupt, console or child.",
     ),
+    (
+        "restart.CHILD=POLICY LIMIT NS",
+        "For the parent: `on-failure` or `always`, and how many restarts it makes at most within how many nanoseconds.",
+    ),
     ("thread.NAME=N", "Index of a thread of this process, for starting it; `main` is 0."),
     ("file.NAME=0xADDRESS BYTES", "A file mapped read-only. A monitor has `file.kernel` and `file.initrd`."),
     ("arg.KEY=VALUE", "A text of `args`. A monitor has `arg.memory` (bytes) and `arg.cmdline`."),

@@ -14,6 +14,9 @@
 uint32_t env_slot(const char *name);
 /* The first slot of a kind, e.g. "console"; NO_SLOT if there is none. */
 uint32_t env_slot_of_kind(const char *kind);
+/* Child number `index` of this process, from 0 in the order of the description: its name, NUL-terminated and cut to `size`, and
+ * the slot of its grant. 0 if there is none, else 1. */
+int env_child(uint32_t index, char *name, size_t size, uint32_t *slot);
 /* Address and bytes of a file that the description mapped into this process; 0 if there is none, else 1. */
 int env_file(const char *name, const void **address, uint64_t *size);
 /* Index of a named thread of this process; NO_SLOT if there is none. */
@@ -31,6 +34,10 @@ void env_name(char *buffer, size_t size);
 const char *env_text_find(const char *text, const char *prefix, const char *name, size_t *length);
 /* First value whose key begins with prefix + name + "."; null if there is none. */
 const char *env_text_first(const char *text, const char *prefix, const char *name, size_t *length);
+/* Number `index`, from 0, of the lines whose key begins with prefix: the rest of the key, its length, the value and its length;
+ * null if there is none. */
+const char *env_text_entry(const char *text, const char *prefix, uint32_t index, size_t *key_length, const char **value,
+                           size_t *value_length);
 /* Reads a number at the start of `length` bytes; returns how many bytes it took, 0 if there is no number or it
  * exceeds 64 bits. */
 size_t env_text_number(const char *value, size_t length, uint64_t *number);

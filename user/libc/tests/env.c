@@ -37,6 +37,13 @@ int main(void)
     const char *first = env_text_first(text, "slot.", "console", &length);
     CHECK(first != 0 && length == 1 && *first == '7');
     CHECK(env_text_first(text, "slot.", "cons", &length) == 0);
+    const char *value = 0;
+    size_t key_length = 0;
+    const char *key = env_text_entry(text, "slot.endpoint.", 1, &key_length, &value, &length);
+    CHECK(key != 0 && key_length == 5 && memcmp(key, "echo2", 5) == 0 && length == 1 && *value == '4');
+    CHECK(env_text_entry(text, "slot.endpoint.", 2, &key_length, &value, &length) == 0);
+    CHECK(env_text_entry(text, "last", 0, &key_length, &value, &length) != 0 && key_length == 0 && *value == '1');
+    CHECK(env_text_entry("", "slot.", 0, &key_length, &value, &length) == 0);
     uint64_t number = 99;
     CHECK(env_text_number("0x10000000 8123456", 18, &number) == 10 && number == 0x10000000);
     CHECK(env_text_number("8123456\nz", 7, &number) == 7 && number == 8123456);

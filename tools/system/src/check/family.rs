@@ -8,6 +8,7 @@ pub fn check(description: &Description, report: &mut Report) {
     for process in &description.processes {
         ancestors(description, process, report);
         needs_parent(description, process, report);
+        restarts_are_heard_of(description, process, report);
         needs_program(description, process, report);
         starts_after_parent(description, process, report);
         needs_kernel(description, process, report);
@@ -51,7 +52,7 @@ fn needs_parent(description: &Description, process: &Process, report: &mut Repor
         return;
     }
     let by_parent = process.start.as_ref().filter(|start| start.value == "parent");
-    for key in by_parent.into_iter().chain(&process.on_death) {
+    for key in by_parent.into_iter().chain(&process.on_death).chain(process.restart.wanted()) {
         let message = format!("`{}` has no parent", process.name.value);
         let remedy = "add `parent`, the name of the process that creates it";
         report.push(Diagnostic::new(Code::NoParent, message, remedy).at(
@@ -59,6 +60,24 @@ fn needs_parent(description: &Description, process: &Process, report: &mut Repor
             &key.span,
             "speaks of the parent",
         ));
+    }
+}
+
+/// Who is to start a process again must hear of its end; and limits are those of a policy.
+fn restarts_are_heard_of(description: &Description, process: &Process, report: &mut Report) {
+    let name = &process.name.value;
+    if let (Some(policy), Some(parent), false) = (process.restart.wanted(), &process.parent, process.has("on_death")) {
+        let message = format!("`{}` does not hear of the end of `{name}`, which it is to start again", parent.value);
+        let remedy = format!("add `on_death`, the name of a notification with waiter = \"{}\"", parent.value);
+        let fault = Diagnostic::new(Code::Restart, message, remedy);
+        report.push(fault.at(&description.source, &policy.span, "to be started again"));
+    }
+    let limits = process.has("restart_limit") || process.has("restart_within");
+    if limits && process.restart.wanted().is_none() && !(process.has("restart") && process.restart.policy.is_none()) {
+        let message = format!("`{name}` has a limit of restarts, but is never started again");
+        let remedy = "add restart = \"on-failure\" or restart = \"always\", or leave the limit out";
+        let fault = Diagnostic::new(Code::Restart, message, remedy);
+        report.push(fault.at(&description.source, &process.name.span, "in this table"));
     }
 }
 

@@ -8,6 +8,8 @@ const DEFAULT_PRIORITY: u64 = 100;
 const DEFAULT_STACK: u64 = 64 * KIB;
 const DEFAULT_COMMAND_LINE: &str = "console=ttyS0";
 const DEFAULT_MONITOR: &str = "vmm";
+const DEFAULT_RESTART_LIMIT: u64 = 5;
+const DEFAULT_RESTART_WITHIN: u64 = 60_000_000_000;
 
 /// The description in `document`, with defaults filled in. A key left out because it was faulty takes its default.
 pub fn build(document: &Document, name: &str) -> Description {
@@ -59,6 +61,11 @@ fn process(table: &TableData) -> Process {
         parent: table.text("parent").cloned(),
         start: table.text("start").cloned(),
         on_death: table.text("on_death").cloned(),
+        restart: Restart {
+            policy: table.text("restart").cloned(),
+            limit: table.number("restart_limit").map_or(DEFAULT_RESTART_LIMIT, |number| number.value),
+            within: table.number("restart_within").map_or(DEFAULT_RESTART_WITHIN, |number| number.value),
+        },
         fault_endpoint: table.text("fault_endpoint").cloned(),
         console: table.text("console").cloned(),
         devices: table.names("devices").to_vec(),

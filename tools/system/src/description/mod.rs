@@ -54,6 +54,7 @@ pub struct Process {
     pub parent: Option<Name>,
     pub start: Option<Name>,
     pub on_death: Option<Name>,
+    pub restart: Restart,
     pub fault_endpoint: Option<Name>,
     pub console: Option<Name>,
     pub devices: Vec<Name>,
@@ -64,6 +65,23 @@ pub struct Process {
     pub args: Vec<(Name, Name)>,
     /// Threads after the first.
     pub threads: Vec<Thread>,
+}
+
+/// When the parent starts a process again that has ended.
+#[derive(Debug, Clone)]
+pub struct Restart {
+    /// As written; none: never.
+    pub policy: Option<Name>,
+    /// So many restarts at most within so many nanoseconds.
+    pub limit: u64,
+    pub within: u64,
+}
+
+impl Restart {
+    /// The policy, if it is one by which the process is ever started again.
+    pub fn wanted(&self) -> Option<&Name> {
+        self.policy.as_ref().filter(|policy| policy.value != "never")
+    }
 }
 
 impl Process {

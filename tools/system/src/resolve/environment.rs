@@ -25,6 +25,13 @@ pub fn environment(ids: &Ids, process: &Process, grants: &[Grant], files: &[Mapp
             page.line(format_args!("bit.{}.{}", notification.seen_as, signaller.value), signal_bit(place));
         }
     }
+    let mine = |child: &&Process| child.parent.as_ref().is_some_and(is_me);
+    for child in description.processes.iter().filter(mine) {
+        if let Some(policy) = child.restart.wanted() {
+            let (limit, within) = (child.restart.limit, child.restart.within);
+            page.line(format_args!("restart.{}", child.name.value), format_args!("{} {limit} {within}", policy.value));
+        }
+    }
     page.line(format_args!("thread.main"), 0);
     for (index, thread) in (1..).zip(&process.threads) {
         let index: u32 = index;

@@ -7,6 +7,10 @@ use crate::layout::{
 
 const NS_PER_US: u64 = 1_000;
 
+/// The supervisor remembers when so many restarts were.
+const RESTART_LIMIT_MAX: u64 = 16;
+const RESTART_WITHIN_MAX: u64 = 24 * 3_600 * 1_000_000_000;
+
 pub const TABLES: &[TableSpec] = &[SYSTEM, PROCESS, VM, ENDPOINT, NOTIFICATION, BUFFER, SHARE, INTERRUPT, CONSOLE];
 
 const SYSTEM: TableSpec = TableSpec {
@@ -102,6 +106,20 @@ const RUNNING: &[KeySpec] = &[
         "none",
         "Notification, waited on by the parent, that is signalled when this process has ended.",
     ),
+    optional(
+        "restart",
+        Kind::Choice(&["never", "on-failure", "always"]),
+        "\"never\"",
+        "When the parent starts it again after its end: never, unless it exited with code 0, or always. The parent hears of the \
+         end by `on_death`; the program `supervisor` does what these keys say.",
+    ),
+    optional(
+        "restart_limit",
+        Kind::Integer(1, RESTART_LIMIT_MAX),
+        "5",
+        "So many restarts within `restart_within` are the most: then it stays ended.",
+    ),
+    optional("restart_within", Kind::Duration(NS_PER_US, RESTART_WITHIN_MAX), "\"60s\"", "See `restart_limit`."),
     optional(
         "fault_endpoint",
         Kind::Name(Object::Endpoint),
