@@ -240,6 +240,14 @@ impl<'a, 'b> Concretizer<'a, 'b> {
         feasibility::solve(solver, self.run.base, all, &self.run.read)
     }
 
+    /// The edges of the path to which steps of the run belong.
+    pub fn edges(&self, steps: &[usize]) -> Vec<usize> {
+        let edge = |step: &usize| self.before.partition_point(|mark| mark.steps <= *step);
+        let mut edges: Vec<usize> = steps.iter().map(edge).collect();
+        edges.sort_unstable();
+        edges
+    }
+
     pub fn relevant_loops(
         &mut self,
         steps: &[&Step],

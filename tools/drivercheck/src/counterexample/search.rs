@@ -83,18 +83,25 @@ pub fn find<'a>(
                     }
                     Feasible::Unknown => continue,
                     Feasible::No(core) => {
+                        cores.insert(concretizer.edges(&core));
                         let repeats = first.map(|first| (first.steps, &matter));
-                        let edge = |step: &usize| concretizer.before.partition_point(|mark| mark.steps <= *step);
-                        let mut edges: Vec<usize> = core.iter().map(edge).collect();
-                        edges.sort_unstable();
-                        cores.insert(edges);
                         (concretizer.relevant_loops(&steps, &core, repeats), usize::MAX)
                     }
                 }
             }
             Err(Stuck(steps, from)) => {
-                let core: Vec<usize> = (from..steps.len()).collect();
-                (concretizer.relevant_loops(&steps, &core, None), concretizer.before.len())
+                // Where the solver was asked, the run up to there may be impossible already, by what a loop before did.
+                let asked = plans.iter().any(|plan| plan.asks_solver);
+                match if asked { concretizer.check(solver, None)? } else { Feasible::Unknown } {
+                    Feasible::No(core) => {
+                        cores.insert(concretizer.edges(&core));
+                        (concretizer.relevant_loops(&steps, &core, None), usize::MAX)
+                    }
+                    _ => {
+                        let core: Vec<usize> = (from..steps.len()).collect();
+                        (concretizer.relevant_loops(&steps, &core, None), concretizer.before.len())
+                    }
+                }
             }
         };
         for index in relevant_loops.into_iter().rev() {

@@ -77,6 +77,17 @@ fn a_trace_tells_lines_messages_and_states() {
     }
 }
 
+/// Where a later loop cannot turn because of how often an earlier one did, the earlier one gets another plan: without that
+/// all plans of the later one are tried in vain, and the summaries are made finer in 40 refinements.
+#[test]
+fn finds_the_loop_that_stands_in_the_way() {
+    assert_eq!(broken("whole_period", &Options::default()), BTreeSet::from([1]));
+    let (_, report) = check("whole_period", &Options { rules: vec![1], ..Options::default() });
+    for row in report.rows.iter().filter(|row| row.verdict == "VIOLATED") {
+        assert!(row.refinements <= 5, "{}: {} refinements", row.subprotocol, row.refinements);
+    }
+}
+
 /// A million rounds of which each is like the one before stand in a trace as some, with their number.
 #[test]
 fn a_trace_counts_rounds() {
