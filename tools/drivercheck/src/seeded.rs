@@ -221,9 +221,33 @@ fn patch(patch: &Path, tree: &Path) -> Result<(), SeededError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Outcomes};
+    use super::{List, Outcome, Outcomes};
     use campaign::Shard;
     use serde_json::json;
+    use std::path::Path;
+    use std::process::Command;
+
+    /// Each entry has its patch, which applies to the driver as it is, and each patch its entry.
+    #[test]
+    fn every_patch_is_listed_and_applies() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let faults = root.join("tests/faults");
+        let list: List = toml::from_str(&std::fs::read_to_string(faults.join("faults.toml")).unwrap()).unwrap();
+        let mut listed: Vec<String> = list.fault.iter().chain(&list.variation).map(|one| one.name.clone()).collect();
+        listed.sort();
+        let stem = |entry: std::io::Result<std::fs::DirEntry>| {
+            Some(entry.unwrap().file_name().to_str()?.strip_suffix(".patch")?.to_string())
+        };
+        let mut there: Vec<String> = std::fs::read_dir(&faults).unwrap().filter_map(stem).collect();
+        there.sort();
+        assert_eq!(listed, there);
+        for one in there {
+            let patch = std::fs::File::open(faults.join(format!("{one}.patch"))).unwrap();
+            let flags = ["-p1", "--batch", "--forward", "--dry-run", "-d"];
+            let output = Command::new("patch").args(flags).arg(&root).stdin(patch).output().unwrap();
+            assert!(output.status.success(), "{one}: {}", String::from_utf8_lossy(&output.stdout));
+        }
+    }
 
     #[test]
     fn outcomes_become_a_record() {
