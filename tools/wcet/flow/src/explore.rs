@@ -48,8 +48,8 @@ pub(crate) struct Explorer<'a> {
     pub bodies: BTreeMap<u64, Body>,
     /// Where indirect jumps and calls go, as far as that is known.
     pub targets: BTreeMap<u64, BTreeSet<u64>>,
-    /// Jumps whose targets hold if memory is the same when it is read again.
-    pub rereads: BTreeSet<u64>,
+    /// Jumps whose targets hold if memory is the same when it is read again, and the instructions that read it.
+    pub rereads: BTreeMap<u64, BTreeSet<u64>>,
 }
 
 impl<'a> Explorer<'a> {
@@ -62,7 +62,7 @@ impl<'a> Explorer<'a> {
             instructions: BTreeMap::new(),
             bodies: BTreeMap::new(),
             targets: options.targets.clone(),
-            rereads: BTreeSet::new(),
+            rereads: BTreeMap::new(),
         };
         explorer.roots.clone().into_iter().for_each(|entry| explorer.function(entry));
         explorer

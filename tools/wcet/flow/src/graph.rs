@@ -14,6 +14,8 @@ pub struct Graph {
     pub functions: BTreeMap<u64, Function>,
     /// What is taken for granted, in sentences for the report.
     pub assumptions: Vec<String>,
+    /// Indirect jumps and calls whose targets hold if memory is the same when it is read again, and the instructions that read it.
+    pub rereads: BTreeMap<u64, BTreeSet<u64>>,
 }
 
 #[derive(Debug)]

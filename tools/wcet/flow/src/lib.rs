@@ -23,7 +23,7 @@
 //!
 //! # What it assumes
 //! [`Graph::assumptions`] lists it: stores through pointers leave return addresses and saved registers alone; an index
-//! that is checked in memory and read again is still the same (named for each jump that needs it); and what [`Options`]
+//! that is checked in memory and read again is still the same, if others do not write there (named for each jump that needs it); and what [`Options`]
 //! states is right: targets, stack switches, recursion depths (which are for the bound to charge).
 
 mod build;
@@ -41,6 +41,7 @@ mod path;
 mod range;
 mod recursion;
 mod resolve;
+mod shared;
 mod split;
 mod term;
 mod zeros;
@@ -53,6 +54,7 @@ pub use error::{Error, Located, Problem};
 pub use forward::forward;
 pub use graph::{Block, Edge, EdgeKind, Function, Graph};
 pub use loops::Loop;
+pub use shared::Shared;
 use wcet_binary::lift::Lifter;
 
 use explore::Explorer;
@@ -73,6 +75,8 @@ pub struct Options {
     pub copies: usize,
     /// Addresses of instructions with which a block begins in any case, because a region does.
     pub boundaries: BTreeSet<u64>,
+    /// Memory of which no two reads are taken to be the same.
+    pub shared: Shared,
 }
 
 /// Rounds of exploring and resolving; each adds a target at least, so this many are never needed.
@@ -114,7 +118,7 @@ pub fn analyse(lifter: &Lifter<'_>, entries: &[u64], options: &Options) -> Resul
             Err(found) => errors.extend(found),
         }
     }
-    let graph = Graph { functions, assumptions: assumptions(&explorer) };
+    let graph = Graph { functions, assumptions: assumptions(&explorer), rereads: explorer.rereads.clone() };
     errors.extend(recursion::check(&graph, explorer.program, options));
     if errors.is_empty() {
         Ok(graph)
@@ -170,7 +174,7 @@ fn assumptions(explorer: &Explorer<'_>) -> Vec<String> {
     let program = explorer.program;
     let mut found = program.assumptions.clone();
     found.push("stores through pointers change no return address and no saved register".to_string());
-    for address in &explorer.rereads {
+    for address in explorer.rereads.keys() {
         let place = program.describe(*address);
         found
             .push(format!("what bounds the jump at {place} is in memory, and does not change before it is read again"));

@@ -1,5 +1,6 @@
 //! Symbolic execution of a path: a list of instructions, each the successor of the one before.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use wcet_binary::lift::il::{Binary, Expression, Flow, Instruction, Op, Operand, Target, Unary, Value};
@@ -7,8 +8,9 @@ use wcet_binary::lift::Registers;
 use wcet_binary::load::Program;
 
 use crate::frame::{decided, Frame, Known, Summary};
-use crate::range::Condition;
-use crate::term::{Number, Term};
+use crate::range::{self, Condition};
+use crate::shared::Shared;
+use crate::term::{Number, Read, Term};
 
 /// A register whose term is larger is forgotten: a leaf takes its place.
 const HEAVIEST: u32 = 500;
@@ -26,35 +28,46 @@ pub(crate) enum Step {
 
 pub(crate) struct Path<'p> {
     program: &'p Program,
+    shared: &'p Shared,
     registers: Vec<Number>,
     temporaries: Vec<Option<Number>>,
     /// Stores in order: address and value; None where any memory may have changed.
     stores: Vec<Option<(Number, Number)>>,
     pub conditions: Vec<Condition>,
-    /// Memory that is read, and memory that is read again without a store in between.
-    loads: Vec<Number>,
-    rereads: Vec<Number>,
+    /// Memory that is read, and memory that is read again without a store in between, with the instructions that do.
+    loads: Vec<(Number, u64)>,
+    rereads: Vec<(Number, u64)>,
+    /// The instruction that is executed.
+    now: u64,
     leaves: u32,
+    /// Leaves that are addresses on the stack.
+    of_stack: BTreeSet<u32>,
 }
 
 impl<'p> Path<'p> {
     /// A path that starts where `known` holds.
-    pub fn new(program: &'p Program, known: Option<&Frame>) -> Path<'p> {
+    pub fn new(program: &'p Program, shared: &'p Shared, known: Option<&Frame>) -> Path<'p> {
         let table = Registers::of(program.architecture);
+        let stack = table.stack_pointer();
         let mut path = Path {
             program,
+            shared,
             registers: Vec::new(),
             temporaries: Vec::new(),
             stores: Vec::new(),
             conditions: Vec::new(),
             loads: Vec::new(),
             rereads: Vec::new(),
+            now: 0,
             leaves: 0,
+            of_stack: BTreeSet::new(),
         };
         for register in table.all() {
             let size = table.value(register).size;
             let value = match known.map(|frame| frame.register(register)) {
                 Some(Known::Constant(number)) => Number::constant(number, size),
+                Some(Known::Initial(initial, _)) if initial == stack => path.leaf_of_stack(size),
+                _ if register == stack => path.leaf_of_stack(size),
                 _ => path.leaf(size),
             };
             path.registers.push(value);
@@ -65,6 +78,12 @@ impl<'p> Path<'p> {
     fn leaf(&mut self, size: u8) -> Number {
         self.leaves += 1;
         Number::new(Term::Leaf(self.leaves), size)
+    }
+
+    fn leaf_of_stack(&mut self, size: u8) -> Number {
+        let leaf = self.leaf(size);
+        self.of_stack.insert(self.leaves);
+        leaf
     }
 
     /// Executes an instruction and goes on to the next of the path.
@@ -124,7 +143,7 @@ impl<'p> Path<'p> {
                         let popped = Number::constant(popped as u64, size);
                         Number::binary(Binary::Add, self.registers[index].clone(), popped, size)
                     }
-                    None => self.leaf(size),
+                    None => self.leaf_of_stack(size),
                 };
             } else if !summary.preserved[index] {
                 self.registers[index] = self.leaf(size);
@@ -135,6 +154,7 @@ impl<'p> Path<'p> {
 
     fn execute(&mut self, instruction: &Instruction, met: bool) {
         let condition = instruction.flow.condition();
+        self.now = instruction.address;
         self.temporaries.clear();
         for op in &instruction.ops {
             match *op {
@@ -214,6 +234,11 @@ impl<'p> Path<'p> {
         if let Some(number) = address.as_constant().and_then(|at| self.program.constant(at, size)) {
             return Number::constant(number, size);
         }
+        if self.may_be_shared(&address, size) {
+            // Not the same as any other read, nor as what was stored; what never changes may still be looked up.
+            self.leaves += 1;
+            return Number::new(Term::Load(address, Read::Fresh(self.leaves)), size);
+        }
         let mut stores = 0;
         for (index, store) in self.stores.iter().enumerate().rev() {
             match store {
@@ -225,18 +250,40 @@ impl<'p> Path<'p> {
                 }
             }
         }
-        let load = Number::new(Term::Load(address, stores), size);
-        if self.loads.contains(&load) {
-            self.rereads.push(load.clone());
+        let load = Number::new(Term::Load(address, Read::After(stores)), size);
+        let known = self.loads.iter().find(|(known, _)| *known == load);
+        if let Some(first) = known.cloned() {
+            self.rereads.extend([first, (load.clone(), self.now)]);
         } else {
-            self.loads.push(load.clone());
+            self.loads.push((load.clone(), self.now));
         }
         load
     }
 
-    /// Whether `number` is made of memory that the path reads twice and takes to be the same.
-    pub fn relies_on_reread(&self, number: &Number) -> bool {
-        self.rereads.contains(number) || number.parts().into_iter().any(|part| self.relies_on_reread(part))
+    /// Whether others may write there.
+    fn may_be_shared(&self, address: &Number, size: u8) -> bool {
+        if self.shared.places.is_empty() || self.is_of_stack(address) {
+            return false;
+        }
+        let (low, high) = range::reach(address, &self.conditions);
+        let is_known = high.wrapping_sub(low) < crate::evaluate::mask(address.size) >> 1;
+        let last = high.saturating_add(u64::from(size.max(1)) - 1);
+        low <= high && self.shared.meets(low, last) && (self.shared.unknown || is_known)
+    }
+
+    fn is_of_stack(&self, address: &Number) -> bool {
+        match &*address.term {
+            Term::Leaf(leaf) => self.of_stack.contains(leaf),
+            Term::Load(..) => false,
+            _ => address.parts().into_iter().any(|part| self.is_of_stack(part)),
+        }
+    }
+
+    /// The instructions that read memory twice of which `number` is made, where it is taken to be the same.
+    pub fn rereads(&self, number: &Number) -> BTreeSet<u64> {
+        let here = self.rereads.iter().filter(|(load, _)| load == number).map(|(_, at)| *at);
+        let parts = number.parts().into_iter().flat_map(|part| self.rereads(part));
+        here.chain(parts).collect()
     }
 }
 

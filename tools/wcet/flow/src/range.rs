@@ -126,6 +126,52 @@ fn natural(number: &Number) -> Range {
     }
 }
 
+/// The same where `conditions` hold, also through sums and products with constants: how far an address reaches.
+pub(crate) fn reach(number: &Number, conditions: &[Condition]) -> Range {
+    let whole = (0, mask(number.size));
+    let top = whole.1;
+    let fits = |range: Range| if range.0 <= range.1 && range.1 <= top { range } else { whole };
+    let by_form = match &*number.term {
+        Term::Unary(Unary::ZeroExtend, inner) => reach(inner, conditions),
+        Term::Unary(Unary::SignExtend, inner) => {
+            let range = reach(inner, conditions);
+            if range.1 <= mask(inner.size) >> 1 {
+                range
+            } else {
+                whole
+            }
+        }
+        Term::Extract(from, 0) => fits(reach(from, conditions)),
+        Term::Select(_, a, b) => hull(reach(a, conditions), reach(b, conditions)),
+        Term::Binary(Binary::Add, a, b) => sum(reach(a, conditions), reach(b, conditions), top).unwrap_or(whole),
+        Term::Binary(operation @ (Binary::Multiply | Binary::ShiftLeft), a, b) => {
+            let factor = match (operation, b.as_constant()) {
+                (Binary::Multiply, factor) => factor,
+                (_, Some(amount)) if amount < 64 => Some(1 << amount),
+                _ => None,
+            };
+            let scaled = factor.and_then(|factor| {
+                let (low, high) = reach(a, conditions);
+                Some((low.checked_mul(factor)?, high.checked_mul(factor)?))
+            });
+            scaled.map_or(whole, fits)
+        }
+        _ => whole,
+    };
+    let start = meet(natural(number), by_form);
+    conditions.iter().fold(start, |range, (condition, truth)| meet(range, refine(condition, *truth, number)))
+}
+
+/// The range of a sum of at most `top`, or None where it may wrap around for some of the numbers only.
+fn sum(a: Range, b: Range, top: u64) -> Option<Range> {
+    let (low, high) = (u128::from(a.0) + u128::from(b.0), u128::from(a.1) + u128::from(b.1));
+    let size = u128::from(top) + 1;
+    if a.0 > a.1 || b.0 > b.1 || low / size != high / size {
+        return None;
+    }
+    Some(((low % size) as u64, (high % size) as u64))
+}
+
 /// The range of a difference of two numbers' leading zeros, of which conditions say that the second is not below the
 /// first: how far a division routine has to shift.
 fn distance(variable: &Number, conditions: &[Condition]) -> Range {

@@ -126,7 +126,7 @@ impl Explorer<'_> {
     fn execute(&mut self, start: &Start) -> Option<BTreeSet<u64>> {
         let head = start.path.instruction.address;
         let frame = self.bodies.get(&start.function).and_then(|body| body.frames.get(&head));
-        let mut path = Path::new(self.program, frame);
+        let mut path = Path::new(self.program, &self.options.shared, frame);
         let mut node = &start.path;
         while let Some((step, rest)) = &node.rest {
             path.step(&node.instruction, step);
@@ -134,8 +134,9 @@ impl Explorer<'_> {
         }
         let target = path.target(&node.instruction)?;
         let found = range::values(&target, &path.conditions, self.program)?;
-        if path.relies_on_reread(&target) {
-            self.rereads.insert(node.instruction.address);
+        let rereads = path.rereads(&target);
+        if !rereads.is_empty() {
+            self.rereads.entry(node.instruction.address).or_default().extend(rereads);
         }
         Some(found)
     }

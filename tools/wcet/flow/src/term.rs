@@ -16,8 +16,16 @@ pub(crate) enum Term {
     Binary(Binary, Number, Number),
     Extract(Number, u8),
     Select(Number, Number, Number),
-    /// Memory after that many stores of the path that may have changed it.
-    Load(Number, usize),
+    Load(Number, Read),
+}
+
+/// When memory is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// After that many stores of the path that may have changed it.
+    After(usize),
+    /// Others may have written; one number, one read.
+    Fresh(u32),
 }
 
 /// A term with its size in bytes.

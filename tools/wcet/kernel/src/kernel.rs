@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wcet_binary::lift::Lifter;
+use wcet_binary::load::Program;
 use wcet_flow::context::Expanded;
 use wcet_flow::{EdgeKind, Graph};
 use wcet_values::Shared;
@@ -46,21 +47,11 @@ impl<'p> Kernel<'p> {
         let program = lifter.program();
         let stacks =
             lookup(program, &description.stacks.symbol, "the frames of stacks").map_err(|error| vec![error])?;
-        let (graph, points) = flow(lifter, description)?;
-        let mut errors = Vec::new();
-        let mut shared = Vec::new();
-        for name in &description.shared.symbols {
-            match program.symbol(name) {
-                Some(symbol) if symbol.size > 0 => shared.push((symbol.address, symbol.address + symbol.size - 1)),
-                _ => errors.push(Error::NoSymbol { symbol: name.clone(), part: "shared memory" }),
-            }
-        }
-        for about in &description.shared.memory {
-            match description.memory.iter().find(|memory| memory.about == *about) {
-                Some(memory) => shared.push((memory.first, memory.first + memory.bytes - 1)),
-                None => errors.push(Error::NoMemory { about: about.clone() }),
-            }
-        }
+        let (shared, mut errors) = shared(program, description);
+        let (graph, points) = match flow(lifter, description, &shared) {
+            Ok(found) => found,
+            Err(found) => return Err(errors.into_iter().chain(found).collect()),
+        };
         let mut handlers = BTreeSet::new();
         for name in &description.entries.handlers {
             match lookup(program, name, "a handler") {
@@ -111,7 +102,7 @@ impl<'p> Kernel<'p> {
             regions,
             stacks,
             handlers,
-            shared: Shared::of(shared),
+            shared,
             waits,
             locks,
             stated,
@@ -189,4 +180,22 @@ impl<'p> Kernel<'p> {
         };
         region.chain.windows(2).rev().filter_map(behind).collect()
     }
+}
+
+/// What other processors write, and what of the description of it is wrong.
+fn shared(program: &Program, description: &Description) -> (Shared, Vec<Error>) {
+    let (mut shared, mut errors) = (Vec::new(), Vec::new());
+    for name in &description.shared.symbols {
+        match program.symbol(name) {
+            Some(symbol) if symbol.size > 0 => shared.push((symbol.address, symbol.address + symbol.size - 1)),
+            _ => errors.push(Error::NoSymbol { symbol: name.clone(), part: "shared memory" }),
+        }
+    }
+    for about in &description.shared.memory {
+        match description.memory.iter().find(|memory| memory.about == *about) {
+            Some(memory) => shared.push((memory.first, memory.first + memory.bytes - 1)),
+            None => errors.push(Error::NoMemory { about: about.clone() }),
+        }
+    }
+    (Shared::of(shared), errors)
 }

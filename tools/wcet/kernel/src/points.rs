@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wcet_binary::lift::il::{AddressForm, Flow, Op, Operand, Register};
 use wcet_binary::lift::{Instruction, Lifter};
 use wcet_binary::load::Program;
-use wcet_flow::Graph;
+use wcet_flow::{Graph, Shared};
 
 use crate::description::{Description, Interrupt};
 use crate::error::Error;
@@ -82,6 +82,7 @@ pub fn options(
     program: &Program,
     description: &Description,
     points: &Points,
+    shared: &Shared,
 ) -> Result<wcet_flow::Options, Vec<Error>> {
     let switch = lookup(program, &description.switch.function, "the switch between threads");
     let starts: Result<BTreeSet<u64>, Error> =
@@ -91,6 +92,7 @@ pub fn options(
             switches: BTreeMap::from([(switch, starts)]),
             boundaries: points.behind.keys().copied().chain(points.number.map(|(address, _)| address)).collect(),
             copies: COPIES,
+            shared: shared.clone(),
             ..wcet_flow::Options::default()
         }),
         (switch, starts) => Err(switch.err().into_iter().chain(starts.err()).collect()),
@@ -266,11 +268,11 @@ pub(crate) fn lookup(program: &Program, symbol: &str, part: &'static str) -> Res
 }
 
 /// Control flow of the kernel, with blocks that begin where regions do, and those places.
-pub fn flow(lifter: &Lifter<'_>, description: &Description) -> Result<(Graph, Points), Vec<Error>> {
+pub fn flow(lifter: &Lifter<'_>, description: &Description, shared: &Shared) -> Result<(Graph, Points), Vec<Error>> {
     let program = lifter.program();
     let entries = entries(program, description)?;
     let analyse = |points: &Points| {
-        let options = options(program, description, points)?;
+        let options = options(program, description, points, shared)?;
         wcet_flow::analyse(lifter, &entries, &options)
             .map_err(|errors| errors.iter().map(|error| Error::Flow(error.to_string())).collect::<Vec<_>>())
     };

@@ -76,6 +76,7 @@ use wcet_binary::lift::il::Register;
 use wcet_binary::lift::Registers;
 use wcet_binary::load::Program;
 use wcet_flow::context::Expanded;
+pub use wcet_flow::Shared;
 
 /// What a person states about the region.
 #[derive(Debug, Clone)]
@@ -102,27 +103,6 @@ pub struct Options {
     pub steps: u64,
     /// Executions of different kinds that are followed apart through a loop, before all are taken together.
     pub width: usize,
-}
-
-/// Memory that others may change at any time: the registers of devices, or what other processors write.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shared {
-    /// From the first address to the second, both included.
-    pub places: Vec<(u64, u64)>,
-    /// An address of which nothing is known may be one of these. Otherwise it is taken to be another one.
-    pub unknown: bool,
-}
-
-impl Shared {
-    /// These places, to which unknown addresses may lead too.
-    pub fn of(places: Vec<(u64, u64)>) -> Shared {
-        Shared { places, unknown: true }
-    }
-
-    /// Whether bytes from the first address to the second may be shared.
-    pub fn meets(&self, first: u64, last: u64) -> bool {
-        self.places.iter().any(|(from, to)| first <= *to && last >= *from)
-    }
 }
 
 /// An object to which a register leads as long as the region is executed, whatever instructions do with the register: what a

@@ -52,7 +52,8 @@ fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Program, Ve
     if !segments.iter().any(|segment| segment.permissions.execute) {
         errors.push(error("program headers", Problem::NoCode));
     }
-    let program = Program { architecture, entry: header.e_entry(endian).into(), segments, symbols, assumptions };
+    let entry = header.e_entry(endian).into();
+    let program = Program { architecture, entry, segments, symbols, assumptions, changing: Vec::new() };
     if program.entry != 0 && program.code(program.entry & !1, 1).is_none() && errors.is_empty() {
         errors.push(error("the entry point", Problem::EntryOutsideCode { address: program.entry }));
     }

@@ -78,6 +78,8 @@ pub struct Program {
     pub(crate) symbols: Vec<Symbol>,
     /// What is taken for granted about this file, in sentences for the report.
     pub assumptions: Vec<String>,
+    /// First and last byte of what changes although the program may not write it: registers of devices in a read-only section.
+    pub changing: Vec<(u64, u64)>,
 }
 
 impl Program {
@@ -85,7 +87,14 @@ impl Program {
     pub fn from_code(architecture: Architecture, address: u64, code: &[u8]) -> Program {
         let permissions = Permissions { read: true, write: false, execute: true };
         let segment = Segment { address, size: code.len() as u64, bytes: code.to_vec(), permissions };
-        Program { architecture, entry: address, segments: vec![segment], symbols: Vec::new(), assumptions: Vec::new() }
+        Program {
+            architecture,
+            entry: address,
+            segments: vec![segment],
+            symbols: Vec::new(),
+            assumptions: Vec::new(),
+            changing: Vec::new(),
+        }
     }
 
     pub fn segments(&self) -> &[Segment] {
@@ -108,6 +117,10 @@ impl Program {
         let segment = self.segment(address).filter(|segment| !segment.permissions.write)?;
         let offset = address - segment.address;
         if size > 8 || segment.size - offset < u64::from(size) {
+            return None;
+        }
+        let last = address + u64::from(size.max(1) - 1);
+        if self.changing.iter().any(|(from, to)| address <= *to && last >= *from) {
             return None;
         }
         let byte = |index: u64| usize::try_from(offset + index).ok().and_then(|at| segment.bytes.get(at)).copied();

@@ -29,6 +29,7 @@ mod machine;
 mod paths;
 mod refining;
 mod request;
+mod rereads;
 mod solving;
 mod source;
 mod stages;

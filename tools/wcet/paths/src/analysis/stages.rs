@@ -18,7 +18,7 @@ use crate::analysis::faults::{self, fault, hex, Found};
 use crate::analysis::refining::{Clock, Refined};
 use crate::analysis::request::{self, Request};
 use crate::analysis::{
-    budget, checking, explain, fixed_code, loops as loop_report, machine, paths, refining, solving, stated,
+    budget, checking, explain, fixed_code, loops as loop_report, machine, paths, refining, rereads, solving, stated,
 };
 
 /// Called when a stage begins: its number from 1, how many there are, what it does.
@@ -125,11 +125,12 @@ impl Stages<'_, '_> {
         if let (Some(text), Some(loaded)) = (&request.budget, &request.machine) {
             self.report.budget = Some(budget::parse(text, loaded.machine.clock)?);
         }
-        let program = self.stage(
+        let mut program = self.stage(
             "load",
             |_| load(request),
             |program: &Program| format!("{} segments, {} symbols", program.segments().len(), program.symbols().len()),
         )?;
+        program.changing = self.registers_of_devices();
         let lines = Lines::parse(&request.data);
         self.program(&program);
         let entry = match &request.entry {
@@ -140,9 +141,10 @@ impl Stages<'_, '_> {
         self.report.program.entry_address = Some(hex(entry));
         let lifter = Lifter::new(&program)
             .map_err(|cause| vec![fault(Code::Tool, cause.to_string(), "build the analyser anew")])?;
-        let options = request::flow_options(&program, &request.stated)?;
+        let mut options = request::flow_options(&program, &request.stated)?;
         let stops = request::addresses(&program, &request.stated.stops)?;
         self.volatile = request::volatile(&program, &request.stated.volatile)?;
+        options.shared = self.shared();
         let graph = self.stage("control flow", |_| flow(&program, &lifter, &lines, entry, &options), flow_result)?;
         self.graph(&graph);
         let bounded_by = wcet_flow::context::Options {
@@ -187,6 +189,10 @@ impl Stages<'_, '_> {
         )?;
         self.report.assumptions.extend(values.assumptions().iter().map(|text| assumption("program", text)));
         self.fixed_code(&program, &lifter, &lines, &expanded, &values)?;
+        let changed = rereads::check(&program, &lines, &graph, &expanded, &values, &known.shared);
+        if !changed.is_empty() {
+            return Err(changed);
+        }
         let (bounds, checked) = self.loops(&program, &expanded, &values, &known)?;
         // Of loops alone; where there is a bound, refinement says the rest.
         self.report.analysis.complete = !self.whole && self.deadline().is_none_or(|deadline| Instant::now() < deadline);
@@ -369,7 +375,7 @@ impl Stages<'_, '_> {
 
     fn sharing(&self) -> Sharing {
         match self.shared() {
-            _ if self.request.stated.shared => Sharing::StackIsPrivate,
+            shared if shared.places == [(0, u64::MAX)] => Sharing::StackIsPrivate,
             shared if shared.places.is_empty() => Sharing::Exclusive,
             shared => Sharing::Places(shared),
         }
@@ -377,13 +383,19 @@ impl Stages<'_, '_> {
 
     /// Memory that others may change: the registers of devices always.
     fn shared(&self) -> Shared {
-        if self.request.stated.shared {
+        let registers = self.registers_of_devices();
+        // Of loops alone, or where the machine file has no device, it is not known where devices are.
+        if self.request.stated.shared || self.request.stated.devices && registers.is_empty() {
             return Shared::of(vec![(0, u64::MAX)]);
         }
-        let regions = self.request.machine.iter().flat_map(|loaded| &loaded.machine.regions);
-        let places = regions.map(|region| region.range).chain(self.volatile.iter().copied()).collect();
+        let places = registers.into_iter().chain(self.volatile.iter().copied()).collect();
         // A pointer may lead to a buffer that others write, of which that is stated, as to any other memory.
         Shared { places, unknown: self.request.stated.devices || !self.volatile.is_empty() }
+    }
+
+    fn registers_of_devices(&self) -> Vec<(u64, u64)> {
+        let machine = self.request.machine.iter().map(|loaded| &loaded.machine);
+        machine.flat_map(|machine| &machine.regions).map(|region| region.range).collect()
     }
 
     /// When refinement ends.

@@ -1,6 +1,7 @@
 //! The integration tests of this crate, in one binary to save link time.
 
 mod analysed;
+mod changing_memory;
 #[path = "../../../flow/tests/suite/compiled.rs"]
 mod compiled;
 mod conflicts;
