@@ -181,7 +181,8 @@ Section kernel.
       executable, and no page table of its own or of another process.
 
       More exactly: whenever the lock of process [p]'s page map is free, its cells represent a page map, and the
-      processor's walk for a user program finds exactly what is mapped ([translates]). None of its tables is a table of
+      processor's walk for a user program finds exactly what is mapped, and changes no word, since all is marked as accessed and
+      written that a processor would mark ([translates]). None of its tables is a table of
       another process's map, or a frame whose words programs and devices may write. *)
   Theorem kernel_page_map_isolation l p : traces ncpu code_layer code_agent code l -> 0 <= p < NUM_PROCESS ->
     (forall i, pagemap.Code.PAGEMAP_KERNEL_FIRST <= i < 512 -> pagemap.Spec.has (kernel_entry i) ARCH_PTE_USER = false) ->

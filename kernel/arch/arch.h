@@ -53,13 +53,17 @@ void arch_frame_clear(uint32_t frame);
 #define ARCH_PTE_WRITE 0x2ul
 #define ARCH_PTE_USER 0x4ul
 #define ARCH_PTE_UNCACHED 0x18ul /* PWT | PCD, for device windows */
+/* Processors set these where they are not set. All that page maps hold has them set from the start, so that no word of a page
+ * map changes but by the kernel. */
+#define ARCH_PTE_ACCESSED 0x20ul
+#define ARCH_PTE_DIRTY 0x40ul /* of pages alone */
 #define ARCH_PTE_NO_EXECUTE 0x8000000000000000ul
 /* Software bit: the frame belongs to the process (not a device, not the image). */
 #define ARCH_PTE_OWNED 0x200ul
 #define ARCH_PTE_PINNED 0x400ul /* software bit: stays mapped until the process ends */
 #define ARCH_PTE_FRAME_SHIFT 12u
 #define ARCH_PTE_FRAME_MASK 0x000ffffffffff000ul
-uint64_t arch_kernel_map_entry(uint32_t index); /* entry 256..511 that every page map's root shares */
+uint64_t arch_kernel_map_entry(uint32_t index); /* entry 256..511 that every page map's root shares; accessed if present */
 void arch_page_map_load(uint32_t root);         /* drops all non-global translations of this CPU */
 void arch_page_map_load_kernel(void);           /* the kernel's own map, without user half */
 uint32_t arch_loaded_root(void);                /* what this CPU has loaded; NONE: the kernel's own map, as at first */

@@ -10,7 +10,8 @@
 
 #define PAGEMAP_INDEX_MASK 511ul
 #define PAGEMAP_KERNEL_FIRST 256u /* first root entry of the kernel's half */
-#define PAGEMAP_TABLE_BITS (ARCH_PTE_PRESENT | ARCH_PTE_WRITE | ARCH_PTE_USER)
+#define PAGEMAP_TABLE_BITS (ARCH_PTE_PRESENT | ARCH_PTE_WRITE | ARCH_PTE_USER | ARCH_PTE_ACCESSED)
+#define PAGEMAP_LEAF_BITS (ARCH_PTE_PRESENT | ARCH_PTE_USER | ARCH_PTE_ACCESSED | ARCH_PTE_DIRTY)
 
 /* One cache line each. Guarded by LOCK_PAGEMAP_BASE + p; root and exists do not change while a thread of p lives,
  * so its CPU may keep the root. */
@@ -196,7 +197,7 @@ uint32_t pagemap_prepare(uint32_t p, uint64_t vaddr)
 /* The leaf entry for a frame. Requires: prot and kind are valid. */
 static uint64_t pagemap_leaf(uint32_t frame, uint32_t prot, uint32_t kind)
 {
-    uint64_t entry = ((uint64_t)frame << ARCH_PTE_FRAME_SHIFT) | ARCH_PTE_PRESENT | ARCH_PTE_USER;
+    uint64_t entry = ((uint64_t)frame << ARCH_PTE_FRAME_SHIFT) | PAGEMAP_LEAF_BITS;
     if ((prot & PROT_WRITE) != 0u) {
         entry = entry | ARCH_PTE_WRITE;
     }

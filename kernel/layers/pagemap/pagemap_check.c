@@ -9,10 +9,14 @@ static uint32_t pagemap_owns(uint32_t p, uint64_t entry)
     return (uint32_t)own;
 }
 
-/* Leaf entries: user pages, never both writable and executable, owned ones of frames that p owns. */
+/* Leaf entries: user pages, marked as the processor would, never both writable and executable, owned ones of frames that p
+ * owns. */
 static uint32_t pagemap_check_leaf(uint32_t p, uint64_t entry)
 {
     if ((entry & ARCH_PTE_PRESENT) == 0ul || (entry & ARCH_PTE_USER) == 0ul) {
+        return 1u;
+    }
+    if ((entry & ARCH_PTE_ACCESSED) == 0ul || (entry & ARCH_PTE_DIRTY) == 0ul) {
         return 1u;
     }
     if ((entry & ARCH_PTE_WRITE) != 0ul && (entry & ARCH_PTE_NO_EXECUTE) == 0ul) {
@@ -101,8 +105,7 @@ static uint32_t pagemap_check_root(uint32_t p, uint32_t root)
     for (uint32_t i = PAGEMAP_KERNEL_FIRST; i < FRAME_WORDS; i = i + 1u) {
         uint64_t entry = arch_frame_read(root, i);
         uint64_t kernel = arch_kernel_map_entry(i);
-        /* Ignores the accessed and dirty bits, which the processor sets. */
-        if (((entry ^ kernel) & ~0x60ul) != 0ul || (entry & ARCH_PTE_USER) != 0ul) {
+        if (entry != kernel || (entry & ARCH_PTE_USER) != 0ul) {
             return 7u;
         }
     }

@@ -9,7 +9,8 @@ Definition PAGEMAP_NO_TABLE : Z := 16.
 Definition PAGEMAP_ROOT_LEVEL : Z := 3.
 Definition PAGEMAP_INDEX_MASK : Z := 511.
 Definition PAGEMAP_KERNEL_FIRST : Z := 256.
-Definition PAGEMAP_TABLE_BITS : Z := 7.
+Definition PAGEMAP_TABLE_BITS : Z := 39.
+Definition PAGEMAP_LEAF_BITS : Z := 101.
 
 Definition pagemap_objects : list (string * Z * list (string * width * Z)) :=
   [("pagemap", 64,
@@ -144,7 +145,7 @@ Definition pagemap_prepare_locked_code : fundef := Fun 2 4
   (Seq (Call None "arch_frame_write"
          [Var 4; Var 5;
            Bin W64 Or (Bin W64 Shl (Cast W64 (Var 3)) (Const 12 (* ARCH_PTE_FRAME_SHIFT *)))
-             (Const 7 (* PAGEMAP_TABLE_BITS *))])
+             (Const 39 (* PAGEMAP_TABLE_BITS *))])
        (Return (Const 15 (* STATUS_RESTART *))))))))))).
 
 (* pagemap_prepare: 0 p, 1 vaddr, 2 status, 3 valid *)
@@ -161,10 +162,8 @@ Definition pagemap_prepare_code : fundef := Fun 2 2
 (* pagemap_leaf: 0 frame, 1 prot, 2 kind, 3 entry *)
 Definition pagemap_leaf_code : fundef := Fun 3 1
   (Seq (Assign 3
-         (Bin W64 Or
-           (Bin W64 Or (Bin W64 Shl (Cast W64 (Var 0)) (Const 12 (* ARCH_PTE_FRAME_SHIFT *)))
-             (Const 1 (* ARCH_PTE_PRESENT *)))
-           (Const 4 (* ARCH_PTE_USER *))))
+         (Bin W64 Or (Bin W64 Shl (Cast W64 (Var 0)) (Const 12 (* ARCH_PTE_FRAME_SHIFT *)))
+           (Const 101 (* PAGEMAP_LEAF_BITS *))))
   (Seq (If (Cmp Ne (Bin W32 And (Var 1) (Const 2 (* PROT_WRITE *))) (Const 0))
          (Assign 3 (Bin W64 Or (Var 3) (Const 2 (* ARCH_PTE_WRITE *)))) Skip)
   (Seq (If (Cmp Eq (Bin W32 And (Var 1) (Const 4 (* PROT_EXEC *))) (Const 0))

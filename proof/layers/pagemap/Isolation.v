@@ -3,10 +3,11 @@ From Ashlar Require Export layers.pagemap.cells.ProcessorWalk layers.pagemap.spe
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** In the cells [d], a user program reaches from the map's root exactly the pages that are mapped, by the entries they have;
-    all are pages of user space, and none can be both written and executed. *)
+    all are pages of user space, and none can be both written and executed. The processor that walks there for the program changes
+    no cell, though it marks what is used and written. *)
 Definition translates (d : mem) (s : page_map) : Prop :=
   present s = true -> forall n, 0 <= n < 2 ^ 36 ->
-    user_reach d 3 (root_of s) n = leaves s !! n /\
+    user_reach d 3 (root_of s) n = leaves s !! n /\ user_walk_marks d 3 (root_of s) n = d /\
     forall e, leaves s !! n = Some e -> user_page n /\ (has e ARCH_PTE_WRITE = true -> has e ARCH_PTE_NO_EXECUTE = true).
 
 (** Frame [f] holds a table of the map. *)
@@ -19,6 +20,7 @@ Section isolation.
     translates d s.
   Proof using Hr.
     intros Hk Hp n Hn. pose proof (user_reach_exact _ _ _ _ Hr n Hp Hn Hk) as E. split; [exact E|].
+    split; [by apply (user_walk_marks_nothing _ _ _ _ Hr n Hp Hn Hk)|].
     intros e He. apply (user_reach_user _ _ _ _ Hr n e Hp Hn Hk). by rewrite E.
   Qed.
 

@@ -41,15 +41,17 @@ Definition entry_frame (e : Z) : Z := Z.shiftr (Z.land e ARCH_PTE_FRAME_MASK) AR
 (** The entry that names a table. *)
 Definition link (frame : Z) : Z := Z.lor (Z.shiftl frame ARCH_PTE_FRAME_SHIFT) PAGEMAP_TABLE_BITS.
 
-(** A leaf is there for user programs, and what they can write they can't execute. *)
+(** A leaf is there for user programs; what they can write they can't execute; and the processor, which marks what is used and
+    what is written, finds it marked. *)
 Definition leaf_ok (e : Z) : Prop :=
   0 <= e < 2 ^ 64 /\ has e ARCH_PTE_PRESENT = true /\ has e ARCH_PTE_USER = true /\
-  (has e ARCH_PTE_WRITE = true -> has e ARCH_PTE_NO_EXECUTE = true).
+  (has e ARCH_PTE_WRITE = true -> has e ARCH_PTE_NO_EXECUTE = true) /\
+  has e ARCH_PTE_ACCESSED = true /\ has e ARCH_PTE_DIRTY = true.
 Global Instance leaf_ok_dec e : Decision (leaf_ok e).
 Proof. unfold leaf_ok. apply _. Defined.
 
 Definition leaf_entry (frame prot kind : Z) : Z :=
-  let e := Z.lor (Z.lor (Z.shiftl frame ARCH_PTE_FRAME_SHIFT) ARCH_PTE_PRESENT) ARCH_PTE_USER in
+  let e := Z.lor (Z.shiftl frame ARCH_PTE_FRAME_SHIFT) PAGEMAP_LEAF_BITS in
   let e := if has prot PROT_WRITE then Z.lor e ARCH_PTE_WRITE else e in
   let e := if has prot PROT_EXEC then e else Z.lor e ARCH_PTE_NO_EXECUTE in
   let e := if kind =? PAGEMAP_OWNED then Z.lor e ARCH_PTE_OWNED else e in

@@ -34,7 +34,7 @@ uint64_t kernel_physical(const void *address)
 
 static uint64_t to_table(const uint64_t *lower)
 {
-    return kernel_physical(lower) | ARCH_PTE_PRESENT | ARCH_PTE_WRITE;
+    return kernel_physical(lower) | ARCH_PTE_PRESENT | ARCH_PTE_WRITE | ARCH_PTE_ACCESSED;
 }
 
 static void map_direct(void)

@@ -76,11 +76,11 @@ Section locked.
     wp_seq. wp_call. eapply fwp_pure; [intros d'; apply (pagemap_index_triple _ _ _ HM); lia|]. unfold locals. locals_simpl.
     destruct (open_both Y H _ _ s _ Hr2 Ho2 Hh2) as (d2 & rest2 & Hj & Hdis2 & Em2 & Hrest2).
     destruct (joint_link kernel_entry p s (page_of v) f _ _ HV Hadd _ d2 tbl Hj Htbl Hf) as [Hcell Hj']. rewrite Em2.
-    assert (Z.lor (wrap W64 (Z.shiftl (wrap W64 f) 12)) 7 = link f) as Elink.
+    assert (Z.lor (wrap W64 (Z.shiftl (wrap W64 f) 12)) PAGEMAP_TABLE_BITS = link f) as Elink.
     { assert (0 <= f < 2 ^ 32) as Hf32 by (change (2 ^ 32) with 4294967296; lia).
       rewrite (wrap64 f) by (change (2 ^ 64) with (2 ^ 32 * 2 ^ 32); change (2 ^ 32) with 4294967296 in *; lia).
       rewrite wrap64 by (by apply shift_range). done. }
-    wp_seq. wp_call. rewrite Elink. apply (fwp_frame_write X kernel_entry M cpu HWrite).
+    wp_seq. wp_call. change 39 with PAGEMAP_TABLE_BITS. rewrite Elink. apply (fwp_frame_write X kernel_entry M cpu HWrite).
     { destruct Hcell as [x Hx]. exists x. by apply own_read. }
     unfold locals. locals_simpl. wp_return. rewrite own_write.
     eapply HQ; [apply (close_both Y H); [exact Hj'|by apply own_write_disjoint|done]| |exact HV'|].

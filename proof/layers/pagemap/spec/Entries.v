@@ -54,7 +54,7 @@ Proof. unfold link. intros [_ H]%Z.lor_eq_0_iff. done. Qed.
 
 (** What [has] says of an entry made of these parts. *)
 Lemma has_leaf_entry f prot kind b : 0 <= f -> has (leaf_entry f prot kind) b =
-  has (Z.shiftl f ARCH_PTE_FRAME_SHIFT) b || has ARCH_PTE_PRESENT b || has ARCH_PTE_USER b ||
+  has (Z.shiftl f ARCH_PTE_FRAME_SHIFT) b || has PAGEMAP_LEAF_BITS b ||
   (has prot PROT_WRITE && has ARCH_PTE_WRITE b) || (negb (has prot PROT_EXEC) && has ARCH_PTE_NO_EXECUTE b) ||
   ((kind =? PAGEMAP_OWNED) && has ARCH_PTE_OWNED b) || ((kind =? PAGEMAP_DEVICE) && has ARCH_PTE_UNCACHED b).
 Proof.
@@ -76,9 +76,10 @@ Lemma leaf_entry_ok f prot kind : 0 <= f < 2 ^ 32 -> has prot PROT_WRITE && has 
 Proof.
   intros Hf Hwx. split; [by apply leaf_entry_range|].
   rewrite !has_leaf_entry by lia. rewrite (has_shift f ARCH_PTE_WRITE) by (done || lia).
-  change (has ARCH_PTE_PRESENT ARCH_PTE_PRESENT) with true. change (has ARCH_PTE_USER ARCH_PTE_USER) with true.
+  change (has PAGEMAP_LEAF_BITS ARCH_PTE_PRESENT) with true. change (has PAGEMAP_LEAF_BITS ARCH_PTE_USER) with true.
+  change (has PAGEMAP_LEAF_BITS ARCH_PTE_ACCESSED) with true. change (has PAGEMAP_LEAF_BITS ARCH_PTE_DIRTY) with true.
   change (has ARCH_PTE_NO_EXECUTE ARCH_PTE_NO_EXECUTE) with true.
-  change (has ARCH_PTE_PRESENT ARCH_PTE_WRITE) with false. change (has ARCH_PTE_USER ARCH_PTE_WRITE) with false.
+  change (has PAGEMAP_LEAF_BITS ARCH_PTE_WRITE) with false.
   change (has ARCH_PTE_NO_EXECUTE ARCH_PTE_WRITE) with false. change (has ARCH_PTE_OWNED ARCH_PTE_WRITE) with false.
   change (has ARCH_PTE_UNCACHED ARCH_PTE_WRITE) with false.
   destruct (has prot PROT_WRITE), (has prot PROT_EXEC); try done; rewrite ?orb_true_r, ?andb_false_r, ?orb_false_r;

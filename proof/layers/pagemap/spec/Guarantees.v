@@ -83,7 +83,7 @@ Theorem walk_user s a : pagemap_valid s -> entry_at s a <> 0 ->
 Proof.
   intros HV. unfold entry_at. destruct (user_address a); [|done].
   destruct (leaves s !! page_of a) as [e|] eqn:He; [|done]. intros _. simpl.
-  by destruct (valid_leaf s HV _ _ He) as (_ & _ & (_ & H) & _).
+  by destruct (valid_leaf s HV _ _ He) as (_ & _ & (_ & ? & ? & ? & _) & _).
 Qed.
 
 (** ** An owned frame is mapped at most once *)
@@ -101,7 +101,7 @@ Proof.
   intros HO Hreq [[_ ->]|(_ & _ & _ & Hf & _ & _ & ->)]%map_spec; [done|].
   assert (has (leaf_entry f prot kind) ARCH_PTE_OWNED = true -> not_mapped s f) as Hnot.
   { intros H. apply Hreq. rewrite has_leaf_entry, has_shift in H by (done || lia).
-    change (has ARCH_PTE_PRESENT ARCH_PTE_OWNED) with false in H. change (has ARCH_PTE_USER ARCH_PTE_OWNED) with false in H.
+    change (has PAGEMAP_LEAF_BITS ARCH_PTE_OWNED) with false in H.
     change (has ARCH_PTE_WRITE ARCH_PTE_OWNED) with false in H. change (has ARCH_PTE_NO_EXECUTE ARCH_PTE_OWNED) with false in H.
     change (has ARCH_PTE_UNCACHED ARCH_PTE_OWNED) with false in H. change (has ARCH_PTE_OWNED ARCH_PTE_OWNED) with true in H.
     rewrite !andb_false_r, andb_true_r in H. simpl in H. rewrite orb_false_r in H. lia. }
