@@ -63,12 +63,11 @@ void arch_frame_clear(uint32_t frame);
 #define ARCH_PTE_PINNED 0x400ul /* software bit: stays mapped until the process ends */
 #define ARCH_PTE_FRAME_SHIFT 12u
 #define ARCH_PTE_FRAME_MASK 0x000ffffffffff000ul
-uint64_t
-arch_kernel_map_entry(uint32_t index);      /* entry 256..511 that every page map's root shares; accessed if present */
-void arch_page_map_load(uint32_t root);     /* drops all non-global translations of this CPU */
-void arch_page_map_load_kernel(void);       /* the kernel's own map, without user half */
-uint32_t arch_loaded_root(void);            /* what this CPU has loaded; NONE: the kernel's own map, as at first */
-uint32_t arch_loaded_root_of(uint32_t cpu); /* the same of another CPU, which does not run meanwhile */
+uint64_t arch_kernel_map_entry(uint32_t index); /* entry 256..511, the same in every page map's root; accessed */
+void arch_page_map_load(uint32_t root);         /* drops all non-global translations of this CPU */
+void arch_page_map_load_kernel(void);           /* the kernel's own map, without user half */
+uint32_t arch_loaded_root(void);                /* what this CPU has loaded; NONE: the kernel's own map, as at first */
+uint32_t arch_loaded_root_of(uint32_t cpu);     /* the same of another CPU, which does not run meanwhile */
 void arch_tlb_invalidate_page(uint64_t address);
 void arch_tlb_invalidate_user(void); /* all translations of this CPU that are not global: of user addresses */
 
