@@ -82,8 +82,7 @@ uint64_t arch_kernel_map_entry(uint32_t index)
     if (index < 256 || index > 511) {
         hosted_fail("no entry of the kernel's half", index);
     }
-    return (uint64_t)(index + 1) << ARCH_PTE_FRAME_SHIFT | ARCH_PTE_PRESENT | ARCH_PTE_WRITE |
-           ARCH_PTE_ACCESSED;
+    return (uint64_t)(index + 1) << ARCH_PTE_FRAME_SHIFT | ARCH_PTE_PRESENT | ARCH_PTE_WRITE | ARCH_PTE_ACCESSED;
 }
 
 void arch_tlb_invalidate_user(void)
