@@ -76,7 +76,7 @@ impl Accesses<'_> {
                 Target::Anywhere | Target::Memory => constant(instruction, access).map_or(unknown, Target::At),
                 known => known,
             };
-            let aligned = is_always_aligned(self.architecture, instruction, access)
+            let aligned = is_always_aligned(self.architecture, self.machine.line(), instruction, access)
                 || access.size.is_power_of_two() && self.targets.aligned(node, number, index);
             let step = steps.and_then(|steps| Some((steps.of(number, index)?, steps.executions)));
             let target = match step {
@@ -137,8 +137,13 @@ impl Accesses<'_> {
     }
 }
 
-/// Whether the processor itself refuses addresses that are not aligned: ARM's loads and stores of several registers.
-fn is_always_aligned(architecture: Architecture, instruction: &Instruction, access: &il::Access) -> bool {
+/// Whether the processor itself refuses addresses that are not aligned: ARM's loads and stores of several registers; x86's saving
+/// and restoring of vector state, other than at a multiple of 64.
+fn is_always_aligned(architecture: Architecture, line: u64, instruction: &Instruction, access: &il::Access) -> bool {
+    let state = |name: &str| ["xsave", "xsave64", "xrstor", "xrstor64"].contains(&name);
+    if architecture == Architecture::X86_64 {
+        return state(&instruction.mnemonic) && line > 0 && 64 % line == 0;
+    }
     // Bits 27 to 25 are 4.
     let several = instruction.bytes.get(3).is_some_and(|top| top & 0xe == 8);
     architecture == Architecture::Arm && several && access.size == 4
@@ -155,7 +160,7 @@ fn is_memory(machine: &Machine, target: Target) -> bool {
     }
 }
 
-/// One access for each line.
+/// One access for each line. `aligned`: its address is a multiple of its size, or it begins a line.
 fn lines(machine: &Machine, kind: Kind, target: Target, access: &il::Access, aligned: bool, data: &mut Vec<Access>) {
     let line = machine.line();
     let size = u64::from(access.size.max(1));
@@ -185,7 +190,13 @@ fn lines(machine: &Machine, kind: Kind, target: Target, access: &il::Access, ali
         _ => false,
     };
     // As many lines as its bytes can touch. All but the first may be missing.
-    let most = if within_one || aligned && size <= line { 1 } else { (size + line - 2) / line + 1 };
+    let most = if within_one {
+        1
+    } else if aligned {
+        size.div_ceil(line)
+    } else {
+        (size + line - 2) / line + 1
+    };
     // A name is that of one line.
     let target = if most > 1 && matches!(target, Target::Line(_)) { Target::Memory } else { target };
     data.extend((0..most).map(|number| Access { kind, target, certain: certain && number == 0 }));
@@ -237,5 +248,43 @@ fn number(instruction: &Instruction, value: Value, depth: u32) -> Option<u64> {
                 _ => None,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use wcet_binary::lift::Lifter;
+    use wcet_binary::load::Program;
+    use wcet_hardware::machine::Class;
+
+    use super::*;
+    use crate::analysis::load_machine;
+
+    fn kinds(code: &[u8], line: &str) -> Vec<Kind> {
+        let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../machines/timing");
+        let set: Vec<String> = ["l1i", "l1d", "l2"].iter().map(|cache| format!("cache.{cache}.line={line}")).collect();
+        let set = if line == "64B" { Vec::new() } else { set };
+        let machine = load_machine(Some(&machines), "x86-inorder", &set).unwrap().machine;
+        let program = Program::from_code(Architecture::X86_64, 0x1000, code);
+        let instruction = Lifter::new(&program).unwrap().lift(0x1000).unwrap();
+        let targets = Anywhere;
+        let accesses =
+            Accesses { machine: &machine, architecture: Architecture::X86_64, targets: &targets, walks: Cell::new(0) };
+        let sort = Sort { class: Class::ExtendedState, forgets: false, prefetches: false, waits: false };
+        accesses.of(0, 0, &instruction, sort, None).iter().map(|access| access.kind).collect()
+    }
+
+    /// Vector state stands at a multiple of 64, so that 832 bytes are 13 lines of 64; saving reads one word of it.
+    #[test]
+    fn vector_state_begins_a_line() {
+        let saved = kinds(&[0x48, 0x0f, 0xae, 0x27], "64B");
+        assert_eq!((saved[0], saved.len()), (Kind::Read, 14));
+        assert!(saved[1..].iter().all(|kind| *kind == Kind::Write));
+        assert_eq!(kinds(&[0x48, 0x0f, 0xae, 0x2f], "64B"), [Kind::Read; 13]);
+        // The older form wants a multiple of 16 alone.
+        assert_eq!(kinds(&[0x48, 0x0f, 0xae, 0x07], "64B").len(), 512 / 64 + 1);
+        assert_eq!(kinds(&[0x48, 0x0f, 0xae, 0x2f], "128B").len(), 832 / 128 + 2);
     }
 }

@@ -62,6 +62,9 @@ pub(crate) fn is_vector_computation(decoded: &iced_x86::Instruction, info: &Inst
 /// Bytes of the state of x87, SSE and AVX as `xsave` lays it out: what an access has of whose size the decoder says nothing.
 const VECTOR_STATE: u32 = 832;
 
+/// Where its header begins, whose first word says which components the rest holds.
+const VECTOR_HEADER: i64 = 512;
+
 /// The memory accesses. Those of a string instruction that repeats are those of one repetition.
 pub(crate) fn accesses(registers: Registers, decoded: &iced_x86::Instruction, info: &InstructionInfo) -> Vec<Access> {
     use OpAccess::*;
@@ -83,7 +86,7 @@ pub(crate) fn accesses(registers: Registers, decoded: &iced_x86::Instruction, in
         return (0i64..5).map(word).chain([descriptor, descriptor]).collect();
     }
     let used = info.used_memory().iter().filter(|used| !matches!(used.access(), None | NoMemAccess));
-    used.map(|used| {
+    let accesses = used.map(|used| {
         let access = used.access();
         Access {
             address: form(registers, used).unwrap_or(AddressForm::Any),
@@ -92,8 +95,23 @@ pub(crate) fn accesses(registers: Registers, decoded: &iced_x86::Instruction, in
             write: matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite),
             conditional: matches!(access, CondRead | CondWrite | ReadCondWrite),
         }
-    })
-    .collect()
+    });
+    if matches!(decoded.mnemonic(), iced_x86::Mnemonic::Xsave | iced_x86::Mnemonic::Xsave64) {
+        return accesses.flat_map(saved_state).collect();
+    }
+    accesses.collect()
+}
+
+/// Of the state's memory, of which the decoder says that it is read and written, a saving instruction reads the header's first
+/// word alone (Intel's manual, volume 1, 13.7).
+fn saved_state(state: Access) -> Vec<Access> {
+    let address = match state.address {
+        AddressForm::Known { base, index, displacement, segment } => {
+            AddressForm::Known { base, index, displacement: displacement.wrapping_add(VECTOR_HEADER), segment }
+        }
+        AddressForm::Any => AddressForm::Any,
+    };
+    vec![Access { address, size: 8, write: false, ..state }, Access { read: false, ..state }]
 }
 
 fn form(registers: Registers, used: &iced_x86::UsedMemory) -> Option<AddressForm> {
