@@ -64,7 +64,7 @@ impl<'a> Lower<'a> {
             }
             if class == Some(StorageClassSpecifier::Extern) && initializer.is_none() {
                 // What another file of the driver has defined stays what it is.
-                if is_file && matches!(self.find(name), Some(Entity::Object(_))) {
+                if is_file && matches!(self.find(name), Some(Entity::Object(_) | Entity::Constant(..))) {
                     continue;
                 }
                 self.declare(name, Entity::External);

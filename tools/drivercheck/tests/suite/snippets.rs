@@ -24,6 +24,7 @@ const PIECES: &[(&str, &str, &str)] = &[
     ("struct by value", "struct s { uint32_t a; };\nstatic void f(struct s s) { s.a = 0; }", "struct s s = {1}; f(s); wrong = s.a;"),
     ("struct from a function", "struct s { uint32_t a; };\nstatic struct s f(void) { struct s s = {1}; return s; }", "wrong = f().a;"),
     ("union", "union u { uint32_t a; uint8_t b[4]; };", "union u u; u.a = 0; u.b[0] = 1; wrong = u.a == 1u;"),
+    ("first value kept, declared again", "uint32_t declared_again = 1;\nextern uint32_t declared_again;", "wrong = declared_again;"),
     ("static local", "static uint32_t f(void) { static uint32_t n; n++; return n; }", "f(); f(); wrong = f() == 3u;"),
     ("parameter changed", "static uint32_t f(uint32_t *p) { uint32_t b = 1; p = &b; return *p; }", "uint32_t a = 0; wrong = f(&a);"),
     ("effect behind &&", "", "uint32_t a = 0; if (input() && (a = 1)) { } wrong = a;"),
