@@ -34,6 +34,8 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Make a project of your own, outside Ashlar's tree: a description, a program, tests.
+    New(NewOptions),
     /// Say what this machine lacks, and the command that mends it.
     Doctor,
     /// Find every fault of a system description before anything is built.
@@ -70,11 +72,20 @@ pub enum Verb {
     Schema(SchemaOptions),
 }
 
+/// `check`, `build`, `run`, `image`, `test` and `timing --system` work in the project's folder and in those below it, and put
+/// what they make into its folder `build`.
+#[derive(Debug, Args)]
+pub struct NewOptions {
+    /// The project's folder, whose last part is its name; it is empty or not there yet.
+    #[arg(value_name = "NAME")]
+    pub directory: PathBuf,
+}
+
 #[derive(Debug, Args)]
 pub struct CheckOptions {
-    /// A description: a path, or a name in systems/.
-    #[arg(default_value = "three-linux")]
-    pub system: String,
+    /// A description: a path, a name in systems/, or a project's folder; otherwise the system of the project around the current
+    /// folder, or three-linux.
+    pub system: Option<String>,
     /// Draw the system into this SVG file: its processors, processes, channels and memory.
     #[arg(long, value_name = "FILE")]
     pub picture: Option<PathBuf>,
@@ -89,9 +100,9 @@ pub struct BookOptions {
 
 #[derive(Debug, Args)]
 pub struct BuildOptions {
-    /// A description: a path, or a name in systems/.
-    #[arg(default_value = "three-linux")]
-    pub system: String,
+    /// A description: a path, a name in systems/, or a project's folder; otherwise the system of the project around the current
+    /// folder, or three-linux.
+    pub system: Option<String>,
     #[command(flatten)]
     pub kernel: KernelOptions,
 }
@@ -102,9 +113,9 @@ pub struct BuildOptions {
 #[derive(Debug, Args)]
 #[command(after_help = RUN_KEYS)]
 pub struct RunOptions {
-    /// A description: a path, or a name in systems/.
-    #[arg(default_value = "three-linux")]
-    pub system: String,
+    /// A description: a path, a name in systems/, or a project's folder; otherwise the system of the project around the current
+    /// folder, or three-linux.
+    pub system: Option<String>,
     /// No input, no colours, no terminal control.
     #[arg(long)]
     pub headless: bool,
@@ -145,9 +156,9 @@ const RUN_KEYS: &str =
 
 #[derive(Debug, Args)]
 pub struct ImageOptions {
-    /// A description: a path, or a name in systems/.
-    #[arg(default_value = "three-linux")]
-    pub system: String,
+    /// A description: a path, a name in systems/, or a project's folder; otherwise the system of the project around the current
+    /// folder, or three-linux.
+    pub system: Option<String>,
     /// Where the ISO goes; otherwise build/systems/NAME/ashlar.iso.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -258,6 +269,8 @@ pub struct DriversOptions {
     pub arguments: Vec<std::ffi::OsString>,
 }
 
+/// In a project of your own these are its tests: each NAME.toml in its folder tests boots a system, each NAME.c runs on this PC.
+/// Elsewhere they are those of Ashlar.
 #[derive(Debug, Args)]
 pub struct TestOptions {
     /// Run only the tests whose name contains this.
@@ -265,6 +278,9 @@ pub struct TestOptions {
     /// Print the names of the tests and run none.
     #[arg(long)]
     pub list: bool,
+    /// Write the results into this file too, as JUnit XML.
+    #[arg(long, value_name = "FILE", conflicts_with = "list")]
+    pub junit: Option<PathBuf>,
     /// Show the consoles of whole-system tests while they run, one test at a time.
     #[arg(long)]
     pub show: bool,

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
 fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
     let verb = &arguments.verb;
     match verb {
+        Verb::New(options) => return verbs::new::new(options, output),
         Verb::Explain(options) => return verbs::explain::explain(options, output),
         Verb::Completions(options) => return verbs::completions::completions(options),
         Verb::Man(options) => return verbs::man::man(options, output),
@@ -41,21 +42,23 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
     guardian::start().map_err(|error| {
         Failure::unable(format!("the process that ends others cannot be started: {error}"), "mount /proc")
     })?;
+    // These are about Ashlar's tree, wherever the user is.
+    let tree = Project::at(project.root());
     match verb {
-        Verb::Doctor => verbs::doctor::doctor(&project, output),
+        Verb::Doctor => verbs::doctor::doctor(&tree, output),
         Verb::Check(options) => verbs::check::check(options, &project, output),
         Verb::Build(options) => verbs::build::build(options, &project, output),
         Verb::Run(options) => verbs::run::run(options, &project, output),
         Verb::Image(options) => verbs::image::image(options, &project, output),
-        Verb::Prove(options) => verbs::prove::prove(options, &project, output),
-        Verb::Drivers(options) => verbs::drivers::drivers(options, arguments.format, &project, output),
+        Verb::Prove(options) => verbs::prove::prove(options, &tree, output),
+        Verb::Drivers(options) => verbs::drivers::drivers(options, arguments.format, &tree, output),
         Verb::Timing(options) => verbs::timing::timing(options, &project, output),
-        Verb::Bench(options) => bench::bench(options, &project, output),
-        Verb::Book(options) => verbs::book::book(options, &project, output),
-        Verb::Campaign(options) => verbs::campaign::campaign(options, &project, output),
+        Verb::Bench(options) => bench::bench(options, &tree, output),
+        Verb::Book(options) => verbs::book::book(options, &tree, output),
+        Verb::Campaign(options) => verbs::campaign::campaign(options, &tree, output),
         Verb::Report(options) => verbs::report::report(options, output),
         Verb::Test(options) => verbs::test::test(options, &project, output),
         // These need no source tree.
-        Verb::Explain(_) | Verb::Completions(_) | Verb::Man(_) | Verb::Schema(_) => Ok(()),
+        Verb::New(_) | Verb::Explain(_) | Verb::Completions(_) | Verb::Man(_) | Verb::Schema(_) => Ok(()),
     }
 }

@@ -127,6 +127,15 @@ pub struct Listed {
     pub about: String,
 }
 
+/// `ashlar new`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NewResult {
+    pub name: String,
+    pub folder: PathBuf,
+    /// In the folder.
+    pub files: Vec<PathBuf>,
+}
+
 /// `ashlar test`; the list with `--list`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]

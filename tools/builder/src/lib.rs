@@ -7,15 +7,17 @@ mod lock;
 pub mod machine;
 pub mod make;
 pub mod on_demand;
+mod own;
 
 pub use kernel::{KernelOptions, Lock};
 use lock::BuildLock;
 use output::{Failure, Output, Progress};
+pub use own::find_system;
 use project::Project;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use system::{Assets, Resolved, System};
+use system::{Assets, OwnProgram, Resolved, System};
 
 /// What a run needs.
 #[derive(Debug, Clone)]
@@ -30,8 +32,16 @@ pub struct Built {
 pub const STEPS: usize = 5;
 
 /// Everything that descriptions can name, whether it has been made already or not.
-pub fn assets(project: &Project, options: &KernelOptions) -> Assets {
-    Assets { machines: project.machines(), programs: programs(project, options), files: guest::files(project) }
+pub fn assets(project: &Project, options: &KernelOptions) -> Result<Assets, Failure> {
+    Ok(things(project, options)?.0)
+}
+
+/// Everything that descriptions can name, and the programs of the user's own project among it.
+fn things(project: &Project, options: &KernelOptions) -> Result<(Assets, Vec<OwnProgram>), Failure> {
+    let mut programs = programs(project, options);
+    let own = own::programs(project, &programs)?;
+    programs.extend(own.iter().map(|program| (program.name.clone(), own::elf(program, project, options))));
+    Ok((Assets { machines: project.machines(), programs, files: guest::files(project) }, own))
 }
 
 fn programs(project: &Project, options: &KernelOptions) -> BTreeMap<String, PathBuf> {
@@ -59,7 +69,7 @@ pub fn load_system(
     progress: &Progress<'_>,
 ) -> Result<System, Failure> {
     progress.step("checking the description");
-    Ok(system::load(description, &assets(project, kernel))?)
+    Ok(system::load(description, &assets(project, kernel)?)?)
 }
 
 /// The further steps of `build_system`.
@@ -70,12 +80,13 @@ pub fn build_loaded(
     output: &Output,
     progress: &Progress<'_>,
 ) -> Result<Built, Failure> {
-    let assets = assets(project, kernel);
+    let (assets, own) = things(project, kernel)?;
     let _lock = BuildLock::take(project)?;
     progress.step("building the kernel");
     make_kernel(kernel, project, output)?;
     progress.step("building the programs");
     make_programs(kernel, project, output)?;
+    own::build(&own, &system.programs, kernel, project, output)?;
     progress.step("fetching the guest's files");
     if !system.files.is_empty() {
         guest::fetch(project, output)?;
@@ -120,7 +131,7 @@ impl<'a> Builds<'a> {
     /// Builds the system that `description` describes.
     pub fn system(&self, description: &Path, kernel: &KernelOptions, output: &Output) -> Result<Built, Failure> {
         let project = self.project;
-        let assets = assets(project, kernel);
+        let (assets, own) = things(project, kernel)?;
         let system = system::load(description, &assets)?;
         let _lock = BuildLock::take(project)?;
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,6 +140,7 @@ impl<'a> Builds<'a> {
             make_programs(kernel, project, output)?;
             made.push(*kernel);
         }
+        own::build(&own, &system.programs, kernel, project, output)?;
         if !system.files.is_empty() {
             guest::fetch(project, output)?;
         }

@@ -1,4 +1,4 @@
-//! What may stand in a case: `tests/cases/NAME.toml`.
+//! What may stand in a case: `tests/cases/NAME.toml`, and `tests/NAME.toml` of a project of the user's own.
 //!
 //! ```toml
 //! about = "one line for people"
@@ -20,6 +20,7 @@
 //! [[step]]                      # one after the other
 //! console = "hello"
 //! wait = "regex of one line"
+//! seconds = 5                   # within so many seconds of the step's begin; otherwise as `timeout` leaves
 //! [[step]]
 //! console = "guest0"
 //! send = "poweroff\n"
@@ -124,8 +125,12 @@ pub struct Step {
 impl Case {
     /// Reads a case; a fault in it is one of the test suite, not of what it tests.
     pub fn read(path: &Path) -> Result<Case, Failure> {
-        let fault =
-            |text: String| Failure::unable(format!("{}: {text}", path.display()), "see tools/cases/src/case.rs");
+        let fault = |text: String| {
+            Failure::unable(
+                format!("{}: {text}", path.display()),
+                "the page \"Your own system\" of the book lists what may stand in a test",
+            )
+        };
         let text = std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
         let mut case: Case = toml::from_str(&text).map_err(|error| fault(error.to_string()))?;
         case.folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
@@ -151,8 +156,9 @@ impl Step {
         if at_console.contains(&true) != self.console.is_some() {
             return Err("wait, send and quiet, and only they, need a console".into());
         }
-        if (self.quiet.is_some() || self.tone.is_some()) != self.seconds.is_some() {
-            return Err("quiet and tone, and only they, need seconds".into());
+        let needs_seconds = self.quiet.is_some() || self.tone.is_some();
+        if needs_seconds != self.seconds.is_some() && self.wait.is_none() {
+            return Err("quiet and tone need seconds; beside them only wait may have them".into());
         }
         if self.tone.is_some() != self.file.is_some() {
             return Err("tone, and only it, needs a file".into());
@@ -171,6 +177,12 @@ mod tests {
         let text = Some("t".to_string());
         assert!(Step { up: true, ..Step::default() }.check().is_ok());
         assert!(Step { console: console.clone(), wait: text.clone(), ..Step::default() }.check().is_ok());
+        assert!(Step { console: console.clone(), wait: text.clone(), seconds: Some(1), ..Step::default() }
+            .check()
+            .is_ok());
+        assert!(Step { console: console.clone(), send: text.clone(), seconds: Some(1), ..Step::default() }
+            .check()
+            .is_err());
         assert!(Step { wait: text.clone(), ..Step::default() }.check().is_err());
         assert!(Step { console: console.clone(), wait: text.clone(), send: text.clone(), ..Step::default() }
             .check()

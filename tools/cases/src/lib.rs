@@ -15,6 +15,7 @@ mod play;
 mod run;
 mod schedule;
 mod sound;
+mod unit;
 mod words;
 
 use builder::{Builds, Lock};
@@ -23,6 +24,7 @@ pub use needs::{Capacity, Needs};
 use output::{Failure, Output};
 use project::{stems, Project};
 pub use run::{run_all, Event};
+use std::path::Path;
 
 /// Pages of the book that are followed block by block.
 const PAGES: [&str; 1] = ["tutorial"];
@@ -48,6 +50,8 @@ pub struct Test {
 #[derive(Debug)]
 enum Kind {
     Host(host::HostTest),
+    /// A unit test of a project of the user's own.
+    Unit(unit::UnitTest),
     /// Banned words.
     Words,
     Command(command::CommandTest),
@@ -56,8 +60,30 @@ enum Kind {
     Case(Box<Case>, Option<u32>, Lock),
 }
 
-/// Every test, the quick ones first.
+/// Every test, the quick ones first: those of the user's own project if there is one, else those of the tree.
 pub fn all(project: &Project) -> Result<Vec<Test>, Failure> {
+    match project.own() {
+        Some(own) => of_project(own),
+        None => of_tree(project),
+    }
+}
+
+/// What stands in the folder `tests` of a project.
+fn of_project(own: &Path) -> Result<Vec<Test>, Failure> {
+    let folder = own.join("tests");
+    let units = stems(&folder, "c").into_iter().map(|name| {
+        let about = format!("the unit test tests/{name}.c");
+        Test { name: format!("unit-{name}"), about, kind: Kind::Unit(unit::UnitTest::new(&name)) }
+    });
+    let mut tests: Vec<Test> = units.collect();
+    for name in stems(&folder, "toml") {
+        let case = Case::read(&folder.join(format!("{name}.toml")))?;
+        tests.extend(variants(&name, case));
+    }
+    Ok(tests)
+}
+
+fn of_tree(project: &Project) -> Result<Vec<Test>, Failure> {
     let about = "no banned word has come back".to_string();
     let mut tests = vec![Test { name: "words".into(), about, kind: Kind::Words }];
     let folder = project.root().join("tests/host");
@@ -124,7 +150,7 @@ impl Test {
     pub fn needs(&self) -> Needs {
         match &self.kind {
             Kind::Host(test) => test.needs.clone(),
-            Kind::Words => Needs::default(),
+            Kind::Unit(_) | Kind::Words => Needs::default(),
             Kind::Command(test) => test.needs.clone(),
             Kind::Page(page) => page.needs(),
             Kind::Case(case, ..) => case.needs.clone(),
@@ -136,6 +162,7 @@ impl Test {
         let project = builds.project();
         match &self.kind {
             Kind::Host(test) => test.run(&self.name, project, output),
+            Kind::Unit(test) => test.run(&self.name, project, output),
             Kind::Words => words::test(project.root()),
             Kind::Command(test) => test.run(&self.name, project, output),
             Kind::Page(page) => page.run(&self.name, project, output),

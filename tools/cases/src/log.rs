@@ -14,7 +14,7 @@ pub struct Log {
 impl Log {
     /// The log of the test called `name`.
     pub fn new(name: &str, project: &Project) -> Log {
-        let path = project.build().join("tests").join(format!("{name}.log"));
+        let path = project.out().join("tests").join(format!("{name}.log"));
         Log { path, whole: Vec::new(), shown: String::new(), is_cut: false }
     }
 

@@ -52,7 +52,7 @@ fn prepare(
 ) -> Result<Prepared, Failure> {
     let kernel = KernelOptions { lock, debug: case.debug };
     let mut built = builds.system(&description(case, builds)?, &kernel, output)?;
-    let folder = builds.project().build().join("tests").join(name);
+    let folder = builds.project().out().join("tests").join(name);
     make_folder(&folder)?;
     set_apart(case, &mut built, &folder)?;
     let mut options = MachineOptions {
@@ -237,7 +237,8 @@ fn take(step: &Step, prepared: &Prepared, session: &mut Session<'_>, deadline: I
     let name = step.console.as_deref().unwrap_or_default();
     let console = number_of(name, built)?;
     if let Some(pattern) = &step.wait {
-        return wait(session, console, name, pattern, left);
+        let within = step.seconds.map_or(left, |seconds| left.min(Duration::from_secs(seconds)));
+        return wait(session, console, name, pattern, within);
     }
     if let Some(text) = &step.send {
         session.send(console, text.as_bytes());

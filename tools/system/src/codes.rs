@@ -97,7 +97,8 @@ diagnostics::codes! {
          must name it."
     UnknownProgram "ASH-S028" "a program that does not exist"
         "`program` names a C file of user/apps, user/tests, user/bench or user/services, a folder of \
-         user/drivers, or vmm; there is none of this name."
+         user/drivers, or vmm, or in a project of one's own a `[program.NAME]` of its ashlar.toml; there is none of this \
+         name."
     NotBuilt "ASH-S029" "a file has not been made yet"
         "The program or guest file exists by name but not yet as a file, so addresses and the image cannot be \
          computed. `ashlar build` makes programs and fetches guest files."

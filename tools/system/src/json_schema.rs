@@ -1,6 +1,6 @@
 //! The schemas of descriptions and machine files as JSON Schema, with which editors complete and check them.
 
-use crate::schema::{machine, system, KeySpec, Kind, Need, TableSpec};
+use crate::schema::{machine, project, system, KeySpec, Kind, Need, TableSpec};
 use serde_json::{json, Map, Value};
 
 /// Of `systems/NAME.toml`.
@@ -11,6 +11,11 @@ pub fn description_schema() -> Value {
 /// Of `machines/NAME.toml`.
 pub fn machine_schema() -> Value {
     file("A machine description", machine::TABLES)
+}
+
+/// Of a project's `ashlar.toml`.
+pub fn project_schema() -> Value {
+    file("A project", project::TABLES)
 }
 
 const NAME: &str = "^[a-z][a-z0-9_-]{0,30}$";

@@ -22,6 +22,7 @@ mod memory;
 mod pci_function;
 mod picture;
 mod programs;
+mod project_file;
 mod read;
 mod reference;
 mod resolve;
@@ -35,17 +36,21 @@ use std::path::PathBuf;
 pub use codes::Code;
 pub use diagnostics::{Diagnostic, Label, Place, Report, Source};
 pub use image::{write_image, ImageError};
-pub use json_schema::{description_schema, machine_schema};
+pub use json_schema::{description_schema, machine_schema, project_schema};
 pub use load::{check, load, ConsoleInfo, Emulator, System};
 pub use programs::programs;
+pub use project_file::{Made, OwnProgram, ProjectCode, ProjectFile};
+pub use read::is_name;
 pub use reference::reference;
 pub use resolve::resolved::Resolved;
 pub use resolve::{resolve, Resolution};
 pub use threads::ThreadTime;
 
-/// Codes of faults in system descriptions.
-pub const CODES: &[diagnostics::Table] =
-    &[diagnostics::Table { subject: "System descriptions", codes: Code::TABLE, details: None }];
+/// Codes of faults in system descriptions and projects.
+pub const CODES: &[diagnostics::Table] = &[
+    diagnostics::Table { subject: "System descriptions", codes: Code::TABLE, details: None },
+    project_file::PROJECT_CODES,
+];
 
 /// Where to find what a description names: machine files, programs, guest files.
 #[derive(Debug, Clone, Default)]

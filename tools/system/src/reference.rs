@@ -2,7 +2,7 @@
 
 use crate::codes::Code;
 use crate::environment;
-use crate::schema::{machine, system, Kind, Need, TableSpec};
+use crate::schema::{machine, project, system, Kind, Need, TableSpec};
 use std::fmt::Write;
 
 /// docs/src/reference/description.md, whole.
@@ -23,6 +23,13 @@ pub fn reference() -> String {
     }
     out.push_str("\n## Tables of a machine\n");
     for spec in machine::TABLES {
+        table(&mut out, spec, &spec.header());
+    }
+    out.push_str(
+        "\n## Tables of a project\n\nA folder with a file `ashlar.toml` is a project of its own, outside Ashlar's tree; \
+         [a page](../how-to/your-own-system.md) shows how to use one.\n",
+    );
+    for spec in project::TABLES {
         table(&mut out, spec, &spec.header());
     }
     environment_page(&mut out);

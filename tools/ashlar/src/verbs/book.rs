@@ -15,7 +15,7 @@ pub fn book(options: &BookOptions, project: &Project, output: &Output) -> Result
     let root = project.root();
     let failed = |error: book::Error| Failure::unable(error.to_string(), "`ashlar doctor` says what is missing");
     let mut findings = Vec::new();
-    for file in book::pictures(root, &assets(project, &KernelOptions::default())).map_err(failed)? {
+    for file in book::pictures(root, &assets(project, &KernelOptions::default())?).map_err(failed)? {
         let path = root.join(&file.path);
         if std::fs::read_to_string(&path).is_ok_and(|text| text == file.text) {
             continue;

@@ -1,15 +1,15 @@
 //! `check`: every fault of a description, before anything is built.
 
 use crate::cli::CheckOptions;
-use builder::{assets, KernelOptions};
+use builder::{assets, find_system, KernelOptions};
 use output::{Failure, Output};
 use project::Project;
 use std::path::Path;
 use system::{Report, System};
 
 pub fn check(options: &CheckOptions, project: &Project, output: &Output) -> Result<(), Failure> {
-    let path = project.description(&options.system)?;
-    let system = system::load(&path, &assets(project, &KernelOptions::default()))?;
+    let (project, path) = find_system(options.system.as_deref(), project)?;
+    let system = system::load(&path, &assets(&project, &KernelOptions::default())?)?;
     output.human(&format!("{}: no faults", project.shown(&path)));
     system.reservations().iter().for_each(|line| output.human(line));
     output.json(&Report::default().to_json());

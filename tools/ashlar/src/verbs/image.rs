@@ -2,25 +2,26 @@
 
 use crate::cli::ImageOptions;
 use crate::results::ImageResult;
-use builder::{build_system, STEPS};
+use builder::{build_system, find_system, STEPS};
 use output::{Failure, Output};
 use project::Project;
 use std::path::Path;
 
 pub fn image(options: &ImageOptions, project: &Project, output: &Output) -> Result<(), Failure> {
-    let description = project.description(&options.system)?;
+    let (project, description) = find_system(options.system.as_deref(), project)?;
     if let Some(path) = &options.output {
         can_hold_a_file(path)?;
     }
     let progress = output.progress(STEPS + 1);
-    let built = build_system(&description, &options.kernel, project, output, &progress)?;
+    let built = build_system(&description, &options.kernel, &project, output, &progress)?;
     progress.step("writing the disc image");
     let folder = project.system_folder(&built.system.name);
     let iso = options.output.clone().unwrap_or_else(|| folder.join("ashlar.iso"));
     image::write_iso(&built.kernel, &built.image, &folder.join("iso"), &iso)
         .map_err(|error| Failure::unable(error.to_string(), error.remedy()))?;
     output.human(&format!("disc image  {}", project.shown(&iso)));
-    output.human(&format!("boot it with: ashlar run {} --iso {}", options.system, project.shown(&iso)));
+    let system = options.system.as_ref().map_or(String::new(), |system| format!("{system} "));
+    output.human(&format!("boot it with: ashlar run {system}--iso {}", project.shown(&iso)));
     output.json(&ImageResult { system: built.system.name, iso });
     Ok(())
 }

@@ -10,6 +10,7 @@ pub mod drivers;
 pub mod explain;
 pub mod image;
 pub mod man;
+pub mod new;
 pub mod prove;
 pub mod report;
 pub mod run;

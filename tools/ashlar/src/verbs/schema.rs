@@ -2,8 +2,8 @@
 
 use crate::cli::SchemaOptions;
 use crate::results::{
-    BookResult, BuildResult, CampaignResult, DoctorResult, ExplainResult, ImageResult, ManResult, ReportResult,
-    RunResult, SystemTimingResult, TestResult,
+    BookResult, BuildResult, CampaignResult, DoctorResult, ExplainResult, ImageResult, ManResult, NewResult,
+    ReportResult, RunResult, SystemTimingResult, TestResult,
 };
 use bench::BenchResult;
 use diagnostics::ReportJson;
@@ -25,6 +25,8 @@ fn all() -> Vec<(&'static str, Value)> {
     let mut all = vec![
         ("system", system::description_schema()),
         ("machine", system::machine_schema()),
+        ("project", system::project_schema()),
+        ("new", of(schema_for!(NewResult))),
         ("check", of(schema_for!(ReportJson))),
         ("build", of(schema_for!(BuildResult))),
         ("image", of(schema_for!(ImageResult))),

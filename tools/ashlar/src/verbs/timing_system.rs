@@ -2,7 +2,7 @@
 
 use crate::results::SystemTimingResult;
 use builder::on_demand::ANALYSER;
-use builder::{assets, build_kernel, KernelOptions};
+use builder::{assets, build_kernel, find_system, KernelOptions};
 use diagnostics::input_file::{self, MOST_DATA};
 use output::{Failure, Output};
 use project::Project;
@@ -69,8 +69,8 @@ pub fn timing_system(name: &str, options: &BoundOptions, project: &Project, outp
         Format::Human => output.is_json(),
         _ => return Err(Failure::unable("--system has the formats human and json", "use one of these")),
     };
-    let path = project.description(name)?;
-    let system = system::load(&path, &assets(project, &KernelOptions::default()))?;
+    let (own, path) = find_system(Some(name), project)?;
+    let system = system::load(&path, &assets(&own, &KernelOptions::default())?)?;
     let file = match &options.bounds {
         Some(file) => file.clone(),
         None => bound_kernel(options, project, output)?,

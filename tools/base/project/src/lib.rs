@@ -1,4 +1,5 @@
-//! The source tree of Ashlar: the names of its folders and files, and copies of parts of it.
+//! The source tree of Ashlar: the names of its folders and files, and copies of parts of it. Beside the tree there may be a
+//! project of the user's own: a folder anywhere with a file `ashlar.toml`.
 
 pub mod copies;
 
@@ -6,6 +7,11 @@ use std::path::{Path, PathBuf};
 
 /// Folders of system descriptions: the examples, then those of the tests and of the benchmarks. No name is in two.
 const SYSTEMS: [&str; 3] = ["systems", "tests/cases/systems", "bench/systems"];
+
+/// The file that makes a folder a project of the user's own.
+pub const PROJECT_FILE: &str = "ashlar.toml";
+/// The file that only the root of Ashlar's own tree has.
+const TREE_FILE: &str = "kernel/layers.order";
 
 /// Why the tree or something in it was not found.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +22,8 @@ pub enum Error {
     NotATree,
     #[error("there is no system called {name}")]
     UnknownSystem { name: String, known: Vec<String> },
+    #[error("the project {} has no system called {name}", .folder.display())]
+    UnknownOwnSystem { name: String, folder: PathBuf, known: Vec<String> },
 }
 
 impl Error {
@@ -24,7 +32,10 @@ impl Error {
         match self {
             Error::NoCurrentFolder(_) => String::new(),
             Error::NotATree => "run ./ashlar of the tree".into(),
-            Error::UnknownSystem { known, .. } => {
+            Error::UnknownOwnSystem { known, .. } if known.is_empty() => {
+                "describe a system in systems/NAME.toml".into()
+            }
+            Error::UnknownSystem { known, .. } | Error::UnknownOwnSystem { known, .. } => {
                 format!("name a file that ends in .toml, or one of systems/: {}", known.join(", "))
             }
         }
@@ -34,24 +45,40 @@ impl Error {
 #[derive(Debug, Clone)]
 pub struct Project {
     root: PathBuf,
+    /// Of the user's own project, if there is one.
+    own: Option<PathBuf>,
 }
 
 impl Project {
     /// A tree whose root is known.
     pub fn at(root: &Path) -> Project {
-        Project { root: root.to_path_buf() }
+        Project { root: root.to_path_buf(), own: None }
     }
 
-    /// The tree named by `ASHLAR_ROOT` (the entry script sets it), else the one around the current folder.
+    /// The tree named by `ASHLAR_ROOT` (the entry script sets it), else the one around the current folder; with the user's
+    /// own project around the current folder, if there is one.
     pub fn find() -> Result<Project, Error> {
-        if let Some(root) = std::env::var_os("ASHLAR_ROOT") {
-            return Ok(Project { root: PathBuf::from(root) });
-        }
         let here = std::env::current_dir()?;
-        here.ancestors()
-            .find(|folder| folder.join("kernel/layers.order").exists())
-            .map(|root| Project { root: root.to_path_buf() })
-            .ok_or(Error::NotATree)
+        let named = std::env::var_os("ASHLAR_ROOT").map(PathBuf::from);
+        let around = || here.ancestors().find(|folder| folder.join(TREE_FILE).exists()).map(Path::to_path_buf);
+        let root = named.or_else(around).ok_or(Error::NotATree)?;
+        Ok(Project { root, own: own_around(&here) })
+    }
+
+    /// The same tree, with the user's project around `folder`, or none.
+    pub fn around(&self, folder: &Path) -> Result<Project, Error> {
+        let folder = std::env::current_dir()?.join(folder);
+        Ok(Project { root: self.root.clone(), own: own_around(&folder) })
+    }
+
+    /// The folder of the user's own project.
+    pub fn own(&self) -> Option<&Path> {
+        self.own.as_deref()
+    }
+
+    /// Where that goes which is made for one system or test: a folder of the user's own project, else of the tree.
+    pub fn out(&self) -> PathBuf {
+        self.own.as_ref().map_or_else(|| self.build(), |own| own.join("build"))
     }
 
     pub fn root(&self) -> &Path {
@@ -82,7 +109,7 @@ impl Project {
 
     /// What is built for the system called `name`.
     pub fn system_folder(&self, name: &str) -> PathBuf {
-        self.build().join("systems").join(name)
+        self.out().join("systems").join(name)
     }
 
     /// The kernel that the Makefile builds in the folder `configuration`.
@@ -90,11 +117,18 @@ impl Project {
         self.build().join("kernel").join(configuration).join("ashlar.elf")
     }
 
-    /// `argument` as a description's path: a path if it looks like one, else a name in one of `SYSTEMS`.
+    /// `argument` as a description's path: a path if it looks like one, else a name in `systems` of the user's own project, or
+    /// without such a project in one of `SYSTEMS`.
     pub fn description(&self, argument: &str) -> Result<PathBuf, Error> {
         let path = Path::new(argument);
         if argument.contains('/') || argument.ends_with(".toml") {
             return Ok(path.to_path_buf());
+        }
+        if let Some(own) = &self.own {
+            let path = own.join(SYSTEMS[0]).join(format!("{argument}.toml"));
+            let unknown =
+                || Error::UnknownOwnSystem { name: argument.into(), folder: own.clone(), known: self.known_systems() };
+            return if path.exists() { Ok(path) } else { Err(unknown()) };
         }
         let named = |folder| self.root.join(folder).join(format!("{argument}.toml"));
         if let Some(path) = SYSTEMS.iter().map(named).find(|path| path.exists()) {
@@ -103,9 +137,9 @@ impl Project {
         Err(Error::UnknownSystem { name: argument.to_string(), known: self.known_systems() })
     }
 
-    /// Names of the examples.
+    /// Names of the systems of the user's own project, else of the examples.
     pub fn known_systems(&self) -> Vec<String> {
-        stems(&self.root.join(SYSTEMS[0]), "toml")
+        stems(&self.own.as_ref().unwrap_or(&self.root).join(SYSTEMS[0]), "toml")
     }
 
     /// A path as people like to read it: relative to the current folder if it lies there.
@@ -113,6 +147,13 @@ impl Project {
         let here = std::env::current_dir().unwrap_or_default();
         path.strip_prefix(here).unwrap_or(path).display().to_string()
     }
+}
+
+/// The innermost project of the user around `folder`. What lies around Ashlar's own tree does not count inside the tree.
+fn own_around(folder: &Path) -> Option<PathBuf> {
+    let is_end = |folder: &&Path| folder.join(PROJECT_FILE).exists() || folder.join(TREE_FILE).exists();
+    let found = folder.ancestors().find(is_end)?;
+    found.join(PROJECT_FILE).exists().then(|| found.to_path_buf())
 }
 
 /// Sorted stems of the files in `folder` with this extension; none if the folder cannot be read.
@@ -145,7 +186,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     fn tree() -> Project {
-        Project { root: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..") }
+        Project::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.."))
     }
 
     #[test]

@@ -95,7 +95,10 @@ fn remedy(object: Object, wanted: &str, mut known: Vec<&str>) -> String {
     known.sort_unstable();
     let list = known.join(", ");
     match object {
-        Object::Program => "name a program of user/apps, user/drivers or user/vmm, without folder and ending".into(),
+        Object::Program => {
+            "name a program of user/apps, user/drivers or user/vmm, without folder and ending, or one of ashlar.toml"
+                .into()
+        }
         Object::Device | Object::Interrupt => format!("the machine has: {list}"),
         _ if known.is_empty() => format!("add a table [{}.{wanted}]", object.noun()),
         _ => format!("add a table [{}.{wanted}], or choose one of: {list}", object.noun()),

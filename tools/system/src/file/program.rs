@@ -52,6 +52,10 @@ pub fn parse(bytes: &[u8]) -> Result<Program, Vec<Flaw>> {
         return Err(damaged("it is not a static executable"));
     }
     let headers = header.program_headers(endian, bytes).map_err(|error| damaged(&error.to_string()))?;
+    let needs_linker = |header: &&ProgramHeader64<Endianness>| header.p_type(endian) == elf::PT_INTERP;
+    if headers.iter().any(|header| needs_linker(&header)) {
+        return Err(damaged("it needs a dynamic linker, and there is none"));
+    }
     let mut flaws = Vec::new();
     let mut segments = Vec::new();
     for header in headers.iter().filter(|header| header.p_type(endian) == elf::PT_LOAD) {

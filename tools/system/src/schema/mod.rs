@@ -2,6 +2,7 @@
 //! reader refuses what is not here; the reference page and the JSON schemas are made from here.
 
 pub mod machine;
+pub mod project;
 pub mod system;
 
 use diagnostics::units::{show_duration, show_size};

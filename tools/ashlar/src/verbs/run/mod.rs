@@ -8,7 +8,7 @@ use crate::cli::RunOptions;
 use crate::results::{ConsoleResult, RunResult};
 use awaited::Awaited;
 use builder::machine::MachineOptions;
-use builder::{build_loaded, load_system, Built, STEPS};
+use builder::{build_loaded, find_system, load_system, Built, STEPS};
 use consoles::view::Style;
 use consoles::{terminal, View};
 use emulator::{CommandLine, End, Event, Session};
@@ -37,9 +37,9 @@ enum Over {
 }
 
 pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(), Failure> {
-    let description = project.description(&options.system)?;
+    let (project, description) = find_system(options.system.as_deref(), project)?;
     let progress = output.progress(STEPS);
-    let system = load_system(&description, &options.kernel, project, &progress)?;
+    let system = load_system(&description, &options.kernel, &project, &progress)?;
     // What is asked for is held against the system before anything is built.
     let shown = Shown::new(options, &system)?;
     let mut awaited = Awaited::new(options, &system)?;
@@ -51,7 +51,7 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
         ..MachineOptions::default()
     };
     machine.check(&system)?;
-    let built = build_loaded(system, &options.kernel, project, output, &progress)?;
+    let built = build_loaded(system, &options.kernel, &project, output, &progress)?;
     drop(progress);
     let command = machine.command_line(&built)?;
     // The exact line is part of what a run shows; for a program it is in the result.

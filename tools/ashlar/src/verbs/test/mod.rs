@@ -1,11 +1,14 @@
 //! `test`: runs the tests side by side and counts them.
 
+mod junit;
+
 use crate::cli::TestOptions;
 use crate::results::{Listed, TestOutcome, TestResult};
 use builder::Builds;
 use cases::{self, Capacity, Event, Outcome, Test};
 use output::{complain, Failure, Output};
 use project::Project;
+use std::path::Path;
 use std::time::Instant;
 
 /// Tests named at the end as the slowest.
@@ -28,6 +31,9 @@ pub fn test(options: &TestOptions, project: &Project, output: &Output) -> Result
         output.json(&TestResult::List { tests: tests.iter().map(listed).collect() });
         return Ok(());
     }
+    if tests.is_empty() && options.filter.is_none() {
+        return Err(Failure::unable("there are no tests", "write tests/NAME.toml or tests/NAME.c in the project"));
+    }
     if tests.is_empty() {
         return Err(Failure::unable("no test has such a name", "`ashlar test --list` names them all"));
     }
@@ -42,7 +48,22 @@ pub fn test(options: &TestOptions, project: &Project, output: &Output) -> Result
         Event::Began => progress.step(&test.name),
         Event::Ended(outcome, time) => tally.count(test, outcome, time.as_secs_f64(), output),
     });
-    tally.report(started.elapsed().as_secs_f64(), output)
+    let seconds = started.elapsed().as_secs_f64();
+    if let Some(file) = &options.junit {
+        write_junit(file, &tally.results, seconds)?;
+    }
+    tally.report(seconds, output)
+}
+
+/// Writes the results as JUnit XML, and makes the folder that the file goes to.
+fn write_junit(file: &Path, results: &[TestOutcome], seconds: f64) -> Result<(), Failure> {
+    let folder = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder.and_then(|()| std::fs::write(file, junit::xml(results, seconds))).map_err(|error| {
+        Failure::unable(
+            format!("{} cannot be written: {error}", file.display()),
+            "check the folder and its permissions",
+        )
+    })
 }
 
 /// Tests whose name contains `filter`; only the one that has it as its whole name, if there is one.

@@ -1,0 +1,91 @@
+//! `new`: makes a project of the user's own, from the files in `template`.
+
+use crate::cli::NewOptions;
+use crate::results::NewResult;
+use output::{Failure, Output};
+use std::io::Error;
+use std::path::{Path, PathBuf};
+
+/// Where each file goes, and its text; `{name}` stands for the project's name.
+const FILES: [(&str, &str); 11] = [
+    ("ashlar.toml", include_str!("../../template/ashlar.toml")),
+    ("systems/{name}.toml", include_str!("../../template/systems/system.toml")),
+    ("src/sensor/main.c", include_str!("../../template/src/sensor/main.c")),
+    ("src/sensor/mean.c", include_str!("../../template/src/sensor/mean.c")),
+    ("src/sensor/mean.h", include_str!("../../template/src/sensor/mean.h")),
+    ("tests/mean.c", include_str!("../../template/tests/mean.c")),
+    ("tests/starts.toml", include_str!("../../template/tests/starts.toml")),
+    (".taplo.toml", include_str!("../../template/taplo.toml")),
+    (".gitignore", include_str!("../../template/gitignore")),
+    (".github/workflows/test.yml", include_str!("../../template/github/test.yml")),
+    ("README.md", include_str!("../../template/README.md")),
+];
+
+pub fn new(options: &NewOptions, output: &Output) -> Result<(), Failure> {
+    let folder = &options.directory;
+    let name = name_of(folder)?;
+    is_free(folder)?;
+    // Made beside its place and renamed, so that nothing half-done is left.
+    let unfinished = folder.with_file_name(format!(".{name}.new-{}", std::process::id()));
+    let made = write(&unfinished, name).and_then(|files| std::fs::rename(&unfinished, folder).map(|()| files));
+    let files = made.map_err(|error| {
+        // What cannot be written cannot always be removed either; the error says why.
+        let _ = std::fs::remove_dir_all(&unfinished);
+        Failure::unable(
+            format!("{} cannot be made: {error}", folder.display()),
+            "name a folder in one that exists and can be written",
+        )
+    })?;
+    output.human(&format!("made the project {name} in {}", folder.display()));
+    files.iter().for_each(|file| output.human(&format!("  {}", file.display())));
+    output.human(&format!("next: cd {} && ashlar run", folder.display()));
+    output.json(&NewResult { name: name.to_string(), folder: folder.clone(), files });
+    Ok(())
+}
+
+/// The last part of the path, if a system can be called so.
+fn name_of(folder: &Path) -> Result<&str, Failure> {
+    let last = folder.file_name().map(|name| name.to_string_lossy());
+    match folder.file_name().and_then(|name| name.to_str()) {
+        Some(name) if system::is_name(name) => Ok(name),
+        _ => {
+            let shown = last.map_or_else(|| folder.display().to_string(), |name| name.into_owned());
+            Err(Failure::unable(
+                format!("`{shown}` cannot be the name of a project"),
+                "use small letters, digits, `_` and `-`, beginning with a letter, at most 31",
+            ))
+        }
+    }
+}
+
+/// Nothing is there, or an empty folder.
+fn is_free(folder: &Path) -> Result<(), Failure> {
+    let taken = |what: &str| {
+        Err(Failure::unable(format!("{} {what}", folder.display()), "name a folder that is empty or not there yet"))
+    };
+    match std::fs::symlink_metadata(folder) {
+        Err(_) => Ok(()),
+        Ok(about) if about.is_dir() => match std::fs::read_dir(folder).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => Ok(()),
+            Ok(false) => taken("is not empty"),
+            Err(error) => taken(&format!("cannot be read: {error}")),
+        },
+        Ok(_) => taken("is there already and is not a folder"),
+    }
+}
+
+/// Writes every file of a project, and gives their paths in it.
+fn write(folder: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
+    std::fs::create_dir(folder)?;
+    let texts = FILES.map(|(path, text)| (path.replace("{name}", name), text.replace("{name}", name)));
+    let schemas = [("system", system::description_schema()), ("project", system::project_schema())]
+        .map(|(kind, schema)| (format!(".ashlar/{kind}.schema.json"), format!("{schema:#}\n")));
+    let mut files = Vec::new();
+    for (path, text) in texts.into_iter().chain(schemas) {
+        let file = folder.join(&path);
+        file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+        std::fs::write(file, text)?;
+        files.push(PathBuf::from(path));
+    }
+    Ok(files)
+}

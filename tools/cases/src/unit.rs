@@ -1,0 +1,64 @@
+//! A unit test of a project of the user's own: `tests/NAME.c`, a program for this machine that includes the code it tests,
+//! compiled with the sanitizers. It has passed when it ends with status 0.
+
+use super::log::Log;
+use super::Outcome;
+use output::Output;
+use project::Project;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Lines shown of a test that failed.
+const LAST_LINES: usize = 60;
+/// A unit test that runs longer hangs.
+const TIMEOUT_SECONDS: &str = "300";
+const FLAGS: [&str; 8] =
+    ["-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I."];
+
+#[derive(Debug, Clone)]
+pub struct UnitTest {
+    /// Relative to the project's folder.
+    source: PathBuf,
+}
+
+impl UnitTest {
+    /// That of `tests/NAME.c`.
+    pub fn new(name: &str) -> UnitTest {
+        UnitTest { source: PathBuf::from(format!("tests/{name}.c")) }
+    }
+
+    pub fn run(&self, name: &str, project: &Project, output: &Output) -> Outcome {
+        let Some(own) = project.own() else { return Outcome::Failed("there is no project here".into()) };
+        let folder = project.out().join("tests");
+        if let Err(error) = std::fs::create_dir_all(&folder) {
+            return Outcome::Failed(format!("{} cannot be made: {error}", folder.display()));
+        }
+        let program = folder.join(name);
+        let mut compiler = Command::new("gcc");
+        let headers = ["user/include", "kernel"].map(|folder| format!("-I{}", project.root().join(folder).display()));
+        compiler.args(FLAGS).args(headers);
+        compiler.arg("-o").arg(&program).arg(&self.source).current_dir(own);
+        if let Err(why) = run(compiler, name, "the test cannot be built", project, output) {
+            return Outcome::Failed(why);
+        }
+        let mut test = Command::new("timeout");
+        test.arg(TIMEOUT_SECONDS).arg(&program).current_dir(own);
+        match run(test, name, "the test", project, output) {
+            Ok(()) => Outcome::Passed,
+            Err(why) => Outcome::Failed(why),
+        }
+    }
+}
+
+/// Runs a command; if it fails, `what` with its status and what it has said.
+fn run(mut command: Command, name: &str, what: &str, project: &Project, output: &Output) -> Result<(), String> {
+    output.detail(&format!("+ {command:?}"));
+    let done = command.output().map_err(|error| format!("{command:?} cannot be started: {error}"))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let mut log = Log::new(name, project);
+    log.part("", &done.stdout, LAST_LINES);
+    log.part("", &done.stderr, LAST_LINES);
+    Err(format!("{what}: {}{}", done.status, log.finish()))
+}
