@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 const METAPACKAGE: &str = "linux-image-cloud-amd64";
 const KERNEL_PACKAGE: &str = "linux-image-6.";
+/// The kernel's modules for the monitor's virtio devices, in an order in which they can be loaded.
+const MODULES: [&str; 4] = ["virtio_ring.ko", "virtio.ko", "virtio_mmio.ko", "virtio-rng.ko"];
 const BUSYBOX_PACKAGE: &str = "busybox-static";
 
 /// Where the guest files are.
@@ -40,9 +42,12 @@ pub fn fetch_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<Guest, Er
     std::fs::create_dir_all(folder).map_err(|error| Error::Write { path: folder.to_path_buf(), error })?;
     let guest = Guest::at(folder);
     let mut manifest = Manifest::read(&guest.manifest);
-    if !guest.kernel.exists() {
+    let modules = MODULES.map(|name| folder.join(name));
+    if !guest.kernel.exists() || modules.iter().any(|path| !path.exists()) {
+        // Kernel and modules are of one package, since a kernel refuses the modules of another.
         let package = Package::find_dependency(METAPACKAGE, KERNEL_PACKAGE)?;
         take(&package, folder, "./boot/vmlinuz-", &guest.kernel, &mut manifest, say)?;
+        take_modules(&package, folder, &modules, &mut manifest)?;
     }
     if !guest.busybox.exists() {
         let package = Package::find(BUSYBOX_PACKAGE)?;
@@ -54,11 +59,16 @@ pub fn fetch_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<Guest, Er
     manifest.check(&guest.kernel)?;
     check_kernel(&guest.kernel)?;
     manifest.check(&guest.busybox)?;
+    let contents = modules.iter().zip(MODULES).map(|(path, name)| {
+        manifest.check(path)?;
+        Ok((name.to_string(), read(path)?))
+    });
+    let contents = contents.collect::<Result<Vec<_>, Error>>()?;
     if guest.ramdisk.exists() {
         manifest.check(&guest.ramdisk)?;
     }
     // The scripts may have changed since; packing takes well under a second.
-    let bytes = ramdisk::build(&guest.busybox, &[], &[])?;
+    let bytes = ramdisk::build(&guest.busybox, &[], &contents)?;
     if manifest.hash_of(&guest.ramdisk) != Some(&sha256::hex(&bytes)) || !guest.ramdisk.exists() {
         say("packing the guest's initial ramdisk");
         write(&guest.ramdisk, &bytes)?;
@@ -83,6 +93,20 @@ fn take(
     write(to, &bytes)?;
     manifest.record(to, &bytes, &format!("{}={}", package.name, package.version));
     Ok(())
+}
+
+/// Takes the modules out of the kernel's package, which `take` has downloaded.
+fn take_modules(package: &Package, folder: &Path, modules: &[PathBuf], manifest: &mut Manifest) -> Result<(), Error> {
+    let patterns = MODULES.map(|name| format!("*/{name}"));
+    deb::unpack(&package.download(folder)?, &patterns, folder)?;
+    for path in modules {
+        manifest.record(path, &read(path)?, &format!("{}={}", package.name, package.version));
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|error| Error::Read { path: path.to_path_buf(), error })
 }
 
 /// Writes beside and renames, so that an interrupted run leaves no half file.

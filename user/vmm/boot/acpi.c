@@ -1,11 +1,13 @@
 /* RSDP, XSDT, FADT, MADT, FACS, DSDT. The FADT says: already in ACPI mode, no 8042, no VGA, reset by port 0xcf9, and no
  * power-management timer (the guest's clock is its TSC). The MADT names one processor and no I/O APIC: interrupts
- * of devices go through the 8259 pair. The DSDT holds the one object that power-off needs. */
+ * of devices go through the 8259 pair. The DSDT holds the object that power-off needs, and the virtio device: a stock kernel
+ * drives virtio-mmio by that entry, without a word on its command line. */
 #include "boot/acpi.h"
 
 #include "ashlar/string.h"
 #include "bytes.h"
 #include "devices/lapic.h"
+#include "virtio/device.h"
 
 #define RSDP 0x000u
 #define XSDT 0x040u
@@ -88,6 +90,25 @@ static void build_madt(uint8_t *t)
     header(t, "APIC", MADT_LENGTH, 3);
 }
 
+/* Device (\_SB.VIO0) { Name (_HID, "LNRO0005") Name (_UID, 0) Name (_CRS, ResourceTemplate () {
+ *     Memory32Fixed (ReadWrite, VIRTIO_ADDRESS, VIRTIO_SIZE)
+ *     Interrupt (ResourceConsumer, Level, ActiveHigh, Exclusive) {VIRTIO_IRQ} }) }
+ * in a scope \_SB. Lengths count themselves: of the scope 67, of the device 58, of the buffer 26. The three numbers are put in
+ * later; the last byte is the string's own zero. */
+static const uint8_t virtio_entry[] = "\x10\x43\x04\\_SB_"             /* Scope */
+                                      "\x5b\x82\x3aVIO0"               /* Device */
+                                      "\x08_HID\x0dLNRO0005\0"         /* Name, string */
+                                      "\x08_UID\0"                     /* Name, zero */
+                                      "\x08_CRS\x11\x1a\x0a\x17"       /* Name, buffer of 23 bytes */
+                                      "\x86\x09\0\x01\0\0\0\0\0\0\0\0" /* fixed memory, writable */
+                                      "\x89\x06\0\x01\x01\0\0\0\0" /* an interrupt: consumer, level, high, exclusive */
+                                      "\x79";                      /* end */
+#define ENTRY_ADDRESS 49u
+#define ENTRY_SIZE 53u
+#define ENTRY_IRQ 62u
+
+_Static_assert(DSDT + HEADER + 14 + sizeof virtio_entry <= MADT, "the DSDT reaches into the next table");
+
 void acpi_build(uint8_t to[ACPI_SIZE])
 {
     /* Name (\_S5, Package () {5, 5, 0, 0}) */
@@ -116,5 +137,10 @@ void acpi_build(uint8_t to[ACPI_SIZE])
     to[FACS + 32] = 1;
 
     memcpy(to + DSDT + HEADER, s5, sizeof s5);
-    header(to + DSDT, "DSDT", HEADER + sizeof s5, 2);
+    uint8_t *entry = to + DSDT + HEADER + sizeof s5;
+    memcpy(entry, virtio_entry, sizeof virtio_entry);
+    put(entry + ENTRY_ADDRESS, VIRTIO_ADDRESS, 4);
+    put(entry + ENTRY_SIZE, VIRTIO_SIZE, 4);
+    put(entry + ENTRY_IRQ, VIRTIO_IRQ, 4);
+    header(to + DSDT, "DSDT", HEADER + sizeof s5 + sizeof virtio_entry, 2);
 }

@@ -9,6 +9,7 @@
 #include "devices/pit.h"
 #include "devices/rtc.h"
 #include "devices/uart.h"
+#include "virtio/device.h"
 
 /* What the guest asked for by a port; the main loop acts on it. */
 #define IO_REQUEST_NONE 0u
@@ -21,6 +22,7 @@ struct machine {
     struct pit pit;
     struct rtc rtc;
     struct uart uart;
+    struct virtio virtio;
     uint32_t pm1_status, pm1_enable, pm1_control;
     uint32_t request; /* IO_REQUEST_* */
 };
