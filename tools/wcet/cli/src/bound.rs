@@ -49,7 +49,7 @@ pub fn loops(options: &LoopsOptions) -> u8 {
     show(&report, &options.output, loops_alone)
 }
 
-fn timeout(seconds: Option<f64>, errors: &mut Vec<Error>) -> Option<Duration> {
+pub(crate) fn timeout(seconds: Option<f64>, errors: &mut Vec<Error>) -> Option<Duration> {
     match Duration::try_from_secs_f64(seconds?) {
         Ok(timeout) => Some(timeout),
         Err(cause) => {

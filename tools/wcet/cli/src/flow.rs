@@ -5,6 +5,9 @@ use wcet_binary::lift::Lifter;
 use wcet_binary::load::{Lines, Program};
 use wcet_paths::analysis::{flow_options, Code, Stated};
 
+use std::time::Instant;
+
+use crate::bound::timeout;
 use crate::graph;
 use wcet_report::arguments::{FlowOptions, StatedOptions};
 
@@ -34,6 +37,13 @@ pub fn flow(options: &FlowOptions) -> u8 {
 }
 
 fn run(options: &FlowOptions) -> Result<(), (u8, Vec<String>)> {
+    let began = Instant::now();
+    let mut wrong = Vec::new();
+    let timeout = timeout(options.timeout, &mut wrong);
+    if !wrong.is_empty() {
+        return Err((2, wrong.iter().map(|error| format!("timing: {}; {}", error.message, error.remedy)).collect()));
+    }
+    let deadline = timeout.and_then(|timeout| began.checked_add(timeout));
     let data = input_file::bytes(&options.file, MOST_DATA)
         .map_err(|cause| (2, vec![format!("timing: {} cannot be read: {cause}", options.file.display())]))?;
     let program = Program::parse(&data)
@@ -46,7 +56,8 @@ fn run(options: &FlowOptions) -> Result<(), (u8, Vec<String>)> {
     if entries.is_empty() {
         entries.push(program.entry);
     }
-    let flow_options = flow_options(&program, &stated(&options.stated)).map_err(asked)?;
+    let mut flow_options = flow_options(&program, &stated(&options.stated)).map_err(asked)?;
+    flow_options.deadline = deadline;
     let lifter = Lifter::new(&program).map_err(|cause| (2, vec![format!("timing: {cause}")]))?;
     let graph = wcet_flow::analyse(&lifter, &entries, &flow_options)
         .map_err(|errors| (1, errors.iter().map(ToString::to_string).collect()))?;

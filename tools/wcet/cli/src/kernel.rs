@@ -10,7 +10,7 @@ use wcet_kernel::{Description, Kernel, Whole};
 use wcet_paths::analysis::{judge_budget, load_machine, machine_of, parse_budget};
 use wcet_report::{Assumption, Report, Verdict, VERSION};
 
-use crate::bound::{command, machines, root, show, whole as form};
+use crate::bound::{command, machines, root, show, timeout, whole as form};
 pub(crate) use crate::kernel_report::fill;
 use wcet_report::arguments::{BoundOptions, KernelOptions, OutputOptions};
 
@@ -20,6 +20,13 @@ pub fn kernel(options: &BoundOptions) -> u8 {
     if !refused.is_empty() {
         return fail(&format!("a kernel's regions take no {}: leave it out with --kernel", refused.join(", ")));
     }
+    let began = Instant::now();
+    let mut wrong = Vec::new();
+    let timeout = timeout(options.timeout, &mut wrong);
+    if let Some(error) = wrong.first() {
+        return fail(&format!("{}; {}", error.message, error.remedy));
+    }
+    let deadline = timeout.and_then(|timeout| began.checked_add(timeout));
     let kernel = KernelOptions {
         file: options.program.file.clone(),
         description: None,
@@ -27,7 +34,7 @@ pub fn kernel(options: &BoundOptions) -> u8 {
         set: options.set.clone(),
     };
     with(&kernel, |kernel, machine, mut report| {
-        let began = Instant::now();
+        kernel.deadline = deadline;
         match options.budget.as_ref().map(|text| parse_budget(text, machine.clock)).transpose() {
             Ok(budget) => report.budget = budget,
             Err(errors) => {
@@ -36,7 +43,10 @@ pub fn kernel(options: &BoundOptions) -> u8 {
         }
         match bound(kernel, machine, &options.output) {
             Ok(found) => fill(&mut report, kernel, &found),
-            Err(why) => return fail(&why),
+            Err(why) => {
+                let status = fail(&why);
+                return if kernel.is_late() { 1 } else { status };
+            }
         }
         if let Some(budget) = &mut report.budget {
             judge_budget(budget, report.wcet_cycles);
@@ -68,8 +78,6 @@ fn not_of_kernels(options: &BoundOptions) -> Vec<&'static str> {
         (!stated.switch.is_empty(), "--switch"),
         (stated.copies != 0, "--copies"),
         (options.explain.is_some(), "--explain"),
-        // Its paths are not refined, so there is nothing to stop.
-        (options.timeout.is_some(), "--timeout"),
     ]
     .into_iter()
     .filter_map(|(given, name)| given.then_some(name))
@@ -92,7 +100,7 @@ pub(crate) fn bound(
 
 pub(crate) fn with(
     options: &KernelOptions,
-    work: impl FnOnce(&Kernel<'_>, &wcet_hardware::machine::Machine, Report) -> u8,
+    work: impl FnOnce(&mut Kernel<'_>, &wcet_hardware::machine::Machine, Report) -> u8,
 ) -> u8 {
     let path = file(options);
     let description = options.description.clone().unwrap_or_else(|| root().join("kernel/timing.toml"));
@@ -118,7 +126,7 @@ pub(crate) fn with(
         Ok(lifter) => lifter,
         Err(cause) => return fail(&cause.to_string()),
     };
-    let kernel = match Kernel::new(&lifter, &description) {
+    let mut kernel = match Kernel::new(&lifter, &description) {
         Ok(kernel) => kernel,
         Err(errors) => return fail(&lines(&errors)),
     };
@@ -133,7 +141,7 @@ pub(crate) fn with(
     report.analysis.command = command();
     let assumed = loaded.machine.assumes.iter().chain(&kernel.graph.assumptions);
     report.assumptions.extend(assumed.map(|text| Assumption { of: "program".to_string(), text: text.clone() }));
-    work(&kernel, &loaded.machine, report)
+    work(&mut kernel, &loaded.machine, report)
 }
 
 pub(crate) fn file(options: &KernelOptions) -> PathBuf {

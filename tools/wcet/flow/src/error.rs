@@ -26,6 +26,8 @@ pub enum Problem {
     Recursion { function: String, cycle: String },
     #[error("the loop is entered at {entries}: it has no single header; write it without jumps into it, compile with -fno-thread-jumps, or let blocks be copied: --copies NUMBER")]
     Irreducible { entries: String },
+    #[error("the time given with --timeout ended before the control flow was known: there is no part of a graph; give more, or begin elsewhere")]
+    Late,
 }
 
 impl<P: fmt::Display> fmt::Display for Located<P> {

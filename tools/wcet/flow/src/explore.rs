@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::time::Instant;
 
 use wcet_binary::lift::il::{Flow, Instruction, Target, Value};
 use wcet_binary::lift::{Lifter, Registers};
@@ -83,10 +84,18 @@ impl<'a> Explorer<'a> {
             }
             for function in open {
                 while let Some(address) = self.body(function).open.pop_first() {
+                    if self.is_late() {
+                        return;
+                    }
                     self.visit(function, address);
                 }
             }
         }
+    }
+
+    /// Whether the time is up: what is known is not all then.
+    pub fn is_late(&self) -> bool {
+        self.options.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// New targets for an indirect jump; visits it again wherever it stands.

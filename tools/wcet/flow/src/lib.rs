@@ -47,6 +47,7 @@ mod term;
 mod zeros;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 pub use displacement::Displacements;
 pub use dominators::dominates;
@@ -77,6 +78,8 @@ pub struct Options {
     pub boundaries: BTreeSet<u64>,
     /// Memory of which no two reads are taken to be the same.
     pub shared: Shared,
+    /// When to give up, with an error.
+    pub deadline: Option<Instant>,
 }
 
 /// Rounds of exploring and resolving; each adds a target at least, so this many are never needed.
@@ -92,6 +95,9 @@ pub fn analyse(lifter: &Lifter<'_>, entries: &[u64], options: &Options) -> Resul
         let mut predecessors = BTreeMap::new();
         let mut changed = false;
         for (function, address) in indirect(&explorer) {
+            if explorer.is_late() {
+                break;
+            }
             match explorer.resolve(function, address, &mut predecessors) {
                 Ok(targets) if explorer.targets.get(&address).is_some_and(|known| targets.is_subset(known)) => {}
                 Ok(targets) => {
@@ -102,6 +108,9 @@ pub fn analyse(lifter: &Lifter<'_>, entries: &[u64], options: &Options) -> Resul
                     unresolved.insert(address, why);
                 }
             }
+        }
+        if explorer.is_late() {
+            return Err(vec![Error { address: 0, place: String::new(), problem: Problem::Late }]);
         }
         if !changed || round >= ROUNDS {
             break;

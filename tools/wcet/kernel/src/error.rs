@@ -14,6 +14,8 @@ pub enum Error {
     OtherLoops { function: String, loops: usize, which: usize, of: usize },
     #[error("kernel/timing.toml says that the interrupt {interrupt} wakes threads in the system call `{call}`, but there is no such call")]
     NoCall { call: String, interrupt: String },
+    #[error("the time given with --timeout ended with {left} of {of} parts of the kernel to be bounded: there is no bound without them; give more")]
+    Late { left: usize, of: usize },
     #[error("{0}")]
     Flow(String),
     #[error("more than {0} chains of calls lead to places where regions begin")]

@@ -1,6 +1,7 @@
 //! A kernel's binary with what is said of it, and what follows: control flow, and its regions.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
@@ -40,6 +41,8 @@ pub struct Kernel<'p> {
     /// What the service leaves out, by the number of the interrupts in the description: none until [`crate::never_taken`] has
     /// found it.
     pub services: BTreeMap<usize, BTreeSet<Branch>>,
+    /// After this no further part is begun, and there is no bound.
+    pub deadline: Option<Instant>,
 }
 
 impl<'p> Kernel<'p> {
@@ -108,7 +111,13 @@ impl<'p> Kernel<'p> {
             stated,
             apart,
             services: BTreeMap::new(),
+            deadline: None,
         })
+    }
+
+    /// Whether its time is up.
+    pub fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Theorems that bounds rest on, by their full names.

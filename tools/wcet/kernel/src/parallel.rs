@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
+use std::time::Instant;
 
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
@@ -43,6 +44,7 @@ struct Shared<'a> {
     /// Regions use what all functions have given.
     between: Barrier,
     progress: &'a (dyn Fn(usize, usize, &str) + Sync),
+    deadline: Option<Instant>,
 }
 
 /// Bounds the loops of functions and looks what each interrupt's service leaves out, then does the tasks; returns them in their
@@ -67,6 +69,7 @@ pub(crate) fn spread(
         found: Mutex::new(tasks.iter().map(|_| None).collect()),
         between: Barrier::new(workers),
         progress,
+        deadline: kernel.deadline,
     };
     let (program, description) = (kernel.lifter.program(), kernel.description);
     std::thread::scope(|scope| {
@@ -79,6 +82,10 @@ pub(crate) fn spread(
         ended.map(drop)
     })?;
     let found = shared.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let left = found.iter().filter(|one| one.is_none()).count();
+    if left > 0 {
+        return Err(vec![Error::Late { left, of: tasks.len() }]);
+    }
     let done: Result<Vec<Analysed>, Vec<Error>> = found.into_iter().flatten().collect();
     Ok(tasks.into_iter().zip(done?).collect())
 }
@@ -91,9 +98,13 @@ fn worker(
 ) -> Result<(), Vec<Error>> {
     let lifter = Lifter::new(program).map_err(|cause| vec![Error::Flow(cause.to_string())]);
     let kernel = lifter.as_ref().map_err(Clone::clone).and_then(|lifter| Kernel::new(lifter, description));
+    let kernel = kernel.map(|kernel| Kernel { deadline: shared.deadline, ..kernel });
     let count = shared.functions.len() + shared.tasks.len();
     if let Ok(kernel) = &kernel {
         while let Some((number, function)) = next(&shared.next_function, &shared.functions) {
+            if kernel.is_late() {
+                break;
+            }
             let name = program.describe(*function);
             (shared.progress)(number + 1, count, &format!("the loops of {name}"));
             let found = alone(kernel, *function);
@@ -110,6 +121,9 @@ fn worker(
     kernel.apart = shared.apart.lock().unwrap_or_else(PoisonError::into_inner).clone();
     kernel.services = shared.services.lock().unwrap_or_else(PoisonError::into_inner).clone();
     while let Some((number, task)) = next(&shared.next_task, shared.tasks) {
+        if kernel.is_late() {
+            break;
+        }
         let (Task::Region(region) | Task::Handler(region, _)) = task;
         let region = &kernel.regions[*region];
         (shared.progress)(shared.functions.len() + number + 1, count, &region.name);

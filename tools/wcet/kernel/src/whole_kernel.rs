@@ -77,6 +77,9 @@ pub fn whole(
         if !matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt) {
             continue;
         }
+        if kernel.is_late() {
+            return Err(vec![Error::Late { left: kernel.regions.len() - number, of: kernel.regions.len() }]);
+        }
         // All system calls enter alike.
         if let std::collections::btree_map::Entry::Vacant(entry) = entries.entry(region.start) {
             entry.insert(begin(kernel, region, machine)?);

@@ -225,4 +225,7 @@ pub struct FlowOptions {
     /// Print basic blocks with their instructions.
     #[arg(long)]
     pub blocks: bool,
+    /// Give up after so many seconds: there is no part of a graph.
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
 }

@@ -48,6 +48,11 @@ fn functions_blocks_and_loops() {
     assert!(text(&output.stdout).contains("goes to f, as stated"));
 
     assert_eq!(timing(&["flow", file, "--entry", "nothing"]).status.code(), Some(2));
+    let output = timing(&["flow", file, "--entry", "sum", "--timeout", "0"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("time given with --timeout"), "{}", text(&output.stderr));
+    assert_eq!(timing(&["flow", file, "--entry", "sum", "--timeout", "-1"]).status.code(), Some(2));
+    assert_eq!(timing(&["flow", file, "--entry", "sum", "--timeout", "1000"]).status.code(), Some(0));
     assert_eq!(timing(&["flow", "/no/such/file"]).status.code(), Some(2));
     assert_eq!(timing(&["flow", source.to_str().unwrap()]).status.code(), Some(1));
 }

@@ -166,9 +166,19 @@ fn a_budget_gates_the_response_and_parameters_change_it() {
 
 #[test]
 fn options_of_programs_are_refused() {
-    let output = timing("refused", &["--timeout", "5", "--as-loaded"]);
+    let output = timing("refused", &["--shared", "--as-loaded"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("--as-loaded, --timeout"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("--as-loaded, --shared"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_kernel_whose_time_is_up_has_no_bound() {
+    let output = timing("timeout", &["--timeout", "0"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("parts of the kernel to be bounded") && output.stdout.is_empty());
+    assert_eq!(timing("timeout-wrong", &["--timeout", "-1"]).status.code(), Some(2));
+    let output = timing("timeout-ample", &["--timeout", "10000", "-q"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
 #[test]

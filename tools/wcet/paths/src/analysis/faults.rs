@@ -45,6 +45,7 @@ pub fn flow(error: &wcet_flow::Error, program: &Program, lines: &Lines) -> Error
     let code = match error.problem {
         Problem::Instruction(_) => Code::Instruction,
         Problem::Unresolved { .. } => Code::Unresolved,
+        Problem::Late => Code::TimedOut,
         Problem::StrangeReturn { .. } => Code::StrangeReturn,
         Problem::Recursion { .. } => Code::Recursion,
         Problem::Irreducible { .. } => Code::Irreducible,
