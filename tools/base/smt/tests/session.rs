@@ -1,6 +1,8 @@
 //! Sessions with a real solver: answers, limits, and what becomes of a lost one.
 
 use smt::{Answer, Options, Session};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 fn session() -> Session {
@@ -92,6 +94,53 @@ fn a_solver_ends_with_the_thread_that_started_it() {
     let start = Instant::now();
     // A zombie until the session takes it away.
     let is_over = || std::fs::read_to_string(&path).map_or(true, |stat| stat.contains(") Z "));
+    while !is_over() {
+        assert!(start.elapsed() < Duration::from_secs(20), "it is still there");
+        std::thread::yield_now();
+    }
+}
+
+const HOLDS_A_SOLVER: &str = "ASHLAR_TEST_HOLDS_A_SOLVER";
+
+/// The program that the next test kills: this test alone, which starts a solver and waits.
+#[test]
+fn a_program_that_holds_a_solver() {
+    if std::env::var_os(HOLDS_A_SOLVER).is_none() {
+        return;
+    }
+    let mut session = session();
+    session.limit(0).unwrap();
+    println!("\nsolver {}", session.process());
+    session.tell(FACTORS).unwrap();
+    let _ = session.check();
+}
+
+#[test]
+fn a_solver_ends_with_a_program_that_is_killed() {
+    let mut program = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_program_that_holds_a_solver", "--nocapture"])
+        .env(HOLDS_A_SOLVER, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(program.stdout.take().unwrap()).lines();
+    let solver = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("solver ")?.parse::<u32>().ok());
+    let path = format!("/proc/{}/stat", solver.expect("its number"));
+    let is_over =
+        || std::fs::read_to_string(&path).map_or(true, |stat| !stat.contains("(z3)") || stat.contains(") Z "));
+    // An idle solver ends with its pipe; one at work does not look at it.
+    let ticks = || -> Option<u64> {
+        let stat = std::fs::read_to_string(&path).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(11)?.parse().ok()
+    };
+    while ticks().expect("it is at work") < 20 {
+        std::thread::yield_now();
+    }
+    // As `kill -9` does: it cannot clean up.
+    program.kill().unwrap();
+    program.wait().unwrap();
+    let start = Instant::now();
     while !is_over() {
         assert!(start.elapsed() < Duration::from_secs(20), "it is still there");
         std::thread::yield_now();
