@@ -11,7 +11,6 @@ use std::time::SystemTime;
 /// A program of the workspace that the entry does not build.
 #[derive(Debug, Clone, Copy)]
 pub struct OnDemand {
-    pub package: &'static str,
     pub program: &'static str,
     /// What it is, for messages.
     pub what: &'static str,
@@ -19,24 +18,15 @@ pub struct OnDemand {
     pub takes: &'static str,
 }
 
-pub const ANALYSER: OnDemand = OnDemand {
-    package: "wcet-cli",
-    program: "wcet",
-    what: "the timing analyser",
-    takes: "three to five minutes on two cores",
-};
+pub const ANALYSER: OnDemand =
+    OnDemand { program: "wcet", what: "the timing analyser", takes: "three to five minutes on two cores" };
 pub const COMPARISON: OnDemand = OnDemand {
-    package: "wcet-oracle",
     program: "wcet-compare",
     what: "the comparison of bounds with measurements",
     takes: "three to five minutes on two cores",
 };
-pub const DRIVER_CHECKER: OnDemand = OnDemand {
-    package: "drivercheck",
-    program: "drivercheck",
-    what: "the driver checker",
-    takes: "about a minute on two cores",
-};
+pub const DRIVER_CHECKER: OnDemand =
+    OnDemand { program: "drivercheck", what: "the driver checker", takes: "about a minute on two cores" };
 
 impl OnDemand {
     /// The path of the program, which is built if it is missing or if a source has changed.
@@ -57,7 +47,9 @@ impl OnDemand {
     fn build(&self, program: &Path, target: &Path, project: &Project, output: &Output) -> Result<(), Failure> {
         let cargo = std::env::var_os("ASHLAR_CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
         let mut command = Command::new(cargo);
-        command.args(["build", "--release", "--locked", "--package", self.package, "--bin", self.program]);
+        // With features as the whole workspace has them: else cargo compiles libraries once more that the tests or the entry
+        // have compiled already.
+        command.args(["build", "--release", "--locked", "--workspace", "--bin", self.program]);
         command.arg("--target-dir").arg(target);
         // A copy of the tree may share this folder by a link: to cargo the same package at another path is another.
         let manifest = project.root().join("tools/Cargo.toml");
