@@ -68,6 +68,9 @@ pub fn outcome(format: Format, outcome: &Outcome, with_trace: bool) {
             None => "",
         }
     );
+    if let Some(reason) = &outcome.reason {
+        reason.lines().for_each(|line| println!("    {line}"));
+    }
     let shown = outcome.rows.iter().filter(|row| row.verdict != "PROVED" && (with_trace || !outcome.is_good));
     for one in shown {
         row(format, one, with_trace);

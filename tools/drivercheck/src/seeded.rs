@@ -42,6 +42,9 @@ struct Entry {
     name: String,
     driver: String,
     rule: Option<u8>,
+    /// The checker must refuse it.
+    #[serde(default)]
+    refused: bool,
     #[allow(dead_code)]
     says: String,
 }
@@ -50,8 +53,12 @@ struct Entry {
 pub struct Outcome {
     pub name: String,
     pub expected_rule: Option<u8>,
+    /// That of its checks, or REFUSED: the driver is not one that can be checked.
     pub verdict: &'static str,
     pub rule: Option<u8>,
+    /// Why it is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// The run-time monitor says the same of the run that was found.
     pub replays: Option<bool>,
     /// Of processor time, from the patch to the replay: of all threads, solvers and compilers.
@@ -75,6 +82,9 @@ impl Outcomes {
             let item = record.push(&outcome.name, outcome.verdict, outcome.is_good);
             item.detail.insert("rule".into(), outcome.rule.into());
             item.detail.insert("seconds".into(), outcome.seconds.into());
+            if let Some(reason) = &outcome.reason {
+                item.detail.insert("reason".into(), reason.as_str().into());
+            }
         }
         record
     }
@@ -121,11 +131,30 @@ fn one(
     copy(&root.join(&place), &tree.join(&place))?;
     patch(&directory.join(format!("{}.patch", entry.name)), &tree)?;
     let source = source(root, &tree.join(&place), &scratch.join("headers"))?;
-    let driver = read(&source).map_err(|error| SeededError::Driver(entry.name.clone(), error))?;
+    let refused = |reason: String| Outcome {
+        name: entry.name.clone(),
+        expected_rule: entry.rule,
+        verdict: "REFUSED",
+        rule: None,
+        reason: Some(reason),
+        replays: None,
+        seconds: (cpu_time::everything() - start).as_secs_f64(),
+        is_good: entry.refused,
+        rows: Vec::new(),
+    };
+    let driver = match read(&source) {
+        Ok(driver) => driver,
+        Err(error @ (DriverError::Preprocess(_) | DriverError::Faults(_))) => return Ok(refused(error.to_string())),
+        Err(error) => return Err(SeededError::Driver(entry.name.clone(), error)),
+    };
     // One thread is enough for one violation, and each makes its own model.
     let threads = if is_fault { 1 } else { options.threads };
     let options = Options { until: entry.rule, coverage: false, threads, ..options.clone() };
-    let mut report = run(&driver, &options, &|_| {}).map_err(|error| SeededError::Check(entry.name.clone(), error))?;
+    let mut report = match run(&driver, &options, &|_| {}) {
+        Ok(report) => report,
+        Err(CheckError::Driver(reason)) => return Ok(refused(reason)),
+        Err(error) => return Err(SeededError::Check(entry.name.clone(), error)),
+    };
     replay_all(root, &tree.join("replay"), &driver, &mut report.rows)?;
     let violated = report.rows.iter().filter(|row| row.verdict == "VIOLATED");
     let found = violated.clone().find(|row| Some(row.rule) == entry.rule).or(violated.clone().next());
@@ -137,12 +166,17 @@ fn one(
     };
     let rule = found.map(|row| row.rule);
     let replays = found.and_then(|row| row.replays);
-    let is_good = if is_fault { rule.is_some() && rule == entry.rule && replays == Some(true) } else { is_proved };
+    let is_good = match is_fault {
+        _ if entry.refused => false,
+        true => rule.is_some() && rule == entry.rule && replays == Some(true),
+        false => is_proved,
+    };
     Ok(Outcome {
         name: entry.name.clone(),
         expected_rule: entry.rule,
         verdict,
         rule,
+        reason: None,
         replays,
         seconds: (cpu_time::everything() - start).as_secs_f64(),
         is_good,
@@ -221,7 +255,8 @@ fn patch(patch: &Path, tree: &Path) -> Result<(), SeededError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{List, Outcome, Outcomes};
+    use super::{one, Entry, List, Outcome, Outcomes};
+    use crate::check::Options;
     use campaign::Shard;
     use serde_json::json;
     use std::path::Path;
@@ -249,6 +284,32 @@ mod tests {
         }
     }
 
+    /// A patch whose driver cannot be checked has an outcome, with the reason, which is good only where it is expected.
+    #[test]
+    fn a_refused_patch_has_an_outcome() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let scratch = std::env::temp_dir().join(format!("drivercheck-refused-{}", std::process::id()));
+        std::fs::create_dir_all(&scratch).unwrap();
+        // Refused when it is read; when the model is made; by the compiler.
+        let texts = [
+            ("words", "void pause(void) { __asm__(\"pause\"); }", "more.c:1"),
+            ("model", "double more = 1.0;", "more.c:1"),
+            ("compiler", "#error not this", "not this"),
+        ];
+        for (name, text, says) in texts {
+            let patch = format!("--- /dev/null\n+++ b/user/drivers/hda/more.c\n@@ -0,0 +1 @@\n+{text}\n");
+            std::fs::write(scratch.join(format!("{name}.patch")), patch).unwrap();
+            for (is_fault, refused) in [(false, true), (false, false), (true, false)] {
+                let (name, driver, says_nothing) = (name.to_string(), "hda".to_string(), String::new());
+                let entry = Entry { name, driver, rule: is_fault.then_some(1), refused, says: says_nothing };
+                let outcome = one(&root, &scratch, &scratch, &Options::default(), &entry, is_fault).unwrap();
+                assert_eq!((outcome.verdict, outcome.is_good), ("REFUSED", refused), "{text}");
+                assert!(outcome.reason.as_deref().unwrap_or_default().contains(says), "{:?}", outcome.reason);
+            }
+        }
+        std::fs::remove_dir_all(&scratch).unwrap();
+    }
+
     #[test]
     fn outcomes_become_a_record() {
         let outcome = |name: &str, rule, is_good| Outcome {
@@ -256,6 +317,7 @@ mod tests {
             expected_rule: Some(3),
             verdict: "VIOLATED",
             rule,
+            reason: None,
             replays: None,
             seconds: 1.5,
             is_good,
