@@ -5,6 +5,7 @@
  *   null_call    the system call that does nothing
  *   rtt_N        call and the answer of a server in another address space that waits in reply_recv, N words each way;
  *                words, count and badge of every answer are checked
+ *   rust_rtt_N   the same with a server in Rust
  *   signal       from before the signal until the waiting process of higher priority runs, in another address space
  *   irq_to_user  from the last stamp of a spinning process until the process that waits for the interval timer's
  *                interrupt runs; the loop that stamps is short, so this is at most a few instructions too many
@@ -95,17 +96,17 @@ static void odd_lengths(uint32_t echo)
         report(name);                                                                                                  \
     } while (0)
 
-static void round_trips(uint32_t echo)
+static void round_trips(uint32_t echo, const char *const names[4])
 {
     odd_lengths(echo);
-    ROUND_TRIP("rtt_0", 0,
+    ROUND_TRIP(names[0], 0,
                message_fast(SYS_CALL, echo, &mail.count, &mail.badge, &mail.word[0], &mail.word[1], &mail.word[2],
                             &mail.word[3]));
-    ROUND_TRIP("rtt_4", 4,
+    ROUND_TRIP(names[1], 4,
                message_fast(SYS_CALL, echo, &mail.count, &mail.badge, &mail.word[0], &mail.word[1], &mail.word[2],
                             &mail.word[3]));
-    ROUND_TRIP("rtt_10", 10, message_call_inline(echo, &mail));
-    ROUND_TRIP("rtt_120", MESSAGE_MAX_WORDS, message_call_inline(echo, &mail));
+    ROUND_TRIP(names[2], 10, message_call_inline(echo, &mail));
+    ROUND_TRIP(names[3], MESSAGE_MAX_WORDS, message_call_inline(echo, &mail));
 }
 
 static void signals(uint32_t wake)
@@ -148,11 +149,14 @@ static void interrupts(uint32_t ports)
 
 int main(void)
 {
+    static const char *const in_c[4] = {"rtt_0", "rtt_4", "rtt_10", "rtt_120"};
+    static const char *const in_rust[4] = {"rust_rtt_0", "rust_rtt_4", "rust_rtt_10", "rust_rtt_120"};
     uint32_t wake = env_slot("notification.wake");
 
     calibrate();
     MEASURE("null_call", require(sys_null(), "null call"));
-    round_trips(env_slot("endpoint.echo"));
+    round_trips(env_slot("endpoint.echo"), in_c);
+    round_trips(env_slot("endpoint.echo_rust"), in_rust);
     require(sys_mem_map(BOARD_ADDRESS, 1, PROT_READ | PROT_WRITE), "mapping the board");
     require(sys_share_offer(env_slot("share.board"), BOARD_ADDRESS), "offering the board");
     sys_signal(wake);

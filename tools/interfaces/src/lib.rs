@@ -1,6 +1,6 @@
 //! What the kernel shares with user programs and with the tools, generated from the one table that describes it.
 //!
-//! `kernel/syscalls.toml` gives the numbers, the dispatcher, the user stubs and the page of the system calls;
+//! `kernel/syscalls.toml` gives the numbers, the dispatcher, the user stubs in C and Rust and the page of the system calls;
 //! `kernel/boot_table.toml` the C structures and the Rust records of the boot table. The generated files are committed,
 //! as proofs and readers need them in the tree; the build compares them with a fresh generation.
 
@@ -43,7 +43,7 @@ pub fn generate(root: &Path) -> Result<Vec<Generated>, Error> {
     let text = read(&path)?;
     let schema = boot_table::read(&path, &text);
     match (calls, schema) {
-        (Ok(calls), Ok(schema)) => Ok([syscalls::files(&calls), boot_table::files(&schema)].concat()),
+        (Ok(calls), Ok(schema)) => Ok([syscalls::files(&calls, &abi), boot_table::files(&schema)].concat()),
         (calls, schema) => {
             let mut all = calls.err().unwrap_or_default();
             for diagnostic in schema.err().unwrap_or_default().diagnostics {

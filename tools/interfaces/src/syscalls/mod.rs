@@ -5,6 +5,7 @@ mod dispatch;
 mod numbers;
 mod page;
 mod read;
+mod rust;
 mod stubs;
 
 use diagnostics::{Faults, Report, Spanned};
@@ -115,14 +116,16 @@ pub fn read(path: &Path, text: &str, abi: &str) -> Result<Table, Report> {
     faults.or(table)
 }
 
-/// The generated files.
-pub fn files(table: &Table) -> Vec<Generated> {
+/// The generated files; `abi` as for `read`.
+pub fn files(table: &Table, abi: &str) -> Vec<Generated> {
     let file = |path: &str, text| Generated { path: PathBuf::from(path), text };
     vec![
         file("kernel/syscall_numbers.h", numbers::header(table)),
         file("kernel/layers/syscall/syscall_calls.h", dispatch::header(table)),
         file("kernel/layers/syscall/syscall.c", dispatch::source(table)),
         file("user/include/ashlar/syscall_stubs.h", stubs::header(table)),
+        file("user/rust/src/abi.rs", rust::constants(table, abi)),
+        file("user/rust/src/calls.rs", rust::functions(table)),
         file("docs/src/reference/syscalls.md", page::page(table)),
     ]
 }
