@@ -157,6 +157,15 @@ fn layer_of(order: &LayerOrder, root: &Path, file: &Path) -> Option<String> {
     order.names().iter().filter(owns).max_by_key(|name| name.len()).cloned()
 }
 
+/// The compiler names parts of its debug information by symbols, too. What stands there is never loaded.
+fn is_debug_information(file: &object::File<'_>, symbol: &object::Symbol<'_, '_>) -> bool {
+    let section = symbol.section_index().and_then(|index| file.section_by_index(index).ok());
+    section.is_some_and(|section| match section.flags() {
+        object::SectionFlags::Elf { sh_flags, .. } => sh_flags.0 & object::elf::SHF_ALLOC.0 == 0,
+        _ => false,
+    })
+}
+
 impl Symbols {
     fn read(&mut self, layer: &str, path: &Path) -> Result<(), LayersError> {
         let bytes = std::fs::read(path).map_err(|error| LayersError::Read { path: path.to_path_buf(), error })?;
@@ -176,7 +185,7 @@ impl Symbols {
                 self.findings.push(finding(Code::SlimObject, message, "compile with -ffat-lto-objects"));
             }
             let exported = symbol.is_global() && (symbol.is_definition() || symbol.is_common());
-            if !exported || name.starts_with("__gnu_lto") {
+            if !exported || name.starts_with("__gnu_lto") || is_debug_information(&file, &symbol) {
                 continue;
             }
             if symbol.kind() != SymbolKind::Text {

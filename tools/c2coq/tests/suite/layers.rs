@@ -19,7 +19,7 @@ impl Work {
         let path = self.0.join(object);
         let file = self.0.write(object.replace(".o", ".c"), source);
         let status = Command::new("gcc")
-            .args(["-c", "-O2", "-ffreestanding", "-fno-pic", "-flto", "-ffat-lto-objects", "-o"])
+            .args(["-c", "-O2", "-g", "-ffreestanding", "-fno-pic", "-flto", "-ffat-lto-objects", "-o"])
             .arg(&path)
             .arg(&file)
             .status()
