@@ -44,6 +44,8 @@ pub enum Verb {
     Build(BuildOptions),
     /// Build a system and run it on the emulator.
     Run(RunOptions),
+    /// Run a system under gdb, with the symbols of the kernel and of every program.
+    Debug(DebugOptions),
     /// Make an ISO image that boots on BIOS and UEFI machines.
     Image(ImageOptions),
     /// Build the proofs, and check that they state and rest on what the tree claims.
@@ -145,6 +147,36 @@ pub struct RunOptions {
     /// Boot an ISO made by `image` instead of building the system anew.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "debug"])]
     pub iso: Option<PathBuf>,
+    #[command(flatten)]
+    pub kernel: KernelOptions,
+}
+
+/// gdb runs at the terminal, the consoles are shown while the machine runs, and Ctrl-C stops it. Besides gdb's own commands
+/// there are `ashlar processes`, `ashlar break PROCESS PLACE`, `ashlar symbols PROCESS`, `ashlar faults` and
+/// `ashlar violations`. Each stop takes the symbols of the process that runs there.
+#[derive(Debug, Args)]
+pub struct DebugOptions {
+    /// A description: a path, a name in systems/, or a project's folder; otherwise the system of the project around the current
+    /// folder, or three-linux.
+    pub system: Option<String>,
+    /// Stop where PROCESS comes to PLACE, a function or FILE:LINE (repeatable).
+    #[arg(long = "break", value_name = "PROCESS:PLACE")]
+    pub breaks: Vec<String>,
+    /// Stop at every fault of a program, before anyone handles it.
+    #[arg(long)]
+    pub faults: bool,
+    /// Stop where a driver breaks its protocol; the run-time monitor, which sees it, is in debug builds.
+    #[arg(long, requires = "debug")]
+    pub violations: bool,
+    /// Run this command of gdb, in order, before it asks for others (repeatable).
+    #[arg(long, value_name = "COMMAND")]
+    pub execute: Vec<String>,
+    /// End after these commands.
+    #[arg(long)]
+    pub batch: bool,
+    /// CPUs of the emulated machine; otherwise as many as the system needs.
+    #[arg(long, value_name = "N")]
+    pub cpus: Option<u32>,
     #[command(flatten)]
     pub kernel: KernelOptions,
 }

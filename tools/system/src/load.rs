@@ -62,6 +62,13 @@ pub struct Emulator {
     pub disk: Option<u64>,
 }
 
+impl System {
+    /// Names of its processes, in the order of the description.
+    pub fn process_names(&self) -> impl Iterator<Item = &str> {
+        self.description.processes.iter().map(|process| process.name.value.as_str())
+    }
+}
+
 /// Every fault of the description at `path`, of its machine file, and of those programs and guest files that exist
 /// already. Needs nothing built.
 pub fn check(path: &Path, assets: &Assets) -> Report {

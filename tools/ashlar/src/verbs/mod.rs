@@ -5,6 +5,7 @@ pub mod build;
 pub mod campaign;
 pub mod check;
 pub mod completions;
+pub mod debug;
 pub mod doctor;
 pub mod drivers;
 pub mod explain;
