@@ -71,6 +71,10 @@ uint32_t arch_loaded_root_of(uint32_t cpu);     /* the same of another CPU, whic
 void arch_tlb_invalidate_page(uint64_t address);
 void arch_tlb_invalidate_user(void); /* all translations of this CPU that are not global: of user addresses */
 
+/* ---- trace ---- */
+/* Records an event of this CPU; only in kernels built with TRACE=1. `when` in nanoseconds, `what` one of TRACE_*. */
+void arch_trace(uint64_t when, uint32_t what, uint32_t detail);
+
 /* ---- interrupts ---- */
 /* Line i < NUM_IRQ_LINE of the interrupt controller raises vector VECTOR_BASE + i. */
 #define VECTOR_BASE 32u

@@ -9,6 +9,7 @@
 #include "sched.h"
 #include "spinlock.h"
 #include "thread.h"
+#include "trace.h"
 #include "uctx.h"
 
 /* Marks in words that name a thread or count: a fast path makes one comparison for all that is not its case. */
@@ -101,6 +102,9 @@ void endpoint_copy(uint32_t to, uint32_t from, uint32_t n)
 /* Gives the message of n words to thread `to`. Requires: neither thread is in user mode. */
 static void endpoint_deliver(uint32_t to, uint32_t from, uint32_t n, uint64_t badge)
 {
+#if TRACE
+    trace_event(TRACE_MESSAGE, to);
+#endif
     uctx_set(to, UCTX_RAX, STATUS_OK);
     uctx_set(to, UCTX_RDI, badge);
     uctx_set(to, UCTX_RSI, (uint64_t)n);

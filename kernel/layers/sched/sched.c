@@ -6,6 +6,7 @@
 #include "sched_parts.h"
 #include "thread.h"
 #include "timer.h"
+#include "trace.h"
 
 /* One cache line each, touched by its CPU only. */
 struct sched_cpu {
@@ -337,6 +338,9 @@ void sched_release(uint32_t event)
 {
     uint32_t cpu = arch_cpu();
     uint32_t t = event - SCHED_RELEASE_BASE;
+#if TRACE
+    trace_event(TRACE_PERIOD, t);
+#endif
     queue_remove(t);
     thread_set_state(t, THREAD_BLOCKED);
     sched_insert(cpu, t);
@@ -349,6 +353,10 @@ uint32_t sched_timer_interrupt(void)
     sched_alarm_gone(cpu);
     uint32_t spent = sched_budget_timer(cpu, now);
     if (spent == 1u) {
+#if TRACE
+        uint32_t current = thread_current();
+        trace_event(TRACE_SPENT, current);
+#endif
         sched_request();
     }
     if (sched_cpu[cpu].slice_end <= now) {

@@ -8,6 +8,7 @@
 #include "sched_parts.h"
 #include "spinlock.h"
 #include "thread.h"
+#include "trace.h"
 
 /* One cache line each, touched by its CPU only. */
 struct sched_wake {
@@ -118,6 +119,9 @@ void sched_ready_slowly(uint32_t t)
 
 void sched_ready(uint32_t t)
 {
+#if TRACE
+    trace_event(TRACE_WAKE, t);
+#endif
     uint32_t cpu = arch_cpu();
     uint32_t home = thread_cpu(t);
     if (home != cpu) {

@@ -3,6 +3,7 @@
 
 #include "arch.h"
 #include "pagemap.h"
+#include "trace.h"
 
 /* One cache line each, with all fields that sending a message reads. thread.h says what guards each field. */
 struct thread {
@@ -152,6 +153,9 @@ void thread_switch(uint32_t to)
 {
     uint32_t root = thread[to].root;
     uint32_t loaded = arch_loaded_root();
+#if TRACE
+    trace_event(TRACE_SWITCH, to);
+#endif
     /* A thread without user half runs in any loaded map: the kernel's half is the same in all. */
     if (root != loaded && root != NONE) {
         pagemap_load(root);
@@ -163,6 +167,9 @@ void thread_switch_to_user(uint32_t to)
 {
     uint32_t root = thread[to].root;
     uint32_t loaded = arch_loaded_root();
+#if TRACE
+    trace_event(TRACE_SWITCH, to);
+#endif
     if (root != loaded) {
         pagemap_load(root);
     }

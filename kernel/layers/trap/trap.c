@@ -20,6 +20,7 @@
 #include "thread.h"
 #include "timer.h"
 #include "tlb.h"
+#include "trace.h"
 #include "trap_parts.h"
 #include "uctx.h"
 
@@ -77,6 +78,9 @@ static void trap_timer(void)
 /* Serves one interrupt. Requires: no lock held. */
 static void trap_vector(uint32_t vector)
 {
+#if TRACE
+    trace_event(TRACE_INTERRUPT, vector);
+#endif
     if (vector == VECTOR_TIMER) {
         intc_end();
         trap_timer();
@@ -222,6 +226,10 @@ void trap_syscall(uint64_t first, uint64_t second)
 {
     spinlock_kernel_enter();
     uint32_t current = thread_current();
+#if TRACE
+    uint64_t number = uctx_get(current, UCTX_RAX);
+    trace_event(TRACE_CALL, (uint32_t)number);
+#endif
     uint32_t after = syscall_dispatch(current, first, second);
     if (after == SYSCALL_DONE) {
         spinlock_kernel_exit();
@@ -243,6 +251,9 @@ void trap_syscall(uint64_t first, uint64_t second)
  * its process with it. */
 static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
 {
+#if TRACE
+    trace_event(TRACE_FAULT, (uint32_t)vector);
+#endif
     uint32_t handler = process_fault_endpoint(p);
     uint32_t status = ERR_PEER_DEAD;
     if (handler != NONE) {

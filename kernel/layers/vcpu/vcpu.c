@@ -13,6 +13,7 @@
 #include "spinlock.h"
 #include "thread.h"
 #include "timer.h"
+#include "trace.h"
 
 #define VCPU_NONE 0u
 #define VCPU_THERE 1u
@@ -133,9 +134,15 @@ static void vcpu_leave(uint32_t vm)
 /* Runs the guest, outside the kernel lock: meanwhile this CPU uses only its own state of vm. */
 static uint32_t vcpu_enter(uint32_t vm, uint32_t root)
 {
+#if TRACE
+    trace_event(TRACE_ENTER, vm);
+#endif
     spinlock_kernel_exit();
     uint32_t reason = arch_vcpu_enter(vm, root);
     spinlock_kernel_enter();
+#if TRACE
+    trace_event(TRACE_EXIT, reason);
+#endif
     return reason;
 }
 

@@ -46,6 +46,8 @@ pub enum Verb {
     Run(RunOptions),
     /// Run a system under gdb, with the symbols of the kernel and of every program.
     Debug(DebugOptions),
+    /// Record what runs when on each processor, for a viewer, and how long threads wait.
+    Trace(TraceOptions),
     /// Make an ISO image that boots on BIOS and UEFI machines.
     Image(ImageOptions),
     /// Build the proofs, and check that they state and rest on what the tree claims.
@@ -177,6 +179,36 @@ pub struct DebugOptions {
     /// CPUs of the emulated machine; otherwise as many as the system needs.
     #[arg(long, value_name = "N")]
     pub cpus: Option<u32>,
+    #[command(flatten)]
+    pub kernel: KernelOptions,
+}
+
+/// The kernel is built with code that records switches, wake-ups, system calls, messages, interrupts, exits of guests, ends of
+/// budgets, periods and faults. Perfetto, speedscope and others open the file.
+#[derive(Debug, Args)]
+pub struct TraceOptions {
+    /// A description: a path, a name in systems/, or a project's folder; otherwise the system of the project around the current
+    /// folder, or three-linux.
+    pub system: Option<String>,
+    /// End once every awaited console has printed a line that matches this regular expression; `up` stands for the key `up` of
+    /// each console in the description.
+    #[arg(long, value_name = "REGEX|up")]
+    pub until: Option<String>,
+    /// With --until, wait for these consoles alone (repeatable).
+    #[arg(long, value_name = "NAME", requires = "until")]
+    pub console: Vec<String>,
+    /// End after this many seconds, with status 1 if something was awaited; otherwise after 5, or with --until after 300.
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
+    /// Where the trace goes; otherwise build/systems/NAME/trace.json.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// CPUs of the emulated machine; otherwise as many as the system needs.
+    #[arg(long, value_name = "N")]
+    pub cpus: Option<u32>,
+    /// Let time advance by 1 ns with each instruction, so that all times are counted instructions. Meant for one CPU.
+    #[arg(long)]
+    pub icount: bool,
     #[command(flatten)]
     pub kernel: KernelOptions,
 }

@@ -50,6 +50,7 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Verb::Build(options) => verbs::build::build(options, &project, output),
         Verb::Run(options) => verbs::run::run(options, &project, output),
         Verb::Debug(options) => verbs::debug::debug(options, &project, output),
+        Verb::Trace(options) => verbs::trace::trace(options, &project, output),
         Verb::Image(options) => verbs::image::image(options, &project, output),
         Verb::Prove(options) => verbs::prove::prove(options, &tree, output),
         Verb::Drivers(options) => verbs::drivers::drivers(options, arguments.format, &tree, output),

@@ -120,6 +120,35 @@ pub struct ConsoleResult {
     pub last: Vec<String>,
 }
 
+/// `ashlar trace`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TraceResult {
+    pub system: String,
+    /// Why it is over: `matched`, `timeout`, `ended` or `signal`.
+    pub result: &'static str,
+    /// Events recorded, and those of them that were overwritten before they were read.
+    pub events: u64,
+    pub lost: u64,
+    /// The trace.
+    pub file: PathBuf,
+    pub waits: Vec<WaitResult>,
+}
+
+/// How long a woken thread waited for a processor, in nanoseconds; with --icount, in instructions.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WaitResult {
+    /// PROCESS.THREAD.
+    pub thread: String,
+    /// The interrupt that woke it, from whose service the wait counts; none if a thread did.
+    pub interrupt: Option<String>,
+    pub count: u64,
+    pub median: u64,
+    pub percent_99: u64,
+    pub longest: u64,
+    /// When the longest began, since boot.
+    pub longest_began: u64,
+}
+
 /// Name of a test or campaign, with one line about it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Listed {

@@ -44,6 +44,7 @@ pub struct Counts {
     pub table: Table,
     /// The medians, and whether instructions were counted at all.
     pub figures: BTreeMap<String, Figure>,
+    pub medians: BTreeMap<String, u64>,
     nops: Count,
 }
 
@@ -85,15 +86,17 @@ pub fn count(built: &Built, operations: &[Operation], output: &Output) -> Result
     let nops = count("calibration").ok_or_else(|| missing("calibration"))?;
     let mut table = Table::new(["instructions", "median", "least", "most", "reference", "aim"]);
     let mut figures = BTreeMap::new();
+    let mut medians = BTreeMap::new();
     for operation in operations {
         let found = count(operation.name).ok_or_else(|| missing(operation.name))?;
         figures.insert(operation.name.into(), Figure::Instructions(found.median));
+        medians.insert(operation.name.into(), found.median);
         let numbers = [found.median, found.least, found.most].map(|number| number.to_string());
         let [median, least, most] = numbers;
         table.row(vec![operation.about.into(), median, least, most, operation.reference.into(), operation.aim.into()]);
     }
     figures.insert("calibration_ok".into(), Figure::Calibration(nops.is_exact()));
-    Ok(Counts { table, figures, nops })
+    Ok(Counts { table, figures, medians, nops })
 }
 
 /// Reads `BENCH name median min least max most`.

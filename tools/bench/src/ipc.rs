@@ -4,7 +4,7 @@ use super::counted::{counted, Operation};
 use output::{Failure, Output};
 use project::Project;
 
-const OPERATIONS: [Operation; 12] = [
+pub const OPERATIONS: [Operation; 12] = [
     Operation { name: "null_call", about: "null system call", reference: "seL4 75 to 89", aim: "75" },
     Operation { name: "rtt_0", about: "call and reply, 0 words", reference: "seL4 398", aim: "330" },
     Operation { name: "rtt_4", about: "call and reply, 4 words", reference: "seL4 440", aim: "380" },

@@ -11,6 +11,7 @@ mod results;
 mod scaling;
 mod start;
 mod timing;
+mod trace;
 
 pub use options::{BenchOptions, BenchVerb, DriverPart};
 use output::{Failure, Output};
@@ -31,6 +32,7 @@ fn median(values: &[f64]) -> f64 {
 pub fn bench(options: &BenchOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     match options.what {
         BenchVerb::Ipc => ipc::ipc(project, output),
+        BenchVerb::Trace => trace::trace(project, output),
         BenchVerb::Locks => locks::locks(project, output),
         BenchVerb::Scaling => scaling::scaling(project, output),
         BenchVerb::Start => start::start(project, output),

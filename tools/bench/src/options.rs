@@ -28,6 +28,8 @@ pub enum BenchVerb {
     },
     /// Processor time and memory that the timing analysis takes, of the kernel and of a set of small programs.
     Timing,
+    /// What recording for `ashlar trace` costs, in counted instructions.
+    Trace,
 }
 
 /// What of drivers is measured.

@@ -18,8 +18,17 @@ pub enum BenchResult {
     Start(BTreeMap<&'static str, StartCounts>),
     /// `locks`: cycles of one acquire and release, by lock and number of CPUs.
     Locks(BTreeMap<String, BTreeMap<String, f64>>),
+    /// `trace`: by operation of `ipc`.
+    Trace(BTreeMap<&'static str, RecordingCost>),
     /// `ipc` and `drivers`: by name.
     Figures(BTreeMap<String, Figure>),
+}
+
+/// Instructions of an operation on the ordinary kernel and on one that records.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RecordingCost {
+    pub off: u64,
+    pub on: u64,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -45,7 +45,8 @@ pub fn scaling(project: &Project, output: &Output) -> Result<(), Failure> {
     let mut results = Vec::new();
     for lock in [Lock::Ticket, Lock::Big] {
         progress.step(&format!("two pairs, {} lock", lock.word()));
-        let built = measured::build("bench-scaling", &KernelOptions { lock, debug: false }, project, output)?;
+        let built =
+            measured::build("bench-scaling", &KernelOptions { lock, ..KernelOptions::default() }, project, output)?;
         let lines = measured::lines(&built, &MachineOptions::default(), TIMEOUT, output)?;
         results.push((lock, collect(&lines)?));
     }

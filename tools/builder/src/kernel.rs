@@ -33,12 +33,16 @@ pub struct KernelOptions {
     /// A kernel that asserts and can walk all its tables.
     #[arg(long)]
     pub debug: bool,
+    /// A kernel that records what happens, for `ashlar trace`.
+    #[arg(skip)]
+    pub trace: bool,
 }
 
 impl KernelOptions {
     /// Name of the folder of such a kernel: the same rule as in kernel/Makefile.
     pub fn configuration(&self) -> String {
         let debug = if self.debug { "-debug" } else { "" };
-        format!("x86_64-{}{debug}", self.lock.word())
+        let trace = if self.trace { "-trace" } else { "" };
+        format!("x86_64-{}{debug}{trace}", self.lock.word())
     }
 }

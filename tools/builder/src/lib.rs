@@ -105,7 +105,8 @@ pub fn build_kernel(options: &KernelOptions, project: &Project, output: &Output)
 fn make_kernel(options: &KernelOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let lock = format!("LOCK={}", options.lock.word());
     let debug = format!("DEBUG={}", u8::from(options.debug));
-    make::make(project, "kernel", &[&lock, &debug], output)
+    let trace = format!("TRACE={}", u8::from(options.trace));
+    make::make(project, "kernel", &[&lock, &debug, &trace], output)
 }
 
 fn make_programs(options: &KernelOptions, project: &Project, output: &Output) -> Result<(), Failure> {

@@ -109,7 +109,7 @@ impl Certified {
 
     /// The layer's tree with another choice of locks.
     fn checked_with(&self, kernel: &Path, lock: &str, debug: bool) -> Result<Checked, CoqError> {
-        let defines = crate::defines(lock, debug);
+        let defines = crate::defines(lock, debug, false);
         let checked = check(&self.paths(kernel)?, &Options { defines, ..Options::default() })?;
         if checked.faults.is_empty() {
             Ok(checked)

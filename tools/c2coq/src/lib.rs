@@ -63,10 +63,11 @@ pub struct Checked {
 }
 
 /// The switches of a build, as its Makefile gives them to the compiler.
-pub fn defines(lock: &str, debug: bool) -> Vec<(String, String)> {
+pub fn defines(lock: &str, debug: bool, trace: bool) -> Vec<(String, String)> {
     let lock = format!("LOCK_{}", lock.to_uppercase());
     let debug = debug.then(|| "DEBUG".to_string());
-    std::iter::once(lock).chain(debug).map(|name| (name, "1".to_string())).collect()
+    let trace = trace.then(|| "TRACE".to_string());
+    std::iter::once(lock).chain(debug).chain(trace).map(|name| (name, "1".to_string())).collect()
 }
 
 /// Checks files together. Fails only if one of them cannot be read.

@@ -49,6 +49,9 @@ enum Command {
         /// 1: with the invariant walks
         #[arg(long, value_parser = ["0", "1"])]
         debug: String,
+        /// 1: it records what happens
+        #[arg(long, value_parser = ["0", "1"])]
+        trace: String,
         /// Where the preprocessed text of the layers lies, as LAYER/FILE.i
         #[arg(long, value_name = "DIR")]
         text: PathBuf,
@@ -142,8 +145,8 @@ fn run(cli: &Cli) -> Outcome {
             let options = Options { defines: defines(define), include_dirs: include.clone(), order };
             faults(cli.format, &c2coq::check(files, &options)?)
         }
-        Command::Compiled { kernel, lock, debug, text } => {
-            let options = Options { defines: c2coq::defines(lock, debug == "1"), ..Options::default() };
+        Command::Compiled { kernel, lock, debug, trace, text } => {
+            let options = Options { defines: c2coq::defines(lock, debug == "1", trace == "1"), ..Options::default() };
             found(cli.format, &c2coq::compiled::compare(kernel, &options, text)?)
         }
         Command::Layers { order, objects, layers } => {

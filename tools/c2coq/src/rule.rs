@@ -265,7 +265,7 @@ rules! {
         right: "#define SIZE 1u"
     }
     BuildSwitch "build-switch" {
-        says: "A condition of #if names LOCK_TICKET, LOCK_MCS, LOCK_BIG, DEBUG and constants that stand above it; #ifdef and defined only those four; #ifndef also guards a header as a whole.",
+        says: "A condition of #if names LOCK_TICKET, LOCK_MCS, LOCK_BIG, DEBUG, TRACE and constants that stand above it; #ifdef and defined only those five; #ifndef also guards a header as a whole.",
         remedy: "take the condition away: what the compiler or another header defines must not choose the text that is proved",
         wrong: "#ifdef __code_model_kernel__\n#endif",
         right: "#if DEBUG\n#endif"

@@ -50,7 +50,7 @@ fn prepare(
     builds: &Builds<'_>,
     output: &Output,
 ) -> Result<Prepared, Failure> {
-    let kernel = KernelOptions { lock, debug: case.debug };
+    let kernel = KernelOptions { lock, debug: case.debug, ..KernelOptions::default() };
     let mut built = builds.system(&description(case, builds)?, &kernel, output)?;
     let folder = builds.project().out().join("tests").join(name);
     make_folder(&folder)?;

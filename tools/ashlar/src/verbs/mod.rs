@@ -1,5 +1,6 @@
 //! The verbs of the command line, one a file.
 
+mod awaited;
 pub mod book;
 pub mod build;
 pub mod campaign;
@@ -12,6 +13,7 @@ pub mod explain;
 pub mod image;
 pub mod man;
 pub mod new;
+mod own_folder;
 pub mod prove;
 pub mod report;
 pub mod run;
@@ -19,3 +21,4 @@ pub mod schema;
 pub mod test;
 pub mod timing;
 mod timing_system;
+pub mod trace;

@@ -3,7 +3,7 @@
 use crate::cli::SchemaOptions;
 use crate::results::{
     BookResult, BuildResult, CampaignResult, DoctorResult, ExplainResult, ImageResult, ManResult, NewResult,
-    ReportResult, RunResult, SystemTimingResult, TestResult,
+    ReportResult, RunResult, SystemTimingResult, TestResult, TraceResult,
 };
 use bench::BenchResult;
 use diagnostics::ReportJson;
@@ -31,6 +31,7 @@ fn all() -> Vec<(&'static str, Value)> {
         ("build", of(schema_for!(BuildResult))),
         ("image", of(schema_for!(ImageResult))),
         ("run", of(schema_for!(RunResult))),
+        ("trace", of(schema_for!(TraceResult))),
         ("test", of(schema_for!(TestResult))),
         ("timing-system", of(schema_for!(SystemTimingResult))),
         ("prove", of(schema_for!(prove::ProveResult))),

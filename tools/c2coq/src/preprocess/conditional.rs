@@ -12,7 +12,7 @@ use crate::source::Span;
 type Failure = (Span, Rule, String);
 
 /// What the kernel's Makefile chooses between: nothing else makes the text depend on the build.
-pub const SWITCHES: [&str; 4] = ["LOCK_TICKET", "LOCK_MCS", "LOCK_BIG", "DEBUG"];
+pub const SWITCHES: [&str; 5] = ["LOCK_TICKET", "LOCK_MCS", "LOCK_BIG", "DEBUG", "TRACE"];
 
 pub fn is_switch(name: &str) -> bool {
     SWITCHES.contains(&name)

@@ -3,6 +3,7 @@
 mod attached;
 mod place;
 
+use super::own_folder::{unwritable, write, OwnFolder};
 use crate::cli::DebugOptions;
 use attached::Over;
 use builder::machine::MachineOptions;
@@ -13,7 +14,6 @@ use place::Place;
 use project::Project;
 use rustix::io::{fcntl_setfd, FdFlags};
 use serde_json::json;
-use std::fs;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -35,15 +35,15 @@ pub fn debug(options: &DebugOptions, project: &Project, output: &Output) -> Resu
     let gdb = find_gdb()?;
     let built = build_loaded(system, &options.kernel, &project, output, &progress)?;
     drop(progress);
-    let folder = Folder::new()?;
-    let socket = listen(&folder.0.join("socket"))?;
+    let folder = OwnFolder::new("debug")?;
+    let socket = listen(&folder.join("socket"))?;
     let server = format!("socket,id=gdb,fd={},server=on,wait=off", socket.as_raw_fd());
     let command = machine.command_line(&built)?.with(["-S", "-chardev", &server, "-gdb", "chardev:gdb"]);
-    folder.write("system.json", &description_for_gdb(&built, options, &project)?)?;
-    folder.write("gdb.py", SCRIPT)?;
+    write(&folder.join("system.json"), &description_for_gdb(&built, options, &project)?)?;
+    write(&folder.join("gdb.py"), SCRIPT)?;
     eprintln!("{command}");
     let mut gdb = Command::new(gdb);
-    gdb.args(arguments(options, &places, &built, &folder.0)).env("ASHLAR_DEBUG", folder.0.join("system.json"));
+    gdb.args(arguments(options, &places, &built, &folder)).env("ASHLAR_DEBUG", folder.join("system.json"));
     let mut session =
         Session::start(&command).map_err(|error| Failure::unable(error.to_string(), "run ./ashlar doctor"))?;
     drop(socket);
@@ -88,7 +88,7 @@ fn description_for_gdb(built: &Built, options: &DebugOptions, project: &Project)
 }
 
 /// gdb's arguments: the kernel, the connection, what the options ask for, then the user's own commands.
-fn arguments(options: &DebugOptions, places: &[Place], built: &Built, folder: &Path) -> Vec<String> {
+fn arguments(options: &DebugOptions, places: &[Place], built: &Built, folder: &OwnFolder) -> Vec<String> {
     let mut arguments: Vec<String> = ["-q", "-nx"].map(String::from).into();
     let mut execute = |command: String| arguments.extend(["-ex".to_string(), command]);
     execute("set confirm off".into());
@@ -108,31 +108,4 @@ fn arguments(options: &DebugOptions, places: &[Place], built: &Built, folder: &P
         arguments.push("--batch".into());
     }
     arguments
-}
-
-/// A folder of its own for one run. A socket's path may have 107 characters, which a project's folder may exceed.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Folder, Failure> {
-        let path = std::env::temp_dir().join(format!("ashlar-debug-{}", std::process::id()));
-        fs::create_dir(&path).map_err(|error| unwritable(&path, &error))?;
-        Ok(Folder(path))
-    }
-
-    fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let path = self.0.join(name);
-        fs::write(&path, text).map_err(|error| unwritable(&path, &error))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Nothing depends on it any more: what cannot be removed may stay.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::unable(format!("{} cannot be written: {error}", path.display()), "check permissions and free space")
 }

@@ -1,12 +1,11 @@
 //! `run`: builds a system, runs it on the emulator, shows its consoles and lets the user type.
 
-mod awaited;
 mod interactive;
 mod shown;
 
 use crate::cli::RunOptions;
 use crate::results::{ConsoleResult, RunResult};
-use awaited::Awaited;
+use crate::verbs::awaited::Awaited;
 use builder::machine::MachineOptions;
 use builder::{build_loaded, find_system, load_system, Built, STEPS};
 use consoles::view::Style;
@@ -42,7 +41,7 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
     let system = load_system(&description, &options.kernel, &project, &progress)?;
     // What is asked for is held against the system before anything is built.
     let shown = Shown::new(options, &system)?;
-    let mut awaited = Awaited::new(options, &system)?;
+    let mut awaited = Awaited::new(options.until.as_deref(), &options.console, &system)?;
     let machine = MachineOptions {
         cpus: options.cpus,
         icount: options.icount,

@@ -1,6 +1,5 @@
 //! What a run waits for: one regular expression a console.
 
-use crate::cli::RunOptions;
 use emulator::transcript::line_regex;
 use emulator::Session;
 use output::Failure;
@@ -23,13 +22,13 @@ pub struct Awaited {
 
 impl Awaited {
     /// What `--until` and `--console` ask for.
-    pub fn new(options: &RunOptions, system: &System) -> Result<Awaited, Failure> {
-        let Some(until) = &options.until else { return Ok(Awaited::default()) };
+    pub fn new(until: Option<&str>, consoles: &[String], system: &System) -> Result<Awaited, Failure> {
+        let Some(until) = until else { return Ok(Awaited::default()) };
         let mut awaited = Awaited::default();
         for (index, console) in system.consoles.iter().enumerate() {
-            let named = options.console.contains(&console.name);
-            let chosen = if options.console.is_empty() { console.up.is_some() } else { named };
-            let pattern = if until == "up" { console.up.as_ref() } else { Some(until) };
+            let named = consoles.contains(&console.name);
+            let chosen = if consoles.is_empty() { console.up.is_some() } else { named };
+            let pattern = if until == "up" { console.up.as_deref() } else { Some(until) };
             if let (true, Some(pattern)) = (chosen, pattern) {
                 awaited.add(index, &console.name, pattern)?;
             }

@@ -1,0 +1,188 @@
+//! `trace`: runs a system on a kernel that records what happens, writes a file for viewers, and says how long threads waited.
+
+use super::own_folder::{write, OwnFolder};
+use crate::cli::TraceOptions;
+use crate::results::{TraceResult, WaitResult};
+use crate::verbs::awaited::Awaited;
+use builder::machine::MachineOptions;
+use builder::{build_loaded, find_system, load_system, Built, KernelOptions, STEPS};
+use consoles::view::Style;
+use consoles::{terminal, View};
+use emulator::{monitor, Event, Session};
+use output::{Failure, Output};
+use project::Project;
+use std::fs;
+use std::io::{stdout, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use trace::event::in_order;
+use trace::latency::waits;
+use trace::{chrome, Layout, Names, Reader};
+
+/// How often the rings are read while the machine runs.
+const READ_EVERY: Duration = Duration::from_millis(250);
+const SECONDS: f64 = 5.0;
+const SECONDS_AWAITING: f64 = 300.0;
+
+pub fn trace(options: &TraceOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    let (project, description) = find_system(options.system.as_deref(), project)?;
+    let kernel = KernelOptions { trace: true, ..options.kernel };
+    let progress = output.progress(STEPS);
+    let system = load_system(&description, &kernel, &project, &progress)?;
+    // What is asked for is held against the system before anything is built.
+    let mut awaited = Awaited::new(options.until.as_deref(), &options.console, &system)?;
+    let machine = MachineOptions { cpus: options.cpus, icount: options.icount, ..MachineOptions::default() };
+    machine.check(&system)?;
+    let built = build_loaded(system, &kernel, &project, output, &progress)?;
+    drop(progress);
+    let file = options.output.clone().unwrap_or_else(|| built.image.with_file_name("trace.json"));
+    let cpus = options.cpus.unwrap_or(built.system.cpus);
+    let names = names(&built, &project)?;
+    let mut memory = Memory::new(layout(&built.kernel, cpus)?)?;
+    let command = monitor::reachable(machine.command_line(&built)?, &memory.socket());
+    eprintln!("{command}");
+    let mut session =
+        Session::start(&command).map_err(|error| Failure::unable(error.to_string(), "run ./ashlar doctor"))?;
+    let result = record(options, output, &built, &mut awaited, &mut session, &mut memory)?;
+    eprint!("{}", session.finish());
+    let Reader { events, lost, .. } = memory.reader;
+    let events = in_order(events);
+    write(&file, &chrome::trace(&events, &names, cpus, lost).to_string())?;
+    let waits: Vec<WaitResult> = waits(&events)
+        .iter()
+        .filter_map(|(waiter, waits)| {
+            Some(WaitResult {
+                thread: names.thread(waiter.thread)?.to_string(),
+                interrupt: waiter.vector.map(|vector| names.interrupt(vector)),
+                count: waits.count() as u64,
+                median: waits.percentile(50),
+                percent_99: waits.percentile(99),
+                longest: waits.longest(),
+                longest_began: waits.longest_began,
+            })
+        })
+        .collect();
+    let system = built.system.name.clone();
+    let result = TraceResult { system, result, events: events.len() as u64, lost, file, waits };
+    show(output, &project, &result, options.icount);
+    output.json(&result);
+    if awaited.is_any() && result.result != "matched" {
+        return Err(Failure::Finding(format!("still awaited: {}", awaited.missing().join(", "))));
+    }
+    Ok(())
+}
+
+/// Lets the machine run, and reads what it records. Returns why it is over.
+fn record(
+    options: &TraceOptions,
+    output: &Output,
+    built: &Built,
+    awaited: &mut Awaited,
+    session: &mut Session<'_>,
+    memory: &mut Memory,
+) -> Result<&'static str, Failure> {
+    terminal::watch_signals(session.sender())
+        .map_err(|error| Failure::unable(format!("signals cannot be watched: {error}"), ""))?;
+    let consoles: Vec<String> = built.system.consoles.iter().map(|console| console.name.clone()).collect();
+    let out: Box<dyn Write> = if output.is_json() { Box::new(std::io::stderr()) } else { Box::new(stdout()) };
+    let mut view = View::new(out, &consoles, Style::PLAIN);
+    let seconds = options.timeout.unwrap_or(if awaited.is_any() { SECONDS_AWAITING } else { SECONDS });
+    let end = session.started() + Duration::from_secs_f64(seconds.clamp(0.0, 1e9));
+    let mut read_at = Instant::now() + READ_EVERY;
+    let result = loop {
+        match session.next(Some(read_at.min(end))) {
+            Some(Event::Output { console, bytes }) => {
+                view.feed(console, &bytes);
+                awaited.look(console, session);
+            }
+            Some(Event::Ended(_)) => break if awaited.all_matched() { "matched" } else { "ended" },
+            Some(Event::Signal(_)) => break "signal",
+            Some(Event::Typed(_) | Event::TypedEnd) | None => {}
+        }
+        let now = Instant::now();
+        if awaited.all_matched() || now >= end {
+            memory.read()?;
+            break if awaited.all_matched() { "matched" } else { "timeout" };
+        }
+        if now >= read_at {
+            memory.read()?;
+            read_at = now + READ_EVERY;
+        }
+    };
+    view.end();
+    Ok(result)
+}
+
+/// The machine's memory, as the emulator's monitor writes it into files of a folder of its own.
+struct Memory {
+    folder: OwnFolder,
+    layout: Layout,
+    reader: Reader,
+}
+
+impl Memory {
+    fn new(layout: Layout) -> Result<Memory, Failure> {
+        let folder = OwnFolder::new("trace")?;
+        Ok(Memory { folder, reader: Reader::new(layout.clone()), layout })
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.join("monitor")
+    }
+
+    fn read(&mut self) -> Result<(), Failure> {
+        let before = self.piece("before", &self.layout.counts)?;
+        let ring = self.piece("ring", &self.layout.ring)?;
+        let after = self.piece("after", &self.layout.counts)?;
+        self.reader.take(&before, &ring, &after);
+        Ok(())
+    }
+
+    fn piece(&self, name: &str, addresses: &std::ops::Range<u64>) -> Result<Vec<u8>, Failure> {
+        let path = self.folder.join(name);
+        let size = addresses.end - addresses.start;
+        let command = format!("pmemsave {:#x} {size} \"{}\"", addresses.start, path.display());
+        monitor::obey(&self.socket(), &command).map_err(|error| Failure::unable(error, ""))?;
+        fs::read(&path).map_err(|error| Failure::unable(format!("{} cannot be read: {error}", path.display()), ""))
+    }
+}
+
+fn layout(kernel: &Path, cpus: u32) -> Result<Layout, Failure> {
+    let elf = fs::read(kernel)
+        .map_err(|error| Failure::unable(format!("{} cannot be read: {error}", kernel.display()), ""))?;
+    Layout::of(&elf, cpus)
+        .map_err(|error| Failure::unable(format!("{}: {error}", kernel.display()), "remove it and build again"))
+}
+
+/// What the numbers in events are called in this system.
+fn names(built: &Built, project: &Project) -> Result<Names, Failure> {
+    let header = |path: &str| {
+        let path = project.root().join("kernel").join(path);
+        fs::read_to_string(&path).map_err(|error| Failure::unable(format!("{}: {error}", path.display()), ""))
+    };
+    let threads = built.resolved.processes.iter().flat_map(|process| {
+        process.threads.iter().map(|thread| (thread.id, format!("{}.{}", process.name, thread.name)))
+    });
+    let lines = built.resolved.interrupts.iter().map(|interrupt| (interrupt.line, interrupt.name.clone()));
+    Ok(Names::new(threads, lines, &header("syscall_numbers.h")?, &header("abi.h")?, &header("arch/arch.h")?))
+}
+
+fn show(output: &Output, project: &Project, result: &TraceResult, icount: bool) {
+    let unit = if icount { "instructions" } else { "ns" };
+    output.human(&format!("{} events, {} lost", result.events, result.lost));
+    if !result.waits.is_empty() {
+        output.human(&format!("waits for a processor, in {unit}"));
+        output.human(&format!(
+            "{:24} {:20} {:>8} {:>10} {:>10} {:>10}",
+            "thread", "woken by", "count", "median", "99 %", "longest"
+        ));
+    }
+    for wait in &result.waits {
+        let cause = wait.interrupt.as_ref().map_or("a thread".to_string(), |name| format!("interrupt {name}"));
+        output.human(&format!(
+            "{:24} {cause:20} {:>8} {:>10} {:>10} {:>10}",
+            wait.thread, wait.count, wait.median, wait.percent_99, wait.longest
+        ));
+    }
+    output.human(&format!("trace  {}", project.shown(&result.file)));
+}

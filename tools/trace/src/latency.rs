@@ -1,0 +1,74 @@
+//! How long threads that were woken waited for a processor, and by which interrupt.
+
+use crate::event::{Event, What};
+use std::collections::BTreeMap;
+
+/// Whom was waited for: a thread, and the interrupt that woke it if one did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Waiter {
+    pub thread: u32,
+    pub vector: Option<u32>,
+}
+
+/// Sorted waits of one waiter, in nanoseconds, and when the longest of them began.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Waits {
+    sorted: Vec<u64>,
+    pub longest_began: u64,
+}
+
+impl Waits {
+    pub fn count(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// The wait that so many percent of all do not exceed.
+    pub fn percentile(&self, percent: usize) -> u64 {
+        let last = self.sorted.len().saturating_sub(1);
+        let at = (self.sorted.len() * percent).div_ceil(100).saturating_sub(1);
+        self.sorted.get(at.min(last)).copied().unwrap_or_default()
+    }
+
+    pub fn longest(&self) -> u64 {
+        self.sorted.last().copied().unwrap_or_default()
+    }
+}
+
+/// Every wait between a wake-up, or the interrupt that caused it, and the switch to the thread. `events` are in the order of
+/// their times. Threads to which the kernel hands the processor over directly were not woken and did not wait.
+pub fn waits(events: &[Event]) -> BTreeMap<Waiter, Waits> {
+    // Of each CPU the interrupt that is being served, until something else begins; of each thread the wake-up it waits since.
+    let mut served: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
+    let mut woken: BTreeMap<u32, (Waiter, u64)> = BTreeMap::new();
+    let mut all: BTreeMap<Waiter, Vec<(u64, u64)>> = BTreeMap::new();
+    for event in events {
+        match event.what {
+            What::Interrupt { vector } => {
+                served.insert(event.cpu, (vector, event.when));
+            }
+            What::Wake { thread } => {
+                let cause = served.get(&event.cpu);
+                let since = cause.map_or(event.when, |(_, when)| *when);
+                let waiter = Waiter { thread, vector: cause.map(|(vector, _)| *vector) };
+                woken.entry(thread).or_insert((waiter, since));
+            }
+            What::Switch { thread } => {
+                served.remove(&event.cpu);
+                if let Some((waiter, since)) = woken.remove(&thread) {
+                    all.entry(waiter).or_default().push((event.when - since, since));
+                }
+            }
+            What::Call { .. } | What::GuestEntry { .. } | What::GuestExit { .. } | What::Fault { .. } => {
+                served.remove(&event.cpu);
+            }
+            What::Message { .. } | What::Spent { .. } | What::Period { .. } => {}
+        }
+    }
+    all.into_iter()
+        .map(|(waiter, mut waits)| {
+            waits.sort_unstable();
+            let longest_began = waits.last().map_or(0, |(_, since)| *since);
+            (waiter, Waits { sorted: waits.into_iter().map(|(wait, _)| wait).collect(), longest_began })
+        })
+        .collect()
+}

@@ -1,0 +1,12 @@
+//! What a kernel built with `TRACE=1` has recorded: its rings are read from the machine's memory while it runs, put in order,
+//! converted for viewers, and measured.
+
+pub mod chrome;
+pub mod event;
+pub mod latency;
+pub mod names;
+pub mod ring;
+
+pub use event::{Event, What};
+pub use names::Names;
+pub use ring::{Layout, Reader};
