@@ -132,12 +132,38 @@ pub struct TraceResult {
     /// The trace.
     pub file: PathBuf,
     pub waits: Vec<WaitResult>,
+    /// Of threads that have one.
+    pub deadlines: Vec<DeadlineResult>,
+}
+
+/// How a thread kept its deadline. Times are nanoseconds; with --icount, instructions.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeadlineResult {
+    /// PROCESS, or PROCESS.THREAD.
+    pub thread: String,
+    pub deadline: u64,
+    /// Jobs that ended: from a wake-up until the thread waited again.
+    pub jobs: u64,
+    pub longest: u64,
+    pub missed: u64,
+    /// The first jobs that took too long.
+    pub first: Vec<MissedResult>,
+}
+
+/// A job that took longer than its deadline.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MissedResult {
+    /// When its work came, since boot.
+    pub began: u64,
+    pub took: u64,
+    /// Who else had the thread's processor meanwhile, and how long.
+    pub others: BTreeMap<String, u64>,
 }
 
 /// How long a woken thread waited for a processor, in nanoseconds; with --icount, in instructions.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WaitResult {
-    /// PROCESS.THREAD.
+    /// PROCESS, or PROCESS.THREAD.
     pub thread: String,
     /// The interrupt that woke it, from whose service the wait counts; none if a thread did.
     pub interrupt: Option<String>,

@@ -2,7 +2,9 @@
 //! run there, and one for each thread with the times at which it runs.
 
 use crate::event::{Event, What};
+use crate::jobs::Job;
 use crate::names::Names;
+use crate::slices::{slices, Slice};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,31 +13,30 @@ use std::ops::Range;
 const CPUS: u32 = 1;
 const THREADS: u32 = 2;
 
-/// The whole trace. `events` are in the order of their times.
-pub fn trace(events: &[Event], names: &Names, cpus: u32, lost: u64) -> Value {
+/// The whole trace. `events` are in the order of their times, `missed` are jobs and their deadlines in nanoseconds.
+pub fn trace(events: &[Event], names: &Names, cpus: u32, lost: u64, missed: &[(&Job, u64)]) -> Value {
     let mut out = rows(names, cpus);
-    let mut running: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
+    for Slice { cpu, thread, start, end } in slices(events) {
+        // Nothing is drawn for idle threads.
+        if let Some(name) = names.thread(thread) {
+            out.push(slice(CPUS, cpu, name, start..end));
+            out.push(slice(THREADS, thread, &format!("CPU {cpu}"), start..end));
+        }
+    }
     let mut entered: BTreeMap<u32, u64> = BTreeMap::new();
     for event in events {
-        if let What::Switch { thread } = event.what {
-            if let Some((before, since)) = running.insert(event.cpu, (thread, event.when)) {
-                ran(&mut out, names, event.cpu, before, since..event.when);
-            }
-        } else if let What::GuestEntry { .. } = event.what {
+        if let What::GuestEntry { .. } = event.what {
             entered.insert(event.cpu, event.when);
         } else if let (What::GuestExit { reason }, Some(since)) = (event.what, entered.remove(&event.cpu)) {
-            let mut guest = slice(CPUS, event.cpu, "guest", &(since..event.when));
+            let mut guest = slice(CPUS, event.cpu, "guest", since..event.when);
             guest["args"] = json!({ "exit": names.exit(reason) });
             out.push(guest);
         } else if let Some(name) = moment(&event.what, names) {
-            out.push(json!({
-                "name": name, "ph": "i", "s": "t", "pid": CPUS, "tid": event.cpu, "ts": microseconds(event.when),
-            }));
+            out.push(mark(CPUS, event.cpu, &name, event.when));
         }
     }
-    let end = events.last().map_or(0, |event| event.when);
-    for (cpu, (thread, since)) in running {
-        ran(&mut out, names, cpu, thread, since..end);
+    for (job, deadline) in missed {
+        out.push(mark(THREADS, job.thread, "deadline missed", job.began + deadline));
     }
     json!({ "traceEvents": out, "displayTimeUnit": "ns", "otherData": { "lost": lost } })
 }
@@ -51,18 +52,14 @@ fn rows(names: &Names, cpus: u32) -> Vec<Value> {
     out
 }
 
-/// A thread has run. Nothing is drawn for idle threads.
-fn ran(out: &mut Vec<Value>, names: &Names, cpu: u32, thread: u32, time: Range<u64>) {
-    if let Some(name) = names.thread(thread) {
-        out.push(slice(CPUS, cpu, name, &time));
-        out.push(slice(THREADS, thread, &format!("CPU {cpu}"), &time));
-    }
-}
-
-fn slice(pid: u32, tid: u32, name: &str, time: &Range<u64>) -> Value {
+fn slice(pid: u32, tid: u32, name: &str, time: Range<u64>) -> Value {
     // Viewers add the two, in floating point: a nanosecond less keeps neighbours apart.
     let (ts, dur) = (microseconds(time.start), microseconds((time.end - time.start).saturating_sub(1)));
     json!({ "name": name, "ph": "X", "pid": pid, "tid": tid, "ts": ts, "dur": dur })
+}
+
+fn mark(pid: u32, tid: u32, name: &str, when: u64) -> Value {
+    json!({ "name": name, "ph": "i", "s": "t", "pid": pid, "tid": tid, "ts": microseconds(when) })
 }
 
 /// How an event without duration is called.

@@ -1,5 +1,6 @@
 //! How long threads that were woken waited for a processor, and by which interrupt.
 
+use crate::causes::Causes;
 use crate::event::{Event, What};
 use std::collections::BTreeMap;
 
@@ -37,32 +38,26 @@ impl Waits {
 /// Every wait between a wake-up, or the interrupt that caused it, and the switch to the thread. `events` are in the order of
 /// their times. Threads to which the kernel hands the processor over directly were not woken and did not wait.
 pub fn waits(events: &[Event]) -> BTreeMap<Waiter, Waits> {
-    // Of each CPU the interrupt that is being served, until something else begins; of each thread the wake-up it waits since.
-    let mut served: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
+    let mut causes = Causes::default();
+    // Of each thread the wake-up it waits since.
     let mut woken: BTreeMap<u32, (Waiter, u64)> = BTreeMap::new();
     let mut all: BTreeMap<Waiter, Vec<(u64, u64)>> = BTreeMap::new();
     for event in events {
         match event.what {
-            What::Interrupt { vector } => {
-                served.insert(event.cpu, (vector, event.when));
-            }
             What::Wake { thread } => {
-                let cause = served.get(&event.cpu);
-                let since = cause.map_or(event.when, |(_, when)| *when);
-                let waiter = Waiter { thread, vector: cause.map(|(vector, _)| *vector) };
+                let cause = causes.of(event);
+                let since = cause.map_or(event.when, |(_, when)| when);
+                let waiter = Waiter { thread, vector: cause.map(|(vector, _)| vector) };
                 woken.entry(thread).or_insert((waiter, since));
             }
             What::Switch { thread } => {
-                served.remove(&event.cpu);
                 if let Some((waiter, since)) = woken.remove(&thread) {
                     all.entry(waiter).or_default().push((event.when - since, since));
                 }
             }
-            What::Call { .. } | What::GuestEntry { .. } | What::GuestExit { .. } | What::Fault { .. } => {
-                served.remove(&event.cpu);
-            }
-            What::Message { .. } | What::Spent { .. } | What::Period { .. } => {}
+            _ => {}
         }
+        causes.see(event);
     }
     all.into_iter()
         .map(|(waiter, mut waits)| {

@@ -1,6 +1,7 @@
 //! Rings that are read while they are written, conversion, and latencies.
 
 use trace::event::in_order;
+use trace::jobs::{jobs, kept, Job};
 use trace::latency::{waits, Waiter};
 use trace::{chrome, Event, Layout, Names, Reader, What};
 
@@ -112,18 +113,19 @@ fn slices_are_what_lies_between_switches() {
         at(4000, 0, What::Switch { thread: 17 }),
         at(6000, 0, What::Interrupt { vector: 42 }),
     ];
-    let trace = chrome::trace(&events, &names(), 1, 5);
+    let late = Job { thread: 16, began: 1000, ended: 3000 };
+    let trace = chrome::trace(&events, &names(), 1, 5, &[(&late, 400)]);
     let all = trace["traceEvents"].as_array().unwrap();
     let slices: Vec<(&str, f64, f64)> = all
         .iter()
         .filter(|event| event["ph"] == "X" && event["pid"] == 1)
         .map(|event| (event["name"].as_str().unwrap(), event["ts"].as_f64().unwrap(), event["dur"].as_f64().unwrap()))
         .collect();
-    assert_eq!(slices, [("guest", 1.6, 0.299), ("client", 1.0, 1.999), ("server", 4.0, 1.999)]);
+    assert_eq!(slices, [("client", 1.0, 1.999), ("server", 4.0, 1.999), ("guest", 1.6, 0.299)]);
     assert!(all.iter().any(|event| event["args"]["exit"] == "io"));
     let moments: Vec<&str> =
         all.iter().filter(|event| event["ph"] == "i").map(|event| event["name"].as_str().unwrap()).collect();
-    assert_eq!(moments, ["call wait", "interrupt disk"]);
+    assert_eq!(moments, ["call wait", "interrupt disk", "deadline missed"]);
     assert_eq!(trace["otherData"]["lost"], 5);
 }
 
@@ -148,4 +150,39 @@ fn waits_begin_with_the_interrupt_that_wakes() {
     let by_call = &waits[&Waiter { thread: 17, vector: None }];
     assert_eq!((by_call.count(), by_call.percentile(50), by_call.longest(), by_call.longest_began), (2, 4, 7, 50));
     assert_eq!(waits.len(), 2);
+}
+
+/// Thread 16 wakes every 100 ns and runs for 20; the second time thread 17 has the processor for 70 before.
+fn late() -> Vec<Event> {
+    vec![
+        at(0, 0, What::Switch { thread: 0 }),
+        at(100, 0, What::Interrupt { vector: 56 }),
+        at(103, 0, What::Wake { thread: 16 }),
+        at(105, 0, What::Switch { thread: 16 }),
+        at(120, 0, What::Switch { thread: 17 }),
+        at(200, 0, What::Interrupt { vector: 56 }),
+        at(203, 0, What::Wake { thread: 16 }),
+        at(270, 0, What::Switch { thread: 16 }),
+        at(280, 0, What::Switch { thread: 0 }),
+        at(285, 0, What::Switch { thread: 16 }),
+        at(290, 0, What::Switch { thread: 0 }),
+        at(300, 0, What::Interrupt { vector: 56 }),
+        at(303, 0, What::Wake { thread: 16 }),
+        at(305, 0, What::Switch { thread: 16 }),
+    ]
+}
+
+#[test]
+fn a_job_lasts_until_its_thread_waits_again() {
+    let job = |began, ended| Job { thread: 16, began, ended };
+    assert_eq!(jobs(&late()), [job(100, 120), job(200, 290)]);
+}
+
+#[test]
+fn a_missed_deadline_says_who_had_the_processor() {
+    let kept = kept(&late(), &[(16, 30), (17, 5)].into());
+    let [(job, others)] = &kept[&16].missed[..] else { panic!("{kept:?}") };
+    assert_eq!((kept[&16].count, kept[&16].longest, job.began), (2, 90, 200));
+    assert_eq!(*others, [(17, 70), (0, 5)].into());
+    assert_eq!((kept[&17].count, kept[&17].missed.len()), (0, 0));
 }

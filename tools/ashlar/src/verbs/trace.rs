@@ -2,7 +2,7 @@
 
 use super::own_folder::{write, OwnFolder};
 use crate::cli::TraceOptions;
-use crate::results::{TraceResult, WaitResult};
+use crate::results::{DeadlineResult, MissedResult, TraceResult, WaitResult};
 use crate::verbs::awaited::Awaited;
 use builder::machine::MachineOptions;
 use builder::{build_loaded, find_system, load_system, Built, KernelOptions, STEPS};
@@ -11,11 +11,13 @@ use consoles::{terminal, View};
 use emulator::{monitor, Event, Session};
 use output::{Failure, Output};
 use project::Project;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{stdout, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trace::event::in_order;
+use trace::jobs::{kept, Job};
 use trace::latency::waits;
 use trace::{chrome, Layout, Names, Reader};
 
@@ -23,6 +25,8 @@ use trace::{chrome, Layout, Names, Reader};
 const READ_EVERY: Duration = Duration::from_millis(250);
 const SECONDS: f64 = 5.0;
 const SECONDS_AWAITING: f64 = 300.0;
+/// Of each thread so many missed deadlines are told one by one.
+const MISSED_SHOWN: usize = 5;
 
 pub fn trace(options: &TraceOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let (project, description) = find_system(options.system.as_deref(), project)?;
@@ -47,7 +51,27 @@ pub fn trace(options: &TraceOptions, project: &Project, output: &Output) -> Resu
     eprint!("{}", session.finish());
     let Reader { events, lost, .. } = memory.reader;
     let events = in_order(events);
-    write(&file, &chrome::trace(&events, &names, cpus, lost).to_string())?;
+    let deadlines = deadlines(&built, &names);
+    let kept = kept(&events, &deadlines);
+    let missed: Vec<(&Job, u64)> =
+        kept.iter().flat_map(|(thread, kept)| kept.missed.iter().map(|(job, _)| (job, deadlines[thread]))).collect();
+    write(&file, &chrome::trace(&events, &names, cpus, lost, &missed).to_string())?;
+    let deadlines = kept
+        .iter()
+        .map(|(&thread, kept)| DeadlineResult {
+            thread: thread_name(&names, thread),
+            deadline: deadlines[&thread],
+            jobs: kept.count as u64,
+            longest: kept.longest,
+            missed: kept.missed.len() as u64,
+            first: kept
+                .missed
+                .iter()
+                .take(MISSED_SHOWN)
+                .map(|(job, others)| missed_result(job, others, &names))
+                .collect(),
+        })
+        .collect();
     let waits: Vec<WaitResult> = waits(&events)
         .iter()
         .filter_map(|(waiter, waits)| {
@@ -63,7 +87,7 @@ pub fn trace(options: &TraceOptions, project: &Project, output: &Output) -> Resu
         })
         .collect();
     let system = built.system.name.clone();
-    let result = TraceResult { system, result, events: events.len() as u64, lost, file, waits };
+    let result = TraceResult { system, result, events: events.len() as u64, lost, file, waits, deadlines };
     show(output, &project, &result, options.icount);
     output.json(&result);
     if awaited.is_any() && result.result != "matched" {
@@ -160,11 +184,42 @@ fn names(built: &Built, project: &Project) -> Result<Names, Failure> {
         let path = project.root().join("kernel").join(path);
         fs::read_to_string(&path).map_err(|error| Failure::unable(format!("{}: {error}", path.display()), ""))
     };
-    let threads = built.resolved.processes.iter().flat_map(|process| {
-        process.threads.iter().map(|thread| (thread.id, format!("{}.{}", process.name, thread.name)))
-    });
+    let threads =
+        built.resolved.processes.iter().flat_map(|process| {
+            process.threads.iter().map(|thread| (thread.id, full_name(&process.name, &thread.name)))
+        });
     let lines = built.resolved.interrupts.iter().map(|interrupt| (interrupt.line, interrupt.name.clone()));
     Ok(Names::new(threads, lines, &header("syscall_numbers.h")?, &header("abi.h")?, &header("arch/arch.h")?))
+}
+
+/// A process's first thread is called as the process, as in `timing --system`.
+fn full_name(process: &str, thread: &str) -> String {
+    match thread {
+        "main" => process.to_string(),
+        _ => format!("{process}.{thread}"),
+    }
+}
+
+fn thread_name(names: &Names, thread: u32) -> String {
+    names.thread(thread).unwrap_or("idle").to_string()
+}
+
+/// By number of the thread, in nanoseconds: the deadlines of threads with reservations.
+fn deadlines(built: &Built, names: &Names) -> BTreeMap<u32, u64> {
+    let all = built.system.threads();
+    let of = |name: &str| {
+        let thread = all.iter().find(|thread| thread.name == name)?;
+        thread.deadline.or(thread.period)
+    };
+    names.threads().filter_map(|(thread, name)| Some((thread, of(name)?))).collect()
+}
+
+fn missed_result(job: &Job, others: &BTreeMap<u32, u64>, names: &Names) -> MissedResult {
+    MissedResult {
+        began: job.began,
+        took: job.took(),
+        others: others.iter().map(|(&thread, &time)| (thread_name(names, thread), time)).collect(),
+    }
 }
 
 fn show(output: &Output, project: &Project, result: &TraceResult, icount: bool) {
@@ -182,6 +237,25 @@ fn show(output: &Output, project: &Project, result: &TraceResult, icount: bool) 
         output.human(&format!(
             "{:24} {cause:20} {:>8} {:>10} {:>10} {:>10}",
             wait.thread, wait.count, wait.median, wait.percent_99, wait.longest
+        ));
+    }
+    if !result.deadlines.is_empty() {
+        output.human(&format!("jobs of threads with a deadline, in {unit}"));
+        output.human(&format!("{:24} {:>12} {:>8} {:>12} {:>8}", "thread", "deadline", "count", "longest", "missed"));
+    }
+    for one in &result.deadlines {
+        output.human(&format!(
+            "{:24} {:>12} {:>8} {:>12} {:>8}",
+            one.thread, one.deadline, one.jobs, one.longest, one.missed
+        ));
+    }
+    for (thread, missed) in result.deadlines.iter().flat_map(|one| one.first.iter().map(|missed| (&one.thread, missed)))
+    {
+        let others: Vec<String> = missed.others.iter().map(|(other, time)| format!("{other} {time}")).collect();
+        let others = if others.is_empty() { "no other thread".to_string() } else { others.join(", ") };
+        output.human(&format!(
+            "{thread} missed it: began at {}, took {}; the processor had {others}",
+            missed.began, missed.took
         ));
     }
     output.human(&format!("trace  {}", project.shown(&result.file)));
