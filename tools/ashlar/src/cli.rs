@@ -203,6 +203,9 @@ pub struct TraceOptions {
     /// Where the trace goes; otherwise build/systems/NAME/trace.json.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write a page of HTML too, with a picture of the processors' time, the deadlines and the waits.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
     /// CPUs of the emulated machine; otherwise as many as the system needs.
     #[arg(long, value_name = "N")]
     pub cpus: Option<u32>,

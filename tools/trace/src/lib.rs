@@ -7,8 +7,10 @@ pub mod event;
 pub mod jobs;
 pub mod latency;
 pub mod names;
+pub mod report;
 pub mod ring;
 pub mod slices;
+mod timeline;
 
 pub use event::{Event, What};
 pub use names::Names;

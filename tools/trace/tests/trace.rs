@@ -3,6 +3,7 @@
 use trace::event::in_order;
 use trace::jobs::{jobs, kept, Job};
 use trace::latency::{waits, Waiter};
+use trace::report::{html, Recorded};
 use trace::{chrome, Event, Layout, Names, Reader, What};
 
 fn layout() -> Layout {
@@ -185,4 +186,45 @@ fn a_missed_deadline_says_who_had_the_processor() {
     assert_eq!((kept[&16].count, kept[&16].longest, job.began), (2, 90, 200));
     assert_eq!(*others, [(17, 70), (0, 5)].into());
     assert_eq!((kept[&17].count, kept[&17].missed.len()), (0, 0));
+}
+
+#[test]
+fn the_page_shows_each_missed_deadline() {
+    let events: Vec<Event> = late().into_iter().map(|event| Event { when: event.when * 1000, ..event }).collect();
+    let deadlines = [(16, 30_000)].into();
+    let kept = kept(&events, &deadlines);
+    let recorded = Recorded {
+        system: "a <b>",
+        events: &events,
+        lost: 3,
+        names: &names(),
+        cpus: 1,
+        deadlines: &deadlines,
+        kept: &kept,
+        unit: "ns",
+    };
+    let page = html(&recorded);
+    assert!(page.contains("<h1>a &lt;b&gt;: what ran when</h1>") && page.contains("14 events, 3 lost"), "{page}");
+    assert_eq!(page.matches("<h3 id=\"missed-").count(), 1);
+    assert!(page.contains("<td>client</td><td>30000</td><td>2</td><td>90000</td><td class=\"bad\">1</td>"), "{page}");
+    // Of 305 us and 1000 columns, the server has those from 120 to 270.
+    let server = "<rect class=\"c1\" x=\"463\" y=\"0\" width=\"492\" height=\"26\">";
+    assert!(page.contains(server), "{page}");
+}
+
+#[test]
+fn nothing_recorded_is_a_page_too() {
+    let (deadlines, kept) = ([].into(), [].into());
+    let names = Names::default();
+    let page = html(&Recorded {
+        system: "s",
+        events: &[],
+        lost: 0,
+        names: &names,
+        cpus: 2,
+        deadlines: &deadlines,
+        kept: &kept,
+        unit: "ns",
+    });
+    assert!(page.contains("0 events") && page.ends_with("</html>\n"));
 }

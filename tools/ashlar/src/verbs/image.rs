@@ -1,11 +1,11 @@
 //! `image`: a disc image for BIOS and UEFI machines.
 
+use super::files::can_hold_a_file;
 use crate::cli::ImageOptions;
 use crate::results::ImageResult;
 use builder::{build_system, find_system, STEPS};
 use output::{Failure, Output};
 use project::Project;
-use std::path::Path;
 
 pub fn image(options: &ImageOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let (project, description) = find_system(options.system.as_deref(), project)?;
@@ -23,22 +23,5 @@ pub fn image(options: &ImageOptions, project: &Project, output: &Output) -> Resu
     let system = options.system.as_ref().map_or(String::new(), |system| format!("{system} "));
     output.human(&format!("boot it with: ashlar run {system}--iso {}", project.shown(&iso)));
     output.json(&ImageResult { system: built.system.name, iso });
-    Ok(())
-}
-
-/// Refuses a path at which no file can be written, before anything is built.
-fn can_hold_a_file(path: &Path) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let shown = path.display();
-    if path.is_dir() {
-        return Err(Failure::unable(
-            format!("{shown} is a directory"),
-            format!("name a file, such as {shown}/ashlar.iso"),
-        ));
-    }
-    if !folder.is_dir() {
-        let message = format!("{shown} cannot be written: there is no directory {}", folder.display());
-        return Err(Failure::unable(message, format!("make it with: mkdir -p {}", folder.display())));
-    }
     Ok(())
 }

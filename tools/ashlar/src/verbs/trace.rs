@@ -1,6 +1,6 @@
 //! `trace`: runs a system on a kernel that records what happens, writes a file for viewers, and says how long threads waited.
 
-use super::own_folder::{write, OwnFolder};
+use super::files::{can_hold_a_file, write, OwnFolder};
 use crate::cli::TraceOptions;
 use crate::results::{DeadlineResult, MissedResult, TraceResult, WaitResult};
 use crate::verbs::awaited::Awaited;
@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use trace::event::in_order;
 use trace::jobs::{kept, Job};
 use trace::latency::waits;
+use trace::report::{html, Recorded};
 use trace::{chrome, Layout, Names, Reader};
 
 /// How often the rings are read while the machine runs.
@@ -37,6 +38,7 @@ pub fn trace(options: &TraceOptions, project: &Project, output: &Output) -> Resu
     let mut awaited = Awaited::new(options.until.as_deref(), &options.console, &system)?;
     let machine = MachineOptions { cpus: options.cpus, icount: options.icount, ..MachineOptions::default() };
     machine.check(&system)?;
+    options.output.iter().chain(&options.report).try_for_each(|path| can_hold_a_file(path))?;
     let built = build_loaded(system, &kernel, &project, output, &progress)?;
     drop(progress);
     let file = options.output.clone().unwrap_or_else(|| built.image.with_file_name("trace.json"));
@@ -56,6 +58,12 @@ pub fn trace(options: &TraceOptions, project: &Project, output: &Output) -> Resu
     let missed: Vec<(&Job, u64)> =
         kept.iter().flat_map(|(thread, kept)| kept.missed.iter().map(|(job, _)| (job, deadlines[thread]))).collect();
     write(&file, &chrome::trace(&events, &names, cpus, lost, &missed).to_string())?;
+    if let Some(page) = &options.report {
+        let unit = unit(options.icount);
+        let system = &built.system.name;
+        let (kept, deadlines, names, events) = (&kept, &deadlines, &names, &events[..]);
+        write(page, &html(&Recorded { system, events, lost, names, cpus, deadlines, kept, unit }))?;
+    }
     let deadlines = kept
         .iter()
         .map(|(&thread, kept)| DeadlineResult {
@@ -89,6 +97,9 @@ pub fn trace(options: &TraceOptions, project: &Project, output: &Output) -> Resu
     let system = built.system.name.clone();
     let result = TraceResult { system, result, events: events.len() as u64, lost, file, waits, deadlines };
     show(output, &project, &result, options.icount);
+    if let Some(page) = &options.report {
+        output.human(&format!("report  {}", project.shown(page)));
+    }
     output.json(&result);
     if awaited.is_any() && result.result != "matched" {
         return Err(Failure::Finding(format!("still awaited: {}", awaited.missing().join(", "))));
@@ -222,8 +233,17 @@ fn missed_result(job: &Job, others: &BTreeMap<u32, u64>, names: &Names) -> Misse
     }
 }
 
+/// What the times are.
+fn unit(icount: bool) -> &'static str {
+    if icount {
+        "instructions"
+    } else {
+        "ns"
+    }
+}
+
 fn show(output: &Output, project: &Project, result: &TraceResult, icount: bool) {
-    let unit = if icount { "instructions" } else { "ns" };
+    let unit = unit(icount);
     output.human(&format!("{} events, {} lost", result.events, result.lost));
     if !result.waits.is_empty() {
         output.human(&format!("waits for a processor, in {unit}"));
@@ -258,5 +278,5 @@ fn show(output: &Output, project: &Project, result: &TraceResult, icount: bool) 
             missed.began, missed.took
         ));
     }
-    output.human(&format!("trace  {}", project.shown(&result.file)));
+    output.human(&format!("trace   {}", project.shown(&result.file)));
 }

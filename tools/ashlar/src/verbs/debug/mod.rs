@@ -3,7 +3,7 @@
 mod attached;
 mod place;
 
-use super::own_folder::{unwritable, write, OwnFolder};
+use super::files::{unwritable, write, OwnFolder};
 use crate::cli::DebugOptions;
 use attached::Over;
 use builder::machine::MachineOptions;
