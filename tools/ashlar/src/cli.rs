@@ -83,6 +83,17 @@ pub struct NewOptions {
     /// The project's folder, whose last part is its name; it is empty or not there yet.
     #[arg(value_name = "NAME")]
     pub directory: PathBuf,
+    /// What its program is written in.
+    #[arg(long, value_enum, default_value_t)]
+    pub language: Language,
+}
+
+/// What a project's program is written in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    #[default]
+    C,
+    Rust,
 }
 
 #[derive(Debug, Args)]

@@ -12,7 +12,7 @@ mod own;
 pub use kernel::{KernelOptions, Lock};
 use lock::BuildLock;
 use output::{Failure, Output, Progress};
-pub use own::find_system;
+pub use own::{crates, find_system, link_crate};
 use project::Project;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

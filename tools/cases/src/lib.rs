@@ -24,7 +24,8 @@ pub use needs::{Capacity, Needs};
 use output::{Failure, Output};
 use project::{stems, Project};
 pub use run::{run_all, Event};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use unit::UnitTest;
 
 /// Pages of the book that are followed block by block.
 const PAGES: [&str; 1] = ["tutorial"];
@@ -51,7 +52,7 @@ pub struct Test {
 enum Kind {
     Host(host::HostTest),
     /// A unit test of a project of the user's own.
-    Unit(unit::UnitTest),
+    Unit(UnitTest),
     /// Banned words.
     Words,
     Command(command::CommandTest),
@@ -63,19 +64,25 @@ enum Kind {
 /// Every test, the quick ones first: those of the user's own project if there is one, else those of the tree.
 pub fn all(project: &Project) -> Result<Vec<Test>, Failure> {
     match project.own() {
-        Some(own) => of_project(own),
+        Some(own) => of_project(own, project),
         None => of_tree(project),
     }
 }
 
-/// What stands in the folder `tests` of a project.
-fn of_project(own: &Path) -> Result<Vec<Test>, Failure> {
+/// What stands in the folder `tests` of a project, and the tests of its crates, those with a library.
+fn of_project(own: &Path, project: &Project) -> Result<Vec<Test>, Failure> {
     let folder = own.join("tests");
-    let units = stems(&folder, "c").into_iter().map(|name| {
-        let about = format!("the unit test tests/{name}.c");
-        Test { name: format!("unit-{name}"), about, kind: Kind::Unit(unit::UnitTest::new(&name)) }
+    let test = |name: &str, about: String, unit| Test { name: format!("unit-{name}"), about, kind: Kind::Unit(unit) };
+    let programs = stems(&folder, "c").into_iter().map(|name| {
+        let source = PathBuf::from(format!("tests/{name}.c"));
+        test(&name, format!("the unit test tests/{name}.c"), UnitTest::Program(source))
     });
-    let mut tests: Vec<Test> = units.collect();
+    let crates =
+        builder::crates(project)?.into_iter().filter(|(_, folder)| own.join(folder).join("src/lib.rs").is_file());
+    let crates = crates.map(|(name, folder)| {
+        test(&name, format!("the tests of the crate {}", folder.display()), UnitTest::Crate(folder))
+    });
+    let mut tests: Vec<Test> = programs.chain(crates).collect();
     for name in stems(&folder, "toml") {
         let case = Case::read(&folder.join(format!("{name}.toml")))?;
         tests.extend(variants(&name, case));

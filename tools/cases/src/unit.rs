@@ -1,5 +1,5 @@
-//! A unit test of a project of the user's own: `tests/NAME.c`, a program for this machine that includes the code it tests,
-//! compiled with the sanitizers. It has passed when it ends with status 0.
+//! The unit tests of a project of the user's own, which run on this machine: `tests/NAME.c`, a program that includes the code
+//! it tests, compiled with the sanitizers, which has passed when it ends with status 0; and the tests of a crate's library.
 
 use super::log::Log;
 use super::Outcome;
@@ -15,34 +15,43 @@ const TIMEOUT_SECONDS: &str = "300";
 const FLAGS: [&str; 8] =
     ["-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I."];
 
+/// What is tested; paths are relative to the project's folder.
 #[derive(Debug, Clone)]
-pub struct UnitTest {
-    /// Relative to the project's folder.
-    source: PathBuf,
+pub enum UnitTest {
+    /// A C file.
+    Program(PathBuf),
+    /// The folder of a crate.
+    Crate(PathBuf),
 }
 
 impl UnitTest {
-    /// That of `tests/NAME.c`.
-    pub fn new(name: &str) -> UnitTest {
-        UnitTest { source: PathBuf::from(format!("tests/{name}.c")) }
-    }
-
     pub fn run(&self, name: &str, project: &Project, output: &Output) -> Outcome {
         let Some(own) = project.own() else { return Outcome::Failed("there is no project here".into()) };
         let folder = project.out().join("tests");
         if let Err(error) = std::fs::create_dir_all(&folder) {
             return Outcome::Failed(format!("{} cannot be made: {error}", folder.display()));
         }
-        let program = folder.join(name);
-        let mut compiler = Command::new("gcc");
-        let headers = ["user/include", "kernel"].map(|folder| format!("-I{}", project.root().join(folder).display()));
-        compiler.args(FLAGS).args(headers);
-        compiler.arg("-o").arg(&program).arg(&self.source).current_dir(own);
-        if let Err(why) = run(compiler, name, "the test cannot be built", project, output) {
-            return Outcome::Failed(why);
-        }
         let mut test = Command::new("timeout");
-        test.arg(TIMEOUT_SECONDS).arg(&program).current_dir(own);
+        test.arg(TIMEOUT_SECONDS).current_dir(own);
+        match self {
+            UnitTest::Program(source) => {
+                let program = folder.join(name);
+                let mut compiler = Command::new("gcc");
+                let headers =
+                    ["user/include", "kernel"].map(|folder| format!("-I{}", project.root().join(folder).display()));
+                compiler.args(FLAGS).args(headers);
+                compiler.arg("-o").arg(&program).arg(source).current_dir(own);
+                if let Err(why) = run(compiler, name, "the test cannot be built", project, output) {
+                    return Outcome::Failed(why);
+                }
+                test.arg(&program);
+            }
+            UnitTest::Crate(source) => {
+                test.arg(std::env::var_os("ASHLAR_CARGO").unwrap_or_else(|| "cargo".into()));
+                test.args(["test", "--quiet", "--lib", "--target-dir"]).arg(folder.join("rust"));
+                test.arg("--manifest-path").arg(source.join("Cargo.toml"));
+            }
+        }
         match run(test, name, "the test", project, output) {
             Ok(()) => Outcome::Passed,
             Err(why) => Outcome::Failed(why),

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 /// The version of the form of the file.
 const VERSION: u64 = 1;
+/// The file that makes a folder a crate.
+const MANIFEST: &str = "Cargo.toml";
 /// Folders in `sources` whose files are not the program's.
 const TESTS: &str = "tests";
 
@@ -24,16 +26,31 @@ diagnostics::codes! {
          as a whole, and what is built has one place in its `build`. Copy the file into the project, or put a symbolic \
          link to it there."
     NoFile "ASH-U003" "a file of a program that is not there"
-        "`sources` names C files, or folders with at least one C file, `include` folders, and `elf` a file. What is named \
-         here is not there or is of another kind."
+        "`sources` names C files, or folders with at least one C file, `include` folders, `crate` a folder with a \
+         `Cargo.toml`, and `elf` a file. What is named here is not there or is of another kind."
     NotMade "ASH-U004" "a program made of nothing, or of two things"
-        "A program is compiled from its `sources` or is a finished file, `elf`. Give one of the two; `include` and `flags` \
-         are for `sources` alone."
+        "A program is compiled from its `sources`, is a Rust `crate`, or is a finished file, `elf`. Give one of the three; \
+         `include` and `flags` are for `sources` alone."
     Flag "ASH-U005" "a flag that a program may not have"
         "The kernel relies on how programs are compiled and linked: without vector registers and red zone, static, at \
          fixed addresses. So only flags that leave this alone are taken: `-D`, `-U`, `-O`, `-std=` and warnings."
     NameTaken "ASH-U006" "a program with the name of another"
         "Ashlar has a program of this name, and a description could mean either. Choose another name."
+    NoProgram "ASH-U007" "a crate without a program"
+        "A program in Rust is a binary of its package, `src/main.rs` or a table `[[bin]]`, that names the function to start \
+         with by `ashlar::entry!(main)`. If the package has several binaries, one must have the program's name in \
+         `ashlar.toml`. `ashlar new NAME --language rust` makes an example."
+    OtherCrate "ASH-U008" "a crate without the `ashlar` of this Ashlar"
+        "The crate `ashlar` and the kernel belong together: numbers and layouts may differ from version to version. A program \
+         uses the one of the Ashlar that builds it, by `ashlar = { path = \"PATH/.ashlar/rust\" }` in its `Cargo.toml`, \
+         where PATH leads from its folder to the project's. A crate of this name from elsewhere is another one."
+    NeedsStd "ASH-U009" "a crate that needs std"
+        "Programs have Rust's `core` and no `std`, which needs an operating system of another kind. Write `#![no_std]` and \
+         `#![no_main]` at the top of `src/main.rs` and `#![no_std]` at that of `src/lib.rs`. A dependency may need std too: \
+         many do not with `default-features = false`."
+    NotBuilt "ASH-U010" "a program that cannot be built"
+        "The compiler, the linker or cargo refuses the program; what it has said stands below. The other programs of the \
+         system have been built."
 }
 
 /// Codes of faults in a project's file.
@@ -58,7 +75,13 @@ pub struct OwnProgram {
 /// What a program is made of. Paths are relative to the project's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Made {
-    C { sources: Vec<PathBuf>, include: Vec<PathBuf>, flags: Vec<String> },
+    C {
+        sources: Vec<PathBuf>,
+        include: Vec<PathBuf>,
+        flags: Vec<String>,
+    },
+    /// The folder of a Rust crate.
+    Crate(PathBuf),
     Elf(PathBuf),
 }
 
@@ -124,17 +147,24 @@ impl Reader<'_> {
     /// What a program is made of, if that is clear.
     fn program(&mut self, table: &TableData) -> Option<Made> {
         let for_sources = ["include", "flags"].iter().any(|key| table.has(key));
-        let is_one = match (table.has("sources"), table.has("elf")) {
-            (true, false) => true,
-            (false, true) => !for_sources,
+        let is_one = match ["sources", "crate", "elf"].map(|key| table.has(key)) {
+            [true, false, false] => true,
+            [false, true, false] | [false, false, true] => !for_sources,
             _ => false,
         };
         if !is_one {
-            let message = format!("the program `{}` needs `sources`, or `elf` alone", table.name.value);
-            let remedy =
-                "give `sources = [\"src/NAME\"]`, or `elf = \"FILE\"` without `sources`, `include` and `flags`";
+            let message = format!("the program `{}` needs `sources`, or `crate` or `elf` alone", table.name.value);
+            let remedy = "give `sources = [\"src/NAME\"]`, or without `sources`, `include` and `flags` \
+                          `crate = \"src/NAME\"` or `elf = \"FILE\"`";
             self.fault(ProjectCode::NotMade, message, remedy, &table.name.span, "this program");
             return None;
+        }
+        if let Some(folder) = table.text("crate") {
+            let path = self.inside_or_root(folder)?;
+            if !self.folder.join(&path).join(MANIFEST).is_file() {
+                self.missing(folder, "has no Cargo.toml", "name the folder of a Rust crate, relative to ashlar.toml");
+            }
+            return Some(Made::Crate(path));
         }
         if let Some(elf) = table.text("elf") {
             let path = self.inside(elf)?;

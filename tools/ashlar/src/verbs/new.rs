@@ -1,33 +1,49 @@
 //! `new`: makes a project of the user's own, from the files in `template`.
 
-use crate::cli::NewOptions;
+use crate::cli::{Language, NewOptions};
 use crate::results::NewResult;
 use output::{Failure, Output};
+use project::Project;
 use std::io::Error;
 use std::path::{Path, PathBuf};
 
-/// Where each file goes, and its text; `{name}` stands for the project's name.
-const FILES: [(&str, &str); 11] = [
-    ("ashlar.toml", include_str!("../../template/ashlar.toml")),
+/// Where a file goes, and its text; `{name}` stands for the project's name.
+type File = (&'static str, &'static str);
+
+/// The files of every project.
+const FILES: [File; 6] = [
     ("systems/{name}.toml", include_str!("../../template/systems/system.toml")),
-    ("src/sensor/main.c", include_str!("../../template/src/sensor/main.c")),
-    ("src/sensor/mean.c", include_str!("../../template/src/sensor/mean.c")),
-    ("src/sensor/mean.h", include_str!("../../template/src/sensor/mean.h")),
-    ("tests/mean.c", include_str!("../../template/tests/mean.c")),
     ("tests/starts.toml", include_str!("../../template/tests/starts.toml")),
     (".taplo.toml", include_str!("../../template/taplo.toml")),
     (".gitignore", include_str!("../../template/gitignore")),
     (".github/workflows/test.yml", include_str!("../../template/github/test.yml")),
     ("README.md", include_str!("../../template/README.md")),
 ];
+const IN_C: [File; 5] = [
+    ("ashlar.toml", include_str!("../../template/c/ashlar.toml")),
+    ("src/sensor/main.c", include_str!("../../template/c/main.c")),
+    ("src/sensor/mean.c", include_str!("../../template/c/mean.c")),
+    ("src/sensor/mean.h", include_str!("../../template/c/mean.h")),
+    ("tests/mean.c", include_str!("../../template/c/test_mean.c")),
+];
+const IN_RUST: [File; 5] = [
+    ("ashlar.toml", include_str!("../../template/rust/ashlar.toml")),
+    ("Cargo.toml", include_str!("../../template/rust/workspace.toml")),
+    ("src/sensor/Cargo.toml", include_str!("../../template/rust/package.toml")),
+    ("src/sensor/src/main.rs", include_str!("../../template/rust/main.rs")),
+    ("src/sensor/src/lib.rs", include_str!("../../template/rust/lib.rs")),
+];
 
 pub fn new(options: &NewOptions, output: &Output) -> Result<(), Failure> {
     let folder = &options.directory;
     let name = name_of(folder)?;
     is_free(folder)?;
+    // A crate has a link into the tree.
+    let tree = (options.language == Language::Rust).then(Project::find).transpose()?;
     // Made beside its place and renamed, so that nothing half-done is left.
     let unfinished = folder.with_file_name(format!(".{name}.new-{}", std::process::id()));
-    let made = write(&unfinished, name).and_then(|files| std::fs::rename(&unfinished, folder).map(|()| files));
+    let made = write(&unfinished, name, options.language)
+        .and_then(|files| std::fs::rename(&unfinished, folder).map(|()| files));
     let files = made.map_err(|error| {
         // What cannot be written cannot always be removed either; the error says why.
         let _ = std::fs::remove_dir_all(&unfinished);
@@ -36,6 +52,9 @@ pub fn new(options: &NewOptions, output: &Output) -> Result<(), Failure> {
             "name a folder in one that exists and can be written",
         )
     })?;
+    if let Some(tree) = tree {
+        builder::link_crate(folder, &tree)?;
+    }
     output.human(&format!("made the project {name} in {}", folder.display()));
     files.iter().for_each(|file| output.human(&format!("  {}", file.display())));
     output.human(&format!("next: cd {} && ashlar run", folder.display()));
@@ -75,13 +94,18 @@ fn is_free(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Writes every file of a project, and gives their paths in it.
-fn write(folder: &Path, name: &str) -> Result<Vec<PathBuf>, Error> {
+fn write(folder: &Path, name: &str, language: Language) -> Result<Vec<PathBuf>, Error> {
     std::fs::create_dir(folder)?;
-    let texts = FILES.map(|(path, text)| (path.replace("{name}", name), text.replace("{name}", name)));
+    let own = match language {
+        Language::C => IN_C,
+        Language::Rust => IN_RUST,
+    };
+    let texts =
+        own.into_iter().chain(FILES).map(|(path, text)| (path.replace("{name}", name), text.replace("{name}", name)));
     let schemas = [("system", system::description_schema()), ("project", system::project_schema())]
         .map(|(kind, schema)| (format!(".ashlar/{kind}.schema.json"), format!("{schema:#}\n")));
     let mut files = Vec::new();
-    for (path, text) in texts.into_iter().chain(schemas) {
+    for (path, text) in texts.chain(schemas) {
         let file = folder.join(&path);
         file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
         std::fs::write(file, text)?;

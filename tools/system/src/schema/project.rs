@@ -25,7 +25,7 @@ const PROGRAM: TableSpec = TableSpec {
     named: true,
     required: false,
     meaning: "A program of the project. Descriptions name it by `program = \"NAME\"`, as they name programs of Ashlar, of \
-              which none may have the same name. It is made from `sources` or taken from `elf`.",
+              which none may have the same name. It is made from `sources` or `crate`, or taken from `elf`.",
     keys: &[&[
         optional(
             "sources",
@@ -41,6 +41,14 @@ const PROGRAM: TableSpec = TableSpec {
             "none",
             "Further arguments of the compiler, each one of `-DNAME`, `-DNAME=VALUE`, `-UNAME`, `-O0` to `-O3`, `-Os`, `-Og`, \
              `-std=NAME`, `-WNAME`: those that leave alone what the kernel relies on.",
+        ),
+        optional(
+            "crate",
+            Kind::Text,
+            "none",
+            "A program in Rust instead: a folder with a `Cargo.toml`, whose package has one program, or one of this name. It \
+             depends on the crate `ashlar`: `ashlar = { path = \"PATH/.ashlar/rust\" }` with the path from the folder to the \
+             project's. The link `.ashlar/rust` is made by each command that reads the project.",
         ),
         optional("elf", Kind::Text, "none", "A finished program instead: a static ELF executable for x86-64."),
     ]],
