@@ -14,6 +14,8 @@ pub const WHOLE: usize = usize::MAX;
 
 /// Stands for a request's component: this number less the number of the request.
 const REQUESTS: usize = usize::MAX - 1;
+/// ... whether one was opened of the first request.
+const MARKS: usize = usize::MAX / 2;
 
 /// Requests with at most this limit are counted.
 const MOST_COUNTED: u64 = 32;
@@ -77,7 +79,8 @@ impl Protocols {
         if part == WHOLE {
             return "(whole)".to_string();
         }
-        if let Some(request) = self.all[protocol].protocol.requests.get(REQUESTS - part) {
+        let named = |first: usize| self.all[protocol].protocol.requests.get(first.wrapping_sub(part));
+        if let Some(request) = named(REQUESTS).or(named(MARKS)) {
             return format!("(open requests: {})", request.name);
         }
         let one = self.part(protocol, part);
@@ -110,37 +113,48 @@ impl Protocols {
     /// names none where there is none. A driver that closes what is not open breaks rule 6, which another check finds.
     /// Of a request with a high limit only this is tracked, and only if the client may name it: whether one was opened.
     pub fn requests(&self, protocol: usize) -> Vec<Component> {
+        let requests = &self.all[protocol].protocol.requests;
+        let is_tracked =
+            |request: &usize| requests[*request].limit <= MOST_COUNTED || self.is_named(protocol, *request);
+        let all = (0..requests.len()).filter(is_tracked);
+        all.map(|request| self.request(protocol, request, requests[request].limit <= MOST_COUNTED)).collect()
+    }
+
+    /// The same of those that the client may name, with two states each: whether one was opened. It allows more.
+    pub fn marks(&self, protocol: usize) -> Vec<Component> {
+        let all = (0..self.all[protocol].protocol.requests.len()).filter(|one| self.is_named(protocol, *one));
+        all.map(|request| Component { part: MARKS - request, ..self.request(protocol, request, false) }).collect()
+    }
+
+    fn is_named(&self, protocol: usize, request: usize) -> bool {
+        let messages = &self.all[protocol].protocol.messages;
+        messages.iter().any(|one| one.incoming && one.cookie == Some((Cookie::Names, request)))
+    }
+
+    fn request(&self, protocol: usize, request: usize, is_counted: bool) -> Component {
         let own = &self.all[protocol].protocol;
-        let is_named = |request: usize| {
-            own.messages.iter().any(|one| one.incoming && one.cookie == Some((Cookie::Names, request)))
+        let limit = own.requests[request].limit;
+        let most = if is_counted { limit as usize } else { 1 };
+        let matters = |one: &Message| {
+            one.cookie.is_some_and(|(_, own)| own == request)
+                || one.drops.contains(&request)
+                || (one.incoming && one.drained.contains(&request))
         };
-        let component = |request: usize| {
-            let limit = own.requests[request].limit;
-            let most = if limit <= MOST_COUNTED { limit as usize } else { 1 };
-            let matters = |one: &Message| {
-                one.cookie.is_some_and(|(_, own)| own == request)
-                    || one.drops.contains(&request)
-                    || (one.incoming && one.drained.contains(&request))
-            };
-            let alphabet: Vec<usize> =
-                (0..own.messages.len()).filter(|message| matters(&own.messages[*message])).collect();
-            let mut letter_of = vec![None; own.messages.len()];
-            alphabet.iter().enumerate().for_each(|(letter, message)| letter_of[*message] = Some(letter));
-            let next = |message: usize, open: usize| match limit <= MOST_COUNTED {
-                true => counted(&own.messages[message], request, open, most),
-                false => marked(&own.messages[message], request, open),
-            };
-            let state = |open: usize| State {
-                name: open.to_string(),
-                next: alphabet.iter().map(|message| next(*message, open)).collect(),
-                ..State::default()
-            };
-            let letters = alphabet.iter().map(|message| self.automaton(protocol).letters[*message].clone()).collect();
-            let automaton = Automaton { letters, states: (0..=most).map(state).collect(), timed: Vec::new() };
-            Component { protocol, part: REQUESTS - request, automaton, alphabet, letter_of, owed: BTreeSet::new() }
+        let alphabet: Vec<usize> = (0..own.messages.len()).filter(|message| matters(&own.messages[*message])).collect();
+        let mut letter_of = vec![None; own.messages.len()];
+        alphabet.iter().enumerate().for_each(|(letter, message)| letter_of[*message] = Some(letter));
+        let next = |message: usize, open: usize| match is_counted {
+            true => counted(&own.messages[message], request, open, most),
+            false => marked(&own.messages[message], request, open),
         };
-        let is_tracked = |request: &usize| own.requests[*request].limit <= MOST_COUNTED || is_named(*request);
-        (0..own.requests.len()).filter(is_tracked).map(component).collect()
+        let state = |open: usize| State {
+            name: open.to_string(),
+            next: alphabet.iter().map(|message| next(*message, open)).collect(),
+            ..State::default()
+        };
+        let letters = alphabet.iter().map(|message| self.automaton(protocol).letters[*message].clone()).collect();
+        let automaton = Automaton { letters, states: (0..=most).map(state).collect(), timed: Vec::new() };
+        Component { protocol, part: REQUESTS - request, automaton, alphabet, letter_of, owed: BTreeSet::new() }
     }
 
     /// A request of which some steps open more than they close.

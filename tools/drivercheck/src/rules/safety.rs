@@ -359,7 +359,7 @@ pub fn grant(context: &Context, goal: &Goal, space: &mut Space, steps: &[&Step],
 
 /// Grants a subprotocol that refuses the message after these steps.
 pub fn grant_guard(protocols: &Protocols, space: &mut Space, before: &[&Step], message: Message) -> bool {
-    let open = protocols.requests(message.0).into_iter();
+    let open = protocols.marks(message.0).into_iter().chain(protocols.requests(message.0));
     for component in open.filter(|one| !space.has(one.protocol, one.part)) {
         if refuses(&component, before, message) {
             space.add(component);

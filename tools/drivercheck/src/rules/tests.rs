@@ -3,7 +3,7 @@
 use super::component::{Protocols, WHOLE};
 use super::fair_cycle::{self, Lasso};
 use super::liveness::Demand;
-use super::safety::Context;
+use super::safety::{grant_guard, Context};
 use crate::abstraction::explore::{Found, Space};
 use crate::loops::ranking::Ending;
 use crate::loops::summary::Summarised;
@@ -123,4 +123,44 @@ fn a_message_that_is_never_waited_for_is_found() {
         cycles(&with_awaits(program, &[messages]), &asked(false), &[], &Demand::Await(ASK)).len()
     };
     assert_eq!([listens(&[NEWS]), listens(&[ASK, NEWS])], [1, 0]);
+}
+
+/// A job that may be asked about while it is open; up to 32 are.
+fn jobs() -> Protocols {
+    protocol(
+        "# Jobs.
+protocol jobs 1
+
+request job 32
+
+in  begin
+  opens job
+in  ask
+  names job
+out done
+  closes job
+
+state Working initial fair final
+  ?begin, ?ask
+  !done
+",
+    )
+}
+
+/// A client that names what it never opened needs two states to be excluded, one that names what was closed a state for each
+/// number of jobs.
+#[test]
+fn requests_are_counted_only_where_it_matters() {
+    let (begin, ask, done): (Message, Message, Message) = ((0, 0), (0, 1), (0, 2));
+    let protocols = jobs();
+    let states = |before: &[Op]| {
+        let edge: &[(usize, usize, &[Op])] = &[(0, 1, before)];
+        let program = program(&[8], edge);
+        let steps: Vec<_> = program.edges[0].steps.iter().collect();
+        let mut space = Space::new(&program, Vec::new(), true);
+        assert!(grant_guard(&protocols, &mut space, &steps[..steps.len() - 1], ask));
+        space.components[0].automaton.states.len()
+    };
+    assert_eq!(states(&[Op::Receive(ask)]), 2);
+    assert_eq!(states(&[Op::Receive(begin), Op::Emit(done), Op::Receive(ask)]), 33);
 }
