@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::ast::{Function, Stmt, StmtKind};
 use crate::coq;
 use crate::finding::{Code, Finding};
 use crate::mutate::{self, function_mutants, Mutant};
@@ -104,12 +105,12 @@ impl Certified {
 
     /// The layer's tree; with the invariant walks as in debug builds.
     pub fn checked(&self, kernel: &Path, debug: bool) -> Result<Checked, CoqError> {
-        self.checked_with(kernel, self.lock, debug)
+        self.checked_in(kernel, &Build { lock: self.lock, debug, trace: false })
     }
 
-    /// The layer's tree with another choice of locks.
-    fn checked_with(&self, kernel: &Path, lock: &str, debug: bool) -> Result<Checked, CoqError> {
-        let defines = crate::defines(lock, debug, false);
+    /// The layer's tree in a build.
+    fn checked_in(&self, kernel: &Path, build: &Build) -> Result<Checked, CoqError> {
+        let defines = crate::defines(build.lock, build.debug, build.trace);
         let checked = check(&self.paths(kernel)?, &Options { defines, ..Options::default() })?;
         if checked.faults.is_empty() {
             Ok(checked)
@@ -155,25 +156,51 @@ pub fn files(kernel: &Path, layers: &[String]) -> Result<Vec<CoqFile>, CoqError>
     Ok(files)
 }
 
+/// A configuration of the kernel.
+struct Build {
+    lock: &'static str,
+    debug: bool,
+    trace: bool,
+}
+
+impl Build {
+    fn all() -> impl Iterator<Item = Build> {
+        let locks = ["TICKET", "MCS", "BIG"].into_iter();
+        let debugs = locks.flat_map(|lock| [(lock, false), (lock, true)]);
+        debugs.flat_map(|(lock, debug)| [false, true].map(|trace| Build { lock, debug, trace }))
+    }
+
+    fn name(&self) -> String {
+        let debug = if self.debug { " with DEBUG" } else { "" };
+        let trace = if self.trace { " with TRACE" } else { "" };
+        format!("LOCK_{}{debug}{trace}", self.lock)
+    }
+}
+
 /// What makes a certified tree depend on the build. Choices of locks give the same tree, except in the layer that has the
-/// locks; debug builds add functions and objects, and change none.
+/// locks; debug builds add functions and objects, and change none; trace builds add calls that record an event, and change
+/// nothing else.
 pub fn dependent(kernel: &Path) -> Result<Vec<Finding>, CoqError> {
     let mut findings = Vec::new();
     for certified in CERTIFIED {
         let base = certified.checked(kernel, false)?;
         let expected = definitions(&base);
-        for (lock, debug) in LOCKS.iter().flat_map(|lock| [(*lock, false), (*lock, true)]) {
-            if certified.layer == "spinlock" && lock != certified.lock {
+        for build in Build::all() {
+            if certified.layer == "spinlock" && build.lock != certified.lock {
                 continue;
             }
-            let other = certified.checked_with(kernel, lock, debug)?;
+            let mut other = certified.checked_in(kernel, &build)?;
+            if build.trace {
+                without_records(&mut other);
+            }
             let found = definitions(&other);
-            let build = format!("LOCK_{lock}{}", if debug { " with DEBUG" } else { "" });
-            let differs =
-                |name: &str| format!("layer {}: {name} is another one in a build with {build}", certified.name);
+            let differs = |name: &str| {
+                format!("layer {}: {name} is another one in a build with {}", certified.name, build.name())
+            };
             let gone =
                 expected.iter().filter(|(name, (text, _))| found.get(*name).is_none_or(|(other, _)| other != text));
-            let added = found.iter().filter(|(name, _)| !debug && !expected.contains_key(*name));
+            let more = build.debug || build.trace;
+            let added = found.iter().filter(|(name, _)| !more && !expected.contains_key(*name));
             let report = |(name, (_, place)): (&String, &(String, (PathBuf, u32)))| Finding {
                 code: Code::OtherTree,
                 file: place.0.clone(),
@@ -184,13 +211,47 @@ pub fn dependent(kernel: &Path) -> Result<Vec<Finding>, CoqError> {
             findings.extend(gone.chain(added).map(report));
         }
     }
-    findings.sort();
+    // Of the builds that differ, the first is named.
+    findings.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     findings.dedup_by(|a, b| (&a.file, a.line) == (&b.file, b.line));
     Ok(findings)
 }
 
-/// The build's choices of locks.
-const LOCKS: [&str; 3] = ["TICKET", "MCS", "BIG"];
+/// The function that records an event in a trace build.
+const RECORD: &str = "trace_event";
+
+/// Takes the calls that record an event out of a tree.
+fn without_records(checked: &mut Checked) {
+    for unit in &mut checked.program.units {
+        let records = unit.functions.iter().position(|function: &Function| function.name == RECORD);
+        let Some(records) = records else { continue };
+        for body in unit.functions.iter_mut().filter_map(|function| function.body.as_mut()) {
+            without_calls(body, records);
+        }
+    }
+}
+
+/// Takes the calls of a function out of statements.
+fn without_calls(statements: &mut Vec<Stmt>, function: usize) {
+    statements.retain(|statement| !matches!(&statement.kind, StmtKind::Call(call) if call.function.0 == function));
+    for statement in statements {
+        match &mut statement.kind {
+            StmtKind::Block(inner) | StmtKind::While(_, inner) | StmtKind::For { body: inner, .. } => {
+                without_calls(inner, function);
+            }
+            StmtKind::If(_, yes, no) => {
+                without_calls(yes, function);
+                without_calls(no, function);
+            }
+            StmtKind::Skip
+            | StmtKind::Local(..)
+            | StmtKind::Assign(..)
+            | StmtKind::Call(_)
+            | StmtKind::Break
+            | StmtKind::Return(_) => {}
+        }
+    }
+}
 
 /// What a layer's Coq terms define, with its place in the C.
 fn definitions(checked: &Checked) -> BTreeMap<String, (String, (PathBuf, u32))> {

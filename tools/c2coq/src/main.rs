@@ -242,7 +242,12 @@ fn coq(format: Format, kernel: &Path, proof: &Path, layers: &[String], check: bo
         Err(CoqError::Refused(findings)) => return found(format, &findings),
         Err(error) => return Err(error.into()),
     };
-    let mut findings = if check { c2coq::certified::dependent(kernel)? } else { Vec::new() };
+    let mut findings = match check.then(|| c2coq::certified::dependent(kernel)) {
+        None => Vec::new(),
+        Some(Ok(findings)) => findings,
+        Some(Err(CoqError::Subset(checked))) => return faults(format, &checked),
+        Some(Err(error)) => return Err(error.into()),
+    };
     for file in files {
         let path = proof.join(&file.path);
         let old = std::fs::read_to_string(&path).unwrap_or_default();

@@ -24,20 +24,21 @@ fn certified() -> Vec<PathBuf> {
     files
 }
 
+/// The lock, and whether it is a debug build and a trace build.
+fn configurations() -> impl Iterator<Item = (&'static str, bool, bool)> {
+    let flags = [(false, false), (false, true), (true, false), (true, true)];
+    ["ticket", "mcs", "big"].into_iter().flat_map(move |lock| flags.map(|(debug, trace)| (lock, debug, trace)))
+}
+
 #[test]
 fn certified_files_keep_to_the_subset_in_every_configuration() {
     let files = certified();
-    for lock in ["TICKET", "MCS", "BIG"] {
-        for debug in [false, true] {
-            let mut defines = vec![(format!("LOCK_{lock}"), "1".to_string())];
-            if debug {
-                defines.push(("DEBUG".to_string(), "1".to_string()));
-            }
-            let checked = check(&files, &Options { defines, ..Options::default() }).unwrap();
-            let shown = c2coq::report::for_people(&checked.sources, &checked.faults);
-            assert!(checked.faults.is_empty(), "LOCK_{lock} debug {debug}:\n{shown}");
-            assert_eq!(checked.program.units.len(), files.len());
-        }
+    for (lock, debug, trace) in configurations() {
+        let defines = c2coq::defines(lock, debug, trace);
+        let checked = check(&files, &Options { defines, ..Options::default() }).unwrap();
+        let shown = c2coq::report::for_people(&checked.sources, &checked.faults);
+        assert!(checked.faults.is_empty(), "{lock} debug {debug} trace {trace}:\n{shown}");
+        assert_eq!(checked.program.units.len(), files.len());
     }
 }
 
@@ -45,19 +46,18 @@ fn certified_files_keep_to_the_subset_in_every_configuration() {
 #[test]
 fn the_compiler_reads_what_is_checked_in_every_configuration() {
     let folder = testing::Folder::new("texts");
-    for lock in ["ticket", "mcs", "big"] {
-        for debug in [0, 1] {
-            let output = std::process::Command::new("make")
-                .args(["--no-print-directory", "-C"])
-                .arg(kernel())
-                .args(["texts", &format!("LOCK={lock}"), &format!("DEBUG={debug}")])
-                .arg(format!("OUT={}", folder.join(format!("{lock}-{debug}")).display()))
-                .arg(format!("C2COQ={}", env!("CARGO_BIN_EXE_c2coq")))
-                .env_remove("MAKEFLAGS")
-                .output()
-                .unwrap();
-            assert!(output.status.success(), "{lock} {debug}:\n{}", String::from_utf8_lossy(&output.stdout));
-        }
+    for (lock, debug, trace) in configurations() {
+        let (debug, trace) = (u8::from(debug), u8::from(trace));
+        let output = std::process::Command::new("make")
+            .args(["--no-print-directory", "-C"])
+            .arg(kernel())
+            .args(["texts", &format!("LOCK={lock}"), &format!("DEBUG={debug}"), &format!("TRACE={trace}")])
+            .arg(format!("OUT={}", folder.join(format!("{lock}-{debug}-{trace}")).display()))
+            .arg(format!("C2COQ={}", env!("CARGO_BIN_EXE_c2coq")))
+            .env_remove("MAKEFLAGS")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{lock} {debug} {trace}:\n{}", String::from_utf8_lossy(&output.stdout));
     }
 }
 
