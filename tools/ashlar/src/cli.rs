@@ -134,6 +134,10 @@ pub struct RunOptions {
     /// No input, no colours, no terminal control.
     #[arg(long)]
     pub headless: bool,
+    /// Show a live page: processors, memory, processes, guests and drivers with their state, and the consoles. The kernel is one
+    /// that records what happens, as for `trace`.
+    #[arg(long, conflicts_with_all = ["headless", "icount", "gdb", "iso"])]
+    pub view: bool,
     /// Exit with status 0 once every awaited console has printed a line that matches this regular expression; `up` stands
     /// for the key `up` of each console in the description.
     #[arg(long, value_name = "REGEX|up")]

@@ -13,6 +13,11 @@ pub enum Action {
     /// Shows only the console that the keyboard is at, or all again.
     Only,
     Quit,
+    /// Scrolls the consoles' lines back or forward; on the live page only.
+    Back,
+    Forward,
+    /// Shows the next processes; on the live page only.
+    Next,
     /// A key that means nothing after Ctrl-].
     Help,
 }
@@ -58,6 +63,9 @@ fn command(byte: u8) -> Action {
         b'l' => Action::List,
         b'o' => Action::Only,
         b'q' => Action::Quit,
+        b'p' => Action::Back,
+        b'n' => Action::Forward,
+        b't' => Action::Next,
         _ => console_of(byte).map_or(Action::Help, Action::Select),
     }
 }

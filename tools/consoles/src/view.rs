@@ -55,6 +55,29 @@ impl<W: Write> View<W> {
         View { out, style, width, consoles, selected: None, only: None, open: None }
     }
 
+    /// Where it writes.
+    pub fn out(&mut self) -> &mut W {
+        &mut self.out
+    }
+
+    /// The terminal has so many columns now.
+    pub fn set_columns(&mut self, columns: usize) {
+        self.style.columns = columns;
+    }
+
+    pub fn count(&self) -> usize {
+        self.consoles.len()
+    }
+
+    /// Whether nothing of it is shown, for whatever reason.
+    pub fn is_hidden(&self, console: usize) -> bool {
+        !self.is_shown(console)
+    }
+
+    pub fn selected(&self) -> Option<usize> {
+        self.selected
+    }
+
     /// Hides a console, or shows it again. Lines that come while it is hidden are not kept.
     pub fn mute(&mut self, console: usize, muted: bool) {
         self.close();

@@ -15,6 +15,10 @@ impl OwnFolder {
         Ok(OwnFolder(path))
     }
 
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     pub fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

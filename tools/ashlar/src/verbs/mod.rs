@@ -16,6 +16,7 @@ pub mod man;
 pub mod new;
 pub mod prove;
 pub mod report;
+mod rings;
 pub mod run;
 pub mod schema;
 pub mod test;

@@ -1,6 +1,7 @@
 //! `trace`: runs a system on a kernel that records what happens, writes a file for viewers, and says how long threads waited.
 
-use super::files::{can_hold_a_file, write, OwnFolder};
+use super::files::{can_hold_a_file, write};
+use super::rings::{names, Recording};
 use crate::cli::TraceOptions;
 use crate::results::{DeadlineResult, MissedResult, TraceResult, WaitResult};
 use crate::verbs::awaited::Awaited;
@@ -8,19 +9,17 @@ use builder::machine::MachineOptions;
 use builder::{build_loaded, find_system, load_system, Built, KernelOptions, STEPS};
 use consoles::view::Style;
 use consoles::{terminal, View};
-use emulator::{monitor, Event, Session};
+use emulator::{Event, Session};
 use output::{Failure, Output};
 use project::Project;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{stdout, Write};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trace::event::in_order;
 use trace::jobs::{kept, Job};
 use trace::latency::waits;
 use trace::report::{html, Recorded};
-use trace::{chrome, Layout, Names, Reader};
+use trace::{chrome, Names};
 
 /// How often the rings are read while the machine runs.
 const READ_EVERY: Duration = Duration::from_millis(250);
@@ -44,15 +43,13 @@ pub fn trace(options: &TraceOptions, project: &Project, output: &Output) -> Resu
     let file = options.output.clone().unwrap_or_else(|| built.image.with_file_name("trace.json"));
     let cpus = options.cpus.unwrap_or(built.system.cpus);
     let names = names(&built, &project)?;
-    let mut memory = Memory::new(layout(&built.kernel, cpus)?)?;
-    let command = monitor::reachable(machine.command_line(&built)?, &memory.socket());
+    let (mut recording, command) = Recording::new(&built, &machine, "trace")?;
     eprintln!("{command}");
     let mut session =
         Session::start(&command).map_err(|error| Failure::unable(error.to_string(), "run ./ashlar doctor"))?;
-    let result = record(options, output, &built, &mut awaited, &mut session, &mut memory)?;
+    let result = record(options, output, &built, &mut awaited, &mut session, &mut recording)?;
     eprint!("{}", session.finish());
-    let Reader { events, lost, .. } = memory.reader;
-    let events = in_order(events);
+    let (events, lost) = (in_order(recording.take()), recording.lost());
     let deadlines = deadlines(&built, &names);
     let kept = kept(&events, &deadlines);
     let missed: Vec<(&Job, u64)> =
@@ -114,7 +111,7 @@ fn record(
     built: &Built,
     awaited: &mut Awaited,
     session: &mut Session<'_>,
-    memory: &mut Memory,
+    recording: &mut Recording,
 ) -> Result<&'static str, Failure> {
     terminal::watch_signals(session.sender())
         .map_err(|error| Failure::unable(format!("signals cannot be watched: {error}"), ""))?;
@@ -136,79 +133,16 @@ fn record(
         }
         let now = Instant::now();
         if awaited.all_matched() || now >= end {
-            memory.read()?;
+            read(recording)?;
             break if awaited.all_matched() { "matched" } else { "timeout" };
         }
         if now >= read_at {
-            memory.read()?;
+            read(recording)?;
             read_at = now + READ_EVERY;
         }
     };
     view.end();
     Ok(result)
-}
-
-/// The machine's memory, as the emulator's monitor writes it into files of a folder of its own.
-struct Memory {
-    folder: OwnFolder,
-    layout: Layout,
-    reader: Reader,
-}
-
-impl Memory {
-    fn new(layout: Layout) -> Result<Memory, Failure> {
-        let folder = OwnFolder::new("trace")?;
-        Ok(Memory { folder, reader: Reader::new(layout.clone()), layout })
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.folder.join("monitor")
-    }
-
-    fn read(&mut self) -> Result<(), Failure> {
-        let before = self.piece("before", &self.layout.counts)?;
-        let ring = self.piece("ring", &self.layout.ring)?;
-        let after = self.piece("after", &self.layout.counts)?;
-        self.reader.take(&before, &ring, &after);
-        Ok(())
-    }
-
-    fn piece(&self, name: &str, addresses: &std::ops::Range<u64>) -> Result<Vec<u8>, Failure> {
-        let path = self.folder.join(name);
-        let size = addresses.end - addresses.start;
-        let command = format!("pmemsave {:#x} {size} \"{}\"", addresses.start, path.display());
-        monitor::obey(&self.socket(), &command).map_err(|error| Failure::unable(error, ""))?;
-        fs::read(&path).map_err(|error| Failure::unable(format!("{} cannot be read: {error}", path.display()), ""))
-    }
-}
-
-fn layout(kernel: &Path, cpus: u32) -> Result<Layout, Failure> {
-    let elf = fs::read(kernel)
-        .map_err(|error| Failure::unable(format!("{} cannot be read: {error}", kernel.display()), ""))?;
-    Layout::of(&elf, cpus)
-        .map_err(|error| Failure::unable(format!("{}: {error}", kernel.display()), "remove it and build again"))
-}
-
-/// What the numbers in events are called in this system.
-fn names(built: &Built, project: &Project) -> Result<Names, Failure> {
-    let header = |path: &str| {
-        let path = project.root().join("kernel").join(path);
-        fs::read_to_string(&path).map_err(|error| Failure::unable(format!("{}: {error}", path.display()), ""))
-    };
-    let threads =
-        built.resolved.processes.iter().flat_map(|process| {
-            process.threads.iter().map(|thread| (thread.id, full_name(&process.name, &thread.name)))
-        });
-    let lines = built.resolved.interrupts.iter().map(|interrupt| (interrupt.line, interrupt.name.clone()));
-    Ok(Names::new(threads, lines, &header("syscall_numbers.h")?, &header("abi.h")?, &header("arch/arch.h")?))
-}
-
-/// A process's first thread is called as the process, as in `timing --system`.
-fn full_name(process: &str, thread: &str) -> String {
-    match thread {
-        "main" => process.to_string(),
-        _ => format!("{process}.{thread}"),
-    }
 }
 
 fn thread_name(names: &Names, thread: u32) -> String {
@@ -231,6 +165,10 @@ fn missed_result(job: &Job, others: &BTreeMap<u32, u64>, names: &Names) -> Misse
         took: job.took(),
         others: others.iter().map(|(&thread, &time)| (thread_name(names, thread), time)).collect(),
     }
+}
+
+fn read(recording: &mut Recording) -> Result<(), Failure> {
+    recording.read().map_err(|error| Failure::unable(error, ""))
 }
 
 /// What the times are.

@@ -18,6 +18,17 @@ pub struct Keyboard<'a> {
     consoles: &'a [ConsoleInfo],
     /// It has been said that the selected console has no reader.
     warned: bool,
+    help: &'static str,
+}
+
+/// What the typed keys ask of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    Quit,
+    /// Of the live page.
+    Back,
+    Forward,
+    Next,
 }
 
 impl<'a> Keyboard<'a> {
@@ -30,7 +41,7 @@ impl<'a> Keyboard<'a> {
         session: &Session<'_>,
     ) -> Result<Keyboard<'a>, Failure> {
         let mut keyboard =
-            Keyboard { on: !headless, raw: None, keys: Keys::default(), selected, consoles, warned: false };
+            Keyboard { on: !headless, raw: None, keys: Keys::default(), selected, consoles, warned: false, help: HELP };
         if keyboard.on {
             if stdin().is_terminal() {
                 let raw = RawMode::enter().map_err(|error| {
@@ -41,6 +52,12 @@ impl<'a> Keyboard<'a> {
             read_keys(session.sender());
         }
         Ok(keyboard)
+    }
+
+    /// The keyboard of a live page, which has further keys.
+    pub fn of_page(mut self) -> Keyboard<'a> {
+        self.help = HELP_OF_PAGE;
+        self
     }
 
     pub fn is_on(&self) -> bool {
@@ -60,8 +77,9 @@ impl<'a> Keyboard<'a> {
         }
     }
 
-    /// Does what the typed bytes ask for; true if that is to end the run.
-    pub fn typed<W: Write>(&mut self, bytes: &[u8], view: &mut View<W>, session: &mut Session<'_>) -> bool {
+    /// Does what the typed bytes ask of consoles, and returns what else they ask for.
+    pub fn typed<W: Write>(&mut self, bytes: &[u8], view: &mut View<W>, session: &mut Session<'_>) -> Vec<Asked> {
+        let mut asked = Vec::new();
         for action in self.keys.feed(bytes) {
             match action {
                 Action::Send(bytes) => {
@@ -85,11 +103,14 @@ impl<'a> Keyboard<'a> {
                     view.notice(&only.map_or("[all are shown again]".into(), |_| format!("[only {name} is shown]")));
                 }
                 Action::List => self.list(view),
-                Action::Quit => return true,
-                Action::Help => view.notice(HELP),
+                Action::Quit => asked.push(Asked::Quit),
+                Action::Back => asked.push(Asked::Back),
+                Action::Forward => asked.push(Asked::Forward),
+                Action::Next => asked.push(Asked::Next),
+                Action::Help => view.notice(self.help),
             }
         }
-        false
+        asked
     }
 
     /// Moves the keyboard. A console that is typed at is one to look at, so it is shown.
@@ -123,10 +144,13 @@ impl<'a> Keyboard<'a> {
             let here = if index == self.selected { "  <- typing here" } else { "" };
             view.notice(&format!("[{key}  {}{reader}{hidden}{here}]", console.name));
         }
-        view.notice(HELP);
+        view.notice(self.help);
     }
 }
 
 const HELP: &str =
     "[Ctrl-] and: a console's key to type there, m and such a key to hide or show it, o to show only the \
                     console typed at, l to list them, q to end, Ctrl-] to type it]";
+const HELP_OF_PAGE: &str = "[Ctrl-] and: a console's key to type there, m and such a key to hide or show it, o to show only the \
+                            console typed at, p and n to scroll back and forward, t for the next processes, l to list the \
+                            consoles, q to end, Ctrl-] to type it]";

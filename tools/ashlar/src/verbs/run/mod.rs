@@ -1,21 +1,28 @@
 //! `run`: builds a system, runs it on the emulator, shows its consoles and lets the user type.
 
 mod interactive;
+mod live_page;
+mod observer;
+mod out;
 mod shown;
 
 use crate::cli::RunOptions;
 use crate::results::{ConsoleResult, RunResult};
 use crate::verbs::awaited::Awaited;
 use builder::machine::MachineOptions;
-use builder::{build_loaded, find_system, load_system, Built, STEPS};
+use builder::{build_loaded, find_system, load_system, Built, KernelOptions, STEPS};
 use consoles::view::Style;
 use consoles::{terminal, View};
 use emulator::{CommandLine, End, Event, Session};
-use interactive::Keyboard;
+use interactive::{Asked, Keyboard};
+use live::Pane;
+use live_page::LivePage;
+use observer::Observer;
+use out::Out;
 use output::{Failure, Output};
 use project::Project;
 use shown::Shown;
-use std::io::{stdout, IsTerminal, Write};
+use std::io::{stdout, IsTerminal};
 use std::time::{Duration, Instant};
 
 /// How long a console must be silent before its unfinished line is shown.
@@ -38,9 +45,14 @@ enum Over {
 pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let (project, description) = find_system(options.system.as_deref(), project)?;
     let progress = output.progress(STEPS);
-    let system = load_system(&description, &options.kernel, &project, &progress)?;
+    // The page is drawn from what the kernel records.
+    let kernel = KernelOptions { trace: options.view, ..options.kernel };
+    let system = load_system(&description, &kernel, &project, &progress)?;
     // What is asked for is held against the system before anything is built.
     let shown = Shown::new(options, &system)?;
+    if options.view {
+        live_page::check_terminal()?;
+    }
     let mut awaited = Awaited::new(options.until.as_deref(), &options.console, &system)?;
     let machine = MachineOptions {
         cpus: options.cpus,
@@ -50,9 +62,14 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
         ..MachineOptions::default()
     };
     machine.check(&system)?;
-    let built = build_loaded(system, &options.kernel, &project, output, &progress)?;
+    let built = build_loaded(system, &kernel, &project, output, &progress)?;
     drop(progress);
-    let command = machine.command_line(&built)?;
+    let (observer, command) = if options.view {
+        let (observer, command) = Observer::new(&built, &kernel, &project, &machine)?;
+        (Some(observer), command)
+    } else {
+        (None, machine.command_line(&built)?)
+    };
     // The exact line is part of what a run shows; for a program it is in the result.
     eprintln!("{command}");
     if options.gdb {
@@ -60,7 +77,7 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
     }
     let mut session =
         Session::start(&command).map_err(|error| Failure::unable(error.to_string(), "run ./ashlar doctor"))?;
-    let over = converse(options, output, &built, &shown, &mut awaited, &mut session)?;
+    let over = converse(options, output, &built, &shown, &mut awaited, &mut session, observer)?;
     report(output, &built, &awaited, over, &mut session, &command)
 }
 
@@ -72,12 +89,22 @@ fn converse(
     shown: &Shown,
     awaited: &mut Awaited,
     session: &mut Session<'_>,
+    observer: Option<Observer>,
 ) -> Result<Over, Failure> {
     let names: Vec<String> = built.system.consoles.iter().map(|console| console.name.clone()).collect();
     let mut keyboard = Keyboard::new(options.headless, &built.system.consoles, shown.first_typed(), session)?;
     let style = style(options.headless, &keyboard);
+    let mut live = None;
     // With a program reading standard output, what people see goes to standard error.
-    let out: Box<dyn Write> = if output.is_json() { Box::new(std::io::stderr()) } else { Box::new(stdout()) };
+    let out = if let Some(observer) = observer {
+        keyboard = keyboard.of_page();
+        live = Some(LivePage::enter(observer, style.colour, session.started())?);
+        Out::Pane(Box::new(Pane::new(1, 80)))
+    } else if output.is_json() {
+        Out::Stream(Box::new(std::io::stderr()))
+    } else {
+        Out::Stream(Box::new(stdout()))
+    };
     let mut view = View::new(out, &names, style);
     shown.hidden().for_each(|console| view.mute(console, true));
     keyboard.begin(&mut view);
@@ -95,28 +122,37 @@ fn converse(
         if awaited.all_matched() && finish_at.is_none() {
             finish_at = Some(Instant::now() + QUIET);
         }
-        let wake = [deadline, quiet_at, finish_at].into_iter().flatten().min();
+        if let Some(live) = &mut live {
+            live.draw_if_due(&mut view)?;
+        }
+        let draw_at = live.as_ref().map(LivePage::due);
+        let wake = [deadline, quiet_at, finish_at, draw_at].into_iter().flatten().min();
         match session.next(wake) {
             Some(Event::Output { console, bytes }) => {
                 view.feed(console, &bytes);
                 awaited.look(console, session);
+                live.iter_mut().for_each(LivePage::has_changed);
                 quiet_at = view.has_pending().then(|| Instant::now() + quiet);
             }
             Some(Event::Ended(_)) if awaited.all_matched() => break Over::Matched,
             Some(Event::Ended(end)) => break Over::Ended(end),
             Some(Event::Typed(bytes)) => {
-                if keyboard.typed(&bytes, &mut view, session) {
+                let asked = keyboard.typed(&bytes, &mut view, session);
+                if asked.contains(&Asked::Quit) {
                     break Over::Quit;
                 }
+                live.iter_mut().for_each(|live| live.typed(&asked, &mut view));
             }
             Some(Event::TypedEnd) => {}
             Some(Event::Signal(signal)) => break Over::Signal(signal),
             None if finish_at.is_none() && deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
                 break Over::Timeout
             }
+            None if quiet_at.is_none_or(|at| Instant::now() < at) => {}
             None => {
                 view.quiet();
                 quiet_at = None;
+                live.iter_mut().for_each(LivePage::has_changed);
             }
         }
     };
