@@ -227,6 +227,10 @@ pub struct TraceOptions {
     /// Let time advance by 1 ns with each instruction, so that all times are counted instructions. Meant for one CPU.
     #[arg(long)]
     pub icount: bool,
+    /// Hold jobs and waits against what these bounds of the kernel, written by `timing --kernel --format json`, allow; a cycle of
+    /// a bound allows one instruction.
+    #[arg(long, value_name = "FILE", requires = "icount")]
+    pub bounds: Option<PathBuf>,
     #[command(flatten)]
     pub kernel: KernelOptions,
 }

@@ -148,6 +148,11 @@ pub struct DeadlineResult {
     pub missed: u64,
     /// The first jobs that took too long.
     pub first: Vec<MissedResult>,
+    /// What the kernel's bounds and the description allow a job to take; null if they were not given, or allow any time.
+    pub bound: Option<u64>,
+    /// Jobs that took longer than that, and the first of them.
+    pub beyond: u64,
+    pub first_beyond: Vec<MissedResult>,
 }
 
 /// A job that took longer than its deadline.
@@ -173,6 +178,19 @@ pub struct WaitResult {
     pub longest: u64,
     /// When the longest began, since boot.
     pub longest_began: u64,
+    /// How many waits were how long, by powers of two.
+    pub histogram: Vec<BucketResult>,
+    /// What the kernel's bounds and the description allow a wait to take; null if they were not given, or allow any time.
+    pub bound: Option<u64>,
+    /// Waits that took longer than that.
+    pub beyond: u64,
+}
+
+/// Waits of a length below this power of two, and not below half of it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BucketResult {
+    pub below: u64,
+    pub count: u64,
 }
 
 /// Name of a test or campaign, with one line about it.

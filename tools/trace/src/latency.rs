@@ -33,6 +33,20 @@ impl Waits {
     pub fn longest(&self) -> u64 {
         self.sorted.last().copied().unwrap_or_default()
     }
+
+    /// Waits that are longer than this.
+    pub fn beyond(&self, bound: u64) -> usize {
+        self.sorted.len() - self.sorted.partition_point(|wait| *wait <= bound)
+    }
+
+    /// By exponent: how many waits are below that power of two, and not below half of it. 0 is below the first.
+    pub fn histogram(&self) -> BTreeMap<u32, usize> {
+        let mut counts = BTreeMap::new();
+        for wait in &self.sorted {
+            *counts.entry(u64::BITS - wait.leading_zeros()).or_default() += 1;
+        }
+        counts
+    }
 }
 
 /// Every wait between a wake-up, or the interrupt that caused it, and the switch to the thread. `events` are in the order of

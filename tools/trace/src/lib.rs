@@ -4,6 +4,7 @@
 mod causes;
 pub mod chrome;
 pub mod event;
+mod histogram;
 pub mod jobs;
 pub mod latency;
 pub mod names;

@@ -1,8 +1,9 @@
 //! What was recorded as one page of HTML: styles inside, no script, nothing fetched, light and dark as the reader's system is.
 
 use crate::event::Event;
+use crate::histogram::histogram;
 use crate::jobs::{Job, Kept};
-use crate::latency::waits;
+use crate::latency::{Waiter, Waits};
 use crate::names::Names;
 use crate::slices::slices;
 use crate::timeline::{colour, escape, milliseconds, timeline, View};
@@ -25,6 +26,11 @@ pub struct Recorded<'a> {
     /// By thread, in nanoseconds, and how they were kept.
     pub deadlines: &'a BTreeMap<u32, u64>,
     pub kept: &'a BTreeMap<u32, Kept>,
+    /// By thread: what a job may take.
+    pub bounds: &'a BTreeMap<u32, u64>,
+    pub waits: &'a BTreeMap<Waiter, Waits>,
+    /// By thread: what a wait may take.
+    pub wait_bounds: &'a BTreeMap<u32, u64>,
     /// What a nanosecond of the trace is: `ns`, or `instructions` where they are counted.
     pub unit: &'a str,
 }
@@ -98,18 +104,21 @@ fn deadlines(out: &mut String, recorded: &Recorded<'_>) {
     }
     out.push_str(
         "<h2>Deadlines</h2>\n<p>A job lasts from a wake-up, or the interrupt that causes it, until its thread waits again.</p>\n\
-         <table>\n<tr><th>thread</th><th>deadline</th><th>jobs</th><th>longest</th><th>missed</th></tr>\n",
+         <table>\n<tr><th>thread</th><th>deadline</th><th>jobs</th><th>longest</th><th>missed</th><th>bound</th></tr>\n",
     );
     for (thread, kept) in recorded.kept {
-        let bad = if kept.missed.is_empty() { "" } else { " class=\"bad\"" };
+        let bad = bad(!kept.missed.is_empty());
+        let bound = recorded.bounds.get(thread).copied();
+        let beyond = self::bad(bound.is_some_and(|bound| kept.longest > bound));
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td{bad}>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td{bad}>{}</td><td{beyond}>{}</td></tr>",
             escape(recorded.names.thread(*thread).unwrap_or_default()),
             recorded.deadlines[thread],
             kept.count,
             kept.longest,
-            kept.missed.len()
+            kept.missed.len(),
+            shown(bound)
         );
     }
     out.push_str("</table>\n");
@@ -118,23 +127,39 @@ fn deadlines(out: &mut String, recorded: &Recorded<'_>) {
 fn waiting(out: &mut String, recorded: &Recorded<'_>) {
     out.push_str(
         "<h2>Waits for a processor</h2>\n<table>\n<tr><th>thread</th><th class=\"text\">woken by</th><th>count</th>\
-         <th>median</th><th>99 %</th><th>longest</th></tr>\n",
+         <th>median</th><th>99 %</th><th>longest</th><th>bound</th><th class=\"text\">how often, from 64 to 2<sup>31</sup></th></tr>\n",
     );
-    for (waiter, waits) in waits(recorded.events) {
+    for (waiter, waits) in recorded.waits {
         let Some(name) = recorded.names.thread(waiter.thread) else { continue };
         let cause = waiter
             .vector
             .map_or("a thread".to_string(), |vector| format!("interrupt {}", recorded.names.interrupt(vector)));
+        let bound = recorded.wait_bounds.get(&waiter.thread).copied();
+        let beyond = bad(bound.is_some_and(|bound| waits.beyond(bound) > 0));
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td{beyond}>{}</td><td class=\"text\">{}</td></tr>",
             escape(name),
             escape(&cause),
             waits.count(),
             waits.percentile(50),
             waits.percentile(99),
-            waits.longest()
+            waits.longest(),
+            shown(bound),
+            histogram(&waits.histogram(), bound)
         );
     }
     out.push_str("</table>\n");
+}
+
+fn bad(is_bad: bool) -> &'static str {
+    if is_bad {
+        " class=\"bad\""
+    } else {
+        ""
+    }
+}
+
+fn shown(bound: Option<u64>) -> String {
+    bound.map_or("none".to_string(), |bound| bound.to_string())
 }

@@ -193,6 +193,7 @@ fn the_page_shows_each_missed_deadline() {
     let events: Vec<Event> = late().into_iter().map(|event| Event { when: event.when * 1000, ..event }).collect();
     let deadlines = [(16, 30_000)].into();
     let kept = kept(&events, &deadlines);
+    let waits = waits(&events);
     let recorded = Recorded {
         system: "a <b>",
         events: &events,
@@ -201,12 +202,21 @@ fn the_page_shows_each_missed_deadline() {
         cpus: 1,
         deadlines: &deadlines,
         kept: &kept,
+        bounds: &[(16, 80_000)].into(),
+        waits: &waits,
+        wait_bounds: &[(16, 1)].into(),
         unit: "ns",
     };
     let page = html(&recorded);
     assert!(page.contains("<h1>a &lt;b&gt;: what ran when</h1>") && page.contains("14 events, 3 lost"), "{page}");
     assert_eq!(page.matches("<h3 id=\"missed-").count(), 1);
-    assert!(page.contains("<td>client</td><td>30000</td><td>2</td><td>90000</td><td class=\"bad\">1</td>"), "{page}");
+    assert!(
+        page.contains(
+            "<td>client</td><td>30000</td><td>2</td><td>90000</td><td class=\"bad\">1</td><td class=\"bad\">80000</td>"
+        ),
+        "{page}"
+    );
+    assert!(page.contains("<svg class=\"histogram\"") && page.contains("<title>bound 1</title>"), "{page}");
     // Of 305 us and 1000 columns, the server has those from 120 to 270.
     let server = "<rect class=\"c1\" x=\"463\" y=\"0\" width=\"492\" height=\"26\">";
     assert!(page.contains(server), "{page}");
@@ -224,6 +234,9 @@ fn nothing_recorded_is_a_page_too() {
         cpus: 2,
         deadlines: &deadlines,
         kept: &kept,
+        bounds: &[].into(),
+        waits: &[].into(),
+        wait_bounds: &[].into(),
         unit: "ns",
     });
     assert!(page.contains("0 events") && page.ends_with("</html>\n"));

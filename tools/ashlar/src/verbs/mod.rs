@@ -12,6 +12,7 @@ pub mod drivers;
 pub mod explain;
 mod files;
 pub mod image;
+mod kernel_bounds;
 pub mod man;
 pub mod new;
 pub mod prove;

@@ -1,67 +1,18 @@
 //! `timing --system`: the worst response of each thread with a reservation, from the kernel's bounds and the description.
 
+use super::kernel_bounds::{threads, KernelBounds, Latency};
 use crate::results::SystemTimingResult;
 use builder::on_demand::ANALYSER;
 use builder::{assets, build_kernel, find_system, KernelOptions};
-use diagnostics::input_file::{self, MOST_DATA};
 use output::{Failure, Output};
 use project::Project;
-use response::{respond, Response, Thread, Verdict, ASSUMPTIONS};
-use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use response::{respond, Response, Verdict, ASSUMPTIONS};
+use std::path::PathBuf;
 use std::process::Command;
 use wcet_report::arguments::{BoundOptions, Format};
 
 const VERSION: u32 = 1;
 const NS_PER_S: u128 = 1_000_000_000;
-
-/// Of the kernel's report, what is used here.
-#[derive(Deserialize)]
-struct KernelBounds {
-    machine: Machine,
-    worst_response_cycles: Option<u64>,
-    responses: Option<Vec<VectorResponse>>,
-    lock_wait_cycles: Option<u64>,
-    lock_processors: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Machine {
-    name: String,
-    clock_hz: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct VectorResponse {
-    cycles: u64,
-    /// By the number of processors.
-    lock_wait_cycles: BTreeMap<String, u64>,
-}
-
-impl KernelBounds {
-    /// The response to any event, waits for locks apart.
-    fn response(&self) -> Option<u64> {
-        let of_vectors = self.responses.iter().flatten().map(|one| one.cycles);
-        of_vectors.chain([self.worst_response_cycles?]).max()
-    }
-
-    /// What waits for locks add among so many processors: that of the next larger number for which there is one.
-    fn lock_wait(&self, cpus: u64) -> Option<u64> {
-        if cpus == 1 {
-            return Some(0);
-        }
-        let of_vectors = self.responses.iter().flatten().flat_map(|one| &one.lock_wait_cycles);
-        let numbered = of_vectors.filter_map(|(among, cycles)| Some((among.parse::<u64>().ok()?, *cycles)));
-        let of_the_whole = self.lock_processors.zip(self.lock_wait_cycles);
-        let mut by_number: BTreeMap<u64, u64> = BTreeMap::new();
-        for (among, cycles) in numbered.chain(of_the_whole) {
-            let most = by_number.entry(among).or_default();
-            *most = cycles.max(*most);
-        }
-        by_number.range(cpus..).next().map(|(_, cycles)| *cycles)
-    }
-}
 
 pub fn timing_system(name: &str, options: &BoundOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let json = match options.output.format {
@@ -75,18 +26,10 @@ pub fn timing_system(name: &str, options: &BoundOptions, project: &Project, outp
         Some(file) => file.clone(),
         None => bound_kernel(options, project, output)?,
     };
-    let bounds = read(&file)?;
+    let bounds = KernelBounds::read(&file)?;
     let cpus = u64::from(system.cpus);
-    let incomplete = |what: &str| {
-        Failure::unable(
-            format!("the kernel's bounds in {} have no {what}", file.display()),
-            "see what `ashlar timing --kernel` reports",
-        )
-    };
-    let clock = bounds.machine.clock_hz.filter(|clock| *clock > 0).ok_or_else(|| incomplete("clock"))?;
-    let response = bounds.response().ok_or_else(|| incomplete("response to interrupts"))?;
-    let waits =
-        bounds.lock_wait(cpus).ok_or_else(|| incomplete(&format!("waits for locks among {cpus} processors")))?;
+    let clock = bounds.clock()?;
+    let Latency { response, waits } = bounds.latency(cpus)?;
     let ns = |cycles: u64| {
         let ns = (u128::from(cycles) * NS_PER_S).div_ceil(u128::from(clock));
         u64::try_from(ns).unwrap_or(u64::MAX)
@@ -101,7 +44,7 @@ pub fn timing_system(name: &str, options: &BoundOptions, project: &Project, outp
         version: VERSION,
         system: system.name.clone(),
         cpus,
-        machine: bounds.machine.name,
+        machine: bounds.machine().to_string(),
         clock_hz: clock,
         latency_ns,
         lock_wait_ns: ns(waits),
@@ -121,19 +64,6 @@ pub fn timing_system(name: &str, options: &BoundOptions, project: &Project, outp
     } else {
         Err(Failure::Passed(1))
     }
-}
-
-fn threads(system: &system::System) -> Vec<Thread> {
-    let thread = |one: system::ThreadTime| Thread {
-        name: one.name,
-        table: one.table,
-        cpu: one.cpu,
-        priority: one.priority,
-        reservation: one.period.zip(one.budget),
-        deadline: one.deadline,
-        lends_to: one.lends_to,
-    };
-    system.threads().into_iter().map(thread).collect()
 }
 
 /// Bounds the kernel; the file with its report.
@@ -159,17 +89,6 @@ fn bound_kernel(options: &BoundOptions, project: &Project, output: &Output) -> R
         Some(code) => Err(Failure::Passed(u8::try_from(code).unwrap_or(2))),
         None => Err(Failure::unable(format!("the analyser was killed: {status}"), "is there enough memory?")),
     }
-}
-
-fn read(file: &Path) -> Result<KernelBounds, Failure> {
-    let unusable = |error: &dyn std::fmt::Display| {
-        Failure::unable(
-            format!("{} has no bounds of a kernel: {error}", file.display()),
-            "write it with `ashlar timing --kernel --format json --output FILE`",
-        )
-    };
-    let text = input_file::bytes(file, MOST_DATA).map_err(|error| unusable(&error))?;
-    serde_json::from_slice(&text).map_err(|error| unusable(&error))
 }
 
 fn human(result: &SystemTimingResult) -> String {
