@@ -30,6 +30,10 @@ shows late 'high_hog'
 shows late ' 0 kernel '
 shows late 'HEARTBEAT'
 
+# A terminal that cannot be drawn on.
+TERM=dumb script -qec './ashlar run budget --view' /dev/null >"$folder/dumb" 2>&1 </dev/null
+grep -q 'cannot draw on this terminal' "$folder/dumb" || fail "a dumb terminal is not refused" dumb
+
 # A signal ends the run while the page is there.
 on killed 2 './ashlar run budget --view </dev/tty & until grep -q "1049h" "$FOLDER/killed" || ! kill -0 $!; do sleep 0.1; done; kill -TERM $!; wait $!'
 exit 0

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Table};
 use ratatui::Frame;
 
-/// Up to so many processors have a line each.
+/// Up to so many processors have a line each, where that is at most a third of the terminal.
 const LINES_OF_CPUS: usize = 8;
 const CELL_OF_CPU: u16 = 10;
 /// The length of a bar, and on narrow terminals.
@@ -32,7 +32,11 @@ pub struct Shown<'a> {
 
 /// Draws everything, and makes the pane as large as its place.
 pub fn draw(frame: &mut Frame<'_>, shown: &mut Shown<'_>) {
-    let cpus = lines_of_cpus(shown.page.cpus.len(), frame.area().width);
+    let is_list = shown.page.cpus.len() <= LINES_OF_CPUS.min(usize::from(frame.area().height / 3));
+    let cpus = match shown.page.cpus.len() as u16 {
+        cpus if is_list => cpus,
+        cpus => cpus.div_ceil((frame.area().width / CELL_OF_CPU).max(1)),
+    };
     let room = frame.area().height.saturating_sub(1 + cpus + 1 + 1 + PANE_AT_LEAST);
     let rows = (shown.page.rows.len() as u16).min(room);
     let [title, processors, head, table, tabs, pane] = Layout::vertical([
@@ -46,7 +50,7 @@ pub fn draw(frame: &mut Frame<'_>, shown: &mut Shown<'_>) {
     .areas(frame.area());
     let look = Look { colour: shown.colour };
     frame.render_widget(Paragraph::new(headline(shown.page, title.width, look)), title);
-    draw_cpus(frame, &shown.page.cpus, processors, look);
+    draw_cpus(frame, &shown.page.cpus, is_list, processors, look);
     draw_processes(frame, shown, head, table, look);
     let below = shown.pane.below();
     frame.render_widget(Paragraph::new(tab_line(shown.tabs, below, look)).style(look.bar()), tabs);
@@ -95,15 +99,8 @@ fn headline(page: &Page, width: u16, look: Look) -> Line<'static> {
     Line::from(format!("{left}{}{right}", " ".repeat(gap))).style(look.bar())
 }
 
-fn lines_of_cpus(cpus: usize, width: u16) -> u16 {
-    if cpus <= LINES_OF_CPUS {
-        return cpus as u16;
-    }
-    (cpus as u16).div_ceil((width / CELL_OF_CPU).max(1))
-}
-
-fn draw_cpus(frame: &mut Frame<'_>, cpus: &[Cpu], area: Rect, look: Look) {
-    let lines: Vec<Line<'_>> = if cpus.len() <= LINES_OF_CPUS {
+fn draw_cpus(frame: &mut Frame<'_>, cpus: &[Cpu], is_list: bool, area: Rect, look: Look) {
+    let lines: Vec<Line<'_>> = if is_list {
         let bar = if area.width < NARROW { SHORT_BAR } else { BAR };
         cpus.iter().enumerate().map(|(number, cpu)| cpu_line(number, cpu, bar, look)).collect()
     } else {

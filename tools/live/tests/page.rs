@@ -122,6 +122,15 @@ fn a_page_of_64_processors_and_many_processes() {
 }
 
 #[test]
+fn a_low_terminal_shows_processors_in_short_and_still_the_processes() {
+    let low = text(&drawn(&page(), &tabs(), &mut pane(), (80, 11), 0));
+    assert!(
+        low.contains("   0 100%    1  72%    2   4%    3   0%") && low.contains(" guest0        0     guest: io"),
+        "{low}"
+    );
+}
+
+#[test]
 fn a_terminal_that_is_too_small_is_no_fault() {
     for size in [(1, 1), (20, 3), (80, 7), (300, 2)] {
         drawn(&page(), &tabs(), &mut pane(), size, 1);

@@ -27,12 +27,18 @@ pub struct LivePage {
     colour: bool,
 }
 
-/// Refuses a run whose input or output is no terminal.
+/// Refuses a run whose input or output is no terminal, or one that cannot be drawn on.
 pub fn check_terminal() -> Result<(), Failure> {
-    if stdin().is_terminal() && stdout().is_terminal() {
-        return Ok(());
+    if !stdin().is_terminal() || !stdout().is_terminal() {
+        return Err(Failure::unable("--view draws on a terminal, and this is none", "leave it out, or use --headless"));
     }
-    Err(Failure::unable("--view draws on a terminal, and this is none", "leave it out, or use --headless"))
+    match std::env::var("TERM") {
+        Ok(term) if term != "dumb" => Ok(()),
+        _ => Err(Failure::unable(
+            "--view cannot draw on this terminal: TERM is dumb or not set",
+            "leave it out, or set TERM",
+        )),
+    }
 }
 
 impl LivePage {
