@@ -78,6 +78,9 @@ fn bound_kernel(options: &BoundOptions, project: &Project, output: &Output) -> R
     command.args(["--kernel", "--format", "json", "--output"]).arg(&file).env("ASHLAR_ROOT", project.root());
     command.args(options.machine.iter().flat_map(|machine| ["--machine", machine]));
     command.args(options.set.iter().flat_map(|set| ["--set", set]));
+    if let Some(seconds) = options.timeout {
+        command.args(["--timeout", &seconds.to_string()]);
+    }
     if options.output.quiet || output.is_quiet() {
         command.arg("--quiet");
     }

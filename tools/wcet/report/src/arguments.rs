@@ -56,10 +56,10 @@ pub struct BoundOptions {
     pub kernel: bool,
     /// The worst response of each thread of this system that has a reservation, against its deadline: a description's path or
     /// name. Status 1 if one is missed. Bounds the kernel first.
-    #[arg(long, value_name = "SYSTEM", conflicts_with_all = ["kernel", "file", "budget", "timeout", "explain"])]
+    #[arg(long, value_name = "SYSTEM", conflicts_with_all = ["kernel", "file", "budget", "explain"])]
     pub system: Option<String>,
     /// With --system: take the kernel's bounds from what `timing --kernel --format json` wrote.
-    #[arg(long, value_name = "FILE", requires = "system", conflicts_with_all = ["machine", "set"])]
+    #[arg(long, value_name = "FILE", requires = "system", conflicts_with_all = ["machine", "set", "timeout"])]
     pub bounds: Option<PathBuf>,
     #[command(flatten)]
     pub program: ProgramOptions,
