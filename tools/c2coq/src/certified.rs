@@ -90,17 +90,7 @@ impl Certified {
         if !self.sources.is_empty() {
             return Ok(self.sources.iter().map(|source| dir.join(source)).collect());
         }
-        let read = |error| CoqError::Read { path: dir.clone(), error };
-        let mut paths = Vec::new();
-        for entry in std::fs::read_dir(&dir).map_err(read)? {
-            let path = entry.map_err(read)?.path();
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            if name.ends_with(".c") && !name.ends_with("_test.c") && !name.ends_with("_check.c") {
-                paths.push(path);
-            }
-        }
-        paths.sort_by_key(|path| path.with_extension(""));
-        Ok(paths)
+        layer_files(&dir)
     }
 
     /// The layer's tree; with the invariant walks as in debug builds.
@@ -133,6 +123,43 @@ impl Certified {
         })?;
         Ok(CoqFile { layer: self.layer.to_string(), path: PathBuf::from(self.code), text })
     }
+}
+
+/// The C files of a layer's folder but its tests and debug walks, the layer's own file first.
+fn layer_files(dir: &Path) -> Result<Vec<PathBuf>, CoqError> {
+    let read = |error| CoqError::Read { path: dir.to_path_buf(), error };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(read)? {
+        let path = entry.map_err(read)?.path();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if name.ends_with(".c") && !name.ends_with("_test.c") && !name.ends_with("_check.c") {
+            paths.push(path);
+        }
+    }
+    paths.sort_by_key(|path| path.with_extension(""));
+    Ok(paths)
+}
+
+/// The functions of each layer, lowest layer first, in the order of its files: of all layers, translated or not.
+pub fn functions(kernel: &Path) -> Result<Vec<(String, Vec<String>)>, CoqError> {
+    let order = crate::read_order(&kernel.join("layers.order"))?;
+    let mut layers = Vec::new();
+    for layer in order.names() {
+        let paths = layer_files(&kernel.join("layers").join(layer))?;
+        let checked =
+            check(&paths, &Options { defines: crate::defines("TICKET", false, false), ..Options::default() })?;
+        if !checked.faults.is_empty() {
+            return Err(CoqError::Subset(Box::new(checked)));
+        }
+        let mut names = Vec::new();
+        for unit in &checked.program.units {
+            let mut defined: Vec<_> = unit.functions.iter().filter(|function| function.body.is_some()).collect();
+            defined.sort_by_key(|function| function.span);
+            names.extend(defined.into_iter().map(|function| function.name.clone()));
+        }
+        layers.push((layer.clone(), names));
+    }
+    Ok(layers)
 }
 
 /// The generated files of the layers, or of all with the constants they share.

@@ -77,6 +77,11 @@ enum Command {
         #[arg(short = 'D', value_name = "NAME[=VALUE]")]
         define: Vec<String>,
     },
+    /// List the functions of every layer, translated or not, as JSON
+    Functions {
+        #[arg(long, default_value = "kernel")]
+        kernel: PathBuf,
+    },
     /// Write the Coq terms of the certified layers: proof/layers/LAYER/Code.v and proof/lang/Constants.v
     Coq {
         #[arg(long, default_value = "kernel")]
@@ -166,6 +171,10 @@ fn run(cli: &Cli) -> Outcome {
                 return faults(cli.format, &checked);
             }
             checked.program.units.iter().for_each(|unit| print!("{}", c2coq::print::c(unit)));
+            Ok(true)
+        }
+        Command::Functions { kernel } => {
+            println!("{}", serde_json::to_string(&c2coq::certified::functions(kernel)?)?);
             Ok(true)
         }
         Command::Coq { kernel, proof, layer, check } => coq(cli.format, kernel, proof, layer, *check),

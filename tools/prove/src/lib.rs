@@ -82,7 +82,7 @@ fn guards(options: &Options, project: &Project, tree: &Tree, report: &mut Report
         .map(|line| line.split('#').next().unwrap_or("").trim().to_string())
         .filter(|name| !name.is_empty())
         .collect();
-    let (layers, bad) = certified::layers(&order, tree, &claims)?;
+    let (layers, bad) = certified::layers(&order, tree, &claims, &generated::functions(project)?)?;
     report.layers = layers;
     report.findings.extend(bad);
     Ok(claims)

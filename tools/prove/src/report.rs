@@ -199,7 +199,7 @@ mod tests {
         let answer = Answer { statement: "s".into(), assumptions: vec!["foo".into()] };
         let report = Report {
             findings: vec![Finding::at("forbidden-word", "a.v", Some(1), "admit: a goal is left out")],
-            layers: vec![Layer { name: "queue".into(), functions }],
+            layers: vec![Layer { name: "queue".into(), functions, translated: 2 }],
             answers: BTreeMap::from([(theorem.clone(), answer)]),
             asked: true,
             ..Report::default()

@@ -143,8 +143,11 @@ fn time_is_bounded() {
 #[test]
 fn only_a_certified_layer_can_be_chosen() {
     let function = |theorem: Option<&str>| Function { name: "f".into(), theorem: theorem.map(String::from) };
-    let layers = [("a", Some("Ashlar.A.f")), ("b", None)]
-        .map(|(name, theorem)| Layer { name: name.into(), functions: vec![function(theorem)] });
+    let layers = [("a", Some("Ashlar.A.f")), ("b", None)].map(|(name, theorem)| Layer {
+        name: name.into(),
+        functions: vec![function(theorem)],
+        translated: 1,
+    });
     assert!(certified_layer("a", &layers).is_ok());
     assert!(certified_layer("b", &layers).is_err());
     assert!(certified_layer("c", &layers).is_err());

@@ -84,6 +84,19 @@ fn no_function_of_the_kernel_is_overlooked() {
     }
 }
 
+/// Also those of layers and files that are not translated.
+#[test]
+fn every_layer_has_its_functions_listed() {
+    let layers = c2coq::certified::functions(&kernel()).unwrap();
+    let order = read_order(&kernel().join("layers.order")).unwrap();
+    assert!(layers.iter().map(|(name, _)| name).eq(order.names()));
+    let of = |layer: &str| &layers.iter().find(|(name, _)| name == layer).unwrap().1;
+    for (layer, function) in [("thread", "thread_switch"), ("sched", "sched_pick"), ("sched", "sched_drain_pending")] {
+        assert!(of(layer).iter().any(|name| name == function), "{layer} {function}: {:?}", of(layer));
+    }
+    assert!(!of("thread").iter().any(|name| name.contains("check")), "{:?}", of("thread"));
+}
+
 #[test]
 fn the_layer_order_names_the_directories() {
     let order_file = kernel().join("layers.order");

@@ -42,14 +42,12 @@ pub fn page(
         out += &format!("\n### {title}\n\n{english}\n\n{coq}\nAxioms used: {rests}.\n");
     }
     out += "\n## Layer by layer\n\nA function is certified if a theorem says of its generated syntax tree, the one of the C \
-            that boots, that it meets its specification.\n\n";
+            that boots, that it meets its specification. Functions of files that are not translated to Coq count too.\n\n";
     out += "| layer | C | specification | certified |\n| --- | --- | --- | --- |\n";
     for layer in layers {
         let name = &layer.name;
-        let certified = match layer.functions.len() {
-            0 => "not translated".to_string(),
-            count => format!("{} of {count}", layer.certified()),
-        };
+        let translated = if layer.translated == 0 { ", not translated" } else { "" };
+        let certified = format!("{} of {}{translated}", layer.certified(), layer.functions.len());
         let folder = folder(name);
         let specification = format!("layers/{folder}/Spec.v");
         let specification =
@@ -62,7 +60,7 @@ pub fn page(
         let folder = folder(&layer.name);
         out += &format!("\n### {}\n\nFiles are below `proof/layers/{folder}`.\n\n", layer.name);
         out += "| function | theorem | file | axioms |\n| --- | --- | --- | --- |\n";
-        for function in &layer.functions {
+        for (at, function) in layer.functions.iter().enumerate() {
             let (theorem, file, rests) = match &function.theorem {
                 Some(theorem) => {
                     let (file, name) = place(theorem);
@@ -72,7 +70,8 @@ pub fn page(
                     };
                     (format!("`{name}`"), format!("`{file}`"), rests(answers.get(theorem)))
                 }
-                None => ("not certified".to_string(), String::new(), String::new()),
+                None if at < layer.translated => ("not certified".to_string(), String::new(), String::new()),
+                None => ("not translated".to_string(), String::new(), String::new()),
             };
             out += &format!("| `{}` | {theorem} | {file} | {rests} |\n", function.name);
         }
@@ -137,8 +136,13 @@ mod tests {
         let functions = vec![
             Function { name: "queue_peek".into(), theorem: Some("Ashlar.layers.queue.code.P.t".into()) },
             Function { name: "queue_next".into(), theorem: None },
+            Function { name: "queue_far".into(), theorem: None },
         ];
-        let layers = [Layer { name: "queue".into(), functions }, Layer { name: "trap".into(), functions: vec![] }];
+        let trap = vec![Function { name: "trap".into(), theorem: None }];
+        let layers = [
+            Layer { name: "queue".into(), functions, translated: 2 },
+            Layer { name: "trap".into(), functions: trap, translated: 0 },
+        ];
         let closed = Answer { statement: String::new(), assumptions: vec![] };
         let answers = BTreeMap::from([
             ("Ashlar.layers.queue.code.P.t".to_string(), closed.clone()),
@@ -157,9 +161,10 @@ mod tests {
         assert!(
             text.contains("### m\n\nAll `x` is well.\n\n<details>\n<summary>In Coq: <code>m</code></summary>\n\n```coq\nTheorem m : True.\n```\n\n</details>\n\nAxioms used: none.")
         );
-        assert!(text.contains("`proof/layers/queue/Spec.v` | 1 of 2 |"));
+        assert!(text.contains("`proof/layers/queue/Spec.v` | 1 of 3 |"));
         assert!(text.contains("| `queue_peek` | `t` | `code/P.v` | none |\n| `queue_next` | not certified |"));
+        assert!(text.contains("| `queue_far` | not translated |"));
         assert!(text.contains("premises:\n\n- Any client `c`.\n\n<details>"), "{text}");
-        assert!(text.contains("`kernel/layers/trap` |  | not translated |"));
+        assert!(text.contains("`kernel/layers/trap` |  | 0 of 1, not translated |"));
     }
 }

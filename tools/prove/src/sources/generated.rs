@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::finding::Finding;
 use project::Project;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::process::{Command, Output};
 
 /// What `c2coq` reports: the form of the crate `diagnostics`.
@@ -45,6 +46,16 @@ pub fn stale(project: &Project) -> Result<Vec<Finding>, Error> {
     let said = String::from_utf8_lossy(&done.stdout);
     let complaint = String::from_utf8_lossy(&done.stderr);
     verdict(done.status.code(), &said, complaint.trim())
+}
+
+/// The functions of each layer of the kernel, whether it is translated or not.
+pub fn functions(project: &Project) -> Result<BTreeMap<String, Vec<String>>, Error> {
+    let done = c2coq(project, &["functions"])?;
+    let layers: Vec<(String, Vec<String>)> = serde_json::from_slice(&done.stdout).map_err(|error| {
+        let complaint = String::from_utf8_lossy(&done.stderr).into_owned();
+        Error::Translator { message: format!("could not list the kernel's functions: {error}: {complaint}") }
+    })?;
+    Ok(layers.into_iter().collect())
 }
 
 /// Runs `c2coq` in the root of the tree.
