@@ -263,8 +263,8 @@ pub struct ProveOptions {
     /// Compile everything anew and hold it against the time budget.
     #[arg(long)]
     pub full: bool,
-    /// Like --full, then every mutant of the C, of the specifications and of the assumptions, a million operations of each
-    /// specification, and the independent checker.
+    /// Like --full, then every mutant of the C, of the specifications, of the assumptions and of the definitions, a million
+    /// operations of each specification, and the independent checker.
     #[arg(long)]
     pub audit: bool,
     /// Try this many mutants of the C, spread over the layers, or `all` of them with all benign rewritings. Verdicts of
@@ -277,6 +277,9 @@ pub struct ProveOptions {
     /// Try mutants of the assumptions about scheduler, hardware and locks: all, or this many from number SEED on.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000")]
     pub assumption_mutants: Option<usize>,
+    /// Try mutants of the definitions below the main theorems: all, or this many from number SEED on.
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000")]
+    pub definition_mutants: Option<usize>,
     /// Try only mutants of this layer.
     #[arg(long, value_name = "LAYER", requires = "sampled")]
     pub layer: Option<String>,

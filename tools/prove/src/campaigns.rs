@@ -5,7 +5,7 @@ use crate::coq::{checker, compile};
 use crate::mutants::code::trial::Trials;
 use crate::mutants::code::verdicts::Verdicts;
 use crate::mutants::trials::{Fate, Wrong};
-use crate::mutants::{assumptions, code, specifications};
+use crate::mutants::{code, listed, specifications};
 use crate::sources::{theorems, tree};
 use crate::{conformance, pages, Error, Finding, Options, Progress, Report, Sample};
 use campaign::Record;
@@ -67,7 +67,7 @@ pub fn run(
     Ok(())
 }
 
-/// Specifications and assumptions that are wrong on purpose.
+/// Specifications, assumptions and definitions that are wrong on purpose.
 fn wrong_ones(
     options: &Options,
     project: &Project,
@@ -87,14 +87,22 @@ fn wrong_ones(
         report.findings.extend(specifications::findings(&trials, &reasons, all));
         report.specifications = Some(trials);
     }
-    if options.audit || options.assumption_mutants.is_some() {
-        let most = options.assumption_mutants.filter(|_| !options.audit).unwrap_or(usize::MAX);
-        let (trials, bad) = assumptions::campaign(project, copy, most, options.seed, options.shard, progress)?;
-        let record = Record::new("prove-assumption-mutants", options.seed, options.shard);
-        report.records.push(trials.record(record, |_, fate| assumptions::fault(fate).is_none()));
-        report.findings.extend(bad);
-        report.findings.extend(assumptions::findings(&trials));
-        report.assumptions = Some(trials);
+    for (list, most, name) in [
+        (listed::ASSUMPTIONS, options.assumption_mutants, "prove-assumption-mutants"),
+        (listed::DEFINITIONS, options.definition_mutants, "prove-definition-mutants"),
+    ] {
+        if !options.audit && most.is_none() {
+            continue;
+        }
+        let most = most.filter(|_| !options.audit).unwrap_or(usize::MAX);
+        let part = (options.seed, options.shard);
+        let campaign = listed::campaign(project, copy, list, most, part, progress)?;
+        let record = Record::new(name, options.seed, options.shard);
+        let good = |wrong: &Wrong, fate: &Fate| campaign.fault(wrong, fate).is_none();
+        report.records.push(campaign.trials.record(record, good));
+        report.findings.extend(campaign.findings());
+        let of = if list == listed::ASSUMPTIONS { &mut report.assumptions } else { &mut report.definitions };
+        *of = Some(campaign.trials);
     }
     Ok(())
 }

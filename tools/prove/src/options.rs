@@ -15,6 +15,8 @@ pub struct Options {
     pub spec_mutants: Option<usize>,
     /// So many mutants of the assumptions.
     pub assumption_mutants: Option<usize>,
+    /// So many mutants of the definitions below the main theorems.
+    pub definition_mutants: Option<usize>,
     /// Mutants of this layer only.
     pub layer: Option<String>,
     /// Random operations of each specification against the C.
@@ -33,6 +35,7 @@ impl Default for Options {
             mutants: None,
             spec_mutants: None,
             assumption_mutants: None,
+            definition_mutants: None,
             layer: None,
             operations: None,
             seed: 1,

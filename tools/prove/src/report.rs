@@ -35,6 +35,7 @@ pub struct Report {
     pub(crate) specifications: Option<Trials>,
     pub(crate) shown_specifications: shown::Shown,
     pub(crate) assumptions: Option<Trials>,
+    pub(crate) definitions: Option<Trials>,
 }
 
 impl Report {
@@ -112,7 +113,11 @@ impl Report {
         if run > 0 {
             lines.push(format!("mutants that were run: {wrong} of {run} give wrong results"));
         }
-        for (what, trials) in [("specification", &self.specifications), ("assumption", &self.assumptions)] {
+        for (what, trials) in [
+            ("specification", &self.specifications),
+            ("assumption", &self.assumptions),
+            ("definition", &self.definitions),
+        ] {
             let Some(trials) = trials else { continue };
             let (killed, survived, discarded) = (trials.killed().len(), trials.survived(), trials.discarded());
             let discarded = if discarded > 0 { format!("; {discarded} are not valid Coq") } else { String::new() };
@@ -174,6 +179,7 @@ impl Report {
                 shown: self.shown_specifications,
             },
             assumption_mutants: counts(&self.assumptions),
+            definition_mutants: counts(&self.definitions),
             conformance: self.conformance.clone(),
             files: self.costs.iter().map(|cost| ProofFile { file: cost.file.clone(), seconds: cost.seconds }).collect(),
             findings: self.findings.clone(),

@@ -22,6 +22,7 @@ pub struct ProveResult {
     pub mutants: MutantCounts,
     pub specification_mutants: SpecificationMutantCounts,
     pub assumption_mutants: TrialCounts,
+    pub definition_mutants: TrialCounts,
     pub conformance: Vec<conformance::Run>,
     /// The files of the proofs, with the time that compiling each took.
     pub files: Vec<ProofFile>,

@@ -82,6 +82,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: Work::Proofs(ProofCampaign::Assumptions),
     },
     Campaign {
+        name: "definition-mutants",
+        about: "mutants of the definitions below the main theorems break a proof, or have a reason",
+        items: 1000,
+        work: Work::Proofs(ProofCampaign::Definitions),
+    },
+    Campaign {
         name: "operations",
         about: "each extracted specification agrees with the C on so many random operations",
         items: 100_000,

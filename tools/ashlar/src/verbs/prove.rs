@@ -9,7 +9,7 @@ use prove::{Options, Progress, Report, Sample};
 
 pub fn prove(options: &ProveOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     if options.record.is_some() && campaigns(options) != 1 {
-        let remedy = "give one of --mutants, --spec-mutants, --assumption-mutants, --operations";
+        let remedy = "give one of --mutants, --spec-mutants, --assumption-mutants, --definition-mutants, --operations";
         return Err(Failure::unable("--record takes the verdicts of one campaign", remedy));
     }
     let report = proved(&library_options(options), project, output)?;
@@ -61,6 +61,7 @@ pub enum ProofCampaign {
     Code,
     Specifications,
     Assumptions,
+    Definitions,
     Operations,
 }
 
@@ -79,6 +80,7 @@ pub fn shard(
         // A shard takes as many as it is asked for, since some mutants are not valid Coq.
         ProofCampaign::Specifications => options.spec_mutants = Some(items.div_ceil(shard.count)),
         ProofCampaign::Assumptions => options.assumption_mutants = Some(items),
+        ProofCampaign::Definitions => options.definition_mutants = Some(items),
         ProofCampaign::Operations => options.operations = Some(items as u64),
     }
     let report = proved(&options, project, output)?;
@@ -93,6 +95,7 @@ fn campaigns(options: &ProveOptions) -> usize {
         options.mutants.is_some(),
         options.spec_mutants.is_some(),
         options.assumption_mutants.is_some(),
+        options.definition_mutants.is_some(),
         options.operations.is_some(),
     ];
     if options.audit {
@@ -108,6 +111,7 @@ fn library_options(options: &ProveOptions) -> Options {
         mutants: options.mutants,
         spec_mutants: options.spec_mutants,
         assumption_mutants: options.assumption_mutants,
+        definition_mutants: options.definition_mutants,
         layer: options.layer.clone(),
         operations: options.operations,
         seed: options.seed,

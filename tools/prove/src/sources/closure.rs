@@ -49,11 +49,20 @@ const STATEMENTS: [&str; 6] = ["Theorem", "Lemma", "Corollary", "Proposition", "
 
 /// The definitions below the main theorems, in the order of the files.
 pub fn closure(tree: &Tree) -> Result<Vec<Item>, Error> {
-    let mut texts = Vec::new();
-    for file in tree.files.iter().filter(|file| tree.folder.join(file).is_file()) {
-        texts.push((file.clone(), tree.text(file)?));
-    }
+    Ok(of(&texts(tree)?))
+}
+
+/// The same if one file had another text.
+#[cfg(test)]
+pub fn with(tree: &Tree, file: &str, text: &str) -> Result<Vec<Item>, Error> {
+    let mut texts = texts(tree)?;
+    texts.iter_mut().filter(|(known, _)| known == file).for_each(|(_, old)| *old = text.to_string());
     Ok(of(&texts))
+}
+
+fn texts(tree: &Tree) -> Result<Vec<(String, String)>, Error> {
+    let files = tree.files.iter().filter(|file| tree.folder.join(file).is_file());
+    files.map(|file| Ok((file.clone(), tree.text(file)?))).collect()
 }
 
 /// The same of files in memory.
