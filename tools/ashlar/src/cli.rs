@@ -64,6 +64,8 @@ pub enum Verb {
     Campaign(CampaignOptions),
     /// Merge what the shards of campaigns found.
     Report(ReportOptions),
+    /// Pack a distribution: an archive with which projects are built and run without the source tree.
+    Dist(DistOptions),
     /// Build the book with its pictures, and check its links and the names in it.
     Book(BookOptions),
     /// Explain a code such as ASH-S012.
@@ -437,6 +439,19 @@ pub struct ExplainOptions {
 #[derive(Debug, Args)]
 pub struct CompletionsOptions {
     pub shell: clap_complete::Shell,
+}
+
+/// The archive holds the tool, the kernels, programs, headers and libraries, the Rust crate, the book, checksums, and the
+/// evidence: what is proved, the kernel's bounds, the verdicts on drivers. Evidence is packed only if it was made of the same
+/// binaries; for the rest the archive says that it is missing.
+#[derive(Debug, Args)]
+pub struct DistOptions {
+    /// Where the archive goes; otherwise build/ashlar-VERSION-x86_64.tar.xz.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// First make the evidence that is missing: runs `prove`, `timing --kernel` and `drivers verify`, which takes minutes.
+    #[arg(long)]
+    pub evidence: bool,
 }
 
 #[derive(Debug, Args)]

@@ -39,6 +39,9 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         _ => {}
     }
     let project = Project::find()?;
+    if project.is_distribution() {
+        verbs::dist::needs_no_sources(verb, &project)?;
+    }
     guardian::start().map_err(|error| {
         Failure::unable(format!("the process that ends others cannot be started: {error}"), "mount /proc")
     })?;
@@ -60,6 +63,7 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Verb::Campaign(options) => verbs::campaign::campaign(options, &tree, output),
         Verb::Report(options) => verbs::report::report(options, output),
         Verb::Test(options) => verbs::test::test(options, &project, output),
+        Verb::Dist(options) => verbs::dist::dist(options, &tree, output),
         // These need no source tree.
         Verb::New(_) | Verb::Explain(_) | Verb::Completions(_) | Verb::Man(_) | Verb::Schema(_) => Ok(()),
     }

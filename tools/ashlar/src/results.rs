@@ -37,6 +37,22 @@ pub struct SystemTimingResult {
     pub assumptions: Vec<String>,
 }
 
+/// `ashlar dist`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DistResult {
+    pub archive: PathBuf,
+    pub sha256: String,
+    pub evidence: Vec<DistEvidence>,
+}
+
+/// What a distribution has to show for its binaries.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DistEvidence {
+    pub name: String,
+    /// `included`, `not run`, or `of other binaries`.
+    pub state: String,
+}
+
 /// `ashlar image`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ImageResult {

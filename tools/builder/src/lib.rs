@@ -103,13 +103,36 @@ pub fn build_kernel(options: &KernelOptions, project: &Project, output: &Output)
 }
 
 fn make_kernel(options: &KernelOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    if project.is_distribution() {
+        return has_kernel(options, project);
+    }
     let lock = format!("LOCK={}", options.lock.word());
     let debug = format!("DEBUG={}", u8::from(options.debug));
     let trace = format!("TRACE={}", u8::from(options.trace));
     make::make(project, "kernel", &[&lock, &debug, &trace], output)
 }
 
+/// Builds Ashlar's own programs alone.
+pub fn build_programs(options: &KernelOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    let _lock = BuildLock::take(project)?;
+    make_programs(options, project, output)
+}
+
+/// A distribution has the kernels that were packed into it.
+fn has_kernel(options: &KernelOptions, project: &Project) -> Result<(), Failure> {
+    let configuration = options.configuration();
+    if project.kernel(&configuration).is_file() {
+        return Ok(());
+    }
+    let known = project::folders(&project.build().join("kernel")).join(", ");
+    let remedy = format!("choose the options of one that it has, {known}, or use the source tree");
+    Err(Failure::unable(format!("this distribution has no kernel {configuration}"), remedy))
+}
+
 fn make_programs(options: &KernelOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    if project.is_distribution() {
+        return Ok(());
+    }
     make::make(project, "user", &[&format!("DEBUG={}", u8::from(options.debug))], output)
 }
 

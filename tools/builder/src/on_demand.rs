@@ -31,6 +31,12 @@ pub const DRIVER_CHECKER: OnDemand =
 impl OnDemand {
     /// The path of the program, which is built if it is missing or if a source has changed.
     pub fn ready(&self, project: &Project, output: &Output) -> Result<PathBuf, Failure> {
+        if project.is_distribution() {
+            return Err(Failure::unable(
+                format!("a distribution does not have {}", self.what),
+                "use Ashlar's source tree, where it is built when it is first asked for",
+            ));
+        }
         let program = Project::tool(self.program);
         let stamp = project.build().join(format!("tools/{}.stamp", self.program));
         // An installed tool has its programs beside it and no sources to build them from.

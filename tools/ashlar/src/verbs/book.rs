@@ -53,7 +53,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Builds the pages with mdBook, which cargo builds first if it is not there. Returns the first page.
-fn html(project: &Project, output: &Output) -> Result<String, Failure> {
+pub(super) fn html(project: &Project, output: &Output) -> Result<String, Failure> {
     let root = project.root();
     let tools = root.join("build/mdbook");
     let program = tools.join("bin/mdbook");

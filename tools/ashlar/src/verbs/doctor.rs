@@ -45,7 +45,11 @@ pub fn doctor(project: &Project, output: &Output) -> Result<(), Failure> {
             finding(&format!("package {name}"), fault, "see below", needed_for)
         })
         .collect();
-    findings.extend([compiler(), rust(), emulator(), memory(), writable(project)]);
+    findings.extend([compiler(), emulator(), memory()]);
+    // In a distribution nothing of Ashlar is built.
+    if !project.is_distribution() {
+        findings.extend([rust(), writable(project)]);
+    }
     let faults = findings.iter().filter(|finding| !finding.ok).count();
     // Where only root's password is known, as on a fresh Debian, there is none.
     let sudo = if in_path("sudo") { "sudo " } else { "" };

@@ -7,6 +7,7 @@ pub mod campaign;
 pub mod check;
 pub mod completions;
 pub mod debug;
+pub mod dist;
 pub mod doctor;
 pub mod drivers;
 pub mod explain;

@@ -2,8 +2,8 @@
 
 use crate::cli::SchemaOptions;
 use crate::results::{
-    BookResult, BuildResult, CampaignResult, DoctorResult, ExplainResult, ImageResult, ManResult, NewResult,
-    ReportResult, RunResult, SystemTimingResult, TestResult, TraceResult,
+    BookResult, BuildResult, CampaignResult, DistResult, DoctorResult, ExplainResult, ImageResult, ManResult,
+    NewResult, ReportResult, RunResult, SystemTimingResult, TestResult, TraceResult,
 };
 use bench::BenchResult;
 use diagnostics::ReportJson;
@@ -39,6 +39,7 @@ fn all() -> Vec<(&'static str, Value)> {
         ("campaign", of(schema_for!(CampaignResult))),
         ("report", of(schema_for!(ReportResult))),
         ("book", of(schema_for!(BookResult))),
+        ("dist", of(schema_for!(DistResult))),
         ("man", of(schema_for!(ManResult))),
         ("doctor", of(schema_for!(DoctorResult))),
         ("explain", of(schema_for!(ExplainResult))),

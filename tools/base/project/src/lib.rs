@@ -1,5 +1,8 @@
 //! The source tree of Ashlar: the names of its folders and files, and copies of parts of it. Beside the tree there may be a
 //! project of the user's own: a folder anywhere with a file `ashlar.toml`.
+//!
+//! In the place of the source tree there may be a distribution, which `ashlar dist` has made of one: the same names of
+//! folders, with the kernels and programs finished and without the sources of kernel, proofs and tools.
 
 pub mod copies;
 
@@ -12,6 +15,8 @@ const SYSTEMS: [&str; 3] = ["systems", "tests/cases/systems", "bench/systems"];
 pub const PROJECT_FILE: &str = "ashlar.toml";
 /// The file that only the root of Ashlar's own tree has.
 const TREE_FILE: &str = "kernel/layers.order";
+/// The file that only the root of a distribution has.
+pub const DISTRIBUTION_FILE: &str = "distribution.toml";
 
 /// Why the tree or something in it was not found.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +65,7 @@ impl Project {
     pub fn find() -> Result<Project, Error> {
         let here = std::env::current_dir()?;
         let named = std::env::var_os("ASHLAR_ROOT").map(PathBuf::from);
-        let around = || here.ancestors().find(|folder| folder.join(TREE_FILE).exists()).map(Path::to_path_buf);
+        let around = || here.ancestors().find(|folder| is_root(folder)).map(Path::to_path_buf);
         let root = named.or_else(around).ok_or(Error::NotATree)?;
         Ok(Project { root, own: own_around(&here) })
     }
@@ -74,6 +79,11 @@ impl Project {
     /// The folder of the user's own project.
     pub fn own(&self) -> Option<&Path> {
         self.own.as_deref()
+    }
+
+    /// Whether this is a distribution: nothing of Ashlar itself can be built there.
+    pub fn is_distribution(&self) -> bool {
+        self.root.join(DISTRIBUTION_FILE).exists()
     }
 
     /// Where that goes which is made for one system or test: a folder of the user's own project, else of the tree.
@@ -102,9 +112,9 @@ impl Project {
         self.root.join("machines")
     }
 
-    /// Guest kernel and ramdisk, as fetched.
+    /// Guest kernel and ramdisk, as fetched. A distribution may stand where its user cannot write.
     pub fn guest(&self) -> PathBuf {
-        self.build().join("guest")
+        if self.is_distribution() { self.out() } else { self.build() }.join("guest")
     }
 
     /// What is built for the system called `name`.
@@ -149,9 +159,14 @@ impl Project {
     }
 }
 
+/// Whether the folder is the root of Ashlar's tree or of a distribution.
+fn is_root(folder: &Path) -> bool {
+    [TREE_FILE, DISTRIBUTION_FILE].iter().any(|file| folder.join(file).exists())
+}
+
 /// The innermost project of the user around `folder`. What lies around Ashlar's own tree does not count inside the tree.
 fn own_around(folder: &Path) -> Option<PathBuf> {
-    let is_end = |folder: &&Path| folder.join(PROJECT_FILE).exists() || folder.join(TREE_FILE).exists();
+    let is_end = |folder: &&Path| folder.join(PROJECT_FILE).exists() || is_root(folder);
     let found = folder.ancestors().find(is_end)?;
     found.join(PROJECT_FILE).exists().then(|| found.to_path_buf())
 }
