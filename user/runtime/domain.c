@@ -41,7 +41,7 @@ void domain_cut(struct port *port)
 
 /* Takes a message off a port's ring and gives it its local mailbox; cuts the peer off if it cannot be one.
  * Requires: the ring is not empty. */
-static inline int take_from(struct port *port, struct mail *mail)
+static OFTEN int take_from(struct port *port, struct mail *mail)
 {
     ring_take(&port->link.in, mail);
     uint32_t message = mail->mailbox - port->first;
@@ -55,7 +55,7 @@ static inline int take_from(struct port *port, struct mail *mail)
 }
 
 /* Takes the first message of the set from one ring, and keeps what comes before it. */
-static inline int take_from_ring(struct port *port, const struct mail_set *set, struct mail *mail)
+static OFTEN int take_from_ring(struct port *port, const struct mail_set *set, struct mail *mail)
 {
     if (port->link.state != LINK_UP) {
         return 0;
@@ -79,7 +79,7 @@ static inline int take_from_ring(struct port *port, const struct mail_set *set, 
 }
 
 /* Looks at all rings; each time at another one first, so that none starves. */
-static int take_from_rings(const struct mail_set *set, struct mail *mail)
+static OFTEN int take_from_rings(const struct mail_set *set, struct mail *mail)
 {
     uint32_t at = domain.turn;
 
@@ -115,7 +115,7 @@ void domain_advance_link(struct port *port)
     }
 }
 
-static inline void took_bits(uint64_t bits)
+static OFTEN void took_bits(uint64_t bits)
 {
     domain.events |= bits;
     if ((bits & interrupt_bit) != 0) {
@@ -129,7 +129,7 @@ static inline void took_bits(uint64_t bits)
 }
 
 /* Takes the event of the set with the lowest number. */
-static int take_event(const struct mail_set *set, struct mail *mail)
+static OFTEN int take_event(const struct mail_set *set, struct mail *mail)
 {
     uint64_t events = domain.events & set->mask[DOMAIN_EVENTS];
 
@@ -189,7 +189,7 @@ void domain_flush(void)
 }
 
 /* Announces the wait on all rings and looks once more. Returns 0 if a message has come meanwhile. */
-static int arm(void)
+static OFTEN int arm(void)
 {
     int is_empty = 1;
 
@@ -243,6 +243,27 @@ static int wait_for_mail(uint64_t deadline)
     return 1;
 }
 
+/* Is there a message of the set in the list, a ring or an event? Takes it. */
+static OFTEN int take(const struct mail_set *set, struct mail *mail)
+{
+    return (domain.first != 0 && pending_take(set, mail)) || take_from_rings(set, mail) ||
+           (domain.events != 0 && take_event(set, mail));
+}
+
+uint32_t domain_poll(const struct mail_set *set, uint64_t bits)
+{
+    struct mail *mail = domain.mail;
+
+    took_bits(bits);
+    do {
+        if (take(set, mail)) {
+            domain_current = mail;
+            return mail->mailbox;
+        }
+    } while (!arm());
+    return DOMAIN_TIMEOUT;
+}
+
 uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
 {
     struct mail *mail = domain.mail;
@@ -257,8 +278,7 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
         took_bits(bits);
     }
     for (;;) {
-        if ((domain.first != 0 && pending_take(set, mail)) || take_from_rings(set, mail) ||
-            (domain.events != 0 && take_event(set, mail))) {
+        if (take(set, mail)) {
             struct port *port = &domain.port[mail->mailbox >> 8];
             if (port->is_driver) {
                 uint32_t verdict = monitor_short_step(&port->monitor, mail->mailbox, mail->cookie, mail->payload, 1);

@@ -9,6 +9,8 @@
 
 /* Kept out of the way of messages that flow. */
 #define SELDOM __attribute__((noinline))
+/* On the way of each message, and so part of each caller. */
+#define OFTEN inline __attribute__((always_inline))
 
 struct port {
     struct link link;

@@ -56,6 +56,10 @@ void domain_flush(void);
 #define DOMAIN_TIMEOUT 0xffffffffu
 uint32_t domain_await(const struct mail_set *set, uint64_t deadline);
 
+/* For a client that waits by other means, for other things too: `bits` are those that it has got from its notification. Takes a
+ * message of the set, or returns DOMAIN_TIMEOUT: then there is none, and the notification is signalled when one comes. */
+uint32_t domain_poll(const struct mail_set *set, uint64_t bits);
+
 /* Starts a further thread of the domain: it begins when the running one awaits. */
 void domain_thread(void (*function)(void));
 
