@@ -16,9 +16,11 @@
 #include "devices/io.h"
 #include "guest.h"
 #include "run.h"
+#include "virtio/disk.h"
 
 #define EXIT_GUEST 1
 #define EXIT_CONFIG 2
+#define DISK_PATIENCE 10000000000ul /* ns */
 
 static struct config config;
 
@@ -74,6 +76,26 @@ static int map_memory(void)
     return EXIT_CONFIG;
 }
 
+/* Waits until the disk is there: a guest that looks for its root finds it. One whose disk does not come starts without; it gets
+ * a configuration interrupt when there is one. */
+static void connect_disk(void)
+{
+    uint64_t until = clock_now() + DISK_PATIENCE;
+    disk_connect(config.disk, config.disk_size);
+    while (disk_identity()->sectors == 0 && clock_now() < until) {
+        uint64_t bits = 0, deadline = disk_deadline() < until ? disk_deadline() : until;
+        sys_wait(config.wake, deadline, &bits);
+        disk_receive(bits);
+        if (clock_now() >= disk_deadline()) {
+            disk_expire(clock_now());
+        }
+    }
+    if (disk_identity()->sectors == 0) {
+        print("vmm: %s: `%s` has shown no disk within %lu s: the guest starts without\n", config.name, config.disk,
+              DISK_PATIENCE / 1000000000ul);
+    }
+}
+
 int main(void)
 {
     const char *fault = config_read(&config);
@@ -107,6 +129,9 @@ int main(void)
         print("vmm: %s: the file \"kernel\" cannot be started: %s\n", config.name, fault);
         return EXIT_CONFIG;
     }
+    if (config.disk[0] != 0) {
+        connect_disk();
+    }
     for (;;) {
         struct load_result start;
         loader_place(&request, &start);
@@ -114,8 +139,8 @@ int main(void)
         cpuid_publish();
         vcpu[VCPU_TSC_OFFSET] = 0ul - clock_tsc();
         io_reset(config.epoch, tsc_khz);
-        console_start(config.console, config.input);
-        struct run_end end = run_guest(config.vm, config.input);
+        console_start(config.console);
+        struct run_end end = run_guest(config.vm, config.wake);
         console_drain();
         switch (end.kind) {
         case RUN_POWER_OFF:

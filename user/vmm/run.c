@@ -10,6 +10,7 @@
 #include "devices/console.h"
 #include "devices/io.h"
 #include "devices/mmio.h"
+#include "virtio/disk.h"
 
 static const struct run_end going_on = {RUN_FAULT, 0};
 
@@ -48,11 +49,12 @@ static void offer_interrupt(void)
 static uint64_t next_deadline(void)
 {
     uint64_t next = console_deadline();
+    next = disk_deadline() < next ? disk_deadline() : next;
     next = machine.pit.next < next ? machine.pit.next : next;
     return machine.lapic.next < next ? machine.lapic.next : next;
 }
 
-/* A deadline has passed: a timer's edge, output that has waited long enough. */
+/* A deadline has passed: a timer's edge, output that has waited long enough, the disk's. */
 static void handle_time(void)
 {
     uint64_t now = clock_now();
@@ -63,10 +65,31 @@ static void handle_time(void)
     if (now >= console_deadline()) {
         console_flush(0, now);
     }
+    if (now >= disk_deadline()) {
+        disk_expire(now);
+    }
 }
 
-/* The guest waits for an interrupt: so does the monitor, for the timer or console input. */
-static struct run_end halt(uint32_t input)
+/* The monitor's notification has brought `bits`: console input, messages of the disk's driver, or both. Each looks for itself
+ * whether there is anything, so that a bit that came twice or for nothing does no harm. */
+static void handle_notification(uint64_t bits)
+{
+    console_fetch();
+    if (disk_is_connected()) {
+        disk_receive(bits);
+        bus_resume();
+    }
+}
+
+static void handle_notified(uint32_t wake)
+{
+    uint64_t bits = 0;
+    sys_poll(wake, &bits);
+    handle_notification(bits);
+}
+
+/* The guest waits for an interrupt: so does the monitor, for the timer, console input or the disk. */
+static struct run_end halt(uint32_t wake)
 {
     vcpu_skip(1);
     console_flush(1, clock_now());
@@ -76,15 +99,15 @@ static struct run_end halt(uint32_t input)
     while (interrupt_waits() == 0) {
         uint64_t deadline = next_deadline(), bits = 0;
         uint32_t status;
-        if (input == NO_SLOT) {
+        if (wake == NO_SLOT) {
             status = sys_sleep(deadline) == STATUS_OK ? ERR_TIMEOUT : ERR_BAD_ARGUMENT;
         } else {
-            status = sys_wait(input, deadline, &bits);
+            status = sys_wait(wake, deadline, &bits);
         }
         if (status == ERR_TIMEOUT) {
             handle_time();
         } else if (status == STATUS_OK) {
-            console_fetch();
+            handle_notification(bits);
         } else {
             return fault("the kernel refused to let the monitor wait");
         }
@@ -107,7 +130,7 @@ static struct run_end port_access(void)
     return going_on;
 }
 
-static struct run_end handle_exit(uint64_t reason, uint32_t input)
+static struct run_end handle_exit(uint64_t reason, uint32_t wake)
 {
     switch (reason) {
     case VCPU_EXIT_IO:
@@ -122,7 +145,7 @@ static struct run_end handle_exit(uint64_t reason, uint32_t input)
         msr_write_exit();
         return going_on;
     case VCPU_EXIT_HALT:
-        return halt(input);
+        return halt(wake);
     case VCPU_EXIT_NONE:
     case VCPU_EXIT_INTERRUPT_WINDOW:
         return going_on;
@@ -130,7 +153,7 @@ static struct run_end handle_exit(uint64_t reason, uint32_t input)
         handle_time();
         return going_on;
     case VCPU_EXIT_NOTIFIED:
-        console_fetch();
+        handle_notified(wake);
         return going_on;
     case VCPU_EXIT_CACHE:
         vcpu_skip(2);
@@ -161,17 +184,17 @@ static struct run_end handle_exit(uint64_t reason, uint32_t input)
     }
 }
 
-struct run_end run_guest(uint32_t vm, uint32_t input)
+struct run_end run_guest(uint32_t vm, uint32_t wake)
 {
     struct run_end end = going_on;
     while (end.kind == RUN_FAULT && end.why == 0) {
         uint64_t reason = 0;
         offer_interrupt();
-        if (sys_vcpu_run(vm, next_deadline(), input, &reason) != STATUS_OK) {
+        if (sys_vcpu_run(vm, next_deadline(), wake, &reason) != STATUS_OK) {
             return fault("the kernel refused to run it");
         }
         lapic_catch_up(&machine.lapic);
-        end = handle_exit(reason, input);
+        end = handle_exit(reason, wake);
     }
     return end;
 }

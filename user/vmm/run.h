@@ -11,8 +11,8 @@ struct run_end {
     const char *why; /* RUN_FAULT: what the guest did */
 };
 
-/* Runs the guest from the state in the vcpu page and the devices until it ends. `input`: notification slot of the
- * console's input, or NO_SLOT. */
-struct run_end run_guest(uint32_t vm, uint32_t input);
+/* Runs the guest from the state in the vcpu page and the devices until it ends. `wake`: slot of
+ * the notification that all but timers comes by, or NO_SLOT. */
+struct run_end run_guest(uint32_t vm, uint32_t wake);
 
 #endif

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const METAPACKAGE: &str = "linux-image-cloud-amd64";
 const KERNEL_PACKAGE: &str = "linux-image-6.";
 /// The kernel's modules for the monitor's virtio devices, in an order in which they can be loaded.
-const MODULES: [&str; 4] = ["virtio_ring.ko", "virtio.ko", "virtio_mmio.ko", "virtio-rng.ko"];
+const MODULES: [&str; 5] = ["virtio_ring.ko", "virtio.ko", "virtio_mmio.ko", "virtio-rng.ko", "virtio_blk.ko"];
 const BUSYBOX_PACKAGE: &str = "busybox-static";
 
 /// Where the guest files are.

@@ -145,6 +145,11 @@ diagnostics::codes! {
         "`restart` asks the parent to start a process again after its end, so the parent must hear of the end: `on_death` \
          names a notification that it waits for. `restart_limit` and `restart_within` limit restarts, so they need \
          `restart`. The program `supervisor` does what these keys say; another parent finds them in its environment page."
+    GuestDisk "ASH-S043" "a guest's disk that cannot be"
+        "`disk` of a virtual machine names the process that drives its disk: one that runs `ahci`, on a machine that has \
+         a disk. `disk_size` is the part of that disk that the guest gets: whole sectors of 512 bytes, and no more than the \
+         disk has. Driver and console reach the guest's monitor by one notification, which has the guest's name and is \
+         made where the description has none, so the console needs no `input`."
 }
 
 #[cfg(test)]

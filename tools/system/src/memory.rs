@@ -2,7 +2,7 @@
 //! quotas hold it. In a faulty description what is unknown counts nothing, so further faults are still found.
 
 use crate::codes::Code;
-use crate::description::{Description, Machine, Process};
+use crate::description::{Description, Machine, Name, Process};
 use crate::file::{path_of, Files};
 use crate::layout::*;
 use crate::Assets;
@@ -16,6 +16,9 @@ const SPARE_FRAMES: u64 = 64;
 const KERNEL_MEMORY: u64 = 64 * MIB;
 /// Beside the tables of a guest's memory: the vcpu page, the page tables that reach it, the nested root.
 const VM_FRAMES: u64 = 6;
+
+/// What a guest's monitor and the driver of its disk share, each with the tables that reach it: `user/vmm/virtio/disk.c`.
+const DISK_FRAMES: u64 = 260 + 4;
 
 /// What one process needs and gets, in frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -114,7 +117,11 @@ fn need(description: &Description, process: &Process, files: &Files, assets: &As
     tables.reach(ENV_VADDR, PAGE_SIZE);
     tables.reach(MESSAGE_VADDR, threads * PAGE_SIZE);
     let guest = process.vm.as_ref().and_then(|vm| vm.memory.as_ref()).map_or(0, |memory| guest_frames(memory.value));
-    frames + threads + tables.count() + guest
+    let is_end = |(guest, _, driver): &(&Process, _, &Name)| {
+        guest.name.value == process.name.value || driver.value == process.name.value
+    };
+    let disk = if description.disk_users().any(|user| is_end(&user)) { DISK_FRAMES } else { 0 };
+    frames + threads + tables.count() + guest + disk
 }
 
 /// The guest's memory, the page tables through which its monitor sees it, and its nested tables.

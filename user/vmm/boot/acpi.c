@@ -1,20 +1,20 @@
 /* RSDP, XSDT, FADT, MADT, FACS, DSDT. The FADT says: already in ACPI mode, no 8042, no VGA, reset by port 0xcf9, and no
  * power-management timer (the guest's clock is its TSC). The MADT names one processor and no I/O APIC: interrupts
- * of devices go through the 8259 pair. The DSDT holds the object that power-off needs, and the virtio device: a stock kernel
- * drives virtio-mmio by that entry, without a word on its command line. */
+ * of devices go through the 8259 pair. The DSDT holds the object that power-off needs, and the virtio devices: a stock kernel
+ * drives virtio-mmio by such an entry, without a word on its command line. */
 #include "boot/acpi.h"
 
 #include "ashlar/string.h"
 #include "bytes.h"
 #include "devices/lapic.h"
-#include "virtio/device.h"
+#include "virtio/bus.h"
 
 #define RSDP 0x000u
 #define XSDT 0x040u
 #define FADT 0x080u
 #define FACS 0x1c0u
-#define DSDT 0x200u
-#define MADT 0x280u
+#define MADT 0x200u
+#define DSDT 0x280u /* last: it grows with the devices */
 #define HEADER 36u
 #define FADT_LENGTH 244u /* revision 3 */
 #define BOOT_NO_VGA 4u
@@ -90,11 +90,12 @@ static void build_madt(uint8_t *t)
     header(t, "APIC", MADT_LENGTH, 3);
 }
 
-/* Device (\_SB.VIO0) { Name (_HID, "LNRO0005") Name (_UID, 0) Name (_CRS, ResourceTemplate () {
- *     Memory32Fixed (ReadWrite, VIRTIO_ADDRESS, VIRTIO_SIZE)
- *     Interrupt (ResourceConsumer, Level, ActiveHigh, Exclusive) {VIRTIO_IRQ} }) }
- * in a scope \_SB. Lengths count themselves: of the scope 67, of the device 58, of the buffer 26. The three numbers are put in
- * later; the last byte is the string's own zero. */
+/* Of each place on the bus of virtio devices:
+ * Device (\_SB.VIO0) { Name (_HID, "LNRO0005") Name (_UID, 0) Name (_CRS, ResourceTemplate () {
+ *     Memory32Fixed (ReadWrite, BUS_ADDRESS, VIRTIO_SIZE)
+ *     Interrupt (ResourceConsumer, Level, ActiveHigh, Exclusive) {bus_line(0)} }) }
+ * in a scope \_SB. Lengths count themselves: of the scope 67, of the device 58, of the buffer 26. The numbers are put in later;
+ * the last byte, a checksum that is not used, is the string's own zero. */
 static const uint8_t virtio_entry[] = "\x10\x43\x04\\_SB_"             /* Scope */
                                       "\x5b\x82\x3aVIO0"               /* Device */
                                       "\x08_HID\x0dLNRO0005\0"         /* Name, string */
@@ -103,16 +104,32 @@ static const uint8_t virtio_entry[] = "\x10\x43\x04\\_SB_"             /* Scope 
                                       "\x86\x09\0\x01\0\0\0\0\0\0\0\0" /* fixed memory, writable */
                                       "\x89\x06\0\x01\x01\0\0\0\0" /* an interrupt: consumer, level, high, exclusive */
                                       "\x79";                      /* end */
+#define ENTRY_BYTES sizeof virtio_entry
+#define ENTRY_DIGIT 14u
+#define ENTRY_UID 35u /* zero or one: further numbers take more bytes */
 #define ENTRY_ADDRESS 49u
 #define ENTRY_SIZE 53u
 #define ENTRY_IRQ 62u
+#define S5_BYTES 14u
+#define DSDT_LENGTH (HEADER + S5_BYTES + BUS_DEVICES * (uint32_t)ENTRY_BYTES)
 
-_Static_assert(DSDT + HEADER + 14 + sizeof virtio_entry <= MADT, "the DSDT reaches into the next table");
+_Static_assert(DSDT + DSDT_LENGTH <= ACPI_SIZE, "the DSDT reaches out of the tables' memory");
+_Static_assert(BUS_DEVICES <= 2, "the entry's _UID has no room for the last place");
+
+static void build_entry(uint8_t *entry, uint32_t place)
+{
+    memcpy(entry, virtio_entry, ENTRY_BYTES);
+    entry[ENTRY_DIGIT] = (uint8_t)('0' + place);
+    entry[ENTRY_UID] = (uint8_t)place;
+    put(entry + ENTRY_ADDRESS, BUS_ADDRESS + place * BUS_STEP, 4);
+    put(entry + ENTRY_SIZE, VIRTIO_SIZE, 4);
+    put(entry + ENTRY_IRQ, bus_line(place), 4);
+}
 
 void acpi_build(uint8_t to[ACPI_SIZE])
 {
     /* Name (\_S5, Package () {5, 5, 0, 0}) */
-    static const uint8_t s5[] = {
+    static const uint8_t s5[S5_BYTES] = {
         0x08, '_', 'S', '5', '_', 0x12, 0x08, 0x04, 0x0a, ACPI_SLEEP_TYPE_OFF, 0x0a, ACPI_SLEEP_TYPE_OFF, 0x00, 0x00};
     memset(to, 0, ACPI_SIZE);
 
@@ -137,10 +154,8 @@ void acpi_build(uint8_t to[ACPI_SIZE])
     to[FACS + 32] = 1;
 
     memcpy(to + DSDT + HEADER, s5, sizeof s5);
-    uint8_t *entry = to + DSDT + HEADER + sizeof s5;
-    memcpy(entry, virtio_entry, sizeof virtio_entry);
-    put(entry + ENTRY_ADDRESS, VIRTIO_ADDRESS, 4);
-    put(entry + ENTRY_SIZE, VIRTIO_SIZE, 4);
-    put(entry + ENTRY_IRQ, VIRTIO_IRQ, 4);
-    header(to + DSDT, "DSDT", HEADER + sizeof s5 + sizeof virtio_entry, 2);
+    for (uint32_t i = 0; i < BUS_DEVICES; i++) {
+        build_entry(to + DSDT + HEADER + S5_BYTES + i * ENTRY_BYTES, i);
+    }
+    header(to + DSDT, "DSDT", DSDT_LENGTH, 2);
 }

@@ -1,8 +1,10 @@
-/* Reading the description's part for this monitor. Arguments: memory (bytes, with K M G), cmdline, epoch; files:
- * kernel, initrd; grants: one vm, one console, one notification. */
+/* Reading the description's part for this monitor. Arguments: memory (bytes, with K M G), cmdline, epoch, disk
+ * (the process that drives it), disk_size; files: kernel, initrd; grants: one vm, one console, one notification for all that
+ * the monitor waits for, and what the link to the disk's driver takes. */
 #include "boot/config.h"
 
 #include "ashlar/env.h"
+#include "ashlar/print.h"
 #include "ashlar/syscall.h"
 
 #define DEFAULT_MEMORY (128ul << 20)
@@ -12,10 +14,21 @@
 
 const char *config_read(struct config *config)
 {
+    char key[CONFIG_NAME + 16];
     env_name(config->name, sizeof config->name);
     config->vm = env_slot("vm.guest");
     config->console = env_slot_of_kind("console");
-    config->input = env_slot("notification.input");
+    config->disk_size = env_arg_u64("disk_size", ~0ul);
+    if (env_arg("disk", config->disk, sizeof config->disk) < 0) {
+        config->disk[0] = 0;
+        config->wake = env_slot("notification.input");
+    } else {
+        format(key, sizeof key, "notification.%s", config->name);
+        config->wake = env_slot(key);
+        if (config->wake == NO_SLOT) {
+            return "this process has no notification of its own name, to hear of its disk by";
+        }
+    }
     if (config->console == NO_SLOT) {
         return "this process has no console";
     }

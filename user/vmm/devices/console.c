@@ -11,13 +11,12 @@
 #define RETRY_NS 1000000ul      /* between two tries while the console is full */
 #define LONG_OUTPUT 256u
 
-static uint32_t console_slot, input_notification;
+static uint32_t console_slot;
 static uint64_t deadline;
 
-void console_start(uint32_t slot, uint32_t input_slot)
+void console_start(uint32_t slot)
 {
     console_slot = slot;
-    input_notification = input_slot;
     deadline = ~0ul;
 }
 
@@ -73,11 +72,7 @@ uint64_t console_deadline(void)
 
 void console_fetch(void)
 {
-    uint64_t bits;
     uint8_t data[64];
-    if (input_notification != NO_SLOT) {
-        sys_poll(input_notification, &bits);
-    }
     uint32_t before = machine.uart.line;
     while (uart_room(&machine.uart) >= sizeof data) {
         size_t bytes = console_read(console_slot, data);

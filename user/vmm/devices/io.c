@@ -5,7 +5,6 @@
 #include "clock.h"
 #include "cpu/vcpu.h"
 #include "guest.h"
-#include "virtio/entropy.h"
 
 #define UART_PORT 0x3f8u
 #define SYSTEM_CONTROL_PORT 0x92u
@@ -27,7 +26,7 @@ void io_reset(uint64_t epoch, uint64_t tsc_khz)
     pit_init(&machine.pit);
     rtc_init(&machine.rtc, epoch);
     uart_init(&machine.uart);
-    virtio_init(&machine.virtio, entropy_present());
+    bus_reset();
     machine.pm1_status = 0;
     machine.pm1_enable = 0;
     machine.pm1_control = 1; /* ACPI mode */

@@ -9,7 +9,7 @@
 #include "devices/pit.h"
 #include "devices/rtc.h"
 #include "devices/uart.h"
-#include "virtio/device.h"
+#include "virtio/bus.h"
 
 /* What the guest asked for by a port; the main loop acts on it. */
 #define IO_REQUEST_NONE 0u
@@ -22,7 +22,7 @@ struct machine {
     struct pit pit;
     struct rtc rtc;
     struct uart uart;
-    struct virtio virtio;
+    struct bus bus;
     uint32_t pm1_status, pm1_enable, pm1_control;
     uint32_t request; /* IO_REQUEST_* */
 };

@@ -26,27 +26,21 @@ static uint32_t is_lapic(uint64_t address)
     return address >= LAPIC_ADDRESS && address < LAPIC_ADDRESS + LAPIC_SIZE;
 }
 
-static uint32_t is_virtio(uint64_t address)
-{
-    return address >= VIRTIO_ADDRESS && address < VIRTIO_ADDRESS + VIRTIO_SIZE;
-}
-
 static uint64_t read_bus(uint64_t address)
 {
     if (is_lapic(address)) {
         return lapic_read(&machine.lapic, (uint32_t)(address - LAPIC_ADDRESS), clock_now()) >> (address % 4 * 8);
     }
-    if (is_virtio(address)) {
-        return virtio_read(&machine.virtio, (uint32_t)(address - VIRTIO_ADDRESS));
+    if (bus_has(address)) {
+        return bus_read(address);
     }
     return ~0ul;
 }
 
 static void write_bus(uint64_t address, uint64_t value)
 {
-    if (is_virtio(address)) {
-        virtio_write(&machine.virtio, (uint32_t)(address - VIRTIO_ADDRESS), (uint32_t)value);
-        pic_set_line(&machine.pic, VIRTIO_IRQ, machine.virtio.interrupts != 0);
+    if (bus_has(address)) {
+        bus_write(address, (uint32_t)value);
         return;
     }
     if (is_lapic(address) && address % 16 == 0) {

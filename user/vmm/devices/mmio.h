@@ -1,4 +1,4 @@
-/* Accesses to guest-physical addresses without memory: the local interrupt controller, and the empty bus, where reads
+/* Accesses to guest-physical addresses without memory: the local interrupt controller, virtio devices, and the empty bus, where reads
  * give all ones and writes are lost. */
 #ifndef VMM_MMIO_H
 #define VMM_MMIO_H

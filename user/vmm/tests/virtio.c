@@ -49,6 +49,32 @@ uint32_t entropy_serve(const struct chain *chain)
     return filled;
 }
 
+/* This test has no disk: see block.c. */
+enum block_answer block_begin(const struct chain *chain, uint32_t *written)
+{
+    (void)chain, (void)written;
+    return BLOCK_MALFORMED;
+}
+
+uint32_t block_has_room(void)
+{
+    return 0;
+}
+
+void block_forget(void)
+{
+}
+
+uint64_t block_configuration(uint32_t offset)
+{
+    return offset;
+}
+
+uint32_t block_generation(void)
+{
+    return 0;
+}
+
 static void write_number(uint64_t at, uint64_t value, uint32_t bytes)
 {
     memcpy(memory + at, &value, bytes);
@@ -109,7 +135,7 @@ static void place(uint32_t size, uint64_t table, uint64_t driver, uint64_t used)
 static void start(uint64_t features)
 {
     memset(memory, 0, MEMORY);
-    virtio_init(&device, 1);
+    virtio_init(&device, ENTROPY_DEVICE);
     negotiate(features);
     place(SIZE, TABLE, DRIVER, DEVICE);
     virtio_write(&device, REG_STATUS, 15);
@@ -123,7 +149,7 @@ static void notify(void)
 
 static void test_negotiation(void)
 {
-    virtio_init(&device, 1);
+    virtio_init(&device, ENTROPY_DEVICE);
     CHECK(virtio_read(&device, 0) == MAGIC && virtio_read(&device, 4) == 2 &&
           virtio_read(&device, 8) == ENTROPY_DEVICE);
     virtio_write(&device, REG_DEVICE_FEATURES_HALF, 1);
@@ -132,16 +158,16 @@ static void test_negotiation(void)
     CHECK((status() & STATUS_FEATURES_OK) == 0);
     place(SIZE, TABLE, DRIVER, DEVICE);
     CHECK(virtio_read(&device, REG_QUEUE_READY) == 0);
-    negotiate(OFFERED | 1); /* a feature that was not offered */
+    negotiate((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1) | 1); /* a feature that was not offered */
     CHECK((status() & STATUS_FEATURES_OK) == 0);
     virtio_write(&device, REG_STATUS, 7);
     CHECK((status() & STATUS_DRIVER_OK) == 0);
-    negotiate(OFFERED);
+    negotiate((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1));
     CHECK(status() == 11);
     virtio_write(&device, REG_QUEUE_SELECT, 1);
     CHECK(virtio_read(&device, REG_QUEUE_SIZE_MAX) == 0);
     virtio_init(&device, 0);
-    negotiate(OFFERED);
+    negotiate((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1));
     CHECK(status() == 0 && virtio_read(&device, 8) == 0);
 }
 
@@ -155,12 +181,13 @@ static void test_rings(void)
         {SIZE, MEMORY - 64, DRIVER, DEVICE}, {SIZE, TABLE, MEMORY - 20, DEVICE}, {SIZE, TABLE, DRIVER, MEMORY - 68},
         {SIZE, ~15ul, DRIVER, DEVICE},       {SIZE, 1ul << 40, DRIVER, DEVICE}};
     for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        virtio_init(&device, 1);
-        negotiate(OFFERED);
+        virtio_init(&device, ENTROPY_DEVICE);
+        negotiate((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1));
         place((uint32_t)bad[i].size, bad[i].table, bad[i].driver, bad[i].used);
         CHECK(status() == (11 | STATUS_NEEDS_RESET) && virtio_read(&device, REG_QUEUE_READY) == 0);
     }
-    negotiate(OFFERED); /* the last byte of the memory may be used */
+    negotiate(
+        (FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1)); /* the last byte of the memory may be used */
     place(SIZE, MEMORY - 128, DRIVER, DEVICE);
     CHECK(virtio_read(&device, REG_QUEUE_READY) == 1);
 }
@@ -204,7 +231,7 @@ static void test_requests(uint64_t features)
 
 static void test_indirect(void)
 {
-    start(OFFERED);
+    start((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1));
     describe(TABLE, 1, INDIRECT, 3 * 16, DESCRIPTOR_INDIRECT, 0);
     describe(INDIRECT, 0, DATA, 8, DESCRIPTOR_NEXT, 2);
     describe(INDIRECT, 2, DATA + 64, 8, DESCRIPTOR_WRITE, 0);
@@ -227,7 +254,7 @@ static void refused(void)
     virtio_write(&device, REG_QUEUE_READY, 1);
     notify();
     CHECK(served == before && virtio_read(&device, REG_QUEUE_READY) == 0 && read_number(DEVICE + 2, 2) == 0);
-    start(OFFERED);
+    start((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1));
     describe(TABLE, 0, DATA, 8, DESCRIPTOR_WRITE, 0);
     offer(0);
     notify();
@@ -244,30 +271,47 @@ static void refused(void)
 
 static void test_violations(void)
 {
-    REFUSED(OFFERED, describe(TABLE, 0, DATA, 8, DESCRIPTOR_NEXT, 0)); /* a loop of one */
-    REFUSED(OFFERED, describe(TABLE, 0, DATA, 8, DESCRIPTOR_NEXT, 1); describe(TABLE, 1, DATA, 8, DESCRIPTOR_NEXT, 0));
-    REFUSED(OFFERED, describe(TABLE, 0, DATA, 8, DESCRIPTOR_NEXT, SIZE); describe(TABLE, SIZE, DATA, 8, 0, 0));
-    REFUSED(OFFERED, describe(TABLE, 0, DATA, 0, DESCRIPTOR_WRITE, 0));
-    REFUSED(OFFERED, describe(TABLE, 0, MEMORY - 7, 8, DESCRIPTOR_WRITE, 0));
-    REFUSED(OFFERED, describe(TABLE, 0, ~0ul - 3, 8, DESCRIPTOR_WRITE, 0));
-    REFUSED(OFFERED, describe(TABLE, 0, 0, 0xffffffffu, DESCRIPTOR_WRITE, 0));
-    REFUSED(OFFERED, describe(TABLE, 0, DATA, 8, DESCRIPTOR_WRITE | DESCRIPTOR_NEXT, 1); /* to be read after written */
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, DATA, 8, DESCRIPTOR_NEXT, 0)); /* a loop of one */
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, DATA, 8, DESCRIPTOR_NEXT, 1);
+            describe(TABLE, 1, DATA, 8, DESCRIPTOR_NEXT, 0));
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, DATA, 8, DESCRIPTOR_NEXT, SIZE);
+            describe(TABLE, SIZE, DATA, 8, 0, 0));
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, DATA, 0, DESCRIPTOR_WRITE, 0));
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, MEMORY - 7, 8, DESCRIPTOR_WRITE, 0));
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, ~0ul - 3, 8, DESCRIPTOR_WRITE, 0));
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, 0, 0xffffffffu, DESCRIPTOR_WRITE, 0));
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, DATA, 8, DESCRIPTOR_WRITE | DESCRIPTOR_NEXT, 1); /* to be read after written */
             describe(TABLE, 1, DATA, 8, 0, 0));
     REFUSED(FEATURE_VERSION_1, describe(TABLE, 0, INDIRECT, 16, DESCRIPTOR_INDIRECT, 0);
             describe(INDIRECT, 0, DATA, 8, 0, 0));
-    REFUSED(OFFERED, describe(TABLE, 0, INDIRECT, 16, DESCRIPTOR_INDIRECT, 0); /* inside another */
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, INDIRECT, 16, DESCRIPTOR_INDIRECT, 0); /* inside another */
             describe(INDIRECT, 0, INDIRECT + 64, 16, DESCRIPTOR_INDIRECT, 0); describe(INDIRECT, 4, DATA, 8, 0, 0));
-    REFUSED(OFFERED, describe(TABLE, 0, INDIRECT, 16, DESCRIPTOR_INDIRECT | DESCRIPTOR_NEXT, 1);
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, INDIRECT, 16, DESCRIPTOR_INDIRECT | DESCRIPTOR_NEXT, 1);
             describe(INDIRECT, 0, DATA, 8, 0, 0));
-    REFUSED(OFFERED, describe(TABLE, 0, INDIRECT, 24, DESCRIPTOR_INDIRECT, 0); describe(INDIRECT, 0, DATA, 8, 0, 0));
-    REFUSED(OFFERED, describe(TABLE, 0, INDIRECT, 0, DESCRIPTOR_INDIRECT, 0); describe(INDIRECT, 0, DATA, 8, 0, 0));
-    REFUSED(OFFERED, describe(TABLE, 0, MEMORY - 16, 32, DESCRIPTOR_INDIRECT, 0);
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, INDIRECT, 24, DESCRIPTOR_INDIRECT, 0);
+            describe(INDIRECT, 0, DATA, 8, 0, 0));
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, INDIRECT, 0, DESCRIPTOR_INDIRECT, 0);
+            describe(INDIRECT, 0, DATA, 8, 0, 0));
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, MEMORY - 16, 32, DESCRIPTOR_INDIRECT, 0);
             describe(MEMORY - 16, 0, DATA, 8, 0, 0));
-    REFUSED(
-        OFFERED, describe(TABLE, 0, INDIRECT, 16 * 16, DESCRIPTOR_INDIRECT, 0); /* longer than the queue */
-        for (uint32_t i = 0; i < 16; i++) { describe(INDIRECT, i, DATA, 8, i < 8 ? DESCRIPTOR_NEXT : 0, i + 1); });
-    REFUSED(OFFERED, put_in = SIZE); /* more than the ring holds */
-    start(OFFERED);
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1),
+            describe(TABLE, 0, INDIRECT, 16 * 16, DESCRIPTOR_INDIRECT, 0); /* longer than the queue */
+            for (uint32_t i = 0; i < 16; i++) { describe(INDIRECT, i, DATA, 8, i < 8 ? DESCRIPTOR_NEXT : 0, i + 1); });
+    REFUSED((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1), put_in = SIZE); /* more than the ring holds */
+    start((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1));
     offer(SIZE);
     notify();
     CHECK(status() == (15 | STATUS_NEEDS_RESET));
@@ -295,7 +339,7 @@ static void test_random(void)
     uint64_t before = served, broken = 0;
     srand(1);
     for (uint32_t round = 0; round < 20000; round++) {
-        start(rand() % 4 ? OFFERED : FEATURE_VERSION_1);
+        start(rand() % 4 ? (FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1) : FEATURE_VERSION_1);
         for (uint32_t i = 0; i < SIZE; i++) {
             uint32_t flags = rand() % 8 ? (uint32_t)rand() % 4 : (uint32_t)rand() % 8;
             describe(TABLE, i, rand() % 8 ? DATA + 8 * i : plausible(),
@@ -328,7 +372,7 @@ int main(void)
     base = (uint64_t)memory;
     test_negotiation();
     test_rings();
-    test_requests(OFFERED);
+    test_requests((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1));
     test_requests(FEATURE_VERSION_1);
     test_indirect();
     test_violations();

@@ -2,6 +2,7 @@
  * is done for it until it has reset the device. */
 #include "virtio/device.h"
 
+#include "virtio/block.h"
 #include "virtio/entropy.h"
 
 #define MAGIC 0x74726976u /* "virt" */
@@ -27,6 +28,8 @@
 #define REG_DESCRIPTORS 0x080u /* and the upper half behind it, as of the two below */
 #define REG_DRIVER_RING 0x090u
 #define REG_DEVICE_RING 0x0a0u
+#define REG_GENERATION 0x0fcu
+#define CONFIGURATION 0x100u /* to VIRTIO_SIZE */
 
 #define STATUS_DRIVER_OK 4u
 #define STATUS_FEATURES_OK 8u
@@ -37,13 +40,52 @@
 #define FEATURE_INDIRECT (1ul << 28)
 #define FEATURE_EVENT_INDEX (1ul << 29)
 #define FEATURE_VERSION_1 (1ul << 32)
-#define OFFERED (FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1)
 
-void virtio_init(struct virtio *device, uint32_t present)
+void virtio_init(struct virtio *device, uint32_t kind)
 {
-    *device = (struct virtio){.present = present};
+    *device = (struct virtio){.kind = kind};
     queue_init(&device->queue);
 }
+
+/* ---- what differs by kind ---- */
+
+static uint64_t offered(const struct virtio *device)
+{
+    uint64_t own = device->kind == BLOCK_DEVICE ? BLOCK_FEATURES : 0;
+    return own | FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1;
+}
+
+static uint32_t has_room(const struct virtio *device)
+{
+    return device->kind != BLOCK_DEVICE || block_has_room();
+}
+
+/* A source of randomness answers at once, a disk later. */
+static void begin(struct virtio *device, const struct chain *chain)
+{
+    uint32_t written = 0;
+    enum block_answer answer = BLOCK_ANSWERED;
+    if (device->kind == BLOCK_DEVICE) {
+        answer = block_begin(chain, &written);
+    } else {
+        written = entropy_serve(chain);
+    }
+    if (answer == BLOCK_ANSWERED) {
+        queue_give(&device->queue, chain, written);
+    } else if (answer == BLOCK_MALFORMED) {
+        device->queue.broken = 1;
+    }
+}
+
+/* Requests under way will not be answered. */
+static void forget(const struct virtio *device)
+{
+    if (device->kind == BLOCK_DEVICE) {
+        block_forget();
+    }
+}
+
+/* ---- registers ---- */
 
 static uint32_t half(uint64_t value, uint32_t which)
 {
@@ -59,19 +101,22 @@ static uint32_t read_queue(const struct virtio *device, uint32_t offset)
     return offset == REG_QUEUE_SIZE_MAX ? QUEUE_MAX : device->queue.ready;
 }
 
-uint32_t virtio_read(const struct virtio *device, uint32_t offset)
+uint64_t virtio_read(const struct virtio *device, uint32_t offset)
 {
+    if (offset >= CONFIGURATION) {
+        return device->kind == BLOCK_DEVICE ? block_configuration(offset - CONFIGURATION) : 0;
+    }
     switch (offset) {
     case REG_MAGIC:
         return MAGIC;
     case REG_VERSION:
         return VERSION;
     case REG_DEVICE:
-        return device->present ? ENTROPY_DEVICE : 0;
+        return device->kind;
     case REG_VENDOR:
         return VENDOR;
     case REG_DEVICE_FEATURES:
-        return half(OFFERED, device->device_half);
+        return half(offered(device), device->device_half);
     case REG_QUEUE_SIZE_MAX:
     case REG_QUEUE_READY:
         return read_queue(device, offset);
@@ -79,7 +124,9 @@ uint32_t virtio_read(const struct virtio *device, uint32_t offset)
         return device->interrupts;
     case REG_STATUS:
         return device->status;
-    default: /* no configuration space, and its generation never changes */
+    case REG_GENERATION:
+        return device->kind == BLOCK_DEVICE ? block_generation() : 0;
+    default:
         return 0;
     }
 }
@@ -92,6 +139,7 @@ static void set_half(uint64_t *value, uint32_t upper, uint32_t to)
 static void note_broken(struct virtio *device)
 {
     if (device->queue.broken && (device->status & STATUS_NEEDS_RESET) == 0) {
+        forget(device);
         device->status |= STATUS_NEEDS_RESET;
         device->interrupts |= (device->status & STATUS_DRIVER_OK) != 0 ? INTERRUPT_CONFIGURATION : 0;
     }
@@ -105,8 +153,8 @@ static void serve(struct virtio *device)
     if ((device->status & STATUS_DRIVER_OK) == 0) {
         return;
     }
-    for (uint32_t i = 0; i <= device->queue.size && queue_take(&device->queue, &chain); i++) {
-        queue_give(&device->queue, &chain, entropy_serve(&chain));
+    for (uint32_t i = 0; i <= device->queue.size && has_room(device) && queue_take(&device->queue, &chain); i++) {
+        begin(device, &chain);
     }
     note_broken(device);
     if (device->queue.broken == 0 && queue_wants_interrupt(&device->queue)) {
@@ -114,14 +162,30 @@ static void serve(struct virtio *device)
     }
 }
 
+void virtio_answer(struct virtio *device, const struct chain *chain, uint32_t written)
+{
+    queue_give(&device->queue, chain, written);
+}
+
+void virtio_resume(struct virtio *device)
+{
+    serve(device);
+}
+
+void virtio_configuration_changed(struct virtio *device)
+{
+    device->interrupts |= (device->status & STATUS_DRIVER_OK) != 0 ? INTERRUPT_CONFIGURATION : 0;
+}
+
 /* Zero resets. FEATURES_OK stays clear if the driver took what was not offered, or not the version that this is. */
 static void write_status(struct virtio *device, uint32_t value)
 {
     if (value == 0) {
-        virtio_init(device, device->present);
+        forget(device);
+        virtio_init(device, device->kind);
         return;
     }
-    if ((device->accepted & ~OFFERED) != 0 || (device->accepted & FEATURE_VERSION_1) == 0) {
+    if ((device->accepted & ~offered(device)) != 0 || (device->accepted & FEATURE_VERSION_1) == 0) {
         value &= ~STATUS_FEATURES_OK;
     }
     if ((value & STATUS_FEATURES_OK) == 0) {
@@ -139,6 +203,7 @@ static void write_queue(struct virtio *device, uint32_t offset, uint32_t value)
         return;
     }
     if (offset == REG_QUEUE_READY && value == 0) {
+        forget(device);
         queue->ready = 0;
     }
     if (queue->ready || queue->broken) {
@@ -167,7 +232,7 @@ static void write_queue(struct virtio *device, uint32_t offset, uint32_t value)
 
 void virtio_write(struct virtio *device, uint32_t offset, uint32_t value)
 {
-    if (device->present == 0) {
+    if (device->kind == VIRTIO_NONE) {
         return;
     }
     switch (offset) {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "virtio/queue.h"
+#include "virtio/chain.h"
 
 #define ENTROPY_DEVICE 4u /* its number among virtio devices */
 

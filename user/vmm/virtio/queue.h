@@ -8,20 +8,9 @@
 
 #include <stdint.h>
 
-#define QUEUE_MAX 64u /* entries, a power of two */
+#include "virtio/chain.h"
 
-/* Bytes of guest memory, as the monitor's pointer. */
-struct segment {
-    uint8_t *at;
-    uint32_t length;
-};
-
-/* A request: the segments that the device reads, then those that it writes. */
-struct chain {
-    uint32_t head;
-    uint32_t readable, writable; /* segments of each kind */
-    struct segment segment[QUEUE_MAX];
-};
+#define QUEUE_MAX CHAIN_MAX /* entries, a power of two */
 
 struct queue {
     uint64_t descriptors, driver_ring, device_ring; /* guest-physical */

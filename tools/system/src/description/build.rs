@@ -15,7 +15,7 @@ const DEFAULT_RESTART_WITHIN: u64 = 60_000_000_000;
 pub fn build(document: &Document, name: &str) -> Description {
     let system = document.tables_of("system").next();
     let text = |key| system.and_then(|table| table.text(key)).cloned();
-    Description {
+    let mut description = Description {
         source: document.source.clone(),
         name: name.to_string(),
         about: text("about").map_or_else(String::new, |about| about.value),
@@ -36,7 +36,9 @@ pub fn build(document: &Document, name: &str) -> Description {
         shares: document.tables_of("share").map(share).collect(),
         interrupts: document.tables_of("interrupt").map(interrupt).collect(),
         consoles: document.tables_of("console").map(console).collect(),
-    }
+    };
+    super::guest_disk::link(&mut description);
+    description
 }
 
 fn process(table: &TableData) -> Process {
@@ -84,6 +86,8 @@ fn vm(table: &TableData) -> Vm {
         memory: table.number("memory").cloned(),
         kernel: table.text("kernel").cloned(),
         initrd: table.text("initrd").cloned(),
+        disk: table.text("disk").cloned(),
+        disk_size: table.number("disk_size").cloned(),
         cmdline: table.text("cmdline").map_or_else(|| DEFAULT_COMMAND_LINE.to_string(), |text| text.value.clone()),
     }
 }

@@ -2,6 +2,7 @@
 //! addresses yet. `check` says whether names exist and values fit together.
 
 mod build;
+mod guest_disk;
 pub mod machine;
 
 pub use build::build;
@@ -114,6 +115,10 @@ pub struct Vm {
     pub kernel: Option<Name>,
     pub initrd: Option<Name>,
     pub cmdline: String,
+    /// The process that drives its disk.
+    pub disk: Option<Name>,
+    /// Bytes of the disk that it gets.
+    pub disk_size: Option<Spanned<u64>>,
 }
 
 #[derive(Debug, Clone)]
@@ -216,6 +221,14 @@ pub struct Console {
 impl Description {
     pub fn process(&self, name: &str) -> Option<&Process> {
         self.processes.iter().find(|process| process.name.value == name)
+    }
+
+    /// The guests with a disk, each with who drives it.
+    pub fn disk_users(&self) -> impl Iterator<Item = (&Process, &Vm, &Name)> {
+        self.processes.iter().filter_map(|process| {
+            let vm = process.vm.as_ref()?;
+            Some((process, vm, vm.disk.as_ref()?))
+        })
     }
 
     pub fn notification(&self, name: &str) -> Option<&Notification> {

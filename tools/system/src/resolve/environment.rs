@@ -47,6 +47,12 @@ pub fn environment(ids: &Ids, process: &Process, grants: &[Grant], files: &[Mapp
     if let Some(vm) = &process.vm {
         page.line(format_args!("arg.memory"), vm.memory.as_ref().map_or(0, |memory| memory.value));
         page.line(format_args!("arg.cmdline"), &vm.cmdline);
+        if let Some(driver) = &vm.disk {
+            page.line(format_args!("arg.disk"), &driver.value);
+        }
+        if let Some(size) = &vm.disk_size {
+            page.line(format_args!("arg.disk_size"), size.value);
+        }
     }
     for (key, value) in &process.args {
         page.line(format_args!("arg.{}", key.value), &value.value);

@@ -196,6 +196,19 @@ const VM: TableSpec = TableSpec {
                 "The guest's kernel: a Linux bzImage; named like `files`.",
             ),
             optional("initrd", Kind::Name(Object::File), "none", "The guest's initial ramdisk; named like `files`."),
+            optional(
+                "disk",
+                Kind::Name(Object::Process),
+                "none",
+                "The process that drives the guest's disk, such as one that runs `ahci`; it drives it for this guest \
+                 alone. The share, the notifications and the `args.sata` that monitor and driver need are made.",
+            ),
+            optional(
+                "disk_size",
+                Kind::Size(512, 1 << 50),
+                "the whole disk",
+                "How much of the disk the guest gets, from its beginning: a multiple of 512 bytes.",
+            ),
             optional("cmdline", Kind::Text, "\"console=ttyS0\"", "The guest kernel's command line."),
             optional("monitor", Kind::Name(Object::Program), "\"vmm\"", "The program that monitors it."),
         ],
