@@ -44,6 +44,7 @@ extern uint32_t sector_size;
 
 /* ---- hba.c: every function touches registers ---- */
 
+uint32_t adapter_answers(void);
 uint32_t reset_adapter(void); /* returns 1 if it came out of its reset and can queue commands */
 void quiet_adapter(void);     /* no interrupts, no work on commands */
 uint32_t disk_is_there(void);
@@ -59,7 +60,7 @@ uint32_t lowest_slot(uint32_t bits); /* requires: there is one */
 void issue(uint32_t slot);
 uint32_t is_acceptable(uint32_t slot);
 void drain(void);    /* waits until the device has completed its commands, or stopped */
-void reap(void);     /* tells the client of those it has completed */
+void reap(void);     /* tells the client of those it has completed; of none if the adapter has gone */
 void fail_all(void); /* the client gets every open command back */
 
 /* ---- service.c ---- */

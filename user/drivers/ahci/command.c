@@ -118,7 +118,7 @@ uint32_t execute(uint32_t operation, uint32_t features, uint64_t lba, uint32_t c
         is_busy = (read32(PX_CI) & 1u) != 0u && (read32(PX_IS) & INT_ERRORS) == 0u;
     }
     dma_barrier();
-    if (polls == 0u || (read32(PX_TFD) & (TFD_BUSY | TFD_REQUEST | TFD_ERROR)) != 0u) {
+    if (polls == 0u || (read32(PX_TFD) & (TFD_BUSY | TFD_REQUEST | TFD_ERROR)) != 0u || !adapter_answers()) {
         stop_port();
         start_port();
         return 0;
@@ -146,6 +146,9 @@ void reap(void)
 {
     uint32_t done = issued & ~read32(PX_SACT);
 
+    if (!adapter_answers()) {
+        done = 0;
+    }
     dma_barrier();
     issued = issued & ~done;
     while (done != 0u) {

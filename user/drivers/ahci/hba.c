@@ -32,6 +32,13 @@ uint32_t reset_adapter(void)
     return (capabilities & CAP_QUEUED) != 0u && (read32(HBA_PI) & PORT_BIT) != 0u;
 }
 
+/* Whether what was read before came from the adapter. One that has gone reads as zero or as all ones, which depends on the
+ * bridge; this register never does. */
+uint32_t adapter_answers(void)
+{
+    return (read32(HBA_GHC) & ~(GHC_RESET | GHC_INTERRUPTS)) == GHC_AHCI;
+}
+
 void stop_port(void)
 {
     write32(PX_CMD, CMD_RECEIVE | CMD_SPIN_UP | CMD_POWER_ON);

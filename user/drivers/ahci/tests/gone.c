@@ -1,0 +1,118 @@
+/* An adapter that is taken away between two reads of its registers: none of its commands counts as done. The registers are
+ * memory at the place where the driver looks for them. */
+#define _GNU_SOURCE
+#include "../command.c"
+#include "../hba.c"
+
+#include <sys/mman.h>
+
+#include "../../../libc/tests/check.h"
+
+#define AREA_BYTES 65536u
+
+enum port port;
+uint32_t is_asleep, slots = NUM_SLOT, depth = NUM_SLOT, sector_size = SECTOR;
+uint64_t sectors = 1u << 20;
+const struct mail *domain_current;
+
+static uint8_t area[AREA_BYTES];
+static uint8_t payload[MAIL_PAYLOAD];
+static uint64_t done_slots, num_failed;
+
+uint64_t dma_size(uint32_t protocol)
+{
+    (void)protocol;
+    return AREA_BYTES;
+}
+
+volatile void *dma_memory(uint32_t protocol, uint64_t offset)
+{
+    (void)protocol;
+    return area + offset;
+}
+
+uint64_t dma_physical(uint32_t protocol, uint64_t offset)
+{
+    (void)protocol;
+    return offset;
+}
+
+void *domain_emit_begin(uint32_t mailbox, uint64_t cookie)
+{
+    if (mailbox == SATA_DONE) {
+        done_slots |= 1ul << cookie;
+    }
+    num_failed += mailbox == SATA_FAILED;
+    return payload;
+}
+
+void domain_emit_end(uint32_t mailbox, uint64_t cookie)
+{
+    (void)mailbox;
+    (void)cookie;
+}
+
+static void set_all_registers(uint32_t value)
+{
+    for (uint32_t offset = 0; offset < 4096; offset += 4) {
+        write32(offset, value);
+    }
+}
+
+/* The adapter as it is between two commands, with the queued ones of `busy` still under way. */
+static void set_working(uint32_t busy)
+{
+    set_all_registers(0);
+    write32(HBA_GHC, GHC_AHCI | GHC_INTERRUPTS);
+    write32(PX_SACT, busy);
+}
+
+static void begin(void)
+{
+    issued = 0xf0u;
+    done_slots = 0;
+    num_failed = 0;
+}
+
+static void test_completions(void)
+{
+    begin();
+    set_working(0x90u);
+    reap();
+    CHECK(done_slots == 0x60u && issued == 0x90u);
+}
+
+static void test_gone(uint32_t reads_as)
+{
+    begin();
+    set_all_registers(reads_as);
+    reap();
+    CHECK(done_slots == 0 && issued == 0xf0u);
+    fail_all();
+    CHECK(num_failed == 4 && issued == 0);
+}
+
+/* A command that is waited for. Its error is the last that the adapter says: the zeros after it are no good state. */
+static void test_waited_for(void)
+{
+    issued = 0;
+    set_all_registers(0);
+    write32(PX_IS, INT_ERRORS);
+    CHECK(!execute(ATA_FLUSH, 0, 0, 0));
+    set_working(0);
+    write32(PX_IS, INT_ERRORS);
+    CHECK(execute(ATA_FLUSH, 0, 0, 0));
+}
+
+int main(void)
+{
+    void *registers = mmap((void *)REGISTERS_ADDRESS, 4096, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+    CHECK(registers == (void *)REGISTERS_ADDRESS);
+    test_completions();
+    test_gone(0);
+    test_gone(0xffffffffu);
+    test_waited_for();
+    return 0;
+}
