@@ -3,11 +3,17 @@
 #ifndef ASHLAR_ABI_H
 #define ASHLAR_ABI_H
 
+/* The version of this interface. It goes up with each change that a program built before could notice. Each program's file
+ * has a note that says which version it was built for (user/libc/crt0.S): a 32-bit number, of owner "Ashlar" and this type. */
+#define ABI_VERSION 1u
+#define PROGRAM_NOTE_ABI 1u
+
 /* Registers of a system call (instruction `syscall`):
  *   in   rax = number, rdi = slot (or first argument), rsi = second argument,
  *        words/arguments 0..9 = rdx r10 r8 r9 r12 r13 r14 r15 rbx rbp
  *   out  rax = status (a STATUS_* code), rdi = result, rsi = second result, words as above for messages.
  * rcx and r11 are destroyed. Every other register is kept. */
+
 #define MESSAGE_REGISTER_WORDS 10u
 #define MESSAGE_MAX_WORDS 120u
 /* Word i >= 10 of a message is at 64-bit index i of the thread's message page. */

@@ -78,6 +78,15 @@ says 'ASH-S030'
 gcc -no-pie -x c src/other.c -o other.elf
 status 1 ashlar check
 says 'it needs a dynamic'
+gcc -static -nostdlib -no-pie -ffreestanding -e main -x c src/other.c -o other.elf
+status 1 ashlar check
+says 'ASH-S044'
+says 'no note says that it was built for Ashlar'
+objcopy --remove-section=.note.ashlar build/programs/sensor.elf other.elf 2>/dev/null
+status 1 ashlar check
+says 'ASH-S044'
+strip -s build/programs/sensor.elf -o other.elf
+status 0 ashlar check
 cp build/programs/sensor.elf other.elf && printf '\267' | dd of=other.elf bs=1 seek=18 conv=notrunc status=none
 status 1 ashlar check
 says 'it is not for x86-64'

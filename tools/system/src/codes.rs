@@ -150,6 +150,10 @@ diagnostics::codes! {
          a disk. `disk_size` is the part of that disk that the guest gets: whole sectors of 512 bytes, and no more than the \
          disk has. Driver and console reach the guest's monitor by one notification, which has the guest's name and is \
          made where the description has none, so the console needs no `input`."
+    OtherAbi "ASH-S044" "a program for another interface"
+        "A program says in a note of its ELF file, of owner `Ashlar`, what version of the kernel's interface it was built \
+         for: system calls, error codes, layouts of pages. One that says another version than this Ashlar's, or none, \
+         could do anything. The note is in crt0.S.o, and user/libc/link.ld keeps it; a program for Linux has none."
 }
 
 #[cfg(test)]

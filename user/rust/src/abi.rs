@@ -2,6 +2,10 @@
 //! The numbers that programs and the kernel share, under the names that C programs know them by.
 
 /// As in `kernel/abi.h`.
+pub const ABI_VERSION: u32 = 1;
+/// As in `kernel/abi.h`.
+pub const PROGRAM_NOTE_ABI: u32 = 1;
+/// As in `kernel/abi.h`.
 pub const MESSAGE_REGISTER_WORDS: u32 = 10;
 /// As in `kernel/abi.h`.
 pub const MESSAGE_MAX_WORDS: u32 = 120;

@@ -1,6 +1,7 @@
 //! The files that a description names: programs, guest kernels, initial ramdisks, mapped files. Here they are found and
 //! checked; `resolve` gives them their addresses.
 
+mod abi_note;
 mod guest;
 mod program;
 

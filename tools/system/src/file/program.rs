@@ -56,7 +56,7 @@ pub fn parse(bytes: &[u8]) -> Result<Program, Vec<Flaw>> {
     if headers.iter().any(|header| needs_linker(&header)) {
         return Err(damaged("it needs a dynamic linker, and there is none"));
     }
-    let mut flaws = Vec::new();
+    let mut flaws: Vec<Flaw> = super::abi_note::flaw(headers, endian, bytes).into_iter().collect();
     let mut segments = Vec::new();
     for header in headers.iter().filter(|header| header.p_type(endian) == elf::PT_LOAD) {
         match segment(header, endian, bytes) {

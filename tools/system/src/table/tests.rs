@@ -26,6 +26,8 @@ fn constants() -> Vec<(&'static str, u64)> {
         NUM_PRIORITY,
         NUM_FRAME,
         NONE,
+        ABI_VERSION,
+        PROGRAM_NOTE_ABI,
         PROT_READ,
         PROT_WRITE,
         PROT_EXEC,

@@ -2,7 +2,7 @@
 //! `# ASH-S010 line 7`, several separated by commas, in the order of their lines.
 
 use crate::common;
-use crate::common::fake::{self, elf, CODE, DATA};
+use crate::common::fake::{self, elf, elf_with_note, note, CODE, DATA};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use system::{Assets, Code, Diagnostic, Report};
@@ -20,6 +20,10 @@ fn assets(build: &Folder) -> Assets {
         ("entry-nowhere", elf(0x50_0000, &[CODE, DATA])),
         ("writable-code", elf(CODE.0, &[(CODE.0, 7, CODE.2, 2)])),
         ("two-on-a-page", elf(CODE.0, &[CODE, (0x40_0800, 6, b"data", 4)])),
+        ("no-abi-note", elf_with_note(CODE.0, &[CODE, DATA], &[])),
+        ("note-of-another", elf_with_note(CODE.0, &[CODE, DATA], &note(b"GNU\0", 4, 1))),
+        ("cut-note", elf_with_note(CODE.0, &[CODE, DATA], &note(b"Ashlar\0\0", 7, 1)[..20])),
+        ("another-abi", elf_with_note(CODE.0, &[CODE, DATA], &note(b"Ashlar\0\0", 7, 999))),
         ("segment-too-low", elf(CODE.0, &[CODE, (0x1000, 6, b"data", 4)])),
         ("segment-in-the-tools-area", elf(CODE.0, &[CODE, (0x5000_0000_1000, 6, b"data", 4)])),
     ];

@@ -8,15 +8,27 @@ pub type Segment<'a> = (u64, u32, &'a [u8], u64);
 pub const CODE: Segment = (0x40_0000, 5, b"\x0f\x0b", 2);
 pub const DATA: Segment = (0x40_1000, 6, b"data", 0x3000);
 
-/// A static ELF executable for x86-64 with these segments.
+/// A static ELF executable for x86-64 with these segments, built for the kernel's interface.
 pub fn elf(entry: u64, segments: &[Segment]) -> Vec<u8> {
-    let data_begin = 64 + 56 * segments.len() as u64;
+    elf_with_note(entry, segments, &note(b"Ashlar\0\0", 7, 1))
+}
+
+/// A note of type 1 with `version`; `owner` is padded, and has `owner_size` bytes with its final zero.
+pub fn note(owner: &[u8], owner_size: u32, version: u32) -> Vec<u8> {
+    let head = [owner_size, 4, 1].map(u32::to_le_bytes).concat();
+    [&head, owner, &version.to_le_bytes()].concat()
+}
+
+/// As `elf`, with the bytes of a segment of notes.
+pub fn elf_with_note(entry: u64, segments: &[Segment], note: &[u8]) -> Vec<u8> {
+    let note_begin = 64 + 56 * (segments.len() as u64 + 1);
+    let data_begin = note_begin + note.len() as u64;
     let mut out = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
     out.extend([2u16, 62].iter().flat_map(|half| half.to_le_bytes()));
     out.extend(1u32.to_le_bytes());
     out.extend([entry, 64, 0].iter().flat_map(|word| word.to_le_bytes()));
     out.extend(0u32.to_le_bytes());
-    out.extend([64, 56, segments.len() as u16, 64, 0, 0].iter().flat_map(|half| half.to_le_bytes()));
+    out.extend([64, 56, segments.len() as u16 + 1, 64, 0, 0].iter().flat_map(|half| half.to_le_bytes()));
     let mut offset = data_begin;
     for (vaddr, flags, bytes, memory) in segments {
         out.extend([1u32, *flags].iter().flat_map(|word| word.to_le_bytes()));
@@ -24,6 +36,10 @@ pub fn elf(entry: u64, segments: &[Segment]) -> Vec<u8> {
         out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         offset += bytes.len() as u64;
     }
+    out.extend([4u32, 4].iter().flat_map(|word| word.to_le_bytes()));
+    let words = [note_begin, 0, 0, note.len() as u64, note.len() as u64, 4];
+    out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    out.extend_from_slice(note);
     segments.iter().for_each(|(_, _, bytes, _)| out.extend_from_slice(bytes));
     out
 }
