@@ -33,6 +33,10 @@ done
 [ "$(grep -cE '\| (included|not run|of other binaries) \|$' evidence/README.md)" = 3 ] || fail "the page of the evidence"
 [ "$(grep -c '| included |$' evidence/README.md)" = "$(find evidence -name '*.json' | wc -l)" ] || fail "what is said to be included"
 
+# ---- the licences of what the tool is linked with ----
+grep -qE '^\| regex-[0-9.]+ \| MIT OR Apache-2.0 \| [1-9] \|$' licences/README.md || fail "the page of the licences"
+[ "$(grep -cE '^\| .* \| [1-9] \|$' licences/README.md)" = "$(find licences -mindepth 1 -type d | wc -l)" ] || fail "texts"
+
 # ---- only the programs that a distribution asks for, and none of Rust's or Coq's; the distribution is only read ----
 for program in /usr/bin/* /usr/sbin/*; do
     case ${program##*/} in cargo* | rustc* | coq* | ocaml* | z3) ;; *) ln -sf "$program" "$folder/bin/" ;; esac

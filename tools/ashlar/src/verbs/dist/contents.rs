@@ -92,7 +92,7 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn copy_file(from: &Path, to: &Path) -> Result<(), Failure> {
+pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), Failure> {
     let folder = to.parent().map_or(Ok(()), std::fs::create_dir_all);
     folder.and_then(|()| std::fs::copy(from, to).map(|_| ())).map_err(|error| {
         let message = format!("{} cannot be copied to {}: {error}", from.display(), to.display());

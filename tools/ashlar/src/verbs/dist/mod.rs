@@ -3,6 +3,7 @@
 
 mod contents;
 mod evidence;
+mod licences;
 
 use super::book;
 use crate::cli::{DistOptions, Verb};
@@ -45,6 +46,7 @@ pub fn dist(options: &DistOptions, project: &Project, output: &Output) -> Result
     let folder = stage.join(&name);
     empty(&folder)?;
     contents::copy(project, &folder, &kernels)?;
+    licences::copy(project, &folder)?;
     write_evidence(&evidence, &folder)?;
     write(&folder.join(project::DISTRIBUTION_FILE), &contents::description(project, VERSION, &kernels))?;
     contents::write_checksums(&folder)?;
