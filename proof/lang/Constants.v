@@ -33,6 +33,8 @@ Definition QUEUE_PARKED_BASE : Z := 4400.
 Definition NUM_QUEUE : Z := 4416.
 
 (** * [abi.h] *)
+Definition ABI_VERSION : Z := 1.
+Definition PROGRAM_NOTE_ABI : Z := 1.
 Definition MESSAGE_REGISTER_WORDS : Z := 10.
 Definition MESSAGE_MAX_WORDS : Z := 120.
 Definition STATUS_OK : Z := 0.
