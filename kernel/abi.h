@@ -47,7 +47,7 @@
 #define GRANT_ENDPOINT 1u     /* object = endpoint, rights SEND | RECV, badge */
 #define GRANT_NOTIFICATION 2u /* object = notification, rights SIGNAL | WAIT, badge = bits to set */
 #define GRANT_BUFFER 3u       /* object = bounded buffer, rights INSERT | REMOVE */
-#define GRANT_SHARE 4u        /* object = share, rights OFFER | ACCEPT */
+#define GRANT_SHARE 4u        /* object = share, rights OFFER or ACCEPT, WRITE */
 #define GRANT_PROCESS 5u      /* object = child process; badge = notification signalled on its death or NONE */
 #define GRANT_IRQ 6u          /* object = line, badge = notification that it signals */
 #define GRANT_MMIO 7u         /* object = device: a window of whole pages */
@@ -64,6 +64,7 @@
 #define RIGHT_REMOVE 2u
 #define RIGHT_OFFER 1u
 #define RIGHT_ACCEPT 2u
+#define RIGHT_WRITE 4u /* of a share, at both ends: who accepts a page may write to it */
 
 /* Process states: first result of SYS_PROCESS_STATUS. */
 #define PROCESS_EMPTY 0u /* never created, or ended and all its resources freed */

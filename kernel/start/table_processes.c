@@ -107,6 +107,14 @@ static int notification_exists(uint64_t badge)
 }
 
 /* The reason why process p must not have this grant, or 0. */
+/* Which end of a share the rights are for: RIGHT_OFFER or RIGHT_ACCEPT; 0 if they are no rights of a share. */
+static uint32_t share_end(uint32_t rights)
+{
+    uint32_t end = rights & ~RIGHT_WRITE;
+
+    return end == RIGHT_OFFER || end == RIGHT_ACCEPT ? end : 0;
+}
+
 static const char *grant_fault(uint32_t p, const struct boot_grant *grant)
 {
     uint32_t object = grant->object;
@@ -128,10 +136,10 @@ static const char *grant_fault(uint32_t p, const struct boot_grant *grant)
                    ? "no such bounded buffer or rights"
                    : 0;
     case GRANT_SHARE:
-        if (object >= table_count(BOOT_SHARES) || (rights != RIGHT_OFFER && rights != RIGHT_ACCEPT)) {
+        if (object >= table_count(BOOT_SHARES) || share_end(rights) == 0) {
             return "no such share or rights";
         }
-        return (rights == RIGHT_OFFER ? table_share(object)->from : table_share(object)->to) != p
+        return (share_end(rights) == RIGHT_OFFER ? table_share(object)->from : table_share(object)->to) != p
                    ? "the share joins other processes"
                    : 0;
     case GRANT_PROCESS:

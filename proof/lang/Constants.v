@@ -77,6 +77,7 @@ Definition RIGHT_INSERT : Z := 1.
 Definition RIGHT_REMOVE : Z := 2.
 Definition RIGHT_OFFER : Z := 1.
 Definition RIGHT_ACCEPT : Z := 2.
+Definition RIGHT_WRITE : Z := 4.
 Definition PROCESS_EMPTY : Z := 0.
 Definition PROCESS_LOADING : Z := 1.
 Definition PROCESS_RUNNING : Z := 2.

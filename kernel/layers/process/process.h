@@ -163,8 +163,9 @@ uint32_t process_pin_page(uint32_t p, uint64_t vaddr, uint32_t prot);
  * ERR_ALREADY_MAPPED; ERR_QUOTA (of the child); ERR_NO_MEMORY. */
 uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t prot);
 
-/* Offers p's own page at vaddr in share s. Returns STATUS_OK; ERR_BAD_ADDRESS; or share_offer's error. */
-uint32_t process_offer_page(uint32_t p, uint32_t s, uint64_t vaddr);
+/* Offers p's own page at vaddr, which must be mapped at least with prot, in share s. Returns STATUS_OK; ERR_BAD_ADDRESS;
+ * or share_offer's error. */
+uint32_t process_offer_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t prot);
 
 /* Maps the page offered in s at vaddr. Returns STATUS_OK; STATUS_RESTART; ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY;
  * or share_accept's error. */

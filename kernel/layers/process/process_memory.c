@@ -300,11 +300,11 @@ uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t 
     return status;
 }
 
-uint32_t process_offer_page(uint32_t p, uint32_t s, uint64_t vaddr)
+uint32_t process_offer_page(uint32_t p, uint32_t s, uint64_t vaddr, uint32_t prot)
 {
     uint32_t status = ERR_BAD_ADDRESS;
     spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
-    uint32_t frame = pagemap_frame(p, vaddr, PROT_READ);
+    uint32_t frame = pagemap_frame(p, vaddr, prot);
     if (frame != NONE) {
         status = share_offer(s, p, frame);
     }

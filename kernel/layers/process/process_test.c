@@ -24,6 +24,8 @@
 #define SEND_SLOT 21u
 #define RECV_SLOT 22u
 #define SHARE_SLOT 23u
+#define PASS_WRITABLE_SLOT 24u
+#define PASS_READ_ONLY_SLOT 25u
 #define CODE 0x400000ul
 #define DATA 0x600000ul
 #define HERE 0x10000000ul
@@ -316,7 +318,12 @@ static void share_program(uint32_t thread)
         user_call(SYS_SLEEP, 1000, 0, 0, 0, 0);
         CHECK_EQUAL(user_call(SYS_SHARE_ACCEPT, SHARE_SLOT, MESSAGE_VADDR, PROT_READ, 0, 0), ERR_BAD_ADDRESS);
         CHECK_EQUAL(user_call(SYS_SHARE_OFFER, SHARE_SLOT, HERE, 0, 0, 0), ERR_BAD_SLOT);
+        CHECK_EQUAL(user_call(SYS_SHARE_ACCEPT, SHARE_SLOT, HERE, PROT_READ | PROT_WRITE, 0, 0), ERR_BAD_SLOT);
         CHECK_EQUAL(user_call(SYS_SHARE_ACCEPT, SHARE_SLOT, HERE, PROT_READ, 0, 0), STATUS_OK);
+        /* What may only be read here may not be written where it is passed on to. */
+        CHECK_EQUAL(user_call(SYS_SHARE_OFFER, PASS_WRITABLE_SLOT, HERE, 0, 0, 0), ERR_BAD_ADDRESS);
+        CHECK_EQUAL(user_call(SYS_SHARE_OFFER, PASS_READ_ONLY_SLOT, HERE, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_call(SYS_SHARE_WITHDRAW, PASS_READ_ONLY_SLOT, 0, 0, 0, 0), STATUS_OK);
         uint32_t frame = hosted_reach(HERE, 0);
         CHECK_EQUAL(hosted_reach(HERE, 1), NONE);
         CHECK_EQUAL(frame_owners(frame), 3);
@@ -353,6 +360,10 @@ static void shared_page(void)
     share_define(4, 1, 0);
     process_set_grant(0, SHARE_SLOT, GRANT_SHARE, 4, RIGHT_ACCEPT, 0);
     process_set_grant(1, SHARE_SLOT, GRANT_SHARE, 4, RIGHT_OFFER, 0);
+    share_define(5, 0, 1);
+    process_set_grant(0, PASS_WRITABLE_SLOT, GRANT_SHARE, 5, RIGHT_OFFER | RIGHT_WRITE, 0);
+    share_define(6, 0, 1);
+    process_set_grant(0, PASS_READ_ONLY_SLOT, GRANT_SHARE, 6, RIGHT_OFFER, 0);
     process_set_grant(0, CHILD_SLOT, GRANT_PROCESS, 1, 0, NONE);
     for (uint32_t p = 0; p < 2; p++) {
         world_create(p);

@@ -177,7 +177,7 @@ static void random_calls(void)
     give(VICTIM, 1, GRANT_ENDPOINT, 1, RIGHT_SEND | RIGHT_RECV, 6);
     give(VICTIM, 2, GRANT_NOTIFICATION, 0, RIGHT_SIGNAL | RIGHT_WAIT, 0x10);
     give(VICTIM, 3, GRANT_BUFFER, 0, RIGHT_INSERT | RIGHT_REMOVE, 0);
-    give(VICTIM, 4, GRANT_SHARE, 0, RIGHT_OFFER, 0);
+    give(VICTIM, 4, GRANT_SHARE, 0, RIGHT_OFFER | RIGHT_WRITE, 0);
     give(VICTIM, 5, GRANT_PROCESS, GRANDCHILD, 0, 0);
     give(VICTIM, 6, GRANT_IRQ, 9, 0, 0);
     give(VICTIM, 7, GRANT_MMIO, 0, 0, 0);
@@ -185,7 +185,7 @@ static void random_calls(void)
     give(VICTIM, 9, GRANT_DMA, 0, 0, 0);
     give(VICTIM, 10, GRANT_VM, 0, 0, 0);
     give(VICTIM, 11, GRANT_CONSOLE, 3, 0, 0);
-    give(VICTIM, 12, GRANT_SHARE, 1, RIGHT_OFFER | RIGHT_ACCEPT, 0);
+    give(VICTIM, 12, GRANT_SHARE, 1, RIGHT_OFFER | RIGHT_ACCEPT | RIGHT_WRITE, 0);
     give(GRANDCHILD, 0, GRANT_ENDPOINT, 1, RIGHT_SEND, 7);
     irq_define(9, 0, 1ul << 6, 0, 0);
     world_create(0);

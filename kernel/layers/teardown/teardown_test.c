@@ -41,7 +41,7 @@ static void stage_by_stage(void)
         }
         CHECK_EQUAL(status, STATUS_OK);
     }
-    CHECK_EQUAL(process_offer_page(0, 1, HERE), STATUS_OK);
+    CHECK_EQUAL(process_offer_page(0, 1, HERE, PROT_READ), STATUS_OK);
     CHECK_EQUAL(irq_ack(LINE), STATUS_OK);
     CHECK_EQUAL(hosted_line_open(LINE), 1);
     notify_signal(2, 7);
@@ -58,7 +58,7 @@ static void stage_by_stage(void)
     CHECK_EQUAL(notify_poll(2), 0);
     CHECK_EQUAL(container_usage(0), before); /* memory comes last */
     CHECK_EQUAL(share_withdraw(1, 0), STATUS_OK);
-    CHECK_EQUAL(process_offer_page(0, 1, HERE), STATUS_OK);
+    CHECK_EQUAL(process_offer_page(0, 1, HERE, PROT_READ), STATUS_OK);
     while (stage <= NUM_ENDPOINT + 1 + NUM_GRANT + NUM_PROCESS) { /* children and shares */
         CHECK_EQUAL(teardown_step(0), 1);
         stage = process_stage(0);

@@ -64,6 +64,7 @@ pub const RIGHT_INSERT: u32 = 1;
 pub const RIGHT_REMOVE: u32 = 2;
 pub const RIGHT_OFFER: u32 = 1;
 pub const RIGHT_ACCEPT: u32 = 2;
+pub const RIGHT_WRITE: u32 = 4;
 pub const USER_BASE: u64 = 0x0000_0000_0001_0000;
 pub const USER_END: u64 = 0x0000_7000_0000_0000;
 pub const ENV_VADDR: u64 = 0x0000_6000_0000_0000;

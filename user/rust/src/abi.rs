@@ -55,7 +55,7 @@ pub const GRANT_ENDPOINT: u32 = 1;
 pub const GRANT_NOTIFICATION: u32 = 2;
 /// Object = bounded buffer, rights INSERT | REMOVE.
 pub const GRANT_BUFFER: u32 = 3;
-/// Object = share, rights OFFER | ACCEPT.
+/// Object = share, rights OFFER or ACCEPT, WRITE.
 pub const GRANT_SHARE: u32 = 4;
 /// Object = child process; badge = notification signalled on its death or NONE.
 pub const GRANT_PROCESS: u32 = 5;
@@ -89,6 +89,8 @@ pub const RIGHT_REMOVE: u32 = 2;
 pub const RIGHT_OFFER: u32 = 1;
 /// As in `kernel/abi.h`.
 pub const RIGHT_ACCEPT: u32 = 2;
+/// Of a share, at both ends: who accepts a page may write to it.
+pub const RIGHT_WRITE: u32 = 4;
 /// Never created, or ended and all its resources freed.
 pub const PROCESS_EMPTY: u32 = 0;
 /// As in `kernel/abi.h`.

@@ -150,6 +150,7 @@ fn share(table: &TableData) -> Share {
         seen_as: seen_as(table),
         from: table.text("from").cloned(),
         to: table.text("to").cloned(),
+        read_only: table.flag("read_only"),
     }
 }
 

@@ -28,6 +28,7 @@ pub fn link(description: &mut Description) {
             seen_as: name,
             from: Some(at(&guest.value)),
             to: Some(at(&driver.value)),
+            read_only: false,
         });
         hear_input(description, &at(&guest.value));
     }

@@ -203,6 +203,7 @@ pub struct Share {
     pub seen_as: String,
     pub from: Option<Name>,
     pub to: Option<Name>,
+    pub read_only: bool,
 }
 
 #[derive(Debug, Clone)]

@@ -98,10 +98,11 @@ impl List<'_> {
     fn shares(&mut self) {
         let description = self.ids.description;
         for (object, share) in (0..).zip(&description.shares) {
+            let write = if share.read_only { 0 } else { RIGHT_WRITE };
             if share.from.as_ref().is_some_and(|from| self.is_me(from)) {
-                self.add(("share", GRANT_SHARE), &share.seen_as, object, RIGHT_OFFER, 0);
+                self.add(("share", GRANT_SHARE), &share.seen_as, object, RIGHT_OFFER | write, 0);
             } else if share.to.as_ref().is_some_and(|to| self.is_me(to)) {
-                self.add(("share", GRANT_SHARE), &share.seen_as, object, RIGHT_ACCEPT, 0);
+                self.add(("share", GRANT_SHARE), &share.seen_as, object, RIGHT_ACCEPT | write, 0);
             }
         }
     }

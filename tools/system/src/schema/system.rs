@@ -280,6 +280,12 @@ const SHARE: TableSpec = TableSpec {
     keys: &[&[
         required("from", Kind::Name(Object::Process), "The process that offers."),
         required("to", Kind::Name(Object::Process), "The process that accepts, and pays for the page too."),
+        optional(
+            "read_only",
+            Kind::Flag,
+            "false",
+            "The process that accepts may only read what it is offered, and so may every process that it passes it on to.",
+        ),
         AS,
     ]],
 };

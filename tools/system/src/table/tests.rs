@@ -51,6 +51,7 @@ fn constants() -> Vec<(&'static str, u64)> {
         RIGHT_REMOVE,
         RIGHT_OFFER,
         RIGHT_ACCEPT,
+        RIGHT_WRITE,
         USER_BASE,
         USER_END,
         ENV_VADDR,
