@@ -15,7 +15,8 @@ pub fn book(options: &BookOptions, project: &Project, output: &Output) -> Result
     let root = project.root();
     let failed = |error: book::Error| Failure::unable(error.to_string(), "`ashlar doctor` says what is missing");
     let mut findings = Vec::new();
-    for file in book::pictures(root, &assets(project, &KernelOptions::default())?).map_err(failed)? {
+    let own = assets(project, &KernelOptions::default())?;
+    for file in book::pictures(root, &own, &gallery(project)?).map_err(failed)? {
         let path = root.join(&file.path);
         if std::fs::read_to_string(&path).is_ok_and(|text| text == file.text) {
             continue;
@@ -36,6 +37,16 @@ pub fn book(options: &BookOptions, project: &Project, output: &Output) -> Result
         1 => Err(Failure::Finding("1 finding".to_string())),
         count => Err(Failure::Finding(format!("{count} findings"))),
     }
+}
+
+/// The projects in `gallery`, each with what its own `ashlar.toml` adds.
+fn gallery(project: &Project) -> Result<Vec<book::Exhibit>, Failure> {
+    let folder = project.root().join("gallery");
+    let exhibit = |name: String| {
+        let own = project.around(&folder.join(&name))?;
+        Ok(book::Exhibit { name, assets: assets(&own, &KernelOptions::default())? })
+    };
+    project::folders(&folder).into_iter().map(exhibit).collect()
 }
 
 fn shown(finding: &book::Finding) -> String {

@@ -41,9 +41,10 @@ const LIBRARY: [&str; 2] = ["libc/crt0.S.o", "libashlar.a"];
 pub(super) fn copy(project: &Project, folder: &Path, kernels: &[KernelOptions]) -> Result<(), Failure> {
     let root = project.root();
     for below in FOLDERS {
-        copy_folder(&root.join(below), &folder.join(below))?;
+        copy_folder(&root.join(below), &folder.join(below), &["tests", "target"])?;
     }
-    copy_folder(&project.build().join("book"), &folder.join("book"))?;
+    copy_folder(&root.join("gallery"), &folder.join("gallery"), &["build", "target", ".ashlar"])?;
+    copy_folder(&project.build().join("book"), &folder.join("book"), &[])?;
     for file in FILES {
         copy_file(&root.join(file), &folder.join(file))?;
     }
@@ -81,10 +82,11 @@ pub(super) fn copy(project: &Project, folder: &Path, kernels: &[KernelOptions]) 
     run(Command::new("chmod").arg("755").arg(folder.join("ashlar")))
 }
 
-fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
+/// Copies a folder without what stands in those that are called as one of `left`.
+fn copy_folder(from: &Path, to: &Path, left: &[&str]) -> Result<(), Failure> {
     for file in files_in(from)? {
         let below = file.strip_prefix(from).unwrap_or(&file);
-        let is_left = below.components().any(|part| ["tests", "target"].iter().any(|left| part.as_os_str() == *left));
+        let is_left = below.components().any(|part| left.iter().any(|name| part.as_os_str() == *name));
         if !is_left {
             copy_file(&file, &to.join(below))?;
         }
