@@ -17,7 +17,7 @@ use project::Project;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use system::{Assets, OwnProgram, Resolved, System};
+use system::{Assets, Made, OwnProgram, Resolved, System};
 
 /// What a run needs.
 #[derive(Debug, Clone)]
@@ -41,7 +41,9 @@ fn things(project: &Project, options: &KernelOptions) -> Result<(Assets, Vec<Own
     let mut programs = programs(project, options);
     let own = own::programs(project, &programs)?;
     programs.extend(own.iter().map(|program| (program.name.clone(), own::elf(program, project, options))));
-    Ok((Assets { machines: project.machines(), programs, files: guest::files(project) }, own))
+    let is_finished = |program: &&OwnProgram| matches!(program.made, Made::Elf(_));
+    let finished = own.iter().filter(is_finished).map(|program| program.name.clone()).collect();
+    Ok((Assets { machines: project.machines(), programs, finished, files: guest::files(project) }, own))
 }
 
 fn programs(project: &Project, options: &KernelOptions) -> BTreeMap<String, PathBuf> {

@@ -30,7 +30,7 @@ mod schema;
 mod table;
 mod threads;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 pub use codes::Code;
@@ -59,6 +59,8 @@ pub struct Assets {
     pub machines: PathBuf,
     /// Every program that exists as source, with the ELF file that building it makes.
     pub programs: BTreeMap<String, PathBuf>,
+    /// Those programs that are files of the user's, which no build makes new.
+    pub finished: BTreeSet<String>,
     /// Every guest kernel, initial ramdisk or other file that has a name, with its place once fetched.
     pub files: BTreeMap<String, PathBuf>,
 }

@@ -104,16 +104,21 @@ impl Reader<'_> {
         }
         let Some(bytes) = self.bytes(name, &path) else { return };
         match program::parse(&bytes) {
-            Ok(program) => {
+            Ok((program, other_abi)) => {
                 self.files.programs.insert(name.value.clone(), program);
+                // A build replaces what an earlier version of the tree has left.
+                let stays = self.strictness == Strictness::All || self.assets.finished.contains(&name.value);
+                self.program_flaws(name, &path, other_abi.filter(|_| stays));
             }
-            Err(flaws) if self.told.insert(path.clone()) => {
-                for mut flaw in flaws {
-                    flaw.message = format!("{}: {}", path.display(), flaw.message);
-                    self.fault(name, flaw);
-                }
-            }
+            Err(flaws) if self.told.insert(path.clone()) => self.program_flaws(name, &path, flaws),
             Err(_) => {}
+        }
+    }
+
+    fn program_flaws(&mut self, name: &Name, path: &Path, flaws: impl IntoIterator<Item = Flaw>) {
+        for mut flaw in flaws {
+            flaw.message = format!("{}: {}", path.display(), flaw.message);
+            self.fault(name, flaw);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Programs: static ELF executables, as segments on page bounds.
 
-use super::Flaw;
+use super::{abi_note, Flaw};
 use crate::codes::Code;
 use crate::layout::*;
 use object::elf::{self, FileHeader64, ProgramHeader64};
@@ -37,8 +37,8 @@ impl Segment {
     }
 }
 
-/// The program in `bytes`, or everything that is wrong with it.
-pub fn parse(bytes: &[u8]) -> Result<Program, Vec<Flaw>> {
+/// The program in `bytes` and what is wrong with the interface that it was built for; or everything that is wrong with the file.
+pub fn parse(bytes: &[u8]) -> Result<(Program, Option<Flaw>), Vec<Flaw>> {
     let damaged = |reason: &str| {
         let message = format!("not a usable program: {reason}");
         vec![Flaw { code: Code::DamagedProgram, message, remedy: REBUILD }]
@@ -56,7 +56,7 @@ pub fn parse(bytes: &[u8]) -> Result<Program, Vec<Flaw>> {
     if headers.iter().any(|header| needs_linker(&header)) {
         return Err(damaged("it needs a dynamic linker, and there is none"));
     }
-    let mut flaws: Vec<Flaw> = super::abi_note::flaw(headers, endian, bytes).into_iter().collect();
+    let mut flaws = Vec::new();
     let mut segments = Vec::new();
     for header in headers.iter().filter(|header| header.p_type(endian) == elf::PT_LOAD) {
         match segment(header, endian, bytes) {
@@ -73,7 +73,7 @@ pub fn parse(bytes: &[u8]) -> Result<Program, Vec<Flaw>> {
         return Err(damaged("its entry point is in no executable segment"));
     }
     if flaws.is_empty() {
-        Ok(Program { entry, segments })
+        Ok((Program { entry, segments }, abi_note::flaw(headers, endian, bytes)))
     } else {
         Err(flaws)
     }

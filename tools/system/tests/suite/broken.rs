@@ -81,6 +81,17 @@ fn each_broken_description_is_found_out_at_its_line() {
 }
 
 #[test]
+fn an_old_program_is_refused_where_no_build_replaces_it() {
+    let build = Folder::new("old");
+    let mut assets = assets(&build);
+    let path = folder().join("other-abi.toml");
+    assert!(system::load(&path, &assets).is_ok(), "these will be built");
+    assets.finished.insert("another-abi".into());
+    let report = system::load(&path, &assets).err().unwrap_or_default();
+    assert_eq!(found(&report), [("ASH-S044".to_string(), Some(7))]);
+}
+
+#[test]
 fn every_code_has_a_broken_description() {
     let shown: BTreeSet<String> =
         common::descriptions(&folder()).iter().flat_map(|path| expected(path)).map(|(code, _)| code).collect();

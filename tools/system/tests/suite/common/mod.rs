@@ -20,7 +20,7 @@ pub fn assets(build: &Path) -> Assets {
         ("debian-cloud".to_string(), build.join("vmlinuz")),
         ("busybox".to_string(), build.join("initrd.img")),
     ]);
-    Assets { machines: root().join("machines"), programs, files }
+    Assets { machines: root().join("machines"), programs, files, ..Assets::default() }
 }
 
 /// Paths of the descriptions of the tree: examples, tests and benchmarks.
