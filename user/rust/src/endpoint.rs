@@ -50,6 +50,7 @@ impl Message {
         &mut self.word[..count]
     }
 
+    #[inline(always)]
     fn register_count(&self) -> usize {
         (self.count as usize).min(REGISTER_WORDS)
     }
