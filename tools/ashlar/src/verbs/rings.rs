@@ -9,7 +9,11 @@ use output::Failure;
 use project::Project;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use trace::{Event, Layout, Names, Reader};
+
+/// The emulator opens its monitor soon after it was started, on a busy host later.
+const OPENS_WITHIN: Duration = Duration::from_secs(30);
 
 /// A machine whose memory can be read while it runs, and the rings in it.
 pub struct Recording {
@@ -38,6 +42,11 @@ impl Recording {
         let after = self.memory.read(&self.layout.counts)?;
         self.reader.take(&before, &ring, &after);
         Ok(())
+    }
+
+    /// Whether the monitor of the emulator, which was started at `started`, may be opened yet.
+    pub fn is_still_to_come(&self, started: Instant) -> bool {
+        !self.memory.has_answered() && started.elapsed() < OPENS_WITHIN
     }
 
     /// What has been read since the last call.

@@ -16,9 +16,8 @@ use trace::event::in_order;
 
 /// How often it looks.
 const EVERY: Duration = Duration::from_millis(500);
-/// The emulator opens its monitor soon after it was started.
+/// How soon after a look at a machine whose monitor does not answer yet comes the next.
 const SOON: Duration = Duration::from_millis(20);
-const AT_LAST: Duration = Duration::from_secs(30);
 
 pub struct Observer {
     recording: Recording,
@@ -72,7 +71,7 @@ impl Observer {
         let shared = Arc::clone(&latest);
         std::thread::spawn(move || loop {
             let page = self.look(started);
-            if page.is_err() && !self.recording.memory.has_answered() && started.elapsed() < AT_LAST {
+            if page.is_err() && self.recording.is_still_to_come(started) {
                 std::thread::sleep(SOON);
                 continue;
             }
