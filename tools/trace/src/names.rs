@@ -50,6 +50,12 @@ impl Names {
         named(&self.calls, number, "call")
     }
 
+    /// The numbers of the system calls by which a thread waits for requests.
+    pub fn receives(&self) -> Vec<u32> {
+        let is_one = |name: &str| ["recv", "reply recv"].contains(&name);
+        self.calls.iter().filter(|(_, name)| is_one(name)).map(|(&number, _)| number).collect()
+    }
+
     pub fn exit(&self, reason: u32) -> String {
         named(&self.exits, reason, "reason")
     }

@@ -176,12 +176,42 @@ fn late() -> Vec<Event> {
 #[test]
 fn a_job_lasts_until_its_thread_waits_again() {
     let job = |began, ended| Job { thread: 16, began, ended };
-    assert_eq!(jobs(&late()), [job(100, 120), job(200, 290)]);
+    assert_eq!(jobs(&late(), &[RECEIVE]), [job(100, 120), job(200, 290)]);
+}
+
+/// The system call by which servers of these events wait for requests, and one by which clients ask.
+const RECEIVE: u32 = 2;
+const ASK: u32 = 1;
+
+#[test]
+fn each_request_is_a_job_of_the_server_and_an_answer_is_none_of_the_client() {
+    let mut events = vec![
+        at(0, 0, What::Wake { thread: 17 }),
+        at(5, 0, What::Switch { thread: 17 }),
+        at(9, 0, What::Call { number: RECEIVE }),
+        at(10, 0, What::Switch { thread: 0 }),
+        at(90, 0, What::Wake { thread: 16 }),
+        at(91, 0, What::Switch { thread: 16 }),
+    ];
+    for began in [100, 200, 300] {
+        events.extend([
+            at(began, 0, What::Call { number: ASK }),
+            at(began + 1, 0, What::Message { receiver: 17 }),
+            // A server on another processor is woken too.
+            at(began + 2, 0, What::Wake { thread: 17 }),
+            at(began + 3, 0, What::Switch { thread: 17 }),
+            at(began + 10, 0, What::Call { number: RECEIVE }),
+            at(began + 11, 0, What::Message { receiver: 16 }),
+            at(began + 12, 0, What::Switch { thread: 16 }),
+        ]);
+    }
+    let job = |began, ended| Job { thread: 17, began, ended };
+    assert_eq!(jobs(&events, &[RECEIVE]), [job(0, 10), job(101, 112), job(201, 212)]);
 }
 
 #[test]
 fn a_missed_deadline_says_who_had_the_processor() {
-    let kept = kept(&late(), &[(16, 30), (17, 5)].into());
+    let kept = kept(&late(), &[(16, 30), (17, 5)].into(), &[RECEIVE]);
     let [(job, others)] = &kept[&16].missed[..] else { panic!("{kept:?}") };
     assert_eq!((kept[&16].count, kept[&16].longest, job.began), (2, 90, 200));
     assert_eq!(*others, [(17, 70), (0, 5)].into());
@@ -192,7 +222,7 @@ fn a_missed_deadline_says_who_had_the_processor() {
 fn the_page_shows_each_missed_deadline() {
     let events: Vec<Event> = late().into_iter().map(|event| Event { when: event.when * 1000, ..event }).collect();
     let deadlines = [(16, 30_000)].into();
-    let kept = kept(&events, &deadlines);
+    let kept = kept(&events, &deadlines, &[RECEIVE]);
     let waits = waits(&events);
     let recorded = Recorded {
         system: "a <b>",

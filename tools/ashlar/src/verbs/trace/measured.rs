@@ -28,7 +28,7 @@ pub fn deadline_results(
     bounds: &BTreeMap<u32, u64>,
     names: &Names,
 ) -> Vec<DeadlineResult> {
-    let within = kept(events, bounds);
+    let within = kept(events, bounds, &names.receives());
     let first = |kept: &Kept| -> Vec<MissedResult> {
         kept.missed.iter().take(SHOWN).map(|(job, others)| missed(job, others, names)).collect()
     };

@@ -61,7 +61,7 @@ pub fn trace(options: &TraceOptions, project: &Project, output: &Output) -> Resu
     eprint!("{}", session.finish());
     let (events, lost) = (in_order(recording.take()), recording.lost());
     let deadlines = deadlines(&built, &names);
-    let kept = kept(&events, &deadlines);
+    let kept = kept(&events, &deadlines, &names.receives());
     let waits = waits(&events);
     let missed: Vec<(&Job, u64)> =
         kept.iter().flat_map(|(thread, kept)| kept.missed.iter().map(|(job, _)| (job, deadlines[thread]))).collect();
@@ -136,7 +136,8 @@ fn record(
         }
         let now = Instant::now();
         if awaited.all_matched() || now >= end {
-            read(recording, session)?;
+            let late = "the emulator has not begun: give it more time with --timeout";
+            recording.read().map_err(|error| Failure::unable(error, late))?;
             break if awaited.all_matched() { "matched" } else { "timeout" };
         }
         if now >= read_at {
