@@ -25,7 +25,6 @@ void domain_start(void)
     if (domain.wake == NO_SLOT) {
         panic("the system has no notification %s for this process to wait for\n", name);
     }
-    pending_start();
     domain.timer_fires = DEADLINE_NEVER;
     dispatch_start();
     interrupt_start();
@@ -37,6 +36,7 @@ void domain_cut(struct port *port)
 {
     link_cut(&port->link);
     port->sendable = 0;
+    pending_forget(port->number);
 }
 
 /* Takes a message off a port's ring and gives it its local mailbox; cuts the peer off if it cannot be one.
@@ -67,7 +67,7 @@ static OFTEN int take_from_ring(struct port *port, const struct mail_set *set, s
         if (is_in(set, mail->mailbox)) {
             return 1;
         }
-        if (!pending_keep(mail)) {
+        if (!pending_keep(port, mail)) {
             domain_cut(port); /* more unread messages than its protocol allows */
             return 0;
         }
@@ -268,7 +268,9 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
 {
     struct mail *mail = domain.mail;
 
-    monitored_await(set);
+    if (deadline == DEADLINE_NEVER) {
+        monitored_await(set); /* a wait with a deadline ends */
+    }
     if (domain.num_linked > 1) {
         domain.turn = domain.turn + 1 < domain.num_linked ? domain.turn + 1 : 0;
     }
@@ -288,7 +290,6 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
                 if (verdict != MONITOR_OK) {
                     monitored_bad_receive(port, mail->mailbox, verdict);
                     domain_cut(port);
-                    pending_forget(port->number);
                     continue;
                 }
             }

@@ -24,6 +24,8 @@ struct port {
     uint32_t is_linked; /* 0: all its messages are the domain's own (timer) */
     struct monitor monitor;
     uint64_t open[PORT_MONITOR_WORDS];
+    struct pending *pool; /* room for its messages that are not awaited yet; null if it has no link */
+    struct pending *unused;
 };
 
 /* A message that was taken from its ring, or made here, before anybody awaited it. */
@@ -41,7 +43,6 @@ struct domain {
     uint32_t turn;         /* which of them is looked at first */
     struct pending *first; /* pending messages, oldest first */
     struct pending *last;
-    struct pending *unused;
     struct mail *mail;             /* where the running thread's message is kept until its next AWAIT */
     struct link *unsignalled;      /* its peer has messages that it was not signalled for */
     uint32_t has_more_unsignalled; /* so have the peers of other links */
@@ -71,11 +72,11 @@ static inline int is_in(const struct mail_set *set, uint32_t mailbox)
     return (set->mask[mailbox >> 8] >> (mailbox & 63u) & 1u) != 0;
 }
 
-/* ... of messages: takes the oldest of the set; keeps one that is not awaited now, or returns 0 if there are too many; forgets
- * those of a link that is no more. */
-void pending_start(void);
+/* ... of messages: makes room for those of a port, so that no peer can take the room of another one's; takes the oldest of the set;
+ * keeps one of the port that is not awaited now, or returns 0 if there are too many; forgets those of a link that is no more. */
+void pending_start(struct port *port);
 int pending_take(const struct mail_set *set, struct mail *mail);
-int pending_keep(const struct mail *mail);
+int pending_keep(struct port *port, const struct mail *mail);
 void pending_forget(uint32_t port);
 
 /* Continues setting up links; notes links that came up or went down. */

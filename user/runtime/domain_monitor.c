@@ -9,6 +9,7 @@ void monitored_start(struct port *port)
         panic("monitor: protocol %s has more requests than can be followed\n", port->protocol->name);
     }
     monitor_start(&port->monitor, port->protocol, port->open);
+    port->monitor.first = AT(port->number, 0);
 }
 
 static const char *message_name(const struct port *port, uint32_t mailbox)
@@ -17,15 +18,27 @@ static const char *message_name(const struct port *port, uint32_t mailbox)
     return number < port->protocol->num_message ? port->protocol->messages[number].name : "?";
 }
 
+/* The protocol, and which link of it where that is not clear. */
+static const char *link_name(const struct port *port)
+{
+    static char name[64];
+
+    if (port->number == port->first >> 8) {
+        return port->protocol->name;
+    }
+    format(name, sizeof name, "%s at port %u", port->protocol->name, port->number);
+    return name;
+}
+
 _Noreturn void monitored_bad_emit(const struct port *port, uint32_t mailbox, enum monitor_verdict verdict)
 {
-    panic("MONITOR %s: !%s in state %s: %s\n", port->protocol->name, message_name(port, mailbox),
+    panic("MONITOR %s: !%s in state %s: %s\n", link_name(port), message_name(port, mailbox),
           monitor_state(&port->monitor), monitor_explain(verdict));
 }
 
 void monitored_bad_receive(const struct port *port, uint32_t mailbox, enum monitor_verdict verdict)
 {
-    print("MONITOR %s: the client's ?%s in state %s: %s\n", port->protocol->name, message_name(port, mailbox),
+    print("MONITOR %s: the client's ?%s in state %s: %s\n", link_name(port), message_name(port, mailbox),
           monitor_state(&port->monitor), monitor_explain(verdict));
 }
 

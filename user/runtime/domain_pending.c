@@ -1,16 +1,25 @@
 /* Messages that were taken from their rings, or made here, and are not awaited yet: a list, oldest first. */
+#include "ashlar/print.h"
+#include "ashlar/syscall.h"
 #include "domain_internal.h"
 
-/* A peer that fills this list with messages that are not awaited sends more than its protocol allows. */
-#define NUM_PENDING 1152u
+/* Of each link. A peer with more messages that are not awaited sends more than its protocol allows. */
+#define NUM_PENDING 576u
+#define POOL_PAGES ((NUM_PENDING * sizeof(struct pending) + PAGE_SIZE - 1) / PAGE_SIZE)
+#define POOL_AREA (LINK_AREA + LINK_STEP / 2) /* port i's pool stands at + i * LINK_STEP, behind its link */
 
-static struct pending pool[NUM_PENDING];
-
-void pending_start(void)
+void pending_start(struct port *port)
 {
+    uint64_t address = POOL_AREA + port->number * LINK_STEP;
+    uint32_t status = sys_mem_map(address, POOL_PAGES, PROT_READ | PROT_WRITE);
+
+    if (status != STATUS_OK) {
+        panic("the memory for messages of %s: error %u\n", port->protocol->name, status);
+    }
+    port->pool = (struct pending *)address;
     for (uint32_t i = 0; i < NUM_PENDING; i++) {
-        pool[i].next = domain.unused;
-        domain.unused = &pool[i];
+        port->pool[i].next = port->unused;
+        port->unused = &port->pool[i];
     }
 }
 
@@ -63,9 +72,10 @@ int pending_take(const struct mail_set *set, struct mail *mail)
         if (is_in(set, p->mail.mailbox)) {
             *mail = p->mail;
             unlink_after(before, p);
-            if (p >= pool && p < pool + NUM_PENDING) {
-                p->next = domain.unused;
-                domain.unused = p;
+            struct port *port = &domain.port[mail->mailbox >> 8];
+            if (p >= port->pool && p < port->pool + NUM_PENDING) {
+                p->next = port->unused;
+                port->unused = p;
             }
             return 1;
         }
@@ -94,14 +104,14 @@ void pending_forget(uint32_t port)
     }
 }
 
-int pending_keep(const struct mail *mail)
+int pending_keep(struct port *port, const struct mail *mail)
 {
-    struct pending *pending = domain.unused;
+    struct pending *pending = port->unused;
 
     if (pending == 0) {
         return 0;
     }
-    domain.unused = pending->next;
+    port->unused = pending->next;
     pending->mail = *mail;
     domain_append(pending, mail->mailbox, 0);
     return 1;

@@ -59,6 +59,7 @@ static struct port *open_port(uint32_t number, const struct protocol *protocol, 
     port->link.protocol = protocol->first_mailbox >> 8;
     port->link.address = LINK_AREA + number * LINK_STEP;
     if (port->is_linked) {
+        pending_start(port);
         domain.linked[domain.num_linked] = port;
         domain.num_linked++;
     }
@@ -80,6 +81,17 @@ static uint32_t find_slot(const char *kind, const char *name, const char *suffix
     return slot;
 }
 
+/* Begins to serve a client. */
+static void join(struct port *port, const char *client, uint32_t share)
+{
+    port->link.share = share;
+    port->link.signal = find_slot("notification", client, "");
+    port->link.state = LINK_JOINING;
+    /* What a client has offered to the driver's predecessor; one that waits with a page half accepted looks again. */
+    domain_advance_link(port);
+    sys_signal(port->link.signal);
+}
+
 void domain_serve(const struct protocol *protocol)
 {
     char self[NAME_BYTES];
@@ -93,12 +105,31 @@ void domain_serve(const struct protocol *protocol)
     if (env_arg(protocol->name, client, sizeof client) < 0) {
         panic("argument %s, the name of the client of that protocol, is missing\n", protocol->name);
     }
-    port->link.share = find_slot("share", self, protocol->name);
-    port->link.signal = find_slot("notification", client, "");
-    port->link.state = LINK_JOINING;
-    /* What a client has offered to the driver's predecessor; one that waits with a page half accepted looks again. */
-    domain_advance_link(port);
-    sys_signal(port->link.signal);
+    join(port, client, find_slot("share", self, protocol->name));
+}
+
+void domain_serve_at(uint32_t number, const struct protocol *protocol, const char *client, const char *share)
+{
+    struct port *port = open_port(number, protocol, 1);
+
+    for (uint32_t i = 0; i < protocol->num_message; i++) {
+        if (domain_route(port, i) != ROUTE_LINK) {
+            panic("protocol %s has one link only: it has messages that are the domain's own\n", protocol->name);
+        }
+    }
+    join(port, client, find_slot("share", share, ""));
+}
+
+/* The client's own share if the driver has several clients, else the driver's only one. */
+static uint32_t share_of_client(const char *driver, const char *protocol)
+{
+    char self[NAME_BYTES];
+    char own[3 * NAME_BYTES];
+
+    env_name(self, sizeof self);
+    format(own, sizeof own, "share.%s-%s-%s", driver, protocol, self);
+    uint32_t share = env_slot(own);
+    return share != NO_SLOT ? share : find_slot("share", driver, protocol);
 }
 
 void domain_connect(uint32_t number, const char *driver, const struct protocol *protocol, uint32_t capacity,
@@ -106,7 +137,7 @@ void domain_connect(uint32_t number, const char *driver, const struct protocol *
 {
     struct port *port = open_port(number, protocol, 0);
 
-    port->link.share = find_slot("share", driver, protocol->name);
+    port->link.share = share_of_client(driver, protocol->name);
     port->link.signal = find_slot("notification", driver, "");
     port->link.capacity = capacity;
     port->link.pages = link_ring_pages(capacity) + data_pages;

@@ -8,6 +8,7 @@ void monitor_start(struct monitor *monitor, const struct protocol *protocol, uin
     monitor->protocol = protocol;
     monitor->open = open;
     monitor->state = 0;
+    monitor->first = protocol->first_mailbox;
     for (uint32_t i = 0; i < protocol->num_word; i++) {
         open[i] = 0;
     }
@@ -57,7 +58,7 @@ enum monitor_verdict monitor_step(struct monitor *monitor, uint32_t mailbox, uin
                                   uint8_t is_incoming)
 {
     const struct protocol *protocol = monitor->protocol;
-    uint32_t id = mailbox - protocol->first_mailbox;
+    uint32_t id = mailbox - monitor->first;
     uint16_t next;
     uint32_t verdict = monitor_transition(monitor, id, is_incoming, &next);
 
@@ -102,13 +103,13 @@ static int is_waited_for(uint32_t mailbox, const uint32_t *mailboxes, uint32_t n
 }
 
 /* Whether every message of a promise is waited for. */
-static int is_covered(const struct protocol *protocol, uint32_t promise, const uint32_t *mailboxes,
-                      uint32_t num_mailbox)
+static int is_covered(const struct monitor *monitor, uint32_t promise, const uint32_t *mailboxes, uint32_t num_mailbox)
 {
+    const struct protocol *protocol = monitor->protocol;
     uint32_t words = (protocol->num_message + 63) / 64;
     for (uint32_t id = 0; id < protocol->num_message; id++) {
         uint64_t word = protocol->promises[promise * words + id / 64];
-        if ((word >> (id % 64) & 1) != 0 && !is_waited_for(protocol->first_mailbox + id, mailboxes, num_mailbox)) {
+        if ((word >> (id % 64) & 1) != 0 && !is_waited_for(monitor->first + id, mailboxes, num_mailbox)) {
             return 0;
         }
     }
@@ -135,7 +136,7 @@ static int may_wait(const struct monitor *monitor, const uint32_t *mailboxes, ui
     for (uint32_t id = 0; id < protocol->num_message; id++) {
         uint16_t next = protocol->next[monitor->state * protocol->num_message + id];
         if (protocol->messages[id].is_incoming && next != MONITOR_ILLEGAL &&
-            !is_waited_for(protocol->first_mailbox + id, mailboxes, num_mailbox)) {
+            !is_waited_for(monitor->first + id, mailboxes, num_mailbox)) {
             return 0;
         }
     }
@@ -151,7 +152,7 @@ enum monitor_verdict monitor_await(const struct monitor *const *monitors, uint32
         const struct protocol *protocol = monitors[i]->protocol;
         const struct protocol_state *state = &protocol->states[monitors[i]->state];
         for (uint32_t k = 0; k < state->num_promise; k++) {
-            if (is_covered(protocol, state->first_promise + k, mailboxes, num_mailbox)) {
+            if (is_covered(monitors[i], state->first_promise + k, mailboxes, num_mailbox)) {
                 if (is_owed(protocol, state->first_promise + k)) {
                     return MONITOR_OK;
                 }

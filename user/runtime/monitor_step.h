@@ -74,7 +74,7 @@ static inline __attribute__((always_inline)) uint32_t monitor_short_step(struct 
                                                                          uint8_t is_incoming)
 {
     const struct protocol *protocol = monitor->protocol;
-    uint32_t id = mailbox - protocol->first_mailbox;
+    uint32_t id = mailbox - monitor->first;
     uint16_t next;
     uint32_t verdict = monitor_transition(monitor, id, is_incoming, &next);
 

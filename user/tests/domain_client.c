@@ -1,9 +1,10 @@
 /* The client's side of a test of domains: messages of one mailbox come in order, those not awaited are kept, a thread of the
- * driver serves while another waits, timers fire when they should and not when they are cancelled. Argument `rounds`
- * (default 200). */
+ * driver serves while another waits, timers fire when they should and not when they are cancelled. Arguments `rounds`
+ * (default 200) and `server` (default "server"). */
 #include "ashlar/driver.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"
+#include "ashlar/string.h"
 #include "ashlar/syscall.h"
 #include "ethernet_protocol.h"
 
@@ -75,10 +76,14 @@ int main(void)
 {
     struct mail_set set = {{0}};
     struct ethernet_statistics statistics;
+    char server[32];
     uint64_t rounds = env_arg_u64("rounds", 200);
 
     domain_start();
-    domain_connect(ETHERNET_NUMBER, "server", &ethernet_protocol, RING_CAPACITY, 0);
+    if (env_arg("server", server, sizeof server) < 0) {
+        memcpy(server, "server", sizeof "server");
+    }
+    domain_connect(ETHERNET_NUMBER, server, &ethernet_protocol, RING_CAPACITY, 0);
     set.mask[ETHERNET_NUMBER] = 1ul << MAIL_LINK_UP;
     if (domain_await(&set, DEADLINE_NEVER) != AT(ETHERNET_NUMBER, MAIL_LINK_UP)) {
         panic("the link did not come up\n");

@@ -7,7 +7,7 @@ use object::{Object, ObjectSegment, ObjectSymbol};
 use std::collections::BTreeMap;
 
 /// Ports that a domain has; see `user/include/ashlar/domain.h`.
-const PORTS: u64 = 8;
+const PORTS: u64 = 16;
 
 /// A program that is an active driver, or a client of one.
 #[derive(Debug)]

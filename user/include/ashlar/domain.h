@@ -3,7 +3,8 @@
  *
  * A port is this process's end of a link to another process that speaks one protocol. The high byte of a mailbox names the
  * port. A driver's ports have the numbers of their protocols, so that the constants of the generated headers can be
- * used as they are; a client of several drivers of one protocol gives them other numbers and says AT(port, mailbox). */
+ * used as they are; a client of several drivers of one protocol, or a driver of several clients, gives them other numbers and
+ * says AT(port, mailbox). */
 #ifndef ASHLAR_DOMAIN_H
 #define ASHLAR_DOMAIN_H
 
@@ -13,7 +14,7 @@
 #include "ashlar/monitor.h"
 #include "ashlar/ring.h"
 
-#define DOMAIN_PORTS 8u
+#define DOMAIN_PORTS 16u /* AWAIT of ashlar/driver.h waits at the first eight, which are for the numbers of protocols */
 #define DOMAIN_THREADS 4u
 #define AT(port, mailbox) ((uint32_t)(port) << 8 | ((mailbox)&0xffu))
 
@@ -39,8 +40,14 @@ void domain_start(void);
  * CLIENT is the text of argument PROTOCOL. The link comes up while the domain runs. */
 void domain_serve(const struct protocol *protocol);
 
-/* ... and as the client of driver DRIVER: share `DRIVER-PROTOCOL` and notification `DRIVER`. The memory is the client's:
- * two rings of `capacity` messages and `data_pages` pages. */
+/* ... for one of several clients of the protocol, each at a port of its own: the process has the share and may signal
+ * notification `client`. The protocol, the monitor and the room for messages that are not awaited are this link's own. Not for
+ * protocols like `pci` whose messages come in part from the domain itself. */
+void domain_serve_at(uint32_t port, const struct protocol *protocol, const char *client, const char *share);
+
+/* ... and as the client of driver DRIVER: share `DRIVER-PROTOCOL-SELF` if this process has it, for a driver of several clients,
+ * else `DRIVER-PROTOCOL`; and notification `DRIVER`. The memory is the client's: two rings of `capacity` messages and
+ * `data_pages` pages. */
 void domain_connect(uint32_t port, const char *driver, const struct protocol *protocol, uint32_t capacity,
                     uint32_t data_pages);
 

@@ -79,6 +79,7 @@ struct monitor {
     const struct protocol *protocol;
     uint64_t *open; /* num_word words: a bit for each open request */
     uint32_t state;
+    uint32_t first; /* mailbox of message 0: the protocol's, unless this is a further link of the protocol */
 };
 
 /* Starts in the initial state with no request open. `open` has room for the protocol's NAME_MONITOR_WORDS words. */
