@@ -15,6 +15,7 @@ mod play;
 mod run;
 mod schedule;
 mod sound;
+mod steps;
 mod unit;
 mod words;
 

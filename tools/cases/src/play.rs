@@ -1,15 +1,13 @@
 //! Playing a case: boot, follow the steps, watch for what must not appear.
 
-use super::case::{Boot, Case, DamagedFile, Step};
+use super::case::{Boot, Case, DamagedFile};
 use super::log::Log;
-use super::sound::Sound;
+use super::steps::{compile, number_of, take};
 use super::{damage, Outcome};
 use builder::machine::MachineOptions;
 use builder::{Builds, Built, KernelOptions, Lock};
 use consoles::view::Style;
 use consoles::View;
-use emulator::session::WaitError;
-use emulator::transcript::line_regex;
 use emulator::{monitor, CommandLine, End, Session};
 use output::{Failure, Output};
 use project::Project;
@@ -32,12 +30,27 @@ pub fn play(
     output: &Output,
     show: bool,
 ) -> Outcome {
-    match prepare(case, name, cpus, lock, builds, output) {
-        Err(Failure::Unable { message, remedy }) if remedy == SKIP => Outcome::Skipped(message),
-        Err(failure) => Outcome::Failed(failure.to_string()),
+    let once = || match prepare(case, name, cpus, lock, builds, output) {
+        Err(Failure::Unable { message, remedy }) if remedy == SKIP => Ok(Outcome::Skipped(message)),
+        Err(failure) => Ok(Outcome::Failed(failure.to_string())),
         Ok(prepared) => follow(case, name, &prepared, builds.project(), output, show),
-    }
+    };
+    let plugs = case.steps.iter().any(|step| step.monitor.is_some());
+    let again = |Crashed(why): Crashed| {
+        if plugs {
+            output.note(&format!("{name} is played again, since it was the emulator that failed: {why}"));
+            once().unwrap_or_else(|Crashed(why)| Outcome::Failed(why))
+        } else {
+            Outcome::Failed(why)
+        }
+    };
+    once().unwrap_or_else(again)
 }
+
+/// The emulator was ended by a signal, as by an assertion of its own, and what was seen last. Whatever a system does to its
+/// devices, that is the emulator's fault. QEMU does it rarely where a device with queued commands is taken out, so such a case
+/// is played once more; elsewhere it is a failure.
+struct Crashed(String);
 
 /// Marks a failure that means "not on this machine".
 const SKIP: &str = "skip";
@@ -81,11 +94,11 @@ fn prepare(
 }
 
 /// A system that is ready to be started.
-struct Prepared {
-    built: Built,
+pub struct Prepared {
+    pub built: Built,
     command: CommandLine,
     /// Of the emulator's monitor, if a step needs it.
-    socket: PathBuf,
+    pub socket: PathBuf,
 }
 
 fn description(case: &Case, builds: &Builds<'_>) -> Result<PathBuf, Failure> {
@@ -157,12 +170,19 @@ fn set_apart(case: &Case, built: &mut Built, folder: &Path) -> Result<(), Failur
 /// What must not appear: console, expression.
 type Forbidden = Vec<(usize, Regex)>;
 
-fn follow(case: &Case, name: &str, prepared: &Prepared, project: &Project, output: &Output, show: bool) -> Outcome {
+fn follow(
+    case: &Case,
+    name: &str,
+    prepared: &Prepared,
+    project: &Project,
+    output: &Output,
+    show: bool,
+) -> Result<Outcome, Crashed> {
     let Prepared { built, command, .. } = prepared;
     output.detail(&format!("+ {command}"));
     let mut session = match Session::start(command) {
         Ok(session) => session,
-        Err(error) => return Outcome::Failed(error.to_string()),
+        Err(error) => return Ok(Outcome::Failed(error.to_string())),
     };
     let names: Vec<String> = built.system.consoles.iter().map(|console| console.name.clone()).collect();
     if show {
@@ -176,7 +196,8 @@ fn follow(case: &Case, name: &str, prepared: &Prepared, project: &Project, outpu
             watch(&forbidden, &mut session, &names)
         })
     });
-    let Err(why) = result else { return Outcome::Passed };
+    let Err(why) = result else { return Ok(Outcome::Passed) };
+    let end = session.wait_end(Duration::ZERO).ok();
     let complaints = session.finish();
     let mut log = Log::new(name, project);
     for (index, name) in names.iter().enumerate() {
@@ -185,7 +206,11 @@ fn follow(case: &Case, name: &str, prepared: &Prepared, project: &Project, outpu
     if !complaints.trim().is_empty() {
         log.part("the emulator says", complaints.trim().as_bytes(), LAST_LINES);
     }
-    Outcome::Failed(format!("{why}{}\n--- emulator\n{command}", log.finish()))
+    let text = format!("{why}{}\n--- emulator\n{command}", log.finish());
+    match end {
+        Some(End::Signal(_)) => Err(Crashed(text)),
+        _ => Ok(Outcome::Failed(text)),
+    }
 }
 
 fn forbidden(case: &Case, built: &Built) -> Result<Forbidden, String> {
@@ -202,86 +227,4 @@ fn watch(forbidden: &Forbidden, session: &mut Session<'_>, names: &[String]) -> 
         }
     }
     Ok(())
-}
-
-fn number_of(console: &str, built: &Built) -> Result<usize, String> {
-    let place = built.system.consoles.iter().position(|known| known.name == console);
-    place.ok_or_else(|| format!("the system has no console {console}"))
-}
-
-fn compile(pattern: &str) -> Result<Regex, String> {
-    line_regex(pattern).map_err(|error| error.to_string())
-}
-
-/// Takes one step.
-fn take(step: &Step, prepared: &Prepared, session: &mut Session<'_>, deadline: Instant) -> Result<(), String> {
-    let built = &prepared.built;
-    let left = deadline.saturating_duration_since(Instant::now());
-    if step.up {
-        return all_up(built, session, deadline);
-    }
-    if let Some(code) = step.end {
-        let end = session.wait_end(left).map_err(|_| format!("the system has not ended itself with code {code}"))?;
-        // The debug-exit device turns code N into status 2N+1.
-        return match end {
-            End::Exit(status) if status == 2 * code + 1 || (status == 0 && code == 0) => Ok(()),
-            other => Err(format!("the emulator ended with {other}, not the system with code {code}")),
-        };
-    }
-    if let (Some(hertz), Some(file), Some(seconds)) = (step.tone, &step.file, step.seconds) {
-        return find_tone(&built.image.with_file_name(file), hertz, seconds);
-    }
-    if let Some(line) = &step.monitor {
-        return monitor::obey(&prepared.socket, line);
-    }
-    let name = step.console.as_deref().unwrap_or_default();
-    let console = number_of(name, built)?;
-    if let Some(pattern) = &step.wait {
-        let within = step.seconds.map_or(left, |seconds| left.min(Duration::from_secs(seconds)));
-        return wait(session, console, name, pattern, within);
-    }
-    if let Some(text) = &step.send {
-        session.send(console, text.as_bytes());
-    }
-    if let (Some(pattern), Some(seconds)) = (&step.quiet, step.seconds) {
-        return match session.wait_for(console, &compile(pattern)?, Duration::from_secs(seconds)) {
-            Err(WaitError::Timeout) => Ok(()),
-            Err(ended) => Err(format!("while {name} was watched, {ended}")),
-            Ok(found) => Err(format!("{name} said: {}", found.line)),
-        };
-    }
-    Ok(())
-}
-
-fn wait(session: &mut Session<'_>, console: usize, name: &str, pattern: &str, left: Duration) -> Result<(), String> {
-    match session.wait_for(console, &compile(pattern)?, left) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(format!("{name} has not said /{pattern}/: {error}")),
-    }
-}
-
-/// The emulator may still be writing the file: what it has played long ago is there.
-fn find_tone(path: &Path, hertz: u32, seconds: u64) -> Result<(), String> {
-    let fault = |text: String| format!("{}: {text}", path.display());
-    let sound = Sound::parse(&std::fs::read(path).map_err(|error| fault(error.to_string()))?).map_err(fault)?;
-    let found = sound.seconds_of(f64::from(hertz));
-    if found >= seconds as f64 {
-        return Ok(());
-    }
-    Err(fault(format!("{found:.1} s of {hertz} Hz in {:.1} s of sound, not {seconds} s", sound.seconds())))
-}
-
-fn all_up(built: &Built, session: &mut Session<'_>, deadline: Instant) -> Result<(), String> {
-    let mut any = false;
-    for (index, console) in built.system.consoles.iter().enumerate() {
-        if let Some(pattern) = &console.up {
-            any = true;
-            wait(session, index, &console.name, pattern, deadline.saturating_duration_since(Instant::now()))?;
-        }
-    }
-    if any {
-        Ok(())
-    } else {
-        Err("the description gives no console an `up`".into())
-    }
 }
