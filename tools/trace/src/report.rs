@@ -103,7 +103,7 @@ fn deadlines(out: &mut String, recorded: &Recorded<'_>) {
         return;
     }
     out.push_str(
-        "<h2>Deadlines</h2>\n<p>A job lasts from a wake-up, or the interrupt that causes it, until its thread waits again.</p>\n\
+        "<h2>Deadlines</h2>\n<p>A job lasts from a request, a wake-up, or the interrupt that causes it, until its thread waits again.</p>\n\
          <table>\n<tr><th>thread</th><th>deadline</th><th>jobs</th><th>longest</th><th>missed</th><th>bound</th></tr>\n",
     );
     for (thread, kept) in recorded.kept {

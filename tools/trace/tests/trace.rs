@@ -1,10 +1,12 @@
 //! Rings that are read while they are written, conversion, and latencies.
 
+mod common;
+
+use common::{at, late, names, ASK, RECEIVE};
 use trace::event::in_order;
 use trace::jobs::{jobs, kept, Job};
 use trace::latency::{waits, Waiter};
-use trace::report::{html, Recorded};
-use trace::{chrome, Event, Layout, Names, Reader, What};
+use trace::{chrome, Event, Layout, Reader, What};
 
 fn layout() -> Layout {
     // Two CPUs, four events each.
@@ -80,16 +82,6 @@ fn a_kernel_that_records_nothing_is_refused() {
     assert!(Layout::of(b"no ELF", 1).is_err());
 }
 
-fn names() -> Names {
-    Names::new(
-        [(16, "client".to_string()), (17, "server".to_string())],
-        [(10, "disk".to_string())],
-        "#define SYS_WAIT 7u\n",
-        "#define VCPU_EXIT_INFO1 1u\n#define VCPU_EXIT_IO 1u\n",
-        "#define VECTOR_BASE 32u\n#define VECTOR_TIMER 56u\n",
-    )
-}
-
 #[test]
 fn numbers_have_names() {
     let names = names();
@@ -97,10 +89,6 @@ fn numbers_have_names() {
     assert_eq!((names.exit(1), names.exit(9)), ("io".into(), "reason 9".into()));
     assert_eq!(["timer", "disk", "line 0", "vector 99"], [56, 42, 32, 99].map(|vector| names.interrupt(vector))[..]);
     assert_eq!((names.thread(16), names.thread(0)), (Some("client"), None));
-}
-
-fn at(when: u64, cpu: u32, what: What) -> Event {
-    Event { when, cpu, what }
 }
 
 #[test]
@@ -153,35 +141,11 @@ fn waits_begin_with_the_interrupt_that_wakes() {
     assert_eq!(waits.len(), 2);
 }
 
-/// Thread 16 wakes every 100 ns and runs for 20; the second time thread 17 has the processor for 70 before.
-fn late() -> Vec<Event> {
-    vec![
-        at(0, 0, What::Switch { thread: 0 }),
-        at(100, 0, What::Interrupt { vector: 56 }),
-        at(103, 0, What::Wake { thread: 16 }),
-        at(105, 0, What::Switch { thread: 16 }),
-        at(120, 0, What::Switch { thread: 17 }),
-        at(200, 0, What::Interrupt { vector: 56 }),
-        at(203, 0, What::Wake { thread: 16 }),
-        at(270, 0, What::Switch { thread: 16 }),
-        at(280, 0, What::Switch { thread: 0 }),
-        at(285, 0, What::Switch { thread: 16 }),
-        at(290, 0, What::Switch { thread: 0 }),
-        at(300, 0, What::Interrupt { vector: 56 }),
-        at(303, 0, What::Wake { thread: 16 }),
-        at(305, 0, What::Switch { thread: 16 }),
-    ]
-}
-
 #[test]
 fn a_job_lasts_until_its_thread_waits_again() {
     let job = |began, ended| Job { thread: 16, began, ended };
     assert_eq!(jobs(&late(), &[RECEIVE]), [job(100, 120), job(200, 290)]);
 }
-
-/// The system call by which servers of these events wait for requests, and one by which clients ask.
-const RECEIVE: u32 = 2;
-const ASK: u32 = 1;
 
 #[test]
 fn each_request_is_a_job_of_the_server_and_an_answer_is_none_of_the_client() {
@@ -216,58 +180,4 @@ fn a_missed_deadline_says_who_had_the_processor() {
     assert_eq!((kept[&16].count, kept[&16].longest, job.began), (2, 90, 200));
     assert_eq!(*others, [(17, 70), (0, 5)].into());
     assert_eq!((kept[&17].count, kept[&17].missed.len()), (0, 0));
-}
-
-#[test]
-fn the_page_shows_each_missed_deadline() {
-    let events: Vec<Event> = late().into_iter().map(|event| Event { when: event.when * 1000, ..event }).collect();
-    let deadlines = [(16, 30_000)].into();
-    let kept = kept(&events, &deadlines, &[RECEIVE]);
-    let waits = waits(&events);
-    let recorded = Recorded {
-        system: "a <b>",
-        events: &events,
-        lost: 3,
-        names: &names(),
-        cpus: 1,
-        deadlines: &deadlines,
-        kept: &kept,
-        bounds: &[(16, 80_000)].into(),
-        waits: &waits,
-        wait_bounds: &[(16, 1)].into(),
-        unit: "ns",
-    };
-    let page = html(&recorded);
-    assert!(page.contains("<h1>a &lt;b&gt;: what ran when</h1>") && page.contains("14 events, 3 lost"), "{page}");
-    assert_eq!(page.matches("<h3 id=\"missed-").count(), 1);
-    assert!(
-        page.contains(
-            "<td>client</td><td>30000</td><td>2</td><td>90000</td><td class=\"bad\">1</td><td class=\"bad\">80000</td>"
-        ),
-        "{page}"
-    );
-    assert!(page.contains("<svg class=\"histogram\"") && page.contains("<title>bound 1</title>"), "{page}");
-    // Of 305 us and 1000 columns, the server has those from 120 to 270.
-    let server = "<rect class=\"c1\" x=\"463\" y=\"0\" width=\"492\" height=\"26\">";
-    assert!(page.contains(server), "{page}");
-}
-
-#[test]
-fn nothing_recorded_is_a_page_too() {
-    let (deadlines, kept) = ([].into(), [].into());
-    let names = Names::default();
-    let page = html(&Recorded {
-        system: "s",
-        events: &[],
-        lost: 0,
-        names: &names,
-        cpus: 2,
-        deadlines: &deadlines,
-        kept: &kept,
-        bounds: &[].into(),
-        waits: &[].into(),
-        wait_bounds: &[].into(),
-        unit: "ns",
-    });
-    assert!(page.contains("0 events") && page.ends_with("</html>\n"));
 }
