@@ -5,7 +5,7 @@
 
 /* The version of this interface. It goes up with each change that a program built before could notice. Each program's file
  * has a note that says which version it was built for (user/libc/crt0.S): a 32-bit number, of owner "Ashlar" and this type. */
-#define ABI_VERSION 1u
+#define ABI_VERSION 2u
 #define PROGRAM_NOTE_ABI 1u
 
 /* Registers of a system call (instruction `syscall`):
@@ -192,5 +192,26 @@
 /* The processor reported an error of the hardware while the guest ran. info1: MCG_STATUS, info2: the first bank's status
  * that is valid, or 0. The kernel has cleared both. */
 #define VCPU_EXIT_MACHINE_CHECK 17u
+
+/* The trace: what a kernel built with TRACE=1 records, as a process with `trace = true` in the description finds it from the
+ * address that its environment page names, read-only. First the counts: of each CPU a 64-bit number, one every TRACE_COUNT_BYTES,
+ * the events recorded since boot. From TRACE_RINGS the rings of the CPUs, one after the other: event n of a CPU is at place
+ * n % TRACE_RING_EVENTS of its ring. An event is 64 bits of time in nanoseconds since boot, 32 bits of kind (TRACE_SWITCH and so
+ * on), 32 bits of detail. It is complete before it is counted. The place of the event after the last may be half written. */
+#define TRACE_COUNT_BYTES 64u
+#define TRACE_RINGS 4096u
+#define TRACE_EVENT_BYTES 16u
+#define TRACE_RING_EVENTS 65536u
+#define TRACE_RING_BYTES 1048576ul
+#define TRACE_SWITCH 1u    /* a thread gets the processor: its number */
+#define TRACE_WAKE 2u      /* a thread becomes ready: its number */
+#define TRACE_CALL 3u      /* a system call begins: its number */
+#define TRACE_MESSAGE 4u   /* a message is delivered: the receiving thread */
+#define TRACE_INTERRUPT 5u /* an interrupt is served: its vector */
+#define TRACE_EXIT 6u      /* a guest stops: VCPU_EXIT_* */
+#define TRACE_SPENT 7u     /* the running thread's budget ends: its number */
+#define TRACE_PERIOD 8u    /* a thread's next period begins: its number */
+#define TRACE_FAULT 9u     /* a program faults: the exception's vector */
+#define TRACE_ENTER 10u    /* a guest runs: the number of its virtual machine */
 
 #endif

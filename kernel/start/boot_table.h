@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 #define BOOT_TABLE_MAGIC 0x4c42545241485341ul /* the letters ASHARTBL */
-#define BOOT_TABLE_VERSION 3u
+#define BOOT_TABLE_VERSION 4u
 
 #define BOOT_PROCESS_AUTOSTART 1u /* process flags: start-up creates and starts the process; otherwise its parent does */
 #define BOOT_SEGMENT_COPY 0u /* segment kind: frames of the process, filled from the image, the rest zero */
 #define BOOT_SEGMENT_IMAGE 1u /* segment kind: the image's own frames, not writable */
+#define BOOT_SEGMENT_TRACE 2u /* segment kind: the trace of the system's CPUs, from its first page, not writable; only a kernel that records has it */
 #define BOOT_ENDPOINT_FIFO 1u /* endpoint flags: waiting threads are served in arrival order; otherwise by priority */
 #define BOOT_IRQ_LEVEL 1u /* interrupt flags: level triggered */
 #define BOOT_IRQ_ACTIVE_LOW 2u /* interrupt flags: active low */

@@ -16,6 +16,7 @@
 #include "keyboard.h"
 #include "boot/memory.h"
 #include "cpu/mitigations.h"
+#include "cpu/trace.h"
 #include "notify.h"
 #include "pagemap.h"
 #include "print.h"
@@ -128,7 +129,9 @@ static void define_segments(uint32_t p)
     const struct boot_process *process = table_process(p);
     for (uint32_t i = process->first_segment; i < process->first_segment + process->num_segments; i++) {
         const struct boot_segment *segment = table_segment(i);
-        uint32_t first_frame = (uint32_t)((boot_info.module + segment->image_offset) / FRAME);
+        uint32_t first_frame = segment->kind == BOOT_SEGMENT_TRACE
+                                   ? trace_first_frame()
+                                   : (uint32_t)((boot_info.module + segment->image_offset) / FRAME);
         uint32_t status = process_define_segment(p, segment->vaddr, segment->memory_size / FRAME, first_frame,
                                                  (segment->image_size + 7u) / 8u, segment->prot,
                                                  segment->kind == BOOT_SEGMENT_COPY ? 1u : 0u);

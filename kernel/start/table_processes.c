@@ -1,6 +1,8 @@
 /* Checks of the boot table: processes with their threads, segments and grants. */
 #include "abi.h"
 #include "config.h"
+#include "cpu/trace.h"
+#include "print.h"
 #include "sched.h"
 #include "table_check.h"
 
@@ -62,11 +64,29 @@ static void check_threads(uint32_t p)
     }
 }
 
+static void check_trace(uint32_t i)
+{
+    const struct boot_segment *segment = table_segment(i);
+    uint64_t rings = table_count(BOOT_CPUS) * TRACE_RING_BYTES;
+
+    if (segment->prot != PROT_READ || segment->image_size != 0 || segment->memory_size != TRACE_RINGS + rings) {
+        table_bad(BOOT_SEGMENTS, i, "the trace is read as a whole, and only read");
+    }
+    if (trace_first_frame() == NONE) {
+        boot_fail("a process of this system reads the trace, but this kernel records none; boot the kernel that "
+                  "./ashlar build names for this system, or build it with TRACE=1");
+    }
+}
+
 static void check_segment(uint32_t i)
 {
     const struct boot_header *header = table_header();
     const struct boot_segment *segment = table_segment(i);
 
+    if (segment->kind == BOOT_SEGMENT_TRACE) {
+        check_trace(i);
+        return;
+    }
     if (segment->image_offset % FRAME != 0 || segment->image_size > segment->memory_size ||
         (segment->image_size != 0 && segment->image_offset < header->payload_offset) ||
         segment->image_offset > header->image_size ||

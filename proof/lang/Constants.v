@@ -33,7 +33,7 @@ Definition QUEUE_PARKED_BASE : Z := 4400.
 Definition NUM_QUEUE : Z := 4416.
 
 (** * [abi.h] *)
-Definition ABI_VERSION : Z := 1.
+Definition ABI_VERSION : Z := 2.
 Definition PROGRAM_NOTE_ABI : Z := 1.
 Definition MESSAGE_REGISTER_WORDS : Z := 10.
 Definition MESSAGE_MAX_WORDS : Z := 120.
@@ -162,6 +162,21 @@ Definition VCPU_EXIT_CACHE : Z := 14.
 Definition VCPU_EXIT_INSTRUCTION : Z := 15.
 Definition VCPU_EXIT_DEBUG_REGISTER : Z := 16.
 Definition VCPU_EXIT_MACHINE_CHECK : Z := 17.
+Definition TRACE_COUNT_BYTES : Z := 64.
+Definition TRACE_RINGS : Z := 4096.
+Definition TRACE_EVENT_BYTES : Z := 16.
+Definition TRACE_RING_EVENTS : Z := 65536.
+Definition TRACE_RING_BYTES : Z := 1048576.
+Definition TRACE_SWITCH : Z := 1.
+Definition TRACE_WAKE : Z := 2.
+Definition TRACE_CALL : Z := 3.
+Definition TRACE_MESSAGE : Z := 4.
+Definition TRACE_INTERRUPT : Z := 5.
+Definition TRACE_EXIT : Z := 6.
+Definition TRACE_SPENT : Z := 7.
+Definition TRACE_PERIOD : Z := 8.
+Definition TRACE_FAULT : Z := 9.
+Definition TRACE_ENTER : Z := 10.
 
 (** * [arch.h] *)
 Definition ARCH_FLOOR_NONE : Z := 4294967295.

@@ -32,10 +32,9 @@ uint32_t env_slot_of_kind(const char *kind)
     return index_value(value, length);
 }
 
-int env_file(const char *name, const void **address, uint64_t *size)
+/* Address and bytes, as `0xADDRESS BYTES`; 0 if there is no value or it is not so, else 1. */
+static int region_value(const char *value, size_t length, const void **address, uint64_t *size)
 {
-    size_t length = 0;
-    const char *value = env_text_find(page(), "file.", name, &length);
     if (value == 0) {
         return 0;
     }
@@ -50,6 +49,20 @@ int env_file(const char *name, const void **address, uint64_t *size)
     }
     *address = (const void *)at;
     return 1;
+}
+
+int env_file(const char *name, const void **address, uint64_t *size)
+{
+    size_t length = 0;
+    const char *value = env_text_find(page(), "file.", name, &length);
+    return region_value(value, length, address, size);
+}
+
+int env_trace(const void **address, uint64_t *size)
+{
+    size_t length = 0;
+    const char *value = env_text_find(page(), "trace", "", &length);
+    return region_value(value, length, address, size);
 }
 
 uint32_t env_thread(const char *name)

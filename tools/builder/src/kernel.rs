@@ -1,6 +1,7 @@
 //! Which kernel to build: its locks, and whether it checks itself.
 
 use clap::{Args, ValueEnum};
+use system::System;
 
 /// How locks work in this kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, serde::Deserialize)]
@@ -33,12 +34,17 @@ pub struct KernelOptions {
     /// A kernel that asserts and can walk all its tables.
     #[arg(long)]
     pub debug: bool,
-    /// A kernel that records what happens, for `ashlar trace`.
+    /// A kernel that records what happens, for `ashlar trace` and for processes that read it.
     #[arg(skip)]
     pub trace: bool,
 }
 
 impl KernelOptions {
+    /// The same, and it records if a process of the system reads what it records.
+    pub fn for_system(self, system: &System) -> KernelOptions {
+        KernelOptions { trace: self.trace || system.reads_trace(), ..self }
+    }
+
     /// Name of the folder of such a kernel: the same rule as in kernel/Makefile.
     pub fn configuration(&self) -> String {
         let debug = if self.debug { "-debug" } else { "" };

@@ -82,6 +82,7 @@ pub fn build_loaded(
     output: &Output,
     progress: &Progress<'_>,
 ) -> Result<Built, Failure> {
+    let kernel = &kernel.for_system(&system);
     let (assets, own) = things(project, kernel)?;
     let _lock = BuildLock::take(project)?;
     progress.step("building the kernel");
@@ -159,6 +160,7 @@ impl<'a> Builds<'a> {
         let project = self.project;
         let (assets, own) = things(project, kernel)?;
         let system = system::load(description, &assets)?;
+        let kernel = &kernel.for_system(&system);
         let _lock = BuildLock::take(project)?;
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if !made.contains(kernel) {

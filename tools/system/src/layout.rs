@@ -37,7 +37,7 @@ pub const MIN_PRIORITY: u64 = 1;
 pub const MAX_PRIORITY: u64 = NUM_PRIORITY as u64 - 2;
 
 // kernel/abi.h
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 pub const PROGRAM_NOTE_ABI: u32 = 1;
 /// As user/libc/crt0.S writes it.
 pub const PROGRAM_NOTE_OWNER: &str = "Ashlar";
@@ -69,8 +69,12 @@ pub const USER_BASE: u64 = 0x0000_0000_0001_0000;
 pub const USER_END: u64 = 0x0000_7000_0000_0000;
 pub const ENV_VADDR: u64 = 0x0000_6000_0000_0000;
 pub const MESSAGE_VADDR: u64 = 0x0000_6000_0010_0000;
+pub const TRACE_RINGS: u64 = 4096;
+pub const TRACE_RING_BYTES: u64 = 1048576;
 
 /// Where mapped files begin, one after the other with an unmapped page between.
 pub const FILE_VADDR: u64 = 0x0000_5000_0000_0000;
+/// Where the kernel's trace is mapped.
+pub const TRACE_VADDR: u64 = 0x0000_5800_0000_0000;
 /// Top of the first thread's stack; the page above is never mapped.
 pub const STACK_TOP: u64 = 0x0000_5fff_ffff_0000;

@@ -67,6 +67,11 @@ impl System {
     pub fn process_names(&self) -> impl Iterator<Item = &str> {
         self.description.processes.iter().map(|process| process.name.value.as_str())
     }
+
+    /// Whether one of its processes reads what the kernel records.
+    pub fn reads_trace(&self) -> bool {
+        self.description.processes.iter().any(|process| process.trace)
+    }
 }
 
 /// Every fault of the description at `path`, of its machine file, and of those programs and guest files that exist

@@ -1,6 +1,7 @@
 //! How much memory the kernel charges to each process (frames it owns, its page tables, its guest's tables), and whether the
 //! quotas hold it. In a faulty description what is unknown counts nothing, so further faults are still found.
 
+use crate::check::cpus_needed;
 use crate::codes::Code;
 use crate::description::{Description, Machine, Name, Process};
 use crate::file::{path_of, Files};
@@ -64,6 +65,11 @@ pub fn pages(bytes: u64) -> u64 {
     bytes.div_ceil(PAGE_SIZE)
 }
 
+/// Bytes of the kernel's trace that a process of the system sees: of all CPUs that run it.
+pub fn trace_size(description: &Description) -> u64 {
+    TRACE_RINGS + cpus_needed(description) * TRACE_RING_BYTES
+}
+
 /// Where the files of a process lie: name in the process, description's name of the file, address, bytes.
 pub struct Mapped<'a> {
     pub name: &'a str,
@@ -112,6 +118,9 @@ fn need(description: &Description, process: &Process, files: &Files, assets: &As
     }
     for file in mapped_files(description, process, files, assets) {
         tables.reach(file.vaddr, file.size);
+    }
+    if process.trace {
+        tables.reach(TRACE_VADDR, trace_size(description));
     }
     let threads = 1 + process.threads.len() as u64;
     tables.reach(ENV_VADDR, PAGE_SIZE);

@@ -28,18 +28,22 @@ impl System {
     }
 }
 
+/// What the threads of `process` are called in a system: the process, and a dot and the thread's own name unless it is the first.
+pub(crate) fn names(process: &Process) -> impl Iterator<Item = String> + '_ {
+    let own = process.threads.iter().map(|thread| format!("{}.{}", process.name.value, thread.name.value));
+    std::iter::once(process.name.value.clone()).chain(own)
+}
+
 fn threads(description: &Description) -> Vec<ThreadTime> {
     let mut all = Vec::new();
     let mut of = Vec::new();
     for process in &description.processes {
         let kind = if process.vm.is_some() { "vm" } else { "process" };
         let table = format!("{kind}.{}", process.name.value);
-        let own = process.threads.iter().map(|thread| {
-            let name = &thread.name.value;
-            (format!("{}.{name}", process.name.value), format!("{table}.thread.{name}"), thread.priority)
-        });
-        let names = std::iter::once((process.name.value.clone(), table.clone(), process.priority)).chain(own);
-        for ((name, table, priority), (cpu, time)) in names.zip(process.thread_times()) {
+        let own =
+            process.threads.iter().map(|thread| (format!("{table}.thread.{}", thread.name.value), thread.priority));
+        let tables = std::iter::once((table.clone(), process.priority)).chain(own);
+        for ((name, (table, priority)), (cpu, time)) in names(process).zip(tables).zip(process.thread_times()) {
             let reservation: Option<Reservation> = time.reservation();
             all.push(ThreadTime {
                 name,

@@ -8,8 +8,10 @@ use object::{Object, ObjectSymbol};
 use std::ops::Range;
 
 /// Of `kernel/arch/x86_64/cpu/trace.c`.
-const RING: &str = "trace_ring";
-const COUNTS: &str = "trace_count";
+const MEMORY: &str = "trace_memory";
+// kernel/abi.h: a page of counts, and then the rings.
+const RINGS: u64 = 4096;
+const RING_EVENTS: u64 = 65536;
 const EVENT_BYTES: u64 = 16;
 const COUNT_BYTES: u64 = 64;
 /// Where the kernel's image is mapped; see `kernel/arch/x86_64/layout.h`.
@@ -21,8 +23,8 @@ pub enum LayoutError {
     Elf(#[from] object::Error),
     #[error("this kernel records nothing: it has no {0}")]
     NoSymbol(&'static str),
-    #[error("{RING} and {COUNTS} of this kernel are for different numbers of CPUs")]
-    Shape,
+    #[error("{MEMORY} of this kernel is not what this tool reads, for {0} CPUs")]
+    Shape(u32),
 }
 
 /// Where the rings lie.
@@ -39,22 +41,16 @@ impl Layout {
     /// Of the kernel whose ELF file this is, for a machine with so many CPUs.
     pub fn of(elf: &[u8], cpus: u32) -> Result<Layout, LayoutError> {
         let file = object::File::parse(elf)?;
-        let place = |name: &'static str| {
-            let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name)).ok_or(LayoutError::NoSymbol(name))?;
-            Ok::<_, LayoutError>((symbol.address().wrapping_sub(KERNEL_BASE), symbol.size()))
-        };
-        let ((ring, ring_size), (counts, counts_size)) = (place(RING)?, place(COUNTS)?);
-        let all = counts_size / COUNT_BYTES;
-        let cpus = u64::from(cpus);
-        if all == 0 || cpus > all || ring_size % (all * EVENT_BYTES) != 0 {
-            return Err(LayoutError::Shape);
+        let symbol = file.symbols().find(|symbol| symbol.name() == Ok(MEMORY)).ok_or(LayoutError::NoSymbol(MEMORY))?;
+        let (start, size) = (symbol.address().wrapping_sub(KERNEL_BASE), symbol.size());
+        let ring = RING_EVENTS * EVENT_BYTES;
+        let rings = size.checked_sub(RINGS).filter(|rings| rings % ring == 0 && u64::from(cpus) * ring <= *rings);
+        if rings.is_none() {
+            return Err(LayoutError::Shape(cpus));
         }
-        let events = ring_size / (all * EVENT_BYTES);
-        Ok(Layout {
-            ring: ring..ring + cpus * events * EVENT_BYTES,
-            counts: counts..counts + cpus * COUNT_BYTES,
-            events,
-        })
+        let cpus = u64::from(cpus);
+        let first = start + RINGS;
+        Ok(Layout { ring: first..first + cpus * ring, counts: start..start + cpus * COUNT_BYTES, events: RING_EVENTS })
     }
 }
 

@@ -1,6 +1,7 @@
 /* The environment page: what the system description says about this process, as text. One `key=value` a line:
  *   name=PROCESS               thread.NAME=INDEX          arg.KEY=VALUE
  *   slot.KIND.NAME=SLOT        file.NAME=0xADDRESS SIZE
+ *   trace=0xADDRESS SIZE       trace.thread.NUMBER=THREAD
  * The page is mapped read-only at ENV_VADDR and ends with a NUL. */
 #ifndef ASHLAR_ENV_H
 #define ASHLAR_ENV_H
@@ -19,6 +20,8 @@ uint32_t env_slot_of_kind(const char *kind);
 int env_child(uint32_t index, char *name, size_t size, uint32_t *slot);
 /* Address and bytes of a file that the description mapped into this process; 0 if there is none, else 1. */
 int env_file(const char *name, const void **address, uint64_t *size);
+/* The same of the kernel's trace, which this process has with `trace = true`; trace.h reads it. */
+int env_trace(const void **address, uint64_t *size);
 /* Index of a named thread of this process; NO_SLOT if there is none. */
 uint32_t env_thread(const char *name);
 /* Copies an argument's text, NUL-terminated and cut to `size`; returns its whole length or -1 if it is not given. */

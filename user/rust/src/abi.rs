@@ -2,7 +2,7 @@
 //! The numbers that programs and the kernel share, under the names that C programs know them by.
 
 /// As in `kernel/abi.h`.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 /// As in `kernel/abi.h`.
 pub const PROGRAM_NOTE_ABI: u32 = 1;
 /// As in `kernel/abi.h`.
@@ -121,6 +121,36 @@ pub const USER_END: u64 = 0x0000700000000000;
 pub const ENV_VADDR: u64 = 0x0000600000000000;
 /// Message page of the process's thread i at + i * 4096, read-write.
 pub const MESSAGE_VADDR: u64 = 0x0000600000100000;
+/// As in `kernel/abi.h`.
+pub const TRACE_COUNT_BYTES: u32 = 64;
+/// As in `kernel/abi.h`.
+pub const TRACE_RINGS: u32 = 4096;
+/// As in `kernel/abi.h`.
+pub const TRACE_EVENT_BYTES: u32 = 16;
+/// As in `kernel/abi.h`.
+pub const TRACE_RING_EVENTS: u32 = 65536;
+/// As in `kernel/abi.h`.
+pub const TRACE_RING_BYTES: u64 = 1048576;
+/// A thread gets the processor: its number.
+pub const TRACE_SWITCH: u32 = 1;
+/// A thread becomes ready: its number.
+pub const TRACE_WAKE: u32 = 2;
+/// A system call begins: its number.
+pub const TRACE_CALL: u32 = 3;
+/// A message is delivered: the receiving thread.
+pub const TRACE_MESSAGE: u32 = 4;
+/// An interrupt is served: its vector.
+pub const TRACE_INTERRUPT: u32 = 5;
+/// A guest stops: VCPU_EXIT_*.
+pub const TRACE_EXIT: u32 = 6;
+/// The running thread's budget ends: its number.
+pub const TRACE_SPENT: u32 = 7;
+/// A thread's next period begins: its number.
+pub const TRACE_PERIOD: u32 = 8;
+/// A program faults: the exception's vector.
+pub const TRACE_FAULT: u32 = 9;
+/// A guest runs: the number of its virtual machine.
+pub const TRACE_ENTER: u32 = 10;
 /// Does nothing: the cost of entering and leaving the kernel.
 pub const SYS_NULL: u64 = 0;
 /// Sends a message and waits for the reply.

@@ -40,6 +40,10 @@ pub fn timing_system(name: &str, options: &BoundOptions, project: &Project, outp
         1 => "one processor takes the kernel's locks".to_string(),
         _ => format!("no more than {cpus} processors take the kernel's locks"),
     });
+    if system.reads_trace() {
+        assumptions
+            .push("a kernel that records nothing, although a process of this system reads what it records".to_string());
+    }
     let result = SystemTimingResult {
         version: VERSION,
         system: system.name.clone(),

@@ -73,6 +73,7 @@ fn process(table: &TableData) -> Process {
         devices: table.names("devices").to_vec(),
         power: table.flag("power"),
         dma: table.flag("dma"),
+        trace: table.flag("trace"),
         files: table.pairs("files").to_vec(),
         args: table.pairs("args").to_vec(),
         threads: table.tables("thread").iter().map(|inner| thread(inner, &cpu, priority)).collect(),

@@ -61,6 +61,8 @@ pub struct Process {
     pub devices: Vec<Name>,
     pub power: bool,
     pub dma: bool,
+    /// It reads what the kernel records.
+    pub trace: bool,
     /// Name in the process, file.
     pub files: Vec<(Name, Name)>,
     pub args: Vec<(Name, Name)>,

@@ -5,7 +5,9 @@ use super::ids::Ids;
 use super::resolved::Grant;
 use crate::description::Process;
 use crate::environment::Environment;
-use crate::memory::Mapped;
+use crate::layout::{NUM_CPU, TRACE_VADDR};
+use crate::memory::{trace_size, Mapped};
+use crate::threads;
 
 pub fn environment(ids: &Ids, process: &Process, grants: &[Grant], files: &[Mapped]) -> Environment {
     let description = ids.description;
@@ -52,6 +54,12 @@ pub fn environment(ids: &Ids, process: &Process, grants: &[Grant], files: &[Mapp
         }
         if let Some(size) = &vm.disk_size {
             page.line(format_args!("arg.disk_size"), size.value);
+        }
+    }
+    if process.trace {
+        page.line(format_args!("trace"), format_args!("{TRACE_VADDR:#x} {}", trace_size(description)));
+        for (thread, name) in (NUM_CPU..).zip(description.processes.iter().flat_map(threads::names)) {
+            page.line(format_args!("trace.thread.{thread}"), name);
         }
     }
     for (key, value) in &process.args {

@@ -87,6 +87,9 @@ pub struct Segment {
     pub prot: u32,
     /// Copied into frames of the process; else the image's own frames are mapped.
     pub copied: bool,
+    /// The kernel's trace; nothing of it is in the image.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub trace: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

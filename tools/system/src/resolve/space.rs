@@ -8,7 +8,7 @@ use crate::description::{Name, Process};
 use crate::environment::Environment;
 use crate::file::path_of;
 use crate::layout::*;
-use crate::memory::{mapped_files, pages, Allotment};
+use crate::memory::{self, mapped_files, pages, Allotment};
 
 /// Process `index` of the description, with its parts.
 pub(super) fn process(
@@ -64,7 +64,7 @@ fn threads(ids: &Ids, index: u32, process: &Process) -> Vec<Thread> {
         .collect()
 }
 
-/// The segments of `process`: program, stack, environment page, files. What they hold goes into `payload`.
+/// The segments of `process`: program, stack, environment page, files, trace. What they hold goes into `payload`.
 pub(super) fn segments(world: &World, process: &Process, page: &Environment, payload: &mut Payload) -> Vec<Segment> {
     let mut out = Vec::new();
     if let Some(name) = &process.program {
@@ -80,6 +80,7 @@ pub(super) fn segments(world: &World, process: &Process, page: &Environment, pay
             image_size: 0,
             prot: PROT_READ | PROT_WRITE,
             copied: true,
+            trace: false,
         });
     }
     let mut page_bytes = page.text().as_bytes().to_vec();
@@ -93,6 +94,9 @@ pub(super) fn segments(world: &World, process: &Process, page: &Environment, pay
         if let Some(bytes) = bytes {
             out.push(read_only(format!("file {}", file.file), file.vaddr, bytes, payload));
         }
+    }
+    if process.trace {
+        out.push(trace(memory::trace_size(description)));
     }
     out
 }
@@ -111,9 +115,24 @@ fn program(world: &World, name: &str, payload: &mut Payload) -> Vec<Segment> {
             image_size: contents.len() as u64,
             prot: segment.prot,
             copied: segment.copied,
+            trace: false,
         }
     };
     segments.iter().enumerate().map(place).collect()
+}
+
+/// What the kernel records.
+fn trace(size: u64) -> Segment {
+    Segment {
+        what: "trace".into(),
+        vaddr: TRACE_VADDR,
+        memory_size: size,
+        image_offset: 0,
+        image_size: 0,
+        prot: PROT_READ,
+        copied: false,
+        trace: true,
+    }
 }
 
 /// The image's own frames, mapped read-only.
@@ -125,6 +144,7 @@ fn read_only(what: String, vaddr: u64, bytes: &[u8], payload: &mut Payload) -> S
         image_size: bytes.len() as u64,
         prot: PROT_READ,
         copied: false,
+        trace: false,
         what,
     }
 }

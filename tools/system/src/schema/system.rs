@@ -131,6 +131,13 @@ const RUNNING: &[KeySpec] = &[
     optional("power", Kind::Flag, "false", "May end the run of the whole system."),
     optional("dma", Kind::Flag, "false", "May learn physical addresses of its own pages, to program devices with. Behind an IOMMU its devices reach these pages and no others."),
     optional(
+        "trace",
+        Kind::Flag,
+        "false",
+        "May read what the kernel records: what happens on each CPU and when, mapped read-only (`ashlar/trace.h`). The system then \
+         runs on the kernel that records.",
+    ),
+    optional(
         "files",
         Kind::Files,
         "none",

@@ -72,7 +72,8 @@ fn the_kernel_refuses_every_wrong_entry() {
         }
         3 Segment {
             image_offset[0] = 0x1000_0000, image_offset[0] = 1, image_offset[0] = 0, image_size[0] = 0x2000,
-            memory_size[0] = 0, prot[0] = 3, kind[0] = 2
+            memory_size[0] = 0, prot[0] = 3, kind[0] = 2, kind[0] = 3, prot[2] = 3, image_size[2] = 8,
+            memory_size[2] = 0x10_0000, memory_size[2] = 0x20_1000
         }
         4 Grant {
             slot[1] = 0, slot[0] = 64, kind[0] = 0, kind[0] = 13, rights[0] = 0, rights[0] = 4, object[0] = 9,
@@ -150,6 +151,13 @@ mod good {
             image_size: if copied { 0 } else { 4096 },
             prot,
             copied,
+            trace: false,
+        };
+        let trace = Segment {
+            memory_size: TRACE_RINGS + TRACE_RING_BYTES,
+            image_size: 0,
+            trace: true,
+            ..segment(0x60_0000, PROT_READ, false)
         };
         Process {
             id,
@@ -171,7 +179,11 @@ mod good {
                 period_ns: 0,
                 budget_ns: 0,
             }],
-            segments: vec![segment(0x40_0000, PROT_READ, false), segment(0x50_0000, PROT_READ | PROT_WRITE, true)],
+            segments: vec![
+                segment(0x40_0000, PROT_READ, false),
+                segment(0x50_0000, PROT_READ | PROT_WRITE, true),
+                trace,
+            ],
             grants,
             environment: Vec::new(),
         }

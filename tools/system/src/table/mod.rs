@@ -93,7 +93,11 @@ fn sections(resolved: &Resolved) -> [(u32, Vec<u8>); NUM_SECTIONS] {
             image_offset: segment.image_offset,
             image_size: segment.image_size,
             prot: segment.prot,
-            kind: if segment.copied { SEGMENT_COPY } else { SEGMENT_IMAGE },
+            kind: match (segment.copied, segment.trace) {
+                (true, _) => SEGMENT_COPY,
+                (false, true) => SEGMENT_TRACE,
+                (false, false) => SEGMENT_IMAGE,
+            },
         })),
         records(processes.iter().flat_map(|process| &process.grants).map(|grant| records::Grant {
             slot: grant.slot,

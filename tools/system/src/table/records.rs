@@ -4,7 +4,7 @@
 use super::record::{records, Name};
 
 pub const MAGIC: u64 = 0x4c42545241485341;
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// process flags: start-up creates and starts the process; otherwise its parent does
 pub const PROCESS_AUTOSTART: u32 = 1;
@@ -12,6 +12,8 @@ pub const PROCESS_AUTOSTART: u32 = 1;
 pub const SEGMENT_COPY: u32 = 0;
 /// segment kind: the image's own frames, not writable
 pub const SEGMENT_IMAGE: u32 = 1;
+/// segment kind: the trace of the system's CPUs, from its first page, not writable; only a kernel that records has it
+pub const SEGMENT_TRACE: u32 = 2;
 /// endpoint flags: waiting threads are served in arrival order; otherwise by priority
 pub const ENDPOINT_FIFO: u32 = 1;
 /// interrupt flags: level triggered

@@ -10,7 +10,14 @@ pub const DATA: Segment = (0x40_1000, 6, b"data", 0x3000);
 
 /// A static ELF executable for x86-64 with these segments, built for the kernel's interface.
 pub fn elf(entry: u64, segments: &[Segment]) -> Vec<u8> {
-    elf_with_note(entry, segments, &note(b"Ashlar\0\0", 7, 1))
+    elf_with_note(entry, segments, &note(b"Ashlar\0\0", 7, abi_version()))
+}
+
+/// The version of the kernel's interface.
+fn abi_version() -> u32 {
+    let header = include_str!("../../../../../kernel/abi.h");
+    let version = header.lines().find_map(|line| line.strip_prefix("#define ABI_VERSION ")).expect("there is one");
+    version.trim_end_matches('u').parse().expect("a number")
 }
 
 /// A note of type 1 with `version`; `owner` is padded, and has `owner_size` bytes with its final zero.
