@@ -17,10 +17,12 @@
 #include "guest.h"
 #include "run.h"
 #include "virtio/disk.h"
+#include "virtio/links.h"
+#include "virtio/network.h"
 
 #define EXIT_GUEST 1
 #define EXIT_CONFIG 2
-#define DISK_PATIENCE 10000000000ul /* ns */
+#define PATIENCE 10000000000ul /* ns */
 
 static struct config config;
 
@@ -76,23 +78,37 @@ static int map_memory(void)
     return EXIT_CONFIG;
 }
 
-/* Waits until the disk is there: a guest that looks for its root finds it. One whose disk does not come starts without; it gets
- * a configuration interrupt when there is one. */
-static void connect_disk(void)
+static uint32_t is_missing(void)
 {
-    uint64_t until = clock_now() + DISK_PATIENCE;
-    disk_connect(config.disk, config.disk_size);
-    while (disk_identity()->sectors == 0 && clock_now() < until) {
-        uint64_t bits = 0, deadline = disk_deadline() < until ? disk_deadline() : until;
+    return (config.disk[0] != 0 && disk_identity()->sectors == 0) ||
+           (config.network[0] != 0 && network_is_known() == 0);
+}
+
+static void say_missing(const char *what, const char *driver)
+{
+    print("vmm: %s: `%s` has shown no %s within %lu s: the guest starts without\n", config.name, driver, what,
+          PATIENCE / 1000000000ul);
+}
+
+/* Waits until disk and network are there: a guest that looks for its root finds it. One whose disk does not come starts without;
+ * it gets a configuration interrupt when there is one. */
+static void connect(void)
+{
+    uint64_t until = clock_now() + PATIENCE;
+    links_connect(config.disk, config.disk_size, config.network);
+    while (is_missing() && clock_now() < until) {
+        uint64_t bits = 0, deadline = links_deadline() < until ? links_deadline() : until;
         sys_wait(config.wake, deadline, &bits);
-        disk_receive(bits);
-        if (clock_now() >= disk_deadline()) {
-            disk_expire(clock_now());
+        links_receive(bits);
+        if (clock_now() >= links_deadline()) {
+            links_expire(clock_now());
         }
     }
-    if (disk_identity()->sectors == 0) {
-        print("vmm: %s: `%s` has shown no disk within %lu s: the guest starts without\n", config.name, config.disk,
-              DISK_PATIENCE / 1000000000ul);
+    if (config.disk[0] != 0 && disk_identity()->sectors == 0) {
+        say_missing("disk", config.disk);
+    }
+    if (config.network[0] != 0 && network_is_known() == 0) {
+        say_missing("network", config.network);
     }
 }
 
@@ -129,8 +145,8 @@ int main(void)
         print("vmm: %s: the file \"kernel\" cannot be started: %s\n", config.name, fault);
         return EXIT_CONFIG;
     }
-    if (config.disk[0] != 0) {
-        connect_disk();
+    if (config.disk[0] != 0 || config.network[0] != 0) {
+        connect();
     }
     for (;;) {
         struct load_result start;

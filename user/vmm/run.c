@@ -10,7 +10,7 @@
 #include "devices/console.h"
 #include "devices/io.h"
 #include "devices/mmio.h"
-#include "virtio/disk.h"
+#include "virtio/links.h"
 
 static const struct run_end going_on = {RUN_FAULT, 0};
 
@@ -49,12 +49,12 @@ static void offer_interrupt(void)
 static uint64_t next_deadline(void)
 {
     uint64_t next = console_deadline();
-    next = disk_deadline() < next ? disk_deadline() : next;
+    next = links_deadline() < next ? links_deadline() : next;
     next = machine.pit.next < next ? machine.pit.next : next;
     return machine.lapic.next < next ? machine.lapic.next : next;
 }
 
-/* A deadline has passed: a timer's edge, output that has waited long enough, the disk's. */
+/* A deadline has passed: a timer's edge, output that has waited long enough, the disk's, the network's. */
 static void handle_time(void)
 {
     uint64_t now = clock_now();
@@ -65,18 +65,18 @@ static void handle_time(void)
     if (now >= console_deadline()) {
         console_flush(0, now);
     }
-    if (now >= disk_deadline()) {
-        disk_expire(now);
+    if (now >= links_deadline()) {
+        links_expire(now);
     }
 }
 
-/* The monitor's notification has brought `bits`: console input, messages of the disk's driver, or both. Each looks for itself
- * whether there is anything, so that a bit that came twice or for nothing does no harm. */
+/* The monitor's notification has brought `bits`: console input, messages of a driver, or both. Each looks for itself whether
+ * there is anything, so that a bit that came twice or for nothing does no harm. */
 static void handle_notification(uint64_t bits)
 {
     console_fetch();
-    if (disk_is_connected()) {
-        disk_receive(bits);
+    if (links_have_disk() || links_have_network()) {
+        links_receive(bits);
         bus_resume();
     }
 }
@@ -88,7 +88,7 @@ static void handle_notified(uint32_t wake)
     handle_notification(bits);
 }
 
-/* The guest waits for an interrupt: so does the monitor, for the timer, console input or the disk. */
+/* The guest waits for an interrupt: so does the monitor, for the timer, console input, the disk or the network. */
 static struct run_end halt(uint32_t wake)
 {
     vcpu_skip(1);

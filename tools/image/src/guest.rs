@@ -10,8 +10,17 @@ use std::path::{Path, PathBuf};
 
 const METAPACKAGE: &str = "linux-image-cloud-amd64";
 const KERNEL_PACKAGE: &str = "linux-image-6.";
-/// The kernel's modules for the monitor's virtio devices, in an order in which they can be loaded.
-const MODULES: [&str; 5] = ["virtio_ring.ko", "virtio.ko", "virtio_mmio.ko", "virtio-rng.ko", "virtio_blk.ko"];
+/// The kernel's modules for the monitor's virtio devices, and those that they need, in an order in which they can be loaded.
+const MODULES: [&str; 8] = [
+    "virtio_ring.ko",
+    "virtio.ko",
+    "virtio_mmio.ko",
+    "virtio-rng.ko",
+    "virtio_blk.ko",
+    "failover.ko",
+    "net_failover.ko",
+    "virtio_net.ko",
+];
 const BUSYBOX_PACKAGE: &str = "busybox-static";
 
 /// Where the guest files are.

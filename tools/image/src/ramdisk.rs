@@ -13,6 +13,8 @@ use std::process::Command;
 const INIT: &str = include_str!("../guest/init");
 /// What busybox's init keeps running.
 const INITTAB: &str = include_str!("../guest/inittab");
+/// Where busybox's DHCP client looks for what it calls.
+const DHCP_SCRIPT: (&str, &str) = ("etc/udhcpc/default.script", include_str!("../guest/udhcpc"));
 /// The guest's own commands, found before busybox's.
 const COMMANDS: [(&str, &str); 5] = [
     ("console", include_str!("../guest/command/console")),
@@ -33,7 +35,7 @@ pub type Named = (String, Vec<u8>);
 pub fn build(busybox: &Path, programs: &[Named], modules: &[Named]) -> Result<Vec<u8>, Error> {
     let program = std::fs::read(busybox).map_err(|error| Error::Read { path: busybox.to_path_buf(), error })?;
     let mut archive = Cpio::default();
-    for folder in ["bin", "command", "dev", "etc", "proc", "sys", "tmp"] {
+    for folder in ["bin", "command", "dev", "etc", "etc/udhcpc", "proc", "sys", "tmp"] {
         archive.folder(folder);
     }
     // The kernel opens the console before anything is mounted.
@@ -45,6 +47,8 @@ pub fn build(busybox: &Path, programs: &[Named], modules: &[Named]) -> Result<Ve
     }
     archive.file("init", 0o755, INIT.as_bytes());
     archive.file("etc/inittab", 0o644, INITTAB.as_bytes());
+    let (path, script) = DHCP_SCRIPT;
+    archive.file(path, 0o755, script.as_bytes());
     for (name, script) in COMMANDS {
         archive.file(&format!("command/{name}"), 0o755, script.as_bytes());
     }

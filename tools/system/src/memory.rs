@@ -3,7 +3,8 @@
 
 use crate::check::cpus_needed;
 use crate::codes::Code;
-use crate::description::{Description, Machine, Name, Process};
+use crate::description::guest_links::Device;
+use crate::description::{Description, Machine, Process};
 use crate::file::{path_of, Files};
 use crate::layout::*;
 use crate::Assets;
@@ -18,8 +19,14 @@ const KERNEL_MEMORY: u64 = 64 * MIB;
 /// Beside the tables of a guest's memory: the vcpu page, the page tables that reach it, the nested root.
 const VM_FRAMES: u64 = 6;
 
-/// What a guest's monitor and the driver of its disk share, each with the tables that reach it: `user/vmm/virtio/disk.c`.
-const DISK_FRAMES: u64 = 260 + 4;
+/// What a guest's monitor and the driver of its device share, each with the tables that reach it: `user/vmm/virtio/disk.c` and
+/// `user/vmm/virtio/network.c`.
+fn link_frames(device: Device) -> u64 {
+    match device {
+        Device::Disk => 260 + 4,
+        Device::Network => 73 + 4,
+    }
+}
 
 /// What one process needs and gets, in frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -126,11 +133,12 @@ fn need(description: &Description, process: &Process, files: &Files, assets: &As
     tables.reach(ENV_VADDR, PAGE_SIZE);
     tables.reach(MESSAGE_VADDR, threads * PAGE_SIZE);
     let guest = process.vm.as_ref().and_then(|vm| vm.memory.as_ref()).map_or(0, |memory| guest_frames(memory.value));
-    let is_end = |(guest, _, driver): &(&Process, _, &Name)| {
-        guest.name.value == process.name.value || driver.value == process.name.value
-    };
-    let disk = if description.disk_users().any(|user| is_end(&user)) { DISK_FRAMES } else { 0 };
-    frames + threads + tables.count() + guest + disk
+    let ends = description.guest_links().filter(|link| {
+        let ends = [&link.guest.name.value, &link.driver.value];
+        ends.contains(&&process.name.value)
+    });
+    let links: u64 = ends.map(|link| link_frames(link.device)).sum();
+    frames + threads + tables.count() + guest + links
 }
 
 /// The guest's memory, the page tables through which its monitor sees it, and its nested tables.

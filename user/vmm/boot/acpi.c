@@ -94,27 +94,27 @@ static void build_madt(uint8_t *t)
  * Device (\_SB.VIO0) { Name (_HID, "LNRO0005") Name (_UID, 0) Name (_CRS, ResourceTemplate () {
  *     Memory32Fixed (ReadWrite, BUS_ADDRESS, VIRTIO_SIZE)
  *     Interrupt (ResourceConsumer, Level, ActiveHigh, Exclusive) {bus_line(0)} }) }
- * in a scope \_SB. Lengths count themselves: of the scope 67, of the device 58, of the buffer 26. The numbers are put in later;
+ * in a scope \_SB. Lengths count themselves: of the scope 68, of the device 59, of the buffer 26. The numbers are put in later;
  * the last byte, a checksum that is not used, is the string's own zero. */
-static const uint8_t virtio_entry[] = "\x10\x43\x04\\_SB_"             /* Scope */
-                                      "\x5b\x82\x3aVIO0"               /* Device */
+static const uint8_t virtio_entry[] = "\x10\x44\x04\\_SB_"             /* Scope */
+                                      "\x5b\x82\x3bVIO0"               /* Device */
                                       "\x08_HID\x0dLNRO0005\0"         /* Name, string */
-                                      "\x08_UID\0"                     /* Name, zero */
+                                      "\x08_UID\x0a\0"                 /* Name, byte */
                                       "\x08_CRS\x11\x1a\x0a\x17"       /* Name, buffer of 23 bytes */
                                       "\x86\x09\0\x01\0\0\0\0\0\0\0\0" /* fixed memory, writable */
                                       "\x89\x06\0\x01\x01\0\0\0\0" /* an interrupt: consumer, level, high, exclusive */
                                       "\x79";                      /* end */
 #define ENTRY_BYTES sizeof virtio_entry
 #define ENTRY_DIGIT 14u
-#define ENTRY_UID 35u /* zero or one: further numbers take more bytes */
-#define ENTRY_ADDRESS 49u
-#define ENTRY_SIZE 53u
-#define ENTRY_IRQ 62u
+#define ENTRY_UID 36u
+#define ENTRY_ADDRESS 50u
+#define ENTRY_SIZE 54u
+#define ENTRY_IRQ 63u
 #define S5_BYTES 14u
 #define DSDT_LENGTH (HEADER + S5_BYTES + BUS_DEVICES * (uint32_t)ENTRY_BYTES)
 
 _Static_assert(DSDT + DSDT_LENGTH <= ACPI_SIZE, "the DSDT reaches out of the tables' memory");
-_Static_assert(BUS_DEVICES <= 2, "the entry's _UID has no room for the last place");
+_Static_assert(BUS_DEVICES <= 10, "the entry's name has one digit");
 
 static void build_entry(uint8_t *entry, uint32_t place)
 {

@@ -1,6 +1,6 @@
 /* Reading the description's part for this monitor. Arguments: memory (bytes, with K M G), cmdline, epoch, disk
- * (the process that drives it), disk_size; files: kernel, initrd; grants: one vm, one console, one notification for all that
- * the monitor waits for, and what the link to the disk's driver takes. */
+ * (the process that drives it), disk_size, network (the process that drives it); files: kernel, initrd; grants: one vm, one console, one notification for all that
+ * the monitor waits for, and what the links to those processes take. */
 #include "boot/config.h"
 
 #include "ashlar/env.h"
@@ -21,12 +21,17 @@ const char *config_read(struct config *config)
     config->disk_size = env_arg_u64("disk_size", ~0ul);
     if (env_arg("disk", config->disk, sizeof config->disk) < 0) {
         config->disk[0] = 0;
+    }
+    if (env_arg("network", config->network, sizeof config->network) < 0) {
+        config->network[0] = 0;
+    }
+    if (config->disk[0] == 0 && config->network[0] == 0) {
         config->wake = env_slot("notification.input");
     } else {
         format(key, sizeof key, "notification.%s", config->name);
         config->wake = env_slot(key);
         if (config->wake == NO_SLOT) {
-            return "this process has no notification of its own name, to hear of its disk by";
+            return "this process has no notification of its own name, to hear of its disk and network by";
         }
     }
     if (config->console == NO_SLOT) {

@@ -11,11 +11,12 @@ struct config {
     char name[CONFIG_NAME];
     uint32_t vm; /* slots */
     uint32_t console;
-    uint32_t wake;          /* notification that console input and the disk's driver signal, or NO_SLOT */
-    char disk[CONFIG_NAME]; /* process that drives the guest's disk; empty: it has none */
-    uint64_t disk_size;     /* bytes of it that the guest gets */
-    uint64_t memory;        /* guest memory, bytes */
-    uint64_t epoch;         /* time of day at boot, seconds since 1970 */
+    uint32_t wake;             /* notification that console input and drivers signal, or NO_SLOT */
+    char disk[CONFIG_NAME];    /* process that drives the guest's disk; empty: it has none */
+    char network[CONFIG_NAME]; /* process that drives its network; empty: it has none */
+    uint64_t disk_size;        /* bytes of it that the guest gets */
+    uint64_t memory;           /* guest memory, bytes */
+    uint64_t epoch;            /* time of day at boot, seconds since 1970 */
     const void *kernel;
     uint64_t kernel_size;
     const void *initrd;

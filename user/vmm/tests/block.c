@@ -26,9 +26,9 @@ void disk_begin(uint32_t slot, const struct disk_work *work)
     num_begun++;
 }
 
-void virtio_answer(struct virtio *to, const struct chain *chain, uint32_t written)
+void virtio_answer(struct virtio *to, uint32_t queue, const struct chain *chain, uint32_t written)
 {
-    CHECK(to == &blk);
+    CHECK(to == &blk && queue == 0);
     num_answered++;
     last_head = chain->head;
     last_written = written;
@@ -76,7 +76,7 @@ static void test_transfers(void)
         }
         struct chain chain = make(HEADER + 1024, 1, pieces[p]);
         in[0] = 0xee;
-        CHECK(block_has_room() && block_begin(&chain, &written) == BLOCK_LATER);
+        CHECK(block_has_room(0) && block_begin(0, &chain, &written) == VIRTIO_LATER);
         CHECK(begun[last_slot].kind == DISK_WRITE && begun[last_slot].sector == 8 && begun[last_slot].count == 2);
         CHECK(begun[last_slot].force == 1); /* no FLUSH feature was taken */
         CHECK(block_prepare(last_slot, buffer) == 1 && memcmp(buffer, out + HEADER, 1024) == 0);
@@ -86,7 +86,7 @@ static void test_transfers(void)
         header(TYPE_READ, NUM_SECTOR - 2);
         memset(in, 0xee, 1026);
         chain = make(HEADER, 1025, pieces[p]);
-        CHECK(block_begin(&chain, &written) == BLOCK_LATER && begun[last_slot].kind == DISK_READ);
+        CHECK(block_begin(0, &chain, &written) == VIRTIO_LATER && begun[last_slot].kind == DISK_READ);
         CHECK(begun[last_slot].force == 0);
         block_done(last_slot, 1, buffer);
         CHECK(memcmp(in, out + HEADER, 1024) == 0 && in[1024] == STATUS_OK_BYTE && in[1025] == 0xee);
@@ -94,19 +94,19 @@ static void test_transfers(void)
 
         chain = make(HEADER, 1025, pieces[p]);
         memset(in, 0xee, 1025);
-        CHECK(block_begin(&chain, &written) == BLOCK_LATER);
+        CHECK(block_begin(0, &chain, &written) == VIRTIO_LATER);
         block_done(last_slot, 0, buffer); /* it has failed: no data */
         CHECK(in[0] == 0xee && in[1024] == STATUS_IOERR && last_written == 0);
     }
-    blk.accepted = BLOCK_FEATURE_FLUSH;
+    blk.accepted = FEATURE_FLUSH;
     uint32_t written = 0;
     header(TYPE_WRITE, 0);
     struct chain chain = make(HEADER + 512, 1, 512);
-    CHECK(block_begin(&chain, &written) == BLOCK_LATER && begun[last_slot].force == 0);
+    CHECK(block_begin(0, &chain, &written) == VIRTIO_LATER && begun[last_slot].force == 0);
     block_done(last_slot, 1, buffer);
     header(TYPE_FLUSH, ~0ul); /* its sector means nothing */
     chain = make(HEADER, 1, 512);
-    CHECK(block_begin(&chain, &written) == BLOCK_LATER && begun[last_slot].kind == DISK_FLUSH);
+    CHECK(block_begin(0, &chain, &written) == VIRTIO_LATER && begun[last_slot].kind == DISK_FLUSH);
     block_done(last_slot, 1, 0);
     CHECK(in[0] == STATUS_OK_BYTE && last_written == 1);
 }
@@ -117,7 +117,7 @@ static uint8_t refused(uint32_t readable, uint32_t writable)
     uint32_t before = num_begun, written = 99;
     struct chain chain = make(readable, writable, 4096);
     memset(in, 0xee, writable);
-    CHECK(block_begin(&chain, &written) == BLOCK_ANSWERED && num_begun == before);
+    CHECK(block_begin(0, &chain, &written) == VIRTIO_ANSWERED && num_begun == before);
     CHECK(written == (writable == 1));
     CHECK(writable == 1 || in[0] == 0xee);
     return in[writable - 1];
@@ -145,7 +145,7 @@ static void test_refusals(void)
         CHECK(refused(HEADER, 513) == STATUS_UNSUPP);
     }
     struct chain none = make(HEADER, 0, 512);
-    CHECK(block_begin(&none, &written) == BLOCK_MALFORMED);
+    CHECK(block_begin(0, &none, &written) == VIRTIO_MALFORMED);
     disk.sector_size = 4096; /* of which the guest's sectors are an eighth */
     header(TYPE_READ, 8);
     CHECK(refused(HEADER, 513) == STATUS_IOERR);
@@ -153,7 +153,8 @@ static void test_refusals(void)
     CHECK(refused(HEADER, 4097) == STATUS_IOERR);
     header(TYPE_READ, 8);
     struct chain chain = make(HEADER, 4097, 4096);
-    CHECK(block_begin(&chain, &written) == BLOCK_LATER && begun[last_slot].sector == 1 && begun[last_slot].count == 1);
+    CHECK(block_begin(0, &chain, &written) == VIRTIO_LATER && begun[last_slot].sector == 1 &&
+          begun[last_slot].count == 1);
     block_done(last_slot, 0, 0);
     CHECK(block_configuration(CAPACITY) == 8 * NUM_SECTOR && (uint32_t)block_configuration(BLK_SIZE_AT) == 4096);
     disk.sector_size = 512;
@@ -164,13 +165,13 @@ static void test_identifier(void)
     uint32_t written;
     header(TYPE_GET_ID, 0);
     struct chain chain = make(HEADER, 21, 6);
-    CHECK(block_begin(&chain, &written) == BLOCK_ANSWERED && written == 21);
+    CHECK(block_begin(0, &chain, &written) == VIRTIO_ANSWERED && written == 21);
     CHECK(memcmp(in, "ABCDEFGHIJKLMNOPQRST", 20) == 0 && in[20] == STATUS_OK_BYTE);
     chain = make(HEADER, 4, 6); /* as much as there is room for */
-    CHECK(block_begin(&chain, &written) == BLOCK_ANSWERED && written == 4 && in[3] == STATUS_OK_BYTE);
+    CHECK(block_begin(0, &chain, &written) == VIRTIO_ANSWERED && written == 4 && in[3] == STATUS_OK_BYTE);
     chain = make(HEADER, 31, 6);
     in[25] = 0xee;
-    CHECK(block_begin(&chain, &written) == BLOCK_ANSWERED && written == 20 && in[25] == 0xee && in[30] == 0);
+    CHECK(block_begin(0, &chain, &written) == VIRTIO_ANSWERED && written == 20 && in[25] == 0xee && in[30] == 0);
 }
 
 /* Room for as many as the disk takes; after a reset of the device none until the disk has let go of the old ones, which are not
@@ -182,20 +183,20 @@ static void test_forgotten(void)
     header(TYPE_WRITE, 0);
     struct chain chain = make(HEADER + 512, 1, 512);
     for (uint32_t i = 0; i < disk.depth; i++) {
-        CHECK(block_has_room() && block_begin(&chain, &written) == BLOCK_LATER && last_slot == i);
+        CHECK(block_has_room(0) && block_begin(0, &chain, &written) == VIRTIO_LATER && last_slot == i);
     }
-    CHECK(block_has_room() == 0);
+    CHECK(block_has_room(0) == 0);
     block_done(2, 1, 0);
-    CHECK(block_has_room());
+    CHECK(block_has_room(0));
     before = num_answered;
-    block_forget();
-    CHECK(block_has_room() == 0 && block_prepare(0, buffer) == 0);
+    block_forget(0);
+    CHECK(block_has_room(0) == 0 && block_prepare(0, buffer) == 0);
     in[0] = 0xee;
     block_done(0, 1, 0);
     block_done(1, 0, 0);
-    CHECK(block_has_room() == 0);
+    CHECK(block_has_room(0) == 0);
     block_done(3, 1, 0);
-    CHECK(block_has_room() && num_answered == before && in[0] == 0xee);
+    CHECK(block_has_room(0) && num_answered == before && in[0] == 0xee);
 }
 
 static void test_no_disk(void)
@@ -205,7 +206,7 @@ static void test_no_disk(void)
     disk.depth = 0;
     block_changed();
     CHECK(num_changed == changes + 1 && block_generation() != was && block_configuration(CAPACITY) == 0);
-    CHECK(block_has_room());
+    CHECK(block_has_room(0));
     header(TYPE_READ, 0);
     CHECK(refused(HEADER, 513) == STATUS_IOERR);
     header(TYPE_FLUSH, 0);

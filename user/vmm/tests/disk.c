@@ -17,8 +17,7 @@ static uint8_t area[DATA_PAGES * PAGE];
 static uint32_t is_up;
 static struct emitted emitted[NUM_EMITTED];
 static uint32_t num_emitted, num_seen;
-static struct mail incoming[NUM_EMITTED];
-static uint32_t num_incoming, num_taken;
+static struct mail incoming;
 const struct mail *domain_current;
 const struct protocol sata_protocol;
 
@@ -28,10 +27,6 @@ static uint32_t num_good, num_bad, num_changed, last_done;
 uint64_t clock_now(void)
 {
     return now;
-}
-
-void domain_start(void)
-{
 }
 
 void domain_flush(void)
@@ -65,17 +60,6 @@ void domain_emit_end(uint32_t mailbox, uint64_t cookie)
     num_emitted++;
 }
 
-uint32_t domain_poll(const struct mail_set *set, uint64_t bits)
-{
-    (void)set, (void)bits;
-    if (num_taken == num_incoming) {
-        num_taken = num_incoming = 0;
-        return DOMAIN_TIMEOUT;
-    }
-    domain_current = &incoming[num_taken++];
-    return domain_current->mailbox;
-}
-
 uint32_t block_prepare(uint32_t index, uint8_t *buffer)
 {
     CHECK(buffer == area + index * DISK_MOST);
@@ -98,12 +82,13 @@ void block_changed(void)
 /* The driver says something. */
 static void hear(uint32_t mailbox, uint64_t cookie, const void *payload, uint32_t bytes)
 {
-    incoming[num_incoming] = (struct mail){.mailbox = mailbox, .cookie = cookie};
+    incoming = (struct mail){.mailbox = mailbox, .cookie = cookie};
     if (bytes != 0) {
-        memcpy(incoming[num_incoming].payload, payload, bytes);
+        memcpy(incoming.payload, payload, bytes);
     }
-    num_incoming++;
-    disk_receive(0);
+    domain_current = &incoming;
+    disk_receive(mailbox);
+    disk_go_on();
 }
 
 static void hear_word(uint32_t mailbox)
@@ -162,7 +147,7 @@ static void lose_link(void)
 static void test_start(void)
 {
     disk_connect("ahci", 512 * 1000);
-    CHECK(disk_is_connected() && identity.sectors == 0 && disk_deadline() == DISK_NEVER);
+    CHECK(identity.sectors == 0 && disk_deadline() == DISK_NEVER);
     is_up = 1;
     hear_word(AT(PORT, MAIL_LINK_UP));
     SAID(SATA_START);

@@ -28,12 +28,11 @@ static struct virtio device;
 static uint16_t put_in; /* running index of the driver */
 static uint64_t served; /* requests that reached the device */
 
-/* Stands in for the source: touches every byte that the chain names. */
-uint32_t entropy_serve(const struct chain *chain)
+/* Stands in for a device: touches every byte that the chain names. */
+static enum virtio_answer touch(uint32_t queue, const struct chain *chain, uint32_t *written)
 {
-    uint32_t filled = 0;
     served++;
-    CHECK(chain->readable + chain->writable <= QUEUE_MAX);
+    CHECK(queue < 2 && chain->readable + chain->writable <= QUEUE_MAX);
     for (uint32_t i = 0; i < chain->readable + chain->writable; i++) {
         const struct segment *segment = &chain->segment[i];
         for (uint32_t k = 0; k < segment->length; k++) {
@@ -42,38 +41,28 @@ uint32_t entropy_serve(const struct chain *chain)
                 (void)*at;
             } else {
                 *at = (uint8_t)(0x80 + k);
-                filled++;
+                *written += 1;
             }
         }
     }
-    return filled;
+    return VIRTIO_ANSWERED;
 }
 
-/* This test has no disk: see block.c. */
-enum block_answer block_begin(const struct chain *chain, uint32_t *written)
+static uint32_t room[2] = {1, 1}, num_forgotten[2];
+
+static uint32_t room_of(uint32_t queue)
 {
-    (void)chain, (void)written;
-    return BLOCK_MALFORMED;
+    return room[queue];
 }
 
-uint32_t block_has_room(void)
+static void forgotten(uint32_t queue)
 {
-    return 0;
+    num_forgotten[queue]++;
 }
 
-void block_forget(void)
-{
-}
-
-uint64_t block_configuration(uint32_t offset)
-{
-    return offset;
-}
-
-uint32_t block_generation(void)
-{
-    return 0;
-}
+static const struct virtio_kind one = {.number = 4, .queues = 1, .begin = touch};
+static const struct virtio_kind two = {
+    .number = 1, .queues = 2, .begin = touch, .has_room = room_of, .forget = forgotten};
 
 static void write_number(uint64_t at, uint64_t value, uint32_t bytes)
 {
@@ -135,7 +124,7 @@ static void place(uint32_t size, uint64_t table, uint64_t driver, uint64_t used)
 static void start(uint64_t features)
 {
     memset(memory, 0, MEMORY);
-    virtio_init(&device, ENTROPY_DEVICE);
+    virtio_init(&device, &one);
     negotiate(features);
     place(SIZE, TABLE, DRIVER, DEVICE);
     virtio_write(&device, REG_STATUS, 15);
@@ -149,9 +138,8 @@ static void notify(void)
 
 static void test_negotiation(void)
 {
-    virtio_init(&device, ENTROPY_DEVICE);
-    CHECK(virtio_read(&device, 0) == MAGIC && virtio_read(&device, 4) == 2 &&
-          virtio_read(&device, 8) == ENTROPY_DEVICE);
+    virtio_init(&device, &one);
+    CHECK(virtio_read(&device, 0) == MAGIC && virtio_read(&device, 4) == 2 && virtio_read(&device, 8) == one.number);
     virtio_write(&device, REG_DEVICE_FEATURES_HALF, 1);
     CHECK(virtio_read(&device, REG_DEVICE_FEATURES) == 1);
     negotiate(0); /* a driver of the version before */
@@ -181,7 +169,7 @@ static void test_rings(void)
         {SIZE, MEMORY - 64, DRIVER, DEVICE}, {SIZE, TABLE, MEMORY - 20, DEVICE}, {SIZE, TABLE, DRIVER, MEMORY - 68},
         {SIZE, ~15ul, DRIVER, DEVICE},       {SIZE, 1ul << 40, DRIVER, DEVICE}};
     for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        virtio_init(&device, ENTROPY_DEVICE);
+        virtio_init(&device, &one);
         negotiate((FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1));
         place((uint32_t)bad[i].size, bad[i].table, bad[i].driver, bad[i].used);
         CHECK(status() == (11 | STATUS_NEEDS_RESET) && virtio_read(&device, REG_QUEUE_READY) == 0);
@@ -317,6 +305,60 @@ static void test_violations(void)
     CHECK(status() == (15 | STATUS_NEEDS_RESET));
 }
 
+/* Rings of the second queue lie behind those of the first, as far as they are long. */
+static void test_two_queues(void)
+{
+    const uint64_t features = FEATURE_INDIRECT | FEATURE_VERSION_1, behind = 0x400;
+    uint64_t before = served;
+    memset(memory, 0, MEMORY);
+    virtio_init(&device, &two);
+    negotiate(features);
+    place(SIZE, TABLE, DRIVER, DEVICE);
+    virtio_write(&device, REG_QUEUE_SELECT, 1);
+    CHECK(virtio_read(&device, REG_QUEUE_READY) == 0 && virtio_read(&device, REG_QUEUE_SIZE_MAX) == QUEUE_MAX);
+    const uint64_t at[3] = {TABLE + behind, DRIVER + behind, DEVICE + behind};
+    virtio_write(&device, REG_QUEUE_SIZE, SIZE);
+    for (uint32_t i = 0; i < 3; i++) {
+        virtio_write(&device, REG_DESCRIPTORS + 16 * i, (uint32_t)at[i]);
+    }
+    virtio_write(&device, REG_QUEUE_READY, 1);
+    virtio_write(&device, REG_QUEUE_SELECT, 2);
+    CHECK(virtio_read(&device, REG_QUEUE_SIZE_MAX) == 0);
+    virtio_write(&device, REG_STATUS, 15);
+    CHECK(status() == 15);
+    /* What waits in one is not served for a notification of the other, or of one that is not there. */
+    describe(TABLE + (uint32_t)behind, 0, DATA, 8, DESCRIPTOR_WRITE, 0);
+    write_number(DRIVER + behind + 2, 1, 2);
+    notify();
+    virtio_write(&device, REG_QUEUE_NOTIFY, 2);
+    CHECK(served == before && device.interrupts == 0);
+    room[1] = 0;
+    virtio_write(&device, REG_QUEUE_NOTIFY, 1);
+    CHECK(served == before);
+    room[1] = 1;
+    virtio_resume(&device);
+    CHECK(served == before + 1 && device.interrupts == INTERRUPT_USED && read_number(DEVICE + behind + 2, 2) == 1 &&
+          read_number(DEVICE + 2, 2) == 0);
+    /* A queue that is taken out of use is forgotten alone. */
+    virtio_write(&device, REG_QUEUE_SELECT, 1);
+    uint32_t forgotten_before[2] = {num_forgotten[0], num_forgotten[1]};
+    virtio_write(&device, REG_QUEUE_READY, 0);
+    CHECK(num_forgotten[0] == forgotten_before[0] && num_forgotten[1] == forgotten_before[1] + 1);
+    virtio_write(&device, REG_QUEUE_READY, 1);
+    num_forgotten[0] = num_forgotten[1];
+    /* One broken queue stops both, and what both had under way is forgotten. */
+    uint32_t forgot = num_forgotten[0];
+    write_number(DRIVER + behind + 2, 1 + 2 * SIZE, 2);
+    virtio_write(&device, REG_QUEUE_NOTIFY, 1);
+    CHECK(status() == (15 | STATUS_NEEDS_RESET) && num_forgotten[0] == forgot + 1);
+    describe(TABLE, 0, DATA, 8, DESCRIPTOR_WRITE, 0);
+    offer(0);
+    notify();
+    CHECK(served == before + 1);
+    virtio_write(&device, REG_STATUS, 0);
+    CHECK(status() == 0 && num_forgotten[1] == num_forgotten[0]);
+}
+
 /* Registers and memory written at random, with many notifications: whatever is served lies in the guest's memory, and every
  * call comes back. `plausible` numbers reach deeper than any. */
 static uint64_t plausible(void)
@@ -359,9 +401,9 @@ static void test_random(void)
                 offer((uint32_t)rand() % SIZE);
                 notify();
             }
-            CHECK((device.queue.broken != 0) == ((status() & STATUS_NEEDS_RESET) != 0));
+            CHECK((device.queue[0].broken != 0) == ((status() & STATUS_NEEDS_RESET) != 0));
         }
-        broken += device.queue.broken;
+        broken += device.queue[0].broken;
     }
     CHECK(served - before > 10000 && broken > 1000 && broken < 20000); /* both paths were taken often */
 }
@@ -376,6 +418,7 @@ int main(void)
     test_requests(FEATURE_VERSION_1);
     test_indirect();
     test_violations();
+    test_two_queues();
     test_random();
     free(memory);
     return 0;

@@ -14,6 +14,11 @@
 #define STATUS_IOERR 1u
 #define STATUS_UNSUPP 2u
 
+#define FEATURE_SIZE_MAX (1ul << 1)
+#define FEATURE_SEG_MAX (1ul << 2)
+#define FEATURE_BLK_SIZE (1ul << 6)
+#define FEATURE_FLUSH (1ul << 9)
+
 #define HEADER 16u /* type, 4 bytes without meaning, sector */
 #define PAGE 4096u
 
@@ -37,12 +42,7 @@ static struct request request[DISK_SLOTS];
 static struct virtio *device;
 static uint32_t generation;
 
-void block_attach(struct virtio *to)
-{
-    device = to;
-}
-
-uint64_t block_configuration(uint32_t offset)
+static uint64_t block_configuration(uint32_t offset)
 {
     uint8_t bytes[CONFIGURATION + 8] = {0};
     const struct disk_identity *disk = disk_identity();
@@ -53,7 +53,7 @@ uint64_t block_configuration(uint32_t offset)
     return offset < CONFIGURATION ? get(bytes + offset, 8) : 0;
 }
 
-uint32_t block_generation(void)
+static uint32_t block_generation(void)
 {
     return generation;
 }
@@ -75,8 +75,10 @@ static uint32_t free_slot(void)
     return slot;
 }
 
-uint32_t block_has_room(void)
+/* Not while the disk still has requests that the driver has forgotten. */
+static uint32_t block_has_room(uint32_t queue)
 {
+    (void)queue;
     for (uint32_t i = 0; i < DISK_SLOTS; i++) {
         if (request[i].state == FORGOTTEN) {
             return 0;
@@ -86,8 +88,9 @@ uint32_t block_has_room(void)
     return disk_identity()->sectors == 0 || free_slot() < disk_identity()->depth;
 }
 
-void block_forget(void)
+static void block_forget(uint32_t queue)
 {
+    (void)queue;
     for (uint32_t i = 0; i < DISK_SLOTS; i++) {
         if (request[i].state == OPEN) {
             request[i].state = FORGOTTEN;
@@ -101,15 +104,15 @@ static void put_status(const struct chain *chain, uint8_t status)
     chain_write(chain, chain_writable(chain) - 1, &status, 1);
 }
 
-static enum block_answer answer(const struct chain *chain, uint8_t status, uint32_t data, uint32_t *written)
+static enum virtio_answer answer(const struct chain *chain, uint8_t status, uint32_t data, uint32_t *written)
 {
     put_status(chain, status);
     /* The count is of bytes from the first on; the last one is among them only if there is none between. */
     *written = data + 1 == chain_writable(chain) ? data + 1 : data;
-    return BLOCK_ANSWERED;
+    return VIRTIO_ANSWERED;
 }
 
-static enum block_answer tell_id(const struct chain *chain, uint32_t *written)
+static enum virtio_answer tell_id(const struct chain *chain, uint32_t *written)
 {
     uint32_t room = chain_writable(chain) - 1;
     uint32_t bytes = room < DISK_SERIAL ? room : DISK_SERIAL;
@@ -128,12 +131,13 @@ static uint32_t is_possible(uint64_t sector, uint32_t bytes)
     return sector / unit < disk->sectors && bytes / disk->sector_size <= disk->sectors - sector / unit;
 }
 
-enum block_answer block_begin(const struct chain *chain, uint32_t *written)
+static enum virtio_answer block_begin(uint32_t queue, const struct chain *chain, uint32_t *written)
 {
+    (void)queue;
     uint8_t header[HEADER];
     uint32_t readable = chain_readable(chain), writable = chain_writable(chain);
     if (writable == 0) {
-        return BLOCK_MALFORMED;
+        return VIRTIO_MALFORMED;
     }
     if (readable < HEADER) {
         return answer(chain, STATUS_IOERR, 0, written);
@@ -162,8 +166,8 @@ enum block_answer block_begin(const struct chain *chain, uint32_t *written)
                                                                       : DISK_FLUSH,
                                          .sector = sector / unit,
                                          .count = bytes / disk_identity()->sector_size,
-                                         .force = type == TYPE_WRITE && (device->accepted & BLOCK_FEATURE_FLUSH) == 0});
-    return BLOCK_LATER;
+                                         .force = type == TYPE_WRITE && (device->accepted & FEATURE_FLUSH) == 0});
+    return VIRTIO_LATER;
 }
 
 uint32_t block_prepare(uint32_t slot, uint8_t *buffer)
@@ -188,7 +192,25 @@ void block_done(uint32_t slot, uint32_t is_good, const uint8_t *buffer)
             data = r->bytes;
         }
         answer(&r->chain, is_good ? STATUS_OK_BYTE : STATUS_IOERR, data, &written);
-        virtio_answer(device, &r->chain, written);
+        virtio_answer(device, 0, &r->chain, written);
     }
     r->state = FREE;
+}
+
+const struct virtio_kind block_kind = {
+    .number = 2,
+    .queues = 1,
+    .features = FEATURE_SIZE_MAX | FEATURE_SEG_MAX | FEATURE_BLK_SIZE | FEATURE_FLUSH,
+    .has_room = block_has_room,
+    .begin = block_begin,
+    .forget = block_forget,
+    .configuration = block_configuration,
+    .generation = block_generation,
+};
+
+/* What the last driver had under way, nothing answers. */
+void block_attach(struct virtio *to)
+{
+    device = to;
+    block_forget(0);
 }

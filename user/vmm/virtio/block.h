@@ -6,37 +6,14 @@
 
 #include <stdint.h>
 
-#include "virtio/chain.h"
+#include "virtio/device.h"
 
-struct virtio;
-
-#define BLOCK_DEVICE 2u /* its number among virtio devices */
 #define BLOCK_SECTOR 512u
 
-#define BLOCK_FEATURE_SIZE_MAX (1ul << 1)
-#define BLOCK_FEATURE_SEG_MAX (1ul << 2)
-#define BLOCK_FEATURE_BLK_SIZE (1ul << 6)
-#define BLOCK_FEATURE_FLUSH (1ul << 9)
-#define BLOCK_FEATURES (BLOCK_FEATURE_SIZE_MAX | BLOCK_FEATURE_SEG_MAX | BLOCK_FEATURE_BLK_SIZE | BLOCK_FEATURE_FLUSH)
+extern const struct virtio_kind block_kind;
 
-/* What became of a request. */
-enum block_answer {
-    BLOCK_LATER,    /* the disk has it; block_done() will answer it */
-    BLOCK_ANSWERED, /* `written` bytes are in the chain */
-    BLOCK_MALFORMED /* it has no byte for an answer */
-};
-
-/* The device whose requests these are. */
+/* The device whose requests these are from now on. */
 void block_attach(struct virtio *device);
-/* Can a further request be taken? Not while the disk still has some that the driver has forgotten. */
-uint32_t block_has_room(void);
-/* Begins the chain's request. Requires: block_has_room(). */
-enum block_answer block_begin(const struct chain *chain, uint32_t *written);
-/* The driver has reset the device or its queue: what is under way will not be answered. */
-void block_forget(void);
-/* The configuration space from `offset` on, and how often it has changed. */
-uint64_t block_configuration(uint32_t offset);
-uint32_t block_generation(void);
 
 /* ---- what the disk calls ---- */
 

@@ -3,16 +3,20 @@
 
 #include "devices/io.h"
 #include "virtio/block.h"
-#include "virtio/disk.h"
 #include "virtio/entropy.h"
+#include "virtio/links.h"
+#include "virtio/network.h"
+#include "virtio/nic.h"
 
+/* A network whose driver has not come yet is not there: the guest would read an address that is none. */
 void bus_reset(void)
 {
     struct virtio *device = machine.bus.device;
-    block_forget();
-    virtio_init(&device[BUS_ENTROPY], entropy_present() ? ENTROPY_DEVICE : VIRTIO_NONE);
-    virtio_init(&device[BUS_BLOCK], disk_is_connected() ? BLOCK_DEVICE : VIRTIO_NONE);
+    virtio_init(&device[BUS_ENTROPY], entropy_present() ? &entropy_kind : 0);
+    virtio_init(&device[BUS_BLOCK], links_have_disk() ? &block_kind : 0);
+    virtio_init(&device[BUS_NIC], network_is_known() ? &nic_kind : 0);
     block_attach(&device[BUS_BLOCK]);
+    nic_attach(&device[BUS_NIC]);
 }
 
 uint32_t bus_has(uint64_t address)
@@ -39,10 +43,14 @@ void bus_write(uint64_t address, uint32_t value)
 {
     virtio_write(&machine.bus.device[place_of(address)], (uint32_t)(address % BUS_STEP), value);
     follow(place_of(address));
+    links_flush();
 }
 
 void bus_resume(void)
 {
-    virtio_resume(&machine.bus.device[BUS_BLOCK]);
-    follow(BUS_BLOCK);
+    for (uint32_t place = BUS_BLOCK; place < BUS_DEVICES; place++) {
+        virtio_resume(&machine.bus.device[place]);
+        follow(place);
+    }
+    links_flush();
 }

@@ -7,9 +7,10 @@
 #include "virtio/device.h"
 
 /* A place without a device is announced too, and its registers say that there is none. */
-#define BUS_DEVICES 2u
+#define BUS_DEVICES 3u
 #define BUS_ENTROPY 0u
 #define BUS_BLOCK 1u
+#define BUS_NIC 2u
 #define BUS_ADDRESS 0xfeb00000ul /* guest-physical, above all memory */
 #define BUS_STEP 0x1000ul
 
@@ -20,7 +21,8 @@ struct bus {
 /* The interrupt line of a place. */
 static inline uint32_t bus_line(uint32_t place)
 {
-    return place == BUS_ENTROPY ? 5u : 10u;
+    static const uint32_t line[BUS_DEVICES] = {[BUS_ENTROPY] = 5, [BUS_BLOCK] = 10, [BUS_NIC] = 11};
+    return line[place];
 }
 /* All devices as after power-on. */
 void bus_reset(void);
@@ -29,7 +31,7 @@ uint32_t bus_has(uint64_t address);
 /* Requires: bus_has(). */
 uint64_t bus_read(uint64_t address);
 void bus_write(uint64_t address, uint32_t value);
-/* The disk has answered: on with what has waited, and the interrupts. */
+/* Disk or network have answered: on with what has waited, and the interrupts. */
 void bus_resume(void);
 
 #endif

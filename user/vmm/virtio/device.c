@@ -2,9 +2,6 @@
  * is done for it until it has reset the device. */
 #include "virtio/device.h"
 
-#include "virtio/block.h"
-#include "virtio/entropy.h"
-
 #define MAGIC 0x74726976u /* "virt" */
 #define VERSION 2u
 #define VENDOR 0x4c485341u /* "ASHL" */
@@ -41,47 +38,57 @@
 #define FEATURE_EVENT_INDEX (1ul << 29)
 #define FEATURE_VERSION_1 (1ul << 32)
 
-void virtio_init(struct virtio *device, uint32_t kind)
+void virtio_init(struct virtio *device, const struct virtio_kind *kind)
 {
     *device = (struct virtio){.kind = kind};
-    queue_init(&device->queue);
+    for (uint32_t i = 0; i < VIRTIO_QUEUES; i++) {
+        queue_init(&device->queue[i]);
+    }
 }
-
-/* ---- what differs by kind ---- */
 
 static uint64_t offered(const struct virtio *device)
 {
-    uint64_t own = device->kind == BLOCK_DEVICE ? BLOCK_FEATURES : 0;
-    return own | FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1;
+    return device->kind->features | FEATURE_INDIRECT | FEATURE_EVENT_INDEX | FEATURE_VERSION_1;
 }
 
-static uint32_t has_room(const struct virtio *device)
+static uint32_t has_room(const struct virtio *device, uint32_t queue)
 {
-    return device->kind != BLOCK_DEVICE || block_has_room();
+    return device->kind->has_room == 0 || device->kind->has_room(queue);
 }
 
-/* A source of randomness answers at once, a disk later. */
-static void begin(struct virtio *device, const struct chain *chain)
+/* Requests of the queue that are under way will not be answered. */
+static void forget(const struct virtio *device, uint32_t queue)
+{
+    if (device->kind->forget != 0) {
+        device->kind->forget(queue);
+    }
+}
+
+static void forget_all(const struct virtio *device)
+{
+    for (uint32_t i = 0; i < device->kind->queues; i++) {
+        forget(device, i);
+    }
+}
+
+/* A device with one broken queue is broken. */
+static uint32_t is_broken(const struct virtio *device)
+{
+    uint32_t broken = 0;
+    for (uint32_t i = 0; i < VIRTIO_QUEUES; i++) {
+        broken |= device->queue[i].broken;
+    }
+    return broken;
+}
+
+static void begin(struct virtio *device, uint32_t queue, const struct chain *chain)
 {
     uint32_t written = 0;
-    enum block_answer answer = BLOCK_ANSWERED;
-    if (device->kind == BLOCK_DEVICE) {
-        answer = block_begin(chain, &written);
-    } else {
-        written = entropy_serve(chain);
-    }
-    if (answer == BLOCK_ANSWERED) {
-        queue_give(&device->queue, chain, written);
-    } else if (answer == BLOCK_MALFORMED) {
-        device->queue.broken = 1;
-    }
-}
-
-/* Requests under way will not be answered. */
-static void forget(const struct virtio *device)
-{
-    if (device->kind == BLOCK_DEVICE) {
-        block_forget();
+    enum virtio_answer answer = device->kind->begin(queue, chain, &written);
+    if (answer == VIRTIO_ANSWERED) {
+        queue_give(&device->queue[queue], chain, written);
+    } else if (answer == VIRTIO_MALFORMED) {
+        device->queue[queue].broken = 1;
     }
 }
 
@@ -92,19 +99,33 @@ static uint32_t half(uint64_t value, uint32_t which)
     return which > 1 ? 0 : (uint32_t)(value >> (32 * which));
 }
 
-/* Only the first queue is there; the registers of others read as zero and take nothing. */
+/* The registers of queues that the device does not have read as zero and take nothing. */
 static uint32_t read_queue(const struct virtio *device, uint32_t offset)
 {
-    if (device->selected != 0) {
+    if (device->selected >= device->kind->queues) {
         return 0;
     }
-    return offset == REG_QUEUE_SIZE_MAX ? QUEUE_MAX : device->queue.ready;
+    return offset == REG_QUEUE_SIZE_MAX ? QUEUE_MAX : device->queue[device->selected].ready;
+}
+
+static uint64_t read_configuration(const struct virtio *device, uint32_t offset)
+{
+    return device->kind->configuration != 0 ? device->kind->configuration(offset) : 0;
+}
+
+/* What a driver finds where no device is. */
+static uint64_t read_nothing(uint32_t offset)
+{
+    return offset == REG_MAGIC ? MAGIC : offset == REG_VERSION ? VERSION : offset == REG_VENDOR ? VENDOR : 0;
 }
 
 uint64_t virtio_read(const struct virtio *device, uint32_t offset)
 {
+    if (device->kind == 0) {
+        return read_nothing(offset);
+    }
     if (offset >= CONFIGURATION) {
-        return device->kind == BLOCK_DEVICE ? block_configuration(offset - CONFIGURATION) : 0;
+        return read_configuration(device, offset - CONFIGURATION);
     }
     switch (offset) {
     case REG_MAGIC:
@@ -112,7 +133,7 @@ uint64_t virtio_read(const struct virtio *device, uint32_t offset)
     case REG_VERSION:
         return VERSION;
     case REG_DEVICE:
-        return device->kind;
+        return device->kind->number;
     case REG_VENDOR:
         return VENDOR;
     case REG_DEVICE_FEATURES:
@@ -125,7 +146,7 @@ uint64_t virtio_read(const struct virtio *device, uint32_t offset)
     case REG_STATUS:
         return device->status;
     case REG_GENERATION:
-        return device->kind == BLOCK_DEVICE ? block_generation() : 0;
+        return device->kind->generation != 0 ? device->kind->generation() : 0;
     default:
         return 0;
     }
@@ -138,38 +159,41 @@ static void set_half(uint64_t *value, uint32_t upper, uint32_t to)
 
 static void note_broken(struct virtio *device)
 {
-    if (device->queue.broken && (device->status & STATUS_NEEDS_RESET) == 0) {
-        forget(device);
+    if (is_broken(device) && (device->status & STATUS_NEEDS_RESET) == 0) {
+        forget_all(device);
         device->status |= STATUS_NEEDS_RESET;
         device->interrupts |= (device->status & STATUS_DRIVER_OK) != 0 ? INTERRUPT_CONFIGURATION : 0;
     }
 }
 
-/* Serves what waits: at most as many requests as the ring holds, whatever is written into the ring meanwhile, and one question
- * more, which asks the driver for a notification. */
-static void serve(struct virtio *device)
+/* Serves what waits in a queue: at most as many requests as the ring holds, whatever is written into the ring meanwhile, and one
+ * question more, which asks the driver for a notification. */
+static void serve(struct virtio *device, uint32_t number)
 {
+    struct queue *queue = &device->queue[number];
     struct chain chain;
-    if ((device->status & STATUS_DRIVER_OK) == 0) {
+    if ((device->status & STATUS_DRIVER_OK) == 0 || is_broken(device)) {
         return;
     }
-    for (uint32_t i = 0; i <= device->queue.size && has_room(device) && queue_take(&device->queue, &chain); i++) {
-        begin(device, &chain);
+    for (uint32_t i = 0; i <= queue->size && has_room(device, number) && queue_take(queue, &chain); i++) {
+        begin(device, number, &chain);
     }
     note_broken(device);
-    if (device->queue.broken == 0 && queue_wants_interrupt(&device->queue)) {
+    if (is_broken(device) == 0 && queue_wants_interrupt(queue)) {
         device->interrupts |= INTERRUPT_USED;
     }
 }
 
-void virtio_answer(struct virtio *device, const struct chain *chain, uint32_t written)
+void virtio_answer(struct virtio *device, uint32_t queue, const struct chain *chain, uint32_t written)
 {
-    queue_give(&device->queue, chain, written);
+    queue_give(&device->queue[queue], chain, written);
 }
 
 void virtio_resume(struct virtio *device)
 {
-    serve(device);
+    for (uint32_t i = 0; device->kind != 0 && i < device->kind->queues; i++) {
+        serve(device, i);
+    }
 }
 
 void virtio_configuration_changed(struct virtio *device)
@@ -181,7 +205,7 @@ void virtio_configuration_changed(struct virtio *device)
 static void write_status(struct virtio *device, uint32_t value)
 {
     if (value == 0) {
-        forget(device);
+        forget_all(device);
         virtio_init(device, device->kind);
         return;
     }
@@ -192,18 +216,18 @@ static void write_status(struct virtio *device, uint32_t value)
         value &= ~STATUS_DRIVER_OK;
     }
     device->status |= value & 0xff & ~STATUS_NEEDS_RESET;
-    serve(device);
+    virtio_resume(device);
 }
 
 /* Registers of the selected queue. What describes it is fixed while it is ready. */
 static void write_queue(struct virtio *device, uint32_t offset, uint32_t value)
 {
-    struct queue *queue = &device->queue;
-    if (device->selected != 0 || (device->status & STATUS_FEATURES_OK) == 0) {
+    if (device->selected >= device->kind->queues || (device->status & STATUS_FEATURES_OK) == 0) {
         return;
     }
+    struct queue *queue = &device->queue[device->selected];
     if (offset == REG_QUEUE_READY && value == 0) {
-        forget(device);
+        forget(device, device->selected);
         queue->ready = 0;
     }
     if (queue->ready || queue->broken) {
@@ -232,7 +256,7 @@ static void write_queue(struct virtio *device, uint32_t offset, uint32_t value)
 
 void virtio_write(struct virtio *device, uint32_t offset, uint32_t value)
 {
-    if (device->kind == VIRTIO_NONE) {
+    if (device->kind == 0) {
         return;
     }
     switch (offset) {
@@ -251,8 +275,8 @@ void virtio_write(struct virtio *device, uint32_t offset, uint32_t value)
         device->selected = value;
         break;
     case REG_QUEUE_NOTIFY:
-        if (value == 0) {
-            serve(device);
+        if (value < device->kind->queues) {
+            serve(device, value);
         }
         break;
     case REG_INTERRUPT_ACK:

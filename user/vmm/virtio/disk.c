@@ -32,10 +32,9 @@ struct slot {
 
 static struct slot slot[DISK_SLOTS];
 static struct disk_identity identity;
-static uint64_t most_bytes; /* that the guest may use */
-static uint8_t *data;       /* the link's; null while it is not up */
-static uint32_t port_slots; /* that the adapter has */
-static uint32_t is_connected;
+static uint64_t most_bytes;  /* that the guest may use */
+static uint8_t *data;        /* the link's; null while it is not up */
+static uint32_t port_slots;  /* that the adapter has */
 static uint32_t is_active;   /* the disk takes requests */
 static uint32_t is_flushing; /* it was asked for a flush and has not answered */
 static uint32_t retry;       /* message to send at `retry_at` */
@@ -60,11 +59,6 @@ static void say_later(uint32_t mailbox)
 {
     retry = mailbox;
     retry_at = clock_now() + RETRY_AFTER;
-}
-
-uint32_t disk_is_connected(void)
-{
-    return is_connected;
 }
 
 const struct disk_identity *disk_identity(void)
@@ -258,7 +252,7 @@ static void receive_link(uint32_t mailbox)
     }
 }
 
-static void receive(uint32_t mailbox)
+void disk_receive(uint32_t mailbox)
 {
     struct slot *s;
     switch (mailbox) {
@@ -323,27 +317,13 @@ static void receive(uint32_t mailbox)
 
 void disk_connect(const char *driver, uint64_t limit)
 {
-    is_connected = 1;
     most_bytes = limit;
-    domain_start();
     domain_connect(PORT, driver, &sata_protocol, RING_CAPACITY, DATA_PAGES);
 }
 
-void disk_receive(uint64_t bits)
+void disk_go_on(void)
 {
-    struct mail_set set = {{0}};
-    uint32_t mailbox;
-    if (is_connected == 0) {
-        return;
-    }
-    set.mask[PORT] = ~0ul;
-    mailbox = domain_poll(&set, bits);
-    while (mailbox != DOMAIN_TIMEOUT) {
-        receive(mailbox);
-        mailbox = domain_poll(&set, 0);
-    }
     send_waiting();
-    domain_flush();
 }
 
 /* Names the first request that takes too long, and looks again when the next could. */
@@ -376,5 +356,4 @@ void disk_expire(uint64_t now)
     if (now >= look_at) {
         abort_late(now);
     }
-    domain_flush();
 }

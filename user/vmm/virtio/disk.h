@@ -28,13 +28,13 @@ struct disk_work {
 
 /* Becomes the client of process `driver`. The guest gets the disk's first `limit` bytes. */
 void disk_connect(const char *driver, uint64_t limit);
-/* Is there a driver at all? */
-uint32_t disk_is_connected(void);
 const struct disk_identity *disk_identity(void);
 /* Begins work in a slot, and calls block_done() for it at some later time, once. */
 void disk_begin(uint32_t slot, const struct disk_work *work);
-/* Takes the driver's messages. `bits`: what the monitor's notification has brought. */
-void disk_receive(uint64_t bits);
+/* Takes a message of the driver. disk_go_on() is to follow when there is no other. */
+void disk_receive(uint32_t mailbox);
+/* Gives the disk what has waited. */
+void disk_go_on(void);
 /* When disk_expire() is to be called at the latest; DISK_NEVER if it need not be. */
 uint64_t disk_deadline(void);
 void disk_expire(uint64_t now);

@@ -4,15 +4,10 @@
 
 #include <stdint.h>
 
-#include "virtio/chain.h"
+#include "virtio/device.h"
 
-#define ENTROPY_DEVICE 4u /* its number among virtio devices */
+extern const struct virtio_kind entropy_kind;
 
 /* Does the processor have RDRAND? */
 uint32_t entropy_present(void);
-/* Fills the chain's writable bytes, the first ENTROPY_MOST at most. Returns how many it has filled. */
-uint32_t entropy_serve(const struct chain *chain);
-
-#define ENTROPY_MOST 4096u
-
 #endif

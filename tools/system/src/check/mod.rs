@@ -4,7 +4,7 @@
 mod channel;
 mod count;
 mod family;
-mod guest_disk;
+mod guest_links;
 mod machine;
 mod mitigation;
 mod names;
@@ -36,7 +36,7 @@ pub fn check(
     family::check(description, report);
     channel::check(description, report);
     count::check(description, report);
-    guest_disk::check(description, machine, report);
+    guest_links::check(description, machine, report);
     processor::check(description, machine, report);
     mitigation::check(description, machine, report);
     reservation::check(description, report);

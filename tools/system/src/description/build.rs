@@ -37,7 +37,7 @@ pub fn build(document: &Document, name: &str) -> Description {
         interrupts: document.tables_of("interrupt").map(interrupt).collect(),
         consoles: document.tables_of("console").map(console).collect(),
     };
-    super::guest_disk::link(&mut description);
+    super::guest_links::link(&mut description);
     description
 }
 
@@ -89,6 +89,7 @@ fn vm(table: &TableData) -> Vm {
         initrd: table.text("initrd").cloned(),
         disk: table.text("disk").cloned(),
         disk_size: table.number("disk_size").cloned(),
+        network: table.text("network").cloned(),
         cmdline: table.text("cmdline").map_or_else(|| DEFAULT_COMMAND_LINE.to_string(), |text| text.value.clone()),
     }
 }

@@ -2,7 +2,7 @@
 //! addresses yet. `check` says whether names exist and values fit together.
 
 mod build;
-mod guest_disk;
+pub mod guest_links;
 pub mod machine;
 
 pub use build::build;
@@ -121,6 +121,8 @@ pub struct Vm {
     pub disk: Option<Name>,
     /// Bytes of the disk that it gets.
     pub disk_size: Option<Spanned<u64>>,
+    /// The process that drives its network.
+    pub network: Option<Name>,
 }
 
 #[derive(Debug, Clone)]
@@ -224,14 +226,6 @@ pub struct Console {
 impl Description {
     pub fn process(&self, name: &str) -> Option<&Process> {
         self.processes.iter().find(|process| process.name.value == name)
-    }
-
-    /// The guests with a disk, each with who drives it.
-    pub fn disk_users(&self) -> impl Iterator<Item = (&Process, &Vm, &Name)> {
-        self.processes.iter().filter_map(|process| {
-            let vm = process.vm.as_ref()?;
-            Some((process, vm, vm.disk.as_ref()?))
-        })
     }
 
     pub fn notification(&self, name: &str) -> Option<&Notification> {

@@ -55,6 +55,9 @@ pub fn environment(ids: &Ids, process: &Process, grants: &[Grant], files: &[Mapp
         if let Some(size) = &vm.disk_size {
             page.line(format_args!("arg.disk_size"), size.value);
         }
+        if let Some(driver) = &vm.network {
+            page.line(format_args!("arg.network"), &driver.value);
+        }
     }
     if process.trace {
         page.line(format_args!("trace"), format_args!("{TRACE_VADDR:#x} {}", trace_size(description)));

@@ -216,6 +216,13 @@ const VM: TableSpec = TableSpec {
                 "the whole disk",
                 "How much of the disk the guest gets, from its beginning: a multiple of 512 bytes.",
             ),
+            optional(
+                "network",
+                Kind::Name(Object::Process),
+                "none",
+                "The process that drives the guest's network card, such as one that runs `rtl8139`; it drives it for this guest \
+                 alone. The share, the notifications and the `args.ethernet` that monitor and driver need are made.",
+            ),
             optional("cmdline", Kind::Text, "\"console=ttyS0\"", "The guest kernel's command line."),
             optional("monitor", Kind::Name(Object::Program), "\"vmm\"", "The program that monitors it."),
         ],

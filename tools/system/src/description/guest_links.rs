@@ -1,28 +1,75 @@
-//! `[vm.NAME] disk = DRIVER` in terms of what it stands for: a link between the guest's monitor and the driver of its disk.
+//! `[vm.NAME] disk = DRIVER` and `network = DRIVER` in terms of what they stand for: links between the guest's monitor and who
+//! drives the device.
 //!
 //! The monitor waits for everything by one notification of its own name, so that its console's input comes there too.
 
-use super::{Description, Name, Notification, Process, Share};
+use super::{Description, Name, Notification, Process, Share, Vm};
 use diagnostics::Spanned;
 
-/// The driver's argument that names its client, and the ending of the share's name.
-pub const PROTOCOL: &str = "sata";
+/// A device of a guest that another process drives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Device {
+    Disk,
+    Network,
+}
+
+impl Device {
+    /// The protocol between monitor and driver: the driver's argument that names its client, and the ending of the share's name.
+    pub fn protocol(self) -> &'static str {
+        match self {
+            Device::Disk => "sata",
+            Device::Network => "ethernet",
+        }
+    }
+
+    /// The word for it in messages, which is the key too.
+    pub fn word(self) -> &'static str {
+        match self {
+            Device::Disk => "disk",
+            Device::Network => "network",
+        }
+    }
+}
+
+/// A device of a guest, and who drives it.
+#[derive(Debug, Clone, Copy)]
+pub struct GuestLink<'a> {
+    pub guest: &'a Process,
+    pub vm: &'a Vm,
+    pub device: Device,
+    pub driver: &'a Name,
+}
+
+impl Description {
+    /// The devices of guests that processes drive.
+    pub fn guest_links(&self) -> impl Iterator<Item = GuestLink<'_>> {
+        self.processes.iter().flat_map(|guest| {
+            guest.vm.iter().flat_map(move |vm| {
+                let devices = [(Device::Disk, &vm.disk), (Device::Network, &vm.network)];
+                devices
+                    .into_iter()
+                    .filter_map(move |(device, driver)| Some(GuestLink { guest, vm, device, driver: driver.as_ref()? }))
+            })
+        })
+    }
+}
 
 /// Adds the links. Where the description says something else already, that stays, and `check` tells of it.
 pub fn link(description: &mut Description) {
-    let pairs: Vec<(Name, Name)> =
-        description.disk_users().map(|(guest, _, driver)| (guest.name.clone(), driver.clone())).collect();
-    for (guest, driver) in pairs {
+    let links: Vec<(Name, Device, Name)> =
+        description.guest_links().map(|link| (link.guest.name.clone(), link.device, link.driver.clone())).collect();
+    for (guest, device, driver) in links {
+        let protocol = device.protocol();
         let is_process = |process: &&mut Process| process.name.value == driver.value;
         let Some(process) = description.processes.iter_mut().find(is_process) else { continue };
-        if process.vm.is_some() || process.args.iter().any(|(key, _)| key.value == PROTOCOL) {
+        if process.vm.is_some() || process.args.iter().any(|(key, _)| key.value == protocol) {
             continue;
         }
         let at = |value: &str| Spanned::new(value.to_string(), driver.span.clone());
-        process.args.push((at(PROTOCOL), at(&guest.value)));
+        process.args.push((at(protocol), at(&guest.value)));
         notify(description, &at(&guest.value), &at(&driver.value));
         notify(description, &at(&driver.value), &at(&guest.value));
-        let name = format!("{}-{PROTOCOL}", driver.value);
+        let name = format!("{}-{protocol}", driver.value);
         description.shares.push(Share {
             name: at(&name),
             seen_as: name,

@@ -1,12 +1,26 @@
-//! Disks of guests: driven by a process that can, for one guest each, and as large as the guest is promised.
+//! Disks and networks of guests: driven by a process that can, for one guest each, and as large as the guest is promised.
 
 use crate::codes::Code;
+use crate::description::guest_links::{Device, GuestLink};
 use crate::description::{Description, Machine, Name};
 use diagnostics::units::show_size;
 use diagnostics::{Diagnostic, Report, Span};
 
-/// Programs that drive a disk for a client, by the protocol `sata`.
-const DRIVERS: &[&str] = &["ahci"];
+/// Programs that drive such a device for a client.
+fn drivers(device: Device) -> &'static [&'static str] {
+    match device {
+        Device::Disk => &["ahci"],
+        Device::Network => &["rtl8139"],
+    }
+}
+
+fn code(device: Device) -> Code {
+    match device {
+        Device::Disk => Code::GuestDisk,
+        Device::Network => Code::GuestNetwork,
+    }
+}
+
 const SECTOR: u64 = 512;
 
 pub fn check(description: &Description, machine: Option<&Machine>, report: &mut Report) {
@@ -25,35 +39,44 @@ struct Checker<'a> {
     report: &'a mut Report,
 }
 
-impl Checker<'_> {
-    fn fault(&mut self, message: String, remedy: impl Into<String>, span: &Span, label: &str) {
-        let fault = Diagnostic::new(Code::GuestDisk, message, remedy);
+impl<'a> Checker<'a> {
+    fn links(&self) -> impl Iterator<Item = GuestLink<'a>> {
+        self.description.guest_links()
+    }
+
+    fn fault(&mut self, code: Code, message: String, remedy: impl Into<String>, span: &Span, label: &str) {
+        let fault = Diagnostic::new(code, message, remedy);
         self.report.push(fault.at(&self.description.source, span, label));
     }
 
     fn drivers(&mut self) {
-        for (_, _, driver) in self.description.disk_users() {
+        for GuestLink { device, driver, .. } in self.links() {
             let Some(process) = self.description.process(&driver.value) else { continue };
             let program = process.program.as_ref().map_or("", |program| program.value.as_str());
-            if !DRIVERS.contains(&program) {
-                let message = format!("{} `{}` drives no disk", process.noun(), driver.value);
-                let remedy = format!("name a process that runs {}", DRIVERS.join(" or "));
-                self.fault(message, remedy, &driver.span, "not a driver of disks");
+            if !drivers(device).contains(&program) {
+                let message = format!("{} `{}` drives no {}", process.noun(), driver.value, device.word());
+                let remedy = format!("name a process that runs {}", drivers(device).join(" or "));
+                let label = format!("not a driver of a {}", device.word());
+                self.fault(code(device), message, remedy, &driver.span, &label);
             }
         }
     }
 
-    /// A driver serves one client, whether that is a guest or was written as `args.sata`.
+    /// A driver serves one client, whether that is a guest or was written as an argument.
     fn one_guest_each(&mut self) {
-        for (guest, _, driver) in self.description.disk_users() {
+        for GuestLink { guest, device, driver, .. } in self.links() {
             let Some(process) = self.description.process(&driver.value) else { continue };
-            let Some((_, client)) = process.args.iter().find(|(key, _)| key.value == "sata") else { continue };
+            let is_client = |(key, _): &&(Name, Name)| key.value == device.protocol();
+            let Some((_, client)) = process.args.iter().find(is_client) else { continue };
             if client.value != guest.name.value {
                 let message = format!(
-                    "the disk of `{}` is given to `{}` and to `{}`",
-                    driver.value, client.value, guest.name.value
+                    "the {} of `{}` is given to `{}` and to `{}`",
+                    device.word(),
+                    driver.value,
+                    client.value,
+                    guest.name.value
                 );
-                let remedy = "give each a disk and a driver of its own";
+                let remedy = format!("give each a {} and a driver of its own", device.word());
                 let fault = Diagnostic::new(Code::TwoOwners, message, remedy)
                     .at(&self.description.source, &driver.span, "the second owner")
                     .at(&self.description.source, &client.span, "the first owner");
@@ -64,17 +87,20 @@ impl Checker<'_> {
 
     /// The monitor waits for one notification only.
     fn consoles(&mut self) {
-        for (guest, _, driver) in self.description.disk_users() {
+        for GuestLink { guest, device, driver, .. } in self.links() {
             let console = guest.console.as_ref().and_then(|name| self.description.console(&name.value));
             let input: Option<&Name> = console.and_then(|console| console.input.as_ref());
             if let Some(input) = input.filter(|input| input.value != guest.name.value) {
                 let message = format!(
-                    "the monitor of `{}` waits for its disk and its console by notification `{0}`, not by `{}`",
-                    guest.name.value, input.value
+                    "the monitor of `{}` waits for its {} and its console by notification `{0}`, not by `{}`",
+                    guest.name.value,
+                    device.word(),
+                    input.value
                 );
-                let fault = Diagnostic::new(Code::GuestDisk, message, "leave `input` out")
+                let label = format!("this guest has a {}", device.word());
+                let fault = Diagnostic::new(code(device), message, "leave `input` out")
                     .at(&self.description.source, &input.span, "another notification")
-                    .at(&self.description.source, &driver.span, "this guest has a disk");
+                    .at(&self.description.source, &driver.span, &label);
                 self.report.push(fault);
             }
         }
@@ -86,23 +112,36 @@ impl Checker<'_> {
             let Some(size) = &vm.disk_size else { continue };
             if vm.disk.is_none() && !process.has("disk") {
                 let message = format!("guest `{}` has no disk that could have a size", process.name.value);
-                self.fault(message, "add `disk`, the process that drives it", &size.span, "of which disk?");
+                self.fault(
+                    Code::GuestDisk,
+                    message,
+                    "add `disk`, the process that drives it",
+                    &size.span,
+                    "of which disk?",
+                );
             }
             if size.value % SECTOR != 0 {
                 let message = format!("a disk of {} bytes is not whole sectors of {SECTOR}", size.value);
                 let remedy = format!("write \"{}B\"", size.value / SECTOR * SECTOR);
-                self.fault(message, remedy, &size.span, "this size");
+                self.fault(Code::GuestDisk, message, remedy, &size.span, "this size");
             }
         }
     }
 
     fn machine_has_it(&mut self, machine: &Machine) {
         let Some(emulator) = &machine.emulator else { return };
-        for (guest, vm, driver) in self.description.disk_users() {
+        let disks = self.links().filter(|link| link.device == Device::Disk);
+        for GuestLink { guest, vm, driver, .. } in disks {
             match (emulator.disk, &vm.disk_size) {
                 (None, _) => {
                     let message = format!("machine `{}` has no disk for guest `{}`", machine.name, guest.name.value);
-                    self.fault(message, "choose another `machine`, such as \"q35-disk\"", &driver.span, "no disk");
+                    self.fault(
+                        Code::GuestDisk,
+                        message,
+                        "choose another `machine`, such as \"q35-disk\"",
+                        &driver.span,
+                        "no disk",
+                    );
                 }
                 (Some(has), Some(wants)) if wants.value > has => {
                     let (has, wanted) = (show_size(has), show_size(wants.value));
@@ -111,7 +150,7 @@ impl Checker<'_> {
                         guest.name.value, machine.name
                     );
                     let remedy = format!("write at most \"{has}\", or enlarge `disk` of the machine");
-                    self.fault(message, remedy, &wants.span, "larger than the disk");
+                    self.fault(Code::GuestDisk, message, remedy, &wants.span, "larger than the disk");
                 }
                 _ => {}
             }

@@ -1,0 +1,80 @@
+/* One notification for all: whose a message is, its port says. */
+#include "virtio/links.h"
+
+#include "ashlar/domain.h"
+#include "ethernet_protocol.h"
+#include "sata_protocol.h"
+#include "virtio/disk.h"
+#include "virtio/network.h"
+
+static uint32_t have_disk, have_network;
+
+void links_connect(const char *disk, uint64_t disk_limit, const char *network)
+{
+    have_disk = disk[0] != 0;
+    have_network = network[0] != 0;
+    if (have_disk || have_network) {
+        domain_start();
+    }
+    if (have_disk) {
+        disk_connect(disk, disk_limit);
+    }
+    if (have_network) {
+        network_connect(network);
+    }
+}
+
+uint32_t links_have_disk(void)
+{
+    return have_disk;
+}
+
+uint32_t links_have_network(void)
+{
+    return have_network;
+}
+
+void links_flush(void)
+{
+    if (have_disk || have_network) {
+        domain_flush();
+    }
+}
+
+void links_receive(uint64_t bits)
+{
+    struct mail_set set = {{0}};
+    uint32_t mailbox;
+    if (have_disk == 0 && have_network == 0) {
+        return;
+    }
+    set.mask[SATA_NUMBER] = ~0ul;
+    set.mask[ETHERNET_NUMBER] = ~0ul;
+    mailbox = domain_poll(&set, bits);
+    while (mailbox != DOMAIN_TIMEOUT) {
+        if (mailbox >> 8 == SATA_NUMBER) {
+            disk_receive(mailbox);
+        } else {
+            network_receive(mailbox);
+        }
+        mailbox = domain_poll(&set, 0);
+    }
+    disk_go_on();
+    domain_flush();
+}
+
+uint64_t links_deadline(void)
+{
+    return disk_deadline() < network_deadline() ? disk_deadline() : network_deadline();
+}
+
+void links_expire(uint64_t now)
+{
+    if (now >= disk_deadline()) {
+        disk_expire(now);
+    }
+    if (now >= network_deadline()) {
+        network_expire(now);
+    }
+    links_flush();
+}
