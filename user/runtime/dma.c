@@ -39,6 +39,11 @@ void dma_link_up(uint32_t number)
     }
 }
 
+void dma_link_down(uint32_t number)
+{
+    area[number].size = 0;
+}
+
 uint64_t dma_size(uint32_t protocol)
 {
     return protocol < DOMAIN_PORTS ? area[protocol].size : 0;

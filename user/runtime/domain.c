@@ -10,6 +10,7 @@
 #include "monitor_step.h"
 
 #define NAME_BYTES 72u
+#define KNOCK_MOST 1000000000ul /* ns */
 
 struct domain domain;
 const struct mail *domain_current;
@@ -26,6 +27,7 @@ void domain_start(void)
         panic("the system has no notification %s for this process to wait for\n", name);
     }
     domain.timer_fires = DEADLINE_NEVER;
+    domain.knock_at = DEADLINE_NEVER;
     dispatch_start();
     interrupt_start();
 }
@@ -122,8 +124,12 @@ static OFTEN void took_bits(uint64_t bits)
         interrupt_has_fired();
     }
     for (uint32_t i = 0; i < domain.num_linked; i++) {
-        if (!link_is_quiet(&domain.linked[i]->link)) {
-            domain_advance_link(domain.linked[i]);
+        struct port *port = domain.linked[i];
+        if (!link_is_quiet(&port->link)) {
+            domain_advance_link(port);
+        }
+        if ((bits & port->client_bit) != 0 && (port->link.state != LINK_UP || ring_is_empty(&port->link.in))) {
+            farewell_look(port);
         }
     }
 }
@@ -218,11 +224,28 @@ static void disarm(void)
     }
 }
 
+/* A driver that is woken by messages of a client does not see that another client signals at the same moment. So a client signals
+ * again, ever more seldom, until its first page is taken. */
+static SELDOM void knock(uint64_t now)
+{
+    domain.knock_at = DEADLINE_NEVER;
+    for (uint32_t i = 0; i < domain.num_linked; i++) {
+        struct port *port = domain.linked[i];
+        if (!port->is_driver && port->link.state == LINK_JOINING && port->link.joined == 0) {
+            sys_signal(port->link.signal);
+            domain.knock_at = now + domain.knock_pause;
+        }
+    }
+    domain.knock_pause = domain.knock_pause < KNOCK_MOST ? 2 * domain.knock_pause : KNOCK_MOST;
+}
+
 /* Waits for a signal unless a message came meanwhile. Returns 0 when the deadline passed. */
 static int wait_for_mail(uint64_t deadline)
 {
     uint64_t bits = 0;
     uint64_t until = domain.timer_fires < deadline ? domain.timer_fires : deadline;
+
+    until = domain.knock_at < until ? domain.knock_at : until;
 
     if (arm()) {
         uint32_t last = domain.unsignalled != 0 ? flush_but_one() : NO_SLOT;
@@ -238,6 +261,9 @@ static int wait_for_mail(uint64_t deadline)
         if (domain.timer_fires <= now) {
             timer_has_fired();
         }
+        if (domain.knock_at <= now) {
+            knock(now);
+        }
         return deadline > now;
     }
     return 1;
@@ -250,12 +276,23 @@ static OFTEN int take(const struct mail_set *set, struct mail *mail)
            (domain.events != 0 && take_event(set, mail));
 }
 
+static OFTEN void farewell(void)
+{
+    if (domain.num_leaving != 0) {
+        farewell_continue();
+    }
+}
+
 uint32_t domain_poll(const struct mail_set *set, uint64_t bits)
 {
     struct mail *mail = domain.mail;
 
     took_bits(bits);
+    if (domain.knock_at != DEADLINE_NEVER && domain.knock_at <= sys_clock()) {
+        knock(sys_clock());
+    }
     do {
+        farewell();
         if (take(set, mail)) {
             domain_current = mail;
             return mail->mailbox;
@@ -280,6 +317,7 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
         took_bits(bits);
     }
     for (;;) {
+        farewell();
         if (take(set, mail)) {
             struct port *port = &domain.port[mail->mailbox >> 8];
             if (port->is_driver) {

@@ -21,7 +21,9 @@ struct port {
     uint64_t outgoing; /* ... and sends over it */
     uint64_t sendable; /* those, while the link is up */
     uint32_t is_driver;
-    uint32_t is_linked; /* 0: all its messages are the domain's own (timer) */
+    uint64_t client_bit; /* that the client sets in the own notification; 0 if none is served anew here */
+    uint32_t is_leaving; /* the client was started anew: the protocol is led to its end */
+    uint32_t is_linked;  /* 0: all its messages are the domain's own (timer) */
     struct monitor monitor;
     uint64_t open[PORT_MONITOR_WORDS];
     struct pending *pool; /* room for its messages that are not awaited yet; null if it has no link */
@@ -40,6 +42,9 @@ struct domain {
     uint64_t events;                   /* bits of it that were set and not awaited yet */
     struct port *linked[DOMAIN_PORTS]; /* those with a link */
     uint32_t num_linked;
+    uint32_t num_leaving;
+    uint64_t knock_at; /* when the driver of a client's link is signalled again, or never */
+    uint64_t knock_pause;
     uint32_t turn;         /* which of them is looked at first */
     struct pending *first; /* pending messages, oldest first */
     struct pending *last;
@@ -82,8 +87,14 @@ void pending_forget(uint32_t port);
 /* Continues setting up links; notes links that came up or went down. */
 void domain_advance_link(struct port *port);
 
-/* A driver's link has come up: addresses of its data pages. */
+/* A driver's link has come up: addresses of its data pages; it is no more. */
 void dma_link_up(uint32_t port);
+void dma_link_down(uint32_t port);
+
+/* The client has signalled and sent nothing: begins to serve another one if there is one. Goes on where a protocol is led to its
+ * end, before each look for messages. Requires: the port is a driver's. */
+void farewell_look(struct port *port);
+void farewell_continue(void);
 
 /* Interrupts: what the driver emits, what the kernel signals, whether one that could have come is to be asked for. */
 void interrupt_start(void);

@@ -8,6 +8,7 @@
 #include "timer_protocol.h"
 
 #define NAME_BYTES 72u
+#define KNOCK_FIRST 10000000ul /* ns */
 
 uint32_t domain_route(const struct port *port, uint32_t message)
 {
@@ -81,12 +82,33 @@ static uint32_t find_slot(const char *kind, const char *name, const char *suffix
     return slot;
 }
 
-/* Begins to serve a client. */
+/* The bit that the client sets in this process's notification; 0 if it sets none. */
+static uint64_t bit_of(const char *client)
+{
+    char self[NAME_BYTES];
+    char key[2 * NAME_BYTES];
+    size_t length = 0;
+    uint64_t bit = 0;
+
+    env_name(self, sizeof self);
+    format(key, sizeof key, "%s.%s", self, client);
+    const char *text = env_text_find((const char *)ENV_VADDR, "bit.", key, &length);
+    return text != 0 && env_text_number(text, length, &bit) != 0 ? 1ul << (bit & 63u) : 0;
+}
+
+/* Whether all its messages go over the link. */
+static int is_whole(const struct port *port)
+{
+    return (port->incoming | port->outgoing) == (1ul << port->protocol->num_message) - 1;
+}
+
+/* Begins to serve a client. A protocol with messages that are the domain's own cannot be led to its end in the client's place. */
 static void join(struct port *port, const char *client, uint32_t share)
 {
     port->link.share = share;
     port->link.signal = find_slot("notification", client, "");
     port->link.state = LINK_JOINING;
+    port->client_bit = is_whole(port) ? bit_of(client) : 0;
     /* What a client has offered to the driver's predecessor; one that waits with a page half accepted looks again. */
     domain_advance_link(port);
     sys_signal(port->link.signal);
@@ -112,10 +134,8 @@ void domain_serve_at(uint32_t number, const struct protocol *protocol, const cha
 {
     struct port *port = open_port(number, protocol, 1);
 
-    for (uint32_t i = 0; i < protocol->num_message; i++) {
-        if (domain_route(port, i) != ROUTE_LINK) {
-            panic("protocol %s has one link only: it has messages that are the domain's own\n", protocol->name);
-        }
+    if (!is_whole(port)) {
+        panic("protocol %s has one link only: it has messages that are the domain's own\n", protocol->name);
     }
     join(port, client, find_slot("share", share, ""));
 }
@@ -145,6 +165,8 @@ void domain_connect(uint32_t number, const char *driver, const struct protocol *
     if (status != STATUS_OK) {
         panic("the memory of the link to %s: error %u\n", driver, status);
     }
+    domain.knock_pause = KNOCK_FIRST;
+    domain.knock_at = sys_clock() + domain.knock_pause;
 }
 
 void *domain_data(uint32_t number, uint64_t *bytes)

@@ -1,5 +1,5 @@
 /* Setting up a link: the client offers its pages one after the other, the driver accepts them. Either side may be
- * ended and, the driver, started anew at any moment; every step finds out by itself where the other side is. */
+ * ended and started anew at any moment; every step finds out by itself where the other side is. */
 #include "ashlar/link.h"
 
 #include "ashlar/string.h"
@@ -181,6 +181,26 @@ static uint32_t advance_driver(struct link *link)
     set_up(link);
     link->state = LINK_UP;
     return 1;
+}
+
+uint32_t link_is_replaced(const struct link *link)
+{
+    uint64_t spare = link->address + LINK_SPARE;
+
+    /* The one who is linked has offered a page that this process owns, and that is refused. */
+    if (link->joined == 0 || link->joined < link->pages ||
+        sys_share_accept(link->share, spare, PROT_READ | PROT_WRITE) != STATUS_OK) {
+        return 0;
+    }
+    sys_mem_unmap(spare, 1);
+    return 1;
+}
+
+void link_rejoin(struct link *link)
+{
+    unmap_all(link, link->joined);
+    link->state = LINK_JOINING;
+    sys_signal(link->signal);
 }
 
 uint32_t link_advance(struct link *link)

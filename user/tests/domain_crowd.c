@@ -1,6 +1,6 @@
-/* A server of several clients of one protocol, each at a port of its own. At first it attends to the one at RUDE alone, until that one
- * is cut off for sending more than the protocol allows: what the others have sent meanwhile must still be there. Then it serves
- * all. A filter is set PAUSE_NS after it was asked for. Arguments: `first`, `second`, `rude` and `hasty`, the clients. */
+/* A server of several clients of one protocol, each at a port of its own. If there is one at RUDE it attends to that alone at first, until
+ * it is cut off for sending more than the protocol allows: what the others have sent meanwhile must still be there. Then it serves
+ * all. A filter is set PAUSE_NS after it was asked for. Arguments: `first` and `second`, and maybe `rude` and `hasty`, the clients. */
 #include "ashlar/domain.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"
@@ -15,6 +15,7 @@
 #define LAST RUDE
 
 struct client {
+    uint32_t is_open;
     struct ethernet_statistics statistics;
     uint64_t filter_due; /* ns since boot, or never */
 };
@@ -23,21 +24,26 @@ static struct client client[LAST + 1];
 
 static void emit(uint32_t port, uint32_t mailbox, uint64_t cookie, const void *payload, size_t bytes)
 {
-    memcpy(domain_emit_begin(AT(port, mailbox), cookie), payload, bytes);
+    void *place = domain_emit_begin(AT(port, mailbox), cookie);
+
+    if (bytes != 0) {
+        memcpy(place, payload, bytes);
+    }
     domain_emit_end(AT(port, mailbox), cookie);
 }
 
-static void serve(const char *argument, uint32_t port)
+static int serve(const char *argument, uint32_t port)
 {
     char name[32];
     char share[80];
 
+    client[port].filter_due = DEADLINE_NEVER;
     if (env_arg(argument, name, sizeof name) < 0) {
-        panic("argument %s is missing\n", argument);
+        return 0;
     }
     format(share, sizeof share, "crowd-ethernet-%s", name);
     domain_serve_at(port, &ethernet_protocol, name, share);
-    client[port].filter_due = DEADLINE_NEVER;
+    return 1;
 }
 
 static void receive(uint32_t port, uint32_t message)
@@ -49,7 +55,16 @@ static void receive(uint32_t port, uint32_t message)
 
     switch (message | ETHERNET_NUMBER << 8) {
     case ETHERNET_OPEN:
+        if (client[port].is_open) {
+            panic("CROWD port %u is opened, but the client before has not closed it\n", port);
+        }
+        client[port].is_open = 1;
+        client[port].statistics.sent = 0;
         emit(port, ETHERNET_OPEN_OK, 0, &open_ok, sizeof open_ok);
+        break;
+    case ETHERNET_CLOSE:
+        client[port].is_open = 0;
+        emit(port, ETHERNET_CLOSE_OK, 0, 0, 0);
         break;
     case ETHERNET_TRANSMIT:
         client[port].statistics.sent++;
@@ -115,8 +130,9 @@ int main(void)
     serve("first", FIRST);
     serve("second", FIRST + 1);
     serve("hasty", FIRST + 2);
-    serve("rude", RUDE);
-    wait_for_flood();
+    if (serve("rude", RUDE)) {
+        wait_for_flood();
+    }
     for (uint32_t port = FIRST; port <= LAST; port++) {
         everything.mask[port] = ~0ul;
     }

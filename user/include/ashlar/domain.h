@@ -36,7 +36,9 @@ extern const struct mail *domain_current;
 /* Finds this process's own notification, which has its name. */
 void domain_start(void);
 
-/* The process's end of a link as the driver: it has the share `SELF-PROTOCOL` and may signal notification `CLIENT`, where
+/* The process's end of a link as the driver. A client that is started anew is served: the protocol is led to its end in the place of the
+ * one that is gone, by messages that the driver awaits anyway. A process with the right to DMA then ends, for its parent to start it
+ * again. The process has the share `SELF-PROTOCOL` and may signal notification `CLIENT`, where
  * CLIENT is the text of argument PROTOCOL. The link comes up while the domain runs. */
 void domain_serve(const struct protocol *protocol);
 

@@ -15,6 +15,8 @@
 #define LINK_MAX_PAGES 4096u
 #define LINK_AREA 0x0000210000000000ul /* port i's link stands at + i * LINK_STEP */
 #define LINK_STEP 0x0000000040000000ul
+#define LINK_SPARE                                                                                                     \
+    (LINK_MAX_PAGES * 4096ul) /* of a link's address: where a page is looked at that may be another client's */
 
 /* The first words of every page while it is offered. */
 struct link_mark {
@@ -60,6 +62,13 @@ uint32_t link_offer(struct link *link);
 /* Goes on with what is to be done, if anything is: after every wake-up. Returns 1 if the link has come up (state LINK_UP) or
  * is no longer up (any other state), else 0. */
 uint32_t link_advance(struct link *link);
+
+/* The driver's side, of a link that has all its pages: 1 if a client that was started anew has offered its first page, which is given
+ * back. */
+uint32_t link_is_replaced(const struct link *link);
+
+/* Gives the pages back and begins anew, for another client. */
+void link_rejoin(struct link *link);
 
 /* No word will be exchanged any more with a peer that broke the rules. */
 void link_cut(struct link *link);
