@@ -112,8 +112,11 @@ void domain_advance_link(struct port *port)
     }
     if (!port->is_driver) {
         domain_append(&link_news[port->number], AT(port->number, is_up ? MAIL_LINK_UP : MAIL_LINK_LOST), 0);
-    } else if (is_up) {
+    }
+    if (is_up) {
         dma_link_up(port->number);
+    } else {
+        dma_link_down(port->number);
     }
 }
 

@@ -56,6 +56,17 @@ static uint32_t monitors(const struct monitor *all[DOMAIN_PORTS])
     return count;
 }
 
+/* Whether messages of a driver are waited for: no monitor follows the protocol on its client's side. */
+static int is_clients(const struct mail_set *set)
+{
+    for (uint32_t i = 0; i < domain.num_linked; i++) {
+        if (!domain.linked[i]->is_driver && set->mask[domain.linked[i]->number] != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Rule 3 for the domain: what all its threads wait for counts, since they wait for it together. */
 void monitored_await(const struct mail_set *own)
 {
@@ -65,7 +76,7 @@ void monitored_await(const struct mail_set *own)
     uint32_t num_monitor = monitors(all);
     struct mail_set set = *own;
 
-    if (!dispatch_all_sets(&set)) {
+    if (!dispatch_all_sets(&set) || is_clients(&set)) {
         return;
     }
     for (uint32_t bit = 0; bit < DOMAIN_PORTS * 64; bit++) {

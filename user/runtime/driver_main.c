@@ -5,6 +5,10 @@
 #include "ashlar/syscall.h"
 #include "domain_internal.h"
 
+#define NAME_BYTES 72u
+#define CLIENT_CAPACITY 256u /* of the rings of a link to a driver */
+#define CLIENT_PAGES 16u
+
 /* Maps all pages of the register window. Touches nothing: the device may be off. */
 static void map_registers(void)
 {
@@ -19,11 +23,30 @@ static void map_registers(void)
     }
 }
 
+/* Most drivers have no such table: they are no clients. */
+extern const struct protocol *const client_protocols[] __attribute__((weak));
+
+static void connect(const struct protocol *protocol)
+{
+    char driver_name[NAME_BYTES];
+    char pages[NAME_BYTES];
+
+    if (env_arg(protocol->name, driver_name, sizeof driver_name) < 0) {
+        panic("argument %s, the name of the driver of that protocol, is missing\n", protocol->name);
+    }
+    format(pages, sizeof pages, "%s_pages", protocol->name);
+    domain_connect(protocol->first_mailbox >> 8, driver_name, protocol, CLIENT_CAPACITY,
+                   (uint32_t)env_arg_u64(pages, CLIENT_PAGES));
+}
+
 int main(void)
 {
     domain_start();
     for (uint32_t i = 0; driver_protocols[i] != 0; i++) {
         domain_serve(driver_protocols[i]);
+    }
+    for (uint32_t i = 0; client_protocols != 0 && client_protocols[i] != 0; i++) {
+        connect(client_protocols[i]);
     }
     map_registers();
     driver();

@@ -80,6 +80,11 @@ pub fn read(source: &Source) -> Result<Driver, DriverError> {
     if protocols.is_empty() {
         return Err(DriverError::Protocol("the driver includes no protocol's header; name protocols".to_string()));
     }
+    // What cannot be parsed is refused, with its places, when the model is made.
+    let protocols = match parse(&text, &Lines::new(&text, "", "", &[])) {
+        Ok(unit) => crate::clients::as_spoken(&unit, protocols)?,
+        Err(_) => protocols,
+    };
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let base = source.root.join("user").display().to_string() + "/";
     let base = base.strip_prefix("./").unwrap_or(&base).to_string();

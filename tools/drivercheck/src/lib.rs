@@ -2,6 +2,7 @@
 
 pub mod abstraction;
 pub mod check;
+pub mod clients;
 pub mod counterexample;
 pub mod cpu_time;
 pub mod differential;

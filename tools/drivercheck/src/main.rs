@@ -49,14 +49,19 @@ fn answer(cli: &Cli) -> Answer {
         }
         Command::Verify { names, flags } => {
             let mut drivers = Vec::new();
-            for directory in directories(&flags.root.join("user/drivers"))? {
+            let mut all = directories(&flags.root.join("user/drivers"))?;
+            all.extend(directories(&flags.root.join("user/services"))?.into_iter().filter(|one| is_checked(one)));
+            for directory in all {
                 let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 if names.is_empty() || names.contains(&name) {
                     drivers.push(read(&seeded::source(&flags.root, &directory, &flags.scratch.join("headers"))?)?);
                 }
             }
             if drivers.is_empty() {
-                return Err("there is no such driver in user/drivers".into());
+                return Err(
+                    "there is no such driver in user/drivers, nor a service that is written like one in user/services"
+                        .into(),
+                );
             }
             verify(cli.format, flags, &drivers)
         }
@@ -109,6 +114,13 @@ fn directories(of: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     let mut all: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     all.sort();
     Ok(all)
+}
+
+/// Whether a service is written like a driver.
+fn is_checked(directory: &Path) -> bool {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    let text = std::fs::read_to_string(directory.join(format!("{name}.c")));
+    text.is_ok_and(|text| text.contains("driver_protocols"))
 }
 
 fn verify(format: Format, flags: &Flags, drivers: &[Driver]) -> Answer {

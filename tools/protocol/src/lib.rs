@@ -14,6 +14,7 @@ pub mod findings;
 pub mod flatten;
 pub mod generate;
 pub mod minimise;
+pub mod mirror;
 pub mod model;
 pub mod parse;
 pub mod resolve;

@@ -43,6 +43,8 @@ pub struct Message {
     pub is_local: bool,
     /// It is sent eventually where a fair state enables it; other incoming messages need never come.
     pub is_owed: bool,
+    /// Of its mailbox, where that is not its place among the messages.
+    pub number: Option<u32>,
     pub span: Span,
 }
 

@@ -131,6 +131,7 @@ fn messages(syntax: &Syntax, protocol: &mut Protocol, report: &mut Findings) {
             drops: Vec::new(),
             is_local: message.is_local,
             is_owed: message.is_owed,
+            number: None,
             span: message.name.span.clone(),
         };
         payload::rules(message, &protocol.requests, &mut resolved, report);

@@ -97,9 +97,12 @@ static inline const void *driver_payload(void)
 #define COOKIE() driver_cookie()
 #define MAIL(type) ((const struct type *)driver_payload())
 
-/* The driver, and its protocols; after the last stands a null. */
+/* The driver, and its protocols; after the last stands a null. Those of which it is the client stand in a list of their own, if there are
+ * any: argument PROTOCOL names the driver, argument PROTOCOL_pages says how large the data area is. `AT(NUMBER, MAIL_LINK_UP)` comes
+ * when that driver is there, `AT(NUMBER, MAIL_LINK_LOST)` when it has forgotten everything. */
 void driver(void);
 extern const struct protocol *const driver_protocols[];
+extern const struct protocol *const client_protocols[];
 
 /* ---- registers of the device: the first register window that the description gives ---- */
 #define REGISTERS_ADDRESS 0x0000200000000000ul

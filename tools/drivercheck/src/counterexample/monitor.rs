@@ -107,9 +107,8 @@ fn table(driver: &Driver, events: &[Event], field: Option<(&Field, u64)>) -> Str
     let names: Vec<String> = driver.protocols.iter().map(|one| format!("&{}_protocol", one.protocol.name)).collect();
     let _ = writeln!(out, "#define NUM_PROTOCOL {}", names.len());
     let _ = writeln!(out, "static const struct protocol *const protocols[] = {{{}}};", names.join(", "));
-    let number = |(protocol, message): &(usize, usize)| {
-        generate::header::mailbox(&driver.protocols[*protocol].protocol, *message)
-    };
+    let number =
+        |(protocol, message): &(usize, usize)| generate::header::place(&driver.protocols[*protocol].protocol, *message);
     let (mut rows, mut mailboxes) = (String::new(), vec!["0".to_string()]);
     for (index, event) in events.iter().enumerate() {
         let row = match event {

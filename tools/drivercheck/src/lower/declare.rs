@@ -12,8 +12,8 @@ use lang_c::ast::{
 use lang_c::span::{Node, Span};
 use std::rc::Rc;
 
-/// The framework's table of a driver's protocols, and its type for the mailboxes of an AWAIT.
-const PROTOCOLS: &str = "driver_protocols";
+/// The framework's tables of a driver's protocols, and its type for the mailboxes of an AWAIT.
+const PROTOCOLS: [&str; 2] = ["driver_protocols", "client_protocols"];
 const SET: &str = "mail_set";
 
 impl<'a> Lower<'a> {
@@ -36,7 +36,7 @@ impl<'a> Lower<'a> {
             let declarator = &one.node.declarator.node;
             let Some(name) = declared_name(declarator) else { continue };
             // The table of protocols is for the framework.
-            if is_file && name == PROTOCOLS {
+            if is_file && PROTOCOLS.contains(&name) {
                 continue;
             }
             let mut ty = self.derived_type(base.clone(), declarator);

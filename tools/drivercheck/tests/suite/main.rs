@@ -1,5 +1,6 @@
 //! The integration tests of this crate, in one binary to save link time.
 
+mod clients;
 mod common;
 mod differential;
 mod expressions;

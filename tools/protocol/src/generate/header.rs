@@ -10,6 +10,11 @@ pub fn constant(protocol: &Protocol, name: &str) -> String {
 
 /// The number of a message's mailbox: the protocol's number and the message's.
 pub fn mailbox(protocol: &Protocol, message: usize) -> u32 {
+    u32::from(protocol.number) << 8 | protocol.messages[message].number.unwrap_or(message as u32)
+}
+
+/// Its place in the monitor's tables, counted from the mailbox of the first message.
+pub fn place(protocol: &Protocol, message: usize) -> u32 {
     u32::from(protocol.number) << 8 | message as u32
 }
 

@@ -1,6 +1,6 @@
 //! The tables of a protocol's run-time monitor, in C; the monitor itself is `user/runtime/monitor.c`.
 
-use super::header::{constant, mailbox};
+use super::header::{constant, place};
 use crate::model::{Cookie, Message, Protocol};
 use crate::Checked;
 use std::fmt::Write;
@@ -51,7 +51,7 @@ pub fn tables(checked: &Checked, banner: &str) -> String {
         out,
         "const struct protocol {name}_protocol = {{\n    \"{name}\", {:#06x}, {}, {}, {}, {}, next, states, promises, \
          messages, fields, requests,\n}};",
-        mailbox(protocol, 0),
+        place(protocol, 0),
         protocol.messages.len(),
         automaton.states.len(),
         protocol.requests.len(),

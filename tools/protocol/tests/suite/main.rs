@@ -6,5 +6,6 @@ mod common;
 mod decomposition;
 mod flattening;
 mod generated;
+mod mirror;
 mod protocols;
 mod robustness;

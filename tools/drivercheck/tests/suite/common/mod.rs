@@ -30,6 +30,7 @@ pub fn driver_of(name: &str, files: Vec<PathBuf>) -> Result<Driver, DriverError>
         ("jobs", drivers().join("jobs.proto")),
         ("work", drivers().join("work.proto")),
         ("pci", drivers().join("pci.proto")),
+        ("sata", root().join("protocols/sata.proto")),
         ("timer", root().join("protocols/timer.proto")),
     ];
     let spoken = known.into_iter().filter(|(name, _)| text.contains(&format!("{name}_protocol.h")));
