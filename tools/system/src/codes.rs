@@ -155,7 +155,8 @@ diagnostics::codes! {
          for: system calls, error codes, layouts of pages. One that says another version than this Ashlar's, or none, \
          could do anything. The note is in crt0.S.o, and user/libc/link.ld keeps it; a program for Linux has none."
     GuestNetwork "ASH-S045" "a guest's network that cannot be"
-        "`network` of a virtual machine names the process that drives its network card: one that runs `rtl8139`. Driver and \
+        "`network` of a virtual machine names the process that drives its network card: one that runs `rtl8139`, for one \
+         guest, or a virtual switch with `serves = \"ethernet\"`, for several. Driver and \
          console reach the guest's monitor by one notification, which has the guest's name and is made where the description \
          has none, so the console needs no `input`."
 }

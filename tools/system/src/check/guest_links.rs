@@ -53,19 +53,24 @@ impl<'a> Checker<'a> {
         for GuestLink { device, driver, .. } in self.links() {
             let Some(process) = self.description.process(&driver.value) else { continue };
             let program = process.program.as_ref().map_or("", |program| program.value.as_str());
-            if !drivers(device).contains(&program) {
+            if !drivers(device).contains(&program) && !device.is_shared_by(process) {
                 let message = format!("{} `{}` drives no {}", process.noun(), driver.value, device.word());
-                let remedy = format!("name a process that runs {}", drivers(device).join(" or "));
+                let shared = match device {
+                    Device::Disk => "",
+                    Device::Network => ", or one with `serves = \"ethernet\"`",
+                };
+                let remedy = format!("name a process that runs {}{shared}", drivers(device).join(" or "));
                 let label = format!("not a driver of a {}", device.word());
                 self.fault(code(device), message, remedy, &driver.span, &label);
             }
         }
     }
 
-    /// A driver serves one client, whether that is a guest or was written as an argument.
+    /// A driver, unless it is shared, serves one client, whether that is a guest or was written as an argument.
     fn one_guest_each(&mut self) {
         for GuestLink { guest, device, driver, .. } in self.links() {
-            let Some(process) = self.description.process(&driver.value) else { continue };
+            let process = self.description.process(&driver.value).filter(|process| !device.is_shared_by(process));
+            let Some(process) = process else { continue };
             let is_client = |(key, _): &&(Name, Name)| key.value == device.protocol();
             let Some((_, client)) = process.args.iter().find(is_client) else { continue };
             if client.value != guest.name.value {

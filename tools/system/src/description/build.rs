@@ -74,6 +74,7 @@ fn process(table: &TableData) -> Process {
         power: table.flag("power"),
         dma: table.flag("dma"),
         trace: table.flag("trace"),
+        serves: table.text("serves").cloned(),
         files: table.pairs("files").to_vec(),
         args: table.pairs("args").to_vec(),
         threads: table.tables("thread").iter().map(|inner| thread(inner, &cpu, priority)).collect(),

@@ -40,6 +40,13 @@ pub struct GuestLink<'a> {
     pub driver: &'a Name,
 }
 
+impl Device {
+    /// Whether `process` serves such devices to any number of guests, each by a link of its own.
+    pub fn is_shared_by(self, process: &Process) -> bool {
+        process.serves.as_ref().is_some_and(|name| name.value == self.protocol())
+    }
+}
+
 impl Description {
     /// The devices of guests that processes drive.
     pub fn guest_links(&self) -> impl Iterator<Item = GuestLink<'_>> {
@@ -62,14 +69,19 @@ pub fn link(description: &mut Description) {
         let protocol = device.protocol();
         let is_process = |process: &&mut Process| process.name.value == driver.value;
         let Some(process) = description.processes.iter_mut().find(is_process) else { continue };
-        if process.vm.is_some() || process.args.iter().any(|(key, _)| key.value == protocol) {
-            continue;
-        }
         let at = |value: &str| Spanned::new(value.to_string(), driver.span.clone());
-        process.args.push((at(protocol), at(&guest.value)));
+        let mut name = format!("{}-{protocol}", driver.value);
+        if process.vm.is_some() {
+            continue;
+        } else if device.is_shared_by(process) {
+            name += &format!("-{}", guest.value);
+        } else if process.args.iter().any(|(key, _)| key.value == protocol) {
+            continue;
+        } else {
+            process.args.push((at(protocol), at(&guest.value)));
+        }
         notify(description, &at(&guest.value), &at(&driver.value));
         notify(description, &at(&driver.value), &at(&guest.value));
-        let name = format!("{}-{protocol}", driver.value);
         description.shares.push(Share {
             name: at(&name),
             seen_as: name,

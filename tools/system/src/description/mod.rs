@@ -61,6 +61,8 @@ pub struct Process {
     pub devices: Vec<Name>,
     pub power: bool,
     pub dma: bool,
+    /// The protocol by which it serves several guests.
+    pub serves: Option<Name>,
     /// It reads what the kernel records.
     pub trace: bool,
     /// Name in the process, file.

@@ -138,6 +138,13 @@ const RUNNING: &[KeySpec] = &[
          runs on the kernel that records.",
     ),
     optional(
+        "serves",
+        Kind::Choice(&["ethernet"]),
+        "none",
+        "It is the network of every guest whose `network` names it, as a virtual switch: it serves each by this protocol, at a link \
+         of its own (`ashlar/net_port.h`).",
+    ),
+    optional(
         "files",
         Kind::Files,
         "none",
