@@ -98,6 +98,23 @@ static OFTEN int take_from_rings(const struct mail_set *set, struct mail *mail)
 
 static struct pending link_news[DOMAIN_PORTS];
 
+/* The first page of a client's link is not taken yet. */
+static int has_to_knock(const struct port *port)
+{
+    return !port->is_driver && port->link.state == LINK_JOINING && port->link.joined == 0;
+}
+
+/* A wait with a deadline costs more: no knock is due when all links are up. */
+static void forget_knock(void)
+{
+    for (uint32_t i = 0; i < domain.num_linked; i++) {
+        if (has_to_knock(domain.linked[i])) {
+            return;
+        }
+    }
+    domain.knock_at = DEADLINE_NEVER;
+}
+
 /* Continues setting up a link; notes one that came up or went down. */
 void domain_advance_link(struct port *port)
 {
@@ -114,9 +131,22 @@ void domain_advance_link(struct port *port)
         domain_append(&link_news[port->number], AT(port->number, is_up ? MAIL_LINK_UP : MAIL_LINK_LOST), 0);
     }
     if (is_up) {
+        forget_knock();
         dma_link_up(port->number);
     } else {
         dma_link_down(port->number);
+    }
+}
+
+/* The client has signalled. If it has sent nothing since the signal before, it may be another one that was started anew; to ask is a
+ * system call, so messages that were taken explain the signal. */
+static OFTEN void took_signal(struct port *port)
+{
+    uint32_t has_sent = port->link.in.head != port->head_at_signal;
+
+    port->head_at_signal = port->link.in.head;
+    if (port->link.state != LINK_UP || (!has_sent && ring_is_empty(&port->link.in))) {
+        farewell_look(port);
     }
 }
 
@@ -131,8 +161,8 @@ static OFTEN void took_bits(uint64_t bits)
         if (!link_is_quiet(&port->link)) {
             domain_advance_link(port);
         }
-        if ((bits & port->client_bit) != 0 && (port->link.state != LINK_UP || ring_is_empty(&port->link.in))) {
-            farewell_look(port);
+        if ((bits & port->client_bit) != 0) {
+            took_signal(port);
         }
     }
 }
@@ -234,7 +264,7 @@ static SELDOM void knock(uint64_t now)
     domain.knock_at = DEADLINE_NEVER;
     for (uint32_t i = 0; i < domain.num_linked; i++) {
         struct port *port = domain.linked[i];
-        if (!port->is_driver && port->link.state == LINK_JOINING && port->link.joined == 0) {
+        if (has_to_knock(port)) {
             sys_signal(port->link.signal);
             domain.knock_at = now + domain.knock_pause;
         }

@@ -21,9 +21,10 @@ struct port {
     uint64_t outgoing; /* ... and sends over it */
     uint64_t sendable; /* those, while the link is up */
     uint32_t is_driver;
-    uint64_t client_bit; /* that the client sets in the own notification; 0 if none is served anew here */
-    uint32_t is_leaving; /* the client was started anew: the protocol is led to its end */
-    uint32_t is_linked;  /* 0: all its messages are the domain's own (timer) */
+    uint64_t client_bit;     /* that the client sets in the own notification; 0 if none is served anew here */
+    uint64_t head_at_signal; /* messages taken when the client signalled last */
+    uint32_t is_leaving;     /* the client was started anew: the protocol is led to its end */
+    uint32_t is_linked;      /* 0: all its messages are the domain's own (timer) */
     struct monitor monitor;
     uint64_t open[PORT_MONITOR_WORDS];
     struct pending *pool; /* room for its messages that are not awaited yet; null if it has no link */
