@@ -87,6 +87,11 @@ static void malformed(void)
     assert(from(OFFICE) == MALFORMED);
     put16(16, 39); /* too short for TCP */
     assert(from(OFFICE) == MALFORMED);
+    ipv4(ICMP);
+    frame[34] = ECHO_REQUEST;
+    put16(16, 27); /* too short for ICMP */
+    assert(from(OFFICE) == MALFORMED);
+    tcp(40000, WEB, TCP_SYN);
     for (uint32_t bytes = ETHER_HEADER; bytes < ETHER_HEADER + IPV4_HEADER; bytes++) {
         assert(policy(OFFICE, frame, bytes) == MALFORMED);
     }
