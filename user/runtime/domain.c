@@ -334,6 +334,11 @@ uint32_t domain_poll(const struct mail_set *set, uint64_t bits)
     return DOMAIN_TIMEOUT;
 }
 
+uint64_t domain_poll_at(void)
+{
+    return domain.knock_at;
+}
+
 uint32_t domain_await(const struct mail_set *set, uint64_t deadline)
 {
     struct mail *mail = domain.mail;

@@ -67,6 +67,7 @@ static void handle_time(void)
     }
     if (now >= links_deadline()) {
         links_expire(now);
+        bus_resume();
     }
 }
 

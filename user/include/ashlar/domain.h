@@ -69,6 +69,10 @@ uint32_t domain_await(const struct mail_set *set, uint64_t deadline);
  * message of the set, or returns DOMAIN_TIMEOUT: then there is none, and the notification is signalled when one comes. */
 uint32_t domain_poll(const struct mail_set *set, uint64_t bits);
 
+/* ... and when such a client is to call it at the latest, in ns since boot, though nothing was signalled: a driver may have missed
+ * that this client is there. */
+uint64_t domain_poll_at(void);
+
 /* Starts a further thread of the domain: it begins when the running one awaits. */
 void domain_thread(void (*function)(void));
 

@@ -65,7 +65,9 @@ void links_receive(uint64_t bits)
 
 uint64_t links_deadline(void)
 {
-    return disk_deadline() < network_deadline() ? disk_deadline() : network_deadline();
+    uint64_t next = have_disk || have_network ? domain_poll_at() : LINKS_NEVER;
+    next = disk_deadline() < next ? disk_deadline() : next;
+    return network_deadline() < next ? network_deadline() : next;
 }
 
 void links_expire(uint64_t now)
@@ -76,5 +78,5 @@ void links_expire(uint64_t now)
     if (now >= network_deadline()) {
         network_expire(now);
     }
-    links_flush();
+    links_receive(0);
 }
