@@ -101,7 +101,7 @@ void issue(uint32_t slot)
 }
 
 /* A command that is not queued, in slot 0; 512 bytes of an answer go to the driver's own memory. Requires: nothing is
- * issued. Returns 1 if the device has done it; if not, the port is started anew. */
+ * issued, or the queue was stopped by an error. Returns 1 if the device has done it; if not, the port is started anew. */
 uint32_t execute(uint32_t operation, uint32_t features, uint64_t lba, uint32_t count)
 {
     uint32_t has_answer = operation == ATA_IDENTIFY || operation == ATA_READ_LOG;
@@ -113,12 +113,16 @@ uint32_t execute(uint32_t operation, uint32_t features, uint64_t lba, uint32_t c
     dma_barrier();
     write32(PX_CI, 1);
     uint32_t is_busy = read32(PX_CI) & 1u;
-    while (is_busy && polls != 0u) {
+    uint32_t errors = read32(PX_IS) & INT_ERRORS;
+    while (is_busy && errors == 0u && polls != 0u) {
         polls = polls - 1u;
-        is_busy = (read32(PX_CI) & 1u) != 0u && (read32(PX_IS) & INT_ERRORS) == 0u;
+        is_busy = read32(PX_CI) & 1u;
+        errors = read32(PX_IS) & INT_ERRORS;
     }
     dma_barrier();
-    if (polls == 0u || (read32(PX_TFD) & (TFD_BUSY | TFD_REQUEST | TFD_ERROR)) != 0u || !adapter_answers()) {
+    /* The status alone does not tell: queued commands that end meanwhile set it too. */
+    if (is_busy || errors != 0u || (read32(PX_TFD) & (TFD_BUSY | TFD_REQUEST | TFD_ERROR)) != 0u ||
+        !adapter_answers()) {
         stop_port();
         start_port();
         return 0;

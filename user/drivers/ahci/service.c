@@ -183,7 +183,8 @@ static void open_command(uint8_t is_write)
     }
 }
 
-/* Asks the disk which command it was that stopped it. That one is not to be sent again. */
+/* Asks the disk which command it was that stopped it. That one is not to be sent again. Returns 0 if the disk does not tell:
+ * then only a reset makes sure that the others are not under way any more. */
 static uint32_t read_error_log(void)
 {
     if (!execute(ATA_READ_LOG, 0, LOG_QUEUE_ERROR, 1)) {
@@ -193,10 +194,11 @@ static uint32_t read_error_log(void)
     uint32_t slot = first & 0x1fu;
     uint64_t sector = (uint64_t)answer_word(2) | (uint64_t)(answer_word(3) & 0xffu) << 16 |
                       (uint64_t)answer_word(4) << 24 | (uint64_t)(answer_word(5) & 0xffu) << 40;
-    if ((first & 0x80u) == 0u && (issued >> slot & 1u) != 0u) {
-        issued = issued & ~(1u << slot);
-        fail(slot, sector, REASON_HARDWARE);
+    if ((first & 0x80u) != 0u || (issued >> slot & 1u) == 0u) {
+        return 0;
     }
+    issued = issued & ~(1u << slot);
+    fail(slot, sector, REASON_HARDWARE);
     return 1;
 }
 

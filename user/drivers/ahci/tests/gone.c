@@ -1,9 +1,11 @@
-/* An adapter that is taken away between two reads of its registers: none of its commands counts as done. The registers are
- * memory at the place where the driver looks for them. */
+/* An adapter that is taken away between two reads of its registers, or that has stopped with an error: none of its commands
+ * counts as done. The registers are memory at the place where the driver looks for them. */
 #define _GNU_SOURCE
 #include "../command.c"
 #include "../hba.c"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 
 #include "../../../libc/tests/check.h"
@@ -92,16 +94,53 @@ static void test_gone(uint32_t reads_as)
     CHECK(num_failed == 4 && issued == 0);
 }
 
+/* The device: it does what it is given. */
+static void *finish_commands(void *is_over)
+{
+    while (!atomic_load((atomic_int *)is_over)) {
+        write32(PX_CI, 0);
+    }
+    return 0;
+}
+
+static uint32_t executes(uint32_t is_finished)
+{
+    atomic_int is_over = 0;
+    pthread_t device;
+
+    issued = 0;
+    if (is_finished) {
+        CHECK(pthread_create(&device, 0, finish_commands, &is_over) == 0);
+    }
+    uint32_t is_done = execute(ATA_FLUSH, 0, 0, 0);
+    if (is_finished) {
+        atomic_store(&is_over, 1);
+        CHECK(pthread_join(device, 0) == 0);
+    }
+    return is_done;
+}
+
 /* A command that is waited for. Its error is the last that the adapter says: the zeros after it are no good state. */
 static void test_waited_for(void)
 {
-    issued = 0;
     set_all_registers(0);
     write32(PX_IS, INT_ERRORS);
-    CHECK(!execute(ATA_FLUSH, 0, 0, 0));
+    CHECK(!executes(0));
+    set_all_registers(0);
+    CHECK(!executes(1));
+    set_working(0);
+    CHECK(executes(1));
+}
+
+/* An error, after which a queued command has ended well: the status is that one's. */
+static void test_status_of_another(void)
+{
     set_working(0);
     write32(PX_IS, INT_ERRORS);
-    CHECK(execute(ATA_FLUSH, 0, 0, 0));
+    CHECK(!executes(0));
+    set_working(0);
+    write32(PX_IS, INT_ERRORS);
+    CHECK(!executes(1));
 }
 
 int main(void)
@@ -114,5 +153,6 @@ int main(void)
     test_gone(0);
     test_gone(0xffffffffu);
     test_waited_for();
+    test_status_of_another();
     return 0;
 }
