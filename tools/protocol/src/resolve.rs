@@ -13,11 +13,11 @@ use std::sync::Arc;
 /// More cookies than this would make a driver's monitor large.
 const MAX_OPEN: u64 = 4096;
 
-/// The greatest number of a protocol: `AWAIT` has a set of messages for each.
-const MAX_NUMBER: u8 = 7;
+/// The greatest number of a protocol: a domain has a port for each, `DOMAIN_PORTS` less the one of its events.
+pub const MAX_NUMBER: u8 = 15;
 
-/// The most messages of a protocol: those that such a set has bits for.
-const MAX_MESSAGES: usize = 64;
+/// The most messages of a protocol: an AWAIT's set has 64 bits for each port, two of which say that the link is lost or up.
+const MAX_MESSAGES: usize = 62;
 /// A bit for each in a word of the monitor's tables.
 const MAX_REQUESTS: usize = 32;
 
@@ -46,12 +46,12 @@ pub fn resolve(source: &Arc<Source>, syntax: &Syntax, report: &mut Findings) -> 
 fn number(syntax: &Syntax, report: &mut Findings) -> u8 {
     let Some(number) = &syntax.number else { return 0 };
     match u8::try_from(number.value) {
-        Ok(value) if value <= MAX_NUMBER => value,
+        Ok(value @ 1..=MAX_NUMBER) => value,
         _ => {
             let remedy = format!(
-                "give a number from 0 to {MAX_NUMBER} that no other protocol of its drivers has: a domain has a port for each"
+                "give a number from 1 to {MAX_NUMBER} that no other protocol of its drivers has: a domain has a port for each"
             );
-            let message = format!("the protocol's number is {}, the greatest is {MAX_NUMBER}", number.value);
+            let message = format!("the protocol's number is {}, and not one of 1 to {MAX_NUMBER}", number.value);
             report.push(Diagnostic::new(Code::Syntax, message, remedy).at(&report.source, &number.span, "this number"));
             0
         }
@@ -154,15 +154,6 @@ fn messages(syntax: &Syntax, protocol: &mut Protocol, report: &mut Findings) {
             ));
         }
         protocol.messages.push(resolved);
-    }
-    if protocol.messages.len() > 256 {
-        let message = "more than 256 messages do not fit the low byte of a mailbox's number";
-        let span = protocol.messages[256].span.clone();
-        report.push(Diagnostic::new(Code::TooLarge, message, "split the protocol").at(
-            &report.source,
-            &span,
-            "the first too many",
-        ));
     }
 }
 

@@ -14,7 +14,7 @@
 #include "ashlar/monitor.h"
 #include "ashlar/ring.h"
 
-#define DOMAIN_PORTS 16u /* AWAIT of ashlar/driver.h waits at the first eight, which are for the numbers of protocols */
+#define DOMAIN_PORTS 16u /* 0 is DOMAIN_EVENTS */
 #define DOMAIN_THREADS 4u
 #define AT(port, mailbox) ((uint32_t)(port) << 8 | ((mailbox)&0xffu))
 

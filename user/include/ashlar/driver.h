@@ -50,7 +50,8 @@ static inline const void *driver_payload(void)
         _Static_assert(sizeof *(body) <= MAIL_PAYLOAD, "a payload has at most 40 bytes");                              \
         driver_emit_payload((mailbox), (cookie), (body), sizeof *(body));                                              \
     } while (0)
-/* The set of mailboxes of an AWAIT is a constant: a bit for each message, by port. Up to 24 mailboxes. */
+/* The set of mailboxes of an AWAIT is a constant: a bit for each message, by port. Up to MAIL_MOST mailboxes. */
+#define MAIL_MOST 64
 #define MAIL_BIT(port, mailbox) ((uint32_t)(mailbox) >> 8 == (port) ? 1ul << ((mailbox)&63u) : 0ul)
 #define MAIL_MASK_1(port, mailbox) MAIL_BIT(port, mailbox)
 #define MAIL_MASK_2(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_1(port, __VA_ARGS__)
@@ -76,21 +77,73 @@ static inline const void *driver_payload(void)
 #define MAIL_MASK_22(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_21(port, __VA_ARGS__)
 #define MAIL_MASK_23(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_22(port, __VA_ARGS__)
 #define MAIL_MASK_24(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_23(port, __VA_ARGS__)
-#define MAIL_CHOOSE(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21,    \
-                    a22, a23, a24, name, ...)                                                                          \
-    name
-#define MAIL_MASK(port, ...)                                                                                           \
-    (MAIL_CHOOSE(__VA_ARGS__, MAIL_MASK_24, MAIL_MASK_23, MAIL_MASK_22, MAIL_MASK_21, MAIL_MASK_20, MAIL_MASK_19,      \
-                 MAIL_MASK_18, MAIL_MASK_17, MAIL_MASK_16, MAIL_MASK_15, MAIL_MASK_14, MAIL_MASK_13, MAIL_MASK_12,     \
-                 MAIL_MASK_11, MAIL_MASK_10, MAIL_MASK_9, MAIL_MASK_8, MAIL_MASK_7, MAIL_MASK_6, MAIL_MASK_5,          \
-                 MAIL_MASK_4, MAIL_MASK_3, MAIL_MASK_2, MAIL_MASK_1, )(port, __VA_ARGS__))
+#define MAIL_MASK_25(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_24(port, __VA_ARGS__)
+#define MAIL_MASK_26(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_25(port, __VA_ARGS__)
+#define MAIL_MASK_27(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_26(port, __VA_ARGS__)
+#define MAIL_MASK_28(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_27(port, __VA_ARGS__)
+#define MAIL_MASK_29(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_28(port, __VA_ARGS__)
+#define MAIL_MASK_30(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_29(port, __VA_ARGS__)
+#define MAIL_MASK_31(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_30(port, __VA_ARGS__)
+#define MAIL_MASK_32(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_31(port, __VA_ARGS__)
+#define MAIL_MASK_33(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_32(port, __VA_ARGS__)
+#define MAIL_MASK_34(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_33(port, __VA_ARGS__)
+#define MAIL_MASK_35(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_34(port, __VA_ARGS__)
+#define MAIL_MASK_36(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_35(port, __VA_ARGS__)
+#define MAIL_MASK_37(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_36(port, __VA_ARGS__)
+#define MAIL_MASK_38(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_37(port, __VA_ARGS__)
+#define MAIL_MASK_39(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_38(port, __VA_ARGS__)
+#define MAIL_MASK_40(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_39(port, __VA_ARGS__)
+#define MAIL_MASK_41(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_40(port, __VA_ARGS__)
+#define MAIL_MASK_42(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_41(port, __VA_ARGS__)
+#define MAIL_MASK_43(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_42(port, __VA_ARGS__)
+#define MAIL_MASK_44(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_43(port, __VA_ARGS__)
+#define MAIL_MASK_45(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_44(port, __VA_ARGS__)
+#define MAIL_MASK_46(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_45(port, __VA_ARGS__)
+#define MAIL_MASK_47(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_46(port, __VA_ARGS__)
+#define MAIL_MASK_48(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_47(port, __VA_ARGS__)
+#define MAIL_MASK_49(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_48(port, __VA_ARGS__)
+#define MAIL_MASK_50(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_49(port, __VA_ARGS__)
+#define MAIL_MASK_51(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_50(port, __VA_ARGS__)
+#define MAIL_MASK_52(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_51(port, __VA_ARGS__)
+#define MAIL_MASK_53(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_52(port, __VA_ARGS__)
+#define MAIL_MASK_54(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_53(port, __VA_ARGS__)
+#define MAIL_MASK_55(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_54(port, __VA_ARGS__)
+#define MAIL_MASK_56(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_55(port, __VA_ARGS__)
+#define MAIL_MASK_57(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_56(port, __VA_ARGS__)
+#define MAIL_MASK_58(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_57(port, __VA_ARGS__)
+#define MAIL_MASK_59(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_58(port, __VA_ARGS__)
+#define MAIL_MASK_60(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_59(port, __VA_ARGS__)
+#define MAIL_MASK_61(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_60(port, __VA_ARGS__)
+#define MAIL_MASK_62(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_61(port, __VA_ARGS__)
+#define MAIL_MASK_63(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_62(port, __VA_ARGS__)
+#define MAIL_MASK_64(port, mailbox, ...) MAIL_BIT(port, mailbox) | MAIL_MASK_63(port, __VA_ARGS__)
 /* clang-format off */
-#define MAIL_SET(...)                                                                                              \
+#define MAIL_CHOOSE(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20,    \
+    a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35, a36, a37, a38, a39, a40, a41,      \
+    a42, a43, a44, a45, a46, a47, a48, a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62,      \
+    a63, a64, name, ...)                                                                                          \
+    name
+#define MAIL_MASK(port, ...)                                                                                      \
+    (MAIL_CHOOSE(__VA_ARGS__, MAIL_MASK_64, MAIL_MASK_63, MAIL_MASK_62, MAIL_MASK_61, MAIL_MASK_60,               \
+    MAIL_MASK_59, MAIL_MASK_58, MAIL_MASK_57, MAIL_MASK_56, MAIL_MASK_55, MAIL_MASK_54, MAIL_MASK_53,             \
+    MAIL_MASK_52, MAIL_MASK_51, MAIL_MASK_50, MAIL_MASK_49, MAIL_MASK_48, MAIL_MASK_47, MAIL_MASK_46,             \
+    MAIL_MASK_45, MAIL_MASK_44, MAIL_MASK_43, MAIL_MASK_42, MAIL_MASK_41, MAIL_MASK_40, MAIL_MASK_39,             \
+    MAIL_MASK_38, MAIL_MASK_37, MAIL_MASK_36, MAIL_MASK_35, MAIL_MASK_34, MAIL_MASK_33, MAIL_MASK_32,             \
+    MAIL_MASK_31, MAIL_MASK_30, MAIL_MASK_29, MAIL_MASK_28, MAIL_MASK_27, MAIL_MASK_26, MAIL_MASK_25,             \
+    MAIL_MASK_24, MAIL_MASK_23, MAIL_MASK_22, MAIL_MASK_21, MAIL_MASK_20, MAIL_MASK_19, MAIL_MASK_18,             \
+    MAIL_MASK_17, MAIL_MASK_16, MAIL_MASK_15, MAIL_MASK_14, MAIL_MASK_13, MAIL_MASK_12, MAIL_MASK_11,             \
+    MAIL_MASK_10, MAIL_MASK_9, MAIL_MASK_8, MAIL_MASK_7, MAIL_MASK_6, MAIL_MASK_5, MAIL_MASK_4, MAIL_MASK_3,      \
+    MAIL_MASK_2, MAIL_MASK_1, )(port, __VA_ARGS__))
+#define MAIL_SET(...)                                                                                             \
     {{MAIL_MASK(0, __VA_ARGS__), MAIL_MASK(1, __VA_ARGS__), MAIL_MASK(2, __VA_ARGS__), MAIL_MASK(3, __VA_ARGS__), \
-      MAIL_MASK(4, __VA_ARGS__), MAIL_MASK(5, __VA_ARGS__), MAIL_MASK(6, __VA_ARGS__), MAIL_MASK(7, __VA_ARGS__)}}
+      MAIL_MASK(4, __VA_ARGS__), MAIL_MASK(5, __VA_ARGS__), MAIL_MASK(6, __VA_ARGS__), MAIL_MASK(7, __VA_ARGS__), \
+      MAIL_MASK(8, __VA_ARGS__), MAIL_MASK(9, __VA_ARGS__), MAIL_MASK(10, __VA_ARGS__), MAIL_MASK(11, __VA_ARGS__),\
+      MAIL_MASK(12, __VA_ARGS__), MAIL_MASK(13, __VA_ARGS__), MAIL_MASK(14, __VA_ARGS__), MAIL_MASK(15, __VA_ARGS__)}}
 /* clang-format on */
 #define AWAIT(...)                                                                                                     \
     ({                                                                                                                 \
+        _Static_assert(sizeof((const uint32_t[]){__VA_ARGS__}) <= MAIL_MOST * sizeof(uint32_t),                        \
+                       "an AWAIT waits for at most 64 mailboxes");                                                     \
         static const struct mail_set mail_set_ = MAIL_SET(__VA_ARGS__);                                                \
         driver_await(&mail_set_);                                                                                      \
     })

@@ -98,7 +98,7 @@ impl<'a> Lower<'a> {
             _ => None,
         };
         match set {
-            None => self.fault("the set of an AWAIT must be constants: AWAIT(MAILBOX, MAILBOX, ...)"),
+            None => self.fault("the set of an AWAIT must be constants, 64 at most: AWAIT(MAILBOX, MAILBOX, ...)"),
             Some(numbers) => {
                 if numbers.is_empty() {
                     self.fault("an AWAIT of no mailbox");
