@@ -56,7 +56,7 @@ fn dispatch(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Verb::Trace(options) => verbs::trace::trace(options, &project, output),
         Verb::Image(options) => verbs::image::image(options, &project, output),
         Verb::Prove(options) => verbs::prove::prove(options, &tree, output),
-        Verb::Drivers(options) => verbs::drivers::drivers(options, arguments.format, &tree, output),
+        Verb::Drivers(options) => verbs::drivers::drivers(options, arguments.format, &project, output),
         Verb::Timing(options) => verbs::timing::timing(options, &project, output),
         Verb::Bench(options) => bench::bench(options, &tree, output),
         Verb::Book(options) => verbs::book::book(options, &tree, output),

@@ -37,12 +37,18 @@ fn list(faults: &[Fault]) -> String {
 pub struct Source {
     /// The root of the sources, with the build of user programs.
     pub root: PathBuf,
+    /// The driver's name, if it is not that of its first file.
+    pub name: Option<String>,
     /// The driver's C files, or one preprocessed file.
     pub files: Vec<PathBuf>,
     /// Protocol files; without any, those whose headers the driver includes, from `protocol_dir`.
     pub protocols: Vec<PathBuf>,
     pub protocol_dir: PathBuf,
+    /// The user's project that the driver belongs to: its protocols count too.
+    pub project: Option<PathBuf>,
     pub include: Vec<PathBuf>,
+    /// Further flags of its compiler.
+    pub flags: Vec<String>,
     /// Directory for generated headers.
     pub scratch: PathBuf,
 }
@@ -55,6 +61,8 @@ pub struct Driver {
     pub protocols: Vec<Checked>,
     /// What relative places are shown below.
     base: String,
+    /// ... and places in this folder, with `/` behind; empty if there is none.
+    project: String,
     framework: Vec<String>,
     /// The framework's primitives: name and text.
     primitives: HashMap<String, String>,
@@ -69,8 +77,12 @@ pub fn read(source: &Source) -> Result<Driver, DriverError> {
     for path in &known {
         checked.push(protocol::load(path).map_err(|report| DriverError::Protocol(report.to_string()))?);
     }
+    if let Some(project) = &source.project {
+        let own = protocol::load_own(&project.join("protocols"), &source.protocol_dir);
+        checked.extend(own.map_err(|report| DriverError::Protocol(report.to_string()))?);
+    }
     write_headers(source, &checked)?;
-    let build = Build::of(&source.root, &source.scratch)?;
+    let build = Build::of(&source.root, &source.scratch)?.with_flags(&source.flags);
     let text = preprocess(source, &build)?;
     let primitives = primitives(&build.framework_text()?)?;
     // A protocol counts if the driver includes its header, or if it was named.
@@ -85,10 +97,13 @@ pub fn read(source: &Source) -> Result<Driver, DriverError> {
         Ok(unit) => crate::clients::as_spoken(&unit, protocols)?,
         Err(_) => protocols,
     };
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    one_number_each(&protocols)?;
+    let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = source.name.clone().unwrap_or_else(stem);
+    let project = source.project.as_ref().map(|project| format!("{}/", project.display())).unwrap_or_default();
     let base = source.root.join("user").display().to_string() + "/";
     let base = base.strip_prefix("./").unwrap_or(&base).to_string();
-    Ok(Driver { name, path: path.clone(), text, protocols, base, framework: build.framework, primitives })
+    Ok(Driver { name, path: path.clone(), text, protocols, base, project, framework: build.framework, primitives })
 }
 
 /// What all drivers share that are given as text: the framework, preprocessed.
@@ -123,6 +138,7 @@ impl Framework {
             text: format!("{}# 1 \"{name}.c\"\n{text}", self.text),
             protocols,
             base: self.base.clone(),
+            project: String::new(),
             framework: self.directories.clone(),
             primitives: self.primitives.clone(),
         }
@@ -140,7 +156,9 @@ impl Driver {
         // A proof about a driver that does nothing says nothing.
         if program.awaits.is_empty() {
             let message = "the driver waits for no message: nothing to check".to_string();
-            let place = Place { file: self.path.display().to_string().into(), line: 1 };
+            let path = self.path.display().to_string();
+            let shown = path.strip_prefix(&self.project).unwrap_or(&path);
+            let place = Place { file: shown.into(), line: 1 };
             return Err(DriverError::Faults(vec![Fault { place, message }]));
         }
         Ok(program)
@@ -148,7 +166,7 @@ impl Driver {
 
     fn lowered(&self, asked: Asked) -> Result<Program, DriverError> {
         let name = self.path.display().to_string();
-        let lines = Lines::new(&self.text, &name, &self.base, &self.framework);
+        let lines = Lines::new(&self.text, &name, &self.base, &self.framework).relative_to(&self.project);
         let mut faults = subset::words(&lines, &self.text);
         let unit = match parse(&self.text, &lines) {
             Err(DriverError::Faults(more)) => {
@@ -193,6 +211,20 @@ fn primitives(text: &str) -> Result<HashMap<String, String>, DriverError> {
         }
     }
     Ok(all)
+}
+
+/// The number of a protocol is that of its port, of which a driver has one for each protocol.
+fn one_number_each(protocols: &[Checked]) -> Result<(), DriverError> {
+    for (index, one) in protocols.iter().enumerate() {
+        if let Some(other) = protocols[..index].iter().find(|other| other.protocol.number == one.protocol.number) {
+            let (number, first, second) = (one.protocol.number, &other.protocol.name, &one.protocol.name);
+            return Err(DriverError::Protocol(format!(
+                "the driver speaks `{first}` and `{second}`, which both have the number {number}: \
+                 give one of them another number, 1 to 15, behind its name in {second}.proto"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn all_in(directory: &Path) -> Result<Vec<PathBuf>, DriverError> {

@@ -11,6 +11,7 @@ pub mod expr;
 pub mod graph;
 pub mod loops;
 pub mod lower;
+pub mod own;
 pub mod preprocess;
 pub mod program;
 pub mod report;

@@ -6,6 +6,7 @@ use clap::Parser;
 use drivercheck::check::{run, Options, Report};
 use drivercheck::differential::{differential, Tally};
 use drivercheck::driver::{read, Driver, Source};
+use drivercheck::own;
 use drivercheck::report::{picture, sarif};
 use drivercheck::result::{Comparison, DriversResult, Summary};
 use drivercheck::seeded;
@@ -42,27 +43,15 @@ fn answer(cli: &Cli) -> Answer {
                 files: files.clone(),
                 protocols: protocol.clone(),
                 protocol_dir: flags.root.join("protocols"),
+                project: flags.project.clone(),
                 include,
                 scratch: flags.scratch.join("headers"),
+                ..Source::default()
             };
             verify(cli.format, flags, &[read(&source)?])
         }
         Command::Verify { names, flags } => {
-            let mut drivers = Vec::new();
-            let mut all = directories(&flags.root.join("user/drivers"))?;
-            all.extend(directories(&flags.root.join("user/services"))?.into_iter().filter(|one| is_checked(one)));
-            for directory in all {
-                let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                if names.is_empty() || names.contains(&name) {
-                    drivers.push(read(&seeded::source(&flags.root, &directory, &flags.scratch.join("headers"))?)?);
-                }
-            }
-            if drivers.is_empty() {
-                return Err(
-                    "there is no such driver in user/drivers, nor a service that is written like one in user/services"
-                        .into(),
-                );
-            }
+            let drivers = chosen(names, flags)?.iter().map(read).collect::<Result<Vec<_>, _>>()?;
             verify(cli.format, flags, &drivers)
         }
         Command::Seeded { only, seed, shard, record, flags } => {
@@ -107,6 +96,31 @@ fn answer(cli: &Cli) -> Answer {
             Ok(0)
         }
     }
+}
+
+/// The drivers that are meant: in a user's project its own, and by name those of the tree too.
+fn chosen(names: &[String], flags: &Flags) -> Result<Vec<Source>, Box<dyn std::error::Error>> {
+    let scratch = flags.scratch.join("headers");
+    let mut all = Vec::new();
+    if let Some(project) = &flags.project {
+        all.extend(own::drivers(project, &flags.root, &scratch)?);
+        if all.is_empty() && names.is_empty() {
+            return Err("the project has no driver; `ashlar new driver NAME` makes one".into());
+        }
+    }
+    if flags.project.is_none() || !names.is_empty() {
+        let mut places = directories(&flags.root.join("user/drivers"))?;
+        places.extend(directories(&flags.root.join("user/services"))?.into_iter().filter(|one| is_checked(one)));
+        for place in places {
+            let name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            all.push((name, seeded::source(&flags.root, &place, &scratch)?));
+        }
+    }
+    if let Some(unknown) = names.iter().find(|name| !all.iter().any(|(known, _)| known == *name)) {
+        let known: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(format!("there is no driver or service called {unknown}; there are {}", known.join(", ")).into());
+    }
+    Ok(all.into_iter().filter(|(name, _)| names.is_empty() || names.contains(name)).map(|(_, one)| one).collect())
 }
 
 fn directories(of: &Path) -> Result<Vec<PathBuf>, std::io::Error> {

@@ -8,6 +8,8 @@ use std::process::Command;
 pub struct Build {
     command: Vec<String>,
     directory: PathBuf,
+    /// Further arguments for a driver's own files.
+    flags: Vec<String>,
     /// Directories whose headers belong to the framework or the compiler.
     pub framework: Vec<String>,
 }
@@ -34,7 +36,12 @@ impl Build {
         let mut framework: Vec<String> = directories.filter(|one| *one != "drivers").map(str::to_string).collect();
         let own = Command::new(&command[0]).arg("-print-file-name=include").output().map_err(DriverError::Compiler)?;
         framework.push(String::from_utf8_lossy(&own.stdout).trim().to_string());
-        Ok(Build { command, directory, framework })
+        Ok(Build { command, directory, flags: Vec::new(), framework })
+    }
+
+    /// The same for a driver whose files have further flags.
+    pub fn with_flags(self, flags: &[String]) -> Build {
+        Build { flags: flags.to_vec(), ..self }
     }
 
     /// The file as the compiler names it when it builds the image.
@@ -51,10 +58,12 @@ impl Build {
     /// The preprocessed text of a file.
     pub fn preprocess(&self, file: &Path, include: &[PathBuf]) -> Result<String, DriverError> {
         let file = self.name(file);
-        let text = self.run(&file, include, &[])?;
+        let flags: Vec<&str> = self.flags.iter().map(String::as_str).collect();
+        let text = self.run(&file, include, &flags)?;
         // Debug images define one macro more; it must not change what was checked.
         let own = |text: &str| self.own_lines(text);
-        if own(&text) != own(&self.run(&file, include, &["-DASHLAR_MONITOR"])?) {
+        let debug: Vec<&str> = flags.iter().copied().chain(["-DASHLAR_MONITOR"]).collect();
+        if own(&text) != own(&self.run(&file, include, &debug)?) {
             let file = file.display();
             return Err(DriverError::Preprocess(format!(
                 "{file}: the text of debug images differs: leave ASHLAR_MONITOR to the framework"

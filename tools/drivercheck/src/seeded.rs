@@ -214,10 +214,9 @@ pub fn source(root: &Path, directory: &Path, scratch: &Path) -> Result<Source, S
     Ok(Source {
         root: root.to_path_buf(),
         files,
-        protocols: Vec::new(),
         protocol_dir: root.join("protocols"),
-        include: Vec::new(),
         scratch: scratch.to_path_buf(),
+        ..Source::default()
     })
 }
 

@@ -43,6 +43,20 @@ impl<'a> Lines<'a> {
         Lines { text, lines }
     }
 
+    /// Names files in `folder` relative to it.
+    pub fn relative_to(mut self, folder: &str) -> Self {
+        let mut last: Option<(Rc<str>, Rc<str>)> = None;
+        for line in self.lines.iter_mut().filter(|_| !folder.is_empty()) {
+            let shown = match &last {
+                Some((file, shown)) if *file == line.file => shown.clone(),
+                _ => line.file.strip_prefix(folder).map_or_else(|| line.file.clone(), Rc::from),
+            };
+            last = Some((line.file.clone(), shown.clone()));
+            line.file = shown;
+        }
+        self
+    }
+
     fn line(&self, offset: usize) -> Option<&Line> {
         let index = self.lines.partition_point(|line| line.start <= offset);
         self.lines.get(index.saturating_sub(1))

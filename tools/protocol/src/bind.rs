@@ -8,11 +8,15 @@ use crate::codes::Code;
 use crate::findings::Findings;
 use crate::model::Protocol;
 use diagnostics::{suggest, Diagnostic};
+use std::path::Path;
 
-/// Looks up the other protocols beside this one's file.
-pub fn check(protocol: &Protocol, report: &mut Findings) {
+/// Looks up the other protocols beside this one's file, else in the folder `further`.
+pub fn check(protocol: &Protocol, further: Option<&Path>, report: &mut Findings) {
     for need in protocol.states.iter().flat_map(|state| &state.needs) {
-        let path = protocol.source.path.with_file_name(format!("{}.proto", need.protocol));
+        let name = format!("{}.proto", need.protocol);
+        let beside = protocol.source.path.with_file_name(&name);
+        let further = further.map(|folder| folder.join(&name)).filter(|path| path.is_file() && !beside.is_file());
+        let path = further.unwrap_or(beside);
         let Ok(text) = std::fs::read_to_string(&path) else {
             let message = format!("the protocol `{}` is not in {}", need.protocol, path.display());
             let remedy = "name a protocol whose file stands beside this one";

@@ -59,9 +59,13 @@ diagnostics::codes! {
         "Side by side, the regions make more combinations than can be handled. Drop a region, or let a region begin \
          only where it is needed."
     Binding "ASH-P020" "a binding to another protocol that does not hold together"
-        "`needs PROTOCOL STATE` names a state of another protocol, whose file stands beside this one. Bound protocols \
+        "`needs PROTOCOL STATE` names a state of another protocol, whose file stands beside this one or is Ashlar's own. Bound protocols \
          have different numbers, because one driver speaks both."
     Decomposition "ASH-P021" "the subprotocols together allow what the protocol forbids"
         "With the chosen alphabets, every subprotocol allows a message where the protocol does not, or a property of \
          the protocol's state cannot be read off any of them. Add letters to an alphabet."
+    Name "ASH-P022" "a name or number that a project's protocol cannot have"
+        "The file of the protocol NAME is called `NAME.proto`, after which its header and its tables are called. Ashlar's own \
+         protocols can be used in every project, so none of a project's has the name of one of them. The number, 1 to 15, is \
+         the high byte of its mailboxes."
 }

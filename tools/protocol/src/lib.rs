@@ -42,8 +42,57 @@ pub struct Checked {
     pub flat: Flat,
 }
 
-/// Reads and checks a file.
+/// Reads and checks a file. Protocols that it needs stand beside it.
 pub fn load(path: &Path) -> Result<Checked, Report> {
+    load_with(path, None)
+}
+
+/// Reads and checks every file `NAME.proto` in the folder `own` of a user's project, or gives the faults of all. Those in `tree` are Ashlar's:
+/// they can be needed, and none may have the name of one of them.
+pub fn load_own(own: &Path, tree: &Path) -> Result<Vec<Checked>, Report> {
+    let (mut all, mut report) = (Vec::new(), Report::default());
+    let files = std::fs::read_dir(own).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "proto")).collect();
+    files.sort();
+    for path in files {
+        match load_with(&path, Some(tree)) {
+            Ok(checked) => match name_fault(&path, &checked.protocol, tree) {
+                None => all.push(checked),
+                Some(fault) => report.push(fault),
+            },
+            Err(faults) => faults.diagnostics.into_iter().for_each(|fault| report.push(fault)),
+        }
+    }
+    if report.is_clean() {
+        Ok(all)
+    } else {
+        Err(report)
+    }
+}
+
+/// What is wrong with the name of a project's protocol.
+fn name_fault(path: &Path, protocol: &Protocol, tree: &Path) -> Option<Diagnostic> {
+    let name = &protocol.name;
+    let fault = |message: String, remedy: String| {
+        let source = &protocol.source;
+        let line = source.text.lines().position(|line| line.starts_with("protocol")).unwrap_or(0) + 1;
+        Some(Diagnostic::new(Code::Name, message, remedy).at(source, &source.line_span(line), "this line"))
+    };
+    if path.file_stem().is_none_or(|stem| stem != name.as_str()) {
+        let message = format!("the file of the protocol `{name}` is called {}", path.display());
+        return fault(message, format!("call it {name}.proto"));
+    }
+    if tree.join(format!("{name}.proto")).is_file() {
+        return fault(format!("`{name}` is a protocol of Ashlar"), "choose another name".into());
+    }
+    if protocol.number == 0 {
+        let remedy = format!("give it one that no other protocol of its drivers has: `protocol {name} 15`");
+        return fault(format!("the protocol `{name}` has no number"), remedy);
+    }
+    None
+}
+
+fn load_with(path: &Path, further: Option<&Path>) -> Result<Checked, Report> {
     let text = input_file::text(path).map_err(|error| {
         let source = Arc::new(Source::new(path, ""));
         let message = format!("{} cannot be read: {error}", path.display());
@@ -52,7 +101,7 @@ pub fn load(path: &Path) -> Result<Checked, Report> {
     })?;
     let checked = check_text(path, text)?;
     let mut report = Findings::new(&checked.protocol.source);
-    bind::check(&checked.protocol, &mut report);
+    bind::check(&checked.protocol, further, &mut report);
     if report.is_clean() {
         Ok(checked)
     } else {

@@ -3,20 +3,43 @@
 use crate::cli::{self, DriversOptions};
 use builder::on_demand::DRIVER_CHECKER;
 use clap::Parser;
-use drivercheck_command::Cli;
+use drivercheck_command::{Cli, Command as Verb};
 use output::{Failure, Format, Output};
 use project::Project;
+use std::path::Path;
 use std::process::Command;
 
 pub fn drivers(options: &DriversOptions, format: Format, project: &Project, output: &Output) -> Result<(), Failure> {
     // Help and usage errors need no checker.
     let words = std::iter::once("ashlar drivers".into()).chain(options.arguments.iter().cloned());
-    if let Err(error) = Cli::try_parse_from(words) {
-        cli::end(&error);
-    }
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(error) => cli::end(&error),
+    };
     let tool = DRIVER_CHECKER.ready(project, output)?;
     let mut command = Command::new(&tool);
-    command.args(&options.arguments).current_dir(project.root());
+    command.args(&options.arguments);
+    match (project.own(), &cli.command) {
+        // Where the user is, for the paths that were given.
+        (Some(own), Verb::Check { flags, .. } | Verb::Verify { flags, .. }) => {
+            let (root, scratch) = (project.root(), own.join("build/drivercheck"));
+            let defaults = [("--root", Path::new("."), &flags.root, root)];
+            let defaults =
+                defaults.into_iter().chain([("--scratch", Path::new("build/drivercheck"), &flags.scratch, &*scratch)]);
+            for (option, default, given, path) in defaults {
+                if given == default {
+                    command.arg(format!("{option}={}", path.display()));
+                }
+            }
+            if flags.project.is_none() {
+                command.arg("--project").arg(own);
+            }
+        }
+        (Some(_), Verb::Protocol { .. }) => {}
+        _ => {
+            command.current_dir(project.root());
+        }
+    }
     if format == Format::Json {
         command.args(["--format", "json"]);
     }

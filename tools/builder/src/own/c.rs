@@ -40,7 +40,13 @@ impl Compilers<'_> {
     }
 
     /// Compiles one file, unless its object is newer than all that it was made of and was made by the same command.
-    fn object(&self, source: &Path, object: &Path, include: &[PathBuf], flags: &[String]) -> Result<(), Fault> {
+    pub(super) fn object(
+        &self,
+        source: &Path,
+        object: &Path,
+        include: &[PathBuf],
+        flags: &[String],
+    ) -> Result<(), Fault> {
         let depends = object.with_extension("d");
         let said = object.with_extension("command");
         let mut command = self.command(&self.compile);

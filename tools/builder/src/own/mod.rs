@@ -1,8 +1,9 @@
 //! A project of the user's own: where its descriptions are, and how its programs are built: those in C by `c`, those in Rust
-//! by `rust`.
+//! by `rust`; its protocols by `protocols`.
 
 mod c;
 mod compilers;
+mod protocols;
 mod rust;
 
 use crate::KernelOptions;
@@ -66,6 +67,7 @@ fn read(own: &Path, taken: &BTreeMap<String, PathBuf>) -> Result<ProjectFile, Fa
 pub(crate) fn programs(project: &Project, taken: &BTreeMap<String, PathBuf>) -> Result<Vec<OwnProgram>, Failure> {
     let Some(own) = project.own() else { return Ok(Vec::new()) };
     let programs = read(own, taken)?.programs;
+    protocols::load(own, project)?;
     if programs.iter().any(|program| matches!(program.made, Made::Crate(_))) {
         link_crate(own, project)?;
     }
@@ -113,8 +115,13 @@ pub(crate) fn build(
     if used.iter().all(|program| matches!(program.made, Made::Elf(_))) {
         return Ok(());
     }
-    let compilers = Compilers::of(options, project, own, output)?;
+    let mut compilers = Compilers::of(options, project, own, output)?;
     let mut broken = Vec::new();
+    match compilers.protocols(&protocols::load(own, project)?) {
+        Ok(()) => {}
+        Err(Fault::Broken(why)) => return Err(Failure::Finding(why.told("protocols"))),
+        Err(Fault::Unable(failure)) => return Err(failure),
+    }
     for program in used {
         let done = match &program.made {
             Made::C { sources, include, flags } => compilers.c(&program.name, sources, include, flags),

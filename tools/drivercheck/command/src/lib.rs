@@ -41,7 +41,7 @@ pub enum Command {
         #[command(flatten)]
         flags: Flags,
     },
-    /// Check the drivers of the system, all or those named
+    /// Check the drivers of the tree, or of the project around the current folder: all, or those named
     Verify {
         names: Vec<String>,
         #[command(flatten)]
@@ -132,6 +132,9 @@ pub struct Flags {
     /// The root of the sources
     #[arg(long, default_value = ".")]
     pub root: PathBuf,
+    /// The folder of a user's project, whose drivers and protocols count too; `ashlar drivers` says it in a project
+    #[arg(long, value_name = "FOLDER")]
+    pub project: Option<PathBuf>,
     /// Where headers and patched drivers are written
     #[arg(long, default_value = "build/drivercheck")]
     pub scratch: PathBuf,

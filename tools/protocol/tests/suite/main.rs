@@ -7,5 +7,6 @@ mod decomposition;
 mod flattening;
 mod generated;
 mod mirror;
+mod own;
 mod protocols;
 mod robustness;

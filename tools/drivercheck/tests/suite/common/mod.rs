@@ -39,8 +39,8 @@ pub fn driver_of(name: &str, files: Vec<PathBuf>) -> Result<Driver, DriverError>
         files,
         protocols: spoken.map(|(_, path)| path).collect(),
         protocol_dir: root().join("protocols"),
-        include: Vec::new(),
         scratch: scratch(name),
+        ..Source::default()
     })
 }
 
