@@ -81,13 +81,32 @@ pub enum Verb {
 /// `check`, `build`, `run`, `image`, `test` and `timing --system` work in the project's folder and in those below it, and put
 /// what they make into its folder `build`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct NewOptions {
+    #[command(subcommand)]
+    pub part: Option<NewPart>,
     /// The project's folder, whose last part is its name; it is empty or not there yet.
-    #[arg(value_name = "NAME")]
-    pub directory: PathBuf,
+    #[arg(value_name = "NAME", required = true)]
+    pub directory: Option<PathBuf>,
     /// What its program is written in.
     #[arg(long, value_enum, default_value_t)]
     pub language: Language,
+}
+
+/// What is added to a project.
+#[derive(Debug, Subcommand)]
+pub enum NewPart {
+    /// Add a driver to the project around the current folder, with its protocol, a client, a machine, a system and a test.
+    Driver(NewDriverOptions),
+}
+
+/// What is made is checked by `ashlar drivers verify` and boots by `ashlar run NAME`: a driver of QEMU's device `edu`, to be changed into one
+/// of another device.
+#[derive(Debug, Args)]
+pub struct NewDriverOptions {
+    /// The name of the driver, its protocol and its system: small letters, digits and `_`, at most 15.
+    #[arg(value_name = "NAME")]
+    pub name: String,
 }
 
 /// What a project's program is written in.

@@ -1,6 +1,8 @@
-//! `new`: makes a project of the user's own, from the files in `template`.
+//! `new`: makes a project of the user's own, from the files in `template`; `driver` adds a driver to one.
 
-use crate::cli::{Language, NewOptions};
+mod driver;
+
+use crate::cli::{Language, NewOptions, NewPart};
 use crate::results::NewResult;
 use output::{Failure, Output};
 use project::Project;
@@ -12,38 +14,46 @@ type File = (&'static str, &'static str);
 
 /// The files of every project.
 const FILES: [File; 6] = [
-    ("systems/{name}.toml", include_str!("../../template/systems/system.toml")),
-    ("tests/starts.toml", include_str!("../../template/tests/starts.toml")),
-    (".taplo.toml", include_str!("../../template/taplo.toml")),
-    (".gitignore", include_str!("../../template/gitignore")),
-    (".github/workflows/test.yml", include_str!("../../template/github/test.yml")),
-    ("README.md", include_str!("../../template/README.md")),
+    ("systems/{name}.toml", include_str!("../../../template/systems/system.toml")),
+    ("tests/starts.toml", include_str!("../../../template/tests/starts.toml")),
+    (".taplo.toml", include_str!("../../../template/taplo.toml")),
+    (".gitignore", include_str!("../../../template/gitignore")),
+    (".github/workflows/test.yml", include_str!("../../../template/github/test.yml")),
+    ("README.md", include_str!("../../../template/README.md")),
 ];
 const IN_C: [File; 5] = [
-    ("ashlar.toml", include_str!("../../template/c/ashlar.toml")),
-    ("src/sensor/main.c", include_str!("../../template/c/main.c")),
-    ("src/sensor/mean.c", include_str!("../../template/c/mean.c")),
-    ("src/sensor/mean.h", include_str!("../../template/c/mean.h")),
-    ("tests/mean.c", include_str!("../../template/c/test_mean.c")),
+    ("ashlar.toml", include_str!("../../../template/c/ashlar.toml")),
+    ("src/sensor/main.c", include_str!("../../../template/c/main.c")),
+    ("src/sensor/mean.c", include_str!("../../../template/c/mean.c")),
+    ("src/sensor/mean.h", include_str!("../../../template/c/mean.h")),
+    ("tests/mean.c", include_str!("../../../template/c/test_mean.c")),
 ];
 const IN_RUST: [File; 5] = [
-    ("ashlar.toml", include_str!("../../template/rust/ashlar.toml")),
-    ("Cargo.toml", include_str!("../../template/rust/workspace.toml")),
-    ("src/sensor/Cargo.toml", include_str!("../../template/rust/package.toml")),
-    ("src/sensor/src/main.rs", include_str!("../../template/rust/main.rs")),
-    ("src/sensor/src/lib.rs", include_str!("../../template/rust/lib.rs")),
+    ("ashlar.toml", include_str!("../../../template/rust/ashlar.toml")),
+    ("Cargo.toml", include_str!("../../../template/rust/workspace.toml")),
+    ("src/sensor/Cargo.toml", include_str!("../../../template/rust/package.toml")),
+    ("src/sensor/src/main.rs", include_str!("../../../template/rust/main.rs")),
+    ("src/sensor/src/lib.rs", include_str!("../../../template/rust/lib.rs")),
 ];
 
 pub fn new(options: &NewOptions, output: &Output) -> Result<(), Failure> {
-    let folder = &options.directory;
+    match (&options.part, &options.directory) {
+        (Some(NewPart::Driver(driver)), _) => driver::new(&driver.name, output),
+        (None, Some(folder)) => project(folder, options.language, output),
+        // The parser asks for one of them.
+        (None, None) => Ok(()),
+    }
+}
+
+fn project(folder: &Path, language: Language, output: &Output) -> Result<(), Failure> {
     let name = name_of(folder)?;
     is_free(folder)?;
     // A crate has a link into the tree.
-    let tree = (options.language == Language::Rust).then(Project::find).transpose()?;
+    let tree = (language == Language::Rust).then(Project::find).transpose()?;
     // Made beside its place and renamed, so that nothing half-done is left.
     let unfinished = folder.with_file_name(format!(".{name}.new-{}", std::process::id()));
-    let made = write(&unfinished, name, options.language)
-        .and_then(|files| std::fs::rename(&unfinished, folder).map(|()| files));
+    let made =
+        write(&unfinished, name, language).and_then(|files| std::fs::rename(&unfinished, folder).map(|()| files));
     let files = made.map_err(|error| {
         // What cannot be written cannot always be removed either; the error says why.
         let _ = std::fs::remove_dir_all(&unfinished);
@@ -58,7 +68,7 @@ pub fn new(options: &NewOptions, output: &Output) -> Result<(), Failure> {
     output.human(&format!("made the project {name} in {}", folder.display()));
     files.iter().for_each(|file| output.human(&format!("  {}", file.display())));
     output.human(&format!("next: cd {} && ashlar run", folder.display()));
-    output.json(&NewResult { name: name.to_string(), folder: folder.clone(), files });
+    output.json(&NewResult { name: name.to_string(), folder: folder.to_path_buf(), files });
     Ok(())
 }
 
