@@ -18,5 +18,6 @@ Definition theorems := (
   @NonVacuous.kernel_shared_execution_exists,
   @NonVacuous.premises_met,
   @NonVacuous.workers_run_forever,
-  @NonVacuous.workers_run_forever_on_shared_memory).
+  @NonVacuous.workers_run_forever_on_shared_memory,
+  @NonVacuous.workers_call_functions).
 Print Assumptions theorems.

@@ -14,11 +14,12 @@ Section kernel.
   Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
   Context (arch_below : forall f, f ∈ arch_used -> M f = None).
   (** Memory as start-up leaves it, lock by lock: the root container has [root_quota] frames, the frame table is
-      [frames_start]. *)
+      [frames_start], the shares are defined as [shares_start] says. *)
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
-  Context (frames_start : frame_memory) (frames_start_valid : frame_memory_valid frames_start) (init : Z -> mem).
+  Context (frames_start : frame_memory) (frames_start_valid : frame_memory_valid frames_start).
+  Context (shares_start : share_state) (shares_start_valid : share_valid shares_start) (init : Z -> mem).
   Context (init_objects : forall k o, kernel_object_of k = Some o ->
-    kernel_rep kernel_entry o (kernel_initial root_quota frames_start o) (init k)).
+    kernel_rep kernel_entry o (kernel_initial root_quota frames_start shares_start o) (init k)).
   Context (init_other : forall k, kernel_object_of k = None -> init k = ∅).
   (** And CPU by CPU: its ready queues and its own threads, in memory that is disjoint from all else. *)
   Context (ready_start : nat -> ready) (cpu_init : nat -> mem).
@@ -26,28 +27,28 @@ Section kernel.
   Context (cpus_disjoint : forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c').
   Context (cpu_init_disjoint : forall c k, cpu_init c ##ₘ init k).
 
-  Notation X := (kernel_layout kernel_entry root_quota frames_start).
-  Notation specification := (kernel_top kernel_entry root_quota frames_start).
-  Notation exported := (kernel_exported kernel_entry root_quota frames_start).
+  Notation X := (kernel_layout kernel_entry root_quota frames_start shares_start).
+  Notation specification := (kernel_top kernel_entry root_quota frames_start shares_start).
+  Notation exported := (kernel_exported kernel_entry root_quota frames_start shares_start).
   Notation code_layer := (lock_layer NUM_LOCK kernel_budget (cell_data init kernel_guarded)).
   Notation code_agent := (system C (c_engine (arch_builtins kernel_entry) M exported)).
   Notation top_agent := (system C (top_engine X specification)).
 
   (** The machine that runs the C code, and the machine of the specification. *)
   Definition code (c : nat) : ast code_agent := Idle (client_start c) (cpu_init c).
-  Definition top (c : nat) : ast top_agent := Idle (client_start c) (kernel_start kernel_entry root_quota frames_start ready_start c).
+  Definition top (c : nat) : ast top_agent := Idle (client_start c) (kernel_start kernel_entry root_quota frames_start shares_start ready_start c).
 
   (** The client keeps the functions' requirements: at the top nothing goes wrong. *)
   Context (requirements_kept : never_wrong ncpu (top_layer X) top_agent top).
 
-  Local Notation disciplined := (kernel_disciplined kernel_entry root_quota frames_start).
-  Local Notation atomic_only := (kernel_atomic_locks kernel_entry root_quota frames_start).
-  Local Notation start_valid := (kernel_initial_valid root_quota root_quota_word frames_start frames_start_valid).
+  Local Notation disciplined := (kernel_disciplined kernel_entry root_quota frames_start shares_start).
+  Local Notation atomic_only := (kernel_atomic_locks kernel_entry root_quota frames_start shares_start).
+  Local Notation start_valid := (kernel_initial_valid root_quota root_quota_word frames_start frames_start_valid shares_start shares_start_valid).
   Local Notation layout_good :=
-    (kernel_layout_ok kernel_entry root_quota root_quota_word frames_start frames_start_valid init init_objects init_other).
+    (kernel_layout_ok kernel_entry root_quota root_quota_word frames_start frames_start_valid shares_start shares_start_valid init init_objects init_other).
   Local Notation implemented :=
-    (kernel_implemented kernel_entry root_quota frames_start M code_present acquire_below release_below arch_below).
-  Local Notation objects_start := (kernel_start kernel_entry root_quota frames_start ready_start).
+    (kernel_implemented kernel_entry root_quota frames_start shares_start M code_present acquire_below release_below arch_below).
+  Local Notation objects_start := (kernel_start kernel_entry root_quota frames_start shares_start ready_start).
   Local Notation cells_start := (fun c => dom (cpu_init c)).
   Local Lemma start_objects c : (c < ncpu)%nat -> rep X (objects_start c) (cpu_init c).
   Proof using cpu_objects. intros Hc. by apply kernel_start_rep, cpu_objects. Qed.
@@ -70,14 +71,14 @@ Section kernel.
     never_wrong ncpu middle_layer middle_agent middle /\
     (forall l, traces ncpu middle_layer middle_agent middle l ->
        traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic l)).
-  Proof using requirements_kept root_quota_word frames_start_valid.
+  Proof using requirements_kept root_quota_word frames_start_valid shares_start_valid.
     apply (top_refines X NUM_LOCK kernel_budget ncpu kernel_atomic C specification
       disciplined atomic_only start_valid
       client_start objects_start start_exact requirements_kept).
   Qed.
   Local Lemma middle_not_stuck g c : reach ncpu middle_layer middle_agent middle g -> (c < ncpu)%nat ->
     anext middle_agent c (gagent g c) <> AStuck.
-  Proof using requirements_kept root_quota_word frames_start_valid.
+  Proof using requirements_kept root_quota_word frames_start_valid shares_start_valid.
     intros Hr Hc Hn. apply (proj1 middle_never_wrong g c Hr Hc). unfold goes_wrong. by rewrite Hn.
   Qed.
 
@@ -92,7 +93,7 @@ Section kernel.
     forall l, traces ncpu code_layer code_agent code l ->
       exists x, same_log X l x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
+    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     pose proof (data_refines X kernel_entry M exported (expand_spec X specification) C NUM_LOCK
       kernel_budget ncpu init kernel_guarded
       layout_good disciplined
@@ -124,7 +125,7 @@ Section kernel.
       (forall c x, s !! c = Some x -> 0 <= usage x <= quota x) /\
       (forall x, s !! ROOT = Some x -> container_sum own s <= quota x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
+    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
     assert (Hd : same_data X LOCK_CONTAINER (published init LOCK_CONTAINER l)
       (published (ld_init (object_data X)) LOCK_CONTAINER x)).
@@ -146,23 +147,23 @@ Section kernel.
   Theorem kernel_frame_safety l : traces ncpu code_layer code_agent code l ->
     (exists s, frame_memory_rep s (published init LOCK_FRAME l) /\ frame_memory_valid s) /\
     exists x, same_log X l x /\
-      history X (frame_memory_history X (frame_slot kernel_entry root_quota frames_start)) (top_views X kernel_atomic x).
+      history X (frame_memory_history X (frame_slot kernel_entry root_quota frames_start shares_start)) (top_views X kernel_atomic x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
+    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     intros Hl. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & Htop). split.
     - assert (Hd : same_data X LOCK_FRAME (published init LOCK_FRAME l)
         (published (ld_init (object_data X)) LOCK_FRAME x)).
       { apply same_log_published; [|exact Hx]. apply (lo_init _ _ _ layout_good). }
       unfold same_data in Hd. simpl in Hd. destruct Hd as ([s|s|s|s|h|? ?] & _ & Hr & Hv); [done| |done..]. by exists s.
     - exists x. split; [exact Hx|].
-      apply (top_history X _ C ncpu specification (kernel_steps kernel_entry root_quota frames_start) start_valid client_start
+      apply (top_history X _ C ncpu specification (kernel_steps kernel_entry root_quota frames_start shares_start) start_valid client_start
         objects_start _ Htop).
   Qed.
 
   Local Lemma published_disjoint l k k' : traces ncpu code_layer code_agent code l -> k <> k' ->
     holder k l = None -> holder k' l = None -> published init k l ##ₘ published init k' l.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
+    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     intros [f Hr] Hne Hk Hk'.
     destruct (guarantee_reached X kernel_entry M exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
       layout_good disciplined
@@ -192,7 +193,7 @@ Section kernel.
            ~ pagemap.Isolation.has_table s' f) /\
         (forall w, holder LOCK_FRAME l = None -> frame_memory_rep w (published init LOCK_FRAME l) -> ~ words_shared w f).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
+    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     intros Hl Hp Hk. destruct (proj2 kernel_refines_specification l Hl) as (x & Hx & _).
     assert (Hd : same_data X (LOCK_PAGEMAP_BASE + p) (map_cells p l)
       (published (ld_init (object_data X)) (LOCK_PAGEMAP_BASE + p) x)).
@@ -209,7 +210,7 @@ Section kernel.
   Local Lemma finished_free g c : reach ncpu code_layer code_agent code g -> (c < ncpu)%nat ->
     anext code_agent c (gagent g c) = ADone -> (held c (glog g)).1 = [].
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
+    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     intros Hr Hc Hd.
     destruct (data_returns X kernel_entry M exported _ C NUM_LOCK kernel_budget ncpu init kernel_guarded
       layout_good disciplined
@@ -229,7 +230,7 @@ Section kernel.
     anext code_agent c (gagent g c) <> ADone ->
     exists c' g', (c' < ncpu)%nat /\ cpu_step ncpu code_layer code_agent c' g g'.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
+    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint.
     apply (no_deadlock NUM_LOCK kernel_budget ncpu (cell_data init kernel_guarded) code_agent code).
     - exact (proj1 kernel_refines_specification).
     - exact finished_free.
@@ -260,7 +261,7 @@ Section kernel.
     forall l, traces ncpu atomics linked_agent linked l ->
       exists x, same_log X (locks_seen l) x /\ traces ncpu (top_layer X) top_agent top (top_views X kernel_atomic x).
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint
+    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint
     cpus names_distinct.
     destruct kernel_refines_specification as [Hnw Ht].
     destruct (locks_refine kernel_entry ncpu kernel_budget fairness_bound NUM_LOCK init kernel_guarded Mlock contending locks_proved
@@ -278,7 +279,7 @@ Section kernel.
     execution ncpu atomics linked_agent linked ex schedule -> fair schedule c ->
     forall i, exists j, (i <= j)%nat /\ exists s m, gagent (ex j) c = Idle s m.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint
+    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint
     cpus names_distinct.
     intros Hc Hex Hfair i.
     set (spec := expand_spec X specification).
@@ -335,7 +336,7 @@ Section kernel.
       (memory ncpu init cpu_init lock_count) (programs kernel_entry linked_code exported C client_start cpu_init) g ->
     ~ data_race kernel_entry linked_code exported C ncpu g.
   Proof using acquire_below release_below arch_below code_present init_objects init_other requirements_kept root_quota_word
-    frames_start_valid cpu_objects cpus_disjoint cpu_init_disjoint
+    frames_start_valid shares_start_valid cpu_objects cpus_disjoint cpu_init_disjoint
     cpus names_distinct hardware_bounded_fair.
     apply (kernel_race_free kernel_entry linked_code exported C ncpu init kernel_guarded kernel_bounded_fair fairness
       guarded_part hardware_bounded_fair client_start cpu_init lock_count); [| |exact init_disjoint|exact init_in_range|].

@@ -3,9 +3,9 @@
 
     First, for anything that satisfies [Main]'s premises: if the clients never fall silent, there is an infinite execution
     of the kernel with its locks' code in which every CPU is served again and again, on a scheduler as fair as the locks
-    need. Then one system that satisfies all premises: up to 16 CPUs, 1,000 frames, and on each CPU a program that allocates,
-    offers, and frees frames forever. *)
-From Ashlar Require Import Main witness.Memory witness.Client calculus.linking.LinkInfinite layers.spinlock.RoundRobin.
+    need. Then one system that satisfies all premises: up to 16 CPUs, 1,000 frames, and on each CPU a program that makes
+    containers, allocates, shares and frees frames, and uses its ready queues forever. *)
+From Ashlar Require Import Main witness.Memory witness.Client witness.Run calculus.linking.LinkInfinite layers.spinlock.RoundRobin.
 From Ashlar Require Import layers.spinlock.Proof machine.KernelChain machine.SharedForever.
 
 Section forever.
@@ -15,19 +15,20 @@ Section forever.
   Context (acquire_below : M ACQUIRE = None) (release_below : M RELEASE = None).
   Context (arch_below : forall f, f ∈ arch_used -> M f = None).
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
-  Context (frames_start : frame_memory) (frames_start_valid : frame_memory_valid frames_start) (init : Z -> mem).
+  Context (frames_start : frame_memory) (frames_start_valid : frame_memory_valid frames_start).
+  Context (shares_start : share_state) (shares_start_valid : share_valid shares_start) (init : Z -> mem).
   Context (init_objects : forall k o, kernel_object_of k = Some o ->
-    kernel_rep kernel_entry o (kernel_initial root_quota frames_start o) (init k)).
+    kernel_rep kernel_entry o (kernel_initial root_quota frames_start shares_start o) (init k)).
   Context (init_other : forall k, kernel_object_of k = None -> init k = ∅).
   Context (ready_start : nat -> ready) (cpu_init : nat -> mem).
   Context (cpu_objects : forall c, (c < ncpu)%nat -> ready_rep (Z.of_nat c) (ready_start c) (cpu_init c)).
   Context (cpus_disjoint : forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c').
   Context (cpu_init_disjoint : forall c k, cpu_init c ##ₘ init k).
-  Notation X := (kernel_layout kernel_entry root_quota frames_start).
-  Notation specification := (kernel_top kernel_entry root_quota frames_start).
-  Notation exported := (kernel_exported kernel_entry root_quota frames_start).
+  Notation X := (kernel_layout kernel_entry root_quota frames_start shares_start).
+  Notation specification := (kernel_top kernel_entry root_quota frames_start shares_start).
+  Notation exported := (kernel_exported kernel_entry root_quota frames_start shares_start).
   Context (requirements_kept : never_wrong ncpu (top_layer X) (system C (top_engine X specification))
-    (Main.top C client_start kernel_entry root_quota frames_start ready_start)).
+    (Main.top C client_start kernel_entry root_quota frames_start shares_start ready_start)).
   Context (algorithm : lock_algorithm) (cpus : Z.of_nat ncpu <= NUM_CPU) (fairness_bound : nat).
   Context (names_distinct : upper_module (reserved (lock_module algorithm)) M).
 
@@ -38,7 +39,7 @@ Section forever.
   Notation atomics := (atomics_layer fairness_bound init kernel_guarded (lock_contending algorithm ncpu kernel_budget fairness_bound)).
   Notation linked_agent :=
     (system C (c_engine (arch_builtins kernel_entry) (module_union M (lock_module algorithm)) exported)).
-  Notation linked := (Main.linked C client_start kernel_entry M root_quota frames_start cpu_init algorithm).
+  Notation linked := (Main.linked C client_start kernel_entry M root_quota frames_start shares_start cpu_init algorithm).
 
   Local Lemma kernel_goes_on : execution ncpu atomics linked_agent linked (going ncpu atomics linked_agent linked)
       (whose ncpu atomics linked_agent linked) /\
@@ -49,27 +50,27 @@ Section forever.
       as [Hout (wf & outside & IL)].
     assert (Hnw : never_wrong ncpu atomics linked_agent linked).
     { eapply kernel_on_atomics_refines_specification; eassumption. }
-    pose proof (kernel_layout_ok kernel_entry root_quota root_quota_word frames_start frames_start_valid init init_objects
+    pose proof (kernel_layout_ok kernel_entry root_quota root_quota_word frames_start frames_start_valid shares_start shares_start_valid init init_objects
       init_other) as Hlayout.
-    pose proof (Main.start_exact ncpu kernel_entry root_quota frames_start ready_start) as Hexact.
+    pose proof (Main.start_exact ncpu kernel_entry root_quota frames_start shares_start ready_start) as Hexact.
     assert (Hstuck : forall g c, reach ncpu (lock_layer NUM_LOCK kernel_budget (object_data X))
       (system C (object_engine X spec)) (lock_machine X C specification client_start
-        (kernel_start kernel_entry root_quota frames_start ready_start)) g -> (c < ncpu)%nat ->
+        (kernel_start kernel_entry root_quota frames_start shares_start ready_start)) g -> (c < ncpu)%nat ->
       anext (system C (object_engine X spec)) c (gagent g c) <> AStuck).
     { intros g c. eapply Main.middle_not_stuck; eassumption. }
     pose proof (code_invariant_step X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded Hlayout
-      (kernel_disciplined kernel_entry root_quota frames_start)
-      (kernel_implemented kernel_entry root_quota frames_start M code_present acquire_below release_below arch_below)
-      (kernel_initial_valid root_quota root_quota_word frames_start frames_start_valid)
-      (fun c => dom (cpu_init c)) client_start (kernel_start kernel_entry root_quota frames_start ready_start) Hexact Hstuck)
+      (kernel_disciplined kernel_entry root_quota frames_start shares_start)
+      (kernel_implemented kernel_entry root_quota frames_start shares_start M code_present acquire_below release_below arch_below)
+      (kernel_initial_valid root_quota root_quota_word frames_start frames_start_valid shares_start shares_start_valid)
+      (fun c => dom (cpu_init c)) client_start (kernel_start kernel_entry root_quota frames_start shares_start ready_start) Hexact Hstuck)
       as Hstep.
     pose proof (code_invariant_init X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded
-      (fun c => dom (cpu_init c)) client_start cpu_init (kernel_start kernel_entry root_quota frames_start ready_start)
-      (fun c Hc => kernel_start_rep kernel_entry root_quota frames_start ready_start cpu_init c (cpu_objects c Hc))
+      (fun c => dom (cpu_init c)) client_start cpu_init (kernel_start kernel_entry root_quota frames_start shares_start ready_start)
+      (fun c Hc => kernel_start_rep kernel_entry root_quota frames_start shares_start ready_start cpu_init c (cpu_objects c Hc))
       Hexact (fun c _ => eq_refl)) as Hinit.
     assert (Hpart : partitioned init (fun c => dom (cpu_init c)) []) by (eapply Main.start_partition; eassumption).
     pose proof (guarantee_init X spec C NUM_LOCK kernel_budget ncpu init kernel_guarded (fun c => dom (cpu_init c)) client_start
-      (kernel_start kernel_entry root_quota frames_start ready_start) Hpart) as Hnil.
+      (kernel_start kernel_entry root_quota frames_start shares_start ready_start) Hpart) as Hnil.
     apply (link_execution_exists ncpu atomics (lock_layer NUM_LOCK kernel_budget (cell_data init kernel_guarded))
       (arch_builtins kernel_entry) (lock_module algorithm) (reserved (lock_module algorithm)) lock_view wf outside IL C exported
       M names_distinct Hout client_start cpu_init _ (fun l H => proj1 (proj2 H)) Hnil _ _ Hinit Hstep (fun c t l _ H => H)).
@@ -154,10 +155,10 @@ Proof. intros H. repeat (apply elem_of_cons in H as [->|H]; [reflexivity|]). by 
 
 Section workers.
   Context (ncpu : nat) (cpus : Z.of_nat ncpu <= NUM_CPU) (algorithm : lock_algorithm) (fairness_bound : nat).
-  Notation X := (kernel_layout entry root_frames frames_free).
-  Notation specification := (kernel_top entry root_frames frames_free).
-  Notation exported := (kernel_exported entry root_frames frames_free).
-  Notation init := (lock_memory root_frames frames_free).
+  Notation X := (kernel_layout entry root_frames frames_free shares_defined).
+  Notation specification := (kernel_top entry root_frames frames_free shares_defined).
+  Notation exported := (kernel_exported entry root_frames frames_free shares_defined).
+  Notation init := (lock_memory root_frames frames_free shares_defined).
   Notation cpu_init := (cpu_memory ncpu).
   Notation bounded_fair := (bounded_fair fairness_bound (lock_contending algorithm ncpu kernel_budget fairness_bound)).
 
@@ -165,31 +166,31 @@ Section workers.
   Theorem premises_met :
     kernel_code ACQUIRE = None /\ kernel_code RELEASE = None /\
     (forall f, f ∈ arch_used -> kernel_code f = None) /\
-    0 <= root_frames < 2 ^ 32 /\ frame_memory_valid frames_free /\
-    (forall k o, kernel_object_of k = Some o -> kernel_rep entry o (kernel_initial root_frames frames_free o) (init k)) /\
+    0 <= root_frames < 2 ^ 32 /\ frame_memory_valid frames_free /\ share_valid shares_defined /\
+    (forall k o, kernel_object_of k = Some o -> kernel_rep entry o (kernel_initial root_frames frames_free shares_defined o) (init k)) /\
     (forall k, kernel_object_of k = None -> init k = ∅) /\
     (forall c, (c < ncpu)%nat -> ready_rep (Z.of_nat c) (cpu_ready c) (cpu_init c)) /\
     (forall c c', c <> c' -> cpu_init c ##ₘ cpu_init c') /\
     (forall c k, cpu_init c ##ₘ init k) /\
     never_wrong ncpu (top_layer X) (system workers (top_engine X specification))
-      (Main.top workers workers_start entry root_frames frames_free cpu_ready) /\
+      (Main.top workers workers_start entry root_frames frames_free shares_defined cpu_ready) /\
     upper_module (reserved (lock_module algorithm)) kernel_code /\
     (forall c l, bounded_fair c (erase (atomic_ownership init kernel_guarded bounded_fair) l) -> bounded_fair c l).
   Proof using cpus.
     split; [reflexivity|]. split; [reflexivity|]. split; [exact arch_disjoint|].
-    split; [exact root_frames_word|]. split; [exact frames_free_valid|].
-    split; [exact (lock_memory_objects entry root_frames root_frames_word frames_free frames_free_valid)|].
-    split; [exact (lock_memory_other root_frames frames_free)|].
+    split; [exact root_frames_word|]. split; [exact frames_free_valid|]. split; [exact shares_defined_valid|].
+    split; [exact (lock_memory_objects entry root_frames root_frames_word frames_free frames_free_valid shares_defined shares_defined_valid)|].
+    split; [exact (lock_memory_other root_frames frames_free shares_defined)|].
     split; [exact (cpu_memory_objects ncpu cpus)|]. split; [exact (cpu_memory_disjoint ncpu cpus)|].
-    split; [exact (cpu_lock_disjoint entry root_frames root_frames_word frames_free frames_free_valid ncpu cpus)|].
-    split; [exact (workers_never_wrong entry root_frames root_frames_word frames_free frames_free_valid cpu_ready ncpu cpus)|].
+    split; [exact (cpu_lock_disjoint entry root_frames root_frames_word frames_free frames_free_valid shares_defined shares_defined_valid ncpu cpus)|].
+    split; [exact (workers_never_wrong entry root_frames root_frames_word frames_free frames_free_valid eq_refl ncpu cpus)|].
     split; [exact (code_disjoint algorithm)|]. intros c l. apply lock_bounded_fair_erase.
   Qed.
 
   Notation atomics := (atomics_layer fairness_bound init kernel_guarded (lock_contending algorithm ncpu kernel_budget fairness_bound)).
   Notation linked_code := (module_union kernel_code (lock_module algorithm)).
   Notation linked_agent := (system workers (c_engine (arch_builtins entry) linked_code exported)).
-  Notation linked := (Main.linked workers workers_start entry kernel_code root_frames frames_free cpu_init algorithm).
+  Notation linked := (Main.linked workers workers_start entry kernel_code root_frames frames_free shares_defined cpu_init algorithm).
   Context (cpu_there : (0 < ncpu)%nat) (fairness_bound_enough : (ncpu <= fairness_bound)%nat).
 
   (** The workers never go wrong, and run forever: on each CPU calls return and values are shown, again and again. *)
@@ -198,10 +199,10 @@ Section workers.
       forall c, (c < ncpu)%nat -> fair schedule c /\
         forall i, exists j s m v, (i <= j)%nat /\ gagent (ex j) c = Idle s m /\ cnext workers c s = COut v.
   Proof using cpus cpu_there fairness_bound_enough.
-    destruct premises_met as (H1 & H2 & H3 & H4 & H5 & H6 & H7 & H8 & H9 & H10 & H11 & H12 & _).
+    destruct premises_met as (H1 & H2 & H3 & H4 & H5 & H6 & H7 & H8 & H9 & H10 & H11 & H12 & H13 & _).
     assert (H0 : forall f fd, kernel_code f = Some fd -> kernel_code f = Some fd) by done.
     split; [eapply kernel_on_atomics_refines_specification; eassumption|].
-    eapply kernel_execution_exists; try eassumption. exact workers_speak.
+    eapply kernel_execution_exists; try eassumption. intros; apply workers_speak.
   Qed.
   Notation shared := (shared_kernel entry linked_code exported workers).
   Notation memory := (KernelChain.memory ncpu init cpu_init (Z.to_nat NUM_LOCK)).
@@ -215,9 +216,16 @@ Section workers.
       (forall i, multicore_step ncpu atomic_hardware shared bounded_fair (schedule i) (ex i) (ex (S i))) /\
       forall c, (c < ncpu)%nat -> fair schedule c.
   Proof using cpus cpu_there fairness_bound_enough.
-    destruct premises_met as (H1 & H2 & H3 & H4 & H5 & H6 & H7 & H8 & H9 & H10 & H11 & H12 & H13).
+    destruct premises_met as (H1 & H2 & H3 & H4 & H5 & H6 & H7 & H8 & H9 & H10 & H11 & H12 & H13 & H14).
     assert (H0 : forall f fd, kernel_code f = Some fd -> kernel_code f = Some fd) by done.
     split; [intros g; eapply kernel_data_race_freedom; eassumption|].
-    eapply kernel_shared_execution_exists; try eassumption. exact workers_speak.
+    eapply kernel_shared_execution_exists; try eassumption. intros; apply workers_speak.
   Qed.
 End workers.
+
+(** The functions that no worker calls, of all that clients may call: those of page maps. In a run of one CPU each of the
+    others is called and returns; what they return there, refusals among it, is in [witness/Run.v]. *)
+Theorem workers_call_functions : functions_not_called =
+  ["pagemap_create"; "pagemap_missing"; "pagemap_prepare"; "pagemap_map"; "pagemap_unmap"; "pagemap_walk"; "pagemap_frame";
+   "pagemap_pin"; "pagemap_root_of"; "pagemap_destroy_step"; "pagemap_load"; "pagemap_load_kernel"]%string.
+Proof. vm_compute. reflexivity. Qed.

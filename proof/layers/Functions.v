@@ -4,13 +4,13 @@ From Ashlar Require Export layers.Stack layers.frame.Implements layers.share.Cli
 From Ashlar Require layers.sched.Top layers.pagemap.top.ClientFunctions.
 
 Section top.
-  Context (kernel_entry : Z -> Z) (root_quota : Z) (frames_start : frame_memory).
-  Notation X := (kernel_layout kernel_entry root_quota frames_start).
-  Notation containers := (container_slot kernel_entry root_quota frames_start).
-  Notation frames := (frame_slot kernel_entry root_quota frames_start).
-  Notation maps := (process_map_slot kernel_entry root_quota frames_start).
-  Notation shares := (share_slot kernel_entry root_quota frames_start).
-  Notation cpu_frames := (kernel_owned_frames kernel_entry root_quota frames_start).
+  Context (kernel_entry : Z -> Z) (root_quota : Z) (frames_start : frame_memory) (shares_start : share_state).
+  Notation X := (kernel_layout kernel_entry root_quota frames_start shares_start).
+  Notation containers := (container_slot kernel_entry root_quota frames_start shares_start).
+  Notation frames := (frame_slot kernel_entry root_quota frames_start shares_start).
+  Notation maps := (process_map_slot kernel_entry root_quota frames_start shares_start).
+  Notation shares := (share_slot kernel_entry root_quota frames_start shares_start).
+  Notation cpu_frames := (kernel_owned_frames kernel_entry root_quota frames_start shares_start).
   Notation top_program := (program (top_prim X) (objects X)).
   Notation functions := (list (string * (list Z -> top_program))).
 
@@ -42,7 +42,7 @@ Section top.
      ("share_accept"%string, top_accept X containers frames cpu_frames shares)].
 
   Definition map_functions : functions := layers.pagemap.top.ClientFunctions.map_functions X kernel_entry containers frames cpu_frames maps.
-  Definition ready_functions : functions := layers.sched.Top.ready_functions X (kernel_ready kernel_entry root_quota frames_start).
+  Definition ready_functions : functions := layers.sched.Top.ready_functions X (kernel_ready kernel_entry root_quota frames_start shares_start).
 
   Definition kernel_functions : functions := container_functions ++ frame_functions ++ share_functions ++ map_functions ++ ready_functions.
 

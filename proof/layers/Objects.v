@@ -19,6 +19,7 @@ Section objects.
   (** Start-up: the machine's frames that the root container may use, and the frames. *)
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
   Context (frames_start : frame_memory) (frames_start_valid : frame_memory_valid frames_start).
+  Context (shares_start : share_state) (shares_start_valid : share_valid shares_start).
 
   Inductive kernel_object := Containers | FrameMemoryObject | ProcessMap (p : Z) | Shares | OwnedFrames | ReadyQueues.
   Global Instance kernel_object_eq_dec : EqDecision kernel_object.
@@ -69,7 +70,7 @@ Section objects.
     | Containers => ContainersState (container_initial root_quota)
     | FrameMemoryObject => FrameMemoryState frames_start
     | ProcessMap _ => ProcessMapState pagemap.Spec.pagemap_absent
-    | Shares => SharesState share.Spec.share_initial
+    | Shares => SharesState shares_start
     | OwnedFrames | ReadyQueues => OwnedFramesState ∅ (* not looked at: no lock guards them *)
     end.
 

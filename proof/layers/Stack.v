@@ -7,8 +7,9 @@ Section stack.
   (** Start-up: the machine's frames that the root container may use, and the frames. *)
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
   Context (frames_start : frame_memory) (frames_start_valid : frame_memory_valid frames_start).
-  Notation kernel_layout := (kernel_layout kernel_entry root_quota frames_start).
-  Notation kernel_initial := (kernel_initial root_quota frames_start).
+  Context (shares_start : share_state) (shares_start_valid : share_valid shares_start).
+  Notation kernel_layout := (kernel_layout kernel_entry root_quota frames_start shares_start).
+  Notation kernel_initial := (kernel_initial root_quota frames_start shares_start).
 
   Lemma kernel_one_lock k k' o : kernel_object_of k = Some o -> kernel_object_of k' = Some o -> k = k'.
   Proof using.
@@ -88,13 +89,13 @@ Section stack.
   Qed.
 
   Lemma kernel_initial_valid k o : kernel_object_of k = Some o -> kernel_valid o (kernel_initial o).
-  Proof using root_quota_word frames_start_valid.
+  Proof using root_quota_word frames_start_valid shares_start_valid.
     intros Ho. destruct o;
-      [exact container_initial_valid|exact frames_start_valid|apply pagemap.spec.Invariant.absent_valid|apply share.Invariant.share_initial_valid|done|by apply no_lock_ready in Ho].
+      [exact container_initial_valid|exact frames_start_valid|apply pagemap.spec.Invariant.absent_valid|exact shares_start_valid|done|by apply no_lock_ready in Ho].
   Qed.
 
   Theorem kernel_layout_ok : layout_ok kernel_layout init kernel_guarded.
-  Proof using init_objects init_other root_quota_word frames_start_valid.
+  Proof using init_objects init_other root_quota_word frames_start_valid shares_start_valid.
     split.
     - intros k o s s' d Ho H1 H2. destruct o, s, s'; simpl in *; try done.
       + f_equal. by eapply container_rep_state.

@@ -2,21 +2,21 @@
 From Ashlar Require Export layers.Functions.
 
 Section top.
-  Context (kernel_entry : Z -> Z) (root_quota : Z) (frames_start : frame_memory).
-  Notation X := (kernel_layout kernel_entry root_quota frames_start).
-  Notation containers := (container_slot kernel_entry root_quota frames_start).
-  Notation frames := (frame_slot kernel_entry root_quota frames_start).
-  Notation maps := (process_map_slot kernel_entry root_quota frames_start).
-  Notation shares := (share_slot kernel_entry root_quota frames_start).
-  Notation cpu_frames := (kernel_owned_frames kernel_entry root_quota frames_start).
+  Context (kernel_entry : Z -> Z) (root_quota : Z) (frames_start : frame_memory) (shares_start : share_state).
+  Notation X := (kernel_layout kernel_entry root_quota frames_start shares_start).
+  Notation containers := (container_slot kernel_entry root_quota frames_start shares_start).
+  Notation frames := (frame_slot kernel_entry root_quota frames_start shares_start).
+  Notation maps := (process_map_slot kernel_entry root_quota frames_start shares_start).
+  Notation shares := (share_slot kernel_entry root_quota frames_start shares_start).
+  Notation cpu_frames := (kernel_owned_frames kernel_entry root_quota frames_start shares_start).
   Notation top_program := (program (top_prim X) (objects X)).
-  Notation container_functions := (container_functions kernel_entry root_quota frames_start).
-  Notation frame_functions := (frame_functions kernel_entry root_quota frames_start).
-  Notation share_functions := (share_functions kernel_entry root_quota frames_start).
-  Notation map_functions := (map_functions kernel_entry root_quota frames_start).
-  Notation kernel_functions := (kernel_functions kernel_entry root_quota frames_start).
-  Notation kernel_exported := (kernel_exported kernel_entry root_quota frames_start).
-  Notation kernel_top := (kernel_top kernel_entry root_quota frames_start).
+  Notation container_functions := (container_functions kernel_entry root_quota frames_start shares_start).
+  Notation frame_functions := (frame_functions kernel_entry root_quota frames_start shares_start).
+  Notation share_functions := (share_functions kernel_entry root_quota frames_start shares_start).
+  Notation map_functions := (map_functions kernel_entry root_quota frames_start shares_start).
+  Notation kernel_functions := (kernel_functions kernel_entry root_quota frames_start shares_start).
+  Notation kernel_exported := (kernel_exported kernel_entry root_quota frames_start shares_start).
+  Notation kernel_top := (kernel_top kernel_entry root_quota frames_start shares_start).
   Notation kernel_spec := (expand_spec X kernel_top).
 
   Ltac case_functions H :=
@@ -166,7 +166,7 @@ Section top.
       intros [H|[H|[H|[H|H]%elem_of_app]%elem_of_app]%elem_of_app]%elem_of_app;
         [by apply container_functions_implemented|by apply frame_functions_implemented|by apply share_functions_implemented|
          by apply map_functions_implemented|].
-      apply (layers.sched.Top.ready_functions_performed X (kernel_ready kernel_entry root_quota frames_start) kernel_entry M
+      apply (layers.sched.Top.ready_functions_performed X (kernel_ready kernel_entry root_quota frames_start shares_start) kernel_entry M
         sched_present queue_present thread_present); [apply arch_below; set_solver|done].
     Qed.
 

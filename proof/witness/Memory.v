@@ -7,6 +7,7 @@ Section memory.
   Context (kernel_entry : Z -> Z).
   Context (root_quota : Z) (root_quota_word : 0 <= root_quota < 2 ^ 32).
   Context (frames_start : frame_memory) (frames_start_valid : frame_memory_valid frames_start).
+  Context (shares_start : share_state) (shares_start_valid : share_valid shares_start).
 
   (** Lock by lock. *)
   Definition lock_memory (k : Z) : mem :=
@@ -14,17 +15,17 @@ Section memory.
     | Some Containers => container_memory (container_initial root_quota)
     | Some FrameMemoryObject => frame_memory_mem frames_start
     | Some (ProcessMap p) => pagemap.cells.InitialCells.absent_memory p
-    | Some Shares => share.InitialCells.share_memory share.Spec.share_initial
+    | Some Shares => share.InitialCells.share_memory shares_start
     | Some OwnedFrames | Some ReadyQueues | None => ∅
     end.
   Theorem lock_memory_objects k o : kernel_object_of k = Some o ->
-    kernel_rep kernel_entry o (kernel_initial root_quota frames_start o) (lock_memory k).
-  Proof using root_quota_word frames_start_valid.
+    kernel_rep kernel_entry o (kernel_initial root_quota frames_start shares_start o) (lock_memory k).
+  Proof using root_quota_word frames_start_valid shares_start_valid.
     intros Ho. unfold lock_memory. rewrite Ho. destruct o; simpl.
     - apply container_memory_rep. by apply container_initial_valid.
     - by apply frame_memory_mem_rep.
     - apply pagemap.cells.InitialCells.absent_memory_rep.
-    - apply share.InitialCells.share_memory_rep, share.Invariant.share_initial_valid.
+    - by apply share.InitialCells.share_memory_rep.
     - by apply no_lock_owned_frames in Ho.
     - by apply no_lock_ready in Ho.
   Qed.
@@ -46,7 +47,7 @@ Section memory.
 
   (** What locks guard has other names than what is a CPU's own. *)
   Lemma lock_memory_names k x : is_Some (lock_memory k !! x) -> x.1.1.1 ∉ sched.ready.InitialCells.cpu_object_names.
-  Proof using kernel_entry root_quota_word frames_start_valid.
+  Proof using kernel_entry root_quota_word frames_start_valid shares_start_valid.
     intros Hx. destruct (kernel_object_of k) as [o|] eqn:Ho.
     2: { exfalso. revert Hx. rewrite (lock_memory_other k Ho). apply eq_None_not_Some. apply (lookup_empty (M := gmap cell)). }
     pose proof (lock_memory_objects k o Ho) as Hr. apply (bool_decide_eq_false_1 _).
@@ -61,7 +62,7 @@ Section memory.
     - apply Hr in Hx as [(i & g & _ & _ & ->)|(p & _ & ->)]; reflexivity.
   Qed.
   Theorem cpu_lock_disjoint c k : cpu_memory c ##ₘ lock_memory k.
-  Proof using kernel_entry cpus root_quota_word frames_start_valid.
+  Proof using kernel_entry cpus root_quota_word frames_start_valid shares_start_valid.
     unfold cpu_memory. destruct (decide _) as [H|_]; [|apply map_disjoint_empty_l].
     apply map_disjoint_spec. intros x v w H1 H2. apply (lock_memory_names k x (ex_intro _ w H2)).
     apply (sched.ready.InitialCells.own_cells (Z.of_nat c)); [lia|by exists v].

@@ -1,4 +1,5 @@
-(** Ready queues: each CPU can start with empty ones, and with threads that are its own, in cells of its own.
+(** Ready queues: each CPU can start with empty ones, with an empty queue for parked threads, and with threads that are its
+    own, in cells of its own.
 
     CPU [cpu] starts with every [NUM_CPU]th thread that is not idle; all are blocked. *)
 From Ashlar Require Export layers.sched.ready.BitmapCells lang.logic.Memory.
@@ -6,20 +7,24 @@ Local Opaque gmap_lookup gmap_partial_alter.
 
 Definition own_thread (cpu i : Z) : Z := NUM_CPU + NUM_CPU * i + cpu.
 Definition own_thread_list (cpu : Z) : list Z := own_thread cpu <$> seqZ 0 8.
-Definition own_queue_list (cpu : Z) : list Z := ready_queue cpu <$> seqZ 0 NUM_PRIORITY.
+Definition own_queue_list (cpu : Z) : list Z := (QUEUE_PARKED_BASE + cpu) :: (ready_queue cpu <$> seqZ 0 NUM_PRIORITY).
 Definition own_threads (cpu : Z) : gset Z := list_to_set (own_thread_list cpu).
 Definition ready_at_start (cpu : Z) : ready :=
   Ready (QueueState (set_to_map (fun q => (q, [])) (list_to_set (C := gset Z) (own_queue_list cpu))) (own_threads cpu))
     (set_to_map (fun t => (t, ReadyThread 0 0)) (own_threads cpu)).
 
-Lemma start_queues cpu q l : queue_lists (ready_queues (ready_at_start cpu)) !! q = Some l <->
-  l = [] /\ exists p, 0 <= p < NUM_PRIORITY /\ q = ready_queue cpu p.
+Lemma own_queue_spec cpu q : q ∈ own_queue_list cpu <->
+  q = QUEUE_PARKED_BASE + cpu \/ exists p, 0 <= p < NUM_PRIORITY /\ q = ready_queue cpu p.
 Proof.
-  cbn [ready_at_start ready_queues queue_lists]. rewrite lookup_set_to_map by done. unfold own_queue_list. split.
-  - intros (q' & Hq & [= -> <-]). rewrite elem_of_list_to_set, elem_of_list_fmap in Hq. destruct Hq as (p & -> & Hp%elem_of_seqZ).
-    split; [done|]. exists p. split; [lia|done].
-  - intros [-> (p & Hp & ->)]. exists (ready_queue cpu p). split; [|done].
-    rewrite elem_of_list_to_set, elem_of_list_fmap. exists p. split; [done|]. apply elem_of_seqZ. lia.
+  unfold own_queue_list. rewrite elem_of_cons, elem_of_list_fmap. apply or_iff_compat_l. split; intros (p & H1 & H2); exists p.
+  - apply elem_of_seqZ in H2. split; [lia|done].
+  - split; [done|]. apply elem_of_seqZ. lia.
+Qed.
+Lemma start_queues cpu q l : queue_lists (ready_queues (ready_at_start cpu)) !! q = Some l <-> l = [] /\ q ∈ own_queue_list cpu.
+Proof.
+  cbn [ready_at_start ready_queues queue_lists]. rewrite lookup_set_to_map by done. split.
+  - intros (q' & Hq & [= -> <-]). by rewrite elem_of_list_to_set in Hq.
+  - intros [-> Hq]. exists q. split; [by apply elem_of_list_to_set|done].
 Qed.
 Lemma own_threads_spec cpu t : t ∈ own_threads cpu <-> exists i, 0 <= i < 8 /\ t = own_thread cpu i.
 Proof.
@@ -43,13 +48,13 @@ Proof. unfold ready_some. by rewrite start_list. Qed.
 Theorem ready_at_start_valid cpu : 0 <= cpu < NUM_CPU -> ready_valid cpu (ready_at_start cpu).
 Proof.
   intros Hc. unfold NUM_CPU in Hc. split; [split|split].
-  - intros q l Hl. apply start_queues in Hl as [-> (p & Hp & ->)].
-    split; [unfold ready_queue, QUEUE_READY_BASE, NUM_PRIORITY, NUM_QUEUE in *; lia|].
+  - intros q l Hl. apply start_queues in Hl as [-> Hq%own_queue_spec].
+    split; [destruct Hq as [->|(p & Hp & ->)]; unfold ready_queue, QUEUE_READY_BASE, QUEUE_PARKED_BASE, NUM_PRIORITY, NUM_QUEUE in *; lia|].
     split; [constructor|]. split; [constructor|]. intros q' l' _. right. constructor.
   - intros t Ht. apply own_threads_spec in Ht as (i & Hi & ->). unfold own_thread, NUM_CPU, NUM_THREAD. lia.
   - intros t r Hr. apply start_threads in Hr as [_ ->]. unfold NUM_PRIORITY. simpl. lia.
   - apply Forall_forall. intros p Hp%elem_of_seqZ. split.
-    + exists []. apply start_queues. split; [done|]. exists p. split; [lia|done].
+    + exists []. apply start_queues. split; [done|]. apply own_queue_spec. right. exists p. split; [lia|done].
     + rewrite start_list. constructor.
 Qed.
 
@@ -66,12 +71,17 @@ Definition ready_memory (cpu : Z) : mem :=
 (** Whose a cell is, by its object and index; and that it is some CPU's. *)
 Definition cpu_of_cell (x : cell) : Z :=
   let '(o, i, _, _) := x in
-  if String.eqb o "queue" then (i - QUEUE_READY_BASE) / NUM_PRIORITY else if String.eqb o "sched_ready_map" then i else i mod NUM_CPU.
+  if String.eqb o "queue" then (if i <? QUEUE_PARKED_BASE then (i - QUEUE_READY_BASE) / NUM_PRIORITY else i - QUEUE_PARKED_BASE)
+  else if String.eqb o "sched_ready_map" then i else i mod NUM_CPU.
 Definition cpu_object_names : list string := ["queue"; "queue_node"; "sched_ready_map"; "thread"]%string.
 
-Lemma own_queue_cpu cpu p : 0 <= p < NUM_PRIORITY -> (ready_queue cpu p - QUEUE_READY_BASE) / NUM_PRIORITY = cpu.
+Lemma own_queue_cpu cpu q : 0 <= cpu < NUM_CPU -> q ∈ own_queue_list cpu ->
+  (if q <? QUEUE_PARKED_BASE then (q - QUEUE_READY_BASE) / NUM_PRIORITY else q - QUEUE_PARKED_BASE) = cpu.
 Proof.
-  intros Hp. unfold ready_queue. symmetry. apply (Z.div_unique _ _ _ p); [by left|]. lia.
+  intros Hc [->|(p & Hp & ->)]%own_queue_spec.
+  - rewrite (proj2 (Z.ltb_ge _ _)) by lia. lia.
+  - unfold ready_queue, QUEUE_READY_BASE, QUEUE_PARKED_BASE, NUM_PRIORITY, NUM_CPU in *. rewrite (proj2 (Z.ltb_lt _ _)) by lia.
+    symmetry. apply (Z.div_unique _ _ _ p); [by left|]. lia.
 Qed.
 Lemma own_thread_cpu cpu i : 0 <= cpu < NUM_CPU -> own_thread cpu i mod NUM_CPU = cpu.
 Proof.
@@ -81,15 +91,13 @@ Qed.
 Lemma own_queue_cells_spec cpu x : x ∈ own_queue_cells cpu <-> queue_cells (ready_queues (ready_at_start cpu)) x.
 Proof.
   unfold own_queue_cells, queue_cells. rewrite elem_of_app, !elem_of_list_bind. split.
-  - intros [(q & Hx & (p & -> & Hp%elem_of_seqZ)%elem_of_list_fmap)|(t & Hx & Ht)].
-    + left. exists (ready_queue cpu p). split.
-      * exists []. apply start_queues. split; [done|]. exists p. split; [lia|done].
+  - intros [(q & Hx & Hq)|(t & Hx & Ht)].
+    + left. exists q. split.
+      * exists []. by apply start_queues.
       * rewrite !elem_of_cons, elem_of_nil in Hx. tauto.
     + right. exists t. split; [left; by apply elem_of_list_to_set|]. rewrite !elem_of_cons, elem_of_nil in Hx. tauto.
   - intros [(q & [l Hl] & Hx)|(t & Ht & Hx)].
-    + left. apply start_queues in Hl as [_ (p & Hp & ->)]. exists (ready_queue cpu p). split.
-      * rewrite !elem_of_cons. tauto.
-      * apply elem_of_list_fmap. exists p. split; [done|]. apply elem_of_seqZ. lia.
+    + left. apply start_queues in Hl as [_ Hq]. exists q. split; [rewrite !elem_of_cons; tauto|done].
     + right. exists t. split; [rewrite !elem_of_cons; tauto|]. destruct Ht as [Ht|(q & l & Hl & Hin)].
       * by apply elem_of_list_to_set in Ht.
       * apply start_queues in Hl as [-> _]. by apply elem_of_nil in Hin.
@@ -121,7 +129,7 @@ Proof.
     - right; right. apply (memory_dom (fun _ => 0)). by exists v. }
   destruct H as [[(q & [l Hl] & H)|(t & Ht & H)]%own_queue_cells_spec|
     [H%own_map_cells_spec|(t & [r [Ht _]%start_threads] & H)%own_thread_cells_spec]].
-  - apply start_queues in Hl as [_ (p & Hp & ->)]. destruct H as [-> | ->]; (split; [left|by apply own_queue_cpu]).
+  - apply start_queues in Hl as [_ Hq]. destruct H as [-> | ->]; (split; [left|by apply own_queue_cpu]).
   - assert (Ho : t ∈ own_threads cpu).
     { destruct Ht as [Ht|(q & l & Hl & Hin)]; [done|]. apply start_queues in Hl as [-> _]. by apply elem_of_nil in Hin. }
     apply own_threads_spec in Ho as (i & _ & ->). destruct H as [->|[-> | ->]]; (split; [right; left|by apply own_thread_cpu]).
