@@ -157,8 +157,11 @@ void driver(void);
 extern const struct protocol *const driver_protocols[];
 extern const struct protocol *const client_protocols[];
 
-/* ---- registers of the device: the first register window that the description gives ---- */
+/* ---- registers of the device: the first register window that the description gives. Where a driver is part of another system
+ * (linux), they stand elsewhere ---- */
+#ifndef REGISTERS_ADDRESS
 #define REGISTERS_ADDRESS 0x0000200000000000ul
+#endif
 
 static inline uint8_t register_read8(uint32_t offset)
 {

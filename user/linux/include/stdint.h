@@ -1,0 +1,2 @@
+/* The fixed-width types of drivers and protocols, as Linux has them. */
+#include <linux/types.h>
