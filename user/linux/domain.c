@@ -118,7 +118,8 @@ static bool take(const struct mail_set *set)
 {
     struct node *at;
 
-    list_for_each_entry (at, &pending, place) {
+    list_for_each_entry(at, &pending, place)
+    {
         uint32_t mailbox = at->mail.mailbox;
         if ((set->mask[mailbox >> 8] >> (mailbox & 63u) & 1u) != 0) {
             taken = at->mail;
@@ -193,7 +194,8 @@ void domain_retract(uint32_t mailbox)
     struct node *next;
 
     spin_lock_irqsave(&lock, flags);
-    list_for_each_entry_safe (at, next, &pending, place) {
+    list_for_each_entry_safe(at, next, &pending, place)
+    {
         if (at->mail.mailbox == mailbox) {
             list_move(&at->place, &unused);
         }

@@ -28,7 +28,8 @@ static void update_filter(struct work_struct *unused)
         filter.mode = 2;
     } else if (!netdev_mc_empty(net)) {
         filter.mode = 1;
-        netdev_for_each_mc_addr (group, net) {
+        netdev_for_each_mc_addr(group, net)
+        {
             filter.groups |= 1ull << group_bit(group->addr);
         }
     }

@@ -40,4 +40,7 @@ pub enum DriverPart {
     Messages,
     /// Network and disk, beside a stock Linux on the same emulated devices.
     Devices,
+    /// The network driver as a module of a stock Linux, beside Linux's own for the same card. Only where it is named: it needs
+    /// the headers of Linux.
+    Module,
 }

@@ -4,7 +4,8 @@
 
 use crate::deb::{self, Package};
 use crate::guest::check_kernel;
-use crate::{fetch_guest, ramdisk, Error, Guest};
+use crate::ramdisk::{self, Named};
+use crate::{fetch_guest, Error, Guest};
 use std::path::{Path, PathBuf};
 
 const METAPACKAGE: &str = "linux-image-amd64";
@@ -33,27 +34,64 @@ const MODULES: [&str; 15] = [
 /// Makes the guest's kernel and ramdisk in the folder `devices` of `folder`, which has, or gets, the files of the plain
 /// guest. Gives the paths of both. `say` is called at each step.
 pub fn fetch_device_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<(PathBuf, PathBuf), Error> {
-    let plain: Guest = fetch_guest(folder, say)?;
     let place = folder.join("devices");
-    let (kernel, packed) = (place.join("vmlinuz"), place.join("initramfs.gz"));
-    std::fs::create_dir_all(&place).map_err(|error| Error::Write { path: place.clone(), error })?;
-    let modules: Vec<PathBuf> = MODULES.iter().map(|name| place.join(name)).collect();
-    if !kernel.exists() || modules.iter().any(|path| !path.exists()) {
+    let (plain, kernel) = fetch(folder, &place, say)?;
+    let packed = place.join("initramfs.gz");
+    pack(&plain, &place, Vec::new(), &packed)?;
+    Ok((kernel, packed))
+}
+
+/// The same with one more module, at `module`, which is not loaded when the guest starts: its command `device module` does.
+pub fn add_module(folder: &Path, module: &Path, say: &mut dyn FnMut(&str)) -> Result<(PathBuf, PathBuf), Error> {
+    let place = folder.join("devices");
+    let (plain, kernel) = fetch(folder, &place, say)?;
+    let packed = place.join("initramfs-module.gz");
+    let name = module.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    pack(&plain, &place, vec![(name, read(module)?)], &packed)?;
+    Ok((kernel, packed))
+}
+
+/// The release of the kernel at `path`, such as `6.1.0-1-amd64`, as the Linux boot protocol has it.
+pub fn kernel_release(path: &Path) -> Result<String, Error> {
+    let bytes = read(path)?;
+    let place = usize::from(u16::from_le_bytes([bytes[0x20e], bytes[0x20f]])) + 0x200;
+    let text = bytes.get(place..).unwrap_or_default().split(|byte| *byte == b' ').next().unwrap_or_default();
+    match std::str::from_utf8(text) {
+        Ok(text) if !text.is_empty() => Ok(text.to_string()),
+        _ => Err(Error::Damaged { path: path.to_path_buf(), flaw: "its header names no release".into() }),
+    }
+}
+
+/// Fetches the kernel and its modules unless they are there. Gives the plain guest and the kernel's path.
+fn fetch(folder: &Path, place: &Path, say: &mut dyn FnMut(&str)) -> Result<(Guest, PathBuf), Error> {
+    let plain = fetch_guest(folder, say)?;
+    let kernel = place.join("vmlinuz");
+    std::fs::create_dir_all(place).map_err(|error| Error::Write { path: place.to_path_buf(), error })?;
+    if !kernel.exists() || MODULES.iter().any(|name| !place.join(name).exists()) {
         let package = Package::find_dependency(METAPACKAGE, KERNEL_PACKAGE)?;
         say(&format!("fetching {} {}", package.name, package.version));
-        let deb = package.download(&place)?;
+        let deb = package.download(place)?;
         let image = "./boot/vmlinuz-*".to_string();
         let patterns: Vec<String> = MODULES.iter().map(|name| format!("*/{name}")).chain([image]).collect();
-        deb::unpack(&deb, &patterns, &place)?;
-        rename_kernel(&place, &kernel)?;
+        deb::unpack(&deb, &patterns, place)?;
+        rename_kernel(place, &kernel)?;
     }
     check_kernel(&kernel)?;
-    let read = |path: &PathBuf| std::fs::read(path).map_err(|error| Error::Read { path: path.clone(), error });
-    let contents = modules.iter().zip(MODULES).map(|(path, name)| Ok((name.to_string(), read(path)?)));
-    let programs = [("measure".to_string(), read(&compile_measure(&place)?)?)];
-    let bytes = ramdisk::build(&plain.busybox, &programs, &contents.collect::<Result<Vec<_>, Error>>()?)?;
-    std::fs::write(&packed, bytes).map_err(|error| Error::Write { path: packed.clone(), error })?;
-    Ok((kernel, packed))
+    Ok((plain, kernel))
+}
+
+/// Writes the ramdisk, with `further` programs or modules among its commands.
+fn pack(plain: &Guest, place: &Path, further: Vec<Named>, to: &Path) -> Result<(), Error> {
+    let modules = MODULES.iter().map(|name| Ok((name.to_string(), read(&place.join(name))?)));
+    let modules = modules.collect::<Result<Vec<_>, Error>>()?;
+    let mut programs = vec![("measure".to_string(), read(&compile_measure(place)?)?)];
+    programs.extend(further);
+    let bytes = ramdisk::build(&plain.busybox, &programs, &modules)?;
+    std::fs::write(to, bytes).map_err(|error| Error::Write { path: to.to_path_buf(), error })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|error| Error::Read { path: path.to_path_buf(), error })
 }
 
 /// Compiles the measuring program in `place`, as one file, since the guest has no libraries.

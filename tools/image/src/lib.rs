@@ -9,7 +9,7 @@ mod iso;
 mod ramdisk;
 mod sha256;
 
-pub use devices::fetch_device_guest;
+pub use devices::{add_module, fetch_device_guest, kernel_release};
 pub use error::Error;
 pub use guest::{fetch_guest, Guest};
 pub use iso::write_iso;

@@ -22,7 +22,7 @@ use std::time::Duration;
 const ROUNDS: usize = 3;
 const TIMEOUT: Duration = Duration::from_secs(300);
 /// The timer check fails on an emulator that has to wait for its host.
-const COMMAND_LINE: &str = "console=ttyS0 tsc=reliable no_timer_check quiet";
+pub(super) const COMMAND_LINE: &str = "console=ttyS0 tsc=reliable no_timer_check quiet";
 
 /// What Linux prints when a command has succeeded, and when it has failed.
 const DONE: &str = "^DEVICE (ready|ping)|^DEVICE [a-z]+ [0-9]+ us|^DEVICE-FAILED";
@@ -105,7 +105,7 @@ struct Rounds {
 }
 
 /// Ashlar's speed to Linux's, from times: by the medians of all rounds, and the least and the greatest of a round.
-fn ratios(ashlar: &[f64], linux: &[f64]) -> [f64; 3] {
+pub(super) fn ratios(ashlar: &[f64], linux: &[f64]) -> [f64; 3] {
     let rounds = ashlar.iter().zip(linux).map(|(own, other)| other / own);
     let (least, most) =
         rounds.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), one| (least.min(one), most.max(one)));
@@ -184,7 +184,7 @@ fn measure_linux(
 }
 
 /// Waits for a line, or for one with which a program gives up.
-fn await_line(session: &mut Session<'_>, console: usize, pattern: &str, who: &str) -> Result<(), Failure> {
+pub(super) fn await_line(session: &mut Session<'_>, console: usize, pattern: &str, who: &str) -> Result<(), Failure> {
     let why = match session.wait_for(console, &compile(&format!("(?:{pattern})|{GIVEN_UP}"))?, TIMEOUT) {
         Ok(found) if compile(&format!("FAILED|{GIVEN_UP}"))?.is_match(found.line.as_bytes()) => {
             "it gave up".to_string()
@@ -205,7 +205,7 @@ fn linux_command(built: &Built, (kernel, ramdisk): &(PathBuf, PathBuf)) -> Resul
 }
 
 /// The number in each line that matches, in microseconds.
-fn microseconds(lines: &[String], (pattern, factor): (&str, f64)) -> Result<Vec<f64>, Failure> {
+pub(super) fn microseconds(lines: &[String], (pattern, factor): (&str, f64)) -> Result<Vec<f64>, Failure> {
     let regex = Regex::new(pattern).map_err(|error| Failure::unable(error.to_string(), ""))?;
     let number = |line: &String| regex.captures(line)?.get(1)?.as_str().parse::<f64>().ok();
     let found: Vec<f64> = lines.iter().filter_map(number).map(|number| number * factor).collect();

@@ -3,6 +3,7 @@
 
 mod clients;
 mod devices;
+mod module;
 
 use super::counted::{count, Operation};
 use super::measured;
@@ -34,6 +35,10 @@ pub fn drivers(part: Option<DriverPart>, project: &Project, output: &Output) -> 
     }
     if verdict.is_ok() && is_asked(DriverPart::Devices) {
         verdict = devices::devices(&mut figures, project, output);
+    }
+    // Only where it is named.
+    if part == Some(DriverPart::Module) {
+        verdict = module::module(&mut figures, project, output);
     }
     output.json(&BenchResult::Figures(figures));
     verdict

@@ -1,0 +1,176 @@
+//! Ashlar's driver of the network card as a module of a stock Linux, beside Linux's own driver of the same card.
+//!
+//! Both drive the card of one boot each in turn, several times, the module with its run-time monitor and without. Before that it
+//! has to show that it works: a stream goes through while the machine sleeps and wakes, and while the card is taken out of its slot
+//! and put in again.
+
+use super::devices::{await_line, microseconds, ratios, COMMAND_LINE};
+use crate::measured::{build, processor_seconds, start};
+use crate::results::{DeviceSpeeds, Figure, ProcessorTimes};
+use crate::{median, rounded};
+use builder::machine::MachineOptions;
+use builder::{make, Built, KernelOptions};
+use emulator::{monitor, CommandLine, Session};
+use output::table::Table;
+use output::{Failure, Output};
+use project::Project;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const ROUNDS: usize = 3;
+/// Of the stream that has to come through, and of those that are measured.
+const LIVE_MIB: u32 = 100;
+const MIB: u32 = 32;
+const STREAMED: &str = r"^DEVICE echo (\d+) us";
+const CARD: &str = "rtl8139,id=card0,netdev=net0,bus=port0,mac=52:54:00:12:34:56";
+
+/// How the card is driven: the name of the figure, what the table says, and the command that sets it up.
+const WAYS: [(&str, &str, &str); 3] = [
+    ("linux", "Linux's own driver", "device ready"),
+    ("module", "Ashlar's, with its monitor", "device module"),
+    ("module_unmonitored", "Ashlar's, without", "device module monitor=0"),
+];
+
+/// Of each round: microseconds by the guest's clock, and seconds of processor time that the emulator took.
+#[derive(Debug, Default)]
+struct Rounds {
+    clock: Vec<f64>,
+    processor: Vec<f64>,
+}
+
+pub fn module(figures: &mut BTreeMap<String, Figure>, project: &Project, output: &Output) -> Result<(), Failure> {
+    let progress = output.progress(2 + ROUNDS * WAYS.len());
+    progress.step("building, and fetching Linux");
+    let linux = linux_with_module(project, output)?;
+    let [card, slot] =
+        ["bench-net", "net-unplug"].map(|system| build(system, &KernelOptions::default(), project, output));
+    let (card, slot) = (card?, slot?);
+    progress.step("a stream through sleep, and without the card for a while");
+    live(&slot, &linux, output)?;
+    let mut rounds = WAYS.map(|_| Rounds::default());
+    for round in 1..=ROUNDS {
+        for ((_, about, set_up), rounds) in WAYS.iter().zip(&mut rounds) {
+            progress.step(&format!("{about}, round {round}"));
+            measure(&card, &linux, set_up, rounds, output)?;
+        }
+    }
+    report(figures, &rounds, output)
+}
+
+/// The kernel, and a ramdisk with the module built for it.
+fn linux_with_module(project: &Project, output: &Output) -> Result<(PathBuf, PathBuf), Failure> {
+    let quiet = output.only_failures();
+    let say = &mut |text: &str| quiet.detail(text);
+    let unable = |error: image::Error| Failure::unable(error.to_string(), error.remedy());
+    let (kernel, _) = image::fetch_device_guest(&project.guest(), say).map_err(unable)?;
+    let release = image::kernel_release(&kernel).map_err(unable)?;
+    let headers = Path::new("/lib/modules").join(&release).join("build");
+    if !headers.join("Makefile").exists() {
+        let message =
+            format!("the headers of Linux {release}, for which the module is built, are not in {}", headers.display());
+        return Err(Failure::unable(message, format!("apt-get install linux-headers-{release}")));
+    }
+    make::make(project, "user/linux", &[&format!("KERNEL={}", headers.display())], &quiet)?;
+    let module = project.build().join("linux/rtl8139/ashlar_rtl8139.ko");
+    image::add_module(&project.guest(), &module, say).map_err(unable)
+}
+
+/// The emulator of `built` with Linux in Ashlar's place.
+fn command_line(built: &Built, (kernel, ramdisk): &(PathBuf, PathBuf)) -> Result<CommandLine, Failure> {
+    let linux = Built { kernel: kernel.clone(), image: ramdisk.clone(), ..built.clone() };
+    let machine = MachineOptions { cpus: Some(1), ..MachineOptions::default() };
+    Ok(machine.command_line(&linux)?.with(["-append", COMMAND_LINE]))
+}
+
+/// Sends a command to the shell and waits for what it prints at its end.
+fn command(session: &mut Session<'_>, line: &str, done: &str) -> Result<(), Failure> {
+    session.send(0, format!("{line}\n").as_bytes());
+    await_done(session, done)
+}
+
+fn await_done(session: &mut Session<'_>, done: &str) -> Result<(), Failure> {
+    await_line(session, 0, &format!("(?:{done})|^DEVICE-FAILED"), "Linux")
+}
+
+/// A stream that is checked byte by byte goes on although the devices sleep, and although the card leaves and comes back.
+fn live(built: &Built, linux: &(PathBuf, PathBuf), output: &Output) -> Result<(), Failure> {
+    let socket = built.image.with_file_name(format!("monitor-{}", std::process::id()));
+    let line = monitor::reachable(command_line(built, linux)?, &socket);
+    output.detail(&format!("+ {line}"));
+    let mut session = start(&line)?;
+    let obey = |line: &str| monitor::obey(&socket, line).map_err(Failure::Finding);
+    await_line(&mut session, 0, "^GUEST-UP", "Linux")?;
+    command(&mut session, "device module", "^DEVICE module")?;
+    command(&mut session, &format!("device through {LIVE_MIB}"), "^DEVICE slept")?;
+    obey("device_del card0")?;
+    await_done(&mut session, "^DEVICE gone")?;
+    obey(&format!("device_add {CARD}"))?;
+    await_done(&mut session, "^DEVICE back")?;
+    await_done(&mut session, "^DEVICE through, 0 complaints")?;
+    output
+        .human(&format!("{LIVE_MIB} MiB came back as sent, while the devices slept and the card was out of its slot"));
+    Ok(())
+}
+
+/// Boots Linux and measures a stream through one driver.
+fn measure(
+    built: &Built,
+    linux: &(PathBuf, PathBuf),
+    set_up: &str,
+    rounds: &mut Rounds,
+    output: &Output,
+) -> Result<(), Failure> {
+    let line = command_line(built, linux)?;
+    output.detail(&format!("+ {line}"));
+    let mut session = start(&line)?;
+    await_line(&mut session, 0, "^GUEST-UP", "Linux")?;
+    command(&mut session, set_up, "^DEVICE (ready|module)")?;
+    let begin = processor_seconds(&session)?;
+    command(&mut session, &format!("device echo {MIB}"), STREAMED)?;
+    rounds.processor.push(processor_seconds(&session)? - begin);
+    let said = session.transcript(0).last_lines(usize::MAX);
+    rounds.clock.push(median(&microseconds(&said, (STREAMED, 1.0))?));
+    Ok(())
+}
+
+fn report(figures: &mut BTreeMap<String, Figure>, rounds: &[Rounds; 3], output: &Output) -> Result<(), Failure> {
+    let mut table =
+        Table::new(["driver", "KiB/s", "speed to Linux's", "of each round", "by processor time", "of each round"]);
+    let kib_per_second = |times: &[f64]| f64::from(MIB) * 1024.0 * 1e6 / median(times);
+    let [linux, others @ ..] = rounds;
+    table.row(vec![
+        WAYS[0].1.into(),
+        format!("{:.0}", kib_per_second(&linux.clock)),
+        "".into(),
+        "".into(),
+        "".into(),
+        "".into(),
+    ]);
+    for ((name, about, _), own) in WAYS[1..].iter().zip(others) {
+        let [ratio, ratio_least, ratio_most] = ratios(&own.clock, &linux.clock).map(rounded);
+        let [processor_ratio, processor_ratio_least, processor_ratio_most] =
+            ratios(&own.processor, &linux.processor).map(rounded);
+        let spread = |least: f64, most: f64| format!("{least:.2} to {most:.2}");
+        table.row(vec![
+            (*about).into(),
+            format!("{:.0}", kib_per_second(&own.clock)),
+            format!("{ratio:.2}"),
+            spread(ratio_least, ratio_most),
+            format!("{processor_ratio:.2}"),
+            spread(processor_ratio_least, processor_ratio_most),
+        ]);
+        let processor = Some(ProcessorTimes {
+            ashlar_processor_seconds: rounded(median(&own.processor)),
+            linux_processor_seconds: rounded(median(&linux.processor)),
+            processor_ratio,
+            processor_ratio_least,
+            processor_ratio_most,
+        });
+        let [ashlar, linux] = [&own.clock, &linux.clock].map(|times| rounded(kib_per_second(times)));
+        let speeds = DeviceSpeeds { ashlar, linux, ratio, ratio_least, ratio_most, processor };
+        figures.insert((*name).into(), Figure::Device(speeds));
+    }
+    output.human(&table.render());
+    output.human(&format!("medians of {ROUNDS} boots of each, in turn; {MIB} MiB echoed"));
+    Ok(())
+}
