@@ -1,0 +1,168 @@
+/* The block service between a driver and clients that this test plays, over many random runs: commands in any order, errors, flushes,
+ * aborts, a driver, clients and a disk that go and come back. Every message is followed by the run-time monitor, each protocol
+ * where its driver is; and a model of the disk, with a write cache, says what must be true:
+ *   - a client reads what it has written, and never writes or sees a sector of another one;
+ *   - when a flush is answered, all that its client had been told is done is on the medium, and a forced write when it is done;
+ *   - a bad sector fails the command of the client that asks for it, and no other;
+ *   - of the driver's queue no client has more than its share;
+ *   - at the end every command was answered. */
+#include <stdint.h>
+#include <string.h>
+
+#include "ashlar/syscall.h"
+
+static uint64_t now = 1;
+#define sys_clock() now
+#define main block_main
+#include "../block.c"
+#undef main
+
+#include "../../../libc/tests/check.h"
+#include "ashlar/random.h"
+#include "../../../runtime/monitor.c"
+#include "played_clients.h"
+
+#define RUNS 300u
+#define STEPS 3000u
+
+static void begin_run(uint32_t seed)
+{
+    chance.state = seed * 0x9e3779b97f4a7c15ul + 1;
+    memset(client, 0, sizeof client);
+    memset(slot, 0, sizeof slot);
+    memset(&disk, 0, sizeof disk);
+    memset(player, 0, sizeof player);
+    memset(cache, 0, sizeof cache);
+    memset(medium, 0, sizeof medium);
+    post_empty(&to_driver);
+    post_empty(&from_driver);
+    memset(is_issued, 0, sizeof is_issued);
+    is_open = is_flushing = is_stopped = was_alone = 0;
+    look_at = retry_at = DEADLINE_NEVER;
+    turn = 0;
+    next_version = 0;
+    driver_is_up = driver_state_frozen = 0;
+    has_disk = 1;
+    bad_sector = below(3) == 0 ? FIRST + below(CLIENTS) * STEP + below(PART / 4) : 0;
+    num_client = CLIENTS;
+    for (uint32_t n = 0; n < CLIENTS; n++) {
+        client[n].at = (FIRST + n * STEP) * SECTOR_BYTES;
+        client[n].size = PART * SECTOR_BYTES;
+        monitor_start(&player[n].monitor, &sata_protocol, player[n].open);
+        player[n].monitor.first = AT(FIRST_PORT + n, 0);
+    }
+}
+
+static void expire(void)
+{
+    now = disk_deadline() != DEADLINE_NEVER ? disk_deadline() : now;
+    if (disk_deadline() <= now) {
+        disk_expire(now);
+        queue_go_on();
+    }
+}
+
+static void complete_one(void)
+{
+    uint32_t from = below(NUM_SLOT);
+    for (uint32_t i = 0; i < NUM_SLOT && !driver_state_frozen && driver_is_up; i++) {
+        uint32_t index = (from + i) % NUM_SLOT;
+        if (is_issued[index]) {
+            driver_complete(index);
+            return;
+        }
+    }
+}
+
+static void one_step(uint32_t is_calm)
+{
+    uint32_t n = below(CLIENTS);
+    switch (below(is_calm ? 12 : 16)) {
+    case 0:
+    case 1:
+        driver_hear();
+        break;
+    case 2:
+    case 3:
+        complete_one();
+        break;
+    case 4:
+    case 5:
+        if (post_take(&from_driver, &current_letter)) {
+            give(current_letter.mailbox);
+        }
+        break;
+    case 6:
+    case 7:
+        service_hear(n);
+        break;
+    case 8:
+    case 9:
+        client_hear(n);
+        break;
+    case 10:
+        if (!driver_is_up) {
+            driver_be_born();
+        }
+        break;
+    case 11:
+        if (retry_at != DEADLINE_NEVER || (is_calm == 0 && below(50) == 0)) {
+            expire();
+        }
+        break;
+    case 12:
+    case 13:
+    case 14:
+        client_act(n);
+        break;
+    default:
+        switch (below(120)) {
+        case 0:
+            if (driver_is_up) {
+                driver_die();
+            }
+            break;
+        case 1:
+        case 2:
+            client_die(n);
+            break;
+        case 3:
+            driver_unplug();
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static uint32_t num_open(void)
+{
+    uint32_t num = to_driver.num + from_driver.num;
+    for (uint32_t n = 0; n < CLIENTS; n++) {
+        num += player[n].in.num + player[n].out.num + player[n].is_flushing + player[n].is_gone;
+        for (uint32_t i = 0; i < NUM_COMMAND; i++) {
+            num += player[n].is_open[i] != 0;
+        }
+    }
+    return num;
+}
+
+int main(void)
+{
+    for (uint32_t run = 1; run <= RUNS; run++) {
+        begin_run(run);
+        for (uint32_t i = 0; i < STEPS; i++) {
+            one_step(0);
+        }
+        for (uint32_t i = 0; i < 100000 && num_open() != 0; i++) {
+            one_step(1);
+        }
+        CHECK(num_open() == 0 && num_issued() == 0);
+        for (uint32_t i = 0; i < SECTORS; i++) { /* sectors of no client were not touched */
+            CHECK((i >= FIRST && (i - FIRST) % STEP < PART) || cache[i] == 0);
+        }
+    }
+    CHECK(num_answered > 10000 && num_flushed > 1000 && num_bad_seen > 20);
+    CHECK(num_stops < 8 * num_bad_seen); /* commands that were only near it are found out one by one */
+    return 0;
+}
