@@ -2,7 +2,7 @@
  * back in other random pieces and compares it; at last puts the disk to sleep, wakes it, and stops the port. What is lost on
  * the way, because the disk failed or the driver was ended for example, is sent again.
  *
- * Arguments: `driver`; `bytes` (default 16M); `rounds`, how often all of it is done (default 1); `depth`, requests at a time
+ * Arguments: `driver`, unless the description has `disk`; `bytes` (default 16M); `rounds`, how often all of it is done (default 1); `depth`, requests at a time
  * (default what the disk can do); `cache`, the disk's write cache (default 1); `sectors` of each request (default 0: a random
  * number); `check`, 0 to measure the disk alone: then nothing is filled in or compared (default 1). */
 #include "ashlar/domain.h"
@@ -387,7 +387,7 @@ int main(void)
     char driver[32];
     struct mail_set everything = {{0}};
 
-    if (env_arg("driver", driver, sizeof driver) < 0) {
+    if (env_arg("disk", driver, sizeof driver) < 0 && env_arg("driver", driver, sizeof driver) < 0) {
         panic("argument driver is missing\n");
     }
     total = env_arg_u64("bytes", 16 << 20);
