@@ -145,11 +145,13 @@ diagnostics::codes! {
         "`restart` asks the parent to start a process again after its end, so the parent must hear of the end: `on_death` \
          names a notification that it waits for. `restart_limit` and `restart_within` limit restarts, so they need \
          `restart`. The program `supervisor` does what these keys say; another parent finds them in its environment page."
-    GuestDisk "ASH-S043" "a guest's disk that cannot be"
-        "`disk` of a virtual machine names the process that drives its disk: one that runs `ahci`, on a machine that has \
-         a disk. `disk_size` is the part of that disk that the guest gets: whole sectors of 512 bytes, and no more than the \
-         disk has. Driver and console reach the guest's monitor by one notification, which has the guest's name and is \
-         made where the description has none, so the console needs no `input`."
+    GuestDisk "ASH-S043" "a disk that cannot be"
+        "`disk` of a virtual machine or process names the process that drives its disk: one that runs `ahci`, on a machine that has \
+         a disk, for one client; or a service with `serves = \"sata\"`, which has a `disk` itself and gives each of its clients a part. \
+         `disk_size` is how much of the disk the client gets: whole sectors of 512 bytes, and no more than the \
+         disk has. With a service, `disk_at` says where the part begins, both must be given, and no two parts overlap: a part that moved \
+         when another one is added would be another one's data. Driver and console reach a guest's monitor by one notification, which \
+         has the guest's name and is made where the description has none, so the console needs no `input`."
     OtherAbi "ASH-S044" "a program for another interface"
         "A program says in a note of its ELF file, of owner `Ashlar`, what version of the kernel's interface it was built \
          for: system calls, error codes, layouts of pages. One that says another version than this Ashlar's, or none, \

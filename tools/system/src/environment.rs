@@ -33,8 +33,9 @@ pub const KEYS: &[(&str, &str)] = &[
     ("trace=0xADDRESS BYTES", "With `trace = true`: what the kernel records, as `kernel/abi.h` describes it."),
     ("trace.thread.NUMBER=THREAD", "With `trace = true`: the name of a thread, PROCESS or PROCESS.THREAD, by its number in events."),
     ("arg.KEY=VALUE", "A text of `args`. A monitor has `arg.memory` (bytes) and `arg.cmdline`, and \
-     with a disk `arg.disk`, its driver, and `arg.disk_size` (bytes) if the description gives it, with a network \
-     `arg.network`, its driver."),
+     with a network `arg.network`, its driver. With `disk` there is `arg.disk`, the driver or service, and `arg.disk_size` (bytes) \
+     if the description gives it."),
+    ("disk.CLIENT=FIRST BYTES", "With `serves = \"sata\"`: the part of the disk that a client gets, in bytes."),
     ("period_ns=N, budget_ns=N", "Period and budget in nanoseconds of its first thread, if it has them."),
 ];
 

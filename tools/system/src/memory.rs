@@ -3,7 +3,7 @@
 
 use crate::check::cpus_needed;
 use crate::codes::Code;
-use crate::description::guest_links::Device;
+use crate::description::guest_links::{Device, GuestLink};
 use crate::description::{Description, Machine, Process};
 use crate::file::{path_of, Files};
 use crate::layout::*;
@@ -19,14 +19,20 @@ const KERNEL_MEMORY: u64 = 64 * MIB;
 /// Beside the tables of a guest's memory: the vcpu page, the page tables that reach it, the nested root.
 const VM_FRAMES: u64 = 6;
 
-/// What a guest's monitor and the driver of its device share, each with the tables that reach it: `user/vmm/virtio/disk.c` and
-/// `user/vmm/virtio/network.c`.
-fn link_frames(device: Device) -> u64 {
-    match device {
-        Device::Disk => 260 + 4,
+/// What the two ends of a link share, each with the tables that reach it: `user/vmm/virtio/disk.c`, `user/vmm/virtio/network.c`,
+/// `user/services/block` and, for other programs, `user/runtime/disk_client.c`. What comes unawaited is kept in further pages, for
+/// which the spare frames are enough where there is one link.
+fn link_frames(link: &GuestLink) -> u64 {
+    match link.device {
         Device::Network => 73 + 4,
+        Device::Disk if link.guest.vm.is_some() => 260 + 4,
+        Device::Disk if Device::Disk.is_shared_by(link.guest) => 518 + 4,
+        Device::Disk => 20 + 4,
     }
 }
+
+/// For messages that come unawaited, of each link of a process that serves several clients.
+const SERVED_LINK_FRAMES: u64 = 16;
 
 /// What one process needs and gets, in frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -137,7 +143,8 @@ fn need(description: &Description, process: &Process, files: &Files, assets: &As
         let ends = [&link.guest.name.value, &link.driver.value];
         ends.contains(&&process.name.value)
     });
-    let links: u64 = ends.map(|link| link_frames(link.device)).sum();
+    let kept = if process.serves.is_some() { SERVED_LINK_FRAMES } else { 0 };
+    let links: u64 = ends.map(|link| link_frames(&link) + kept).sum();
     frames + threads + tables.count() + guest + links
 }
 

@@ -1,4 +1,5 @@
-//! Disks and networks of guests: driven by a process that can, for one guest each, and as large as the guest is promised.
+//! Disks and networks: driven by a process that can, for one client each, and as large as the client is promised. Where a service
+//! gives parts of a disk, [`super::partitions`] looks at those.
 
 use crate::codes::Code;
 use crate::description::guest_links::{Device, GuestLink};
@@ -55,11 +56,11 @@ impl<'a> Checker<'a> {
             let program = process.program.as_ref().map_or("", |program| program.value.as_str());
             if !drivers(device).contains(&program) && !device.is_shared_by(process) {
                 let message = format!("{} `{}` drives no {}", process.noun(), driver.value, device.word());
-                let shared = match device {
-                    Device::Disk => "",
-                    Device::Network => ", or one with `serves = \"ethernet\"`",
-                };
-                let remedy = format!("name a process that runs {}{shared}", drivers(device).join(" or "));
+                let remedy = format!(
+                    "name a process that runs {}, or one with `serves = \"{}\"`",
+                    drivers(device).join(" or "),
+                    device.protocol()
+                );
                 let label = format!("not a driver of a {}", device.word());
                 self.fault(code(device), message, remedy, &driver.span, &label);
             }
@@ -81,7 +82,12 @@ impl<'a> Checker<'a> {
                     client.value,
                     guest.name.value
                 );
-                let remedy = format!("give each a {} and a driver of its own", device.word());
+                let remedy = match device {
+                    Device::Disk => {
+                        "let a process with `serves = \"sata\"` have the disk, and name it as the `disk` of both".into()
+                    }
+                    Device::Network => format!("give each a {} and a driver of its own", device.word()),
+                };
                 let fault = Diagnostic::new(Code::TwoOwners, message, remedy)
                     .at(&self.description.source, &driver.span, "the second owner")
                     .at(&self.description.source, &client.span, "the first owner");
@@ -92,7 +98,7 @@ impl<'a> Checker<'a> {
 
     /// The monitor waits for one notification only.
     fn consoles(&mut self) {
-        for GuestLink { guest, device, driver, .. } in self.links() {
+        for GuestLink { guest, device, driver, .. } in self.links().filter(|link| link.guest.vm.is_some()) {
             let console = guest.console.as_ref().and_then(|name| self.description.console(&name.value));
             let input: Option<&Name> = console.and_then(|console| console.input.as_ref());
             if let Some(input) = input.filter(|input| input.value != guest.name.value) {
@@ -113,22 +119,19 @@ impl<'a> Checker<'a> {
 
     fn sizes(&mut self) {
         for process in &self.description.processes {
-            let Some(vm) = &process.vm else { continue };
-            let Some(size) = &vm.disk_size else { continue };
-            if vm.disk.is_none() && !process.has("disk") {
-                let message = format!("guest `{}` has no disk that could have a size", process.name.value);
-                self.fault(
-                    Code::GuestDisk,
-                    message,
-                    "add `disk`, the process that drives it",
-                    &size.span,
-                    "of which disk?",
-                );
-            }
-            if size.value % SECTOR != 0 {
-                let message = format!("a disk of {} bytes is not whole sectors of {SECTOR}", size.value);
-                let remedy = format!("write \"{}B\"", size.value / SECTOR * SECTOR);
-                self.fault(Code::GuestDisk, message, remedy, &size.span, "this size");
+            for (key, size) in [("size", &process.disk_size), ("beginning", &process.disk_at)] {
+                let Some(size) = size else { continue };
+                if process.disk.is_none() && !process.has("disk") {
+                    let message =
+                        format!("{} `{}` has no disk that could have a {key}", process.noun(), process.name.value);
+                    let remedy = "add `disk`, the process that drives it";
+                    self.fault(Code::GuestDisk, message, remedy, &size.span, "of which disk?");
+                }
+                if size.value % SECTOR != 0 {
+                    let message = format!("{} bytes are not whole sectors of {SECTOR}", size.value);
+                    let remedy = format!("write \"{}B\"", size.value / SECTOR * SECTOR);
+                    self.fault(Code::GuestDisk, message, remedy, &size.span, "not whole sectors");
+                }
             }
         }
     }
@@ -136,10 +139,15 @@ impl<'a> Checker<'a> {
     fn machine_has_it(&mut self, machine: &Machine) {
         let Some(emulator) = &machine.emulator else { return };
         let disks = self.links().filter(|link| link.device == Device::Disk);
-        for GuestLink { guest, vm, driver, .. } in disks {
-            match (emulator.disk, &vm.disk_size) {
+        for GuestLink { guest, driver, .. } in disks {
+            let service = self.description.process(&driver.value).filter(|process| Device::Disk.is_shared_by(process));
+            if service.is_some() {
+                continue;
+            }
+            match (emulator.disk, &guest.disk_size) {
                 (None, _) => {
-                    let message = format!("machine `{}` has no disk for guest `{}`", machine.name, guest.name.value);
+                    let message =
+                        format!("machine `{}` has no disk for {} `{}`", machine.name, guest.noun(), guest.name.value);
                     self.fault(
                         Code::GuestDisk,
                         message,
@@ -151,7 +159,7 @@ impl<'a> Checker<'a> {
                 (Some(has), Some(wants)) if wants.value > has => {
                     let (has, wanted) = (show_size(has), show_size(wants.value));
                     let message = format!(
-                        "guest `{}` is promised {wanted}, but the disk of `{}` has {has}",
+                        "`{}` is promised {wanted}, but the disk of `{}` has {has}",
                         guest.name.value, machine.name
                     );
                     let remedy = format!("write at most \"{has}\", or enlarge `disk` of the machine");

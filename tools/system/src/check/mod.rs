@@ -9,6 +9,7 @@ mod machine;
 mod mitigation;
 mod names;
 mod owner;
+mod partitions;
 mod processor;
 pub(crate) mod reservation;
 
@@ -37,6 +38,7 @@ pub fn check(
     channel::check(description, report);
     count::check(description, report);
     guest_links::check(description, machine, report);
+    partitions::check(description, machine, report);
     processor::check(description, machine, report);
     mitigation::check(description, machine, report);
     reservation::check(description, report);

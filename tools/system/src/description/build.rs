@@ -74,6 +74,9 @@ fn process(table: &TableData) -> Process {
         power: table.flag("power"),
         dma: table.flag("dma"),
         trace: table.flag("trace"),
+        disk: table.text("disk").cloned(),
+        disk_at: table.number("disk_at").cloned(),
+        disk_size: table.number("disk_size").cloned(),
         serves: table.text("serves").cloned(),
         files: table.pairs("files").to_vec(),
         args: table.pairs("args").to_vec(),
@@ -88,8 +91,6 @@ fn vm(table: &TableData) -> Vm {
         memory: table.number("memory").cloned(),
         kernel: table.text("kernel").cloned(),
         initrd: table.text("initrd").cloned(),
-        disk: table.text("disk").cloned(),
-        disk_size: table.number("disk_size").cloned(),
         network: table.text("network").cloned(),
         cmdline: table.text("cmdline").map_or_else(|| DEFAULT_COMMAND_LINE.to_string(), |text| text.value.clone()),
     }

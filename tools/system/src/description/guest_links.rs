@@ -1,9 +1,9 @@
-//! `[vm.NAME] disk = DRIVER` and `network = DRIVER` in terms of what they stand for: links between the guest's monitor and who
-//! drives the device.
+//! `disk = DRIVER` of a process or virtual machine and `network = DRIVER` of a virtual machine in terms of what they stand for: links
+//! between the program, or the guest's monitor, and who drives the device.
 //!
 //! The monitor waits for everything by one notification of its own name, so that its console's input comes there too.
 
-use super::{Description, Name, Notification, Process, Share, Vm};
+use super::{Description, Name, Notification, Process, Share};
 use diagnostics::Spanned;
 
 /// A device of a guest that another process drives.
@@ -31,33 +31,38 @@ impl Device {
     }
 }
 
-/// A device of a guest, and who drives it.
+/// A device of a guest or of a program, and who drives it.
 #[derive(Debug, Clone, Copy)]
 pub struct GuestLink<'a> {
     pub guest: &'a Process,
-    pub vm: &'a Vm,
     pub device: Device,
     pub driver: &'a Name,
 }
 
 impl Device {
-    /// Whether `process` serves such devices to any number of guests, each by a link of its own.
+    /// Whether `process` serves such devices to several clients, each by a link of its own.
     pub fn is_shared_by(self, process: &Process) -> bool {
         process.serves.as_ref().is_some_and(|name| name.value == self.protocol())
     }
 }
 
 impl Description {
-    /// The devices of guests that processes drive.
+    /// The devices of guests and programs that processes drive.
     pub fn guest_links(&self) -> impl Iterator<Item = GuestLink<'_>> {
         self.processes.iter().flat_map(|guest| {
-            guest.vm.iter().flat_map(move |vm| {
-                let devices = [(Device::Disk, &vm.disk), (Device::Network, &vm.network)];
-                devices
-                    .into_iter()
-                    .filter_map(move |(device, driver)| Some(GuestLink { guest, vm, device, driver: driver.as_ref()? }))
-            })
+            let network = guest.vm.as_ref().and_then(|vm| vm.network.as_ref());
+            let devices = [(Device::Disk, guest.disk.as_ref()), (Device::Network, network)];
+            devices.into_iter().filter_map(move |(device, driver)| Some(GuestLink { guest, device, driver: driver? }))
         })
+    }
+}
+
+impl Description {
+    /// The processes and guests that `service` gives parts of its disk to.
+    pub fn clients_of_disk<'a>(&'a self, service: &'a Process) -> impl Iterator<Item = &'a Process> {
+        let names_it =
+            move |client: &&Process| client.disk.as_ref().is_some_and(|name| name.value == service.name.value);
+        self.processes.iter().filter(|_| Device::Disk.is_shared_by(service)).filter(names_it)
     }
 }
 
@@ -107,9 +112,10 @@ fn notify(description: &mut Description, waiter: &Name, signaller: &Name) {
     }
 }
 
-/// Input of the guest's console comes by the notification of its name.
+/// Input of a guest's console comes by the notification of its name.
 fn hear_input(description: &mut Description, guest: &Name) {
-    let console = description.process(&guest.value).and_then(|process| process.console.clone());
+    let process = description.process(&guest.value).filter(|process| process.vm.is_some());
+    let console = process.and_then(|process| process.console.clone());
     let Some(name) = console else { return };
     if let Some(console) = description.consoles.iter_mut().find(|console| console.name.value == name.value) {
         console.input.get_or_insert_with(|| guest.clone());

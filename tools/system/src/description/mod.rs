@@ -61,7 +61,12 @@ pub struct Process {
     pub devices: Vec<Name>,
     pub power: bool,
     pub dma: bool,
-    /// The protocol by which it serves several guests.
+    /// The process that drives its disk, or that gives it a part of one.
+    pub disk: Option<Name>,
+    /// Where its part of the disk begins and how long it is, in bytes.
+    pub disk_at: Option<Spanned<u64>>,
+    pub disk_size: Option<Spanned<u64>>,
+    /// The protocol by which it serves several clients.
     pub serves: Option<Name>,
     /// It reads what the kernel records.
     pub trace: bool,
@@ -119,10 +124,6 @@ pub struct Vm {
     pub kernel: Option<Name>,
     pub initrd: Option<Name>,
     pub cmdline: String,
-    /// The process that drives its disk.
-    pub disk: Option<Name>,
-    /// Bytes of the disk that it gets.
-    pub disk_size: Option<Spanned<u64>>,
     /// The process that drives its network.
     pub network: Option<Name>,
 }

@@ -49,14 +49,20 @@ pub fn environment(ids: &Ids, process: &Process, grants: &[Grant], files: &[Mapp
     if let Some(vm) = &process.vm {
         page.line(format_args!("arg.memory"), vm.memory.as_ref().map_or(0, |memory| memory.value));
         page.line(format_args!("arg.cmdline"), &vm.cmdline);
-        if let Some(driver) = &vm.disk {
-            page.line(format_args!("arg.disk"), &driver.value);
-        }
-        if let Some(size) = &vm.disk_size {
-            page.line(format_args!("arg.disk_size"), size.value);
-        }
         if let Some(driver) = &vm.network {
             page.line(format_args!("arg.network"), &driver.value);
+        }
+    }
+    if let Some(driver) = &process.disk {
+        page.line(format_args!("arg.disk"), &driver.value);
+    }
+    if let Some(size) = &process.disk_size {
+        page.line(format_args!("arg.disk_size"), size.value);
+    }
+    for client in description.clients_of_disk(process) {
+        let part = (client.disk_at.as_ref(), client.disk_size.as_ref());
+        if let (Some(at), Some(size)) = part {
+            page.line(format_args!("disk.{}", client.name.value), format_args!("{} {}", at.value, size.value));
         }
     }
     if process.trace {

@@ -138,11 +138,32 @@ const RUNNING: &[KeySpec] = &[
          runs on the kernel that records.",
     ),
     optional(
-        "serves",
-        Kind::Choice(&["ethernet"]),
+        "disk",
+        Kind::Name(Object::Process),
         "none",
-        "It is the network of every guest whose `network` names it, as a virtual switch: it serves each by this protocol, at a link \
-         of its own (`ashlar/net_port.h`).",
+        "The process that drives its disk, such as one that runs `ahci`; it drives it for this client alone. Or one with \
+         `serves = \"sata\"`, such as the block service, which gives each of its clients a part of a disk. The share, the \
+         notifications and the `args.sata` that both ends need are made; a program finds the name as `arg.disk`.",
+    ),
+    optional(
+        "disk_at",
+        Kind::Size(0, 1 << 50),
+        "none; required where `disk` serves parts",
+        "Where its part of the disk begins, in bytes: a multiple of 512.",
+    ),
+    optional(
+        "disk_size",
+        Kind::Size(512, 1 << 50),
+        "of a guest with a driver of its own: the whole disk; required where `disk` serves parts",
+        "How much of the disk it gets: a multiple of 512 bytes. A guest with a driver of its own gets it from the disk's beginning.",
+    ),
+    optional(
+        "serves",
+        Kind::Choice(&["ethernet", "sata"]),
+        "none",
+        "It serves all who name it by this protocol, each at a link of its own. With `ethernet` it is the network of every guest whose \
+         `network` names it, as a virtual switch (`ashlar/net_port.h`). With `sata` it is the disk of every process and guest whose \
+         `disk` names it, as the program `block` is, and has a `disk` itself that it gives parts of.",
     ),
     optional(
         "files",
@@ -210,19 +231,6 @@ const VM: TableSpec = TableSpec {
                 "The guest's kernel: a Linux bzImage; named like `files`.",
             ),
             optional("initrd", Kind::Name(Object::File), "none", "The guest's initial ramdisk; named like `files`."),
-            optional(
-                "disk",
-                Kind::Name(Object::Process),
-                "none",
-                "The process that drives the guest's disk, such as one that runs `ahci`; it drives it for this guest \
-                 alone. The share, the notifications and the `args.sata` that monitor and driver need are made.",
-            ),
-            optional(
-                "disk_size",
-                Kind::Size(512, 1 << 50),
-                "the whole disk",
-                "How much of the disk the guest gets, from its beginning: a multiple of 512 bytes.",
-            ),
             optional(
                 "network",
                 Kind::Name(Object::Process),

@@ -251,3 +251,31 @@ fn an_image_is_written_only_where_it_can_be() {
     assert_eq!(std::fs::read(&path).expect("it was written"), resolution.image());
     assert!(system::write_image(&resolution, &folder.join("no/such/folder/system.img")).is_err());
 }
+
+#[test]
+fn a_service_is_told_of_its_clients_parts_of_the_disk() {
+    let folder = Folder::new("parts");
+    let resolved = of_tree(&folder, &common::root().join("systems/guests-disk.toml")).resolved;
+    let environment = |name: &str| {
+        let process = resolved.processes.iter().find(|process| process.name == name).expect("there is such a process");
+        process.environment.clone()
+    };
+    let service = environment("blocks");
+    let mib = |count: u64| count << 20;
+    for line in [
+        "arg.disk=ahci".to_string(),
+        format!("disk.one=0 {}", mib(64)),
+        format!("disk.two={} {}", mib(64), mib(64)),
+        format!("disk.program={} {}", mib(128), mib(32)),
+    ] {
+        assert!(service.contains(&line), "{line} is not in {service:?}");
+    }
+    assert_eq!(service.iter().filter(|line| line.starts_with("slot.share.")).count(), 4, "{service:?}");
+    for client in ["one", "two", "program"] {
+        let seen = environment(client);
+        assert!(seen.contains(&"arg.disk=blocks".to_string()), "{seen:?}");
+        assert!(seen.iter().any(|line| line.starts_with(&format!("slot.share.blocks-sata-{client}="))), "{seen:?}");
+        assert!(!seen.iter().any(|line| line.starts_with("disk.")), "{seen:?}");
+    }
+    assert!(environment("ahci").contains(&"arg.sata=blocks".to_string()));
+}
