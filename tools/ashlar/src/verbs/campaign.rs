@@ -52,6 +52,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: Work::Boot { case: "kills", table: ["process", "supervisor"] },
     },
     Campaign {
+        name: "disk-kills",
+        about: "256 MiB for each of three clients of a disk, ended 50 times a boot with service and driver: what was flushed stays",
+        items: 4,
+        work: Work::Boot { case: "long/block", table: ["process", "killer"] },
+    },
+    Campaign {
         name: "vcpu-fuzz",
         about: "random processor states, instructions and debug registers in a guest end in exits",
         items: 32,
