@@ -13,6 +13,7 @@
 #define DATA_PAGES (IDENTITY / PAGE + 1u)
 #define IDENTITY_SERIAL 20u /* bytes before it */
 #define SERIAL_BYTES 20u
+#define STOPS_TOLD 16u         /* a client with bad sectors must not fill the console */
 #define RETRY_AFTER 10000000ul /* ns */
 
 static uint32_t port_slots; /* that the adapter has */
@@ -109,7 +110,14 @@ static void unplugged(void)
 
 static void stopped(void)
 {
+    static uint32_t num_told;
+    uint32_t reason = ((const struct sata_frozen *)domain_current->payload)->reason;
+
     was_alone = num_sent() == 1;
+    if (num_told < STOPS_TOLD) {
+        num_told++;
+        print("BLOCK the queue has stopped, reason %u, with %u commands in it\n", reason, num_sent());
+    }
     is_open = 0;
     is_stopped = 1;
     say(SATA_RECOVER);
