@@ -70,7 +70,10 @@ pub fn load_own(own: &Path, tree: &Path) -> Result<Vec<Checked>, Report> {
     }
 }
 
-/// What is wrong with the name of a project's protocol.
+/// Protocols that the library of programs serves itself, in part or whole (`domain_route`), and knows by their numbers.
+const RESERVED: [(&str, u8); 2] = [("pci", 1), ("timer", 5)];
+
+/// What is wrong with the name or the number of a project's protocol.
 fn name_fault(path: &Path, protocol: &Protocol, tree: &Path) -> Option<Diagnostic> {
     let name = &protocol.name;
     let fault = |message: String, remedy: String| {
@@ -84,6 +87,11 @@ fn name_fault(path: &Path, protocol: &Protocol, tree: &Path) -> Option<Diagnosti
     }
     if tree.join(format!("{name}.proto")).is_file() {
         return fault(format!("`{name}` is a protocol of Ashlar"), "choose another name".into());
+    }
+    if let Some(other) = RESERVED.iter().find(|(_, number)| *number == protocol.number) {
+        let (other, number) = other;
+        let message = format!("the protocol `{name}` has the number {number}, by which programs know `{other}`");
+        return fault(message, "give it one that no protocol of Ashlar has: 15 for instance".into());
     }
     if protocol.number == 0 {
         let remedy = format!("give it one that no other protocol of its drivers has: `protocol {name} 15`");

@@ -31,8 +31,9 @@ fn all_faults_of_all_files_are_reported() {
     own.write("pci.proto", format!("# Ashlar's\nprotocol pci 14\n{TEXT}"));
     own.write("other.proto", format!("protocol another 14\n{TEXT}"));
     own.write("nameless.proto", format!("protocol nameless\n{TEXT}"));
+    own.write("five.proto", format!("protocol five 5\n{TEXT}"));
     own.write("zero.proto", format!("protocol zero 0\n{TEXT}"));
-    assert_eq!(codes(&own), [Code::Name, Code::Name, Code::Name, Code::Syntax]);
+    assert_eq!(codes(&own), [Code::Name, Code::Name, Code::Name, Code::Name, Code::Syntax]);
 }
 
 #[test]
