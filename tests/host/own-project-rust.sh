@@ -58,6 +58,32 @@ status 0 ashlar build
 says 'function `unused` is never used'
 sed -i '/^fn unused/d' src/sensor/src/main.rs
 
+# ---- the client of a driver in C, by a protocol of the project: the program of the book's page ----
+cp -r . "$folder/speaker" && cd "$folder/speaker" || exit 1
+status 0 ashlar new driver factorial
+mkdir -p src/asker/src && sed 's/"sensor"/"asker"/; /^test = /d; /^bench = /d' src/sensor/Cargo.toml >src/asker/Cargo.toml
+echo 'protocols = { path = "../../.ashlar/protocols" }' >"$folder/dependency"
+sed -i "/^ashlar = /r $folder/dependency" src/asker/Cargo.toml
+{
+    printf '#![no_std]\n#![no_main]\n#![forbid(unsafe_code)]\nashlar::entry!(main);\n'
+    sed -n '/^use ashlar::mailbox/,/^```/p' "$tree/docs/src/how-to/programs-in-rust.md" | sed '/^```/d'
+} >src/asker/src/main.rs
+sed -i 's|"src/sensor"|&, "src/asker"|' Cargo.toml
+printf '\n[program.asker]\ncrate = "src/asker"\n' >>ashlar.toml
+sed -i 's/^program = "factorial_client"/program = "asker"/' systems/factorial.toml
+status 0 ashlar run factorial --headless --until '\| 120$' --timeout 100
+# Fields follow the protocol, and a protocol that is gone is gone from the crate.
+sed -i 's/0\.\.12/0..4/' protocols/factorial.proto
+status 1 ashlar run factorial --headless --until '\| 120$' --timeout 10
+says 'error: ERR_BAD_ARGUMENT'
+sed -i 's/^  operand /  number /' protocols/factorial.proto
+status 1 ashlar build factorial
+says 'struct `Compute` has no field named `operand`'
+rm protocols/factorial.proto
+status 1 ashlar build factorial
+says 'ASH-U010: the program `asker` cannot be built'
+cd "$folder/a place/weather" || exit 1
+
 # ---- the link is mended, and made where the project is cloned ----
 ln -sfn /nowhere .ashlar/rust
 status 0 ashlar check

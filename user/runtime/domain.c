@@ -115,6 +115,19 @@ static void forget_knock(void)
     domain.knock_at = DEADLINE_NEVER;
 }
 
+/* Whether the link of a client's port is up is told by a message; only the last word counts. */
+static void tell_link(const struct port *port, uint32_t is_up)
+{
+    domain_retract(&link_news[port->number]);
+    domain_append(&link_news[port->number], AT(port->number, is_up ? MAIL_LINK_UP : MAIL_LINK_LOST), 0);
+}
+
+void domain_refuse(uint32_t number)
+{
+    domain_cut(&domain.port[number]);
+    tell_link(&domain.port[number], 0);
+}
+
 /* Continues setting up a link; notes one that came up or went down. */
 void domain_advance_link(struct port *port)
 {
@@ -122,13 +135,12 @@ void domain_advance_link(struct port *port)
         return;
     }
     uint32_t is_up = port->link.state == LINK_UP;
-    port->sendable = is_up ? port->outgoing : 0;
-    domain_retract(&link_news[port->number]);
+    port->sendable = is_up && !port->is_held ? port->outgoing : 0;
     if (!is_up) {
         pending_forget(port->number);
     }
     if (!port->is_driver) {
-        domain_append(&link_news[port->number], AT(port->number, is_up ? MAIL_LINK_UP : MAIL_LINK_LOST), 0);
+        tell_link(port, is_up);
     }
     if (is_up) {
         forget_knock();
@@ -224,6 +236,12 @@ static inline void flush(void)
 
 void domain_flush(void)
 {
+    flush();
+}
+
+void domain_end(void)
+{
+    monitored_return();
     flush();
 }
 

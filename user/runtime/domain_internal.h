@@ -21,6 +21,7 @@ struct port {
     uint64_t outgoing; /* ... and sends over it */
     uint64_t sendable; /* those, while the link is up */
     uint32_t is_driver;
+    uint32_t is_held;        /* a client's: nothing is sendable until domain_release() */
     uint64_t client_bit;     /* that the client sets in the own notification; 0 if none is served anew here */
     uint64_t head_at_signal; /* messages taken when the client signalled last */
     uint32_t is_leaving;     /* the client was started anew: the protocol is led to its end */

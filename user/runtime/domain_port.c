@@ -169,6 +169,20 @@ void domain_connect(uint32_t number, const char *driver, const struct protocol *
     domain.knock_at = sys_clock() + domain.knock_pause;
 }
 
+void domain_hold(uint32_t number)
+{
+    domain.port[number].is_held = 1;
+}
+
+void domain_release(uint32_t number)
+{
+    struct port *port = &domain.port[number];
+
+    if (port->link.state == LINK_UP) {
+        port->sendable = port->outgoing;
+    }
+}
+
 void *domain_data(uint32_t number, uint64_t *bytes)
 {
     const struct link *link = &domain.port[number].link;

@@ -71,6 +71,14 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Write the Rust modules of protocols, and the list of them, mod.rs
+    Rust {
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Directory to write to
+        #[arg(long)]
+        out: PathBuf,
+    },
     /// What a diagnostic means
     Explain { code: String },
 }
@@ -136,6 +144,13 @@ fn run(cli: &Cli) -> Outcome {
         Command::Generate { files, out, check } => {
             let Some(all) = load(files, cli.format)? else { return Ok(false) };
             generate_all(files, &all, out, *check)
+        }
+        Command::Rust { files, out } => {
+            let Some(all) = load(files, cli.format)? else { return Ok(false) };
+            for file in generate::rust::tree(&all) {
+                write(out, &file)?;
+            }
+            Ok(true)
         }
         Command::Explain { code } => {
             let known = Code::parse(code).ok_or_else(|| format!("there is no code `{code}`"))?;
@@ -237,10 +252,15 @@ fn generate_all(files: &[PathBuf], all: &[Checked], out: &Path, check: bool) -> 
                 is_good = false;
                 continue;
             }
-            let failed = |error| format!("{} cannot be written: {error}", path.display());
-            std::fs::create_dir_all(out).map_err(failed)?;
-            std::fs::write(&path, file.text).map_err(failed)?;
+            write(out, &file)?;
         }
     }
     Ok(is_good)
+}
+
+fn write(folder: &Path, file: &generate::File) -> Result<(), String> {
+    let path = folder.join(&file.name);
+    let failed = |error| format!("{} cannot be written: {error}", path.display());
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    std::fs::write(&path, &file.text).map_err(failed)
 }

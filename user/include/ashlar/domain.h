@@ -79,6 +79,18 @@ void domain_thread(void (*function)(void));
 /* Whether interrupt messages are taken before all others, or in their order (the default). */
 void domain_interrupts_first(uint32_t is_first);
 
+/* For a client: what it emits is dropped until it has taken MAIL_LINK_UP and said so, each time. Otherwise what it emits after a link
+ * was made and before it takes that message may be for a driver that it does not know of yet. */
+void domain_hold(uint32_t port);
+void domain_release(uint32_t port);
+
+/* A client: the driver has sent what its protocol does not have. It is cut off, and the program gets MAIL_LINK_LOST; the link comes
+ * up again with the driver's successor. */
+void domain_refuse(uint32_t port);
+
+/* The program ends: the peers are signalled. In a debug image every protocol that it serves must be in a final state. */
+void domain_end(void);
+
 /* The data area of a port's link, null while the link is not up. */
 void *domain_data(uint32_t port, uint64_t *bytes);
 

@@ -27,6 +27,9 @@
 //! tested on a PC in functions that do not call them.
 #![cfg_attr(not(test), no_std)]
 
+// Modules of protocols name the crate as those of a project do.
+extern crate self as ashlar;
+
 #[rustfmt::skip]
 pub mod abi;
 pub mod buffer;
@@ -36,9 +39,12 @@ pub mod console;
 pub mod endpoint;
 pub mod env;
 mod error;
+pub mod mailbox;
 pub mod memory;
 pub mod notification;
 pub mod process;
+#[rustfmt::skip]
+pub mod protocols;
 mod raw;
 pub mod share;
 mod start;

@@ -14,7 +14,7 @@ use output::{Failure, Output};
 use project::Project;
 use std::collections::BTreeMap;
 
-const OPERATIONS: [Operation; 4] = [
+const OPERATIONS: [Operation; 8] = [
     Operation {
         name: "stream_256",
         about: "a message, 256 sent before any is awaited",
@@ -24,6 +24,10 @@ const OPERATIONS: [Operation; 4] = [
     Operation { name: "stream_16", about: "a message, 16 sent before any is awaited", reference: "", aim: "" },
     Operation { name: "stream_1", about: "a message, awaited at once", reference: "", aim: "" },
     Operation { name: "round_trip", about: "a request and its answer", reference: "Amani 2,700 cycles", aim: "1500" },
+    Operation { name: "rust_stream_256", about: "256 sent, client and driver in Rust", reference: "", aim: "" },
+    Operation { name: "rust_stream_16", about: "16 sent, in Rust", reference: "", aim: "" },
+    Operation { name: "rust_stream_1", about: "awaited at once, in Rust", reference: "", aim: "" },
+    Operation { name: "rust_round_trip", about: "a request and its answer, in Rust", reference: "", aim: "" },
 ];
 
 pub fn drivers(part: Option<DriverPart>, project: &Project, output: &Output) -> Result<(), Failure> {

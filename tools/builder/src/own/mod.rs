@@ -67,9 +67,10 @@ fn read(own: &Path, taken: &BTreeMap<String, PathBuf>) -> Result<ProjectFile, Fa
 pub(crate) fn programs(project: &Project, taken: &BTreeMap<String, PathBuf>) -> Result<Vec<OwnProgram>, Failure> {
     let Some(own) = project.own() else { return Ok(Vec::new()) };
     let programs = read(own, taken)?.programs;
-    protocols::load(own, project)?;
+    let protocols = protocols::load(own, project)?;
     if programs.iter().any(|program| matches!(program.made, Made::Crate(_))) {
         link_crate(own, project)?;
+        protocols::write_crate(own, &protocols, rust::LINK_NAME)?;
     }
     Ok(programs)
 }
@@ -119,8 +120,7 @@ pub(crate) fn build(
     let mut broken = Vec::new();
     match compilers.protocols(&protocols::load(own, project)?) {
         Ok(()) => {}
-        Err(Fault::Broken(why)) => return Err(Failure::Finding(why.told("protocols"))),
-        Err(Fault::Unable(failure)) => return Err(failure),
+        Err(fault) => return Err(fault.failure()),
     }
     for program in used {
         let done = match &program.made {
@@ -146,6 +146,16 @@ enum Fault {
     /// Something is wrong with the program.
     Broken(Broken),
     Unable(Failure),
+}
+
+impl Fault {
+    /// Of what belongs to no program: the project's protocols.
+    fn failure(self) -> Failure {
+        match self {
+            Fault::Broken(why) => Failure::Finding(why.told("protocols")),
+            Fault::Unable(failure) => failure,
+        }
+    }
 }
 
 /// What is wrong with a program.

@@ -1,5 +1,5 @@
 //! Protocols of the user's project, `protocols/NAME.proto`: headers for its drivers and their clients, and the tables of the run-time
-//! monitor, which every program can be linked with.
+//! monitor, which every program can be linked with; for programs in Rust a crate.
 
 use super::compilers::Compilers;
 use super::{modified, unwritable, Fault};
@@ -11,10 +11,32 @@ use std::process::Command;
 
 /// The folder of protocols, in a project and in Ashlar's tree.
 const PROTOCOLS: &str = "protocols";
+/// The crate of a project's protocols.
+const CRATE: &str = ".ashlar/protocols";
 
 /// The protocols of the project in `own`, or every fault of them.
 pub(super) fn load(own: &Path, project: &Project) -> Result<Vec<Checked>, Failure> {
     Ok(protocol::load_own(&own.join(PROTOCOLS), &project.root().join(PROTOCOLS))?)
+}
+
+/// Writes the crate `protocols` of the project's programs in Rust, with its dependency `ashlar` in the folder beside it. Editors and
+/// cargo find it there too, so it is made where the project is only checked.
+pub(super) fn write_crate(own: &Path, all: &[Checked], ashlar: &str) -> Result<(), Failure> {
+    let place = own.join(CRATE);
+    if all.is_empty() && !place.exists() {
+        return Ok(());
+    }
+    let files = generate::rust::own_crate(all, ashlar);
+    for file in &files {
+        write(&place.join(&file.name), &file.text).map_err(Fault::failure)?;
+    }
+    let is_one = |path: &Path| files.iter().any(|file| place.join(&file.name) == path);
+    for entry in std::fs::read_dir(place.join("src")).into_iter().flatten().filter_map(Result::ok) {
+        if !is_one(&entry.path()) {
+            std::fs::remove_file(entry.path()).map_err(|error| unwritable(&entry.path(), &error).failure())?;
+        }
+    }
+    Ok(())
 }
 
 impl Compilers<'_> {
@@ -80,11 +102,13 @@ fn has_these(archive: &Path, objects: &[PathBuf]) -> bool {
     named == names
 }
 
-/// Leaves a file alone that holds the text already.
+/// Leaves a file alone that holds the text already. Others are written beside their place and renamed: commands may run side by side.
 fn write(path: &Path, text: &str) -> Result<(), Fault> {
     if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(());
     }
+    let new = path.with_extension(std::process::id().to_string());
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    folder.and_then(|()| std::fs::write(path, text)).map_err(|error| unwritable(path, &error))
+    let done = folder.and_then(|()| std::fs::write(&new, text)).and_then(|()| std::fs::rename(&new, path));
+    done.map_err(|error| unwritable(path, &error))
 }

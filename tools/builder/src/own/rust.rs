@@ -12,6 +12,8 @@ use system::ProjectCode;
 /// The crate that every program uses, and where a project finds it: a link, so that editors and cargo find it too.
 const CRATE: &str = "ashlar";
 const LINK: &str = ".ashlar/rust";
+/// The last part of it.
+pub(super) const LINK_NAME: &str = "rust";
 /// Between two flags in CARGO_ENCODED_RUSTFLAGS.
 const SEPARATOR: &str = "\u{1f}";
 

@@ -69,9 +69,18 @@ fn payload(out: &mut String, protocol: &Protocol, message: &Message) {
     out.push_str("};\n\n");
 }
 
+/// The range of a field where its type does not say it.
+pub fn range(field: &Field) -> String {
+    if field.is_bounded() {
+        format!("{} to {}", field.least, field.most)
+    } else {
+        String::new()
+    }
+}
+
 /// The range of a field and what is said about it.
 fn note(field: &Field) -> String {
-    let range = if field.is_bounded() { format!("{} to {}", field.least, field.most) } else { String::new() };
+    let range = range(field);
     let doc = first_line(&field.doc);
     let parts: Vec<&str> = [range.as_str(), doc].into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {

@@ -8,6 +8,7 @@ pub mod json;
 mod lines;
 pub mod monitor;
 pub mod page;
+pub mod rust;
 pub mod statechart;
 
 use crate::decompose::Decomposition;

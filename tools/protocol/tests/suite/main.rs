@@ -10,3 +10,4 @@ mod mirror;
 mod own;
 mod protocols;
 mod robustness;
+mod rust;
