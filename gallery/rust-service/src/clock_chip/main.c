@@ -1,23 +1,28 @@
-/* The driver of the clock chip (MC146818, at ports 0x70 and 0x71), which the description gives to this process alone. Answers each
- * request with the time in the chip's registers. */
+/* The driver of the clock chip (MC146818, at ports 0x70 and 0x71), which the description gives to this process alone. Its client
+ * asks by the protocol `clock`. */
+#include "ashlar/driver.h"
 #include "ashlar/env.h"
-#include "ashlar/message.h"
 #include "ashlar/print.h"
-#include "requests.h"
+#include "ashlar/syscall.h"
+#include "clock_protocol.h"
 
 #define INDEX 0u /* ports of the device */
 #define DATA 1u
+#define SECOND 0u
+#define MINUTE 2u
+#define HOUR 4u
+#define DAY 7u
+#define MONTH 8u
+#define YEAR 9u
 #define STATUS_A 10u
 #define STATUS_A_UPDATING 0x80u
 #define STATUS_B 11u
 #define STATUS_B_BINARY 4u
 #define NUM_TRY 1000u
 
-/* Registers of second, minute, hour, day of the month, month, year. */
-static const uint64_t registers[CHIP_WORDS] = {0, 2, 4, 7, 8, 9};
 static uint32_t device;
 
-static uint64_t read_register(uint64_t index)
+static uint8_t read_register(uint64_t index)
 {
     uint64_t value = 0;
     uint32_t status = sys_port_out(device, INDEX, 1, index);
@@ -28,35 +33,49 @@ static uint64_t read_register(uint64_t index)
     if (status != STATUS_OK) {
         panic("the clock's ports: error %u\n", status);
     }
-    return value;
+    return (uint8_t)value;
 }
 
-static void read_all(uint64_t *word)
+static void read_all(struct clock_time *time)
 {
-    for (uint32_t i = 0; i < CHIP_WORDS; i++) {
-        word[i] = read_register(registers[i]);
-    }
+    time->second = read_register(SECOND);
+    time->minute = read_register(MINUTE);
+    time->hour = read_register(HOUR);
+    time->day = read_register(DAY);
+    time->month = read_register(MONTH);
+    time->year = read_register(YEAR);
 }
 
-static int same(const uint64_t *a, const uint64_t *b)
+static uint32_t is_same(const struct clock_time *a, const struct clock_time *b)
 {
-    uint32_t i = 0;
+    return a->second == b->second && a->minute == b->minute && a->hour == b->hour && a->day == b->day &&
+           a->month == b->month && a->year == b->year;
+}
 
-    while (i < CHIP_WORDS && a[i] == b[i]) {
-        i++;
-    }
-    return i == CHIP_WORDS;
+static uint8_t from_bcd(uint8_t value)
+{
+    return (uint8_t)((value >> 4) * 10u + (value & 15u));
+}
+
+static void decode(struct clock_time *time)
+{
+    time->second = from_bcd(time->second);
+    time->minute = from_bcd(time->minute);
+    time->hour = from_bcd(time->hour);
+    time->day = from_bcd(time->day);
+    time->month = from_bcd(time->month);
+    time->year = from_bcd(time->year);
 }
 
 /* The chip counts on while it is read: only what is read twice alike, and not during an update, is a time. */
-static int read_time(uint64_t *word)
+static uint32_t read_time(struct clock_time *time)
 {
     for (uint32_t i = 0; i < NUM_TRY; i++) {
-        uint64_t again[CHIP_WORDS];
+        struct clock_time again = {0};
         if ((read_register(STATUS_A) & STATUS_A_UPDATING) == 0) {
-            read_all(word);
-            read_all(again);
-            if (same(word, again)) {
+            read_all(time);
+            read_all(&again);
+            if (is_same(time, &again)) {
                 return 1;
             }
         }
@@ -64,21 +83,29 @@ static int read_time(uint64_t *word)
     return 0;
 }
 
-int main(void)
+/* The protocol's ranges: a chip without a battery says anything. */
+static uint32_t is_time(const struct clock_time *time)
 {
-    uint32_t requests = env_slot("endpoint.clock_chip");
-    struct message message = {.count = 0};
-
-    device = env_slot("device.rtc");
-    uint32_t status = message_recv(requests, &message);
-    while (status == STATUS_OK) {
-        message.count = read_time(message.word) ? CHIP_WORDS : 0;
-        if ((read_register(STATUS_B) & STATUS_B_BINARY) == 0) {
-            for (uint32_t i = 0; i < message.count; i++) {
-                message.word[i] = (message.word[i] >> 4) * 10 + (message.word[i] & 15);
-            }
-        }
-        status = message_reply_recv(requests, &message);
-    }
-    panic("waiting for requests: error %u\n", status);
+    return time->second <= 59u && time->minute <= 59u && time->hour <= 23u && time->day >= 1u && time->day <= 31u &&
+           time->month >= 1u && time->month <= 12u && time->year <= 99u;
 }
+
+void driver(void)
+{
+    device = env_slot("device.rtc");
+    for (;;) {
+        struct clock_time time = {0};
+        AWAIT(CLOCK_READ);
+        uint32_t is_read = read_time(&time);
+        if (is_read && (read_register(STATUS_B) & STATUS_B_BINARY) == 0) {
+            decode(&time);
+        }
+        if (is_read && is_time(&time)) {
+            EMIT(CLOCK_TIME, 0, &time);
+        } else {
+            EMIT(CLOCK_FAILED);
+        }
+    }
+}
+
+const struct protocol *const driver_protocols[] = {&clock_protocol, 0};
