@@ -87,6 +87,12 @@ status 1 ashlar check
 says 'ASH-S044'
 strip -s build/programs/sensor.elf -o other.elf
 status 0 ashlar check
+echo 'no program' >other.elf
+status 1 ashlar check
+says 'not a usable program: it is no ELF file'
+cp build/programs/sensor.elf other.elf && printf '\001' | dd of=other.elf bs=1 seek=4 conv=notrunc status=none
+status 1 ashlar check
+says 'not a usable program: it is not for x86-64'
 cp build/programs/sensor.elf other.elf && printf '\267' | dd of=other.elf bs=1 seek=18 conv=notrunc status=none
 status 1 ashlar check
 says 'it is not for x86-64'

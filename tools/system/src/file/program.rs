@@ -43,6 +43,11 @@ pub fn parse(bytes: &[u8]) -> Result<(Program, Option<Flaw>), Vec<Flaw>> {
         let message = format!("not a usable program: {reason}");
         vec![Flaw { code: Code::DamagedProgram, message, remedy: REBUILD }]
     };
+    match object::FileKind::parse(bytes) {
+        Ok(object::FileKind::Elf64) => {}
+        Ok(object::FileKind::Elf32) => return Err(damaged("it is not for x86-64")),
+        _ => return Err(damaged("it is no ELF file")),
+    }
     let header = FileHeader64::<Endianness>::parse(bytes).map_err(|error| damaged(&error.to_string()))?;
     let endian = header.endian().map_err(|error| damaged(&error.to_string()))?;
     if endian != Endianness::Little || header.e_machine(endian) != elf::EM_X86_64 {
