@@ -71,14 +71,14 @@ sed -i "/^ashlar = /r $folder/dependency" src/asker/Cargo.toml
 sed -i 's|"src/sensor"|&, "src/asker"|' Cargo.toml
 printf '\n[program.asker]\ncrate = "src/asker"\n' >>ashlar.toml
 sed -i 's/^program = "factorial_client"/program = "asker"/' systems/factorial.toml
-status 0 ashlar run factorial --headless --until '\| 120$' --timeout 100
+status 0 ashlar run factorial --headless --until '^120$|probe_ok$' --timeout 100
 # Fields follow the protocol, and a protocol that is gone is gone from the crate.
 sed -i 's/0\.\.12/0..4/' protocols/factorial.proto
-status 1 ashlar run factorial --headless --until '\| 120$' --timeout 10
+status 1 ashlar run factorial --headless --until '^120$|probe_ok$' --timeout 10
 says 'error: ERR_BAD_ARGUMENT'
 sed -i 's/^  operand /  number /' protocols/factorial.proto
 status 1 ashlar build factorial
-says 'struct `Compute` has no field named `operand`'
+says 'Compute` has no field named `operand`'
 rm protocols/factorial.proto
 status 1 ashlar build factorial
 says 'ASH-U010: the program `asker` cannot be built'
