@@ -158,11 +158,6 @@ static void check_machines(void)
         if (!is_process(table_vm(i)->process)) {
             table_bad(BOOT_VMS, i, "its monitor is no process");
         }
-        for (uint32_t k = 0; k < i; k++) {
-            if (table_vm(k)->process == table_vm(i)->process) {
-                table_bad(BOOT_VMS, i, "its monitor has another machine");
-            }
-        }
     }
     for (uint32_t i = 0; i < table_count(BOOT_CONSOLES); i++) {
         if (!is_name(table_console(i)->name)) {

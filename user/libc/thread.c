@@ -1,10 +1,10 @@
-/* Starting threads. Stacks stand in an area of their own, one slice a thread; the unused rest of a slice stays
- * unmapped, so that a stack that runs over faults. */
+/* Starting threads. Stacks stand in an area of their own, below the files that the description maps (FILE_VADDR of
+ * tools/system/src/layout.rs), one slice a thread; the unused rest of a slice stays unmapped, so that a stack that runs over faults. */
 #include "ashlar/thread.h"
 
 #include "ashlar/syscall.h"
 
-#define STACK_AREA 0x0000500000000000ul
+#define STACK_AREA 0x0000480000000000ul
 #define MAX_THREADS 256u
 #define STACK_SLICE 0x100000ul
 

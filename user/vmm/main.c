@@ -1,5 +1,8 @@
-/* The monitor of one virtual machine: a process that loads Linux into its own pages, shows them to the guest as
- * physical memory, and runs the guest's virtual CPU, emulating what exits.
+/* The monitor of one virtual machine: a process that loads a kernel into its own pages, shows them to the guest as
+ * physical memory, and runs the guest's virtual CPUs, each by a thread, emulating what exits.
+ *
+ * To the kernel each virtual CPU is a machine of its own with one CPU; that they are one guest is that they have the same memory,
+ * which the monitor gives to all of them, and the devices that it emulates.
  *
  * Exit codes: 0 the guest powered off, 1 the guest did something that cannot go on (or halted for good), 2 the system
  * description or a file is at fault. */
@@ -7,14 +10,16 @@
 #include "ashlar/print.h"
 #include "ashlar/string.h"
 #include "ashlar/syscall.h"
+#include "ashlar/thread.h"
 #include "boot/config.h"
 #include "boot/loader.h"
 #include "clock.h"
 #include "cpu/cpuid.h"
-#include "cpu/vcpu.h"
+#include "cpu/pvclock.h"
 #include "devices/console.h"
 #include "devices/io.h"
 #include "guest.h"
+#include "machine.h"
 #include "run.h"
 #include "virtio/disk.h"
 #include "virtio/links.h"
@@ -25,6 +30,8 @@
 #define PATIENCE 10000000000ul /* ns */
 
 static struct config config;
+static uint32_t starts; /* of the guest, so far */
+static uint32_t parked; /* virtual CPUs whose threads have seen the end of the run */
 
 /* Adds a parameter to the command line unless the description gives that key itself. */
 static void add_parameter(const char *key, const char *value)
@@ -49,16 +56,26 @@ static void add_parameters(uint64_t tsc_khz)
     add_parameter("io_delay=", "none");
 }
 
+/* Shows the guest's memory to a virtual CPU, and maps its page. Returns a status. */
+static uint32_t map_cpu(struct cpu *cpu, uint64_t pages)
+{
+    uint64_t address = VCPU_ADDRESS + cpu->number * PAGE_SIZE;
+    uint32_t status = sys_vm_map(cpu->slot, 0, GUEST_BASE, pages, PROT_READ | PROT_WRITE | PROT_EXEC);
+    if (status == STATUS_OK) {
+        status = sys_vcpu_page(cpu->slot, address);
+    }
+    cpu->page = (volatile uint64_t *)address;
+    return status;
+}
+
 /* Maps the guest's memory into this process and to the guest. Returns 0, or the exit code after a message. */
 static int map_memory(void)
 {
     uint64_t pages = config.memory / PAGE_SIZE;
     uint32_t status = sys_mem_map(GUEST_BASE, pages, PROT_READ | PROT_WRITE);
-    if (status == STATUS_OK) {
-        status = sys_vm_map(config.vm, 0, GUEST_BASE, pages, PROT_READ | PROT_WRITE | PROT_EXEC);
-    }
-    if (status == STATUS_OK) {
-        status = sys_vcpu_page(config.vm, VCPU_ADDRESS);
+    for (uint32_t i = 0; i < config.cpus && status == STATUS_OK; i++) {
+        machine.cpu[i].number = i;
+        status = map_cpu(&machine.cpu[i], pages);
     }
     if (status == STATUS_OK) {
         guest_size = config.memory;
@@ -98,7 +115,7 @@ static void connect(void)
     links_connect(config.disk, config.disk_size, config.network);
     while (is_missing() && clock_now() < until) {
         uint64_t bits = 0, deadline = links_deadline() < until ? links_deadline() : until;
-        sys_wait(config.wake, deadline, &bits);
+        sys_wait(machine.cpu[0].wake, deadline, &bits);
         links_receive(bits);
         if (clock_now() >= links_deadline()) {
             links_expire(clock_now());
@@ -110,6 +127,97 @@ static void connect(void)
     if (config.network[0] != 0 && network_is_known() == 0) {
         say_missing("network", config.network);
     }
+}
+
+/* ---- the virtual CPUs ---- */
+
+/* The thread of a virtual CPU but the first: waits for each start of the guest. */
+static void run_other(uint64_t number)
+{
+    struct cpu *cpu = &machine.cpu[number];
+    uint32_t seen = 0;
+    for (;;) {
+        uint64_t bits = 0;
+        while (__atomic_load_n(&starts, __ATOMIC_SEQ_CST) == seen) {
+            sys_wait(cpu->wake, DEADLINE_NEVER, &bits);
+        }
+        seen++;
+        run_cpu(cpu);
+        __atomic_fetch_add(&parked, 1, __ATOMIC_SEQ_CST);
+        cpu_signal(&machine.cpu[0]);
+    }
+}
+
+/* Returns 0, or the exit code after a message. */
+static int start_threads(void)
+{
+    for (uint32_t i = 1; i < config.cpus; i++) {
+        uint32_t status = thread_start(config.threads[i], run_other, i);
+        if (status != STATUS_OK) {
+            print("vmm: %s: the thread of virtual CPU %u cannot be started: status %u\n", config.name, i, status);
+            return EXIT_CONFIG;
+        }
+    }
+    return 0;
+}
+
+/* All as after power-on. Requires that no virtual CPU runs. */
+static void reset(const struct load_request *request, uint64_t tsc_khz)
+{
+    struct load_result start;
+    loader_place(request, &start);
+    machine.ending = 0;
+    machine.watched = ~0ul;
+    machine.tsc_offset = 0ul - clock_tsc();
+    for (uint32_t i = 0; i < config.cpus; i++) {
+        struct cpu *cpu = &machine.cpu[i];
+        lapic_init(&cpu->lapic, i, tsc_khz);
+        inbox_clear(&cpu->inbox);
+        cpu->state = i == 0 ? CPU_RUNS : CPU_WAITS;
+        cpu->nmi = 0;
+        cpu->away = 0;
+        cpu->dead = 0;
+        cpu->page[VCPU_TSC_OFFSET] = machine.tsc_offset;
+        cpuid_publish(cpu);
+    }
+    if (start.is_32_bit) {
+        vcpu_start_32(machine.cpu[0].page, start.entry, start.argument);
+    } else {
+        vcpu_start_64(machine.cpu[0].page, start.entry, start.page_tables, start.gdt, start.argument);
+    }
+    pvclock_init(tsc_khz, config.epoch, clock_now());
+    io_reset(config.epoch);
+    console_start(config.console);
+}
+
+/* Runs the guest once. When this returns, its end is in `machine`, and no virtual CPU runs. */
+static void run_once(void)
+{
+    struct cpu *first = &machine.cpu[0];
+    parked = 0;
+    __atomic_fetch_add(&starts, 1, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 1; i < config.cpus; i++) {
+        cpu_signal(&machine.cpu[i]);
+    }
+    run_cpu(first);
+    while (__atomic_load_n(&parked, __ATOMIC_SEQ_CST) < config.cpus - 1) {
+        uint64_t bits = 0;
+        sys_wait(first->wake, DEADLINE_NEVER, &bits);
+        first->bits |= bits;
+    }
+}
+
+static void say_why(void)
+{
+    volatile const uint64_t *vcpu = machine.cpu[machine.end_cpu].page;
+    char which[24] = "";
+    if (config.cpus > 1) {
+        format(which, sizeof which, "cpu %u, ", machine.end_cpu);
+    }
+    print("vmm: %s: guest ended: %s (%srip 0x%lx, rsp 0x%lx, flags 0x%lx, cr2 0x%lx, cr3 0x%lx, event 0x%lx, "
+          "info 0x%lx 0x%lx)\n",
+          config.name, machine.why, which, vcpu[VCPU_RIP], vcpu_reg(vcpu, RSP), vcpu[VCPU_RFLAGS], vcpu[VCPU_CR2],
+          vcpu[VCPU_CR3], vcpu[VCPU_INJECT], vcpu[VCPU_EXIT_INFO1], vcpu[VCPU_EXIT_INFO2]);
 }
 
 int main(void)
@@ -127,6 +235,7 @@ int main(void)
         .initrd = config.initrd,
         .initrd_size = config.initrd_size,
         .command_line = config.command_line,
+        .cpus = config.cpus,
     };
     clock_measure_begin();
     fault = loader_check(&request);
@@ -148,30 +257,21 @@ int main(void)
     if (config.disk[0] != 0 || config.network[0] != 0) {
         connect();
     }
-    for (;;) {
-        struct load_result start;
-        loader_place(&request, &start);
-        vcpu_reset(start.entry, start.page_tables, start.gdt, start.zero_page);
-        cpuid_publish();
-        vcpu[VCPU_TSC_OFFSET] = 0ul - clock_tsc();
-        io_reset(config.epoch, tsc_khz);
-        console_start(config.console);
-        struct run_end end = run_guest(config.vm, config.wake);
+    code = start_threads();
+    while (code == 0) {
+        reset(&request, tsc_khz);
+        run_once();
         console_drain();
-        switch (end.kind) {
-        case RUN_POWER_OFF:
+        if (machine.end == END_POWER_OFF) {
             print("GUEST-OFF\n");
             return 0;
-        case RUN_RESET:
-            print("GUEST-RESET\n");
-            break;
-        default:
-            print("vmm: %s: guest ended: %s (rip 0x%lx, rsp 0x%lx, flags 0x%lx, cr2 0x%lx, cr3 0x%lx, event 0x%lx, "
-                  "info 0x%lx 0x%lx)\n",
-                  config.name, end.why, vcpu[VCPU_RIP], vcpu_reg(RSP), vcpu[VCPU_RFLAGS], vcpu[VCPU_CR2],
-                  vcpu[VCPU_CR3], vcpu[VCPU_INJECT], vcpu[VCPU_EXIT_INFO1], vcpu[VCPU_EXIT_INFO2]);
+        }
+        if (machine.end != END_RESET) {
+            say_why();
             return EXIT_GUEST;
         }
+        print("GUEST-RESET\n");
         memset((void *)GUEST_BASE, 0, guest_size);
     }
+    return code;
 }

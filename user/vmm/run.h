@@ -1,18 +1,11 @@
-/* The loop that runs the guest. */
+/* The loop that runs a virtual CPU. */
 #ifndef VMM_RUN_H
 #define VMM_RUN_H
 
-#include <stdint.h>
+#include "cpu/cpu.h"
 
-enum run_kind { RUN_POWER_OFF, RUN_RESET, RUN_FAULT };
-
-struct run_end {
-    enum run_kind kind;
-    const char *why; /* RUN_FAULT: what the guest did */
-};
-
-/* Runs the guest from the state in the vcpu page and the devices until it ends. `wake`: slot of
- * the notification that all but timers comes by, or NO_SLOT. */
-struct run_end run_guest(uint32_t vm, uint32_t wake);
+/* Runs the CPU from the state in its page until the guest's run ends, by this CPU or another (machine_end). To be called by the
+ * CPU's own thread. */
+void run_cpu(struct cpu *cpu);
 
 #endif

@@ -78,11 +78,15 @@ fn kind(kind: Kind) -> Value {
         Kind::Texts | Kind::Names(_) => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Integer(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
+        Kind::Integers(low, high) => json!({
+            "type": "array", "minItems": 1, "items": { "type": "integer", "minimum": low, "maximum": high }
+        }),
         Kind::Size(..) => matching(r"^\s*[0-9_]+\s*(B|KiB|MiB|GiB)\s*$"),
         Kind::Duration(..) => matching(r"^\s*[0-9_]+\s*(ns|us|ms|s)\s*$"),
         Kind::Range => matching(r"^\s*(0x[0-9a-fA-F_]+|[0-9_]+)\s*\.\.\s*(0x[0-9a-fA-F_]+|[0-9_]+)\s*$"),
         Kind::Function => matching(r"^\s*[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\s*$"),
         Kind::Choice(words) => json!({ "enum": words }),
+        Kind::Choices(words) => json!({ "type": "array", "items": { "enum": words } }),
         Kind::Arguments => {
             let mut schema = names();
             schema["additionalProperties"] = json!({ "type": ["string", "integer", "boolean"] });

@@ -19,6 +19,9 @@ const KERNEL_MEMORY: u64 = 64 * MIB;
 /// Beside the tables of a guest's memory: the vcpu page, the page tables that reach it, the nested root.
 const VM_FRAMES: u64 = 6;
 
+/// The stack of a further thread, with the tables that reach it: `user/libc/thread.c`.
+const THREAD_FRAMES: u64 = 16 + 3;
+
 /// What the two ends of a link share, each with the tables that reach it: `user/vmm/virtio/disk.c`, `user/vmm/virtio/network.c`,
 /// `user/services/block` and, for other programs, `user/runtime/disk_client.c`. What comes unawaited is kept in further pages, for
 /// which the spare frames are enough where there is one link.
@@ -138,7 +141,10 @@ fn need(description: &Description, process: &Process, files: &Files, assets: &As
     let threads = 1 + process.threads.len() as u64;
     tables.reach(ENV_VADDR, PAGE_SIZE);
     tables.reach(MESSAGE_VADDR, threads * PAGE_SIZE);
-    let guest = process.vm.as_ref().and_then(|vm| vm.memory.as_ref()).map_or(0, |memory| guest_frames(memory.value));
+    let guest = process
+        .vm
+        .as_ref()
+        .map_or(0, |vm| vm.memory.as_ref().map_or(0, |memory| guest_frames(memory.value, vm.num_cpus())));
     let ends = description.guest_links().filter(|link| {
         let ends = [&link.guest.name.value, &link.driver.value];
         ends.contains(&&process.name.value)
@@ -148,11 +154,12 @@ fn need(description: &Description, process: &Process, files: &Files, assets: &As
     frames + threads + tables.count() + guest + links
 }
 
-/// The guest's memory, the page tables through which its monitor sees it, and its nested tables.
-fn guest_frames(memory: u64) -> u64 {
+/// The guest's memory, the page tables through which its monitor sees it, and of each virtual CPU the nested tables; of the others
+/// than the first, also the stack of their thread.
+fn guest_frames(memory: u64, cpus: u64) -> u64 {
     // A table maps 2 MiB, a directory 1 GiB; each may begin and end inside one. Two pointer tables.
     let tables = memory.div_ceil(2 * MIB) + 1 + memory.div_ceil(GIB) + 1 + 1;
-    pages(memory) + 2 * tables + VM_FRAMES
+    pages(memory) + (1 + cpus) * tables + cpus * VM_FRAMES + (cpus - 1) * THREAD_FRAMES
 }
 
 /// Page-table pages of an address space: the root, and each table that maps something.

@@ -40,8 +40,10 @@ fn threads(description: &Description) -> Vec<ThreadTime> {
     for process in &description.processes {
         let kind = if process.vm.is_some() { "vm" } else { "process" };
         let table = format!("{kind}.{}", process.name.value);
-        let own =
-            process.threads.iter().map(|thread| (format!("{table}.thread.{}", thread.name.value), thread.priority));
+        let own = process.threads.iter().map(|thread| match process.vm {
+            Some(_) => (table.clone(), thread.priority),
+            None => (format!("{table}.thread.{}", thread.name.value), thread.priority),
+        });
         let tables = std::iter::once((table.clone(), process.priority)).chain(own);
         for ((name, (table, priority)), (cpu, time)) in names(process).zip(tables).zip(process.thread_times()) {
             let reservation: Option<Reservation> = time.reservation();

@@ -1,12 +1,13 @@
 /* RSDP, XSDT, FADT, MADT, FACS, DSDT. The FADT says: already in ACPI mode, no 8042, no VGA, reset by port 0xcf9, and no
- * power-management timer (the guest's clock is its TSC). The MADT names one processor and no I/O APIC: interrupts
- * of devices go through the 8259 pair. The DSDT holds the object that power-off needs, and the virtio devices: a stock kernel
+ * power-management timer (the guest's clock is its TSC). The MADT names the virtual CPUs, and if there are several
+ * the I/O APIC; else interrupts of devices go through the 8259 pair. The DSDT holds the object that power-off needs, and the virtio devices: a stock kernel
  * drives virtio-mmio by such an entry, without a word on its command line. */
 #include "boot/acpi.h"
 
 #include "ashlar/string.h"
 #include "bytes.h"
-#include "devices/lapic.h"
+#include "cpu/cpu.h"
+#include "devices/ioapic.h"
 #include "virtio/bus.h"
 
 #define RSDP 0x000u
@@ -14,11 +15,17 @@
 #define FADT 0x080u
 #define FACS 0x1c0u
 #define MADT 0x200u
-#define DSDT 0x280u /* last: it grows with the devices */
+#define DSDT 0x2c0u /* last: it grows with the devices */
 #define HEADER 36u
 #define FADT_LENGTH 244u /* revision 3 */
 #define BOOT_NO_VGA 4u
-#define MADT_LENGTH 52u /* one processor */
+#define MADT_FIXED 44u
+#define MADT_LOCAL 8u /* bytes of an entry: local APIC */
+#define MADT_IO 12u   /* I/O APIC */
+#define MADT_LINE 10u /* line of the 8259 pair that is another input there */
+#define MADT_LENGTH(cpus) (MADT_FIXED + MADT_LOCAL * (cpus) + ((cpus) > 1 ? MADT_IO + 2 * MADT_LINE : 0))
+#define LINE_AS_BUS 0u
+#define LINE_HIGH_LEVEL 0xdu
 #define MADT_HAS_8259 1u
 #define FLAG_WBINVD 1u
 #define FLAG_PROCESSOR_C1 4u
@@ -80,14 +87,36 @@ static void build_fadt(uint8_t *t)
     header(t, "FACP", FADT_LENGTH, 3);
 }
 
-static void build_madt(uint8_t *t)
+static void build_line(uint8_t *entry, uint32_t line, uint32_t input, uint32_t flags)
 {
+    entry[0] = 2;
+    entry[1] = MADT_LINE;
+    entry[3] = (uint8_t)line;
+    put(entry + 4, input, 4);
+    put(entry + 8, flags, 2);
+}
+
+static void build_madt(uint8_t *t, uint32_t cpus)
+{
+    uint8_t *entry = t + MADT_FIXED;
     put(t + 36, LAPIC_ADDRESS, 4);
     put(t + 40, MADT_HAS_8259, 4);
-    t[44] = 0; /* entry: local APIC, 8 bytes, processor 0, identifier 0, enabled */
-    t[45] = 8;
-    t[48] = 1;
-    header(t, "APIC", MADT_LENGTH, 3);
+    for (uint32_t i = 0; i < cpus; i++) {
+        entry[0] = 0;
+        entry[1] = MADT_LOCAL;
+        entry[2] = (uint8_t)i;
+        entry[3] = (uint8_t)i;
+        entry[4] = 1; /* enabled */
+        entry += MADT_LOCAL;
+    }
+    if (cpus > 1) {
+        entry[0] = 1;
+        entry[1] = MADT_IO;
+        put(entry + 4, IOAPIC_ADDRESS, 4);
+        build_line(entry + MADT_IO, 0, IOAPIC_TIMER_INPUT, LINE_AS_BUS);
+        build_line(entry + MADT_IO + MADT_LINE, ACPI_SCI_LINE, ACPI_SCI_LINE, LINE_HIGH_LEVEL);
+    }
+    header(t, "APIC", MADT_LENGTH(cpus), 3);
 }
 
 /* Of each place on the bus of virtio devices:
@@ -113,6 +142,7 @@ static const uint8_t virtio_entry[] = "\x10\x44\x04\\_SB_"             /* Scope 
 #define S5_BYTES 14u
 #define DSDT_LENGTH (HEADER + S5_BYTES + BUS_DEVICES * (uint32_t)ENTRY_BYTES)
 
+_Static_assert(MADT + MADT_LENGTH(MAX_CPUS) <= DSDT, "the MADT reaches into the DSDT");
 _Static_assert(DSDT + DSDT_LENGTH <= ACPI_SIZE, "the DSDT reaches out of the tables' memory");
 _Static_assert(BUS_DEVICES <= 10, "the entry's name has one digit");
 
@@ -126,7 +156,7 @@ static void build_entry(uint8_t *entry, uint32_t place)
     put(entry + ENTRY_IRQ, bus_line(place), 4);
 }
 
-void acpi_build(uint8_t to[ACPI_SIZE])
+void acpi_build(uint8_t to[ACPI_SIZE], uint32_t cpus)
 {
     /* Name (\_S5, Package () {5, 5, 0, 0}) */
     static const uint8_t s5[S5_BYTES] = {
@@ -147,7 +177,7 @@ void acpi_build(uint8_t to[ACPI_SIZE])
     header(to + XSDT, "XSDT", HEADER + 16, 1);
 
     build_fadt(to + FADT);
-    build_madt(to + MADT);
+    build_madt(to + MADT, cpus);
 
     memcpy(to + FACS, "FACS", 4);
     put(to + FACS + 4, 64, 4);

@@ -14,7 +14,8 @@
 #define ACPI_SLEEP_TYPE_OFF 5u
 #define ACPI_SLEEP_ENABLE 0x2000u
 
-/* Writes the tables at `to`, which becomes guest-physical ACPI_BASE. The root pointer is at its beginning. */
-void acpi_build(uint8_t to[ACPI_SIZE]);
+/* Writes the tables of a guest with so many virtual CPUs, 1 to MAX_CPUS, at `to`, which becomes guest-physical ACPI_BASE. The root
+ * pointer is at its beginning. */
+void acpi_build(uint8_t to[ACPI_SIZE], uint32_t cpus);
 
 #endif

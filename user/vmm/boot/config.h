@@ -2,21 +2,21 @@
 #ifndef VMM_CONFIG_H
 #define VMM_CONFIG_H
 
-#include <stdint.h>
+#include "cpu/cpu.h"
 
 #define CONFIG_COMMAND_LINE 1536u
 #define CONFIG_NAME 32u
 
 struct config {
     char name[CONFIG_NAME];
-    uint32_t vm; /* slots */
-    uint32_t console;
-    uint32_t wake;             /* notification that console input and drivers signal, or NO_SLOT */
-    char disk[CONFIG_NAME];    /* process that drives the guest's disk; empty: it has none */
-    char network[CONFIG_NAME]; /* process that drives its network; empty: it has none */
-    uint64_t disk_size;        /* bytes of it that the guest gets */
-    uint64_t memory;           /* guest memory, bytes */
-    uint64_t epoch;            /* time of day at boot, seconds since 1970 */
+    uint32_t console;           /* slot */
+    uint32_t cpus;              /* virtual CPUs; their slots and threads are in `machine` */
+    uint32_t threads[MAX_CPUS]; /* the thread of each but the first */
+    char disk[CONFIG_NAME];     /* process that drives the guest's disk; empty: it has none */
+    char network[CONFIG_NAME];  /* process that drives its network; empty: it has none */
+    uint64_t disk_size;         /* bytes of it that the guest gets */
+    uint64_t memory;            /* guest memory, bytes */
+    uint64_t epoch;             /* time of day at boot, seconds since 1970 */
     const void *kernel;
     uint64_t kernel_size;
     const void *initrd;
@@ -24,7 +24,7 @@ struct config {
     char command_line[CONFIG_COMMAND_LINE];
 };
 
-/* Reads the environment page. Returns null, or what is missing in the description. */
+/* Reads the environment page; what it says of the virtual CPUs goes to `machine`. Returns null, or what is missing in the description. */
 const char *config_read(struct config *config);
 
 #endif

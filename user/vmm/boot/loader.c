@@ -159,10 +159,10 @@ void loader_place(const struct load_request *r, struct load_result *result)
     add_range(zero_page, ACPI_BASE, ACPI_BASE + ACPI_SIZE, E820_ACPI);
     add_range(zero_page, ACPI_BASE + ACPI_SIZE, HIGH_MEMORY, E820_RESERVED);
     add_range(zero_page, HIGH_MEMORY, r->memory_size, E820_RAM);
-    acpi_build(m + ACPI_BASE);
+    acpi_build(m + ACPI_BASE, r->cpus);
 
     build_page_tables(m);
     put(m + GDT + 0x10, 0x00af9b000000fffful, 8); /* 64-bit code */
     put(m + GDT + 0x18, 0x00cf93000000fffful, 8); /* data */
-    *result = (struct load_result){address + ENTRY_64, PAGE_TABLES, GDT, ZERO_PAGE};
+    *result = (struct load_result){0, address + ENTRY_64, PAGE_TABLES, GDT, ZERO_PAGE};
 }

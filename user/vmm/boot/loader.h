@@ -13,13 +13,15 @@ struct load_request {
     const uint8_t *initrd; /* may be null */
     uint64_t initrd_size;
     const char *command_line;
+    uint32_t cpus; /* virtual CPUs */
 };
 
 struct load_result {
+    uint32_t is_32_bit;   /* 1: it starts without paging, and has neither tables nor descriptors */
     uint64_t entry;       /* rip */
     uint64_t page_tables; /* cr3: identity map of the first 4 GiB */
     uint64_t gdt;
-    uint64_t zero_page; /* rsi */
+    uint64_t argument; /* rsi: the zero page; of a 32-bit start rbx: the start information */
 };
 
 /* Checks a kernel file; writes nothing. Returns null, or what is wrong with it. */

@@ -45,56 +45,56 @@ uint32_t debug_decode(const uint8_t *code, uint32_t bytes, uint32_t long_mode, s
     return 1;
 }
 
-static volatile uint64_t *debug_word(uint32_t number)
+static volatile uint64_t *debug_word(volatile uint64_t *vcpu, uint32_t number)
 {
     return number < 4 ? &vcpu[VCPU_DR0 + number] : number == 6 ? &vcpu[VCPU_DR6] : &vcpu[VCPU_DR7];
 }
 
-static void write_debug(uint32_t number, uint64_t value)
+static void write_debug(volatile uint64_t *vcpu, uint32_t number, uint64_t value)
 {
     if (number == 6) {
         value = (value & ~DR6_ALWAYS & 0xffff) | DR6_ALWAYS;
     } else if (number == 7) {
         value |= DR7_ALWAYS;
     }
-    *debug_word(number) = value;
+    *debug_word(vcpu, number) = value;
     vcpu[VCPU_CHANGED] |= VCPU_CHANGED_DEBUG;
 }
 
-void debug_register_exit(void)
+void debug_register_exit(volatile uint64_t *vcpu)
 {
     uint8_t code[CODE_MAX];
     struct debug_move move;
     uint32_t long_mode = (vcpu[VCPU_EFER] & EFER_LMA) != 0 && (vcpu[VCPU_SEGMENT + 2] & CODE_LONG) != 0;
     uint64_t at = long_mode ? vcpu[VCPU_RIP] : (vcpu[CODE_BASE] + vcpu[VCPU_RIP]) & LOW_WORD;
-    uint32_t bytes = (uint32_t)guest_read_linear(at, code, CODE_MAX);
+    uint32_t bytes = (uint32_t)guest_read_linear(vcpu, at, code, CODE_MAX);
     if (debug_decode(code, bytes, long_mode, &move) == 0) {
-        vcpu_raise_ud();
+        vcpu_raise_ud(vcpu);
         return;
     }
     if (move.debug == 4 || move.debug == 5) { /* other names of 6 and 7, or none */
         if ((vcpu[VCPU_CR4] & CR4_DEBUG_EXTENSIONS) != 0) {
-            vcpu_raise_ud();
+            vcpu_raise_ud(vcpu);
             return;
         }
         move.debug += 2;
     }
     if ((vcpu[VCPU_DR7] & DR7_GUARD) != 0) {
-        write_debug(7, vcpu[VCPU_DR7] & ~DR7_GUARD);
+        write_debug(vcpu, 7, vcpu[VCPU_DR7] & ~DR7_GUARD);
         vcpu[VCPU_DR6] |= DR6_ACCESS;
         vcpu[VCPU_INJECT] = EXCEPTION_DB | INJECT_EXCEPTION | INJECT_VALID;
         return;
     }
     uint64_t mask = long_mode ? ~0ul : LOW_WORD;
     if (move.write) {
-        uint64_t value = vcpu_reg(move.reg) & mask;
+        uint64_t value = vcpu_reg(vcpu, move.reg) & mask;
         if (move.debug >= 6 && value > LOW_WORD) {
-            vcpu_raise_gp();
+            vcpu_raise_gp(vcpu);
             return;
         }
-        write_debug(move.debug, value);
+        write_debug(vcpu, move.debug, value);
     } else {
-        vcpu_set_reg(move.reg, *debug_word(move.debug) & mask);
+        vcpu_set_reg(vcpu, move.reg, *debug_word(vcpu, move.debug) & mask);
     }
-    vcpu_skip(move.length);
+    vcpu_skip(vcpu, move.length);
 }

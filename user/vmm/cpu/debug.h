@@ -16,6 +16,6 @@ struct debug_move {
 uint32_t debug_decode(const uint8_t *code, uint32_t bytes, uint32_t long_mode, struct debug_move *result);
 
 /* The exit: emulates the instruction, or gives the guest the exception that it raises. */
-void debug_register_exit(void);
+void debug_register_exit(volatile uint64_t *vcpu);
 
 #endif

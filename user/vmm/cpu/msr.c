@@ -2,9 +2,11 @@
 #include "cpu/msr.h"
 
 #include "clock.h"
-#include "cpu/vcpu.h"
-#include "devices/io.h"
+#include "cpu/features.h"
+#include "cpu/ipi.h"
+#include "cpu/pvclock.h"
 #include "guest.h"
+#include "machine.h"
 
 #define MSR_TSC 0x10u
 #define MSR_APIC_BASE 0x1bu
@@ -63,7 +65,7 @@ static uint64_t changed_group(uint32_t word)
 }
 
 /* Returns 0 if the value is refused. */
-static uint32_t set_shared_end(uint64_t value)
+static uint32_t set_shared_end(struct cpu *cpu, uint64_t value)
 {
     uint64_t address = value & ~SHARED_END_USED;
     volatile uint32_t *word = guest_pointer(address, sizeof *word);
@@ -72,7 +74,7 @@ static uint32_t set_shared_end(uint64_t value)
     } else if (address % sizeof *word != 0 || word == 0) {
         return 0;
     }
-    lapic_share_end(&machine.lapic, word);
+    lapic_share_end(&cpu->lapic, word);
     return 1;
 }
 
@@ -112,9 +114,39 @@ static uint32_t is_inert(uint32_t msr)
     }
 }
 
-void msr_read_exit(void)
+static uint32_t is_x2apic(const struct cpu *cpu, uint32_t msr)
 {
-    uint32_t msr = (uint32_t)vcpu_reg(RCX);
+    return msr >= LAPIC_MSR && msr <= LAPIC_MSR_END && lapic_is_wide(&cpu->lapic);
+}
+
+/* Reads a register that does not stand in the page. Returns 0 if there is none. */
+static uint32_t read_other(struct cpu *cpu, uint32_t msr, uint64_t *value)
+{
+    if (is_x2apic(cpu, msr)) {
+        return lapic_msr_read(&cpu->lapic, msr, clock_now(), value);
+    }
+    switch (msr) {
+    case MSR_TSC:
+        *value = clock_tsc() + cpu->page[VCPU_TSC_OFFSET];
+        return 1;
+    case MSR_HWCR:
+        *value = HWCR_TSC_AT_P0;
+        return 1;
+    case MSR_APIC_BASE:
+        *value = cpu->lapic.base;
+        return 1;
+    case MSR_TSC_DEADLINE:
+        *value = cpu->lapic.deadline;
+        return 1;
+    default:
+        return is_inert(msr);
+    }
+}
+
+void msr_read_exit(struct cpu *cpu)
+{
+    volatile uint64_t *vcpu = cpu->page;
+    uint32_t msr = (uint32_t)vcpu_reg(vcpu, RCX);
     uint32_t word = page_word(msr);
     uint64_t value = 0;
     if (word != 0) {
@@ -122,60 +154,76 @@ void msr_read_exit(void)
         if (msr == MSR_EFER) {
             value &= EFER_ALLOWED; /* hides what the hardware needs set for guests */
         }
-    } else if (msr == MSR_TSC) {
-        value = clock_tsc() + vcpu[VCPU_TSC_OFFSET];
-    } else if (msr == MSR_HWCR) {
-        value = HWCR_TSC_AT_P0;
-    } else if (msr == MSR_APIC_BASE) {
-        value = machine.lapic.base;
-    } else if (msr == MSR_TSC_DEADLINE) {
-        value = machine.lapic.deadline;
-    } else if (is_inert(msr) == 0) {
-        vcpu_raise_gp();
+    } else if (read_other(cpu, msr, &value) == 0) {
+        vcpu_raise_gp(vcpu);
         return;
     }
-    vcpu_set_reg(RAX, (uint32_t)value);
-    vcpu_set_reg(RDX, value >> 32);
-    vcpu_skip(2);
+    vcpu_set_reg(vcpu, RAX, (uint32_t)value);
+    vcpu_set_reg(vcpu, RDX, value >> 32);
+    vcpu_skip(vcpu, 2);
 }
 
-void msr_write_exit(void)
+/* Returns 0 if the value is refused. */
+static uint32_t write_efer(volatile uint64_t *vcpu, uint64_t value)
 {
-    uint32_t msr = (uint32_t)vcpu_reg(RCX);
-    uint64_t value = (uint32_t)vcpu_reg(RAX) | vcpu_reg(RDX) << 32;
-    if (msr == MSR_TSC_DEADLINE) { /* first: every tick comes here */
-        lapic_set_deadline(&machine.lapic, value, clock_tsc() + vcpu[VCPU_TSC_OFFSET], clock_now());
-        vcpu_skip(2);
-        return;
+    /* LMA follows the processor's mode, LME can't change while paging is on. */
+    uint64_t kept = EFER_LMA | (vcpu[VCPU_CR0] & CR0_PG ? EFER_LME : 0);
+    if ((value & ~EFER_ALLOWED) != 0 || ((value ^ vcpu[VCPU_EFER]) & kept & EFER_LME) != 0) {
+        return 0;
     }
+    vcpu[VCPU_EFER] = (value & ~kept) | (vcpu[VCPU_EFER] & kept);
+    vcpu[VCPU_CHANGED] |= VCPU_CHANGED_CONTROL;
+    return 1;
+}
+
+/* Returns 0 if there is no such register, or it refuses the value. */
+static uint32_t write_register(struct cpu *cpu, uint32_t msr, uint64_t value)
+{
+    volatile uint64_t *vcpu = cpu->page;
     uint32_t word = page_word(msr);
     if (msr == MSR_EFER) {
-        /* LMA follows the processor's mode, LME can't change while paging is on. */
-        uint64_t kept = EFER_LMA | (vcpu[VCPU_CR0] & CR0_PG ? EFER_LME : 0);
-        if ((value & ~EFER_ALLOWED) != 0 || ((value ^ vcpu[VCPU_EFER]) & kept & EFER_LME) != 0) {
-            vcpu_raise_gp();
-            return;
-        }
-        vcpu[VCPU_EFER] = (value & ~kept) | (vcpu[VCPU_EFER] & kept);
-        vcpu[VCPU_CHANGED] |= VCPU_CHANGED_CONTROL;
-    } else if (word != 0) {
+        return write_efer(vcpu, value);
+    }
+    if (word != 0) {
         vcpu[word] = value;
         vcpu[VCPU_CHANGED] |= changed_group(word);
-    } else if (msr == MSR_TSC) {
-        vcpu[VCPU_TSC_OFFSET] = value - clock_tsc();
-    } else if (msr == MSR_APIC_BASE) {
-        if (lapic_set_base(&machine.lapic, value) == 0) {
-            vcpu_raise_gp();
-            return;
-        }
-    } else if (msr == MSR_SHARED_END) {
-        if (set_shared_end(value) == 0) {
-            vcpu_raise_gp();
-            return;
-        }
-    } else if (msr != MSR_HWCR && is_inert(msr) == 0) {
-        vcpu_raise_gp();
-        return;
+        return 1;
     }
-    vcpu_skip(2);
+    switch (msr) {
+    case MSR_TSC:
+        vcpu[VCPU_TSC_OFFSET] = value - clock_tsc();
+        return 1;
+    case MSR_APIC_BASE:
+        return lapic_set_base(&cpu->lapic, value, (machine.features & FEATURE_X2APIC) != 0);
+    case MSR_SHARED_END:
+        return (machine.features & FEATURE_END) != 0 && set_shared_end(cpu, value);
+    case PVCLOCK_MSR_WALL:
+        return (machine.features & FEATURE_CLOCK) != 0 && pvclock_set_wall(value);
+    case PVCLOCK_MSR_SYSTEM:
+        return (machine.features & FEATURE_CLOCK) != 0 &&
+               pvclock_set_system(value, vcpu[VCPU_TSC_OFFSET] - machine.tsc_offset);
+    default:
+        return msr == MSR_HWCR || is_inert(msr);
+    }
+}
+
+void msr_write_exit(struct cpu *cpu)
+{
+    volatile uint64_t *vcpu = cpu->page;
+    uint32_t msr = (uint32_t)vcpu_reg(vcpu, RCX);
+    uint64_t value = (uint32_t)vcpu_reg(vcpu, RAX) | vcpu_reg(vcpu, RDX) << 32;
+    uint32_t done = 1;
+    if (msr == MSR_TSC_DEADLINE) { /* first: every tick comes here */
+        lapic_set_deadline(&cpu->lapic, value, clock_tsc() + vcpu[VCPU_TSC_OFFSET], clock_now());
+    } else if (is_x2apic(cpu, msr)) {
+        done = lapic_msr_write(&cpu->lapic, msr, value, clock_now());
+        ipi_follow(cpu);
+    } else {
+        done = write_register(cpu, msr, value);
+    }
+    if (done) {
+        vcpu_skip(vcpu, 2);
+    } else {
+        vcpu_raise_gp(vcpu);
+    }
 }

@@ -3,10 +3,10 @@
 #ifndef VMM_MSR_H
 #define VMM_MSR_H
 
-#include <stdint.h>
+#include "cpu/cpu.h"
 
 /* The two exits; the register's number is in rcx. */
-void msr_read_exit(void);
-void msr_write_exit(void);
+void msr_read_exit(struct cpu *cpu);
+void msr_write_exit(struct cpu *cpu);
 
 #endif

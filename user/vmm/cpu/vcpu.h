@@ -1,5 +1,4 @@
-/* The vcpu page: the virtual CPU's state, shared with the kernel (layout in kernel/abi.h). It is mapped at a low
- * fixed address, so that each access is one instruction. */
+/* The vcpu page: a virtual CPU's state, shared with the kernel (layout in kernel/abi.h). `vcpu` is the page's words. */
 #ifndef VMM_VCPU_H
 #define VMM_VCPU_H
 
@@ -7,9 +6,7 @@
 
 #include "abi.h"
 
-#define VCPU_ADDRESS 0x10000000ul
-
-static volatile uint64_t *const vcpu = (volatile uint64_t *)VCPU_ADDRESS;
+#define VCPU_ADDRESS 0x10000000ul /* of virtual CPU 0; those of the others follow */
 
 /* General registers by their number in instruction encodings. */
 #define RAX 0u
@@ -24,6 +21,8 @@ static volatile uint64_t *const vcpu = (volatile uint64_t *)VCPU_ADDRESS;
 #define RFLAGS_DF 0x400ul
 #define RFLAGS_AC 0x40000ul
 #define CR0_PE 0x1ul
+#define CR0_ET 0x10ul
+#define CR0_NE 0x20ul
 #define CR0_PG 0x80000000ul
 #define CR0_WP 0x10000ul
 #define CR4_PAE 0x20ul
@@ -32,22 +31,23 @@ static volatile uint64_t *const vcpu = (volatile uint64_t *)VCPU_ADDRESS;
 #define EFER_LMA 0x400ul
 
 #define EXCEPTION_DB 1u
+#define EXCEPTION_NMI 2u
 #define EXCEPTION_UD 6u
 #define EXCEPTION_GP 13u
 #define EXCEPTION_PF 14u
 
-static inline uint64_t vcpu_reg(uint32_t reg)
+static inline uint64_t vcpu_reg(volatile const uint64_t *vcpu, uint32_t reg)
 {
     return vcpu[VCPU_GPR + reg];
 }
 
-static inline void vcpu_set_reg(uint32_t reg, uint64_t value)
+static inline void vcpu_set_reg(volatile uint64_t *vcpu, uint32_t reg, uint64_t value)
 {
     vcpu[VCPU_GPR + reg] = value;
 }
 
 /* Goes past the instruction that exited: to where the hardware says, else over `length` bytes. */
-static inline void vcpu_skip(uint32_t length)
+static inline void vcpu_skip(volatile uint64_t *vcpu, uint32_t length)
 {
     uint64_t next = vcpu[VCPU_EXIT_NEXT_RIP];
     vcpu[VCPU_RIP] = next != 0 ? next : vcpu[VCPU_RIP] + length;
@@ -55,25 +55,29 @@ static inline void vcpu_skip(uint32_t length)
 }
 
 /* The instruction that exited raises an exception instead. */
-static inline void vcpu_raise_gp(void)
+static inline void vcpu_raise_gp(volatile uint64_t *vcpu)
 {
     vcpu[VCPU_INJECT] = EXCEPTION_GP | INJECT_EXCEPTION | INJECT_ERROR_CODE | INJECT_VALID;
 }
 
-static inline void vcpu_raise_ud(void)
+static inline void vcpu_raise_ud(volatile uint64_t *vcpu)
 {
     vcpu[VCPU_INJECT] = EXCEPTION_UD | INJECT_EXCEPTION | INJECT_VALID;
 }
 
-static inline void vcpu_raise_pf(uint64_t address, uint64_t error_code)
+static inline void vcpu_raise_pf(volatile uint64_t *vcpu, uint64_t address, uint64_t error_code)
 {
     vcpu[VCPU_CR2] = address;
     vcpu[VCPU_CHANGED] |= VCPU_CHANGED_CONTROL;
     vcpu[VCPU_INJECT] = EXCEPTION_PF | INJECT_EXCEPTION | INJECT_ERROR_CODE | INJECT_VALID | error_code << 32;
 }
 
-/* Reset for Linux' 64-bit boot protocol: long mode with paging by the tables at `cr3`, flat segments from the
+/* Start for Linux' 64-bit boot protocol: long mode with paging by the tables at `cr3`, flat segments from the
  * descriptor table at `gdt`, interrupts off, rsi = the zero page. */
-void vcpu_reset(uint64_t rip, uint64_t cr3, uint64_t gdt, uint64_t zero_page);
+void vcpu_start_64(volatile uint64_t *vcpu, uint64_t rip, uint64_t cr3, uint64_t gdt, uint64_t zero_page);
+/* Start by the PVH protocol: 32-bit protected mode without paging, flat segments, rbx = the start information. */
+void vcpu_start_32(volatile uint64_t *vcpu, uint64_t rip, uint64_t start_info);
+/* Start by a start-up message: real mode, at page `vector`. The time-stamp counter goes on, as it does on processors. */
+void vcpu_start_real(volatile uint64_t *vcpu, uint32_t vector);
 
 #endif

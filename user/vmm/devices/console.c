@@ -51,7 +51,7 @@ void console_flush(uint32_t idle, uint64_t now)
             uint32_t before = uart->line;
             uart_sent(uart, done);
             if (uart->line != before) {
-                pic_set_line(&machine.pic, UART_IRQ, uart->line);
+                machine_set_line(UART_IRQ, uart->line);
             }
         }
         deadline = ~0ul;
@@ -82,7 +82,7 @@ void console_fetch(void)
         uart_receive(&machine.uart, data, (uint32_t)bytes);
     }
     if (machine.uart.line != before) {
-        pic_set_line(&machine.pic, UART_IRQ, machine.uart.line);
+        machine_set_line(UART_IRQ, machine.uart.line);
     }
 }
 

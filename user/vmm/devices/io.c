@@ -17,12 +17,10 @@
 /* Elements of a repeated string instruction that one exit does; the rest exits again. */
 #define STRING_PIECE 512u
 
-struct machine machine;
-
-void io_reset(uint64_t epoch, uint64_t tsc_khz)
+void io_reset(uint64_t epoch)
 {
-    lapic_init(&machine.lapic, tsc_khz);
     pic_init(&machine.pic);
+    ioapic_init(&machine.ioapic);
     pit_init(&machine.pit);
     rtc_init(&machine.rtc, epoch);
     uart_init(&machine.uart);
@@ -30,12 +28,12 @@ void io_reset(uint64_t epoch, uint64_t tsc_khz)
     machine.pm1_status = 0;
     machine.pm1_enable = 0;
     machine.pm1_control = 1; /* ACPI mode */
-    machine.request = IO_REQUEST_NONE;
+    machine.request = END_NONE;
 }
 
 static void follow_uart_line(void)
 {
-    pic_set_line(&machine.pic, UART_IRQ, machine.uart.line);
+    machine_set_line(UART_IRQ, machine.uart.line);
 }
 
 static uint32_t uart_register_read(uint32_t port)
@@ -103,7 +101,7 @@ static void write_pm1_control(uint32_t value)
 {
     machine.pm1_control = (value & 0x1c06) | 1;
     if ((value & ACPI_SLEEP_ENABLE) != 0 && (value >> 10 & 7) == ACPI_SLEEP_TYPE_OFF) {
-        machine.request = IO_REQUEST_POWER_OFF;
+        machine.request = END_POWER_OFF;
     }
 }
 
@@ -130,10 +128,10 @@ static void write_byte(uint32_t port, uint32_t value)
         rtc_write(&machine.rtc, port, value, clock_now());
         break;
     case KEYBOARD_COMMAND_PORT:
-        machine.request = value == KEYBOARD_PULSE_RESET ? IO_REQUEST_RESET : machine.request;
+        machine.request = value == KEYBOARD_PULSE_RESET ? END_RESET : machine.request;
         break;
     case SYSTEM_CONTROL_PORT:
-        machine.request = value & 1 ? IO_REQUEST_RESET : machine.request;
+        machine.request = value & 1 ? END_RESET : machine.request;
         break;
     case ACPI_PM1_EVENT:
         machine.pm1_status &= ~value;
@@ -154,7 +152,7 @@ static void write_byte(uint32_t port, uint32_t value)
         write_pm1_control((machine.pm1_control & 0xff) | value << 8);
         break;
     case ACPI_RESET_PORT:
-        machine.request = value & 4 ? IO_REQUEST_RESET : machine.request;
+        machine.request = value & 4 ? END_RESET : machine.request;
         break;
     default:
         if (port >= UART_PORT && port < UART_PORT + 8) {
@@ -195,72 +193,74 @@ void io_write(uint32_t port, uint32_t size, uint32_t value)
 
 /* One element of INS or OUTS. Returns 0 if the guest gets an exception: it may not access the memory, or it is not there. The
  * processor checks neither before it exits. */
-static uint32_t string_element(uint32_t port, uint32_t size, uint64_t in, uint64_t address_mask)
+static uint32_t string_element(volatile uint64_t *vcpu, uint32_t port, uint32_t size, uint64_t in,
+                               uint64_t address_mask)
 {
     uint32_t reg = in ? RDI : RSI;
-    uint64_t address = vcpu_reg(reg), value = 0, fault, error_code;
-    if (guest_may_access(address & address_mask, size, in != 0, &fault, &error_code) == 0) {
-        vcpu_raise_pf(fault, error_code);
+    uint64_t address = vcpu_reg(vcpu, reg), value = 0, fault, error_code;
+    if (guest_may_access(vcpu, address & address_mask, size, in != 0, &fault, &error_code) == 0) {
+        vcpu_raise_pf(vcpu, fault, error_code);
         return 0;
     }
     if (in) {
         value = io_read(port, size);
-        if (guest_write_linear(address & address_mask, &value, size) != size) {
-            vcpu_raise_gp();
+        if (guest_write_linear(vcpu, address & address_mask, &value, size) != size) {
+            vcpu_raise_gp(vcpu);
             return 0;
         }
     } else {
-        if (guest_read_linear(address & address_mask, &value, size) != size) {
-            vcpu_raise_gp();
+        if (guest_read_linear(vcpu, address & address_mask, &value, size) != size) {
+            vcpu_raise_gp(vcpu);
             return 0;
         }
         io_write(port, size, (uint32_t)value);
     }
     uint64_t step = vcpu[VCPU_RFLAGS] & RFLAGS_DF ? 0ul - size : size;
-    vcpu_set_reg(reg, (address & ~address_mask) | ((address + step) & address_mask));
+    vcpu_set_reg(vcpu, reg, (address & ~address_mask) | ((address + step) & address_mask));
     return 1;
 }
 
-static void string_exit(uint64_t info, uint32_t port, uint32_t size)
+static void string_exit(volatile uint64_t *vcpu, uint64_t info, uint32_t port, uint32_t size)
 {
     uint32_t address_bytes = (uint32_t)(info >> 32) & 0xff;
     uint64_t mask = address_bytes == 4 ? 0xfffffffful : address_bytes == 2 ? 0xfffful : ~0ul;
     uint64_t count = 1, rest = 0;
     if (info & INFO_REP) {
-        count = vcpu_reg(RCX) & mask;
+        count = vcpu_reg(vcpu, RCX) & mask;
         rest = count > STRING_PIECE ? count - STRING_PIECE : 0;
         count -= rest;
     }
     for (uint64_t i = 0; i < count; i++) {
-        if (string_element(port, size, info & INFO_IN, mask) == 0) {
+        if (string_element(vcpu, port, size, info & INFO_IN, mask) == 0) {
             return;
         }
         if (info & INFO_REP) {
-            vcpu_set_reg(RCX, vcpu_reg(RCX) - 1);
+            vcpu_set_reg(vcpu, RCX, vcpu_reg(vcpu, RCX) - 1);
         }
     }
     if (rest == 0) {
-        vcpu_skip(1);
+        vcpu_skip(vcpu, 1);
     }
 }
 
-void io_exit(void)
+void io_exit(struct cpu *cpu)
 {
+    volatile uint64_t *vcpu = cpu->page;
     uint64_t info = vcpu[VCPU_EXIT_INFO1];
     uint32_t port = (uint32_t)info & 0xffff, size = (uint32_t)(info >> 16) & 0xff;
     if (info & INFO_STRING) {
-        string_exit(info, port, size);
+        string_exit(vcpu, info, port, size);
         return;
     }
-    vcpu_skip(1);
+    vcpu_skip(vcpu, 1);
     if ((info & INFO_IN) == 0) {
-        io_write(port, size, (uint32_t)vcpu_reg(RAX));
+        io_write(port, size, (uint32_t)vcpu_reg(vcpu, RAX));
         return;
     }
     uint64_t value = io_read(port, size);
     if (size < 4) { /* narrow results leave the rest of rax; 32-bit ones clear it */
         uint64_t mask = (1ul << (8 * size)) - 1;
-        value |= vcpu_reg(RAX) & ~mask;
+        value |= vcpu_reg(vcpu, RAX) & ~mask;
     }
-    vcpu_set_reg(RAX, value);
+    vcpu_set_reg(vcpu, RAX, value);
 }

@@ -12,6 +12,7 @@
 #define REG_DESTINATION_FORMAT 0x0e0u
 #define REG_SPURIOUS 0x0f0u
 #define REG_IN_SERVICE 0x100u
+#define REG_TRIGGER 0x180u
 #define REG_REQUEST 0x200u
 #define REG_COMMAND_LOW 0x300u
 #define REG_COMMAND_HIGH 0x310u
@@ -21,18 +22,10 @@
 #define REG_DIVIDE 0x3e0u
 
 #define VERSION (0x14u | (LAPIC_NUM_LVT - 1) << 16)
-#define BASE_BOOTSTRAP 0x100ul
-#define BASE_ENABLE 0x800ul
-#define SOFTWARE_ENABLE 0x100u
 #define LVT_LINT0 3u
 #define LVT_MODE 0x700u /* delivery */
 #define LVT_EXTERNAL 0x700u
-#define SHORTHAND 0xc0000u
-#define SHORTHAND_SELF 0x40000u
-#define SHORTHAND_ALL 0x80000u
-#define SHORTHAND_OTHERS 0xc0000u
 #define COMMAND_LOW_FIELDS 0xccfffu
-#define COMMAND_MODE 0x700u
 
 static uint32_t highest(const uint64_t set[4])
 {
@@ -50,11 +43,15 @@ static uint32_t processor_priority(const struct lapic *lapic)
     return lapic->task_priority >= serving ? lapic->task_priority : serving;
 }
 
+static uint32_t is_set(const uint64_t set[4], uint32_t vector)
+{
+    return set[vector / 64] >> (vector % 64) & 1;
+}
+
 static void update(struct lapic *lapic)
 {
     uint32_t vector = highest(lapic->irr);
-    uint32_t enabled = (lapic->base & BASE_ENABLE) != 0 && (lapic->spurious & SOFTWARE_ENABLE) != 0;
-    lapic->output = enabled && (vector & 0xf0) > (processor_priority(lapic) & 0xf0) ? vector : 0;
+    lapic->output = lapic_accepts(lapic) && (vector & 0xf0) > (processor_priority(lapic) & 0xf0) ? vector : 0;
 }
 
 /* Whether the guest may end the interrupt in service without an exit: not while another one waits for that end. */
@@ -71,14 +68,29 @@ void lapic_request(struct lapic *lapic, uint32_t vector)
     if (vector >= 16) {
         offer_end(lapic, 0);
         lapic->irr[vector / 64] |= 1ul << (vector % 64);
+        lapic->tmr[vector / 64] &= ~(1ul << (vector % 64));
         update(lapic);
     }
 }
 
-void lapic_init(struct lapic *lapic, uint64_t tsc_khz)
+void lapic_take(struct lapic *lapic, const uint64_t interrupt[4], const uint64_t level[4])
+{
+    if (lapic_accepts(lapic) == 0) {
+        return;
+    }
+    offer_end(lapic, 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        lapic->irr[i] |= interrupt[i];
+        lapic->tmr[i] = (lapic->tmr[i] & ~interrupt[i]) | level[i];
+    }
+    update(lapic);
+}
+
+static void start(struct lapic *lapic, uint64_t base, uint32_t identifier, uint64_t tsc_khz)
 {
     *lapic = (struct lapic){
-        .base = LAPIC_ADDRESS | BASE_ENABLE | BASE_BOOTSTRAP,
+        .base = base,
+        .identifier = identifier,
         .spurious = 0xff,
         .destination_format = 0xffffffff,
         .tsc_khz = tsc_khz,
@@ -87,14 +99,26 @@ void lapic_init(struct lapic *lapic, uint64_t tsc_khz)
     for (uint32_t i = 0; i < LAPIC_NUM_LVT; i++) {
         lapic->lvt[i] = LVT_MASKED;
     }
-    lapic->lvt[LVT_LINT0] = LVT_EXTERNAL; /* as firmware leaves it */
+    if ((base & BASE_BOOTSTRAP) != 0) {
+        lapic->lvt[LVT_LINT0] = LVT_EXTERNAL; /* as firmware leaves it */
+    }
+}
+
+void lapic_init(struct lapic *lapic, uint32_t identifier, uint64_t tsc_khz)
+{
+    start(lapic, LAPIC_ADDRESS | BASE_ENABLE | (identifier == 0 ? BASE_BOOTSTRAP : 0), identifier, tsc_khz);
+}
+
+void lapic_reset(struct lapic *lapic)
+{
+    start(lapic, lapic->base, lapic->identifier, lapic->tsc_khz);
 }
 
 void lapic_acknowledge(struct lapic *lapic)
 {
     uint32_t vector = lapic->output;
     lapic->irr[vector / 64] &= ~(1ul << (vector % 64));
-    uint32_t alone = highest(lapic->isr) == 0 && highest(lapic->irr) == 0;
+    uint32_t alone = highest(lapic->isr) == 0 && highest(lapic->irr) == 0 && is_set(lapic->tmr, vector) == 0;
     lapic->isr[vector / 64] |= 1ul << (vector % 64);
     update(lapic);
     offer_end(lapic, alone);
@@ -104,6 +128,9 @@ static void end_of_interrupt(struct lapic *lapic)
 {
     uint32_t vector = highest(lapic->isr);
     offer_end(lapic, 0);
+    if (is_set(lapic->isr, vector) && is_set(lapic->tmr, vector)) {
+        lapic->ended = vector;
+    }
     lapic->isr[vector / 64] &= ~(1ul << (vector % 64));
     update(lapic);
 }
@@ -121,28 +148,30 @@ void lapic_catch_up(struct lapic *lapic)
     }
 }
 
-/* An interprocessor interrupt. There is one processor: what is meant for others is lost. */
-static void command(struct lapic *lapic)
+uint32_t lapic_in_memory(const struct lapic *lapic)
 {
-    uint32_t low = lapic->command_low, shorthand = low & SHORTHAND;
-    uint32_t self = shorthand == SHORTHAND_SELF || shorthand == SHORTHAND_ALL;
-    if (shorthand == 0) {
-        uint32_t destination = lapic->command_high >> 24;
-        uint32_t logical = (low & 0x800) != 0;
-        self =
-            destination == 0xff || (logical ? (destination & lapic->logical_destination >> 24) != 0 : destination == 0);
-    }
-    if (self && (low & COMMAND_MODE) <= 0x100) { /* fixed or lowest priority */
-        lapic_request(lapic, low & 0xff);
-    }
+    return (lapic->base & (BASE_ENABLE | BASE_WIDE)) == BASE_ENABLE;
 }
 
-uint32_t lapic_set_base(struct lapic *lapic, uint64_t value)
+uint32_t lapic_is_wide(const struct lapic *lapic)
 {
-    if ((value & ~(BASE_ENABLE | BASE_BOOTSTRAP)) != LAPIC_ADDRESS) {
-        return 0; /* neither another address nor the x2APIC mode */
+    return (lapic->base & BASE_WIDE) != 0;
+}
+
+/* Of the modes, x2APIC is entered from xAPIC and left for "off" only, as on processors. */
+uint32_t lapic_set_base(struct lapic *lapic, uint64_t value, uint32_t has_x2apic)
+{
+    uint64_t mode = value & (BASE_ENABLE | BASE_WIDE), old = lapic->base & (BASE_ENABLE | BASE_WIDE);
+    if ((value & ~(mode | BASE_BOOTSTRAP)) != LAPIC_ADDRESS || mode == BASE_WIDE) {
+        return 0; /* not another address */
     }
-    lapic->base = (value & BASE_ENABLE) | LAPIC_ADDRESS | BASE_BOOTSTRAP;
+    if ((mode & BASE_WIDE) != 0 ? has_x2apic == 0 || old == 0 : (old & BASE_WIDE) != 0 && mode != 0) {
+        return 0;
+    }
+    lapic->base = mode | LAPIC_ADDRESS | (lapic->base & BASE_BOOTSTRAP);
+    if (mode != old && (mode & BASE_WIDE) != 0) {
+        lapic->command_high = 0;
+    }
     update(lapic);
     return 1;
 }
@@ -162,11 +191,17 @@ uint32_t lapic_read(struct lapic *lapic, uint32_t offset, uint64_t now)
         uint32_t i = (reg - REG_IN_SERVICE) >> 4;
         return (uint32_t)(lapic->isr[i / 2] >> (i % 2 * 32));
     }
+    if (reg >= REG_TRIGGER && reg < REG_TRIGGER + 0x80) {
+        uint32_t i = (reg - REG_TRIGGER) >> 4;
+        return (uint32_t)(lapic->tmr[i / 2] >> (i % 2 * 32));
+    }
     if (reg >= REG_REQUEST && reg < REG_REQUEST + 0x80) {
         uint32_t i = (reg - REG_REQUEST) >> 4;
         return (uint32_t)(lapic->irr[i / 2] >> (i % 2 * 32));
     }
     switch (reg) {
+    case REG_ID:
+        return lapic->identifier << 24;
     case REG_VERSION:
         return VERSION;
     case REG_TASK_PRIORITY:
@@ -189,7 +224,7 @@ uint32_t lapic_read(struct lapic *lapic, uint32_t offset, uint64_t now)
         return lapic_current_count(lapic, now);
     case REG_DIVIDE:
         return lapic->divide;
-    default: /* among others the identifier, 0, and the error status: there are no errors */
+    default: /* among others the error status: there are no errors */
         return 0;
     }
 }
@@ -230,7 +265,7 @@ void lapic_write(struct lapic *lapic, uint32_t offset, uint32_t value, uint64_t 
         break;
     case REG_COMMAND_LOW:
         lapic->command_low = value & COMMAND_LOW_FIELDS;
-        command(lapic);
+        lapic->sent = 1;
         break;
     case REG_COMMAND_HIGH:
         lapic->command_high = value & 0xff000000;

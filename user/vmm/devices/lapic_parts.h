@@ -4,7 +4,11 @@
 
 #include "devices/lapic.h"
 
-#define LVT_TIMER 0u /* entry of the local vector table */
+#define BASE_BOOTSTRAP 0x100ul
+#define BASE_WIDE 0x400ul /* x2APIC mode */
+#define BASE_ENABLE 0x800ul
+#define SOFTWARE_ENABLE 0x100u /* of the spurious vector's register */
+#define LVT_TIMER 0u           /* entry of the local vector table */
 #define LVT_MASKED 0x10000u
 
 /* Requests an interrupt of this vector, unless it is one of the sixteen that no controller may send. */

@@ -4,12 +4,13 @@
 #include "ashlar/string.h"
 #include "clock.h"
 #include "cpu/decode.h"
+#include "cpu/ipi.h"
 #include "cpu/vcpu.h"
-#include "devices/io.h"
 #include "guest.h"
+#include "machine.h"
 
 /* The bytes of the instruction that exited: from the processor if it reports them, else from guest memory. */
-static uint32_t fetch(uint8_t code[DECODE_MAX])
+static uint32_t fetch(volatile const uint64_t *vcpu, uint8_t code[DECODE_MAX])
 {
     uint64_t given = vcpu[VCPU_FETCHED];
     if (given != 0) {
@@ -18,7 +19,7 @@ static uint32_t fetch(uint8_t code[DECODE_MAX])
         memcpy(code, words, bytes);
         return bytes;
     }
-    return (uint32_t)guest_read_linear(vcpu[VCPU_RIP], code, DECODE_MAX);
+    return (uint32_t)guest_read_linear(vcpu, vcpu[VCPU_RIP], code, DECODE_MAX);
 }
 
 static uint32_t is_lapic(uint64_t address)
@@ -26,52 +27,78 @@ static uint32_t is_lapic(uint64_t address)
     return address >= LAPIC_ADDRESS && address < LAPIC_ADDRESS + LAPIC_SIZE;
 }
 
-static uint64_t read_bus(uint64_t address)
+static uint32_t is_ioapic(uint64_t address)
 {
-    if (is_lapic(address)) {
-        return lapic_read(&machine.lapic, (uint32_t)(address - LAPIC_ADDRESS), clock_now()) >> (address % 4 * 8);
-    }
-    if (bus_has(address)) {
-        return bus_read(address);
-    }
-    return ~0ul;
+    return machine.cpus > 1 && address >= IOAPIC_ADDRESS && address < IOAPIC_ADDRESS + IOAPIC_SIZE;
 }
 
-static void write_bus(uint64_t address, uint64_t value)
+/* Devices, under the lock. */
+static uint64_t read_shared(struct cpu *cpu, uint64_t address)
 {
+    uint64_t value = ~0ul;
+    machine_lock(cpu);
     if (bus_has(address)) {
-        bus_write(address, (uint32_t)value);
-        return;
+        value = bus_read(address);
+    } else if (is_ioapic(address)) {
+        value = ioapic_read(&machine.ioapic, (uint32_t)(address - IOAPIC_ADDRESS));
     }
-    if (is_lapic(address) && address % 16 == 0) {
-        lapic_write(&machine.lapic, (uint32_t)(address - LAPIC_ADDRESS), (uint32_t)value, clock_now());
+    machine_unlock(cpu);
+    return value;
+}
+
+static void write_shared(struct cpu *cpu, uint64_t address, uint32_t value)
+{
+    machine_lock(cpu);
+    if (bus_has(address)) {
+        bus_write(address, value);
+    } else if (is_ioapic(address)) {
+        ioapic_write(&machine.ioapic, (uint32_t)(address - IOAPIC_ADDRESS), value);
+    }
+    machine_unlock(cpu);
+}
+
+static uint64_t read_bus(struct cpu *cpu, uint64_t address)
+{
+    if (is_lapic(address) && lapic_in_memory(&cpu->lapic)) {
+        return lapic_read(&cpu->lapic, (uint32_t)(address - LAPIC_ADDRESS), clock_now()) >> (address % 4 * 8);
+    }
+    return read_shared(cpu, address);
+}
+
+static void write_bus(struct cpu *cpu, uint64_t address, uint64_t value)
+{
+    if (is_lapic(address) == 0 || lapic_in_memory(&cpu->lapic) == 0) {
+        write_shared(cpu, address, (uint32_t)value);
+    } else if (address % 16 == 0) {
+        lapic_write(&cpu->lapic, (uint32_t)(address - LAPIC_ADDRESS), (uint32_t)value, clock_now());
+        ipi_follow(cpu);
     }
 }
 
 /* What the instruction writes. */
-static uint64_t operand(const struct decoded *d)
+static uint64_t operand(volatile const uint64_t *vcpu, const struct decoded *d)
 {
     if (d->is_constant) {
         return d->constant;
     }
-    return vcpu_reg(d->reg) >> (d->high_byte ? 8 : 0);
+    return vcpu_reg(vcpu, d->reg) >> (d->high_byte ? 8 : 0);
 }
 
 /* Puts what was read into the register, extended as the instruction says. */
-static void set_operand(const struct decoded *d, uint64_t value)
+static void set_operand(volatile uint64_t *vcpu, const struct decoded *d, uint64_t value)
 {
-    uint64_t old = vcpu_reg(d->reg);
+    uint64_t old = vcpu_reg(vcpu, d->reg);
     uint32_t unused = 64 - 8 * d->size;
     value = d->sign ? (uint64_t)((int64_t)(value << unused) >> unused) : value << unused >> unused;
     if (d->high_byte) {
-        vcpu_set_reg(d->reg, (old & ~0xff00ul) | value << 8);
+        vcpu_set_reg(vcpu, d->reg, (old & ~0xff00ul) | value << 8);
     } else if (d->extend == 8) {
-        vcpu_set_reg(d->reg, value);
+        vcpu_set_reg(vcpu, d->reg, value);
     } else if (d->extend == 4) {
-        vcpu_set_reg(d->reg, (uint32_t)value);
+        vcpu_set_reg(vcpu, d->reg, (uint32_t)value);
     } else {
         uint64_t mask = (1ul << (8 * d->extend)) - 1;
-        vcpu_set_reg(d->reg, (old & ~mask) | (value & mask));
+        vcpu_set_reg(vcpu, d->reg, (old & ~mask) | (value & mask));
     }
 }
 
@@ -81,11 +108,11 @@ static void set_operand(const struct decoded *d, uint64_t value)
 #define RFLAGS_SF 0x80ul
 
 /* Combines the operand with what the bus has there, and sets the flags. */
-static uint64_t combine(const struct decoded *d, uint64_t old)
+static uint64_t combine(volatile uint64_t *vcpu, const struct decoded *d, uint64_t old)
 {
-    uint64_t value = d->combine == DECODE_OR    ? old | operand(d)
-                     : d->combine == DECODE_AND ? old & operand(d)
-                                                : old ^ operand(d);
+    uint64_t value = d->combine == DECODE_OR    ? old | operand(vcpu, d)
+                     : d->combine == DECODE_AND ? old & operand(vcpu, d)
+                                                : old ^ operand(vcpu, d);
     value = value << (64 - 8 * d->size) >> (64 - 8 * d->size);
     vcpu[VCPU_RFLAGS] = (vcpu[VCPU_RFLAGS] & ~RFLAGS_ARITHMETIC) | (value == 0 ? RFLAGS_ZF : 0) |
                         (value >> (8 * d->size - 1) != 0 ? RFLAGS_SF : 0) |
@@ -93,8 +120,9 @@ static uint64_t combine(const struct decoded *d, uint64_t old)
     return value;
 }
 
-const char *mmio_exit(void)
+const char *mmio_exit(struct cpu *cpu)
 {
+    volatile uint64_t *vcpu = cpu->page;
     uint64_t address = vcpu[VCPU_EXIT_INFO1], info = vcpu[VCPU_EXIT_INFO2];
     if ((info & 2) != 0) {
         return "the guest fetched an instruction where it has no memory";
@@ -107,17 +135,17 @@ const char *mmio_exit(void)
     }
     uint8_t code[DECODE_MAX];
     struct decoded d;
-    if (decode_move(code, fetch(code), &d) == 0) {
+    if (decode_move(code, fetch(vcpu, code), &d) == 0) {
         return "the guest reached for memory it does not have, by an instruction the monitor does not emulate";
     }
     if (d.combine != DECODE_MOVE) {
-        write_bus(address, combine(&d, read_bus(address)));
+        write_bus(cpu, address, combine(vcpu, &d, read_bus(cpu, address)));
     } else if (d.write) {
-        write_bus(address, operand(&d));
+        write_bus(cpu, address, operand(vcpu, &d));
     } else {
-        set_operand(&d, read_bus(address));
+        set_operand(vcpu, &d, read_bus(cpu, address));
     }
     vcpu[VCPU_EXIT_NEXT_RIP] = 0;
-    vcpu_skip(d.length);
+    vcpu_skip(vcpu, d.length);
     return 0;
 }

@@ -1,11 +1,11 @@
-/* Accesses to guest-physical addresses without memory: the local interrupt controller, virtio devices, and the empty bus, where reads
+/* Accesses to guest-physical addresses without memory: the interrupt controllers, virtio devices, and the empty bus, where reads
  * give all ones and writes are lost. */
 #ifndef VMM_MMIO_H
 #define VMM_MMIO_H
 
-#include <stdint.h>
+#include "cpu/cpu.h"
 
 /* Emulates the instruction of a VCPU_EXIT_MEMORY. Returns null, or why it can't: the guest is then ended. */
-const char *mmio_exit(void);
+const char *mmio_exit(struct cpu *cpu);
 
 #endif

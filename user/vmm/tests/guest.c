@@ -7,6 +7,9 @@
 
 /* <sys/mman.h> and abi.h both define PROT_READ and the like. */
 void *mmap(void *address, size_t bytes, int protection, int flags, int file, long offset);
+static uint64_t state[VCPU_WORDS];
+static volatile uint64_t *const vcpu = state;
+
 #define MAP_FIXED_PRIVATE 0x32 /* anonymous */
 #define TABLES 0x1000ul        /* four pages; the last maps the pages from 0 */
 
@@ -22,7 +25,7 @@ static void map(uint64_t page, uint64_t entry)
 static uint64_t fault_of(uint64_t linear, uint64_t bytes, uint32_t write)
 {
     uint64_t address = 0, code = 0;
-    if (guest_may_access(linear, bytes, write, &address, &code)) {
+    if (guest_may_access(vcpu, linear, bytes, write, &address, &code)) {
         return ~0ul;
     }
     CHECK(address == linear || (address == 0x6000 && linear == 0x5ffe));
@@ -31,7 +34,6 @@ static uint64_t fault_of(uint64_t linear, uint64_t bytes, uint32_t write)
 
 int main(void)
 {
-    CHECK(mmap((void *)VCPU_ADDRESS, PAGE, 3, MAP_FIXED_PRIVATE, -1, 0) == (void *)VCPU_ADDRESS);
     CHECK(mmap((void *)GUEST_BASE, 16 * PAGE, 3, MAP_FIXED_PRIVATE, -1, 0) == (void *)GUEST_BASE);
     guest_size = 16 * PAGE;
     for (uint64_t i = 0; i < 3; i++) {

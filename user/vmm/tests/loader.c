@@ -39,6 +39,7 @@ static void make(void)
     request.memory_size = MEMORY;
     request.initrd_size = 5000;
     request.command_line = "console=ttyS0";
+    request.cpus = 1;
 }
 
 #define FAULT(change)                                                                                                  \
@@ -59,7 +60,7 @@ static void test_good(uint8_t *memory)
     CHECK(loader_check(&request) == 0);
     loader_place(&request, &result);
     CHECK(result.entry == 0x1000200 && memcmp(memory + 0x1000000, file + 2560, BODY) == 0);
-    const uint8_t *zero_page = memory + result.zero_page;
+    const uint8_t *zero_page = memory + result.argument;
     CHECK(get(zero_page + HEADER_MAGIC, 4) == 0x53726448 && zero_page[TYPE_OF_LOADER] == 0xff);
     uint64_t at = get(zero_page + RAMDISK_IMAGE, 4);
     CHECK(get(zero_page + RAMDISK_SIZE, 4) == 5000 && at % 4096 == 0 && memcmp(memory + at, initrd, 5000) == 0);

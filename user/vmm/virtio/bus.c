@@ -31,7 +31,7 @@ static uint32_t place_of(uint64_t address)
 
 static void follow(uint32_t place)
 {
-    pic_set_line(&machine.pic, bus_line(place), machine.bus.device[place].interrupts != 0);
+    machine_set_line(bus_line(place), machine.bus.device[place].interrupts != 0);
 }
 
 uint64_t bus_read(uint64_t address)

@@ -1,7 +1,7 @@
 //! Channels: two different ends, each named once, and no process sees one name twice.
 
 use crate::codes::Code;
-use crate::description::{Description, Name};
+use crate::description::{virtual_cpu, Description, Name};
 use diagnostics::{Diagnostic, Report, Span};
 use std::collections::HashMap;
 
@@ -57,11 +57,15 @@ impl Checker<'_> {
         self.fault(Code::OneEnded, message, &remedy, &name.span, "only one end");
     }
 
-    /// A monitor has a notification of console input already.
+    /// A monitor has a notification of console input already, and one for each further virtual CPU.
     fn guests(&mut self) {
         for process in self.description.processes.iter().filter(|process| process.vm.is_some()) {
             let key = (process.name.value.clone(), "notification", "input".to_string());
             self.seen.insert(key, process.name.span.clone());
+            for (number, thread) in (1..).zip(&process.threads) {
+                let key = (process.name.value.clone(), "notification", virtual_cpu(number));
+                self.seen.insert(key, thread.name.span.clone());
+            }
         }
     }
 

@@ -6,7 +6,14 @@ use crate::layout::*;
 use diagnostics::{Diagnostic, Report, Span};
 
 pub fn check(description: &Description, report: &mut Report) {
-    let vms: Vec<&Span> = description.processes.iter().filter(|p| p.vm.is_some()).map(|p| &p.name.span).collect();
+    let vms: Vec<&Span> = description
+        .processes
+        .iter()
+        .filter(|p| p.vm.is_some())
+        .flat_map(|p| {
+            std::iter::once(&p.name.span).chain(p.vm.iter().flat_map(|vm| vm.more_cpus.iter().map(|cpu| &cpu.span)))
+        })
+        .collect();
     let threads: Vec<&Span> = description
         .processes
         .iter()
@@ -27,10 +34,10 @@ pub fn check(description: &Description, report: &mut Report) {
         }
     };
     limit("processes", description.processes.iter().map(|o| &o.name.span).collect(), NUM_PROCESS);
-    limit("virtual machines", vms, NUM_VM);
+    limit("virtual CPUs of virtual machines", vms, NUM_VM);
     limit("threads", threads, NUM_THREAD - NUM_CPU);
     limit("endpoints", description.endpoints.iter().map(|o| &o.name.span).collect(), NUM_ENDPOINT);
-    limit("notifications, one of them for each virtual machine", notifications, NUM_NOTIFICATION);
+    limit("notifications, one of them for each virtual CPU", notifications, NUM_NOTIFICATION);
     limit("buffers", description.buffers.iter().map(|o| &o.name.span).collect(), NUM_BUFFER);
     limit("shares", description.shares.iter().map(|o| &o.name.span).collect(), NUM_SHARE);
     limit("devices", devices, NUM_DEVICE);

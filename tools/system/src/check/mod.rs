@@ -12,6 +12,7 @@ mod owner;
 mod partitions;
 mod processor;
 pub(crate) mod reservation;
+mod virtual_cpus;
 
 use crate::description::{Description, Machine};
 use crate::read::Document;
@@ -42,6 +43,7 @@ pub fn check(
     processor::check(description, machine, report);
     mitigation::check(description, machine, report);
     reservation::check(description, report);
+    virtual_cpus::check(description, document, report);
     if let Some(machine) = machine {
         machine::check(machine, report);
         owner::check(description, machine, report);

@@ -43,7 +43,8 @@ pub fn build(document: &Document, name: &str) -> Description {
 
 fn process(table: &TableData) -> Process {
     let is_vm = table.spec.name == "vm";
-    let cpu = table.number("cpu").cloned().unwrap_or_else(|| Spanned::new(0, table.name.span.clone()));
+    let first = table.number("cpu").or_else(|| table.numbers("cpus").first());
+    let cpu = first.cloned().unwrap_or_else(|| Spanned::new(0, table.name.span.clone()));
     let priority = table.number("priority").map_or(DEFAULT_PRIORITY, |number| number.value);
     let program = if is_vm {
         let default = || Spanned::new(DEFAULT_MONITOR.to_string(), table.name.span.clone());
@@ -80,7 +81,10 @@ fn process(table: &TableData) -> Process {
         serves: table.text("serves").cloned(),
         files: table.pairs("files").to_vec(),
         args: table.pairs("args").to_vec(),
-        threads: table.tables("thread").iter().map(|inner| thread(inner, &cpu, priority)).collect(),
+        threads: match is_vm {
+            true => virtual_cpus(table, priority),
+            false => table.tables("thread").iter().map(|inner| thread(inner, &cpu, priority)).collect(),
+        },
         cpu,
         priority,
     }
@@ -92,8 +96,21 @@ fn vm(table: &TableData) -> Vm {
         kernel: table.text("kernel").cloned(),
         initrd: table.text("initrd").cloned(),
         network: table.text("network").cloned(),
+        more_cpus: table.numbers("cpus").iter().skip(1).cloned().collect(),
+        paravirtual: table.has("paravirtual").then(|| table.names("paravirtual").to_vec()),
         cmdline: table.text("cmdline").map_or_else(|| DEFAULT_COMMAND_LINE.to_string(), |text| text.value.clone()),
     }
+}
+
+/// A thread of the monitor for each virtual CPU but the first.
+fn virtual_cpus(table: &TableData, priority: u64) -> Vec<Thread> {
+    let make = |(number, cpu): (usize, &Spanned<u64>)| Thread {
+        name: Spanned::new(virtual_cpu(number), cpu.span.clone()),
+        cpu: cpu.clone(),
+        priority,
+        time: Time::default(),
+    };
+    table.numbers("cpus").iter().enumerate().skip(1).map(make).collect()
 }
 
 fn thread(table: &TableData, cpu: &Spanned<u64>, priority: u64) -> Thread {

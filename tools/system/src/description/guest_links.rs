@@ -95,6 +95,11 @@ pub fn link(description: &mut Description) {
             read_only: false,
         });
         hear_input(description, &at(&guest.value));
+        // Its other virtual CPUs wake the first one by it.
+        let vm = description.process(&guest.value).and_then(|process| process.vm.as_ref());
+        if vm.is_some_and(|vm| vm.num_cpus() > 1) {
+            notify(description, &at(&guest.value), &at(&guest.value));
+        }
     }
 }
 

@@ -124,8 +124,24 @@ pub struct Vm {
     pub kernel: Option<Name>,
     pub initrd: Option<Name>,
     pub cmdline: String,
+    /// The CPU of each virtual CPU but the first, whose is the process's.
+    pub more_cpus: Vec<Spanned<u64>>,
+    /// The features it is told of; none: all.
+    pub paravirtual: Option<Vec<Name>>,
     /// The process that drives its network.
     pub network: Option<Name>,
+}
+
+impl Vm {
+    /// How many virtual CPUs it has.
+    pub fn num_cpus(&self) -> u64 {
+        1 + self.more_cpus.len() as u64
+    }
+}
+
+/// The name of what a virtual CPU but the first has in its monitor: thread, machine, notification.
+pub fn virtual_cpu(number: usize) -> String {
+    format!("cpu{number}")
 }
 
 #[derive(Debug, Clone)]

@@ -62,6 +62,13 @@ impl TableData {
         }
     }
 
+    pub fn numbers(&self, key: &str) -> &[Spanned<u64>] {
+        match self.field(key) {
+            Some(Field::Numbers(numbers)) => numbers,
+            _ => &[],
+        }
+    }
+
     pub fn flag(&self, key: &str) -> bool {
         matches!(self.field(key), Some(Field::Flag(flag)) if flag.value)
     }

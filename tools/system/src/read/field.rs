@@ -22,6 +22,8 @@ pub(super) fn read(reader: &mut Reader, key: &KeySpec, value: Located) -> Option
             let number = integer(reader, key, value)?;
             in_range(reader, key, number, (low, high), |n| n.to_string())
         }
+        Kind::Integers(low, high) => integers(reader, key, value, (low, high)),
+        Kind::Choices(words) => choices(reader, key, value, words),
         Kind::Size(low, high) => {
             let number =
                 scaled(reader, key, value, units::size, units::meant_size, "a whole number and B, KiB, MiB or GiB")?;
@@ -88,6 +90,8 @@ fn correction(key: &KeySpec, value: &DeValue) -> String {
         (Kind::Integer(..), DeValue::String(text)) if text.parse::<u64>().is_ok() => {
             format!("write it without quotes: `{name} = {text}`")
         }
+        (Kind::Integers(..), DeValue::Integer(number)) => format!("write it as a list: `{name} = [{number}]`"),
+        (Kind::Choices(_), DeValue::String(text)) => format!("write it as a list: `{name} = [\"{text}\"]`"),
         (Kind::Flag, DeValue::String(text)) if text == "true" || text == "false" => {
             format!("write it without quotes: `{name} = {text}`")
         }
@@ -160,6 +164,27 @@ fn integer(reader: &mut Reader, key: &KeySpec, value: Located) -> Option<Spanned
     Some(Spanned::new(parsed, value.span()))
 }
 
+/// Numbers out of range are reported and left out; a list of none is a fault.
+fn integers(reader: &mut Reader, key: &KeySpec, value: Located, bounds: (u64, u64)) -> Option<Field> {
+    let Some(items) = value.get_ref().as_array() else {
+        mismatch(reader, key, value);
+        return None;
+    };
+    if items.is_empty() {
+        let message = format!("`{}` is an empty list", key.name);
+        reader.fault(Code::BadValue, &message, "name at least one, or leave the key out", &value.span(), "empty");
+        return None;
+    }
+    let mut out = Vec::new();
+    for item in items {
+        let Some(number) = integer(reader, key, item) else { continue };
+        if let Some(Field::Number(number)) = in_range(reader, key, number, bounds, |n| n.to_string()) {
+            out.push(number);
+        }
+    }
+    Some(Field::Numbers(out))
+}
+
 fn in_range(
     reader: &mut Reader,
     key: &KeySpec,
@@ -210,6 +235,22 @@ fn choice(reader: &mut Reader, key: &KeySpec, value: Located, words: &[&str]) ->
     let remedy = format!("choose {}", key.kind.describe());
     reader.fault(Code::BadValue, &message, &remedy, &text.span, "not one of the choices");
     None
+}
+
+/// Words that are not among the choices are reported and left out.
+fn choices(reader: &mut Reader, key: &KeySpec, value: Located, words: &[&str]) -> Option<Field> {
+    let all = texts(reader, key, value)?;
+    let mut out = Vec::new();
+    for text in all {
+        if words.contains(&text.value.as_str()) {
+            out.push(text);
+            continue;
+        }
+        let message = format!("`{}` cannot hold \"{}\"", key.name, text.value);
+        let remedy = format!("choose from {}", words.join(", "));
+        reader.fault(Code::BadValue, &message, &remedy, &text.span, "not one of the choices");
+    }
+    Some(Field::Names(out))
 }
 
 fn regex(reader: &mut Reader, key: &KeySpec, value: Located) -> Option<Spanned<String>> {

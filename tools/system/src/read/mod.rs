@@ -13,6 +13,7 @@ use diagnostics::Spanned;
 pub enum Field {
     Text(Spanned<String>),
     Number(Spanned<u64>),
+    Numbers(Vec<Spanned<u64>>),
     Flag(Spanned<bool>),
     Range(Spanned<(u64, u64)>),
     Names(Vec<Spanned<String>>),

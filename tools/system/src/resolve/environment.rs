@@ -1,7 +1,7 @@
 //! The environment page of a process, from its grants and the description.
 
 use super::grants::{sender_badge, signal_bit};
-use super::ids::Ids;
+use super::ids::{Ids, VM_INPUT};
 use super::resolved::Grant;
 use crate::description::Process;
 use crate::environment::Environment;
@@ -49,6 +49,13 @@ pub fn environment(ids: &Ids, process: &Process, grants: &[Grant], files: &[Mapp
     if let Some(vm) = &process.vm {
         page.line(format_args!("arg.memory"), vm.memory.as_ref().map_or(0, |memory| memory.value));
         page.line(format_args!("arg.cmdline"), &vm.cmdline);
+        if vm.num_cpus() > 1 {
+            page.line(format_args!("bit.{VM_INPUT}.{}", process.name.value), signal_bit(0));
+        }
+        if let Some(features) = &vm.paravirtual {
+            let names: Vec<&str> = features.iter().map(|name| name.value.as_str()).collect();
+            page.line(format_args!("arg.paravirtual"), names.join(" "));
+        }
         if let Some(driver) = &vm.network {
             page.line(format_args!("arg.network"), &driver.value);
         }

@@ -4,7 +4,7 @@
 
 use super::ids::{Ids, VM_GUEST, VM_INPUT};
 use super::resolved::Grant;
-use crate::description::{Name, Process};
+use crate::description::{virtual_cpu, Name, Process};
 use crate::layout::*;
 
 /// Bit that signaller number `index` of a notification sets. From above, because events of slots set low bits.
@@ -70,8 +70,14 @@ impl List<'_> {
         let description = self.ids.description;
         // First, because a monitor takes its first notification to be this one.
         if let Some(vm) = self.ids.vm(self.index) {
-            let input = self.ids.vm_input(vm);
-            self.add(("notification", GRANT_NOTIFICATION), VM_INPUT, input, RIGHT_WAIT, 0);
+            let several = self.process.vm.as_ref().is_some_and(|vm| vm.num_cpus() > 1);
+            let (rights, bits) =
+                if several { (RIGHT_WAIT | RIGHT_SIGNAL, 1 << signal_bit(0)) } else { (RIGHT_WAIT, 0) };
+            self.add(("notification", GRANT_NOTIFICATION), VM_INPUT, self.ids.vm_input(vm), rights, bits);
+            for (number, vm) in self.ids.virtual_cpus(self.index).enumerate().skip(1) {
+                let wake = self.ids.vm_input(vm);
+                self.add(("notification", GRANT_NOTIFICATION), &virtual_cpu(number), wake, rights, bits);
+            }
         }
         for (object, notification) in (0..).zip(&description.notifications) {
             let waits = notification.waiter.as_ref().is_some_and(|waiter| self.is_me(waiter));
@@ -147,6 +153,9 @@ impl List<'_> {
         }
         if let Some(vm) = self.ids.vm(self.index) {
             self.add(("vm", GRANT_VM), VM_GUEST, vm, 0, 0);
+            for (number, vm) in self.ids.virtual_cpus(self.index).enumerate().skip(1) {
+                self.add(("vm", GRANT_VM), &virtual_cpu(number), vm, 0, 0);
+            }
         }
     }
 

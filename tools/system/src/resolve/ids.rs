@@ -8,7 +8,8 @@ use crate::description::{Description, Machine, Name, Process};
 use crate::layout::NUM_CPU;
 use std::collections::HashMap;
 
-/// Name under which a monitor sees its notification of console input, and its guest.
+/// Name under which a monitor sees its notification of console input, and the guest's first virtual CPU. Those of the others
+/// bear the name of the virtual CPU.
 pub const VM_INPUT: &str = "input";
 pub const VM_GUEST: &str = "guest";
 
@@ -21,7 +22,8 @@ pub struct Ids<'a> {
     consoles: HashMap<&'a str, u32>,
     /// Name, process that owns it; the index is the id.
     pub devices: Vec<(&'a Device, u32)>,
-    /// The processes that monitor a guest; the index is the id of the virtual machine.
+    /// The monitor of each virtual CPU, which is a virtual machine of its own to the kernel; the index is its id. Those of a guest
+    /// follow each other.
     pub vms: Vec<u32>,
     /// First thread id of each process.
     first_threads: Vec<u32>,
@@ -51,8 +53,8 @@ impl<'a> Ids<'a> {
             first_threads,
         };
         for (index, process) in description.processes.iter().enumerate() {
-            if process.vm.is_some() {
-                ids.vms.push(index as u32);
+            if let Some(vm) = &process.vm {
+                ids.vms.extend((0..vm.num_cpus()).map(|_| index as u32));
             }
             let known = machine.map_or(&[] as &[Device], |machine| &machine.devices);
             for name in &process.devices {
@@ -84,12 +86,18 @@ impl<'a> Ids<'a> {
         self.devices.iter().position(is_it).map(|index| index as u32)
     }
 
-    /// The virtual machine that process `process` monitors.
+    /// The first virtual CPU that process `process` monitors.
     pub fn vm(&self, process: u32) -> Option<u32> {
         self.vms.iter().position(|monitor| *monitor == process).map(|index| index as u32)
     }
 
-    /// The notification of console input of virtual machine `vm`: these come after those of the description.
+    /// All virtual CPUs that process `process` monitors.
+    pub fn virtual_cpus(&self, process: u32) -> impl Iterator<Item = u32> + '_ {
+        (0..).zip(&self.vms).filter(move |(_, monitor)| **monitor == process).map(|(vm, _)| vm)
+    }
+
+    /// The notification of virtual CPU `vm`, of a guest's first one for console input too: these come after those of the
+    /// description.
     pub fn vm_input(&self, vm: u32) -> u32 {
         self.description.notifications.len() as u32 + vm
     }

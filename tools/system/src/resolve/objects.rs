@@ -2,7 +2,7 @@
 
 use super::ids::{Ids, VM_INPUT};
 use super::resolved::*;
-use crate::description::Name;
+use crate::description::{virtual_cpu, Name};
 use crate::load::System;
 
 /// The resolved system without processes and image. Requires a description without faults: what a fault left unknown
@@ -56,7 +56,11 @@ fn notifications(ids: &Ids) -> Vec<Notification> {
     });
     let inputs = (0..).zip(&ids.vms).map(|(vm, monitor)| {
         let waiter = process_at(ids, *monitor);
-        Notification { id: ids.vm_input(vm), name: format!("{}.{VM_INPUT}", waiter.name), waiter }
+        let name = match vm - ids.vm(*monitor).unwrap_or(vm) {
+            0 => VM_INPUT.to_string(),
+            number => virtual_cpu(number as usize),
+        };
+        Notification { id: ids.vm_input(vm), name: format!("{}.{name}", waiter.name), waiter }
     });
     named.chain(inputs).collect()
 }

@@ -45,6 +45,8 @@ pub enum Kind {
     Flag,
     /// A whole number within bounds, both included.
     Integer(u64, u64),
+    /// Whole numbers within bounds, both included; at least one.
+    Integers(u64, u64),
     /// Bytes with a unit, within bounds.
     Size(u64, u64),
     /// A time with a unit, in nanoseconds, within bounds.
@@ -54,6 +56,8 @@ pub enum Kind {
     /// A function of a PCI device, `BUS:DEVICE.FUNCTION`.
     Function,
     Choice(&'static [&'static str]),
+    /// Any of these words, or none.
+    Choices(&'static [&'static str]),
     /// The name of an object.
     Name(Object),
     Names(Object),
@@ -80,6 +84,7 @@ impl Kind {
             Kind::Regex => "a regular expression".into(),
             Kind::Flag => "true or false".into(),
             Kind::Integer(low, high) => format!("an integer, {low} to {high}"),
+            Kind::Integers(low, high) => format!("a list of integers, {low} to {high}"),
             Kind::Size(low, high) => format!("a size, \"{}\" to \"{}\"", show_size(low), show_size(high)),
             Kind::Duration(low, high) => format!("a time, \"{}\" to \"{}\"", show_duration(low), show_duration(high)),
             Kind::Range => "a range, such as \"0x2f8..0x2ff\"".into(),
@@ -87,6 +92,10 @@ impl Kind {
             Kind::Choice(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 quoted.join(" or ")
+            }
+            Kind::Choices(words) => {
+                let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                format!("a list, of {}", quoted.join(", "))
             }
             Kind::Name(object) => format!("the name of {} {}", article(object.noun()), object.noun()),
             Kind::Names(object) => format!("a list of names of {}", plural(object.noun())),

@@ -210,6 +210,9 @@ const PROCESS: TableSpec = TableSpec {
     keys: &[PROGRAM, RUNNING, THREADS],
 };
 
+/// Features of a guest that it can be told of or not: names as `user/vmm/boot/config.c` knows them.
+pub const PARAVIRTUAL: &[&str] = &["clock", "end-of-interrupt", "x2apic"];
+
 const VM: TableSpec = TableSpec {
     name: "vm",
     named: true,
@@ -237,6 +240,21 @@ const VM: TableSpec = TableSpec {
                 "none",
                 "The process that drives the guest's network card, such as one that runs `rtl8139`; it drives it for this guest \
                  alone. The share, the notifications and the `args.ethernet` that monitor and driver need are made.",
+            ),
+            optional(
+                "cpus",
+                Kind::Integers(0, NUM_CPU as u64 - 1),
+                "one virtual CPU, on `cpu`",
+                "Several virtual CPUs: the CPU of each, all different. The guest's first CPU is the first of the list. Each takes \
+                 part in the monitor's `priority`; `period` and `budget` are for each.",
+            ),
+            optional(
+                "paravirtual",
+                Kind::Choices(PARAVIRTUAL),
+                "all of them",
+                "What the guest is told that spares it exits, where it knows KVM's interface: `clock`, a clock in its memory that \
+                 it need not measure; `end-of-interrupt`, by a word of its memory; `x2apic`, the registers of its local interrupt \
+                 controller as model-specific ones. Without any it does not learn of KVM.",
             ),
             optional("cmdline", Kind::Text, "\"console=ttyS0\"", "The guest kernel's command line."),
             optional("monitor", Kind::Name(Object::Program), "\"vmm\"", "The program that monitors it."),
