@@ -177,6 +177,7 @@ static void reset(const struct load_request *request, uint64_t tsc_khz)
         cpu->nmi = 0;
         cpu->away = 0;
         cpu->dead = 0;
+        memset(cpu->exits, 0, sizeof cpu->exits);
         cpu->page[VCPU_TSC_OFFSET] = machine.tsc_offset;
         cpuid_publish(cpu);
     }
@@ -204,6 +205,32 @@ static void run_once(void)
         uint64_t bits = 0;
         sys_wait(first->wake, DEADLINE_NEVER, &bits);
         first->bits |= bits;
+    }
+}
+
+/* A line for each virtual CPU: `EXITS cpu 0: 1234, io 56, ...` */
+static void say_exits(void)
+{
+    static const char *const name[CPU_EXITS] = {
+        [VCPU_EXIT_NONE] = "none",         [VCPU_EXIT_IO] = "io",
+        [VCPU_EXIT_MEMORY] = "memory",     [VCPU_EXIT_CPUID] = "cpuid",
+        [VCPU_EXIT_MSR_READ] = "rdmsr",    [VCPU_EXIT_MSR_WRITE] = "wrmsr",
+        [VCPU_EXIT_HALT] = "halt",         [VCPU_EXIT_INTERRUPT_WINDOW] = "window",
+        [VCPU_EXIT_DEADLINE] = "deadline", [VCPU_EXIT_NOTIFIED] = "notified",
+    };
+    for (uint32_t i = 0; i < config.cpus; i++) {
+        const struct cpu *cpu = &machine.cpu[i];
+        uint64_t all = 0;
+        for (uint32_t k = 1; k < CPU_EXITS; k++) {
+            all += cpu->exits[k];
+        }
+        print("EXITS cpu %u: %lu", i, all);
+        for (uint32_t k = 1; k < CPU_EXITS; k++) {
+            if (name[k] != 0 && cpu->exits[k] != 0) {
+                print(", %s %lu", name[k], cpu->exits[k]);
+            }
+        }
+        print("\n");
     }
 }
 
@@ -262,6 +289,9 @@ int main(void)
         reset(&request, tsc_khz);
         run_once();
         console_drain();
+        if (config.counts) {
+            say_exits();
+        }
         if (machine.end == END_POWER_OFF) {
             print("GUEST-OFF\n");
             return 0;

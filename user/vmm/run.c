@@ -307,6 +307,7 @@ static const char *run(struct cpu *cpu)
     if (status != STATUS_OK) {
         return "the kernel refused to run it";
     }
+    cpu->exits[reason < CPU_EXITS ? reason : VCPU_EXIT_NONE]++;
     lapic_catch_up(&cpu->lapic);
     return handle_exit(cpu, reason);
 }

@@ -13,8 +13,8 @@ diagnostics::codes! {
          false, list or table. Values with a unit are strings: quota = \"4MiB\". One broken line can make the lines \
          after it unreadable, so mend the first fault first."
     Duplicate "ASH-S003" "a name is defined twice"
-        "A key stands twice in one table, a table is opened twice, or a virtual machine has the name of a process \
-         (a virtual machine is a process: its monitor). Keep one of the two, or rename the other."
+        "A key stands twice in one table, a table is opened twice, two virtual CPUs of a guest share a CPU, or a virtual machine has the \
+         name of a process (a virtual machine is a process: its monitor). Keep one of the two, or rename the other."
     UnknownKey "ASH-S004" "a key or table that does not exist"
         "Nothing reads this key, so it is refused rather than ignored: a misspelt `budget` must not mean \
          \"no budget\". The reference page of the description lists every table and key."
@@ -115,8 +115,9 @@ diagnostics::codes! {
         "The description names a file by path, relative to the description's own folder, and it cannot be read."
     DamagedKernel "ASH-S034" "a guest kernel is damaged"
         "A guest kernel must be a Linux bzImage for 64-bit x86: boot flag 0xAA55, the signature HdrS, protocol 2.12 \
-         or later with a 64-bit entry point, and as long as its header says. A half-finished download looks like \
-         this too: fetch it again."
+         or later with a 64-bit entry point, and as long as its header says; or a 64-bit ELF file whose note `Xen` of type 18 \
+         names a PVH entry, such as a vmlinux, with its segments between 1 MiB and 4 GiB. A half-finished download looks \
+         like this too: fetch it again."
     DamagedInitrd "ASH-S035" "a guest initial ramdisk is damaged"
         "An initial ramdisk must be a cpio archive (newc), plain or packed by gzip, xz, zstd, lz4, lzop, bzip2 or \
          lzma. This file begins like none of these. Build or fetch it again."

@@ -1,5 +1,5 @@
 /* Reading the description's part for this monitor. Arguments: memory (bytes, with K M G), cmdline, epoch, paravirtual (names of
- * features), disk (the process that drives it), disk_size, network (the process that drives it); files: kernel, initrd; grants: a
+ * features), count_exits (1: they are told), disk (the process that drives it), disk_size, network (the process that drives it); files: kernel, initrd; grants: a
  * machine and a notification for each virtual CPU, one console, and what the links to those processes take; a thread for each
  * virtual CPU but the first. */
 #include "boot/config.h"
@@ -106,6 +106,7 @@ const char *config_read(struct config *config)
     if (config->memory > MAX_MEMORY) {
         return "arg.memory is more than 3 GiB";
     }
+    config->counts = env_arg_u64("count_exits", 0) != 0;
     config->epoch = env_arg_u64("epoch", DEFAULT_EPOCH);
     if (env_file("kernel", &config->kernel, &config->kernel_size) == 0) {
         return "this process has no file \"kernel\"";

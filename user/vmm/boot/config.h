@@ -15,6 +15,7 @@ struct config {
     char disk[CONFIG_NAME];     /* process that drives the guest's disk; empty: it has none */
     char network[CONFIG_NAME];  /* process that drives its network; empty: it has none */
     uint64_t disk_size;         /* bytes of it that the guest gets */
+    uint32_t counts;            /* 1: tell how often the guest exited, when its run ends */
     uint64_t memory;            /* guest memory, bytes */
     uint64_t epoch;             /* time of day at boot, seconds since 1970 */
     const void *kernel;

@@ -2,17 +2,9 @@
 #include "boot/loader.h"
 
 #include "ashlar/string.h"
-#include "boot/acpi.h"
+#include "boot/memory_map.h"
+#include "boot/pvh.h"
 #include "bytes.h"
-
-/* Where things stand in guest memory. */
-#define GDT 0x1000ul
-#define ZERO_PAGE 0x7000ul
-#define PAGE_TABLES 0x9000ul /* 1 root, 1 directory pointer table, 4 directories */
-#define COMMAND_LINE 0x20000ul
-#define LOW_MEMORY_END 0x9f000ul /* above: reserved up to 1 MiB */
-#define HIGH_MEMORY 0x100000ul
-#define COMMAND_LINE_MAX 2048u
 
 /* Offsets in the file, and equally in the zero page, of the setup header. */
 #define HEADER_BEGIN 0x1f1u
@@ -41,9 +33,6 @@
 #define ZERO_PAGE_E820_COUNT 0x1e8u
 #define ZERO_PAGE_E820 0x2d0u
 #define ENTRY_64 0x200u
-#define E820_RAM 1u
-#define E820_RESERVED 2u
-#define E820_ACPI 3u
 
 /* Bytes of the real-mode part, before the part that is loaded. */
 static uint64_t setup_bytes(const uint8_t *kernel)
@@ -75,8 +64,11 @@ static uint64_t initrd_address(const struct load_request *r)
 const char *loader_check(const struct load_request *r)
 {
     const uint8_t *k = r->kernel;
+    if (pvh_is_elf(r)) {
+        return pvh_check(r);
+    }
     if (r->kernel_size < 0x400 || get(k + BOOT_FLAG, 2) != 0xaa55 || get(k + HEADER_MAGIC, 4) != 0x53726448) {
-        return "it is not a Linux kernel (bzImage)";
+        return "it is neither a Linux kernel (bzImage) nor an ELF file";
     }
     if (get(k + VERSION, 2) < 0x20c || HEADER_MAGIC + k[HEADER_LENGTH] < HEADER_LAST) {
         return "it is a kernel older than Linux 3.8, without the 64-bit boot protocol";
@@ -95,7 +87,7 @@ const char *loader_check(const struct load_request *r)
     }
     uint64_t alignment = get(k + KERNEL_ALIGNMENT, 4), address = get(k + PREF_ADDRESS, 8);
     uint64_t init_size = get(k + INIT_SIZE, 4);
-    if (alignment == 0 || (alignment & (alignment - 1)) != 0 || address % alignment != 0 || address < HIGH_MEMORY ||
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0 || address % alignment != 0 || address < MEMORY_HIGH ||
         address >= 1ul << 32 || init_size < body || k[RELOCATABLE] > 1) {
         return "its header is damaged: load address, alignment and size contradict each other";
     }
@@ -113,56 +105,60 @@ const char *loader_check(const struct load_request *r)
     return 0;
 }
 
-static void add_range(uint8_t *zero_page, uint64_t from, uint64_t to, uint32_t type)
+static void add_range(uint8_t *zero_page, const struct memory_range *range)
 {
     uint8_t *entry = zero_page + ZERO_PAGE_E820 + 20u * zero_page[ZERO_PAGE_E820_COUNT];
-    put(entry, from, 8);
-    put(entry + 8, to - from, 8);
-    put(entry + 16, type, 4);
+    put(entry, range->from, 8);
+    put(entry + 8, range->to - range->from, 8);
+    put(entry + 16, range->type, 4);
     zero_page[ZERO_PAGE_E820_COUNT]++;
 }
 
 /* Identity map of 4 GiB by pages of 2 MiB. */
 static void build_page_tables(uint8_t *memory)
 {
-    put(memory + PAGE_TABLES, (PAGE_TABLES + 0x1000) | 3, 8);
+    put(memory + MEMORY_PAGE_TABLES, (MEMORY_PAGE_TABLES + 0x1000) | 3, 8);
     for (uint32_t i = 0; i < 4; i++) {
-        put(memory + PAGE_TABLES + 0x1000 + 8 * i, (PAGE_TABLES + 0x2000 + 0x1000 * i) | 3, 8);
+        put(memory + MEMORY_PAGE_TABLES + 0x1000 + 8 * i, (MEMORY_PAGE_TABLES + 0x2000 + 0x1000 * i) | 3, 8);
     }
     for (uint32_t i = 0; i < 2048; i++) {
-        put(memory + PAGE_TABLES + 0x2000 + 8 * i, (uint64_t)i << 21 | 0x83, 8);
+        put(memory + MEMORY_PAGE_TABLES + 0x2000 + 8 * i, (uint64_t)i << 21 | 0x83, 8);
     }
 }
 
 void loader_place(const struct load_request *r, struct load_result *result)
 {
+    if (pvh_is_elf(r)) {
+        pvh_place(r, result);
+        return;
+    }
     uint8_t *m = r->memory;
     const uint8_t *k = r->kernel;
     uint64_t setup = setup_bytes(k), address = get(k + PREF_ADDRESS, 8);
-    uint8_t *zero_page = m + ZERO_PAGE;
+    uint8_t *zero_page = m + MEMORY_START;
+    struct memory_range range[MEMORY_RANGES];
 
     memcpy(m + address, k + setup, body_bytes(r));
     memcpy(zero_page + HEADER_BEGIN, k + HEADER_BEGIN, HEADER_MAGIC + k[HEADER_LENGTH] - HEADER_BEGIN);
     zero_page[TYPE_OF_LOADER] = 0xff;
     put(zero_page + VID_MODE, 0xffff, 2);
     put(zero_page + ZERO_PAGE_RSDP, ACPI_BASE, 8);
-    memcpy(m + COMMAND_LINE, r->command_line, strlen(r->command_line) + 1);
-    put(zero_page + CMD_LINE_PTR, COMMAND_LINE, 4);
+    memcpy(m + MEMORY_COMMAND_LINE, r->command_line, strlen(r->command_line) + 1);
+    put(zero_page + CMD_LINE_PTR, MEMORY_COMMAND_LINE, 4);
     if (r->initrd_size != 0) {
         uint64_t initrd = initrd_address(r);
         memcpy(m + initrd, r->initrd, r->initrd_size);
         put(zero_page + RAMDISK_IMAGE, initrd, 4);
         put(zero_page + RAMDISK_SIZE, r->initrd_size, 4);
     }
-    add_range(zero_page, 0, LOW_MEMORY_END, E820_RAM);
-    add_range(zero_page, LOW_MEMORY_END, ACPI_BASE, E820_RESERVED);
-    add_range(zero_page, ACPI_BASE, ACPI_BASE + ACPI_SIZE, E820_ACPI);
-    add_range(zero_page, ACPI_BASE + ACPI_SIZE, HIGH_MEMORY, E820_RESERVED);
-    add_range(zero_page, HIGH_MEMORY, r->memory_size, E820_RAM);
+    memory_map(r->memory_size, range);
+    for (uint32_t i = 0; i < MEMORY_RANGES; i++) {
+        add_range(zero_page, &range[i]);
+    }
     acpi_build(m + ACPI_BASE, r->cpus);
 
     build_page_tables(m);
-    put(m + GDT + 0x10, 0x00af9b000000fffful, 8); /* 64-bit code */
-    put(m + GDT + 0x18, 0x00cf93000000fffful, 8); /* data */
-    *result = (struct load_result){0, address + ENTRY_64, PAGE_TABLES, GDT, ZERO_PAGE};
+    put(m + MEMORY_GDT + 0x10, 0x00af9b000000fffful, 8); /* 64-bit code */
+    put(m + MEMORY_GDT + 0x18, 0x00cf93000000fffful, 8); /* data */
+    *result = (struct load_result){0, address + ENTRY_64, MEMORY_PAGE_TABLES, MEMORY_GDT, MEMORY_START};
 }

@@ -1,5 +1,5 @@
-/* Placing a Linux kernel (bzImage), its initial RAM disk and the boot parameters in guest memory, by the 64-bit boot
- * protocol (Documentation/x86/boot.rst of the kernel). Pure code: works on any buffer. */
+/* Placing a kernel, its initial RAM disk and the boot parameters in guest memory: a bzImage by Linux' 64-bit boot protocol
+ * (Documentation/x86/boot.rst of the kernel), an ELF file by the PVH protocol (pvh.h). Pure code: works on any buffer. */
 #ifndef VMM_LOADER_H
 #define VMM_LOADER_H
 

@@ -12,6 +12,7 @@
 #include "devices/lapic.h"
 
 #define MAX_CPUS 8u
+#define CPU_EXITS (VCPU_EXIT_MACHINE_CHECK + 1)
 
 enum cpu_state {
     CPU_RUNS,
@@ -29,8 +30,9 @@ struct cpu {
     /* Its own thread's. */
     struct lapic lapic; /* of it, others read who it is: lapic_is_named() */
     enum cpu_state state;
-    uint32_t nmi;  /* 1: one waits for delivery */
-    uint64_t bits; /* of the notification, taken and not served yet */
+    uint32_t nmi;              /* 1: one waits for delivery */
+    uint64_t bits;             /* of the notification, taken and not served yet */
+    uint64_t exits[CPU_EXITS]; /* since the guest's start, by VCPU_EXIT_* */
 
     /* Any thread's, by atomic operations. */
     struct inbox inbox;

@@ -75,7 +75,7 @@ void lapic_request(struct lapic *lapic, uint32_t vector)
 
 void lapic_take(struct lapic *lapic, const uint64_t interrupt[4], const uint64_t level[4])
 {
-    if (lapic_accepts(lapic) == 0) {
+    if (lapic_accepts(lapic) == 0 || highest(interrupt) == 0) {
         return;
     }
     offer_end(lapic, 0);

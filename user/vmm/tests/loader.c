@@ -2,6 +2,7 @@
 #include "../boot/loader.c"
 
 #include "../boot/acpi.c"
+#include "../boot/pvh.c"
 
 #include <stdlib.h>
 

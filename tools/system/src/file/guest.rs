@@ -1,6 +1,6 @@
-//! Linux kernels (bzImage, Linux x86 boot protocol) and initial ramdisks for guests.
+//! Kernels for guests, by the Linux x86 boot protocol (bzImage) or the PVH protocol (ELF), and initial ramdisks.
 
-use super::Flaw;
+use super::{pvh, Flaw};
 use crate::codes::Code;
 use crc32fast::hash as crc32;
 
@@ -9,6 +9,7 @@ const SETUP_SECTORS: usize = 0x1f1;
 const SYSTEM_SIZE: usize = 0x1f4;
 const MAGIC: usize = 0x202;
 const VERSION: usize = 0x206;
+const KERNEL_VERSION: usize = 0x20e;
 const LOAD_FLAGS: usize = 0x236;
 const PREFERRED_ADDRESS: usize = 0x258;
 const INIT_SIZE: usize = 0x260;
@@ -20,6 +21,9 @@ const EFI_CHECKSUM: usize = 24 + 64;
 const EFI_SIGNATURE: usize = 24 + 112 + 4 * 8;
 /// CRC-32 of a kernel whose last four bytes are the checksum of the rest.
 const WHOLE_CRC: u32 = 0xffff_ffff;
+
+/// Linux from this version on has no checksum.
+const WITHOUT_CRC: (u32, u32) = (6, 15);
 
 const SECTOR: u64 = 512;
 const LEAST_VERSION: u16 = 0x020c;
@@ -38,12 +42,21 @@ const INITRD_BEGINNINGS: &[&[u8]] = &[
     b"\x5d\0\0",
 ];
 
-/// A bzImage for 64-bit x86, whole.
+fn flaw(reason: String) -> Result<(), Flaw> {
+    let message = format!("not a usable guest kernel: {reason}");
+    let remedy = "fetch the kernel again, or name a Linux bzImage or an ELF file with a PVH entry";
+    Err(Flaw { code: Code::DamagedKernel, message, remedy })
+}
+
+/// A bzImage for 64-bit x86, or an ELF file with a PVH entry, whole.
 pub fn check_kernel(bytes: &[u8]) -> Result<(), Flaw> {
-    let flaw = |reason: String| {
-        let message = format!("not a usable guest kernel: {reason}");
-        Err(Flaw { code: Code::DamagedKernel, message, remedy: "fetch the kernel again, or name a Linux bzImage" })
-    };
+    match pvh::is_elf(bytes) {
+        true => pvh::memory_end(bytes).map(|_| ()).or_else(|reason| flaw(reason.into())),
+        false => check_image(bytes),
+    }
+}
+
+fn check_image(bytes: &[u8]) -> Result<(), Flaw> {
     if bytes.len() < HEADER_END {
         return flaw(format!("{} bytes are less than its header", bytes.len()));
     }
@@ -69,10 +82,23 @@ pub fn check_kernel(bytes: &[u8]) -> Result<(), Flaw> {
     if (bytes.len() as u64) + 16 <= whole {
         return flaw(format!("it has {} bytes, but its header says {whole}", bytes.len()));
     }
-    if !checksum_fits(&bytes[..bytes.len().min(whole as usize)]) {
+    let has_checksum = version_of(bytes).is_none_or(|version| version < WITHOUT_CRC);
+    if has_checksum && !checksum_fits(&bytes[..bytes.len().min(whole as usize)]) {
         return flaw("its checksum does not fit its contents".into());
     }
     Ok(())
+}
+
+/// Major and minor version of the kernel, by the text in its header.
+fn version_of(kernel: &[u8]) -> Option<(u32, u32)> {
+    let at = match u16_at(kernel, KERNEL_VERSION) {
+        0 => return None,
+        offset => 0x200 + usize::from(offset),
+    };
+    let text = kernel.get(at..)?.split(|byte| *byte == 0).next()?;
+    let text = std::str::from_utf8(text.get(..text.len().min(64))?).ok()?;
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 /// Whether the checksum at the end fits. It was made before the kernel was signed, so what signing wrote is taken as zero.
@@ -92,6 +118,9 @@ fn checksum_fits(kernel: &[u8]) -> bool {
 
 /// End of the memory that the unpacked kernel uses, if the header gives it.
 pub fn memory_end(kernel: &[u8]) -> Option<u64> {
+    if pvh::is_elf(kernel) {
+        return pvh::memory_end(kernel).ok();
+    }
     check_kernel(kernel).ok()?;
     let address = u64::from_le_bytes(kernel.get(PREFERRED_ADDRESS..PREFERRED_ADDRESS + 8)?.try_into().ok()?);
     address.checked_add(u64::from(u32_at(kernel, INIT_SIZE)))
@@ -153,6 +182,16 @@ mod tests {
         let whole = kernel();
         for length in [0, 100, HEADER_END, whole.len() - 16] {
             assert!(check_kernel(&whole[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_of_a_version_without_checksum_needs_none() {
+        for (version, needs) in [("6.14.9 (a@b)", true), ("6.15.0-rc1", false), ("7.0", false), ("?", true)] {
+            let mut bytes = kernel();
+            bytes[KERNEL_VERSION + 1] = 2; // at 0x400
+            bytes[0x400..0x400 + version.len()].copy_from_slice(version.as_bytes());
+            assert_eq!(check_kernel(&bytes).is_err(), needs, "{version}");
         }
     }
 

@@ -4,6 +4,7 @@
 mod abi_note;
 mod guest;
 mod program;
+mod pvh;
 
 pub use program::{Program, Segment};
 

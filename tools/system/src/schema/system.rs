@@ -231,7 +231,7 @@ const VM: TableSpec = TableSpec {
                 "kernel",
                 Kind::Name(Object::File),
                 "none; only where `monitor` names a program that brings its own guest",
-                "The guest's kernel: a Linux bzImage; named like `files`.",
+                "The guest's kernel: a Linux bzImage, or an ELF file with a PVH entry; named like `files`.",
             ),
             optional("initrd", Kind::Name(Object::File), "none", "The guest's initial ramdisk; named like `files`."),
             optional(
