@@ -33,6 +33,7 @@ NOINLINE_NOCLONE uint32_t iommu_await(const volatile uint32_t *word, uint32_t ma
 NOINLINE_NOCLONE void iommu_fatal(void);
 NOINLINE_NOCLONE void console_drain(void);
 NOINLINE_NOCLONE void sched_ready_insert(uint32_t cpu, uint32_t t);
+NOINLINE_NOCLONE void sched_budget_park(uint32_t cpu, uint32_t t);
 #undef NOINLINE_NOCLONE
 
 NOINLINE uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);
@@ -69,7 +70,8 @@ NOINLINE void sched_reply_slowly(uint32_t t);
 NOINLINE void sched_decide(void);
 NOINLINE uint32_t sched_budget_floor(uint32_t cpu, uint32_t t, uint32_t best);
 NOINLINE void sched_drain_pending(void);
-NOINLINE void sched_ready_slowly(uint32_t t);
+NOINLINE void sched_ready_remote(uint32_t t);
+NOINLINE void sched_insert(uint32_t cpu, uint32_t t);
 NOINLINE void tlb_await(uint32_t cpu, uint64_t ticket);
 NOINLINE void spinlock_ticket_wait(uint32_t lock, uint64_t ticket);
 

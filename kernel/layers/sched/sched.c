@@ -3,47 +3,27 @@
 
 #include "arch.h"
 #include "queue.h"
+#include "sched_cpu.h"
 #include "sched_parts.h"
 #include "thread.h"
 #include "timer.h"
 #include "trace.h"
 
-/* One cache line each, touched by its CPU only. */
-struct sched_cpu {
-    uint32_t running;    /* priority of the running thread plus 1; 0 while idle */
-    uint32_t slice_over; /* 1: the running thread's slice is over or it yielded */
-    uint64_t slice_end;  /* end of the running thread's slice; TIMER_NEVER: no thread of its priority waits */
-    uint64_t spare[6];
-};
-
-static struct sched_cpu sched_cpu[NUM_CPU];
-
 void sched_init(void)
 {
-    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
-        sched_cpu[cpu].running = 0u;
-        sched_cpu[cpu].slice_over = 0u;
-        sched_cpu[cpu].slice_end = TIMER_NEVER;
-    }
+    sched_cpu_init();
     sched_ready_init();
-    sched_alarm_init();
     sched_event_init();
     sched_budget_init();
-    sched_wake_init();
 }
 
 void sched_init_cpu(void)
 {
     uint32_t cpu = arch_cpu();
     thread_set_state(cpu, THREAD_RUNNING);
-    sched_cpu[cpu].running = 0u;
+    sched_cpu_set_running(cpu, 0u);
     arch_set_need_resched(0u);
     sched_update_floor(cpu);
-}
-
-uint32_t sched_running(uint32_t cpu)
-{
-    return sched_cpu[cpu].running;
 }
 
 void sched_request(void)
@@ -55,7 +35,7 @@ void sched_request(void)
 void sched_update_floor(uint32_t cpu)
 {
     uint32_t need_resched = arch_need_resched();
-    uint32_t charged = sched_budget_charged(cpu);
+    uint32_t charged = sched_cpu_charged(cpu);
     uint32_t floor = ARCH_FLOOR_NONE;
     if (need_resched == 0u && charged == NONE) {
         floor = sched_ready_best(cpu);
@@ -66,10 +46,12 @@ void sched_update_floor(uint32_t cpu)
 void sched_begin_slice(uint32_t cpu)
 {
     uint32_t best = sched_ready_best(cpu);
-    if (best == sched_cpu[cpu].running && best != 0u && sched_cpu[cpu].slice_end == TIMER_NEVER) {
+    uint32_t running = sched_cpu_running(cpu);
+    uint64_t end = sched_cpu_slice_end(cpu);
+    if (best == running && best != 0u && end == TIMER_NEVER) {
         uint64_t now = timer_now();
-        sched_cpu[cpu].slice_end = now + SCHED_SLICE_NS;
-        sched_alarm_want(cpu, sched_cpu[cpu].slice_end);
+        sched_cpu_set_slice_end(cpu, now + SCHED_SLICE_NS);
+        sched_alarm_want(cpu, now + SCHED_SLICE_NS);
     }
 }
 
@@ -92,7 +74,7 @@ static void sched_switch(uint32_t t)
 static uint32_t sched_account_for(uint32_t cpu, uint32_t next, uint32_t best)
 {
     uint32_t limited = sched_budget_limited(next);
-    uint32_t charged = sched_budget_charged(cpu);
+    uint32_t charged = sched_cpu_charged(cpu);
     if (limited == 0u && charged == NONE) {
         return best;
     }
@@ -110,9 +92,9 @@ static void sched_run(uint32_t cpu, uint32_t next)
         uint32_t priority = thread_priority(next);
         running = priority + 1u;
     }
-    sched_cpu[cpu].running = running;
-    sched_cpu[cpu].slice_over = 0u;
-    sched_cpu[cpu].slice_end = TIMER_NEVER;
+    sched_cpu_set_running(cpu, running);
+    sched_cpu_set_slice_over(cpu, 0u);
+    sched_cpu_set_slice_end(cpu, TIMER_NEVER);
     arch_set_need_resched(0u);
     if (running == best) {
         sched_begin_slice(cpu);
@@ -158,6 +140,14 @@ void sched_switch_slowly(uint32_t t)
         running = priority + 1u;
         if (running >= best) {
             has = sched_budget_has(cpu, t);
+            if (has == 0u) {
+#if TRACE
+                trace_event(TRACE_WAKE, t);
+#endif
+                sched_budget_park(cpu, t);
+                sched_block_to_leave();
+                return;
+            }
         }
     }
     if (has == 0u) {
@@ -166,7 +156,7 @@ void sched_switch_slowly(uint32_t t)
         return;
     }
     thread_set_state(t, THREAD_RUNNING);
-    sched_cpu[cpu].running = running;
+    sched_cpu_set_running(cpu, running);
     sched_begin_slice(cpu);
     sched_budget_switch(cpu, t);
     sched_update_floor(cpu);
@@ -189,7 +179,7 @@ uint32_t sched_prepare_switch(uint32_t t)
     /* t continues the slice of the current thread: two threads that call each other cannot keep others of their
      * priority waiting. */
     thread_set_state(t, THREAD_RUNNING);
-    sched_cpu[cpu].running = priority + 1u;
+    sched_cpu_set_running(cpu, priority + 1u);
     return 1u;
 }
 
@@ -206,7 +196,7 @@ void sched_switch_to(uint32_t t)
 void sched_yield(void)
 {
     uint32_t cpu = arch_cpu();
-    sched_cpu[cpu].slice_over = 1u;
+    sched_cpu_set_slice_over(cpu, 1u);
     sched_request();
 }
 
@@ -215,15 +205,16 @@ void sched_yield(void)
 static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
 {
     uint32_t best = sched_ready_best(cpu);
-    uint32_t running = sched_cpu[cpu].running;
-    uint32_t next = sched_wake_next(cpu);
+    uint32_t running = sched_cpu_running(cpu);
+    uint32_t over = sched_cpu_slice_over(cpu);
+    uint32_t next = sched_cpu_kept(cpu);
     if (next != NONE || best > running) {
         return 1u;
     }
     if (running == 0u) {
         return 0u;
     }
-    if (sched_cpu[cpu].slice_over == 1u && best == running) {
+    if (over == 1u && best == running) {
         return 1u;
     }
     uint32_t has = sched_budget_has(cpu, current);
@@ -245,8 +236,8 @@ void sched_decide(void)
         sched_resumed();
     } else {
         arch_set_need_resched(0u);
-        sched_cpu[cpu].slice_over = 0u;
-        sched_cpu[cpu].slice_end = TIMER_NEVER;
+        sched_cpu_set_slice_over(cpu, 0u);
+        sched_cpu_set_slice_end(cpu, TIMER_NEVER);
         sched_begin_slice(cpu);
         sched_update_floor(cpu);
     }
@@ -256,8 +247,8 @@ uint32_t sched_hand_over(void)
 {
     uint32_t cpu = arch_cpu();
     uint32_t current = thread_current();
-    uint32_t next = sched_wake_next(cpu);
-    uint32_t charged = sched_budget_charged(cpu);
+    uint32_t next = sched_cpu_kept(cpu);
+    uint32_t charged = sched_cpu_charged(cpu);
     if (next == NONE || charged != NONE || current < NUM_CPU) {
         return 0u;
     }
@@ -269,9 +260,9 @@ uint32_t sched_hand_over(void)
     sched_ready_insert(cpu, current);
     uint32_t priority = thread_priority(next);
     uint32_t best = sched_ready_best(cpu);
-    sched_cpu[cpu].running = priority + 1u;
-    sched_cpu[cpu].slice_over = 0u;
-    sched_cpu[cpu].slice_end = TIMER_NEVER;
+    sched_cpu_set_running(cpu, priority + 1u);
+    sched_cpu_set_slice_over(cpu, 0u);
+    sched_cpu_set_slice_end(cpu, TIMER_NEVER);
     arch_set_need_resched(0u);
     arch_set_floor(best);
     sched_switch(next);
@@ -316,7 +307,7 @@ void sched_unboost(void)
     uint32_t current = thread_current();
     uint32_t priority = thread_base_priority(current);
     thread_set_priority(current, priority);
-    sched_cpu[cpu].running = priority + 1u;
+    sched_cpu_set_running(cpu, priority + 1u);
     sched_request();
     sched_budget_exempt(current, 0u);
     sched_budget_switch(cpu, current);
@@ -330,8 +321,7 @@ void sched_set_deadline(uint32_t t, uint64_t deadline_ns)
 
 void sched_clear_deadline(uint32_t t)
 {
-    uint32_t cpu = arch_cpu();
-    sched_event_remove(cpu, t);
+    sched_event_cancel(t);
 }
 
 void sched_release(uint32_t event)
@@ -351,23 +341,32 @@ uint32_t sched_timer_interrupt(void)
     uint32_t cpu = arch_cpu();
     uint64_t now = timer_now();
     sched_alarm_gone(cpu);
-    uint32_t spent = sched_budget_timer(cpu, now);
-    if (spent == 1u) {
+    /* The earliest of three times: the timer is programmed once. */
+    uint64_t alarm = sched_budget_timer(cpu, now);
+    if (alarm <= now) {
 #if TRACE
         uint32_t current = thread_current();
         trace_event(TRACE_SPENT, current);
 #endif
+        alarm = TIMER_NEVER;
         sched_request();
     }
-    if (sched_cpu[cpu].slice_end <= now) {
-        sched_cpu[cpu].slice_end = TIMER_NEVER;
-        sched_cpu[cpu].slice_over = 1u;
+    uint64_t end = sched_cpu_slice_end(cpu);
+    if (end <= now) {
+        end = TIMER_NEVER;
+        sched_cpu_set_slice_end(cpu, TIMER_NEVER);
+        sched_cpu_set_slice_over(cpu, 1u);
         sched_request();
     }
-    sched_alarm_want(cpu, sched_cpu[cpu].slice_end);
     uint32_t event = sched_event_take(cpu, now);
     uint64_t first = sched_event_first(cpu);
-    sched_alarm_want(cpu, first);
+    if (end < alarm) {
+        alarm = end;
+    }
+    if (first < alarm) {
+        alarm = first;
+    }
+    sched_alarm_want(cpu, alarm);
     return event;
 }
 

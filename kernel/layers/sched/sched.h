@@ -54,6 +54,9 @@ void sched_block_to_leave(void);
  * sched_decide; if it belongs to another CPU, that CPU is interrupted. */
 void sched_ready(uint32_t t);
 
+/* The same for a thread of another CPU: queues it for that CPU. */
+void sched_ready_remote(uint32_t t);
+
 /* Switches directly to t, for callers that go to user mode next. Requires as sched_block, and as sched_ready for t. If t
  * belongs to another CPU, has no time left, a thread of higher priority is ready, or a reschedule is pending, it does
  * sched_ready(t) and sched_block() instead. */

@@ -10,11 +10,13 @@
 #include "arch.h"
 #include "queue.h"
 #include "sched.h"
+#include "sched_cpu.h"
 #include "sched_parts.h"
 #include "thread.h"
 #include "timer.h"
 
-/* One cache line for each thread, touched by its CPU only; period and budget are constant after start-up. */
+/* One cache line each, touched by the thread's CPU only; period and budget are constant after start-up. The last two are what
+ * the thread spends itself. */
 struct sched_reservation {
     uint64_t period; /* 0: the thread has none */
     uint64_t budget;
@@ -22,26 +24,12 @@ struct sched_reservation {
     uint64_t end;  /* of this period */
     uint64_t debt; /* time run beyond the budget, which later ones are shortened by */
     uint64_t used; /* total ns spent */
-    uint64_t spare[2];
-};
-
-/* Touched by the thread's CPU only. */
-struct sched_spender {
+    uint64_t spare;
     uint32_t spends; /* the reservation it spends while it runs: its own or a borrowed one; NONE: unlimited */
     uint32_t exempt; /* 1: boosted, spends none */
 };
 
-/* One cache line each, touched by its CPU only. */
-struct sched_account {
-    uint32_t charged; /* reservation that the running thread spends, or NONE */
-    uint32_t spare0;
-    uint64_t since; /* time up to which it has been charged */
-    uint64_t spare[6];
-};
-
 static struct sched_reservation sched_reservation[NUM_THREAD];
-static struct sched_spender sched_spender[NUM_THREAD];
-static struct sched_account sched_account[NUM_CPU];
 
 void sched_budget_init(void)
 {
@@ -52,12 +40,8 @@ void sched_budget_init(void)
         sched_reservation[t].end = 0ul;
         sched_reservation[t].debt = 0ul;
         sched_reservation[t].used = 0ul;
-        sched_spender[t].spends = NONE;
-        sched_spender[t].exempt = 0u;
-    }
-    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
-        sched_account[cpu].charged = NONE;
-        sched_account[cpu].since = 0ul;
+        sched_reservation[t].spends = NONE;
+        sched_reservation[t].exempt = 0u;
     }
 }
 
@@ -71,10 +55,10 @@ void sched_reserve(uint32_t t, uint64_t period_ns, uint64_t budget_ns)
 /* The reservation that t spends when it runs, or NONE. */
 static uint32_t sched_payer(uint32_t t)
 {
-    if (sched_spender[t].exempt == 1u) {
+    if (sched_reservation[t].exempt == 1u) {
         return NONE;
     }
-    return sched_spender[t].spends;
+    return sched_reservation[t].spends;
 }
 
 /* Begins a new period if the last one has ended. */
@@ -114,8 +98,8 @@ static void sched_spend(uint32_t r, uint64_t ns)
 /* Charges the reservation of the running thread up to now. Requires: there is one. */
 static void sched_charge(uint32_t cpu, uint64_t now)
 {
-    uint32_t r = sched_account[cpu].charged;
-    uint64_t since = sched_account[cpu].since;
+    uint32_t r = sched_cpu_charged(cpu);
+    uint64_t since = sched_cpu_since(cpu);
     uint64_t end = sched_reservation[r].end;
     sched_reservation[r].used = sched_reservation[r].used + (now - since);
     if (since < end && end <= now) {
@@ -124,7 +108,7 @@ static void sched_charge(uint32_t cpu, uint64_t now)
     }
     sched_refill(r, now);
     sched_spend(r, now - since);
-    sched_account[cpu].since = now;
+    sched_cpu_set_since(cpu, now);
 }
 
 /* Time that t, which spends r, may run before its next period. */
@@ -146,7 +130,8 @@ uint32_t sched_budget_has(uint32_t cpu, uint32_t t)
         return 1u;
     }
     uint64_t now = timer_now();
-    if (r == sched_account[cpu].charged) {
+    uint32_t charged = sched_cpu_charged(cpu);
+    if (r == charged) {
         sched_charge(cpu, now);
     } else {
         sched_refill(r, now);
@@ -160,32 +145,29 @@ uint32_t sched_budget_has(uint32_t cpu, uint32_t t)
 
 uint32_t sched_budget_limited(uint32_t t)
 {
-    if (sched_spender[t].spends == NONE) {
+    if (sched_reservation[t].spends == NONE) {
         return 0u;
     }
     return 1u;
 }
 
-uint32_t sched_budget_charged(uint32_t cpu)
-{
-    return sched_account[cpu].charged;
-}
-
 void sched_budget_switch(uint32_t cpu, uint32_t t)
 {
     uint32_t r = sched_payer(t);
-    if (r == sched_account[cpu].charged) {
+    uint32_t charged = sched_cpu_charged(cpu);
+    if (r == charged) {
         if (t == r) { /* its server had longer */
-            sched_alarm_want(cpu, sched_account[cpu].since + sched_reservation[r].left);
+            uint64_t since = sched_cpu_since(cpu);
+            sched_alarm_want(cpu, since + sched_reservation[r].left);
         }
         return;
     }
     uint64_t now = timer_now();
-    if (sched_account[cpu].charged != NONE) {
+    if (charged != NONE) {
         sched_charge(cpu, now);
     }
-    sched_account[cpu].charged = r;
-    sched_account[cpu].since = now;
+    sched_cpu_set_charged(cpu, r);
+    sched_cpu_set_since(cpu, now);
     if (r != NONE) {
         sched_refill(r, now);
         uint64_t time = sched_time_left(t, r);
@@ -197,7 +179,8 @@ uint32_t sched_budget_floor(uint32_t cpu, uint32_t t, uint32_t best)
 {
     uint32_t floor = best;
     sched_budget_switch(cpu, t);
-    if (sched_account[cpu].charged != NONE) {
+    uint32_t charged = sched_cpu_charged(cpu);
+    if (charged != NONE) {
         floor = ARCH_FLOOR_NONE;
     }
     return floor;
@@ -205,7 +188,7 @@ uint32_t sched_budget_floor(uint32_t cpu, uint32_t t, uint32_t best)
 
 void sched_budget_park(uint32_t cpu, uint32_t t)
 {
-    uint32_t r = sched_spender[t].spends;
+    uint32_t r = sched_reservation[t].spends;
     sched_ready_park(QUEUE_PARKED_BASE + cpu, t);
     sched_event_add(cpu, SCHED_RELEASE_BASE + t, sched_reservation[r].end);
 }
@@ -218,45 +201,42 @@ void sched_budget_unpark(uint32_t cpu, uint32_t t)
 
 void sched_budget_exempt(uint32_t t, uint32_t exempt)
 {
-    sched_spender[t].exempt = exempt;
+    sched_reservation[t].exempt = exempt;
 }
 
 void sched_budget_borrow(uint32_t t, uint32_t from)
 {
     if (sched_reservation[t].period == 0ul) {
         uint32_t r = sched_payer(from);
-        sched_spender[t].spends = r;
+        sched_reservation[t].spends = r;
     }
 }
 
 void sched_budget_take_back(uint32_t t)
 {
-    sched_spender[t].spends = NONE;
+    sched_reservation[t].spends = NONE;
     if (sched_reservation[t].period != 0ul) {
-        sched_spender[t].spends = t;
+        sched_reservation[t].spends = t;
     }
 }
 
-uint32_t sched_budget_timer(uint32_t cpu, uint64_t now)
+uint64_t sched_budget_timer(uint32_t cpu, uint64_t now)
 {
-    uint32_t r = sched_account[cpu].charged;
+    uint32_t r = sched_cpu_charged(cpu);
     if (r == NONE) {
-        return 0u;
+        return TIMER_NEVER;
     }
     uint32_t current = thread_current();
     sched_charge(cpu, now);
     uint64_t time = sched_time_left(current, r);
-    if (time == 0ul) {
-        return 1u;
-    }
-    sched_alarm_want(cpu, now + time);
-    return 0u;
+    return now + time;
 }
 
 void sched_pause_charge(void)
 {
     uint32_t cpu = arch_cpu();
-    if (sched_account[cpu].charged != NONE) {
+    uint32_t charged = sched_cpu_charged(cpu);
+    if (charged != NONE) {
         uint64_t now = timer_now();
         sched_charge(cpu, now);
     }
@@ -265,8 +245,10 @@ void sched_pause_charge(void)
 void sched_resume_charge(void)
 {
     uint32_t cpu = arch_cpu();
-    if (sched_account[cpu].charged != NONE) {
-        sched_account[cpu].since = timer_now();
+    uint32_t charged = sched_cpu_charged(cpu);
+    if (charged != NONE) {
+        uint64_t now = timer_now();
+        sched_cpu_set_since(cpu, now);
     }
 }
 
@@ -274,9 +256,11 @@ uint64_t sched_used_ns(uint32_t t)
 {
     uint32_t cpu = arch_cpu();
     uint64_t used = sched_reservation[t].used;
-    if (sched_account[cpu].charged == t) {
+    uint32_t charged = sched_cpu_charged(cpu);
+    if (charged == t) {
         uint64_t now = timer_now();
-        used = used + (now - sched_account[cpu].since);
+        uint64_t since = sched_cpu_since(cpu);
+        used = used + (now - since);
     }
     return used;
 }

@@ -2,7 +2,7 @@
 
 static uint32_t sched_budget_check_thread(uint32_t cpu, uint32_t t)
 {
-    uint32_t spends = sched_spender[t].spends;
+    uint32_t spends = sched_reservation[t].spends;
     uint32_t state = thread_state(t);
     uint32_t q = queue_of(t);
     uint64_t release = sched_event_when(SCHED_RELEASE_BASE + t);
@@ -35,7 +35,8 @@ uint32_t sched_budget_check(uint32_t cpu)
             }
         }
     }
-    if (sched_account[cpu].charged != NONE && sched_account[cpu].charged >= NUM_THREAD) {
+    uint32_t charged = sched_cpu_charged(cpu);
+    if (charged != NONE && charged >= NUM_THREAD) {
         return 26u;
     }
     return 0u;

@@ -22,7 +22,8 @@ static uint32_t sched_check_running(uint32_t cpu)
         return 33u;
     }
     uint32_t priority = thread_priority(current);
-    if (current >= NUM_CPU && sched_cpu[cpu].running != priority + 1u) {
+    uint32_t running = sched_cpu_running(cpu);
+    if (current >= NUM_CPU && running != priority + 1u) {
         return 34u;
     }
     return 0u;
@@ -31,7 +32,7 @@ static uint32_t sched_check_running(uint32_t cpu)
 /* The invariant of the kept thread: it is in no queue, still marked blocked, and a reschedule is pending. */
 static uint32_t sched_check_kept(uint32_t cpu)
 {
-    uint32_t next = sched_wake_next(cpu);
+    uint32_t next = sched_cpu_kept(cpu);
     if (next == NONE) {
         return 0u;
     }

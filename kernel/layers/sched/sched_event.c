@@ -4,6 +4,7 @@
  * heap; a free place has no time, so that children are compared without asking how many there are. */
 #include "arch.h"
 #include "sched.h"
+#include "sched_cpu.h"
 #include "sched_parts.h"
 #include "timer.h"
 #include "thread.h"
@@ -32,6 +33,13 @@ struct sched_place {
     uint32_t spare;
 };
 
+/* Where an event is in the heap. A cancelled one stays there until its time comes or it is set anew, so that cancelling is
+ * one store, whatever the heap holds. */
+struct sched_event {
+    uint32_t place;     /* 0: it is not in the heap */
+    uint32_t cancelled; /* 1: as if it were not set */
+};
+
 /* Places of one CPU, rounded up so that each CPU's begin on a cache line. */
 #define SCHED_HEAP_PLACES ((SCHED_HEAP_ROOT + SCHED_NUM_EVENT + 3u) / 4u * 4u)
 
@@ -39,26 +47,19 @@ struct sched_place {
 #define SCHED_HEAP_LAST_PARENT (SCHED_HEAP_PLACES / 4u + 1u)
 
 static struct sched_place sched_heap[NUM_CPU * SCHED_HEAP_PLACES];
-static uint32_t sched_event_place[SCHED_NUM_EVENT]; /* 0: the event is not set */
-
-/* One cache line each, touched by its CPU only. */
-struct sched_heap_size {
-    uint32_t end; /* the first free place */
-    uint32_t spare[15];
-};
-
-static struct sched_heap_size sched_heap_size[NUM_CPU];
+static struct sched_event sched_event[SCHED_NUM_EVENT];
 
 void sched_event_init(void)
 {
     for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
-        sched_heap_size[cpu].end = SCHED_HEAP_ROOT;
+        sched_cpu_set_events(cpu, SCHED_HEAP_ROOT);
     }
     for (uint32_t i = 0u; i < NUM_CPU * SCHED_HEAP_PLACES; i = i + 1u) {
         sched_heap[i].when = TIMER_NEVER;
     }
     for (uint32_t e = 0u; e < SCHED_NUM_EVENT; e = e + 1u) {
-        sched_event_place[e] = 0u;
+        sched_event[e].place = 0u;
+        sched_event[e].cancelled = 0u;
     }
 }
 
@@ -66,7 +67,7 @@ static void sched_heap_put(uint32_t cpu, uint32_t place, uint32_t event, uint64_
 {
     sched_heap[cpu * SCHED_HEAP_PLACES + place].when = when;
     sched_heap[cpu * SCHED_HEAP_PLACES + place].event = event;
-    sched_event_place[event] = place;
+    sched_event[event].place = place;
 }
 
 static uint64_t sched_heap_when(uint32_t cpu, uint32_t place)
@@ -134,13 +135,14 @@ static void sched_heap_down(uint32_t cpu, uint32_t from, uint32_t event, uint64_
 
 void sched_event_remove(uint32_t cpu, uint32_t event)
 {
-    uint32_t place = sched_event_place[event];
+    uint32_t place = sched_event[event].place;
     if (place == 0u) {
         return;
     }
-    uint32_t last = sched_heap_size[cpu].end - 1u;
-    sched_heap_size[cpu].end = last;
-    sched_event_place[event] = 0u;
+    uint32_t end = sched_cpu_events(cpu);
+    uint32_t last = end - 1u;
+    sched_cpu_set_events(cpu, last);
+    sched_event[event].place = 0u;
     if (place == last) {
         sched_heap[cpu * SCHED_HEAP_PLACES + last].when = TIMER_NEVER;
         return;
@@ -163,19 +165,25 @@ void sched_event_remove(uint32_t cpu, uint32_t event)
 
 void sched_event_add(uint32_t cpu, uint32_t event, uint64_t when)
 {
-    uint32_t place = sched_heap_size[cpu].end;
-    sched_heap_size[cpu].end = place + 1u;
+    uint32_t place = sched_cpu_events(cpu);
+    sched_cpu_set_events(cpu, place + 1u);
     sched_heap_up(cpu, place, event, when);
     sched_alarm_want(cpu, when);
 }
 
+void sched_event_cancel(uint32_t event)
+{
+    sched_event[event].cancelled = 1u;
+}
+
 void sched_event_set(uint32_t cpu, uint32_t event, uint64_t when)
 {
-    uint32_t place = sched_event_place[event];
+    uint32_t place = sched_event[event].place;
     uint64_t before = TIMER_NEVER;
+    sched_event[event].cancelled = 0u;
     if (place == 0u) {
-        place = sched_heap_size[cpu].end;
-        sched_heap_size[cpu].end = place + 1u;
+        place = sched_cpu_events(cpu);
+        sched_cpu_set_events(cpu, place + 1u);
     } else {
         before = sched_heap_when(cpu, place);
     }
@@ -189,8 +197,8 @@ void sched_event_set(uint32_t cpu, uint32_t event, uint64_t when)
 
 uint64_t sched_event_when(uint32_t event)
 {
-    uint32_t place = sched_event_place[event];
-    if (place == 0u) {
+    uint32_t place = sched_event[event].place;
+    if (place == 0u || sched_event[event].cancelled == 1u) {
         return TIMER_NEVER;
     }
     uint32_t t = event % NUM_THREAD;
@@ -201,7 +209,8 @@ uint64_t sched_event_when(uint32_t event)
 
 uint64_t sched_event_first(uint32_t cpu)
 {
-    if (sched_heap_size[cpu].end == SCHED_HEAP_ROOT) {
+    uint32_t end = sched_cpu_events(cpu);
+    if (end == SCHED_HEAP_ROOT) {
         return TIMER_NEVER;
     }
     uint64_t when = sched_heap_when(cpu, SCHED_HEAP_ROOT);
@@ -216,6 +225,9 @@ uint32_t sched_event_take(uint32_t cpu, uint64_t now)
     }
     uint32_t event = sched_heap[cpu * SCHED_HEAP_PLACES + SCHED_HEAP_ROOT].event;
     sched_event_remove(cpu, event);
+    if (sched_event[event].cancelled == 1u) {
+        return NONE;
+    }
     return event;
 }
 

@@ -2,8 +2,8 @@
 
 uint32_t sched_event_check(uint32_t cpu)
 {
-    uint32_t end = sched_heap_size[cpu].end;
-    uint64_t alarm = sched_alarm_at(cpu);
+    uint32_t end = sched_cpu_events(cpu);
+    uint64_t alarm = sched_cpu_alarm(cpu);
     uint64_t first = sched_event_first(cpu);
     if (end < SCHED_HEAP_ROOT || end > SCHED_HEAP_ROOT + SCHED_NUM_EVENT) {
         return 11u;
@@ -18,7 +18,7 @@ uint32_t sched_event_check(uint32_t cpu)
         }
         uint32_t t = event % NUM_THREAD;
         uint32_t home = thread_cpu(t);
-        if (sched_event_place[event] != place || home != cpu) {
+        if (sched_event[event].place != place || home != cpu) {
             return 14u;
         }
         uint64_t when = sched_heap_when(cpu, place);

@@ -3,6 +3,7 @@
  * limited. While no reservation is charged there is nothing to lend, so direct switches look no further. */
 #include "arch.h"
 #include "sched.h"
+#include "sched_cpu.h"
 #include "sched_parts.h"
 #include "thread.h"
 
@@ -61,7 +62,7 @@ void sched_borrow(uint32_t from)
 void sched_repay(void)
 {
     uint32_t cpu = arch_cpu();
-    uint32_t charged = sched_budget_charged(cpu);
+    uint32_t charged = sched_cpu_charged(cpu);
     if (charged != NONE) {
         uint32_t current = thread_current();
         sched_budget_take_back(current);

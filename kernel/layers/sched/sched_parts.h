@@ -26,16 +26,11 @@ uint32_t sched_ready_best(uint32_t cpu);
 uint32_t sched_ready_check(uint32_t cpu);
 
 /* ---- sched_alarm.c ---- */
-void sched_alarm_init(void);
-
 /* Ensures: the alarm fires at `when` or earlier. */
 void sched_alarm_want(uint32_t cpu, uint64_t when);
 
 /* Records that the alarm has fired and none is set. */
 void sched_alarm_gone(uint32_t cpu);
-
-/* The time of the alarm, TIMER_NEVER if none is set. */
-uint64_t sched_alarm_at(uint32_t cpu);
 
 /* ---- sched_event.c: events are numbered; t's deadline is event t ---- */
 #define SCHED_RELEASE_BASE NUM_THREAD /* + t: t's next period begins */
@@ -51,13 +46,17 @@ void sched_event_set(uint32_t cpu, uint32_t event, uint64_t when);
 /* Requires: an event of a thread of this CPU. Ensures: it is not set. */
 void sched_event_remove(uint32_t cpu, uint32_t event);
 
+/* Requires: an event of a thread of this CPU that is a deadline. Ensures: it is not set; its place is free only when its time
+ * comes. */
+void sched_event_cancel(uint32_t event);
+
 /* The time of an event, TIMER_NEVER if it is not set. */
 uint64_t sched_event_when(uint32_t event);
 
-/* The time of the earliest event, TIMER_NEVER if there is none. */
+/* The time of the earliest event, cancelled ones among them; TIMER_NEVER if there is none. */
 uint64_t sched_event_first(uint32_t cpu);
 
-/* Removes and returns the earliest event if its time has come, else NONE. */
+/* Removes and returns the earliest event if its time has come. Returns NONE if it has not, or the event was cancelled. */
 uint32_t sched_event_take(uint32_t cpu, uint64_t now);
 
 uint32_t sched_event_check(uint32_t cpu);
@@ -70,9 +69,6 @@ uint32_t sched_budget_has(uint32_t cpu, uint32_t t);
 
 /* 1 if t has or borrows a reservation, else 0. */
 uint32_t sched_budget_limited(uint32_t t);
-
-/* The reservation that the running thread spends, or NONE. */
-uint32_t sched_budget_charged(uint32_t cpu);
 
 /* Charges the reservation that t spends from now on; t may be idle. Ensures: the alarm fires when its budget ends. */
 void sched_budget_switch(uint32_t cpu, uint32_t t);
@@ -95,9 +91,9 @@ void sched_budget_borrow(uint32_t t, uint32_t from);
 /* From its next sched_budget_switch on, t spends its own reservation, or none. */
 void sched_budget_take_back(uint32_t t);
 
-/* Charges the time up to now. Returns 1 if the running thread has no time left; else 0, and the alarm is set for the
- * end of its budget. */
-uint32_t sched_budget_timer(uint32_t cpu, uint64_t now);
+/* Charges the time up to now. Returns when the running thread's time ends, which is now if it has none left; TIMER_NEVER
+ * if it spends no reservation. */
+uint64_t sched_budget_timer(uint32_t cpu, uint64_t now);
 
 uint32_t sched_budget_check(uint32_t cpu);
 
@@ -111,9 +107,6 @@ uint32_t sched_pick(uint32_t cpu);
 void sched_put_back(uint32_t cpu, uint32_t current);
 
 /* ---- sched.c ---- */
-
-/* Priority of the running thread plus 1; 0 while idle. */
-uint32_t sched_running(uint32_t cpu);
 
 /* Ensures: the next sched_decide chooses the thread to run. */
 void sched_request(void);
@@ -134,8 +127,6 @@ void sched_call_slowly(uint32_t t);
 void sched_reply_slowly(uint32_t t);
 
 /* ---- sched_wake.c ---- */
-void sched_wake_init(void);
-
 /* Makes t of this CPU ready or parks it; requests a reschedule if it should preempt the running thread. Requires: t is
  * marked blocked and in no queue. */
 void sched_insert(uint32_t cpu, uint32_t t);
@@ -143,13 +134,7 @@ void sched_insert(uint32_t cpu, uint32_t t);
 /* Chooses the next thread as sched_pick does, or the one that sched_insert has kept for it. */
 uint32_t sched_next(uint32_t cpu);
 
-/* The thread that is kept for sched_next, or NONE. */
-uint32_t sched_wake_next(uint32_t cpu);
-
 /* Takes the kept thread, which is there, and marks it running. */
 void sched_wake_take(uint32_t cpu);
-
-/* sched_ready where more than a comparison with arch_floor is needed. */
-void sched_ready_slowly(uint32_t t);
 
 #endif

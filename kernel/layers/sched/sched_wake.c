@@ -5,41 +5,22 @@
 #include "intc.h"
 #include "queue.h"
 #include "sched.h"
+#include "sched_cpu.h"
 #include "sched_parts.h"
 #include "spinlock.h"
 #include "thread.h"
 #include "trace.h"
 
-/* One cache line each, touched by its CPU only. */
-struct sched_wake {
-    uint32_t next; /* the thread to run next, still marked blocked; or NONE: the first of the ready queues */
-    uint32_t spare[15];
-};
-
-static struct sched_wake sched_wake[NUM_CPU];
-
-void sched_wake_init(void)
-{
-    for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
-        sched_wake[cpu].next = NONE;
-    }
-}
-
-uint32_t sched_wake_next(uint32_t cpu)
-{
-    return sched_wake[cpu].next;
-}
-
 void sched_wake_take(uint32_t cpu)
 {
-    uint32_t next = sched_wake[cpu].next;
-    sched_wake[cpu].next = NONE;
+    uint32_t next = sched_cpu_kept(cpu);
+    sched_cpu_set_kept(cpu, NONE);
     thread_set_state(next, THREAD_RUNNING);
 }
 
 uint32_t sched_next(uint32_t cpu)
 {
-    uint32_t next = sched_wake[cpu].next;
+    uint32_t next = sched_cpu_kept(cpu);
     if (next != NONE) {
         sched_wake_take(cpu);
         return next;
@@ -53,11 +34,11 @@ static void sched_insert_ready(uint32_t cpu, uint32_t t)
 {
     uint32_t priority = thread_priority(t);
     uint32_t level = priority + 1u;
-    uint32_t running = sched_running(cpu);
+    uint32_t running = sched_cpu_running(cpu);
     uint32_t best = sched_ready_best(cpu);
-    uint32_t next = sched_wake[cpu].next;
+    uint32_t next = sched_cpu_kept(cpu);
     if (level > running && level > best && next == NONE) {
-        sched_wake[cpu].next = t;
+        sched_cpu_set_kept(cpu, t);
         sched_request();
         return;
     }
@@ -66,7 +47,7 @@ static void sched_insert_ready(uint32_t cpu, uint32_t t)
         uint32_t kept = thread_priority(next);
         if (priority > kept) {
             queued = next;
-            sched_wake[cpu].next = t;
+            sched_cpu_set_kept(cpu, t);
         }
     }
     sched_ready_insert(cpu, queued);
@@ -93,27 +74,16 @@ void sched_insert(uint32_t cpu, uint32_t t)
     sched_insert_ready(cpu, t);
 }
 
-/* Queues t for its CPU. Only the first thread in the queue sends an interrupt: while more are left, the CPU sends itself
- * the next one. */
-static void sched_ready_remote(uint32_t home, uint32_t t)
+/* Only the first thread in the queue sends an interrupt: while more are left, the CPU sends itself the next one. */
+void sched_ready_remote(uint32_t t)
 {
+    uint32_t home = thread_cpu(t);
     spinlock_acquire(LOCK_SCHED_PENDING_BASE + home);
     uint32_t first = queue_peek(QUEUE_PENDING_BASE + home);
     queue_enqueue(QUEUE_PENDING_BASE + home, t);
     spinlock_release(LOCK_SCHED_PENDING_BASE + home);
     if (first == NONE) {
         intc_send(home, VECTOR_RESCHEDULE);
-    }
-}
-
-void sched_ready_slowly(uint32_t t)
-{
-    uint32_t cpu = arch_cpu();
-    uint32_t home = thread_cpu(t);
-    if (home == cpu) {
-        sched_insert(cpu, t);
-    } else {
-        sched_ready_remote(home, t);
     }
 }
 
@@ -125,19 +95,19 @@ void sched_ready(uint32_t t)
     uint32_t cpu = arch_cpu();
     uint32_t home = thread_cpu(t);
     if (home != cpu) {
-        sched_ready_slowly(t);
+        sched_ready_remote(t);
         return;
     }
     uint32_t limited = sched_budget_limited(t);
     uint32_t priority = thread_priority(t);
     uint32_t floor = arch_floor();
-    uint32_t running = sched_running(cpu);
+    uint32_t running = sched_cpu_running(cpu);
     /* No thread is kept while the floor is a priority: a reschedule would be pending. */
     if (limited == 0u && priority >= floor && priority >= running) {
-        sched_wake[cpu].next = t;
+        sched_cpu_set_kept(cpu, t);
         sched_request();
     } else {
-        sched_ready_slowly(t);
+        sched_insert(cpu, t);
     }
 }
 
