@@ -148,7 +148,7 @@ static uint32_t notify_signal_here(uint32_t n, uint64_t bits)
     }
     uint32_t home = thread_cpu(t);
     if (home != cpu) {
-        sched_ready(t);
+        sched_ready_remote(t);
         return NONE;
     }
     return t;
@@ -218,19 +218,20 @@ uint32_t notify_signal_wait(uint32_t signalled, uint64_t bits, uint32_t n)
 {
     uint32_t current = thread_current();
     uint32_t woken = notify_signal_here(signalled, bits);
-    uint32_t blocks = notify_begin_wait(n, current, NOTIFY_FOREVER);
-    if (blocks == 0u) {
-        if (woken != NONE) {
-            sched_ready(woken);
+    if (woken == NONE) {
+        uint32_t alone = notify_begin_wait(n, current, NOTIFY_FOREVER);
+        if (alone == 1u) {
+            sched_block_to_leave();
         }
-        return 0u;
+        return alone;
     }
-    if (woken != NONE) {
+    uint32_t blocks = notify_begin_wait(n, current, NOTIFY_FOREVER);
+    if (blocks == 1u) {
         sched_switch_to(woken);
     } else {
-        sched_block_to_leave();
+        sched_ready(woken);
     }
-    return 1u;
+    return blocks;
 }
 
 uint64_t notify_poll(uint32_t n)
@@ -293,7 +294,8 @@ void notify_close(uint32_t n)
     notify_set_open(n, 0u);
 }
 
-/* Ends t's wait with this outcome if it waits here and no other CPU has just ended its wait. Returns 1 if so, else 0. */
+/* Ends t's wait with this outcome if it waits here and no other CPU has just ended its wait. Returns 1 if so, else 0. The
+ * caller makes t ready. */
 static uint32_t notify_end_wait(uint32_t t, uint32_t status)
 {
     /* The object cannot change meanwhile: t belongs to this CPU. It may be that of a wait that is over. */
@@ -312,13 +314,15 @@ static uint32_t notify_end_wait(uint32_t t, uint32_t status)
     if (kind != WAIT_NOTIFICATION) {
         return 0u;
     }
-    sched_ready(t);
     return 1u;
 }
 
 uint32_t notify_cancel(uint32_t t)
 {
     uint32_t waits = notify_end_wait(t, ERR_CANCELLED);
+    if (waits == 1u) {
+        sched_ready(t);
+    }
     return waits;
 }
 

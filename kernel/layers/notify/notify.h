@@ -55,7 +55,7 @@ void notify_close(uint32_t n);
 
 /* Requires: t belongs to this CPU and does not run. Ensures: if t waits here, its wait ends with ERR_CANCELLED
  * (notify_cancel) or ERR_TIMEOUT (notify_timeout), unless it was signalled just before. Returns 1 if it has
- * ended a wait (t is ready by now), else 0. */
+ * ended a wait, else 0. Then t is ready by now (notify_cancel), or the caller makes it ready (notify_timeout). */
 uint32_t notify_cancel(uint32_t t);
 uint32_t notify_timeout(uint32_t t);
 

@@ -49,14 +49,16 @@ void trap_init(void)
     iommu_init();
 }
 
-/* Wakes t if it sleeps; otherwise its deadline is that of a guest run, which the interrupt has already ended. */
-static void trap_end_sleep(uint32_t t)
+/* Ends t's wait if it sleeps; otherwise its deadline is that of a guest run, which the interrupt has already ended. Returns
+ * 1 if it sleeps, else 0. */
+static uint32_t trap_end_sleep(uint32_t t)
 {
     uint32_t kind = thread_wait_kind(t);
-    if (kind == WAIT_SLEEP) {
-        thread_end_wait(t);
-        sched_ready(t);
+    if (kind != WAIT_SLEEP) {
+        return 0u;
     }
+    thread_end_wait(t);
+    return 1u;
 }
 
 static void trap_timer(void)
@@ -69,9 +71,13 @@ static void trap_timer(void)
         sched_release(event);
         return;
     }
-    uint32_t handled = notify_timeout(event);
-    if (handled == 0u) {
-        trap_end_sleep(event);
+    /* Whatever it has waited for, it is made ready in one place. */
+    uint32_t ended = notify_timeout(event);
+    if (ended == 0u) {
+        ended = trap_end_sleep(event);
+    }
+    if (ended == 1u) {
+        sched_ready(event);
     }
 }
 
@@ -131,6 +137,19 @@ void trap_reschedule(void)
     sched_resume_charge();
     uint32_t need_resched = arch_need_resched();
     if (need_resched == 1u) {
+        sched_decide();
+    }
+}
+
+/* As trap_reschedule, behind the service of an interrupt: what waits is served first in any case, so that the service and
+ * the decision with its switch are regions of their own. */
+static void trap_reschedule_interrupted(void)
+{
+    sched_pause_charge();
+    trap_serve_waiting();
+    sched_resume_charge();
+    uint32_t decided = sched_hand_over();
+    if (decided == 0u) {
         sched_decide();
     }
 }
@@ -293,7 +312,11 @@ void trap_interrupt(uint32_t vector)
     spinlock_kernel_enter();
     trap_vector(vector);
     uint32_t current = thread_current();
-    trap_return(current);
+    uint32_t need_resched = arch_need_resched();
+    if (need_resched == 1u) {
+        trap_reschedule_interrupted();
+    }
+    trap_end_exit(current);
 }
 
 void trap_idle(void)
