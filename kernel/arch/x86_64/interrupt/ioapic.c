@@ -102,19 +102,18 @@ void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags)
     }
 }
 
+uint32_t ioapic_can_end(void)
+{
+    return version >= VERSION_WITH_END;
+}
+
 /* Ends a level-triggered interrupt at the controller, which sends no other before. With interrupt remapping the
- * processor's end of interrupt need not reach the controller. Older controllers treat switching to edge while masked
- * as an end. */
+ * processor's end of interrupt need not reach the controller. Requires: ioapic_can_end(). */
 static void end_level(uint32_t line)
 {
     volatile uint32_t *window = direct(platform.io_apic);
 
-    if (version >= VERSION_WITH_END) {
-        window[REG_END] = VECTOR_BASE + line;
-    } else if (line_pin(line) < pins) {
-        ioapic_write(REG_REDIRECTION + 2 * line_pin(line), entry_low[line] & ~ENTRY_LEVEL);
-        write_entry(line);
-    }
+    window[REG_END] = VECTOR_BASE + line;
 }
 
 void arch_line_mask(uint32_t line)

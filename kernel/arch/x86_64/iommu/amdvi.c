@@ -6,6 +6,7 @@
 
 #include "arch.h"
 #include "cpu/cpu.h"
+#include "interrupt/ioapic.h"
 #include "memory/kernel_map.h"
 #include "boot/platform.h"
 
@@ -220,6 +221,9 @@ static uint32_t start(struct unit *u)
 
 const char *amdvi_start(uint64_t tables)
 {
+    if (amdvi_replaces() && !ioapic_can_end()) {
+        return "it remaps interrupts that the interrupt controller cannot end";
+    }
     table = direct(tables);
     replacement = direct(tables + TABLE_FRAMES * FRAME);
     arch_frame_clear((uint32_t)(tables / FRAME + TABLE_FRAMES));
