@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use wcet_flow::context::{Expanded, LoopId, NodeId};
-use wcet_hardware::cache::Target;
+use wcet_hardware::cache::{Sets, Target};
 use wcet_hardware::machine::Machine;
 use wcet_paths::ipet::Targets;
 use wcet_values::Values;
@@ -24,6 +24,9 @@ use wcet_values::Values;
 use crate::description::Memory;
 use crate::kernel::Kernel;
 use crate::same_line::Again;
+
+/// The smallest page of the processor.
+const PAGE: u64 = 4096;
 
 /// The end of the stack's page, in addresses that no memory has.
 const STACK_END: u64 = 1 << 60;
@@ -113,7 +116,17 @@ impl<'e, 'g, 'p> Named<'e, 'g, 'p> {
         let line = name.part(self.line);
         let mut lines = self.lines.borrow_mut();
         let next = lines.len() as u64;
-        Some(Target::Line(lines.entry(line).or_insert((next, name.newest)).0))
+        Some(Target::Line(lines.entry(line).or_insert((next, name.newest)).0, self.sets(&name)))
+    }
+
+    /// Where caches may have the line of an address: pages stand at multiples of their size, virtual and physical ones alike.
+    fn sets(&self, name: &wcet_values::Name) -> Sets {
+        let known = name.modulus.min(PAGE);
+        if known <= self.line {
+            return Sets::ANY;
+        }
+        let rest = name.rest.wrapping_add(name.offset) % known;
+        Sets { modulus: known / self.line, rest: rest / self.line }
     }
 
     /// All memory: what lies below the first device.

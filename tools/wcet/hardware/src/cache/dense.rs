@@ -193,6 +193,7 @@ impl Domain for DenseYounger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cache::graph::Sets;
     use crate::cache::must::Must;
     use crate::cache::persistence::Younger;
 
@@ -244,6 +245,7 @@ mod tests {
                     lines: 0,
                     stack: false,
                     name,
+                    within: Sets::ANY,
                     bits,
                 };
                 must.apply(&mut next.0, &event);

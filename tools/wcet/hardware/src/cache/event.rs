@@ -1,6 +1,6 @@
 //! Accesses as one set of one cache sees them.
 
-use crate::cache::graph::{Access, Graph, Kind, Target};
+use crate::cache::graph::{Access, Graph, Kind, Sets, Target};
 use crate::cache::path::{lines, path, Lines};
 use crate::cache::stack::hits_again;
 use crate::machine::{Cache, Machine};
@@ -37,6 +37,8 @@ pub struct Event {
     pub stack: bool,
     /// The number of the line's name, where `what` is any line. Only those who know which lines are surely there use it.
     pub name: Option<u32>,
+    /// The sets that any line is one of: in others the event does not happen.
+    pub within: Sets,
     /// Those of this set by their numbers in [`Events::numbered`], if they have any.
     pub bits: u64,
 }
@@ -82,7 +84,9 @@ impl Events {
         let (mine, all) = (&self.sets[set], &self.everywhere);
         let mut merged: Vec<&Event> = Vec::with_capacity(mine.len() + all.len());
         let mut mine = mine.iter().peekable();
-        let mut all = all.iter().filter(|event| stack || !event.stack).peekable();
+        let sets = self.sets.len() as u64;
+        let here = |event: &&Event| (stack || !event.stack) && event.within.hold(set, sets);
+        let mut all = all.iter().filter(here).peekable();
         let mut repeated = 0;
         loop {
             let at = |event: &&Event| (event.node, event.access);
@@ -101,7 +105,14 @@ impl Events {
         }
     }
 
-    /// What happens to all sets alike, but for accesses to the stack.
+    /// Sets whose numbers differ by a multiple of this are the same ones to all lines of which no more than some sets are known.
+    pub fn told_apart(&self) -> u64 {
+        let sets = self.sets.len() as u64;
+        let most = sets & sets.wrapping_neg();
+        self.everywhere.iter().map(|event| event.within.modulus.min(most)).max().unwrap_or(1).max(1)
+    }
+
+    /// What happens to any set, but for accesses to the stack.
     pub fn everywhere(&self) -> impl Iterator<Item = &Event> {
         self.everywhere.iter().filter(|event| !event.stack)
     }
@@ -196,6 +207,7 @@ fn name(events: &mut Events, graph: &Graph, machine: &Machine, index: usize) {
             lines: 0,
             stack: false,
             name: None,
+            within: Sets::ANY,
             bits: 0,
         });
     }
@@ -205,7 +217,7 @@ fn name(events: &mut Events, graph: &Graph, machine: &Machine, index: usize) {
 /// lines are no more than there are sets.
 fn name_of(access: &Access, cache: &Cache) -> Option<u64> {
     match access.target {
-        Target::Line(name) if name < WALKS => Some(name),
+        Target::Line(name, _) if name < WALKS => Some(name),
         Target::Walk { name, lines } if name < WALKS && lines <= cache.sets => Some(WALKS + name),
         _ => None,
     }
@@ -214,8 +226,19 @@ fn name_of(access: &Access, cache: &Cache) -> Option<u64> {
 fn place(events: &mut Events, machine: &Machine, cache: &Cache, at: (usize, usize), access: &Access, reach: Reach) {
     let loads = access.kind != Kind::Write || cache.allocate_on_write;
     let stack = access.kind != Kind::Forget && matches!(access.target, Target::Stack(..));
-    let event =
-        |what, sure, lines| Event { node: at.0, access: at.1, what, sure, loads, lines, stack, name: None, bits: 0 };
+    let within = if let Target::Line(_, sets) = access.target { sets } else { Sets::ANY };
+    let event = |what, sure, lines| Event {
+        node: at.0,
+        access: at.1,
+        what,
+        sure,
+        loads,
+        lines,
+        stack,
+        name: None,
+        within,
+        bits: 0,
+    };
     if access.kind == Kind::Forget {
         return events.everywhere.push(event(What::Forget, false, 0));
     }

@@ -64,8 +64,8 @@ pub enum Target {
     /// them are only reads with the same target and others like this; it happens only if that read does.
     Again(u64),
     /// A line of memory at an unknown address, by a name: accesses by one name go to one line, unless a node
-    /// that renews the name is between them. Other names and targets may stand for the same line.
-    Line(u64),
+    /// that renews the name is between them. Other names and targets may stand for the same line. It is in certain sets.
+    Line(u64, Sets),
     /// A walk through memory, by a name that no other access has: each time control enters the node, and as long as its next
     /// execution follows by an edge from the node to itself, the access goes to the same line as at its last execution or to
     /// the one behind, always in the same direction, and to at most so many lines in all. It is made at each of these
@@ -79,6 +79,24 @@ pub enum Target {
     /// Any line of memory, but no device.
     Memory,
     Anywhere,
+}
+
+/// Where a line at an unknown address may be: its number is a multiple of `modulus`, a power of two, plus `rest`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sets {
+    pub modulus: u64,
+    pub rest: u64,
+}
+
+impl Sets {
+    pub const ANY: Sets = Sets { modulus: 1, rest: 0 };
+
+    /// Whether a line of these may be in `set` of a cache of `sets` sets. Their number need be no power of two.
+    pub fn hold(self, set: usize, sets: u64) -> bool {
+        // What both are multiples of is all that a set's number tells of a line's.
+        let known = self.modulus.min(sets & sets.wrapping_neg()).max(1);
+        set as u64 % known == self.rest % known
+    }
 }
 
 impl Access {

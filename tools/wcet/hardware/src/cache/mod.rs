@@ -47,7 +47,9 @@
 //! it, and leaving accesses to other lines out makes no line older; two names of one line make it count twice, which makes
 //! others older. So what the analysis of a set holds is there if it is in that set, and a named line hits where the analyses
 //! of all sets hold it. Renewing a name forgets it: the next access is one to another line. To all other domains, and to
-//! caches behind the first, such an access is one to any line.
+//! caches behind the first, such an access is one to any line. Where it is known of which sets the line is ([`Sets`]), nothing of
+//! this happens to the others: so what a kernel keeps in records of a power of two of lines is not taken for what may evict
+//! everything.
 //!
 //! *Walks* ([`Target::Walk`]) miss once for each of their lines in each entry of the scope that is their node alone, where
 //! fewer other accesses than ways are between two executions. As no set holds two lines of a walk, unless there are more of
@@ -75,5 +77,5 @@ mod stack;
 mod verdicts;
 
 pub use cost::{Charge, Cost, FARTHEST};
-pub use graph::{Access, Graph, Kind, Node, Scope, Target};
+pub use graph::{Access, Graph, Kind, Node, Scope, Sets, Target};
 pub use outcome::{analyse, Outcome, Verdict};

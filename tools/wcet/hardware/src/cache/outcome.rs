@@ -122,8 +122,10 @@ fn record(outcome: &mut Outcome, order: &Order, loops: &[Loop], events: &Events,
             }
             match asked.target {
                 // Wherever it is.
-                Target::Line(_) => {
-                    outcome.verdicts[number][index].always_hit = found.sets > 0 && found.hits[number] == found.sets;
+                Target::Line(_, sets) => {
+                    let looked_at = found.looked_at.iter().filter(|set| sets.hold(**set, cache.sets)).count();
+                    outcome.verdicts[number][index].always_hit =
+                        looked_at > 0 && found.hits[number] == looked_at as u32;
                     continue;
                 }
                 Target::Walk { .. } => {

@@ -49,7 +49,7 @@ pub fn lines(machine: &Machine, access: &Access, sets: u64) -> Lines {
                 Lines::Any { device: None }
             };
         }
-        Target::Stack(..) | Target::Again(_) | Target::Line(_) | Target::Walk { .. } | Target::Memory => {
+        Target::Stack(..) | Target::Again(_) | Target::Line(..) | Target::Walk { .. } | Target::Memory => {
             return Lines::Any { device: None };
         }
         Target::Device(first, last) => return Lines::Any { device: slowest(first, last) },

@@ -52,7 +52,7 @@ pub struct Found {
     /// Surely not there.
     pub misses: Vec<u32>,
     /// Sets that were looked at: all that differ.
-    pub sets: u32,
+    pub looked_at: Vec<usize>,
     /// First loop that keeps the line, for accesses to one line.
     kept: Vec<Option<u32>>,
     /// By loop, lines that it keeps, for accesses to several.
@@ -62,7 +62,7 @@ pub struct Found {
 impl Found {
     fn new(accesses: usize) -> Self {
         let (hits, misses) = (vec![0; accesses], vec![0; accesses]);
-        Found { hits, misses, sets: 0, kept: vec![None; accesses], kept_of_many: HashMap::new() }
+        Found { hits, misses, looked_at: Vec::new(), kept: vec![None; accesses], kept_of_many: HashMap::new() }
     }
 
     /// Place of the first loop that keeps all `lines` of an access.
@@ -112,8 +112,10 @@ pub fn verdicts(
     }
     let number = |event: &Event| first[event.node] + event.access;
     let mut sets: Vec<usize> = (0..events.sets.len()).filter(|set| !events.sets[*set].is_empty()).collect();
-    // A line with a name may be in a set in which nothing else is known to be; those are all alike.
-    sets.extend((0..events.sets.len()).find(|set| events.names > 0 && events.sets[*set].is_empty()));
+    // A line with a name may be in a set in which nothing else is known to be; those are alike where the same names may be.
+    let empty = (0..events.sets.len()).filter(|set| events.names > 0 && events.sets[*set].is_empty());
+    let mut different = BTreeSet::new();
+    sets.extend(empty.filter(|set| different.insert(*set as u64 % events.told_apart())));
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(sets.len() / 8 + 1);
     // The most that any of the domains counts.
     let ways = cache.free_ways().max(cache.taken_as);
@@ -125,8 +127,8 @@ pub fn verdicts(
         found
     };
     let mut found = if threads == 1 { work(0) } else { Found::new(accesses) };
-    found.sets = sets.len() as u32;
     if threads == 1 {
+        found.looked_at = sets;
         return found;
     }
     std::thread::scope(|scope| {
@@ -138,6 +140,7 @@ pub fn verdicts(
             }
         }
     });
+    found.looked_at = sets;
     found
 }
 

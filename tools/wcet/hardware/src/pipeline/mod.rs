@@ -45,7 +45,7 @@ mod graph;
 mod longest;
 mod walk;
 
-pub use crate::cache::{Access, Kind, Scope, Target};
+pub use crate::cache::{Access, Kind, Scope, Sets, Target};
 pub use block::{Block, Edge, Instruction, Left, Place, Program};
 pub use cost::{analyse, Costs, First};
 pub use error::PipelineError;

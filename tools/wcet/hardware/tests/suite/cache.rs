@@ -1,7 +1,7 @@
 //! Verdicts that can be told by hand.
 
 use std::collections::BTreeMap;
-use wcet_hardware::cache::{analyse, Access, Charge, Graph, Kind, Node, Outcome, Scope, Target, Verdict};
+use wcet_hardware::cache::{analyse, Access, Charge, Graph, Kind, Node, Outcome, Scope, Sets, Target, Verdict};
 use wcet_hardware::machine::{Branch, Cache, Holds, Issue, Machine, Memory, Pipeline, Policy, Region};
 
 const LINE: u64 = 32;
@@ -141,7 +141,7 @@ fn a_line_at_an_unknown_address_stays_until_others_may_have_evicted_it() {
         let node = Node { accesses, ..Node::default() };
         straight(&machine(vec![cache(Policy::Lru, 2, 4)]), node).verdict(0, number, 0).always_hit
     };
-    let (a, b) = (read(Target::Line(7)), read(Target::Line(9)));
+    let (a, b) = (read(Target::Line(7, Sets::ANY)), read(Target::Line(9, Sets::ANY)));
     assert!(of(vec![a, a]) && of(vec![a, b, a]) && of(vec![a, b, b, a]));
     // Two others, or one and a line of which nothing is known.
     assert!(!of(vec![a, b, Access::at(Kind::Read, 0), a]) && !of(vec![a, b, read(Target::Memory), a]));
@@ -154,8 +154,29 @@ fn a_line_at_an_unknown_address_stays_until_others_may_have_evicted_it() {
 }
 
 #[test]
+fn lines_of_other_sets_evict_nothing() {
+    let of = |accesses: Vec<Access>| {
+        let number = accesses.len() - 1;
+        let node = Node { accesses, ..Node::default() };
+        straight(&machine(vec![cache(Policy::Lru, 2, 4)]), node).verdict(0, number, 0).always_hit
+    };
+    let some = |name: u64, modulus: u64, rest: u64| read(Target::Line(name, Sets { modulus, rest }));
+    let (even, odd) = (some(1, 2, 0), |name: u64| some(name, 2, 1));
+    assert!(
+        of(vec![even, odd(2), odd(3), odd(4), even])
+            && of(vec![some(1, 4, 1), some(2, 4, 3), some(3, 4, 3), some(1, 4, 1)])
+    );
+    assert!(!of(vec![odd(1), odd(2), odd(3), odd(1)]) && !of(vec![even, odd(2), some(3, 1, 0), some(4, 4, 2), even]));
+    // Of numbers beyond those of sets no more is known than of sets.
+    assert!(!of(vec![some(1, 8, 0), some(2, 8, 4), some(3, 8, 4), some(1, 8, 0)]));
+    // An address that is known is in one set.
+    let known = |line: u64| Access::at(Kind::Read, line * LINE);
+    assert!(of(vec![known(2), odd(1), odd(2), odd(3), known(2)]) && !of(vec![known(1), odd(1), odd(2), known(1)]));
+}
+
+#[test]
 fn a_name_means_another_line_when_it_is_renewed() {
-    let line = || vec![read(Target::Line(1))];
+    let line = || vec![read(Target::Line(1, Sets::ANY))];
     let of = |renews: Vec<u64>| {
         let nodes = vec![Node { accesses: line(), renews }, Node { accesses: line(), ..Node::default() }];
         let graph = Graph { nodes, edges: vec![(0, 1)], entry: 0, scopes: Vec::new() };

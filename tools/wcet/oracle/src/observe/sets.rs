@@ -165,13 +165,14 @@ impl<'k, 'p> Sets<'k, 'p> {
                     let index = usize::try_from(back).ok().and_then(|back| lines.len().checked_sub(back));
                     index.and_then(|index| lines.get(index).copied().flatten())
                 }
-                Target::Line(name) => seen.names.get(&name).copied(),
+                Target::Line(name, _) => seen.names.get(&name).copied(),
                 _ => None,
             };
             if let (Some(expected), Some(line)) = (expected, line) {
                 ledger.hold(self.lines, expected == line, told);
             }
-            if let (Target::Line(name), Some(line)) = (place.line, line) {
+            if let (Target::Line(name, sets), Some(line)) = (place.line, line) {
+                ledger.hold(self.lines, line % sets.modulus == sets.rest, told);
                 seen.names.insert(name, line);
             }
             let access = &instruction.accesses[number];

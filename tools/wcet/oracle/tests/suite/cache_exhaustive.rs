@@ -3,7 +3,7 @@
 
 use crate::random::{cases, machine, Random, LINE};
 use std::collections::BTreeMap;
-use wcet_hardware::cache::{analyse, Access, Graph, Kind, Node, Outcome, Scope, Target};
+use wcet_hardware::cache::{analyse, Access, Graph, Kind, Node, Outcome, Scope, Sets, Target};
 use wcet_hardware::machine::{Machine, Policy};
 use wcet_oracle::simulate::{Hierarchy, Pointer, Use};
 
@@ -32,12 +32,27 @@ fn access(random: &mut Random) -> Access {
     Access { kind, target, certain: !random.one_in(8) }
 }
 
+/// Of some lines with names it is known of which sets they are.
+fn named(name: u64) -> Target {
+    let modulus = [1, 2, 4, 1][name as usize % 4];
+    Target::Line(name, Sets { modulus, rest: name % modulus })
+}
+
+/// An address where such a line may stand.
+fn line_of(name: u64, random: &mut Random) -> u64 {
+    let line = random.below_u64(12);
+    match named(name) {
+        Target::Line(_, sets) => (line - line % sets.modulus + sets.rest) * LINE,
+        _ => line * LINE,
+    }
+}
+
 /// Memory of which no address is known.
 fn unknown(random: &mut Random) -> Target {
     let first = random.below_u64(6 * LINE) as i64 / 4 * 4 - 3 * LINE as i64;
     match random.below_u64(12) {
         0 => Target::Memory,
-        1..=5 => Target::Line(random.below_u64(NAMES)),
+        1..=5 => named(random.below_u64(NAMES)),
         6..=8 => Target::Stack(first, first + 3),
         _ => Target::Stack(first, first + random.below_u64(LINE * 2) as i64),
     }
@@ -182,7 +197,7 @@ impl Checker<'_> {
         }
         assert!(run.cycles <= run.bound, "{} cycles, bound {}: {:?}", run.cycles, run.bound, self.graph);
         for name in &self.graph.nodes[node].renews {
-            run.lines[*name as usize] = random.below_u64(14) * LINE;
+            run.lines[*name as usize] = line_of(*name, random);
         }
     }
 
@@ -205,7 +220,7 @@ impl Checker<'_> {
                 run.stack.wrapping_add_signed(first) + random.below_u64((last - first + 1) as u64)
             }
             Target::Again(_) | Target::Walk { .. } => before,
-            Target::Line(name) => run.lines[name as usize],
+            Target::Line(name, _) => run.lines[name as usize],
             Target::Memory => random.below_u64(LINE * 14),
             Target::Device(first, last) if random.one_in(2) => first + random.below_u64(last - first + 1),
             Target::Device(..) => random.below_u64(LINE * 14),
@@ -232,7 +247,7 @@ impl Checker<'_> {
             };
             self.seen.on_stack += u64::from(named == 1 && verdict.persistent.is_some());
             self.seen.walks += u64::from(named > 1 && verdict.persistent.is_some() && hit);
-            self.seen.lines += u64::from(matches!(access.target, Target::Line(_)) && verdict.always_hit);
+            self.seen.lines += u64::from(matches!(access.target, Target::Line(..)) && verdict.always_hit);
             self.seen.again += u64::from(matches!(access.target, Target::Again(_)) && verdict.always_hit);
             if let Some(scope) = verdict.persistent {
                 self.seen.persistent += 1;
@@ -327,7 +342,7 @@ fn no_verdict_is_ever_refuted() {
             }
             let stack = LINE * 4 + random.below_u64(10) * 8;
             let page = LINE * 24 + random.below_u64(8) * PAGE;
-            let lines = (0..NAMES).map(|_| random.below_u64(14) * LINE).collect();
+            let lines = (0..NAMES).map(|name| line_of(name, random)).collect();
             let (misses, walks) = (BTreeMap::new(), BTreeMap::new());
             let run = Run { hierarchy, misses, cycles: 0, bound: 0, page, stack, lines, walks };
             checker.budget = 1500;

@@ -2,7 +2,7 @@
 
 use crate::random::{Random, LINE};
 use wcet_hardware::machine::{Class, Machine};
-use wcet_hardware::pipeline::{Access, Block, Edge, Instruction, Kind, Left, Program, Scope, Target};
+use wcet_hardware::pipeline::{Access, Block, Edge, Instruction, Kind, Left, Program, Scope, Sets, Target};
 use wcet_oracle::simulate::{Control, DataAccess, Step};
 
 /// The number of names for lines at unknown addresses.
@@ -40,7 +40,7 @@ fn instruction(random: &mut Random, machine: &Machine, address: u64, sort: Sort)
         let target = match random.below_u64(if sort.vague { 10 } else { 1 }) {
             6 => Target::Within(address, address + random.below_u64(3 * machine.line())),
             7 => Target::Anywhere,
-            8..=9 => Target::Line(random.below_u64(NAMES)),
+            8..=9 => named(random.below_u64(NAMES)),
             _ => Target::At(address),
         };
         Access { kind, target, certain: !sort.vague || !random.one_in(8) }
@@ -132,6 +132,25 @@ pub fn path(random: &mut Random, program: &Program, steps: u64) -> Vec<usize> {
     path
 }
 
+/// Of some lines with names it is known of which sets they are.
+fn named(name: u64) -> Target {
+    let modulus = [1, 2, 4][name as usize % 3];
+    Target::Line(name, Sets { modulus, rest: name % modulus })
+}
+
+/// An address where such a line may stand, and no device.
+fn line_of(name: u64, random: &mut Random, below: u64) -> u64 {
+    let Target::Line(_, sets) = named(name) else { return memory(random, below) };
+    loop {
+        let address = random.below_u64(below);
+        let line = address / LINE;
+        let moved = (line - line % sets.modulus + sets.rest) * LINE + address % LINE;
+        if !(LINE * 14..LINE * 15).contains(&moved) {
+            return moved;
+        }
+    }
+}
+
 /// An address where no machine made up by chance has its device.
 fn memory(random: &mut Random, below: u64) -> u64 {
     let address = random.below_u64(below);
@@ -144,7 +163,7 @@ fn memory(random: &mut Random, below: u64) -> u64 {
 
 pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) -> Vec<Step> {
     let mut steps = Vec::new();
-    let mut lines: Vec<u64> = (0..NAMES).map(|_| memory(random, 2 * data)).collect();
+    let mut lines: Vec<u64> = (0..NAMES).map(|name| line_of(name, random, 2 * data)).collect();
     let blocks = std::iter::once(program.entry).chain(path.iter().map(|edge| program.edges[*edge].to));
     for (number, block) in blocks.enumerate() {
         for instruction in &program.blocks[block].instructions {
@@ -166,7 +185,7 @@ pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) 
                     Target::At(address) => address,
                     Target::Within(first, last) => first + random.below_u64(last - first + 1),
                     Target::OnPage { address, page } => address % page,
-                    Target::Line(name) => lines[name as usize],
+                    Target::Line(name, _) => lines[name as usize],
                     // A line is all that counts: the last access is the one done again.
                     Target::Again(_) => match step.memory.last() {
                         Some(read) => read.address,
@@ -189,7 +208,7 @@ pub fn trace(random: &mut Random, program: &Program, path: &[usize], data: u64) 
             }
             steps.push(step);
         }
-        program.blocks[block].renews.iter().for_each(|name| lines[*name as usize] = memory(random, 2 * data));
+        program.blocks[block].renews.iter().for_each(|name| lines[*name as usize] = line_of(*name, random, 2 * data));
     }
     steps
 }

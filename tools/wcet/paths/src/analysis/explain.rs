@@ -81,7 +81,7 @@ fn accesses(
             Target::OnPage { address, page } => format!("{} of a page", hex(address % page.max(1))),
             Target::Stack(first, last) => format!("{first}..{last} from the stack pointer at the entry"),
             Target::Again(_) => "the line just read".to_string(),
-            Target::Line(name) => format!("line {name} at an unknown address"),
+            Target::Line(name, _) => format!("line {name} at an unknown address"),
             Target::Walk { lines, .. } => format!("a walk through {lines} lines at most"),
             Target::Device(first, last) => format!("a device at {}..{} or memory", hex(first), hex(last)),
             Target::Memory => "an address in memory that is not known".to_string(),

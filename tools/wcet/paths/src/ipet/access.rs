@@ -113,7 +113,7 @@ impl Accesses<'_> {
     fn is_unknown(&self, target: Target) -> bool {
         let many = match target {
             Target::Within(first, last) => last / self.machine.line() - first / self.machine.line() >= MANY,
-            Target::Line(_) | Target::Memory => true,
+            Target::Line(..) | Target::Memory => true,
             _ => false,
         };
         many && is_memory(self.machine, target)
@@ -152,7 +152,7 @@ fn is_always_aligned(architecture: Architecture, line: u64, instruction: &Instru
 /// Whether no device is there.
 fn is_memory(machine: &Machine, target: Target) -> bool {
     match target {
-        Target::Stack(..) | Target::Memory | Target::Line(_) | Target::Walk { .. } => true,
+        Target::Stack(..) | Target::Memory | Target::Line(..) | Target::Walk { .. } => true,
         Target::Within(first, last) => {
             machine.regions.iter().all(|region| last < region.range.0 || region.range.1 < first)
         }
@@ -198,7 +198,7 @@ fn lines(machine: &Machine, kind: Kind, target: Target, access: &il::Access, ali
         (size + line - 2) / line + 1
     };
     // A name is that of one line.
-    let target = if most > 1 && matches!(target, Target::Line(_)) { Target::Memory } else { target };
+    let target = if most > 1 && matches!(target, Target::Line(..)) { Target::Memory } else { target };
     data.extend((0..most).map(|number| Access { kind, target, certain: certain && number == 0 }));
 }
 
