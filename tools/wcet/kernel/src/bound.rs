@@ -21,7 +21,7 @@ use crate::lock_paths::Paths;
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::points::End;
 use crate::regions::{dead, Kind, Region};
-use crate::service::{contradicted, into_service, left_out, without_service};
+use crate::service::{contradicted, into_parking, into_service, left_out, without_service};
 use crate::stack::HANDLER;
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
@@ -57,8 +57,8 @@ pub struct Analysed {
     pub undecided: BTreeSet<Continuation>,
     /// Of a region in which interrupts that came in a window are served: what it is if there was none.
     pub unserved: Option<Unserved>,
-    /// Of a region that serves any interrupt, by the number of the interrupts in the description: what it costs if it serves one
-    /// of these. Empty if nothing is known of them apart.
+    /// By the number of the interrupts in the description: what a region costs if it serves one of these, for a handler that has
+    /// time left. Empty if nothing is known of them apart.
     pub serving: BTreeMap<usize, Serving>,
     pub times: Times,
 }
@@ -161,7 +161,8 @@ pub(crate) fn begin(
     let enters = matches!(region.kind, Kind::SystemCall | Kind::Exception | Kind::Interrupt);
     let stops = if enters { kernel.handlers.clone() } else { BTreeSet::new() };
     let first = region.expand(&kernel.graph, &kernel.points, &region.chain, &stops)?;
-    let entry = Entry { below: region.below, ..Entry::default() };
+    // That it interrupts a program is what the region is: what interrupts the kernel is another one.
+    let entry = Entry { below: region.below, frame: kernel.interrupted(region), ..Entry::default() };
     let values = part(kernel, region, &first, &entry, machine, &stops, &mut analysed);
     let handled = first.exits.iter().filter(|node| stops.contains(&first.block(**node).start()));
     let mut rests = Vec::new();
@@ -219,11 +220,18 @@ impl Analysed {
         self.asking_cycles = self.asking_cycles.max(other.asking_cycles);
         self.locks = self.locks.zip(other.locks).map(|(mine, theirs)| mine.max(theirs));
         self.holding = self.holding.take().zip(other.holding.take()).map(|(mine, theirs)| mine.or(theirs));
+        // Of two ways no more is known than all they cost.
+        self.serving.clear();
+        other.serving.clear();
         self.with(other)
     }
 
     /// One after the other.
     fn then(mut self, mut other: Analysed) -> Analysed {
+        self.serving.clear();
+        for serving in other.serving.values_mut() {
+            serving.wcet_cycles = serving.wcet_cycles.saturating_add(self.wcet_cycles.unwrap_or(u64::MAX));
+        }
         if other.asking_cycles > 0 {
             let before = self.wcet_cycles.unwrap_or(u64::MAX);
             self.asking_cycles = self.asking_cycles.max(other.asking_cycles.saturating_add(before));
@@ -354,8 +362,13 @@ fn part(
                 }
                 Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
             }
+            // Entries lead to the handlers that serve.
+            if let Some(interrupt) = region.interrupt.filter(|_| goes_on.is_empty()) {
+                analysed.serving = serving(kernel, expanded, &prepared, &constraints, &[interrupt]);
+            }
             if matches!(region.kind, Kind::Window | Kind::Idle) {
-                analysed.serving = serving(kernel, expanded, &prepared, &constraints);
+                let all: Vec<usize> = kernel.services.keys().copied().collect();
+                analysed.serving = serving(kernel, expanded, &prepared, &constraints, &all);
                 analysed.unserved = unserved(kernel, expanded, entry, &prepared, &constraints);
             }
             let told = (region.kind == Kind::Pending).then(|| told(kernel, expanded, entry, &prepared, &constraints));
@@ -400,15 +413,17 @@ fn serving(
     expanded: &Expanded<'_>,
     prepared: &Prepared<'_, '_>,
     constraints: &Constraints,
+    interrupts: &[usize],
 ) -> BTreeMap<usize, Serving> {
     let one = |interrupt: &usize| {
         let mut constraints = constraints.clone();
         constraints.dead.extend(left_out(kernel, expanded, *interrupt));
+        constraints.dead.extend(into_parking(kernel, expanded, *interrupt));
         constraints.dead.extend(without_service(kernel, expanded));
         let wcet_cycles = prepared.bound(&constraints, &Options::default()).ok()?.wcet_cycles;
         Some((*interrupt, Serving { wcet_cycles, ..Serving::default() }))
     };
-    kernel.services.keys().filter_map(one).collect()
+    interrupts.iter().filter_map(one).collect()
 }
 
 /// What a region is that begins with the answer that an interrupt waits, and the edges that are not taken then; None if that

@@ -303,6 +303,9 @@ pub struct Preemption {
     /// Serves an interrupt, on whichever processor it arrived.
     #[serde(default)]
     pub serves: Option<String>,
+    /// Keeps a thread that was woken and has no time left. A response is that of a handler that has.
+    #[serde(default)]
+    pub parks: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -45,6 +45,8 @@ pub struct Points {
     pub ended: u64,
     /// Function that serves an interrupt.
     pub serves: Option<u64>,
+    /// Function that keeps a woken thread that has no time left.
+    pub parks: Option<u64>,
     /// Where the number of a system call is known, and the register that holds it there.
     pub number: Option<(u64, Register)>,
 }
@@ -168,6 +170,12 @@ impl Points {
         if let Some(symbol) = &description.preemption.serves {
             match lookup(program, symbol, "the service of interrupts") {
                 Ok(function) => points.serves = Some(function),
+                Err(error) => errors.push(error),
+            }
+        }
+        if let Some(symbol) = &description.preemption.parks {
+            match lookup(program, symbol, "what keeps threads that have no time left") {
+                Ok(function) => points.parks = Some(function),
                 Err(error) => errors.push(error),
             }
         }

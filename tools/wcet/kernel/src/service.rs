@@ -68,6 +68,25 @@ pub(crate) fn into_service(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTre
     (0..expanded.edges.len()).filter(into).collect()
 }
 
+/// Edges by which the service of these interrupts keeps a woken thread that has no time left: that is not their handler, or
+/// there is no response to ask for.
+pub(crate) fn into_parking(kernel: &Kernel<'_>, expanded: &Expanded<'_>, interrupt: usize) -> BTreeSet<EdgeId> {
+    let Some((serves, parks)) = kernel.points.serves.zip(kernel.points.parks) else { return BTreeSet::new() };
+    let wakes = &kernel.description.vectors.interrupts[interrupt].wakes;
+    if wakes.as_ref().is_some_and(Vec::is_empty) {
+        return BTreeSet::new();
+    }
+    let begins = |node: NodeId| {
+        let one = expanded.nodes[node];
+        one.block == 0 && expanded.contexts[one.context].function == parks
+    };
+    let calls = |edge: &EdgeId| {
+        let edge = expanded.edges[*edge];
+        begins(edge.to) && serves_in(expanded, expanded.nodes[edge.from].context, serves)
+    };
+    (0..expanded.edges.len()).filter(calls).collect()
+}
+
 /// Edges by which a graph comes to no service at all: of what follows a window in which nothing was to be served.
 pub(crate) fn without_service(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTreeSet<EdgeId> {
     let Some(serves) = kernel.points.serves else { return BTreeSet::new() };

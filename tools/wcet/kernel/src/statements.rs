@@ -57,6 +57,10 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
         found.push(format!("the first argument of {serves} is the vector of the interrupt that it serves"));
         found.push(format!("every interrupt that a window lets in is served by {serves} before the next window"));
     }
+    if let Some((serves, parks)) = description.preemption.serves.as_ref().zip(description.preemption.parks.as_ref()) {
+        found
+            .push(format!("a response is that of a handler that has time left: {serves} does not call {parks} for it"));
+    }
     found.extend(description.vectors.interrupts.iter().filter_map(Interrupt::says));
     for device in &description.device {
         found.extend(description.only_says(device).into_iter().chain(device.alone_says()));
