@@ -126,12 +126,9 @@ void trap_serve_waiting(void)
     }
 }
 
-void trap_reschedule(void)
+/* Serves what waits, behind a window of its own, before it is decided who runs. */
+static void trap_reschedule_later(void)
 {
-    uint32_t decided = sched_hand_over();
-    if (decided == 1u) {
-        return;
-    }
     sched_pause_charge();
     trap_serve_waiting();
     sched_resume_charge();
@@ -141,17 +138,21 @@ void trap_reschedule(void)
     }
 }
 
-/* As trap_reschedule, behind the service of an interrupt: what waits is served first in any case, so that the service and
- * the decision with its switch are regions of their own. */
-static void trap_reschedule_interrupted(void)
+void trap_reschedule(void)
 {
-    sched_pause_charge();
-    trap_serve_waiting();
-    sched_resume_charge();
     uint32_t decided = sched_hand_over();
     if (decided == 0u) {
-        sched_decide();
+        trap_reschedule_later();
     }
+}
+
+/* 1 if the kernel's service of an interrupt is long: it reads a port, or ends waits for other CPUs. */
+static uint32_t trap_serves_long(uint32_t vector)
+{
+    if (vector == VECTOR_PROCESS || vector == VECTOR_BASE + SERIAL_LINE || vector == VECTOR_BASE + KEYBOARD_LINE) {
+        return 1u;
+    }
+    return 0u;
 }
 
 void trap_settle(void)
@@ -314,7 +315,13 @@ void trap_interrupt(uint32_t vector)
     uint32_t current = thread_current();
     uint32_t need_resched = arch_need_resched();
     if (need_resched == 1u) {
-        trap_reschedule_interrupted();
+        /* The switch is a region of its own then. */
+        uint32_t serves_long = trap_serves_long(vector);
+        if (serves_long == 1u) {
+            trap_reschedule_later();
+        } else {
+            trap_reschedule();
+        }
     }
     trap_end_exit(current);
 }
