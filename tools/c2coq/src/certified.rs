@@ -142,22 +142,31 @@ fn layer_files(dir: &Path) -> Result<Vec<PathBuf>, CoqError> {
 
 /// The functions of each layer, lowest layer first, in the order of its files: of all layers, translated or not.
 pub fn functions(kernel: &Path) -> Result<Vec<(String, Vec<String>)>, CoqError> {
-    let order = crate::read_order(&kernel.join("layers.order"))?;
     let mut layers = Vec::new();
-    for layer in order.names() {
-        let paths = layer_files(&kernel.join("layers").join(layer))?;
-        let checked =
-            check(&paths, &Options { defines: crate::defines("TICKET", false, false), ..Options::default() })?;
-        if !checked.faults.is_empty() {
-            return Err(CoqError::Subset(Box::new(checked)));
-        }
+    for (layer, checked) in booted(kernel)? {
         let mut names = Vec::new();
         for unit in &checked.program.units {
             let mut defined: Vec<_> = unit.functions.iter().filter(|function| function.body.is_some()).collect();
             defined.sort_by_key(|function| function.span);
             names.extend(defined.into_iter().map(|function| function.name.clone()));
         }
-        layers.push((layer.clone(), names));
+        layers.push((layer, names));
+    }
+    Ok(layers)
+}
+
+/// The trees of all layers in the build that boots, lowest layer first, with the order's names.
+pub fn booted(kernel: &Path) -> Result<Vec<(String, Checked)>, CoqError> {
+    let order = crate::read_order(&kernel.join("layers.order"))?;
+    let mut layers = Vec::new();
+    for layer in order.names() {
+        let paths = layer_files(&kernel.join("layers").join(layer))?;
+        let defines = crate::defines("TICKET", false, false);
+        let checked = check(&paths, &Options { defines, ..Options::default() })?;
+        if !checked.faults.is_empty() {
+            return Err(CoqError::Subset(Box::new(checked)));
+        }
+        layers.push((layer.clone(), checked));
     }
     Ok(layers)
 }

@@ -36,6 +36,8 @@ pub enum Answer {
 /// How a solver is set up.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// The logic of the questions, in SMT-LIB's words.
+    pub logic: &'static str,
     /// What each question may cost, in the solver's own steps.
     pub steps: u64,
     /// Memory of the process in MiB; without it the solver is not limited.
@@ -48,7 +50,8 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { steps: 30_000_000, memory: Some(1500), small_cores: false, longest: Duration::from_secs(60) }
+        let longest = Duration::from_secs(60);
+        Options { logic: "QF_BV", steps: 30_000_000, memory: Some(1500), small_cores: false, longest }
     }
 }
 
@@ -74,9 +77,18 @@ impl Session {
         if options.small_cores {
             session.tell("(set-option :smt.core.minimize true)")?;
         }
-        session.tell("(set-logic QF_BV)")?;
+        session.tell(&format!("(set-logic {})", options.logic))?;
         session.limit(options.steps)?;
         Ok(session)
+    }
+
+    /// Forgets all declarations and assertions. What follows is solved by itself, with the solver's best procedure for the
+    /// logic, without cores: that suits many small questions that share little.
+    pub fn begin(&mut self, options: &Options) -> Result<(), SmtError> {
+        self.tell("(reset)\n(set-option :produce-models true)")?;
+        self.tell(&format!("(set-logic {})\n(set-option :rlimit {})", options.logic, options.steps))?;
+        self.steps = options.steps;
+        Ok(())
     }
 
     /// The solver's process, so that a caller can measure its time and memory.

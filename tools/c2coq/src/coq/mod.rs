@@ -3,7 +3,7 @@
 //! One `fundef` a function, against `proof/lang/Syntax.v`. Nothing is simplified: the tree is printed node by
 //! node, and a node without a constructor there is refused.
 
-mod term;
+pub mod term;
 mod translate;
 
 use std::collections::BTreeSet;
@@ -68,6 +68,25 @@ pub fn layer(name: &str, units: &[Unit], sources: &Sources) -> Result<String, Ve
     } else {
         Err(refusals)
     }
+}
+
+/// A function's term: the tree that is printed as its text in Coq, for tools that execute it.
+pub struct FunctionTerm {
+    pub name: String,
+    pub parameters: usize,
+    /// Names of all locals, parameters first.
+    pub locals: Vec<String>,
+    pub body: Term,
+}
+
+/// The terms of the functions that a file defines.
+pub fn terms(unit: &Unit) -> Result<Vec<FunctionTerm>, Refusal> {
+    let defined = unit.functions.iter().filter_map(|function| Some((function, function.body.as_ref()?)));
+    let term = |(function, body): (&Function, &Vec<Stmt>)| {
+        let translate::Translated { parameters, locals, body } = translate::function(unit, function, body)?;
+        Ok(FunctionTerm { name: function.name.clone(), parameters, locals, body })
+    };
+    defined.map(term).collect()
 }
 
 /// The constants that all layers share.
@@ -140,8 +159,9 @@ fn objects(layer: &str, units: &[Unit], out: &mut String, refusals: &mut Vec<Ref
     let _ = writeln!(out, "  [{}].", entries.join(";\n   "));
 }
 
-fn object(unit: &Unit, object: &Object) -> String {
-    let fields: Vec<(&str, Width, u64)> = match object.element {
+/// The fields of an object's elements: name, width, number of inner elements.
+pub fn fields<'u>(unit: &'u Unit, object: &Object) -> Vec<(&'u str, Width, u64)> {
+    match object.element {
         ElementType::Scalar(width) => vec![("", width, 1)],
         ElementType::Array(width, size) => vec![("", width, size)],
         ElementType::Struct(id) => unit.structs[id.0]
@@ -149,8 +169,11 @@ fn object(unit: &Unit, object: &Object) -> String {
             .iter()
             .map(|field| (field.name.as_str(), field.width, field.size.unwrap_or(1)))
             .collect(),
-    };
-    let fields = fields.into_iter().map(|(name, width, size)| {
+    }
+}
+
+fn object(unit: &Unit, object: &Object) -> String {
+    let fields = fields(unit, object).into_iter().map(|(name, width, size)| {
         let name = string(name);
         Term::Atom(format!("({}, {}, {size})", name.laid_out(0), translate::width(width).laid_out(0)))
     });
