@@ -1,0 +1,38 @@
+//! Validates the kernel's machine code against the terms that the proofs are about.
+//!
+//! gcc and the linker turn the certified C into the image that boots. This crate shows for each function of the image, with
+//! everything that gcc has inlined into it, that it does what its term says: both are executed side by side on symbols, and at
+//! each call, atomic access, primitive of the hardware and return they must agree on arguments, on what memory holds and on
+//! results. A function that is not validated is listed with the instruction and the reason.
+//!
+//! # Why an answer `validated` is sound
+//! * All paths of both sides are followed. The two only part company where the solver says that a path cannot be.
+//! * What is forgotten becomes any value, what a callee or another CPU may change too, and relations at loops
+//!   are assumed only in a round in which every iteration restores them.
+//! * A scalar that the term does not read has any value for the machine, and the machine may write only what the term writes,
+//!   between the same two events: so neither a racing load nor a store that C does not have goes unnoticed.
+//! * Each instruction of the function must have been executed.
+//!
+//! What is trusted is listed in [`TRUSTED`].
+
+mod engine;
+mod evaluate;
+mod image;
+mod kept;
+mod layout;
+mod loops;
+mod machine;
+mod memory;
+mod merge;
+pub mod mutants;
+mod primitives;
+mod program;
+mod proved;
+mod report;
+mod run;
+mod solver;
+mod state;
+mod term;
+
+pub use report::{schema, BinaryResult, FunctionResult, MutantCounts, Share, Validation, TRUSTED};
+pub use run::{validate, Error, Options};

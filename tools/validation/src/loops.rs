@@ -1,0 +1,406 @@
+//! Loops: cut where the term is at the start of the body and the machine at a head, or at an event.
+//!
+//! At the cut, what the loop changes becomes any value, but for relations between the machine's places and the term's locals.
+//! Which ones hold is guessed at the entry, thinned by one iteration from there, and then by Houdini's method: assumed
+//! together, those that an iteration does not restore are dropped, until all are restored. Only that last round counts.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::engine::{refusal, Engine};
+use crate::image::{DF, GENERAL, RSP};
+use crate::memory::offset;
+use crate::program::Stmt;
+use crate::state::{assigned_locals, refuse, Event, LoopKey, Refusal, State, Stop};
+use crate::term::build::{add, concat, equal, extract, sub, times, zero_extend};
+use crate::term::{constant, fresh, mask, substitute, Term};
+
+/// A place of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Spot {
+    Register(usize),
+    /// Offset in the stack frame, and bytes.
+    Frame(i64, i64),
+}
+
+/// What a place holds whenever the machine is at the cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// What it held at the entry.
+    Same(Term),
+    /// A local, cut off or extended.
+    Local(usize),
+    /// A local in the low 32 bits.
+    Low(usize),
+    /// A term in which the local stands for a variable.
+    Of { local: usize, variable: Term, term: Term },
+    /// In so many low bits: what it held at the entry, and a multiple of what the local has gained since.
+    Affine { local: usize, entry: Term, first: Term, times: u128, width: u32 },
+}
+
+/// A value in a width: cut off, or extended.
+fn resized(value: Term, width: u32) -> Term {
+    if value.width() > width {
+        extract(value, 0, width)
+    } else {
+        zero_extend(value, width)
+    }
+}
+
+impl Relation {
+    /// The value, where the relation says all of it.
+    fn value(&self, locals: &[Term], width: u32) -> Option<Term> {
+        match self {
+            Relation::Same(term) => Some(*term),
+            Relation::Local(local) => Some(resized(locals[*local], width)),
+            Relation::Low(local) => Some(concat(fresh("high", width - 32), resized(locals[*local], 32))),
+            Relation::Of { local, variable, term } => Some(substitute(*term, *variable, locals[*local])),
+            Relation::Affine { width: low, .. } => {
+                let value = self.low(locals)?;
+                Some(if *low == width { value } else { concat(fresh("high", width - low), value) })
+            }
+        }
+    }
+
+    fn low(&self, locals: &[Term]) -> Option<Term> {
+        let Relation::Affine { local, entry, first, times: by, width } = self else { return None };
+        let gained = sub(locals[*local], *first);
+        // A local of fewer bits may have wrapped around: then the multiple says nothing of more bits.
+        (gained.width() >= *width).then(|| add(extract(*entry, 0, *width), times(extract(gained, 0, *width), *by)))
+    }
+
+    fn holds(&self, value: Term, locals: &[Term]) -> Term {
+        let width = value.width();
+        match self {
+            Relation::Low(local) => equal(extract(value, 0, 32), resized(locals[*local], 32)),
+            Relation::Affine { width: low, .. } => match self.low(locals) {
+                Some(meant) => equal(extract(value, 0, *low), meant),
+                None => constant(0, 1),
+            },
+            _ => match self.value(locals, width) {
+                Some(meant) => equal(value, meant),
+                None => constant(0, 1),
+            },
+        }
+    }
+}
+
+/// A loop in one round.
+#[derive(Debug, Clone, Default)]
+pub struct Loop {
+    relations: Vec<(Spot, Relation)>,
+    refuted: BTreeSet<usize>,
+    added: Vec<(Spot, Relation)>,
+    /// At the entry, and at the start of the iteration.
+    entry: HashMap<Spot, Term>,
+    first: Vec<Term>,
+    start: HashMap<Spot, Term>,
+    locals: Vec<Term>,
+    modified: Vec<usize>,
+    strided: BTreeSet<Spot>,
+    /// Of the stack pointer.
+    top: Option<i64>,
+}
+
+impl Engine<'_> {
+    pub fn at_loop(
+        &mut self,
+        mut state: State,
+        stmt: &Arc<Stmt>,
+        depth: usize,
+        todo: &mut Vec<State>,
+        refusals: &mut Vec<Refusal>,
+    ) {
+        let at = state.address;
+        match self.is_unrolled(&mut state, stmt) {
+            Ok(true) => {
+                todo.push(state);
+                return;
+            }
+            Ok(false) => {}
+            Err(stop) => {
+                refusals.extend(refusal(at, stop));
+                return;
+            }
+        }
+        let waiting = match self.run_machine(&state, true) {
+            Ok(waiting) => waiting,
+            Err((at, stop)) => {
+                refusals.extend(refusal(at, stop));
+                return;
+            }
+        };
+        let place = Arc::as_ptr(stmt) as usize;
+        for waits in waiting {
+            let machine = if matches!(waits.event, Event::Header) { waits.after } else { waits.before };
+            let at = machine.address;
+            let key = LoopKey { stmt: place, depth, address: at };
+            let active = machine.active.iter().find(|(known, _)| *known == key).map(|(_, number)| *number);
+            let done = match active {
+                None if machine.warming == Some((place, depth)) => Ok(()),
+                Some(number) => self.iterated(machine, number),
+                None if machine.active.iter().filter(|(one, _)| (one.stmt, one.depth) == (place, depth)).count()
+                    >= 3 =>
+                {
+                    refuse("a loop without a place where it can be cut")
+                }
+                None => self.cut(&machine, key, stmt, refusals),
+            };
+            if let Err(stop) = done {
+                refusals.extend(refusal(at, stop));
+            }
+            if !refusals.is_empty() && !self.collect {
+                return;
+            }
+        }
+    }
+
+    /// Behind an iteration: which relations still hold.
+    fn iterated(&mut self, mut state: State, number: usize) -> Result<(), Stop> {
+        let relations = self.loops[number].relations.clone();
+        for (at, (spot, relation)) in relations.iter().enumerate() {
+            if self.loops[number].refuted.contains(&at) {
+                continue;
+            }
+            let value = held(&mut state, *spot);
+            if !state.path.always(relation.holds(value, &state.locals), &mut self.solver)? {
+                self.loops[number].refuted.insert(at);
+                if let Relation::Same(_) = relation {
+                    self.find_stride(number, *spot, value, &state.locals);
+                }
+            }
+        }
+        if !self.loops[number].refuted.is_empty() {
+            return Ok(());
+        }
+        if offset(state.registers[RSP], self.entry.stack) != self.loops[number].top {
+            return refuse("the stack pointer moves in a loop");
+        }
+        if state.registers[crate::image::GS] != self.entry.percpu || !self.direction_is_clear(&mut state)? {
+            return refuse("a loop changes the direction flag or a segment");
+        }
+        self.memory_agrees(&mut state)
+    }
+
+    /// A place that moves with a local.
+    fn find_stride(&mut self, number: usize, spot: Spot, value: Term, locals: &[Term]) {
+        let known = &mut self.loops[number];
+        let (Some(start), Some(entry)) = (known.start.get(&spot).copied(), known.entry.get(&spot).copied()) else {
+            return;
+        };
+        if known.strided.contains(&spot) {
+            return;
+        }
+        for local in known.modified.clone() {
+            let (now, before, first) = (locals[local], known.locals[local], known.first[local]);
+            let Some(gained) = sub(now, before).value().filter(|gained| *gained != 0) else { continue };
+            let signed = |value: u128, width: u32| ((value << (128 - width)) as i128) >> (128 - width);
+            let gained = signed(gained, now.width());
+            for width in [64, 32] {
+                if width > value.width() || width > now.width() {
+                    continue;
+                }
+                let moved = sub(extract(value, 0, width), extract(start, 0, width)).value();
+                let Some(moved) = moved.map(|moved| signed(moved, width)).filter(|moved| *moved != 0) else { continue };
+                if moved % gained != 0 {
+                    continue;
+                }
+                let times = (moved / gained) as u128 & mask(width);
+                known.added.push((spot, Relation::Affine { local, entry, first, times, width }));
+                known.strided.insert(spot);
+            }
+            // An address that moves with a counter of 32 bits: what the counter says as a number.
+            if value.width() == 64 && now.width() == 32 {
+                let moved = sub(value, start).value().map(|moved| signed(moved, 64)).filter(|moved| *moved != 0);
+                if let Some(moved) = moved.filter(|moved| moved % gained == 0) {
+                    let by = (moved / gained) as u128 & mask(64);
+                    let variable = fresh("local", 32);
+                    let from = times(zero_extend(variable, 64), by);
+                    let term = add(sub(entry, times(zero_extend(first, 64), by)), from);
+                    known.added.push((spot, Relation::Of { local, variable, term }));
+                    known.strided.insert(spot);
+                }
+            }
+        }
+    }
+
+    fn cut(&mut self, entry: &State, key: LoopKey, stmt: &Arc<Stmt>, refusals: &mut Vec<Refusal>) -> Result<(), Stop> {
+        let mut entry = entry.clone();
+        self.memory_agrees(&mut entry)?;
+        let Some(top) = offset(entry.registers[RSP], self.entry.stack) else {
+            return refuse("the stack pointer is at an unknown place");
+        };
+        if entry.registers[crate::image::GS] != self.entry.percpu || !self.direction_is_clear(&mut entry)? {
+            return refuse("the direction flag or a segment has changed before a loop");
+        }
+        entry.frame.drop_below(top);
+        let mut changed = BTreeSet::new();
+        assigned_locals(stmt, &mut changed);
+        let modified: Vec<usize> = changed.into_iter().collect();
+        let spots = spots(&entry);
+        let mut first = Loop {
+            first: entry.locals.clone(),
+            locals: entry.locals.clone(),
+            modified: modified.clone(),
+            top: Some(top),
+            ..Loop::default()
+        };
+        for spot in &spots {
+            let value = held(&mut entry, *spot);
+            first.entry.insert(*spot, value);
+            first.relations.push((*spot, Relation::Same(value)));
+            self.guess(&mut entry, *spot, value, &modified, &mut first.relations)?;
+        }
+        first.start = first.entry.clone();
+
+        // One iteration from the true entry: what is plainly wrong, and how far places move.
+        let mut warm = entry.clone();
+        warm.warming = Some((key.stmt, key.depth));
+        let trial = self.trial(&mut warm, key, first.clone(), &mut Vec::new());
+        let mut relations = self.remaining(first.relations.clone(), trial);
+
+        for _ in 0..12 {
+            let (mut state, next) = self.havoced(&entry, &first, stmt, &spots, relations.clone());
+            state.warming = entry.warming;
+            let condition = match &**stmt {
+                Stmt::While(condition, _) => {
+                    match self.evaluated(&mut state, |evaluator| evaluator.condition(condition)) {
+                        // The loop cannot be entered again.
+                        Err(Stop::Impossible) => constant(0, 1),
+                        other => other?,
+                    }
+                }
+                _ => return refuse("a loop of an unknown form"),
+            };
+            if condition.is_false() {
+                return Ok(());
+            }
+            state.path.assume(condition);
+            if !state.path.may(constant(1, 1), &mut self.solver)? {
+                return Ok(());
+            }
+            let mut found = Vec::new();
+            let trial = self.trial(&mut state, key, next, &mut found);
+            if self.solver.is_spent() {
+                refusals.extend(found);
+                return Err(Stop::Trouble(crate::solver::Trouble::Spent));
+            }
+            if self.loops[trial].refuted.is_empty() {
+                refusals.extend(found);
+                return Ok(());
+            }
+            relations = self.remaining(relations, trial);
+        }
+        refuse("no relation between the loop of the term and that of the machine is preserved")
+    }
+
+    /// Explores from a cut, and says in `refusals` what went wrong. The number under which the round is kept.
+    fn trial(&mut self, state: &mut State, key: LoopKey, round: Loop, refusals: &mut Vec<Refusal>) -> usize {
+        let number = self.loops.len();
+        self.loops.push(round);
+        state.active.push((key, number));
+        state.passing = Some(state.address);
+        let collect = std::mem::replace(&mut self.collect, true);
+        let mut found = Vec::new();
+        self.explore(vec![state.clone()], &mut found);
+        self.collect = collect;
+        refusals.extend(found);
+        number
+    }
+
+    fn remaining(&self, relations: Vec<(Spot, Relation)>, trial: usize) -> Vec<(Spot, Relation)> {
+        let trial = &self.loops[trial];
+        let kept = relations.into_iter().enumerate().filter(|(at, _)| !trial.refuted.contains(at));
+        kept.map(|(_, relation)| relation).chain(trial.added.iter().copied()).collect()
+    }
+
+    /// Relations with the locals that hold at the entry.
+    fn guess(
+        &mut self,
+        entry: &mut State,
+        spot: Spot,
+        value: Term,
+        modified: &[usize],
+        out: &mut Vec<(Spot, Relation)>,
+    ) -> Result<(), Stop> {
+        let width = value.width();
+        for &local in modified {
+            let now = entry.locals[local];
+            if entry.path.always(equal(value, resized(now, width)), &mut self.solver)? {
+                out.push((spot, Relation::Local(local)));
+            } else if width == 64 && now.width() <= 32 {
+                let low = equal(extract(value, 0, 32), resized(now, 32));
+                if entry.path.always(low, &mut self.solver)? {
+                    out.push((spot, Relation::Low(local)));
+                }
+            }
+            if now.value().is_none() && value.value().is_none() && value != now {
+                let variable = fresh("local", now.width());
+                let term = substitute(value, now, variable);
+                if term != value {
+                    out.push((spot, Relation::Of { local, variable, term }));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The state at the cut in any iteration.
+    fn havoced(
+        &mut self,
+        entry: &State,
+        first: &Loop,
+        stmt: &Arc<Stmt>,
+        spots: &[Spot],
+        relations: Vec<(Spot, Relation)>,
+    ) -> (State, Loop) {
+        let mut state = entry.clone();
+        for &local in &first.modified {
+            state.locals[local] = fresh("local", state.locals[local].width());
+        }
+        let mut writes = BTreeSet::new();
+        let is_known = self.statement_writes(stmt, &mut writes);
+        self.havoc(&mut state, is_known.then_some(&writes));
+        let mut next = Loop { relations, start: HashMap::new(), locals: state.locals.clone(), ..first.clone() };
+        next.refuted.clear();
+        next.added.clear();
+        for &spot in spots {
+            let width = first.entry.get(&spot).map_or(64, |value| value.width());
+            let mine: Vec<Relation> =
+                next.relations.iter().filter(|(one, _)| *one == spot).map(|(_, relation)| *relation).collect();
+            let value = mine.iter().find_map(|relation| relation.value(&state.locals, width));
+            let value = value.unwrap_or_else(|| fresh("place", width));
+            put(&mut state, spot, value);
+            next.start.insert(spot, value);
+            for relation in &mine {
+                let holds = relation.holds(value, &state.locals);
+                state.path.assume(holds);
+            }
+        }
+        for flag in GENERAL + 2..DF {
+            state.registers[flag] = fresh("flag", 8);
+        }
+        (state, next)
+    }
+}
+
+/// General registers but the stack pointer, and what the stack frame holds.
+fn spots(state: &State) -> Vec<Spot> {
+    let registers = (0..GENERAL).filter(|number| *number != RSP).map(Spot::Register);
+    let frame = state.frame.held.iter().map(|(at, term)| Spot::Frame(*at, i64::from(term.width() / 8)));
+    registers.chain(frame).collect()
+}
+
+fn held(state: &mut State, spot: Spot) -> Term {
+    match spot {
+        Spot::Register(number) => state.registers[number],
+        Spot::Frame(at, bytes) => state.frame.load(at, bytes),
+    }
+}
+
+fn put(state: &mut State, spot: Spot, value: Term) {
+    match spot {
+        Spot::Register(number) => state.registers[number] = value,
+        Spot::Frame(at, _) => state.frame.store(at, value),
+    }
+}

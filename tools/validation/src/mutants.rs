@@ -1,0 +1,140 @@
+//! Mutants of machine code: one instruction of a validated function is changed, and the function must be refused.
+
+use std::path::Path;
+
+use wcet_binary::load::Program as Loaded;
+
+use crate::image::Image;
+use crate::layout::Layout;
+use crate::program::Program;
+use crate::report::MutantCounts;
+use crate::run::{validate_one, Error};
+
+/// A change of the image's bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mutant {
+    pub function: String,
+    pub address: u64,
+    pub bytes: Vec<u8>,
+    pub change: String,
+}
+
+/// Numbers that look random, the same for a seed on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % bound.max(1)
+    }
+}
+
+/// Where the file has the byte of an address.
+fn file_offset(image: &[u8], address: u64) -> Option<usize> {
+    let number = |at: usize, size: usize| {
+        let bytes = image.get(at..at + size)?;
+        Some(bytes.iter().rev().fold(0u64, |all, byte| all << 8 | u64::from(*byte)))
+    };
+    let (table, size, count) = (number(0x20, 8)?, number(0x36, 2)?, number(0x38, 2)?);
+    (0..count).find_map(|row| {
+        let at = usize::try_from(table + row * size).ok()?;
+        let (offset, start, length) = (number(at + 8, 8)?, number(at + 0x10, 8)?, number(at + 0x20, 8)?);
+        let inside = number(at, 4)? == 1 && address >= start && address - start < length;
+        inside.then(|| usize::try_from(offset + address - start).ok()).flatten()
+    })
+}
+
+/// The image with a mutant's bytes.
+pub fn changed(image: &[u8], mutant: &Mutant) -> Option<Vec<u8>> {
+    let mut image = image.to_vec();
+    let at = file_offset(&image, mutant.address)?;
+    image.get_mut(at..at + mutant.bytes.len())?.copy_from_slice(&mutant.bytes);
+    Some(image)
+}
+
+/// Changes of one instruction: a condition turned round, a constant or register changed, the whole of it removed.
+fn changes(bytes: &[u8], mnemonic: &str, random: &mut Random) -> Vec<(Vec<u8>, &'static str)> {
+    let mut out = Vec::new();
+    let size = bytes.len();
+    let mut with = |at: usize, bits: u8, change: &'static str| {
+        let mut bytes = bytes.to_vec();
+        bytes[at] ^= bits;
+        out.push((bytes, change));
+    };
+    let jumps = mnemonic.starts_with('j');
+    if jumps && mnemonic != "jmp" {
+        with(if size == 2 { 0 } else { 1 }, 1, "condition turned round");
+    }
+    if jumps || mnemonic == "call" {
+        with(if size == 2 { 1 } else { size - 4 }, 1 << random.below(4), "target changed");
+    }
+    if size >= 3 && !jumps && mnemonic != "call" {
+        with(size - 1, 1 << random.below(8), "last byte changed");
+        with(if size >= 6 { size - 4 } else { size - 1 }, [1, 4, 8][random.below(3)], "constant changed");
+    }
+    if size == 2 && !jumps {
+        with(1, [1, 2, 8][random.below(3)], "register changed");
+    }
+    if ["mov", "add", "sub", "or", "and", "call", "push", "pop", "xor", "shl", "shr", "lea"].contains(&mnemonic) {
+        out.push((vec![0x90; size], "removed"));
+    }
+    out
+}
+
+/// So many mutants of the functions, spread over them.
+pub fn sample(image: &[u8], functions: &[String], count: usize, seed: u64) -> Result<Vec<Mutant>, Error> {
+    let loaded = parse(image)?;
+    let listing = Image::new(&loaded).map_err(Error::Image)?;
+    let mut random = Random(seed);
+    let mut mutants = Vec::new();
+    for name in functions {
+        let Some(range) = listing.function(name) else { continue };
+        for instruction in listing.instructions(range).map_err(Error::Image)? {
+            if instruction.mnemonic == "nop" {
+                continue;
+            }
+            for (bytes, change) in changes(&instruction.bytes, &instruction.mnemonic, &mut random) {
+                let change = format!("{}: {change}", listing.text(&instruction));
+                mutants.push(Mutant { function: name.clone(), address: instruction.address, bytes, change });
+            }
+        }
+    }
+    for at in (1..mutants.len()).rev() {
+        mutants.swap(at, random.below(at + 1));
+    }
+    mutants.truncate(count);
+    Ok(mutants)
+}
+
+fn parse(image: &[u8]) -> Result<Loaded, Error> {
+    Loaded::parse(image)
+        .map_err(|errors| Error::Image(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
+}
+
+/// Validates each mutant's function; one that is validated has survived.
+pub fn campaign(
+    kernel: &Path,
+    image: &[u8],
+    mutants: &[Mutant],
+    limit: u64,
+    done: &dyn Fn(&Mutant, bool, usize),
+) -> Result<MutantCounts, Error> {
+    let program = Program::read(kernel)?;
+    let mut counts = MutantCounts::default();
+    for (at, mutant) in mutants.iter().enumerate() {
+        let Some(bytes) = changed(image, mutant) else { continue };
+        let loaded = parse(&bytes)?;
+        let layout = Layout::new(&loaded, &program);
+        let listing = Image::new(&loaded).map_err(Error::Image)?;
+        let Some(function) = program.functions.get(&mutant.function) else { continue };
+        let survives = validate_one(&program, &listing, &layout, function, limit).validated;
+        if survives {
+            let now = listing.describe(mutant.address);
+            counts.survived.push(format!("{}: {} became {now}", mutant.function, mutant.change));
+        } else {
+            counts.refused += 1;
+        }
+        done(mutant, survives, at);
+    }
+    Ok(counts)
+}

@@ -1,0 +1,349 @@
+//! The primitives of `arch` where gcc has inlined them: what each means on the objects of `arch`, and which instructions it is.
+//!
+//! This is the contract of `arch.h` and of `Builtin.v` in the engine's words, and it is trusted. A primitive that is not here
+//! has no inlined form: a function that inlines it is refused.
+
+use crate::engine::{differs, Engine, Touch};
+use crate::image::{RCX, RDI, RSI};
+use crate::machine::{direct, Step};
+use crate::proved::store_proved;
+use crate::state::{refuse, Event, State, Stop};
+use crate::term::build::{
+    add, and, equal, extract, leading_zeros, less, or, select, shift_left, sub, times, zero_extend,
+};
+use crate::term::{constant, fresh, fresh_array, Term};
+
+/// Whether a primitive was executed on the term's side.
+pub enum Inline {
+    Done,
+    /// It waits for the machine.
+    Not,
+}
+
+/// Cells as object and field.
+type Written = &'static [(&'static str, &'static str)];
+
+/// What a primitive writes of what the terms know; none if others may write meanwhile, or it is no such primitive.
+pub fn writes(function: &str) -> Option<Written> {
+    const NOTHING: [&str; 18] = [
+        "arch_cpu",
+        "arch_cpu_count",
+        "arch_need_resched",
+        "arch_floor",
+        "arch_current",
+        "arch_loaded_root",
+        "arch_uctx_get",
+        "arch_frame_read",
+        "arch_highest_bit",
+        "arch_index_mask",
+        "arch_kernel_map_entry",
+        "arch_ends_at_exit",
+        "arch_interrupt_pending",
+        "arch_clock_ns",
+        "arch_spin_hint",
+        "arch_tlb_invalidate_page",
+        "apic_write",
+        "apic_command",
+    ];
+    match function {
+        _ if NOTHING.contains(&function) => Some(&[]),
+        "arch_uctx_set" => Some(&[("arch_threads", "word")]),
+        "arch_end_at_exit" => Some(&[("arch_threads", "at_exit")]),
+        "arch_frame_write" | "arch_frame_copy" | "arch_frame_clear" => Some(&[("frame", "word")]),
+        "arch_set_need_resched" => Some(&[("percpu", "need_resched")]),
+        "arch_set_floor" => Some(&[("percpu", "floor")]),
+        "arch_page_map_load" => Some(&[("percpu", "root")]),
+        _ => None,
+    }
+}
+
+/// Words of a user context that are kept in part.
+const UCTX_RIP: u128 = 17;
+const UCTX_RFLAGS: u128 = 19;
+const USER_ADDRESS_MASK: u128 = 0x7fff_ffff_ffff;
+const USER_FLAG_MASK: u128 = 0x24_0dd5;
+const USER_FLAG_ALWAYS: u128 = 0x202;
+/// `EXIT_ENDS` of layout.h.
+const EXIT_ENDS: u128 = 0x8000_0000;
+
+/// Executes a primitive that has no instruction of its own, or only loads and stores.
+pub fn inline(
+    engine: &mut Engine<'_>,
+    state: &mut State,
+    name: &str,
+    arguments: &[Term],
+    result: Option<usize>,
+) -> Result<Inline, Stop> {
+    let program = engine.program;
+    let zero = constant(0, 64);
+    let value = match (name, arguments) {
+        ("arch_own" | "arch_disown" | "arch_spin_hint", _) => zero,
+        ("arch_cpu", []) => load(engine, state, "percpu", "cpu", zero, zero)?,
+        ("arch_need_resched", []) => load(engine, state, "percpu", "need_resched", zero, zero)?,
+        ("arch_floor", []) => load(engine, state, "percpu", "floor", zero, zero)?,
+        ("arch_current", []) => load(engine, state, "percpu", "current", zero, zero)?,
+        ("arch_loaded_root", []) => load(engine, state, "percpu", "root", zero, zero)?,
+        ("arch_cpu_count", []) => load(engine, state, "cpus_started", "", zero, zero)?,
+        ("arch_set_need_resched", [pending]) => write(engine, state, "percpu", "need_resched", zero, zero, *pending)?,
+        ("arch_set_floor", [floor]) => write(engine, state, "percpu", "floor", zero, zero, *floor)?,
+        ("arch_kernel_map_entry", [index]) => load(engine, state, "root", "", zero, *index)?,
+        ("arch_frame_read", [frame, word]) => load(engine, state, "frame", "word", *frame, *word)?,
+        ("arch_frame_write", [frame, word, value]) => write(engine, state, "frame", "word", *frame, *word, *value)?,
+        ("arch_uctx_get", [thread, word]) => load(engine, state, "arch_threads", "word", *thread, *word)?,
+        ("arch_uctx_set", [thread, word, value]) => {
+            let is = |number: u128| equal(*word, constant(number, word.width()));
+            let address = and(*value, constant(USER_ADDRESS_MASK, 64));
+            let flags = or(and(*value, constant(USER_FLAG_MASK, 64)), constant(USER_FLAG_ALWAYS, 64));
+            let kept = select(is(UCTX_RIP), address, select(is(UCTX_RFLAGS), flags, *value));
+            write(engine, state, "arch_threads", "word", *thread, *word, kept)?
+        }
+        ("arch_end_at_exit", [thread]) => {
+            let old = load(engine, state, "arch_threads", "at_exit", *thread, zero)?;
+            write(engine, state, "arch_threads", "at_exit", *thread, zero, or(old, constant(EXIT_ENDS, 32)))?
+        }
+        ("arch_ends_at_exit", [thread]) => {
+            let old = load(engine, state, "arch_threads", "at_exit", *thread, zero)?;
+            zero_extend(extract(old, 31, 1), 32)
+        }
+        ("arch_highest_bit", [word]) => {
+            state.path.assume(crate::term::build::not(equal(*word, zero)));
+            let zeros = extract(leading_zeros(*word), 0, 32);
+            sub(constant(63, 32), zeros)
+        }
+        ("arch_index_mask", [index, mask]) => and(*index, *mask),
+        _ => return Ok(Inline::Not),
+    };
+    if let Some(to) = result {
+        let width = state.function.widths[to];
+        let given = program.prototypes.get(name).and_then(|prototype| prototype.result).unwrap_or(64);
+        state.locals[to] = crate::evaluate::fit(crate::evaluate::fit(value, given)?, width)?;
+    }
+    Ok(Inline::Done)
+}
+
+/// `COMMAND_ASSERT` and `APIC_REG_END` of the local interrupt controller.
+const COMMAND_ASSERT: u128 = 0x4000;
+const REGISTER_END: u128 = 0xb0;
+
+/// A primitive whose inlined form is a call of another function of `arch`: that function, with its arguments.
+pub fn expansion(
+    engine: &mut Engine<'_>,
+    state: &mut State,
+    name: &str,
+    arguments: &[Term],
+) -> Result<Option<(&'static str, Vec<Term>)>, Stop> {
+    Ok(match (name, arguments) {
+        ("arch_interrupt_end", []) => Some(("apic_write", vec![constant(REGISTER_END, 32), constant(0, 32)])),
+        ("arch_interrupt_send", [cpu, vector]) => {
+            let destination = load(engine, state, "percpu_records", "apic_id", *cpu, constant(0, 64))?;
+            Some(("apic_command", vec![destination, or(*vector, constant(COMMAND_ASSERT, 32))]))
+        }
+        _ => None,
+    })
+}
+
+fn cells(engine: &Engine<'_>, object: &str, field: &str) -> Result<usize, Stop> {
+    match engine.program.place(object, field) {
+        Some(cells) => Ok(cells),
+        None => refuse(format!("no object {object}")),
+    }
+}
+
+fn load(
+    engine: &mut Engine<'_>,
+    state: &mut State,
+    object: &str,
+    field: &str,
+    index: Term,
+    element: Term,
+) -> Result<Term, Stop> {
+    let cells = cells(engine, object, field)?;
+    engine.evaluated(state, |evaluator| Ok(evaluator.load(cells, index, element)))
+}
+
+/// Its value is that of a function without result.
+fn write(
+    engine: &mut Engine<'_>,
+    state: &mut State,
+    object: &str,
+    field: &str,
+    index: Term,
+    element: Term,
+    value: Term,
+) -> Result<Term, Stop> {
+    let cells = cells(engine, object, field)?;
+    let place = engine.evaluated(state, |evaluator| Ok(evaluator.place(cells, index, element)))?;
+    let value = crate::evaluate::fit(value, engine.program.cells[cells].width)?;
+    store_proved(state, cells, place.flat, value);
+    Ok(constant(0, 64))
+}
+
+impl Engine<'_> {
+    /// A primitive that is one instruction of the machine, at which it waits. False if it is none that is known.
+    pub fn primitive(
+        &mut self,
+        state: &mut State,
+        function: &str,
+        arguments: &[Term],
+        result: Option<usize>,
+        event: &Event,
+    ) -> Result<bool, Stop> {
+        match (function, arguments, event) {
+            (
+                "arch_atomic_load"
+                | "arch_atomic_store"
+                | "arch_atomic_fetch_add"
+                | "arch_atomic_swap"
+                | "arch_atomic_cas",
+                _,
+                Event::Atomic,
+            ) => {
+                let value = self.atomic(state, function, arguments)?;
+                self.finish(state, result, value)?;
+            }
+            ("arch_page_map_load", [root], Event::System(text)) if text.starts_with("mov cr3,") => {
+                let Some(register) = register(text.trim_start_matches("mov cr3,")) else { return Ok(false) };
+                self.require(state, "cr3", state.registers[register], shift_left(zero_extend(*root, 64), 12))?;
+                let zero = constant(0, 64);
+                write(self, state, "percpu", "root", zero, zero, *root)?;
+                self.skip(state)?;
+                self.finish(state, result, zero)?;
+            }
+            ("arch_tlb_invalidate_page", [address], Event::System(text)) if text.starts_with("invlpg [") => {
+                let name = text.trim_start_matches("invlpg [").trim_end_matches(']');
+                let Some(register) = register(name) else { return Ok(false) };
+                self.require(state, "the page's address", state.registers[register], *address)?;
+                self.skip(state)?;
+                self.finish(state, result, constant(0, 64))?;
+            }
+            ("arch_frame_clear", [frame], Event::Repeat(text)) if text.starts_with("rep stosq") => {
+                self.in_memory(state, *frame);
+                self.require(state, "where the frame is", state.registers[RDI], direct(*frame))?;
+                self.require(state, "the number of words", state.registers[RCX], constant(512, 64))?;
+                self.require(state, "the word", state.registers[0], constant(0, 64))?;
+                self.repeated(state, result, false)?;
+            }
+            ("arch_frame_copy", [to, from, first, words], Event::Repeat(text)) if text.starts_with("rep movsq") => {
+                self.in_memory(state, *to);
+                self.in_memory(state, *from);
+                let end = add(zero_extend(*first, 33), zero_extend(*words, 33));
+                state.path.assume(less(end, constant(513, 33)));
+                let at = |frame: Term| add(direct(frame), times(zero_extend(*first, 64), 8));
+                self.require(state, "where the copy goes", state.registers[RDI], at(*to))?;
+                self.require(state, "where the copy comes from", state.registers[RSI], at(*from))?;
+                self.require(state, "the number of words", state.registers[RCX], zero_extend(*words, 64))?;
+                self.repeated(state, result, true)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The frame is one of the machine's: callers must see to it.
+    fn in_memory(&self, state: &mut State, frame: Term) {
+        state.path.assume(less(frame, constant(4_194_304, frame.width())));
+    }
+
+    fn require(&mut self, state: &mut State, what: &str, given: Term, meant: Term) -> Result<(), Stop> {
+        if state.path.always(equal(given, meant), &mut self.solver)? {
+            return Ok(());
+        }
+        refuse(differs(what, given, meant))
+    }
+
+    /// Behind an instruction that has no effect on what is modelled.
+    fn skip(&mut self, state: &mut State) -> Result<(), Stop> {
+        self.memory_agrees(state)?;
+        let instruction = self.image.instruction(state.address).map_err(Stop::Refused)?;
+        self.covered.insert(state.address);
+        state.address = instruction.next();
+        Ok(())
+    }
+
+    /// Behind `rep stosq` or `rep movsq` over words of frames: these hold any values, the same on both sides.
+    fn repeated(&mut self, state: &mut State, result: Option<usize>, copies: bool) -> Result<(), Stop> {
+        if !self.direction_is_clear(state)? {
+            return refuse("the direction flag is set");
+        }
+        self.skip(state)?;
+        let bytes = times(state.registers[RCX], 8);
+        state.registers[RDI] = add(state.registers[RDI], bytes);
+        if copies {
+            state.registers[RSI] = add(state.registers[RSI], bytes);
+        }
+        state.registers[RCX] = constant(0, 64);
+        let words = cells(self, "frame", "word")?;
+        state.memory[words] = fresh_array("memory", 64);
+        state.proved[words] = state.memory[words];
+        self.finish(state, result, constant(0, 64))
+    }
+
+    /// One instruction that accesses an atomic cell; what the cell held, where that is the result.
+    fn atomic(&mut self, state: &mut State, function: &str, arguments: &[Term]) -> Result<Term, Stop> {
+        let Some(cells) = self.layout.atomic_cells else { return refuse("the atomic cells have no place") };
+        let instruction = self.image.instruction(state.address).map_err(Stop::Refused)?;
+        let is_locked = has_lock(&instruction.bytes) || instruction.mnemonic == "xchg";
+        state.path.assume(less(arguments[0], constant(u128::from(crate::layout::ATOMIC_CELLS), 32)));
+        self.memory_agrees(state)?;
+        self.havoc(state, None);
+        let old = fresh("atomic", 64);
+        self.injected = Some(old);
+        self.touched.clear();
+        let step = self.step_machine(state);
+        self.injected = None;
+        let Step::Next(next) = step? else { return refuse("a jump that accesses an atomic cell") };
+        let start = constant(u128::from(cells), 64);
+        let meant = add(start, times(zero_extend(arguments[0], 64), u128::from(crate::layout::ATOMIC_STRIDE)));
+        let touched: Vec<Touch> = std::mem::take(&mut self.touched);
+        for touch in &touched {
+            if touch.bytes != 8 {
+                return refuse(format!("{function} is of {} bytes", touch.bytes));
+            }
+            self.require(state, "the atomic cell's address", touch.address, meant)?;
+        }
+        let loads = touched.iter().any(|touch| touch.value.is_none());
+        let stores: Vec<Term> = touched.iter().filter_map(|touch| touch.value).collect();
+        let wanted = match (function, arguments) {
+            ("arch_atomic_load", [_]) if loads && stores.is_empty() => None,
+            ("arch_atomic_store", [_, value]) if !loads || is_locked => Some(*value),
+            ("arch_atomic_fetch_add", [_, value]) if is_locked => Some(add(old, *value)),
+            ("arch_atomic_swap", [_, value]) if is_locked => Some(*value),
+            ("arch_atomic_cas", [_, expected, value]) if is_locked => Some(select(equal(old, *expected), *value, old)),
+            _ => return refuse(format!("the term does {function}, the machine accesses the cell in another way")),
+        };
+        match (wanted, stores.as_slice()) {
+            (None, []) => {}
+            (Some(wanted), [stored]) => self.require(state, "what is stored in the atomic cell", *stored, wanted)?,
+            _ => return refuse(format!("{function} stores {} times", stores.len())),
+        }
+        state.address = next;
+        Ok(if function == "arch_atomic_store" { constant(0, 64) } else { old })
+    }
+
+    pub fn atomic_load(&mut self, address: Term, bytes: u32) -> Result<Term, Stop> {
+        let Some(old) = self.injected else { return Err(Stop::Event(Event::Atomic)) };
+        self.touched.push(Touch { address, value: None, bytes });
+        Ok(extract(old, 0, bytes * 8))
+    }
+
+    pub fn atomic_store(&mut self, address: Term, value: Term) -> Result<(), Stop> {
+        if self.injected.is_none() {
+            return Err(Stop::Event(Event::Atomic));
+        }
+        self.touched.push(Touch { address, value: Some(value), bytes: value.width() / 8 });
+        Ok(())
+    }
+}
+
+/// Whether a lock prefix stands among the prefixes.
+fn has_lock(bytes: &[u8]) -> bool {
+    const PREFIXES: [u8; 11] = [0x66, 0x67, 0xf0, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65];
+    bytes.iter().take_while(|byte| PREFIXES.contains(byte)).any(|byte| *byte == 0xf0)
+}
+
+/// The number of a general register by its name.
+fn register(name: &str) -> Option<usize> {
+    const NAMES: [&str; 16] =
+        ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"];
+    NAMES.iter().position(|known| *known == name)
+}

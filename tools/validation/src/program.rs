@@ -1,0 +1,411 @@
+//! The proved side: the terms of all functions, as a tree to execute.
+//!
+//! They are read from the very trees that `c2coq` prints as `Code.v` ([`c2coq::coq::terms`]): a function has one translation,
+//! and the comparison of the committed files with a fresh one is `ashlar prove`'s first check. Widths, which the printed terms
+//! leave to the C, come from the checked declarations.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use c2coq::ast::{BinaryOp, Comparison, Unit};
+use c2coq::certified::{booted, CoqError};
+use c2coq::coq::term::Term as Printed;
+use c2coq::coq::{fields, terms};
+
+#[derive(Debug, Clone)]
+pub enum Expr {
+    Constant(u64),
+    Local(usize),
+    Load(Box<Place>),
+    Negate(u32, Box<Expr>),
+    Not(u32, Box<Expr>),
+    Binary(u32, BinaryOp, Box<Expr>, Box<Expr>),
+    Cast(u32, Box<Expr>),
+}
+
+/// A scalar: which kind of cell, index of the object's element, index of the inner element.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub cells: usize,
+    pub index: Expr,
+    pub element: Expr,
+}
+
+#[derive(Debug, Clone)]
+pub enum Condition {
+    Compare(Comparison, Expr, Expr),
+    NonZero(Expr),
+    Not(Box<Condition>),
+    And(Box<Condition>, Box<Condition>),
+    Or(Box<Condition>, Box<Condition>),
+}
+
+#[derive(Debug)]
+pub enum Stmt {
+    Skip,
+    Assign(usize, Expr),
+    Store(Place, Expr),
+    Seq(Arc<Stmt>, Arc<Stmt>),
+    If(Condition, Arc<Stmt>, Arc<Stmt>),
+    While(Condition, Arc<Stmt>),
+    Break,
+    Return(Expr),
+    Call(Option<usize>, String, Vec<Expr>),
+}
+
+#[derive(Debug)]
+pub struct Function {
+    pub name: String,
+    pub layer: String,
+    pub parameters: usize,
+    /// Bits of each local, parameters first.
+    pub widths: Vec<u32>,
+    pub body: Arc<Stmt>,
+}
+
+/// Result, if any, and parameters in bits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prototype {
+    pub result: Option<u32>,
+    pub parameters: Vec<u32>,
+}
+
+/// One field of all elements of an object: cells of one width.
+#[derive(Debug, Clone)]
+pub struct Cells {
+    pub object: usize,
+    pub field: String,
+    pub width: u32,
+    /// Inner elements.
+    pub count: u64,
+    /// Bytes from the start of an element of the object.
+    pub offset: u64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Object {
+    pub name: String,
+    pub count: u64,
+    /// Bytes of an element.
+    pub stride: u64,
+    /// Numbers of its cells, in the order of their offsets.
+    pub cells: Vec<usize>,
+    /// Where it does not begin with 0: offset, bytes, value. None for objects of `arch`, whose start-up is not described.
+    pub initial: Option<Vec<(u64, u64, u64)>>,
+}
+
+#[derive(Debug, Default)]
+pub struct Program {
+    pub functions: BTreeMap<String, Arc<Function>>,
+    /// Of functions and primitives.
+    pub prototypes: HashMap<String, Prototype>,
+    pub objects: Vec<Object>,
+    pub cells: Vec<Cells>,
+    places: HashMap<(String, String), usize>,
+    /// Names that stand for several functions or objects.
+    pub ambiguous: BTreeSet<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    #[error(transparent)]
+    C(#[from] CoqError),
+    #[error("{function}: the term has a form that is not known: {form}")]
+    Form { function: String, form: String },
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Objects of `arch` that its primitives stand for: name, elements, fields with bits and inner elements.
+type ArchObject = (&'static str, u64, &'static [(&'static str, u32, u64)]);
+const ARCH_OBJECTS: &[ArchObject] = &[
+    (
+        "arch_threads",
+        144,
+        &[
+            ("word", 64, 24),
+            ("kernel_rsp", 64, 1),
+            ("stack_top", 64, 1),
+            ("fpu_fresh", 32, 1),
+            ("at_exit", 32, 1),
+            ("spare", 32, 10),
+        ],
+    ),
+    // Of this CPU, by the segment register.
+    (
+        "percpu",
+        1,
+        &[
+            ("cpu", 32, 1),
+            ("apic_id", 32, 1),
+            ("thread", 64, 1),
+            ("scratch", 64, 1),
+            ("vector", 32, 1),
+            ("fpu_live", 32, 1),
+            ("fpu_owner", 32, 1),
+            ("current", 32, 1),
+            ("need_resched", 32, 1),
+            ("root", 32, 1),
+            ("floor", 32, 1),
+        ],
+    ),
+    ("frame", 4_194_304, &[("word", 64, 512)]),
+    ("cpus_started", 1, &[("", 32, 1)]),
+    ("root", 1, &[("", 64, 512)]),
+];
+
+impl Program {
+    /// The terms of all layers of the kernel that boots.
+    pub fn read(kernel: &Path) -> Result<Program, ProgramError> {
+        let mut program = Program::default();
+        for (name, count, list) in ARCH_OBJECTS {
+            program.object(name, *count, list);
+        }
+        program.processor_records();
+        for name in ["apic_write", "apic_command"] {
+            program.prototypes.insert(name.to_string(), Prototype { result: None, parameters: vec![32, 32] });
+        }
+        let layers = booted(kernel)?;
+        for (_, checked) in &layers {
+            checked.program.units.iter().for_each(|unit| program.declarations(unit));
+        }
+        for (layer, checked) in &layers {
+            for unit in &checked.program.units {
+                program.definitions(layer, unit)?;
+            }
+        }
+        Ok(program)
+    }
+
+    /// The records of all CPUs, of which the terms know one field that start-up sets.
+    fn processor_records(&mut self) {
+        let (object, cells) = (self.objects.len(), self.cells.len());
+        let (name, field) = ("percpu_records".to_string(), "apic_id".to_string());
+        self.places.insert((name.clone(), field.clone()), cells);
+        self.cells.push(Cells { object, field, width: 32, count: 1, offset: 4 });
+        self.objects.push(Object { name, count: 16, stride: 512, cells: vec![cells], initial: None });
+    }
+
+    /// An object with its fields laid out as C does.
+    fn object(&mut self, name: &str, count: u64, list: &[(&str, u32, u64)]) {
+        let number = self.objects.len();
+        let (mut at, mut alignment, mut cells) = (0u64, 1u64, Vec::new());
+        for (field, width, inner) in list {
+            let bytes = u64::from(*width / 8);
+            at = at.next_multiple_of(bytes);
+            alignment = alignment.max(bytes);
+            cells.push(self.cells.len());
+            self.places.insert((name.to_string(), field.to_string()), self.cells.len());
+            let field = field.to_string();
+            self.cells.push(Cells { object: number, field, width: *width, count: *inner, offset: at });
+            at += bytes * inner;
+        }
+        let stride = at.next_multiple_of(alignment).max(1);
+        self.objects.push(Object { name: name.to_string(), count, stride, cells, initial: None });
+    }
+
+    /// Offset and size of a scalar by its number: elements in order, in each its fields and inner elements in order.
+    fn scalar(&self, object: usize, number: u64) -> (u64, u64) {
+        let object = &self.objects[object];
+        let in_element: u64 = object.cells.iter().map(|cells| self.cells[*cells].count).sum();
+        let (element, mut rest) = (number / in_element.max(1), number % in_element.max(1));
+        for cells in object.cells.iter().map(|cells| &self.cells[*cells]) {
+            let bytes = u64::from(cells.width / 8);
+            if rest < cells.count {
+                return (element * object.stride + cells.offset + rest * bytes, bytes);
+            }
+            rest -= cells.count;
+        }
+        (0, 0)
+    }
+
+    fn declarations(&mut self, unit: &Unit) {
+        for function in &unit.functions {
+            let parameters = function.parameters.iter().map(|width| width.bits()).collect();
+            let prototype = Prototype { result: function.result.map(|width| width.bits()), parameters };
+            let known = self.prototypes.insert(function.name.clone(), prototype.clone());
+            if known.is_some_and(|known| known != prototype) {
+                self.ambiguous.insert(function.name.clone());
+            }
+        }
+        for object in &unit.objects {
+            let list: Vec<(&str, u32, u64)> =
+                fields(unit, object).into_iter().map(|(name, width, count)| (name, width.bits(), count)).collect();
+            if self.objects.iter().any(|known| known.name == object.name) {
+                self.ambiguous.insert(object.name.clone());
+            }
+            self.object(&object.name, object.size.unwrap_or(1), &list);
+            let number = self.objects.len() - 1;
+            let initial = object.initial.iter().map(|(scalar, value)| {
+                let (at, bytes) = self.scalar(number, *scalar);
+                (at, bytes, *value)
+            });
+            self.objects[number].initial = Some(initial.collect());
+        }
+    }
+
+    fn definitions(&mut self, layer: &str, unit: &Unit) -> Result<(), ProgramError> {
+        let refused = |refusal: c2coq::coq::Refusal| ProgramError::Refused(refusal.message);
+        for term in terms(unit).map_err(refused)? {
+            let form = |form| ProgramError::Form { function: term.name.clone(), form };
+            let reader = Reader { program: self };
+            let body = reader.statement(&term.body).map_err(form)?;
+            let Some(declared) = unit.functions.iter().find(|one| one.name == term.name && one.body.is_some()) else {
+                continue;
+            };
+            let mut widths: Vec<u32> = declared.locals.iter().map(|local| local.width.bits()).collect();
+            let mut results = HashMap::new();
+            result_widths(&body, &self.prototypes, &mut results);
+            for added in widths.len()..term.locals.len() {
+                widths.push(results.get(&added).copied().unwrap_or(64));
+            }
+            let (name, layer) = (term.name.clone(), layer.to_string());
+            let function = Function { name, layer, parameters: term.parameters, widths, body: Arc::new(body) };
+            if self.functions.insert(term.name.clone(), Arc::new(function)).is_some() {
+                self.ambiguous.insert(term.name);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn place(&self, object: &str, field: &str) -> Option<usize> {
+        self.places.get(&(object.to_string(), field.to_string())).copied()
+    }
+}
+
+/// Widths of locals that hold results of calls.
+fn result_widths(stmt: &Stmt, prototypes: &HashMap<String, Prototype>, out: &mut HashMap<usize, u32>) {
+    match stmt {
+        Stmt::Seq(a, b) | Stmt::If(_, a, b) => {
+            result_widths(a, prototypes, out);
+            result_widths(b, prototypes, out);
+        }
+        Stmt::While(_, body) => result_widths(body, prototypes, out),
+        Stmt::Call(Some(to), function, _) => {
+            if let Some(width) = prototypes.get(function).and_then(|prototype| prototype.result) {
+                out.insert(*to, width);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Reads printed terms.
+struct Reader<'p> {
+    program: &'p Program,
+}
+
+type Read<T> = Result<T, String>;
+
+fn number(term: &Printed) -> Read<u64> {
+    let Printed::Atom(text) = term else { return Err(format!("{term:?} for a number")) };
+    let digits = text.split_whitespace().next().unwrap_or_default().trim_end_matches("%nat");
+    let parsed = match digits.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => digits.parse(),
+    };
+    parsed.map_err(|_| format!("{text} for a number"))
+}
+
+fn name(term: &Printed) -> Read<&str> {
+    match term {
+        Printed::Atom(text) => Ok(text.trim_matches('"')),
+        _ => Err(format!("{term:?} for a name")),
+    }
+}
+
+fn bits(term: &Printed) -> Read<u32> {
+    name(term)?.strip_prefix('W').and_then(|bits| bits.parse().ok()).ok_or_else(|| format!("{term:?} for a width"))
+}
+
+fn operator(term: &Printed) -> Read<BinaryOp> {
+    use BinaryOp::*;
+    let known = [Add, Sub, Mul, Div, Rem, And, Or, Xor, Shl, Shr];
+    let text = name(term)?;
+    known.into_iter().find(|one| format!("{one:?}") == text).ok_or_else(|| format!("operator {text}"))
+}
+
+fn comparison(term: &Printed) -> Read<Comparison> {
+    use Comparison::*;
+    let text = name(term)?;
+    [Eq, Ne, Lt, Le, Gt, Ge]
+        .into_iter()
+        .find(|one| format!("{one:?}") == text)
+        .ok_or_else(|| format!("comparison {text}"))
+}
+
+impl Reader<'_> {
+    fn place(&self, object: &Printed, index: &Printed, field: &Printed, element: &Printed) -> Read<Place> {
+        let (object, field) = (name(object)?, name(field)?);
+        let cells = self.program.place(object, field).ok_or_else(|| format!("object {object}, field {field}"))?;
+        Ok(Place { cells, index: self.expr(index)?, element: self.expr(element)? })
+    }
+
+    fn expr(&self, term: &Printed) -> Read<Expr> {
+        let Printed::Apply(head, arguments) = term else { return Err(format!("{term:?}")) };
+        let inner = |at: usize| self.expr(&arguments[at]).map(Box::new);
+        Ok(match (*head, arguments.as_slice()) {
+            ("Const", [value]) => Expr::Constant(number(value)?),
+            ("Var", [local]) => Expr::Local(number(local)? as usize),
+            ("Load", [object, index, field, element]) => {
+                Expr::Load(Box::new(self.place(object, index, field, element)?))
+            }
+            ("Neg", [width, _]) => Expr::Negate(bits(width)?, inner(1)?),
+            ("Not", [width, _]) => Expr::Not(bits(width)?, inner(1)?),
+            ("Cast", [width, _]) => Expr::Cast(bits(width)?, inner(1)?),
+            ("Bin", [width, operation, _, _]) => Expr::Binary(bits(width)?, operator(operation)?, inner(2)?, inner(3)?),
+            _ => return Err(format!("{head} with {} arguments", arguments.len())),
+        })
+    }
+
+    fn condition(&self, term: &Printed) -> Read<Condition> {
+        let Printed::Apply(head, arguments) = term else { return Err(format!("{term:?}")) };
+        let inner = |at: usize| self.condition(&arguments[at]).map(Box::new);
+        Ok(match (*head, arguments.as_slice()) {
+            ("Cmp", [operation, a, b]) => Condition::Compare(comparison(operation)?, self.expr(a)?, self.expr(b)?),
+            ("NonZero", [value]) => Condition::NonZero(self.expr(value)?),
+            ("CNot", [_]) => Condition::Not(inner(0)?),
+            ("CAnd", [_, _]) => Condition::And(inner(0)?, inner(1)?),
+            ("COr", [_, _]) => Condition::Or(inner(0)?, inner(1)?),
+            _ => return Err(format!("{head} with {} arguments", arguments.len())),
+        })
+    }
+
+    fn statement(&self, term: &Printed) -> Read<Stmt> {
+        let (head, arguments) = match term {
+            Printed::Apply(head, arguments) => (*head, arguments.as_slice()),
+            Printed::Chain(parts) => {
+                let mut parts = parts.iter().rev();
+                let last = parts.next().ok_or("an empty sequence")?;
+                let mut all = self.statement(last)?;
+                for part in parts {
+                    all = Stmt::Seq(Arc::new(self.statement(part)?), Arc::new(all));
+                }
+                return Ok(all);
+            }
+            _ => return Err(format!("{term:?}")),
+        };
+        let inner = |at: usize| self.statement(&arguments[at]).map(Arc::new);
+        Ok(match (head, arguments) {
+            ("Skip", []) => Stmt::Skip,
+            ("Break", []) => Stmt::Break,
+            ("Assign", [local, value]) => Stmt::Assign(number(local)? as usize, self.expr(value)?),
+            ("Store", [object, index, field, element, value]) => {
+                Stmt::Store(self.place(object, index, field, element)?, self.expr(value)?)
+            }
+            ("If", [condition, _, _]) => Stmt::If(self.condition(condition)?, inner(1)?, inner(2)?),
+            ("While", [condition, _]) => Stmt::While(self.condition(condition)?, inner(1)?),
+            ("Return", [value]) => Stmt::Return(self.expr(value)?),
+            ("Call", [result, function, Printed::List(values)]) => {
+                let result = match result {
+                    Printed::Apply("Some", to) => Some(number(&to[0])? as usize),
+                    _ => None,
+                };
+                let values: Read<Vec<Expr>> = values.iter().map(|value| self.expr(value)).collect();
+                Stmt::Call(result, name(function)?.to_string(), values?)
+            }
+            _ => return Err(format!("{head} with {} arguments", arguments.len())),
+        })
+    }
+}

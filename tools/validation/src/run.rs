@@ -1,0 +1,197 @@
+//! A run over functions of an image: side by side, with what earlier runs found of the same image.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use wcet_binary::load::Program as Loaded;
+
+use crate::engine::{Engine, LoopMode};
+use crate::image::Image;
+use crate::kept::Kept;
+use crate::layout::Layout;
+use crate::program::{Function, Program, ProgramError, Stmt};
+use crate::report::{family, FunctionResult, Share, Validation};
+
+/// What is validated, and how long it may take.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The kernel's sources.
+    pub kernel: PathBuf,
+    /// Where results are kept; none: they are not.
+    pub kept: Option<PathBuf>,
+    /// These functions; empty for all.
+    pub functions: Vec<String>,
+    /// How many questions to the solver a function may take, in each way to treat its loops.
+    pub limit: u64,
+    pub threads: usize,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the kernel's C cannot be translated: {0}")]
+    Program(#[from] ProgramError),
+    #[error("the image cannot be read: {0}")]
+    Image(String),
+    #[error("the layers have no function {0}")]
+    Unknown(String),
+}
+
+/// Whether a validation was stopped for lack of questions or of answers, not by what it found.
+fn is_undecided(reason: &str) -> bool {
+    reason.contains(&crate::solver::Trouble::Spent.to_string())
+        || reason.contains(&crate::solver::Trouble::Unknown.to_string())
+}
+
+/// Validates the functions of an image; `done` is called after each, with their number.
+pub fn validate(
+    image: &[u8],
+    options: &Options,
+    done: &(dyn Fn(&FunctionResult, usize, usize) + Sync),
+) -> Result<Validation, Error> {
+    let begin = Instant::now();
+    let program = Program::read(&options.kernel)?;
+    let loaded = Loaded::parse(image)
+        .map_err(|errors| Error::Image(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
+    let layout = Layout::new(&loaded, &program);
+    if let Some(unknown) = options.functions.iter().find(|name| !program.functions.contains_key(*name)) {
+        return Err(Error::Unknown(unknown.clone()));
+    }
+    let listing = Image::new(&loaded).map_err(Error::Image)?;
+    let chosen: Vec<&Arc<Function>> = program
+        .functions
+        .values()
+        .filter(|function| options.functions.is_empty() || options.functions.contains(&function.name))
+        .collect();
+    let (present, absent): (Vec<_>, Vec<_>) =
+        chosen.into_iter().partition(|function| listing.function(&function.name).is_some());
+    let kept = Mutex::new(Kept::open(options.kept.as_deref(), image, &program));
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<FunctionResult>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..options.threads.clamp(1, present.len().max(1)) {
+            let work = || {
+                let Ok(image) = Image::new(&loaded) else { return };
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(function) = present.get(at) else { return };
+                    let known = kept.lock().ok().and_then(|kept| kept.get(&function.name, options.limit));
+                    let one = known.unwrap_or_else(|| {
+                        let one = validate_one(&program, &image, &layout, function, options.limit);
+                        if let Ok(mut kept) = kept.lock() {
+                            kept.put(&one, one.reasons.iter().any(|why| is_undecided(why)).then_some(options.limit));
+                        }
+                        one
+                    });
+                    done(&one, at, present.len());
+                    if let Ok(mut results) = results.lock() {
+                        results.push(one);
+                    }
+                }
+            };
+            // Terms nest deep.
+            let builder = std::thread::Builder::new().stack_size(64 << 20);
+            if builder.spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+    });
+    let mut functions = results.into_inner().unwrap_or_default();
+    functions.sort_by(|a, b| a.name.cmp(&b.name));
+    let share = share(&listing, &program, &functions);
+    let inlined = absent.iter().map(|function| function.name.clone()).collect();
+    let objects = layout.problems;
+    let seconds = (begin.elapsed().as_secs_f64() * 10.0).round() / 10.0;
+    Ok(Validation { functions, inlined, objects, share, seconds })
+}
+
+/// Instructions of the image that come from the layers' C, and how many of them were validated.
+fn share(image: &Image<'_>, program: &Program, results: &[FunctionResult]) -> Share {
+    let mut share = Share::default();
+    let covered: BTreeSet<u64> =
+        results.iter().filter(|one| one.validated).flat_map(|one| one.covered_addresses.iter().copied()).collect();
+    for range in image.functions() {
+        if !program.functions.contains_key(family(&range.name)) {
+            continue;
+        }
+        for instruction in image.instructions(range).unwrap_or_default() {
+            if instruction.mnemonic != "nop" {
+                share.instructions += 1;
+                share.validated += usize::from(covered.contains(&instruction.address));
+            }
+        }
+    }
+    share
+}
+
+fn has_loop(stmt: &Stmt, program: &Program, depth: u32) -> bool {
+    match stmt {
+        Stmt::While(..) => true,
+        Stmt::Seq(a, b) | Stmt::If(_, a, b) => has_loop(a, program, depth) || has_loop(b, program, depth),
+        Stmt::Call(_, name, _) if depth < 40 => {
+            program.functions.get(name).is_some_and(|function| has_loop(&function.body, program, depth + 1))
+        }
+        _ => false,
+    }
+}
+
+/// One function, with its loops treated in one way after the other until one succeeds.
+pub fn validate_one(
+    program: &Program,
+    image: &Image<'_>,
+    layout: &Layout,
+    function: &Arc<Function>,
+    limit: u64,
+) -> FunctionResult {
+    let begin = Instant::now();
+    let mut engine = Engine::new(program, image, layout, Arc::clone(function));
+    let mut result = FunctionResult::of(&function.name, &function.layer);
+    let Some(range) = image.function(&function.name) else {
+        result.reasons.push("the image has no function of this name, or several".to_string());
+        return result;
+    };
+    if program.ambiguous.contains(&function.name) {
+        result.reasons.push("several functions of the C have this name".to_string());
+        return result;
+    }
+    let modes: &[LoopMode] = match has_loop(&function.body, program, 0) {
+        true => &[LoopMode::Cut, LoopMode::Mixed, LoopMode::Unroll(10)],
+        false => &[LoopMode::Cut],
+    };
+    for mode in modes {
+        engine.validate(range.start, *mode, limit);
+        result.queries += engine.solver.queries;
+        if engine.refusals.is_empty() {
+            result.reasons.clear();
+            break;
+        }
+        if result.reasons.is_empty() {
+            result.reasons = engine.refusals.iter().map(|refusal| refusal.text(image)).collect();
+            result.reasons.dedup();
+            result.reasons.truncate(5);
+        }
+    }
+    let all = match image.instructions(range) {
+        Ok(all) => all,
+        Err(why) => {
+            result.reasons.push(why);
+            Vec::new()
+        }
+    };
+    for instruction in all.iter().filter(|instruction| instruction.mnemonic != "nop") {
+        result.instructions += 1;
+        if engine.covered.contains(&instruction.address) {
+            result.covered += 1;
+        } else if result.reasons.is_empty() {
+            let place = image.describe(instruction.address);
+            result.reasons.push(format!("no execution of the term reaches {place}"));
+        }
+    }
+    result.validated = result.reasons.is_empty();
+    result.calls = engine.called.iter().cloned().collect();
+    result.covered_addresses = engine.covered.iter().copied().collect();
+    result.seconds = (begin.elapsed().as_secs_f64() * 100.0).round() / 100.0;
+    result
+}

@@ -1,0 +1,175 @@
+//! Questions to the solver, with what has been answered before.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use smt::{Answer, Options, Session, SmtError};
+
+use crate::term::evaluate::Model;
+use crate::term::print::question;
+use crate::term::Term;
+
+/// What stops the validation of a function.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Trouble {
+    #[error("the questions to the solver for this function are used up")]
+    Spent,
+    #[error("the solver has no answer to a question")]
+    Unknown,
+    #[error("{0}")]
+    Solver(String),
+}
+
+impl From<SmtError> for Trouble {
+    fn from(error: SmtError) -> Trouble {
+        Trouble::Solver(error.to_string())
+    }
+}
+
+/// Whether conditions can hold together.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    Never,
+    /// With values for which they do, if they could be had and have been checked.
+    Perhaps(Option<Model>),
+}
+
+pub struct Solver {
+    session: Option<Session>,
+    options: Options,
+    known: HashMap<Vec<Term>, Outcome>,
+    /// How many questions a function may take: a limit that is the same on every machine.
+    most: u64,
+    pub queries: u64,
+}
+
+impl Solver {
+    pub fn new() -> Solver {
+        let longest = Duration::from_secs(20);
+        let options = Options { logic: "QF_AUFBV", steps: 40_000_000, longest, ..Options::default() };
+        Solver { session: None, options, known: HashMap::new(), most: 0, queries: 0 }
+    }
+
+    /// Forgets what belongs to another function.
+    pub fn restart(&mut self, most: u64) {
+        self.known.clear();
+        self.most = most;
+        self.queries = 0;
+    }
+
+    pub fn is_spent(&self) -> bool {
+        self.queries >= self.most
+    }
+
+    pub fn ask(&mut self, conditions: &[Term]) -> Result<Outcome, Trouble> {
+        let mut key: Vec<Term> = conditions.iter().copied().filter(|one| !one.is_true()).collect();
+        if key.iter().any(|one| one.is_false()) {
+            return Ok(Outcome::Never);
+        }
+        key.sort();
+        key.dedup();
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known.clone());
+        }
+        if self.is_spent() {
+            return Err(Trouble::Spent);
+        }
+        let outcome = self.solve(&key)?;
+        self.known.insert(key, outcome.clone());
+        Ok(outcome)
+    }
+
+    fn solve(&mut self, conditions: &[Term]) -> Result<Outcome, Trouble> {
+        self.queries += 1;
+        let asked = question(conditions);
+        let mut session = match self.session.take() {
+            Some(session) if !session.is_lost() => session,
+            _ => Session::start(&self.options)?,
+        };
+        session.begin(&self.options)?;
+        session.tell(&asked.text)?;
+        let answer = session.check()?;
+        let outcome = match answer {
+            Answer::Unsat => Outcome::Never,
+            Answer::Unknown => return Err(Trouble::Unknown),
+            Answer::Sat => {
+                let mut names: Vec<String> = asked.variables.iter().map(|(_, name)| name.clone()).collect();
+                for (_, index, element) in &asked.elements {
+                    names.extend([index.clone(), element.clone()]);
+                }
+                let values = if names.is_empty() { Vec::new() } else { session.values(&names)? };
+                let mut model = Model::default();
+                for ((term, _), value) in asked.variables.iter().zip(&values) {
+                    model.variables.insert(*term, *value);
+                }
+                let elements = values.get(asked.variables.len()..).unwrap_or_default().chunks_exact(2);
+                for ((array, _, _), pair) in asked.elements.iter().zip(elements) {
+                    model.elements.insert((*array, pair[0]), pair[1]);
+                }
+                let fits = values.len() == names.len() && conditions.iter().all(|one| model.holds(*one));
+                Outcome::Perhaps(fits.then_some(model))
+            }
+        };
+        self.session = Some(session);
+        Ok(outcome)
+    }
+}
+
+/// What is known on a path: conditions that hold, and values for which they do.
+#[derive(Debug, Clone, Default)]
+pub struct Path {
+    pub conditions: Vec<Term>,
+    models: Vec<Model>,
+}
+
+impl Path {
+    pub fn assume(&mut self, condition: Term) {
+        if condition.is_true() || self.conditions.contains(&condition) {
+            return;
+        }
+        self.models.retain(|model| model.holds(condition));
+        self.conditions.push(condition);
+    }
+
+    pub fn replace(&mut self, conditions: Vec<Term>) {
+        self.conditions = conditions;
+    }
+
+    /// False only if the condition cannot hold here.
+    pub fn may(&mut self, condition: Term, solver: &mut Solver) -> Result<bool, Trouble> {
+        if condition.is_false() {
+            return Ok(false);
+        }
+        if self.models.iter().any(|model| model.holds(condition)) {
+            return Ok(true);
+        }
+        let mut all = self.conditions.clone();
+        all.push(condition);
+        match solver.ask(&all)? {
+            Outcome::Never => Ok(false),
+            Outcome::Perhaps(model) => {
+                if let Some(model) = model {
+                    self.models.insert(0, model);
+                    self.models.truncate(4);
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// True only if the condition holds here always.
+    pub fn always(&mut self, condition: Term, solver: &mut Solver) -> Result<bool, Trouble> {
+        if condition.is_true() {
+            return Ok(true);
+        }
+        Ok(!self.may(crate::term::build::not(condition), solver)?)
+    }
+
+    /// Values for which all conditions hold; none if there are none, or none were found.
+    pub fn model(&mut self, solver: &mut Solver) -> Result<Option<Model>, Trouble> {
+        if self.models.is_empty() {
+            self.may(crate::term::constant(1, 1), solver)?;
+        }
+        Ok(self.models.first().cloned())
+    }
+}

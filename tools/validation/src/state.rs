@@ -1,0 +1,279 @@
+//! A state of the product: where the term is, where the machine code is, and what is known of both.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::image::Image;
+use crate::program::{Condition, Function, Stmt};
+use crate::solver::{Path, Trouble};
+use crate::term::build::{concat, extract, zero_extend};
+use crate::term::{fresh, Term};
+
+/// An entry of the term's control stack, as `frame_item` of `Semantics.v`.
+#[derive(Debug, Clone)]
+pub enum Item {
+    Stmt(Arc<Stmt>),
+    Loop(Arc<Stmt>),
+    Return { result: Option<usize>, locals: Vec<Term>, caller: Arc<Function> },
+    End,
+}
+
+/// A scalar that one side has read or written: its kind of cell, the index of its object's element, that of the inner
+/// element, and the two as one index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    pub cells: usize,
+    pub index: Term,
+    pub element: Term,
+    pub flat: Term,
+}
+
+/// A loop that is being cut: by its number among the engine's loops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LoopKey {
+    pub stmt: usize,
+    pub depth: usize,
+    pub address: u64,
+}
+
+#[derive(Debug, Clone)]
+pub struct State {
+    pub stack: Vec<Item>,
+    pub function: Arc<Function>,
+    pub locals: Vec<Term>,
+    /// What the term's memory holds, by kind of cell.
+    pub proved: Vec<Term>,
+    /// What the term has read or written since others may last have changed memory.
+    pub accesses: Vec<Access>,
+    /// What the term, and the machine, have written since both last agreed.
+    pub proved_stores: Vec<(usize, Term)>,
+    pub machine_stores: Vec<(usize, Term, u64)>,
+
+    pub address: u64,
+    pub registers: Vec<Term>,
+    pub frame: Frame,
+    /// What the machine's memory holds, by kind of cell.
+    pub memory: Vec<Term>,
+    /// The function that the machine has jumped to will return to the caller.
+    pub is_tail: bool,
+
+    pub path: Path,
+    pub active: Vec<(LoopKey, usize)>,
+    /// A loop whose body is tried once from its true entry.
+    pub warming: Option<(usize, usize)>,
+    /// An address that is not a cut point although it is a loop's header: the machine stands there.
+    pub passing: Option<u64>,
+    /// How often loops have been entered, where they are unrolled.
+    pub unrolled: u32,
+}
+
+/// What the function has written to its own stack frame, by the offset from the stack pointer at entry.
+#[derive(Debug, Clone, Default)]
+pub struct Frame {
+    pub held: BTreeMap<i64, Term>,
+}
+
+impl Frame {
+    fn bytes(term: Term) -> i64 {
+        i64::from(term.width() / 8)
+    }
+
+    /// Cuts entries so that none crosses this offset.
+    fn cut(&mut self, at: i64) {
+        let crossing = self.held.range(..at).next_back().map(|(start, term)| (*start, *term));
+        if let Some((start, term)) = crossing.filter(|(start, term)| start + Frame::bytes(*term) > at) {
+            let low = (at - start) as u32 * 8;
+            self.held.insert(start, extract(term, 0, low));
+            self.held.insert(at, extract(term, low, term.width() - low));
+        }
+    }
+
+    pub fn store(&mut self, at: i64, value: Term) {
+        let end = at + Frame::bytes(value);
+        self.cut(at);
+        self.cut(end);
+        let gone: Vec<i64> = self.held.range(at..end).map(|(start, _)| *start).collect();
+        gone.iter().for_each(|start| {
+            self.held.remove(start);
+        });
+        self.held.insert(at, value);
+    }
+
+    /// What is there; any value where nothing has been written, the same one from then on.
+    pub fn load(&mut self, at: i64, bytes: i64) -> Term {
+        if let Some(term) = self.held.get(&at).filter(|term| Frame::bytes(**term) == bytes) {
+            return *term;
+        }
+        let around = self.held.range(..=at).next_back().map(|(start, term)| (*start, *term));
+        if let Some((start, term)) = around.filter(|(start, term)| start + Frame::bytes(*term) >= at + bytes) {
+            return extract(term, (at - start) as u32 * 8, bytes as u32 * 8);
+        }
+        self.cut(at);
+        self.cut(at + bytes);
+        let mut place = at;
+        let mut value: Option<Term> = None;
+        while place < at + bytes {
+            let next = self.held.range(place..).next().map(|(start, _)| *start).filter(|start| *start < at + bytes);
+            let part = match next {
+                Some(start) if start == place => self.held[&place],
+                _ => {
+                    let size = next.unwrap_or(at + bytes) - place;
+                    let part = fresh("stack", size as u32 * 8);
+                    self.held.insert(place, part);
+                    part
+                }
+            };
+            place += Frame::bytes(part);
+            value = Some(value.map_or(part, |low| concat(part, low)));
+        }
+        value.unwrap_or_else(|| zero_extend(fresh("stack", 8), bytes as u32 * 8))
+    }
+
+    /// Forgets what is below an offset.
+    pub fn drop_below(&mut self, at: i64) {
+        self.cut(at);
+        self.held.retain(|start, _| *start >= at);
+    }
+}
+
+/// Something that machine code does which the term must do too, at the same time.
+#[derive(Debug, Clone)]
+pub enum Event {
+    Call {
+        name: String,
+        target: u64,
+        back: Option<u64>,
+    },
+    Return,
+    /// An access to an atomic cell.
+    Atomic,
+    /// An instruction that does more than compute.
+    System(String),
+    /// `rep movs` or `rep stos`.
+    Repeat(String),
+    /// The head of a loop.
+    Header,
+    /// An address that is not understood at this point.
+    Blocked(String),
+}
+
+impl Event {
+    pub fn text(&self) -> String {
+        match self {
+            Event::Call { name, back: Some(_), .. } => format!("calls {name}"),
+            Event::Call { name, .. } => format!("goes on in {name}"),
+            Event::Return => "returns".to_string(),
+            Event::Atomic => "accesses an atomic cell".to_string(),
+            Event::System(text) | Event::Repeat(text) => format!("executes {text}"),
+            Event::Header => "is at a loop".to_string(),
+            Event::Blocked(why) => why.clone(),
+        }
+    }
+}
+
+/// Why a step did not lead to a next state.
+#[derive(Debug, Clone)]
+pub enum Stop {
+    /// No execution gets here.
+    Impossible,
+    Event(Event),
+    Refused(String),
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for Stop {
+    fn from(trouble: Trouble) -> Stop {
+        Stop::Trouble(trouble)
+    }
+}
+
+pub fn refuse<T>(why: impl Into<String>) -> Result<T, Stop> {
+    Err(Stop::Refused(why.into()))
+}
+
+/// Why a function is not validated: a sentence, and the instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub address: u64,
+    pub reason: String,
+}
+
+impl Refusal {
+    pub fn text(&self, image: &Image<'_>) -> String {
+        format!("{} at {}", self.reason, image.describe(self.address))
+    }
+}
+
+/// The locals that a statement reads, as bits of a set.
+pub fn read_locals(stmt: &Stmt, out: &mut std::collections::BTreeSet<usize>) {
+    use crate::program::Expr;
+    fn expr(e: &Expr, out: &mut std::collections::BTreeSet<usize>) {
+        match e {
+            Expr::Constant(_) => {}
+            Expr::Local(at) => {
+                out.insert(*at);
+            }
+            Expr::Load(place) => {
+                expr(&place.index, out);
+                expr(&place.element, out);
+            }
+            Expr::Negate(_, a) | Expr::Not(_, a) | Expr::Cast(_, a) => expr(a, out),
+            Expr::Binary(_, _, a, b) => {
+                expr(a, out);
+                expr(b, out);
+            }
+        }
+    }
+    fn condition(c: &Condition, out: &mut std::collections::BTreeSet<usize>) {
+        match c {
+            Condition::Compare(_, a, b) => {
+                expr(a, out);
+                expr(b, out);
+            }
+            Condition::NonZero(a) => expr(a, out),
+            Condition::Not(a) => condition(a, out),
+            Condition::And(a, b) | Condition::Or(a, b) => {
+                condition(a, out);
+                condition(b, out);
+            }
+        }
+    }
+    match stmt {
+        Stmt::Skip | Stmt::Break => {}
+        Stmt::Assign(_, e) | Stmt::Return(e) => expr(e, out),
+        Stmt::Store(place, e) => {
+            expr(&place.index, out);
+            expr(&place.element, out);
+            expr(e, out);
+        }
+        Stmt::Seq(a, b) => {
+            read_locals(a, out);
+            read_locals(b, out);
+        }
+        Stmt::If(c, a, b) => {
+            condition(c, out);
+            read_locals(a, out);
+            read_locals(b, out);
+        }
+        Stmt::While(c, body) => {
+            condition(c, out);
+            read_locals(body, out);
+        }
+        Stmt::Call(_, _, arguments) => arguments.iter().for_each(|e| expr(e, out)),
+    }
+}
+
+/// The locals that a statement may change.
+pub fn assigned_locals(stmt: &Stmt, out: &mut std::collections::BTreeSet<usize>) {
+    match stmt {
+        Stmt::Assign(to, _) | Stmt::Call(Some(to), _, _) => {
+            out.insert(*to);
+        }
+        Stmt::Seq(a, b) | Stmt::If(_, a, b) => {
+            assigned_locals(a, out);
+            assigned_locals(b, out);
+        }
+        Stmt::While(_, body) => assigned_locals(body, out),
+        _ => {}
+    }
+}
