@@ -316,9 +316,23 @@ pub struct ProveOptions {
     /// Write the verdicts of the campaign to this file, for `ashlar report`.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Rewrite the committed files that are generated from the proofs: assumptions.txt, Assumptions.v, the page of the book.
+    /// Rewrite the committed files that are generated from the proofs: assumptions.txt, Assumptions.v, the page of the book;
+    /// with --binary the list of validated functions, validated.txt.
     #[arg(long)]
     pub write: bool,
+    /// Validate the machine code of the kernel that boots against the terms of the proofs, function by function, instead of
+    /// compiling the proofs. With --mutants N, N instructions are changed, and each change must be refused.
+    #[arg(long, conflicts_with_all = ["full", "audit", "spec_mutants", "assumption_mutants", "definition_mutants", "operations", "record", "layer"])]
+    pub binary: bool,
+    /// With --binary: only these functions.
+    #[arg(value_name = "FUNCTION", requires = "binary")]
+    pub functions: Vec<String>,
+    /// With --binary: this image instead of the kernel that boots.
+    #[arg(long, value_name = "FILE", requires = "binary")]
+    pub image: Option<PathBuf>,
+    /// With --binary: questions to the solver that a function may take.
+    #[arg(long, value_name = "N", requires = "binary", default_value_t = 2000)]
+    pub limit: u64,
 }
 
 /// Everything after the verb goes to the analyser: `ashlar timing --help` lists its options.

@@ -27,6 +27,11 @@ pub const COMPARISON: OnDemand = OnDemand {
 };
 pub const DRIVER_CHECKER: OnDemand =
     OnDemand { program: "drivercheck", what: "the driver checker", takes: "about a minute on two cores" };
+pub const VALIDATOR: OnDemand = OnDemand {
+    program: "validate",
+    what: "the validator of machine code",
+    takes: "three to five minutes on two cores",
+};
 
 impl OnDemand {
     /// The path of the program, which is built if it is missing or if a source has changed.

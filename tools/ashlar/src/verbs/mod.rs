@@ -17,6 +17,7 @@ mod kernel_bounds;
 pub mod man;
 pub mod new;
 pub mod prove;
+mod prove_binary;
 pub mod report;
 mod rings;
 pub mod run;

@@ -8,6 +8,9 @@ use project::Project;
 use prove::{Options, Progress, Report, Sample};
 
 pub fn prove(options: &ProveOptions, project: &Project, output: &Output) -> Result<(), Failure> {
+    if options.binary {
+        return super::prove_binary::prove_binary(options, project, output);
+    }
     if options.record.is_some() && campaigns(options) != 1 {
         let remedy = "give one of --mutants, --spec-mutants, --assumption-mutants, --definition-mutants, --operations";
         return Err(Failure::unable("--record takes the verdicts of one campaign", remedy));
