@@ -283,7 +283,7 @@ Section kernel.
     cpus names_distinct.
     intros Hc Hex Hfair i.
     set (spec := expand_spec X specification).
-    destruct locks_proved as [Hout (wf & outside & IL)].
+    destruct locks_proved as [Hout (wf & outside & IL & _)].
     pose proof (code_invariant_step X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded layout_good
       disciplined implemented start_valid cells_start client_start objects_start start_exact middle_not_stuck) as Hstep.
     pose proof (code_invariant_init X kernel_entry M exported spec C NUM_LOCK kernel_budget ncpu init kernel_guarded

@@ -47,7 +47,7 @@ Section forever.
   Proof.
     set (spec := expand_spec X specification).
     destruct (locks_implemented algorithm kernel_entry ncpu kernel_budget fairness_bound init kernel_guarded cpus)
-      as [Hout (wf & outside & IL)].
+      as [Hout (wf & outside & IL & _)].
     assert (Hnw : never_wrong ncpu atomics linked_agent linked).
     { eapply kernel_on_atomics_refines_specification; eassumption. }
     pose proof (kernel_layout_ok kernel_entry root_quota root_quota_word frames_start frames_start_valid shares_start shares_start_valid init init_objects

@@ -38,11 +38,13 @@ Section spec.
   Definition reserved (f : string) : bool :=
     match Mlock f with Some _ => true | None => bool_decide (f ∈ atomic_names) end.
 
-  (** The module implements the lock layer, by a protocol [wf] of its own. *)
+  (** The module implements the lock layer, by a protocol [wf] of its own; a CPU that is in none of its functions stays so while
+      others move. *)
   Definition implements_locks : Prop :=
     Mlock OUT = None /\
     exists (wf : atomic_log -> Prop) (outside : nat -> atomic_log -> Prop),
-      implements_layer ncpu atomics_layer locks (arch_builtins kernel_entry) Mlock reserved lock_view wf outside.
+      implements_layer ncpu atomics_layer locks (arch_builtins kernel_entry) Mlock reserved lock_view wf outside /\
+      forall c e l, wf l -> wf (e ++ l) -> Forall (fun x => who x <> c) e -> outside c l -> outside c (e ++ l).
 
   (** ** What follows for every algorithm *)
 
@@ -65,7 +67,7 @@ Section spec.
       never_wrong ncpu atomics_layer A0 P0 /\
       forall l, traces ncpu atomics_layer A0 P0 l -> traces ncpu locks A1 P1 (lock_views l).
     Proof using IL HM.
-      intros Hnw. destruct IL as [Hout (wf & outside & H)].
+      intros Hnw. destruct IL as [Hout (wf & outside & H & _)].
       destruct (link_refines ncpu atomics_layer locks B Mlock reserved lock_view wf outside H C exported M HM Hout
         start m0 Hnw) as [H1 H2].
       split; [exact H1|]. intros l Hl. by apply H2.

@@ -47,6 +47,45 @@ Section code.
   Lemma resume_bare s v m : aresume A (bare s) v m = aresume A s v m.
   Proof using. apply aresume_aput. Qed.
 
+  (** What a running thread does next, and when a primitive has returned. *)
+  Definition agent_act (t : nat) (x : tstate agent_threads) : act (tprim PRIM) (tstate agent_threads) :=
+    match anext A (home t) (aput S (tcode _ x) (tmem _ x)) with
+    | ADone => ADone
+    | AStuck => AStuck
+    | ATau s => ATau (thread_at Running s)
+    | APrim p =>
+        match means p with
+        | Ordinary => APrim (PBase p)
+        | SwitchTo to => ATau (TState agent_threads (Leaving t to) (tcode _ x) (tmem _ x))
+        | Begin u => APrim (PInit u (Z.of_nat u + 1))
+        end
+    end.
+  Lemma thread_running t x : tphase _ x = Running -> thread_next agent_threads t x = agent_act t x.
+  Proof using.
+    intros Hx. unfold thread_next, agent_act. rewrite Hx. simpl. unfold agent_next.
+    destruct (anext A (home t) _) as [| |s|p]; try done. by destruct (means p).
+  Qed.
+  Lemma thread_at_next t s : thread_next agent_threads t (thread_at Running s) =
+    match anext A (home t) s with
+    | ADone => ADone
+    | AStuck => AStuck
+    | ATau s => ATau (thread_at Running s)
+    | APrim p =>
+        match means p with
+        | Ordinary => APrim (PBase p)
+        | SwitchTo to => ATau (TState agent_threads (Leaving t to) (bare s) (amem A s))
+        | Begin u => APrim (PInit u (Z.of_nat u + 1))
+        end
+    end.
+  Proof using. rewrite thread_running by done. unfold agent_act, thread_at. simpl. by rewrite put_own. Qed.
+  Lemma thread_returned x v m : tphase _ x = Running ->
+    thread_resume agent_threads x v m = thread_at Running (aresume A (aput S (tcode _ x) (tmem _ x)) v m).
+  Proof using.
+    intros Hx. unfold thread_resume, thread_at. rewrite Hx. simpl. unfold bare. by rewrite resume_put, resume_mem, aresume_aput.
+  Qed.
+  Lemma thread_at_returned s v m : thread_resume agent_threads (thread_at Running s) v m = thread_at Running (aresume A s v m).
+  Proof using. rewrite thread_returned by done. unfold thread_at. simpl. by rewrite put_own. Qed.
+
   (** Memory is just memory, for threads as for CPUs. *)
   Lemma agent_threads_framed t s (m r : mem) : m ##ₘ r ->
     match tnext agent_threads t s m with

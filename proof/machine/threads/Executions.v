@@ -75,20 +75,20 @@ Section liveness.
   Theorem thread_returns (Gu : log L1 -> Prop) (Q : ast A1 -> log L1 -> Prop) t :
     (t < nthread)%nat ->
     (forall g, reach nthread L1 A1 P g -> Gu (glog g)) ->
-    (forall g, reach nthread L1 A1 P g -> run L1 A1 Gu t Q (gagent g t) (glog g)) ->
+    (forall g, reach nthread L1 A1 P g -> exists l e, glog g = e ++ l /\ others L1 t e /\ run L1 A1 Gu t Q (gagent g t) l) ->
     fair schedule (home t) -> (forall i, exists j, (i <= j)%nat /\ current_thread (home t) (glog (ex j)) = t) ->
     forall i, exists j l, (i <= j)%nat /\ Q (cthread T (gagent (ex j) (home t)) t) l.
   Proof using ST NW Hex.
-    intros Htn HG HQ Hf Ht i. destruct (thread_ex_step i) as (Hr & HS & _).
+    intros Htn HG HQ Hf Ht i. destruct (thread_ex_step i) as (Hr & HS & _). destruct (HQ _ Hr) as (l0 & e & El & He & Hrun).
     destruct (run_inevitable nthread L1 A1 Gu t thread_ex thread_schedule (proj2 thread_execution)) with
-      (s := gagent (thread_ex i) t) (l := glog (thread_ex i)) (i := i) (e := @nil (event (lop L1))) (Q := Q)
+      (s := gagent (thread_ex i) t) (l := l0) (i := i) (e := e) (Q := Q)
       as (j & l' & e' & Hj & Hq & _).
     - intros j. pose proof (proj1 (thread_ex_step j)) as Hrj. split; [by apply HG|by eapply reach_legal].
     - by apply thread_fair.
-    - by apply HQ.
+    - exact Hrun.
     - done.
-    - done.
-    - constructor.
+    - exact El.
+    - exact He.
     - exists j, l'. split; [done|]. rewrite (sim_thread _ _ _ _ _ _ _ _ _ _ (proj1 (proj2 (thread_ex_step j))) t Htn). done.
   Qed.
 End liveness.

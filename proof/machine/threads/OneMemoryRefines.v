@@ -159,7 +159,7 @@ Section refines.
         memory: if that CPU moves again and again, and turns to the thread again and again. *)
     Theorem flat_returns (Gu : log L1 -> Prop) (Q : ast A1 -> log L1 -> Prop) t : (t < nthread)%nat ->
       (forall g, reach nthread L1 A1 P g -> Gu (glog g)) ->
-      (forall g, reach nthread L1 A1 P g -> run L1 A1 Gu t Q (gagent g t) (glog g)) ->
+      (forall g, reach nthread L1 A1 P g -> exists l e, glog g = e ++ l /\ others L1 t e /\ run L1 A1 Gu t Q (gagent g t) l) ->
       fair schedule (home t) -> (forall i, exists j, (i <= j)%nat /\ current_thread L first (home t) (glog (ex j)) = t) ->
       forall i, exists j x l, (i <= j)%nat /\ Q x l /\ fcode (gagent (ex j) (home t)) t = (tphase T x, tcode T x).
     Proof using ST FR AP NW M0 Hex.

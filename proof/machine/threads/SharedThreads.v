@@ -80,7 +80,7 @@ Section shared.
     (forall i, multicore_step ncpu HW ST cpu_fairness (schedule i) (ex i) (ex (Datatypes.S i))) ->
     (t < nthread)%nat ->
     (forall g, reach nthread L1 A1 P g -> Gu (glog g)) ->
-    (forall g, reach nthread L1 A1 P g -> run L1 A1 Gu t Q (gagent g t) (glog g)) ->
+    (forall g, reach nthread L1 A1 P g -> exists l e, glog g = e ++ l /\ others L1 t e /\ run L1 A1 Gu t Q (gagent g t) l) ->
     fair schedule (home t) ->
     (forall i, exists j, (i <= j)%nat /\ fcur T (magent (ex j) (home t)) = t) ->
     forall i, exists j x l, (i <= j)%nat /\ Q x l /\ fcode T (magent (ex j) (home t)) t = (tphase T x, tcode T x).

@@ -68,5 +68,8 @@ Section implements.
 
   Theorem mcs_implements_locks :
     implements_locks kernel_entry ncpu budget F nlock init guarded spinlock_module (queued hold_bound).
-  Proof using locks_fit cpus_fit. split; [done|]. exists wf, outside. exact mcs_implements. Qed.
+  Proof using locks_fit cpus_fit.
+    split; [done|]. exists wf, outside. split; [exact mcs_implements|].
+    intros c e l Hw _. by apply outside_others.
+  Qed.
 End implements.

@@ -11,6 +11,6 @@ Section implements.
   Proof.
     intros Hcells Hcpus. split; [done|].
     exists (keeps_protocol (critical_section ncpu budget F) ncpu), (outside ncpu budget F nlock init guarded).
-    by apply ticket_implements.
+    split; [by apply ticket_implements|]. intros c e l. apply outside_others.
   Qed.
 End implements.
