@@ -14,7 +14,7 @@ Section baton.
   Notation transit := (transit L (D:=D) home).
   Notation on_cpu := (on_cpu L (D:=D) home first).
 
-  (** Whoever causes an event has its CPU. *)
+  (** The thread that causes an event has its CPU. *)
   Lemma legal_author e l : legal L1 (e :: l) -> on_cpu (who e) l /\ legal L1 l.
   Proof using.
     intros Hl. inversion Hl as [|t p m v m' o l' Hl' Hp]; subst. split; [|done]. simpl in *. unfold thread_step_of in Hp.

@@ -24,7 +24,7 @@ Section calls.
     wf (base0 l) /\ (forall c, transit L0 home c l <> None -> outside c (base0 l)) /\ GT (thread_abs l).
 
   Context (IL : implements_layer ncpu L0 L1 B Mlow reserved view wf outside).
-  (** Whoever is in no function of the module stays so while others move. *)
+  (** A CPU that is in no function of the module stays so while others move. *)
   Context (outside_stays : forall c e l, wf l -> wf (e ++ l) -> Forall (fun x => who x <> c) e -> outside c l -> outside c (e ++ l)).
   Context (GT : log TL1 -> Prop) (GT_legal : forall l, GT l -> legal TL1 l).
   Notation Gb := (below_threads GT).

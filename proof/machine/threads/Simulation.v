@@ -173,7 +173,7 @@ Section simulation.
   Proof using ST.
     intros HS Hc Ht Hph Hne Hhome Hto Hd. destruct (sim_at _ _ c HS Hc) as (t' & Et & Htn & Hth & Ecur & Ecode & Ecl).
     simpl in *. rewrite <- Ht in Et. subst t'.
-    assert (Enew : current_thread c (cpu_view (Event t (USwitch t to d) :: l1)) = to).
+    assert (Enext : current_thread c (cpu_view (Event t (USwitch t to d) :: l1)) = to).
     { simpl. rewrite Hth. by rewrite decide_True. }
     unfold cpu_resume, thread_resume. rewrite Ecur, Ecode, Hph, Hhome, Hd.
     eapply sim_update; [exact HS|exact Hc|exact Ht|..]; simpl.
@@ -186,8 +186,8 @@ Section simulation.
     - rewrite Hth. rewrite (decide_True (P:=c = c)) by done. simpl. rewrite (decide_True (P:=c = c)) by done. rewrite decide_False by congruence. done.
     - by rewrite fn_lookup_insert.
     - intros t' Hne'. by rewrite fn_lookup_insert_ne.
-    - unfold phase_ok. rewrite Hth, Enew. by rewrite decide_False.
-    - intros t' Ht' Hh Hne' Hp. unfold phase_ok. rewrite Hh, Enew. case_decide as E; [|done].
+    - unfold phase_ok. rewrite Hth, Enext. by rewrite decide_False.
+    - intros t' Ht' Hh Hne' Hp. unfold phase_ok. rewrite Hh, Enext. case_decide as E; [|done].
       simpl. rewrite decide_True by done. by rewrite Hp.
   Qed.
 
@@ -255,7 +255,7 @@ Section simulation.
       + done.
   Qed.
 
-  (** Conversely: whoever moves above is current, and its CPU can do the same. *)
+  (** Conversely: the thread that moves above is current, and its CPU can do the same. *)
   Theorem sim_up g0 g1 t g1' : sim g0 g1 -> cpu_step nthread L1 A1 t g1 g1' ->
     at_turn g0 (home t) = t /\ exists g0', cpu_step ncpu L0 A0 (home t) g0 g0' /\ sim g0' g1'.
   Proof using ST.
