@@ -118,7 +118,7 @@ impl Points {
             let next = instruction.next();
             match instruction.mnemonic.as_str() {
                 "hlt" => points.mark(*address, next, End::Idle),
-                "vmrun" => points.mark(*address, next, End::Guest),
+                "vmrun" | "vmlaunch" | "vmresume" => points.mark(*address, next, End::Guest),
                 // It takes effect after the next instruction. One before hlt is that wait's.
                 "sti" if !named(next, "hlt") => {
                     let after = instructions.get(&next).map(|one| one.next());

@@ -56,6 +56,8 @@ pub(crate) fn treatment(mnemonic: Mnemonic) -> Option<System> {
         Hlt | Mwait => System { kind: Kind::Wait, ..system(false, &[]) },
         // Interrupts are no part of the code that is bounded: a region begins and ends with them off.
         Cli | Sti | Clgi | Stgi => system(false, &[]),
+        // A handler of the kernel, which comes back; an NMI counts as any exception in the kernel, and is bounded apart.
+        Int => system(true, &[]),
         Swapgs => system(false, &["GS_OFFSET"]),
         Wrmsr | Wrfsbase | Wrgsbase => system(false, SEGMENT_BASES),
         Rdmsr | Rdtsc | Rdtscp | Rdpmc | Cpuid | Xgetbv | Rdfsbase | Rdgsbase | Smsw | Str | Sldt => system(false, &[]),
@@ -73,9 +75,10 @@ pub(crate) fn treatment(mnemonic: Mnemonic) -> Option<System> {
         // In a user program: the kernel may give back any register but the stack pointer, and write the program's memory.
         Syscall => system(true, ALL),
         // A guest runs in between: it, and the processor in its name, may write all memory.
-        Vmrun => system(true, ALL),
+        Vmrun | Vmlaunch | Vmresume => system(true, ALL),
         Vmload => system(false, SEGMENT_BASES),
-        Vmsave => system(true, &[]),
+        Vmsave | Vmread | Vmptrst | Vmclear | Vmptrld | Vmxon | Vmxoff => system(true, &[]),
+        Vmwrite | Invept | Invvpid => system(false, &[]),
         Iretq | Iretd | Sysretq | Sysret | Sysexit | Sysexitq => System { flow: Flow::Leave, ..system(false, ALL) },
         Ud0 | Ud1 | Ud2 | Int3 => System { flow: Flow::Trap, ..system(false, &[]) },
         _ => return None,

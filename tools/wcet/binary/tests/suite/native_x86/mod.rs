@@ -20,7 +20,7 @@ use wcet_binary::load::{Architecture, Program};
 
 /// The kernel's forms that are not executed here, and why. What is lifted of them is a list (`src/x86/system.rs`): what the
 /// decoder says is written becomes unknown.
-const NOT_EXECUTED: [(&str, &str); 29] = [
+const NOT_EXECUTED: [(&str, &str); 38] = [
     ("clflush", "changes no register and no memory, only the cache"),
     ("clgi", PRIVILEGED),
     ("cli", PRIVILEGED),
@@ -29,6 +29,8 @@ const NOT_EXECUTED: [(&str, &str); 29] = [
     ("fxsave64", "writes 512 bytes, after which all memory is unknown"),
     ("hlt", PRIVILEGED),
     ("in", PRIVILEGED),
+    ("int", "comes back from a handler of the kernel's"),
+    ("invept", PRIVILEGED),
     ("invlpg", PRIVILEGED),
     ("iretq", "leaves for another privilege, and no register is known behind it"),
     ("lgdt", PRIVILEGED),
@@ -44,9 +46,16 @@ const NOT_EXECUTED: [(&str, &str); 29] = [
     ("sysretq", "leaves for another privilege, and no register is known behind it"),
     ("ud2", "raises an exception: nothing is behind it"),
     ("verw", "changes one flag, which is unknown behind it"),
+    ("vmclear", PRIVILEGED),
+    ("vmlaunch", PRIVILEGED),
     ("vmload", PRIVILEGED),
+    ("vmptrld", PRIVILEGED),
+    ("vmread", PRIVILEGED),
+    ("vmresume", PRIVILEGED),
     ("vmrun", PRIVILEGED),
     ("vmsave", PRIVILEGED),
+    ("vmwrite", PRIVILEGED),
+    ("vmxon", PRIVILEGED),
     ("wrmsr", PRIVILEGED),
     ("xrstor64", "changes vector registers alone, which are not followed"),
     ("xsave64", "writes memory according to the processor's features, after which all memory is unknown"),

@@ -63,10 +63,10 @@ fn system(instruction: &Instruction, decoded: &iced_x86::Instruction) -> Result<
         Hlt | Mwait => Class::Wait,
         Clflush | Clflushopt | Clwb => Class::CacheMaintenance,
         Wbinvd | Invd => return Err("its time has no bound; do not use it in a bounded region".to_string()),
-        Invlpg | Invpcid | Invlpga => Class::TlbInvalidate,
+        Invlpg | Invpcid | Invlpga | Invept | Invvpid => Class::TlbInvalidate,
         Lfence | Sfence | Mfence => Class::BarrierData,
         Iretq | Iretd | Sysretq | Sysret | Sysexit | Sysexitq => Class::ExceptionReturn,
-        Ud0 | Ud1 | Ud2 | Int3 => Class::ExceptionEntry,
+        Ud0 | Ud1 | Ud2 | Int3 | Int => Class::ExceptionEntry,
         Syscall => Class::SystemCall,
         Rdmsr | Xgetbv | Rdpmc | Rdfsbase | Rdgsbase => Class::ModelRegisterRead,
         Wrmsr | Xsetbv | Wrfsbase | Wrgsbase => Class::ModelRegisterWrite,
@@ -78,8 +78,8 @@ fn system(instruction: &Instruction, decoded: &iced_x86::Instruction) -> Result<
         Lmsw | Clts => Class::CoprocessorWrite,
         Xsave | Xsave64 | Xsaveopt | Xsaveopt64 | Fxsave | Fxsave64 | Xrstor | Xrstor64 | Fxrstor | Fxrstor64
         | Fnstcw | Fnstsw | Stmxcsr | Fldcw | Ldmxcsr | Fninit | Emms | Vzeroupper => Class::ExtendedState,
-        Vmrun => Class::VmEntry,
-        Vmload | Vmsave | Stgi | Clgi => Class::VmState,
+        Vmrun | Vmlaunch | Vmresume => Class::VmEntry,
+        Vmload | Vmsave | Stgi | Clgi | Vmread | Vmwrite | Vmptrld | Vmptrst | Vmclear | Vmxon | Vmxoff => Class::VmState,
         Mov => match special_move(decoded) {
             Some(class) => class,
             None => return Ok(None),
