@@ -1,7 +1,7 @@
 //! Every verb, option and argument, defined once: help, completions, manual pages and their checks are made from this.
 
 use bench::BenchOptions;
-use builder::KernelOptions;
+use builder::{EmulatorName, KernelOptions};
 use campaign::Shard;
 use clap::{ArgAction, ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use output::{Failure, Format, Output};
@@ -173,6 +173,9 @@ pub struct RunOptions {
     /// Give up after this many seconds, with status 1 if something was awaited.
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<f64>,
+    /// Run on this emulator. Its packages are installed if you are root; otherwise you are told how.
+    #[arg(long, value_enum, value_name = "NAME", default_value_t)]
+    pub emulator: EmulatorName,
     /// CPUs of the emulated machine; otherwise as many as the system needs.
     #[arg(long, value_name = "N")]
     pub cpus: Option<u32>,
@@ -405,6 +408,9 @@ pub struct TestOptions {
     /// Write the results into this file too, as JUnit XML.
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     pub junit: Option<PathBuf>,
+    /// Run the tests that can be run on this emulator, on it. Its packages are installed if you are root.
+    #[arg(long, value_enum, value_name = "NAME", default_value_t)]
+    pub emulator: EmulatorName,
     /// Show the consoles of whole-system tests while they run, one test at a time.
     #[arg(long)]
     pub show: bool,

@@ -2,13 +2,16 @@
 //! C subset and the layer order) and the crates `image` and `system` do the steps.
 
 pub mod guest;
+mod emulator_name;
 mod kernel;
 mod lock;
 pub mod machine;
 pub mod make;
 pub mod on_demand;
 mod own;
+pub mod packages;
 
+pub use emulator_name::EmulatorName;
 pub use kernel::{KernelOptions, Lock};
 use lock::BuildLock;
 use output::{Failure, Output, Progress};
@@ -43,7 +46,8 @@ fn things(project: &Project, options: &KernelOptions) -> Result<(Assets, Vec<Own
     programs.extend(own.iter().map(|program| (program.name.clone(), own::elf(program, project, options))));
     let is_finished = |program: &&OwnProgram| matches!(program.made, Made::Elf(_));
     let finished = own.iter().filter(is_finished).map(|program| program.name.clone()).collect();
-    Ok((Assets { machines: project.machines(), programs, finished, files: guest::files(project) }, own))
+    let assets = Assets { machines: project.machines(), programs, finished, files: guest::files(project), machine: None };
+    Ok((assets, own))
 }
 
 fn programs(project: &Project, options: &KernelOptions) -> BTreeMap<String, PathBuf> {
@@ -70,8 +74,20 @@ pub fn load_system(
     project: &Project,
     progress: &Progress<'_>,
 ) -> Result<System, Failure> {
+    load_system_for(EmulatorName::Own, description, kernel, project, progress)
+}
+
+/// The same for another machine than the one that the description names, if the emulator is another.
+pub fn load_system_for(
+    emulator: EmulatorName,
+    description: &Path,
+    kernel: &KernelOptions,
+    project: &Project,
+    progress: &Progress<'_>,
+) -> Result<System, Failure> {
     progress.step("checking the description");
-    Ok(system::load(description, &assets(project, kernel)?)?)
+    let assets = Assets { machine: emulator.machine(), ..assets(project, kernel)? };
+    Ok(system::load(description, &assets)?)
 }
 
 /// The further steps of `build_system`.
@@ -156,9 +172,16 @@ impl<'a> Builds<'a> {
     }
 
     /// Builds the system that `description` describes.
-    pub fn system(&self, description: &Path, kernel: &KernelOptions, output: &Output) -> Result<Built, Failure> {
+    pub fn system(
+        &self,
+        emulator: EmulatorName,
+        description: &Path,
+        kernel: &KernelOptions,
+        output: &Output,
+    ) -> Result<Built, Failure> {
         let project = self.project;
         let (assets, own) = things(project, kernel)?;
+        let assets = Assets { machine: emulator.machine(), ..assets };
         let system = system::load(description, &assets)?;
         let kernel = &kernel.for_system(&system);
         let _lock = BuildLock::take(project)?;

@@ -1,9 +1,9 @@
 //! The emulated machine on which a system runs.
 
-use super::Built;
+use super::{packages, Built};
 use emulator::command::Settings;
 use emulator::CommandLine;
-use output::Failure;
+use output::{Failure, Output};
 use std::path::{Path, PathBuf};
 use system::System;
 
@@ -33,6 +33,7 @@ impl MachineOptions {
             let message = format!("--iso {}: there is no such file", iso.display());
             return Err(Failure::unable(message, "make one with `ashlar image`, which prints its path"));
         }
+        self.check_emulator(system)?;
         let (least, most) = (system.cpus, system.machine_cpus);
         match self.cpus {
             Some(cpus) if cpus < least => {
@@ -44,6 +45,19 @@ impl MachineOptions {
                 Err(Failure::unable(message, format!("give at most {most}, or leave --cpus out")))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses options that QEMU alone has.
+    fn check_emulator(&self, system: &System) -> Result<(), Failure> {
+        let asked = [(self.icount, "--icount"), (self.gdb, "--gdb"), (self.iso.is_some(), "--iso")];
+        let is_other = system.emulator.as_ref().is_some_and(|emulator| emulator.terminal);
+        match asked.iter().find(|(asked, _)| *asked && is_other) {
+            Some((_, option)) => {
+                let message = format!("{option}: the emulator of the machine {} has no such thing", system.machine);
+                Err(Failure::unable(message, format!("leave {option} out, or run on QEMU")))
+            }
+            None => Ok(()),
         }
     }
 
@@ -62,6 +76,7 @@ impl MachineOptions {
             kernel: &built.kernel,
             image: &built.image,
             disk: &disk,
+            disc: &disc(built),
             cpus: self.cpus.unwrap_or(system.cpus),
             memory_mib: self.memory.unwrap_or(system.machine_memory >> 20),
         };
@@ -79,6 +94,23 @@ impl MachineOptions {
         command.arguments.extend(self.extra.iter().cloned());
         Ok(command)
     }
+}
+
+/// Installs what the emulator of `built` is made of, and makes the disc image if it boots from one.
+pub fn prepare(built: &Built, output: &Output) -> Result<(), Failure> {
+    let Some(emulator) = &built.system.emulator else { return Ok(()) };
+    packages::need(&emulator.packages, output)?;
+    if emulator.arguments.iter().any(|argument| argument.contains("{disc}")) {
+        let disc = disc(built);
+        image::write_iso(&built.kernel, &built.image, &disc.with_extension(""), &disc)
+            .map_err(|error| Failure::unable(error.to_string(), error.remedy()))?;
+    }
+    Ok(())
+}
+
+/// Where the disc image is, if the emulator needs one.
+fn disc(built: &Built) -> PathBuf {
+    built.image.with_file_name("disc.iso")
 }
 
 /// Makes a file of zeros, which takes no space until it is written, unless there is one of that size.

@@ -11,6 +11,8 @@
 //! emulator = ["-cpu", "qemu64"] # further arguments of the emulator
 //! boot = "uefi"                 # or "bios": from the disc image instead of directly
 //! timeout = 60                  # seconds for the whole case
+//! bochs = 600                   # the same on Bochs, where `ashlar test --emulator bochs` runs it; otherwise it does not
+//! qemu = false                  # only there
 //! needs = { cores = 2 }         # see `needs`
 //! damage = [{ file = "image", at = 0, with = "00" }]   # bytes of a copy of the image or kernel; or { file, keep = N }
 //!
@@ -41,7 +43,7 @@
 //! ```
 
 use super::needs::Needs;
-use builder::Lock;
+use builder::{EmulatorName, Lock};
 use output::Failure;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -65,6 +67,9 @@ pub struct Case {
     pub emulator: Vec<String>,
     pub boot: Option<Boot>,
     pub timeout: u64,
+    pub bochs: Option<u64>,
+    #[serde(default = "yes")]
+    pub qemu: bool,
     #[serde(default)]
     pub needs: Needs,
     #[serde(default)]
@@ -73,9 +78,15 @@ pub struct Case {
     pub forbid: BTreeMap<String, String>,
     #[serde(default, rename = "step")]
     pub steps: Vec<Step>,
+    #[serde(skip)]
+    pub ran_on: EmulatorName,
     /// The case's own folder, for paths in it.
     #[serde(skip)]
     pub folder: PathBuf,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Firmware that starts the disc image.
@@ -123,6 +134,14 @@ pub struct Step {
 }
 
 impl Case {
+    /// The case as it is run on that emulator, if it is.
+    pub fn on(self, emulator: EmulatorName) -> Option<Case> {
+        match emulator {
+            EmulatorName::Own => self.qemu.then_some(self),
+            EmulatorName::Bochs => Some(Case { timeout: self.bochs?, ran_on: emulator, ..self }),
+        }
+    }
+
     /// Reads a case; a fault in it is one of the test suite, not of what it tests.
     pub fn read(path: &Path) -> Result<Case, Failure> {
         let fault = |text: String| {

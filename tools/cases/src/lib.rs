@@ -19,7 +19,7 @@ mod steps;
 mod unit;
 mod words;
 
-use builder::{Builds, Lock};
+use builder::{Builds, EmulatorName, Lock};
 pub use case::Case;
 pub use needs::{Capacity, Needs};
 use output::{Failure, Output};
@@ -62,12 +62,14 @@ enum Kind {
     Case(Box<Case>, Option<u32>, Lock),
 }
 
-/// Every test, the quick ones first: those of the user's own project if there is one, else those of the tree.
-pub fn all(project: &Project) -> Result<Vec<Test>, Failure> {
-    match project.own() {
-        Some(own) => of_project(own, project),
-        None => of_tree(project),
-    }
+/// Every test, the quick ones first: those of the user's own project if there is one, else those of the tree. On another
+/// emulator, the cases that can be run on it.
+pub fn all(project: &Project, emulator: EmulatorName) -> Result<Vec<Test>, Failure> {
+    let tests = match project.own() {
+        Some(own) => of_project(own, project)?,
+        None => of_tree(project)?,
+    };
+    Ok(tests.into_iter().filter_map(|test| test.on(emulator)).collect())
 }
 
 /// What stands in the folder `tests` of a project, and the tests of its crates, those with a library.
@@ -154,6 +156,16 @@ fn variants(name: &str, case: Case) -> Vec<Test> {
 }
 
 impl Test {
+    /// The test as it is run where that emulator is asked for, if it is.
+    fn on(self, emulator: EmulatorName) -> Option<Test> {
+        match self.kind {
+            Kind::Case(case, cpus, lock) => {
+                Some(Test { kind: Kind::Case(Box::new(case.on(emulator)?), cpus, lock), ..self })
+            }
+            _ => (emulator == EmulatorName::Own).then_some(self),
+        }
+    }
+
     /// What the test needs of this machine.
     pub fn needs(&self) -> Needs {
         match &self.kind {

@@ -161,7 +161,7 @@ impl Reader {
     fn start_terminal(&mut self, line: &str) -> Result<(), String> {
         let there = format!("cd '{}' && {line}", self.root.display());
         let arguments = ["-q", "-e", "-c", &there, "/dev/null"].map(String::from).to_vec();
-        let session = Session::start(&CommandLine { program: "script".into(), arguments });
+        let session = Session::start(&CommandLine { program: "script".into(), arguments, ..Default::default() });
         self.terminal = Some(session.map_err(|error| error.to_string())?);
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::case::{Boot, Case, DamagedFile};
 use super::log::Log;
 use super::steps::{compile, number_of, take};
 use super::{damage, Outcome};
-use builder::machine::MachineOptions;
+use builder::machine::{prepare as prepare_emulator, MachineOptions};
 use builder::{Builds, Built, KernelOptions, Lock};
 use consoles::view::Style;
 use consoles::View;
@@ -64,7 +64,7 @@ fn prepare(
     output: &Output,
 ) -> Result<Prepared, Failure> {
     let kernel = KernelOptions { lock, debug: case.debug, ..KernelOptions::default() };
-    let mut built = builds.system(&description(case, builds)?, &kernel, output)?;
+    let mut built = builds.system(case.ran_on, &description(case, builds)?, &kernel, output)?;
     let folder = builds.project().out().join("tests").join(name);
     make_folder(&folder)?;
     set_apart(case, &mut built, &folder)?;
@@ -85,6 +85,7 @@ fn prepare(
     if built.system.emulator.as_ref().is_some_and(|emulator| emulator.disk.is_some()) {
         options.disk = Some(fresh_disk(&folder)?);
     }
+    prepare_emulator(&built, output)?;
     let mut command = options.command_line(&built)?;
     let socket = folder.join("monitor");
     if case.steps.iter().any(|step| step.monitor.is_some()) {

@@ -4,10 +4,12 @@ use std::fmt;
 use std::path::Path;
 
 /// A program and its arguments.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandLine {
     pub program: String,
     pub arguments: Vec<String>,
+    /// The program draws on a terminal, and its serial line is another one, named by the variable SERIAL.
+    pub terminal: bool,
 }
 
 /// What a machine description leaves open.
@@ -16,6 +18,8 @@ pub struct Settings<'a> {
     pub kernel: &'a Path,
     pub image: &'a Path,
     pub disk: &'a Path,
+    /// The disc image.
+    pub disc: &'a Path,
     pub cpus: u32,
     pub memory_mib: u64,
 }
@@ -28,11 +32,14 @@ impl CommandLine {
                 .replace("{folder}", &settings.image.parent().unwrap_or(Path::new("")).display().to_string())
                 .replace("{image}", &settings.image.display().to_string())
                 .replace("{disk}", &settings.disk.display().to_string())
+                .replace("{disc}", &settings.disc.display().to_string())
+                .replace("{machines}", &emulator.folder.display().to_string())
                 .replace("{cpus}", &settings.cpus.to_string())
                 .replace("{memory}", &settings.memory_mib.to_string())
-                .replace("{serial}", "stdio")
+                .replace("{serial}", if emulator.terminal { "$SERIAL" } else { "stdio" })
         };
-        CommandLine { program: emulator.command.clone(), arguments: emulator.arguments.iter().map(fill).collect() }
+        let arguments = emulator.arguments.iter().map(fill).collect();
+        CommandLine { program: emulator.command.clone(), arguments, terminal: emulator.terminal }
     }
 
     /// Appends arguments.
@@ -93,12 +100,13 @@ mod tests {
         let emulator = system::Emulator {
             command: "qemu".into(),
             arguments: arguments.iter().map(|text| text.to_string()).collect(),
-            disk: None,
+            ..Default::default()
         };
         let settings = Settings {
             kernel: Path::new("/k.elf"),
             image: Path::new("/a b/s.img"),
             disk: Path::new("/d.img"),
+            disc: Path::new("/d.iso"),
             cpus: 4,
             memory_mib: 2048,
         };
@@ -114,19 +122,27 @@ mod tests {
     fn files_of_a_run_stand_beside_the_image() {
         let emulator = system::Emulator {
             command: "qemu".into(),
-            arguments: vec!["path={folder}/sound.wav".into(), "file={disk}".into()],
-            disk: None,
+            arguments: vec![
+                "path={folder}/sound.wav".into(),
+                "file={disk},{disc}".into(),
+                "-rc={machines}/rc".into(),
+                "{serial}".into(),
+            ],
+            terminal: true,
+            folder: "/m".into(),
+            ..Default::default()
         };
         let settings = Settings {
             kernel: Path::new("/k"),
             image: Path::new("/a/s.img"),
             disk: Path::new("/a/d.img"),
+            disc: Path::new("/a/d.iso"),
             cpus: 1,
             memory_mib: 1,
         };
         assert_eq!(
             CommandLine::from_template(&emulator, &settings).to_string(),
-            "qemu path=/a/sound.wav file=/a/d.img"
+            "qemu path=/a/sound.wav file=/a/d.img,/a/d.iso -rc=/m/rc '$SERIAL'"
         );
     }
 

@@ -4,6 +4,8 @@ pub mod command;
 pub mod monitor;
 pub mod mux;
 pub mod session;
+mod start;
+mod terminal;
 pub mod transcript;
 
 pub use command::CommandLine;

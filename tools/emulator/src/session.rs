@@ -6,21 +6,23 @@
 
 use super::command::CommandLine;
 use super::mux::{Decoder, Encoder};
+use super::start::{start, Started};
 use super::transcript::{Found, Transcript};
 use regex::bytes::Regex;
 use std::io::{Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Consoles the stream can address.
 pub const MAX_CONSOLES: usize = 64;
-/// Bytes kept of what the emulator itself says on its standard error.
-const COMPLAINTS_KEPT: usize = 8192;
 /// An emulated CPU never has all features of the processor it is called after, and says so once a feature and CPU.
 const NO_COMPLAINT: &str = "TCG doesn't support requested feature";
+/// What Bochs says last, and then why. It ends with the same status whether the machine is powered off or cannot go on.
+const LAST_WORDS: &str = "Bochs is exiting with the following message:";
+const POWERED_OFF: &str = "soft power off";
 
 #[derive(Debug, thiserror::Error)]
 #[error("{program} cannot be started: {error}")]
@@ -43,6 +45,8 @@ pub enum WaitError {
 pub enum End {
     /// With this exit status.
     Exit(i32),
+    /// With this exit status, and the machine was not powered off.
+    Failed(i32),
     /// By this signal.
     Signal(i32),
 }
@@ -50,7 +54,7 @@ pub enum End {
 impl std::fmt::Display for End {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            End::Exit(status) => write!(f, "exit status {status}"),
+            End::Exit(status) | End::Failed(status) => write!(f, "exit status {status}"),
             End::Signal(signal) => write!(f, "signal {signal}"),
         }
     }
@@ -86,6 +90,9 @@ pub struct Session<'a> {
     child: Child,
     stdin: Option<Sender<Vec<u8>>>,
     complaints: Option<JoinHandle<Vec<u8>>>,
+    /// What it said, where that tells how the machine ended.
+    said: Option<String>,
+    terminal: bool,
     sender: Sender<Raw>,
     receiver: Receiver<Raw>,
     decoder: Decoder,
@@ -98,20 +105,22 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Starts the emulator. Its standard input and output must be the machine's serial line.
+    /// Starts the emulator.
     pub fn start(command: &CommandLine) -> Result<Session<'a>, StartError> {
-        let mut child = spawn(command).map_err(|error| StartError { program: command.program.clone(), error })?;
+        let Started { child, input, output, complaints } =
+            start(command).map_err(|error| StartError { program: command.program.clone(), error })?;
         let (sender, receiver) = channel();
-        let stdin = child.stdin.take().map(writer);
-        if let Some(stdout) = child.stdout.take() {
+        let stdin = input.map(writer);
+        if let Some(output) = output {
             let sender = sender.clone();
-            std::thread::spawn(move || read_stream(stdout, &sender));
+            std::thread::spawn(move || read_stream(output, &sender));
         }
-        let complaints = child.stderr.take().map(|stderr| std::thread::spawn(move || keep_last(stderr)));
         Ok(Session {
             child,
             stdin,
             complaints,
+            said: None,
+            terminal: command.terminal,
             sender,
             receiver,
             decoder: Decoder::default(),
@@ -184,9 +193,22 @@ impl<'a> Session<'a> {
 
     /// Waits for the process, which has closed its output.
     fn reap(&mut self) {
-        self.end = Some(match self.child.wait() {
+        let end = match self.child.wait() {
             Ok(status) => end_of(status),
             Err(_) => End::Signal(0),
+        };
+        self.end = Some(match end {
+            End::Exit(status) if self.terminal && status != 0 => {
+                let said = self.said();
+                let off = said.contains(POWERED_OFF);
+                self.said = Some(said);
+                if off {
+                    End::Exit(0)
+                } else {
+                    End::Failed(status)
+                }
+            }
+            end => end,
         });
     }
 
@@ -251,9 +273,19 @@ impl<'a> Session<'a> {
     /// Ends the emulator if it still runs, and gives what it wrote to standard error last, save what it always says.
     pub fn finish(&mut self) -> String {
         self.stop();
-        let kept = self.complaints.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-        let text = String::from_utf8_lossy(&kept);
+        let text = self.said.take().unwrap_or_else(|| self.said());
+        if self.terminal {
+            // The rest is what it has drawn.
+            let said = text.rsplit_once(LAST_WORDS).map_or("", |(_, behind)| behind);
+            return said.lines().filter(|line| line.starts_with('[')).map(|line| format!("{line}\n")).collect();
+        }
         text.lines().filter(|line| !line.contains(NO_COMPLAINT)).map(|line| format!("{line}\n")).collect()
+    }
+
+    /// What the emulator, which has ended, wrote last.
+    fn said(&mut self) -> String {
+        let kept = self.complaints.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
+        String::from_utf8_lossy(&kept).into_owned()
     }
 
     fn stop(&mut self) {
@@ -272,21 +304,6 @@ impl Drop for Session<'_> {
     }
 }
 
-fn spawn(command: &CommandLine) -> std::io::Result<Child> {
-    let mut process = Command::new(&command.program);
-    process.args(&command.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A group of its own: Ctrl-C at the terminal is for this process, which then ends the emulator in good order.
-    process.process_group(0);
-    // SAFETY: the closure runs between fork and exec and only makes one system call; it neither allocates nor locks.
-    unsafe {
-        process.pre_exec(|| {
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-            Ok(())
-        });
-    }
-    process.spawn()
-}
-
 /// User and system time in a process's `stat`: fields 14 and 15, counted behind the name, which may hold anything.
 fn processor_time(stat: &str, ticks_per_second: u64) -> Option<Duration> {
     let (_, behind) = stat.rsplit_once(") ")?;
@@ -302,7 +319,7 @@ fn end_of(status: ExitStatus) -> End {
 }
 
 /// A thread of its own writes, so that a full pipe never stops the one that reads.
-fn writer(mut stdin: ChildStdin) -> Sender<Vec<u8>> {
+fn writer(mut stdin: Box<dyn Write + Send>) -> Sender<Vec<u8>> {
     let (sender, receiver) = channel::<Vec<u8>>();
     std::thread::spawn(move || {
         for bytes in receiver {
@@ -328,21 +345,6 @@ fn read_stream(mut stdout: impl Read, sender: &Sender<Raw>) {
         }
     }
     let _ = sender.send(Raw::StreamEnd);
-}
-
-fn keep_last(mut stderr: impl Read) -> Vec<u8> {
-    let mut kept = Vec::new();
-    let mut buffer = [0; 4096];
-    while let Ok(read) = stderr.read(&mut buffer) {
-        if read == 0 {
-            break;
-        }
-        kept.extend(&buffer[..read]);
-        if kept.len() > COMPLAINTS_KEPT {
-            kept.drain(..kept.len() - COMPLAINTS_KEPT);
-        }
-    }
-    kept
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ diagnostics::codes! {
          are, and the kernel has its own bound. The process, thread or system asks for one beyond."
     NoVirtualization "ASH-S019" "virtual machines on a machine without virtualization"
         "A `[vm.NAME]` needs a processor that can run guests, and the machine file says `virtualization = \"none\"`. \
-         Choose a machine with \"svm\", or remove the virtual machines."
+         Choose a machine with \"svm\" or \"vmx\", or remove the virtual machines."
     MachineMemory "ASH-S020" "more memory than the machine has"
         "The quotas of all processes without parent, the system image and the kernel together exceed the machine's \
          memory. Every quota is guaranteed at any time, so quotas are never overcommitted. Lower the quotas or choose \

@@ -57,6 +57,8 @@ pub const CODES: &[diagnostics::Table] = &[
 pub struct Assets {
     /// Folder of the machine files.
     pub machines: PathBuf,
+    /// The machine that descriptions are read for, instead of the one that they name.
+    pub machine: Option<String>,
     /// Every program that exists as source, with the ELF file that building it makes.
     pub programs: BTreeMap<String, PathBuf>,
     /// Those programs that are files of the user's, which no build makes new.

@@ -53,11 +53,17 @@ pub struct ConsoleInfo {
     pub has_reader: bool,
 }
 
-/// The emulator's command; `{kernel}`, `{image}`, `{cpus}`, `{memory}` (MiB), `{serial}`, `{disk}` are to be filled in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The emulator's command; `{kernel}`, `{image}`, `{cpus}`, `{memory}` (MiB), `{serial}`, `{disk}` and so on are to be filled in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Emulator {
     pub command: String,
     pub arguments: Vec<String>,
+    /// It draws on a terminal, and its serial line is another one.
+    pub terminal: bool,
+    /// Of the machine's file.
+    pub folder: PathBuf,
+    /// Packages of Debian that it needs.
+    pub packages: Vec<String>,
     /// Bytes of the disk image it needs.
     pub disk: Option<u64>,
 }
@@ -100,10 +106,10 @@ pub fn load(path: &Path, assets: &Assets) -> Result<System, Report> {
 
 fn load_machine(description: &Description, assets: &Assets, report: &mut Report) -> Option<Machine> {
     let named = description.machine.as_ref()?;
-    let path = if named.value.ends_with(".toml") {
-        beside(&description.source.path, &named.value)
-    } else {
-        assets.machines.join(format!("{}.toml", named.value))
+    let path = match &assets.machine {
+        Some(other) => assets.machines.join(format!("{other}.toml")),
+        None if named.value.ends_with(".toml") => beside(&description.source.path, &named.value),
+        None => assets.machines.join(format!("{}.toml", named.value)),
     };
     let remedy = match suggest::nearest(&named.value, machines(&assets.machines).iter().map(String::as_str)) {
         Some(near) if !path.exists() => Some(format!("did you mean `{near}`?")),
@@ -186,6 +192,9 @@ fn system(description: Description, machine: Machine, allotments: Vec<Allotment>
         emulator: machine.emulator.as_ref().map(|emulator| Emulator {
             command: emulator.command.clone(),
             arguments: emulator.arguments.clone(),
+            terminal: emulator.terminal,
+            folder: machine.source.path.parent().unwrap_or(Path::new("")).to_path_buf(),
+            packages: emulator.packages.clone(),
             disk: emulator.disk,
         }),
         allotments,

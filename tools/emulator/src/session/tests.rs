@@ -9,7 +9,7 @@ const LONG: Duration = Duration::from_secs(20);
 
 fn script(text: &str) -> Session<'static> {
     let arguments = vec!["-c".to_string(), text.to_string()];
-    Session::start(&CommandLine { program: "/bin/sh".into(), arguments }).unwrap()
+    Session::start(&CommandLine { program: "/bin/sh".into(), arguments, ..Default::default() }).unwrap()
 }
 
 #[test]
@@ -22,6 +22,30 @@ fn waits_types_and_sees_the_end() {
     assert_eq!(hello.groups[1].as_deref(), Some("vm0"));
     assert_eq!(session.wait_end(LONG), Ok(End::Exit(3)));
     assert_eq!(session.transcript(0).lines(), ["boot"]);
+}
+
+fn on_terminals(text: &str) -> Session<'static> {
+    let arguments = vec!["-c".to_string(), text.to_string()];
+    Session::start(&CommandLine { program: "/bin/sh".into(), arguments, terminal: true }).unwrap()
+}
+
+/// It ends with status 1 in both cases: its last words tell which.
+#[test]
+fn an_emulator_on_a_terminal_has_its_serial_line_on_another() {
+    let mut session = on_terminals(
+        r#"test -t 0 -a -t 1 || exit 9; echo drawn; exec 3<>"$SERIAL"; printf 'name?\n' >&3; read name <&3
+           printf 'hello %s\n' $name >&3; echo 'Bochs is exiting with the following message:'
+           echo '[ACPI  ] ACPI control: soft power off'; exit 1"#,
+    );
+    session.wait_for(0, &line_regex(r"name\?").unwrap(), LONG).unwrap();
+    session.send(0, b"vm0\n");
+    session.wait_for(0, &line_regex("hello vm0").unwrap(), LONG).unwrap();
+    assert_eq!(session.wait_end(LONG), Ok(End::Exit(0)));
+    assert!(!session.transcript(0).lines().concat().contains("drawn"));
+    let text = "echo 'Bochs is exiting with the following message:'; echo '[CPU0  ] 3rd exception'; exit 1";
+    let mut session = on_terminals(text);
+    assert_eq!(session.wait_end(LONG), Ok(End::Failed(1)));
+    assert_eq!(session.finish(), "[CPU0  ] 3rd exception\n");
 }
 
 #[test]
@@ -55,7 +79,7 @@ fn a_wait_times_out_and_nothing_is_left_behind() {
 
 #[test]
 fn a_missing_program_is_named() {
-    let command = CommandLine { program: "/nonexistent/qemu".into(), arguments: vec![] };
+    let command = CommandLine { program: "/nonexistent/qemu".into(), ..Default::default() };
     let error = Session::start(&command).err().unwrap();
     assert!(error.to_string().contains("/nonexistent/qemu"));
 }

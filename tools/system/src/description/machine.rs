@@ -26,6 +26,8 @@ pub struct Machine {
 pub struct Emulator {
     pub command: String,
     pub arguments: Vec<String>,
+    pub terminal: bool,
+    pub packages: Vec<String>,
     /// Bytes of the disk image it needs.
     pub disk: Option<u64>,
 }
@@ -87,9 +89,12 @@ pub fn build(document: &Document, name: &str) -> Machine {
 }
 
 fn emulator(table: &TableData) -> Option<Emulator> {
+    let texts = |key| table.names(key).iter().map(|text| text.value.clone()).collect();
     Some(Emulator {
         command: table.text("command")?.value.clone(),
-        arguments: table.names("arguments").iter().map(|argument| argument.value.clone()).collect(),
+        arguments: texts("arguments"),
+        terminal: table.flag("terminal"),
+        packages: texts("packages"),
         disk: table.number("disk").map(|size| size.value),
     })
 }

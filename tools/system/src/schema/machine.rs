@@ -25,7 +25,7 @@ const MACHINE: TableSpec = TableSpec {
             "The part of the memory that begins at address 0; the rest lies above 4 GiB.",
         ),
         optional("mitigations", Kind::Texts, "none", "Those of `verw`, `ibpb`, `stibp` that its CPUs have."),
-        optional("virtualization", Kind::Choice(&["svm", "none"]), "\"none\"", "How its CPUs run guests."),
+        optional("virtualization", Kind::Choice(&["svm", "vmx", "none"]), "\"none\"", "How its CPUs run guests."),
     ]],
 };
 
@@ -39,8 +39,15 @@ const EMULATOR: TableSpec = TableSpec {
         required(
             "arguments",
             Kind::Texts,
-            "Its arguments. `{kernel}`, `{image}`, `{folder}` (the image's), `{cpus}`, `{memory}` (MiB) and `{serial}` are filled in by `ashlar run`; `{disk}` is a file of the system's own.",
+            "Its arguments. `{kernel}`, `{image}`, `{folder}` (the image's), `{machines}` (the folder of machine files), `{cpus}`, `{memory}` (MiB) and `{serial}` are filled in by `ashlar run`; `{disk}` is a file of the system's own, `{disc}` a disc image like that of `ashlar image`, made for each run.",
         ),
+        optional(
+            "terminal",
+            Kind::Flag,
+            "false",
+            "It draws on a terminal, and its serial line is another one, whose path it finds in the variable SERIAL; `ashlar run` makes both. Otherwise its standard input and output are the serial line.",
+        ),
+        optional("packages", Kind::Texts, "none", "Packages of Debian that it needs. Root's runs install them."),
         optional("disk", Kind::Size(MIB, 64 * GIB), "none", "Size of the file `{disk}`, which is made, all zeros, for each test; runs keep it."),
     ]],
 };

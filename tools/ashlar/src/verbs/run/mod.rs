@@ -9,8 +9,8 @@ mod shown;
 use crate::cli::RunOptions;
 use crate::results::{ConsoleResult, RunResult};
 use crate::verbs::awaited::Awaited;
-use builder::machine::MachineOptions;
-use builder::{build_loaded, find_system, load_system, Built, KernelOptions, STEPS};
+use builder::machine::{prepare, MachineOptions};
+use builder::{build_loaded, find_system, load_system_for, Built, EmulatorName, KernelOptions, STEPS};
 use consoles::view::Style;
 use consoles::{terminal, View};
 use emulator::{CommandLine, End, Event, Session};
@@ -47,7 +47,7 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
     let progress = output.progress(STEPS);
     // The page is drawn from what the kernel records.
     let kernel = KernelOptions { trace: options.view, ..options.kernel };
-    let system = load_system(&description, &kernel, &project, &progress)?;
+    let system = load_system_for(options.emulator, &description, &kernel, &project, &progress)?;
     // What is asked for is held against the system before anything is built.
     let shown = Shown::new(options, &system)?;
     if options.view {
@@ -62,8 +62,13 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
         ..MachineOptions::default()
     };
     machine.check(&system)?;
+    if options.view && options.emulator != EmulatorName::Own {
+        let message = "--view looks into the machine through QEMU's monitor, which this emulator does not have";
+        return Err(Failure::unable(message, "leave it out"));
+    }
     let built = build_loaded(system, &kernel, &project, output, &progress)?;
     drop(progress);
+    prepare(&built, output)?;
     let (observer, command) = if options.view {
         let (observer, command) = Observer::new(&built, &kernel, &project, &machine)?;
         (Some(observer), command)

@@ -24,7 +24,7 @@ struct Tally {
 }
 
 pub fn test(options: &TestOptions, project: &Project, output: &Output) -> Result<(), Failure> {
-    let tests = chosen(cases::all(project)?, options.filter.as_deref());
+    let tests = chosen(cases::all(project, options.emulator)?, options.filter.as_deref());
     if options.list {
         tests.iter().for_each(|test| output.human(&format!("{:28} {}", test.name, test.about)));
         let listed = |test: &Test| Listed { name: test.name.clone(), about: test.about.clone() };
