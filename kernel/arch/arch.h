@@ -185,7 +185,7 @@ uint32_t arch_ends_at_exit(uint32_t thread); /* 1 if it is so, else 0 */
 uint32_t arch_current(void);            /* the thread arch_switch went to last on this CPU; its idle thread at first */
 uint32_t arch_current_of(uint32_t cpu); /* the same of another CPU, which does not run meanwhile */
 
-/* ---- guests (AMD SVM; Intel VT-x later). vm < NUM_VM ---- */
+/* ---- guests (AMD SVM with nested paging, Intel VT-x with EPT). vm < NUM_VM ---- */
 uint32_t arch_vm_supported(void);
 uint64_t arch_nested_entry(uint32_t frame, uint32_t prot); /* leaf entry of a nested page map; never 0 */
 uint64_t arch_nested_table(uint32_t frame);                /* entry that points to a lower table */

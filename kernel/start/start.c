@@ -10,6 +10,7 @@
 #include "device.h"
 #include "endpoint.h"
 #include "frame.h"
+#include "guest/guest.h"
 #include "boot/info.h"
 #include "iommu.h"
 #include "irq.h"
@@ -76,10 +77,12 @@ static void check_needs(uint32_t free_frames)
                   "[system], and of the machine's file",
                   missing);
     }
-    if (table_count(BOOT_VMS) != 0 && arch_vm_supported() == 0) {
+    missing = guest_missing();
+    if (table_count(BOOT_VMS) != 0 && missing != 0) {
         boot_fail(
-            "this system runs guests, but the processor has no AMD SVM with nested paging; with QEMU use -cpu max or "
-            "-cpu EPYC,+svm, on a PC switch virtualisation (SVM) on in the firmware set-up");
+            "this system runs guests, but the processor has no %s; with QEMU use -cpu max or -cpu EPYC,+svm, on a "
+            "PC switch virtualisation (SVM or VT-x) on in the firmware set-up",
+            missing);
     }
 }
 

@@ -18,7 +18,7 @@
 
 /* The guest, in real mode. Port numbers tell where it is. */
 extern const uint8_t tiny_begin[], tiny_after_spin[], tiny_after_second_spin[], tiny_after_xsetbv[], tiny_loop[],
-    tiny_handler[], tiny_undefined_handler[], tiny_end[];
+    tiny_handler[], tiny_undefined_handler[], tiny_hypercall[], tiny_end[];
 __asm__(".pushsection .rodata\n"
         ".code16\n"
         ".globl tiny_begin\n"
@@ -44,6 +44,8 @@ __asm__(".pushsection .rodata\n"
         "    mov $0x13572468, %eax\n    mov $7, %ecx\n    cpuid\n    out %eax, $0x92\n"
         "    mov %edx, %eax\n    out %eax, $0x93\n"
         "    mov $0x13572468, %eax\n    mov $8, %ecx\n    cpuid\n"
+        ".globl tiny_hypercall\n"
+        "tiny_hypercall:\n"
         "    vmmcall\n"
         "    wbinvd\n"
         "    rdpmc\n"
@@ -147,6 +149,13 @@ static void expect_memory(const char *name, uint64_t info2)
     passed();
 }
 
+static uint32_t on_intel(void)
+{
+    uint32_t eax = 0, ebx, ecx = 0, edx;
+    __asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
+    return ebx == 0x756e6547; /* "Genu" */
+}
+
 static void set_up(void)
 {
     step = "set-up";
@@ -154,6 +163,9 @@ static void set_up(void)
     require(sys_mem_map(MEMORY_ADDRESS, MEMORY_PAGES + 1, PROT_READ | PROT_WRITE));
     require(sys_vm_map(vm, 0, MEMORY_ADDRESS, MEMORY_PAGES, PROT_READ | PROT_WRITE | PROT_EXEC));
     real_mode_code(tiny_begin, tiny_end);
+    if (on_intel()) {
+        memory[CODE_GPA + offset_of(tiny_hypercall) + 2] = 0xc1; /* vmcall: Intel's name for it */
+    }
     real_mode_vector(VECTOR_EXTERNAL, offset_of(tiny_handler));
     real_mode_vector(VECTOR_UNDEFINED, offset_of(tiny_undefined_handler));
     step = "reset state in a fresh page";

@@ -18,7 +18,6 @@
 #include "device/serial.h"
 #include "boot/smp.h"
 #include "start.h"
-#include "guest/svm.h"
 #include "table.h"
 
 void arch_run_on_stack(uint64_t top, void (*function)(void));
@@ -86,7 +85,6 @@ void boot_main(uint32_t loader, uint64_t information)
     idt_build();
     percpu_init(0, cpuid(1, 0).ebx >> 24);
     cpu_init();
-    svm_init_cpu();
     boot_info_read(loader, information);
     memory_set_caching();
     acpi_read();

@@ -11,7 +11,6 @@
 #include "boot/platform.h"
 #include "print.h"
 #include "run.h"
-#include "guest/svm.h"
 
 #define MS 1000000ul
 #define START_TIMEOUT (10000 * MS) /* a loaded emulator may be slow; a real processor needs far less */
@@ -61,7 +60,6 @@ static void other_cpu_entry(void)
     }
     percpu_init(cpu, starting_apic_id);
     cpu_init();
-    svm_init_cpu();
     apic_init_cpu();
     clock_init_cpu();
     arch_run_on_stack(STACK_TOP(cpu), other_cpu_main);

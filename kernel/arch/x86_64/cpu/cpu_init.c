@@ -1,7 +1,7 @@
 /* Required processor features, and the set-up of each CPU. */
 #include "cpu/cpu.h"
 #include "cpu/percpu.h"
-#include "guest/svm.h"
+#include "guest/guest.h"
 
 #define CR0_MP 0x2ul
 #define CR0_EM 0x4ul
@@ -88,5 +88,5 @@ void cpu_init(void)
     write_msr(MSR_LSTAR, (uint64_t)&arch_syscall_entry);
     write_msr(MSR_SFMASK, SYSCALL_FLAG_MASK);
     fpu_init_cpu();
-    svm_init_cpu(); /* last: it saves the system-call registers, to restore them after guest exits */
+    guest_init_cpu(); /* last: it saves the system-call registers, to restore them after guest exits */
 }

@@ -17,11 +17,16 @@ struct table_pointer {
     uint64_t base;
 } __attribute__((packed));
 
+void gdt_load(uint32_t cpu)
+{
+    struct table_pointer pointer = {sizeof percpu[cpu].gdt - 1, (uint64_t)&percpu[cpu] + offsetof(struct percpu, gdt)};
+    __asm__ volatile("lgdt %0" : : "m"(pointer));
+}
+
 static void load_gdt(struct percpu *p)
 {
     uint64_t base = (uint64_t)&p->tss;
     uint64_t limit = sizeof(struct tss) - 1;
-    struct table_pointer pointer = {sizeof p->gdt - 1, (uint64_t)p + offsetof(struct percpu, gdt)};
 
     p->gdt[0] = 0;
     p->gdt[SELECTOR_KERNEL_CODE / 8] = GDT_CODE;
@@ -31,20 +36,20 @@ static void load_gdt(struct percpu *p)
     p->gdt[SELECTOR_USER_CODE / 8] = GDT_USER_CODE;
     p->gdt[SELECTOR_TSS / 8] = limit | (base & 0xffffff) << 16 | 0x89ul << 40 | (base >> 24 & 0xff) << 56;
     p->gdt[SELECTOR_TSS / 8 + 1] = base >> 32;
-    __asm__ volatile("lgdt %0\n\t"
-                     "pushq %1\n\t"
+    gdt_load(p->cpu);
+    __asm__ volatile("pushq %0\n\t"
                      "leaq 1f(%%rip), %%rax\n\t"
                      "pushq %%rax\n\t"
                      "lretq\n"
-                     "1:\tmov %2, %%ss\n\t"
-                     "mov %2, %%ds\n\t"
-                     "mov %2, %%es\n\t"
-                     "mov %3, %%fs\n\t"
-                     "mov %3, %%gs\n\t"
-                     "lldt %w3\n\t" /* none: a reset leaves one that begins at address 0 */
-                     "ltr %w4"
+                     "1:\tmov %1, %%ss\n\t"
+                     "mov %1, %%ds\n\t"
+                     "mov %1, %%es\n\t"
+                     "mov %2, %%fs\n\t"
+                     "mov %2, %%gs\n\t"
+                     "lldt %w2\n\t" /* none: a reset leaves one that begins at address 0 */
+                     "ltr %w3"
                      :
-                     : "m"(pointer), "i"(SELECTOR_KERNEL_CODE), "r"(SELECTOR_KERNEL_DATA), "r"(0), "r"(SELECTOR_TSS)
+                     : "i"(SELECTOR_KERNEL_CODE), "r"(SELECTOR_KERNEL_DATA), "r"(0), "r"(SELECTOR_TSS)
                      : "rax", "memory");
 }
 

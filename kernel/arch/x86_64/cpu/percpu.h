@@ -87,6 +87,10 @@ const char *cpu_missing_feature(void);
 /* Builds the interrupt table (once), loads it (every CPU). */
 void idt_build(void);
 void idt_load(void);
+uint64_t idt_base(void);
+
+/* Loads the register of the global descriptor table of `cpu`, which is this CPU; no selector is loaded anew. */
+void gdt_load(uint32_t cpu);
 
 /* Empty contexts and stack addresses of all threads. */
 void thread_records_init(void);

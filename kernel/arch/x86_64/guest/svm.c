@@ -27,7 +27,6 @@ struct svm_guest svm_guest[NUM_VM];
 uint32_t svm_has_next_rip;
 uint32_t svm_has_decode_assists;
 
-static uint32_t supported; /* 1 once a CPU has found SVM, nested paging and enough identifiers */
 static uint32_t has_flush_asid;
 
 static uint8_t guest_block[NUM_VM][VMCB_BYTES] __attribute__((aligned(4096)));
@@ -95,16 +94,16 @@ static void permissions_init(void)
     }
 }
 
-void svm_init_cpu(void)
+uint32_t svm_init_cpu(void)
 {
     uint32_t cpu = arch_cpu();
     struct cpuid leaf = cpuid(0x80000001, 0);
     if (!(leaf.ecx & CPUID_SVM) || (read_msr(MSR_VM_CR) & VM_CR_SVM_DISABLED)) {
-        return;
+        return 0;
     }
     leaf = cpuid(CPUID_SVM_LEAF, 0);
     if (!(leaf.edx & SVM_NESTED_PAGING) || leaf.ebx <= NUM_VM) {
-        return;
+        return 0;
     }
     write_msr(MSR_EFER, read_msr(MSR_EFER) | EFER_SVME);
     write_msr(MSR_VM_HSAVE_PA, physical_address(host_save_area[cpu]));
@@ -115,18 +114,13 @@ void svm_init_cpu(void)
         svm_has_decode_assists = !!(leaf.edx & SVM_DECODE_ASSISTS);
         has_flush_asid = !!(leaf.edx & SVM_FLUSH_ASID);
         svm_tcg_init();
-        supported = 1;
     }
-}
-
-uint32_t arch_vm_supported(void)
-{
-    return supported;
+    return 1;
 }
 
 /* ---- nested page maps: the format of ordinary ones, every access is a user access ---- */
 
-uint64_t arch_nested_entry(uint32_t frame, uint32_t prot)
+uint64_t svm_nested_entry(uint32_t frame, uint32_t prot)
 {
     uint64_t entry = (uint64_t)frame << ARCH_PTE_FRAME_SHIFT | ARCH_PTE_PRESENT | ARCH_PTE_USER;
     if (prot & PROT_WRITE) {
@@ -138,14 +132,9 @@ uint64_t arch_nested_entry(uint32_t frame, uint32_t prot)
     return entry;
 }
 
-uint64_t arch_nested_table(uint32_t frame)
+uint64_t svm_nested_table(uint32_t frame)
 {
     return (uint64_t)frame << ARCH_PTE_FRAME_SHIFT | ARCH_PTE_PRESENT | ARCH_PTE_USER | ARCH_PTE_WRITE;
-}
-
-uint32_t arch_nested_frame(uint64_t entry)
-{
-    return (uint32_t)((entry & ARCH_PTE_FRAME_MASK) >> ARCH_PTE_FRAME_SHIFT);
 }
 
 /* ---- the guest ---- */
@@ -173,7 +162,7 @@ void svm_control_init(uint32_t vm)
     vmcb_set(vm, VMCB_INT_CONTROL, INT_CONTROL_MASKING);
 }
 
-void arch_vcpu_init(uint32_t vm)
+void svm_vcpu_init(uint32_t vm)
 {
     svm_guest[vm] = (struct svm_guest){0};
     svm_control_init(vm);
@@ -182,7 +171,7 @@ void arch_vcpu_init(uint32_t vm)
     fpu_reset_guest(vm);
 }
 
-void arch_vcpu_flush(uint32_t vm)
+void svm_vcpu_flush(uint32_t vm)
 {
     __atomic_store_n(&svm_guest[vm].flush, 1, __ATOMIC_RELEASE);
 }
@@ -253,7 +242,7 @@ static uint32_t leave(uint32_t vm, uint32_t code)
 
 /* Requires: interrupts off. Each turn of the loop lets the guest execute an instruction, so that an interrupt that waits ends
  * it at the next entry. */
-uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
+uint32_t svm_vcpu_enter(uint32_t vm, uint32_t nested_root)
 {
     uint64_t block = physical_address(guest_block[vm]);
     uint64_t host = physical_address(host_block[arch_cpu()]);

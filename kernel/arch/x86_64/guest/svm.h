@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "config.h"
+#include "guest/guest.h"
 
 #define CR0_WRITE_WATCHED 0u
 #define CR0_WRITE_ONCE 1u /* the next entry lets the guest write CR0 */
@@ -28,9 +29,19 @@ struct svm_guest {
 
 extern struct svm_guest svm_guest[NUM_VM];
 
-/* Enables SVM if the processor has it with nested paging. Start-up, on each CPU, when its segment and system-call
- * registers have their final values. */
-void svm_init_cpu(void);
+/* Enables SVM if the processor has it with nested paging; returns 1, or 0. Start-up, on each CPU, when its segment and
+ * system-call registers have their final values. */
+uint32_t svm_init_cpu(void);
+
+/* The primitives of arch.h on these processors. */
+uint64_t svm_nested_entry(uint32_t frame, uint32_t prot);
+uint64_t svm_nested_table(uint32_t frame);
+void svm_vcpu_init(uint32_t vm);
+uint32_t svm_vcpu_import_part(uint32_t vm, uint32_t frame);
+uint32_t svm_vcpu_import(uint32_t vm, uint32_t frame);
+void svm_vcpu_export(uint32_t vm, uint32_t frame);
+uint32_t svm_vcpu_enter(uint32_t vm, uint32_t nested_root);
+void svm_vcpu_flush(uint32_t vm);
 
 /* The words of a control block; changes take effect at the next entry. */
 uint64_t *svm_block(uint32_t vm);
@@ -59,15 +70,6 @@ void svm_debug_export(uint32_t vm, uint64_t *page);
 void svm_debug_enter(uint32_t vm);      /* before each entry */
 uint32_t svm_debug_handle(uint32_t vm); /* an access has exited; 1: the guest continues with its registers */
 void svm_debug_leave(uint32_t vm);      /* before the monitor or anything else runs */
-
-/* ---- svm_machine_check.c ---- */
-void svm_machine_check(uint32_t vm); /* takes the report to info1 and info2, so that the next one can come */
-
-/* ---- svm_registers.c ---- */
-void svm_debug_write(const uint64_t dr[4]);
-void svm_debug_read(uint64_t dr[4]);
-uint64_t svm_msr_read(uint32_t msr);
-void svm_msr_write(uint32_t msr, uint64_t value);
 
 /* ---- svm_cpuid.c ---- */
 uint32_t svm_cpuid_handle(uint32_t vm); /* 1: answered from the vcpu page, the guest continues */

@@ -51,7 +51,7 @@ void svm_debug_export(uint32_t vm, uint64_t *page)
 static void load(uint32_t vm)
 {
     if (!svm_guest[vm].dr_loaded) {
-        svm_debug_write(svm_guest[vm].dr);
+        guest_debug_write(svm_guest[vm].dr);
         svm_guest[vm].dr_loaded = 1;
         vmcb_set32(vm, VMCB_INTERCEPT_DR, 0);
     }
@@ -79,8 +79,8 @@ void svm_debug_leave(uint32_t vm)
     if (!svm_guest[vm].dr_loaded) {
         return;
     }
-    svm_debug_read(svm_guest[vm].dr);
-    svm_debug_write(none);
+    guest_debug_read(svm_guest[vm].dr);
+    guest_debug_write(none);
     svm_guest[vm].dr7 = vmcb_get(vm, VMCB_DR7);
     svm_guest[vm].dr_loaded = 0;
     vmcb_set32(vm, VMCB_INTERCEPT_DR, DR_ALL);

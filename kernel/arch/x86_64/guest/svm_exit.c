@@ -98,7 +98,7 @@ uint32_t svm_exit_reason(uint32_t vm, uint32_t code)
     case SVM_EXIT_RDPRU:
         return svm_exit_instruction(vm, EXCEPTION_INVALID_OPCODE);
     case SVM_EXIT_EXCEPTION + EXCEPTION_MACHINE_CHECK:
-        svm_machine_check(vm);
+        guest_machine_check(&svm_guest[vm].info1, &svm_guest[vm].info2);
         return VCPU_EXIT_MACHINE_CHECK;
     default:
         if (code >= SVM_EXIT_READ_DR0 && code <= SVM_EXIT_WRITE_DR15) {

@@ -124,7 +124,7 @@ static uint32_t import_event(uint32_t frame, uint64_t *event)
     return 1;
 }
 
-uint32_t arch_vcpu_import_part(uint32_t vm, uint32_t frame)
+uint32_t svm_vcpu_import_part(uint32_t vm, uint32_t frame)
 {
     uint64_t changed = arch_frame_read(frame, VCPU_CHANGED);
     uint64_t done;
@@ -156,7 +156,7 @@ uint32_t arch_vcpu_import_part(uint32_t vm, uint32_t frame)
     return 1;
 }
 
-uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame)
+uint32_t svm_vcpu_import(uint32_t vm, uint32_t frame)
 {
     uint64_t event;
     if (!import_event(frame, &event)) {
@@ -202,7 +202,7 @@ static void export_exit(uint32_t vm, uint32_t frame)
 
 /* About sixty words at every exit to the monitor, so they are copied directly. The monitor reads them after the call
  * returns. */
-void arch_vcpu_export(uint32_t vm, uint32_t frame)
+void svm_vcpu_export(uint32_t vm, uint32_t frame)
 {
     uint64_t *page = direct((uint64_t)frame << 12);
     const uint64_t *block = svm_block(vm);

@@ -6,7 +6,7 @@
 #include "guest/svm_debug.c"
 #include "guest/svm_exit.c"
 #include "guest/svm_long_mode.c"
-#include "guest/svm_machine_check.c"
+#include "guest/machine_check.c"
 
 #include "test.h"
 
@@ -44,27 +44,27 @@ void svm_enter(uint64_t guest_vmcb, uint64_t *gpr, uint64_t host_vmcb)
     }
 }
 
-void svm_debug_write(const uint64_t dr[4])
+void guest_debug_write(const uint64_t dr[4])
 {
     for (uint32_t i = 0; i < 4; i++) {
         real_dr[i] = dr[i];
     }
 }
 
-void svm_debug_read(uint64_t dr[4])
+void guest_debug_read(uint64_t dr[4])
 {
     for (uint32_t i = 0; i < 4; i++) {
         dr[i] = real_dr[i];
     }
 }
 
-uint64_t svm_msr_read(uint32_t msr)
+uint64_t guest_msr_read(uint32_t msr)
 {
     CHECK(msr == MSR_MCG_CAPABILITIES || msr == MSR_MCG_STATUS || msr == MSR_BANK(0) || msr == MSR_BANK(1));
     return msr == MSR_MCG_CAPABILITIES ? 2 : msr == MSR_MCG_STATUS ? mcg_status : bank_status[msr == MSR_BANK(1)];
 }
 
-void svm_msr_write(uint32_t msr, uint64_t value)
+void guest_msr_write(uint32_t msr, uint64_t value)
 {
     if (msr == MSR_MCG_STATUS) {
         mcg_status = value;
@@ -130,13 +130,13 @@ static uint32_t run(uint32_t code, uint64_t event)
     entries = 0;
     next_code = code;
     next_event = event;
-    return arch_vcpu_enter(VM, ROOT);
+    return svm_vcpu_enter(VM, ROOT);
 }
 
 /* The guest gets its exception at the next run; between two runs interrupts are served. */
 static void test_exception_storm(uint32_t vector)
 {
-    arch_vcpu_init(VM);
+    svm_vcpu_init(VM);
     vmcb_set(VM, VMCB_EXIT_INFO1, 0x55);
     CHECK_EQUAL(run(SVM_EXIT_EXCEPTION + vector, 0), VCPU_EXIT_NONE);
     CHECK_EQUAL(entries, 1);
@@ -149,7 +149,7 @@ static void test_exception_storm(uint32_t vector)
 
 static void test_machine_check(void)
 {
-    arch_vcpu_init(VM);
+    svm_vcpu_init(VM);
     mcg_status = 5;
     bank_status[0] = 3;
     bank_status[1] = BANK_VALID | 9;
@@ -164,7 +164,7 @@ static void test_machine_check(void)
 /* The guest has the registers from its first access, or with a breakpoint turned on; outside they are zero. */
 static void test_debug_registers(void)
 {
-    arch_vcpu_init(VM);
+    svm_vcpu_init(VM);
     svm_guest[VM].dr[2] = 0x1234;
     CHECK_EQUAL(run(SVM_EXIT_HLT, 0), VCPU_EXIT_HALT);
     CHECK_EQUAL(guest_intercepts, 0xffffffff);
@@ -188,7 +188,7 @@ static void test_debug_registers(void)
 static void test_debug_registers_kept_out(void)
 {
     svm_on_tcg = 1;
-    arch_vcpu_init(VM);
+    svm_vcpu_init(VM);
     svm_debug_import(VM, 0);
     CHECK_EQUAL(run(SVM_EXIT_WRITE_DR0 + 2, 0), VCPU_EXIT_DEBUG_REGISTER);
     CHECK_EQUAL(svm_guest[VM].info1, 0x102);

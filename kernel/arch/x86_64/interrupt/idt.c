@@ -41,6 +41,11 @@ void idt_build(void)
     }
 }
 
+uint64_t idt_base(void)
+{
+    return (uint64_t)idt;
+}
+
 void idt_load(void)
 {
     struct {
