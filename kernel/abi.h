@@ -178,7 +178,8 @@
 #define VCPU_EXIT_DEADLINE 8u
 #define VCPU_EXIT_NOTIFIED 9u
 #define VCPU_EXIT_SHUTDOWN 10u /* triple fault; the guest's registers are undefined */
-/* The state in the vcpu page cannot be entered; the page stays as it is, and the next run reads all groups. */
+/* The state in the vcpu page cannot be entered; the page stays as it is, and the next run reads all groups. info1: the field
+ * of Intel's control structure that is wrong, by its encoding, where the kernel knows; else 0. */
 #define VCPU_EXIT_INVALID_STATE 11u
 #define VCPU_EXIT_HYPERCALL 12u
 #define VCPU_EXIT_UNSUPPORTED 13u /* info1: vendor's exit code, for a message only */

@@ -1,8 +1,8 @@
 //! From a description to what boots: kernel, programs, guest files, system image. The Makefiles (the kernel's also checks the
 //! C subset and the layer order) and the crates `image` and `system` do the steps.
 
-pub mod guest;
 mod emulator_name;
+pub mod guest;
 mod kernel;
 mod lock;
 pub mod machine;
@@ -46,7 +46,8 @@ fn things(project: &Project, options: &KernelOptions) -> Result<(Assets, Vec<Own
     programs.extend(own.iter().map(|program| (program.name.clone(), own::elf(program, project, options))));
     let is_finished = |program: &&OwnProgram| matches!(program.made, Made::Elf(_));
     let finished = own.iter().filter(is_finished).map(|program| program.name.clone()).collect();
-    let assets = Assets { machines: project.machines(), programs, finished, files: guest::files(project), machine: None };
+    let assets =
+        Assets { machines: project.machines(), programs, finished, files: guest::files(project), machine: None };
     Ok((assets, own))
 }
 

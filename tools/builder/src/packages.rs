@@ -17,7 +17,8 @@ pub fn need(names: &[String], output: &Output) -> Result<(), Failure> {
     output.note(&format!("installing packages: {list}"));
     // A fresh machine has no package lists yet, and stale ones name versions that are gone: update, then once more.
     let installed = install(&missing).or_else(|_| apt_get(&["update"]).and_then(|()| install(&missing)));
-    installed.map_err(|said| Failure::unable(format!("apt-get could not install {list}: {said}"), "install them by hand"))
+    installed
+        .map_err(|said| Failure::unable(format!("apt-get could not install {list}: {said}"), "install them by hand"))
 }
 
 fn is_installed(package: &str) -> bool {

@@ -160,6 +160,7 @@ uint32_t svm_vcpu_import(uint32_t vm, uint32_t frame)
 {
     uint64_t event;
     if (!import_event(frame, &event)) {
+        arch_frame_write(frame, VCPU_EXIT_INFO1, 0); /* no field of the state is wrong */
         return 0;
     }
     svm_guest[vm].page = frame;
@@ -177,8 +178,12 @@ uint32_t svm_vcpu_import(uint32_t vm, uint32_t frame)
     vmcb_set(vm, VMCB_INT_STATE, arch_frame_read(frame, VCPU_INTERRUPT_SHADOW) & 1);
     svm_guest[vm].window = arch_frame_read(frame, VCPU_CONTROL) & VCPU_CONTROL_INTERRUPT_WINDOW;
     /* Checked in the control block, not in the page, which another thread of the monitor may change meanwhile. */
-    svm_guest[vm].refused = !svm_long_mode_enterable(vm);
-    return !svm_guest[vm].refused;
+    if (!svm_long_mode_enterable(vm)) {
+        svm_guest[vm].refused = 1;
+        arch_frame_write(frame, VCPU_EXIT_INFO1, 0);
+        return 0;
+    }
+    return 1;
 }
 
 static void export_exit(uint32_t vm, uint32_t frame)

@@ -253,6 +253,7 @@ uint32_t vmx_vcpu_import(uint32_t vm, uint32_t frame)
     struct vmx_guest *guest = &vmx_guest[vm];
     uint64_t event;
     if (!import_event(frame, &event)) {
+        arch_frame_write(frame, VCPU_EXIT_INFO1, 0); /* no field of the state is wrong */
         return 0;
     }
     guest->page = frame;

@@ -342,6 +342,9 @@ static void test_wrong_fields(void)
     take_page(VM);
     CHECK_EQUAL(vmx_vcpu_import(VM, FRAME), 0);
     CHECK_EQUAL(page[VCPU_EXIT_INFO1], VMCS_GUEST_CR0);
+    page[VCPU_INJECT] = INJECT_VALID | 7ul << 8;
+    CHECK_EQUAL(vmx_vcpu_import(VM, FRAME), 0);
+    CHECK_EQUAL(page[VCPU_EXIT_INFO1], 0);
 }
 
 /* A refused state: the field is named, the page stays, and the next import reads all of it. */

@@ -63,7 +63,8 @@ fn virtualization(description: &Description, machine: Option<&Machine>, report: 
     for process in description.processes.iter().filter(|process| process.vm.is_some()) {
         let message =
             format!("`{}` needs a machine that can run guests; `{}` cannot", process.name.value, machine.name);
-        let remedy = "choose a machine whose file says virtualization = \"svm\" or \"vmx\", or remove the virtual machine";
+        let remedy =
+            "choose a machine whose file says virtualization = \"svm\" or \"vmx\", or remove the virtual machine";
         report.push(Diagnostic::new(Code::NoVirtualization, message, remedy).at(
             &description.source,
             &process.name.span,
