@@ -1,7 +1,7 @@
 /* Pings a host, then sends a stream of bytes to a TCP service that sends them back, and checks every byte. A stream that
  * breaks, because the driver was ended for example, is begun again from its beginning.
  *
- * Arguments: `driver`; `address` of this host, `host` to ping and `echo` with the service, as numbers; `port` of the service
+ * Arguments: `driver`, or `network` as the description's key of that name gives it; `address` of this host, `host` to ping and `echo` with the service, as numbers; `port` of the service
  * (default 7); `pings` (default 4); `bytes` (default 1M); `rounds`, how often the stream is sent (default 1). */
 #include "tcp.h"
 
@@ -120,8 +120,8 @@ int main(void)
     uint32_t echo = (uint32_t)env_arg_u64("echo", NET_ADDRESS(10, 0, 2, 100));
     uint64_t rounds = env_arg_u64("rounds", 1);
 
-    if (env_arg("driver", driver, sizeof driver) < 0) {
-        panic("argument driver is missing\n");
+    if (env_arg("driver", driver, sizeof driver) < 0 && env_arg("network", driver, sizeof driver) < 0) {
+        panic("arguments driver and network are missing\n");
     }
     net_start(driver, (uint32_t)env_arg_u64("address", NET_ADDRESS(10, 0, 2, 15)));
     await_network();

@@ -34,6 +34,17 @@ int net_received_ip(const uint8_t *ip, uint32_t bytes, uint16_t checked)
     return 1;
 }
 
+/* The checksum of TCP or UDP, where the interface does not insert it. */
+static void put_checksum(const uint8_t *ip, uint8_t *payload, uint32_t bytes)
+{
+    uint32_t protocol = ip[9];
+    uint8_t *place = payload + (protocol == NET_TCP ? 16 : 6);
+    uint32_t addresses = net_sum(ip + 12, 8, protocol + bytes);
+
+    net_put16(place, 0);
+    net_put16(place, net_fold(net_sum(payload, bytes, addresses)));
+}
+
 uint8_t *net_buffer(void)
 {
     uint8_t *frame = net_frame();
@@ -65,6 +76,10 @@ int net_send(uint32_t to, uint8_t protocol, uint32_t bytes, uint16_t offload)
     net_put32(ip + 12, net_own_address);
     net_put32(ip + 16, to);
     net_put16(ip + 10, net_fold(net_sum(ip, NET_IP_HEADER, 0)));
+    if ((offload & ~net_inserts) != 0) {
+        put_checksum(ip, ip + NET_IP_HEADER, bytes);
+        offload = 0;
+    }
     net_send_frame(ETHER_HEADER + NET_IP_HEADER + bytes, offload);
     return 1;
 }

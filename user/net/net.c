@@ -19,6 +19,7 @@
 struct net_count net_count;
 uint8_t net_hardware_address[6];
 uint32_t net_own_address;
+uint32_t net_inserts;
 
 static uint8_t *data; /* the link's data area, null while there is no link */
 static int is_open;
@@ -112,7 +113,10 @@ void net_put_header(uint8_t *frame, const uint8_t *to, uint32_t type)
 
 static void opened(void)
 {
-    memcpy(net_hardware_address, ((const struct ethernet_open_ok *)domain_current->payload)->address, 6);
+    const struct ethernet_open_ok *body = (const struct ethernet_open_ok *)domain_current->payload;
+
+    memcpy(net_hardware_address, body->address, 6);
+    net_inserts = body->features;
     memset(transmit_is_free, 1, sizeof transmit_is_free);
     next_transmit = 0;
     held = NONE;
@@ -141,7 +145,8 @@ static int received(void)
     if (type == ETHER_ARP) {
         net_received_arp(frame + ETHER_HEADER, bytes - ETHER_HEADER);
     }
-    return type == ETHER_IP && net_received_ip(frame + ETHER_HEADER, bytes - ETHER_HEADER, body->checked);
+    return type == ETHER_IP && net_received_ip(frame + ETHER_HEADER, bytes - ETHER_HEADER, body->checked) &&
+           !net_answer_ping();
 }
 
 static void transmitted(void)

@@ -10,6 +10,7 @@
 
 /* ---- net.c: frames ---- */
 extern uint32_t net_own_address;
+extern uint32_t net_inserts; /* checksums that the interface can insert: bits of `offload` */
 
 /* Where the next frame goes; null if all buffers are under way, or the interface is not open. */
 uint8_t *net_frame(void);
@@ -33,5 +34,10 @@ void net_received_arp(const uint8_t *arp, uint32_t bytes);
 
 /* Fills net_packet if the frame holds a whole packet for this process, and returns 1 then. */
 int net_received_ip(const uint8_t *ip, uint32_t bytes, uint16_t checked);
+
+/* ---- icmp.c ---- */
+
+/* Answers net_packet if it is a ping, and returns 1 then. */
+int net_answer_ping(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* A client of an ethernet driver: frames, address resolution, IPv4 packets. One network without routers, fixed addresses.
- * Enough for programs that talk to one peer at a time; there is no reassembly, no options, no forwarding. */
+ * Enough for programs that talk to one peer at a time; there is no reassembly, no options, no forwarding. Pings are answered. */
 #ifndef ASHLAR_NET_H
 #define ASHLAR_NET_H
 
@@ -12,7 +12,7 @@
 #define NET_UDP 17u
 #define NET_ADDRESS(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
-/* Checksums that the device inserts: bits of `offload`. */
+/* Checksums that are inserted, by the device if it can: bits of `offload`. */
 #define NET_INSERT_TCP 2u
 #define NET_INSERT_UDP 4u
 
