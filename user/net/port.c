@@ -1,47 +1,56 @@
 /* The driver's end of `ethernet` at several links. What a client says is not believed: buffers must lie in its own data area, and a
- * frame is copied out before anything looks at it, since the client may be writing it. */
-#include "ashlar/net_port.h"
+ * frame's header is copied out before anything looks at it, since the client may be writing it. */
+#include <stdint.h>
 
+/* What EMIT sends from here on goes to this client's port of the domain. */
+static uint32_t current;
 #include "ashlar/domain.h"
+#define domain_emit_begin(mailbox, cookie) (domain_emit_begin)(AT(current, mailbox), cookie)
+#define domain_emit_end(mailbox, cookie) (domain_emit_end)(AT(current, mailbox), cookie)
+
 #include "ashlar/env.h"
+#include "ashlar/net_port.h"
 #include "ashlar/print.h"
 #include "ashlar/string.h"
-#include "ethernet_protocol.h"
+#include "port_client.h"
 
-#define FIRST_PORT 8u  /* of the domain: those below have the numbers of protocols */
-#define MOST_LENT 256u /* `receive_slot` of the protocol; a power of two */
-#define SENT 0u        /* of transmit_done */
-#define DROPPED 1u
-#define SPEED 1000u /* Mbit/s that the card says */
-
-/* A buffer that a client has lent. */
-struct lent {
-    uint64_t cookie;
-    uint32_t buffer;
-    uint32_t length;
-};
-
-struct port {
-    uint32_t is_served, is_open;
-    uint8_t address[6];
-    struct lent lent[MOST_LENT]; /* in the order in which they came */
-    uint32_t first, num_lent;
-    struct net_port_count count;
-};
+#define FIRST_PORT 8u /* of the domain: those below have the numbers of protocols */
 
 static struct port port[NET_PORTS];
 static struct mail_set everything;
-static uint32_t has_started;
+static uint32_t turn; /* the port whose frame net_port_await() takes next */
 
 _Static_assert(FIRST_PORT + NET_PORTS <= DOMAIN_PORTS, "each client has a port of the domain");
+_Static_assert(NET_PORT_FRAME == PORT_FRAME && NET_PORT_FRAME_LEAST == PORT_FRAME_LEAST, "one size of frames");
 
-const struct net_port_count *net_port_count(uint32_t number)
+/* The client's state; EMIT sends to it. */
+static struct port *turn_to(uint32_t number)
 {
-    return &port[number].count;
+    current = FIRST_PORT + number;
+    return &port[number];
+}
+
+struct net_port_count net_port_count(uint32_t number)
+{
+    const struct port_count *count = &port[number].count;
+    return (struct net_port_count){.from = count->from, .to = count->to, .lost = count->lost};
+}
+
+uint32_t net_port_buffers(uint32_t number)
+{
+    return port[number].is_open ? port[number].lent.came - port[number].lent.done : 0;
+}
+
+void net_port_wait_for(struct mail_set *set)
+{
+    for (uint32_t number = 0; number < NET_PORTS; number++) {
+        set->mask[FIRST_PORT + number] |= port[number].is_served ? ~0ul : 0;
+    }
 }
 
 void net_port_serve(uint32_t number, const char *client, const uint8_t address[6])
 {
+    static uint32_t has_started;
     char self[32];
     char share[80];
 
@@ -57,162 +66,115 @@ void net_port_serve(uint32_t number, const char *client, const uint8_t address[6
     port[number].is_served = 1;
     memcpy(port[number].address, address, 6);
     domain_serve_at(FIRST_PORT + number, &ethernet_protocol, client, share);
-    everything.mask[FIRST_PORT + number] = ~0ul;
+    net_port_wait_for(&everything);
 }
 
-static void emit(uint32_t number, uint32_t mailbox, uint64_t cookie, const void *payload, uint32_t bytes)
+void net_port_receive(uint32_t mailbox)
 {
-    uint32_t at = AT(FIRST_PORT + number, mailbox);
-    void *place = domain_emit_begin(at, cookie);
-    if (bytes != 0) {
-        memcpy(place, payload, bytes);
-    }
-    domain_emit_end(at, cookie);
+    port_receive(turn_to((mailbox >> 8) - FIRST_PORT), AT(ETHERNET_NUMBER, mailbox));
 }
 
 /* The client's bytes, or null if they are not all in its data area. */
-static uint8_t *bytes_of(uint32_t number, uint32_t buffer, uint32_t length)
+static uint8_t *bytes_of(uint32_t number, uint32_t place, uint32_t length)
 {
     uint64_t size = 0;
     uint8_t *data = domain_data(FIRST_PORT + number, &size);
 
-    return data != 0 && length <= size && buffer <= size - length ? data + buffer : 0;
+    return data != 0 && length <= size && place <= size - length ? data + place : 0;
 }
 
-static void open_port(uint32_t number)
+uint32_t net_port_first(uint32_t number, struct net_frame *frame)
 {
-    static const struct ethernet_link_up up = {.megabits = SPEED, .duplex = 1};
-    struct ethernet_open_ok body = {.features = 0};
+    const struct port_queue *sent = &port[number].sent;
+    const struct port_buffer *oldest = &sent->buffer[sent->done % PORT_BUFFERS];
 
-    memcpy(body.address, port[number].address, sizeof body.address);
-    port[number].num_lent = 0;
-    port[number].is_open = 1;
-    emit(number, ETHERNET_OPEN_OK, 0, &body, sizeof body);
-    emit(number, ETHERNET_LINK_UP, 0, &up, sizeof up);
-}
-
-static struct lent *oldest(struct port *p)
-{
-    return &p->lent[p->first % MOST_LENT];
-}
-
-static void close_port(uint32_t number)
-{
-    struct port *p = &port[number];
-
-    p->is_open = 0;
-    while (p->num_lent != 0) {
-        emit(number, ETHERNET_RECEIVE_RETURNED, oldest(p)->cookie, 0, 0);
-        p->first++;
-        p->num_lent--;
-    }
-    emit(number, ETHERNET_CLOSE_OK, 0, 0, 0);
-}
-
-static void lend(struct port *p)
-{
-    const struct ethernet_receive_buffer *body = (const struct ethernet_receive_buffer *)domain_current->payload;
-
-    if (p->num_lent < MOST_LENT) { /* the protocol allows no more */
-        p->lent[(p->first + p->num_lent) % MOST_LENT] =
-            (struct lent){domain_current->cookie, body->buffer, body->length};
-        p->num_lent++;
-    }
-}
-
-/* Copies the frame that the client sends. Returns its bytes, or 0 if it sends none that could be. */
-static uint32_t take(uint32_t number, uint8_t *frame)
-{
-    const struct ethernet_transmit *body = (const struct ethernet_transmit *)domain_current->payload;
-    uint64_t cookie = domain_current->cookie;
-    uint32_t bytes = body->length;
-    const uint8_t *from = bytes_of(number, body->buffer, bytes);
-    uint32_t is_good = from != 0 && bytes >= NET_PORT_FRAME_LEAST && bytes <= NET_PORT_FRAME && port[number].is_open;
-    struct ethernet_transmit_done done = {.status = is_good ? SENT : DROPPED};
-
-    if (is_good) {
-        memcpy(frame, from, bytes);
-        port[number].count.from++;
-    }
-    emit(number, ETHERNET_TRANSMIT_DONE, cookie, &done, sizeof done);
-    return is_good ? bytes : 0;
-}
-
-static void tell_statistics(uint32_t number)
-{
-    const struct net_port_count *count = &port[number].count;
-    struct ethernet_statistics body = {.sent = count->from, .received = count->to, .missed = count->lost};
-
-    emit(number, ETHERNET_STATISTICS, 0, &body, sizeof body);
-}
-
-/* Takes the message of the client. Returns the bytes of a frame, or 0 if it was something else. */
-static uint32_t receive(uint32_t number, uint32_t message, uint8_t *frame)
-{
-    static const struct ethernet_filter_set filter;
-    static const struct ethernet_address_set address;
-
-    switch (AT(ETHERNET_NUMBER, message)) {
-    case ETHERNET_OPEN:
-        open_port(number);
-        return 0;
-    case ETHERNET_CLOSE:
-        close_port(number);
-        return 0;
-    case ETHERNET_TRANSMIT:
-        return take(number, frame);
-    case ETHERNET_RECEIVE_BUFFER:
-        lend(&port[number]);
-        return 0;
-    case ETHERNET_SET_FILTER: /* a client gets all frames that it is sent */
-        emit(number, ETHERNET_FILTER_SET, 0, &filter, sizeof filter);
-        return 0;
-    case ETHERNET_SET_ADDRESS:
-        emit(number, ETHERNET_ADDRESS_SET, 0, &address, sizeof address);
-        return 0;
-    case ETHERNET_GET_STATISTICS:
-        tell_statistics(number);
-        return 0;
-    default:
+    if (sent->came == sent->done) {
         return 0;
     }
-}
-
-uint32_t net_port_await(uint8_t *frame, uint32_t *bytes, uint64_t deadline)
-{
-    for (;;) {
-        uint32_t mailbox = domain_await(&everything, deadline);
-        if (mailbox == DOMAIN_TIMEOUT) {
-            return NET_PORT_NONE;
-        }
-        uint32_t number = (mailbox >> 8) - FIRST_PORT;
-        *bytes = receive(number, mailbox, frame);
-        if (*bytes != 0) {
-            return number;
-        }
+    uint32_t is_good = oldest->length >= PORT_FRAME_LEAST && oldest->length <= PORT_FRAME;
+    frame->bytes = is_good ? bytes_of(number, oldest->place, oldest->length) : 0;
+    frame->length = frame->bytes != 0 ? oldest->length : 0;
+    if (frame->bytes != 0) {
+        memcpy(frame->header, frame->bytes, NET_PORT_HEADER);
     }
+    return 1;
 }
 
-uint32_t net_port_send(uint32_t number, const uint8_t *frame, uint32_t bytes)
+void net_port_done(uint32_t number, uint32_t was_sent)
 {
-    struct ethernet_received body = {.length = (uint16_t)bytes};
+    struct port *p = turn_to(number);
+
+    p->count.from += was_sent != 0;
+    port_done(p, was_sent ? PORT_SENT : PORT_DROPPED);
+}
+
+uint32_t net_port_give(uint32_t number, const struct net_frame *frame)
+{
+    uint32_t bytes = frame->length;
     uint8_t *to = 0;
 
-    if (number >= NET_PORTS || port[number].is_open == 0 || bytes < NET_PORT_FRAME_LEAST || bytes > NET_PORT_FRAME) {
+    if (number >= NET_PORTS || port[number].is_open == 0 || bytes < PORT_FRAME_LEAST || bytes > PORT_FRAME) {
         return 0;
     }
-    struct port *p = &port[number];
-    if (p->num_lent != 0 && bytes <= oldest(p)->length) {
-        to = bytes_of(number, oldest(p)->buffer, bytes);
+    struct port *p = turn_to(number);
+    const struct port_buffer *oldest = &p->lent.buffer[p->lent.done % PORT_BUFFERS];
+    if (p->lent.came != p->lent.done && bytes <= oldest->length) {
+        to = bytes_of(number, oldest->place, bytes);
     }
     if (to == 0) {
         p->count.lost++;
         return 0;
     }
-    memcpy(to, frame, bytes);
-    emit(number, ETHERNET_RECEIVED, oldest(p)->cookie, &body, sizeof body);
-    p->first++;
-    p->num_lent--;
-    p->count.to++;
+    memcpy(to, frame->header, NET_PORT_HEADER);
+    memcpy(to + NET_PORT_HEADER, frame->bytes + NET_PORT_HEADER, bytes - NET_PORT_HEADER);
+    port_give(p, bytes);
     return 1;
+}
+
+uint32_t net_port_send(uint32_t number, const uint8_t *bytes, uint32_t length)
+{
+    struct net_frame frame = {.bytes = bytes, .length = length};
+
+    if (length >= NET_PORT_HEADER) {
+        memcpy(frame.header, bytes, NET_PORT_HEADER);
+    }
+    return net_port_give(number, &frame);
+}
+
+/* Takes the oldest frame of the next port that has one. Returns the port, or NET_PORT_NONE if no frame waits. */
+static uint32_t take_next(uint8_t *bytes, uint32_t *length)
+{
+    struct net_frame frame;
+
+    for (uint32_t i = 0; i < NET_PORTS; i++) {
+        uint32_t number = (turn + i) % NET_PORTS;
+        while (net_port_first(number, &frame)) {
+            if (frame.length != 0) {
+                memcpy(bytes, frame.header, NET_PORT_HEADER);
+                memcpy(bytes + NET_PORT_HEADER, frame.bytes + NET_PORT_HEADER, frame.length - NET_PORT_HEADER);
+            }
+            net_port_done(number, frame.length != 0);
+            if (frame.length != 0) {
+                *length = frame.length;
+                turn = number + 1;
+                return number;
+            }
+        }
+    }
+    return NET_PORT_NONE;
+}
+
+uint32_t net_port_await(uint8_t *frame, uint32_t *bytes, uint64_t deadline)
+{
+    for (;;) {
+        uint32_t number = take_next(frame, bytes);
+        if (number != NET_PORT_NONE) {
+            return number;
+        }
+        uint32_t mailbox = domain_await(&everything, deadline);
+        if (mailbox == DOMAIN_TIMEOUT) {
+            return NET_PORT_NONE;
+        }
+        net_port_receive(mailbox);
+    }
 }

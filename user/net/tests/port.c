@@ -38,7 +38,7 @@ void *domain_data(uint32_t at, uint64_t *bytes)
     return area[at - FIRST_PORT];
 }
 
-void *domain_emit_begin(uint32_t mailbox, uint64_t cookie)
+void *(domain_emit_begin)(uint32_t mailbox, uint64_t cookie)
 {
     CHECK(num_emitted < NUM_EMITTED);
     emitted[num_emitted].mailbox = mailbox;
@@ -46,7 +46,7 @@ void *domain_emit_begin(uint32_t mailbox, uint64_t cookie)
     return emitted[num_emitted].payload;
 }
 
-void domain_emit_end(uint32_t mailbox, uint64_t cookie)
+void(domain_emit_end)(uint32_t mailbox, uint64_t cookie)
 {
     (void)mailbox, (void)cookie;
     num_emitted++;
@@ -145,7 +145,7 @@ static uint32_t transmit(uint32_t buffer, uint16_t length, uint32_t *bytes)
     uint32_t from = await(bytes);
     const struct emitted *e = hears(0, ETHERNET_TRANSMIT_DONE);
     uint32_t status = ((const struct ethernet_transmit_done *)e->payload)->status;
-    CHECK(e->cookie == 7 && (from == 0) == (status == SENT) && (from == 0 || from == NET_PORT_NONE));
+    CHECK(e->cookie == 7 && (from == 0) == (status == PORT_SENT) && (from == 0 || from == NET_PORT_NONE));
     hears_nothing_more();
     CHECK(await(bytes) == NET_PORT_NONE);
     return status;
@@ -161,7 +161,7 @@ static void test_frames(void)
     say(0, ETHERNET_TRANSMIT, 5, &body, sizeof body);
     CHECK(await(&bytes) == 0 && bytes == 1000 && memcmp(frame, area[0] + 2048, 1000) == 0);
     hears(0, ETHERNET_TRANSMIT_DONE);
-    CHECK(net_port_send(1, frame, bytes) == 0 && net_port_count(1)->lost == 1); /* it has lent no buffer */
+    CHECK(net_port_send(1, frame, bytes) == 0 && net_port_count(1).lost == 1); /* it has lent no buffer */
     lend_one(1, 11, 4096, 2048);
     lend_one(1, 12, 0, 2048);
     hears_nothing_more();
@@ -171,7 +171,7 @@ static void test_frames(void)
     CHECK(net_port_send(1, frame, 60) == 1 && hears(1, ETHERNET_RECEIVED)->cookie == 12);
     CHECK(net_port_send(1, frame, 60) == 0);
     hears_nothing_more();
-    CHECK(net_port_count(0)->from == 1 && net_port_count(1)->to == 2 && net_port_count(1)->lost == 2);
+    CHECK(net_port_count(0).from == 1 && net_port_count(1).to == 2 && net_port_count(1).lost == 2);
     CHECK(net_port_send(1, frame, 13) == 0 && net_port_send(1, frame, 1515) == 0 && net_port_send(99, frame, 60) == 0);
 }
 
@@ -179,14 +179,14 @@ static void test_frames(void)
 static void test_lies(void)
 {
     uint32_t bytes = 0;
-    CHECK(transmit(AREA - 60, 60, &bytes) == SENT);
-    CHECK(transmit(AREA - 59, 60, &bytes) == DROPPED);
-    CHECK(transmit(0xffffffffu, 60, &bytes) == DROPPED);
-    CHECK(transmit(0, 13, &bytes) == DROPPED && transmit(0, 1515, &bytes) == DROPPED &&
-          transmit(0, 0, &bytes) == DROPPED);
-    uint64_t lost = net_port_count(1)->lost;
+    CHECK(transmit(AREA - 60, 60, &bytes) == PORT_SENT);
+    CHECK(transmit(AREA - 59, 60, &bytes) == PORT_DROPPED);
+    CHECK(transmit(0xffffffffu, 60, &bytes) == PORT_DROPPED);
+    CHECK(transmit(0, 13, &bytes) == PORT_DROPPED && transmit(0, 1515, &bytes) == PORT_DROPPED &&
+          transmit(0, 0, &bytes) == PORT_DROPPED);
+    uint64_t lost = net_port_count(1).lost;
     lend_one(1, 20, AREA - 10, 2048);
-    CHECK(net_port_send(1, frame, 60) == 0 && net_port_count(1)->lost == lost + 1);
+    CHECK(net_port_send(1, frame, 60) == 0 && net_port_count(1).lost == lost + 1);
     lend_one(1, 21, 0, 2048);
     say(1, ETHERNET_CLOSE, 0, 0, 0); /* every buffer comes back, also the one that is none */
     CHECK(await(&bytes) == NET_PORT_NONE);
@@ -200,10 +200,10 @@ static void test_lies(void)
     open_both();
     lend_one(1, 30, 0, 30); /* too short for the frame */
     CHECK(net_port_send(1, frame, 60) == 0);
-    for (uint32_t i = 0; i < 2 * MOST_LENT; i++) { /* more than the protocol allows */
+    for (uint32_t i = 0; i < 2 * PORT_BUFFERS; i++) { /* more than the protocol allows */
         lend_one(1, i, 0, 2048);
     }
-    CHECK(port[1].num_lent == MOST_LENT);
+    CHECK(net_port_buffers(1) == PORT_BUFFERS);
     hears_nothing_more();
 }
 
@@ -214,12 +214,71 @@ static void test_questions(void)
     say(0, ETHERNET_SET_FILTER, 0, &filter, sizeof filter);
     say(0, ETHERNET_GET_STATISTICS, 0, 0, 0);
     say(1, ETHERNET_SET_ADDRESS, 0, own, sizeof own);
+    static const uint8_t other[6] = {2, 'A', 'S', 'H', 0, 9};
+    say(1, ETHERNET_SET_ADDRESS, 0, other, sizeof other);
     CHECK(await(&bytes) == NET_PORT_NONE);
     hears(0, ETHERNET_FILTER_SET);
     const struct emitted *e = hears(0, ETHERNET_STATISTICS);
-    CHECK(((const struct ethernet_statistics *)e->payload)->sent == net_port_count(0)->from);
-    hears(1, ETHERNET_ADDRESS_SET);
+    CHECK(((const struct ethernet_statistics *)e->payload)->sent == net_port_count(0).from);
+    CHECK(((const struct ethernet_address_set *)hears(1, ETHERNET_ADDRESS_SET)->payload)->status == 0);
+    CHECK(((const struct ethernet_address_set *)hears(1, ETHERNET_ADDRESS_SET)->payload)->status == PORT_REFUSED);
     hears_nothing_more();
+}
+
+/* Port 0 has sent this many frames that wait at it. */
+static void send_many(uint32_t many)
+{
+    for (uint32_t i = 0; i < many; i++) {
+        struct ethernet_transmit body = {64 * i, 60, 0};
+        say(0, ETHERNET_TRANSMIT, 100 + i, &body, sizeof body);
+        domain_current = &incoming[num_incoming - 1];
+        net_port_receive(domain_current->mailbox);
+    }
+    num_incoming = 0;
+}
+
+/* Frames wait at their port, in their order, until they are done with; a client that closes has them back. */
+static void test_waiting(void)
+{
+    struct net_frame first;
+    CHECK(!net_port_first(0, &first));
+    send_many(3);
+    hears_nothing_more();
+    CHECK(net_port_first(0, &first) && first.length == 60 && first.bytes == area[0]);
+    CHECK(memcmp(first.header, area[0], NET_PORT_HEADER) == 0);
+    net_port_done(0, 1);
+    const struct emitted *e = hears(0, ETHERNET_TRANSMIT_DONE);
+    CHECK(e->cookie == 100 && ((const struct ethernet_transmit_done *)e->payload)->status == PORT_SENT);
+    CHECK(net_port_first(0, &first) && first.bytes == area[0] + 64);
+    say(0, ETHERNET_CLOSE, 0, 0, 0);
+    domain_current = &incoming[0];
+    net_port_receive(domain_current->mailbox);
+    num_incoming = 0;
+    e = hears(0, ETHERNET_TRANSMIT_DONE);
+    CHECK(e->cookie == 101 && ((const struct ethernet_transmit_done *)e->payload)->status == PORT_DROPPED);
+    CHECK(hears(0, ETHERNET_TRANSMIT_DONE)->cookie == 102 && !net_port_first(0, &first));
+    hears(0, ETHERNET_CLOSE_OK);
+    hears_nothing_more();
+    CHECK(net_port_buffers(0) == 0);
+}
+
+/* The header that was looked at is the one that is handed on, whatever the sender writes meanwhile. */
+static void test_header(void)
+{
+    struct net_frame first;
+    open_both();
+    send_many(1);
+    CHECK(net_port_first(0, &first));
+    uint8_t header[NET_PORT_HEADER];
+    memcpy(header, area[0], sizeof header);
+    memset(area[0], 0xee, sizeof header);
+    struct ethernet_receive_buffer lent = {2048, 2048};
+    say(1, ETHERNET_RECEIVE_BUFFER, 40, &lent, sizeof lent);
+    domain_current = &incoming[0];
+    net_port_receive(domain_current->mailbox);
+    CHECK(net_port_give(1, &first) && memcmp(area[1] + 2048, header, sizeof header) == 0);
+    CHECK(memcmp(area[1] + 2048 + sizeof header, area[0] + sizeof header, 60 - sizeof header) == 0);
+    net_port_done(0, 1);
 }
 
 int main(void)
@@ -230,5 +289,7 @@ int main(void)
     test_frames();
     test_lies();
     test_questions();
+    test_waiting();
+    test_header();
     return 0;
 }
