@@ -157,11 +157,19 @@ diagnostics::codes! {
         "A program says in a note of its ELF file, of owner `Ashlar`, what version of the kernel's interface it was built \
          for: system calls, error codes, layouts of pages. One that says another version than this Ashlar's, or none, \
          could do anything. The note is in crt0.S.o, and user/libc/link.ld keeps it; a program for Linux has none."
-    GuestNetwork "ASH-S045" "a guest's network that cannot be"
-        "`network` of a virtual machine names the process that drives its network card: one that runs `rtl8139`, for one \
-         guest, or a virtual switch with `serves = \"ethernet\"`, for several. Driver and \
+    GuestNetwork "ASH-S045" "a network that cannot be"
+        "`network` of a virtual machine or a process names the process that drives its network card: one that runs `rtl8139`, for one \
+         client, or a virtual switch with `serves = \"ethernet\"`, for several; `uplink` of a switch one that runs `rtl8139`. Driver and \
          console reach the guest's monitor by one notification, which has the guest's name and is made where the description \
          has none, so the console needs no `input`."
+    Switch "ASH-S046" "a switch that cannot be"
+        "A process with `serves = \"ethernet\"` is a network switch for all whose `network` names it, one to eight of them. `uplink` is the \
+         driver of its card; only a switch has one, and it cannot be another switch. `network_share` is a client's part of its \
+         switch, so it needs one."
+    HardwareAddress "ASH-S047" "a hardware address that cannot be"
+        "`mac` is the one address from which a client of a switch may send: that of one station, not of a group (the first byte is \
+         even) and not zero, and another one for each client. Clients without `mac` have the addresses 02:41:53:48:00:01, \
+         02:41:53:48:00:02 and so on, in the order of the text. A driver's only client has the card's own address."
 }
 
 #[cfg(test)]

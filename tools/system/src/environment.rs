@@ -28,13 +28,17 @@ pub const KEYS: &[(&str, &str)] = &[
         "restart.CHILD=POLICY LIMIT NS",
         "For the parent: `on-failure` or `always`, and how many restarts it makes at most within how many nanoseconds.",
     ),
+    (
+        "client.NAME=ADDRESS SHARE",
+        "For a switch: a client that it serves, the hardware address that it has, and its `network_share`.",
+    ),
     ("thread.NAME=N", "Index of a thread of this process, for starting it; `main` is 0."),
     ("file.NAME=0xADDRESS BYTES", "A file mapped read-only. A monitor has `file.kernel` and `file.initrd`."),
     ("trace=0xADDRESS BYTES", "With `trace = true`: what the kernel records, as `kernel/abi.h` describes it."),
     ("trace.thread.NUMBER=THREAD", "With `trace = true`: the name of a thread, PROCESS or PROCESS.THREAD, by its number in events."),
     ("arg.KEY=VALUE", "A text of `args`. A monitor has `arg.memory` (bytes) and `arg.cmdline`, and \
-     with a network `arg.network`, its driver. With `disk` there is `arg.disk`, the driver or service, and `arg.disk_size` (bytes) \
-     if the description gives it."),
+     with a network `arg.network`, its driver or its switch, as a process has too; a switch has `arg.uplink`. With `disk` there is \
+     `arg.disk`, the driver or service, and `arg.disk_size` (bytes) if the description gives it."),
     ("disk.CLIENT=FIRST BYTES", "With `serves = \"sata\"`: the part of the disk that a client gets, in bytes."),
     ("period_ns=N, budget_ns=N", "Period and budget in nanoseconds of its first thread, if it has them."),
 ];

@@ -23,10 +23,12 @@ const VM_FRAMES: u64 = 6;
 const THREAD_FRAMES: u64 = 16 + 3;
 
 /// What the two ends of a link share, each with the tables that reach it: `user/vmm/virtio/disk.c`, `user/vmm/virtio/network.c`,
-/// `user/services/block` and, for other programs, `user/runtime/disk_client.c`. What comes unawaited is kept in further pages, for
-/// which the spare frames are enough where there is one link.
+/// `user/services/block` and `user/services/switch`, and for other programs `user/runtime/disk_client.c` and `user/net/net.c`. What
+/// comes unawaited is kept in further pages, for which the spare frames are enough where there is one link.
 fn link_frames(link: &GuestLink) -> u64 {
+    let is_library = link.guest.vm.is_none() && link.guest.uplink.is_none();
     match link.device {
+        Device::Network if is_library => 161 + 4,
         Device::Network => 73 + 4,
         Device::Disk if link.guest.vm.is_some() => 260 + 4,
         Device::Disk if Device::Disk.is_shared_by(link.guest) => 518 + 4,

@@ -51,15 +51,17 @@ impl<'a> Checker<'a> {
     }
 
     fn drivers(&mut self) {
-        for GuestLink { device, driver, .. } in self.links() {
+        for GuestLink { guest, device, driver, .. } in self.links() {
             let Some(process) = self.description.process(&driver.value) else { continue };
             let program = process.program.as_ref().map_or("", |program| program.value.as_str());
             if !drivers(device).contains(&program) && !device.is_shared_by(process) {
                 let message = format!("{} `{}` drives no {}", process.noun(), driver.value, device.word());
+                let is_uplink = guest.uplink.as_ref().is_some_and(|uplink| uplink.span == driver.span);
+                let shared = format!(", or one with `serves = \"{}\"`", device.protocol());
                 let remedy = format!(
-                    "name a process that runs {}, or one with `serves = \"{}\"`",
+                    "name a process that runs {}{}",
                     drivers(device).join(" or "),
-                    device.protocol()
+                    if is_uplink { "" } else { &shared }
                 );
                 let label = format!("not a driver of a {}", device.word());
                 self.fault(code(device), message, remedy, &driver.span, &label);

@@ -8,6 +8,7 @@ mod guest_links;
 mod machine;
 mod mitigation;
 mod names;
+mod network;
 mod owner;
 mod partitions;
 mod processor;
@@ -40,6 +41,7 @@ pub fn check(
     count::check(description, report);
     guest_links::check(description, machine, report);
     partitions::check(description, machine, report);
+    network::check(description, report);
     processor::check(description, machine, report);
     mitigation::check(description, machine, report);
     reservation::check(description, report);

@@ -79,6 +79,10 @@ fn process(table: &TableData) -> Process {
         disk_at: table.number("disk_at").cloned(),
         disk_size: table.number("disk_size").cloned(),
         serves: table.text("serves").cloned(),
+        uplink: table.text("uplink").cloned(),
+        network: table.text("network").cloned(),
+        mac: table.text("mac").cloned(),
+        network_share: table.number("network_share").cloned(),
         files: table.pairs("files").to_vec(),
         args: table.pairs("args").to_vec(),
         threads: match is_vm {
@@ -95,7 +99,6 @@ fn vm(table: &TableData) -> Vm {
         memory: table.number("memory").cloned(),
         kernel: table.text("kernel").cloned(),
         initrd: table.text("initrd").cloned(),
-        network: table.text("network").cloned(),
         more_cpus: table.numbers("cpus").iter().skip(1).cloned().collect(),
         paravirtual: table.has("paravirtual").then(|| table.names("paravirtual").to_vec()),
         cmdline: table.text("cmdline").map_or_else(|| DEFAULT_COMMAND_LINE.to_string(), |text| text.value.clone()),

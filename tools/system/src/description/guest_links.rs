@@ -1,7 +1,7 @@
-//! `disk = DRIVER` of a process or virtual machine and `network = DRIVER` of a virtual machine in terms of what they stand for: links
-//! between the program, or the guest's monitor, and who drives the device.
+//! `disk = DRIVER` and `network = DRIVER` of a process or virtual machine and `uplink = DRIVER` of a switch in terms of what they stand
+//! for: links between the program, or the guest's monitor, and who drives the device.
 //!
-//! The monitor waits for everything by one notification of its own name, so that its console's input comes there too.
+//! A monitor waits for everything by one notification of its own name, so that its console's input comes there too.
 
 use super::{Description, Name, Notification, Process, Share};
 use diagnostics::Spanned;
@@ -50,8 +50,11 @@ impl Description {
     /// The devices of guests and programs that processes drive.
     pub fn guest_links(&self) -> impl Iterator<Item = GuestLink<'_>> {
         self.processes.iter().flat_map(|guest| {
-            let network = guest.vm.as_ref().and_then(|vm| vm.network.as_ref());
-            let devices = [(Device::Disk, guest.disk.as_ref()), (Device::Network, network)];
+            let devices = [
+                (Device::Disk, guest.disk.as_ref()),
+                (Device::Network, guest.network.as_ref()),
+                (Device::Network, guest.uplink.as_ref()),
+            ];
             devices.into_iter().filter_map(move |(device, driver)| Some(GuestLink { guest, device, driver: driver? }))
         })
     }
@@ -76,7 +79,7 @@ pub fn link(description: &mut Description) {
         let Some(process) = description.processes.iter_mut().find(is_process) else { continue };
         let at = |value: &str| Spanned::new(value.to_string(), driver.span.clone());
         let mut name = format!("{}-{protocol}", driver.value);
-        if process.vm.is_some() {
+        if process.vm.is_some() || driver.value == guest.value {
             continue;
         } else if device.is_shared_by(process) {
             name += &format!("-{}", guest.value);

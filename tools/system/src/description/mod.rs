@@ -4,6 +4,7 @@
 mod build;
 pub mod guest_links;
 pub mod machine;
+pub mod network;
 
 pub use build::build;
 pub use machine::Machine;
@@ -68,6 +69,14 @@ pub struct Process {
     pub disk_size: Option<Spanned<u64>>,
     /// The protocol by which it serves several clients.
     pub serves: Option<Name>,
+    /// The process that drives the card of this switch.
+    pub uplink: Option<Name>,
+    /// The process that is, or drives, its network.
+    pub network: Option<Name>,
+    /// Its hardware address, as written.
+    pub mac: Option<Name>,
+    /// Its part of the switch.
+    pub network_share: Option<Spanned<u64>>,
     /// It reads what the kernel records.
     pub trace: bool,
     /// Name in the process, file.
@@ -128,8 +137,6 @@ pub struct Vm {
     pub more_cpus: Vec<Spanned<u64>>,
     /// The features it is told of; none: all.
     pub paravirtual: Option<Vec<Name>>,
-    /// The process that drives its network.
-    pub network: Option<Name>,
 }
 
 impl Vm {

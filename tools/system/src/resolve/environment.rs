@@ -3,6 +3,7 @@
 use super::grants::{sender_badge, signal_bit};
 use super::ids::{Ids, VM_INPUT};
 use super::resolved::Grant;
+use crate::description::network::clients;
 use crate::description::Process;
 use crate::environment::Environment;
 use crate::layout::{NUM_CPU, TRACE_VADDR};
@@ -56,9 +57,18 @@ pub fn environment(ids: &Ids, process: &Process, grants: &[Grant], files: &[Mapp
             let names: Vec<&str> = features.iter().map(|name| name.value.as_str()).collect();
             page.line(format_args!("arg.paravirtual"), names.join(" "));
         }
-        if let Some(driver) = &vm.network {
-            page.line(format_args!("arg.network"), &driver.value);
-        }
+    }
+    if let Some(network) = &process.network {
+        page.line(format_args!("arg.network"), &network.value);
+    }
+    if let Some(driver) = &process.uplink {
+        page.line(format_args!("arg.uplink"), &driver.value);
+    }
+    for client in clients(description, process) {
+        page.line(
+            format_args!("client.{}", client.process.name.value),
+            format_args!("{} {}", client.mac, client.share),
+        );
     }
     if let Some(driver) = &process.disk {
         page.line(format_args!("arg.disk"), &driver.value);

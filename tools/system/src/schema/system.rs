@@ -9,6 +9,7 @@ const NS_PER_US: u64 = 1_000;
 
 /// The supervisor remembers when so many restarts were.
 const RESTART_LIMIT_MAX: u64 = 16;
+const NETWORK_SHARE_MAX: u64 = 16;
 const RESTART_WITHIN_MAX: u64 = 24 * 3_600 * 1_000_000_000;
 
 pub const TABLES: &[TableSpec] = &[SYSTEM, PROCESS, VM, ENDPOINT, NOTIFICATION, BUFFER, SHARE, INTERRUPT, CONSOLE];
@@ -161,9 +162,16 @@ const RUNNING: &[KeySpec] = &[
         "serves",
         Kind::Choice(&["ethernet", "sata"]),
         "none",
-        "It serves all who name it by this protocol, each at a link of its own. With `ethernet` it is the network of every guest whose \
-         `network` names it, as a virtual switch (`ashlar/net_port.h`). With `sata` it is the disk of every process and guest whose \
-         `disk` names it, as the program `block` is, and has a `disk` itself that it gives parts of.",
+        "It serves all who name it by this protocol, each at a link of its own. With `ethernet` it is the network of every guest and \
+         process whose `network` names it, as the program `switch` is (`ashlar/net_port.h`). With `sata` it is the disk of every process \
+         and guest whose `disk` names it, as the program `block` is, and has a `disk` itself that it gives parts of.",
+    ),
+    optional(
+        "uplink",
+        Kind::Name(Object::Process),
+        "none: its clients reach each other only",
+        "With `serves = \"ethernet\"`: the process that drives the card by which the switch's clients reach what is outside, such as one \
+         that runs `rtl8139`; it drives it for this switch alone.",
     ),
     optional(
         "files",
@@ -195,6 +203,31 @@ pub const THREAD: TableSpec = TableSpec {
     ]],
 };
 
+/// Keys of processes and guests that have a network.
+const NETWORK: &[KeySpec] = &[
+    optional(
+        "network",
+        Kind::Name(Object::Process),
+        "none",
+        "Its network: the process that drives a card for it alone, such as one that runs `rtl8139`, or a switch, with `serves = \
+         \"ethernet\"`. The share, the notifications and the `args.ethernet` that both ends need are made. A program finds it as \
+         `arg.network`.",
+    ),
+    optional(
+        "mac",
+        Kind::Text,
+        "`02:41:53:48:00:NN`, where it is client NN of its switch in the order of the text",
+        "Its hardware address at a switch, which lets it send from no other: six bytes in hexadecimal, such as \
+         \"02:00:00:00:00:05\".",
+    ),
+    optional(
+        "network_share",
+        Kind::Integer(1, NETWORK_SHARE_MAX),
+        "1",
+        "How much of its switch it gets where others want as much as they can have: its part of the sum of all clients' shares.",
+    ),
+];
+
 const THREADS: &[KeySpec] = &[optional(
     "thread",
     Kind::Tables(&THREAD),
@@ -207,7 +240,7 @@ const PROCESS: TableSpec = TableSpec {
     named: true,
     required: false,
     meaning: "A program with an address space, threads and rights of its own.",
-    keys: &[PROGRAM, RUNNING, THREADS],
+    keys: &[PROGRAM, RUNNING, NETWORK, THREADS],
 };
 
 /// Features of a guest that it can be told of or not: names as `user/vmm/boot/config.c` knows them.
@@ -235,13 +268,6 @@ const VM: TableSpec = TableSpec {
             ),
             optional("initrd", Kind::Name(Object::File), "none", "The guest's initial ramdisk; named like `files`."),
             optional(
-                "network",
-                Kind::Name(Object::Process),
-                "none",
-                "The process that drives the guest's network card, such as one that runs `rtl8139`; it drives it for this guest \
-                 alone. The share, the notifications and the `args.ethernet` that monitor and driver need are made.",
-            ),
-            optional(
                 "cpus",
                 Kind::Integers(0, NUM_CPU as u64 - 1),
                 "one virtual CPU, on `cpu`",
@@ -260,6 +286,7 @@ const VM: TableSpec = TableSpec {
             optional("monitor", Kind::Name(Object::Program), "\"vmm\"", "The program that monitors it."),
         ],
         RUNNING,
+        NETWORK,
     ],
 };
 
