@@ -1,0 +1,126 @@
+/* Who may use how much of the switch. Each source of frames, a client or the uplink, has a weight.
+ *
+ * The time of the switch goes round: in its turn a source may have so much work done as its weight gives it, and what it sends
+ * beyond waits at its own port (`struct work`). The buffers of each receiver are divided as they come: a few are set aside for
+ * each source by its weight, and the rest are anybody's (`struct room`). So a source that floods a receiver finds no buffers, while
+ * those of others are still there. */
+#ifndef SWITCH_SHARES_H
+#define SWITCH_SHARES_H
+
+#include <stdint.h>
+
+#define SHARE_SOURCES 9u
+#define SHARE_RESERVED 32u /* buffers of a receiver that are set aside, of all sources together */
+
+/* Of a turn, for each unit of weight: enough for the dearest frame, one of 1514 bytes to all others. */
+#define WORK_TURN 16384u
+/* What a frame costs beside its bytes, and for each receiver: as much as so many bytes. */
+#define WORK_FRAME 256u
+
+struct shares {
+    uint32_t weight[SHARE_SOURCES]; /* 0: there is no such source */
+    uint32_t sum;
+};
+
+/* ---- work ---- */
+
+struct work {
+    uint32_t credit[SHARE_SOURCES];
+};
+
+static inline uint32_t work_of(uint32_t bytes, uint32_t receivers)
+{
+    return WORK_FRAME + receivers * (WORK_FRAME + bytes);
+}
+
+/* The turn of a source begins. */
+static inline void work_begin(struct work *work, const struct shares *shares, uint32_t source)
+{
+    work->credit[source] += WORK_TURN * shares->weight[source];
+}
+
+/* Returns 0, and ends the turn, if the source has not enough left: its frame waits for the next one. */
+static inline uint32_t work_spend(struct work *work, uint32_t source, uint32_t cost)
+{
+    if (work->credit[source] < cost) {
+        return 0;
+    }
+    work->credit[source] -= cost;
+    return 1;
+}
+
+/* The source has no more frames: what is left is not saved. */
+static inline void work_end(struct work *work, uint32_t source)
+{
+    work->credit[source] = 0;
+}
+
+/* ---- buffers of one receiver ---- */
+
+struct room {
+    uint32_t reserved[SHARE_SOURCES];
+    uint32_t free; /* for any source */
+    uint32_t turn; /* the source for which the next buffer is set aside, and how many more in this turn */
+    uint32_t left;
+};
+
+/* So many are set aside for a source at most. */
+static inline uint32_t room_limit(const struct shares *shares, uint32_t source)
+{
+    uint32_t limit = SHARE_RESERVED * shares->weight[source] / (shares->sum != 0 ? shares->sum : 1);
+    return limit == 0 && shares->weight[source] != 0 ? 1 : limit;
+}
+
+static inline uint32_t room_sum(const struct room *room)
+{
+    uint32_t sum = room->free;
+    for (uint32_t i = 0; i < SHARE_SOURCES; i++) {
+        sum += room->reserved[i];
+    }
+    return sum;
+}
+
+/* One more buffer: for the next source that lacks one, by weight. */
+static inline void room_add(struct room *room, const struct shares *shares)
+{
+    for (uint32_t tries = 0; tries <= SHARE_SOURCES; tries++) {
+        if (room->left != 0 && room->reserved[room->turn] < room_limit(shares, room->turn)) {
+            room->left--;
+            room->reserved[room->turn]++;
+            return;
+        }
+        room->turn = (room->turn + 1) % SHARE_SOURCES;
+        room->left = shares->weight[room->turn];
+    }
+    room->free++;
+}
+
+/* The receiver has `buffers` now; fewer than are known of only if it has begun anew. */
+static inline void room_fill(struct room *room, const struct shares *shares, uint32_t buffers)
+{
+    uint32_t known = room_sum(room);
+
+    if (buffers < known) {
+        *room = (struct room){.turn = room->turn};
+        known = 0;
+    }
+    for (; known < buffers; known++) {
+        room_add(room, shares);
+    }
+}
+
+/* Takes one for a frame of `source`. Returns 0 if there is none for it. */
+static inline uint32_t room_take(struct room *room, uint32_t source)
+{
+    if (room->reserved[source] != 0) {
+        room->reserved[source]--;
+        return 1;
+    }
+    if (room->free != 0) {
+        room->free--;
+        return 1;
+    }
+    return 0;
+}
+
+#endif
