@@ -5,7 +5,7 @@
  * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for, from bus `first_bus` on (default 0); `bar`
  * and `window`, which base address register to set and where; `line`, of the interrupt; `dma_pages` for the driver's
  * descriptors (default 4); `kills`, how often to end the driver (default 0): `kill_after_us` after it has taken the device and
- * a random time of up to `kill_random_us` more, or, with `kill_step_us`, its n-th life n such steps after its beginning, so
+ * a random time of up to `kill_random_us` more (by `seed`, default the clock), or, with `kill_step_us`, its n-th life n such steps after its beginning, so
  * that it dies wherever it can. A console takes commands: probe, remove, suspend, resume, error, unplug, kill. Where the
  * device is in a slot that it can be taken out of, it is taken out when the slot's button is pressed, and probed when it is
  * there again. */
@@ -261,7 +261,7 @@ int main(void)
     domain_connect(PORT, driver, &pci_protocol, RING_CAPACITY, (uint32_t)env_arg_u64("dma_pages", 4));
     kills = env_arg_u64("kills", 0);
     kill_step = 1000 * env_arg_u64("kill_step_us", 0);
-    moments.state = sys_clock() | 1;
+    moments.state = env_arg_u64("seed", sys_clock()) | 1;
     start_driver();
     set.mask[PORT] = ~0ul;
     set.mask[DOMAIN_EVENTS] = (child != NO_SLOT ? 1ul << child : 0) | (console != NO_SLOT ? 1ul << console : 0);

@@ -52,6 +52,12 @@ const CAMPAIGNS: &[Campaign] = &[
         work: Work::Boot { case: "kills", table: ["process", "supervisor"] },
     },
     Campaign {
+        name: "switch-kills",
+        about: "100 MiB echoed for each of three clients of a switch, which end 50 times a boot, or the switch, and 25 times the driver",
+        items: 1,
+        work: Work::Boot { case: "long/switch", table: ["process", "killer"] },
+    },
+    Campaign {
         name: "disk-kills",
         about: "256 MiB for each of three clients of a disk, ended 50 times a boot with service and driver: what was flushed stays",
         items: 4,
@@ -356,7 +362,10 @@ mod tests {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
         for campaign in CAMPAIGNS {
             let Work::Boot { case, table } = &campaign.work else { continue };
-            let text = std::fs::read_to_string(tests.join(format!("systems/{case}.toml"))).unwrap();
+            let case: toml::Table =
+                std::fs::read_to_string(tests.join(format!("{case}.toml"))).unwrap().parse().unwrap();
+            let system = case["system"].as_str().unwrap();
+            let text = std::fs::read_to_string(tests.join(format!("systems/{system}.toml"))).unwrap();
             let (one, two) = (with_seed(&text, *table, 1).unwrap(), with_seed(&text, *table, 77).unwrap());
             assert_ne!(one, two);
             let description: toml::Table = toml::from_str(&two).unwrap();
