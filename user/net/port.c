@@ -36,6 +36,11 @@ struct net_port_count net_port_count(uint32_t number)
     return (struct net_port_count){.from = count->from, .to = count->to, .lost = count->lost};
 }
 
+uint32_t net_port_is_open(uint32_t number)
+{
+    return port[number].is_open;
+}
+
 uint32_t net_port_buffers(uint32_t number)
 {
     return port[number].is_open ? port[number].lent.came - port[number].lent.done : 0;

@@ -58,7 +58,10 @@ uint32_t net_port_first(uint32_t number, struct net_frame *frame);
 /* The oldest frame is done with. Requires: one waits. */
 void net_port_done(uint32_t number, uint32_t was_sent);
 
-/* How many buffers for frames the port's client has lent; 0 while it has not opened its card. */
+/* 1 while the port's client has opened its card. */
+uint32_t net_port_is_open(uint32_t number);
+
+/* How many buffers for frames it has lent. */
 uint32_t net_port_buffers(uint32_t number);
 
 /* Gives the client a frame, as net_port_send() does. */

@@ -80,11 +80,11 @@ static inline uint32_t room_sum(const struct room *room)
     return sum;
 }
 
-/* One more buffer: for the next source that lacks one, by weight. */
-static inline void room_add(struct room *room, const struct shares *shares)
+/* One more buffer: for the next source that lacks one, by weight. Nothing is set aside for the receiver itself. */
+static inline void room_add(struct room *room, const struct shares *shares, uint32_t receiver)
 {
     for (uint32_t tries = 0; tries <= SHARE_SOURCES; tries++) {
-        if (room->left != 0 && room->reserved[room->turn] < room_limit(shares, room->turn)) {
+        if (room->left != 0 && room->turn != receiver && room->reserved[room->turn] < room_limit(shares, room->turn)) {
             room->left--;
             room->reserved[room->turn]++;
             return;
@@ -96,7 +96,7 @@ static inline void room_add(struct room *room, const struct shares *shares)
 }
 
 /* The receiver has `buffers` now; fewer than are known of only if it has begun anew. */
-static inline void room_fill(struct room *room, const struct shares *shares, uint32_t buffers)
+static inline void room_fill(struct room *room, const struct shares *shares, uint32_t receiver, uint32_t buffers)
 {
     uint32_t known = room_sum(room);
 
@@ -105,7 +105,7 @@ static inline void room_fill(struct room *room, const struct shares *shares, uin
         known = 0;
     }
     for (; known < buffers; known++) {
-        room_add(room, shares);
+        room_add(room, shares, receiver);
     }
 }
 

@@ -154,7 +154,7 @@ static uint32_t buffers_of(uint32_t receiver)
 
 static void give(uint32_t source, uint32_t receiver, const struct net_frame *frame)
 {
-    room_fill(&room[receiver], &shares, buffers_of(receiver));
+    room_fill(&room[receiver], &shares, receiver, buffers_of(receiver));
     if (room_take(&room[receiver], source) &&
         (receiver == UPLINK ? uplink_give(frame) : net_port_give(receiver, frame))) {
         count[source].handed_on++;
@@ -185,11 +185,14 @@ static uint32_t number_of(uint32_t receivers)
 /* The receivers of a frame: a bit each. */
 static uint32_t receivers_of(uint32_t source, uint64_t to)
 {
-    uint32_t all = ((1u << num_client) - 1u) | (uplink_is_up() ? 1u << UPLINK : 0u);
+    uint32_t all = uplink_is_up() ? 1u << UPLINK : 0u;
     uint32_t port = address_is_group(to) ? TABLE_NONE : table_find(&table, to, now);
 
     if (address_is_link_local(to)) {
         return 0;
+    }
+    for (uint32_t client = 0; client < num_client; client++) {
+        all |= net_port_is_open(client) << client;
     }
     return (port == TABLE_NONE ? all : all & 1u << port) & ~(1u << source);
 }

@@ -4,6 +4,8 @@
 
 #include "../../../libc/tests/check.h"
 
+#define RECEIVER 3u /* a station that sends nothing */
+
 static struct shares shares;
 static struct work work;
 
@@ -77,7 +79,7 @@ static void share_buffers(uint32_t many, uint32_t pace, uint32_t others, uint64_
     struct room room = {.free = 0};
     uint32_t lent = 64, used = 0;
     for (uint32_t step = 0; step < 10000; step++) {
-        room_fill(&room, &shares, lent);
+        room_fill(&room, &shares, RECEIVER, lent);
         CHECK(room_sum(&room) == lent);
         for (uint32_t source = 0; source < 3; source++) {
             uint32_t wants = source == 0 ? many : others;
@@ -117,7 +119,7 @@ static void test_alone(void)
     uint64_t got[3] = {0};
     struct room room = {.free = 0};
     weigh(1, 1, 1);
-    room_fill(&room, &shares, 64);
+    room_fill(&room, &shares, RECEIVER, 64);
     while (room_take(&room, 0)) {
         got[0]++;
     }
@@ -132,15 +134,18 @@ static void test_anew(void)
 {
     struct room room = {.free = 0};
     weigh(16, 16, 1);
-    room_fill(&room, &shares, 200);
-    room_fill(&room, &shares, 0);
+    room_fill(&room, &shares, RECEIVER, 200);
+    room_fill(&room, &shares, RECEIVER, 0);
     CHECK(room_sum(&room) == 0 && !room_take(&room, 0));
-    room_fill(&room, &shares, 33);
+    room_fill(&room, &shares, RECEIVER, 33);
     CHECK(room_sum(&room) == 33 && room_take(&room, 2));
     shares.weight[2] = 0; /* no such source: nothing is set aside for it */
     room = (struct room){.free = 0};
-    room_fill(&room, &shares, 64);
+    room_fill(&room, &shares, RECEIVER, 64);
     CHECK(room.reserved[2] == 0 && room_sum(&room) == 64);
+    room = (struct room){.free = 0};
+    room_fill(&room, &shares, 1, 64); /* nor for the receiver */
+    CHECK(room.reserved[1] == 0 && room.reserved[0] == room_limit(&shares, 0) && room_sum(&room) == 64);
 }
 
 int main(void)
