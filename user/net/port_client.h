@@ -6,6 +6,7 @@
 #define PORT_CLIENT_H
 
 #include "ashlar/driver.h"
+#include "ashlar/string.h"
 #include "ethernet_protocol.h"
 
 #define PORT_BUFFERS 256u /* `receive_slot` and `transmit_slot` of the protocol */
@@ -75,8 +76,6 @@ static inline void port_open(struct port *port)
     for (uint32_t i = 0; i < 6u; i = i + 1u) {
         body.address[i] = port->address[i];
     }
-    port->lent.done = port->lent.came; /* as the protocol has it already */
-    port->sent.done = port->sent.came;
     port->is_open = 1;
     EMIT(ETHERNET_OPEN_OK, 0, &body);
     EMIT(ETHERNET_LINK_UP, 0, &up);
@@ -125,9 +124,13 @@ static inline void port_lend(struct port *port)
 static inline void port_set_address(struct port *port)
 {
     struct ethernet_address_set body = {0};
+    uint8_t own[6] = {0};
 
     for (uint32_t i = 0; i < 6u; i = i + 1u) {
-        body.status = MAIL(ethernet_set_address)->address[i] == port->address[i] ? body.status : PORT_REFUSED;
+        own[i] = port->address[i];
+    }
+    if (memcmp(MAIL(ethernet_set_address)->address, own, sizeof own) != 0) {
+        body.status = PORT_REFUSED;
     }
     EMIT(ETHERNET_ADDRESS_SET, 0, &body);
 }
