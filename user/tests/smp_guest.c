@@ -169,10 +169,13 @@ static void tell_time(uint32_t parity)
     }
 }
 
+/* Without interrupts: one that came in between would be ended in the old mode, and never end. */
 static void go_wide(void)
 {
+    __asm__ volatile("cli");
     guest_write_msr(MSR_BASE, guest_read_msr(MSR_BASE) | BASE_WIDE);
     is_wide[self()] = 1;
+    __asm__ volatile("sti");
     require(guest_read_msr(MSR_REGISTERS + (REG_ID >> 4)) == self(), "the identifier in x2APIC mode");
 }
 
