@@ -53,7 +53,8 @@ classes! {
     Descriptor "descriptor" "Segment and descriptor registers (lgdt, lidt, ltr, verw, mov ds, swapgs)."
     ExtendedState "extended_state" "Saving and restoring vector state (xsave, fxrstor)."
     VmEntry "vm_entry" "Entry into a guest (vmrun, vmlaunch), and its exit, without the guest's time."
-    VmState "vm_state" "Accesses of virtual-machine state (vmload, vmsave, stgi, clgi, vmread, vmwrite)."
+    VmState "vm_state" "Accesses of virtual-machine state (vmload, vmsave, stgi, clgi, vmptrld)."
+    VmField "vm_field" "Accesses of one field of virtual-machine state (vmread, vmwrite)."
 }
 
 impl Class {

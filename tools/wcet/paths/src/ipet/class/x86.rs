@@ -79,9 +79,8 @@ fn system(instruction: &Instruction, decoded: &iced_x86::Instruction) -> Result<
         Xsave | Xsave64 | Xsaveopt | Xsaveopt64 | Fxsave | Fxsave64 | Xrstor | Xrstor64 | Fxrstor | Fxrstor64
         | Fnstcw | Fnstsw | Stmxcsr | Fldcw | Ldmxcsr | Fninit | Emms | Vzeroupper => Class::ExtendedState,
         Vmrun | Vmlaunch | Vmresume => Class::VmEntry,
-        Vmload | Vmsave | Stgi | Clgi | Vmread | Vmwrite | Vmptrld | Vmptrst | Vmclear | Vmxon | Vmxoff => {
-            Class::VmState
-        }
+        Vmload | Vmsave | Stgi | Clgi | Vmptrld | Vmptrst | Vmclear | Vmxon | Vmxoff => Class::VmState,
+        Vmread | Vmwrite => Class::VmField,
         Mov => match special_move(decoded) {
             Some(class) => class,
             None => return Ok(None),
