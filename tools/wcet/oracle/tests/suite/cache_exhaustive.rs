@@ -342,7 +342,7 @@ fn no_verdict_is_ever_refuted() {
             }
             let stack = LINE * 4 + random.below_u64(10) * 8;
             let page = LINE * 24 + random.below_u64(8) * PAGE;
-            let lines = (0..NAMES).map(|name| line_of(name, random)).collect();
+            let lines = (0..NAMES).map(|name| line_of(name, &mut random)).collect();
             let (misses, walks) = (BTreeMap::new(), BTreeMap::new());
             let run = Run { hierarchy, misses, cycles: 0, bound: 0, page, stack, lines, walks };
             checker.budget = 1500;
