@@ -1,4 +1,4 @@
-/* The guest's physical memory as kernels are told of it, whatever the protocol: the same ranges, and where the monitor puts what it
+/* The guest's physical memory as kernels get to know it, whatever the protocol: the same ranges, and where the monitor puts what it
  * gives to the kernel. */
 #ifndef VMM_MEMORY_MAP_H
 #define VMM_MEMORY_MAP_H

@@ -1,4 +1,4 @@
-/* What a guest is told of its being one, feature by feature: the description can leave each out (arg.paravirtual). */
+/* What shows a guest that it is one, feature by feature: the description can leave each out (arg.paravirtual). */
 #ifndef VMM_FEATURES_H
 #define VMM_FEATURES_H
 

@@ -80,7 +80,7 @@ fn any_name_can_be_that_of_a_message_or_a_field() {
                 name,
             ])
             .arg("--out-dir")
-            .arg(folder.as_path())
+            .arg(&*folder)
             .arg(folder.join(source))
             .args(more)
             .output()

@@ -135,7 +135,7 @@ pub struct Vm {
     pub cmdline: String,
     /// The CPU of each virtual CPU but the first, whose is the process's.
     pub more_cpus: Vec<Spanned<u64>>,
-    /// The features it is told of; none: all.
+    /// The features that it sees; none: all.
     pub paravirtual: Option<Vec<Name>>,
 }
 

@@ -278,7 +278,7 @@ const VM: TableSpec = TableSpec {
                 "paravirtual",
                 Kind::Choices(PARAVIRTUAL),
                 "all of them",
-                "What the guest is told that spares it exits, where it knows KVM's interface: `clock`, a clock in its memory that \
+                "What the guest sees that spares it exits, where it knows KVM's interface: `clock`, a clock in its memory that \
                  it need not measure; `end-of-interrupt`, by a word of its memory; `x2apic`, the registers of its local interrupt \
                  controller as model-specific ones. Without any it does not learn of KVM.",
             ),
