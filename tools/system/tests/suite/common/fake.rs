@@ -74,10 +74,18 @@ fn crc_remainder(bytes: &[u8]) -> u32 {
     bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), shift))
 }
 
+/// A guest kernel of the tree's own: an ELF file with a PVH entry.
+fn own_kernel() -> Vec<u8> {
+    let head = [4u32, 4, 18].map(u32::to_le_bytes).concat();
+    let note = [&head, b"Xen\0".as_slice(), &(CODE.0 as u32).to_le_bytes()].concat();
+    elf_with_note(CODE.0, &[CODE, DATA], &note)
+}
+
 /// Writes a whole program for every name, a guest kernel and a ramdisk.
 pub fn build_all(assets: &system::Assets) {
     for path in assets.programs.values() {
-        write(path, &elf(CODE.0, &[CODE, DATA]));
+        let is_kernel = path.file_stem().is_some_and(|stem| stem == "smp_guest");
+        write(path, &if is_kernel { own_kernel() } else { elf(CODE.0, &[CODE, DATA]) });
     }
     for (name, path) in &assets.files {
         let initrd = b"070701 the rest of an archive".to_vec();
