@@ -115,7 +115,7 @@ static void forget_knock(void)
     domain.knock_at = DEADLINE_NEVER;
 }
 
-/* Whether the link of a client's port is up is told by a message; only the last word counts. */
+/* A message says that the link of a client's port came up or was lost; a later one replaces one that is still pending. */
 static void tell_link(const struct port *port, uint32_t is_up)
 {
     domain_retract(&link_news[port->number]);

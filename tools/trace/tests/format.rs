@@ -67,7 +67,7 @@ fn every_event_has_what_its_kind_asks_for() {
     for kind in ["X", "i", "M"] {
         assert!(all.iter().any(|event| event["ph"] == kind), "there is no event of kind {kind}");
     }
-    // Of one row: whoever runs later begins when the one before has ended, or ends before it.
+    // Spans of one row do not overlap in part: a later one begins after the earlier has ended, or ends before it.
     let mut rows: BTreeMap<(u64, u64), Vec<(f64, f64)>> = BTreeMap::new();
     for event in all.iter().filter(|event| event["ph"] == "X") {
         let [begin, length] = ["ts", "dur"].map(|field| event[field].as_f64().unwrap());
