@@ -91,3 +91,11 @@ fn any_name_can_be_that_of_a_message_or_a_field() {
     let found = format!("ashlar={}", folder.join("libashlar.rmeta").display());
     compile("protocols", "src/lib.rs", &["--extern", &found, "-W", "missing-docs"]);
 }
+
+/// What is left of a crate whose last protocol is gone is one that programs can still depend on.
+#[test]
+fn a_crate_of_no_protocols_needs_no_std() {
+    let files = rust::own_crate(&[], "ashlar");
+    let library = files.iter().find(|file| file.name == "src/lib.rs");
+    assert!(library.is_some_and(|file| file.text.lines().any(|line| line == "#![no_std]")));
+}

@@ -83,8 +83,8 @@ pub fn tree(all: &[Checked]) -> Vec<File> {
 pub fn own_crate(all: &[Checked], ashlar: &str) -> Vec<File> {
     let banner = "Generated from protocols/*.proto by each ashlar command; changes here are lost.";
     let mut files: Vec<File> = all.iter().map(|checked| file(checked, "src/", banner)).collect();
-    let text = list(all, banner, "The project's protocols, a module each: types for `ashlar::mailbox`.");
-    let text = text.replacen("\n\n", "\n#![no_std]\n\n", 1);
+    let about = "The project's protocols, a module each: types for `ashlar::mailbox`.\n#![no_std]";
+    let text = list(all, banner, about);
     files.push(File { name: "src/lib.rs".into(), text });
     let text = format!(
         "# {banner}\n[package]\nname = \"protocols\"\nversion = \"0.1.0\"\nedition = \"2021\"\nrust-version = \"1.85\"\n\
