@@ -1,9 +1,8 @@
 /* Who may use how much of the switch. Each source of frames, a client or the uplink, has a weight.
  *
  * The time of the switch goes round: in its turn a source may have so much work done as its weight gives it, and what it sends
- * beyond waits at its own port (`struct work`). The buffers of each receiver are divided as they come: a few are set aside for
- * each source by its weight, and the rest are anybody's (`struct room`). So a source that floods a receiver finds no buffers, while
- * those of others are still there. */
+ * beyond waits at its own port (`struct work`). Of the buffers of each receiver a few are set aside for each source by its
+ * weight: that many of its frames are never lost, whatever others send. The rest are shared as they come (`struct room`). */
 #ifndef SWITCH_SHARES_H
 #define SWITCH_SHARES_H
 
@@ -11,6 +10,7 @@
 
 #define SHARE_SOURCES 9u
 #define SHARE_RESERVED 32u /* buffers of a receiver that are set aside, of all sources together */
+#define SHARE_FRAMES 256u  /* buffers that a receiver lends at most */
 
 /* Of a turn, for each unit of weight: enough for the dearest frame, one of 1514 bytes to all others. */
 #define WORK_TURN 16384u
@@ -59,9 +59,12 @@ static inline void work_end(struct work *work, uint32_t source)
 
 struct room {
     uint32_t reserved[SHARE_SOURCES];
-    uint32_t free; /* for any source */
+    uint32_t used[SHARE_SOURCES]; /* by frames that the receiver has */
+    uint32_t free;                /* for any source */
     uint32_t turn; /* the source for which the next buffer is set aside, and how many more in this turn */
     uint32_t left;
+    uint32_t oldest, num_given; /* frames that the receiver has, in their order */
+    uint8_t given[SHARE_FRAMES];
 };
 
 /* So many are set aside for a source at most. */
@@ -80,7 +83,7 @@ static inline uint32_t room_sum(const struct room *room)
     return sum;
 }
 
-/* One more buffer: for the next source that lacks one, by weight. Nothing is set aside for the receiver itself. */
+/* For the next source that lacks one, by weight. Nothing is set aside for the receiver itself. */
 static inline void room_add(struct room *room, const struct shares *shares, uint32_t receiver)
 {
     for (uint32_t tries = 0; tries <= SHARE_SOURCES; tries++) {
@@ -95,7 +98,24 @@ static inline void room_add(struct room *room, const struct shares *shares, uint
     room->free++;
 }
 
-/* The receiver has `buffers` now; fewer than are known of only if it has begun anew. */
+/* One more buffer. If the receiver has frames, it is taken for that of the oldest: it goes to that frame's source as long as this
+ * has no more than what is set aside for it, else to the next in turn, so that sources that all want more get it by weight. */
+static inline void room_return(struct room *room, const struct shares *shares, uint32_t receiver)
+{
+    if (room->num_given != 0) {
+        uint32_t source = room->given[room->oldest % SHARE_FRAMES];
+        room->oldest++;
+        room->num_given--;
+        room->used[source]--;
+        if (room->reserved[source] + room->used[source] < room_limit(shares, source)) {
+            room->reserved[source]++;
+            return;
+        }
+    }
+    room_add(room, shares, receiver);
+}
+
+/* The receiver has lent `buffers` now, SHARE_FRAMES at most; fewer than are known of only if it has begun anew. */
 static inline void room_fill(struct room *room, const struct shares *shares, uint32_t receiver, uint32_t buffers)
 {
     uint32_t known = room_sum(room);
@@ -105,7 +125,7 @@ static inline void room_fill(struct room *room, const struct shares *shares, uin
         known = 0;
     }
     for (; known < buffers; known++) {
-        room_add(room, shares, receiver);
+        room_return(room, shares, receiver);
     }
 }
 
@@ -114,13 +134,15 @@ static inline uint32_t room_take(struct room *room, uint32_t source)
 {
     if (room->reserved[source] != 0) {
         room->reserved[source]--;
-        return 1;
-    }
-    if (room->free != 0) {
+    } else if (room->free != 0) {
         room->free--;
-        return 1;
+    } else {
+        return 0;
     }
-    return 0;
+    room->used[source]++;
+    room->given[(room->oldest + room->num_given) % SHARE_FRAMES] = (uint8_t)source;
+    room->num_given++;
+    return 1;
 }
 
 #endif

@@ -113,6 +113,35 @@ static void test_buffers(void)
     CHECK(is_near(weighed[1], 3 * weighed[0]) && is_near(weighed[2], 2 * weighed[0]));
 }
 
+/* Source 1 has as many frames on their way as are set aside for it, and sends the next when one has come back; source 0 takes
+ * whatever is left at every moment. The receiver lends buffers again one at a time or many, in their order. */
+static void test_window(void)
+{
+    struct room room = {.free = 0};
+    uint8_t queue[4096];
+    uint32_t first = 0, num = 0, lent = 64, in_flight = 0, random = 1;
+    weigh(1, 1, 1);
+    for (uint32_t step = 0; step < 100000; step++) {
+        room_fill(&room, &shares, RECEIVER, lent);
+        CHECK(room_sum(&room) == lent);
+        for (; in_flight < room_limit(&shares, 1); in_flight++) {
+            CHECK(room_take(&room, 1));
+            queue[(first + num++) % sizeof queue] = 1;
+            lent--;
+        }
+        while (room_take(&room, 0)) {
+            queue[(first + num++) % sizeof queue] = 0;
+            lent--;
+        }
+        random = random * 1664525u + 1013904223u;
+        for (uint32_t i = 0; i <= (random >> 24) % 20 && num != 0; i++) {
+            in_flight -= queue[first++ % sizeof queue];
+            num--;
+            lent++;
+        }
+    }
+}
+
 /* Alone, a source has all buffers but those that are set aside for others, and all that come again. */
 static void test_alone(void)
 {
@@ -154,6 +183,7 @@ int main(void)
     test_dearest();
     test_no_saving();
     test_buffers();
+    test_window();
     test_alone();
     test_anew();
     return 0;
