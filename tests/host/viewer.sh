@@ -10,7 +10,7 @@ fi
 folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 fail() { echo "$1"; cat "$folder/said"; exit 1; }
 trace=$folder/trace.json
-./ashlar trace three-linux --timeout 6 --output "$trace" >"$folder/said" 2>&1
+./ashlar trace three-linux --timeout 15 --output "$trace" >"$folder/said" 2>&1
 [ -s "$trace" ] || fail "there is no trace"
 node tests/host/viewer.mjs "$speedscope" "$trace" build/viewer.png >"$folder/said" 2>&1 || fail "the viewer"
 for cpu in 0 1 2 3; do

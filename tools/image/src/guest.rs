@@ -22,6 +22,8 @@ const MODULES: [&str; 8] = [
     "virtio_net.ko",
 ];
 const BUSYBOX_PACKAGE: &str = "busybox-static";
+/// What busybox lacks: a guest that has ended in the middle of its work has its disk's file system mended.
+const CHECKER_PACKAGE: &str = "e2fsck-static";
 
 /// Where the guest files are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +33,7 @@ pub struct Guest {
     /// The initial ramdisk.
     pub ramdisk: PathBuf,
     pub(crate) busybox: PathBuf,
+    pub(crate) checker: PathBuf,
     manifest: PathBuf,
 }
 
@@ -41,6 +44,7 @@ impl Guest {
             kernel: folder.join("vmlinuz"),
             ramdisk: folder.join("initramfs.gz"),
             busybox: folder.join("busybox"),
+            checker: folder.join("e2fsck"),
             manifest: folder.join("manifest"),
         }
     }
@@ -58,16 +62,18 @@ pub fn fetch_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<Guest, Er
         take(&package, folder, "./boot/vmlinuz-", &guest.kernel, &mut manifest, say)?;
         take_modules(&package, folder, &modules, &mut manifest)?;
     }
-    if !guest.busybox.exists() {
-        let package = Package::find(BUSYBOX_PACKAGE)?;
-        take(&package, folder, "./bin/busybox", &guest.busybox, &mut manifest, say)?;
-        let executable = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(&guest.busybox, executable)
-            .map_err(|error| Error::Write { path: guest.busybox.clone(), error })?;
+    for (package, member, path) in
+        [(BUSYBOX_PACKAGE, "./bin/busybox", &guest.busybox), (CHECKER_PACKAGE, "./sbin/e2fsck.static", &guest.checker)]
+    {
+        if !path.exists() {
+            take(&Package::find(package)?, folder, member, path, &mut manifest, say)?;
+            let executable = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(path, executable).map_err(|error| Error::Write { path: path.clone(), error })?;
+        }
+        manifest.check(path)?;
     }
     manifest.check(&guest.kernel)?;
     check_kernel(&guest.kernel)?;
-    manifest.check(&guest.busybox)?;
     let contents = modules.iter().zip(MODULES).map(|(path, name)| {
         manifest.check(path)?;
         Ok((name.to_string(), read(path)?))
@@ -77,7 +83,7 @@ pub fn fetch_guest(folder: &Path, say: &mut dyn FnMut(&str)) -> Result<Guest, Er
         manifest.check(&guest.ramdisk)?;
     }
     // The scripts may have changed since; packing takes well under a second.
-    let bytes = ramdisk::build(&guest.busybox, &[], &contents)?;
+    let bytes = ramdisk::build(&guest.busybox, &[("e2fsck".into(), read(&guest.checker)?)], &contents)?;
     if manifest.hash_of(&guest.ramdisk) != Some(&sha256::hex(&bytes)) || !guest.ramdisk.exists() {
         say("packing the guest's initial ramdisk");
         write(&guest.ramdisk, &bytes)?;

@@ -35,7 +35,7 @@ pub type Named = (String, Vec<u8>);
 pub fn build(busybox: &Path, programs: &[Named], modules: &[Named]) -> Result<Vec<u8>, Error> {
     let program = std::fs::read(busybox).map_err(|error| Error::Read { path: busybox.to_path_buf(), error })?;
     let mut archive = Cpio::default();
-    for folder in ["bin", "command", "dev", "etc", "etc/udhcpc", "proc", "sys", "tmp"] {
+    for folder in ["bin", "command", "dev", "etc", "etc/udhcpc", "proc", "root", "sys", "tmp"] {
         archive.folder(folder);
     }
     // The kernel opens the console before anything is mounted.

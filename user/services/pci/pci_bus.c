@@ -2,7 +2,11 @@
  * does for it what only the bus may: registers and bus mastering on and off. If the driver ends, the device is stopped, so
  * that it reaches no memory any more, and the driver is started again.
  *
- * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for, from bus `first_bus` on (default 0); `bar`
+ * It has the ports of all devices' configuration, `pci_config`, or the configuration page of this one device; several buses, a
+ * page each, do not get in each other's way.
+ *
+ * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for, from bus `first_bus` on (default 0), or with a
+ * page `address`, which device it is of (bus << 8 | device << 3 | function, default 0); `bar`
  * and `window`, which base address register to set and where; `line`, of the interrupt; `dma_pages` for the driver's
  * descriptors (default 4); `kills`, how often to end the driver (default 0): `kill_after_us` after it has taken the device and
  * a random time of up to `kill_random_us` more (by `seed`, default the clock), or, with `kill_step_us`, its n-th life n such steps after its beginning, so
@@ -47,6 +51,10 @@ static void command(uint32_t bits)
 
 static int find_device(uint32_t id)
 {
+    if (config_has_page) {
+        address = config_owned;
+        return config_read(address, CONFIG_ID) == id;
+    }
     for (uint32_t where = 256u * (uint32_t)env_arg_u64("first_bus", 0); where < CONFIG_NUM_BUS * 256u; where++) {
         if (config_read(where, CONFIG_ID) == id) {
             address = where;
@@ -241,6 +249,9 @@ int main(void)
     struct mail_set set = {{0}};
 
     config_ports = env_slot("device.pci_config");
+    if (config_ports == NO_SLOT) {
+        config_use_page(env_slot_of_kind("device"), (uint32_t)env_arg_u64("address", 0));
+    }
     console = env_slot_of_kind("console");
     child = env_slot_of_kind("process");
     if (env_arg("driver", driver, sizeof driver) < 0) {

@@ -1,5 +1,5 @@
-/* The configuration space of PCI devices, through the ports 0xcf8..0xcff. A device is named by bus, device and function, as
- * one number: bus << 8 | device << 3 | function. */
+/* The configuration space of PCI devices: of all through the ports 0xcf8..0xcff, or of one through its page in memory. A device
+ * is named by bus, device and function, as one number: bus << 8 | device << 3 | function. */
 #ifndef ASHLAR_PCI_CONFIG_H
 #define ASHLAR_PCI_CONFIG_H
 
@@ -25,7 +25,26 @@
 #define HEADER_BRIDGE 0x010000u
 #define CONFIG_NOTHING 0xffffffffu /* what is read where no device is */
 
+#define CONFIG_PAGE 0x0000300000000000ul /* where the page is mapped */
+
 static uint32_t config_ports; /* slot of the ports */
+static uint32_t config_owned; /* the device whose page this process holds; all others are nothing to it */
+static uint32_t config_has_page;
+
+/* Requires: before any other function. `page`: slot of the page of the device that is named so. */
+static inline void config_use_page(uint32_t page, uint32_t where)
+{
+    if (sys_device_map(page, CONFIG_PAGE, 0) != STATUS_OK) {
+        panic("the configuration page cannot be mapped\n");
+    }
+    config_owned = where;
+    config_has_page = 1;
+}
+
+static inline volatile uint32_t *config_word(uint32_t offset)
+{
+    return (volatile uint32_t *)(CONFIG_PAGE + (offset & 0xffcu));
+}
 
 static inline void config_select(uint32_t where, uint32_t offset)
 {
@@ -35,6 +54,10 @@ static inline void config_select(uint32_t where, uint32_t offset)
 static inline uint32_t config_read(uint32_t where, uint32_t offset)
 {
     uint64_t value = 0;
+
+    if (config_has_page) {
+        return where == config_owned ? *config_word(offset) : CONFIG_NOTHING;
+    }
     config_select(where, offset);
     if (sys_port_in(config_ports, 4, 4, &value) != STATUS_OK) {
         panic("the ports of PCI configuration cannot be read\n");
@@ -44,6 +67,10 @@ static inline uint32_t config_read(uint32_t where, uint32_t offset)
 
 static inline void config_write(uint32_t where, uint32_t offset, uint32_t value)
 {
+    if (config_has_page) {
+        *config_word(offset) = value;
+        return;
+    }
     config_select(where, offset);
     sys_port_out(config_ports, 4, 4, value);
 }
@@ -51,6 +78,10 @@ static inline void config_write(uint32_t where, uint32_t offset, uint32_t value)
 /* Half a register, and nothing of its other half. */
 static inline void config_write16(uint32_t where, uint32_t offset, uint32_t value)
 {
+    if (config_has_page) {
+        *(volatile uint16_t *)(CONFIG_PAGE + (offset & 0xffeu)) = (uint16_t)value;
+        return;
+    }
     config_select(where, offset);
     sys_port_out(config_ports, 4 + (offset & 2u), 2, value);
 }

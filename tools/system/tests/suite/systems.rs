@@ -20,10 +20,12 @@ fn the_default_system_is_what_it_says() {
     let system = system::load(&common::root().join("systems/three-linux.toml"), &assets).expect("it is without fault");
     assert_eq!(system.name, "three-linux");
     assert_eq!(system.cpus, 4);
-    assert_eq!(system.programs, ["rt_client", "rt_server", "vmm"]);
+    assert_eq!(system.programs, ["ahci", "block", "pci_bus", "rt_client", "rt_server", "rtl8139", "switch", "vmm"]);
     assert_eq!(system.files, ["busybox", "debian-cloud"]);
     let consoles: Vec<&str> = system.consoles.iter().map(|console| console.name.as_str()).collect();
-    assert_eq!(consoles, ["kernel", "guest0", "guest1", "guest2", "rt"]);
-    assert!(system.consoles[1..].iter().all(|console| console.up.is_some()));
+    assert_eq!(consoles[..5], ["kernel", "guest0", "guest1", "guest2", "rt"]);
+    assert_eq!(consoles[5..], ["blocks", "switch", "disk_bus", "net_bus", "ahci", "rtl8139"]);
+    // Drivers say nothing when all is well.
+    assert!(system.consoles[1..9].iter().all(|console| console.up.is_some()));
     assert!(system.emulator.is_some_and(|emulator| emulator.command.contains("qemu")));
 }
