@@ -19,6 +19,15 @@ static uint32_t poll(uint32_t offset, uint32_t mask, uint32_t value, uint32_t po
     return bits == value;
 }
 
+static void write_address(uint32_t place, uint32_t offset)
+{
+    uint64_t physical = dma_physical(PCI_NUMBER, offset);
+
+    write32(place, (uint32_t)physical);
+    write32(place + 4u, (uint32_t)(physical >> 32));
+}
+
+/* The port's addresses outlive the reset: those that the firmware left are in memory that is not this driver's. */
 uint32_t reset_adapter(void)
 {
     write32(HBA_GHC, GHC_AHCI);
@@ -27,6 +36,8 @@ uint32_t reset_adapter(void)
         return 0;
     }
     write32(HBA_GHC, GHC_AHCI);
+    write_address(PX_CLB, LIST_AT);
+    write_address(PX_FB, FRAMES_AT);
     uint32_t capabilities = read32(HBA_CAP);
     slots = (capabilities >> CAP_SLOTS_SHIFT & CAP_SLOTS_MASK) + 1u;
     return (capabilities & CAP_QUEUED) != 0u && (read32(HBA_PI) & PORT_BIT) != 0u;
@@ -61,14 +72,6 @@ uint32_t disk_is_there(void)
     return (read32(PX_SSTS) & SSTS_DETECT) == DETECT_PRESENT;
 }
 
-static void write_address(uint32_t place, uint32_t offset)
-{
-    uint64_t physical = dma_physical(PCI_NUMBER, offset);
-
-    write32(place, (uint32_t)physical);
-    write32(place + 4u, (uint32_t)(physical >> 32));
-}
-
 static void allow_interrupts(void)
 {
     write32(PX_IS, INT_ALL);
@@ -88,8 +91,6 @@ void start_port(void)
 uint32_t reset_link(void)
 {
     stop_port();
-    write_address(PX_CLB, LIST_AT);
-    write_address(PX_FB, FRAMES_AT);
     write32(PX_SCTL, SCTL_INIT);
     poll(PX_SSTS, 0, 1, HOLD_POLLS); /* never so: it takes its time */
     write32(PX_SCTL, SCTL_RUN);
