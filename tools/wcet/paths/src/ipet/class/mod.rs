@@ -24,8 +24,9 @@ pub struct Sort {
 
 impl Sort {
     fn of(class: Class) -> Sort {
-        // Their accesses are in their price, and go to lines of which nothing is said.
-        let vm = matches!(class, Class::VmEntry | Class::VmState | Class::VmField);
+        // Their accesses are in their price, and go to lines of which nothing is said. A field of the loaded control structure is
+        // in the processor.
+        let vm = matches!(class, Class::VmEntry | Class::VmState);
         let forgets = vm || matches!(class, Class::CacheMaintenance | Class::SystemCall | Class::Wait);
         Sort { class, forgets, prefetches: false, waits: class == Class::Wait }
     }
