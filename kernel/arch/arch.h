@@ -197,8 +197,14 @@ uint32_t arch_vcpu_import_part(uint32_t vm, uint32_t frame);
 /* The same of the words that belong to no group; 0 if the state is invalid. Requires: arch_vcpu_import_part returned 0. */
 uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame);
 void arch_vcpu_export(uint32_t vm, uint32_t frame); /* hardware state -> vcpu page */
-/* Runs the guest; VCPU_EXIT_*, VCPU_EXIT_NONE for a physical interrupt. */
+/* Hardware state -> this CPU: one part of what an entry needs there; returns 1, or 0 if all of it is there. */
+uint32_t arch_vcpu_load_part(uint32_t vm);
+/* Runs the guest; VCPU_EXIT_*, VCPU_EXIT_NONE for a physical interrupt. Requires: arch_vcpu_load_part returned 0, and no
+ * interrupt was served since. */
 uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root);
+/* After VCPU_EXIT_MACHINE_CHECK and VCPU_EXIT_INVALID_STATE, before the export: finds a part of what the exit is to report;
+ * returns 1, or 0 if nothing is left. */
+uint32_t arch_vcpu_report_part(uint32_t vm);
 /* Nested entries were removed: drop guest translations at the next entry. */
 void arch_vcpu_flush(uint32_t vm);
 

@@ -80,6 +80,23 @@ void arch_vcpu_export(uint32_t vm, uint32_t frame)
     }
 }
 
+uint32_t arch_vcpu_load_part(uint32_t vm)
+{
+    uint32_t parts = guests[vm].parts;
+    if (parts != 0) {
+        guests[vm].parts = parts - 1;
+        guests[vm].loaded++;
+    }
+    return parts != 0;
+}
+
+uint32_t arch_vcpu_report_part(uint32_t vm)
+{
+    uint32_t reports = guests[vm].reports;
+    guests[vm].reports = reports != 0 ? reports - 1 : 0;
+    return reports != 0;
+}
+
 uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)
 {
     guests[vm].entries++;

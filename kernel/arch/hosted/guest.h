@@ -12,7 +12,10 @@ struct hosted_guest {
     uint64_t word[VCPU_WORDS];
     uint32_t flushes; /* calls of arch_vcpu_flush since reset */
     uint32_t entries;
-    uint32_t valid; /* return value of the next import */
+    uint32_t valid;   /* return value of the next import */
+    uint32_t parts;   /* that the next entry needs */
+    uint32_t loaded;  /* parts, since reset */
+    uint32_t reports; /* parts of a machine check's report that are left */
 };
 
 /* Called for each entry; may change the guest's state; returns VCPU_EXIT_*. */

@@ -200,6 +200,31 @@ static uint32_t vcpu_import_parts(uint32_t vm)
     return pending;
 }
 
+/* Brings what the next entry needs to this CPU, in parts, until an interrupt waits. Returns 1 if it does. Requires: the current
+ * thread is the runner. */
+static uint32_t vcpu_load_parts(uint32_t vm)
+{
+    uint32_t pending = 0u;
+    uint32_t more = 1u;
+    while (more == 1u && pending == 0u) {
+        more = arch_vcpu_load_part(vm);
+        pending = arch_interrupt_pending();
+    }
+    return pending;
+}
+
+/* Finds what an exit is to report beyond its reason, in the same way. */
+static uint32_t vcpu_report_parts(uint32_t vm)
+{
+    uint32_t pending = 0u;
+    uint32_t more = 1u;
+    while (more == 1u && pending == 0u) {
+        more = arch_vcpu_report_part(vm);
+        pending = arch_interrupt_pending();
+    }
+    return pending;
+}
+
 /* Takes the rest of the guest's state from the page. Returns 1, or 0 if no processor can have it. Requires: vm is this CPU's,
  * no thread runs it. */
 static uint32_t vcpu_begin(uint32_t vm, uint64_t deadline)
@@ -245,10 +270,17 @@ uint32_t vcpu_run(uint32_t vm, uint64_t deadline, uint32_t notification)
         return ERR_BAD_STATE;
     }
     if (vcpu[vm].reason == VCPU_EXIT_NONE && pending == 0u) {
+        pending = vcpu_load_parts(vm);
+    }
+    if (vcpu[vm].reason == VCPU_EXIT_NONE && pending == 0u) {
         vcpu[vm].reason = vcpu_pass(vm, root, deadline, notification);
         pending = arch_interrupt_pending();
     }
-    if (vcpu[vm].reason == VCPU_EXIT_NONE || pending != 0u) {
+    uint32_t reason = vcpu[vm].reason;
+    if ((reason == VCPU_EXIT_MACHINE_CHECK || reason == VCPU_EXIT_INVALID_STATE) && pending == 0u) {
+        pending = vcpu_report_parts(vm);
+    }
+    if (reason == VCPU_EXIT_NONE || pending != 0u) {
         return STATUS_RESTART;
     }
     vcpu_leave(vm);

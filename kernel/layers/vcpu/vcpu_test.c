@@ -259,6 +259,32 @@ static void test_notification(void)
     end();
 }
 
+/* What an entry needs is loaded in parts, and so are the reports of a machine check taken: an interrupt that waits ends the call
+ * behind one part, and the next call goes on there. */
+static void test_parts(void)
+{
+    start();
+    create();
+    next_reason = VCPU_EXIT_NONE;
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), STATUS_RESTART);
+    hosted_guest(VM)->parts = 4;
+    hosted_guest(VM)->reports = 2;
+    next_reason = VCPU_EXIT_MACHINE_CHECK;
+    hosted_raise(0, VECTOR_RESCHEDULE);
+    for (uint32_t i = 1; i <= 3; i++) {
+        CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), STATUS_RESTART);
+        CHECK_EQUAL(hosted_guest(VM)->loaded, i);
+        CHECK_EQUAL(hosted_guest(VM)->entries, 1);
+    }
+    hosted_lower(0, VECTOR_RESCHEDULE);
+    CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), STATUS_OK);
+    CHECK_EQUAL(hosted_guest(VM)->loaded, 4);
+    CHECK_EQUAL(hosted_guest(VM)->entries, 2);
+    CHECK_EQUAL(hosted_guest(VM)->reports, 0);
+    CHECK_EQUAL(vcpu_reason(VM), VCPU_EXIT_MACHINE_CHECK);
+    end();
+}
+
 /* The process ends while its run is interrupted; a new vcpu starts from the page. */
 static void test_end_half_way(void)
 {
@@ -286,6 +312,7 @@ int main(void)
     test_cpu();
     test_deadline();
     test_notification();
+    test_parts();
     test_end_half_way();
     return TEST_END();
 }

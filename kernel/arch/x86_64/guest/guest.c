@@ -5,6 +5,7 @@
 #include "arch.h"
 #include "cpu/cpu.h"
 #include "guest/svm.h"
+#include "thread/fpu.h"
 #include "vmx/vmx.h"
 
 static uint32_t supported;
@@ -87,6 +88,20 @@ void arch_vcpu_export(uint32_t vm, uint32_t frame)
     } else {
         svm_vcpu_export(vm, frame);
     }
+}
+
+uint32_t arch_vcpu_load_part(uint32_t vm)
+{
+    uint32_t loaded = fpu_enter_guest(vm);
+    if (loaded == 0 && on_vmx) {
+        loaded = vmx_vcpu_load_part(vm);
+    }
+    return loaded;
+}
+
+uint32_t arch_vcpu_report_part(uint32_t vm)
+{
+    return on_vmx ? vmx_vcpu_report_part(vm) : svm_vcpu_report_part(vm);
 }
 
 uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root)

@@ -12,8 +12,12 @@ void guest_init_cpu(void);
 const char *guest_missing(void);
 
 /* ---- machine_check.c ---- */
-/* Takes the processor's report, so that the next one can come: MCG_STATUS, and the first bank's status that is valid or 0. */
-void guest_machine_check(uint64_t *status, uint64_t *bank);
+/* Takes the processor's report, so that the next one can come. Returns MCG_STATUS; *bank is the first bank whose report is to be
+ * taken. */
+uint64_t guest_machine_check(uint32_t *bank);
+/* Takes the reports of some banks from *bank on, and moves it: *report becomes the first that is valid, unless it is one. Returns
+ * 1, or 0 if no bank was left. */
+uint32_t guest_machine_check_part(uint32_t *bank, uint64_t *report);
 
 /* ---- registers.c ---- */
 void guest_debug_write(const uint64_t dr[4]);

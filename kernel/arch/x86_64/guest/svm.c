@@ -247,7 +247,6 @@ uint32_t svm_vcpu_enter(uint32_t vm, uint32_t nested_root)
     uint64_t block = physical_address(guest_block[vm]);
     uint64_t host = physical_address(host_block[arch_cpu()]);
     uint32_t code;
-    fpu_enter_guest(vm);
     mitigations_around_guest();
     do {
         prepare_entry(vm, nested_root);

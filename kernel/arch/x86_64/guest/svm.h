@@ -25,6 +25,7 @@ struct svm_guest {
     uint32_t fetched;   /* 1: the control block holds instruction bytes of the last exit */
     uint32_t page;      /* frame of the vcpu page, since the state was imported */
     uint32_t refused;   /* 1: the processor refused the state; the control block is undefined */
+    uint32_t bank;      /* of a machine check's report, the next to be taken */
 };
 
 extern struct svm_guest svm_guest[NUM_VM];
@@ -41,6 +42,7 @@ uint32_t svm_vcpu_import_part(uint32_t vm, uint32_t frame);
 uint32_t svm_vcpu_import(uint32_t vm, uint32_t frame);
 void svm_vcpu_export(uint32_t vm, uint32_t frame);
 uint32_t svm_vcpu_enter(uint32_t vm, uint32_t nested_root);
+uint32_t svm_vcpu_report_part(uint32_t vm);
 void svm_vcpu_flush(uint32_t vm);
 
 /* The words of a control block; changes take effect at the next entry. */

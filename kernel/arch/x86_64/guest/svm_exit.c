@@ -98,7 +98,7 @@ uint32_t svm_exit_reason(uint32_t vm, uint32_t code)
     case SVM_EXIT_RDPRU:
         return svm_exit_instruction(vm, EXCEPTION_INVALID_OPCODE);
     case SVM_EXIT_EXCEPTION + EXCEPTION_MACHINE_CHECK:
-        guest_machine_check(&svm_guest[vm].info1, &svm_guest[vm].info2);
+        svm_guest[vm].info1 = guest_machine_check(&svm_guest[vm].bank);
         return VCPU_EXIT_MACHINE_CHECK;
     default:
         if (code >= SVM_EXIT_READ_DR0 && code <= SVM_EXIT_WRITE_DR15) {
@@ -127,4 +127,12 @@ uint64_t svm_event_again(uint64_t event)
         return event & EVENT_FIELDS;
     }
     return 0;
+}
+
+uint32_t svm_vcpu_report_part(uint32_t vm)
+{
+    if (svm_guest[vm].refused) { /* these processors do not say why */
+        return 0;
+    }
+    return guest_machine_check_part(&svm_guest[vm].bank, &svm_guest[vm].info2);
 }

@@ -109,11 +109,6 @@ void mitigations_around_guest(void)
 {
 }
 
-void fpu_enter_guest(uint32_t vm)
-{
-    (void)vm;
-}
-
 void fpu_reset_guest(uint32_t vm)
 {
     (void)vm;
@@ -130,7 +125,10 @@ static uint32_t run(uint32_t code, uint64_t event)
     entries = 0;
     next_code = code;
     next_event = event;
-    return svm_vcpu_enter(VM, ROOT);
+    uint32_t left = svm_vcpu_enter(VM, ROOT);
+    while (left == VCPU_EXIT_MACHINE_CHECK && svm_vcpu_report_part(VM)) {
+    }
+    return left;
 }
 
 /* The guest gets its exception at the next run; between two runs interrupts are served. */

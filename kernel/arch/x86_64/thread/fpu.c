@@ -135,13 +135,13 @@ void fpu_leave(void)
 
 /* The unit still holds the guest's state if the guest was its last user, on this CPU and since its reset. Stale
  * registers on another CPU, from before the reset, are never saved over its state. */
-void fpu_enter_guest(uint32_t vm)
+uint32_t fpu_enter_guest(uint32_t vm)
 {
     struct percpu *cpu = this_cpu();
     uint32_t owner = OWNER_GUEST + vm;
 
     if (cpu->fpu_owner == owner && guest_cpu[vm] == cpu->cpu) {
-        return;
+        return 0;
     }
     unlock_unit();
     save_owner(cpu);
@@ -153,6 +153,7 @@ void fpu_enter_guest(uint32_t vm)
     cpu->fpu_live = 0;
     guest_cpu[vm] = cpu->cpu;
     lock_unit();
+    return 1;
 }
 
 void fpu_reset_guest(uint32_t vm)

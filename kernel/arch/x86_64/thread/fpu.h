@@ -14,8 +14,8 @@ extern uint32_t fpu_xsave;      /* 1: XSAVE with fpu_components, 0: FXSAVE */
 extern uint64_t fpu_components; /* XCR0 while kernel or user code runs */
 
 /* Loads guest vm's state into the unit; CR0.TS is set, so the next use by a thread traps and loads that thread's
- * state. Requires: vm runs on no other CPU. */
-void fpu_enter_guest(uint32_t vm);
+ * state. Returns 1; 0 if the unit holds it already. Requires: vm runs on no other CPU. */
+uint32_t fpu_enter_guest(uint32_t vm);
 /* Makes the guest's state the initial one at its next entry. Requires: vm runs nowhere. */
 void fpu_reset_guest(uint32_t vm);
 /* To be called after a guest exit: 1 if the guest has changed the set of enabled components (XCR0), else 0. If so,

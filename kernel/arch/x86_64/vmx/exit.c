@@ -54,18 +54,26 @@ static uint32_t exit_after(uint32_t vm, const struct vmx_exit *exit, uint32_t re
     return reason;
 }
 
-/* info1: the field that is wrong, info2: the processor's word. */
+/* info1: the field that is wrong, which vmx_vcpu_report_part looks for; info2: the processor's word. */
 static uint32_t exit_refused(uint32_t vm, const struct vmx_exit *exit)
 {
     vmx_guest[vm].refused = 1;
-    vmx_guest[vm].info1 = vmx_wrong_field(vm);
     vmx_guest[vm].info2 = (uint64_t)exit->reason | exit->qualification << 32;
     return VCPU_EXIT_INVALID_STATE;
 }
 
+uint32_t vmx_vcpu_report_part(uint32_t vm)
+{
+    if (vmx_guest[vm].refused) {
+        vmx_guest[vm].info1 = vmx_wrong_field(vm);
+        return 0;
+    }
+    return guest_machine_check_part(&vmx_guest[vm].bank, &vmx_guest[vm].info2);
+}
+
 static uint32_t exit_machine_check(uint32_t vm)
 {
-    guest_machine_check(&vmx_guest[vm].info1, &vmx_guest[vm].info2);
+    vmx_guest[vm].info1 = guest_machine_check(&vmx_guest[vm].bank);
     return VCPU_EXIT_MACHINE_CHECK;
 }
 

@@ -265,8 +265,9 @@ uint32_t vmx_take(uint32_t vm)
     return 0;
 }
 
-void vmx_host_begin(void)
+void vmx_host_begin(uint32_t nested_root)
 {
+    vmx_write(VMCS_EPT_POINTER, ept_pointer(nested_root));
     vmx_write(VMCS_HOST_CR0, read_cr0());
     vmx_write(VMCS_HOST_CR3, read_cr3());
 }

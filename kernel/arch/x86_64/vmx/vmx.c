@@ -95,15 +95,18 @@ static uint32_t leave(uint32_t vm, const struct vmx_exit *exit)
     return vmx_exit_reason(vm, exit);
 }
 
+uint32_t vmx_vcpu_load_part(uint32_t vm)
+{
+    return vmx_state_out(vm);
+}
+
 /* Requires: interrupts off. Each turn of the loop lets the guest execute an instruction, so that an interrupt that waits ends
  * it at the next entry. */
 uint32_t vmx_vcpu_enter(uint32_t vm, uint32_t nested_root)
 {
     struct vmx_exit exit;
-    fpu_enter_guest(vm);
     mitigations_around_guest();
-    vmx_host_begin();
-    vmx_state_out(vm, nested_root);
+    vmx_host_begin(nested_root);
     do {
         enter(vm, nested_root, &exit);
     } while (handled_here(vm, &exit));

@@ -22,7 +22,7 @@ struct vmx_msr {
 
 /* One guest. Used only by the CPU that runs it; flush is also set by a CPU that changes its nested map. */
 struct vmx_guest {
-    uint64_t gpr[16]; /* as in the vcpu page; rsp is in field[] */
+    _Alignas(64) uint64_t gpr[16]; /* as in the vcpu page; rsp is in field[] */
     uint64_t field[VMX_NUM_FIELD];
     uint64_t cr2;
     uint64_t dr[4]; /* dr0..dr3 while they are not in the processor */
@@ -38,6 +38,7 @@ struct vmx_guest {
     uint32_t flush;     /* 1: drop its translations at the next entry */
     uint32_t page;      /* frame of the vcpu page, since the state was imported */
     uint32_t refused;   /* 1: the processor refused the state */
+    uint32_t bank;      /* of a machine check's report, the next to be taken */
 };
 
 /* What an exit reports. */
@@ -61,7 +62,9 @@ void vmx_vcpu_init(uint32_t vm);
 uint32_t vmx_vcpu_import_part(uint32_t vm, uint32_t frame);
 uint32_t vmx_vcpu_import(uint32_t vm, uint32_t frame);
 void vmx_vcpu_export(uint32_t vm, uint32_t frame);
+uint32_t vmx_vcpu_load_part(uint32_t vm); /* but the vector unit */
 uint32_t vmx_vcpu_enter(uint32_t vm, uint32_t nested_root);
+uint32_t vmx_vcpu_report_part(uint32_t vm);
 void vmx_vcpu_flush(uint32_t vm);
 
 /* ---- ept.c ---- */
@@ -79,20 +82,20 @@ uint32_t vmx_primary_controls(void); /* those that never change */
 uint32_t vmx_entry_controls(void);
 void vmx_drop_translations(uint64_t eptp);
 uint32_t vmx_take(uint32_t vm); /* makes vm the owner of this CPU's structure: 1 if it was; 0: nothing of it is there */
-void vmx_host_begin(void);      /* this CPU's state of this run is what an exit is to restore */
-void vmx_host_end(void);        /* restores what exits do not */
-uint32_t vmx_launch(uint32_t vm); /* one entry: 0, or the error by which the processor refused it */
-void vmx_nmi(void);               /* the NMI that ended the run comes to the kernel's handler */
+void vmx_host_begin(uint32_t nested_root); /* this CPU's state of this run is what an exit is to restore */
+void vmx_host_end(void);                   /* restores what exits do not */
+uint32_t vmx_launch(uint32_t vm);          /* one entry: 0, or the error by which the processor refused it */
+void vmx_nmi(void);                        /* the NMI that ended the run comes to the kernel's handler */
 
 /* ---- enter.S ---- */
 uint32_t vmx_enter(uint64_t *gpr, uint32_t launched); /* 0: exited, 1: refused */
 extern const uint64_t vmx_exit_point;                 /* where exits come to */
 
 /* ---- transfer.c ---- */
-void vmx_state_out(uint32_t vm, uint32_t nested_root); /* to the control structure, at the begin of a run */
-void vmx_entry_out(uint32_t vm);                       /* ... before each entry */
-void vmx_exit_in(uint32_t vm, struct vmx_exit *exit);  /* from it, after each exit */
-void vmx_state_in(uint32_t vm);                        /* ... at the end of a run */
+uint32_t vmx_state_out(uint32_t vm); /* to the control structure, before a run: one part, or 0: all is there */
+void vmx_entry_out(uint32_t vm);     /* ... before each entry */
+void vmx_exit_in(uint32_t vm, struct vmx_exit *exit); /* from it, after each exit */
+void vmx_state_in(uint32_t vm);                       /* ... at the end of a run */
 
 /* ---- state.c ---- */
 void vmx_reset_state(uint32_t vm);

@@ -76,8 +76,9 @@ void vmx_drop_translations(uint64_t eptp)
     dropped++;
 }
 
-void vmx_host_begin(void)
+void vmx_host_begin(uint32_t nested_root)
 {
+    vmx_write(VMCS_EPT_POINTER, ept_pointer(nested_root));
 }
 
 void vmx_host_end(void)
@@ -173,11 +174,6 @@ void arch_frame_write(uint32_t frame, uint32_t word, uint64_t value)
     page[word] = value;
 }
 
-void fpu_enter_guest(uint32_t vm)
-{
-    (void)vm;
-}
-
 void fpu_reset_guest(uint32_t vm)
 {
     (void)vm;
@@ -237,7 +233,12 @@ static uint32_t run(uint32_t vm, uint64_t reason)
 {
     entries = 0;
     next_reason = reason;
-    return vmx_vcpu_enter(vm, ROOT);
+    while (vmx_vcpu_load_part(vm)) {
+    }
+    uint32_t left = vmx_vcpu_enter(vm, ROOT);
+    while ((left == VCPU_EXIT_MACHINE_CHECK || left == VCPU_EXIT_INVALID_STATE) && vmx_vcpu_report_part(vm)) {
+    }
+    return left;
 }
 
 /* ---- tests ---- */
