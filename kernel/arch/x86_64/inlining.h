@@ -62,6 +62,7 @@ NOINLINE uint32_t pagemap_map(uint32_t p, uint64_t vaddr, uint32_t frame, uint32
 NOINLINE uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot);
 NOINLINE uint32_t npt_map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot);
 NOINLINE uint32_t arch_vcpu_import_part(uint32_t vm, uint32_t frame);
+NOINLINE uint32_t vmx_wrong_field(uint32_t vm);
 NOINLINE uint32_t process_unmap_page(uint32_t p, uint64_t vaddr);
 NOINLINE void sched_begin_slice(uint32_t cpu);
 NOINLINE void sched_switch_slowly(uint32_t t);

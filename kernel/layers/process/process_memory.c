@@ -256,18 +256,18 @@ static uint32_t process_fill_spare(uint32_t child, uint32_t p, uint64_t from)
 /* One step of copying p's page. Requires: this CPU builds child, which is LOADING. */
 static uint32_t process_copy_step(uint32_t child, uint64_t to, uint32_t p, uint64_t from, uint32_t prot)
 {
-    uint32_t source = pagemap_frame(p, from, PROT_READ);
-    if (source == NONE) {
-        return ERR_BAD_ADDRESS;
-    }
     uint32_t status = STATUS_OK;
     uint32_t lacks = process_lacks(child, to);
     uint32_t stage = process_copy_stage(child, lacks);
     if (stage != COPY_READY) {
+        uint32_t source = pagemap_frame(p, from, PROT_READ);
+        if (source == NONE) {
+            return ERR_BAD_ADDRESS;
+        }
         status = process_copy_prepare(child, to, lacks, stage);
         return status;
     }
-    status = process_fill_spare(child, p, from); /* another thread may have unmapped it */
+    status = process_fill_spare(child, p, from);
     if (status == STATUS_OK) {
         status = process_place_spare(child, to, prot);
     }

@@ -200,8 +200,12 @@ void sched_yield(void)
     sched_request();
 }
 
-/* 1 if another thread must run: a thread of higher priority waits, or the current one's slice is over and one of equal
- * priority is ready, or its budget is spent. */
+/* Whether another thread must run: a thread of higher priority waits, or the current one's slice is over and one of equal
+ * priority is ready; or its budget is spent. */
+#define WAY_STAYS 0u
+#define WAY_MAKES 1u
+#define WAY_SPENT 2u
+
 static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
 {
     uint32_t best = sched_ready_best(cpu);
@@ -209,19 +213,19 @@ static uint32_t sched_make_way(uint32_t cpu, uint32_t current)
     uint32_t over = sched_cpu_slice_over(cpu);
     uint32_t next = sched_cpu_kept(cpu);
     if (next != NONE || best > running) {
-        return 1u;
+        return WAY_MAKES;
     }
     if (running == 0u) {
-        return 0u;
+        return WAY_STAYS;
     }
     if (over == 1u && best == running) {
-        return 1u;
+        return WAY_MAKES;
     }
     uint32_t has = sched_budget_has(cpu, current);
     if (has == 0u) {
-        return 1u;
+        return WAY_SPENT;
     }
-    return 0u;
+    return WAY_STAYS;
 }
 
 void sched_decide(void)
@@ -229,8 +233,12 @@ void sched_decide(void)
     uint32_t cpu = arch_cpu();
     uint32_t current = thread_current();
     uint32_t way = sched_make_way(cpu, current);
-    if (way == 1u) {
-        sched_put_back(cpu, current);
+    if (way != WAY_STAYS) {
+        if (way == WAY_SPENT) {
+            sched_budget_park(cpu, current);
+        } else {
+            sched_put_back(cpu, current);
+        }
         uint32_t next = sched_next(cpu);
         sched_run(cpu, next);
         sched_resumed();

@@ -25,13 +25,18 @@ uint32_t guest_machine_check_part(uint32_t *bank, uint64_t *report)
     if (first >= NUM_BANK || first >= banks) {
         return 0;
     }
-    for (uint32_t i = first; i < first + PART && i < banks; i++) {
-        uint64_t status = guest_msr_read(MSR_BANK_STATUS + 4 * i);
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < PART; i++) {
+        uint32_t msr = MSR_BANK_STATUS + 4 * (first + i);
+        if (first + i >= banks) {
+            break;
+        }
+        uint64_t status = guest_msr_read(msr);
         if (status & BANK_VALID) {
             if (*report == 0) {
                 *report = status;
             }
-            guest_msr_write(MSR_BANK_STATUS + 4 * i, 0);
+            guest_msr_write(msr, 0);
         }
     }
     *bank = first + PART;
