@@ -36,13 +36,16 @@ const ROUNDS: usize = 3;
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Milliseconds of each workload, one entry a round.
-#[derive(Default)]
-struct Times {
-    wall: BTreeMap<&'static str, Vec<f64>>,
+pub(super) struct Times {
+    pub(super) wall: BTreeMap<&'static str, Vec<f64>>,
     processor: BTreeMap<&'static str, Vec<f64>>,
 }
 
 impl Times {
+    pub(super) const fn new() -> Times {
+        Times { wall: BTreeMap::new(), processor: BTreeMap::new() }
+    }
+
     fn add(&mut self, name: &'static str, wall: Duration, processor_seconds: f64) {
         self.wall.entry(name).or_default().push(wall.as_secs_f64() * 1000.0);
         self.processor.entry(name).or_default().push(processor_seconds * 1000.0);
@@ -54,17 +57,33 @@ pub fn guests(project: &Project, output: &Output) -> Result<(), Failure> {
     progress.step("building");
     let one = build(ONE, &KernelOptions::default(), project, output)?;
     let three = build(THREE, &KernelOptions::default(), project, output)?;
-    let bare = bare_command(project, &one)?;
+    let bare = bare_command(project, &one, 1)?;
     let guest = MachineOptions::default().command_line(&one)?;
     let console = |index: usize| vec![index];
     let guest_consoles = awaited_consoles(&one);
-    let (mut bare_times, mut guest_times, mut three_times) = (Times::default(), Times::default(), Times::default());
+    let (mut bare_times, mut guest_times, mut three_times) = (Times::new(), Times::new(), Times::new());
     for round in 1..=ROUNDS {
-        measure(&bare, &console(0), &mut bare_times, &progress, &format!("bare, round {round}"), output)?;
-        measure(&guest, &guest_consoles, &mut guest_times, &progress, &format!("guest, round {round}"), output)?;
+        measure(&bare, &console(0), &WORKLOADS, &mut bare_times, &progress, &format!("bare, round {round}"), output)?;
+        measure(
+            &guest,
+            &guest_consoles,
+            &WORKLOADS,
+            &mut guest_times,
+            &progress,
+            &format!("guest, round {round}"),
+            output,
+        )?;
     }
     let together = MachineOptions::default().command_line(&three)?;
-    measure(&together, &awaited_consoles(&three), &mut three_times, &progress, "three guests at once", output)?;
+    measure(
+        &together,
+        &awaited_consoles(&three),
+        &WORKLOADS,
+        &mut three_times,
+        &progress,
+        "three guests at once",
+        output,
+    )?;
     report(output, &bare_times, &guest_times, &three_times);
     Ok(())
 }
@@ -106,13 +125,13 @@ fn report(output: &Output, bare: &Times, guest: &Times, three: &Times) {
 }
 
 /// Numbers of the consoles that have an `up`: those of guests.
-fn awaited_consoles(built: &Built) -> Vec<usize> {
+pub(super) fn awaited_consoles(built: &Built) -> Vec<usize> {
     let consoles = built.system.consoles.iter().enumerate();
     consoles.filter(|(_, console)| console.up.is_some()).map(|(index, _)| index).collect()
 }
 
-/// The emulator with the guest's kernel in Ashlar's place, and as much memory and the same command line as the guest.
-fn bare_command(project: &Project, one: &Built) -> Result<CommandLine, Failure> {
+/// The emulator with the guest's kernel in Ashlar's place, so many processors, and as much memory and the same command line as the guest.
+pub(super) fn bare_command(project: &Project, one: &Built, cpus: u32) -> Result<CommandLine, Failure> {
     let setting = |key: &str| {
         let lines = one.resolved.processes.iter().flat_map(|process| &process.environment);
         lines.filter_map(|line| line.strip_prefix(key)?.strip_prefix('=')).map(String::from).next()
@@ -123,15 +142,16 @@ fn bare_command(project: &Project, one: &Built) -> Result<CommandLine, Failure> 
     let memory: u64 = setting("arg.memory").and_then(|text| text.parse().ok()).ok_or_else(missing)?;
     let files = files(project);
     let bare = Built { kernel: files[KERNEL].clone(), image: files[RAMDISK].clone(), ..one.clone() };
-    let machine = MachineOptions { cpus: Some(1), memory: Some(memory >> 20), ..MachineOptions::default() };
+    let machine = MachineOptions { cpus: Some(cpus), memory: Some(memory >> 20), ..MachineOptions::default() };
     Ok(machine.command_line(&bare)?.with(["-append", &cmdline]))
 }
 
 /// Boots `command`, waits until every console of `consoles` has its shell, and runs each workload on all of them at
-/// once. Records the slowest.
-fn measure(
+/// once, one after the other. Records the slowest.
+pub(super) fn measure(
     command: &CommandLine,
     consoles: &[usize],
+    workloads: &[&'static str],
     times: &mut Times,
     progress: &Progress<'_>,
     what: &str,
@@ -147,7 +167,7 @@ fn measure(
     for &console in consoles {
         expect(&mut session, console, "^# ", what)?;
     }
-    for name in WORKLOADS {
+    for &name in workloads {
         for &console in consoles {
             session.send(console, format!("workload {name}\n").as_bytes());
         }

@@ -2,6 +2,7 @@
 
 mod counted;
 mod drivers;
+mod guest_cpus;
 mod guests;
 mod ipc;
 mod locks;
@@ -38,6 +39,7 @@ pub fn bench(options: &BenchOptions, project: &Project, output: &Output) -> Resu
         BenchVerb::Start => start::start(project, output),
         BenchVerb::Drivers { part } => drivers::drivers(part, project, output),
         BenchVerb::Guests => guests::guests(project, output),
+        BenchVerb::GuestCpus => guest_cpus::guest_cpus(project, output),
         BenchVerb::Timing => timing::timing(project, output),
     }
 }

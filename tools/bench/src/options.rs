@@ -20,6 +20,8 @@ pub enum BenchVerb {
     Start,
     /// Linux in a guest against the same kernel directly on the emulator.
     Guests,
+    /// What a second processor is worth to a guest, and to the same kernel directly on the emulator.
+    GuestCpus,
     /// Messages between clients and drivers in counted instructions, and drivers of devices against Linux's.
     Drivers {
         /// Measure only this.

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 pub enum BenchResult {
     /// `guests`: by workload.
     Guests(BTreeMap<&'static str, GuestTimes>),
+    /// `guest-cpus`: Linux directly on the emulator, and in a guest.
+    GuestCpus(BTreeMap<&'static str, SecondProcessor>),
     /// `timing`: of the kernel, and of the set of programs.
     Timing(BTreeMap<&'static str, AnalysisCost>),
     /// `scaling`: by lock, and by bytes of payload; `user` and `null` share nothing and tell what can be reached.
@@ -101,6 +103,14 @@ pub struct GuestTimes {
     /// Three guests at once: the slowest.
     pub three: f64,
     pub ratio_three: f64,
+}
+
+/// Milliseconds of a workload of two processes, with one processor and with two.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SecondProcessor {
+    pub one: f64,
+    pub two: f64,
+    pub speedup: f64,
 }
 
 /// What an analysis took, and how much it bounded.
