@@ -1,9 +1,10 @@
-/* The program around a driver: its ports, its device's registers, and what it says at its end. */
+/* The program around a driver: the ports of its links, its device's registers, and what it says at its end. */
 #include "ashlar/driver.h"
 #include "ashlar/env.h"
 #include "ashlar/print.h"
 #include "ashlar/syscall.h"
 #include "domain_internal.h"
+#include "driver_ports.h"
 
 #define NAME_BYTES 72u
 #define CLIENT_CAPACITY 256u /* of the rings of a link to a driver */
@@ -49,6 +50,7 @@ int main(void)
         connect(client_protocols[i]);
     }
     map_registers();
+    ports_start();
     driver();
     domain_end();
     return 0;

@@ -52,6 +52,9 @@ fn answer(cli: &Cli) -> Answer {
         }
         Command::Verify { names, flags } => {
             let drivers = chosen(names, flags)?.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+            if let Some(project) = &flags.project {
+                drivers.iter().try_for_each(|driver| own::check_ports(project, &flags.root, driver))?;
+            }
             verify(cli.format, flags, &drivers)
         }
         Command::Seeded { only, seed, shard, record, flags } => {

@@ -1,10 +1,11 @@
 //! Drivers of a user's project: those programs in C of its `ashlar.toml` whose text has the table `driver_protocols`.
 
-use crate::driver::Source;
+use crate::driver::{Driver, DriverError, Source};
+use crate::Fault;
 use project::PROJECT_FILE;
 use std::collections::BTreeMap;
 use std::path::Path;
-use system::{Made, ProjectFile};
+use system::{Assets, Made, ProjectFile};
 
 /// Each driver's name and its files, in the order of `ashlar.toml`. `root` is the root of Ashlar's sources; headers are written to
 /// `scratch`. The error is text for the user.
@@ -38,4 +39,36 @@ pub fn drivers(own: &Path, root: &Path, scratch: &Path) -> Result<Vec<(String, S
         all.push((program.name, source));
     }
     Ok(all)
+}
+
+/// Refuses a driver that says it has I/O ports which some description of the project does not give it.
+pub fn check_ports(own: &Path, root: &Path, driver: &Driver) -> Result<(), DriverError> {
+    let Some(said) = driver.model()?.ports else { return Ok(()) };
+    let assets = Assets { machines: root.join("machines"), ..Assets::default() };
+    let (count, device) = (said.count, &said.device);
+    let mut faults = Vec::new();
+    let systems = own.join("systems");
+    for name in project::stems(&systems, "toml") {
+        // What cannot be read at all is for `ashlar check` to say.
+        let processes = system::ports(&systems.join(format!("{name}.toml")), &assets, &driver.name).unwrap_or_default();
+        for process in processes {
+            let who = format!("process {} of systems/{name}.toml", process.process);
+            let message = match process.devices.iter().find(|(name, _)| name == device) {
+                Some((_, given)) if count <= *given => continue,
+                Some((_, given)) => format!(
+                    "the driver says it has {count} ports of device {device}, but {who} is given {given}: \
+                     use no more, or give it more in the machine's file"
+                ),
+                None => format!(
+                    "the driver says it has ports of device {device}, but {who} is given none: add the device to its `devices`"
+                ),
+            };
+            faults.push(Fault { place: said.place.clone(), message });
+        }
+    }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(DriverError::Faults(faults))
+    }
 }

@@ -96,6 +96,14 @@ pub struct Variable {
     pub is_guess: bool,
 }
 
+/// I/O ports of a driver's device: the device's name, how many, and where the driver says so.
+#[derive(Debug, Clone)]
+pub struct Ports {
+    pub device: String,
+    pub count: u64,
+    pub place: Place,
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct Program {
     pub vars: Vec<Variable>,
@@ -113,6 +121,8 @@ pub struct Program {
     pub followed: Option<Var>,
     /// Cookie and payload of the message taken last.
     pub payload: BTreeSet<Var>,
+    /// The I/O ports that the driver says it has.
+    pub ports: Option<Ports>,
     /// Its edges are whole paths between places where paths meet: see `simplify`.
     pub is_joined: bool,
 }

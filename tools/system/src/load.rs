@@ -5,7 +5,7 @@ use crate::codes::Code;
 use crate::description::{self, machine, Description, Machine};
 use crate::file::{named_files, read_all, Strictness};
 use crate::memory::{self, Allotment};
-use crate::read::read;
+use crate::read::{read, Document};
 use crate::resolve;
 use crate::schema;
 use crate::Assets;
@@ -89,10 +89,8 @@ pub fn check(path: &Path, assets: &Assets) -> Report {
 /// The system described at `path`, or every fault that [`check`] finds.
 pub fn load(path: &Path, assets: &Assets) -> Result<System, Report> {
     let mut report = Report::default();
-    let source = read_source(path, &mut report, None, None)?;
-    let document = read(&source, schema::system::TABLES, &mut report);
-    let description = description::build(&document, &stem(path));
-    let machine = load_machine(&description, assets, &mut report);
+    let (description, document) = read_description(path, &mut report)?;
+    let machine = read_machine(&description, assets, &mut report);
     check_meaning(&description, machine.as_ref(), &document, assets, &mut report);
     let files = read_all(&description, assets, Strictness::Present, &mut report);
     let allotments = memory::plan(&description, machine.as_ref(), &files, assets, &mut report);
@@ -104,7 +102,13 @@ pub fn load(path: &Path, assets: &Assets) -> Result<System, Report> {
     }
 }
 
-fn load_machine(description: &Description, assets: &Assets, report: &mut Report) -> Option<Machine> {
+pub(crate) fn read_description(path: &Path, report: &mut Report) -> Result<(Description, Document), Report> {
+    let source = read_source(path, report, None, None)?;
+    let document = read(&source, schema::system::TABLES, report);
+    Ok((description::build(&document, &stem(path)), document))
+}
+
+pub(crate) fn read_machine(description: &Description, assets: &Assets, report: &mut Report) -> Option<Machine> {
     let named = description.machine.as_ref()?;
     let path = match &assets.machine {
         Some(other) => assets.machines.join(format!("{other}.toml")),

@@ -188,6 +188,23 @@ static inline void register_write32(uint32_t offset, uint32_t value)
     *(volatile uint32_t *)(REGISTERS_ADDRESS + offset) = value;
 }
 
+/* ---- I/O ports of the device, if it has any ----
+ * A driver that uses them says in one of its files which device of its description they belong to, and how many it uses:
+ *   const struct driver_ports driver_ports = {"rtc", 2};
+ * `offset` is counted from the first one. drivercheck wants it as a constant, and each access wholly inside those ports. */
+struct driver_ports {
+    const char *device;
+    uint32_t count;
+};
+extern const struct driver_ports driver_ports;
+
+uint8_t port_read8(uint32_t offset);
+uint16_t port_read16(uint32_t offset);
+uint32_t port_read32(uint32_t offset);
+void port_write8(uint32_t offset, uint8_t value);
+void port_write16(uint32_t offset, uint16_t value);
+void port_write32(uint32_t offset, uint32_t value);
+
 /* ---- memory for the device ----
  * Each link has an area of data pages, which belongs to the client and to the driver both: buffers are named by their
  * offset in it. Pages follow each other for the processor only; a buffer for the device must not cross a page. The area of

@@ -1,9 +1,6 @@
 /* The driver of the clock chip (MC146818, at ports 0x70 and 0x71), which the description gives to this process alone. Its client
  * asks by the protocol `clock`. */
 #include "ashlar/driver.h"
-#include "ashlar/env.h"
-#include "ashlar/print.h"
-#include "ashlar/syscall.h"
 #include "clock_protocol.h"
 
 #define INDEX 0u /* ports of the device */
@@ -20,20 +17,12 @@
 #define STATUS_B_BINARY 4u
 #define NUM_TRY 1000u
 
-static uint32_t device;
+const struct driver_ports driver_ports = {"rtc", 2};
 
-static uint8_t read_register(uint64_t index)
+static uint8_t read_register(uint8_t index)
 {
-    uint64_t value = 0;
-    uint32_t status = sys_port_out(device, INDEX, 1, index);
-
-    if (status == STATUS_OK) {
-        status = sys_port_in(device, DATA, 1, &value);
-    }
-    if (status != STATUS_OK) {
-        panic("the clock's ports: error %u\n", status);
-    }
-    return (uint8_t)value;
+    port_write8(INDEX, index);
+    return port_read8(DATA);
 }
 
 static void read_all(struct clock_time *time)
@@ -92,7 +81,6 @@ static uint32_t is_time(const struct clock_time *time)
 
 void driver(void)
 {
-    device = env_slot("device.rtc");
     for (;;) {
         struct clock_time time = {0};
         AWAIT(CLOCK_READ);

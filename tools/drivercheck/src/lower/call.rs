@@ -23,6 +23,7 @@ impl<'a> Lower<'a> {
             return Value::Void;
         }
         let is_primitive = self.names.is_primitive(name);
+        self.is_for_drivers(name, call.callee.span.start);
         if is_primitive && self.names.emit.iter().any(|known| known == name) {
             return self.emit(&call.arguments);
         }
@@ -43,6 +44,9 @@ impl<'a> Lower<'a> {
         self.any_order(&operands);
         if self.at.is_some() {
             self.place = place;
+        }
+        if let Some(bytes) = self.names.ports.iter().find_map(|(own, bytes)| (own == name).then_some(*bytes)) {
+            self.check_port(name, bytes, &arguments);
         }
         if let Some(act) = self.act_of(name).filter(|act| !self.has_just_sent(*act)) {
             self.op(crate::program::Op::Emit(act));
@@ -73,6 +77,20 @@ impl<'a> Lower<'a> {
                 self.keeps_pointers(&arguments);
                 self.external(name, &arguments)
             }
+        }
+    }
+
+    /// Refuses functions of the framework by which a driver would go round rules and monitor, where its own text calls them.
+    fn is_for_drivers(&mut self, name: &str, at: usize) {
+        if self.lines.is_framework(at) || !self.functions.contains_key(name) {
+            return;
+        }
+        if name.starts_with("sys_port_") {
+            self.fault(format!(
+                "`{name}` is a system call: use `port_read8` and its like, and name the ports by `driver_ports`"
+            ));
+        } else if name.starts_with("sys_") {
+            self.fault(format!("`{name}` is a system call: a driver speaks by EMIT and AWAIT, and to its device by the access functions"));
         }
     }
 

@@ -80,6 +80,9 @@ impl<'a> Lower<'a> {
                 self.declare(name, Entity::Object(place));
                 continue;
             }
+            if let (Some(initializer), true) = (initializer, is_file && name == super::ports::PORTS) {
+                self.note_ports(&initializer.node);
+            }
             if is_volatile && !matches!(ty, Type::Pointer(_)) {
                 if let Some(initializer) = initializer {
                     self.discard(&initializer.node);

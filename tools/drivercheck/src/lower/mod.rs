@@ -19,6 +19,7 @@ mod operator;
 mod order;
 mod payload;
 mod place;
+mod ports;
 mod requests;
 mod scan;
 mod statement;
@@ -48,6 +49,8 @@ pub struct Names {
     pub entry: Vec<String>,
     /// Functions whose call is an act of the driver: function, protocol, message. It counts if the protocol is given.
     pub acts: Vec<(String, String, String)>,
+    /// Functions that access an I/O port, with how many ports they touch.
+    pub ports: Vec<(String, u64)>,
     /// Functions of the framework whose result may be any value.
     pub unknown: Vec<String>,
     /// Functions defined elsewhere that a driver may call.
@@ -58,7 +61,9 @@ impl Names {
     /// Whether it is a function of the framework that is known by name.
     pub fn is_primitive(&self, name: &str) -> bool {
         let all = self.emit.iter().chain(&self.wait).chain(&self.unknown);
-        all.chain(self.acts.iter().map(|(function, ..)| function)).any(|known| known == name)
+        all.chain(self.ports.iter().map(|(function, _)| function))
+            .chain(self.acts.iter().map(|(function, ..)| function))
+            .any(|known| known == name)
     }
 }
 
@@ -67,11 +72,16 @@ impl Default for Names {
         let all = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
         let touch = |function: &str| (function.to_string(), "pci".to_string(), "access".to_string());
         let registers = ["read8", "read16", "read32", "read64", "write8", "write16", "write32", "write64"];
+        let widths = [("read", 8), ("read", 16), ("read", 32), ("write", 8), ("write", 16), ("write", 32)];
+        let ports = widths.map(|(verb, bits)| (format!("port_{verb}{bits}"), bits / 8));
         Names {
             emit: all(&["driver_emit", "driver_emit_payload"]),
             wait: all(&["driver_await"]),
             entry: all(&["driver"]),
-            acts: registers.iter().map(|one| touch(&format!("register_{one}"))).collect(),
+            acts: (registers.iter().map(|one| touch(&format!("register_{one}"))))
+                .chain(ports.iter().map(|(function, _)| touch(function)))
+                .collect(),
+            ports: ports.to_vec(),
             unknown: all(&["driver_cookie", "driver_payload"]),
             external: all(&[
                 "dma_memory",

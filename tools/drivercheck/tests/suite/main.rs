@@ -5,6 +5,7 @@ mod common;
 mod differential;
 mod expressions;
 mod payloads;
+mod ports;
 mod requests;
 mod rules;
 mod snippets;
