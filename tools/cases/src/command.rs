@@ -11,6 +11,7 @@
 //! environment = { COLUMNS = "60" }
 //! json = "check"             # standard output is one JSON object that fits this schema of docs/src/reference/schemas;
 //!                            # with "schema", it is a schema itself
+//! written = { "build/trace.json" = "trace-file" }   # files that the command writes, and the schema that each fits
 //! kill = "regex"             # the command is killed by SIGKILL once it has said this; `status` is then left out
 //! edit = [{ file = "kernel/...", replace = "text that stands there once", by = "another" }]
 //!                            # runs in a copy of kernel, proof and docs with these edits, whose proofs are built
@@ -55,6 +56,8 @@ pub struct CommandTest {
     #[serde(default)]
     environment: BTreeMap<String, String>,
     json: Option<String>,
+    #[serde(default)]
+    written: BTreeMap<PathBuf, String>,
     kill: Option<String>,
     #[serde(default)]
     edit: Vec<Edit>,
@@ -86,6 +89,8 @@ impl CommandTest {
             Ok(root) => root,
             Err(why) => return Outcome::Failed(why),
         };
+        // What an earlier run has left says nothing.
+        self.written.keys().for_each(|path| drop(std::fs::remove_file(root.join(path))));
         // `timeout` also ends what the command has started.
         let mut command = match self.kill {
             None => Command::new("timeout"),
@@ -106,7 +111,15 @@ impl CommandTest {
             Err(why) => return Outcome::Failed(why),
         };
         let mut faults = self.faults(done.status.code(), &done.stdout, &done.stderr);
-        faults.extend(self.json.as_ref().and_then(|name| misfit(project.root(), name, &done.stdout)));
+        faults
+            .extend(self.json.as_ref().and_then(|name| misfit(project.root(), name, "standard output", &done.stdout)));
+        faults.extend(self.written.iter().filter_map(|(path, name)| {
+            let what = path.display().to_string();
+            match std::fs::read(root.join(path)) {
+                Ok(bytes) => misfit(project.root(), name, &what, &bytes),
+                Err(error) => Some(format!("{what} cannot be read: {error}")),
+            }
+        }));
         faults.extend(left_behind(&mark));
         if faults.is_empty() {
             return Outcome::Passed;
@@ -165,10 +178,10 @@ impl CommandTest {
     }
 }
 
-/// Why the output is not one JSON object that fits the schema.
-fn misfit(root: &Path, schema: &str, stdout: &[u8]) -> Option<String> {
+/// Why `text`, which is called `what`, is not one JSON object that fits the schema.
+fn misfit(root: &Path, schema: &str, what: &str, text: &[u8]) -> Option<String> {
     let fits = || {
-        let value: serde_json::Value = serde_json::from_slice(stdout).map_err(|error| error.to_string())?;
+        let value: serde_json::Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         if !value.is_object() {
             return Err("it is no object".to_string());
         }
@@ -177,7 +190,7 @@ fn misfit(root: &Path, schema: &str, stdout: &[u8]) -> Option<String> {
             name => Schema::read(&root.join(format!("docs/src/reference/schemas/{name}.schema.json")))?.check(&value),
         }
     };
-    fits().err().map(|why| format!("standard output does not fit the schema {schema}: {why}"))
+    fits().err().map(|why| format!("{what} does not fit the schema {schema}: {why}"))
 }
 
 /// Runs a command until it has said `pattern` on its standard output, then kills it, and it alone.
@@ -230,11 +243,11 @@ mod tests {
         assert_eq!(test.faults(Some(0), b"{}", b"").len(), 1);
         assert_eq!(test.faults(None, b"none", b"").len(), 2);
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        assert_eq!(misfit(&root, "book", b"{\"findings\": []}"), None);
+        assert_eq!(misfit(&root, "book", "it", b"{\"findings\": []}"), None);
         for wrong in [&b"none"[..], b"[]", b"{}", b"{\"findings\": 1}"] {
-            assert!(misfit(&root, "book", wrong).is_some());
+            assert!(misfit(&root, "book", "it", wrong).is_some());
         }
-        assert!(misfit(&root, "no such schema", b"{}").is_some());
+        assert!(misfit(&root, "no such schema", "it", b"{}").is_some());
     }
 
     #[test]

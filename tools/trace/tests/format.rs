@@ -1,47 +1,20 @@
-//! A trace keeps to the Trace Event Format as Chrome's developers published it ("Trace Event Format", JSON object form), of which there
-//! is no schema for machines: what it says of the kinds of events that are used here is looked at one by one.
+//! A trace keeps to the Trace Event Format as Chrome's developers published it ("Trace Event Format", JSON object form), of which they
+//! have no schema for machines: the book's says what it says of the kinds of events that are used here.
 
 mod common;
 
 use common::{at, late, names};
-use serde_json::Value;
+use schema::Schema;
+use serde_json::{json, Value};
 use std::collections::BTreeMap;
+use std::path::Path;
 use trace::jobs::Job;
 use trace::{chrome, What};
 
-/// Fields by kind of event; a field with `?` may be missing.
-const FIELDS: &[(&str, &[&str])] = &[
-    ("X", &["name", "ph", "pid", "tid", "ts", "dur", "args?"]),
-    ("i", &["name", "ph", "pid", "tid", "ts", "s"]),
-    ("M", &["name", "ph", "pid", "tid?", "args"]),
-];
-
-/// What is wrong with an event.
-fn fault(event: &Value) -> Option<String> {
-    let Some(object) = event.as_object() else { return Some("no object".into()) };
-    let kind = event["ph"].as_str().unwrap_or_default();
-    let Some((_, fields)) = FIELDS.iter().find(|(name, _)| *name == kind) else { return Some(format!("kind {kind}")) };
-    if let Some(field) = fields.iter().find(|field| !field.ends_with('?') && !object.contains_key(**field)) {
-        return Some(format!("no {field}"));
-    }
-    if let Some(field) = object.keys().find(|key| !fields.iter().any(|field| field.trim_end_matches('?') == *key)) {
-        return Some(format!("{field} means nothing there"));
-    }
-    let is_good = |(field, value): (&String, &Value)| match field.as_str() {
-        "name" => value.as_str().is_some_and(|name| !name.is_empty()),
-        "pid" | "tid" => value.is_u64(),
-        // Microseconds, with fractions.
-        "ts" | "dur" => value.as_f64().is_some_and(|time| time >= 0.0 && time.is_finite()),
-        "s" => ["g", "p", "t"].iter().any(|scope| value == scope),
-        "args" => value.is_object(),
-        _ => true,
-    };
-    if let Some((field, value)) = object.iter().find(|(field, value)| !is_good((field, value))) {
-        return Some(format!("{field} is {value}"));
-    }
-    let is_name = ["process_name", "thread_name"].iter().any(|name| event["name"] == *name);
-    let is_named = kind != "M" || (is_name && event["args"]["name"].is_string());
-    (!is_named).then(|| "metadata without a name".into())
+/// The published schema of the file.
+fn schema() -> Schema {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/reference/schemas/trace-file.schema.json");
+    Schema::read(&path).unwrap()
 }
 
 #[test]
@@ -59,11 +32,8 @@ fn every_event_has_what_its_kind_asks_for() {
     ]);
     let late = Job { thread: 16, began: 200, ended: 290 };
     let trace = chrome::trace(&events, &names(), 2, 3, &[(&late, 50)]);
-    assert!(trace["displayTimeUnit"] == "ns" && trace["otherData"].is_object());
+    assert_eq!(schema().check(&trace), Ok(()));
     let all = trace["traceEvents"].as_array().unwrap();
-    for event in all {
-        assert_eq!(fault(event), None, "{event}");
-    }
     for kind in ["X", "i", "M"] {
         assert!(all.iter().any(|event| event["ph"] == kind), "there is no event of kind {kind}");
     }
@@ -83,21 +53,43 @@ fn every_event_has_what_its_kind_asks_for() {
 
 #[test]
 fn a_fault_is_seen() {
-    let good = serde_json::json!({"name": "a", "ph": "X", "pid": 1, "tid": 2, "ts": 1.5, "dur": 0.5});
-    assert_eq!(fault(&good), None);
-    let faults = [
-        ("ph", "Q".into()),
-        ("ts", Value::Null),
-        ("ts", (-1.0).into()),
-        ("dur", "1".into()),
-        ("pid", 1.5.into()),
-        ("name", "".into()),
-        ("s", "t".into()),
-        ("args", 3.into()),
+    let schema = schema();
+    let trace = |event: &Value| json!({"traceEvents": [event], "displayTimeUnit": "ns", "otherData": {"lost": 0}});
+    let span = json!({"name": "a", "ph": "X", "pid": 1, "tid": 2, "ts": 1.5, "dur": 0.5});
+    let row = json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": 2, "args": {"name": "CPU 2"}});
+    let moment = json!({"name": "fault 14", "ph": "i", "s": "t", "pid": 1, "tid": 2, "ts": 7});
+    let faults: [(&Value, &[(&str, Value)]); 3] = [
+        (
+            &span,
+            &[
+                ("ph", "Q".into()),
+                ("ts", Value::Null),
+                ("ts", (-1.0).into()),
+                ("dur", "1".into()),
+                ("pid", 1.5.into()),
+                ("pid", 3.into()),
+                ("name", "".into()),
+                ("s", "t".into()),
+                ("args", 3.into()),
+            ],
+        ),
+        (&row, &[("name", "row".into()), ("args", json!({})), ("ts", 1.into()), ("tid", Value::Null)]),
+        (&moment, &[("s", "q".into()), ("dur", 1.into()), ("tid", (-1).into())]),
     ];
-    for (field, value) in faults {
-        let mut bad = good.clone();
-        bad[field] = value;
-        assert!(fault(&bad).is_some(), "{bad}");
+    for (good, changes) in faults {
+        assert_eq!(schema.check(&trace(good)), Ok(()));
+        for (field, value) in changes {
+            let mut bad = good.clone();
+            bad[*field] = value.clone();
+            assert!(schema.check(&trace(&bad)).is_err(), "{bad}");
+        }
+        for field in good.as_object().unwrap().keys() {
+            let mut bad = good.clone();
+            bad.as_object_mut().unwrap().remove(field);
+            assert!(schema.check(&trace(&bad)).is_err(), "{bad}");
+        }
     }
+    let mut silent = trace(&span);
+    silent["otherData"] = json!({});
+    assert!(schema.check(&silent).is_err(), "how many events were lost is always said");
 }
