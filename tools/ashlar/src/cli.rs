@@ -159,6 +159,10 @@ pub struct RunOptions {
     /// that records what happens, as for `trace`.
     #[arg(long, conflicts_with_all = ["headless", "icount", "gdb", "iso"])]
     pub view: bool,
+    /// Write a page of HTML when the run is over, with a picture of who had each processor when, the deadlines and the waits. The
+    /// kernel is one that records what happens, as for `trace`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["view", "gdb", "iso"])]
+    pub report: Option<PathBuf>,
     /// Exit with status 0 once every awaited console has printed a line that matches this regular expression; `up` stands
     /// for the key `up` of each console in the description.
     #[arg(long, value_name = "REGEX|up")]

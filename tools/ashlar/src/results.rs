@@ -123,6 +123,8 @@ pub struct RunResult {
     pub seconds: f64,
     /// The emulator's command line.
     pub command: String,
+    /// The page that `--report` asked for.
+    pub report: Option<PathBuf>,
     pub consoles: BTreeMap<String, ConsoleResult>,
 }
 

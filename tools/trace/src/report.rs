@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::histogram::histogram;
-use crate::jobs::{Job, Kept};
+use crate::jobs::{kept, Job, Kept};
 use crate::latency::{Waiter, Waits};
 use crate::names::Names;
 use crate::slices::slices;
@@ -13,6 +13,9 @@ use std::fmt::Write;
 const STYLE: &str = include_str!("report.css");
 /// Missed deadlines that get a picture of their own.
 const PICTURES: usize = 10;
+
+/// By thread: the time that it had.
+type Others = BTreeMap<u32, u64>;
 
 /// What the page is about.
 #[derive(Debug)]
@@ -40,12 +43,12 @@ pub fn html(recorded: &Recorded<'_>) -> String {
     let slices = slices(recorded.events);
     let start = recorded.events.first().map_or(0, |event| event.when);
     let end = recorded.events.last().map_or(0, |event| event.when);
-    let missed: Vec<(&Job, u64)> = recorded
+    let missed: Vec<(&Job, &Others, u64)> = recorded
         .kept
         .iter()
-        .flat_map(|(thread, kept)| kept.missed.iter().map(|(job, _)| (job, recorded.deadlines[thread])))
+        .flat_map(|(thread, kept)| kept.missed.iter().map(|(job, others)| (job, others, recorded.deadlines[thread])))
         .collect();
-    let moments: Vec<u64> = missed.iter().map(|(job, deadline)| job.began + deadline).collect();
+    let moments: Vec<u64> = missed.iter().map(|(job, _, deadline)| job.began + deadline).collect();
     let view = View { slices: &slices, names: recorded.names, cpus: recorded.cpus, time: start..end, missed: &moments };
     let system = escape(recorded.system);
     let mut out = String::new();
@@ -68,7 +71,7 @@ pub fn html(recorded: &Recorded<'_>) -> String {
     out.push_str(&timeline(&view));
     key(&mut out, recorded.names);
     deadlines(&mut out, recorded);
-    for (job, deadline) in missed.iter().take(PICTURES) {
+    for (job, others, deadline) in missed.iter().take(PICTURES) {
         let _ = writeln!(
             out,
             "<h3 id=\"missed-{}\">{} misses its deadline at {}</h3>",
@@ -76,6 +79,7 @@ pub fn html(recorded: &Recorded<'_>) -> String {
             escape(recorded.names.thread(job.thread).unwrap_or_default()),
             milliseconds(job.began + deadline)
         );
+        let _ = writeln!(out, "<p>The job {}</p>", told(job, others, recorded.names));
         let margin = job.took() / 4;
         out.push_str(&timeline(&View { time: job.began.saturating_sub(margin)..job.ended + margin, ..view.clone() }));
     }
@@ -122,6 +126,23 @@ fn deadlines(out: &mut String, recorded: &Recorded<'_>) {
         );
     }
     out.push_str("</table>\n");
+    for (thread, within) in kept(recorded.events, recorded.bounds, &recorded.names.receives()) {
+        let name = escape(recorded.names.thread(thread).unwrap_or_default());
+        for (job, others) in within.missed.iter().take(PICTURES) {
+            let told = told(job, others, recorded.names);
+            let _ = writeln!(out, "<p class=\"bad\">A job of {name} took longer than its bound: it {told}</p>");
+        }
+    }
+}
+
+/// When a job was, and which other threads had its processor meanwhile.
+fn told(job: &Job, others: &Others, names: &Names) -> String {
+    let other = |(thread, time): (&u32, &u64)| {
+        format!("{} {}", escape(names.thread(*thread).unwrap_or("idle")), milliseconds(*time))
+    };
+    let others: Vec<String> = others.iter().map(other).collect();
+    let others = if others.is_empty() { "no other thread".to_string() } else { others.join(", ") };
+    format!("began at {} and took {}; the processor had {others}.", milliseconds(job.began), milliseconds(job.took()))
 }
 
 fn waiting(out: &mut String, recorded: &Recorded<'_>) {
@@ -150,6 +171,20 @@ fn waiting(out: &mut String, recorded: &Recorded<'_>) {
         );
     }
     out.push_str("</table>\n");
+    for (waiter, waits) in recorded.waits {
+        let bound = recorded.wait_bounds.get(&waiter.thread).copied();
+        let (Some(name), Some(bound)) = (recorded.names.thread(waiter.thread), bound) else { continue };
+        if waits.beyond(bound) > 0 {
+            let _ = writeln!(
+                out,
+                "<p class=\"bad\">{} waited longer than its bound, {} times: the longest began at {} and took {}.</p>",
+                escape(name),
+                waits.beyond(bound),
+                milliseconds(waits.longest_began),
+                milliseconds(waits.longest())
+            );
+        }
+    }
 }
 
 fn bad(is_bad: bool) -> &'static str {

@@ -4,11 +4,13 @@ mod interactive;
 mod live_page;
 mod observer;
 mod out;
+mod recorder;
 mod shown;
 
 use crate::cli::RunOptions;
 use crate::results::{ConsoleResult, RunResult};
 use crate::verbs::awaited::Awaited;
+use crate::verbs::files::can_hold_a_file;
 use builder::machine::{prepare, MachineOptions};
 use builder::{build_loaded, find_system, load_system_for, Built, EmulatorName, KernelOptions, STEPS};
 use consoles::view::Style;
@@ -21,8 +23,10 @@ use observer::Observer;
 use out::Out;
 use output::{Failure, Output};
 use project::Project;
+use recorder::Recorder;
 use shown::Shown;
 use std::io::{stdout, IsTerminal};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How long a console must be silent before its unfinished line is shown.
@@ -42,11 +46,19 @@ enum Over {
     Signal(i32),
 }
 
+/// What looks into the machine while it runs.
+#[derive(Default)]
+struct Watch<'a> {
+    observer: Option<Observer>,
+    recorder: Option<Recorder<'a>>,
+}
+
 pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let (project, description) = find_system(options.system.as_deref(), project)?;
     let progress = output.progress(STEPS);
-    // The page is drawn from what the kernel records.
-    let kernel = KernelOptions { trace: options.view, ..options.kernel };
+    // Live page and report are made of what the kernel records.
+    let is_recorded = options.view || options.report.is_some();
+    let kernel = KernelOptions { trace: is_recorded, ..options.kernel };
     let system = load_system_for(options.emulator, &description, &kernel, &project, &progress)?;
     // What is asked for is held against the system before anything is built.
     let shown = Shown::new(options, &system)?;
@@ -62,18 +74,27 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
         ..MachineOptions::default()
     };
     machine.check(&system)?;
-    if options.view && options.emulator != EmulatorName::Own {
-        let message = "--view looks into the machine through QEMU's monitor, which this emulator does not have";
+    options.report.iter().try_for_each(|path| can_hold_a_file(path))?;
+    if is_recorded && options.emulator != EmulatorName::Own {
+        let option = if options.view { "--view" } else { "--report" };
+        let message =
+            format!("{option} looks into the machine through QEMU's monitor, which this emulator does not have");
         return Err(Failure::unable(message, "leave it out"));
     }
     let built = build_loaded(system, &kernel, &project, output, &progress)?;
     drop(progress);
     prepare(&built, output)?;
-    let (observer, command) = if options.view {
+    let mut watch = Watch::default();
+    let command = if options.view {
         let (observer, command) = Observer::new(&built, &kernel, &project, &machine)?;
-        (Some(observer), command)
+        watch.observer = Some(observer);
+        command
+    } else if let Some(page) = &options.report {
+        let (recorder, command) = Recorder::new(&built, &project, &machine, page)?;
+        watch.recorder = Some(recorder);
+        command
     } else {
-        (None, machine.command_line(&built)?)
+        machine.command_line(&built)?
     };
     // The exact line is part of what a run shows; for a program it is in the result.
     eprintln!("{command}");
@@ -82,8 +103,12 @@ pub fn run(options: &RunOptions, project: &Project, output: &Output) -> Result<(
     }
     let mut session =
         Session::start(&command).map_err(|error| Failure::unable(error.to_string(), "run ./ashlar doctor"))?;
-    let over = converse(options, output, &built, &shown, &mut awaited, &mut session, observer)?;
-    report(output, &built, &awaited, over, &mut session, &command)
+    let over = converse(options, output, &built, &shown, &mut awaited, &mut session, &mut watch)?;
+    if let (Some(recorder), Some(page)) = (watch.recorder, &options.report) {
+        recorder.finish(&built, !matches!(over, Over::Ended(_)))?;
+        output.human(&format!("report  {}", project.shown(page)));
+    }
+    report(output, &built, &awaited, over, &mut session, options.report.clone(), &command)
 }
 
 /// Lets the machine run until something ends the run. The terminal is as before when this returns.
@@ -94,14 +119,14 @@ fn converse(
     shown: &Shown,
     awaited: &mut Awaited,
     session: &mut Session<'_>,
-    observer: Option<Observer>,
+    watch: &mut Watch<'_>,
 ) -> Result<Over, Failure> {
     let names: Vec<String> = built.system.consoles.iter().map(|console| console.name.clone()).collect();
     let mut keyboard = Keyboard::new(options.headless, &built.system.consoles, shown.first_typed(), session)?;
     let style = style(options.headless, &keyboard);
     let mut live = None;
     // With a program reading standard output, what people see goes to standard error.
-    let out = if let Some(observer) = observer {
+    let out = if let Some(observer) = watch.observer.take() {
         keyboard = keyboard.of_page();
         live = Some(LivePage::enter(observer, style.colour, session.started())?);
         Out::Pane(Box::new(Pane::new(1, 80)))
@@ -130,8 +155,12 @@ fn converse(
         if let Some(live) = &mut live {
             live.draw_if_due(&mut view)?;
         }
+        if let Some(recorder) = &mut watch.recorder {
+            recorder.read_if_due(session.started())?;
+        }
         let draw_at = live.as_ref().map(LivePage::due);
-        let wake = [deadline, quiet_at, finish_at, draw_at].into_iter().flatten().min();
+        let read_at = watch.recorder.as_ref().map(Recorder::due);
+        let wake = [deadline, quiet_at, finish_at, draw_at, read_at].into_iter().flatten().min();
         match session.next(wake) {
             Some(Event::Output { console, bytes }) => {
                 view.feed(console, &bytes);
@@ -181,6 +210,7 @@ fn report(
     awaited: &Awaited,
     over: Over,
     session: &mut Session<'_>,
+    page: Option<PathBuf>,
     command: &CommandLine,
 ) -> Result<(), Failure> {
     let seconds = session.started().elapsed().as_secs_f64();
@@ -199,6 +229,7 @@ fn report(
         result: word,
         seconds,
         command: command.to_string(),
+        report: page,
         consoles: shown.collect(),
     });
     let Some(failure) = failure else { return Ok(()) };

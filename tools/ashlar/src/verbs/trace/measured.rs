@@ -1,17 +1,61 @@
 //! Jobs and waits, as they are reported.
 
+use super::bounds::Bounds;
+use super::unit;
 use crate::results::{BucketResult, DeadlineResult, MissedResult, WaitResult};
+use crate::verbs::rings::Recording;
 use builder::Built;
 use std::collections::BTreeMap;
+use trace::event::in_order;
 use trace::jobs::{kept, Job, Kept};
-use trace::latency::{Waiter, Waits};
+use trace::latency::{waits, Waiter, Waits};
+use trace::report::{html, Recorded};
 use trace::{Event, Names};
 
 /// Of each thread so many jobs that took too long are told one by one.
 const SHOWN: usize = 5;
 
+/// What was recorded of a run, and what is measured of it.
+pub struct Measured {
+    /// In the order of their times.
+    pub events: Vec<Event>,
+    pub lost: u64,
+    /// By number of the thread, as the others are.
+    pub deadlines: BTreeMap<u32, u64>,
+    pub kept: BTreeMap<u32, Kept>,
+    pub waits: BTreeMap<Waiter, Waits>,
+}
+
+impl Measured {
+    /// Of all that was read and not taken yet.
+    pub fn of(recording: &mut Recording, built: &Built, names: &Names) -> Measured {
+        let (events, lost) = (in_order(recording.take()), recording.lost());
+        let deadlines = deadlines(built, names);
+        let kept = kept(&events, &deadlines, &names.receives());
+        let waits = waits(&events);
+        Measured { events, lost, deadlines, kept, waits }
+    }
+
+    /// The page of HTML.
+    pub fn page(&self, built: &Built, names: &Names, cpus: u32, bounds: &Bounds, icount: bool) -> String {
+        html(&Recorded {
+            system: &built.system.name,
+            events: &self.events,
+            lost: self.lost,
+            names,
+            cpus,
+            deadlines: &self.deadlines,
+            kept: &self.kept,
+            bounds: &bounds.jobs,
+            waits: &self.waits,
+            wait_bounds: &bounds.waits,
+            unit: unit(icount),
+        })
+    }
+}
+
 /// By number of the thread, in nanoseconds: the deadlines of threads with reservations.
-pub fn deadlines(built: &Built, names: &Names) -> BTreeMap<u32, u64> {
+fn deadlines(built: &Built, names: &Names) -> BTreeMap<u32, u64> {
     let all = built.system.threads();
     let of = |name: &str| {
         let thread = all.iter().find(|thread| thread.name == name)?;

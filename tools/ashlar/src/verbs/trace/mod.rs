@@ -4,29 +4,29 @@ mod bounds;
 mod measured;
 mod shown;
 
+pub use bounds::Bounds;
+pub use measured::Measured;
+
 use super::files::{can_hold_a_file, write};
 use super::kernel_bounds::KernelBounds;
 use super::rings::{names, Recording};
 use crate::cli::TraceOptions;
 use crate::results::TraceResult;
 use crate::verbs::awaited::Awaited;
-use bounds::{bounds, Bounds};
+use bounds::bounds;
 use builder::machine::MachineOptions;
 use builder::{build_loaded, find_system, load_system, Built, KernelOptions, STEPS};
 use consoles::view::Style;
 use consoles::{terminal, View};
 use emulator::{Event, Session};
-use measured::{deadline_results, deadlines, wait_results};
+use measured::{deadline_results, wait_results};
 use output::{Failure, Output};
 use project::Project;
 use shown::show;
 use std::io::{stdout, Write};
 use std::time::{Duration, Instant};
 use trace::chrome;
-use trace::event::in_order;
-use trace::jobs::{kept, Job};
-use trace::latency::waits;
-use trace::report::{html, Recorded};
+use trace::jobs::Job;
 
 /// How often the rings are read while the machine runs.
 const READ_EVERY: Duration = Duration::from_millis(250);
@@ -59,37 +59,22 @@ pub fn trace(options: &TraceOptions, project: &Project, output: &Output) -> Resu
         Session::start(&command).map_err(|error| Failure::unable(error.to_string(), "run ./ashlar doctor"))?;
     let ended = record(options, output, &built, &mut awaited, &mut session, &mut recording)?;
     eprint!("{}", session.finish());
-    let (events, lost) = (in_order(recording.take()), recording.lost());
-    let deadlines = deadlines(&built, &names);
-    let kept = kept(&events, &deadlines, &names.receives());
-    let waits = waits(&events);
+    let measured = Measured::of(&mut recording, &built, &names);
+    let Measured { events, lost, deadlines, kept, waits } = &measured;
     let missed: Vec<(&Job, u64)> =
         kept.iter().flat_map(|(thread, kept)| kept.missed.iter().map(|(job, _)| (job, deadlines[thread]))).collect();
-    write(&file, &chrome::trace(&events, &names, cpus, lost, &missed).to_string())?;
+    write(&file, &chrome::trace(events, &names, cpus, *lost, &missed).to_string())?;
     if let Some(page) = &options.report {
-        let recorded = Recorded {
-            system: &built.system.name,
-            events: &events,
-            lost,
-            names: &names,
-            cpus,
-            deadlines: &deadlines,
-            kept: &kept,
-            bounds: &bounds.jobs,
-            waits: &waits,
-            wait_bounds: &bounds.waits,
-            unit: unit(options.icount),
-        };
-        write(page, &html(&recorded))?;
+        write(page, &measured.page(&built, &names, cpus, &bounds, options.icount))?;
     }
     let result = TraceResult {
         system: built.system.name.clone(),
         result: ended,
         events: events.len() as u64,
-        lost,
+        lost: *lost,
         file,
-        waits: wait_results(&waits, &bounds.waits, &names),
-        deadlines: deadline_results(&events, &kept, &deadlines, &bounds.jobs, &names),
+        waits: wait_results(waits, &bounds.waits, &names),
+        deadlines: deadline_results(events, kept, deadlines, &bounds.jobs, &names),
     };
     show(output, &project, &result, options.icount);
     if let Some(page) = &options.report {
