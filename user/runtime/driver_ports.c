@@ -30,6 +30,9 @@ void ports_start(void)
 
 static void require(uint32_t status, uint32_t offset, uint32_t width)
 {
+    if (&driver_ports == 0) {
+        panic("an access to a port: the program has no object driver_ports\n");
+    }
     if (status == ERR_BAD_SLOT) {
         panic("the ports of device %s: it has none\n", driver_ports.device);
     }

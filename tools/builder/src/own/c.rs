@@ -1,7 +1,7 @@
 //! Programs in C: each file is compiled if it or what it includes has changed, and the program is linked.
 
 use super::compilers::Compilers;
-use super::{modified, unwritable, Broken, Fault};
+use super::{built, modified, unwritable, Broken, Fault};
 use std::path::{Path, PathBuf};
 
 impl Compilers<'_> {
@@ -29,13 +29,13 @@ impl Compilers<'_> {
         let newest = objects.iter().chain(&self.library).map(|file| modified(file)).max().flatten();
         let list = elf.with_extension("list");
         let listed = objects.iter().map(|object| format!("{}\n", object.display())).collect::<String>();
-        if newest.is_some() && modified(&elf) > newest && std::fs::read_to_string(&list).is_ok_and(|old| old == listed)
-        {
+        if newest.is_some() && built(&elf) > newest && std::fs::read_to_string(&list).is_ok_and(|old| old == listed) {
             return Ok(());
         }
+        forget(&list)?;
         let mut command = self.command(&self.link);
         command.arg("-o").arg(&elf).args(&objects).args(&self.library);
-        self.run(command)?;
+        self.run(command).map_err(without_start)?;
         std::fs::write(&list, listed).map_err(|error| unwritable(&list, &error))
     }
 
@@ -59,6 +59,7 @@ impl Compilers<'_> {
         }
         let folder = object.parent().unwrap_or(&self.folder);
         std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        forget(&said)?;
         let warnings = self.run(command)?;
         if warnings.is_empty() {
             std::fs::write(&said, text).map_err(|error| unwritable(&said, &error))
@@ -71,9 +72,36 @@ impl Compilers<'_> {
 
     /// Whether the object is newer than every file in the rule that the compiler has written.
     fn is_newer(&self, object: &Path, depends: &Path) -> bool {
-        let (Some(made), Ok(rule)) = (modified(object), std::fs::read_to_string(depends)) else { return false };
+        let (Some(made), Ok(rule)) = (built(object), std::fs::read_to_string(depends)) else { return false };
         let files = files_of(&rule);
         !files.is_empty() && files.iter().all(|file| modified(&self.own.join(file)).is_some_and(|time| time < made))
+    }
+}
+
+/// Removes what says that a file is finished, before it is made anew: a compiler that is killed leaves half of one.
+fn forget(mark: &Path) -> Result<(), Fault> {
+    match std::fs::remove_file(mark) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unwritable(mark, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// What the linker says of a program that has no function to start with: in place of `main` it takes that of drivers, which misses
+/// what a driver has.
+fn without_start(fault: Fault) -> Fault {
+    let misses = |broken: &Broken, name: &str| broken.said.contains(&format!("undefined reference to `{name}'"));
+    match fault {
+        Fault::Broken(broken) if misses(&broken, "driver") && misses(&broken, "driver_protocols") => {
+            Fault::Broken(Broken {
+                what: "none of its files has the function `main`".into(),
+                remedy:
+                    "write `int main(void)`; a driver has `void driver(void)` and the table `driver_protocols` instead"
+                        .into(),
+                said: String::new(),
+                ..broken
+            })
+        }
+        other => other,
     }
 }
 

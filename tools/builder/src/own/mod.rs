@@ -193,3 +193,8 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Fault {
 fn modified(path: &Path) -> Option<SystemTime> {
     path.metadata().and_then(|about| about.modified()).ok()
 }
+
+/// When a file was built. One that is empty was not: a machine that stops leaves such files.
+fn built(path: &Path) -> Option<SystemTime> {
+    modified(path).filter(|_| path.metadata().is_ok_and(|about| about.len() != 0))
+}

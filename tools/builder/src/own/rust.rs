@@ -1,7 +1,7 @@
 //! Programs in Rust: cargo builds each crate with the flags and the link line of user/Makefile.
 
 use super::compilers::Compilers;
-use super::{modified, unwritable, Broken, Fault};
+use super::{built, modified, unwritable, Broken, Fault};
 use output::Failure;
 use serde::Deserialize;
 use std::io::ErrorKind;
@@ -199,10 +199,13 @@ impl Compilers<'_> {
     /// Copies a program to its place if it has changed.
     fn take(&self, executable: &Path, name: &str) -> Result<(), Fault> {
         let elf = self.folder.join(format!("{name}.elf"));
-        if modified(&elf) > modified(executable) {
+        if built(&elf) > modified(executable) {
             return Ok(());
         }
-        std::fs::copy(executable, &elf).map(|_| ()).map_err(|error| unwritable(&elf, &error))
+        // Whoever is killed while copying leaves no half of a program.
+        let half = elf.with_extension("elf.new");
+        let copied = std::fs::copy(executable, &half).and_then(|_| std::fs::rename(&half, &elf));
+        copied.map_err(|error| unwritable(&elf, &error))
     }
 
     fn cargo(&self, mut command: Command) -> Result<Output, Fault> {

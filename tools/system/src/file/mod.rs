@@ -104,14 +104,14 @@ impl Reader<'_> {
             return;
         }
         let Some(bytes) = self.bytes(name, &path) else { return };
+        // A build replaces what an earlier version of the tree, or a build that was killed, has left.
+        let stays = self.strictness == Strictness::All || self.assets.finished.contains(&name.value);
         match program::parse(&bytes) {
             Ok((program, other_abi)) => {
                 self.files.programs.insert(name.value.clone(), program);
-                // A build replaces what an earlier version of the tree has left.
-                let stays = self.strictness == Strictness::All || self.assets.finished.contains(&name.value);
                 self.program_flaws(name, &path, other_abi.filter(|_| stays));
             }
-            Err(flaws) if self.told.insert(path.clone()) => self.program_flaws(name, &path, flaws),
+            Err(flaws) if stays && self.told.insert(path.clone()) => self.program_flaws(name, &path, flaws),
             Err(_) => {}
         }
     }
