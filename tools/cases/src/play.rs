@@ -149,12 +149,17 @@ fn set_apart(case: &Case, built: &mut Built, folder: &Path) -> Result<(), Failur
         (DamagedFile::Kernel, &mut built.kernel, folder.join("ashlar.elf")),
     ];
     for (file, path, own) in files {
-        let io = |error: std::io::Error| Failure::unable(error.to_string(), "check permissions and free space");
+        let from = path.display().to_string();
+        let io = |error: std::io::Error| {
+            let message = format!("{from} cannot be brought to {}: {error}", own.display());
+            Failure::unable(message, "check permissions and free space")
+        };
         absent(&own)?;
         let damage: Vec<_> = case.damage.iter().filter(|damage| damage.file == file).collect();
         if damage.is_empty() {
-            // A link keeps what it names when a later build puts a new file in the old one's place.
-            std::fs::hard_link(&path, &own).map_err(io)?;
+            // A link keeps what it names when a later build puts a new file in the old one's place. To a distribution that
+            // belongs to another user, or is on another file system, there can be none.
+            std::fs::hard_link(&path, &own).or_else(|_| std::fs::copy(&path, &own).map(drop)).map_err(io)?;
         } else {
             let mut bytes = std::fs::read(&path).map_err(io)?;
             for one in damage {

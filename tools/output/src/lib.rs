@@ -11,6 +11,7 @@ use serde_json::json;
 use std::cell::Cell;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -120,6 +121,7 @@ impl Output {
                 }
             }
             Failure::Unable { message, remedy } => {
+                let remedy = remedy.replace("./ashlar", entry());
                 let error = CommandError { message: message.clone(), remedy: remedy.clone() };
                 self.json(&CommandFailed { error });
                 eprintln!("ashlar: {message}");
@@ -128,6 +130,15 @@ impl Output {
                 }
             }
         }
+    }
+}
+
+/// What a user types to run this tool: the entry of the tree's root where it stands in the current folder, elsewhere the name.
+pub fn entry() -> &'static str {
+    if Path::new("ashlar").is_file() {
+        "./ashlar"
+    } else {
+        "ashlar"
     }
 }
 

@@ -93,7 +93,8 @@ fn arguments(options: &DebugOptions, places: &[Place], built: &Built, folder: &O
     let mut execute = |command: String| arguments.extend(["-ex".to_string(), command]);
     execute("set confirm off".into());
     execute("set pagination off".into());
-    execute(format!("file {}", built.kernel.with_extension("debug").display()));
+    let symbols = built.kernel.with_extension("debug").display().to_string();
+    execute(format!("file \"{}\"", symbols.replace('\\', "\\\\").replace('"', "\\\"")));
     execute(format!("source {}", folder.join("gdb.py").display()));
     execute(format!("target remote {}", folder.join("socket").display()));
     places.iter().for_each(|place| execute(format!("ashlar break {} {}", place.process, place.location)));

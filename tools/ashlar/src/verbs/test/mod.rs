@@ -6,7 +6,7 @@ use crate::cli::TestOptions;
 use crate::results::{Listed, TestOutcome, TestResult};
 use builder::Builds;
 use cases::{self, Capacity, Event, Outcome, Test};
-use output::{complain, Failure, Output};
+use output::{complain, entry, Failure, Output};
 use project::Project;
 use std::path::Path;
 use std::time::Instant;
@@ -91,8 +91,11 @@ impl Tally {
                 self.failed.push(test.name.clone());
                 output.human(&format!("FAIL  {} ({seconds:.1} s)", test.name));
                 complain(format!(
-                    "{}: {}\n{why}\n--- again alone:  ./ashlar test {} --show\n",
-                    test.name, test.about, test.name
+                    "{}: {}\n{why}\n--- again alone:  {} test {} --show\n",
+                    test.name,
+                    test.about,
+                    entry(),
+                    test.name
                 ));
                 ("failed", Some(why))
             }
