@@ -99,3 +99,31 @@ bench-locks: $(ROOT)/build/bench/locks
 	@$(ROOT)/build/bench/locks $(CPUS)
 
 -include $(HOSTED_OBJECTS:.o=.d) $(addsuffix .d,$(HOSTED_PROGRAMS) $(CONFORM_PROGRAMS))
+
+# What unit tests of programs are linked with (user/unit): the layers, whose names are hidden, and the part of the C library that calls
+# the kernel. Built with SAN=address, as such tests are.
+UNIT_OUT := $(ROOT)/build/user/unit
+UNIT_FLAGS := $(HOSTED_FLAGS) -DASHLAR_UNIT -I$(ROOT)/user/include
+UNIT_LIBC := $(patsubst %,$(UNIT_OUT)/libc/%.o,env env_text format print)
+.PHONY: unit-library
+unit-library: $(UNIT_OUT)/libunit.a
+
+$(UNIT_OUT)/unit.o: $(ROOT)/user/unit/unit.c $(KERNEL)/hosted.mk
+	@mkdir -p $(@D)
+	@$(HOSTED_CC) $(UNIT_FLAGS) -c $< -o $@
+
+$(UNIT_OUT)/libc/%.o: $(ROOT)/user/libc/%.c $(KERNEL)/hosted.mk
+	@mkdir -p $(@D)
+	@$(HOSTED_CC) $(UNIT_FLAGS) -I$(KERNEL) -c $< -o $@
+
+# A program may have functions called as the kernel's.
+$(UNIT_OUT)/kernel.o: $(UNIT_OUT)/unit.o $(HOSTED_OUT)/layers.a
+	@ld -r -o $@.all $^
+	@objcopy --strip-debug --wildcard --keep-global-symbol='unit_*' --keep-global-symbol='sys_*' \
+	    --keep-global-symbol='message_*' $@.all $@ && rm $@.all
+
+$(UNIT_OUT)/libunit.a: $(UNIT_OUT)/kernel.o $(UNIT_LIBC)
+	@rm -f $@
+	@ar rcs $@ $^
+
+-include $(UNIT_OUT)/unit.d $(UNIT_LIBC:.o=.d)

@@ -31,12 +31,13 @@ cd ..
 [ -e "${ashlar%/ashlar}/build/systems/weather" ] && fail "the tree has the project's image"
 status 0 ashlar test --list
 says '^unit-mean '
+says '^unit-prints '
 says '^starts '
 status 0 ashlar test --junit build/results/tests.xml
-says '^2 passed, 0 failed, 0 skipped$'
-grep -q 'tests="2" failures="0"' build/results/tests.xml || fail "no JUnit results"
+says '^3 passed, 0 failed, 0 skipped$'
+grep -q 'tests="3" failures="0"' build/results/tests.xml || fail "no JUnit results"
 status 0 ashlar test unit
-says '^1 passed'
+says '^2 passed'
 status 2 ashlar test nothing-like-it
 says 'no test has such a name'
 
@@ -53,6 +54,17 @@ status 0 ashlar -v build
 says ' "src/sensor/mean.c"'
 touch src/sensor/mean.h
 
+# ---- what a build that was killed, or a machine that stopped, has left is made anew ----
+: >build/programs/sensor.elf
+status 0 ashlar check
+status 0 ashlar run --headless --until up --timeout 100
+: >"$object" && rm build/programs/sensor.elf
+status 0 ashlar build
+head -c 3000 build/programs/sensor.elf >half && mv half build/programs/sensor.elf && rm build/programs/sensor.list
+status 0 ashlar check
+status 0 ashlar build
+[ "$(wc -c <build/programs/sensor.elf)" -gt 3000 ] || fail "half of a program is taken for all of it"
+
 # ---- a test that fails says why; what is wrong with a program is one error, and the others are built ----
 status 1 ashlar test starts
 says 'has not said /\^MEAN 45'
@@ -65,6 +77,12 @@ status 1 ashlar build
 says 'the program `other` cannot be built:'
 says '^src/other.c:1:25: error: .nothing. undeclared'
 [ -f build/programs/sensor.elf ] || fail "the other program is not built"
+
+echo 'int helper(void) { return 0; }' >src/other.c
+status 1 ashlar build
+says 'the program `other` cannot be built: none of its files has the function `main`$'
+says 'remedy: write `int main.void.`'
+[ "$(wc -l <"$said")" -lt 9 ] || fail "the linker's lines are shown"
 
 # ---- finished programs ----
 printf 'int main(void) { return 0; }\n' >src/other.c

@@ -5,7 +5,11 @@
 
 static const char *page(void)
 {
+#ifdef ASHLAR_UNIT
+    return unit_environment();
+#else
     return (const char *)ENV_VADDR;
+#endif
 }
 
 /* The value as a 32-bit index, or NO_SLOT. */

@@ -132,6 +132,14 @@ fn make_kernel(options: &KernelOptions, project: &Project, output: &Output) -> R
     make::make(project, "kernel", &[&lock, &debug, &trace], output)
 }
 
+/// What unit tests of projects are linked with, in the build folder.
+pub const UNIT_LIBRARY: &str = "user/unit/libunit.a";
+
+pub fn build_unit_library(project: &Project, output: &Output) -> Result<(), Failure> {
+    let _lock = BuildLock::take(project)?;
+    make::make(project, "kernel", &["unit-library", "SAN=address"], output)
+}
+
 /// Builds Ashlar's own programs alone.
 pub fn build_programs(options: &KernelOptions, project: &Project, output: &Output) -> Result<(), Failure> {
     let _lock = BuildLock::take(project)?;

@@ -80,7 +80,8 @@ impl fmt::Display for CommandLine {
     }
 }
 
-fn quoted(text: &str) -> String {
+/// A word as it can be pasted into a shell.
+pub fn quoted(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=,:+@%".contains(&byte);
     if !text.is_empty() && text.bytes().all(plain) {
         text.to_string()

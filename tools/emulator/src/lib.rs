@@ -8,5 +8,5 @@ mod start;
 mod terminal;
 pub mod transcript;
 
-pub use command::CommandLine;
+pub use command::{quoted, CommandLine};
 pub use session::{End, Event, Session};

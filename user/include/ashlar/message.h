@@ -33,6 +33,28 @@ uint32_t message_send(uint32_t slot, struct message *message);
 /* Replies without waiting for the next request. */
 uint32_t message_reply(struct message *message);
 
+#ifdef ASHLAR_UNIT
+uint32_t unit_message(uint64_t number, uint32_t slot, struct message *message);
+
+static inline uint32_t message_fast(uint64_t number, uint32_t slot, uint64_t *count, uint64_t *badge, uint64_t *w0,
+                                    uint64_t *w1, uint64_t *w2, uint64_t *w3)
+{
+    struct message message = {.count = *count, .word = {*w0, *w1, *w2, *w3}};
+    uint32_t status = unit_message(number, slot, &message);
+    *badge = message.badge;
+    *count = message.count;
+    *w0 = message.word[0];
+    *w1 = message.word[1];
+    *w2 = message.word[2];
+    *w3 = message.word[3];
+    return status;
+}
+
+static inline uint32_t message_inline(uint64_t number, uint32_t slot, struct message *message)
+{
+    return unit_message(number, slot, message);
+}
+#else
 /* The shortest paths, for callers that use at most four words: everything stays in registers. The asm saves rbp
  * itself because a peer may fill all ten registers and the compiler does not accept rbp as a clobber everywhere;
  * user code is built without a red zone, so pushing is safe. */
@@ -95,6 +117,8 @@ static inline __attribute__((always_inline)) uint32_t message_inline(uint64_t nu
     message->word[9] = w9;
     return (uint32_t)number;
 }
+
+#endif
 
 static inline __attribute__((always_inline)) uint32_t message_call_inline(uint32_t slot, struct message *message)
 {

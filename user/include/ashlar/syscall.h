@@ -13,6 +13,9 @@
 #define PAGE_SIZE 4096ul
 #define DEADLINE_NEVER (~0ul)
 
+#ifdef ASHLAR_UNIT
+#include "ashlar/unit_calls.h"
+#else
 struct sys_result {
     uint64_t status;
     uint64_t first;  /* rdi */
@@ -46,6 +49,8 @@ static inline struct sys_result sys_raw0(uint64_t number)
     return (struct sys_result){number, a, b};
 }
 
+#endif
+
 /* A call of which only the status matters. */
 static inline uint32_t sys_plain(uint64_t number, uint64_t a, uint64_t b, uint64_t w0, uint64_t w1, uint64_t w2)
 {
@@ -74,6 +79,7 @@ static inline uint32_t sys_signal_wait(uint32_t signal, uint32_t slot, uint64_t 
     return (uint32_t)r.status;
 }
 
+#ifndef ASHLAR_UNIT
 /* Writes up to 64 bytes that stand in `words`; *taken says how many the ring had room for. */
 static inline uint32_t sys_console_write(uint32_t slot, uint32_t bytes, const uint64_t words[8], uint32_t *taken)
 {
@@ -127,5 +133,6 @@ static inline uint32_t sys_console_read(uint32_t slot, uint64_t words[8], uint32
     *bytes = number == STATUS_OK ? (uint32_t)a : 0;
     return (uint32_t)number;
 }
+#endif
 
 #endif

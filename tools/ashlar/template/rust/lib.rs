@@ -2,7 +2,7 @@
 #![cfg_attr(not(test), no_std)]
 
 /// Readings that count.
-const MOST: usize = 16;
+const MOST: usize = 10;
 
 /// The mean of the last readings; of none at first.
 #[derive(Debug, Default)]

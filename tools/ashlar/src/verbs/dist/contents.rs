@@ -64,6 +64,8 @@ pub(super) fn copy(project: &Project, folder: &Path, kernels: &[KernelOptions]) 
             copy_file(&root.join(&below), &folder.join(&below))?;
         }
     }
+    let unit = Path::new("build").join(builder::UNIT_LIBRARY);
+    copy_file(&root.join(&unit), &folder.join(&unit))?;
     for file in files_in(&project.build().join("protocols"))? {
         if let Some(name) = file.file_name().filter(|_| file.extension().is_some_and(|end| end == "h")) {
             copy_file(&file, &folder.join("build/protocols").join(name))?;

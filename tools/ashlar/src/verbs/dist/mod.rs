@@ -8,7 +8,7 @@ mod licences;
 use super::book;
 use crate::cli::{DistOptions, Verb};
 use crate::results::{DistEvidence, DistResult};
-use builder::{build_kernel, build_programs, KernelOptions, Lock};
+use builder::{build_kernel, build_programs, build_unit_library, KernelOptions, Lock};
 use evidence::Evidence;
 use output::{Failure, Output};
 use project::Project;
@@ -35,6 +35,7 @@ pub fn dist(options: &DistOptions, project: &Project, output: &Output) -> Result
     for debug in [false, true] {
         build_programs(&KernelOptions { debug, ..KernelOptions::default() }, project, output)?;
     }
+    build_unit_library(project, output)?;
     progress.step("building the book");
     book::html(project, &output.only_failures())?;
     progress.step(if options.evidence { "making the evidence" } else { "comparing the evidence" });
@@ -102,6 +103,8 @@ fn pack(stage: &Path, name: &str, archive: &Path) -> Result<(), Failure> {
         "--owner=0",
         "--group=0",
         "--numeric-owner",
+        // One who unpacks it for others gives them what he may read.
+        "--mode=u=rwX,go=rX",
         "--use-compress-program=xz -T0",
     ]);
     run(tar.arg("-cf").arg(&new).arg("-C").arg(stage).arg(name))?;

@@ -21,12 +21,13 @@ const FILES: [File; 6] = [
     (".github/workflows/test.yml", include_str!("../../../template/github/test.yml")),
     ("README.md", include_str!("../../../template/README.md")),
 ];
-const IN_C: [File; 5] = [
+const IN_C: [File; 6] = [
     ("ashlar.toml", include_str!("../../../template/c/ashlar.toml")),
     ("src/sensor/main.c", include_str!("../../../template/c/main.c")),
     ("src/sensor/mean.c", include_str!("../../../template/c/mean.c")),
     ("src/sensor/mean.h", include_str!("../../../template/c/mean.h")),
     ("tests/mean.c", include_str!("../../../template/c/test_mean.c")),
+    ("tests/prints.c", include_str!("../../../template/c/test_prints.c")),
 ];
 const IN_RUST: [File; 5] = [
     ("ashlar.toml", include_str!("../../../template/rust/ashlar.toml")),
@@ -67,7 +68,7 @@ fn project(folder: &Path, language: Language, output: &Output) -> Result<(), Fai
     }
     output.human(&format!("made the project {name} in {}", folder.display()));
     files.iter().for_each(|file| output.human(&format!("  {}", file.display())));
-    output.human(&format!("next: cd {} && ashlar run", folder.display()));
+    output.human(&format!("next: cd {} && ashlar run", emulator::quoted(&folder.display().to_string())));
     output.json(&NewResult { name: name.to_string(), folder: folder.to_path_buf(), files });
     Ok(())
 }
@@ -107,11 +108,14 @@ fn is_free(folder: &Path) -> Result<(), Failure> {
 fn write(folder: &Path, name: &str, language: Language) -> Result<Vec<PathBuf>, Error> {
     std::fs::create_dir(folder)?;
     let own = match language {
-        Language::C => IN_C,
-        Language::Rust => IN_RUST,
+        Language::C => &IN_C[..],
+        Language::Rust => &IN_RUST,
     };
-    let texts =
-        own.into_iter().chain(FILES).map(|(path, text)| (path.replace("{name}", name), text.replace("{name}", name)));
+    let texts = own
+        .iter()
+        .copied()
+        .chain(FILES)
+        .map(|(path, text)| (path.replace("{name}", name), text.replace("{name}", name)));
     let schemas = [("system", system::description_schema()), ("project", system::project_schema())]
         .map(|(kind, schema)| (format!(".ashlar/{kind}.schema.json"), format!("{schema:#}\n")));
     let mut files = Vec::new();
