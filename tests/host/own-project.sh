@@ -84,6 +84,12 @@ says 'the program `other` cannot be built: none of its files has the function `m
 says 'remedy: write `int main.void.`'
 [ "$(wc -l <"$said")" -lt 9 ] || fail "the linker's lines are shown"
 
+# ---- a file that is too large to be meant is not read ----
+truncate -s 3G tests/large.toml
+status 2 timeout 60 ashlar test
+says 'tests/large.toml: it is larger than 1024 KiB'
+rm tests/large.toml
+
 # ---- finished programs ----
 printf 'int main(void) { return 0; }\n' >src/other.c
 status 0 ashlar build

@@ -150,7 +150,7 @@ impl Case {
                 "the page \"Your own system\" of the book lists what may stand in a test",
             )
         };
-        let text = std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
+        let text = diagnostics::input_file::text(path).map_err(|error| fault(error.to_string()))?;
         let mut case: Case = toml::from_str(&text).map_err(|error| fault(error.to_string()))?;
         case.folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         if case.steps.is_empty() {

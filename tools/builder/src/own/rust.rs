@@ -202,7 +202,7 @@ impl Compilers<'_> {
         if built(&elf) > modified(executable) {
             return Ok(());
         }
-        // Whoever is killed while copying leaves no half of a program.
+        // A copy that is cut short leaves no half of a program.
         let half = elf.with_extension("elf.new");
         let copied = std::fs::copy(executable, &half).and_then(|_| std::fs::rename(&half, &elf));
         copied.map_err(|error| unwritable(&elf, &error))
