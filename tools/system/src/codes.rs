@@ -158,8 +158,8 @@ diagnostics::codes! {
          for: system calls, error codes, layouts of pages. One that says another version than this Ashlar's, or none, \
          could do anything. The note is in crt0.S.o, and user/libc/link.ld keeps it; a program for Linux has none."
     GuestNetwork "ASH-S045" "a network that cannot be"
-        "`network` of a virtual machine or a process names the process that drives its network card: one that runs `rtl8139`, for one \
-         client, or a virtual switch with `serves = \"ethernet\"`, for several; `uplink` of a switch one that runs `rtl8139`. Driver and \
+        "`network` of a virtual machine or a process names the process that drives its network card: one that runs `rtl8139` or `e1000e`, for one \
+         client, or a virtual switch with `serves = \"ethernet\"`, for several; `uplink` of a switch one that runs such a driver. Driver and \
          console reach the guest's monitor by one notification, which has the guest's name and is made where the description \
          has none, so the console needs no `input`."
     Switch "ASH-S046" "a switch that cannot be"

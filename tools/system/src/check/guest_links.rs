@@ -11,7 +11,7 @@ use diagnostics::{Diagnostic, Report, Span};
 fn drivers(device: Device) -> &'static [&'static str] {
     match device {
         Device::Disk => &["ahci"],
-        Device::Network => &["rtl8139"],
+        Device::Network => &["e1000e", "rtl8139"],
     }
 }
 

@@ -42,7 +42,7 @@ impl Checker<'_> {
         let Some(driver) = self.description.process(&uplink.value) else { return };
         if Device::Network.is_shared_by(driver) {
             let message = format!("the uplink of switch `{}` is the switch `{}`", process.name.value, uplink.value);
-            let remedy = "name a process that runs rtl8139, or give the clients of both one switch: each client of a switch has \
+            let remedy = "name a process that runs rtl8139 or e1000e, or give the clients of both one switch: each client of a switch has \
                           one address, so another switch cannot be one";
             self.fault(Code::Switch, message, remedy, &uplink.span, "a switch, not a card");
         }

@@ -171,7 +171,7 @@ const RUNNING: &[KeySpec] = &[
         Kind::Name(Object::Process),
         "none: its clients reach each other only",
         "With `serves = \"ethernet\"`: the process that drives the card by which the switch's clients reach what is outside, such as one \
-         that runs `rtl8139`; it drives it for this switch alone.",
+         that runs `rtl8139` or `e1000e`; it drives it for this switch alone.",
     ),
     optional(
         "files",
@@ -209,7 +209,7 @@ const NETWORK: &[KeySpec] = &[
         "network",
         Kind::Name(Object::Process),
         "none",
-        "Its network: the process that drives a card for it alone, such as one that runs `rtl8139`, or a switch, with `serves = \
+        "Its network: the process that drives a card for it alone, such as one that runs `rtl8139` or `e1000e`, or a switch, with `serves = \
          \"ethernet\"`. The share, the notifications and the `args.ethernet` that both ends need are made. A program finds it as \
          `arg.network`.",
     ),
