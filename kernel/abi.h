@@ -56,6 +56,7 @@
 #define GRANT_VM 10u          /* object = vm */
 #define GRANT_CONSOLE 11u     /* object = console, badge = notification signalled on input or NONE */
 #define GRANT_POWER 12u       /* may power the machine off */
+#define GRANT_MESSAGE 13u     /* object = line: may learn the message by which a PCI device raises it */
 #define RIGHT_SEND 1u
 #define RIGHT_RECV 2u
 #define RIGHT_SIGNAL 1u

@@ -44,6 +44,7 @@
 #define SYS_CONSOLE_READ 38u
 #define SYS_POWER_OFF 39u
 #define SYS_CHECK 40u
-#define NUM_SYSCALL 41u
+#define SYS_IRQ_MESSAGE 41u
+#define NUM_SYSCALL 42u
 
 #endif

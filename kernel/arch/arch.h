@@ -94,6 +94,11 @@ void arch_interrupt_send(uint32_t cpu, uint32_t vector);
 void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags);
 void arch_line_mask(uint32_t line);
 void arch_line_unmask(uint32_t line);
+/* A PCI function can raise a line by a message, a write of `data` to `address`, instead of by its pin. A message cannot be
+ * masked; it is not lost, but one that waits stands for all that follow. */
+void arch_message_route(uint32_t line, uint32_t function); /* after arch_line_route: this function may; start-up */
+uint64_t arch_message_address(uint32_t line); /* 0: no function may, or the machine cannot deliver its messages */
+uint32_t arch_message_data(uint32_t line);
 
 /* ---- IOMMU ----
  * A PCI function (its number: bus << 8 | device << 3 | function, below 65536) that is attached to a domain reaches what

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define BOOT_TABLE_MAGIC 0x4c42545241485341ul /* the letters ASHARTBL */
-#define BOOT_TABLE_VERSION 4u
+#define BOOT_TABLE_VERSION 5u
 
 #define BOOT_PROCESS_AUTOSTART 1u /* process flags: start-up creates and starts the process; otherwise its parent does */
 #define BOOT_SEGMENT_COPY 0u /* segment kind: frames of the process, filled from the image, the rest zero */
@@ -188,12 +188,16 @@ struct boot_irq {
     uint32_t flags; /* BOOT_IRQ_* */
     uint32_t notification;
     uint32_t cpu; /* that serves it */
+    uint32_t function; /* of PCI, that may raise it by a message, bus << 8 | device << 3 | function; or NONE */
+    uint32_t reserved;
 };
 _Static_assert(offsetof(struct boot_irq, gsi) == 0, "layout");
 _Static_assert(offsetof(struct boot_irq, flags) == 4, "layout");
 _Static_assert(offsetof(struct boot_irq, notification) == 8, "layout");
 _Static_assert(offsetof(struct boot_irq, cpu) == 12, "layout");
-_Static_assert(sizeof(struct boot_irq) == 16, "layout");
+_Static_assert(offsetof(struct boot_irq, function) == 16, "layout");
+_Static_assert(offsetof(struct boot_irq, reserved) == 20, "layout");
+_Static_assert(sizeof(struct boot_irq) == 24, "layout");
 
 struct boot_device {
     uint64_t base;

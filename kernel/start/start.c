@@ -159,6 +159,9 @@ static void define_events(const struct boot_grant *grant)
             const struct boot_irq *irq = table_irq(i);
             if (irq->gsi == grant->object) {
                 irq_define(irq->gsi, (uint32_t)grant->badge, 1ul << grant->slot, irq->cpu, irq->flags);
+                if (irq->function != NONE) {
+                    irq_define_message(irq->gsi, irq->function);
+                }
             }
         }
     }

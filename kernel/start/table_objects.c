@@ -78,6 +78,9 @@ static void check_interrupts(void)
         if (irq->cpu >= table_count(BOOT_CPUS)) {
             table_bad(BOOT_IRQS, i, "its CPU does not exist");
         }
+        if (irq->function != NONE && irq->function >= NUM_FUNCTION) {
+            table_bad(BOOT_IRQS, i, "its PCI function does not exist");
+        }
     }
 }
 

@@ -172,6 +172,8 @@ static const char *grant_fault(uint32_t p, const struct boot_grant *grant)
             return "no such interrupt";
         }
         return notification_exists(grant->badge) && grant->badge != NONE ? 0 : "it signals no notification";
+    case GRANT_MESSAGE:
+        return irq_exists(object) ? 0 : "no such interrupt";
     case GRANT_MMIO:
     case GRANT_PORT:
         if (object >= table_count(BOOT_DEVICES) || table_device(object)->kind != grant->kind) {

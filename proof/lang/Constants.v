@@ -69,6 +69,7 @@ Definition GRANT_DMA : Z := 9.
 Definition GRANT_VM : Z := 10.
 Definition GRANT_CONSOLE : Z := 11.
 Definition GRANT_POWER : Z := 12.
+Definition GRANT_MESSAGE : Z := 13.
 Definition RIGHT_SEND : Z := 1.
 Definition RIGHT_RECV : Z := 2.
 Definition RIGHT_SIGNAL : Z := 1.

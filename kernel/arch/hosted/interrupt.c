@@ -11,6 +11,7 @@ struct line {
     uint32_t cpu;
     uint32_t open;
     uint32_t waiting; /* raised while masked */
+    uint32_t has_message;
 };
 
 static struct {
@@ -107,6 +108,23 @@ void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags)
     }
     lines[line].cpu = cpu;
     lines[line].open = 0;
+    lines[line].has_message = 0;
+}
+
+void arch_message_route(uint32_t line, uint32_t function)
+{
+    (void)function;
+    lines[line].has_message = 1;
+}
+
+uint64_t arch_message_address(uint32_t line)
+{
+    return lines[line].has_message != 0 ? 0xfee00000ul + (uint64_t)lines[line].cpu * 4096 : 0;
+}
+
+uint32_t arch_message_data(uint32_t line)
+{
+    return VECTOR_BASE + line;
 }
 
 void arch_line_mask(uint32_t line)

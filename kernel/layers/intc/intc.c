@@ -29,6 +29,23 @@ void intc_unmask(uint32_t line)
     arch_line_unmask(line);
 }
 
+void intc_route_message(uint32_t line, uint32_t function)
+{
+    arch_message_route(line, function);
+}
+
+uint64_t intc_message_address(uint32_t line)
+{
+    uint64_t address = arch_message_address(line);
+    return address;
+}
+
+uint32_t intc_message_data(uint32_t line)
+{
+    uint32_t data = arch_message_data(line);
+    return data;
+}
+
 uint32_t intc_masked(uint32_t line)
 {
     return 1u - intc_line[line].open;

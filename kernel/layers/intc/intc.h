@@ -15,6 +15,14 @@ void intc_route(uint32_t line, uint32_t cpu, uint32_t flags);
 void intc_mask(uint32_t line);
 void intc_unmask(uint32_t line);
 
+/* Lets this PCI function raise `line` by a message too. Requires: start-up; line < NUM_IRQ_LINE, routed; function < 65536. */
+void intc_route_message(uint32_t line, uint32_t function);
+
+/* The message: what is to be written, and where; the address is 0 if no function can raise `line` by one. Requires line <
+ * NUM_IRQ_LINE. */
+uint64_t intc_message_address(uint32_t line);
+uint32_t intc_message_data(uint32_t line);
+
 /* 1 if `line` is masked, else 0. Requires line < NUM_IRQ_LINE. */
 uint32_t intc_masked(uint32_t line);
 

@@ -46,6 +46,23 @@ void irq_define(uint32_t line, uint32_t notification, uint64_t bits, uint32_t cp
     intc_route(line, cpu, flags);
 }
 
+void irq_define_message(uint32_t line, uint32_t function)
+{
+    intc_route_message(line, function);
+}
+
+uint64_t irq_message_address(uint32_t line)
+{
+    uint64_t address = intc_message_address(line);
+    return address;
+}
+
+uint32_t irq_message_data(uint32_t line)
+{
+    uint32_t data = intc_message_data(line);
+    return data;
+}
+
 void irq_define_console(uint32_t console, uint32_t notification, uint64_t bits)
 {
     irq_console[console].notification = notification;

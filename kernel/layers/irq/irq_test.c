@@ -17,13 +17,28 @@
 #define WAIT_SLOT 7u
 #define CONSOLE_SLOT 8u
 #define CHILD_SLOT 9u
+#define MESSAGE_SLOT 10u
+#define NO_MESSAGE_SLOT 11u
 #define CONSOLE 2u
 
 static uint32_t driver_rounds;
 
+/* The message of a line is told to those who hold the right to it, if a function may send one. */
+static void asks_for_messages(void)
+{
+    CHECK_EQUAL(user_call(SYS_IRQ_MESSAGE, IRQ_SLOT, 0, 0, 0, 0), ERR_BAD_SLOT);
+    CHECK_EQUAL(user_call(SYS_IRQ_ACK, MESSAGE_SLOT, 0, 0, 0, 0), ERR_BAD_SLOT);
+    CHECK_EQUAL(user_call(SYS_IRQ_MESSAGE, NO_MESSAGE_SLOT, 0, 0, 0, 0), ERR_NOT_SUPPORTED);
+    CHECK_EQUAL(user_call(SYS_IRQ_MESSAGE, MESSAGE_SLOT, 0, 0, 0, 0), STATUS_OK);
+    CHECK_EQUAL(user_first(), arch_message_address(LINE));
+    CHECK(user_first() != 0);
+    CHECK_EQUAL(user_second(), VECTOR_BASE + LINE);
+}
+
 static void driver(uint32_t thread)
 {
     (void)thread;
+    asks_for_messages();
     CHECK_EQUAL(hosted_line_open(LINE), 0);
     CHECK_EQUAL(user_call(SYS_IRQ_ACK, WAIT_SLOT, 0, 0, 0, 0), ERR_BAD_SLOT);
     CHECK_EQUAL(user_call(SYS_IRQ_ACK, IRQ_SLOT, 0, 0, 0, 0), STATUS_OK);
@@ -36,6 +51,14 @@ static void driver(uint32_t thread)
         driver_rounds++;
         CHECK_EQUAL(user_call(SYS_IRQ_ACK, IRQ_SLOT, 0, 0, 0, 0), STATUS_OK);
     }
+    /* A message cannot be masked: the second, which comes before the first is acknowledged, signals too. */
+    for (uint32_t i = 0; i < 2; i++) {
+        hosted_raise(0, VECTOR_BASE + LINE);
+        CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
+        CHECK_EQUAL(user_first(), 1ul << IRQ_SLOT);
+        CHECK_EQUAL(hosted_line_open(LINE), 0);
+    }
+    CHECK_EQUAL(user_call(SYS_IRQ_ACK, IRQ_SLOT, 0, 0, 0, 0), STATUS_OK);
     /* Console input comes the same way, with the bit of its own slot. */
     CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
     CHECK_EQUAL(user_first(), 1ul << CONSOLE_SLOT);
@@ -89,10 +112,14 @@ static void through_calls(void)
     CHECK_EQUAL(process_set_grant(1, IRQ_SLOT, GRANT_IRQ, LINE, 0, NONE), ERR_BAD_ARGUMENT);
     CHECK_EQUAL(process_set_grant(1, IRQ_SLOT, GRANT_IRQ, NUM_IRQ_LINE, 0, 0), ERR_BAD_ARGUMENT);
     CHECK_EQUAL(process_set_grant(1, IRQ_SLOT, GRANT_IRQ, LINE, 0, 0), STATUS_OK);
+    CHECK_EQUAL(process_set_grant(1, MESSAGE_SLOT, GRANT_MESSAGE, NUM_IRQ_LINE, 0, 0), ERR_BAD_ARGUMENT);
+    CHECK_EQUAL(process_set_grant(1, MESSAGE_SLOT, GRANT_MESSAGE, LINE, 0, 0), STATUS_OK);
+    CHECK_EQUAL(process_set_grant(1, NO_MESSAGE_SLOT, GRANT_MESSAGE, LINE + 1, 0, 0), STATUS_OK);
     CHECK_EQUAL(process_set_grant(1, WAIT_SLOT, GRANT_NOTIFICATION, 0, RIGHT_WAIT, 0), STATUS_OK);
     CHECK_EQUAL(process_set_grant(1, CONSOLE_SLOT, GRANT_CONSOLE, CONSOLE, 0, 0), STATUS_OK);
     CHECK_EQUAL(process_set_grant(0, CHILD_SLOT, GRANT_PROCESS, 1, 0, NONE), STATUS_OK);
     irq_define(LINE, 0, 1ul << IRQ_SLOT, 0, 0);
+    irq_define_message(LINE, 0x20);
     irq_define_console(CONSOLE, 0, 1ul << CONSOLE_SLOT);
     irq_define_kernel_lines(0);
     for (uint32_t p = 0; p < 2; p++) {

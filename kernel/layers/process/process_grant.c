@@ -45,7 +45,7 @@ static uint32_t grant_object_valid(uint32_t kind, uint32_t object)
         limit = NUM_SHARE;
     } else if (kind == GRANT_PROCESS) {
         limit = NUM_PROCESS;
-    } else if (kind == GRANT_IRQ) {
+    } else if (kind == GRANT_IRQ || kind == GRANT_MESSAGE) {
         limit = NUM_IRQ_LINE;
     } else if (kind == GRANT_MMIO || kind == GRANT_PORT) {
         limit = NUM_DEVICE;
@@ -80,7 +80,7 @@ uint32_t process_set_grant(uint32_t p, uint32_t slot, uint32_t kind, uint32_t ob
 {
     uint32_t g = p * NUM_GRANT + slot;
     uint32_t valid = grant_object_valid(kind, object);
-    if (valid == 0u || kind == GRANT_NONE || kind > GRANT_POWER) {
+    if (valid == 0u || kind == GRANT_NONE || kind > GRANT_MESSAGE) {
         return ERR_BAD_ARGUMENT;
     }
     valid = grant_holder_valid(p, kind, object, rights);

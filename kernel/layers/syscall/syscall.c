@@ -96,7 +96,7 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                 }
             }
         } else {
-            if (number < SYS_VCPU_RUN) {
+            if (number < SYS_CONSOLE_WRITE) {
                 if (number == SYS_DMA_ADDRESS) {
                     status = syscall_dma_address(current);
                 } else if (number == SYS_VM_MAP) {
@@ -105,11 +105,11 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                     status = syscall_vm_unmap(current);
                 } else if (number == SYS_VCPU_PAGE) {
                     status = syscall_vcpu_page(current);
+                } else if (number == SYS_VCPU_RUN) {
+                    status = syscall_vcpu_run(current);
                 }
             } else {
-                if (number == SYS_VCPU_RUN) {
-                    status = syscall_vcpu_run(current);
-                } else if (number == SYS_CONSOLE_WRITE) {
+                if (number == SYS_CONSOLE_WRITE) {
                     status = syscall_console_write(current);
                 } else if (number == SYS_CONSOLE_READ) {
                     status = syscall_console_read(current);
@@ -117,6 +117,8 @@ uint32_t syscall_dispatch_other(uint32_t current, uint64_t number)
                     status = syscall_power_off(current);
                 } else if (number == SYS_CHECK) {
                     status = syscall_check(current);
+                } else if (number == SYS_IRQ_MESSAGE) {
+                    status = syscall_irq_message(current);
                 }
             }
         }

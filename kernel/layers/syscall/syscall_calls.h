@@ -58,6 +58,7 @@ uint32_t syscall_process_exit(uint32_t current);
 
 /* irq */
 uint32_t syscall_irq_ack(uint32_t current);
+uint32_t syscall_irq_message(uint32_t current);
 
 /* device */
 uint32_t syscall_device_map(uint32_t current);

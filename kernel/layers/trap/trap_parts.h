@@ -6,7 +6,8 @@
 
 /* Opens interrupt windows and serves the interrupts that come in them, until one stays empty. It does, once those that
  * wait are served: a line is masked until its driver has handled the interrupt, and the timer and other CPUs interrupt
- * again only for something new. Requires: no lock held. */
+ * again only for something new. Of messages, which nothing masks, devices are trusted not to send one after the other.
+ * Requires: no lock held. */
 void trap_serve_waiting(void);
 
 /* The second half of a call: interrupts that wait are served before. */

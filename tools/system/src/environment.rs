@@ -9,8 +9,8 @@ pub const KEYS: &[(&str, &str)] = &[
     ("name=NAME", "The process's name."),
     (
         "slot.KIND.NAME=N",
-        "Slot of a grant. KIND is `endpoint`, `notification`, `buffer`, `share`, `process` (a child), `interrupt`, `device`, \
-         `console`, `vm`, `power` or `dma`; NAME is the object's name, or the name that its `as` gives. The power \
+        "Slot of a grant. KIND is `endpoint`, `notification`, `buffer`, `share`, `process` (a child), `interrupt`, \
+         `message` (of a child's interrupt), `device`, `console`, `vm`, `power` or `dma`; NAME is the object's name, or the name that its `as` gives. The power \
          grant is `slot.power.machine`, the DMA grant `slot.dma.memory`; a monitor's guest is `slot.vm.guest`, its \
          notification of console input `slot.notification.input`.",
     ),

@@ -56,6 +56,7 @@ pub const GRANT_DMA: u32 = 9;
 pub const GRANT_VM: u32 = 10;
 pub const GRANT_CONSOLE: u32 = 11;
 pub const GRANT_POWER: u32 = 12;
+pub const GRANT_MESSAGE: u32 = 13;
 pub const RIGHT_SEND: u32 = 1;
 pub const RIGHT_RECV: u32 = 2;
 pub const RIGHT_SIGNAL: u32 = 1;

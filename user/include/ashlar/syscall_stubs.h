@@ -254,6 +254,19 @@ static inline uint32_t sys_check(uint32_t slot, uint64_t *broken)
     return (uint32_t)r.status;
 }
 
+/* Tells the message by which a PCI device raises an interrupt line, to be written into its
+ * capability of message-signalled interrupts. The line is acknowledged as ever, but a message
+ * cannot be masked: one that comes before is signalled as well. */
+static inline uint32_t sys_irq_message(uint32_t slot, uint64_t *address, uint64_t *data)
+{
+    struct sys_result r = sys_raw1(SYS_IRQ_MESSAGE, slot);
+    if (r.status == STATUS_OK) {
+        *address = r.first;
+        *data = r.second;
+    }
+    return (uint32_t)r.status;
+}
+
 /* SYS_CALL: user/libc/message.S */
 /* SYS_REPLY_RECV: user/libc/message.S */
 /* SYS_SEND: user/libc/message.S */

@@ -73,6 +73,8 @@ pub const GRANT_VM: u32 = 10;
 pub const GRANT_CONSOLE: u32 = 11;
 /// May power the machine off.
 pub const GRANT_POWER: u32 = 12;
+/// Object = line: may learn the message by which a PCI device raises it.
+pub const GRANT_MESSAGE: u32 = 13;
 /// As in `kernel/abi.h`.
 pub const RIGHT_SEND: u32 = 1;
 /// As in `kernel/abi.h`.
@@ -233,6 +235,8 @@ pub const SYS_CONSOLE_READ: u64 = 38;
 pub const SYS_POWER_OFF: u64 = 39;
 /// Debug builds: stops all CPUs and walks all of the kernel's tables, which takes long.
 pub const SYS_CHECK: u64 = 40;
+/// Tells the message by which a PCI device raises an interrupt line, to be written into its capability of message-signalled interrupts. The line is acknowledged as ever, but a message cannot be masked: one that comes before is signalled as well.
+pub const SYS_IRQ_MESSAGE: u64 = 41;
 /// Every error, by its name.
 pub const ERRORS: [(&str, u32); 14] = [
     ("ERR_UNKNOWN_CALL", ERR_UNKNOWN_CALL),

@@ -228,3 +228,11 @@ pub(crate) unsafe fn sys_check(slot: u32) -> Result<u64> {
     done(answer.status)?;
     Ok(answer.first)
 }
+
+/// Tells the message by which a PCI device raises an interrupt line, to be written into its capability of message-signalled interrupts. The line is acknowledged as ever, but a message cannot be masked: one that comes before is signalled as well.
+#[inline(always)]
+pub(crate) unsafe fn sys_irq_message(slot: u32) -> Result<(u64, u64)> {
+    let answer = unsafe { raw1(SYS_IRQ_MESSAGE, u64::from(slot)) };
+    done(answer.status)?;
+    Ok((answer.first, answer.second))
+}

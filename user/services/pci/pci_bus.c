@@ -7,13 +7,15 @@
  *
  * Arguments: `driver`, the driver's process; `vendor`, `device`, what to look for, from bus `first_bus` on (default 0), or with a
  * page `address`, which device it is of (bus << 8 | device << 3 | function, default 0); `bar`
- * and `window`, which base address register to set and where; `line`, of the interrupt; `dma_pages` for the driver's
- * descriptors (default 4); `kills`, how often to end the driver (default 0): `kill_after_us` after it has taken the device and
- * a random time of up to `kill_random_us` more (by `seed`, default the clock), or, with `kill_step_us`, its n-th life n such steps after its beginning, so
+ * and `window`, which base address register to set and where; `line`, of the interrupt; `messages`, 0 to keep the line of a device
+ * that could interrupt by messages; `dma_pages` for the driver's descriptors (default 4); `kills`, how often to end the driver
+ * (default 0): `kill_after_us` after it has taken the device and a random time of up to `kill_random_us` more (by `seed`, default
+ * the clock), or, with `kill_step_us`, its n-th life n such steps after its beginning, so
  * that it dies wherever it can. A console takes commands: probe, remove, suspend, resume, error, unplug, kill. Where the
  * device is in a slot that it can be taken out of, it is taken out when the slot's button is pressed, and probed when it is
  * there again. */
 #include "pci_hotplug.h"
+#include "pci_message.h"
 
 #include "ashlar/console_line.h"
 #include "ashlar/domain.h"
@@ -32,6 +34,8 @@
 static char driver[NAME_BYTES];
 static uint32_t child; /* slots */
 static uint32_t console;
+static uint32_t message_slot; /* of the message by which the device may interrupt */
+static uint32_t sends_messages;
 static uint32_t address; /* bus, device and function of the device */
 static uint32_t deaths;
 static uint64_t kills; /* still to be made */
@@ -119,6 +123,19 @@ static void probe(void)
     memcpy(domain_emit_begin(AT(PORT, PCI_PROBE), 0), &body, sizeof body);
     domain_emit_end(AT(PORT, PCI_PROBE), 0);
     is_bound = 1;
+}
+
+/* A device that was reset or put in has forgotten the message. */
+static void enable(void)
+{
+    uint32_t sends = message_set_up(address, message_slot);
+
+    if (sends != sends_messages) {
+        print("BUS its interrupts are %s\n", sends ? "messages" : "those of its line");
+    }
+    sends_messages = sends;
+    command(COMMAND_MEMORY | COMMAND_MASTER);
+    emit(PCI_ENABLED);
 }
 
 /* The driver has ended: the device must not reach its memory any more once the frames can belong to another process. */
@@ -219,8 +236,7 @@ static void receive(uint32_t mailbox)
         print("BUS the link to %s is lost\n", driver);
         break;
     case PCI_ENABLE & 0xffu:
-        command(COMMAND_MEMORY | COMMAND_MASTER);
-        emit(PCI_ENABLED);
+        enable();
         break;
     case PCI_DISABLE & 0xffu:
         command(COMMAND_LINE_OFF);
@@ -254,6 +270,7 @@ int main(void)
     }
     console = env_slot_of_kind("console");
     child = env_slot_of_kind("process");
+    message_slot = env_arg_u64("messages", 1) != 0 ? env_slot_of_kind("message") : NO_SLOT;
     if (env_arg("driver", driver, sizeof driver) < 0) {
         panic("argument driver is missing\n");
     }

@@ -86,4 +86,21 @@ static inline void config_write16(uint32_t where, uint32_t offset, uint32_t valu
     sys_port_out(config_ports, 4 + (offset & 2u), 2, value);
 }
 
+/* Offset of a capability of the device, 0 if it has none of the kind. */
+static inline uint32_t config_capability(uint32_t where, uint32_t kind)
+{
+    if ((config_read(where, CONFIG_COMMAND) & STATUS_CAPABILITIES) == 0) {
+        return 0;
+    }
+    uint32_t at = config_read(where, CONFIG_CAPABILITIES) & 0xfcu;
+    for (uint32_t left = 48; at != 0 && left != 0; left--) {
+        uint32_t word = config_read(where, at);
+        if ((word & 0xffu) == kind) {
+            return at;
+        }
+        at = word >> 8 & 0xfcu;
+    }
+    return 0;
+}
+
 #endif

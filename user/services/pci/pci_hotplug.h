@@ -28,22 +28,6 @@ struct slot {
     uint32_t is_full; /* a device is in it and has power */
 };
 
-static inline uint32_t slot_find_express(uint32_t port)
-{
-    if ((config_read(port, CONFIG_COMMAND) & STATUS_CAPABILITIES) == 0) {
-        return 0;
-    }
-    uint32_t at = config_read(port, CONFIG_CAPABILITIES) & 0xfcu;
-    for (uint32_t left = 48; at != 0 && left != 0; left--) {
-        uint32_t word = config_read(port, at);
-        if ((word & 0xffu) == EXPRESS) {
-            return at;
-        }
-        at = word >> 8 & 0xfcu;
-    }
-    return 0;
-}
-
 /* The slot in which the device is, if it can be taken out there. */
 static inline struct slot slot_of(uint32_t device)
 {
@@ -56,7 +40,7 @@ static inline struct slot slot_of(uint32_t device)
             (config_read(port, CONFIG_BUSES) >> 8 & 0xffu) != device >> 8) {
             continue;
         }
-        uint32_t express = slot_find_express(port);
+        uint32_t express = config_capability(port, EXPRESS);
         if (express != 0 && (config_read(port, express + EXPRESS_SLOT_CAPABILITIES) & all) == all) {
             slot = (struct slot){port, express, 1};
         }

@@ -12,6 +12,11 @@
 #define DMAR_UNIT 0u
 #define DMAR_SEGMENT 6u
 #define DMAR_BASE 8u
+#define DMAR_FLAGS 37u       /* of the table */
+#define DMAR_INTERRUPTS 0x1u /* units can remap interrupts */
+#define DMAR_DEVICES 16u
+#define DMAR_IO_APIC 3u
+#define DMAR_ONE_HOP 8u /* bytes of a device that no bridge hides */
 #define IVRS_FIRST 48u
 #define IVRS_UNIT 0x10u
 #define IVRS_BASE 8u
@@ -43,6 +48,17 @@ static void add_io_apic(uint32_t function)
 }
 
 /* Records the I/O interrupt controllers among the devices of a unit, from `at` to `end`. */
+static void read_dmar_devices(const uint8_t *dmar, uint32_t at, uint32_t end)
+{
+    while (at + DMAR_ONE_HOP <= end && dmar[at + 1] >= 6) {
+        if (dmar[at] == DMAR_IO_APIC && dmar[at + 1] == DMAR_ONE_HOP) {
+            add_io_apic((uint32_t)dmar[at + 5] << 8 | (uint32_t)(dmar[at + 6] & 31u) << 3 | (dmar[at + 7] & 7u));
+        }
+        at += dmar[at + 1];
+    }
+}
+
+/* The same of AMD's table. */
 static void read_ivrs_devices(const uint8_t *ivrs, uint32_t at, uint32_t end)
 {
     while (at + 8 <= end) {
@@ -65,6 +81,9 @@ void acpi_find_iommus(void)
              at += acpi_get16(dmar, at + 2)) {
             if (acpi_get16(dmar, at) == DMAR_UNIT) {
                 add(IOMMU_INTEL, acpi_get64(dmar, at + DMAR_BASE), acpi_get16(dmar, at + DMAR_SEGMENT));
+                if ((dmar[DMAR_FLAGS] & DMAR_INTERRUPTS) != 0) {
+                    read_dmar_devices(dmar, at + DMAR_DEVICES, at + acpi_get16(dmar, at + 2));
+                }
             }
         }
         return;

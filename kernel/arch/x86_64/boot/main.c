@@ -68,8 +68,9 @@ static void start_iommu(void)
         boot_fail("the IOMMU cannot be used: %s; switch it off in the firmware set-up if drivers are to be trusted",
                   fault);
     }
-    boot_print("boot: IOMMU: %s, %u units at %x, devices reach only memory that their process maps for them\n",
-               platform.iommu_kind == IOMMU_INTEL ? "VT-d" : "AMD-Vi", platform.iommu_count, platform.iommu[0]);
+    boot_print("boot: IOMMU: %s, %u units at %x, devices reach only memory that their process maps for them%s\n",
+               platform.iommu_kind == IOMMU_INTEL ? "VT-d" : "AMD-Vi", platform.iommu_count, platform.iommu[0],
+               iommu_replaces() ? ", interrupts are remapped" : "");
 }
 
 /* loader: LOADER_*; information: physical address of the loader's structure. Does not return. */

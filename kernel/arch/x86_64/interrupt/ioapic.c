@@ -28,6 +28,9 @@ static uint32_t pins;
 static uint32_t version;
 static uint32_t entry_low[NUM_IRQ_LINE]; /* copy of the controller's entries; guarded as the controller is */
 
+static struct message message[NUM_IRQ_LINE]; /* constant after start-up */
+static uint32_t line_apic_id[NUM_IRQ_LINE];  /* of the line's CPU */
+
 uint32_t ioapic_read(uint32_t reg)
 {
     volatile uint32_t *window = direct(platform.io_apic);
@@ -95,11 +98,27 @@ void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags)
         entry |= ENTRY_ACTIVE_LOW;
     }
     entry_low[line] = entry;
-    iommu_route(VECTOR_BASE + line, percpu[cpu].apic_id);
+    line_apic_id[line] = percpu[cpu].apic_id;
+    uint32_t target = iommu_route(VECTOR_BASE + line, percpu[cpu].apic_id, (flags & LINE_LEVEL) != 0);
     if (line_pin(line) < pins) {
         write_entry(line);
-        ioapic_write(REG_REDIRECTION + 2 * line_pin(line) + 1, percpu[cpu].apic_id << 24);
+        ioapic_write(REG_REDIRECTION + 2 * line_pin(line) + 1, target);
     }
+}
+
+void arch_message_route(uint32_t line, uint32_t function)
+{
+    message[line] = iommu_message(VECTOR_BASE + line, line_apic_id[line], function);
+}
+
+uint64_t arch_message_address(uint32_t line)
+{
+    return message[line].address;
+}
+
+uint32_t arch_message_data(uint32_t line)
+{
+    return message[line].data;
 }
 
 uint32_t ioapic_can_end(void)

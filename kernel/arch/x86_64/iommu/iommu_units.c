@@ -21,6 +21,10 @@
 #define AMDVI_READ 0x2000000000000000ul
 #define AMDVI_WRITE 0x4000000000000000ul
 
+/* Of a message where nothing remaps: fixed, edge triggered, to one processor. */
+#define MESSAGE_ADDRESS 0xfee00000ul
+#define MESSAGE_CPU_SHIFT 12u
+
 static struct iommu_fault last;
 
 static int is_amd(void)
@@ -40,14 +44,27 @@ const char *iommu_units_start(uint64_t tables)
 
 uint32_t iommu_replaces(void)
 {
-    return is_amd() && amdvi_replaces();
+    return platform.iommu_count != 0 && (is_amd() ? amdvi_replaces() : vtd_replaces());
 }
 
-void iommu_route(uint32_t vector, uint32_t apic_id)
+uint32_t iommu_route(uint32_t vector, uint32_t apic_id, uint32_t is_level)
 {
+    if (iommu_replaces() && !is_amd()) {
+        return vtd_route(vector, apic_id, is_level);
+    }
     if (iommu_replaces()) {
         amdvi_route(vector, apic_id);
     }
+    return apic_id << 24;
+}
+
+/* AMD's units let no message pass where they remap: their tables have entries for I/O interrupt controllers only. */
+struct message iommu_message(uint32_t vector, uint32_t apic_id, uint32_t function)
+{
+    if (iommu_replaces()) {
+        return is_amd() ? (struct message){0, 0} : vtd_message(vector, apic_id, function);
+    }
+    return (struct message){MESSAGE_ADDRESS | (uint64_t)apic_id << MESSAGE_CPU_SHIFT, vector};
 }
 
 uint32_t iommu_await(const volatile uint32_t *word, uint32_t mask, uint32_t expected)

@@ -14,8 +14,19 @@ const char *iommu_units_start(uint64_t tables);
 /* 1 if units remap the interrupts of I/O interrupt controllers, whose vectors must then be routed by iommu_route. */
 uint32_t iommu_replaces(void);
 
-/* Lets I/O interrupt controllers send this vector to this CPU. Start-up, after iommu_units_start. */
-void iommu_route(uint32_t vector, uint32_t apic_id);
+/* Lets I/O interrupt controllers send this vector to this CPU, level triggered or not. Returns the upper word of the controller's
+ * entry. Start-up, after iommu_units_start. */
+uint32_t iommu_route(uint32_t vector, uint32_t apic_id, uint32_t is_level);
+
+/* A write to memory that is an interrupt. */
+struct message {
+    uint64_t address; /* 0: none */
+    uint32_t data;
+};
+
+/* The message by which this PCI function, and where interrupts are remapped no other one, sends this vector to this CPU.
+ * Start-up, after iommu_units_start. */
+struct message iommu_message(uint32_t vector, uint32_t apic_id, uint32_t function);
 
 /* ---- shared by the back ends ---- */
 
@@ -37,7 +48,7 @@ struct iommu_fault {
 };
 
 /* ---- Intel VT-d ---- */
-uint32_t vtd_frames(void);
+uint32_t vtd_frames(void); /* tables, queues, and last the table of interrupts */
 const char *vtd_start(uint64_t tables);
 uint32_t vtd_levels(void);
 void vtd_flush(const void *address, uint64_t bytes);
@@ -48,6 +59,14 @@ void vtd_update(uint32_t number, uint32_t domain);
 uint64_t vtd_refused(void);                                     /* bit u: unit u has recorded some */
 uint32_t vtd_fault(uint32_t number, struct iommu_fault *fault); /* takes one refusal of a unit; 0 if there is none */
 void vtd_listen(uint32_t apic_id, uint32_t vector);             /* NONE: no interrupt */
+void vtd_drop_interrupts(void);                                 /* start-up: no unit keeps entries of interrupts */
+
+/* vtd_interrupts.c: the table of interrupts, and its use by a unit that has the table and the queue. */
+void vtd_interrupts_build(uint64_t table); /* requires: its frame is cleared */
+uint32_t vtd_replaces(void);
+uint64_t vtd_interrupts_base(void); /* as a unit's register has it */
+uint32_t vtd_route(uint32_t vector, uint32_t apic_id, uint32_t is_level);
+struct message vtd_message(uint32_t vector, uint32_t apic_id, uint32_t function);
 
 /* ---- AMD-Vi ---- */
 uint32_t amdvi_frames(void);

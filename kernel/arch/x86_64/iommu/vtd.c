@@ -26,6 +26,7 @@
 #define REG_QUEUE_HEAD 0x80u
 #define REG_QUEUE_TAIL 0x88u
 #define REG_QUEUE 0x90u
+#define REG_INTERRUPTS 0xb8u
 
 #define CAPABILITY_DOMAINS 0x7ul
 #define CAPABILITY_256_DOMAINS 2ul
@@ -36,12 +37,16 @@
 #define CAPABILITY_LEVELS_SHIFT 8u   /* bit 1: tables of 3 levels, bit 2: of 4 */
 #define EXTENDED_COHERENT 0x1ul
 #define EXTENDED_QUEUE 0x2ul
+#define EXTENDED_INTERRUPTS 0x8ul
 
 #define COMMAND_TRANSLATE 0x80000000u /* command and status */
 #define COMMAND_ROOT 0x40000000u
 #define COMMAND_FLUSH 0x08000000u
 #define COMMAND_QUEUE 0x04000000u
-#define STATUS_KEPT 0x96ffffffu /* status bits that a command must keep */
+#define COMMAND_INTERRUPTS 0x02000000u
+#define COMMAND_INTERRUPT_TABLE 0x01000000u
+#define COMMAND_OLD_INTERRUPTS 0x00800000u /* those that name no entry pass */
+#define STATUS_KEPT 0x96ffffffu            /* status bits that a command must keep */
 #define PROTECTED_ENABLE 0x80000000u
 #define FAULT_MASKED 0x80000000u          /* no interrupt */
 #define FAULT_LOST 0x1u                   /* faults were lost; write 1 to clear */
@@ -55,10 +60,11 @@
 
 /* Requests of the queue, which has one frame. */
 #define QUEUE_ENTRIES 256u
-#define REQUEST_CONTEXTS 0x11ul /* all entries of the context tables */
-#define REQUEST_ALL 0xd2ul      /* all translations, after draining reads and writes */
-#define REQUEST_DOMAIN 0xe2ul   /* those of a domain */
-#define REQUEST_WAIT 0x25ul     /* write the word that follows to an address */
+#define REQUEST_CONTEXTS 0x11ul  /* all entries of the context tables */
+#define REQUEST_INTERRUPTS 0x4ul /* all entries of the table of interrupts */
+#define REQUEST_ALL 0xd2ul       /* all translations, after draining reads and writes */
+#define REQUEST_DOMAIN 0xe2ul    /* those of a domain */
+#define REQUEST_WAIT 0x25ul      /* write the word that follows to an address */
 #define REQUEST_DOMAIN_SHIFT 16u
 
 struct unit {
@@ -100,7 +106,7 @@ void vtd_write64(uint64_t base, uint32_t reg, uint64_t value)
 
 uint32_t vtd_frames(void)
 {
-    return 1 + NUM_BUS + platform.iommu_count;
+    return 1 + NUM_BUS + platform.iommu_count + 1;
 }
 
 uint32_t vtd_levels(void)
@@ -256,6 +262,16 @@ void vtd_listen(uint32_t apic_id, uint32_t vector)
 
 /* ---- start-up ---- */
 
+void vtd_drop_interrupts(void)
+{
+    for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
+        request(&unit[i], REQUEST_INTERRUPTS, 0);
+        if (!complete(&unit[i])) {
+            iommu_fatal();
+        }
+    }
+}
+
 /* Checks the capabilities of unit u. */
 static const char *check_capabilities(struct unit *u)
 {
@@ -274,6 +290,19 @@ static const char *check_capabilities(struct unit *u)
     }
     coherent &= (uint32_t)(extended & EXTENDED_COHERENT);
     return 0;
+}
+
+/* From here on an interrupt that names no entry of the table is refused. */
+static uint32_t start_interrupts(struct unit *u)
+{
+    vtd_write32(u->base, REG_COMMAND, vtd_read32(u->base, REG_STATUS) & STATUS_KEPT & ~COMMAND_OLD_INTERRUPTS);
+    vtd_write64(u->base, REG_INTERRUPTS, vtd_interrupts_base());
+    if (!command(u, COMMAND_INTERRUPT_TABLE, COMMAND_INTERRUPT_TABLE)) {
+        return 0;
+    }
+    request(u, REQUEST_INTERRUPTS, 0);
+    return complete(u) && command(u, COMMAND_INTERRUPTS, COMMAND_INTERRUPTS) &&
+           iommu_await(direct(u->base + REG_STATUS), COMMAND_OLD_INTERRUPTS, 0);
 }
 
 static const char *start(struct unit *u)
@@ -298,6 +327,9 @@ static const char *start(struct unit *u)
     if (!complete(u) || !command(u, COMMAND_TRANSLATE, COMMAND_TRANSLATE)) {
         return silent;
     }
+    if (vtd_replaces() && !start_interrupts(u)) {
+        return silent;
+    }
     if ((u->capability & CAPABILITY_PROTECTED) != 0) {
         vtd_write32(u->base, REG_PROTECTED, vtd_read32(u->base, REG_PROTECTED) & ~PROTECTED_ENABLE);
     }
@@ -309,17 +341,23 @@ const char *vtd_start(uint64_t tables)
     const char *fault = 0;
     uint64_t sizes = ~0ul;
 
+    uint64_t extended = EXTENDED_INTERRUPTS;
+
     coherent = 1;
     for (uint32_t i = 0; i < NUM_IOMMU && i < platform.iommu_count; i++) {
         unit[i].base = platform.iommu[i];
         unit[i].queue = direct(tables + (1 + NUM_BUS + i) * FRAME);
         sizes &= vtd_read64(unit[i].base, REG_CAPABILITY) >> CAPABILITY_LEVELS_SHIFT;
+        extended &= vtd_read64(unit[i].base, REG_EXTENDED);
     }
     levels = (sizes & 2) != 0 ? 3 : 4;
     for (uint32_t i = 0; i < platform.iommu_count && fault == 0; i++) {
         fault = check_capabilities(&unit[i]);
     }
     build_tables(tables);
+    if (extended != 0) {
+        vtd_interrupts_build(tables + (vtd_frames() - 1) * FRAME);
+    }
     for (uint32_t i = 0; i < platform.iommu_count && fault == 0; i++) {
         fault = start(&unit[i]);
     }

@@ -54,6 +54,7 @@ pub struct Line {
     pub line: Option<Spanned<u64>>,
     pub level: bool,
     pub low: bool,
+    pub function: Option<Spanned<u64>>,
     pub kernel: Option<Span>,
 }
 
@@ -116,6 +117,7 @@ fn line(table: &TableData) -> Line {
         line: table.number("line").cloned(),
         level: table.text("trigger").is_some_and(|text| text.value == "level"),
         low: table.text("polarity").is_some_and(|text| text.value == "low"),
+        function: table.number("function").cloned(),
         kernel: table.flag_span("kernel").cloned(),
     }
 }

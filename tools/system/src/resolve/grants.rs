@@ -133,6 +133,11 @@ impl List<'_> {
                 let badge = u64::from(self.ids.notification(name).unwrap_or(NONE));
                 self.add(("interrupt", GRANT_IRQ), &interrupt.name.value, line.value as u32, 0, badge);
             }
+            let parent = waiter.and_then(|waiter| description.process(&waiter.value)?.parent.as_ref());
+            let sends = self.ids.line(&interrupt.name).is_some_and(|line| line.function.is_some());
+            if let (Some(line), true, true) = (line, sends, parent.is_some_and(|parent| self.is_me(parent))) {
+                self.add(("message", GRANT_MESSAGE), &interrupt.name.value, line.value as u32, 0, 0);
+            }
         }
     }
 

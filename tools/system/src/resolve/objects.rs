@@ -95,6 +95,7 @@ fn interrupts(ids: &Ids) -> Vec<Interrupt> {
             active_low: line.low,
             notification: Ref { id: ids.notification(name)?, name: name.value.clone() },
             cpu: ids.description.processes[waiter as usize].cpu.value as u32,
+            function: line.function.as_ref().map(|function| function.value as u32),
         })
     };
     ids.description.interrupts.iter().filter_map(make).collect()

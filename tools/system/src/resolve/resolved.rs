@@ -143,6 +143,9 @@ pub struct Interrupt {
     pub active_low: bool,
     pub notification: Ref,
     pub cpu: u32,
+    /// The PCI function that may raise it by a message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -83,6 +83,12 @@ const INTERRUPT: TableSpec = TableSpec {
         ),
         optional("trigger", Kind::Choice(&["edge", "level"]), "\"edge\"", "What an interrupt is on this line."),
         optional("polarity", Kind::Choice(&["high", "low"]), "\"high\"", "Which state is active."),
+        optional(
+            "function",
+            Kind::Function,
+            "none",
+            "The PCI function that raises it, and may do so by a message: the parent of the process that owns the interrupt, such as a bus process, may then ask the kernel for the message. Where an IOMMU confines messages, no other function can send this one.",
+        ),
         optional("kernel", Kind::Flag, "false", "The kernel uses it itself."),
     ]],
 };

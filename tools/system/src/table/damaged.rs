@@ -76,16 +76,16 @@ fn the_kernel_refuses_every_wrong_entry() {
             memory_size[2] = 0x10_0000, memory_size[2] = 0x20_1000
         }
         4 Grant {
-            slot[1] = 0, slot[0] = 64, kind[0] = 0, kind[0] = 13, rights[0] = 0, rights[0] = 4, object[0] = 9,
+            slot[1] = 0, slot[0] = 64, kind[0] = 0, kind[0] = 14, rights[0] = 0, rights[0] = 4, object[0] = 9,
             object[1] = 9, rights[1] = 4, object[2] = 9, rights[2] = 0, object[3] = 9, rights[3] = 2, rights[3] = 3,
             object[4] = 0, object[4] = 9, object[5] = 7, object[6] = 9, kind[6] = 7, object[7] = 9, object[8] = 9,
-            badge[4] = 9, badge[5] = 9, badge[5] = NONE, badge[8] = 9
+            badge[4] = 9, badge[5] = 9, badge[5] = NONE, badge[8] = 9, object[10] = 9
         }
         5 Endpoint { owner[0] = 9 }
         6 Notification { owner[0] = 9 }
         7 Buffer { capacity[0] = 0, capacity[0] = 65 }
         8 Share { from[0] = 9, to[0] = 9, from[0] = 1 }
-        9 Irq { gsi[0] = 24, gsi[0] = 1, gsi[0] = 4, notification[0] = 9, cpu[0] = 9 }
+        9 Irq { gsi[0] = 24, gsi[0] = 1, gsi[0] = 4, notification[0] = 9, cpu[0] = 9, function[0] = 0x1_0000 }
         10 Device {
             base[0] = 0x1_0000, base[0] = 0x3f8, size[0] = 0, size[0] = 0x1_0000, kind[0] = 1, owner[0] = 1,
             owner[0] = 9, function[0] = 0x1_0000
@@ -201,6 +201,7 @@ mod good {
             grant(7, GRANT_VM, 0, 0),
             grant(8, GRANT_CONSOLE, 0, 0),
             grant(9, GRANT_POWER, 0, 0),
+            grant(10, GRANT_MESSAGE, 0, 3),
         ];
         Resolved {
             format: FORMAT,
@@ -222,6 +223,7 @@ mod good {
                 active_low: false,
                 notification: reference(0),
                 cpu: 0,
+                function: Some(0x20),
             }],
             devices: vec![Device {
                 id: 0,

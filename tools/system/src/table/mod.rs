@@ -120,6 +120,8 @@ fn sections(resolved: &Resolved) -> [(u32, Vec<u8>); NUM_SECTIONS] {
             flags: if interrupt.level { IRQ_LEVEL } else { 0 } | if interrupt.active_low { IRQ_ACTIVE_LOW } else { 0 },
             notification: interrupt.notification.id,
             cpu: interrupt.cpu,
+            function: interrupt.function.unwrap_or(NONE),
+            reserved: 0,
         })),
         records(resolved.devices.iter().map(|device| records::Device {
             base: device.base,

@@ -4,7 +4,7 @@
 use super::record::{records, Name};
 
 pub const MAGIC: u64 = 0x4c42545241485341;
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// process flags: start-up creates and starts the process; otherwise its parent does
 pub const PROCESS_AUTOSTART: u32 = 1;
@@ -108,11 +108,13 @@ records! {
         from: u32,
         to: u32,
     }
-    Irq: 16 bytes {
+    Irq: 24 bytes {
         gsi: u32,
         flags: u32,
         notification: u32,
         cpu: u32,
+        function: u32,
+        reserved: u32,
     }
     Device: 32 bytes {
         base: u64,

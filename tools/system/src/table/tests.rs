@@ -43,6 +43,7 @@ fn constants() -> Vec<(&'static str, u64)> {
         GRANT_VM,
         GRANT_CONSOLE,
         GRANT_POWER,
+        GRANT_MESSAGE,
         RIGHT_SEND,
         RIGHT_RECV,
         RIGHT_SIGNAL,
