@@ -14,7 +14,7 @@
 #define MESSAGE_LONG 0x80u
 
 /* Has the device send messages. Returns 1; 0 if it keeps its line: it has no such capability, `slot` is NO_SLOT, or the kernel lets no
- * message pass. What the device does later with its line, its interrupts do not show. */
+ * message pass. A device that sends messages leaves its line alone. */
 static inline uint32_t message_set_up(uint32_t where, uint32_t slot)
 {
     uint32_t at = slot == NO_SLOT ? 0 : config_capability(where, MESSAGE);
