@@ -3,12 +3,12 @@
 use crate::cache::event::{Event, What};
 use crate::cache::flow::Domain;
 
-/// Upper bounds of ages by number of the line; [`ABSENT`] if it need not be there.
-pub type Ages = Box<[u8]>;
-
+/// The age of a line that need not be there.
 const ABSENT: u8 = u8::MAX;
 
-/// Lines that are surely in a set, of an LRU cache of this many ways, fewer than [`ABSENT`].
+/// Lines that are surely in a set, of an LRU cache of this many ways, fewer than [`ABSENT`]: a state has upper bounds of their
+/// ages, by number of the line.
+#[derive(Debug, Clone, Copy)]
 pub struct DenseMust {
     pub ways: u8,
     pub lines: usize,
@@ -22,16 +22,37 @@ impl DenseMust {
         ways < u64::from(ABSENT)
     }
 
-    pub fn holds(state: &Ages, line: usize) -> bool {
+    pub fn holds(state: &[u8], line: usize) -> bool {
         state[line] != ABSENT
     }
 
-    fn older(&self, age: u8) -> u8 {
-        if age + 1 < self.ways {
-            age + 1
-        } else {
-            ABSENT
+    /// How many lines a state has.
+    pub fn width(&self) -> usize {
+        self.lines + self.names
+    }
+
+    /// Nothing is surely there, in any number of sets.
+    pub fn forget(states: &mut [u8]) {
+        states.fill(ABSENT);
+    }
+
+    /// After an access to any line, in any number of sets.
+    pub fn age(self, states: &mut [u8]) {
+        for old in states {
+            let older = old.saturating_add(1);
+            *old = if older < self.ways { older } else { ABSENT };
         }
+    }
+
+    /// Makes a state cover another one, too, of any number of sets; whether that changed it.
+    pub fn join(states: &mut [u8], others: &[u8]) -> bool {
+        let mut changed = 0;
+        for (mine, other) in states.iter_mut().zip(others) {
+            let joined = (*mine).max(*other);
+            changed |= joined ^ *mine;
+            *mine = joined;
+        }
+        changed != 0
     }
 
     /// The number of a line with a name.
@@ -39,75 +60,49 @@ impl DenseMust {
         self.lines + name as usize
     }
 
-    /// One line is accessed if the event happens.
-    fn one(&self, state: &mut Ages, line: usize, event: &Event) {
+    /// One line is accessed if the event happens. Where it need not, or loads nothing, the others may be older all the same, and
+    /// the line is no younger than it was.
+    fn one(&self, state: &mut [u8], line: usize, (sure, loads): (bool, bool)) {
         // A write around the cache loads nothing.
-        if event.sure && (event.loads || Self::holds(state, line)) {
-            return self.access(state, line);
-        }
-        let mut next = state.clone();
-        self.access(&mut next, line);
-        *state = self.join(&next, state);
-    }
-
-    fn access(&self, state: &mut Ages, line: usize) {
+        let surely = sure && (loads || Self::holds(state, line));
         let age = state[line].min(self.ways);
-        for old in state.iter_mut().filter(|old| **old < age) {
-            *old = self.older(*old);
+        for old in state.iter_mut() {
+            let older = old.saturating_add(1);
+            let older = if older < self.ways { older } else { ABSENT };
+            *old = if *old < age { older } else { *old };
         }
-        if self.ways > 0 {
+        if surely && self.ways > 0 {
             state[line] = 0;
         }
     }
-}
 
-impl Domain for DenseMust {
-    type State = Ages;
-
-    fn start(&self) -> Ages {
-        vec![ABSENT; self.lines + self.names].into_boxed_slice()
-    }
-
-    fn apply(&self, state: &mut Ages, event: &Event) {
-        match &event.what {
-            What::Forget => state.fill(ABSENT),
-            What::Renew(names) => names.iter().for_each(|name| state[self.named(*name)] = ABSENT),
-            What::Any if event.name.is_some() => {
-                event.name.into_iter().for_each(|name| self.one(state, self.named(name), event));
-            }
-            What::Any => {
-                for old in state.iter_mut().filter(|old| **old != ABSENT) {
-                    *old = self.older(*old);
-                }
-            }
-            What::Touch(_) => {
-                let mut bits = event.bits;
-                if event.sure && bits.count_ones() == 1 {
-                    let line = bits.trailing_zeros() as usize;
-                    // A write around the cache loads nothing.
-                    if event.loads || Self::holds(state, line) {
-                        return self.access(state, line);
-                    }
-                }
-                let before = state.clone();
-                let mut joined: Option<Ages> = (!event.sure || bits == 0).then(|| before.clone());
-                while bits != 0 {
-                    let line = bits.trailing_zeros() as usize;
-                    bits &= bits - 1;
-                    let mut next = before.clone();
-                    self.access(&mut next, line);
-                    if !event.loads && !Self::holds(&before, line) {
-                        next = self.join(&next, &before);
-                    }
-                    joined = Some(joined.map_or_else(|| next.clone(), |joined| self.join(&joined, &next)));
-                }
-                *state = joined.unwrap_or(before);
-            }
+    /// One of several lines is accessed, or none of these where it is not sure.
+    fn several(&self, state: &mut [u8], mut bits: u64, event: &Event) {
+        let before: Vec<u8> = state.to_vec();
+        if event.sure && bits != 0 {
+            state.fill(0);
+        }
+        while bits != 0 {
+            let line = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            let mut next = before.clone();
+            self.one(&mut next, line, (true, event.loads));
+            Self::join(state, &next);
         }
     }
 
-    fn join(&self, a: &Ages, b: &Ages) -> Ages {
-        a.iter().zip(b).map(|(a, b)| *a.max(b)).collect()
+    /// What an event makes of one set.
+    pub fn apply(&self, state: &mut [u8], event: &Event) {
+        match (&event.what, event.name) {
+            (What::Forget, _) => Self::forget(state),
+            (What::Renew(names), _) => names.iter().for_each(|name| state[self.named(*name)] = ABSENT),
+            (What::Any, Some(name)) => self.one(state, self.named(name), (event.sure, event.loads)),
+            (What::Any, None) => self.age(state),
+            (What::Touch(_), _) if event.bits.count_ones() == 1 => {
+                self.one(state, event.bits.trailing_zeros() as usize, (event.sure, event.loads));
+            }
+            (What::Touch(_), _) => self.several(state, event.bits, event),
+        }
     }
 }
 
@@ -212,7 +207,7 @@ mod tests {
             let (must, dense_must) =
                 (Must { ways }, DenseMust { ways: ways as u8, lines: LINES as usize, names: NAMES as usize });
             let (younger, dense_younger) = (Younger { ways }, DenseYounger { ways, lines: LINES as usize });
-            let start = (must.start(), dense_must.start(), younger.start(), dense_younger.start());
+            let start = (must.start(), vec![ABSENT; dense_must.width()], younger.start(), dense_younger.start());
             let mut states = vec![start];
             for _ in 0..30 {
                 let from = random(states.len() as u64) as usize;
@@ -220,7 +215,7 @@ mod tests {
                 if random(4) == 0 {
                     let other = states[random(states.len() as u64) as usize].clone();
                     next.0 = must.join(&next.0, &other.0);
-                    next.1 = dense_must.join(&next.1, &other.1);
+                    DenseMust::join(&mut next.1, &other.1);
                     next.2 = younger.join(&next.2, &other.2);
                     next.3 = dense_younger.join(&next.3, &other.3);
                 }

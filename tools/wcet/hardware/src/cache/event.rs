@@ -43,6 +43,19 @@ pub struct Event {
     pub bits: u64,
 }
 
+impl Event {
+    /// How many of its lines, by their numbers, pass.
+    pub fn count(&self, passes: impl Fn(usize) -> bool) -> u32 {
+        let mut bits = self.bits;
+        let mut count = 0;
+        while bits != 0 {
+            count += u32::from(passes(bits.trailing_zeros() as usize));
+            bits &= bits - 1;
+        }
+        count
+    }
+}
+
 /// Whether an access gets to a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
@@ -103,6 +116,11 @@ impl Events {
                 merged.push(event);
             }
         }
+    }
+
+    /// What happens to all sets alike, with names, and where they are renewed; with accesses to the stack or without.
+    pub fn in_all(&self, stack: bool) -> impl Iterator<Item = &Event> {
+        self.everywhere.iter().filter(move |event| stack || !event.stack).chain(&self.renewals)
     }
 
     /// Sets whose numbers differ by a multiple of this are the same ones to all lines of which no more than some sets are known.

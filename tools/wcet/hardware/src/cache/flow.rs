@@ -86,6 +86,26 @@ impl Order {
         let starts = starts.iter().map(|start| rank[start]).collect();
         Order { rank, successors, starts }
     }
+
+    /// How many nodes are reached.
+    pub fn len(&self) -> usize {
+        self.successors.len()
+    }
+
+    /// The rank of a node that is reached.
+    pub fn rank(&self, node: usize) -> Option<usize> {
+        self.rank.get(&node).copied()
+    }
+
+    /// Ranks of the successors, by rank.
+    pub fn successors(&self, place: usize) -> &[usize] {
+        &self.successors[place]
+    }
+
+    /// Ranks.
+    pub fn starts(&self) -> &[usize] {
+        &self.starts
+    }
 }
 
 /// Runs `domain` to its fixpoint; calls `visit` with the state before each event. Events are in the order of nodes

@@ -70,6 +70,7 @@ mod flow;
 mod graph;
 mod may;
 mod must;
+mod must_in_sets;
 mod outcome;
 mod path;
 mod persistence;

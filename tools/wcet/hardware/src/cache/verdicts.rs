@@ -6,6 +6,7 @@ use crate::cache::flow::{solve, Order};
 use crate::cache::graph::Graph;
 use crate::cache::may::May;
 use crate::cache::must::Must;
+use crate::cache::must_in_sets;
 use crate::cache::persistence::Younger;
 use crate::cache::stack::room;
 use crate::machine::{Cache, Policy};
@@ -116,22 +117,34 @@ pub fn verdicts(
     let empty = (0..events.sets.len()).filter(|set| events.names > 0 && events.sets[*set].is_empty());
     let mut different = BTreeSet::new();
     sets.extend(empty.filter(|set| different.insert(*set as u64 % events.told_apart())));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(sets.len() / 8 + 1);
     // The most that any of the domains counts.
-    let ways = cache.free_ways().max(cache.taken_as);
+    let most = cache.free_ways().max(cache.taken_as);
+    let ways = cache.taken_as.min(cache.free_ways()).saturating_sub(apart);
+    let mut surely = Found::new(accesses);
+    let (together, single): (Vec<usize>, Vec<usize>) =
+        sets.iter().partition(|set| events.numbered[**set].is_some() && DenseMust::can(ways));
+    must_in_sets::surely_there(order, events, &together, (ways as u8, apart == 0), |event, there| {
+        surely.hits[number(event)] += there;
+    });
+    for set in single {
+        surely_there(order, events, (set, most, apart), ways, number, &mut surely);
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(sets.len() / 8 + 1);
     let work = |thread: usize| {
         let mut found = Found::new(accesses);
         for set in sets.iter().skip(thread).step_by(threads) {
-            one_set(order, cache, loops, &loops_of, (events, *set, ways, apart), number, &mut found);
+            one_set(order, cache, loops, &loops_of, (events, *set, most, apart), number, &mut found);
         }
         found
     };
-    let mut found = if threads == 1 { work(0) } else { Found::new(accesses) };
+    let mut found = surely;
     if threads == 1 {
+        found.add(work(0));
         found.looked_at = sets;
         return found;
     }
     std::thread::scope(|scope| {
+        let work = &work;
         let handles: Vec<_> = (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
         for handle in handles {
             match handle.join() {
@@ -154,9 +167,6 @@ fn one_set(
     found: &mut Found,
 ) {
     let ways = cache.taken_as.min(cache.free_ways()).saturating_sub(apart);
-    let numbered = all.numbered[set].as_deref();
-    let events: &[&Event] = &all.of(set, most, apart == 0);
-    surely_there(order, all, (set, most, apart), ways, &number, found);
     if cache.policy == Policy::Lru {
         let may = May { ways: cache.free_ways() };
         // A line that was not accessed by its name may have been as one of the stack.
@@ -166,9 +176,14 @@ fn one_set(
     }
     // Accesses to any line alone leave nothing to keep.
     let mut touched = vec![false; loops.len()];
-    for event in events.iter().filter(|event| matches!(event.what, What::Touch(_))) {
+    for event in all.sets[set].iter().filter(|event| matches!(event.what, What::Touch(_))) {
         loops_of[event.node].iter().for_each(|place| touched[*place as usize] = true);
     }
+    if !touched.contains(&true) {
+        return;
+    }
+    let numbered = all.numbered[set].as_deref();
+    let events: &[&Event] = &all.of(set, most, apart == 0);
     let mut of_loop: Vec<Vec<&Event>> = vec![Vec::new(); loops.len()];
     for event in events {
         let places = loops_of[event.node].iter().filter(|place| touched[**place as usize]);
@@ -187,7 +202,7 @@ fn one_set(
             let younger = DenseYounger { ways, lines: lines.len() };
             solve(order, &younger, &mine, |state, event| {
                 if event.loads {
-                    keep(event, count_bits(event, |line| younger.keeps(state, line)));
+                    keep(event, event.count(|line| younger.keeps(state, line)));
                 }
             });
         } else {
@@ -201,7 +216,8 @@ fn one_set(
     }
 }
 
-/// Which lines are there at each access. One with a name is, if it is in this set, and counts as one hit in each set.
+/// Which lines are there at each access, of a set with more lines than are numbered. One with a name is, if it is in this set,
+/// and counts as one hit in each set.
 fn surely_there(
     order: &Order,
     all: &Events,
@@ -211,34 +227,11 @@ fn surely_there(
     found: &mut Found,
 ) {
     let events: &[&Event] = &all.named(set, most, apart == 0);
-    match all.numbered[set].as_deref().filter(|_| DenseMust::can(ways)) {
-        Some(lines) => {
-            let must = DenseMust { ways: ways as u8, lines: lines.len(), names: all.names };
-            solve(order, &must, events, |state, event| match (&event.what, event.name) {
-                (What::Renew(_), _) => {}
-                (_, Some(name)) => {
-                    found.hits[number(event)] += u32::from(DenseMust::holds(state, must.named(name)));
-                }
-                _ => found.hits[number(event)] += count_bits(event, |line| DenseMust::holds(state, line)),
-            });
-        }
-        None => solve(order, &Must { ways }, events, |state, event| match (&event.what, event.name) {
-            (What::Renew(_), _) => {}
-            (_, Some(name)) => found.hits[number(event)] += u32::from(state.contains_key(&Must::named(name))),
-            _ => found.hits[number(event)] += count(event, |line| state.contains_key(&line)),
-        }),
-    }
-}
-
-/// The same by the numbers of lines.
-fn count_bits(event: &Event, passes: impl Fn(usize) -> bool) -> u32 {
-    let mut bits = event.bits;
-    let mut count = 0;
-    while bits != 0 {
-        count += u32::from(passes(bits.trailing_zeros() as usize));
-        bits &= bits - 1;
-    }
-    count
+    solve(order, &Must { ways }, events, |state, event| match (&event.what, event.name) {
+        (What::Renew(_), _) => {}
+        (_, Some(name)) => found.hits[number(event)] += u32::from(state.contains_key(&Must::named(name))),
+        _ => found.hits[number(event)] += count(event, |line| state.contains_key(&line)),
+    });
 }
 
 fn count(event: &Event, passes: impl Fn(u64) -> bool) -> u32 {
