@@ -1,6 +1,7 @@
 //! One region: its values, its loops, its bound.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::Instant;
 
 use wcet_binary::lift::il::Register;
@@ -21,7 +22,7 @@ use crate::lock_paths::Paths;
 use crate::loops::{loops, reached, Known, LoopFound};
 use crate::points::End;
 use crate::regions::{dead, Kind, Region};
-use crate::service::{contradicted, into_parking, into_service, left_out, without_service};
+use crate::service::{apart, contradicted, into_parking, into_service, left_out};
 use crate::stack::HANDLER;
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
@@ -296,6 +297,7 @@ pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry
         stack_rest: entry.rest,
         switches: kernel.points.called.keys().copied().collect(),
         steps: STEPS,
+        blocks: Rc::clone(&kernel.blocks),
         ..wcet_values::Options::default()
     };
     wcet_values::analyse(kernel.lifter.program(), expanded, &options)
@@ -318,7 +320,7 @@ fn part(
     let mut dead = dead(expanded, &kernel.points);
     dead.extend(values.dead());
     if let Some(interrupt) = region.interrupt {
-        dead.extend(left_out(kernel, expanded, interrupt));
+        dead.extend(left_out(kernel, expanded, &[interrupt]).into_values().flatten());
         analysed.errors.extend(contradicted(kernel, expanded, &values, interrupt).map(|node| {
             format!(
                 "{}: an interrupt is served here whose vector is none of its entry in the table",
@@ -363,12 +365,16 @@ fn part(
                 Err(errors) => analysed.errors.extend(errors.iter().map(ToString::to_string)),
             }
             // Entries lead to the handlers that serve.
+            let mut not_taken = BTreeMap::new();
             if let Some(interrupt) = region.interrupt.filter(|_| goes_on.is_empty()) {
-                analysed.serving = serving(kernel, expanded, &prepared, &constraints, &[interrupt]);
+                not_taken = apart(kernel, expanded, &[interrupt]);
             }
             if matches!(region.kind, Kind::Window | Kind::Idle) {
                 let all: Vec<usize> = kernel.services.keys().copied().collect();
-                analysed.serving = serving(kernel, expanded, &prepared, &constraints, &all);
+                not_taken = apart(kernel, expanded, &all);
+            }
+            analysed.serving = serving(kernel, expanded, &prepared, &constraints, &not_taken);
+            if matches!(region.kind, Kind::Window | Kind::Idle) {
                 analysed.unserved = unserved(kernel, expanded, entry, &prepared, &constraints);
             }
             let told = (region.kind == Kind::Pending).then(|| told(kernel, expanded, entry, &prepared, &constraints));
@@ -379,10 +385,9 @@ fn part(
             match holding(kernel, expanded, &values, &prepared, &constraints) {
                 Ok(holding) => {
                     for (interrupt, serving) in &mut analysed.serving {
-                        let mut left_out = left_out(kernel, expanded, *interrupt);
-                        left_out.extend(without_service(kernel, expanded));
+                        let left_out = &not_taken[interrupt];
                         (serving.taken, serving.paths) =
-                            taken_without(kernel, expanded, &values, &constraints, &left_out, &holding.taken);
+                            taken_without(kernel, expanded, &values, &constraints, left_out, &holding.taken);
                     }
                     if let Some(unserved) = &mut analysed.unserved {
                         let left_out = into_service(kernel, expanded);
@@ -407,23 +412,23 @@ fn part(
     values
 }
 
-/// What a region costs if a certain interrupt is served in it, of all those of which something is known.
+/// What a region costs if a certain interrupt is served in it, of all those of which something is known: by the interrupt, the
+/// edges that are not taken then.
 fn serving(
     kernel: &Kernel<'_>,
     expanded: &Expanded<'_>,
     prepared: &Prepared<'_, '_>,
     constraints: &Constraints,
-    interrupts: &[usize],
+    not_taken: &BTreeMap<usize, BTreeSet<EdgeId>>,
 ) -> BTreeMap<usize, Serving> {
-    let one = |interrupt: &usize| {
+    let one = |(interrupt, not_taken): (&usize, &BTreeSet<EdgeId>)| {
         let mut constraints = constraints.clone();
-        constraints.dead.extend(left_out(kernel, expanded, *interrupt));
+        constraints.dead.extend(not_taken);
         constraints.dead.extend(into_parking(kernel, expanded, *interrupt));
-        constraints.dead.extend(without_service(kernel, expanded));
         let wcet_cycles = prepared.bound(&constraints, &Options::default()).ok()?.wcet_cycles;
         Some((*interrupt, Serving { wcet_cycles, ..Serving::default() }))
     };
-    interrupts.iter().filter_map(one).collect()
+    not_taken.iter().filter_map(one).collect()
 }
 
 /// What a region is that begins with the answer that an interrupt waits, and the edges that are not taken then; None if that

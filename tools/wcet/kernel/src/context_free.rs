@@ -8,6 +8,7 @@
 //! begins in its middle they say nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use wcet_flow::context::LoopId;
 use wcet_symbolic::{least_bound, Effort, Frames, Setting, Sharing};
@@ -51,6 +52,7 @@ pub fn alone(kernel: &Kernel<'_>, function: u64) -> BTreeMap<(u64, usize), Apart
         shared: kernel.shared.clone(),
         switches: switches.clone(),
         steps: STEPS,
+        blocks: Rc::clone(&kernel.blocks),
         ..wcet_values::Options::default()
     };
     let values = wcet_values::analyse(program, &expanded, &options);

@@ -1,13 +1,15 @@
 //! A kernel's binary with what is said of it, and what follows: control flow, and its regions.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::Instant;
 
 use wcet_binary::lift::Lifter;
 use wcet_binary::load::Program;
 use wcet_flow::context::Expanded;
 use wcet_flow::{EdgeKind, Graph};
-use wcet_values::Shared;
+use wcet_values::{Blocks, Shared};
 
 use crate::context_free::Apart;
 use crate::description::{Description, Element, Stated, Whom};
@@ -16,11 +18,13 @@ use crate::locks::Locks;
 use crate::points::{flow, lookup, Points};
 use crate::regions::{regions, Kind, Region};
 use crate::service::Branch;
+use crate::stack::{depths, Depth};
 
+#[derive(Clone)]
 pub struct Kernel<'p> {
     pub lifter: &'p Lifter<'p>,
     pub description: &'p Description,
-    pub graph: Graph,
+    pub graph: Rc<Graph>,
     pub points: Points,
     pub regions: Vec<Region>,
     /// Where the frames of kernel stacks stand.
@@ -41,6 +45,10 @@ pub struct Kernel<'p> {
     /// What the service leaves out, by the number of the interrupts in the description: none until [`crate::never_taken`] has
     /// found it.
     pub services: BTreeMap<usize, BTreeSet<Branch>>,
+    /// How deep stacks become, by function, once that was asked for.
+    depths: OnceCell<BTreeMap<u64, Option<Depth>>>,
+    /// What is known of blocks in all regions.
+    pub(crate) blocks: Rc<Blocks>,
     /// After this no further part is begun, and there is no bound.
     pub deadline: Option<Instant>,
 }
@@ -100,7 +108,7 @@ impl<'p> Kernel<'p> {
         Ok(Kernel {
             lifter,
             description,
-            graph,
+            graph: Rc::new(graph),
             points,
             regions,
             stacks,
@@ -111,6 +119,8 @@ impl<'p> Kernel<'p> {
             stated,
             apart,
             services: BTreeMap::new(),
+            depths: OnceCell::new(),
+            blocks: Rc::default(),
             deadline: None,
         })
     }
@@ -118,6 +128,11 @@ impl<'p> Kernel<'p> {
     /// Whether its time is up.
     pub fn is_late(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Depths of the stacks of all functions.
+    pub(crate) fn depths(&self) -> &BTreeMap<u64, Option<Depth>> {
+        self.depths.get_or_init(|| depths(&self.graph, self.lifter.registers().stack_pointer()))
     }
 
     /// Theorems that bounds rest on, by their full names.

@@ -1,7 +1,7 @@
 //! The work of bounding a kernel, spread over processors.
 //!
-//! Graphs are shared by counted references that only one thread may hold: each worker reads the kernel for itself, which
-//! gives the same regions in the same order. Results do not depend on which worker finds them.
+//! Graphs are shared by counted references that only one thread may hold: each worker but the first reads the kernel for itself,
+//! which gives the same regions in the same order. Results do not depend on which worker finds them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,13 +73,12 @@ pub(crate) fn spread(
     };
     let (program, description) = (kernel.lifter.program(), kernel.description);
     std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            (0..workers).map(|_| scope.spawn(|| worker(program, description, machine, &shared))).collect();
-        let ended: Result<Vec<()>, Vec<Error>> = workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect();
-        ended.map(drop)
+        let others: Vec<_> =
+            (1..workers).map(|_| scope.spawn(|| other(program, description, machine, &shared))).collect();
+        let first = worker(Ok(kernel.clone()), machine, &shared);
+        let joined = others.into_iter().map(|other| other.join());
+        let ended = joined.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        std::iter::once(first).chain(ended).collect::<Result<(), Vec<Error>>>()
     })?;
     let found = shared.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let left = found.iter().filter(|one| one.is_none()).count();
@@ -90,7 +89,8 @@ pub(crate) fn spread(
     Ok(tasks.into_iter().zip(done?).collect())
 }
 
-fn worker(
+/// A worker that reads the kernel.
+fn other(
     program: &Program,
     description: &Description,
     machine: &Machine,
@@ -98,9 +98,17 @@ fn worker(
 ) -> Result<(), Vec<Error>> {
     let lifter = Lifter::new(program).map_err(|cause| vec![Error::Flow(cause.to_string())]);
     let kernel = lifter.as_ref().map_err(Clone::clone).and_then(|lifter| Kernel::new(lifter, description));
-    let kernel = kernel.map(|kernel| Kernel { deadline: shared.deadline, ..kernel });
+    let timed = kernel.map(|mut kernel| {
+        kernel.deadline = shared.deadline;
+        kernel
+    });
+    worker(timed, machine, shared)
+}
+
+fn worker(kernel: Result<Kernel<'_>, Vec<Error>>, machine: &Machine, shared: &Shared<'_>) -> Result<(), Vec<Error>> {
     let count = shared.functions.len() + shared.tasks.len();
     if let Ok(kernel) = &kernel {
+        let (program, description) = (kernel.lifter.program(), kernel.description);
         while let Some((number, function)) = next(&shared.next_function, &shared.functions) {
             if kernel.is_late() {
                 break;

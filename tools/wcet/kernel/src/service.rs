@@ -4,7 +4,8 @@
 //! the branches count that its vector takes: they are found in the service alone, in any state but for its argument, and so hold
 //! wherever it is called.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use wcet_flow::context::{EdgeId, Expanded, NodeId};
 use wcet_values::{Base, Values};
@@ -40,6 +41,7 @@ fn of_stretch(kernel: &Kernel<'_>, first: u64, last: u64) -> BTreeSet<Branch> {
         shared: kernel.shared.clone(),
         switches: kernel.points.called.keys().copied().collect(),
         steps: STEPS,
+        blocks: Rc::clone(&kernel.blocks),
         ..wcet_values::Options::default()
     };
     let values = wcet_values::analyse(kernel.lifter.program(), &expanded, &options);
@@ -50,14 +52,38 @@ fn of_stretch(kernel: &Kernel<'_>, first: u64, last: u64) -> BTreeSet<Branch> {
     first.filter_map(|edge| places.branch(&expanded, *edge)).collect()
 }
 
-/// Edges of a graph that the service of these interrupts, by their number in the description, never takes.
-pub(crate) fn left_out(kernel: &Kernel<'_>, expanded: &Expanded<'_>, interrupt: usize) -> BTreeSet<EdgeId> {
-    let Some(branches) = kernel.services.get(&interrupt).filter(|branches| !branches.is_empty()) else {
-        return BTreeSet::new();
-    };
+/// Edges of a graph that the service of certain interrupts never takes, by their number in the description.
+pub(crate) fn left_out(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    interrupts: &[usize],
+) -> BTreeMap<usize, BTreeSet<EdgeId>> {
+    let mut found: BTreeMap<usize, BTreeSet<EdgeId>> = interrupts.iter().map(|one| (*one, BTreeSet::new())).collect();
+    let services = interrupts.iter().filter_map(|one| Some((one, kernel.services.get(one)?)));
+    let services: Vec<(&usize, &BTreeSet<Branch>)> = services.filter(|(_, branches)| !branches.is_empty()).collect();
+    if services.is_empty() {
+        return found;
+    }
     let places = Places::new(kernel, expanded);
-    let never = |edge: &EdgeId| places.branch(expanded, *edge).is_some_and(|branch| branches.contains(&branch));
-    (0..expanded.edges.len()).filter(never).collect()
+    for edge in 0..expanded.edges.len() {
+        let Some(branch) = places.branch(expanded, edge) else { continue };
+        for (interrupt, _) in services.iter().filter(|(_, branches)| branches.contains(&branch)) {
+            found.entry(**interrupt).or_default().insert(edge);
+        }
+    }
+    found
+}
+
+/// Edges that are not taken where one of certain interrupts is served, by its number.
+pub(crate) fn apart(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    interrupts: &[usize],
+) -> BTreeMap<usize, BTreeSet<EdgeId>> {
+    let mut found = left_out(kernel, expanded, interrupts);
+    let without = without_service(kernel, expanded);
+    found.values_mut().for_each(|edges| edges.extend(&without));
+    found
 }
 
 /// Edges that lead into a service: they are not taken where no interrupt is served.
@@ -88,28 +114,35 @@ pub(crate) fn into_parking(kernel: &Kernel<'_>, expanded: &Expanded<'_>, interru
 }
 
 /// Edges by which a graph comes to no service at all: of what follows a window in which nothing was to be served.
-pub(crate) fn without_service(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTreeSet<EdgeId> {
+fn without_service(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTreeSet<EdgeId> {
     let Some(serves) = kernel.points.serves else { return BTreeSet::new() };
-    let serves = |node: NodeId| serves_in(expanded, expanded.nodes[node].context, serves);
-    let serving: Vec<NodeId> = expanded.order().filter(|node| serves(*node)).collect();
+    let contexts: Vec<bool> = (0..expanded.contexts.len()).map(|one| serves_in(expanded, one, serves)).collect();
+    let serving: Vec<NodeId> = expanded.order().filter(|node| contexts[expanded.nodes[*node].context]).collect();
     if serving.is_empty() {
         return BTreeSet::new();
     }
-    let spread = |mut open: Vec<NodeId>, next: &dyn Fn(NodeId) -> Vec<NodeId>| {
-        let mut seen: BTreeSet<NodeId> = open.iter().copied().collect();
+    let spread = |next: &dyn Fn(NodeId, &mut dyn FnMut(NodeId))| {
+        let mut seen = vec![false; expanded.nodes.len()];
+        let mut open = serving.clone();
+        serving.iter().for_each(|node| seen[*node] = true);
         while let Some(node) = open.pop() {
-            open.extend(next(node).into_iter().filter(|to| seen.insert(*to)));
+            next(node, &mut |to| {
+                if !std::mem::replace(&mut seen[to], true) {
+                    open.push(to);
+                }
+            });
         }
         seen
     };
-    let after = spread(serving.clone(), &|node| {
-        expanded.successors(node).iter().map(|edge| expanded.edges[*edge].to).collect()
+    let after = spread(&|node, found| {
+        expanded.successors(node).iter().for_each(|edge| found(expanded.edges[*edge].to));
     });
-    let before =
-        spread(serving, &|node| expanded.predecessors(node).iter().map(|edge| expanded.edges[*edge].from).collect());
+    let before = spread(&|node, found| {
+        expanded.predecessors(node).iter().for_each(|edge| found(expanded.edges[*edge].from));
+    });
     let avoids = |edge: &EdgeId| {
         let edge = expanded.edges[*edge];
-        !after.contains(&edge.from) && !before.contains(&edge.to)
+        !after[edge.from] && !before[edge.to]
     };
     (0..expanded.edges.len()).filter(avoids).collect()
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wcet_binary::lift::il::Register;
+use wcet_binary::lift::il::{Op, Operand, Register};
 use wcet_binary::lift::Instruction;
 use wcet_flow::{forward, Block, Displacements, EdgeKind, Function, Graph};
 
@@ -151,6 +151,10 @@ fn blocks(function: &Function, stack_pointer: Register) -> BTreeMap<usize, i64> 
 
 /// By how much an instruction changes the stack pointer; None if it sets it to something else.
 fn change(instruction: &Instruction, stack_pointer: Register) -> Option<i64> {
+    let sets = |op: &Op| matches!(op, Op::Set { to, .. } if to.operand == Operand::Register(stack_pointer));
+    if !instruction.ops.iter().any(sets) {
+        return Some(0);
+    }
     let mut registers = Displacements::default();
     registers.execute(instruction);
     registers.register(stack_pointer).filter(|(from, _)| *from == stack_pointer).map(|(_, bytes)| bytes)

@@ -15,7 +15,6 @@ use crate::lock_waits::{locking, Locking};
 use crate::parallel::{spread, Task};
 use crate::regions::{Kind, Region};
 use crate::response::{response, Response};
-use crate::stack::depths;
 
 /// What is known of a kernel.
 #[derive(Debug, Clone, Default)]
@@ -155,7 +154,7 @@ fn reached(kernel: &Kernel<'_>, entry: u64) -> BTreeSet<u64> {
 
 fn deepest(kernel: &Kernel<'_>, functions: impl Iterator<Item = u64>) -> Option<Stack> {
     let program = kernel.lifter.program();
-    let depths = depths(&kernel.graph, kernel.lifter.registers().stack_pointer());
+    let depths = kernel.depths();
     let all: Option<Vec<_>> = functions.map(|function| depths.get(&function).cloned().flatten()).collect();
     let deepest = all?.into_iter().max_by_key(|depth| depth.bytes)?;
     let chain = deepest.chain.iter().map(|function| program.describe(*function)).collect();

@@ -1,6 +1,7 @@
 //! Blocks without dead operations: most flags are overwritten before they are read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use wcet_binary::lift::il::{AddressForm, Expression, Flow, Instruction, Op, Operand, Target, Value};
@@ -46,39 +47,60 @@ fn flow_reads(flow: &Flow) -> Vec<Value> {
     target.into_iter().chain(flow.condition()).collect()
 }
 
+/// What is found of blocks once, wherever they stand: all analyses of graphs that are expanded from one control flow may share it.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    /// Which of some registers are live before a block, by its function and number, those registers, and what is live behind it.
+    live: RefCell<HashMap<(u64, usize, u64, u64), u64>>,
+    /// Blocks without operations that do not matter, by what is asked for behind them.
+    prepared: RefCell<HashMap<(u64, usize, u64), Rc<Prepared>>>,
+}
+
 /// For each node its block, prepared. Copies of a block share.
-pub(crate) fn prepare(expanded: &Expanded<'_>, table: Registers, architecture: Architecture) -> Vec<Rc<Prepared>> {
+pub(crate) fn prepare(
+    expanded: &Expanded<'_>,
+    blocks: &Blocks,
+    table: Registers,
+    architecture: Architecture,
+) -> Vec<Rc<Prepared>> {
     let flags = table.all().filter(|one| table.is_flag(*one)).fold(0u64, |all, one| all | 1 << one.0);
-    let live = live(expanded, flags);
+    let live = live(expanded, blocks, flags);
     // What is needed behind any copy.
-    let mut needed: BTreeMap<(u64, usize), u64> = BTreeMap::new();
+    let mut needed: HashMap<(u64, usize), u64> = HashMap::new();
     let key = |node: usize| (expanded.contexts[expanded.nodes[node].context].function, expanded.nodes[node].block);
     for node in expanded.order() {
         let out = expanded.successors(node).iter().fold(0, |all, edge| all | live[expanded.edges[*edge].to]);
         *needed.entry(key(node)).or_default() |= out;
     }
-    let mut made: BTreeMap<(u64, usize), Rc<Prepared>> = BTreeMap::new();
+    let mut made = blocks.prepared.borrow_mut();
     expanded
         .order()
         .map(|node| {
-            let entry = made.entry(key(node));
-            let needed = needed[&key(node)] | !flags;
+            let (function, number) = key(node);
+            let needed = needed[&(function, number)] | !flags;
             let prepared = || Rc::new(block(&expanded.block(node).instructions, needed, architecture));
-            Rc::clone(entry.or_insert_with(prepared))
+            Rc::clone(made.entry((function, number, needed)).or_insert_with(prepared))
         })
         .collect()
 }
 
 /// Which of some registers are read before they are written, before each node, by operations that are needed. All others are
 /// asked for at any time.
-pub(crate) fn live(expanded: &Expanded<'_>, some: u64) -> Vec<u64> {
-    let mut known: BTreeMap<(u64, usize, u64), u64> = BTreeMap::new();
+pub(crate) fn live(expanded: &Expanded<'_>, blocks: &Blocks, some: u64) -> Vec<u64> {
+    let mut known = blocks.live.borrow_mut();
     let mut live = vec![0u64; expanded.nodes.len()];
-    let mut open: BTreeSet<usize> = expanded.order().collect();
-    while let Some(node) = open.pop_last() {
+    let mut open = vec![true; expanded.nodes.len()];
+    // All nodes behind this one are done.
+    let mut end = expanded.nodes.len();
+    while end > 0 {
+        let node = end - 1;
+        end = node;
+        if !std::mem::take(&mut open[node]) {
+            continue;
+        }
         let place = expanded.nodes[node];
         let out = expanded.successors(node).iter().fold(0, |all, edge| all | live[expanded.edges[*edge].to]);
-        let key = (expanded.contexts[place.context].function, place.block, out);
+        let key = (expanded.contexts[place.context].function, place.block, some, out);
         let before = *known.entry(key).or_insert_with(|| {
             let mut live = out | !some;
             let instructions = &expanded.block(node).instructions;
@@ -87,7 +109,11 @@ pub(crate) fn live(expanded: &Expanded<'_>, some: u64) -> Vec<u64> {
         });
         if before != live[node] {
             live[node] = before;
-            open.extend(expanded.predecessors(node).iter().map(|edge| expanded.edges[*edge].from));
+            for edge in expanded.predecessors(node) {
+                let from = expanded.edges[*edge].from;
+                open[from] = true;
+                end = end.max(from + 1);
+            }
         }
     }
     live

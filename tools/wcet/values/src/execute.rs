@@ -85,7 +85,7 @@ impl<'a> Engine<'a> {
     ) -> Engine<'a> {
         let header_of = expanded.loops.iter().enumerate().map(|(number, one)| (one.header, number)).collect();
         let record = Record::new(expanded, registers);
-        let live = crate::dead_operations::live(expanded, u64::MAX);
+        let live = crate::dead_operations::live(expanded, &options.blocks, u64::MAX);
         let mut shapes: Vec<Shape> = expanded.loops.iter().map(|_| Shape::default()).collect();
         for (number, one) in expanded.loops.iter().enumerate() {
             let edges = one.nodes.iter().flat_map(|node| expanded.successors(*node));

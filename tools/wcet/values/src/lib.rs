@@ -63,7 +63,9 @@ mod values;
 mod variable;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
+pub use dead_operations::Blocks;
 use execute::Engine;
 pub use naming::Name;
 pub use record::LINE;
@@ -103,6 +105,8 @@ pub struct Options {
     pub steps: u64,
     /// Executions of different kinds that are followed apart through a loop, before all are taken together.
     pub width: usize,
+    /// What is known of the blocks of the control flow from which the graph is expanded.
+    pub blocks: Rc<Blocks>,
 }
 
 /// An object to which a register leads as long as the region is executed, whatever instructions do with the register: what a
@@ -152,6 +156,7 @@ impl Default for Options {
             switches: BTreeSet::new(),
             steps: 5_000_000,
             width: 16,
+            blocks: Rc::default(),
         }
     }
 }
@@ -170,7 +175,7 @@ pub fn analyse(program: &Program, expanded: &Expanded<'_>, options: &Options) ->
         Some((symbols.make(Root::Zero, multiples(word.multiple, word.below, pointer), Origin::Opaque), leads))
     });
     let world = World { program, symbols, pointer, shared: &options.shared, own, leads };
-    let prepared = dead_operations::prepare(expanded, registers, program.architecture);
+    let prepared = dead_operations::prepare(expanded, &options.blocks, registers, program.architecture);
     let mut engine = Engine::new(world, expanded, options, registers, prepared);
     let mut counts = vec![Count::default(); expanded.loops.len()];
     engine.everything(&mut counts);

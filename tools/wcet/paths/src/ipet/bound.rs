@@ -1,6 +1,7 @@
 //! From an expanded graph to a bound: costs once, then solving as often as constraints change.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::Instant;
 
 use wcet_binary::load::Program;
@@ -10,9 +11,10 @@ use wcet_hardware::pipeline::{Costs, PipelineError};
 
 use crate::ipet::access::Targets;
 use crate::ipet::charge::{charges, Charges};
-use crate::ipet::dual::{solve, solve_with};
+use crate::ipet::dual::solve_with;
 use crate::ipet::error::{Error, Problem as Fault};
 use crate::ipet::live::{error, Live};
+use crate::ipet::longest_path::Shape;
 use crate::ipet::model::Model;
 use crate::ipet::problem::{Charge, Conflict, Counts, Limit, Loop, Problem};
 
@@ -101,6 +103,7 @@ pub struct Prepared<'e, 'g> {
     pub(crate) problem: Problem,
     /// Also right with more constraints: they only take walks away.
     charges: Charges,
+    shape: Rc<Shape>,
 }
 
 impl<'e, 'g> Prepared<'e, 'g> {
@@ -135,7 +138,8 @@ impl<'e, 'g> Prepared<'e, 'g> {
             .map_err(|errors| errors.into_iter().map(|error| machine_error(program, error)).collect::<Vec<_>>())?;
         let problem = problem(expanded, &model, &costs, &live, bounds);
         let charges = charges(&problem);
-        Ok(Prepared { expanded, model, costs, live, problem, charges })
+        let shape = Rc::new(Shape::new(&problem));
+        Ok(Prepared { expanded, model, costs, live, problem, charges, shape })
     }
 
     /// The bound under constraints. Dead edges that were not left out before are only not taken.
@@ -150,7 +154,7 @@ impl<'e, 'g> Prepared<'e, 'g> {
             };
             vec![error(self.expanded, self.expanded.entry, Fault::NoEnd(why))]
         };
-        let solution = solve_with(&problem, &self.charges, options.deadline).ok_or_else(none)?;
+        let solution = solve_with(&problem, &self.charges, &self.shape, options.deadline).ok_or_else(none)?;
         let overflow = |_| vec![error(self.expanded, self.expanded.entry, Fault::Overflow)];
         let wcet_cycles = u64::try_from(solution.bound).map_err(overflow)?;
         let feasible = solution.walk.is_some();
@@ -180,7 +184,8 @@ impl<'e, 'g> Prepared<'e, 'g> {
         problem.start = counts(0);
         problem.costs = problem.edges.iter().map(|(_, to)| counts(*to)).collect();
         problem.charges.clear();
-        Ok(solve(&problem, None).and_then(|solution| u64::try_from(solution.bound).ok()))
+        let solution = solve_with(&problem, &charges(&problem), &self.shape, None);
+        Ok(solution.and_then(|solution| u64::try_from(solution.bound).ok()))
     }
 
     fn report(&self, problem: Problem, counts: Counts, wcet_cycles: u64, path_cycles: u64, feasible: bool) -> Bound {

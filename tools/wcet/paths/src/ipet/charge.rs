@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ipet::problem::Problem;
+use crate::ipet::problem::{Charge, Problem};
 
 /// A charge that depends on the walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,13 +67,17 @@ pub fn into(problem: &Problem) -> Vec<Vec<usize>> {
 }
 
 pub fn charges(problem: &Problem) -> Charges {
+    let due = |charge: &Charge| charge.cycles > 0 && !charge.nodes.is_empty();
+    if !problem.charges.iter().any(due) {
+        return Charges { edges: vec![0; problem.edges.len()], ..Charges::default() };
+    }
     let into = into(problem);
     let innermost = problem.innermost();
     let before = dominators(problem);
     let after = postdominators(problem);
     let mut forwards = Forwards::new(problem);
     let mut points: BTreeMap<(Option<usize>, BTreeSet<Point>), u64> = BTreeMap::new();
-    for charge in problem.charges.iter().filter(|charge| charge.cycles > 0 && !charge.nodes.is_empty()) {
+    for charge in problem.charges.iter().filter(|charge| due(charge)) {
         let found: BTreeSet<Point> =
             charge.nodes.iter().map(|node| point(problem, &innermost, charge.scope, *node)).collect();
         *points.entry((charge.scope, reduced(problem, charge.scope, found, &before, &after))).or_default() +=

@@ -12,12 +12,13 @@
 //! mostly a walk seen on the way costs as much as the bound, which then is exact.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::Instant;
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Master};
 
 use crate::ipet::charge::{charges, into, Charges, Point};
-use crate::ipet::longest_path::Decomposed;
+use crate::ipet::longest_path::{Decomposed, Shape};
 use crate::ipet::problem::{Counts, Limit, Problem};
 
 /// Multipliers are whole numbers of this part of a cycle.
@@ -67,12 +68,17 @@ struct Dual<'p> {
 
 /// Bounds the problem; none if no walk ends. Stops at `deadline` with what it has.
 pub fn solve(problem: &Problem, deadline: Option<Instant>) -> Option<Solution> {
-    solve_with(problem, &charges(problem), deadline)
+    solve_with(problem, &charges(problem), &Rc::new(Shape::new(problem)), deadline)
 }
 
-/// The same with charges that are ready.
-pub fn solve_with(problem: &Problem, charges: &Charges, deadline: Option<Instant>) -> Option<Solution> {
-    let dual = Dual::new(problem, charges);
+/// The same with charges and the shape of the problem, which are ready.
+pub fn solve_with(
+    problem: &Problem,
+    charges: &Charges,
+    shape: &Rc<Shape>,
+    deadline: Option<Instant>,
+) -> Option<Solution> {
+    let dual = Dual::new(problem, charges, shape);
     let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let mut best = dual.plane(dual.first())?;
     let mut walk: Option<(u128, Counts)> = None;
@@ -131,7 +137,7 @@ fn keep(problem: &Problem, counts: &Counts, walk: &mut Option<(u128, Counts)>) {
 }
 
 impl<'p> Dual<'p> {
-    fn new(problem: &'p Problem, found: &Charges) -> Dual<'p> {
+    fn new(problem: &'p Problem, found: &Charges, shape: &Rc<Shape>) -> Dual<'p> {
         let into = into(problem);
         let mut start = (i128::from(problem.start) + i128::from(found.start)) * PART;
         let mut weights: Vec<i128> = problem
@@ -169,7 +175,7 @@ impl<'p> Dual<'p> {
         // Enough to make any cost not worth its while.
         let all: i128 = start + weights.iter().map(|weight| weight.abs()).sum::<i128>();
         multipliers.iter_mut().for_each(|one| one.most = one.most.min(all.max(1)));
-        Dual { problem, decomposed: Decomposed::new(problem), start, weights, multipliers }
+        Dual { problem, decomposed: Decomposed::new(problem, Rc::clone(shape)), start, weights, multipliers }
     }
 
     /// Limits as if there were none; charges half at each execution.

@@ -18,15 +18,37 @@ use crate::ipet::region::{regions, Goal, Region};
 /// Branches tried for each way out of a region.
 const BRANCHES: usize = 300;
 
-/// A problem made ready for many weights.
-pub struct Decomposed {
+/// The regions of a problem: they follow from its nodes, edges, exits and loops, and are the same under all constraints.
+#[derive(Debug)]
+pub struct Shape {
     regions: Vec<Region>,
-    /// Numbers of conflicts by region, as edge sets.
-    conflicts: Vec<Vec<Vec<usize>>>,
     /// The region of which each edge leaves a vertex to another or back.
     region_of: Vec<usize>,
+}
+
+impl Shape {
+    pub fn new(problem: &Problem) -> Shape {
+        let regions = regions(problem);
+        let mut region_of = vec![regions.len() - 1; problem.edges.len()];
+        for (number, region) in regions.iter().enumerate() {
+            for (edge, goal) in region.vertices.iter().flat_map(|vertex| &vertex.out) {
+                if !matches!(goal, Goal::Exit(_)) && *edge < region_of.len() {
+                    region_of[*edge] = number;
+                }
+            }
+        }
+        Shape { regions, region_of }
+    }
+}
+
+/// A problem made ready for many weights.
+pub struct Decomposed {
+    shape: Rc<Shape>,
+    /// Numbers of conflicts by region, as edge sets.
+    conflicts: Vec<Vec<Vec<usize>>>,
     edges: usize,
-    dead: BTreeSet<usize>,
+    /// By edge, ends of walks among them.
+    dead: Vec<bool>,
 }
 
 /// The longest walk.
@@ -72,30 +94,24 @@ struct Search {
 const START: usize = usize::MAX;
 
 impl Decomposed {
-    pub fn new(problem: &Problem) -> Decomposed {
-        let regions = regions(problem);
-        let mut region_of = vec![regions.len() - 1; problem.edges.len()];
-        for (number, region) in regions.iter().enumerate() {
-            for (edge, goal) in region.vertices.iter().flat_map(|vertex| &vertex.out) {
-                if !matches!(goal, Goal::Exit(_)) && *edge < region_of.len() {
-                    region_of[*edge] = number;
-                }
-            }
-        }
-        let whole = regions.len() - 1;
-        let mut conflicts = vec![Vec::new(); regions.len()];
+    /// Of the shape of this problem.
+    pub fn new(problem: &Problem, shape: Rc<Shape>) -> Decomposed {
+        let whole = shape.regions.len() - 1;
+        let mut conflicts = vec![Vec::new(); shape.regions.len()];
         for conflict in &problem.conflicts {
             conflicts[conflict.scope.unwrap_or(whole)].push(conflict.edges.clone());
         }
-        Decomposed { regions, conflicts, region_of, edges: problem.edges.len(), dead: problem.dead.clone() }
+        let mut dead = vec![false; problem.edges.len() + problem.exits.len()];
+        problem.dead.iter().for_each(|edge| dead[*edge] = true);
+        Decomposed { shape, conflicts, edges: problem.edges.len(), dead }
     }
 
     /// The longest walk without some edges, if the start weighs `start` and each edge what `weights` says; none if no walk
     /// ends.
     pub fn longest_path(&self, start: i128, weights: &[i128], without: &BTreeSet<usize>) -> Option<LongestPath> {
-        let mut known: Vec<Option<Rc<Summary>>> = vec![None; self.regions.len()];
+        let mut known: Vec<Option<Rc<Summary>>> = vec![None; self.shape.regions.len()];
         // Inner loops come later, the whole last of all.
-        let whole = self.regions.len() - 1;
+        let whole = self.shape.regions.len() - 1;
         for region in (0..whole).rev().chain([whole]) {
             let summary = self.summary(region, weights, &known, without);
             known[region] = Some(Rc::new(summary));
@@ -117,7 +133,7 @@ impl Decomposed {
 
     /// Whether a forbidden edge is in a region or a region inside it.
     fn touches(&self, region: usize, forbidden: &BTreeSet<usize>) -> bool {
-        let inside = |edge: &usize| self.regions[region].within.contains(&self.region_of[*edge]);
+        let inside = |edge: &usize| self.shape.regions[region].within.contains(&self.shape.region_of[*edge]);
         forbidden.iter().any(inside)
     }
 
@@ -128,7 +144,7 @@ impl Decomposed {
         known: &[Option<Rc<Summary>>],
         forbidden: &BTreeSet<usize>,
     ) -> Summary {
-        let content = &self.regions[region];
+        let content = &self.shape.regions[region];
         let first = Rc::new(self.search(region, weights, known, forbidden));
         let iteration = self.way(region, None, &first, weights, known, forbidden);
         let iteration = iteration.filter(|way| way.weight > 0);
@@ -152,7 +168,7 @@ impl Decomposed {
         known: &[Option<Rc<Summary>>],
         forbidden: &BTreeSet<usize>,
     ) -> Search {
-        let content = &self.regions[region];
+        let content = &self.shape.regions[region];
         let count = content.vertices.len();
         let mut search = Search {
             reached: vec![None; count],
@@ -172,7 +188,7 @@ impl Decomposed {
             }
             let inner = search.inner[number].clone();
             for (place, (edge, goal)) in vertex.out.iter().enumerate() {
-                if forbidden.contains(edge) || self.dead.contains(edge) {
+                if forbidden.contains(edge) || self.dead[*edge] {
                     continue;
                 }
                 let through = match &inner {
