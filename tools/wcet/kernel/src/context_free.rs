@@ -29,8 +29,15 @@ pub(crate) const STEPS: u64 = 200_000;
 
 /// What the model checker may take for one loop, counted so that a busy machine gives the same answer. A kernel has short loops;
 /// those over arrays of all its objects are inferred.
-const EFFORT: Effort =
-    Effort { iterations: 1_000, undecided: 300, terms: 150_000, steps: 4_000_000, inner: 40, deadline: None };
+const EFFORT: Effort = Effort {
+    iterations: 1_000,
+    undecided: 300,
+    terms: 150_000,
+    steps: 4_000_000,
+    all_steps: 60_000_000,
+    inner: 40,
+    deadline: None,
+};
 
 /// Functions that have loops.
 pub fn with_loops(kernel: &Kernel<'_>) -> Vec<u64> {

@@ -31,8 +31,9 @@ pub struct Effort {
     /// Iterations of which it is not certain that they happen.
     pub undecided: u64,
     pub terms: usize,
-    /// What a question may cost, in the solver's own steps.
+    /// What a question may cost, in the solver's own steps; and all of them together.
     pub steps: u64,
+    pub all_steps: u64,
     /// Inner loops with at most this bound are executed iteration by iteration.
     pub inner: u64,
     /// When to be content with the best bound found by then.
@@ -41,14 +42,23 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { iterations: 5_000, undecided: 1_030, terms: 400_000, steps: 4_000_000, inner: 40, deadline: None }
+        Effort {
+            iterations: 5_000,
+            undecided: 1_030,
+            terms: 400_000,
+            steps: 4_000_000,
+            all_steps: 60_000_000,
+            inner: 40,
+            deadline: None,
+        }
     }
 }
 
 impl Effort {
     /// What shows a bound that the surroundings of the loop give.
     pub fn little() -> Effort {
-        Effort { iterations: 1_100, undecided: 66, terms: 60_000, steps: 1_000_000, ..Effort::default() }
+        let default = Effort::default();
+        Effort { iterations: 1_100, undecided: 66, terms: 60_000, steps: 1_000_000, all_steps: 10_000_000, ..default }
     }
 }
 
@@ -62,10 +72,14 @@ pub fn least_bound(
     let starts = starts(setting, one);
     let mut best: Option<Checked> = None;
     let mut reason = String::new();
+    let mut spent = 0;
     for (index, start) in starts.iter().enumerate() {
         for inner in inner_loops(setting, one, known, effort) {
             if effort.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Ok(best.ok_or_else(|| "no time was left".to_string()));
+            }
+            if spent > effort.all_steps {
+                return Ok(best.ok_or(reason));
             }
             let mut region = Region::new(setting, *start == setting.graph.entry);
             region.budget = effort.terms;
@@ -77,7 +91,11 @@ pub fn least_bound(
             if let Some(best) = &best {
                 limits.iterations = limits.iterations.min(best.bound);
             }
-            match Search::new(region, one, &limits)?.run(*start)? {
+            limits.all_steps -= spent;
+            let mut search = Search::new(region, one, &limits)?;
+            let found = search.run(*start)?;
+            spent = spent.saturating_add(search.solver.spent());
+            match found {
                 Ok((mut found, certain)) => {
                     found.evidence = format!("{}, from any state at {}", found.evidence, setting.graph.place(*start));
                     if best.as_ref().is_none_or(|best| found.bound < best.bound || found.reached && !best.reached) {
@@ -180,7 +198,7 @@ impl<'e, 'a, 'g> Search<'e, 'a, 'g> {
     }
 
     /// The bound, and whether every execution that enters the loop reaches it.
-    fn run(mut self, start: NodeId) -> Result<Result<(Checked, bool), String>, SolverError> {
+    fn run(&mut self, start: NodeId) -> Result<Result<(Checked, bool), String>, SolverError> {
         let arrival = match arrive(&mut self.region, self.one, start) {
             Ok(Some(arrival)) => arrival,
             Ok(None) => return Ok(Ok((checked(0, false, "model-checked: no path reaches the loop"), true))),
@@ -210,6 +228,9 @@ impl<'e, 'a, 'g> Search<'e, 'a, 'g> {
             if self.effort.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Ok(Err(format!("no time was left after {count} iterations")));
             }
+            if self.is_spent() {
+                return Ok(Err(format!("no effort is left after {count} iterations")));
+            }
             let outcome = match self.region.pass(Some(self.one), header, next, &|_| true, None) {
                 Ok(outcome) => outcome,
                 Err(TooLarge) => return Ok(Err(format!("its formula is too large after {count} iterations"))),
@@ -224,6 +245,11 @@ impl<'e, 'a, 'g> Search<'e, 'a, 'g> {
         // The header may execute `low` times, and not `high` times.
         let (mut low, mut high) = (possible, guards.len());
         while high - low > 1 {
+            // What is not asked may be possible.
+            if self.is_spent() {
+                low = high - 1;
+                break;
+            }
             let middle = low + (high - low) / 2;
             if self.possible(guards[middle - 1])? {
                 low = middle;
@@ -233,6 +259,10 @@ impl<'e, 'a, 'g> Search<'e, 'a, 'g> {
         }
         let last = low.checked_sub(1).map(|at| guards[at]);
         Ok(Ok((self.found(low as u64, last)?, last.is_none_or(|last| last == entered))))
+    }
+
+    fn is_spent(&self) -> bool {
+        self.solver.spent() > self.effort.all_steps
     }
 
     /// Whether the guard can hold; also where that is not decided.

@@ -118,3 +118,36 @@ fn what_an_inner_loop_stores_last() {
         },
     );
 }
+
+#[test]
+fn a_search_ends_when_its_questions_have_cost_enough() {
+    // Whether squares come to a number is too hard a question; each costs what it may.
+    let source = "volatile unsigned a; __attribute__((noinline)) unsigned work(unsigned y) {
+            unsigned n = 0; do { y = y * y + 3; n++; } while (y != 12348); return n; }
+        void start(void) { work(a); }";
+    with_setting(source, Sharing::Exclusive, &|target, setting| {
+        let effort = Effort { steps: 50_000, all_steps: 200_000, ..Effort::default() };
+        for one in loops_of(setting, "work") {
+            let found = least_bound(setting, one, &|_| None, &effort).unwrap();
+            let why = found.expect_err("its end is not known");
+            assert!(why.contains("no effort is left"), "{target:?}: {why}");
+        }
+    });
+}
+
+#[test]
+fn a_bound_found_with_little_effort_is_no_lower() {
+    let source = "volatile unsigned a; __attribute__((noinline)) unsigned work(unsigned x) {
+            unsigned s = 0; x = x & 0xff; while (x > 100) { s += a; x -= 3; } return s; }
+        void start(void) { work(a); }";
+    with_setting(source, Sharing::Exclusive, &|target, setting| {
+        let one = loops_of(setting, "work")[0];
+        let all = least_bound(setting, one, &|_| None, &Effort::default()).unwrap().expect("a bound").bound;
+        for all_steps in [0, 1_000, 20_000, 100_000, 1_000_000] {
+            let effort = Effort { all_steps, ..Effort::default() };
+            if let Ok(found) = least_bound(setting, one, &|_| None, &effort).unwrap() {
+                assert!(found.bound >= all, "{target:?} with {all_steps} steps: {found:?}, least {all}");
+            }
+        }
+    });
+}
