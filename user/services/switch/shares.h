@@ -9,8 +9,10 @@
 #include <stdint.h>
 
 #define SHARE_SOURCES 9u
-#define SHARE_RESERVED 32u /* buffers of a receiver that are set aside, of all sources together */
-#define SHARE_FRAMES 256u  /* buffers that a receiver lends at most */
+/* Buffers of a receiver that are set aside, of all sources together. Receivers lend buffers again some at a time (`ashlar/net.h` 16):
+ * of three equal sources each has those that wait for that, and eight frames on their way. */
+#define SHARE_RESERVED 72u
+#define SHARE_FRAMES 256u /* buffers that a receiver lends at most */
 
 /* Of a turn, for each unit of weight: enough for the dearest frame, one of 1514 bytes to all others. */
 #define WORK_TURN 16384u

@@ -121,25 +121,21 @@ fn without_service(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTreeSet<Edg
     if serving.is_empty() {
         return BTreeSet::new();
     }
-    let spread = |next: &dyn Fn(NodeId, &mut dyn FnMut(NodeId))| {
+    let spread = |next: fn(&Expanded<'_>, NodeId) -> Vec<NodeId>| {
         let mut seen = vec![false; expanded.nodes.len()];
         let mut open = serving.clone();
         serving.iter().for_each(|node| seen[*node] = true);
         while let Some(node) = open.pop() {
-            next(node, &mut |to| {
+            for to in next(expanded, node) {
                 if !std::mem::replace(&mut seen[to], true) {
                     open.push(to);
                 }
-            });
+            }
         }
         seen
     };
-    let after = spread(&|node, found| {
-        expanded.successors(node).iter().for_each(|edge| found(expanded.edges[*edge].to));
-    });
-    let before = spread(&|node, found| {
-        expanded.predecessors(node).iter().for_each(|edge| found(expanded.edges[*edge].from));
-    });
+    let after = spread(|all, node| all.successors(node).iter().map(|edge| all.edges[*edge].to).collect());
+    let before = spread(|all, node| all.predecessors(node).iter().map(|edge| all.edges[*edge].from).collect());
     let avoids = |edge: &EdgeId| {
         let edge = expanded.edges[*edge];
         !after[edge.from] && !before[edge.to]

@@ -5,6 +5,9 @@
 #include "../../../libc/tests/check.h"
 
 #define RECEIVER 3u /* a station that sends nothing */
+#define WINDOW 8u
+#define AT_ONCE 16u
+#define BUFFERS 128u /* of a receiver, as `ashlar/net.h` has */
 
 static struct shares shares;
 static struct work work;
@@ -72,12 +75,12 @@ static void test_no_saving(void)
     CHECK(done <= WORK_TURN);
 }
 
-/* Source 0 sends `many` frames whenever it is asked, the others one of theirs each; the receiver has 64 buffers and lends
+/* Source 0 sends `many` frames whenever it is asked, the others one of theirs each; the receiver has BUFFERS and lends
  * `pace` again each time. Counts what each gets. */
 static void share_buffers(uint32_t many, uint32_t pace, uint32_t others, uint64_t *got)
 {
     struct room room = {.free = 0};
-    uint32_t lent = 64, used = 0;
+    uint32_t lent = BUFFERS, used = 0;
     for (uint32_t step = 0; step < 10000; step++) {
         room_fill(&room, &shares, RECEIVER, lent);
         CHECK(room_sum(&room) == lent);
@@ -113,32 +116,34 @@ static void test_buffers(void)
     CHECK(is_near(weighed[1], 3 * weighed[0]) && is_near(weighed[2], 2 * weighed[0]));
 }
 
-/* Source 1 has as many frames on their way as are set aside for it, and sends the next when one has come back; source 0 takes
- * whatever is left at every moment. The receiver lends buffers again one at a time or many, in their order. */
+/* Source 1 has a window of frames on their way and sends the next when one was read; source 0 takes whatever is left at every
+ * moment. The receiver lends buffers again as `ashlar/net.h` does, some at a time. */
 static void test_window(void)
 {
     struct room room = {.free = 0};
     uint8_t queue[4096];
-    uint32_t first = 0, num = 0, lent = 64, in_flight = 0, random = 1;
+    uint32_t first = 0, num = 0, lent = BUFFERS, read = 0, in_flight = 0, random = 1;
     weigh(1, 1, 1);
     for (uint32_t step = 0; step < 100000; step++) {
         room_fill(&room, &shares, RECEIVER, lent);
         CHECK(room_sum(&room) == lent);
-        for (; in_flight < room_limit(&shares, 1); in_flight++) {
+        for (; in_flight < WINDOW; in_flight++) {
             CHECK(room_take(&room, 1));
             queue[(first + num++) % sizeof queue] = 1;
             lent--;
         }
-        while (room_take(&room, 0)) {
+        random = random * 1664525u + 1013904223u;
+        while ((random >> 16 & 31) == 0 && room_take(&room, 0)) { /* bursts, which find the receiver idle */
             queue[(first + num++) % sizeof queue] = 0;
             lent--;
         }
-        random = random * 1664525u + 1013904223u;
         for (uint32_t i = 0; i <= (random >> 24) % 20 && num != 0; i++) {
             in_flight -= queue[first++ % sizeof queue];
             num--;
-            lent++;
+            read++;
         }
+        lent += read - read % AT_ONCE;
+        read %= AT_ONCE;
     }
 }
 
@@ -148,11 +153,11 @@ static void test_alone(void)
     uint64_t got[3] = {0};
     struct room room = {.free = 0};
     weigh(1, 1, 1);
-    room_fill(&room, &shares, RECEIVER, 64);
+    room_fill(&room, &shares, RECEIVER, BUFFERS);
     while (room_take(&room, 0)) {
         got[0]++;
     }
-    CHECK(got[0] == 64 - 2 * (SHARE_RESERVED / 3));
+    CHECK(got[0] == BUFFERS - 2 * (SHARE_RESERVED / 3));
     got[0] = 0;
     share_buffers(1000, 9, 0, got);
     CHECK(got[0] > 89000);
@@ -170,11 +175,11 @@ static void test_anew(void)
     CHECK(room_sum(&room) == 33 && room_take(&room, 2));
     shares.weight[2] = 0; /* no such source: nothing is set aside for it */
     room = (struct room){.free = 0};
-    room_fill(&room, &shares, RECEIVER, 64);
-    CHECK(room.reserved[2] == 0 && room_sum(&room) == 64);
+    room_fill(&room, &shares, RECEIVER, BUFFERS);
+    CHECK(room.reserved[2] == 0 && room_sum(&room) == BUFFERS);
     room = (struct room){.free = 0};
-    room_fill(&room, &shares, 1, 64); /* nor for the receiver */
-    CHECK(room.reserved[1] == 0 && room.reserved[0] == room_limit(&shares, 0) && room_sum(&room) == 64);
+    room_fill(&room, &shares, 1, BUFFERS); /* nor for the receiver */
+    CHECK(room.reserved[1] == 0 && room.reserved[0] == room_limit(&shares, 0) && room_sum(&room) == BUFFERS);
 }
 
 int main(void)
