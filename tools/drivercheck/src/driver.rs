@@ -24,6 +24,8 @@ pub enum DriverError {
     Preprocess(String),
     #[error("{0}")]
     Protocol(String),
+    #[error("whether driver {0} is given the ports that it says it has cannot be told, mend first:\n{unread}", unread = .1.join("\n"))]
+    Descriptions(String, Vec<String>),
     #[error("{}", list(.0))]
     Faults(Vec<Fault>),
 }

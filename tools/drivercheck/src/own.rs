@@ -41,16 +41,22 @@ pub fn drivers(own: &Path, root: &Path, scratch: &Path) -> Result<Vec<(String, S
     Ok(all)
 }
 
-/// Refuses a driver that says it has I/O ports which some description of the project does not give it.
+/// Refuses a driver that says it has I/O ports which some description of the project does not give it, or where one cannot be
+/// read.
 pub fn check_ports(own: &Path, root: &Path, driver: &Driver) -> Result<(), DriverError> {
     let Some(said) = driver.model()?.ports else { return Ok(()) };
     let assets = Assets { machines: root.join("machines"), ..Assets::default() };
     let (count, device) = (said.count, &said.device);
-    let mut faults = Vec::new();
+    let (mut faults, mut unread) = (Vec::new(), Vec::new());
     let systems = own.join("systems");
     for name in project::stems(&systems, "toml") {
-        // What cannot be read at all is for `ashlar check` to say.
-        let processes = system::ports(&systems.join(format!("{name}.toml")), &assets, &driver.name).unwrap_or_default();
+        let processes = match system::ports(&systems.join(format!("{name}.toml")), &assets, &driver.name) {
+            Ok(processes) => processes,
+            Err(report) => {
+                unread.push(report.to_string());
+                continue;
+            }
+        };
         for process in processes {
             let who = format!("process {} of systems/{name}.toml", process.process);
             let message = match process.devices.iter().find(|(name, _)| name == device) {
@@ -66,9 +72,11 @@ pub fn check_ports(own: &Path, root: &Path, driver: &Driver) -> Result<(), Drive
             faults.push(Fault { place: said.place.clone(), message });
         }
     }
-    if faults.is_empty() {
-        Ok(())
-    } else {
+    if !unread.is_empty() {
+        Err(DriverError::Descriptions(driver.name.clone(), unread))
+    } else if !faults.is_empty() {
         Err(DriverError::Faults(faults))
+    } else {
+        Ok(())
     }
 }

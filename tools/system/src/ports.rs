@@ -13,11 +13,15 @@ pub struct ProcessPorts {
     pub devices: Vec<(String, u64)>,
 }
 
-/// The processes of `program` that the description at `path` has. What is wrong with the description otherwise is not reported.
+/// The processes of `program` that the description at `path` has. The error is what keeps the description or its machine from
+/// being read; what is wrong with a description that can be read is not reported.
 pub fn ports(path: &Path, assets: &Assets, program: &str) -> Result<Vec<ProcessPorts>, Report> {
     let mut faults = Report::default();
     let (description, _) = read_description(path, &mut faults)?;
     let machine = read_machine(&description, assets, &mut faults);
+    if !faults.is_clean() {
+        return Err(faults);
+    }
     let devices = machine.as_ref().map_or(&[][..], |machine| &machine.devices);
     let count = |name: &str| {
         let window = devices.iter().find(|device| device.name.value == name)?.window.as_ref()?;

@@ -191,4 +191,8 @@ fn descriptions_give_the_ports_that_the_driver_says_it_has() {
         let none = given(TWO, devices).unwrap_err();
         assert!(none.contains("process chip of systems/two.toml is given none: add the device"), "{none}");
     }
+    let unread = given(TWO, "devices = [\"rtc\"").unwrap_err();
+    assert!(unread.starts_with("whether driver ports is given the ports") && unread.contains("two.toml:7"), "{unread}");
+    // Of a driver without ports nothing is asked.
+    assert_eq!(given("", "devices = [\"rtc\""), Ok(()));
 }
