@@ -76,6 +76,57 @@ NOINLINE void sched_insert(uint32_t cpu, uint32_t t);
 NOINLINE void tlb_await(uint32_t cpu, uint64_t ticket);
 NOINLINE void spinlock_ticket_wait(uint32_t lock, uint64_t ticket);
 
+/* Primitives of many instructions, or on objects of arch alone: the validation of machine code (`ashlar prove --binary`)
+ * follows their callers up to the call. Those on the message fast path are inlined: it knows them by their instructions. */
+NOINLINE void arch_timer_arm(uint64_t deadline_ns);
+NOINLINE void arch_timer_stop(void);
+NOINLINE uint32_t arch_serial_status(void);
+NOINLINE void arch_serial_put(uint32_t byte);
+NOINLINE uint32_t arch_serial_get(void);
+NOINLINE void arch_serial_transmit_interrupt(uint32_t enable);
+NOINLINE uint32_t arch_keyboard_get(void);
+NOINLINE uint32_t arch_vm_supported(void);
+NOINLINE void arch_vcpu_init(uint32_t vm);
+NOINLINE void arch_vcpu_export(uint32_t vm, uint32_t frame);
+NOINLINE uint32_t arch_vcpu_import(uint32_t vm, uint32_t frame);
+NOINLINE void arch_vcpu_flush(uint32_t vm);
+NOINLINE uint32_t arch_vcpu_load_part(uint32_t vm);
+NOINLINE uint32_t arch_vcpu_report_part(uint32_t vm);
+NOINLINE uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root);
+NOINLINE void arch_thread_init(uint32_t thread);
+NOINLINE void arch_fpu_use(void);
+NOINLINE void arch_fpu_reset(uint32_t thread);
+NOINLINE uint32_t arch_idle(void);
+NOINLINE uint32_t arch_interrupt_poll(void);
+NOINLINE void arch_line_unmask(uint32_t line);
+NOINLINE void arch_line_mask(uint32_t line);
+NOINLINE void arch_line_route(uint32_t line, uint32_t cpu, uint32_t flags);
+NOINLINE void arch_message_route(uint32_t line, uint32_t function);
+NOINLINE uint32_t arch_message_data(uint32_t line);
+NOINLINE uint64_t arch_message_address(uint32_t line);
+NOINLINE uint32_t arch_port_in(uint32_t port, uint32_t width);
+NOINLINE void arch_port_out(uint32_t port, uint32_t width, uint32_t value);
+NOINLINE uint32_t arch_iommu_levels(void);
+NOINLINE uint64_t arch_iommu_leaf(uint32_t frame, uint32_t prot);
+NOINLINE uint64_t arch_iommu_table(uint32_t frame, uint32_t level);
+NOINLINE void arch_iommu_update(uint32_t unit, uint32_t function, uint32_t domain);
+NOINLINE void arch_iommu_publish(uint32_t table, uint32_t part);
+NOINLINE void arch_iommu_attach(uint32_t function, uint32_t domain, uint32_t root);
+NOINLINE void arch_iommu_detach(uint32_t function);
+NOINLINE uint32_t arch_iommu_units(void);
+NOINLINE uint64_t arch_iommu_refused(void);
+NOINLINE void arch_iommu_listen(uint32_t cpu, uint32_t vector);
+NOINLINE uint32_t arch_iommu_fault(uint32_t unit);
+NOINLINE uint64_t arch_iommu_fault_address(void);
+NOINLINE uint32_t arch_iommu_caches_absent(void);
+NOINLINE uint32_t arch_frame_limit(void);
+NOINLINE uint32_t arch_loaded_root_of(uint32_t cpu);
+NOINLINE uint32_t arch_current_of(uint32_t cpu);
+NOINLINE void arch_page_map_load_kernel(void);
+NOINLINE void arch_tlb_invalidate_user(void);
+NOINLINE uint64_t arch_nested_table(uint32_t frame);
+NOINLINE uint64_t arch_nested_entry(uint32_t frame, uint32_t prot);
+
 #undef NOINLINE
 
 #endif

@@ -165,6 +165,7 @@ impl<'a> Engine<'a> {
             warming: None,
             passing: None,
             unrolled: 0,
+            doubt: None,
         })
     }
 
@@ -213,7 +214,7 @@ impl<'a> Engine<'a> {
             match self.agree(waits.after, sync, &waits.event, &state) {
                 Ok(Some(next)) => todo.push(next),
                 Ok(None) => {}
-                Err(stop) => refusals.extend(refusal(at, stop)),
+                Err(stop) => refusals.extend(refusal(at, stop).map(|one| one.with(state.doubt.as_deref()))),
             }
             if !refusals.is_empty() && !self.collect {
                 return;
@@ -248,6 +249,9 @@ impl<'a> Engine<'a> {
                     let mut inside = before.clone();
                     inside.path = now.path.clone();
                     inside.stack.pop();
+                    if let Some(reason) = &why {
+                        inside.doubt = Some(format!("the call of {function} is not the term's: {reason}").into());
+                    }
                     if let Err(stop) = self.enter(&mut inside, inlined, arguments, *result) {
                         return Err(why.map_or(stop, Stop::Refused));
                     }
@@ -381,9 +385,8 @@ impl<'a> Engine<'a> {
 
     /// Memory may have changed: all of it, or these kinds of cells. Both sides see the same.
     pub fn havoc(&mut self, state: &mut State, writes: Option<&BTreeSet<usize>>) {
-        let constant = self.program.place("percpu", "cpu");
         for (cells, known) in self.program.cells.iter().enumerate() {
-            let changes = writes.is_none_or(|writes| writes.contains(&cells)) && Some(cells) != constant;
+            let changes = writes.is_none_or(|writes| writes.contains(&cells)) && !self.program.is_set_at_start(cells);
             state.memory[cells] = if changes { fresh_array("memory", known.width) } else { state.proved[cells] };
         }
         state.proved.clone_from(&state.memory);

@@ -251,7 +251,8 @@ impl<'p> Image<'p> {
     fn liveness(&self, range: &Range) -> HashMap<u64, u32> {
         let all = self.instructions(range).unwrap_or_default();
         let arguments = ARGUMENTS.iter().fold(1 << RSP | 1 << RBP, |bits, one| bits | 1u32 << one);
-        let result = 1u32 << RAX | 1 << RBP | 1 << RSP;
+        // Behind a part of a function is the rest of it, which may read any register.
+        let result = if is_clone(&range.name) { u32::MAX } else { 1u32 << RAX | 1 << RBP | 1 << RSP };
         let mut rows = Vec::new();
         for instruction in &all {
             let (mut uses, mut sets) = effects(instruction);

@@ -34,6 +34,8 @@ pub enum Relation {
     Low(usize),
     /// A term in which the local stands for a variable.
     Of { local: usize, variable: Term, term: Term },
+    /// The same in as many low bits as the term has.
+    LowOf { local: usize, variable: Term, term: Term },
     /// In so many low bits: what it held at the entry, and a multiple of what the local has gained since.
     Affine { local: usize, entry: Term, first: Term, times: u128, width: u32 },
 }
@@ -55,6 +57,10 @@ impl Relation {
             Relation::Local(local) => Some(resized(locals[*local], width)),
             Relation::Low(local) => Some(concat(fresh("high", width - 32), resized(locals[*local], 32))),
             Relation::Of { local, variable, term } => Some(substitute(*term, *variable, locals[*local])),
+            Relation::LowOf { local, variable, term } => {
+                let low = substitute(*term, *variable, locals[*local]);
+                Some(concat(fresh("high", width - low.width()), low))
+            }
             Relation::Affine { width: low, .. } => {
                 let value = self.low(locals)?;
                 Some(if *low == width { value } else { concat(fresh("high", width - low), value) })
@@ -73,6 +79,10 @@ impl Relation {
         let width = value.width();
         match self {
             Relation::Low(local) => equal(extract(value, 0, 32), resized(locals[*local], 32)),
+            Relation::LowOf { local, variable, term } => {
+                let low = substitute(*term, *variable, locals[*local]);
+                equal(extract(value, 0, low.width()), low)
+            }
             Relation::Affine { width: low, .. } => match self.low(locals) {
                 Some(meant) => equal(extract(value, 0, *low), meant),
                 None => constant(0, 1),
@@ -339,6 +349,12 @@ impl Engine<'_> {
                 let term = substitute(value, now, variable);
                 if term != value {
                     out.push((spot, Relation::Of { local, variable, term }));
+                }
+                // A truth value in a register of which only the lowest byte is set.
+                let low = extract(value, 0, 8);
+                let term = substitute(low, now, variable);
+                if width > 8 && term != low {
+                    out.push((spot, Relation::LowOf { local, variable, term }));
                 }
             }
         }

@@ -211,10 +211,7 @@ impl Engine<'_> {
     /// The index by which the term has accessed this scalar since others may last have changed memory. What it has not
     /// accessed may change at any time: its value is any value.
     fn accessed(&mut self, state: &mut State, access: &Access) -> Result<Option<Term>, Stop> {
-        let cells = &self.program.cells[access.cells];
-        let object = &self.program.objects[cells.object];
-        // This never changes.
-        if object.name == "percpu" && cells.field == "cpu" {
+        if self.program.is_set_at_start(access.cells) {
             return Ok(Some(access.flat));
         }
         let same = |one: &&Access| one.cells == access.cells;

@@ -4,14 +4,14 @@
 //! has no inlined form: a function that inlines it is refused.
 
 use crate::engine::{differs, Engine, Touch};
-use crate::image::{RCX, RDI, RSI};
+use crate::image::{RCX, RDI, RDX, RSI};
 use crate::machine::{direct, Step};
 use crate::proved::store_proved;
 use crate::state::{refuse, Event, State, Stop};
 use crate::term::build::{
-    add, and, equal, extract, leading_zeros, less, or, select, shift_left, sub, times, zero_extend,
+    add, and, binary, equal, extract, leading_zeros, less, or, select, shift_left, sub, times, zero_extend,
 };
-use crate::term::{constant, fresh, fresh_array, Term};
+use crate::term::{constant, fresh, fresh_array, Binary, Term};
 
 /// Whether a primitive was executed on the term's side.
 pub enum Inline {
@@ -25,13 +25,15 @@ type Written = &'static [(&'static str, &'static str)];
 
 /// What a primitive writes of what the terms know; none if others may write meanwhile, or it is no such primitive.
 pub fn writes(function: &str) -> Option<Written> {
-    const NOTHING: [&str; 18] = [
+    const NOTHING: [&str; 52] = [
         "arch_cpu",
         "arch_cpu_count",
         "arch_need_resched",
         "arch_floor",
         "arch_current",
+        "arch_current_of",
         "arch_loaded_root",
+        "arch_loaded_root_of",
         "arch_uctx_get",
         "arch_frame_read",
         "arch_highest_bit",
@@ -42,6 +44,38 @@ pub fn writes(function: &str) -> Option<Written> {
         "arch_clock_ns",
         "arch_spin_hint",
         "arch_tlb_invalidate_page",
+        "arch_tlb_invalidate_user",
+        "arch_frame_limit",
+        "arch_nested_frame",
+        "arch_nested_entry",
+        "arch_nested_table",
+        "arch_timer_arm",
+        "arch_timer_stop",
+        "arch_serial_status",
+        "arch_serial_put",
+        "arch_serial_get",
+        "arch_serial_transmit_interrupt",
+        "arch_keyboard_get",
+        "arch_line_route",
+        "arch_line_mask",
+        "arch_line_unmask",
+        "arch_message_route",
+        "arch_message_data",
+        "arch_message_address",
+        "arch_port_in",
+        "arch_port_out",
+        "arch_vm_supported",
+        "arch_iommu_levels",
+        "arch_iommu_leaf",
+        "arch_iommu_table",
+        "arch_iommu_frame",
+        "arch_iommu_units",
+        "arch_iommu_refused",
+        "arch_iommu_listen",
+        "arch_iommu_fault",
+        "arch_iommu_fault_address",
+        "arch_iommu_caches_absent",
+        "arch_iommu_publish",
         "apic_write",
         "apic_command",
     ];
@@ -52,7 +86,11 @@ pub fn writes(function: &str) -> Option<Written> {
         "arch_frame_write" | "arch_frame_copy" | "arch_frame_clear" => Some(&[("frame", "word")]),
         "arch_set_need_resched" => Some(&[("percpu", "need_resched")]),
         "arch_set_floor" => Some(&[("percpu", "floor")]),
-        "arch_page_map_load" => Some(&[("percpu", "root")]),
+        "arch_page_map_load" | "arch_page_map_load_kernel" => Some(&[("percpu", "root")]),
+        "arch_fpu_reset" => Some(&[("arch_threads", "fpu_fresh")]),
+        "arch_fpu_use" => {
+            Some(&[("arch_threads", "fpu_fresh"), ("percpu", "fpu_live"), ("percpu", "fpu_owner")])
+        }
         _ => None,
     }
 }
@@ -63,6 +101,8 @@ const UCTX_RFLAGS: u128 = 19;
 const USER_ADDRESS_MASK: u128 = 0x7fff_ffff_ffff;
 const USER_FLAG_MASK: u128 = 0x24_0dd5;
 const USER_FLAG_ALWAYS: u128 = 0x202;
+/// The frame that an entry of a nested page map or of an IOMMU's table names: of its bits from 12 on, 40.
+const ENTRY_FRAME: u32 = 12;
 /// `EXIT_ENDS` of layout.h.
 const EXIT_ENDS: u128 = 0x8000_0000;
 
@@ -110,6 +150,7 @@ pub fn inline(
             let zeros = extract(leading_zeros(*word), 0, 32);
             sub(constant(63, 32), zeros)
         }
+        ("arch_nested_frame" | "arch_iommu_frame", [entry]) => extract(*entry, ENTRY_FRAME, 32),
         ("arch_index_mask", [index, mask]) => and(*index, *mask),
         _ => return Ok(Inline::Not),
     };
@@ -209,6 +250,20 @@ impl Engine<'_> {
                 self.skip(state)?;
                 self.finish(state, result, zero)?;
             }
+            // Nanoseconds of the processor's counter since start-up, by a factor that start-up measured. The counter's value is
+            // an input; what is computed from it is on both sides the same.
+            ("arch_clock_ns", [], Event::System(text)) if text == "rdtsc" => {
+                let ticks = fresh("ticks", 64);
+                let zero = constant(0, 64);
+                let base = load(self, state, "tsc_base", "", zero, zero)?;
+                let factor = load(self, state, "ns_per_tsc", "", zero, zero)?;
+                let wide = |value: Term| zero_extend(value, 128);
+                let product = binary(Binary::Multiply, wide(sub(ticks, base)), wide(factor));
+                state.registers[0] = zero_extend(extract(ticks, 0, 32), 64);
+                state.registers[RDX] = zero_extend(extract(ticks, 32, 32), 64);
+                self.pass(state)?;
+                self.finish(state, result, extract(product, 32, 64))?;
+            }
             ("arch_tlb_invalidate_page", [address], Event::System(text)) if text.starts_with("invlpg [") => {
                 let name = text.trim_start_matches("invlpg [").trim_end_matches(']');
                 let Some(register) = register(name) else { return Ok(false) };
@@ -254,6 +309,11 @@ impl Engine<'_> {
     /// Behind an instruction that has no effect on what is modelled.
     fn skip(&mut self, state: &mut State) -> Result<(), Stop> {
         self.memory_agrees(state)?;
+        self.pass(state)
+    }
+
+    /// The same for one that nothing outside the processor sees, over which accesses to memory may be moved.
+    fn pass(&mut self, state: &mut State) -> Result<(), Stop> {
         let instruction = self.image.instruction(state.address).map_err(Stop::Refused)?;
         self.covered.insert(state.address);
         state.address = instruction.next();

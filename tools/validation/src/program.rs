@@ -153,7 +153,12 @@ const ARCH_OBJECTS: &[ArchObject] = &[
     ("frame", 4_194_304, &[("word", 64, 512)]),
     ("cpus_started", 1, &[("", 32, 1)]),
     ("root", 1, &[("", 64, 512)]),
+    ("tsc_base", 1, &[("", 64, 1)]),
+    ("ns_per_tsc", 1, &[("", 64, 1)]),
 ];
+/// Those of them that do not change once the processor runs code of the layers.
+const SET_AT_START: [(&str, &str); 4] =
+    [("percpu", "cpu"), ("percpu_records", "apic_id"), ("tsc_base", ""), ("ns_per_tsc", "")];
 
 impl Program {
     /// The terms of all layers of the kernel that boots.
@@ -271,6 +276,11 @@ impl Program {
 
     pub fn place(&self, object: &str, field: &str) -> Option<usize> {
         self.places.get(&(object.to_string(), field.to_string())).copied()
+    }
+
+    /// Whether cells of this kind hold what start-up has left in them.
+    pub fn is_set_at_start(&self, cells: usize) -> bool {
+        SET_AT_START.iter().any(|(object, field)| self.place(object, field) == Some(cells))
     }
 }
 

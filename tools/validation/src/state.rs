@@ -1,6 +1,7 @@
 //! A state of the product: where the term is, where the machine code is, and what is known of both.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::image::Image;
@@ -65,6 +66,8 @@ pub struct State {
     pub passing: Option<u64>,
     /// How often loops have been entered, where they are unrolled.
     pub unrolled: u32,
+    /// Why a call of the machine was not taken for the term's, where the term was executed in place instead.
+    pub doubt: Option<Rc<str>>,
 }
 
 /// What the function has written to its own stack frame, by the offset from the stack pointer at entry.
@@ -199,6 +202,14 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// With what may have led to it.
+    pub fn with(mut self, doubt: Option<&str>) -> Refusal {
+        if let Some(doubt) = doubt {
+            self.reason = format!("{} ({doubt})", self.reason);
+        }
+        self
+    }
+
     pub fn text(&self, image: &Image<'_>) -> String {
         format!("{} at {}", self.reason, image.describe(self.address))
     }

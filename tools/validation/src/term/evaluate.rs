@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{below, mask, Binary, Node, Term};
 
-/// Values of variables, and of elements of arrays; everything else is 0.
+/// Values of variables and of products that may be any number, and of elements of arrays; everything else is 0.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     pub variables: HashMap<Term, u128>,
@@ -27,6 +27,9 @@ impl Model {
 
     fn one(&self, term: Term, known: &HashMap<Term, u128>) -> u128 {
         let width = term.width();
+        if let Some(value) = self.variables.get(&term) {
+            return *value;
+        }
         let at = |term: Term| known.get(&term).copied().unwrap_or(0);
         let signed = |term: Term| {
             let unused = 128 - term.width();
@@ -34,7 +37,7 @@ impl Model {
         };
         let value = match term.node() {
             Node::Constant(value) => value,
-            Node::Variable(_) => self.variables.get(&term).copied().unwrap_or(0),
+            Node::Variable(_) => 0,
             Node::Sum(terms, rest) => {
                 terms.iter().fold(rest, |sum, (term, times)| sum.wrapping_add(at(*term).wrapping_mul(*times)))
             }

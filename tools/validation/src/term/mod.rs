@@ -143,6 +143,17 @@ impl Term {
         self.value() == Some(0) && self.width() == 1
     }
 
+    /// Whether it is a product of two unknown numbers of 64 bits. To the solver it is any number, the same one wherever the
+    /// same two are multiplied: solvers find no answer about such products, and what holds for any number holds for theirs.
+    pub fn is_any_product(self) -> bool {
+        match self.node() {
+            Node::Binary(Binary::Multiply, a, b) => {
+                self.width() == 128 && a.value().is_none() && b.value().is_none()
+            }
+            _ => false,
+        }
+    }
+
     /// The terms that it is made of directly.
     pub fn children(self) -> Vec<Term> {
         match self.node() {

@@ -9,7 +9,7 @@ use super::{below, Binary, Node, Term};
 pub struct Question {
     /// Declarations, definitions and assertions.
     pub text: String,
-    /// Variables with their names.
+    /// Variables, and products that stand for any number, with their names.
     pub variables: Vec<(Term, String)>,
     /// Elements that a model must give: array, name of the index, name of the element.
     pub elements: Vec<(Term, String, String)>,
@@ -28,15 +28,16 @@ pub fn question(conditions: &[Term]) -> Question {
         let width = term.width();
         let name = |term: &Term| names.get(term).cloned().unwrap_or_default();
         let mut sort = format!("(_ BitVec {width})");
+        if matches!(term.node(), Node::Variable(_)) || term.is_any_product() {
+            let _ = writeln!(text, "(declare-const v{at} {sort})");
+            variables.push((term, format!("v{at}")));
+            names.insert(term, format!("v{at}"));
+            continue;
+        }
         let body = match term.node() {
+            Node::Variable(_) => continue,
             Node::Constant(value) => {
                 names.insert(term, literal(value, width));
-                continue;
-            }
-            Node::Variable(_) => {
-                let _ = writeln!(text, "(declare-const v{at} {sort})");
-                variables.push((term, format!("v{at}")));
-                names.insert(term, format!("v{at}"));
                 continue;
             }
             Node::Array(_) => {
