@@ -78,6 +78,7 @@ NOINLINE void spinlock_ticket_wait(uint32_t lock, uint64_t ticket);
 
 /* Primitives of many instructions, or on objects of arch alone: the validation of machine code (`ashlar prove --binary`)
  * follows their callers up to the call. Those on the message fast path are inlined: it knows them by their instructions. */
+NOINLINE void arch_frame_clear(uint32_t frame);
 NOINLINE void arch_timer_arm(uint64_t deadline_ns);
 NOINLINE void arch_timer_stop(void);
 NOINLINE uint32_t arch_serial_status(void);

@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::image::{Image, ARGUMENTS, DF, GENERAL, GS, RBP, RSP};
+use wcet_binary::lift::il::Instruction;
+
+use crate::image::{Image, Range, ARGUMENTS, DF, GENERAL, GS, RBP, RSP};
 use crate::layout::Layout;
 use crate::loops::Loop;
 use crate::program::{Function, Program};
@@ -434,6 +436,30 @@ impl<'a> Engine<'a> {
             state.memory[cells] = term;
         }
         Ok(())
+    }
+
+    /// Instructions of a function that were not executed, to which only conditions lead that were, in one direction: the solver
+    /// says that the other one is impossible. What a condition that was not executed leads to is not among them, nor what
+    /// nothing leads to.
+    pub fn unreachable(&self, range: &Range, all: &[Rc<Instruction>]) -> BTreeSet<u64> {
+        let next = |one: &Rc<Instruction>| Image::successors(one, range);
+        let is_covered = |at: &u64| self.covered.contains(at);
+        let mut dead: BTreeSet<u64> = BTreeSet::new();
+        for one in all.iter().filter(|one| is_covered(&one.address)) {
+            let ways = next(one);
+            if ways.iter().any(is_covered) {
+                dead.extend(ways.iter().filter(|to| !is_covered(to)));
+            }
+        }
+        loop {
+            let before = dead.len();
+            for one in all.iter().filter(|one| dead.contains(&one.address)).collect::<Vec<_>>() {
+                dead.extend(next(one).into_iter().filter(|to| !is_covered(to)));
+            }
+            if dead.len() == before {
+                return dead;
+            }
+        }
     }
 
     fn cells_name(&self, cells: usize) -> String {

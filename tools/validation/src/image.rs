@@ -187,7 +187,7 @@ impl<'p> Image<'p> {
     }
 
     /// Where an instruction goes inside its function.
-    fn successors(instruction: &Instruction, range: &Range) -> Vec<u64> {
+    pub fn successors(instruction: &Instruction, range: &Range) -> Vec<u64> {
         let inside = |to: u64| (to >= range.start && to < range.end).then_some(to);
         match instruction.flow {
             Flow::Jump { to: Target::Direct(to), when } => {

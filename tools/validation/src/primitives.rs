@@ -83,14 +83,12 @@ pub fn writes(function: &str) -> Option<Written> {
         _ if NOTHING.contains(&function) => Some(&[]),
         "arch_uctx_set" => Some(&[("arch_threads", "word")]),
         "arch_end_at_exit" => Some(&[("arch_threads", "at_exit")]),
-        "arch_frame_write" | "arch_frame_copy" | "arch_frame_clear" => Some(&[("frame", "word")]),
+        "arch_frame_write" | "arch_frame_copy" | "arch_frame_clear" | "arch_iommu_write" => Some(&[("frame", "word")]),
         "arch_set_need_resched" => Some(&[("percpu", "need_resched")]),
         "arch_set_floor" => Some(&[("percpu", "floor")]),
         "arch_page_map_load" | "arch_page_map_load_kernel" => Some(&[("percpu", "root")]),
         "arch_fpu_reset" => Some(&[("arch_threads", "fpu_fresh")]),
-        "arch_fpu_use" => {
-            Some(&[("arch_threads", "fpu_fresh"), ("percpu", "fpu_live"), ("percpu", "fpu_owner")])
-        }
+        "arch_fpu_use" => Some(&[("arch_threads", "fpu_fresh"), ("percpu", "fpu_live"), ("percpu", "fpu_owner")]),
         _ => None,
     }
 }
@@ -271,13 +269,6 @@ impl Engine<'_> {
                 self.skip(state)?;
                 self.finish(state, result, constant(0, 64))?;
             }
-            ("arch_frame_clear", [frame], Event::Repeat(text)) if text.starts_with("rep stosq") => {
-                self.in_memory(state, *frame);
-                self.require(state, "where the frame is", state.registers[RDI], direct(*frame))?;
-                self.require(state, "the number of words", state.registers[RCX], constant(512, 64))?;
-                self.require(state, "the word", state.registers[0], constant(0, 64))?;
-                self.repeated(state, result, false)?;
-            }
             ("arch_frame_copy", [to, from, first, words], Event::Repeat(text)) if text.starts_with("rep movsq") => {
                 self.in_memory(state, *to);
                 self.in_memory(state, *from);
@@ -287,7 +278,7 @@ impl Engine<'_> {
                 self.require(state, "where the copy goes", state.registers[RDI], at(*to))?;
                 self.require(state, "where the copy comes from", state.registers[RSI], at(*from))?;
                 self.require(state, "the number of words", state.registers[RCX], zero_extend(*words, 64))?;
-                self.repeated(state, result, true)?;
+                self.copied(state, result)?;
             }
             _ => return Ok(false),
         }
@@ -320,17 +311,15 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Behind `rep stosq` or `rep movsq` over words of frames: these hold any values, the same on both sides.
-    fn repeated(&mut self, state: &mut State, result: Option<usize>, copies: bool) -> Result<(), Stop> {
+    /// Behind `rep movsq` over words of frames: these hold any values, the same on both sides.
+    fn copied(&mut self, state: &mut State, result: Option<usize>) -> Result<(), Stop> {
         if !self.direction_is_clear(state)? {
             return refuse("the direction flag is set");
         }
         self.skip(state)?;
         let bytes = times(state.registers[RCX], 8);
         state.registers[RDI] = add(state.registers[RDI], bytes);
-        if copies {
-            state.registers[RSI] = add(state.registers[RSI], bytes);
-        }
+        state.registers[RSI] = add(state.registers[RSI], bytes);
         state.registers[RCX] = constant(0, 64);
         let words = cells(self, "frame", "word")?;
         state.memory[words] = fresh_array("memory", 64);

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is taken for granted where a function is said to be validated.
-pub const TRUSTED: [&str; 10] = [
+pub const TRUSTED: [&str; 11] = [
     "the lifter's semantics of instructions: two decoders must agree on each one, and tests compare forms with an emulator",
     "this checker, and the answers of the solver z3 that something cannot be",
-    "the inlined forms of primitives of arch (tools/validation/src/primitives.rs); primitives that are called do what arch.h says",
+    "the inlined forms of primitives of arch, and what those that are called change (tools/validation/src/primitives.rs); these do what arch.h says",
+    "what start-up leaves of the clock's base and factor and of processors' numbers does not change afterwards",
     "the bodies of arch and start, assembly included: entry, exit, context switch, guest entry",
     "the C is never stuck: theorems show it of certified functions; of others that their indices, shifts and divisors are in range is assumed",
     "a CPU's stack, its per-CPU record, frames that the C names and the objects of the image share no bytes; the stack is deep enough (kernel/stack_depth.awk)",
@@ -60,6 +61,9 @@ pub struct FunctionResult {
     /// Those of its own copy, without padding.
     pub instructions: usize,
     pub covered: usize,
+    /// Those behind conditions that were executed and never lead there, as long as the C is not stuck.
+    #[serde(default)]
+    pub unreachable: usize,
     pub queries: u64,
     pub seconds: f64,
     /// Functions and primitives that it calls, and that are taken to do what their terms or `arch.h` say.

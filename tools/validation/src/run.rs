@@ -180,10 +180,13 @@ pub fn validate_one(
             Vec::new()
         }
     };
+    let dead = engine.unreachable(range, &all);
     for instruction in all.iter().filter(|instruction| instruction.mnemonic != "nop") {
         result.instructions += 1;
         if engine.covered.contains(&instruction.address) {
             result.covered += 1;
+        } else if dead.contains(&instruction.address) {
+            result.unreachable += 1;
         } else if result.reasons.is_empty() {
             let place = image.describe(instruction.address);
             result.reasons.push(format!("no execution of the term reaches {place}"));

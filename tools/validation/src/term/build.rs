@@ -232,7 +232,9 @@ pub fn extract(a: Term, low: u32, width: u32) -> Term {
         Node::Binary(operation @ (Binary::And | Binary::Or | Binary::Xor), x, y) => {
             bitwise(operation, extract(x, low, width), extract(y, low, width))
         }
-        Node::Binary(Binary::Multiply, x, y) if low == 0 && !a.is_any_product() => multiply(extract(x, 0, width), extract(y, 0, width)),
+        Node::Binary(Binary::Multiply, x, y) if low == 0 && !a.is_any_product() => {
+            multiply(extract(x, 0, width), extract(y, 0, width))
+        }
         Node::If(c, x, y) if x.value().is_some() || y.value().is_some() => {
             select(c, extract(x, low, width), extract(y, low, width))
         }

@@ -147,9 +147,7 @@ impl Term {
     /// same two are multiplied: solvers find no answer about such products, and what holds for any number holds for theirs.
     pub fn is_any_product(self) -> bool {
         match self.node() {
-            Node::Binary(Binary::Multiply, a, b) => {
-                self.width() == 128 && a.value().is_none() && b.value().is_none()
-            }
+            Node::Binary(Binary::Multiply, a, b) => self.width() == 128 && a.value().is_none() && b.value().is_none(),
             _ => false,
         }
     }
