@@ -51,10 +51,9 @@ uint32_t share_offer(uint32_t s, uint32_t p, uint32_t frame)
     return status;
 }
 
-/* Ends the offer of s. Requires: the lock is held, an offer stands. */
-static void share_clear(uint32_t s)
+/* Ends the offer of s. Requires: the lock is held, `from` is the process that may offer, and its offer stands. */
+static void share_clear(uint32_t s, uint32_t from)
 {
-    uint32_t from = share[s].from;
     share[s].offered = NONE;
     share_offers[from] = share_offers[from] - 1u;
 }
@@ -72,7 +71,7 @@ static uint32_t share_accept_locked(uint32_t s, uint32_t p)
     uint32_t status = frame_add_owner(frame, p);
     if (status == STATUS_OK) {
         share[s].accepted = frame;
-        share_clear(s);
+        share_clear(s, share[s].from);
     }
     return status;
 }
@@ -98,7 +97,7 @@ uint32_t share_withdraw(uint32_t s, uint32_t p)
     uint32_t status = ERR_BAD_STATE;
     spinlock_acquire(LOCK_SHARE);
     if (share[s].from == p && share[s].offered != NONE) {
-        share_clear(s);
+        share_clear(s, p);
         status = STATUS_OK;
     }
     spinlock_release(LOCK_SHARE);
@@ -111,7 +110,7 @@ static void share_clear_all(uint32_t p, uint32_t frame)
     for (uint32_t s = 0u; s < NUM_SHARE; s = s + 1u) {
         if (share[s].from == p && share[s].offered != NONE) {
             if (frame == NONE || share[s].offered == frame) {
-                share_clear(s);
+                share_clear(s, p);
             }
         }
     }
@@ -120,7 +119,7 @@ static void share_clear_all(uint32_t p, uint32_t frame)
 void share_forget(uint32_t p, uint32_t frame)
 {
     spinlock_acquire(LOCK_SHARE);
-    if (share_offers[p] != 0u) {
+    if (p < NUM_PROCESS && share_offers[p] != 0u) {
         share_clear_all(p, frame);
     }
     spinlock_release(LOCK_SHARE);
@@ -129,7 +128,7 @@ void share_forget(uint32_t p, uint32_t frame)
 void share_process_ended(uint32_t p)
 {
     spinlock_acquire(LOCK_SHARE);
-    if (share_offers[p] != 0u) {
+    if (p < NUM_PROCESS && share_offers[p] != 0u) {
         share_clear_all(p, NONE);
     }
     spinlock_release(LOCK_SHARE);

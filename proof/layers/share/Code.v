@@ -47,11 +47,10 @@ Definition share_offer_code : fundef := Fun 3 2
        (Return (Var 3))))))).
 
 (* share_clear: 0 s, 1 from *)
-Definition share_clear_code : fundef := Fun 1 1
-  (Seq (Assign 1 (Load "share" (Var 0) "from" (Const 0)))
+Definition share_clear_code : fundef := Fun 2 0
   (Seq (Store "share" (Var 0) "offered" (Const 0) (Const 4294967295 (* NONE *)))
        (Store "share_offers" (Var 1) "" (Const 0)
-         (Bin W32 Sub (Load "share_offers" (Var 1) "" (Const 0)) (Const 1))))).
+         (Bin W32 Sub (Load "share_offers" (Var 1) "" (Const 0)) (Const 1)))).
 
 (* share_accept_locked: 0 s, 1 p, 2 frame, 3 status *)
 Definition share_accept_locked_code : fundef := Fun 2 2
@@ -61,7 +60,7 @@ Definition share_accept_locked_code : fundef := Fun 2 2
   (Seq (Call (Some 3%nat) "frame_add_owner" [Var 2; Var 1])
   (Seq (If (Cmp Eq (Var 3) (Const 0 (* STATUS_OK *)))
          (Seq (Store "share" (Var 0) "accepted" (Const 0) (Var 2))
-              (Call None "share_clear" [Var 0]))
+              (Call None "share_clear" [Var 0; Load "share" (Var 0) "from" (Const 0)]))
          Skip)
        (Return (Var 3))))))).
 
@@ -85,7 +84,7 @@ Definition share_withdraw_code : fundef := Fun 2 1
   (Seq (Call None "spinlock_acquire" [Const 72 (* LOCK_SHARE *)])
   (Seq (If (CAnd (Cmp Eq (Load "share" (Var 0) "from" (Const 0)) (Var 1))
              (Cmp Ne (Load "share" (Var 0) "offered" (Const 0)) (Const 4294967295 (* NONE *))))
-         (Seq (Call None "share_clear" [Var 0])
+         (Seq (Call None "share_clear" [Var 0; Var 1])
               (Assign 2 (Const 0 (* STATUS_OK *))))
          Skip)
   (Seq (Call None "spinlock_release" [Const 72 (* LOCK_SHARE *)])
@@ -99,21 +98,23 @@ Definition share_clear_all_code : fundef := Fun 2 1
                     (Cmp Ne (Load "share" (Var 2) "offered" (Const 0)) (Const 4294967295 (* NONE *))))
                 (If (COr (Cmp Eq (Var 1) (Const 4294967295 (* NONE *)))
                       (Cmp Eq (Load "share" (Var 2) "offered" (Const 0)) (Var 1)))
-                  (Call None "share_clear" [Var 2]) Skip)
+                  (Call None "share_clear" [Var 2; Var 0]) Skip)
                 Skip)
               (Assign 2 (Bin W32 Add (Var 2) (Const 1)))))).
 
 (* share_forget: 0 p, 1 frame *)
 Definition share_forget_code : fundef := Fun 2 0
   (Seq (Call None "spinlock_acquire" [Const 72 (* LOCK_SHARE *)])
-  (Seq (If (Cmp Ne (Load "share_offers" (Var 0) "" (Const 0)) (Const 0))
+  (Seq (If (CAnd (Cmp Lt (Var 0) (Const 64 (* NUM_PROCESS *)))
+             (Cmp Ne (Load "share_offers" (Var 0) "" (Const 0)) (Const 0)))
          (Call None "share_clear_all" [Var 0; Var 1]) Skip)
        (Call None "spinlock_release" [Const 72 (* LOCK_SHARE *)]))).
 
 (* share_process_ended: 0 p *)
 Definition share_process_ended_code : fundef := Fun 1 0
   (Seq (Call None "spinlock_acquire" [Const 72 (* LOCK_SHARE *)])
-  (Seq (If (Cmp Ne (Load "share_offers" (Var 0) "" (Const 0)) (Const 0))
+  (Seq (If (CAnd (Cmp Lt (Var 0) (Const 64 (* NUM_PROCESS *)))
+             (Cmp Ne (Load "share_offers" (Var 0) "" (Const 0)) (Const 0)))
          (Call None "share_clear_all" [Var 0; Const 4294967295 (* NONE *)]) Skip)
        (Call None "spinlock_release" [Const 72 (* LOCK_SHARE *)]))).
 

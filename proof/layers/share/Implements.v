@@ -67,14 +67,16 @@ Section implements.
   Lemma owned_withdraw s i p v s' (d : mem) : share_rep s d -> share_valid s -> share_withdraw s i p = Some (v, s') ->
     owned (If (CAnd (Cmp Eq (Load "share" (Var 0) "from" (Const 0)) (Var 1))
              (Cmp Ne (Load "share" (Var 0) "offered" (Const 0)) (Const 4294967295)))
-         (Seq (Call None "share_clear" [Var 0]) (Assign 2 (Const 0))) Skip)
+         (Seq (Call None "share_clear" [Var 0; Var 1]) (Assign 2 (Const 0))) Skip)
       (fun r d' => r = [i; p; v] /\ share_rep s' d') (fun _ _ => False) (fun _ _ => False) [i; p; ERR_BAD_STATE] d.
   Proof using HM.
     intros Hr HV Hg. unfold share_withdraw in Hg. destruct (shares s !! i) as [x|] eqn:Hi; [|done].
     pose proof (read_share s d i x Hr Hi) as (R1 & R2 & R3 & R4). unfold share_cell in *. step.
-    change (offered x =? 4294967295) with (offered x =? NONE). fold (offers_by p x). destruct (offers_by p x).
-    - destruct (share_clear s i) as [[w s1]|] eqn:Hc; [|done]. injection Hg as <- <-. step.
-      eapply owned_call_whole; [evaluate|by eapply share_clear_triple|]. intros u d' [-> H']. cbn [set_result]. by step.
+    change (offered x =? 4294967295) with (offered x =? NONE). fold (offers_by p x). destruct (offers_by p x) eqn:E.
+    - assert (Hp : p = from x) by (symmetry; apply Z.eqb_eq; by apply andb_true_iff in E as [E _]).
+      destruct (share_clear s i) as [[w s1]|] eqn:Hc; [|done]. injection Hg as <- <-. step.
+      eapply owned_call_whole; [evaluate|rewrite Hp; by eapply share_clear_triple|]. intros u d' [-> H'].
+      cbn [set_result]. by step.
     - injection Hg as <- <-. by step.
   Qed.
   Theorem share_withdraw_implements : implements "share_withdraw" (lock_function Y (share_update2 share_withdraw)).
@@ -99,13 +101,17 @@ Section implements.
   (** Nothing stands, or all of it is ended. *)
   Lemma owned_end_all s p frame e v s' (d : mem) (r : locals) : share_rep s d -> share_valid s ->
     share_forget s p frame = Some (v, s') -> eval (Var 0) r d = Some p -> evals [Var 0; e] r d = Some [p; frame] ->
-    v = 0 /\ owned (If (Cmp Ne (Load "share_offers" (Var 0) "" (Const 0)) (Const 0))
+    v = 0 /\ owned (If (CAnd (Cmp Lt (Var 0) (Const 64)) (Cmp Ne (Load "share_offers" (Var 0) "" (Const 0)) (Const 0)))
       (Call None "share_clear_all" [Var 0; e]) Skip) (fun r d' => share_rep s' d') (fun _ _ => False) (fun _ _ => False) r d.
   Proof using HM.
     intros Hr HV H He Hes. pose proof H as H'. unfold share_forget, share_end_all in H'.
     destruct (offers s !! p) as [n|] eqn:Hn; [|done]. injection H' as <- _. split; [done|].
     pose proof (read_count s d p n Hr Hn) as R. unfold offers_cell in R.
-    eapply owned_if; [eapply test_cmp; [eapply eval_load; [exact He|evaluate|exact R]|evaluate]|]. cbn [compare].
+    assert (0 <= p < NUM_PROCESS) as Hid by (apply (valid_process s HV); eauto).
+    eapply owned_if.
+    { eapply test_and; [eapply test_cmp; [exact He|evaluate]|].
+      eapply test_cmp; [eapply eval_load; [exact He|evaluate|exact R]|evaluate]. }
+    cbn [compare]. rewrite (proj2 (Z.ltb_lt p 64)) by (change NUM_PROCESS with 64 in Hid; lia). cbn [andb].
     destruct (Z.eqb_spec n 0) as [->|]; simpl.
     - apply owned_skip. by apply (share_end_none s p _ _ s') in H as [_ ->].
     - eapply owned_call_whole; [exact Hes|by eapply share_clear_all_triple|]. by intros w d' [-> H'].

@@ -46,14 +46,14 @@ Section proof.
     cbn [shares offers] in H3. rewrite !insert_insert in H3. exact H3.
   Qed.
 
-  Theorem share_clear_triple s d i v s' : share_rep s d -> share_valid s -> share_clear s i = Some (v, s') ->
-    triple "share_clear" [i] d (fun w d' => w = v /\ share_rep s' d').
+  Theorem share_clear_triple s d i x v s' : share_rep s d -> share_valid s -> shares s !! i = Some x ->
+    share_clear s i = Some (v, s') ->
+    triple "share_clear" [i; from x] d (fun w d' => w = v /\ share_rep s' d').
   Proof using HM.
-    intros Hr HV H. unfold share_clear in H. destruct (shares s !! i) as [x|] eqn:Hi; [|done].
+    intros Hr HV Hi H. unfold share_clear in H. rewrite Hi in H.
     destruct (offers s !! from x) as [n|] eqn:Hn; [|done]. destruct (Z.eqb_spec (offered x) NONE) as [|Ho]; [done|].
     injection H as <- <-. destruct (offer_counted s HV i x Hi Ho) as (k & Hk & Hb). rewrite Hn in Hk. injection Hk as <-.
-    pose proof (read_share s d i x Hr Hi) as (R1 & R2 & R3 & R4). unfold share_cell in *.
-    enter. unfold share_clear_code. locals_simpl. step. step. apply owned_seq.
+    enter. unfold share_clear_code. locals_simpl. apply owned_seq.
     eapply owned_put; [exact Hr|exact Hi|evaluate|evaluate|field|]. intros d1 H1.
     pose proof (read_count _ d1 (from x) n H1 Hn) as R. unfold offers_cell in R.
     eapply owned_count; [exact H1|exact Hn|evaluate|evaluate|]. rewrite wrap_small by lia. intros d2 H2.
@@ -148,8 +148,9 @@ Section proof.
       unfold offers_by, which. by rewrite E, E'. }
     destruct (share_clear_some s1 i x HV1 Hx) as [s2 Hc].
     { intros Ho. rewrite Ho, Z.eqb_refl, andb_false_r in E. done. }
-    eapply owned_call_whole; [evaluate|by eapply share_clear_triple|]. intros w d2 [-> H2]. cbn [set_result].
-    eapply Hnext; [exact H2|]. eapply ended_clear; [exact Hp|exact Hs1|exact Hx| |exact Hc].
+    assert (Hp' : p = from x) by (symmetry; apply Z.eqb_eq; by apply andb_true_iff in E as [E _]).
+    eapply owned_call_whole; [evaluate|rewrite Hp'; by eapply share_clear_triple|]. intros w d2 [-> H2].
+    cbn [set_result]. eapply Hnext; [exact H2|]. eapply ended_clear; [exact Hp|exact Hs1|exact Hx| |exact Hc].
     unfold offers_by, which. by rewrite E, E'.
   Qed.
 End proof.

@@ -149,7 +149,8 @@ Section transact.
   Lemma owned_accept_end s i status v s' p (d : mem) x : share_rep s d -> share_valid s -> shares s !! i = Some x ->
     share_accept_end s i status = Some (v, s') ->
     v = status /\ owned (If (Cmp Eq (Var 3) (Const 0))
-         (Seq (Store "share" (Var 0) "accepted" (Const 0) (Var 2)) (Call None "share_clear" [Var 0])) Skip)
+         (Seq (Store "share" (Var 0) "accepted" (Const 0) (Var 2)) (Call None "share_clear"
+           [Var 0; Load "share" (Var 0) "from" (Const 0)])) Skip)
       (fun r d' => r = [i; p; offered x; status] /\ share_rep s' d') (fun _ _ => False) (fun _ _ => False)
       [i; p; offered x; status] d.
   Proof using HM.
@@ -158,8 +159,10 @@ Section transact.
     2: { injection Hg as <- <-. split; [done|]. step. rewrite (proj2 (Z.eqb_neq _ _) Hne). by step. }
     destruct (share_clear _ i) as [[w s1]|] eqn:Hc; [|done]. injection Hg as <- <-. split; [done|]. step.
     change (0 =? 0) with true. cbv iota. step. eapply owned_put; [exact Hr|exact Hi|evaluate|evaluate|field|]. intros d1 H1.
+    pose proof (read_share _ d1 i _ H1 (lookup_insert _ _ _)) as (R1 & _). unfold share_cell in R1.
     eapply owned_call_whole; [evaluate| |].
-    - eapply share_clear_triple; [exact HM|exact H1|by apply (accepted_valid s)|exact Hc].
+    - eapply (share_clear_triple kernel_entry M cpu HM _ d1 i);
+        [exact H1|by apply (accepted_valid s)|apply lookup_insert|exact Hc].
     - intros u d2 [-> H2]. done.
   Qed.
 
