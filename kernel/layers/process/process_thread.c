@@ -156,7 +156,8 @@ static uint32_t process_serve(uint32_t p, uint32_t step)
         done = PROCESS_PART_NOTIFICATION;
     }
     uint32_t next = step - part + done;
-    if (next < PROCESS_PARTS * count) {
+    /* What follows the last part of a thread is a step of its own. */
+    if (ends == 1u || next < PROCESS_PARTS * count) {
         return next;
     }
     if (dying == 1u) {
@@ -181,17 +182,20 @@ static uint32_t process_take_request(uint32_t cpu)
 void process_serve_requests(void)
 {
     uint32_t cpu = arch_cpu();
-    if (request[cpu].process == NONE) {
-        request[cpu].process = process_take_request(cpu);
+    uint32_t p = request[cpu].process;
+    if (p == NONE) {
+        p = process_take_request(cpu);
+        if (p == NONE) {
+            return;
+        }
+        request[cpu].process = p;
         request[cpu].next = 0u;
-    }
-    if (request[cpu].process == NONE) {
-        return;
-    }
-    uint32_t next = process_serve(request[cpu].process, request[cpu].next);
-    request[cpu].next = next;
-    if (next == NONE) {
-        request[cpu].process = NONE;
+    } else {
+        uint32_t next = process_serve(p, request[cpu].next);
+        request[cpu].next = next;
+        if (next == NONE) {
+            request[cpu].process = NONE;
+        }
     }
     /* For what is left, of this process or of another. */
     intc_send(cpu, VECTOR_PROCESS);
