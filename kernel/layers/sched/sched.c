@@ -261,12 +261,13 @@ uint32_t sched_hand_over(void)
         return 0u;
     }
     uint32_t limited = sched_budget_limited(next);
-    if (limited == 1u) {
+    uint32_t priority = thread_priority(next);
+    uint32_t before = sched_ready_best(cpu);
+    if (limited == 1u || before > priority) {
         return 0u;
     }
     sched_wake_take(cpu);
     sched_ready_insert(cpu, current);
-    uint32_t priority = thread_priority(next);
     uint32_t best = sched_ready_best(cpu);
     sched_cpu_set_running(cpu, priority + 1u);
     sched_cpu_set_slice_over(cpu, 0u);

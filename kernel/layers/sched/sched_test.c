@@ -339,6 +339,32 @@ static void fair_turns(uint32_t pair)
     }
 }
 
+/* Two threads of one priority that are woken in one kernel entry, both more important than the one that runs, take turns. */
+static void woken_together_take_turns(void)
+{
+    uint64_t time[3] = {0};
+
+    start();
+    for (uint32_t i = 0; i < 3; i++) {
+        thread_define(FIRST + i, 0, 0, i == 0 ? 1 : 100);
+        thread_reset(FIRST + i, NONE);
+    }
+    sched_ready(FIRST);
+    test_reschedule();
+    sched_ready(FIRST + 1);
+    sched_ready(FIRST + 2);
+    for (uint32_t step = 0; step < 100; step++) {
+        test_reschedule();
+        time[thread_current() - FIRST] += SCHED_SLICE_NS / 10;
+        hosted_clock_advance(SCHED_SLICE_NS / 10);
+        if (arch_interrupt_poll() == VECTOR_TIMER) {
+            CHECK_EQUAL(test_timer_interrupt(), NONE);
+        }
+    }
+    CHECK_EQUAL(time[0], 0);
+    CHECK_EQUAL(time[1], time[2]);
+}
+
 /* Direct switches and blocking must not write the alarm. */
 static void alarm_is_left_alone(void)
 {
@@ -365,6 +391,7 @@ int main(void)
     against_model();
     fair_turns(0);
     fair_turns(1);
+    woken_together_take_turns();
     alarm_is_left_alone();
     return TEST_END();
 }
