@@ -7,7 +7,13 @@
 
 static inline void test_reschedule(void)
 {
-    if (arch_need_resched() == 1 && sched_hand_over() == 0) {
+    if (arch_need_resched() == 0 || sched_hand_over() == 1) {
+        return;
+    }
+    uint32_t next = sched_woken();
+    if (next != NONE) {
+        sched_hand_over_to(next);
+    } else {
         sched_decide();
     }
 }

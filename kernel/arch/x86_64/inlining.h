@@ -34,6 +34,9 @@ NOINLINE_NOCLONE void iommu_fatal(void);
 NOINLINE_NOCLONE void console_drain(void);
 NOINLINE_NOCLONE void sched_ready_insert(uint32_t cpu, uint32_t t);
 NOINLINE_NOCLONE void sched_budget_park(uint32_t cpu, uint32_t t);
+NOINLINE_NOCLONE uint32_t sched_woken(void);
+NOINLINE_NOCLONE void trap_vector_of_cpu(uint32_t vector);
+NOINLINE_NOCLONE void sched_hand_over_to(uint32_t next);
 #undef NOINLINE_NOCLONE
 
 NOINLINE uint32_t syscall_dispatch_other(uint32_t current, uint64_t number);

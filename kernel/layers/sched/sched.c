@@ -251,6 +251,21 @@ void sched_decide(void)
     }
 }
 
+uint32_t sched_woken(void)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t next = sched_cpu_kept(cpu);
+    if (next == NONE) {
+        return NONE;
+    }
+    uint32_t priority = thread_priority(next);
+    uint32_t best = sched_ready_best(cpu);
+    if (best > priority) {
+        return NONE;
+    }
+    return next;
+}
+
 uint32_t sched_hand_over(void)
 {
     uint32_t cpu = arch_cpu();
@@ -276,6 +291,28 @@ uint32_t sched_hand_over(void)
     arch_set_floor(best);
     sched_switch(next);
     return 1u;
+}
+
+void sched_hand_over_to(uint32_t next)
+{
+    uint32_t cpu = arch_cpu();
+    uint32_t current = thread_current();
+    sched_wake_take(cpu);
+    /* If the current thread's time ends now, it is parked when it runs next: that keeps no one waiting. */
+    if (current < NUM_CPU) {
+        thread_set_state(current, THREAD_READY);
+    } else {
+        sched_ready_insert(cpu, current);
+    }
+    uint32_t priority = thread_priority(next);
+    uint32_t best = sched_ready_best(cpu);
+    sched_cpu_set_running(cpu, priority + 1u);
+    sched_cpu_set_slice_over(cpu, 0u);
+    sched_cpu_set_slice_end(cpu, TIMER_NEVER);
+    arch_set_need_resched(0u);
+    uint32_t floor = sched_account_for(cpu, next, best);
+    arch_set_floor(floor);
+    sched_switch(next);
 }
 
 void sched_exit_current(void)

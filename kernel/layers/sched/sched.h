@@ -1,7 +1,8 @@
 /* The scheduler: 256 priorities, first-in first-out within one with a time slice, per CPU; reservations of threads.
  *
  * A thread may have a reservation: a budget of time for each period. It is ready only while it has budget left; when
- * the budget ends, the alarm's interrupt parks the thread until its next period. So ready queues hold only threads
+ * the budget ends, the alarm's interrupt parks the thread until its next period. (If a device's line takes the processor from it
+ * just then, the interrupt does so that comes at once when it is chosen next.) So ready queues hold only threads
  * that may run, and choosing one takes the same time however many threads there are. A thread without a reservation
  * that is called by one of its CPU borrows the caller's until it replies, with one budget in advance; else its time is
  * not limited.
@@ -89,6 +90,12 @@ void sched_yield(void);
  * neither it nor the current thread has a reservation. Returns 1, when the current thread runs again; or 0, with nothing
  * changed. Requires: as sched_decide. */
 uint32_t sched_hand_over(void);
+
+/* The thread that was woken and is to run next, if it is more important than all others; else NONE. */
+uint32_t sched_woken(void);
+
+/* As sched_decide, where that is to hand over to `next`. Requires: as sched_decide; sched_woken has returned it. */
+void sched_hand_over_to(uint32_t next);
 
 /* What the kernel does between these two for others, such as serving interrupts, is charged to no reservation. */
 void sched_pause_charge(void);

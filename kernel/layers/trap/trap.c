@@ -117,12 +117,47 @@ static uint32_t trap_poll(void)
     return vector;
 }
 
+void trap_vector_of_cpu(uint32_t vector)
+{
+    trap_vector(vector);
+}
+
+/* Serves one interrupt. If it is the line of a device, whose service is short, the thread that it has woken gets the processor
+ * at once, if it is more important than all others: service and switch are one region then, whose caches are filled once. Other
+ * services are regions of their own. The vectors are told apart here, in calls of their own, so that the timing analysis sees
+ * which are served where: first timer and other CPUs, then lines, last the lines of the first PCs with serial port and keyboard. */
+static void trap_serve(uint32_t vector)
+{
+    if (vector >= VECTOR_BASE + NUM_IRQ_LINE) {
+        trap_vector_of_cpu(vector);
+    } else if (vector > VECTOR_BASE + SERIAL_LINE) {
+        trap_vector(vector);
+        uint32_t next = sched_woken();
+        if (next != NONE) {
+            sched_hand_over_to(next);
+        }
+    } else {
+        trap_vector(vector);
+    }
+}
+
 void trap_serve_waiting(void)
 {
     uint32_t vector = trap_poll();
     while (vector != NONE) {
-        trap_vector(vector);
+        trap_serve(vector);
         vector = trap_poll();
+    }
+}
+
+/* Decides who runs. Requires: a reschedule is pending, interrupts that waited have been served. */
+static void trap_decide(void)
+{
+    uint32_t next = sched_woken();
+    if (next != NONE) {
+        sched_hand_over_to(next);
+    } else {
+        sched_decide();
     }
 }
 
@@ -134,7 +169,7 @@ static void trap_reschedule_later(void)
     sched_resume_charge();
     uint32_t need_resched = arch_need_resched();
     if (need_resched == 1u) {
-        sched_decide();
+        trap_decide();
     }
 }
 
@@ -146,21 +181,12 @@ void trap_reschedule(void)
     }
 }
 
-/* 1 if the kernel's service of an interrupt is long: it reads a port, or ends waits for other CPUs. */
-static uint32_t trap_serves_long(uint32_t vector)
-{
-    if (vector == VECTOR_PROCESS || vector == VECTOR_BASE + SERIAL_LINE || vector == VECTOR_BASE + KEYBOARD_LINE) {
-        return 1u;
-    }
-    return 0u;
-}
-
 void trap_settle(void)
 {
     trap_serve_waiting();
     uint32_t need_resched = arch_need_resched();
     while (need_resched == 1u) {
-        sched_decide();
+        trap_decide();
         trap_serve_waiting();
         need_resched = arch_need_resched();
     }
@@ -308,20 +334,48 @@ void trap_exception(void)
     trap_return(current);
 }
 
+/* Hands over to the thread that was woken. Returns 1, when the current thread runs again; 0 if none is to run next. */
+static uint32_t trap_hand_over(void)
+{
+    uint32_t decided = sched_hand_over();
+    if (decided == 0u) {
+        uint32_t next = sched_woken();
+        if (next != NONE) {
+            sched_hand_over_to(next);
+            decided = 1u;
+        }
+    }
+    return decided;
+}
+
+/* 1 if the thread that an interrupt wakes gets the processor in the same region: if that is a device's line, but for serial port
+ * and keyboard, which read a port, or another CPU that has woken a thread. Other services are long. */
+static uint32_t trap_serves_briefly(uint32_t vector)
+{
+    if (vector == VECTOR_BASE + SERIAL_LINE || vector == VECTOR_BASE + KEYBOARD_LINE) {
+        return 0u;
+    }
+    if (vector < VECTOR_BASE + NUM_IRQ_LINE || vector == VECTOR_RESCHEDULE) {
+        return 1u;
+    }
+    return 0u;
+}
+
 void trap_interrupt(uint32_t vector)
 {
+    uint32_t decided = 0u;
     spinlock_kernel_enter();
-    trap_vector(vector);
+    uint32_t briefly = trap_serves_briefly(vector);
+    if (briefly == 1u) {
+        trap_vector(vector);
+        decided = trap_hand_over();
+    } else {
+        trap_vector(vector);
+    }
     uint32_t current = thread_current();
     uint32_t need_resched = arch_need_resched();
-    if (need_resched == 1u) {
-        /* The switch is a region of its own then. */
-        uint32_t serves_long = trap_serves_long(vector);
-        if (serves_long == 1u) {
-            trap_reschedule_later();
-        } else {
-            trap_reschedule();
-        }
+    if (decided == 0u && need_resched == 1u) {
+        trap_reschedule_later();
     }
     trap_end_exit(current);
 }
@@ -334,7 +388,7 @@ void trap_idle(void)
         spinlock_kernel_exit();
         uint32_t vector = arch_idle();
         spinlock_kernel_enter();
-        trap_vector(vector);
+        trap_serve(vector);
     }
 }
 

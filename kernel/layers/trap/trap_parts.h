@@ -6,9 +6,13 @@
 
 /* Opens interrupt windows and serves the interrupts that come in them, until one stays empty. It does, once those that
  * wait are served: a line is masked until its driver has handled the interrupt, and the timer and other CPUs interrupt
- * again only for something new. Of messages, which nothing masks, devices are trusted not to send one after the other.
- * Requires: no lock held. */
+ * again only for something new. Of messages, which nothing masks, devices are trusted not to send one after the other. Other
+ * threads may run meanwhile, those that lines of devices have woken. Requires: no lock held. */
 void trap_serve_waiting(void);
+
+/* Serves the timer's interrupt, or another CPU's: so called, so that the compiler does not join the calls in which the timing
+ * analysis tells vectors apart. */
+void trap_vector_of_cpu(uint32_t vector);
 
 /* The second half of a call: interrupts that wait are served before. */
 void trap_continue(uint32_t current);

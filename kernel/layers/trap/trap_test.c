@@ -1,11 +1,13 @@
 /* Kernel entry and exit: faults as messages and the effect of replies, a fault without handler or whose handler
  * ends, first use of the vector unit, threads that end, processes of several threads, a caller that is ended before its
- * call returns. */
+ * call returns, lines that hand over. */
 #include "abi.h"
 #include "arch.h"
 #include "endpoint.h"
 #include "hosted.h"
+#include "intc.h"
 #include "invariants.h"
+#include "irq.h"
 #include "notify.h"
 #include "process.h"
 #include "test.h"
@@ -248,8 +250,56 @@ static void ended_caller(void)
     CHECK_EQUAL(invariants_check(), 0);
 }
 
+/* ---- two lines that wait at a window: the thread of the one that is served first is switched to before the other is served,
+ * also if the other's is more important: that is one switch more ---- */
+
+#define LINE 7u
+
+static uint64_t lines_switches;
+
+static void lines_program(uint32_t thread)
+{
+    if (thread == NUM_CPU) {
+        user_call(SYS_NULL, 0, 0, 0, 0, 0); /* the others wait */
+        uint64_t before = hosted_switches();
+        hosted_raise_line(LINE);
+        hosted_raise_line(LINE + 1);
+        user_call(SYS_QUOTA, 0, 0, 0, 0, 0);
+        lines_switches += hosted_switches() - before;
+        world_stop();
+        leave();
+    }
+    CHECK_EQUAL(user_call(SYS_WAIT, WAIT_SLOT, NOTIFY_FOREVER, 0, 0, 0), STATUS_OK);
+    leave();
+}
+
+static void lines_hand_over(uint32_t first, uint32_t second)
+{
+    world_start(1);
+    world_process(0, NONE, 300, 0, 1, 0, 50, NONE);
+    for (uint32_t p = 1; p < 3; p++) {
+        notify_define(p, p);
+        world_process(p, NONE, 100, p, 1, 0, p == 1 ? first : second, NONE);
+        process_set_grant(p, WAIT_SLOT, GRANT_NOTIFICATION, p, RIGHT_WAIT, 0);
+        irq_define(LINE + p - 1, p, 1, 0, 0);
+    }
+    for (uint32_t p = 0; p < 3; p++) {
+        world_create(p);
+    }
+    for (uint32_t p = 0; p < 3; p++) {
+        world_start_process(p);
+    }
+    CHECK_EQUAL(irq_ack(LINE), STATUS_OK);
+    CHECK_EQUAL(irq_ack(LINE + 1), STATUS_OK);
+    world_run(lines_program);
+    CHECK_EQUAL(invariants_check(), 0);
+}
+
 int main(void)
 {
+    lines_hand_over(101, 102);
+    lines_hand_over(102, 101);
+    CHECK_EQUAL(lines_switches, 3 + 4);
     faults();
     left();
     ended_caller();

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use wcet_binary::lift::il::Register;
 use wcet_binary::load::Program;
-use wcet_flow::context::{EdgeId, Expanded, LoopId, NodeId};
+use wcet_flow::context::{EdgeId, EdgeKind, Expanded, LoopId, NodeId};
 use wcet_hardware::machine::Machine;
 use wcet_paths::ipet::{Bound, Constraints, Options, Prepared, Total};
 use wcet_values::{Base, Values};
@@ -27,6 +27,9 @@ use crate::stack::HANDLER;
 
 /// Instructions of a region that are executed one by one before loops are described as a whole: regions are many.
 const STEPS: u64 = 200_000;
+
+/// What a function returns.
+const ANSWER: &str = "RAX";
 
 /// What is known of a region.
 #[derive(Debug, Clone, Default)]
@@ -68,6 +71,8 @@ pub struct Analysed {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Serving {
     pub wcet_cycles: u64,
+    /// Where other interrupts are let in behind it, before it is decided who runs.
+    pub undecided: BTreeSet<Continuation>,
     /// How often it takes locks at most.
     pub taken: Taken,
     /// Which of them on one path.
@@ -135,6 +140,8 @@ pub(crate) struct Entry {
     pub rest: Option<(u64, u64)>,
     /// The mark stands there which says that who runs must be decided.
     pub marked: bool,
+    /// A thread was woken that is to run next.
+    pub woken: bool,
 }
 
 /// What is behind a handler's first instruction.
@@ -287,9 +294,14 @@ pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry
     if let Some((own, described)) = own.as_mut().zip(kernel.description.own.as_ref()).filter(|_| entry.marked) {
         own.at_entry.insert(described.mark, 1);
     }
+    let mut given: BTreeMap<u64, (Register, (u64, u64))> =
+        number.map(|((address, register), range)| (address, (register, range))).into_iter().collect();
+    if entry.woken {
+        given.extend(told_of_woken(kernel, expanded));
+    }
     let options = wcet_values::Options {
         registers: entry.registers.clone(),
-        given: number.map(|((address, register), range)| (address, (register, range))).into_iter().collect(),
+        given,
         stack_pointer: if entry.handlers { Some(HANDLER) } else { entry.below }.map(stack_pointer),
         fresh: if entry.handlers { kernel.handlers.clone() } else { BTreeSet::new() },
         shared: kernel.shared.clone(),
@@ -301,6 +313,25 @@ pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry
         ..wcet_values::Options::default()
     };
     wcet_values::analyse(kernel.lifter.program(), expanded, &options)
+}
+
+/// Behind which calls it is known that a thread was woken which is to run next, and the answer.
+fn told_of_woken(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> Vec<(u64, (Register, (u64, u64)))> {
+    let Some(((woken, last), answer)) = kernel.points.woken.zip(kernel.lifter.registers().named(ANSWER)) else {
+        return Vec::new();
+    };
+    let from_it = |node: NodeId| expanded.contexts[expanded.nodes[node].context].function == woken;
+    let returns = expanded.edges.iter().filter(|edge| edge.kind == EdgeKind::Return && from_it(edge.from));
+    returns.map(|edge| (expanded.block(edge.to).start(), (answer, (0, last)))).collect()
+}
+
+/// Edges that are not taken if a thread was woken which is to run next, beyond those that never are.
+fn if_woken(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry) -> BTreeSet<EdgeId> {
+    let asks = kernel.points.woken.is_some_and(|(woken, _)| expanded.contexts.iter().any(|one| one.function == woken));
+    if !asks {
+        return BTreeSet::new();
+    }
+    values(kernel, expanded, &Entry { woken: true, ..entry.clone() }).dead().clone()
 }
 
 /// Bounds what is one graph; at some places another goes on.
@@ -330,7 +361,9 @@ fn part(
     }
     analysed.nodes = expanded.nodes.len();
     analysed.ways.extend(ways(kernel, expanded, &dead, goes_on));
-    analysed.undecided.extend(undecided(kernel, expanded, &dead));
+    let serves_here = matches!(region.kind, Kind::Interrupt | Kind::Window | Kind::Idle) && goes_on.is_empty();
+    let not_if_woken = if serves_here { if_woken(kernel, expanded, entry) } else { BTreeSet::new() };
+    analysed.undecided.extend(undecided(kernel, expanded, &(&dead | &not_if_woken)));
     analysed.serves |=
         kernel.points.serves.is_some_and(|serves| expanded.contexts.iter().any(|one| one.function == serves));
     let found = loops(kernel, expanded, &values, &dead);
@@ -367,11 +400,16 @@ fn part(
             // Entries lead to the handlers that serve.
             let mut not_taken = BTreeMap::new();
             if let Some(interrupt) = region.interrupt.filter(|_| goes_on.is_empty()) {
-                not_taken = apart(kernel, expanded, &[interrupt]);
+                not_taken = apart(kernel, expanded, &values, &[interrupt]);
             }
             if matches!(region.kind, Kind::Window | Kind::Idle) {
                 let all: Vec<usize> = kernel.services.keys().copied().collect();
-                not_taken = apart(kernel, expanded, &all);
+                not_taken = apart(kernel, expanded, &values, &all);
+            }
+            for (interrupt, edges) in &mut not_taken {
+                if kernel.description.vectors.interrupts[*interrupt].has_handler() {
+                    edges.extend(&not_if_woken);
+                }
             }
             analysed.serving = serving(kernel, expanded, &prepared, &constraints, &not_taken);
             if matches!(region.kind, Kind::Window | Kind::Idle) {
@@ -426,7 +464,8 @@ fn serving(
         constraints.dead.extend(not_taken);
         constraints.dead.extend(into_parking(kernel, expanded, *interrupt));
         let wcet_cycles = prepared.bound(&constraints, &Options::default()).ok()?.wcet_cycles;
-        Some((*interrupt, Serving { wcet_cycles, ..Serving::default() }))
+        let undecided = undecided(kernel, expanded, &constraints.dead);
+        Some((*interrupt, Serving { wcet_cycles, undecided, ..Serving::default() }))
     };
     not_taken.iter().filter_map(one).collect()
 }
@@ -441,7 +480,7 @@ fn told(
     constraints: &Constraints,
 ) -> Option<(Told, BTreeSet<EdgeId>)> {
     let mut entry = entry.clone();
-    entry.registers.extend(kernel.lifter.registers().named("RAX").map(|answer| (answer, (1, 1))));
+    entry.registers.extend(kernel.lifter.registers().named(ANSWER).map(|answer| (answer, (1, 1))));
     let left_out = values(kernel, expanded, &entry).dead().clone();
     let mut constraints = constraints.clone();
     constraints.dead.extend(left_out.iter().copied());
@@ -463,9 +502,10 @@ fn unserved(
     let wcet_cycles = prepared.bound(&constraints, &Options::default()).ok()?.wcet_cycles;
     let ways = ways(kernel, expanded, &constraints.dead, &BTreeSet::new());
     // The interrupt that was served before has made a thread ready that must run.
-    let marked = Entry { marked: true, ..entry.clone() };
+    let marked = Entry { marked: true, woken: true, ..entry.clone() };
     let mut switching = constraints.clone();
     switching.dead.extend(values(kernel, expanded, &marked).dead());
+    let undecided = switching.dead.clone();
     switching.dead.extend(elsewhere(kernel, expanded, End::Switch));
     let switch_cycles = ways.iter().any(|way| matches!(way, Continuation::Switch(_))).then(|| {
         let bound = prepared.bound(&switching, &Options::default());
@@ -477,7 +517,7 @@ fn unserved(
         taken: Taken::new(),
         paths: Paths::default(),
         ways,
-        undecided: undecided_from_start(kernel, expanded, &constraints.dead),
+        undecided: undecided_from_start(kernel, expanded, &undecided),
     })
 }
 

@@ -77,6 +77,11 @@ impl Switch {
     pub fn ended_says(&self) -> String {
         format!("{} never returns", self.ended)
     }
+
+    pub fn preempts_says(&self) -> Option<String> {
+        let functions = self.preempts.join(", ");
+        (!self.preempts.is_empty()).then(|| format!("who gives up the processor in {functions} waits for no interrupt"))
+    }
 }
 
 impl Memory {

@@ -75,8 +75,8 @@ fn end(kernel: &Kernel<'_>, expanded: &Expanded<'_>, node: NodeId) -> Option<End
     kernel.points.ends.get(&expanded.instructions(node).last()?.address).copied()
 }
 
-/// Where interrupts are let in, or asked for, behind the service of one, before the mark is looked at which says that who runs
-/// must be decided. Nothing, if the kernel's description does not say who serves and where the mark is.
+/// Where interrupts are let in, or asked for, behind the service of one, before another thread is switched to. Nothing, if the
+/// kernel's description does not say who serves and where the mark is.
 pub(crate) fn undecided(
     kernel: &Kernel<'_>,
     expanded: &Expanded<'_>,
@@ -86,31 +86,34 @@ pub(crate) fn undecided(
     let serving: Vec<bool> = (0..expanded.contexts.len()).map(|one| serves_in(expanded, one, serves)).collect();
     let live = reached(expanded, dead);
     let served = |node: &NodeId| live[*node] && serving[expanded.nodes[*node].context];
-    before_decision(kernel, expanded, dead, expanded.order().filter(served).collect())
+    let looks = false; // it may be put off, although the mark was looked at
+    before_decision(kernel, expanded, dead, expanded.order().filter(served).collect(), looks)
 }
 
-/// The same from the beginning of a graph on, if no interrupt is served in it. `unserved` are the edges that cannot be taken then.
+/// The same from the beginning of a graph on, if no interrupt is served in it, up to where the mark is looked at which says that
+/// who runs must be decided. `unserved` are the edges that cannot be taken then.
 pub(crate) fn undecided_from_start(
     kernel: &Kernel<'_>,
     expanded: &Expanded<'_>,
     unserved: &BTreeSet<EdgeId>,
 ) -> BTreeSet<Continuation> {
-    before_decision(kernel, expanded, unserved, [expanded.entry].into())
+    before_decision(kernel, expanded, unserved, [expanded.entry].into(), true)
 }
 
-/// Where interrupts are let in behind these nodes before the mark is looked at.
+/// Where interrupts are let in behind these nodes, before the mark is looked at if that decides.
 fn before_decision(
     kernel: &Kernel<'_>,
     expanded: &Expanded<'_>,
     dead: &BTreeSet<EdgeId>,
     from: BTreeSet<NodeId>,
+    decides: bool,
 ) -> BTreeSet<Continuation> {
     let Some(mark) = kernel.description.own.as_ref().map(|own| own.mark) else { return BTreeSet::new() };
     let segment = kernel.lifter.registers().named("GS_OFFSET");
     let place = AddressForm::Known { base: None, index: None, displacement: mark as i64, segment };
     let looks = |node: NodeId| {
         let mut all = expanded.instructions(node).iter().flat_map(|one| &one.accesses);
-        all.any(|access| access.read && access.address == place)
+        decides && all.any(|access| access.read && access.address == place)
     };
     // Within the service it is too early to look.
     let serving = |node: NodeId| {

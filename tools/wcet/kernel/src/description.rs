@@ -243,6 +243,9 @@ pub struct Interrupt {
     /// Of these, those that entries of their own describe.
     #[serde(default)]
     pub except: BTreeSet<u64>,
+    /// The number by which the first is named, if they are several.
+    #[serde(default)]
+    pub from: u64,
     /// System calls in which the threads wait that these interrupts are for: none if the kernel does all that is to be done.
     /// Unless that is said, a handler may wait anywhere.
     #[serde(default)]
@@ -250,6 +253,11 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
+    /// Whether threads wait for it.
+    pub fn has_handler(&self) -> bool {
+        !self.wakes.as_ref().is_some_and(Vec::is_empty)
+    }
+
     pub fn vectors(&self) -> impl Iterator<Item = u64> + '_ {
         (self.first..=self.last).filter(|vector| !self.except.contains(vector))
     }
@@ -281,7 +289,7 @@ impl Interrupt {
     pub fn name_of(&self, vector: u64) -> String {
         match self.first == self.last {
             true => self.name.clone(),
-            false => format!("{} {}", self.name, vector.saturating_sub(self.first)),
+            false => format!("{} {}", self.name, vector.saturating_sub(self.first) + self.from),
         }
     }
 }
@@ -306,6 +314,26 @@ pub struct Preemption {
     /// Keeps a thread that was woken and has no time left. A response is that of a handler that has.
     #[serde(default)]
     pub parks: Option<String>,
+    /// Returns the thread that was woken and is to run next, or a number that stands for none. A response is that of a handler
+    /// that is that thread.
+    #[serde(default)]
+    pub woken: Option<Woken>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Woken {
+    pub function: String,
+    pub none: u64,
+}
+
+impl Woken {
+    pub fn says(&self) -> String {
+        format!(
+            "a response is that of a handler that is to run next when it wakes: {} returns a thread then",
+            self.function
+        )
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -318,6 +346,9 @@ pub struct Switch {
     pub returns_to: Vec<String>,
     /// The current thread ends in this function, which never returns.
     pub ended: String,
+    /// Who gives up the processor in one of these is ready, and waits for nothing.
+    #[serde(default)]
+    pub preempts: Vec<String>,
 }
 
 /// The only functions whose accesses may go to a region of the machine file.

@@ -11,11 +11,13 @@ use crate::kernel::Kernel;
 use crate::regions::{Kind, Region};
 
 /// What two parts have in common that have the same instructions on the same paths: the instructions of each node, and the
-/// edges; and what the entries are called without their numbers, so that only those are taken together that belong together.
+/// edges; and what the entries are called without their numbers, and which entry of the description theirs is, so that only
+/// those are taken together that belong together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shape {
     kind: Kind,
     name: String,
+    interrupt: Option<usize>,
     nodes: Vec<(u64, u64)>,
     edges: Vec<(usize, usize, EdgeKind)>,
 }
@@ -27,6 +29,7 @@ impl Shape {
         Ok(Shape {
             kind: region.kind,
             name: region.name.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_string(),
+            interrupt: region.interrupt,
             nodes: expanded.order().map(block).collect(),
             edges: expanded.edges.iter().map(|edge| (edge.from, edge.to, edge.kind)).collect(),
         })

@@ -43,10 +43,14 @@ pub struct Points {
     pub run: (u64, BTreeSet<u64>),
     /// Function from which no thread goes on.
     pub ended: u64,
+    /// Functions in which who gives up the processor waits for nothing.
+    pub preempts: BTreeSet<u64>,
     /// Function that serves an interrupt.
     pub serves: Option<u64>,
     /// Function that keeps a woken thread that has no time left.
     pub parks: Option<u64>,
+    /// Function that returns the thread that was woken and is to run next, and its greatest answer that is one.
+    pub woken: Option<(u64, u64)>,
     /// Where the number of a system call is known, and the register that holds it there.
     pub number: Option<(u64, Register)>,
 }
@@ -167,6 +171,12 @@ impl Points {
             }
             (run, ended) => errors.extend(run.err().into_iter().chain(ended.err())),
         }
+        for symbol in &switch.preempts {
+            match lookup(program, symbol, "where a thread is preempted") {
+                Ok(function) => drop(points.preempts.insert(function)),
+                Err(error) => errors.push(error),
+            }
+        }
         if let Some(symbol) = &description.preemption.serves {
             match lookup(program, symbol, "the service of interrupts") {
                 Ok(function) => points.serves = Some(function),
@@ -176,6 +186,12 @@ impl Points {
         if let Some(symbol) = &description.preemption.parks {
             match lookup(program, symbol, "what keeps threads that have no time left") {
                 Ok(function) => points.parks = Some(function),
+                Err(error) => errors.push(error),
+            }
+        }
+        if let Some(woken) = &description.preemption.woken {
+            match lookup(program, &woken.function, "what says which woken thread is to run next") {
+                Ok(function) => points.woken = Some((function, woken.none.saturating_sub(1))),
                 Err(error) => errors.push(error),
             }
         }

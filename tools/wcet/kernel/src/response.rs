@@ -11,7 +11,7 @@
 //!   handler is the most important thread, and that no interrupt comes but this one, is what a response is about: nothing is
 //!   served in the regions behind windows, and there is no switch to others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bound::Analysed;
 use crate::call_chains::Chain;
@@ -127,6 +127,8 @@ pub(crate) struct Order<'a> {
     unserved: Vec<Vec<Next>>,
     /// Those that follow the service of an interrupt before it is decided who runs.
     undecided: Vec<Vec<Next>>,
+    /// The same of certain interrupts, by their number in the description, where something is known of them apart.
+    undecided_of: Vec<BTreeMap<usize, Vec<Next>>>,
 }
 
 /// A region that follows another: how that ends, and the number of the one that follows; None for one that is not known.
@@ -138,6 +140,10 @@ impl<'a> Order<'a> {
         let after = |ways: &dyn Fn(&'a Analysed) -> &'a BTreeSet<Continuation>| -> Vec<Vec<Next>> {
             regions.iter().map(|region| behind(kernel, &returning, ways(region))).collect()
         };
+        let of = |region: &'a Analysed| -> BTreeMap<usize, Vec<Next>> {
+            let serving = region.serving.iter();
+            serving.map(|(number, one)| (*number, behind(kernel, &returning, &one.undecided))).collect()
+        };
         let unserved = |region: &'a Analysed| region.unserved.as_ref().map_or(&region.ways, |one| &one.ways);
         Order {
             kernel,
@@ -145,6 +151,7 @@ impl<'a> Order<'a> {
             behind: after(&|region| &region.ways),
             unserved: after(&unserved),
             undecided: after(&|region| &region.undecided),
+            undecided_of: regions.iter().map(of).collect(),
         }
     }
 
@@ -374,7 +381,8 @@ impl Order<'_> {
             };
             // Others may be let in before it is decided who runs; then nothing is served there.
             let mut after: Option<Run> = Some((0, Vec::new()));
-            for (_, next) in &self.undecided[number] {
+            let apart = question.interrupt.and_then(|interrupt| self.undecided_of[number].get(&interrupt));
+            for (_, next) in apart.unwrap_or(&self.undecided[number]) {
                 let next = (*next)?;
                 after = after.max(Some((costs.deciding(next)?, vec![next])));
             }
@@ -421,8 +429,10 @@ impl Order<'_> {
         while let Some(number) = open.pop() {
             for way in &self.regions[number].ways {
                 let Continuation::Switch(place) = way else { continue };
-                // A thread that ends goes on nowhere.
-                if place.iter().any(|(function, _)| *function == self.kernel.points.ended) {
+                // A thread that ends goes on nowhere, and one that is preempted does not wait.
+                let points = &self.kernel.points;
+                let waits = |function: &u64| *function != points.ended && !points.preempts.contains(function);
+                if !place.iter().all(|(function, _)| waits(function)) {
                     continue;
                 }
                 let mut place = place.clone();

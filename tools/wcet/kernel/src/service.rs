@@ -78,12 +78,39 @@ pub(crate) fn left_out(
 pub(crate) fn apart(
     kernel: &Kernel<'_>,
     expanded: &Expanded<'_>,
+    values: &Values,
     interrupts: &[usize],
 ) -> BTreeMap<usize, BTreeSet<EdgeId>> {
     let mut found = left_out(kernel, expanded, interrupts);
     let without = without_service(kernel, expanded);
-    found.values_mut().for_each(|edges| edges.extend(&without));
+    for (interrupt, edges) in &mut found {
+        edges.extend(&without);
+        edges.extend(services_of_others(kernel, expanded, values, *interrupt));
+    }
     found
+}
+
+/// Edges into a service whose vector is none of these interrupts.
+fn services_of_others(
+    kernel: &Kernel<'_>,
+    expanded: &Expanded<'_>,
+    values: &Values,
+    interrupt: usize,
+) -> BTreeSet<EdgeId> {
+    let Some((serves, argument)) = kernel.points.serves.zip(kernel.lifter.registers().named(ARGUMENT)) else {
+        return BTreeSet::new();
+    };
+    let interrupt = &kernel.description.vectors.interrupts[interrupt];
+    let others = |node: &NodeId| {
+        let one = expanded.nodes[*node];
+        let begins = one.block == 0 && expanded.contexts[one.context].function == serves;
+        let range = values.register(*node, argument).filter(|range| begins && range.base == Base::Zero);
+        range.is_some_and(|range| {
+            range.low <= range.high && (range.high < interrupt.first || interrupt.last < range.low)
+        })
+    };
+    let begin = expanded.order().filter(others);
+    begin.flat_map(|node| expanded.predecessors(node)).copied().collect()
 }
 
 /// Edges that lead into a service: they are not taken where no interrupt is served.
@@ -98,8 +125,7 @@ pub(crate) fn into_service(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> BTre
 /// there is no response to ask for.
 pub(crate) fn into_parking(kernel: &Kernel<'_>, expanded: &Expanded<'_>, interrupt: usize) -> BTreeSet<EdgeId> {
     let Some((serves, parks)) = kernel.points.serves.zip(kernel.points.parks) else { return BTreeSet::new() };
-    let wakes = &kernel.description.vectors.interrupts[interrupt].wakes;
-    if wakes.as_ref().is_some_and(Vec::is_empty) {
+    if !kernel.description.vectors.interrupts[interrupt].has_handler() {
         return BTreeSet::new();
     }
     let begins = |node: NodeId| {

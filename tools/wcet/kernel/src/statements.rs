@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::bound::Analysed;
 use crate::checked_statements::{NO_LINE_CROSSED, VECTOR_STATE};
-use crate::description::{Calls, Imported, Interrupt, Memory, Own, Whom};
+use crate::description::{Calls, Imported, Interrupt, Memory, Own, Whom, Woken};
 use crate::kernel::Kernel;
 use crate::loops::Means;
 
@@ -52,6 +52,7 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
         );
     }
     found.extend([switch.returns_says(), switch.ended_says()]);
+    found.extend(switch.preempts_says());
     found.push(format!("no response to an interrupt is due in {}", description.ends.run.join(", ")));
     if let Some(serves) = &description.preemption.serves {
         found.push(format!("the first argument of {serves} is the vector of the interrupt that it serves"));
@@ -61,7 +62,9 @@ pub fn statements(kernel: &Kernel<'_>, regions: &[Analysed]) -> Vec<String> {
         found
             .push(format!("a response is that of a handler that has time left: {serves} does not call {parks} for it"));
     }
-    found.extend(description.vectors.interrupts.iter().filter_map(Interrupt::says));
+    found.extend(description.preemption.woken.iter().map(Woken::says));
+    let wakes: BTreeSet<String> = description.vectors.interrupts.iter().filter_map(Interrupt::says).collect();
+    found.extend(wakes);
     for device in &description.device {
         found.extend(description.only_says(device).into_iter().chain(device.alone_says()));
     }

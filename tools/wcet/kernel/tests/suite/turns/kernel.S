@@ -39,8 +39,23 @@ entered:
 #ifdef WINDOW_TWICE
     call window
 #endif
+#ifdef HAND_OVER
+    call woken
+    cmp $-1, %eax
+    je 1f
+    call run
+    ret
+1:  call window
+#endif
     call leave
     ret
+
+#ifdef HAND_OVER
+    .globl woken
+woken:
+    mov tired(%rip), %eax
+    ret
+#endif
 
     .globl pending
 pending:
@@ -52,7 +67,7 @@ window:
     sti
     nop
     cli
-#ifdef WINDOW_FIRST
+#if defined WINDOW_FIRST || defined HAND_OVER
     cmpl $0, tired(%rip)    /* none came */
     je 1f
 #endif

@@ -17,12 +17,21 @@ fn machine() -> Machine {
     wcet_hardware::machine::load(&file).expect("the machine is sound")
 }
 
+fn description() -> String {
+    std::fs::read_to_string(folder().join("timing.toml")).expect("the description")
+}
+
 /// The kernel with these macros, and its regions.
 fn with(macros: &[&str], test: impl FnOnce(&Kernel<'_>, &[Analysed])) {
+    described(macros, &description(), test);
+}
+
+/// The same, described so.
+fn described(macros: &[&str], text: &str, test: impl FnOnce(&Kernel<'_>, &[Analysed])) {
     let data = testing::kernel(&folder().join("kernel.S"), macros);
     let program = Program::parse(&data).expect("the kernel is an executable");
     let lifter = Lifter::new(&program).expect("its instructions are known");
-    let description = Description::load(&folder().join("timing.toml")).expect("the description is well formed");
+    let description = Description::parse(text).expect("the description is well formed");
     let kernel = Kernel::new(&lifter, &description).expect("the description fits");
     let machine = machine();
     let all: Vec<Analysed> =
@@ -138,6 +147,28 @@ fn others_may_be_let_in_once_before_the_decision() {
         let response = response(kernel, all).expect("there is an end to it");
         assert!(response.interrupt_cycles >= service.wcet_cycles.expect("a bound") + deciding);
     });
+}
+
+/// Who was woken is switched to in the region that serves, unless it is not said that there is someone: then the window that is
+/// opened otherwise is before the decision, although the mark is not looked at.
+#[test]
+fn a_window_for_others_is_none_of_a_handler_that_was_woken() {
+    let interrupt = |text: &str, windows: usize| {
+        let mut found = 0;
+        described(&["-DHAND_OVER"], text, |kernel, all| {
+            assert_eq!(endless(kernel, all), Default::default());
+            let service = kernel.regions.iter().position(|region| region.name.contains("interrupt line"));
+            assert_eq!(all[service.expect("it is entered")].undecided.len(), windows);
+            found = response(kernel, all).expect("there is an end to it").interrupt_cycles;
+            let said = statements(kernel, all);
+            assert_eq!(said.iter().any(|text| text.ends_with("woken returns a thread then")), windows == 0);
+        });
+        found
+    };
+    let woken = "serves = \"serve\"\nwoken = { function = \"woken\", none = 0xffffffff }";
+    let (said, unsaid) = (description().replace("serves = \"serve\"", woken), description());
+    let (said, unsaid) = (interrupt(&said, 0), interrupt(&unsaid, 1));
+    assert!(said + 200 < unsaid, "{said} {unsaid}");
 }
 
 #[test]

@@ -105,6 +105,24 @@ fn entries_leave_out_what_other_vectors_do() {
     });
 }
 
+/// Who is preempted does not wait for an interrupt: if all give up the processor so, it is not known where its handler waits.
+#[test]
+fn a_handler_does_not_wait_where_it_is_preempted() {
+    let text = description().replace("ended = \"ended\"", "ended = \"ended\"\npreempts = [\"run\"]");
+    let mut plain = 0;
+    with(&[], &description(), |found| {
+        plain = of(&found.expect("the description fits").1, 1).response.handler_cycles;
+    });
+    with(&[], &text, |found| {
+        let (kernel, found) = found.expect("the description fits");
+        let slow = of(&found, 1);
+        assert_eq!(slow.handler, Handler::Any);
+        assert!(slow.response.handler_cycles > plain, "{} {plain}", slow.response.handler_cycles);
+        let said = wcet_kernel::statements(kernel, &found.regions);
+        assert!(said.iter().any(|one| one == "who gives up the processor in run waits for no interrupt"), "{said:#?}");
+    });
+}
+
 #[test]
 fn a_service_that_gets_another_vector_is_refused() {
     with(&["-DWRONG_VECTOR"], &description(), |found| {
