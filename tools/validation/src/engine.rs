@@ -69,6 +69,7 @@ pub struct Engine<'a> {
     pub called: BTreeSet<String>,
     pub function: Arc<Function>,
     writes: HashMap<String, Option<Rc<BTreeSet<usize>>>>,
+    touches: HashMap<String, Option<Rc<BTreeSet<usize>>>>,
 }
 
 impl<'a> Engine<'a> {
@@ -92,6 +93,7 @@ impl<'a> Engine<'a> {
             called: BTreeSet::new(),
             function,
             writes: HashMap::new(),
+            touches: HashMap::new(),
         }
     }
 
@@ -324,7 +326,8 @@ impl<'a> Engine<'a> {
         if !self.direction_is_clear(state)? {
             return refuse(format!("the direction flag is set when {function} is called"));
         }
-        self.memory_agrees(state)?;
+        let touched = self.touched_by(function);
+        self.memory_agrees_in(state, touched.as_deref())?;
         let Some(top) = crate::memory::offset(state.registers[RSP], self.entry.stack) else {
             return refuse("the stack pointer is at an unknown place");
         };
@@ -385,13 +388,14 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Memory may have changed: all of it, or these kinds of cells. Both sides see the same.
+    /// Memory may have changed: all of it, or these kinds of cells. There both sides see the same.
     pub fn havoc(&mut self, state: &mut State, writes: Option<&BTreeSet<usize>>) {
         for (cells, known) in self.program.cells.iter().enumerate() {
-            let changes = writes.is_none_or(|writes| writes.contains(&cells)) && !self.program.is_set_at_start(cells);
-            state.memory[cells] = if changes { fresh_array("memory", known.width) } else { state.proved[cells] };
+            if writes.is_none_or(|writes| writes.contains(&cells)) && !self.program.is_set_at_start(cells) {
+                state.memory[cells] = fresh_array("memory", known.width);
+                state.proved[cells] = state.memory[cells];
+            }
         }
-        state.proved.clone_from(&state.memory);
         if writes.is_none() {
             state.accesses.clear();
         }
@@ -399,7 +403,17 @@ impl<'a> Engine<'a> {
 
     /// Both have written the same, and the machine has written nothing but what the term has.
     pub fn memory_agrees(&mut self, state: &mut State) -> Result<(), Stop> {
-        for (cells, flat, address) in std::mem::take(&mut state.machine_stores) {
+        self.memory_agrees_in(state, None)
+    }
+
+    /// The same for these kinds of cells; none for all. What was stored elsewhere is compared later.
+    fn memory_agrees_in(&mut self, state: &mut State, only: Option<&BTreeSet<usize>>) -> Result<(), Stop> {
+        let counts = |cells: usize| only.is_none_or(|only| only.contains(&cells));
+        let (now, later) =
+            std::mem::take(&mut state.machine_stores).into_iter().partition(|(cells, ..)| counts(*cells));
+        state.machine_stores = later;
+        let now: Vec<(usize, Term, u64)> = now;
+        for (cells, flat, address) in now {
             let meant: Vec<Term> =
                 state.proved_stores.iter().filter(|(one, _)| *one == cells).map(|(_, flat)| *flat).collect();
             if meant.contains(&flat) {
@@ -413,8 +427,8 @@ impl<'a> Engine<'a> {
                 return refuse(format!("the machine writes {name}, the term does not, in {place}; found"));
             }
         }
-        state.proved_stores.clear();
-        for cells in 0..state.memory.len() {
+        state.proved_stores.retain(|(cells, _)| !counts(*cells));
+        for cells in (0..state.memory.len()).filter(|cells| counts(*cells)) {
             let (machine, term) = (state.memory[cells], state.proved[cells]);
             if machine == term {
                 continue;
@@ -469,6 +483,51 @@ impl<'a> Engine<'a> {
             object.clone()
         } else {
             format!("{object}.{}", known.field)
+        }
+    }
+
+    /// The kinds of cells that a call may read or write, by its term; none if it may be that others see memory meanwhile. gcc
+    /// moves a store over a call that does not touch what it writes.
+    fn touched_by(&mut self, function: &str) -> Option<Rc<BTreeSet<usize>>> {
+        if let Some(known) = self.touches.get(function) {
+            return known.clone();
+        }
+        let found = match (crate::primitives::writes(function), crate::primitives::reads(function)) {
+            (Some(writes), Some(reads)) => {
+                let list = writes.iter().chain(reads);
+                let cells: Option<BTreeSet<usize>> =
+                    list.map(|(object, field)| self.program.place(object, field)).collect();
+                cells.map(Rc::new)
+            }
+            (Some(_), None) => None,
+            (None, _) => self.function_named(function).and_then(|known| {
+                let mut cells = BTreeSet::new();
+                crate::state::read_cells(&known.body, &mut cells);
+                self.statement_touches(&known.body, &mut cells).then(|| Rc::new(cells))
+            }),
+        };
+        self.touches.insert(function.to_string(), found.clone());
+        found
+    }
+
+    /// Adds what a statement writes, and what its calls touch; false if that is not known.
+    fn statement_touches(&mut self, stmt: &crate::program::Stmt, out: &mut BTreeSet<usize>) -> bool {
+        use crate::program::Stmt;
+        match stmt {
+            Stmt::Store(place, _) => {
+                out.insert(place.cells);
+                true
+            }
+            Stmt::Seq(a, b) | Stmt::If(_, a, b) => self.statement_touches(a, out) && self.statement_touches(b, out),
+            Stmt::While(_, body) => self.statement_touches(body, out),
+            Stmt::Call(_, function, _) => match self.touched_by(function) {
+                Some(cells) => {
+                    out.extend(cells.iter());
+                    true
+                }
+                None => false,
+            },
+            _ => true,
         }
     }
 

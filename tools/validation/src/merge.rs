@@ -140,6 +140,13 @@ impl Engine<'_> {
             out.push(access.cells as u32);
             out
         }));
+        // Stores that were not compared yet.
+        let stores = state.machine_stores.iter().map(|(cells, flat, _)| (0, *cells, *flat));
+        for (side, cells, flat) in stores.chain(state.proved_stores.iter().map(|(cells, flat)| (1, *cells, *flat))) {
+            writer.put(flat);
+            key.append(&mut writer.out);
+            key.extend([side, cells as u32]);
+        }
         let conditions: BTreeSet<Vec<u32>> = state
             .path
             .conditions

@@ -93,6 +93,37 @@ pub fn writes(function: &str) -> Option<Written> {
     }
 }
 
+/// What a primitive that writes only what [`writes`] says reads of what the terms know; none if that is not described, or if
+/// others may see memory meanwhile.
+pub fn reads(function: &str) -> Option<Written> {
+    Some(match function {
+        "arch_cpu"
+        | "arch_cpu_count"
+        | "arch_highest_bit"
+        | "arch_index_mask"
+        | "arch_clock_ns"
+        | "arch_spin_hint"
+        | "arch_nested_frame"
+        | "arch_iommu_frame"
+        | "arch_timer_arm"
+        | "arch_timer_stop"
+        | "arch_uctx_set"
+        | "arch_frame_write"
+        | "arch_frame_clear"
+        | "arch_set_need_resched"
+        | "arch_set_floor" => &[],
+        "arch_need_resched" => &[("percpu", "need_resched")],
+        "arch_floor" => &[("percpu", "floor")],
+        "arch_current" => &[("percpu", "current")],
+        "arch_loaded_root" => &[("percpu", "root")],
+        "arch_uctx_get" => &[("arch_threads", "word")],
+        "arch_frame_read" | "arch_frame_copy" => &[("frame", "word")],
+        "arch_kernel_map_entry" => &[("root", "")],
+        "arch_ends_at_exit" | "arch_end_at_exit" => &[("arch_threads", "at_exit")],
+        _ => return None,
+    })
+}
+
 /// Words of a user context that are kept in part.
 const UCTX_RIP: u128 = 17;
 const UCTX_RFLAGS: u128 = 19;

@@ -54,6 +54,74 @@ pub enum Stmt {
     Call(Option<usize>, String, Vec<Expr>),
 }
 
+impl Expr {
+    /// Calls `f` with the expression and with each one that it is made of.
+    fn each(&self, f: &mut dyn FnMut(&Expr)) {
+        f(self);
+        match self {
+            Expr::Constant(_) | Expr::Local(_) => {}
+            Expr::Load(place) => place.each_expr(f),
+            Expr::Negate(_, a) | Expr::Not(_, a) | Expr::Cast(_, a) => a.each(f),
+            Expr::Binary(_, _, a, b) => {
+                a.each(f);
+                b.each(f);
+            }
+        }
+    }
+}
+
+impl Place {
+    fn each_expr(&self, f: &mut dyn FnMut(&Expr)) {
+        self.index.each(f);
+        self.element.each(f);
+    }
+}
+
+impl Condition {
+    fn each_expr(&self, f: &mut dyn FnMut(&Expr)) {
+        match self {
+            Condition::Compare(_, a, b) => {
+                a.each(f);
+                b.each(f);
+            }
+            Condition::NonZero(a) => a.each(f),
+            Condition::Not(a) => a.each_expr(f),
+            Condition::And(a, b) | Condition::Or(a, b) => {
+                a.each_expr(f);
+                b.each_expr(f);
+            }
+        }
+    }
+}
+
+impl Stmt {
+    /// Calls `f` with each expression that is evaluated in the statement.
+    pub fn each_expr(&self, f: &mut dyn FnMut(&Expr)) {
+        match self {
+            Stmt::Skip | Stmt::Break => {}
+            Stmt::Assign(_, e) | Stmt::Return(e) => e.each(f),
+            Stmt::Store(place, e) => {
+                place.each_expr(f);
+                e.each(f);
+            }
+            Stmt::Seq(a, b) => {
+                a.each_expr(f);
+                b.each_expr(f);
+            }
+            Stmt::If(condition, a, b) => {
+                condition.each_expr(f);
+                a.each_expr(f);
+                b.each_expr(f);
+            }
+            Stmt::While(condition, body) => {
+                condition.each_expr(f);
+                body.each_expr(f);
+            }
+            Stmt::Call(_, _, arguments) => arguments.iter().for_each(|e| e.each(f)),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Function {
     pub name: String,

@@ -1,11 +1,11 @@
 //! A state of the product: where the term is, where the machine code is, and what is known of both.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::image::Image;
-use crate::program::{Condition, Function, Stmt};
+use crate::program::{Expr, Function, Stmt};
 use crate::solver::{Path, Trouble};
 use crate::term::build::{concat, extract, zero_extend};
 use crate::term::{fresh, Term};
@@ -215,67 +215,26 @@ impl Refusal {
     }
 }
 
-/// The locals that a statement reads, as bits of a set.
-pub fn read_locals(stmt: &Stmt, out: &mut std::collections::BTreeSet<usize>) {
-    use crate::program::Expr;
-    fn expr(e: &Expr, out: &mut std::collections::BTreeSet<usize>) {
-        match e {
-            Expr::Constant(_) => {}
-            Expr::Local(at) => {
-                out.insert(*at);
-            }
-            Expr::Load(place) => {
-                expr(&place.index, out);
-                expr(&place.element, out);
-            }
-            Expr::Negate(_, a) | Expr::Not(_, a) | Expr::Cast(_, a) => expr(a, out),
-            Expr::Binary(_, _, a, b) => {
-                expr(a, out);
-                expr(b, out);
-            }
+/// The locals that a statement reads.
+pub fn read_locals(stmt: &Stmt, out: &mut BTreeSet<usize>) {
+    stmt.each_expr(&mut |e| {
+        if let Expr::Local(at) = e {
+            out.insert(*at);
         }
-    }
-    fn condition(c: &Condition, out: &mut std::collections::BTreeSet<usize>) {
-        match c {
-            Condition::Compare(_, a, b) => {
-                expr(a, out);
-                expr(b, out);
-            }
-            Condition::NonZero(a) => expr(a, out),
-            Condition::Not(a) => condition(a, out),
-            Condition::And(a, b) | Condition::Or(a, b) => {
-                condition(a, out);
-                condition(b, out);
-            }
+    });
+}
+
+/// The kinds of cells that a statement reads itself.
+pub fn read_cells(stmt: &Stmt, out: &mut BTreeSet<usize>) {
+    stmt.each_expr(&mut |e| {
+        if let Expr::Load(place) = e {
+            out.insert(place.cells);
         }
-    }
-    match stmt {
-        Stmt::Skip | Stmt::Break => {}
-        Stmt::Assign(_, e) | Stmt::Return(e) => expr(e, out),
-        Stmt::Store(place, e) => {
-            expr(&place.index, out);
-            expr(&place.element, out);
-            expr(e, out);
-        }
-        Stmt::Seq(a, b) => {
-            read_locals(a, out);
-            read_locals(b, out);
-        }
-        Stmt::If(c, a, b) => {
-            condition(c, out);
-            read_locals(a, out);
-            read_locals(b, out);
-        }
-        Stmt::While(c, body) => {
-            condition(c, out);
-            read_locals(body, out);
-        }
-        Stmt::Call(_, _, arguments) => arguments.iter().for_each(|e| expr(e, out)),
-    }
+    });
 }
 
 /// The locals that a statement may change.
-pub fn assigned_locals(stmt: &Stmt, out: &mut std::collections::BTreeSet<usize>) {
+pub fn assigned_locals(stmt: &Stmt, out: &mut BTreeSet<usize>) {
     match stmt {
         Stmt::Assign(to, _) | Stmt::Call(Some(to), _, _) => {
             out.insert(*to);
