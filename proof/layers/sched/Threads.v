@@ -98,7 +98,7 @@ Section implements.
     destruct (proj2 Ht _ _ Hr) as [Hpr _]. apply map_disjoint_union_r in Hd as [Hqm Hqt].
     destruct (write_third dq dm dt (thread_priority_cell t) p) as (Edt & Hqt1 & Hmt1); [by eexists|done|done|].
     eapply body_triple_mono; [|apply (thread_set_priority_body kernel_entry M cpu HT); apply own_third; by eexists].
-    cbn beta. intros w d' [-> ->]. split; [done|]. unfold thread_cell.
+    cbn beta. intros w d' [-> ->]. split; [done|]. unfold field_cell.
     change ("thread"%string, t, "priority"%string, 0) with (thread_priority_cell t). rewrite Edt.
     rewrite union_swap by done. apply ready_join; [exact Hv'|done|by apply map_disjoint_union_r|exact Hq| |exact Ht'].
     eapply ready_map_same; [|exact Hm]. intros u _. apply ready_some_same, set_priority_list.

@@ -46,6 +46,7 @@ pub const CERTIFIED: &[Certified] = &[
     Certified { name: "pagemap", layer: "pagemap", lock: "TICKET", code: "layers/pagemap/Code.v", sources: &[] },
     Certified { name: "share", layer: "share", lock: "TICKET", code: "layers/share/Code.v", sources: &[] },
     Certified { name: "queue", layer: "queue", lock: "TICKET", code: "layers/queue/Code.v", sources: &[] },
+    Certified { name: "uctx", layer: "uctx", lock: "TICKET", code: "layers/uctx/Code.v", sources: &[] },
     Certified { name: "thread", layer: "thread", lock: "TICKET", code: "layers/thread/Code.v", sources: &[] },
     Certified {
         name: "sched",

@@ -4,7 +4,7 @@
     parks as [sched_ready_park] does, in the CPU's queue of parked threads, and both preserve the invariant of their own
     cells. They may read the clock and set the alarm. [budget l]: the cells satisfy the invariant, and [l] are the threads
     asked about so far, with the answers; the specification runs with the answer that the C was given. *)
-From Ashlar Require Export layers.sched.pick.Timed layers.sched.ready.ParkCode layers.sched.pick.NoFailure.
+From Ashlar Require Export lang.logic.Timed layers.sched.ready.ParkCode layers.sched.pick.NoFailure.
 Local Opaque gmap_lookup gmap_partial_alter.
 
 (** Threads that were asked about, with the answers, first to last. *)

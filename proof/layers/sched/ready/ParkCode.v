@@ -33,7 +33,7 @@ Section proof.
     pose proof (ready_threads_mark _ _ t x Ht ltac:(by eexists)) as Ht'.
     destruct (write_third dq dm dt (thread_state_cell t) x) as (Edt & Hqt1 & Hmt1); [by eexists|done|done|].
     eapply body_triple_mono; [|apply (thread_set_state_body kernel_entry M this HT); apply own_third; by eexists].
-    cbn beta. intros w d' [-> ->]. split; [done|]. unfold thread_cell.
+    cbn beta. intros w d' [-> ->]. split; [done|]. unfold field_cell.
     change ("thread"%string, t, "state"%string, 0) with (thread_state_cell t). rewrite Edt.
     assert (Es : ready_threads s' = ready_mark t x (ready_threads s)).
     { unfold sched_mark in H. rewrite Hr in H. case_bool_decide; [|done]. by injection H as <-. }
@@ -59,7 +59,7 @@ Section proof.
     assert (t ∈ queue_free (ready_queues s)) as Hf by (by apply queue_enqueue_puts in E as (_ & l & _ & _ & ? & _)).
     eapply body_triple_body; [apply HM; reflexivity|reflexivity|]. unfold sched_ready_park_code. locals_simpl. step.
     eapply owned_call_whole; [evaluate|apply (thread_set_state_triple kernel_entry M this HT); apply own_third; by eexists|].
-    intros w d' [-> ->]. locals_simpl. unfold thread_cell. change ("thread"%string, t, "state"%string, 0) with (thread_state_cell t).
+    intros w d' [-> ->]. locals_simpl. unfold field_cell. change ("thread"%string, t, "state"%string, 0) with (thread_state_cell t).
     change (<[thread_state_cell t := 4]> ?d) with (<[thread_state_cell t := thread_is_parked]> d). rewrite Edt.
     eapply owned_call; [evaluate|by apply map_disjoint_union_r|by eapply (queue_enqueue_triple kernel_entry M this HQ)|].
     intros w dq' [_ Hq'] [Hqm' Hqt']%map_disjoint_union_r. split; [done|].

@@ -89,13 +89,13 @@ Section proof.
       - by rewrite Hother, orb_false_r. }
     enter sched_ready_insert_code. step.
     eapply owned_call_whole; [evaluate|apply (thread_priority_triple kernel_entry M this HT)|].
-    { unfold thread_cell. rewrite (assoc_L (∪)), (map_union_comm _ dt); [by apply own_read|by apply map_disjoint_union_l]. }
+    { unfold field_cell. rewrite (assoc_L (∪)), (map_union_comm _ dt); [by apply own_read|by apply map_disjoint_union_l]. }
     intros x d' [-> ->]. locals_simpl. step. step. step.
     eapply owned_call_whole; [evaluate|by apply (sched_ready_queue_triple kernel_entry M this HM)|].
     intros x d' [-> ->]. locals_simpl. step.
     eapply owned_call_whole; [evaluate|apply (thread_set_state_triple kernel_entry M this HT)|].
     { apply own_third. by eexists. }
-    intros x d' [-> ->]. locals_simpl. unfold thread_cell. change ("thread"%string, t, "state"%string, 0) with (thread_state_cell t).
+    intros x d' [-> ->]. locals_simpl. unfold field_cell. change ("thread"%string, t, "state"%string, 0) with (thread_state_cell t).
     change (<[thread_state_cell t := 1]> ?d) with (<[thread_state_cell t := thread_is_ready]> d). rewrite Edt. set (dt1 := <[thread_state_cell t := thread_is_ready]> dt) in *. clearbody dt1.
     step.
     eapply owned_call; [evaluate|by apply map_disjoint_union_r|by eapply (queue_enqueue_triple kernel_entry M this HQ)|].
@@ -183,7 +183,7 @@ Section proof.
     destruct (proj2 Ht t r Hr) as [Hpr _]. fold p in Hpr.
     enter sched_ready_remove_code. step.
     eapply owned_call_whole; [evaluate|apply (thread_priority_triple kernel_entry M this HT)|].
-    { unfold thread_cell. rewrite (assoc_L (∪)), (map_union_comm _ dt); [by apply own_read|by apply map_disjoint_union_l]. }
+    { unfold field_cell. rewrite (assoc_L (∪)), (map_union_comm _ dt); [by apply own_read|by apply map_disjoint_union_l]. }
     intros x d' [-> ->]. locals_simpl. step.
     eapply owned_call_whole; [evaluate|by apply (sched_ready_queue_triple kernel_entry M this HM)|].
     intros x d' [-> ->]. locals_simpl. step.
@@ -232,7 +232,7 @@ Section proof.
     intros x dq1 [-> Hq1] [Hqm1 Hqt1]%map_disjoint_union_r. locals_simpl. step.
     eapply owned_call_whole; [evaluate|apply (thread_set_state_triple kernel_entry M this HT)|].
     { apply own_third. by eexists. }
-    intros x d' [-> ->]. locals_simpl. unfold thread_cell. change ("thread"%string, t, "state"%string, 0) with (thread_state_cell t).
+    intros x d' [-> ->]. locals_simpl. unfold field_cell. change ("thread"%string, t, "state"%string, 0) with (thread_state_cell t).
     change (<[thread_state_cell t := 2]> ?d) with (<[thread_state_cell t := thread_is_running]> d).
     destruct (write_third dq1 dm dt (thread_state_cell t) thread_is_running) as (Edt & Hqt2 & Hmt2); [by eexists|done|done|].
     rewrite Edt. set (dt1 := <[thread_state_cell t := thread_is_running]> dt) in *. clearbody dt1. step.

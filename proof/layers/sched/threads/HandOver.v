@@ -6,7 +6,7 @@
 
     Proved of any client whose threads call nothing but [yield]: it never goes wrong on the machine of threads; at each switch,
     the queues are as [sched_ok] says for the thread that comes; and each call returns, whenever the CPU is handed back. *)
-From Ashlar Require Export machine.threads.SwitchRule machine.threads.Apart layers.sched.ready.ReadyCode layers.sched.pick.NoFailure.
+From Ashlar Require Export machine.threads.SwitchRule machine.threads.Apart layers.sched.ready.ReadyCode layers.sched.pick.NoFailure layers.thread.Records.
 From Ashlar Require Import calculus.logs.Soundness lang.logic.Domain.
 From stdpp Require Import fin_map_dom.
 Local Opaque gmap_lookup gmap_partial_alter.
@@ -93,19 +93,8 @@ Section yield.
     intros Hd Hd'. apply set_eq. intros x. rewrite !dom_union_elem. by rewrite (Hd x), (Hd' x).
   Qed.
 
-  Lemma arch_current_triple c t : triple kernel_entry M c "arch_current" [] (current_is c t) (fun w d => w = Z.of_nat t /\ d = current_is c t).
-  Proof using HW HC.
-    eapply triple_owned; [by apply HW|done|]. unfold arch_current_code. cbn [fn_body fn_locals app replicate].
-    apply owned_seq. eapply owned_builtin; [exact HC|reflexivity|reflexivity|]. cbn [set_result].
-    eapply owned_return; [|split; [reflexivity|done]].
-    change (current_is c t !! current_cell c = Some (Z.of_nat t)). apply lookup_singleton.
-  Qed.
-  Lemma thread_current_triple c t : triple kernel_entry M c "thread_current" [] (current_is c t) (fun w d => w = Z.of_nat t /\ d = current_is c t).
-  Proof using HW HC HT.
-    eapply triple_owned; [by apply HT|done|]. unfold thread_current_code. cbn [fn_body fn_locals app replicate].
-    apply owned_seq. eapply owned_call_whole; [done|apply arch_current_triple|]. intros v d [-> ->]. cbn [set_result].
-    eapply owned_return; [reflexivity|done].
-  Qed.
+  Lemma current_triple c t : triple kernel_entry M c "thread_current" [] (current_is c t) (fun w d => w = Z.of_nat t /\ d = current_is c t).
+  Proof using HW HC HT. apply (thread_current_triple kernel_entry M c HT HW HC). apply lookup_singleton. Qed.
 
   (** The queues after the current thread has gone to its queue's end and the next has been taken: there is one. *)
   Lemma yield_state c t s : sched_ok (Z.of_nat c) (Some (Z.of_nat t)) s -> own_threads c s -> NUM_CPU <= Z.of_nat t ->
@@ -237,7 +226,7 @@ Section yield.
         unfold yield_code. cbn [wp fn_body fn_locals app replicate]. rewrite Ed.
         exists []. split; [done|]. eapply fwp_builtin; [exact runs_here_tau|exact HC|reflexivity|]. cbn [set_result].
         exists []. split; [done|]. rewrite <- (assoc_L (∪)). apply map_disjoint_union_l in Hdm as [Hcm Hrm].
-        apply (thread_current_triple c t); [exact runs_here_tau|by apply map_disjoint_union_r|]. intros v d' [-> ->] _. cbn [set_result].
+        apply (current_triple c t); [exact runs_here_tau|by apply map_disjoint_union_r|]. intros v d' [-> ->] _. cbn [set_result].
         exists [Z.of_nat c; Z.of_nat t]. split; [done|]. rewrite union_swap by done.
         apply (sched_ready_insert_triple kernel_entry M c HS HQ HT (Z.of_nat c) s dr (Z.of_nat t) v1 s1 Hc Hrep E1);
           [exact runs_here_tau|by apply map_disjoint_union_r; split; [symmetry|]|]. intros w d1 [-> Hrep1] Hd1. cbn [set_result].

@@ -57,6 +57,10 @@ Section timed.
   Lemma during_assign x e (Qn Qb : locals -> mem -> Prop) Qr r d v :
     eval e r d = Some v -> Qn (<[x := v]> r) d -> during (Assign x e) Qn Qb Qr r d.
   Proof. intros He HQ G J g rest HJ HE Hd. simpl. exists v. split; [by apply eval_mono|eauto]. Qed.
+  Lemma during_store o i f j e (Qn Qb : locals -> mem -> Prop) Qr r d iv jv v :
+    eval i r d = Some iv -> eval j r d = Some jv -> eval e r d = Some v -> is_Some (d !! ((o, iv, f, jv) : cell)) ->
+    Qn r (<[(o, iv, f, jv) := v]> d) -> during (Store o i f j e) Qn Qb Qr r d.
+  Proof. intros Hi Hj He Hx HQ G J g rest HJ _ Hd. by eapply owned_store. Qed.
   Lemma during_seq a b (Qn Qb : locals -> mem -> Prop) Qr r d :
     during a (during b Qn Qb Qr) Qb Qr r d -> during (Seq a b) Qn Qb Qr r d.
   Proof.
@@ -105,6 +109,29 @@ Section timed.
     eapply during_call; [exact He|apply map_disjoint_empty_r|exact Ht|].
     intros v d' Hp _. rewrite (right_id_L ∅ (∪)). by apply HQ.
   Qed.
+  (** A call that touches no cell that is named here. *)
+  Lemma during_call_nothing x f es (Qn Qb : locals -> mem -> Prop) Qr r d args (post : Z -> Prop) :
+    evals es r d = Some args -> timed f args ∅ (fun v d' => post v /\ d' = ∅) -> (forall v, post v -> Qn (set_result x v r) d) ->
+    during (Call x f es) Qn Qb Qr r d.
+  Proof.
+    intros He Ht HQ. rewrite <- (left_id_L ∅ (∪) d) in He |- *. eapply during_call; [exact He|apply map_disjoint_empty_l|exact Ht|].
+    intros v d' [Hp ->] _. rewrite (left_id_L ∅ (∪)). by apply HQ.
+  Qed.
+
+  (** A primitive that leaves memory alone: the CPU's number. *)
+  Lemma during_this_cpu x es (Qn Qb : locals -> mem -> Prop) Qr r d : M "arch_cpu"%string = None -> evals es r d = Some [] ->
+    Qn (set_result x (Z.of_nat cpu) r) d -> during (Call x "arch_cpu" es) Qn Qb Qr r d.
+  Proof. intros HC He HQ G J g rest HJ _ Hd. by eapply owned_builtin. Qed.
+
+  Lemma during_mono s (Qn Qn' Qb Qb' : locals -> mem -> Prop) (Qr Qr' : Z -> mem -> Prop) r d :
+    (forall r d, Qn r d -> Qn' r d) -> (forall r d, Qb r d -> Qb' r d) -> (forall v d, Qr v d -> Qr' v d) ->
+    during s Qn Qb Qr r d -> during s Qn' Qb' Qr' r d.
+  Proof.
+    intros HN HB HR Ho G J g rest HJ HE Hd. eapply wp_mono; [| | |exact (Ho G J g rest HJ HE Hd)]; simpl.
+    - intros r' m g' (d' & ? & ? & ? & ?). eauto 10.
+    - intros r' m g' (d' & ? & ? & ? & ?). eauto 10.
+    - intros r' m g' (d' & ? & ? & ? & ?). eauto 10.
+  Qed.
 End timed.
 
 (** One statement, as [step]. *)
@@ -113,6 +140,8 @@ Ltac timed_step :=
   | |- during _ _ _ _ (Seq _ _) _ _ _ _ _ => apply during_seq
   | |- during _ _ _ _ Skip _ _ _ _ _ => apply during_skip
   | |- during _ _ _ _ (Assign _ _) _ _ _ _ _ => eapply during_assign; [evaluate|]
+  | |- during _ _ _ _ (Store _ _ _ _ _) _ _ _ _ _ =>
+      eapply during_store; [evaluate|evaluate|evaluate|look; first [by eexists|done|idtac]|]
   | |- during _ _ _ _ (If _ _ _) _ _ _ _ _ => eapply during_if; [evaluate|cbn [compare negb andb orb]]
   | |- during _ _ _ _ (Return _) _ _ _ _ _ => eapply during_return; [evaluate|]
   end; locals_simpl.
