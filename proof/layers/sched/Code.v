@@ -9,8 +9,108 @@ Definition SCHED_RELEASE_BASE : Z := 144.
 Definition SCHED_READY_WORDS : Z := 4.
 
 Definition sched_objects : list (string * Z * list (string * width * Z)) :=
-  [("sched_ready_map", 16,
-    [("word", W64, 4); ("summary", W64, 1); ("best", W32, 1); ("spare", W32, 5)])].
+  [("sched_cpu", 16,
+    [("slice_end", W64, 1); ("since", W64, 1); ("alarm", W64, 1); ("running", W32, 1); ("slice_over", W32, 1);
+      ("kept", W32, 1); ("charged", W32, 1); ("events", W32, 1); ("spare", W32, 5)]);
+   ("sched_ready_map", 16,
+    [("word", W64, 4); ("summary", W64, 1); ("best", W32, 1); ("spare", W32, 5)]);
+   ("sched_reservation", 144,
+    [("period", W64, 1); ("budget", W64, 1); ("left", W64, 1); ("end", W64, 1); ("debt", W64, 1);
+      ("used", W64, 1); ("spare", W64, 1); ("spends", W32, 1); ("exempt", W32, 1)])].
+
+(** * [sched_cpu.c] *)
+
+(* sched_cpu_init: 0 cpu *)
+Definition sched_cpu_init_code : fundef := Fun 0 1
+  (Seq (Assign 0 (Const 0))
+       (While (Cmp Lt (Var 0) (Const 16 (* NUM_CPU *)))
+         (Seq (Store "sched_cpu" (Var 0) "slice_end" (Const 0) (Const 0xffffffffffffffff (* TIMER_NEVER *)))
+         (Seq (Store "sched_cpu" (Var 0) "since" (Const 0) (Const 0))
+         (Seq (Store "sched_cpu" (Var 0) "alarm" (Const 0) (Const 0xffffffffffffffff (* TIMER_NEVER *)))
+         (Seq (Store "sched_cpu" (Var 0) "running" (Const 0) (Const 0))
+         (Seq (Store "sched_cpu" (Var 0) "slice_over" (Const 0) (Const 0))
+         (Seq (Store "sched_cpu" (Var 0) "kept" (Const 0) (Const 4294967295 (* NONE *)))
+         (Seq (Store "sched_cpu" (Var 0) "charged" (Const 0) (Const 4294967295 (* NONE *)))
+         (Seq (Store "sched_cpu" (Var 0) "events" (Const 0) (Const 0))
+              (Assign 0 (Bin W32 Add (Var 0) (Const 1))))))))))))).
+
+(* sched_cpu_slice_end: 0 cpu *)
+Definition sched_cpu_slice_end_code : fundef := Fun 1 0
+  (Return (Load "sched_cpu" (Var 0) "slice_end" (Const 0))).
+
+(* sched_cpu_set_slice_end: 0 cpu, 1 when *)
+Definition sched_cpu_set_slice_end_code : fundef := Fun 2 0
+  (Store "sched_cpu" (Var 0) "slice_end" (Const 0) (Var 1)).
+
+(* sched_cpu_since: 0 cpu *)
+Definition sched_cpu_since_code : fundef := Fun 1 0
+  (Return (Load "sched_cpu" (Var 0) "since" (Const 0))).
+
+(* sched_cpu_set_since: 0 cpu, 1 when *)
+Definition sched_cpu_set_since_code : fundef := Fun 2 0
+  (Store "sched_cpu" (Var 0) "since" (Const 0) (Var 1)).
+
+(* sched_cpu_alarm: 0 cpu *)
+Definition sched_cpu_alarm_code : fundef := Fun 1 0
+  (Return (Load "sched_cpu" (Var 0) "alarm" (Const 0))).
+
+(* sched_cpu_set_alarm: 0 cpu, 1 when *)
+Definition sched_cpu_set_alarm_code : fundef := Fun 2 0
+  (Store "sched_cpu" (Var 0) "alarm" (Const 0) (Var 1)).
+
+(* sched_cpu_running: 0 cpu *)
+Definition sched_cpu_running_code : fundef := Fun 1 0
+  (Return (Load "sched_cpu" (Var 0) "running" (Const 0))).
+
+(* sched_cpu_set_running: 0 cpu, 1 level *)
+Definition sched_cpu_set_running_code : fundef := Fun 2 0
+  (Store "sched_cpu" (Var 0) "running" (Const 0) (Var 1)).
+
+(* sched_cpu_slice_over: 0 cpu *)
+Definition sched_cpu_slice_over_code : fundef := Fun 1 0
+  (Return (Load "sched_cpu" (Var 0) "slice_over" (Const 0))).
+
+(* sched_cpu_set_slice_over: 0 cpu, 1 over *)
+Definition sched_cpu_set_slice_over_code : fundef := Fun 2 0
+  (Store "sched_cpu" (Var 0) "slice_over" (Const 0) (Var 1)).
+
+(* sched_cpu_kept: 0 cpu *)
+Definition sched_cpu_kept_code : fundef := Fun 1 0
+  (Return (Load "sched_cpu" (Var 0) "kept" (Const 0))).
+
+(* sched_cpu_set_kept: 0 cpu, 1 t *)
+Definition sched_cpu_set_kept_code : fundef := Fun 2 0
+  (Store "sched_cpu" (Var 0) "kept" (Const 0) (Var 1)).
+
+(* sched_cpu_charged: 0 cpu *)
+Definition sched_cpu_charged_code : fundef := Fun 1 0
+  (Return (Load "sched_cpu" (Var 0) "charged" (Const 0))).
+
+(* sched_cpu_set_charged: 0 cpu, 1 r *)
+Definition sched_cpu_set_charged_code : fundef := Fun 2 0
+  (Store "sched_cpu" (Var 0) "charged" (Const 0) (Var 1)).
+
+(* sched_cpu_events: 0 cpu *)
+Definition sched_cpu_events_code : fundef := Fun 1 0
+  (Return (Load "sched_cpu" (Var 0) "events" (Const 0))).
+
+(* sched_cpu_set_events: 0 cpu, 1 end *)
+Definition sched_cpu_set_events_code : fundef := Fun 2 0
+  (Store "sched_cpu" (Var 0) "events" (Const 0) (Var 1)).
+
+(** * [sched_alarm.c] *)
+
+(* sched_alarm_want: 0 cpu, 1 when, 2 at *)
+Definition sched_alarm_want_code : fundef := Fun 2 1
+  (Seq (Call (Some 2%nat) "sched_cpu_alarm" [Var 0])
+       (If (Cmp Lt (Var 1) (Var 2))
+         (Seq (Call None "sched_cpu_set_alarm" [Var 0; Var 1])
+              (Call None "timer_arm" [Var 1]))
+         Skip)).
+
+(* sched_alarm_gone: 0 cpu *)
+Definition sched_alarm_gone_code : fundef := Fun 1 0
+  (Call None "sched_cpu_set_alarm" [Var 0; Const 0xffffffffffffffff (* TIMER_NEVER *)]).
 
 (** * [sched_ready.c] *)
 
@@ -96,6 +196,200 @@ Definition sched_ready_park_code : fundef := Fun 2 0
 Definition sched_ready_best_code : fundef := Fun 1 0
   (Return (Load "sched_ready_map" (Var 0) "best" (Const 0))).
 
+(** * [sched_budget.c] *)
+
+(* sched_budget_init: 0 t *)
+Definition sched_budget_init_code : fundef := Fun 0 1
+  (Seq (Assign 0 (Const 0))
+       (While (Cmp Lt (Var 0) (Const 144 (* NUM_THREAD *)))
+         (Seq (Store "sched_reservation" (Var 0) "period" (Const 0) (Const 0))
+         (Seq (Store "sched_reservation" (Var 0) "budget" (Const 0) (Const 0))
+         (Seq (Store "sched_reservation" (Var 0) "left" (Const 0) (Const 0))
+         (Seq (Store "sched_reservation" (Var 0) "end" (Const 0) (Const 0))
+         (Seq (Store "sched_reservation" (Var 0) "debt" (Const 0) (Const 0))
+         (Seq (Store "sched_reservation" (Var 0) "used" (Const 0) (Const 0))
+         (Seq (Store "sched_reservation" (Var 0) "spends" (Const 0) (Const 4294967295 (* NONE *)))
+         (Seq (Store "sched_reservation" (Var 0) "exempt" (Const 0) (Const 0))
+              (Assign 0 (Bin W32 Add (Var 0) (Const 1))))))))))))).
+
+(* sched_reserve: 0 t, 1 period_ns, 2 budget_ns *)
+Definition sched_reserve_code : fundef := Fun 3 0
+  (Seq (Store "sched_reservation" (Var 0) "period" (Const 0) (Var 1))
+  (Seq (Store "sched_reservation" (Var 0) "budget" (Const 0) (Var 2))
+       (Call None "sched_budget_take_back" [Var 0]))).
+
+(* sched_payer: 0 t *)
+Definition sched_payer_code : fundef := Fun 1 0
+  (Seq (If (Cmp Eq (Load "sched_reservation" (Var 0) "exempt" (Const 0)) (Const 1))
+         (Return (Const 4294967295 (* NONE *))) Skip)
+       (Return (Load "sched_reservation" (Var 0) "spends" (Const 0)))).
+
+(* sched_refill: 0 r, 1 now, 2 end, 3 period, 4 budget, 5 debt *)
+Definition sched_refill_code : fundef := Fun 2 4
+  (Seq (Assign 2 (Load "sched_reservation" (Var 0) "end" (Const 0)))
+  (Seq (If (Cmp Lt (Var 1) (Var 2)) (Return (Const 0)) Skip)
+  (Seq (Assign 3 (Load "sched_reservation" (Var 0) "period" (Const 0)))
+  (Seq (Assign 4 (Load "sched_reservation" (Var 0) "budget" (Const 0)))
+  (Seq (Assign 5 (Load "sched_reservation" (Var 0) "debt" (Const 0)))
+  (Seq (If (Cmp Le (Bin W64 Add (Var 2) (Var 3)) (Var 1)) (Assign 2 (Var 1)) Skip)
+  (Seq (If (Cmp Gt (Var 5) (Var 4)) (Assign 5 (Var 4)) Skip)
+  (Seq (Store "sched_reservation" (Var 0) "end" (Const 0) (Bin W64 Add (Var 2) (Var 3)))
+  (Seq (Store "sched_reservation" (Var 0) "left" (Const 0) (Bin W64 Sub (Var 4) (Var 5)))
+       (Store "sched_reservation" (Var 0) "debt" (Const 0)
+         (Bin W64 Sub (Load "sched_reservation" (Var 0) "debt" (Const 0)) (Var 5)))))))))))).
+
+(* sched_spend: 0 r, 1 ns, 2 left *)
+Definition sched_spend_code : fundef := Fun 2 1
+  (Seq (Assign 2 (Load "sched_reservation" (Var 0) "left" (Const 0)))
+       (If (Cmp Le (Var 1) (Var 2))
+         (Store "sched_reservation" (Var 0) "left" (Const 0) (Bin W64 Sub (Var 2) (Var 1)))
+         (Seq (Store "sched_reservation" (Var 0) "left" (Const 0) (Const 0))
+              (Store "sched_reservation" (Var 0) "debt" (Const 0)
+                (Bin W64 Add (Load "sched_reservation" (Var 0) "debt" (Const 0)) (Bin W64 Sub (Var 1) (Var 2))))))).
+
+(* sched_charge: 0 cpu, 1 now, 2 r, 3 since, 4 end *)
+Definition sched_charge_code : fundef := Fun 2 3
+  (Seq (Call (Some 2%nat) "sched_cpu_charged" [Var 0])
+  (Seq (Call (Some 3%nat) "sched_cpu_since" [Var 0])
+  (Seq (Assign 4 (Load "sched_reservation" (Var 2) "end" (Const 0)))
+  (Seq (Store "sched_reservation" (Var 2) "used" (Const 0)
+         (Bin W64 Add (Load "sched_reservation" (Var 2) "used" (Const 0)) (Bin W64 Sub (Var 1) (Var 3))))
+  (Seq (If (CAnd (Cmp Lt (Var 3) (Var 4)) (Cmp Le (Var 4) (Var 1)))
+         (Seq (Call None "sched_spend" [Var 2; Bin W64 Sub (Var 4) (Var 3)])
+              (Assign 3 (Var 4)))
+         Skip)
+  (Seq (Call None "sched_refill" [Var 2; Var 1])
+  (Seq (Call None "sched_spend" [Var 2; Bin W64 Sub (Var 1) (Var 3)])
+       (Call None "sched_cpu_set_since" [Var 0; Var 1])))))))).
+
+(* sched_time_left: 0 t, 1 r, 2 time, 3 budget, 4 debt *)
+Definition sched_time_left_code : fundef := Fun 2 3
+  (Seq (Assign 2 (Load "sched_reservation" (Var 1) "left" (Const 0)))
+  (Seq (Assign 3 (Load "sched_reservation" (Var 1) "budget" (Const 0)))
+  (Seq (Assign 4 (Load "sched_reservation" (Var 1) "debt" (Const 0)))
+  (Seq (If (CAnd (Cmp Ne (Var 0) (Var 1)) (Cmp Lt (Var 4) (Var 3)))
+         (Assign 2 (Bin W64 Add (Var 2) (Bin W64 Sub (Var 3) (Var 4)))) Skip)
+       (Return (Var 2)))))).
+
+(* sched_budget_has: 0 cpu, 1 t, 2 r, 3 now, 4 charged, 5 time *)
+Definition sched_budget_has_code : fundef := Fun 2 4
+  (Seq (Call (Some 2%nat) "sched_payer" [Var 1])
+  (Seq (If (Cmp Eq (Var 2) (Const 4294967295 (* NONE *))) (Return (Const 1)) Skip)
+  (Seq (Call (Some 3%nat) "timer_now" [])
+  (Seq (Call (Some 4%nat) "sched_cpu_charged" [Var 0])
+  (Seq (If (Cmp Eq (Var 2) (Var 4)) (Call None "sched_charge" [Var 0; Var 3])
+         (Call None "sched_refill" [Var 2; Var 3]))
+  (Seq (Call (Some 5%nat) "sched_time_left" [Var 1; Var 2])
+  (Seq (If (Cmp Eq (Var 5) (Const 0)) (Return (Const 0)) Skip)
+       (Return (Const 1))))))))).
+
+(* sched_budget_limited: 0 t *)
+Definition sched_budget_limited_code : fundef := Fun 1 0
+  (Seq (If (Cmp Eq (Load "sched_reservation" (Var 0) "spends" (Const 0)) (Const 4294967295 (* NONE *)))
+         (Return (Const 0)) Skip)
+       (Return (Const 1))).
+
+(* sched_budget_switch: 0 cpu, 1 t, 2 r, 3 charged, 4 since, 5 now, 6 time *)
+Definition sched_budget_switch_code : fundef := Fun 2 5
+  (Seq (Call (Some 2%nat) "sched_payer" [Var 1])
+  (Seq (Call (Some 3%nat) "sched_cpu_charged" [Var 0])
+  (Seq (If (Cmp Eq (Var 2) (Var 3))
+         (Seq (If (Cmp Eq (Var 1) (Var 2))
+                (Seq (Call (Some 4%nat) "sched_cpu_since" [Var 0])
+                     (Call None "sched_alarm_want"
+                       [Var 0; Bin W64 Add (Var 4) (Load "sched_reservation" (Var 2) "left" (Const 0))]))
+                Skip)
+              (Return (Const 0)))
+         Skip)
+  (Seq (Call (Some 5%nat) "timer_now" [])
+  (Seq (If (Cmp Ne (Var 3) (Const 4294967295 (* NONE *))) (Call None "sched_charge" [Var 0; Var 5]) Skip)
+  (Seq (Call None "sched_cpu_set_charged" [Var 0; Var 2])
+  (Seq (Call None "sched_cpu_set_since" [Var 0; Var 5])
+       (If (Cmp Ne (Var 2) (Const 4294967295 (* NONE *)))
+         (Seq (Call None "sched_refill" [Var 2; Var 5])
+         (Seq (Call (Some 6%nat) "sched_time_left" [Var 1; Var 2])
+              (Call None "sched_alarm_want" [Var 0; Bin W64 Add (Var 5) (Var 6)])))
+         Skip)))))))).
+
+(* sched_budget_floor: 0 cpu, 1 t, 2 best, 3 floor, 4 charged *)
+Definition sched_budget_floor_code : fundef := Fun 3 2
+  (Seq (Assign 3 (Var 2))
+  (Seq (Call None "sched_budget_switch" [Var 0; Var 1])
+  (Seq (Call (Some 4%nat) "sched_cpu_charged" [Var 0])
+  (Seq (If (Cmp Ne (Var 4) (Const 4294967295 (* NONE *))) (Assign 3 (Const 4294967295 (* ARCH_FLOOR_NONE *)))
+         Skip)
+       (Return (Var 3)))))).
+
+(* sched_budget_park: 0 cpu, 1 t, 2 r *)
+Definition sched_budget_park_code : fundef := Fun 2 1
+  (Seq (Assign 2 (Load "sched_reservation" (Var 1) "spends" (Const 0)))
+  (Seq (Call None "sched_ready_park" [Bin W32 Add (Const 4400 (* QUEUE_PARKED_BASE *)) (Var 0); Var 1])
+       (Call None "sched_event_add"
+         [Var 0; Bin W32 Add (Const 144 (* SCHED_RELEASE_BASE *)) (Var 1);
+           Load "sched_reservation" (Var 2) "end" (Const 0)]))).
+
+(* sched_budget_unpark: 0 cpu, 1 t *)
+Definition sched_budget_unpark_code : fundef := Fun 2 0
+  (Seq (Call None "queue_remove" [Var 1])
+       (Call None "sched_event_remove" [Var 0; Bin W32 Add (Const 144 (* SCHED_RELEASE_BASE *)) (Var 1)])).
+
+(* sched_budget_exempt: 0 t, 1 exempt *)
+Definition sched_budget_exempt_code : fundef := Fun 2 0
+  (Store "sched_reservation" (Var 0) "exempt" (Const 0) (Var 1)).
+
+(* sched_budget_borrow: 0 t, 1 from, 2 r *)
+Definition sched_budget_borrow_code : fundef := Fun 2 1
+  (If (Cmp Eq (Load "sched_reservation" (Var 0) "period" (Const 0)) (Const 0))
+    (Seq (Call (Some 2%nat) "sched_payer" [Var 1])
+         (Store "sched_reservation" (Var 0) "spends" (Const 0) (Var 2)))
+    Skip).
+
+(* sched_budget_take_back: 0 t *)
+Definition sched_budget_take_back_code : fundef := Fun 1 0
+  (Seq (Store "sched_reservation" (Var 0) "spends" (Const 0) (Const 4294967295 (* NONE *)))
+       (If (Cmp Ne (Load "sched_reservation" (Var 0) "period" (Const 0)) (Const 0))
+         (Store "sched_reservation" (Var 0) "spends" (Const 0) (Var 0)) Skip)).
+
+(* sched_budget_timer: 0 cpu, 1 now, 2 r, 3 current, 4 time *)
+Definition sched_budget_timer_code : fundef := Fun 2 3
+  (Seq (Call (Some 2%nat) "sched_cpu_charged" [Var 0])
+  (Seq (If (Cmp Eq (Var 2) (Const 4294967295 (* NONE *)))
+         (Return (Const 0xffffffffffffffff (* TIMER_NEVER *))) Skip)
+  (Seq (Call (Some 3%nat) "thread_current" [])
+  (Seq (Call None "sched_charge" [Var 0; Var 1])
+  (Seq (Call (Some 4%nat) "sched_time_left" [Var 3; Var 2])
+       (Return (Bin W64 Add (Var 1) (Var 4)))))))).
+
+(* sched_pause_charge: 0 cpu, 1 charged, 2 now *)
+Definition sched_pause_charge_code : fundef := Fun 0 3
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call (Some 1%nat) "sched_cpu_charged" [Var 0])
+       (If (Cmp Ne (Var 1) (Const 4294967295 (* NONE *)))
+         (Seq (Call (Some 2%nat) "timer_now" [])
+              (Call None "sched_charge" [Var 0; Var 2]))
+         Skip))).
+
+(* sched_resume_charge: 0 cpu, 1 charged, 2 now *)
+Definition sched_resume_charge_code : fundef := Fun 0 3
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call (Some 1%nat) "sched_cpu_charged" [Var 0])
+       (If (Cmp Ne (Var 1) (Const 4294967295 (* NONE *)))
+         (Seq (Call (Some 2%nat) "timer_now" [])
+              (Call None "sched_cpu_set_since" [Var 0; Var 2]))
+         Skip))).
+
+(* sched_used_ns: 0 t, 1 cpu, 2 used, 3 charged, 4 now, 5 since *)
+Definition sched_used_ns_code : fundef := Fun 1 5
+  (Seq (Call (Some 1%nat) "arch_cpu" [])
+  (Seq (Assign 2 (Load "sched_reservation" (Var 0) "used" (Const 0)))
+  (Seq (Call (Some 3%nat) "sched_cpu_charged" [Var 1])
+  (Seq (If (Cmp Eq (Var 3) (Var 0))
+         (Seq (Call (Some 4%nat) "timer_now" [])
+         (Seq (Call (Some 5%nat) "sched_cpu_since" [Var 1])
+              (Assign 2 (Bin W64 Add (Var 2) (Bin W64 Sub (Var 4) (Var 5))))))
+         Skip)
+       (Return (Var 2)))))).
+
 (** * [sched_pick.c] *)
 
 (* sched_pick: 0 cpu, 1 t *)
@@ -116,7 +410,26 @@ Definition sched_put_back_code : fundef := Fun 2 1
          (Call None "sched_ready_insert" [Var 0; Var 1])))).
 
 Definition sched_module_list : list (string * fundef) :=
-  [("sched_ready_init", sched_ready_init_code);
+  [("sched_cpu_init", sched_cpu_init_code);
+   ("sched_cpu_slice_end", sched_cpu_slice_end_code);
+   ("sched_cpu_set_slice_end", sched_cpu_set_slice_end_code);
+   ("sched_cpu_since", sched_cpu_since_code);
+   ("sched_cpu_set_since", sched_cpu_set_since_code);
+   ("sched_cpu_alarm", sched_cpu_alarm_code);
+   ("sched_cpu_set_alarm", sched_cpu_set_alarm_code);
+   ("sched_cpu_running", sched_cpu_running_code);
+   ("sched_cpu_set_running", sched_cpu_set_running_code);
+   ("sched_cpu_slice_over", sched_cpu_slice_over_code);
+   ("sched_cpu_set_slice_over", sched_cpu_set_slice_over_code);
+   ("sched_cpu_kept", sched_cpu_kept_code);
+   ("sched_cpu_set_kept", sched_cpu_set_kept_code);
+   ("sched_cpu_charged", sched_cpu_charged_code);
+   ("sched_cpu_set_charged", sched_cpu_set_charged_code);
+   ("sched_cpu_events", sched_cpu_events_code);
+   ("sched_cpu_set_events", sched_cpu_set_events_code);
+   ("sched_alarm_want", sched_alarm_want_code);
+   ("sched_alarm_gone", sched_alarm_gone_code);
+   ("sched_ready_init", sched_ready_init_code);
    ("sched_ready_queue", sched_ready_queue_code);
    ("sched_ready_insert", sched_ready_insert_code);
    ("sched_ready_clear", sched_ready_clear_code);
@@ -124,6 +437,26 @@ Definition sched_module_list : list (string * fundef) :=
    ("sched_ready_take", sched_ready_take_code);
    ("sched_ready_park", sched_ready_park_code);
    ("sched_ready_best", sched_ready_best_code);
+   ("sched_budget_init", sched_budget_init_code);
+   ("sched_reserve", sched_reserve_code);
+   ("sched_payer", sched_payer_code);
+   ("sched_refill", sched_refill_code);
+   ("sched_spend", sched_spend_code);
+   ("sched_charge", sched_charge_code);
+   ("sched_time_left", sched_time_left_code);
+   ("sched_budget_has", sched_budget_has_code);
+   ("sched_budget_limited", sched_budget_limited_code);
+   ("sched_budget_switch", sched_budget_switch_code);
+   ("sched_budget_floor", sched_budget_floor_code);
+   ("sched_budget_park", sched_budget_park_code);
+   ("sched_budget_unpark", sched_budget_unpark_code);
+   ("sched_budget_exempt", sched_budget_exempt_code);
+   ("sched_budget_borrow", sched_budget_borrow_code);
+   ("sched_budget_take_back", sched_budget_take_back_code);
+   ("sched_budget_timer", sched_budget_timer_code);
+   ("sched_pause_charge", sched_pause_charge_code);
+   ("sched_resume_charge", sched_resume_charge_code);
+   ("sched_used_ns", sched_used_ns_code);
    ("sched_pick", sched_pick_code);
    ("sched_put_back", sched_put_back_code)].
 Definition sched_module : module := module_of sched_module_list.

@@ -35,11 +35,16 @@ Section top.
       exists sp, (forall cpu, performs X kernel_entry M cpu f sp) /\ forall args, same (sp args Ret) (expand X (g args)).
     Proof using HM HQ HT HB.
       intros Hf. case_functions Hf; eexists; (split; [intros cpu|intros args; apply same_own]).
-      - by apply sched_ready_insert_performs. - by apply sched_ready_remove_performs.
-      - by apply sched_ready_take_performs. - by apply sched_ready_park_performs.
-      - by apply sched_ready_best_performs.
-      - by apply thread_priority_performs. - by apply thread_state_performs.
-      - by apply thread_set_priority_performs. - by apply thread_set_state_performs.
+      (* The hypotheses are named: to search for one that fits is to compare modules. *)
+      - exact (sched_ready_insert_performs X kernel_entry M cpu H HM HQ HT).
+      - exact (sched_ready_remove_performs X kernel_entry M cpu H HM HQ HT HB).
+      - exact (sched_ready_take_performs X kernel_entry M cpu H HM HQ HT HB).
+      - exact (sched_ready_park_performs X kernel_entry M cpu H HM HQ HT).
+      - exact (sched_ready_best_performs X kernel_entry M cpu H HM).
+      - exact (thread_priority_performs X kernel_entry M cpu H HT).
+      - exact (thread_state_performs X kernel_entry M cpu H HT).
+      - exact (thread_set_priority_performs X kernel_entry M cpu H HT).
+      - exact (thread_set_state_performs X kernel_entry M cpu H HT).
     Qed.
   End code.
 

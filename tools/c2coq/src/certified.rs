@@ -53,7 +53,7 @@ pub const CERTIFIED: &[Certified] = &[
         layer: "sched",
         lock: "TICKET",
         code: "layers/sched/Code.v",
-        sources: &["sched_ready.c", "sched_pick.c"],
+        sources: &["sched_cpu.c", "sched_alarm.c", "sched_ready.c", "sched_budget.c", "sched_pick.c"],
     },
 ];
 
