@@ -41,6 +41,7 @@ pub const CERTIFIED: &[Certified] = &[
         code: "layers/spinlock/CodeMcs.v",
         sources: &["spinlock.c", "spinlock_mcs.c"],
     },
+    Certified { name: "timer", layer: "timer", lock: "TICKET", code: "layers/timer/Code.v", sources: &[] },
     Certified { name: "container", layer: "container", lock: "TICKET", code: "layers/container/Code.v", sources: &[] },
     Certified { name: "frame", layer: "frame", lock: "TICKET", code: "layers/frame/Code.v", sources: &[] },
     Certified { name: "pagemap", layer: "pagemap", lock: "TICKET", code: "layers/pagemap/Code.v", sources: &[] },

@@ -1,6 +1,6 @@
 (** Reservations: the C of [sched_budget.c] that asks the timer.
 
-    What is assumed of the timer, whose C is not certified: it leaves the scheduler's cells alone, and its clock does not run
+    What is assumed of the timer: it leaves the scheduler's cells alone, as [timer_now_timed] says, and its clock does not run
     backwards and has not run for 146 years. [past]: a time that is not later than what the clock answers. *)
 From Ashlar Require Export layers.sched.budget.BudgetCode layers.thread.Records.
 Local Opaque gmap_lookup gmap_partial_alter.

@@ -1,9 +1,10 @@
 (** The scheduler of a CPU: the C that chooses the next thread follows its specification.
 
-    What is assumed of [sched_budget.c], whose C is not certified: [sched_budget_has] answers 0 or 1, [sched_budget_park]
-    parks as [sched_ready_park] does, in the CPU's queue of parked threads, and both preserve the invariant of their own
-    cells. They may read the clock and set the alarm. [budget l]: the cells satisfy the invariant, and [l] are the threads
-    asked about so far, with the answers; the specification runs with the answer that the C was given. *)
+    What is assumed of [sched_budget.c]: [sched_budget_has] answers 0 or 1, [sched_budget_park] parks as [sched_ready_park]
+    does, in the CPU's queue of parked threads, and both preserve the invariant of their own cells. The first is proved of its
+    C, for each call alone ([BudgetClock]); the second is not certified. They may read the clock and set the alarm. [budget l]:
+    the cells satisfy the invariant, and [l] are the threads asked about so far, with the answers; the specification runs with
+    the answer that the C was given. *)
 From Ashlar Require Export lang.logic.Timed layers.sched.ready.ParkCode layers.sched.pick.NoFailure.
 Local Opaque gmap_lookup gmap_partial_alter.
 
