@@ -68,15 +68,36 @@ static int find_device(uint32_t id)
     return 0;
 }
 
+/* A register of 64 bits has its upper half in the next one. */
 static void set_window(void)
 {
     uint32_t bar = CONFIG_BAR + 4u * (uint32_t)env_arg_u64("bar", 0);
+    uint32_t is_long = (config_read(address, bar) & BAR_KIND) == BAR_LONG;
 
     if (slot.express != 0) {
         slot_open(&slot, (uint32_t)env_arg_u64("window", 0));
     }
     command(COMMAND_LINE_OFF);
     config_write(address, bar, (uint32_t)env_arg_u64("window", 0));
+    if (is_long) {
+        config_write(address, bar + 4u, 0);
+    }
+}
+
+static void use_message_table(void)
+{
+    char name[NAME_BYTES];
+    char key[NAME_BYTES + 8];
+
+    if (env_arg("message_table", name, sizeof name) < 0) {
+        return;
+    }
+    format(key, sizeof key, "device.%s", name);
+    if (env_slot(key) == NO_SLOT) {
+        panic("the description gives this process no %s\n", key);
+    }
+    message_use_table(address, env_slot(key), (uint32_t)env_arg_u64("bar", 0),
+                      (uint32_t)env_arg_u64("message_offset", 0));
 }
 
 static void start_driver(void)
@@ -279,6 +300,7 @@ int main(void)
         panic("no device %08x on the bus\n", id);
     }
     print("BUS device %08x at %02x:%02x.%u\n", id, address >> 8, address >> 3 & 31u, address & 7u);
+    use_message_table();
     slot = slot_of(address);
     if (slot.express != 0) {
         look_at = 0;

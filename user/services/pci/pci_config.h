@@ -14,6 +14,8 @@
 #define CONFIG_REVISION 0x08u
 #define CONFIG_HEADER 0x0cu
 #define CONFIG_BAR 0x10u
+#define BAR_KIND 0x7u
+#define BAR_LONG 0x4u       /* of memory, with 64 bits */
 #define CONFIG_BUSES 0x18u  /* of a bridge: primary, secondary, last */
 #define CONFIG_MEMORY 0x20u /* of a bridge: base and limit of what it passes on */
 #define CONFIG_CAPABILITIES 0x34u
