@@ -147,7 +147,7 @@ diagnostics::codes! {
          names a notification that it waits for. `restart_limit` and `restart_within` limit restarts, so they need \
          `restart`. The program `supervisor` does what these keys say; another parent finds them in its environment page."
     GuestDisk "ASH-S043" "a disk that cannot be"
-        "`disk` of a virtual machine or process names the process that drives its disk: one that runs `ahci`, on a machine that has \
+        "`disk` of a virtual machine or process names the process that drives its disk: one that runs `ahci` or `nvme`, on a machine that has \
          a disk, for one client; or a service with `serves = \"sata\"`, which has a `disk` itself and gives each of its clients a part. \
          `disk_size` is how much of the disk the client gets: whole sectors of 512 bytes, and no more than the \
          disk has. With a service, `disk_at` says where the part begins, both must be given, and no two parts overlap: a part that moved \

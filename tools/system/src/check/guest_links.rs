@@ -10,7 +10,7 @@ use diagnostics::{Diagnostic, Report, Span};
 /// Programs that drive such a device for a client.
 fn drivers(device: Device) -> &'static [&'static str] {
     match device {
-        Device::Disk => &["ahci"],
+        Device::Disk => &["ahci", "nvme"],
         Device::Network => &["e1000e", "rtl8139"],
     }
 }

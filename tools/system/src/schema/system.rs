@@ -142,8 +142,8 @@ const RUNNING: &[KeySpec] = &[
         "disk",
         Kind::Name(Object::Process),
         "none",
-        "The process that drives its disk, such as one that runs `ahci`; it drives it for this client alone. Or one with \
-         `serves = \"sata\"`, such as the block service, which gives each of its clients a part of a disk. The share, the \
+        "The process that drives its disk, such as one that runs `ahci` or `nvme`; it drives it for this client alone. Or one \
+         with `serves = \"sata\"`, such as the block service, which gives each of its clients a part of a disk. The share, the \
          notifications and the `args.sata` that both ends need are made; a program finds the name as `arg.disk`.",
     ),
     optional(

@@ -1,0 +1,173 @@
+/* Commands of the client: each has the slot, and the identifier, of its cookie. They complete in any order; one that fails
+ * leaves the others alone. */
+#include "nvme.h"
+
+#define DRAIN_DEADLINE 30000000000ul /* ns: the cache of a disk takes its time to be written */
+#define WORD_SECTOR 0u               /* two words of the entry */
+#define WORD_COUNT 2u
+
+uint32_t issued;
+uint32_t waiting;
+struct command command[NUM_SLOT];
+uint32_t depth;
+enum flushed flushed;
+
+uint32_t lowest_slot(uint32_t bits)
+{
+    return (uint32_t)__builtin_ctz(bits);
+}
+
+/* What the client says of its buffer and of the sectors is good, and the queue has the slot. */
+uint32_t is_acceptable(uint32_t slot)
+{
+    const struct command *c = &command[slot];
+    uint64_t bytes = (uint64_t)c->count * sector_size;
+    uint64_t pages = (c->buffer % PAGE + bytes + PAGE - 1u) / PAGE;
+
+    return slot < depth && c->count != 0u && c->buffer % 4u == 0u && pages <= NUM_LIST + 1u && bytes <= transfer &&
+           c->buffer + bytes <= dma_size(SATA_NUMBER) && c->sector < sectors && c->count <= sectors - c->sector;
+}
+
+/* Pages follow each other for the processor only. All but the first one are named whole: the last one's length follows from the
+ * command's. */
+static void fill_pages(volatile struct entry *e, uint32_t slot, uint32_t buffer, uint32_t bytes)
+{
+    uint32_t at = LISTS_AT + slot * LIST_SIZE;
+    volatile uint64_t *list = (volatile uint64_t *)dma_memory(PCI_NUMBER, at);
+    uint32_t part = PAGE - buffer % PAGE;
+
+    e->first = dma_physical(SATA_NUMBER, buffer);
+    if (bytes <= part) {
+        return;
+    }
+    buffer = buffer + part;
+    bytes = bytes - part;
+    if (bytes <= PAGE) {
+        e->rest = dma_physical(SATA_NUMBER, buffer);
+        return;
+    }
+    uint32_t pages = (bytes + PAGE - 1u) / PAGE;
+    for (uint32_t i = 0; i < pages && i < NUM_LIST; i = i + 1u) {
+        list[i] = dma_physical(SATA_NUMBER, buffer + i * PAGE);
+    }
+    e->rest = dma_physical(PCI_NUMBER, at);
+}
+
+/* Gives the device a command of the client. Requires: it is acceptable. */
+void issue(uint32_t slot)
+{
+    const struct command *c = &command[slot];
+    uint32_t bit = 1u << slot;
+    volatile struct entry *e = new_entry(DISK, slot, c->is_write ? DISK_WRITE : DISK_READ);
+
+    e->name_space = name_space;
+    fill_pages(e, slot, c->buffer, c->count * sector_size);
+    e->word[WORD_SECTOR] = (uint32_t)c->sector;
+    e->word[WORD_SECTOR + 1u] = (uint32_t)(c->sector >> 32);
+    e->word[WORD_COUNT] = (c->count - 1u) | (c->force ? DISK_FORCE : 0u);
+    waiting = waiting & ~bit;
+    issued = issued | bit;
+    submit(DISK);
+}
+
+static uint8_t reason_of(uint32_t status)
+{
+    if (status == STATUS_ABORTED || status == STATUS_DELETED) {
+        return REASON_DROPPED;
+    }
+    return status == STATUS_FIELD || status == STATUS_RANGE ? REASON_REQUEST : REASON_HARDWARE;
+}
+
+/* A command of the client is done, if it is one that is under way. */
+static void complete_command(uint32_t slot, uint32_t status)
+{
+    struct sata_failed body = {reason_of(status), command[slot].sector};
+
+    if ((issued >> slot & 1u) == 0u) {
+        return;
+    }
+    issued = issued & ~(1u << slot);
+    if (status == 0u) {
+        EMIT(SATA_DONE, slot);
+    } else {
+        EMIT(SATA_FAILED, slot, &body);
+    }
+}
+
+/* A completion that is of no command under way is passed over. */
+static void complete(uint32_t word)
+{
+    uint32_t id = word & COMPLETION_IDENTIFIER;
+    uint32_t status = word >> COMPLETION_STATUS_SHIFT & COMPLETION_STATUS_MASK;
+
+    if (id < NUM_SLOT && (port == ACTIVE || port == FROZEN)) {
+        complete_command(id % NUM_SLOT, status);
+    } else if (id == FLUSH && flushed == FLUSH_SENT) {
+        flushed = status == 0u ? FLUSHED : FLUSH_FAILED;
+    }
+}
+
+/* One round through the queue at most: a device that goes on and on does not keep the driver from its other work. */
+void reap(void)
+{
+    uint32_t left = NUM_ENTRY;
+    uint32_t word = 0;
+
+    while (left != 0u && take_completion(DISK, &word)) {
+        complete(word);
+        left = left - 1u;
+    }
+    if (left != NUM_ENTRY) {
+        free_completions(DISK);
+    }
+}
+
+static void send_flush(void)
+{
+    volatile struct entry *e = new_entry(DISK, FLUSH, DISK_FLUSH);
+
+    e->name_space = name_space;
+    flushed = FLUSH_SENT;
+    submit(DISK);
+}
+
+/* Returns 1 if there is nothing to wait for any more. */
+static uint32_t is_drained(void)
+{
+    if (issued == 0u && flushed == FLUSH_WANTED) {
+        send_flush();
+    }
+    return issued == 0u && flushed >= FLUSHED;
+}
+
+void drain(uint32_t flushes)
+{
+    flushed = flushes ? FLUSH_WANTED : FLUSHED;
+    if (is_drained()) {
+        return;
+    }
+    arm_timer(DRAIN_DEADLINE);
+    while (AWAIT(PCI_IRQ, TIMER_FIRED) == PCI_IRQ) {
+        reap();
+        EMIT(PCI_IRQ_DONE);
+        if (is_drained()) {
+            cancel_timer();
+            return;
+        }
+    }
+    reap();
+}
+
+void fail_all(void)
+{
+    uint32_t open = issued | waiting;
+
+    issued = 0;
+    waiting = 0;
+    while (open != 0u) {
+        uint32_t slot = lowest_slot(open);
+        struct sata_failed body = {REASON_DROPPED, command[slot].sector};
+        EMIT(SATA_FAILED, slot, &body);
+        open = open & (open - 1u);
+    }
+}
