@@ -123,12 +123,14 @@ pub struct Path {
 }
 
 impl Path {
+    /// What holds together is kept apart: each part by itself may outlive what the others speak of.
     pub fn assume(&mut self, condition: Term) {
-        if condition.is_true() || self.conditions.contains(&condition) {
-            return;
+        for part in crate::term::conjuncts(condition) {
+            if !part.is_true() && !self.conditions.contains(&part) {
+                self.models.retain(|model| model.holds(part));
+                self.conditions.push(part);
+            }
         }
-        self.models.retain(|model| model.holds(condition));
-        self.conditions.push(condition);
     }
 
     pub fn replace(&mut self, conditions: Vec<Term>) {

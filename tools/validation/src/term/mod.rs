@@ -164,6 +164,24 @@ impl Term {
     }
 }
 
+/// Conditions that hold together exactly where this one does.
+pub fn conjuncts(condition: Term) -> Vec<Term> {
+    let (mut out, mut todo) = (Vec::new(), vec![condition]);
+    while let Some(one) = todo.pop() {
+        // A negation is an exclusive or with 1.
+        let negated = match one.node() {
+            Node::Binary(Binary::Xor, inner, by) if by.is_true() => Some(inner),
+            _ => None,
+        };
+        match (one.node(), negated.map(Term::node)) {
+            (Node::Binary(Binary::And, a, b), _) => todo.extend([b, a]),
+            (_, Some(Node::Binary(Binary::Or, a, b))) => todo.extend([build::not(b), build::not(a)]),
+            _ => out.push(one),
+        }
+    }
+    out
+}
+
 /// The terms below the given ones, each once, what a term is made of before it.
 pub fn below(terms: &[Term]) -> Vec<Term> {
     let mut seen = std::collections::HashSet::new();

@@ -315,8 +315,11 @@ pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry
     wcet_values::analyse(kernel.lifter.program(), expanded, &options)
 }
 
+/// An address, and what a register holds there: from the first number to the last.
+type Told = (u64, (Register, (u64, u64)));
+
 /// Behind which calls it is known that a thread was woken which is to run next, and the answer.
-fn told_of_woken(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> Vec<(u64, (Register, (u64, u64)))> {
+fn told_of_woken(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> Vec<Told> {
     let Some(((woken, last), answer)) = kernel.points.woken.zip(kernel.lifter.registers().named(ANSWER)) else {
         return Vec::new();
     };
