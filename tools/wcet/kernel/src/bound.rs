@@ -316,10 +316,10 @@ pub(crate) fn values(kernel: &Kernel<'_>, expanded: &Expanded<'_>, entry: &Entry
 }
 
 /// An address, and what a register holds there: from the first number to the last.
-type Told = (u64, (Register, (u64, u64)));
+type Returned = (u64, (Register, (u64, u64)));
 
 /// Behind which calls it is known that a thread was woken which is to run next, and the answer.
-fn told_of_woken(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> Vec<Told> {
+fn told_of_woken(kernel: &Kernel<'_>, expanded: &Expanded<'_>) -> Vec<Returned> {
     let Some(((woken, last), answer)) = kernel.points.woken.zip(kernel.lifter.registers().named(ANSWER)) else {
         return Vec::new();
     };

@@ -111,11 +111,11 @@ fn program(seed: u64) -> String {
 }
 
 /// Analyses programs, and checks what is said of each against all of its runs; how many conflicts were found.
-fn conflicts(seeds: std::ops::RangeInclusive<u64>, sharing: Sharing) -> usize {
+fn conflicts(seeds: std::ops::RangeInclusive<u64>, sharing: &Sharing) -> usize {
     let all = inputs(&[0, 1, 2, 3], 3);
     let conflicts = std::cell::Cell::new(0);
     for seed in seeds {
-        with_cases(&program(seed), 9, sharing, &|case| {
+        with_cases(&program(seed), 9, sharing.clone(), &|case| {
             let found = refined(case, &all);
             conflicts.set(conflicts.get() + found.conflicts.len());
         });
@@ -125,19 +125,19 @@ fn conflicts(seeds: std::ops::RangeInclusive<u64>, sharing: Sharing) -> usize {
 
 #[test]
 fn no_possible_path_is_excluded() {
-    let found = conflicts(1..=3, Sharing::Exclusive);
+    let found = conflicts(1..=3, &Sharing::Exclusive);
     assert!(found > 12, "only {found} conflicts: the programs show nothing");
 }
 
 #[test]
 fn no_possible_path_of_other_programs_is_excluded() {
-    let found = conflicts(4..=5, Sharing::Exclusive);
+    let found = conflicts(4..=5, &Sharing::Exclusive);
     assert!(found > 8, "only {found} conflicts: the programs show nothing");
 }
 
 /// Analysed as if others wrote their memory, which a run alone is an example of.
 #[test]
 fn no_possible_path_is_excluded_where_others_write() {
-    let found = conflicts(6..=7, Sharing::StackIsPrivate);
+    let found = conflicts(6..=7, &Sharing::StackIsPrivate);
     assert!(found > 0, "no conflicts: the programs show nothing");
 }
