@@ -6,15 +6,15 @@
 
 use crate::abstraction::explore::{Found, Space};
 use crate::counterexample::feasibility::{self, Feasible};
-use crate::counterexample::replay::{replay, Replay};
+use crate::counterexample::replay::replay;
 use crate::counterexample::search::{self, Found as Run, Search};
 use crate::counterexample::trace::{name, trace};
-use crate::program::{Message, Op, Program, Step};
-use crate::rules::component::{Component, Protocols};
+use crate::program::{Message, Program, Step};
+use crate::rules::component::Component;
 use crate::rules::fair_cycle::{self, Lasso};
+use crate::rules::promise::{broken_promise, grant_unfair};
 use crate::rules::safety::{grant_guard, grant_promise, track, Context, Outcome, Verdict, LIMIT, ROUNDS};
 use crate::solver::{Solver, SolverError};
-use std::collections::BTreeSet;
 
 #[derive(Debug, Clone)]
 pub enum Demand {
@@ -106,6 +106,13 @@ fn judge(
     if track(space, &long) {
         return Ok(Judgement::Refined);
     }
+    if grant_unfair(context, space, &long, stem, cycle) {
+        return Ok(Judgement::Refined);
+    }
+    // A protocol that is taken for granted multiplies the states; a predicate splits them only where its variables are live.
+    if refute_behind(context, solver, space, &run(1), cycle)? == Refuted::Newly {
+        return Ok(Judgement::Refined);
+    }
     let replayed = replay(protocols, &long);
     if let Some((at, message)) = replayed.refused {
         if grant_guard(protocols, space, &long[..at], message) {
@@ -156,49 +163,50 @@ fn judge(
         Feasible::No(_) => {}
     }
     for times in [1, 2, end.max(3)] {
-        let steps = run(times);
-        if let Feasible::No(core) = feasibility::check(program, solver, &steps, None)? {
-            let is_new = feasibility::predicates(&steps, &core, &mut |predicate| space.abstraction.add(predicate));
-            if is_new {
-                return Ok(Judgement::Refined);
-            }
-            return unknown("a cycle is impossible, but no further predicate shows it");
+        match refute(context, solver, space, &run(times))? {
+            Refuted::Newly => return Ok(Judgement::Refined),
+            Refuted::Again => return unknown("a cycle is impossible, but no further predicate shows it"),
+            Refuted::Not => {}
         }
     }
     unknown(&format!("a loop may end or not: {}", steps[first].place))
 }
 
-/// A promise that the client breaks on the cycle: made throughout, waited for by every AWAIT, never kept.
-fn broken_promise(
+#[derive(PartialEq, Eq)]
+enum Refuted {
+    /// The program cannot take the steps, and now the abstraction knows more of it.
+    Newly,
+    /// ... no more than before.
+    Again,
+    Not,
+}
+
+fn refute(context: &Context, solver: &mut Solver, space: &mut Space, steps: &[&Step]) -> Result<Refuted, SolverError> {
+    let Feasible::No(core) = feasibility::check(context.program, solver, steps, None)? else {
+        return Ok(Refuted::Not);
+    };
+    let is_new = feasibility::predicates(steps, &core, &mut |predicate| space.abstraction.add(predicate));
+    Ok(if is_new { Refuted::Newly } else { Refuted::Again })
+}
+
+/// Refutes the run by as little of its end as can be, at least so many steps. What leads to a loop is often impossible too, but
+/// for reasons that have nothing to do with the loop, one behind the other: the start of a device, for instance.
+fn refute_behind(
     context: &Context,
-    replayed: &Replay,
+    solver: &mut Solver,
+    space: &mut Space,
     steps: &[&Step],
-    first: usize,
-) -> Option<(usize, BTreeSet<usize>)> {
-    let protocols: &Protocols = context.protocols;
-    let program: &Program = context.program;
-    let round = &steps[first..];
-    if !round.iter().any(|step| matches!(step.op, Op::Await(_))) {
-        return None;
-    }
-    for protocol in 0..protocols.all.len() {
-        let state = |step: usize| &protocols.automaton(protocol).states[replayed.history[step][protocol]];
-        for promise in state(steps.len() - 1).fair.iter().filter(|promise| protocols.is_owed(protocol, promise)) {
-            let messages: BTreeSet<Message> = promise.iter().map(|message| (protocol, *message)).collect();
-            let is_broken = round.iter().enumerate().all(|(index, step)| {
-                state(first + index).fair.contains(promise)
-                    && match step.op {
-                        Op::Await(site) => messages.is_subset(&program.awaits[site].messages),
-                        Op::Receive(message) => !messages.contains(&message),
-                        _ => true,
-                    }
-            });
-            if is_broken {
-                return Some((protocol, promise.clone()));
-            }
+    least: usize,
+) -> Result<Refuted, SolverError> {
+    let mut count = least.max(1);
+    loop {
+        let from = steps.len().saturating_sub(count);
+        let refuted = refute(context, solver, space, &steps[from..])?;
+        if refuted == Refuted::Newly || from == 0 {
+            return Ok(refuted);
         }
+        count *= 2;
     }
-    None
 }
 
 fn violated(context: &Context, demand: &Demand, run: &Run) -> Verdict {

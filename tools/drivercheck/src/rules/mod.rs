@@ -4,6 +4,7 @@ pub mod component;
 pub mod fair_cycle;
 pub mod liveness;
 pub mod obligations;
+mod promise;
 pub mod safety;
 #[cfg(test)]
 mod tests;
