@@ -104,9 +104,17 @@ static void mended(void)
     }
 }
 
-static void start_controller_again(void)
+/* What the controller is told for the bus or the client. A recovery starts it again, and then sets up the disk. */
+static void do_job(void)
 {
-    restart_controller();
+    enum job job = RESTART;
+
+    if (life == IDENTIFYING) {
+        job = IDENTIFY;
+    } else if (life == CONFIGURING || life == RECONFIGURING) {
+        job = CONFIGURE;
+    }
+    uint32_t is_done = set_up(job);
     switch (life) {
     case PROBING:
         probed();
@@ -121,7 +129,15 @@ static void start_controller_again(void)
         was_reset();
         life = RUNNING;
         break;
-    default:
+    case IDENTIFYING:
+        identified(is_done);
+        life = RUNNING;
+        break;
+    case CONFIGURING:
+        configured(is_done);
+        life = RUNNING;
+        break;
+    case RECOVERING:
         if (is_up && name_space != 0u) {
             life = RECONFIGURING;
         } else {
@@ -129,19 +145,11 @@ static void start_controller_again(void)
             life = RUNNING;
         }
         break;
+    default:
+        recovered(is_done);
+        life = RUNNING;
+        break;
     }
-}
-
-static void configure_disk_again(void)
-{
-    uint32_t is_good = configure_disk();
-
-    if (life == CONFIGURING) {
-        configured(is_good);
-    } else {
-        recovered(is_good);
-    }
-    life = RUNNING;
 }
 
 /* Commands under way are completed first. If the disk does not, the client will hear that they were lost, and gets no buffer back
@@ -270,14 +278,6 @@ void driver(void)
         case FAILED:
             failed();
             break;
-        case IDENTIFYING:
-            identified(identify_disk());
-            life = RUNNING;
-            break;
-        case CONFIGURING:
-        case RECONFIGURING:
-            configure_disk_again();
-            break;
         case SUSPENDING:
         case REMOVING:
         case STOPPING:
@@ -286,7 +286,7 @@ void driver(void)
             end_commands();
             break;
         default:
-            start_controller_again();
+            do_job();
             break;
         }
     }

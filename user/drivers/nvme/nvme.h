@@ -69,6 +69,16 @@ enum life {
 
 extern enum life life;
 
+/* What the controller is told by admin commands. */
+enum job { RESTART, IDENTIFY, CONFIGURE };
+
+struct admin {
+    uint32_t operation;
+    uint32_t at;   /* the page that it reads or writes, if it has to do with memory */
+    uint32_t word; /* of the entry: the first one, and the second one */
+    uint32_t next;
+};
+
 /* ---- controller.c ---- */
 extern uint32_t is_up;  /* the controller works on its queues */
 extern uint32_t stride; /* bytes between doorbells */
@@ -86,7 +96,7 @@ uint32_t take_completion(uint32_t pair, uint32_t *word); /* returns 1 if there w
 void free_completions(uint32_t pair);                    /* tells the device which were taken */
 void arm_timer(uint64_t nanoseconds);
 void cancel_timer(void);
-uint32_t execute(uint32_t operation, uint32_t of, uint32_t at, uint32_t word, uint32_t next); /* returns 1 if done */
+uint32_t execute(const struct admin *command, uint32_t of, uint32_t more); /* returns 1 if done */
 
 /* ---- set_up.c ---- */
 extern uint32_t name_space; /* that is served; 0: there is none */
@@ -96,10 +106,8 @@ extern uint32_t sector_size;
 extern uint32_t transfer; /* bytes of a command at most */
 extern uint8_t write_cache;
 
-void restart_controller(void); /* all commands are forgotten. `is_up` says whether it works */
-/* Return 1 if it was done. */
-uint32_t identify_disk(void);
-uint32_t configure_disk(void);
+/* With RESTART all commands are forgotten, and `is_up` says whether the controller works. Returns 1 if the job was done. */
+uint32_t set_up(enum job job);
 
 /* ---- command.c ---- */
 extern uint32_t issued;  /* a bit for each command that the device has */

@@ -118,16 +118,16 @@ static uint32_t await_answer(void)
     return take_answer();
 }
 
-/* One admin command at a time, which reads or writes the page `at` if it has to do with memory. Requires: no command of the
- * client is under way. Without an answer the controller has to be restarted before the next one. */
-uint32_t execute(uint32_t operation, uint32_t of, uint32_t at, uint32_t word, uint32_t next)
+/* One admin command at a time, of a namespace or of none; `more` is put into its second word. Requires: no command of the client
+ * is under way. Without an answer the controller has to be restarted before the next one. */
+uint32_t execute(const struct admin *command, uint32_t of, uint32_t more)
 {
     identifier = (identifier + 1u) & COMPLETION_IDENTIFIER;
-    volatile struct entry *e = new_entry(ADMIN, identifier, operation);
+    volatile struct entry *e = new_entry(ADMIN, identifier, command->operation);
     e->name_space = of;
-    e->first = dma_physical(PCI_NUMBER, at);
-    e->word[0] = word;
-    e->word[1] = next;
+    e->first = dma_physical(PCI_NUMBER, command->at);
+    e->word[0] = command->word;
+    e->word[1] = command->next | more;
     submit(ADMIN);
     return await_answer() && answer == 0u;
 }

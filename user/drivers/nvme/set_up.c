@@ -22,6 +22,29 @@ uint32_t transfer;
 uint8_t write_cache;
 static uint32_t has_cache;
 
+/* The admin commands, in their order. Those of a job follow each other. */
+enum step {
+    COUNT_QUEUES,
+    MAKE_COMPLETION,
+    MAKE_SUBMISSION,
+    LIST,
+    KNOW_CONTROLLER,
+    KNOW_NAMESPACE,
+    COMPARE,
+    SWITCH_CACHE
+};
+
+static const struct admin request[] = {
+    [COUNT_QUEUES] = {ADMIN_SET_FEATURES, ANSWER_AT, FEATURE_QUEUES, 0},
+    [MAKE_COMPLETION] = {ADMIN_CREATE_COMPLETION, QUEUES_AT + 3u * PAGE, SIZE, QUEUE_CONTIGUOUS | QUEUE_INTERRUPTS},
+    [MAKE_SUBMISSION] = {ADMIN_CREATE_SUBMISSION, QUEUES_AT + 2u * PAGE, SIZE, DISK << 16 | QUEUE_CONTIGUOUS},
+    [LIST] = {ADMIN_IDENTIFY, ANSWER_AT, IDENTIFY_LIST, 0},
+    [KNOW_CONTROLLER] = {ADMIN_IDENTIFY, ANSWER_AT, IDENTIFY_CONTROLLER, 0},
+    [KNOW_NAMESPACE] = {ADMIN_IDENTIFY, ANSWER_AT, IDENTIFY_NAMESPACE, 0},
+    [COMPARE] = {ADMIN_IDENTIFY, ANSWER_AT, IDENTIFY_NAMESPACE, 0},
+    [SWITCH_CACHE] = {ADMIN_SET_FEATURES, ANSWER_AT, FEATURE_CACHE, 0},
+};
+
 static uint8_t answer_byte(uint32_t offset)
 {
     return *(volatile uint8_t *)dma_memory(PCI_NUMBER, ANSWER_AT + offset);
@@ -77,50 +100,86 @@ static void put_size(volatile uint16_t *to)
     }
 }
 
-/* ---- what is asked of it ---- */
+/* ---- what is made of the answers ---- */
 
-/* Which namespaces it has, how many pairs of queues there will be, and the one pair. */
-void restart_controller(void)
+static void know_controller(void)
 {
-    is_up = 0;
-    if (start_controller() && execute(ADMIN_SET_FEATURES, 0, ANSWER_AT, FEATURE_QUEUES, 0) &&
-        execute(ADMIN_CREATE_COMPLETION, 0, QUEUES_AT + 3u * PAGE, SIZE, QUEUE_CONTIGUOUS | QUEUE_INTERRUPTS) &&
-        execute(ADMIN_CREATE_SUBMISSION, 0, QUEUES_AT + 2u * PAGE, SIZE, DISK << 16 | QUEUE_CONTIGUOUS) &&
-        execute(ADMIN_IDENTIFY, 0, ANSWER_AT, IDENTIFY_LIST, 0)) {
-        name_space = answer_word(0);
-        is_up = 1;
-    }
-}
-
-/* What the controller says of itself, and of the namespace. */
-uint32_t identify_disk(void)
-{
-    volatile uint16_t *to = (volatile uint16_t *)dma_memory(SATA_NUMBER, identity);
-
-    if (!execute(ADMIN_IDENTIFY, 0, ANSWER_AT, IDENTIFY_CONTROLLER, 0)) {
-        return 0;
-    }
     uint32_t shift = answer_byte(ID_TRANSFER);
+
     transfer = shift == 0u || shift > 8u ? PAGE << 8 : PAGE << shift;
     has_cache = (answer_byte(ID_CACHE) & ID_CACHE_THERE) != 0u;
-    put_names(to);
-    if (!execute(ADMIN_IDENTIFY, name_space, ANSWER_AT, IDENTIFY_NAMESPACE, 0)) {
-        return 0;
-    }
-    sectors = sectors_of_answer();
-    sector_size = sector_size_of_answer();
-    put_size(to);
-    return sectors != 0u;
+    put_names((volatile uint16_t *)dma_memory(SATA_NUMBER, identity));
 }
 
-/* Also of a controller that a restart has made forget it: one without a cache to switch is asked who it is, which it knows. A namespace that has got another format than the client knows would
- * read and write beyond the pages of a command. */
-uint32_t configure_disk(void)
+static void know_namespace(void)
 {
-    if (!execute(ADMIN_IDENTIFY, name_space, ANSWER_AT, IDENTIFY_NAMESPACE, 0) || sectors_of_answer() != sectors ||
-        sector_size_of_answer() != sector_size) {
-        return 0;
+    sectors = sectors_of_answer();
+    sector_size = sector_size_of_answer();
+    put_size((volatile uint16_t *)dma_memory(SATA_NUMBER, identity));
+}
+
+/* Returns 1 if the driver can go on. A namespace that has got another format than the client knows would read and write beyond
+ * the pages of a command. */
+static uint32_t understand(uint32_t step)
+{
+    switch (step) {
+    case LIST:
+        name_space = answer_word(0);
+        return 1;
+    case KNOW_CONTROLLER:
+        know_controller();
+        return 1;
+    case KNOW_NAMESPACE:
+        know_namespace();
+        return sectors != 0u;
+    case COMPARE:
+        return sectors_of_answer() == sectors && sector_size_of_answer() == sector_size;
+    default:
+        return 1;
     }
-    return execute(has_cache ? ADMIN_SET_FEATURES : ADMIN_IDENTIFY, 0, ANSWER_AT,
-                   has_cache ? FEATURE_CACHE : IDENTIFY_CONTROLLER, has_cache ? write_cache : 0u);
+}
+
+/* ---- jobs ---- */
+
+static uint32_t first_of(enum job job)
+{
+    if (job == RESTART) {
+        return COUNT_QUEUES;
+    }
+    return job == IDENTIFY ? KNOW_CONTROLLER : COMPARE;
+}
+
+/* The step behind the last one. A cache that is not there is not switched. */
+static uint32_t end_of(enum job job)
+{
+    if (job == RESTART) {
+        return LIST + 1u;
+    }
+    if (job == IDENTIFY) {
+        return KNOW_NAMESPACE + 1u;
+    }
+    return has_cache ? SWITCH_CACHE + 1u : COMPARE + 1u;
+}
+
+/* The commands of all jobs have one place where they are waited for: each further one would be another part of the program to
+ * check. */
+uint32_t set_up(enum job job)
+{
+    uint32_t end = end_of(job);
+
+    if (job == RESTART) {
+        is_up = 0;
+        if (!start_controller()) {
+            return 0;
+        }
+    }
+    for (uint32_t step = first_of(job); step < end; step = step + 1u) {
+        uint32_t of = step == KNOW_NAMESPACE || step == COMPARE ? name_space : 0u;
+        uint32_t more = step == SWITCH_CACHE ? write_cache : 0u;
+        if (!execute(&request[step], of, more) || !understand(step)) {
+            return 0;
+        }
+    }
+    is_up = 1;
+    return 1;
 }
