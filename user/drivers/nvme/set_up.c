@@ -141,42 +141,30 @@ static uint32_t understand(uint32_t step)
 
 /* ---- jobs ---- */
 
-static uint32_t first_of(enum job job)
-{
-    if (job == RESTART) {
-        return COUNT_QUEUES;
-    }
-    return job == IDENTIFY ? KNOW_CONTROLLER : COMPARE;
-}
-
-/* The step behind the last one. A cache that is not there is not switched. */
-static uint32_t end_of(enum job job)
-{
-    if (job == RESTART) {
-        return LIST + 1u;
-    }
-    if (job == IDENTIFY) {
-        return KNOW_NAMESPACE + 1u;
-    }
-    return has_cache ? SWITCH_CACHE + 1u : COMPARE + 1u;
-}
-
 /* The commands of all jobs have one place where they are waited for: each further one would be another part of the program to
  * check. */
 uint32_t set_up(enum job job)
 {
-    uint32_t end = end_of(job);
+    uint32_t first = COMPARE;
+    uint32_t end = SWITCH_CACHE + 1u;
 
     if (job == RESTART) {
         is_up = 0;
         if (!start_controller()) {
             return 0;
         }
+        first = COUNT_QUEUES;
+        end = LIST + 1u;
+    } else if (job == IDENTIFY) {
+        first = KNOW_CONTROLLER;
+        end = KNOW_NAMESPACE + 1u;
     }
-    for (uint32_t step = first_of(job); step < end; step = step + 1u) {
+    for (uint32_t step = first; step < end; step = step + 1u) {
         uint32_t of = step == KNOW_NAMESPACE || step == COMPARE ? name_space : 0u;
         uint32_t more = step == SWITCH_CACHE ? write_cache : 0u;
-        if (!execute(&request[step], of, more) || !understand(step)) {
+        /* Without a cache to switch, the controller is asked who it is, which it knows. */
+        uint32_t asked = step == SWITCH_CACHE && !has_cache ? KNOW_CONTROLLER : step;
+        if (!execute(&request[asked], of, has_cache ? more : 0u) || !understand(step)) {
             return 0;
         }
     }
