@@ -15,6 +15,8 @@
 //!
 //! What is trusted is listed in [`TRUSTED`].
 
+mod agreement;
+mod effects;
 mod engine;
 mod evaluate;
 mod image;

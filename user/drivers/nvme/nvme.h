@@ -69,7 +69,7 @@ enum life {
 
 extern enum life life;
 
-/* What the controller is told by admin commands. */
+/* Sequences of admin commands. */
 enum job { RESTART, IDENTIFY, CONFIGURE };
 
 struct admin {
