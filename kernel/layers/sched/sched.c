@@ -247,6 +247,8 @@ void sched_decide(void)
         sched_cpu_set_slice_over(cpu, 0u);
         sched_cpu_set_slice_end(cpu, TIMER_NEVER);
         sched_begin_slice(cpu);
+        /* Its budget may have ended and a new period begun since: its alarm is gone then. */
+        sched_budget_switch(cpu, current);
         sched_update_floor(cpu);
     }
 }

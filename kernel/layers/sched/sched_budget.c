@@ -156,9 +156,10 @@ void sched_budget_switch(uint32_t cpu, uint32_t t)
     uint32_t r = sched_payer(t);
     uint32_t charged = sched_cpu_charged(cpu);
     if (r == charged) {
-        if (t == r) { /* its server had longer */
+        if (r != NONE) { /* its server had longer, or a period has begun since the alarm */
             uint64_t since = sched_cpu_since(cpu);
-            sched_alarm_want(cpu, since + sched_reservation[r].left);
+            uint64_t rest = sched_time_left(t, r);
+            sched_alarm_want(cpu, since + rest);
         }
         return;
     }

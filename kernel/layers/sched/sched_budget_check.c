@@ -24,6 +24,25 @@ static uint32_t sched_budget_check_thread(uint32_t cpu, uint32_t t)
     return 0u;
 }
 
+/* The invariant of the alarm of this CPU: while the running thread spends a reservation, and no reschedule is pending, it comes
+ * before the reservation is spent. */
+static uint32_t sched_budget_check_alarm(uint32_t cpu)
+{
+    uint32_t charged = sched_cpu_charged(cpu);
+    uint32_t need_resched = arch_need_resched();
+    if (charged == NONE || need_resched == 1u) {
+        return 0u;
+    }
+    uint32_t current = thread_current();
+    uint64_t since = sched_cpu_since(cpu);
+    uint64_t rest = sched_time_left(current, charged);
+    uint64_t alarm = sched_cpu_alarm(cpu);
+    if (alarm > since + rest) {
+        return 27u;
+    }
+    return 0u;
+}
+
 uint32_t sched_budget_check(uint32_t cpu)
 {
     for (uint32_t t = NUM_CPU; t < NUM_THREAD; t = t + 1u) {
@@ -38,6 +57,11 @@ uint32_t sched_budget_check(uint32_t cpu)
     uint32_t charged = sched_cpu_charged(cpu);
     if (charged != NONE && charged >= NUM_THREAD) {
         return 26u;
+    }
+    uint32_t self = arch_cpu();
+    if (cpu == self) {
+        uint32_t broken = sched_budget_check_alarm(cpu);
+        return broken;
     }
     return 0u;
 }

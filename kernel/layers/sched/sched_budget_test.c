@@ -402,6 +402,27 @@ static void late(void)
     CHECK_EQUAL(total[0], 3 * MS);
 }
 
+/* A thread whose budget ends when its period does gets no more than the next one's, also if the next period begins between the
+ * alarm and the decision. */
+static void refilled(void)
+{
+    start();
+    define(0, 10 * MS, 2 * MS, 200);
+    sched_ready(FIRST);
+    test_reschedule();
+    hosted_clock_set(arch_clock_ns() + 2 * MS);
+    CHECK_EQUAL(arch_interrupt_poll(), VECTOR_TIMER);
+    CHECK_EQUAL(test_timer_interrupt(), NONE);
+    sched_pause_charge();
+    hosted_clock_set(arch_clock_ns() + 8 * MS);
+    sched_resume_charge();
+    test_reschedule();
+    CHECK_EQUAL(thread_current(), FIRST);
+    CHECK_EQUAL(sched_check(), 0);
+    pass(10 * MS);
+    CHECK_EQUAL(total[0], 2 * MS);
+}
+
 int main(void)
 {
     uint64_t operations = test_operations(20000);
@@ -419,5 +440,6 @@ int main(void)
     back_on_time();
     boosted();
     late();
+    refilled();
     return TEST_END();
 }

@@ -289,26 +289,26 @@ Definition sched_budget_limited_code : fundef := Fun 1 0
          (Return (Const 0)) Skip)
        (Return (Const 1))).
 
-(* sched_budget_switch: 0 cpu, 1 t, 2 r, 3 charged, 4 since, 5 now, 6 time *)
-Definition sched_budget_switch_code : fundef := Fun 2 5
+(* sched_budget_switch: 0 cpu, 1 t, 2 r, 3 charged, 4 since, 5 rest, 6 now, 7 time *)
+Definition sched_budget_switch_code : fundef := Fun 2 6
   (Seq (Call (Some 2%nat) "sched_payer" [Var 1])
   (Seq (Call (Some 3%nat) "sched_cpu_charged" [Var 0])
   (Seq (If (Cmp Eq (Var 2) (Var 3))
-         (Seq (If (Cmp Eq (Var 1) (Var 2))
+         (Seq (If (Cmp Ne (Var 2) (Const 4294967295 (* NONE *)))
                 (Seq (Call (Some 4%nat) "sched_cpu_since" [Var 0])
-                     (Call None "sched_alarm_want"
-                       [Var 0; Bin W64 Add (Var 4) (Load "sched_reservation" (Var 2) "left" (Const 0))]))
+                (Seq (Call (Some 5%nat) "sched_time_left" [Var 1; Var 2])
+                     (Call None "sched_alarm_want" [Var 0; Bin W64 Add (Var 4) (Var 5)])))
                 Skip)
               (Return (Const 0)))
          Skip)
-  (Seq (Call (Some 5%nat) "timer_now" [])
-  (Seq (If (Cmp Ne (Var 3) (Const 4294967295 (* NONE *))) (Call None "sched_charge" [Var 0; Var 5]) Skip)
+  (Seq (Call (Some 6%nat) "timer_now" [])
+  (Seq (If (Cmp Ne (Var 3) (Const 4294967295 (* NONE *))) (Call None "sched_charge" [Var 0; Var 6]) Skip)
   (Seq (Call None "sched_cpu_set_charged" [Var 0; Var 2])
-  (Seq (Call None "sched_cpu_set_since" [Var 0; Var 5])
+  (Seq (Call None "sched_cpu_set_since" [Var 0; Var 6])
        (If (Cmp Ne (Var 2) (Const 4294967295 (* NONE *)))
-         (Seq (Call None "sched_refill" [Var 2; Var 5])
-         (Seq (Call (Some 6%nat) "sched_time_left" [Var 1; Var 2])
-              (Call None "sched_alarm_want" [Var 0; Bin W64 Add (Var 5) (Var 6)])))
+         (Seq (Call None "sched_refill" [Var 2; Var 6])
+         (Seq (Call (Some 7%nat) "sched_time_left" [Var 1; Var 2])
+              (Call None "sched_alarm_want" [Var 0; Bin W64 Add (Var 6) (Var 7)])))
          Skip)))))))).
 
 (* sched_budget_floor: 0 cpu, 1 t, 2 best, 3 floor, 4 charged *)

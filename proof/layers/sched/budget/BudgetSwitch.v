@@ -35,7 +35,7 @@ Section proof.
     if r =? NONE then d else alarm_by cpu (now + time_for t r (refill now y)) alarm (stored r (refill now y) d).
 
   Definition switched (cpu t r charged since alarm : Z) (y z : reservation) (d d' : mem) : Prop :=
-    r = charged /\ d' = (if t =? r then alarm_by cpu (since + time_left y) alarm d else d) \/
+    r = charged /\ d' = (if r =? NONE then d else alarm_by cpu (since + time_for t r y) alarm d) \/
     r <> charged /\ exists now, clock_says now /\ d' = spent_from cpu t r y now alarm (charged_now cpu charged z since now d).
   (** From then on [r] is charged. *)
   Lemma alarm_by_other cpu t alarm d f : f <> "alarm"%string -> alarm_by cpu t alarm d !! cpu_cell f cpu = d !! cpu_cell f cpu.
@@ -44,7 +44,7 @@ Section proof.
     d !! cpu_cell "charged" cpu = Some charged -> d' !! cpu_cell "charged" cpu = Some r.
   Proof using.
     intros [[-> ->]|(_ & now & _ & ->)] Hc.
-    - destruct (t =? charged); [by rewrite alarm_by_other|done].
+    - destruct (charged =? NONE); [done|by rewrite alarm_by_other].
     - unfold spent_from. destruct (r =? NONE); [|rewrite alarm_by_other, stored_cpu by done];
         (rewrite own_lookup_ne by (unfold field_cell; congruence)); apply own_lookup.
   Qed.
@@ -67,14 +67,15 @@ Section proof.
     timed_step. call sched_payer_triple; [exact HM|exact Hx|]. rewrite Hr.
     timed_step. call sched_cpu_charged_triple; [exact HM|exact Hc|].
     do 2 timed_step. destruct (Z.eqb_spec r charged) as [->|Hne].
-    - do 2 timed_step. destruct (Z.eqb_spec t charged) as [->|Hother].
-      + destruct (Hy (Htr eq_refl)) as [Hres Hval]. pose proof (own_read d e _ _ (holds_value _ _ _ _ "left"%string _ Hres eq_refl)) as El.
-        unfold field_cell in El. timed_step. call sched_cpu_since_triple; [exact HM|exact Hs|].
-        pose proof Hval as (Hok & _). unfold reservation_ok, horizon in Hok.
-        eapply during_call_whole; [evaluate| |].
-        { rewrite wrap64 by (unfold horizon in *; lia). apply (sched_alarm_want_timed kernel_entry M this HM quiet timer timer_arms d e cpu _ alarm Ha Hde He). }
-        intros w m [-> (e' & He' & Hd' & ->)]. locals_simpl. timed_step. split; [done|]. eexists _, e'. split_and!; [done|exact Hd'|done|]. by left.
+    - do 2 timed_step. change 4294967295 with NONE. destruct (Z.eqb_spec charged NONE) as [Ech|Hch]; cbn [negb].
       + do 2 timed_step. split; [done|]. exists d, e. split_and!; [done..|]. by left.
+      + destruct (Hy Hch) as [Hres Hval]. pose proof Hval as (Hok & _).
+        timed_step. call sched_cpu_since_triple; [exact HM|exact Hs|].
+        timed_step. call sched_time_left_triple; [exact HM|exact Hres|exact Hok|].
+        eapply during_call_whole; [evaluate| |].
+        { pose proof (time_for_bound t charged y Hok) as Hb. unfold horizon in *. rewrite wrap64 by lia.
+          apply (sched_alarm_want_timed kernel_entry M this HM quiet timer timer_arms d e cpu _ alarm Ha Hde He). }
+        intros w m [-> (e' & He' & Hd' & ->)]. locals_simpl. timed_step. split; [done|]. eexists _, e'. split_and!; [done|exact Hd'|done|]. by left.
     - do 2 timed_step. ask. pose proof Hnow as Hnow'. unfold clock_says, horizon in Hnow'. do 2 timed_step. change 4294967295 with NONE.
       set (d1 := charged_now cpu charged z since now d).
       assert (is_Some (d1 !! cpu_cell "charged" cpu) /\ is_Some (d1 !! cpu_cell "since" cpu) /\ d1 !! cpu_cell "alarm" cpu = Some alarm /\
@@ -86,14 +87,14 @@ Section proof.
       assert (d1 ##ₘ e -> forall (Qb : locals -> mem -> Prop) Qr l,
         during quiet kernel_entry M this
           (Seq (Call None "sched_cpu_set_charged" [Var 0; Var 2])
-          (Seq (Call None "sched_cpu_set_since" [Var 0; Var 5])
+          (Seq (Call None "sched_cpu_set_since" [Var 0; Var 6])
                (If (Cmp Ne (Var 2) (Const NONE))
-                 (Seq (Call None "sched_refill" [Var 2; Var 5])
-                 (Seq (Call (Some 6%nat) "sched_time_left" [Var 1; Var 2])
-                      (Call None "sched_alarm_want" [Var 0; Bin W64 Add (Var 5) (Var 6)])))
+                 (Seq (Call None "sched_refill" [Var 2; Var 6])
+                 (Seq (Call (Some 7%nat) "sched_time_left" [Var 1; Var 2])
+                      (Call None "sched_alarm_want" [Var 0; Bin W64 Add (Var 6) (Var 7)])))
                  Skip)))
           (fun _ m => exists e', timer e' /\ spent_from cpu t r y now alarm d1 ##ₘ e' /\ m = spent_from cpu t r y now alarm d1 ∪ e')
-          Qb Qr [cpu; t; r; charged; l; now; 0] (d1 ∪ e)) as Hrest.
+          Qb Qr [cpu; t; r; charged; l; 0; now; 0] (d1 ∪ e)) as Hrest.
       { clearbody d1. intros Hd1 Qb Qr l. unfold spent_from.
         timed_step. call sched_cpu_set_charged_triple; [exact HM|exact Hc1|].
         timed_step. call sched_cpu_set_since_triple; [exact HM|by apply own_keep|].
