@@ -10,4 +10,4 @@ pub use compile::{build, compile};
 pub use damage::{cut, damage};
 pub use folder::Folder;
 pub use kernel::kernel;
-pub use random::Random;
+pub use random::{cases, Random};

@@ -35,3 +35,8 @@ impl Random {
         self.next() as u8
     }
 }
+
+/// How many random programs, graphs or the like a test tries: `TIMING_CASES`, or `default`.
+pub fn cases(default: u64) -> u64 {
+    std::env::var("TIMING_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}

@@ -2,15 +2,10 @@
 
 use std::collections::BTreeMap;
 
-pub use testing::Random;
+pub use testing::{cases, Random};
 use wcet_hardware::machine::{
     Branch, Cache, Class, ClassCost, Holds, Issue, Machine, Memory, Pipeline, Policy, Region,
 };
-
-/// Number of cases: `TIMING_CASES`, or `default`.
-pub fn cases(default: u64) -> u64 {
-    std::env::var("TIMING_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 pub const LINE: u64 = 16;
 

@@ -1,7 +1,8 @@
-//! Random programs, executed on all their inputs: no conflict excludes a path that some input takes.
+//! Random programs, executed on all their inputs: no conflict excludes a path that some input takes. `TIMING_CASES` sets the number
+//! of programs of each test.
 
 use crate::refined::{inputs, refined, with_cases};
-use testing::Random;
+use testing::{cases, Random};
 use wcet_symbolic::Sharing;
 
 struct Writer {
@@ -125,19 +126,19 @@ fn conflicts(seeds: std::ops::RangeInclusive<u64>, sharing: &Sharing) -> usize {
 
 #[test]
 fn no_possible_path_is_excluded() {
-    let found = conflicts(1..=2, &Sharing::Exclusive);
+    let found = conflicts(1..=cases(2), &Sharing::Exclusive);
     assert!(found > 4, "only {found} conflicts: the programs show nothing");
 }
 
 #[test]
 fn no_possible_path_of_other_programs_is_excluded() {
-    let found = conflicts(4..=4, &Sharing::Exclusive);
+    let found = conflicts(4..=3 + cases(1), &Sharing::Exclusive);
     assert!(found > 0, "only {found} conflicts: the programs show nothing");
 }
 
 /// Analysed as if others wrote their memory, which a run alone is an example of.
 #[test]
 fn no_possible_path_is_excluded_where_others_write() {
-    let found = conflicts(6..=6, &Sharing::StackIsPrivate);
+    let found = conflicts(6..=5 + cases(1), &Sharing::StackIsPrivate);
     assert!(found > 0, "no conflicts: the programs show nothing");
 }

@@ -168,7 +168,7 @@ fn a_window_for_others_is_none_of_a_handler_that_was_woken() {
     let woken = "serves = \"serve\"\nwoken = { function = \"woken\", none = 0xffffffff }";
     let (said, unsaid) = (description().replace("serves = \"serve\"", woken), description());
     let (said, unsaid) = (interrupt(&said, 0), interrupt(&unsaid, 1));
-    assert!(said <= unsaid, "{said} {unsaid}");
+    assert!(said + 200 < unsaid, "{said} {unsaid}");
 }
 
 #[test]
