@@ -8,7 +8,7 @@
 void process_create_init(void);
 
 /* A CPU *builds* p from process_build_begin to process_build_end: it alone uses what p is to start with, without p's lock,
- * for one bounded step in which it takes no interrupt. */
+ * for one step, or the steps of one page, in which it takes no interrupt. */
 
 /* 1 if a CPU builds p. Requires: p's lock held. */
 uint32_t process_being_built(uint32_t p);
@@ -48,23 +48,38 @@ uint32_t process_load_done(uint32_t p);
 uint32_t process_load_step(uint32_t p);
 
 /* ---- process_memory.c ---- */
-void process_memory_init(void);
+#define PROCESS_MAPPED 4u
+
+/* What a mapping at vaddr lacks: 0 to 3 tables; or PROCESS_MAPPED. Requires: no lock held. */
+uint32_t process_lacks(uint32_t p, uint64_t vaddr);
+
+/* Makes one of the tables that a mapping at vaddr lacks, if p's quota holds so many frames. Containers share out no more
+ * frames than there are, so what is refused is refused before the first table, unless another thread of p has used the quota
+ * meanwhile. Returns STATUS_RESTART; ERR_ALREADY_MAPPED (it lacks none, because it is mapped); ERR_QUOTA; ERR_NO_MEMORY.
+ * Requires: no lock held. */
+uint32_t process_add_table(uint32_t p, uint64_t vaddr, uint32_t lacks, uint32_t frames);
+
+/* Maps the page, which has all tables. Returns STATUS_OK; ERR_ALREADY_MAPPED (another thread was first). */
+uint32_t process_place(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
 
 /* Maps a fresh cleared frame of p at vaddr. Requires: no lock held. Returns STATUS_OK; STATUS_RESTART (it made a table
  * instead: call again); ERR_ALREADY_MAPPED; ERR_QUOTA; ERR_NO_MEMORY. */
 uint32_t process_give_page(uint32_t p, uint64_t vaddr, uint32_t prot);
 
-/* The same with the first `words` words of frame `source` in it. Clearing the frame and filling it are two steps.
- * Requires: this CPU builds p, p LOADING. */
+/* Maps a frame that p does not own; otherwise as process_give_page. */
+uint32_t process_show_page(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
+
+/* ---- process_copy.c ---- */
+void process_copy_init(void);
+
+/* One step of mapping a page with the first `words` words of frame `source` in it, words > 0. Returns as process_give_page.
+ * Requires: this CPU builds p, p LOADING; the source is never freed. */
 uint32_t process_give_copy(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words);
 
-/* A frame that a copy has cleared and not filled: whether there is one, and freeing it. Requires: this CPU builds p, or is
+/* A frame that a copy has cleared and not mapped: whether there is one, and freeing it. Requires: this CPU builds p, or is
  * that of its last thread; of the first, else p's lock held and no CPU builds p. */
 uint32_t process_has_spare(uint32_t p);
 void process_drop_spare(uint32_t p);
-
-/* Maps a frame that p does not own; otherwise as process_give_page. */
-uint32_t process_show_page(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t prot, uint32_t kind);
 
 /* ---- process_thread.c: planned starts and requests to CPUs ---- */
 void process_thread_init(void);

@@ -35,10 +35,11 @@ void arch_frame_copy(uint32_t to, uint32_t from, uint32_t first_word, uint32_t w
 {
     uint64_t count = words;
     uint32_t begin = first_word;
-    if (first_word == 0) { /* not a message, whose few words are not worth it */
+    if (first_word % LINE_WORDS == 0) { /* not a message, whose few words are not worth it */
+        uint32_t whole = words & ~(LINE_WORDS - 1);
         count = words % LINE_WORDS;
-        begin = words & ~(LINE_WORDS - 1);
-        copy_lines(frame_words(to), frame_words(from), begin);
+        copy_lines(frame_words(to) + first_word, frame_words(from) + first_word, whole);
+        begin += whole;
     }
     uint64_t *destination = (uint64_t *)direct((uint64_t)to << 12) + begin;
     const uint64_t *source = (const uint64_t *)direct((uint64_t)from << 12) + begin;

@@ -1,0 +1,234 @@
+/* Pages that begin as copies. A frame of the process is cleared, filled a piece at a time, and mapped when it is complete, with
+ * a preemption point between any two of these steps: so that copying a page keeps no interrupt waiting for long, and no thread
+ * sees half a copy. */
+#include "abi.h"
+#include "arch.h"
+#include "frame.h"
+#include "pagemap.h"
+#include "process.h"
+#include "process_parts.h"
+#include "spinlock.h"
+#include "thread.h"
+
+#define COPY_PIECE_WORDS 128u /* of one step, which bounds the time between two preemption points */
+
+/* Of a LOADING process: the frame that its next copied page takes. Its first `filled` words are those of frame `source`, the
+ * others zero. Used by the CPU that builds p. */
+struct process_copy {
+    uint32_t spare; /* NONE: there is none */
+    uint32_t source;
+    uint32_t filled;
+    uint32_t unused;
+};
+
+static struct process_copy process_copy[NUM_PROCESS];
+
+void process_copy_init(void)
+{
+    for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
+        process_copy[p].spare = NONE;
+        process_copy[p].filled = 0u;
+    }
+}
+
+uint32_t process_has_spare(uint32_t p)
+{
+    if (process_copy[p].spare == NONE) {
+        return 0u;
+    }
+    return 1u;
+}
+
+void process_drop_spare(uint32_t p)
+{
+    uint32_t frame = process_copy[p].spare;
+    if (frame != NONE) {
+        process_copy[p].spare = NONE;
+        frame_remove_owner(frame, p);
+    }
+}
+
+/* Clears a frame that p's next copied page takes. Returns STATUS_RESTART; ERR_QUOTA; ERR_NO_MEMORY. Requires: this CPU builds p,
+ * which has no spare frame. */
+static uint32_t process_make_spare(uint32_t p)
+{
+    uint32_t frame = frame_alloc(p);
+    if (frame == FRAME_NO_QUOTA) {
+        return ERR_QUOTA;
+    }
+    if (frame == NONE) {
+        return ERR_NO_MEMORY;
+    }
+    process_copy[p].spare = frame;
+    process_copy[p].filled = 0u;
+    return STATUS_RESTART;
+}
+
+/* The next step of a copied page: makes a table or the spare frame; frees that frame, since another copy was begun in it and not
+ * completed; fills a piece of it; maps it. */
+#define COPY_TABLE 0u
+#define COPY_SPARE 1u
+#define COPY_STALE 2u
+#define COPY_FILL 3u
+#define COPY_MAP 4u
+
+/* The next step of p's copy of the first `words` words of frame source, to an address that lacks what process_lacks says.
+ * Requires: this CPU builds p. Of a source the same number of words is copied each time: a page of the image by its segment,
+ * which is loaded page by page; a page of a process whole. */
+static uint32_t process_copy_stage(uint32_t p, uint32_t lacks, uint32_t source, uint32_t words)
+{
+    uint32_t filled = process_copy[p].filled;
+    if (lacks != 0u) {
+        return COPY_TABLE;
+    }
+    if (process_copy[p].spare == NONE) {
+        return COPY_SPARE;
+    }
+    if (filled > 0u && process_copy[p].source != source) {
+        return COPY_STALE;
+    }
+    if (filled < words) {
+        return COPY_FILL;
+    }
+    return COPY_MAP;
+}
+
+/* Makes a table of p's map, or its spare frame, as process_add_table. Requires: as process_copy_stage, which returned COPY_TABLE
+ * or COPY_SPARE. */
+static uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t lacks, uint32_t stage)
+{
+    uint32_t frames = lacks;
+    uint32_t status = STATUS_OK;
+    if (stage == COPY_SPARE) {
+        status = process_make_spare(p);
+        return status;
+    }
+    if (process_copy[p].spare == NONE) {
+        frames = lacks + 1u;
+    }
+    status = process_add_table(p, vaddr, lacks, frames);
+    return status;
+}
+
+/* Fills the next piece of p's spare frame. Requires: as process_copy_stage, which returned COPY_FILL; the source cannot be freed
+ * meanwhile. */
+static void process_fill_piece(uint32_t p, uint32_t source, uint32_t words)
+{
+    uint32_t filled = process_copy[p].filled;
+    uint32_t piece = words - filled;
+    if (piece > COPY_PIECE_WORDS) {
+        piece = COPY_PIECE_WORDS;
+    }
+    arch_frame_copy(process_copy[p].spare, source, filled, piece);
+    process_copy[p].source = source;
+    process_copy[p].filled = filled + piece;
+}
+
+/* Maps the spare frame, which is complete. Requires: as process_copy_stage, which returned COPY_MAP. */
+static uint32_t process_place_spare(uint32_t p, uint64_t vaddr, uint32_t prot)
+{
+    uint32_t status = process_place(p, vaddr, process_copy[p].spare, prot, PAGEMAP_OWNED);
+    if (status == STATUS_OK) {
+        process_copy[p].spare = NONE;
+    }
+    return status;
+}
+
+/* The steps but COPY_FILL. Requires: as process_copy_stage, which returned this stage. */
+static uint32_t process_copy_other(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t lacks, uint32_t stage)
+{
+    uint32_t status = STATUS_RESTART;
+    if (stage == COPY_STALE) {
+        process_drop_spare(p);
+    } else if (stage == COPY_MAP) {
+        status = process_place_spare(p, vaddr, prot);
+    } else {
+        status = process_copy_prepare(p, vaddr, lacks, stage);
+    }
+    return status;
+}
+
+uint32_t process_give_copy(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words)
+{
+    uint32_t status = STATUS_RESTART;
+    uint32_t lacks = process_lacks(p, vaddr);
+    uint32_t stage = process_copy_stage(p, lacks, source, words);
+    if (stage == COPY_FILL) {
+        process_fill_piece(p, source, words);
+    } else {
+        status = process_copy_other(p, vaddr, prot, lacks, stage);
+    }
+    return status;
+}
+
+/* Fills the next piece of child's spare frame from p's page, if that is still frame source. Requires: as process_copy_stage,
+ * which returned COPY_FILL. */
+static void process_fill_from_page(uint32_t child, uint32_t p, uint64_t from, uint32_t source)
+{
+    spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
+    uint32_t frame = pagemap_frame(p, from, PROT_READ);
+    if (frame == source) {
+        process_fill_piece(child, source, FRAME_WORDS);
+    }
+    spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
+}
+
+/* One step of copying p's page. Requires: this CPU builds child, which is LOADING. */
+static uint32_t process_copy_step(uint32_t child, uint64_t to, uint32_t p, uint64_t from, uint32_t prot)
+{
+    uint32_t status = STATUS_RESTART;
+    uint32_t source = pagemap_frame(p, from, PROT_READ);
+    if (source == NONE) {
+        return ERR_BAD_ADDRESS;
+    }
+    uint32_t lacks = process_lacks(child, to);
+    uint32_t stage = process_copy_stage(child, lacks, source, FRAME_WORDS);
+    if (stage == COPY_FILL) {
+        process_fill_from_page(child, p, from, source);
+    } else {
+        status = process_copy_other(child, to, prot, lacks, stage);
+    }
+    return status;
+}
+
+/* Copies p's page step by step until that is done or an interrupt waits. This CPU builds child all the while: if it let others
+ * in between two steps, two threads that copy different pages at once would take turns in freeing what the other has begun.
+ * Requires: as process_copy_step. */
+static uint32_t process_copy_steps(uint32_t child, uint64_t to, uint32_t p, uint64_t from, uint32_t prot)
+{
+    uint32_t status = STATUS_RESTART;
+    uint32_t pending = 0u;
+    while (status == STATUS_RESTART && pending == 0u) {
+        status = process_copy_step(child, to, p, from, prot);
+        if (status == STATUS_RESTART) {
+            pending = arch_interrupt_pending();
+        }
+    }
+    return status;
+}
+
+uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t prot)
+{
+    uint32_t current = thread_current();
+    uint32_t p = thread_process(current);
+    uint32_t status = ERR_BAD_STATE;
+    uint32_t mine = 0u;
+    process_lock(child);
+    uint32_t state = process_state_locked(child);
+    uint32_t building = process_being_built(child);
+    if (building == 1u) {
+        status = STATUS_RESTART;
+    } else if (state == PROCESS_LOADING) {
+        uint32_t undone = process_being_undone(child);
+        if (undone == 0u) {
+            process_build_begin(child);
+            mine = 1u;
+        }
+    }
+    process_unlock(child);
+    if (mine == 1u) {
+        status = process_copy_steps(child, to, p, from, prot);
+        process_build_end(child, PROCESS_LOADING);
+    }
+    return status;
+}
