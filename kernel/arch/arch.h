@@ -178,6 +178,11 @@ void arch_uctx_set(uint32_t thread, uint32_t word, uint64_t value);
 void arch_fpu_reset(uint32_t thread); /* fresh vector state; requires that the thread runs nowhere */
 void arch_fpu_use(void);              /* the current thread has used the vector unit: loads its state */
 
+/* The vector unit holds the current thread's state from arch_fpu_use on until the next switch, or arch_fpu_leave. */
+void arch_fpu_leave(void);
+/* Tells the timing analysis that the unit does not hold it. Requires: so it is. */
+void arch_fpu_unused(void);
+
 /* ---- threads: kernel stacks and switching ---- */
 /* Clears its user context; the next switch to it calls trap_leave() on an empty kernel stack, then goes to user
  * mode. */

@@ -35,6 +35,7 @@ static uint32_t running[NUM_CPU];
 static uint32_t previous[NUM_CPU]; /* thread this CPU switched away from last */
 static uint64_t switches;
 static uint32_t fpu_uses;
+static uint32_t fpu_live[NUM_CPU]; /* each CPU its own */
 static uint32_t is_simulated;
 static void (*user_program)(uint32_t thread);
 
@@ -54,6 +55,9 @@ void hosted_threads_reset(void)
     }
     switches = 0;
     fpu_uses = 0;
+    for (uint32_t cpu = 0; cpu < NUM_CPU; cpu++) {
+        fpu_live[cpu] = 0;
+    }
     is_simulated = 0;
     user_program = NULL;
 }
@@ -88,6 +92,19 @@ void arch_fpu_reset(uint32_t thread)
 void arch_fpu_use(void)
 {
     __atomic_fetch_add(&fpu_uses, 1, __ATOMIC_RELAXED);
+    fpu_live[hosted_cpu] = 1;
+}
+
+void arch_fpu_leave(void)
+{
+    fpu_live[hosted_cpu] = 0;
+}
+
+void arch_fpu_unused(void)
+{
+    if (fpu_live[hosted_cpu] != 0) {
+        hosted_fail("the vector unit is in use by thread", arch_current());
+    }
 }
 
 uint32_t hosted_fpu_uses(void)
@@ -205,6 +222,7 @@ void arch_switch(uint32_t to)
         hosted_fail("wrong switch to thread", to);
     }
     running[hosted_cpu] = to;
+    fpu_live[hosted_cpu] = 0;
     __atomic_fetch_add(&switches, 1, __ATOMIC_RELAXED);
     if (is_simulated) {
         return;

@@ -100,6 +100,7 @@ NOINLINE uint32_t arch_vcpu_enter(uint32_t vm, uint32_t nested_root);
 NOINLINE void arch_thread_init(uint32_t thread);
 NOINLINE void arch_fpu_use(void);
 NOINLINE void arch_fpu_reset(uint32_t thread);
+NOINLINE void arch_fpu_leave(void);
 NOINLINE uint32_t arch_idle(void);
 NOINLINE uint32_t arch_interrupt_poll(void);
 NOINLINE void arch_line_unmask(uint32_t line);

@@ -324,6 +324,7 @@ void sched_exit_current(void)
     thread_set_state(current, THREAD_EXITED);
     sched_budget_exempt(current, 0u);
     sched_budget_take_back(current);
+    arch_fpu_unused();
     uint32_t next = sched_next(cpu);
     sched_run(cpu, next);
 }

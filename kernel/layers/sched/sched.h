@@ -105,8 +105,8 @@ void sched_resume_charge(void);
  * threads first. Requires: a reschedule is pending, no lock held, the current thread is not marked blocked. */
 void sched_decide(void);
 
-/* Ends the current thread. Requires: no lock held, it is in no queue, waits for nothing and has no deadline. Does not
- * return. */
+/* Ends the current thread. Requires: no lock held, it is in no queue, waits for nothing and has no deadline, and has left the
+ * vector unit. Does not return. */
 void sched_exit_current(void);
 
 /* Makes one of the threads ready that other CPUs have woken. To be called on VECTOR_RESCHEDULE, which this CPU sends

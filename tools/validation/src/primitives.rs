@@ -89,6 +89,7 @@ pub fn writes(function: &str) -> Option<Written> {
         "arch_page_map_load" | "arch_page_map_load_kernel" => Some(&[("percpu", "root")]),
         "arch_fpu_reset" => Some(&[("arch_threads", "fpu_fresh")]),
         "arch_fpu_use" => Some(&[("arch_threads", "fpu_fresh"), ("percpu", "fpu_live"), ("percpu", "fpu_owner")]),
+        "arch_fpu_leave" => Some(&[("percpu", "fpu_live"), ("percpu", "fpu_owner")]),
         _ => None,
     }
 }
@@ -154,6 +155,7 @@ pub fn inline(
         ("arch_loaded_root", []) => load(engine, state, "percpu", "root", zero, zero)?,
         ("arch_cpu_count", []) => load(engine, state, "cpus_started", "", zero, zero)?,
         ("arch_set_need_resched", [pending]) => write(engine, state, "percpu", "need_resched", zero, zero, *pending)?,
+        ("arch_fpu_unused", []) => write(engine, state, "percpu", "fpu_live", zero, zero, constant(0, 32))?,
         ("arch_set_floor", [floor]) => write(engine, state, "percpu", "floor", zero, zero, *floor)?,
         ("arch_kernel_map_entry", [index]) => load(engine, state, "root", "", zero, *index)?,
         ("arch_frame_read", [frame, word]) => load(engine, state, "frame", "word", *frame, *word)?,

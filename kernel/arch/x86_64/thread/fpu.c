@@ -5,6 +5,7 @@
 #include "thread/fpu.h"
 
 #include "cpu/cpu.h"
+#include "cpu/mitigations.h"
 #include "cpu/percpu.h"
 
 #define CR4_OSXSAVE 0x40000ul
@@ -79,6 +80,17 @@ static struct percpu *this_cpu(void)
     return &percpu[arch_cpu()];
 }
 
+static uint32_t is_live(void)
+{
+    return *(const uint32_t __seg_gs *)PERCPU_FPU_LIVE;
+}
+
+/* Through GS alone: kernel/timing.toml relies on it. */
+static void set_live(uint32_t live)
+{
+    *(uint32_t __seg_gs *)PERCPU_FPU_LIVE = live;
+}
+
 static void lock_unit(void)
 {
     write_cr0(read_cr0() | CR0_TS);
@@ -111,7 +123,7 @@ void arch_fpu_use(void)
     uint32_t thread = arch_current();
 
     unlock_unit();
-    cpu->fpu_live = 1;
+    set_live(1);
     if (cpu->fpu_owner == thread && arch_threads[thread].fpu_fresh == 0) {
         return;
     }
@@ -133,6 +145,19 @@ void fpu_leave(void)
     cpu->fpu_owner = NONE;
 }
 
+/* As arch_switch. */
+void arch_fpu_leave(void)
+{
+    if (is_live() == 0) {
+        return;
+    }
+    if (mitigations_vector_state != 0) {
+        fpu_leave();
+    }
+    lock_unit();
+    set_live(0);
+}
+
 /* The unit still holds the guest's state if the guest was its last user, on this CPU and since its reset. Stale
  * registers on another CPU, from before the reset, are never saved over its state. */
 uint32_t fpu_enter_guest(uint32_t vm)
@@ -150,7 +175,7 @@ uint32_t fpu_enter_guest(uint32_t vm)
     }
     fpu_load(&areas[owner]);
     cpu->fpu_owner = owner;
-    cpu->fpu_live = 0;
+    set_live(0);
     guest_cpu[vm] = cpu->cpu;
     lock_unit();
     return 1;

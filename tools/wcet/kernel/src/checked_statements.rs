@@ -104,7 +104,7 @@ impl Imported {
 
 impl Own {
     /// In turn of what is accessed through GS alone, the address of the thread's registers, the numbers, that these
-    /// and the mark change in no other way, and where an interrupted program's registers go.
+    /// and the marks change in no other way, and where an interrupted program's registers go.
     pub fn says(&self) -> [String; 5] {
         let (processor, thread) = (&self.processor.symbol, &self.thread.symbol);
         [
@@ -114,7 +114,10 @@ impl Own {
                 "the numbers {} and {} bytes behind GS are those of elements of {processor} and {thread}",
                 self.number, self.current
             ),
-            format!("these three, and the mark {} bytes behind it, change only through GS", self.mark),
+            format!(
+                "these three, and the marks {} and {} bytes behind it, change only through GS",
+                self.mark, self.vector
+            ),
             format!(
                 "what interrupts a program puts its registers below byte {} of its element of {thread}",
                 self.frame

@@ -399,14 +399,16 @@ pub struct Own {
     pub current: u64,
     /// Where the mark stands in it that says, in 4 bytes, that who runs must be decided: it changes only through GS, too.
     pub mark: u64,
+    /// Where it says, in 4 bytes, whether the vector unit holds the thread's state, which a switch then saves: as the mark.
+    pub vector: u64,
     /// Where in the thread's the processor begins to put what it interrupts in a program, downwards.
     pub frame: u64,
 }
 
 impl Own {
     /// What of the processor's changes only through GS: places and bytes.
-    pub fn words(&self) -> [(u64, u64); 4] {
-        [(self.pointer, 8), (self.number, 4), (self.current, 4), (self.mark, 4)]
+    pub fn words(&self) -> [(u64, u64); 5] {
+        [(self.pointer, 8), (self.number, 4), (self.current, 4), (self.mark, 4), (self.vector, 4)]
     }
 }
 

@@ -156,12 +156,18 @@ impl<'p> Kernel<'p> {
         };
         let (processors, threads) = (count(&own.processor)?, count(&own.thread)?);
         let number = |at, below| wcet_values::Word { at, size: 4, multiple: 1, below: Some(below) };
-        let mark = wcet_values::Word { at: own.mark, size: 4, multiple: 1, below: None };
+        let plain = |at| wcet_values::Word { at, size: 4, multiple: 1, below: None };
         let pointer = wcet_values::Word { at: own.pointer, size: 8, multiple: own.thread.bytes, below: None };
         Some(wcet_values::Own {
             register: self.lifter.registers().named("GS_OFFSET")?,
             bytes: own.processor.bytes,
-            words: vec![pointer, number(own.number, processors), number(own.current, threads), mark],
+            words: vec![
+                pointer,
+                number(own.number, processors),
+                number(own.current, threads),
+                plain(own.mark),
+                plain(own.vector),
+            ],
             at_entry: std::collections::BTreeMap::new(),
             leads: Some(wcet_values::Leads { at: own.pointer, bytes: own.thread.bytes, stack }),
         })
