@@ -19,6 +19,7 @@
 #define VCPU_THERE 1u
 #define VCPU_MAKING 2u /* for others it is not there; its CPU makes it without the lock */
 #define VCPU_PAGED 3u  /* it is not there, but its page is */
+#define VCPU_RESET 4u  /* the same, and its state is the reset state */
 
 /* One cache line each. LOCK_VCPU_BASE + vm guards exists, process, page and cpu; they do not change while a thread
  * is in vcpu_run. runner and reason: only CPU `cpu`. */
@@ -76,6 +77,12 @@ static void vcpu_make_state(uint32_t vm)
 {
     arch_vcpu_init(vm);
     arch_vcpu_flush(vm);
+    vcpu_end_making(vm, VCPU_RESET);
+}
+
+/* The last step: the page shows the state. Requires: this CPU makes the vcpu, whose state is the reset state. */
+static void vcpu_show_state(uint32_t vm)
+{
     arch_vcpu_export(vm, vcpu[vm].page);
     vcpu[vm].cpu = NONE;
     vcpu[vm].runner = NONE;
@@ -100,7 +107,11 @@ uint32_t vcpu_create(uint32_t vm, uint32_t p)
         uint32_t status = vcpu_make_page(vm, p);
         return status;
     }
-    vcpu_make_state(vm);
+    if (before == VCPU_PAGED) {
+        vcpu_make_state(vm);
+        return STATUS_RESTART;
+    }
+    vcpu_show_state(vm);
     return STATUS_OK;
 }
 
@@ -292,7 +303,7 @@ void vcpu_destroy(uint32_t vm)
     uint32_t page = NONE;
     spinlock_acquire(LOCK_VCPU_BASE + vm);
     uint32_t p = vcpu[vm].process;
-    if (vcpu[vm].exists == VCPU_THERE || vcpu[vm].exists == VCPU_PAGED) {
+    if (vcpu[vm].exists != VCPU_NONE && vcpu[vm].exists != VCPU_MAKING) {
         page = vcpu[vm].page;
         vcpu[vm].exists = VCPU_NONE;
         vcpu[vm].runner = NONE;

@@ -92,6 +92,7 @@ static void create(void)
 {
     CHECK_EQUAL(npt_create(VM, MONITOR), STATUS_OK);
     CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_RESTART);
+    CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_RESTART);
     CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_OK);
     page = vcpu_page(VM);
     arch_frame_write(page, VCPU_RIP, RIP);
@@ -134,6 +135,17 @@ static void test_create(void)
     CHECK_EQUAL(vcpu_create(VM, MONITOR + 1), ERR_QUOTA);
     CHECK_EQUAL(vcpu_page(VM), NONE);
     CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE);
+    for (uint32_t steps = 1; steps <= 2; steps++) { /* it ends behind each step */
+        for (uint32_t i = 0; i < steps; i++) {
+            CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_RESTART);
+        }
+        CHECK_EQUAL(hosted_guest(VM)->flushes, steps - 1);
+        CHECK_EQUAL(container_usage(MONITOR), 1);
+        CHECK_EQUAL(vcpu_page(VM), NONE);
+        CHECK_EQUAL(enter_and_run(VM, NOTIFY_FOREVER, NONE), ERR_BAD_STATE);
+        end();
+    }
+    CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_RESTART);
     CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_RESTART);
     CHECK_EQUAL(vcpu_create(VM, MONITOR), STATUS_OK);
     CHECK_EQUAL(container_usage(MONITOR), 1);
