@@ -25,6 +25,7 @@ struct console_port {
     uint32_t out_stream; /* the stream that the receiver has selected once `due` is sent */
     uint32_t in_stream;  /* the console that received bytes go to */
     uint32_t in_shift;   /* 1: the last byte received was CONSOLE_SWITCH */
+    uint32_t sends;      /* 1: the last interrupt has received, so that this one sends. Guarded by LOCK_CONSOLE_PORT */
 };
 
 static struct console_ring console_ring[NUM_CONSOLE];
@@ -47,6 +48,7 @@ void console_init(void)
     console_port[0].out_stream = 0u;
     console_port[0].in_stream = 0u;
     console_port[0].in_shift = 0u;
+    console_port[0].sends = 0u;
 }
 
 void console_serve_on(uint32_t cpu)
@@ -186,22 +188,23 @@ static uint32_t console_receive(uint32_t byte)
     return taken << c;
 }
 
-uint32_t console_interrupt(void)
+/* Receives a byte. Returns the bit of the console that got input, or 0. Requires: LOCK_CONSOLE_PORT held, there is a byte. */
+static uint32_t console_take_byte(void)
 {
-    uint32_t mask = 0u;
-    uint32_t second = NONE;
-    spinlock_acquire(LOCK_CONSOLE_PORT);
-    uint32_t status = arch_serial_status();
-    uint32_t received = NONE;
-    if ((status & SERIAL_RECEIVED) != 0u) {
-        received = arch_serial_get();
-    }
-    uint32_t room = status & SERIAL_ROOM;
+    uint32_t received = arch_serial_get();
     spinlock_acquire(LOCK_CONSOLE);
-    if (received != NONE) {
-        mask = console_receive(received);
-    }
+    uint32_t mask = console_receive(received);
+    console_port[0].sends = console_port[0].sending;
+    spinlock_release(LOCK_CONSOLE);
+    return mask;
+}
+
+/* Sends up to two bytes. Requires: LOCK_CONSOLE_PORT held, the transmitter has this much room. */
+static void console_send_bytes(uint32_t room)
+{
     uint32_t first = NONE;
+    uint32_t second = NONE;
+    spinlock_acquire(LOCK_CONSOLE);
     if (room > 0u) {
         first = console_next_byte();
     }
@@ -211,16 +214,33 @@ uint32_t console_interrupt(void)
     if (room > 0u && first == NONE) {
         console_port[0].sending = 0u;
     }
-    uint32_t sending = console_port[0].sending;
     spinlock_release(LOCK_CONSOLE);
+    console_port[0].sends = 0u;
     if (first != NONE) {
         arch_serial_put(first);
     }
     if (second != NONE) {
         arch_serial_put(second);
     }
+}
+
+/* An interrupt receives or sends, in turn where there is both to do: what is left raises the next one. */
+uint32_t console_interrupt(void)
+{
+    uint32_t mask = 0u;
+    spinlock_acquire(LOCK_CONSOLE_PORT);
+    uint32_t status = arch_serial_status();
+    uint32_t room = status & SERIAL_ROOM;
+    if ((status & SERIAL_RECEIVED) != 0u && (room == 0u || console_port[0].sends == 0u)) {
+        mask = console_take_byte();
+    } else {
+        console_send_bytes(room);
+    }
     /* Last: what has been received or is left to send meanwhile raises a new interrupt. A writer that finds `sending`
      * 0 interrupts this CPU, so it does not matter that it may be here already. */
+    spinlock_acquire(LOCK_CONSOLE);
+    uint32_t sending = console_port[0].sending;
+    spinlock_release(LOCK_CONSOLE);
     arch_serial_transmit_interrupt(sending);
     spinlock_release(LOCK_CONSOLE_PORT);
     return mask;

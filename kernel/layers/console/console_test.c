@@ -156,6 +156,34 @@ static void input(void)
     }
 }
 
+/* Where there is both to receive and to send, interrupts do one and the other in turn. */
+static void both(void)
+{
+    char bytes[64];
+
+    start();
+    hosted_serial_input("abc", 3);
+    console_put(0, 0x64656e696172ul, 6);
+    for (uint32_t i = 0; i < 3; i++) {
+        hosted_serial_set_room(16);
+        CHECK_EQUAL(console_interrupt(), 1);
+        CHECK_EQUAL(hosted_serial_output(bytes, sizeof bytes), 0);
+        CHECK_EQUAL(console_get(0), 'a' + i);
+        CHECK_EQUAL(hosted_serial_transmit_enabled(), 1);
+        hosted_serial_set_room(16);
+        CHECK_EQUAL(console_interrupt(), 0);
+        CHECK_EQUAL(hosted_serial_output(bytes, sizeof bytes), 2);
+        CHECK_EQUAL(console_get(0), NONE);
+    }
+    hosted_serial_input("de", 2);
+    for (uint32_t i = 0; i < 2; i++) { /* nothing to send, or no room for it */
+        console_put(0, 'x', i);
+        hosted_serial_set_room(i == 0 ? 16 : 0);
+        CHECK_EQUAL(console_interrupt(), 1);
+    }
+    CHECK_EQUAL(console_check(), 0);
+}
+
 static void drain(void)
 {
     char bytes[64];
@@ -173,6 +201,7 @@ int main(void)
     random_writers();
     fairness();
     input();
+    both();
     drain();
     return TEST_END();
 }
