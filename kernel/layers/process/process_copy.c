@@ -12,12 +12,12 @@
 
 #define COPY_PIECE_WORDS 128u /* of one step, which bounds the time between two preemption points */
 
-/* Of a LOADING process: the frame that its next copied page takes. Its first `filled` words are those of frame `source`, the
+/* Of a LOADING process: the frame that its next copied page takes. Its first `pieces` pieces are those of frame `source`, the
  * others zero. Used by the CPU that builds p. */
 struct process_copy {
     uint32_t spare; /* NONE: there is none */
     uint32_t source;
-    uint32_t filled;
+    uint32_t pieces;
     uint32_t unused;
 };
 
@@ -27,7 +27,7 @@ void process_copy_init(void)
 {
     for (uint32_t p = 0u; p < NUM_PROCESS; p = p + 1u) {
         process_copy[p].spare = NONE;
-        process_copy[p].filled = 0u;
+        process_copy[p].pieces = 0u;
     }
 }
 
@@ -60,7 +60,7 @@ static uint32_t process_make_spare(uint32_t p)
         return ERR_NO_MEMORY;
     }
     process_copy[p].spare = frame;
-    process_copy[p].filled = 0u;
+    process_copy[p].pieces = 0u;
     return STATUS_RESTART;
 }
 
@@ -77,7 +77,7 @@ static uint32_t process_make_spare(uint32_t p)
  * which is loaded page by page; a page of a process whole. */
 static uint32_t process_copy_stage(uint32_t p, uint32_t lacks, uint32_t source, uint32_t words)
 {
-    uint32_t filled = process_copy[p].filled;
+    uint32_t filled = process_copy[p].pieces * COPY_PIECE_WORDS;
     if (lacks != 0u) {
         return COPY_TABLE;
     }
@@ -114,14 +114,15 @@ static uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t lacks,
  * meanwhile. */
 static void process_fill_piece(uint32_t p, uint32_t source, uint32_t words)
 {
-    uint32_t filled = process_copy[p].filled;
+    uint32_t pieces = process_copy[p].pieces;
+    uint32_t filled = pieces * COPY_PIECE_WORDS;
     uint32_t piece = words - filled;
     if (piece > COPY_PIECE_WORDS) {
         piece = COPY_PIECE_WORDS;
     }
     arch_frame_copy(process_copy[p].spare, source, filled, piece);
     process_copy[p].source = source;
-    process_copy[p].filled = filled + piece;
+    process_copy[p].pieces = pieces + 1u;
 }
 
 /* Maps the spare frame, which is complete. Requires: as process_copy_stage, which returned COPY_MAP. */

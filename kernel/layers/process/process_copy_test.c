@@ -72,8 +72,10 @@ static void define(uint32_t words)
 static void pieces(uint32_t words)
 {
     define(words);
-    for (uint32_t steps = 0; process_has_spare(0) == 0 && steps < MANY; steps++) {
+    uint32_t steps = 0;
+    while ((pagemap_walk(0, MESSAGE_VADDR) == 0 || process_has_spare(0) == 0) && steps < MANY) {
         CHECK_EQUAL(process_create(0), STATUS_RESTART);
+        steps++;
     }
     uint32_t frame = clear_frame(0);
     for (uint32_t done = 0; done < words;) {

@@ -148,7 +148,7 @@ static uint32_t process_undo(uint32_t p)
  * Requires: this CPU builds p. */
 static void process_first_message(uint32_t p)
 {
-    uint32_t status = process_give_page(p, MESSAGE_VADDR, PROT_READ | PROT_WRITE);
+    uint32_t status = process_give_copy(p, MESSAGE_VADDR, PROT_READ | PROT_WRITE, NONE, 0u);
     if (status == STATUS_OK) {
         uint32_t frame = pagemap_frame(p, MESSAGE_VADDR, PROT_READ);
         uint32_t first = process_first_thread(p);
@@ -225,19 +225,26 @@ static uint32_t process_create_step(uint32_t p)
     return status;
 }
 
-/* Makes the next step of a process in this state. Requires: this CPU builds p, no lock held. Ensures: it builds p no more. */
-static uint32_t process_build(uint32_t p, uint32_t state)
+/* The first step. Requires: this CPU builds p, which is EMPTY, no lock held. Ensures: it builds p no more. */
+static uint32_t process_begin(uint32_t p)
 {
-    uint32_t status = STATUS_OK;
-    uint32_t after = PROCESS_LOADING; /* so that it can also be killed */
-    uint32_t undone = 0u;
-    if (state == PROCESS_EMPTY) {
-        status = process_make(p);
-        undone = 1u;
-    } else {
-        undone = process_being_undone(p);
-        status = process_create_step(p);
+    uint32_t status = process_make(p);
+    process_lock(p);
+    process_build_finish(p); /* no end was asked for: process_kill refuses what is EMPTY */
+    if (status == STATUS_OK) {
+        process_set_state(p, PROCESS_LOADING); /* so that it can also be killed */
+        status = STATUS_RESTART;
     }
+    process_unlock(p);
+    return status;
+}
+
+/* Makes a later step. Requires: this CPU builds p, which is LOADING, no lock held. Ensures: it builds p no more. */
+static uint32_t process_build(uint32_t p)
+{
+    uint32_t after = PROCESS_LOADING;
+    uint32_t undone = process_being_undone(p);
+    uint32_t status = process_create_step(p);
     if (undone == 1u && status != STATUS_OK && status != STATUS_RESTART) {
         after = PROCESS_EMPTY;
     }
@@ -270,7 +277,11 @@ uint32_t process_create(uint32_t p)
     }
     process_unlock(p);
     if (mine == 1u) {
-        status = process_build(p, state);
+        if (state == PROCESS_EMPTY) {
+            status = process_begin(p);
+        } else {
+            status = process_build(p);
+        }
     }
     return status;
 }

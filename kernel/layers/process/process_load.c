@@ -123,7 +123,7 @@ uint32_t process_load_step(uint32_t p)
     if (segment[s].copy == 0u) {
         status = process_show_page(p, vaddr, (uint32_t)source, segment[s].prot, PAGEMAP_IMAGE);
     } else if (words == 0u) {
-        status = process_give_page(p, vaddr, segment[s].prot);
+        status = process_give_copy(p, vaddr, segment[s].prot, NONE, 0u);
     } else {
         status = process_give_copy(p, vaddr, segment[s].prot, (uint32_t)source, words);
     }

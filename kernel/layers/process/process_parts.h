@@ -72,8 +72,8 @@ uint32_t process_show_page(uint32_t p, uint64_t vaddr, uint32_t frame, uint32_t 
 /* ---- process_copy.c ---- */
 void process_copy_init(void);
 
-/* One step of mapping a page with the first `words` words of frame `source` in it, words > 0. Returns as process_give_page.
- * Requires: this CPU builds p, p LOADING; the source is never freed. */
+/* One step of mapping a page with the first `words` words of frame `source` in it; NONE and 0: a cleared page. Returns as
+ * process_give_page. Requires: this CPU builds p, p LOADING; the source is never freed. */
 uint32_t process_give_copy(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words);
 
 /* A frame that a copy has cleared and not mapped: whether there is one, and freeing it. Requires: this CPU builds p, or is

@@ -25,12 +25,13 @@ static uint32_t syscall_child_valid(uint32_t current)
 uint32_t syscall_process_create(uint32_t current)
 {
     uint32_t valid = syscall_child_valid(current);
-    uint32_t pending = 0u;
     if (valid == 0u) {
         return ERR_BAD_SLOT;
     }
     uint32_t child = syscall_object(current);
     uint32_t status = STATUS_RESTART;
+    /* Also before the first step, so that entry and step are two regions. */
+    uint32_t pending = arch_interrupt_pending();
     while (status == STATUS_RESTART && pending == 0u) {
         status = process_create(child);
         if (status == STATUS_RESTART) {
@@ -49,7 +50,6 @@ uint32_t syscall_process_copy(uint32_t current)
     uint32_t to_valid = process_page_valid(to);
     uint32_t from_valid = process_page_valid(from);
     uint32_t prot_valid = process_prot_valid(prot);
-    uint32_t pending = 0u;
     if (valid == 0u) {
         return ERR_BAD_SLOT;
     }
@@ -61,6 +61,7 @@ uint32_t syscall_process_copy(uint32_t current)
     }
     uint32_t child = syscall_object(current);
     uint32_t status = STATUS_RESTART;
+    uint32_t pending = arch_interrupt_pending(); /* as in syscall_process_create */
     while (status == STATUS_RESTART && pending == 0u) {
         status = process_copy_page(child, to, from, (uint32_t)prot);
         if (status == STATUS_RESTART) {
