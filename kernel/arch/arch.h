@@ -178,7 +178,9 @@ void arch_uctx_set(uint32_t thread, uint32_t word, uint64_t value);
 void arch_fpu_reset(uint32_t thread); /* fresh vector state; requires that the thread runs nowhere */
 void arch_fpu_use(void);              /* the current thread has used the vector unit: loads its state */
 
-/* The vector unit holds the current thread's state from arch_fpu_use on until the next switch, or arch_fpu_leave. */
+/* The vector unit holds the current thread's state from arch_fpu_use on until arch_fpu_leave, which is called before each
+ * switch: arch_fpu_live is 1 in between, else 0. */
+uint32_t arch_fpu_live(void);
 void arch_fpu_leave(void);
 /* Tells the timing analysis that the unit does not hold it. Requires: so it is. */
 void arch_fpu_unused(void);

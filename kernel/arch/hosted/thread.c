@@ -95,6 +95,11 @@ void arch_fpu_use(void)
     fpu_live[hosted_cpu] = 1;
 }
 
+uint32_t arch_fpu_live(void)
+{
+    return fpu_live[hosted_cpu];
+}
+
 void arch_fpu_leave(void)
 {
     fpu_live[hosted_cpu] = 0;
@@ -222,7 +227,7 @@ void arch_switch(uint32_t to)
         hosted_fail("wrong switch to thread", to);
     }
     running[hosted_cpu] = to;
-    fpu_live[hosted_cpu] = 0;
+    arch_fpu_unused(); /* else `to` could read the registers of `from` */
     __atomic_fetch_add(&switches, 1, __ATOMIC_RELAXED);
     if (is_simulated) {
         return;

@@ -10,6 +10,11 @@
 
 uint32_t syscall_call(uint32_t current, uint64_t slot, uint64_t n)
 {
+    uint32_t live = arch_fpu_live();
+    if (live != 0u) {
+        uint32_t again = syscall_leave_unit(current);
+        return again;
+    }
     uint64_t g = syscall_grant(current, slot, GRANT_ENDPOINT, RIGHT_SEND);
     if (g == NO_GRANT) {
         uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
@@ -28,6 +33,11 @@ uint32_t syscall_call(uint32_t current, uint64_t slot, uint64_t n)
 
 uint32_t syscall_reply_recv(uint32_t current, uint64_t slot, uint64_t n)
 {
+    uint32_t live = arch_fpu_live();
+    if (live != 0u) {
+        uint32_t again = syscall_leave_unit(current);
+        return again;
+    }
     uint64_t g = syscall_grant(current, slot, GRANT_ENDPOINT, RIGHT_RECV);
     if (g == NO_GRANT) {
         uctx_set(current, UCTX_RAX, ERR_BAD_SLOT);
@@ -47,6 +57,11 @@ uint32_t syscall_reply_recv(uint32_t current, uint64_t slot, uint64_t n)
 
 uint32_t syscall_send(uint32_t current)
 {
+    uint32_t live = arch_fpu_live();
+    if (live != 0u) {
+        uint32_t again = syscall_leave_unit(current);
+        return again;
+    }
     uint64_t slot = uctx_get(current, UCTX_RDI);
     uint64_t n = uctx_get(current, UCTX_RSI);
     uint64_t g = syscall_grant(current, slot, GRANT_ENDPOINT, RIGHT_SEND);
@@ -66,6 +81,11 @@ uint32_t syscall_send(uint32_t current)
 
 uint32_t syscall_recv(uint32_t current)
 {
+    uint32_t live = arch_fpu_live();
+    if (live != 0u) {
+        uint32_t again = syscall_leave_unit(current);
+        return again;
+    }
     uint64_t slot = uctx_get(current, UCTX_RDI);
     uint64_t g = syscall_grant(current, slot, GRANT_ENDPOINT, RIGHT_RECV);
     if (g == NO_GRANT) {
@@ -79,6 +99,11 @@ uint32_t syscall_recv(uint32_t current)
 
 uint32_t syscall_reply(uint32_t current)
 {
+    uint32_t live = arch_fpu_live();
+    if (live != 0u) {
+        arch_fpu_leave();
+        return STATUS_RESTART;
+    }
     uint32_t status = ERR_BAD_ARGUMENT;
     uint64_t n = uctx_get(current, UCTX_RSI);
     if (n <= MESSAGE_MAX_WORDS) {

@@ -26,6 +26,11 @@ uint32_t syscall_signal(uint32_t current, uint64_t slot)
  * make one call each instead of two. */
 uint32_t syscall_wait(uint32_t current, uint64_t slot, uint64_t deadline)
 {
+    uint32_t live = arch_fpu_live();
+    if (live != 0u) {
+        uint32_t again = syscall_leave_unit(current);
+        return again;
+    }
     uint64_t g = syscall_grant(current, slot, GRANT_NOTIFICATION, RIGHT_WAIT);
     uint64_t signal = uctx_word(current, 0u);
     uint64_t peer = NO_GRANT;

@@ -42,6 +42,14 @@ uint32_t syscall_object(uint32_t current)
     return object;
 }
 
+uint32_t syscall_leave_unit(uint32_t current)
+{
+    arch_fpu_leave();
+    uint64_t ip = uctx_get(current, UCTX_RIP);
+    uctx_set(current, UCTX_RIP, ip - SYSCALL_INSTRUCTION_BYTES);
+    return SYSCALL_WINDOW;
+}
+
 uint32_t syscall_after(uint32_t at_once)
 {
     if (at_once == 1u) {

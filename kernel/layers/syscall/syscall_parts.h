@@ -16,6 +16,11 @@ uint32_t syscall_slot_valid(uint32_t current, uint32_t kind, uint32_t rights);
 /* Object of that slot. Requires: syscall_slot_valid returned 1. */
 uint32_t syscall_object(uint32_t current);
 
+/* The call leaves the vector unit, which a switch would have to do, and is made again: so what it saves, and what the call does,
+ * are two regions between which interrupts are taken. Returns SYSCALL_WINDOW. Requires: arch_fpu_live() is 1, nothing is done
+ * yet. */
+uint32_t syscall_leave_unit(uint32_t current);
+
 /* What follows a call that may have waited (syscall_dispatch): SYSCALL_DONE if the thread leaves at once, else
  * SYSCALL_SWITCH. */
 uint32_t syscall_after(uint32_t at_once);

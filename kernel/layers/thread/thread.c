@@ -160,6 +160,10 @@ void thread_switch(uint32_t to)
     if (root != loaded && root != NONE) {
         pagemap_load(root);
     }
+    uint32_t live = arch_fpu_live();
+    if (live != 0u) {
+        arch_fpu_leave();
+    }
     arch_switch(to);
 }
 

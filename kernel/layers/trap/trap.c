@@ -267,6 +267,7 @@ void trap_end(void)
 void trap_continue(uint32_t current)
 {
     trap_serve_waiting();
+    arch_fpu_unused(); /* as the call has left it */
     syscall_continue(current);
 }
 
@@ -304,6 +305,10 @@ static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
 #endif
     uint32_t handler = process_fault_endpoint(p);
     uint32_t status = ERR_PEER_DEAD;
+    uint32_t live = arch_fpu_live();
+    if (live != 0u) {
+        arch_fpu_leave();
+    }
     if (handler != NONE) {
         status = endpoint_fault(handler, FAULT_BADGE | (uint64_t)current);
     }

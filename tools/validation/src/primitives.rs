@@ -25,11 +25,12 @@ type Written = &'static [(&'static str, &'static str)];
 
 /// What a primitive writes of what the terms know; none if others may write meanwhile, or it is no such primitive.
 pub fn writes(function: &str) -> Option<Written> {
-    const NOTHING: [&str; 52] = [
+    const NOTHING: [&str; 53] = [
         "arch_cpu",
         "arch_cpu_count",
         "arch_need_resched",
         "arch_floor",
+        "arch_fpu_live",
         "arch_current",
         "arch_current_of",
         "arch_loaded_root",
@@ -114,6 +115,7 @@ pub fn reads(function: &str) -> Option<Written> {
         | "arch_set_need_resched"
         | "arch_set_floor" => &[],
         "arch_need_resched" => &[("percpu", "need_resched")],
+        "arch_fpu_live" => &[("percpu", "fpu_live")],
         "arch_floor" => &[("percpu", "floor")],
         "arch_current" => &[("percpu", "current")],
         "arch_loaded_root" => &[("percpu", "root")],
@@ -150,6 +152,7 @@ pub fn inline(
         ("arch_own" | "arch_disown" | "arch_spin_hint", _) => zero,
         ("arch_cpu", []) => load(engine, state, "percpu", "cpu", zero, zero)?,
         ("arch_need_resched", []) => load(engine, state, "percpu", "need_resched", zero, zero)?,
+        ("arch_fpu_live", []) => load(engine, state, "percpu", "fpu_live", zero, zero)?,
         ("arch_floor", []) => load(engine, state, "percpu", "floor", zero, zero)?,
         ("arch_current", []) => load(engine, state, "percpu", "current", zero, zero)?,
         ("arch_loaded_root", []) => load(engine, state, "percpu", "root", zero, zero)?,

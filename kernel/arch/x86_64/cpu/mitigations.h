@@ -7,7 +7,7 @@
 
 extern uint32_t mitigations_at_exit;      /* not 0: threads call mitigations_leave on the way to user mode */
 extern uint32_t mitigations_verw;         /* 1: VERW before guests */
-extern uint32_t mitigations_vector_state; /* 1: switch.S takes vector registers away from a thread that is left */
+extern uint32_t mitigations_vector_state; /* 1: arch_fpu_leave takes vector registers away from a thread */
 
 /* Chooses those of BOOT_MITIGATION_*. Returns 0, or the name of the first that this processor lacks. */
 const char *mitigations_choose(uint32_t chosen);

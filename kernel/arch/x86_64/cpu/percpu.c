@@ -114,6 +114,11 @@ void arch_set_need_resched(uint32_t pending)
     *(uint32_t __seg_gs *)PERCPU_NEED_RESCHED = pending;
 }
 
+uint32_t arch_fpu_live(void)
+{
+    return *(const uint32_t __seg_gs *)PERCPU_FPU_LIVE;
+}
+
 void arch_fpu_unused(void)
 {
     *(uint32_t __seg_gs *)PERCPU_FPU_LIVE = 0;

@@ -80,11 +80,6 @@ static struct percpu *this_cpu(void)
     return &percpu[arch_cpu()];
 }
 
-static uint32_t is_live(void)
-{
-    return *(const uint32_t __seg_gs *)PERCPU_FPU_LIVE;
-}
-
 /* Through GS alone: kernel/timing.toml relies on it. */
 static void set_live(uint32_t live)
 {
@@ -136,23 +131,19 @@ void arch_fpu_use(void)
     cpu->fpu_owner = thread;
 }
 
-void fpu_leave(void)
+/* Where the description says `vector-state`, the registers hold nothing of the thread afterwards. Otherwise they do, locked by
+ * CR0.TS, which some processors of Intel ignore when they speculate. */
+void arch_fpu_leave(void)
 {
     struct percpu *cpu = this_cpu();
 
-    save_owner(cpu);
-    fpu_load(&initial);
-    cpu->fpu_owner = NONE;
-}
-
-/* As arch_switch. */
-void arch_fpu_leave(void)
-{
-    if (is_live() == 0) {
+    if (arch_fpu_live() == 0) {
         return;
     }
     if (mitigations_vector_state != 0) {
-        fpu_leave();
+        save_owner(cpu);
+        fpu_load(&initial);
+        cpu->fpu_owner = NONE;
     }
     lock_unit();
     set_live(0);

@@ -23,11 +23,6 @@ void fpu_reset_guest(uint32_t vm);
  * values. */
 uint32_t fpu_repair_components(void);
 
-/* switch.S, where a thread that used the unit is left and the description says `vector-state`: its registers hold nothing of
- * it afterwards. Otherwise they do, locked by CR0.TS, which some processors of Intel ignore when they speculate. Requires:
- * CR0.TS is clear. */
-void fpu_leave(void);
-
 void fpu_save(struct fpu_area *area);
 void fpu_load(const struct fpu_area *area);
 void fpu_area_reset(struct fpu_area *area);

@@ -3,7 +3,7 @@
  * Continues where `to` called this (or at arch_thread_start). Only the stack pointer is saved: the kernel is compiled with every
  * register call-used, and rbp unused (Makefile), because its hot paths end in a switch and need few values after it.
  * Where a path's last step is a switch, the compiler jumps here: the thread resumes behind the entry's call, at the exit.
- * Requires: interrupts off, to runs nowhere and belongs to this CPU. */
+ * Requires: interrupts off, to runs nowhere and belongs to this CPU, the current thread has left the vector unit. */
 #include "layout.h"
 
     .text
@@ -19,15 +19,4 @@ arch_switch:
     lea THREAD_FRAME_END(%rax), %rcx
     mov %rcx, %gs:PERCPU_TSS_RSP0       # exceptions and interrupts save into its record
     mov THREAD_KERNEL_RSP(%rax), %rsp
-    cmpl $0, %gs:PERCPU_FPU_LIVE        # the old thread used the vector unit: lock it, #NM will sort it out
-    jne 2f
-1:  ret
-2:  cmpl $0, mitigations_vector_state(%rip)
-    jne 4f
-3:  mov %cr0, %rcx
-    or $CR0_TS, %rcx
-    mov %rcx, %cr0
-    movl $0, %gs:PERCPU_FPU_LIVE
-    jmp 1b
-4:  call fpu_leave                      # on the stack of `to`; no register is needed after it
-    jmp 3b
+    ret
