@@ -192,28 +192,10 @@ static uint32_t process_copy_step(uint32_t child, uint64_t to, uint32_t p, uint6
     return status;
 }
 
-/* Copies p's page step by step until that is done or an interrupt waits. This CPU builds child all the while: if it let others
- * in between two steps, two threads that copy different pages at once would take turns in freeing what the other has begun.
- * Requires: as process_copy_step. */
-static uint32_t process_copy_steps(uint32_t child, uint64_t to, uint32_t p, uint64_t from, uint32_t prot)
+/* Begins to build child. Returns STATUS_OK; STATUS_RESTART (another CPU builds it); ERR_BAD_STATE. */
+static uint32_t process_copy_begin(uint32_t child)
 {
-    uint32_t status = STATUS_RESTART;
-    uint32_t pending = 0u;
-    while (status == STATUS_RESTART && pending == 0u) {
-        status = process_copy_step(child, to, p, from, prot);
-        if (status == STATUS_RESTART) {
-            pending = arch_interrupt_pending();
-        }
-    }
-    return status;
-}
-
-uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t prot)
-{
-    uint32_t current = thread_current();
-    uint32_t p = thread_process(current);
     uint32_t status = ERR_BAD_STATE;
-    uint32_t mine = 0u;
     process_lock(child);
     uint32_t state = process_state_locked(child);
     uint32_t building = process_being_built(child);
@@ -223,12 +205,37 @@ uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t 
         uint32_t undone = process_being_undone(child);
         if (undone == 0u) {
             process_build_begin(child);
-            mine = 1u;
+            status = STATUS_OK;
         }
     }
     process_unlock(child);
+    return status;
+}
+
+/* This CPU builds child until the page is done or an interrupt waits: if it let others in between two steps, two threads that
+ * copy different pages at once would take turns in freeing what the other has begun. */
+uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t prot)
+{
+    uint32_t current = thread_current();
+    uint32_t p = thread_process(current);
+    uint32_t status = STATUS_RESTART;
+    uint32_t mine = 0u;
+    uint32_t pending = 0u;
+    while (status == STATUS_RESTART && pending == 0u) {
+        if (mine == 0u) {
+            status = process_copy_begin(child);
+            if (status == STATUS_OK) {
+                mine = 1u;
+            }
+        }
+        if (mine == 1u) {
+            status = process_copy_step(child, to, p, from, prot);
+        }
+        if (status == STATUS_RESTART) {
+            pending = arch_interrupt_pending();
+        }
+    }
     if (mine == 1u) {
-        status = process_copy_steps(child, to, p, from, prot);
         process_build_end(child, PROCESS_LOADING);
     }
     return status;

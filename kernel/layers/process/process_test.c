@@ -254,7 +254,9 @@ static void ask_while_built(void)
     process_unlock(0);
     CHECK_EQUAL(process_create(0), STATUS_RESTART);
     CHECK_EQUAL(process_start(0, 0, 0, 0), STATUS_RESTART);
+    hosted_raise(0, VECTOR_SPURIOUS);
     CHECK_EQUAL(process_copy_page(0, HERE, HERE, PROT_READ), STATUS_RESTART);
+    hosted_lower(0, VECTOR_SPURIOUS);
     CHECK_EQUAL(process_kill(0, END_KILLED), STATUS_OK);
     CHECK_EQUAL(process_kill(0, END_EXIT), STATUS_OK); /* the first cause stands */
     CHECK_EQUAL(process_state(0), PROCESS_LOADING);

@@ -62,11 +62,8 @@ uint32_t syscall_process_copy(uint32_t current)
     uint32_t child = syscall_object(current);
     uint32_t status = STATUS_RESTART;
     uint32_t pending = arch_interrupt_pending(); /* as in syscall_process_create */
-    while (status == STATUS_RESTART && pending == 0u) {
+    if (pending == 0u) {
         status = process_copy_page(child, to, from, (uint32_t)prot);
-        if (status == STATUS_RESTART) {
-            pending = arch_interrupt_pending();
-        }
     }
     return status;
 }
