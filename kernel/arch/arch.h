@@ -179,8 +179,8 @@ void arch_fpu_reset(uint32_t thread); /* fresh vector state; requires that the t
 void arch_fpu_use(void);              /* the current thread has used the vector unit: loads its state */
 
 /* The vector unit holds the current thread's state from arch_fpu_use on until arch_fpu_leave, which is called before each
- * switch: arch_fpu_live is 1 in between, else 0. */
-uint32_t arch_fpu_live(void);
+ * switch: arch_fpu_left is 0 in between, else 1. */
+uint32_t arch_fpu_left(void);
 void arch_fpu_leave(void);
 /* Tells the timing analysis that the unit does not hold it. Requires: so it is. */
 void arch_fpu_unused(void);

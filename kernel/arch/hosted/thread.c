@@ -35,7 +35,7 @@ static uint32_t running[NUM_CPU];
 static uint32_t previous[NUM_CPU]; /* thread this CPU switched away from last */
 static uint64_t switches;
 static uint32_t fpu_uses;
-static uint32_t fpu_live[NUM_CPU]; /* each CPU its own */
+static uint32_t fpu_left[NUM_CPU]; /* each CPU its own */
 static uint32_t is_simulated;
 static void (*user_program)(uint32_t thread);
 
@@ -56,7 +56,7 @@ void hosted_threads_reset(void)
     switches = 0;
     fpu_uses = 0;
     for (uint32_t cpu = 0; cpu < NUM_CPU; cpu++) {
-        fpu_live[cpu] = 0;
+        fpu_left[cpu] = 1;
     }
     is_simulated = 0;
     user_program = NULL;
@@ -92,22 +92,22 @@ void arch_fpu_reset(uint32_t thread)
 void arch_fpu_use(void)
 {
     __atomic_fetch_add(&fpu_uses, 1, __ATOMIC_RELAXED);
-    fpu_live[hosted_cpu] = 1;
+    fpu_left[hosted_cpu] = 0;
 }
 
-uint32_t arch_fpu_live(void)
+uint32_t arch_fpu_left(void)
 {
-    return fpu_live[hosted_cpu];
+    return fpu_left[hosted_cpu];
 }
 
 void arch_fpu_leave(void)
 {
-    fpu_live[hosted_cpu] = 0;
+    fpu_left[hosted_cpu] = 1;
 }
 
 void arch_fpu_unused(void)
 {
-    if (fpu_live[hosted_cpu] != 0) {
+    if (fpu_left[hosted_cpu] != 1) {
         hosted_fail("the vector unit is in use by thread", arch_current());
     }
 }

@@ -54,7 +54,7 @@
 #define PERCPU_THREAD 8 /* address of the current thread's struct arch_thread */
 #define PERCPU_SCRATCH 16
 #define PERCPU_VECTOR 24       /* vector taken in an interrupt window */
-#define PERCPU_FPU_LIVE 28     /* 1: CR0.TS is clear, the vector unit holds the current thread's state */
+#define PERCPU_FPU_LEFT 28     /* 0: CR0.TS is clear, the vector unit holds the current thread's state; else 1 */
 #define PERCPU_CURRENT 36      /* number of the current thread */
 #define PERCPU_NEED_RESCHED 40 /* 1: a reschedule is pending */
 #define PERCPU_ROOT 44         /* root of the loaded page map */

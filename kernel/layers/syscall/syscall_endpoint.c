@@ -10,8 +10,8 @@
 
 uint32_t syscall_call(uint32_t current, uint64_t slot, uint64_t n)
 {
-    uint32_t live = arch_fpu_live();
-    if (live != 0u) {
+    uint32_t left = arch_fpu_left();
+    if (left != 1u) {
         uint32_t again = syscall_leave_unit(current);
         return again;
     }
@@ -33,8 +33,8 @@ uint32_t syscall_call(uint32_t current, uint64_t slot, uint64_t n)
 
 uint32_t syscall_reply_recv(uint32_t current, uint64_t slot, uint64_t n)
 {
-    uint32_t live = arch_fpu_live();
-    if (live != 0u) {
+    uint32_t left = arch_fpu_left();
+    if (left != 1u) {
         uint32_t again = syscall_leave_unit(current);
         return again;
     }
@@ -57,8 +57,8 @@ uint32_t syscall_reply_recv(uint32_t current, uint64_t slot, uint64_t n)
 
 uint32_t syscall_send(uint32_t current)
 {
-    uint32_t live = arch_fpu_live();
-    if (live != 0u) {
+    uint32_t left = arch_fpu_left();
+    if (left != 1u) {
         uint32_t again = syscall_leave_unit(current);
         return again;
     }
@@ -81,8 +81,8 @@ uint32_t syscall_send(uint32_t current)
 
 uint32_t syscall_recv(uint32_t current)
 {
-    uint32_t live = arch_fpu_live();
-    if (live != 0u) {
+    uint32_t left = arch_fpu_left();
+    if (left != 1u) {
         uint32_t again = syscall_leave_unit(current);
         return again;
     }
@@ -99,8 +99,8 @@ uint32_t syscall_recv(uint32_t current)
 
 uint32_t syscall_reply(uint32_t current)
 {
-    uint32_t live = arch_fpu_live();
-    if (live != 0u) {
+    uint32_t left = arch_fpu_left();
+    if (left != 1u) {
         arch_fpu_leave();
         return STATUS_RESTART;
     }

@@ -26,8 +26,8 @@ uint32_t syscall_signal(uint32_t current, uint64_t slot)
  * make one call each instead of two. */
 uint32_t syscall_wait(uint32_t current, uint64_t slot, uint64_t deadline)
 {
-    uint32_t live = arch_fpu_live();
-    if (live != 0u) {
+    uint32_t left = arch_fpu_left();
+    if (left != 1u) {
         uint32_t again = syscall_leave_unit(current);
         return again;
     }

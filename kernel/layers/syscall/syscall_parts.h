@@ -17,7 +17,7 @@ uint32_t syscall_slot_valid(uint32_t current, uint32_t kind, uint32_t rights);
 uint32_t syscall_object(uint32_t current);
 
 /* The call leaves the vector unit, which a switch would have to do, and is made again: so what it saves, and what the call does,
- * are two regions between which interrupts are taken. Returns SYSCALL_WINDOW. Requires: arch_fpu_live() is 1, nothing is done
+ * are two regions between which interrupts are taken. Returns SYSCALL_WINDOW. Requires: arch_fpu_left() is 0, nothing is done
  * yet. */
 uint32_t syscall_leave_unit(uint32_t current);
 

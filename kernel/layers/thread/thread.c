@@ -160,8 +160,8 @@ void thread_switch(uint32_t to)
     if (root != loaded && root != NONE) {
         pagemap_load(root);
     }
-    uint32_t live = arch_fpu_live();
-    if (live != 0u) {
+    uint32_t left = arch_fpu_left();
+    if (left != 1u) {
         arch_fpu_leave();
     }
     arch_switch(to);

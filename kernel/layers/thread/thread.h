@@ -73,7 +73,7 @@ void thread_set_message_frame(uint32_t t, uint32_t frame);
 void thread_switch(uint32_t to);
 
 /* The same for a thread that goes back to user mode: one that has not called thread_leave_space and is not idle. Requires also:
- * arch_fpu_live() is 0. */
+ * arch_fpu_left() is 1. */
 void thread_switch_to_user(uint32_t to);
 
 /* The current thread no longer uses its process's page map: this CPU leaves the map now and at every later switch to

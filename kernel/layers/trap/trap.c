@@ -305,8 +305,8 @@ static void trap_fault(uint32_t current, uint32_t p, uint64_t vector)
 #endif
     uint32_t handler = process_fault_endpoint(p);
     uint32_t status = ERR_PEER_DEAD;
-    uint32_t live = arch_fpu_live();
-    if (live != 0u) {
+    uint32_t left = arch_fpu_left();
+    if (left != 1u) {
         arch_fpu_leave();
     }
     if (handler != NONE) {

@@ -133,14 +133,14 @@ Definition thread_message_frame_code : fundef := Fun 1 0
 Definition thread_set_message_frame_code : fundef := Fun 2 0
   (Store "thread" (Var 0) "message_frame" (Const 0) (Var 1)).
 
-(* thread_switch: 0 to, 1 root, 2 loaded, 3 live *)
+(* thread_switch: 0 to, 1 root, 2 loaded, 3 left *)
 Definition thread_switch_code : fundef := Fun 1 3
   (Seq (Assign 1 (Load "thread" (Var 0) "root" (Const 0)))
   (Seq (Call (Some 2%nat) "arch_loaded_root" [])
   (Seq (If (CAnd (Cmp Ne (Var 1) (Var 2)) (Cmp Ne (Var 1) (Const 4294967295 (* NONE *))))
          (Call None "pagemap_load" [Var 1]) Skip)
-  (Seq (Call (Some 3%nat) "arch_fpu_live" [])
-  (Seq (If (Cmp Ne (Var 3) (Const 0)) (Call None "arch_fpu_leave" []) Skip)
+  (Seq (Call (Some 3%nat) "arch_fpu_left" [])
+  (Seq (If (Cmp Ne (Var 3) (Const 1)) (Call None "arch_fpu_leave" []) Skip)
        (Call None "arch_switch" [Var 0])))))).
 
 (* thread_switch_to_user: 0 to, 1 root, 2 loaded *)

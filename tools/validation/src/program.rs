@@ -210,7 +210,7 @@ const ARCH_OBJECTS: &[ArchObject] = &[
             ("thread", 64, 1),
             ("scratch", 64, 1),
             ("vector", 32, 1),
-            ("fpu_live", 32, 1),
+            ("fpu_left", 32, 1),
             ("fpu_owner", 32, 1),
             ("current", 32, 1),
             ("need_resched", 32, 1),

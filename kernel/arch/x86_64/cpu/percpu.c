@@ -65,7 +65,7 @@ void percpu_init(uint32_t cpu, uint32_t apic_id)
     p->vector = NONE;
     p->root = NONE;
     p->floor = ARCH_FLOOR_NONE;
-    p->fpu_live = 0;
+    p->fpu_left = 1;
     p->fpu_owner = NONE;
     p->tss.rsp[0] = (uint64_t)p->thread + THREAD_FRAME_END;
     p->tss.ist[0] = STACK_TOP(first_stack);
@@ -114,14 +114,14 @@ void arch_set_need_resched(uint32_t pending)
     *(uint32_t __seg_gs *)PERCPU_NEED_RESCHED = pending;
 }
 
-uint32_t arch_fpu_live(void)
+uint32_t arch_fpu_left(void)
 {
-    return *(const uint32_t __seg_gs *)PERCPU_FPU_LIVE;
+    return *(const uint32_t __seg_gs *)PERCPU_FPU_LEFT;
 }
 
 void arch_fpu_unused(void)
 {
-    *(uint32_t __seg_gs *)PERCPU_FPU_LIVE = 0;
+    *(uint32_t __seg_gs *)PERCPU_FPU_LEFT = 1;
 }
 
 uint32_t arch_cpu_count(void)

@@ -35,7 +35,7 @@ struct percpu {
     struct arch_thread *thread;
     uint64_t scratch;
     uint32_t vector;
-    uint32_t fpu_live;
+    uint32_t fpu_left;
     uint32_t fpu_owner;    /* thread whose state the vector unit holds, or NONE */
     uint32_t current;      /* thread */
     uint32_t need_resched; /* 1: a reschedule is pending */
@@ -57,7 +57,7 @@ _Static_assert(UCTX_FAULT_ADDRESS * 8 == U_FAULT_ADDRESS, "context");
 _Static_assert(offsetof(struct percpu, thread) == PERCPU_THREAD, "percpu.thread");
 _Static_assert(offsetof(struct percpu, scratch) == PERCPU_SCRATCH, "percpu.scratch");
 _Static_assert(offsetof(struct percpu, vector) == PERCPU_VECTOR, "percpu.vector");
-_Static_assert(offsetof(struct percpu, fpu_live) == PERCPU_FPU_LIVE, "percpu.fpu_live");
+_Static_assert(offsetof(struct percpu, fpu_left) == PERCPU_FPU_LEFT, "percpu.fpu_left");
 _Static_assert(offsetof(struct percpu, current) == PERCPU_CURRENT, "percpu.current");
 _Static_assert(offsetof(struct percpu, need_resched) == PERCPU_NEED_RESCHED, "percpu.need_resched");
 _Static_assert(offsetof(struct percpu, root) == PERCPU_ROOT, "percpu.root");

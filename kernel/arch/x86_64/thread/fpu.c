@@ -81,9 +81,9 @@ static struct percpu *this_cpu(void)
 }
 
 /* Through GS alone: kernel/timing.toml relies on it. */
-static void set_live(uint32_t live)
+static void set_left(uint32_t left)
 {
-    *(uint32_t __seg_gs *)PERCPU_FPU_LIVE = live;
+    *(uint32_t __seg_gs *)PERCPU_FPU_LEFT = left;
 }
 
 static void lock_unit(void)
@@ -118,7 +118,7 @@ void arch_fpu_use(void)
     uint32_t thread = arch_current();
 
     unlock_unit();
-    set_live(1);
+    set_left(0);
     if (cpu->fpu_owner == thread && arch_threads[thread].fpu_fresh == 0) {
         return;
     }
@@ -137,7 +137,7 @@ void arch_fpu_leave(void)
 {
     struct percpu *cpu = this_cpu();
 
-    if (arch_fpu_live() == 0) {
+    if (arch_fpu_left() == 1) {
         return;
     }
     if (mitigations_vector_state != 0) {
@@ -146,7 +146,7 @@ void arch_fpu_leave(void)
         cpu->fpu_owner = NONE;
     }
     lock_unit();
-    set_live(0);
+    set_left(1);
 }
 
 /* The unit still holds the guest's state if the guest was its last user, on this CPU and since its reset. Stale
@@ -166,7 +166,7 @@ uint32_t fpu_enter_guest(uint32_t vm)
     }
     fpu_load(&areas[owner]);
     cpu->fpu_owner = owner;
-    set_live(0);
+    set_left(1);
     guest_cpu[vm] = cpu->cpu;
     lock_unit();
     return 1;
