@@ -14,6 +14,8 @@ NOINLINE void trap_serve_waiting(void);
 NOINLINE void trap_continue(uint32_t current);
 NOINLINE void trap_reschedule(void);
 NOINLINE void trap_settle(void);
+NOINLINE void trap_idle_serve(void);
+NOINLINE void trap_idle_settle(void);
 /* By these names kernel/timing.toml tells the timing analysis where the kernel has preemption points, accesses
  * devices, waits for other CPUs, and makes threads ready. */
 #define NOINLINE_NOCLONE __attribute__((noinline, noclone))
@@ -67,6 +69,7 @@ NOINLINE uint32_t iommu_map(uint32_t p, uint32_t frame, uint32_t prot);
 NOINLINE uint32_t npt_map(uint32_t vm, uint64_t gpa, uint32_t frame, uint32_t prot);
 NOINLINE uint32_t arch_vcpu_import_part(uint32_t vm, uint32_t frame);
 NOINLINE uint32_t vmx_wrong_field(uint32_t vm);
+NOINLINE uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t lacks, uint32_t stage);
 NOINLINE uint32_t process_unmap_page(uint32_t p, uint64_t vaddr);
 NOINLINE void sched_begin_slice(uint32_t cpu);
 NOINLINE void sched_switch_slowly(uint32_t t);

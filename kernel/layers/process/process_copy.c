@@ -93,9 +93,7 @@ static uint32_t process_copy_stage(uint32_t p, uint32_t lacks, uint32_t source, 
     return COPY_MAP;
 }
 
-/* Makes a table of p's map, or its spare frame, as process_add_table. Requires: as process_copy_stage, which returned COPY_TABLE
- * or COPY_SPARE. */
-static uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t lacks, uint32_t stage)
+uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t lacks, uint32_t stage)
 {
     uint32_t frames = lacks;
     uint32_t status = STATUS_OK;

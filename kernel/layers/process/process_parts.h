@@ -76,6 +76,10 @@ void process_copy_init(void);
  * process_give_page. Requires: this CPU builds p, p LOADING; the source is never freed. */
 uint32_t process_give_copy(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t source, uint32_t words);
 
+/* Makes a table of p's map, or the frame of its next copied page, as process_add_table. Requires: as process_give_copy; stage says
+ * which of them is lacking (process_copy.c). */
+uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t lacks, uint32_t stage);
+
 /* A frame that a copy has cleared and not mapped: whether there is one, and freeing it. Requires: this CPU builds p, or is
  * that of its last thread; of the first, else p's lock held and no CPU builds p. */
 uint32_t process_has_spare(uint32_t p);

@@ -387,9 +387,8 @@ void trap_interrupt(uint32_t vector)
     trap_end_exit(current);
 }
 
-/* As trap_serve_waiting. The idle thread uses no vector unit, so its switches have nothing to save: said behind each window,
- * the timing analysis knows it. */
-static void trap_idle_serve(void)
+/* It uses no vector unit, so its switches have nothing to save: said behind each window, the timing analysis knows it. */
+void trap_idle_serve(void)
 {
     uint32_t vector = trap_poll();
     arch_fpu_unused();
@@ -400,8 +399,7 @@ static void trap_idle_serve(void)
     }
 }
 
-/* As trap_settle. */
-static void trap_idle_settle(void)
+void trap_idle_settle(void)
 {
     trap_idle_serve();
     uint32_t need_resched = arch_need_resched();

@@ -30,4 +30,8 @@ void trap_settle(void);
 #define TRAP_REPORT_PARTS 4u
 void trap_report_death(uint32_t p, uint32_t thread, uint64_t vector, uint32_t part);
 
+/* trap_serve_waiting and trap_settle for the idle thread. */
+void trap_idle_serve(void);
+void trap_idle_settle(void);
+
 #endif
