@@ -393,10 +393,6 @@ uint32_t sched_timer_interrupt(void)
     /* The earliest of three times: the timer is programmed once. */
     uint64_t alarm = sched_budget_timer(cpu, now);
     if (alarm <= now) {
-#if TRACE
-        uint32_t current = thread_current();
-        trace_event(TRACE_SPENT, current);
-#endif
         alarm = TIMER_NEVER;
         sched_request();
     }

@@ -14,6 +14,7 @@
 #include "sched_parts.h"
 #include "thread.h"
 #include "timer.h"
+#include "trace.h"
 
 /* One cache line each, touched by the thread's CPU only; period and budget are constant after start-up. The last two are what
  * the thread spends itself. */
@@ -230,6 +231,11 @@ uint64_t sched_budget_timer(uint32_t cpu, uint64_t now)
     uint32_t current = thread_current();
     sched_charge(cpu, now);
     uint64_t time = sched_time_left(current, r);
+#if TRACE
+    if (time == 0ul) {
+        trace_event(TRACE_SPENT, current);
+    }
+#endif
     return now + time;
 }
 

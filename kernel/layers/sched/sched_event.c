@@ -46,7 +46,10 @@ struct sched_event {
 /* The last place that has room for children. */
 #define SCHED_HEAP_LAST_PARENT (SCHED_HEAP_PLACES / 4u + 1u)
 
-static struct sched_place sched_heap[NUM_CPU * SCHED_HEAP_PLACES];
+/* Places of all CPUs. */
+#define SCHED_HEAP_ALL (NUM_CPU * SCHED_HEAP_PLACES)
+
+static struct sched_place sched_heap[SCHED_HEAP_ALL];
 static struct sched_event sched_event[SCHED_NUM_EVENT];
 
 void sched_event_init(void)
@@ -54,7 +57,7 @@ void sched_event_init(void)
     for (uint32_t cpu = 0u; cpu < NUM_CPU; cpu = cpu + 1u) {
         sched_cpu_set_events(cpu, SCHED_HEAP_ROOT);
     }
-    for (uint32_t i = 0u; i < NUM_CPU * SCHED_HEAP_PLACES; i = i + 1u) {
+    for (uint32_t i = 0u; i < SCHED_HEAP_ALL; i = i + 1u) {
         sched_heap[i].when = TIMER_NEVER;
     }
     for (uint32_t e = 0u; e < SCHED_NUM_EVENT; e = e + 1u) {

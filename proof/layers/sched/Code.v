@@ -7,6 +7,15 @@ Definition SCHED_PERIOD_MAX_NS : Z := 10000000000.
 Definition SCHED_BUDGET_MIN_NS : Z := 10000.
 Definition SCHED_RELEASE_BASE : Z := 144.
 Definition SCHED_READY_WORDS : Z := 4.
+Definition SCHED_NUM_EVENT : Z := 288.
+Definition SCHED_HEAP_ROOT : Z := 3.
+Definition SCHED_HEAP_STEPS : Z := 4.
+Definition SCHED_HEAP_PLACES : Z := 292.
+Definition SCHED_HEAP_LAST_PARENT : Z := 74.
+Definition SCHED_HEAP_ALL : Z := 4672.
+Definition WAY_STAYS : Z := 0.
+Definition WAY_MAKES : Z := 1.
+Definition WAY_SPENT : Z := 2.
 
 Definition sched_objects : list (string * Z * list (string * width * Z)) :=
   [("sched_cpu", 16,
@@ -14,6 +23,10 @@ Definition sched_objects : list (string * Z * list (string * width * Z)) :=
       ("kept", W32, 1); ("charged", W32, 1); ("events", W32, 1); ("spare", W32, 5)]);
    ("sched_ready_map", 16,
     [("word", W64, 4); ("summary", W64, 1); ("best", W32, 1); ("spare", W32, 5)]);
+   ("sched_heap", 4672,
+    [("when", W64, 1); ("event", W32, 1); ("spare", W32, 1)]);
+   ("sched_event", 288,
+    [("place", W32, 1); ("cancelled", W32, 1)]);
    ("sched_reservation", 144,
     [("period", W64, 1); ("budget", W64, 1); ("left", W64, 1); ("end", W64, 1); ("debt", W64, 1);
       ("used", W64, 1); ("spare", W64, 1); ("spends", W32, 1); ("exempt", W32, 1)])].
@@ -195,6 +208,180 @@ Definition sched_ready_park_code : fundef := Fun 2 0
 (* sched_ready_best: 0 cpu *)
 Definition sched_ready_best_code : fundef := Fun 1 0
   (Return (Load "sched_ready_map" (Var 0) "best" (Const 0))).
+
+(** * [sched_event.c] *)
+
+(* sched_event_init: 0 cpu, 1 i, 2 e *)
+Definition sched_event_init_code : fundef := Fun 0 3
+  (Seq (Assign 0 (Const 0))
+  (Seq (While (Cmp Lt (Var 0) (Const 16 (* NUM_CPU *)))
+         (Seq (Call None "sched_cpu_set_events" [Var 0; Const 3 (* SCHED_HEAP_ROOT *)])
+              (Assign 0 (Bin W32 Add (Var 0) (Const 1)))))
+  (Seq (Assign 1 (Const 0))
+  (Seq (While (Cmp Lt (Var 1) (Const 4672 (* SCHED_HEAP_ALL *)))
+         (Seq (Store "sched_heap" (Var 1) "when" (Const 0) (Const 0xffffffffffffffff (* TIMER_NEVER *)))
+              (Assign 1 (Bin W32 Add (Var 1) (Const 1)))))
+  (Seq (Assign 2 (Const 0))
+       (While (Cmp Lt (Var 2) (Const 288 (* SCHED_NUM_EVENT *)))
+         (Seq (Store "sched_event" (Var 2) "place" (Const 0) (Const 0))
+         (Seq (Store "sched_event" (Var 2) "cancelled" (Const 0) (Const 0))
+              (Assign 2 (Bin W32 Add (Var 2) (Const 1))))))))))).
+
+(* sched_heap_put: 0 cpu, 1 place, 2 event, 3 when *)
+Definition sched_heap_put_code : fundef := Fun 4 0
+  (Seq (Store "sched_heap" (Bin W32 Add (Bin W32 Mul (Var 0) (Const 292 (* SCHED_HEAP_PLACES *))) (Var 1))
+         "when" (Const 0) (Var 3))
+  (Seq (Store "sched_heap" (Bin W32 Add (Bin W32 Mul (Var 0) (Const 292 (* SCHED_HEAP_PLACES *))) (Var 1))
+         "event" (Const 0) (Var 2))
+       (Store "sched_event" (Var 2) "place" (Const 0) (Var 1)))).
+
+(* sched_heap_when: 0 cpu, 1 place *)
+Definition sched_heap_when_code : fundef := Fun 2 0
+  (Return (Load "sched_heap" (Bin W32 Add (Bin W32 Mul (Var 0) (Const 292 (* SCHED_HEAP_PLACES *))) (Var 1))
+            "when" (Const 0))).
+
+(* sched_heap_parent: 0 place *)
+Definition sched_heap_parent_code : fundef := Fun 1 0
+  (Return (Bin W32 Add (Bin W32 Div (Var 0) (Const 4)) (Const 2))).
+
+(* sched_heap_up: 0 cpu, 1 from, 2 event, 3 when, 4 place, 5 i, 6 parent, 7 before *)
+Definition sched_heap_up_code : fundef := Fun 4 4
+  (Seq (Assign 4 (Var 1))
+  (Seq (Assign 5 (Const 0))
+  (Seq (While (CAnd (Cmp Lt (Var 5) (Const 4 (* SCHED_HEAP_STEPS *)))
+                (Cmp Gt (Var 4) (Const 3 (* SCHED_HEAP_ROOT *))))
+         (Seq (Call (Some 6%nat) "sched_heap_parent" [Var 4])
+         (Seq (Call (Some 7%nat) "sched_heap_when" [Var 0; Var 6])
+         (Seq (If (Cmp Le (Var 7) (Var 3)) Break Skip)
+         (Seq (Call None "sched_heap_put"
+                [Var 0; Var 4;
+                  Load "sched_heap"
+                    (Bin W32 Add (Bin W32 Mul (Var 0) (Const 292 (* SCHED_HEAP_PLACES *))) (Var 6)) "event"
+                    (Const 0);
+                  Var 7])
+         (Seq (Assign 4 (Var 6))
+              (Assign 5 (Bin W32 Add (Var 5) (Const 1)))))))))
+       (Call None "sched_heap_put" [Var 0; Var 4; Var 2; Var 3])))).
+
+(* sched_heap_down: 0 cpu, 1 from, 2 event, 3 when, 4 place, 5 i, 6 best, 7 child, 8 earliest, 9 moved, 10 second, 11 third, 12 fourth *)
+Definition sched_heap_down_code : fundef := Fun 4 9
+  (Seq (Assign 4 (Var 1))
+  (Seq (Assign 5 (Const 0))
+  (Seq (While (CAnd (Cmp Lt (Var 5) (Const 4 (* SCHED_HEAP_STEPS *)))
+                (Cmp Le (Var 4) (Const 74 (* SCHED_HEAP_LAST_PARENT *))))
+         (Seq (Assign 6 (Bin W32 Mul (Const 4) (Bin W32 Sub (Var 4) (Const 2))))
+         (Seq (Assign 7
+                (Cast W64 (Bin W32 Add (Bin W32 Mul (Var 0) (Const 292 (* SCHED_HEAP_PLACES *))) (Var 6))))
+         (Seq (Assign 8 (Load "sched_heap" (Var 7) "when" (Const 0)))
+         (Seq (Assign 9 (Load "sched_heap" (Var 7) "event" (Const 0)))
+         (Seq (Assign 10 (Load "sched_heap" (Bin W64 Add (Var 7) (Const 1)) "when" (Const 0)))
+         (Seq (Assign 11 (Load "sched_heap" (Bin W64 Add (Var 7) (Const 2)) "when" (Const 0)))
+         (Seq (Assign 12 (Load "sched_heap" (Bin W64 Add (Var 7) (Const 3)) "when" (Const 0)))
+         (Seq (If (Cmp Lt (Var 10) (Var 8))
+                (Seq (Assign 6 (Bin W32 Add (Var 6) (Const 1)))
+                (Seq (Assign 8 (Var 10))
+                     (Assign 9 (Load "sched_heap" (Bin W64 Add (Var 7) (Const 1)) "event" (Const 0)))))
+                Skip)
+         (Seq (If (Cmp Lt (Var 11) (Var 8))
+                (Seq (Assign 6 (Bin W32 Add (Bin W32 Mul (Const 4) (Bin W32 Sub (Var 4) (Const 2))) (Const 2)))
+                (Seq (Assign 8 (Var 11))
+                     (Assign 9 (Load "sched_heap" (Bin W64 Add (Var 7) (Const 2)) "event" (Const 0)))))
+                Skip)
+         (Seq (If (Cmp Lt (Var 12) (Var 8))
+                (Seq (Assign 6 (Bin W32 Add (Bin W32 Mul (Const 4) (Bin W32 Sub (Var 4) (Const 2))) (Const 3)))
+                (Seq (Assign 8 (Var 12))
+                     (Assign 9 (Load "sched_heap" (Bin W64 Add (Var 7) (Const 3)) "event" (Const 0)))))
+                Skip)
+         (Seq (If (Cmp Le (Var 3) (Var 8)) Break Skip)
+         (Seq (Call None "sched_heap_put" [Var 0; Var 4; Var 9; Var 8])
+         (Seq (Assign 4 (Var 6))
+              (Assign 5 (Bin W32 Add (Var 5) (Const 1)))))))))))))))))
+       (Call None "sched_heap_put" [Var 0; Var 4; Var 2; Var 3])))).
+
+(* sched_event_remove: 0 cpu, 1 event, 2 place, 3 end, 4 last, 5 moved, 6 when, 7 before, 8 parent *)
+Definition sched_event_remove_code : fundef := Fun 2 7
+  (Seq (Assign 2 (Load "sched_event" (Var 1) "place" (Const 0)))
+  (Seq (If (Cmp Eq (Var 2) (Const 0)) (Return (Const 0)) Skip)
+  (Seq (Call (Some 3%nat) "sched_cpu_events" [Var 0])
+  (Seq (Assign 4 (Bin W32 Sub (Var 3) (Const 1)))
+  (Seq (Call None "sched_cpu_set_events" [Var 0; Var 4])
+  (Seq (Store "sched_event" (Var 1) "place" (Const 0) (Const 0))
+  (Seq (If (Cmp Eq (Var 2) (Var 4))
+         (Seq (Store "sched_heap"
+                (Bin W32 Add (Bin W32 Mul (Var 0) (Const 292 (* SCHED_HEAP_PLACES *))) (Var 4)) "when"
+                (Const 0) (Const 0xffffffffffffffff (* TIMER_NEVER *)))
+              (Return (Const 0)))
+         Skip)
+  (Seq (Assign 5
+         (Load "sched_heap" (Bin W32 Add (Bin W32 Mul (Var 0) (Const 292 (* SCHED_HEAP_PLACES *))) (Var 4))
+           "event" (Const 0)))
+  (Seq (Call (Some 6%nat) "sched_heap_when" [Var 0; Var 4])
+  (Seq (Store "sched_heap" (Bin W32 Add (Bin W32 Mul (Var 0) (Const 292 (* SCHED_HEAP_PLACES *))) (Var 4))
+         "when" (Const 0) (Const 0xffffffffffffffff (* TIMER_NEVER *)))
+  (Seq (Assign 7 (Const 0))
+  (Seq (If (Cmp Gt (Var 2) (Const 3 (* SCHED_HEAP_ROOT *)))
+         (Seq (Call (Some 8%nat) "sched_heap_parent" [Var 2])
+              (Call (Some 7%nat) "sched_heap_when" [Var 0; Var 8]))
+         Skip)
+       (If (Cmp Lt (Var 6) (Var 7)) (Call None "sched_heap_up" [Var 0; Var 2; Var 5; Var 6])
+         (Call None "sched_heap_down" [Var 0; Var 2; Var 5; Var 6])))))))))))))).
+
+(* sched_event_add: 0 cpu, 1 event, 2 when, 3 place *)
+Definition sched_event_add_code : fundef := Fun 3 1
+  (Seq (Call (Some 3%nat) "sched_cpu_events" [Var 0])
+  (Seq (Call None "sched_cpu_set_events" [Var 0; Bin W32 Add (Var 3) (Const 1)])
+  (Seq (Call None "sched_heap_up" [Var 0; Var 3; Var 1; Var 2])
+       (Call None "sched_alarm_want" [Var 0; Var 2])))).
+
+(* sched_event_cancel: 0 event *)
+Definition sched_event_cancel_code : fundef := Fun 1 0
+  (Store "sched_event" (Var 0) "cancelled" (Const 0) (Const 1)).
+
+(* sched_event_set: 0 cpu, 1 event, 2 when, 3 place, 4 before *)
+Definition sched_event_set_code : fundef := Fun 3 2
+  (Seq (Assign 3 (Load "sched_event" (Var 1) "place" (Const 0)))
+  (Seq (Assign 4 (Const 0xffffffffffffffff (* TIMER_NEVER *)))
+  (Seq (Store "sched_event" (Var 1) "cancelled" (Const 0) (Const 0))
+  (Seq (If (Cmp Eq (Var 3) (Const 0))
+         (Seq (Call (Some 3%nat) "sched_cpu_events" [Var 0])
+              (Call None "sched_cpu_set_events" [Var 0; Bin W32 Add (Var 3) (Const 1)]))
+         (Call (Some 4%nat) "sched_heap_when" [Var 0; Var 3]))
+  (Seq (If (Cmp Le (Var 2) (Var 4)) (Call None "sched_heap_up" [Var 0; Var 3; Var 1; Var 2])
+         (Call None "sched_heap_down" [Var 0; Var 3; Var 1; Var 2]))
+       (Call None "sched_alarm_want" [Var 0; Var 2])))))).
+
+(* sched_event_when: 0 event, 1 place, 2 t, 3 cpu, 4 when *)
+Definition sched_event_when_code : fundef := Fun 1 4
+  (Seq (Assign 1 (Load "sched_event" (Var 0) "place" (Const 0)))
+  (Seq (If (COr (Cmp Eq (Var 1) (Const 0))
+             (Cmp Eq (Load "sched_event" (Var 0) "cancelled" (Const 0)) (Const 1)))
+         (Return (Const 0xffffffffffffffff (* TIMER_NEVER *))) Skip)
+  (Seq (Assign 2 (Bin W32 Rem (Var 0) (Const 144 (* NUM_THREAD *))))
+  (Seq (Call (Some 3%nat) "thread_cpu" [Var 2])
+  (Seq (Call (Some 4%nat) "sched_heap_when" [Var 3; Var 1])
+       (Return (Var 4))))))).
+
+(* sched_event_first: 0 cpu, 1 end, 2 when *)
+Definition sched_event_first_code : fundef := Fun 1 2
+  (Seq (Call (Some 1%nat) "sched_cpu_events" [Var 0])
+  (Seq (If (Cmp Eq (Var 1) (Const 3 (* SCHED_HEAP_ROOT *)))
+         (Return (Const 0xffffffffffffffff (* TIMER_NEVER *))) Skip)
+  (Seq (Call (Some 2%nat) "sched_heap_when" [Var 0; Const 3 (* SCHED_HEAP_ROOT *)])
+       (Return (Var 2))))).
+
+(* sched_event_take: 0 cpu, 1 now, 2 first, 3 event *)
+Definition sched_event_take_code : fundef := Fun 2 2
+  (Seq (Call (Some 2%nat) "sched_event_first" [Var 0])
+  (Seq (If (Cmp Gt (Var 2) (Var 1)) (Return (Const 4294967295 (* NONE *))) Skip)
+  (Seq (Assign 3
+         (Load "sched_heap"
+           (Bin W32 Add (Bin W32 Mul (Var 0) (Const 292 (* SCHED_HEAP_PLACES *)))
+             (Const 3 (* SCHED_HEAP_ROOT *)))
+           "event" (Const 0)))
+  (Seq (Call None "sched_event_remove" [Var 0; Var 3])
+  (Seq (If (Cmp Eq (Load "sched_event" (Var 3) "cancelled" (Const 0)) (Const 1))
+         (Return (Const 4294967295 (* NONE *))) Skip)
+       (Return (Var 3))))))).
 
 (** * [sched_budget.c] *)
 
@@ -409,6 +596,473 @@ Definition sched_put_back_code : fundef := Fun 2 1
        (If (Cmp Eq (Var 2) (Const 0)) (Call None "sched_budget_park" [Var 0; Var 1])
          (Call None "sched_ready_insert" [Var 0; Var 1])))).
 
+(** * [sched_wake.c] *)
+
+(* sched_wake_take: 0 cpu, 1 next *)
+Definition sched_wake_take_code : fundef := Fun 1 1
+  (Seq (Call (Some 1%nat) "sched_cpu_kept" [Var 0])
+  (Seq (Call None "sched_cpu_set_kept" [Var 0; Const 4294967295 (* NONE *)])
+       (Call None "thread_set_state" [Var 1; Const 2 (* THREAD_RUNNING *)]))).
+
+(* sched_next: 0 cpu, 1 next, 2 t *)
+Definition sched_next_code : fundef := Fun 1 2
+  (Seq (Call (Some 1%nat) "sched_cpu_kept" [Var 0])
+  (Seq (If (Cmp Ne (Var 1) (Const 4294967295 (* NONE *)))
+         (Seq (Call None "sched_wake_take" [Var 0])
+              (Return (Var 1)))
+         Skip)
+  (Seq (Call (Some 2%nat) "sched_pick" [Var 0])
+       (Return (Var 2))))).
+
+(* sched_insert_ready: 0 cpu, 1 t, 2 priority, 3 level, 4 running, 5 best, 6 next, 7 queued, 8 kept *)
+Definition sched_insert_ready_code : fundef := Fun 2 7
+  (Seq (Call (Some 2%nat) "thread_priority" [Var 1])
+  (Seq (Assign 3 (Bin W32 Add (Var 2) (Const 1)))
+  (Seq (Call (Some 4%nat) "sched_cpu_running" [Var 0])
+  (Seq (Call (Some 5%nat) "sched_ready_best" [Var 0])
+  (Seq (Call (Some 6%nat) "sched_cpu_kept" [Var 0])
+  (Seq (If (CAnd (CAnd (Cmp Gt (Var 3) (Var 4)) (Cmp Gt (Var 3) (Var 5)))
+             (Cmp Eq (Var 6) (Const 4294967295 (* NONE *))))
+         (Seq (Call None "sched_cpu_set_kept" [Var 0; Var 1])
+         (Seq (Call None "sched_request" [])
+              (Return (Const 0))))
+         Skip)
+  (Seq (Assign 7 (Var 1))
+  (Seq (If (Cmp Ne (Var 6) (Const 4294967295 (* NONE *)))
+         (Seq (Call (Some 8%nat) "thread_priority" [Var 6])
+              (If (Cmp Gt (Var 2) (Var 8))
+                (Seq (Assign 7 (Var 6))
+                     (Call None "sched_cpu_set_kept" [Var 0; Var 1]))
+                Skip))
+         Skip)
+  (Seq (Call None "sched_ready_insert" [Var 0; Var 7])
+       (If (Cmp Gt (Var 3) (Var 4)) (Call None "sched_request" [])
+         (Seq (If (Cmp Eq (Var 3) (Var 4)) (Call None "sched_begin_slice" [Var 0]) Skip)
+              (Call None "sched_update_floor" [Var 0])))))))))))).
+
+(* sched_insert: 0 cpu, 1 t, 2 limited, 3 has *)
+Definition sched_insert_code : fundef := Fun 2 2
+  (Seq (Call (Some 2%nat) "sched_budget_limited" [Var 1])
+  (Seq (If (Cmp Eq (Var 2) (Const 1))
+         (Seq (Call (Some 3%nat) "sched_budget_has" [Var 0; Var 1])
+              (If (Cmp Eq (Var 3) (Const 0))
+                (Seq (Call None "sched_budget_park" [Var 0; Var 1])
+                     (Return (Const 0)))
+                Skip))
+         Skip)
+       (Call None "sched_insert_ready" [Var 0; Var 1]))).
+
+(* sched_ready_remote: 0 t, 1 home, 2 first *)
+Definition sched_ready_remote_code : fundef := Fun 1 2
+  (Seq (Call (Some 1%nat) "thread_cpu" [Var 0])
+  (Seq (Call None "spinlock_acquire" [Bin W32 Add (Const 73 (* LOCK_SCHED_PENDING_BASE *)) (Var 1)])
+  (Seq (Call (Some 2%nat) "queue_peek" [Bin W32 Add (Const 4096 (* QUEUE_PENDING_BASE *)) (Var 1)])
+  (Seq (Call None "queue_enqueue" [Bin W32 Add (Const 4096 (* QUEUE_PENDING_BASE *)) (Var 1); Var 0])
+  (Seq (Call None "spinlock_release" [Bin W32 Add (Const 73 (* LOCK_SCHED_PENDING_BASE *)) (Var 1)])
+       (If (Cmp Eq (Var 2) (Const 4294967295 (* NONE *)))
+         (Call None "intc_send" [Var 1; Const 57 (* VECTOR_RESCHEDULE *)]) Skip)))))).
+
+(* sched_ready: 0 t, 1 cpu, 2 home, 3 limited, 4 priority, 5 floor, 6 running *)
+Definition sched_ready_code : fundef := Fun 1 6
+  (Seq (Call (Some 1%nat) "arch_cpu" [])
+  (Seq (Call (Some 2%nat) "thread_cpu" [Var 0])
+  (Seq (If (Cmp Ne (Var 2) (Var 1)) (Seq (Call None "sched_ready_remote" [Var 0]) (Return (Const 0))) Skip)
+  (Seq (Call (Some 3%nat) "sched_budget_limited" [Var 0])
+  (Seq (Call (Some 4%nat) "thread_priority" [Var 0])
+  (Seq (Call (Some 5%nat) "arch_floor" [])
+  (Seq (Call (Some 6%nat) "sched_cpu_running" [Var 1])
+       (If (CAnd (CAnd (Cmp Eq (Var 3) (Const 0)) (Cmp Ge (Var 4) (Var 5))) (Cmp Ge (Var 4) (Var 6)))
+         (Seq (Call None "sched_cpu_set_kept" [Var 1; Var 0])
+              (Call None "sched_request" []))
+         (Call None "sched_insert" [Var 1; Var 0]))))))))).
+
+(* sched_drain_pending: 0 cpu, 1 t, 2 more *)
+Definition sched_drain_pending_code : fundef := Fun 0 3
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call None "spinlock_acquire" [Bin W32 Add (Const 73 (* LOCK_SCHED_PENDING_BASE *)) (Var 0)])
+  (Seq (Call (Some 1%nat) "queue_dequeue" [Bin W32 Add (Const 4096 (* QUEUE_PENDING_BASE *)) (Var 0)])
+  (Seq (Call (Some 2%nat) "queue_peek" [Bin W32 Add (Const 4096 (* QUEUE_PENDING_BASE *)) (Var 0)])
+  (Seq (Call None "spinlock_release" [Bin W32 Add (Const 73 (* LOCK_SCHED_PENDING_BASE *)) (Var 0)])
+  (Seq (If (Cmp Ne (Var 2) (Const 4294967295 (* NONE *)))
+         (Call None "intc_send" [Var 0; Const 57 (* VECTOR_RESCHEDULE *)]) Skip)
+       (If (Cmp Ne (Var 1) (Const 4294967295 (* NONE *))) (Call None "sched_insert" [Var 0; Var 1]) Skip))))))).
+
+(** * [sched.c] *)
+
+(* sched_init: no locals *)
+Definition sched_init_code : fundef := Fun 0 0
+  (Seq (Call None "sched_cpu_init" [])
+  (Seq (Call None "sched_ready_init" [])
+  (Seq (Call None "sched_event_init" [])
+       (Call None "sched_budget_init" [])))).
+
+(* sched_init_cpu: 0 cpu *)
+Definition sched_init_cpu_code : fundef := Fun 0 1
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call None "thread_set_state" [Var 0; Const 2 (* THREAD_RUNNING *)])
+  (Seq (Call None "sched_cpu_set_running" [Var 0; Const 0])
+  (Seq (Call None "arch_set_need_resched" [Const 0])
+       (Call None "sched_update_floor" [Var 0]))))).
+
+(* sched_request: no locals *)
+Definition sched_request_code : fundef := Fun 0 0
+  (Seq (Call None "arch_set_need_resched" [Const 1])
+       (Call None "arch_set_floor" [Const 4294967295 (* ARCH_FLOOR_NONE *)])).
+
+(* sched_update_floor: 0 cpu, 1 need_resched, 2 charged, 3 floor *)
+Definition sched_update_floor_code : fundef := Fun 1 3
+  (Seq (Call (Some 1%nat) "arch_need_resched" [])
+  (Seq (Call (Some 2%nat) "sched_cpu_charged" [Var 0])
+  (Seq (Assign 3 (Const 4294967295 (* ARCH_FLOOR_NONE *)))
+  (Seq (If (CAnd (Cmp Eq (Var 1) (Const 0)) (Cmp Eq (Var 2) (Const 4294967295 (* NONE *))))
+         (Call (Some 3%nat) "sched_ready_best" [Var 0]) Skip)
+       (Call None "arch_set_floor" [Var 3]))))).
+
+(* sched_begin_slice: 0 cpu, 1 best, 2 running, 3 end, 4 now *)
+Definition sched_begin_slice_code : fundef := Fun 1 4
+  (Seq (Call (Some 1%nat) "sched_ready_best" [Var 0])
+  (Seq (Call (Some 2%nat) "sched_cpu_running" [Var 0])
+  (Seq (Call (Some 3%nat) "sched_cpu_slice_end" [Var 0])
+       (If (CAnd (CAnd (Cmp Eq (Var 1) (Var 2)) (Cmp Ne (Var 1) (Const 0)))
+             (Cmp Eq (Var 3) (Const 0xffffffffffffffff (* TIMER_NEVER *))))
+         (Seq (Call (Some 4%nat) "timer_now" [])
+         (Seq (Call None "sched_cpu_set_slice_end"
+                [Var 0; Bin W64 Add (Var 4) (Const 5000000 (* SCHED_SLICE_NS *))])
+              (Call None "sched_alarm_want" [Var 0; Bin W64 Add (Var 4) (Const 5000000 (* SCHED_SLICE_NS *))])))
+         Skip)))).
+
+(* sched_resumed: no locals *)
+Definition sched_resumed_code : fundef := Fun 0 0
+  (Call None "arch_set_need_resched" [Const 0]).
+
+(* sched_switch: 0 t *)
+Definition sched_switch_code : fundef := Fun 1 0
+  (Seq (Call None "thread_switch" [Var 0])
+       (Call None "sched_resumed" [])).
+
+(* sched_account_for: 0 cpu, 1 next, 2 best, 3 limited, 4 charged, 5 floor *)
+Definition sched_account_for_code : fundef := Fun 3 3
+  (Seq (Call (Some 3%nat) "sched_budget_limited" [Var 1])
+  (Seq (Call (Some 4%nat) "sched_cpu_charged" [Var 0])
+  (Seq (If (CAnd (Cmp Eq (Var 3) (Const 0)) (Cmp Eq (Var 4) (Const 4294967295 (* NONE *)))) (Return (Var 2))
+         Skip)
+  (Seq (Call (Some 5%nat) "sched_budget_floor" [Var 0; Var 1; Var 2])
+       (Return (Var 5)))))).
+
+(* sched_run: 0 cpu, 1 next, 2 current, 3 best, 4 running, 5 priority, 6 floor *)
+Definition sched_run_code : fundef := Fun 2 5
+  (Seq (Call (Some 2%nat) "thread_current" [])
+  (Seq (Call (Some 3%nat) "sched_ready_best" [Var 0])
+  (Seq (Assign 4 (Const 0))
+  (Seq (If (Cmp Ge (Var 1) (Const 16 (* NUM_CPU *)))
+         (Seq (Call (Some 5%nat) "thread_priority" [Var 1])
+              (Assign 4 (Bin W32 Add (Var 5) (Const 1))))
+         Skip)
+  (Seq (Call None "sched_cpu_set_running" [Var 0; Var 4])
+  (Seq (Call None "sched_cpu_set_slice_over" [Var 0; Const 0])
+  (Seq (Call None "sched_cpu_set_slice_end" [Var 0; Const 0xffffffffffffffff (* TIMER_NEVER *)])
+  (Seq (Call None "arch_set_need_resched" [Const 0])
+  (Seq (If (Cmp Eq (Var 4) (Var 3)) (Call None "sched_begin_slice" [Var 0]) Skip)
+  (Seq (Call (Some 6%nat) "sched_account_for" [Var 0; Var 1; Var 3])
+  (Seq (Call None "arch_set_floor" [Var 6])
+       (If (Cmp Ne (Var 1) (Var 2)) (Call None "thread_switch" [Var 1]) Skip)))))))))))).
+
+(* sched_prepare_block: 0 current *)
+Definition sched_prepare_block_code : fundef := Fun 1 0
+  (Call None "thread_set_state" [Var 0; Const 3 (* THREAD_BLOCKED *)]).
+
+(* sched_block: 0 cpu, 1 next *)
+Definition sched_block_code : fundef := Fun 0 2
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call (Some 1%nat) "sched_next" [Var 0])
+  (Seq (Call None "sched_run" [Var 0; Var 1])
+       (Call None "sched_resumed" [])))).
+
+(* sched_block_to_leave: 0 cpu, 1 next *)
+Definition sched_block_to_leave_code : fundef := Fun 0 2
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call (Some 1%nat) "sched_next" [Var 0])
+       (Call None "sched_run" [Var 0; Var 1]))).
+
+(* sched_switch_slowly: 0 t, 1 cpu, 2 home, 3 need_resched, 4 running, 5 has, 6 priority, 7 best *)
+Definition sched_switch_slowly_code : fundef := Fun 1 7
+  (Seq (Call (Some 1%nat) "arch_cpu" [])
+  (Seq (Call (Some 2%nat) "thread_cpu" [Var 0])
+  (Seq (Call (Some 3%nat) "arch_need_resched" [])
+  (Seq (Assign 4 (Const 0))
+  (Seq (Assign 5 (Const 0))
+  (Seq (If (CAnd (Cmp Eq (Var 2) (Var 1)) (Cmp Eq (Var 3) (Const 0)))
+         (Seq (Call (Some 6%nat) "thread_priority" [Var 0])
+         (Seq (Call (Some 7%nat) "sched_ready_best" [Var 1])
+         (Seq (Assign 4 (Bin W32 Add (Var 6) (Const 1)))
+              (If (Cmp Ge (Var 4) (Var 7))
+                (Seq (Call (Some 5%nat) "sched_budget_has" [Var 1; Var 0])
+                     (If (Cmp Eq (Var 5) (Const 0))
+                       (Seq (Call None "sched_budget_park" [Var 1; Var 0])
+                       (Seq (Call None "sched_block_to_leave" [])
+                            (Return (Const 0))))
+                       Skip))
+                Skip))))
+         Skip)
+  (Seq (If (Cmp Eq (Var 5) (Const 0))
+         (Seq (Call None "sched_ready" [Var 0])
+         (Seq (Call None "sched_block_to_leave" [])
+              (Return (Const 0))))
+         Skip)
+  (Seq (Call None "thread_set_state" [Var 0; Const 2 (* THREAD_RUNNING *)])
+  (Seq (Call None "sched_cpu_set_running" [Var 1; Var 4])
+  (Seq (Call None "sched_begin_slice" [Var 1])
+  (Seq (Call None "sched_budget_switch" [Var 1; Var 0])
+  (Seq (Call None "sched_update_floor" [Var 1])
+       (Call None "thread_switch" [Var 0]))))))))))))).
+
+(* sched_prepare_switch: 0 t, 1 cpu, 2 home, 3 priority, 4 limited, 5 floor *)
+Definition sched_prepare_switch_code : fundef := Fun 1 5
+  (Seq (Call (Some 1%nat) "arch_cpu" [])
+  (Seq (Call (Some 2%nat) "thread_cpu" [Var 0])
+  (Seq (If (Cmp Ne (Var 2) (Var 1)) (Return (Const 0)) Skip)
+  (Seq (Call (Some 3%nat) "thread_priority" [Var 0])
+  (Seq (Call (Some 4%nat) "sched_budget_limited" [Var 0])
+  (Seq (Call (Some 5%nat) "arch_floor" [])
+  (Seq (If (COr (Cmp Lt (Var 3) (Var 5)) (Cmp Eq (Var 4) (Const 1))) (Return (Const 0)) Skip)
+  (Seq (Call None "thread_set_state" [Var 0; Const 2 (* THREAD_RUNNING *)])
+  (Seq (Call None "sched_cpu_set_running" [Var 1; Bin W32 Add (Var 3) (Const 1)])
+       (Return (Const 1))))))))))).
+
+(* sched_switch_to: 0 t, 1 at_once *)
+Definition sched_switch_to_code : fundef := Fun 1 1
+  (Seq (Call (Some 1%nat) "sched_prepare_switch" [Var 0])
+       (If (Cmp Eq (Var 1) (Const 1)) (Call None "thread_switch_to_user" [Var 0])
+         (Call None "sched_switch_slowly" [Var 0]))).
+
+(* sched_yield: 0 cpu *)
+Definition sched_yield_code : fundef := Fun 0 1
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call None "sched_cpu_set_slice_over" [Var 0; Const 1])
+       (Call None "sched_request" []))).
+
+(* sched_make_way: 0 cpu, 1 current, 2 best, 3 running, 4 over, 5 next, 6 has *)
+Definition sched_make_way_code : fundef := Fun 2 5
+  (Seq (Call (Some 2%nat) "sched_ready_best" [Var 0])
+  (Seq (Call (Some 3%nat) "sched_cpu_running" [Var 0])
+  (Seq (Call (Some 4%nat) "sched_cpu_slice_over" [Var 0])
+  (Seq (Call (Some 5%nat) "sched_cpu_kept" [Var 0])
+  (Seq (If (COr (Cmp Ne (Var 5) (Const 4294967295 (* NONE *))) (Cmp Gt (Var 2) (Var 3)))
+         (Return (Const 1 (* WAY_MAKES *))) Skip)
+  (Seq (If (Cmp Eq (Var 3) (Const 0)) (Return (Const 0 (* WAY_STAYS *))) Skip)
+  (Seq (If (CAnd (Cmp Eq (Var 4) (Const 1)) (Cmp Eq (Var 2) (Var 3))) (Return (Const 1 (* WAY_MAKES *))) Skip)
+  (Seq (Call (Some 6%nat) "sched_budget_has" [Var 0; Var 1])
+  (Seq (If (Cmp Eq (Var 6) (Const 0)) (Return (Const 2 (* WAY_SPENT *))) Skip)
+       (Return (Const 0 (* WAY_STAYS *)))))))))))).
+
+(* sched_decide: 0 cpu, 1 current, 2 way, 3 next *)
+Definition sched_decide_code : fundef := Fun 0 4
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call (Some 1%nat) "thread_current" [])
+  (Seq (Call (Some 2%nat) "sched_make_way" [Var 0; Var 1])
+       (If (Cmp Ne (Var 2) (Const 0 (* WAY_STAYS *)))
+         (Seq (If (Cmp Eq (Var 2) (Const 2 (* WAY_SPENT *))) (Call None "sched_budget_park" [Var 0; Var 1])
+                (Call None "sched_put_back" [Var 0; Var 1]))
+         (Seq (Call (Some 3%nat) "sched_next" [Var 0])
+         (Seq (Call None "sched_run" [Var 0; Var 3])
+              (Call None "sched_resumed" []))))
+         (Seq (Call None "arch_set_need_resched" [Const 0])
+         (Seq (Call None "sched_cpu_set_slice_over" [Var 0; Const 0])
+         (Seq (Call None "sched_cpu_set_slice_end" [Var 0; Const 0xffffffffffffffff (* TIMER_NEVER *)])
+         (Seq (Call None "sched_begin_slice" [Var 0])
+         (Seq (Call None "sched_budget_switch" [Var 0; Var 1])
+              (Call None "sched_update_floor" [Var 0])))))))))).
+
+(* sched_woken: 0 cpu, 1 next, 2 priority, 3 best *)
+Definition sched_woken_code : fundef := Fun 0 4
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call (Some 1%nat) "sched_cpu_kept" [Var 0])
+  (Seq (If (Cmp Eq (Var 1) (Const 4294967295 (* NONE *))) (Return (Const 4294967295 (* NONE *))) Skip)
+  (Seq (Call (Some 2%nat) "thread_priority" [Var 1])
+  (Seq (Call (Some 3%nat) "sched_ready_best" [Var 0])
+  (Seq (If (Cmp Gt (Var 3) (Var 2)) (Return (Const 4294967295 (* NONE *))) Skip)
+       (Return (Var 1)))))))).
+
+(* sched_hand_over: 0 cpu, 1 current, 2 next, 3 charged, 4 limited, 5 priority, 6 before, 7 best *)
+Definition sched_hand_over_code : fundef := Fun 0 8
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call (Some 1%nat) "thread_current" [])
+  (Seq (Call (Some 2%nat) "sched_cpu_kept" [Var 0])
+  (Seq (Call (Some 3%nat) "sched_cpu_charged" [Var 0])
+  (Seq (If (COr (COr (Cmp Eq (Var 2) (Const 4294967295 (* NONE *)))
+                  (Cmp Ne (Var 3) (Const 4294967295 (* NONE *))))
+             (Cmp Lt (Var 1) (Const 16 (* NUM_CPU *))))
+         (Return (Const 0)) Skip)
+  (Seq (Call (Some 4%nat) "sched_budget_limited" [Var 2])
+  (Seq (Call (Some 5%nat) "thread_priority" [Var 2])
+  (Seq (Call (Some 6%nat) "sched_ready_best" [Var 0])
+  (Seq (If (COr (Cmp Eq (Var 4) (Const 1)) (Cmp Gt (Var 6) (Var 5))) (Return (Const 0)) Skip)
+  (Seq (Call None "sched_wake_take" [Var 0])
+  (Seq (Call None "sched_ready_insert" [Var 0; Var 1])
+  (Seq (Call (Some 7%nat) "sched_ready_best" [Var 0])
+  (Seq (Call None "sched_cpu_set_running" [Var 0; Bin W32 Add (Var 5) (Const 1)])
+  (Seq (Call None "sched_cpu_set_slice_over" [Var 0; Const 0])
+  (Seq (Call None "sched_cpu_set_slice_end" [Var 0; Const 0xffffffffffffffff (* TIMER_NEVER *)])
+  (Seq (Call None "arch_set_need_resched" [Const 0])
+  (Seq (Call None "arch_set_floor" [Var 7])
+  (Seq (Call None "sched_switch" [Var 2])
+       (Return (Const 1)))))))))))))))))))).
+
+(* sched_hand_over_to: 0 next, 1 cpu, 2 current, 3 priority, 4 best, 5 floor *)
+Definition sched_hand_over_to_code : fundef := Fun 1 5
+  (Seq (Call (Some 1%nat) "arch_cpu" [])
+  (Seq (Call (Some 2%nat) "thread_current" [])
+  (Seq (Call None "sched_wake_take" [Var 1])
+  (Seq (If (Cmp Lt (Var 2) (Const 16 (* NUM_CPU *)))
+         (Call None "thread_set_state" [Var 2; Const 1 (* THREAD_READY *)])
+         (Call None "sched_ready_insert" [Var 1; Var 2]))
+  (Seq (Call (Some 3%nat) "thread_priority" [Var 0])
+  (Seq (Call (Some 4%nat) "sched_ready_best" [Var 1])
+  (Seq (Call None "sched_cpu_set_running" [Var 1; Bin W32 Add (Var 3) (Const 1)])
+  (Seq (Call None "sched_cpu_set_slice_over" [Var 1; Const 0])
+  (Seq (Call None "sched_cpu_set_slice_end" [Var 1; Const 0xffffffffffffffff (* TIMER_NEVER *)])
+  (Seq (Call None "arch_set_need_resched" [Const 0])
+  (Seq (Call (Some 5%nat) "sched_account_for" [Var 1; Var 0; Var 4])
+  (Seq (Call None "arch_set_floor" [Var 5])
+       (Call None "sched_switch" [Var 0]))))))))))))).
+
+(* sched_exit_current: 0 cpu, 1 current, 2 next *)
+Definition sched_exit_current_code : fundef := Fun 0 3
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call (Some 1%nat) "thread_current" [])
+  (Seq (Call None "thread_set_state" [Var 1; Const 5 (* THREAD_EXITED *)])
+  (Seq (Call None "sched_budget_exempt" [Var 1; Const 0])
+  (Seq (Call None "sched_budget_take_back" [Var 1])
+  (Seq (Call (Some 2%nat) "sched_next" [Var 0])
+       (Call None "sched_run" [Var 0; Var 2]))))))).
+
+(* sched_boost: 0 t, 1 cpu, 2 state *)
+Definition sched_boost_code : fundef := Fun 1 2
+  (Seq (Call (Some 1%nat) "arch_cpu" [])
+  (Seq (Call (Some 2%nat) "thread_state" [Var 0])
+  (Seq (If (CAnd (CAnd (Cmp Ne (Var 2) (Const 1 (* THREAD_READY *)))
+                   (Cmp Ne (Var 2) (Const 4 (* THREAD_PARKED *))))
+             (Cmp Ne (Var 2) (Const 3 (* THREAD_BLOCKED *))))
+         (Return (Const 0)) Skip)
+  (Seq (If (Cmp Eq (Var 2) (Const 1 (* THREAD_READY *))) (Call None "sched_ready_remove" [Var 1; Var 0]) Skip)
+  (Seq (If (Cmp Eq (Var 2) (Const 4 (* THREAD_PARKED *))) (Call None "sched_budget_unpark" [Var 1; Var 0])
+         Skip)
+  (Seq (Call None "thread_set_priority" [Var 0; Bin W32 Sub (Const 256 (* NUM_PRIORITY *)) (Const 1)])
+  (Seq (Call None "sched_budget_exempt" [Var 0; Const 1])
+       (If (Cmp Ne (Var 2) (Const 3 (* THREAD_BLOCKED *)))
+         (Seq (Call None "thread_set_state" [Var 0; Const 3 (* THREAD_BLOCKED *)])
+              (Call None "sched_insert" [Var 1; Var 0]))
+         Skip)))))))).
+
+(* sched_unboost: 0 cpu, 1 current, 2 priority *)
+Definition sched_unboost_code : fundef := Fun 0 3
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call (Some 1%nat) "thread_current" [])
+  (Seq (Call (Some 2%nat) "thread_base_priority" [Var 1])
+  (Seq (Call None "thread_set_priority" [Var 1; Var 2])
+  (Seq (Call None "sched_cpu_set_running" [Var 0; Bin W32 Add (Var 2) (Const 1)])
+  (Seq (Call None "sched_request" [])
+  (Seq (Call None "sched_budget_exempt" [Var 1; Const 0])
+       (Call None "sched_budget_switch" [Var 0; Var 1])))))))).
+
+(* sched_set_deadline: 0 t, 1 deadline_ns, 2 cpu *)
+Definition sched_set_deadline_code : fundef := Fun 2 1
+  (Seq (Call (Some 2%nat) "arch_cpu" [])
+       (Call None "sched_event_set" [Var 2; Var 0; Var 1])).
+
+(* sched_clear_deadline: 0 t *)
+Definition sched_clear_deadline_code : fundef := Fun 1 0
+  (Call None "sched_event_cancel" [Var 0]).
+
+(* sched_release: 0 event, 1 cpu, 2 t *)
+Definition sched_release_code : fundef := Fun 1 2
+  (Seq (Call (Some 1%nat) "arch_cpu" [])
+  (Seq (Assign 2 (Bin W32 Sub (Var 0) (Const 144 (* SCHED_RELEASE_BASE *))))
+  (Seq (Call None "queue_remove" [Var 2])
+  (Seq (Call None "thread_set_state" [Var 2; Const 3 (* THREAD_BLOCKED *)])
+       (Call None "sched_insert" [Var 1; Var 2]))))).
+
+(* sched_timer_interrupt: 0 cpu, 1 now, 2 alarm, 3 end, 4 event, 5 first *)
+Definition sched_timer_interrupt_code : fundef := Fun 0 6
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call (Some 1%nat) "timer_now" [])
+  (Seq (Call None "sched_alarm_gone" [Var 0])
+  (Seq (Call (Some 2%nat) "sched_budget_timer" [Var 0; Var 1])
+  (Seq (If (Cmp Le (Var 2) (Var 1))
+         (Seq (Assign 2 (Const 0xffffffffffffffff (* TIMER_NEVER *)))
+              (Call None "sched_request" []))
+         Skip)
+  (Seq (Call (Some 3%nat) "sched_cpu_slice_end" [Var 0])
+  (Seq (If (Cmp Le (Var 3) (Var 1))
+         (Seq (Assign 3 (Const 0xffffffffffffffff (* TIMER_NEVER *)))
+         (Seq (Call None "sched_cpu_set_slice_end" [Var 0; Const 0xffffffffffffffff (* TIMER_NEVER *)])
+         (Seq (Call None "sched_cpu_set_slice_over" [Var 0; Const 1])
+              (Call None "sched_request" []))))
+         Skip)
+  (Seq (Call (Some 4%nat) "sched_event_take" [Var 0; Var 1])
+  (Seq (Call (Some 5%nat) "sched_event_first" [Var 0])
+  (Seq (If (Cmp Lt (Var 3) (Var 2)) (Assign 2 (Var 3)) Skip)
+  (Seq (If (Cmp Lt (Var 5) (Var 2)) (Assign 2 (Var 5)) Skip)
+  (Seq (Call None "sched_alarm_want" [Var 0; Var 2])
+       (Return (Var 4)))))))))))))).
+
+(** * [sched_loan.c] *)
+
+(* sched_call_slowly: 0 t, 1 cpu, 2 home, 3 current *)
+Definition sched_call_slowly_code : fundef := Fun 1 3
+  (Seq (Call (Some 1%nat) "arch_cpu" [])
+  (Seq (Call (Some 2%nat) "thread_cpu" [Var 0])
+  (Seq (Call (Some 3%nat) "thread_current" [])
+  (Seq (If (Cmp Eq (Var 2) (Var 1)) (Call None "sched_budget_borrow" [Var 0; Var 3]) Skip)
+       (Call None "sched_switch_slowly" [Var 0]))))).
+
+(* sched_call: 0 t, 1 at_once *)
+Definition sched_call_code : fundef := Fun 1 1
+  (Seq (Call (Some 1%nat) "sched_prepare_switch" [Var 0])
+       (If (Cmp Eq (Var 1) (Const 1)) (Call None "thread_switch_to_user" [Var 0])
+         (Call None "sched_call_slowly" [Var 0]))).
+
+(* sched_reply_slowly: 0 t, 1 current *)
+Definition sched_reply_slowly_code : fundef := Fun 1 1
+  (Seq (Call (Some 1%nat) "thread_current" [])
+  (Seq (Call None "sched_budget_take_back" [Var 1])
+       (Call None "sched_switch_slowly" [Var 0]))).
+
+(* sched_reply: 0 t, 1 at_once *)
+Definition sched_reply_code : fundef := Fun 1 1
+  (Seq (Call (Some 1%nat) "sched_prepare_switch" [Var 0])
+       (If (Cmp Eq (Var 1) (Const 1)) (Call None "thread_switch_to_user" [Var 0])
+         (Call None "sched_reply_slowly" [Var 0]))).
+
+(* sched_borrow: 0 from, 1 cpu, 2 home, 3 current *)
+Definition sched_borrow_code : fundef := Fun 1 3
+  (Seq (Call (Some 1%nat) "arch_cpu" [])
+  (Seq (Call (Some 2%nat) "thread_cpu" [Var 0])
+  (Seq (Call (Some 3%nat) "thread_current" [])
+  (Seq (If (Cmp Eq (Var 2) (Var 1)) (Call None "sched_budget_borrow" [Var 3; Var 0])
+         (Call None "sched_budget_take_back" [Var 3]))
+  (Seq (Call None "sched_budget_switch" [Var 1; Var 3])
+       (Call None "sched_update_floor" [Var 1])))))).
+
+(* sched_repay: 0 cpu, 1 charged, 2 current *)
+Definition sched_repay_code : fundef := Fun 0 3
+  (Seq (Call (Some 0%nat) "arch_cpu" [])
+  (Seq (Call (Some 1%nat) "sched_cpu_charged" [Var 0])
+       (If (Cmp Ne (Var 1) (Const 4294967295 (* NONE *)))
+         (Seq (Call (Some 2%nat) "thread_current" [])
+         (Seq (Call None "sched_budget_take_back" [Var 2])
+         (Seq (Call None "sched_budget_switch" [Var 0; Var 2])
+              (Call None "sched_update_floor" [Var 0]))))
+         Skip))).
+
+(* sched_revoke: 0 server, 1 cpu, 2 home, 3 current *)
+Definition sched_revoke_code : fundef := Fun 1 3
+  (Seq (Call (Some 1%nat) "arch_cpu" [])
+  (Seq (Call (Some 2%nat) "thread_cpu" [Var 0])
+  (Seq (Call (Some 3%nat) "thread_current" [])
+       (If (Cmp Eq (Var 0) (Var 3)) (Call None "sched_repay" [])
+         (If (Cmp Eq (Var 2) (Var 1)) (Call None "sched_budget_take_back" [Var 0]) Skip))))).
+
 Definition sched_module_list : list (string * fundef) :=
   [("sched_cpu_init", sched_cpu_init_code);
    ("sched_cpu_slice_end", sched_cpu_slice_end_code);
@@ -437,6 +1091,19 @@ Definition sched_module_list : list (string * fundef) :=
    ("sched_ready_take", sched_ready_take_code);
    ("sched_ready_park", sched_ready_park_code);
    ("sched_ready_best", sched_ready_best_code);
+   ("sched_event_init", sched_event_init_code);
+   ("sched_heap_put", sched_heap_put_code);
+   ("sched_heap_when", sched_heap_when_code);
+   ("sched_heap_parent", sched_heap_parent_code);
+   ("sched_heap_up", sched_heap_up_code);
+   ("sched_heap_down", sched_heap_down_code);
+   ("sched_event_remove", sched_event_remove_code);
+   ("sched_event_add", sched_event_add_code);
+   ("sched_event_cancel", sched_event_cancel_code);
+   ("sched_event_set", sched_event_set_code);
+   ("sched_event_when", sched_event_when_code);
+   ("sched_event_first", sched_event_first_code);
+   ("sched_event_take", sched_event_take_code);
    ("sched_budget_init", sched_budget_init_code);
    ("sched_reserve", sched_reserve_code);
    ("sched_payer", sched_payer_code);
@@ -458,5 +1125,47 @@ Definition sched_module_list : list (string * fundef) :=
    ("sched_resume_charge", sched_resume_charge_code);
    ("sched_used_ns", sched_used_ns_code);
    ("sched_pick", sched_pick_code);
-   ("sched_put_back", sched_put_back_code)].
+   ("sched_put_back", sched_put_back_code);
+   ("sched_wake_take", sched_wake_take_code);
+   ("sched_next", sched_next_code);
+   ("sched_insert_ready", sched_insert_ready_code);
+   ("sched_insert", sched_insert_code);
+   ("sched_ready_remote", sched_ready_remote_code);
+   ("sched_ready", sched_ready_code);
+   ("sched_drain_pending", sched_drain_pending_code);
+   ("sched_init", sched_init_code);
+   ("sched_init_cpu", sched_init_cpu_code);
+   ("sched_request", sched_request_code);
+   ("sched_update_floor", sched_update_floor_code);
+   ("sched_begin_slice", sched_begin_slice_code);
+   ("sched_resumed", sched_resumed_code);
+   ("sched_switch", sched_switch_code);
+   ("sched_account_for", sched_account_for_code);
+   ("sched_run", sched_run_code);
+   ("sched_prepare_block", sched_prepare_block_code);
+   ("sched_block", sched_block_code);
+   ("sched_block_to_leave", sched_block_to_leave_code);
+   ("sched_switch_slowly", sched_switch_slowly_code);
+   ("sched_prepare_switch", sched_prepare_switch_code);
+   ("sched_switch_to", sched_switch_to_code);
+   ("sched_yield", sched_yield_code);
+   ("sched_make_way", sched_make_way_code);
+   ("sched_decide", sched_decide_code);
+   ("sched_woken", sched_woken_code);
+   ("sched_hand_over", sched_hand_over_code);
+   ("sched_hand_over_to", sched_hand_over_to_code);
+   ("sched_exit_current", sched_exit_current_code);
+   ("sched_boost", sched_boost_code);
+   ("sched_unboost", sched_unboost_code);
+   ("sched_set_deadline", sched_set_deadline_code);
+   ("sched_clear_deadline", sched_clear_deadline_code);
+   ("sched_release", sched_release_code);
+   ("sched_timer_interrupt", sched_timer_interrupt_code);
+   ("sched_call_slowly", sched_call_slowly_code);
+   ("sched_call", sched_call_code);
+   ("sched_reply_slowly", sched_reply_slowly_code);
+   ("sched_reply", sched_reply_code);
+   ("sched_borrow", sched_borrow_code);
+   ("sched_repay", sched_repay_code);
+   ("sched_revoke", sched_revoke_code)].
 Definition sched_module : module := module_of sched_module_list.
