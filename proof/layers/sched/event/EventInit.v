@@ -20,8 +20,8 @@ Proof. intros H. eapply Forall_impl; [exact H|]. intros f Hf. unfold filled. ind
 Lemma filled_unwritten o l i j d x : (forall u f, f ∈ (l u).*1 -> x <> field_cell o u f) -> filled o l i j d !! x = d !! x.
 Proof.
   intros Hx. unfold filled. induction (Z.to_nat (j - i)) as [|n IH]; [done|]. cbn [store_each]. rewrite <- IH. specialize (Hx (i + Z.of_nat n)).
-  generalize (store_each o l i n d). revert Hx. generalize (i + Z.of_nat n). intros u. generalize (l u). intros s. induction s as [|[f v] s IHs]; intros Hx e; [done|].
-  cbn [store_fields]. rewrite IHs; [apply own_lookup_ne; intros E; by apply (Hx f); [left|]|]. intros g Hg. apply Hx. by right.
+  generalize (store_each o l i n d). revert Hx. generalize (i + Z.of_nat n). intros u. generalize (l u). intros s. induction s as [|[f v] s IH2]; intros Hx e; [done|].
+  cbn [store_fields]. rewrite IH2; [apply own_lookup_ne; intros E; by apply (Hx f); [left|]|]. intros g Hg. apply Hx. by right.
 Qed.
 
 Section proof.
