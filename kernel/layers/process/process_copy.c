@@ -12,13 +12,14 @@
 
 #define COPY_PIECE_WORDS 128u /* of one step, which bounds the time between two preemption points */
 
-/* Of a LOADING process: the frame that its next copied page takes. Its first `pieces` pieces are those of frame `source`, the
- * others zero. Used by the CPU that builds p. */
+/* Of a LOADING process: the frame that its next copied page takes. Its first `pieces` pieces are those of frame `source`, which
+ * are copied for thread `reader`, the others zero. Used by the CPU that builds p. A page may change after a call that copies it:
+ * so no other call goes on with these pieces, that of another thread or one that is made after this one has failed. */
 struct process_copy {
     uint32_t spare; /* NONE: there is none */
     uint32_t source;
     uint32_t pieces;
-    uint32_t unused;
+    uint32_t reader; /* NONE: the source is a page of the image, which does not change */
 };
 
 static struct process_copy process_copy[NUM_PROCESS];
@@ -72,10 +73,10 @@ static uint32_t process_make_spare(uint32_t p)
 #define COPY_FILL 3u
 #define COPY_MAP 4u
 
-/* The next step of p's copy of the first `words` words of frame source, to an address that lacks what process_lacks says.
- * Requires: this CPU builds p. Of a source the same number of words is copied each time: a page of the image by its segment,
+/* The next step of p's copy of the first `words` words of frame source for `reader`, to an address that lacks what process_lacks
+ * says. Requires: this CPU builds p. Of a source the same number of words is copied each time: a page of the image by its segment,
  * which is loaded page by page; a page of a process whole. */
-static uint32_t process_copy_stage(uint32_t p, uint32_t lacks, uint32_t source, uint32_t words)
+static uint32_t process_copy_stage(uint32_t p, uint32_t lacks, uint32_t source, uint32_t reader, uint32_t words)
 {
     uint32_t filled = process_copy[p].pieces * COPY_PIECE_WORDS;
     if (lacks != 0u) {
@@ -84,7 +85,7 @@ static uint32_t process_copy_stage(uint32_t p, uint32_t lacks, uint32_t source, 
     if (process_copy[p].spare == NONE) {
         return COPY_SPARE;
     }
-    if (filled > 0u && process_copy[p].source != source) {
+    if (filled > 0u && (process_copy[p].source != source || process_copy[p].reader != reader)) {
         return COPY_STALE;
     }
     if (filled < words) {
@@ -110,7 +111,7 @@ uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t lacks, uint32
 
 /* Fills the next piece of p's spare frame. Requires: as process_copy_stage, which returned COPY_FILL; the source cannot be freed
  * meanwhile. */
-static void process_fill_piece(uint32_t p, uint32_t source, uint32_t words)
+static void process_fill_piece(uint32_t p, uint32_t source, uint32_t reader, uint32_t words)
 {
     uint32_t pieces = process_copy[p].pieces;
     uint32_t filled = pieces * COPY_PIECE_WORDS;
@@ -120,6 +121,7 @@ static void process_fill_piece(uint32_t p, uint32_t source, uint32_t words)
     }
     arch_frame_copy(process_copy[p].spare, source, filled, piece);
     process_copy[p].source = source;
+    process_copy[p].reader = reader;
     process_copy[p].pieces = pieces + 1u;
 }
 
@@ -151,37 +153,39 @@ uint32_t process_give_copy(uint32_t p, uint64_t vaddr, uint32_t prot, uint32_t s
 {
     uint32_t status = STATUS_RESTART;
     uint32_t lacks = process_lacks(p, vaddr);
-    uint32_t stage = process_copy_stage(p, lacks, source, words);
+    uint32_t stage = process_copy_stage(p, lacks, source, NONE, words);
     if (stage == COPY_FILL) {
-        process_fill_piece(p, source, words);
+        process_fill_piece(p, source, NONE, words);
     } else {
         status = process_copy_other(p, vaddr, prot, lacks, stage);
     }
     return status;
 }
 
-/* Fills the next piece of child's spare frame from p's page, if that is still frame source. Requires: as process_copy_stage,
- * which returned COPY_FILL. */
+/* Fills the next piece of child's spare frame from the page of the current thread's process p, if that is still frame source.
+ * Requires: as process_copy_stage, which returned COPY_FILL. */
 static void process_fill_from_page(uint32_t child, uint32_t p, uint64_t from, uint32_t source)
 {
+    uint32_t current = thread_current();
     spinlock_acquire(LOCK_PROCESS_SPACE_BASE + p);
     uint32_t frame = pagemap_frame(p, from, PROT_READ);
     if (frame == source) {
-        process_fill_piece(child, source, FRAME_WORDS);
+        process_fill_piece(child, source, current, FRAME_WORDS);
     }
     spinlock_release(LOCK_PROCESS_SPACE_BASE + p);
 }
 
-/* One step of copying p's page. Requires: this CPU builds child, which is LOADING. */
+/* One step of copying a page of the current thread's process p. Requires: this CPU builds child, which is LOADING. */
 static uint32_t process_copy_step(uint32_t child, uint64_t to, uint32_t p, uint64_t from, uint32_t prot)
 {
     uint32_t status = STATUS_RESTART;
+    uint32_t current = thread_current();
     uint32_t source = pagemap_frame(p, from, PROT_READ);
     if (source == NONE) {
         return ERR_BAD_ADDRESS;
     }
     uint32_t lacks = process_lacks(child, to);
-    uint32_t stage = process_copy_stage(child, lacks, source, FRAME_WORDS);
+    uint32_t stage = process_copy_stage(child, lacks, source, current, FRAME_WORDS);
     if (stage == COPY_FILL) {
         process_fill_from_page(child, p, from, source);
     } else {
@@ -234,6 +238,9 @@ uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t 
         }
     }
     if (mine == 1u) {
+        if (status != STATUS_OK && status != STATUS_RESTART) {
+            process_drop_spare(child);
+        }
         process_build_end(child, PROCESS_LOADING);
     }
     return status;

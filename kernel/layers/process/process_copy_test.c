@@ -186,6 +186,45 @@ static void two_at_once(void)
     kill_child();
 }
 
+/* The second thread writes the page before it copies it. */
+static uint64_t other_writes;
+
+static void other_thread(void)
+{
+    write_frame(hosted_reach(HERE, 1), other_writes);
+    CHECK_EQUAL(user_call(SYS_PROCESS_COPY, CHILD_SLOT, HERE, HERE, PROT_READ, 0), STATUS_OK);
+    other_writes = 0;
+    user_call(SYS_THREAD_EXIT, 0, 0, 0, 0, 0);
+}
+
+/* What a copy has begun that fails, or that another thread makes, is not gone on with: the page may have changed since. */
+static void changed_meanwhile(void)
+{
+    uint64_t life = 0;
+    for (uint32_t words = 0; words <= FRAME_WORDS; words += PIECE, life += 1000) {
+        CHECK_EQUAL(create_child(), STATUS_OK);
+        CHECK_EQUAL(user_call(SYS_PROCESS_COPY, CHILD_SLOT, THERE, THERE, PROT_READ, 0), STATUS_OK);
+        begin(HERE, HERE, words);
+        write_frame(hosted_reach(HERE, 1), 70000 + life);
+        CHECK_EQUAL(step(THERE, HERE), ERR_ALREADY_MAPPED);
+        CHECK_EQUAL(process_has_spare(1), 0);
+        CHECK_EQUAL(user_call(SYS_PROCESS_COPY, CHILD_SLOT, HERE, HERE, PROT_READ, 0), STATUS_OK);
+        CHECK(frame_has(pagemap_frame(1, HERE, PROT_READ), 70000 + life, FRAME_WORDS));
+        kill_child();
+
+        CHECK_EQUAL(create_child(), STATUS_OK);
+        begin(HERE, HERE, words);
+        other_writes = 80000 + life;
+        CHECK_EQUAL(user_call(SYS_THREAD_START, 1, USER_BASE, USER_BASE, 0, 0), STATUS_OK);
+        do {
+            user_call(SYS_SLEEP, arch_clock_ns() + 1000, 0, 0, 0, 0);
+        } while (other_writes != 0);
+        CHECK(frame_has(pagemap_frame(1, HERE, PROT_READ), 80000 + life, FRAME_WORDS));
+        kill_child();
+    }
+    write_frame(hosted_reach(HERE, 1), 50000);
+}
+
 /* Of a copy that is given up, nothing is in a page that is loaded next, nor in the child when it starts. */
 static void given_up(void)
 {
@@ -213,12 +252,15 @@ static void given_up(void)
 
 static void copies_program(uint32_t thread)
 {
-    if (thread != NUM_CPU) {
+    if (thread == NUM_CPU + 1) {
+        other_thread();
+    } else if (thread != NUM_CPU) {
         user_call(SYS_SLEEP, ~0ul, 0, 0, 0, 0);
     }
     CHECK_EQUAL(user_call(SYS_MEM_MAP, HERE, 2, PROT_READ | PROT_WRITE, 0, 0), STATUS_OK);
     write_frame(hosted_reach(HERE, 1), 50000);
     write_frame(hosted_reach(THERE, 1), 60000);
+    changed_meanwhile();
     uint32_t free = frame_free_count();
     two_at_once();
     for (uint32_t words = 0; words <= FRAME_WORDS; words += PIECE) {
@@ -239,7 +281,7 @@ static void copies_program(uint32_t thread)
 static void copies(void)
 {
     world_start(1);
-    world_process(0, NONE, 200, 0, 1, 0, 100, NONE);
+    world_process(0, NONE, 200, 0, 2, 0, 100, NONE);
     world_process(1, 0, 60, 4, 1, 0, 90, NONE);
     process_set_grant(0, CHILD_SLOT, GRANT_PROCESS, 1, 0, NONE);
     CHECK_EQUAL(process_define_segment(1, DATA, 1, IMAGE, 8, PROT_READ | PROT_WRITE, 1), STATUS_OK);

@@ -252,6 +252,9 @@ static uint32_t process_build(uint32_t p)
     if (status == STATUS_OK && created == 0u) {
         status = STATUS_RESTART;
     }
+    if (status == STATUS_OK) {
+        process_drop_spare(p); /* of a copy that the parent has begun in an earlier life */
+    }
     process_build_end(p, after);
     return status;
 }

@@ -933,8 +933,9 @@ Definition sched_exit_current_code : fundef := Fun 0 3
   (Seq (Call None "thread_set_state" [Var 1; Const 5 (* THREAD_EXITED *)])
   (Seq (Call None "sched_budget_exempt" [Var 1; Const 0])
   (Seq (Call None "sched_budget_take_back" [Var 1])
+  (Seq (Call None "arch_fpu_unused" [])
   (Seq (Call (Some 2%nat) "sched_next" [Var 0])
-       (Call None "sched_run" [Var 0; Var 2]))))))).
+       (Call None "sched_run" [Var 0; Var 2])))))))).
 
 (* sched_boost: 0 t, 1 cpu, 2 state *)
 Definition sched_boost_code : fundef := Fun 1 2

@@ -121,6 +121,11 @@ uint32_t arch_fpu_left(void)
 
 void arch_fpu_unused(void)
 {
+#if DEBUG
+    if (arch_fpu_left() != 1) {
+        __builtin_trap(); /* another thread could read the registers */
+    }
+#endif
     *(uint32_t __seg_gs *)PERCPU_FPU_LEFT = 1;
 }
 

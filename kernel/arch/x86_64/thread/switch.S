@@ -19,4 +19,10 @@ arch_switch:
     lea THREAD_FRAME_END(%rax), %rcx
     mov %rcx, %gs:PERCPU_TSS_RSP0       # exceptions and interrupts save into its record
     mov THREAD_KERNEL_RSP(%rax), %rsp
+#if DEBUG
+    cmpl $1, %gs:PERCPU_FPU_LEFT        # else `to` could read the vector registers
+    je 1f
+    ud2
+1:
+#endif
     ret
