@@ -20,6 +20,13 @@ Proof. intros. by apply Z.mod_small. Qed.
 
 (** After start-up no thread has a reservation. *)
 Definition unreserved : reservation := Reservation 0 0 0 0 0 0 NONE 0.
+(** What start-up makes is valid from then on: nothing is left, owed or spent, and the first period begins at the first refill. *)
+Lemma unreserved_valid now : 0 <= now -> reservation_valid now unreserved.
+Proof. unfold reservation_valid, reservation_ok, horizon. cbn. lia. Qed.
+Lemma reserved_valid now t p b : 0 <= now -> 0 <= p < horizon -> 0 <= b < horizon ->
+  reservation_valid now (take_back t (Reservation p b (time_left unreserved) (period_end unreserved) (debt unreserved) (used unreserved)
+    (spends unreserved) (exempt unreserved))).
+Proof. unfold reservation_valid, reservation_ok, horizon. cbn. lia. Qed.
 
 Section proof.
   Context (kernel_entry : Z -> Z) (M : module) (this : nat).
