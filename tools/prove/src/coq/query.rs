@@ -81,8 +81,9 @@ fn script(asked: &[&String], together: bool) -> (String, usize) {
         script += "\n";
     }
     if together {
-        let all: Vec<String> = asked.iter().map(|theorem| format!("(@{theorem}, ")).collect();
-        script += &format!("Definition asked := {}tt{}.\n", all.concat(), ")".repeat(all.len()));
+        // No tuple: its type would repeat the statements at each level.
+        let all: Vec<String> = asked.iter().map(|theorem| format!("let _ := @{theorem} in ")).collect();
+        script += &format!("Definition asked : True := {}I.\n", all.concat());
         script += "Redirect \".ask/all.rests\" Print Assumptions asked.\n";
     }
     (script, head)
