@@ -19,8 +19,10 @@ struct process_copy {
     uint32_t spare; /* NONE: there is none */
     uint32_t source;
     uint32_t pieces;
-    uint32_t reader; /* NONE: the source is a page of the image, which does not change */
+    uint32_t reader; /* NONE: the source is a page of the image, which stays; COPY_ENDED: its call has ended */
 };
+
+#define COPY_ENDED 0xfffffffeu
 
 static struct process_copy process_copy[NUM_PROCESS];
 
@@ -47,6 +49,11 @@ void process_drop_spare(uint32_t p)
         process_copy[p].spare = NONE;
         frame_remove_owner(frame, p);
     }
+}
+
+void process_forget_pieces(uint32_t p)
+{
+    process_copy[p].reader = COPY_ENDED;
 }
 
 /* Clears a frame that p's next copied page takes. Returns STATUS_RESTART; ERR_QUOTA; ERR_NO_MEMORY. Requires: this CPU builds p,
@@ -239,7 +246,7 @@ uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t 
     }
     if (mine == 1u) {
         if (status != STATUS_OK && status != STATUS_RESTART) {
-            process_drop_spare(child);
+            process_forget_pieces(child);
         }
         process_build_end(child, PROCESS_LOADING);
     }

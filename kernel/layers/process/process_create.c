@@ -253,7 +253,7 @@ static uint32_t process_build(uint32_t p)
         status = STATUS_RESTART;
     }
     if (status == STATUS_OK) {
-        process_drop_spare(p); /* of a copy that the parent has begun in an earlier life */
+        process_forget_pieces(p); /* of a copy that the parent has begun in an earlier life */
     }
     process_build_end(p, after);
     return status;

@@ -85,6 +85,9 @@ uint32_t process_copy_prepare(uint32_t p, uint64_t vaddr, uint32_t lacks, uint32
 uint32_t process_has_spare(uint32_t p);
 void process_drop_spare(uint32_t p);
 
+/* No copy goes on with what is filled of that frame. Requires: this CPU builds p. */
+void process_forget_pieces(uint32_t p);
+
 /* ---- process_thread.c: planned starts and requests to CPUs ---- */
 void process_thread_init(void);
 
