@@ -159,8 +159,8 @@ uint32_t process_unmap_forget(uint32_t p, uint32_t index);
 uint32_t process_pin_page(uint32_t p, uint64_t vaddr, uint32_t prot);
 
 /* Maps a fresh page at `to` of child, which must be LOADING, with a copy of the current process's page at `from`.
- * Returns STATUS_OK; STATUS_RESTART (an interrupt waits: call again); ERR_BAD_STATE; ERR_BAD_ADDRESS (`from` is not an own readable page);
- * ERR_ALREADY_MAPPED; ERR_QUOTA (of the child); ERR_NO_MEMORY. */
+ * Returns STATUS_OK; STATUS_RESTART (an interrupt waits: call again); ERR_BAD_STATE; ERR_BAD_ADDRESS (`from` is not an own
+ * readable page); ERR_ALREADY_MAPPED; ERR_QUOTA (of the child); ERR_NO_MEMORY. */
 uint32_t process_copy_page(uint32_t child, uint64_t to, uint64_t from, uint32_t prot);
 
 /* Offers p's own page at vaddr, which must be mapped at least with prot, in share s. Returns STATUS_OK; ERR_BAD_ADDRESS;

@@ -118,7 +118,8 @@ void sched_update_floor(uint32_t cpu);
 void sched_begin_slice(uint32_t cpu);
 
 /* Makes t the running thread and returns 1 if one comparison with arch_floor shows that this is right and that no
- * reservation is concerned: the caller, who has left the vector unit, calls thread_switch_to_user(t) next. Else does nothing and returns 0. */
+ * reservation is concerned: the caller, who has left the vector unit, calls thread_switch_to_user(t) next. Else does nothing and
+ * returns 0. */
 uint32_t sched_prepare_switch(uint32_t t);
 
 /* sched_switch_to, sched_call and sched_reply where sched_prepare_switch has returned 0. */
