@@ -19,17 +19,6 @@ Section code.
   Context (timer_arms : forall e t, timer e -> timed "timer_arm" [t] e (fun _ e' => timer e')).
   Context (past : Z) (past_time : 0 <= past < horizon).
   Context (clock : timed "timer_now" [] ∅ (fun v d => clock_says past v /\ d = ∅)).
-  Ltac premise := lazymatch goal with
-    | |- forall f fd, sched_module f = _ -> _ => exact HM | |- forall f fd, queue_module f = _ -> _ => exact HQ | |- forall f fd, thread_module f = _ -> _ => exact HT
-    | |- forall f fd, switch_module f = _ -> _ => exact HW | |- forall f fd, resched_module f = _ -> _ => exact HR
-    | |- M _ = None => first [exact HC|exact HB] | |- forall e t, timer e -> _ => exact timer_arms
-    | |- 0 <= cpu < NUM_CPU => exact Hcpu | |- 0 <= past => exact (proj1 past_time) | |- timed "timer_now" _ _ _ => exact clock | |- _ => first [eassumption|idtac] end.
-  Ltac enter code := eapply does_body; [apply HM; reflexivity|reflexivity|]; unfold code; locals_simpl.
-  Ltac after := intros ? ? [-> ->]; locals_simpl; locals_plain.
-  Ltac use L := eapply runs_call; [intros ?; evaluate|eapply L; premise|after].
-  Ltac get L g := eapply runs_call; [intros ?; evaluate|eapply (reads_does _ _ _ _ _ _ _ g); [exact (L kernel_entry M this HM)|names]|after].
-  Ltac put_word L g := eapply runs_call; [intros ?; evaluate|eapply (writes_does _ _ _ _ Hcpu _ _ _ g); [exact (L kernel_entry M this HM)|names|discriminate]|after].
-  Ltac this_cpu := apply runs_this_cpu; [exact HC|]; locals_simpl; locals_plain.
 
   (** ** Charging another reservation *)
   Definition spent_at (t r now : Z) (y : reservation) (X : cpu_state) : cpu_state :=

@@ -21,18 +21,6 @@ Section code.
   Context (past : Z) (past_time : 0 <= past).
   Context (clock : timed "timer_now" [] ∅ (fun v d => clock_says past v /\ d = ∅)).
 
-  Ltac premise := lazymatch goal with
-    | |- forall f fd, sched_module f = _ -> _ => exact HM | |- forall f fd, queue_module f = _ -> _ => exact HQ | |- forall f fd, thread_module f = _ -> _ => exact HT
-    | |- forall f fd, switch_module f = _ -> _ => exact HW | |- forall f fd, resched_module f = _ -> _ => exact HR
-    | |- M _ = None => first [exact HC|exact HB] | |- forall e t, timer e -> _ => exact timer_arms
-    | |- 0 <= cpu < NUM_CPU => exact Hcpu | |- _ => first [eassumption|idtac] end.
-  Ltac enter code := eapply does_body; [apply HM; reflexivity|reflexivity|]; unfold code; locals_simpl.
-  Ltac after := intros ? ? [-> ->]; locals_simpl; locals_plain.
-  Ltac use L := eapply runs_call; [intros ?; evaluate|eapply L; premise|after].
-  Ltac get L g := eapply runs_call; [intros ?; evaluate|eapply (reads_does _ _ _ _ _ _ _ g); [exact (L kernel_entry M this HM)|names]|after].
-  Ltac put_word L g := eapply runs_call; [intros ?; evaluate|eapply (writes_does _ _ _ _ Hcpu _ _ _ g); [exact (L kernel_entry M this HM)|names|discriminate]|after].
-  Ltac this_cpu := apply runs_this_cpu; [exact HC|]; locals_simpl; locals_plain.
-
   Theorem sched_request_does X : does "sched_request" [] X (fun v Y => v = 0 /\ Y = requested X).
   Proof using HM HR HC Hcpu. enter sched_request_code. go. use set_need_resched_does. use set_floor_does. done. Qed.
   Theorem sched_resumed_does X : does "sched_resumed" [] X (fun v Y => v = 0 /\ Y = set_word "arch_need_resched" 0 X).

@@ -175,3 +175,26 @@ Section steps.
     eexists. split; [done|]. split; [done|]. by apply own_set_reservation.
   Qed.
 End steps.
+
+(** ** Tactics of the files that walk through the C
+
+    Their sections have the premises of this one: each is found by its form. *)
+Ltac premise := lazymatch goal with
+  | |- forall f fd, sched_module f = _ -> _ => lazymatch goal with H : forall f fd, sched_module f = _ -> _ |- _ => exact H end
+  | |- forall f fd, queue_module f = _ -> _ => lazymatch goal with H : forall f fd, queue_module f = _ -> _ |- _ => exact H end
+  | |- forall f fd, thread_module f = _ -> _ => lazymatch goal with H : forall f fd, thread_module f = _ -> _ |- _ => exact H end
+  | |- forall f fd, switch_module f = _ -> _ => lazymatch goal with H : forall f fd, switch_module f = _ -> _ |- _ => exact H end
+  | |- forall f fd, resched_module f = _ -> _ => lazymatch goal with H : forall f fd, resched_module f = _ -> _ |- _ => exact H end
+  | |- ?M ?f = None => lazymatch goal with H : M f = None |- _ => exact H end
+  | |- forall e t, _ e -> _ => lazymatch goal with H : forall e t, _ e -> _ |- _ => exact H end
+  | |- 0 <= Z.of_nat _ < NUM_CPU => lazymatch goal with H : 0 <= Z.of_nat _ < NUM_CPU |- _ => exact H end
+  | |- _ => first [eassumption|idtac] end.
+Ltac enter code := eapply does_body;
+  [lazymatch goal with H : forall f fd, sched_module f = Some fd -> _ |- _ => apply H; reflexivity end|reflexivity|]; unfold code; locals_simpl.
+Ltac after := intros ? ? [-> ->]; locals_simpl; locals_plain.
+(** A call of a function with lemma [L]; of one that reads or writes the CPU's field [g]. *)
+Ltac use L := eapply runs_call; [intros ?; evaluate|eapply L; premise|after].
+Ltac get L g := eapply runs_call; [intros ?; evaluate|eapply (reads_does _ _ _ _ _ _ _ g); [eapply L; premise|names]|after].
+Ltac put_word L g := eapply runs_call; [intros ?; evaluate
+  |lazymatch goal with H : 0 <= Z.of_nat _ < NUM_CPU |- _ => eapply (writes_does _ _ _ _ H _ _ _ g); [eapply L; premise|names|discriminate] end|after].
+Ltac this_cpu := apply runs_this_cpu; [premise|]; locals_simpl; locals_plain.
