@@ -7,6 +7,7 @@
 #include "clock/clock.h"
 
 #include "interrupt/apic.h"
+#include "cpu/constants.h"
 #include "cpu/cpu.h"
 #include "cpu/percpu.h"
 #include "clock/reference.h"
@@ -18,12 +19,12 @@
 #define NS_PER_SECOND 1000000000ul
 
 static uint64_t tsc_entry; /* when the kernel was entered */
-static uint64_t tsc_base;
-static uint64_t ns_per_tsc;   /* 32.32 fixed point */
-static uint64_t ticks_per_ns; /* local timer, 32.32 */
+MACHINE_CONSTANT static uint64_t tsc_base;
+MACHINE_CONSTANT static uint64_t ns_per_tsc;   /* 32.32 fixed point */
+MACHINE_CONSTANT static uint64_t ticks_per_ns; /* local timer, 32.32 */
 static uint64_t tsc_per_ns;   /* 32.32 */
 static uint64_t tsc_hz, timer_hz;
-static uint32_t use_deadline;
+MACHINE_CONSTANT static uint32_t use_deadline;
 
 struct reading {
     uint64_t reference;

@@ -3,6 +3,7 @@
 
 #include "arch.h"
 #include "boot_table.h"
+#include "cpu/constants.h"
 #include "cpu/cpu.h"
 #include "layout.h"
 
@@ -12,7 +13,7 @@
 #define COMMAND_IBPB 1ul
 
 uint32_t mitigations_verw;
-uint32_t mitigations_vector_state;
+MACHINE_CONSTANT uint32_t mitigations_vector_state;
 uint32_t mitigations_at_exit; /* BOOT_MITIGATION_*, of those that are done on the way to user mode */
 static uint32_t chosen_all;
 static uint64_t last_space[NUM_CPU]; /* CR3 at the last return to user mode, or 0; each CPU its own */

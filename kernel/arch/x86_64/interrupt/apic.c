@@ -1,6 +1,7 @@
 /* The local interrupt controller: through its memory window (xAPIC), or MSRs (x2APIC) where the CPU has them. */
 #include "interrupt/apic.h"
 
+#include "cpu/constants.h"
 #include "cpu/cpu.h"
 #include "cpu/percpu.h"
 #include "boot/platform.h"
@@ -14,14 +15,16 @@
 #define COMMAND_PENDING 0x1000u
 #define COMMAND_OTHERS 0xc0000u
 
-static uint32_t x2apic; /* written by the boot CPU, the same on all */
+/* Both are written by the boot CPU, the same on all. */
+MACHINE_CONSTANT static uint32_t x2apic;
+MACHINE_CONSTANT static uint64_t registers; /* where the memory window is mapped */
 
 uint32_t apic_read(uint32_t reg)
 {
     if (x2apic != 0) {
         return (uint32_t)read_msr(MSR_X2APIC + reg / 16);
     }
-    return *(volatile uint32_t *)direct(platform.local_apic + reg);
+    return *(volatile uint32_t *)(registers + reg);
 }
 
 void apic_write(uint32_t reg, uint32_t value)
@@ -29,7 +32,7 @@ void apic_write(uint32_t reg, uint32_t value)
     if (x2apic != 0) {
         write_msr(MSR_X2APIC + reg / 16, value);
     } else {
-        *(volatile uint32_t *)direct(platform.local_apic + reg) = value;
+        *(volatile uint32_t *)(registers + reg) = value;
     }
 }
 
@@ -48,6 +51,7 @@ void apic_init_cpu(void)
     }
     write_msr(MSR_APIC_BASE, base);
     x2apic = (base & BASE_X2APIC) != 0;
+    registers = (uint64_t)direct(platform.local_apic);
     apic_write(APIC_REG_TASK_PRIORITY, 0);
     apic_write(APIC_REG_LVT_TIMER, APIC_LVT_MASKED);
     apic_write(APIC_REG_LVT_THERMAL, APIC_LVT_MASKED);
@@ -84,7 +88,7 @@ void apic_send_startup(uint32_t id, uint32_t page)
 
 void apic_stop_others(void)
 {
-    if (platform.local_apic != 0) {
+    if (registers != 0) {
         apic_command(0, COMMAND_NMI | COMMAND_ASSERT | COMMAND_OTHERS);
     }
 }

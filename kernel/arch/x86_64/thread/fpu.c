@@ -4,6 +4,7 @@
  * uses it, so no state is switched for a monitor without vector instructions. */
 #include "thread/fpu.h"
 
+#include "cpu/constants.h"
 #include "cpu/cpu.h"
 #include "cpu/mitigations.h"
 #include "cpu/percpu.h"
@@ -13,8 +14,8 @@
 #define FCW_INITIAL 0x037f
 #define MXCSR_INITIAL 0x1f80
 
-uint32_t fpu_xsave;
-uint64_t fpu_components;
+MACHINE_CONSTANT uint32_t fpu_xsave;
+MACHINE_CONSTANT uint64_t fpu_components;
 
 /* Owners: threads, then guests. */
 #define OWNER_GUEST NUM_THREAD
