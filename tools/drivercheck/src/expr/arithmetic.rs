@@ -44,6 +44,18 @@ pub fn compute(op: Op, a: u64, b: u64, bits: u32) -> u64 {
     result & mask(bits)
 }
 
+/// A number that it is not above, by its form alone.
+fn most(of: Expr) -> u64 {
+    match of.node() {
+        Node::Const { value, .. } => value,
+        Node::Zero(inner, _) => most(inner),
+        Node::Binary(Op::And, inner, by) => by.value().unwrap_or(u64::MAX).min(most(inner)),
+        Node::Binary(Op::URem, _, by) => by.value().filter(|by| *by != 0).map_or(mask(of.bits()), |by| by - 1),
+        Node::Binary(Op::LShr, inner, by) => by.value().map_or(mask(of.bits()), |by| most(inner) >> by.min(63)),
+        _ => mask(of.bits()),
+    }
+}
+
 pub fn binary(op: Op, a: Expr, b: Expr) -> Expr {
     let bits = a.bits();
     debug_assert_eq!(bits, b.bits());
@@ -56,7 +68,7 @@ pub fn binary(op: Op, a: Expr, b: Expr) -> Expr {
         (Op::Add | Op::Sub | Op::Or | Op::Xor | Op::Shl | Op::LShr | Op::AShr, _, Some(0)) => return a,
         (Op::And | Op::Mul, _, Some(0)) => return b,
         (Op::Mul | Op::UDiv | Op::SDiv, _, Some(1)) => return a,
-        (Op::And, _, Some(right)) if right == all => return a,
+        (Op::And, _, Some(right)) if right == all || ((right + 1).is_power_of_two() && most(a) <= right) => return a,
         (Op::Or, _, Some(right)) if right == all => return b,
         (Op::Xor, _, Some(right)) if right == all => return not(a),
         // By powers of two, which the solver need not find out.

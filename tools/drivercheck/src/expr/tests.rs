@@ -268,6 +268,20 @@ fn resized(term: &Term, bits: u32) -> Vec<Term> {
     made
 }
 
+/// Masks of what is known to be small by its form.
+#[test]
+fn masks_keep_their_value() {
+    let (narrow, wide) = (variable(0, 2).zero_extend(4), variable(1, 4));
+    let limited = |by: Term| {
+        let ops = [Op::And, Op::URem, Op::LShr].into_iter();
+        ops.flat_map(|op| [narrow.binary(op, &by), wide.binary(op, &by)]).collect::<Vec<Term>>()
+    };
+    let all: Vec<Term> = constants(4).flat_map(limited).chain([narrow.clone()]).collect();
+    for (one, mask) in pairs(&all, &constants(4).collect::<Vec<Term>>()) {
+        one.binary(Op::And, &mask).check([2, 4, 0]);
+    }
+}
+
 #[test]
 fn choices_keep_their_value() {
     let leaves: Vec<Term> =

@@ -20,6 +20,9 @@ const DRIVERS: &[(&str, &str, &str, &str, &str)] = &[
     ("kept and left", KEPT, "finish(); kept = COOKIE(); is_kept = 1;", "", "it was not completed"),
     ("a set", SET, "set = set | 1u << COOKIE();", "finish();", ""),
     ("a set of the wrong bits", SET, "set = set | 2u << COOKIE();", "finish();", "that is not open"),
+    ("a set and the device's number of a bit", TOLD, TOLD_ORDER, "finish();", "that is not open"),
+    ("a set and a number that is one of its bits", TOLD, TOLD_BELOW, "finish();", ""),
+    ("a set and a part of the device's number", TOLD, TOLD_PART, "finish();", ""),
     (
         "a set that keeps what is done",
         "static uint32_t set;",
@@ -42,6 +45,16 @@ const KEPT: &str = "static uint64_t kept;\nstatic uint32_t is_kept;\n\
                     static void finish(void) { if (is_kept) { is_kept = 0; EMIT(JOBS_DONE, kept); } }";
 const SET: &str = "static uint32_t set;\nstatic void finish(void)\n{\n    while (set != 0u) {\n\
                    EMIT(JOBS_DONE, (uint32_t)__builtin_ctz(set));\n        set = set & (set - 1u);\n    }\n}\n";
+
+/// A device says which bit. By more than there are the processor shifts by a part of the number.
+const TOLD: &str =
+    "static uint32_t set;\nstatic volatile uint32_t told;\nstatic void finish(void)\n{\n    while (set != 0u) {\n\
+                    EMIT(JOBS_DONE, (uint32_t)__builtin_ctz(set));\n        set = set & (set - 1u);\n    }\n}\n\
+                    static void end(uint32_t bit)\n{\n    if ((set >> bit & 1u) != 0u) {\n\
+                    set = set & ~(1u << bit);\n        EMIT(JOBS_DONE, bit);\n    }\n}\n";
+const TOLD_ORDER: &str = "set = set | 1u << COOKIE(); end(told);";
+const TOLD_BELOW: &str = "set = set | 1u << COOKIE(); uint32_t bit = told; if (bit < 32u) { end(bit); }";
+const TOLD_PART: &str = "set = set | 1u << COOKIE(); end(told & 31u);";
 
 #[test]
 fn counts_requests() {
