@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Parts of an expression that is put in place of a variable, at most.
 const MAX_SIZE: usize = 24;
+/// ... of a part of a variable that may be the cookie.
+const MAX_PART: usize = 4;
 /// By how many edges a node is worth to be rid of.
 const MORE: usize = 2;
 /// How many times the steps there may be when edges are joined.
@@ -65,38 +67,40 @@ fn without_impossible(program: &mut Program, solver: &mut Solver) -> Result<bool
     Ok(is_less)
 }
 
-/// Whether a variable is the cookie that is followed: a predicate for each by which a bit of a set is chosen, or that is
+/// Whether a value is the cookie that is followed: a predicate for each by which a bit of a set is chosen, or that is
 /// compared with the cookie.
 fn cookies(program: &Program) -> Vec<Expr> {
     let Some(cookie) = program.followed else { return Vec::new() };
-    let mut found: BTreeSet<Var> = BTreeSet::new();
+    let mut found: BTreeSet<Expr> = BTreeSet::new();
     let mut seen = HashSet::new();
     for step in program.edges.iter().flat_map(|edge| &edge.steps) {
         if let Op::Assign(_, value) | Op::Assume(value) = step.op {
             chosen(value, cookie, &mut seen, &mut found);
         }
     }
-    let own = |var: Var| expr::var(var, program.vars[var as usize].bits);
-    let is = |var: &Var| expr::equal(expr::zero_extend(own(*var), program.vars[cookie as usize].bits), own(cookie));
-    found.iter().filter(|var| **var != cookie).map(is).collect()
+    let bits = program.vars[cookie as usize].bits;
+    let own = |value: &Expr| !value.mentions(cookie) && value.bits() <= bits;
+    let is = |value: &Expr| expr::equal(expr::zero_extend(*value, bits), expr::var(cookie, bits));
+    found.iter().filter(|value| own(value)).map(is).collect()
 }
 
-fn chosen(value: Expr, cookie: Var, seen: &mut HashSet<Expr>, found: &mut BTreeSet<Var>) {
+fn chosen(value: Expr, cookie: Var, seen: &mut HashSet<Expr>, found: &mut BTreeSet<Expr>) {
     if !seen.insert(value) {
         return;
     }
+    // A variable, or a part of one such as an identifier's lower bits.
     let mut one = |value: Expr| {
         let mut value = value;
         while let Node::Zero(inner, _) | Node::Cut(inner, _) = value.node() {
             value = inner;
         }
-        if let Node::Var { var, .. } = value.node() {
-            found.insert(var);
+        if value.vars().len() == 1 && size(value) <= MAX_PART {
+            found.insert(value);
         }
     };
     match value.node() {
         Node::Const { .. } | Node::Var { .. } => return,
-        Node::Binary(Operation::Shl, _, by) => one(by),
+        Node::Binary(Operation::Shl | Operation::LShr, _, by) => one(by),
         Node::Compare(Compare::Eq, a, b) if a.mentions(cookie) => one(b),
         Node::Compare(Compare::Eq, a, b) if b.mentions(cookie) => one(a),
         _ => {}
