@@ -218,12 +218,22 @@ pub fn relevant(steps: &[&Step]) -> HashSet<Var> {
     }
 }
 
-/// Predicates that exclude the path: the weakest preconditions of the core's assumptions at each earlier moment. A havocked
-/// variable is replaced by what an equality gives for it. If no predicate is new, the all-zero and the all-one value are
-/// tried in its place.
+/// How predicates are made of a core.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    /// A havocked variable is replaced by what an equality gives for it.
+    Exact,
+    /// ... or by the all-zero and the all-one value.
+    Bold,
+    /// Variables that have one value at an assumption of the core have that value.
+    Values,
+}
+
+/// Predicates that exclude the path: the weakest preconditions of the core's assumptions at each earlier moment. More effort is
+/// made only if no predicate is new.
 pub fn predicates(steps: &[&Step], core: &[usize], is_new: &mut dyn FnMut(Expr) -> bool) -> bool {
-    for is_bold in [false, true] {
-        let new: Vec<Expr> = collect(steps, core, is_bold).into_iter().filter(|one| is_new(*one)).collect();
+    for effort in [Effort::Exact, Effort::Bold, Effort::Values] {
+        let new: Vec<Expr> = collect(steps, core, effort).into_iter().filter(|one| is_new(*one)).collect();
         if !new.is_empty() {
             return true;
         }
@@ -231,24 +241,56 @@ pub fn predicates(steps: &[&Step], core: &[usize], is_new: &mut dyn FnMut(Expr) 
     false
 }
 
-fn collect(steps: &[&Step], core: &[usize], is_bold: bool) -> Vec<Expr> {
+fn collect(steps: &[&Step], core: &[usize], effort: Effort) -> Vec<Expr> {
     let mut found = Vec::new();
     let mut active: Vec<Expr> = Vec::new();
+    let mut values = if effort == Effort::Values { values(steps, core) } else { HashMap::new() };
     for (index, step) in steps.iter().enumerate().rev() {
         match &step.op {
-            Op::Assume(condition) if core.contains(&index) => active.push(*condition),
+            Op::Assume(condition) if core.contains(&index) => {
+                active.push(*condition);
+                active.extend(values.remove(&index).unwrap_or_default());
+            }
             Op::Assign(var, value) if active.iter().any(|one| one.mentions(*var)) => {
                 for condition in &mut active {
                     *condition = condition.replace(&|one| (one == *var).then_some(*value));
                 }
             }
-            Op::Havoc(var) if active.iter().any(|one| one.mentions(*var)) => close(&mut active, *var, is_bold),
+            Op::Havoc(var) if active.iter().any(|one| one.mentions(*var)) => {
+                close(&mut active, *var, effort == Effort::Bold);
+            }
             _ => continue,
         }
         active.sort_unstable();
         active.dedup();
         active.iter().for_each(|condition| condition.atoms(&mut found));
         active.retain(|condition| condition.value().is_none());
+    }
+    found
+}
+
+/// By assumption of the core: what its variables are equal to, of those that have one value there whatever was havocked.
+fn values(steps: &[&Step], core: &[usize]) -> HashMap<usize, Vec<Expr>> {
+    let mut now: HashMap<Var, Expr> = HashMap::new();
+    let mut found = HashMap::new();
+    for (index, step) in steps.iter().enumerate() {
+        match &step.op {
+            Op::Assign(var, value) => {
+                let value = value.replace(&|one| now.get(&one).copied());
+                now.remove(var);
+                if value.value().is_some() {
+                    now.insert(*var, value);
+                }
+            }
+            Op::Havoc(var) => {
+                now.remove(var);
+            }
+            Op::Assume(condition) if core.contains(&index) => {
+                let own = |var: &Var| now.get(var).map(|value| expr::equal(expr::var(*var, value.bits()), *value));
+                found.insert(index, condition.vars().iter().filter_map(own).collect());
+            }
+            _ => {}
+        }
     }
     found
 }
