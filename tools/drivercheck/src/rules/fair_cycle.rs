@@ -46,9 +46,9 @@ fn is_open(space: &Space, states: &[u16], demand: &Demand) -> bool {
     })
 }
 
-/// Cycles on which the demand stays open and which fairness does not exclude. More than one only for alternative cycles
-/// without AWAIT in the same component.
-pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand) -> Vec<Lasso> {
+/// Cycles on which the demand stays open and which fairness does not exclude, without these edges of the program. More than one
+/// only for alternative cycles without AWAIT in the same component.
+pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand, without: &HashSet<usize>) -> Vec<Lasso> {
     let by_vector: Vec<bool> = graph.vectors.iter().map(|states| is_open(space, states, demand)).collect();
     let open = |state: usize| by_vector[graph.states[state].states as usize];
     let all_promises = |(index, one): (usize, &Component)| {
@@ -70,7 +70,7 @@ pub fn find(context: &Context, space: &Space, graph: &Graph, demand: &Demand) ->
     let mut moves = vec![Vec::new(); graph.states.len()];
     for &(from, edge, to) in &graph.moves {
         let (from, edge, to) = (from as usize, edge as usize, to as usize);
-        if open(from) && open(to) && !meets(edge) {
+        if open(from) && open(to) && !meets(edge) && !without.contains(&edge) {
             moves[from].push((edge, to));
         }
     }

@@ -9,12 +9,13 @@ use crate::counterexample::feasibility::{self, Feasible};
 use crate::counterexample::replay::replay;
 use crate::counterexample::search::{self, Found as Run, Search};
 use crate::counterexample::trace::{name, trace};
-use crate::program::{Message, Program, Step};
+use crate::program::{Message, Op, Program, Step};
 use crate::rules::component::Component;
 use crate::rules::fair_cycle::{self, Lasso};
 use crate::rules::promise::{broken_promise, grant_unfair};
 use crate::rules::safety::{grant_guard, grant_promise, track, Context, Outcome, Verdict, LIMIT, ROUNDS};
 use crate::solver::{Solver, SolverError};
+use std::collections::HashSet;
 
 #[derive(Debug, Clone)]
 pub enum Demand {
@@ -34,6 +35,9 @@ pub fn check(
     let own = components.len();
     let mut space = Space::new(program, components, context.seed);
     let mut refinements = 0;
+    // Once a cycle was found that may end or not, others are looked for that do without its counters.
+    let mut without: HashSet<usize> = HashSet::new();
+    let mut doubt: Option<Verdict> = None;
     let done = |space: &Space, refinements, states, verdict| Outcome {
         verdict,
         predicates: space.abstraction.predicates.len(),
@@ -53,13 +57,22 @@ pub fn check(
                 return Ok(done(&space, refinements, LIMIT, Verdict::Unknown(reason)));
             }
         };
-        let lassos = fair_cycle::find(context, &space, &graph, demand);
+        let lassos = fair_cycle::find(context, &space, &graph, demand, &without);
         let Some(lasso) = choose(program, solver, &lassos)? else {
-            return Ok(done(&space, refinements, graph.states.len(), Verdict::Proved));
+            let verdict = doubt.unwrap_or(Verdict::Proved);
+            return Ok(done(&space, refinements, graph.states.len(), verdict));
         };
         refinements += 1;
         match judge(context, solver, &mut space, demand, lasso)? {
             Judgement::Refined => {}
+            Judgement::Open(verdict, counting) => {
+                let known = without.len();
+                without.extend(counting);
+                if without.len() == known {
+                    return Ok(done(&space, refinements, graph.states.len(), doubt.unwrap_or(verdict)));
+                }
+                doubt.get_or_insert(verdict);
+            }
             Judgement::Verdict(verdict) => return Ok(done(&space, refinements, graph.states.len(), verdict)),
         }
     }
@@ -81,6 +94,8 @@ fn choose<'a>(program: &Program, solver: &mut Solver, all: &'a [Lasso]) -> Resul
 
 enum Judgement {
     Refined,
+    /// A cycle that the program can take, but not twice with the same values; and its edges that count.
+    Open(Verdict, Vec<usize>),
     Verdict(Verdict),
 }
 
@@ -169,7 +184,16 @@ fn judge(
             Refuted::Not => {}
         }
     }
-    unknown(&format!("a loop may end or not: {}", steps[first].place))
+    let verdict = Verdict::Unknown(format!("a loop may end or not: {}", steps[first].place));
+    let mut counting = Vec::new();
+    for var in matter {
+        if let Feasible::No(_) = feasibility::check(program, solver, &steps, Some((first, &HashSet::from([var]))))? {
+            let counts = |step: &Step| matches!(&step.op, Op::Assign(own, value) if *own == var && value.mentions(var));
+            let is_counting = |edge: &&usize| program.edges[**edge].steps.iter().any(counts);
+            counting.extend(lasso.cycle.iter().filter(is_counting));
+        }
+    }
+    Ok(Judgement::Open(verdict, counting))
 }
 
 #[derive(PartialEq, Eq)]

@@ -50,7 +50,7 @@ fn cycles(program: &Program, protocols: &Protocols, ending: &[Ending], demand: &
     let Ok(Found::Nothing(graph)) = space.explore(program, &mut solver, 100, true, &|_, _, _| false) else {
         panic!("a small program has few states")
     };
-    let found = fair_cycle::find(&context, &space, &graph, demand);
+    let found = fair_cycle::find(&context, &space, &graph, demand, &HashSet::new());
     for lasso in &found {
         let mut node = program.entry;
         for edge in lasso.stem.iter().chain(&lasso.cycle) {

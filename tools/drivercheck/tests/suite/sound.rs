@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 /// What must be found, and what may not be named.
 #[test]
 fn finds_what_hides() {
-    let all: [(&str, &[u8]); 9] = [
+    let all: [(&str, &[u8]); 10] = [
         ("nested_polling", &[4]),
         ("narrow_counter", &[4]),
         ("never_answers_bell", &[2]),
+        ("counts_turns", &[4]),
         ("traps", &[5]),
         ("changes_by_itself", &[1]),
         ("touched_on_one_way", &[1]),
