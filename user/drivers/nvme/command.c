@@ -1,10 +1,13 @@
 /* Commands of the client: each has the slot, and the identifier, of its cookie. They complete in any order; one that fails
- * leaves the others alone. */
+ * leaves the others alone, and is tried again unless the controller says that it will always fail. */
+#include "ashlar/print.h"
 #include "nvme.h"
 
 #define DRAIN_DEADLINE 30000000000ul /* ns: the cache of a disk takes its time to be written */
 #define WORD_SECTOR 0u               /* two words of the entry */
 #define WORD_COUNT 2u
+#define MOST_TRIES 5u
+#define MOST_TOLD 16u   /* a disk that goes on failing must not fill the console */
 #define MOST_IN_VAIN 8u /* in a row: a message may be late, a line that goes on so stays raised */
 
 uint32_t issued;
@@ -12,6 +15,7 @@ uint32_t waiting;
 struct command command[NUM_SLOT];
 uint32_t depth;
 enum flushed flushed;
+static uint32_t num_told;
 static uint32_t in_vain; /* interrupts in a row without a completion */
 
 uint32_t lowest_slot(uint32_t bits)
@@ -72,26 +76,51 @@ void issue(uint32_t slot)
     submit(DISK);
 }
 
-static uint8_t reason_of(uint32_t status)
+/* What the controller failed may be good the next time. Returns 1 if it is given the command once more. A queue that has stopped
+ * takes none, but the client may send it again. */
+static uint32_t try_again(uint32_t slot, uint32_t word)
 {
+    struct command *c = &command[slot];
+
+    if ((word & COMPLETION_FINAL) != 0u || port != ACTIVE || c->tries >= MOST_TRIES) {
+        return 0;
+    }
+    c->tries = (uint8_t)(c->tries + 1u);
+    if (num_told < MOST_TOLD) {
+        num_told = num_told + 1u;
+        print("NVME a command is tried again, status 0x%x\n", word >> COMPLETION_STATUS_SHIFT & COMPLETION_STATUS_MASK);
+    }
+    issue(slot);
+    return 1;
+}
+
+static uint8_t reason_of(uint32_t word)
+{
+    uint32_t status = word >> COMPLETION_STATUS_SHIFT & COMPLETION_STATUS_MASK;
+
     if (status == STATUS_ABORTED || status == STATUS_DELETED) {
         return REASON_DROPPED;
     }
-    return status == STATUS_FIELD || status == STATUS_RANGE ? REASON_REQUEST : REASON_HARDWARE;
+    if (status == STATUS_FIELD || status == STATUS_RANGE) {
+        return REASON_REQUEST;
+    }
+    return port == FROZEN && (word & COMPLETION_FINAL) == 0u ? REASON_DROPPED : REASON_HARDWARE;
 }
 
 /* A command of the client is done, if it is one that is under way. */
-static void complete_command(uint32_t slot, uint32_t status)
+static void complete_command(uint32_t slot, uint32_t word)
 {
-    struct sata_failed body = {reason_of(status), command[slot].sector};
+    uint32_t bit = 1u << slot;
 
     if ((issued >> slot & 1u) == 0u) {
         return;
     }
-    issued = issued & ~(1u << slot);
-    if (status == 0u) {
+    if ((word >> COMPLETION_STATUS_SHIFT & COMPLETION_STATUS_MASK) == 0u) {
+        issued = issued & ~bit;
         EMIT(SATA_DONE, slot);
-    } else {
+    } else if (!try_again(slot, word)) {
+        struct sata_failed body = {reason_of(word), command[slot].sector};
+        issued = issued & ~bit;
         EMIT(SATA_FAILED, slot, &body);
     }
 }
@@ -103,7 +132,7 @@ static void complete(uint32_t word)
     uint32_t status = word >> COMPLETION_STATUS_SHIFT & COMPLETION_STATUS_MASK;
 
     if (id < NUM_SLOT && (port == ACTIVE || port == FROZEN)) {
-        complete_command(id % NUM_SLOT, status);
+        complete_command(id % NUM_SLOT, word);
     } else if (id == FLUSH && flushed == FLUSH_SENT) {
         flushed = status == 0u ? FLUSHED : FLUSH_FAILED;
     }

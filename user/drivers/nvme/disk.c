@@ -139,6 +139,7 @@ static void open_command(uint8_t is_write)
     c->buffer = MAIL(sata_read)->buffer;
     c->force = MAIL(sata_read)->force;
     c->is_write = is_write;
+    c->tries = 0;
     if (port == FROZEN) {
         fail(slot, c->sector, REASON_DROPPED);
     } else if (port == WRECKED) {

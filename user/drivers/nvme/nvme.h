@@ -44,6 +44,7 @@ struct command {
     uint32_t buffer;
     uint8_t is_write;
     uint8_t force;
+    uint8_t tries; /* that have failed */
 };
 
 /* What the driver does next: waits for messages, or does for one of them what takes its time. */

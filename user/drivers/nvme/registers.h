@@ -44,7 +44,7 @@ struct completion {
     uint32_t result;
     uint32_t spare;
     uint32_t queue;
-    uint32_t status; /* status << 17 | phase << 16 | identifier */
+    uint32_t status; /* final << 31 | status << 17 | phase << 16 | identifier */
 };
 
 #define IDENTIFIER_SHIFT 16u
@@ -52,6 +52,7 @@ struct completion {
 #define COMPLETION_PHASE 0x10000u
 #define COMPLETION_STATUS_SHIFT 17u
 #define COMPLETION_STATUS_MASK 0x7ffu /* kind << 8 | code */
+#define COMPLETION_FINAL 0x80000000u  /* the command would fail again */
 
 #define STATUS_FIELD 0x002u /* of the command, is wrong */
 #define STATUS_ABORTED 0x007u
