@@ -201,18 +201,23 @@ fn work(shared: &Shared, is_first: bool, solver: &mut Solver) -> Result<Option<E
     // Where one violation is enough, those of its rule come first.
     let is_later = |group: &Group| options.until.is_some_and(|rule| group.checks.iter().all(|one| one.rule != rule));
     all.sort_by_key(is_later);
-    // Where one violation is enough, checks that take long wait until all others were made.
+    let own = all.iter().filter(|group| !is_later(group)).count();
+    // Where one violation is enough, checks of its rule that take long wait until all others of the rule were made.
     let mut later: VecDeque<(usize, Duration)> = VecDeque::new();
     loop {
-        let index = shared.next.fetch_add(1, Ordering::Relaxed);
-        let (index, limit) = match later.front() {
-            // A model of its own, for a check that takes long, is made once.
-            _ if index < all.len() && options.until.is_some() && all[index].asked == Asked::States => {
-                (index, SLICE.min(options.limit))
+        let is_due = shared.next.load(Ordering::Relaxed) >= own;
+        let due = if is_due { later.pop_front() } else { None };
+        let (index, limit) = match due {
+            Some(one) => one,
+            None => {
+                let index = shared.next.fetch_add(1, Ordering::Relaxed);
+                if index >= all.len() {
+                    break;
+                }
+                // A model of its own, for a check that takes long, is made once.
+                let is_first = options.until.is_some() && index < own && all[index].asked == Asked::States;
+                (index, if is_first { SLICE.min(options.limit) } else { options.limit })
             }
-            _ if index < all.len() => (index, options.limit),
-            Some(_) => later.pop_front().unwrap_or_default(),
-            None => break,
         };
         let is_asked = |check: &&Check| {
             let is_rule = options.rules.is_empty() || options.rules.contains(&check.rule);
