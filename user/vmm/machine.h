@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "cpu/cpu.h"
+#include "devices/fw_cfg.h"
 #include "devices/ioapic.h"
 #include "devices/pic.h"
 #include "devices/pit.h"
@@ -24,9 +25,10 @@ enum end_kind { END_NONE, END_POWER_OFF, END_RESET, END_FAULTY };
 struct machine {
     /* Constant while the guest runs. */
     uint32_t cpus;
-    uint32_t features;   /* FEATURE_* of cpu/features.h */
-    uint64_t woken;      /* bits that only say that another CPU has woken this one */
-    uint64_t tsc_offset; /* of the guest's time-stamp counters, until it sets one */
+    uint32_t features;     /* FEATURE_* of cpu/features.h */
+    uint64_t woken;        /* bits that only say that another CPU has woken this one */
+    uint32_t has_firmware; /* 1: what resets a PC resets it */
+    uint64_t tsc_offset;   /* of the guest's time-stamp counters, until it sets one */
     struct cpu cpu[MAX_CPUS];
 
     /* By atomic operations. */
@@ -45,6 +47,7 @@ struct machine {
     struct rtc rtc;
     struct uart uart;
     struct bus bus;
+    struct fw_cfg fw_cfg; /* what a firmware is told */
     uint32_t pm1_status, pm1_enable, pm1_control;
     enum end_kind request; /* what the guest asked for by a port */
 };

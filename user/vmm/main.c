@@ -12,6 +12,7 @@
 #include "ashlar/syscall.h"
 #include "ashlar/thread.h"
 #include "boot/config.h"
+#include "boot/firmware.h"
 #include "boot/loader.h"
 #include "clock.h"
 #include "cpu/cpuid.h"
@@ -56,11 +57,34 @@ static void add_parameters(uint64_t tsc_khz)
     add_parameter("io_delay=", "none");
 }
 
+/* Where the monitor has the firmware: as far above the guest's memory as the guest has it. */
+static uint64_t firmware_address(void)
+{
+    return GUEST_BASE + FIRMWARE_END - config.firmware_size;
+}
+
+/* Copies the firmware to pages that can be given to the guest: those of a file cannot. Returns a status. */
+static uint32_t copy_firmware(void)
+{
+    uint32_t status = STATUS_OK;
+    if (config.firmware_size != 0) {
+        status = sys_mem_map(firmware_address(), config.firmware_size / PAGE_SIZE, PROT_READ | PROT_WRITE);
+    }
+    if (config.firmware_size != 0 && status == STATUS_OK) {
+        memcpy((void *)firmware_address(), config.firmware, config.firmware_size);
+    }
+    return status;
+}
+
 /* Shows the guest's memory to a virtual CPU, and maps its page. Returns a status. */
 static uint32_t map_cpu(struct cpu *cpu, uint64_t pages)
 {
     uint64_t address = VCPU_ADDRESS + cpu->number * PAGE_SIZE;
     uint32_t status = sys_vm_map(cpu->slot, 0, GUEST_BASE, pages, PROT_READ | PROT_WRITE | PROT_EXEC);
+    if (status == STATUS_OK && config.firmware_size != 0) {
+        status = sys_vm_map(cpu->slot, FIRMWARE_END - config.firmware_size, firmware_address(),
+                            config.firmware_size / PAGE_SIZE, PROT_READ | PROT_EXEC);
+    }
     if (status == STATUS_OK) {
         status = sys_vcpu_page(cpu->slot, address);
     }
@@ -73,6 +97,9 @@ static int map_memory(void)
 {
     uint64_t pages = config.memory / PAGE_SIZE;
     uint32_t status = sys_mem_map(GUEST_BASE, pages, PROT_READ | PROT_WRITE);
+    if (status == STATUS_OK) {
+        status = copy_firmware();
+    }
     for (uint32_t i = 0; i < config.cpus && status == STATUS_OK; i++) {
         machine.cpu[i].number = i;
         status = map_cpu(&machine.cpu[i], pages);
@@ -181,7 +208,10 @@ static void reset(const struct load_request *request, uint64_t tsc_khz)
         cpu->page[VCPU_TSC_OFFSET] = machine.tsc_offset;
         cpuid_publish(cpu);
     }
-    if (start.is_32_bit) {
+    if (start.kind == START_RESET) {
+        vcpu_start_reset(machine.cpu[0].page);
+        firmware_tell(request, &machine.fw_cfg);
+    } else if (start.kind == START_32) {
         vcpu_start_32(machine.cpu[0].page, start.entry, start.argument);
     } else {
         vcpu_start_64(machine.cpu[0].page, start.entry, start.page_tables, start.gdt, start.argument);
@@ -257,6 +287,8 @@ int main(void)
     const struct load_request request = {
         .memory = (uint8_t *)GUEST_BASE,
         .memory_size = config.memory,
+        .firmware = config.firmware,
+        .firmware_size = config.firmware_size,
         .kernel = config.kernel,
         .kernel_size = config.kernel_size,
         .initrd = config.initrd,
@@ -264,10 +296,12 @@ int main(void)
         .command_line = config.command_line,
         .cpus = config.cpus,
     };
+    const char *what = config.firmware_size != 0 ? "firmware" : "kernel";
+    machine.has_firmware = config.firmware_size != 0;
     clock_measure_begin();
     fault = loader_check(&request);
     if (fault != 0) {
-        print("vmm: %s: the file \"kernel\" cannot be started: %s\n", config.name, fault);
+        print("vmm: %s: the file \"%s\" cannot be started: %s\n", config.name, what, fault);
         return EXIT_CONFIG;
     }
     int code = map_memory();
@@ -278,7 +312,7 @@ int main(void)
     add_parameters(tsc_khz);
     fault = loader_check(&request); /* the command line has grown */
     if (fault != 0) {
-        print("vmm: %s: the file \"kernel\" cannot be started: %s\n", config.name, fault);
+        print("vmm: %s: the file \"%s\" cannot be started: %s\n", config.name, what, fault);
         return EXIT_CONFIG;
     }
     if (config.disk[0] != 0 || config.network[0] != 0) {

@@ -136,7 +136,7 @@ static uint64_t next_deadline(const struct cpu *cpu)
 
 /* ---- starting and stopping ---- */
 
-/* An INIT message: the first CPU would run the firmware, which there is none of, and a PC's would start the machine anew. */
+/* An INIT message: the first CPU would run the firmware, if there is one, and that would start the machine anew. */
 static void stop(struct cpu *cpu)
 {
     if (is_first(cpu)) {
@@ -224,6 +224,16 @@ static const char *raise(struct cpu *cpu)
     return 0;
 }
 
+/* A PC starts anew then, and some kernels reboot so; one that starts without a firmware has crashed. */
+static const char *triple_fault(struct cpu *cpu)
+{
+    if (machine.has_firmware == 0) {
+        return "triple fault";
+    }
+    machine_end(cpu, END_RESET, 0);
+    return 0;
+}
+
 /* Returns null, or why the guest cannot go on. */
 static const char *handle_exit(struct cpu *cpu, uint64_t reason)
 {
@@ -269,7 +279,7 @@ static const char *handle_exit(struct cpu *cpu, uint64_t reason)
     case VCPU_EXIT_MEMORY:
         return mmio_exit(cpu);
     case VCPU_EXIT_SHUTDOWN:
-        return "triple fault";
+        return triple_fault(cpu);
     case VCPU_EXIT_INVALID_STATE:
         return "its processor state is invalid";
     default:

@@ -64,10 +64,10 @@ static void port_address(uint8_t *to, uint32_t port, uint32_t bits)
     put(to + 4, port, 8);
 }
 
-static void build_fadt(uint8_t *t)
+static void build_fadt(uint8_t *t, uint64_t base)
 {
-    put(t + 36, ACPI_BASE + FACS, 4);
-    put(t + 40, ACPI_BASE + DSDT, 4);
+    put(t + 36, base + FACS, 4);
+    put(t + 40, base + DSDT, 4);
     put(t + 46, ACPI_SCI_LINE, 2);
     put(t + 56, ACPI_PM1_EVENT, 4);
     put(t + 64, ACPI_PM1_CONTROL, 4);
@@ -80,8 +80,8 @@ static void build_fadt(uint8_t *t)
     put(t + 112, FLAG_WBINVD | FLAG_PROCESSOR_C1 | FLAG_NO_POWER_BUTTON | FLAG_NO_SLEEP_BUTTON | FLAG_RESET, 4);
     port_address(t + 116, ACPI_RESET_PORT, 8);
     t[128] = ACPI_RESET_VALUE;
-    put(t + 132, ACPI_BASE + FACS, 8);
-    put(t + 140, ACPI_BASE + DSDT, 8);
+    put(t + 132, base + FACS, 8);
+    put(t + 140, base + DSDT, 8);
     port_address(t + 148, ACPI_PM1_EVENT, 32);
     port_address(t + 172, ACPI_PM1_CONTROL, 16);
     header(t, "FACP", FADT_LENGTH, 3);
@@ -156,7 +156,7 @@ static void build_entry(uint8_t *entry, uint32_t place)
     put(entry + ENTRY_IRQ, bus_line(place), 4);
 }
 
-void acpi_build(uint8_t to[ACPI_SIZE], uint32_t cpus)
+void acpi_build(uint8_t to[ACPI_SIZE], uint64_t base, uint32_t cpus)
 {
     /* Name (\_S5, Package () {5, 5, 0, 0}) */
     static const uint8_t s5[S5_BYTES] = {
@@ -167,16 +167,16 @@ void acpi_build(uint8_t to[ACPI_SIZE], uint32_t cpus)
     memcpy(rsdp, "RSD PTR ", 8);
     memcpy(rsdp + 9, "ASHLAR", 6);
     rsdp[15] = 2;
-    put(rsdp + 20, 36, 4);
-    put(rsdp + 24, ACPI_BASE + XSDT, 8);
+    put(rsdp + 20, ACPI_ROOT_BYTES, 4);
+    put(rsdp + 24, base + XSDT, 8);
     checksum(rsdp, 20, 8);
-    checksum(rsdp, 36, 32);
+    checksum(rsdp, ACPI_ROOT_BYTES, 32);
 
-    put(to + XSDT + HEADER, ACPI_BASE + FADT, 8);
-    put(to + XSDT + HEADER + 8, ACPI_BASE + MADT, 8);
+    put(to + XSDT + HEADER, base + FADT, 8);
+    put(to + XSDT + HEADER + 8, base + MADT, 8);
     header(to + XSDT, "XSDT", HEADER + 16, 1);
 
-    build_fadt(to + FADT);
+    build_fadt(to + FADT, base);
     build_madt(to + MADT, cpus);
 
     memcpy(to + FACS, "FACS", 4);

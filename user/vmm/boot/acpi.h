@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define ACPI_BASE 0xe0000ul /* guest-physical; inside the range that the memory map reserves */
+#define ACPI_BASE 0xe0000ul /* guest-physical, without a firmware; inside the range that the memory map reserves */
 #define ACPI_SIZE 0x1000ul
 #define ACPI_SCI_LINE 9u
 #define ACPI_PM1_EVENT 0x600u   /* status and enable, 2 bytes each */
@@ -14,8 +14,10 @@
 #define ACPI_SLEEP_TYPE_OFF 5u
 #define ACPI_SLEEP_ENABLE 0x2000u
 
-/* Writes the tables of a guest with so many virtual CPUs, 1 to MAX_CPUS, at `to`, which becomes guest-physical ACPI_BASE. The root
+#define ACPI_ROOT_BYTES 36u
+
+/* Writes the tables of a guest with so many virtual CPUs, 1 to MAX_CPUS, at `to`, which becomes guest-physical `base`. The root
  * pointer is at its beginning. */
-void acpi_build(uint8_t to[ACPI_SIZE], uint32_t cpus);
+void acpi_build(uint8_t to[ACPI_SIZE], uint64_t base, uint32_t cpus);
 
 #endif

@@ -1,5 +1,5 @@
 /* Reading the description's part for this monitor. Arguments: memory (bytes, with K M G), cmdline, epoch, paravirtual (names of
- * features), count_exits (1: they are told), disk (the process that drives it), disk_size, network (the process that drives it); files: kernel, initrd; grants: a
+ * features), count_exits (1: they are told), disk (the process that drives it), disk_size, network (the process that drives it); files: kernel, initrd, or firmware; grants: a
  * machine and a notification for each virtual CPU, one console, and what the links to those processes take; a thread for each
  * virtual CPU but the first. */
 #include "boot/config.h"
@@ -108,8 +108,10 @@ const char *config_read(struct config *config)
     }
     config->counts = env_arg_u64("count_exits", 0) != 0;
     config->epoch = env_arg_u64("epoch", DEFAULT_EPOCH);
-    if (env_file("kernel", &config->kernel, &config->kernel_size) == 0) {
-        return "this process has no file \"kernel\"";
+    config->firmware_size = 0;
+    env_file("firmware", &config->firmware, &config->firmware_size);
+    if (env_file("kernel", &config->kernel, &config->kernel_size) == 0 && config->firmware_size == 0) {
+        return "this process has no file \"kernel\", and no file \"firmware\"";
     }
     config->initrd_size = 0;
     config->initrd = 0;

@@ -18,6 +18,8 @@ struct config {
     uint32_t counts;            /* 1: tell how often the guest exited, when its run ends */
     uint64_t memory;            /* guest memory, bytes */
     uint64_t epoch;             /* time of day at boot, seconds since 1970 */
+    const void *firmware;
+    uint64_t firmware_size; /* 0: it starts with a kernel */
     const void *kernel;
     uint64_t kernel_size;
     const void *initrd;

@@ -1,7 +1,8 @@
-/* The bzImage loader. */
+/* The bzImage loader, and the choice among the loaders. */
 #include "boot/loader.h"
 
 #include "ashlar/string.h"
+#include "boot/firmware.h"
 #include "boot/memory_map.h"
 #include "boot/pvh.h"
 #include "bytes.h"
@@ -64,6 +65,9 @@ static uint64_t initrd_address(const struct load_request *r)
 const char *loader_check(const struct load_request *r)
 {
     const uint8_t *k = r->kernel;
+    if (r->firmware_size != 0) {
+        return firmware_check(r);
+    }
     if (pvh_is_elf(r)) {
         return pvh_check(r);
     }
@@ -128,6 +132,11 @@ static void build_page_tables(uint8_t *memory)
 
 void loader_place(const struct load_request *r, struct load_result *result)
 {
+    if (r->firmware_size != 0) {
+        firmware_place(r);
+        *result = (struct load_result){.kind = START_RESET};
+        return;
+    }
     if (pvh_is_elf(r)) {
         pvh_place(r, result);
         return;
@@ -155,10 +164,10 @@ void loader_place(const struct load_request *r, struct load_result *result)
     for (uint32_t i = 0; i < MEMORY_RANGES; i++) {
         add_range(zero_page, &range[i]);
     }
-    acpi_build(m + ACPI_BASE, r->cpus);
+    acpi_build(m + ACPI_BASE, ACPI_BASE, r->cpus);
 
     build_page_tables(m);
     put(m + MEMORY_GDT + 0x10, 0x00af9b000000fffful, 8); /* 64-bit code */
     put(m + MEMORY_GDT + 0x18, 0x00cf93000000fffful, 8); /* data */
-    *result = (struct load_result){0, address + ENTRY_64, MEMORY_PAGE_TABLES, MEMORY_GDT, MEMORY_START};
+    *result = (struct load_result){START_64, address + ENTRY_64, MEMORY_PAGE_TABLES, MEMORY_GDT, MEMORY_START};
 }

@@ -1,5 +1,6 @@
 /* Placing a kernel, its initial RAM disk and the boot parameters in guest memory: a bzImage by Linux' 64-bit boot protocol
- * (Documentation/x86/boot.rst of the kernel), an ELF file by the PVH protocol (pvh.h). Pure code: works on any buffer. */
+ * (Documentation/x86/boot.rst of the kernel), an ELF file by the PVH protocol (pvh.h); or a firmware (firmware.h). Pure code: works on
+ * any buffer. */
 #ifndef VMM_LOADER_H
 #define VMM_LOADER_H
 
@@ -8,6 +9,8 @@
 struct load_request {
     uint8_t *memory; /* guest memory from guest-physical 0, all zero */
     uint64_t memory_size;
+    const uint8_t *firmware;
+    uint64_t firmware_size; /* 0: a kernel is started; else there is none */
     const uint8_t *kernel;
     uint64_t kernel_size;
     const uint8_t *initrd; /* may be null */
@@ -16,15 +19,21 @@ struct load_request {
     uint32_t cpus; /* virtual CPUs */
 };
 
+enum start_kind {
+    START_64,
+    START_32,   /* without paging; it has neither tables nor descriptors */
+    START_RESET /* as a processor starts; there is nothing else to say */
+};
+
 struct load_result {
-    uint32_t is_32_bit;   /* 1: it starts without paging, and has neither tables nor descriptors */
+    enum start_kind kind;
     uint64_t entry;       /* rip */
     uint64_t page_tables; /* cr3: identity map of the first 4 GiB */
     uint64_t gdt;
     uint64_t argument; /* rsi: the zero page; of a 32-bit start rbx: the start information */
 };
 
-/* Checks a kernel file; writes nothing. Returns null, or what is wrong with it. */
+/* Checks the file; writes nothing. Returns null, or what is wrong with it. */
 const char *loader_check(const struct load_request *request);
 
 /* Places everything. Requires that loader_check() found nothing. */

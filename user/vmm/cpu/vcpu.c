@@ -62,12 +62,24 @@ void vcpu_start_32(volatile uint64_t *vcpu, uint64_t rip, uint64_t start_info)
     vcpu_set_reg(vcpu, RBX, start_info);
 }
 
-void vcpu_start_real(volatile uint64_t *vcpu, uint32_t vector)
+/* Real mode, with a code segment. */
+static void start_real(volatile uint64_t *vcpu, uint64_t selector, uint64_t base)
 {
-    reset(vcpu, (uint64_t)vector << 8 | (uint64_t)CODE_REAL << 16 | SMALL, (uint64_t)DATA_REAL << 16 | SMALL);
-    vcpu[VCPU_SEGMENT + 2 * CS + 1] = (uint64_t)vector << 12;
+    reset(vcpu, selector | (uint64_t)CODE_REAL << 16 | SMALL, (uint64_t)DATA_REAL << 16 | SMALL);
+    vcpu[VCPU_SEGMENT + 2 * CS + 1] = base;
     vcpu[VCPU_CR0] = CR0_ET;
     vcpu[VCPU_GDTR] = 0xffff;
     vcpu[VCPU_IDTR] = 0xffff;
     vcpu_set_reg(vcpu, RDX, 0x600); /* a family, as after a reset */
+}
+
+void vcpu_start_reset(volatile uint64_t *vcpu)
+{
+    start_real(vcpu, 0xf000, 0xffff0000);
+    vcpu[VCPU_RIP] = 0xfff0;
+}
+
+void vcpu_start_real(volatile uint64_t *vcpu, uint32_t vector)
+{
+    start_real(vcpu, (uint64_t)vector << 8, (uint64_t)vector << 12);
 }

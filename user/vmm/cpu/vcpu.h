@@ -46,6 +46,29 @@ static inline void vcpu_set_reg(volatile uint64_t *vcpu, uint32_t reg, uint64_t 
     vcpu[VCPU_GPR + reg] = value;
 }
 
+#define VCPU_CODE_LONG (1ul << 25) /* in the word of the code segment: 64-bit code, where long mode is active */
+#define VCPU_CODE_WIDE (1ul << 26) /* 32-bit code */
+
+/* The size of the code that runs: 16, 32 or 64 bits. */
+static inline uint32_t vcpu_mode(volatile const uint64_t *vcpu)
+{
+    uint64_t code = vcpu[VCPU_SEGMENT + 2 * 1];
+    if ((vcpu[VCPU_EFER] & EFER_LMA) != 0 && (code & VCPU_CODE_LONG) != 0) {
+        return 64;
+    }
+    return (code & VCPU_CODE_WIDE) != 0 ? 32 : 16;
+}
+
+/* The linear address of `offset` in a segment, by its number in encodings (es cs ss ds fs gs). */
+static inline uint64_t vcpu_linear(volatile const uint64_t *vcpu, uint32_t segment, uint64_t offset)
+{
+    uint64_t base = vcpu[VCPU_SEGMENT + 2 * segment + 1];
+    if (vcpu_mode(vcpu) == 64) {
+        return segment >= 4 ? base + offset : offset;
+    }
+    return (uint32_t)(base + offset);
+}
+
 /* Goes past the instruction that exited: to where the hardware says, else over `length` bytes. */
 static inline void vcpu_skip(volatile uint64_t *vcpu, uint32_t length)
 {
@@ -77,6 +100,8 @@ static inline void vcpu_raise_pf(volatile uint64_t *vcpu, uint64_t address, uint
 void vcpu_start_64(volatile uint64_t *vcpu, uint64_t rip, uint64_t cr3, uint64_t gdt, uint64_t zero_page);
 /* Start by the PVH protocol: 32-bit protected mode without paging, flat segments, rbx = the start information. */
 void vcpu_start_32(volatile uint64_t *vcpu, uint64_t rip, uint64_t start_info);
+/* Start as a processor does when it is reset: real mode, 16 bytes below the end of the first 4 GiB. */
+void vcpu_start_reset(volatile uint64_t *vcpu);
 /* Start by a start-up message: real mode, at page `vector`. The time-stamp counter goes on, as it does on processors. */
 void vcpu_start_real(volatile uint64_t *vcpu, uint32_t vector);
 

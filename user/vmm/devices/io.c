@@ -3,6 +3,7 @@
 
 #include "boot/acpi.h"
 #include "clock.h"
+#include "cpu/decode.h"
 #include "cpu/vcpu.h"
 #include "guest.h"
 
@@ -172,6 +173,9 @@ static uint32_t is_pci(uint32_t port)
 uint32_t io_read(uint32_t port, uint32_t size)
 {
     uint32_t value = 0;
+    if (port == FW_CFG_DATA && size == 1) {
+        return fw_cfg_read(&machine.fw_cfg);
+    }
     if (size > 1 && is_pci(port)) {
         return 0xffffffffu >> (32 - 8 * size);
     }
@@ -183,6 +187,10 @@ uint32_t io_read(uint32_t port, uint32_t size)
 
 void io_write(uint32_t port, uint32_t size, uint32_t value)
 {
+    if (port == FW_CFG_SELECTOR && size == 2) { /* the one port that takes 16 bits at once */
+        fw_cfg_select(&machine.fw_cfg, value);
+        return;
+    }
     if (size > 1 && is_pci(port)) {
         return;
     }
@@ -191,25 +199,37 @@ void io_write(uint32_t port, uint32_t size, uint32_t value)
     }
 }
 
+/* The segment of OUTS' memory: the processor does not report it. INS has no other than ES. */
+static uint32_t string_segment(volatile const uint64_t *vcpu, uint64_t in)
+{
+    uint8_t code[DECODE_MAX];
+    if (in) {
+        return DECODE_ES;
+    }
+    uint64_t bytes = guest_read_linear(vcpu, vcpu_linear(vcpu, DECODE_CS, vcpu[VCPU_RIP]), code, sizeof code);
+    return decode_segment(code, (uint32_t)bytes, DECODE_DS);
+}
+
 /* One element of INS or OUTS. Returns 0 if the guest gets an exception: it may not access the memory, or it is not there. The
  * processor checks neither before it exits. */
-static uint32_t string_element(volatile uint64_t *vcpu, uint32_t port, uint32_t size, uint64_t in,
+static uint32_t string_element(volatile uint64_t *vcpu, uint32_t port, uint32_t size, uint64_t in, uint32_t segment,
                                uint64_t address_mask)
 {
     uint32_t reg = in ? RDI : RSI;
     uint64_t address = vcpu_reg(vcpu, reg), value = 0, fault, error_code;
-    if (guest_may_access(vcpu, address & address_mask, size, in != 0, &fault, &error_code) == 0) {
+    uint64_t linear = vcpu_linear(vcpu, segment, address & address_mask);
+    if (guest_may_access(vcpu, linear, size, in != 0, &fault, &error_code) == 0) {
         vcpu_raise_pf(vcpu, fault, error_code);
         return 0;
     }
     if (in) {
         value = io_read(port, size);
-        if (guest_write_linear(vcpu, address & address_mask, &value, size) != size) {
+        if (guest_write_linear(vcpu, linear, &value, size) != size) {
             vcpu_raise_gp(vcpu);
             return 0;
         }
     } else {
-        if (guest_read_linear(vcpu, address & address_mask, &value, size) != size) {
+        if (guest_read_linear(vcpu, linear, &value, size) != size) {
             vcpu_raise_gp(vcpu);
             return 0;
         }
@@ -225,13 +245,14 @@ static void string_exit(volatile uint64_t *vcpu, uint64_t info, uint32_t port, u
     uint32_t address_bytes = (uint32_t)(info >> 32) & 0xff;
     uint64_t mask = address_bytes == 4 ? 0xfffffffful : address_bytes == 2 ? 0xfffful : ~0ul;
     uint64_t count = 1, rest = 0;
+    uint32_t segment = string_segment(vcpu, info & INFO_IN);
     if (info & INFO_REP) {
         count = vcpu_reg(vcpu, RCX) & mask;
         rest = count > STRING_PIECE ? count - STRING_PIECE : 0;
         count -= rest;
     }
     for (uint64_t i = 0; i < count; i++) {
-        if (string_element(vcpu, port, size, info & INFO_IN, mask) == 0) {
+        if (string_element(vcpu, port, size, info & INFO_IN, segment, mask) == 0) {
             return;
         }
         if (info & INFO_REP) {

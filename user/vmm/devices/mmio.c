@@ -19,7 +19,7 @@ static uint32_t fetch(volatile const uint64_t *vcpu, uint8_t code[DECODE_MAX])
         memcpy(code, words, bytes);
         return bytes;
     }
-    return (uint32_t)guest_read_linear(vcpu, vcpu[VCPU_RIP], code, DECODE_MAX);
+    return (uint32_t)guest_read_linear(vcpu, vcpu_linear(vcpu, DECODE_CS, vcpu[VCPU_RIP]), code, DECODE_MAX);
 }
 
 static uint32_t is_lapic(uint64_t address)
@@ -135,7 +135,7 @@ const char *mmio_exit(struct cpu *cpu)
     }
     uint8_t code[DECODE_MAX];
     struct decoded d;
-    if (decode_move(code, fetch(vcpu, code), &d) == 0) {
+    if (decode_move(code, fetch(vcpu, code), vcpu_mode(vcpu), &d) == 0) {
         return "the guest reached for memory it does not have, by an instruction the monitor does not emulate";
     }
     if (d.combine != DECODE_MOVE) {

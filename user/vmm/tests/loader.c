@@ -2,7 +2,9 @@
 #include "../boot/loader.c"
 
 #include "../boot/acpi.c"
+#include "../boot/firmware.c"
 #include "../boot/pvh.c"
+#include "../devices/fw_cfg.c"
 
 #include <stdlib.h>
 

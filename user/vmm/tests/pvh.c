@@ -72,7 +72,7 @@ static void places(uint8_t *memory)
     request.initrd = initrd;
     CHECK(pvh_is_elf(&request) && pvh_check(&request) == 0);
     pvh_place(&request, &result);
-    CHECK(result.is_32_bit && result.entry == 0x200010 && memcmp(memory + 0x200000, file + 0x1000, 0x2000) == 0);
+    CHECK(result.kind == START_32 && result.entry == 0x200010 && memcmp(memory + 0x200000, file + 0x1000, 0x2000) == 0);
     const uint8_t *start = memory + result.argument;
     CHECK(get(start, 4) == START_MAGIC && strcmp((char *)memory + get(start + 24, 8), "a=b") == 0);
     const uint8_t *module = memory + get(start + 16, 8);
